@@ -1,0 +1,144 @@
+#pragma once
+
+#include "scalar/type.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace kawara::scalar {
+
+// The expression grammar, shared by Program, Scop and Kernel.
+//
+//   expr = IntLit | FloatLit | Iter | Param | Var | Load | Unary | Binary | Select | Cast
+//        | Ramp | Broadcast | Reduce                                 (the last three: kernels only)
+//
+// Semantics. Expressions have no effects and a fixed type. Operands of a Binary have the type of
+// each other; arithmetic is done in that type: integers wrap, floats round to nearest even after
+// each operation. f16, bf16 and integers under 32 bits are never computed with: front ends insert
+// Casts to f32 / i32 after the load and before the store. Comparisons give Bool. `FloorDiv` and
+// `Mod` round towards minus infinity (Mod has the sign of the divisor) and fail on zero. `Min` and
+// `Max` of floats return the number if one side is NaN... they follow IEEE minNum/maxNum. Select
+// evaluates only the chosen side. Iter i is the value of the i-th iterator of the statement that
+// contains the expression (outermost first); Param p the p-th parameter of the program; Var a
+// variable of a Kernel. A Load names a tensor (of the Program or Scop) or a buffer (of the Kernel).
+//
+// Index expressions are of type i64; those that `is_quasi_affine` accepts (+, -, * by constant,
+// // and % by positive constant, min, max, and in conditions comparisons with and/or/not)
+// are what the polyhedral side understands.
+
+class Expr;
+
+enum class UnaryOp : uint8_t {
+  Neg, Not, Abs, Exp, Log, Sqrt, Rsqrt, Tanh, Erf, Sigmoid, Sin, Cos, Floor, Ceil, Round
+};
+enum class BinaryOp : uint8_t {
+  Add, Sub, Mul, Div, FloorDiv, Mod, Min, Max, Pow, Lt, Le, Gt, Ge, Eq, Ne, And, Or
+};
+/// How an update combines with the value already there. `None`: plain assignment.
+enum class ReduceOp : uint8_t { None, Sum, Prod, Max, Min };
+
+struct IntLit { int64_t value; };
+struct FloatLit { double value; };
+struct Iter { uint32_t index; };
+struct Param { uint32_t index; };
+struct Var { uint32_t id; };
+struct Load { uint32_t tensor; std::vector<Expr> index; };
+struct Unary;
+struct Binary;
+struct Select;
+struct Cast;
+struct Ramp;
+struct Broadcast;
+struct Reduce;
+struct Node;
+
+/// Immutable, shared, cheap to copy. Default-constructed: empty (only for "absent").
+class Expr {
+public:
+  Expr() = default;
+  explicit Expr(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  explicit operator bool() const { return node_ != nullptr; }
+  const Node& node() const { return *node_; }
+  Type type() const;
+  bool is_same_object(const Expr& other) const { return node_ == other.node_; }
+
+private:
+  std::shared_ptr<const Node> node_;
+};
+
+struct Unary { UnaryOp op; Expr arg; };
+struct Binary { BinaryOp op; Expr lhs, rhs; };
+struct Select { Expr cond, then, otherwise; };
+struct Cast { Expr arg; };
+struct Ramp { Expr base; int64_t stride; };   ///< base, base + stride, ...; lanes from the type
+struct Broadcast { Expr arg; };
+struct Reduce { ReduceOp op; Expr arg; };     ///< horizontal: vector to scalar
+
+struct Node {
+  Type type;
+  std::variant<IntLit, FloatLit, Iter, Param, Var, Load, Unary, Binary, Select, Cast, Ramp, Broadcast, Reduce> kind;
+};
+
+inline Type Expr::type() const { return node_->type; }
+
+// Makers. Each checks its operands' types (KAWARA_CHECK) and derives the result type.
+Expr int_lit(int64_t value, Type type = kIndex);
+Expr float_lit(double value, Type type);
+Expr zero_of(Type);
+Expr iter(uint32_t index);
+Expr param(uint32_t index);
+Expr var(uint32_t id, Type type = kIndex);
+Expr load(uint32_t tensor, std::vector<Expr> index, Type type);
+Expr unary(UnaryOp, Expr arg);
+Expr binary(BinaryOp, Expr lhs, Expr rhs);
+Expr select(Expr cond, Expr then, Expr otherwise);
+Expr cast(Expr arg, Type to); ///< the argument itself when it has that type already
+Expr ramp(Expr base, int64_t stride, uint16_t lanes);
+Expr broadcast(Expr arg, uint16_t lanes);
+Expr reduce(ReduceOp, Expr arg);
+/// The value an update leaves: `old op value`. For None: `value`.
+Expr combine(ReduceOp, Expr old, Expr value);
+/// Neutral element of the reduction in that type (0, 1, -inf or lowest, +inf or highest).
+Expr identity_of(ReduceOp, Type);
+
+inline Expr operator+(Expr a, Expr b) { return binary(BinaryOp::Add, std::move(a), std::move(b)); }
+inline Expr operator-(Expr a, Expr b) { return binary(BinaryOp::Sub, std::move(a), std::move(b)); }
+inline Expr operator*(Expr a, Expr b) { return binary(BinaryOp::Mul, std::move(a), std::move(b)); }
+
+template <class T> const T* as(const Expr& e) { return std::get_if<T>(&e.node().kind); }
+std::optional<int64_t> constant_of(const Expr&); ///< value of an integer literal
+
+// The only traversal: everything else is built on these two.
+std::vector<Expr> children(const Expr&);
+Expr with_children(const Expr&, std::vector<Expr> children);
+
+/// Replaces bottom-up: `f` sees each node after its children were rewritten; an empty Expr keeps it.
+Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& f);
+/// Calls `f` on every node, parents first.
+void visit(const Expr&, const std::function<void(const Expr&)>& f);
+/// Iter i becomes iters[i]; Iters past the end stay.
+Expr substitute_iters(const Expr&, const std::vector<Expr>& iters);
+/// Param p becomes params[p] where that is not empty.
+Expr substitute_params(const Expr&, const std::vector<Expr>& params);
+
+bool equal(const Expr&, const Expr&);
+uint64_t hash_of(const Expr&);
+bool is_quasi_affine(const Expr&); ///< index or condition, see above; loads are never affine
+
+/// Constant folding and the algebra of index expressions ((x*c)//c, x+0, nested //, ...). Exact.
+Expr simplify(const Expr&);
+
+/// How names are shown. Missing entries print as i0, p0, t0, v0.
+struct Names {
+  std::vector<std::string> iters, params, tensors, vars;
+};
+std::string to_string(const Expr&, const Names&); ///< .kw spelling, minimal parentheses
+std::string_view name_of(UnaryOp);
+std::string_view name_of(BinaryOp); ///< "+", "//", "min"
+std::string_view name_of(ReduceOp); ///< "sum", "max"; "+=" spelling is the printer's business
+
+} // namespace kawara::scalar

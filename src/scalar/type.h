@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace kawara::scalar {
+
+/// Element types of tensors and expressions.
+enum class Elem : uint8_t { F64, F32, F16, BF16, I64, I32, I16, I8, U8, Bool };
+
+/// Type of an expression: `lanes` > 1 only after vectorisation, in kernels.
+struct Type {
+  Elem elem = Elem::I64;
+  uint16_t lanes = 1;
+  friend bool operator==(const Type&, const Type&) = default;
+};
+
+inline constexpr Type kIndex{Elem::I64, 1};
+inline constexpr Type kBool{Elem::Bool, 1};
+
+bool is_float(Elem);
+bool is_integer(Elem); ///< Bool is not an integer
+int64_t bytes_of(Elem);
+std::string_view name_of(Elem); ///< "f32", "bool"
+std::optional<Elem> elem_from_name(std::string_view);
+std::string to_string(Type); ///< "f32", "f32x4"
+
+/// Type in which arithmetic on operands of these types is done: f16 and bf16 compute in f32,
+/// integers narrower than 32 bits and bool in i32; otherwise the wider, float before integer.
+Elem compute_type(Elem, Elem);
+Elem compute_type(Elem);
+
+/// Value as the element type would store it: rounded to nearest even (floats), wrapped (integers).
+double round_to(Elem, double);
+int64_t wrap_to(Elem, int64_t);
+
+} // namespace kawara::scalar
