@@ -30,7 +30,7 @@ struct LineColumn {
 };
 LineColumn line_column(const Source&, uint32_t offset);
 
-/// Text of the 1-based `line`, without its newline; empty past the end.
+/// Text of the 1-based `line`, without its line end (LF or CRLF); empty past the end.
 std::string_view line_text(const Source&, uint32_t line);
 
 } // namespace kawara
