@@ -1,0 +1,104 @@
+#pragma once
+
+#include "poly/order.h"
+#include "program/program.h"
+#include "scalar/expr.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace kawara::kernel {
+
+using scalar::Expr;
+using scalar::ReduceOp;
+
+/// Where a buffer lives.
+enum class Scope : uint8_t {
+  Argument,  ///< passed by the caller (inputs, outputs, inouts)
+  Workspace, ///< one block per call, passed by the run time (temps)
+  Private,   ///< inside the Allocate that names it; each thread has its own
+};
+
+struct Buffer {
+  std::string name;
+  scalar::Elem elem = scalar::Elem::F32;
+  std::vector<Expr> shape; ///< in the parameters only; row-major
+  Scope scope = Scope::Argument;
+  program::Role role = program::Role::Temp;
+};
+
+struct Variable {
+  std::string name; ///< for people; unique within the kernel
+  scalar::Type type;
+};
+
+struct For;
+struct If;
+struct Allocate;
+
+/// buffer[index] = value, or buffer[index] op= value. `value` has the compute type of the element type
+/// (lanes included); the store casts. A vector store has a Ramp as its last index (other indices scalar); an index with
+/// a Broadcast or only scalars together with a vector `value` is malformed.
+struct Store {
+  uint32_t buffer = 0;
+  std::vector<Expr> index;
+  ReduceOp op = ReduceOp::None;
+  Expr value;
+};
+/// First and only definition of a variable that is never assigned, or the first value of one that is.
+struct Define { uint32_t var = 0; Expr value; };
+struct Assign { uint32_t var = 0; Expr value; };
+struct Zero { uint32_t buffer = 0; }; ///< all cells become zero
+struct Comment { std::string text; };
+
+using Stmt = std::variant<For, If, Allocate, Store, Define, Assign, Zero, Comment>;
+using Block = std::vector<Stmt>;
+
+/// for var = lo; var < hi; var += step. `marks` say what passes and emitters shall do with it; a mark
+/// that a pass has carried out is cleared.
+struct For {
+  uint32_t var = 0;
+  Expr lo, hi;
+  int64_t step = 1;
+  poly::Marks marks;
+  /// Runs as one loop with its only child (coalesce), until the pass that does it.
+  bool joins_child = false;
+  Block body;
+};
+
+struct If { Expr cond; Block then, otherwise; };
+struct Allocate { uint32_t buffer = 0; Block body; };
+
+/// Explicit loops over buffers. No isl from here on.
+///
+/// Param p is the p-th parameter (an i64 argument); Var v the v-th variable; Load b reads buffer b.
+/// Iter never occurs. Buffers never alias each other. Division and remainder of index expressions round
+/// towards minus infinity.
+struct Kernel {
+  std::string name;
+  std::vector<program::Param> params;
+  std::vector<Buffer> buffers;
+  std::vector<Variable> variables;
+  program::Numerics numerics = program::Numerics::Rounding;
+  Block body;
+};
+
+scalar::Names names_of(const Kernel&);
+
+// The only traversal over statements.
+/// Replaces bottom-up: `f` maps each statement (its blocks already rewritten) to the statements that stand for it.
+Block rewrite(const Block&, const std::function<Block(Stmt)>& f);
+void visit(const Block&, const std::function<void(const Stmt&)>& f); ///< parents first
+/// Applies `f` to every expression of every statement.
+Block map_exprs(const Block&, const std::function<Expr(const Expr&)>& f);
+void visit_exprs(const Block&, const std::function<void(const Expr&)>& f); ///< roots only
+
+uint32_t add_variable(Kernel&, std::string name, scalar::Type type); ///< makes the name unique
+
+/// Readable listing.
+std::string print(const Kernel&);
+/// Invariants of the artefact; empty when well formed.
+std::vector<std::string> spec(const Kernel&);
+
+} // namespace kawara::kernel

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <isl/cpp.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace kawara::poly {
+
+/// Owns one isl context. A context belongs to one thread at a time, and must outlive every isl
+/// object made in it: artefacts that hold isl objects hold a ContextPtr declared before them.
+class Context {
+public:
+  Context();
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  isl::ctx get() const { return isl::ctx(ctx_); }
+
+private:
+  isl_ctx* ctx_;
+};
+using ContextPtr = std::shared_ptr<Context>;
+
+ContextPtr make_context();
+
+/// How many isl operations one question may take before the answer is "undecided".
+inline constexpr unsigned long kDefaultQuota = 40'000'000;
+
+/// Runs `question` under an operation quota. True when it finished; false when the quota ran out
+/// (the context is usable again afterwards). Other isl errors propagate as isl::exception.
+bool within_quota(const Context&, unsigned long operations, const std::function<void()>& question);
+
+} // namespace kawara::poly
