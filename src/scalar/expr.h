@@ -33,20 +33,63 @@ namespace kawara::scalar {
 class Expr;
 
 enum class UnaryOp : uint8_t {
-  Neg, Not, Abs, Exp, Log, Sqrt, Rsqrt, Tanh, Erf, Sigmoid, Sin, Cos, Floor, Ceil, Round
+  Neg,
+  Not,
+  Abs,
+  Exp,
+  Log,
+  Sqrt,
+  Rsqrt,
+  Tanh,
+  Erf,
+  Sigmoid,
+  Sin,
+  Cos,
+  Floor,
+  Ceil,
+  Round
 };
 enum class BinaryOp : uint8_t {
-  Add, Sub, Mul, Div, FloorDiv, Mod, Min, Max, Pow, Lt, Le, Gt, Ge, Eq, Ne, And, Or
+  Add,
+  Sub,
+  Mul,
+  Div,
+  FloorDiv,
+  Mod,
+  Min,
+  Max,
+  Pow,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Eq,
+  Ne,
+  And,
+  Or
 };
 /// How an update combines with the value already there. `None`: plain assignment.
 enum class ReduceOp : uint8_t { None, Sum, Prod, Max, Min };
 
-struct IntLit { int64_t value; };
-struct FloatLit { double value; };
-struct Iter { uint32_t index; };
-struct Param { uint32_t index; };
-struct Var { uint32_t id; };
-struct Load { uint32_t tensor; std::vector<Expr> index; };
+struct IntLit {
+  int64_t value;
+};
+struct FloatLit {
+  double value;
+};
+struct Iter {
+  uint32_t index;
+};
+struct Param {
+  uint32_t index;
+};
+struct Var {
+  uint32_t id;
+};
+struct Load {
+  uint32_t tensor;
+  std::vector<Expr> index;
+};
 struct Unary;
 struct Binary;
 struct Select;
@@ -70,17 +113,37 @@ private:
   std::shared_ptr<const Node> node_;
 };
 
-struct Unary { UnaryOp op; Expr arg; };
-struct Binary { BinaryOp op; Expr lhs, rhs; };
-struct Select { Expr cond, then, otherwise; };
-struct Cast { Expr arg; };
-struct Ramp { Expr base; int64_t stride; };   ///< base, base + stride, ...; lanes from the type
-struct Broadcast { Expr arg; };
-struct Reduce { ReduceOp op; Expr arg; };     ///< horizontal: vector to scalar
+struct Unary {
+  UnaryOp op;
+  Expr arg;
+};
+struct Binary {
+  BinaryOp op;
+  Expr lhs, rhs;
+};
+struct Select {
+  Expr cond, then, otherwise;
+};
+struct Cast {
+  Expr arg;
+};
+struct Ramp {
+  Expr base;
+  int64_t stride;
+}; ///< base, base + stride, ...; lanes from the type
+struct Broadcast {
+  Expr arg;
+};
+struct Reduce {
+  ReduceOp op;
+  Expr arg;
+}; ///< horizontal: vector to scalar
 
 struct Node {
   Type type;
-  std::variant<IntLit, FloatLit, Iter, Param, Var, Load, Unary, Binary, Select, Cast, Ramp, Broadcast, Reduce> kind;
+  std::variant<IntLit, FloatLit, Iter, Param, Var, Load, Unary, Binary, Select, Cast, Ramp,
+               Broadcast, Reduce>
+      kind;
 };
 
 inline Type Expr::type() const { return node_->type; }
@@ -116,7 +179,8 @@ std::optional<int64_t> constant_of(const Expr&); ///< value of an integer litera
 std::vector<Expr> children(const Expr&);
 Expr with_children(const Expr&, std::vector<Expr> children);
 
-/// Replaces bottom-up: `f` sees each node after its children were rewritten; an empty Expr keeps it.
+/// Replaces bottom-up: `f` sees each node after its children were rewritten; an empty Expr keeps
+/// it.
 Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& f);
 /// Calls `f` on every node, parents first.
 void visit(const Expr&, const std::function<void(const Expr&)>& f);

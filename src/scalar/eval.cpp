@@ -1,0 +1,272 @@
+#include "scalar/eval.h"
+
+#include "scalar/match.h"
+#include "support/check.h"
+
+#include <cmath>
+#include <limits>
+
+namespace kawara::scalar {
+namespace {
+
+double on_float(UnaryOp op, double x) {
+  switch (op) {
+  case UnaryOp::Neg:
+    return -x;
+  case UnaryOp::Abs:
+    return std::fabs(x);
+  case UnaryOp::Exp:
+    return std::exp(x);
+  case UnaryOp::Log:
+    return std::log(x);
+  case UnaryOp::Sqrt:
+    return std::sqrt(x);
+  case UnaryOp::Rsqrt:
+    return 1.0 / std::sqrt(x);
+  case UnaryOp::Tanh:
+    return std::tanh(x);
+  case UnaryOp::Erf:
+    return std::erf(x);
+  case UnaryOp::Sigmoid:
+    return 1.0 / (1.0 + std::exp(-x));
+  case UnaryOp::Sin:
+    return std::sin(x);
+  case UnaryOp::Cos:
+    return std::cos(x);
+  case UnaryOp::Floor:
+    return std::floor(x);
+  case UnaryOp::Ceil:
+    return std::ceil(x);
+  case UnaryOp::Round:
+    return std::nearbyint(x);
+  case UnaryOp::Not:
+    break;
+  }
+  KAWARA_CHECK(false, "not of a float");
+}
+
+/// Integer arithmetic in unsigned, where wrapping is defined.
+int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
+
+int64_t floor_mod(int64_t a, int64_t b) {
+  if (b == -1)
+    return 0;
+  const int64_t r = a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+int64_t floor_div(int64_t a, int64_t b) {
+  if (b == -1)
+    return wrapped(-static_cast<uint64_t>(a));
+  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+
+std::optional<Value> on_integers(BinaryOp op, Elem elem, int64_t a, int64_t b) {
+  const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+  const auto value = [elem](int64_t v) { return int_value(wrap_to(elem, v)); };
+  switch (op) {
+  case BinaryOp::Add:
+    return value(wrapped(x + y));
+  case BinaryOp::Sub:
+    return value(wrapped(x - y));
+  case BinaryOp::Mul:
+    return value(wrapped(x * y));
+  case BinaryOp::FloorDiv:
+    return b == 0 ? std::nullopt : std::optional(value(floor_div(a, b)));
+  case BinaryOp::Mod:
+    return b == 0 ? std::nullopt : std::optional(value(floor_mod(a, b)));
+  case BinaryOp::Min:
+    return value(std::min(a, b));
+  case BinaryOp::Max:
+    return value(std::max(a, b));
+  case BinaryOp::Lt:
+    return int_value(a < b);
+  case BinaryOp::Le:
+    return int_value(a <= b);
+  case BinaryOp::Gt:
+    return int_value(a > b);
+  case BinaryOp::Ge:
+    return int_value(a >= b);
+  case BinaryOp::Eq:
+    return int_value(a == b);
+  case BinaryOp::Ne:
+    return int_value(a != b);
+  case BinaryOp::And:
+    return int_value(a != 0 && b != 0);
+  case BinaryOp::Or:
+    return int_value(a != 0 || b != 0);
+  case BinaryOp::Div:
+  case BinaryOp::Pow:
+    break;
+  }
+  KAWARA_CHECK(false, "integer operands of a float operation");
+}
+
+/// f32 through f64 is exact: for + - * / the second rounding never changes the result.
+Value on_floats(BinaryOp op, Elem elem, double a, double b) {
+  const auto value = [elem](double v) { return float_value(round_to(elem, v)); };
+  switch (op) {
+  case BinaryOp::Add:
+    return value(a + b);
+  case BinaryOp::Sub:
+    return value(a - b);
+  case BinaryOp::Mul:
+    return value(a * b);
+  case BinaryOp::Div:
+    return value(a / b);
+  case BinaryOp::Min:
+    return value(std::fmin(a, b));
+  case BinaryOp::Max:
+    return value(std::fmax(a, b));
+  case BinaryOp::Pow:
+    return value(std::pow(a, b));
+  case BinaryOp::Lt:
+    return int_value(a < b);
+  case BinaryOp::Le:
+    return int_value(a <= b);
+  case BinaryOp::Gt:
+    return int_value(a > b);
+  case BinaryOp::Ge:
+    return int_value(a >= b);
+  case BinaryOp::Eq:
+    return int_value(a == b);
+  case BinaryOp::Ne:
+    return int_value(a != b);
+  default:
+    break;
+  }
+  KAWARA_CHECK(false, "float operands of an integer operation");
+}
+
+int64_t truncated(double v) {
+  if (std::isnan(v))
+    return 0;
+  if (v >= 0x1p63)
+    return std::numeric_limits<int64_t>::max();
+  if (v <= -0x1p63)
+    return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(v);
+}
+
+class Evaluator {
+public:
+  Evaluator(const Leaves& leaves, int lane) : leaves_(leaves), lane_(lane) {}
+
+  std::optional<Value> eval(const Expr& e) const {
+    return match(
+        e, [&](const IntLit& n) { return std::optional(int_value(n.value)); },
+        [&](const FloatLit& n) { return std::optional(float_value(n.value)); },
+        [&](const Iter& n) { return leaves_.iter(n.index); },
+        [&](const Param& n) { return leaves_.param(n.index); },
+        [&](const Var& n) { return leaves_.var(n.id); },
+        [&](const Load& n) { return eval_load(n, e.type().elem); },
+        [&](const Unary& n) -> std::optional<Value> {
+          const auto a = eval(n.arg);
+          return a ? std::optional(apply(n.op, n.arg.type().elem, *a)) : std::nullopt;
+        },
+        [&](const Binary& n) -> std::optional<Value> {
+          const auto a = eval(n.lhs), b = eval(n.rhs);
+          return a && b ? apply(n.op, n.lhs.type().elem, *a, *b) : std::nullopt;
+        },
+        [&](const Select& n) -> std::optional<Value> {
+          const auto cond = eval(n.cond);
+          return cond ? eval(cond->i != 0 ? n.then : n.otherwise) : std::nullopt;
+        },
+        [&](const Cast& n) -> std::optional<Value> {
+          const auto a = eval(n.arg);
+          return a ? std::optional(convert(n.arg.type().elem, e.type().elem, *a)) : std::nullopt;
+        },
+        [&](const Ramp& n) -> std::optional<Value> {
+          const auto base = Evaluator(leaves_, 0).eval(n.base);
+          if (!base)
+            return std::nullopt;
+          return apply(BinaryOp::Add, e.type().elem, *base, int_value(n.stride * lane_));
+        },
+        [&](const Broadcast& n) { return Evaluator(leaves_, 0).eval(n.arg); },
+        [&](const Reduce& n) { return eval_reduce(n); });
+  }
+
+private:
+  std::optional<Value> eval_load(const Load& n, Elem elem) const {
+    std::vector<int64_t> index;
+    index.reserve(n.index.size());
+    for (const Expr& e : n.index) {
+      const auto v = eval(e);
+      if (!v)
+        return std::nullopt;
+      index.push_back(v->i);
+    }
+    return leaves_.load(n, index, elem);
+  }
+
+  std::optional<Value> eval_reduce(const Reduce& n) const {
+    const Elem elem = n.arg.type().elem;
+    auto total = Evaluator(leaves_, 0).eval(n.arg);
+    for (int lane = 1; total && lane < n.arg.type().lanes; ++lane) {
+      const auto next = Evaluator(leaves_, lane).eval(n.arg);
+      if (!next)
+        return std::nullopt;
+      const BinaryOp op = n.op == ReduceOp::Sum    ? BinaryOp::Add
+                          : n.op == ReduceOp::Prod ? BinaryOp::Mul
+                          : n.op == ReduceOp::Max  ? BinaryOp::Max
+                                                   : BinaryOp::Min;
+      total = apply(op, elem, *total, *next);
+    }
+    return total;
+  }
+
+  const Leaves& leaves_;
+  int lane_;
+};
+
+} // namespace
+
+std::optional<Value> apply(BinaryOp op, Elem elem, Value a, Value b) {
+  return is_float(elem) ? on_floats(op, elem, a.f, b.f) : on_integers(op, elem, a.i, b.i);
+}
+
+Value apply(UnaryOp op, Elem elem, Value a) {
+  if (is_float(elem))
+    return float_value(round_to(elem, on_float(op, a.f)));
+  if (op == UnaryOp::Not)
+    return int_value(a.i == 0);
+  KAWARA_CHECK(op == UnaryOp::Neg || op == UnaryOp::Abs, std::string(name_of(op)));
+  const bool flips = op == UnaryOp::Neg || a.i < 0;
+  return int_value(wrap_to(elem, flips ? wrapped(-static_cast<uint64_t>(a.i)) : a.i));
+}
+
+Value convert(Elem from, Elem to, Value v) {
+  if (is_float(from)) {
+    if (is_float(to))
+      return float_value(round_to(to, v.f));
+    return int_value(to == Elem::Bool ? v.f != 0 : wrap_to(to, truncated(v.f)));
+  }
+  if (!is_float(to))
+    return int_value(wrap_to(to, v.i));
+  // i64 to f32 in one rounding: through f64 it would be two.
+  if (to == Elem::F32)
+    return float_value(static_cast<double>(static_cast<float>(v.i)));
+  return float_value(round_to(to, static_cast<double>(v.i)));
+}
+
+std::optional<Value> evaluate(const Expr& e, const Leaves& leaves, int lane) {
+  return Evaluator(leaves, lane).eval(e);
+}
+
+std::optional<int64_t> evaluate_index(const Expr& e, const std::vector<int64_t>& iters,
+                                      const std::vector<int64_t>& params) {
+  const auto from = [](const std::vector<int64_t>& values) {
+    return [&values](uint32_t i) {
+      return i < values.size() ? std::optional(int_value(values[i])) : std::nullopt;
+    };
+  };
+  const auto none = [](uint32_t) { return std::optional<Value>(); };
+  const auto no_load = [](const Load&, const std::vector<int64_t>&, Elem) {
+    return std::optional<Value>();
+  };
+  const Leaves leaves{from(iters), from(params), none, no_load};
+  const auto v = evaluate(e, leaves);
+  return v ? std::optional(v->i) : std::nullopt;
+}
+
+} // namespace kawara::scalar

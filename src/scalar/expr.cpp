@@ -1,0 +1,191 @@
+#include "scalar/expr.h"
+
+#include "support/check.h"
+
+#include <cmath>
+#include <limits>
+
+namespace kawara::scalar {
+namespace {
+
+template <class Kind> Expr make(Type type, Kind kind) {
+  return Expr(std::make_shared<const Node>(Node{type, std::move(kind)}));
+}
+
+Type scalar_of(Type type) { return {type.elem, 1}; }
+
+bool is_computed(Elem elem) { return compute_type(elem) == elem; }
+
+void check_unary(UnaryOp op, Type type) {
+  const std::string seen = std::string(name_of(op)) + " of " + to_string(type);
+  if (op == UnaryOp::Not)
+    KAWARA_CHECK(type.elem == Elem::Bool, seen);
+  else if (op == UnaryOp::Neg || op == UnaryOp::Abs)
+    KAWARA_CHECK(is_computed(type.elem), seen);
+  else
+    KAWARA_CHECK(is_computed(type.elem) && is_float(type.elem), seen);
+}
+
+bool accepts(BinaryOp op, Elem elem) {
+  switch (op) {
+  case BinaryOp::And:
+  case BinaryOp::Or:
+    return elem == Elem::Bool;
+  case BinaryOp::Eq:
+  case BinaryOp::Ne:
+    return elem == Elem::Bool || is_computed(elem);
+  case BinaryOp::FloorDiv:
+  case BinaryOp::Mod:
+    return is_computed(elem) && is_integer(elem);
+  case BinaryOp::Div:
+  case BinaryOp::Pow:
+    return is_computed(elem) && is_float(elem);
+  default:
+    return is_computed(elem);
+  }
+}
+
+bool gives_bool(BinaryOp op) { return op >= BinaryOp::Lt; }
+
+int64_t lowest_of(Elem elem) {
+  switch (elem) {
+  case Elem::I64:
+    return std::numeric_limits<int64_t>::min();
+  case Elem::I32:
+    return std::numeric_limits<int32_t>::min();
+  case Elem::I16:
+    return std::numeric_limits<int16_t>::min();
+  case Elem::I8:
+    return std::numeric_limits<int8_t>::min();
+  default:
+    return 0;
+  }
+}
+
+int64_t highest_of(Elem elem) {
+  switch (elem) {
+  case Elem::U8:
+    return 255;
+  case Elem::Bool:
+    return 1;
+  default:
+    return -(lowest_of(elem) + 1);
+  }
+}
+
+Expr literal_of(Type type, int64_t integer, double number) {
+  return is_float(type.elem) ? float_lit(number, type) : int_lit(integer, type);
+}
+
+} // namespace
+
+Expr int_lit(int64_t value, Type type) {
+  KAWARA_CHECK(!is_float(type.elem), "integer literal of type " + to_string(type));
+  return broadcast(make(scalar_of(type), IntLit{wrap_to(type.elem, value)}), type.lanes);
+}
+
+Expr float_lit(double value, Type type) {
+  KAWARA_CHECK(is_float(type.elem), "float literal of type " + to_string(type));
+  return broadcast(make(scalar_of(type), FloatLit{round_to(type.elem, value)}), type.lanes);
+}
+
+Expr zero_of(Type type) { return literal_of(type, 0, 0.0); }
+
+Expr iter(uint32_t index) { return make(kIndex, Iter{index}); }
+Expr param(uint32_t index) { return make(kIndex, Param{index}); }
+Expr var(uint32_t id, Type type) { return make(type, Var{id}); }
+
+Expr load(uint32_t tensor, std::vector<Expr> index, Type type) {
+  for (const Expr& e : index)
+    KAWARA_CHECK(e && is_integer(e.type().elem), "index of a load must be an integer");
+  return make(type, Load{tensor, std::move(index)});
+}
+
+Expr unary(UnaryOp op, Expr arg) {
+  KAWARA_CHECK(arg, std::string(name_of(op)));
+  check_unary(op, arg.type());
+  const Type type = arg.type();
+  return make(type, Unary{op, std::move(arg)});
+}
+
+Expr binary(BinaryOp op, Expr lhs, Expr rhs) {
+  KAWARA_CHECK(lhs && rhs, std::string(name_of(op)));
+  const Type type = lhs.type();
+  KAWARA_CHECK(type == rhs.type() && accepts(op, type.elem),
+               to_string(type) + " " + std::string(name_of(op)) + " " + to_string(rhs.type()));
+  const Type result{gives_bool(op) ? Elem::Bool : type.elem, type.lanes};
+  return make(result, Binary{op, std::move(lhs), std::move(rhs)});
+}
+
+Expr select(Expr cond, Expr then, Expr otherwise) {
+  KAWARA_CHECK(cond && then && otherwise, "select");
+  const Type type = then.type();
+  KAWARA_CHECK(type == otherwise.type(),
+               "select of " + to_string(type) + " and " + to_string(otherwise.type()));
+  KAWARA_CHECK(cond.type().elem == Elem::Bool &&
+                   (cond.type().lanes == 1 || cond.type().lanes == type.lanes),
+               "condition of select has type " + to_string(cond.type()));
+  return make(type, Select{std::move(cond), std::move(then), std::move(otherwise)});
+}
+
+Expr cast(Expr arg, Type to) {
+  KAWARA_CHECK(arg && arg.type().lanes == to.lanes, "cast to " + to_string(to));
+  return arg.type() == to ? arg : make(to, Cast{std::move(arg)});
+}
+
+Expr ramp(Expr base, int64_t stride, uint16_t lanes) {
+  KAWARA_CHECK(base && base.type().lanes == 1 && is_integer(base.type().elem),
+               "base of a ramp must be a scalar integer");
+  const Elem elem = base.type().elem;
+  return lanes == 1 ? base : make(Type{elem, lanes}, Ramp{std::move(base), stride});
+}
+
+Expr broadcast(Expr arg, uint16_t lanes) {
+  KAWARA_CHECK(arg && arg.type().lanes == 1 && lanes >= 1, "broadcast of a vector");
+  const Elem elem = arg.type().elem;
+  return lanes == 1 ? arg : make(Type{elem, lanes}, Broadcast{std::move(arg)});
+}
+
+Expr reduce(ReduceOp op, Expr arg) {
+  KAWARA_CHECK(arg && op != ReduceOp::None && is_computed(arg.type().elem),
+               "horizontal " + std::string(name_of(op)));
+  const Type type = scalar_of(arg.type());
+  return arg.type().lanes == 1 ? arg : make(type, Reduce{op, std::move(arg)});
+}
+
+Expr combine(ReduceOp op, Expr old, Expr value) {
+  switch (op) {
+  case ReduceOp::None:
+    return value;
+  case ReduceOp::Sum:
+    return binary(BinaryOp::Add, std::move(old), std::move(value));
+  case ReduceOp::Prod:
+    return binary(BinaryOp::Mul, std::move(old), std::move(value));
+  case ReduceOp::Max:
+    return binary(BinaryOp::Max, std::move(old), std::move(value));
+  case ReduceOp::Min:
+    return binary(BinaryOp::Min, std::move(old), std::move(value));
+  }
+  KAWARA_CHECK(false, "unknown reduction");
+}
+
+Expr identity_of(ReduceOp op, Type type) {
+  KAWARA_CHECK(op != ReduceOp::None, "an assignment has no neutral element");
+  switch (op) {
+  case ReduceOp::Prod:
+    return literal_of(type, 1, 1.0);
+  case ReduceOp::Max:
+    return literal_of(type, lowest_of(type.elem), -INFINITY);
+  case ReduceOp::Min:
+    return literal_of(type, highest_of(type.elem), INFINITY);
+  default:
+    return zero_of(type);
+  }
+}
+
+std::optional<int64_t> constant_of(const Expr& e) {
+  const auto* lit = e ? as<IntLit>(e) : nullptr;
+  return lit != nullptr ? std::optional(lit->value) : std::nullopt;
+}
+
+} // namespace kawara::scalar

@@ -1,0 +1,168 @@
+#include "scalar/expr.h"
+#include "scalar/match.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace kawara::scalar {
+namespace {
+
+// How tightly an operator binds, loosest first; the order of the .kw grammar.
+enum Level { kOr = 1, kAnd, kNot, kCompare, kSum, kProduct, kSign, kAtom };
+
+Level level_of(BinaryOp op) {
+  switch (op) {
+  case BinaryOp::Or:
+    return kOr;
+  case BinaryOp::And:
+    return kAnd;
+  case BinaryOp::Add:
+  case BinaryOp::Sub:
+    return kSum;
+  case BinaryOp::Mul:
+  case BinaryOp::Div:
+  case BinaryOp::FloorDiv:
+  case BinaryOp::Mod:
+    return kProduct;
+  case BinaryOp::Min:
+  case BinaryOp::Max:
+  case BinaryOp::Pow:
+    return kAtom;
+  default:
+    return kCompare;
+  }
+}
+
+template <class Float> std::string shortest(Float value) {
+  std::array<char, 64> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  std::string text(buffer.data(), end);
+  if (text.find_first_of(".en") == std::string::npos)
+    text += ".0";
+  return text;
+}
+
+std::string float_text(double value, Elem elem) {
+  if (std::isnan(value))
+    return "nan";
+  return elem == Elem::F64 ? shortest(value) : shortest(static_cast<float>(value));
+}
+
+class Printer {
+public:
+  explicit Printer(const Names& names) : names_(names) {}
+
+  std::string print(const Expr& e, int needed) const {
+    std::string text = bare(e);
+    return level(e) < needed ? "(" + text + ")" : text;
+  }
+
+private:
+  static int level(const Expr& e) {
+    if (const auto* n = as<Binary>(e))
+      return level_of(n->op);
+    if (const auto* n = as<Unary>(e))
+      return n->op == UnaryOp::Neg ? kSign : n->op == UnaryOp::Not ? kNot : kAtom;
+    if (const auto* n = as<IntLit>(e))
+      return n->value < 0 ? kSign : kAtom;
+    if (const auto* n = as<FloatLit>(e))
+      return std::signbit(n->value) ? kSign : kAtom;
+    return kAtom;
+  }
+
+  static std::string name(const std::vector<std::string>& names, uint32_t i, char letter) {
+    return i < names.size() && !names[i].empty() ? names[i] : letter + std::to_string(i);
+  }
+
+  std::string list(const std::vector<Expr>& items) const {
+    std::string text;
+    for (const Expr& item : items)
+      text += (text.empty() ? "" : ", ") + print(item, 0);
+    return text;
+  }
+
+  std::string call(std::string_view function, const std::vector<Expr>& args) const {
+    return std::string(function) + "(" + list(args) + ")";
+  }
+
+  std::string print_binary(const Binary& n) const {
+    const Level at = level_of(n.op);
+    if (at == kAtom)
+      return call(name_of(n.op), {n.lhs, n.rhs});
+    // All infix operators group to the left, except that comparisons do not chain.
+    const int left = at == kCompare ? at + 1 : at;
+    return print(n.lhs, left) + " " + std::string(name_of(n.op)) + " " + print(n.rhs, at + 1);
+  }
+
+  std::string print_unary(const Unary& n) const {
+    if (n.op == UnaryOp::Neg)
+      // A literal under a minus keeps its parentheses: -(3) is a negation, -3 a literal.
+      return as<IntLit>(n.arg) || as<FloatLit>(n.arg) ? "-(" + print(n.arg, 0) + ")"
+                                                      : "-" + print(n.arg, kSign + 1);
+    if (n.op == UnaryOp::Not)
+      return "not " + print(n.arg, kNot);
+    return call(name_of(n.op), {n.arg});
+  }
+
+  std::string print_int(const Expr& e, int64_t value) const {
+    if (e.type().elem == Elem::Bool)
+      return value != 0 ? "true" : "false";
+    return std::to_string(value);
+  }
+
+  std::string bare(const Expr& e) const {
+    return match(
+        e, [&](const IntLit& n) { return print_int(e, n.value); },
+        [&](const FloatLit& n) { return float_text(n.value, e.type().elem); },
+        [&](const Iter& n) { return name(names_.iters, n.index, 'i'); },
+        [&](const Param& n) { return name(names_.params, n.index, 'p'); },
+        [&](const Var& n) { return name(names_.vars, n.id, 'v'); },
+        [&](const Load& n) {
+          const std::string tensor = name(names_.tensors, n.tensor, 't');
+          return n.index.empty() ? tensor : tensor + "[" + list(n.index) + "]";
+        },
+        [&](const Unary& n) { return print_unary(n); },
+        [&](const Binary& n) { return print_binary(n); },
+        [&](const Select& n) {
+          return call("select", {n.cond, n.then, n.otherwise});
+        },
+        [&](const Cast& n) { return call(to_string(e.type()), {n.arg}); },
+        [&](const Ramp& n) {
+          return call("ramp", {n.base, int_lit(n.stride), int_lit(e.type().lanes)});
+        },
+        [&](const Broadcast& n) {
+          return call("broadcast", {n.arg, int_lit(e.type().lanes)});
+        },
+        [&](const Reduce& n) {
+          return "reduce_" + std::string(name_of(n.op)) + "(" + print(n.arg, 0) + ")";
+        });
+  }
+
+  const Names& names_;
+};
+
+} // namespace
+
+std::string to_string(const Expr& e, const Names& names) { return Printer(names).print(e, 0); }
+
+std::string_view name_of(UnaryOp op) {
+  constexpr std::array<std::string_view, 15> names{"-",    "not",   "abs",   "exp",  "log",
+                                                   "sqrt", "rsqrt", "tanh",  "erf",  "sigmoid",
+                                                   "sin",  "cos",   "floor", "ceil", "round"};
+  return names[static_cast<size_t>(op)];
+}
+
+std::string_view name_of(BinaryOp op) {
+  constexpr std::array<std::string_view, 17> names{"+",   "-",   "*",   "/",   "//", "%",
+                                                   "min", "max", "pow", "<",   "<=", ">",
+                                                   ">=",  "==",  "!=",  "and", "or"};
+  return names[static_cast<size_t>(op)];
+}
+
+std::string_view name_of(ReduceOp op) {
+  constexpr std::array<std::string_view, 5> names{"none", "sum", "prod", "max", "min"};
+  return names[static_cast<size_t>(op)];
+}
+
+} // namespace kawara::scalar

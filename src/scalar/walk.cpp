@@ -1,0 +1,103 @@
+#include "scalar/expr.h"
+#include "scalar/match.h"
+#include "support/check.h"
+
+namespace kawara::scalar {
+
+std::vector<Expr> children(const Expr& e) {
+  using List = std::vector<Expr>;
+  return match(
+      e, [](const IntLit&) { return List{}; }, [](const FloatLit&) { return List{}; },
+      [](const Iter&) { return List{}; }, [](const Param&) { return List{}; },
+      [](const Var&) { return List{}; }, [](const Load& n) { return n.index; },
+      [](const Unary& n) { return List{n.arg}; },
+      [](const Binary& n) {
+        return List{n.lhs, n.rhs};
+      },
+      [](const Select& n) {
+        return List{n.cond, n.then, n.otherwise};
+      },
+      [](const Cast& n) { return List{n.arg}; }, [](const Ramp& n) { return List{n.base}; },
+      [](const Broadcast& n) { return List{n.arg}; }, [](const Reduce& n) { return List{n.arg}; });
+}
+
+Expr with_children(const Expr& e, std::vector<Expr> c) {
+  const auto expect = [&](size_t count) {
+    KAWARA_CHECK(c.size() == count, "with_children got " + std::to_string(c.size()));
+  };
+  const auto leaf = [&](const auto&) {
+    expect(0);
+    return e;
+  };
+  return match(
+      e, [&](const IntLit& n) { return leaf(n); }, [&](const FloatLit& n) { return leaf(n); },
+      [&](const Iter& n) { return leaf(n); }, [&](const Param& n) { return leaf(n); },
+      [&](const Var& n) { return leaf(n); },
+      [&](const Load& n) {
+        expect(n.index.size());
+        return load(n.tensor, std::move(c), e.type());
+      },
+      [&](const Unary& n) {
+        expect(1);
+        return unary(n.op, c[0]);
+      },
+      [&](const Binary& n) {
+        expect(2);
+        return binary(n.op, c[0], c[1]);
+      },
+      [&](const Select&) {
+        expect(3);
+        return select(c[0], c[1], c[2]);
+      },
+      [&](const Cast&) {
+        expect(1);
+        return cast(c[0], e.type());
+      },
+      [&](const Ramp& n) {
+        expect(1);
+        return ramp(c[0], n.stride, e.type().lanes);
+      },
+      [&](const Broadcast&) {
+        expect(1);
+        return broadcast(c[0], e.type().lanes);
+      },
+      [&](const Reduce& n) {
+        expect(1);
+        return reduce(n.op, c[0]);
+      });
+}
+
+Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) {
+  std::vector<Expr> kids = children(e);
+  bool changed = false;
+  for (Expr& kid : kids) {
+    Expr better = rewrite(kid, f);
+    changed |= !better.is_same_object(kid);
+    kid = std::move(better);
+  }
+  const Expr whole = changed ? with_children(e, std::move(kids)) : e;
+  const Expr replaced = f(whole);
+  return replaced ? replaced : whole;
+}
+
+void visit(const Expr& e, const std::function<void(const Expr&)>& f) {
+  f(e);
+  for (const Expr& kid : children(e))
+    visit(kid, f);
+}
+
+Expr substitute_iters(const Expr& e, const std::vector<Expr>& iters) {
+  return rewrite(e, [&](const Expr& n) {
+    const auto* it = as<Iter>(n);
+    return it != nullptr && it->index < iters.size() ? iters[it->index] : Expr();
+  });
+}
+
+Expr substitute_params(const Expr& e, const std::vector<Expr>& params) {
+  return rewrite(e, [&](const Expr& n) {
+    const auto* p = as<Param>(n);
+    return p != nullptr && p->index < params.size() ? params[p->index] : Expr();
+  });
+}
+
+} // namespace kawara::scalar
