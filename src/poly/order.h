@@ -40,6 +40,8 @@ struct OrderLoop {
   Marks marks;
   /// Runs as one loop together with its only child loop (coalesce): that child has this set.
   bool is_coalesced_into_parent = false;
+  /// Point loop of a split or tile: it runs from 0 to this minus 1 (less in partial tiles); 0: it is none.
+  int64_t tile_size = 0;
 };
 
 /// A loop with its body, or a statement (a leaf).
