@@ -28,11 +28,12 @@ def check(root):
     pages = {match[1]: str(name) for name in tree.files(root, {"docs"})
              if (match := PAGE.fullmatch(str(name)))}
     complaints = []
-    for code in sorted(used):
-        if code not in pages:
-            complaints.append(f"{code} ({used[code]}) has no page docs/errors/{code}.md")
-        if code not in shown:
-            complaints.append(f"{code} ({used[code]}) is shown by no test; add tests/errors/{code}_*.kwt")
+    without_page = sorted(set(used) - set(pages))
+    if without_page:
+        complaints.append(f"no page docs/errors/CODE.md: {' '.join(without_page)}")
+    without_test = sorted(set(used) - set(shown))
+    if without_test:
+        complaints.append(f"shown by no test, add tests/errors/CODE_*.kwt: {' '.join(without_test)}")
     for code in sorted(set(pages) - set(used)):
         complaints.append(f"{pages[code]}: no message has this code")
     for code in sorted(set(shown) - set(used)):
@@ -48,8 +49,8 @@ PAGES = {"docs/errors/K0203.md": "# K0203: cannot interchange\n"}
 TESTS = {"tests/errors/K0203_swap.kwt": "$ kawara check\n-----\nerror[K0203]: no\n"}
 EXAMPLES = [
     ({**SOURCE, **PAGES, **TESTS}, []),
-    ({**SOURCE, **TESTS}, ["has no page docs/errors/K0203.md"]),
-    ({**SOURCE, **PAGES}, ["is shown by no test"]),
+    ({**SOURCE, **TESTS}, ["no page docs/errors/CODE.md: K0203"]),
+    ({**SOURCE, **PAGES}, ["shown by no test", "K0203"]),
     ({**PAGES}, ["docs/errors/K0203.md: no message has this code"]),
     ({**TESTS}, ["tests/errors/K0203_swap.kwt: expects K0203"]),
     ({**SOURCE, **TESTS, "docs/errors/K0203.md": "# K0204\n"}, ["must begin with `# K0203`"]),

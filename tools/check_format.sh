@@ -22,5 +22,12 @@ if [ "${1:-}" = --self-test ]; then
   exit 1
 fi
 
-find src include tools tests \( -name '*.h' -o -name '*.cpp' \) -print0 2>/dev/null |
-  xargs -0 -r -n 20 -P 2 "$formatter" --style=file --dry-run -Werror
+unformatted=$(
+  find src include tools tests \( -name '*.h' -o -name '*.cpp' \) -print0 2>/dev/null |
+    xargs -0 -r -n 20 -P 2 "$formatter" --style=file --dry-run 2>&1 |
+    sed -n 's/^\([^ :]*\):[0-9]*:[0-9]*: .*/\1/p' | sort -u
+)
+[ -z "$unformatted" ] && exit 0
+echo "not as $formatter leaves them; run $formatter -i on:"
+echo "$unformatted"
+exit 1

@@ -13,7 +13,9 @@ std::string tail_of(const char* file) {
 
 } // namespace
 
-InternalError::InternalError(const char* file, int line, const char* condition, const std::string& detail)
-    : std::logic_error(tail_of(file) + ":" + std::to_string(line) + ": expected " + condition + ": " + detail) {}
+InternalError::InternalError(const char* file, int line, const char* condition,
+                             const std::string& detail)
+    : std::logic_error(tail_of(file) + ":" + std::to_string(line) + ": expected " + condition +
+                       ": " + detail) {}
 
 } // namespace kawara

@@ -25,9 +25,9 @@ struct Diagnostic {
   std::string code; ///< stable: K01xx text, K02xx schedule, K03xx target limits, K04xx run
   Severity severity = Severity::Error;
   std::string headline;
-  SourcePtr source;      ///< may be null: then no excerpt is shown
-  Span where;            ///< what the caret underlines
-  std::string label;     ///< said beside the caret; may be empty
+  SourcePtr source;  ///< may be null: then no excerpt is shown
+  Span where;        ///< what the caret underlines
+  std::string label; ///< said beside the caret; may be empty
   std::vector<std::string> body;
   std::vector<Help> help;
 };

@@ -6,13 +6,9 @@
 namespace kawara {
 
 /// Wraps an error so that `Result<T, E>` can tell it from a value of the same type.
-template <class E> struct Failure {
-  E error;
-};
+template <class E> struct Failure { E error; };
 
-template <class E> Failure<std::decay_t<E>> fail(E&& error) {
-  return {std::forward<E>(error)};
-}
+template <class E> Failure<std::decay_t<E>> fail(E&& error) { return {std::forward<E>(error)}; }
 
 /// A value, or the reason why there is none. Never both, never neither.
 ///
@@ -21,7 +17,8 @@ template <class E> Failure<std::decay_t<E>> fail(E&& error) {
 template <class T, class E> class [[nodiscard]] Result {
 public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  template <class F> Result(Failure<F> failure) : state_(std::in_place_index<1>, std::move(failure.error)) {}
+  template <class F>
+  Result(Failure<F> failure) : state_(std::in_place_index<1>, std::move(failure.error)) {}
 
   explicit operator bool() const { return state_.index() == 0; }
   T& operator*() & { return std::get<0>(state_); }

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""The story runner on small trees, with a shell script in place of the compiler."""
+
+import io
+import pathlib
+import stat
+import sys
+import tempfile
+import textwrap
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import run_golden  # noqa: E402  (found through the line above)
+
+FAKE = """#!/bin/sh
+case "$1" in
+  show) cat "$2" ;;
+  refuse) echo "error[K0203]: no" >&2; exit 1 ;;
+  length) wc -l < "$2" | tr -d ' ' ;;
+esac
+"""
+
+
+class Runner(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.kawara = self.root / "fake_kawara"
+        self.kawara.write_text(FAKE)
+        self.kawara.chmod(self.kawara.stat().st_mode | stat.S_IXUSR)
+
+    def run_one(self, name, text, **options):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        self.printed = io.StringIO()
+        counts = run_golden.run_all(self.root, str(self.kawara), [], out=self.printed, **options)
+        return [state for state, count in counts.items() if count]
+
+    STORY = """\
+        # what this is about
+        --- a.kw
+        for i
+
+        $ kawara show {file}
+        -----
+        for i
+
+        $ kawara refuse
+        -----
+        error[K0203]: no
+        exit: 1
+        """
+
+    def test_same_text_passes(self):
+        self.assertEqual(self.run_one("tests/golden/a.kwt", self.STORY), ["passed"])
+
+    def test_other_text_fails_with_a_difference(self):
+        text = self.STORY.replace("error[K0203]: no", "error[K0203]: yes")
+        self.assertEqual(self.run_one("tests/golden/a.kwt", text), ["failed"])
+        self.assertIn("-error[K0203]: yes\n+error[K0203]: no\n", self.printed.getvalue())
+
+    def test_other_exit_code_fails(self):
+        text = self.STORY.replace("exit: 1", "exit: 2")
+        self.assertEqual(self.run_one("tests/golden/a.kwt", text), ["failed"])
+
+    def test_update_makes_it_pass(self):
+        text = self.STORY.replace("error[K0203]: no", "old")
+        self.assertEqual(self.run_one("tests/golden/a.kwt", text, update=True), ["updated"])
+        written = (self.root / "tests/golden/a.kwt").read_text()
+        self.assertEqual(written, textwrap.dedent(self.STORY))
+
+    def test_update_writes_the_first_expectation(self):
+        self.run_one("tests/golden/a.kwt", "$ kawara refuse\n", update=True)
+        written = (self.root / "tests/golden/a.kwt").read_text()
+        self.assertEqual(written, "$ kawara refuse\n-----\nerror[K0203]: no\nexit: 1\n")
+
+    def test_commands_before_inputs(self):
+        text = "$ kawara show {file}\n--- a.kw\nx\ny\n-----\nx\ny\n"
+        self.assertEqual(self.run_one("tests/errors/a.kwt", text), ["passed"])
+
+    def test_dots_stand_for_any_lines(self):
+        text = "--- a.kw\nx\ny\nz\n$ kawara show a.kw\n-----\nx\n...\nz\n"
+        self.assertEqual(self.run_one("tests/golden/a.kwt", text), ["passed"])
+        self.assertEqual(self.run_one("tests/golden/a.kwt", text + "z\n"), ["failed"])
+
+    def test_input_from_the_repository(self):
+        (self.root / "examples").mkdir()
+        (self.root / "examples/b.kw").write_text("b\n")
+        text = "--- a.kw from examples/b.kw\n$ kawara show a.kw\n-----\nb\n"
+        self.assertEqual(self.run_one("tests/golden/a.kwt", text), ["passed"])
+        text = text.replace("b.kw", "absent.kw")
+        self.assertEqual(self.run_one("tests/golden/a.kwt", text), ["failed"])
+
+    def test_equal_compares_the_inputs(self):
+        text = "$ kawara length {file}\n--- a.kw\nx\n--- b.kw\ny\n"
+        self.assertEqual(self.run_one("tests/equal/a.kwt", text), ["passed"])
+        self.assertEqual(self.run_one("tests/equal/a.kwt", text + "z\n"), ["failed"])
+
+    def test_equal_refusals_do_not_count(self):
+        text = "$ kawara refuse {file}\n--- a.kw\nx\n--- b.kw\ny\n"
+        self.assertEqual(self.run_one("tests/equal/a.kwt", text), ["failed"])
+
+    def test_lesson_blocks_are_run(self):
+        text = "# One\n\n```kw a.kw\nx\n```\n\nNow:\n\n```console\n$ kawara show a.kw\nx\n```\n"
+        self.assertEqual(self.run_one("docs/lessons/01_one.md", text), ["passed"])
+        self.assertEqual(self.run_one("docs/lessons/01_one.md", text.replace("\nx\n```\n\nN", "\ny\n```\n\nN")),
+                         ["failed"])
+
+    def test_other_machine_is_skipped(self):
+        text = "# requires: pdp11\n$ kawara refuse\n-----\nnever\n"
+        self.assertEqual(self.run_one("tests/golden/a.kwt", text), ["skipped"])
+
+    def test_nonsense_fails(self):
+        for text in ["", "what\n", "-----\n", "--- a.kw\nx\n--- a.kw\ny\n$ kawara refuse\n-----\n",
+                     "$ rm x\n-----\n"]:
+            self.assertEqual(self.run_one("tests/golden/a.kwt", text), ["failed"], text)
+
+
+if __name__ == "__main__":
+    unittest.main()
