@@ -11,18 +11,21 @@ isl::set statement_universe(isl::ctx, const std::vector<program::Param>&, const 
                             size_t iters);
 
 /// Quasi-affine index expression as a function on `domain` (Iter d: dimension d).
-isl::pw_aff pw_aff_from_expr(const scalar::Expr&, const isl::set& domain);
+isl::pw_aff pw_aff_from_expr(const scalar::Expr&, const isl::set& domain,
+                             const std::vector<program::Param>&);
 /// Points of `domain` where a quasi-affine condition holds.
-isl::set set_from_condition(const scalar::Expr&, const isl::set& domain);
+isl::set set_from_condition(const scalar::Expr&, const isl::set& domain,
+                            const std::vector<program::Param>&);
 /// Expression of an affine function (one piece, integer divisions allowed) over iterators and
-/// parameters; the inverse of `pw_aff_from_expr` up to spelling. Empty when it has several pieces or
-/// rational coefficients that do not fit.
-scalar::Expr expr_from_pw_aff(const isl::pw_aff&);
+/// parameters; the inverse of `pw_aff_from_expr` up to spelling. Empty when it has several pieces
+/// or rational coefficients that do not fit.
+scalar::Expr expr_from_pw_aff(const isl::pw_aff&, const std::vector<program::Param>&);
 
-/// A row for each shared loop, as { S[iters] -> [row] } pieces.
+/// The statement's rows as functions on its domain, outermost first.
 std::vector<isl::pw_aff> row_functions(const Scop&, const Order&, StmtId);
 
-/// "N >= 4 and T >= 2": the parameter set without isl's brackets, minus what `context` says; empty: always.
+/// "N >= 4 and T >= 2": the parameter set without isl's brackets, minus what `context` says; empty:
+/// always.
 std::string condition_text(const isl::set& params, const isl::set& context);
 
 } // namespace kawara::poly

@@ -19,14 +19,16 @@ enum class Broken : uint8_t {
 /// lexicographically first pair.
 struct Illegal {
   Broken broken = Broken::Order;
-  size_t dependence = 0;            ///< into scop.dependences
-  LoopId loop{};                    ///< the loop where the two part under the new order
-  bool parts_at_loop = false;       ///< false: the loops agree and the sequence decides
-  std::vector<int64_t> params;      ///< parameter values of the example
+  size_t dependence = 0;             ///< into scop.dependences
+  LoopId loop{};                     ///< the loop where the two part under the new order
+  bool parts_at_loop = false;        ///< false: the loops agree and the sequence decides
+  std::vector<int64_t> params;       ///< parameter values of the example
   std::vector<int64_t> source, sink; ///< iterator values
   std::vector<int64_t> cell;
-  std::string condition; ///< parameter values for which there is such a pair, e.g. `N >= 4`; empty: always
-  std::vector<std::string> distance; ///< per loop of the source nest shared by the two: "+1", "-1", "0", ">=1", "*"
+  std::string
+      condition; ///< parameter values for which there is such a pair, e.g. `N >= 4`; empty: always
+  std::vector<std::string>
+      distance; ///< per loop of the source nest shared by the two: "+1", "-1", "0", ">=1", "*"
 };
 
 struct Legal {
@@ -40,9 +42,9 @@ struct Undecided {
 using Verdict = std::variant<Legal, Illegal, Undecided>;
 
 /// The only judge. Legal iff every dependence of `scop` has its source strictly before its sink
-/// under `order` (reductions excepted where the contract allows), no dependence at all is carried by
-/// a parallel loop, and every vector loop keeps its lanes' dependences: for W consecutive iterations,
-/// statement by statement, all lanes read before any lane writes.
+/// under `order` (reductions excepted where the contract allows), no dependence at all is carried
+/// by a parallel loop, and every vector loop keeps its lanes' dependences: for W consecutive
+/// iterations, statement by statement, all lanes read before any lane writes.
 Verdict judge(const Scop& scop, const Order& order, unsigned long quota = kDefaultQuota);
 
 /// { x -> y : x runs at the same time as y or later } for two statements under an order.

@@ -26,21 +26,22 @@ struct LoopId {
 /// What a loop is, besides an order. Judged together with the order.
 struct Marks {
   bool is_parallel = false;
-  int64_t vector_width = 0;     ///< 0: not vectorised; else lanes
-  int64_t unroll = 0;           ///< 0: not unrolled; kFullUnroll: completely; else copies
-  bool is_isolated = false;     ///< full tiles apart from partial ones (a tile's point loop)
+  int64_t vector_width = 0; ///< 0: not vectorised; else lanes
+  int64_t unroll = 0;       ///< 0: not unrolled; kFullUnroll: completely; else copies
+  bool is_isolated = false; ///< full tiles apart from partial ones (a tile's point loop)
   friend bool operator==(const Marks&, const Marks&) = default;
 };
 inline constexpr int64_t kFullUnroll = -1;
 
 /// One loop of an Order.
 struct OrderLoop {
-  std::string name;       ///< i, i.0, i_j; unique along every path from the root
-  Span where;             ///< source loop it descends from
+  std::string name; ///< i, i.0, i_j; unique along every path from the root
+  Span where;       ///< source loop it descends from
   Marks marks;
   /// Runs as one loop together with its only child loop (coalesce): that child has this set.
   bool is_coalesced_into_parent = false;
-  /// Point loop of a split or tile: it runs from 0 to this minus 1 (less in partial tiles); 0: it is none.
+  /// Point loop of a split or tile: it runs from 0 to this minus 1 (less in partial tiles); 0: it
+  /// is none.
   int64_t tile_size = 0;
 };
 
@@ -65,12 +66,12 @@ struct TreeNode {
 ///   after split(i, 32):           rows: S0 [i // 32, i % 32]   S1 [i // 32, i % 32, k]
 ///
 /// This is an isl schedule tree restricted to one-member bands, kept as plain values because every
-/// directive edits it (docs/decisions/0001-loop-tree.md); isl's tree is derived from it when code is
-/// generated.
+/// directive edits it (docs/decisions/0001-loop-tree.md); isl's tree is derived from it when code
+/// is generated.
 struct Order {
-  std::vector<OrderLoop> loops;         ///< by LoopId; ids of loops no longer in the tree stay unused
-  std::vector<TreeNode> body;           ///< root sequence
-  std::vector<std::vector<Expr>> rows;  ///< by StmtId; aligned with `path_of`; empty when removed
+  std::vector<OrderLoop> loops; ///< by LoopId; ids of loops no longer in the tree stay unused
+  std::vector<TreeNode> body;   ///< root sequence
+  std::vector<std::vector<Expr>> rows; ///< by StmtId; aligned with `path_of`; empty when removed
 
   const OrderLoop& operator[](LoopId id) const { return loops[id.value]; }
   OrderLoop& operator[](LoopId id) { return loops[id.value]; }

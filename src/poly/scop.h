@@ -9,7 +9,8 @@
 namespace kawara::poly {
 
 enum class DependenceKind : uint8_t { Flow, Anti, Output };
-std::string_view name_of(DependenceKind); ///< "write before read", "read before write", "write before write"
+std::string_view
+    name_of(DependenceKind); ///< "write before read", "read before write", "write before write"
 
 /// Pairs of instances { source[x] -> sink[y] } that touch the same cell of `tensor`, at least one
 /// writing, x before y in the source order.
@@ -17,8 +18,8 @@ struct Dependence {
   DependenceKind kind = DependenceKind::Flow;
   uint32_t tensor = 0;
   StmtId source, sink;
-  /// Both are updates of the cell with the same operator, through that access alone: they may run in
-  /// either order where the numerics contract lets reductions be reassociated.
+  /// Both are updates of the cell with the same operator, through that access alone: they may run
+  /// in either order where the numerics contract lets reductions be reassociated.
   bool is_reduction = false;
   isl::map relation;
 };
@@ -58,7 +59,8 @@ struct Scop {
   /// because chains through relaxed reductions do not imply their ends.
   std::vector<Dependence> dependences;
   Diagnostics warnings; ///< e.g. an output cell that nobody writes
-  /// Outputs that must be zeroed before the first statement: not every cell is written before it is read.
+  /// Outputs that must be zeroed before the first statement: not every cell is written before it is
+  /// read.
   std::vector<uint32_t> zeroed_outputs;
 
   const ScopStatement& operator[](StmtId id) const { return statements[id.value]; }

@@ -1,0 +1,212 @@
+#include "poly/dependences.h"
+
+#include "poly/affine.h"
+#include "poly/isl/dimensions.h"
+#include "poly/isl/text.h"
+#include "poly/legality.h"
+#include "poly/witness.h"
+#include "support/check.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace kawara::poly {
+namespace {
+
+/// Both accesses are halves of updates with one operator: they commute where reassociation is
+/// allowed.
+bool commutes(const Scop& scop, const Access& a, const Access& b) {
+  return a.is_update && b.is_update && scop[a.statement].text.op == scop[b.statement].text.op;
+}
+
+DependenceKind kind_of(const Access& source, const Access& sink) {
+  if (!source.is_write)
+    return DependenceKind::Anti;
+  return sink.is_write ? DependenceKind::Output : DependenceKind::Flow;
+}
+
+/// Pairs of instances that touch the same cell through these accesses, in source order.
+isl::map conflicts(const Scop& scop, const Access& source, const Access& sink) {
+  const isl::map same_cell = source.relation.apply_range(sink.relation.reverse());
+  if (same_cell.is_empty())
+    return same_cell;
+  return same_cell.intersect(before(scop, scop.source_order, source.statement, sink.statement));
+}
+
+using Key = std::tuple<uint32_t, uint32_t, uint32_t, DependenceKind, bool>;
+
+std::vector<Dependence> memory_dependences(const Scop& scop) {
+  const std::vector<Access> all = accesses(scop);
+  std::map<Key, isl::map> found;
+  for (const Access& source : all)
+    for (const Access& sink : all) {
+      if (source.tensor != sink.tensor || (!source.is_write && !sink.is_write))
+        continue;
+      const bool is_reduction = commutes(scop, source, sink);
+      const DependenceKind kind = kind_of(source, sink);
+      // The three kinds between two updates are one relation; the flow stands for them.
+      if (is_reduction && kind != DependenceKind::Flow)
+        continue;
+      const isl::map pairs = conflicts(scop, source, sink);
+      if (pairs.is_empty())
+        continue;
+      const Key key{source.statement.value, sink.statement.value, source.tensor, kind,
+                    is_reduction};
+      const auto [at, is_new] = found.try_emplace(key, pairs);
+      if (!is_new)
+        at->second = at->second.unite(pairs);
+    }
+  std::vector<Dependence> out;
+  for (const auto& [key, relation] : found) {
+    const auto& [source, sink, tensor, kind, is_reduction] = key;
+    out.push_back({kind, tensor, StmtId{source}, StmtId{sink}, is_reduction, relation.coalesce()});
+  }
+  return out;
+}
+
+StmtId statement_named(const Scop& scop, const std::string& name) {
+  for (uint32_t s = 0; s < scop.statements.size(); ++s)
+    if (scop.statements[s].text.name == name)
+      return StmtId{s};
+  KAWARA_CHECK(false, "a statement called " + name);
+}
+
+/// Longest time vector, sequence positions included.
+size_t time_length(const Scop& scop, const Order& order) {
+  size_t loops = 0;
+  for (uint32_t s = 0; s < scop.statements.size(); ++s)
+    loops = std::max(loops, order.rows[s].size());
+  return 2 * loops + 1;
+}
+
+void collect_times(const Scop& scop, const std::vector<TreeNode>& body,
+                   std::vector<int64_t>& positions, const Order& order, size_t length,
+                   isl::union_map& out) {
+  for (size_t k = 0; k < body.size(); ++k) {
+    positions.push_back(static_cast<int64_t>(k));
+    if (body[k].is_loop())
+      collect_times(scop, body[k].body, positions, order, length, out);
+    else
+      out = out.unite(isl::union_map(time_of(scop, order, body[k].statement(), positions, length)));
+    positions.pop_back();
+  }
+}
+
+void add_kind(const Scop& scop, const isl::union_map& relation, DependenceKind kind,
+              uint32_t tensor, std::vector<Dependence>& out) {
+  relation.foreach_map([&](const isl::map& map) {
+    const StmtId source = statement_named(scop, domain_tuple_name(map));
+    const StmtId sink = statement_named(scop, range_tuple_name(map));
+    const auto& a = scop[source].text;
+    const auto& b = scop[sink].text;
+    const bool is_reduction =
+        a.op != scalar::ReduceOp::None && a.op == b.op && a.tensor == tensor && b.tensor == tensor;
+    if (!map.is_empty())
+      out.push_back({kind, tensor, source, sink, is_reduction, map.coalesce()});
+  });
+}
+
+} // namespace
+
+isl::map time_of(const Scop& scop, const Order& order, StmtId id,
+                 const std::vector<int64_t>& positions, size_t length) {
+  const isl::set& domain = scop[id].domain;
+  const std::vector<isl::pw_aff> rows = row_functions(scop, order, id);
+  isl::pw_aff_list functions(domain.ctx(), static_cast<int>(length));
+  const isl::pw_aff zero = pw_aff_from_expr(scalar::int_lit(0), domain, scop.params);
+  for (size_t k = 0; k < length; ++k) {
+    const size_t level = k / 2;
+    if (k % 2 == 0)
+      functions = functions.add(
+          zero.add_constant(level < positions.size() ? static_cast<long>(positions[level]) : 0L));
+    else
+      functions = functions.add(level < rows.size() ? rows[level] : zero);
+  }
+  const isl::space space =
+      pairs_of(domain, statement_universe(domain.ctx(), scop.params, "", length)).space();
+  return isl::multi_pw_aff(space, functions).as_map().intersect_domain(domain);
+}
+
+isl::union_map times_of(const Scop& scop, const Order& order) {
+  isl::union_map out = isl::union_map::empty(scop.context_owner->get());
+  std::vector<int64_t> positions;
+  collect_times(scop, order.body, positions, order, time_length(scop, order), out);
+  return out;
+}
+
+Scop rebuilt(Scop scop) {
+  scop.dependences = memory_dependences(scop);
+  return scop;
+}
+
+std::vector<Dependence> exact_dependences(const Scop& scop) {
+  const isl::union_map times = times_of(scop, scop.source_order);
+  const std::vector<Access> all = accesses(scop);
+  const auto gather = [&](uint32_t tensor, bool writes) {
+    isl::union_map relation = isl::union_map::empty(scop.context_owner->get());
+    for (const Access& access : all)
+      if (access.tensor == tensor && access.is_write == writes)
+        relation = relation.unite(isl::union_map(access.relation));
+    return relation;
+  };
+  std::vector<Dependence> out;
+  for (uint32_t t = 0; t < scop.tensors.size(); ++t) {
+    const isl::union_map reads = gather(t, false);
+    const isl::union_map writes = gather(t, true);
+    if (writes.is_empty())
+      continue;
+    const auto flow = isl::union_access_info(reads)
+                          .set_must_source(writes)
+                          .set_schedule_map(times)
+                          .compute_flow();
+    add_kind(scop, flow.must_dependence(), DependenceKind::Flow, t, out);
+    const auto anti = isl::union_access_info(writes)
+                          .set_may_source(reads)
+                          .set_kill(writes)
+                          .set_schedule_map(times)
+                          .compute_flow();
+    add_kind(scop, anti.may_dependence(), DependenceKind::Anti, t, out);
+    const auto output = isl::union_access_info(writes)
+                            .set_must_source(writes)
+                            .set_schedule_map(times)
+                            .compute_flow();
+    add_kind(scop, output.must_dependence(), DependenceKind::Output, t, out);
+  }
+  return out;
+}
+
+std::string_view name_of(DependenceKind kind) {
+  switch (kind) {
+  case DependenceKind::Flow:
+    return "write before read";
+  case DependenceKind::Anti:
+    return "read before write";
+  case DependenceKind::Output:
+    return "write before write";
+  }
+  return "";
+}
+
+std::vector<Summary> summaries(const Scop& scop, const std::vector<Dependence>& dependences) {
+  std::vector<Summary> out;
+  for (const Dependence& d : dependences) {
+    Summary s;
+    s.kind = d.kind;
+    s.tensor = scop.tensors[d.tensor].name;
+    s.source = scop[d.source].text.name;
+    s.sink = scop[d.sink].text.name;
+    s.is_reduction = d.is_reduction;
+    s.distance = distance_text(scop, d);
+    const size_t shared = s.distance.size();
+    const std::vector<LoopId> path = path_of(scop.source_order, d.source);
+    for (size_t k = 0; k < shared; ++k)
+      s.loops.push_back(scop.source_order[path[k]].name);
+    s.condition = condition_text(d.relation.domain().params(), scop.context);
+    s.relation = text_of(d.relation);
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+} // namespace kawara::poly

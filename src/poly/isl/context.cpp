@@ -1,0 +1,36 @@
+#include "poly/isl/context.h"
+
+#include <isl/ctx.h>
+#include <isl/options.h>
+
+namespace kawara::poly {
+
+Context::Context() : ctx_(isl_ctx_alloc()) {
+  // The C++ bindings turn errors into exceptions themselves; the C calls must stay quiet too.
+  isl_options_set_on_error(ctx_, ISL_ON_ERROR_CONTINUE);
+}
+
+Context::~Context() { isl_ctx_free(ctx_); }
+
+ContextPtr make_context() { return std::make_shared<Context>(); }
+
+bool within_quota(const Context& context, unsigned long operations,
+                  const std::function<void()>& question) {
+  isl_ctx* ctx = context.get().get();
+  isl_ctx_reset_operations(ctx);
+  isl_ctx_set_max_operations(ctx, operations);
+  bool finished = true;
+  try {
+    question();
+  } catch (const isl::exception&) {
+    finished = isl_ctx_last_error(ctx) != isl_error_quota;
+    isl_ctx_set_max_operations(ctx, 0);
+    isl_ctx_reset_error(ctx);
+    if (finished)
+      throw;
+  }
+  isl_ctx_set_max_operations(ctx, 0);
+  return finished;
+}
+
+} // namespace kawara::poly

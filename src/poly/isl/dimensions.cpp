@@ -1,0 +1,138 @@
+#include "poly/isl/dimensions.h"
+
+#include "support/check.h"
+
+#include <isl/aff.h>
+#include <isl/local_space.h>
+#include <isl/map.h>
+#include <isl/point.h>
+#include <isl/set.h>
+#include <isl/space.h>
+#include <isl/val.h>
+
+namespace kawara::poly {
+namespace {
+
+int64_t integer_of(__isl_take isl_val* value) {
+  const isl::val owned = isl::manage(value);
+  KAWARA_CHECK(isl_val_is_int(owned.get()) == isl_bool_true, "an integer value");
+  return isl_val_get_num_si(owned.get());
+}
+
+std::optional<int64_t> finite(__isl_take isl_val* value) {
+  const isl::val owned = isl::manage(value);
+  if (isl_val_is_int(owned.get()) != isl_bool_true)
+    return std::nullopt;
+  return isl_val_get_num_si(owned.get());
+}
+
+} // namespace
+
+isl::pw_aff dimension_function(const isl::set& domain, unsigned position) {
+  isl_local_space* space = isl_local_space_from_space(isl_set_get_space(domain.get()));
+  isl_aff* aff = isl_aff_var_on_domain(space, isl_dim_set, position);
+  return isl::manage(isl_pw_aff_from_aff(aff)).intersect_domain(domain);
+}
+
+unsigned dimension_count(const isl::set& set) {
+  return static_cast<unsigned>(isl_set_dim(set.get(), isl_dim_set));
+}
+
+std::string tuple_name(const isl::set& set) {
+  const char* name = isl_set_get_tuple_name(set.get());
+  return name ? name : "";
+}
+
+std::string domain_tuple_name(const isl::map& map) {
+  const char* name = isl_map_get_tuple_name(map.get(), isl_dim_in);
+  return name ? name : "";
+}
+
+std::string range_tuple_name(const isl::map& map) {
+  const char* name = isl_map_get_tuple_name(map.get(), isl_dim_out);
+  return name ? name : "";
+}
+
+isl::set parameters_as_set(const isl::set& params, const std::vector<std::string>& names) {
+  isl_set* set = isl_set_params(params.copy());
+  set = isl_set_from_params(set);
+  for (size_t k = 0; k < names.size(); ++k) {
+    const int at = isl_set_find_dim_by_name(set, isl_dim_param, names[k].c_str());
+    if (at >= 0)
+      set = isl_set_move_dims(set, isl_dim_set, static_cast<unsigned>(k), isl_dim_param,
+                              static_cast<unsigned>(at), 1);
+    else
+      set = isl_set_insert_dims(set, isl_dim_set, static_cast<unsigned>(k), 1);
+  }
+  return isl::manage(set);
+}
+
+isl::map fix_parameter(const isl::map& map, const std::string& name, int64_t value) {
+  const int at = isl_map_find_dim_by_name(map.get(), isl_dim_param, name.c_str());
+  if (at < 0)
+    return map;
+  return isl::manage(isl_map_fix_si(map.copy(), isl_dim_param, static_cast<unsigned>(at),
+                                    static_cast<int>(value)));
+}
+
+isl::set fix_parameter(const isl::set& set, const std::string& name, int64_t value) {
+  const int at = isl_set_find_dim_by_name(set.get(), isl_dim_param, name.c_str());
+  if (at < 0)
+    return set;
+  return isl::manage(isl_set_fix_si(set.copy(), isl_dim_param, static_cast<unsigned>(at),
+                                    static_cast<int>(value)));
+}
+
+isl::map pairs_of(const isl::set& domain, const isl::set& range) {
+  return isl::manage(isl_map_from_domain_and_range(domain.copy(), range.copy()));
+}
+
+std::optional<int64_t> dimension_min(const isl::set& set, unsigned position) {
+  isl_set* free = isl_set_project_out_all_params(set.copy());
+  const isl::set owned = isl::manage(free);
+  return finite(isl_set_dim_min_val(owned.copy(), static_cast<int>(position)));
+}
+
+std::optional<int64_t> dimension_max(const isl::set& set, unsigned position) {
+  isl_set* free = isl_set_project_out_all_params(set.copy());
+  const isl::set owned = isl::manage(free);
+  return finite(isl_set_dim_max_val(owned.copy(), static_cast<int>(position)));
+}
+
+std::vector<int64_t> first_point(const isl::set& set) {
+  const isl::set smallest = set.lexmin();
+  const isl::point point = isl::manage(isl_set_sample_point(smallest.copy()));
+  const unsigned n = dimension_count(set);
+  std::vector<int64_t> coordinates(n);
+  for (unsigned k = 0; k < n; ++k)
+    coordinates[k] =
+        integer_of(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(k)));
+  return coordinates;
+}
+
+AffineParts parts_of(const isl::aff& aff) {
+  AffineParts parts;
+  const isl::val denominator = isl::manage(isl_aff_get_denominator_val(aff.get()));
+  parts.denominator = isl_val_get_num_si(denominator.get());
+  const auto scaled = [&](__isl_take isl_val* value) {
+    return integer_of(isl_val_mul(value, denominator.copy()));
+  };
+  parts.constant = scaled(isl_aff_get_constant_val(aff.get()));
+  const auto count = [&](isl_dim_type type) { return isl_aff_dim(aff.get(), type); };
+  for (int k = 0; k < count(isl_dim_in); ++k)
+    parts.dimensions.push_back(scaled(isl_aff_get_coefficient_val(aff.get(), isl_dim_in, k)));
+  for (int k = 0; k < count(isl_dim_param); ++k) {
+    const int64_t c = scaled(isl_aff_get_coefficient_val(aff.get(), isl_dim_param, k));
+    if (c != 0)
+      parts.parameters.emplace_back(
+          isl_aff_get_dim_name(aff.get(), isl_dim_param, static_cast<unsigned>(k)), c);
+  }
+  for (int k = 0; k < count(isl_dim_div); ++k) {
+    const int64_t c = scaled(isl_aff_get_coefficient_val(aff.get(), isl_dim_div, k));
+    if (c != 0)
+      parts.divisions.emplace_back(isl::manage(isl_aff_get_div(aff.get(), k)), c);
+  }
+  return parts;
+}
+
+} // namespace kawara::poly

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <isl/cpp.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kawara::poly {
+
+/// The function x -> x[position] on `domain`.
+isl::pw_aff dimension_function(const isl::set& domain, unsigned position);
+/// Number of set dimensions (not parameters).
+unsigned dimension_count(const isl::set&);
+std::string tuple_name(const isl::set&);
+std::string domain_tuple_name(const isl::map&);
+std::string range_tuple_name(const isl::map&);
+
+/// The parameter set as a set over the named parameters, in that order.
+isl::set parameters_as_set(const isl::set& params, const std::vector<std::string>& names);
+isl::map fix_parameter(const isl::map&, const std::string& name, int64_t value);
+isl::set fix_parameter(const isl::set&, const std::string& name, int64_t value);
+
+/// { x -> y : x in domain, y in range }
+isl::map pairs_of(const isl::set& domain, const isl::set& range);
+
+/// Smallest and largest value of a dimension over all parameter values; nothing when unbounded.
+std::optional<int64_t> dimension_min(const isl::set&, unsigned position);
+std::optional<int64_t> dimension_max(const isl::set&, unsigned position);
+
+/// Coordinates of the lexicographically smallest point; the set must be bounded from below and
+/// not empty.
+std::vector<int64_t> first_point(const isl::set&);
+
+/// An affine function taken apart: (constant + sum of coefficient * what) / denominator.
+struct AffineParts {
+  int64_t denominator = 1;
+  int64_t constant = 0;
+  std::vector<int64_t> dimensions;                         ///< by position
+  std::vector<std::pair<std::string, int64_t>> parameters; ///< name, coefficient
+  std::vector<std::pair<isl::aff, int64_t>> divisions;     ///< floor(aff), coefficient
+};
+AffineParts parts_of(const isl::aff&);
+
+} // namespace kawara::poly
