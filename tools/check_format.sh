@@ -24,7 +24,7 @@ fi
 
 unformatted=$(
   find src include tools tests \( -name '*.h' -o -name '*.cpp' \) -print0 2>/dev/null |
-    xargs -0 -r -n 20 -P 2 "$formatter" --style=file --dry-run 2>&1 |
+    xargs -0 -r -n 20 "$formatter" --style=file --dry-run 2>&1 |
     sed -n 's/^\([^ :]*\):[0-9]*:[0-9]*: .*/\1/p' | sort -u
 )
 [ -z "$unformatted" ] && exit 0

@@ -147,7 +147,7 @@ def main():
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--kawara", default=str(tree.ROOT / "build/tools/kawara"))
     parser.add_argument("--jobs", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     kawara = os.path.abspath(arguments.kawara)
     counts = run_all(tree.ROOT, kawara, arguments.filters, arguments.update, arguments.jobs)
     updated = f", {counts['updated']} updated" if arguments.update else ""

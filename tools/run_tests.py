@@ -96,7 +96,7 @@ def main():
     parser.add_argument("--only", default="", metavar="LABEL,...")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     labels = {label for label in arguments.only.split(",") if label}
     counts = Counts()
     if not arguments.update and (not labels or labels - set(STORY_LABELS)):
