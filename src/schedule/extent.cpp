@@ -1,0 +1,88 @@
+#include "schedule/extent.h"
+
+#include "poly/affine.h"
+#include "support/check.h"
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::Order;
+using poly::Scop;
+using poly::StmtId;
+
+namespace {
+
+/// "[a0, a1, x2] " with `letter` x at the dimensions from `from` to before `to`.
+std::string tuple(size_t size, size_t from, size_t to, char letter) {
+  std::string text = "[";
+  for (size_t d = 0; d < size; ++d)
+    text += (d == 0 ? "" : ", ") + std::string(1, d >= from && d < to ? letter : 'a') +
+            std::to_string(d);
+  return text + "]";
+}
+
+/// Points that agree with one of `set` in every dimension but those from `from` to before `to`.
+isl::set freed(const isl::set& set, size_t size, size_t from, size_t to) {
+  const isl::map forget(set.ctx(), "{ " + tuple(size, from, to, 'x') + " -> " +
+                                       tuple(size, from, to, 'y') + " }");
+  return set.apply(forget);
+}
+
+std::optional<int64_t> finite(const isl::val& value) {
+  if (!value.is_int())
+    return std::nullopt;
+  return value.num_si();
+}
+
+} // namespace
+
+isl::set loop_values(const Scop& scop, const Order& order, LoopId loop) {
+  const std::optional<size_t> depth = poly::depth_of(order, loop);
+  KAWARA_CHECK(depth, "the loop is in the tree");
+  isl::set values;
+  for (const StmtId statement : poly::statements_below(order, loop)) {
+    const std::vector<isl::pw_aff> rows = poly::row_functions(scop, order, statement);
+    isl::pw_multi_aff time = rows[0].as_pw_multi_aff();
+    for (size_t d = 1; d <= *depth; ++d)
+      time = time.flat_range_product(rows[d].as_pw_multi_aff());
+    const isl::set image =
+        scop[statement].domain.intersect_params(scop.context).apply(time.as_map());
+    values = values.is_null() ? image : values.unite(image);
+  }
+  return values.coalesce();
+}
+
+bool is_rectangular_block(const Scop& scop, const Order& order, LoopId outer, LoopId inner) {
+  const isl::set values = loop_values(scop, order, inner);
+  const size_t first = *poly::depth_of(order, outer), last = *poly::depth_of(order, inner);
+  const isl::set rectangle =
+      freed(values, last + 1, last, last + 1).intersect(freed(values, last + 1, first, last));
+  return rectangle.is_equal(values);
+}
+
+std::optional<ConstantRange> constant_range(const Scop& scop, const Order& order, LoopId loop) {
+  const isl::set values = loop_values(scop, order, loop);
+  const int at = static_cast<int>(*poly::depth_of(order, loop));
+  if (values.is_empty())
+    return std::nullopt;
+  const auto low = finite(values.dim_min_val(at)), high = finite(values.dim_max_val(at));
+  if (!low || !high)
+    return std::nullopt;
+  return ConstantRange{*low, *high};
+}
+
+std::optional<int64_t> longest_run(const Scop& scop, const Order& order, LoopId loop) {
+  const isl::set values = loop_values(scop, order, loop);
+  const size_t size = *poly::depth_of(order, loop) + 1;
+  const isl::map pairs(values.ctx(), "{ " + tuple(size, size - 1, size, 'x') + " -> " +
+                                         tuple(size, size - 1, size, 'y') + " }");
+  const isl::set steps = pairs.intersect_domain(values).intersect_range(values).deltas();
+  if (steps.is_empty())
+    return 0;
+  const auto most = finite(steps.dim_max_val(static_cast<int>(size) - 1));
+  if (!most)
+    return std::nullopt;
+  return *most + 1;
+}
+
+} // namespace kawara::schedule

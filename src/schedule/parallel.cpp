@@ -1,0 +1,24 @@
+#include "schedule/parallel.h"
+
+#include "schedule/codes.h"
+#include "schedule/nest.h"
+#include "schedule/resolve.h"
+
+namespace kawara::schedule {
+
+Proposed propose(const Schedule& schedule, const Parallel& parallel, const Environment&) {
+  const std::string request = "cannot run loop " + quoted(parallel.loop) + " in parallel";
+  KAWARA_TRY(const poly::LoopId loop, resolve_loop(schedule, parallel.loop, request));
+  poly::Order order = schedule.order;
+  if (order[loop].marks.vector_width != 0)
+    return fail(shape_refusal(kAlreadyMarked, request + ": it is a vector loop", order[loop].where,
+                              "its iterations are the lanes of a vector",
+                              {"Split it before it is vectorized, and run the outer part in "
+                               "parallel."}));
+  // A coalesced loop runs all its parts at the same time.
+  for (const poly::LoopId part : unit_of(order, loop))
+    order[part].marks.is_parallel = true;
+  return with_order(schedule, std::move(order));
+}
+
+} // namespace kawara::schedule

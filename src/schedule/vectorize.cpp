@@ -1,0 +1,118 @@
+#include "schedule/vectorize.h"
+
+#include "schedule/codes.h"
+#include "schedule/nest.h"
+#include "schedule/resolve.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::Order;
+using poly::TreeNode;
+
+namespace {
+
+constexpr int64_t kMostLanes = 1024;
+
+const TreeNode* loop_inside(const Order& order, LoopId loop) {
+  for (const TreeNode& child : poly::find_node(order, loop)->body)
+    if (child.is_loop())
+      return &child;
+  return nullptr;
+}
+
+/// The nest below `loop` with `loop` moved innermost; empty when it is not perfect.
+std::vector<LoopName> moved_innermost(const Schedule& schedule, LoopId loop) {
+  const Order& order = schedule.order;
+  std::vector<LoopName> names;
+  for (const TreeNode* node = poly::find_node(order, loop); loop_inside(order, node->loop());) {
+    if (node->body.size() != 1)
+      return {};
+    node = &node->body[0];
+    if (!order[node->loop()].is_coalesced_into_parent)
+      names.push_back(name_of_loop(schedule.scop, order, node->loop()));
+  }
+  names.push_back(name_of_loop(schedule.scop, order, loop));
+  return names;
+}
+
+Refusal::Shape not_innermost(const Schedule& schedule, const Vectorize& vectorize, LoopId loop,
+                             const std::string& request) {
+  const Order& order = schedule.order;
+  const LoopId inside = loop_inside(order, loop)->loop();
+  const LoopName inside_name = name_of_loop(schedule.scop, order, inside);
+  Refusal::Shape refusal = shape_refusal(
+      kNotInnermost, request + ": it is not an innermost loop", order[inside].where,
+      "stands inside " + quoted(vectorize.loop),
+      {"The lanes of a vector are consecutive iterations of a loop with statements only; " +
+       quoted(inside_name) + " stands inside " + quoted(vectorize.loop) + "."});
+  if (const auto names = moved_innermost(schedule, loop); names.size() > 1)
+    refusal.ways_out.push_back({Reorder{names}, vectorize});
+  refusal.ways_out.push_back({Vectorize{inside_name, vectorize.width}});
+  return refusal;
+}
+
+} // namespace
+
+int64_t natural_width(const poly::Scop& scop, const Order& order, LoopId loop,
+                      const target::Cpu& cpu) {
+  int64_t bytes = 1;
+  const auto count = [&](uint32_t tensor) {
+    bytes = std::max(bytes, scalar::bytes_of(scop.tensors[tensor].elem));
+  };
+  for (const poly::StmtId statement : poly::statements_below(order, loop)) {
+    const program::Statement& text = scop[statement].text;
+    count(text.tensor);
+    scalar::visit(text.value, [&](const scalar::Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        count(load->tensor);
+    });
+  }
+  return std::max<int64_t>(2, target::vector_lanes(cpu, bytes));
+}
+
+std::optional<Refusal::Shape> refuse_outer_vector_loop(const poly::Scop& scop, const Order& order,
+                                                       std::string_view request) {
+  for (const LoopId loop : poly::loops_in_order(order)) {
+    if (order[loop].marks.vector_width == 0)
+      continue;
+    if (const TreeNode* inside = loop_inside(order, loop))
+      return shape_refusal(kNotInnermost,
+                           std::string(request) + ": the vector loop " +
+                               quoted(name_of_loop(scop, order, loop)) +
+                               " would have a loop inside",
+                           order[inside->loop()].where, "would stand inside a vector loop",
+                           {"A vector loop must stay innermost. Vectorize last."});
+  }
+  return std::nullopt;
+}
+
+Proposed propose(const Schedule& schedule, const Vectorize& vectorize,
+                 const Environment& environment) {
+  const std::string request = "cannot vectorize loop " + quoted(vectorize.loop);
+  KAWARA_TRY(const LoopId loop, resolve_loop(schedule, vectorize.loop, request));
+  Order order = schedule.order;
+  const poly::OrderLoop& l = order[loop];
+  if (vectorize.width && (*vectorize.width < 2 || *vectorize.width > kMostLanes))
+    return fail(shape_refusal(
+        kBadSize, request + ": the width must be from 2 to " + std::to_string(kMostLanes), l.where,
+        "", {"The width was " + std::to_string(*vectorize.width) + "."}));
+  const bool is_coalesced = unit_of(order, loop).size() > 1;
+  if (l.marks.is_parallel || l.marks.unroll != 0 || is_coalesced)
+    return fail(shape_refusal(kAlreadyMarked,
+                              request + ": it is " +
+                                  (l.marks.is_parallel ? "a parallel"
+                                   : is_coalesced      ? "a coalesced"
+                                                       : "an unrolled") +
+                                  " loop",
+                              l.where, "", {"Split it, and vectorize the inner part."}));
+  if (loop_inside(order, loop))
+    return fail(not_innermost(schedule, vectorize, loop, request));
+  order[loop].marks.vector_width =
+      vectorize.width.value_or(natural_width(schedule.scop, order, loop, environment.cpu));
+  return with_order(schedule, std::move(order));
+}
+
+} // namespace kawara::schedule

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "schedule/propose.h"
+
+namespace kawara::schedule {
+
+/// Run W consecutive iterations of the innermost loop as the lanes of vectors: `vectorize(j, 8)`.
+///
+///   before   for j:               x[j] = f(y[j])
+///   after    for j step 8:        x[j..j+7] = f(y[j..j+7])
+///
+/// Statement by statement, all lanes read before any lane writes. Without a width the machine's
+/// vector registers decide: as many lanes as one holds of the widest element that the statements
+/// touch.
+///
+/// Needs    a loop with statements only below it.
+/// Legal    when no lane needs what a lane before it writes (a distance of W or more is fine), and
+/// no
+///          two lanes store to one cell, unless as one reduction that may be reassociated.
+/// Refuses  a loop with loops inside (K0213; the way out reorders), a width outside 2..1024
+/// (K0212),
+///          a parallel, unrolled or coalesced loop (K0217).
+Proposed propose(const Schedule&, const Vectorize&, const Environment&);
+
+/// Lanes that `vectorize(loop)` without a width takes; at least 2.
+int64_t natural_width(const poly::Scop&, const poly::Order&, poly::LoopId, const target::Cpu&);
+
+/// A vector loop that has other loops inside, if there is one; directives after vectorize must keep
+/// it innermost.
+std::optional<Refusal::Shape> refuse_outer_vector_loop(const poly::Scop&, const poly::Order&,
+                                                       std::string_view request);
+
+} // namespace kawara::schedule
