@@ -1,0 +1,65 @@
+#include "schedule/auto.h"
+#include "schedule/coalesce.h"
+#include "schedule/compute_at.h"
+#include "schedule/cut.h"
+#include "schedule/distribute.h"
+#include "schedule/fuse.h"
+#include "schedule/inline.h"
+#include "schedule/interchange.h"
+#include "schedule/isolate.h"
+#include "schedule/parallel.h"
+#include "schedule/reorder.h"
+#include "schedule/require_legal.h"
+#include "schedule/reverse.h"
+#include "schedule/rfactor.h"
+#include "schedule/shift.h"
+#include "schedule/skew.h"
+#include "schedule/split.h"
+#include "schedule/tile.h"
+#include "schedule/unroll.h"
+#include "schedule/unroll_and_jam.h"
+#include "schedule/vectorize.h"
+
+namespace kawara::schedule {
+namespace {
+
+Proposed propose_any(const Schedule& schedule, const Directive& directive,
+                     const Environment& environment);
+
+/// The members one after another, none of them judged.
+Proposed propose(const Schedule& schedule, const Group& group, const Environment& environment) {
+  Schedule at = schedule;
+  for (const Directive& member : group.members) {
+    KAWARA_TRY(Proposal proposal, propose_any(at, member, environment));
+    at.scop = std::move(proposal.scop);
+    at.order = std::move(proposal.order);
+    at.applied.push_back(member);
+  }
+  return Proposal{std::move(at.scop), std::move(at.order)};
+}
+
+Proposed propose_any(const Schedule& schedule, const Directive& directive,
+                     const Environment& environment) {
+  return std::visit([&](const auto& d) { return propose(schedule, d, environment); }, directive);
+}
+
+} // namespace
+
+Result<Schedule, Refusal> apply(const Schedule& schedule, const Directive& directive,
+                                const Environment& environment) {
+  Proposed proposed = propose_any(schedule, directive, environment);
+  if (!proposed)
+    return fail(Refusal{directive, std::move(proposed).error()});
+  return require_legal(schedule, *std::move(proposed), directive, environment);
+}
+
+Result<Schedule, Refusal> apply(const Schedule& schedule, const std::vector<Directive>& directives,
+                                const Environment& environment) {
+  Schedule at = schedule;
+  for (const Directive& directive : directives) {
+    KAWARA_TRY(at, apply(at, directive, environment));
+  }
+  return at;
+}
+
+} // namespace kawara::schedule

@@ -1,0 +1,241 @@
+#include "schedule/build.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace kawara::schedule {
+namespace {
+
+enum class Kind : uint8_t { Loop, Statement, Number };
+
+struct Parameter {
+  std::string_view keyword;
+  Kind kind;
+  bool is_optional = false;
+};
+
+/// Arguments in the order of the parameters; null where an optional one was left out.
+using Bound = std::vector<const Argument*>;
+
+struct Signature {
+  std::string_view name;
+  std::vector<Parameter> parameters;
+  std::function<Directive(const Bound&)> make;
+};
+
+const std::string& text(const Argument* a) { return std::get<std::string>(a->value); }
+LoopName loop(const Argument* a) { return loop_name_from_text(text(a)); }
+int64_t number(const Argument* a) { return std::get<int64_t>(a->value); }
+std::optional<int64_t> number_if(const Argument* a) {
+  return a ? std::optional(number(a)) : std::nullopt;
+}
+
+std::vector<Signature> signatures() {
+  const Parameter on{"loop", Kind::Loop};
+  const auto amount = [](std::string_view keyword, bool is_optional = false) {
+    return Parameter{keyword, Kind::Number, is_optional};
+  };
+  return {
+      {"split",
+       {on, amount("size")},
+       [](const Bound& b) {
+         return Split{loop(b[0]), number(b[1])};
+       }},
+      {"interchange",
+       {{"a", Kind::Loop}, {"b", Kind::Loop}},
+       [](const Bound& b) {
+         return Interchange{loop(b[0]), loop(b[1])};
+       }},
+      {"skew",
+       {on, {"by", Kind::Loop}, amount("factor", true)},
+       [](const Bound& b) {
+         return Skew{loop(b[0]), loop(b[1]), number_if(b[2]).value_or(1)};
+       }},
+      {"shift",
+       {on, amount("amount")},
+       [](const Bound& b) {
+         return Shift{loop(b[0]), number(b[1])};
+       }},
+      {"reverse", {on}, [](const Bound& b) { return Reverse{loop(b[0])}; }},
+      {"coalesce",
+       {{"outer", Kind::Loop}, {"inner", Kind::Loop}},
+       [](const Bound& b) {
+         return Coalesce{loop(b[0]), loop(b[1])};
+       }},
+      {"fuse",
+       {{"a", Kind::Loop}, {"b", Kind::Loop}},
+       [](const Bound& b) {
+         return Fuse{loop(b[0]), loop(b[1])};
+       }},
+      {"distribute", {on}, [](const Bound& b) { return Distribute{loop(b[0])}; }},
+      {"cut",
+       {on, amount("at")},
+       [](const Bound& b) {
+         return Cut{loop(b[0]), number(b[1])};
+       }},
+      {"isolate", {on}, [](const Bound& b) { return Isolate{loop(b[0])}; }},
+      {"compute_at",
+       {{"statement", Kind::Statement}, on},
+       [](const Bound& b) {
+         return ComputeAt{text(b[0]), loop(b[1])};
+       }},
+      {"inline",
+       {{"statement", Kind::Statement}},
+       [](const Bound& b) { return Inline{text(b[0])}; }},
+      {"unroll",
+       {on, amount("factor", true)},
+       [](const Bound& b) {
+         return Unroll{loop(b[0]), number_if(b[1])};
+       }},
+      {"unroll_and_jam",
+       {on, amount("factor")},
+       [](const Bound& b) {
+         return UnrollAndJam{loop(b[0]), number(b[1])};
+       }},
+      {"vectorize",
+       {on, amount("width", true)},
+       [](const Bound& b) {
+         return Vectorize{loop(b[0]), number_if(b[1])};
+       }},
+      {"parallel", {on}, [](const Bound& b) { return Parallel{loop(b[0])}; }},
+      {"rfactor", {on}, [](const Bound& b) { return Rfactor{loop(b[0])}; }},
+      {"auto", {}, [](const Bound&) { return Auto{}; }},
+  };
+}
+
+bool fits(const Argument& argument, Kind kind) {
+  return (kind == Kind::Number) == std::holds_alternative<int64_t>(argument.value);
+}
+
+std::string_view said(Kind kind) {
+  return kind == Kind::Loop ? "a loop" : kind == Kind::Statement ? "a statement" : "a number";
+}
+
+Result<Directive, WrongArguments> build_fixed(const Signature& signature,
+                                              const std::vector<Argument>& arguments) {
+  const std::vector<Parameter>& parameters = signature.parameters;
+  Bound bound(parameters.size(), nullptr);
+  size_t next = 0;
+  for (const Argument& argument : arguments) {
+    size_t at = next;
+    if (!argument.keyword.empty()) {
+      for (at = 0; at < parameters.size() && parameters[at].keyword != argument.keyword;)
+        ++at;
+      if (at == parameters.size())
+        return fail(
+            WrongArguments{"it has no argument `" + argument.keyword + "`", argument.where});
+    } else {
+      ++next;
+    }
+    if (at >= parameters.size())
+      return fail(WrongArguments{"one argument too many", argument.where});
+    if (bound[at])
+      return fail(WrongArguments{"`" + std::string(parameters[at].keyword) + "` is given twice",
+                                 argument.where});
+    if (!fits(argument, parameters[at].kind))
+      return fail(WrongArguments{"here stands " + std::string(said(parameters[at].kind)) +
+                                     ", the `" + std::string(parameters[at].keyword) + "`",
+                                 argument.where});
+    bound[at] = &argument;
+  }
+  for (size_t p = 0; p < parameters.size(); ++p)
+    if (!bound[p] && !parameters[p].is_optional)
+      return fail(
+          WrongArguments{"the `" + std::string(parameters[p].keyword) + "` is missing", Span{}});
+  return signature.make(bound);
+}
+
+/// `tile(i=64, j=64)`, or loops and sizes in turn: `tile(i, 64)`.
+Result<Directive, WrongArguments> build_tile(const std::vector<Argument>& arguments) {
+  Tile tile;
+  for (size_t a = 0; a < arguments.size(); ++a) {
+    const Argument& argument = arguments[a];
+    const Argument* size = &argument;
+    std::string name = argument.keyword;
+    if (name.empty()) {
+      if (!fits(argument, Kind::Loop))
+        return fail(WrongArguments{"a loop comes before its size", argument.where});
+      name = text(&argument);
+      if (a + 1 == arguments.size())
+        return fail(WrongArguments{"the size of `" + name + "` is missing", argument.where});
+      size = &arguments[++a];
+    }
+    if (!fits(*size, Kind::Number) || (size != &argument && !size->keyword.empty()))
+      return fail(WrongArguments{"here stands a number, the size of `" + name + "`", size->where});
+    tile.loops.emplace_back(loop_name_from_text(name), number(size));
+  }
+  if (tile.loops.empty())
+    return fail(WrongArguments{"a loop and its size are missing", Span{}});
+  return Directive(std::move(tile));
+}
+
+Result<Directive, WrongArguments> build_reorder(const std::vector<Argument>& arguments) {
+  Reorder reorder;
+  for (const Argument& argument : arguments) {
+    if (!argument.keyword.empty() || !fits(argument, Kind::Loop))
+      return fail(WrongArguments{"here stands a loop", argument.where});
+    reorder.loops.push_back(loop(&argument));
+  }
+  if (reorder.loops.empty())
+    return fail(WrongArguments{"the loops are missing", Span{}});
+  return Directive(std::move(reorder));
+}
+
+} // namespace
+
+std::vector<std::string> directive_names() {
+  std::vector<std::string> names{"tile", "reorder"};
+  for (const Signature& signature : signatures())
+    names.emplace_back(signature.name);
+  return names;
+}
+
+std::string form_of(std::string_view directive) {
+  if (directive == "tile")
+    return "tile(loop=size, ...)";
+  if (directive == "reorder")
+    return "reorder(loop, loop, ...)";
+  for (const Signature& signature : signatures()) {
+    if (signature.name != directive)
+      continue;
+    if (signature.parameters.empty())
+      return std::string(directive);
+    std::string form = std::string(directive) + "(";
+    for (size_t p = 0; p < signature.parameters.size(); ++p) {
+      const Parameter& parameter = signature.parameters[p];
+      const std::string comma = p == 0 ? "" : ", ";
+      const std::string keyword(parameter.keyword);
+      const std::string shown =
+          directive == "skew" && p > 0 ? keyword + (p == 1 ? "=loop" : "=number") : keyword;
+      form += parameter.is_optional ? "[" + comma + shown + "]" : comma + shown;
+    }
+    return form + ")";
+  }
+  return "";
+}
+
+Result<Directive, WrongArguments> build_directive(std::string_view name,
+                                                  const std::vector<Argument>& arguments) {
+  if (name == "tile")
+    return build_tile(arguments);
+  if (name == "reorder")
+    return build_reorder(arguments);
+  for (const Signature& signature : signatures())
+    if (signature.name == name)
+      return build_fixed(signature, arguments);
+  return fail(WrongArguments{"there is no such directive", Span{}});
+}
+
+LoopName loop_name_from_text(std::string_view name) {
+  const size_t dot = name.find('.');
+  const bool has_statement =
+      dot != std::string_view::npos && dot > 1 && name[0] == 'S' && dot + 1 < name.size() &&
+      std::all_of(name.begin() + 1, name.begin() + static_cast<std::ptrdiff_t>(dot),
+                  [](char c) { return c >= '0' && c <= '9'; }) &&
+      !(name[dot + 1] >= '0' && name[dot + 1] <= '9');
+  if (!has_statement)
+    return {std::nullopt, std::string(name)};
+  return {std::string(name.substr(0, dot)), std::string(name.substr(dot + 1))};
+}
+
+} // namespace kawara::schedule

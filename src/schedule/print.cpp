@@ -1,0 +1,81 @@
+#include "schedule/schedule.h"
+
+#include "schedule/resolve.h"
+#include "support/text.h"
+
+namespace kawara::schedule {
+namespace {
+
+std::string call(std::string_view name, const std::vector<std::string>& arguments) {
+  return std::string(name) + "(" + join(arguments, ", ") + ")";
+}
+std::string number(int64_t value) { return std::to_string(value); }
+std::string key(std::string_view name, const std::string& value) {
+  return std::string(name) + "=" + value;
+}
+std::vector<std::string> with(const LoopName& loop, const std::optional<int64_t>& value) {
+  std::vector<std::string> arguments{to_string(loop)};
+  if (value)
+    arguments.push_back(number(*value));
+  return arguments;
+}
+
+std::string text_of(const Split& d) { return call("split", with(d.loop, d.size)); }
+std::string text_of(const Tile& d) {
+  std::vector<std::string> arguments;
+  for (const auto& [loop, size] : d.loops)
+    arguments.push_back(key(to_string(loop), number(size)));
+  return call("tile", arguments);
+}
+std::string text_of(const Interchange& d) {
+  return call("interchange", {to_string(d.a), to_string(d.b)});
+}
+std::string text_of(const Reorder& d) {
+  std::vector<std::string> arguments;
+  for (const LoopName& loop : d.loops)
+    arguments.push_back(to_string(loop));
+  return call("reorder", arguments);
+}
+std::string text_of(const Skew& d) {
+  return call("skew",
+              {to_string(d.loop), key("by", to_string(d.by)), key("factor", number(d.factor))});
+}
+std::string text_of(const Shift& d) { return call("shift", with(d.loop, d.amount)); }
+std::string text_of(const Reverse& d) { return call("reverse", {to_string(d.loop)}); }
+std::string text_of(const Coalesce& d) {
+  return call("coalesce", {to_string(d.outer), to_string(d.inner)});
+}
+std::string text_of(const Fuse& d) { return call("fuse", {to_string(d.a), to_string(d.b)}); }
+std::string text_of(const Distribute& d) { return call("distribute", {to_string(d.loop)}); }
+std::string text_of(const Cut& d) { return call("cut", with(d.loop, d.at)); }
+std::string text_of(const Isolate& d) { return call("isolate", {to_string(d.loop)}); }
+std::string text_of(const ComputeAt& d) {
+  return call("compute_at", {d.statement, to_string(d.loop)});
+}
+std::string text_of(const Inline& d) { return call("inline", {d.statement}); }
+std::string text_of(const Unroll& d) { return call("unroll", with(d.loop, d.factor)); }
+std::string text_of(const UnrollAndJam& d) {
+  return call("unroll_and_jam", with(d.loop, d.factor));
+}
+std::string text_of(const Vectorize& d) { return call("vectorize", with(d.loop, d.width)); }
+std::string text_of(const Parallel& d) { return call("parallel", {to_string(d.loop)}); }
+std::string text_of(const Rfactor& d) { return call("rfactor", {to_string(d.loop)}); }
+std::string text_of(const Auto&) { return "auto"; }
+std::string text_of(const Group& d) { return "[" + print(d.members) + "]"; }
+
+} // namespace
+
+bool operator==(const Group& a, const Group& b) { return a.members == b.members; }
+
+std::string print(const Directive& directive) {
+  return std::visit([](const auto& d) { return text_of(d); }, directive);
+}
+
+std::string print(const std::vector<Directive>& directives) {
+  std::vector<std::string> texts;
+  for (const Directive& directive : directives)
+    texts.push_back(print(directive));
+  return join(texts, "; ");
+}
+
+} // namespace kawara::schedule
