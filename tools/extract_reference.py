@@ -5,8 +5,9 @@
     tools/extract_reference.py --check      complains about pages that are not what it would write
     tools/extract_reference.py --self-test  tries itself on examples
 
-A card is a block of `///` lines that says at least two of: what the function below it `Needs`, when
-it is `Legal`, what it `Refuses`. The page has the name of the header.
+A card is the block of `///` lines above a directive's `propose`. It says what the directive does, with
+an example in backquotes, what it `Needs`, when it is `Legal`, what it `Refuses`. Its page has the name
+of the header.
 """
 
 import pathlib
@@ -15,19 +16,17 @@ import sys
 
 import tree
 
-CARD = re.compile(r"(?:^[ \t]*///.*\n)+", re.MULTILINE)
-SECTION = re.compile(r"(Needs|Legal|Refuses)\s+(.*)")
+CARD = re.compile(r"((?:^///.*\n)+)Proposed propose\(", re.MULTILINE)
+SECTIONS = ("Needs", "Legal", "Refuses")
+SECTION = re.compile(rf"({'|'.join(SECTIONS)})\s+(.*)")
 CODE = re.compile(r"\b(K0[1-4][0-9]{2})\b")
 PAGES = pathlib.PurePosixPath("docs/reference")
 
 
 def card_of(text):
-    """Lines of the first card in a header without their slashes, or None."""
-    for block in CARD.finditer(text):
-        lines = [re.sub(r"^[ \t]*/// ?", "", line).rstrip() for line in block[0].splitlines()]
-        if len({match[1] for line in lines if (match := SECTION.match(line))}) >= 2:
-            return lines
-    return None
+    """Lines of the card in a header without their slashes, or None."""
+    block = CARD.search(text)
+    return [line[4:].rstrip() for line in block[1].splitlines()] if block else None
 
 
 def paragraphs(lines):
@@ -66,14 +65,25 @@ def summary_of(lines):
     return re.split(r"(?<=[.:])\s", text, maxsplit=1)[0].rstrip(".:")
 
 
+def cards_of(root):
+    """{header: lines of its card}"""
+    headers = [name for name in tree.files(root, {"src"}, {".h"}) if name.parts[1] == "schedule"]
+    cards = {header: card_of(tree.text_of(root, header)) for header in headers}
+    return {header: lines for header, lines in cards.items() if lines}
+
+
+def gaps(cards):
+    """What the cards fail to say."""
+    for header, lines in cards.items():
+        said = {match[1] for line in lines if (match := SECTION.match(line))}
+        missing = [section for section in SECTIONS if section not in said]
+        if missing:
+            yield f"{header}: the card has no line that begins with {', '.join(missing)}"
+
+
 def reference(root):
     """{page: text} for the whole folder."""
-    cards = {}
-    for header in tree.files(root, {"src"}, {".h"}):
-        if header.parts[1] == "schedule":
-            lines = card_of(tree.text_of(root, header))
-            if lines:
-                cards[header] = lines
+    cards = cards_of(root)
     if not cards:
         return {}
     rows = [f"| [{header.stem}]({header.stem}.md) | {summary_of(lines)} |"
@@ -90,7 +100,8 @@ def reference(root):
 def check(root):
     wanted = reference(root)
     found = {name for name in tree.files(root, {"docs"}, {".md"}) if name.parent == PAGES}
-    complaints = [f"{name}: no card makes this page" for name in sorted(found - set(wanted))]
+    complaints = list(gaps(cards_of(root)))
+    complaints += [f"{name}: no card makes this page" for name in sorted(found - set(wanted))]
     for name, text in wanted.items():
         if name not in found:
             complaints.append(f"{name}: missing; run tools/extract_reference.py")
@@ -108,7 +119,7 @@ def write(root):
 
 
 HEADER = {"src/schedule/skew.h": """/// Not a card.
-/// Refuses  to be one
+/// Refuses  to be one.
 int x;
 
 /// Shift a loop: `skew(i, by=t)`.
@@ -117,8 +128,9 @@ int x;
 ///
 /// Needs    one band,
 ///          nothing more.
+/// Legal    always.
 /// Refuses  factor 0 (K0210).
-int skew();
+Proposed propose(const Skew&);
 """}
 PAGE = """# skew
 
@@ -131,6 +143,8 @@ before   for i: S(i)
 ```
 
 **Needs** one band, nothing more.
+
+**Legal** always.
 
 **Refuses** factor 0 ([K0210](../errors/K0210.md)).
 """
@@ -150,6 +164,8 @@ EXAMPLES = [
     (FRESH, []),
     (HEADER, ["docs/reference/skew.md: missing"]),
     ({**FRESH, "docs/reference/skew.md": PAGE + "more\n"}, ["skew.md: not as its card says"]),
+    ({"src/schedule/cut.h": "/// Cut a loop.\nProposed propose(const Cut&);\n"},
+     ["src/schedule/cut.h: the card has no line that begins with Needs, Legal, Refuses"]),
     ({**FRESH, "docs/reference/old.md": ""}, ["docs/reference/old.md: no card makes this page"]),
 ]
 
