@@ -1,0 +1,64 @@
+#include "program/resolver.h"
+
+#include "program/token.h"
+#include "support/text.h"
+
+#include <fmt/format.h>
+
+namespace kawara::program {
+
+const Resolver::Symbol* Resolver::find(std::string_view name) const {
+  const auto it = symbols_.find(std::string(name));
+  return it == symbols_.end() ? nullptr : &it->second;
+}
+
+std::optional<uint32_t> Resolver::find_loop(std::string_view name) const {
+  for (size_t i = scope_.size(); i-- > 0;)
+    if (scope_[i].name == name)
+      return uint32_t(i);
+  return std::nullopt;
+}
+
+bool Resolver::is_unbound_name(const ast::Expr& e) const {
+  return e.kind == ast::Kind::Name && !is_reserved(e.name) && !is_bound(e.name) &&
+         !reported_.count(std::string(e.name));
+}
+
+void Resolver::unknown_name(std::string_view name, Span where, bool is_tensor) {
+  if (!reported_.insert(std::string(name)).second)
+    return;
+  if (report_.is_full())
+    return report_.error(code::kUnknownName, where, "unknown name");
+  std::vector<std::string> known;
+  for (const ScopeLoop& loop : scope_)
+    known.push_back(loop.name);
+  for (const Param& p : program_.params)
+    known.push_back(p.name);
+  for (const Tensor& t : program_.tensors)
+    if (!t.is_hidden)
+      known.push_back(t.name);
+  std::vector<Help> help;
+  if (const auto meant = closest(name, known))
+    help.push_back({"did you mean", *meant});
+  else if (is_tensor)
+    help.push_back({"declare it, for example", fmt::format("temp {}: f32[N]", name)});
+  else
+    help.push_back(
+        {"declare it", fmt::format("param {}, or a loop `for {} in range(N):`", name, name)});
+  report_.error(code::kUnknownName, where, fmt::format("unknown name `{}`", name), "", help);
+}
+
+std::string Resolver::text_of(Span span) const {
+  const std::string& text = report_.source()->text;
+  std::string part = text.substr(span.begin, span.end - span.begin);
+  return part.size() <= 60 ? part : part.substr(0, 57) + "...";
+}
+
+std::string Resolver::to_text(const Expr& e) const {
+  scalar::Names names = names_of(program_);
+  for (const ScopeLoop& loop : scope_)
+    names.iters.push_back(loop.name);
+  return scalar::to_string(e, names);
+}
+
+} // namespace kawara::program
