@@ -4,6 +4,7 @@
 #include "program/program.h"
 #include "scalar/expr.h"
 
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -47,15 +48,26 @@ struct Store {
   Expr value;
 };
 /// First and only definition of a variable that is never assigned, or the first value of one that is.
-struct Define { uint32_t var = 0; Expr value; };
-struct Assign { uint32_t var = 0; Expr value; };
-struct Zero { uint32_t buffer = 0; }; ///< all cells become zero
-struct Comment { std::string text; };
+/// Visible to the end of its block; not defined again while visible.
+struct Define {
+  uint32_t var = 0;
+  Expr value;
+};
+struct Assign {
+  uint32_t var = 0;
+  Expr value;
+};
+struct Zero {
+  uint32_t buffer = 0;
+}; ///< all cells become zero
+struct Comment {
+  std::string text;
+};
 
 using Stmt = std::variant<For, If, Allocate, Store, Define, Assign, Zero, Comment>;
 using Block = std::vector<Stmt>;
 
-/// for var = lo; var < hi; var += step. `marks` say what passes and emitters shall do with it; a mark
+/// for var = lo; var < hi; var += step, with step > 0 and `hi` taken once, before the loop. `marks` say what passes and emitters shall do with it; a mark
 /// that a pass has carried out is cleared.
 struct For {
   uint32_t var = 0;
@@ -67,8 +79,14 @@ struct For {
   Block body;
 };
 
-struct If { Expr cond; Block then, otherwise; };
-struct Allocate { uint32_t buffer = 0; Block body; };
+struct If {
+  Expr cond;
+  Block then, otherwise;
+};
+struct Allocate {
+  uint32_t buffer = 0;
+  Block body;
+};
 
 /// Explicit loops over buffers. No isl from here on.
 ///

@@ -1,0 +1,322 @@
+#include "kernel/interpret.h"
+
+#include "kernel/race.h"
+#include "scalar/match.h"
+#include "support/check.h"
+#include "support/hash.h"
+#include "support/text.h"
+
+#include <algorithm>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::Elem;
+using scalar::int_value;
+using scalar::match;
+using scalar::Value;
+using Lanes = std::vector<Value>;
+
+/// Ends an execution; never leaves this file.
+struct Stop {
+  std::string why;
+};
+
+/// One buffer while it exists.
+struct Storage {
+  uint64_t number = 0;
+  std::vector<int64_t> extents;
+  Cells* cells = nullptr;
+  Cells own;
+  std::vector<bool> is_written;
+};
+
+class Machine {
+public:
+  Machine(const Kernel& kernel, const std::vector<int64_t>& params, std::vector<Cells>& arguments,
+          const InterpretOptions& options)
+      : kernel_(kernel), names_(names_of(kernel)), params_(params), options_(options),
+        variables_(kernel.variables.size()), storage_(kernel.buffers.size()) {
+    size_t next = 0;
+    for (uint32_t b = 0; b < kernel.buffers.size(); ++b) {
+      const Buffer& buffer = kernel.buffers[b];
+      if (buffer.scope == Scope::Private)
+        continue;
+      const bool is_argument = buffer.scope == Scope::Argument;
+      if (is_argument && next >= arguments.size())
+        throw Stop{"no cells were given for " + buffer.name};
+      create(b, is_argument ? &arguments[next++] : nullptr);
+    }
+  }
+
+  void run(const Block& block) {
+    for (const Stmt& stmt : block) {
+      if (++steps_ > options_.step_limit)
+        throw Stop{"the step limit was reached"};
+      std::visit([&](const auto& s) { one(s); }, stmt);
+    }
+  }
+
+private:
+  void create(uint32_t b, Cells* cells) {
+    const Buffer& buffer = kernel_.buffers[b];
+    Storage& s = storage_[b];
+    s = Storage{};
+    s.number = ++storages_;
+    for (const Expr& extent : buffer.shape)
+      s.extents.push_back(index(extent));
+    const auto count = static_cast<size_t>(cell_count(s.extents));
+    const bool has_values =
+        buffer.scope == Scope::Argument &&
+        (buffer.role == program::Role::Input || buffer.role == program::Role::Inout);
+    s.is_written.assign(count, has_values);
+    s.cells = cells != nullptr ? cells : &s.own;
+    if (has_values && s.cells->size() != count)
+      throw Stop{buffer.name + " has " + std::to_string(s.cells->size()) + " cells instead of " +
+                 std::to_string(count)};
+    s.cells->resize(count, zero(buffer.elem));
+  }
+
+  static Value zero(Elem elem) {
+    return scalar::is_float(elem) ? scalar::float_value(0.0) : int_value(0);
+  }
+
+  void one(const For& s) {
+    const int64_t lo = index(s.lo), hi = index(s.hi);
+    if (!s.marks.is_parallel) {
+      for (int64_t i = lo; i < hi; i += s.step) {
+        variables_[s.var] = {int_value(i)};
+        run(s.body);
+      }
+      return;
+    }
+    std::vector<int64_t> order;
+    for (int64_t i = lo; i < hi; i += s.step)
+      order.push_back(i);
+    if (options_.seed)
+      for (size_t n = order.size(); n > 1; --n)
+        std::swap(order[n - 1], order[hash_mix(*options_.seed, ++shuffles_) % n]);
+    races_.enter(s.var);
+    for (const int64_t i : order) {
+      races_.iterate(i);
+      variables_[s.var] = {int_value(i)};
+      run(s.body);
+    }
+    races_.leave();
+  }
+  void one(const If& s) { run(eval(s.cond).front().i != 0 ? s.then : s.otherwise); }
+  void one(const Allocate& s) {
+    create(s.buffer, nullptr);
+    run(s.body);
+  }
+  void one(const Define& s) { variables_[s.var] = eval(s.value); }
+  void one(const Assign& s) { variables_[s.var] = eval(s.value); }
+  void one(const Comment&) {}
+  void one(const Zero& s) {
+    Storage& target = storage_[s.buffer];
+    for (size_t c = 0; c < target.cells->size(); ++c) {
+      touch(s.buffer, static_cast<int64_t>(c), true);
+      (*target.cells)[c] = zero(kernel_.buffers[s.buffer].elem);
+      target.is_written[c] = true;
+    }
+  }
+  void one(const Store& s) {
+    const Elem elem = kernel_.buffers[s.buffer].elem;
+    const Elem compute = scalar::compute_type(elem);
+    const Elem given = s.value.type().elem;
+    const Lanes values = eval(s.value);
+    const std::vector<Lanes> at = eval_index(s.index);
+    // All lanes read before any lane writes.
+    Lanes results;
+    for (size_t lane = 0; lane < values.size(); ++lane) {
+      Value v = values[lane];
+      if (s.op != ReduceOp::None) {
+        const Value old =
+            scalar::convert(elem, compute, read(s.buffer, cell_of(s.buffer, at, lane)));
+        v = reduce(s.op, compute, old, scalar::convert(given, compute, v));
+        v = scalar::convert(compute, elem, v);
+      } else
+        v = scalar::convert(given, elem, v);
+      results.push_back(v);
+    }
+    for (size_t lane = 0; lane < values.size(); ++lane)
+      write(s.buffer, cell_of(s.buffer, at, lane), results[lane]);
+  }
+
+  int64_t index(const Expr& e) { return eval(e).front().i; }
+
+  std::vector<Lanes> eval_index(const std::vector<Expr>& at) {
+    std::vector<Lanes> values;
+    for (const Expr& e : at)
+      values.push_back(eval(e));
+    return values;
+  }
+
+  std::string place(uint32_t buffer, const std::vector<int64_t>& at) const {
+    std::vector<std::string> parts;
+    for (const int64_t i : at)
+      parts.push_back(std::to_string(i));
+    return kernel_.buffers[buffer].name + "[" + join(parts, ", ") + "]";
+  }
+
+  std::string place(uint32_t buffer, int64_t cell) const {
+    std::vector<int64_t> at(storage_[buffer].extents.size());
+    for (size_t d = at.size(); d-- > 0; cell /= storage_[buffer].extents[d])
+      at[d] = cell % storage_[buffer].extents[d];
+    return place(buffer, at);
+  }
+
+  int64_t cell_of(uint32_t buffer, const std::vector<Lanes>& at, size_t lane) const {
+    const std::vector<int64_t>& extents = storage_[buffer].extents;
+    std::vector<int64_t> spot;
+    int64_t cell = 0;
+    bool is_inside = true;
+    for (size_t d = 0; d < at.size(); ++d) {
+      spot.push_back(at[d].size() == 1 ? at[d][0].i : at[d][lane].i);
+      is_inside = is_inside && spot[d] >= 0 && spot[d] < extents[d];
+      cell = cell * extents[d] + spot[d];
+    }
+    if (!is_inside)
+      throw Stop{place(buffer, spot) + " is out of bounds"};
+    return cell;
+  }
+
+  void touch(uint32_t buffer, int64_t cell, bool is_write) {
+    if (const auto race = races_.touch(storage_[buffer].number, cell, is_write))
+      throw Stop{"race: iterations " + std::to_string(race->first) + " and " +
+                 std::to_string(race->second) + " of parallel loop " + names_.vars[race->loop_var] +
+                 " both touch " + place(buffer, cell)};
+  }
+
+  Value read(uint32_t buffer, int64_t cell) {
+    if (!storage_[buffer].is_written[static_cast<size_t>(cell)])
+      throw Stop{place(buffer, cell) + " is read before it is written"};
+    touch(buffer, cell, false);
+    return (*storage_[buffer].cells)[static_cast<size_t>(cell)];
+  }
+
+  void write(uint32_t buffer, int64_t cell, Value v) {
+    touch(buffer, cell, true);
+    storage_[buffer].is_written[static_cast<size_t>(cell)] = true;
+    (*storage_[buffer].cells)[static_cast<size_t>(cell)] = v;
+  }
+
+  static Value checked(std::optional<Value> v) {
+    if (!v)
+      throw Stop{"integer division by zero"};
+    return *v;
+  }
+
+  static Value reduce(ReduceOp op, Elem elem, Value a, Value b) {
+    using scalar::BinaryOp;
+    const BinaryOp binary = op == ReduceOp::Sum    ? BinaryOp::Add
+                            : op == ReduceOp::Prod ? BinaryOp::Mul
+                            : op == ReduceOp::Max  ? BinaryOp::Max
+                                                   : BinaryOp::Min;
+    return checked(scalar::apply(binary, elem, a, b));
+  }
+
+  Lanes eval(const Expr& e) {
+    return match(
+        e, [&](const scalar::IntLit& n) { return Lanes{int_value(n.value)}; },
+        [&](const scalar::FloatLit& n) { return Lanes{scalar::float_value(n.value)}; },
+        [&](const scalar::Iter&) -> Lanes { throw Stop{"iterator in a kernel"}; },
+        [&](const scalar::Param& n) { return Lanes{int_value(params_.at(n.index))}; },
+        [&](const scalar::Var& n) { return variables_[n.id]; },
+        [&](const scalar::Load& n) {
+          const std::vector<Lanes> at = eval_index(n.index);
+          Lanes values(e.type().lanes);
+          for (size_t lane = 0; lane < values.size(); ++lane)
+            values[lane] = read(n.tensor, cell_of(n.tensor, at, lane));
+          return values;
+        },
+        [&](const scalar::Unary& n) {
+          Lanes values = eval(n.arg);
+          for (Value& v : values)
+            v = scalar::apply(n.op, n.arg.type().elem, v);
+          return values;
+        },
+        [&](const scalar::Binary& n) {
+          Lanes a = eval(n.lhs);
+          const Lanes b = eval(n.rhs);
+          for (size_t lane = 0; lane < a.size(); ++lane)
+            a[lane] = checked(scalar::apply(n.op, n.lhs.type().elem, a[lane], b[lane]));
+          return a;
+        },
+        [&](const scalar::Select& n) { return choose(n); },
+        [&](const scalar::Cast& n) {
+          Lanes values = eval(n.arg);
+          for (Value& v : values)
+            v = scalar::convert(n.arg.type().elem, e.type().elem, v);
+          return values;
+        },
+        [&](const scalar::Ramp& n) {
+          const int64_t base = index(n.base);
+          Lanes values;
+          for (int64_t lane = 0; lane < e.type().lanes; ++lane)
+            values.push_back(int_value(base + lane * n.stride));
+          return values;
+        },
+        [&](const scalar::Broadcast& n) { return Lanes(e.type().lanes, eval(n.arg).front()); },
+        [&](const scalar::Reduce& n) {
+          const Lanes values = eval(n.arg);
+          Value total = values.front();
+          for (size_t lane = 1; lane < values.size(); ++lane)
+            total = reduce(n.op, e.type().elem, total, values[lane]);
+          return Lanes{total};
+        });
+  }
+
+  Lanes choose(const scalar::Select& n) {
+    const Lanes cond = eval(n.cond);
+    if (cond.size() == 1)
+      return eval(cond[0].i != 0 ? n.then : n.otherwise);
+    const Lanes yes = eval(n.then);
+    Lanes result = eval(n.otherwise);
+    for (size_t lane = 0; lane < result.size(); ++lane)
+      if (cond[lane].i != 0)
+        result[lane] = yes[lane];
+    return result;
+  }
+
+  const Kernel& kernel_;
+  scalar::Names names_;
+  const std::vector<int64_t>& params_;
+  const InterpretOptions& options_;
+  std::vector<Lanes> variables_;
+  std::vector<Storage> storage_;
+  RaceDetector races_;
+  uint64_t storages_ = 0, shuffles_ = 0, steps_ = 0;
+};
+
+} // namespace
+
+std::vector<int64_t> extents_of(const Buffer& buffer, const std::vector<int64_t>& params) {
+  std::vector<int64_t> extents;
+  for (const Expr& e : buffer.shape) {
+    const auto extent = scalar::evaluate_index(e, {}, params);
+    KAWARA_CHECK(extent, "extent of " + buffer.name);
+    extents.push_back(*extent);
+  }
+  return extents;
+}
+
+int64_t cell_count(const std::vector<int64_t>& extents) {
+  int64_t count = 1;
+  for (const int64_t extent : extents)
+    count *= std::max<int64_t>(extent, 0);
+  return count;
+}
+
+Result<Done, std::string> interpret(const Kernel& kernel, const std::vector<int64_t>& params,
+                                    std::vector<Cells>& arguments,
+                                    const InterpretOptions& options) {
+  try {
+    Machine(kernel, params, arguments, options).run(kernel.body);
+  } catch (const Stop& stop) {
+    return fail(stop.why);
+  }
+  return Done{};
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "kernel/kernel.h"
+#include "scalar/eval.h"
+#include "support/result.h"
+
+#include <optional>
+
+namespace kawara::kernel {
+
+/// Cells of one buffer, row-major, each as its element type stores it.
+using Cells = std::vector<scalar::Value>;
+
+struct InterpretOptions {
+  /// Order in which the iterations of parallel loops run: shuffled by this seed; empty: as written.
+  std::optional<uint64_t> seed;
+  /// Statements that may run before the kernel is taken to hang.
+  uint64_t step_limit = 200'000'000;
+};
+
+/// Executes a kernel, slowly and with every check: bounds, reads of cells that nobody has written
+/// (of outputs, workspaces and private buffers), integer division by zero, and races. A race is two
+/// iterations of one parallel loop that touch the same cell, one of them writing.
+///
+/// `arguments` holds one entry per buffer with scope Argument, in buffer order; inputs and inouts
+/// carry their values, all are filled with the results. The error says what went wrong where.
+Result<Done, std::string> interpret(const Kernel&, const std::vector<int64_t>& params,
+                                    std::vector<Cells>& arguments, const InterpretOptions& = {});
+
+/// Extents of a buffer at these parameter values.
+std::vector<int64_t> extents_of(const Buffer&, const std::vector<int64_t>& params);
+int64_t cell_count(const std::vector<int64_t>& extents);
+
+} // namespace kawara::kernel

@@ -1,0 +1,64 @@
+#include "kernel/join_loops.h"
+
+#include "kernel/ranges.h"
+#include "kernel/vars.h"
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::binary;
+using scalar::BinaryOp;
+using scalar::int_lit;
+
+/// Iterations of a loop with step 1, never negative.
+Expr extent_of(const For& loop) {
+  const Expr count = scalar::simplify(loop.hi - loop.lo);
+  if (Ranges().is_at_least(count, 0))
+    return count;
+  return scalar::simplify(binary(BinaryOp::Max, count, int_lit(0)));
+}
+
+const For* joinable_child(const For& outer) {
+  if (!outer.joins_child || outer.body.size() != 1 || outer.step != 1)
+    return nullptr;
+  const auto* inner = std::get_if<For>(&outer.body[0]);
+  if (inner == nullptr || inner->step != 1 || inner->joins_child ||
+      mentions(inner->lo, outer.var) || mentions(inner->hi, outer.var))
+    return nullptr;
+  return inner;
+}
+
+Block join(Kernel& kernel, For outer) {
+  const For* child = joinable_child(outer);
+  outer.joins_child = false;
+  if (child == nullptr)
+    return {std::move(outer)};
+  const For inner = *child;
+  const std::string name =
+      kernel.variables[outer.var].name + "_" + kernel.variables[inner.var].name;
+  const uint32_t both = add_variable(kernel, name, scalar::kIndex);
+  const Expr width = extent_of(inner), at = scalar::var(both);
+  For joined;
+  joined.var = both;
+  joined.lo = int_lit(0);
+  joined.hi = scalar::simplify(extent_of(outer) * width);
+  joined.marks = outer.marks;
+  joined.body = {
+      Define{outer.var, scalar::simplify(outer.lo + binary(BinaryOp::FloorDiv, at, width))},
+      Define{inner.var, scalar::simplify(inner.lo + binary(BinaryOp::Mod, at, width))}};
+  joined.body.insert(joined.body.end(), inner.body.begin(), inner.body.end());
+  return {std::move(joined)};
+}
+
+} // namespace
+
+Kernel join_loops(Kernel kernel) {
+  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
+    if (auto* loop = std::get_if<For>(&stmt); loop != nullptr && loop->joins_child)
+      return join(kernel, std::move(*loop));
+    return Block{std::move(stmt)};
+  });
+  return kernel;
+}
+
+} // namespace kawara::kernel

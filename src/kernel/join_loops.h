@@ -1,0 +1,16 @@
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace kawara::kernel {
+
+/// Runs a loop marked joins_child and its only child as one loop.
+///
+///   before   for i in range(0, N): for j in range(0, M):      S(i, j)
+///   after    for i in range(0, N*M):                          let i = ij // M; let j = ij % M; S(i, j)
+///
+/// Needs    the child alone in the body, with bounds that do not depend on the outer loop, both
+///          with step 1; elsewhere the loops stay two and the mark is dropped.
+Kernel join_loops(Kernel);
+
+} // namespace kawara::kernel

@@ -1,0 +1,33 @@
+#include "kernel/kernel.h"
+
+#include <algorithm>
+
+namespace kawara::kernel {
+
+scalar::Names names_of(const Kernel& kernel) {
+  scalar::Names names;
+  for (const program::Param& p : kernel.params)
+    names.params.push_back(p.name);
+  for (const Buffer& b : kernel.buffers)
+    names.tensors.push_back(b.name);
+  for (const Variable& v : kernel.variables)
+    names.vars.push_back(v.name);
+  return names;
+}
+
+uint32_t add_variable(Kernel& kernel, std::string name, scalar::Type type) {
+  const auto is_taken = [&](const std::string& text) {
+    const auto same = [&](const auto& item) { return item.name == text; };
+    return std::any_of(kernel.variables.begin(), kernel.variables.end(), same) ||
+           std::any_of(kernel.params.begin(), kernel.params.end(), same) ||
+           std::any_of(kernel.buffers.begin(), kernel.buffers.end(), same);
+  };
+  std::string unique = name;
+  // Names come in long runs (24 accumulators), so the search starts where runs usually end.
+  for (size_t n = 1; is_taken(unique); ++n)
+    unique = name + "_" + std::to_string(n);
+  kernel.variables.push_back({std::move(unique), type});
+  return static_cast<uint32_t>(kernel.variables.size() - 1);
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "kernel/kernel.h"
+#include "target/cpu.h"
+
+#include <functional>
+#include <string_view>
+
+namespace kawara::kernel {
+
+/// Called with the kernel after each pass.
+using PassObserver = std::function<void(std::string_view pass, const Kernel&)>;
+
+/// The kernel with every mark carried out, ready for an emitter: loops joined, full tiles separated,
+/// unrolled, vectorised, accumulators in variables, updates spelled out.
+Kernel optimise(Kernel, const target::Cpu&, const PassObserver& = {});
+
+/// The same for emitters of text that a compiler vectorises: vector marks stay on scalar loops.
+Kernel optimise_for_text(Kernel, const PassObserver& = {});
+
+} // namespace kawara::kernel

@@ -1,0 +1,128 @@
+#include "kernel/kernel.h"
+#include "scalar/match.h"
+#include "support/text.h"
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::Overloaded;
+
+std::string_view update_sign(ReduceOp op) {
+  switch (op) {
+  case ReduceOp::None:
+    return "=";
+  case ReduceOp::Sum:
+    return "+=";
+  case ReduceOp::Prod:
+    return "*=";
+  case ReduceOp::Max:
+    return "max=";
+  case ReduceOp::Min:
+    return "min=";
+  }
+  return "?=";
+}
+
+class Printer {
+public:
+  explicit Printer(const Kernel& kernel) : kernel_(kernel), names_(names_of(kernel)) {}
+
+  std::string print() {
+    line("kernel " + (kernel_.name.empty() ? "unnamed" : kernel_.name) + ":");
+    ++depth_;
+    for (const program::Param& p : kernel_.params)
+      line("param " + p.name);
+    for (const Buffer& b : kernel_.buffers)
+      if (b.scope != Scope::Private)
+        line(std::string(b.scope == Scope::Workspace ? "workspace" : program::name_of(b.role)) +
+             " " + declaration(b));
+    block(kernel_.body);
+    return text_;
+  }
+
+private:
+  void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
+  std::string text(const Expr& e) const { return e ? scalar::to_string(e, names_) : "<absent>"; }
+
+  std::string list(const std::vector<Expr>& items) const {
+    std::vector<std::string> parts;
+    for (const Expr& e : items)
+      parts.push_back(text(e));
+    return parts.empty() ? "" : "[" + join(parts, ", ") + "]";
+  }
+
+  std::string declaration(const Buffer& b) const {
+    return b.name + ": " + std::string(scalar::name_of(b.elem)) + list(b.shape);
+  }
+
+  std::string marks(const For& loop) const {
+    std::string words;
+    if (loop.marks.is_parallel)
+      words += " parallel";
+    if (loop.marks.vector_width != 0)
+      words += " vector(" + std::to_string(loop.marks.vector_width) + ")";
+    if (loop.marks.unroll == poly::kFullUnroll)
+      words += " unroll";
+    else if (loop.marks.unroll != 0)
+      words += " unroll(" + std::to_string(loop.marks.unroll) + ")";
+    if (loop.marks.is_isolated)
+      words += " isolate";
+    if (loop.joins_child)
+      words += " join";
+    return words.empty() ? words : "  #" + words;
+  }
+
+  void block(const Block& statements) {
+    for (const Stmt& stmt : statements)
+      std::visit([&](const auto& s) { one(s); }, stmt);
+    if (statements.empty())
+      line("pass");
+  }
+
+  void nested(const Block& statements) {
+    ++depth_;
+    block(statements);
+    --depth_;
+  }
+
+  void one(const For& s) {
+    const std::string step = s.step == 1 ? "" : ", " + std::to_string(s.step);
+    line("for " + names_.vars[s.var] + " in range(" + text(s.lo) + ", " + text(s.hi) + step +
+         "):" + marks(s));
+    nested(s.body);
+  }
+  void one(const If& s) {
+    line("if " + text(s.cond) + ":");
+    nested(s.then);
+    if (s.otherwise.empty())
+      return;
+    line("else:");
+    nested(s.otherwise);
+  }
+  void one(const Allocate& s) {
+    line("private " + declaration(kernel_.buffers[s.buffer]) + ":");
+    nested(s.body);
+  }
+  void one(const Store& s) {
+    line(names_.tensors[s.buffer] + list(s.index) + " " + std::string(update_sign(s.op)) + " " +
+         text(s.value));
+  }
+  void one(const Define& s) {
+    line("let " + names_.vars[s.var] + ": " + scalar::to_string(kernel_.variables[s.var].type) +
+         " = " + text(s.value));
+  }
+  void one(const Assign& s) { line(names_.vars[s.var] + " = " + text(s.value)); }
+  void one(const Zero& s) { line("zero " + names_.tensors[s.buffer]); }
+  void one(const Comment& s) { line("# " + s.text); }
+
+  const Kernel& kernel_;
+  scalar::Names names_;
+  std::string text_;
+  size_t depth_ = 0;
+};
+
+} // namespace
+
+std::string print(const Kernel& kernel) { return Printer(kernel).print(); }
+
+} // namespace kawara::kernel

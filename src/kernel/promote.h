@@ -1,0 +1,27 @@
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace kawara::kernel {
+
+/// Keeps cells that a serial loop comes back to in every iteration in variables.
+///
+///   before   for k in range(0, K):
+///              C[i, j] += A[i, k] * B[k, j]
+///   after    if 0 < K:
+///              let C_cell = C[i, j]
+///              for k in range(0, K):
+///                C_cell = C_cell + A[i, k] * B[k, j]
+///              C[i, j] = C_cell
+///
+/// A cell qualifies when its index does not change in the loop, every run of the body is sure to
+/// touch it, and every other access of the loop to the buffer is spelled the same or provably
+/// elsewhere. From the innermost loop outwards, so a tile stays in registers over all reduction
+/// loops. The test is left out where the loop is known to run. Works for scalars and vectors; values
+/// are rounded as the store would have done.
+Kernel promote(Kernel);
+
+/// More cells than this are left in memory: they would not fit any register file.
+inline constexpr size_t kMaxPromoted = 96;
+
+} // namespace kawara::kernel

@@ -1,0 +1,179 @@
+#include "kernel/separate_tiles.h"
+
+#include "kernel/ranges.h"
+#include "kernel/vars.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::binary;
+using scalar::BinaryOp;
+using scalar::int_lit;
+
+/// The constant among `operands` and what must hold for it to be the bound; none without a constant
+/// or without other operands.
+struct Limit {
+  int64_t value = 0;
+  std::vector<Expr> holds;
+};
+
+std::optional<Limit> limit_of(const Expr& bound, BinaryOp op, BinaryOp comparison) {
+  Limit limit;
+  bool has_constant = false;
+  std::vector<Expr> others;
+  for (const Expr& e : operands_of(bound, op)) {
+    if (const auto c = scalar::constant_of(e)) {
+      limit.value = has_constant ? (op == BinaryOp::Min ? std::min(limit.value, *c)
+                                                        : std::max(limit.value, *c))
+                                 : *c;
+      has_constant = true;
+    } else
+      others.push_back(e);
+  }
+  if (!has_constant)
+    return std::nullopt;
+  for (const Expr& e : others)
+    limit.holds.push_back(scalar::simplify(binary(comparison, e, int_lit(limit.value))));
+  return limit;
+}
+
+/// What a loop becomes in a full tile.
+struct Full {
+  int64_t lo = 0, hi = 0;
+  std::vector<Expr> conditions;
+};
+
+std::optional<Full> full_of(const For& loop) {
+  if (!loop.marks.is_isolated && loop.marks.unroll == 0 && loop.marks.vector_width == 0)
+    return std::nullopt;
+  const auto lo = limit_of(loop.lo, BinaryOp::Max, BinaryOp::Le);
+  const auto hi = limit_of(loop.hi, BinaryOp::Min, BinaryOp::Ge);
+  if (!lo || !hi || lo->value >= hi->value || lo->holds.size() + hi->holds.size() == 0)
+    return std::nullopt;
+  Full full{lo->value, hi->value, lo->holds};
+  full.conditions.insert(full.conditions.end(), hi->holds.begin(), hi->holds.end());
+  return full;
+}
+
+bool contains(const std::vector<Expr>& list, const Expr& e) {
+  return std::any_of(list.begin(), list.end(), [&](const Expr& x) { return equal(x, e); });
+}
+
+bool contains_all(const std::vector<Expr>& list, const std::vector<Expr>& some) {
+  return std::all_of(some.begin(), some.end(), [&](const Expr& e) { return contains(list, e); });
+}
+
+/// A loop none of whose iterations store to cells of another one, as far as indices show.
+bool may_reduce(const For& loop) {
+  bool found = false;
+  visit(loop.body, [&](const Stmt& stmt) {
+    if (const auto* store = std::get_if<Store>(&stmt))
+      found |= std::none_of(store->index.begin(), store->index.end(),
+                            [&](const Expr& e) { return mentions(e, loop.var); });
+  });
+  return found;
+}
+
+class Separator {
+public:
+  /// `settled`: conditions that were tested further out; loops that need only those stay as they are.
+  Block block(const Block& statements, const std::vector<Expr>& settled) {
+    Block result;
+    for (const Stmt& stmt : statements)
+      result.push_back(one(stmt, settled));
+    return result;
+  }
+
+private:
+  Stmt one(const Stmt& stmt, const std::vector<Expr>& settled) {
+    std::vector<Expr> conditions;
+    if (std::get_if<For>(&stmt) != nullptr && !shares_test_below(stmt, settled))
+      conditions = available(stmt, settled);
+    if (conditions.empty())
+      return inside(stmt, settled);
+    std::vector<Expr> tested = settled;
+    tested.insert(tested.end(), conditions.begin(), conditions.end());
+    Expr all = conditions[0];
+    for (size_t c = 1; c < conditions.size(); ++c)
+      all = binary(BinaryOp::And, all, conditions[c]);
+    If both;
+    both.cond = scalar::simplify(all);
+    const Block full = rewrite({stmt}, [&](Stmt s) {
+      if (auto* loop = std::get_if<For>(&s))
+        if (const auto limits = full_of(*loop);
+            limits && contains_all(tested, limits->conditions)) {
+          loop->lo = int_lit(limits->lo);
+          loop->hi = int_lit(limits->hi);
+        }
+      return Block{std::move(s)};
+    });
+    both.then = block(full, tested);
+    both.otherwise = block({stmt}, tested);
+    return both;
+  }
+
+  Stmt inside(Stmt stmt, const std::vector<Expr>& settled) {
+    if (auto* loop = std::get_if<For>(&stmt))
+      loop->body = block(loop->body, settled);
+    else if (auto* branch = std::get_if<If>(&stmt)) {
+      branch->then = block(branch->then, settled);
+      branch->otherwise = block(branch->otherwise, settled);
+    } else if (auto* allocate = std::get_if<Allocate>(&stmt))
+      allocate->body = block(allocate->body, settled);
+    return stmt;
+  }
+
+  /// Conditions of full tiles below `stmt` that can be tested before it, each once.
+  static std::vector<Expr> available(const Stmt& stmt, const std::vector<Expr>& settled) {
+    const VarSet inner = vars_set_in(stmt);
+    std::vector<Expr> conditions;
+    visit({stmt}, [&](const Stmt& s) {
+      const auto* loop = std::get_if<For>(&s);
+      const auto full = loop != nullptr ? full_of(*loop) : std::nullopt;
+      if (!full || contains_all(settled, full->conditions))
+        return;
+      for (const Expr& e : full->conditions)
+        if (mentions_any(e, inner))
+          return;
+      for (const Expr& e : full->conditions)
+        if (!contains(settled, e) && !contains(conditions, e))
+          conditions.push_back(e);
+    });
+    return conditions;
+  }
+
+  /// Another loop of the tile can only be tested inside this loop, and testing both there costs no
+  /// reduction its registers.
+  static bool shares_test_below(const Stmt& stmt, const std::vector<Expr>& settled) {
+    const auto& outer = std::get<For>(stmt);
+    if (may_reduce(outer))
+      return false;
+    bool found = false;
+    visit(outer.body, [&](const Stmt& s) {
+      const auto* loop = std::get_if<For>(&s);
+      const auto full = loop != nullptr ? full_of(*loop) : std::nullopt;
+      if (!full || contains_all(settled, full->conditions))
+        return;
+      for (const Expr& e : full->conditions)
+        found |= mentions(e, outer.var);
+    });
+    return found;
+  }
+};
+
+} // namespace
+
+Kernel separate_tiles(Kernel kernel) {
+  kernel.body = Separator().block(kernel.body, {});
+  kernel.body = rewrite(kernel.body, [](Stmt stmt) {
+    if (auto* loop = std::get_if<For>(&stmt))
+      loop->marks.is_isolated = false;
+    return Block{std::move(stmt)};
+  });
+  return kernel;
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,179 @@
+#include "kernel/kernel.h"
+#include "kernel/vars.h"
+
+#include <set>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::as;
+using scalar::Elem;
+using scalar::kBool;
+using scalar::kIndex;
+using scalar::Type;
+
+/// Walks the kernel with the set of visible names and notes what is not as the header says.
+class Checker {
+public:
+  explicit Checker(const Kernel& kernel) : kernel_(kernel), names_(names_of(kernel)) {}
+
+  std::vector<std::string> run() {
+    for (const Buffer& b : kernel_.buffers)
+      for (const Expr& extent : b.shape) {
+        require(extent && extent.type() == kIndex, "shape of " + b.name + " is not an index");
+        if (extent && b.scope != Scope::Private)
+          require(vars_in(extent).empty() && !has_load(extent),
+                  "shape of " + b.name + " depends on more than the parameters");
+      }
+    block(kernel_.body);
+    return std::move(broken_);
+  }
+
+private:
+  void require(bool condition, const std::string& what) {
+    if (!condition)
+      broken_.push_back(what);
+  }
+
+  std::string text(const Expr& e) const { return scalar::to_string(e, names_); }
+
+  void block(const Block& statements) {
+    const std::set<uint32_t> outer = visible_;
+    for (const Stmt& stmt : statements)
+      std::visit([&](const auto& s) { one(s); }, stmt);
+    visible_ = outer;
+  }
+
+  void leaf(const Expr& e) {
+    if (as<scalar::Iter>(e))
+      require(false, "iterator of a statement in a kernel: " + text(e));
+    if (const auto* p = as<scalar::Param>(e))
+      require(p->index < kernel_.params.size(), "unknown parameter " + text(e));
+    if (const auto* v = as<scalar::Var>(e)) {
+      require(v->id < kernel_.variables.size() && visible_.count(v->id) != 0,
+              "variable " + text(e) + " is used before it is defined");
+      if (v->id < kernel_.variables.size())
+        require(kernel_.variables[v->id].type == e.type(),
+                "variable " + text(e) + " is used as " + to_string(e.type()));
+    }
+  }
+
+  void index(uint32_t buffer, const std::vector<Expr>& at, const std::string& where) {
+    require(buffer < kernel_.buffers.size(), "unknown buffer in " + where);
+    if (buffer >= kernel_.buffers.size())
+      return;
+    const Buffer& b = kernel_.buffers[buffer];
+    require(b.shape.size() == at.size(), where + ": " + b.name + " has rank " +
+                                             std::to_string(b.shape.size()) + ", not " +
+                                             std::to_string(at.size()));
+    require(b.scope != Scope::Private || allocated_.count(buffer) != 0,
+            where + ": " + b.name + " is not allocated here");
+    for (const Expr& e : at)
+      require(e.type().elem == Elem::I64, where + ": an index is not an i64");
+  }
+
+  void load(const Expr& e, const scalar::Load& n) {
+    index(n.tensor, n.index, text(e));
+    if (n.tensor < kernel_.buffers.size())
+      require(kernel_.buffers[n.tensor].elem == e.type().elem,
+              text(e) + " is loaded as " + to_string(e.type()));
+    uint16_t lanes = 1;
+    for (const Expr& i : n.index)
+      if (i.type().lanes != 1)
+        lanes = i.type().lanes;
+    require(lanes == e.type().lanes, text(e) + ": lanes of the index and of the value differ");
+  }
+
+  void value(const Expr& e) {
+    if (!e) {
+      require(false, "absent expression");
+      return;
+    }
+    scalar::visit(e, [&](const Expr& n) {
+      leaf(n);
+      if (const auto* l = as<scalar::Load>(n))
+        load(n, *l);
+    });
+  }
+
+  void define(uint32_t var) {
+    require(var < kernel_.variables.size(), "unknown variable");
+    require(visible_.insert(var).second,
+            "variable " + kernel_.variables[var].name + " is defined while it is visible");
+  }
+
+  void one(const For& s) {
+    value(s.lo);
+    value(s.hi);
+    require(s.lo.type() == kIndex && s.hi.type() == kIndex, "bounds of a loop are not indices");
+    require(s.step > 0, "step of a loop is not positive");
+    require(s.marks.vector_width >= 0 && s.marks.vector_width <= 4096, "vector width out of range");
+    const std::set<uint32_t> outer = visible_;
+    define(s.var);
+    block(s.body);
+    visible_ = outer;
+  }
+  void one(const If& s) {
+    value(s.cond);
+    require(s.cond.type() == kBool, "condition of type " + to_string(s.cond.type()));
+    block(s.then);
+    block(s.otherwise);
+  }
+  void one(const Allocate& s) {
+    require(kernel_.buffers[s.buffer].scope == Scope::Private,
+            kernel_.buffers[s.buffer].name + " is allocated but not private");
+    for (const Expr& extent : kernel_.buffers[s.buffer].shape)
+      value(extent);
+    require(allocated_.insert(s.buffer).second,
+            kernel_.buffers[s.buffer].name + " is allocated twice");
+    block(s.body);
+    allocated_.erase(s.buffer);
+  }
+  void one(const Store& s) {
+    for (const Expr& e : s.index)
+      value(e);
+    value(s.value);
+    if (s.buffer >= kernel_.buffers.size()) {
+      require(false, "unknown buffer in a store");
+      return;
+    }
+    const Buffer& b = kernel_.buffers[s.buffer];
+    const std::string where = "store to " + b.name;
+    index(s.buffer, s.index, where);
+    require(s.value.type().elem == scalar::compute_type(b.elem) || s.value.type().elem == b.elem,
+            where + " of type " + to_string(s.value.type()));
+    for (size_t d = 0; d < s.index.size(); ++d) {
+      const bool is_last = d + 1 == s.index.size();
+      const uint16_t lanes = is_last ? s.value.type().lanes : 1;
+      require(s.index[d].type().lanes == lanes, where + ": lanes of index " + std::to_string(d));
+      require(lanes == 1 || as<scalar::Ramp>(s.index[d]), where + ": last index is not a ramp");
+    }
+    require(!s.index.empty() || s.value.type().lanes == 1, where + ": vector into a scalar");
+  }
+  void one(const Define& s) {
+    value(s.value);
+    define(s.var);
+    require(s.value.type() == kernel_.variables[s.var].type,
+            "definition of " + kernel_.variables[s.var].name + " has another type");
+  }
+  void one(const Assign& s) {
+    value(s.value);
+    require(visible_.count(s.var) != 0,
+            "variable " + kernel_.variables[s.var].name + " is assigned before it is defined");
+    require(s.value.type() == kernel_.variables[s.var].type,
+            "assignment to " + kernel_.variables[s.var].name + " has another type");
+  }
+  void one(const Zero& s) { require(s.buffer < kernel_.buffers.size(), "zero of what"); }
+  void one(const Comment&) {}
+
+  const Kernel& kernel_;
+  scalar::Names names_;
+  std::set<uint32_t> visible_, allocated_;
+  std::vector<std::string> broken_;
+};
+
+} // namespace
+
+std::vector<std::string> spec(const Kernel& kernel) { return Checker(kernel).run(); }
+
+} // namespace kawara::kernel

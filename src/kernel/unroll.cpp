@@ -1,0 +1,84 @@
+#include "kernel/unroll.h"
+
+#include "kernel/ranges.h"
+#include "kernel/vars.h"
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::binary;
+using scalar::BinaryOp;
+using scalar::int_lit;
+
+int64_t size_of(const Block& block) {
+  int64_t count = 0;
+  visit(block, [&](const Stmt&) { ++count; });
+  return count;
+}
+
+/// Main loop with `factor` copies, then the rest one by one.
+Block unroll_by(Kernel& kernel, For loop, int64_t factor) {
+  loop.marks.unroll = 0;
+  const auto trips = trip_count(loop);
+  const int64_t stride = factor * loop.step;
+  For main = loop;
+  main.step = stride;
+  main.body = copies_of_body(kernel, loop, scalar::var(loop.var), factor);
+  if (trips) {
+    const int64_t covered = *trips / factor * factor * loop.step;
+    main.hi = scalar::simplify(loop.lo + int_lit(covered));
+    if (*trips % factor == 0)
+      return {std::move(main)};
+    loop.lo = main.hi;
+    return {std::move(main), std::move(loop)};
+  }
+  const Expr distance =
+      binary(BinaryOp::Max, loop.hi - loop.lo + int_lit(loop.step - 1), int_lit(0));
+  const Expr covered = binary(BinaryOp::FloorDiv, distance, int_lit(stride)) * int_lit(stride);
+  const uint32_t middle =
+      add_variable(kernel, kernel.variables[loop.var].name + "_rest", scalar::kIndex);
+  Define define{middle, scalar::simplify(loop.lo + covered)};
+  main.hi = scalar::var(middle);
+  loop.lo = scalar::var(middle);
+  return {std::move(define), std::move(main), std::move(loop)};
+}
+
+Block unrolled(Kernel& kernel, For loop) {
+  const int64_t factor = loop.marks.unroll;
+  if (factor == 0 || loop.marks.vector_width != 0)
+    return {std::move(loop)};
+  const auto trips = trip_count(loop);
+  const bool is_complete = trips && (factor == poly::kFullUnroll || factor >= *trips);
+  if (is_complete && *trips * size_of(loop.body) <= kMaxCopies)
+    return copies_of_body(kernel, loop, loop.lo, *trips);
+  if (factor > 1 && !is_complete && !loop.marks.is_parallel &&
+      factor * size_of(loop.body) <= kMaxCopies)
+    return unroll_by(kernel, std::move(loop), factor);
+  loop.marks.unroll = 0;
+  return {std::move(loop)};
+}
+
+} // namespace
+
+Block copies_of_body(Kernel& kernel, const For& loop, const Expr& at, int64_t count) {
+  Block result;
+  for (int64_t copy = 0; copy < count; ++copy) {
+    const Expr value = scalar::simplify(at + int_lit(copy * loop.step));
+    const Block body = copy == 0 ? loop.body : with_fresh_defines(kernel, loop.body);
+    const bool is_same = scalar::equal(value, scalar::var(loop.var));
+    for (Stmt& stmt : is_same ? Block(body) : substitute_var(body, loop.var, value))
+      result.push_back(std::move(stmt));
+  }
+  return result;
+}
+
+Kernel unroll(Kernel kernel) {
+  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
+    if (auto* loop = std::get_if<For>(&stmt))
+      return unrolled(kernel, std::move(*loop));
+    return Block{std::move(stmt)};
+  });
+  return kernel;
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace kawara::kernel {
+
+/// Copies the bodies of loops marked unroll.
+///
+///   before   for i in range(0, 4):  # unroll          for i in range(0, N):  # unroll(4)
+///              S(i)                                     S(i)
+///   after    S(0); S(1); S(2); S(3)                   for i in range(0, N // 4 * 4, 4):
+///                                                       S(i); S(i + 1); S(i + 2); S(i + 3)
+///                                                     for i in range(N // 4 * 4, N): S(i)
+///
+/// Complete unrolling needs a constant number of iterations and at most kMaxCopies statements
+/// afterwards; elsewhere the loop stays. Loops that are also vectorised are left to `vectorize`.
+Kernel unroll(Kernel);
+
+inline constexpr int64_t kMaxCopies = 2048;
+
+/// The body of `loop` for iterations first, first + 1, ..., count of them, starting at value `at`.
+Block copies_of_body(Kernel&, const For& loop, const Expr& at, int64_t count);
+
+} // namespace kawara::kernel

@@ -1,0 +1,98 @@
+#include "kernel/vars.h"
+
+namespace kawara::kernel {
+
+using scalar::as;
+
+VarSet vars_in(const Expr& e) {
+  VarSet vars;
+  scalar::visit(e, [&](const Expr& n) {
+    if (const auto* v = as<scalar::Var>(n))
+      vars.insert(v->id);
+  });
+  return vars;
+}
+
+bool mentions_any(const Expr& e, const VarSet& vars) {
+  if (const auto* v = as<scalar::Var>(e))
+    return vars.count(v->id) != 0;
+  for (const Expr& kid : scalar::children(e))
+    if (mentions_any(kid, vars))
+      return true;
+  return false;
+}
+
+bool mentions(const Expr& e, uint32_t var) { return mentions_any(e, {var}); }
+
+VarSet vars_set_in(const Block& block) {
+  VarSet vars;
+  visit(block, [&](const Stmt& stmt) {
+    if (const auto* loop = std::get_if<For>(&stmt))
+      vars.insert(loop->var);
+    else if (const auto* define = std::get_if<Define>(&stmt))
+      vars.insert(define->var);
+    else if (const auto* assign = std::get_if<Assign>(&stmt))
+      vars.insert(assign->var);
+  });
+  return vars;
+}
+
+VarSet vars_set_in(const Stmt& stmt) { return vars_set_in(Block{stmt}); }
+
+Expr substitute_var(const Expr& e, uint32_t var, const Expr& value) {
+  if (!mentions(e, var))
+    return e;
+  return scalar::simplify(scalar::rewrite(e, [&](const Expr& n) {
+    const auto* v = as<scalar::Var>(n);
+    return v != nullptr && v->id == var ? value : Expr();
+  }));
+}
+
+Block substitute_var(const Block& block, uint32_t var, const Expr& value) {
+  return map_exprs(block, [&](const Expr& e) { return substitute_var(e, var, value); });
+}
+
+Block with_fresh_defines(Kernel& kernel, const Block& block) {
+  Block copy = block;
+  for (size_t at = 0; at < copy.size(); ++at) {
+    auto* define = std::get_if<Define>(&copy[at]);
+    if (define == nullptr)
+      continue;
+    const Variable old = kernel.variables[define->var];
+    const uint32_t old_id = define->var;
+    const uint32_t id = add_variable(kernel, old.name, old.type);
+    copy = map_exprs(copy, [&](const Expr& e) {
+      return scalar::rewrite(e, [&](const Expr& n) {
+        const auto* v = as<scalar::Var>(n);
+        return v != nullptr && v->id == old_id ? scalar::var(id, old.type) : Expr();
+      });
+    });
+    copy = rewrite(copy, [&](Stmt stmt) {
+      if (auto* d = std::get_if<Define>(&stmt); d != nullptr && d->var == old_id)
+        d->var = id;
+      if (auto* a = std::get_if<Assign>(&stmt); a != nullptr && a->var == old_id)
+        a->var = id;
+      return Block{std::move(stmt)};
+    });
+  }
+  return copy;
+}
+
+std::set<uint32_t> buffers_stored_in(const Block& block) {
+  std::set<uint32_t> stored;
+  visit(block, [&](const Stmt& stmt) {
+    if (const auto* store = std::get_if<Store>(&stmt))
+      stored.insert(store->buffer);
+    else if (const auto* zero = std::get_if<Zero>(&stmt))
+      stored.insert(zero->buffer);
+  });
+  return stored;
+}
+
+bool has_load(const Expr& e) {
+  bool found = false;
+  scalar::visit(e, [&](const Expr& n) { found |= as<scalar::Load>(n) != nullptr; });
+  return found;
+}
+
+} // namespace kawara::kernel

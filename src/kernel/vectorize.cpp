@@ -1,0 +1,296 @@
+#include "kernel/vectorize.h"
+
+#include "kernel/ranges.h"
+#include "kernel/unroll.h"
+#include "kernel/vars.h"
+#include "kernel/vector_expr.h"
+
+#include <algorithm>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::as;
+using scalar::binary;
+using scalar::BinaryOp;
+using scalar::int_lit;
+
+/// Additions in flight that keep the adders of current processors busy.
+constexpr int64_t kAccumulators = 4;
+
+/// A cell that every lane updates; one vector variable per copy of the body.
+struct Accumulator {
+  Store update; ///< index and op of the cell; the value is the loop body's
+  scalar::Type type;
+  std::vector<uint32_t> vars;
+};
+
+class LoopVectorizer {
+public:
+  LoopVectorizer(Kernel& kernel, const For& loop)
+      : kernel_(kernel), loop_(loop), lanes_(static_cast<uint16_t>(loop.marks.vector_width)) {}
+
+  /// The statements for the loop; empty when it cannot be done.
+  Block run() {
+    if (!plan(loop_.body))
+      return {};
+    const auto trips = trip_count(loop_);
+    copies_ = accumulators_.empty() ? 1 : kAccumulators;
+    if (trips && *trips < lanes_ * copies_)
+      copies_ = 1;
+    if (trips && *trips < lanes_)
+      return {};
+    return trips ? constant(*trips) : general();
+  }
+
+private:
+  /// Can every statement run as vectors or lane by lane? Finds the accumulators.
+  bool plan(const Block& block) {
+    const VectorExpr vector(loop_.var, loop_.step, lanes_);
+    for (const Stmt& stmt : block) {
+      if (std::get_if<Comment>(&stmt) != nullptr)
+        continue;
+      if (const auto* branch = std::get_if<If>(&stmt)) {
+        if (vector.varies(branch->cond) || has_load(branch->cond) || !plan(branch->then) ||
+            !plan(branch->otherwise))
+          return false;
+        continue;
+      }
+      const auto* store = std::get_if<Store>(&stmt);
+      if (store == nullptr)
+        return false;
+      if (is_accumulation(*store) && accumulator_of(*store) == nullptr)
+        accumulators_.push_back({*store, {store->value.type().elem, lanes_}, {}});
+    }
+    return true;
+  }
+
+  bool is_accumulation(const Store& store) const {
+    const VectorExpr vector(loop_.var, loop_.step, lanes_);
+    const scalar::Elem elem = kernel_.buffers[store.buffer].elem;
+    if (store.op == ReduceOp::None || !vector(store.value) ||
+        (elem != scalar::compute_type(elem) && kernel_.numerics != program::Numerics::Fast))
+      return false;
+    for (const Expr& e : store.index)
+      if (vector.varies(e) || has_load(e))
+        return false;
+    return is_only_access(store);
+  }
+
+  /// No other statement of the loop may see the cell between two updates.
+  bool is_only_access(const Store& update) const {
+    bool is_alone = true;
+    visit(loop_.body, [&](const Stmt& stmt) {
+      if (const auto* store = std::get_if<Store>(&stmt))
+        is_alone = is_alone && (store->buffer != update.buffer || is_same_update(*store, update));
+    });
+    visit_exprs(loop_.body, [&](const Expr& root) {
+      scalar::visit(root, [&](const Expr& e) {
+        if (const auto* load = as<scalar::Load>(e))
+          is_alone = is_alone && load->tensor != update.buffer;
+      });
+    });
+    return is_alone;
+  }
+
+  static bool is_same_update(const Store& a, const Store& b) {
+    return a.buffer == b.buffer && a.op == b.op &&
+           std::equal(a.index.begin(), a.index.end(), b.index.begin(), b.index.end(),
+                      [](const Expr& x, const Expr& y) { return equal(x, y); });
+  }
+
+  Accumulator* accumulator_of(const Store& store) {
+    for (Accumulator& a : accumulators_)
+      if (is_same_update(a.update, store))
+        return &a;
+    return nullptr;
+  }
+
+  /// One vector of iterations starting at `at`, with the accumulators of that copy.
+  Block vector_body(const Block& block, const Expr& at, size_t copy) {
+    const VectorExpr vector(loop_.var, loop_.step, lanes_);
+    const auto placed = [&](const Expr& e) { return substitute_var(e, loop_.var, at); };
+    Block result;
+    for (const Stmt& stmt : block) {
+      if (const auto* branch = std::get_if<If>(&stmt)) {
+        result.push_back(If{branch->cond, vector_body(branch->then, at, copy),
+                            vector_body(branch->otherwise, at, copy)});
+        continue;
+      }
+      const auto* store = std::get_if<Store>(&stmt);
+      if (store == nullptr)
+        continue;
+      if (const Accumulator* a = accumulator_of(*store); a != nullptr) {
+        const uint32_t var = a->vars[copy];
+        const Expr old = scalar::var(var, a->type);
+        result.push_back(
+            Assign{var, placed(scalar::combine(store->op, old, vector.widened(store->value)))});
+        continue;
+      }
+      if (const auto whole = vector_store(*store, vector)) {
+        Store moved = *whole;
+        for (Expr& e : moved.index)
+          e = placed(e);
+        moved.value = placed(moved.value);
+        result.push_back(std::move(moved));
+        continue;
+      }
+      for (int64_t lane = 0; lane < lanes_; ++lane)
+        for (Stmt& s : substitute_var(Block{*store}, loop_.var,
+                                      scalar::simplify(at + int_lit(lane * loop_.step))))
+          result.push_back(std::move(s));
+    }
+    return result;
+  }
+
+  static std::optional<Store> vector_store(const Store& store, const VectorExpr& vector) {
+    if (store.index.empty())
+      return std::nullopt;
+    Store result = store;
+    for (size_t d = 0; d < store.index.size(); ++d) {
+      result.index[d] = vector(store.index[d]);
+      const bool is_last = d + 1 == store.index.size();
+      if (!result.index[d] || is_last != (result.index[d].type().lanes != 1))
+        return std::nullopt;
+    }
+    const auto* ramp = as<scalar::Ramp>(result.index.back());
+    result.value = vector.widened(store.value);
+    if (ramp == nullptr || ramp->stride == 0 || !result.value)
+      return std::nullopt;
+    return result;
+  }
+
+  void open(Block& out) {
+    for (Accumulator& a : accumulators_)
+      for (int64_t copy = 0; copy < copies_; ++copy) {
+        const std::string name = kernel_.buffers[a.update.buffer].name + "_lanes";
+        a.vars.push_back(add_variable(kernel_, name, a.type));
+        out.push_back(Define{a.vars.back(), scalar::identity_of(a.update.op, a.type)});
+      }
+  }
+
+  void close(Block& out) {
+    for (const Accumulator& a : accumulators_) {
+      std::vector<Expr> parts;
+      for (const uint32_t var : a.vars)
+        parts.push_back(scalar::var(var, a.type));
+      for (; parts.size() > 1; parts.resize((parts.size() + 1) / 2))
+        for (size_t p = 0; p < parts.size() / 2; ++p)
+          parts[p] = scalar::combine(a.update.op, parts[p], parts[parts.size() - 1 - p]);
+      Store update = a.update;
+      update.value = scalar::reduce(a.update.op, parts[0]);
+      out.push_back(std::move(update));
+    }
+  }
+
+  For vector_loop(const Expr& lo, const Expr& hi, int64_t copies) {
+    For main = loop_;
+    main.lo = lo;
+    main.hi = hi;
+    main.marks.vector_width = 0;
+    main.marks.unroll = 0;
+    main.step = lanes_ * copies * loop_.step;
+    main.body.clear();
+    for (int64_t copy = 0; copy < copies; ++copy) {
+      const Expr at =
+          scalar::simplify(scalar::var(loop_.var) + int_lit(copy * lanes_ * loop_.step));
+      for (Stmt& s : vector_body(loop_.body, at, static_cast<size_t>(copy)))
+        main.body.push_back(std::move(s));
+    }
+    return main;
+  }
+
+  For rest_from(const Expr& lo) const {
+    For rest = loop_;
+    rest.lo = lo;
+    rest.marks.vector_width = 0;
+    rest.marks.unroll = 0;
+    rest.marks.is_parallel = false;
+    return rest;
+  }
+
+  Block constant(int64_t trips) {
+    const int64_t vectors = trips / lanes_;
+    const auto at = [&](int64_t iteration) {
+      return scalar::simplify(loop_.lo + int_lit(iteration * loop_.step));
+    };
+    const bool is_short = vectors <= kMaxVectors || loop_.marks.unroll == poly::kFullUnroll;
+    Block result;
+    open(result);
+    if (is_short && !loop_.marks.is_parallel) {
+      for (int64_t v = 0; v < vectors; ++v)
+        for (Stmt& s : vector_body(loop_.body, at(v * lanes_), static_cast<size_t>(v % copies_)))
+          result.push_back(std::move(s));
+    } else {
+      const int64_t grouped = vectors / copies_ * copies_;
+      result.push_back(vector_loop(loop_.lo, at(grouped * lanes_), copies_));
+      if (grouped != vectors)
+        result.push_back(vector_loop(at(grouped * lanes_), at(vectors * lanes_), 1));
+    }
+    close(result);
+    if (vectors * lanes_ == trips)
+      return result;
+    const For rest = rest_from(at(vectors * lanes_));
+    for (Stmt& s : copies_of_body(kernel_, rest, rest.lo, trips - vectors * lanes_))
+      result.push_back(std::move(s));
+    return result;
+  }
+
+  /// lo + the largest multiple of `stride` that the loop covers in whole vectors.
+  uint32_t define_end(Block& out, const char* suffix, int64_t stride) {
+    const Expr covered =
+        binary(BinaryOp::Max, loop_.hi - loop_.lo + int_lit(loop_.step - 1), int_lit(0));
+    const uint32_t var =
+        add_variable(kernel_, kernel_.variables[loop_.var].name + suffix, scalar::kIndex);
+    out.push_back(Define{
+        var, scalar::simplify(loop_.lo + binary(BinaryOp::FloorDiv, covered, int_lit(stride)) *
+                                             int_lit(stride))});
+    return var;
+  }
+
+  Block general() {
+    Block result;
+    const uint32_t end = define_end(result, "_rest", lanes_ * loop_.step);
+    if (accumulators_.empty()) {
+      result.push_back(vector_loop(loop_.lo, scalar::var(end), 1));
+    } else {
+      Block vectors;
+      open(vectors);
+      const uint32_t group_end = define_end(vectors, "_group", lanes_ * copies_ * loop_.step);
+      vectors.push_back(vector_loop(loop_.lo, scalar::var(group_end), copies_));
+      vectors.push_back(vector_loop(scalar::var(group_end), scalar::var(end), 1));
+      close(vectors);
+      // Without a full vector the cell must not be touched: it may not exist.
+      result.push_back(
+          If{binary(BinaryOp::Lt, loop_.lo, scalar::var(end)), std::move(vectors), {}});
+    }
+    result.push_back(rest_from(scalar::var(end)));
+    return result;
+  }
+
+  Kernel& kernel_;
+  const For& loop_;
+  uint16_t lanes_;
+  int64_t copies_ = 1;
+  std::vector<Accumulator> accumulators_;
+};
+
+} // namespace
+
+Kernel vectorize(Kernel kernel, const target::Cpu&) {
+  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
+    auto* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr || loop->marks.vector_width == 0)
+      return Block{std::move(stmt)};
+    Block vectors;
+    if (loop->marks.vector_width > 1)
+      vectors = LoopVectorizer(kernel, *loop).run();
+    if (!vectors.empty())
+      return vectors;
+    loop->marks.vector_width = 0;
+    return Block{std::move(stmt)};
+  });
+  return kernel;
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "kernel/kernel.h"
+#include "target/cpu.h"
+
+namespace kawara::kernel {
+
+/// Loops marked vector(W) do W iterations at once, statement by statement; what is left runs one by
+/// one.
+///
+///   before   for j in range(0, N):  # vector(4)
+///              C[i, j] += A[i, k] * B[k, j]
+///   after    let j_rest = N // 4 * 4
+///            for j in range(0, j_rest, 4):
+///              C[i, ramp(j, 1, 4)] += broadcast(A[i, k], 4) * B[k, ramp(j, 1, 4)]
+///            for j in range(j_rest, N): ...
+///
+/// A known multiple of W has no rest; few vectors (kMaxVectors) are written out without a loop. An
+/// update of one cell by all lanes goes through vector accumulators, several of them so that additions need
+/// not wait for each other, and is combined once after the loop. A statement whose store is no
+/// vector store runs lane by lane between the others. Loops with inner loops, with conditions that
+/// differ from lane to lane, or with definitions that need lanes, stay as they are.
+Kernel vectorize(Kernel, const target::Cpu&);
+
+inline constexpr int64_t kMaxVectors = 8;
+
+} // namespace kawara::kernel

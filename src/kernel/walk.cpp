@@ -1,0 +1,87 @@
+#include "kernel/kernel.h"
+#include "scalar/match.h"
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::Overloaded;
+using ExprMap = std::function<Expr(const Expr&)>;
+
+/// The blocks inside a statement, in text order.
+template <class S> auto blocks_of(S& stmt) {
+  using B = std::conditional_t<std::is_const_v<S>, const Block, Block>;
+  std::vector<B*> blocks;
+  std::visit(Overloaded{[&](auto& s)
+                          requires requires { s.otherwise;
+}
+{ blocks = {&s.then, &s.otherwise}; }
+, [&](auto& s) requires requires { s.body; }
+{ blocks = {&s.body}; }
+, [](auto&) {}
+} // namespace
+,
+             stmt);
+return blocks;
+} // namespace kawara::kernel
+
+/// The expressions of a statement itself, not of its blocks.
+template <class S> auto exprs_of(S& stmt) {
+  using E = std::conditional_t<std::is_const_v<S>, const Expr, Expr>;
+  std::vector<E*> exprs;
+  if (auto* loop = std::get_if<For>(&stmt))
+    exprs = {&loop->lo, &loop->hi};
+  else if (auto* branch = std::get_if<If>(&stmt))
+    exprs = {&branch->cond};
+  else if (auto* store = std::get_if<Store>(&stmt)) {
+    for (auto& e : store->index)
+      exprs.push_back(&e);
+    exprs.push_back(&store->value);
+  } else if (auto* define = std::get_if<Define>(&stmt))
+    exprs = {&define->value};
+  else if (auto* assign = std::get_if<Assign>(&stmt))
+    exprs = {&assign->value};
+  return exprs;
+}
+
+} // namespace
+
+Block rewrite(const Block& block, const std::function<Block(Stmt)>& f) {
+  Block result;
+  result.reserve(block.size());
+  for (const Stmt& stmt : block) {
+    Stmt copy = stmt;
+    for (Block* inner : blocks_of(copy))
+      *inner = rewrite(*inner, f);
+    for (Stmt& s : f(std::move(copy)))
+      result.push_back(std::move(s));
+  }
+  return result;
+}
+
+void visit(const Block& block, const std::function<void(const Stmt&)>& f) {
+  for (const Stmt& stmt : block) {
+    f(stmt);
+    for (const Block* inner : blocks_of(stmt))
+      visit(*inner, f);
+  }
+}
+
+Block map_exprs(const Block& block, const ExprMap& f) {
+  Block result = block;
+  for (Stmt& stmt : result) {
+    for (Expr* e : exprs_of(stmt))
+      *e = f(*e);
+    for (Block* inner : blocks_of(stmt))
+      *inner = map_exprs(*inner, f);
+  }
+  return result;
+}
+
+void visit_exprs(const Block& block, const std::function<void(const Expr&)>& f) {
+  visit(block, [&](const Stmt& stmt) {
+    for (const Expr* e : exprs_of(stmt))
+      f(*e);
+  });
+}
+
+} // namespace kawara::kernel
