@@ -49,7 +49,7 @@ Result<Schedule, Refusal> apply(const Schedule& schedule, const Directive& direc
                                 const Environment& environment) {
   Proposed proposed = propose_any(schedule, directive, environment);
   if (!proposed)
-    return fail(Refusal{directive, std::move(proposed).error()});
+    return fail(Refusal{directive, std::move(proposed).error(), {}});
   return require_legal(schedule, *std::move(proposed), directive, environment);
 }
 
@@ -57,7 +57,15 @@ Result<Schedule, Refusal> apply(const Schedule& schedule, const std::vector<Dire
                                 const Environment& environment) {
   Schedule at = schedule;
   for (const Directive& directive : directives) {
-    KAWARA_TRY(at, apply(at, directive, environment));
+    auto next = apply(at, directive, environment);
+    if (!next) {
+      Refusal refusal = std::move(next).error();
+      refusal.after.assign(at.applied.begin() +
+                               static_cast<std::ptrdiff_t>(schedule.applied.size()),
+                           at.applied.end());
+      return fail(std::move(refusal));
+    }
+    at = *std::move(next);
   }
   return at;
 }

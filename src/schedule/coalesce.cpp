@@ -3,6 +3,7 @@
 #include "schedule/codes.h"
 #include "schedule/extent.h"
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 namespace kawara::schedule {
@@ -55,8 +56,7 @@ Result<Order, Refusal::Shape> as_single_loop(const Schedule& schedule, LoopId lo
 }
 
 Proposed propose(const Schedule& schedule, const Coalesce& coalesce, const Environment&) {
-  const std::string request =
-      "cannot coalesce loops " + quoted(coalesce.outer) + " and " + quoted(coalesce.inner);
+  const std::string request = request_of(coalesce);
   KAWARA_TRY(const LoopId outer, resolve_loop(schedule, coalesce.outer, request));
   KAWARA_TRY(const LoopId inner, resolve_loop(schedule, coalesce.inner, request));
   KAWARA_TRY(const std::vector<LoopId> nest,

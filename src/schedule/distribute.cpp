@@ -2,6 +2,7 @@
 
 #include "schedule/codes.h"
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 #include <set>
@@ -37,7 +38,7 @@ TreeNode chain(const std::vector<LoopId>& loops, StmtId statement) {
 } // namespace
 
 Proposed propose(const Schedule& schedule, const Distribute& distribute, const Environment&) {
-  const std::string request = "cannot distribute loop " + quoted(distribute.loop);
+  const std::string request = request_of(distribute);
   KAWARA_TRY(const LoopId loop, resolve_loop(schedule, distribute.loop, request));
   Order order = schedule.order;
   const std::vector<StmtId> below = poly::statements_below(order, loop);

@@ -2,6 +2,7 @@
 
 #include "schedule/codes.h"
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ std::vector<Directive> fusions_around(const Schedule& schedule, const Fuse& fuse
 } // namespace
 
 Proposed propose(const Schedule& schedule, const Fuse& fuse, const Environment&) {
-  const std::string request = "cannot fuse loops " + quoted(fuse.a) + " and " + quoted(fuse.b);
+  const std::string request = request_of(fuse);
   KAWARA_TRY(const LoopId a, resolve_loop(schedule, fuse.a, request));
   KAWARA_TRY(const LoopId b, resolve_loop(schedule, fuse.b, request));
   Order order = schedule.order;

@@ -1,13 +1,13 @@
 #include "schedule/interchange.h"
 
 #include "schedule/reorder.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 namespace kawara::schedule {
 
 Proposed propose(const Schedule& schedule, const Interchange& interchange, const Environment&) {
-  const std::string request =
-      "cannot interchange loops " + quoted(interchange.a) + " and " + quoted(interchange.b);
+  const std::string request = request_of(interchange);
   KAWARA_TRY(const poly::LoopId a, resolve_loop(schedule, interchange.a, request));
   KAWARA_TRY(const poly::LoopId b, resolve_loop(schedule, interchange.b, request));
   const bool a_is_outer = *poly::depth_of(schedule.order, a) <= *poly::depth_of(schedule.order, b);

@@ -1,12 +1,13 @@
 #include "schedule/isolate.h"
 
 #include "schedule/codes.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 namespace kawara::schedule {
 
 Proposed propose(const Schedule& schedule, const Isolate& isolate, const Environment&) {
-  const std::string request = "cannot isolate the full tiles of loop " + quoted(isolate.loop);
+  const std::string request = request_of(isolate);
   KAWARA_TRY(const poly::LoopId loop, resolve_loop(schedule, isolate.loop, request));
   const poly::OrderLoop& l = schedule.order[loop];
   if (l.tile_size == 0) {

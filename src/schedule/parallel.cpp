@@ -2,12 +2,13 @@
 
 #include "schedule/codes.h"
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 namespace kawara::schedule {
 
 Proposed propose(const Schedule& schedule, const Parallel& parallel, const Environment&) {
-  const std::string request = "cannot run loop " + quoted(parallel.loop) + " in parallel";
+  const std::string request = request_of(parallel);
   KAWARA_TRY(const poly::LoopId loop, resolve_loop(schedule, parallel.loop, request));
   poly::Order order = schedule.order;
   if (order[loop].marks.vector_width != 0)

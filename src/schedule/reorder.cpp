@@ -2,6 +2,7 @@
 
 #include "schedule/codes.h"
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ Proposed reordered(const Schedule& schedule, const std::vector<LoopId>& loops,
 }
 
 Proposed propose(const Schedule& schedule, const Reorder& reorder, const Environment&) {
-  const std::string request = "cannot reorder loops " + quoted(reorder.loops);
+  const std::string request = request_of(reorder);
   if (reorder.loops.empty())
     return fail(shape_refusal(kBadSize, "cannot reorder without a loop"));
   std::vector<LoopId> loops;

@@ -1,5 +1,6 @@
 #include "schedule/require_legal.h"
 
+#include "schedule/request.h"
 #include "schedule/vectorize.h"
 
 namespace kawara::schedule {
@@ -7,13 +8,14 @@ namespace kawara::schedule {
 Result<Schedule, Refusal> require_legal(const Schedule& before, Proposal proposal,
                                         const Directive& directive,
                                         const Environment& environment) {
-  const std::string request = "cannot apply `" + print(directive) + "`";
-  if (auto refused = refuse_outer_vector_loop(proposal.scop, proposal.order, request))
-    return fail(Refusal{directive, *std::move(refused)});
+  if (auto refused = refuse_outer_vector_loop(proposal.scop, proposal.order, request_of(directive)))
+    return fail(Refusal{directive, *std::move(refused), {}});
   poly::Verdict verdict = poly::judge(proposal.scop, proposal.order, environment.quota);
   const auto refuse = [&](auto why) {
-    return fail(Refusal{directive, Refusal::Judged{std::move(proposal.scop), before.order,
-                                                   std::move(proposal.order), std::move(why)}});
+    return fail(Refusal{directive,
+                        Refusal::Judged{std::move(proposal.scop), before.order,
+                                        std::move(proposal.order), std::move(why)},
+                        {}});
   };
   if (auto* illegal = std::get_if<poly::Illegal>(&verdict))
     return refuse(std::move(*illegal));

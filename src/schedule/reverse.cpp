@@ -1,6 +1,7 @@
 #include "schedule/reverse.h"
 
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 namespace kawara::schedule {
@@ -10,7 +11,7 @@ using poly::Order;
 using scalar::Expr;
 
 Proposed propose(const Schedule& schedule, const Reverse& reverse, const Environment&) {
-  const std::string request = "cannot reverse loop " + quoted(reverse.loop);
+  const std::string request = request_of(reverse);
   KAWARA_TRY(const LoopId loop, resolve_loop(schedule, reverse.loop, request));
   Order order = schedule.order;
   const std::vector<LoopId> unit = unit_of(order, loop);

@@ -17,7 +17,7 @@ namespace kawara::schedule {
 /// A list of directives and the order that they produce. The list is the source of truth: it can be
 /// printed, parsed, hashed and replayed on the same Program. Values: a refused directive changes nothing.
 struct Schedule {
-  poly::Scop scop;   ///< as inline, compute_at and rfactor left it
+  poly::Scop scop; ///< as inline, compute_at and rfactor left it
   poly::Order order;
   std::vector<Directive> applied;
 };
@@ -31,7 +31,8 @@ struct Refusal {
     std::string label;    ///< beside the caret
     Span where;
     std::vector<std::string> body;
-    std::vector<std::vector<Directive>> ways_out; ///< candidates; each is checked before it is shown
+    std::vector<std::vector<Directive>>
+        ways_out; ///< candidates; each is checked before it is shown
   };
   /// The judge's answer on the order that the directive would make, and what it was judged on.
   struct Judged {
@@ -41,6 +42,7 @@ struct Refusal {
   };
   Directive directive;
   std::variant<Shape, Judged> why;
+  std::vector<Directive> after; ///< members of the list given to `apply` that came before, applied
 };
 
 /// What directives may ask about the machine (vector width, caches); default schedules use more.
@@ -57,7 +59,8 @@ Schedule initial_schedule(poly::Scop);
 Result<Schedule, Refusal> apply(const Schedule&, const Directive&, const Environment&);
 Result<Schedule, Refusal> apply(const Schedule&, const std::vector<Directive>&, const Environment&);
 
-/// The refusal as the full message of docs/errors/README.md, alternatives checked.
+/// The refusal as the full message of docs/errors/README.md, alternatives checked. The schedule is the
+/// one that `apply` was called with.
 Diagnostic explain(const Schedule&, const Refusal&, const Environment&);
 
 /// Directives from text: separated by `;` or newlines, `#` comments, `[a; b]` groups. All errors at once.

@@ -1,6 +1,7 @@
 #include "schedule/shift.h"
 
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 namespace kawara::schedule {
@@ -11,7 +12,7 @@ using poly::StmtId;
 using scalar::Expr;
 
 Proposed propose(const Schedule& schedule, const Shift& shift, const Environment&) {
-  const std::string request = "cannot shift loop " + quoted(shift.loop);
+  const std::string request = request_of(shift);
   KAWARA_TRY(const LoopId loop, resolve_loop(schedule, shift.loop, request));
   if (auto refused = refuse_if_bound(schedule.order, loop, request))
     return fail(*std::move(refused));

@@ -2,6 +2,7 @@
 
 #include "schedule/codes.h"
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 namespace kawara::schedule {
@@ -11,7 +12,7 @@ using poly::Order;
 using scalar::Expr;
 
 Proposed propose(const Schedule& schedule, const Skew& skew, const Environment&) {
-  const std::string request = "cannot skew loop " + quoted(skew.loop) + " by " + quoted(skew.by);
+  const std::string request = request_of(skew);
   KAWARA_TRY(const LoopId loop, resolve_loop(schedule, skew.loop, request));
   KAWARA_TRY(const LoopId by, resolve_loop(schedule, skew.by, request));
   if (skew.factor == 0)

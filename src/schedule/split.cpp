@@ -3,6 +3,7 @@
 #include "schedule/coalesce.h"
 #include "schedule/codes.h"
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 namespace kawara::schedule {
@@ -41,7 +42,7 @@ SplitLoops split_in_place(Order& order, LoopId loop, int64_t size) {
 }
 
 Proposed propose(const Schedule& schedule, const Split& split, const Environment&) {
-  const std::string request = "cannot split loop " + quoted(split.loop);
+  const std::string request = request_of(split);
   KAWARA_TRY(const LoopId loop, resolve_loop(schedule, split.loop, request));
   if (split.size < 1)
     return fail(shape_refusal(kBadSize, request + ": the size must be at least 1",

@@ -2,6 +2,7 @@
 
 #include "schedule/codes.h"
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 #include "schedule/split.h"
 
@@ -42,11 +43,7 @@ Refusal::Shape other_loop_between(const Schedule& schedule, const Tile& tile,
 } // namespace
 
 Proposed propose(const Schedule& schedule, const Tile& tile, const Environment&) {
-  std::vector<LoopName> names;
-  for (const auto& [name, size] : tile.loops)
-    names.push_back(name);
-  const std::string request =
-      std::string("cannot tile loop") + (names.size() == 1 ? " " : "s ") + quoted(names);
+  const std::string request = request_of(tile);
   std::vector<LoopId> loops;
   for (const auto& [name, size] : tile.loops) {
     KAWARA_TRY(const LoopId loop, resolve_loop(schedule, name, request));

@@ -3,6 +3,7 @@
 #include "schedule/codes.h"
 #include "schedule/extent.h"
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 namespace kawara::schedule {
@@ -14,7 +15,7 @@ constexpr int64_t kMostCopies = 1024;
 } // namespace
 
 Proposed propose(const Schedule& schedule, const Unroll& unroll, const Environment&) {
-  const std::string request = "cannot unroll loop " + quoted(unroll.loop);
+  const std::string request = request_of(unroll);
   KAWARA_TRY(const poly::LoopId loop, resolve_loop(schedule, unroll.loop, request));
   poly::Order order = schedule.order;
   const poly::OrderLoop& l = order[loop];

@@ -2,6 +2,7 @@
 
 #include "schedule/codes.h"
 #include "schedule/nest.h"
+#include "schedule/request.h"
 #include "schedule/resolve.h"
 
 #include <algorithm>
@@ -91,7 +92,7 @@ std::optional<Refusal::Shape> refuse_outer_vector_loop(const poly::Scop& scop, c
 
 Proposed propose(const Schedule& schedule, const Vectorize& vectorize,
                  const Environment& environment) {
-  const std::string request = "cannot vectorize loop " + quoted(vectorize.loop);
+  const std::string request = request_of(vectorize);
   KAWARA_TRY(const LoopId loop, resolve_loop(schedule, vectorize.loop, request));
   Order order = schedule.order;
   const poly::OrderLoop& l = order[loop];

@@ -1,0 +1,125 @@
+#include "schedule/auto.h"
+
+#include "poly/directions.h"
+#include "poly/scheduled.h"
+#include "schedule/auto_distribute.h"
+#include "schedule/auto_nest.h"
+#include "schedule/auto_plan.h"
+#include "schedule/auto_score.h"
+#include "schedule/nest.h"
+#include "schedule/resolve.h"
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::Order;
+using poly::StmtId;
+using poly::TreeNode;
+
+namespace {
+
+/// Improves an order nest by nest; every step is judged, a refused one is left out.
+class Improver {
+public:
+  Improver(Schedule schedule, const Environment& environment)
+      : schedule_(std::move(schedule)), environment_(environment) {}
+
+  Schedule improved() {
+    for (const LoopId loop : child_loops(schedule_.order.body))
+      improve(loop, true);
+    return schedule_;
+  }
+
+private:
+  static std::vector<LoopId> child_loops(const std::vector<TreeNode>& body) {
+    std::vector<LoopId> loops;
+    for (const TreeNode& node : body)
+      if (node.is_loop())
+        loops.push_back(node.loop());
+    return loops;
+  }
+
+  void improve(LoopId loop, bool may_be_parallel) {
+    if (const auto nest = perfect_nest_at(schedule_.order, loop)) {
+      improve_nest(*nest, may_be_parallel);
+      return;
+    }
+    if (wants_distribution(loop)) {
+      Distributed parts = distributed_at(schedule_.scop, schedule_.order, loop);
+      if (parts.loops.size() > 1) {
+        schedule_.order = std::move(parts.order);
+        for (const LoopId part : parts.loops)
+          improve(part, may_be_parallel);
+        return;
+      }
+    }
+    const bool is_parallel = may_be_parallel && try_all({Parallel{name(loop)}});
+    for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
+      improve(child, may_be_parallel && !is_parallel);
+  }
+
+  void improve_nest(const Nest& nest, bool may_be_parallel) {
+    const NestFacts facts = facts_of(schedule_, nest);
+    for (const auto& plan : plans_for(schedule_, nest, facts, environment_, may_be_parallel))
+      if (try_all(plan))
+        return;
+  }
+
+  /// Some statement below would gain from loops of its own: its reduction can then be tiled, or its
+  /// innermost loop exchanged for one that walks along memory.
+  bool wants_distribution(LoopId loop) const {
+    const size_t depth = *poly::depth_of(schedule_.order, loop);
+    for (const StmtId id : poly::statements_below(schedule_.order, loop)) {
+      const size_t rows = schedule_.order.rows[id.value].size();
+      if (rows < depth + 2)
+        continue;
+      const auto strides = [&](size_t k) { return strides_of(schedule_.scop, schedule_.order, {id}, k); };
+      const Strides innermost = strides(rows - 1);
+      for (size_t k = depth; k + 1 < rows; ++k)
+        if (strides(k).far < innermost.far && strides(k).far_writes <= innermost.far_writes)
+          return true;
+      if (rows >= depth + 3 && innermost.writes_same_cell)
+        return true;
+    }
+    return false;
+  }
+
+  LoopName name(LoopId loop) const { return name_of_loop(schedule_.scop, schedule_.order, loop); }
+
+  /// All of the directives or none.
+  bool try_all(const std::vector<Directive>& plan) {
+    auto result = apply(schedule_, Group{plan}, environment_);
+    if (!result)
+      return false;
+    schedule_ = *std::move(result);
+    return true;
+  }
+
+  Schedule schedule_;
+  const Environment& environment_;
+};
+
+Schedule improved(const Schedule& start, Order order, const Environment& environment) {
+  Schedule schedule{start.scop, std::move(order), {}};
+  return Improver(std::move(schedule), environment).improved();
+}
+
+bool is_legal(const Schedule& schedule, const Environment& environment) {
+  return std::holds_alternative<poly::Legal>(poly::judge(schedule.scop, schedule.order, environment.quota));
+}
+
+} // namespace
+
+Proposed propose(const Schedule& schedule, const Auto&, const Environment& environment) {
+  Schedule best = improved(schedule, schedule.order, environment);
+  if (!is_legal(best, environment))
+    best = schedule;
+  if (const auto order = poly::scheduled_order(schedule.scop, environment.quota)) {
+    const Schedule other = improved(schedule, *order, environment);
+    if (estimated_cost(other, environment) < estimated_cost(best, environment) && is_legal(other, environment))
+      best = other;
+  }
+  return Proposal{std::move(best.scop), std::move(best.order)};
+}
+
+} // namespace kawara::schedule

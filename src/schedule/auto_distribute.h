@@ -1,0 +1,16 @@
+#pragma once
+
+#include "schedule/schedule.h"
+
+namespace kawara::schedule {
+
+/// `order` with the loop split into as many loops, one after the other, as its dependences allow: parts
+/// of its body that depend on each other both ways stay together (Allen and Kennedy). Returns the
+/// loops in order; just `loop` when nothing can be separated.
+struct Distributed {
+  poly::Order order;
+  std::vector<poly::LoopId> loops;
+};
+Distributed distributed_at(const poly::Scop&, const poly::Order&, poly::LoopId loop);
+
+} // namespace kawara::schedule

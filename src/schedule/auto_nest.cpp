@@ -1,0 +1,161 @@
+#include "schedule/auto_nest.h"
+
+#include "poly/directions.h"
+#include "poly/witness.h"
+#include "schedule/extent.h"
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::Order;
+using poly::Scop;
+using poly::StmtId;
+using poly::TreeNode;
+
+namespace {
+
+/// Assumed where a loop's extent depends on parameters.
+constexpr int64_t kUnknownExtent = 1000;
+
+/// The iterator that a row is (plus a constant), when it is one.
+std::optional<uint32_t> iterator_of(const Scop& scop, StmtId id, const scalar::Expr& row) {
+  const std::vector<int64_t> params(scop.params.size(), 16);
+  const size_t n = scop[id].text.iters.size();
+  const std::vector<int64_t> origin(n, 64);
+  const int64_t at_origin = poly::value_at(row, params, origin);
+  std::optional<uint32_t> found;
+  for (uint32_t k = 0; k < n; ++k) {
+    std::vector<int64_t> moved = origin;
+    moved[k] += 1;
+    const int64_t step = poly::value_at(row, params, moved) - at_origin;
+    if (step == 0)
+      continue;
+    if (step != 1 || found)
+      return std::nullopt;
+    found = k;
+  }
+  return found;
+}
+
+enum class Move : uint8_t { None, Unit, Far };
+
+Move move_of(const Scop& scop, StmtId id, const std::vector<scalar::Expr>& index,
+             uint32_t iterator) {
+  const std::vector<int64_t> params(scop.params.size(), 16);
+  const std::vector<int64_t> origin(scop[id].text.iters.size(), 64);
+  std::vector<int64_t> moved = origin;
+  moved[iterator] += 1;
+  Move move = Move::None;
+  for (size_t d = 0; d < index.size(); ++d) {
+    const int64_t step =
+        poly::value_at(index[d], params, moved) - poly::value_at(index[d], params, origin);
+    if (step == 0)
+      continue;
+    const bool is_unit = d + 1 == index.size() && step == 1;
+    move = is_unit && move == Move::None ? Move::Unit : Move::Far;
+  }
+  return move;
+}
+
+void count(Strides& strides, Move move, bool is_write) {
+  strides.none += move == Move::None;
+  strides.unit += move == Move::Unit;
+  strides.far += move == Move::Far;
+  strides.far_writes += is_write && move == Move::Far;
+  strides.writes_same_cell = strides.writes_same_cell || (is_write && move == Move::None);
+}
+
+/// Pairs that an outer loop at or before `level` keeps apart need no further care.
+bool is_carried_before(const poly::Direction& direction, size_t level) {
+  for (size_t k = 0; k < level && k < direction.by_loop.size(); ++k)
+    if (direction.by_loop[k].is_positive())
+      return true;
+  return false;
+}
+
+/// Smallest number of outer loops that must stay so that the rest may be permuted freely.
+size_t fixed_loops(const Scop& scop, const std::vector<poly::Direction>& all, size_t loops) {
+  const bool relaxes = scop.numerics != program::Numerics::Exact;
+  for (size_t fixed = 0; fixed < loops; ++fixed) {
+    bool holds = true;
+    for (const poly::Direction& d : all) {
+      if ((relaxes && scop.dependences[d.dependence].is_reduction) || is_carried_before(d, fixed))
+        continue;
+      for (size_t k = fixed; k < d.by_loop.size(); ++k)
+        holds = holds && d.by_loop[k].is_non_negative();
+    }
+    if (holds)
+      return fixed;
+  }
+  return loops;
+}
+
+} // namespace
+
+std::optional<Nest> perfect_nest_at(const Order& order, LoopId loop) {
+  Nest nest;
+  nest.depth = *poly::depth_of(order, loop);
+  const TreeNode* node = poly::find_node(order, loop);
+  while (true) {
+    nest.loops.push_back(node->loop());
+    if (node->body.size() == 1 && node->body.front().is_loop()) {
+      node = &node->body.front();
+      continue;
+    }
+    for (const TreeNode& child : node->body) {
+      if (child.is_loop())
+        return std::nullopt;
+      nest.statements.push_back(child.statement());
+    }
+    return nest;
+  }
+}
+
+Strides strides_of(const Scop& scop, const Order& order, const std::vector<StmtId>& statements,
+                   size_t row) {
+  Strides strides;
+  for (const StmtId id : statements) {
+    if (row >= order.rows[id.value].size())
+      continue;
+    const auto iterator = iterator_of(scop, id, order.rows[id.value][row]);
+    if (!iterator) {
+      strides.far += 1;
+      strides.far_writes += 1;
+      continue;
+    }
+    const program::Statement& text = scop[id].text;
+    count(strides, move_of(scop, id, text.index, *iterator), true);
+    scalar::visit(text.value, [&](const scalar::Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        count(strides, move_of(scop, id, load->index, *iterator), false);
+    });
+  }
+  return strides;
+}
+
+NestFacts facts_of(const Schedule& schedule, const Nest& nest) {
+  const Scop& scop = schedule.scop;
+  const Order& order = schedule.order;
+  const bool relaxes = scop.numerics != program::Numerics::Exact;
+  const auto all = poly::directions(scop, order, nest.statements, nest.depth);
+  NestFacts facts;
+  facts.fixed = fixed_loops(scop, all, nest.loops.size());
+  for (size_t k = 0; k < nest.loops.size(); ++k) {
+    bool is_parallel = true;
+    bool is_reduction = relaxes;
+    for (const poly::Direction& d : all) {
+      if (k >= d.by_loop.size() || is_carried_before(d, std::min(k, facts.fixed)) ||
+          d.by_loop[k].is_zero())
+        continue;
+      is_parallel = false;
+      is_reduction = is_reduction && scop.dependences[d.dependence].is_reduction;
+    }
+    facts.is_parallel.push_back(is_parallel);
+    facts.is_reduction.push_back(is_reduction && !is_parallel);
+    facts.strides.push_back(strides_of(scop, order, nest.statements, nest.depth + k));
+    facts.extents.push_back(longest_run(scop, order, nest.loops[k]).value_or(kUnknownExtent));
+  }
+  return facts;
+}
+
+} // namespace kawara::schedule

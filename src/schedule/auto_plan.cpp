@@ -1,0 +1,253 @@
+#include "schedule/auto_plan.h"
+
+#include "schedule/resolve.h"
+#include "target/cpu.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+
+namespace {
+
+/// Below this many statement instances a parallel loop costs more than it gains.
+constexpr int64_t kParallelWorth = 4096;
+
+/// Loops by the part they play in a nest.
+struct Parts {
+  std::optional<size_t> vector;        ///< runs in lanes
+  std::optional<size_t> rows;          ///< parallel, held in registers together with the lanes
+  std::optional<size_t> parallel;      ///< spread over threads
+  std::vector<size_t> rest;            ///< movable, none of the above, in source order
+};
+
+/// The larger the better as the vector loop; negative: not at all.
+int vector_worth(const NestFacts& facts, size_t k) {
+  if (k < facts.fixed || (!facts.is_parallel[k] && !facts.is_reduction[k]))
+    return -1;
+  const Strides& s = facts.strides[k];
+  if (facts.extents[k] < 4)
+    return -1;
+  int worth = 100 + 2 * s.unit + s.none - 12 * s.far - 24 * s.far_writes;
+  if (s.writes_same_cell)
+    worth -= 3;
+  return std::max(worth, 0);
+}
+
+std::optional<size_t> best_vector_loop(const NestFacts& facts) {
+  std::optional<size_t> best;
+  for (size_t k = 0; k < facts.extents.size(); ++k)
+    if (const int worth = vector_worth(facts, k); worth >= 0)
+      // A tie goes to the inner loop: it is where the text has it.
+      if (!best || worth >= vector_worth(facts, *best))
+        best = k;
+  return best;
+}
+
+/// A parallel loop besides the vector loop along which some operand stays in place.
+std::optional<size_t> best_row_loop(const NestFacts& facts, size_t vector) {
+  std::optional<size_t> best;
+  for (size_t k = facts.fixed; k < facts.extents.size(); ++k) {
+    if (k == vector || !facts.is_parallel[k] || facts.strides[k].none == 0 || facts.strides[k].writes_same_cell)
+      continue;
+    if (!best || facts.extents[k] > facts.extents[*best])
+      best = k;
+  }
+  return best;
+}
+
+Parts parts_of(const NestFacts& facts) {
+  Parts parts;
+  const size_t n = facts.extents.size();
+  parts.vector = best_vector_loop(facts);
+  if (parts.vector)
+    parts.rows = best_row_loop(facts, *parts.vector);
+  for (size_t k = 0; k < n && !parts.parallel; ++k)
+    if (facts.is_parallel[k] && facts.extents[k] > 1 && k != parts.vector.value_or(n))
+      parts.parallel = k;
+  for (size_t k = facts.fixed; k < n; ++k)
+    if (k != parts.vector.value_or(n) && k != parts.rows.value_or(n))
+      parts.rest.push_back(k);
+  return parts;
+}
+
+/// Builds directive lists over the names of a nest's loops.
+class Planner {
+public:
+  Planner(const Schedule& schedule, const Nest& nest, const NestFacts& facts, const Environment& environment,
+          bool may_be_parallel)
+      : schedule_(schedule), nest_(nest), facts_(facts), cpu_(environment.cpu), parts_(parts_of(facts)),
+        may_be_parallel_(may_be_parallel && work() >= kParallelWorth) {}
+
+  std::vector<std::vector<Directive>> plans() const {
+    std::vector<std::vector<Directive>> out;
+    if (is_contraction())
+      out.push_back(register_tiles());
+    if (parts_.vector && !parts_.rest.empty())
+      out.push_back(jammed());
+    if (parts_.vector) {
+      out.push_back(lanes(true));
+      out.push_back(lanes(false));
+    }
+    if (may_be_parallel_ && parts_.parallel)
+      out.push_back({Parallel{name(*parts_.parallel)}});
+    return out;
+  }
+
+private:
+  int64_t work() const {
+    int64_t product = 1;
+    for (const int64_t e : facts_.extents)
+      product = std::min<int64_t>(product * std::max<int64_t>(e, 1), int64_t{1} << 40);
+    return product;
+  }
+
+  LoopName name(size_t k) const { return name_of_loop(schedule_.scop, schedule_.order, nest_.loops[k]); }
+  LoopName part(size_t k, const std::string& suffix) const {
+    LoopName n = name(k);
+    n.loop += suffix;
+    return n;
+  }
+
+  int64_t element_bytes() const {
+    int64_t widest = 1;
+    for (const poly::StmtId id : nest_.statements) {
+      const auto& text = schedule_.scop[id].text;
+      widest = std::max(widest, scalar::bytes_of(scalar::compute_type(schedule_.scop.tensors[text.tensor].elem)));
+    }
+    return widest;
+  }
+
+  int64_t native_lanes() const { return target::vector_lanes(cpu_, element_bytes()); }
+
+  /// Every operand is used again along some loop: more work than data (matrix products and their kin).
+  bool is_contraction() const {
+    if (!parts_.vector || !parts_.rows || parts_.rest.empty() || nest_.statements.size() != 1)
+      return false;
+    const bool reduces = std::any_of(parts_.rest.begin(), parts_.rest.end(),
+                                     [&](size_t k) { return facts_.strides[k].writes_same_cell; });
+    return reduces && facts_.is_parallel[*parts_.vector] && facts_.strides[*parts_.vector].far_writes == 0 &&
+           facts_.extents[*parts_.vector] >= 2 * native_lanes() && facts_.extents[*parts_.rows] >= 4;
+  }
+
+  /// Rows and lanes that fill the register file: rows x (lanes / W) accumulators and their operands.
+  int64_t register_rows() const { return cpu_.vector_registers >= 32 ? 8 : 4; }
+  int64_t register_lanes() const { return (cpu_.vector_registers >= 32 ? 3 : 2) * native_lanes(); }
+
+  /// Outer tiles for the caches, inner tiles for the registers, the reduction between them.
+  std::vector<Directive> register_tiles() const {
+    const size_t r = *parts_.rows;
+    const size_t v = *parts_.vector;
+    const size_t k = longest_rest();
+    const int64_t rows = register_rows();
+    const int64_t lanes = register_lanes();
+    const int64_t depth = 128;
+    // The operand that is walked along both the reduction and the lanes stays in half of L2.
+    const int64_t wide = std::max<int64_t>(lanes, cpu_.caches.l2 / 2 / (depth * element_bytes()) / lanes * lanes);
+    const int64_t high = 8 * rows;
+    std::vector<Directive> plan{Split{name(r), high}, Split{name(v), std::min<int64_t>(wide, 32 * lanes)}};
+    const bool splits_depth = facts_.extents[k] > depth + depth / 2;
+    if (splits_depth)
+      plan.push_back(Split{name(k), depth});
+    plan.push_back(Split{part(r, ".1"), rows});
+    plan.push_back(Split{part(v, ".1"), lanes});
+    Reorder order;
+    for (size_t q = facts_.fixed; q < nest_.loops.size(); ++q)
+      if (q != r && q != v && !facts_.strides[q].writes_same_cell)
+        order.loops.push_back(name(q));
+    order.loops.push_back(part(r, ".0"));
+    order.loops.push_back(part(v, ".0"));
+    if (splits_depth)
+      order.loops.push_back(part(k, ".0"));
+    order.loops.push_back(part(r, ".1.0"));
+    order.loops.push_back(part(v, ".1.0"));
+    for (const size_t q : parts_.rest)
+      if (facts_.strides[q].writes_same_cell)
+        order.loops.push_back(q == k && splits_depth ? part(q, ".1") : name(q));
+    order.loops.push_back(part(r, ".1.1"));
+    order.loops.push_back(part(v, ".1.1"));
+    const LoopName outermost = order.loops.front();
+    plan.push_back(std::move(order));
+    plan.push_back(Unroll{part(r, ".1.1"), std::nullopt});
+    plan.push_back(Vectorize{part(v, ".1.1"), native_lanes()});
+    plan.push_back(Unroll{part(v, ".1.1"), std::nullopt});
+    if (may_be_parallel_)
+      plan.push_back(Parallel{outermost});
+    return plan;
+  }
+
+  size_t longest_rest() const {
+    return *std::max_element(parts_.rest.begin(), parts_.rest.end(), [&](size_t a, size_t b) {
+      return std::pair(facts_.strides[a].writes_same_cell, facts_.extents[a]) <
+             std::pair(facts_.strides[b].writes_same_cell, facts_.extents[b]);
+    });
+  }
+
+  /// Lanes innermost, several iterations of the loop outside them at once, so that what stays in place
+  /// along that loop is loaded once for all of them.
+  std::vector<Directive> jammed() const {
+    const size_t u = parts_.rest.back();
+    const bool gains = facts_.strides[u].none > 0 && facts_.extents[u] >= 8;
+    std::vector<Directive> plan = lanes(true);
+    if (gains)
+      plan.push_back(UnrollAndJam{name(u), 4});
+    return plan;
+  }
+
+  std::vector<Directive> lanes(bool with_threads) const {
+    const size_t v = *parts_.vector;
+    const size_t n = nest_.loops.size();
+    std::vector<Directive> plan;
+    const bool is_reduction = !facts_.is_parallel[v];
+    const bool cuts_lanes = with_threads && may_be_parallel_ && !parts_.parallel && facts_.is_parallel[v] &&
+                            facts_.extents[v] >= 512;
+    const LoopName lane_loop = cuts_lanes ? part(v, ".1") : name(v);
+    if (cuts_lanes)
+      plan.push_back(Split{name(v), chunk(facts_.extents[v])});
+    Reorder order;
+    if (cuts_lanes)
+      order.loops.push_back(part(v, ".0"));
+    if (parts_.parallel && *parts_.parallel >= facts_.fixed)
+      order.loops.push_back(name(*parts_.parallel));
+    for (size_t k = facts_.fixed; k < n; ++k)
+      if (k != v && k != parts_.parallel.value_or(n))
+        order.loops.push_back(name(k));
+    order.loops.push_back(lane_loop);
+    if (order.loops.size() > 1)
+      plan.push_back(order);
+    // Several vectors at a time hide the latency of one; a reduction has a longer chain.
+    plan.push_back(Vectorize{lane_loop, native_lanes() * (is_reduction ? 4 : 2)});
+    if (with_threads && may_be_parallel_) {
+      if (cuts_lanes)
+        plan.push_back(Parallel{part(v, ".0")});
+      else if (parts_.parallel)
+        plan.push_back(Parallel{name(*parts_.parallel)});
+    }
+    return plan;
+  }
+
+  /// A share of the lane loop for a thread: even over the cores, in whole vectors, within L1.
+  int64_t chunk(int64_t extent) const {
+    const int64_t fits = cpu_.caches.l1d / 4 / element_bytes();
+    const int64_t even = (extent + cpu_.cores - 1) / cpu_.cores;
+    const int64_t unit = 8 * native_lanes();
+    return std::max(unit, std::min(fits, even) / unit * unit);
+  }
+
+  const Schedule& schedule_;
+  const Nest& nest_;
+  const NestFacts& facts_;
+  const target::Cpu& cpu_;
+  Parts parts_;
+  bool may_be_parallel_;
+};
+
+} // namespace
+
+std::vector<std::vector<Directive>> plans_for(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
+                                              const Environment& environment, bool may_be_parallel) {
+  return Planner(schedule, nest, facts, environment, may_be_parallel).plans();
+}
+
+} // namespace kawara::schedule

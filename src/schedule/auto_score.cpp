@@ -1,0 +1,77 @@
+#include "schedule/auto_score.h"
+
+#include "schedule/auto_nest.h"
+#include "schedule/extent.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::StmtId;
+using poly::TreeNode;
+
+namespace {
+
+constexpr double kUnknownExtent = 1000;
+/// Bytes from memory cost this many times a unit-stride access of a byte in cache.
+constexpr double kMemoryWeight = 0.5;
+
+double extent_of(const Schedule& schedule, LoopId loop) {
+  const auto run = longest_run(schedule.scop, schedule.order, loop);
+  return run ? static_cast<double>(*run) : kUnknownExtent;
+}
+
+/// Iterations times what one costs.
+double statement_cost(const Schedule& schedule, StmtId id, const Environment& environment) {
+  const std::vector<LoopId> path = poly::path_of(schedule.order, id);
+  double iterations = 1;
+  bool is_parallel = false;
+  for (const LoopId loop : path) {
+    iterations *= extent_of(schedule, loop);
+    is_parallel = is_parallel || schedule.order[loop].marks.is_parallel;
+  }
+  double cost = 1;
+  if (!path.empty()) {
+    const Strides s = strides_of(schedule.scop, schedule.order, {id}, path.size() - 1);
+    const bool is_vector = schedule.order[path.back()].marks.vector_width > 0;
+    cost = 0.25 * s.none + s.unit + 6.0 * s.far;
+    cost /= is_vector ? 3.0 : 1.0;
+  }
+  return iterations * cost / (is_parallel ? static_cast<double>(environment.cpu.cores) : 1.0);
+}
+
+/// Cells that the statements of a top nest touch, counted once a tensor.
+double traffic(const Schedule& schedule, const TreeNode& top) {
+  std::set<uint32_t> tensors;
+  for (const StmtId id : poly::statements_below(top)) {
+    tensors.insert(schedule.scop[id].text.tensor);
+    scalar::visit(schedule.scop[id].text.value, [&](const scalar::Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        tensors.insert(load->tensor);
+    });
+  }
+  double cells = 0;
+  for (const uint32_t t : tensors) {
+    double count = 1;
+    for (const scalar::Expr& extent : schedule.scop.tensors[t].shape)
+      count *= static_cast<double>(scalar::constant_of(scalar::simplify(extent)).value_or(1000));
+    cells += count;
+  }
+  return cells;
+}
+
+} // namespace
+
+double estimated_cost(const Schedule& schedule, const Environment& environment) {
+  double cost = 0;
+  for (uint32_t s = 0; s < schedule.scop.statements.size(); ++s)
+    if (!schedule.scop.statements[s].is_removed)
+      cost += statement_cost(schedule, StmtId{s}, environment);
+  for (const TreeNode& top : schedule.order.body)
+    cost += kMemoryWeight * traffic(schedule, top);
+  return cost;
+}
+
+} // namespace kawara::schedule
