@@ -33,13 +33,6 @@ bool Parser::declaration(ast::File& file) {
   else if (ast::Expr cond = expr(); !panic_)
     file.assumptions.push_back(std::move(cond));
   finish_line();
-  if (at(TokenKind::Indent)) {
-    fail(code::kIndentation, peek().where,
-         fmt::format("nothing can be indented under `{}`", word.text), "",
-         {{"", "remove the indentation"}});
-    panic_ = false;
-    skip_block();
-  }
   return true;
 }
 

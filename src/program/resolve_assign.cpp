@@ -121,7 +121,6 @@ std::optional<std::vector<Expr>> Resolver::target_index(const ast::Expr& t, uint
     const ast::Expr* name = t.args.size() == rank ? find_free(find_free, arg) : nullptr;
     if (!name)
       continue;
-    reported_.insert(std::string(name->name));
     report_.error(code::kFreeIndex, name->where,
                   fmt::format("the range of `{}` is not known", name->name),
                   "not alone in any dimension on the left",

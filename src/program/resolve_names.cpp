@@ -24,11 +24,10 @@ bool Resolver::is_unbound_name(const ast::Expr& e) const {
          !reported_.count(std::string(e.name));
 }
 
-void Resolver::unknown_name(std::string_view name, Span where, bool is_tensor) {
-  if (!reported_.insert(std::string(name)).second)
-    return;
+// Single letters are near to every other letter: only their case is guessed.
+std::optional<std::string> Resolver::name_meant(std::string_view name) const {
   if (report_.is_full())
-    return report_.error(code::kUnknownName, where, "unknown name");
+    return std::nullopt;
   std::vector<std::string> known;
   for (const ScopeLoop& loop : scope_)
     known.push_back(loop.name);
@@ -37,8 +36,21 @@ void Resolver::unknown_name(std::string_view name, Span where, bool is_tensor) {
   for (const Tensor& t : program_.tensors)
     if (!t.is_hidden)
       known.push_back(t.name);
+  if (name.size() > 1)
+    return closest(name, known);
+  for (const std::string& k : known)
+    if (k.size() == 1 && (k[0] ^ name[0]) == 0x20)
+      return k;
+  return std::nullopt;
+}
+
+void Resolver::unknown_name(std::string_view name, Span where, bool is_tensor) {
+  if (!reported_.insert(std::string(name)).second)
+    return;
+  if (report_.is_full())
+    return report_.error(code::kUnknownName, where, "unknown name");
   std::vector<Help> help;
-  if (const auto meant = closest(name, known))
+  if (const auto meant = name_meant(name))
     help.push_back({"did you mean", *meant});
   else if (is_tensor)
     help.push_back({"declare it, for example", fmt::format("temp {}: f32[N]", name)});

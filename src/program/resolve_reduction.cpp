@@ -138,11 +138,8 @@ bool Resolver::bind(const ast::Expr& binder, const ast::Expr& body, const ast::E
   const bool is_known = binder.kind == Kind::Binder
                             ? range(binder.args, binder.where, loop)
                             : infer_range(binder.name, binder.where, body, loop);
-  if (!is_known) {
-    // What is said about this index elsewhere is a consequence, not a second mistake.
-    reported_.insert(std::string(binder.name));
+  if (!is_known)
     return false;
-  }
   scope_.push_back(std::move(loop));
   return true;
 }
@@ -165,19 +162,25 @@ bool Resolver::infer_range(std::string_view name, Span where, const ast::Expr& b
   };
   collect(collect, body);
   if (uses.empty()) {
-    reported_.insert(std::string(name));
     if (is_poisoned) {
+      // Reports the unknown tensor; that the index is unknown too is only a consequence.
+      const bool is_new = reported_.insert(std::string(name)).second;
       value(body);
+      if (is_new)
+        reported_.erase(std::string(name));
       return false;
     }
     std::vector<std::string> why;
-    if (!mentions(body, name))
+    std::vector<Help> help = {{"give its range", fmt::format("{} in range(3)", name)}};
+    if (!mentions(body, name)) {
       why.push_back(fmt::format("`{}` is not declared, so this reads as a reduction over `{}`; "
                                 "the expression does not use it.",
                                 name, name));
+      if (const auto meant = name_meant(name))
+        help.insert(help.begin(), Help{"did you mean", *meant});
+    }
     report_.error(code::kNoRange, where, fmt::format("the range of `{}` is not known", name),
-                  "nowhere alone as the index of a tensor",
-                  {{"give its range", fmt::format("{} in range(3)", name)}}, why);
+                  "nowhere alone as the index of a tensor", std::move(help), std::move(why));
     return false;
   }
   const auto size_of = [&](const Use& use) { return program_.tensors[use.tensor].shape[use.dim]; };

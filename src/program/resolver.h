@@ -67,6 +67,7 @@ private:
   bool is_bound(std::string_view name) const { return find_loop(name) || find(name); }
   bool is_unbound_name(const ast::Expr&) const;
   void unknown_name(std::string_view name, Span where, bool is_tensor = false);
+  std::optional<std::string> name_meant(std::string_view name) const;
   std::string text_of(Span) const;
   std::string to_text(const Expr&) const;
 
