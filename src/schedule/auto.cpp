@@ -73,7 +73,9 @@ private:
       const size_t rows = schedule_.order.rows[id.value].size();
       if (rows < depth + 2)
         continue;
-      const auto strides = [&](size_t k) { return strides_of(schedule_.scop, schedule_.order, {id}, k); };
+      const auto strides = [&](size_t k) {
+        return strides_of(schedule_.scop, schedule_.order, {id}, k);
+      };
       const Strides innermost = strides(rows - 1);
       for (size_t k = depth; k + 1 < rows; ++k)
         if (strides(k).far < innermost.far && strides(k).far_writes <= innermost.far_writes)
@@ -105,7 +107,8 @@ Schedule improved(const Schedule& start, Order order, const Environment& environ
 }
 
 bool is_legal(const Schedule& schedule, const Environment& environment) {
-  return std::holds_alternative<poly::Legal>(poly::judge(schedule.scop, schedule.order, environment.quota));
+  return std::holds_alternative<poly::Legal>(
+      poly::judge(schedule.scop, schedule.order, environment.quota));
 }
 
 } // namespace
@@ -116,7 +119,8 @@ Proposed propose(const Schedule& schedule, const Auto&, const Environment& envir
     best = schedule;
   if (const auto order = poly::scheduled_order(schedule.scop, environment.quota)) {
     const Schedule other = improved(schedule, *order, environment);
-    if (estimated_cost(other, environment) < estimated_cost(best, environment) && is_legal(other, environment))
+    if (estimated_cost(other, environment) < estimated_cost(best, environment) &&
+        is_legal(other, environment))
       best = other;
   }
   return Proposal{std::move(best.scop), std::move(best.order)};

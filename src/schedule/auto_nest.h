@@ -9,9 +9,9 @@ namespace kawara::schedule {
 
 /// How the accesses of a nest's statements move when one of its loops advances by one.
 struct Strides {
-  int unit = 0;      ///< to the neighbouring cell
-  int none = 0;      ///< not at all: the value can be kept
-  int far = 0;       ///< elsewhere
+  int unit = 0; ///< to the neighbouring cell
+  int none = 0; ///< not at all: the value can be kept
+  int far = 0;  ///< elsewhere
   int far_writes = 0;
   bool writes_same_cell = false; ///< some write stays in place: the loop reduces into it
 };
@@ -26,11 +26,11 @@ struct Nest {
 
 /// The facts that decide how a nest is scheduled.
 struct NestFacts {
-  std::vector<bool> is_parallel;   ///< carries no dependence at all (given the fixed loops)
-  std::vector<bool> is_reduction;  ///< carries nothing but reductions that may be reassociated
-  size_t fixed = 0;                ///< this many outer loops must stay where they are
+  std::vector<bool> is_parallel;  ///< carries no dependence at all (given the fixed loops)
+  std::vector<bool> is_reduction; ///< carries nothing but reductions that may be reassociated
+  size_t fixed = 0;               ///< this many outer loops must stay where they are
   std::vector<Strides> strides;
-  std::vector<int64_t> extents;    ///< longest run; a guess where it depends on parameters
+  std::vector<int64_t> extents; ///< longest run; a guess where it depends on parameters
 };
 
 /// The nest that starts at `loop`, when it is perfect down to its statements.
@@ -38,6 +38,7 @@ std::optional<Nest> perfect_nest_at(const poly::Order&, poly::LoopId loop);
 NestFacts facts_of(const Schedule&, const Nest&);
 
 /// What one loop does to the accesses of these statements.
-Strides strides_of(const poly::Scop&, const poly::Order&, const std::vector<poly::StmtId>&, size_t row);
+Strides strides_of(const poly::Scop&, const poly::Order&, const std::vector<poly::StmtId>&,
+                   size_t row);
 
 } // namespace kawara::schedule

@@ -16,10 +16,10 @@ constexpr int64_t kParallelWorth = 4096;
 
 /// Loops by the part they play in a nest.
 struct Parts {
-  std::optional<size_t> vector;        ///< runs in lanes
-  std::optional<size_t> rows;          ///< parallel, held in registers together with the lanes
-  std::optional<size_t> parallel;      ///< spread over threads
-  std::vector<size_t> rest;            ///< movable, none of the above, in source order
+  std::optional<size_t> vector;   ///< runs in lanes
+  std::optional<size_t> rows;     ///< parallel, held in registers together with the lanes
+  std::optional<size_t> parallel; ///< spread over threads
+  std::vector<size_t> rest;       ///< movable, none of the above, in source order
 };
 
 /// The larger the better as the vector loop; negative: not at all.
@@ -49,7 +49,8 @@ std::optional<size_t> best_vector_loop(const NestFacts& facts) {
 std::optional<size_t> best_row_loop(const NestFacts& facts, size_t vector) {
   std::optional<size_t> best;
   for (size_t k = facts.fixed; k < facts.extents.size(); ++k) {
-    if (k == vector || !facts.is_parallel[k] || facts.strides[k].none == 0 || facts.strides[k].writes_same_cell)
+    if (k == vector || !facts.is_parallel[k] || facts.strides[k].none == 0 ||
+        facts.strides[k].writes_same_cell)
       continue;
     if (!best || facts.extents[k] > facts.extents[*best])
       best = k;
@@ -75,10 +76,10 @@ Parts parts_of(const NestFacts& facts) {
 /// Builds directive lists over the names of a nest's loops.
 class Planner {
 public:
-  Planner(const Schedule& schedule, const Nest& nest, const NestFacts& facts, const Environment& environment,
-          bool may_be_parallel)
-      : schedule_(schedule), nest_(nest), facts_(facts), cpu_(environment.cpu), parts_(parts_of(facts)),
-        may_be_parallel_(may_be_parallel && work() >= kParallelWorth) {}
+  Planner(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
+          const Environment& environment, bool may_be_parallel)
+      : schedule_(schedule), nest_(nest), facts_(facts), cpu_(environment.cpu),
+        parts_(parts_of(facts)), may_be_parallel_(may_be_parallel && work() >= kParallelWorth) {}
 
   std::vector<std::vector<Directive>> plans() const {
     std::vector<std::vector<Directive>> out;
@@ -103,7 +104,9 @@ private:
     return product;
   }
 
-  LoopName name(size_t k) const { return name_of_loop(schedule_.scop, schedule_.order, nest_.loops[k]); }
+  LoopName name(size_t k) const {
+    return name_of_loop(schedule_.scop, schedule_.order, nest_.loops[k]);
+  }
   LoopName part(size_t k, const std::string& suffix) const {
     LoopName n = name(k);
     n.loop += suffix;
@@ -114,7 +117,8 @@ private:
     int64_t widest = 1;
     for (const poly::StmtId id : nest_.statements) {
       const auto& text = schedule_.scop[id].text;
-      widest = std::max(widest, scalar::bytes_of(scalar::compute_type(schedule_.scop.tensors[text.tensor].elem)));
+      widest = std::max(
+          widest, scalar::bytes_of(scalar::compute_type(schedule_.scop.tensors[text.tensor].elem)));
     }
     return widest;
   }
@@ -127,8 +131,10 @@ private:
       return false;
     const bool reduces = std::any_of(parts_.rest.begin(), parts_.rest.end(),
                                      [&](size_t k) { return facts_.strides[k].writes_same_cell; });
-    return reduces && facts_.is_parallel[*parts_.vector] && facts_.strides[*parts_.vector].far_writes == 0 &&
-           facts_.extents[*parts_.vector] >= 2 * native_lanes() && facts_.extents[*parts_.rows] >= 4;
+    return reduces && facts_.is_parallel[*parts_.vector] &&
+           facts_.strides[*parts_.vector].far_writes == 0 &&
+           facts_.extents[*parts_.vector] >= 2 * native_lanes() &&
+           facts_.extents[*parts_.rows] >= 4;
   }
 
   /// Rows and lanes that fill the register file: rows x (lanes / W) accumulators and their operands.
@@ -144,9 +150,11 @@ private:
     const int64_t lanes = register_lanes();
     const int64_t depth = 128;
     // The operand that is walked along both the reduction and the lanes stays in half of L2.
-    const int64_t wide = std::max<int64_t>(lanes, cpu_.caches.l2 / 2 / (depth * element_bytes()) / lanes * lanes);
+    const int64_t wide =
+        std::max<int64_t>(lanes, cpu_.caches.l2 / 2 / (depth * element_bytes()) / lanes * lanes);
     const int64_t high = 8 * rows;
-    std::vector<Directive> plan{Split{name(r), high}, Split{name(v), std::min<int64_t>(wide, 32 * lanes)}};
+    std::vector<Directive> plan{Split{name(r), high},
+                                Split{name(v), std::min<int64_t>(wide, 32 * lanes)}};
     const bool splits_depth = facts_.extents[k] > depth + depth / 2;
     if (splits_depth)
       plan.push_back(Split{name(k), depth});
@@ -200,8 +208,8 @@ private:
     const size_t n = nest_.loops.size();
     std::vector<Directive> plan;
     const bool is_reduction = !facts_.is_parallel[v];
-    const bool cuts_lanes = with_threads && may_be_parallel_ && !parts_.parallel && facts_.is_parallel[v] &&
-                            facts_.extents[v] >= 512;
+    const bool cuts_lanes = with_threads && may_be_parallel_ && !parts_.parallel &&
+                            facts_.is_parallel[v] && facts_.extents[v] >= 512;
     const LoopName lane_loop = cuts_lanes ? part(v, ".1") : name(v);
     if (cuts_lanes)
       plan.push_back(Split{name(v), chunk(facts_.extents[v])});
@@ -245,8 +253,10 @@ private:
 
 } // namespace
 
-std::vector<std::vector<Directive>> plans_for(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
-                                              const Environment& environment, bool may_be_parallel) {
+std::vector<std::vector<Directive>> plans_for(const Schedule& schedule, const Nest& nest,
+                                              const NestFacts& facts,
+                                              const Environment& environment,
+                                              bool may_be_parallel) {
   return Planner(schedule, nest, facts, environment, may_be_parallel).plans();
 }
 

@@ -1,0 +1,54 @@
+#include "poly/directions.h"
+
+#include "poly/affine.h"
+#include "poly/isl/compare.h"
+#include "poly/isl/dimensions.h"
+
+#include <algorithm>
+
+namespace kawara::poly {
+namespace {
+
+Range range_of(const isl::map& pairs, const isl::pw_aff& source, const isl::pw_aff& sink) {
+  const isl::set difference =
+      pairs.apply_domain(source.as_map()).apply_range(sink.as_map()).deltas();
+  return {dimension_min(difference, 0), dimension_max(difference, 0)};
+}
+
+} // namespace
+
+isl::map tied_above(const Scop& scop, const Order& order, const Dependence& d, size_t depth) {
+  const auto source = row_functions(scop, order, d.source);
+  const auto sink = row_functions(scop, order, d.sink);
+  isl::map tied = d.relation;
+  for (size_t k = 0; k < depth && k < source.size() && k < sink.size(); ++k)
+    tied = tied.intersect(equal_map(source[k], sink[k]));
+  return tied;
+}
+
+std::vector<Direction> directions(const Scop& scop, const Order& order,
+                                  const std::vector<StmtId>& statements, size_t depth) {
+  const auto is_among = [&](StmtId id) {
+    return std::find(statements.begin(), statements.end(), id) != statements.end();
+  };
+  std::vector<Direction> out;
+  for (size_t index = 0; index < scop.dependences.size(); ++index) {
+    const Dependence& d = scop.dependences[index];
+    if (!is_among(d.source) || !is_among(d.sink))
+      continue;
+    const isl::map tied = tied_above(scop, order, d, depth);
+    if (tied.is_empty())
+      continue;
+    Direction direction;
+    direction.dependence = index;
+    const auto source = row_functions(scop, order, d.source);
+    const auto sink = row_functions(scop, order, d.sink);
+    const size_t shared = meet(order, d.source, d.sink).shared_loops;
+    for (size_t k = depth; k < shared; ++k)
+      direction.by_loop.push_back(range_of(tied, source[k], sink[k]));
+    out.push_back(std::move(direction));
+  }
+  return out;
+}
+
+} // namespace kawara::poly
