@@ -93,7 +93,7 @@ Diagnostic out_of_bounds_error(const Scop& scop, const Access& access, const isl
   const program::Tensor& tensor = scop.tensors[access.tensor];
   const Point at = first_case(scop, bad);
   Diagnostic d;
-  d.code = "K0150";
+  d.code = "K0170";
   d.headline = text.name + std::string(access.is_write ? " writes" : " reads") +
                " outside tensor `" + tensor.name + "`";
   d.source = scop.source;
@@ -129,7 +129,7 @@ Diagnostic unwritten_read(const Scop& scop, const Access& read, const isl::set& 
   const Point at = first_case(scop, bad);
   const std::string cell = cell_text(scop, read, at);
   Diagnostic d;
-  d.code = is_temp ? "K0151" : "K0153";
+  d.code = is_temp ? "K0171" : "K0173";
   d.severity = is_temp ? Severity::Error : Severity::Warning;
   d.headline = text.name + " reads " + (is_temp ? "temp" : "output") + " `" +
                scop.tensors[read.tensor].name + "` before it is written";
@@ -165,7 +165,7 @@ Diagnostic unwritten_cell(const Scop& scop, uint32_t tensor, const isl::set& bad
   const Point at = first_case(scop, bad);
   const std::string cell = scop.tensors[tensor].name + "[" + list_text(at.coordinates) + "]";
   Diagnostic d;
-  d.code = "K0152";
+  d.code = "K0172";
   d.severity = Severity::Warning;
   d.headline = "output `" + scop.tensors[tensor].name + "` has cells that no statement writes";
   d.source = scop.source;
@@ -235,7 +235,7 @@ Diagnostics check_initialised(Scop& scop) {
 
 Diagnostic undecided_analysis(const Scop& scop) {
   Diagnostic d;
-  d.code = "K0154";
+  d.code = "K0174";
   d.headline = "could not prove that every access stays inside its tensor";
   d.source = scop.source;
   d.body.push_back(
