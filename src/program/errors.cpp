@@ -1,10 +1,32 @@
 #include "program/errors.h"
 
+#include "support/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace kawara::program {
+
+namespace {
+
+constexpr size_t kColumns = 76;
+
+// Paragraphs are broken into lines that a terminal shows whole.
+std::string folded(const std::string& paragraph) {
+  std::string text;
+  size_t column = 0;
+  for (const std::string_view word : split(paragraph, ' ')) {
+    const bool fits = column + 1 + word.size() <= kColumns;
+    if (!text.empty())
+      text += fits ? ' ' : '\n';
+    column = text.empty() || !fits ? word.size() : column + 1 + word.size();
+    text += word;
+  }
+  return text;
+}
+
+} // namespace
 
 void Report::error(const char* code, Span where, std::string headline, std::string label,
                    std::vector<Help> help, std::vector<std::string> body) {
@@ -20,12 +42,15 @@ void Report::error(const char* code, Span where, std::string headline, std::stri
   d.source = source_;
   d.where = where;
   d.label = std::move(label);
-  d.body = std::move(body);
+  for (const std::string& paragraph : body)
+    d.body.push_back(folded(paragraph));
   d.help = std::move(help);
   errors_.push_back(std::move(d));
 }
 
 std::string Report::line_of(Span span) const {
+  if (is_full())
+    return "an earlier line";
   return fmt::format("line {}", line_column(*source_, span.begin).line);
 }
 

@@ -62,6 +62,7 @@ std::vector<ast::Statement> Parser::block(Span header) {
     return body;
   }
   ++blocks_;
+  const bool is_header_bad = panic_;
   const bool one_line = !panic_ && !at(TokenKind::Newline) && !at(TokenKind::End);
   if (one_line) {
     statement(body);
@@ -77,7 +78,7 @@ std::vector<ast::Statement> Parser::block(Span header) {
       }
       if (at(TokenKind::Dedent))
         take();
-    } else {
+    } else if (!is_header_bad) {
       fail(code::kEmptyBlock, header, "this block has no statement", "",
            {{"", "indent its statements by four spaces"}});
       panic_ = false;

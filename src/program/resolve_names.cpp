@@ -55,8 +55,9 @@ void Resolver::unknown_name(std::string_view name, Span where, bool is_tensor) {
   else if (is_tensor)
     help.push_back({"declare it, for example", fmt::format("temp {}: f32[N]", name)});
   else
-    help.push_back(
-        {"declare it", fmt::format("param {}, or a loop `for {} in range(N):`", name, name)});
+    help.push_back({"declare it, for example", fmt::format("param {}", name)});
+  if (assignment_ && !is_tensor && name.size() <= 2)
+    help.push_back({"or reduce over it", fmt::format("sum({}, ...)", name)});
   report_.error(code::kUnknownName, where, fmt::format("unknown name `{}`", name), "", help);
 }
 
@@ -67,6 +68,8 @@ std::string Resolver::text_of(Span span) const {
 }
 
 std::string Resolver::to_text(const Expr& e) const {
+  if (report_.is_full())
+    return {};
   scalar::Names names = names_of(program_);
   for (const ScopeLoop& loop : scope_)
     names.iters.push_back(loop.name);

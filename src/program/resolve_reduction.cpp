@@ -91,7 +91,7 @@ bool Resolver::open_reduction(const ast::Expr& e, Reduction& r) {
   }
   bool is_good = true;
   for (const ast::Expr* binder : binders)
-    is_good &= bind(*binder, body, e);
+    is_good = is_good && bind(*binder, body, e);
   if (!is_good)
     return false;
   r.count = uint32_t(scope_.size()) - r.first;
