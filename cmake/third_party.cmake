@@ -23,3 +23,6 @@ else()
   llvm_map_components_to_libnames(KAWARA_LLVM_LIBS orcjit native passes)
   target_link_libraries(kawara_llvm INTERFACE ${KAWARA_LLVM_LIBS})
 endif()
+
+# zlib: deflated members of .npz files. Header reaches run/npz.cpp only.
+find_package(ZLIB REQUIRED)

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "program/values.h"
+#include "support/diagnostic.h"
+
+#include <string>
+#include <string_view>
+
+namespace kawara::run {
+
+// NumPy's `.npy` format, versions 1 to 3.
+//
+// f64 f32 f16 i64 i32 i16 i8 u8 bool have their NumPy types. bf16, which NumPy lacks, is written
+// as raw two-byte cells (`|V2`, what ml_dtypes writes too); `|V2` and `<u2` are read as bf16.
+// Either byte order and Fortran order are read; what is written is little-endian in C order.
+
+/// The array in the bytes of a `.npy` file; `name` is how messages call it.
+/// Refuses what is no such file (K0421), has a damaged header (K0422), another element type
+/// (K0423), or too little or too much data for its shape (K0424).
+Result<program::Array, Diagnostic> array_from_npy(std::string_view bytes, const std::string& name);
+
+std::string npy_from_array(const program::Array& array);
+
+Result<program::Array, Diagnostic> read_npy(const std::string& path);
+Result<Done, Diagnostic> write_npy(const std::string& path, const program::Array& array);
+
+} // namespace kawara::run
