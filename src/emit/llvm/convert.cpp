@@ -1,0 +1,149 @@
+#include "emit/llvm/emitter.h"
+#include "scalar/half.h"
+#include "support/check.h"
+
+namespace kawara::emit {
+
+using scalar::Elem;
+
+namespace {
+
+unsigned bits_of(Elem elem) { return static_cast<unsigned>(scalar::bytes_of(elem)) * 8; }
+
+/// `like` with another element type: the same number of lanes.
+llvm::Type* with_element(llvm::Type* like, llvm::Type* element) {
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like))
+    return llvm::FixedVectorType::get(element, vector->getNumElements());
+  return element;
+}
+
+llvm::Type* element_type(llvm::LLVMContext& context, Elem elem) {
+  switch (elem) {
+  case Elem::F64:
+    return llvm::Type::getDoubleTy(context);
+  case Elem::F32:
+    return llvm::Type::getFloatTy(context);
+  case Elem::F16:
+    return llvm::Type::getHalfTy(context);
+  case Elem::Bool:
+    return llvm::Type::getInt1Ty(context);
+  default:
+    return llvm::IntegerType::get(context, bits_of(elem));
+  }
+}
+
+llvm::Type* with_lanes(llvm::Type* element, uint16_t lanes) {
+  return lanes > 1 ? llvm::FixedVectorType::get(element, lanes) : element;
+}
+
+bool is_unsigned(Elem elem) { return elem == Elem::U8 || elem == Elem::Bool; }
+
+} // namespace
+
+llvm::Type* value_type(llvm::LLVMContext& context, scalar::Type type) {
+  return with_lanes(element_type(context, type.elem), type.lanes);
+}
+
+llvm::Type* memory_type(llvm::LLVMContext& context, scalar::Type type) {
+  const Elem elem = type.elem == Elem::Bool ? Elem::U8 : type.elem;
+  return with_lanes(element_type(context, elem), type.lanes);
+}
+
+llvm::Value* FunctionEmitter::constant(const scalar::IntLit& lit, Elem elem) {
+  return llvm::ConstantInt::get(element_type(context_, elem), static_cast<uint64_t>(lit.value),
+                                !is_unsigned(elem));
+}
+
+llvm::Value* FunctionEmitter::constant(const scalar::FloatLit& lit, Elem elem) {
+  if (elem == Elem::BF16)
+    return b_.getInt16(scalar::bf16_bits(lit.value));
+  return llvm::ConstantFP::get(element_type(context_, elem), lit.value);
+}
+
+/// Nearest even: add just under half of the dropped part, one more when the kept part is odd.
+llvm::Value* FunctionEmitter::bf16_from_f32(Value* v) {
+  llvm::Type* i32 = with_element(v->getType(), b_.getInt32Ty());
+  llvm::Type* i16 = with_element(v->getType(), b_.getInt16Ty());
+  const auto number = [&](uint64_t n) { return llvm::ConstantInt::get(i32, n); };
+  Value* bits = b_.CreateBitCast(v, i32);
+  Value* high = b_.CreateLShr(bits, number(16));
+  Value* odd = b_.CreateAnd(high, number(1));
+  Value* rounded = b_.CreateAdd(b_.CreateAdd(bits, number(0x7fff)), odd);
+  Value* nan = b_.CreateOr(b_.CreateAnd(high, number(0x8000)), number(0x7fc0));
+  Value* is_nan = b_.CreateFCmpUNO(v, v);
+  Value* result = b_.CreateSelect(is_nan, nan, b_.CreateLShr(rounded, number(16)));
+  return b_.CreateTrunc(result, i16);
+}
+
+/// An inexact result gets an odd last bit, so that a second rounding to fewer bits is the same as
+/// one rounding of the f64.
+llvm::Value* FunctionEmitter::f32_rounded_to_odd(Value* v) {
+  llvm::Type* f32 = with_element(v->getType(), b_.getFloatTy());
+  llvm::Type* i32 = with_element(v->getType(), b_.getInt32Ty());
+  const auto number = [&](uint64_t n) { return llvm::ConstantInt::get(i32, n); };
+  Value* narrow = b_.CreateFPTrunc(v, f32);
+  Value* back = b_.CreateFPExt(narrow, v->getType());
+  Value* is_inexact = b_.CreateFCmpONE(back, v);
+  Value* grew = b_.CreateFCmpOGT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
+                                 b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v));
+  Value* bits = b_.CreateBitCast(narrow, i32);
+  Value* cut = b_.CreateSelect(grew, b_.CreateSub(bits, number(1)), bits);
+  Value* odd = b_.CreateSelect(is_inexact, b_.CreateOr(cut, number(1)), bits);
+  return b_.CreateBitCast(odd, f32);
+}
+
+llvm::Value* FunctionEmitter::convert(Value* v, Elem from, Elem to) {
+  if (from == to)
+    return v;
+  const auto typed = [&](Elem elem) {
+    return with_element(v->getType(), element_type(context_, elem));
+  };
+  if (from == Elem::BF16) {
+    Value* wide = b_.CreateShl(b_.CreateZExt(v, typed(Elem::I32)), 16);
+    return convert(b_.CreateBitCast(wide, typed(Elem::F32)), Elem::F32, to);
+  }
+  if (to == Elem::BF16) {
+    if (from == Elem::F32)
+      return bf16_from_f32(v);
+    if (from == Elem::F64)
+      return bf16_from_f32(f32_rounded_to_odd(v));
+    const Elem middle = from == Elem::F16 ? Elem::F32 : Elem::F64;
+    return convert(convert(v, from, middle), middle, to);
+  }
+  if (scalar::is_float(from)) {
+    if (scalar::is_float(to))
+      return b_.CreateFPCast(v, typed(to));
+    if (to == Elem::Bool)
+      return b_.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType()));
+    Value* whole =
+        b_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {typed(Elem::I64), v->getType()}, {v});
+    return b_.CreateTrunc(whole, typed(to));
+  }
+  if (scalar::is_float(to))
+    return is_unsigned(from) ? b_.CreateUIToFP(v, typed(to)) : b_.CreateSIToFP(v, typed(to));
+  if (to == Elem::Bool)
+    return b_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+  return b_.CreateIntCast(v, typed(to), !is_unsigned(from));
+}
+
+/// A function of the C library on one number, or lane by lane. `name` is the f64 function; the f32
+/// one has an `f` appended. It is declared without effects, so that calls can move and merge.
+llvm::Value* FunctionEmitter::call_function(const char* name, Value* arg) {
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(arg->getType())) {
+    Value* result = llvm::PoisonValue::get(vector);
+    for (unsigned lane = 0; lane < vector->getNumElements(); ++lane)
+      result = b_.CreateInsertElement(
+          result, call_function(name, b_.CreateExtractElement(arg, lane)), lane);
+    return result;
+  }
+  const std::string symbol = std::string(name) + (arg->getType()->isFloatTy() ? "f" : "");
+  auto* type = llvm::FunctionType::get(arg->getType(), {arg->getType()}, false);
+  auto* function =
+      llvm::cast<llvm::Function>(parts_.module.getOrInsertFunction(symbol, type).getCallee());
+  function->setDoesNotAccessMemory();
+  function->setDoesNotThrow();
+  function->setWillReturn();
+  return b_.CreateCall(function, {arg});
+}
+
+} // namespace kawara::emit

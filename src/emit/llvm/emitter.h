@@ -1,0 +1,147 @@
+#pragma once
+
+// For emit/llvm only: LLVM types.
+
+#include "emit/unit.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+namespace kawara::emit {
+
+/// LLVM's type for values of a type: bf16 is held as i16, bool as i1.
+llvm::Type* value_type(llvm::LLVMContext&, scalar::Type);
+/// The same as it lies in memory: bool takes a byte.
+llvm::Type* memory_type(llvm::LLVMContext&, scalar::Type);
+
+/// What all functions of one module share.
+struct ModuleParts {
+  llvm::Module& module;
+  const kernel::Kernel& kernel;
+  const Signature& signature;
+  std::unordered_set<uint32_t> assigned; ///< variables that an Assign names
+  uint32_t bodies = 0;                   ///< parallel bodies so far; numbers their names
+};
+
+/// Writes the statements of a kernel into one LLVM function.
+///
+/// A loop variable or a variable defined once is an SSA value; an assigned one is a stack slot in
+/// the entry block, which LLVM turns into SSA values. Buffers are pointer arguments marked
+/// noalias: the whole kernel and every parallel body are functions of their own for this reason.
+class FunctionEmitter {
+public:
+  /// How a function's arguments are bound. `buffers` by buffer number, null where not visible.
+  struct Frame {
+    std::vector<llvm::Value*> buffers;
+    std::vector<llvm::Value*> params;
+    llvm::Value* runtime = nullptr;
+    llvm::Value* thread = nullptr;
+    bool in_parallel = false;
+  };
+
+  /// Starts at the end of `function`'s entry block.
+  FunctionEmitter(ModuleParts& parts, llvm::Function* function, Frame frame);
+
+  void bind(uint32_t variable, llvm::Value* value);
+  void block(const kernel::Block&);
+  /// The loop over [lo, hi) with the body of `loop`, as plain code.
+  void serial_loop(const kernel::For& loop, llvm::Value* lo, llvm::Value* hi);
+  llvm::IRBuilder<>& builder() { return b_; }
+
+private:
+  using Value = llvm::Value;
+  using Expr = scalar::Expr;
+  struct Binding {
+    Value* value = nullptr;
+    llvm::AllocaInst* slot = nullptr;
+  };
+  /// One index of an access: an expression, or a value made already.
+  struct Index {
+    Expr expr;
+    Value* value = nullptr;
+  };
+
+  // stmt.cpp
+  void stmt(const kernel::For&);
+  void stmt(const kernel::If&);
+  void stmt(const kernel::Allocate&);
+  void stmt(const kernel::Store&);
+  void stmt(const kernel::Define&);
+  void stmt(const kernel::Assign&);
+  void stmt(const kernel::Zero&);
+  void stmt(const kernel::Comment&) {}
+  void store_variable(uint32_t variable, Value* value);
+  void begin_statement();
+  Value* private_memory(uint32_t buffer);
+  llvm::MDNode* loop_hints(const kernel::For&);
+  llvm::BasicBlock* new_block(const char* name);
+
+  // parallel.cpp
+  void parallel_loop(const kernel::For&, Value* lo, Value* hi);
+  std::vector<uint32_t> captured_variables(const kernel::For&) const;
+
+  // expr.cpp
+  Value* emit(const Expr&);
+  Value* emit_node(const Expr&);
+  Value* emit_lane(const Expr&, unsigned lane);
+  Value* emit_unary(const scalar::Unary&);
+  Value* emit_binary(const Expr&, const scalar::Binary&);
+  Value* emit_select(const scalar::Select&);
+  Value* emit_reduce(const scalar::Reduce&);
+  Value* branch_select(const scalar::Select&);
+  Value* masked_select(const scalar::Select&);
+  Value* integer_binary(scalar::BinaryOp, Value* a, Value* b);
+  Value* float_binary(scalar::BinaryOp, Value* a, Value* b);
+  Value* floor_divide(Value* a, Value* b, bool wants_remainder);
+  Value* combine(scalar::ReduceOp, scalar::Elem, Value* old, Value* value);
+  bool is_speculatable(const Expr&) const;
+  Value* variable(uint32_t id);
+  llvm::FastMathFlags plain_flags() const;
+  llvm::FastMathFlags update_flags() const;
+
+  // convert.cpp
+  Value* convert(Value*, scalar::Elem from, scalar::Elem to);
+  Value* bf16_from_f32(Value*);
+  Value* f32_rounded_to_odd(Value*);
+  Value* constant(const scalar::IntLit&, scalar::Elem);
+  Value* constant(const scalar::FloatLit&, scalar::Elem);
+  Value* call_function(const char* name, Value* arg);
+
+  // memory.cpp
+  Value* address(uint32_t buffer, const std::vector<Index>& index);
+  Value* extent(uint32_t buffer, size_t dim);
+  Value* stride(uint32_t buffer, size_t dim);
+  std::vector<Index> lane_index(const std::vector<Expr>& index, unsigned lane);
+  Value* load_cells(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
+  Value* load_run(uint32_t buffer, const std::vector<Index>&, unsigned lanes, bool reversed);
+  Value* load_lanes(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
+  Value* load_scalar(uint32_t buffer, const std::vector<Index>&);
+  void store_cells(uint32_t buffer, const std::vector<Expr>& index, Value* value, unsigned lanes);
+  Value* to_memory(uint32_t buffer, Value* value);
+  Value* from_memory(uint32_t buffer, Value* value);
+  Value* byte_size(uint32_t buffer);
+  llvm::Align cell_align(uint32_t buffer) const;
+
+  ModuleParts& parts_;
+  llvm::LLVMContext& context_;
+  llvm::Function* function_;
+  Frame frame_;
+  llvm::IRBuilder<> b_;
+  std::vector<Binding> variables_;
+  std::vector<std::vector<Value*>> strides_; ///< by buffer and dimension, made in the entry block
+  llvm::Instruction* entry_end_ = nullptr;   ///< what belongs at the start goes before this
+
+  // State of the statement under way.
+  std::unordered_map<const scalar::Node*, Value*> known_; ///< shared nodes are emitted once
+  std::vector<Expr> safe_loads_;         ///< loads that this statement does in any case
+  const scalar::Node* update_ = nullptr; ///< the combining operation of an update
+  Value* mask_ = nullptr;                ///< lanes that are wanted, inside a vector select
+};
+
+/// Whether a block computes with vectors.
+bool has_vectors(const kernel::Block&);
+
+} // namespace kawara::emit

@@ -1,0 +1,381 @@
+#include "emit/llvm/emitter.h"
+#include "scalar/match.h"
+#include "support/check.h"
+
+#include <bit>
+
+namespace kawara::emit {
+
+using program::Numerics;
+using scalar::BinaryOp;
+using scalar::Elem;
+using scalar::ReduceOp;
+using scalar::UnaryOp;
+
+// Relaxations
+
+llvm::FastMathFlags FunctionEmitter::plain_flags() const {
+  llvm::FastMathFlags flags;
+  const Numerics numerics = parts_.kernel.numerics;
+  if (numerics != Numerics::Exact)
+    flags.setAllowContract(true);
+  if (numerics == Numerics::Fast) {
+    flags.setApproxFunc();
+    flags.setAllowReciprocal();
+    flags.setNoSignedZeros();
+  }
+  return flags;
+}
+
+llvm::FastMathFlags FunctionEmitter::update_flags() const {
+  llvm::FastMathFlags flags = plain_flags();
+  if (parts_.kernel.numerics != Numerics::Exact) {
+    flags.setAllowReassoc();
+    flags.setNoSignedZeros();
+  }
+  return flags;
+}
+
+// Nodes
+
+llvm::Value* FunctionEmitter::emit(const Expr& e) {
+  const auto found = known_.find(&e.node());
+  if (found != known_.end())
+    return found->second;
+  Value* value = emit_node(e);
+  known_.emplace(&e.node(), value);
+  return value;
+}
+
+llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
+  const scalar::Type type = e.type();
+  return scalar::match(
+      e, [&](const scalar::IntLit& n) -> Value* { return constant(n, type.elem); },
+      [&](const scalar::FloatLit& n) -> Value* { return constant(n, type.elem); },
+      [&](const scalar::Iter&) -> Value* { KAWARA_CHECK(false, "iterator in a kernel"); },
+      [&](const scalar::Param& n) -> Value* { return frame_.params.at(n.index); },
+      [&](const scalar::Var& n) -> Value* { return variable(n.id); },
+      [&](const scalar::Load& n) -> Value* {
+        Value* cells = load_cells(n.tensor, n.index, type.lanes);
+        if (mask_ == nullptr)
+          safe_loads_.push_back(e);
+        return convert(cells, parts_.kernel.buffers.at(n.tensor).elem, type.elem);
+      },
+      [&](const scalar::Unary& n) -> Value* { return emit_unary(n); },
+      [&](const scalar::Binary& n) -> Value* { return emit_binary(e, n); },
+      [&](const scalar::Select& n) -> Value* { return emit_select(n); },
+      [&](const scalar::Cast& n) -> Value* {
+        return convert(emit(n.arg), n.arg.type().elem, type.elem);
+      },
+      [&](const scalar::Ramp& n) -> Value* {
+        std::vector<llvm::Constant*> steps;
+        auto* element = llvm::cast<llvm::IntegerType>(value_type(context_, {type.elem, 1}));
+        for (unsigned lane = 0; lane < type.lanes; ++lane)
+          steps.push_back(llvm::ConstantInt::getSigned(element, n.stride * lane));
+        return b_.CreateAdd(b_.CreateVectorSplat(type.lanes, emit(n.base)),
+                            llvm::ConstantVector::get(steps));
+      },
+      [&](const scalar::Broadcast& n) -> Value* {
+        return b_.CreateVectorSplat(type.lanes, emit(n.arg));
+      },
+      [&](const scalar::Reduce& n) -> Value* { return emit_reduce(n); });
+}
+
+llvm::Value* FunctionEmitter::variable(uint32_t id) {
+  const Binding& binding = variables_.at(id);
+  if (binding.slot != nullptr)
+    return b_.CreateLoad(binding.slot->getAllocatedType(), binding.slot);
+  KAWARA_CHECK(binding.value != nullptr,
+               "variable " + parts_.kernel.variables.at(id).name + " is read before it is defined");
+  return binding.value;
+}
+
+/// One lane of an integer vector as a scalar; ramps need no vector for it.
+llvm::Value* FunctionEmitter::emit_lane(const Expr& e, unsigned lane) {
+  if (e.type().lanes == 1)
+    return emit(e);
+  if (const auto* n = scalar::as<scalar::Broadcast>(e))
+    return emit(n->arg);
+  if (const auto* n = scalar::as<scalar::Ramp>(e)) {
+    Value* base = emit(n->base);
+    return b_.CreateAdd(base, llvm::ConstantInt::getSigned(base->getType(), n->stride * lane));
+  }
+  const auto* n = scalar::as<scalar::Binary>(e);
+  if (n != nullptr && (n->op == BinaryOp::Add || n->op == BinaryOp::Sub || n->op == BinaryOp::Mul))
+    return integer_binary(n->op, emit_lane(n->lhs, lane), emit_lane(n->rhs, lane));
+  return b_.CreateExtractElement(emit(e), lane);
+}
+
+llvm::Value* FunctionEmitter::emit_unary(const scalar::Unary& n) {
+  Value* x = emit(n.arg);
+  const bool is_float = scalar::is_float(n.arg.type().elem);
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  b_.setFastMathFlags(plain_flags());
+  const auto intrinsic = [&](llvm::Intrinsic::ID id) { return b_.CreateUnaryIntrinsic(id, x); };
+  const auto one = [&] { return llvm::ConstantFP::get(x->getType(), 1.0); };
+  switch (n.op) {
+  case UnaryOp::Neg:
+    return is_float ? b_.CreateFNeg(x) : b_.CreateNeg(x);
+  case UnaryOp::Not:
+    return b_.CreateNot(x);
+  case UnaryOp::Abs:
+    return is_float ? intrinsic(llvm::Intrinsic::fabs)
+                    : b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b_.getFalse());
+  case UnaryOp::Exp:
+    return intrinsic(llvm::Intrinsic::exp);
+  case UnaryOp::Log:
+    return intrinsic(llvm::Intrinsic::log);
+  case UnaryOp::Sqrt:
+    return intrinsic(llvm::Intrinsic::sqrt);
+  case UnaryOp::Rsqrt:
+    return b_.CreateFDiv(one(), intrinsic(llvm::Intrinsic::sqrt));
+  case UnaryOp::Tanh:
+    return call_function("tanh", x);
+  case UnaryOp::Erf:
+    return call_function("erf", x);
+  case UnaryOp::Sigmoid: {
+    Value* e = b_.CreateUnaryIntrinsic(llvm::Intrinsic::exp, b_.CreateFNeg(x));
+    return b_.CreateFDiv(one(), b_.CreateFAdd(one(), e));
+  }
+  case UnaryOp::Sin:
+    return intrinsic(llvm::Intrinsic::sin);
+  case UnaryOp::Cos:
+    return intrinsic(llvm::Intrinsic::cos);
+  case UnaryOp::Floor:
+    return intrinsic(llvm::Intrinsic::floor);
+  case UnaryOp::Ceil:
+    return intrinsic(llvm::Intrinsic::ceil);
+  case UnaryOp::Round:
+    return intrinsic(llvm::Intrinsic::roundeven);
+  }
+  KAWARA_CHECK(false, "unknown function");
+}
+
+llvm::Value* FunctionEmitter::emit_binary(const Expr& e, const scalar::Binary& n) {
+  // Operands first: they are no part of the update that `e` may be.
+  Value* a = emit(n.lhs);
+  Value* b = emit(n.rhs);
+  if (!scalar::is_float(n.lhs.type().elem))
+    return integer_binary(n.op, a, b);
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  // Vector code has its shape already; reassociating it would only break chains of fma.
+  const bool is_update = update_ == &e.node() && e.type().lanes == 1;
+  b_.setFastMathFlags(is_update ? update_flags() : plain_flags());
+  return float_binary(n.op, a, b);
+}
+
+llvm::Value* FunctionEmitter::float_binary(BinaryOp op, Value* a, Value* b) {
+  switch (op) {
+  case BinaryOp::Add:
+    return b_.CreateFAdd(a, b);
+  case BinaryOp::Sub:
+    return b_.CreateFSub(a, b);
+  case BinaryOp::Mul:
+    return b_.CreateFMul(a, b);
+  case BinaryOp::Div:
+    return b_.CreateFDiv(a, b);
+  case BinaryOp::Min:
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::minnum, a, b);
+  case BinaryOp::Max:
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, a, b);
+  case BinaryOp::Pow:
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::pow, a, b);
+  case BinaryOp::Lt:
+    return b_.CreateFCmpOLT(a, b);
+  case BinaryOp::Le:
+    return b_.CreateFCmpOLE(a, b);
+  case BinaryOp::Gt:
+    return b_.CreateFCmpOGT(a, b);
+  case BinaryOp::Ge:
+    return b_.CreateFCmpOGE(a, b);
+  case BinaryOp::Eq:
+    return b_.CreateFCmpOEQ(a, b);
+  case BinaryOp::Ne:
+    return b_.CreateFCmpUNE(a, b);
+  default:
+    KAWARA_CHECK(false, "float operands of " + std::string(scalar::name_of(op)));
+  }
+}
+
+llvm::Value* FunctionEmitter::integer_binary(BinaryOp op, Value* a, Value* b) {
+  switch (op) {
+  case BinaryOp::Add:
+    return b_.CreateAdd(a, b);
+  case BinaryOp::Sub:
+    return b_.CreateSub(a, b);
+  case BinaryOp::Mul:
+    return b_.CreateMul(a, b);
+  case BinaryOp::FloorDiv:
+    return floor_divide(a, b, false);
+  case BinaryOp::Mod:
+    return floor_divide(a, b, true);
+  case BinaryOp::Min:
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+  case BinaryOp::Max:
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+  case BinaryOp::Lt:
+    return b_.CreateICmpSLT(a, b);
+  case BinaryOp::Le:
+    return b_.CreateICmpSLE(a, b);
+  case BinaryOp::Gt:
+    return b_.CreateICmpSGT(a, b);
+  case BinaryOp::Ge:
+    return b_.CreateICmpSGE(a, b);
+  case BinaryOp::Eq:
+    return b_.CreateICmpEQ(a, b);
+  case BinaryOp::Ne:
+    return b_.CreateICmpNE(a, b);
+  case BinaryOp::And:
+    return b_.CreateAnd(a, b);
+  case BinaryOp::Or:
+    return b_.CreateOr(a, b);
+  default:
+    KAWARA_CHECK(false, "integer operands of " + std::string(scalar::name_of(op)));
+  }
+}
+
+/// Rounds towards minus infinity. A divisor of -1 is kept away from the division instruction, which
+/// has no answer for the lowest integer.
+llvm::Value* FunctionEmitter::floor_divide(Value* a, Value* b, bool wants_remainder) {
+  llvm::Type* type = a->getType();
+  const auto number = [&](int64_t n) { return llvm::ConstantInt::getSigned(type, n); };
+  const auto* literal = llvm::dyn_cast<llvm::Constant>(b);
+  if (literal != nullptr && type->isVectorTy())
+    literal = literal->getSplatValue();
+  const auto* divisor = llvm::dyn_cast_or_null<llvm::ConstantInt>(literal);
+  const int64_t c = divisor != nullptr ? divisor->getSExtValue() : 0;
+  if (c > 0 && std::has_single_bit(static_cast<uint64_t>(c)))
+    return wants_remainder ? b_.CreateAnd(a, number(c - 1))
+                           : b_.CreateAShr(a, number(std::countr_zero(static_cast<uint64_t>(c))));
+  if (divisor == nullptr && mask_ != nullptr && type->isVectorTy())
+    b = b_.CreateSelect(mask_, b, number(1)); // lanes not wanted may divide by zero
+  Value* is_minus_one = c == 0 ? b_.CreateICmpEQ(b, number(-1)) : b_.getInt1(c == -1);
+  Value* safe = b_.CreateSelect(is_minus_one, number(1), b);
+  Value* remainder = b_.CreateSRem(a, safe);
+  Value* differs = b_.CreateICmpSLT(b_.CreateXor(remainder, safe), number(0));
+  Value* off = b_.CreateAnd(b_.CreateICmpNE(remainder, number(0)), differs);
+  if (wants_remainder) // a remainder by 1 is 0, as is one by -1
+    return b_.CreateSelect(off, b_.CreateAdd(remainder, safe), remainder);
+  Value* quotient = b_.CreateSDiv(a, safe);
+  Value* floored = b_.CreateSelect(off, b_.CreateSub(quotient, number(1)), quotient);
+  return b_.CreateSelect(is_minus_one, b_.CreateNeg(a), floored);
+}
+
+// Selection
+
+bool FunctionEmitter::is_speculatable(const Expr& e) const {
+  bool safe = true;
+  scalar::visit(e, [&](const Expr& x) {
+    if (const auto* n = scalar::as<scalar::Binary>(x)) {
+      const bool divides = n->op == BinaryOp::FloorDiv || n->op == BinaryOp::Mod;
+      safe = safe && (!divides || scalar::constant_of(n->rhs));
+    }
+    if (scalar::as<scalar::Load>(x) != nullptr) {
+      const auto same = [&](const Expr& known) { return scalar::equal(known, x); };
+      safe = safe && std::any_of(safe_loads_.begin(), safe_loads_.end(), same);
+    }
+  });
+  return safe;
+}
+
+llvm::Value* FunctionEmitter::emit_select(const scalar::Select& n) {
+  const bool is_vector_choice = n.cond.type().lanes > 1;
+  Value* cond = emit(n.cond);
+  if (is_speculatable(n.then) && is_speculatable(n.otherwise)) {
+    Value* a = emit(n.then);
+    Value* b = emit(n.otherwise);
+    return b_.CreateSelect(cond, a, b);
+  }
+  return is_vector_choice ? masked_select(n) : branch_select(n);
+}
+
+/// Both sides, each with loads only in the lanes that want it.
+llvm::Value* FunctionEmitter::masked_select(const scalar::Select& n) {
+  Value* cond = emit(n.cond);
+  Value* outer = mask_;
+  const auto side = [&](const Expr& e, Value* lanes) {
+    const auto known = known_;
+    mask_ = outer != nullptr && outer->getType() == lanes->getType() ? b_.CreateAnd(outer, lanes)
+                                                                     : lanes;
+    Value* value = emit(e);
+    mask_ = outer;
+    known_ = known;
+    return value;
+  };
+  Value* a = side(n.then, cond);
+  Value* b = side(n.otherwise, b_.CreateNot(cond));
+  return b_.CreateSelect(cond, a, b);
+}
+
+llvm::Value* FunctionEmitter::branch_select(const scalar::Select& n) {
+  Value* cond = emit(n.cond);
+  llvm::BasicBlock* then = new_block("then");
+  llvm::BasicBlock* otherwise = new_block("else");
+  llvm::BasicBlock* join = new_block("join");
+  b_.CreateCondBr(cond, then, otherwise);
+  const auto side = [&](const Expr& e, llvm::BasicBlock* begin) {
+    const auto known = known_;
+    const size_t loads = safe_loads_.size();
+    b_.SetInsertPoint(begin);
+    Value* value = emit(e);
+    known_ = known;
+    safe_loads_.resize(loads);
+    llvm::BasicBlock* end = b_.GetInsertBlock();
+    b_.CreateBr(join);
+    return std::pair(value, end);
+  };
+  const auto a = side(n.then, then);
+  const auto b = side(n.otherwise, otherwise);
+  b_.SetInsertPoint(join);
+  llvm::PHINode* phi = b_.CreatePHI(a.first->getType(), 2);
+  phi->addIncoming(a.first, a.second);
+  phi->addIncoming(b.first, b.second);
+  return phi;
+}
+
+// Reductions
+
+/// `old op value`, the combining operation of an update.
+llvm::Value* FunctionEmitter::combine(ReduceOp op, Elem elem, Value* old, Value* value) {
+  const BinaryOp binary = op == ReduceOp::Sum    ? BinaryOp::Add
+                          : op == ReduceOp::Prod ? BinaryOp::Mul
+                          : op == ReduceOp::Max  ? BinaryOp::Max
+                                                 : BinaryOp::Min;
+  if (!scalar::is_float(elem))
+    return integer_binary(binary, old, value);
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  b_.setFastMathFlags(value->getType()->isVectorTy() ? plain_flags() : update_flags());
+  return float_binary(binary, old, value);
+}
+
+llvm::Value* FunctionEmitter::emit_reduce(const scalar::Reduce& n) {
+  const Elem elem = n.arg.type().elem;
+  Value* v = emit(n.arg);
+  if (!scalar::is_float(elem)) {
+    switch (n.op) {
+    case ReduceOp::Sum:
+      return b_.CreateAddReduce(v);
+    case ReduceOp::Prod:
+      return b_.CreateMulReduce(v);
+    case ReduceOp::Max:
+      return b_.CreateIntMaxReduce(v, true);
+    default:
+      return b_.CreateIntMinReduce(v, true);
+    }
+  }
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  b_.setFastMathFlags(update_flags());
+  llvm::Type* element = value_type(context_, {elem, 1});
+  switch (n.op) {
+  case ReduceOp::Sum: // -0.0 is the neutral element of + in every rounding
+    return b_.CreateFAddReduce(llvm::ConstantFP::get(element, -0.0), v);
+  case ReduceOp::Prod:
+    return b_.CreateFMulReduce(llvm::ConstantFP::get(element, 1.0), v);
+  case ReduceOp::Max:
+    return b_.CreateFPMaxReduce(v);
+  default:
+    return b_.CreateFPMinReduce(v);
+  }
+}
+
+} // namespace kawara::emit

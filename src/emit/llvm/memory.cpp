@@ -1,0 +1,240 @@
+#include "emit/llvm/emitter.h"
+#include "scalar/affine_sum.h"
+#include "support/check.h"
+
+#include <numeric>
+
+namespace kawara::emit {
+
+using scalar::Elem;
+
+// Sizes. Shapes depend on the parameters only, so products of extents are made at the start of the
+// function, once.
+
+llvm::Value* FunctionEmitter::extent(uint32_t buffer, size_t dim) {
+  auto known = std::exchange(known_, {});
+  Value* value = emit(parts_.kernel.buffers.at(buffer).shape.at(dim));
+  known_ = std::move(known);
+  return value;
+}
+
+llvm::Value* FunctionEmitter::stride(uint32_t buffer, size_t dim) {
+  const size_t rank = parts_.kernel.buffers.at(buffer).shape.size();
+  std::vector<Value*>& strides = strides_.at(buffer);
+  if (strides.empty()) {
+    const llvm::IRBuilderBase::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(entry_end_);
+    strides.assign(rank, b_.getInt64(1));
+    for (size_t d = rank - 1; d > 0; --d)
+      strides[d - 1] = b_.CreateNSWMul(strides[d], extent(buffer, d));
+  }
+  return strides.at(dim);
+}
+
+llvm::Value* FunctionEmitter::byte_size(uint32_t buffer) {
+  const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
+  Value* bytes = b_.getInt64(static_cast<uint64_t>(scalar::bytes_of(b.elem)));
+  for (size_t d = 0; d < b.shape.size(); ++d)
+    bytes = b_.CreateNSWMul(bytes, extent(buffer, d));
+  return bytes;
+}
+
+llvm::Align FunctionEmitter::cell_align(uint32_t buffer) const {
+  return llvm::Align(
+      static_cast<uint64_t>(scalar::bytes_of(parts_.kernel.buffers.at(buffer).elem)));
+}
+
+// Addresses
+
+/// Pointer to one cell. Constant parts of indices are added last, so that neighbouring cells share
+/// everything else and differ by an immediate.
+llvm::Value* FunctionEmitter::address(uint32_t buffer, const std::vector<Index>& index) {
+  const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
+  KAWARA_CHECK(index.size() == b.shape.size(), "indices of " + b.name);
+  KAWARA_CHECK(frame_.buffers.at(buffer) != nullptr, b.name + " is used outside its Allocate");
+  llvm::Type* cell = memory_type(context_, {b.elem, 1});
+  Value* variable = nullptr;
+  Value* fixed = nullptr;
+  const auto add = [&](Value*& sum, Value* term) {
+    sum = sum == nullptr ? term : b_.CreateNSWAdd(sum, term);
+  };
+  for (size_t d = 0; d < index.size(); ++d) {
+    Value* value = index[d].value;
+    int64_t constant = 0;
+    if (value == nullptr && index[d].expr.type() == scalar::kIndex) {
+      scalar::AffineSum sum = scalar::affine_sum(index[d].expr);
+      constant = std::exchange(sum.constant, 0);
+      if (!sum.terms.empty())
+        value = emit(scalar::expr_of(sum));
+    } else if (value == nullptr) {
+      value = convert(emit(index[d].expr), index[d].expr.type().elem, Elem::I64);
+    }
+    if (value != nullptr)
+      add(variable, b_.CreateNSWMul(value, stride(buffer, d)));
+    if (constant != 0)
+      add(fixed, b_.CreateNSWMul(b_.getInt64(static_cast<uint64_t>(constant)), stride(buffer, d)));
+  }
+  if (fixed != nullptr)
+    add(variable, fixed);
+  Value* pointer = frame_.buffers[buffer];
+  if (variable == nullptr)
+    return pointer;
+  // Cells are inside their buffer, except in lanes that a select does not want.
+  return mask_ == nullptr ? b_.CreateInBoundsGEP(cell, pointer, variable)
+                          : b_.CreateGEP(cell, pointer, variable);
+}
+
+std::vector<FunctionEmitter::Index> FunctionEmitter::lane_index(const std::vector<Expr>& index,
+                                                                unsigned lane) {
+  std::vector<Index> result;
+  for (const Expr& e : index) {
+    if (e.type().lanes == 1)
+      result.push_back({e, nullptr});
+    else
+      result.push_back({{}, convert(emit_lane(e, lane), e.type().elem, Elem::I64)});
+  }
+  return result;
+}
+
+namespace {
+
+/// The last index when it alone is a vector, and that a run of neighbouring cells.
+const scalar::Ramp* run_of(const std::vector<scalar::Expr>& index) {
+  if (index.empty())
+    return nullptr;
+  for (size_t d = 0; d + 1 < index.size(); ++d)
+    if (index[d].type().lanes > 1)
+      return nullptr;
+  const auto* ramp = scalar::as<scalar::Ramp>(index.back());
+  return ramp != nullptr && (ramp->stride == 1 || ramp->stride == -1) ? ramp : nullptr;
+}
+
+std::vector<int> reversed(unsigned lanes) {
+  std::vector<int> order(lanes);
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
+}
+
+/// A run's index with the lowest cell in place of the ramp.
+scalar::Expr lowest_cell(const scalar::Ramp& ramp, unsigned lanes) {
+  if (ramp.stride == 1)
+    return ramp.base;
+  return ramp.base - scalar::int_lit(lanes - 1, ramp.base.type());
+}
+
+} // namespace
+
+// Cells and values. Only bool differs: i1 in expressions, a byte in memory.
+
+llvm::Value* FunctionEmitter::to_memory(uint32_t buffer, Value* value) {
+  if (parts_.kernel.buffers.at(buffer).elem != Elem::Bool)
+    return value;
+  return b_.CreateZExt(value, value->getType()->getWithNewBitWidth(8));
+}
+
+llvm::Value* FunctionEmitter::from_memory(uint32_t buffer, Value* value) {
+  if (parts_.kernel.buffers.at(buffer).elem != Elem::Bool)
+    return value;
+  return b_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+}
+
+// Loads: of the buffer's own element type, before any cast.
+
+llvm::Value* FunctionEmitter::load_cells(uint32_t buffer, const std::vector<Expr>& index,
+                                         unsigned lanes) {
+  if (lanes == 1) {
+    std::vector<Index> plain;
+    for (const Expr& e : index)
+      plain.push_back({e, nullptr});
+    return from_memory(buffer, load_scalar(buffer, plain));
+  }
+  if (const scalar::Ramp* ramp = run_of(index)) {
+    std::vector<Index> first;
+    for (const Expr& e : index)
+      first.push_back({e, nullptr});
+    first.back().expr = lowest_cell(*ramp, lanes);
+    return from_memory(buffer, load_run(buffer, first, lanes, ramp->stride == -1));
+  }
+  return from_memory(buffer, load_lanes(buffer, index, lanes));
+}
+
+llvm::Value* FunctionEmitter::load_scalar(uint32_t buffer, const std::vector<Index>& index) {
+  llvm::Type* cell = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
+  Value* pointer = address(buffer, index);
+  if (mask_ == nullptr)
+    return b_.CreateAlignedLoad(cell, pointer, cell_align(buffer));
+  // Wanted when any lane is: a masked load of one lane needs no control flow.
+  Value* any = mask_->getType()->isVectorTy() ? b_.CreateOrReduce(mask_) : mask_;
+  Value* one_lane = b_.CreateVectorSplat(1, any);
+  auto* type = llvm::FixedVectorType::get(cell, 1);
+  Value* loaded = b_.CreateMaskedLoad(type, pointer, cell_align(buffer), one_lane,
+                                      llvm::Constant::getNullValue(type));
+  return b_.CreateExtractElement(loaded, uint64_t{0});
+}
+
+llvm::Value* FunctionEmitter::load_run(uint32_t buffer, const std::vector<Index>& first,
+                                       unsigned lanes, bool is_reversed) {
+  llvm::Type* cell = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
+  auto* type = llvm::FixedVectorType::get(cell, lanes);
+  Value* pointer = address(buffer, first);
+  if (mask_ == nullptr || mask_->getType() != llvm::FixedVectorType::get(b_.getInt1Ty(), lanes)) {
+    Value* run = b_.CreateAlignedLoad(type, pointer, cell_align(buffer));
+    return is_reversed ? b_.CreateShuffleVector(run, reversed(lanes)) : run;
+  }
+  Value* mask = is_reversed ? b_.CreateShuffleVector(mask_, reversed(lanes)) : mask_;
+  Value* run = b_.CreateMaskedLoad(type, pointer, cell_align(buffer), mask,
+                                   llvm::Constant::getNullValue(type));
+  return is_reversed ? b_.CreateShuffleVector(run, reversed(lanes)) : run;
+}
+
+llvm::Value* FunctionEmitter::load_lanes(uint32_t buffer, const std::vector<Expr>& index,
+                                         unsigned lanes) {
+  llvm::Type* cell = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
+  auto* type = llvm::FixedVectorType::get(cell, lanes);
+  std::vector<Value*> pointers;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    pointers.push_back(address(buffer, lane_index(index, lane)));
+  if (mask_ == nullptr) {
+    Value* result = llvm::PoisonValue::get(type);
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      result = b_.CreateInsertElement(
+          result, b_.CreateAlignedLoad(cell, pointers[lane], cell_align(buffer)), lane);
+    return result;
+  }
+  Value* all = llvm::PoisonValue::get(llvm::FixedVectorType::get(b_.getPtrTy(), lanes));
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    all = b_.CreateInsertElement(all, pointers[lane], lane);
+  return b_.CreateMaskedGather(type, all, cell_align(buffer), mask_,
+                               llvm::Constant::getNullValue(type));
+}
+
+// Stores: `value` has the buffer's element type.
+
+void FunctionEmitter::store_cells(uint32_t buffer, const std::vector<Expr>& index, Value* value,
+                                  unsigned lanes) {
+  Value* cells = to_memory(buffer, value);
+  std::vector<Index> plain;
+  for (const Expr& e : index)
+    plain.push_back({e, nullptr});
+  if (lanes == 1) {
+    b_.CreateAlignedStore(cells, address(buffer, plain), cell_align(buffer));
+    return;
+  }
+  if (const scalar::Ramp* ramp = run_of(index)) {
+    plain.back().expr = lowest_cell(*ramp, lanes);
+    if (ramp->stride == -1)
+      cells = b_.CreateShuffleVector(cells, reversed(lanes));
+    b_.CreateAlignedStore(cells, address(buffer, plain), cell_align(buffer));
+    return;
+  }
+  bool has_vector_index = false;
+  for (const Expr& e : index)
+    has_vector_index = has_vector_index || e.type().lanes > 1;
+  KAWARA_CHECK(has_vector_index,
+               "vector stored to one cell of " + parts_.kernel.buffers.at(buffer).name);
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    b_.CreateAlignedStore(b_.CreateExtractElement(cells, lane),
+                          address(buffer, lane_index(index, lane)), cell_align(buffer));
+}
+
+} // namespace kawara::emit

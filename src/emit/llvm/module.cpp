@@ -1,0 +1,176 @@
+#include "emit/llvm/module.h"
+
+#include "emit/llvm/emitter.h"
+#include "support/check.h"
+
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <chrono>
+
+namespace kawara::emit {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Wrapper functions keep out of the kernel's way: its name may be that of a C function.
+std::string inner_name(const kernel::Kernel& kernel) { return kernel.name + ".kernel"; }
+
+std::unordered_set<uint32_t> assigned_variables(const kernel::Block& block) {
+  std::unordered_set<uint32_t> result;
+  kernel::visit(block, [&](const kernel::Stmt& s) {
+    if (const auto* n = std::get_if<kernel::Assign>(&s))
+      result.insert(n->var);
+  });
+  return result;
+}
+
+/// What is known of a buffer argument: nothing else points there, where it starts, how long it is.
+void describe_argument(llvm::Function* function, unsigned at, const kernel::Buffer& buffer) {
+  llvm::LLVMContext& context = function->getContext();
+  function->addParamAttr(at, llvm::Attribute::NoAlias);
+  const int64_t align =
+      buffer.scope == kernel::Scope::Workspace ? kBufferAlignment : scalar::bytes_of(buffer.elem);
+  function->addParamAttr(
+      at, llvm::Attribute::getWithAlignment(context, llvm::Align(static_cast<uint64_t>(align))));
+  const auto bytes = bytes_of({0, buffer.name, buffer.elem, buffer.shape, buffer.role}, {});
+  if (bytes && *bytes > 0)
+    function->addParamAttr(
+        at, llvm::Attribute::getWithDereferenceableBytes(context, static_cast<uint64_t>(*bytes)));
+}
+
+std::vector<uint32_t> passed_buffers(const Signature& signature) {
+  std::vector<uint32_t> ids;
+  for (const BufferInfo& info : signature.arguments)
+    ids.push_back(info.id);
+  for (const BufferInfo& info : signature.workspace)
+    ids.push_back(info.id);
+  return ids;
+}
+
+/// The statements: pointers, parameters and the run time as separate arguments.
+llvm::Function* build_inner(ModuleParts& parts) {
+  llvm::LLVMContext& context = parts.module.getContext();
+  auto* ptr = llvm::PointerType::getUnqual(context);
+  auto* i64 = llvm::Type::getInt64Ty(context);
+  const std::vector<uint32_t> ids = passed_buffers(parts.signature);
+  std::vector<llvm::Type*> types(ids.size(), ptr);
+  types.insert(types.end(), parts.kernel.params.size(), i64);
+  types.push_back(ptr);
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
+      llvm::Function::InternalLinkage, inner_name(parts.kernel), parts.module);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  llvm::BasicBlock::Create(context, "entry", function);
+
+  FunctionEmitter::Frame frame;
+  frame.buffers.resize(parts.kernel.buffers.size());
+  unsigned next = 0;
+  for (const uint32_t id : ids) {
+    describe_argument(function, next, parts.kernel.buffers[id]);
+    frame.buffers[id] = function->getArg(next++);
+    frame.buffers[id]->setName(parts.kernel.buffers[id].name);
+  }
+  for (const program::Param& param : parts.kernel.params) {
+    frame.params.push_back(function->getArg(next++));
+    frame.params.back()->setName(param.name);
+  }
+  frame.runtime = function->getArg(next);
+  frame.thread = llvm::ConstantInt::get(i64, 0);
+  FunctionEmitter emitter(parts, function, std::move(frame));
+  emitter.block(parts.kernel.body);
+  emitter.builder().CreateRetVoid();
+  return function;
+}
+
+/// The visible function: unpacks the arrays of pointers and parameters.
+void build_entry(ModuleParts& parts, llvm::Function* inner) {
+  llvm::LLVMContext& context = parts.module.getContext();
+  auto* ptr = llvm::PointerType::getUnqual(context);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {ptr, ptr, ptr}, false);
+  auto* entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage, parts.signature.name,
+                                       parts.module);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", entry));
+  std::vector<llvm::Value*> arguments;
+  const size_t buffers = passed_buffers(parts.signature).size();
+  for (size_t i = 0; i < buffers; ++i)
+    arguments.push_back(b.CreateLoad(ptr, b.CreateConstGEP1_64(ptr, entry->getArg(0), i)));
+  for (size_t p = 0; p < parts.kernel.params.size(); ++p)
+    arguments.push_back(
+        b.CreateLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt64Ty(), entry->getArg(1), p)));
+  arguments.push_back(entry->getArg(2));
+  b.CreateCall(inner, arguments);
+  b.CreateRetVoid();
+}
+
+/// Attributes of every function: the processor, and wide vectors where there are some.
+void set_attributes(llvm::Module& module, const CodeTarget& target) {
+  const bool has_512 = target.features.find("+avx512f") != std::string::npos;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.setDoesNotThrow();
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", target.features);
+    if (has_512)
+      function.addFnAttr("prefer-vector-width", "512");
+  }
+}
+
+void check_module(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  const bool is_broken = llvm::verifyModule(module, &stream);
+  KAWARA_CHECK(!is_broken, "LLVM refuses the module: " + stream.str());
+}
+
+} // namespace
+
+LlvmUnit module_from_kernel(const kernel::Kernel& kernel, const EmitOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto impl = std::make_unique<LlvmUnit::Impl>();
+  impl->signature = signature_of(kernel);
+  impl->target = options.target ? *options.target : host_code_target();
+  impl->context = std::make_unique<llvm::LLVMContext>();
+  impl->module = std::make_unique<llvm::Module>(kernel.name, *impl->context);
+  const auto machine = target_machine(impl->target);
+  impl->module->setTargetTriple(impl->target.triple);
+  impl->module->setDataLayout(machine->createDataLayout());
+  ModuleParts parts{*impl->module, kernel, impl->signature, assigned_variables(kernel.body)};
+  build_entry(parts, build_inner(parts));
+  set_attributes(*impl->module, impl->target);
+  check_module(*impl->module);
+  impl->times.build = seconds_since(begin);
+  const auto middle = std::chrono::steady_clock::now();
+  if (options.opt_level > 0)
+    optimise(*impl->module, *machine, options.opt_level);
+  impl->times.optimise = seconds_since(middle);
+  return LlvmUnit(std::move(impl));
+}
+
+LlvmUnit::LlvmUnit(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LlvmUnit::LlvmUnit(LlvmUnit&&) noexcept = default;
+LlvmUnit& LlvmUnit::operator=(LlvmUnit&&) noexcept = default;
+
+LlvmUnit::~LlvmUnit() = default;
+
+const Signature& LlvmUnit::signature() const { return impl_->signature; }
+const CodeTarget& LlvmUnit::target() const { return impl_->target; }
+EmitTimes LlvmUnit::times() const { return impl_->times; }
+
+std::string LlvmUnit::ir() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  impl_->module->print(stream, nullptr);
+  return stream.str();
+}
+
+std::string LlvmUnit::assembly() const {
+  const auto machine = target_machine(impl_->target);
+  return assembly_of(*impl_->module, *machine);
+}
+
+} // namespace kawara::emit

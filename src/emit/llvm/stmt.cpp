@@ -1,0 +1,261 @@
+#include "emit/llvm/emitter.h"
+#include "scalar/match.h"
+#include "support/check.h"
+
+namespace kawara::emit {
+
+using scalar::BinaryOp;
+using scalar::ReduceOp;
+
+namespace {
+
+const scalar::Expr& without_casts(const scalar::Expr& e) {
+  const scalar::Expr* at = &e;
+  while (const auto* n = scalar::as<scalar::Cast>(*at))
+    at = &n->arg;
+  return *at;
+}
+
+bool can_be_update(BinaryOp op) {
+  return op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul || op == BinaryOp::Min ||
+         op == BinaryOp::Max;
+}
+
+/// The node that combines the old value with a new one, in `value` = old op x; null when `value`
+/// has no such form. `is_old` recognises the old value.
+template <class IsOld>
+const scalar::Node* update_node(const scalar::Expr& value, const IsOld& is_old) {
+  const auto* n = scalar::as<scalar::Binary>(without_casts(value));
+  if (n == nullptr || !can_be_update(n->op))
+    return nullptr;
+  const bool is_left = is_old(without_casts(n->lhs));
+  const bool is_right = n->op != BinaryOp::Sub && is_old(without_casts(n->rhs));
+  return is_left || is_right ? &without_casts(value).node() : nullptr;
+}
+
+bool is_load_of(const scalar::Expr& e, const kernel::Store& store) {
+  const auto* load = scalar::as<scalar::Load>(e);
+  if (load == nullptr || load->tensor != store.buffer || load->index.size() != store.index.size())
+    return false;
+  for (size_t d = 0; d < store.index.size(); ++d)
+    if (!scalar::equal(load->index[d], store.index[d]))
+      return false;
+  return true;
+}
+
+bool is_variable(const scalar::Expr& e, uint32_t id) {
+  const auto* v = scalar::as<scalar::Var>(e);
+  return v != nullptr && v->id == id;
+}
+
+bool has_loop(const kernel::Block& block) {
+  bool found = false;
+  kernel::visit(block, [&](const kernel::Stmt& s) {
+    found = found || std::holds_alternative<kernel::For>(s);
+  });
+  return found;
+}
+
+/// Distinct node of the form `!{self, hints...}` that LLVM wants at a loop's backward branch.
+llvm::MDNode* loop_node(llvm::LLVMContext& context, const std::vector<llvm::Metadata*>& hints) {
+  std::vector<llvm::Metadata*> operands{nullptr};
+  operands.insert(operands.end(), hints.begin(), hints.end());
+  llvm::MDNode* node = llvm::MDNode::getDistinct(context, operands);
+  node->replaceOperandWith(0, node);
+  return node;
+}
+
+} // namespace
+
+bool has_vectors(const kernel::Block& block) {
+  bool found = false;
+  kernel::visit_exprs(block, [&](const scalar::Expr& root) {
+    scalar::visit(root, [&](const scalar::Expr& e) { found = found || e.type().lanes > 1; });
+  });
+  return found;
+}
+
+FunctionEmitter::FunctionEmitter(ModuleParts& parts, llvm::Function* function, Frame frame)
+    : parts_(parts), context_(parts.module.getContext()), function_(function),
+      frame_(std::move(frame)), b_(&function->getEntryBlock()) {
+  variables_.resize(parts.kernel.variables.size());
+  strides_.resize(parts.kernel.buffers.size());
+  // The entry block holds stack slots and strides; code goes to the next block.
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(context_, "body", function);
+  entry_end_ = b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+}
+
+void FunctionEmitter::bind(uint32_t variable, llvm::Value* value) {
+  variables_.at(variable) = {value, nullptr};
+}
+
+llvm::BasicBlock* FunctionEmitter::new_block(const char* name) {
+  return llvm::BasicBlock::Create(context_, name, function_);
+}
+
+void FunctionEmitter::begin_statement() {
+  known_.clear();
+  safe_loads_.clear();
+  update_ = nullptr;
+}
+
+void FunctionEmitter::block(const kernel::Block& statements) {
+  for (const kernel::Stmt& s : statements) {
+    begin_statement();
+    std::visit([&](const auto& kind) { stmt(kind); }, s);
+  }
+}
+
+// Loops
+
+void FunctionEmitter::stmt(const kernel::For& loop) {
+  KAWARA_CHECK(loop.step > 0, "loop step " + std::to_string(loop.step));
+  Value* lo = emit(loop.lo);
+  Value* hi = emit(loop.hi);
+  if (loop.marks.is_parallel && !frame_.in_parallel)
+    parallel_loop(loop, lo, hi);
+  else
+    serial_loop(loop, lo, hi);
+}
+
+/// Rotated: tested once before and then at the end of each iteration.
+void FunctionEmitter::serial_loop(const kernel::For& loop, Value* lo, Value* hi) {
+  llvm::BasicBlock* body = new_block("loop");
+  llvm::BasicBlock* exit = new_block("done");
+  b_.CreateCondBr(b_.CreateICmpSLT(lo, hi), body, exit);
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  b_.SetInsertPoint(body);
+  llvm::PHINode* iv = b_.CreatePHI(lo->getType(), 2, parts_.kernel.variables.at(loop.var).name);
+  iv->addIncoming(lo, before);
+  bind(loop.var, iv);
+  block(loop.body);
+  Value* next = b_.CreateNSWAdd(iv, b_.getInt64(static_cast<uint64_t>(loop.step)));
+  iv->addIncoming(next, b_.GetInsertBlock());
+  llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, hi), body, exit);
+  if (llvm::MDNode* hints = loop_hints(loop))
+    back->setMetadata(llvm::LLVMContext::MD_loop, hints);
+  b_.SetInsertPoint(exit);
+}
+
+llvm::MDNode* FunctionEmitter::loop_hints(const kernel::For& loop) {
+  std::vector<llvm::Metadata*> hints;
+  const auto hint = [&](const char* name, llvm::Constant* value) {
+    std::vector<llvm::Metadata*> parts{llvm::MDString::get(context_, name)};
+    if (value != nullptr)
+      parts.push_back(llvm::ConstantAsMetadata::get(value));
+    hints.push_back(llvm::MDNode::get(context_, parts));
+  };
+  const auto number = [&](int64_t n) { return b_.getInt32(static_cast<uint32_t>(n)); };
+  const poly::Marks& marks = loop.marks;
+  const bool is_vector_code = has_vectors(loop.body);
+  if (marks.unroll == poly::kFullUnroll)
+    hint("llvm.loop.unroll.full", nullptr);
+  else if (marks.unroll > 1)
+    hint("llvm.loop.unroll.count", number(marks.unroll));
+  else if (is_vector_code || has_loop(loop.body))
+    hint("llvm.loop.unroll.disable", nullptr); // its shape is already chosen
+  if (marks.vector_width > 1 && !is_vector_code) {
+    hint("llvm.loop.vectorize.width", number(marks.vector_width));
+    hint("llvm.loop.vectorize.enable", b_.getTrue());
+  }
+  return hints.empty() ? nullptr : loop_node(context_, hints);
+}
+
+void FunctionEmitter::stmt(const kernel::If& n) {
+  Value* cond = emit(n.cond);
+  llvm::BasicBlock* then = new_block("then");
+  llvm::BasicBlock* otherwise = n.otherwise.empty() ? nullptr : new_block("else");
+  llvm::BasicBlock* join = new_block("join");
+  b_.CreateCondBr(cond, then, otherwise != nullptr ? otherwise : join);
+  b_.SetInsertPoint(then);
+  block(n.then);
+  b_.CreateBr(join);
+  if (otherwise != nullptr) {
+    b_.SetInsertPoint(otherwise);
+    block(n.otherwise);
+    b_.CreateBr(join);
+  }
+  b_.SetInsertPoint(join);
+}
+
+// Memory
+
+void FunctionEmitter::stmt(const kernel::Allocate& n) {
+  Value* outer = frame_.buffers.at(n.buffer);
+  frame_.buffers[n.buffer] = private_memory(n.buffer);
+  block(n.body);
+  frame_.buffers[n.buffer] = outer;
+}
+
+/// A place on the stack, or the buffer's part of the thread's scratch block: the parts lie one
+/// after the other in the order of the signature, as `layout_of` says.
+llvm::Value* FunctionEmitter::private_memory(uint32_t buffer) {
+  const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
+  Value* offset = b_.getInt64(0);
+  for (const BufferInfo& info : parts_.signature.scratch) {
+    if (info.id == buffer) {
+      auto* type = llvm::FunctionType::get(b_.getPtrTy(), {b_.getPtrTy(), b_.getInt64Ty()}, false);
+      Value* slot = b_.CreateConstGEP1_64(b_.getPtrTy(), frame_.runtime, 1);
+      Value* function = b_.CreateLoad(b_.getPtrTy(), slot);
+      llvm::CallInst* block = b_.CreateCall(type, function, {frame_.runtime, frame_.thread});
+      block->addRetAttr(llvm::Attribute::NoAlias);
+      block->addRetAttr(llvm::Attribute::getWithAlignment(context_, llvm::Align(kBufferAlignment)));
+      return b_.CreateGEP(b_.getInt8Ty(), block, offset);
+    }
+    Value* bytes = b_.CreateNSWAdd(byte_size(info.id), b_.getInt64(kBufferAlignment - 1));
+    offset = b_.CreateNSWAdd(offset, b_.CreateAnd(bytes, b_.getInt64(-kBufferAlignment)));
+  }
+  const int64_t bytes = *bytes_of({buffer, b.name, b.elem, b.shape, b.role}, {});
+  const llvm::IRBuilderBase::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(entry_end_);
+  llvm::Type* cell = memory_type(context_, {b.elem, 1});
+  const auto cells = static_cast<uint64_t>(bytes / scalar::bytes_of(b.elem));
+  llvm::AllocaInst* place = b_.CreateAlloca(llvm::ArrayType::get(cell, cells), nullptr, b.name);
+  place->setAlignment(llvm::Align(kBufferAlignment));
+  return place;
+}
+
+void FunctionEmitter::stmt(const kernel::Store& n) {
+  const scalar::Elem elem = parts_.kernel.buffers.at(n.buffer).elem;
+  const scalar::Type type = n.value.type();
+  update_ = update_node(n.value, [&](const Expr& e) { return is_load_of(e, n); });
+  Value* value = emit(n.value);
+  if (n.op != ReduceOp::None) {
+    Value* old = convert(load_cells(n.buffer, n.index, type.lanes), elem, type.elem);
+    value = combine(n.op, type.elem, old, value);
+  }
+  store_cells(n.buffer, n.index, convert(value, type.elem, elem), type.lanes);
+}
+
+void FunctionEmitter::stmt(const kernel::Zero& n) {
+  const bool is_argument = parts_.kernel.buffers.at(n.buffer).scope == kernel::Scope::Argument;
+  const llvm::Align align = is_argument ? cell_align(n.buffer) : llvm::Align(kBufferAlignment);
+  b_.CreateMemSet(frame_.buffers.at(n.buffer), b_.getInt8(0), byte_size(n.buffer), align);
+}
+
+// Variables
+
+void FunctionEmitter::stmt(const kernel::Define& n) { store_variable(n.var, emit(n.value)); }
+
+void FunctionEmitter::stmt(const kernel::Assign& n) {
+  update_ = update_node(n.value, [&](const Expr& e) { return is_variable(e, n.var); });
+  store_variable(n.var, emit(n.value));
+}
+
+void FunctionEmitter::store_variable(uint32_t variable, Value* value) {
+  Binding& binding = variables_.at(variable);
+  if (parts_.assigned.count(variable) == 0) {
+    binding.value = value;
+    return;
+  }
+  if (binding.slot == nullptr) {
+    const llvm::IRBuilderBase::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(entry_end_);
+    binding.slot =
+        b_.CreateAlloca(value->getType(), nullptr, parts_.kernel.variables.at(variable).name);
+  }
+  b_.CreateStore(value, binding.slot);
+}
+
+} // namespace kawara::emit

@@ -1,0 +1,61 @@
+#include "emit/unit.h"
+#include "scalar/eval.h"
+
+namespace kawara::emit {
+namespace {
+
+constexpr int64_t kLargest = int64_t{1} << 62;
+
+std::optional<int64_t> constant_bytes(const kernel::Buffer& buffer) {
+  const BufferInfo info{0, buffer.name, buffer.elem, buffer.shape, buffer.role};
+  return bytes_of(info, {});
+}
+
+bool lives_on_stack(const kernel::Buffer& buffer) {
+  const auto bytes = constant_bytes(buffer);
+  return bytes && *bytes <= kStackBytes;
+}
+
+} // namespace
+
+Signature signature_of(const kernel::Kernel& kernel) {
+  Signature signature{kernel.name, kernel.params, {}, {}, {}};
+  for (uint32_t id = 0; id < kernel.buffers.size(); ++id) {
+    const kernel::Buffer& b = kernel.buffers[id];
+    const BufferInfo info{id, b.name, b.elem, b.shape, b.role};
+    if (b.scope == kernel::Scope::Argument)
+      signature.arguments.push_back(info);
+    else if (b.scope == kernel::Scope::Workspace)
+      signature.workspace.push_back(info);
+    else if (!lives_on_stack(b))
+      signature.scratch.push_back(info);
+  }
+  return signature;
+}
+
+std::optional<int64_t> bytes_of(const BufferInfo& buffer, std::span<const int64_t> params) {
+  const std::vector<int64_t> values(params.begin(), params.end());
+  int64_t bytes = scalar::bytes_of(buffer.elem);
+  for (const scalar::Expr& extent : buffer.shape) {
+    const auto n = scalar::evaluate_index(extent, {}, values);
+    if (!n || *n < 0 || (*n > 0 && bytes > kLargest / *n))
+      return std::nullopt;
+    bytes *= *n;
+  }
+  return bytes;
+}
+
+std::optional<std::vector<int64_t>> layout_of(const std::vector<BufferInfo>& buffers,
+                                              std::span<const int64_t> params) {
+  std::vector<int64_t> offsets{0};
+  for (const BufferInfo& buffer : buffers) {
+    const auto bytes = bytes_of(buffer, params);
+    if (!bytes || *bytes > kLargest - offsets.back() - kBufferAlignment)
+      return std::nullopt;
+    const int64_t rounded = (*bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    offsets.push_back(offsets.back() + rounded);
+  }
+  return offsets;
+}
+
+} // namespace kawara::emit
