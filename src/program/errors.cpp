@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace kawara::program {
 
@@ -55,18 +56,22 @@ std::string Report::line_of(Span span) const {
 }
 
 Diagnostics Report::finish() && {
-  std::stable_sort(errors_.begin(), errors_.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return a.where.begin < b.where.begin;
+  std::vector<size_t> order(errors_.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(errors_[a].where.begin, a) < std::pair(errors_[b].where.begin, b);
   });
+  Diagnostics shown;
+  for (size_t i = 0; i < std::min(order.size(), kShown); ++i)
+    shown.push_back(std::move(errors_[order[i]]));
   if (count_ > kShown) {
     const size_t hidden = count_ - kShown;
-    errors_.resize(std::min(errors_.size(), kShown));
     Diagnostic more;
     more.code = code::kMoreErrors;
     more.headline = fmt::format("and {} more error{}", hidden, hidden == 1 ? "" : "s");
-    errors_.push_back(std::move(more));
+    shown.push_back(std::move(more));
   }
-  return std::move(errors_);
+  return shown;
 }
 
 } // namespace kawara::program
