@@ -1,0 +1,102 @@
+#include "run/cpu/jit.h"
+
+#include "emit/llvm/module.h"
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <cmath>
+
+namespace kawara::run {
+
+struct JitCode::Impl {
+  std::unique_ptr<llvm::orc::LLJIT> session;
+  emit::KernelFunction function = nullptr;
+};
+
+namespace {
+
+using F32Function = float (*)(float);
+using F64Function = double (*)(double);
+
+template <class Function> llvm::orc::ExecutorSymbolDef symbol(Function* function) {
+  return {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
+}
+
+/// The C library's functions by name, so that code finds them in a statically linked program too.
+llvm::orc::SymbolMap math_functions(llvm::orc::LLJIT& session) {
+  llvm::orc::SymbolMap map;
+  const auto both = [&](const std::string& name, F64Function f64, F32Function f32) {
+    map[session.mangleAndIntern(name)] = symbol(f64);
+    map[session.mangleAndIntern(name + "f")] = symbol(f32);
+  };
+  both("exp", ::exp, ::expf);
+  both("log", ::log, ::logf);
+  both("tanh", ::tanh, ::tanhf);
+  both("erf", ::erf, ::erff);
+  both("sin", ::sin, ::sinf);
+  both("cos", ::cos, ::cosf);
+  both("floor", ::floor, ::floorf);
+  both("ceil", ::ceil, ::ceilf);
+  map[session.mangleAndIntern("pow")] = symbol(static_cast<double (*)(double, double)>(::pow));
+  map[session.mangleAndIntern("powf")] = symbol(static_cast<float (*)(float, float)>(::powf));
+  return map;
+}
+
+llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_session(const emit::CodeTarget& target) {
+  llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(target.triple)};
+  machine.setCPU(target.cpu);
+  llvm::SmallVector<llvm::StringRef, 32> features;
+  llvm::StringRef(target.features).split(features, ',', -1, false);
+  machine.addFeatures({features.begin(), features.end()});
+#if LLVM_VERSION_MAJOR >= 18
+  machine.setCodeGenOptLevel(llvm::CodeGenOptLevel::Aggressive);
+#else
+  machine.setCodeGenOptLevel(llvm::CodeGenOpt::Aggressive);
+#endif
+  machine.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create();
+}
+
+llvm::Expected<std::unique_ptr<JitCode::Impl>> compile(emit::LlvmUnit unit) {
+  auto session = make_session(unit.target());
+  if (!session)
+    return session.takeError();
+  llvm::orc::JITDylib& library = (*session)->getMainJITDylib();
+  if (auto error = library.define(llvm::orc::absoluteSymbols(math_functions(**session))))
+    return error;
+  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      (*session)->getDataLayout().getGlobalPrefix());
+  if (!process)
+    return process.takeError();
+  library.addGenerator(std::move(*process));
+  emit::LlvmUnit::Impl& parts = unit.impl();
+  const std::string name = parts.signature.name;
+  if (auto error = (*session)->addIRModule(
+          llvm::orc::ThreadSafeModule(std::move(parts.module), std::move(parts.context))))
+    return error;
+  auto address = (*session)->lookup(name);
+  if (!address)
+    return address.takeError();
+  auto impl = std::make_unique<JitCode::Impl>();
+  impl->function = address->toPtr<emit::KernelFunction>();
+  impl->session = std::move(*session);
+  return impl;
+}
+
+} // namespace
+
+JitCode::JitCode(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+JitCode::JitCode(JitCode&&) noexcept = default;
+JitCode& JitCode::operator=(JitCode&&) noexcept = default;
+JitCode::~JitCode() = default;
+emit::KernelFunction JitCode::function() const { return impl_->function; }
+
+Result<JitCode, std::string> jit(emit::LlvmUnit unit) {
+  auto impl = compile(std::move(unit));
+  if (!impl)
+    return fail(llvm::toString(impl.takeError()));
+  return JitCode(std::move(*impl));
+}
+
+} // namespace kawara::run

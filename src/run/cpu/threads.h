@@ -1,0 +1,37 @@
+#pragma once
+
+#include "emit/runtime_api.h"
+
+#include <memory>
+
+namespace kawara::run {
+
+/// Number of threads asked for by KAWARA_THREADS; all processors this process may use when it is
+/// not set or not a positive number.
+int64_t default_threads();
+
+/// Threads that stay alive between parallel loops. A waiting thread spins for some microseconds and
+/// then sleeps, so that loops in quick succession start fast and an idle pool costs nothing.
+///
+/// Safe to use from several threads: while one caller's loop runs, another caller's loop runs on
+/// that caller alone. A body that starts a parallel loop of its own runs it alone as well.
+class ThreadPool {
+public:
+  explicit ThreadPool(int64_t threads = default_threads());
+  ~ThreadPool(); ///< waits for the threads to end
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int64_t threads() const; ///< the caller counts as one
+
+  /// Runs lo, lo+step, ... < hi in contiguous pieces and returns when all have finished. `body` must
+  /// not throw; its thread number is below `threads()`, 0 for the caller.
+  void parallel_for(int64_t lo, int64_t hi, int64_t step, emit::Partition, emit::ParallelBody body,
+                    void* env);
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace kawara::run

@@ -1,0 +1,242 @@
+#include "run/executable.h"
+
+#include "run/buffer.h"
+#include "run/cpu/jit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <new>
+
+namespace kawara::run {
+namespace {
+
+/// Everything one call needs besides its arguments. Generated code sees the RuntimeApi part.
+struct CallContext : emit::RuntimeApi {
+  ThreadPool* pool = nullptr;
+  std::vector<int64_t> params; ///< that the blocks below were planned for
+  bool is_planned = false;
+  Buffer workspace;
+  std::vector<int64_t> workspace_offsets;
+  Buffer private_blocks; ///< one per thread
+  int64_t private_bytes = 0;
+  std::vector<void*> buffers;
+};
+
+void run_parallel(const emit::RuntimeApi* api, int64_t lo, int64_t hi, int64_t step,
+                  emit::Partition partition, emit::ParallelBody body, void* env) {
+  static_cast<const CallContext*>(api)->pool->parallel_for(lo, hi, step, partition, body, env);
+}
+
+void* scratch_of(const emit::RuntimeApi* api, int64_t thread) {
+  const auto* context = static_cast<const CallContext*>(api);
+  return context->private_blocks.as<char>() + thread * context->private_bytes;
+}
+
+Diagnostic diagnostic(const char* code, std::string headline, std::string body, std::string help) {
+  Diagnostic d;
+  d.code = code;
+  d.headline = std::move(headline);
+  d.body.push_back(std::move(body));
+  d.help.push_back({"", std::move(help), false});
+  return d;
+}
+
+std::string names_of(const std::vector<emit::BufferInfo>& buffers) {
+  std::string text;
+  for (const emit::BufferInfo& b : buffers)
+    text += (text.empty() ? "" : ", ") + b.name;
+  return text.empty() ? "none" : text;
+}
+
+std::string values_of(const emit::Signature& signature, std::span<const int64_t> params) {
+  std::string text;
+  for (size_t p = 0; p < params.size(); ++p)
+    text += fmt::format("{}{}={}", p == 0 ? "" : ", ", signature.params[p].name, params[p]);
+  return text.empty() ? "no parameters" : text;
+}
+
+Diagnostic wrong_count(const char* code, const emit::Signature& signature, const char* what,
+                       size_t wanted, size_t given, const std::string& names) {
+  return diagnostic(code,
+                    fmt::format("kernel `{}` takes {} {}, but {} were given", signature.name,
+                                wanted, what, given),
+                    fmt::format("In order: {}.", names), "pass exactly these, in this order");
+}
+
+Diagnostic too_large(const emit::Signature& signature, const emit::BufferInfo& buffer,
+                     std::span<const int64_t> params) {
+  return diagnostic("K0404",
+                    fmt::format("no memory can be planned for tensor `{}` of kernel `{}`",
+                                buffer.name, signature.name),
+                    fmt::format("With {} an extent of it is negative, or it does not fit into "
+                                "this machine's memory.",
+                                values_of(signature, params)),
+                    "choose other parameter values");
+}
+
+std::optional<Diagnostic> refuse_arguments(const emit::Signature& signature,
+                                           std::span<void* const> arguments,
+                                           std::span<const int64_t> params) {
+  if (arguments.size() != signature.arguments.size())
+    return wrong_count("K0401", signature, "tensors", signature.arguments.size(), arguments.size(),
+                       names_of(signature.arguments));
+  if (params.size() != signature.params.size()) {
+    std::string names;
+    for (const program::Param& p : signature.params)
+      names += (names.empty() ? "" : ", ") + p.name;
+    return wrong_count("K0402", signature, "parameters", signature.params.size(), params.size(),
+                       names.empty() ? "none" : names);
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const emit::BufferInfo& info = signature.arguments[i];
+    const int64_t cell = scalar::bytes_of(info.elem);
+    const bool is_misaligned =
+        reinterpret_cast<uintptr_t>(arguments[i]) % static_cast<uintptr_t>(cell) != 0;
+    if (!is_misaligned && arguments[i] != nullptr)
+      continue;
+    const auto bytes = emit::bytes_of(info, params);
+    if (!is_misaligned && bytes && *bytes == 0)
+      continue;
+    return diagnostic(
+        "K0403",
+        fmt::format("tensor `{}` of kernel `{}` has no usable memory", info.name, signature.name),
+        is_misaligned ? fmt::format("It starts at address {}, which is no multiple of {} bytes.",
+                                    fmt::ptr(arguments[i]), cell)
+                      : std::string("Its pointer is null."),
+        fmt::format("pass memory of element type {} that starts at a multiple of {} bytes",
+                    scalar::name_of(info.elem), cell));
+  }
+  return std::nullopt;
+}
+
+/// The buffer whose size cannot be planned, if there is one.
+const emit::BufferInfo* unplannable(const emit::Signature& signature,
+                                    std::span<const int64_t> params) {
+  for (const auto* group : {&signature.arguments, &signature.workspace, &signature.scratch})
+    for (const emit::BufferInfo& buffer : *group)
+      if (!emit::bytes_of(buffer, params))
+        return &buffer;
+  return nullptr;
+}
+
+} // namespace
+
+struct Executable::Impl {
+  emit::Signature signature;
+  LoadTimes times;
+  std::shared_ptr<ThreadPool> pool;
+  std::optional<JitCode> code;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<CallContext>> idle; ///< guarded by `mutex`
+
+  std::unique_ptr<CallContext> take(std::span<const int64_t> params);
+  void give(std::unique_ptr<CallContext> context);
+  std::optional<Diagnostic> plan(CallContext&, std::span<const int64_t> params) const;
+};
+
+/// An idle context, rather one that was planned for these parameters.
+std::unique_ptr<CallContext> Executable::Impl::take(std::span<const int64_t> params) {
+  {
+    const std::lock_guard lock(mutex);
+    for (size_t i = idle.size(); i-- > 0;) {
+      const bool fits =
+          std::equal(params.begin(), params.end(), idle[i]->params.begin(), idle[i]->params.end());
+      if (!fits && i != 0)
+        continue;
+      std::swap(idle[i], idle.back());
+      std::unique_ptr<CallContext> context = std::move(idle.back());
+      idle.pop_back();
+      return context;
+    }
+  }
+  auto context = std::make_unique<CallContext>();
+  context->parallel_for = run_parallel;
+  context->scratch = scratch_of;
+  context->pool = pool.get();
+  return context;
+}
+
+void Executable::Impl::give(std::unique_ptr<CallContext> context) {
+  const std::lock_guard lock(mutex);
+  idle.push_back(std::move(context));
+}
+
+std::optional<Diagnostic> Executable::Impl::plan(CallContext& context,
+                                                 std::span<const int64_t> params) const {
+  if (context.is_planned &&
+      std::equal(params.begin(), params.end(), context.params.begin(), context.params.end()))
+    return std::nullopt;
+  if (const emit::BufferInfo* buffer = unplannable(signature, params))
+    return too_large(signature, *buffer, params);
+  const auto workspace = emit::layout_of(signature.workspace, params);
+  const auto scratch = emit::layout_of(signature.scratch, params);
+  if (!workspace)
+    return too_large(signature, signature.workspace.back(), params);
+  if (!scratch)
+    return too_large(signature, signature.scratch.back(), params);
+  context.is_planned = false;
+  try {
+    if (context.workspace.bytes() < workspace->back())
+      context.workspace = Buffer(workspace->back());
+    context.private_bytes = scratch->back();
+    if (context.private_blocks.bytes() < scratch->back() * pool->threads())
+      context.private_blocks = Buffer(scratch->back() * pool->threads());
+  } catch (const std::bad_alloc&) {
+    return too_large(signature,
+                     signature.workspace.empty() ? signature.scratch.back()
+                                                 : signature.workspace.back(),
+                     params);
+  }
+  context.buffers.assign(signature.arguments.size(), nullptr);
+  for (size_t i = 0; i < signature.workspace.size(); ++i)
+    context.buffers.push_back(context.workspace.as<char>() + (*workspace)[i]);
+  context.params.assign(params.begin(), params.end());
+  context.is_planned = true;
+  return std::nullopt;
+}
+
+Executable::Executable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Executable::Executable(Executable&&) noexcept = default;
+Executable& Executable::operator=(Executable&&) noexcept = default;
+Executable::~Executable() = default;
+
+const emit::Signature& Executable::signature() const { return impl_->signature; }
+LoadTimes Executable::times() const { return impl_->times; }
+
+Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
+                                          std::span<const int64_t> params) const {
+  if (auto refusal = refuse_arguments(impl_->signature, arguments, params))
+    return fail(std::move(*refusal));
+  std::unique_ptr<CallContext> context = impl_->take(params);
+  if (auto refusal = impl_->plan(*context, params)) {
+    impl_->give(std::move(context));
+    return fail(std::move(*refusal));
+  }
+  std::copy(arguments.begin(), arguments.end(), context->buffers.begin());
+  impl_->code->function()(context->buffers.data(), params.data(), context.get());
+  impl_->give(std::move(context));
+  return Done{};
+}
+
+Result<Executable, Diagnostic> load(emit::LlvmUnit unit, const LoadOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto impl = std::make_unique<Executable::Impl>();
+  impl->signature = unit.signature();
+  impl->pool = options.pool ? options.pool : std::make_shared<ThreadPool>();
+  const std::string triple = unit.target().triple;
+  auto code = jit(std::move(unit));
+  if (!code)
+    return fail(diagnostic(
+        "K0405", fmt::format("kernel `{}` cannot be loaded on this machine", impl->signature.name),
+        fmt::format("Code for {} could not be made or linked: {}.", triple, code.error()),
+        "compile for this machine, or write the kernel as C with `kawara emit`"));
+  impl->code = *std::move(code);
+  impl->times.codegen =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return Executable(std::move(impl));
+}
+
+} // namespace kawara::run

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "emit/unit.h"
+#include "run/cpu/threads.h"
+#include "support/diagnostic.h"
+
+#include <memory>
+#include <span>
+
+namespace kawara::run {
+
+/// Seconds spent turning a unit into machine code in memory.
+struct LoadTimes {
+  double codegen = 0;
+};
+
+struct LoadOptions {
+  std::shared_ptr<ThreadPool> pool; ///< for parallel loops; one of `default_threads()` when empty
+};
+
+/// A kernel that can be called. Movable. Calls from several threads at once are fine: each has its
+/// own workspace.
+///
+/// Memory for temps and for private buffers is planned at the first call with a set of parameter
+/// values and kept, so a further call with the same values allocates nothing.
+class Executable {
+public:
+  struct Impl;
+  explicit Executable(std::unique_ptr<Impl> impl);
+  Executable(Executable&&) noexcept;
+  Executable& operator=(Executable&&) noexcept;
+  ~Executable();
+
+  const emit::Signature& signature() const;
+  LoadTimes times() const;
+
+  /// Runs the kernel on buffers in the order of `signature().arguments`; they must not overlap.
+  /// Refuses a wrong number of arguments (K0401) or parameters (K0402), a null or misaligned buffer
+  /// (K0403), and sizes that are negative or too large (K0404).
+  Result<Done, Diagnostic> call(std::span<void* const> arguments,
+                                std::span<const int64_t> params) const;
+
+private:
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Machine code for the unit, in this process. Refuses a unit for another machine, or one that
+/// needs a function this process does not have (K0405).
+Result<Executable, Diagnostic> load(emit::LlvmUnit unit, const LoadOptions& = {});
+
+} // namespace kawara::run

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace kawara::run {
+
+struct MeasureOptions {
+  double warm_up_seconds = 0.02; ///< at least one call in any case
+  double sample_seconds = 0.005; ///< a sample is a batch of calls that takes about this long
+  int samples = 11;
+  double limit_seconds = 5; ///< fewer samples, at least three, when they would take longer
+};
+
+/// Seconds per call. Every sample is the mean of one batch.
+struct Timing {
+  std::vector<double> samples; ///< in the order they were taken
+  int64_t batch = 1;           ///< calls per sample
+  double median = 0;
+  double min = 0;
+  double max = 0;
+  /// Distance between the quartiles, relative to the median.
+  double spread = 0;
+};
+
+/// Median, extremes and spread of the samples.
+Timing summarise(std::vector<double> samples, int64_t batch);
+
+/// Warms up, finds a batch size, and takes the samples.
+Timing measure(const std::function<void()>& work, const MeasureOptions& = {});
+
+/// Several works in turns, one sample each a round: what slows the machine down for a while slows
+/// all of them. In the order given.
+std::vector<Timing> measure_interleaved(const std::vector<std::function<void()>>& works,
+                                        const MeasureOptions& = {});
+
+/// "1.234 ms, spread 0.8 %, 11 samples of 4 calls"
+std::string to_string(const Timing&);
+
+} // namespace kawara::run
