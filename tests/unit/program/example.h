@@ -40,7 +40,7 @@ struct Cells {
 };
 
 /// One kernel at one size: what goes in, what the interpreter made of it.
-struct Run {
+struct KernelRun {
   std::map<std::string, int64_t> size;
   std::map<std::string, Cells> in, out;
   int64_t n(const std::string& name) const { return size.at(name); }
@@ -55,9 +55,10 @@ inline Cells cells_of(const Array& array) {
 
 /// Interprets examples/polybench/<name>.kw at the sizes `set` of sizes.json. `prepare` may improve
 /// the inputs (make a matrix positive definite, say) before they are used.
-inline Run run_polybench(const std::string& name, const std::string& set,
-                         const std::function<void(std::map<std::string, Cells>&)>& prepare = {}) {
-  Run run;
+inline KernelRun
+run_polybench(const std::string& name, const std::string& set,
+              const std::function<void(std::map<std::string, Cells>&)>& prepare = {}) {
+  KernelRun run;
   const auto program = parse_example("polybench/" + name + ".kw");
   if (!program) {
     ADD_FAILURE() << render(program.error());
