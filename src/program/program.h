@@ -37,6 +37,9 @@ struct Tensor {
   std::vector<Expr> shape; ///< quasi-affine in the parameters; empty for a scalar
   Span where;
   bool is_hidden = false; ///< made by the front end (nested reductions, argmax), not declared
+  /// Leading dimensions that count copies, one per iteration of the loops around (compute_at); their
+  /// storage may be reused between iterations when lifetimes allow.
+  uint32_t private_dims = 0;
 };
 
 /// One assignment or update, executed once per iteration of its enclosing loops:
@@ -45,7 +48,7 @@ struct Tensor {
 /// Iter d inside `index` and `value` is the loop at depth d (outermost 0).
 /// `value` has the compute type of the tensor's element type; the store casts it.
 struct Statement {
-  std::string name; ///< S0, S1, ... in text order
+  std::string name;               ///< S0, S1, ... in text order
   std::vector<std::string> iters; ///< names of the enclosing loops, outermost first
   uint32_t tensor = 0;
   std::vector<Expr> index;
@@ -56,7 +59,9 @@ struct Statement {
 
 struct Loop;
 struct If;
-struct StatementRef { uint32_t statement; };
+struct StatementRef {
+  uint32_t statement;
+};
 using BodyNode = std::variant<Loop, If, StatementRef>;
 using Body = std::vector<BodyNode>;
 
@@ -92,7 +97,7 @@ struct Program {
 Parsed<Program> parse(SourcePtr source);
 
 /// `program` with parameter p fixed at values[p] where given; those become literals everywhere but
-/// stay in `params`, so that numbering and signatures do not change.
+/// stay in `params`, so that numbering and signatures do not change, and are stated as assumptions.
 Program specialise(const Program&, const std::vector<std::optional<int64_t>>& values);
 
 /// Canonical loop text (tensor expressions appear as loops); `parse(print(p))` equals `p`.

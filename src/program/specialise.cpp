@@ -44,6 +44,11 @@ Program specialise(const Program& program, const std::vector<std::optional<int64
       fixed.index(e);
   for (Expr& e : result.assumptions)
     fixed.index(e);
+  // Stated once more as facts, so that proofs and examples are about these sizes only.
+  for (uint32_t p = 0; p < values.size(); ++p)
+    if (values[p])
+      result.assumptions.push_back(
+          scalar::binary(scalar::BinaryOp::Eq, scalar::param(p), scalar::int_lit(*values[p])));
   for (Statement& s : result.statements) {
     for (Expr& e : s.index)
       fixed.index(e);
