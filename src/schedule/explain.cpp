@@ -26,14 +26,6 @@ std::string_view code_of(Broken broken) {
   return kOrderNotKept;
 }
 
-/// " of statement S0", " of statements S0 and S1": whose iterations the example is about.
-std::string of_statements(const Refusal::Judged& judged, const Illegal& illegal) {
-  const poly::Dependence& d = judged.scop.dependences[illegal.dependence];
-  const std::string& source = judged.scop[d.source].text.name;
-  const std::string& sink = judged.scop[d.sink].text.name;
-  return source == sink ? " of statement " + source : " of statements " + source + " and " + sink;
-}
-
 struct Caret {
   Span where;
   std::string label;
@@ -96,7 +88,9 @@ void describe(Diagnostic& d, const Schedule& schedule, const Directive& directiv
   }
   const Illegal& illegal = std::get<Illegal>(judged.verdict);
   d.code = code_of(illegal.broken);
-  d.headline += of_statements(judged, illegal);
+  const poly::Dependence& dependence = judged.scop.dependences[illegal.dependence];
+  d.headline = request_of(directive, judged.scop[dependence.source].text.name,
+                          judged.scop[dependence.sink].text.name);
   const Caret caret = caret_of(schedule, directive, judged, illegal);
   d.where = caret.where;
   d.label = caret.label;
@@ -117,6 +111,8 @@ Diagnostic explain(const Schedule& given, const Refusal& refusal, const Environm
     d.source = nullptr;
   for (const Alternative& a : checked_alternatives(schedule, refusal, environment))
     d.help.push_back({(d.help.empty() ? "" : "or ") + a.intro, print(a.directives), true});
+  if (d.help.empty() && std::holds_alternative<Refusal::Judged>(refusal.why))
+    d.help.push_back({"no legal alternative was found", "", false});
   return d;
 }
 

@@ -105,8 +105,11 @@ std::string consequence(const Story& s, bool may) {
   return "";
 }
 
+/// When an instance runs under the new order; of a reversed loop the source's own values say more.
 std::string time_of(const Story& s, StmtId statement, const std::vector<int64_t>& at) {
-  const std::string when = moment(s.after, statement, s.illegal.params, at);
+  const std::string when = std::holds_alternative<Reverse>(s.directive)
+                               ? values(s.scop[statement].text.iters, at)
+                               : moment(s.after, statement, s.illegal.params, at);
   if (s.is_one_statement())
     return when;
   return when == "()" ? s.name(statement) : s.name(statement) + " at " + when;
@@ -156,19 +159,34 @@ std::string vector_story(const Story& s) {
   return text + "and all lanes read before any lane writes, so " + consequence(s, false) + ".";
 }
 
+/// Sink minus source at the loop of that depth, in the source order.
+std::string distance_at(const Story& s, size_t depth) {
+  // Pairs of one dependence may lie in all directions; then the example's own distance is shown.
+  if (s.illegal.distance[depth] != "*")
+    return s.illegal.distance[depth];
+  const auto row = [&](StmtId statement, const std::vector<int64_t>& at) {
+    return poly::value_at(s.scop.source_order.rows[statement.value][depth], s.illegal.params, at);
+  };
+  const int64_t distance =
+      row(s.dependence.sink, s.illegal.sink) - row(s.dependence.source, s.illegal.source);
+  return (distance > 0 ? "+" : "") + std::to_string(distance);
+}
+
 std::string dependence_line(const Story& s) {
-  std::string text = "dependence: " + std::string(poly::name_of(s.dependence.kind));
-  if (s.dependence.is_reduction)
-    text += " of one reduction";
+  std::string text =
+      "dependence: " + (s.dependence.is_reduction ? std::string("updates of one reduction")
+                                                  : std::string(poly::name_of(s.dependence.kind)));
   const std::vector<std::string>& loops = s.scop[s.dependence.source].text.iters;
   std::vector<std::string> parts;
   for (size_t i = 0; i < s.illegal.distance.size() && i < loops.size(); ++i)
-    parts.push_back(loops[i] + " " + s.illegal.distance[i]);
+    parts.push_back(loops[i] + " " + distance_at(s, i));
   if (!parts.empty())
     text += ", distance (" + join(parts, ", ") + ")";
-  if (!s.illegal.condition.empty())
-    text += ", whenever " + s.illegal.condition;
-  return text;
+  if (s.illegal.condition.empty())
+    return text;
+  const std::string condition = "whenever " + s.illegal.condition;
+  const bool is_long = display_width(text) + display_width(condition) > 90;
+  return text + (is_long ? ",\n  " : ", ") + condition;
 }
 
 } // namespace
@@ -215,7 +233,7 @@ std::vector<std::string> narrate(const Directive& directive, const Refusal::Judg
   const std::string change = illegal.broken == Broken::Order      ? order_story(s)
                              : illegal.broken == Broken::Parallel ? parallel_story(s)
                                                                   : vector_story(s);
-  return {wrapped(two_iterations(s)) + "\n" + wrapped(change), wrapped(dependence_line(s))};
+  return {wrapped(two_iterations(s)) + "\n" + wrapped(change), dependence_line(s)};
 }
 
 } // namespace kawara::schedule

@@ -64,9 +64,10 @@ Span span_of(const Schedule& schedule, const TreeNode& node) {
                         : schedule.scop[node.statement()].text.where;
 }
 
-/// What stands in the body of `outer` beside the nest that holds `inner`.
-Refusal::Shape imperfect(const Schedule& schedule, LoopId outer, LoopId next, LoopId inner,
-                         const Directive& directive, std::string_view request) {
+/// What stands in the body of `outer` beside `next`, on the way down through `loops`.
+Refusal::Shape imperfect(const Schedule& schedule, LoopId outer, LoopId next,
+                         const std::vector<LoopId>& loops, const Directive& directive,
+                         std::string_view request) {
   const Order& order = schedule.order;
   const TreeNode* node = poly::find_node(order, outer);
   const TreeNode* between = nullptr;
@@ -85,8 +86,9 @@ Refusal::Shape imperfect(const Schedule& schedule, LoopId outer, LoopId next, Lo
                                          {"Only loops of a perfect nest can change places: here " +
                                           what + " stands between " + pair + "."});
   const std::string& statement =
-      schedule.scop[poly::statements_below(order, inner).front()].text.name;
-  refusal.ways_out.push_back({Distribute{outer_name}, qualified_by(directive, statement)});
+      schedule.scop[poly::statements_below(order, loops.back()).front()].text.name;
+  refusal.ways_out.push_back({Distribute{name_of_loop(schedule.scop, order, loops.front())},
+                              qualified_by(directive, statement)});
   return refusal;
 }
 
@@ -148,7 +150,7 @@ Result<std::vector<LoopId>, Refusal::Shape> perfect_nest(const Schedule& schedul
   for (LoopId at = inner; at != sorted.front();) {
     const LoopId around = *parent_of(order, at);
     if (poly::find_node(order, around)->body.size() != 1)
-      return fail(imperfect(schedule, around, at, inner, directive, request));
+      return fail(imperfect(schedule, around, at, sorted, directive, request));
     nest.insert(nest.begin(), around);
     at = around;
   }

@@ -45,7 +45,8 @@ Refusal::Shape unknown_loop(const LoopName& name, std::string_view request,
   Refusal::Shape refusal = shape_refusal(
       kUnknownLoop, std::string(request) + ": no loop " + around + "is called `" + name.loop + "`");
   refusal.body.push_back("The loops " + around + "are " + listed(existing) + ".");
-  if (const auto meant = closest(name.loop, existing)) {
+  // Any one-letter name is one edit away from any other.
+  if (const auto meant = closest(name.loop, existing); meant && name.loop.size() > 1) {
     const LoopName better{name.statement, *meant};
     refusal.body.push_back("Did you mean " + quoted(better) + "?");
   }

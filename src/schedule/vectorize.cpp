@@ -24,6 +24,23 @@ const TreeNode* loop_inside(const Order& order, LoopId loop) {
   return nullptr;
 }
 
+/// The loops from `loop` down to the first statement that has loops around it inside `loop`, with `loop`
+/// moved innermost, in a nest of their own.
+std::vector<Directive> separated(const Schedule& schedule, const Vectorize& vectorize,
+                                 LoopId loop) {
+  const Order& order = schedule.order;
+  const poly::StmtId statement = poly::statements_below(*loop_inside(order, loop)).front();
+  const std::string& name = schedule.scop[statement].text.name;
+  const std::vector<LoopId> path = poly::path_of(order, statement);
+  Reorder reorder;
+  for (size_t depth = *poly::depth_of(order, loop) + 1; depth < path.size(); ++depth)
+    if (!order[path[depth]].is_coalesced_into_parent)
+      reorder.loops.push_back({name, order[path[depth]].name});
+  reorder.loops.push_back({name, order[loop].name});
+  return {Distribute{name_of_loop(schedule.scop, order, loop)}, reorder,
+          qualified_by(vectorize, name)};
+}
+
 /// The nest below `loop` with `loop` moved innermost; empty when it is not perfect.
 std::vector<LoopName> moved_innermost(const Schedule& schedule, LoopId loop) {
   const Order& order = schedule.order;
@@ -51,6 +68,8 @@ Refusal::Shape not_innermost(const Schedule& schedule, const Vectorize& vectoriz
        quoted(inside_name) + " stands inside " + quoted(vectorize.loop) + "."});
   if (const auto names = moved_innermost(schedule, loop); names.size() > 1)
     refusal.ways_out.push_back({Reorder{names}, vectorize});
+  else
+    refusal.ways_out.push_back(separated(schedule, vectorize, loop));
   refusal.ways_out.push_back({Vectorize{inside_name, vectorize.width}});
   return refusal;
 }
