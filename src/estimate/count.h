@@ -1,0 +1,37 @@
+#pragma once
+
+#include "program/program.h"
+#include "support/diagnostic.h"
+
+#include <span>
+#include <vector>
+
+namespace kawara::estimate {
+
+/// Work of one statement at concrete sizes.
+struct StatementWork {
+  std::string name;
+  double instances = 0;
+  int64_t flops_per_instance = 0;
+};
+
+/// What a program must do at least, at concrete parameter values.
+struct Work {
+  std::vector<StatementWork> statements; ///< in the program's order
+  double flops = 0;                      ///< arithmetic operations on floats
+  /// Bytes that must cross the memory bus when caches are perfect: every input is read once, every
+  /// output written once, every inout both.
+  double compulsory_bytes = 0;
+};
+
+/// FLOPs of evaluating an expression once. Each arithmetic operation and each function counts one,
+/// comparisons, casts and index arithmetic none; of a select the dearer side.
+int64_t flops_of(const scalar::Expr&);
+
+/// Exact instance counts by walking the loops. A loop whose inner counts do not depend on it is
+/// multiplied, and one whose inner counts are polynomial in it is summed from a few of its values,
+/// so that sizes in the thousands take milliseconds. Refuses a wrong number of parameters or an
+/// expression that cannot be evaluated (K0406).
+Result<Work, Diagnostic> count(const program::Program&, std::span<const int64_t> params);
+
+} // namespace kawara::estimate

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace kawara::estimate {
+
+/// The machine's two limits: arithmetic and the bus to memory.
+struct Roof {
+  double peak_flops = 0;      ///< per second
+  double bandwidth_bytes = 0; ///< per second
+};
+
+/// One measured run.
+struct RooflinePoint {
+  std::string label;
+  double flops = 0;
+  double bytes = 0; ///< that must cross the bus
+  double seconds = 0;
+};
+
+/// Where a point sits under the roof.
+struct RooflinePlace {
+  double intensity = 0;  ///< FLOPs per byte; infinite when no byte must move
+  double achieved = 0;   ///< FLOPs per second
+  double attainable = 0; ///< min(peak, bandwidth * intensity)
+  /// Achieved share of the bound that applies, 0..1 and more where caches beat the model; by time,
+  /// so that it is also right for programs without arithmetic.
+  double share = 0;
+  bool is_memory_bound = false;
+};
+
+RooflinePlace place(const Roof&, const RooflinePoint&);
+
+/// Two lines: the numbers, and which limit applies.
+std::string describe(const Roof&, const RooflinePoint&);
+
+/// Log-log picture of the roof with the points, as a stand-alone SVG document.
+std::string roofline_svg(const Roof&, const std::vector<RooflinePoint>&);
+
+} // namespace kawara::estimate
