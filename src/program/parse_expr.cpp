@@ -56,7 +56,9 @@ ast::Expr Parser::node(Kind kind, uint32_t begin, std::vector<ast::Expr> args) {
     fail(code::kTooDeep, e.where,
          fmt::format("expression has a chain of more than {} operations", kMaxHeight), "",
          {{"compute a part first", "in a temp"}});
-  return panic_ ? ast::Expr{} : e;
+  if (panic_)
+    return {};
+  return e;
 }
 
 ast::Expr Parser::binary(BinaryOp op, ast::Expr lhs, ast::Expr rhs) {

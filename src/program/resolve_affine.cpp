@@ -103,10 +103,8 @@ Expr Resolver::affine_name(const ast::Expr& e, Place place) {
 Expr Resolver::affine_call(const ast::Expr& e, Place place) {
   if (e.name != "min" && e.name != "max")
     return not_affine(e, place, fmt::format("`{}` is not affine.", e.name));
-  if (e.args.size() < 2) {
-    takes(e, 2);
+  if (!takes_several(e))
     return {};
-  }
   const BinaryOp op = e.name == "min" ? BinaryOp::Min : BinaryOp::Max;
   Expr result;
   bool is_bad = false;

@@ -71,6 +71,16 @@ bool Resolver::takes(const ast::Expr& e, size_t count) {
   return false;
 }
 
+bool Resolver::takes_several(const ast::Expr& e) {
+  if (e.args.size() >= 2 && e.args.size() <= kMaxValues)
+    return true;
+  report_.error(code::kArguments, e.where,
+                fmt::format("`{}` takes 2 to {} arguments, {} given", e.name, kMaxValues,
+                            e.args.empty() ? "none" : std::to_string(e.args.size())),
+                "", {{"nest the calls", fmt::format("{0}({0}(x, y), z)", e.name)}});
+  return false;
+}
+
 /// Explicit conversion `f32(x)`. Narrow types round or wrap and are computed with as f32 or i32.
 Value Resolver::cast_call(const ast::Expr& e, Elem elem) {
   if (!takes(e, 1))
@@ -162,8 +172,8 @@ Value Resolver::function(const ast::Expr& e, std::vector<Value> args) {
     return applied(*op, op == UnaryOp::Abs ? args[0] : as_float(args[0]), e.where);
   }
   if (e.name == "min" || e.name == "max") {
-    if (args.size() < 2)
-      return takes(e, 2), Value{};
+    if (!takes_several(e))
+      return {};
     Value v = args[0];
     for (size_t i = 1; i < args.size() && v.size <= kMaxSize; ++i)
       v = arithmetic(e.name == "min" ? BinaryOp::Min : BinaryOp::Max, v, args[i], e.where);

@@ -47,6 +47,7 @@ private:
   static constexpr uint32_t kMaxRank = 32;
   static constexpr uint32_t kMaxLoops = 128;
   static constexpr uint32_t kMaxIndices = 16; ///< of one reduction
+  static constexpr uint32_t kMaxValues = 16;  ///< of one `max` or `min`
   static constexpr uint32_t kMaxSize = 10000; ///< nodes of one expression
 
   // Declarations and blocks (resolve.cpp).
@@ -100,6 +101,7 @@ private:
   Value cast_call(const ast::Expr&, scalar::Elem);
   Value select_call(const ast::Expr&);
   bool takes(const ast::Expr& call, size_t count);
+  bool takes_several(const ast::Expr& call);
 
   // Reductions (resolve_reduction.cpp, resolve_hidden.cpp).
   struct Reduction {
