@@ -132,7 +132,7 @@ private:
     result.joins_child = joins_child(*loop);
     node(n.body(), std::nullopt, result.body);
     values_.erase(iterator);
-    out.push_back(std::move(result));
+    out.emplace_back(std::move(result));
   }
 
   Expr upper_bound(const isl::ast_expr& cond) const {
@@ -164,7 +164,7 @@ private:
     node(n.then_node(), loop, result.then);
     if (n.has_else_node())
       node(n.else_node(), loop, result.otherwise);
-    out.push_back(std::move(result));
+    out.emplace_back(std::move(result));
   }
 
   void one(const isl::ast_node_user& n, Block& out) {
@@ -177,7 +177,7 @@ private:
     Store store{text.tensor, {}, text.op, at(text.value)};
     for (const Expr& e : text.index)
       store.index.push_back(at(e));
-    out.push_back(std::move(store));
+    out.emplace_back(std::move(store));
   }
 
   const schedule::Schedule& schedule_;
@@ -200,7 +200,7 @@ Kernel kernel_from_schedule(const schedule::Schedule& s) {
         {t.name, t.elem, t.shape, is_temp ? Scope::Workspace : Scope::Argument, t.role});
   }
   for (const uint32_t tensor : s.scop.zeroed_outputs)
-    kernel.body.push_back(Zero{tensor});
+    kernel.body.emplace_back(Zero{tensor});
   if (const isl::ast_node ast = ast_of(s); !ast.is_null())
     Converter(s, kernel).node(ast, std::nullopt, kernel.body);
   return kernel;

@@ -32,7 +32,7 @@ Block join(Kernel& kernel, For outer) {
   const For* child = joinable_child(outer);
   outer.joins_child = false;
   if (child == nullptr)
-    return {std::move(outer)};
+    return block_of(std::move(outer));
   const For inner = *child;
   const std::string name =
       kernel.variables[outer.var].name + "_" + kernel.variables[inner.var].name;
@@ -47,7 +47,7 @@ Block join(Kernel& kernel, For outer) {
       Define{outer.var, scalar::simplify(outer.lo + binary(BinaryOp::FloorDiv, at, width))},
       Define{inner.var, scalar::simplify(inner.lo + binary(BinaryOp::Mod, at, width))}};
   joined.body.insert(joined.body.end(), inner.body.begin(), inner.body.end());
-  return {std::move(joined)};
+  return block_of(std::move(joined));
 }
 
 } // namespace
@@ -56,7 +56,7 @@ Kernel join_loops(Kernel kernel) {
   kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
     if (auto* loop = std::get_if<For>(&stmt); loop != nullptr && loop->joins_child)
       return join(kernel, std::move(*loop));
-    return Block{std::move(stmt)};
+    return block_of(std::move(stmt));
   });
   return kernel;
 }

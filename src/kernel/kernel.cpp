@@ -15,6 +15,12 @@ scalar::Names names_of(const Kernel& kernel) {
   return names;
 }
 
+Block block_of(Stmt stmt) {
+  Block block;
+  block.push_back(std::move(stmt));
+  return block;
+}
+
 uint32_t add_variable(Kernel& kernel, std::string name, scalar::Type type) {
   const auto is_taken = [&](const std::string& text) {
     const auto same = [&](const auto& item) { return item.name == text; };

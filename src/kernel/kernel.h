@@ -104,6 +104,8 @@ struct Kernel {
 
 scalar::Names names_of(const Kernel&);
 
+Block block_of(Stmt); ///< one statement by itself
+
 // The only traversal over statements.
 /// Replaces bottom-up: `f` maps each statement (its blocks already rewritten) to the statements that stand for it.
 Block rewrite(const Block&, const std::function<Block(Stmt)>& f);

@@ -196,18 +196,19 @@ public:
     for (size_t id = 0; id < chosen_.size(); ++id) {
       const Cell& cell = chosen_[id];
       const bool is_needed = reads_first(loop_.body, cell);
-      result.push_back(Define{vars_[id], is_needed ? load(cell) : scalar::zero_of(cell.type)});
+      result.emplace_back(Define{vars_[id], is_needed ? load(cell) : scalar::zero_of(cell.type)});
     }
     For loop = loop_;
     loop.body = replaced(loop_.body);
-    result.push_back(std::move(loop));
+    result.emplace_back(std::move(loop));
     for (size_t id = 0; id < chosen_.size(); ++id)
       if (is_stored[id])
-        result.push_back(Store{chosen_[id].buffer, chosen_[id].index, ReduceOp::None, value(id)});
+        result.emplace_back(
+            Store{chosen_[id].buffer, chosen_[id].index, ReduceOp::None, value(id)});
     if (runs_surely)
       return result;
     const Expr runs = scalar::simplify(binary(BinaryOp::Lt, loop_.lo, loop_.hi));
-    return {If{runs, std::move(result), {}}};
+    return block_of(If{runs, std::move(result), {}});
   }
 
 private:
@@ -228,7 +229,7 @@ private:
     for (const Stmt& stmt : body) {
       const auto* store = std::get_if<Store>(&stmt);
       bool reads = false;
-      visit_exprs({stmt}, [&](const Expr& e) {
+      visit_exprs(block_of(stmt), [&](const Expr& e) {
         for_loads(e, true, [&](const Cell& c, bool) { reads |= is_same(c, cell); });
       });
       if (reads)
@@ -236,7 +237,7 @@ private:
       if (store != nullptr && is_same(cell_of(kernel_, *store), cell))
         return store->op != ReduceOp::None;
       bool stores = false;
-      visit({stmt}, [&](const Stmt& s) {
+      visit(block_of(stmt), [&](const Stmt& s) {
         if (const auto* inner = std::get_if<Store>(&s))
           stores |= is_same(cell_of(kernel_, *inner), cell);
       });
@@ -260,10 +261,10 @@ private:
       const auto* store = std::get_if<Store>(&stmt);
       const auto id = store != nullptr ? chosen_.find(cell_of(kernel_, *store)) : std::nullopt;
       if (!id)
-        return Block{std::move(stmt)};
+        return block_of(std::move(stmt));
       const Expr given = scalar::cast(store->value, computed(chosen_[*id].type));
       const Expr result = scalar::combine(store->op, value(*id), given);
-      return Block{Assign{vars_[*id], scalar::cast(result, chosen_[*id].type)}};
+      return block_of(Assign{vars_[*id], scalar::cast(result, chosen_[*id].type)});
     });
   }
 
@@ -294,15 +295,15 @@ private:
       allocate->body = block(allocate->body);
     auto* loop = std::get_if<For>(&stmt);
     if (loop == nullptr)
-      return {std::move(stmt)};
+      return block_of(std::move(stmt));
     ranges_.enter(*loop);
     loop->body = block(loop->body);
     ranges_.leave();
     if (loop->marks.is_parallel)
-      return {std::move(stmt)};
+      return block_of(std::move(stmt));
     const Survey survey(kernel_, *loop, ranges_);
     if (survey.chosen().empty())
-      return {std::move(stmt)};
+      return block_of(std::move(stmt));
     const bool runs = ranges_.runs_at_least_once(*loop);
     return Promotion(kernel_, std::move(*loop), survey).run(runs);
   }

@@ -101,17 +101,17 @@ private:
       all = binary(BinaryOp::And, all, conditions[c]);
     If both;
     both.cond = scalar::simplify(all);
-    const Block full = rewrite({stmt}, [&](Stmt s) {
+    const Block full = rewrite(block_of(stmt), [&](Stmt s) {
       if (auto* loop = std::get_if<For>(&s))
         if (const auto limits = full_of(*loop);
             limits && contains_all(tested, limits->conditions)) {
           loop->lo = int_lit(limits->lo);
           loop->hi = int_lit(limits->hi);
         }
-      return Block{std::move(s)};
+      return block_of(std::move(s));
     });
     both.then = block(full, tested);
-    both.otherwise = block({stmt}, tested);
+    both.otherwise = block(block_of(stmt), tested);
     return both;
   }
 
@@ -130,7 +130,7 @@ private:
   static std::vector<Expr> available(const Stmt& stmt, const std::vector<Expr>& settled) {
     const VarSet inner = vars_set_in(stmt);
     std::vector<Expr> conditions;
-    visit({stmt}, [&](const Stmt& s) {
+    visit(block_of(stmt), [&](const Stmt& s) {
       const auto* loop = std::get_if<For>(&s);
       const auto full = loop != nullptr ? full_of(*loop) : std::nullopt;
       if (!full || contains_all(settled, full->conditions))
@@ -171,7 +171,7 @@ Kernel separate_tiles(Kernel kernel) {
   kernel.body = rewrite(kernel.body, [](Stmt stmt) {
     if (auto* loop = std::get_if<For>(&stmt))
       loop->marks.is_isolated = false;
-    return Block{std::move(stmt)};
+    return block_of(std::move(stmt));
   });
   return kernel;
 }

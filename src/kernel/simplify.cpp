@@ -26,7 +26,7 @@ Block shortened(Kernel& kernel, Stmt stmt) {
   }
   if (auto* allocate = std::get_if<Allocate>(&stmt); allocate != nullptr && allocate->body.empty())
     return {};
-  return {std::move(stmt)};
+  return block_of(std::move(stmt));
 }
 
 } // namespace

@@ -28,7 +28,7 @@ Block unroll_by(Kernel& kernel, For loop, int64_t factor) {
     const int64_t covered = *trips / factor * factor * loop.step;
     main.hi = scalar::simplify(loop.lo + int_lit(covered));
     if (*trips % factor == 0)
-      return {std::move(main)};
+      return block_of(std::move(main));
     loop.lo = main.hi;
     return {std::move(main), std::move(loop)};
   }
@@ -46,7 +46,7 @@ Block unroll_by(Kernel& kernel, For loop, int64_t factor) {
 Block unrolled(Kernel& kernel, For loop) {
   const int64_t factor = loop.marks.unroll;
   if (factor == 0 || loop.marks.vector_width != 0)
-    return {std::move(loop)};
+    return block_of(std::move(loop));
   const auto trips = trip_count(loop);
   const bool is_complete = trips && (factor == poly::kFullUnroll || factor >= *trips);
   if (is_complete && *trips * size_of(loop.body) <= kMaxCopies)
@@ -55,7 +55,7 @@ Block unrolled(Kernel& kernel, For loop) {
       factor * size_of(loop.body) <= kMaxCopies)
     return unroll_by(kernel, std::move(loop), factor);
   loop.marks.unroll = 0;
-  return {std::move(loop)};
+  return block_of(std::move(loop));
 }
 
 } // namespace
@@ -76,7 +76,7 @@ Kernel unroll(Kernel kernel) {
   kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
     if (auto* loop = std::get_if<For>(&stmt))
       return unrolled(kernel, std::move(*loop));
-    return Block{std::move(stmt)};
+    return block_of(std::move(stmt));
   });
   return kernel;
 }

@@ -37,7 +37,7 @@ VarSet vars_set_in(const Block& block) {
   return vars;
 }
 
-VarSet vars_set_in(const Stmt& stmt) { return vars_set_in(Block{stmt}); }
+VarSet vars_set_in(const Stmt& stmt) { return vars_set_in(block_of(stmt)); }
 
 Expr substitute_var(const Expr& e, uint32_t var, const Expr& value) {
   if (!mentions(e, var))
@@ -72,7 +72,7 @@ Block with_fresh_defines(Kernel& kernel, const Block& block) {
         d->var = id;
       if (auto* a = std::get_if<Assign>(&stmt); a != nullptr && a->var == old_id)
         a->var = id;
-      return Block{std::move(stmt)};
+      return block_of(std::move(stmt));
     });
   }
   return copy;

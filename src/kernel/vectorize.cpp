@@ -113,8 +113,8 @@ private:
     Block result;
     for (const Stmt& stmt : block) {
       if (const auto* branch = std::get_if<If>(&stmt)) {
-        result.push_back(If{branch->cond, vector_body(branch->then, at, copy),
-                            vector_body(branch->otherwise, at, copy)});
+        result.emplace_back(If{branch->cond, vector_body(branch->then, at, copy),
+                               vector_body(branch->otherwise, at, copy)});
         continue;
       }
       const auto* store = std::get_if<Store>(&stmt);
@@ -123,7 +123,7 @@ private:
       if (const Accumulator* a = accumulator_of(*store); a != nullptr) {
         const uint32_t var = a->vars[copy];
         const Expr old = scalar::var(var, a->type);
-        result.push_back(
+        result.emplace_back(
             Assign{var, placed(scalar::combine(store->op, old, vector.widened(store->value)))});
         continue;
       }
@@ -132,11 +132,11 @@ private:
         for (Expr& e : moved.index)
           e = placed(e);
         moved.value = placed(moved.value);
-        result.push_back(std::move(moved));
+        result.emplace_back(std::move(moved));
         continue;
       }
       for (int64_t lane = 0; lane < lanes_; ++lane)
-        for (Stmt& s : substitute_var(Block{*store}, loop_.var,
+        for (Stmt& s : substitute_var(block_of(*store), loop_.var,
                                       scalar::simplify(at + int_lit(lane * loop_.step))))
           result.push_back(std::move(s));
     }
@@ -165,7 +165,7 @@ private:
       for (int64_t copy = 0; copy < copies_; ++copy) {
         const std::string name = kernel_.buffers[a.update.buffer].name + "_lanes";
         a.vars.push_back(add_variable(kernel_, name, a.type));
-        out.push_back(Define{a.vars.back(), scalar::identity_of(a.update.op, a.type)});
+        out.emplace_back(Define{a.vars.back(), scalar::identity_of(a.update.op, a.type)});
       }
   }
 
@@ -179,7 +179,7 @@ private:
           parts[p] = scalar::combine(a.update.op, parts[p], parts[parts.size() - 1 - p]);
       Store update = a.update;
       update.value = scalar::reduce(a.update.op, parts[0]);
-      out.push_back(std::move(update));
+      out.emplace_back(std::move(update));
     }
   }
 
@@ -223,9 +223,9 @@ private:
           result.push_back(std::move(s));
     } else {
       const int64_t grouped = vectors / copies_ * copies_;
-      result.push_back(vector_loop(loop_.lo, at(grouped * lanes_), copies_));
+      result.emplace_back(vector_loop(loop_.lo, at(grouped * lanes_), copies_));
       if (grouped != vectors)
-        result.push_back(vector_loop(at(grouped * lanes_), at(vectors * lanes_), 1));
+        result.emplace_back(vector_loop(at(grouped * lanes_), at(vectors * lanes_), 1));
     }
     close(result);
     if (vectors * lanes_ == trips)
@@ -242,7 +242,7 @@ private:
         binary(BinaryOp::Max, loop_.hi - loop_.lo + int_lit(loop_.step - 1), int_lit(0));
     const uint32_t var =
         add_variable(kernel_, kernel_.variables[loop_.var].name + suffix, scalar::kIndex);
-    out.push_back(Define{
+    out.emplace_back(Define{
         var, scalar::simplify(loop_.lo + binary(BinaryOp::FloorDiv, covered, int_lit(stride)) *
                                              int_lit(stride))});
     return var;
@@ -252,19 +252,19 @@ private:
     Block result;
     const uint32_t end = define_end(result, "_rest", lanes_ * loop_.step);
     if (accumulators_.empty()) {
-      result.push_back(vector_loop(loop_.lo, scalar::var(end), 1));
+      result.emplace_back(vector_loop(loop_.lo, scalar::var(end), 1));
     } else {
       Block vectors;
       open(vectors);
       const uint32_t group_end = define_end(vectors, "_group", lanes_ * copies_ * loop_.step);
-      vectors.push_back(vector_loop(loop_.lo, scalar::var(group_end), copies_));
-      vectors.push_back(vector_loop(scalar::var(group_end), scalar::var(end), 1));
+      vectors.emplace_back(vector_loop(loop_.lo, scalar::var(group_end), copies_));
+      vectors.emplace_back(vector_loop(scalar::var(group_end), scalar::var(end), 1));
       close(vectors);
       // Without a full vector the cell must not be touched: it may not exist.
-      result.push_back(
+      result.emplace_back(
           If{binary(BinaryOp::Lt, loop_.lo, scalar::var(end)), std::move(vectors), {}});
     }
-    result.push_back(rest_from(scalar::var(end)));
+    result.emplace_back(rest_from(scalar::var(end)));
     return result;
   }
 
@@ -281,14 +281,14 @@ Kernel vectorize(Kernel kernel, const target::Cpu&) {
   kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
     auto* loop = std::get_if<For>(&stmt);
     if (loop == nullptr || loop->marks.vector_width == 0)
-      return Block{std::move(stmt)};
+      return block_of(std::move(stmt));
     Block vectors;
     if (loop->marks.vector_width > 1)
       vectors = LoopVectorizer(kernel, *loop).run();
     if (!vectors.empty())
       return vectors;
     loop->marks.vector_width = 0;
-    return Block{std::move(stmt)};
+    return block_of(std::move(stmt));
   });
   return kernel;
 }

@@ -1,0 +1,114 @@
+#include "line.h"
+
+namespace kawara {
+namespace {
+
+using line::expect_same;
+
+constexpr const char* kGemm = R"(param M, N, K
+input A: f32[M, K], B: f32[K, N]
+output C: f32[M, N]
+for i in range(M):
+    for j in range(N):
+        C[i, j] = 0
+        for k in range(K):
+            C[i, j] += A[i, k] * B[k, j]
+)";
+
+constexpr const char* kJacobi = R"(param T, N
+inout A: f64[N], B: f64[N]
+for t in range(T):
+    for i in range(1, N - 1):
+        B[i] = (A[i - 1] + A[i] + A[i + 1]) / 3
+    for i in range(1, N - 1):
+        A[i] = (B[i - 1] + B[i] + B[i + 1]) / 3
+)";
+
+const std::vector<std::vector<int64_t>> kGemmSizes = {{0, 3, 4},   {1, 1, 1},   {7, 5, 3},
+                                                      {16, 24, 8}, {17, 26, 9}, {5, 9, 0}};
+
+TEST(FromSchedule, GemmInSourceOrder) { expect_same(kGemm, "", kGemmSizes); }
+
+TEST(FromSchedule, GemmTiledForRegisters) {
+  expect_same(kGemm,
+              "distribute(j); tile(S1.i=4, S1.j=8); reorder(S1.i.0, S1.j.0, S1.k, S1.i.1, S1.j.1); "
+              "unroll(S1.i.1); vectorize(S1.j.1, 4)",
+              kGemmSizes);
+}
+
+TEST(FromSchedule, GemmTiledTwice) {
+  expect_same(kGemm,
+              "distribute(j); tile(S1.i=8, S1.j=8, S1.k=4); parallel(S1.i.0); "
+              "split(S1.i.1, 4); vectorize(S1.k.1, 4)",
+              kGemmSizes);
+}
+
+TEST(FromSchedule, JacobiKeepsItsSteps) {
+  expect_same(kJacobi, "", {{0, 5}, {3, 2}, {2, 9}});
+  expect_same(kJacobi, "vectorize(S0.i, 4); parallel(S1.i)", {{2, 3}, {3, 11}});
+  expect_same(kJacobi, "unroll(S0.i, 4); split(S1.i, 4); unroll(S1.i.1)", {{2, 3}, {3, 11}});
+}
+
+TEST(FromSchedule, TriangularLoops) {
+  const char* text = R"(param N
+input L: f64[N, N], b: f64[N]
+output x: f64[N]
+for i in range(N):
+    x[i] = b[i]
+    for j in range(i):
+        x[i] += L[i, j] * x[j]
+)";
+  expect_same(text, "", {{0}, {1}, {7}});
+  expect_same(text, "vectorize(j, 4)", {{1}, {9}, {21}});
+  expect_same(text, "split(j, 4); unroll(j.1)", {{1}, {9}, {21}});
+}
+
+TEST(FromSchedule, StridedAndDescendingLoops) {
+  const char* text = R"(param N
+input A: f32[N]
+output B: f32[N]
+for i in range(N - 1, -1, -1):
+    B[i] = A[i] * 2
+for i in range(0, N, 3):
+    B[i] += 1
+)";
+  expect_same(text, "", {{0}, {1}, {8}, {13}});
+  expect_same(text, "vectorize(S0.i, 4); vectorize(S1.i, 4)", {{1}, {13}, {64}});
+  expect_same(text, "unroll(S0.i, 2); unroll(S1.i, 4)", {{1}, {13}, {64}});
+}
+
+TEST(FromSchedule, CoalescedLoopsRunAsOne) {
+  const char* text = R"(param N, M
+input A: f32[N, M]
+output B: f32[N, M]
+for i in range(N):
+    for j in range(M):
+        B[i, j] = A[i, j] + 1
+)";
+  expect_same(text, "coalesce(i, j); parallel(i_j)", {{0, 4}, {4, 0}, {3, 5}});
+}
+
+TEST(FromSchedule, GuardsAndConditions) {
+  const char* text = R"(param N
+input a: f32[N], b: f32[N]
+output c: f32[2*N]
+for i in range(N):
+    for j in range(N):
+        if i + j >= 2:
+            c[i + j] += a[i] * b[j]
+        else:
+            c[i + j] += 1
+)";
+  expect_same(text, "", {{1}, {2}, {7}});
+  expect_same(text, "split(j, 4); vectorize(j.1, 4)", {{1}, {2}, {7}, {12}});
+}
+
+TEST(FromSchedule, NamesLoopsAfterTheOrder) {
+  const auto made = line::compile(kGemm, "distribute(j); split(S1.i, 4)");
+  const std::string text = kernel::print(made.kernel);
+  EXPECT_NE(text.find("for i_0 in range(0, (M + 3) // 4):"), std::string::npos) << text;
+  EXPECT_NE(text.find("for i_1 in range(0, min(4, M - i_0 * 4)):"), std::string::npos) << text;
+}
+
+} // namespace
+} // namespace kawara
