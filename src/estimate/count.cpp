@@ -190,7 +190,7 @@ private:
 
 Diagnostic cannot_count(std::string why) {
   Diagnostic d;
-  d.code = "K0406";
+  d.code = "K0445";
   d.headline = "the work of this program cannot be counted";
   d.body.push_back(std::move(why));
   d.help.push_back({"", "give every parameter a value: -p N=1024", false});

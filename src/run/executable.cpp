@@ -68,7 +68,7 @@ Diagnostic wrong_count(const char* code, const emit::Signature& signature, const
 
 Diagnostic too_large(const emit::Signature& signature, const emit::BufferInfo& buffer,
                      std::span<const int64_t> params) {
-  return diagnostic("K0404",
+  return diagnostic("K0443",
                     fmt::format("no memory can be planned for tensor `{}` of kernel `{}`",
                                 buffer.name, signature.name),
                     fmt::format("With {} an extent of it is negative, or it does not fit into "
@@ -81,13 +81,13 @@ std::optional<Diagnostic> refuse_arguments(const emit::Signature& signature,
                                            std::span<void* const> arguments,
                                            std::span<const int64_t> params) {
   if (arguments.size() != signature.arguments.size())
-    return wrong_count("K0401", signature, "tensors", signature.arguments.size(), arguments.size(),
+    return wrong_count("K0440", signature, "tensors", signature.arguments.size(), arguments.size(),
                        names_of(signature.arguments));
   if (params.size() != signature.params.size()) {
     std::string names;
     for (const program::Param& p : signature.params)
       names += (names.empty() ? "" : ", ") + p.name;
-    return wrong_count("K0402", signature, "parameters", signature.params.size(), params.size(),
+    return wrong_count("K0441", signature, "parameters", signature.params.size(), params.size(),
                        names.empty() ? "none" : names);
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -101,7 +101,7 @@ std::optional<Diagnostic> refuse_arguments(const emit::Signature& signature,
     if (!is_misaligned && bytes && *bytes == 0)
       continue;
     return diagnostic(
-        "K0403",
+        "K0442",
         fmt::format("tensor `{}` of kernel `{}` has no usable memory", info.name, signature.name),
         is_misaligned ? fmt::format("It starts at address {}, which is no multiple of {} bytes.",
                                     fmt::ptr(arguments[i]), cell)
@@ -230,7 +230,7 @@ Result<Executable, Diagnostic> load(emit::LlvmUnit unit, const LoadOptions& opti
   auto code = jit(std::move(unit));
   if (!code)
     return fail(diagnostic(
-        "K0405", fmt::format("kernel `{}` cannot be loaded on this machine", impl->signature.name),
+        "K0444", fmt::format("kernel `{}` cannot be loaded on this machine", impl->signature.name),
         fmt::format("Code for {} could not be made or linked: {}.", triple, code.error()),
         "compile for this machine, or write the kernel as C with `kawara emit`"));
   impl->code = *std::move(code);

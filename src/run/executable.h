@@ -35,8 +35,8 @@ public:
   LoadTimes times() const;
 
   /// Runs the kernel on buffers in the order of `signature().arguments`; they must not overlap.
-  /// Refuses a wrong number of arguments (K0401) or parameters (K0402), a null or misaligned buffer
-  /// (K0403), and sizes that are negative or too large (K0404).
+  /// Refuses a wrong number of arguments (K0440) or parameters (K0441), a null or misaligned buffer
+  /// (K0442), and sizes that are negative or too large (K0443).
   Result<Done, Diagnostic> call(std::span<void* const> arguments,
                                 std::span<const int64_t> params) const;
 
@@ -45,7 +45,7 @@ private:
 };
 
 /// Machine code for the unit, in this process. Refuses a unit for another machine, or one that
-/// needs a function this process does not have (K0405).
+/// needs a function this process does not have (K0444).
 Result<Executable, Diagnostic> load(emit::LlvmUnit unit, const LoadOptions& = {});
 
 } // namespace kawara::run

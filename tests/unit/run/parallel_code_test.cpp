@@ -108,12 +108,12 @@ TEST(Executable, RefusesWhatItCannotRun) {
     return done ? std::string("fine") : done.error().code;
   };
   EXPECT_EQ(code({data, data}, {1}), "fine");
-  EXPECT_EQ(code({data}, {1}), "K0401");
-  EXPECT_EQ(code({data, data}, {}), "K0402");
-  EXPECT_EQ(code({data, nullptr}, {1}), "K0403");
-  EXPECT_EQ(code({data, reinterpret_cast<char*>(data) + 1}, {1}), "K0403");
-  EXPECT_EQ(code({data, data}, {-1}), "K0404");
-  EXPECT_EQ(code({data, data}, {int64_t{1} << 61}), "K0404");
+  EXPECT_EQ(code({data}, {1}), "K0440");
+  EXPECT_EQ(code({data, data}, {}), "K0441");
+  EXPECT_EQ(code({data, nullptr}, {1}), "K0442");
+  EXPECT_EQ(code({data, reinterpret_cast<char*>(data) + 1}, {1}), "K0442");
+  EXPECT_EQ(code({data, data}, {-1}), "K0443");
+  EXPECT_EQ(code({data, data}, {int64_t{1} << 61}), "K0443");
 }
 
 TEST(Executable, CanBeMoved) {

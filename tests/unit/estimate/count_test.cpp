@@ -1,0 +1,167 @@
+#include "estimate/count.h"
+#include "estimate/roofline.h"
+#include "scalar/eval.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+
+namespace kawara::estimate {
+namespace {
+
+using program::Role;
+using scalar::Elem;
+using scalar::Expr;
+using scalar::int_lit;
+using scalar::iter;
+using scalar::param;
+
+constexpr scalar::Type kF64{Elem::F64, 1};
+
+program::Loop loop(Expr lo, Expr hi, program::Body body, int64_t step = 1) {
+  program::Loop l;
+  l.name = "i";
+  l.lo = std::move(lo);
+  l.hi = std::move(hi);
+  l.step = step;
+  l.body = std::move(body);
+  return l;
+}
+
+/// One statement A[0] += A[0] * A[0] in the given loops.
+program::Program nest(program::Body body) {
+  program::Program p;
+  p.params = {{"N", {}}};
+  p.tensors = {{"A", Role::Inout, Elem::F64, {param(0)}, {}},
+               {"B", Role::Input, Elem::F32, {}, {}}};
+  const Expr cell = scalar::load(0, {int_lit(0)}, kF64);
+  program::Statement s;
+  s.name = "S0";
+  s.tensor = 0;
+  s.index = {int_lit(0)};
+  s.op = scalar::ReduceOp::Sum;
+  s.value = cell * cell;
+  p.statements = {s};
+  p.body = std::move(body);
+  return p;
+}
+
+double brute(const program::Body& body, std::vector<int64_t>& iters, int64_t n) {
+  double total = 0;
+  for (const program::BodyNode& node : body) {
+    if (const auto* l = std::get_if<program::Loop>(&node)) {
+      const int64_t lo = *scalar::evaluate_index(l->lo, iters, {n});
+      const int64_t hi = *scalar::evaluate_index(l->hi, iters, {n});
+      for (int64_t i = lo; l->step > 0 ? i < hi : i > hi; i += l->step) {
+        iters.push_back(i);
+        total += brute(l->body, iters, n);
+        iters.pop_back();
+      }
+    } else if (const auto* c = std::get_if<program::If>(&node)) {
+      total += brute(*scalar::evaluate_index(c->cond, iters, {n}) != 0 ? c->then : c->otherwise,
+                     iters, n);
+    } else {
+      total += 1;
+    }
+  }
+  return total;
+}
+
+std::vector<program::Body> nests() {
+  const program::Body leaf{program::StatementRef{0}};
+  const Expr n = param(0), zero = int_lit(0);
+  const auto in = [&](Expr lo, Expr hi, program::Body body, int64_t step = 1) {
+    return program::Body{loop(std::move(lo), std::move(hi), std::move(body), step)};
+  };
+  const Expr near = scalar::binary(scalar::BinaryOp::Min, n, iter(0) + int_lit(7));
+  program::If middle;
+  middle.cond = scalar::binary(scalar::BinaryOp::Lt, iter(0), int_lit(5));
+  middle.then = leaf;
+  return {
+      leaf,
+      in(zero, n, in(zero, n, in(zero, n, leaf))),
+      in(zero, n, in(zero, iter(0), leaf)),
+      in(zero, n, in(iter(0), n, in(iter(0), iter(1) + int_lit(1), leaf))),
+      in(zero, n, in(iter(0) - int_lit(5), int_lit(10), leaf)), // empty for late iterations
+      in(zero, n, in(zero, iter(0), in(iter(1) * int_lit(2), iter(0), leaf))), // parity
+      in(zero, n, in(int_lit(20) - iter(0), iter(0), leaf)), // empty for early ones
+      in(n, zero, in(zero, iter(0), leaf), -1),
+      in(zero, n, in(zero, iter(0), leaf, 3), 2),
+      in(zero, n, in(iter(0), near, leaf)),
+      in(zero, n, {middle}),
+  };
+}
+
+TEST(Count, EqualsEnumeration) {
+  size_t which = 0;
+  for (const program::Body& body : nests()) {
+    for (const int64_t n : {0, 1, 5, 12, 13, 40}) {
+      std::vector<int64_t> iters;
+      const auto work = count(nest(body), std::vector<int64_t>{n});
+      ASSERT_TRUE(work);
+      EXPECT_EQ(work->statements[0].instances, brute(body, iters, n)) << which << " N=" << n;
+    }
+    ++which;
+  }
+}
+
+TEST(Count, LargeTriangularNestsAreQuick) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto work = count(nest(nests()[3]), std::vector<int64_t>{4000});
+  ASSERT_TRUE(work);
+  const double n = 4000;
+  EXPECT_EQ(work->statements[0].instances, n * (n + 1) * (n + 2) / 6);
+  EXPECT_EQ(work->flops, work->statements[0].instances * 2);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
+}
+
+TEST(Count, CompulsoryBytesFollowRoles) {
+  const auto work = count(nest(nests()[0]), std::vector<int64_t>{100});
+  ASSERT_TRUE(work);
+  EXPECT_EQ(work->compulsory_bytes, 2 * 800 + 4);
+}
+
+TEST(Count, RefusesMissingParameters) {
+  const auto work = count(nest(nests()[0]), {});
+  ASSERT_FALSE(work);
+  EXPECT_EQ(work.error().code, "K0445");
+}
+
+TEST(Count, SelectCountsTheDearerSide) {
+  const Expr x = scalar::load(0, {int_lit(0)}, kF64);
+  const Expr choice = scalar::select(scalar::binary(scalar::BinaryOp::Lt, x, x), x + x * x,
+                                     scalar::unary(scalar::UnaryOp::Exp, x));
+  EXPECT_EQ(flops_of(choice), 2);
+  EXPECT_EQ(flops_of(scalar::cast(iter(0) + int_lit(1), kF64)), 0);
+}
+
+TEST(Roofline, PlacesPoints) {
+  const Roof roof{40e9, 20e9};
+  const RooflinePlace gemm = place(roof, {"gemm", 2e9, 12e6, 0.1});
+  EXPECT_FALSE(gemm.is_memory_bound);
+  EXPECT_DOUBLE_EQ(gemm.share, 0.5);
+  EXPECT_DOUBLE_EQ(gemm.attainable, 40e9);
+  const RooflinePlace add = place(roof, {"add", 1e6, 12e6, 0.0012});
+  EXPECT_TRUE(add.is_memory_bound);
+  EXPECT_DOUBLE_EQ(add.share, 0.5);
+  const RooflinePlace copy = place(roof, {"copy", 0, 2e9, 0.1});
+  EXPECT_TRUE(copy.is_memory_bound);
+  EXPECT_DOUBLE_EQ(copy.share, 1.0);
+}
+
+TEST(Roofline, DescribesAndDraws) {
+  const Roof roof{40e9, 20e9};
+  const RooflinePoint point{"gemm <1024>", 2e9, 12e6, 0.1};
+  EXPECT_EQ(describe(roof, point),
+            "gemm <1024>: 20 GFLOP/s of 40 GFLOP/s attainable (50 %), 167 FLOP/byte\n"
+            "bound by arithmetic: peak 40 GFLOP/s; memory could feed 20 GB/s\n");
+  const std::string svg = roofline_svg(roof, {point, {"copy", 0, 1e9, 1}});
+  EXPECT_NE(svg.find("gemm &lt;1024&gt;: 20 GFLOP/s, 50 %"), std::string::npos);
+  EXPECT_EQ(svg.rfind("<svg", 0), 0U);
+  EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+}
+
+} // namespace
+} // namespace kawara::estimate
