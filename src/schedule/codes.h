@@ -23,6 +23,8 @@ namespace kawara::schedule {
 //   K0232  wrong arguments                 K0223  statement cannot be inlined
 //   K0233  groups nested too deep          K0224  not a reduction carried by the loop
 //   K0234  number out of range             K0225  no schedule was found
+//                                          K0226  no loop inside to jam into
+//                                          K0227  the numerics contract forbids it
 
 inline constexpr std::string_view kUnknownLoop = "K0201";
 inline constexpr std::string_view kAmbiguousLoop = "K0202";
@@ -48,6 +50,8 @@ inline constexpr std::string_view kCannotComputeAt = "K0222";
 inline constexpr std::string_view kCannotInline = "K0223";
 inline constexpr std::string_view kNotAReduction = "K0224";
 inline constexpr std::string_view kNoSchedule = "K0225";
+inline constexpr std::string_view kNothingToJam = "K0226";
+inline constexpr std::string_view kNumericsForbid = "K0227";
 
 inline constexpr std::string_view kNotADirective = "K0230";
 inline constexpr std::string_view kUnexpectedText = "K0231";

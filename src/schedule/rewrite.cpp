@@ -1,0 +1,139 @@
+#include "schedule/rewrite.h"
+
+#include "poly/affine.h"
+#include "poly/isl/dimensions.h"
+#include "support/check.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+
+using poly::Order;
+using poly::StmtId;
+using poly::TreeNode;
+using scalar::BinaryOp;
+using scalar::Expr;
+
+namespace {
+
+std::string tuple_text(const std::string& name, unsigned size) {
+  std::string text = name + "[";
+  for (unsigned d = 0; d < size; ++d)
+    text += (d == 0 ? "d" : ", d") + std::to_string(d);
+  return text + "]";
+}
+
+bool find_leaf(std::vector<TreeNode>& sequence, StmtId id, LeafPlace& place) {
+  for (size_t k = 0; k < sequence.size(); ++k) {
+    if (!sequence[k].is_loop() && sequence[k].statement() == id) {
+      place = {&sequence, k};
+      return true;
+    }
+    if (find_leaf(sequence[k].body, id, place))
+      return true;
+  }
+  return false;
+}
+
+/// One bound for all cases of an end.
+Expr over_cases(const isl::pw_aff& end, BinaryOp op, const std::vector<program::Param>& params) {
+  if (const Expr only = poly::expr_from_pw_aff(end, params))
+    return only;
+  Expr bound;
+  end.as_pw_multi_aff().foreach_piece([&](const isl::set&, const isl::multi_aff& piece) {
+    const Expr value = poly::expr_from_pw_aff(isl::pw_aff(piece.at(0)), params);
+    KAWARA_CHECK(value, "a piece is affine");
+    bound = bound ? scalar::binary(op, bound, value) : value;
+  });
+  return scalar::simplify(bound);
+}
+
+} // namespace
+
+isl::set renamed(const isl::set& set, const std::string& tuple) {
+  const unsigned size = poly::dimension_count(set);
+  const isl::map rename(set.ctx(), "{ " + tuple_text(poly::tuple_name(set), size) + " -> " +
+                                       tuple_text(tuple, size) + " }");
+  return set.apply(rename);
+}
+
+StmtId add_statement(Proposal& to, program::Statement text, const isl::set& domain) {
+  const StmtId id{static_cast<uint32_t>(to.scop.statements.size())};
+  text.name = "S" + std::to_string(id.value);
+  const isl::set own = renamed(domain, text.name).coalesce();
+  to.scop.statements.push_back({std::move(text), own, false});
+  to.scop.source_order.rows.emplace_back();
+  to.order.rows.emplace_back();
+  return id;
+}
+
+std::vector<TreeNode> kept(const std::vector<TreeNode>& nodes,
+                           const std::function<bool(StmtId)>& is_kept) {
+  std::vector<TreeNode> out;
+  for (const TreeNode& node : nodes) {
+    if (!node.is_loop()) {
+      if (is_kept(node.statement()))
+        out.push_back(node);
+      continue;
+    }
+    std::vector<TreeNode> body = kept(node.body, is_kept);
+    if (!body.empty())
+      out.push_back({node.what, std::move(body)});
+  }
+  return out;
+}
+
+void remove_leaf(Order& order, StmtId id) {
+  order.body = kept(order.body, [&](StmtId other) { return other != id; });
+  order.rows[id.value].clear();
+}
+
+LeafPlace place_of(Order& order, StmtId id) {
+  LeafPlace place;
+  const bool found = find_leaf(order.body, id, place);
+  KAWARA_CHECK(found, "the statement is in the tree");
+  return place;
+}
+
+void renumber_loops(Order& order, std::vector<TreeNode>& nodes) {
+  for (TreeNode& node : nodes) {
+    if (!node.is_loop())
+      continue;
+    const poly::OrderLoop copy = order[node.loop()];
+    const poly::LoopId id = poly::add_loop(order, copy.name, copy.where);
+    order[id] = copy;
+    node.what = id;
+    renumber_loops(order, node.body);
+  }
+}
+
+Ends ends_of(const isl::set& set, unsigned dimension, const std::vector<program::Param>& params) {
+  const int at = static_cast<int>(dimension);
+  return {over_cases(set.min_multi_pw_aff().at(at), BinaryOp::Min, params),
+          over_cases(set.max_multi_pw_aff().at(at), BinaryOp::Max, params)};
+}
+
+Expr extent_of(const Ends& ends) {
+  return scalar::simplify(ends.high - ends.low + scalar::int_lit(1));
+}
+
+isl::map map_of(const std::vector<Expr>& functions, const isl::set& domain,
+                const std::vector<program::Param>& params) {
+  const isl::set range = poly::statement_universe(domain.ctx(), params, "", functions.size());
+  const isl::map pairs = poly::pairs_of(domain, range);
+  if (functions.empty())
+    return pairs;
+  isl::pw_aff_list list(domain.ctx(), static_cast<int>(functions.size()));
+  for (const Expr& f : functions)
+    list = list.add(poly::pw_aff_from_expr(f, domain, params));
+  return isl::multi_pw_aff(pairs.space(), list).as_map().intersect_domain(domain);
+}
+
+std::string fresh_name(std::string name, const std::string& suffix,
+                       const std::vector<std::string>& taken) {
+  while (std::find(taken.begin(), taken.end(), name) != taken.end())
+    name += suffix;
+  return name;
+}
+
+} // namespace kawara::schedule
