@@ -91,10 +91,11 @@ public:
 
   void operator()(const Parallel& d) {
     if (is_reduction()) {
-      LoopName tiles = d.loop;
-      tiles.loop += ".0";
-      add("keep partial results", {Rfactor{d.loop}, Parallel{d.loop}});
-      add("keep partial results by block", {Split{d.loop, 64}, Rfactor{tiles}, Parallel{tiles}});
+      // The factored loop has copies that initialise and combine; the update's own is meant.
+      const LoopName tiles{d.loop.statement, d.loop.loop + ".0"};
+      add("keep partial results",
+          {Split{d.loop, 64}, Rfactor{tiles}, Parallel{{update_name(), tiles.loop}}});
+      add("keep a result for each", {Rfactor{d.loop}, Parallel{{update_name(), d.loop.loop}}});
     }
     for (const LoopName& other : other_loops(d.loop))
       add("run " + quoted(other) + " in parallel", {Parallel{other}});
@@ -200,6 +201,11 @@ private:
   bool is_reduction() const {
     const auto* judged = std::get_if<Refusal::Judged>(&refusal_.why);
     return judged && illegal_ && judged->scop.dependences[illegal_->dependence].is_reduction;
+  }
+
+  std::string update_name() const {
+    const auto& scop = std::get<Refusal::Judged>(refusal_.why).scop;
+    return scop[scop.dependences[illegal_->dependence].source].text.name;
   }
 
   /// Loops around or inside the same statements, outermost first.

@@ -143,6 +143,13 @@ TEST(Parallel, mark_is_judged_with_every_later_directive) {
             "K0204: cannot run loop `k` of statement S1 in parallel");
 }
 
+TEST(Parallel, offers_partial_results_for_a_reduction) {
+  const std::string text = message(kGemm, "parallel(k)");
+  EXPECT_NE(text.find("split(k, 64); rfactor(k.0); parallel(S1.k.0)     checked: legal"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Group, is_judged_as_a_whole) {
   EXPECT_EQ(outcome(kPrefixSum, "[reverse(i); reverse(i)]"), "\nfor i:\n  S0\n");
   EXPECT_EQ(outcome(kPrefixSum, "reverse(i); reverse(i)"),
