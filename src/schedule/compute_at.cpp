@@ -123,8 +123,12 @@ public:
     }
   }
 
-  Proposal proposal() {
+  /// Empty when no iteration reads anything.
+  std::optional<Proposal> proposal() {
     find_domains();
+    if (std::all_of(domains_.begin(), domains_.end(),
+                    [](const auto& entry) { return entry.second.is_empty(); }))
+      return std::nullopt;
     widen_tensor();
     rewrite_consumers();
     std::vector<TreeNode> moved =
@@ -326,7 +330,11 @@ Proposed propose(const Schedule& schedule, const ComputeAt& directive, const Env
     return refused(stage.error());
   if (const auto why = misplaced(schedule, *stage, loop, loop_name))
     return refused(*why);
-  return Move(schedule, *std::move(stage), loop).proposal();
+  const std::string& tensor = schedule.scop.tensors[stage->tensor].name;
+  auto made = Move(schedule, *std::move(stage), loop).proposal();
+  if (!made)
+    return refused("No iteration of " + loop_name + " reads `" + tensor + "`.");
+  return *std::move(made);
 }
 
 } // namespace kawara::schedule

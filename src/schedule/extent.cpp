@@ -1,6 +1,6 @@
 #include "schedule/extent.h"
 
-#include "poly/affine.h"
+#include "schedule/rewrite.h"
 #include "support/check.h"
 
 namespace kawara::schedule {
@@ -41,12 +41,11 @@ isl::set loop_values(const Scop& scop, const Order& order, LoopId loop) {
   KAWARA_CHECK(depth, "the loop is in the tree");
   isl::set values;
   for (const StmtId statement : poly::statements_below(order, loop)) {
-    const std::vector<isl::pw_aff> rows = poly::row_functions(scop, order, statement);
-    isl::pw_multi_aff time = rows[0].as_pw_multi_aff();
-    for (size_t d = 1; d <= *depth; ++d)
-      time = time.flat_range_product(rows[d].as_pw_multi_aff());
-    const isl::set image =
-        scop[statement].domain.intersect_params(scop.context).apply(time.as_map());
+    const std::vector<scalar::Expr>& rows = order.rows[statement.value];
+    const std::vector<scalar::Expr> prefix(rows.begin(),
+                                           rows.begin() + static_cast<std::ptrdiff_t>(*depth) + 1);
+    const isl::set domain = scop[statement].domain.intersect_params(scop.context);
+    const isl::set image = domain.apply(map_of(prefix, domain, scop.params));
     values = values.is_null() ? image : values.unite(image);
   }
   return values.coalesce();

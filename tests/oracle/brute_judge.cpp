@@ -1,0 +1,157 @@
+#include "oracle/brute_judge.h"
+
+#include "oracle/moment.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace kawara::oracle {
+
+using poly::DependenceKind;
+using poly::LoopId;
+using poly::Order;
+
+namespace {
+
+/// Everything about the order that is looked up per pair.
+class Judge {
+public:
+  Judge(const Run& run, const Order& order)
+      : run_(run), order_(order), moments_(moments_of(order, run.instances, run.params)) {
+    for (const Instance& instance : run.instances)
+      if (!paths_.count(instance.statement))
+        paths_.emplace(instance.statement, path_in(order, instance.statement));
+    find_lane_numbers();
+  }
+
+  std::optional<Broken> answer() const {
+    if (const auto twice = shared_moment())
+      return twice;
+    for (const Conflict& conflict : run_.conflicts)
+      if (const auto promise = promise_broken_by(conflict))
+        return Broken{*promise, run_.instances[conflict.source], run_.instances[conflict.sink]};
+    return std::nullopt;
+  }
+
+private:
+  /// Rank of each row value among the values that a vector loop takes in one go, so that "consecutive"
+  /// counts iterations and not values.
+  void find_lane_numbers() {
+    std::map<std::pair<LoopId, Moment>, std::set<int64_t>> values;
+    const auto each = [&](auto&& use) {
+      for (size_t i = 0; i < run_.instances.size(); ++i) {
+        const std::vector<LoopId>& loops = paths_.at(run_.instances[i].statement).loops;
+        for (size_t k = 0; k < loops.size(); ++k)
+          if (order_[loops[k]].marks.vector_width > 1) {
+            const size_t end = unit_end(loops, k) - 1;
+            const Moment above(moments_[i].begin(), moments_[i].begin() + row_at(end));
+            use(i, end, values[{loops[end], above}]);
+          }
+      }
+    };
+    each([&](size_t i, size_t at, std::set<int64_t>& seen) { seen.insert(row(i, at)); });
+    each([&](size_t i, size_t at, std::set<int64_t>& seen) {
+      lanes_[{i, at}] = std::distance(seen.begin(), seen.find(row(i, at)));
+    });
+  }
+
+  std::optional<Broken> shared_moment() const {
+    std::map<Moment, size_t> seen;
+    for (size_t i = 0; i < moments_.size(); ++i)
+      if (const auto [at, is_new] = seen.emplace(moments_[i], i); !is_new)
+        return Broken{"two instances at one time", run_.instances[at->second], run_.instances[i]};
+    return std::nullopt;
+  }
+
+  std::optional<std::string> promise_broken_by(const Conflict& c) const {
+    const bool is_free = c.is_reduction && run_.may_reassociate;
+    if (!is_free && moments_[c.source] >= moments_[c.sink])
+      return "order";
+    const Path& x = paths_.at(run_.instances[c.source].statement);
+    const Path& y = paths_.at(run_.instances[c.sink].statement);
+    for (size_t k = 0; k < std::min(x.loops.size(), y.loops.size()); ++k) {
+      if (x.loops[k] != y.loops[k])
+        break;
+      const poly::OrderLoop& loop = order_[x.loops[k]];
+      const size_t end = unit_end(x.loops, k);
+      if (loop.marks.is_parallel && is_equal_above(c, k) && !is_equal_above(c, end))
+        return "parallel " + loop.name;
+      if (loop.marks.vector_width > 1 && !is_free &&
+          lanes_collide(c, end - 1, loop.marks.vector_width))
+        return "vector " + loop.name;
+      if (row(c.source, k) != row(c.sink, k))
+        break;
+    }
+    return std::nullopt;
+  }
+
+  /// Source and sink in different lanes of one vector of the loop at depth `at`, in an order that
+  /// lanes do not keep.
+  bool lanes_collide(const Conflict& c, size_t at, int64_t width) const {
+    if (!is_equal_above(c, at))
+      return false;
+    const int64_t apart = lanes_.at({c.sink, at}) - lanes_.at({c.source, at});
+    if (apart <= 0 || apart >= width)
+      return false;
+    const size_t position = 2 * (at + 1);
+    const int64_t x = moments_[c.source][position], y = moments_[c.sink][position];
+    return !(x < y || (x == y && c.kind == DependenceKind::Anti));
+  }
+
+  /// One past the last loop that runs as one with the loop at depth `k`.
+  size_t unit_end(const std::vector<LoopId>& loops, size_t k) const {
+    size_t end = k + 1;
+    while (end < loops.size() && order_[loops[end]].is_coalesced_into_parent)
+      ++end;
+    return end;
+  }
+
+  /// Same values of all loops above depth `k`.
+  bool is_equal_above(const Conflict& c, size_t k) const {
+    for (size_t d = 0; d < k; ++d)
+      if (row(c.source, d) != row(c.sink, d))
+        return false;
+    return true;
+  }
+
+  static std::ptrdiff_t row_at(size_t k) { return static_cast<std::ptrdiff_t>(2 * k + 1); }
+  int64_t row(size_t i, size_t k) const { return moments_[i][2 * k + 1]; }
+
+  const Run& run_;
+  const Order& order_;
+  std::vector<Moment> moments_;
+  std::map<uint32_t, Path> paths_;
+  std::map<std::pair<size_t, size_t>, int64_t> lanes_; ///< (instance, depth): iteration number
+};
+
+Run finished(Run run, program::Numerics numerics) {
+  run.conflicts = conflicts_of(run.instances, run.statements, run.params);
+  run.may_reassociate = numerics != program::Numerics::Exact;
+  return run;
+}
+
+} // namespace
+
+Run run_of(const program::Program& program, const std::vector<int64_t>& params) {
+  return finished({program.statements, params, instances_of(program, params), {}, true},
+                  program.numerics);
+}
+
+Run run_of(const poly::Scop& scop, const std::vector<int64_t>& params) {
+  return finished({statements_of(scop), params, instances_of(scop, params), {}, true},
+                  scop.numerics);
+}
+
+std::optional<Broken> brute_judge(const Run& run, const Order& order) {
+  return Judge(run, order).answer();
+}
+
+std::string to_string(const Run& run, const Instance& instance) {
+  std::string text = run.statements[instance.statement].name + "(";
+  for (size_t d = 0; d < instance.iters.size(); ++d)
+    text += (d == 0 ? "" : ", ") + std::to_string(instance.iters[d]);
+  return text + ")";
+}
+
+} // namespace kawara::oracle

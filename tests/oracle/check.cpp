@@ -1,0 +1,223 @@
+#include "oracle/check.h"
+
+#include "oracle/proposal.h"
+#include "oracle/run_order.h"
+#include "program/arguments.h"
+#include "program/interpret.h"
+#include "support/check.h"
+
+#include <algorithm>
+
+namespace kawara::oracle {
+
+using namespace schedule;
+
+namespace {
+
+std::string describe(const Run& run, const std::optional<Broken>& broken) {
+  if (!broken)
+    return "legal";
+  return "not legal (" + broken->promise + ": " + to_string(run, broken->source) + ", " +
+         to_string(run, broken->sink) + ")";
+}
+
+std::string describe(const poly::Scop& scop, const poly::Illegal& illegal) {
+  const poly::Dependence& d = scop.dependences[illegal.dependence];
+  const auto instance = [&](poly::StmtId id, const std::vector<int64_t>& iters) {
+    return scop[id].text.name + program::shape_text(iters);
+  };
+  return "not legal (" + std::string(name_of(d.kind)) + ": " + instance(d.source, illegal.source) +
+         ", " + instance(d.sink, illegal.sink) + " at " + program::shape_text(illegal.params) + ")";
+}
+
+/// The judge's witness must be a real conflict of that run.
+bool is_real(const Run& run, const poly::Scop& scop, const poly::Illegal& illegal) {
+  const poly::Dependence& d = scop.dependences[illegal.dependence];
+  return std::any_of(run.conflicts.begin(), run.conflicts.end(), [&](const Conflict& c) {
+    const Instance &x = run.instances[c.source], &y = run.instances[c.sink];
+    return x.statement == d.source.value && y.statement == d.sink.value &&
+           x.iters == illegal.source && y.iters == illegal.sink && c.kind == d.kind &&
+           c.cell.index == illegal.cell;
+  });
+}
+
+class Checker {
+public:
+  Checker(const Subject& subject, const Environment& environment, uint64_t seed, Counts& counts)
+      : subject_(subject), environment_(environment), seed_(seed), counts_(counts),
+        fixed_(subject.fixed), symbolic_(subject.symbolic), run_(&subject.run) {}
+
+  const Schedule& fixed() const { return fixed_; }
+
+  std::optional<Disagreement> check(const Directive& directive) {
+    ++counts_.directives;
+    Proposed made = proposal_of(fixed_, directive, environment_);
+    auto applied = apply(fixed_, directive, environment_);
+    if (!made) {
+      ++counts_.shapes;
+      symbolic_.reset();
+      if (applied || !std::holds_alternative<Refusal::Shape>(applied.error().why))
+        return Disagreement{"a shape refusal alone, but not when applied"};
+      return std::nullopt;
+    }
+    Run changed;
+    const Run* run = run_;
+    if (rewrites_statements(directive)) {
+      changed = run_of(made->scop, subject_.params);
+      run = &changed;
+    }
+    // A vector loop that is no longer innermost is found only when the whole order is there.
+    if (!applied && std::holds_alternative<Refusal::Shape>(applied.error().why)) {
+      ++counts_.shapes;
+      symbolic_.reset();
+      return std::nullopt;
+    }
+    const std::optional<Broken> broken = brute_judge(*run, made->order);
+    if (auto wrong = compare(*run, made->scop, broken, applied))
+      return wrong;
+    if (auto wrong = check_symbolic(directive, broken, *run))
+      return wrong;
+    if (!applied)
+      return std::nullopt;
+    if (rewrites_statements(directive)) {
+      if (auto wrong = compare_result(*run, made->scop, made->scop.source_order,
+                                      "the rewritten statements in source order"))
+        return wrong;
+      own_run_ = std::move(changed);
+      run_ = &own_run_;
+    }
+    fixed_ = *std::move(applied);
+    return compare_result(*run_, fixed_.scop, fixed_.order, "the accepted schedule");
+  }
+
+  /// At the end the schedule for all sizes, run at these sizes, must give the result too.
+  std::optional<Disagreement> check_end() {
+    if (!symbolic_ || symbolic_->applied.empty())
+      return std::nullopt;
+    return compare_result(run_of(symbolic_->scop, subject_.params), symbolic_->scop,
+                          symbolic_->order, "the schedule accepted for all sizes");
+  }
+
+private:
+  std::optional<Disagreement> compare(const Run& run, const poly::Scop& scop,
+                                      const std::optional<Broken>& broken,
+                                      const Result<Schedule, Refusal>& applied) {
+    ++(broken ? counts_.illegal : counts_.legal);
+    if (applied) {
+      if (broken)
+        return Disagreement{"judge: legal; brute force: " + describe(run, broken)};
+      return std::nullopt;
+    }
+    const auto* judged = std::get_if<Refusal::Judged>(&applied.error().why);
+    KAWARA_CHECK(judged, "shape refusals were dealt with");
+    if (const auto* undecided = std::get_if<poly::Undecided>(&judged->verdict))
+      return Disagreement{"judge: undecided (" + undecided->reason +
+                          "); brute force: " + describe(run, broken)};
+    const auto& illegal = std::get<poly::Illegal>(judged->verdict);
+    if (!broken)
+      return Disagreement{"judge: " + describe(judged->scop, illegal) + "; brute force: legal"};
+    if (!is_real(run, scop, illegal))
+      return Disagreement{"judge: " + describe(judged->scop, illegal) +
+                          ", which are not in conflict"};
+    return std::nullopt;
+  }
+
+  std::optional<Disagreement> check_symbolic(const Directive& directive,
+                                             const std::optional<Broken>& broken, const Run& run) {
+    if (!symbolic_)
+      return std::nullopt;
+    ++counts_.symbolic;
+    auto applied = apply(*symbolic_, directive, environment_);
+    if (applied) {
+      if (broken)
+        return Disagreement{"judge for all sizes: legal; brute force: " + describe(run, broken)};
+      symbolic_ = *std::move(applied);
+      return std::nullopt;
+    }
+    symbolic_.reset();
+    const auto* judged = std::get_if<Refusal::Judged>(&applied.error().why);
+    const auto* illegal = judged ? std::get_if<poly::Illegal>(&judged->verdict) : nullptr;
+    if (!illegal || std::any_of(illegal->params.begin(), illegal->params.end(),
+                                [](int64_t value) { return value > 8; }))
+      return std::nullopt;
+    const Run example = run_of(judged->scop, illegal->params);
+    if (!brute_judge(example, judged->after))
+      return Disagreement{"judge for all sizes: " + describe(judged->scop, *illegal) +
+                          "; brute force at these sizes: legal"};
+    if (!is_real(example, judged->scop, *illegal))
+      return Disagreement{"judge for all sizes: " + describe(judged->scop, *illegal) +
+                          ", which are not in conflict"};
+    return std::nullopt;
+  }
+
+  std::optional<Disagreement> compare_result(const Run& run, const poly::Scop& scop,
+                                             const poly::Order& order, const std::string& who) {
+    ++counts_.runs;
+    if (run_order(run, scop, order, subject_.inputs, seed_) == subject_.expected)
+      return std::nullopt;
+    return Disagreement{who + " gives another result than the interpreter\n" +
+                        poly::print(order, names_of_statements(scop))};
+  }
+
+  const Subject& subject_;
+  const Environment& environment_;
+  uint64_t seed_;
+  Counts& counts_;
+  Schedule fixed_;
+  std::optional<Schedule> symbolic_;
+  const Run* run_;
+  Run own_run_;
+};
+
+Result<Schedule, Rejected> schedule_of(const program::Program& program) {
+  auto scop = poly::scop_from_program(program, poly::make_context());
+  if (!scop)
+    return fail(Rejected{render(scop.error()), false});
+  return initial_schedule(*std::move(scop));
+}
+
+} // namespace
+
+Result<Subject, Rejected> subject_from(const Sketch& sketch) {
+  auto program = program::parse(make_source("oracle.kw", text_of(sketch)));
+  if (!program)
+    return fail(Rejected{render(program.error()), false});
+  const std::vector<int64_t> params = values_of(sketch);
+  std::vector<std::optional<int64_t>> all;
+  for (const int64_t value : params)
+    all.emplace_back(value);
+  KAWARA_TRY(Schedule fixed, schedule_of(program::specialise(*program, all)));
+  auto inputs = program::pattern_inputs(*program, params, 5);
+  if (!inputs)
+    return fail(Rejected{render(inputs.error()), false});
+  auto expected = program::interpret(*program, params, *inputs);
+  if (!expected)
+    return fail(Rejected{"accepted, but the interpreter stops: " + render(expected.error()), true});
+  Subject subject{*program,         params,      run_of(*program, params), *inputs, *expected,
+                  std::move(fixed), std::nullopt};
+  if (subject.run.instances != instances_of(subject.fixed.scop, params))
+    return fail(Rejected{"domains and source order give other instances than the loops", true});
+  if (!sketch.params.empty()) {
+    KAWARA_TRY(subject.symbolic, schedule_of(*program));
+  }
+  return subject;
+}
+
+std::optional<Disagreement> check_sequence(const Subject& subject, const Environment& environment,
+                                           const Next& next, uint64_t seed, Counts& counts,
+                                           std::vector<Directive>& asked) {
+  ++counts.sequences;
+  Checker checker(subject, environment, seed, counts);
+  try {
+    while (const auto directive = next(checker.fixed())) {
+      asked.push_back(*directive);
+      if (auto wrong = checker.check(*directive))
+        return wrong;
+    }
+    return checker.check_end();
+  } catch (const std::exception& error) {
+    return Disagreement{std::string("stopped by an error: ") + error.what()};
+  }
+}
+
+} // namespace kawara::oracle

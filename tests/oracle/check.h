@@ -1,0 +1,55 @@
+#pragma once
+
+#include "oracle/brute_judge.h"
+#include "oracle/sketch.h"
+#include "program/values.h"
+#include "schedule/schedule.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace kawara::oracle {
+
+/// What was seen, over all programs.
+struct Counts {
+  size_t programs = 0, rejected = 0;
+  size_t sequences = 0, directives = 0;
+  size_t legal = 0, illegal = 0, shapes = 0, symbolic = 0, runs = 0;
+};
+
+/// A disagreement: what was expected and what came.
+struct Disagreement {
+  std::string what;
+};
+
+/// One program, ready to be scheduled: at the sketch's sizes and for all sizes.
+struct Subject {
+  program::Program program;
+  std::vector<int64_t> params;
+  Run run;
+  program::Arrays inputs, expected;
+  schedule::Schedule fixed;                   ///< sizes put in
+  std::optional<schedule::Schedule> symbolic; ///< sizes open; absent without parameters
+};
+
+/// Why a sketch gives no subject: its program is refused. Disagreements (the interpreter stops where
+/// the polyhedral side saw nothing wrong, or the instances differ) say so.
+struct Rejected {
+  std::string why;
+  bool is_disagreement = false;
+};
+Result<Subject, Rejected> subject_from(const Sketch&);
+
+/// Gives the next directive for what the schedule has become; empty: the end.
+using Next = std::function<std::optional<schedule::Directive>(const schedule::Schedule&)>;
+
+/// Applies directives one by one. After each: the judge must agree with brute force at the sketch's
+/// sizes, an answer for all sizes must hold for them, and an accepted schedule must give the
+/// interpreter's result. A refused directive is left out and the next one is asked for.
+/// `asked` receives all of them.
+std::optional<Disagreement> check_sequence(const Subject&, const schedule::Environment&,
+                                           const Next& next, uint64_t seed, Counts&,
+                                           std::vector<schedule::Directive>& asked);
+
+} // namespace kawara::oracle

@@ -1,0 +1,153 @@
+// oracle --seeds A..B [--sequences K] [--program-only]
+//
+// Draws one small program per seed and K directive sequences for it. Every verdict of the judge is
+// compared with brute-force enumeration, every accepted schedule is run against the interpreter. A
+// disagreement is shrunk and printed; the last line counts what was checked.
+
+#include "oracle/check.h"
+#include "oracle/random_directive.h"
+#include "oracle/random_program.h"
+#include "oracle/shrink.h"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace kawara::oracle {
+namespace {
+
+struct Options {
+  uint64_t first = 1, last = 20;
+  uint64_t sequences = 20;
+  bool program_only = false;
+};
+
+bool parse_arguments(int argc, char** argv, Options& options) {
+  for (int a = 1; a < argc; ++a) {
+    const std::string word = argv[a];
+    if (word == "--program-only") {
+      options.program_only = true;
+      continue;
+    }
+    if (a + 1 == argc)
+      return false;
+    const std::string value = argv[++a];
+    char* rest = nullptr;
+    if (word == "--seeds") {
+      options.first = options.last = std::strtoull(value.c_str(), &rest, 10);
+      if (std::strncmp(rest, "..", 2) == 0)
+        options.last = std::strtoull(rest + 2, &rest, 10);
+    } else if (word == "--sequences") {
+      options.sequences = std::strtoull(value.c_str(), &rest, 10);
+    } else {
+      return false;
+    }
+    if (*rest != '\0')
+      return false;
+  }
+  return options.first <= options.last;
+}
+
+schedule::Environment environment() {
+  schedule::Environment made;
+  if (const auto cpu = target::named_cpu(target::named_cpus().front()))
+    made.cpu = *cpu;
+  return made;
+}
+
+/// What goes wrong when the directives are asked of the program; empty: nothing.
+std::optional<std::string> failure_of(const Case& failing, uint64_t seed) {
+  try {
+    const auto subject = subject_from(failing.sketch);
+    if (!subject)
+      return subject.error().is_disagreement ? std::optional(subject.error().why) : std::nullopt;
+    size_t at = 0;
+    const Next replay = [&](const schedule::Schedule&) -> std::optional<schedule::Directive> {
+      if (at == failing.directives.size())
+        return std::nullopt;
+      return failing.directives[at++];
+    };
+    Counts counts;
+    std::vector<schedule::Directive> asked;
+    if (const auto wrong = check_sequence(*subject, environment(), replay, seed, counts, asked))
+      return wrong->what;
+    return std::nullopt;
+  } catch (const std::exception& error) {
+    return std::string("stopped by an error: ") + error.what();
+  }
+}
+
+void report(const Case& failing, uint64_t seed) {
+  const Case small =
+      shrunk(failing, [&](const Case& c) { return failure_of(c, seed).has_value(); });
+  std::printf("disagreement at seed %llu\n\n%s\n", static_cast<unsigned long long>(seed),
+              text_of(small.sketch).c_str());
+  for (const auto& [name, value] : small.sketch.params)
+    std::printf("%s = %lld\n", name.c_str(), static_cast<long long>(value));
+  std::printf("directives: %s\n%s\n\n", schedule::print(small.directives).c_str(),
+              failure_of(small, seed).value_or("(not repeatable)").c_str());
+  std::fflush(stdout);
+}
+
+/// Returns the number of disagreements (at most one per program).
+size_t check_program(const Options& options, uint64_t seed, Counts& counts) {
+  const Sketch sketch = random_program(seed);
+  ++counts.programs;
+  if (options.program_only) {
+    std::printf("# seed %llu\n%s\n", static_cast<unsigned long long>(seed),
+                text_of(sketch).c_str());
+    return 0;
+  }
+  try {
+    const auto subject = subject_from(sketch);
+    if (!subject) {
+      ++counts.rejected;
+      if (!subject.error().is_disagreement)
+        return 0;
+      report({sketch, {}}, seed);
+      return 1;
+    }
+    const schedule::Environment machine = environment();
+    for (uint64_t k = 0; k < options.sequences; ++k) {
+      std::mt19937_64 random(seed * 1000003 + k);
+      uint64_t left = 1 + random() % 4;
+      const Next next = [&](const schedule::Schedule& now) -> std::optional<schedule::Directive> {
+        if (left-- == 0)
+          return std::nullopt;
+        return random_directive(now, machine, random);
+      };
+      std::vector<schedule::Directive> asked;
+      if (check_sequence(*subject, machine, next, seed, counts, asked)) {
+        report({sketch, asked}, seed);
+        return 1;
+      }
+    }
+  } catch (const std::exception&) {
+    report({sketch, {}}, seed);
+    return 1;
+  }
+  return 0;
+}
+
+} // namespace
+} // namespace kawara::oracle
+
+int main(int argc, char** argv) {
+  using namespace kawara::oracle;
+  Options options;
+  if (!parse_arguments(argc, argv, options)) {
+    std::fprintf(stderr, "usage: oracle --seeds A..B [--sequences K] [--program-only]\n");
+    return 1;
+  }
+  Counts counts;
+  size_t wrong = 0;
+  for (uint64_t seed = options.first; seed <= options.last; ++seed)
+    wrong += check_program(options, seed, counts);
+  std::printf(
+      "%zu programs (%zu refused), %zu program x sequence checks, %zu directives: %zu legal, "
+      "%zu not legal, %zu refused for shape; %zu asked for all sizes, %zu runs; "
+      "%zu disagreements\n",
+      counts.programs, counts.rejected, counts.sequences, counts.directives, counts.legal,
+      counts.illegal, counts.shapes, counts.symbolic, counts.runs, wrong);
+  return wrong == 0 ? 0 : 1;
+}

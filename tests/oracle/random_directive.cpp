@@ -1,0 +1,197 @@
+#include "oracle/random_directive.h"
+
+#include "oracle/proposal.h"
+#include "schedule/resolve.h"
+
+#include <algorithm>
+
+namespace kawara::oracle {
+
+using namespace schedule;
+using poly::LoopId;
+using poly::StmtId;
+
+namespace {
+
+class Chooser {
+public:
+  Chooser(const Schedule& schedule, std::mt19937_64& random)
+      : schedule_(schedule), random_(random), loops_(nameable_loops(schedule.order)) {}
+
+  Directive one() {
+    if (loops_.empty())
+      return Inline{statement()};
+    const int64_t kind = draw(0, 21);
+    const int64_t small = draw(2, 4);
+    switch (kind) {
+    case 0:
+    case 1:
+      return Split{loop(), small};
+    case 2:
+      return tile();
+    case 3:
+    case 4: {
+      const auto [a, b] = neighbours();
+      return Interchange{a, b};
+    }
+    case 5:
+      return reorder();
+    case 6: {
+      const auto [a, b] = neighbours();
+      const int64_t factor = draw(0, 3) == 0 ? 2 : draw(0, 2) == 0 ? -1 : 1;
+      return draw(0, 3) == 0 ? Skew{a, b, factor} : Skew{b, a, factor};
+    }
+    case 7:
+      return Shift{loop(), draw(0, 1) == 0 ? draw(1, 3) : -draw(1, 2)};
+    case 8:
+      return Reverse{loop()};
+    case 9: {
+      const auto [a, b] = neighbours();
+      return Coalesce{a, b};
+    }
+    case 10:
+    case 11:
+      return fuse();
+    case 12:
+      return Distribute{loop()};
+    case 13:
+      return Cut{loop(), draw(0, 4)};
+    case 14:
+      return Isolate{loop()};
+    case 15:
+      return ComputeAt{producer(), loop()};
+    case 16:
+      return Inline{producer()};
+    case 17:
+      return draw(0, 1) == 0 ? Unroll{loop(), std::nullopt} : Unroll{loop(), small};
+    case 18:
+      return UnrollAndJam{loop(), draw(2, 3)};
+    case 19:
+      return Vectorize{loop(), draw(0, 9) == 0 ? std::optional<int64_t>() : small};
+    case 20:
+      return Parallel{loop()};
+    default:
+      return Rfactor{loop()};
+    }
+  }
+
+private:
+  int64_t draw(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random_() % static_cast<uint64_t>(high - low + 1));
+  }
+  template <class T> const T& pick(const std::vector<T>& from) {
+    return from[static_cast<size_t>(draw(0, static_cast<int64_t>(from.size()) - 1))];
+  }
+
+  LoopName named(LoopId loop) { return name_of_loop(schedule_.scop, schedule_.order, loop); }
+  LoopName loop() { return named(pick(loops_)); }
+
+  /// Loops of one path, in tree order: those that could form a nest.
+  std::vector<LoopId> path() {
+    const std::vector<StmtId> below = poly::statements_below(schedule_.order, pick(loops_));
+    std::vector<LoopId> loops = poly::path_of(schedule_.order, pick(below));
+    std::erase_if(loops, [&](LoopId id) { return schedule_.order[id].is_coalesced_into_parent; });
+    return loops;
+  }
+
+  std::pair<LoopName, LoopName> neighbours() {
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      const std::vector<LoopId> loops = path();
+      if (loops.size() < 2)
+        continue;
+      const int64_t at = draw(0, static_cast<int64_t>(loops.size()) - 2);
+      const int64_t next =
+          draw(1, 4) == 1 ? draw(at + 1, static_cast<int64_t>(loops.size()) - 1) : at + 1;
+      return {named(loops[static_cast<size_t>(at)]), named(loops[static_cast<size_t>(next)])};
+    }
+    return {loop(), loop()};
+  }
+
+  std::string statement() {
+    std::vector<std::string> live;
+    for (const poly::ScopStatement& s : schedule_.scop.statements)
+      if (!s.is_removed)
+        live.push_back(s.text.name);
+    return live.empty() ? "S0" : pick(live);
+  }
+
+  /// A statement that writes a temp, where there is one: others cannot be moved.
+  std::string producer() {
+    std::vector<std::string> writers;
+    for (const poly::ScopStatement& s : schedule_.scop.statements)
+      if (!s.is_removed && schedule_.scop.tensors[s.text.tensor].role == program::Role::Temp)
+        writers.push_back(s.text.name);
+    return writers.empty() || draw(1, 20) == 1 ? statement() : pick(writers);
+  }
+
+  Tile tile() {
+    const std::vector<LoopId> loops = path();
+    Tile tile;
+    const int64_t begin = draw(0, static_cast<int64_t>(loops.size()) - 1);
+    const int64_t end =
+        std::min<int64_t>(static_cast<int64_t>(loops.size()) - 1, begin + draw(0, 2));
+    for (int64_t k = begin; k <= end; ++k)
+      tile.loops.emplace_back(named(loops[static_cast<size_t>(k)]), draw(2, 3));
+    return tile;
+  }
+
+  Reorder reorder() {
+    std::vector<LoopId> loops = path();
+    std::shuffle(loops.begin(), loops.end(), random_);
+    Reorder reorder;
+    for (const LoopId id : loops)
+      reorder.loops.push_back(named(id));
+    return reorder;
+  }
+
+  Fuse fuse() {
+    // Loops that follow each other, where the chosen one has a neighbour.
+    const auto try_in = [&](const std::vector<poly::TreeNode>& body, auto&& self,
+                            std::vector<std::pair<LoopId, LoopId>>& found) -> void {
+      for (size_t k = 0; k < body.size(); ++k) {
+        if (k + 1 < body.size() && body[k].is_loop() && body[k + 1].is_loop())
+          found.emplace_back(body[k].loop(), body[k + 1].loop());
+        self(body[k].body, self, found);
+      }
+    };
+    std::vector<std::pair<LoopId, LoopId>> found;
+    try_in(schedule_.order.body, try_in, found);
+    if (found.empty())
+      return {loop(), loop()};
+    const auto [a, b] = pick(found);
+    return {named(a), named(b)};
+  }
+
+  const Schedule& schedule_;
+  std::mt19937_64& random_;
+  std::vector<LoopId> loops_;
+};
+
+Group random_group(Schedule schedule, const Environment& environment, std::mt19937_64& random) {
+  Group group;
+  const size_t members = 2 + random() % 2;
+  try {
+    while (group.members.size() < members) {
+      group.members.push_back(Chooser(schedule, random).one());
+      auto made = proposal_of(schedule, group.members.back(), environment);
+      if (!made)
+        break;
+      schedule.scop = std::move(made->scop);
+      schedule.order = std::move(made->order);
+    }
+  } catch (const std::exception&) {
+    return group; // meets the same error again when it is checked
+  }
+  return group;
+}
+
+} // namespace
+
+Directive random_directive(const Schedule& schedule, const Environment& environment,
+                           std::mt19937_64& random) {
+  if (random() % 100 < 12)
+    return random_group(schedule, environment, random);
+  return Chooser(schedule, random).one();
+}
+
+} // namespace kawara::oracle

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "schedule/schedule.h"
+
+#include <random>
+
+namespace kawara::oracle {
+
+/// A directive drawn for the loops and statements that `schedule` has: every kind, small sizes,
+/// sometimes a group of two or three, each drawn for what the members before it make.
+schedule::Directive random_directive(const schedule::Schedule&, const schedule::Environment&,
+                                     std::mt19937_64& random);
+
+} // namespace kawara::oracle

@@ -1,0 +1,237 @@
+#include "oracle/random_program.h"
+
+#include <random>
+
+namespace kawara::oracle {
+namespace {
+
+class Generator {
+public:
+  explicit Generator(uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15ULL + 1) {}
+
+  Sketch program() {
+    const int64_t params = draw(0, 9) < 3 ? 0 : draw(0, 9) < 7 ? 1 : 2;
+    for (int64_t p = 0; p < params; ++p)
+      sketch_.params.emplace_back(p == 0 ? "N" : "M", draw(3, 6));
+    if (chance(15))
+      sketch_.numerics = "exact";
+    make_tensors();
+    statements_left_ = draw(1, 4);
+    if (chance(30))
+      add_temp_stage();
+    do
+      sketch_.body.push_back(loop(0));
+    while (statements_left_ > 0);
+    return sketch_;
+  }
+
+private:
+  int64_t draw(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random_() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool chance(int64_t percent) { return draw(1, 100) <= percent; }
+
+  void make_tensors() {
+    const int64_t count = draw(1, 3);
+    for (int64_t t = 0; t < count; ++t) {
+      SketchTensor tensor{std::string(1, static_cast<char>('A' + t)), "inout",
+                          chance(80) ? "i32" : "i64", static_cast<size_t>(draw(1, 2))};
+      if (chance(6))
+        tensor.rank = 0;
+      if (t > 0 && chance(20))
+        tensor.role = "output";
+      sketch_.tensors.push_back(tensor);
+    }
+    visible_ = sketch_.tensors.size();
+  }
+
+  Affine size() {
+    if (sketch_.params.empty() || chance(15))
+      return {draw(3, 5), {}};
+    const auto p = static_cast<size_t>(draw(0, static_cast<int64_t>(sketch_.params.size()) - 1));
+    return {chance(80) ? 0 : draw(-1, 1), {{sketch_.params[p].first, 1}}};
+  }
+
+  /// A nest that fills a temp, plainly or by a reduction, and makes it readable for what follows.
+  void add_temp_stage() {
+    const auto rank = static_cast<size_t>(draw(1, 2));
+    const size_t temp = sketch_.tensors.size();
+    sketch_.tensors.push_back({"T", "temp", "i32", rank});
+    const bool is_sum = chance(35);
+    std::vector<SketchNode> loops;
+    SketchLoad cell{temp, {}};
+    for (size_t d = 0; d < rank; ++d) {
+      SketchNode node;
+      node.kind = SketchNode::Kind::Loop;
+      node.name = d == 0 ? "i" : "j";
+      node.fills = {temp, d};
+      scope_.push_back(node.name);
+      cell.index.push_back({0, {{node.name, 1}}});
+      loops.push_back(node);
+    }
+    SketchNode fill = statement(cell, "=");
+    std::vector<SketchNode> inside;
+    if (is_sum) {
+      fill.loads.clear();
+      fill.factors.clear();
+      SketchNode over = bare_loop("k");
+      scope_.push_back("k");
+      over.body.push_back(statement(cell, "+="));
+      scope_.pop_back();
+      inside = {fill, over};
+    } else {
+      inside = {fill};
+    }
+    for (size_t d = rank; d-- > 0;) {
+      loops[d].body = inside;
+      inside = {loops[d]};
+    }
+    scope_.clear();
+    sketch_.body.push_back(inside[0]);
+    temp_ = temp;
+    has_temp_ = true;
+  }
+
+  SketchNode bare_loop(const std::string& name) {
+    SketchNode node;
+    node.kind = SketchNode::Kind::Loop;
+    node.name = name;
+    node.hi = size();
+    return node;
+  }
+
+  SketchNode loop(size_t depth) {
+    SketchNode node = bare_loop(std::string(1, "ijk"[depth]));
+    const int64_t form = draw(0, 99);
+    if (form < 15 && !scope_.empty()) {
+      const std::string outer = some_loop();
+      if (chance(50))
+        node.lo = {draw(0, 1), {{outer, 1}}};
+      else
+        node.hi = {draw(0, 1), {{outer, 1}}};
+    } else if (form < 20 && !scope_.empty()) {
+      node.hi_min.push_back({2, {{some_loop(), 1}}});
+    } else if (form < 28) {
+      node.step = draw(2, 3);
+    } else if (form < 36) {
+      node.lo = {node.hi.constant - 1, node.hi.terms};
+      node.hi = {-1, {}};
+      node.step = -draw(1, 2);
+    } else if (form < 50) {
+      node.lo.constant = draw(1, 2);
+    }
+    scope_.push_back(node.name);
+    node.body = body(depth + 1);
+    scope_.pop_back();
+    return node;
+  }
+
+  std::vector<SketchNode> body(size_t depth) {
+    std::vector<SketchNode> nodes;
+    do {
+      const bool may_nest = depth < 3 && (depth < 2 || chance(45));
+      SketchNode node = may_nest && chance(65) ? loop(depth) : statement();
+      nodes.push_back(chance(10) ? guarded(node) : node);
+    } while (statements_left_ > 0 && chance(45));
+    return nodes;
+  }
+
+  SketchNode guarded(const SketchNode& inner) {
+    SketchNode node;
+    node.kind = SketchNode::Kind::If;
+    node.left = {draw(-1, 1), {{some_loop(), 1}}};
+    if (scope_.size() > 1 && chance(40))
+      node.left.terms.emplace_back(scope_.front() == node.left.terms[0].first ? scope_.back()
+                                                                              : scope_.front(),
+                                   chance(50) ? 1 : -1);
+    if (chance(30)) {
+      node.modulus = 2;
+      node.relation = "==";
+    } else {
+      node.relation = chance(50) ? "<" : ">=";
+      node.right = {draw(1, 3), {}};
+    }
+    node.body.push_back(inner);
+    if (statements_left_ > 0 && chance(30))
+      node.otherwise.push_back(statement());
+    return node;
+  }
+
+  std::string some_loop() {
+    return scope_[static_cast<size_t>(draw(0, static_cast<int64_t>(scope_.size()) - 1))];
+  }
+
+  Affine index() {
+    Affine e{chance(50) ? 0 : draw(-1, 1), {{some_loop(), 1}}};
+    if (chance(10))
+      e.terms[0].second = chance(50) ? 2 : -1;
+    if (scope_.size() > 1 && chance(10)) {
+      const std::string other = some_loop();
+      if (other != e.terms[0].first)
+        e.terms.emplace_back(other, chance(60) ? 1 : -1);
+    }
+    if (chance(4))
+      e.terms.clear();
+    return e;
+  }
+
+  SketchLoad access(size_t tensor) {
+    SketchLoad load{tensor, {}};
+    for (size_t d = 0; d < sketch_.tensors[tensor].rank; ++d)
+      load.index.push_back(index());
+    return load;
+  }
+
+  SketchNode statement() {
+    const auto t = static_cast<size_t>(draw(0, static_cast<int64_t>(visible_) - 1));
+    const int64_t form = draw(0, 99);
+    SketchNode node = statement(access(t), form < 55   ? "="
+                                           : form < 85 ? "+="
+                                           : form < 95 ? "max="
+                                                       : "*=");
+    // Reading the written cell's neighbours makes recurrences and stencils.
+    if (chance(45)) {
+      SketchLoad near = node.target;
+      for (Affine& e : near.index)
+        e.constant += draw(-1, 1);
+      node.loads.push_back(near);
+      node.factors.push_back(1);
+    }
+    if (has_temp_ && chance(60)) {
+      node.loads.push_back(access(temp_));
+      node.factors.push_back(chance(70) ? 1 : 2);
+    }
+    return node;
+  }
+
+  SketchNode statement(SketchLoad target, std::string op) {
+    --statements_left_;
+    SketchNode node;
+    node.kind = SketchNode::Kind::Statement;
+    node.target = std::move(target);
+    node.op = std::move(op);
+    node.constant = draw(0, 3);
+    node.takes_max = chance(15);
+    const int64_t loads = draw(0, 2);
+    for (int64_t k = 0; k < loads; ++k) {
+      const auto t = static_cast<size_t>(draw(0, static_cast<int64_t>(visible_) - 1));
+      node.loads.push_back(access(t));
+      node.factors.push_back(chance(70) ? 1 : draw(2, 3));
+    }
+    return node;
+  }
+
+  std::mt19937_64 random_;
+  Sketch sketch_;
+  size_t visible_ = 0; ///< tensors that any statement may touch
+  int64_t statements_left_ = 0;
+  std::vector<std::string> scope_;
+  bool has_temp_ = false;
+  size_t temp_ = 0;
+};
+
+} // namespace
+
+Sketch random_program(uint64_t seed) { return Generator(seed).program(); }
+
+} // namespace kawara::oracle

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "oracle/brute_judge.h"
+#include "poly/scop.h"
+#include "program/values.h"
+
+namespace kawara::oracle {
+
+/// Executes every instance of `run` in the order that `order` says, with nothing but scalar
+/// evaluation: iterations of parallel loops in an order shuffled by `seed`, `width` iterations of a
+/// vector loop at once, statement by statement, all lanes reading before any writes.
+///
+/// `scop` gives the tensors (its temps start with arbitrary contents), `inputs` the inputs and
+/// inouts by name. Returns outputs and inouts by name. Throws InternalError when a cell outside its
+/// tensor is touched.
+program::Arrays run_order(const Run& run, const poly::Scop& scop, const poly::Order& order,
+                          const program::Arrays& inputs, uint64_t seed);
+
+} // namespace kawara::oracle

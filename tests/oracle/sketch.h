@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kawara::oracle {
+
+/// constant + sum of coefficient * name, where names are loops or parameters.
+struct Affine {
+  int64_t constant = 0;
+  std::vector<std::pair<std::string, int64_t>> terms;
+};
+std::string to_string(const Affine&);
+
+/// One read of a tensor.
+struct SketchLoad {
+  size_t tensor = 0;
+  std::vector<Affine> index;
+};
+
+/// A small program before it is text. Every access is kept inside its tensor by shapes and offsets that
+/// are worked out when it is printed, so that any part may be dropped and the rest still be valid.
+struct SketchNode {
+  enum class Kind : uint8_t { Loop, If, Statement };
+  Kind kind = Kind::Statement;
+  std::vector<SketchNode> body, otherwise; ///< `otherwise` of an If
+
+  // loop: range(lo, hi, step); with `hi_min` the bound is min(hi, hi_min)
+  std::string name;
+  Affine lo, hi;
+  std::vector<Affine> hi_min;
+  int64_t step = 1;
+  /// Runs over the whole of dimension `fills.second` of tensor `fills.first` instead.
+  std::optional<std::pair<size_t, size_t>> fills;
+
+  // if: `left relation right`, left taken modulo `modulus` where that is not 0
+  Affine left, right;
+  std::string relation;
+  int64_t modulus = 0;
+
+  // statement
+  SketchLoad target;
+  std::string op = "="; ///< =, +=, *=, max=, min=
+  std::vector<SketchLoad> loads;
+  std::vector<int64_t> factors; ///< one per load
+  int64_t constant = 0;
+  bool takes_max = false; ///< combine the loads by max instead of +
+};
+
+struct SketchTensor {
+  std::string name, role, elem;
+  size_t rank = 1;
+};
+
+struct Sketch {
+  std::vector<std::pair<std::string, int64_t>> params; ///< name, value to try
+  std::vector<SketchTensor> tensors;
+  std::vector<SketchNode> body;
+  std::string numerics; ///< empty: the default
+};
+
+/// The sketch as `.kw` text.
+std::string text_of(const Sketch&);
+
+/// Values of the parameters, in declaration order.
+std::vector<int64_t> values_of(const Sketch&);
+
+} // namespace kawara::oracle
