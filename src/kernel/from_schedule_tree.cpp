@@ -15,7 +15,7 @@ using poly::LoopId;
 using poly::StmtId;
 using poly::TreeNode;
 
-constexpr std::string_view kMarkPrefix = "loop ";
+constexpr std::string_view kMarkPrefix = "loop_";
 
 class TreeBuilder {
 public:

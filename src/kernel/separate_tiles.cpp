@@ -104,7 +104,7 @@ private:
     const Block full = rewrite(block_of(stmt), [&](Stmt s) {
       if (auto* loop = std::get_if<For>(&s))
         if (const auto limits = full_of(*loop);
-            limits && contains_all(tested, limits->conditions)) {
+            limits && contains_all(conditions, limits->conditions)) {
           loop->lo = int_lit(limits->lo);
           loop->hi = int_lit(limits->hi);
         }
@@ -139,7 +139,7 @@ private:
         if (mentions_any(e, inner))
           return;
       for (const Expr& e : full->conditions)
-        if (!contains(settled, e) && !contains(conditions, e))
+        if (!contains(conditions, e))
           conditions.push_back(e);
     });
     return conditions;

@@ -36,7 +36,7 @@ public:
       return {};
     const auto trips = trip_count(loop_);
     copies_ = accumulators_.empty() ? 1 : kAccumulators;
-    if (trips && *trips < lanes_ * copies_)
+    if (const auto most = trips ? trips : most_trips(); most && *most < lanes_ * copies_)
       copies_ = 1;
     if (trips && *trips < lanes_)
       return {};
@@ -63,6 +63,19 @@ private:
         accumulators_.push_back({*store, {store->value.type().elem, lanes_}, {}});
     }
     return true;
+  }
+
+  /// What a constant among the bounds allows (the point loop of a tile).
+  std::optional<int64_t> most_trips() const {
+    std::optional<int64_t> most;
+    for (const Expr& hi : operands_of(loop_.hi, BinaryOp::Min)) {
+      For bounded = loop_;
+      bounded.body.clear();
+      bounded.hi = hi;
+      if (const auto trips = trip_count(bounded))
+        most = most ? std::min(*most, *trips) : *trips;
+    }
+    return most;
   }
 
   bool is_accumulation(const Store& store) const {

@@ -31,14 +31,14 @@ TEST(FromSchedule, GemmInSourceOrder) { expect_same(kGemm, "", kGemmSizes); }
 
 TEST(FromSchedule, GemmTiledForRegisters) {
   expect_same(kGemm,
-              "distribute(j); tile(S1.i=4, S1.j=8); reorder(S1.i.0, S1.j.0, S1.k, S1.i.1, S1.j.1); "
+              "distribute(i); tile(S1.i=4, S1.j=8); reorder(S1.i.0, S1.j.0, S1.k, S1.i.1, S1.j.1); "
               "unroll(S1.i.1); vectorize(S1.j.1, 4)",
               kGemmSizes);
 }
 
 TEST(FromSchedule, GemmTiledTwice) {
   expect_same(kGemm,
-              "distribute(j); tile(S1.i=8, S1.j=8, S1.k=4); parallel(S1.i.0); "
+              "distribute(i); tile(S1.i=8, S1.j=8, S1.k=4); parallel(S1.i.0); "
               "split(S1.i.1, 4); vectorize(S1.k.1, 4)",
               kGemmSizes);
 }
@@ -104,7 +104,7 @@ for i in range(N):
 }
 
 TEST(FromSchedule, NamesLoopsAfterTheOrder) {
-  const auto made = line::compile(kGemm, "distribute(j); split(S1.i, 4)");
+  const auto made = line::compile(kGemm, "distribute(i); split(S1.i, 4)");
   const std::string text = kernel::print(made.kernel);
   EXPECT_NE(text.find("for i_0 in range(0, (M + 3) // 4):"), std::string::npos) << text;
   EXPECT_NE(text.find("for i_1 in range(0, min(4, M - i_0 * 4)):"), std::string::npos) << text;

@@ -1,0 +1,269 @@
+#include "emit/c/expr.h"
+
+#include "scalar/match.h"
+#include "support/check.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace kawara::emit {
+namespace {
+
+using scalar::as;
+using scalar::BinaryOp;
+using scalar::Elem;
+using scalar::Expr;
+using scalar::UnaryOp;
+
+std::string float_text(double value, Elem elem) {
+  const bool is_double = elem == Elem::F64;
+  if (std::isnan(value))
+    return "NAN";
+  if (std::isinf(value))
+    return value > 0 ? "INFINITY" : "-INFINITY";
+  std::array<char, 64> buffer{};
+  const auto end = is_double
+                       ? std::to_chars(buffer.begin(), buffer.end(), value).ptr
+                       : std::to_chars(buffer.begin(), buffer.end(), static_cast<float>(value)).ptr;
+  std::string text(buffer.begin(), end);
+  if (text.find_first_of(".e") == std::string::npos)
+    text += ".0";
+  return is_double ? text : text + "f";
+}
+
+std::string int_text(int64_t value, Elem elem) {
+  if (elem == Elem::Bool)
+    return value != 0 ? "true" : "false";
+  // The most negative number has no literal of its own.
+  if (value == INT64_MIN)
+    return "INT64_MIN";
+  if (value > INT32_MAX || value < INT32_MIN)
+    return "INT64_C(" + std::to_string(value) + ")";
+  return value == INT32_MIN ? "INT32_MIN" : std::to_string(value);
+}
+
+const char* sign_of(BinaryOp op) {
+  switch (op) {
+  case BinaryOp::Add:
+    return "+";
+  case BinaryOp::Sub:
+    return "-";
+  case BinaryOp::Mul:
+    return "*";
+  case BinaryOp::Div:
+    return "/";
+  case BinaryOp::Lt:
+    return "<";
+  case BinaryOp::Le:
+    return "<=";
+  case BinaryOp::Gt:
+    return ">";
+  case BinaryOp::Ge:
+    return ">=";
+  case BinaryOp::Eq:
+    return "==";
+  case BinaryOp::Ne:
+    return "!=";
+  case BinaryOp::And:
+    return "&&";
+  case BinaryOp::Or:
+    return "||";
+  default:
+    return nullptr;
+  }
+}
+
+/// An infix operator is the outermost thing of the C text.
+bool is_infix(const Expr& e) {
+  const auto* n = as<scalar::Binary>(e);
+  return n != nullptr && sign_of(n->op) != nullptr;
+}
+
+bool is_negative(const Expr& e) {
+  if (const auto* i = as<scalar::IntLit>(e))
+    return i->value < 0;
+  if (const auto* f = as<scalar::FloatLit>(e))
+    return std::signbit(f->value);
+  const auto* n = as<scalar::Unary>(e);
+  return n != nullptr && n->op == UnaryOp::Neg;
+}
+
+} // namespace
+
+std::string c_type(Elem elem) {
+  switch (elem) {
+  case Elem::F64:
+    return "double";
+  case Elem::F32:
+    return "float";
+  case Elem::F16:
+    return "_Float16";
+  case Elem::BF16:
+    return "kw_bf16";
+  case Elem::I64:
+    return "int64_t";
+  case Elem::I32:
+    return "int32_t";
+  case Elem::I16:
+    return "int16_t";
+  case Elem::I8:
+    return "int8_t";
+  case Elem::U8:
+    return "uint8_t";
+  case Elem::Bool:
+    return "bool";
+  }
+  KAWARA_CHECK(false, "element type");
+}
+
+std::string CExpr::cell(uint32_t buffer, const std::vector<Expr>& index) {
+  if (index.empty())
+    return names_.buffers[buffer] + "[0]";
+  Expr linear = index[0];
+  for (size_t d = 1; d < index.size(); ++d)
+    linear = linear * kernel_.buffers[buffer].shape[d] + index[d];
+  return names_.buffers[buffer] + "[" + print(linear) + "]";
+}
+
+std::string CExpr::conversion(const std::string& text, Elem from, Elem to) {
+  if (from == to)
+    return text;
+  if (from == Elem::BF16) {
+    need("bf16");
+    const std::string wide = "kw_from_bf16(" + text + ")";
+    return conversion(wide, Elem::F32, to);
+  }
+  if (to == Elem::BF16) {
+    need("bf16");
+    return "kw_to_bf16(" + conversion(text, from, Elem::F32) + ")";
+  }
+  return "(" + c_type(to) + ")" + text;
+}
+
+std::string CExpr::converted(const Expr& value, Elem to) {
+  const Elem from = value.type().elem;
+  const bool is_plain = from == to;
+  return is_plain ? print(value) : conversion(atom(value), from, to);
+}
+
+std::string CExpr::atom(const Expr& e) {
+  const bool is_loose = is_infix(e) || as<scalar::Select>(e) != nullptr || is_negative(e);
+  return is_loose ? "(" + print(e) + ")" : print(e);
+}
+
+/// Products inside sums and sums at the left of sums read well without parentheses; everything else
+/// that is infix gets them.
+std::string CExpr::operand(const Expr& e, BinaryOp parent, bool is_right) {
+  const auto* n = as<scalar::Binary>(e);
+  const bool is_sum = parent == BinaryOp::Add || parent == BinaryOp::Sub;
+  const auto in = [&](BinaryOp a, BinaryOp b) { return n->op == a || n->op == b; };
+  if (n != nullptr && is_sum && n->op == BinaryOp::Mul && e.type().elem != Elem::I32)
+    return print(e);
+  if (n != nullptr && is_sum && !is_right && in(BinaryOp::Add, BinaryOp::Sub) &&
+      e.type().elem != Elem::I32)
+    return print(e);
+  if (n != nullptr && n->op == parent && (parent == BinaryOp::And || parent == BinaryOp::Or))
+    return print(e);
+  if (n != nullptr && parent >= BinaryOp::Lt && parent <= BinaryOp::Ge && n->op <= BinaryOp::Div)
+    return print(e);
+  if (n != nullptr && parent == BinaryOp::And && n->op >= BinaryOp::Lt && n->op <= BinaryOp::Ne)
+    return print(e);
+  return atom(e);
+}
+
+std::string CExpr::helper(const std::string& name, const std::string& arguments, Elem elem) {
+  need(name);
+  const std::string call = "kw_" + name + "(" + arguments + ")";
+  return elem == Elem::I64 ? call : "(" + c_type(elem) + ")" + call;
+}
+
+std::string CExpr::binary(const Expr& e, const scalar::Binary& n) {
+  const Elem elem = n.lhs.type().elem;
+  if (const char* sign = sign_of(n.op)) {
+    const bool is_arithmetic = n.op <= BinaryOp::Div;
+    // int32_t arithmetic wraps in Kawara but not in C.
+    if (elem == Elem::I32 && is_arithmetic)
+      return "(int32_t)((uint32_t)" + atom(n.lhs) + " " + sign + " (uint32_t)" + atom(n.rhs) + ")";
+    return operand(n.lhs, n.op, false) + " " + sign + " " + operand(n.rhs, n.op, true);
+  }
+  const std::string both = print(n.lhs) + ", " + print(n.rhs);
+  const std::string suffix = elem == Elem::F32 ? "f" : "";
+  switch (n.op) {
+  case BinaryOp::FloorDiv:
+    return helper("floordiv", both, elem);
+  case BinaryOp::Mod:
+    return helper("mod", both, elem);
+  case BinaryOp::Min:
+    return scalar::is_float(elem) ? "fmin" + suffix + "(" + both + ")" : helper("min", both, elem);
+  case BinaryOp::Max:
+    return scalar::is_float(elem) ? "fmax" + suffix + "(" + both + ")" : helper("max", both, elem);
+  case BinaryOp::Pow:
+    return "pow" + suffix + "(" + both + ")";
+  default:
+    KAWARA_CHECK(false, "operator of " + to_string(e.type()));
+  }
+}
+
+std::string CExpr::unary(const Expr& e, const scalar::Unary& n) {
+  const Elem elem = e.type().elem;
+  const std::string f = elem == Elem::F32 ? "f" : "",
+                    one = float_text(1.0, elem == Elem::F64 ? elem : Elem::F32);
+  const auto call = [&](const char* name) { return name + f + "(" + print(n.arg) + ")"; };
+  switch (n.op) {
+  case UnaryOp::Neg:
+    return elem == Elem::I32 ? "(int32_t)(0u - (uint32_t)" + atom(n.arg) + ")" : "-" + atom(n.arg);
+  case UnaryOp::Not:
+    return "!" + atom(n.arg);
+  case UnaryOp::Abs:
+    return scalar::is_float(elem) ? call("fabs") : helper("abs", print(n.arg), elem);
+  case UnaryOp::Exp:
+    return call("exp");
+  case UnaryOp::Log:
+    return call("log");
+  case UnaryOp::Sqrt:
+    return call("sqrt");
+  case UnaryOp::Rsqrt:
+    return "(" + one + " / " + call("sqrt") + ")";
+  case UnaryOp::Tanh:
+    return call("tanh");
+  case UnaryOp::Erf:
+    return call("erf");
+  case UnaryOp::Sigmoid:
+    return "(" + one + " / (" + one + " + exp" + f + "(-" + atom(n.arg) + ")))";
+  case UnaryOp::Sin:
+    return call("sin");
+  case UnaryOp::Cos:
+    return call("cos");
+  case UnaryOp::Floor:
+    return call("floor");
+  case UnaryOp::Ceil:
+    return call("ceil");
+  case UnaryOp::Round:
+    return call("rint");
+  }
+  KAWARA_CHECK(false, "unary operator");
+}
+
+std::string CExpr::print(const Expr& e) {
+  KAWARA_CHECK(e.type().lanes == 1, "C text has no vectors");
+  const auto impossible = [](const char* what) -> std::string { KAWARA_CHECK(false, what); };
+  return scalar::match(
+      e, [&](const scalar::IntLit& n) { return int_text(n.value, e.type().elem); },
+      [&](const scalar::FloatLit& n) { return float_text(n.value, e.type().elem); },
+      [&](const scalar::Iter&) { return impossible("iterator"); },
+      [&](const scalar::Param& n) { return names_.params.at(n.index); },
+      [&](const scalar::Var& n) { return names_.variables.at(n.id); },
+      [&](const scalar::Load& n) { return cell(n.tensor, n.index); },
+      [&](const scalar::Unary& n) { return unary(e, n); },
+      [&](const scalar::Binary& n) { return binary(e, n); },
+      [&](const scalar::Select& n) {
+        return atom(n.cond) + " ? " + atom(n.then) + " : " + atom(n.otherwise);
+      },
+      [&](const scalar::Cast& n) { return converted(n.arg, e.type().elem); },
+      [&](const scalar::Ramp&) { return impossible("ramp"); },
+      [&](const scalar::Broadcast&) { return impossible("broadcast"); },
+      [&](const scalar::Reduce&) { return impossible("reduce"); });
+}
+
+} // namespace kawara::emit

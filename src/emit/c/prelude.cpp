@@ -1,0 +1,107 @@
+#include "emit/c/prelude.h"
+
+#include <array>
+#include <cctype>
+#include <utility>
+
+namespace kawara::emit {
+namespace {
+
+constexpr const char* kFloorDiv = R"(/* Division that rounds towards minus infinity. */
+static inline int64_t kw_floordiv(int64_t a, int64_t b) {
+  const int64_t q = a / b;
+  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+}
+
+)";
+
+constexpr const char* kMod = R"(/* Remainder with the sign of the divisor. */
+static inline int64_t kw_mod(int64_t a, int64_t b) {
+  const int64_t r = a % b;
+  return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;
+}
+
+)";
+
+constexpr const char* kMin =
+    R"(static inline int64_t kw_min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+)";
+
+constexpr const char* kMax =
+    R"(static inline int64_t kw_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+)";
+
+constexpr const char* kAbs = R"(static inline int64_t kw_abs(int64_t a) { return a < 0 ? -a : a; }
+
+)";
+
+constexpr const char* kAlloc = R"(static inline void* kw_alloc(size_t size, int64_t count) {
+  void* memory = malloc(size * (size_t)(count > 0 ? count : 1));
+  if (memory == NULL)
+    abort();
+  return memory;
+}
+
+)";
+
+constexpr const char* kBf16Type = R"(typedef uint16_t kw_bf16;
+)";
+
+constexpr const char* kBf16 = R"(
+/* The upper half of a float, rounded to nearest even. */
+static inline float kw_from_bf16(kw_bf16 bits) {
+  const uint32_t wide = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+static inline kw_bf16 kw_to_bf16(float value) {
+  uint32_t wide;
+  memcpy(&wide, &value, sizeof wide);
+  if ((wide & 0x7fffffffu) > 0x7f800000u)
+    return (kw_bf16)((wide >> 16) | 0x40u);
+  wide += 0x7fffu + ((wide >> 16) & 1u);
+  return (kw_bf16)(wide >> 16);
+}
+
+)";
+
+} // namespace
+
+std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
+  std::string text = "#include <math.h>\n#include <stdbool.h>\n#include <stddef.h>\n"
+                     "#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n";
+  if (is_exact)
+    text += "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n";
+  constexpr std::array<std::pair<const char*, const char*>, 6> functions = {
+      {{"floordiv", kFloorDiv},
+       {"mod", kMod},
+       {"min", kMin},
+       {"max", kMax},
+       {"abs", kAbs},
+       {"alloc", kAlloc}}};
+  if (helpers.count("bf16") != 0)
+    text += std::string(kBf16Type) + kBf16;
+  for (const auto& [name, code] : functions)
+    if (helpers.count(name) != 0)
+      text += code;
+  return text;
+}
+
+std::string c_header(const std::string& prototype, const std::string& function, bool has_bf16) {
+  std::string guard;
+  for (const char c : function)
+    guard += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  guard += "_H";
+  std::string text = "#ifndef " + guard + "\n#define " + guard + "\n\n#include <stdbool.h>\n";
+  text += "#include <stdint.h>\n\n#ifdef __cplusplus\n#define restrict __restrict\nextern \"C\" "
+          "{\n#endif\n\n";
+  if (has_bf16)
+    text += kBf16Type;
+  text += prototype + ";\n\n#ifdef __cplusplus\n}\n#undef restrict\n#endif\n\n#endif\n";
+  return text;
+}
+
+} // namespace kawara::emit
