@@ -11,10 +11,11 @@ namespace kawara::schedule {
 ///
 /// The names i and j give way to i_j. A mark `parallel` of the outer loop covers both afterwards.
 ///
-/// Needs    `inner` alone in the body of `outer`; bounds of `inner` that do not depend on `outer`.
+/// Needs    `inner` alone in the body of `outer`; bounds of `inner` that do not depend on
+///          `outer`.
 /// Legal    always (iterations keep their order), unless a parallel mark now covers more.
-/// Refuses  something between the two (K0210), loops not nested (K0211), bounds that depend on the
-///          outer loop (K0215), vector or unrolled loops (K0217).
+/// Refuses  something between the two (K0210), loops not nested (K0211), bounds that depend on
+///          the outer loop (K0215), vector or unrolled loops (K0217).
 Proposed propose(const Schedule&, const Coalesce&, const Environment&);
 
 /// The order in which `loop`, if it is coalesced, is one loop with one row: i*extent + (j - low).

@@ -14,7 +14,8 @@ namespace kawara::schedule {
 /// apart as S0.i and S1.i.
 ///
 /// Needs    at least two statements below the loop.
-/// Legal    when no statement needs a value that a later statement makes in an earlier iteration.
+/// Legal    when no statement needs a value that a later statement makes in an earlier
+///          iteration.
 /// Refuses  a loop with one statement (K0218).
 Proposed propose(const Schedule&, const Distribute&, const Environment&);
 

@@ -16,9 +16,9 @@ namespace kawara::schedule {
 ///
 /// Needs    both loops in one sequence: the same loops around them.
 /// Legal    when nothing of the later loop needs a value that the earlier one makes at a later
-/// iteration. Refuses  loops with different loops around them (K0214), one loop twice (K0220),
-/// vector, unrolled or
-///          coalesced loops (K0217).
+///          iteration.
+/// Refuses  loops with different loops around them (K0214), one loop twice (K0220), vector,
+///          unrolled or coalesced loops (K0217).
 Proposed propose(const Schedule&, const Fuse&, const Environment&);
 
 } // namespace kawara::schedule

@@ -13,9 +13,9 @@ namespace kawara::schedule {
 ///
 /// Needs    both loops in one perfect nest.
 /// Legal    when no dependence is (…, +, …, -, …) in the two: first later in the outer, then
-/// earlier in
-///          the inner loop.
-/// Refuses  something between the loops (K0210), loops not nested (K0211), one loop twice (K0220).
+///          earlier in the inner loop.
+/// Refuses  something between the loops (K0210), loops not nested (K0211), one loop twice
+///          (K0220).
 Proposed propose(const Schedule&, const Interchange&, const Environment&);
 
 } // namespace kawara::schedule

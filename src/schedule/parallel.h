@@ -10,8 +10,9 @@ namespace kawara::schedule {
 ///   after    parallel for i:       S(i)
 ///
 /// Needs    nothing of the nest.
-/// Legal    when the loop carries no dependence at all, a reduction's neither (`rfactor` is the way
-/// out). Refuses  a vector loop (K0217).
+/// Legal    when the loop carries no dependence at all, a reduction's neither (`rfactor` is the
+///          way out).
+/// Refuses  a vector loop (K0217).
 Proposed propose(const Schedule&, const Parallel&, const Environment&);
 
 } // namespace kawara::schedule

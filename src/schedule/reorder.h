@@ -17,7 +17,8 @@ namespace kawara::schedule {
 ///
 /// Needs    all loops in one perfect nest.
 /// Legal    when every dependence still goes forward.
-/// Refuses  something between the loops (K0210), loops not nested (K0211), one loop twice (K0220).
+/// Refuses  something between the loops (K0210), loops not nested (K0211), one loop twice
+///          (K0220).
 Proposed propose(const Schedule&, const Reorder&, const Environment&);
 
 /// `loops`, outermost first, in the places that they occupy in their perfect nest.

@@ -13,7 +13,8 @@ namespace kawara::schedule {
 ///
 /// Needs    nothing of the nest.
 /// Legal    when every dependence between statements that move and those that do not still goes
-/// forward. Refuses  vector, unrolled or coalesced loops (K0217).
+///          forward.
+/// Refuses  vector, unrolled or coalesced loops (K0217).
 Proposed propose(const Schedule&, const Shift&, const Environment&);
 
 } // namespace kawara::schedule

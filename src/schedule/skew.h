@@ -10,10 +10,10 @@ namespace kawara::schedule {
 ///   after    for t: for i in lo+f*t..hi+f*t:        S(t, i - f*t)
 ///
 /// Needs    `by` around `loop`, or inside it with nothing else between the two.
-/// Legal    always for an outer `by` (iterations keep their order); useful because it makes other
-///          directives legal. For an inner `by` the judge decides.
-/// Refuses  factor 0 (K0212), loops not nested (K0211), something between `loop` and an inner `by`
-///          (K0210), one loop twice (K0220), vector, unrolled or coalesced loops (K0217).
+/// Legal    always for an outer `by` (iterations keep their order); useful because it makes
+///          other directives legal. For an inner `by` the judge decides.
+/// Refuses  factor 0 (K0212), loops not nested (K0211), something between `loop` and an inner
+///          `by` (K0210), one loop twice (K0220), vector, unrolled or coalesced loops (K0217).
 Proposed propose(const Schedule&, const Skew&, const Environment&);
 
 } // namespace kawara::schedule

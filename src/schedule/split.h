@@ -13,12 +13,11 @@ namespace kawara::schedule {
 /// of the loop itself: tile 0 holds the values 0..31 whatever lo is. A mark `parallel` stays with
 /// i.0.
 ///
-/// Needs    nothing of the nest around or below; a coalesced loop only when its inner extent is a
-///          constant.
+/// Needs    nothing of the nest around or below; a coalesced loop only when its inner extent is
+///          a constant.
 /// Legal    always (iterations keep their order).
 /// Refuses  size < 1 (K0212), a vector or unrolled loop (K0217), a coalesced loop whose inner
-/// extent is
-///          not a constant (K0219).
+///          extent is not a constant (K0219).
 Proposed propose(const Schedule&, const Split&, const Environment&);
 
 /// The two loops that a split made.

@@ -14,11 +14,12 @@ namespace kawara::schedule {
 /// apart from partial ones (the mark of `isolate`). `tile(i, 32)` is another spelling of
 /// `tile(i=32)`.
 ///
-/// Needs    the loops next to each other in one perfect nest; what stands below the innermost is
-/// free. Legal    when every dependence between points of different tiles follows the order of the
-/// tiles. Refuses  size < 1 (K0212), something between the loops (K0210), loops not nested (K0211),
-/// a loop
-///          named twice (K0220), vector, unrolled or coalesced loops (K0217).
+/// Needs    the loops next to each other in one perfect nest; what stands below the innermost
+///          is free.
+/// Legal    when every dependence between points of different tiles follows the order of the
+///          tiles.
+/// Refuses  size < 1 (K0212), something between the loops (K0210), loops not nested (K0211), a
+///          loop named twice (K0220), vector, unrolled or coalesced loops (K0217).
 Proposed propose(const Schedule&, const Tile&, const Environment&);
 
 } // namespace kawara::schedule

@@ -14,12 +14,11 @@ namespace kawara::schedule {
 /// touch.
 ///
 /// Needs    a loop with statements only below it.
-/// Legal    when no lane needs what a lane before it writes (a distance of W or more is fine), and
-/// no
-///          two lanes store to one cell, unless as one reduction that may be reassociated.
+/// Legal    when no lane needs what a lane before it writes (a distance of W or more is fine),
+///          and no two lanes store to one cell, unless as one reduction that may be
+///          reassociated.
 /// Refuses  a loop with loops inside (K0213; the way out reorders), a width outside 2..1024
-/// (K0212),
-///          a parallel, unrolled or coalesced loop (K0217).
+///          (K0212), a parallel, unrolled or coalesced loop (K0217).
 Proposed propose(const Schedule&, const Vectorize&, const Environment&);
 
 /// Lanes that `vectorize(loop)` without a width takes; at least 2.

@@ -29,7 +29,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 #ifndef KAWARA_LIBFUZZER
 int main(int argc, char** argv) {
-  const long runs = argc > 1 ? std::atol(argv[1]) : 100000;
+  long runs = 100000;
+  unsigned long seed = 1;
+  for (int a = 1; a + 1 < argc; ++a) {
+    const std::string option = argv[a];
+    if (option == "--runs")
+      runs = std::atol(argv[a + 1]);
+    if (option == "--seed")
+      seed = std::strtoul(argv[a + 1], nullptr, 10);
+  }
   const char* const pieces[] = {"split",   "tile",
                                 "reorder", "skew",
                                 "auto",    "fuse",
@@ -44,7 +52,7 @@ int main(int argc, char** argv) {
                                 "#",       " ",
                                 "\xff",    "\xc3",
                                 "S",       "."};
-  std::mt19937 random(1);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   for (long run = 0; run < runs; ++run) {
     std::string text;
     for (unsigned length = random() % 24; length > 0; --length)
