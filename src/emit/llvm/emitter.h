@@ -63,6 +63,13 @@ private:
     Expr expr;
     Value* value = nullptr;
   };
+  /// What a parallel body needs from outside: buffers, all parameters, variables, the run time.
+  struct Capture {
+    std::string name;
+    std::vector<uint32_t> buffers;
+    std::vector<uint32_t> variables;
+    llvm::StructType* env = nullptr;
+  };
 
   // stmt.cpp
   void stmt(const kernel::For&);
@@ -82,6 +89,8 @@ private:
   // parallel.cpp
   void parallel_loop(const kernel::For&, Value* lo, Value* hi);
   std::vector<uint32_t> captured_variables(const kernel::For&) const;
+  llvm::Function* range_function(const kernel::For&, const Capture&);
+  llvm::Function* unpacking_body(const Capture&, llvm::Function* range);
 
   // expr.cpp
   Value* emit(const Expr&);

@@ -33,14 +33,18 @@ Partition partition_of(const kernel::For& loop) {
   return is_uneven ? Partition::Dynamic : Partition::Static;
 }
 
-void mark_buffer_arguments(llvm::Function* function, size_t count) {
-  for (unsigned i = 0; i < count; ++i)
-    function->addParamAttr(i, llvm::Attribute::NoAlias);
-}
-
 } // namespace
 
+/// Variables used in the body that come from outside: not defined in it. One with a binding may
+/// still be local, when the same number was used in an earlier block.
 std::vector<uint32_t> FunctionEmitter::captured_variables(const kernel::For& loop) const {
+  std::set<uint32_t> local{loop.var};
+  kernel::visit(loop.body, [&](const kernel::Stmt& s) {
+    if (const auto* inner = std::get_if<kernel::For>(&s))
+      local.insert(inner->var);
+    else if (const auto* define = std::get_if<kernel::Define>(&s))
+      local.insert(define->var);
+  });
   std::set<uint32_t> used;
   kernel::visit_exprs(loop.body, [&](const Expr& root) {
     scalar::visit(root, [&](const Expr& e) {
@@ -51,7 +55,7 @@ std::vector<uint32_t> FunctionEmitter::captured_variables(const kernel::For& loo
   std::vector<uint32_t> captured;
   for (const uint32_t id : used) {
     const Binding& binding = variables_.at(id);
-    if (id != loop.var && (binding.value != nullptr || binding.slot != nullptr))
+    if (local.count(id) == 0 && (binding.value != nullptr || binding.slot != nullptr))
       captured.push_back(id);
   }
   return captured;
@@ -61,83 +65,90 @@ std::vector<uint32_t> FunctionEmitter::captured_variables(const kernel::For& loo
 /// unpacks the environment and calls `range`, whose buffer arguments are noalias, so that its loops
 /// are optimised as well as serial code.
 void FunctionEmitter::parallel_loop(const kernel::For& loop, Value* lo, Value* hi) {
-  const std::vector<uint32_t> captured = captured_variables(loop);
-  std::vector<uint32_t> buffers;
+  Capture capture;
+  capture.variables = captured_variables(loop);
   std::vector<Value*> packed;
   for (uint32_t id = 0; id < frame_.buffers.size(); ++id)
     if (frame_.buffers[id] != nullptr) {
-      buffers.push_back(id);
+      capture.buffers.push_back(id);
       packed.push_back(frame_.buffers[id]);
     }
   packed.insert(packed.end(), frame_.params.begin(), frame_.params.end());
-  for (const uint32_t id : captured)
+  for (const uint32_t id : capture.variables)
     packed.push_back(variable(id));
   packed.push_back(frame_.runtime);
-
-  llvm::Type* i64 = b_.getInt64Ty();
-  llvm::Type* ptr = b_.getPtrTy();
   std::vector<llvm::Type*> types;
   for (Value* value : packed)
     types.push_back(value->getType());
-  auto* env_type = llvm::StructType::get(context_, types);
-  const std::string name = parts_.kernel.name + ".parallel" + std::to_string(parts_.bodies++);
-
-  std::vector<llvm::Type*> range_types = types;
-  range_types.insert(range_types.end(), {i64, i64, i64});
-  auto* range =
-      llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), range_types, false),
-                             llvm::Function::InternalLinkage, name + ".range", parts_.module);
-  mark_buffer_arguments(range, buffers.size());
-  range->addFnAttr(llvm::Attribute::NoInline);
-  auto* body =
-      llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {ptr, i64, i64, i64}, false),
-                             llvm::Function::InternalLinkage, name, parts_.module);
-
-  {
-    llvm::IRBuilder<> unpack(llvm::BasicBlock::Create(context_, "entry", body));
-    std::vector<Value*> arguments;
-    for (unsigned i = 0; i < types.size(); ++i)
-      arguments.push_back(
-          unpack.CreateLoad(types[i], unpack.CreateStructGEP(env_type, body->getArg(0), i)));
-    for (unsigned i = 1; i < 4; ++i)
-      arguments.push_back(body->getArg(i));
-    unpack.CreateCall(range, arguments);
-    unpack.CreateRetVoid();
-  }
-  {
-    llvm::BasicBlock::Create(context_, "entry", range);
-    Frame inner;
-    inner.buffers.resize(frame_.buffers.size());
-    unsigned next = 0;
-    for (const uint32_t id : buffers)
-      inner.buffers[id] = range->getArg(next++);
-    for (size_t p = 0; p < frame_.params.size(); ++p)
-      inner.params.push_back(range->getArg(next++));
-    const unsigned first_captured = next;
-    next += static_cast<unsigned>(captured.size());
-    inner.runtime = range->getArg(next);
-    inner.thread = range->getArg(next + 3);
-    inner.in_parallel = true;
-    FunctionEmitter emitter(parts_, range, std::move(inner));
-    for (unsigned i = 0; i < captured.size(); ++i)
-      emitter.bind(captured[i], range->getArg(first_captured + i));
-    emitter.serial_loop(loop, range->getArg(next + 1), range->getArg(next + 2));
-    emitter.builder().CreateRetVoid();
-  }
+  capture.env = llvm::StructType::get(context_, types);
+  capture.name = parts_.kernel.name + ".parallel" + std::to_string(parts_.bodies++);
+  llvm::Function* body = unpacking_body(capture, range_function(loop, capture));
 
   llvm::AllocaInst* env = nullptr;
   {
     const llvm::IRBuilderBase::InsertPointGuard guard(b_);
     b_.SetInsertPoint(entry_end_);
-    env = b_.CreateAlloca(env_type, nullptr, "env");
+    env = b_.CreateAlloca(capture.env, nullptr, "env");
   }
   for (unsigned i = 0; i < packed.size(); ++i)
-    b_.CreateStore(packed[i], b_.CreateStructGEP(env_type, env, i));
+    b_.CreateStore(packed[i], b_.CreateStructGEP(capture.env, env, i));
+  llvm::Type* i64 = b_.getInt64Ty();
+  llvm::Type* ptr = b_.getPtrTy();
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, i64, i64, i64, i64, ptr, ptr}, false);
   Value* function = b_.CreateLoad(ptr, frame_.runtime);
   b_.CreateCall(type, function,
                 {frame_.runtime, lo, hi, b_.getInt64(static_cast<uint64_t>(loop.step)),
                  b_.getInt64(static_cast<uint64_t>(partition_of(loop))), body, env});
+}
+
+/// `range(members of env..., begin, end, thread)`: the loop itself.
+llvm::Function* FunctionEmitter::range_function(const kernel::For& loop, const Capture& capture) {
+  llvm::Type* i64 = b_.getInt64Ty();
+  std::vector<llvm::Type*> types(capture.env->element_begin(), capture.env->element_end());
+  types.insert(types.end(), {i64, i64, i64});
+  auto* range = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
+                                       llvm::Function::InternalLinkage, capture.name + ".range",
+                                       parts_.module);
+  for (unsigned i = 0; i < capture.buffers.size(); ++i)
+    range->addParamAttr(i, llvm::Attribute::NoAlias);
+  range->addFnAttr(llvm::Attribute::NoInline);
+  llvm::BasicBlock::Create(context_, "entry", range);
+
+  Frame inner;
+  inner.buffers.resize(frame_.buffers.size());
+  unsigned next = 0;
+  for (const uint32_t id : capture.buffers)
+    inner.buffers[id] = range->getArg(next++);
+  for (size_t p = 0; p < frame_.params.size(); ++p)
+    inner.params.push_back(range->getArg(next++));
+  const unsigned first_variable = next;
+  next += static_cast<unsigned>(capture.variables.size());
+  inner.runtime = range->getArg(next);
+  inner.thread = range->getArg(next + 3);
+  inner.in_parallel = true;
+  FunctionEmitter emitter(parts_, range, std::move(inner));
+  for (unsigned i = 0; i < capture.variables.size(); ++i)
+    emitter.bind(capture.variables[i], range->getArg(first_variable + i));
+  emitter.serial_loop(loop, range->getArg(next + 1), range->getArg(next + 2));
+  emitter.builder().CreateRetVoid();
+  return range;
+}
+
+llvm::Function* FunctionEmitter::unpacking_body(const Capture& capture, llvm::Function* range) {
+  llvm::Type* i64 = b_.getInt64Ty();
+  auto* body = llvm::Function::Create(
+      llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), i64, i64, i64}, false),
+      llvm::Function::InternalLinkage, capture.name, parts_.module);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context_, "entry", body));
+  std::vector<Value*> arguments;
+  for (unsigned i = 0; i < capture.env->getNumElements(); ++i)
+    arguments.push_back(b.CreateLoad(capture.env->getElementType(i),
+                                     b.CreateStructGEP(capture.env, body->getArg(0), i)));
+  for (unsigned i = 1; i < 4; ++i)
+    arguments.push_back(body->getArg(i));
+  b.CreateCall(range, arguments);
+  b.CreateRetVoid();
+  return body;
 }
 
 } // namespace kawara::emit

@@ -56,6 +56,22 @@ bool has_loop(const kernel::Block& block) {
   return found;
 }
 
+/// Registers' worth of values that one iteration stores or assigns, at 16 bytes a register.
+int64_t stored_vectors(const kernel::Block& block) {
+  int64_t vectors = 0;
+  const auto add = [&](const scalar::Expr& value) {
+    const scalar::Type type = value.type();
+    vectors += std::max<int64_t>(1, type.lanes * scalar::bytes_of(type.elem) / 16);
+  };
+  kernel::visit(block, [&](const kernel::Stmt& s) {
+    if (const auto* store = std::get_if<kernel::Store>(&s))
+      add(store->value);
+    else if (const auto* assign = std::get_if<kernel::Assign>(&s))
+      add(assign->value);
+  });
+  return vectors;
+}
+
 /// Distinct node of the form `!{self, hints...}` that LLVM wants at a loop's backward branch.
 llvm::MDNode* loop_node(llvm::LLVMContext& context, const std::vector<llvm::Metadata*>& hints) {
   std::vector<llvm::Metadata*> operands{nullptr};
@@ -153,6 +169,8 @@ llvm::MDNode* FunctionEmitter::loop_hints(const kernel::For& loop) {
     hint("llvm.loop.unroll.full", nullptr);
   else if (marks.unroll > 1)
     hint("llvm.loop.unroll.count", number(marks.unroll));
+  else if (is_vector_code && !has_loop(loop.body) && stored_vectors(loop.body) <= 2)
+    hint("llvm.loop.unroll.count", number(4)); // too little work to pay for the branch
   else if (is_vector_code || has_loop(loop.body))
     hint("llvm.loop.unroll.disable", nullptr); // its shape is already chosen
   if (marks.vector_width > 1 && !is_vector_code) {

@@ -99,8 +99,8 @@ TEST(LlvmModule, ParallelBodiesDoNotAliasEither) {
   kernel::Kernel k = dot(Numerics::Rounding);
   auto& outer = std::get<kernel::For>(k.body[0]);
   outer.marks.is_parallel = true;
-  outer.body = {
-      kernel::Store{1, {scalar::var(0)}, ReduceOp::None, scalar::load(0, {scalar::var(0)}, kF32)}};
+  const Expr cell = scalar::load(0, {scalar::var(0)}, kF32);
+  outer.body = {kernel::Store{1, {scalar::var(0)}, ReduceOp::None, cell + cell}};
   const std::string text = ir_of(k, 3);
   EXPECT_TRUE(std::regex_search(text, std::regex("@dot\\.parallel0\\.range\\(ptr noalias")));
   EXPECT_TRUE(has(text, "load <")) << "the body is not vectorised";

@@ -44,6 +44,21 @@ TEST(ParallelCode, RunsEveryIterationOnce) {
   }
 }
 
+TEST(ParallelCode, NumbersOfEarlierBlocksCanBeUsedAgain) {
+  HandKernel h;
+  const uint32_t out = h.buffer("out", Elem::I64, {int_lit(8)});
+  const uint32_t i = h.variable("i"), j = h.variable("j"), x = h.variable("x");
+  const auto twice = [&](uint32_t var) {
+    return kernel::Block{kernel::Define{x, h.var(var) * int_lit(2)},
+                         store(out, {h.var(var)}, h.var(x) + h.load(out, {h.var(var)}))};
+  };
+  h.kernel.body = {loop(i, int_lit(0), int_lit(8), twice(i)),
+                   parallel_loop(j, int_lit(0), int_lit(8), twice(j))};
+  std::vector<int64_t> o(8, 0);
+  call(loaded(h.kernel, std::make_shared<ThreadPool>(2)), {o.data()});
+  EXPECT_EQ(o, (std::vector<int64_t>{0, 4, 8, 12, 16, 20, 24, 28}));
+}
+
 /// A triangle through a workspace buffer: T[i, j] = i + j for j <= i, out[i] = sum of row i.
 kernel::Kernel triangle() {
   HandKernel h;
