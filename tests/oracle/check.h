@@ -16,6 +16,7 @@ struct Counts {
   size_t programs = 0, rejected = 0;
   size_t sequences = 0, directives = 0;
   size_t legal = 0, illegal = 0, shapes = 0, symbolic = 0, runs = 0;
+  size_t rewrites = 0; ///< accepted directives that changed statements
 };
 
 /// A disagreement: what was expected and what came.
@@ -46,7 +47,8 @@ using Next = std::function<std::optional<schedule::Directive>(const schedule::Sc
 
 /// Applies directives one by one. After each: the judge must agree with brute force at the sketch's
 /// sizes, an answer for all sizes must hold for them, and an accepted schedule must give the
-/// interpreter's result. A refused directive is left out and the next one is asked for.
+/// interpreter's result. A refused directive is left out and the next one is asked for. `seed` decides
+/// about shuffles and, by being even, whether all sizes are asked about.
 /// `asked` receives all of them.
 std::optional<Disagreement> check_sequence(const Subject&, const schedule::Environment&,
                                            const Next& next, uint64_t seed, Counts&,

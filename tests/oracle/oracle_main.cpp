@@ -9,6 +9,7 @@
 #include "oracle/random_program.h"
 #include "oracle/shrink.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -77,15 +78,15 @@ std::optional<std::string> failure_of(const Case& failing, uint64_t seed) {
   }
 }
 
-void report(const Case& failing, uint64_t seed) {
-  const Case small =
-      shrunk(failing, [&](const Case& c) { return failure_of(c, seed).has_value(); });
+void report(const Case& failing, uint64_t seed, uint64_t sequence_seed) {
+  const auto fails = [&](const Case& c) { return failure_of(c, sequence_seed).has_value(); };
+  const Case small = shrunk(failing, fails);
   std::printf("disagreement at seed %llu\n\n%s\n", static_cast<unsigned long long>(seed),
               text_of(small.sketch).c_str());
   for (const auto& [name, value] : small.sketch.params)
     std::printf("%s = %lld\n", name.c_str(), static_cast<long long>(value));
   std::printf("directives: %s\n%s\n\n", schedule::print(small.directives).c_str(),
-              failure_of(small, seed).value_or("(not repeatable)").c_str());
+              failure_of(small, sequence_seed).value_or("(not repeatable)").c_str());
   std::fflush(stdout);
 }
 
@@ -104,26 +105,27 @@ size_t check_program(const Options& options, uint64_t seed, Counts& counts) {
       ++counts.rejected;
       if (!subject.error().is_disagreement)
         return 0;
-      report({sketch, {}}, seed);
+      report({sketch, {}}, seed, seed);
       return 1;
     }
     const schedule::Environment machine = environment();
     for (uint64_t k = 0; k < options.sequences; ++k) {
-      std::mt19937_64 random(seed * 1000003 + k);
-      uint64_t left = 1 + random() % 4;
+      const uint64_t sequence_seed = seed * 1000003 + k;
+      std::mt19937_64 random(sequence_seed);
+      uint64_t left = 1 + std::min(random() % 4, random() % 4);
       const Next next = [&](const schedule::Schedule& now) -> std::optional<schedule::Directive> {
         if (left-- == 0)
           return std::nullopt;
         return random_directive(now, machine, random);
       };
       std::vector<schedule::Directive> asked;
-      if (check_sequence(*subject, machine, next, seed, counts, asked)) {
-        report({sketch, asked}, seed);
+      if (check_sequence(*subject, machine, next, sequence_seed, counts, asked)) {
+        report({sketch, asked}, seed, sequence_seed);
         return 1;
       }
     }
   } catch (const std::exception&) {
-    report({sketch, {}}, seed);
+    report({sketch, {}}, seed, seed);
     return 1;
   }
   return 0;
@@ -145,9 +147,10 @@ int main(int argc, char** argv) {
     wrong += check_program(options, seed, counts);
   std::printf(
       "%zu programs (%zu refused), %zu program x sequence checks, %zu directives: %zu legal, "
-      "%zu not legal, %zu refused for shape; %zu asked for all sizes, %zu runs; "
+      "%zu not legal, %zu refused for shape, %zu rewrites; %zu asked for all sizes, %zu "
+      "runs; "
       "%zu disagreements\n",
       counts.programs, counts.rejected, counts.sequences, counts.directives, counts.legal,
-      counts.illegal, counts.shapes, counts.symbolic, counts.runs, wrong);
+      counts.illegal, counts.shapes, counts.rewrites, counts.symbolic, counts.runs, wrong);
   return wrong == 0 ? 0 : 1;
 }
