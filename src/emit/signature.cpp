@@ -33,6 +33,8 @@ Signature signature_of(const kernel::Kernel& kernel) {
   return signature;
 }
 
+std::string entry_symbol(const Signature& signature) { return "kawara." + signature.name; }
+
 std::optional<int64_t> bytes_of(const BufferInfo& buffer, std::span<const int64_t> params) {
   const std::vector<int64_t> values(params.begin(), params.end());
   int64_t bytes = scalar::bytes_of(buffer.elem);

@@ -35,6 +35,8 @@ inline constexpr int64_t kStackBytes = 32 * 1024;
 inline constexpr int64_t kBufferAlignment = 64;
 
 Signature signature_of(const kernel::Kernel&);
+/// Name of the visible function. Prefixed, because a kernel may be called `exp` or `main`.
+std::string entry_symbol(const Signature&);
 
 /// Bytes of a buffer, 0 for an empty one. Nothing when an extent cannot be computed, is negative,
 /// or the product passes 2^62.
@@ -84,7 +86,7 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
-/// The kernel as a module with one visible function, `Signature::name` of type `KernelFunction`.
+/// The kernel as a module with one visible function, `entry_symbol` of type `KernelFunction`.
 ///
 /// Floating point follows `Kernel::numerics`: exact code has no relaxation at all; under rounding
 /// a*b+c may be contracted everywhere and only the combining operation of an update may be

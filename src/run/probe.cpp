@@ -115,7 +115,7 @@ Executable loaded(const kernel::Kernel& kernel, const std::shared_ptr<ThreadPool
 /// Seconds of the fastest sample: limits are what the machine can do undisturbed.
 double fastest(const Executable& executable, const std::vector<void*>& arguments,
                const std::vector<int64_t>& params) {
-  const MeasureOptions options{0.004, 0.0005, 60, 0.06};
+  const MeasureOptions options{0.003, 0.0005, 60, 0.04};
   const auto work = [&] {
     const auto done = executable.call(arguments, params);
     KAWARA_CHECK(done, render(done.error()));

@@ -16,7 +16,6 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Wrapper functions keep out of the kernel's way: its name may be that of a C function.
 std::string inner_name(const kernel::Kernel& kernel) { return kernel.name + ".kernel"; }
 
 std::unordered_set<uint32_t> assigned_variables(const kernel::Block& block) {
@@ -91,8 +90,8 @@ void build_entry(ModuleParts& parts, llvm::Function* inner) {
   llvm::LLVMContext& context = parts.module.getContext();
   auto* ptr = llvm::PointerType::getUnqual(context);
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {ptr, ptr, ptr}, false);
-  auto* entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage, parts.signature.name,
-                                       parts.module);
+  auto* entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                       entry_symbol(parts.signature), parts.module);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", entry));
   std::vector<llvm::Value*> arguments;
   const size_t buffers = passed_buffers(parts.signature).size();

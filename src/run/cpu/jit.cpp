@@ -71,7 +71,7 @@ llvm::Expected<std::unique_ptr<JitCode::Impl>> compile(emit::LlvmUnit unit) {
     return process.takeError();
   library.addGenerator(std::move(*process));
   emit::LlvmUnit::Impl& parts = unit.impl();
-  const std::string name = parts.signature.name;
+  const std::string name = emit::entry_symbol(parts.signature);
   if (auto error = (*session)->addIRModule(
           llvm::orc::ThreadSafeModule(std::move(parts.module), std::move(parts.context))))
     return error;

@@ -92,7 +92,7 @@ TEST(LlvmModule, LoweredUpdatesAreUpdatesToo) {
 TEST(LlvmModule, ArgumentsDoNotAlias) {
   const std::string text = ir_of(dot(Numerics::Rounding), 0);
   EXPECT_TRUE(std::regex_search(text, std::regex("@dot\\.kernel\\(ptr noalias")));
-  EXPECT_TRUE(has(text, "define void @dot(ptr"));
+  EXPECT_TRUE(has(text, "define void @kawara.dot(ptr"));
 }
 
 TEST(LlvmModule, ParallelBodiesDoNotAliasEither) {

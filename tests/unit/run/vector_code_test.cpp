@@ -108,6 +108,17 @@ TEST(VectorCode, ScalarSelectReadsOnlyTheChosenSide) {
   EXPECT_EQ(o, -1);
 }
 
+TEST(VectorCode, KernelsMayBeCalledLikeFunctions) {
+  HandKernel h;
+  h.kernel.name = "exp";
+  const uint32_t out = h.buffer("out", Elem::F64, {int_lit(1)});
+  h.kernel.body = {
+      store(out, {int_lit(0)}, scalar::unary(scalar::UnaryOp::Exp, h.load(out, {int_lit(0)})))};
+  double o = 1;
+  call(loaded(h.kernel), {&o});
+  EXPECT_NEAR(o, 2.718281828459045, 1e-15);
+}
+
 TEST(VectorCode, HorizontalReductions) {
   for (const Elem elem : {Elem::F32, Elem::F64, Elem::I32, Elem::I64})
     for (const ReduceOp op : {ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min}) {
