@@ -24,8 +24,8 @@ public:
 
   int64_t threads() const; ///< the caller counts as one
 
-  /// Runs lo, lo+step, ... < hi in contiguous pieces and returns when all have finished. `body` must
-  /// not throw; its thread number is below `threads()`, 0 for the caller.
+  /// Runs lo, lo+step, ... < hi in contiguous pieces and returns when all have finished. `body`
+  /// must not throw; its thread number is below `threads()`, 0 for the caller.
   void parallel_for(int64_t lo, int64_t hi, int64_t step, emit::Partition, emit::ParallelBody body,
                     void* env);
 
