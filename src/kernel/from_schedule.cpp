@@ -142,13 +142,15 @@ private:
     return type == isl_ast_expr_op_lt ? bound : plus_one(bound);
   }
 
-  /// The parts that isl makes of one loop do not nest, so they share the variable.
+  /// Loops of one name never nest, so they share the variable: the parts that isl makes of one loop,
+  /// and loops of separate nests.
   uint32_t variable_of(LoopId loop) {
-    const auto known = variables_.find(loop.value);
+    const std::string& name = schedule_.order[loop].name;
+    const auto known = variables_.find(name);
     if (known != variables_.end())
       return known->second;
-    const uint32_t var = add_variable(kernel_, c_name(schedule_.order[loop].name), scalar::kIndex);
-    variables_[loop.value] = var;
+    const uint32_t var = add_variable(kernel_, c_name(name), scalar::kIndex);
+    variables_[name] = var;
     return var;
   }
 
@@ -184,7 +186,7 @@ private:
   Kernel& kernel_;
   std::map<std::string, uint32_t> statements_;
   std::map<std::string, Expr> values_;
-  std::map<uint32_t, uint32_t> variables_; ///< by loop
+  std::map<std::string, uint32_t> variables_; ///< by the name of the loop
 };
 
 } // namespace

@@ -41,6 +41,13 @@ std::optional<int64_t> trip_count(const For& loop) {
   return *distance <= 0 ? 0 : (*distance + loop.step - 1) / loop.step;
 }
 
+Expr covered_distance(const For& loop, int64_t stride) {
+  Expr distance = scalar::simplify(loop.hi - loop.lo + int_lit(loop.step - 1));
+  if (!Ranges().is_at_least(distance, 0))
+    distance = scalar::binary(BinaryOp::Max, distance, int_lit(0));
+  return scalar::binary(BinaryOp::FloorDiv, distance, int_lit(stride)) * int_lit(stride);
+}
+
 std::optional<int64_t> Ranges::low(const Expr& e) const {
   int budget = kBudget;
   return low(e, budget);

@@ -40,4 +40,8 @@ std::vector<Expr> operands_of(const Expr& e, scalar::BinaryOp op);
 /// Number of iterations when the bounds differ by a constant; 0 when that is negative.
 std::optional<int64_t> trip_count(const For& loop);
 
+/// How far whole groups of `stride` reach from `loop.lo`, as a distance: the largest multiple of
+/// `stride` (itself a multiple of the step) that the loop covers; 0 for a loop that does not run.
+Expr covered_distance(const For& loop, int64_t stride);
+
 } // namespace kawara::kernel

@@ -46,8 +46,21 @@ struct Full {
   std::vector<Expr> conditions;
 };
 
+/// Constant bounds matter to loops that become straight code; around those, a test would only send
+/// more of the iterations to the slow side.
+bool gains_from_constants(const For& loop) {
+  if (loop.marks.unroll != 0 || loop.marks.vector_width != 0)
+    return true;
+  bool surrounds = false;
+  visit(loop.body, [&](const Stmt& stmt) {
+    if (const auto* inner = std::get_if<For>(&stmt))
+      surrounds |= inner->marks.unroll != 0 || inner->marks.vector_width != 0;
+  });
+  return loop.marks.is_isolated && !surrounds;
+}
+
 std::optional<Full> full_of(const For& loop) {
-  if (!loop.marks.is_isolated && loop.marks.unroll == 0 && loop.marks.vector_width == 0)
+  if (!gains_from_constants(loop))
     return std::nullopt;
   const auto lo = limit_of(loop.lo, BinaryOp::Max, BinaryOp::Le);
   const auto hi = limit_of(loop.hi, BinaryOp::Min, BinaryOp::Ge);

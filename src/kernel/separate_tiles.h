@@ -11,9 +11,10 @@ namespace kawara::kernel {
 ///   after    if N - 8*i_0 >= 8:   for k: for i in range(0, 8): ...
 ///            else:                for k: for i in range(0, min(8, N - 8*i_0)): ...
 ///
-/// Applies to loops marked isolated, unrolled or vectorised whose bounds are a constant and other
-/// terms under min and max. The test stands as far out as its variables allow, above the reduction
-/// loops; the loops of one tile share one test where no reduction loop is between their tile loops.
+/// Applies to loops marked isolated, unrolled or vectorised (isolated ones only when no unrolled or
+/// vectorised loop is inside) whose bounds are a constant and other terms under min and max. The
+/// test stands as far out as its variables allow, above the reduction loops; the loops of one tile
+/// share one test where no reduction loop is between their tile loops.
 Kernel separate_tiles(Kernel);
 
 } // namespace kawara::kernel

@@ -6,8 +6,6 @@
 namespace kawara::kernel {
 namespace {
 
-using scalar::binary;
-using scalar::BinaryOp;
 using scalar::int_lit;
 
 int64_t size_of(const Block& block) {
@@ -32,12 +30,9 @@ Block unroll_by(Kernel& kernel, For loop, int64_t factor) {
     loop.lo = main.hi;
     return {std::move(main), std::move(loop)};
   }
-  const Expr distance =
-      binary(BinaryOp::Max, loop.hi - loop.lo + int_lit(loop.step - 1), int_lit(0));
-  const Expr covered = binary(BinaryOp::FloorDiv, distance, int_lit(stride)) * int_lit(stride);
   const uint32_t middle =
       add_variable(kernel, kernel.variables[loop.var].name + "_rest", scalar::kIndex);
-  Define define{middle, scalar::simplify(loop.lo + covered)};
+  Define define{middle, scalar::simplify(loop.lo + covered_distance(loop, stride))};
   main.hi = scalar::var(middle);
   loop.lo = scalar::var(middle);
   return {std::move(define), std::move(main), std::move(loop)};

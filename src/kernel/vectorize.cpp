@@ -251,13 +251,9 @@ private:
 
   /// lo + the largest multiple of `stride` that the loop covers in whole vectors.
   uint32_t define_end(Block& out, const char* suffix, int64_t stride) {
-    const Expr covered =
-        binary(BinaryOp::Max, loop_.hi - loop_.lo + int_lit(loop_.step - 1), int_lit(0));
     const uint32_t var =
         add_variable(kernel_, kernel_.variables[loop_.var].name + suffix, scalar::kIndex);
-    out.emplace_back(Define{
-        var, scalar::simplify(loop_.lo + binary(BinaryOp::FloorDiv, covered, int_lit(stride)) *
-                                             int_lit(stride))});
+    out.emplace_back(Define{var, scalar::simplify(loop_.lo + covered_distance(loop_, stride))});
     return var;
   }
 

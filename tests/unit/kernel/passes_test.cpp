@@ -1,0 +1,118 @@
+#include "kernel/ranges.h"
+#include "line.h"
+
+namespace kawara {
+namespace {
+
+using line::compile;
+
+constexpr const char* kGemm = R"(param M, N, K
+input A: f32[M, K], B: f32[K, N]
+output C: f32[M, N]
+for i in range(M):
+    for j in range(N):
+        C[i, j] = 0
+for i in range(M):
+    for j in range(N):
+        for k in range(K):
+            C[i, j] += A[i, k] * B[k, j]
+)";
+
+std::string after(const char* text, const std::string& directives, std::string_view wanted) {
+  std::string result;
+  kernel::optimise(compile(text, directives).kernel, line::test_cpu(),
+                   [&](std::string_view pass, const kernel::Kernel& k) {
+                     if (pass == wanted)
+                       result = kernel::print(k);
+                   });
+  return result;
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+TEST(Promote, KeepsARegisterTileOverTheReduction) {
+  const std::string text =
+      after(kGemm,
+            "tile(S1.i=4, S1.j=8); reorder(S1.i.0, S1.j.0, S1.k, S1.i.1, S1.j.1); "
+            "unroll(S1.i.1); vectorize(S1.j.1, 4)",
+            "promote");
+  // Four rows of two vectors: loaded and stored once, updated in the loop.
+  EXPECT_EQ(count(text, ": f32x4 = C["), 8U) << text;
+  EXPECT_EQ(count(text, "] = C_cell"), 8U) << text;
+}
+
+TEST(Promote, KeepsTheTileOverBothLoopsOfASplitReduction) {
+  const std::string text = after(kGemm, "split(S1.k, 16)", "promote");
+  // The inner loop is known to run, so the cell is loaded once above both.
+  EXPECT_EQ(count(text, "= C[i, j]"), 1U) << text;
+  EXPECT_EQ(count(text, "if 0 < "), 1U) << text;
+}
+
+TEST(Promote, LeavesCellsThatAnotherAccessMayTouch) {
+  const std::string text = after(R"(param N
+inout x: f32[N]
+input p: i32
+for i in range(N):
+    for j in range(N):
+        x[i] += x[j]
+)",
+                                 "", "promote");
+  EXPECT_EQ(count(text, "x_cell"), 0U) << text;
+}
+
+TEST(Promote, SeesThatTriangularAccessesAreApart) {
+  const std::string text = after(R"(param N
+inout L: f64[N, N]
+for i in range(N):
+    for j in range(i):
+        for k in range(j):
+            L[i, j] -= L[i, k] * L[j, k]
+)",
+                                 "", "promote");
+  EXPECT_EQ(count(text, "let L_cell"), 1U) << text;
+}
+
+TEST(SeparateTiles, TestsAllLoopsOfATileOnce) {
+  const std::string text = after(kGemm, "tile(S1.i=4, S1.j=8)", "separate_tiles");
+  EXPECT_EQ(count(text, "if M - i_0 * 4 >= 4 and N - j_0 * 8 >= 8:"), 1U) << text;
+  EXPECT_EQ(count(text, "for j_1 in range(0, 8):"), 1U) << text;
+}
+
+TEST(Unroll, ByAFactorKeepsARest) {
+  const std::string text = after(kGemm, "unroll(S0.j, 4)", "unroll");
+  EXPECT_EQ(count(text, "let j_rest: i64 = max(N, 0) // 4 * 4") +
+                count(text, "let j_rest: i64 = N // 4 * 4"),
+            1U)
+      << text;
+  EXPECT_EQ(count(text, "C[i, j + 3] = 0.0"), 1U) << text;
+}
+
+TEST(Vectorize, ReducesLanesOnceAfterTheLoop) {
+  const std::string text = after(kGemm, "vectorize(S1.k, 4)", "vectorize");
+  EXPECT_EQ(count(text, "C[i, j] += reduce_sum("), 1U) << text;
+  EXPECT_EQ(count(text, "let C_lanes"), 4U) << text;
+}
+
+TEST(Ranges, ProvesThatPointLoopsRun) {
+  using scalar::int_lit, scalar::param, scalar::var;
+  kernel::For tiles, points;
+  tiles.var = 0;
+  tiles.lo = int_lit(0);
+  tiles.hi = scalar::binary(scalar::BinaryOp::FloorDiv, param(0) + int_lit(255), int_lit(256));
+  points.var = 1;
+  points.lo = int_lit(0);
+  points.hi = scalar::binary(scalar::BinaryOp::Min, int_lit(256), param(0) - var(0) * int_lit(256));
+  kernel::Ranges ranges;
+  EXPECT_FALSE(ranges.runs_at_least_once(points));
+  ranges.enter(tiles);
+  EXPECT_TRUE(ranges.runs_at_least_once(points));
+  EXPECT_FALSE(ranges.runs_at_least_once(tiles));
+}
+
+} // namespace
+} // namespace kawara
