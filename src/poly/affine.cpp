@@ -96,7 +96,7 @@ Expr expr_from_aff(const isl::aff& aff, const std::vector<program::Param>& param
   for (const auto& [name, coefficient] : parts.parameters)
     sum = sum + scalar::param(parameter_index(name, params)) * scalar::int_lit(coefficient);
   for (const auto& [division, coefficient] : parts.divisions)
-    sum = sum + expr_from_aff(division.floor(), params) * scalar::int_lit(coefficient);
+    sum = sum + expr_from_aff(division, params) * scalar::int_lit(coefficient);
   if (parts.denominator != 1)
     sum = scalar::binary(BinaryOp::FloorDiv, sum, scalar::int_lit(parts.denominator));
   return scalar::simplify(sum);

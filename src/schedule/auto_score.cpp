@@ -38,6 +38,9 @@ double statement_cost(const Schedule& schedule, StmtId id, const Environment& en
     const bool is_vector = schedule.order[path.back()].marks.vector_width > 0;
     cost = 0.25 * s.none + s.unit + 6.0 * s.far;
     cost /= is_vector ? 3.0 : 1.0;
+    // A tile of registers: what is loaded serves several rows or lanes.
+    if (path.size() > 1 && schedule.order[path[path.size() - 2]].marks.unroll == poly::kFullUnroll)
+      cost /= 3.0;
   }
   return iterations * cost / (is_parallel ? static_cast<double>(environment.cpu.cores) : 1.0);
 }

@@ -39,7 +39,7 @@ struct AffineParts {
   int64_t constant = 0;
   std::vector<int64_t> dimensions;                         ///< by position
   std::vector<std::pair<std::string, int64_t>> parameters; ///< name, coefficient
-  std::vector<std::pair<isl::aff, int64_t>> divisions;     ///< floor(aff), coefficient
+  std::vector<std::pair<isl::aff, int64_t>> divisions;     ///< the aff is rounded down
 };
 AffineParts parts_of(const isl::aff&);
 

@@ -1,0 +1,90 @@
+#include "driver/pipeline.h"
+
+#include "emit/unit.h"
+#include "kernel/from_schedule.h"
+#include "kernel/passes.h"
+#include "poly/scop.h"
+#include "target/cpu.h"
+
+namespace kawara::driver {
+namespace {
+
+/// Applies the directives one by one; a refusal becomes its message.
+Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& text,
+                                     const schedule::Environment& environment) {
+  if (!text)
+    return at;
+  KAWARA_TRY(const auto directives, schedule::parse_directives(text));
+  for (const schedule::Directive& directive : directives) {
+    auto next = schedule::apply(at, directive, environment);
+    if (!next)
+      return fail(Diagnostics{schedule::explain(at, next.error(), environment)});
+    at = *std::move(next);
+  }
+  return at;
+}
+
+} // namespace
+
+schedule::Environment host_environment() {
+  schedule::Environment environment;
+  environment.cpu = target::detect_cpu();
+  return environment;
+}
+
+Parsed<Scheduled> schedule(const Request& request, const schedule::Environment& environment,
+                           Trace& trace) {
+  KAWARA_TRY(program::Program program, trace.stage("program", [&] { return program_of(request); }));
+  trace.after(
+      "program", [&] { return program::spec(program); }, [&] { return program::print(program); });
+
+  KAWARA_TRY(poly::Scop scop, trace.stage("poly", [&] {
+    return poly::scop_from_program(program, poly::make_context());
+  }));
+  trace.after(
+      "poly", [&] { return poly::spec(scop); }, [&] { return poly::print(scop); });
+
+  Diagnostics warnings = scop.warnings;
+  KAWARA_TRY(schedule::Schedule proven, trace.stage("schedule", [&] {
+    return scheduled(schedule::initial_schedule(std::move(scop)), request.directives, environment);
+  }));
+  trace.after(
+      "schedule", [&] { return poly::spec(proven.scop); },
+      [&] { return schedule::listing(proven); });
+  return Scheduled{std::move(program), std::move(proven), std::move(warnings)};
+}
+
+kernel::Kernel kernel_of(const Scheduled& front, Trace& trace) {
+  kernel::Kernel kernel =
+      trace.stage("loops", [&] { return kernel::kernel_from_schedule(front.schedule); });
+  trace.after(
+      "loops", [&] { return kernel::spec(kernel); }, [&] { return kernel::print(kernel); });
+  return kernel;
+}
+
+kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Environment& environment,
+                                   Trace& trace) {
+  kernel::Kernel loops = kernel_of(front, trace);
+  kernel::Kernel kernel =
+      trace.stage("kernel", [&] { return kernel::optimise(std::move(loops), environment.cpu); });
+  trace.after(
+      "kernel", [&] { return kernel::spec(kernel); }, [&] { return kernel::print(kernel); });
+  return kernel;
+}
+
+Parsed<Compiled> compile(const Request& request, const schedule::Environment& environment,
+                         Trace& trace) {
+  KAWARA_TRY(Scheduled front, schedule(request, environment, trace));
+  kernel::Kernel kernel = optimised_kernel_of(front, environment, trace);
+
+  emit::LlvmUnit unit = trace.stage("emit", [&] { return emit::module_from_kernel(kernel); });
+  trace.after(
+      "emit", [] { return std::vector<std::string>{}; }, [&] { return unit.ir(); });
+
+  auto executable = trace.stage("run", [&] { return run::load(std::move(unit)); });
+  if (!executable)
+    return fail(Diagnostics{std::move(executable).error()});
+  return Compiled{std::move(front), std::move(kernel), *std::move(executable)};
+}
+
+} // namespace kawara::driver

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "driver/request.h"
+#include "kernel/kernel.h"
+#include "run/executable.h"
+#include "schedule/schedule.h"
+#include "support/trace.h"
+
+namespace kawara::driver {
+
+/// The line up to a proven schedule.
+struct Scheduled {
+  program::Program program;
+  schedule::Schedule schedule;
+  Diagnostics warnings;
+};
+
+/// The line up to something callable.
+struct Compiled {
+  Scheduled front;
+  kernel::Kernel kernel; ///< after all passes
+  run::Executable executable;
+};
+
+/// A schedule for this machine. The environment of all directives.
+schedule::Environment host_environment();
+
+/// Text to proven schedule. A refused directive is an error with its whole explanation.
+Parsed<Scheduled> schedule(const Request&, const schedule::Environment&, Trace&);
+
+/// The loops of a proven schedule, marks not yet carried out.
+kernel::Kernel kernel_of(const Scheduled&, Trace&);
+/// ... and carried out.
+kernel::Kernel optimised_kernel_of(const Scheduled&, const schedule::Environment&, Trace&);
+
+/// Text to callable code.
+Parsed<Compiled> compile(const Request&, const schedule::Environment&, Trace&);
+
+} // namespace kawara::driver

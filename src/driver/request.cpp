@@ -1,0 +1,103 @@
+#include "driver/request.h"
+
+#include "support/text.h"
+
+namespace kawara::driver {
+namespace {
+
+Diagnostic unknown_size(const program::Program& program, const std::string& name) {
+  std::vector<std::string> known;
+  for (const program::Param& p : program.params)
+    known.push_back(p.name);
+  Diagnostic d;
+  d.code = "K0430";
+  d.headline = "no parameter is called `" + name + "`";
+  d.body.push_back(known.empty() ? "The program has no parameters."
+                                 : "The program's parameters are " + join(known, ", ") + ".");
+  if (const auto meant = closest(name, known))
+    d.help.push_back({"did you mean", "-p " + *meant + "=...", false});
+  return d;
+}
+
+Diagnostic negative_size(const std::string& name, int64_t value) {
+  Diagnostic d;
+  d.code = "K0404";
+  d.headline = "parameter `" + name + "` is negative";
+  d.body.push_back("It was given as " + std::to_string(value) +
+                   "; parameters are sizes, 0 or more.");
+  return d;
+}
+
+Diagnostic broken_assumption(const program::Program& program, const scalar::Expr& assumption) {
+  Diagnostic d;
+  d.code = "K0405";
+  d.headline = "the given sizes break an assumption of the program";
+  d.source = program.source;
+  d.body.push_back("The file says `assume " +
+                   scalar::to_string(assumption, program::names_of(program)) +
+                   "`, which does not hold for them.");
+  d.help.push_back({"choose sizes for which it holds, or change the line", "assume ...", false});
+  return d;
+}
+
+Diagnostic missing_sizes(const std::vector<std::string>& names) {
+  std::string flags;
+  for (const std::string& name : names)
+    flags += (flags.empty() ? "-p " : " -p ") + name + "=64";
+  Diagnostic d;
+  d.code = "K0431";
+  d.headline = "no value for parameter" + std::string(names.size() > 1 ? "s `" : " `") +
+               join(names, "`, `") + "`";
+  d.body.push_back("To run, every size must be known.");
+  d.help.push_back({"give one", flags, false});
+  return d;
+}
+
+} // namespace
+
+Parsed<program::Program> program_of(const Request& request) {
+  KAWARA_TRY(program::Program program, program::parse(request.text));
+  Diagnostics errors;
+  std::vector<std::optional<int64_t>> values(program.params.size());
+  for (const auto& [name, value] : request.sizes) {
+    bool is_known = false;
+    for (size_t k = 0; k < program.params.size(); ++k)
+      if (program.params[k].name == name) {
+        values[k] = value;
+        is_known = true;
+      }
+    if (!is_known)
+      errors.push_back(unknown_size(program, name));
+    else if (value < 0)
+      errors.push_back(negative_size(name, value));
+  }
+  if (!errors.empty())
+    return fail(std::move(errors));
+  const std::vector<scalar::Expr> stated = program.assumptions;
+  program = program::specialise(program, values);
+  for (size_t k = 0; k < stated.size(); ++k)
+    if (scalar::constant_of(program.assumptions[k]) == 0)
+      errors.push_back(broken_assumption(program, stated[k]));
+  if (!errors.empty())
+    return fail(std::move(errors));
+  if (request.numerics)
+    program.numerics = *request.numerics;
+  return program;
+}
+
+Parsed<std::vector<int64_t>> all_sizes(const program::Program& program, const Request& request) {
+  std::vector<int64_t> values;
+  std::vector<std::string> missing;
+  for (const program::Param& p : program.params) {
+    const auto given = request.sizes.find(p.name);
+    if (given == request.sizes.end())
+      missing.push_back(p.name);
+    else
+      values.push_back(given->second);
+  }
+  if (!missing.empty())
+    return fail(Diagnostics{missing_sizes(missing)});
+  return values;
+}
+
+} // namespace kawara::driver

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "program/program.h"
+#include "schedule/schedule.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kawara::driver {
+
+/// What to compile and how: the words of a command line or an API call, not yet looked up.
+struct Request {
+  SourcePtr text;                            ///< `.kw`
+  SourcePtr directives;                      ///< may be null: the source order
+  std::map<std::string, int64_t> sizes;      ///< parameter values; those given become constants
+  std::optional<program::Numerics> numerics; ///< instead of the file's
+};
+
+/// Program of the request: parsed, the given sizes fixed. Refuses sizes that name no parameter
+/// (K0430) or are negative (K0404).
+Parsed<program::Program> program_of(const Request&);
+
+/// A value for every parameter, or which ones are missing (K0431).
+Parsed<std::vector<int64_t>> all_sizes(const program::Program&, const Request&);
+
+} // namespace kawara::driver

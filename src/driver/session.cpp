@@ -1,0 +1,116 @@
+#include "driver/session.h"
+
+#include "program/arguments.h"
+#include "scalar/type.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kawara::driver {
+namespace {
+
+/// Pointers in the order of the kernel's signature.
+std::vector<void*> pointers(const Compiled& compiled, std::vector<program::Array>& arrays) {
+  std::vector<void*> out;
+  const auto& tensors = compiled.front.program.tensors;
+  for (const emit::BufferInfo& argument : compiled.executable.signature().arguments)
+    for (size_t t = 0; t < tensors.size(); ++t)
+      if (tensors[t].name == argument.name)
+        out.push_back(arrays[t].data());
+  return out;
+}
+
+template <class T> Parsed<T> collected(Result<T, Diagnostic> result) {
+  if (!result)
+    return fail(Diagnostics{std::move(result).error()});
+  return *std::move(result);
+}
+
+double rounding_of(scalar::Elem elem) {
+  switch (elem) {
+  case scalar::Elem::F64:
+    return 0x1p-52;
+  case scalar::Elem::F32:
+    return 0x1p-23;
+  case scalar::Elem::F16:
+    return 0x1p-10;
+  case scalar::Elem::BF16:
+    return 0x1p-7;
+  default:
+    return 0;
+  }
+}
+
+} // namespace
+
+Parsed<program::Arrays> inputs_for(const program::Program& program,
+                                   const std::vector<int64_t>& sizes, program::Arrays given) {
+  KAWARA_TRY(program::Arrays inputs, collected(program::pattern_inputs(program, sizes, 1)));
+  for (auto& [name, array] : given)
+    inputs[name] = std::move(array);
+  return inputs;
+}
+
+Parsed<program::Arrays> call(const Compiled& compiled, const std::vector<int64_t>& sizes,
+                             program::Arrays inputs) {
+  KAWARA_TRY(auto arrays,
+             collected(program::bind_arguments(compiled.front.program, sizes, std::move(inputs))));
+  const std::vector<void*> arguments = pointers(compiled, arrays);
+  KAWARA_TRY([[maybe_unused]] const Done done,
+             collected(compiled.executable.call(arguments, sizes)));
+  return program::results_of(compiled.front.program, std::move(arrays));
+}
+
+Parsed<run::Timing> time_calls(const Compiled& compiled, const std::vector<int64_t>& sizes,
+                               program::Arrays inputs, const run::MeasureOptions& options) {
+  KAWARA_TRY(auto arrays,
+             collected(program::bind_arguments(compiled.front.program, sizes, std::move(inputs))));
+  const std::vector<void*> arguments = pointers(compiled, arrays);
+  KAWARA_TRY([[maybe_unused]] const Done done,
+             collected(compiled.executable.call(arguments, sizes)));
+  return run::measure(
+      [&] {
+        [[maybe_unused]] const bool ok =
+            static_cast<bool>(compiled.executable.call(arguments, sizes));
+      },
+      options);
+}
+
+Difference compare(const program::Arrays& got, const program::Arrays& expected) {
+  Difference difference;
+  for (const auto& [name, want] : expected) {
+    const program::Array& have = got.at(name);
+    for (int64_t k = 0; k < want.cells(); ++k) {
+      const double a = have.get_double(k);
+      const double b = want.get_double(k);
+      if (a == b || (std::isnan(a) && std::isnan(b)))
+        continue;
+      double error = std::abs(a - b) / std::max(1.0, std::max(std::abs(a), std::abs(b)));
+      if (std::isnan(error))
+        error = INFINITY;
+      if (error <= difference.worst)
+        continue;
+      difference = {error, name, {}, a, b};
+      int64_t rest = k;
+      for (size_t d = want.shape().size(); d-- > 0;) {
+        difference.cell.insert(difference.cell.begin(), rest % want.shape()[d]);
+        rest /= want.shape()[d];
+      }
+    }
+  }
+  return difference;
+}
+
+double tolerance_of(const program::Program& program, const std::vector<int64_t>& sizes) {
+  if (program.numerics == program::Numerics::Exact)
+    return 0;
+  double coarsest = 0;
+  for (const program::Tensor& t : program.tensors)
+    coarsest = std::max(coarsest, rounding_of(t.elem));
+  int64_t longest = 1;
+  for (const int64_t size : sizes)
+    longest = std::max(longest, size);
+  return coarsest * 64 * std::sqrt(static_cast<double>(longest) + 1);
+}
+
+} // namespace kawara::driver

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "driver/pipeline.h"
+#include "program/values.h"
+#include "run/measure.h"
+
+namespace kawara::driver {
+
+/// Inputs of a run: given arrays where there are some, a fixed pattern elsewhere.
+Parsed<program::Arrays> inputs_for(const program::Program&, const std::vector<int64_t>& sizes,
+                                   program::Arrays given);
+
+/// Calls a compiled program on these inputs and returns its outputs and inouts.
+Parsed<program::Arrays> call(const Compiled&, const std::vector<int64_t>& sizes,
+                             program::Arrays inputs);
+
+/// Time per call, on inputs of a fixed pattern. Inouts keep changing from call to call.
+Parsed<run::Timing> time_calls(const Compiled&, const std::vector<int64_t>& sizes,
+                               program::Arrays inputs, const run::MeasureOptions&);
+
+/// Largest difference of two results, and where. Relative to the larger magnitude, or absolute below 1.
+struct Difference {
+  double worst = 0;
+  std::string tensor;
+  std::vector<int64_t> cell;
+  double got = 0, expected = 0;
+};
+Difference compare(const program::Arrays& got, const program::Arrays& expected);
+
+/// How far a compiled result may be from the interpreter's: nothing under `exact`, a small multiple of
+/// the coarsest element type's rounding otherwise, growing with the length of the sums.
+double tolerance_of(const program::Program&, const std::vector<int64_t>& sizes);
+
+} // namespace kawara::driver

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "poly/dependences.h"
+
+#include <string>
+#include <vector>
+
+namespace kawara::explain {
+
+/// One line per dependence: kind, ends, tensor, distance, for which sizes.
+std::string dependence_text(const std::vector<poly::Summary>&);
+/// The same as a Graphviz digraph: statements are nodes, dependences labelled edges.
+std::string dependence_dot(const std::vector<poly::Summary>&,
+                           const std::vector<std::string>& statements);
+/// A picture that needs no other program.
+std::string dependence_svg(const std::vector<poly::Summary>&,
+                           const std::vector<std::string>& statements);
+
+} // namespace kawara::explain

@@ -1,0 +1,85 @@
+#include "kawara/command.h"
+
+#include "driver/session.h"
+#include "estimate/count.h"
+#include "run/cpu/threads.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+namespace kawara::tools {
+namespace {
+
+struct Measured {
+  run::Timing timing;
+  estimate::Work work;
+  double compile_seconds = 0;
+};
+
+Parsed<Measured> measure(const CommonOptions& options, const driver::Request& request,
+                         Trace& trace) {
+  KAWARA_TRY(const program::Program program, driver::program_of(request));
+  KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
+  KAWARA_TRY(const driver::Compiled compiled,
+             driver::compile(request, driver::host_environment(), trace));
+  warn(compiled.front.warnings, options);
+  Measured measured;
+  for (const StageTime& stage : trace.times())
+    measured.compile_seconds += stage.depth == 0 ? stage.seconds : 0;
+  KAWARA_TRY(program::Arrays inputs, driver::inputs_for(program, sizes, {}));
+  KAWARA_TRY(measured.timing, driver::time_calls(compiled, sizes, std::move(inputs), {}));
+  auto work = estimate::count(program, sizes);
+  if (!work)
+    return fail(Diagnostics{std::move(work).error()});
+  measured.work = *std::move(work);
+  return measured;
+}
+
+int bench(const CommonOptions& options) {
+  const auto request = request_of(options);
+  if (!request)
+    return report(request.error(), options);
+  Trace trace(trace_options(options));
+  const auto measured = measure(options, *request, trace);
+  show_times(trace, options);
+  if (!measured)
+    return report(measured.error(), options);
+  const double seconds = measured->timing.median;
+  const double gflops = measured->work.flops / seconds * 1e-9;
+  const double gbytes = measured->work.compulsory_bytes / seconds * 1e-9;
+  const int64_t threads = run::default_threads();
+  if (options.json)
+    fmt::print("{}\n", nlohmann::json{{"ok", true},
+                                      {"median_ms", seconds * 1e3},
+                                      {"min_ms", measured->timing.min * 1e3},
+                                      {"max_ms", measured->timing.max * 1e3},
+                                      {"spread", measured->timing.spread},
+                                      {"samples", measured->timing.samples.size()},
+                                      {"threads", threads},
+                                      {"gflops", gflops},
+                                      {"gbytes_per_s", gbytes},
+                                      {"flops", measured->work.flops},
+                                      {"compulsory_bytes", measured->work.compulsory_bytes},
+                                      {"compile_ms", measured->compile_seconds * 1e3}}
+                           .dump(2));
+  else
+    fmt::print("{}\n{} thread{}, {:.2f} GFLOP/s, {:.2f} GB/s of compulsory traffic, compiled in "
+               "{:.0f} ms\n",
+               run::to_string(measured->timing), threads, threads == 1 ? "" : "s", gflops, gbytes,
+               measured->compile_seconds * 1e3);
+  return kOk;
+}
+
+} // namespace
+
+void add_bench(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CommonOptions>();
+  CLI::App* command =
+      app.add_subcommand("bench", "measure a program: median time, spread, GFLOP/s, GB/s");
+  add_common(*command, *options);
+  add_examples(*command, {"kawara bench examples/gemm.kw -p M=512,N=512,K=512 -s auto",
+                          "KAWARA_THREADS=1 kawara bench examples/add.kw -p N=1000000 --json"});
+  command->callback([options, &exit_code] { exit_code = bench(*options); });
+}
+
+} // namespace kawara::tools

@@ -1,0 +1,136 @@
+#include "kawara/command.h"
+
+#include "run/file.h"
+#include "support/text.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <cstdio>
+
+namespace kawara::tools {
+namespace {
+
+Diagnostic bad_size(const std::string& text) {
+  Diagnostic d;
+  d.code = "K0432";
+  d.headline = "`-p " + text + "` does not give a size";
+  d.body.push_back("A size is a name, `=` and a whole number; several may be separated by commas.");
+  d.help.push_back({"for example", "-p N=1024,M=64", false});
+  return d;
+}
+
+bool add_size(std::string_view item, driver::Request& request) {
+  const size_t equals = item.find('=');
+  if (equals == std::string_view::npos)
+    return false;
+  const std::string_view name = trim(item.substr(0, equals));
+  const std::string_view digits = trim(item.substr(equals + 1));
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (name.empty() || error != std::errc{} || end != digits.data() + digits.size())
+    return false;
+  request.sizes[std::string(name)] = value;
+  return true;
+}
+
+Diagnostics read_sizes(const std::vector<std::string>& sizes, driver::Request& request) {
+  Diagnostics errors;
+  for (const std::string& text : sizes)
+    for (const std::string_view item : split(text, ','))
+      if (!add_size(item, request))
+        errors.push_back(bad_size(text));
+  return errors;
+}
+
+Parsed<SourcePtr> source_from_file(const std::string& path) {
+  auto text = run::read_file(path);
+  if (!text)
+    return fail(Diagnostics{std::move(text).error()});
+  return make_source(path, *std::move(text));
+}
+
+Diagnostic unknown_numerics(const std::string& name) {
+  Diagnostic d;
+  d.code = "K0433";
+  d.headline = "no numerics contract is called `" + name + "`";
+  d.help.push_back({"choose one of", "exact, rounding, fast", false});
+  return d;
+}
+
+} // namespace
+
+void add_common(CLI::App& app, CommonOptions& options) {
+  app.add_option("FILE", options.file, "program in .kw text")->required();
+  app.add_option("-p,--param", options.sizes,
+                 "size of a parameter: N=1024; repeat or separate by commas");
+  app.add_option("-s,--schedule", options.schedule, "directives separated by `;`, or @file.sched");
+  app.add_option("--numerics", options.numerics, "exact, rounding or fast; instead of the file's");
+  app.add_flag("--json", options.json, "print JSON");
+  app.add_flag("--verify", options.verify, "check every artefact on the way");
+  app.add_flag("--time-passes", options.time_passes, "show where compile time went");
+  app.add_option(
+      "--print-after", options.print_after,
+      "show an artefact on the way: program, poly, schedule, loops, kernel, emit or all");
+}
+
+void add_examples(CLI::App& app, const std::vector<std::string>& lines) {
+  std::string text = "Examples:";
+  for (const std::string& line : lines)
+    text += "\n  " + line;
+  app.footer(text);
+}
+
+Parsed<driver::Request> request_of(const CommonOptions& options) {
+  driver::Request request;
+  KAWARA_TRY(request.text, source_from_file(options.file));
+  if (!options.schedule.empty() && options.schedule.front() == '@') {
+    KAWARA_TRY(request.directives, source_from_file(options.schedule.substr(1)));
+  } else if (!options.schedule.empty()) {
+    request.directives = make_source("-s", options.schedule);
+  }
+  Diagnostics errors = read_sizes(options.sizes, request);
+  if (!options.numerics.empty()) {
+    request.numerics = program::numerics_from_name(options.numerics);
+    if (!request.numerics)
+      errors.push_back(unknown_numerics(options.numerics));
+  }
+  if (!errors.empty())
+    return fail(std::move(errors));
+  return request;
+}
+
+TraceOptions trace_options(const CommonOptions& options) {
+  TraceOptions trace;
+  trace.verify = options.verify;
+  trace.print_after.insert(options.print_after.begin(), options.print_after.end());
+  trace.show = [](std::string_view stage, const std::string& text) {
+    fmt::print(stderr, "--- after {}\n{}\n", stage, text);
+  };
+  return trace;
+}
+
+int report(const Diagnostics& errors, const CommonOptions& options) {
+  if (options.json) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const Diagnostic& d : errors)
+      all.push_back(nlohmann::json::parse(render_json(d)));
+    fmt::print("{}\n", nlohmann::json{{"ok", false}, {"errors", all}}.dump(2));
+  } else {
+    fmt::print(stderr, "{}", render(errors));
+  }
+  return kUserError;
+}
+
+void warn(const Diagnostics& warnings, const CommonOptions& options) {
+  if (!options.json && !warnings.empty())
+    fmt::print(stderr, "{}", render(warnings));
+}
+
+void show_times(const Trace& trace, const CommonOptions& options) {
+  if (options.time_passes)
+    fmt::print(stderr, "{}", trace.time_table());
+}
+
+} // namespace kawara::tools

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "driver/pipeline.h"
+#include "driver/request.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace kawara::tools {
+
+/// Exit codes of every command.
+inline constexpr int kOk = 0;
+inline constexpr int kUserError = 1;
+inline constexpr int kInternalError = 2;
+
+/// Options that most commands share.
+struct CommonOptions {
+  std::string file;
+  std::vector<std::string> sizes; ///< "N=64", "M=8,K=8"
+  std::string schedule;           ///< directives, or @file.sched
+  std::string numerics;
+  bool json = false;
+  bool verify = false;
+  bool time_passes = false;
+  std::vector<std::string> print_after;
+};
+
+/// Adds FILE, -p, -s, --numerics, --json, --verify, --time-passes and --print-after.
+void add_common(CLI::App&, CommonOptions&);
+/// Adds a paragraph of examples to `--help`.
+void add_examples(CLI::App&, const std::vector<std::string>& lines);
+
+/// The request in the user's words; files are read here. Errors: no such file (K0420), sizes that are
+/// no `NAME=NUMBER` (K0432), an unknown contract (K0433).
+Parsed<driver::Request> request_of(const CommonOptions&);
+
+TraceOptions trace_options(const CommonOptions&);
+
+/// Prints errors (as text on standard error, or as JSON on standard output) and returns kUserError.
+int report(const Diagnostics&, const CommonOptions&);
+/// Prints warnings on standard error; nothing under --json.
+void warn(const Diagnostics&, const CommonOptions&);
+/// Prints the time table on standard error if it was asked for.
+void show_times(const Trace&, const CommonOptions&);
+
+// One function per command: adds the sub-command, whose callback sets `exit_code`.
+void add_show(CLI::App&, int& exit_code);
+void add_check(CLI::App&, int& exit_code);
+void add_deps(CLI::App&, int& exit_code);
+void add_run(CLI::App&, int& exit_code);
+void add_bench(CLI::App&, int& exit_code);
+void add_emit(CLI::App&, int& exit_code);
+void add_diff(CLI::App&, int& exit_code);
+void add_demo(CLI::App&, int& exit_code);
+void add_machine(CLI::App&, int& exit_code);
+
+} // namespace kawara::tools

@@ -1,0 +1,69 @@
+#include "kawara/command.h"
+
+#include "explain/dependences.h"
+#include "run/file.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+namespace kawara::tools {
+namespace {
+
+nlohmann::json json_of(const std::vector<poly::Summary>& all) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const poly::Summary& s : all)
+    list.push_back({{"kind", std::string(poly::name_of(s.kind))},
+                    {"tensor", s.tensor},
+                    {"source", s.source},
+                    {"sink", s.sink},
+                    {"loops", s.loops},
+                    {"distance", s.distance},
+                    {"condition", s.condition},
+                    {"reduction", s.is_reduction},
+                    {"relation", s.relation}});
+  return {{"ok", true}, {"dependences", list}};
+}
+
+int deps(const CommonOptions& options, const std::string& svg, bool dot) {
+  const auto request = request_of(options);
+  if (!request)
+    return report(request.error(), options);
+  Trace trace(trace_options(options));
+  const auto front = driver::schedule(*request, driver::host_environment(), trace);
+  if (!front)
+    return report(front.error(), options);
+  warn(front->warnings, options);
+  const poly::Scop& scop = front->schedule.scop;
+  const auto all = poly::summaries(scop, poly::exact_dependences(scop));
+  if (options.json)
+    fmt::print("{}\n", json_of(all).dump(2));
+  else if (dot)
+    fmt::print("{}", explain::dependence_dot(all, poly::names_of_statements(scop)));
+  else
+    fmt::print("{}", explain::dependence_text(all));
+  if (!svg.empty()) {
+    const auto written =
+        run::write_file(svg, explain::dependence_svg(all, poly::names_of_statements(scop)));
+    if (!written)
+      return report({written.error()}, options);
+  }
+  show_times(trace, options);
+  return kOk;
+}
+
+} // namespace
+
+void add_deps(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CommonOptions>();
+  auto svg = std::make_shared<std::string>();
+  auto dot = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("deps", "list the dependences with their distances");
+  add_common(*command, *options);
+  command->add_option("--svg", *svg, "also write a picture to this file");
+  command->add_flag("--dot", *dot, "print Graphviz text instead");
+  add_examples(*command,
+               {"kawara deps examples/jacobi1d.kw", "kawara deps examples/gemm.kw --svg gemm.svg"});
+  command->callback([options, svg, dot, &exit_code] { exit_code = deps(*options, *svg, *dot); });
+}
+
+} // namespace kawara::tools

@@ -1,0 +1,240 @@
+#include "kawara/command.h"
+
+#include "driver/session.h"
+#include "program/interpret.h"
+#include "run/file.h"
+#include "run/npy.h"
+#include "run/npz.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace kawara::tools {
+namespace {
+
+struct RunOptions : CommonOptions {
+  std::vector<std::string> inputs, outputs; ///< NAME=file.npy
+  bool check = false, time = false;
+};
+
+Diagnostic bad_binding(const std::string& text) {
+  Diagnostic d;
+  d.code = "K0434";
+  d.headline = "`" + text + "` does not name a tensor and a file";
+  d.help.push_back({"for example", "--input A=a.npy", false});
+  return d;
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// The array in a .npy file, or the member of that name in a .npz file.
+Result<program::Array, Diagnostic> read_array(const std::string& name, const std::string& path) {
+  if (!ends_with(path, ".npz"))
+    return run::read_npy(path);
+  KAWARA_TRY(program::Arrays arrays, run::read_npz(path));
+  const auto at = arrays.find(name);
+  if (at == arrays.end())
+    return fail(run::file_error("K0428", "`" + path + "` has no array called `" + name + "`",
+                                "A .npz file is looked up by the tensor's name.",
+                                "rename the member, or give a .npy file"));
+  return std::move(at->second);
+}
+
+Parsed<program::Arrays> read_inputs(const std::vector<std::string>& bindings) {
+  program::Arrays arrays;
+  Diagnostics errors;
+  for (const std::string& binding : bindings) {
+    const size_t equals = binding.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      errors.push_back(bad_binding(binding));
+      continue;
+    }
+    const std::string name = binding.substr(0, equals);
+    auto array = read_array(name, binding.substr(equals + 1));
+    if (array)
+      arrays[name] = *std::move(array);
+    else
+      errors.push_back(std::move(array).error());
+  }
+  if (!errors.empty())
+    return fail(std::move(errors));
+  return arrays;
+}
+
+Diagnostic unknown_output(const std::string& name, const program::Arrays& results) {
+  std::string known;
+  for (const auto& [have, array] : results)
+    known += (known.empty() ? "" : ", ") + have;
+  Diagnostic d;
+  d.code = "K0435";
+  d.headline = "no output is called `" + name + "`";
+  d.body.push_back("The program's outputs are " + known + ".");
+  return d;
+}
+
+Diagnostics write_outputs(const std::vector<std::string>& bindings,
+                          const program::Arrays& results) {
+  Diagnostics errors;
+  for (const std::string& binding : bindings) {
+    const size_t equals = binding.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      errors.push_back(bad_binding(binding));
+      continue;
+    }
+    const std::string name = binding.substr(0, equals), path = binding.substr(equals + 1);
+    const auto at = results.find(name);
+    if (at == results.end()) {
+      errors.push_back(unknown_output(name, results));
+      continue;
+    }
+    auto written = ends_with(path, ".npz") ? run::write_npz(path, {{name, at->second}})
+                                           : run::write_npy(path, at->second);
+    if (!written)
+      errors.push_back(std::move(written).error());
+  }
+  return errors;
+}
+
+struct Summary {
+  double low = 0, high = 0, mean = 0;
+};
+
+Summary summary_of(const program::Array& array) {
+  Summary s;
+  for (int64_t k = 0; k < array.cells(); ++k) {
+    const double v = array.get_double(k);
+    s.low = k ? std::min(s.low, v) : v;
+    s.high = k ? std::max(s.high, v) : v;
+    s.mean += v;
+  }
+  s.mean /= std::max<double>(1, static_cast<double>(array.cells()));
+  return s;
+}
+
+Diagnostic mismatch(const driver::Difference& d, double tolerance) {
+  std::string cell;
+  for (const int64_t c : d.cell)
+    cell += (cell.empty() ? "" : ", ") + std::to_string(c);
+  Diagnostic out;
+  out.code = "K0436";
+  out.headline = "the compiled result differs from the interpreter's";
+  out.body.push_back(fmt::format(
+      "{}[{}] is {:.9g}, the interpreter says {:.9g}: a difference of {:.3g}, more than {:.3g}.",
+      d.tensor, cell, d.got, d.expected, d.worst, tolerance));
+  out.body.push_back("This is a bug in Kawara; please report it with the command and its files.");
+  return out;
+}
+
+/// What a finished run says, in both forms.
+class Report {
+public:
+  explicit Report(const RunOptions& options) : options_(options) {}
+
+  void results(const program::Arrays& results) {
+    for (const auto& [name, array] : results) {
+      const Summary s = summary_of(array);
+      json_["outputs"][name] = {
+          {"shape", array.shape()}, {"min", s.low}, {"max", s.high}, {"mean", s.mean}};
+      text_ += fmt::format("{}: {}{}  min {:.6g}  max {:.6g}  mean {:.6g}\n", name,
+                           scalar::name_of(array.elem()), program::shape_text(array.shape()), s.low,
+                           s.high, s.mean);
+    }
+  }
+  void checked(double worst, double tolerance) {
+    json_["check"] = {{"worst", worst}, {"tolerance", tolerance}};
+    text_ +=
+        fmt::format("check: same as the interpreter (largest difference {:.3g}, allowed {:.3g})\n",
+                    worst, tolerance);
+  }
+  void timed(const run::Timing& timing) {
+    json_["median_ms"] = timing.median * 1e3;
+    json_["spread"] = timing.spread;
+    text_ += "time: " + run::to_string(timing) + "\n";
+  }
+  void print() {
+    json_["ok"] = true;
+    if (options_.json)
+      fmt::print("{}\n", json_.dump(2));
+    else
+      fmt::print("{}", text_);
+  }
+
+private:
+  const RunOptions& options_;
+  nlohmann::json json_;
+  std::string text_;
+};
+
+Parsed<Done> check_result(const driver::Compiled& compiled, const std::vector<int64_t>& sizes,
+                          program::Arrays inputs, const program::Arrays& results, Report& report) {
+  auto expected = program::interpret(compiled.front.program, sizes, std::move(inputs));
+  if (!expected)
+    return fail(Diagnostics{std::move(expected).error()});
+  const double tolerance = driver::tolerance_of(compiled.front.program, sizes);
+  const driver::Difference difference = driver::compare(results, *expected);
+  if (!(difference.worst <= tolerance))
+    return fail(Diagnostics{mismatch(difference, tolerance)});
+  report.checked(difference.worst, tolerance);
+  return Done{};
+}
+
+Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
+  KAWARA_TRY(const driver::Request request, request_of(options));
+  const schedule::Environment environment = driver::host_environment();
+  KAWARA_TRY(const program::Program program, driver::program_of(request));
+  KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
+  KAWARA_TRY(program::Arrays given, read_inputs(options.inputs));
+  KAWARA_TRY(const program::Arrays inputs, driver::inputs_for(program, sizes, std::move(given)));
+  KAWARA_TRY(const driver::Compiled compiled, driver::compile(request, environment, trace));
+  warn(compiled.front.warnings, options);
+  KAWARA_TRY(const program::Arrays results, driver::call(compiled, sizes, inputs));
+  report.results(results);
+  if (options.check) {
+    KAWARA_TRY([[maybe_unused]] const Done done,
+               check_result(compiled, sizes, inputs, results, report));
+  }
+  if (options.time) {
+    KAWARA_TRY(const run::Timing timing, driver::time_calls(compiled, sizes, inputs, {}));
+    report.timed(timing);
+  }
+  if (Diagnostics errors = write_outputs(options.outputs, results); !errors.empty())
+    return fail(std::move(errors));
+  return Done{};
+}
+
+int run_program(const RunOptions& options) {
+  Trace trace(trace_options(options));
+  Report result(options);
+  const auto done = run_all(options, trace, result);
+  show_times(trace, options);
+  if (!done)
+    return report(done.error(), options);
+  result.print();
+  return kOk;
+}
+
+} // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "compile a program and run it on this machine");
+  add_common(*command, *options);
+  command->add_option("--input", options->inputs,
+                      "NAME=file.npy or .npz; a fixed pattern for the others");
+  command->add_option("--output", options->outputs, "NAME=file.npy or .npz to write");
+  command->add_flag("--check", options->check,
+                    "compare with the interpreter; slow for large sizes");
+  command->add_flag("--time", options->time, "also measure the time of a call");
+  add_examples(
+      *command,
+      {"kawara run examples/gemm.kw -p M=64,N=64,K=64 --check",
+       "kawara run examples/gemm.kw -p M=512,N=512,K=512 -s auto --time --output C=c.npy"});
+  command->callback([options, &exit_code] { exit_code = run_program(*options); });
+}
+
+} // namespace kawara::tools

@@ -1,0 +1,88 @@
+#include "kawara/command.h"
+
+#include "emit/unit.h"
+#include "explain/dependences.h"
+#include "kernel/passes.h"
+#include "poly/dependences.h"
+#include "run/file.h"
+#include "schedule/draw.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+namespace kawara::tools {
+namespace {
+
+const std::vector<std::string> kStages = {"program", "scop",   "deps", "schedule", "tree",
+                                          "loops",   "kernel", "c",    "llvm",     "asm"};
+
+std::string text_at(const std::string& stage, const driver::Scheduled& front,
+                    const schedule::Environment& environment, Trace& trace) {
+  if (stage == "program")
+    return program::print(front.program);
+  if (stage == "scop")
+    return poly::print(front.schedule.scop);
+  if (stage == "deps")
+    return explain::dependence_text(
+        poly::summaries(front.schedule.scop, poly::exact_dependences(front.schedule.scop)));
+  if (stage == "schedule")
+    return schedule::listing(front.schedule);
+  if (stage == "tree")
+    return schedule::draw_text(front.schedule.scop, front.schedule.order);
+  if (stage == "loops")
+    return kernel::print(driver::kernel_of(front, trace));
+  if (stage == "c")
+    return "";
+  const kernel::Kernel kernel = driver::optimised_kernel_of(front, environment, trace);
+  if (stage == "kernel")
+    return kernel::print(kernel);
+  const emit::LlvmUnit unit = trace.stage("emit", [&] { return emit::module_from_kernel(kernel); });
+  return stage == "llvm" ? unit.ir() : unit.assembly();
+}
+
+int show(const CommonOptions& options, const std::string& stage, const std::string& svg) {
+  const auto request = request_of(options);
+  if (!request)
+    return report(request.error(), options);
+  const schedule::Environment environment = driver::host_environment();
+  Trace trace(trace_options(options));
+  const auto front = driver::schedule(*request, environment, trace);
+  if (!front)
+    return report(front.error(), options);
+  warn(front->warnings, options);
+  const std::string text = text_at(stage, *front, environment, trace);
+  if (options.json)
+    fmt::print("{}\n", nlohmann::json{{"ok", true}, {"stage", stage}, {"text", text}}.dump(2));
+  else
+    fmt::print("{}", text);
+  if (!svg.empty()) {
+    const auto written =
+        run::write_file(svg, schedule::draw_svg(front->schedule.scop, front->schedule.order));
+    if (!written)
+      return report({written.error()}, options);
+  }
+  show_times(trace, options);
+  return kOk;
+}
+
+} // namespace
+
+void add_show(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CommonOptions>();
+  auto stage = std::make_shared<std::string>("schedule");
+  auto svg = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("show", "print what a stage of the line makes of a program");
+  add_common(*command, *options);
+  command
+      ->add_option("--stage", *stage,
+                   "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm")
+      ->check(CLI::IsMember(kStages));
+  command->add_option("--svg", *svg, "also write a picture of the loop tree to this file");
+  add_examples(*command, {"kawara show examples/gemm.kw --stage scop",
+                          "kawara show examples/gemm.kw -s 'tile(i=64, j=64)' --stage tree"});
+  command->callback(
+      [options, stage, svg, &exit_code] { exit_code = show(*options, *stage, *svg); });
+}
+
+} // namespace kawara::tools
