@@ -175,8 +175,8 @@ private:
 /// Puts chosen cells of one loop into variables.
 class Promotion {
 public:
-  Promotion(Kernel& kernel, For loop, const Survey& survey)
-      : kernel_(kernel), loop_(std::move(loop)) {
+  Promotion(Kernel& kernel, For loop, const Survey& survey, Ranges& ranges)
+      : kernel_(kernel), loop_(std::move(loop)), ranges_(ranges) {
     for (const size_t id : survey.chosen()) {
       const Cell& cell = survey.table()[id];
       const std::string name = kernel_.buffers[cell.buffer].name + "_cell";
@@ -195,7 +195,7 @@ public:
     });
     for (size_t id = 0; id < chosen_.size(); ++id) {
       const Cell& cell = chosen_[id];
-      const bool is_needed = reads_first(loop_.body, cell);
+      const bool is_needed = needs_old_value(cell);
       result.emplace_back(Define{vars_[id], is_needed ? load(cell) : scalar::zero_of(cell.type)});
     }
     For loop = loop_;
@@ -223,28 +223,57 @@ private:
   /// The variable in the type that a store takes.
   Expr value(size_t id) const { return scalar::cast(variable(id), computed(chosen_[id].type)); }
 
-  /// May the cell be read before the body has written it? Only a plain store that comes first, by
-  /// itself, says no.
-  bool reads_first(const Block& body, const Cell& cell) const {
-    for (const Stmt& stmt : body) {
-      const auto* store = std::get_if<Store>(&stmt);
-      bool reads = false;
-      visit_exprs(block_of(stmt), [&](const Expr& e) {
-        for_loads(e, true, [&](const Cell& c, bool) { reads |= is_same(c, cell); });
-      });
-      if (reads)
-        return true;
-      if (store != nullptr && is_same(cell_of(kernel_, *store), cell))
-        return store->op != ReduceOp::None;
-      bool stores = false;
-      visit(block_of(stmt), [&](const Stmt& s) {
-        if (const auto* inner = std::get_if<Store>(&s))
-          stores |= is_same(cell_of(kernel_, *inner), cell);
-      });
-      if (stores)
-        return true;
+  /// What a block does to the old value of a cell first: nothing that is certain, reads it, or
+  /// certainly replaces it.
+  enum class First : uint8_t { Nothing, Reads, Writes };
+
+  static bool has_read(const Expr& e, const Cell& cell) {
+    bool found = false;
+    for_loads(e, true, [&](const Cell& c, bool) { found |= is_same(c, cell); });
+    return found;
+  }
+
+  First first_use(const Block& block, const Cell& cell) {
+    for (const Stmt& stmt : block)
+      if (const First use = first_use(stmt, cell); use != First::Nothing)
+        return use;
+    return First::Nothing;
+  }
+
+  First first_use(const Stmt& stmt, const Cell& cell) {
+    if (const auto* loop = std::get_if<For>(&stmt)) {
+      if (has_read(loop->lo, cell) || has_read(loop->hi, cell))
+        return First::Reads;
+      const bool runs = ranges_.runs_at_least_once(*loop);
+      ranges_.enter(*loop);
+      const First use = first_use(loop->body, cell);
+      ranges_.leave();
+      return use == First::Writes && !runs ? First::Nothing : use;
     }
-    return true;
+    if (const auto* branch = std::get_if<If>(&stmt)) {
+      const First then = first_use(branch->then, cell), other = first_use(branch->otherwise, cell);
+      if (has_read(branch->cond, cell) || then == First::Reads || other == First::Reads)
+        return First::Reads;
+      return then == other ? then : First::Nothing;
+    }
+    if (const auto* allocate = std::get_if<Allocate>(&stmt))
+      return first_use(allocate->body, cell);
+    bool reads = false;
+    visit_exprs(block_of(stmt), [&](const Expr& e) { reads |= has_read(e, cell); });
+    if (reads)
+      return First::Reads;
+    const auto* store = std::get_if<Store>(&stmt);
+    if (store == nullptr || !is_same(cell_of(kernel_, *store), cell))
+      return First::Nothing;
+    return store->op == ReduceOp::None ? First::Writes : First::Reads;
+  }
+
+  /// Without a certain write the old value is needed, if only to be stored back.
+  bool needs_old_value(const Cell& cell) {
+    ranges_.enter(loop_);
+    const First use = first_use(loop_.body, cell);
+    ranges_.leave();
+    return use != First::Writes;
   }
 
   Expr with_variables(const Expr& e) const {
@@ -270,6 +299,7 @@ private:
 
   Kernel& kernel_;
   For loop_;
+  Ranges& ranges_;
   CellTable chosen_;
   std::vector<uint32_t> vars_;
 };
@@ -305,7 +335,7 @@ private:
     if (survey.chosen().empty())
       return block_of(std::move(stmt));
     const bool runs = ranges_.runs_at_least_once(*loop);
-    return Promotion(kernel_, std::move(*loop), survey).run(runs);
+    return Promotion(kernel_, std::move(*loop), survey, ranges_).run(runs);
   }
 
   Kernel& kernel_;

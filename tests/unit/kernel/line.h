@@ -77,7 +77,8 @@ inline std::string difference(const program::Program& program, const kernel::Ker
       const double want = wanted->second.get_double(c);
       const auto at = static_cast<size_t>(c);
       const double got = scalar::is_float(b.elem) ? cells[at].f : static_cast<double>(cells[at].i);
-      if (!(std::abs(want - got) <= tolerance * (1 + std::abs(want))))
+      if (!(std::isnan(want) && std::isnan(got)) &&
+          !(std::abs(want - got) <= tolerance * (1 + std::abs(want))))
         return b.name + " cell " + std::to_string(c) + ": " + std::to_string(got) + " instead of " +
                std::to_string(want);
     }

@@ -53,6 +53,21 @@ TEST(Promote, KeepsTheTileOverBothLoopsOfASplitReduction) {
   EXPECT_EQ(count(text, "if 0 < "), 1U) << text;
 }
 
+TEST(Promote, ReadsNoValueThatIsReplacedFirst) {
+  const char* text = R"(param N
+inout A: f64[N, N]
+temp w: f64
+for i in range(N):
+    for j in range(i):
+        w = A[i, j]
+        A[i, j] = w * 2
+    for j in range(i, N):
+        w = A[i, j]
+        A[i, j] = w * 3
+)";
+  line::expect_same(text, "", {{1}, {4}});
+}
+
 TEST(Promote, LeavesCellsThatAnotherAccessMayTouch) {
   const std::string text = after(R"(param N
 inout x: f32[N]
