@@ -196,10 +196,26 @@ private:
   /// along that loop is loaded once for all of them.
   std::vector<Directive> jammed() const {
     const size_t u = parts_.rest.back();
-    const bool gains = facts_.strides[u].none > 0 && facts_.extents[u] >= 8;
+    const size_t v = *parts_.vector;
+    if (facts_.strides[u].none == 0 || facts_.extents[u] < 8 ||
+        u == parts_.parallel.value_or(nest_.loops.size()))
+      return lanes(true);
     std::vector<Directive> plan = lanes(true);
-    if (gains)
-      plan.push_back(UnrollAndJam{name(u), 4});
+    const bool is_cut = std::holds_alternative<Split>(plan.front());
+    const LoopName lane_loop = is_cut ? part(v, ".1") : name(v);
+    const auto vectorize = std::find_if(plan.begin(), plan.end(), [](const Directive& d) {
+      return std::holds_alternative<Vectorize>(d);
+    });
+    const int64_t width = *std::get<Vectorize>(*vectorize).width;
+    LoopName outer_lanes = lane_loop, inner_lanes = lane_loop;
+    outer_lanes.loop += ".0";
+    inner_lanes.loop += ".1";
+    *vectorize = Vectorize{inner_lanes, width};
+    const std::vector<Directive> jam{
+        Split{name(u), 4}, Split{lane_loop, width},
+        Reorder{{part(u, ".0"), outer_lanes, part(u, ".1"), inner_lanes}},
+        Unroll{part(u, ".1"), std::nullopt}};
+    plan.insert(vectorize, jam.begin(), jam.end());
     return plan;
   }
 

@@ -23,13 +23,10 @@ Proposed propose(const Schedule& schedule, const Unroll& unroll, const Environme
     return fail(shape_refusal(
         kBadSize, request + ": the factor must be from 1 to " + std::to_string(kMostCopies),
         l.where, "", {"The factor was " + std::to_string(*unroll.factor) + "."}));
-  if (l.marks.is_parallel || l.marks.vector_width != 0 || unit_of(order, loop).size() > 1)
+  if (l.marks.is_parallel || unit_of(order, loop).size() > 1)
     return fail(shape_refusal(kAlreadyMarked,
                               request + ": it is a " +
-                                  (l.marks.is_parallel         ? "parallel"
-                                   : l.marks.vector_width != 0 ? "vector"
-                                                               : "coalesced") +
-                                  " loop",
+                                  (l.marks.is_parallel ? "parallel" : "coalesced") + " loop",
                               l.where, "", {"Split it, and unroll the inner part."}));
   if (!unroll.factor) {
     const auto run = longest_run(schedule.scop, order, loop);

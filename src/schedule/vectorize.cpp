@@ -120,13 +120,10 @@ Proposed propose(const Schedule& schedule, const Vectorize& vectorize,
         kBadSize, request + ": the width must be from 2 to " + std::to_string(kMostLanes), l.where,
         "", {"The width was " + std::to_string(*vectorize.width) + "."}));
   const bool is_coalesced = unit_of(order, loop).size() > 1;
-  if (l.marks.is_parallel || l.marks.unroll != 0 || is_coalesced)
+  if (l.marks.is_parallel || is_coalesced)
     return fail(shape_refusal(kAlreadyMarked,
                               request + ": it is " +
-                                  (l.marks.is_parallel ? "a parallel"
-                                   : is_coalesced      ? "a coalesced"
-                                                       : "an unrolled") +
-                                  " loop",
+                                  (l.marks.is_parallel ? "a parallel" : "a coalesced") + " loop",
                               l.where, "", {"Split it, and vectorize the inner part."}));
   if (loop_inside(order, loop))
     return fail(not_innermost(schedule, vectorize, loop, request));

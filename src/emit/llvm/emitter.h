@@ -144,7 +144,12 @@ private:
   llvm::Instruction* entry_end_ = nullptr;   ///< what belongs at the start goes before this
 
   // State of the statement under way.
-  std::unordered_map<const scalar::Node*, Value*> known_; ///< shared nodes are emitted once
+  /// The expression is kept: its address stands for it as long as the entry lives.
+  struct Known {
+    scalar::Expr expr;
+    Value* value;
+  };
+  std::unordered_map<const scalar::Node*, Known> known_; ///< shared nodes are emitted once
   std::vector<Expr> safe_loads_;         ///< loads that this statement does in any case
   const scalar::Node* update_ = nullptr; ///< the combining operation of an update
   Value* mask_ = nullptr;                ///< lanes that are wanted, inside a vector select

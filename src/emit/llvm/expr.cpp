@@ -41,9 +41,9 @@ llvm::FastMathFlags FunctionEmitter::update_flags() const {
 llvm::Value* FunctionEmitter::emit(const Expr& e) {
   const auto found = known_.find(&e.node());
   if (found != known_.end())
-    return found->second;
+    return found->second.value;
   Value* value = emit_node(e);
-  known_.emplace(&e.node(), value);
+  known_.emplace(&e.node(), Known{e, value});
   return value;
 }
 
