@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace kawara::oracle {
 
@@ -22,7 +21,6 @@ public:
     for (const Instance& instance : run.instances)
       if (!paths_.count(instance.statement))
         paths_.emplace(instance.statement, path_in(order, instance.statement));
-    find_lane_numbers();
   }
 
   std::optional<Broken> answer() const {
@@ -35,27 +33,6 @@ public:
   }
 
 private:
-  /// Rank of each row value among the values that a vector loop takes in one go, so that "consecutive"
-  /// counts iterations and not values.
-  void find_lane_numbers() {
-    std::map<std::pair<LoopId, Moment>, std::set<int64_t>> values;
-    const auto each = [&](auto&& use) {
-      for (size_t i = 0; i < run_.instances.size(); ++i) {
-        const std::vector<LoopId>& loops = paths_.at(run_.instances[i].statement).loops;
-        for (size_t k = 0; k < loops.size(); ++k)
-          if (order_[loops[k]].marks.vector_width > 1) {
-            const size_t end = unit_end(loops, k) - 1;
-            const Moment above(moments_[i].begin(), moments_[i].begin() + row_at(end));
-            use(i, end, values[{loops[end], above}]);
-          }
-      }
-    };
-    each([&](size_t i, size_t at, std::set<int64_t>& seen) { seen.insert(row(i, at)); });
-    each([&](size_t i, size_t at, std::set<int64_t>& seen) {
-      lanes_[{i, at}] = std::distance(seen.begin(), seen.find(row(i, at)));
-    });
-  }
-
   std::optional<Broken> shared_moment() const {
     std::map<Moment, size_t> seen;
     for (size_t i = 0; i < moments_.size(); ++i)
@@ -91,7 +68,7 @@ private:
   bool lanes_collide(const Conflict& c, size_t at, int64_t width) const {
     if (!is_equal_above(c, at))
       return false;
-    const int64_t apart = lanes_.at({c.sink, at}) - lanes_.at({c.source, at});
+    const int64_t apart = row(c.sink, at) - row(c.source, at);
     if (apart <= 0 || apart >= width)
       return false;
     const size_t position = 2 * (at + 1);
@@ -115,14 +92,12 @@ private:
     return true;
   }
 
-  static std::ptrdiff_t row_at(size_t k) { return static_cast<std::ptrdiff_t>(2 * k + 1); }
   int64_t row(size_t i, size_t k) const { return moments_[i][2 * k + 1]; }
 
   const Run& run_;
   const Order& order_;
   std::vector<Moment> moments_;
   std::map<uint32_t, Path> paths_;
-  std::map<std::pair<size_t, size_t>, int64_t> lanes_; ///< (instance, depth): iteration number
 };
 
 Run finished(Run run, program::Numerics numerics) {

@@ -30,7 +30,7 @@ struct Broken {
 ///
 /// Legal (empty) iff no two instances share a moment, every conflict runs in order (reductions
 /// excepted where the contract allows), no conflict at all lies in two iterations of a parallel
-/// loop, and lanes of a vector loop keep theirs: for `width` consecutive iterations, statement by
+/// loop, and lanes of a vector loop keep theirs: for `width` consecutive values, statement by
 /// statement, all lanes read before any lane writes.
 std::optional<Broken> brute_judge(const Run&, const poly::Order&);
 

@@ -59,7 +59,11 @@ public:
 
 private:
   using Todo = std::map<uint32_t, std::vector<size_t>>; ///< instances by statement
-  using Iterations = std::vector<Todo>;                 ///< by ascending value of a loop
+  struct Iteration {
+    int64_t value; ///< of the innermost loop that was taken apart
+    Todo todo;
+  };
+  using Iterations = std::vector<Iteration>; ///< by ascending values
 
   void run(const std::vector<TreeNode>& body, const Todo& todo, size_t depth) {
     for (const TreeNode& node : body) {
@@ -94,8 +98,8 @@ private:
   }
 
   template <class Body> void run_iterations(const Iterations& iterations, Body&& body) {
-    for (const Todo& part : iterations)
-      body(part);
+    for (const Iteration& iteration : iterations)
+      body(iteration.todo);
   }
 
   /// The instances below `node`, apart by the values of the loops at depths `first` to `last`.
@@ -115,25 +119,35 @@ private:
     }
     Iterations iterations;
     for (auto& [value, part] : by_value)
-      iterations.push_back(std::move(part));
+      iterations.push_back({value.back(), std::move(part)});
     return iterations;
   }
 
-  /// Vectors begin anywhere: where the first one ends is drawn, as peeling would choose it.
+  /// A vector holds the iterations of `width` consecutive values; which value begins one is drawn, as
+  /// peeling would choose it.
   void run_vectors(const TreeNode& node, const Iterations& iterations, int64_t width) {
-    const auto lanes = static_cast<size_t>(width);
-    size_t end = 1 + random_() % lanes;
-    for (size_t begin = 0; begin < iterations.size(); begin = end, end += lanes)
-      for (const TreeNode& leaf : node.body) {
-        KAWARA_CHECK(!leaf.is_loop(), "a vector loop is innermost");
-        std::vector<Store> stores;
-        for (size_t k = begin; k < std::min(end, iterations.size()); ++k)
-          if (const auto at = iterations[k].find(leaf.statement().value); at != iterations[k].end())
-            for (const size_t i : at->second)
-              stores.push_back(read(i));
-        for (const Store& store : stores)
-          write(store);
-      }
+    if (iterations.empty())
+      return;
+    int64_t last = iterations.front().value + static_cast<int64_t>(random_() % 64) % width;
+    for (size_t begin = 0, end = 0; begin < iterations.size(); begin = end, last += width) {
+      while (end < iterations.size() && iterations[end].value <= last)
+        ++end;
+      for (const TreeNode& leaf : node.body)
+        run_lanes(leaf, iterations, begin, end);
+    }
+  }
+
+  void run_lanes(const TreeNode& leaf, const Iterations& iterations, size_t begin, size_t end) {
+    KAWARA_CHECK(!leaf.is_loop(), "a vector loop is innermost");
+    std::vector<Store> stores;
+    for (size_t k = begin; k < end; ++k) {
+      const Todo& todo = iterations[k].todo;
+      if (const auto at = todo.find(leaf.statement().value); at != todo.end())
+        for (const size_t i : at->second)
+          stores.push_back(read(i));
+    }
+    for (const Store& store : stores)
+      write(store);
   }
 
   int64_t position(uint32_t tensor, const std::vector<int64_t>& index) const {
