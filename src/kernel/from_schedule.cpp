@@ -2,10 +2,8 @@
 
 #include "kernel/from_schedule_expr.h"
 #include "kernel/from_schedule_tree.h"
+#include "poly/isl/ast.h"
 #include "support/check.h"
-
-#include <isl/ast.h>
-#include <isl/ast_build.h>
 
 #include <cctype>
 #include <map>
@@ -49,14 +47,11 @@ isl::ast_node ast_of(const schedule::Schedule& s) {
   const isl::schedule tree = tree_from_order(s.scop, s.order);
   if (tree.is_null())
     return {};
-  isl::ctx ctx = s.scop.context_owner->get();
-  isl_id_list* names = isl_id_list_alloc(ctx.get(), kMaxDepth);
-  for (int d = 0; d < kMaxDepth; ++d) {
-    const std::string name = kIteratorSign + std::to_string(d);
-    names = isl_id_list_add(names, isl_id_alloc(ctx.get(), name.c_str(), nullptr));
-  }
-  isl::ast_build build = isl::ast_build::from_context(s.scop.context);
-  build = isl::manage(isl_ast_build_set_iterators(build.release(), names));
+  std::vector<std::string> names;
+  for (int d = 0; d < kMaxDepth; ++d)
+    names.push_back(kIteratorSign + std::to_string(d));
+  const isl::ast_build build =
+      poly::with_iterators(isl::ast_build::from_context(s.scop.context), names);
   return build.node_from(tree);
 }
 
@@ -78,26 +73,19 @@ public:
   }
 
   void node(const isl::ast_node& n, std::optional<LoopId> loop, Block& out) {
-    switch (isl_ast_node_get_type(n.get())) {
-    case isl_ast_node_for:
+    if (n.isa<isl::ast_node_for>())
       return one(n.as<isl::ast_node_for>(), loop, out);
-    case isl_ast_node_if:
+    if (n.isa<isl::ast_node_if>())
       return one(n.as<isl::ast_node_if>(), loop, out);
-    case isl_ast_node_block: {
-      const isl::ast_node_list list = n.as<isl::ast_node_block>().children();
-      for (unsigned i = 0; i < list.size(); ++i)
-        node(list.at(static_cast<int>(i)), loop, out);
-      return;
-    }
-    case isl_ast_node_mark: {
+    if (n.isa<isl::ast_node_user>())
+      return one(n.as<isl::ast_node_user>(), out);
+    if (n.isa<isl::ast_node_mark>()) {
       const auto mark = n.as<isl::ast_node_mark>();
       return node(mark.node(), loop_of_mark(mark.id()), out);
     }
-    case isl_ast_node_user:
-      return one(n.as<isl::ast_node_user>(), out);
-    default:
-      KAWARA_CHECK(false, "unknown isl AST node");
-    }
+    const isl::ast_node_list list = n.as<isl::ast_node_block>().children();
+    for (unsigned i = 0; i < list.size(); ++i)
+      node(list.at(static_cast<int>(i)), loop, out);
   }
 
 private:
@@ -113,7 +101,7 @@ private:
 
   void one(const isl::ast_node_for& n, std::optional<LoopId> loop, Block& out) {
     KAWARA_CHECK(loop, "isl made a loop that the order does not have");
-    const std::string iterator = isl::manage(isl_ast_expr_id_get_id(n.iterator().get())).name();
+    const std::string iterator = n.iterator().as<isl::ast_expr_id>().id().name();
     const Expr lo = expr(n.init());
     if (n.is_degenerate()) {
       values_[iterator] = lo;
@@ -136,10 +124,10 @@ private:
   }
 
   Expr upper_bound(const isl::ast_expr& cond) const {
-    const isl_ast_expr_op_type type = isl_ast_expr_op_get_type(cond.get());
-    KAWARA_CHECK(type == isl_ast_expr_op_le || type == isl_ast_expr_op_lt, "isl loop condition");
-    const Expr bound = expr(isl::manage(isl_ast_expr_op_get_arg(cond.get(), 1)));
-    return type == isl_ast_expr_op_lt ? bound : plus_one(bound);
+    const poly::AstOp op = poly::operator_of(cond);
+    KAWARA_CHECK(op == poly::AstOp::Le || op == poly::AstOp::Lt, "isl loop condition");
+    const Expr bound = expr(cond.as<isl::ast_expr_op>().arg(1));
+    return op == poly::AstOp::Lt ? bound : plus_one(bound);
   }
 
   /// Loops of one name never nest, so they share the variable: the parts that isl makes of one loop,

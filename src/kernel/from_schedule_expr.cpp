@@ -1,85 +1,69 @@
 #include "kernel/from_schedule_expr.h"
 
+#include "poly/isl/ast.h"
 #include "support/check.h"
-
-#include <isl/ast.h>
-#include <isl/val.h>
 
 namespace kawara::kernel {
 namespace {
 
+using poly::AstOp;
 using scalar::binary;
 using scalar::BinaryOp;
 using scalar::Expr;
 
-int64_t integer(const isl::ast_expr& e) {
-  const isl::val value = isl::manage(isl_ast_expr_int_get_val(e.get()));
-  return static_cast<int64_t>(value.num_si());
-}
-
-BinaryOp operator_of(isl_ast_expr_op_type type) {
-  switch (type) {
-  case isl_ast_expr_op_and:
-  case isl_ast_expr_op_and_then:
+BinaryOp binary_of(AstOp op) {
+  switch (op) {
+  case AstOp::And:
     return BinaryOp::And;
-  case isl_ast_expr_op_or:
-  case isl_ast_expr_op_or_else:
+  case AstOp::Or:
     return BinaryOp::Or;
-  case isl_ast_expr_op_max:
+  case AstOp::Max:
     return BinaryOp::Max;
-  case isl_ast_expr_op_min:
+  case AstOp::Min:
     return BinaryOp::Min;
-  case isl_ast_expr_op_add:
+  case AstOp::Add:
     return BinaryOp::Add;
-  case isl_ast_expr_op_sub:
+  case AstOp::Sub:
     return BinaryOp::Sub;
-  case isl_ast_expr_op_mul:
+  case AstOp::Mul:
     return BinaryOp::Mul;
-  case isl_ast_expr_op_div:
-  case isl_ast_expr_op_fdiv_q:
-  case isl_ast_expr_op_pdiv_q:
+  case AstOp::Div:
     return BinaryOp::FloorDiv;
-  case isl_ast_expr_op_pdiv_r:
-  case isl_ast_expr_op_zdiv_r:
+  case AstOp::Mod:
     return BinaryOp::Mod;
-  case isl_ast_expr_op_eq:
+  case AstOp::Eq:
     return BinaryOp::Eq;
-  case isl_ast_expr_op_le:
+  case AstOp::Le:
     return BinaryOp::Le;
-  case isl_ast_expr_op_lt:
+  case AstOp::Lt:
     return BinaryOp::Lt;
-  case isl_ast_expr_op_ge:
+  case AstOp::Ge:
     return BinaryOp::Ge;
-  case isl_ast_expr_op_gt:
+  case AstOp::Gt:
     return BinaryOp::Gt;
   default:
-    KAWARA_CHECK(false, "isl operator " + std::to_string(type));
+    KAWARA_CHECK(false, "operator of an isl expression");
   }
 }
 
-isl::ast_expr argument(const isl::ast_expr& e, int position) {
-  return isl::manage(isl_ast_expr_op_get_arg(e.get(), position));
-}
-
 Expr convert(const isl::ast_expr& e, const Lookup& lookup) {
-  if (isl_ast_expr_get_type(e.get()) == isl_ast_expr_int)
-    return scalar::int_lit(integer(e));
-  if (isl_ast_expr_get_type(e.get()) == isl_ast_expr_id)
-    return lookup(isl::manage(isl_ast_expr_id_get_id(e.get())).name());
-  const isl_ast_expr_op_type type = isl_ast_expr_op_get_type(e.get());
-  const int count = static_cast<int>(isl_ast_expr_op_get_n_arg(e.get()));
+  if (e.isa<isl::ast_expr_int>())
+    return scalar::int_lit(e.as<isl::ast_expr_int>().val().num_si());
+  if (e.isa<isl::ast_expr_id>())
+    return lookup(e.as<isl::ast_expr_id>().id().name());
+  const auto whole = e.as<isl::ast_expr_op>();
   std::vector<Expr> args;
-  for (int i = 0; i < count; ++i)
-    args.push_back(convert(argument(e, i), lookup));
-  if (type == isl_ast_expr_op_minus)
+  for (unsigned i = 0; i < whole.n_arg(); ++i)
+    args.push_back(convert(whole.arg(static_cast<int>(i)), lookup));
+  const AstOp op = poly::operator_of(e);
+  if (op == AstOp::Minus)
     return scalar::unary(scalar::UnaryOp::Neg, args.at(0));
-  if (type == isl_ast_expr_op_cond || type == isl_ast_expr_op_select)
+  if (op == AstOp::Select)
     return scalar::select(args.at(0), args.at(1), args.at(2));
-  const BinaryOp op = operator_of(type);
-  Expr whole = args.at(0);
+  Expr result = args.at(0);
   for (size_t i = 1; i < args.size(); ++i)
-    whole = binary(op, whole, args[i]);
-  return whole;
+    result = binary(binary_of(op), result, args[i]);
+  return result;
 }
 
 } // namespace
@@ -89,15 +73,15 @@ Expr expr_from_ast(const isl::ast_expr& e, const Lookup& lookup) {
 }
 
 std::vector<Expr> call_arguments(const isl::ast_expr& call, const Lookup& lookup) {
+  const auto whole = call.as<isl::ast_expr_op>();
   std::vector<Expr> args;
-  const int count = static_cast<int>(isl_ast_expr_op_get_n_arg(call.get()));
-  for (int i = 1; i < count; ++i)
-    args.push_back(expr_from_ast(argument(call, i), lookup));
+  for (unsigned i = 1; i < whole.n_arg(); ++i)
+    args.push_back(expr_from_ast(whole.arg(static_cast<int>(i)), lookup));
   return args;
 }
 
 std::string called_name(const isl::ast_expr& call) {
-  return isl::manage(isl_ast_expr_id_get_id(argument(call, 0).get())).name();
+  return call.as<isl::ast_expr_op>().arg(0).as<isl::ast_expr_id>().id().name();
 }
 
 } // namespace kawara::kernel

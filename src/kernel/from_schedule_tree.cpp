@@ -1,9 +1,8 @@
 #include "kernel/from_schedule_tree.h"
 
 #include "poly/affine.h"
+#include "poly/isl/ast.h"
 #include "support/check.h"
-
-#include <isl/schedule.h>
 
 #include <charconv>
 #include <map>
@@ -28,8 +27,7 @@ public:
       const isl::schedule part = node.is_loop() ? loop(node, depth) : statement(node.statement());
       if (part.is_null())
         continue;
-      whole =
-          whole.is_null() ? part : isl::manage(isl_schedule_sequence(whole.copy(), part.copy()));
+      whole = whole.is_null() ? part : poly::in_sequence(whole, part);
     }
     return whole;
   }
@@ -54,8 +52,7 @@ private:
     }
     const isl::id mark(scop_.context_owner->get(),
                        std::string(kMarkPrefix) + std::to_string(node.loop().value));
-    const isl::schedule band = isl::manage(
-        isl_schedule_insert_partial_schedule(body.copy(), isl::multi_union_pw_aff(rows).release()));
+    const isl::schedule band = poly::with_outer_band(body, isl::multi_union_pw_aff(rows));
     return band.root().child(0).insert_mark(mark).schedule();
   }
 
