@@ -1,5 +1,6 @@
 #include "kernel/from_schedule.h"
 
+#include "kernel/contract_copies.h"
 #include "kernel/from_schedule_expr.h"
 #include "kernel/from_schedule_tree.h"
 #include "poly/isl/ast.h"
@@ -186,14 +187,14 @@ Kernel kernel_from_schedule(const schedule::Schedule& s) {
   kernel.numerics = s.scop.numerics;
   for (const program::Tensor& t : s.scop.tensors) {
     const bool is_temp = t.role == program::Role::Temp;
-    kernel.buffers.push_back(
-        {t.name, t.elem, t.shape, is_temp ? Scope::Workspace : Scope::Argument, t.role});
+    kernel.buffers.push_back({t.name, t.elem, t.shape, is_temp ? Scope::Workspace : Scope::Argument,
+                              t.role, t.private_dims});
   }
   for (const uint32_t tensor : s.scop.zeroed_outputs)
     kernel.body.emplace_back(Zero{tensor});
   if (const isl::ast_node ast = ast_of(s); !ast.is_null())
     Converter(s, kernel).node(ast, std::nullopt, kernel.body);
-  return kernel;
+  return contract_copies(std::move(kernel));
 }
 
 } // namespace kawara::kernel

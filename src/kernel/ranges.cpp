@@ -90,6 +90,16 @@ std::optional<int64_t> Ranges::low(const Expr& e, int& budget) const {
       const Expr bound = c > 0 ? n->lhs - int_lit(*d - 1) : n->lhs;
       return low(replaced(sum, t, c / *d, bound), budget);
     }
+    if (n->op == BinaryOp::FloorDiv && d && *d > 0) {
+      // The dividend by itself: (y % 8 and the like) // 8 is 0.
+      const auto end =
+          c > 0 ? low(n->lhs, budget) : low(scalar::simplify(int_lit(0) - n->lhs), budget);
+      if (!end)
+        return std::nullopt;
+      const Expr extreme =
+          scalar::binary(BinaryOp::FloorDiv, int_lit(c > 0 ? *end : -*end), int_lit(*d));
+      return low(replaced(sum, t, c, scalar::simplify(extreme)), budget);
+    }
     if (n->op == BinaryOp::Mod && d && *d > 0)
       return low(replaced(sum, t, c, int_lit(c > 0 ? 0 : *d - 1)), budget);
   }

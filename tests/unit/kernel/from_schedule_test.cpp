@@ -103,6 +103,27 @@ for i in range(N):
   expect_same(text, "split(j, 4); vectorize(j.1, 4)", {{1}, {2}, {7}, {12}});
 }
 
+TEST(FromSchedule, SerialLoopsShareOneCopy) {
+  const char* text = R"(param H, W
+input image: f32[H + 2, W]
+output out: f32[H, W]
+temp rows: f32[H + 2, W]
+for y in range(H + 2):
+    for x in range(W):
+        rows[y, x] = image[y, x] * 2
+for y in range(H):
+    for x in range(W):
+        out[y, x] = rows[y, x] + rows[y + 2, x]
+)";
+  const std::string serial = "split(S1.y, 4); compute_at(S0, S1.y.0)";
+  expect_same(text, serial, {{1, 1}, {9, 3}});
+  expect_same(text, serial + "; parallel(y.0)", {{1, 1}, {9, 3}});
+  const auto one = kernel::print(line::compile(text, serial).kernel);
+  EXPECT_NE(one.find("workspace rows: f32[H + 2, W]"), std::string::npos) << one;
+  const auto many = kernel::print(line::compile(text, serial + "; parallel(y.0)").kernel);
+  EXPECT_EQ(many.find("workspace rows: f32[H + 2, W]"), std::string::npos) << many;
+}
+
 TEST(FromSchedule, NamesLoopsAfterTheOrder) {
   const auto made = line::compile(kGemm, "distribute(i); split(S1.i, 4)");
   const std::string text = kernel::print(made.kernel);
