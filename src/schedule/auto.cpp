@@ -45,10 +45,9 @@ private:
       return;
     }
     if (wants_distribution(loop)) {
-      Distributed parts = distributed_at(schedule_.scop, schedule_.order, loop);
-      if (parts.loops.size() > 1) {
-        schedule_.order = std::move(parts.order);
-        for (const LoopId part : parts.loops)
+      const std::vector<LoopId> parts = distribute(loop);
+      if (parts.size() > 1) {
+        for (const LoopId part : parts)
           improve(part, may_be_parallel);
         return;
       }
@@ -56,6 +55,15 @@ private:
     const bool is_parallel = may_be_parallel && try_all({Parallel{name(loop)}});
     for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
       improve(child, may_be_parallel && !is_parallel);
+  }
+
+  /// Separates what can be separated below the loop, innermost loops first, and the loop itself.
+  std::vector<LoopId> distribute(LoopId loop) {
+    for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
+      distribute(child);
+    Distributed parts = distributed_at(schedule_.scop, schedule_.order, loop);
+    schedule_.order = std::move(parts.order);
+    return parts.loops;
   }
 
   void improve_nest(const Nest& nest, bool may_be_parallel) {

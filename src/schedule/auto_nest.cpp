@@ -37,8 +37,6 @@ std::optional<uint32_t> iterator_of(const Scop& scop, StmtId id, const scalar::E
   return found;
 }
 
-enum class Move : uint8_t { None, Unit, Far };
-
 Move move_of(const Scop& scop, StmtId id, const std::vector<scalar::Expr>& index,
              uint32_t iterator) {
   const std::vector<int64_t> params(scop.params.size(), 16);
@@ -111,24 +109,29 @@ std::optional<Nest> perfect_nest_at(const Order& order, LoopId loop) {
   }
 }
 
+std::vector<Move> moves_of(const Scop& scop, const Order& order, StmtId id, size_t row) {
+  const auto iterator = iterator_of(scop, id, order.rows[id.value][row]);
+  const program::Statement& text = scop[id].text;
+  const auto move = [&](const std::vector<scalar::Expr>& index) {
+    return iterator ? move_of(scop, id, index, *iterator) : Move::Far;
+  };
+  std::vector<Move> moves{move(text.index)};
+  scalar::visit(text.value, [&](const scalar::Expr& e) {
+    if (const auto* load = scalar::as<scalar::Load>(e))
+      moves.push_back(move(load->index));
+  });
+  return moves;
+}
+
 Strides strides_of(const Scop& scop, const Order& order, const std::vector<StmtId>& statements,
                    size_t row) {
   Strides strides;
   for (const StmtId id : statements) {
     if (row >= order.rows[id.value].size())
       continue;
-    const auto iterator = iterator_of(scop, id, order.rows[id.value][row]);
-    if (!iterator) {
-      strides.far += 1;
-      strides.far_writes += 1;
-      continue;
-    }
-    const program::Statement& text = scop[id].text;
-    count(strides, move_of(scop, id, text.index, *iterator), true);
-    scalar::visit(text.value, [&](const scalar::Expr& e) {
-      if (const auto* load = scalar::as<scalar::Load>(e))
-        count(strides, move_of(scop, id, load->index, *iterator), false);
-    });
+    const std::vector<Move> moves = moves_of(scop, order, id, row);
+    for (size_t k = 0; k < moves.size(); ++k)
+      count(strides, moves[k], k == 0);
   }
   return strides;
 }

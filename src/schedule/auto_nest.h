@@ -37,6 +37,13 @@ struct NestFacts {
 std::optional<Nest> perfect_nest_at(const poly::Order&, poly::LoopId loop);
 NestFacts facts_of(const Schedule&, const Nest&);
 
+/// How an access moves when a loop advances by one.
+enum class Move : uint8_t { None, Unit, Far };
+
+/// Moves of a statement's accesses along the loop of a row: the write first, then the loads of its
+/// value from left to right.
+std::vector<Move> moves_of(const poly::Scop&, const poly::Order&, poly::StmtId, size_t row);
+
 /// What one loop does to the accesses of these statements.
 Strides strides_of(const poly::Scop&, const poly::Order&, const std::vector<poly::StmtId>&,
                    size_t row);

@@ -23,6 +23,28 @@ double extent_of(const Schedule& schedule, LoopId loop) {
   return run ? static_cast<double>(*run) : kUnknownExtent;
 }
 
+/// What the accesses of one instance cost on average: by how they move along the innermost loop, less
+/// where an unrolled loop around keeps them in a register.
+double access_cost(const Schedule& schedule, StmtId id, const std::vector<LoopId>& path) {
+  std::vector<double> cost;
+  for (const Move move : moves_of(schedule.scop, schedule.order, id, path.size() - 1))
+    cost.push_back(move == Move::None ? 0.25 : move == Move::Unit ? 1.0 : 6.0);
+  size_t row = path.size() - 1;
+  while (row-- > 0) {
+    const bool is_unrolled = schedule.order[path[row]].marks.unroll == poly::kFullUnroll;
+    const std::vector<Move> moves = moves_of(schedule.scop, schedule.order, id, row);
+    for (size_t k = 0; k < moves.size(); ++k)
+      if (moves[k] == Move::None && (is_unrolled || k == 0))
+        cost[k] /= std::min(8.0, extent_of(schedule, path[row]));
+    if (!is_unrolled)
+      break;
+  }
+  double sum = 0;
+  for (const double c : cost)
+    sum += c;
+  return sum / (schedule.order[path.back()].marks.vector_width > 0 ? 3.0 : 1.0);
+}
+
 /// Iterations times what one costs.
 double statement_cost(const Schedule& schedule, StmtId id, const Environment& environment) {
   const std::vector<LoopId> path = poly::path_of(schedule.order, id);
@@ -32,16 +54,7 @@ double statement_cost(const Schedule& schedule, StmtId id, const Environment& en
     iterations *= extent_of(schedule, loop);
     is_parallel = is_parallel || schedule.order[loop].marks.is_parallel;
   }
-  double cost = 1;
-  if (!path.empty()) {
-    const Strides s = strides_of(schedule.scop, schedule.order, {id}, path.size() - 1);
-    const bool is_vector = schedule.order[path.back()].marks.vector_width > 0;
-    cost = 0.25 * s.none + s.unit + 6.0 * s.far;
-    cost /= is_vector ? 3.0 : 1.0;
-    // A tile of registers: what is loaded serves several rows or lanes.
-    if (path.size() > 1 && schedule.order[path[path.size() - 2]].marks.unroll == poly::kFullUnroll)
-      cost /= 3.0;
-  }
+  const double cost = path.empty() ? 1 : access_cost(schedule, id, path);
   return iterations * cost / (is_parallel ? static_cast<double>(environment.cpu.cores) : 1.0);
 }
 
