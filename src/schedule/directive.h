@@ -18,33 +18,103 @@ struct LoopName {
 
 // One struct per directive; what each does, needs and refuses stands on the card in its header
 // (split.h, tile.h, ...).
-struct Split { LoopName loop; int64_t size = 0; friend bool operator==(const Split&, const Split&) = default; };
-struct Tile { std::vector<std::pair<LoopName, int64_t>> loops; friend bool operator==(const Tile&, const Tile&) = default; };
-struct Interchange { LoopName a, b; friend bool operator==(const Interchange&, const Interchange&) = default; };
-struct Reorder { std::vector<LoopName> loops; friend bool operator==(const Reorder&, const Reorder&) = default; };
-struct Skew { LoopName loop, by; int64_t factor = 1; friend bool operator==(const Skew&, const Skew&) = default; };
-struct Shift { LoopName loop; int64_t amount = 0; friend bool operator==(const Shift&, const Shift&) = default; };
-struct Reverse { LoopName loop; friend bool operator==(const Reverse&, const Reverse&) = default; };
-struct Coalesce { LoopName outer, inner; friend bool operator==(const Coalesce&, const Coalesce&) = default; };
-struct Fuse { LoopName a, b; friend bool operator==(const Fuse&, const Fuse&) = default; };
-struct Distribute { LoopName loop; friend bool operator==(const Distribute&, const Distribute&) = default; };
-struct Cut { LoopName loop; int64_t at = 0; friend bool operator==(const Cut&, const Cut&) = default; };
-struct Isolate { LoopName loop; friend bool operator==(const Isolate&, const Isolate&) = default; };
-struct ComputeAt { std::string statement; LoopName loop; friend bool operator==(const ComputeAt&, const ComputeAt&) = default; };
-struct Inline { std::string statement; friend bool operator==(const Inline&, const Inline&) = default; };
-struct Unroll { LoopName loop; std::optional<int64_t> factor; friend bool operator==(const Unroll&, const Unroll&) = default; };
-struct UnrollAndJam { LoopName loop; int64_t factor = 0; friend bool operator==(const UnrollAndJam&, const UnrollAndJam&) = default; };
-struct Vectorize { LoopName loop; std::optional<int64_t> width; friend bool operator==(const Vectorize&, const Vectorize&) = default; };
-struct Parallel { LoopName loop; friend bool operator==(const Parallel&, const Parallel&) = default; };
-struct Rfactor { LoopName loop; friend bool operator==(const Rfactor&, const Rfactor&) = default; };
-struct Auto { friend bool operator==(const Auto&, const Auto&) = default; };
+struct Split {
+  LoopName loop;
+  int64_t size = 0;
+  friend bool operator==(const Split&, const Split&) = default;
+};
+struct Tile {
+  std::vector<std::pair<LoopName, int64_t>> loops;
+  friend bool operator==(const Tile&, const Tile&) = default;
+};
+struct Interchange {
+  LoopName a, b;
+  friend bool operator==(const Interchange&, const Interchange&) = default;
+};
+struct Reorder {
+  std::vector<LoopName> loops;
+  friend bool operator==(const Reorder&, const Reorder&) = default;
+};
+struct Skew {
+  LoopName loop, by;
+  int64_t factor = 1;
+  friend bool operator==(const Skew&, const Skew&) = default;
+};
+struct Shift {
+  LoopName loop;
+  int64_t amount = 0;
+  friend bool operator==(const Shift&, const Shift&) = default;
+};
+struct Reverse {
+  LoopName loop;
+  friend bool operator==(const Reverse&, const Reverse&) = default;
+};
+struct Coalesce {
+  LoopName outer, inner;
+  friend bool operator==(const Coalesce&, const Coalesce&) = default;
+};
+struct Fuse {
+  LoopName a, b;
+  friend bool operator==(const Fuse&, const Fuse&) = default;
+};
+struct Distribute {
+  LoopName loop;
+  friend bool operator==(const Distribute&, const Distribute&) = default;
+};
+struct Cut {
+  LoopName loop;
+  int64_t at = 0;
+  friend bool operator==(const Cut&, const Cut&) = default;
+};
+struct Isolate {
+  LoopName loop;
+  friend bool operator==(const Isolate&, const Isolate&) = default;
+};
+struct ComputeAt {
+  std::string statement;
+  LoopName loop;
+  friend bool operator==(const ComputeAt&, const ComputeAt&) = default;
+};
+struct Inline {
+  std::string statement;
+  friend bool operator==(const Inline&, const Inline&) = default;
+};
+struct Unroll {
+  LoopName loop;
+  std::optional<int64_t> factor;
+  friend bool operator==(const Unroll&, const Unroll&) = default;
+};
+struct UnrollAndJam {
+  LoopName loop;
+  int64_t factor = 0;
+  friend bool operator==(const UnrollAndJam&, const UnrollAndJam&) = default;
+};
+struct Vectorize {
+  LoopName loop;
+  std::optional<int64_t> width;
+  friend bool operator==(const Vectorize&, const Vectorize&) = default;
+};
+struct Parallel {
+  LoopName loop;
+  friend bool operator==(const Parallel&, const Parallel&) = default;
+};
+struct Rfactor {
+  LoopName loop;
+  friend bool operator==(const Rfactor&, const Rfactor&) = default;
+};
+struct Auto {
+  friend bool operator==(const Auto&, const Auto&) = default;
+};
 struct Group;
 
-using Directive = std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce, Fuse, Distribute,
-                               Cut, Isolate, ComputeAt, Inline, Unroll, UnrollAndJam, Vectorize, Parallel, Rfactor,
-                               Auto, Group>;
+using Directive = std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce,
+                               Fuse, Distribute, Cut, Isolate, ComputeAt, Inline, Unroll,
+                               UnrollAndJam, Vectorize, Parallel, Rfactor, Auto, Group>;
 
 /// `[d; d; ...]`: judged as a whole, after the last.
-struct Group { std::vector<Directive> members; friend bool operator==(const Group&, const Group&); };
+struct Group {
+  std::vector<Directive> members;
+  friend bool operator==(const Group&, const Group&);
+};
 
 } // namespace kawara::schedule
