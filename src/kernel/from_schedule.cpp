@@ -4,6 +4,7 @@
 #include "kernel/from_schedule_expr.h"
 #include "kernel/from_schedule_tree.h"
 #include "poly/isl/ast.h"
+#include "poly/legality.h"
 #include "support/check.h"
 
 #include <cctype>
@@ -118,10 +119,27 @@ private:
     KAWARA_CHECK(step && *step > 0, "step of an isl loop");
     result.step = *step;
     result.marks = schedule_.order[*loop].marks;
+    result.marks.vector_width = lanes_of(*loop, result.step);
     result.joins_child = joins_child(*loop);
     node(n.body(), std::nullopt, result.body);
     values_.erase(iterator);
     out.emplace_back(std::move(result));
+  }
+
+  /// Lanes are proved for consecutive values of a loop. Lanes of a loop that isl found to skip values
+  /// reach further: they need a proof of their own, or there are fewer of them.
+  int64_t lanes_of(LoopId loop, int64_t step) const {
+    const int64_t width = schedule_.order[loop].marks.vector_width;
+    if (width <= 1 || step == 1)
+      return width;
+    poly::Order reaching = schedule_.order;
+    reaching[loop].marks.vector_width = (width - 1) * step + 1;
+    if (std::holds_alternative<poly::Legal>(poly::judge(schedule_.scop, reaching)))
+      return width;
+    int64_t lanes = width;
+    while (lanes > 1 && (lanes - 1) * step >= width)
+      lanes /= 2;
+    return lanes > 1 ? lanes : 0;
   }
 
   Expr upper_bound(const isl::ast_expr& cond) const {

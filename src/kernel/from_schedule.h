@@ -13,7 +13,8 @@ namespace kawara::kernel {
 ///                A[i_0*32 + i_1] = ...
 ///
 /// Marks of the order's loops stand on the kernel's loops; a loop that isl splits carries them on every
-/// part, one that runs once disappears. Outputs that the scop says must start at zero are zeroed
+/// part, one that runs once disappears. A vector loop that isl gives a step (a condition `j % 2 == 0`)
+/// keeps its width only where the judge proves lanes that far apart; else it has fewer lanes or none. Outputs that the scop says must start at zero are zeroed
 /// first. Inputs, outputs and inouts become arguments in declaration order, temps workspaces.
 Kernel kernel_from_schedule(const schedule::Schedule&);
 

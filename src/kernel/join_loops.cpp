@@ -22,8 +22,9 @@ const For* joinable_child(const For& outer) {
   if (!outer.joins_child || outer.body.size() != 1 || outer.step != 1)
     return nullptr;
   const auto* inner = std::get_if<For>(&outer.body[0]);
-  if (inner == nullptr || inner->step != 1 || inner->joins_child ||
-      mentions(inner->lo, outer.var) || mentions(inner->hi, outer.var))
+  if (inner == nullptr || inner->step != 1 || inner->joins_child || outer.marks.vector_width != 0 ||
+      inner->marks.vector_width != 0 || mentions(inner->lo, outer.var) ||
+      mentions(inner->hi, outer.var))
     return nullptr;
   return inner;
 }

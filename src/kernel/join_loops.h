@@ -10,7 +10,8 @@ namespace kawara::kernel {
 ///   after    for i in range(0, N*M):                          let i = ij // M; let j = ij % M; S(i, j)
 ///
 /// Needs    the child alone in the body, with bounds that do not depend on the outer loop, both
-///          with step 1; elsewhere the loops stay two and the mark is dropped.
+///          with step 1, none a vector loop (lanes must not go on in the next row); elsewhere the
+///          loops stay two and the mark is dropped.
 Kernel join_loops(Kernel);
 
 } // namespace kawara::kernel

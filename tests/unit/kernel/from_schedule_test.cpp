@@ -77,6 +77,41 @@ for i in range(0, N, 3):
   expect_same(text, "unroll(S0.i, 2); unroll(S1.i, 4)", {{1}, {13}, {64}});
 }
 
+TEST(FromSchedule, LanesStayWithinTheProvedDistance) {
+  const char* text = R"(param N
+inout A: f32[N + 6]
+for i in range(2):
+    for j in range(N):
+        if (j - i) % 2 == 0:
+            A[j + 6] = A[j] + 1
+)";
+  // A flow dependence at distance 6: four consecutive values are fine, four of every other are not.
+  expect_same(text, "vectorize(j, 4)", {{1}, {7}, {16}, {33}});
+  EXPECT_NE(kernel::print(line::compile(text, "vectorize(j, 4)").kernel).find("vector(2)"),
+            std::string::npos);
+  const char* apart = R"(param N
+input A: f32[N]
+output B: f32[N]
+for j in range(N):
+    if j % 2 == 0:
+        B[j] = A[j] + 1
+)";
+  expect_same(apart, "vectorize(j, 4)", {{1}, {7}, {16}, {33}});
+  EXPECT_NE(kernel::print(line::compile(apart, "vectorize(j, 4)").kernel).find("vector(4)"),
+            std::string::npos);
+}
+
+TEST(FromSchedule, VectorsOfCoalescedLoops) {
+  const char* text = R"(param N
+inout A: f32[N + 1, 6]
+for i in range(N):
+    for j in range(6):
+        A[i + 1, j] = A[i, j] + 1
+)";
+  // The next row is six values away: no vector of four may go on in it.
+  expect_same(text, "coalesce(i, j); split(i_j, 4); vectorize(i_j.1, 4)", {{1}, {2}, {5}});
+}
+
 TEST(FromSchedule, CoalescedLoopsRunAsOne) {
   const char* text = R"(param N, M
 input A: f32[N, M]

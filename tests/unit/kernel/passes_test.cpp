@@ -1,3 +1,4 @@
+#include "kernel/join_loops.h"
 #include "kernel/ranges.h"
 #include "line.h"
 
@@ -111,6 +112,23 @@ TEST(Vectorize, ReducesLanesOnceAfterTheLoop) {
   const std::string text = after(kGemm, "vectorize(S1.k, 4)", "vectorize");
   EXPECT_EQ(count(text, "C[i, j] += reduce_sum("), 1U) << text;
   EXPECT_EQ(count(text, "let C_lanes"), 4U) << text;
+}
+
+TEST(JoinLoops, LeavesVectorLoopsAlone) {
+  const auto copy = [](int64_t outer_width, int64_t inner_width) {
+    kernel::Kernel made = compile("param N, M\ninput A: f32[N, M]\noutput B: f32[N, M]\n"
+                                  "for i in range(N):\n    for j in range(M):\n"
+                                  "        B[i, j] = A[i, j]\n")
+                              .kernel;
+    auto& outer = std::get<kernel::For>(made.body[0]);
+    outer.joins_child = true;
+    outer.marks.vector_width = outer_width;
+    std::get<kernel::For>(outer.body[0]).marks.vector_width = inner_width;
+    return kernel::print(kernel::join_loops(made));
+  };
+  EXPECT_EQ(count(copy(0, 0), "for "), 1U) << copy(0, 0);
+  EXPECT_EQ(count(copy(0, 4), "for "), 2U) << copy(0, 4);
+  EXPECT_EQ(count(copy(4, 0), "for "), 2U) << copy(4, 0);
 }
 
 TEST(Ranges, ProvesThatPointLoopsRun) {
