@@ -75,11 +75,18 @@ def outputs_of(root, kawara, story):
 
 def run_equal(root, kawara, story):
     """Each input, under the same name, must make the commands print the same; "" when it does."""
-    if len(story.inputs) < 2:
+    schedules = {name: text for name, text in story.inputs.items() if name.endswith(".sched")}
+    programs = {name: text for name, text in story.inputs.items() if name not in schedules}
+    if schedules and len(programs) != 1:
+        raise stories.Malformed("schedules are compared on one program")
+    compared = schedules or programs
+    if len(compared) < 2:
         raise stories.Malformed("at least two inputs are needed to compare")
     seen = {}
-    for name, text in story.inputs.items():
-        alone = stories.Story([], {"input.kw": text}, {}, story.steps)
+    for name, text in compared.items():
+        inputs = {"input.kw": next(iter(programs.values())), "input.sched": text} if schedules else {
+            "input.kw": text}
+        alone = stories.Story([], inputs, {}, story.steps)
         seen[name] = [line for lines in outputs_of(root, kawara, alone) for line in lines]
     (first, wanted), *others = seen.items()
     problems = [stories.difference(f"{first} against {other}", wanted, lines)
