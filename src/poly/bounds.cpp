@@ -63,11 +63,16 @@ std::string whenever(const isl::set& set, const isl::set& context) {
   return condition.empty() ? "this happens for all sizes" : "this happens whenever " + condition;
 }
 
+/// "A[1, 2]", or "s" for the only cell of a scalar.
+std::string cell_text(const program::Tensor& tensor, const std::vector<int64_t>& cell) {
+  return cell.empty() ? tensor.name : tensor.name + "[" + list_text(cell) + "]";
+}
+
 std::string cell_text(const Scop& scop, const Access& access, const Point& at) {
   std::vector<int64_t> cell;
   for (const Expr& e : access.index)
     cell.push_back(value_at(e, at.params, at.coordinates));
-  return scop.tensors[access.tensor].name + "[" + list_text(cell) + "]";
+  return cell_text(scop.tensors[access.tensor], cell);
 }
 
 std::string shape_text(const Scop& scop, const program::Tensor& tensor,
@@ -163,7 +168,7 @@ isl::set cells_of(const Scop& scop, const program::Tensor& tensor) {
 
 Diagnostic unwritten_cell(const Scop& scop, uint32_t tensor, const isl::set& bad) {
   const Point at = first_case(scop, bad);
-  const std::string cell = scop.tensors[tensor].name + "[" + list_text(at.coordinates) + "]";
+  const std::string cell = cell_text(scop.tensors[tensor], at.coordinates);
   Diagnostic d;
   d.code = "K0172";
   d.severity = Severity::Warning;

@@ -16,7 +16,7 @@ struct Summary {
   std::string tensor, source, sink;
   bool is_reduction = false;
   std::vector<std::string> loops;    ///< shared loops, outermost first
-  std::vector<std::string> distance; ///< one entry a shared loop: "+1", "0", ">=1", "*"
+  std::vector<std::string> distance; ///< one entry a shared loop: "+1", "0", ">=1", "-1..+1", "*"
   std::string condition;             ///< for which sizes; empty: all
   std::string relation;              ///< in isl notation
 };

@@ -105,9 +105,13 @@ private:
       if (marks.is_parallel)
         add(Broken::Parallel, index, path[depth],
             colliding_pairs(d.relation, rows_, d.source, d.sink, depth, end));
-      if (marks.vector_width > 1 && !may_reassociate)
-        add(Broken::Vector, index, path[depth],
-            clashing_lanes(d, rows_, end - 1, marks.vector_width, meeting));
+      if (marks.vector_width > 1) {
+        const isl::map lanes = clashing_lanes(d, rows_, end - 1, marks.vector_width, meeting);
+        if (may_reassociate)
+          reassociates_ = reassociates_ || !lanes.is_empty();
+        else
+          add(Broken::Vector, index, path[depth], lanes);
+      }
     }
   }
 

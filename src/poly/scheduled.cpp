@@ -136,10 +136,12 @@ private:
 
 } // namespace
 
-std::optional<Order> scheduled_order(const Scop& scop, unsigned long quota) {
+std::optional<Order> scheduled_order(const Scop& scop, bool prefers_parallel, unsigned long quota) {
   std::optional<Order> order;
   const bool finished = within_quota(*scop.context_owner, quota, [&] {
-    order = Converter(scop).convert(compute_schedule(question_of(scop)));
+    SchedulerQuestion question = question_of(scop);
+    question.prefers_parallel = prefers_parallel;
+    order = Converter(scop).convert(compute_schedule(question));
   });
   return finished ? order : std::nullopt;
 }

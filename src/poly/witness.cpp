@@ -68,7 +68,7 @@ std::string distance_entry(const isl::map& relation, const isl::pw_aff& source,
     return ">=" + std::to_string(*low);
   if (high && *high <= 0)
     return "<=" + std::to_string(*high);
-  return "*";
+  return low && high ? with_sign(*low) + ".." + with_sign(*high) : "*";
 }
 
 std::vector<std::vector<Expr>> cells_of(const Scop& scop, StmtId id, uint32_t tensor, bool writes) {

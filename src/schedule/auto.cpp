@@ -114,6 +114,24 @@ Schedule improved(const Schedule& start, Order order, const Environment& environ
   return Improver(std::move(schedule), environment).improved();
 }
 
+/// isl's scheduler is asked for orders that bring nests together; it may take this many operations.
+constexpr unsigned long kSchedulerQuota = 2'000'000;
+
+/// Several nests, few enough statements that the scheduler answers in a fraction of a second.
+bool may_fuse(const Schedule& schedule) {
+  return schedule.order.body.size() > 1 && schedule.scop.statements.size() <= 8;
+}
+
+/// Every row is an iterator plus a constant. Skewed orders cost more in loop bounds than they gain
+/// here.
+bool is_plain(const poly::Scop& scop, const Order& order) {
+  for (uint32_t s = 0; s < scop.statements.size(); ++s)
+    for (size_t row = 0; row < order.rows[s].size(); ++row)
+      if (!is_plain_row(scop, order, StmtId{s}, row))
+        return false;
+  return true;
+}
+
 bool is_legal(const Schedule& schedule, const Environment& environment) {
   return std::holds_alternative<poly::Legal>(
       poly::judge(schedule.scop, schedule.order, environment.quota));
@@ -125,11 +143,16 @@ Proposed propose(const Schedule& schedule, const Auto&, const Environment& envir
   Schedule best = improved(schedule, schedule.order, environment);
   if (!is_legal(best, environment))
     best = schedule;
-  if (const auto order = poly::scheduled_order(schedule.scop, environment.quota)) {
-    const Schedule other = improved(schedule, *order, environment);
+  for (const bool prefers_parallel : {true, false}) {
+    if (!may_fuse(schedule))
+      break;
+    const auto order = poly::scheduled_order(schedule.scop, prefers_parallel, kSchedulerQuota);
+    if (!order || !is_plain(schedule.scop, *order))
+      continue;
+    Schedule other = improved(schedule, *order, environment);
     if (estimated_cost(other, environment) < estimated_cost(best, environment) &&
         is_legal(other, environment))
-      best = other;
+      best = std::move(other);
   }
   return Proposal{std::move(best.scop), std::move(best.order)};
 }

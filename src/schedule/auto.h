@@ -4,7 +4,20 @@
 
 namespace kawara::schedule {
 
-/// A complete schedule from the scheduler and the machine's caches: `auto`.
+/// Choose a schedule for the whole program from the machine's caches and registers: `auto`.
+///
+///   before   for i: for j: { S0(i, j); for k: S1(i, j, k) }
+///   after    parallel for i: vector for j:                                           S0
+///            parallel for i.0: for j.0: for k.0: ... unrolled i, vector j innermost:   S1
+///
+/// A new order of all loops is asked of isl's scheduler; it and the order in force are improved nest by
+/// nest (distribution, order of loops, tiles, register tiles, parallel and vector marks) and the better
+/// one is kept. Every step is one of the other directives and passes the judge; a step that is refused is
+/// left out. What comes out depends on the program, the fixed sizes and the machine, on nothing else.
+///
+/// Needs    nothing.
+/// Legal    always: in the worst case the order stays as it is.
+/// Refuses  nothing.
 Proposed propose(const Schedule&, const Auto&, const Environment&);
 
 } // namespace kawara::schedule

@@ -109,6 +109,11 @@ std::optional<Nest> perfect_nest_at(const Order& order, LoopId loop) {
   }
 }
 
+bool is_plain_row(const Scop& scop, const Order& order, StmtId id, size_t row) {
+  const scalar::Expr& e = order.rows[id.value][row];
+  return scalar::constant_of(e) || iterator_of(scop, id, e);
+}
+
 std::vector<Move> moves_of(const Scop& scop, const Order& order, StmtId id, size_t row) {
   const auto iterator = iterator_of(scop, id, order.rows[id.value][row]);
   const program::Statement& text = scop[id].text;

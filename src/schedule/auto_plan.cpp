@@ -12,7 +12,7 @@ using poly::LoopId;
 namespace {
 
 /// Below this many statement instances a parallel loop costs more than it gains.
-constexpr int64_t kParallelWorth = 4096;
+constexpr int64_t kParallelWorth = 32768;
 
 /// Loops by the part they play in a nest.
 struct Parts {
@@ -240,8 +240,9 @@ private:
     order.loops.push_back(lane_loop);
     if (order.loops.size() > 1)
       plan.push_back(order);
-    // Several vectors at a time hide the latency of one; a reduction has a longer chain.
-    plan.push_back(Vectorize{lane_loop, native_lanes() * (is_reduction ? 4 : 2)});
+    // Two vectors at a time hide latency. A reduction gets its accumulators from the kernel, and a
+    // longer vector would only leave a longer rest.
+    plan.push_back(Vectorize{lane_loop, native_lanes() * (is_reduction ? 1 : 2)});
     if (with_threads && may_be_parallel_) {
       if (cuts_lanes)
         plan.push_back(Parallel{part(v, ".0")});

@@ -49,7 +49,6 @@ inline constexpr std::string_view kCannotCut = "K0221";
 inline constexpr std::string_view kCannotComputeAt = "K0222";
 inline constexpr std::string_view kCannotInline = "K0223";
 inline constexpr std::string_view kNotAReduction = "K0224";
-inline constexpr std::string_view kNoSchedule = "K0225";
 inline constexpr std::string_view kNothingToJam = "K0226";
 inline constexpr std::string_view kNumericsForbid = "K0227";
 

@@ -21,6 +21,8 @@ namespace kawara::schedule {
 ///
 /// Needs    T a temp; all readers of T below the loop, the producers not; producers that do not read T
 ///          but through their own updates.
+/// Legal    when what the producers read is not overwritten between their old and their new place; the
+///          moved iterations are judged like all others.
 /// Refuses  everything else (K0222), a vector, unrolled or coalesced loop (K0217).
 Proposed propose(const Schedule&, const ComputeAt&, const Environment&);
 

@@ -162,8 +162,9 @@ std::string vector_story(const Story& s) {
 /// Sink minus source at the loop of that depth, in the source order.
 std::string distance_at(const Story& s, size_t depth) {
   // Pairs of one dependence may lie in all directions; then the example's own distance is shown.
-  if (s.illegal.distance[depth] != "*")
-    return s.illegal.distance[depth];
+  const std::string& known = s.illegal.distance[depth];
+  if (known != "*" && known.find("..") == std::string::npos)
+    return known;
   const auto row = [&](StmtId statement, const std::vector<int64_t>& at) {
     return poly::value_at(s.scop.source_order.rows[statement.value][depth], s.illegal.params, at);
   };

@@ -4,8 +4,8 @@
 
 namespace kawara::schedule {
 
-/// Split several loops of a nest and put all tile loops outside all point loops: `tile(i=64,
-/// j=64)`.
+/// Split several loops of a nest and put all tile loops outside all point loops:
+/// `tile(i=64, j=64)`.
 ///
 ///   before   for i: for j:                               S(i, j)
 ///   after    for i.0: for j.0: for i.1: for j.1:         S(i.0*64 + i.1, j.0*64 + j.1)

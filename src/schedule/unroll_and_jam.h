@@ -13,6 +13,7 @@ namespace kawara::schedule {
 /// statements below i, or around a vector loop. Full groups are separated from the last, partial one.
 ///
 /// Needs    a loop inside i.
+/// Legal    when every dependence still goes forward, as after splitting i and moving i.1 innermost.
 /// Refuses  a factor below 2 (K0212), a loop with no loop inside (K0226; the way out is unroll), a vector,
 ///          unrolled or coalesced loop (K0217).
 Proposed propose(const Schedule&, const UnrollAndJam&, const Environment&);

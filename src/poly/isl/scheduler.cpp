@@ -10,7 +10,7 @@ isl::schedule compute_schedule(const SchedulerQuestion& question) {
   // Small coefficients keep loop bounds simple; without a limit isl at times skews by large factors.
   isl_options_set_schedule_max_coefficient(ctx, 4);
   isl_options_set_schedule_maximize_band_depth(ctx, 1);
-  isl_options_set_schedule_maximize_coincidence(ctx, 1);
+  isl_options_set_schedule_maximize_coincidence(ctx, question.prefers_parallel ? 1 : 0);
   isl_options_set_schedule_whole_component(ctx, 0);
   isl_options_set_schedule_treat_coalescing(ctx, 1);
   return isl::schedule_constraints::on_domain(question.domain)
