@@ -1,20 +1,27 @@
 #include "kernel/contract_copies.h"
 
 #include "kernel/ranges.h"
+#include "kernel/walk.h"
+#include "kernel/windows.h"
+
+#include <algorithm>
 
 namespace kawara::kernel {
 namespace {
 
 using scalar::as;
+using scalar::int_lit;
 
 /// Checks every access to one buffer against the loops around it.
 class CopyIndices {
 public:
   CopyIndices(uint32_t buffer, uint32_t dims) : buffer_(buffer), dims_(dims) {}
 
-  bool are_outer_loops(const Block& body) {
+  /// The loops whose variables are the copy indices of all accesses, outermost first; empty when
+  /// there are none.
+  std::vector<For*> loops_around(Block& body) {
     walk(body);
-    return is_fine_;
+    return is_fine_ ? shared_ : std::vector<For*>();
   }
 
 private:
@@ -31,13 +38,12 @@ private:
       return;
     }
     // All accesses must be below the same loops, not below loops that happen to look alike.
-    const std::vector<const For*> here(path_.begin(), path_.begin() + dims_);
+    const std::vector<For*> here(path_.begin(), path_.begin() + dims_);
     if (shared_.empty())
       shared_ = here;
-    is_fine_ = is_fine_ && shared_ == here;
+    is_fine_ = is_fine_ && shared_ == here && !here.back()->joins_child;
     for (size_t d = 0; d < dims_ && is_fine_; ++d)
-      is_fine_ = !here[d]->marks.is_parallel && here[d]->marks.vector_width == 0 &&
-                 !here[d]->joins_child && is_loop(index[d], d);
+      is_fine_ = here[d]->marks.vector_width == 0 && is_loop(index[d], d);
   }
 
   void expr(const Expr& e) {
@@ -47,59 +53,87 @@ private:
     });
   }
 
-  void walk(const Block& block) {
-    for (const Stmt& stmt : block) {
-      if (const auto* loop = std::get_if<For>(&stmt)) {
-        expr(loop->lo);
-        expr(loop->hi);
+  void walk(Block& block) {
+    for (Stmt& stmt : block) {
+      visit_own_exprs(stmt, [&](const Expr& e) { expr(e); });
+      if (auto* loop = std::get_if<For>(&stmt)) {
         path_.push_back(loop);
         ranges_.enter(*loop);
         walk(loop->body);
         ranges_.leave();
         path_.pop_back();
-      } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        expr(branch->cond);
+      } else if (auto* branch = std::get_if<If>(&stmt)) {
         walk(branch->then);
         walk(branch->otherwise);
+      } else if (auto* allocate = std::get_if<Allocate>(&stmt)) {
+        walk(allocate->body);
       } else if (const auto* store = std::get_if<Store>(&stmt)) {
-        for (const Expr& e : store->index)
-          expr(e);
-        expr(store->value);
         if (store->buffer == buffer_)
           access(store->index);
-      } else
-        is_fine_ = is_fine_ && std::get_if<Comment>(&stmt) != nullptr;
+      } else if (const auto* zero = std::get_if<Zero>(&stmt))
+        is_fine_ = is_fine_ && zero->buffer != buffer_;
     }
   }
 
   uint32_t buffer_, dims_;
   bool is_fine_ = true;
-  std::vector<const For*> path_, shared_;
+  std::vector<For*> path_, shared_;
   Ranges ranges_;
 };
 
-std::vector<Expr> tail_of(const std::vector<Expr>& list, uint32_t dims) {
-  return {list.begin() + dims, list.end()};
-}
+/// The cells of one copy: the dimensions after the copy dimensions, each from its window's start.
+class OneCopy {
+public:
+  OneCopy(Kernel& kernel, uint32_t id, For& loop) : kernel_(kernel), id_(id), loop_(loop) {
+    Buffer& b = kernel.buffers[id];
+    dims_ = b.private_dims;
+    windows_ = windows_of(loop.body, id, b.shape.size());
+    std::vector<Expr> shape;
+    for (size_t d = dims_; d < b.shape.size(); ++d) {
+      const auto extent = scalar::constant_of(b.shape[d]);
+      if (windows_[d] && extent && *extent <= windows_[d]->size)
+        windows_[d].reset();
+      shape.push_back(windows_[d] ? int_lit(windows_[d]->size) : b.shape[d]);
+    }
+    b.shape = std::move(shape);
+    b.private_dims = 0;
+  }
 
-void drop_copies(Kernel& kernel, uint32_t id) {
-  const uint32_t dims = kernel.buffers[id].private_dims;
-  kernel.body = map_exprs(kernel.body, [&](const Expr& root) {
-    return scalar::rewrite(root, [&](const Expr& e) {
-      const auto* load = as<scalar::Load>(e);
-      return load != nullptr && load->tensor == id
-                 ? scalar::load(id, tail_of(load->index, dims), e.type())
-                 : Expr();
+  void take(bool is_private) {
+    Block body = map_exprs(loop_.body, [&](const Expr& root) {
+      return scalar::rewrite(root, [&](const Expr& e) {
+        const auto* load = as<scalar::Load>(e);
+        return load != nullptr && load->tensor == id_
+                   ? scalar::load(id_, index_of(load->index), e.type())
+                   : Expr();
+      });
     });
-  });
-  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
-    if (auto* store = std::get_if<Store>(&stmt); store != nullptr && store->buffer == id)
-      store->index = tail_of(store->index, dims);
-    return block_of(std::move(stmt));
-  });
-  kernel.buffers[id].shape = tail_of(kernel.buffers[id].shape, dims);
-  kernel.buffers[id].private_dims = 0;
-}
+    body = rewrite(body, [&](Stmt stmt) {
+      if (auto* store = std::get_if<Store>(&stmt); store != nullptr && store->buffer == id_)
+        store->index = index_of(store->index);
+      return block_of(std::move(stmt));
+    });
+    if (is_private) {
+      kernel_.buffers[id_].scope = Scope::Private;
+      body = block_of(Allocate{id_, std::move(body)});
+    }
+    loop_.body = std::move(body);
+  }
+
+private:
+  std::vector<Expr> index_of(const std::vector<Expr>& old) const {
+    std::vector<Expr> index;
+    for (size_t d = dims_; d < old.size(); ++d)
+      index.push_back(windows_[d] ? scalar::simplify(old[d] - windows_[d]->first) : old[d]);
+    return index;
+  }
+
+  Kernel& kernel_;
+  uint32_t id_;
+  For& loop_;
+  uint32_t dims_ = 0;
+  std::vector<std::optional<Window>> windows_;
+};
 
 } // namespace
 
@@ -108,8 +142,12 @@ Kernel contract_copies(Kernel kernel) {
     const Buffer& b = kernel.buffers[id];
     if (b.private_dims == 0 || b.scope != Scope::Workspace)
       continue;
-    if (CopyIndices(id, b.private_dims).are_outer_loops(kernel.body))
-      drop_copies(kernel, id);
+    const auto loops = CopyIndices(id, b.private_dims).loops_around(kernel.body);
+    if (loops.empty())
+      continue;
+    const bool is_private =
+        std::any_of(loops.begin(), loops.end(), [](const For* l) { return l->marks.is_parallel; });
+    OneCopy(kernel, id, *loops.back()).take(is_private);
   }
   return kernel;
 }

@@ -1,28 +1,22 @@
-#include "kernel/kernel.h"
-#include "scalar/match.h"
+#include "kernel/walk.h"
 
 namespace kawara::kernel {
 namespace {
 
-using scalar::Overloaded;
 using ExprMap = std::function<Expr(const Expr&)>;
 
 /// The blocks inside a statement, in text order.
 template <class S> auto blocks_of(S& stmt) {
   using B = std::conditional_t<std::is_const_v<S>, const Block, Block>;
   std::vector<B*> blocks;
-  std::visit(Overloaded{[&](auto& s)
-                          requires requires { s.otherwise;
+  if (auto* branch = std::get_if<If>(&stmt))
+    blocks = {&branch->then, &branch->otherwise};
+  else if (auto* loop = std::get_if<For>(&stmt))
+    blocks = {&loop->body};
+  else if (auto* allocate = std::get_if<Allocate>(&stmt))
+    blocks = {&allocate->body};
+  return blocks;
 }
-{ blocks = {&s.then, &s.otherwise}; }
-, [&](auto& s) requires requires { s.body; }
-{ blocks = {&s.body}; }
-, [](auto&) {}
-} // namespace
-,
-             stmt);
-return blocks;
-} // namespace kawara::kernel
 
 /// The expressions of a statement itself, not of its blocks.
 template <class S> auto exprs_of(S& stmt) {
@@ -78,10 +72,12 @@ Block map_exprs(const Block& block, const ExprMap& f) {
 }
 
 void visit_exprs(const Block& block, const std::function<void(const Expr&)>& f) {
-  visit(block, [&](const Stmt& stmt) {
-    for (const Expr* e : exprs_of(stmt))
-      f(*e);
-  });
+  visit(block, [&](const Stmt& stmt) { visit_own_exprs(stmt, f); });
+}
+
+void visit_own_exprs(const Stmt& stmt, const std::function<void(const Expr&)>& f) {
+  for (const Expr* e : exprs_of(stmt))
+    f(*e);
 }
 
 } // namespace kawara::kernel

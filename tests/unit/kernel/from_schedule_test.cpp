@@ -152,11 +152,32 @@ for y in range(H):
 )";
   const std::string serial = "split(S1.y, 4); compute_at(S0, S1.y.0)";
   expect_same(text, serial, {{1, 1}, {9, 3}});
-  expect_same(text, serial + "; parallel(y.0)", {{1, 1}, {9, 3}});
   const auto one = kernel::print(line::compile(text, serial).kernel);
-  EXPECT_NE(one.find("workspace rows: f32[H + 2, W]"), std::string::npos) << one;
-  const auto many = kernel::print(line::compile(text, serial + "; parallel(y.0)").kernel);
-  EXPECT_EQ(many.find("workspace rows: f32[H + 2, W]"), std::string::npos) << many;
+  EXPECT_NE(one.find("workspace rows: f32[6, W]"), std::string::npos) << one;
+  EXPECT_NE(one.find("rows[y_1 + 2, x]"), std::string::npos) << one;
+  const std::string parallel = serial + "; parallel(y.0)";
+  expect_same(text, parallel, {{1, 1}, {9, 3}, {4, 2}, {13, 5}});
+  const auto own = kernel::print(line::compile(text, parallel).kernel);
+  EXPECT_NE(own.find("private rows: f32[6, W]"), std::string::npos) << own;
+  expect_same(text,
+              "tile(S1.y=4, S1.x=4); compute_at(S0, S1.x.0); coalesce(y.0, x.0); parallel(y.0_x.0)",
+              {{1, 1}, {9, 3}, {7, 13}});
+}
+
+TEST(FromSchedule, CopiesThatOtherIterationsReadStay) {
+  const char* text = R"(param N
+input a: f32[N + 4]
+output b: f32[N]
+temp t: f32[N + 4]
+for i in range(N + 4):
+    t[i] = a[i] * 2
+for i in range(N):
+    b[i] = t[i] + t[i + 4]
+)";
+  const std::string strips = "split(S1.i, 4); compute_at(S0, S1.i.0)";
+  expect_same(text, strips + "; distribute(S1.i.0)", {{1}, {9}, {16}});
+  const auto apart = kernel::print(line::compile(text, strips + "; distribute(S1.i.0)").kernel);
+  EXPECT_NE(apart.find("workspace t: f32[(N + 3) // 4, N + 4]"), std::string::npos) << apart;
 }
 
 TEST(FromSchedule, NamesLoopsAfterTheOrder) {
