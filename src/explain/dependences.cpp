@@ -10,18 +10,6 @@ namespace {
 using poly::DependenceKind;
 using poly::Summary;
 
-std::string_view short_name(DependenceKind kind) {
-  switch (kind) {
-  case DependenceKind::Flow:
-    return "flow";
-  case DependenceKind::Anti:
-    return "anti";
-  case DependenceKind::Output:
-    return "output";
-  }
-  return "";
-}
-
 /// "(t +1, i -1)"; "no shared loop" without any.
 std::string distance_text(const Summary& s) {
   if (s.loops.empty())
@@ -37,15 +25,17 @@ std::string direction_text(const Summary& s) {
   std::string text = "(";
   for (size_t k = 0; k < s.distance.size(); ++k) {
     const std::string& d = s.distance[k];
+    const bool goes_both_ways = d.find("..") != std::string::npos;
     const bool is_forward = d[0] == '+' || (d.rfind(">=", 0) == 0 && d != ">=0");
     const bool is_backward = d[0] == '-' || (d.rfind("<=", 0) == 0 && d != "<=0");
     text += k ? ", " : "";
-    text += d == "0"      ? "="
-            : is_forward  ? "<"
-            : is_backward ? ">"
-            : d == ">=0"  ? "<="
-            : d == "<=0"  ? ">="
-                          : "*";
+    text += d == "0"         ? "="
+            : goes_both_ways ? "*"
+            : is_forward     ? "<"
+            : is_backward    ? ">"
+            : d == ">=0"     ? "<="
+            : d == "<=0"     ? ">="
+                             : "*";
   }
   return text + ")";
 }
@@ -75,6 +65,18 @@ std::string escaped(const std::string& text) {
 }
 
 } // namespace
+
+std::string_view short_name(DependenceKind kind) {
+  switch (kind) {
+  case DependenceKind::Flow:
+    return "flow";
+  case DependenceKind::Anti:
+    return "anti";
+  case DependenceKind::Output:
+    return "output";
+  }
+  return "";
+}
 
 std::string dependence_text(const std::vector<Summary>& all) {
   if (all.empty())

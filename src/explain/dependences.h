@@ -3,9 +3,13 @@
 #include "poly/dependences.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kawara::explain {
+
+/// "flow", "anti", "output".
+std::string_view short_name(poly::DependenceKind);
 
 /// One line per dependence: kind, ends, tensor, distance, for which sizes.
 std::string dependence_text(const std::vector<poly::Summary>&);

@@ -12,7 +12,7 @@ namespace {
 nlohmann::json json_of(const std::vector<poly::Summary>& all) {
   nlohmann::json list = nlohmann::json::array();
   for (const poly::Summary& s : all)
-    list.push_back({{"kind", std::string(poly::name_of(s.kind))},
+    list.push_back({{"kind", std::string(explain::short_name(s.kind))},
                     {"tensor", s.tensor},
                     {"source", s.source},
                     {"sink", s.sink},
