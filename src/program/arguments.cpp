@@ -54,12 +54,12 @@ Result<std::vector<int64_t>, Diagnostic> shape_at(const Program& program, const 
                                                   const std::vector<int64_t>& params) {
   std::vector<int64_t> shape;
   int64_t bytes = scalar::bytes_of(tensor.elem);
-  bool fits = true, is_empty = false;
+  bool fits = true, is_negative = false;
   for (const Expr& e : tensor.shape) {
     const auto extent = scalar::evaluate_index(e, {}, params);
     KAWARA_CHECK(extent, "shape of " + tensor.name);
     shape.push_back(*extent);
-    is_empty |= *extent == 0;
+    is_negative |= *extent < 0;
     fits = fits && *extent >= 0 && *extent <= kMostBytes &&
            !__builtin_mul_overflow(bytes, std::max<int64_t>(*extent, 1), &bytes) &&
            bytes <= kMostBytes;
@@ -70,9 +70,9 @@ Result<std::vector<int64_t>, Diagnostic> shape_at(const Program& program, const 
       diagnostic(program, "K0406",
                  "tensor " + quoted(tensor.name) + " cannot have the shape " + shape_text(shape),
                  tensor.where);
-  d.body = {"That is its shape at " + params_text(program, params) +
-            (is_empty || bytes <= kMostBytes ? "; no dimension may be negative."
-                                             : "; no machine has that much memory.")};
+  d.body = {
+      "That is its shape at " + params_text(program, params) +
+      (is_negative ? "; no dimension may be negative." : "; no machine has that much memory.")};
   d.help = {{"choose other sizes, or state in the program which sizes are meant", "assume N >= 2",
              false}};
   return fail(d);

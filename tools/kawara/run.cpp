@@ -20,11 +20,11 @@ struct RunOptions : CommonOptions {
   bool check = false, time = false;
 };
 
-Diagnostic bad_binding(const std::string& text) {
+Diagnostic bad_binding(const std::string& option, const std::string& text) {
   Diagnostic d;
   d.code = "K0434";
-  d.headline = "`" + text + "` does not name a tensor and a file";
-  d.help.push_back({"for example", "--input A=a.npy", false});
+  d.headline = "`" + option + " " + text + "` does not name a tensor and a file";
+  d.help.push_back({"for example", option + " A=a.npy", false});
   return d;
 }
 
@@ -51,7 +51,7 @@ Parsed<program::Arrays> read_inputs(const std::vector<std::string>& bindings) {
   for (const std::string& binding : bindings) {
     const size_t equals = binding.find('=');
     if (equals == std::string::npos || equals == 0) {
-      errors.push_back(bad_binding(binding));
+      errors.push_back(bad_binding("--input", binding));
       continue;
     }
     const std::string name = binding.substr(0, equals);
@@ -83,7 +83,7 @@ Diagnostics write_outputs(const std::vector<std::string>& bindings,
   for (const std::string& binding : bindings) {
     const size_t equals = binding.find('=');
     if (equals == std::string::npos || equals == 0) {
-      errors.push_back(bad_binding(binding));
+      errors.push_back(bad_binding("--output", binding));
       continue;
     }
     const std::string name = binding.substr(0, equals), path = binding.substr(equals + 1);
@@ -116,17 +116,25 @@ Summary summary_of(const program::Array& array) {
   return s;
 }
 
-Diagnostic mismatch(const driver::Difference& d, double tolerance) {
+Diagnostic mismatch(const driver::Difference& d, double tolerance, program::Numerics numerics) {
   std::string cell;
   for (const int64_t c : d.cell)
     cell += (cell.empty() ? "" : ", ") + std::to_string(c);
   Diagnostic out;
   out.code = "K0436";
   out.headline = "the compiled result differs from the interpreter's";
-  out.body.push_back(fmt::format(
-      "{}[{}] is {:.9g}, the interpreter says {:.9g}: a difference of {:.3g}, more than {:.3g}.",
-      d.tensor, cell, d.got, d.expected, d.worst, tolerance));
-  out.body.push_back("This is a bug in Kawara; please report it with the command and its files.");
+  out.body.push_back(fmt::format("{} is {:.9g}, the interpreter says {:.9g}:\n"
+                                 "a difference of {:.3g}, more than {:.3g}.",
+                                 d.tensor + (cell.empty() ? "" : "[" + cell + "]"), d.got,
+                                 d.expected, d.worst, tolerance));
+  if (numerics == program::Numerics::Exact) {
+    out.body.push_back("This is a bug in Kawara; please report it with the command and its files.");
+    return out;
+  }
+  out.body.push_back(
+      "Either the program magnifies rounding, which the numerics contract leaves\nopen, "
+      "or this is a bug in Kawara.");
+  out.help.push_back({"rule rounding out", "--numerics exact", false});
   return out;
 }
 
@@ -178,7 +186,7 @@ Parsed<Done> check_result(const driver::Compiled& compiled, const std::vector<in
   const double tolerance = driver::tolerance_of(compiled.front.program, sizes);
   const driver::Difference difference = driver::compare(results, *expected);
   if (!(difference.worst <= tolerance))
-    return fail(Diagnostics{mismatch(difference, tolerance)});
+    return fail(Diagnostics{mismatch(difference, tolerance, compiled.front.program.numerics)});
   report.checked(difference.worst, tolerance);
   return Done{};
 }
