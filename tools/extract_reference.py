@@ -7,7 +7,7 @@
 
 A card is the block of `///` lines above a directive's `propose`. It says what the directive does, with
 an example in backquotes, what it `Needs`, when it is `Legal`, what it `Refuses`. Its page has the name
-of the header.
+of the header. Pages of the folder that were written by hand are left alone.
 """
 
 import pathlib
@@ -21,6 +21,7 @@ SECTIONS = ("Needs", "Legal", "Refuses")
 SECTION = re.compile(rf"({'|'.join(SECTIONS)})\s+(.*)")
 CODE = re.compile(r"\b(K0[1-4][0-9]{2})\b")
 PAGES = pathlib.PurePosixPath("docs/reference")
+MADE = re.compile(r"^<!-- made .*by tools/extract_reference\.py -->$", re.MULTILINE)
 
 
 def card_of(text):
@@ -91,7 +92,9 @@ def reference(root):
     index = ["# Directives", "<!-- made by tools/extract_reference.py -->",
              "Each page is the card of one directive: what it does, what it needs, when it is legal,\n"
              "what it refuses. The cards stand in the headers under `src/schedule/`.",
-             "\n".join(["| directive | what it does |", "|---|---|", *rows])]
+             "\n".join(["| directive | what it does |", "|---|---|", *rows]),
+             *(["The commands: [command_line](command_line.md)."]
+               if (root / PAGES / "command_line.md").is_file() else [])]
     pages = {PAGES / f"{header.stem}.md": page_text(header, lines)
              for header, lines in cards.items()}
     return {PAGES / "README.md": "\n\n".join(index) + "\n", **pages}
@@ -99,7 +102,8 @@ def reference(root):
 
 def check(root):
     wanted = reference(root)
-    found = {name for name in tree.files(root, {"docs"}, {".md"}) if name.parent == PAGES}
+    found = {name for name in tree.files(root, {"docs"}, {".md"})
+             if name.parent == PAGES and MADE.search(tree.text_of(root, name) or "")}
     complaints = list(gaps(cards_of(root)))
     complaints += [f"{name}: no card makes this page" for name in sorted(found - set(wanted))]
     for name, text in wanted.items():
@@ -112,7 +116,8 @@ def check(root):
 
 def write(root):
     for page in (root / PAGES).glob("*.md"):
-        page.unlink()
+        if MADE.search(page.read_text()):
+            page.unlink()
     for name, text in reference(root).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -166,7 +171,8 @@ EXAMPLES = [
     ({**FRESH, "docs/reference/skew.md": PAGE + "more\n"}, ["skew.md: not as its card says"]),
     ({"src/schedule/cut.h": "/// Cut a loop.\nProposed propose(const Cut&);\n"},
      ["src/schedule/cut.h: the card has no line that begins with Needs, Legal, Refuses"]),
-    ({**FRESH, "docs/reference/old.md": ""}, ["docs/reference/old.md: no card makes this page"]),
+    ({**FRESH, "docs/reference/old.md": PAGE}, ["docs/reference/old.md: no card makes this page"]),
+    ({**FRESH, "docs/reference/by_hand.md": "# by hand\n"}, []),
 ]
 
 if __name__ == "__main__":
