@@ -132,5 +132,15 @@ TEST(Npz, FilesOnDisk) {
   EXPECT_EQ(read_npz(path).error().code, "K0420");
 }
 
+TEST(Npz, RefusesMoreArraysThanAnArchiveHolds) {
+  Arrays arrays;
+  for (int k = 0; k < 0xffff; ++k)
+    arrays["a" + std::to_string(k)] = Array(Elem::I8, {0});
+  const auto bytes = npz_from_arrays(arrays, "many.npz");
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().code, "K0427");
+  EXPECT_EQ(bytes.error().headline, "`many.npz` would be larger than a .npz file can be");
+}
+
 } // namespace
 } // namespace kawara::run
