@@ -21,7 +21,9 @@ int run_command(int argc, char** argv) {
   kawara::tools::add_deps(app, exit_code);
   kawara::tools::add_diff(app, exit_code);
   kawara::tools::add_bench(app, exit_code);
+  kawara::tools::add_emit(app, exit_code);
   kawara::tools::add_machine(app, exit_code);
+  kawara::tools::add_demo(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -1,5 +1,6 @@
 #include "kawara/command.h"
 
+#include "emit/c/c_from_kernel.h"
 #include "emit/unit.h"
 #include "explain/dependences.h"
 #include "kernel/passes.h"
@@ -32,7 +33,7 @@ std::string text_at(const std::string& stage, const driver::Scheduled& front,
   if (stage == "loops")
     return kernel::print(driver::kernel_of(front, trace));
   if (stage == "c")
-    return "";
+    return emit::c_from_kernel(driver::kernel_of(front, trace)).text;
   const kernel::Kernel kernel = driver::optimised_kernel_of(front, environment, trace);
   if (stage == "kernel")
     return kernel::print(kernel);
