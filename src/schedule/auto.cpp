@@ -119,7 +119,7 @@ constexpr unsigned long kSchedulerQuota = 2'000'000;
 
 /// Several nests, few enough statements that the scheduler answers in a fraction of a second.
 bool may_fuse(const Schedule& schedule) {
-  return schedule.order.body.size() > 1 && schedule.scop.statements.size() <= 8;
+  return schedule.order.body.size() > 1 && schedule.scop.statements.size() <= 4;
 }
 
 /// Every row is an iterator plus a constant. Skewed orders cost more in loop bounds than they gain

@@ -197,7 +197,7 @@ private:
   std::vector<Directive> jammed() const {
     const size_t u = parts_.rest.back();
     const size_t v = *parts_.vector;
-    if (facts_.strides[u].none == 0 || facts_.extents[u] < 8 ||
+    if (facts_.strides[u].none == 0 || facts_.extents[u] < 8 || !facts_.is_parallel[v] ||
         u == parts_.parallel.value_or(nest_.loops.size()))
       return lanes(true);
     std::vector<Directive> plan = lanes(true);
@@ -240,9 +240,10 @@ private:
     order.loops.push_back(lane_loop);
     if (order.loops.size() > 1)
       plan.push_back(order);
-    // Two vectors at a time hide latency. A reduction gets its accumulators from the kernel, and a
-    // longer vector would only leave a longer rest.
-    plan.push_back(Vectorize{lane_loop, native_lanes() * (is_reduction ? 1 : 2)});
+    // Two vectors at a time hide latency. A lone reduction stays unmarked: the code generator may
+    // reassociate it, and picks lanes and accumulators to fit short loops too.
+    if (!is_reduction)
+      plan.push_back(Vectorize{lane_loop, 2 * native_lanes()});
     if (with_threads && may_be_parallel_) {
       if (cuts_lanes)
         plan.push_back(Parallel{part(v, ".0")});

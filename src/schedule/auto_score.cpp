@@ -14,13 +14,14 @@ using poly::TreeNode;
 
 namespace {
 
-constexpr double kUnknownExtent = 1000;
-/// Bytes from memory cost this many times a unit-stride access of a byte in cache.
-constexpr double kMemoryWeight = 0.5;
+constexpr int64_t kUnknownExtent = 1000;
+/// What bringing in a cell costs beside a unit-stride access to a near one, when its tensor does not
+/// stay in the second cache from one nest to the next.
+constexpr double kMemoryWeight = 1.0;
 
 double extent_of(const Schedule& schedule, LoopId loop) {
   const auto run = longest_run(schedule.scop, schedule.order, loop);
-  return run ? static_cast<double>(*run) : kUnknownExtent;
+  return static_cast<double>(run.value_or(kUnknownExtent));
 }
 
 /// What the accesses of one instance cost on average: by how they move along the innermost loop, less
@@ -48,18 +49,20 @@ double access_cost(const Schedule& schedule, StmtId id, const std::vector<LoopId
 /// Iterations times what one costs.
 double statement_cost(const Schedule& schedule, StmtId id, const Environment& environment) {
   const std::vector<LoopId> path = poly::path_of(schedule.order, id);
-  double iterations = 1;
   bool is_parallel = false;
-  for (const LoopId loop : path) {
-    iterations *= extent_of(schedule, loop);
+  for (const LoopId loop : path)
     is_parallel = is_parallel || schedule.order[loop].marks.is_parallel;
-  }
+  // Counted in the source order: the same for every order of the program.
+  double iterations = 1;
+  for (const LoopId loop : poly::path_of(schedule.scop.source_order, id))
+    iterations *= static_cast<double>(
+        longest_run(schedule.scop, schedule.scop.source_order, loop).value_or(kUnknownExtent));
   const double cost = path.empty() ? 1 : access_cost(schedule, id, path);
   return iterations * cost / (is_parallel ? static_cast<double>(environment.cpu.cores) : 1.0);
 }
 
 /// Cells that the statements of a top nest touch, counted once a tensor.
-double traffic(const Schedule& schedule, const TreeNode& top) {
+double traffic(const Schedule& schedule, const TreeNode& top, const Environment& environment) {
   std::set<uint32_t> tensors;
   for (const StmtId id : poly::statements_below(top)) {
     tensors.insert(schedule.scop[id].text.tensor);
@@ -73,7 +76,10 @@ double traffic(const Schedule& schedule, const TreeNode& top) {
     double count = 1;
     for (const scalar::Expr& extent : schedule.scop.tensors[t].shape)
       count *= static_cast<double>(scalar::constant_of(scalar::simplify(extent)).value_or(1000));
-    cells += count;
+    const double bytes =
+        count * static_cast<double>(scalar::bytes_of(schedule.scop.tensors[t].elem));
+    if (bytes > static_cast<double>(environment.cpu.caches.l2))
+      cells += count;
   }
   return cells;
 }
@@ -86,7 +92,7 @@ double estimated_cost(const Schedule& schedule, const Environment& environment) 
     if (!schedule.scop.statements[s].is_removed)
       cost += statement_cost(schedule, StmtId{s}, environment);
   for (const TreeNode& top : schedule.order.body)
-    cost += kMemoryWeight * traffic(schedule, top);
+    cost += kMemoryWeight * traffic(schedule, top, environment);
   return cost;
 }
 
