@@ -1,8 +1,11 @@
 #include "kernel/cells.h"
 
+#include "scalar/affine_sum.h"
 #include "support/hash.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 namespace kawara::kernel {
 namespace {
@@ -70,7 +73,45 @@ size_t CellTable::add(const Cell& cell) {
     return *known;
   by_hash_.emplace(hash_of(cell), cells_.size());
   cells_.push_back(cell);
+  std::vector<Reach> reaches;
+  for (const Expr& e : cell.index)
+    reaches.push_back(reach_of(e));
+  reaches_.push_back(std::move(reaches));
   return cells_.size() - 1;
+}
+
+CellTable::Reach CellTable::reach_of(const Expr& index) {
+  const auto extent = extent_of(index);
+  if (!extent)
+    return {number_of(index), 0, 0};
+  scalar::AffineSum first = scalar::affine_sum(extent->first);
+  const int64_t lanes = index.type().lanes;
+  const auto* ramp = as<scalar::Ramp>(index);
+  const int64_t length = ramp != nullptr ? std::abs(ramp->stride) * (lanes - 1) : 0;
+  const int64_t at = std::exchange(first.constant, 0);
+  return {number_of(scalar::expr_of(first)), at, at + length};
+}
+
+size_t CellTable::number_of(const Expr& terms) {
+  const uint64_t hash = scalar::hash_of(terms);
+  const auto [begin, end] = terms_by_hash_.equal_range(hash);
+  for (auto it = begin; it != end; ++it)
+    if (equal(terms_[it->second], terms))
+      return it->second;
+  terms_by_hash_.emplace(hash, terms_.size());
+  terms_.push_back(terms);
+  return terms_.size() - 1;
+}
+
+bool CellTable::are_far_apart(size_t a, size_t b) const {
+  if (cells_[a].buffer != cells_[b].buffer)
+    return true;
+  for (size_t d = 0; d < reaches_[a].size(); ++d) {
+    const Reach &x = reaches_[a][d], &y = reaches_[b][d];
+    if (x.terms == y.terms && (x.last < y.first || y.last < x.first))
+      return true;
+  }
+  return false;
 }
 
 std::optional<size_t> CellTable::find(const Cell& cell) const {

@@ -152,8 +152,9 @@ private:
     const auto own = table_.find(cell);
     for (auto it = sure_.begin(); it != sure_.end();) {
       const Cell& candidate = table_[*it];
-      const bool may_clash =
-          candidate.buffer == cell.buffer && own != *it && (is_store || is_stored(*it));
+      const bool may_clash = candidate.buffer == cell.buffer && own != *it &&
+                             (is_store || is_stored(*it)) &&
+                             !(own && table_.are_far_apart(*own, *it));
       if (may_clash && !are_apart(candidate, cell, ranges_))
         it = sure_.erase(it);
       else

@@ -1,5 +1,6 @@
 #include "kernel/separate_tiles.h"
 
+#include "kernel/partial_tile.h"
 #include "kernel/ranges.h"
 #include "kernel/vars.h"
 
@@ -92,6 +93,8 @@ bool may_reduce(const For& loop) {
 
 class Separator {
 public:
+  explicit Separator(Kernel& kernel) : kernel_(kernel) {}
+
   /// `settled`: conditions that were tested further out; loops that need only those stay as they are.
   Block block(const Block& statements, const std::vector<Expr>& settled) {
     Block result;
@@ -124,8 +127,21 @@ private:
       return block_of(std::move(s));
     });
     both.then = block(full, tested);
-    both.otherwise = block(block_of(stmt), tested);
+    both.otherwise = partial_tile(kernel_, std::get<For>(stmt), tile_of(stmt, conditions));
+    if (both.otherwise.empty())
+      both.otherwise = block(block_of(stmt), tested);
     return both;
+  }
+
+  /// The loops that are full where the conditions hold.
+  static std::vector<TileLoop> tile_of(const Stmt& stmt, const std::vector<Expr>& conditions) {
+    std::vector<TileLoop> tile;
+    visit(block_of(stmt), [&](const Stmt& s) {
+      if (const auto* loop = std::get_if<For>(&s))
+        if (const auto full = full_of(*loop); full && contains_all(conditions, full->conditions))
+          tile.push_back({loop->var, full->lo, full->hi, full->conditions});
+    });
+    return tile;
   }
 
   Stmt inside(Stmt stmt, const std::vector<Expr>& settled) {
@@ -175,12 +191,15 @@ private:
     });
     return found;
   }
+
+  Kernel& kernel_;
 };
 
 } // namespace
 
 Kernel separate_tiles(Kernel kernel) {
-  kernel.body = Separator().block(kernel.body, {});
+  const Block body = kernel.body;
+  kernel.body = Separator(kernel).block(body, {});
   kernel.body = rewrite(kernel.body, [](Stmt stmt) {
     if (auto* loop = std::get_if<For>(&stmt))
       loop->marks.is_isolated = false;

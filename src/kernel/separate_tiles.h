@@ -14,7 +14,8 @@ namespace kawara::kernel {
 /// Applies to loops marked isolated, unrolled or vectorised (isolated ones only when no unrolled or
 /// vectorised loop is inside) whose bounds are a constant and other terms under min and max. The
 /// test stands as far out as its variables allow, above the reduction loops; the loops of one tile
-/// share one test where no reduction loop is between their tile loops.
+/// share one test where no reduction loop is between their tile loops. Partial register tiles of a
+/// reduction run as smaller tiles (partial_tile.h).
 Kernel separate_tiles(Kernel);
 
 } // namespace kawara::kernel
