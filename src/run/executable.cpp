@@ -226,13 +226,19 @@ Result<Executable, Diagnostic> load(emit::LlvmUnit unit, const LoadOptions& opti
   auto impl = std::make_unique<Executable::Impl>();
   impl->signature = unit.signature();
   impl->pool = options.pool ? options.pool : std::make_shared<ThreadPool>();
-  const std::string triple = unit.target().triple;
-  auto code = jit(std::move(unit));
-  if (!code)
+  const std::string triple = unit.target().triple, host = emit::host_code_target().triple;
+  const auto refuse = [&](const std::string& why) {
     return fail(diagnostic(
         "K0444", fmt::format("kernel `{}` cannot be loaded on this machine", impl->signature.name),
-        fmt::format("Code for {} could not be made or linked: {}.", triple, code.error()),
-        "compile for this machine, or write the kernel as C with `kawara emit`"));
+        why, "compile for this machine, or write the kernel as C with `kawara emit`"));
+  };
+  // The linker in memory takes objects of a related processor without complaint.
+  if (triple != host)
+    return refuse(fmt::format("Its code is for {}, this is {}.", triple, host));
+  auto code = jit(std::move(unit));
+  if (!code)
+    return refuse(
+        fmt::format("Code for {} could not be made or linked: {}.", triple, code.error()));
   impl->code = *std::move(code);
   impl->times.codegen =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
