@@ -40,6 +40,13 @@ std::string direction_text(const Summary& s) {
   return text + ")";
 }
 
+/// "distance (t +1, i 0)  direction (<, =)" with the direction in its column; "no shared loop".
+std::string place_text(const Summary& s, size_t width) {
+  if (s.loops.empty())
+    return distance_text(s);
+  return fmt::format("distance {:<{}}  direction {}", distance_text(s), width, direction_text(s));
+}
+
 std::string colour_of(DependenceKind kind) {
   switch (kind) {
   case DependenceKind::Flow:
@@ -81,19 +88,19 @@ std::string_view short_name(DependenceKind kind) {
 std::string dependence_text(const std::vector<Summary>& all) {
   if (all.empty())
     return "no dependences: every order is legal\n";
-  size_t ends = 0, tensor = 0, distance = 0, direction = 0;
+  size_t ends = 0, tensor = 0, distance = 0, place = 0;
   for (const Summary& s : all) {
     ends = std::max(ends, s.source.size() + s.sink.size() + 4);
     tensor = std::max(tensor, s.tensor.size());
-    distance = std::max(distance, distance_text(s).size());
-    direction = std::max(direction, direction_text(s).size());
+    distance = std::max(distance, s.loops.empty() ? 0 : distance_text(s).size());
   }
+  for (const Summary& s : all)
+    place = std::max(place, place_text(s, distance).size());
   std::string out;
   for (const Summary& s : all)
-    out += fmt::format("{:<6}  {:<{}}  {:<{}}  distance {:<{}}  direction {:<{}}  {}{}\n",
-                       short_name(s.kind), s.source + " -> " + s.sink, ends, s.tensor, tensor,
-                       distance_text(s), distance, direction_text(s), direction,
-                       s.condition.empty() ? "always" : "whenever " + s.condition,
+    out += fmt::format("{:<6}  {:<{}}  {:<{}}  {:<{}}  {}{}\n", short_name(s.kind),
+                       s.source + " -> " + s.sink, ends, s.tensor, tensor, place_text(s, distance),
+                       place, s.condition.empty() ? "always" : "whenever " + s.condition,
                        s.is_reduction ? "; reduction" : "");
   return out;
 }

@@ -58,9 +58,13 @@ std::string sizes_text(const Scop& scop, const std::vector<int64_t>& params) {
   return params.empty() ? "" : " with " + bindings_text(parameter_names(scop), params);
 }
 
-std::string whenever(const isl::set& set, const isl::set& context) {
+/// Says for which sizes; nothing when the sizes are given.
+void add_condition(Diagnostic& d, const isl::set& set, const isl::set& context) {
   const std::string condition = condition_text(set.params(), context);
-  return condition.empty() ? "this happens for all sizes" : "this happens whenever " + condition;
+  if (!condition.empty())
+    d.body.push_back("this happens whenever " + condition);
+  else if (!context.is_singleton())
+    d.body.push_back("this happens for all sizes");
 }
 
 /// "A[1, 2]", or "s" for the only cell of a scalar.
@@ -108,7 +112,7 @@ Diagnostic out_of_bounds_error(const Scop& scop, const Access& access, const isl
                    (access.is_write ? " writes " : " reads ") + cell_text(scop, access, at) +
                    ", but `" + tensor.name + "` has shape [" + shape_text(scop, tensor, at.params) +
                    "].");
-  d.body.push_back(whenever(bad, scop.context));
+  add_condition(d, bad, scop.context);
   d.help.push_back({"narrow the loop's range, guard the statement with `if`, enlarge the tensor, "
                     "or state what holds",
                     "assume ...", false});
@@ -143,7 +147,7 @@ Diagnostic unwritten_read(const Scop& scop, const Access& read, const isl::set& 
   d.label = is_temp ? "needs a value" : "starts from zero here";
   d.body.push_back(instance_text(text, at.coordinates) + sizes_text(scop, at.params) + " reads " +
                    cell + ", and no statement writes that cell earlier.");
-  d.body.push_back(whenever(bad, scop.context));
+  add_condition(d, bad, scop.context);
   if (is_temp)
     d.help.push_back({"initialise it first, or take it from the caller",
                       "inout " + scop.tensors[read.tensor].name, false});
@@ -177,7 +181,7 @@ Diagnostic unwritten_cell(const Scop& scop, uint32_t tensor, const isl::set& bad
   d.where = scop.tensors[tensor].where;
   d.label = cell + " stays zero";
   d.body.push_back(cell + sizes_text(scop, at.params) + " is never written; it will be zero.");
-  d.body.push_back(whenever(bad, scop.context));
+  add_condition(d, bad, scop.context);
   return d;
 }
 
