@@ -137,10 +137,10 @@ def parse(path):
 
 
 def agrees(expected, actual):
-    """Line by line; `...` alone on a line stands for any lines, also none."""
+    """Line by line; `...` alone on a line stands for any lines but an exit code, also none."""
     if "..." not in (line.strip() for line in expected):
         return expected == actual
-    pattern = "".join("(?:.*\n)*?" if line.strip() == "..." else re.escape(line) + "\n"
+    pattern = "".join("(?:(?!exit: ).*\n)*?" if line.strip() == "..." else re.escape(line) + "\n"
                       for line in expected)
     return re.fullmatch(pattern, "".join(line + "\n" for line in actual)) is not None
 
