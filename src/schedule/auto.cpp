@@ -122,8 +122,8 @@ bool may_fuse(const Schedule& schedule) {
   return schedule.order.body.size() > 1 && schedule.scop.statements.size() <= 4;
 }
 
-/// Every row is an iterator plus a constant. Skewed orders cost more in loop bounds than they gain
-/// here.
+/// Every row is an iterator plus a constant. Skewed orders, and statements that run in one iteration of
+/// a loop only, cost more in loop bounds than they gain here.
 bool is_plain(const poly::Scop& scop, const Order& order) {
   for (uint32_t s = 0; s < scop.statements.size(); ++s)
     for (size_t row = 0; row < order.rows[s].size(); ++row)

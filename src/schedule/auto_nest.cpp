@@ -110,8 +110,7 @@ std::optional<Nest> perfect_nest_at(const Order& order, LoopId loop) {
 }
 
 bool is_plain_row(const Scop& scop, const Order& order, StmtId id, size_t row) {
-  const scalar::Expr& e = order.rows[id.value][row];
-  return scalar::constant_of(e) || iterator_of(scop, id, e);
+  return iterator_of(scop, id, order.rows[id.value][row]).has_value();
 }
 
 std::vector<Move> moves_of(const Scop& scop, const Order& order, StmtId id, size_t row) {

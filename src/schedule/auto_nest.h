@@ -44,7 +44,7 @@ enum class Move : uint8_t { None, Unit, Far };
 /// value from left to right.
 std::vector<Move> moves_of(const poly::Scop&, const poly::Order&, poly::StmtId, size_t row);
 
-/// Whether a row is one of the statement's iterators plus a constant, or a constant.
+/// Whether a row is one of the statement's iterators plus a constant.
 bool is_plain_row(const poly::Scop&, const poly::Order&, poly::StmtId, size_t row);
 
 /// What one loop does to the accesses of these statements.
