@@ -1,5 +1,6 @@
 #include "driver/session.h"
 
+#include "estimate/count.h"
 #include "program/arguments.h"
 #include "scalar/type.h"
 
@@ -39,6 +40,22 @@ double rounding_of(scalar::Elem elem) {
   default:
     return 0;
   }
+}
+
+/// Largest number of updates that one cell gets on average.
+double longest_sum(const program::Program& program, const std::vector<int64_t>& sizes) {
+  const auto work = estimate::count(program, sizes);
+  const auto shapes = program::required_shapes(program, sizes);
+  double longest = 1;
+  for (size_t s = 0; work && shapes && s < program.statements.size(); ++s) {
+    if (program.statements[s].op == scalar::ReduceOp::None)
+      continue;
+    double cells = 1;
+    for (const int64_t extent : (*shapes)[program.statements[s].tensor])
+      cells *= static_cast<double>(std::max<int64_t>(extent, 1));
+    longest = std::max(longest, work->statements[s].instances / cells);
+  }
+  return longest;
 }
 
 } // namespace
@@ -107,10 +124,10 @@ double tolerance_of(const program::Program& program, const std::vector<int64_t>&
   double coarsest = 0;
   for (const program::Tensor& t : program.tensors)
     coarsest = std::max(coarsest, rounding_of(t.elem));
-  int64_t longest = 1;
+  double longest = 1;
   for (const int64_t size : sizes)
-    longest = std::max(longest, size);
-  return coarsest * 64 * std::sqrt(static_cast<double>(longest) + 1);
+    longest = std::max(longest, static_cast<double>(size));
+  return coarsest * 64 * std::sqrt(std::max(longest, longest_sum(program, sizes)) + 1);
 }
 
 } // namespace kawara::driver
