@@ -160,8 +160,9 @@ Parsed<Done> place_under_roof(const run::Timing& naive, const run::Timing& fast,
 Parsed<Done> tour(const std::string& svg) {
   const schedule::Environment environment = driver::host_environment();
   const std::string size = size_text(large());
-  say(fmt::format("Kawara on {}, {} threads: one matrix product, from text to fast code.",
-                  environment.cpu.name, run::default_threads()));
+  const int64_t threads = run::default_threads();
+  say(fmt::format("Kawara on {}, {} thread{}: one matrix product, from text to fast code.",
+                  environment.cpu.name, threads, threads == 1 ? "" : "s"));
 
   title(1, "The program");
   quote(std::string(trim(kGemm)));
