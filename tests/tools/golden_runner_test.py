@@ -80,6 +80,16 @@ class Runner(unittest.TestCase):
         text = "$ kawara show {file}\n--- a.kw\nx\ny\n-----\nx\ny\n"
         self.assertEqual(self.run_one("tests/errors/a.kwt", text), ["passed"])
 
+    def test_dots_do_not_stand_for_an_exit_code(self):
+        text = "$ kawara refuse\n-----\n...\n"
+        self.assertEqual(self.run_one("tests/golden/a.kwt", text), ["failed"])
+        self.assertEqual(self.run_one("tests/golden/a.kwt", text + "exit: 1\n"), ["passed"])
+
+    def test_equal_schedules_of_one_program(self):
+        text = "--- p.kw\nfor i\n\n--- a.sched\nx\n\n--- b.sched\n{}\n\n$ kawara show input.sched\n"
+        self.assertEqual(self.run_one("tests/equal/a.kwt", text.format("x")), ["passed"])
+        self.assertEqual(self.run_one("tests/equal/a.kwt", text.format("y")), ["failed"])
+
     def test_dots_stand_for_any_lines(self):
         text = "--- a.kw\nx\ny\nz\n$ kawara show a.kw\n-----\nx\n...\nz\n"
         self.assertEqual(self.run_one("tests/golden/a.kwt", text), ["passed"])
