@@ -30,8 +30,7 @@ Diagnostic file_error(std::string code, std::string headline, std::string why, s
 
 Result<std::string, Diagnostic> read_file(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
-    return fail(file_error("K0420", "cannot read `" + path + "`", why,
-                           "check the path"));
+    return fail(file_error("K0420", "cannot read `" + path + "`", why, "check the path"));
   };
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))

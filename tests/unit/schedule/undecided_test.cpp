@@ -11,7 +11,8 @@ TEST(Undecided, is_refused_and_said_so) {
   ASSERT_FALSE(result);
   const Diagnostic d = explain(start, result.error(), poor);
   EXPECT_EQ(d.code, "K0206");
-  EXPECT_NE(render(d).find("Whether the order keeps the meaning was not found out"), std::string::npos)
+  EXPECT_NE(render(d).find("Whether the order keeps the meaning was not found out"),
+            std::string::npos)
       << render(d);
 }
 
