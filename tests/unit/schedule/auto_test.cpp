@@ -1,0 +1,81 @@
+#include "programs.h"
+
+#include "poly/legality.h"
+
+namespace kawara::schedule {
+namespace {
+
+/// Loops and statements of a listing, without the directives above them.
+std::string loops_of(const Schedule& schedule) {
+  return poly::print(schedule.order, poly::names_of_statements(schedule.scop));
+}
+
+Schedule scheduled_automatically(const std::string& text) {
+  const Schedule start = initial(text);
+  auto result = apply(start, Auto{}, test_environment());
+  EXPECT_TRUE(static_cast<bool>(result));
+  return result ? *std::move(result) : start;
+}
+
+TEST(Auto, tiles_a_matrix_product_for_registers) {
+  EXPECT_EQ(loops_of(scheduled_automatically(kGemm)), R"(for i:  # parallel
+  for j:  # vector(8)
+    S0
+for i.0:  # parallel
+  for j.0:
+    for k.0:
+      for i.1.0:
+        for j.1.0:
+          for k.1:
+            for i.1.1:  # unroll
+              for j.1.1:  # vector(4) unroll
+                S1
+)");
+}
+
+TEST(Auto, fuses_where_the_fusion_needs_an_interchange) {
+  const Schedule schedule = scheduled_automatically(R"(param N
+input u1: f32[N], v1: f32[N], u2: f32[N], v2: f32[N], y: f32[N]
+inout A: f32[N, N], x: f32[N]
+for i in range(N):
+    for j in range(N):
+        A[i, j] = A[i, j] + u1[i] * v1[j] + u2[i] * v2[j]
+for k in range(N):
+    for l in range(N):
+        x[k] += A[l, k] * y[l]
+)");
+  ASSERT_EQ(schedule.order.body.size(), 1u);
+  EXPECT_EQ(poly::meet(schedule.order, poly::StmtId{0}, poly::StmtId{1}).shared_loops,
+            poly::path_of(schedule.order, poly::StmtId{0}).size());
+}
+
+TEST(Auto, keeps_time_outside_and_spreads_space) {
+  EXPECT_EQ(loops_of(scheduled_automatically(kJacobi)), R"(for t:
+  for i.0:  # parallel
+    for i.1:  # vector(8)
+      S0
+)");
+}
+
+TEST(Auto, leaves_a_recurrence_as_it_is) {
+  EXPECT_EQ(loops_of(scheduled_automatically(kPrefixSum)), "for i:\n  S0\n");
+}
+
+TEST(Auto, does_not_start_threads_for_a_few_iterations) {
+  const Schedule schedule = scheduled_automatically(R"(input a: f32[64]
+output b: f32[64]
+for i in range(64):
+    b[i] = a[i]
+)");
+  EXPECT_EQ(loops_of(schedule), "for i:  # vector(8)\n  S0\n");
+}
+
+TEST(Auto, does_not_reassociate_under_exact) {
+  const Schedule schedule = scheduled_automatically(std::string("numerics exact\n") + kGemm);
+  const auto verdict = poly::judge(schedule.scop, schedule.order);
+  ASSERT_TRUE(std::holds_alternative<poly::Legal>(verdict));
+  EXPECT_FALSE(std::get<poly::Legal>(verdict).reassociates);
+}
+
+} // namespace
+} // namespace kawara::schedule
