@@ -12,7 +12,7 @@ namespace kawara::schedule {
 /// Needs    for a complete unroll a loop of at most 1024 iterations, whatever the sizes.
 /// Legal    always (iterations keep their order).
 /// Refuses  factor < 1 (K0212), a complete unroll without a constant extent (K0219), a parallel
-///          or vector loop (K0217).
+///          or coalesced loop (K0217). A vector loop may be unrolled: its vectors are written out.
 Proposed propose(const Schedule&, const Unroll&, const Environment&);
 
 } // namespace kawara::schedule

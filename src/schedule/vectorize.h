@@ -18,7 +18,7 @@ namespace kawara::schedule {
 ///          and no two lanes store to one cell, unless as one reduction that may be
 ///          reassociated.
 /// Refuses  a loop with loops inside (K0213; the way out reorders), a width outside 2..1024
-///          (K0212), a parallel, unrolled or coalesced loop (K0217).
+///          (K0212), a parallel or coalesced loop (K0217).
 Proposed propose(const Schedule&, const Vectorize&, const Environment&);
 
 /// Lanes that `vectorize(loop)` without a width takes; at least 2.
