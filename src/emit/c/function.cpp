@@ -33,8 +33,10 @@ public:
           used_variables_.insert(v->id);
         if (const auto* p = as<scalar::Param>(e))
           used_params_.insert(p->index);
-        if (const auto* l = as<scalar::Load>(e))
+        if (const auto* l = as<scalar::Load>(e)) {
           touch(l->tensor);
+          read_buffers_.insert(l->tensor);
+        }
       });
     };
     note_ = note;
@@ -108,6 +110,8 @@ private:
     const auto cells = constant_count(b);
     if (cells && *cells * scalar::bytes_of(b.elem) <= kMaxLocalBytes) {
       line(type + " " + name + "[" + std::to_string(std::max<int64_t>(*cells, 1)) + "];");
+      if (read_buffers_.count(id) == 0)
+        line("(void)" + name + ";");
       return false;
     }
     expr_.need("alloc");
@@ -262,7 +266,7 @@ private:
   const CNames& names_;
   CExpr expr_;
   std::function<void(const Expr&)> note_;
-  std::set<uint32_t> used_variables_, used_params_, used_buffers_;
+  std::set<uint32_t> used_variables_, used_params_, used_buffers_, read_buffers_;
   std::string text_;
   size_t depth_ = 0;
 };
