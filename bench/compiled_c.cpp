@@ -114,7 +114,8 @@ Result<CLibrary, std::string> load_c(const std::vector<CFunction>& functions,
   impl->warnings = said ? *std::move(said) : "";
   if (!is_compiled)
     return fail(impl->warnings);
-  impl->handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Never unloaded: threads of an OpenMP runtime that came with it may still be in its code.
+  impl->handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (impl->handle == nullptr)
     return fail(std::string(dlerror()));
   return CLibrary(std::move(impl));

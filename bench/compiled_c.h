@@ -26,7 +26,7 @@ struct CCompiler {
 /// `-march=native` for every architecture; what is used then is in the flags.
 CCompiler best_c_compiler();
 
-/// Emitted C, compiled into one shared object and loaded into this process for as long as this lives.
+/// Emitted C, compiled into one shared object and loaded into this process.
 class CLibrary {
 public:
   struct Impl;
