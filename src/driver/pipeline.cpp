@@ -72,9 +72,7 @@ kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Envir
   return kernel;
 }
 
-Parsed<Compiled> compile(const Request& request, const schedule::Environment& environment,
-                         Trace& trace) {
-  KAWARA_TRY(Scheduled front, schedule(request, environment, trace));
+Parsed<Compiled> compile(Scheduled front, const schedule::Environment& environment, Trace& trace) {
   kernel::Kernel kernel = optimised_kernel_of(front, environment, trace);
 
   emit::LlvmUnit unit = trace.stage("emit", [&] { return emit::module_from_kernel(kernel); });
@@ -85,6 +83,12 @@ Parsed<Compiled> compile(const Request& request, const schedule::Environment& en
   if (!executable)
     return fail(Diagnostics{std::move(executable).error()});
   return Compiled{std::move(front), std::move(kernel), *std::move(executable)};
+}
+
+Parsed<Compiled> compile(const Request& request, const schedule::Environment& environment,
+                         Trace& trace) {
+  KAWARA_TRY(Scheduled front, schedule(request, environment, trace));
+  return compile(std::move(front), environment, trace);
 }
 
 } // namespace kawara::driver

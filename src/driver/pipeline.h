@@ -33,6 +33,8 @@ kernel::Kernel kernel_of(const Scheduled&, Trace&);
 /// ... and carried out.
 kernel::Kernel optimised_kernel_of(const Scheduled&, const schedule::Environment&, Trace&);
 
+/// Proven schedule to callable code.
+Parsed<Compiled> compile(Scheduled, const schedule::Environment&, Trace&);
 /// Text to callable code.
 Parsed<Compiled> compile(const Request&, const schedule::Environment&, Trace&);
 
