@@ -1,5 +1,6 @@
 #include "kernel/passes.h"
 
+#include "kernel/hoist.h"
 #include "kernel/join_loops.h"
 #include "kernel/lower_updates.h"
 #include "kernel/promote.h"
@@ -51,6 +52,7 @@ Kernel optimise_for_text(Kernel kernel, const PassObserver& observer) {
       .run("unroll", unroll)
       .run("simplify", simplify)
       .run("promote", promote)
+      .run("hoist", hoist)
       .result();
 }
 

@@ -15,7 +15,8 @@ using PassObserver = std::function<void(std::string_view pass, const Kernel&)>;
 /// unrolled, vectorised, accumulators in variables, updates spelled out.
 Kernel optimise(Kernel, const target::Cpu&, const PassObserver& = {});
 
-/// The same for emitters of text that a compiler vectorises: vector marks stay on scalar loops.
+/// The same for emitters of text that a compiler vectorises: vector marks stay on scalar loops, and
+/// costly index expressions are defined once where people read them.
 Kernel optimise_for_text(Kernel, const PassObserver& = {});
 
 } // namespace kawara::kernel

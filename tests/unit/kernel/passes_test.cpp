@@ -133,6 +133,27 @@ TEST(Vectorize, ReducesLanesOnceAfterTheLoop) {
   EXPECT_EQ(count(text, "let C_lanes"), 4U) << text;
 }
 
+TEST(Hoist, DefinesEndsAndDivisionsOnce) {
+  const char* text = R"(param H, W
+input A: f32[8, W]
+output B: f32[H, W]
+for y in range(H):
+    for x in range(W):
+        B[y, x] = A[y // 3 % 8, x]
+)";
+  std::string result;
+  kernel::optimise_for_text(compile(text, "split(x, 32)").kernel,
+                            [&](std::string_view pass, const kernel::Kernel& k) {
+                              if (pass == "hoist")
+                                result = kernel::print(k);
+                            });
+  EXPECT_EQ(count(result, "let fixed: i64 = y // 3 % 8"), 1U) << result;
+  EXPECT_EQ(count(result, "A[fixed, "), 1U) << result;
+  EXPECT_EQ(count(result, "for x_1 in range(0, x_1_end):"), 1U) << result;
+  EXPECT_EQ(count(result, "for x_0 in range(0, x_0_end):"), 1U) << result;
+  line::expect_same(text, "split(x, 32)", {{0, 3}, {5, 1}, {9, 70}});
+}
+
 TEST(JoinLoops, LeavesVectorLoopsAlone) {
   const auto copy = [](int64_t outer_width, int64_t inner_width) {
     kernel::Kernel made = compile("param N, M\ninput A: f32[N, M]\noutput B: f32[N, M]\n"
