@@ -1,5 +1,6 @@
 #include "kernel/vectorize.h"
 
+#include "kernel/lift_loads.h"
 #include "kernel/ranges.h"
 #include "kernel/unroll.h"
 #include "kernel/vars.h"
@@ -32,7 +33,7 @@ public:
 
   /// The statements for the loop; empty when it cannot be done.
   Block run() {
-    if (!plan(loop_.body))
+    if (!plan(loop_.body, vector_of_loop()))
       return {};
     const auto trips = trip_count(loop_);
     copies_ = accumulators_.empty() ? 1 : kAccumulators;
@@ -45,21 +46,28 @@ public:
 
 private:
   /// Can every statement run as vectors or lane by lane? Finds the accumulators.
-  bool plan(const Block& block) {
-    const VectorExpr vector(loop_.var, loop_.step, lanes_);
+  bool plan(const Block& block, VectorExpr vector) {
     for (const Stmt& stmt : block) {
       if (std::get_if<Comment>(&stmt) != nullptr)
         continue;
       if (const auto* branch = std::get_if<If>(&stmt)) {
-        if (vector.varies(branch->cond) || has_load(branch->cond) || !plan(branch->then) ||
-            !plan(branch->otherwise))
+        if (vector.varies(branch->cond) || has_load(branch->cond) || !plan(branch->then, vector) ||
+            !plan(branch->otherwise, vector))
           return false;
+        continue;
+      }
+      if (const auto* define = std::get_if<Define>(&stmt)) {
+        // Index definitions would turn every access that uses them into a gather.
+        if (define->value.type() == scalar::kIndex || !vector(define->value) ||
+            is_assigned(define->var))
+          return false;
+        vector.set_vector(define->var, scalar::var(define->var, vector_type(define->value)));
         continue;
       }
       const auto* store = std::get_if<Store>(&stmt);
       if (store == nullptr)
         return false;
-      if (is_accumulation(*store) && accumulator_of(*store) == nullptr)
+      if (is_accumulation(*store, vector) && accumulator_of(*store) == nullptr)
         accumulators_.push_back({*store, {store->value.type().elem, lanes_}, {}});
     }
     return true;
@@ -78,8 +86,20 @@ private:
     return most;
   }
 
-  bool is_accumulation(const Store& store) const {
-    const VectorExpr vector(loop_.var, loop_.step, lanes_);
+  VectorExpr vector_of_loop() const { return {loop_.var, loop_.step, lanes_}; }
+
+  scalar::Type vector_type(const Expr& value) const { return {value.type().elem, lanes_}; }
+
+  bool is_assigned(uint32_t var) const {
+    bool found = false;
+    visit(loop_.body, [&](const Stmt& stmt) {
+      if (const auto* assign = std::get_if<Assign>(&stmt))
+        found |= assign->var == var;
+    });
+    return found;
+  }
+
+  bool is_accumulation(const Store& store, const VectorExpr& vector) const {
     const scalar::Elem elem = kernel_.buffers[store.buffer].elem;
     if (store.op == ReduceOp::None || !vector(store.value) ||
         (elem != scalar::compute_type(elem) && kernel_.numerics != program::Numerics::Fast))
@@ -121,13 +141,23 @@ private:
 
   /// One vector of iterations starting at `at`, with the accumulators of that copy.
   Block vector_body(const Block& block, const Expr& at, size_t copy) {
-    const VectorExpr vector(loop_.var, loop_.step, lanes_);
+    return vector_body(block, at, copy, vector_of_loop());
+  }
+
+  Block vector_body(const Block& block, const Expr& at, size_t copy, VectorExpr vector) {
     const auto placed = [&](const Expr& e) { return substitute_var(e, loop_.var, at); };
     Block result;
     for (const Stmt& stmt : block) {
       if (const auto* branch = std::get_if<If>(&stmt)) {
-        result.emplace_back(If{branch->cond, vector_body(branch->then, at, copy),
-                               vector_body(branch->otherwise, at, copy)});
+        result.emplace_back(If{branch->cond, vector_body(branch->then, at, copy, vector),
+                               vector_body(branch->otherwise, at, copy, vector)});
+        continue;
+      }
+      if (const auto* define = std::get_if<Define>(&stmt)) {
+        const scalar::Type type = vector_type(define->value);
+        const uint32_t var = add_variable(kernel_, kernel_.variables[define->var].name, type);
+        result.emplace_back(Define{var, placed(vector.widened(define->value))});
+        vector.set_vector(define->var, scalar::var(var, type));
         continue;
       }
       const auto* store = std::get_if<Store>(&stmt);
@@ -148,12 +178,24 @@ private:
         result.emplace_back(std::move(moved));
         continue;
       }
-      for (int64_t lane = 0; lane < lanes_; ++lane)
-        for (Stmt& s : substitute_var(block_of(*store), loop_.var,
-                                      scalar::simplify(at + int_lit(lane * loop_.step))))
-          result.push_back(std::move(s));
+      append_lanes(*store, block, at, result);
     }
     return result;
+  }
+
+  /// The store lane by lane, with the definitions of its block (they hold no lanes of a vector)
+  /// spelled out.
+  void append_lanes(Store store, const Block& block, const Expr& at, Block& out) {
+    for (size_t s = block.size(); s-- > 0;)
+      if (const auto* define = std::get_if<Define>(&block[s])) {
+        for (Expr& e : store.index)
+          e = substitute_var(e, define->var, define->value);
+        store.value = substitute_var(store.value, define->var, define->value);
+      }
+    for (int64_t lane = 0; lane < lanes_; ++lane)
+      for (Stmt& s : substitute_var(block_of(store), loop_.var,
+                                    scalar::simplify(at + int_lit(lane * loop_.step))))
+        out.push_back(std::move(s));
   }
 
   static std::optional<Store> vector_store(const Store& store, const VectorExpr& vector) {
@@ -284,21 +326,55 @@ private:
   std::vector<Accumulator> accumulators_;
 };
 
-} // namespace
+/// All vector loops, with what is known of the loops around them.
+class Vectorizer {
+public:
+  explicit Vectorizer(Kernel& kernel) : kernel_(kernel) {}
 
-Kernel vectorize(Kernel kernel, const target::Cpu&) {
-  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
+  Block block(const Block& statements) {
+    Block result;
+    for (const Stmt& stmt : statements)
+      for (Stmt& s : one(stmt))
+        result.push_back(std::move(s));
+    return result;
+  }
+
+private:
+  Block one(Stmt stmt) {
+    if (auto* branch = std::get_if<If>(&stmt)) {
+      branch->then = block(branch->then);
+      branch->otherwise = block(branch->otherwise);
+    } else if (auto* allocate = std::get_if<Allocate>(&stmt))
+      allocate->body = block(allocate->body);
     auto* loop = std::get_if<For>(&stmt);
-    if (loop == nullptr || loop->marks.vector_width == 0)
+    if (loop == nullptr)
+      return block_of(std::move(stmt));
+    ranges_.enter(*loop);
+    loop->body = block(loop->body);
+    ranges_.leave();
+    if (loop->marks.vector_width == 0)
       return block_of(std::move(stmt));
     Block vectors;
-    if (loop->marks.vector_width > 1)
-      vectors = LoopVectorizer(kernel, *loop).run();
+    if (loop->marks.vector_width > 1) {
+      For lifted = *loop;
+      lifted.body = lift_loads(kernel_, *loop, ranges_);
+      vectors = LoopVectorizer(kernel_, lifted).run();
+    }
     if (!vectors.empty())
       return vectors;
     loop->marks.vector_width = 0;
     return block_of(std::move(stmt));
-  });
+  }
+
+  Kernel& kernel_;
+  Ranges ranges_;
+};
+
+} // namespace
+
+Kernel vectorize(Kernel kernel, const target::Cpu&) {
+  const Block body = kernel.body;
+  kernel.body = Vectorizer(kernel).block(body);
   return kernel;
 }
 

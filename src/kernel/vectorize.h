@@ -18,8 +18,9 @@ namespace kawara::kernel {
 /// A known multiple of W has no rest; few vectors (kMaxVectors) are written out without a loop. An
 /// update of one cell by all lanes goes through vector accumulators, several of them so that additions need
 /// not wait for each other, and is combined once after the loop. A statement whose store is no
-/// vector store runs lane by lane between the others. Loops with inner loops, with conditions that
-/// differ from lane to lane, or with definitions that need lanes, stay as they are.
+/// vector store runs lane by lane between the others. Selects that differ from lane to lane compute both
+/// arms where their loads may always be done (lift_loads.h). Loops with inner loops, with conditions
+/// that differ from lane to lane, or with definitions of indices, stay as they are.
 Kernel vectorize(Kernel, const target::Cpu&);
 
 inline constexpr int64_t kMaxVectors = 8;

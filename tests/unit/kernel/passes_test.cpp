@@ -133,6 +133,23 @@ TEST(Vectorize, ReducesLanesOnceAfterTheLoop) {
   EXPECT_EQ(count(text, "let C_lanes"), 4U) << text;
 }
 
+TEST(Vectorize, ComputesBothArmsOfASelect) {
+  const char* relu = R"(param N
+input A: f32[N + 1], S: f32[N]
+inout B: f32[N]
+for j in range(N):
+    B[j] = select(A[j] > 0, A[j], A[j + 1])
+for j in range(N):
+    B[j] = select(S[j] > 0, B[j] + 1, S[j])
+)";
+  const std::string directives = "vectorize(S0.j, 4); vectorize(S1.j, 4)";
+  const std::string text = after(relu, directives, "vectorize");
+  EXPECT_EQ(count(text, "B[ramp(j, 1, 4)] = select(A_value"), 1U) << text;
+  // B[j] is read only where it is chosen, so S1 runs lane by lane.
+  EXPECT_EQ(count(text, "B[j + 3] = select(S[j + 3] > 0.0, B[j + 3] + 1.0, S[j + 3])"), 1U) << text;
+  line::expect_same(relu, directives, {{0}, {3}, {4}, {11}});
+}
+
 TEST(Hoist, DefinesEndsAndDivisionsOnce) {
   const char* text = R"(param H, W
 input A: f32[8, W]
