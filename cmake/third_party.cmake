@@ -1,7 +1,27 @@
+# KAWARA_STATIC: programs that need nothing but the C library, to be carried to other machines.
+option(KAWARA_STATIC "Link everything but the C library statically" OFF)
+if(KAWARA_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  add_link_options(-static-libstdc++ -static-libgcc)
+endif()
+
+# fmt: text. Debian has no libfmt.a, hence the headers where no shared library may be used.
+add_library(kawara_fmt INTERFACE)
+find_package(fmt REQUIRED)
+if(KAWARA_STATIC)
+  target_link_libraries(kawara_fmt INTERFACE fmt::fmt-header-only)
+else()
+  target_link_libraries(kawara_fmt INTERFACE fmt::fmt)
+endif()
+
 # isl: sets, relations, loop generation. Headers reach poly/, schedule/ and kernel/from_schedule* only.
 add_library(kawara_isl INTERFACE)
 find_library(ISL_LIBRARY isl REQUIRED)
 target_link_libraries(kawara_isl INTERFACE ${ISL_LIBRARY})
+if(KAWARA_STATIC)
+  find_library(GMP_LIBRARY gmp REQUIRED)
+  target_link_libraries(kawara_isl INTERFACE ${GMP_LIBRARY})
+endif()
 
 # LLVM: any version from 17 on. Headers reach emit/llvm/ and run/cpu/ only.
 add_library(kawara_llvm INTERFACE)
@@ -13,14 +33,26 @@ if(NOT LLVM_DIR)
     endif()
   endforeach()
 endif()
+if(KAWARA_STATIC AND NOT TARGET zstd::libzstd_shared)
+  # LLVM's exported libraries name this target, whichever library it stands for.
+  find_library(ZSTD_LIBRARY zstd REQUIRED)
+  add_library(zstd::libzstd_shared INTERFACE IMPORTED)
+  set_target_properties(zstd::libzstd_shared PROPERTIES INTERFACE_LINK_LIBRARIES ${ZSTD_LIBRARY})
+endif()
 find_package(LLVM REQUIRED CONFIG)
 target_include_directories(kawara_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 separate_arguments(KAWARA_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_options(kawara_llvm INTERFACE ${KAWARA_LLVM_DEFINITIONS})
-if(TARGET LLVM)
+if(TARGET LLVM AND NOT KAWARA_STATIC)
   target_link_libraries(kawara_llvm INTERFACE LLVM)
 else()
-  llvm_map_components_to_libnames(KAWARA_LLVM_LIBS orcjit native passes)
+  # `native` of an LLVM for another architecture is that of this machine.
+  if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    set(KAWARA_LLVM_TARGET X86)
+  else()
+    set(KAWARA_LLVM_TARGET native)
+  endif()
+  llvm_map_components_to_libnames(KAWARA_LLVM_LIBS orcjit ${KAWARA_LLVM_TARGET} passes)
   target_link_libraries(kawara_llvm INTERFACE ${KAWARA_LLVM_LIBS})
 endif()
 
