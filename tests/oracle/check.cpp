@@ -1,13 +1,16 @@
 #include "oracle/check.h"
 
+#include "oracle/compiled.h"
 #include "oracle/proposal.h"
 #include "oracle/run_order.h"
+#include "oracle/same_result.h"
 #include "program/arguments.h"
 #include "program/interpret.h"
 #include "schedule/require_legal.h"
 #include "support/check.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kawara::oracle {
 
@@ -44,11 +47,12 @@ bool is_real(const Run& run, const poly::Scop& scop, const poly::Illegal& illega
 
 class Checker {
 public:
-  Checker(const Subject& subject, const Environment& environment, uint64_t seed, Counts& counts)
-      : subject_(subject), environment_(environment), seed_(seed), counts_(counts),
+  Checker(const Subject& subject, const Environment& environment, const Manner& manner,
+          Counts& counts)
+      : subject_(subject), environment_(environment), manner_(manner), counts_(counts),
         fixed_(subject.fixed), run_(&subject.run) {
     // Proofs for all sizes cost several times as much; every second sequence asks for one.
-    if (seed % 2 == 0)
+    if (manner.seed % 2 == 0)
       symbolic_ = subject.symbolic;
   }
 
@@ -58,6 +62,8 @@ public:
     ++counts_.directives;
     Proposed made = proposal_of(fixed_, directive, environment_);
     if (!made) {
+      if (std::holds_alternative<Auto>(directive))
+        return Disagreement{"auto: " + made.error().headline};
       ++counts_.shapes;
       symbolic_.reset();
       return std::nullopt;
@@ -80,8 +86,11 @@ public:
       return wrong;
     if (auto wrong = check_symbolic(directive, broken, *run))
       return wrong;
-    if (!applied)
+    if (!applied) {
+      if (std::holds_alternative<Auto>(directive))
+        return Disagreement{"auto proposes an order that is not legal"};
       return std::nullopt;
+    }
     if (rewrites_statements(directive)) {
       if (auto wrong = compare_result(*run, made->scop, made->scop.source_order,
                                       "the rewritten statements in source order"))
@@ -96,10 +105,18 @@ public:
 
   /// At the end the schedule for all sizes, run at these sizes, must give the result too.
   std::optional<Disagreement> check_end() {
-    if (!symbolic_ || symbolic_->applied.empty())
+    const bool is_open = symbolic_ && !symbolic_->applied.empty();
+    if (is_open)
+      if (auto wrong = compare_result(run_of(symbolic_->scop, subject_.params), symbolic_->scop,
+                                      symbolic_->order, "the schedule accepted for all sizes"))
+        return wrong;
+    if (!manner_.is_compiled)
       return std::nullopt;
-    return compare_result(run_of(symbolic_->scop, subject_.params), symbolic_->scop,
-                          symbolic_->order, "the schedule accepted for all sizes");
+    ++counts_.compiled;
+    if (auto wrong =
+            wrong_code(subject_, is_open ? *symbolic_ : fixed_, environment_, manner_.seed))
+      return Disagreement{(is_open ? "sizes open; " : "sizes put in; ") + *std::move(wrong)};
+    return std::nullopt;
   }
 
 private:
@@ -157,15 +174,17 @@ private:
   std::optional<Disagreement> compare_result(const Run& run, const poly::Scop& scop,
                                              const poly::Order& order, const std::string& who) {
     ++counts_.runs;
-    if (run_order(run, scop, order, subject_.inputs, seed_) == subject_.expected)
+    const auto other =
+        difference(run_order(run, scop, order, subject_.inputs, manner_.seed), subject_.expected);
+    if (!other)
       return std::nullopt;
-    return Disagreement{who + " gives another result than the interpreter\n" +
+    return Disagreement{who + " gives another result than the interpreter: " + *other + "\n" +
                         poly::print(order, names_of_statements(scop))};
   }
 
   const Subject& subject_;
   const Environment& environment_;
-  uint64_t seed_;
+  Manner manner_;
   Counts& counts_;
   Schedule fixed_;
   std::optional<Schedule> symbolic_;
@@ -178,6 +197,23 @@ Result<Schedule, Rejected> schedule_of(const program::Program& program) {
   if (!scop)
     return fail(Rejected{render(scop.error()), false});
   return initial_schedule(*std::move(scop));
+}
+
+/// Small integers in every cell, so that every order of a sum gives the same number.
+void make_whole(program::Arrays& arrays) {
+  for (auto& [name, array] : arrays)
+    if (scalar::is_float(array.elem()))
+      for (int64_t at = 0; at < array.cells(); ++at)
+        array.set_double(at, std::floor(array.get_double(at) * 8));
+}
+
+/// Whether sums of floats may have been rounded: cells grew past half the digits to spare.
+bool may_be_rounded(const Subject& subject) {
+  double limit = INFINITY;
+  for (const program::Tensor& tensor : subject.program.tensors)
+    if (scalar::is_float(tensor.elem))
+      limit = std::min(limit, tensor.elem == scalar::Elem::F32 ? 0x1p20 : 0x1p45);
+  return limit != INFINITY && largest_cell(subject.run, subject.fixed.scop, subject.inputs) > limit;
 }
 
 } // namespace
@@ -194,6 +230,7 @@ Result<Subject, Rejected> subject_from(const Sketch& sketch) {
   auto inputs = program::pattern_inputs(*program, params, 5);
   if (!inputs)
     return fail(Rejected{render(inputs.error()), false});
+  make_whole(*inputs);
   auto expected = program::interpret(*program, params, *inputs);
   if (!expected)
     return fail(Rejected{"accepted, but the interpreter stops: " + render(expected.error()), true});
@@ -201,6 +238,8 @@ Result<Subject, Rejected> subject_from(const Sketch& sketch) {
                   std::move(fixed), std::nullopt};
   if (subject.run.instances != instances_of(subject.fixed.scop, params))
     return fail(Rejected{"domains and source order give other instances than the loops", true});
+  if (may_be_rounded(subject))
+    return fail(Rejected{"numbers too large for floats", false});
   if (!sketch.params.empty()) {
     KAWARA_TRY(subject.symbolic, schedule_of(*program));
   }
@@ -208,10 +247,10 @@ Result<Subject, Rejected> subject_from(const Sketch& sketch) {
 }
 
 std::optional<Disagreement> check_sequence(const Subject& subject, const Environment& environment,
-                                           const Next& next, uint64_t seed, Counts& counts,
+                                           const Next& next, const Manner& manner, Counts& counts,
                                            std::vector<Directive>& asked) {
   ++counts.sequences;
-  Checker checker(subject, environment, seed, counts);
+  Checker checker(subject, environment, manner, counts);
   try {
     while (const auto directive = next(checker.fixed())) {
       asked.push_back(*directive);

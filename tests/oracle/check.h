@@ -17,6 +17,7 @@ struct Counts {
   size_t sequences = 0, directives = 0;
   size_t legal = 0, illegal = 0, shapes = 0, symbolic = 0, runs = 0;
   size_t rewrites = 0; ///< accepted directives that changed statements
+  size_t compiled = 0; ///< schedules carried out as code
 };
 
 /// A disagreement: what was expected and what came.
@@ -45,13 +46,18 @@ Result<Subject, Rejected> subject_from(const Sketch&);
 /// Gives the next directive for what the schedule has become; empty: the end.
 using Next = std::function<std::optional<schedule::Directive>(const schedule::Schedule&)>;
 
+/// What a sequence is checked by, besides the judge.
+struct Manner {
+  uint64_t seed = 0;        ///< decides about shuffles; even: all sizes are asked about too
+  bool is_compiled = false; ///< the schedule at the end is also carried out as code
+};
+
 /// Applies directives one by one. After each: the judge must agree with brute force at the sketch's
 /// sizes, an answer for all sizes must hold for them, and an accepted schedule must give the
-/// interpreter's result. A refused directive is left out and the next one is asked for. `seed` decides
-/// about shuffles and, by being even, whether all sizes are asked about.
-/// `asked` receives all of them.
+/// interpreter's result. A refused directive is left out and the next one is asked for; `auto` may
+/// not be refused. `asked` receives all of them.
 std::optional<Disagreement> check_sequence(const Subject&, const schedule::Environment&,
-                                           const Next& next, uint64_t seed, Counts&,
+                                           const Next& next, const Manner&, Counts&,
                                            std::vector<schedule::Directive>& asked);
 
 } // namespace kawara::oracle

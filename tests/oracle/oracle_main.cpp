@@ -1,7 +1,8 @@
-// oracle --seeds A..B [--sequences K] [--program-only]
+// oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--program-only]
 //
 // Draws one small program per seed and K directive sequences for it. Every verdict of the judge is
-// compared with brute-force enumeration, every accepted schedule is run against the interpreter. A
+// compared with brute-force enumeration, every accepted schedule is run against the interpreter.
+// With --compiled, every EVERYth sequence (default: each) ends with its schedule carried out as code. A
 // disagreement is shrunk and printed; the last line counts what was checked.
 
 #include "oracle/check.h"
@@ -21,6 +22,7 @@ struct Options {
   uint64_t first = 1, last = 20;
   uint64_t sequences = 20;
   bool program_only = false;
+  uint64_t compiled_every = 0; ///< 0: never
 };
 
 bool parse_arguments(int argc, char** argv, Options& options) {
@@ -28,6 +30,12 @@ bool parse_arguments(int argc, char** argv, Options& options) {
     const std::string word = argv[a];
     if (word == "--program-only") {
       options.program_only = true;
+      continue;
+    }
+    if (word == "--compiled") {
+      options.compiled_every = 1;
+      if (a + 1 < argc && argv[a + 1][0] != '-')
+        options.compiled_every = std::max(1ULL, std::strtoull(argv[++a], nullptr, 10));
       continue;
     }
     if (a + 1 == argc)
@@ -57,7 +65,7 @@ schedule::Environment environment() {
 }
 
 /// What goes wrong when the directives are asked of the program; empty: nothing.
-std::optional<std::string> failure_of(const Case& failing, uint64_t seed) {
+std::optional<std::string> failure_of(const Case& failing, const Manner& manner) {
   try {
     const auto subject = subject_from(failing.sketch);
     if (!subject)
@@ -70,7 +78,7 @@ std::optional<std::string> failure_of(const Case& failing, uint64_t seed) {
     };
     Counts counts;
     std::vector<schedule::Directive> asked;
-    if (const auto wrong = check_sequence(*subject, environment(), replay, seed, counts, asked))
+    if (const auto wrong = check_sequence(*subject, environment(), replay, manner, counts, asked))
       return wrong->what;
     return std::nullopt;
   } catch (const std::exception& error) {
@@ -78,15 +86,15 @@ std::optional<std::string> failure_of(const Case& failing, uint64_t seed) {
   }
 }
 
-void report(const Case& failing, uint64_t seed, uint64_t sequence_seed) {
-  const auto fails = [&](const Case& c) { return failure_of(c, sequence_seed).has_value(); };
+void report(const Case& failing, uint64_t seed, const Manner& manner) {
+  const auto fails = [&](const Case& c) { return failure_of(c, manner).has_value(); };
   const Case small = shrunk(failing, fails);
   std::printf("disagreement at seed %llu\n\n%s\n", static_cast<unsigned long long>(seed),
               text_of(small.sketch).c_str());
   for (const auto& [name, value] : small.sketch.params)
     std::printf("%s = %lld\n", name.c_str(), static_cast<long long>(value));
   std::printf("directives: %s\n%s\n\n", schedule::print(small.directives).c_str(),
-              failure_of(small, sequence_seed).value_or("(not repeatable)").c_str());
+              failure_of(small, manner).value_or("(not repeatable)").c_str());
   std::fflush(stdout);
 }
 
@@ -105,13 +113,14 @@ size_t check_program(const Options& options, uint64_t seed, Counts& counts) {
       ++counts.rejected;
       if (!subject.error().is_disagreement)
         return 0;
-      report({sketch, {}}, seed, seed);
+      report({sketch, {}}, seed, {seed});
       return 1;
     }
     const schedule::Environment machine = environment();
     for (uint64_t k = 0; k < options.sequences; ++k) {
-      const uint64_t sequence_seed = seed * 1000003 + k;
-      std::mt19937_64 random(sequence_seed);
+      Manner manner{seed * 1000003 + k};
+      manner.is_compiled = options.compiled_every != 0 && (seed + k) % options.compiled_every == 0;
+      std::mt19937_64 random(manner.seed);
       uint64_t left = 1 + std::min(random() % 4, random() % 4);
       const Next next = [&](const schedule::Schedule& now) -> std::optional<schedule::Directive> {
         if (left-- == 0)
@@ -119,13 +128,13 @@ size_t check_program(const Options& options, uint64_t seed, Counts& counts) {
         return random_directive(now, machine, random);
       };
       std::vector<schedule::Directive> asked;
-      if (check_sequence(*subject, machine, next, sequence_seed, counts, asked)) {
-        report({sketch, asked}, seed, sequence_seed);
+      if (check_sequence(*subject, machine, next, manner, counts, asked)) {
+        report({sketch, asked}, seed, manner);
         return 1;
       }
     }
   } catch (const std::exception&) {
-    report({sketch, {}}, seed, seed);
+    report({sketch, {}}, seed, {seed});
     return 1;
   }
   return 0;
@@ -138,7 +147,9 @@ int main(int argc, char** argv) {
   using namespace kawara::oracle;
   Options options;
   if (!parse_arguments(argc, argv, options)) {
-    std::fprintf(stderr, "usage: oracle --seeds A..B [--sequences K] [--program-only]\n");
+    std::fprintf(
+        stderr,
+        "usage: oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--program-only]\n");
     return 1;
   }
   Counts counts;
@@ -148,9 +159,10 @@ int main(int argc, char** argv) {
   std::printf(
       "%zu programs (%zu refused), %zu program x sequence checks, %zu directives: %zu legal, "
       "%zu not legal, %zu refused for shape, %zu rewrites; %zu asked for all sizes, %zu "
-      "runs; "
+      "runs, %zu compiled; "
       "%zu disagreements\n",
       counts.programs, counts.rejected, counts.sequences, counts.directives, counts.legal,
-      counts.illegal, counts.shapes, counts.rewrites, counts.symbolic, counts.runs, wrong);
+      counts.illegal, counts.shapes, counts.rewrites, counts.symbolic, counts.runs, counts.compiled,
+      wrong);
   return wrong == 0 ? 0 : 1;
 }

@@ -4,7 +4,7 @@
 
 namespace kawara::oracle {
 
-/// What a directive or a group would make, not judged. `auto` is not asked for here.
+/// What a directive or a group would make, not judged.
 schedule::Proposed proposal_of(const schedule::Schedule&, const schedule::Directive&,
                                const schedule::Environment&);
 

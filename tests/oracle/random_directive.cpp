@@ -21,7 +21,7 @@ public:
   Directive one() {
     if (loops_.empty())
       return Inline{statement()};
-    const int64_t kind = draw(0, 21);
+    const int64_t kind = draw(0, 22);
     const int64_t small = draw(2, 4);
     switch (kind) {
     case 0:
@@ -70,6 +70,8 @@ public:
       return Vectorize{loop(), draw(0, 9) == 0 ? std::optional<int64_t>() : small};
     case 20:
       return Parallel{loop()};
+    case 21:
+      return draw(0, 1) == 0 ? Directive(Auto{}) : Directive(Parallel{loop()});
     default:
       return Rfactor{loop()};
     }

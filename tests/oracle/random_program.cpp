@@ -7,7 +7,8 @@ namespace {
 
 class Generator {
 public:
-  explicit Generator(uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15ULL + 1) {}
+  explicit Generator(uint64_t seed)
+      : random_(seed * 0x9e3779b97f4a7c15ULL + 1), is_float_(seed % 4 == 0) {}
 
   Sketch program() {
     const int64_t params = draw(0, 9) < 3 ? 0 : draw(0, 9) < 7 ? 1 : 2;
@@ -31,11 +32,15 @@ private:
   }
   bool chance(int64_t percent) { return draw(1, 100) <= percent; }
 
+  std::string elem(bool is_small) const {
+    return std::string(is_float_ ? "f" : "i") + (is_small ? "32" : "64");
+  }
+
   void make_tensors() {
     const int64_t count = draw(1, 3);
     for (int64_t t = 0; t < count; ++t) {
-      SketchTensor tensor{std::string(1, static_cast<char>('A' + t)), "inout",
-                          chance(80) ? "i32" : "i64", static_cast<size_t>(draw(1, 2))};
+      SketchTensor tensor{std::string(1, static_cast<char>('A' + t)), "inout", elem(chance(80)),
+                          static_cast<size_t>(draw(1, 2))};
       if (chance(6))
         tensor.rank = 0;
       if (t > 0 && chance(20))
@@ -56,7 +61,7 @@ private:
   void add_temp_stage() {
     const auto rank = static_cast<size_t>(draw(1, 2));
     const size_t temp = sketch_.tensors.size();
-    sketch_.tensors.push_back({"T", "temp", "i32", rank});
+    sketch_.tensors.push_back({"T", "temp", elem(true), rank});
     const bool is_sum = chance(35);
     std::vector<SketchNode> loops;
     SketchLoad cell{temp, {}};
@@ -222,6 +227,7 @@ private:
   }
 
   std::mt19937_64 random_;
+  bool is_float_;
   Sketch sketch_;
   size_t visible_ = 0; ///< tensors that any statement may touch
   int64_t statements_left_ = 0;

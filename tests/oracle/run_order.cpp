@@ -5,6 +5,7 @@
 #include "support/check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <random>
 
@@ -56,6 +57,8 @@ public:
     run(order_.body, all, 0);
     return std::move(arrays_);
   }
+
+  double largest() const { return largest_; } ///< magnitude ever stored
 
 private:
   using Todo = std::map<uint32_t, std::vector<size_t>>; ///< instances by statement
@@ -190,6 +193,7 @@ private:
         scalar::combine(statement.op, scalar::var(0, type), scalar::var(1, type)), leaves);
     KAWARA_CHECK(left, "an update has a value");
     array.set(store.position, scalar::convert(type.elem, array.elem(), *left));
+    largest_ = std::max(largest_, std::abs(array.get_double(store.position)));
   }
 
   const Run& run_;
@@ -198,6 +202,7 @@ private:
   std::vector<Array> arrays_;
   std::mt19937_64 random_;
   std::vector<Moment> moments_;
+  double largest_ = 0;
 };
 
 } // namespace
@@ -212,6 +217,12 @@ program::Arrays run_order(const Run& run, const poly::Scop& scop, const Order& o
         scop.tensors[t].role == program::Role::Inout)
       results.emplace(scop.tensors[t].name, arrays[t]);
   return results;
+}
+
+double largest_cell(const Run& run, const poly::Scop& scop, const program::Arrays& inputs) {
+  Machine machine(run, scop, scop.source_order, arrays_of(scop, run.params, inputs), 0);
+  machine.result();
+  return machine.largest();
 }
 
 } // namespace kawara::oracle

@@ -16,4 +16,7 @@ namespace kawara::oracle {
 program::Arrays run_order(const Run& run, const poly::Scop& scop, const poly::Order& order,
                           const program::Arrays& inputs, uint64_t seed);
 
+/// Largest magnitude that any cell ever holds when `run` is executed in the source order.
+double largest_cell(const Run& run, const poly::Scop& scop, const program::Arrays& inputs);
+
 } // namespace kawara::oracle

@@ -1,0 +1,95 @@
+#include "oracle/compiled.h"
+
+#include "driver/session.h"
+#include "emit/unit.h"
+#include "kernel/from_schedule.h"
+#include "kernel/interpret.h"
+#include "kernel/passes.h"
+#include "oracle/same_result.h"
+
+namespace kawara::oracle {
+
+using kernel::Cells;
+using kernel::Kernel;
+
+namespace {
+
+std::vector<Cells> arguments_of(const Kernel& kernel, const program::Arrays& inputs) {
+  std::vector<Cells> arguments;
+  for (const kernel::Buffer& buffer : kernel.buffers) {
+    if (buffer.scope != kernel::Scope::Argument)
+      continue;
+    Cells& cells = arguments.emplace_back();
+    if (const auto given = inputs.find(buffer.name); given != inputs.end())
+      for (int64_t at = 0; at < given->second.cells(); ++at)
+        cells.push_back(given->second.get(at));
+  }
+  return arguments;
+}
+
+program::Arrays results_of(const Kernel& kernel, const std::vector<int64_t>& params,
+                           const std::vector<Cells>& arguments) {
+  program::Arrays results;
+  size_t next = 0;
+  for (const kernel::Buffer& buffer : kernel.buffers) {
+    if (buffer.scope != kernel::Scope::Argument)
+      continue;
+    program::Array array(buffer.elem, kernel::extents_of(buffer, params));
+    const Cells& cells = arguments[next++];
+    for (int64_t at = 0; at < array.cells(); ++at)
+      array.set(at, cells[static_cast<size_t>(at)]);
+    results.emplace(buffer.name, std::move(array));
+  }
+  return results;
+}
+
+std::optional<std::string> wrong_kernel(const Subject& subject, const Kernel& kernel,
+                                        uint64_t seed) {
+  for (const std::string& broken : kernel::spec(kernel))
+    return "is malformed: " + broken;
+  std::vector<Cells> arguments = arguments_of(kernel, subject.inputs);
+  const auto done = kernel::interpret(kernel, subject.params, arguments, {.seed = seed});
+  if (!done)
+    return done.error();
+  return difference(results_of(kernel, subject.params, arguments), subject.expected);
+}
+
+std::optional<std::string> wrong_machine_code(const Subject& subject, schedule::Schedule schedule,
+                                              Kernel kernel) {
+  auto executable = run::load(emit::module_from_kernel(kernel));
+  if (!executable)
+    return render(executable.error());
+  const driver::Compiled compiled{
+      {subject.program, std::move(schedule), {}}, std::move(kernel), *std::move(executable)};
+  const auto got = driver::call(compiled, subject.params, subject.inputs);
+  if (!got)
+    return render(got.error());
+  return difference(*got, subject.expected);
+}
+
+} // namespace
+
+std::optional<std::string> wrong_code(const Subject& subject, const schedule::Schedule& schedule,
+                                      const schedule::Environment& environment, uint64_t seed) {
+  std::optional<std::string> wrong;
+  const auto check = [&](std::string_view stage, const Kernel& kernel) {
+    if (wrong)
+      return;
+    wrong = wrong_kernel(subject, kernel, seed);
+    if (wrong)
+      wrong =
+          "the kernel after " + std::string(stage) + ": " + *wrong + "\n" + kernel::print(kernel);
+  };
+  Kernel loops = kernel::kernel_from_schedule(schedule);
+  check("generating loops", loops);
+  if (wrong)
+    return wrong;
+  Kernel kernel = kernel::optimise(std::move(loops), environment.cpu, check);
+  if (wrong)
+    return wrong;
+  const std::string listing = kernel::print(kernel);
+  wrong = wrong_machine_code(subject, schedule, std::move(kernel));
+  return wrong ? "the machine code: " + *wrong + "\n" + listing : wrong;
+}
+
+} // namespace kawara::oracle

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "program/values.h"
+
+#include <optional>
+#include <string>
+
+namespace kawara::oracle {
+
+/// The first cell that differs, in words; empty when there is none. Floats are compared as numbers
+/// (minus zero is zero), everything else by its bits.
+std::optional<std::string> difference(const program::Arrays& got, const program::Arrays& expected);
+
+} // namespace kawara::oracle
