@@ -33,7 +33,7 @@ std::string commented(const std::string& text) {
 
 /// What a reader of the file needs to know: how to call and to compile it, and where it comes from.
 std::string introduction(const emit::CUnit& unit, const std::string& prototype,
-                         const driver::Scheduled& front) {
+                         const driver::Request& request, const driver::Scheduled& front) {
   std::string text = "// " + unit.function + ": made by Kawara from the program below.\n//\n";
   text += commented("    " + prototype);
   text += "//\n// Arrays are row-major and must not overlap; outputs need no initial value. "
@@ -41,6 +41,11 @@ std::string introduction(const emit::CUnit& unit, const std::string& prototype,
           "//     cc -std=c11 -O3 -c FILE.c             one thread\n"
           "//     cc -std=c11 -O3 -fopenmp -c FILE.c    all cores, where a loop is parallel\n"
           "//\n// and link with -lm.\n//\n";
+  std::string fixed;
+  for (const auto& [name, value] : request.sizes)
+    fixed += (fixed.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+  if (!fixed.empty())
+    text += commented("Right for " + fixed + " only.") + "//\n";
   const std::string directives = schedule::print(front.schedule.applied);
   text += directives.empty() ? "// Loops in source order.\n" : commented("Schedule: " + directives);
   text += "//\n// The program:\n//\n";
@@ -66,7 +71,7 @@ Parsed<emit::CUnit> unit_of(const EmitOptions& options, Trace& trace) {
   emit::CUnit unit = trace.stage("emit", [&] {
     return emit::c_from_kernel(loops, {options.is_naive, options.function});
   });
-  unit.text = introduction(unit, prototype_in(unit), front) + unit.text;
+  unit.text = introduction(unit, prototype_in(unit), request, front) + unit.text;
   return unit;
 }
 
@@ -111,7 +116,8 @@ void add_emit(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", options->output, "the .c file; standard output without it");
   command->add_option("--header", options->header, "also write a .h file with the prototype");
   command->add_option("--function", options->function, "name of the C function");
-  command->add_flag("--naive", options->is_naive, "the plain loops: marks are not carried out");
+  command->add_flag("--naive", options->is_naive,
+                    "the loops as they are: nothing unrolled, joined or kept in variables");
   add_examples(*command, {"kawara emit examples/gemm.kw -o gemm.c",
                           "kawara emit examples/gemm.kw -s auto -o gemm.c --header gemm.h",
                           "kawara emit examples/gemm.kw -p M=64,N=64,K=64 --naive"});
