@@ -19,15 +19,27 @@ namespace {
 
 using namespace kawara;
 
-void check_text(const std::string& text) {
+/// Messages, and printing and parsing again, cost more than parsing, so only every fourth text does
+/// them: which, the text itself decides, so that an input that fails fails again.
+bool takes_the_long_way(const std::string& text) {
+  uint32_t sum = 2166136261U;
+  for (const char c : text)
+    sum = (sum ^ static_cast<unsigned char>(c)) * 16777619U;
+  return (sum >> 8) % 4 == 0;
+}
+
+void check_text(const std::string& text, bool is_long_way) {
   const auto parsed = program::parse(make_source("fuzz.kw", text));
   if (!parsed) {
     KAWARA_CHECK(!parsed.error().empty(), "no program and no reason");
-    (void)render(parsed.error());
+    if (is_long_way)
+      (void)render(parsed.error());
     return;
   }
   const auto broken = program::spec(*parsed);
   KAWARA_CHECK(broken.empty(), broken.front());
+  if (!is_long_way)
+    return;
   const std::string printed = program::print(*parsed);
   const auto again = program::parse(make_source("printed.kw", printed));
   KAWARA_CHECK(bool(again), "does not parse:\n" + printed + render(again.error()));
@@ -37,7 +49,8 @@ void check_text(const std::string& text) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  check_text(std::string(reinterpret_cast<const char*>(data), size));
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  check_text(text, takes_the_long_way(text));
   return 0;
 }
 
@@ -111,12 +124,12 @@ int main(int argc, char** argv) {
   std::string text;
   try {
     for (const std::string& seed_text : corpus)
-      check_text(text = seed_text);
+      check_text(text = seed_text, true);
     std::mt19937_64 random(seed);
     std::vector<std::string> pool = corpus;
     for (size_t run = 0; run < runs; ++run) {
       std::string& slot = pool[random() % pool.size()];
-      check_text(text = mutated(slot, corpus, random));
+      check_text(text = mutated(slot, corpus, random), true);
       // Mutations pile up for a while, then the slot starts over.
       slot = random() % 8 == 0 || text.size() > 4000 ? corpus[random() % corpus.size()] : text;
     }
