@@ -20,11 +20,14 @@ bool lives_on_stack(const kernel::Buffer& buffer) {
 
 Signature signature_of(const kernel::Kernel& kernel) {
   Signature signature{kernel.name, kernel.params, {}, {}, {}};
+  const std::set<uint32_t> used = kernel::used_buffers(kernel);
   for (uint32_t id = 0; id < kernel.buffers.size(); ++id) {
     const kernel::Buffer& b = kernel.buffers[id];
     const BufferInfo info{id, b.name, b.elem, b.shape, b.role};
     if (b.scope == kernel::Scope::Argument)
       signature.arguments.push_back(info);
+    else if (used.count(id) == 0)
+      continue;
     else if (b.scope == kernel::Scope::Workspace)
       signature.workspace.push_back(info);
     else if (!lives_on_stack(b))

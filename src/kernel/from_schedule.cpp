@@ -10,6 +10,7 @@
 #include <cctype>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace kawara::kernel {
 namespace {
@@ -111,7 +112,9 @@ private:
       return;
     }
     For result;
-    result.var = variable_of(*loop);
+    const std::string name = free_name(*loop);
+    result.var = variable_called(name);
+    open_.insert(name);
     result.lo = lo;
     values_[iterator] = scalar::var(result.var);
     result.hi = upper_bound(n.cond());
@@ -123,6 +126,7 @@ private:
     result.joins_child = joins_child(*loop);
     node(n.body(), std::nullopt, result.body);
     values_.erase(iterator);
+    open_.erase(name);
     out.emplace_back(std::move(result));
   }
 
@@ -149,10 +153,18 @@ private:
     return op == poly::AstOp::Lt ? bound : plus_one(bound);
   }
 
-  /// Loops of one name never nest, so they share the variable: the parts that isl makes of one loop,
+  /// The loop's name, marked apart from an enclosing loop of the same name: fusing nests whose loops
+  /// stand in different orders makes such pairs.
+  std::string free_name(LoopId loop) const {
+    std::string name = schedule_.order[loop].name;
+    while (open_.contains(name))
+      name += "_in";
+    return name;
+  }
+
+  /// Loops of one name that do not nest share the variable: the parts that isl makes of one loop,
   /// and loops of separate nests.
-  uint32_t variable_of(LoopId loop) {
-    const std::string& name = schedule_.order[loop].name;
+  uint32_t variable_called(const std::string& name) {
     const auto known = variables_.find(name);
     if (known != variables_.end())
       return known->second;
@@ -194,6 +206,7 @@ private:
   std::map<std::string, uint32_t> statements_;
   std::map<std::string, Expr> values_;
   std::map<std::string, uint32_t> variables_; ///< by the name of the loop
+  std::set<std::string> open_;                ///< names of the loops around the current node
 };
 
 } // namespace

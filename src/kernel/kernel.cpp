@@ -21,6 +21,25 @@ Block block_of(Stmt stmt) {
   return block;
 }
 
+std::set<uint32_t> used_buffers(const Kernel& kernel) {
+  std::set<uint32_t> used;
+  visit(kernel.body, [&](const Stmt& stmt) {
+    if (const auto* store = std::get_if<Store>(&stmt))
+      used.insert(store->buffer);
+    else if (const auto* zero = std::get_if<Zero>(&stmt))
+      used.insert(zero->buffer);
+    else if (const auto* allocate = std::get_if<Allocate>(&stmt))
+      used.insert(allocate->buffer);
+  });
+  visit_exprs(kernel.body, [&](const Expr& root) {
+    scalar::visit(root, [&](const Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        used.insert(load->tensor);
+    });
+  });
+  return used;
+}
+
 uint32_t add_variable(Kernel& kernel, std::string name, scalar::Type type) {
   const auto is_taken = [&](const std::string& text) {
     const auto same = [&](const auto& item) { return item.name == text; };

@@ -5,6 +5,7 @@
 #include "scalar/expr.h"
 
 #include <functional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -114,6 +115,9 @@ void visit(const Block&, const std::function<void(const Stmt&)>& f); ///< parent
 /// Applies `f` to every expression of every statement.
 Block map_exprs(const Block&, const std::function<Expr(const Expr&)>& f);
 void visit_exprs(const Block&, const std::function<void(const Expr&)>& f); ///< roots only
+
+/// Buffers that some statement loads, stores or zeroes. A temp that was inlined away is in none.
+std::set<uint32_t> used_buffers(const Kernel&);
 
 uint32_t add_variable(Kernel&, std::string name, scalar::Type type); ///< makes the name unique
 

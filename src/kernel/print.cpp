@@ -32,8 +32,10 @@ public:
     ++depth_;
     for (const program::Param& p : kernel_.params)
       line("param " + p.name);
-    for (const Buffer& b : kernel_.buffers)
-      if (b.scope != Scope::Private)
+    const std::set<uint32_t> used = used_buffers(kernel_);
+    for (uint32_t id = 0; id < kernel_.buffers.size(); ++id)
+      if (const Buffer& b = kernel_.buffers[id];
+          b.scope == Scope::Argument || (b.scope == Scope::Workspace && used.count(id) != 0))
         line(std::string(b.scope == Scope::Workspace ? "workspace" : program::name_of(b.role)) +
              " " + declaration(b));
     block(kernel_.body);
@@ -66,7 +68,7 @@ private:
     else if (loop.marks.unroll != 0)
       words += " unroll(" + std::to_string(loop.marks.unroll) + ")";
     if (loop.marks.is_isolated)
-      words += " isolate";
+      words += " isolated";
     if (loop.joins_child)
       words += " join";
     return words.empty() ? words : "  #" + words;

@@ -26,7 +26,7 @@ std::string marks_text(const poly::OrderLoop& loop) {
     words.push_back(m.unroll == poly::kFullUnroll ? "unroll"
                                                   : "unroll " + std::to_string(m.unroll));
   if (m.is_isolated)
-    words.push_back("full tiles apart");
+    words.push_back("isolated");
   if (loop.is_coalesced_into_parent)
     words.push_back("one with the loop around it");
   return join(words, ", ");
