@@ -21,6 +21,10 @@ target_link_libraries(kawara_isl INTERFACE ${ISL_LIBRARY})
 if(KAWARA_STATIC)
   find_library(GMP_LIBRARY gmp REQUIRED)
   target_link_libraries(kawara_isl INTERFACE ${GMP_LIBRARY})
+else()
+  # libLLVM.so exports the copy of isl inside Polly, another version than the headers are of. The
+  # library that comes first on the link line and in the program's list of libraries wins.
+  add_link_options(-Wl,--push-state,--no-as-needed,${ISL_LIBRARY},--pop-state)
 endif()
 
 # LLVM: any version from 17 on. Headers reach emit/llvm/ and run/cpu/ only.

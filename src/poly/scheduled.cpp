@@ -138,12 +138,17 @@ private:
 
 std::optional<Order> scheduled_order(const Scop& scop, bool prefers_parallel, unsigned long quota) {
   std::optional<Order> order;
-  const bool finished = within_quota(*scop.context_owner, quota, [&] {
-    SchedulerQuestion question = question_of(scop);
-    question.prefers_parallel = prefers_parallel;
-    order = Converter(scop).convert(compute_schedule(question));
-  });
-  return finished ? order : std::nullopt;
+  try {
+    within_quota(*scop.context_owner, quota, [&] {
+      SchedulerQuestion question = question_of(scop);
+      question.prefers_parallel = prefers_parallel;
+      order = Converter(scop).convert(compute_schedule(question));
+    });
+  } catch (const isl::exception&) {
+    // The scheduler gives up on some programs ("unable to carry dependences"): no order from it then.
+    order.reset();
+  }
+  return order;
 }
 
 } // namespace kawara::poly

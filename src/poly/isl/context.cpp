@@ -22,14 +22,15 @@ bool within_quota(const Context& context, unsigned long operations,
   bool finished = true;
   try {
     question();
-  } catch (const isl::exception&) {
-    finished = isl_ctx_last_error(ctx) != isl_error_quota;
+  } catch (const isl::exception_quota&) {
+    finished = false;
+  } catch (...) {
     isl_ctx_set_max_operations(ctx, 0);
     isl_ctx_reset_error(ctx);
-    if (finished)
-      throw;
+    throw;
   }
   isl_ctx_set_max_operations(ctx, 0);
+  isl_ctx_reset_error(ctx);
   return finished;
 }
 

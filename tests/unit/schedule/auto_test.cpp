@@ -70,6 +70,21 @@ for i in range(64):
   EXPECT_EQ(loops_of(schedule), "for i:  # vector(8)\n  S0\n");
 }
 
+TEST(Auto, schedules_what_the_scheduler_gives_up_on) {
+  // isl: "unable to carry dependences".
+  const Schedule schedule = scheduled_automatically(R"(param N
+inout A: i32[1, 1]
+output C: i32[2, N + 3]
+for i in range(0, 2):
+    C[i, i + 1] = 0
+for i in range(0, 2, 3):
+    for j in range(0, N):
+        for k in range(0, 2):
+            C[i, k + 1] = C[k, j] + 0
+)");
+  EXPECT_EQ(schedule.applied.size(), 1u);
+}
+
 TEST(Auto, does_not_reassociate_under_exact) {
   const Schedule schedule = scheduled_automatically(std::string("numerics exact\n") + kGemm);
   const auto verdict = poly::judge(schedule.scop, schedule.order);
