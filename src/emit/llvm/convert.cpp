@@ -111,6 +111,9 @@ llvm::Value* FunctionEmitter::convert(Value* v, Elem from, Elem to) {
     return convert(convert(v, from, middle), middle, to);
   }
   if (scalar::is_float(from)) {
+    // Directly, x86 without f16 arithmetic would call a function that programs need not have.
+    if (from == Elem::F64 && to == Elem::F16)
+      return b_.CreateFPCast(f32_rounded_to_odd(v), typed(to));
     if (scalar::is_float(to))
       return b_.CreateFPCast(v, typed(to));
     if (to == Elem::Bool)
