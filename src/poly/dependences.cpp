@@ -173,6 +173,11 @@ std::vector<Dependence> exact_dependences(const Scop& scop) {
                             .compute_flow();
     add_kind(scop, output.must_dependence(), DependenceKind::Output, t, out);
   }
+  // isl names them in the order of its hash tables.
+  std::sort(out.begin(), out.end(), [](const Dependence& a, const Dependence& b) {
+    return std::tuple(a.tensor, a.kind, a.source, a.sink) <
+           std::tuple(b.tensor, b.kind, b.source, b.sink);
+  });
   return out;
 }
 

@@ -70,13 +70,23 @@ isl::map clashing_lanes(const Dependence& d, const Rows& rows, size_t depth, int
       .intersect(greater_map(a.add_constant(static_cast<long>(width)), b));
 }
 
+/// Rows on the whole space of a statement: the pairs they are compared on lie within the domains
+/// already, and comparisons without domains are much cheaper.
+std::vector<isl::pw_aff> unbounded_rows(const Scop& scop, const Order& order, StmtId id) {
+  const isl::set everywhere = isl::set::universe(scop[id].domain.space());
+  std::vector<isl::pw_aff> rows;
+  for (const Expr& row : order.rows[id.value])
+    rows.push_back(pw_aff_from_expr(row, everywhere, scop.params));
+  return rows;
+}
+
 class Judgement {
 public:
   Judgement(const Scop& scop, const Order& order) : scop_(scop), order_(order) {
     rows_.resize(scop.statements.size());
     for (uint32_t s = 0; s < scop.statements.size(); ++s)
       if (!scop.statements[s].is_removed)
-        rows_[s] = row_functions(scop, order, StmtId{s});
+        rows_[s] = unbounded_rows(scop, order, StmtId{s});
   }
 
   Verdict verdict() {
@@ -133,8 +143,8 @@ isl::map all_pairs(const Scop& scop, StmtId x, StmtId y) {
 
 Rows rows_of(const Scop& scop, const Order& order, StmtId x, StmtId y) {
   Rows rows(scop.statements.size());
-  rows[x.value] = row_functions(scop, order, x);
-  rows[y.value] = row_functions(scop, order, y);
+  rows[x.value] = unbounded_rows(scop, order, x);
+  rows[y.value] = unbounded_rows(scop, order, y);
   return rows;
 }
 

@@ -71,11 +71,17 @@ std::string distance_entry(const isl::map& relation, const isl::pw_aff& source,
   return low && high ? with_sign(*low) + ".." + with_sign(*high) : "*";
 }
 
+/// Indices through which a statement reads or writes a tensor, in the order of `accesses`.
 std::vector<std::vector<Expr>> cells_of(const Scop& scop, StmtId id, uint32_t tensor, bool writes) {
+  const program::Statement& text = scop[id].text;
   std::vector<std::vector<Expr>> cells;
-  for (const Access& access : accesses(scop))
-    if (access.statement == id && access.tensor == tensor && access.is_write == writes)
-      cells.push_back(access.index);
+  if (!writes)
+    scalar::visit(text.value, [&](const Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e); load && load->tensor == tensor)
+        cells.push_back(load->index);
+    });
+  if (text.tensor == tensor && (writes || text.op != scalar::ReduceOp::None))
+    cells.push_back(text.index);
   return cells;
 }
 

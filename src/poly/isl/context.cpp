@@ -17,6 +17,11 @@ ContextPtr make_context() { return std::make_shared<Context>(); }
 bool within_quota(const Context& context, unsigned long operations,
                   const std::function<void()>& question) {
   isl_ctx* ctx = context.get().get();
+  const auto lift = [ctx] {
+    isl_ctx_set_max_operations(ctx, 0);
+    isl_ctx_reset_error(ctx);
+  };
+  isl_ctx_reset_error(ctx);
   isl_ctx_reset_operations(ctx);
   isl_ctx_set_max_operations(ctx, operations);
   bool finished = true;
@@ -25,12 +30,15 @@ bool within_quota(const Context& context, unsigned long operations,
   } catch (const isl::exception_quota&) {
     finished = false;
   } catch (...) {
-    isl_ctx_set_max_operations(ctx, 0);
-    isl_ctx_reset_error(ctx);
-    throw;
+    // A C function that ran out gives null, which the bindings report as a wrong input: only the
+    // context still knows why.
+    finished = isl_ctx_last_error(ctx) != isl_error_quota;
+    if (finished) {
+      lift();
+      throw;
+    }
   }
-  isl_ctx_set_max_operations(ctx, 0);
-  isl_ctx_reset_error(ctx);
+  lift();
   return finished;
 }
 
