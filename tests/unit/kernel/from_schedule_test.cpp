@@ -188,4 +188,18 @@ TEST(FromSchedule, NamesLoopsAfterTheOrder) {
 }
 
 } // namespace
+TEST(KernelFromSchedule, ALoopInsideAnotherOfTheSameNameHasItsOwnVariable) {
+  line::expect_same(R"(param N
+inout A: i32[N]
+temp T: i32[N, N]
+for i in range(N):
+    for j in range(N):
+        T[i, j] = i + j
+for i in range(N):
+    for j in range(N):
+        A[j] += 2
+)",
+                    "interchange(S0.i, S0.j); fuse(S0.j, S1.i)", {{1}, {4}});
+}
+
 } // namespace kawara
