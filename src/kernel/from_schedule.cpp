@@ -1,8 +1,10 @@
 #include "kernel/from_schedule.h"
 
-#include "kernel/contract_copies.h"
+#include "kernel/fold_divisions.h"
+#include "kernel/from_schedule_copies.h"
 #include "kernel/from_schedule_expr.h"
 #include "kernel/from_schedule_tree.h"
+#include "kernel/shrink_buffers.h"
 #include "poly/isl/ast.h"
 #include "poly/legality.h"
 #include "support/check.h"
@@ -68,7 +70,9 @@ Expr plus_one(const Expr& e) {
 
 class Converter {
 public:
-  Converter(const schedule::Schedule& s, Kernel& kernel) : schedule_(s), kernel_(kernel) {
+  /// `single_copies`: the loop whose iterations have one copy each, by tensor.
+  Converter(const schedule::Schedule& s, Kernel& kernel, std::map<uint32_t, LoopId> single_copies)
+      : schedule_(s), kernel_(kernel), single_copies_(std::move(single_copies)) {
     for (uint32_t id = 0; id < s.scop.statements.size(); ++id)
       statements_[s.scop.statements[id].text.name] = id;
     for (uint32_t p = 0; p < kernel.params.size(); ++p)
@@ -108,7 +112,8 @@ private:
     const Expr lo = expr(n.init());
     if (n.is_degenerate()) {
       values_[iterator] = lo;
-      node(n.body(), std::nullopt, out);
+      for (Stmt& stmt : body_of(*loop, n.body()))
+        out.push_back(std::move(stmt));
       return;
     }
     For result;
@@ -124,10 +129,26 @@ private:
     result.marks = schedule_.order[*loop].marks;
     result.marks.vector_width = lanes_of(*loop, result.step);
     result.joins_child = joins_child(*loop);
-    node(n.body(), std::nullopt, result.body);
+    result.body = body_of(*loop, n.body());
     values_.erase(iterator);
     open_.erase(name);
     out.emplace_back(std::move(result));
+  }
+
+  /// The body of a loop, inside the Allocates of what has one copy in each of its iterations.
+  Block body_of(LoopId loop, const isl::ast_node& n) {
+    Block body;
+    node(n, std::nullopt, body);
+    for (const auto& [buffer, at] : single_copies_)
+      if (at == loop && touches(body, buffer))
+        body = block_of(Allocate{buffer, std::move(body)});
+    return body;
+  }
+
+  static bool touches(const Block& body, uint32_t buffer) {
+    Kernel part;
+    part.body = body;
+    return used_buffers(part).contains(buffer);
   }
 
   /// Lanes are proved for consecutive values of a loop. Lanes of a loop that isl found to skip values
@@ -195,10 +216,23 @@ private:
     const auto at = [&](const Expr& e) {
       return scalar::simplify(scalar::substitute_iters(e, iters));
     };
-    Store store{text.tensor, {}, text.op, at(text.value)};
-    for (const Expr& e : text.index)
+    const Expr value = scalar::rewrite(text.value, [&](const Expr& e) {
+      const auto* load = scalar::as<scalar::Load>(e);
+      return load != nullptr && single_copies_.contains(load->tensor)
+                 ? scalar::load(load->tensor, cell_of(load->tensor, load->index), e.type())
+                 : Expr();
+    });
+    Store store{text.tensor, {}, text.op, at(value)};
+    for (const Expr& e : cell_of(text.tensor, text.index))
       store.index.push_back(at(e));
     out.emplace_back(std::move(store));
+  }
+
+  /// The index without the copy dimensions that a single copy does not need.
+  std::vector<Expr> cell_of(uint32_t tensor, const std::vector<Expr>& index) const {
+    const size_t dropped =
+        single_copies_.contains(tensor) ? schedule_.scop.tensors[tensor].private_dims : 0;
+    return {index.begin() + static_cast<std::ptrdiff_t>(dropped), index.end()};
   }
 
   const schedule::Schedule& schedule_;
@@ -207,6 +241,7 @@ private:
   std::map<std::string, Expr> values_;
   std::map<std::string, uint32_t> variables_; ///< by the name of the loop
   std::set<std::string> open_;                ///< names of the loops around the current node
+  std::map<uint32_t, LoopId> single_copies_;
 };
 
 } // namespace
@@ -218,14 +253,20 @@ Kernel kernel_from_schedule(const schedule::Schedule& s) {
   kernel.numerics = s.scop.numerics;
   for (const program::Tensor& t : s.scop.tensors) {
     const bool is_temp = t.role == program::Role::Temp;
-    kernel.buffers.push_back({t.name, t.elem, t.shape, is_temp ? Scope::Workspace : Scope::Argument,
-                              t.role, t.private_dims});
+    kernel.buffers.push_back(
+        {t.name, t.elem, t.shape, is_temp ? Scope::Workspace : Scope::Argument, t.role});
   }
   for (const uint32_t tensor : s.scop.zeroed_outputs)
     kernel.body.emplace_back(Zero{tensor});
+  std::map<uint32_t, LoopId> places;
+  for (const SingleCopy& copy : single_copies(s)) {
+    places[copy.tensor] = copy.at;
+    std::vector<Expr>& shape = kernel.buffers[copy.tensor].shape;
+    shape.erase(shape.begin(), shape.begin() + s.scop.tensors[copy.tensor].private_dims);
+  }
   if (const isl::ast_node ast = ast_of(s); !ast.is_null())
-    Converter(s, kernel).node(ast, std::nullopt, kernel.body);
-  return contract_copies(std::move(kernel));
+    Converter(s, kernel, std::move(places)).node(ast, std::nullopt, kernel.body);
+  return shrink_buffers(fold_divisions(std::move(kernel)));
 }
 
 } // namespace kawara::kernel

@@ -28,7 +28,6 @@ struct Buffer {
   std::vector<Expr> shape; ///< in the parameters only; row-major
   Scope scope = Scope::Argument;
   program::Role role = program::Role::Temp;
-  uint32_t private_dims = 0; ///< leading dimensions that count copies (program::Tensor)
 };
 
 struct Variable {

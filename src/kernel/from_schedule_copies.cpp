@@ -1,0 +1,80 @@
+#include "kernel/from_schedule_copies.h"
+
+#include "schedule/rewrite.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace kawara::kernel {
+namespace {
+
+using poly::Access;
+using poly::LoopId;
+using scalar::Expr;
+
+std::vector<LoopId> shared_path(const poly::Order& order, const std::vector<Access>& accesses) {
+  std::vector<LoopId> shared = poly::path_of(order, accesses.front().statement);
+  for (const Access& access : accesses) {
+    const std::vector<LoopId> path = poly::path_of(order, access.statement);
+    const auto end = std::mismatch(shared.begin(), shared.end(), path.begin(), path.end()).first;
+    shared.erase(end, shared.end());
+  }
+  return shared;
+}
+
+/// Lanes and joined loops do not run iteration by iteration.
+bool runs_one_by_one(const poly::Order& order, LoopId loop) {
+  const poly::TreeNode* node = poly::find_node(order, loop);
+  return order[loop].marks.vector_width == 0 &&
+         !(node->body.size() == 1 && node->body[0].is_loop() &&
+           order[node->body[0].loop()].is_coalesced_into_parent);
+}
+
+/// { copy -> iteration of the first `depth` loops } over all accesses.
+isl::map copies_by_iteration(const schedule::Schedule& s, const std::vector<Access>& accesses,
+                             size_t copy_dims, size_t depth) {
+  isl::map all;
+  const auto first = [](const std::vector<Expr>& list, size_t count) {
+    return std::vector<Expr>(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
+  };
+  for (const Access& access : accesses) {
+    const isl::set domain = s.scop[access.statement].domain.intersect_params(s.scop.context);
+    const isl::map copy = schedule::map_of(first(access.index, copy_dims), domain, s.scop.params);
+    const isl::map iteration =
+        schedule::map_of(first(s.order.rows[access.statement.value], depth), domain, s.scop.params);
+    const isl::map part = copy.reverse().apply_range(iteration);
+    all = all.is_null() ? part : all.unite(part);
+  }
+  return all;
+}
+
+std::optional<SingleCopy> single_copy(const schedule::Schedule& s, uint32_t tensor,
+                                      const std::vector<Access>& accesses) {
+  const std::vector<LoopId> path = shared_path(s.order, accesses);
+  if (path.empty() || !runs_one_by_one(s.order, path.back()))
+    return std::nullopt;
+  const size_t dims = s.scop.tensors[tensor].private_dims;
+  if (!copies_by_iteration(s, accesses, dims, path.size()).is_bijective())
+    return std::nullopt;
+  return SingleCopy{tensor, path.back()};
+}
+
+} // namespace
+
+std::vector<SingleCopy> single_copies(const schedule::Schedule& s) {
+  std::vector<SingleCopy> found;
+  const std::vector<Access> all = poly::accesses(s.scop);
+  for (uint32_t tensor = 0; tensor < s.scop.tensors.size(); ++tensor) {
+    if (s.scop.tensors[tensor].private_dims == 0)
+      continue;
+    std::vector<Access> own;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(own),
+                 [&](const Access& access) { return access.tensor == tensor; });
+    if (!own.empty())
+      if (const auto copy = single_copy(s, tensor, own))
+        found.push_back(*copy);
+  }
+  return found;
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "schedule/schedule.h"
+
+#include <vector>
+
+namespace kawara::kernel {
+
+/// A tensor whose leading dimensions count copies (program::Tensor::private_dims), of which an iteration
+/// of loop `at` touches exactly one, and no other iteration the same: one copy serves them all.
+struct SingleCopy {
+  uint32_t tensor = 0;
+  poly::LoopId at;
+};
+
+/// All of them. `at` is the innermost loop around every access.
+std::vector<SingleCopy> single_copies(const schedule::Schedule&);
+
+} // namespace kawara::kernel
