@@ -6,7 +6,7 @@
 namespace kawara::schedule {
 namespace {
 
-enum class Kind : uint8_t { Loop, Statement, Number };
+enum class Kind : uint8_t { Loop, Statement, Tensor, Number };
 
 struct Parameter {
   std::string_view keyword;
@@ -79,6 +79,16 @@ std::vector<Signature> signatures() {
        [](const Bound& b) {
          return ComputeAt{text(b[0]), loop(b[1])};
        }},
+      {"stage",
+       {{"tensor", Kind::Tensor}, on, amount("panel", true), amount("width", true)},
+       [](const Bound& b) {
+         return Stage{text(b[0]), loop(b[1]), number_if(b[2]), number_if(b[3])};
+       }},
+      {"pack",
+       {{"tensor", Kind::Tensor}, on},
+       [](const Bound& b) {
+         return Pack{text(b[0]), loop(b[1])};
+       }},
       {"inline",
        {{"statement", Kind::Statement}},
        [](const Bound& b) { return Inline{text(b[0])}; }},
@@ -108,7 +118,16 @@ bool fits(const Argument& argument, Kind kind) {
 }
 
 std::string_view said(Kind kind) {
-  return kind == Kind::Loop ? "a loop" : kind == Kind::Statement ? "a statement" : "a number";
+  switch (kind) {
+  case Kind::Loop:
+    return "a loop";
+  case Kind::Statement:
+    return "a statement";
+  case Kind::Tensor:
+    return "a tensor";
+  default:
+    return "a number";
+  }
 }
 
 Result<Directive, WrongArguments> build_fixed(const Signature& signature,
@@ -169,22 +188,34 @@ Result<Directive, WrongArguments> build_tile(const std::vector<Argument>& argume
   return Directive(std::move(tile));
 }
 
-Result<Directive, WrongArguments> build_reorder(const std::vector<Argument>& arguments) {
-  Reorder reorder;
+Result<std::vector<LoopName>, WrongArguments> loops_of(const std::vector<Argument>& arguments) {
+  std::vector<LoopName> loops;
   for (const Argument& argument : arguments) {
     if (!argument.keyword.empty() || !fits(argument, Kind::Loop))
       return fail(WrongArguments{"here stands a loop", argument.where});
-    reorder.loops.push_back(loop(&argument));
+    loops.push_back(loop(&argument));
   }
-  if (reorder.loops.empty())
+  if (loops.empty())
     return fail(WrongArguments{"the loops are missing", Span{}});
-  return Directive(std::move(reorder));
+  return loops;
+}
+
+Result<Directive, WrongArguments> build_reorder(const std::vector<Argument>& arguments) {
+  KAWARA_TRY(std::vector<LoopName> loops, loops_of(arguments));
+  return Directive(Reorder{std::move(loops)});
+}
+
+Result<Directive, WrongArguments> build_online(const std::vector<Argument>& arguments) {
+  KAWARA_TRY(std::vector<LoopName> loops, loops_of(arguments));
+  if (loops.size() < 2)
+    return fail(WrongArguments{"a second loop is missing", Span{}});
+  return Directive(Online{std::move(loops)});
 }
 
 } // namespace
 
 std::vector<std::string> directive_names() {
-  std::vector<std::string> names{"tile", "reorder"};
+  std::vector<std::string> names{"tile", "reorder", "online"};
   for (const Signature& signature : signatures())
     names.emplace_back(signature.name);
   return names;
@@ -195,6 +226,8 @@ std::string form_of(std::string_view directive) {
     return "tile(loop=size, ...)";
   if (directive == "reorder")
     return "reorder(loop, loop, ...)";
+  if (directive == "online")
+    return "online(loop, loop, ...)";
   for (const Signature& signature : signatures()) {
     if (signature.name != directive)
       continue;
@@ -220,6 +253,8 @@ Result<Directive, WrongArguments> build_directive(std::string_view name,
     return build_tile(arguments);
   if (name == "reorder")
     return build_reorder(arguments);
+  if (name == "online")
+    return build_online(arguments);
   for (const Signature& signature : signatures())
     if (signature.name == name)
       return build_fixed(signature, arguments);

@@ -16,6 +16,7 @@ namespace kawara::schedule {
 //   K0201  no such loop                    K0216  not a point loop of a tile
 //   K0202  several loops of that name      K0217  loop is marked or coalesced already
 //   K0207  no such statement               K0218  nothing to separate
+//   K0208  no such tensor
 //                                          K0219  extent is not a constant
 //   directive text                         K0220  the same loop is named twice
 //   K0230  not a directive                 K0221  cut finds nothing to cut
@@ -25,6 +26,10 @@ namespace kawara::schedule {
 //   K0234  number out of range             K0225  no schedule was found
 //                                          K0226  no loop inside to jam into
 //                                          K0227  the numerics contract forbids it
+//                                          K0235  tensor cannot be staged there
+//   one pass
+//   K0240  nothing to run in one pass
+//   K0241  a sum that cannot be corrected
 
 inline constexpr std::string_view kUnknownLoop = "K0201";
 inline constexpr std::string_view kAmbiguousLoop = "K0202";
@@ -33,6 +38,7 @@ inline constexpr std::string_view kParallelCollides = "K0204";
 inline constexpr std::string_view kVectorCollides = "K0205";
 inline constexpr std::string_view kUndecided = "K0206";
 inline constexpr std::string_view kUnknownStatement = "K0207";
+inline constexpr std::string_view kUnknownTensor = "K0208";
 
 inline constexpr std::string_view kImperfectNest = "K0210";
 inline constexpr std::string_view kNotNested = "K0211";
@@ -51,6 +57,10 @@ inline constexpr std::string_view kCannotInline = "K0223";
 inline constexpr std::string_view kNotAReduction = "K0224";
 inline constexpr std::string_view kNothingToJam = "K0226";
 inline constexpr std::string_view kNumericsForbid = "K0227";
+inline constexpr std::string_view kNoChain = "K0240";
+inline constexpr std::string_view kNoLaw = "K0241";
+
+inline constexpr std::string_view kCannotStage = "K0235";
 
 inline constexpr std::string_view kNotADirective = "K0230";
 inline constexpr std::string_view kUnexpectedText = "K0231";

@@ -75,6 +75,17 @@ struct ComputeAt {
   LoopName loop;
   friend bool operator==(const ComputeAt&, const ComputeAt&) = default;
 };
+struct Stage {
+  std::string tensor;
+  LoopName loop;
+  std::optional<int64_t> panel, width; ///< both or none
+  friend bool operator==(const Stage&, const Stage&) = default;
+};
+struct Pack {
+  std::string tensor;
+  LoopName loop;
+  friend bool operator==(const Pack&, const Pack&) = default;
+};
 struct Inline {
   std::string statement;
   friend bool operator==(const Inline&, const Inline&) = default;
@@ -102,14 +113,19 @@ struct Rfactor {
   LoopName loop;
   friend bool operator==(const Rfactor&, const Rfactor&) = default;
 };
+struct Online {
+  std::vector<LoopName> loops; ///< two or more
+  friend bool operator==(const Online&, const Online&) = default;
+};
 struct Auto {
   friend bool operator==(const Auto&, const Auto&) = default;
 };
 struct Group;
 
-using Directive = std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce,
-                               Fuse, Distribute, Cut, Isolate, ComputeAt, Inline, Unroll,
-                               UnrollAndJam, Vectorize, Parallel, Rfactor, Auto, Group>;
+using Directive =
+    std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce, Fuse,
+                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, Inline, Unroll, UnrollAndJam,
+                 Vectorize, Parallel, Rfactor, Online, Auto, Group>;
 
 /// `[d; d; ...]`: judged as a whole, after the last.
 struct Group {

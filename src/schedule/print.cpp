@@ -52,6 +52,15 @@ std::string text_of(const Isolate& d) { return call("isolate", {to_string(d.loop
 std::string text_of(const ComputeAt& d) {
   return call("compute_at", {d.statement, to_string(d.loop)});
 }
+std::string text_of(const Stage& d) {
+  std::vector<std::string> arguments{d.tensor, to_string(d.loop)};
+  if (d.panel)
+    arguments.push_back(key("panel", number(*d.panel)));
+  if (d.width)
+    arguments.push_back(key("width", number(*d.width)));
+  return call("stage", arguments);
+}
+std::string text_of(const Pack& d) { return call("pack", {d.tensor, to_string(d.loop)}); }
 std::string text_of(const Inline& d) { return call("inline", {d.statement}); }
 std::string text_of(const Unroll& d) { return call("unroll", with(d.loop, d.factor)); }
 std::string text_of(const UnrollAndJam& d) {
@@ -59,6 +68,12 @@ std::string text_of(const UnrollAndJam& d) {
 }
 std::string text_of(const Vectorize& d) { return call("vectorize", with(d.loop, d.width)); }
 std::string text_of(const Parallel& d) { return call("parallel", {to_string(d.loop)}); }
+std::string text_of(const Online& d) {
+  std::vector<std::string> arguments;
+  for (const LoopName& loop : d.loops)
+    arguments.push_back(to_string(loop));
+  return call("online", arguments);
+}
 std::string text_of(const Rfactor& d) { return call("rfactor", {to_string(d.loop)}); }
 std::string text_of(const Auto&) { return "auto"; }
 std::string text_of(const Group& d) { return "[" + print(d.members) + "]"; }

@@ -48,6 +48,12 @@ Words words(const Isolate& d) {
 Words words(const ComputeAt& d) {
   return {"compute `" + d.statement + "` inside loop " + quoted(d.loop), "move", "", true};
 }
+Words words(const Stage& d) {
+  return {"stage `" + d.tensor + "` at loop " + quoted(d.loop), "copy", "", true};
+}
+Words words(const Pack& d) {
+  return {"pack `" + d.tensor + "` at loop " + quoted(d.loop), "copy", "", true};
+}
 Words words(const Inline& d) { return {"inline `" + d.statement + "`", "inlining", "", true}; }
 Words words(const Unroll& d) { return {"unroll loop " + quoted(d.loop), "unrolling"}; }
 Words words(const UnrollAndJam& d) {
@@ -57,6 +63,9 @@ Words words(const Vectorize& d) { return {"vectorize loop " + quoted(d.loop), "v
 Words words(const Parallel& d) { return {"run loop " + quoted(d.loop), "change", " in parallel"}; }
 Words words(const Rfactor& d) {
   return {"factor the reduction at loop " + quoted(d.loop), "change"};
+}
+Words words(const Online& d) {
+  return {"run loops " + quoted(d.loops) + " in one pass", "fusion", "", true};
 }
 Words words(const Auto&) { return {"find a schedule", "change", "", true}; }
 Words words(const Group& d) {

@@ -2,11 +2,11 @@
 
 #include "poly/affine.h"
 #include "poly/isl/dimensions.h"
-#include "scalar/affine_sum.h"
 #include "schedule/codes.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
 #include "schedule/rewrite.h"
+#include "schedule/solve_iterators.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -150,33 +150,6 @@ Result<Reduction, Refused> find_reduction(const Schedule& schedule, LoopId loop,
   return std::move(found[0]);
 }
 
-/// Iterators of the update as functions of the keys (Iter k = key k), empty where the keys do not tell.
-std::vector<Expr> iterators_from_keys(const Reduction& r, size_t iterators) {
-  std::vector<Expr> solved(iterators);
-  for (uint32_t k = 0; k < r.keys.size(); ++k) {
-    scalar::AffineSum sum = scalar::affine_sum(r.keys[k]);
-    if (sum.terms.size() != 1 || (sum.terms[0].second != 1 && sum.terms[0].second != -1))
-      continue;
-    const auto* it = scalar::as<scalar::Iter>(sum.terms[0].first);
-    if (!it || solved[it->index])
-      continue;
-    const Expr rest = scalar::iter(k) - scalar::int_lit(sum.constant);
-    solved[it->index] =
-        scalar::simplify(sum.terms[0].second > 0 ? rest : scalar::int_lit(0) - rest);
-  }
-  return solved;
-}
-
-/// `row` of the update in terms of the keys; empty when it needs an iterator that they do not tell.
-Expr row_from_keys(const Expr& row, const std::vector<Expr>& solved) {
-  bool is_known = true;
-  scalar::visit(row, [&](const Expr& e) {
-    const auto* it = scalar::as<scalar::Iter>(e);
-    is_known = is_known && (!it || solved[it->index]);
-  });
-  return is_known ? scalar::simplify(scalar::substitute_iters(row, solved)) : Expr{};
-}
-
 class Factoring {
 public:
   Factoring(const Schedule& schedule, Reduction r, LoopId loop)
@@ -186,9 +159,9 @@ public:
   /// Empty when a loop that stays around has a value which the partial results do not know.
   std::optional<Proposal> proposal() {
     const program::Statement& update = made_.scop[r_.update].text;
-    const std::vector<Expr> solved = iterators_from_keys(r_, update.iters.size());
+    const std::vector<Expr> solved = iterators_from_keys(r_.keys, update.iters.size());
     for (size_t d = 0; d < r_.in_order.depth; ++d) {
-      outer_rows_.push_back(row_from_keys(made_.order.rows[r_.update.value][d], solved));
+      outer_rows_.push_back(in_solved(made_.order.rows[r_.update.value][d], solved));
       if (!outer_rows_.back())
         return std::nullopt;
     }

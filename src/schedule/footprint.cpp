@@ -1,0 +1,82 @@
+#include "schedule/footprint.h"
+
+#include "poly/affine.h"
+#include "poly/isl/dimensions.h"
+#include "schedule/rewrite.h"
+#include "support/check.h"
+
+namespace kawara::schedule {
+namespace {
+
+using poly::Access;
+using scalar::BinaryOp;
+using scalar::Expr;
+
+/// { [o] -> [c] : some access in iteration o touches cell c }
+isl::map touched(const poly::Scop& scop, const poly::Order& order,
+                 const std::vector<Access>& accesses, size_t depth) {
+  isl::map all;
+  for (const Access& access : accesses) {
+    const std::vector<Expr>& rows = order.rows[access.statement.value];
+    const std::vector<Expr> prefix(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(depth));
+    const isl::set domain = scop[access.statement].domain.intersect_params(scop.context);
+    const isl::map part = map_of(prefix, domain, scop.params)
+                              .reverse()
+                              .apply_range(map_of(access.index, domain, scop.params));
+    all = all.is_null() ? part : all.unite(part);
+  }
+  return all.coalesce();
+}
+
+/// A function of `o` that every case of the smallest (or largest) value respects.
+Expr bound_of(const isl::pw_multi_aff& end, BinaryOp op,
+              const std::vector<program::Param>& params) {
+  Expr bound;
+  end.foreach_piece([&](const isl::set&, const isl::multi_aff& piece) {
+    const Expr value = poly::expr_from_pw_aff(isl::pw_aff(piece.at(0)), params);
+    KAWARA_CHECK(value, "a piece is affine");
+    const bool is_new = !bound || !scalar::equal(bound, value);
+    bound = !bound ? value : is_new ? scalar::binary(op, bound, value) : bound;
+  });
+  return scalar::simplify(bound);
+}
+
+isl::map dimension_of(const isl::map& relation, const std::vector<program::Param>& params,
+                      size_t dims, size_t d) {
+  const isl::set cells = poly::statement_universe(relation.ctx(), params, "", dims);
+  return relation.apply_range(map_of({scalar::iter(static_cast<uint32_t>(d))}, cells, params));
+}
+
+} // namespace
+
+Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
+                   const std::vector<program::Param>& params) {
+  const isl::map from_low(relation.ctx(), "{ [a] -> [b] : b >= a }");
+  const isl::map to_high(relation.ctx(), "{ [a] -> [b] : b <= a }");
+  Footprint result;
+  isl::map box;
+  for (size_t d = 0; d < dims; ++d) {
+    const isl::map one = dimension_of(relation, params, dims, d);
+    const isl::pw_multi_aff low = one.lexmin_pw_multi_aff();
+    result.first.push_back(bound_of(low, BinaryOp::Min, params));
+    const isl::map line = low.as_map().apply_range(from_low).intersect(
+        one.lexmax_pw_multi_aff().as_map().apply_range(to_high));
+    box = box.is_null() ? line.coalesce() : box.range_product(line.coalesce());
+  }
+  result.cells = box.wrap().flatten().coalesce();
+  for (size_t d = 0; d < dims; ++d) {
+    const Expr from_first = scalar::iter(static_cast<uint32_t>(depth + d)) - result.first[d];
+    const isl::set offsets = map_of({from_first}, result.cells, params).range();
+    const Ends ends = ends_of(offsets, 0, params);
+    result.extent.push_back(scalar::simplify(ends.high + scalar::int_lit(1)));
+  }
+  return result;
+}
+
+Footprint footprint_of(const poly::Scop& scop, const poly::Order& order,
+                       const std::vector<Access>& accesses, size_t depth) {
+  return boxes_of(touched(scop, order, accesses, depth), depth, accesses.front().index.size(),
+                  scop.params);
+}
+
+} // namespace kawara::schedule

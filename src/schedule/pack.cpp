@@ -1,0 +1,254 @@
+#include "schedule/pack.h"
+
+#include "poly/affine.h"
+#include "schedule/codes.h"
+#include "schedule/footprint.h"
+#include "schedule/nest.h"
+#include "schedule/resolve.h"
+#include "schedule/rewrite.h"
+#include "schedule/staged_reads.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kawara::schedule {
+
+using poly::Access;
+using poly::LoopId;
+using poly::Order;
+using poly::StmtId;
+using poly::TreeNode;
+using scalar::Expr;
+
+namespace {
+
+Expr iter(size_t position) { return scalar::iter(static_cast<uint32_t>(position)); }
+
+std::vector<Expr> iterators_in(const std::vector<Expr>& index) {
+  std::set<uint32_t> found;
+  for (const Expr& e : index)
+    scalar::visit(e, [&](const Expr& n) {
+      if (const auto* it = scalar::as<scalar::Iter>(n))
+        found.insert(it->index);
+    });
+  std::vector<Expr> list;
+  for (const uint32_t d : found)
+    list.push_back(scalar::iter(d));
+  return list;
+}
+
+/// The loops below the one that is packed at which decide what cell the reader reads.
+class Packing {
+public:
+  Packing(const Schedule& schedule, uint32_t tensor, LoopId loop, StagedReads reads)
+      : made_{schedule.scop, schedule.order}, tensor_(tensor), loop_(loop),
+        depth_(*poly::depth_of(schedule.order, loop) + 1), reads_(std::move(reads)),
+        reader_(reads_.reads.front().statement), index_(reads_.reads.front().index),
+        path_(poly::path_of(schedule.order, reader_)),
+        domain_(schedule.scop[reader_].domain.intersect_params(schedule.scop.context)),
+        iterators_(iterators_in(index_)) {}
+
+  /// Empty when the loops do not give the reader's iterators as one function.
+  std::optional<Proposal> proposal() {
+    choose_loops();
+    if (!solve_iterators())
+      return std::nullopt;
+    boxes_ = boxes_of(outer_map().reverse().apply_range(map(rows_at(chosen_))), depth_,
+                      chosen_.size(), made_.scop.params);
+    add_buffer();
+    const StmtId copy = add_copy();
+    rewrite_reader();
+    place_in_source(made_.scop, copy, reads_.source_root);
+    place_in_order(copy);
+    made_.scop = poly::rebuilt(std::move(made_.scop));
+    return std::move(made_);
+  }
+
+private:
+  isl::map map(const std::vector<Expr>& functions) const {
+    return map_of(functions, domain_, made_.scop.params);
+  }
+  const std::vector<Expr>& rows() const { return made_.order.rows[reader_.value]; }
+  std::vector<Expr> outer_rows() const {
+    return {rows().begin(), rows().begin() + static_cast<std::ptrdiff_t>(depth_)};
+  }
+  isl::map outer_map() const { return map(outer_rows()); }
+  std::vector<Expr> rows_at(const std::vector<size_t>& positions) const {
+    std::vector<Expr> list;
+    for (const size_t p : positions)
+      list.push_back(rows()[p]);
+    return list;
+  }
+
+  /// { [outer, chosen] -> [iterators] }
+  isl::map iterators_by_loops(const std::vector<size_t>& chosen) const {
+    std::vector<Expr> keys = outer_rows();
+    const std::vector<Expr> inner = rows_at(chosen);
+    keys.insert(keys.end(), inner.begin(), inner.end());
+    return map(keys).reverse().apply_range(map(iterators_));
+  }
+
+  /// As few loops as still decide the iterators in the index.
+  void choose_loops() {
+    for (size_t p = depth_; p < path_.size(); ++p)
+      chosen_.push_back(p);
+    for (size_t p = depth_; p < path_.size(); ++p) {
+      std::vector<size_t> fewer = chosen_;
+      fewer.erase(std::find(fewer.begin(), fewer.end(), p));
+      if (iterators_by_loops(fewer).is_single_valued())
+        chosen_ = fewer;
+    }
+  }
+
+  bool solve_iterators() {
+    const isl::map relation = iterators_by_loops(chosen_);
+    if (!relation.is_single_valued())
+      return false;
+    cells_ = relation.domain();
+    solved_.assign(made_.scop[reader_].text.iters.size(), Expr());
+    if (iterators_.empty())
+      return true;
+    const isl::pw_multi_aff function = relation.as_pw_multi_aff();
+    for (size_t k = 0; k < iterators_.size(); ++k) {
+      const Expr solved =
+          poly::expr_from_pw_aff(function.at(static_cast<int>(k)).coalesce(), made_.scop.params);
+      if (!solved)
+        return false;
+      solved_[scalar::as<scalar::Iter>(iterators_[k])->index] = solved;
+    }
+    return true;
+  }
+
+  void add_buffer() {
+    const program::Tensor& whole = made_.scop.tensors[tensor_];
+    program::Tensor buffer;
+    std::vector<std::string> taken;
+    for (const program::Tensor& tensor : made_.scop.tensors)
+      taken.push_back(tensor.name);
+    buffer.name = fresh_name(whole.name + "_packed", "_", taken);
+    buffer.elem = whole.elem;
+    buffer.where = whole.where;
+    buffer.is_hidden = true;
+    buffer.private_dims = static_cast<uint32_t>(depth_);
+    for (size_t d = 0; d < depth_; ++d) {
+      const Ends ends = ends_of(cells_, static_cast<unsigned>(d), made_.scop.params);
+      lows_.push_back(ends.low);
+      buffer.shape.push_back(extent_of(ends));
+    }
+    buffer.shape.insert(buffer.shape.end(), boxes_.extent.begin(), boxes_.extent.end());
+    buffer_ = static_cast<uint32_t>(made_.scop.tensors.size());
+    made_.scop.tensors.push_back(std::move(buffer));
+  }
+
+  std::vector<Expr> buffer_cell(const std::vector<Expr>& outer,
+                                const std::vector<Expr>& inner) const {
+    std::vector<Expr> cell;
+    for (size_t d = 0; d < depth_; ++d)
+      cell.push_back(scalar::simplify(outer[d] - lows_[d]));
+    for (size_t d = 0; d < inner.size(); ++d)
+      cell.push_back(scalar::simplify(inner[d] - scalar::substitute_iters(boxes_.first[d], outer)));
+    return cell;
+  }
+
+  /// Iterators of the copying statement: the outer loops' values, then the chosen loops'.
+  StmtId add_copy() {
+    program::Statement text;
+    std::vector<Expr> outer, inner;
+    for (size_t d = 0; d < depth_; ++d) {
+      outer.push_back(iter(d));
+      text.iters.push_back(made_.order[path_[d]].name);
+    }
+    for (size_t d = 0; d < chosen_.size(); ++d) {
+      inner.push_back(iter(depth_ + d));
+      text.iters.push_back(fresh_name(made_.order[path_[chosen_[d]]].name, "_", text.iters));
+    }
+    text.tensor = buffer_;
+    text.index = buffer_cell(outer, inner);
+    std::vector<Expr> from;
+    for (const Expr& e : index_)
+      from.push_back(scalar::simplify(scalar::substitute_iters(e, solved_)));
+    const scalar::Type stored{made_.scop.tensors[tensor_].elem, 1};
+    text.value =
+        scalar::cast(scalar::load(tensor_, from, stored), {scalar::compute_type(stored.elem), 1});
+    text.where = made_.scop[reader_].text.where;
+    return add_statement(made_, std::move(text), cells_);
+  }
+
+  void rewrite_reader() {
+    program::Statement& text = made_.scop.statements[reader_.value].text;
+    const std::vector<Expr> cell = buffer_cell(outer_rows(), rows_at(chosen_));
+    text.value = scalar::rewrite(text.value, [&](const Expr& e) -> Expr {
+      const auto* load = scalar::as<scalar::Load>(e);
+      return load != nullptr && load->tensor == tensor_ ? scalar::load(buffer_, cell, e.type())
+                                                        : Expr();
+    });
+  }
+
+  void place_in_order(StmtId copy) {
+    Order& order = made_.order;
+    TreeNode node{copy, {}};
+    for (size_t d = 0; d < depth_ + chosen_.size(); ++d)
+      order.rows[copy.value].push_back(iter(d));
+    for (size_t k = chosen_.size(); k-- > 0;) {
+      const poly::OrderLoop like = order[path_[chosen_[k]]];
+      const LoopId id = poly::add_loop(order, like.name, like.where);
+      order[id].tile_size = like.tile_size;
+      node = TreeNode{id, {std::move(node)}};
+    }
+    insert_before_reads(order, loop_, reads_.reads, std::move(node));
+  }
+
+  Proposal made_;
+  uint32_t tensor_;
+  LoopId loop_;
+  size_t depth_; ///< loops from the outermost to the one that is packed at
+  StagedReads reads_;
+  StmtId reader_;
+  std::vector<Expr> index_;  ///< of the read
+  std::vector<LoopId> path_; ///< loops around the reader
+  isl::set domain_;
+  std::vector<Expr> iterators_; ///< in the index
+  std::vector<size_t> chosen_;  ///< positions in the path, below the loop
+  std::vector<Expr> solved_;    ///< iterators of the reader in those of the copy
+  isl::set cells_;              ///< { [outer, chosen] }
+  Footprint boxes_;
+  uint32_t buffer_ = 0;
+  std::vector<Expr> lows_;
+};
+
+bool is_one_read(const std::vector<Access>& reads) {
+  return std::all_of(reads.begin(), reads.end(), [&](const Access& read) {
+    return read.statement == reads.front().statement &&
+           std::equal(read.index.begin(), read.index.end(), reads.front().index.begin(),
+                      [](const Expr& a, const Expr& b) { return scalar::equal(a, b); });
+  });
+}
+
+} // namespace
+
+Proposed propose(const Schedule& schedule, const Pack& directive, const Environment&) {
+  const std::string loop_name = quoted(directive.loop);
+  const std::string request = "cannot pack `" + directive.tensor + "` at loop " + loop_name;
+  KAWARA_TRY(const uint32_t tensor, resolve_tensor(schedule.scop, directive.tensor, request));
+  KAWARA_TRY(const LoopId loop, resolve_loop(schedule, directive.loop, request));
+  if (auto refused = refuse_if_bound(schedule.order, loop, request))
+    return fail(*std::move(refused));
+  const auto refused = [&](const std::string& why) {
+    return fail(shape_refusal(kCannotStage, request, schedule.order[loop].where, "cannot pack here",
+                              {why}));
+  };
+  auto reads = staged_reads(schedule, tensor, loop, loop_name);
+  if (!reads)
+    return refused(reads.error());
+  if (!is_one_read(reads->reads))
+    return refused("Below " + loop_name + " `" + directive.tensor +
+                   "` is read in several places, each in an order of its own. Use `stage`, which "
+                   "keeps the order of the tensor.");
+  auto made = Packing(schedule, tensor, loop, *std::move(reads)).proposal();
+  if (!made)
+    return refused("The loops below " + loop_name + " do not give the cells of `" +
+                   directive.tensor + "` as one function of their values.");
+  return *std::move(made);
+}
+
+} // namespace kawara::schedule

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "schedule/propose.h"
+
+namespace kawara::schedule {
+
+/// Copy what a loop's iteration reads of a tensor into a buffer, in the order in which the loops below
+/// read it: `pack(B, k.0)`.
+///
+///   before   for k.0: for i.0: for j.0: for k.1: for i.1: for j.1:  C[i, j] += A[i, k] * B[k, j]
+///   after    for k.0:
+///                for j.0: for k.1: for j.1:  B_packed[j.0, k.1, j.1] = B[k.0*256 + k.1, j.0*12 + j.1]
+///                for i.0: for j.0: for k.1: for i.1: for j.1:
+///                    C[i, j] += A[i, k] * B_packed[j.0, k.1, j.1]
+///
+/// The buffer has one dimension for each loop below that the cell depends on, outermost first, so the
+/// reader walks through it from end to end; a cell that several iterations read is there several times.
+/// It begins on a cache line and is used again by the next iteration. The copying statement gets the
+/// next free number; its loops are called like the reader's. Tile the reader first, then pack.
+///
+/// Needs    a tensor that one statement below the loop reads, at one index; none below writes it, and
+///          it is not written between its first and its last reader of the program text.
+/// Legal    as for `stage`: judged like all other statements.
+/// Refuses  an unknown tensor (K0208), a tensor that cannot be packed there (K0235), a vector, unrolled
+///          or coalesced loop (K0217).
+Proposed propose(const Schedule&, const Pack&, const Environment&);
+
+} // namespace kawara::schedule

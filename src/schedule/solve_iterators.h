@@ -1,0 +1,17 @@
+#pragma once
+
+#include "scalar/expr.h"
+
+#include <vector>
+
+namespace kawara::schedule {
+
+/// Iterators as functions of the values of `keys` (Iter k of the result: key k); empty where the keys
+/// do not tell: a key tells an iterator when it is that iterator, or its negative, plus a constant.
+std::vector<scalar::Expr> iterators_from_keys(const std::vector<scalar::Expr>& keys,
+                                              size_t iterators);
+
+/// `e` with its iterators replaced by what they were solved to; empty when it needs one that was not.
+scalar::Expr in_solved(const scalar::Expr& e, const std::vector<scalar::Expr>& solved);
+
+} // namespace kawara::schedule

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "schedule/propose.h"
+
+namespace kawara::schedule {
+
+/// Copy what a loop's iteration reads of a tensor into a buffer of its own: `stage(B, k.0)`,
+/// `stage(B, k.0, panel=1, width=12)`.
+///
+///   before   for k.0: for i: for j: for k.1:  C[i, j] += A[i, k] * B[k, j]
+///   after    for k.0:
+///                for d0: for d1:  B_staged[d0, d1] = B[k.0*256 + d0, d1]
+///                for i: for j: for k.1:  C[i, j] += A[i, k] * B_staged[k.1, j]
+///
+/// The buffer has the shape of the box that one iteration reads, lies without gaps, begins on a cache
+/// line and is used again by the next iteration. With a panel, dimension `panel` is cut into panels of
+/// `width`: the buffer is [panels, other dimensions, width], so that a loop over the other dimensions
+/// walks through one panel from end to end. The copying statement gets the next free number; its loops
+/// are called after the dimensions (d0, d1; d1.0 and d1.1 for the panels) and take directives as any
+/// others do.
+///
+/// Needs    a tensor that statements below the loop read and none below writes, and that is not written
+///          between its first and its last reader of the program text.
+/// Legal    when every copy comes after the last write of what it copies and before the next; judged
+///          like all other statements.
+/// Refuses  an unknown tensor (K0208), a tensor that cannot be staged there (K0235), a panel or a width
+///          out of range (K0212), a vector, unrolled or coalesced loop (K0217).
+Proposed propose(const Schedule&, const Stage&, const Environment&);
+
+} // namespace kawara::schedule
