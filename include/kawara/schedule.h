@@ -33,12 +33,16 @@ public:
   Schedule& cut(const std::string& loop, int64_t at);
   Schedule& isolate(const std::string& loop);
   Schedule& compute_at(const std::string& statement, const std::string& loop);
+  Schedule& stage(const std::string& tensor, const std::string& loop,
+                  std::optional<int64_t> panel = {}, std::optional<int64_t> width = {});
+  Schedule& pack(const std::string& tensor, const std::string& loop);
   Schedule& inline_(const std::string& statement);
   Schedule& unroll(const std::string& loop, std::optional<int64_t> factor = {});
   Schedule& unroll_and_jam(const std::string& loop, int64_t factor);
   Schedule& vectorize(const std::string& loop, std::optional<int64_t> width = {});
   Schedule& parallel(const std::string& loop);
   Schedule& rfactor(const std::string& loop);
+  Schedule& online(const std::vector<std::string>& loops);
   Schedule& auto_(); ///< a good schedule for this machine
 
   /// Directives as text: separated by `;` or new lines, groups in brackets. All of them or none.

@@ -125,6 +125,20 @@ Schedule& Schedule::compute_at(const std::string& statement, const std::string& 
   impl_ = after(*impl_, "compute_at", {loop(statement), loop(name)});
   return *this;
 }
+Schedule& Schedule::stage(const std::string& tensor, const std::string& name,
+                          std::optional<int64_t> panel, std::optional<int64_t> width) {
+  std::vector<Argument> arguments{loop(tensor), loop(name)};
+  if (panel)
+    arguments.push_back({"panel", *panel, {}});
+  if (width)
+    arguments.push_back({"width", *width, {}});
+  impl_ = after(*impl_, "stage", arguments);
+  return *this;
+}
+Schedule& Schedule::pack(const std::string& tensor, const std::string& name) {
+  impl_ = after(*impl_, "pack", {loop(tensor), loop(name)});
+  return *this;
+}
 Schedule& Schedule::inline_(const std::string& statement) {
   impl_ = after(*impl_, "inline", {loop(statement)});
   return *this;
@@ -147,6 +161,13 @@ Schedule& Schedule::parallel(const std::string& name) {
 }
 Schedule& Schedule::rfactor(const std::string& name) {
   impl_ = after(*impl_, "rfactor", {loop(name)});
+  return *this;
+}
+Schedule& Schedule::online(const std::vector<std::string>& loops) {
+  std::vector<Argument> arguments;
+  for (const std::string& name : loops)
+    arguments.push_back(loop(name));
+  impl_ = after(*impl_, "online", arguments);
   return *this;
 }
 Schedule& Schedule::auto_() {

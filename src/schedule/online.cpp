@@ -61,9 +61,16 @@ Proposed propose(const Schedule& schedule, const Online& online, const Environme
                               {"The order so far is not legal by itself, and `online` takes it as "
                                "the source. Take the directives before it out of the group."}));
   auto chain = find_chain(schedule, loops);
+  if (!chain && chain.error().code == kNoChain)
+    return fail(shape_refusal(kNoChain, request, where, "", {chain.error().why}));
   if (!chain)
-    return fail(shape_refusal(chain.error().code, request, where,
-                              "would go on with values that are not final", {chain.error().why}));
+    return fail(shape_refusal(
+        chain.error().code, request, where, "would go on with values that are not final",
+        {chain.error().why, "A sum can be corrected on the way when its terms are products of "
+                            "`exp(b * (e - m))`, with m "
+                            "the maximum or minimum over e, of finished results, and of what "
+                            "depends on neither. Inline "
+                            "what stands between, or keep the loops apart."}));
   return rewrite_online(schedule, *chain);
 }
 

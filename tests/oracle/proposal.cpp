@@ -9,6 +9,8 @@
 #include "schedule/inline.h"
 #include "schedule/interchange.h"
 #include "schedule/isolate.h"
+#include "schedule/online.h"
+#include "schedule/pack.h"
 #include "schedule/parallel.h"
 #include "schedule/reorder.h"
 #include "schedule/reverse.h"
@@ -16,6 +18,7 @@
 #include "schedule/shift.h"
 #include "schedule/skew.h"
 #include "schedule/split.h"
+#include "schedule/stage.h"
 #include "schedule/tile.h"
 #include "schedule/unroll.h"
 #include "schedule/unroll_and_jam.h"
@@ -57,7 +60,9 @@ bool rewrites_statements(const Directive& directive) {
   if (const auto* group = std::get_if<Group>(&directive))
     return std::any_of(group->members.begin(), group->members.end(), rewrites_statements);
   return std::holds_alternative<Cut>(directive) || std::holds_alternative<Inline>(directive) ||
-         std::holds_alternative<ComputeAt>(directive) || std::holds_alternative<Rfactor>(directive);
+         std::holds_alternative<ComputeAt>(directive) || std::holds_alternative<Stage>(directive) ||
+         std::holds_alternative<Pack>(directive) || std::holds_alternative<Rfactor>(directive) ||
+         std::holds_alternative<Online>(directive);
 }
 
 } // namespace kawara::oracle

@@ -1,0 +1,51 @@
+#include "scalar/polynomial.h"
+
+#include <gtest/gtest.h>
+
+namespace kawara::scalar {
+namespace {
+
+constexpr Type kF32{Elem::F32, 1};
+Expr x() { return load(0, {iter(0)}, kF32); }
+Expr y() { return load(1, {}, kF32); }
+Expr number(double value) { return float_lit(value, kF32); }
+
+TEST(Polynomial, collects_like_terms) {
+  EXPECT_TRUE(equal(polynomial_of(x() + x()), polynomial_of(number(2) * x())));
+  EXPECT_TRUE(polynomial_of(x() * y() - y() * x()).empty());
+  EXPECT_FALSE(equal(polynomial_of(x()), polynomial_of(y())));
+}
+
+TEST(Polynomial, multiplies_out) {
+  EXPECT_TRUE(equal(polynomial_of(y() * (x() - number(3))),
+                    polynomial_of(x() * y() - number(3) * y())));
+}
+
+TEST(Polynomial, divides_by_literals_only) {
+  EXPECT_TRUE(equal(polynomial_of(binary(BinaryOp::Div, x(), number(4))),
+                    polynomial_of(x() * number(0.25))));
+  EXPECT_EQ(polynomial_of(binary(BinaryOp::Div, x(), y()))[0].atoms.size(), 1u);
+}
+
+TEST(Polynomial, takes_a_linear_atom_apart) {
+  const Linear parts = linear_in(polynomial_of(x() * y() - number(2) * x() + y()), x());
+  EXPECT_TRUE(parts.is_linear);
+  EXPECT_TRUE(equal(parts.slope, polynomial_of(y() - number(2))));
+  EXPECT_TRUE(equal(parts.rest, polynomial_of(y())));
+  EXPECT_FALSE(linear_in(polynomial_of(x() * x()), x()).is_linear);
+}
+
+TEST(Polynomial, knows_constants) {
+  EXPECT_EQ(constant_of(polynomial_of(number(2) * number(3))), 6.0);
+  EXPECT_EQ(constant_of(polynomial_of(x() - x())), 0.0);
+  EXPECT_EQ(constant_of(polynomial_of(x())), std::nullopt);
+}
+
+TEST(Polynomial, becomes_an_expression_again) {
+  const Polynomial p = polynomial_of(number(2) * x() * y() + y());
+  EXPECT_TRUE(equal(polynomial_of(expr_of(p, kF32)), p));
+  EXPECT_TRUE(equal(expr_of({}, kF32), zero_of(kF32)));
+}
+
+} // namespace
+} // namespace kawara::scalar
