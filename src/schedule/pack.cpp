@@ -129,6 +129,7 @@ private:
     buffer.elem = whole.elem;
     buffer.where = whole.where;
     buffer.is_hidden = true;
+    buffer.is_packed = true;
     buffer.private_dims = static_cast<uint32_t>(depth_);
     for (size_t d = 0; d < depth_; ++d) {
       const Ends ends = ends_of(cells_, static_cast<unsigned>(d), made_.scop.params);
@@ -240,10 +241,14 @@ Proposed propose(const Schedule& schedule, const Pack& directive, const Environm
   auto reads = staged_reads(schedule, tensor, loop, loop_name);
   if (!reads)
     return refused(reads.error());
-  if (!is_one_read(reads->reads))
-    return refused("Below " + loop_name + " `" + directive.tensor +
-                   "` is read in several places, each in an order of its own. Use `stage`, which "
-                   "keeps the order of the tensor.");
+  if (!is_one_read(reads->reads)) {
+    Refusal::Shape several =
+        shape_refusal(kCannotStage, request, schedule.order[loop].where, "cannot pack here",
+                      {"`" + directive.tensor + "` is read in several places below " + loop_name +
+                       ", each in an order of its own; `stage` keeps the order of the tensor."});
+    several.ways_out.push_back({Stage{directive.tensor, directive.loop, {}, {}}});
+    return fail(std::move(several));
+  }
   auto made = Packing(schedule, tensor, loop, *std::move(reads)).proposal();
   if (!made)
     return refused("The loops below " + loop_name + " do not give the cells of `" +

@@ -204,7 +204,7 @@ private:
 
 std::optional<std::string> wrong_panel(const Stage& directive, size_t rank) {
   if (directive.panel.has_value() != directive.width.has_value())
-    return "A panel needs a width, and a width a panel.";
+    return "A panel needs a width, and a width a panel: `panel=0, width=8`.";
   if (!directive.panel)
     return std::nullopt;
   if (*directive.panel < 0 || *directive.panel >= static_cast<int64_t>(rank))

@@ -31,16 +31,19 @@ size_t root_of(const Order& order, StmtId id) {
 
 Result<uint32_t, Refusal::Shape> resolve_tensor(const Scop& scop, const std::string& name,
                                                 const std::string& request) {
-  std::vector<std::string> names;
+  std::vector<std::string> names, shown;
   for (uint32_t t = 0; t < scop.tensors.size(); ++t) {
     if (scop.tensors[t].name == name)
       return t;
     names.push_back(scop.tensors[t].name);
+    shown.push_back("`" + names.back() + "`");
   }
-  std::vector<std::string> body{"The tensors are " + join(names, ", ") + "."};
-  if (const auto meant = closest(name, names))
+  std::vector<std::string> body{"The tensors are " + join(shown, ", ") + "."};
+  // Any one-letter name is one edit away from any other.
+  if (const auto meant = closest(name, names); meant && name.size() > 1)
     body.push_back("Did you mean `" + *meant + "`?");
-  return fail(shape_refusal(kUnknownTensor, request, {}, "", std::move(body)));
+  return fail(shape_refusal(kUnknownTensor, request + ": there is no tensor `" + name + "`", {}, "",
+                            std::move(body)));
 }
 
 Result<StagedReads, std::string> staged_reads(const Schedule& schedule, uint32_t tensor,
@@ -58,7 +61,7 @@ Result<StagedReads, std::string> staged_reads(const Schedule& schedule, uint32_t
       continue;
     if (access.is_write)
       return fail(scop[access.statement].text.name + " writes `" + name + "` inside " + loop_name +
-                  ", so a copy would not see it.");
+                  ": a copy made before would miss what it writes. Choose a loop without it.");
     place.reads.push_back(access);
   }
   if (place.reads.empty())
@@ -76,8 +79,9 @@ Result<StagedReads, std::string> staged_reads(const Schedule& schedule, uint32_t
     const size_t at = root_of(scop.source_order, access.statement);
     if (at >= place.source_root && at <= last)
       return fail(scop[access.statement].text.name + " writes `" + name +
-                  "` in the same loop of the program text as, or between, the statements that "
-                  "read it.");
+                  "`, and the program text has it between the statements that read it here, or in "
+                  "an outermost loop with one of them. One copy cannot hold the values before and "
+                  "after.");
   }
   return place;
 }
