@@ -254,7 +254,7 @@ Kernel kernel_from_schedule(const schedule::Schedule& s) {
   for (const program::Tensor& t : s.scop.tensors) {
     const bool is_temp = t.role == program::Role::Temp;
     kernel.buffers.push_back(
-        {t.name, t.elem, t.shape, is_temp ? Scope::Workspace : Scope::Argument, t.role});
+        {t.name, t.elem, t.shape, is_temp ? Scope::Workspace : Scope::Argument, t.role, t.is_packed});
   }
   for (const uint32_t tensor : s.scop.zeroed_outputs)
     kernel.body.emplace_back(Zero{tensor});

@@ -28,6 +28,7 @@ struct Buffer {
   std::vector<Expr> shape; ///< in the parameters only; row-major
   Scope scope = Scope::Argument;
   program::Role role = program::Role::Temp;
+  bool is_packed = false; ///< program::Tensor
 };
 
 struct Variable {

@@ -1,11 +1,13 @@
 #include "kernel/separate_tiles.h"
 
+#include "kernel/padded_tile.h"
 #include "kernel/partial_tile.h"
 #include "kernel/ranges.h"
 #include "kernel/vars.h"
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace kawara::kernel {
 namespace {
@@ -47,31 +49,6 @@ struct Full {
   std::vector<Expr> conditions;
 };
 
-/// Constant bounds matter to loops that become straight code; around those, a test would only send
-/// more of the iterations to the slow side.
-bool gains_from_constants(const For& loop) {
-  if (loop.marks.unroll != 0 || loop.marks.vector_width != 0)
-    return true;
-  bool surrounds = false;
-  visit(loop.body, [&](const Stmt& stmt) {
-    if (const auto* inner = std::get_if<For>(&stmt))
-      surrounds |= inner->marks.unroll != 0 || inner->marks.vector_width != 0;
-  });
-  return loop.marks.is_isolated && !surrounds;
-}
-
-std::optional<Full> full_of(const For& loop) {
-  if (!gains_from_constants(loop))
-    return std::nullopt;
-  const auto lo = limit_of(loop.lo, BinaryOp::Max, BinaryOp::Le);
-  const auto hi = limit_of(loop.hi, BinaryOp::Min, BinaryOp::Ge);
-  if (!lo || !hi || lo->value >= hi->value || lo->holds.size() + hi->holds.size() == 0)
-    return std::nullopt;
-  Full full{lo->value, hi->value, lo->holds};
-  full.conditions.insert(full.conditions.end(), hi->holds.begin(), hi->holds.end());
-  return full;
-}
-
 bool contains(const std::vector<Expr>& list, const Expr& e) {
   return std::any_of(list.begin(), list.end(), [&](const Expr& x) { return equal(x, e); });
 }
@@ -91,9 +68,37 @@ bool may_reduce(const For& loop) {
   return found;
 }
 
+/// Dimensions of packed buffers that register tiles run along: what partial tiles leave out of them
+/// is filled up, so that padded tiles can read it.
+using Filled = std::set<std::pair<uint32_t, size_t>>;
+
+bool is_straight(const For& loop) {
+  return loop.marks.unroll == poly::kFullUnroll || loop.marks.vector_width != 0;
+}
+
+Filled filled_dimensions(const Kernel& kernel) {
+  VarSet straight;
+  visit(kernel.body, [&](const Stmt& stmt) {
+    if (const auto* loop = std::get_if<For>(&stmt); loop != nullptr && is_straight(*loop))
+      straight.insert(loop->var);
+  });
+  Filled filled;
+  visit_exprs(kernel.body, [&](const Expr& root) {
+    scalar::visit(root, [&](const Expr& e) {
+      const auto* load = scalar::as<scalar::Load>(e);
+      if (load == nullptr || !kernel.buffers[load->tensor].is_packed)
+        return;
+      for (size_t d = 0; d < load->index.size(); ++d)
+        if (mentions_any(load->index[d], straight))
+          filled.emplace(load->tensor, d);
+    });
+  });
+  return filled;
+}
+
 class Separator {
 public:
-  explicit Separator(Kernel& kernel) : kernel_(kernel) {}
+  explicit Separator(Kernel& kernel) : kernel_(kernel), filled_(filled_dimensions(kernel)) {}
 
   /// `settled`: conditions that were tested further out; loops that need only those stay as they are.
   Block block(const Block& statements, const std::vector<Expr>& settled) {
@@ -104,6 +109,43 @@ public:
   }
 
 private:
+  /// Constant bounds matter to loops that become straight code, and to those that fill packed buffers;
+  /// around those, a test would only send more of the iterations to the slow side.
+  bool gains_from_constants(const For& loop) const {
+    if (is_straight(loop) || fills_packed(loop))
+      return true;
+    bool surrounds = false;
+    visit(loop.body, [&](const Stmt& stmt) {
+      if (const auto* inner = std::get_if<For>(&stmt))
+        surrounds |= inner->marks.unroll != 0 || inner->marks.vector_width != 0;
+    });
+    return loop.marks.is_isolated && !surrounds;
+  }
+
+  bool fills_packed(const For& loop) const {
+    bool found = false;
+    visit(loop.body, [&](const Stmt& stmt) {
+      const auto* store = std::get_if<Store>(&stmt);
+      if (store == nullptr || !kernel_.buffers[store->buffer].is_packed)
+        return;
+      for (size_t d = 0; d < store->index.size(); ++d)
+        found |= filled_.contains({store->buffer, d}) && mentions(store->index[d], loop.var);
+    });
+    return found;
+  }
+
+  std::optional<Full> full_of(const For& loop) const {
+    if (!gains_from_constants(loop))
+      return std::nullopt;
+    const auto lo = limit_of(loop.lo, BinaryOp::Max, BinaryOp::Le);
+    const auto hi = limit_of(loop.hi, BinaryOp::Min, BinaryOp::Ge);
+    if (!lo || !hi || lo->value >= hi->value || lo->holds.size() + hi->holds.size() == 0)
+      return std::nullopt;
+    Full full{lo->value, hi->value, lo->holds};
+    full.conditions.insert(full.conditions.end(), hi->holds.begin(), hi->holds.end());
+    return full;
+  }
+
   Stmt one(const Stmt& stmt, const std::vector<Expr>& settled) {
     std::vector<Expr> conditions;
     if (std::get_if<For>(&stmt) != nullptr && !shares_test_below(stmt, settled))
@@ -127,14 +169,25 @@ private:
       return block_of(std::move(s));
     });
     both.then = block(full, tested);
-    both.otherwise = partial_tile(kernel_, std::get<For>(stmt), tile_of(stmt, conditions));
+    both.otherwise = partial(std::get<For>(stmt), conditions);
     if (both.otherwise.empty())
       both.otherwise = block(block_of(stmt), tested);
     return both;
   }
 
+  Block partial(const For& nest, const std::vector<Expr>& conditions) {
+    const auto bounds = [this](const For& loop) -> std::optional<FullBounds> {
+      const auto full = full_of(loop);
+      return full ? std::optional(FullBounds{full->lo, full->hi}) : std::nullopt;
+    };
+    Block block = padded_tile(kernel_, nest, bounds, ranges_);
+    if (block.empty())
+      block = zero_padded(kernel_, nest, bounds, ranges_);
+    return block.empty() ? partial_tile(kernel_, nest, tile_of(nest, conditions)) : block;
+  }
+
   /// The loops that are full where the conditions hold.
-  static std::vector<TileLoop> tile_of(const Stmt& stmt, const std::vector<Expr>& conditions) {
+  std::vector<TileLoop> tile_of(const Stmt& stmt, const std::vector<Expr>& conditions) const {
     std::vector<TileLoop> tile;
     visit(block_of(stmt), [&](const Stmt& s) {
       if (const auto* loop = std::get_if<For>(&s))
@@ -145,9 +198,11 @@ private:
   }
 
   Stmt inside(Stmt stmt, const std::vector<Expr>& settled) {
-    if (auto* loop = std::get_if<For>(&stmt))
+    if (auto* loop = std::get_if<For>(&stmt)) {
+      ranges_.enter(*loop);
       loop->body = block(loop->body, settled);
-    else if (auto* branch = std::get_if<If>(&stmt)) {
+      ranges_.leave();
+    } else if (auto* branch = std::get_if<If>(&stmt)) {
       branch->then = block(branch->then, settled);
       branch->otherwise = block(branch->otherwise, settled);
     } else if (auto* allocate = std::get_if<Allocate>(&stmt))
@@ -156,7 +211,7 @@ private:
   }
 
   /// Conditions of full tiles below `stmt` that can be tested before it, each once.
-  static std::vector<Expr> available(const Stmt& stmt, const std::vector<Expr>& settled) {
+  std::vector<Expr> available(const Stmt& stmt, const std::vector<Expr>& settled) const {
     const VarSet inner = vars_set_in(stmt);
     std::vector<Expr> conditions;
     visit(block_of(stmt), [&](const Stmt& s) {
@@ -176,7 +231,7 @@ private:
 
   /// Another loop of the tile can only be tested inside this loop, and testing both there costs no
   /// reduction its registers.
-  static bool shares_test_below(const Stmt& stmt, const std::vector<Expr>& settled) {
+  bool shares_test_below(const Stmt& stmt, const std::vector<Expr>& settled) const {
     const auto& outer = std::get<For>(stmt);
     if (may_reduce(outer))
       return false;
@@ -193,6 +248,8 @@ private:
   }
 
   Kernel& kernel_;
+  Filled filled_;
+  Ranges ranges_;
 };
 
 } // namespace

@@ -18,6 +18,7 @@
 #include "schedule/skew.h"
 #include "schedule/split.h"
 #include "schedule/stage.h"
+#include "schedule/store_at.h"
 #include "schedule/tile.h"
 #include "schedule/unroll.h"
 #include "schedule/unroll_and_jam.h"

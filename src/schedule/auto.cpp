@@ -4,10 +4,15 @@
 #include "poly/scheduled.h"
 #include "schedule/auto_distribute.h"
 #include "schedule/auto_nest.h"
+#include "schedule/auto_online.h"
 #include "schedule/auto_plan.h"
+#include "schedule/auto_product.h"
 #include "schedule/auto_score.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
+
+#include <algorithm>
+#include <set>
 
 namespace kawara::schedule {
 
@@ -21,12 +26,19 @@ namespace {
 /// Improves an order nest by nest; every step is judged, a refused one is left out.
 class Improver {
 public:
-  Improver(Schedule schedule, const Environment& environment)
-      : schedule_(std::move(schedule)), environment_(environment) {}
+  Improver(Schedule schedule, const Environment& environment, std::set<LoopId> done = {})
+      : schedule_(std::move(schedule)), environment_(environment), done_(std::move(done)) {}
 
   Schedule improved() {
     for (const LoopId loop : child_loops(schedule_.order.body))
-      improve(loop, true);
+      if (!done_.contains(loop) && !perfect_nest_at(schedule_.order, loop) &&
+          wants_distribution(loop))
+        distribute(loop);
+    for (const LoopId loop : child_loops(schedule_.order.body))
+      tile_product(loop);
+    for (const LoopId loop : child_loops(schedule_.order.body))
+      if (!done_.contains(loop))
+        improve(loop, true);
     return schedule_;
   }
 
@@ -37,6 +49,63 @@ private:
       if (node.is_loop())
         loops.push_back(node.loop());
     return loops;
+  }
+
+  std::optional<Product> product_at(LoopId loop) const {
+    const auto nest = perfect_nest_at(schedule_.order, loop);
+    return nest ? product_of(schedule_, *nest, facts_of(schedule_, *nest), environment_)
+                : std::nullopt;
+  }
+
+  /// A product gets blocks, packed operands and register tiles, together with the nests around it that
+  /// begin or finish its cells where that is possible.
+  void tile_product(LoopId loop) {
+    // A companion of an earlier product is not at the root any more.
+    if (poly::find_node(schedule_.order, loop) == nullptr)
+      return;
+    const auto product = product_at(loop);
+    if (!product)
+      return;
+    std::vector<Companion> before, after;
+    if (runs_in_one_go(schedule_, *product, environment_))
+      find_companions(*product, loop, before, after);
+    for (const bool has_company : {true, false}) {
+      if (has_company && before.empty() && after.empty())
+        continue;
+      if (!has_company) {
+        before.clear();
+        after.clear();
+      }
+      if (!try_all(product_plan(schedule_, *product, before, after, environment_, true)))
+        continue;
+      done_.insert(poly::path_of(schedule_.order, product->update()).front());
+      if (!after.empty())
+        try_all({keep_tile_in_registers(schedule_, *product)});
+      return;
+    }
+  }
+
+  /// The nests directly before and after that only touch the product's cells one by one.
+  void find_companions(const Product& product, LoopId loop, std::vector<Companion>& before,
+                       std::vector<Companion>& after) const {
+    const std::vector<LoopId> loops = child_loops(schedule_.order.body);
+    if (loops.size() != schedule_.order.body.size())
+      return;
+    const auto at =
+        static_cast<size_t>(std::find(loops.begin(), loops.end(), loop) - loops.begin());
+    const auto companion = [&](size_t k) -> std::optional<Companion> {
+      const auto nest = perfect_nest_at(schedule_.order, loops[k]);
+      return nest ? companion_of(schedule_, *nest, product) : std::nullopt;
+    };
+    if (at > 0)
+      if (const auto found = companion(at - 1))
+        before.push_back(*found);
+    for (size_t k = at + 1; k < loops.size(); ++k) {
+      const auto found = companion(k);
+      if (!found)
+        break;
+      after.push_back(*found);
+    }
   }
 
   void improve(LoopId loop, bool may_be_parallel) {
@@ -107,6 +176,7 @@ private:
 
   Schedule schedule_;
   const Environment& environment_;
+  std::set<LoopId> done_; ///< outermost loops that need no more
 };
 
 Schedule improved(const Schedule& start, Order order, const Environment& environment) {
@@ -140,6 +210,12 @@ bool is_legal(const Schedule& schedule, const Environment& environment) {
 } // namespace
 
 Proposed propose(const Schedule& schedule, const Auto&, const Environment& environment) {
+  if (auto chain = one_pass(schedule, environment)) {
+    Schedule whole =
+        Improver(std::move(chain->schedule), environment, std::move(chain->done)).improved();
+    if (is_legal(whole, environment))
+      return Proposal{std::move(whole.scop), std::move(whole.order)};
+  }
   Schedule best = improved(schedule, schedule.order, environment);
   if (!is_legal(best, environment))
     best = schedule;

@@ -89,6 +89,11 @@ std::vector<Signature> signatures() {
        [](const Bound& b) {
          return Pack{text(b[0]), loop(b[1])};
        }},
+      {"store_at",
+       {{"tensor", Kind::Tensor}, on},
+       [](const Bound& b) {
+         return StoreAt{text(b[0]), loop(b[1])};
+       }},
       {"inline",
        {{"statement", Kind::Statement}},
        [](const Bound& b) { return Inline{text(b[0])}; }},

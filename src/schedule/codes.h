@@ -27,6 +27,7 @@ namespace kawara::schedule {
 //                                          K0226  no loop inside to jam into
 //                                          K0227  the numerics contract forbids it
 //                                          K0235  tensor cannot be staged there
+//                                          K0236  iterations cannot have copies of a tensor
 //   one pass
 //   K0240  nothing to run in one pass
 //   K0241  a sum that cannot be corrected
@@ -61,6 +62,7 @@ inline constexpr std::string_view kNoChain = "K0240";
 inline constexpr std::string_view kNoLaw = "K0241";
 
 inline constexpr std::string_view kCannotStage = "K0235";
+inline constexpr std::string_view kCannotStoreAt = "K0236";
 
 inline constexpr std::string_view kNotADirective = "K0230";
 inline constexpr std::string_view kUnexpectedText = "K0231";

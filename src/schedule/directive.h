@@ -86,6 +86,11 @@ struct Pack {
   LoopName loop;
   friend bool operator==(const Pack&, const Pack&) = default;
 };
+struct StoreAt {
+  std::string tensor;
+  LoopName loop;
+  friend bool operator==(const StoreAt&, const StoreAt&) = default;
+};
 struct Inline {
   std::string statement;
   friend bool operator==(const Inline&, const Inline&) = default;
@@ -124,8 +129,8 @@ struct Group;
 
 using Directive =
     std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce, Fuse,
-                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, Inline, Unroll, UnrollAndJam,
-                 Vectorize, Parallel, Rfactor, Online, Auto, Group>;
+                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, Inline, Unroll,
+                 UnrollAndJam, Vectorize, Parallel, Rfactor, Online, Auto, Group>;
 
 /// `[d; d; ...]`: judged as a whole, after the last.
 struct Group {

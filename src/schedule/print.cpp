@@ -61,6 +61,7 @@ std::string text_of(const Stage& d) {
   return call("stage", arguments);
 }
 std::string text_of(const Pack& d) { return call("pack", {d.tensor, to_string(d.loop)}); }
+std::string text_of(const StoreAt& d) { return call("store_at", {d.tensor, to_string(d.loop)}); }
 std::string text_of(const Inline& d) { return call("inline", {d.statement}); }
 std::string text_of(const Unroll& d) { return call("unroll", with(d.loop, d.factor)); }
 std::string text_of(const UnrollAndJam& d) {

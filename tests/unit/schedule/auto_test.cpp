@@ -21,12 +21,20 @@ TEST(Auto, tiles_a_matrix_product_for_registers) {
   EXPECT_EQ(loops_of(scheduled_automatically(kGemm)), R"(for i:  # parallel
   for j:  # vector(8)
     S0
-for i.0:  # parallel
-  for j.0:
-    for k.0:
+for j.0:
+  for k.0:
+    for j.1.0:  # parallel
+      for k.1:
+        for j.1.1:  # vector(4) unroll
+          S2
+    for i.0:  # parallel
       for i.1.0:
-        for j.1.0:
-          for k.1:
+        for k.1:
+          for i.1.1:  # unroll
+            S3
+      for j.1.0:
+        for i.1.0:
+          for k.1:  # unroll(4)
             for i.1.1:  # unroll
               for j.1.1:  # vector(4) unroll
                 S1

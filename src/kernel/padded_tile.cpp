@@ -1,0 +1,184 @@
+#include "kernel/padded_tile.h"
+
+#include "kernel/vars.h"
+
+#include <algorithm>
+#include <map>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::as;
+using scalar::int_lit;
+
+/// A perfect nest around one store: loops without their bodies, outermost first, and the bounds that
+/// they have in a full tile.
+struct Nest {
+  std::vector<For> loops;
+  std::map<uint32_t, FullBounds> full; ///< by variable
+  const Store* store = nullptr;
+};
+
+Nest nest_of(const For& outermost, const FullBoundsOf& full_of) {
+  Nest nest;
+  const For* loop = &outermost;
+  for (;;) {
+    if (const auto full = full_of(*loop))
+      nest.full[loop->var] = *full;
+    For header = *loop;
+    header.body.clear();
+    nest.loops.push_back(std::move(header));
+    if (loop->body.size() != 1)
+      return nest;
+    const For* inner = std::get_if<For>(&loop->body[0]);
+    if (inner == nullptr)
+      break;
+    loop = inner;
+  }
+  nest.store = std::get_if<Store>(&loop->body[0]);
+  return nest;
+}
+
+Block around(const std::vector<For>& loops, Stmt innermost) {
+  Block block = block_of(std::move(innermost));
+  for (size_t l = loops.size(); l-- > 0;) {
+    For loop = loops[l];
+    loop.body = std::move(block);
+    block = block_of(std::move(loop));
+  }
+  return block;
+}
+
+std::vector<For> with_bounds(std::vector<For> loops, const std::map<uint32_t, FullBounds>& bounds) {
+  for (For& loop : loops)
+    if (const auto full = bounds.find(loop.var); full != bounds.end()) {
+      loop.lo = int_lit(full->second.lo);
+      loop.hi = int_lit(full->second.hi);
+    }
+  return loops;
+}
+
+bool is_inside(const Kernel& kernel, uint32_t buffer, const std::vector<Expr>& index,
+               const Ranges& ranges) {
+  const std::vector<Expr>& shape = kernel.buffers[buffer].shape;
+  for (size_t d = 0; d < index.size(); ++d)
+    if (has_load(index[d]) || index[d].type() != scalar::kIndex ||
+        !ranges.is_at_least(index[d], 0) ||
+        !ranges.is_at_least(scalar::simplify(shape[d] - index[d]), 1))
+      return false;
+  return true;
+}
+
+/// Every load reads a cell of a packed buffer, also where the tile is full.
+bool reads_packed_cells(const Kernel& kernel, const Expr& value, const Ranges& ranges) {
+  bool holds = true;
+  scalar::visit(value, [&](const Expr& e) {
+    if (const auto* load = as<scalar::Load>(e))
+      holds = holds && kernel.buffers[load->tensor].is_packed &&
+              is_inside(kernel, load->tensor, load->index, ranges);
+  });
+  return holds;
+}
+
+/// Loops of the result come first and stay outside; then reduction and tile loops, mixed.
+struct Roles {
+  std::vector<For> outer, inner, tile;
+};
+
+std::optional<Roles> roles_of(const Nest& nest) {
+  Roles roles;
+  for (const For& loop : nest.loops) {
+    if (loop.marks.is_parallel)
+      return std::nullopt;
+    const bool moves_result = std::any_of(nest.store->index.begin(), nest.store->index.end(),
+                                          [&](const Expr& e) { return mentions(e, loop.var); });
+    const bool is_tile = nest.full.contains(loop.var) && moves_result;
+    if (moves_result && !is_tile) {
+      if (!roles.inner.empty())
+        return std::nullopt;
+      roles.outer.push_back(loop);
+      continue;
+    }
+    roles.inner.push_back(loop);
+    if (is_tile)
+      roles.tile.push_back(loop);
+  }
+  const bool reduces = roles.tile.size() < roles.inner.size();
+  return reduces && !roles.tile.empty() ? std::optional(std::move(roles)) : std::nullopt;
+}
+
+void without_unrolling(std::vector<For>& loops) {
+  for (For& loop : loops)
+    loop.marks.unroll = 0;
+}
+
+} // namespace
+
+Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full_of,
+                  Ranges ranges) {
+  const Nest nest = nest_of(outermost, full_of);
+  if (nest.store == nullptr || nest.store->op == ReduceOp::None ||
+      kernel.numerics == program::Numerics::Exact)
+    return {};
+  const auto roles = roles_of(nest);
+  if (!roles)
+    return {};
+  std::map<uint32_t, FullBounds> of_tile;
+  for (const For& loop : roles->tile)
+    of_tile[loop.var] = nest.full.at(loop.var);
+  for (const For& loop : with_bounds(nest.loops, of_tile))
+    ranges.enter(loop);
+  if (!reads_packed_cells(kernel, nest.store->value, ranges))
+    return {};
+
+  const Store& store = *nest.store;
+  Buffer tile;
+  tile.name = kernel.buffers[store.buffer].name + "_tile";
+  tile.elem = kernel.buffers[store.buffer].elem;
+  tile.scope = Scope::Private;
+  std::vector<Expr> cell;
+  for (const For& loop : roles->tile) {
+    const FullBounds bounds = of_tile.at(loop.var);
+    tile.shape.push_back(int_lit(bounds.hi - bounds.lo));
+    cell.push_back(scalar::simplify(scalar::var(loop.var) - int_lit(bounds.lo)));
+  }
+  const auto id = static_cast<uint32_t>(kernel.buffers.size());
+  const scalar::Type stored{tile.elem, 1};
+  kernel.buffers.push_back(std::move(tile));
+  const scalar::Type type = store.value.type();
+  const Expr neutral = scalar::cast(scalar::identity_of(store.op, stored), type);
+
+  Block body = around(with_bounds(roles->tile, of_tile), Store{id, cell, ReduceOp::None, neutral});
+  for (Stmt& s : around(with_bounds(roles->inner, of_tile), Store{id, cell, store.op, store.value}))
+    body.push_back(std::move(s));
+  std::vector<For> edge = roles->tile;
+  without_unrolling(edge);
+  const Expr sum = scalar::cast(scalar::load(id, cell, stored), type);
+  for (Stmt& s : around(edge, Store{store.buffer, store.index, store.op, sum}))
+    body.push_back(std::move(s));
+  const Stmt whole = Allocate{id, std::move(body)};
+  return roles->outer.empty() ? block_of(whole) : around(roles->outer, whole);
+}
+
+Block zero_padded(const Kernel& kernel, const For& outermost, const FullBoundsOf& full_of,
+                  Ranges ranges) {
+  const Nest nest = nest_of(outermost, full_of);
+  if (nest.store == nullptr || nest.store->op != ReduceOp::None ||
+      !kernel.buffers[nest.store->buffer].is_packed)
+    return {};
+  const std::vector<For> full = with_bounds(nest.loops, nest.full);
+  for (const For& loop : full)
+    ranges.enter(loop);
+  if (!is_inside(kernel, nest.store->buffer, nest.store->index, ranges))
+    return {};
+  Store zero = *nest.store;
+  zero.value = scalar::zero_of(zero.value.type());
+  Block result = around(full, std::move(zero));
+  std::vector<For> edge = nest.loops;
+  without_unrolling(edge);
+  for (Stmt& s : around(edge, *nest.store))
+    result.push_back(std::move(s));
+  return result;
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "schedule/auto_nest.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kawara::schedule {
+
+/// A nest that multiplies: one update whose two operands are each used again along a loop of the result
+/// (matrix products, convolutions, batched or transposed).
+struct Product {
+  Nest nest;
+  std::vector<int64_t> extents;             ///< by position in the nest, as all positions below
+  size_t lanes = 0;                         ///< the result's neighbouring cells; moves `right`
+  size_t rows = 0;                          ///< moves `left` and the result
+  std::vector<size_t> outer;                ///< the other loops that move the result
+  std::vector<size_t> depth;                ///< the loops that reduce
+  uint32_t result = 0, left = 0, right = 0; ///< tensors
+  poly::StmtId update() const { return nest.statements.front(); }
+};
+
+/// The nest as a product, when it is one that is worth registers and packing.
+std::optional<Product> product_of(const Schedule&, const Nest&, const NestFacts&,
+                                  const Environment&);
+
+/// Other nests that run with a product's tile while it is in registers: `loops` are those that stand
+/// for the product's outer loops, then its lanes and its rows.
+struct Companion {
+  poly::StmtId statement;
+  poly::LoopId nest; ///< outermost loop
+  std::vector<poly::LoopId> loops;
+};
+
+/// The nest as a companion: one statement that touches the product's result at one cell for each cell of
+/// its own, in loops of the same lengths.
+std::optional<Companion> companion_of(const Schedule&, const Nest&, const Product&);
+
+/// Directives that block for the caches, pack both operands and keep a tile of the result in
+/// registers. `before` and `after`: what comes directly before and after the nest and runs with its tile.
+std::vector<Directive> product_plan(const Schedule&, const Product&,
+                                    const std::vector<Companion>& before,
+                                    const std::vector<Companion>& after, const Environment&,
+                                    bool may_be_parallel);
+
+/// Gives the product's result, a temp, storage of the size of a register tile. For the schedule after
+/// `product_plan` with companions.
+Directive keep_tile_in_registers(const Schedule&, const Product&);
+
+/// Whether the reduction runs in one go, so that companions find the finished tile in registers.
+bool runs_in_one_go(const Schedule&, const Product&, const Environment&);
+
+} // namespace kawara::schedule

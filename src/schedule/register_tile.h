@@ -1,0 +1,29 @@
+#pragma once
+
+#include "target/cpu.h"
+
+namespace kawara::schedule {
+
+/// Accumulators of a product: `rows` x `vectors` registers.
+struct RegisterTile {
+  int64_t rows = 1;
+  int64_t vectors = 1;
+};
+
+/// The tile that does `rows` x `columns` results in the fewest multiply-add steps, edges included, among
+/// those that fit the register file and keep its pipelines busy.
+RegisterTile register_tile(const target::Cpu&, int64_t lanes, int64_t rows, int64_t columns);
+
+/// How a product's loops are cut for the caches; sizes are multiples of the register tile.
+struct CacheBlocks {
+  int64_t rows = 1, columns = 1, depth = 1;
+};
+
+/// Blocks for a product of rows x columns x depth: a block of the left operand stays in half of the
+/// second cache, one of the right operand in half of the third. Blocks are of nearly equal size; at
+/// least `row_parts` (`column_parts`) of them where the extents allow.
+CacheBlocks cache_blocks(const target::Cpu&, const RegisterTile&, int64_t lanes,
+                         int64_t element_bytes, int64_t rows, int64_t columns, int64_t depth,
+                         int64_t row_parts, int64_t column_parts);
+
+} // namespace kawara::schedule
