@@ -9,10 +9,8 @@ namespace {
 /// A multiply-add takes about four cycles and up to four start in a cycle: fewer accumulators than this
 /// leave pipelines waiting.
 constexpr int64_t kBusyAccumulators = 16;
-/// Loads a cycle are about three quarters of the multiply-adds a cycle.
-constexpr double kLoadCost = 4.0 / 3.0;
-/// What every step costs besides, in multiply-adds: loop control, and waiting for operands.
-constexpr double kStepCost = 3.0;
+/// What it costs to bring in one register of an operand, in multiply-adds.
+constexpr double kOperandCost = 0.5;
 /// A tile at the edge computes all its cells and then picks out those that exist.
 constexpr double kPartialCost = 1.5;
 /// Registers that hold operands besides one row of vectors.
@@ -23,15 +21,12 @@ constexpr int64_t kDeepest = 1024;
 int64_t parts(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
 double steps(const RegisterTile& tile, int64_t lanes, int64_t rows, int64_t columns) {
-  const int64_t accumulators = tile.rows * tile.vectors;
-  const double each =
-      std::max({static_cast<double>(accumulators), static_cast<double>(kBusyAccumulators),
-                kLoadCost * static_cast<double>(tile.rows + tile.vectors)});
+  const double each = static_cast<double>(std::max(tile.rows * tile.vectors, kBusyAccumulators)) +
+                      kOperandCost * static_cast<double>(tile.rows + tile.vectors);
   const int64_t width = tile.vectors * lanes;
   const int64_t all = parts(rows, tile.rows) * parts(columns, width);
   const int64_t full = (rows / tile.rows) * (columns / width);
-  return (each + kStepCost) *
-         (static_cast<double>(full) + kPartialCost * static_cast<double>(all - full));
+  return each * (static_cast<double>(full) + kPartialCost * static_cast<double>(all - full));
 }
 
 /// Nearly equal parts of at most `largest`, at least `wanted` of them, in multiples of `unit`.
