@@ -264,6 +264,13 @@ private:
           for (size_t lane = 1; lane < values.size(); ++lane)
             total = reduce(n.op, e.type().elem, total, values[lane]);
           return Lanes{total};
+        },
+        [&](const scalar::Fma& n) {
+          Lanes a = eval(n.a);
+          const Lanes b = eval(n.b), c = eval(n.c);
+          for (size_t lane = 0; lane < a.size(); ++lane)
+            a[lane] = scalar::apply_fma(e.type().elem, a[lane], b[lane], c[lane]);
+          return a;
         });
   }
 

@@ -1,5 +1,6 @@
 #include "kernel/passes.h"
 
+#include "kernel/expand_math.h"
 #include "kernel/hoist.h"
 #include "kernel/join_loops.h"
 #include "kernel/lower_updates.h"
@@ -42,6 +43,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("promote", promote)
       .run("lower_updates", lower_updates)
       .run("simplify", simplify)
+      .run("expand_math", [&](Kernel k) { return expand_math(std::move(k), cpu); })
       .result();
 }
 

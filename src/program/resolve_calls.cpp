@@ -15,10 +15,10 @@ using scalar::UnaryOp;
 
 namespace {
 
-constexpr std::array<UnaryOp, 13> kFunctions = {
-    UnaryOp::Abs,   UnaryOp::Exp,  UnaryOp::Log,  UnaryOp::Sqrt, UnaryOp::Rsqrt,
-    UnaryOp::Tanh,  UnaryOp::Erf,  UnaryOp::Sin,  UnaryOp::Cos,  UnaryOp::Sigmoid,
-    UnaryOp::Floor, UnaryOp::Ceil, UnaryOp::Round};
+constexpr std::array<UnaryOp, 16> kFunctions = {
+    UnaryOp::Abs,   UnaryOp::Exp,  UnaryOp::Log,  UnaryOp::Sqrt,    UnaryOp::Rsqrt, UnaryOp::Tanh,
+    UnaryOp::Erf,   UnaryOp::Sin,  UnaryOp::Cos,  UnaryOp::Sigmoid, UnaryOp::Floor, UnaryOp::Ceil,
+    UnaryOp::Round, UnaryOp::Silu, UnaryOp::Gelu, UnaryOp::GeluTanh};
 
 std::optional<UnaryOp> unary_function(std::string_view name) {
   for (UnaryOp op : kFunctions)
@@ -28,8 +28,7 @@ std::optional<UnaryOp> unary_function(std::string_view name) {
 }
 
 bool is_function(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kOthers = {"min",  "max",  "pow",
-                                                              "relu", "silu", "gelu"};
+  static constexpr std::array<std::string_view, 4> kOthers = {"min", "max", "pow", "relu"};
   return unary_function(name) || std::find(kOthers.begin(), kOthers.end(), name) != kOthers.end();
 }
 
@@ -40,10 +39,6 @@ Value applied(UnaryOp op, Value v, Span where) {
   return v;
 }
 
-Value literal(double value, Span where) {
-  return {scalar::float_lit(value, {Elem::F64, 1}), Weak::Float, 1, where};
-}
-
 std::optional<std::string> function_meant(std::string_view name) {
   static const std::pair<const char*, const char*> kOthers[] = {
       {"fabs", "abs"},   {"fmax", "max"},     {"fmin", "min"},     {"expf", "exp"},
@@ -52,8 +47,8 @@ std::optional<std::string> function_meant(std::string_view name) {
   for (const auto& [other, ours] : kOthers)
     if (name == other)
       return ours;
-  std::vector<std::string> all = {"pow",  "min", "max",  "select", "relu",  "silu",
-                                  "gelu", "sum", "prod", "argmax", "argmin"};
+  std::vector<std::string> all = {"pow", "min",  "max",    "select", "relu",
+                                  "sum", "prod", "argmax", "argmin"};
   for (UnaryOp op : kFunctions)
     all.emplace_back(scalar::name_of(op));
   return closest(name, all);
@@ -185,21 +180,9 @@ Value Resolver::function(const ast::Expr& e, std::vector<Value> args) {
     // A weak exponent takes the precision of the base.
     return arithmetic(BinaryOp::Pow, as_float(args[0]), as_float(args[1]), e.where);
   }
-  return takes(e, 1) ? activation(e, args[0]) : Value{};
-}
-
-// relu, silu and gelu mean what they are written out as.
-Value Resolver::activation(const ast::Expr& e, const Value& x) {
-  const Span at = e.where;
-  if (e.name == "relu")
-    return arithmetic(BinaryOp::Max, x, {scalar::int_lit(0), Weak::Integer, 1, {}}, at);
-  const Value f = as_float(x);
-  if (e.name == "silu")
-    return arithmetic(BinaryOp::Mul, f, applied(UnaryOp::Sigmoid, f, at), at);
-  const Value scaled = arithmetic(BinaryOp::Mul, f, literal(0.70710678118654752, at), at);
-  const Value erf = applied(UnaryOp::Erf, scaled, at);
-  const Value half = arithmetic(BinaryOp::Mul, literal(0.5, at), f, at);
-  return arithmetic(BinaryOp::Mul, half, arithmetic(BinaryOp::Add, literal(1, at), erf, at), at);
+  // relu means what it is written out as.
+  const Value zero{scalar::int_lit(0), Weak::Integer, 1, {}};
+  return takes(e, 1) ? arithmetic(BinaryOp::Max, args[0], zero, e.where) : Value{};
 }
 
 } // namespace kawara::program

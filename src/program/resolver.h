@@ -96,7 +96,6 @@ private:
   Value load_of(uint32_t tensor, std::vector<Expr> index, Span);
   Value call(const ast::Expr&);
   Value function(const ast::Expr&, std::vector<Value> args);
-  Value activation(const ast::Expr&, const Value&);
   void unknown_function(const ast::Expr&);
   Value cast_call(const ast::Expr&, scalar::Elem);
   Value select_call(const ast::Expr&);

@@ -25,7 +25,7 @@ uint64_t payload(const Expr& e) {
       [&](const Unary& n) { return bits(n.op); }, [&](const Binary& n) { return bits(n.op); },
       [&](const Select&) { return bits(0); }, [&](const Cast&) { return bits(0); },
       [&](const Ramp& n) { return bits(n.stride); }, [&](const Broadcast&) { return bits(0); },
-      [&](const Reduce& n) { return bits(n.op); });
+      [&](const Reduce& n) { return bits(n.op); }, [&](const Fma&) { return bits(0); });
 }
 
 } // namespace

@@ -3,11 +3,29 @@
 #include "scalar/match.h"
 #include "support/check.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace kawara::scalar {
 namespace {
+
+/// x / (1 + exp(-z)), where z goes to minus infinity with x.
+double gated(double x, double z) {
+  return x == -std::numeric_limits<double>::infinity() ? -0.0 : x / (1.0 + std::exp(-z));
+}
+
+double gelu(double x) {
+  if (x == -std::numeric_limits<double>::infinity())
+    return -0.0;
+  return 0.5 * x * std::erfc(-x / std::numbers::sqrt2); // erfc keeps the digits of the lower tail
+}
+
+double gelu_tanh(double x) {
+  const double root = std::sqrt(2.0 * std::numbers::inv_pi);
+  return gated(x, 2.0 * root * (x + 0.044715 * x * x * x)); // 1 + tanh(z) is 2 / (1 + exp(-2z))
+}
 
 double on_float(UnaryOp op, double x) {
   switch (op) {
@@ -39,10 +57,18 @@ double on_float(UnaryOp op, double x) {
     return std::ceil(x);
   case UnaryOp::Round:
     return std::nearbyint(x);
+  case UnaryOp::Silu:
+    return gated(x, x);
+  case UnaryOp::Gelu:
+    return gelu(x);
+  case UnaryOp::GeluTanh:
+    return gelu_tanh(x);
   case UnaryOp::Not:
+  case UnaryOp::Bits:
+  case UnaryOp::FromBits:
     break;
   }
-  KAWARA_CHECK(false, "not of a float");
+  KAWARA_CHECK(false, std::string(name_of(op)) + " of a float");
 }
 
 /// Integer arithmetic in unsigned, where wrapping is defined.
@@ -97,9 +123,19 @@ std::optional<Value> on_integers(BinaryOp op, Elem elem, int64_t a, int64_t b) {
     return int_value(a != 0 || b != 0);
   case BinaryOp::Div:
   case BinaryOp::Pow:
+  case BinaryOp::NanMin:
+  case BinaryOp::NanMax:
+  case BinaryOp::CopySign:
     break;
   }
   KAWARA_CHECK(false, "integer operands of a float operation");
+}
+
+/// The lower side; NaN if one is NaN. -0 is below +0.
+double nan_min(double a, double b) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::numeric_limits<double>::quiet_NaN();
+  return a < b || (a == b && std::signbit(a)) ? a : b;
 }
 
 /// f32 through f64 is exact: for + - * / the second rounding never changes the result.
@@ -120,6 +156,12 @@ Value on_floats(BinaryOp op, Elem elem, double a, double b) {
     return value(std::fmax(a, b));
   case BinaryOp::Pow:
     return value(std::pow(a, b));
+  case BinaryOp::NanMin:
+    return value(nan_min(a, b));
+  case BinaryOp::NanMax:
+    return value(-nan_min(-a, -b));
+  case BinaryOp::CopySign:
+    return value(std::copysign(a, b));
   case BinaryOp::Lt:
     return int_value(a < b);
   case BinaryOp::Le:
@@ -183,7 +225,11 @@ public:
           return apply(BinaryOp::Add, e.type().elem, *base, int_value(n.stride * lane_));
         },
         [&](const Broadcast& n) { return Evaluator(leaves_, 0).eval(n.arg); },
-        [&](const Reduce& n) { return eval_reduce(n); });
+        [&](const Reduce& n) { return eval_reduce(n); },
+        [&](const Fma& n) -> std::optional<Value> {
+          const auto a = eval(n.a), b = eval(n.b), c = eval(n.c);
+          return a && b && c ? std::optional(apply_fma(e.type().elem, *a, *b, *c)) : std::nullopt;
+        });
   }
 
 private:
@@ -225,7 +271,22 @@ std::optional<Value> apply(BinaryOp op, Elem elem, Value a, Value b) {
   return is_float(elem) ? on_floats(op, elem, a.f, b.f) : on_integers(op, elem, a.i, b.i);
 }
 
+Value apply_fma(Elem elem, Value a, Value b, Value c) {
+  if (elem == Elem::F64)
+    return float_value(std::fma(a.f, b.f, c.f));
+  // In f64 the sum would be rounded twice.
+  return float_value(static_cast<double>(
+      std::fma(static_cast<float>(a.f), static_cast<float>(b.f), static_cast<float>(c.f))));
+}
+
 Value apply(UnaryOp op, Elem elem, Value a) {
+  if (op == UnaryOp::Bits)
+    return int_value(elem == Elem::F32 ? std::bit_cast<int32_t>(static_cast<float>(a.f))
+                                       : std::bit_cast<int64_t>(a.f));
+  if (op == UnaryOp::FromBits)
+    return float_value(elem == Elem::I32
+                           ? static_cast<double>(std::bit_cast<float>(static_cast<int32_t>(a.i)))
+                           : std::bit_cast<double>(a.i));
   if (is_float(elem))
     return float_value(round_to(elem, on_float(op, a.f)));
   if (op == UnaryOp::Not)

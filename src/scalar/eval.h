@@ -19,9 +19,11 @@ inline Value float_value(double f) { return Value{.f = f}; }
 /// Comparisons give 0 or 1. Empty for an integer division by zero.
 ///
 /// Functions are evaluated in f64 and rounded once. `round` goes to the nearest even integer,
-/// `sigmoid(x)` is 1/(1 + exp(-x)), `rsqrt(x)` is 1/sqrt(x).
+/// `sigmoid(x)` is 1/(1 + exp(-x)), `rsqrt(x)` is 1/sqrt(x); `silu`, `gelu` and `gelu_tanh` are
+/// -0 at minus infinity, their limit.
 std::optional<Value> apply(BinaryOp op, Elem elem, Value a, Value b);
 Value apply(UnaryOp op, Elem elem, Value a);
+Value apply_fma(Elem elem, Value a, Value b, Value c); ///< a * b + c, rounded once
 
 /// `v` of type `from` as a value of type `to`. Float to integer drops the fraction, saturates at
 /// the ends of i64 (NaN gives 0) and then wraps; anything to Bool asks whether it differs from 0.

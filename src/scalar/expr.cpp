@@ -22,6 +22,8 @@ void check_unary(UnaryOp op, Type type) {
     KAWARA_CHECK(type.elem == Elem::Bool, seen);
   else if (op == UnaryOp::Neg || op == UnaryOp::Abs)
     KAWARA_CHECK(is_computed(type.elem), seen);
+  else if (op == UnaryOp::Bits || op == UnaryOp::FromBits)
+    KAWARA_CHECK(is_computed(type.elem) && is_float(type.elem) == (op == UnaryOp::Bits), seen);
   else
     KAWARA_CHECK(is_computed(type.elem) && is_float(type.elem), seen);
 }
@@ -39,10 +41,21 @@ bool accepts(BinaryOp op, Elem elem) {
     return is_computed(elem) && is_integer(elem);
   case BinaryOp::Div:
   case BinaryOp::Pow:
+  case BinaryOp::NanMin:
+  case BinaryOp::NanMax:
+  case BinaryOp::CopySign:
     return is_computed(elem) && is_float(elem);
   default:
     return is_computed(elem);
   }
+}
+
+Elem result_of(UnaryOp op, Elem elem) {
+  if (op == UnaryOp::Bits)
+    return elem == Elem::F32 ? Elem::I32 : Elem::I64;
+  if (op == UnaryOp::FromBits)
+    return elem == Elem::I32 ? Elem::F32 : Elem::F64;
+  return elem;
 }
 
 bool gives_bool(BinaryOp op) { return op >= BinaryOp::Lt; }
@@ -104,7 +117,7 @@ Expr load(uint32_t tensor, std::vector<Expr> index, Type type) {
 Expr unary(UnaryOp op, Expr arg) {
   KAWARA_CHECK(arg, std::string(name_of(op)));
   check_unary(op, arg.type());
-  const Type type = arg.type();
+  const Type type{result_of(op, arg.type().elem), arg.type().lanes};
   return make(type, Unary{op, std::move(arg)});
 }
 
@@ -151,6 +164,15 @@ Expr reduce(ReduceOp op, Expr arg) {
                "horizontal " + std::string(name_of(op)));
   const Type type = scalar_of(arg.type());
   return arg.type().lanes == 1 ? arg : make(type, Reduce{op, std::move(arg)});
+}
+
+Expr fma(Expr a, Expr b, Expr c) {
+  KAWARA_CHECK(a && b && c, "fma");
+  const Type type = a.type();
+  KAWARA_CHECK(
+      type == b.type() && type == c.type() && is_computed(type.elem) && is_float(type.elem),
+      "fma of " + to_string(type) + ", " + to_string(b.type()) + ", " + to_string(c.type()));
+  return make(type, Fma{std::move(a), std::move(b), std::move(c)});
 }
 
 Expr combine(ReduceOp op, Expr old, Expr value) {

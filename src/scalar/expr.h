@@ -14,7 +14,7 @@ namespace kawara::scalar {
 // The expression grammar, shared by Program, Scop and Kernel.
 //
 //   expr = IntLit | FloatLit | Iter | Param | Var | Load | Unary | Binary | Select | Cast
-//        | Ramp | Broadcast | Reduce                                 (the last three: kernels only)
+//        | Ramp | Broadcast | Reduce | Fma                            (the last four: kernels only)
 //
 // Semantics. Expressions have no effects and a fixed type. Operands of a Binary have the type of
 // each other; arithmetic is done in that type: integers wrap, floats round to nearest even after
@@ -25,6 +25,11 @@ namespace kawara::scalar {
 // evaluates only the chosen side. Iter i is the value of the i-th iterator of the statement that
 // contains the expression (outermost first); Param p the p-th parameter of the program; Var a
 // variable of a Kernel. A Load names a tensor (of the Program or Scop) or a buffer (of the Kernel).
+//
+// Kernels only, as what functions are made of (scalar/expansion.h): `Fma` is a * b + c with one
+// rounding; `Bits` is the integer (i32, i64) with the bits of a float (f32, f64), `FromBits` the way
+// back; `NanMin` and `NanMax` are NaN where a side is, and know that -0 is below +0; `CopySign` has the size of its left side and the
+// sign of its right.
 //
 // Index expressions are of type i64; those that `is_quasi_affine` accepts (+, -, * by constant,
 // // and % by positive constant, min, max, and in conditions comparisons with and/or/not)
@@ -47,7 +52,12 @@ enum class UnaryOp : uint8_t {
   Cos,
   Floor,
   Ceil,
-  Round
+  Round,
+  Silu,     ///< x * sigmoid(x); -0 at minus infinity, its limit, like the next two
+  Gelu,     ///< x * Phi(x), Phi the normal distribution: 0.5 * x * (1 + erf(x / sqrt(2)))
+  GeluTanh, ///< the same with tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)) instead of erf
+  Bits,
+  FromBits
 };
 enum class BinaryOp : uint8_t {
   Add,
@@ -59,6 +69,9 @@ enum class BinaryOp : uint8_t {
   Min,
   Max,
   Pow,
+  NanMin,
+  NanMax,
+  CopySign,
   Lt,
   Le,
   Gt,
@@ -97,6 +110,7 @@ struct Cast;
 struct Ramp;
 struct Broadcast;
 struct Reduce;
+struct Fma;
 struct Node;
 
 /// Immutable, shared, cheap to copy. Default-constructed: empty (only for "absent").
@@ -138,11 +152,14 @@ struct Reduce {
   ReduceOp op;
   Expr arg;
 }; ///< horizontal: vector to scalar
+struct Fma {
+  Expr a, b, c;
+};
 
 struct Node {
   Type type;
   std::variant<IntLit, FloatLit, Iter, Param, Var, Load, Unary, Binary, Select, Cast, Ramp,
-               Broadcast, Reduce>
+               Broadcast, Reduce, Fma>
       kind;
 };
 
@@ -163,6 +180,7 @@ Expr cast(Expr arg, Type to); ///< the argument itself when it has that type alr
 Expr ramp(Expr base, int64_t stride, uint16_t lanes);
 Expr broadcast(Expr arg, uint16_t lanes);
 Expr reduce(ReduceOp, Expr arg);
+Expr fma(Expr a, Expr b, Expr c);
 /// The value an update leaves: `old op value`. For None: `value`.
 Expr combine(ReduceOp, Expr old, Expr value);
 /// Neutral element of the reduction in that type (0, 1, -inf or lowest, +inf or highest).

@@ -28,6 +28,9 @@ Level level_of(BinaryOp op) {
   case BinaryOp::Min:
   case BinaryOp::Max:
   case BinaryOp::Pow:
+  case BinaryOp::NanMin:
+  case BinaryOp::NanMax:
+  case BinaryOp::CopySign:
     return kAtom;
   default:
     return kCompare;
@@ -136,6 +139,9 @@ private:
         },
         [&](const Reduce& n) {
           return "reduce_" + std::string(name_of(n.op)) + "(" + print(n.arg, 0) + ")";
+        },
+        [&](const Fma& n) {
+          return call("fma", {n.a, n.b, n.c});
         });
   }
 
@@ -147,16 +153,16 @@ private:
 std::string to_string(const Expr& e, const Names& names) { return Printer(names).print(e, 0); }
 
 std::string_view name_of(UnaryOp op) {
-  constexpr std::array<std::string_view, 15> names{"-",    "not",   "abs",   "exp",  "log",
-                                                   "sqrt", "rsqrt", "tanh",  "erf",  "sigmoid",
-                                                   "sin",  "cos",   "floor", "ceil", "round"};
+  constexpr std::array<std::string_view, 20> names{
+      "-",   "not", "abs",   "exp",  "log",   "sqrt", "rsqrt", "tanh",      "erf",  "sigmoid",
+      "sin", "cos", "floor", "ceil", "round", "silu", "gelu",  "gelu_tanh", "bits", "from_bits"};
   return names[static_cast<size_t>(op)];
 }
 
 std::string_view name_of(BinaryOp op) {
-  constexpr std::array<std::string_view, 17> names{"+",   "-",   "*",   "/",   "//", "%",
-                                                   "min", "max", "pow", "<",   "<=", ">",
-                                                   ">=",  "==",  "!=",  "and", "or"};
+  constexpr std::array<std::string_view, 20> names{
+      "+",       "-",        "*", "/",  "//", "%",  "min", "max", "pow", "nan_min",
+      "nan_max", "copysign", "<", "<=", ">",  ">=", "==",  "!=",  "and", "or"};
   return names[static_cast<size_t>(op)];
 }
 

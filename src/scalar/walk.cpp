@@ -18,7 +18,10 @@ std::vector<Expr> children(const Expr& e) {
         return List{n.cond, n.then, n.otherwise};
       },
       [](const Cast& n) { return List{n.arg}; }, [](const Ramp& n) { return List{n.base}; },
-      [](const Broadcast& n) { return List{n.arg}; }, [](const Reduce& n) { return List{n.arg}; });
+      [](const Broadcast& n) { return List{n.arg}; }, [](const Reduce& n) { return List{n.arg}; },
+      [](const Fma& n) {
+        return List{n.a, n.b, n.c};
+      });
 }
 
 Expr with_children(const Expr& e, std::vector<Expr> c) {
@@ -64,6 +67,10 @@ Expr with_children(const Expr& e, std::vector<Expr> c) {
       [&](const Reduce& n) {
         expect(1);
         return reduce(n.op, c[0]);
+      },
+      [&](const Fma&) {
+        expect(3);
+        return fma(c[0], c[1], c[2]);
       });
 }
 

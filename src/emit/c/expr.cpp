@@ -241,6 +241,13 @@ std::string CExpr::unary(const Expr& e, const scalar::Unary& n) {
     return call("ceil");
   case UnaryOp::Round:
     return call("rint");
+  case UnaryOp::Silu:
+  case UnaryOp::Gelu:
+  case UnaryOp::GeluTanh:
+    return helper(std::string(name_of(n.op)), print(n.arg), elem);
+  case UnaryOp::Bits:
+  case UnaryOp::FromBits:
+    break; // made from functions for vector code only
   }
   KAWARA_CHECK(false, "unary operator");
 }
@@ -263,7 +270,8 @@ std::string CExpr::print(const Expr& e) {
       [&](const scalar::Cast& n) { return converted(n.arg, e.type().elem); },
       [&](const scalar::Ramp&) { return impossible("ramp"); },
       [&](const scalar::Broadcast&) { return impossible("broadcast"); },
-      [&](const scalar::Reduce&) { return impossible("reduce"); });
+      [&](const scalar::Reduce&) { return impossible("reduce"); },
+      [&](const scalar::Fma&) { return impossible("fma"); });
 }
 
 } // namespace kawara::emit

@@ -46,6 +46,28 @@ constexpr const char* kAlloc = R"(static inline void* kw_alloc(size_t size, int6
 
 )";
 
+// In f64: the parts of an activation cancel or underflow before the whole does.
+constexpr const char* kSilu = R"(/* x * sigmoid(x) */
+static inline double kw_silu(double x) { return x < -1e3 ? -0.0 : x / (1.0 + exp(-x)); }
+
+)";
+
+constexpr const char* kGelu = R"(/* 0.5 * x * (1 + erf(x / sqrt(2))) */
+static inline double kw_gelu(double x) {
+  return x < -1e3 ? -0.0 : 0.5 * x * erfc(x * -0.70710678118654752);
+}
+
+)";
+
+constexpr const char* kGeluTanh =
+    R"(/* 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) */
+static inline double kw_gelu_tanh(double x) {
+  const double z = 1.5957691216057308 * (x + 0.044715 * x * x * x);
+  return x < -1e3 ? -0.0 : x / (1.0 + exp(-z));
+}
+
+)";
+
 constexpr const char* kBf16Type = R"(typedef uint16_t kw_bf16;
 )";
 
@@ -75,12 +97,15 @@ std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
                      "#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n";
   if (is_exact)
     text += "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n";
-  constexpr std::array<std::pair<const char*, const char*>, 6> functions = {
+  constexpr std::array<std::pair<const char*, const char*>, 9> functions = {
       {{"floordiv", kFloorDiv},
        {"mod", kMod},
        {"min", kMin},
        {"max", kMax},
        {"abs", kAbs},
+       {"silu", kSilu},
+       {"gelu", kGelu},
+       {"gelu_tanh", kGeluTanh},
        {"alloc", kAlloc}}};
   if (helpers.count("bf16") != 0)
     text += std::string(kBf16Type) + kBf16;

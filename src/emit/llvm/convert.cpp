@@ -129,24 +129,4 @@ llvm::Value* FunctionEmitter::convert(Value* v, Elem from, Elem to) {
   return b_.CreateIntCast(v, typed(to), !is_unsigned(from));
 }
 
-/// A function of the C library on one number, or lane by lane. `name` is the f64 function; the f32
-/// one has an `f` appended. It is declared without effects, so that calls can move and merge.
-llvm::Value* FunctionEmitter::call_function(const char* name, Value* arg) {
-  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(arg->getType())) {
-    Value* result = llvm::PoisonValue::get(vector);
-    for (unsigned lane = 0; lane < vector->getNumElements(); ++lane)
-      result = b_.CreateInsertElement(
-          result, call_function(name, b_.CreateExtractElement(arg, lane)), lane);
-    return result;
-  }
-  const std::string symbol = std::string(name) + (arg->getType()->isFloatTy() ? "f" : "");
-  auto* type = llvm::FunctionType::get(arg->getType(), {arg->getType()}, false);
-  auto* function =
-      llvm::cast<llvm::Function>(parts_.module.getOrInsertFunction(symbol, type).getCallee());
-  function->setDoesNotAccessMemory();
-  function->setDoesNotThrow();
-  function->setWillReturn();
-  return b_.CreateCall(function, {arg});
-}
-
 } // namespace kawara::emit

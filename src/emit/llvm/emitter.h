@@ -117,7 +117,10 @@ private:
   Value* f32_rounded_to_odd(Value*);
   Value* constant(const scalar::IntLit&, scalar::Elem);
   Value* constant(const scalar::FloatLit&, scalar::Elem);
+
+  // functions.cpp
   Value* call_function(const char* name, Value* arg);
+  Value* activation(scalar::UnaryOp, Value* arg);
 
   // memory.cpp
   Value* address(uint32_t buffer, const std::vector<Index>& index);

@@ -78,7 +78,11 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
       [&](const scalar::Broadcast& n) -> Value* {
         return b_.CreateVectorSplat(type.lanes, emit(n.arg));
       },
-      [&](const scalar::Reduce& n) -> Value* { return emit_reduce(n); });
+      [&](const scalar::Reduce& n) -> Value* { return emit_reduce(n); },
+      [&](const scalar::Fma& n) -> Value* {
+        Value* a = emit(n.a);
+        return b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, emit(n.b), emit(n.c)});
+      });
 }
 
 llvm::Value* FunctionEmitter::variable(uint32_t id) {
@@ -147,6 +151,15 @@ llvm::Value* FunctionEmitter::emit_unary(const scalar::Unary& n) {
     return intrinsic(llvm::Intrinsic::ceil);
   case UnaryOp::Round:
     return intrinsic(llvm::Intrinsic::roundeven);
+  case UnaryOp::Silu:
+  case UnaryOp::Gelu:
+  case UnaryOp::GeluTanh:
+    return activation(n.op, x);
+  case UnaryOp::Bits:
+  case UnaryOp::FromBits: {
+    const Elem elem = scalar::unary(n.op, n.arg).type().elem;
+    return b_.CreateBitCast(x, value_type(context_, {elem, n.arg.type().lanes}));
+  }
   }
   KAWARA_CHECK(false, "unknown function");
 }
@@ -180,6 +193,12 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, Value* a, Value* b) {
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, a, b);
   case BinaryOp::Pow:
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::pow, a, b);
+  case BinaryOp::NanMin:
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, a, b);
+  case BinaryOp::NanMax:
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, a, b);
+  case BinaryOp::CopySign:
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
   case BinaryOp::Lt:
     return b_.CreateFCmpOLT(a, b);
   case BinaryOp::Le:

@@ -78,8 +78,9 @@ TEST(Types, ExplicitConversions) {
 
 TEST(Types, Functions) {
   expect_all({{"F[i] = relu(f[i])", "F[i] = max(f[i], 0.0)"},
-              {"F[i] = silu(f[i])", "F[i] = f[i] * sigmoid(f[i])"},
-              {"F[i] = gelu(f[i])", "F[i] = 0.5 * f[i] * (1.0 + erf(f[i] * 0.70710677))"},
+              {"F[i] = silu(f[i])", "F[i] = silu(f[i])"},
+              {"F[i] = gelu(n[i])", "F[i] = gelu(f32(n[i]))"},
+              {"F[i] = gelu_tanh(f[i])", "F[i] = gelu_tanh(f[i])"},
               {"F[i] = pow(f[i], 2)", "F[i] = pow(f[i], 2.0)"},
               {"I[i] = abs(n[i]) // 2 % 3", "I[i] = abs(n[i]) // 2 % 3"},
               {"I[i] = floor(n[i])", "I[i] = n[i]"},

@@ -1,0 +1,86 @@
+#include "kernel/expand_math.h"
+
+#include "kernel/vars.h"
+#include "scalar/expansion.h"
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::as;
+
+bool has_fma(const target::Cpu& cpu) {
+  return cpu.arch == target::Arch::Aarch64 || cpu.features.has(target::Feature::Fma);
+}
+
+class Expander {
+public:
+  Expander(Kernel& kernel, scalar::Accuracy accuracy) : kernel_(kernel), accuracy_(accuracy) {}
+
+  /// `value` without calls that have a formula; what it needs is defined at the end of `before`.
+  Expr expand(const Expr& value, Block& before) {
+    if (!has_calls(value))
+      return value;
+    if (as<scalar::Select>(value) != nullptr && has_load(value))
+      return scalar::rewrite(value, [&](const Expr& e) { return formula_of(e, in_place); });
+    std::vector<Expr> kids = scalar::children(value);
+    for (Expr& kid : kids)
+      kid = expand(kid, before);
+    const Expr whole = scalar::with_children(value, std::move(kids));
+    const auto define = [&](std::string_view name, Expr named) {
+      if (as<scalar::Var>(named) != nullptr)
+        return named;
+      const uint32_t var = add_variable(kernel_, std::string(name), named.type());
+      const Expr stands_for = scalar::var(var, named.type());
+      before.push_back(Define{var, std::move(named)});
+      return stands_for;
+    };
+    const Expr formula = formula_of(whole, define);
+    return formula ? formula : whole;
+  }
+
+private:
+  static bool is_call(const Expr& e) {
+    const auto* n = as<scalar::Unary>(e);
+    return n != nullptr && scalar::has_expansion(n->op, e.type().elem);
+  }
+
+  static bool has_calls(const Expr& e) {
+    bool found = false;
+    scalar::visit(e, [&](const Expr& n) { found = found || is_call(n); });
+    return found;
+  }
+
+  static Expr in_place(std::string_view, Expr value) { return value; }
+
+  Expr formula_of(const Expr& e, const scalar::Let& let) const {
+    const auto* n = as<scalar::Unary>(e);
+    return is_call(e) ? scalar::expand(n->op, n->arg, accuracy_, let) : Expr();
+  }
+
+  Kernel& kernel_;
+  scalar::Accuracy accuracy_;
+};
+
+} // namespace
+
+Kernel expand_math(Kernel kernel, const target::Cpu& cpu) {
+  if (kernel.numerics == program::Numerics::Exact || !has_fma(cpu))
+    return kernel;
+  const bool is_fast = kernel.numerics == program::Numerics::Fast;
+  Expander expander(kernel, is_fast ? scalar::Accuracy::Quick : scalar::Accuracy::Accurate);
+  Block body = rewrite(kernel.body, [&](Stmt stmt) {
+    Block result;
+    if (auto* store = std::get_if<Store>(&stmt))
+      store->value = expander.expand(store->value, result);
+    else if (auto* define = std::get_if<Define>(&stmt))
+      define->value = expander.expand(define->value, result);
+    else if (auto* assign = std::get_if<Assign>(&stmt))
+      assign->value = expander.expand(assign->value, result);
+    result.push_back(std::move(stmt));
+    return result;
+  });
+  kernel.body = std::move(body);
+  return kernel;
+}
+
+} // namespace kawara::kernel

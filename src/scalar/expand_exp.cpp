@@ -1,0 +1,106 @@
+#include "scalar/formula.h"
+
+#include <numbers>
+
+namespace kawara::scalar {
+namespace {
+
+/// ln(2) in two parts: multiples of the first up to 2^8 are exact.
+constexpr double kLn2High = 0x1.62e4p-1;
+constexpr double kLn2Low = std::numbers::ln2 - kLn2High;
+
+/// A float this large has no digits behind the point: adding it rounds to an integer, which then
+/// stands in the low bits.
+constexpr double kShifter = 0x1.8p23;
+constexpr int64_t kBias = 127;
+
+/// x / (1 + exp(-z)), x being at least -2^64: `scaled_one` * x / (scaled_one + exp(-z) *
+/// scaled_one), so that nothing overflows and the result is rounded once even if it is denormal.
+struct Gate {
+  Expr divisor, scaled_one;
+};
+
+Gate gate(const Formula& f, const Exponential& e) {
+  const Expr one =
+      f.let("one", unary(UnaryOp::FromBits,
+                         f.integer(2 * kBias << 23) - e.exponent_of_low * f.integer(1 << 23)));
+  // In this order the small sum is rounded first, at a finer grain than the large one.
+  return {e.high + f.add_product(one, e.part, e.high), one};
+}
+
+} // namespace
+
+const std::vector<double>& exponential_coefficients() {
+  static const std::vector<double> c{0x1.fffffcp-2, 0x1.555492p-3, 0x1.5558aep-5, 0x1.123982p-7,
+                                     0x1.6a4f28p-10};
+  return c;
+}
+
+Exponential exponential(const Formula& f, const Expr& z, bool negate, const Expr& excess) {
+  const double sign = negate ? -1 : 1;
+  const Expr shifter = f.number(kShifter + 2 * kBias);
+  const Expr shifted = f.let("t", f.add_product(shifter, z, f.number(sign / std::numbers::ln2)));
+  const Expr n = f.let("n", shifted - shifter);
+  // r is the reduced argument, of the other sign when negated.
+  Expr r = f.add_product(z, n, f.number(-sign * kLn2High));
+  if (excess)
+    r = r - f.add_product(excess, n, f.number(sign * kLn2Low));
+  else
+    r = f.add_product(r, n, f.number(-sign * kLn2Low));
+  r = f.let("r", r);
+  const Expr rr = f.let("rr", r * r);
+  std::vector<double> c = exponential_coefficients();
+  for (size_t i = 1; i < c.size(); i += 2)
+    c[i] *= sign;
+  const Expr q = f.polynomial(c, r, rr);
+  // Subtracting twice is free, a negation is not.
+  const Expr part = negate ? unary(UnaryOp::Neg, f.let("p", f.sub_product(r, rr, q)))
+                           : f.let("p", f.add_product(r, rr, q));
+  const Expr bits = f.let("i", unary(UnaryOp::Bits, shifted));
+  const Expr half = f.let("h", binary(BinaryOp::FloorDiv, bits, f.integer(2)));
+  const Expr high = f.let("s", f.power_of_two(bits - half));
+  return {part, high, half};
+}
+
+Expr expand_exp(const Formula& f, const Expr& x) {
+  // Beyond these the result is infinite or zero.
+  const Expr z = f.let("z", f.at_most(f.at_least(x, -104.5), 89.5));
+  const Exponential e = exponential(f, z, false);
+  return f.add_product(e.high, e.part, e.high) * f.power_of_two(e.exponent_of_low);
+}
+
+Expr expand_sigmoid(const Formula& f, const Expr& x) {
+  const Expr z = f.let("z", f.at_most(f.at_least(x, -104.5), 20));
+  const Gate g = gate(f, exponential(f, z, true));
+  return binary(BinaryOp::Div, g.scaled_one, g.divisor);
+}
+
+Expr expand_silu(const Formula& f, const Expr& x) {
+  const Expr low = f.let("low", f.at_least(x, -120));
+  const Expr z = f.let("z", f.at_most(low, 20));
+  const Gate g = gate(f, exponential(f, z, true));
+  return binary(BinaryOp::Div, low, g.divisor) * g.scaled_one;
+}
+
+/// With z = sqrt(2/pi) * (x + 0.044715 * x^3) this is x / (1 + exp(-2 z)). Below zero an error of z
+/// is an error of the result, magnified by z: z is computed to twice the precision.
+Expr expand_gelu_tanh(const Formula& f, const Expr& x) {
+  constexpr double kLinear = 1.5957691216057308, kCubic = kLinear * 0.044715;
+  constexpr double kLinearHigh = 0x1.988p+0; // few bits: sums with it lose none of the other side
+  constexpr double kCubicHigh = 0x1.2444f2p-4;
+  const Expr low = f.let("low", f.at_least(x, -11));
+  const Expr y = f.let("y", f.at_most(low, 6));
+  const Expr yy = f.let("yy", y * y);
+  const Expr yy_excess = f.sub_product(yy, y, y);
+  const Expr cubic = f.number(kCubicHigh), linear = f.number(kLinearHigh);
+  const Expr slope = f.let("slope", f.add_product(linear, cubic, yy));
+  const Expr slope_lack =
+      f.add_product(f.add_product(linear - slope, cubic, yy), f.number(kCubic - kCubicHigh), yy);
+  const Expr constants = f.sub_product(f.number(kLinear - kLinearHigh), cubic, yy_excess);
+  const Expr z = f.let("z", y * slope);
+  const Expr z_excess = f.sub_product(f.sub_product(z, y, slope), y, slope_lack + constants);
+  const Gate g = gate(f, exponential(f, z, true, z_excess));
+  return binary(BinaryOp::Div, low, g.divisor) * g.scaled_one;
+}
+
+} // namespace kawara::scalar

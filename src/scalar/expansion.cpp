@@ -1,0 +1,66 @@
+#include "scalar/expansion.h"
+
+#include "scalar/formula.h"
+#include "support/check.h"
+
+namespace kawara::scalar {
+
+Expr Formula::polynomial(const std::vector<double>& c, const Expr& x, const Expr& xx) const {
+  KAWARA_CHECK(c.size() >= 2, "polynomial of degree 0");
+  const auto pair = [&](size_t i) {
+    return i + 1 < c.size() ? add_product(number(c[i]), number(c[i + 1]), x) : number(c[i]);
+  };
+  size_t i = (c.size() - 1) / 2 * 2;
+  Expr sum = pair(i);
+  while (i != 0) {
+    i -= 2;
+    sum = add_product(pair(i), sum, xx);
+  }
+  return sum;
+}
+
+bool has_expansion(UnaryOp op, Elem elem) {
+  if (elem != Elem::F32)
+    return false;
+  switch (op) {
+  case UnaryOp::Exp:
+  case UnaryOp::Log:
+  case UnaryOp::Tanh:
+  case UnaryOp::Erf:
+  case UnaryOp::Sigmoid:
+  case UnaryOp::Silu:
+  case UnaryOp::Gelu:
+  case UnaryOp::GeluTanh:
+    return true;
+  default:
+    return false;
+  }
+}
+
+Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let) {
+  KAWARA_CHECK(has_expansion(op, x.type().elem),
+               std::string(name_of(op)) + " of " + to_string(x.type()));
+  const Formula formula(x.type(), let);
+  const bool is_quick = accuracy == Accuracy::Quick;
+  const Expr arg = let("x", x);
+  switch (op) {
+  case UnaryOp::Exp:
+    return expand_exp(formula, arg);
+  case UnaryOp::Log:
+    return expand_log(formula, arg);
+  case UnaryOp::Tanh:
+    return expand_tanh(formula, arg);
+  case UnaryOp::Erf:
+    return is_quick ? expand_erf_quickly(formula, arg) : expand_erf(formula, arg);
+  case UnaryOp::Sigmoid:
+    return expand_sigmoid(formula, arg);
+  case UnaryOp::Silu:
+    return expand_silu(formula, arg);
+  case UnaryOp::Gelu:
+    return is_quick ? expand_gelu_quickly(formula, arg) : expand_gelu(formula, arg);
+  default:
+    return expand_gelu_tanh(formula, arg);
+  }
+}
+
+} // namespace kawara::scalar

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "scalar/expr.h"
+
+#include <functional>
+#include <string_view>
+
+namespace kawara::scalar {
+
+/// Gives a value that a formula uses more than once a name: returns what stands for it from then on.
+/// Returning `value` itself is right as well; shared nodes are then shared.
+using Let = std::function<Expr(std::string_view name, Expr value)>;
+
+/// Whether `expand` has a formula for the function on this element type (f32 only).
+bool has_expansion(UnaryOp, Elem);
+
+/// `op(x)` as arithmetic without calls, branches and tables, for any number of lanes: arguments are
+/// reduced, a polynomial or a quotient of two is evaluated, and the result put together.
+///
+/// `Accurate`: at most 2 units in the last place from the value of the function at the float `x`, for
+/// every x: also where x or the result is denormal, infinite or zero (the sign of a zero is right), and NaN
+/// for NaN. The bound holds when fma and division are rounded correctly and operations are not
+/// reordered; merging a product and a sum into one fma does no harm.
+///
+/// `Quick` differs for erf (3 units) and gelu, which is within 2^-23 of |x| but loses the digits of
+/// its lower tail, as computing 0.5 * x * (1 + erf(x / sqrt(2))) in f32 does.
+enum class Accuracy : uint8_t { Accurate, Quick };
+Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let);
+
+} // namespace kawara::scalar

@@ -1,0 +1,165 @@
+#include "hand_kernel.h"
+
+#include "kernel/expand_math.h"
+#include "scalar/eval.h"
+#include "target/cpu.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numbers>
+
+// Functions as arithmetic: the compiled formulas against f64 functions of the C library, over the
+// whole range of f32.
+
+namespace kawara::run {
+namespace {
+
+using program::Numerics;
+using scalar::UnaryOp;
+
+constexpr uint16_t kLanes = 4;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Every exponent and sign, 2^13 mantissas each: the ends of the binade and a walk between them that
+/// is not the same for two exponents. Then what formulas trip over.
+std::vector<float> samples() {
+  std::vector<float> x;
+  constexpr uint32_t kMantissas = 1U << 13;
+  for (uint32_t top = 0; top < 512; ++top)
+    for (uint32_t i = 0; i < kMantissas; ++i) {
+      const uint32_t walk = i * 1021U + top * 7919U;
+      const uint32_t mantissa = i == 0 ? 0 : i == 1 ? 0x7fffffU : walk & 0x7fffffU;
+      x.push_back(std::bit_cast<float>(top << 23 | mantissa));
+    }
+  for (const float special :
+       {0.0F, 1.0F, 0.5F, 0x1p-149F, 0x1p-126F, 0x1.fffffcp-127F, 0x1.fffffep127F, kInfinity,
+        std::numeric_limits<float>::quiet_NaN(), 88.72284F, 88.72283F, 87.336544F, 103.97208F,
+        103.97207F, 104.0F, 9.01F, 3.9192059F, 14.5F, 0.34657359F})
+    for (const float sign : {1.0F, -1.0F})
+      x.push_back(std::copysign(special, sign));
+  // Where functions bend, sampled much more densely than a binade is above.
+  for (int32_t i = -400000; i <= 400000; ++i)
+    x.push_back(static_cast<float>(i) * 2.7e-5F);
+  while (x.size() % kLanes != 0)
+    x.push_back(1.0F);
+  return x;
+}
+
+kernel::Kernel map_kernel(UnaryOp op, Numerics numerics, int64_t n, uint16_t lanes) {
+  HandKernel h;
+  h.kernel.numerics = numerics;
+  const uint32_t A = h.buffer("A", Elem::F32, {int_lit(n)}),
+                 B = h.buffer("B", Elem::F32, {int_lit(n)});
+  const uint32_t i = h.variable("i");
+  const Expr at = scalar::ramp(h.var(i), 1, lanes);
+  h.kernel.body = {
+      loop(i, int_lit(0), int_lit(n), {store(B, {at}, scalar::unary(op, h.load(A, {at})))}, lanes)};
+  return kernel::expand_math(h.kernel, target::detect_cpu());
+}
+
+std::vector<float> mapped(UnaryOp op, Numerics numerics, std::vector<float> x, uint16_t lanes) {
+  std::vector<float> y(x.size());
+  const auto n = static_cast<int64_t>(x.size());
+  call(loaded(map_kernel(op, numerics, n, lanes)), {x.data(), y.data()});
+  return y;
+}
+
+/// Distance in units in the last place of the exact value (of the smallest normal below it).
+double units_apart(float got, double want) {
+  if (std::isnan(want) || std::isnan(got))
+    return std::isnan(want) && std::isnan(got) ? 0 : HUGE_VAL;
+  const auto nearest = static_cast<float>(want);
+  if (nearest == 0 && got == 0 && std::signbit(got) != std::signbit(want))
+    return HUGE_VAL;
+  // A result may be the largest number where infinity is nearest, or the other way round.
+  constexpr double kLargest = 0x1.fffffep127;
+  const auto finite = [](double v) {
+    return std::isinf(v) || std::fabs(v) > 0x1p128 ? std::copysign(0x1p128, v) : v;
+  };
+  if (std::isinf(want) != std::isinf(got) && std::fabs(want) < kLargest)
+    return HUGE_VAL;
+  int exponent = 0;
+  std::frexp(finite(want), &exponent);
+  return std::fabs(finite(static_cast<double>(got)) - finite(want)) /
+         std::ldexp(1.0, std::max(want == 0 ? -125 : exponent, -125) - 24);
+}
+
+double reference(UnaryOp op, float x) {
+  return scalar::apply(op, Elem::F64, scalar::float_value(static_cast<double>(x))).f;
+}
+
+/// Largest distance over all samples; `at` is where.
+double worst(UnaryOp op, const std::vector<float>& x, const std::vector<float>& y, float& at) {
+  double most = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double units = units_apart(y[i], reference(op, x[i]));
+    if (units > most) {
+      most = units;
+      at = x[i];
+    }
+  }
+  return most;
+}
+
+class MathCode : public testing::TestWithParam<UnaryOp> {};
+
+TEST_P(MathCode, IsWithinTwoUnitsEverywhere) {
+  const std::vector<float> x = samples();
+  float at = 0;
+  const double most = worst(GetParam(), x, mapped(GetParam(), Numerics::Rounding, x, kLanes), at);
+  RecordProperty("units", std::to_string(most));
+  EXPECT_LE(most, 2.0) << scalar::name_of(GetParam()) << " of " << at;
+}
+
+TEST_P(MathCode, DoesNotDependOnTheLane) {
+  std::vector<float> x = samples();
+  x.resize(40000);
+  const std::vector<float> a = mapped(GetParam(), Numerics::Rounding, x, kLanes),
+                           b = mapped(GetParam(), Numerics::Rounding, x, 1);
+  EXPECT_EQ(0, std::memcmp(a.data(), b.data(), a.size() * sizeof(float)));
+}
+
+TEST_P(MathCode, HasNoCallsUnlessExact) {
+  for (const Numerics numerics : {Numerics::Exact, Numerics::Rounding, Numerics::Fast}) {
+    const auto kernel = map_kernel(GetParam(), numerics, 64, kLanes);
+    bool has_call = false;
+    kernel::visit_exprs(kernel.body, [&](const Expr& root) {
+      scalar::visit(root, [&](const Expr& e) {
+        const auto* n = scalar::as<scalar::Unary>(e);
+        has_call = has_call || (n != nullptr && n->op == GetParam());
+      });
+    });
+    EXPECT_EQ(has_call, numerics == Numerics::Exact || GetParam() == UnaryOp::Rsqrt);
+    EXPECT_EQ(kernel::spec(kernel), std::vector<std::string>{});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Functions, MathCode,
+                         testing::Values(UnaryOp::Exp, UnaryOp::Log, UnaryOp::Tanh, UnaryOp::Erf,
+                                         UnaryOp::Sigmoid, UnaryOp::Silu, UnaryOp::Gelu,
+                                         UnaryOp::GeluTanh, UnaryOp::Rsqrt),
+                         [](const auto& function) {
+                           return std::string(scalar::name_of(function.param));
+                         });
+
+TEST(QuickMathCode, SaysHowFarItIsOff) {
+  const std::vector<float> x = samples();
+  float at = 0;
+  const double erf = worst(UnaryOp::Erf, x, mapped(UnaryOp::Erf, Numerics::Fast, x, kLanes), at);
+  EXPECT_LE(erf, 3.0) << "erf of " << at;
+  EXPECT_GT(erf, 2.0) << "the quick formula could be the only one";
+  const std::vector<float> y = mapped(UnaryOp::Gelu, Numerics::Fast, x, kLanes);
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!std::isfinite(x[i]))
+      continue;
+    const double want = reference(UnaryOp::Gelu, x[i]);
+    ASSERT_LE(std::fabs(static_cast<double>(y[i]) - want),
+              std::fabs(static_cast<double>(x[i])) * 0x1p-23 + 0x1p-148)
+        << "gelu of " << x[i];
+  }
+}
+
+} // namespace
+} // namespace kawara::run
