@@ -7,6 +7,7 @@
 #include "schedule/auto_online.h"
 #include "schedule/auto_plan.h"
 #include "schedule/auto_product.h"
+#include "schedule/auto_rows.h"
 #include "schedule/auto_score.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
@@ -36,6 +37,7 @@ public:
         distribute(loop);
     for (const LoopId loop : child_loops(schedule_.order.body))
       tile_product(loop);
+    share_rows();
     for (const LoopId loop : child_loops(schedule_.order.body))
       if (!done_.contains(loop))
         improve(loop, true);
@@ -49,6 +51,55 @@ private:
       if (node.is_loop())
         loops.push_back(node.loop());
     return loops;
+  }
+
+  /// Nests that follow each other get one outermost loop where one iteration's rows then stay in the
+  /// cache from nest to nest, and temps between them only one row.
+  void share_rows() {
+    const std::vector<LoopId> loops = child_loops(schedule_.order.body);
+    std::optional<LoopId> last;
+    bool is_shared = false;
+    const auto finish = [&] {
+      if (last && is_shared)
+        finish_rows(*last);
+      is_shared = false;
+    };
+    for (const LoopId loop : loops) {
+      if (done_.contains(loop) || !is_parallel(loop)) {
+        finish();
+        last.reset();
+        continue;
+      }
+      if (last && schedule::share_rows(schedule_, *last, loop, environment_)) {
+        const LoopName a = name(*last), b = name(loop);
+        const StmtId inside = poly::statements_below(schedule_.order, *last).front();
+        if (try_all({Fuse{a, b}, Parallel{a}})) {
+          last = poly::path_of(schedule_.order, inside).front();
+          schedule_.order[*last].marks.is_parallel = false;
+          is_shared = true;
+          continue;
+        }
+      }
+      finish();
+      last = loop;
+    }
+    finish();
+  }
+
+  void finish_rows(LoopId loop) {
+    done_.insert(loop);
+    for (const std::string& temp : temps_of(schedule_, loop))
+      try_all({StoreAt{temp, name(loop)}});
+    for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
+      improve(child, false);
+    try_all({Parallel{name(loop)}});
+  }
+
+  bool is_parallel(LoopId loop) const {
+    poly::Order order = schedule_.order;
+    order[loop].marks.is_parallel = true;
+    return std::holds_alternative<poly::Legal>(
+        poly::judge(schedule_.scop, order, environment_.quota));
   }
 
   std::optional<Product> product_at(LoopId loop) const {

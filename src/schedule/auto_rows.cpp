@@ -1,0 +1,89 @@
+#include "schedule/auto_rows.h"
+
+#include "schedule/auto_nest.h"
+#include "schedule/extent.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::StmtId;
+
+namespace {
+
+std::set<uint32_t> tensors_below(const Schedule& schedule, LoopId loop) {
+  std::set<uint32_t> tensors;
+  for (const StmtId id : poly::statements_below(schedule.order, loop)) {
+    tensors.insert(schedule.scop[id].text.tensor);
+    scalar::visit(schedule.scop[id].text.value, [&](const scalar::Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        tensors.insert(load->tensor);
+    });
+  }
+  return tensors;
+}
+
+/// No access would gain from another order of the loops inside.
+bool walks_along_memory(const Schedule& schedule, LoopId loop) {
+  const size_t depth = *poly::depth_of(schedule.order, loop);
+  const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
+  return std::all_of(below.begin(), below.end(), [&](StmtId id) {
+    const size_t rows = schedule.order.rows[id.value].size();
+    return rows <= depth + 2 &&
+           (rows == depth + 1 ||
+            strides_of(schedule.scop, schedule.order, {id}, rows - 1).far == 0);
+  });
+}
+
+/// Cells that one iteration of the loop touches, as bytes; nothing when that depends on parameters.
+std::optional<int64_t> row_bytes(const Schedule& schedule, LoopId loop) {
+  int64_t bytes = 0;
+  for (const StmtId id : poly::statements_below(schedule.order, loop)) {
+    int64_t cells = 1;
+    const std::vector<LoopId> path = poly::path_of(schedule.order, id);
+    for (size_t d = *poly::depth_of(schedule.order, loop) + 1; d < path.size(); ++d) {
+      const auto run = longest_run(schedule.scop, schedule.order, path[d]);
+      if (!run)
+        return std::nullopt;
+      cells *= *run;
+    }
+    const size_t accesses = moves_of(schedule.scop, schedule.order, id, path.size() - 1).size();
+    bytes += cells * static_cast<int64_t>(accesses) * 4;
+  }
+  return bytes;
+}
+
+} // namespace
+
+bool share_rows(const Schedule& schedule, LoopId first, LoopId second,
+                const Environment& environment) {
+  const std::set<uint32_t> a = tensors_below(schedule, first), b = tensors_below(schedule, second);
+  std::vector<uint32_t> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  if (both.empty() || !walks_along_memory(schedule, first) || !walks_along_memory(schedule, second))
+    return false;
+  const auto bytes_a = row_bytes(schedule, first), bytes_b = row_bytes(schedule, second);
+  if (bytes_a && bytes_b && *bytes_a + *bytes_b > environment.cpu.caches.l2)
+    return false;
+  return loop_values(schedule.scop, schedule.order, first)
+      .is_equal(loop_values(schedule.scop, schedule.order, second));
+}
+
+std::vector<std::string> temps_of(const Schedule& schedule, LoopId loop) {
+  const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
+  std::set<uint32_t> inside = tensors_below(schedule, loop), outside;
+  for (const poly::Access& access : poly::accesses(schedule.scop))
+    if (std::find(below.begin(), below.end(), access.statement) == below.end())
+      outside.insert(access.tensor);
+  std::vector<std::string> names;
+  for (const uint32_t t : inside) {
+    const program::Tensor& tensor = schedule.scop.tensors[t];
+    if (tensor.role == program::Role::Temp && tensor.private_dims == 0 && !outside.contains(t))
+      names.push_back(tensor.name);
+  }
+  return names;
+}
+
+} // namespace kawara::schedule

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "schedule/schedule.h"
+
+#include <vector>
+
+namespace kawara::schedule {
+
+/// Whether two nests that follow each other are worth one outermost loop: they run over the same values,
+/// the second uses what the first touches, and every access inside already walks along memory, so that
+/// one iteration's rows are still in the cache for the second nest.
+bool share_rows(const Schedule&, poly::LoopId first, poly::LoopId second, const Environment&);
+
+/// Temps that only statements below the loop touch.
+std::vector<std::string> temps_of(const Schedule&, poly::LoopId loop);
+
+} // namespace kawara::schedule
