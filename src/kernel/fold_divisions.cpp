@@ -37,7 +37,13 @@ public:
 
 private:
   Expr folded(const Expr& root) const {
-    return scalar::rewrite(root, [&](const Expr& e) { return folded_node(e); });
+    bool is_changed = false;
+    const Expr result = scalar::rewrite(root, [&](const Expr& e) {
+      Expr node = folded_node(e);
+      is_changed = is_changed || static_cast<bool>(node);
+      return node;
+    });
+    return is_changed ? scalar::simplify(result) : result;
   }
 
   /// `rewrite` gives every node with its operands rewritten already; empty: as it is.
