@@ -83,6 +83,9 @@ TEST(Api, EveryDirectiveHasItsMethod) {
   EXPECT_EQ(two.schedule().fuse("S0.i", "S1.i").print(), "fuse(S0.i, S1.i)");
   EXPECT_EQ(two.schedule().inline_("S0").print(), "inline(S0)");
   EXPECT_EQ(two.schedule().compute_at("S0", "S1.i").print(), "compute_at(S0, S1.i)");
+  EXPECT_EQ(two.schedule().stage("s", "S1.i").print(), "stage(s, S1.i)");
+  EXPECT_EQ(two.schedule().stage("s", "S1.i", 1, 4).print(), "stage(s, S1.i, panel=1, width=4)");
+  EXPECT_EQ(two.schedule().pack("s", "S1.i").print(), "pack(s, S1.i)");
   EXPECT_EQ(two.schedule().coalesce("S1.i", "S1.j").print(), "coalesce(S1.i, S1.j)");
   EXPECT_EQ(two.schedule().unroll_and_jam("S1.i", 2).print(), "unroll_and_jam(S1.i, 2)");
   const Program sum = parse("param N\ninput x: f32[N]\noutput s: f32\ns = 0\n"
@@ -99,6 +102,8 @@ TEST(Api, RefusalThrowsAndChangesNothing) {
   EXPECT_EQ(code_of([&] { s.split("zzz", 8); }), "K0201");
   EXPECT_EQ(code_of([&] { s.split("i.0", 0); }), "K0212");
   EXPECT_EQ(code_of([&] { s.tile({}); }), "K0232");
+  EXPECT_EQ(code_of([&] { s.stage("zzz", "i.0"); }), "K0208");
+  EXPECT_EQ(code_of([&] { s.pack("A", "t"); }), "K0235");
   EXPECT_EQ(code_of([&] { s.apply("split(i.1, 4); parallel(t)"); }), "K0204");
   EXPECT_EQ(s.print(), before);
   EXPECT_EQ(s.tree(), tree);
