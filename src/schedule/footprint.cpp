@@ -47,6 +47,16 @@ isl::map dimension_of(const isl::map& relation, const std::vector<program::Param
   return relation.apply_range(map_of({scalar::iter(static_cast<uint32_t>(d))}, cells, params));
 }
 
+/// The largest offset: 3 for tiles of 4, though the only tile of a smaller tensor has fewer.
+Expr largest_of(const isl::set& offsets, const std::vector<program::Param>& params) {
+  const Expr high = ends_of(offsets, 0, params).high;
+  const auto* cases = scalar::as<scalar::Binary>(high);
+  if (cases == nullptr || cases->op != BinaryOp::Max)
+    return high;
+  const isl::val most = offsets.dim_max_val(0);
+  return most.is_int() ? scalar::int_lit(most.num_si()) : high;
+}
+
 } // namespace
 
 Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
@@ -54,6 +64,10 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
   const isl::map from_low(relation.ctx(), "{ [a] -> [b] : b >= a }");
   const isl::map to_high(relation.ctx(), "{ [a] -> [b] : b <= a }");
   Footprint result;
+  if (dims == 0) { // a single cell
+    result.cells = relation.domain();
+    return result;
+  }
   isl::map box;
   for (size_t d = 0; d < dims; ++d) {
     const isl::map one = dimension_of(relation, params, dims, d);
@@ -67,8 +81,7 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
   for (size_t d = 0; d < dims; ++d) {
     const Expr from_first = scalar::iter(static_cast<uint32_t>(depth + d)) - result.first[d];
     const isl::set offsets = map_of({from_first}, result.cells, params).range();
-    const Ends ends = ends_of(offsets, 0, params);
-    result.extent.push_back(scalar::simplify(ends.high + scalar::int_lit(1)));
+    result.extent.push_back(scalar::simplify(largest_of(offsets, params) + scalar::int_lit(1)));
   }
   return result;
 }

@@ -66,6 +66,12 @@ Result<StagedReads, std::string> staged_reads(const Schedule& schedule, uint32_t
   }
   if (place.reads.empty())
     return fail("Nothing below " + loop_name + " reads `" + name + "`.");
+  std::erase_if(place.reads, [&](const Access& read) {
+    return scop[read.statement].domain.intersect_params(scop.context).is_empty();
+  });
+  if (place.reads.empty())
+    return fail("The statements below " + loop_name + " that read `" + name +
+                "` have no iterations.");
   size_t last = 0;
   place.source_root = scop.source_order.body.size();
   for (const Access& read : place.reads) {

@@ -8,8 +8,9 @@
 
 namespace kawara::schedule {
 
-/// Reads of a tensor below a loop that a copy can serve, and where the copy stands in the source order:
-/// before the root node at `source_root`, after every write of what it copies.
+/// Reads of a tensor below a loop that a copy can serve, by statements that have iterations, and where
+/// the copy stands in the source order: before the root node at `source_root`, after every write of
+/// what it copies.
 struct StagedReads {
   size_t source_root = 0;
   std::vector<poly::Access> reads;
