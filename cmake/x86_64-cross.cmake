@@ -1,7 +1,7 @@
 # Compiles for x86-64 Linux on any machine with clang-19 and lld. KW_SYSROOT in the environment names
-# a folder with the x86-64 headers and libraries; tools/cross_x86.sh makes one.
+# a folder with the x86-64 headers and libraries; ./kw bundle makes one.
 if(NOT DEFINED ENV{KW_SYSROOT})
-  message(FATAL_ERROR "set KW_SYSROOT to a folder with x86-64 libraries (tools/cross_x86.sh)")
+  message(FATAL_ERROR "set KW_SYSROOT to a folder with x86-64 libraries (./kw bundle makes one)")
 endif()
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)

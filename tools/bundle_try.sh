@@ -1,23 +1,14 @@
 #!/bin/sh
-# Tries out what tools/cross_x86.sh packed, on the machine it was carried to: what the machine is,
-# every example against the interpreter, PolyBench against compiled C, a matrix product's speed, the
-# unit tests. One line per check; ends with the number of failures, which is also the exit code.
+# Tries out what `./kw bundle` packed, on the machine it was carried to: what the machine is, every
+# example against the interpreter, a matrix product's speed, the unit tests, a few cases of the
+# benchmark. One line per check; ends with the number of failures, which is also the exit code.
 #
-#   sh run.sh [FOLDER FOR THE PROGRAMS]
+#   sh run.sh
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-to=${1:-${TMPDIR:-/tmp}/kawara-x86}
-mkdir -p "$to"
-if [ ! -f "$here/bin.tar.xz" ]; then
-  mkdir -p "$to/bin" && cp "$here/kawara" "$to/bin/" || exit 1
-elif command -v xz >/dev/null 2>&1; then
-  xz -dc "$here/bin.tar.xz" | tar -xf - -C "$to" || exit 1
-else
-  python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' \
-    "$here/bin.tar.xz" "$to" || exit 1
-fi
+to=$here
 PATH=$to/bin:$PATH
 examples=$here/examples
-log=$to/last.log
+log=${TMPDIR:-/tmp}/kawara-bundle.$$.log
 failures=0
 
 # try NAME COMMAND...: one line when it succeeds, the end of its output when it fails.
@@ -85,8 +76,7 @@ timed "matrix product 1024, auto, 1 thread" \
 timed "matrix product 1024, auto, all threads" kawara bench "$examples/gemm.kw" -p $square -s auto
 timed "matrix product 1024, source order, 1 thread" \
   env KAWARA_THREADS=1 kawara bench "$examples/gemm.kw" -p $square
-if [ -x "$to/bin/bench_polybench" ]; then
-  timed "PolyBench MINI" bench_polybench --examples "$examples" --set MINI --samples 3 --seconds 1
-fi
+timed "benchmark, a few cases" bench_cpu --quick --filter 512,512 --threads 1
+rm -f "$log"
 echo "$failures failed"
 exit "$failures"

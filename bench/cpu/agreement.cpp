@@ -1,0 +1,202 @@
+#include "cpu/agreement.h"
+
+#include "scalar/half.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kawara::bench {
+namespace {
+
+constexpr int64_t kCheckedCells = 64;
+
+double product_cell(const Case& c, const Operands& x, int64_t row, int64_t column) {
+  double sum = 0;
+  for (int64_t k = 0; k < c.k; ++k) {
+    const int64_t a = row * c.k + k, b = k * c.n + column;
+    if (c.op == Op::GemmI8)
+      sum += static_cast<double>(x.a_i8[a]) * x.b_i8[b];
+    else if (c.op == Op::GemmF16)
+      sum += scalar::f16_value(x.a_f16[a]) * scalar::f16_value(x.b_f16[b]);
+    else
+      sum += static_cast<double>(x.a[a]) * static_cast<double>(x.b[b]);
+  }
+  return sum;
+}
+
+double conv_cell(const Conv& c, const Operands& x, int64_t cell) {
+  const int64_t out = c.out_size(), filter = cell / (out * out);
+  const int64_t top = cell / out % out * c.stride - c.pad, left = cell % out * c.stride - c.pad;
+  const int64_t channels = c.is_depthwise ? 1 : c.channels;
+  double sum = 0;
+  for (int64_t i = 0; i < channels; ++i)
+    for (int64_t r = 0; r < c.window; ++r)
+      for (int64_t s = 0; s < c.window; ++s) {
+        const int64_t h = top + r, w = left + s, channel = c.is_depthwise ? filter : i;
+        if (h >= 0 && h < c.size && w >= 0 && w < c.size)
+          sum += static_cast<double>(x.a[(channel * c.size + h) * c.size + w]) *
+                 static_cast<double>(x.b[((filter * channels + i) * c.window + r) * c.window + s]);
+      }
+  return sum;
+}
+
+double attention_cell(const Case& c, const Operands& x, int64_t cell) {
+  const int64_t d = cell % c.k, row = cell / c.k, head = row / c.n;
+  std::vector<double> scores(static_cast<size_t>(c.n));
+  for (int64_t j = 0; j < c.n; ++j) {
+    double sum = 0;
+    for (int64_t k = 0; k < c.k; ++k)
+      sum += static_cast<double>(x.a[row * c.k + k]) *
+             static_cast<double>(x.b[(head * c.n + j) * c.k + k]);
+    scores[static_cast<size_t>(j)] = sum / std::sqrt(static_cast<double>(c.k));
+  }
+  const double largest = *std::max_element(scores.begin(), scores.end());
+  double total = 0, weighted = 0;
+  for (int64_t j = 0; j < c.n; ++j) {
+    const double weight = std::exp(scores[static_cast<size_t>(j)] - largest);
+    total += weight;
+    weighted += weight * static_cast<double>(x.c[(head * c.n + j) * c.k + d]);
+  }
+  return weighted / total;
+}
+
+double softmax_cell(const Case& c, const float* row, int64_t column) {
+  double total = 0;
+  for (int64_t j = 0; j < c.n; ++j)
+    total += std::exp(static_cast<double>(row[j]));
+  return std::exp(static_cast<double>(row[column])) / total;
+}
+
+double layer_norm_cell(const Case& c, const Operands& x, const float* row, int64_t column) {
+  double mean = 0, variance = 0;
+  for (int64_t j = 0; j < c.n; ++j)
+    mean += static_cast<double>(row[j]);
+  mean /= static_cast<double>(c.n);
+  for (int64_t j = 0; j < c.n; ++j)
+    variance += std::pow(static_cast<double>(row[j]) - mean, 2);
+  variance /= static_cast<double>(c.n);
+  return (static_cast<double>(row[column]) - mean) / std::sqrt(variance + 1e-5) *
+             static_cast<double>(x.b[column]) +
+         static_cast<double>(x.c[column]);
+}
+
+double root_mean_square(const std::vector<float>& values) {
+  double sum = 0;
+  for (const float v : values)
+    sum += static_cast<double>(v) * static_cast<double>(v);
+  return std::sqrt(sum / static_cast<double>(std::max<size_t>(values.size(), 1)));
+}
+
+/// Relative to the larger of the cell and the scale; infinity where one is no number.
+double relative_error(double got, double expected, double scale) {
+  const double error = std::abs(got - expected) / std::max({std::abs(expected), scale, 1e-30});
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+
+/// Cells spread over the whole result, the corners among them.
+double error_at_checked_cells(const Case& c, const Operands& x, const std::vector<float>& got) {
+  const double scale = root_mean_square(got);
+  const auto cells = static_cast<int64_t>(got.size());
+  double worst = 0;
+  for (int64_t i = 0; i < kCheckedCells; ++i) {
+    const int64_t cell = (cells - 1) * i / (kCheckedCells - 1);
+    worst = std::max(worst, relative_error(static_cast<double>(got[static_cast<size_t>(cell)]),
+                                           expected_cell(c, x, cell), scale));
+  }
+  return worst;
+}
+
+struct Gap {
+  double error = 0;
+  size_t cell = 0;
+};
+
+Gap largest_gap(const std::vector<float>& a, const std::vector<float>& b) {
+  const double scale = root_mean_square(a);
+  Gap worst;
+  for (size_t cell = 0; cell < a.size(); ++cell) {
+    const double error =
+        relative_error(static_cast<double>(b[cell]), static_cast<double>(a[cell]), scale);
+    if (error > worst.error)
+      worst = {error, cell};
+  }
+  return worst;
+}
+
+void look_at(const Case& c, const Operands& x, const std::vector<float>& result, size_t cell,
+             Agreement& agreement) {
+  const double error =
+      relative_error(static_cast<double>(result[cell]),
+                     expected_cell(c, x, static_cast<int64_t>(cell)), root_mean_square(result));
+  agreement.error = std::max(agreement.error, error);
+  agreement.is_right = agreement.error <= error_bound(c);
+}
+
+} // namespace
+
+double expected_cell(const Case& c, const Operands& x, int64_t cell) {
+  switch (c.op) {
+  case Op::Gemm:
+  case Op::GemmI8:
+  case Op::GemmF16:
+    return product_cell(c, x, cell / c.n, cell % c.n);
+  case Op::Conv:
+    return conv_cell(c.conv, x, cell);
+  case Op::Attention:
+    return attention_cell(c, x, cell);
+  case Op::Softmax:
+    return softmax_cell(c, x.a + cell / c.n * c.n, cell % c.n);
+  case Op::LayerNorm:
+    return layer_norm_cell(c, x, x.a + cell / c.n * c.n, cell % c.n);
+  case Op::Gelu: {
+    const auto v = static_cast<double>(x.a[cell]);
+    return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
+  }
+  case Op::AddRelu:
+    return std::max(static_cast<double>(x.a[cell]) + static_cast<double>(x.b[cell]), 0.0);
+  case Op::Transpose:
+    return static_cast<double>(x.a[cell % c.m * c.n + cell / c.m]);
+  }
+  return 0;
+}
+
+double error_bound(const Case& c) {
+  switch (c.op) {
+  case Op::GemmI8:
+  case Op::Transpose:
+    return 0;
+  case Op::GemmF16:
+    return 2e-2;
+  default:
+    return 1e-4;
+  }
+}
+
+std::vector<Agreement> compare_results(const Case& c, const Operands& x,
+                                       const std::vector<std::vector<float>>& results) {
+  const double bound = error_bound(c);
+  std::vector<Agreement> agreements(results.size());
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!results[i].empty()) {
+      agreements[i].error = error_at_checked_cells(c, x, results[i]);
+      agreements[i].is_right = agreements[i].error <= bound;
+    }
+  // Two results that differ are both looked at, against the definition, where they differ most.
+  for (size_t first = 0; first < results.size(); ++first)
+    for (size_t other = first + 1; other < results.size(); ++other) {
+      if (!agreements[first].is_right)
+        break;
+      if (results[other].empty())
+        continue;
+      const Gap gap = largest_gap(results[first], results[other]);
+      if (gap.error <= bound)
+        agreements[other].error = std::max(agreements[other].error, gap.error);
+      else
+        for (const size_t i : {first, other})
+          look_at(c, x, results[i], gap.cell, agreements[i]);
+    }
+  return agreements;
+}
+
+} // namespace kawara::bench

@@ -1,0 +1,101 @@
+#include "cpu/peers/ort_api.h"
+
+#include <cstdlib>
+
+namespace kawara::bench {
+namespace {
+
+/// The version of the table asked for: the first that has all the functions below.
+constexpr uint32_t kApiVersion = 11;
+
+struct ApiBase {
+  void* const* (*get_api)(uint32_t version);
+  const char* (*get_version)();
+};
+
+/// Places in the table.
+enum Place : int {
+  kGetErrorMessage = 2,
+  kCreateEnv = 3,
+  kCreateSessionFromArray = 8,
+  kRun = 9,
+  kCreateSessionOptions = 10,
+  kSetGraphOptimizationLevel = 23,
+  kSetIntraOpThreads = 24,
+  kSetInterOpThreads = 25,
+  kCreateTensorWithData = 49,
+  kCreateCpuMemoryInfo = 69,
+  kReleaseStatus = 93,
+  kReleaseSession = 95,
+  kReleaseValue = 96,
+  kReleaseSessionOptions = 100,
+};
+
+// Values that the interface prescribes.
+constexpr int kWarnings = 3; ///< errors and worse are logged
+constexpr int kAllOptimisations = 99;
+constexpr int kDeviceAllocator = 0, kDefaultMemory = 0;
+
+} // namespace
+
+/// For the functions that return a status: null, or what went wrong.
+template <class... Arguments> void OrtApi::call(int place, Arguments... arguments) const {
+  const auto function = reinterpret_cast<Status* (*)(Arguments...)>(functions_[place]);
+  Status* status = function(arguments...);
+  if (status == nullptr)
+    return;
+  const auto message =
+      reinterpret_cast<const char* (*)(const Status*)>(functions_[kGetErrorMessage]);
+  const std::string text = message(status);
+  reinterpret_cast<void (*)(Status*)>(functions_[kReleaseStatus])(status);
+  throw std::runtime_error(text);
+}
+
+OrtApi::OrtApi(const SharedLibrary& library) {
+  const auto* found = library.function<const ApiBase* (*)()>("OrtGetApiBase")();
+  version_ = found->get_version();
+  functions_ = found->get_api(kApiVersion);
+  if (functions_ == nullptr)
+    throw std::runtime_error(std::string("ONNX Runtime ") + version_ + " is too old");
+  call(kCreateEnv, kWarnings, static_cast<const char*>("kawara"), &env_);
+  call(kCreateCpuMemoryInfo, kDeviceAllocator, kDefaultMemory, &memory_);
+}
+
+OrtApi::Session* OrtApi::make_session(const std::string& model, int64_t threads) const {
+  Options* options = nullptr;
+  call(kCreateSessionOptions, &options);
+  call(kSetGraphOptimizationLevel, options, kAllOptimisations);
+  call(kSetIntraOpThreads, options, static_cast<int>(threads));
+  call(kSetInterOpThreads, options, 1);
+  Session* session = nullptr;
+  call(kCreateSessionFromArray, static_cast<const Env*>(env_),
+       static_cast<const void*>(model.data()), model.size(), static_cast<const Options*>(options),
+       &session);
+  reinterpret_cast<void (*)(Options*)>(functions_[kReleaseSessionOptions])(options);
+  return session;
+}
+
+OrtApi::Value* OrtApi::make_tensor(void* data, size_t bytes, std::span<const int64_t> shape,
+                                   int type) const {
+  Value* value = nullptr;
+  call(kCreateTensorWithData, static_cast<const Memory*>(memory_), data, bytes, shape.data(),
+       shape.size(), type, &value);
+  return value;
+}
+
+void OrtApi::run(Session* session, std::span<const char* const> input_names,
+                 std::span<Value* const> inputs, const char* output_name, Value* output) const {
+  Value* written = output;
+  call(kRun, session, static_cast<const void*>(nullptr), input_names.data(), inputs.data(),
+       inputs.size(), static_cast<const char* const*>(&output_name), size_t{1}, &written);
+}
+
+void OrtApi::release(Session* session) const {
+  reinterpret_cast<void (*)(Session*)>(functions_[kReleaseSession])(session);
+}
+
+void OrtApi::release(Value* value) const {
+  reinterpret_cast<void (*)(Value*)>(functions_[kReleaseValue])(value);
+}
+
+} // namespace kawara::bench

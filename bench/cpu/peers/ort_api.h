@@ -1,0 +1,44 @@
+#pragma once
+
+#include "cpu/peers/shared_library.h"
+
+#include <cstdint>
+#include <span>
+
+namespace kawara::bench {
+
+/// The few functions of ONNX Runtime's C interface that a session needs. The library hands out one
+/// table of functions whose order never changes; a function is found by its place in it.
+class OrtApi {
+public:
+  struct Env;
+  struct Status;
+  struct Options;
+  struct Session;
+  struct Memory;
+  struct Value;
+
+  /// Throws when the library is too old.
+  explicit OrtApi(const SharedLibrary&);
+
+  const char* version() const { return version_; }
+
+  Session* make_session(const std::string& model, int64_t threads) const;
+  /// A tensor over the caller's memory. `type` is the number that ONNX files use.
+  Value* make_tensor(void* data, size_t bytes, std::span<const int64_t> shape, int type) const;
+  /// Reads inputs and writes outputs that `make_tensor` made.
+  void run(Session*, std::span<const char* const> input_names, std::span<Value* const> inputs,
+           const char* output_name, Value* output) const;
+  void release(Session*) const;
+  void release(Value*) const;
+
+private:
+  template <class... Arguments> void call(int place, Arguments... arguments) const;
+
+  void* const* functions_ = nullptr;
+  const char* version_ = "";
+  Env* env_ = nullptr;
+  Memory* memory_ = nullptr;
+};
+
+} // namespace kawara::bench

@@ -1,0 +1,86 @@
+#include "cpu/suite.h"
+
+#include "cpu/operands.h"
+
+#include "run/probe.h"
+#include "target/cpu.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace kawara::bench {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A contestant that is ready, with the place of its entry.
+struct Starter {
+  Contestant* contestant;
+  size_t entry;
+};
+
+std::vector<Starter> prepare_all(const Case& c, const Operands& operands,
+                                 const Contestants& contestants, Row& row) {
+  std::vector<Starter> starters;
+  for (const auto& contestant : contestants) {
+    Entry entry;
+    entry.contestant = contestant->name();
+    entry.is_kawara = contestant->is_kawara();
+    try {
+      const double begin = now();
+      if (!contestant->prepare(c, operands))
+        continue;
+      entry.prepare_seconds = now() - begin;
+      contestant->run();
+      starters.push_back({contestant.get(), row.entries.size()});
+    } catch (const std::exception& e) {
+      entry.failure = e.what();
+    }
+    row.entries.push_back(std::move(entry));
+  }
+  return starters;
+}
+
+void compare(const Case& c, const Operands& operands, const std::vector<Starter>& starters,
+             Row& row) {
+  std::vector<std::vector<float>> results;
+  for (const Starter& starter : starters) {
+    results.emplace_back(static_cast<size_t>(output_cells(c)));
+    starter.contestant->output(results.back().data());
+  }
+  const auto agreements = compare_results(c, operands, results);
+  for (size_t i = 0; i < starters.size(); ++i)
+    row.entries[starters[i].entry].agreement = agreements[i];
+}
+
+} // namespace
+
+Row run_case(const Case& c, const Contestants& contestants, const RaceOptions& options) {
+  Row row{c, {}};
+  const OperandMemory memory(c);
+  const std::vector<Starter> starters = prepare_all(c, memory.operands(), contestants, row);
+  compare(c, memory.operands(), starters, row);
+  std::vector<std::function<void()>> works;
+  for (const Starter& starter : starters)
+    works.emplace_back([contestant = starter.contestant] { contestant->run(); });
+  const auto timings = race(works, options);
+  for (size_t i = 0; i < starters.size(); ++i)
+    row.entries[starters[i].entry].timing = timings[i];
+  for (const auto& contestant : contestants)
+    contestant->release();
+  return row;
+}
+
+Limits measured_limits(int64_t threads) {
+  const run::MachineLimits limits =
+      run::probe_machine(target::detect_cpu(), std::make_shared<run::ThreadPool>(threads));
+  return {limits.f32_flops_all, limits.memory_bytes_all};
+}
+
+Limits larger_of(const Limits& a, const Limits& b) {
+  return {std::max(a.f32_flops, b.f32_flops), std::max(a.memory_bytes, b.memory_bytes)};
+}
+
+} // namespace kawara::bench
