@@ -75,14 +75,17 @@ private:
     inside.insert(loop.var);
     std::vector<Moved> moved;
     const std::string name = kernel_.variables[loop.var].name;
-    // Ends of inner loops are named after them.
-    visit(loop.body, [&](const Stmt& stmt) {
-      if (const auto* inner = std::get_if<For>(&stmt); inner != nullptr && moves(inner->hi, inside))
-        variable_for(inner->hi, kernel_.variables[inner->var].name + "_end", moved);
-    });
+    if (!loop.marks.is_parallel) {
+      // Ends of inner loops are named after them.
+      visit(loop.body, [&](const Stmt& stmt) {
+        const auto* inner = std::get_if<For>(&stmt);
+        if (inner != nullptr && moves(inner->hi, inside))
+          variable_for(inner->hi, kernel_.variables[inner->var].name + "_end", moved);
+      });
+      loop.body = map_exprs(loop.body, [&](const Expr& e) { return replaced(e, inside, moved); });
+    }
     if (moves(loop.hi, {}))
       loop.hi = variable_for(loop.hi, name + "_end", moved);
-    loop.body = map_exprs(loop.body, [&](const Expr& e) { return replaced(e, inside, moved); });
     std::vector<Define> defines;
     for (const Moved& m : moved)
       defines.push_back({as<scalar::Var>(m.variable)->id, m.value});

@@ -18,7 +18,8 @@ namespace kawara::kernel {
 ///              for x in range(0, x_end):
 ///                B[y, x] = A[fixed_1, x]
 ///
-/// Expressions that could fail (division by what may be zero) or that read memory are not moved.
+/// Nothing moves out of the body of a parallel loop: it becomes a function of its own, in which a
+/// compiler would know less about what was computed outside. Expressions that could fail (division by what may be zero) or that read memory are not moved.
 Kernel hoist(Kernel);
 
 } // namespace kawara::kernel

@@ -168,6 +168,12 @@ private:
 
   int64_t cell_of(uint32_t buffer, const std::vector<Lanes>& at, size_t lane) const {
     const std::vector<int64_t>& extents = storage_[buffer].extents;
+    if (at.size() == 1 && extents.size() > 1) {
+      const int64_t flat = at[0].size() == 1 ? at[0][0].i : at[0][lane].i;
+      if (flat < 0 || flat >= cell_count(extents))
+        throw Stop{place(buffer, std::vector{flat}) + " is out of bounds"};
+      return flat;
+    }
     std::vector<int64_t> spot;
     int64_t cell = 0;
     bool is_inside = true;

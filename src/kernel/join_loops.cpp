@@ -29,25 +29,34 @@ const For* joinable_child(const For& outer) {
   return inner;
 }
 
+/// `i` of the loops `i_j` and `j`.
+std::string first_part(const Kernel& kernel, uint32_t outer, uint32_t inner) {
+  const std::string& name = kernel.variables[outer].name;
+  const std::string end = "_" + kernel.variables[inner].name;
+  const bool has_end =
+      name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+  return has_end ? name.substr(0, name.size() - end.size()) : name;
+}
+
 Block join(Kernel& kernel, For outer) {
   const For* child = joinable_child(outer);
   outer.joins_child = false;
   if (child == nullptr)
     return block_of(std::move(outer));
   const For inner = *child;
-  const std::string name =
-      kernel.variables[outer.var].name + "_" + kernel.variables[inner.var].name;
-  const uint32_t both = add_variable(kernel, name, scalar::kIndex);
-  const Expr width = extent_of(inner), at = scalar::var(both);
+  // The joined loop has the outer one's name, i_j; what the outer loop counted is i again.
+  const uint32_t first =
+      add_variable(kernel, first_part(kernel, outer.var, inner.var), scalar::kIndex);
+  const Expr width = extent_of(inner), at = scalar::var(outer.var);
   For joined;
-  joined.var = both;
+  joined.var = outer.var;
   joined.lo = int_lit(0);
   joined.hi = scalar::simplify(extent_of(outer) * width);
   joined.marks = outer.marks;
-  joined.body = {
-      Define{outer.var, scalar::simplify(outer.lo + binary(BinaryOp::FloorDiv, at, width))},
-      Define{inner.var, scalar::simplify(inner.lo + binary(BinaryOp::Mod, at, width))}};
-  joined.body.insert(joined.body.end(), inner.body.begin(), inner.body.end());
+  joined.body = {Define{first, scalar::simplify(outer.lo + binary(BinaryOp::FloorDiv, at, width))},
+                 Define{inner.var, scalar::simplify(inner.lo + binary(BinaryOp::Mod, at, width))}};
+  const Block body = substitute_var(inner.body, outer.var, scalar::var(first));
+  joined.body.insert(joined.body.end(), body.begin(), body.end());
   return block_of(std::move(joined));
 }
 

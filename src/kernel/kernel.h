@@ -93,8 +93,8 @@ struct Allocate {
 /// Explicit loops over buffers. No isl from here on.
 ///
 /// Param p is the p-th parameter (an i64 argument); Var v the v-th variable; Load b reads buffer b.
-/// Iter never occurs. Buffers never alias each other. Division and remainder of index expressions round
-/// towards minus infinity.
+/// Iter never occurs. Buffers never alias. Index division rounds towards minus infinity. An access has
+/// an index for each dimension or, where there are several, one flat index: its row-major position.
 struct Kernel {
   std::string name;
   std::vector<program::Param> params;

@@ -1,9 +1,11 @@
 #include "kernel/passes.h"
 
+#include "kernel/addresses.h"
 #include "kernel/expand_math.h"
 #include "kernel/hoist.h"
 #include "kernel/join_loops.h"
 #include "kernel/lower_updates.h"
+#include "kernel/narrow.h"
 #include "kernel/promote.h"
 #include "kernel/separate_tiles.h"
 #include "kernel/simplify.h"
@@ -44,6 +46,9 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("lower_updates", lower_updates)
       .run("simplify", simplify)
       .run("expand_math", [&](Kernel k) { return expand_math(std::move(k), cpu); })
+      .run("narrow", narrow)
+      .run("hoist", hoist)
+      .run("addresses", addresses)
       .result();
 }
 
@@ -54,7 +59,9 @@ Kernel optimise_for_text(Kernel kernel, const PassObserver& observer) {
       .run("unroll", unroll)
       .run("simplify", simplify)
       .run("promote", promote)
+      .run("narrow", narrow)
       .run("hoist", hoist)
+      .run("addresses", addresses)
       .result();
 }
 

@@ -12,11 +12,11 @@ namespace kawara::kernel {
 using PassObserver = std::function<void(std::string_view pass, const Kernel&)>;
 
 /// The kernel with every mark carried out, ready for an emitter: loops joined, full tiles separated,
-/// unrolled, vectorised, accumulators in variables, updates spelled out.
+/// unrolled, vectorised, accumulators in variables, updates and addresses spelled out, divisions narrow.
 Kernel optimise(Kernel, const target::Cpu&, const PassObserver& = {});
 
 /// The same for emitters of text that a compiler vectorises: vector marks stay on scalar loops, and
-/// costly index expressions are defined once where people read them.
+/// what loops leave alone is computed before them, where people read it.
 Kernel optimise_for_text(Kernel, const PassObserver& = {});
 
 } // namespace kawara::kernel

@@ -63,7 +63,8 @@ private:
     if (buffer >= kernel_.buffers.size())
       return;
     const Buffer& b = kernel_.buffers[buffer];
-    require(b.shape.size() == at.size(), where + ": " + b.name + " has rank " +
+    const bool is_flat = at.size() == 1 && b.shape.size() > 1;
+    require(is_flat || b.shape.size() == at.size(), where + ": " + b.name + " has rank " +
                                              std::to_string(b.shape.size()) + ", not " +
                                              std::to_string(at.size()));
     require(b.scope != Scope::Private || allocated_.count(buffer) != 0,

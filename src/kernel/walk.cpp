@@ -80,4 +80,11 @@ void visit_own_exprs(const Stmt& stmt, const std::function<void(const Expr&)>& f
     f(*e);
 }
 
+Stmt map_own_exprs(const Stmt& stmt, const ExprMap& f) {
+  Stmt copy = stmt;
+  for (Expr* e : exprs_of(copy))
+    *e = f(*e);
+  return copy;
+}
+
 } // namespace kawara::kernel

@@ -7,5 +7,6 @@ namespace kawara::kernel {
 /// The expressions of the statement itself, not those of its blocks. For walks that keep track of
 /// where they are; the others are in kernel.h.
 void visit_own_exprs(const Stmt&, const std::function<void(const Expr&)>& f);
+Stmt map_own_exprs(const Stmt&, const std::function<Expr(const Expr&)>& f);
 
 } // namespace kawara::kernel

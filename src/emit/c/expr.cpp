@@ -178,6 +178,11 @@ std::string CExpr::helper(const std::string& name, const std::string& arguments,
   return elem == Elem::I64 ? call : "(" + c_type(elem) + ")" + call;
 }
 
+std::string CExpr::narrow_helper(const std::string& name, const std::string& arguments) {
+  need(name);
+  return "kw_" + name + "(" + arguments + ")";
+}
+
 std::string CExpr::binary(const Expr& e, const scalar::Binary& n) {
   const Elem elem = n.lhs.type().elem;
   if (const char* sign = sign_of(n.op)) {
@@ -188,6 +193,12 @@ std::string CExpr::binary(const Expr& e, const scalar::Binary& n) {
     return operand(n.lhs, n.op, false) + " " + sign + " " + operand(n.rhs, n.op, true);
   }
   const std::string both = print(n.lhs) + ", " + print(n.rhs);
+  if (elem == Elem::I32 && scalar::constant_of(n.rhs).value_or(0) > 0) {
+    if (n.op == BinaryOp::FloorDiv)
+      return narrow_helper("floordiv32", both);
+    if (n.op == BinaryOp::Mod)
+      return narrow_helper("mod32", both);
+  }
   const std::string suffix = elem == Elem::F32 ? "f" : "";
   switch (n.op) {
   case BinaryOp::FloorDiv:

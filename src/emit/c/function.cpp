@@ -34,7 +34,7 @@ public:
         if (const auto* p = as<scalar::Param>(e))
           used_params_.insert(p->index);
         if (const auto* l = as<scalar::Load>(e)) {
-          touch(l->tensor);
+          touch(l->tensor, inner_extents(l->tensor, l->index));
           read_buffers_.insert(l->tensor);
         }
       });
@@ -43,9 +43,9 @@ public:
     kernel::visit_exprs(k.body, note);
     kernel::visit(k.body, [&](const kernel::Stmt& stmt) {
       if (const auto* store = std::get_if<kernel::Store>(&stmt))
-        touch(store->buffer);
+        touch(store->buffer, inner_extents(store->buffer, store->index));
       if (const auto* zero = std::get_if<kernel::Zero>(&stmt))
-        touch(zero->buffer, true);
+        touch(zero->buffer, Extents::All);
     });
   }
 
@@ -73,13 +73,22 @@ public:
 private:
   void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
 
-  /// Marks the buffer used, with the parameters in its inner extents (or all, for its size).
-  void touch(uint32_t buffer, bool whole = false) {
-    if (!used_buffers_.insert(buffer).second && !whole)
-      return;
+  /// Which extents of a buffer stand in the text of an access.
+  enum class Extents : uint8_t { None, Inner, All };
+
+  Extents inner_extents(uint32_t buffer, const std::vector<Expr>& index) const {
+    return index.size() < kernel_.buffers[buffer].shape.size() ? Extents::None : Extents::Inner;
+  }
+
+  /// Marks the buffer used, with the parameters in these extents (all, for one with a declaration).
+  void touch(uint32_t buffer, Extents extents) {
     const Buffer& b = kernel_.buffers[buffer];
-    const bool needs_size = whole || b.scope != Scope::Argument;
-    for (size_t d = needs_size ? 0 : 1; d < b.shape.size(); ++d)
+    used_buffers_.insert(buffer);
+    if (b.scope != Scope::Argument)
+      extents = Extents::All;
+    if (extents == Extents::None || !noted_.insert({buffer, extents}).second)
+      return;
+    for (size_t d = extents == Extents::All ? 0 : 1; d < b.shape.size(); ++d)
       note_(b.shape[d]);
   }
 
@@ -267,6 +276,7 @@ private:
   CExpr expr_;
   std::function<void(const Expr&)> note_;
   std::set<uint32_t> used_variables_, used_params_, used_buffers_, read_buffers_;
+  std::set<std::pair<uint32_t, Extents>> noted_;
   std::string text_;
   size_t depth_ = 0;
 };

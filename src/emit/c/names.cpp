@@ -17,9 +17,26 @@ constexpr std::array kReserved = {
     "j0",       "j1",       "jn",     "y0",       "y1",       "yn",       "gamma",    "signgam",
     "asm",      "inf",      "nan",    "INFINITY", "NAN",      "NULL",     "linux",    "unix"};
 
+/// Functions that the included headers declare: a function of the same name would not compile.
+constexpr std::array kLibrary = {
+    "abs",       "labs",      "llabs",     "div",    "ldiv",   "lldiv",  "atof",   "atoi",
+    "atol",      "atoll",     "strtod",    "strtof", "strtol", "exit",   "atexit", "rand",
+    "srand",     "calloc",    "realloc",   "alloca", "getenv", "system", "qsort",  "bsearch",
+    "random",    "srandom",   "select",    "index",  "rindex", "memchr", "memcmp", "memcpy",
+    "memmove",   "bcmp",      "bcopy",     "bzero",  "strcat", "strchr", "strcmp", "strcpy",
+    "strlen",    "strncmp",   "strncpy",   "strstr", "strtok", "acos",   "asin",   "atan",
+    "atan2",     "tan",       "cosh",      "sinh",   "acosh",  "asinh",  "atanh",  "cbrt",
+    "copysign",  "drem",      "erfc",      "exp2",   "exp10",  "expm1",  "fdim",   "finite",
+    "fma",       "fmod",      "frexp",     "hypot",  "ilogb",  "ldexp",  "lgamma", "llrint",
+    "llround",   "log10",     "log1p",     "log2",   "logb",   "lrint",  "lround", "modf",
+    "nearbyint", "nextafter", "remainder", "remquo", "round",  "scalb",  "scalbn", "significand",
+    "tgamma",    "trunc"};
+
 class Spelling {
 public:
-  Spelling() : used_(kReserved.begin(), kReserved.end()) {}
+  Spelling() : used_(kReserved.begin(), kReserved.end()) {
+    used_.insert(kLibrary.begin(), kLibrary.end());
+  }
 
   std::string operator()(std::string name) {
     while (name.starts_with("kw_") || !used_.insert(name).second)

@@ -23,6 +23,20 @@ static inline int64_t kw_mod(int64_t a, int64_t b) {
 
 )";
 
+constexpr const char* kFloorDiv32 =
+    R"(/* Division by a positive number that rounds towards minus infinity. */
+static inline int32_t kw_floordiv32(int32_t a, int32_t b) { return a / b - (a % b < 0); }
+
+)";
+
+constexpr const char* kMod32 = R"(/* Remainder by a positive number; never negative. */
+static inline int32_t kw_mod32(int32_t a, int32_t b) {
+  const int32_t r = a % b;
+  return r < 0 ? r + b : r;
+}
+
+)";
+
 constexpr const char* kMin =
     R"(static inline int64_t kw_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -107,9 +121,14 @@ std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
        {"gelu", kGelu},
        {"gelu_tanh", kGeluTanh},
        {"alloc", kAlloc}}};
+  constexpr std::array<std::pair<const char*, const char*>, 2> narrow_functions = {
+      {{"floordiv32", kFloorDiv32}, {"mod32", kMod32}}};
   if (helpers.count("bf16") != 0)
     text += std::string(kBf16Type) + kBf16;
   for (const auto& [name, code] : functions)
+    if (helpers.count(name) != 0)
+      text += code;
+  for (const auto& [name, code] : narrow_functions)
     if (helpers.count(name) != 0)
       text += code;
   return text;

@@ -3,6 +3,7 @@
 // For emit/llvm only: LLVM types.
 
 #include "emit/unit.h"
+#include "kernel/intervals.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -104,6 +105,7 @@ private:
   Value* masked_select(const scalar::Select&);
   Value* integer_binary(scalar::BinaryOp, Value* a, Value* b);
   Value* float_binary(scalar::BinaryOp, Value* a, Value* b);
+  bool is_natural_division(const scalar::Binary&) const;
   Value* floor_divide(Value* a, Value* b, bool wants_remainder);
   Value* combine(scalar::ReduceOp, scalar::Elem, Value* old, Value* value);
   bool is_speculatable(const Expr&) const;
@@ -123,6 +125,13 @@ private:
   Value* activation(scalar::UnaryOp, Value* arg);
 
   // memory.cpp
+  /// Cells from the start of a buffer: what varies, and distances that constants and sizes give.
+  struct Offset {
+    Value* variable = nullptr;
+    Value* fixed = nullptr;
+  };
+  void add(Value*& sum, Value* term);
+  void add_flat(Offset&, const Expr& index);
   Value* address(uint32_t buffer, const std::vector<Index>& index);
   Value* extent(uint32_t buffer, size_t dim);
   Value* stride(uint32_t buffer, size_t dim);
@@ -144,6 +153,7 @@ private:
   llvm::IRBuilder<> b_;
   std::vector<Binding> variables_;
   std::vector<std::vector<Value*>> strides_; ///< by buffer and dimension, made in the entry block
+  kernel::Intervals intervals_;              ///< of the variables bound so far
   llvm::Instruction* entry_end_ = nullptr;   ///< what belongs at the start goes before this
 
   // State of the statement under way.

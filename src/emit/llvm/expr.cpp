@@ -168,6 +168,8 @@ llvm::Value* FunctionEmitter::emit_binary(const Expr& e, const scalar::Binary& n
   // Operands first: they are no part of the update that `e` may be.
   Value* a = emit(n.lhs);
   Value* b = emit(n.rhs);
+  if (is_natural_division(n))
+    return n.op == BinaryOp::Mod ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b);
   if (!scalar::is_float(n.lhs.type().elem))
     return integer_binary(n.op, a, b);
   const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
@@ -251,6 +253,15 @@ llvm::Value* FunctionEmitter::integer_binary(BinaryOp op, Value* a, Value* b) {
   default:
     KAWARA_CHECK(false, "integer operands of " + std::string(scalar::name_of(op)));
   }
+}
+
+/// Of a number that is never negative by a positive constant: rounding has one direction.
+bool FunctionEmitter::is_natural_division(const scalar::Binary& n) const {
+  if ((n.op != BinaryOp::FloorDiv && n.op != BinaryOp::Mod))
+    return false;
+  const auto* lanes = scalar::as<scalar::Broadcast>(n.rhs);
+  const int64_t divisor = scalar::constant_of(lanes != nullptr ? lanes->arg : n.rhs).value_or(0);
+  return divisor > 0 && intervals_.of(n.lhs).low.value_or(-1) >= 0;
 }
 
 /// Rounds towards minus infinity. A divisor of -1 is kept away from the division instruction, which

@@ -1,4 +1,5 @@
 #include "emit/llvm/emitter.h"
+#include "kernel/vars.h"
 #include "scalar/affine_sum.h"
 #include "support/check.h"
 
@@ -46,19 +47,42 @@ llvm::Align FunctionEmitter::cell_align(uint32_t buffer) const {
 
 // Addresses
 
+/// A flat index. Its parts are added without wrapping: cells are inside their buffer.
+void FunctionEmitter::add_flat(Offset& offset, const Expr& index) {
+  const scalar::AffineSum sum = scalar::affine_sum(index);
+  const auto number = [&](int64_t n) { return b_.getInt64(static_cast<uint64_t>(n)); };
+  for (const auto& [term, factor] : sum.terms) {
+    const auto* product = scalar::as<scalar::Binary>(term);
+    const bool is_product = product != nullptr && product->op == scalar::BinaryOp::Mul;
+    Value* value =
+        is_product ? b_.CreateNSWMul(emit(product->lhs), emit(product->rhs)) : emit(term);
+    if (factor != 1)
+      value = b_.CreateNSWMul(value, number(factor));
+    // Sizes alone are distances between neighbours, as constants are.
+    add(kernel::vars_in(term).empty() ? offset.fixed : offset.variable, value);
+  }
+  if (sum.constant != 0)
+    add(offset.fixed, number(sum.constant));
+}
+
+void FunctionEmitter::add(Value*& sum, Value* term) {
+  sum = sum == nullptr ? term : b_.CreateNSWAdd(sum, term);
+}
+
 /// Pointer to one cell. Constant parts of indices are added last, so that neighbouring cells share
 /// everything else and differ by an immediate.
 llvm::Value* FunctionEmitter::address(uint32_t buffer, const std::vector<Index>& index) {
   const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
-  KAWARA_CHECK(index.size() == b.shape.size(), "indices of " + b.name);
+  const bool is_flat = index.size() == 1 && b.shape.size() > 1;
+  KAWARA_CHECK(is_flat || index.size() == b.shape.size(), "indices of " + b.name);
   KAWARA_CHECK(frame_.buffers.at(buffer) != nullptr, b.name + " is used outside its Allocate");
   llvm::Type* cell = memory_type(context_, {b.elem, 1});
-  Value* variable = nullptr;
-  Value* fixed = nullptr;
-  const auto add = [&](Value*& sum, Value* term) {
-    sum = sum == nullptr ? term : b_.CreateNSWAdd(sum, term);
-  };
-  for (size_t d = 0; d < index.size(); ++d) {
+  Offset offset;
+  if (is_flat && index[0].value != nullptr)
+    offset.variable = index[0].value;
+  else if (is_flat)
+    add_flat(offset, index[0].expr);
+  for (size_t d = 0; d < index.size() && !is_flat; ++d) {
     Value* value = index[d].value;
     int64_t constant = 0;
     if (value == nullptr && index[d].expr.type() == scalar::kIndex) {
@@ -70,18 +94,19 @@ llvm::Value* FunctionEmitter::address(uint32_t buffer, const std::vector<Index>&
       value = convert(emit(index[d].expr), index[d].expr.type().elem, Elem::I64);
     }
     if (value != nullptr)
-      add(variable, b_.CreateNSWMul(value, stride(buffer, d)));
+      add(offset.variable, b_.CreateNSWMul(value, stride(buffer, d)));
     if (constant != 0)
-      add(fixed, b_.CreateNSWMul(b_.getInt64(static_cast<uint64_t>(constant)), stride(buffer, d)));
+      add(offset.fixed,
+          b_.CreateNSWMul(b_.getInt64(static_cast<uint64_t>(constant)), stride(buffer, d)));
   }
-  if (fixed != nullptr)
-    add(variable, fixed);
+  if (offset.fixed != nullptr)
+    add(offset.variable, offset.fixed);
   Value* pointer = frame_.buffers[buffer];
-  if (variable == nullptr)
+  if (offset.variable == nullptr)
     return pointer;
   // Cells are inside their buffer, except in lanes that a select does not want.
-  return mask_ == nullptr ? b_.CreateInBoundsGEP(cell, pointer, variable)
-                          : b_.CreateGEP(cell, pointer, variable);
+  return mask_ == nullptr ? b_.CreateInBoundsGEP(cell, pointer, offset.variable)
+                          : b_.CreateGEP(cell, pointer, offset.variable);
 }
 
 std::vector<FunctionEmitter::Index> FunctionEmitter::lane_index(const std::vector<Expr>& index,

@@ -1,5 +1,6 @@
 #include "emit/llvm/emitter.h"
 #include "emit/runtime_api.h"
+#include "kernel/vars.h"
 #include "scalar/affine_sum.h"
 #include "support/check.h"
 
@@ -8,26 +9,21 @@
 namespace kawara::emit {
 namespace {
 
-bool mentions(const scalar::Expr& e, uint32_t variable) {
-  bool found = false;
-  scalar::visit(e, [&](const scalar::Expr& x) {
-    const auto* v = scalar::as<scalar::Var>(x);
-    found = found || (v != nullptr && v->id == variable);
-  });
-  return found;
-}
-
 /// Whether iterations may differ much in work: an inner loop whose length, or a condition which,
 /// follows the loop's variable.
 Partition partition_of(const kernel::For& loop) {
   bool is_uneven = false;
+  kernel::VarSet follow{loop.var}; // with what is defined from it, as ends of inner loops may be
   kernel::visit(loop.body, [&](const kernel::Stmt& s) {
     if (const auto* inner = std::get_if<kernel::For>(&s)) {
       const auto length =
           scalar::difference(scalar::affine_sum(inner->hi), scalar::affine_sum(inner->lo));
-      is_uneven = is_uneven || mentions(scalar::expr_of(length), loop.var);
+      is_uneven = is_uneven || kernel::mentions_any(scalar::expr_of(length), follow);
     } else if (const auto* choice = std::get_if<kernel::If>(&s)) {
-      is_uneven = is_uneven || mentions(choice->cond, loop.var);
+      is_uneven = is_uneven || kernel::mentions_any(choice->cond, follow);
+    } else if (const auto* define = std::get_if<kernel::Define>(&s)) {
+      if (kernel::mentions_any(define->value, follow))
+        follow.insert(define->var);
     }
   });
   return is_uneven ? Partition::Dynamic : Partition::Static;
@@ -127,6 +123,7 @@ llvm::Function* FunctionEmitter::range_function(const kernel::For& loop, const C
   inner.thread = range->getArg(next + 3);
   inner.in_parallel = true;
   FunctionEmitter emitter(parts_, range, std::move(inner));
+  emitter.intervals_ = intervals_;
   for (unsigned i = 0; i < capture.variables.size(); ++i)
     emitter.bind(capture.variables[i], range->getArg(first_variable + i));
   emitter.serial_loop(loop, range->getArg(next + 1), range->getArg(next + 2));

@@ -145,6 +145,7 @@ void FunctionEmitter::serial_loop(const kernel::For& loop, Value* lo, Value* hi)
   llvm::PHINode* iv = b_.CreatePHI(lo->getType(), 2, parts_.kernel.variables.at(loop.var).name);
   iv->addIncoming(lo, before);
   bind(loop.var, iv);
+  intervals_.enter(loop);
   block(loop.body);
   Value* next = b_.CreateNSWAdd(iv, b_.getInt64(static_cast<uint64_t>(loop.step)));
   iv->addIncoming(next, b_.GetInsertBlock());
@@ -254,7 +255,11 @@ void FunctionEmitter::stmt(const kernel::Zero& n) {
 
 // Variables
 
-void FunctionEmitter::stmt(const kernel::Define& n) { store_variable(n.var, emit(n.value)); }
+void FunctionEmitter::stmt(const kernel::Define& n) {
+  if (parts_.assigned.count(n.var) == 0)
+    intervals_.define(n.var, n.value);
+  store_variable(n.var, emit(n.value));
+}
 
 void FunctionEmitter::stmt(const kernel::Assign& n) {
   update_ = update_node(n.value, [&](const Expr& e) { return is_variable(e, n.var); });

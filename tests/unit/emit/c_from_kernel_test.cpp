@@ -159,5 +159,22 @@ for for_ in range(double):
            "split(for_, 4)", {10, 1});
 }
 
+TEST(CFromKernel, AFunctionOfTheLibraryKeepsItsName) {
+  const line::Line made = line::compile("param N\noutput b: f32[N]\nb[j] = 1\n");
+  for (const char* name : {"div", "abs", "select", "round"})
+    EXPECT_EQ(emit::c_from_kernel(made.kernel, {.function = name}).function,
+              std::string(name) + "_");
+}
+
+TEST(CFromKernel, DivisionsIn32Bits) {
+  expect_c(R"(param N
+input a: f32[40]
+output b: f32[203]
+for j in range(203):
+    b[j] = a[(j*7 + 11) % 37] + a[(j - 100) % 13] + a[(100 - j) // 7 + 15]
+)",
+           "", {0});
+}
+
 } // namespace
 } // namespace kawara

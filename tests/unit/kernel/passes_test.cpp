@@ -188,6 +188,20 @@ TEST(JoinLoops, LeavesVectorLoopsAlone) {
   EXPECT_EQ(count(copy(4, 0), "for "), 2U) << copy(4, 0);
 }
 
+TEST(JoinLoops, TheLoopIsNamedAfterBoth) {
+  const std::string text = after(R"(param M, N
+input A: f32[M, N]
+output B: f32[M, N]
+for i in range(M):
+    for j in range(N):
+        B[i, j] = 2 * A[i, j]
+)",
+                                 "coalesce(i, j)", "join_loops");
+  EXPECT_EQ(count(text, "for i_j in range(0, M * N)"), 1U) << text;
+  EXPECT_EQ(count(text, "let i: i64 = i_j // N"), 1U) << text;
+  EXPECT_EQ(count(text, "let j: i64 = i_j % N"), 1U) << text;
+}
+
 TEST(Ranges, ProvesThatPointLoopsRun) {
   using scalar::int_lit, scalar::param, scalar::var;
   kernel::For tiles, points;

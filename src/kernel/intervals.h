@@ -1,0 +1,32 @@
+#pragma once
+
+#include "kernel/kernel.h"
+#include "scalar/affine_sum.h"
+
+#include <unordered_map>
+
+namespace kawara::kernel {
+
+/// Smallest and largest values that index expressions can have at a place, from the bounds of the
+/// loops around it and the types of cells. Of a vector: over all lanes.
+///
+///   for i_0 in range(0, 32): for i_1 in range(0, min(32, 1000 - 32*i_0)): ...
+///   32*i_0 + i_1 is in 0..1023
+///
+/// Unlike Ranges, each variable stands for itself, so nothing cancels; in return both ends come
+/// with every answer. Index arithmetic is taken not to wrap, as everywhere; an end that does not
+/// fit into 64 bits is absent.
+class Intervals {
+public:
+  void enter(const For& loop);
+  void define(uint32_t var, const Expr& value);
+
+  scalar::Bounds of(const Expr&) const;
+
+private:
+  scalar::Bounds of_node(const Expr&) const;
+  scalar::Bounds of_binary(const scalar::Binary&) const;
+  std::unordered_map<uint32_t, scalar::Bounds> variables_;
+};
+
+} // namespace kawara::kernel
