@@ -48,6 +48,10 @@ bool is_variable(const scalar::Expr& e, uint32_t id) {
   return v != nullptr && v->id == id;
 }
 
+/// More operations than this pay for a branch, and four copies of them would need more registers
+/// than there are.
+constexpr int64_t kMostUnrolled = 32;
+
 bool has_loop(const kernel::Block& block) {
   bool found = false;
   kernel::visit(block, [&](const kernel::Stmt& s) {
@@ -70,6 +74,22 @@ int64_t stored_vectors(const kernel::Block& block) {
       add(assign->value);
   });
   return vectors;
+}
+
+/// Instructions on registers of 16 bytes that the float arithmetic of one iteration takes.
+int64_t float_operations(const kernel::Block& block) {
+  int64_t count = 0;
+  kernel::visit_exprs(block, [&](const scalar::Expr& root) {
+    scalar::visit(root, [&](const scalar::Expr& e) {
+      const bool computes = scalar::as<scalar::Unary>(e) != nullptr ||
+                            scalar::as<scalar::Binary>(e) != nullptr ||
+                            scalar::as<scalar::Fma>(e) != nullptr;
+      const scalar::Type type = e.type();
+      if (computes && scalar::is_float(type.elem))
+        count += std::max<int64_t>(1, type.lanes * scalar::bytes_of(type.elem) / 16);
+    });
+  });
+  return count;
 }
 
 /// Distinct node of the form `!{self, hints...}` that LLVM wants at a loop's backward branch.
@@ -170,7 +190,8 @@ llvm::MDNode* FunctionEmitter::loop_hints(const kernel::For& loop) {
     hint("llvm.loop.unroll.full", nullptr);
   else if (marks.unroll > 1)
     hint("llvm.loop.unroll.count", number(marks.unroll));
-  else if (is_vector_code && !has_loop(loop.body) && stored_vectors(loop.body) <= 2)
+  else if (is_vector_code && !has_loop(loop.body) && stored_vectors(loop.body) <= 2 &&
+           float_operations(loop.body) <= kMostUnrolled)
     hint("llvm.loop.unroll.count", number(4)); // too little work to pay for the branch
   else if (is_vector_code || has_loop(loop.body))
     hint("llvm.loop.unroll.disable", nullptr); // its shape is already chosen
