@@ -1,0 +1,141 @@
+#include "line.h"
+
+// Tensors that directives gave one copy per iteration of a loop: which of them need a single copy.
+
+namespace kawara {
+namespace {
+
+using line::compile;
+using line::expect_same;
+
+constexpr const char* kStrips = R"(param H, W
+input image: f32[H + 2, W]
+output out: f32[H, W]
+temp rows: f32[H + 2, W]
+for y in range(H + 2):
+    for x in range(W):
+        rows[y, x] = image[y, x] * 2
+for y in range(H):
+    for x in range(W):
+        out[y, x] = rows[y, x] + rows[y + 2, x]
+)";
+const std::vector<std::vector<int64_t>> kSizes = {{1, 1}, {9, 3}, {4, 2}, {33, 5}, {0, 2}};
+
+constexpr const char* kGemm = R"(param M, N, K
+input A: f32[M, K], B: f32[K, N]
+output C: f32[M, N]
+for i in range(M):
+    for j in range(N):
+        C[i, j] = 0
+for i in range(M):
+    for j in range(N):
+        for k in range(K):
+            C[i, j] += A[i, k] * B[k, j]
+)";
+const std::vector<std::vector<int64_t>> kGemmSizes = {{1, 1, 1},   {7, 5, 3},   {16, 24, 8},
+                                                      {17, 26, 9}, {12, 8, 16}, {5, 9, 0}};
+
+std::string listing(const char* text, const std::string& directives) {
+  return kernel::print(compile(text, directives).kernel);
+}
+
+TEST(Copies, ALoopSplitAgainStillNeedsOne) {
+  const std::string again = "split(S1.y, 4); compute_at(S0, S1.y.0); split(S1.y.0, 2)";
+  expect_same(kStrips, again, kSizes);
+  EXPECT_NE(listing(kStrips, again).find("workspace rows: f32[6, W]"), std::string::npos)
+      << listing(kStrips, again);
+  const std::string apart = again + "; parallel(y.0.0)";
+  expect_same(kStrips, apart, kSizes);
+  EXPECT_NE(listing(kStrips, apart).find("private rows: f32[6, W]"), std::string::npos)
+      << listing(kStrips, apart);
+}
+
+TEST(Copies, AReversedLoopStillNeedsOne) {
+  const std::string back = "split(S1.y, 4); compute_at(S0, S1.y.0); reverse(S1.y.0)";
+  expect_same(kStrips, back, kSizes);
+  EXPECT_NE(listing(kStrips, back).find("workspace rows: f32[6, W]"), std::string::npos)
+      << listing(kStrips, back);
+}
+
+TEST(Copies, ReadersThatRunLaterNeedMore) {
+  const std::string later = "split(S1.y, 4); compute_at(S0, S1.y.0); shift(S1.y.0, 3)";
+  expect_same(kStrips, later, kSizes);
+  EXPECT_NE(listing(kStrips, later).find("workspace rows: f32[(H + 3) // 4, H + 2, W]"),
+            std::string::npos)
+      << listing(kStrips, later);
+}
+
+TEST(Copies, ALoopThatIslFoldsAwayNeedsOne) {
+  const char* text = R"(input image: f32[10, 5]
+output out: f32[8, 5]
+temp rows: f32[10, 5]
+for y in range(10):
+    for x in range(5):
+        rows[y, x] = image[y, x] * 2
+for y in range(8):
+    for x in range(5):
+        out[y, x] = rows[y, x] + rows[y + 2, x]
+)";
+  const std::string once = "split(S1.y, 8); compute_at(S0, S1.y.0)";
+  expect_same(text, once, {{}});
+  const std::string shown = listing(text, once);
+  EXPECT_NE(shown.find("workspace rows: f32[10, 5]"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("y_0"), std::string::npos) << shown;
+}
+
+TEST(Copies, LanesNeedTheirOwn) {
+  const char* text = R"(param N
+input x: f32[N]
+output z: f32[N]
+temp y: f32[N]
+for i in range(N):
+    y[i] = 2 * x[i]
+for i in range(N):
+    z[i] = y[i] + 1
+)";
+  const std::string lanes = "compute_at(S0, S1.i); vectorize(S1.i, 4)";
+  expect_same(text, lanes, {{1}, {4}, {9}});
+  EXPECT_NE(listing(text, lanes).find("workspace y: f32[N, N]"), std::string::npos)
+      << listing(text, lanes);
+}
+
+TEST(Copies, CoalescedLoopsNeedTheirOwn) {
+  const std::string joined = "tile(S1.i=4, S1.j=8); stage(A, S1.j.0); coalesce(S1.i.0, S1.j.0)";
+  expect_same(kGemm, joined, kGemmSizes);
+  expect_same(kGemm, joined + "; parallel(i.0_j.0)", kGemmSizes);
+}
+
+TEST(Copies, StagedBuffersHoldOneTile) {
+  const std::string staged = "tile(S1.i=4, S1.j=8, S1.k=4); reorder(S1.j.0, k.0, S1.i.0, S1.i.1, "
+                             "k.1, S1.j.1); stage(B, k.0, panel=1, width=4); stage(A, S1.i.0)";
+  expect_same(kGemm, staged, kGemmSizes);
+  const std::string shown = listing(kGemm, staged);
+  EXPECT_NE(shown.find("workspace B_staged: f32[2, 4, 4]"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("workspace A_staged: f32[4, 4]"), std::string::npos) << shown;
+  expect_same(kGemm, staged + "; parallel(S1.j.0)", kGemmSizes);
+  expect_same(kGemm, staged + "; parallel(S1.i.0)", kGemmSizes);
+}
+
+TEST(Copies, PackedBuffersAreReadFromEndToEnd) {
+  const std::string packed = "tile(S1.i=8, S1.j=12, S1.k=4); split(S1.i.1, 4); split(S1.j.1, 6); "
+                             "reorder(S1.j.0, k.0, S1.i.0, S1.j.1.0, S1.i.1.0, k.1, S1.i.1.1, "
+                             "S1.j.1.1); pack(B, k.0); pack(A, S1.i.0)";
+  expect_same(kGemm, packed, kGemmSizes);
+  const std::string shown = listing(kGemm, packed);
+  EXPECT_NE(shown.find("A_packed[i_1_0, k_1, i_1_1] * B_packed[j_1_0, k_1, j_1_1]"),
+            std::string::npos)
+      << shown;
+  expect_same(kGemm, packed + "; unroll(S1.i.1.1); vectorize(S1.j.1.1, 2); parallel(S1.j.0)",
+              kGemmSizes);
+}
+
+TEST(Copies, SeparatedFromTheirReadersStayApart) {
+  const std::string apart = "split(S1.i, 4); stage(A, S1.i.0); distribute(S1.i.0)";
+  expect_same(kGemm, apart, kGemmSizes);
+  EXPECT_NE(listing(kGemm, apart).find("workspace A_staged: f32[(M + 3) // 4, 4, K]"),
+            std::string::npos)
+      << listing(kGemm, apart);
+}
+
+} // namespace
+} // namespace kawara
