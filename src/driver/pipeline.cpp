@@ -3,6 +3,7 @@
 #include "emit/unit.h"
 #include "kernel/from_schedule.h"
 #include "kernel/passes.h"
+#include "poly/order_spec.h"
 #include "poly/scop.h"
 #include "target/cpu.h"
 
@@ -49,7 +50,13 @@ Parsed<Scheduled> schedule(const Request& request, const schedule::Environment& 
     return scheduled(schedule::initial_schedule(std::move(scop)), request.directives, environment);
   }));
   trace.after(
-      "schedule", [&] { return poly::spec(proven.scop); },
+      "schedule",
+      [&] {
+        std::vector<std::string> broken = poly::spec(proven.scop);
+        for (std::string& more : poly::spec(proven.order))
+          broken.push_back(std::move(more));
+        return broken;
+      },
       [&] { return schedule::listing(proven); });
   return Scheduled{std::move(program), std::move(proven), std::move(warnings)};
 }

@@ -1,5 +1,6 @@
 #include "driver/request.h"
 
+#include "program/assumption_place.h"
 #include "support/text.h"
 
 namespace kawara::driver {
@@ -28,11 +29,13 @@ Diagnostic negative_size(const std::string& name, int64_t value) {
   return d;
 }
 
-Diagnostic broken_assumption(const program::Program& program, const scalar::Expr& assumption) {
+Diagnostic broken_assumption(const program::Program& program, size_t index,
+                             const scalar::Expr& assumption) {
   Diagnostic d;
   d.code = "K0405";
   d.headline = "the given sizes break an assumption of the program";
   d.source = program.source;
+  d.where = program::assumption_place(program, index);
   d.body.push_back("The file says `assume " +
                    scalar::to_string(assumption, program::names_of(program)) +
                    "`, which does not hold for them.");
@@ -77,7 +80,7 @@ Parsed<program::Program> program_of(const Request& request) {
   program = program::specialise(program, values);
   for (size_t k = 0; k < stated.size(); ++k)
     if (scalar::constant_of(program.assumptions[k]) == 0)
-      errors.push_back(broken_assumption(program, stated[k]));
+      errors.push_back(broken_assumption(program, k, stated[k]));
   if (!errors.empty())
     return fail(std::move(errors));
   if (request.numerics)

@@ -1,9 +1,10 @@
+#include "poly/order_spec.h"
 #include "poly/scop.h"
 
 namespace kawara::poly {
 
 std::vector<std::string> spec(const Scop& scop) {
-  std::vector<std::string> broken;
+  std::vector<std::string> broken = spec(scop.source_order);
   const auto require = [&](bool holds, const std::string& what) {
     if (!holds)
       broken.push_back(what);

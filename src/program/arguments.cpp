@@ -1,5 +1,6 @@
 #include "program/arguments.h"
 
+#include "program/assumption_place.h"
 #include "support/check.h"
 
 namespace kawara::program {
@@ -36,13 +37,15 @@ Result<Done, Diagnostic> check_params(const Program& program, const std::vector<
     d.help = {{"give a size", "-p " + name + "=8", false}};
     return fail(d);
   }
-  for (const Expr& assumption : program.assumptions) {
+  for (size_t a = 0; a < program.assumptions.size(); ++a) {
+    const Expr& assumption = program.assumptions[a];
     const auto holds = scalar::evaluate_index(assumption, {}, params);
     if (holds && *holds != 0)
       continue;
     const std::string text = scalar::to_string(assumption, names_of(program));
     Diagnostic d = diagnostic(program, "K0405",
-                              "the program assumes " + quoted(text) + ", which does not hold", {});
+                              "the program assumes " + quoted(text) + ", which does not hold",
+                              assumption_place(program, a));
     d.body = {"It was asked to run with " + params_text(program, params) + "."};
     d.help = {{"choose sizes for which " + text + ", or drop the line", "assume " + text, false}};
     return fail(d);
@@ -122,16 +125,21 @@ Result<Done, Diagnostic> check_given(const Program& program, const Tensor& tenso
 Diagnostic unused(const Program& program, const std::string& name) {
   std::string wanted;
   const Tensor* same = nullptr;
+  const Tensor* first_given = nullptr;
   for (const Tensor& t : program.tensors) {
-    if (is_given(t))
+    if (is_given(t)) {
       wanted += (wanted.empty() ? "" : ", ") + quoted(t.name);
+      first_given = first_given != nullptr ? first_given : &t;
+    }
     if (t.name == name)
       same = &t;
   }
+  const Tensor* shown = same != nullptr ? same : first_given;
   Diagnostic d = diagnostic(program, "K0407", "the program takes no array " + quoted(name),
-                            same != nullptr ? same->where : Span{});
-  if (same != nullptr)
-    d.label = "has the role " + std::string(name_of(same->role));
+                            shown != nullptr ? shown->where : Span{});
+  if (shown != nullptr)
+    d.label = same != nullptr ? "has the role " + std::string(name_of(same->role))
+                              : "takes an array, as do all inputs and inouts";
   d.body = {wanted.empty() ? "It takes no arrays at all." : "It takes " + wanted + "."};
   if (!wanted.empty())
     d.help = {{"use one of these names", "", false}};

@@ -4,6 +4,7 @@
 #include "schedule/nest.h"
 #include "schedule/request.h"
 #include "schedule/resolve.h"
+#include "schedule/rewrite.h"
 
 #include <algorithm>
 #include <iterator>
@@ -39,6 +40,19 @@ std::vector<Directive> fusions_around(const Schedule& schedule, const Fuse& fuse
   return steps;
 }
 
+/// Gives loops another name that have that of a loop around them.
+void rename_loops(Order& order, std::vector<TreeNode>& nodes, std::vector<std::string> taken) {
+  for (TreeNode& node : nodes) {
+    if (!node.is_loop())
+      continue;
+    std::string& name = order[node.loop()].name;
+    name = fresh_name(name, ".in", taken);
+    taken.push_back(name);
+    rename_loops(order, node.body, taken);
+    taken.pop_back();
+  }
+}
+
 } // namespace
 
 Proposed propose(const Schedule& schedule, const Fuse& fuse, const Environment&) {
@@ -64,6 +78,8 @@ Proposed propose(const Schedule& schedule, const Fuse& fuse, const Environment&)
   std::vector<TreeNode>& sequence = *place_of(order, a).sequence;
   const size_t at_a = place_of(order, a).index, at_b = place_of(order, b).index;
   const size_t early = std::min(at_a, at_b), late = std::max(at_a, at_b);
+  // The name of a may be the one of a loop inside b.
+  rename_loops(order, sequence[at_b].body, {order[a].name});
   std::vector<TreeNode> moved = std::move(sequence[late].body);
   sequence.erase(sequence.begin() + static_cast<std::ptrdiff_t>(late));
   TreeNode& fused = sequence[early];

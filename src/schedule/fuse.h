@@ -12,7 +12,8 @@ namespace kawara::schedule {
 ///
 /// Iterations with the same value of the loop come together (shift a statement first to pair it
 /// with others). The new loop has the first one's name and marks and stands where the earlier one
-/// stood; what stood between the two comes after it.
+/// stood; what stood between the two comes after it. A loop inside the second that has the first
+/// one's name, i, becomes i.in.
 ///
 /// Needs    both loops in one sequence: the same loops around them.
 /// Legal    when nothing of the later loop needs a value that the earlier one makes at a later

@@ -7,9 +7,12 @@
 #include "poly/dependences.h"
 #include "run/file.h"
 #include "schedule/draw.h"
+#include "support/text.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace kawara::tools {
 namespace {
@@ -41,7 +44,20 @@ std::string text_at(const std::string& stage, const driver::Scheduled& front,
   return stage == "llvm" ? unit.ir() : unit.assembly();
 }
 
+Diagnostic unknown_stage(const std::string& name) {
+  Diagnostic d;
+  d.code = "K0438";
+  d.headline = "no stage is called `" + name + "`";
+  d.body.push_back("The stages, in the order of the line: " + join(kStages, ", ") + ".");
+  const auto meant = closest(name, kStages);
+  d.help.push_back(
+      {meant ? "did you mean" : "for example", "--stage " + meant.value_or("schedule"), false});
+  return d;
+}
+
 int show(const CommonOptions& options, const std::string& stage, const std::string& svg) {
+  if (std::find(kStages.begin(), kStages.end(), stage) == kStages.end())
+    return report({unknown_stage(stage)}, options);
   const auto request = request_of(options);
   if (!request)
     return report(request.error(), options);
@@ -75,10 +91,8 @@ void add_show(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("show", "print what a stage of the line makes of a program");
   add_common(*command, *options);
-  command
-      ->add_option("--stage", *stage,
-                   "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm")
-      ->check(CLI::IsMember(kStages));
+  command->add_option("--stage", *stage,
+                      "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm");
   command->add_option("--svg", *svg, "also write a picture of the loop tree to this file");
   add_examples(*command, {"kawara show examples/gemm.kw --stage scop",
                           "kawara show examples/gemm.kw -s 'tile(i=64, j=64)' --stage tree"});
