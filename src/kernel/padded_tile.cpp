@@ -69,15 +69,32 @@ bool is_inside(const Kernel& kernel, uint32_t buffer, const std::vector<Expr>& i
   return true;
 }
 
-/// Every load reads a cell of a packed buffer, also where the tile is full.
-bool reads_packed_cells(const Kernel& kernel, const Expr& value, const Ranges& ranges) {
+/// Every load that follows a loop with an edge reads a cell of a packed buffer, also beyond the edge.
+bool reads_packed_cells(const Kernel& kernel, const Expr& value, const VarSet& with_edge,
+                        const Ranges& ranges) {
   bool holds = true;
   scalar::visit(value, [&](const Expr& e) {
-    if (const auto* load = as<scalar::Load>(e))
-      holds = holds && kernel.buffers[load->tensor].is_packed &&
-              is_inside(kernel, load->tensor, load->index, ranges);
+    const auto* load = as<scalar::Load>(e);
+    if (load == nullptr || std::none_of(load->index.begin(), load->index.end(),
+                                        [&](const Expr& i) { return mentions_any(i, with_edge); }))
+      return;
+    holds = holds && kernel.buffers[load->tensor].is_packed &&
+            is_inside(kernel, load->tensor, load->index, ranges);
   });
   return holds;
+}
+
+bool is_straight(const For& loop) {
+  return loop.marks.unroll == poly::kFullUnroll || loop.marks.vector_width != 0;
+}
+
+/// Bounds of the loops that become straight code and always run from end to end.
+void add_constant_bounds(Nest& nest) {
+  for (const For& loop : nest.loops) {
+    const auto lo = scalar::constant_of(loop.lo), hi = scalar::constant_of(loop.hi);
+    if (is_straight(loop) && lo && hi && loop.step == 1)
+      nest.full.emplace(loop.var, FullBounds{*lo, *hi});
+  }
 }
 
 /// Loops of the result come first and stay outside; then reduction and tile loops, mixed.
@@ -116,7 +133,11 @@ void without_unrolling(std::vector<For>& loops) {
 
 Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full_of,
                   Ranges ranges) {
-  const Nest nest = nest_of(outermost, full_of);
+  Nest nest = nest_of(outermost, full_of);
+  VarSet with_edge;
+  for (const auto& [var, bounds] : nest.full)
+    with_edge.insert(var);
+  add_constant_bounds(nest);
   if (nest.store == nullptr || nest.store->op == ReduceOp::None ||
       kernel.numerics == program::Numerics::Exact)
     return {};
@@ -128,7 +149,7 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
     of_tile[loop.var] = nest.full.at(loop.var);
   for (const For& loop : with_bounds(nest.loops, of_tile))
     ranges.enter(loop);
-  if (!reads_packed_cells(kernel, nest.store->value, ranges))
+  if (!reads_packed_cells(kernel, nest.store->value, with_edge, ranges))
     return {};
 
   const Store& store = *nest.store;
@@ -153,11 +174,27 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
     body.push_back(std::move(s));
   std::vector<For> edge = roles->tile;
   without_unrolling(edge);
+  if (has_strided_lanes(outermost)) {
+    // Cell by cell along the result's own neighbours.
+    edge.back().marks.vector_width = 0;
+    std::rotate(edge.begin(), edge.end() - 1, edge.end());
+  }
   const Expr sum = scalar::cast(scalar::load(id, cell, stored), type);
   for (Stmt& s : around(edge, Store{store.buffer, store.index, store.op, sum}))
     body.push_back(std::move(s));
   const Stmt whole = Allocate{id, std::move(body)};
   return roles->outer.empty() ? block_of(whole) : around(roles->outer, whole);
+}
+
+bool has_strided_lanes(const For& outermost) {
+  const Nest nest = nest_of(outermost, [](const For&) { return std::nullopt; });
+  if (nest.store == nullptr || nest.store->op == ReduceOp::None || nest.store->index.empty())
+    return false;
+  const For& lanes = nest.loops.back();
+  const auto& index = nest.store->index;
+  return lanes.marks.vector_width > 1 && !mentions(index.back(), lanes.var) &&
+         std::any_of(index.begin(), index.end(),
+                     [&](const Expr& e) { return mentions(e, lanes.var); });
 }
 
 Block zero_padded(const Kernel& kernel, const For& outermost, const FullBoundsOf& full_of,

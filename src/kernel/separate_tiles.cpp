@@ -147,6 +147,9 @@ private:
   }
 
   Stmt one(const Stmt& stmt, const std::vector<Expr>& settled) {
+    if (const auto* nest = std::get_if<For>(&stmt); nest != nullptr && has_strided_lanes(*nest))
+      if (Block tile = padded_tile(kernel_, *nest, bounds_in_full_tile(), ranges_); !tile.empty())
+        return std::move(tile.front());
     std::vector<Expr> conditions;
     if (std::get_if<For>(&stmt) != nullptr && !shares_test_below(stmt, settled))
       conditions = available(stmt, settled);
@@ -175,11 +178,15 @@ private:
     return both;
   }
 
-  Block partial(const For& nest, const std::vector<Expr>& conditions) {
-    const auto bounds = [this](const For& loop) -> std::optional<FullBounds> {
+  FullBoundsOf bounds_in_full_tile() const {
+    return [this](const For& loop) -> std::optional<FullBounds> {
       const auto full = full_of(loop);
       return full ? std::optional(FullBounds{full->lo, full->hi}) : std::nullopt;
     };
+  }
+
+  Block partial(const For& nest, const std::vector<Expr>& conditions) {
+    const FullBoundsOf bounds = bounds_in_full_tile();
     Block block = padded_tile(kernel_, nest, bounds, ranges_);
     if (block.empty())
       block = zero_padded(kernel_, nest, bounds, ranges_);

@@ -253,6 +253,12 @@ bool is_plain(const poly::Scop& scop, const Order& order) {
   return true;
 }
 
+/// A product fills the machine as it is; an order that brings it together with others would not.
+bool has_packed(const Schedule& schedule) {
+  return std::any_of(schedule.scop.tensors.begin(), schedule.scop.tensors.end(),
+                     [](const program::Tensor& tensor) { return tensor.is_packed; });
+}
+
 bool is_legal(const Schedule& schedule, const Environment& environment) {
   return std::holds_alternative<poly::Legal>(
       poly::judge(schedule.scop, schedule.order, environment.quota));
@@ -271,7 +277,7 @@ Proposed propose(const Schedule& schedule, const Auto&, const Environment& envir
   if (!is_legal(best, environment))
     best = schedule;
   for (const bool prefers_parallel : {true, false}) {
-    if (!may_fuse(schedule))
+    if (!may_fuse(schedule) || has_packed(best))
       break;
     const auto order = poly::scheduled_order(schedule.scop, prefers_parallel, kSchedulerQuota);
     if (!order || !is_plain(schedule.scop, *order))

@@ -14,6 +14,12 @@ using scalar::Expr;
 
 namespace {
 
+/// Storing a cell, storing it across lanes, and copying one, in vector multiply-adds.
+constexpr double kStore = 0.5;
+constexpr double kStridedStore = 4.0;
+constexpr double kCopy = 1.5;
+/// Loops of at most this many iterations around the innermost are unrolled whole.
+constexpr int64_t kShort = 4;
 /// Assumed where an extent depends on parameters: large, so that buffers stay within their caches.
 constexpr int64_t kUnknownExtent = 2048;
 /// Fewer multiply-adds than this are not worth copying operands.
@@ -97,7 +103,7 @@ public:
     for (const auto* list : {&before, &after})
       for (const Companion& c : *list)
         mark_tile(name(c.statement), loop_name(c.loops.back()), loop_name(lanes_of(c)));
-    add(Unroll{{update, innermost_depth()}, 4});
+    unroll_depth(update);
     if (may_be_parallel_ && work() >= kWorthThreads)
       spread();
     return std::move(plan_);
@@ -164,6 +170,14 @@ private:
     return last == cuts_.deepest && cuts_.depth_part != 0 ? own(last) + ".1" : own(last);
   }
 
+  /// The innermost reduction loop four times over; a short one whole, with the one around it.
+  void unroll_depth(const std::string& update) {
+    const size_t last = p_.depth.back();
+    if (p_.extents[last] > kShort || p_.depth.size() == 1)
+      return add(Unroll{{update, innermost_depth()}, 4});
+    add(Unroll{{update, innermost_depth()}, std::nullopt});
+  }
+
   void tile_companion(const Companion& c) {
     const std::string& rows = loop_name(c.loops.back());
     const std::string& lanes = loop_name(lanes_of(c));
@@ -202,23 +216,35 @@ private:
     const std::string statement = name(p_.update());
     const bool is_cut = cuts_.depth_part != 0;
     auto number = static_cast<uint32_t>(schedule_.scop.statements.size());
-    const auto pack_one = [&](uint32_t tensor, const std::string& at, const std::string& cells) {
-      add(Pack{schedule_.scop.tensors[tensor].name, {statement, at}});
+    const auto pack_one = [&](uint32_t tensor, bool is_whole, const std::string& at,
+                              const std::string& cells) {
+      Pack pack{schedule_.scop.tensors[tensor].name, std::nullopt};
+      if (!is_whole)
+        pack.loop = LoopName{statement, at};
+      add(std::move(pack));
       return std::pair("S" + std::to_string(number++), cells + ".1.1");
     };
     if (p_.left == p_.right)
       return;
-    if (p_.extents[p_.rows] >= kWorthCopying) {
-      const auto [copy, cells] = pack_one(
-          p_.right, is_cut ? own(cuts_.deepest) + ".0" : own(p_.lanes) + ".0", own(p_.lanes));
-      right_copy_ = copy;
+    if (uses(p_.rows, p_.right_stays) >= kWorthCopying) {
+      const auto [copy, cells] =
+          pack_one(p_.right, p_.right_stays,
+                   is_cut ? own(cuts_.deepest) + ".0" : own(p_.lanes) + ".0", own(p_.lanes));
+      right_copy_ = p_.right_stays ? "" : copy;
       add(Vectorize{{copy, cells}, cuts_.lanes});
       add(Unroll{{copy, cells}, std::nullopt});
     }
-    if (p_.extents[p_.lanes] >= kWorthCopying * cuts_.lanes) {
-      const auto [copy, cells] = pack_one(p_.left, own(p_.rows) + ".0", own(p_.rows));
+    if (!p_.left_has_window && uses(p_.lanes, p_.left_stays) >= kWorthCopying * cuts_.lanes) {
+      const auto [copy, cells] =
+          pack_one(p_.left, p_.left_stays, own(p_.rows) + ".0", own(p_.rows));
       add(Unroll{{copy, cells}, std::nullopt});
     }
+  }
+
+  /// How often each cell of an operand is used: along `position`, and along the outer loops where it
+  /// stays.
+  int64_t uses(size_t position, bool stays) const {
+    return p_.extents[position] * (stays ? product_over(p_.extents, p_.outer) : 1);
   }
 
   void mark_tile(const std::string& statement, const std::string& rows, const std::string& lanes) {
@@ -248,13 +274,103 @@ private:
   std::vector<Directive> plan_;
 };
 
+
+/// Moves of the write and of the two loads along each loop of the nest.
+using Moves = std::vector<std::vector<Move>>;
+
+bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& environment) {
+  const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
+  const int64_t work = p.extents[p.rows] * p.extents[p.lanes] * product_over(p.extents, p.depth);
+  return p.extents[p.lanes] >= 2 * vector && p.extents[p.rows] >= 4 && work >= kWorthPacking;
+}
+
+/// The loops by role when `lanes` runs in lanes; nothing when no loop is left for the rows.
+std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts& facts,
+                                  size_t lanes, const std::vector<uint32_t>& loaded) {
+  const size_t right = moves[lanes][1] == Move::None ? 2 : 1;
+  const size_t left = 3 - right;
+  std::optional<size_t> rows;
+  for (size_t k = 0; k < moves.size(); ++k) {
+    if (moves[k][0] == Move::None)
+      p.depth.push_back(k);
+    else if (k != lanes && facts.is_parallel[k] && moves[k][left] != Move::None &&
+             moves[k][right] == Move::None &&
+             (!rows || moves[k][0] == Move::Unit ||
+              (moves[*rows][0] != Move::Unit && p.extents[k] > p.extents[*rows])))
+      rows = k;
+  }
+  if (!rows || p.depth.empty())
+    return std::nullopt;
+  for (size_t k = 0; k < moves.size(); ++k)
+    if (moves[k][0] != Move::None && k != lanes && k != *rows) {
+      if (!facts.is_parallel[k])
+        return std::nullopt;
+      p.outer.push_back(k);
+      p.left_stays = p.left_stays || moves[k][left] == Move::None;
+      p.right_stays = p.right_stays || moves[k][right] == Move::None;
+    }
+  p.lanes = lanes;
+  p.rows = *rows;
+  p.has_strided_lanes = moves[lanes][0] != Move::Unit;
+  p.left = loaded[left - 1];
+  p.right = loaded[right - 1];
+  return p;
+}
+
+/// Multiply-adds of vectors that the product takes, with what edges, stores and copies add.
+double cost_of(const Schedule& schedule, const Product& p, const Environment& environment) {
+  const int64_t lanes = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
+  const double rows = static_cast<double>(p.extents[p.rows]);
+  const double columns = static_cast<double>(p.extents[p.lanes]);
+  const auto depth = static_cast<double>(product_over(p.extents, p.depth));
+  const RegisterTile tile =
+      register_tile(environment.cpu, lanes, p.extents[p.rows], p.extents[p.lanes]);
+  const double store = rows * columns * (p.has_strided_lanes ? kStridedStore : kStore);
+  const double right_copies = p.right_stays ? 0 : columns * depth * kCopy;
+  const double left_copies = p.left_stays || p.left_has_window ? 0 : rows * depth * kCopy;
+  return depth * tile_steps(tile, lanes, p.extents[p.rows], p.extents[p.lanes]) + store +
+         right_copies + left_copies;
+}
+
+/// Some index of the tensor adds a loop of the result to one that reduces: neighbouring results read
+/// the same cells, and a copy in reading order would hold each several times.
+bool has_window(const Schedule& schedule, const Product& p, uint32_t tensor) {
+  const std::vector<Expr>& rows = schedule.order.rows[p.update().value];
+  const auto mentions_row = [&](const Expr& e, size_t position) {
+    bool found = false;
+    scalar::visit(e, [&](const Expr& n) {
+      found = found || scalar::equal(n, rows[p.nest.depth + position]);
+    });
+    return found;
+  };
+  std::vector<size_t> of_result = p.outer;
+  of_result.push_back(p.rows);
+  of_result.push_back(p.lanes);
+  bool found = false;
+  scalar::visit(schedule.scop[p.update()].text.value, [&](const Expr& e) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    if (load == nullptr || load->tensor != tensor)
+      return;
+    for (const Expr& index : load->index) {
+      const auto any = [&](const std::vector<size_t>& positions) {
+        return std::any_of(positions.begin(), positions.end(),
+                           [&](size_t k) { return mentions_row(index, k); });
+      };
+      found = found || (any(of_result) && any(p.depth));
+    }
+  });
+  return found;
+}
+
 } // namespace
 
 std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
                                   const NestFacts& facts, const Environment& environment) {
   if (nest.statements.size() != 1 || facts.fixed != 0)
     return std::nullopt;
-  Product p{nest, facts.extents, 0, 0, {}, {}, 0, 0, 0};
+  Product p;
+  p.nest = nest;
+  p.extents = facts.extents;
   for (size_t k = 0; k < nest.loops.size(); ++k)
     if (!longest_run(schedule.scop, schedule.order, nest.loops[k]))
       p.extents[k] = kUnknownExtent;
@@ -262,46 +378,23 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
   const std::vector<uint32_t> loaded = loaded_tensors(text);
   if (text.op == scalar::ReduceOp::None || loaded.size() != 2)
     return std::nullopt;
-  std::vector<std::vector<Move>> moves; // write, first load, second load
+  Moves moves;
   for (size_t k = 0; k < nest.loops.size(); ++k)
     moves.push_back(moves_of(schedule.scop, schedule.order, p.update(), nest.depth + k));
-  std::optional<size_t> lanes, rows;
-  size_t right = 1;
+  p.result = text.tensor;
+  std::optional<Product> best;
   for (size_t k = 0; k < nest.loops.size(); ++k) {
     const bool is_one_sided = (moves[k][1] == Move::None) != (moves[k][2] == Move::None);
-    if (moves[k][0] == Move::Unit && facts.is_parallel[k] && is_one_sided) {
-      lanes = k;
-      right = moves[k][1] == Move::None ? 2 : 1;
-    }
+    if (moves[k][0] == Move::None || !facts.is_parallel[k] || !is_one_sided)
+      continue;
+    auto other = with_lanes(p, moves, facts, k, loaded);
+    if (!other || !is_worth_it(schedule, *other, environment))
+      continue;
+    other->left_has_window = has_window(schedule, *other, other->left);
+    if (!best || cost_of(schedule, *other, environment) < cost_of(schedule, *best, environment))
+      best = std::move(other);
   }
-  if (!lanes)
-    return std::nullopt;
-  const size_t left = 3 - right;
-  for (size_t k = 0; k < nest.loops.size(); ++k) {
-    if (moves[k][0] == Move::None)
-      p.depth.push_back(k);
-    else if (facts.is_parallel[k] && moves[k][left] != Move::None &&
-             moves[k][right] == Move::None && (!rows || facts.extents[k] > facts.extents[*rows]))
-      rows = k;
-  }
-  if (!rows || p.depth.empty())
-    return std::nullopt;
-  for (size_t k = 0; k < nest.loops.size(); ++k)
-    if (moves[k][0] != Move::None && k != *lanes && k != *rows) {
-      if (!facts.is_parallel[k])
-        return std::nullopt;
-      p.outer.push_back(k);
-    }
-  p.lanes = *lanes;
-  p.rows = *rows;
-  p.result = text.tensor;
-  p.left = loaded[left - 1];
-  p.right = loaded[right - 1];
-  const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
-  const int64_t work = p.extents[*rows] * p.extents[*lanes] * product_over(p.extents, p.depth);
-  if (p.extents[*lanes] < 2 * vector || p.extents[*rows] < 4 || work < kWorthPacking)
-    return std::nullopt;
-  return p;
+  return best;
 }
 
 std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest,

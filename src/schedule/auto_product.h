@@ -12,12 +12,15 @@ namespace kawara::schedule {
 /// (matrix products, convolutions, batched or transposed).
 struct Product {
   Nest nest;
-  std::vector<int64_t> extents;             ///< by position in the nest, as all positions below
-  size_t lanes = 0;                         ///< the result's neighbouring cells; moves `right`
-  size_t rows = 0;                          ///< moves `left` and the result
-  std::vector<size_t> outer;                ///< the other loops that move the result
-  std::vector<size_t> depth;                ///< the loops that reduce
-  uint32_t result = 0, left = 0, right = 0; ///< tensors
+  std::vector<int64_t> extents;                 ///< by position in the nest, as all positions below
+  size_t lanes = 0;                             ///< the result's neighbouring cells; moves `right`
+  size_t rows = 0;                              ///< moves `left` and the result
+  std::vector<size_t> outer;                    ///< the other loops that move the result
+  std::vector<size_t> depth;                    ///< the loops that reduce
+  uint32_t result = 0, left = 0, right = 0;     ///< tensors
+  bool left_stays = false, right_stays = false; ///< along some outer loop
+  bool left_has_window = false;                 ///< neighbouring results read the same cells of it
+  bool has_strided_lanes = false;               ///< the result's cells are not neighbours in lanes
   poly::StmtId update() const { return nest.statements.front(); }
 };
 

@@ -85,9 +85,9 @@ std::vector<Signature> signatures() {
          return Stage{text(b[0]), loop(b[1]), number_if(b[2]), number_if(b[3])};
        }},
       {"pack",
-       {{"tensor", Kind::Tensor}, on},
+       {{"tensor", Kind::Tensor}, {"loop", Kind::Loop, true}},
        [](const Bound& b) {
-         return Pack{text(b[0]), loop(b[1])};
+         return Pack{text(b[0]), b[1] ? std::optional(loop(b[1])) : std::nullopt};
        }},
       {"store_at",
        {{"tensor", Kind::Tensor}, on},

@@ -83,7 +83,7 @@ struct Stage {
 };
 struct Pack {
   std::string tensor;
-  LoopName loop;
+  std::optional<LoopName> loop; ///< none: once, before everything that reads
   friend bool operator==(const Pack&, const Pack&) = default;
 };
 struct StoreAt {

@@ -195,7 +195,10 @@ Directive qualified_by(Directive directive, const std::string& statement) {
           set(d.a), set(d.b);
         else if constexpr (requires { d.outer; })
           set(d.outer), set(d.inner);
-        else if constexpr (requires { d.loop; })
+        else if constexpr (requires { d.loop->loop; }) {
+          if (d.loop)
+            set(*d.loop);
+        } else if constexpr (requires { d.loop; })
           set(d.loop);
         if constexpr (requires { d.by; })
           set(d.by);

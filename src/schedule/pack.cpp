@@ -40,9 +40,9 @@ std::vector<Expr> iterators_in(const std::vector<Expr>& index) {
 /// The loops below the one that is packed at which decide what cell the reader reads.
 class Packing {
 public:
-  Packing(const Schedule& schedule, uint32_t tensor, LoopId loop, StagedReads reads)
+  Packing(const Schedule& schedule, uint32_t tensor, std::optional<LoopId> loop, StagedReads reads)
       : made_{schedule.scop, schedule.order}, tensor_(tensor), loop_(loop),
-        depth_(*poly::depth_of(schedule.order, loop) + 1), reads_(std::move(reads)),
+        depth_(loop ? *poly::depth_of(schedule.order, *loop) + 1 : 0), reads_(std::move(reads)),
         reader_(reads_.reads.front().statement), index_(reads_.reads.front().index),
         path_(poly::path_of(schedule.order, reader_)),
         domain_(schedule.scop[reader_].domain.intersect_params(schedule.scop.context)),
@@ -201,7 +201,7 @@ private:
 
   Proposal made_;
   uint32_t tensor_;
-  LoopId loop_;
+  std::optional<LoopId> loop_;
   size_t depth_; ///< loops from the outermost to the one that is packed at
   StagedReads reads_;
   StmtId reader_;
@@ -228,25 +228,29 @@ bool is_one_read(const std::vector<Access>& reads) {
 } // namespace
 
 Proposed propose(const Schedule& schedule, const Pack& directive, const Environment&) {
-  const std::string loop_name = quoted(directive.loop);
-  const std::string request = "cannot pack `" + directive.tensor + "` at loop " + loop_name;
+  const std::string loop_name = directive.loop ? quoted(*directive.loop) : "the whole program";
+  const std::string request =
+      "cannot pack `" + directive.tensor + "`" + (directive.loop ? " at loop " + loop_name : "");
   KAWARA_TRY(const uint32_t tensor, resolve_tensor(schedule.scop, directive.tensor, request));
-  KAWARA_TRY(const LoopId loop, resolve_loop(schedule, directive.loop, request));
-  if (auto refused = refuse_if_bound(schedule.order, loop, request))
-    return fail(*std::move(refused));
+  std::optional<LoopId> loop;
+  if (directive.loop) {
+    KAWARA_TRY(loop, resolve_loop(schedule, *directive.loop, request));
+    if (auto refused = refuse_if_bound(schedule.order, *loop, request))
+      return fail(*std::move(refused));
+  }
+  const Span where = loop ? schedule.order[*loop].where : schedule.scop.tensors[tensor].where;
   const auto refused = [&](const std::string& why) {
-    return fail(shape_refusal(kCannotStage, request, schedule.order[loop].where, "cannot pack here",
-                              {why}));
+    return fail(shape_refusal(kCannotStage, request, where, "cannot pack here", {why}));
   };
   auto reads = staged_reads(schedule, tensor, loop, loop_name);
   if (!reads)
     return refused(reads.error());
   if (!is_one_read(reads->reads)) {
-    Refusal::Shape several =
-        shape_refusal(kCannotStage, request, schedule.order[loop].where, "cannot pack here",
-                      {"`" + directive.tensor + "` is read in several places below " + loop_name +
-                       ", each in an order of its own; `stage` keeps the order of the tensor."});
-    several.ways_out.push_back({Stage{directive.tensor, directive.loop, {}, {}}});
+    auto several = shape_refusal(kCannotStage, request, where, "cannot pack here",
+                                 {"`" + directive.tensor + "` is read in several places below " +
+                                  loop_name + ", each in an order of its own; `stage` keeps the order of the tensor."});
+    if (directive.loop)
+      several.ways_out.push_back({Stage{directive.tensor, *directive.loop, {}, {}}});
     return fail(std::move(several));
   }
   auto made = Packing(schedule, tensor, loop, *std::move(reads)).proposal();

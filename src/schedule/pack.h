@@ -5,7 +5,7 @@
 namespace kawara::schedule {
 
 /// Copy what a loop's iteration reads of a tensor into a buffer, in the order in which the loops below
-/// read it: `pack(B, k.0)`.
+/// read it: `pack(B, k.0)`; with `pack(B)` once, all of it, before everything that reads it.
 ///
 ///   before   for k.0: for i.0: for j.0: for k.1: for i.1: for j.1:  C[i, j] += A[i, k] * B[k, j]
 ///   after    for k.0:

@@ -60,7 +60,12 @@ std::string text_of(const Stage& d) {
     arguments.push_back(key("width", number(*d.width)));
   return call("stage", arguments);
 }
-std::string text_of(const Pack& d) { return call("pack", {d.tensor, to_string(d.loop)}); }
+std::string text_of(const Pack& d) {
+  std::vector<std::string> arguments{d.tensor};
+  if (d.loop)
+    arguments.push_back(to_string(*d.loop));
+  return call("pack", arguments);
+}
 std::string text_of(const StoreAt& d) { return call("store_at", {d.tensor, to_string(d.loop)}); }
 std::string text_of(const Inline& d) { return call("inline", {d.statement}); }
 std::string text_of(const Unroll& d) { return call("unroll", with(d.loop, d.factor)); }

@@ -20,15 +20,6 @@ constexpr int64_t kDeepest = 1024;
 
 int64_t parts(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
-double steps(const RegisterTile& tile, int64_t lanes, int64_t rows, int64_t columns) {
-  const double each = static_cast<double>(std::max(tile.rows * tile.vectors, kBusyAccumulators)) +
-                      kOperandCost * static_cast<double>(tile.rows + tile.vectors);
-  const int64_t width = tile.vectors * lanes;
-  const int64_t all = parts(rows, tile.rows) * parts(columns, width);
-  const int64_t full = (rows / tile.rows) * (columns / width);
-  return each * (static_cast<double>(full) + kPartialCost * static_cast<double>(all - full));
-}
-
 /// Nearly equal parts of at most `largest`, at least `wanted` of them, in multiples of `unit`.
 int64_t even_part(int64_t extent, int64_t largest, int64_t wanted, int64_t unit) {
   const int64_t units = std::max<int64_t>(1, parts(extent, unit));
@@ -41,6 +32,15 @@ int64_t even_part(int64_t extent, int64_t largest, int64_t wanted, int64_t unit)
 
 } // namespace
 
+double tile_steps(const RegisterTile& tile, int64_t lanes, int64_t rows, int64_t columns) {
+  const double each = static_cast<double>(std::max(tile.rows * tile.vectors, kBusyAccumulators)) +
+                      kOperandCost * static_cast<double>(tile.rows + tile.vectors);
+  const int64_t width = tile.vectors * lanes;
+  const int64_t all = parts(rows, tile.rows) * parts(columns, width);
+  const int64_t full = (rows / tile.rows) * (columns / width);
+  return each * (static_cast<double>(full) + kPartialCost * static_cast<double>(all - full));
+}
+
 RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, int64_t columns) {
   RegisterTile best;
   double fewest = std::numeric_limits<double>::infinity();
@@ -50,7 +50,7 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
       const RegisterTile tile{r, vectors};
       if (r * vectors + vectors + kOperandRegisters > room)
         continue;
-      const double cost = steps(tile, lanes, rows, columns);
+      const double cost = tile_steps(tile, lanes, rows, columns);
       const bool is_fewer = cost < fewest * 0.999;
       const bool is_larger = cost < fewest * 1.001 && r * vectors > best.rows * best.vectors;
       if (is_fewer || is_larger) {

@@ -14,6 +14,9 @@ struct RegisterTile {
 /// those that fit the register file and keep its pipelines busy.
 RegisterTile register_tile(const target::Cpu&, int64_t lanes, int64_t rows, int64_t columns);
 
+/// Vector multiply-adds that one step of the reduction costs with that tile, edges and loads included.
+double tile_steps(const RegisterTile&, int64_t lanes, int64_t rows, int64_t columns);
+
 /// How a product's loops are cut for the caches; sizes are multiples of the register tile.
 struct CacheBlocks {
   int64_t rows = 1, columns = 1, depth = 1;

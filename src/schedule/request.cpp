@@ -52,7 +52,8 @@ Words words(const Stage& d) {
   return {"stage `" + d.tensor + "` at loop " + quoted(d.loop), "copy", "", true};
 }
 Words words(const Pack& d) {
-  return {"pack `" + d.tensor + "` at loop " + quoted(d.loop), "copy", "", true};
+  return {"pack `" + d.tensor + "`" + (d.loop ? " at loop " + quoted(*d.loop) : ""), "copy", "",
+          true};
 }
 Words words(const StoreAt& d) {
   return {"store `" + d.tensor + "` at loop " + quoted(d.loop), "change", "", true};

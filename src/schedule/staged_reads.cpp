@@ -47,17 +47,21 @@ Result<uint32_t, Refusal::Shape> resolve_tensor(const Scop& scop, const std::str
 }
 
 Result<StagedReads, std::string> staged_reads(const Schedule& schedule, uint32_t tensor,
-                                              LoopId loop, const std::string& loop_name) {
+                                              std::optional<LoopId> loop,
+                                              const std::string& loop_name) {
   const Scop& scop = schedule.scop;
   const std::string& name = scop.tensors[tensor].name;
-  const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
+  const std::vector<StmtId> below =
+      loop ? poly::statements_below(schedule.order, *loop) : std::vector<StmtId>();
   const auto is_below = [&](StmtId id) {
-    return std::find(below.begin(), below.end(), id) != below.end();
+    return !loop || std::find(below.begin(), below.end(), id) != below.end();
   };
   StagedReads place;
   const std::vector<Access> all = poly::accesses(scop);
   for (const Access& access : all) {
     if (access.tensor != tensor || !is_below(access.statement))
+      continue;
+    if (access.is_write && !loop)
       continue;
     if (access.is_write)
       return fail(scop[access.statement].text.name + " writes `" + name + "` inside " + loop_name +
@@ -92,9 +96,9 @@ Result<StagedReads, std::string> staged_reads(const Schedule& schedule, uint32_t
   return place;
 }
 
-void insert_before_reads(Order& order, LoopId loop, const std::vector<Access>& reads,
+void insert_before_reads(Order& order, std::optional<LoopId> loop, const std::vector<Access>& reads,
                          TreeNode nest) {
-  std::vector<TreeNode>& body = poly::find_node(order, loop)->body;
+  std::vector<TreeNode>& body = loop ? poly::find_node(order, *loop)->body : order.body;
   const auto first = std::find_if(body.begin(), body.end(), [&](const TreeNode& child) {
     const std::vector<StmtId> below = poly::statements_below(child);
     return std::any_of(reads.begin(), reads.end(), [&](const Access& read) {
