@@ -2,6 +2,7 @@
 
 #include "kernel/expand_math.h"
 #include "scalar/eval.h"
+#include "scalar/expansion.h"
 #include "target/cpu.h"
 
 #include <bit>
@@ -119,6 +120,31 @@ TEST_P(MathCode, DoesNotDependOnTheLane) {
   const std::vector<float> a = mapped(GetParam(), Numerics::Rounding, x, kLanes),
                            b = mapped(GetParam(), Numerics::Rounding, x, 1);
   EXPECT_EQ(0, std::memcmp(a.data(), b.data(), a.size() * sizeof(float)));
+}
+
+TEST_P(MathCode, IsWhatTheFormulaEvaluatesTo) {
+  if (!scalar::has_expansion(GetParam(), Elem::F32))
+    GTEST_SKIP() << "a square root and a division";
+  std::vector<float> x;
+  const std::vector<float> all = samples();
+  for (size_t i = 0; i < all.size(); i += 997)
+    x.push_back(all[i]);
+  const std::vector<float> y = mapped(GetParam(), Numerics::Rounding, x, 1);
+  const Expr formula =
+      scalar::expand(GetParam(), scalar::var(0, {Elem::F32, 1}), scalar::Accuracy::Accurate,
+                     [](std::string_view, Expr value) { return value; });
+  for (size_t i = 0; i < x.size(); ++i) {
+    scalar::Leaves leaves;
+    leaves.var = [&](uint32_t) {
+      return std::optional(scalar::float_value(static_cast<double>(x[i])));
+    };
+    const auto want = scalar::evaluate(formula, leaves);
+    ASSERT_TRUE(want);
+    if (!std::isnan(want->f))
+      ASSERT_EQ(want->f, static_cast<double>(y[i])) << x[i];
+    else
+      ASSERT_TRUE(std::isnan(y[i])) << x[i];
+  }
 }
 
 TEST_P(MathCode, HasNoCallsUnlessExact) {

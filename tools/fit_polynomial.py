@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Finds the coefficients of src/scalar/expand_*: near-minimax fits with f32 coefficients.
+
+    tools/fit_polynomial.py exp        prints one table; see FITS for the names
+    tools/fit_polynomial.py            prints all (a few minutes)
+
+A fit is P(x) / Q(x) with the smallest largest relative error on an interval, found by Lawson's method:
+weighted least squares on Chebyshev points, the weights multiplied by the error until it is level.
+Coefficients are rounded to f32 one by one, and the others fitted again, so that they make up for the
+rounding. Needs the Python package mpmath.
+"""
+import struct
+import sys
+
+from mpmath import cos, erf, erfc, exp, log, log1p, lu_solve, matrix, mp, mpf, pi, sqrt
+
+mp.dps = 40
+
+
+def f32(x):
+    return mpf(struct.unpack("f", struct.pack("f", float(x)))[0])
+
+
+def value(coefficients, kind, x):
+    return sum(c * x**power for (k, power), c in coefficients.items() if k == kind)
+
+
+def normal_equations(rows, weights, size):
+    left, right = matrix(size, size), matrix(size, 1)
+    for (row, target), weight in zip(rows, weights):
+        for j in range(size):
+            right[j] += weight * row[j] * target
+            for k in range(size):
+                left[j, k] += weight * row[j] * row[k]
+    return lu_solve(left, right)
+
+
+def fit(f, weight, interval, unknown, fixed, rounds=30):
+    """Coefficients {("n" or "d", power): value} and the largest weighted error."""
+    low, high = interval
+    count = 12 * (len(unknown) + len(fixed))
+    xs = [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * i + 1) / (2 * count)) for i in range(count)]
+    fs, ws = [f(x) for x in xs], [weight(x) for x in xs]
+    lawson, divisors, best = [mpf(1) / count] * count, [mpf(1)] * count, None
+    for _ in range(rounds):
+        rows = []
+        for x, y, w, d in zip(xs, fs, ws, divisors):
+            scale = w / d
+            row = [scale * x**p * (1 if kind == "n" else -y) for kind, p in unknown]
+            rows.append((row, scale * (y * value(fixed, "d", x) - value(fixed, "n", x))))
+        solution = normal_equations(rows, lawson, len(unknown))
+        found = {**fixed, **{key: solution[i] for i, key in enumerate(unknown)}}
+        divisors = [value(found, "d", x) for x in xs]
+        errors = [abs(w * (value(found, "n", x) / d - y)) for x, y, w, d in zip(xs, fs, ws, divisors)]
+        if best is None or max(errors) < best[0]:
+            best = (max(errors), found)
+        total = sum(l * e for l, e in zip(lawson, errors))
+        lawson = [l * e / total for l, e in zip(lawson, errors)]
+    return best
+
+
+def fit_in_f32(name, f, weight, interval, numerator, denominator=0, fixed=None):
+    """`numerator` and `denominator` are degrees; the lowest powers are rounded first."""
+    fixed = {("d", 0): mpf(1), **(fixed or {})}
+    keys = [(k, p) for p in range(max(numerator, denominator) + 1) for k in "dn"
+            if p <= (numerator if k == "n" else denominator)]
+    left = [key for key in keys if key not in fixed]
+    error = 0
+    while left:
+        error, found = fit(f, weight, interval, left, fixed)
+        fixed[left[0]] = f32(found[left[0]])
+        left = left[1:]
+    print(f"{name}: largest error 2^{float(log(error, 2)):.1f}")
+    for key in keys:
+        print(f"  {'numerator' if key[0] == 'n' else 'denominator'} x^{key[1]}: {float(fixed[key]).hex()}")
+
+
+def fit_exp():
+    half = log(2) / 2 * mpf("1.0002")
+    f = lambda x: (exp(x) - 1 - x) / x**2 if abs(x) > mpf("1e-9") else mpf(1) / 2 + x / 6
+    fit_in_f32("(exp(r) - 1 - r) / r^2", f, lambda x: x * x / exp(x), (-half, half), 4)
+
+
+def fit_log():
+    f = lambda g: (log1p(g) - g + g * g / 2) / g**3 if abs(g) > mpf("1e-6") else mpf(1) / 3 - g / 4
+    ends = (sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1)
+    fit_in_f32("(log(1 + g) - g + g^2/2) / g^3", f, lambda g: g**3 / log1p(g) if g else mpf(0), ends, 7)
+
+
+def fit_erf():
+    first = mpf("1.125")  # the denominator's; the slope then makes up for what is left at zero
+    slope = f32(2 / sqrt(pi) - 1 / first)
+    ratio = lambda s: erf(sqrt(s)) / sqrt(s) if s else 2 / sqrt(pi)
+    print(f"slope: {float(slope).hex()}")
+    fit_in_f32("erf(z) / z - slope, in z^2", lambda s: ratio(s) - slope, lambda s: 1 / ratio(s),
+               (mpf(0), mpf("3.93") ** 2), 5, 5, {("d", 0): first, ("n", 0): mpf(1)})
+
+
+def fit_tail():
+    f = lambda z: erfc(z / sqrt(mpf(2))) * exp(z * z / 2) / 2
+    fit_in_f32("Phi(-z) * exp(z^2/2)", f, lambda z: 1 / f(z), (mpf(0), mpf("14.5")), 4, 5,
+               {("n", 0): mpf(1) / 2})
+
+
+FITS = {"exp": fit_exp, "log": fit_log, "erf": fit_erf, "tail": fit_tail}
+
+if __name__ == "__main__":
+    for which in sys.argv[1:] or FITS:
+        FITS[which]()
