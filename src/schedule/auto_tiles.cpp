@@ -1,0 +1,232 @@
+#include "schedule/auto_tiles.h"
+
+#include "schedule/auto_nest.h"
+#include "schedule/extent.h"
+#include "schedule/resolve.h"
+#include "schedule/rewrite.h"
+#include "target/cpu.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::StmtId;
+using poly::TreeNode;
+
+namespace {
+
+/// A product of two operands: which of the innermost three loops does what.
+struct BlockProduct {
+  StmtId update;
+  LoopId lanes, rows, depth;
+  std::optional<uint32_t> left;  ///< moves along the rows, in place along the lanes
+  std::optional<uint32_t> right; ///< moves along the lanes
+  bool is_right_far = false;     ///< and not to the neighbouring cell
+};
+
+class BlockTiler {
+public:
+  BlockTiler(Schedule& schedule, LoopId outermost, LoopId rows, LoopId block,
+             const Environment& environment)
+      : schedule_(schedule), outermost_(outermost), rows_(rows), block_(block),
+        environment_(environment) {}
+
+  void tile() {
+    std::vector<LoopId> nests;
+    collect(*poly::find_node(schedule_.order, rows_), nests);
+    for (const LoopId loop : nests)
+      improve(*perfect_nest_at(schedule_.order, loop));
+  }
+
+private:
+  void collect(const TreeNode& node, std::vector<LoopId>& nests) const {
+    for (const TreeNode& child : node.body) {
+      if (!child.is_loop())
+        continue;
+      if (perfect_nest_at(schedule_.order, child.loop()))
+        nests.push_back(child.loop());
+      else
+        collect(child, nests);
+    }
+  }
+
+  void improve(const Nest& nest) {
+    const auto product = product_of(nest);
+    if (product && tile_product(*product))
+      return;
+    const NestFacts facts = facts_of(schedule_, nest);
+    const size_t n = nest.loops.size();
+    const auto walks = [&](size_t k) { return k < n && facts.strides[k].far == 0; };
+    const size_t last = n - 1;
+    size_t v = last;
+    if (n > 1 && !(walks(last) && facts.is_parallel[last]) && walks(last - 1) &&
+        facts.is_parallel[last - 1])
+      v = last - 1;
+    if (!walks(v))
+      return;
+    const std::string& statement = schedule_.scop[nest.statements.front()].text.name;
+    const LoopName lane{statement, schedule_.order[nest.loops[v]].name};
+    if (v == last) {
+      // A reduction in lanes needs several vectors to hide the latency of its operation.
+      const int64_t vectors = facts.is_parallel[last] ? 2 : 4;
+      try_all({Vectorize{lane, vectors * lanes()}});
+      return;
+    }
+    const LoopName inner{statement, schedule_.order[nest.loops[last]].name};
+    if (facts.is_parallel[last]) {
+      try_all({Reorder{{inner, lane}}, Vectorize{lane, 2 * lanes()}});
+      return;
+    }
+    const LoopName tiles{statement, lane.loop + ".0"}, points{statement, lane.loop + ".1"};
+    try_all({Split{lane, 8 * lanes()}, Reorder{{tiles, inner, points}}, Vectorize{points, lanes()},
+             Unroll{points, std::nullopt}});
+  }
+
+  std::optional<BlockProduct> product_of(const Nest& nest) const {
+    const size_t n = nest.loops.size();
+    if (n < 3 || nest.statements.size() != 1)
+      return std::nullopt;
+    const StmtId id = nest.statements.front();
+    const program::Statement& text = schedule_.scop[id].text;
+    if (text.op != scalar::ReduceOp::Sum)
+      return std::nullopt;
+    BlockProduct product;
+    product.update = id;
+    std::optional<size_t> lanes, rows, depth;
+    for (size_t k = n - 3; k < n; ++k) {
+      const Move write = moves(id, nest.depth + k).front();
+      (write == Move::Unit ? lanes : write == Move::Far ? rows : depth) = k;
+    }
+    if (!lanes || !rows || !depth)
+      return std::nullopt;
+    product.lanes = nest.loops[*lanes];
+    product.rows = nest.loops[*rows];
+    product.depth = nest.loops[*depth];
+    const std::vector<Move> along_lanes = moves(id, nest.depth + *lanes);
+    const std::vector<Move> along_rows = moves(id, nest.depth + *rows);
+    size_t at = 0;
+    scalar::visit(text.value, [&](const scalar::Expr& e) {
+      const auto* load = scalar::as<scalar::Load>(e);
+      if (load == nullptr)
+        return;
+      ++at;
+      if (along_lanes[at] != Move::None) {
+        product.right = load->tensor;
+        product.is_right_far = along_lanes[at] == Move::Far;
+      } else if (along_rows[at] != Move::None)
+        product.left = load->tensor;
+    });
+    return product.left && product.right ? std::optional(product) : std::nullopt;
+  }
+
+  std::vector<Move> moves(StmtId id, size_t row) const {
+    return moves_of(schedule_.scop, schedule_.order, id, row);
+  }
+
+  /// Tiles of rows and lanes in registers along the whole depth, operands in the order of their use.
+  bool tile_product(const BlockProduct& product) {
+    const bool has_many = environment_.cpu.vector_registers >= 32;
+    const int64_t width = longest_run(schedule_.scop, schedule_.order, product.lanes).value_or(0);
+    const int64_t height = longest_run(schedule_.scop, schedule_.order, product.rows).value_or(0);
+    const int64_t vectors = has_many && width % (3 * lanes()) == 0 ? 3 : 2;
+    const int64_t rows = !has_many ? 4 : vectors == 2 && height % 12 == 0 ? 12 : 8;
+    const std::string& statement = schedule_.scop[product.update].text.name;
+    const auto part = [&](LoopId loop, const std::string& suffix) {
+      return LoopName{statement, schedule_.order[loop].name + suffix};
+    };
+    const LoopName lane_tiles = part(product.lanes, ".0"), lane = part(product.lanes, ".1");
+    const LoopName row_tiles = part(product.rows, ".0"), row = part(product.rows, ".1");
+    if (!try_all({Split{part(product.rows, ""), rows},
+                  Split{part(product.lanes, ""), vectors * lanes()},
+                  Reorder{{lane_tiles, row_tiles, part(product.depth, ""), row, lane}}}))
+      return false;
+    pack(product);
+    return try_all(
+        {Unroll{row, std::nullopt}, Vectorize{lane, lanes()}, Unroll{lane, std::nullopt}});
+  }
+
+  /// Each operand once for as many blocks as read the same of it. A temp of the block stays as it is.
+  void pack(const BlockProduct& product) {
+    for (const uint32_t tensor : {*product.left, *product.right}) {
+      const program::Tensor& operand = schedule_.scop.tensors[tensor];
+      if (operand.private_dims > 0 || (tensor == *product.right && !product.is_right_far))
+        continue;
+      const bool is_by_row = moves_along(product.update, tensor, rows_);
+      const LoopId at =
+          is_by_row || outermost_ == rows_ ? (is_by_row ? rows_ : block_) : outermost_;
+      try_all({Pack{operand.name, name(at)}});
+    }
+  }
+
+  /// Whether a loop around the statement changes which cells of the tensor it reads.
+  bool moves_along(StmtId id, uint32_t tensor, LoopId loop) const {
+    const program::Statement& text = schedule_.scop[id].text;
+    const scalar::Expr& row =
+        schedule_.order.rows[id.value][*poly::depth_of(schedule_.order, loop)];
+    std::set<uint32_t> moved;
+    scalar::visit(row, [&](const scalar::Expr& e) {
+      if (const auto* it = scalar::as<scalar::Iter>(e))
+        moved.insert(it->index);
+    });
+    bool found = false;
+    scalar::visit(text.value, [&](const scalar::Expr& e) {
+      const auto* load = scalar::as<scalar::Load>(e);
+      if (load == nullptr || load->tensor != tensor)
+        return;
+      for (const scalar::Expr& index : load->index)
+        scalar::visit(index, [&](const scalar::Expr& node) {
+          const auto* it = scalar::as<scalar::Iter>(node);
+          found = found || (it != nullptr && is_block_of(id, it->index, moved));
+        });
+    });
+    return found;
+  }
+
+  /// The iterator runs inside the blocks that the moved iterators count: both change together.
+  bool is_block_of(StmtId id, uint32_t iterator, const std::set<uint32_t>& moved) const {
+    if (moved.contains(iterator))
+      return true;
+    const isl::set& domain = schedule_.scop[id].domain;
+    for (const uint32_t block : moved) {
+      std::vector<scalar::Expr> key{scalar::iter(iterator)}, value{scalar::iter(block)};
+      if (map_of(key, domain, schedule_.scop.params)
+              .reverse()
+              .apply_range(map_of(value, domain, schedule_.scop.params))
+              .is_single_valued())
+        return true;
+    }
+    return false;
+  }
+
+  LoopName name(LoopId loop) const { return name_of_loop(schedule_.scop, schedule_.order, loop); }
+
+  int64_t lanes() const {
+    int64_t bytes = 1;
+    for (const program::Tensor& tensor : schedule_.scop.tensors)
+      bytes = std::max(bytes, scalar::bytes_of(scalar::compute_type(tensor.elem)));
+    return target::vector_lanes(environment_.cpu, bytes);
+  }
+
+  bool try_all(const std::vector<Directive>& plan) {
+    auto result = apply(schedule_, Group{plan}, environment_);
+    if (!result)
+      return false;
+    schedule_ = *std::move(result);
+    return true;
+  }
+
+  Schedule& schedule_;
+  LoopId outermost_, rows_, block_;
+  const Environment& environment_;
+};
+
+} // namespace
+
+void tile_blocks(Schedule& schedule, LoopId outermost, LoopId rows, LoopId block,
+                 const Environment& environment) {
+  BlockTiler(schedule, outermost, rows, block, environment).tile();
+}
+
+} // namespace kawara::schedule
