@@ -19,6 +19,7 @@
 #include "schedule/skew.h"
 #include "schedule/split.h"
 #include "schedule/stage.h"
+#include "schedule/store_at.h"
 #include "schedule/tile.h"
 #include "schedule/unroll.h"
 #include "schedule/unroll_and_jam.h"
@@ -31,6 +32,8 @@ namespace kawara::oracle {
 using namespace schedule;
 
 namespace {
+
+template <class D, class... Others> constexpr bool is_any_of = (std::is_same_v<D, Others> || ...);
 
 Proposed proposal_of_group(Schedule schedule, const Group& group, const Environment& environment) {
   for (const Directive& member : group.members) {
@@ -59,10 +62,11 @@ Proposed proposal_of(const Schedule& schedule, const Directive& directive,
 bool rewrites_statements(const Directive& directive) {
   if (const auto* group = std::get_if<Group>(&directive))
     return std::any_of(group->members.begin(), group->members.end(), rewrites_statements);
-  return std::holds_alternative<Cut>(directive) || std::holds_alternative<Inline>(directive) ||
-         std::holds_alternative<ComputeAt>(directive) || std::holds_alternative<Stage>(directive) ||
-         std::holds_alternative<Pack>(directive) || std::holds_alternative<Rfactor>(directive) ||
-         std::holds_alternative<Online>(directive);
+  return std::visit(
+      []<class D>(const D&) {
+        return is_any_of<D, Cut, Inline, ComputeAt, Stage, Pack, StoreAt, Rfactor, Online, Auto>;
+      },
+      directive);
 }
 
 } // namespace kawara::oracle

@@ -4,6 +4,7 @@
 #include "schedule/resolve.h"
 
 #include <algorithm>
+#include <set>
 
 namespace kawara::oracle {
 
@@ -21,7 +22,7 @@ public:
   Directive one() {
     if (loops_.empty())
       return Inline{statement()};
-    const int64_t kind = draw(0, 22);
+    const int64_t kind = draw(0, 27);
     const int64_t small = draw(2, 4);
     switch (kind) {
     case 0:
@@ -72,6 +73,15 @@ public:
       return Parallel{loop()};
     case 21:
       return draw(0, 1) == 0 ? Directive(Auto{}) : Directive(Parallel{loop()});
+    case 22:
+    case 23:
+    case 24:
+      return stage();
+    case 25:
+    case 26: {
+      const auto [name, at] = read_below();
+      return Pack{name, at};
+    }
     default:
       return Rfactor{loop()};
     }
@@ -124,6 +134,37 @@ private:
       if (!s.is_removed && schedule_.scop.tensors[s.text.tensor].role == program::Role::Temp)
         writers.push_back(s.text.name);
     return writers.empty() || draw(1, 20) == 1 ? statement() : pick(writers);
+  }
+
+  /// A tensor and a loop, mostly one below which it is read and not written: others cannot be staged.
+  std::pair<std::string, LoopName> read_below() {
+    const auto& tensors = schedule_.scop.tensors;
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      const LoopId at = pick(loops_);
+      std::vector<std::string> read;
+      std::set<std::string> written;
+      for (const StmtId id : poly::statements_below(schedule_.order, at)) {
+        written.insert(tensors[schedule_.scop[id].text.tensor].name);
+        scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
+          if (const auto* load = scalar::as<scalar::Load>(e))
+            read.push_back(tensors[load->tensor].name);
+        });
+      }
+      std::erase_if(read, [&](const std::string& name) { return written.contains(name); });
+      if (!read.empty())
+        return {pick(read), named(at)};
+    }
+    return {pick(tensors).name, loop()};
+  }
+
+  Stage stage() {
+    const auto [name, at] = read_below();
+    Stage stage{name, at, std::nullopt, std::nullopt};
+    if (draw(0, 1) == 0)
+      return stage;
+    stage.panel = draw(0, draw(0, 1)); // the first dimension more often: every tensor has it
+    stage.width = draw(1, 4);
+    return stage;
   }
 
   Tile tile() {
