@@ -45,10 +45,10 @@ packages="libc6 libc6-dev linux-libc-dev libgcc-s1 libgcc-12-dev libstdc++6 libs
   libbsd0 libmd0 libz3-4 libz3-dev libcurl4-openssl-dev libfmt9 libfmt-dev libgtest-dev libgmock-dev
   nlohmann-json3-dev libcli11-dev"
 peer_packages="libopenblas0-pthread libgfortran5 libquadmath0 libblis4-openmp libgomp1 libdnnl2
-  libdnnl-dev libeigen3-dev"
+  libdnnl-dev libeigen3-dev ocl-icd-libopencl1"
 # Files of these packages that the peers need where they run.
 peer_files="openblas-pthread/libopenblas.so.0 blis-openmp/libblis.so.4 libgfortran.so.5
-  libquadmath.so.0 libgomp.so.1 libdnnl.so.2 libarm_compute.so.20 libarm_compute_core.so.20
+  libquadmath.so.0 libgomp.so.1 libdnnl.so.2 libOpenCL.so.1 libarm_compute.so.20 libarm_compute_core.so.20
   libstdc++.so.6 libgcc_s.so.1"
 
 # Packages into the sysroot, those that are not there yet. With a package list of its own: this

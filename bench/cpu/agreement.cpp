@@ -167,7 +167,7 @@ double error_bound(const Case& c) {
   case Op::Transpose:
     return 0;
   case Op::GemmF16:
-    return 2e-2;
+    return 5e-2;
   default:
     return 1e-4;
   }
