@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace kawara::kernel {
 namespace {
@@ -88,7 +89,7 @@ public:
       return one(n.as<isl::ast_node_user>(), out);
     if (n.isa<isl::ast_node_mark>()) {
       const auto mark = n.as<isl::ast_node_mark>();
-      return node(mark.node(), loop_of_mark(mark.id()), out);
+      return marked(mark.node(), loop_of_mark(mark.id()), out);
     }
     const isl::ast_node_list list = n.as<isl::ast_node_block>().children();
     for (unsigned i = 0; i < list.size(); ++i)
@@ -96,6 +97,52 @@ public:
   }
 
 private:
+  /// What stands for a loop: several loops, where isl cut it in parts, and bare bodies, where it knew the
+  /// value and left the loop out.
+  void marked(const isl::ast_node& n, LoopId loop, Block& out) {
+    if (has_loop(n))
+      return n.isa<isl::ast_node_block>() ? parts(n.as<isl::ast_node_block>(), loop, out)
+                                          : node(n, loop, out);
+    for (Stmt& stmt : body_of(loop, n))
+      out.push_back(std::move(stmt));
+  }
+
+  /// Bare bodies side by side run one after the other, so they can share what an iteration allocates.
+  void parts(const isl::ast_node_block& block, LoopId loop, Block& out) {
+    const isl::ast_node_list list = block.children();
+    Block bare;
+    const auto flush = [&] {
+      for (Stmt& stmt : allocated(loop, std::exchange(bare, {})))
+        out.push_back(std::move(stmt));
+    };
+    for (unsigned i = 0; i < list.size(); ++i) {
+      const isl::ast_node part = list.at(static_cast<int>(i));
+      if (!has_loop(part)) {
+        node(part, std::nullopt, bare);
+        continue;
+      }
+      flush();
+      node(part, loop, out);
+    }
+    flush();
+  }
+
+  /// Whether there is a loop below that no other mark stands around.
+  static bool has_loop(const isl::ast_node& n) {
+    if (n.isa<isl::ast_node_if>()) {
+      const auto branch = n.as<isl::ast_node_if>();
+      return has_loop(branch.then_node()) ||
+             (branch.has_else_node() && has_loop(branch.else_node()));
+    }
+    if (!n.isa<isl::ast_node_block>())
+      return n.isa<isl::ast_node_for>();
+    const isl::ast_node_list list = n.as<isl::ast_node_block>().children();
+    for (unsigned i = 0; i < list.size(); ++i)
+      if (has_loop(list.at(static_cast<int>(i))))
+        return true;
+    return false;
+  }
+
   Lookup lookup() const {
     return [this](const std::string& name) {
       const auto found = values_.find(name);
@@ -139,6 +186,10 @@ private:
   Block body_of(LoopId loop, const isl::ast_node& n) {
     Block body;
     node(n, std::nullopt, body);
+    return allocated(loop, std::move(body));
+  }
+
+  Block allocated(LoopId loop, Block body) const {
     for (const auto& [buffer, at] : single_copies_)
       if (at == loop && touches(body, buffer))
         body = block_of(Allocate{buffer, std::move(body)});
@@ -253,8 +304,8 @@ Kernel kernel_from_schedule(const schedule::Schedule& s) {
   kernel.numerics = s.scop.numerics;
   for (const program::Tensor& t : s.scop.tensors) {
     const bool is_temp = t.role == program::Role::Temp;
-    kernel.buffers.push_back(
-        {t.name, t.elem, t.shape, is_temp ? Scope::Workspace : Scope::Argument, t.role, t.is_packed});
+    kernel.buffers.push_back({t.name, t.elem, t.shape, is_temp ? Scope::Workspace : Scope::Argument,
+                              t.role, t.is_packed, t.is_constant});
   }
   for (const uint32_t tensor : s.scop.zeroed_outputs)
     kernel.body.emplace_back(Zero{tensor});

@@ -50,6 +50,24 @@ TEST(Copies, ALoopSplitAgainStillNeedsOne) {
       << listing(kStrips, apart);
 }
 
+TEST(Copies, ALoopThatRunsOnceStillHasItsOwn) {
+  const char* text = R"(param H
+input image: f32[H, 8]
+output out: f32[H, 8]
+temp row: f32[H, 8]
+for y in range(H):
+    for x in range(8):
+        row[y, x] = image[y, x] * 2
+for y in range(H):
+    for x in range(8):
+        out[y, x] = row[y, x] + row[y, 7 - x]
+)";
+  const std::string once = "split(S1.x, 16); compute_at(S0, S1.x.0); parallel(y)";
+  expect_same(text, once, {{1}, {9}});
+  EXPECT_NE(listing(text, once).find("private row: f32[1, 8]"), std::string::npos)
+      << listing(text, once);
+}
+
 TEST(Copies, AReversedLoopStillNeedsOne) {
   const std::string back = "split(S1.y, 4); compute_at(S0, S1.y.0); reverse(S1.y.0)";
   expect_same(kStrips, back, kSizes);
