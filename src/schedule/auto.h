@@ -13,7 +13,9 @@ namespace kawara::schedule {
 /// A new order of all loops is asked of isl's scheduler; it and the order in force are improved nest by
 /// nest (distribution, order of loops, tiles, register tiles, parallel and vector marks) and the better
 /// one is kept. Every step is one of the other directives and passes the judge; a step that is refused is
-/// left out. What comes out depends on the program, the fixed sizes and the machine, on nothing else.
+/// left out. A maximum and sums that need it (attention) run in one pass (`online`) where that saves a temp
+/// larger than the second cache. What comes out depends on the program, the fixed sizes and the machine,
+/// on nothing else.
 ///
 /// Needs    nothing.
 /// Legal    always: in the worst case the order stays as it is.
