@@ -22,6 +22,8 @@ struct RuntimeApi {
                        ParallelBody body, void* env);
   /// The calling thread's block for the private buffers of `Signature::scratch`.
   void* (*scratch)(const RuntimeApi*, int64_t thread);
+  /// Not 0: the workspaces hold what an earlier call with the same constants prepared.
+  int64_t is_prepared = 0;
 };
 
 /// Entry of a compiled kernel: argument buffers then workspace buffers, in the signature's order.

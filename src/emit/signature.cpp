@@ -19,11 +19,14 @@ bool lives_on_stack(const kernel::Buffer& buffer) {
 } // namespace
 
 Signature signature_of(const kernel::Kernel& kernel) {
-  Signature signature{kernel.name, kernel.params, {}, {}, {}};
+  Signature signature;
+  signature.name = kernel.name;
+  signature.params = kernel.params;
+  signature.has_prepared = kernel.prepared != 0;
   const std::set<uint32_t> used = kernel::used_buffers(kernel);
   for (uint32_t id = 0; id < kernel.buffers.size(); ++id) {
     const kernel::Buffer& b = kernel.buffers[id];
-    const BufferInfo info{id, b.name, b.elem, b.shape, b.role};
+    const BufferInfo info{id, b.name, b.elem, b.shape, b.role, b.is_constant};
     if (b.scope == kernel::Scope::Argument)
       signature.arguments.push_back(info);
     else if (used.count(id) == 0)
@@ -57,7 +60,8 @@ std::optional<std::vector<int64_t>> layout_of(const std::vector<BufferInfo>& buf
     const auto bytes = bytes_of(buffer, params);
     if (!bytes || *bytes > kLargest - offsets.back() - kBufferAlignment)
       return std::nullopt;
-    const int64_t rounded = (*bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    const int64_t rounded =
+        (*bytes + kSlackBytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     offsets.push_back(offsets.back() + rounded);
   }
   return offsets;

@@ -18,6 +18,7 @@ struct BufferInfo {
   scalar::Elem elem = scalar::Elem::F32;
   std::vector<scalar::Expr> shape; ///< in the parameters; row-major
   program::Role role = program::Role::Temp;
+  bool is_constant = false; ///< keeps its values from call to call
 };
 
 /// What must be passed to a compiled kernel, and the memory it needs besides.
@@ -26,6 +27,7 @@ struct Signature {
   std::vector<program::Param> params;
   std::vector<BufferInfo> arguments; ///< in the order of the call
   std::vector<BufferInfo> workspace; ///< passed after the arguments, by the run time
+  bool has_prepared = false;         ///< part of the work is left out when RuntimeApi::is_prepared
   std::vector<BufferInfo> scratch;   ///< private buffers that do not fit on the stack; per thread
 };
 
@@ -33,6 +35,8 @@ struct Signature {
 inline constexpr int64_t kStackBytes = 32 * 1024;
 /// Start of every buffer that the run time makes.
 inline constexpr int64_t kBufferAlignment = 64;
+/// Bytes behind every such buffer that may be read, though not used.
+inline constexpr int64_t kSlackBytes = 16;
 
 Signature signature_of(const kernel::Kernel&);
 /// Name of the visible function. Prefixed, because a kernel may be called `exp` or `main`.

@@ -28,7 +28,8 @@ struct Buffer {
   std::vector<Expr> shape; ///< in the parameters only; row-major
   Scope scope = Scope::Argument;
   program::Role role = program::Role::Temp;
-  bool is_packed = false; ///< program::Tensor
+  bool is_packed = false;   ///< program::Tensor
+  bool is_constant = false; ///< program::Tensor
 };
 
 struct Variable {
@@ -102,6 +103,9 @@ struct Kernel {
   std::vector<Variable> variables;
   program::Numerics numerics = program::Numerics::Rounding;
   Block body;
+  /// The first statements of the body depend on constants alone and fill workspaces that nothing else
+  /// writes: a caller that kept both may leave them out.
+  size_t prepared = 0;
 };
 
 scalar::Names names_of(const Kernel&);

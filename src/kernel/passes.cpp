@@ -6,6 +6,7 @@
 #include "kernel/join_loops.h"
 #include "kernel/lower_updates.h"
 #include "kernel/narrow.h"
+#include "kernel/prepare.h"
 #include "kernel/promote.h"
 #include "kernel/separate_tiles.h"
 #include "kernel/simplify.h"
@@ -49,6 +50,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("narrow", narrow)
       .run("hoist", hoist)
       .run("addresses", addresses)
+      .run("prepare", prepare)
       .result();
 }
 

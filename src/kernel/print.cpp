@@ -36,7 +36,9 @@ public:
     for (uint32_t id = 0; id < kernel_.buffers.size(); ++id)
       if (const Buffer& b = kernel_.buffers[id];
           b.scope == Scope::Argument || (b.scope == Scope::Workspace && used.count(id) != 0))
-        line(std::string(b.scope == Scope::Workspace ? "workspace" : program::name_of(b.role)) +
+        line(std::string(b.scope == Scope::Workspace ? "workspace"
+                         : b.is_constant             ? "const"
+                                                     : program::name_of(b.role)) +
              " " + declaration(b));
     block(kernel_.body);
     return text_;

@@ -68,6 +68,7 @@ struct ParamDecl {
 
 struct TensorDecl {
   Role role = Role::Temp;
+  bool is_constant = false; ///< declared `const`: an input that keeps its values
   std::string_view name;
   Span where;
   std::string_view elem;

@@ -10,14 +10,14 @@
 namespace kawara::program {
 
 bool starts_line(std::string_view word) {
-  static constexpr std::array<std::string_view, 11> kWords = {
-      "param", "assume", "numerics", "input", "output", "inout",
-      "temp",  "for",    "if",       "elif",  "else"};
+  static constexpr std::array<std::string_view, 12> kWords = {
+      "param", "assume", "numerics", "input", "const", "output",
+      "inout", "temp",   "for",      "if",    "elif",  "else"};
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
 bool is_reserved(std::string_view word) {
-  static constexpr std::array<std::string_view, 11> kWords = {
+  static constexpr std::array<std::string_view, 12> kWords = {
       "in", "range", "and", "or", "not", "true", "false", "inf", "nan", "max", "min"};
   return starts_line(word) || std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }

@@ -20,12 +20,13 @@ bool Parser::declaration(ast::File& file) {
   if (!at(TokenKind::Name))
     return false;
   const Token word = peek();
-  const std::optional<Role> role = role_from_name(word.text);
+  const bool is_constant = word.text == "const";
+  const std::optional<Role> role = is_constant ? Role::Input : role_from_name(word.text);
   if (!role && word.text != "param" && word.text != "assume" && word.text != "numerics")
     return false;
   take();
   if (role)
-    tensors(file, *role);
+    tensors(file, *role, is_constant);
   else if (word.text == "param")
     params(file);
   else if (word.text == "numerics")
@@ -53,15 +54,16 @@ void Parser::numerics(ast::File& file) {
   }
 }
 
-void Parser::tensors(ast::File& file, Role role) {
+void Parser::tensors(ast::File& file, Role role, bool is_constant) {
   do
-    tensor(file, role);
+    tensor(file, role, is_constant);
   while (accept(","));
 }
 
-void Parser::tensor(ast::File& file, Role role) {
+void Parser::tensor(ast::File& file, Role role, bool is_constant) {
   ast::TensorDecl decl;
   decl.role = role;
+  decl.is_constant = is_constant;
   const Token name = expect_name("the name of a tensor");
   if (panic_)
     return;

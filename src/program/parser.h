@@ -42,8 +42,8 @@ private:
   // Declarations (parse_declarations.cpp).
   bool declaration(ast::File&);
   void params(ast::File&);
-  void tensors(ast::File&, Role);
-  void tensor(ast::File&, Role);
+  void tensors(ast::File&, Role, bool is_constant);
+  void tensor(ast::File&, Role, bool is_constant);
   void numerics(ast::File&);
 
   // Statements (parse_loops.cpp).

@@ -40,6 +40,9 @@ struct Tensor {
   /// Leading dimensions that count copies, one per iteration of the loops around (compute_at); their
   /// storage may be reused between iterations when lifetimes allow.
   uint32_t private_dims = 0;
+  /// An input that keeps its values from call to call (`const`): what depends on such inputs alone is
+  /// computed once.
+  bool is_constant = false;
   /// Made by pack: its readers' loops are its writers' loops, and what partial tiles leave out may be
   /// filled with zeros.
   bool is_packed = false;

@@ -72,6 +72,7 @@ void Resolver::tensor(const ast::TensorDecl& decl) {
   Tensor t;
   t.name = decl.name;
   t.role = decl.role;
+  t.is_constant = decl.is_constant;
   t.where = decl.where;
   bool is_poisoned = decl.is_bad;
   if (const auto elem = scalar::elem_from_name(decl.elem)) {

@@ -23,6 +23,7 @@ struct CallContext : emit::RuntimeApi {
   Buffer private_blocks; ///< one per thread
   int64_t private_bytes = 0;
   std::vector<void*> buffers;
+  std::vector<const void*> constants; ///< that the workspace was prepared from
 };
 
 void run_parallel(const emit::RuntimeApi* api, int64_t lo, int64_t hi, int64_t step,
@@ -112,6 +113,15 @@ std::optional<Diagnostic> refuse_arguments(const emit::Signature& signature,
   return std::nullopt;
 }
 
+std::vector<const void*> constants_of(const emit::Signature& signature,
+                                      std::span<void* const> arguments) {
+  std::vector<const void*> constants;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (signature.arguments[i].is_constant)
+      constants.push_back(arguments[i]);
+  return constants;
+}
+
 /// The buffer whose size cannot be planned, if there is one.
 const emit::BufferInfo* unplannable(const emit::Signature& signature,
                                     std::span<const int64_t> params) {
@@ -178,6 +188,7 @@ std::optional<Diagnostic> Executable::Impl::plan(CallContext& context,
   if (!scratch)
     return too_large(signature, signature.scratch.back(), params);
   context.is_planned = false;
+  context.constants.clear();
   try {
     if (context.workspace.bytes() < workspace->back())
       context.workspace = Buffer(workspace->back());
@@ -206,6 +217,12 @@ Executable::~Executable() = default;
 const emit::Signature& Executable::signature() const { return impl_->signature; }
 LoadTimes Executable::times() const { return impl_->times; }
 
+void Executable::forget_constants() const {
+  const std::lock_guard lock(impl_->mutex);
+  for (const auto& context : impl_->idle)
+    context->constants.clear();
+}
+
 Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
                                           std::span<const int64_t> params) const {
   if (auto refusal = refuse_arguments(impl_->signature, arguments, params))
@@ -216,7 +233,10 @@ Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
     return fail(std::move(*refusal));
   }
   std::copy(arguments.begin(), arguments.end(), context->buffers.begin());
+  const std::vector<const void*> constants = constants_of(impl_->signature, arguments);
+  context->is_prepared = impl_->signature.has_prepared && context->constants == constants ? 1 : 0;
   impl_->code->function()(context->buffers.data(), params.data(), context.get());
+  context->constants = constants;
   impl_->give(std::move(context));
   return Done{};
 }

@@ -34,6 +34,10 @@ public:
   const emit::Signature& signature() const;
   LoadTimes times() const;
 
+  /// Tells that values behind a constant have changed: the next calls prepare anew. A call with another
+  /// pointer for a constant does so by itself.
+  void forget_constants() const;
+
   /// Runs the kernel on buffers in the order of `signature().arguments`; they must not overlap.
   /// Refuses a wrong number of arguments (K0440) or parameters (K0441), a null or misaligned buffer
   /// (K0442), and sizes that are negative or too large (K0443).

@@ -244,7 +244,8 @@ private:
   /// How often each cell of an operand is used: along `position`, and along the outer loops where it
   /// stays.
   int64_t uses(size_t position, bool stays) const {
-    return p_.extents[position] * (stays ? product_over(p_.extents, p_.outer) : 1);
+    return p_.extents[position] *
+           (stays ? std::max(product_over(p_.extents, p_.outer), kWorthCopying * cuts_.lanes) : 1);
   }
 
   void mark_tile(const std::string& statement, const std::string& rows, const std::string& lanes) {
@@ -273,7 +274,6 @@ private:
   std::string right_copy_;
   std::vector<Directive> plan_;
 };
-
 
 /// Moves of the write and of the two loads along each loop of the nest.
 using Moves = std::vector<std::vector<Move>>;
@@ -390,6 +390,9 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     auto other = with_lanes(p, moves, facts, k, loaded);
     if (!other || !is_worth_it(schedule, *other, environment))
       continue;
+    // What keeps its values is packed once for all calls.
+    other->left_stays = other->left_stays || schedule.scop.tensors[other->left].is_constant;
+    other->right_stays = other->right_stays || schedule.scop.tensors[other->right].is_constant;
     other->left_has_window = has_window(schedule, *other, other->left);
     if (!best || cost_of(schedule, *other, environment) < cost_of(schedule, *best, environment))
       best = std::move(other);

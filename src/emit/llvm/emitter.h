@@ -48,6 +48,8 @@ public:
 
   void bind(uint32_t variable, llvm::Value* value);
   void block(const kernel::Block&);
+  /// The block, left out when the run time says that an earlier call prepared its results.
+  void unless_prepared(const kernel::Block&);
   /// The loop over [lo, hi) with the body of `loop`, as plain code.
   void serial_loop(const kernel::For& loop, llvm::Value* lo, llvm::Value* hi);
   llvm::IRBuilder<>& builder() { return b_; }
@@ -71,6 +73,11 @@ private:
     std::vector<uint32_t> variables;
     llvm::StructType* env = nullptr;
   };
+
+  // memory.cpp
+  /// A cell of a packed buffer in all lanes, taken out of a vector of its neighbours; null where a plain
+  /// load does as well.
+  Value* splat_of_packed(const Expr& cell, unsigned lanes);
 
   // stmt.cpp
   void stmt(const kernel::For&);

@@ -76,6 +76,8 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
                             llvm::ConstantVector::get(steps));
       },
       [&](const scalar::Broadcast& n) -> Value* {
+        if (Value* lanes = splat_of_packed(n.arg, type.lanes))
+          return lanes;
         return b_.CreateVectorSplat(type.lanes, emit(n.arg));
       },
       [&](const scalar::Reduce& n) -> Value* { return emit_reduce(n); },

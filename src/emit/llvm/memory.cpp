@@ -3,6 +3,8 @@
 #include "scalar/affine_sum.h"
 #include "support/check.h"
 
+#include <llvm/TargetParser/Triple.h>
+
 #include <numeric>
 
 namespace kawara::emit {
@@ -181,6 +183,35 @@ llvm::Value* FunctionEmitter::load_cells(uint32_t buffer, const std::vector<Expr
     return from_memory(buffer, load_run(buffer, first, lanes, ramp->stride == -1));
   }
   return from_memory(buffer, load_lanes(buffer, index, lanes));
+}
+
+/// Multiply-adds on aarch64 take one operand from any lane of a register: one load then serves several
+/// rows of a register tile. Elsewhere a load that broadcasts is free. Cells of a vector that lie beyond
+/// the buffer are in its slack (layout_of).
+llvm::Value* FunctionEmitter::splat_of_packed(const Expr& cell, unsigned lanes) {
+  const auto* load = scalar::as<scalar::Load>(cell);
+  if (load == nullptr || mask_ != nullptr || load->index.empty())
+    return nullptr;
+  const kernel::Buffer& b = parts_.kernel.buffers.at(load->tensor);
+  const llvm::Triple triple(parts_.module.getTargetTriple());
+  if (!b.is_packed || !triple.isAArch64() || load->index.back().type() != scalar::kIndex)
+    return nullptr;
+  const int64_t group = kSlackBytes / scalar::bytes_of(b.elem);
+  scalar::AffineSum last = scalar::affine_sum(load->index.back());
+  if (last.constant < 0 || group < 2)
+    return nullptr;
+  const int64_t lane = last.constant % group;
+  last.constant -= lane;
+  std::vector<Index> first;
+  for (const Expr& e : load->index)
+    first.push_back({e, nullptr});
+  first.back().expr = scalar::expr_of(last);
+  auto* type =
+      llvm::FixedVectorType::get(memory_type(context_, {b.elem, 1}), static_cast<unsigned>(group));
+  Value* neighbours =
+      b_.CreateAlignedLoad(type, address(load->tensor, first), cell_align(load->tensor));
+  const std::vector<int> picked(lanes, static_cast<int>(lane));
+  return b_.CreateShuffleVector(neighbours, picked);
 }
 
 llvm::Value* FunctionEmitter::load_scalar(uint32_t buffer, const std::vector<Index>& index) {

@@ -80,7 +80,10 @@ llvm::Function* build_inner(ModuleParts& parts) {
   frame.runtime = function->getArg(next);
   frame.thread = llvm::ConstantInt::get(i64, 0);
   FunctionEmitter emitter(parts, function, std::move(frame));
-  emitter.block(parts.kernel.body);
+  const auto rest = parts.kernel.body.begin() + static_cast<std::ptrdiff_t>(parts.kernel.prepared);
+  if (parts.kernel.prepared != 0)
+    emitter.unless_prepared({parts.kernel.body.begin(), rest});
+  emitter.block({rest, parts.kernel.body.end()});
   emitter.builder().CreateRetVoid();
   return function;
 }

@@ -143,6 +143,18 @@ void FunctionEmitter::block(const kernel::Block& statements) {
   }
 }
 
+void FunctionEmitter::unless_prepared(const kernel::Block& statements) {
+  Value* slot = b_.CreateConstGEP1_64(b_.getInt64Ty(), frame_.runtime, 2);
+  Value* is_prepared = b_.CreateICmpNE(b_.CreateLoad(b_.getInt64Ty(), slot), b_.getInt64(0));
+  llvm::BasicBlock* first = new_block("prepare");
+  llvm::BasicBlock* rest = new_block("prepared");
+  b_.CreateCondBr(is_prepared, rest, first);
+  b_.SetInsertPoint(first);
+  block(statements);
+  b_.CreateBr(rest);
+  b_.SetInsertPoint(rest);
+}
+
 // Loops
 
 void FunctionEmitter::stmt(const kernel::For& loop) {
@@ -243,14 +255,15 @@ llvm::Value* FunctionEmitter::private_memory(uint32_t buffer) {
       block->addRetAttr(llvm::Attribute::getWithAlignment(context_, llvm::Align(kBufferAlignment)));
       return b_.CreateGEP(b_.getInt8Ty(), block, offset);
     }
-    Value* bytes = b_.CreateNSWAdd(byte_size(info.id), b_.getInt64(kBufferAlignment - 1));
+    Value* bytes =
+        b_.CreateNSWAdd(byte_size(info.id), b_.getInt64(kSlackBytes + kBufferAlignment - 1));
     offset = b_.CreateNSWAdd(offset, b_.CreateAnd(bytes, b_.getInt64(-kBufferAlignment)));
   }
   const int64_t bytes = *bytes_of({buffer, b.name, b.elem, b.shape, b.role}, {});
   const llvm::IRBuilderBase::InsertPointGuard guard(b_);
   b_.SetInsertPoint(entry_end_);
   llvm::Type* cell = memory_type(context_, {b.elem, 1});
-  const auto cells = static_cast<uint64_t>(bytes / scalar::bytes_of(b.elem));
+  const auto cells = static_cast<uint64_t>((bytes + kSlackBytes) / scalar::bytes_of(b.elem));
   llvm::AllocaInst* place = b_.CreateAlloca(llvm::ArrayType::get(cell, cells), nullptr, b.name);
   place->setAlignment(llvm::Align(kBufferAlignment));
   return place;

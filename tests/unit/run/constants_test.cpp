@@ -1,0 +1,67 @@
+#include "hand_kernel.h"
+
+#include "kernel/prepare.h"
+
+namespace kawara::run {
+namespace {
+
+constexpr int64_t kCells = 8;
+
+/// doubled[i] = 2 * W[i] through a workspace; out[i] = doubled[i] + x[i]. W is a constant.
+kernel::Kernel with_weights() {
+  HandKernel h;
+  const uint32_t W = h.buffer("W", Elem::I64, {int_lit(kCells)});
+  const uint32_t x = h.buffer("x", Elem::I64, {int_lit(kCells)});
+  const uint32_t out = h.buffer("out", Elem::I64, {int_lit(kCells)});
+  const uint32_t doubled =
+      h.buffer("doubled", Elem::I64, {int_lit(kCells)}, kernel::Scope::Workspace);
+  const uint32_t i = h.variable("i");
+  h.kernel.buffers[W].is_constant = true;
+  h.kernel.body = {
+      loop(i, int_lit(0), int_lit(kCells), {store(out, {h.var(i)}, h.load(x, {h.var(i)}))}),
+      loop(i, int_lit(0), int_lit(kCells),
+           {store(doubled, {h.var(i)}, h.load(W, {h.var(i)}) * int_lit(2))}),
+      loop(i, int_lit(0), int_lit(kCells),
+           {store(out, {h.var(i)}, h.load(doubled, {h.var(i)}), scalar::ReduceOp::Sum)})};
+  return h.kernel;
+}
+
+TEST(Constants, WhatDependsOnThemAloneComesFirst) {
+  const kernel::Kernel kernel = kernel::prepare(with_weights());
+  EXPECT_EQ(kernel.prepared, 1u);
+  ASSERT_EQ(kernel.body.size(), 3u);
+  EXPECT_EQ(std::get<kernel::Store>(std::get<kernel::For>(kernel.body[0]).body[0]).buffer, 3u);
+}
+
+TEST(Constants, NothingIsPreparedFromOtherInputs) {
+  kernel::Kernel kernel = with_weights();
+  kernel.buffers[0].is_constant = false;
+  EXPECT_EQ(kernel::prepare(std::move(kernel)).prepared, 0u);
+}
+
+TEST(Constants, AWorkspaceThatIsWrittenAgainIsNotKept) {
+  kernel::Kernel kernel = with_weights();
+  kernel.body.push_back(kernel.body[1]);
+  EXPECT_EQ(kernel::prepare(std::move(kernel)).prepared, 0u);
+}
+
+TEST(Constants, AreReadAgainOnlyWhenTheArrayIsAnother) {
+  const Executable executable = loaded(kernel::prepare(with_weights()));
+  std::vector<int64_t> W(kCells, 10), x(kCells, 1), out(kCells);
+  const auto result = [&](std::vector<int64_t>& weights) {
+    call(executable, {weights.data(), x.data(), out.data()});
+    return out;
+  };
+  EXPECT_EQ(result(W), std::vector<int64_t>(kCells, 21));
+  std::fill(W.begin(), W.end(), 20);
+  x.assign(kCells, 2);
+  EXPECT_EQ(result(W), std::vector<int64_t>(kCells, 22)) << "the values of the first call are kept";
+  executable.forget_constants();
+  EXPECT_EQ(result(W), std::vector<int64_t>(kCells, 42));
+  std::vector<int64_t> other(kCells, 30);
+  EXPECT_EQ(result(other), std::vector<int64_t>(kCells, 62));
+  EXPECT_EQ(result(W), std::vector<int64_t>(kCells, 42));
+}
+
+} // namespace
+} // namespace kawara::run
