@@ -65,8 +65,8 @@ private:
     const Buffer& b = kernel_.buffers[buffer];
     const bool is_flat = at.size() == 1 && b.shape.size() > 1;
     require(is_flat || b.shape.size() == at.size(), where + ": " + b.name + " has rank " +
-                                             std::to_string(b.shape.size()) + ", not " +
-                                             std::to_string(at.size()));
+                                                        std::to_string(b.shape.size()) + ", not " +
+                                                        std::to_string(at.size()));
     require(b.scope != Scope::Private || allocated_.count(buffer) != 0,
             where + ": " + b.name + " is not allocated here");
     for (const Expr& e : at)

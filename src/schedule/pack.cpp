@@ -246,9 +246,10 @@ Proposed propose(const Schedule& schedule, const Pack& directive, const Environm
   if (!reads)
     return refused(reads.error());
   if (!is_one_read(reads->reads)) {
-    auto several = shape_refusal(kCannotStage, request, where, "cannot pack here",
-                                 {"`" + directive.tensor + "` is read in several places below " +
-                                  loop_name + ", each in an order of its own; `stage` keeps the order of the tensor."});
+    auto several =
+        shape_refusal(kCannotStage, request, where, "cannot pack here",
+                      {"`" + directive.tensor + "` is read in several places below " + loop_name +
+                       ", each in an order of its own; `stage` keeps the order of the tensor."});
     if (directive.loop)
       several.ways_out.push_back({Stage{directive.tensor, *directive.loop, {}, {}}});
     return fail(std::move(several));

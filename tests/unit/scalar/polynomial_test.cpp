@@ -17,8 +17,8 @@ TEST(Polynomial, collects_like_terms) {
 }
 
 TEST(Polynomial, multiplies_out) {
-  EXPECT_TRUE(equal(polynomial_of(y() * (x() - number(3))),
-                    polynomial_of(x() * y() - number(3) * y())));
+  EXPECT_TRUE(
+      equal(polynomial_of(y() * (x() - number(3))), polynomial_of(x() * y() - number(3) * y())));
 }
 
 TEST(Polynomial, divides_by_literals_only) {

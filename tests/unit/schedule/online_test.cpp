@@ -49,8 +49,8 @@ bool refuses(const std::string& program, const std::string& because,
   for (const char c : text)
     if (c != ' ' || one_line.empty() || one_line.back() != ' ')
       one_line += c;
-  const bool found = one_line.find("K0241") != std::string::npos &&
-                     one_line.find(because) != std::string::npos;
+  const bool found =
+      one_line.find("K0241") != std::string::npos && one_line.find(because) != std::string::npos;
   EXPECT_TRUE(found) << text;
   return found;
 }
