@@ -10,7 +10,7 @@ namespace {
 std::string product(const Case& c) {
   const bool is_i8 = c.op == Op::GemmI8;
   const char* operand = is_i8 ? "i8" : c.op == Op::GemmF16 ? "f16" : "f32";
-  return fmt::format("input A: {0}[{2}, {4}], B: {0}[{4}, {3}]\n"
+  return fmt::format("input A: {0}[{2}, {4}]\nconst B: {0}[{4}, {3}]\n"
                      "output C: {1}[{2}, {3}]\n\n"
                      "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
                      operand, is_i8 ? "i32" : "f32", c.m, c.n, c.k);
@@ -37,7 +37,7 @@ std::string convolution(const Conv& conv) {
   const std::string window = conv.window == 1 ? "" : fmt::format(", {0}, {0}", conv.window);
   const std::string rows = position(conv, "h", "r"), columns = position(conv, "w", "s");
   const char* source = conv.pad > 0 ? "padded" : "image";
-  std::string text = fmt::format("input image: f32[{0}, {1}, {1}], weight: f32[{2}{3}{4}]\n"
+  std::string text = fmt::format("input image: f32[{0}, {1}, {1}]\nconst weight: f32[{2}{3}{4}]\n"
                                  "output out: f32[{2}, {5}, {5}]\n",
                                  conv.channels, conv.size, conv.filters,
                                  conv.is_depthwise ? "" : fmt::format(", {}", conv.channels),
