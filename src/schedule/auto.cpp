@@ -238,9 +238,15 @@ Schedule improved(const Schedule& start, Order order, const Environment& environ
 /// isl's scheduler is asked for orders that bring nests together; it may take this many operations.
 constexpr unsigned long kSchedulerQuota = 2'000'000;
 
-/// Several nests, few enough statements that the scheduler answers in a fraction of a second.
+/// Several nests, few enough statements and loops that the scheduler answers in a fraction of a second:
+/// with the six loops of a convolution it takes minutes, whatever its quota.
 bool may_fuse(const Schedule& schedule) {
-  return schedule.order.body.size() > 1 && schedule.scop.statements.size() <= 4;
+  constexpr size_t kMostStatements = 4, kMostLoops = 4;
+  const auto& statements = schedule.scop.statements;
+  return schedule.order.body.size() > 1 && statements.size() <= kMostStatements &&
+         std::all_of(statements.begin(), statements.end(), [](const poly::ScopStatement& s) {
+           return s.text.iters.size() <= kMostLoops;
+         });
 }
 
 /// Every row is an iterator plus a constant. Skewed orders, and statements that run in one iteration of

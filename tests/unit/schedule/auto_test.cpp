@@ -78,6 +78,24 @@ for i in range(64):
   EXPECT_EQ(loops_of(schedule), "for i:  # vector(8)\n  S0\n");
 }
 
+TEST(Auto, does_not_ask_the_scheduler_about_deep_nests) {
+  // Too few filters and too narrow for register tiles; isl's scheduler would take minutes.
+  const Schedule schedule = scheduled_automatically(R"(input image: f32[12, 11, 11]
+input weight: f32[2, 12, 5, 5]
+output out: f32[2, 11, 11]
+temp padded: f32[12, 15, 15]
+for c in range(12):
+    for h in range(15):
+        for w in range(15):
+            if 2 <= h < 13 and 2 <= w < 13:
+                padded[c, h, w] = image[c, h - 2, w - 2]
+            else:
+                padded[c, h, w] = 0
+out[k, h, w] = sum(c, r, s, padded[c, h + r, w + s] * weight[k, c, r, s])
+)");
+  EXPECT_EQ(schedule.applied.size(), 1u);
+}
+
 TEST(Auto, schedules_what_the_scheduler_gives_up_on) {
   // isl: "unable to carry dependences".
   const Schedule schedule = scheduled_automatically(R"(param N
