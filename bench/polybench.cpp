@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -35,6 +36,21 @@ struct Options {
   bool is_symbolic = false;
   bool skips_initial = false;
 };
+
+/// The difference against the size of the whole tensor. Cells of a chain of products may cancel to nearly
+/// nothing and keep the rounding errors of their large terms, another in each order of summation.
+driver::Difference scaled(driver::Difference difference, const program::Arrays& expected) {
+  if (difference.tensor.empty())
+    return difference;
+  const program::Array& array = expected.at(difference.tensor);
+  double squares = 0;
+  for (int64_t k = 0; k < array.cells(); ++k)
+    squares += array.get_double(k) * array.get_double(k);
+  const double size = std::sqrt(squares / static_cast<double>(array.cells()));
+  const double cell = std::max({1.0, std::abs(difference.got), std::abs(difference.expected)});
+  difference.worst *= cell / std::max(cell, size);
+  return difference;
+}
 
 struct Row {
   std::string kernel;
@@ -219,7 +235,7 @@ private:
       results.push_back(program::results_of(program, std::move(done.arrays)));
       bench::drop_noise(kernel, results.back());
     }
-    row.difference = driver::compare(results[0], results[1]);
+    row.difference = scaled(driver::compare(results[0], results[1]), results[1]);
     row.tolerance = driver::tolerance_of(program, sizes);
     return row;
   }
