@@ -123,8 +123,10 @@ TEST_P(MathCode, DoesNotDependOnTheLane) {
 }
 
 TEST_P(MathCode, IsWhatTheFormulaEvaluatesTo) {
-  if (!scalar::has_expansion(GetParam(), Elem::F32))
-    GTEST_SKIP() << "a square root and a division";
+  if (!scalar::has_expansion(GetParam(), Elem::F32)) {
+    EXPECT_EQ(GetParam(), scalar::UnaryOp::Rsqrt) << "all others have a formula";
+    return;
+  }
   std::vector<float> x;
   const std::vector<float> all = samples();
   for (size_t i = 0; i < all.size(); i += 997)
