@@ -33,7 +33,7 @@ std::string padding(const Conv& conv) {
                      conv.channels, conv.size + 2 * conv.pad, conv.pad, conv.size + conv.pad);
 }
 
-std::string convolution(const Conv& conv) {
+std::string convolution_text(const Conv& conv) {
   const std::string window = conv.window == 1 ? "" : fmt::format(", {0}, {0}", conv.window);
   const std::string rows = position(conv, "h", "r"), columns = position(conv, "w", "s");
   const char* source = conv.pad > 0 ? "padded" : "image";
@@ -166,7 +166,7 @@ std::map<std::string, Slot> slots_of(Op op) {
 
 ProgramTexts fused_program(const Case& c) {
   const std::string text = c.group == "gemm"        ? product(c)
-                           : c.group == "conv"      ? convolution(c.conv)
+                           : c.group == "conv"      ? convolution_text(c.conv)
                            : c.group == "attention" ? attention(c)
                                                     : rows_program(c);
   return {{text}, slots_of(c.op)};

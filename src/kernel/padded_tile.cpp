@@ -13,14 +13,14 @@ using scalar::int_lit;
 
 /// A perfect nest around one store: loops without their bodies, outermost first, and the bounds that
 /// they have in a full tile.
-struct Nest {
+struct PaddedNest {
   std::vector<For> loops;
   std::map<uint32_t, FullBounds> full; ///< by variable
   const Store* store = nullptr;
 };
 
-Nest nest_of(const For& outermost, const FullBoundsOf& full_of) {
-  Nest nest;
+PaddedNest nest_of(const For& outermost, const FullBoundsOf& full_of) {
+  PaddedNest nest;
   const For* loop = &outermost;
   for (;;) {
     if (const auto full = full_of(*loop))
@@ -89,7 +89,7 @@ bool is_straight(const For& loop) {
 }
 
 /// Bounds of the loops that become straight code and always run from end to end.
-void add_constant_bounds(Nest& nest) {
+void add_constant_bounds(PaddedNest& nest) {
   for (const For& loop : nest.loops) {
     const auto lo = scalar::constant_of(loop.lo), hi = scalar::constant_of(loop.hi);
     if (is_straight(loop) && lo && hi && loop.step == 1)
@@ -102,7 +102,7 @@ struct Roles {
   std::vector<For> outer, inner, tile;
 };
 
-std::optional<Roles> roles_of(const Nest& nest) {
+std::optional<Roles> roles_of(const PaddedNest& nest) {
   Roles roles;
   for (const For& loop : nest.loops) {
     if (loop.marks.is_parallel)
@@ -133,7 +133,7 @@ void without_unrolling(std::vector<For>& loops) {
 
 Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full_of,
                   Ranges ranges) {
-  Nest nest = nest_of(outermost, full_of);
+  PaddedNest nest = nest_of(outermost, full_of);
   VarSet with_edge;
   for (const auto& [var, bounds] : nest.full)
     with_edge.insert(var);
@@ -187,7 +187,7 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
 }
 
 bool has_strided_lanes(const For& outermost) {
-  const Nest nest = nest_of(outermost, [](const For&) { return std::nullopt; });
+  const PaddedNest nest = nest_of(outermost, [](const For&) { return std::nullopt; });
   if (nest.store == nullptr || nest.store->op == ReduceOp::None || nest.store->index.empty())
     return false;
   const For& lanes = nest.loops.back();
@@ -199,7 +199,7 @@ bool has_strided_lanes(const For& outermost) {
 
 Block zero_padded(const Kernel& kernel, const For& outermost, const FullBoundsOf& full_of,
                   Ranges ranges) {
-  const Nest nest = nest_of(outermost, full_of);
+  const PaddedNest nest = nest_of(outermost, full_of);
   if (nest.store == nullptr || nest.store->op != ReduceOp::None ||
       !kernel.buffers[nest.store->buffer].is_packed)
     return {};

@@ -15,13 +15,13 @@ using scalar::BinaryOp;
 using scalar::int_lit;
 
 /// A perfect nest: loops without their bodies, outermost first, and what the innermost does.
-struct Nest {
+struct PartialNest {
   std::vector<For> loops;
   Block body;
 };
 
-Nest nest_of(const For& outermost) {
-  Nest nest;
+PartialNest nest_of(const For& outermost) {
+  PartialNest nest;
   const For* loop = &outermost;
   for (;;) {
     For header = *loop;
@@ -36,7 +36,7 @@ Nest nest_of(const For& outermost) {
   return nest;
 }
 
-Block loops_from(const Nest& nest) {
+Block loops_from(const PartialNest& nest) {
   Block block = nest.body;
   for (size_t l = nest.loops.size(); l-- > 0;) {
     For loop = nest.loops[l];
@@ -71,7 +71,7 @@ const TileLoop* tile_loop_of(const std::vector<TileLoop>& tile, uint32_t var) {
   return found == tile.end() ? nullptr : &*found;
 }
 
-bool is_reduction(const Nest& nest, const For& loop) {
+bool is_reduction(const PartialNest& nest, const For& loop) {
   return std::none_of(nest.body.begin(), nest.body.end(), [&](const Stmt& stmt) {
     const auto& index = std::get<Store>(stmt).index;
     return std::any_of(index.begin(), index.end(),
@@ -79,7 +79,7 @@ bool is_reduction(const Nest& nest, const For& loop) {
   });
 }
 
-bool is_suitable(const Kernel& kernel, const Nest& nest, const std::vector<TileLoop>& tile) {
+bool is_suitable(const Kernel& kernel, const PartialNest& nest, const std::vector<TileLoop>& tile) {
   if (!are_free_updates(kernel, nest.body))
     return false;
   VarSet inside;
@@ -104,14 +104,14 @@ public:
 
   /// Settles the tile loops from number `next` on. `is_full_so_far`: those before are full, so the
   /// last one cannot be.
-  Block settle(const Nest& nest, size_t next, bool is_full_so_far) {
+  Block settle(const PartialNest& nest, size_t next, bool is_full_so_far) {
     if (next == tile_.size())
       return loops_from(nest);
     const TileLoop& tile = tile_[next];
     Block partial = moved_out(nest, next);
     if (is_full_so_far && next + 1 == tile_.size())
       return partial;
-    Nest full = nest;
+    PartialNest full = nest;
     For& loop = full.loops[position_of(full, tile.var)];
     loop.lo = int_lit(tile.lo);
     loop.hi = int_lit(tile.hi);
@@ -126,7 +126,7 @@ public:
   }
 
 private:
-  static size_t position_of(const Nest& nest, uint32_t var) {
+  static size_t position_of(const PartialNest& nest, uint32_t var) {
     size_t at = 0;
     while (nest.loops[at].var != var)
       ++at;
@@ -134,10 +134,10 @@ private:
   }
 
   /// The nest inside a loop over what it was inside.
-  Block moved_out(const Nest& nest, size_t next) {
+  Block moved_out(const PartialNest& nest, size_t next) {
     const size_t at = position_of(nest, tile_[next].var);
     For outer = nest.loops[at];
-    Nest single = nest;
+    PartialNest single = nest;
     single.loops.erase(single.loops.begin() + static_cast<std::ptrdiff_t>(at));
     const int64_t width = outer.marks.vector_width;
     outer.marks = {};
@@ -148,7 +148,7 @@ private:
       const uint32_t vector = add_variable(kernel_, name + "_v", scalar::kIndex);
       result.emplace_back(
           Define{rest, scalar::simplify(outer.lo + covered_distance(outer, width))});
-      Nest whole = nest;
+      PartialNest whole = nest;
       whole.loops[at].lo = scalar::var(vector);
       whole.loops[at].hi = scalar::var(vector) + int_lit(width);
       For vectors;
@@ -172,7 +172,7 @@ private:
 } // namespace
 
 Block partial_tile(Kernel& kernel, const For& outermost, const std::vector<TileLoop>& tile) {
-  const Nest nest = nest_of(outermost);
+  const PartialNest nest = nest_of(outermost);
   if (tile.empty() || !is_suitable(kernel, nest, tile))
     return {};
   return PartialTile(kernel, tile).settle(nest, 0, true);

@@ -74,10 +74,10 @@ Parts parts_of(const NestFacts& facts) {
 }
 
 /// Builds directive lists over the names of a nest's loops.
-class Planner {
+class NestPlanner {
 public:
-  Planner(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
-          const Environment& environment, bool may_be_parallel)
+  NestPlanner(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
+              const Environment& environment, bool may_be_parallel)
       : schedule_(schedule), nest_(nest), facts_(facts), cpu_(environment.cpu),
         parts_(parts_of(facts)), may_be_parallel_(may_be_parallel && work() >= kParallelWorth) {}
 
@@ -275,7 +275,7 @@ std::vector<std::vector<Directive>> plans_for(const Schedule& schedule, const Ne
                                               const NestFacts& facts,
                                               const Environment& environment,
                                               bool may_be_parallel) {
-  return Planner(schedule, nest, facts, environment, may_be_parallel).plans();
+  return NestPlanner(schedule, nest, facts, environment, may_be_parallel).plans();
 }
 
 } // namespace kawara::schedule

@@ -21,7 +21,7 @@ constexpr double kCopy = 1.5;
 /// Loops of at most this many iterations around the innermost are unrolled whole.
 constexpr int64_t kShort = 4;
 /// Assumed where an extent depends on parameters: large, so that buffers stay within their caches.
-constexpr int64_t kUnknownExtent = 2048;
+constexpr int64_t kUnknownDepth = 2048;
 /// Fewer multiply-adds than this are not worth copying operands.
 constexpr int64_t kWorthPacking = 4096;
 /// Fewer than this are not worth waking threads.
@@ -80,10 +80,10 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
 }
 
 /// Builds the directive list; loops are named by statement, so that equal names do not matter.
-class Planner {
+class ProductPlanner {
 public:
-  Planner(const Schedule& schedule, const Product& p, const Environment& environment,
-          bool may_be_parallel)
+  ProductPlanner(const Schedule& schedule, const Product& p, const Environment& environment,
+                 bool may_be_parallel)
       : schedule_(schedule), p_(p), cuts_(cuts_of(schedule, p, environment)),
         may_be_parallel_(may_be_parallel) {}
 
@@ -373,7 +373,7 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
   p.extents = facts.extents;
   for (size_t k = 0; k < nest.loops.size(); ++k)
     if (!longest_run(schedule.scop, schedule.order, nest.loops[k]))
-      p.extents[k] = kUnknownExtent;
+      p.extents[k] = kUnknownDepth;
   const program::Statement& text = schedule.scop[p.update()].text;
   const std::vector<uint32_t> loaded = loaded_tensors(text);
   if (text.op == scalar::ReduceOp::None || loaded.size() != 2)
@@ -443,7 +443,7 @@ std::vector<Directive> product_plan(const Schedule& schedule, const Product& p,
                                     const std::vector<Companion>& before,
                                     const std::vector<Companion>& after,
                                     const Environment& environment, bool may_be_parallel) {
-  return Planner(schedule, p, environment, may_be_parallel).plan(before, after);
+  return ProductPlanner(schedule, p, environment, may_be_parallel).plan(before, after);
 }
 
 Directive keep_tile_in_registers(const Schedule& schedule, const Product& p) {

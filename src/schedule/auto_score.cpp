@@ -14,14 +14,14 @@ using poly::TreeNode;
 
 namespace {
 
-constexpr int64_t kUnknownExtent = 1000;
+constexpr int64_t kUnknownTrips = 1000;
 /// What bringing in a cell costs beside a unit-stride access to a near one, when its tensor does not
 /// stay in the second cache from one nest to the next.
 constexpr double kMemoryWeight = 1.0;
 
 double extent_of(const Schedule& schedule, LoopId loop) {
   const auto run = longest_run(schedule.scop, schedule.order, loop);
-  return static_cast<double>(run.value_or(kUnknownExtent));
+  return static_cast<double>(run.value_or(kUnknownTrips));
 }
 
 /// What the accesses of one instance cost on average: by how they move along the innermost loop, less
@@ -56,7 +56,7 @@ double statement_cost(const Schedule& schedule, StmtId id, const Environment& en
   double iterations = 1;
   for (const LoopId loop : poly::path_of(schedule.scop.source_order, id))
     iterations *= static_cast<double>(
-        longest_run(schedule.scop, schedule.scop.source_order, loop).value_or(kUnknownExtent));
+        longest_run(schedule.scop, schedule.scop.source_order, loop).value_or(kUnknownTrips));
   const double cost = path.empty() ? 1 : access_cost(schedule, id, path);
   return iterations * cost / (is_parallel ? static_cast<double>(environment.cpu.cores) : 1.0);
 }

@@ -33,14 +33,14 @@ void add_once(std::vector<StmtId>& ids, StmtId id) {
 }
 
 /// Who writes and who reads the tensor that moves.
-struct Stage {
+struct Producer {
   uint32_t tensor = 0;
   std::vector<StmtId> producers, consumers;
   std::vector<Access> writes, reads; ///< reads of consumers
 };
 
-Result<Stage, std::string> stage_of(const Scop& scop, StmtId id) {
-  Stage stage;
+Result<Producer, std::string> stage_of(const Scop& scop, StmtId id) {
+  Producer stage;
   stage.tensor = scop[id].text.tensor;
   const program::Tensor& tensor = scop.tensors[stage.tensor];
   if (tensor.role != program::Role::Temp)
@@ -66,7 +66,7 @@ Result<Stage, std::string> stage_of(const Scop& scop, StmtId id) {
   return stage;
 }
 
-std::optional<std::string> misplaced(const Schedule& schedule, const Stage& stage, LoopId loop,
+std::optional<std::string> misplaced(const Schedule& schedule, const Producer& stage, LoopId loop,
                                      const std::string& loop_name) {
   const Scop& scop = schedule.scop;
   const std::string& tensor = scop.tensors[stage.tensor].name;
@@ -89,7 +89,7 @@ std::optional<std::string> misplaced(const Schedule& schedule, const Stage& stag
 
 /// { [o] -> S0[x] : some consumer instance in iteration o of the loops reads a cell that S0 writes at
 /// x }, flattened to S0[o, x].
-isl::set needed(const Scop& scop, const Order& order, const Stage& stage, size_t depth,
+isl::set needed(const Scop& scop, const Order& order, const Producer& stage, size_t depth,
                 const Access& write) {
   isl::map need;
   for (const Access& read : stage.reads) {
@@ -111,9 +111,9 @@ std::vector<Expr> shifted_iters(size_t count, size_t by) {
 }
 
 /// The move itself, step by step on one proposal.
-class Move {
+class Relocation {
 public:
-  Move(const Schedule& schedule, Stage stage, LoopId loop)
+  Relocation(const Schedule& schedule, Producer stage, LoopId loop)
       : made_{schedule.scop, schedule.order}, stage_(std::move(stage)), loop_(loop),
         depth_(*poly::depth_of(schedule.order, loop) + 1) {
     for (const LoopId around : poly::path_of(made_.order, stage_.consumers.front())) {
@@ -304,7 +304,7 @@ private:
   }
 
   Proposal made_;
-  Stage stage_;
+  Producer stage_;
   LoopId loop_;
   size_t depth_; ///< loops from the outermost to loop i
   std::vector<std::string> prefix_names_;
@@ -331,7 +331,7 @@ Proposed propose(const Schedule& schedule, const ComputeAt& directive, const Env
   if (const auto why = misplaced(schedule, *stage, loop, loop_name))
     return refused(*why);
   const std::string& tensor = schedule.scop.tensors[stage->tensor].name;
-  auto made = Move(schedule, *std::move(stage), loop).proposal();
+  auto made = Relocation(schedule, *std::move(stage), loop).proposal();
   if (!made)
     return refused("No iteration of " + loop_name + " reads `" + tensor + "`.");
   return *std::move(made);

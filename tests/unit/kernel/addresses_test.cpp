@@ -7,7 +7,7 @@ namespace {
 
 using line::compile;
 
-constexpr const char* kGemm = R"(param M, N, K
+constexpr const char* kAddressedGemm = R"(param M, N, K
 input A: f32[M, K], B: f32[K, N]
 inout C: f32[M, N]
 for i in range(M):
@@ -27,7 +27,7 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 TEST(Addresses, OneRowForEachLoopThatLeavesItAlone) {
-  const std::string text = with_rows(kGemm);
+  const std::string text = with_rows(kAddressedGemm);
   EXPECT_TRUE(has(text, "  let C_row: i64 = i * N\n")) << text;
   EXPECT_TRUE(has(text, "  let A_row: i64 = i * K\n")) << text;
   EXPECT_TRUE(has(text, "    let B_row: i64 = k * N\n")) << text;
@@ -63,12 +63,12 @@ for i in range(P):
 }
 
 TEST(Addresses, NothingLeavesAParallelLoop) {
-  const std::string text = with_rows(kGemm, "parallel(i)");
+  const std::string text = with_rows(kAddressedGemm, "parallel(i)");
   const size_t loop = text.find("for i "), row = text.find("let C_row");
   ASSERT_NE(row, std::string::npos) << text;
   EXPECT_LT(loop, row) << text;
   // Here the parallel loop is inside: the row of i would have to come from outside of it.
-  const std::string inner = with_rows(kGemm, "interchange(k, j); parallel(j)");
+  const std::string inner = with_rows(kAddressedGemm, "interchange(k, j); parallel(j)");
   EXPECT_LT(inner.find("for j "), inner.find("let A_row")) << inner;
 }
 
@@ -85,17 +85,17 @@ for i in range(N):
 
 TEST(Addresses, MeaningIsKeptOnEveryPath) {
   const std::vector<std::vector<int64_t>> sizes = {{1, 1, 1}, {7, 9, 5}, {16, 12, 8}};
-  line::expect_same(kGemm, "", sizes);
-  line::expect_same(kGemm, "parallel(i); vectorize(j, 4)", sizes);
-  line::expect_same(kGemm,
+  line::expect_same(kAddressedGemm, "", sizes);
+  line::expect_same(kAddressedGemm, "parallel(i); vectorize(j, 4)", sizes);
+  line::expect_same(kAddressedGemm,
                     "tile(i=4, k=3, j=8); reorder(i.0, j.0, k.0, k.1, i.1, j.1); unroll(i.1); "
                     "vectorize(j.1, 4)",
                     sizes);
-  line::expect_same(kGemm, "reverse(j); interchange(i, j)", sizes);
+  line::expect_same(kAddressedGemm, "reverse(j); interchange(i, j)", sizes);
 }
 
 TEST(Addresses, CellsAreStillCheckedWhenTheyAreFlat) {
-  kernel::Kernel made = kernel::addresses(compile(kGemm).kernel);
+  kernel::Kernel made = kernel::addresses(compile(kAddressedGemm).kernel);
   made.buffers[2].shape[0] = scalar::int_lit(1);
   std::vector<kernel::Cells> arguments(3, kernel::Cells(4, scalar::float_value(1)));
   arguments[2].resize(2);

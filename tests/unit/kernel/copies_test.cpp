@@ -21,7 +21,7 @@ for y in range(H):
 )";
 const std::vector<std::vector<int64_t>> kSizes = {{1, 1}, {9, 3}, {4, 2}, {33, 5}, {0, 2}};
 
-constexpr const char* kGemm = R"(param M, N, K
+constexpr const char* kCopiedGemm = R"(param M, N, K
 input A: f32[M, K], B: f32[K, N]
 output C: f32[M, N]
 for i in range(M):
@@ -32,8 +32,8 @@ for i in range(M):
         for k in range(K):
             C[i, j] += A[i, k] * B[k, j]
 )";
-const std::vector<std::vector<int64_t>> kGemmSizes = {{1, 1, 1},   {7, 5, 3},   {16, 24, 8},
-                                                      {17, 26, 9}, {12, 8, 16}, {5, 9, 0}};
+const std::vector<std::vector<int64_t>> kCopiedSizes = {{1, 1, 1},   {7, 5, 3},   {16, 24, 8},
+                                                        {17, 26, 9}, {12, 8, 16}, {5, 9, 0}};
 
 std::string listing(const char* text, const std::string& directives) {
   return kernel::print(compile(text, directives).kernel);
@@ -119,40 +119,40 @@ for i in range(N):
 
 TEST(Copies, CoalescedLoopsNeedTheirOwn) {
   const std::string joined = "tile(S1.i=4, S1.j=8); stage(A, S1.j.0); coalesce(S1.i.0, S1.j.0)";
-  expect_same(kGemm, joined, kGemmSizes);
-  expect_same(kGemm, joined + "; parallel(i.0_j.0)", kGemmSizes);
+  expect_same(kCopiedGemm, joined, kCopiedSizes);
+  expect_same(kCopiedGemm, joined + "; parallel(i.0_j.0)", kCopiedSizes);
 }
 
 TEST(Copies, StagedBuffersHoldOneTile) {
   const std::string staged = "tile(S1.i=4, S1.j=8, S1.k=4); reorder(S1.j.0, k.0, S1.i.0, S1.i.1, "
                              "k.1, S1.j.1); stage(B, k.0, panel=1, width=4); stage(A, S1.i.0)";
-  expect_same(kGemm, staged, kGemmSizes);
-  const std::string shown = listing(kGemm, staged);
+  expect_same(kCopiedGemm, staged, kCopiedSizes);
+  const std::string shown = listing(kCopiedGemm, staged);
   EXPECT_NE(shown.find("workspace B_staged: f32[2, 4, 4]"), std::string::npos) << shown;
   EXPECT_NE(shown.find("workspace A_staged: f32[4, 4]"), std::string::npos) << shown;
-  expect_same(kGemm, staged + "; parallel(S1.j.0)", kGemmSizes);
-  expect_same(kGemm, staged + "; parallel(S1.i.0)", kGemmSizes);
+  expect_same(kCopiedGemm, staged + "; parallel(S1.j.0)", kCopiedSizes);
+  expect_same(kCopiedGemm, staged + "; parallel(S1.i.0)", kCopiedSizes);
 }
 
 TEST(Copies, PackedBuffersAreReadFromEndToEnd) {
   const std::string packed = "tile(S1.i=8, S1.j=12, S1.k=4); split(S1.i.1, 4); split(S1.j.1, 6); "
                              "reorder(S1.j.0, k.0, S1.i.0, S1.j.1.0, S1.i.1.0, k.1, S1.i.1.1, "
                              "S1.j.1.1); pack(B, k.0); pack(A, S1.i.0)";
-  expect_same(kGemm, packed, kGemmSizes);
-  const std::string shown = listing(kGemm, packed);
+  expect_same(kCopiedGemm, packed, kCopiedSizes);
+  const std::string shown = listing(kCopiedGemm, packed);
   EXPECT_NE(shown.find("A_packed[i_1_0, k_1, i_1_1] * B_packed[j_1_0, k_1, j_1_1]"),
             std::string::npos)
       << shown;
-  expect_same(kGemm, packed + "; unroll(S1.i.1.1); vectorize(S1.j.1.1, 2); parallel(S1.j.0)",
-              kGemmSizes);
+  expect_same(kCopiedGemm, packed + "; unroll(S1.i.1.1); vectorize(S1.j.1.1, 2); parallel(S1.j.0)",
+              kCopiedSizes);
 }
 
 TEST(Copies, SeparatedFromTheirReadersStayApart) {
   const std::string apart = "split(S1.i, 4); stage(A, S1.i.0); distribute(S1.i.0)";
-  expect_same(kGemm, apart, kGemmSizes);
-  EXPECT_NE(listing(kGemm, apart).find("workspace A_staged: f32[(M + 3) // 4, 4, K]"),
+  expect_same(kCopiedGemm, apart, kCopiedSizes);
+  EXPECT_NE(listing(kCopiedGemm, apart).find("workspace A_staged: f32[(M + 3) // 4, 4, K]"),
             std::string::npos)
-      << listing(kGemm, apart);
+      << listing(kCopiedGemm, apart);
 }
 
 } // namespace

@@ -7,7 +7,7 @@ namespace {
 
 using line::compile;
 
-constexpr const char* kGemm = R"(param M, N, K
+constexpr const char* kPassedGemm = R"(param M, N, K
 input A: f32[M, K], B: f32[K, N]
 output C: f32[M, N]
 for i in range(M):
@@ -29,7 +29,7 @@ std::string after(const char* text, const std::string& directives, std::string_v
   return result;
 }
 
-size_t count(const std::string& text, const std::string& part) {
+size_t occurrences(const std::string& text, const std::string& part) {
   size_t found = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
     ++found;
@@ -38,21 +38,21 @@ size_t count(const std::string& text, const std::string& part) {
 
 TEST(Promote, KeepsARegisterTileOverTheReduction) {
   const std::string text =
-      after(kGemm,
+      after(kPassedGemm,
             "tile(S1.i=4, S1.j=8); reorder(S1.i.0, S1.j.0, S1.k, S1.i.1, S1.j.1); "
             "unroll(S1.i.1); vectorize(S1.j.1, 4)",
             "promote");
   // Four rows of two vectors: loaded and stored once, updated in the loop.
   const std::string full = text.substr(0, text.find("else:"));
-  EXPECT_EQ(count(full, ": f32x4 = C["), 8U) << text;
-  EXPECT_EQ(count(full, "] = C_cell"), 8U) << text;
+  EXPECT_EQ(occurrences(full, ": f32x4 = C["), 8U) << text;
+  EXPECT_EQ(occurrences(full, "] = C_cell"), 8U) << text;
 }
 
 TEST(Promote, KeepsTheTileOverBothLoopsOfASplitReduction) {
-  const std::string text = after(kGemm, "split(S1.k, 16)", "promote");
+  const std::string text = after(kPassedGemm, "split(S1.k, 16)", "promote");
   // The inner loop is known to run, so the cell is loaded once above both.
-  EXPECT_EQ(count(text, "= C[i, j]"), 1U) << text;
-  EXPECT_EQ(count(text, "if 0 < "), 1U) << text;
+  EXPECT_EQ(occurrences(text, "= C[i, j]"), 1U) << text;
+  EXPECT_EQ(occurrences(text, "if 0 < "), 1U) << text;
 }
 
 TEST(Promote, ReadsNoValueThatIsReplacedFirst) {
@@ -79,7 +79,7 @@ for i in range(N):
         x[i] += x[j]
 )",
                                  "", "promote");
-  EXPECT_EQ(count(text, "x_cell"), 0U) << text;
+  EXPECT_EQ(occurrences(text, "x_cell"), 0U) << text;
 }
 
 TEST(Promote, SeesThatTriangularAccessesAreApart) {
@@ -91,13 +91,13 @@ for i in range(N):
             L[i, j] -= L[i, k] * L[j, k]
 )",
                                  "", "promote");
-  EXPECT_EQ(count(text, "let L_cell"), 1U) << text;
+  EXPECT_EQ(occurrences(text, "let L_cell"), 1U) << text;
 }
 
 TEST(SeparateTiles, TestsAllLoopsOfATileOnce) {
-  const std::string text = after(kGemm, "tile(S1.i=4, S1.j=8)", "separate_tiles");
-  EXPECT_EQ(count(text, "if M - i_0 * 4 >= 4 and N - j_0 * 8 >= 8:"), 1U) << text;
-  EXPECT_EQ(count(text, "for j_1 in range(0, 8):"), 1U) << text;
+  const std::string text = after(kPassedGemm, "tile(S1.i=4, S1.j=8)", "separate_tiles");
+  EXPECT_EQ(occurrences(text, "if M - i_0 * 4 >= 4 and N - j_0 * 8 >= 8:"), 1U) << text;
+  EXPECT_EQ(occurrences(text, "for j_1 in range(0, 8):"), 1U) << text;
 }
 
 constexpr const char* kRegisterTile =
@@ -105,32 +105,32 @@ constexpr const char* kRegisterTile =
     "vectorize(S1.j.1, 4)";
 
 TEST(PartialTile, KeepsSmallerTilesInRegisters) {
-  const std::string text = after(kGemm, kRegisterTile, "promote");
+  const std::string text = after(kPassedGemm, kRegisterTile, "promote");
   // Full; full rows of one vector and of one cell; one row of eight cells, one vector, one cell.
-  EXPECT_EQ(count(text, "for k in range(0, K):"), 6U) << text;
-  EXPECT_EQ(count(text, "] += "), 0U) << text;
-  line::expect_same(kGemm, kRegisterTile, {{3, 5, 2}, {4, 9, 3}, {9, 8, 2}, {11, 14, 3}});
+  EXPECT_EQ(occurrences(text, "for k in range(0, K):"), 6U) << text;
+  EXPECT_EQ(occurrences(text, "] += "), 0U) << text;
+  line::expect_same(kPassedGemm, kRegisterTile, {{3, 5, 2}, {4, 9, 3}, {9, 8, 2}, {11, 14, 3}});
 }
 
 TEST(PartialTile, KeepsTheOrderOfExactPrograms) {
-  const std::string exact = "numerics exact\n" + std::string(kGemm);
+  const std::string exact = "numerics exact\n" + std::string(kPassedGemm);
   const std::string text = after(exact.c_str(), kRegisterTile, "promote");
-  EXPECT_EQ(count(text, "for k in range(0, K):"), 2U) << text;
+  EXPECT_EQ(occurrences(text, "for k in range(0, K):"), 2U) << text;
 }
 
 TEST(Unroll, ByAFactorKeepsARest) {
-  const std::string text = after(kGemm, "unroll(S0.j, 4)", "unroll");
-  EXPECT_EQ(count(text, "let j_rest: i64 = max(N, 0) // 4 * 4") +
-                count(text, "let j_rest: i64 = N // 4 * 4"),
+  const std::string text = after(kPassedGemm, "unroll(S0.j, 4)", "unroll");
+  EXPECT_EQ(occurrences(text, "let j_rest: i64 = max(N, 0) // 4 * 4") +
+                occurrences(text, "let j_rest: i64 = N // 4 * 4"),
             1U)
       << text;
-  EXPECT_EQ(count(text, "C[i, j + 3] = 0.0"), 1U) << text;
+  EXPECT_EQ(occurrences(text, "C[i, j + 3] = 0.0"), 1U) << text;
 }
 
 TEST(Vectorize, ReducesLanesOnceAfterTheLoop) {
-  const std::string text = after(kGemm, "vectorize(S1.k, 4)", "vectorize");
-  EXPECT_EQ(count(text, "C[i, j] += reduce_sum("), 1U) << text;
-  EXPECT_EQ(count(text, "let C_lanes"), 4U) << text;
+  const std::string text = after(kPassedGemm, "vectorize(S1.k, 4)", "vectorize");
+  EXPECT_EQ(occurrences(text, "C[i, j] += reduce_sum("), 1U) << text;
+  EXPECT_EQ(occurrences(text, "let C_lanes"), 4U) << text;
 }
 
 TEST(Vectorize, ComputesBothArmsOfASelect) {
@@ -144,9 +144,10 @@ for j in range(N):
 )";
   const std::string directives = "vectorize(S0.j, 4); vectorize(S1.j, 4)";
   const std::string text = after(relu, directives, "vectorize");
-  EXPECT_EQ(count(text, "B[ramp(j, 1, 4)] = select(A_value"), 1U) << text;
+  EXPECT_EQ(occurrences(text, "B[ramp(j, 1, 4)] = select(A_value"), 1U) << text;
   // B[j] is read only where it is chosen, so S1 runs lane by lane.
-  EXPECT_EQ(count(text, "B[j + 3] = select(S[j + 3] > 0.0, B[j + 3] + 1.0, S[j + 3])"), 1U) << text;
+  EXPECT_EQ(occurrences(text, "B[j + 3] = select(S[j + 3] > 0.0, B[j + 3] + 1.0, S[j + 3])"), 1U)
+      << text;
   line::expect_same(relu, directives, {{0}, {3}, {4}, {11}});
 }
 
@@ -164,10 +165,10 @@ for y in range(H):
                               if (pass == "hoist")
                                 result = kernel::print(k);
                             });
-  EXPECT_EQ(count(result, "let fixed: i64 = y // 3 % 8"), 1U) << result;
-  EXPECT_EQ(count(result, "A[fixed, "), 1U) << result;
-  EXPECT_EQ(count(result, "for x_1 in range(0, x_1_end):"), 1U) << result;
-  EXPECT_EQ(count(result, "for x_0 in range(0, x_0_end):"), 1U) << result;
+  EXPECT_EQ(occurrences(result, "let fixed: i64 = y // 3 % 8"), 1U) << result;
+  EXPECT_EQ(occurrences(result, "A[fixed, "), 1U) << result;
+  EXPECT_EQ(occurrences(result, "for x_1 in range(0, x_1_end):"), 1U) << result;
+  EXPECT_EQ(occurrences(result, "for x_0 in range(0, x_0_end):"), 1U) << result;
   line::expect_same(text, "split(x, 32)", {{0, 3}, {5, 1}, {9, 70}});
 }
 
@@ -183,9 +184,9 @@ TEST(JoinLoops, LeavesVectorLoopsAlone) {
     std::get<kernel::For>(outer.body[0]).marks.vector_width = inner_width;
     return kernel::print(kernel::join_loops(made));
   };
-  EXPECT_EQ(count(copy(0, 0), "for "), 1U) << copy(0, 0);
-  EXPECT_EQ(count(copy(0, 4), "for "), 2U) << copy(0, 4);
-  EXPECT_EQ(count(copy(4, 0), "for "), 2U) << copy(4, 0);
+  EXPECT_EQ(occurrences(copy(0, 0), "for "), 1U) << copy(0, 0);
+  EXPECT_EQ(occurrences(copy(0, 4), "for "), 2U) << copy(0, 4);
+  EXPECT_EQ(occurrences(copy(4, 0), "for "), 2U) << copy(4, 0);
 }
 
 TEST(JoinLoops, TheLoopIsNamedAfterBoth) {
@@ -197,9 +198,9 @@ for i in range(M):
         B[i, j] = 2 * A[i, j]
 )",
                                  "coalesce(i, j)", "join_loops");
-  EXPECT_EQ(count(text, "for i_j in range(0, M * N)"), 1U) << text;
-  EXPECT_EQ(count(text, "let i: i64 = i_j // N"), 1U) << text;
-  EXPECT_EQ(count(text, "let j: i64 = i_j % N"), 1U) << text;
+  EXPECT_EQ(occurrences(text, "for i_j in range(0, M * N)"), 1U) << text;
+  EXPECT_EQ(occurrences(text, "let i: i64 = i_j // N"), 1U) << text;
+  EXPECT_EQ(occurrences(text, "let j: i64 = i_j % N"), 1U) << text;
 }
 
 TEST(Ranges, ProvesThatPointLoopsRun) {

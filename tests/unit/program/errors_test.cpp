@@ -3,9 +3,9 @@
 namespace kawara::program {
 namespace {
 
-const std::string kHead = "param N\n"
-                          "input A: f32[N, N], x: f32[N], n: i32[N]\n"
-                          "output C: f32[N], L: i64[N]\n";
+const std::string kErrorsHead = "param N\n"
+                                "input A: f32[N, N], x: f32[N], n: i32[N]\n"
+                                "output C: f32[N], L: i64[N]\n";
 
 struct Case {
   const char* code;
@@ -14,7 +14,7 @@ struct Case {
 
 void expect_all(const std::vector<Case>& cases) {
   for (const Case& c : cases)
-    EXPECT_EQ(codes_of(kHead + c.text), c.code) << c.text;
+    EXPECT_EQ(codes_of(kErrorsHead + c.text), c.code) << c.text;
 }
 
 TEST(Errors, Text) {
@@ -122,11 +122,11 @@ TEST(Errors, Types) {
 }
 
 TEST(Errors, SeveralAreReportedInTheOrderOfTheText) {
-  EXPECT_EQ(codes_of(kHead + "for i in range(N)\n"
-                             "    C[i] = y\n"
-                             "    C[i] = x[i, 0]\n"
-                             "C[0] = $\n"
-                             "C[0] = 1 / 2\n"),
+  EXPECT_EQ(codes_of(kErrorsHead + "for i in range(N)\n"
+                                   "    C[i] = y\n"
+                                   "    C[i] = x[i, 0]\n"
+                                   "C[0] = $\n"
+                                   "C[0] = 1 / 2\n"),
             "K0111 K0121 K0130 K0101 K0160");
 }
 
@@ -141,7 +141,7 @@ TEST(Errors, OneMistakeIsOneError) {
 }
 
 TEST(Errors, AfterTwentyOnlyTheNumberIsTold) {
-  std::string text = kHead;
+  std::string text = kErrorsHead;
   for (int i = 0; i < 5000; ++i)
     text += "C[0] = 1 / 2\n";
   const auto result = parse(make_source("t.kw", text));

@@ -7,7 +7,7 @@ namespace {
 
 using Inputs = std::map<std::string, Cells>;
 
-bool is_lower(int64_t i, int64_t j) { return j <= i; }
+bool is_lower_cell(int64_t i, int64_t j) { return j <= i; }
 bool is_upper(int64_t i, int64_t j) { return j >= i; }
 
 /// Large diagonals keep the eliminations without pivoting well behaved.
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Solvers, testing::Values("ODD", "MINI"));
 
 TEST_P(Solvers, Cholesky) {
   KernelRun r = run_polybench("cholesky", GetParam(), positive_definite);
-  const Cells lower = part(r.out["A"], is_lower);
+  const Cells lower = part(r.out["A"], is_lower_cell);
   expect_near(product(lower, transposed(lower)), r.in["A"]);
 }
 
@@ -54,7 +54,7 @@ TEST_P(Solvers, Ludcmp) {
 
 TEST_P(Solvers, Trisolv) {
   KernelRun r = run_polybench("trisolv", GetParam(), strong_diagonal("L"));
-  expect_near(line(product(part(r.in["L"], is_lower), column(r.out["x"]))), r.in["b"]);
+  expect_near(line(product(part(r.in["L"], is_lower_cell), column(r.out["x"]))), r.in["b"]);
 }
 
 TEST_P(Solvers, Durbin) {

@@ -3,10 +3,10 @@
 namespace kawara::program {
 namespace {
 
-const std::string kHead = "param N, M\n"
-                          "input A: f32[N, M], x: f32[M]\n"
-                          "output C: f32[N], D: f32[N, M]\n"
-                          "temp s: f32\n";
+const std::string kStructureHead = "param N, M\n"
+                                   "input A: f32[N, M], x: f32[M]\n"
+                                   "output C: f32[N], D: f32[N, M]\n"
+                                   "temp s: f32\n";
 
 TEST(Structure, DeclarationsKeepOrderRolesAndTypes) {
   const Program p = parsed("param N, K\nassume N >= 4 and K % 8 == 0\nnumerics exact\n"
@@ -25,11 +25,11 @@ TEST(Structure, DeclarationsKeepOrderRolesAndTypes) {
 }
 
 TEST(Structure, ImperfectNestNumbersStatementsInTextOrder) {
-  const Program p = parsed(kHead + "for i in range(N):\n"
-                                   "    C[i] = 0\n"
-                                   "    for j in range(M): C[i] += A[i, j]\n"
-                                   "    D[i, 0] = C[i]\n"
-                                   "C[0] = 1\n");
+  const Program p = parsed(kStructureHead + "for i in range(N):\n"
+                                            "    C[i] = 0\n"
+                                            "    for j in range(M): C[i] += A[i, j]\n"
+                                            "    D[i, 0] = C[i]\n"
+                                            "C[0] = 1\n");
   ASSERT_EQ(p.statements.size(), 4u);
   EXPECT_EQ(p.statements[1].name, "S1");
   EXPECT_EQ(p.statements[1].iters, (std::vector<std::string>{"i", "j"}));
@@ -40,7 +40,7 @@ TEST(Structure, ImperfectNestNumbersStatementsInTextOrder) {
 }
 
 TEST(Structure, SpansPointAtTheText) {
-  const std::string text = kHead + "for i in range(N):\n    C[i] = x[0] + 1\n";
+  const std::string text = kStructureHead + "for i in range(N):\n    C[i] = x[0] + 1\n";
   const Program p = parsed(text);
   const Span s = p.statements[0].where, l = std::get<Loop>(p.body[0]).where;
   EXPECT_EQ(text.substr(s.begin, s.end - s.begin), "C[i] = x[0] + 1");
@@ -48,9 +48,9 @@ TEST(Structure, SpansPointAtTheText) {
 }
 
 TEST(Structure, Ranges) {
-  EXPECT_EQ(body_of(kHead + "for i in range(N - 1, -1, -2):\n    C[i] = 0\n"),
+  EXPECT_EQ(body_of(kStructureHead + "for i in range(N - 1, -1, -2):\n    C[i] = 0\n"),
             "for i in range(N - 1, -1, -2):\n    C[i] = 0.0\n");
-  EXPECT_EQ(body_of(kHead +
+  EXPECT_EQ(body_of(kStructureHead +
                     "for i in range(0, N):\n  for j in range(max(0, i - 2), min(M, i + 3)):\n"
                     "    D[i, j] = 0\n"),
             "for i in range(N):\n    for j in range(max(0, i - 2), min(M, i + 3)):\n"
@@ -58,12 +58,12 @@ TEST(Structure, Ranges) {
 }
 
 TEST(Structure, IfElifElseAndChainedComparisons) {
-  EXPECT_EQ(body_of(kHead + "for i in range(N):\n"
-                            "    if 1 <= i < N - 1 and not i % 2 == 0:\n"
-                            "        C[i] = 1\n"
-                            "    elif i == 0: C[i] = 2\n"
-                            "    else:\n"
-                            "        C[i] = 3\n"),
+  EXPECT_EQ(body_of(kStructureHead + "for i in range(N):\n"
+                                     "    if 1 <= i < N - 1 and not i % 2 == 0:\n"
+                                     "        C[i] = 1\n"
+                                     "    elif i == 0: C[i] = 2\n"
+                                     "    else:\n"
+                                     "        C[i] = 3\n"),
             "for i in range(N):\n"
             "    if 1 <= i and i < N - 1 and not i % 2 == 0:\n"
             "        C[i] = 1.0\n"
@@ -75,19 +75,20 @@ TEST(Structure, IfElifElseAndChainedComparisons) {
 }
 
 TEST(Structure, LinesMayBreakInsideBrackets) {
-  EXPECT_EQ(body_of(kHead + "C[i] = (x[0] +   # first\n\n"
-                            "  x[1])\n"),
+  EXPECT_EQ(body_of(kStructureHead + "C[i] = (x[0] +   # first\n\n"
+                                     "  x[1])\n"),
             "for i in range(N):\n    C[i] = x[0] + x[1]\n");
 }
 
 TEST(Structure, LoopNamesMayBeUsedAgain) {
-  EXPECT_EQ(codes_of(kHead + "for i in range(N): C[i] = 0\nfor i in range(N): C[i] += 1\n"), "");
+  EXPECT_EQ(
+      codes_of(kStructureHead + "for i in range(N): C[i] = 0\nfor i in range(N): C[i] += 1\n"), "");
 }
 
 TEST(Structure, FreeIndicesBecomeLoopsInOrderOnTheLeft) {
-  EXPECT_EQ(body_of(kHead + "D[j, i] = x[i] * A[j, i]\n"),
+  EXPECT_EQ(body_of(kStructureHead + "D[j, i] = x[i] * A[j, i]\n"),
             "for j in range(N):\n    for i in range(M):\n        D[j, i] = x[i] * A[j, i]\n");
-  EXPECT_EQ(body_of(kHead + "for i in range(2):\n    D[i, j] = x[j]\n"),
+  EXPECT_EQ(body_of(kStructureHead + "for i in range(2):\n    D[i, j] = x[j]\n"),
             "for i in range(2):\n    for j in range(M):\n        D[i, j] = x[j]\n");
 }
 
@@ -97,7 +98,8 @@ TEST(Structure, FreeIndexMayReadASmallerPartOfALargerTensor) {
 }
 
 TEST(Structure, ScalarsWithAndWithoutBrackets) {
-  EXPECT_EQ(body_of(kHead + "s[] = 1\nC[0] = s\nC[1] = s[]\n"), "s = 1.0\nC[0] = s\nC[1] = s\n");
+  EXPECT_EQ(body_of(kStructureHead + "s[] = 1\nC[0] = s\nC[1] = s[]\n"),
+            "s = 1.0\nC[0] = s\nC[1] = s\n");
 }
 
 TEST(Structure, UpdatesAreRecognised) {
@@ -119,11 +121,12 @@ TEST(Structure, UpdatesAreRecognised) {
       {"s = s + x[0] + x[1]", "s = s + x[0] + x[1]"},
   };
   for (const auto& [text, expected] : cases)
-    EXPECT_EQ(body_of(kHead + text + "\n"), std::string(expected) + "\n");
+    EXPECT_EQ(body_of(kStructureHead + text + "\n"), std::string(expected) + "\n");
 }
 
 TEST(Structure, SpecialiseFixesParametersEverywhere) {
-  const Program p = parsed(kHead + "for i in range(N - 1):\n    C[i + N - 4] = x[M - 1] * M\n");
+  const Program p =
+      parsed(kStructureHead + "for i in range(N - 1):\n    C[i + N - 4] = x[M - 1] * M\n");
   const Program q = specialise(p, {4, std::nullopt});
   EXPECT_EQ(q.params.size(), 2u);
   EXPECT_EQ(print(q),
@@ -134,7 +137,7 @@ TEST(Structure, SpecialiseFixesParametersEverywhere) {
 }
 
 TEST(Structure, SpecNamesWhatIsBroken) {
-  Program p = parsed(kHead + "for i in range(N):\n    C[i] = 0\n");
+  Program p = parsed(kStructureHead + "for i in range(N):\n    C[i] = 0\n");
   EXPECT_TRUE(spec(p).empty());
   Program order = p;
   order.statements[0].name = "S7";

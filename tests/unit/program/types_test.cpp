@@ -3,7 +3,7 @@
 namespace kawara::program {
 namespace {
 
-const std::string kHead =
+const std::string kTypesHead =
     "param N\n"
     "input f: f32[N], d: f64[N], h: f16[N], n: i32[N], c: i8[N], b: bool[N]\n"
     "output F: f32[N], D: f64[N], H: bf16[N], I: i32[N], L: i64[N], B: bool[N]\n";
@@ -15,7 +15,7 @@ struct Case {
 
 void expect_all(std::initializer_list<Case> cases) {
   for (const Case& c : cases) {
-    const std::string text = kHead + "for i in range(N):\n    " + c.text + "\n";
+    const std::string text = kTypesHead + "for i in range(N):\n    " + c.text + "\n";
     EXPECT_EQ(body_of(text), "for i in range(N):\n    " + std::string(c.expected) + "\n");
     EXPECT_TRUE(spec(parsed(text)).empty());
   }
@@ -53,7 +53,7 @@ TEST(Types, WeakValuesAreSettledByTheTarget) {
 }
 
 TEST(Types, LiteralPrecisionFollowsTheType) {
-  const Program p = parsed(kHead + "F[0] = 0.1\nD[0] = 0.1\n");
+  const Program p = parsed(kTypesHead + "F[0] = 0.1\nD[0] = 0.1\n");
   EXPECT_EQ(scalar::as<scalar::FloatLit>(p.statements[0].value)->value, double(0.1f));
   EXPECT_EQ(scalar::as<scalar::FloatLit>(p.statements[1].value)->value, 0.1);
 }

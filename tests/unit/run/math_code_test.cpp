@@ -21,7 +21,7 @@ using program::Numerics;
 using scalar::UnaryOp;
 
 constexpr uint16_t kLanes = 4;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfinityF = std::numeric_limits<float>::infinity();
 
 /// Every exponent and sign, 2^13 mantissas each: the ends of the binade and a walk between them that
 /// is not the same for two exponents. Then what formulas trip over.
@@ -35,7 +35,7 @@ std::vector<float> samples() {
       x.push_back(std::bit_cast<float>(top << 23 | mantissa));
     }
   for (const float special :
-       {0.0F, 1.0F, 0.5F, 0x1p-149F, 0x1p-126F, 0x1.fffffcp-127F, 0x1.fffffep127F, kInfinity,
+       {0.0F, 1.0F, 0.5F, 0x1p-149F, 0x1p-126F, 0x1.fffffcp-127F, 0x1.fffffep127F, kInfinityF,
         std::numeric_limits<float>::quiet_NaN(), 88.72284F, 88.72283F, 87.336544F, 103.97208F,
         103.97207F, 104.0F, 9.01F, 3.9192059F, 14.5F, 0.34657359F})
     for (const float sign : {1.0F, -1.0F})

@@ -12,7 +12,7 @@ using program::Array;
 using program::Arrays;
 using scalar::Elem;
 
-Arrays samples() {
+Arrays sample_arrays() {
   Arrays arrays;
   arrays["A"] = program::fill_pattern(Elem::F32, {3, 5}, 1);
   arrays["empty"] = Array(Elem::F64, {0, 2});
@@ -71,17 +71,17 @@ std::string archive(const std::string& content, const Options& options) {
          le(local.size(), 4) + le(0, 2);
 }
 
-std::string code(const std::string& bytes) {
+std::string npz_code(const std::string& bytes) {
   const auto r = arrays_from_npz(bytes, "a.npz");
   return r ? "none" : r.error().code;
 }
 
 TEST(Npz, ComesBack) {
-  const auto bytes = npz_from_arrays(samples(), "a.npz");
+  const auto bytes = npz_from_arrays(sample_arrays(), "a.npz");
   ASSERT_TRUE(bytes);
   const auto back = arrays_from_npz(*bytes, "a.npz");
   ASSERT_TRUE(back) << render(back.error());
-  EXPECT_TRUE(*back == samples());
+  EXPECT_TRUE(*back == sample_arrays());
   const auto none = arrays_from_npz(*npz_from_arrays({}, "a.npz"), "a.npz");
   ASSERT_TRUE(none);
   EXPECT_TRUE(none->empty());
@@ -98,17 +98,18 @@ TEST(Npz, ReadsDeflatedMembers) {
 
 TEST(Npz, RefusesDamage) {
   const std::string content = npy_from_array(Array(Elem::F32, {4}));
-  EXPECT_EQ(code(archive(content, {})), "none");
-  EXPECT_EQ(code(archive(content, {.method = 12})), "K0426");
-  EXPECT_EQ(code(archive(content, {.flags = 1})), "K0426");
-  EXPECT_EQ(code(archive(content, {.crc_error = 1})), "K0426");
-  EXPECT_EQ(code(archive(content, {.size_error = 1})), "K0426");
-  EXPECT_EQ(code(archive(content, {.is_zip64 = true, .size_error = uint64_t{1} << 60})), "K0426");
-  EXPECT_EQ(code(archive("not an array", {})), "K0421");
-  EXPECT_EQ(code("\x93NUMPY"), "K0421");
-  EXPECT_EQ(code(""), "K0421");
+  EXPECT_EQ(npz_code(archive(content, {})), "none");
+  EXPECT_EQ(npz_code(archive(content, {.method = 12})), "K0426");
+  EXPECT_EQ(npz_code(archive(content, {.flags = 1})), "K0426");
+  EXPECT_EQ(npz_code(archive(content, {.crc_error = 1})), "K0426");
+  EXPECT_EQ(npz_code(archive(content, {.size_error = 1})), "K0426");
+  EXPECT_EQ(npz_code(archive(content, {.is_zip64 = true, .size_error = uint64_t{1} << 60})),
+            "K0426");
+  EXPECT_EQ(npz_code(archive("not an array", {})), "K0421");
+  EXPECT_EQ(npz_code("\x93NUMPY"), "K0421");
+  EXPECT_EQ(npz_code(""), "K0421");
   const std::string whole = archive(content, {});
-  EXPECT_EQ(code(whole.substr(0, whole.size() - 1)), "K0426");
+  EXPECT_EQ(npz_code(whole.substr(0, whole.size() - 1)), "K0426");
 }
 
 TEST(Npz, NeverCrashesOnDamagedFiles) {
@@ -124,10 +125,10 @@ TEST(Npz, NeverCrashesOnDamagedFiles) {
 
 TEST(Npz, FilesOnDisk) {
   const std::string path = testing::TempDir() + "kawara_npz_test.npz";
-  ASSERT_TRUE(write_npz(path, samples()));
+  ASSERT_TRUE(write_npz(path, sample_arrays()));
   const auto back = read_npz(path);
   ASSERT_TRUE(back);
-  EXPECT_TRUE(*back == samples());
+  EXPECT_TRUE(*back == sample_arrays());
   std::filesystem::remove(path);
   EXPECT_EQ(read_npz(path).error().code, "K0420");
 }

@@ -6,12 +6,12 @@
 namespace kawara::scalar {
 namespace {
 
-constexpr Type kF32{Elem::F32, 1};
+constexpr Type kSingle{Elem::F32, 1};
 constexpr Type kI32{Elem::I32, 1};
 
 double real(const Expr& e) { return evaluate(e, Leaves{})->f; }
 int64_t whole(const Expr& e) { return evaluate(e, Leaves{})->i; }
-Expr f32(double v) { return float_lit(v, kF32); }
+Expr f32(double v) { return float_lit(v, kSingle); }
 Expr i32(int64_t v) { return int_lit(v, kI32); }
 
 TEST(Evaluate, RoundsAfterEachOperation) {

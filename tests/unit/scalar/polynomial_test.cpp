@@ -5,10 +5,10 @@
 namespace kawara::scalar {
 namespace {
 
-constexpr Type kF32{Elem::F32, 1};
-Expr x() { return load(0, {iter(0)}, kF32); }
-Expr y() { return load(1, {}, kF32); }
-Expr number(double value) { return float_lit(value, kF32); }
+constexpr Type kFloat{Elem::F32, 1};
+Expr x() { return load(0, {iter(0)}, kFloat); }
+Expr y() { return load(1, {}, kFloat); }
+Expr number(double value) { return float_lit(value, kFloat); }
 
 TEST(Polynomial, collects_like_terms) {
   EXPECT_TRUE(equal(polynomial_of(x() + x()), polynomial_of(number(2) * x())));
@@ -43,8 +43,8 @@ TEST(Polynomial, knows_constants) {
 
 TEST(Polynomial, becomes_an_expression_again) {
   const Polynomial p = polynomial_of(number(2) * x() * y() + y());
-  EXPECT_TRUE(equal(polynomial_of(expr_of(p, kF32)), p));
-  EXPECT_TRUE(equal(expr_of({}, kF32), zero_of(kF32)));
+  EXPECT_TRUE(equal(polynomial_of(expr_of(p, kFloat)), p));
+  EXPECT_TRUE(equal(expr_of({}, kFloat), zero_of(kFloat)));
 }
 
 } // namespace

@@ -9,14 +9,14 @@
 namespace kawara::scalar {
 namespace {
 
-const Names kNames{{"i", "j", "k"}, {"N"}, {"A"}, {}};
+const Names kSimpleNames{{"i", "j", "k"}, {"N"}, {"A"}, {}};
 
-Expr n(int64_t v) { return int_lit(v); }
-Expr div(const Expr& a, int64_t b) { return binary(BinaryOp::FloorDiv, a, n(b)); }
-Expr mod(const Expr& a, int64_t b) { return binary(BinaryOp::Mod, a, n(b)); }
+Expr lit(int64_t v) { return int_lit(v); }
+Expr div(const Expr& a, int64_t b) { return binary(BinaryOp::FloorDiv, a, lit(b)); }
+Expr mod(const Expr& a, int64_t b) { return binary(BinaryOp::Mod, a, lit(b)); }
 Expr least(const Expr& a, const Expr& b) { return binary(BinaryOp::Min, a, b); }
 Expr most(const Expr& a, const Expr& b) { return binary(BinaryOp::Max, a, b); }
-std::string simple(const Expr& e) { return to_string(simplify(e), kNames); }
+std::string simple(const Expr& e) { return to_string(simplify(e), kSimpleNames); }
 
 /// Puts the values of x, y, z and c, d into a pattern and evaluates it.
 std::optional<int64_t> value(const Pattern& p, const std::array<int64_t, 3>& any,
@@ -77,43 +77,43 @@ TEST(Rules, HoldOnSmallRanges) {
 
 TEST(Simplify, IndexAlgebra) {
   const Expr i = iter(0), j = iter(1), N = param(0);
-  EXPECT_EQ(simple(i + n(0)), "i");
-  EXPECT_EQ(simple(i * n(1)), "i");
-  EXPECT_EQ(simple(i * n(0)), "0");
-  EXPECT_EQ(simple((i + n(3)) + n(4)), "i + 7");
-  EXPECT_EQ(simple((i + n(3)) - n(4)), "i - 1");
-  EXPECT_EQ(simple(i * n(4) + i), "i * 5");
+  EXPECT_EQ(simple(i + lit(0)), "i");
+  EXPECT_EQ(simple(i * lit(1)), "i");
+  EXPECT_EQ(simple(i * lit(0)), "0");
+  EXPECT_EQ(simple((i + lit(3)) + lit(4)), "i + 7");
+  EXPECT_EQ(simple((i + lit(3)) - lit(4)), "i - 1");
+  EXPECT_EQ(simple(i * lit(4) + i), "i * 5");
   EXPECT_EQ(simple(i - i), "0");
   EXPECT_EQ(simple((N - i) - (N - j)), "j - i");
-  EXPECT_EQ(simple((i + n(1)) * n(4)), "i * 4 + 4");
-  EXPECT_EQ(simple(n(0) - i + N), "N - i");
-  EXPECT_EQ(simple(n(7) - i), "7 - i");
-  EXPECT_EQ(simple(div(i * n(4), 4)), "i");
-  EXPECT_EQ(simple(div(i * n(4) + j, 4)), "i + j // 4");
-  EXPECT_EQ(simple(div(i * n(4) + n(5), 4)), "i + 1");
-  EXPECT_EQ(simple(div(i * n(6) + n(5), 4)), "i * 3 // 2 + 1");
-  EXPECT_EQ(simple(mod(i * n(4), 4)), "0");
-  EXPECT_EQ(simple(mod(i * n(4) + j, 4)), "j % 4");
+  EXPECT_EQ(simple((i + lit(1)) * lit(4)), "i * 4 + 4");
+  EXPECT_EQ(simple(lit(0) - i + N), "N - i");
+  EXPECT_EQ(simple(lit(7) - i), "7 - i");
+  EXPECT_EQ(simple(div(i * lit(4), 4)), "i");
+  EXPECT_EQ(simple(div(i * lit(4) + j, 4)), "i + j // 4");
+  EXPECT_EQ(simple(div(i * lit(4) + lit(5), 4)), "i + 1");
+  EXPECT_EQ(simple(div(i * lit(6) + lit(5), 4)), "i * 3 // 2 + 1");
+  EXPECT_EQ(simple(mod(i * lit(4), 4)), "0");
+  EXPECT_EQ(simple(mod(i * lit(4) + j, 4)), "j % 4");
   EXPECT_EQ(simple(div(div(i, 3), 5)), "i // 15");
   EXPECT_EQ(simple(mod(i, 1)), "0");
   EXPECT_EQ(simple(mod(mod(i, 12), 4)), "i % 4");
   EXPECT_EQ(simple(div(mod(i, 4), 4)), "0");
-  EXPECT_EQ(simple(div(i * n(8) + mod(j, 8), 8)), "i");
-  EXPECT_EQ(simple(mod(i * n(8) + mod(j, 8), 8)), "j % 8");
-  EXPECT_EQ(simple(div(n(-7), 2)), "-4");
+  EXPECT_EQ(simple(div(i * lit(8) + mod(j, 8), 8)), "i");
+  EXPECT_EQ(simple(mod(i * lit(8) + mod(j, 8), 8)), "j % 8");
+  EXPECT_EQ(simple(div(lit(-7), 2)), "-4");
 }
 
 TEST(Simplify, ComparisonsAndExtremes) {
   const Expr i = iter(0), N = param(0);
   const auto cmp = [](BinaryOp op, const Expr& a, const Expr& b) { return binary(op, a, b); };
-  EXPECT_EQ(simple(least(i + n(3), i + n(1))), "i + 1");
-  EXPECT_EQ(simple(most(i + n(3), i)), "i + 3");
-  EXPECT_EQ(simple(least(least(i, n(5)), n(3))), "min(i, 3)");
+  EXPECT_EQ(simple(least(i + lit(3), i + lit(1))), "i + 1");
+  EXPECT_EQ(simple(most(i + lit(3), i)), "i + 3");
+  EXPECT_EQ(simple(least(least(i, lit(5)), lit(3))), "min(i, 3)");
   EXPECT_EQ(simple(least(i, N)), "min(i, N)");
-  EXPECT_EQ(simple(least(mod(i, 4), n(3))), "i % 4");
-  EXPECT_EQ(simple(cmp(BinaryOp::Lt, n(2), n(3))), "true");
-  EXPECT_EQ(simple(cmp(BinaryOp::Lt, i, i + n(1))), "true");
-  EXPECT_EQ(simple(cmp(BinaryOp::Ge, mod(i, 4), n(4))), "false");
+  EXPECT_EQ(simple(least(mod(i, 4), lit(3))), "i % 4");
+  EXPECT_EQ(simple(cmp(BinaryOp::Lt, lit(2), lit(3))), "true");
+  EXPECT_EQ(simple(cmp(BinaryOp::Lt, i, i + lit(1))), "true");
+  EXPECT_EQ(simple(cmp(BinaryOp::Ge, mod(i, 4), lit(4))), "false");
   EXPECT_EQ(simple(cmp(BinaryOp::Eq, i, N)), "i == N");
   EXPECT_EQ(simple(unary(UnaryOp::Not, cmp(BinaryOp::Lt, i, N))), "i >= N");
   EXPECT_EQ(simple(select(cmp(BinaryOp::Lt, i, i), i, N)), "N");
@@ -129,11 +129,11 @@ TEST(Simplify, LeavesFloatsAlone) {
   EXPECT_EQ(simple(binary(BinaryOp::Eq, x, x)), "A[i] == A[i]");
   EXPECT_EQ(simple(unary(UnaryOp::Not, binary(BinaryOp::Lt, x, zero))), "not A[i] < 0.0");
   EXPECT_EQ(simple(float_lit(0.1, f32) + float_lit(0.2, f32)), "0.3");
-  EXPECT_EQ(simple(load(0, {iter(0) + n(0)}, f32)), "A[i]");
+  EXPECT_EQ(simple(load(0, {iter(0) + lit(0)}, f32)), "A[i]");
 }
 
 TEST(Simplify, KeepsDivisionByZero) {
-  EXPECT_EQ(simple(div(n(1), 0)), "1 // 0");
+  EXPECT_EQ(simple(div(lit(1), 0)), "1 // 0");
   EXPECT_EQ(simple(mod(iter(0), 0)), "i % 0");
 }
 
@@ -151,7 +151,7 @@ public:
     case 1:
       return a - b;
     case 2:
-      return a * n(pick(9) - 4);
+      return a * lit(pick(9) - 4);
     case 3:
       return div(a, pick(6) + 1);
     case 4:
@@ -169,7 +169,7 @@ private:
   int64_t pick(int64_t count) { return static_cast<int64_t>(random_() % count); }
   Expr leaf() {
     const int64_t which = pick(4);
-    return which == 3 ? n(pick(13) - 6) : iter(static_cast<uint32_t>(which % 2));
+    return which == 3 ? lit(pick(13) - 6) : iter(static_cast<uint32_t>(which % 2));
   }
   Expr condition(const Expr& a, const Expr& b) {
     const auto op = static_cast<BinaryOp>(static_cast<int64_t>(BinaryOp::Lt) + pick(6));
@@ -184,12 +184,13 @@ TEST(Simplify, KeepsTheValueOfRandomExpressions) {
   for (int round = 0; round < 2000; ++round) {
     const Expr e = generator.index(3);
     const Expr s = simplify(e);
-    EXPECT_TRUE(equal(simplify(s), s)) << to_string(e, kNames) << " gives " << to_string(s, kNames);
+    EXPECT_TRUE(equal(simplify(s), s))
+        << to_string(e, kSimpleNames) << " gives " << to_string(s, kSimpleNames);
     for (int64_t i = -6; i <= 6; ++i)
       for (int64_t j = -6; j <= 6; ++j)
         ASSERT_EQ(evaluate_index(e, {i, j}, {}), evaluate_index(s, {i, j}, {}))
-            << to_string(e, kNames) << " gives " << to_string(s, kNames) << " at i=" << i
-            << ", j=" << j;
+            << to_string(e, kSimpleNames) << " gives " << to_string(s, kSimpleNames)
+            << " at i=" << i << ", j=" << j;
   }
 }
 
