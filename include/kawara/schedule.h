@@ -35,7 +35,9 @@ public:
   Schedule& compute_at(const std::string& statement, const std::string& loop);
   Schedule& stage(const std::string& tensor, const std::string& loop,
                   std::optional<int64_t> panel = {}, std::optional<int64_t> width = {});
-  Schedule& pack(const std::string& tensor, const std::string& loop);
+  Schedule& pack(const std::string& tensor, std::optional<std::string> loop = {});
+  Schedule& store_at(const std::string& tensor, const std::string& loop);
+  Schedule& prefetch(const std::string& tensor, const std::string& loop, int64_t ahead = 1);
   Schedule& inline_(const std::string& statement);
   Schedule& unroll(const std::string& loop, std::optional<int64_t> factor = {});
   Schedule& unroll_and_jam(const std::string& loop, int64_t factor);

@@ -135,8 +135,19 @@ Schedule& Schedule::stage(const std::string& tensor, const std::string& name,
   impl_ = after(*impl_, "stage", arguments);
   return *this;
 }
-Schedule& Schedule::pack(const std::string& tensor, const std::string& name) {
-  impl_ = after(*impl_, "pack", {loop(tensor), loop(name)});
+Schedule& Schedule::pack(const std::string& tensor, std::optional<std::string> name) {
+  std::vector<Argument> arguments{loop(tensor)};
+  if (name)
+    arguments.push_back(loop(*name));
+  impl_ = after(*impl_, "pack", std::move(arguments));
+  return *this;
+}
+Schedule& Schedule::store_at(const std::string& tensor, const std::string& name) {
+  impl_ = after(*impl_, "store_at", {loop(tensor), loop(name)});
+  return *this;
+}
+Schedule& Schedule::prefetch(const std::string& tensor, const std::string& name, int64_t ahead) {
+  impl_ = after(*impl_, "prefetch", {loop(tensor), loop(name), {"ahead", ahead, {}}});
   return *this;
 }
 Schedule& Schedule::inline_(const std::string& statement) {

@@ -111,6 +111,7 @@ private:
   }
   void one(const Define& s) { variables_[s.var] = eval(s.value); }
   void one(const Assign& s) { variables_[s.var] = eval(s.value); }
+  void one(const Prefetch&) {}
   void one(const Comment&) {}
   void one(const Zero& s) {
     Storage& target = storage_[s.buffer];

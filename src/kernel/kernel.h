@@ -63,11 +63,16 @@ struct Assign {
 struct Zero {
   uint32_t buffer = 0;
 }; ///< all cells become zero
+/// Asks for the cache line of a cell; reads and writes nothing, and the cell may lie outside the buffer.
+struct Prefetch {
+  uint32_t buffer = 0;
+  std::vector<Expr> index; ///< scalars
+};
 struct Comment {
   std::string text;
 };
 
-using Stmt = std::variant<For, If, Allocate, Store, Define, Assign, Zero, Comment>;
+using Stmt = std::variant<For, If, Allocate, Store, Define, Assign, Zero, Prefetch, Comment>;
 using Block = std::vector<Stmt>;
 
 /// for var = lo; var < hi; var += step, with step > 0 and `hi` taken once, before the loop. `marks` say what passes and emitters shall do with it; a mark

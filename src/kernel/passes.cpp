@@ -6,6 +6,7 @@
 #include "kernel/join_loops.h"
 #include "kernel/lower_updates.h"
 #include "kernel/narrow.h"
+#include "kernel/prefetch.h"
 #include "kernel/prepare.h"
 #include "kernel/promote.h"
 #include "kernel/separate_tiles.h"
@@ -46,6 +47,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("promote", promote)
       .run("lower_updates", lower_updates)
       .run("simplify", simplify)
+      .run("prefetch", prefetch)
       .run("expand_math", [&](Kernel k) { return expand_math(std::move(k), cpu); })
       .run("narrow", narrow)
       .run("hoist", hoist)
@@ -61,6 +63,7 @@ Kernel optimise_for_text(Kernel kernel, const PassObserver& observer) {
       .run("unroll", unroll)
       .run("simplify", simplify)
       .run("promote", promote)
+      .run("prefetch", prefetch)
       .run("narrow", narrow)
       .run("hoist", hoist)
       .run("addresses", addresses)

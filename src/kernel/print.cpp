@@ -71,6 +71,8 @@ private:
       words += " unroll(" + std::to_string(loop.marks.unroll) + ")";
     if (loop.marks.is_isolated)
       words += " isolated";
+    if (!loop.marks.prefetches.empty())
+      words += " prefetch";
     if (loop.joins_child)
       words += " join";
     return words.empty() ? words : "  #" + words;
@@ -117,6 +119,7 @@ private:
   }
   void one(const Assign& s) { line(names_.vars[s.var] + " = " + text(s.value)); }
   void one(const Zero& s) { line("zero " + names_.tensors[s.buffer]); }
+  void one(const Prefetch& s) { line("prefetch " + names_.tensors[s.buffer] + list(s.index)); }
   void one(const Comment& s) { line("# " + s.text); }
 
   const Kernel& kernel_;

@@ -165,6 +165,13 @@ private:
             "assignment to " + kernel_.variables[s.var].name + " has another type");
   }
   void one(const Zero& s) { require(s.buffer < kernel_.buffers.size(), "zero of what"); }
+  void one(const Prefetch& s) {
+    require(s.buffer < kernel_.buffers.size(), "prefetch of what");
+    for (const Expr& e : s.index) {
+      value(e);
+      require(e.type().lanes == 1, "a prefetch index is a vector");
+    }
+  }
   void one(const Comment&) {}
 
   const Kernel& kernel_;

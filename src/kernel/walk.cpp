@@ -30,6 +30,9 @@ template <class S> auto exprs_of(S& stmt) {
     for (auto& e : store->index)
       exprs.push_back(&e);
     exprs.push_back(&store->value);
+  } else if (auto* prefetch = std::get_if<Prefetch>(&stmt)) {
+    for (auto& e : prefetch->index)
+      exprs.push_back(&e);
   } else if (auto* define = std::get_if<Define>(&stmt))
     exprs = {&define->value};
   else if (auto* assign = std::get_if<Assign>(&stmt))

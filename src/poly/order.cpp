@@ -77,6 +77,8 @@ std::string marks_text(const Marks& marks) {
     text += " unroll(" + std::to_string(marks.unroll) + ")";
   if (marks.is_isolated)
     text += " isolated";
+  if (!marks.prefetches.empty())
+    text += " prefetch";
   return text.empty() ? text : "  #" + text;
 }
 

@@ -23,12 +23,20 @@ struct LoopId {
   friend auto operator<=>(const LoopId&, const LoopId&) = default;
 };
 
+/// Cells of a tensor that the iteration `ahead` of the current one will touch, called into the cache.
+struct Prefetched {
+  uint32_t tensor = 0;
+  int64_t ahead = 1;
+  friend bool operator==(const Prefetched&, const Prefetched&) = default;
+};
+
 /// What a loop is, besides an order. Judged together with the order.
 struct Marks {
   bool is_parallel = false;
   int64_t vector_width = 0; ///< 0: not vectorised; else lanes
   int64_t unroll = 0;       ///< 0: not unrolled; kFullUnroll: completely; else copies
   bool is_isolated = false; ///< full tiles apart from partial ones (a tile's point loop)
+  std::vector<Prefetched> prefetches;
   friend bool operator==(const Marks&, const Marks&) = default;
 };
 inline constexpr int64_t kFullUnroll = -1;

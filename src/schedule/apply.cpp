@@ -10,6 +10,7 @@
 #include "schedule/online.h"
 #include "schedule/pack.h"
 #include "schedule/parallel.h"
+#include "schedule/prefetch.h"
 #include "schedule/reorder.h"
 #include "schedule/require_legal.h"
 #include "schedule/reverse.h"

@@ -94,6 +94,11 @@ std::vector<Signature> signatures() {
        [](const Bound& b) {
          return StoreAt{text(b[0]), loop(b[1])};
        }},
+      {"prefetch",
+       {{"tensor", Kind::Tensor}, on, amount("ahead", true)},
+       [](const Bound& b) {
+         return Prefetch{text(b[0]), loop(b[1]), number_if(b[2]).value_or(1)};
+       }},
       {"inline",
        {{"statement", Kind::Statement}},
        [](const Bound& b) { return Inline{text(b[0])}; }},

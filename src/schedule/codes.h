@@ -28,6 +28,7 @@ namespace kawara::schedule {
 //                                          K0227  the numerics contract forbids it
 //                                          K0235  tensor cannot be staged there
 //                                          K0236  iterations cannot have copies of a tensor
+//                                          K0245  nothing to prefetch
 //   one pass
 //   K0240  nothing to run in one pass
 //   K0241  a sum that cannot be corrected
@@ -63,6 +64,7 @@ inline constexpr std::string_view kNoLaw = "K0241";
 
 inline constexpr std::string_view kCannotStage = "K0235";
 inline constexpr std::string_view kCannotStoreAt = "K0236";
+inline constexpr std::string_view kNothingToPrefetch = "K0245";
 
 inline constexpr std::string_view kNotADirective = "K0230";
 inline constexpr std::string_view kUnexpectedText = "K0231";

@@ -91,6 +91,12 @@ struct StoreAt {
   LoopName loop;
   friend bool operator==(const StoreAt&, const StoreAt&) = default;
 };
+struct Prefetch {
+  std::string tensor;
+  LoopName loop;
+  int64_t ahead = 1;
+  friend bool operator==(const Prefetch&, const Prefetch&) = default;
+};
 struct Inline {
   std::string statement;
   friend bool operator==(const Inline&, const Inline&) = default;
@@ -129,7 +135,7 @@ struct Group;
 
 using Directive =
     std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce, Fuse,
-                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, Inline, Unroll,
+                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, Prefetch, Inline, Unroll,
                  UnrollAndJam, Vectorize, Parallel, Rfactor, Online, Auto, Group>;
 
 /// `[d; d; ...]`: judged as a whole, after the last.

@@ -66,6 +66,12 @@ std::string text_of(const Pack& d) {
     arguments.push_back(to_string(*d.loop));
   return call("pack", arguments);
 }
+std::string text_of(const Prefetch& d) {
+  std::vector<std::string> arguments{d.tensor, to_string(d.loop)};
+  if (d.ahead != 1)
+    arguments.push_back(std::to_string(d.ahead));
+  return call("prefetch", arguments);
+}
 std::string text_of(const StoreAt& d) { return call("store_at", {d.tensor, to_string(d.loop)}); }
 std::string text_of(const Inline& d) { return call("inline", {d.statement}); }
 std::string text_of(const Unroll& d) { return call("unroll", with(d.loop, d.factor)); }

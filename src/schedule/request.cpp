@@ -58,6 +58,9 @@ Words words(const Pack& d) {
 Words words(const StoreAt& d) {
   return {"store `" + d.tensor + "` at loop " + quoted(d.loop), "change", "", true};
 }
+Words words(const Prefetch& d) {
+  return {"prefetch `" + d.tensor + "` at loop " + quoted(d.loop), "change", "", true};
+}
 Words words(const Inline& d) { return {"inline `" + d.statement + "`", "inlining", "", true}; }
 Words words(const Unroll& d) { return {"unroll loop " + quoted(d.loop), "unrolling"}; }
 Words words(const UnrollAndJam& d) {

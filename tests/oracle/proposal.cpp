@@ -12,6 +12,7 @@
 #include "schedule/online.h"
 #include "schedule/pack.h"
 #include "schedule/parallel.h"
+#include "schedule/prefetch.h"
 #include "schedule/reorder.h"
 #include "schedule/reverse.h"
 #include "schedule/rfactor.h"

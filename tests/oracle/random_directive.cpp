@@ -80,6 +80,8 @@ public:
     case 25:
     case 26: {
       const auto [name, at] = read_below();
+      if (draw(0, 3) == 0)
+        return Prefetch{name, at, draw(1, 3)};
       return Pack{name, at};
     }
     default:

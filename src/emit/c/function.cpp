@@ -269,6 +269,10 @@ private:
     line("memset(" + names_.buffers[s.buffer] + ", 0, sizeof(" + c_type(b.elem) + ") * (size_t)(" +
          count(b) + "));");
   }
+  void one(const kernel::Prefetch& s) {
+    expr_.need("prefetch");
+    line("kw_prefetch(&" + expr_.cell(s.buffer, s.index) + ");");
+  }
   void one(const kernel::Comment& s) { line("// " + s.text); }
 
   const Kernel& kernel_;

@@ -60,6 +60,14 @@ constexpr const char* kAlloc = R"(static inline void* kw_alloc(size_t size, int6
 
 )";
 
+constexpr const char* kPrefetch = R"(#if defined(__GNUC__)
+#define kw_prefetch(address) __builtin_prefetch(address)
+#else
+#define kw_prefetch(address) ((void)0)
+#endif
+
+)";
+
 // In f64: the parts of an activation cancel or underflow before the whole does.
 constexpr const char* kSilu = R"(/* x * sigmoid(x) */
 static inline double kw_silu(double x) { return x < -1e3 ? -0.0 : x / (1.0 + exp(-x)); }
@@ -111,7 +119,7 @@ std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
                      "#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n";
   if (is_exact)
     text += "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n";
-  constexpr std::array<std::pair<const char*, const char*>, 9> functions = {
+  constexpr std::array<std::pair<const char*, const char*>, 10> functions = {
       {{"floordiv", kFloorDiv},
        {"mod", kMod},
        {"min", kMin},
@@ -120,6 +128,7 @@ std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
        {"silu", kSilu},
        {"gelu", kGelu},
        {"gelu_tanh", kGeluTanh},
+       {"prefetch", kPrefetch},
        {"alloc", kAlloc}}};
   constexpr std::array<std::pair<const char*, const char*>, 2> narrow_functions = {
       {{"floordiv32", kFloorDiv32}, {"mod32", kMod32}}};

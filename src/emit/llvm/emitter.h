@@ -87,6 +87,7 @@ private:
   void stmt(const kernel::Define&);
   void stmt(const kernel::Assign&);
   void stmt(const kernel::Zero&);
+  void stmt(const kernel::Prefetch&);
   void stmt(const kernel::Comment&) {}
   void store_variable(uint32_t variable, Value* value);
   void begin_statement();
@@ -139,7 +140,7 @@ private:
   };
   void add(Value*& sum, Value* term);
   void add_flat(Offset&, const Expr& index);
-  Value* address(uint32_t buffer, const std::vector<Index>& index);
+  Value* address(uint32_t buffer, const std::vector<Index>& index, bool is_inside = true);
   Value* extent(uint32_t buffer, size_t dim);
   Value* stride(uint32_t buffer, size_t dim);
   std::vector<Index> lane_index(const std::vector<Expr>& index, unsigned lane);

@@ -73,7 +73,8 @@ void FunctionEmitter::add(Value*& sum, Value* term) {
 
 /// Pointer to one cell. Constant parts of indices are added last, so that neighbouring cells share
 /// everything else and differ by an immediate.
-llvm::Value* FunctionEmitter::address(uint32_t buffer, const std::vector<Index>& index) {
+llvm::Value* FunctionEmitter::address(uint32_t buffer, const std::vector<Index>& index,
+                                      bool is_inside) {
   const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
   const bool is_flat = index.size() == 1 && b.shape.size() > 1;
   KAWARA_CHECK(is_flat || index.size() == b.shape.size(), "indices of " + b.name);
@@ -107,8 +108,8 @@ llvm::Value* FunctionEmitter::address(uint32_t buffer, const std::vector<Index>&
   if (offset.variable == nullptr)
     return pointer;
   // Cells are inside their buffer, except in lanes that a select does not want.
-  return mask_ == nullptr ? b_.CreateInBoundsGEP(cell, pointer, offset.variable)
-                          : b_.CreateGEP(cell, pointer, offset.variable);
+  return mask_ == nullptr && is_inside ? b_.CreateInBoundsGEP(cell, pointer, offset.variable)
+                                       : b_.CreateGEP(cell, pointer, offset.variable);
 }
 
 std::vector<FunctionEmitter::Index> FunctionEmitter::lane_index(const std::vector<Expr>& index,

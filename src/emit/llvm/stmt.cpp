@@ -287,6 +287,16 @@ void FunctionEmitter::stmt(const kernel::Zero& n) {
   b_.CreateMemSet(frame_.buffers.at(n.buffer), b_.getInt8(0), byte_size(n.buffer), align);
 }
 
+void FunctionEmitter::stmt(const kernel::Prefetch& n) {
+  std::vector<Index> index;
+  for (const Expr& e : n.index)
+    index.push_back({e, nullptr});
+  Value* pointer = address(n.buffer, index, false);
+  constexpr int kRead = 0, kKeep = 3, kData = 1;
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
+                     {pointer, b_.getInt32(kRead), b_.getInt32(kKeep), b_.getInt32(kData)});
+}
+
 // Variables
 
 void FunctionEmitter::stmt(const kernel::Define& n) {

@@ -86,6 +86,7 @@ TEST(Api, EveryDirectiveHasItsMethod) {
   EXPECT_EQ(two.schedule().stage("s", "S1.i").print(), "stage(s, S1.i)");
   EXPECT_EQ(two.schedule().stage("s", "S1.i", 1, 4).print(), "stage(s, S1.i, panel=1, width=4)");
   EXPECT_EQ(two.schedule().pack("s", "S1.i").print(), "pack(s, S1.i)");
+  EXPECT_EQ(two.schedule().prefetch("s", "S1.i", 2).print(), "prefetch(s, S1.i, 2)");
   EXPECT_EQ(two.schedule().coalesce("S1.i", "S1.j").print(), "coalesce(S1.i, S1.j)");
   EXPECT_EQ(two.schedule().unroll_and_jam("S1.i", 2).print(), "unroll_and_jam(S1.i, 2)");
   const Program sum = parse("param N\ninput x: f32[N]\noutput s: f32\ns = 0\n"
