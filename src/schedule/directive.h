@@ -135,8 +135,8 @@ struct Group;
 
 using Directive =
     std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce, Fuse,
-                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, Prefetch, Inline, Unroll,
-                 UnrollAndJam, Vectorize, Parallel, Rfactor, Online, Auto, Group>;
+                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, Prefetch, Inline,
+                 Unroll, UnrollAndJam, Vectorize, Parallel, Rfactor, Online, Auto, Group>;
 
 /// `[d; d; ...]`: judged as a whole, after the last.
 struct Group {
