@@ -234,7 +234,9 @@ private:
       add(Vectorize{{copy, cells}, cuts_.lanes});
       add(Unroll{{copy, cells}, std::nullopt});
     }
-    if (!p_.left_has_window && uses(p_.lanes, p_.left_stays) >= kWorthCopying * cuts_.lanes) {
+    // One row lies in reading order already.
+    if (p_.extents[p_.rows] > 1 && !p_.left_has_window &&
+        uses(p_.lanes, p_.left_stays) >= kWorthCopying * cuts_.lanes) {
       const auto [copy, cells] =
           pack_one(p_.left, p_.left_stays, own(p_.rows) + ".0", own(p_.rows));
       add(Unroll{{copy, cells}, std::nullopt});
@@ -278,10 +280,15 @@ private:
 /// Moves of the write and of the two loads along each loop of the nest.
 using Moves = std::vector<std::vector<Move>>;
 
+/// Rows that make a copy of the right operand worth its while; one that is kept from call to call always is.
+constexpr int64_t kFewRows = 4;
+
 bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& environment) {
   const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
   const int64_t work = p.extents[p.rows] * p.extents[p.lanes] * product_over(p.extents, p.depth);
-  return p.extents[p.lanes] >= 2 * vector && p.extents[p.rows] >= 4 && work >= kWorthPacking;
+  const bool is_kept = schedule.scop.tensors[p.right].is_constant;
+  return p.extents[p.lanes] >= 2 * vector && (is_kept || p.extents[p.rows] >= kFewRows) &&
+         work >= kWorthPacking;
 }
 
 /// The loops by role when `lanes` runs in lanes; nothing when no loop is left for the rows.
@@ -298,6 +305,14 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
              (!rows || moves[k][0] == Move::Unit ||
               (moves[*rows][0] != Move::Unit && p.extents[k] > p.extents[*rows])))
       rows = k;
+  }
+  // A loop that runs once moves nothing; it can stand for the rows of a result that has but one.
+  const auto single = std::find_if(p.depth.begin(), p.depth.end(), [&](size_t k) {
+    return p.extents[k] == 1 && facts.is_parallel[k] && moves[k][left] == Move::None;
+  });
+  if (!rows && single != p.depth.end()) {
+    rows = *single;
+    p.depth.erase(single);
   }
   if (!rows || p.depth.empty())
     return std::nullopt;

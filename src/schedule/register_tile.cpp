@@ -45,7 +45,9 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
   RegisterTile best;
   double fewest = std::numeric_limits<double>::infinity();
   const int64_t room = cpu.vector_registers >= 32 ? cpu.vector_registers - 2 : cpu.vector_registers;
-  for (int64_t vectors = 1; vectors <= 6; ++vectors)
+  // Few rows leave room for more vectors side by side.
+  const int64_t widest = rows < 4 ? 24 / std::max<int64_t>(rows, 1) : 6;
+  for (int64_t vectors = 1; vectors <= std::min<int64_t>(widest, 16); ++vectors)
     for (int64_t r = 1; r <= 14; ++r) {
       const RegisterTile tile{r, vectors};
       if (r * vectors + vectors + kOperandRegisters > room)

@@ -41,6 +41,18 @@ for j.0:
 )");
 }
 
+TEST(Auto, packs_weights_for_a_single_row) {
+  const auto program = [](const std::string& role) {
+    return "input x: f32[1, 512]\n" + role +
+           " W: f32[512, 640]\noutput y: f32[1, 640]\ny[i, j] = sum(k, x[i, k] * W[k, j])\n";
+  };
+  const auto count = [&](const std::string& role) {
+    return scheduled_automatically(program(role)).scop.statements.size();
+  };
+  EXPECT_EQ(count("const"), 3U) << "the weights are copied once, the row is read where it lies";
+  EXPECT_EQ(count("input"), 2U) << "a copy would cost as much as the product";
+}
+
 TEST(Auto, fuses_where_the_fusion_needs_an_interchange) {
   const Schedule schedule = scheduled_automatically(R"(param N
 input u1: f32[N], v1: f32[N], u2: f32[N], v2: f32[N], y: f32[N]
