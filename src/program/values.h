@@ -2,25 +2,22 @@
 
 #include "scalar/eval.h"
 #include "scalar/type.h"
+#include "support/aligned.h"
 
 #include <cstddef>
 #include <map>
-#include <new>
 #include <string>
 #include <vector>
 
 namespace kawara::program {
 
-/// Memory that starts at a multiple of 64 bytes, so that no vector crosses a cache line.
+/// Memory of `allocate_aligned` for containers.
 template <class T> struct AlignedAllocator {
   using value_type = T;
   AlignedAllocator() = default;
   template <class U> AlignedAllocator(const AlignedAllocator<U>&) {}
-  static constexpr std::align_val_t kAlignment{64};
-  T* allocate(size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), kAlignment));
-  }
-  void deallocate(T* p, size_t) { ::operator delete(p, kAlignment); }
+  T* allocate(size_t count) { return static_cast<T*>(allocate_aligned(count * sizeof(T))); }
+  void deallocate(T* p, size_t) { free_aligned(p); }
   friend bool operator==(const AlignedAllocator&, const AlignedAllocator&) { return true; }
 };
 

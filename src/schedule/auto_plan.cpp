@@ -14,6 +14,9 @@ namespace {
 /// Below this many statement instances a parallel loop costs more than it gains.
 constexpr int64_t kParallelWorth = 32768;
 
+/// Cells that a transposition writes in a row before it turns to the next line of what it reads.
+constexpr int64_t kTurnedRun = 256;
+
 /// Loops by the part they play in a nest.
 struct Parts {
   std::optional<size_t> vector;   ///< runs in lanes
@@ -85,6 +88,8 @@ public:
     std::vector<std::vector<Directive>> out;
     if (is_contraction())
       out.push_back(register_tiles());
+    if (const auto sides = transposition())
+      out.push_back(turned_over(*sides));
     if (parts_.vector && !parts_.rest.empty())
       out.push_back(jammed());
     if (parts_.vector) {
@@ -135,6 +140,66 @@ private:
            facts_.strides[*parts_.vector].far_writes == 0 &&
            facts_.extents[*parts_.vector] >= 2 * native_lanes() &&
            facts_.extents[*parts_.rows] >= 4;
+  }
+
+  /// The loops along which a copy writes and reads neighbouring cells, where they are not the same.
+  struct Sides {
+    size_t write, read;
+  };
+
+  std::optional<Sides> transposition() const {
+    const auto is_plain = [&](size_t k) { return facts_.is_parallel[k] && facts_.extents[k] > 0; };
+    if (nest_.statements.size() != 1 || facts_.fixed != 0)
+      return std::nullopt;
+    std::optional<size_t> write, read;
+    std::vector<std::vector<Move>> moves;
+    for (size_t k = 0; k < nest_.loops.size(); ++k) {
+      if (!is_plain(k))
+        return std::nullopt;
+      moves.push_back(
+          moves_of(schedule_.scop, schedule_.order, nest_.statements.front(), nest_.depth + k));
+      if (moves.back().front() == Move::Unit)
+        write = k;
+    }
+    if (!write)
+      return std::nullopt;
+    for (size_t access = 1; access < moves.front().size(); ++access)
+      for (size_t k = 0; k < moves.size() && moves[*write][access] == Move::Far; ++k)
+        if (k != *write && moves[k][access] == Move::Unit)
+          read = k;
+    const int64_t least = 2 * native_lanes();
+    if (!read || facts_.extents[*write] < least || facts_.extents[*read] < least)
+      return std::nullopt;
+    return Sides{*write, *read};
+  }
+
+  /// Blocks as wide as a cache line where they are read and several lines long where they are written,
+  /// made of squares that are turned over in registers.
+  std::vector<Directive> turned_over(const Sides& sides) const {
+    const int64_t lanes = native_lanes();
+    const int64_t line = std::max(lanes, cpu_.caches.line / element_bytes());
+    const int64_t run =
+        std::min(kTurnedRun, (facts_.extents[sides.write] + lanes - 1) / lanes * lanes);
+    const size_t w = sides.write, r = sides.read;
+    std::vector<Directive> plan{Split{name(w), run}, Split{name(r), line},
+                                Split{part(w, ".1"), lanes}, Split{part(r, ".1"), lanes}};
+    Reorder order;
+    for (size_t k = 0; k < nest_.loops.size(); ++k)
+      if (k != w && k != r)
+        order.loops.push_back(name(k));
+    const bool writes_first = facts_.extents[w] / run >= cpu_.cores;
+    order.loops.push_back(part(writes_first ? w : r, ".0"));
+    order.loops.push_back(part(writes_first ? r : w, ".0"));
+    for (const LoopName& inner :
+         {part(w, ".1.0"), part(r, ".1.0"), part(r, ".1.1"), part(w, ".1.1")})
+      order.loops.push_back(inner);
+    const LoopName outermost = order.loops.front();
+    plan.push_back(std::move(order));
+    plan.push_back(Unroll{part(r, ".1.1"), std::nullopt});
+    plan.push_back(Vectorize{part(w, ".1.1"), lanes});
+    if (may_be_parallel_)
+      plan.push_back(Parallel{outermost});
+    return plan;
   }
 
   /// Rows and lanes that fill the register file: rows x (lanes / W) accumulators and their operands.

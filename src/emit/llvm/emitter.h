@@ -4,6 +4,7 @@
 
 #include "emit/unit.h"
 #include "kernel/intervals.h"
+#include "scalar/affine_sum.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -78,6 +79,23 @@ private:
   /// A cell of a packed buffer in all lanes, taken out of a vector of its neighbours; null where a plain
   /// load does as well.
   Value* splat_of_packed(const Expr& cell, unsigned lanes);
+
+  // transpose.cpp
+  /// As many vectors of strided lanes, side by side, as each has lanes.
+  struct Square {
+    uint32_t buffer = 0;
+    unsigned lanes = 0;
+    size_t dim = 0; ///< that the lanes run along
+    int64_t stride = 0;
+    std::vector<scalar::AffineSum> base; ///< at lane 0; the last without its constant
+    int64_t offset = 0;                  ///< the constant of the first vector
+    size_t statement = 0;                ///< of the block: the first that needs one of them
+    std::vector<Value*> columns;
+  };
+  std::vector<Square> squares_of(const kernel::Block&) const;
+  void load_square(Square&);
+  /// The vector at that index where a square has it; else null.
+  Value* column_of_square(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes) const;
 
   // stmt.cpp
   void stmt(const kernel::For&);
@@ -172,6 +190,7 @@ private:
   };
   std::unordered_map<const scalar::Node*, Known> known_; ///< shared nodes are emitted once
   std::vector<Expr> safe_loads_;         ///< loads that this statement does in any case
+  std::vector<Square> squares_;          ///< of the block under way
   const scalar::Node* update_ = nullptr; ///< the combining operation of an update
   Value* mask_ = nullptr;                ///< lanes that are wanted, inside a vector select
 };

@@ -183,6 +183,8 @@ llvm::Value* FunctionEmitter::load_cells(uint32_t buffer, const std::vector<Expr
     first.back().expr = lowest_cell(*ramp, lanes);
     return from_memory(buffer, load_run(buffer, first, lanes, ramp->stride == -1));
   }
+  if (Value* column = column_of_square(buffer, index, lanes))
+    return column;
   return from_memory(buffer, load_lanes(buffer, index, lanes));
 }
 

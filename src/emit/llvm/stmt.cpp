@@ -137,10 +137,15 @@ void FunctionEmitter::begin_statement() {
 }
 
 void FunctionEmitter::block(const kernel::Block& statements) {
-  for (const kernel::Stmt& s : statements) {
+  std::vector<Square> around = std::exchange(squares_, squares_of(statements));
+  for (size_t s = 0; s < statements.size(); ++s) {
     begin_statement();
-    std::visit([&](const auto& kind) { stmt(kind); }, s);
+    for (Square& square : squares_)
+      if (square.statement == s)
+        load_square(square);
+    std::visit([&](const auto& kind) { stmt(kind); }, statements[s]);
   }
+  squares_ = std::move(around);
 }
 
 void FunctionEmitter::unless_prepared(const kernel::Block& statements) {

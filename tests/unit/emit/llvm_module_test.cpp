@@ -193,6 +193,25 @@ TEST(LlvmModule, AccumulatorsStayInRegisters) {
   EXPECT_EQ(products, has_fma ? 3 * rows : 0);
 }
 
+/// b[c, 0..4) = a[0..4, c] for the first `columns` columns.
+kernel::Kernel transposition(int64_t columns) {
+  kernel::Kernel k;
+  k.name = "turn";
+  k.buffers = {buffer("a", {int_lit(8), int_lit(8)}), buffer("b", {int_lit(8), int_lit(8)})};
+  for (int64_t c = 0; c < columns; ++c)
+    k.body.emplace_back(
+        kernel::Store{1,
+                      {int_lit(c), ramp(int_lit(0), 1, 4)},
+                      ReduceOp::None,
+                      scalar::load(0, {ramp(int_lit(0), 1, 4), int_lit(c)}, {Elem::F32, 4})});
+  return k;
+}
+
+TEST(LlvmModule, ColumnsSideBySideAreLoadedAsRows) {
+  EXPECT_FALSE(has(ir_of(transposition(4), 0), "load float,"));
+  EXPECT_TRUE(has(ir_of(transposition(3), 0), "load float,")) << "three columns are no square";
+}
+
 TEST(LlvmModule, CompileTimesAreReported) {
   const EmitTimes times = module_from_kernel(dot(Numerics::Rounding)).times();
   EXPECT_GT(times.build, 0);

@@ -61,6 +61,41 @@ TEST(VectorCode, GathersStridesAndColumns) {
             (std::vector<float>{4, 20, 36, 52}));
 }
 
+/// out[4c + l] = A[row(l), 2 + c]: four columns side by side, A of 8 x 8 cells 1, 2, ...
+std::vector<float> four_columns(int64_t first, int64_t step, bool writes_between) {
+  HandKernel h;
+  const uint32_t A = h.buffer("A", Elem::F32, {int_lit(8), int_lit(8)});
+  const uint32_t out = h.buffer("out", Elem::F32, {int_lit(16)});
+  for (int64_t c = 0; c < 4; ++c) {
+    h.kernel.body.push_back(store(out, {ramp(int_lit(4 * c), 1, 4)},
+                                  h.load(A, {ramp(int_lit(first), step, 4), int_lit(2 + c)})));
+    if (writes_between)
+      h.kernel.body.push_back(
+          store(A, {int_lit(first), int_lit(3 + c)}, scalar::float_lit(-1, {Elem::F32, 1})));
+  }
+  std::vector<float> a = counted(64), o(16, 0.0F);
+  call(loaded(h.kernel), {a.data(), o.data()});
+  return o;
+}
+
+TEST(VectorCode, TurnsColumnsSideBySideOver) {
+  for (const auto& [first, step] : {std::pair<int64_t, int64_t>{1, 1}, {0, 2}, {7, -2}}) {
+    const auto o = four_columns(first, step, false);
+    for (int64_t c = 0; c < 4; ++c)
+      for (int64_t l = 0; l < 4; ++l)
+        EXPECT_EQ(o[static_cast<size_t>(4 * c + l)],
+                  static_cast<float>(8 * (first + l * step) + 2 + c + 1));
+  }
+}
+
+TEST(VectorCode, ColumnsThatAreWrittenMeanwhileAreReadInTurn) {
+  const auto o = four_columns(1, 1, true);
+  EXPECT_EQ(o[0], 11.0F);
+  EXPECT_EQ(o[4], -1.0F);
+  EXPECT_EQ(o[8], -1.0F);
+  EXPECT_EQ(o[5], 20.0F);
+}
+
 TEST(VectorCode, StoresReversedAndScattered) {
   const auto value = [](HandKernel& h, uint32_t A) {
     return h.load(A, {int_lit(0), ramp(int_lit(0), 1, 4)});

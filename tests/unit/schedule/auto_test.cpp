@@ -53,6 +53,22 @@ TEST(Auto, packs_weights_for_a_single_row) {
   EXPECT_EQ(count("input"), 2U) << "a copy would cost as much as the product";
 }
 
+TEST(Auto, turns_squares_over_where_reads_and_writes_run_along_different_loops) {
+  const std::string loops = loops_of(scheduled_automatically(R"(param M, N
+input X: f32[M, N]
+output Y: f32[N, M]
+Y[j, i] = X[i, j]
+)"));
+  EXPECT_EQ(loops, R"(for j.0:  # parallel
+  for i.0:
+    for i.1.0:
+      for j.1.0:
+        for j.1.1:  # unroll
+          for i.1.1:  # vector(4)
+            S0
+)");
+}
+
 TEST(Auto, fuses_where_the_fusion_needs_an_interchange) {
   const Schedule schedule = scheduled_automatically(R"(param N
 input u1: f32[N], v1: f32[N], u2: f32[N], v2: f32[N], y: f32[N]

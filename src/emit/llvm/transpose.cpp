@@ -1,0 +1,162 @@
+#include "emit/llvm/emitter.h"
+#include "kernel/vars.h"
+#include "kernel/walk.h"
+
+#include <algorithm>
+#include <map>
+
+// Lanes that lie a stride apart are loaded one by one: slow. Where a block asks for as many such vectors,
+// side by side, as each has lanes, the same cells are as many runs: those are loaded, and turned over in
+// registers.
+
+namespace kawara::emit {
+
+using scalar::Expr;
+
+namespace {
+
+/// An index in which one dimension runs over lanes: all dimensions at lane 0, the last one without its
+/// constant; nothing where the lanes are neighbours or cannot be told.
+struct StridedIndex {
+  std::vector<scalar::AffineSum> base;
+  size_t dim = 0;
+  int64_t stride = 0;
+  int64_t offset = 0;
+};
+
+std::optional<StridedIndex> strided_index(const std::vector<Expr>& index) {
+  StridedIndex found;
+  for (size_t d = 0; d < index.size(); ++d) {
+    const auto* ramp = scalar::as<scalar::Ramp>(index[d]);
+    const Expr at = ramp != nullptr ? ramp->base : index[d];
+    if (at.type() != scalar::kIndex || kernel::has_load(at) ||
+        (ramp != nullptr && found.stride != 0))
+      return std::nullopt;
+    if (ramp != nullptr)
+      found.dim = d, found.stride = ramp->stride;
+    found.base.push_back(scalar::affine_sum(at));
+  }
+  const bool is_run = found.dim + 1 == index.size() && std::abs(found.stride) == 1;
+  if (found.stride == 0 || is_run)
+    return std::nullopt;
+  found.offset = std::exchange(found.base.back().constant, 0);
+  return found;
+}
+
+bool is_same(const std::vector<scalar::AffineSum>& a, const std::vector<scalar::AffineSum>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    const scalar::AffineSum apart = scalar::difference(x, y);
+    return apart.terms.empty() && apart.constant == 0;
+  });
+}
+
+/// Loads of strided lanes outside of any select: they are done in any case.
+void visit_strided(const Expr& e,
+                   const std::function<void(uint32_t, const StridedIndex&, unsigned)>& f) {
+  if (scalar::as<scalar::Select>(e) != nullptr)
+    return;
+  if (const auto* load = scalar::as<scalar::Load>(e)) {
+    const unsigned lanes = e.type().lanes;
+    const bool is_power = lanes >= 2 && lanes <= 16 && (lanes & (lanes - 1)) == 0;
+    if (const auto index = is_power ? strided_index(load->index) : std::nullopt)
+      f(load->tensor, *index, lanes);
+  }
+  for (const Expr& child : scalar::children(e))
+    visit_strided(child, f);
+}
+
+/// Turns over a square of vectors: element k of the result's vector j is element j of vector k.
+std::vector<llvm::Value*> turned_over(llvm::IRBuilder<>& b, std::vector<llvm::Value*> rows) {
+  const size_t n = rows.size();
+  std::vector<int> low, high;
+  for (size_t k = 0; k < n / 2; ++k)
+    for (const size_t from : {k, k + n})
+      low.push_back(static_cast<int>(from)), high.push_back(static_cast<int>(from + n / 2));
+  for (size_t step = 1; step < n; step *= 2) {
+    std::vector<llvm::Value*> next;
+    for (size_t k = 0; k < n / 2; ++k) {
+      next.push_back(b.CreateShuffleVector(rows[k], rows[k + n / 2], low));
+      next.push_back(b.CreateShuffleVector(rows[k], rows[k + n / 2], high));
+    }
+    rows = std::move(next);
+  }
+  return rows;
+}
+
+} // namespace
+
+/// One square per set of vectors that differ only by a constant and cover a run of lanes.
+std::vector<FunctionEmitter::Square>
+FunctionEmitter::squares_of(const kernel::Block& statements) const {
+  const std::set<uint32_t> stored = kernel::buffers_stored_in(statements);
+  struct Family {
+    Square square; ///< without its first offset
+    std::map<int64_t, size_t> first_use;
+  };
+  std::vector<Family> families;
+  for (size_t s = 0; s < statements.size(); ++s)
+    kernel::visit_own_exprs(statements[s], [&](const Expr& root) {
+      visit_strided(root, [&](uint32_t buffer, const StridedIndex& index, unsigned lanes) {
+        if (stored.contains(buffer) || parts_.kernel.buffers.at(buffer).elem == scalar::Elem::Bool)
+          return;
+        auto at = std::find_if(families.begin(), families.end(), [&](const Family& f) {
+          return f.square.buffer == buffer && f.square.lanes == lanes &&
+                 f.square.dim == index.dim && f.square.stride == index.stride &&
+                 is_same(f.square.base, index.base);
+        });
+        if (at == families.end())
+          at = families.insert(
+              at, {{buffer, lanes, index.dim, index.stride, index.base, 0, 0, {}}, {}});
+        at->first_use.emplace(index.offset, s);
+      });
+    });
+  std::vector<Square> squares;
+  for (const Family& family : families)
+    for (auto first = family.first_use.begin(); first != family.first_use.end();) {
+      Square square = family.square;
+      square.offset = first->first;
+      square.statement = statements.size();
+      auto next = first;
+      unsigned found = 0;
+      for (; next != family.first_use.end() && found < square.lanes &&
+             next->first == square.offset + found;
+           ++next, ++found)
+        square.statement = std::min(square.statement, next->second);
+      if (found == square.lanes)
+        squares.push_back(std::move(square));
+      first = found == square.lanes ? next : std::next(first);
+    }
+  return squares;
+}
+
+void FunctionEmitter::load_square(Square& square) {
+  std::vector<Value*> rows;
+  for (unsigned lane = 0; lane < square.lanes; ++lane) {
+    std::vector<Index> first;
+    for (size_t d = 0; d < square.base.size(); ++d) {
+      scalar::AffineSum at = square.base[d];
+      at.constant += d == square.dim ? static_cast<int64_t>(lane) * square.stride : 0;
+      at.constant += d + 1 == square.base.size() ? square.offset : 0;
+      first.push_back({scalar::expr_of(at), nullptr});
+    }
+    rows.push_back(load_run(square.buffer, first, square.lanes, false));
+  }
+  square.columns = turned_over(b_, std::move(rows));
+}
+
+llvm::Value* FunctionEmitter::column_of_square(uint32_t buffer, const std::vector<Expr>& index,
+                                               unsigned lanes) const {
+  const auto wanted = squares_.empty() || mask_ != nullptr ? std::nullopt : strided_index(index);
+  if (!wanted)
+    return nullptr;
+  for (const Square& square : squares_) {
+    const int64_t column = wanted->offset - square.offset;
+    if (!square.columns.empty() && square.buffer == buffer && square.lanes == lanes &&
+        square.dim == wanted->dim && square.stride == wanted->stride &&
+        is_same(square.base, wanted->base) && column >= 0 && column < static_cast<int64_t>(lanes))
+      return square.columns[static_cast<size_t>(column)];
+  }
+  return nullptr;
+}
+
+} // namespace kawara::emit
