@@ -305,10 +305,11 @@ private:
     order.loops.push_back(lane_loop);
     if (order.loops.size() > 1)
       plan.push_back(order);
-    // Two vectors at a time hide latency. A lone reduction stays unmarked: the code generator may
-    // reassociate it, and picks lanes and accumulators to fit short loops too.
-    if (!is_reduction)
-      plan.push_back(Vectorize{lane_loop, 2 * native_lanes()});
+    // A short reduction stays unmarked: the code generator may reassociate it, and picks lanes and
+    // accumulators to fit.
+    const bool is_long = facts_.strides[v].far == 0 && facts_.extents[v] >= 16 * native_lanes();
+    if (!is_reduction || is_long)
+      plan.push_back(Vectorize{lane_loop, vectors_at_once(v, is_reduction) * native_lanes()});
     if (with_threads && may_be_parallel_) {
       if (cuts_lanes)
         plan.push_back(Parallel{part(v, ".0")});
@@ -316,6 +317,22 @@ private:
         plan.push_back(Parallel{name(*parts_.parallel)});
     }
     return plan;
+  }
+
+  /// Vectors side by side hide latency: two of plain arithmetic, four where each waits for its own last
+  /// result, eight of the long chains that exp and what is made of it become.
+  int64_t vectors_at_once(size_t v, bool is_reduction) const {
+    bool has_chain = false;
+    for (const poly::StmtId id : nest_.statements)
+      scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
+        const auto* n = scalar::as<scalar::Unary>(e);
+        has_chain = has_chain || (n != nullptr && (n->op == scalar::UnaryOp::Exp ||
+                                                   n->op == scalar::UnaryOp::Tanh ||
+                                                   n->op == scalar::UnaryOp::Sigmoid));
+      });
+    if (has_chain && facts_.extents[v] >= 8 * native_lanes())
+      return 8;
+    return is_reduction ? 4 : 2;
   }
 
   /// A share of the lane loop for a thread: even over the cores, in whole vectors, within L1.
