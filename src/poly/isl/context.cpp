@@ -12,7 +12,7 @@ Context::Context() : ctx_(isl_ctx_alloc()) {
 
 Context::~Context() { isl_ctx_free(ctx_); }
 
-ContextPtr make_context() { return std::make_shared<Context>(); }
+ContextPtr make_context() { return ContextPtr(std::make_shared<Context>()); }
 
 bool within_quota(const Context& context, unsigned long operations,
                   const std::function<void()>& question) {

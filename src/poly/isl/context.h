@@ -10,7 +10,8 @@
 namespace kawara::poly {
 
 /// Owns one isl context. A context belongs to one thread at a time, and must outlive every isl
-/// object made in it: artefacts that hold isl objects hold a ContextPtr declared before them.
+/// object made in it (else it is never freed): artefacts that hold isl objects hold a ContextPtr declared
+/// before them.
 class Context {
 public:
   Context();
@@ -22,7 +23,22 @@ public:
 private:
   isl_ctx* ctx_;
 };
-using ContextPtr = std::shared_ptr<Context>;
+
+/// Shares a context. A move copies: isl's C++ objects have no moves of their own, so an artefact that was
+/// moved from still holds some, and must keep their context until it dies.
+class ContextPtr {
+public:
+  ContextPtr() = default;
+  explicit ContextPtr(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  ContextPtr(const ContextPtr&) = default;
+  ContextPtr& operator=(const ContextPtr&) = default;
+  Context& operator*() const { return *context_; }
+  Context* operator->() const { return context_.get(); }
+  explicit operator bool() const { return context_ != nullptr; }
+
+private:
+  std::shared_ptr<Context> context_;
+};
 
 ContextPtr make_context();
 
