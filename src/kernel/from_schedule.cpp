@@ -92,11 +92,38 @@ public:
       return marked(mark.node(), loop_of_mark(mark.id()), out);
     }
     const isl::ast_node_list list = n.as<isl::ast_node_block>().children();
-    for (unsigned i = 0; i < list.size(); ++i)
-      node(list.at(static_cast<int>(i)), loop, out);
+    sequence(list, 0, list.size(), loop, out);
   }
 
 private:
+  /// isl repeats the mark of a loop that it left out before each statement of the sequence inside: those
+  /// are one body, and share what it allocates.
+  void sequence(const isl::ast_node_list& list, unsigned from, unsigned to,
+                std::optional<LoopId> loop, Block& out) {
+    for (unsigned i = from; i < to; ++i) {
+      const isl::ast_node child = list.at(static_cast<int>(i));
+      const auto left_out = bare_mark(child);
+      if (!left_out) {
+        node(child, loop, out);
+        continue;
+      }
+      Block body;
+      for (; i < to && bare_mark(list.at(static_cast<int>(i))) == left_out; ++i)
+        node(list.at(static_cast<int>(i)).as<isl::ast_node_mark>().node(), std::nullopt, body);
+      --i;
+      for (Stmt& stmt : allocated(*left_out, std::move(body)))
+        out.push_back(std::move(stmt));
+    }
+  }
+
+  /// The loop whose mark this is, when isl left the loop out.
+  std::optional<LoopId> bare_mark(const isl::ast_node& n) const {
+    if (!n.isa<isl::ast_node_mark>())
+      return std::nullopt;
+    const auto mark = n.as<isl::ast_node_mark>();
+    return has_loop(mark.node()) ? std::nullopt : std::optional(loop_of_mark(mark.id()));
+  }
+
   /// What stands for a loop: several loops, where isl cut it in parts, and bare bodies, where it knew the
   /// value and left the loop out.
   void marked(const isl::ast_node& n, LoopId loop, Block& out) {
@@ -115,16 +142,16 @@ private:
       for (Stmt& stmt : allocated(loop, std::exchange(bare, {})))
         out.push_back(std::move(stmt));
     };
-    for (unsigned i = 0; i < list.size(); ++i) {
-      const isl::ast_node part = list.at(static_cast<int>(i));
-      if (!has_loop(part)) {
-        node(part, std::nullopt, bare);
-        continue;
-      }
+    for (unsigned i = 0; i < list.size();) {
+      unsigned next = i;
+      while (next < list.size() && !has_loop(list.at(static_cast<int>(next))))
+        ++next;
+      sequence(list, i, next, std::nullopt, bare);
       flush();
-      node(part, loop, out);
+      if (next < list.size())
+        node(list.at(static_cast<int>(next++)), loop, out);
+      i = next;
     }
-    flush();
   }
 
   /// Whether there is a loop below that no other mark stands around.

@@ -44,9 +44,15 @@ std::string text_of_file(const std::string& path_in_examples) {
 }
 
 Example example_at(const std::string& path) {
-  SourcePtr source = make_source(stem_of(path) + ".kw", text_of_file(path + ".kw"));
+  Example example = example_of(stem_of(path), text_of_file(path + ".kw"));
+  example.path = path;
+  return example;
+}
+
+Example example_of(const std::string& name, const std::string& text) {
+  SourcePtr source = make_source(name + ".kw", text);
   program::Program program = must(program::parse(source));
-  return {path, std::move(source), std::move(program)};
+  return {name, std::move(source), std::move(program)};
 }
 
 std::vector<std::string> example_paths() {
@@ -112,8 +118,12 @@ driver::Request request_of(const Example& example, const std::string& directives
 }
 
 driver::Compiled compile(const driver::Request& request) {
+  return compile(request, driver::host_environment());
+}
+
+driver::Compiled compile(const driver::Request& request, const schedule::Environment& environment) {
   Trace trace(TraceOptions{{}, true, {}, {}});
-  return must(driver::compile(request, driver::host_environment(), trace));
+  return must(driver::compile(request, environment, trace));
 }
 
 program::Arrays run_compiled(const driver::Compiled& compiled, const std::vector<int64_t>& sizes,

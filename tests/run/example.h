@@ -19,7 +19,8 @@ struct Example {
 };
 
 Example example_at(const std::string& path);
-std::vector<std::string> example_paths();  ///< all of them, sorted
+Example example_of(const std::string& name, const std::string& text); ///< of the test itself
+std::vector<std::string> example_paths();                             ///< all of them, sorted
 std::vector<std::string> schedule_names(); ///< examples/schedules/, without the ending, sorted
 
 /// Small sizes. MINI and ODD from sizes.json for PolyBench; the others by the number of parameters.
@@ -36,6 +37,8 @@ program::Arrays expected_of(const Example&, const Sizes&, const program::Arrays&
 /// Directives from text (empty: source order), for open sizes or for the given ones.
 driver::Request request_of(const Example&, const std::string& directives, const Sizes& = {});
 driver::Compiled compile(const driver::Request&);
+/// As for another processor, for this one.
+driver::Compiled compile(const driver::Request&, const schedule::Environment&);
 
 program::Arrays run_compiled(const driver::Compiled&, const std::vector<int64_t>& sizes,
                              const program::Arrays& inputs);

@@ -155,5 +155,21 @@ TEST(Copies, SeparatedFromTheirReadersStayApart) {
       << listing(kCopiedGemm, apart);
 }
 
+// isl leaves out a loop that runs once and repeats its mark before each part of its body.
+TEST(Copies, AreSharedInALoopThatRunsOnce) {
+  const char* text = R"(input A: f32[3, 5, 4]
+output B: f32[3, 5, 4]
+for h in range(3):
+    for i in range(5):
+        for j in range(4):
+            B[h, i, j] = A[h, i, j] * 2
+)";
+  const std::string once = "split(i, 64); split(j, 64); reorder(i.0, j.0, i.1, j.1); "
+                           "stage(A, j.0); parallel(h)";
+  expect_same(text, once, {{}});
+  const std::string shown = listing(text, once);
+  EXPECT_EQ(shown.find("private A_staged"), shown.rfind("private A_staged")) << shown;
+}
+
 } // namespace
 } // namespace kawara
