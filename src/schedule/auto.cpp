@@ -75,7 +75,9 @@ private:
         const StmtId inside = poly::statements_below(schedule_.order, *last).front();
         if (try_all({Fuse{a, b}, Parallel{a}})) {
           last = poly::path_of(schedule_.order, inside).front();
+          // Only a question so far: the mark comes when all nests are together.
           schedule_.order[*last].marks.is_parallel = false;
+          schedule_.applied.back() = Fuse{a, b};
           is_shared = true;
           continue;
         }
@@ -177,12 +179,19 @@ private:
       improve(child, may_be_parallel && !is_parallel);
   }
 
-  /// Separates what can be separated below the loop, innermost loops first, and the loop itself.
+  /// Separates what can be separated below the loop, innermost loops first, and the loop itself. Noted
+  /// as the directive that does the same where every statement gets a nest of its own.
   std::vector<LoopId> distribute(LoopId loop) {
+    const LoopName whole = name(loop);
+    const size_t before = schedule_.applied.size();
     for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
       distribute(child);
     Distributed parts = distributed_at(schedule_.scop, schedule_.order, loop);
     schedule_.order = std::move(parts.order);
+    if (parts.loops.size() > 1) {
+      schedule_.applied.resize(before, Auto{});
+      schedule_.applied.push_back(Distribute{whole});
+    }
     return parts.loops;
   }
 
@@ -270,14 +279,16 @@ bool is_legal(const Schedule& schedule, const Environment& environment) {
       poly::judge(schedule.scop, schedule.order, environment.quota));
 }
 
-} // namespace
-
-Proposed propose(const Schedule& schedule, const Auto&, const Environment& environment) {
+/// What `auto` makes of a schedule. `applied` holds the directives that lead there, or `auto` where some
+/// step has none.
+Schedule chosen(const Schedule& schedule, const Environment& environment) {
   if (auto chain = one_pass(schedule, environment)) {
     Schedule whole =
         Improver(std::move(chain->schedule), environment, std::move(chain->done)).improved();
-    if (is_legal(whole, environment))
-      return Proposal{std::move(whole.scop), std::move(whole.order)};
+    if (is_legal(whole, environment)) {
+      whole.applied = {Auto{}};
+      return whole;
+    }
   }
   Schedule best = improved(schedule, schedule.order, environment);
   if (!is_legal(best, environment))
@@ -290,10 +301,51 @@ Proposed propose(const Schedule& schedule, const Auto&, const Environment& envir
       continue;
     Schedule other = improved(schedule, *order, environment);
     if (estimated_cost(other, environment) < estimated_cost(best, environment) &&
-        is_legal(other, environment))
+        is_legal(other, environment)) {
       best = std::move(other);
+      best.applied = {Auto{}};
+    }
   }
-  return Proposal{std::move(best.scop), std::move(best.order)};
+  return best;
+}
+
+/// Members of groups instead of the groups.
+void flatten(const std::vector<Directive>& from, std::vector<Directive>& to) {
+  for (const Directive& directive : from)
+    if (const auto* group = std::get_if<Group>(&directive))
+      flatten(group->members, to);
+    else
+      to.push_back(directive);
+}
+
+bool is_same_order(const Schedule& a, const Schedule& b) {
+  const auto names = poly::names_of_statements(a.scop);
+  if (a.scop.statements.size() != b.scop.statements.size() ||
+      poly::print(a.order, names) != poly::print(b.order, names))
+    return false;
+  for (size_t s = 0; s < a.order.rows.size(); ++s)
+    for (size_t k = 0; k < a.order.rows[s].size(); ++k)
+      if (!scalar::equal(a.order.rows[s][k], b.order.rows[s][k]))
+        return false;
+  return true;
+}
+
+} // namespace
+
+Proposed propose(const Schedule& schedule, const Auto&, const Environment& environment) {
+  Schedule whole = chosen(schedule, environment);
+  return Proposal{std::move(whole.scop), std::move(whole.order)};
+}
+
+std::vector<Directive> spelled_out(const Schedule& schedule, const Environment& environment) {
+  const Schedule start{schedule.scop, schedule.order, {}};
+  const Schedule whole = chosen(start, environment);
+  std::vector<Directive> directives;
+  flatten(whole.applied, directives);
+  const auto again = apply(start, Group{directives}, environment);
+  if (!again || !is_same_order(*again, whole))
+    return {Auto{}};
+  return directives;
 }
 
 } // namespace kawara::schedule
