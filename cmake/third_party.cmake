@@ -62,3 +62,8 @@ endif()
 
 # zlib: deflated members of .npz files. Header reaches run/npz.cpp only.
 find_package(ZLIB REQUIRED)
+
+# SQLite: the tuning database. Header reaches tune/sqlite.cpp only.
+add_library(kawara_sqlite INTERFACE)
+find_library(SQLITE_LIBRARY sqlite3 REQUIRED)
+target_link_libraries(kawara_sqlite INTERFACE ${SQLITE_LIBRARY} ${CMAKE_DL_LIBS} m)

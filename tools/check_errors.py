@@ -10,9 +10,9 @@ import sys
 
 import tree
 
-USED = re.compile(r'"(K0[1-4][0-9]{2})"')
-SHOWN = re.compile(r"(?:error|warning)\[(K0[1-4][0-9]{2})\]")
-PAGE = re.compile(r"docs/errors/(K0[1-4][0-9]{2})\.md")
+USED = re.compile(r'"(K0[1-7][0-9]{2})"')
+SHOWN = re.compile(r"(?:error|warning)\[(K0[1-7][0-9]{2})\]")
+PAGE = re.compile(r"docs/errors/(K0[1-7][0-9]{2})\.md")
 
 
 def codes_in(root, names, pattern):

@@ -23,6 +23,7 @@ FENCES = [
     ("LLVM", ("llvm/", "llvm-c/"), ("src/emit/llvm/", "src/run/cpu/"),
      ("src/emit/llvm/", "src/run/cpu/")),
     ("protobuf", ("google/protobuf/", "onnx/"), ("src/graph/onnx/",), ("src/graph/onnx/",)),
+    ("SQLite", ("sqlite3.h",), ("src/tune/sqlite.cpp",), ("src/tune/sqlite.cpp",)),
     ("CUDA", ("cuda.h", "nvrtc.h", "cuda_runtime"), ("src/run/cuda/",), ("src/run/cuda/",)),
 ]
 RAW_ISL = ("src/poly/isl/",)
@@ -124,6 +125,8 @@ EXAMPLES = [
      ["src/kernel/hoist.cpp: isl header reached through src/poly/scop.h -> isl/cpp.h"]),
     ({"src/driver/a.cpp": '#include "poly/scop.h"\n', "src/poly/scop.h": "#include <isl/cpp.h>\n"}, []),
     ({"src/emit/c/a.cpp": "#include <llvm/IR/Module.h>\n"}, ["LLVM header outside"]),
+    ({"src/tune/database.cpp": "#include <sqlite3.h>\n", "src/tune/sqlite.cpp": "#include <sqlite3.h>\n"},
+     ["src/tune/database.cpp:1: SQLite header outside"]),
     ({"src/poly/a.cpp": "x = isl_set_card(s);\n"}, ["a.cpp:1: raw isl call `isl_set_card`"]),
     ({"src/poly/a.cpp": "// isl_set_card(s)\n", "src/poly/isl/a.cpp": "isl_set_free(s);\n"}, []),
 ]

@@ -19,7 +19,7 @@ import tree
 CARD = re.compile(r"((?:^///.*\n)+)Proposed propose\(", re.MULTILINE)
 SECTIONS = ("Needs", "Legal", "Refuses")
 SECTION = re.compile(rf"({'|'.join(SECTIONS)})\s+(.*)")
-CODE = re.compile(r"\b(K0[1-4][0-9]{2})\b")
+CODE = re.compile(r"\b(K0[1-7][0-9]{2})\b")
 PAGES = pathlib.PurePosixPath("docs/reference")
 MADE = re.compile(r"^<!-- made .*by tools/extract_reference\.py -->$", re.MULTILINE)
 
