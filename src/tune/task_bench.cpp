@@ -1,0 +1,319 @@
+#include "tune/task_bench.h"
+
+#include "driver/session.h"
+#include "estimate/count.h"
+#include "program/arguments.h"
+#include "program/interpret.h"
+#include "schedule/codes.h"
+#include "support/check.h"
+#include "tune/guarded.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+
+namespace kawara::tune {
+namespace {
+
+/// Statement instances that the interpreter does in well under a second.
+constexpr double kInterpretable = 3e6;
+/// Sizes that are tried, largest first, where the task's own would take too long.
+constexpr int64_t kSmallSizes[] = {37, 19, 8};
+/// Copies of a statement that unrolling may make.
+constexpr int64_t kMostCopies = 1024;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+template <class T> Parsed<T> collected(Result<T, Diagnostic> result) {
+  if (!result)
+    return fail(Diagnostics{std::move(result).error()});
+  return *std::move(result);
+}
+
+double instances_of(const program::Program& program, const std::vector<int64_t>& sizes) {
+  const auto work = estimate::count(program, sizes);
+  double sum = 0;
+  for (size_t s = 0; work && s < work->statements.size(); ++s)
+    sum += work->statements[s].instances;
+  return work ? sum : std::numeric_limits<double>::infinity();
+}
+
+std::string_view code_of(const schedule::Refusal::Judged& judged) {
+  if (std::holds_alternative<poly::Undecided>(judged.verdict))
+    return schedule::kUndecided;
+  switch (std::get<poly::Illegal>(judged.verdict).broken) {
+  case poly::Broken::Parallel:
+    return schedule::kParallelCollides;
+  case poly::Broken::Vector:
+    return schedule::kVectorCollides;
+  case poly::Broken::Order:
+    break;
+  }
+  return schedule::kOrderNotKept;
+}
+
+/// The code of a refusal: what they are counted by.
+std::string reason_of(const schedule::Refusal& refusal) {
+  if (const auto* shape = std::get_if<schedule::Refusal::Shape>(&refusal.why))
+    return shape->code;
+  return std::string(code_of(std::get<schedule::Refusal::Judged>(refusal.why)));
+}
+
+/// Copies that unrolling makes of a statement.
+int64_t copies_of(const schedule::Schedule& schedule, poly::StmtId id) {
+  int64_t copies = 1;
+  for (const poly::LoopId loop : poly::path_of(schedule.order, id)) {
+    const poly::OrderLoop& own = schedule.order[loop];
+    if (own.marks.unroll == 0)
+      continue;
+    const int64_t length = own.marks.unroll == poly::kFullUnroll
+                               ? std::max<int64_t>(own.tile_size, 1)
+                               : own.marks.unroll;
+    copies = std::min(copies * length, kMostCopies * 1024);
+  }
+  return copies;
+}
+
+std::string different(const driver::Difference& d, double allowed) {
+  return fmt::format(
+      "`{}` is {:.9g} where {:.9g} is right: a difference of {:.3g}, more than {:.3g}", d.tensor,
+      d.got, d.expected, d.worst, allowed);
+}
+
+/// Compiles and compares the default schedule with the interpreter at sizes that it can do.
+Parsed<Done> check_small(const Reference& reference) {
+  for (const int64_t most : kSmallSizes) {
+    driver::Request request = reference.task.request;
+    for (auto& [name, value] : request.sizes)
+      value = std::min(value, most);
+    request.directives = make_source("auto", "auto");
+    Trace trace;
+    const auto program = driver::program_of(request);
+    if (!program)
+      continue; // the program assumes something of its sizes
+    const auto sizes = driver::all_sizes(*program, request);
+    if (!sizes || instances_of(*program, *sizes) > kInterpretable)
+      continue;
+    KAWARA_TRY(const driver::Compiled compiled,
+               driver::compile(request, reference.task.environment, trace));
+    KAWARA_TRY(const program::Arrays inputs, driver::inputs_for(*program, *sizes, {}));
+    KAWARA_TRY(const program::Arrays got, driver::call(compiled, *sizes, inputs));
+    KAWARA_TRY(const program::Arrays expected,
+               collected(program::interpret(*program, *sizes, inputs)));
+    const double allowed = driver::tolerance_of(*program, *sizes);
+    const driver::Difference difference = driver::compare(got, expected);
+    if (difference.worst <= allowed)
+      return Done{};
+    Diagnostic d;
+    d.code = "K0436";
+    d.headline = "the compiled result differs from the interpreter's";
+    d.body.push_back(different(difference, allowed) + ".");
+    return fail(Diagnostics{std::move(d)});
+  }
+  return Done{};
+}
+
+class TaskBench : public Bench {
+public:
+  explicit TaskBench(std::shared_ptr<const Reference> reference)
+      : reference_(std::move(reference)), task_(reference_->task) {
+    const auto shapes = program::required_shapes(task_.program, task_.sizes);
+    for (size_t t = 0; t < task_.program.tensors.size(); ++t) {
+      const program::Tensor& tensor = task_.program.tensors[t];
+      program::Array array(tensor.elem, (*shapes)[t]);
+      if (const auto given = reference_->inputs.find(tensor.name);
+          given != reference_->inputs.end())
+        array = given->second;
+      memory_.emplace_back(array.bytes());
+      pristine_.push_back(std::move(array));
+    }
+    allowed_ = driver::tolerance_of(task_.program, task_.sizes);
+  }
+
+  /// Compiles the default; its results are the measure unless the interpreter's are known.
+  Parsed<Done> begin() {
+    Trace trace;
+    KAWARA_TRY(driver::Compiled compiled,
+               driver::compile(driver::Scheduled{task_.program, reference_->default_schedule, {}},
+                               task_.environment, trace));
+    default_ = std::make_unique<driver::Compiled>(std::move(compiled));
+    expected_ = reference_->expected;
+    reset();
+    KAWARA_TRY([[maybe_unused]] const Done done, collected(call(*default_)));
+    if (expected_) {
+      const driver::Difference difference = driver::compare(results(), *expected_);
+      if (difference.worst <= allowed_)
+        return Done{};
+      Diagnostic d;
+      d.code = "K0436";
+      d.headline = "the compiled result differs from the interpreter's";
+      d.body.push_back(different(difference, allowed_) + ".");
+      return fail(Diagnostics{std::move(d)});
+    }
+    // Two results that may each be off by that much.
+    allowed_ *= 2;
+    expected_ = results();
+    return Done{};
+  }
+
+  Prepared prepare(uint32_t id, const std::string& directives) override {
+    auto schedule = proved(*reference_, directives);
+    if (!schedule)
+      return schedule.error();
+    for (uint32_t s = 0; s < schedule->scop.statements.size(); ++s)
+      if (copies_of(*schedule, poly::StmtId{s}) > kMostCopies)
+        return {Outcome::Refused, "unrolled too far"};
+    Trace trace;
+    auto compiled = driver::compile(driver::Scheduled{task_.program, *std::move(schedule), {}},
+                                    task_.environment, trace);
+    if (!compiled)
+      return {Outcome::Failed, compiled.error().front().headline};
+    reset();
+    if (const auto done = call(*compiled); !done)
+      return {Outcome::Failed, done.error().headline};
+    if (std::string why = damage(); !why.empty())
+      return {Outcome::Wrong, std::move(why)};
+    const driver::Difference difference = driver::compare(results(), *expected_);
+    if (!(difference.worst <= allowed_))
+      return {Outcome::Wrong, different(difference, allowed_)};
+    candidates_.insert_or_assign(id, std::make_unique<driver::Compiled>(*std::move(compiled)));
+    return {};
+  }
+
+  Samples time(uint32_t id, const Effort& effort) override {
+    const driver::Compiled& own = *candidates_.at(id);
+    const int64_t own_batch = batch_of(own, effort);
+    if (default_batch_ == 0)
+      default_batch_ = batch_of(*default_, effort);
+    Samples samples;
+    for (int round = 0; round < effort.rounds; ++round) {
+      samples.own.push_back(sample(own, own_batch));
+      samples.theirs.push_back(sample(*default_, default_batch_));
+      if (round == 0 && samples.own[0] > effort.hopeless * samples.theirs[0])
+        break;
+    }
+    return samples;
+  }
+
+  void drop(uint32_t id) override { candidates_.erase(id); }
+
+private:
+  /// All tensors as before a first call.
+  void reset() {
+    for (size_t t = 0; t < memory_.size(); ++t)
+      if (task_.program.tensors[t].role != program::Role::Temp)
+        std::memcpy(memory_[t].data(), pristine_[t].data(), pristine_[t].bytes());
+  }
+
+  /// Only what calls change: they then all begin alike.
+  void reset_inouts() {
+    for (size_t t = 0; t < memory_.size(); ++t)
+      if (task_.program.tensors[t].role == program::Role::Inout)
+        std::memcpy(memory_[t].data(), pristine_[t].data(), pristine_[t].bytes());
+  }
+
+  Result<Done, Diagnostic> call(const driver::Compiled& compiled) {
+    std::vector<void*> arguments;
+    for (const emit::BufferInfo& argument : compiled.executable.signature().arguments)
+      for (size_t t = 0; t < memory_.size(); ++t)
+        if (task_.program.tensors[t].name == argument.name)
+          arguments.push_back(memory_[t].data());
+    return compiled.executable.call(arguments, task_.sizes);
+  }
+
+  /// What was written where nothing may be; empty when nothing was.
+  std::string damage() const {
+    for (size_t t = 0; t < memory_.size(); ++t) {
+      const program::Tensor& tensor = task_.program.tensors[t];
+      if (!memory_[t].is_intact())
+        return "wrote beside `" + tensor.name + "`";
+      if (tensor.role == program::Role::Input && pristine_[t].bytes() > 0 &&
+          std::memcmp(memory_[t].data(), pristine_[t].data(), pristine_[t].bytes()) != 0)
+        return "changed the input `" + tensor.name + "`";
+    }
+    return "";
+  }
+
+  program::Arrays results() const {
+    program::Arrays arrays;
+    for (size_t t = 0; t < memory_.size(); ++t) {
+      const program::Tensor& tensor = task_.program.tensors[t];
+      if (tensor.role != program::Role::Output && tensor.role != program::Role::Inout)
+        continue;
+      program::Array array(tensor.elem, pristine_[t].shape());
+      std::memcpy(array.data(), memory_[t].data(), array.bytes());
+      arrays.emplace(tensor.name, std::move(array));
+    }
+    return arrays;
+  }
+
+  /// Seconds per call over a batch.
+  double sample(const driver::Compiled& compiled, int64_t batch) {
+    reset_inouts();
+    const double begin = now();
+    for (int64_t k = 0; k < batch; ++k) {
+      [[maybe_unused]] const bool is_fine = static_cast<bool>(call(compiled));
+    }
+    return (now() - begin) / static_cast<double>(batch);
+  }
+
+  int64_t batch_of(const driver::Compiled& compiled, const Effort& effort) {
+    const double once = std::min(sample(compiled, 1), sample(compiled, 1));
+    const double calls = effort.sample_seconds / std::max(once, 1e-8);
+    return std::clamp<int64_t>(static_cast<int64_t>(calls), 1, 100'000);
+  }
+
+  std::shared_ptr<const Reference> reference_;
+  const Task& task_;
+  std::vector<Guarded> memory_;          ///< by tensor
+  std::vector<program::Array> pristine_; ///< by tensor: what it holds before a call
+  double allowed_ = 0;
+  std::unique_ptr<driver::Compiled> default_;
+  int64_t default_batch_ = 0;
+  std::optional<program::Arrays> expected_;
+  std::map<uint32_t, std::unique_ptr<driver::Compiled>> candidates_;
+};
+
+} // namespace
+
+Parsed<std::shared_ptr<const Reference>> reference_of(Task task) {
+  Trace trace;
+  KAWARA_TRY(driver::Scheduled front, driver::schedule(task.request, task.environment, trace));
+  auto chosen = schedule::apply(front.schedule, schedule::Auto{}, task.environment);
+  KAWARA_CHECK(static_cast<bool>(chosen), "auto is never refused");
+  KAWARA_TRY(program::Arrays inputs, driver::inputs_for(task.program, task.sizes, {}));
+  std::optional<program::Arrays> expected;
+  if (instances_of(task.program, task.sizes) <= kInterpretable) {
+    KAWARA_TRY(expected, collected(program::interpret(task.program, task.sizes, inputs)));
+  }
+  return std::make_shared<const Reference>(Reference{std::move(task), std::move(front.schedule),
+                                                     *std::move(chosen), std::move(front.warnings),
+                                                     std::move(inputs), std::move(expected)});
+}
+
+Parsed<std::unique_ptr<Bench>> bench_of(const std::shared_ptr<const Reference>& reference) {
+  if (!reference->expected) {
+    KAWARA_TRY([[maybe_unused]] const Done checked, check_small(*reference));
+  }
+  auto bench = std::make_unique<TaskBench>(reference);
+  KAWARA_TRY([[maybe_unused]] const Done begun, bench->begin());
+  return std::unique_ptr<Bench>(std::move(bench));
+}
+
+Result<schedule::Schedule, Prepared> proved(const Reference& reference,
+                                            const std::string& directives) {
+  const auto parsed = schedule::parse_directives(make_source("candidate", directives));
+  if (!parsed)
+    return fail(Prepared{Outcome::Refused, parsed.error().front().code});
+  auto schedule = schedule::apply(reference.initial, *parsed, reference.task.environment);
+  if (!schedule)
+    return fail(Prepared{Outcome::Refused, reason_of(schedule.error())});
+  return *std::move(schedule);
+}
+
+} // namespace kawara::tune
