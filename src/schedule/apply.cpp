@@ -21,6 +21,7 @@
 #include "schedule/stage.h"
 #include "schedule/store_at.h"
 #include "schedule/tile.h"
+#include "schedule/unproved.h"
 #include "schedule/unroll.h"
 #include "schedule/unroll_and_jam.h"
 #include "schedule/vectorize.h"
@@ -71,6 +72,21 @@ Result<Schedule, Refusal> apply(const Schedule& schedule, const std::vector<Dire
       return fail(std::move(refusal));
     }
     at = *std::move(next);
+  }
+  return at;
+}
+
+Result<Schedule, Refusal> unproved(const Schedule& schedule,
+                                   const std::vector<Directive>& directives,
+                                   const Environment& environment) {
+  Schedule at = schedule;
+  for (const Directive& directive : directives) {
+    Proposed next = propose_any(at, directive, environment);
+    if (!next)
+      return fail(Refusal{directive, std::move(next).error(), {}});
+    at.scop = std::move(next->scop);
+    at.order = std::move(next->order);
+    at.applied.push_back(directive);
   }
   return at;
 }

@@ -25,7 +25,8 @@ struct Samples {
 struct Effort {
   int rounds = 5;
   double sample_seconds = 0.001; ///< a sample is a batch of calls that takes about this long
-  double hopeless = 3; ///< after one sample, a candidate slower by this factor is given up
+  double hopeless = 3;      ///< after one sample, a candidate slower by this factor is given up
+  double limit_seconds = 1; ///< fewer rounds, at least two, where they would take longer
 };
 
 /// What a worker process does with candidates. Tests put their own in its place.
@@ -36,6 +37,8 @@ public:
   virtual Prepared prepare(uint32_t id, const std::string& directives) = 0;
   virtual Samples time(uint32_t id, const Effort&) = 0;
   virtual void drop(uint32_t id) = 0;
+  /// Seconds of one call of the default: limits grow with it.
+  virtual double call_seconds() const { return 0; }
 };
 
 /// Called once in each worker process; an error means that no candidate can be tried.

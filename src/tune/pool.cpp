@@ -48,7 +48,7 @@ void Pool::replace(size_t worker, std::vector<Job>& jobs) {
     workers_[worker] = *std::move(fresh);
 }
 
-void Pool::prepare(std::vector<Job>& jobs) {
+void Pool::prepare(std::vector<Job>& jobs, const std::function<bool()>& is_over) {
   std::vector<Job*> busy(workers_.size(), nullptr);
   while (true) {
     for (size_t w = 0; w < workers_.size(); ++w) {
@@ -57,7 +57,7 @@ void Pool::prepare(std::vector<Job>& jobs) {
       const auto next = std::find_if(jobs.begin(), jobs.end(), [](const Job& job) {
         return job.state == Job::State::Waiting;
       });
-      if (next == jobs.end())
+      if (next == jobs.end() || (is_over && is_over()))
         break;
       next->state = Job::State::Preparing;
       next->worker = w;
@@ -109,8 +109,9 @@ void Pool::time(std::vector<Job>& jobs, const Effort& effort) {
   }
 }
 
-std::vector<Measured> Pool::measure(const std::vector<std::string>& candidates,
-                                    const Effort& effort) {
+std::vector<std::optional<Measured>> Pool::measure(const std::vector<std::string>& candidates,
+                                                   const Effort& effort,
+                                                   const std::function<bool()>& is_over) {
   std::vector<Job> jobs;
   for (const std::string& directives : candidates) {
     Job job;
@@ -124,16 +125,15 @@ std::vector<Measured> Pool::measure(const std::vector<std::string>& candidates,
                        [](const Worker& worker) { return worker.is_alive(); });
   };
   // Each round finishes every candidate, or at least the one that cost its worker.
-  while (has_worker() && std::any_of(jobs.begin(), jobs.end(), is_waiting)) {
-    prepare(jobs);
+  while (has_worker() && std::any_of(jobs.begin(), jobs.end(), is_waiting) &&
+         !(is_over && is_over())) {
+    prepare(jobs, is_over);
     time(jobs, effort);
   }
-  std::vector<Measured> results;
-  for (Job& job : jobs) {
-    if (job.state == Job::State::Waiting)
-      job.result = {Outcome::Failed, "no worker could be started", {}};
-    results.push_back(std::move(job.result));
-  }
+  std::vector<std::optional<Measured>> results(jobs.size());
+  for (size_t k = 0; k < jobs.size(); ++k)
+    if (jobs[k].state != Job::State::Waiting)
+      results[k] = std::move(jobs[k].result);
   return results;
 }
 

@@ -24,14 +24,16 @@ public:
   Parsed<Done> start();
 
   /// One answer for each list of directives. A lost worker is replaced; what it had prepared besides is
-  /// prepared anew.
-  std::vector<Measured> measure(const std::vector<std::string>& candidates, const Effort&);
+  /// prepared anew. When `is_over` says so, no further candidate is begun; those have no answer.
+  std::vector<std::optional<Measured>> measure(const std::vector<std::string>& candidates,
+                                               const Effort&,
+                                               const std::function<bool()>& is_over = {});
 
   int64_t restarts() const { return restarts_; }
 
 private:
   struct Job;
-  void prepare(std::vector<Job>& jobs);
+  void prepare(std::vector<Job>& jobs, const std::function<bool()>& is_over);
   void time(std::vector<Job>& jobs, const Effort&);
   void replace(size_t worker, std::vector<Job>& jobs);
 

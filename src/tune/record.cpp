@@ -93,12 +93,13 @@ Result<Record, Diagnostic> record_from_line(std::string_view line, const std::st
     for (const json& trial : from.at("trials"))
       record.trials.push_back(trial_of(trial));
     return record;
-  } catch (const std::exception& e) {
+  } catch (const std::exception&) {
     Diagnostic d;
     d.code = "K0602";
     d.headline = "`" + where + "` is not a record of tuning";
-    d.body.push_back(std::string("A record is one line of JSON as `kawara db export` writes it: ") +
-                     e.what() + ".");
+    d.body.push_back(
+        "A record is one line of JSON as `kawara db export` writes it. This line is cut\n"
+        "off, lacks a field, or has one of another type.");
     return fail(std::move(d));
   }
 }

@@ -74,7 +74,9 @@ int64_t copies_of(const schedule::Schedule& schedule, poly::StmtId id) {
     const int64_t length = own.marks.unroll == poly::kFullUnroll
                                ? std::max<int64_t>(own.tile_size, 1)
                                : own.marks.unroll;
-    copies = std::min(copies * length, kMostCopies * 1024);
+    // Lanes of one vector are one copy.
+    const int64_t width = std::max<int64_t>(own.marks.vector_width, 1);
+    copies = std::min(copies * std::max<int64_t>(length / width, 1), kMostCopies * 1024);
   }
   return copies;
 }
@@ -144,7 +146,9 @@ public:
     default_ = std::make_unique<driver::Compiled>(std::move(compiled));
     expected_ = reference_->expected;
     reset();
+    const double begun = now();
     KAWARA_TRY([[maybe_unused]] const Done done, collected(call(*default_)));
+    call_seconds_ = now() - begun;
     if (expected_) {
       const driver::Difference difference = driver::compare(results(), *expected_);
       if (difference.worst <= allowed_)
@@ -191,7 +195,10 @@ public:
     if (default_batch_ == 0)
       default_batch_ = batch_of(*default_, effort);
     Samples samples;
+    const double begun = now();
     for (int round = 0; round < effort.rounds; ++round) {
+      if (round >= 2 && now() - begun > effort.limit_seconds)
+        break;
       samples.own.push_back(sample(own, own_batch));
       samples.theirs.push_back(sample(*default_, default_batch_));
       if (round == 0 && samples.own[0] > effort.hopeless * samples.theirs[0])
@@ -201,6 +208,7 @@ public:
   }
 
   void drop(uint32_t id) override { candidates_.erase(id); }
+  double call_seconds() const override { return call_seconds_; }
 
 private:
   /// All tensors as before a first call.
@@ -272,7 +280,7 @@ private:
   const Task& task_;
   std::vector<Guarded> memory_;          ///< by tensor
   std::vector<program::Array> pristine_; ///< by tensor: what it holds before a call
-  double allowed_ = 0;
+  double allowed_ = 0, call_seconds_ = 0;
   std::unique_ptr<driver::Compiled> default_;
   int64_t default_batch_ = 0;
   std::optional<program::Arrays> expected_;

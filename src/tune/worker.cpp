@@ -19,6 +19,9 @@ namespace {
 
 using nlohmann::json;
 
+/// A candidate may be this many times slower than the default before it counts as hanging.
+constexpr double kPatience = 20;
+
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -57,7 +60,7 @@ std::string answer_to(Bench& bench, const json& question) {
   }
   if (what == "time") {
     const Effort effort{question.at("rounds").get<int>(), question.at("sample").get<double>(),
-                        question.at("hopeless").get<double>()};
+                        question.at("hopeless").get<double>(), question.at("limit").get<double>()};
     const Samples samples = bench.time(id, effort);
     return json{{"own", samples.own}, {"theirs", samples.theirs}}.dump();
   }
@@ -79,7 +82,8 @@ std::string answer_to(Bench& bench, const json& question) {
   try {
     auto bench = make();
     limit(RLIMIT_AS, address_space() + limits.memory);
-    channel.send(bench ? "" : render(bench.error()));
+    channel.send(bench ? json{{"seconds", (*bench)->call_seconds()}}.dump()
+                       : json{{"error", render(bench.error())}}.dump());
     std::string question;
     while (bench && channel.receive(question, -1) == Channel::State::Message) {
       const std::string answer = answer_to(**bench, json::parse(question));
@@ -87,7 +91,7 @@ std::string answer_to(Bench& bench, const json& question) {
         break;
     }
   } catch (const std::exception& e) {
-    channel.send(e.what());
+    channel.send(json{{"error", e.what()}}.dump());
   }
   // Nothing of the parent's may be flushed or closed a second time.
   ::_exit(0);
@@ -102,7 +106,7 @@ Worker::Worker(int process, Channel channel, const Limits& limits)
 Worker::Worker(Worker&& other) noexcept
     : process_(std::exchange(other.process_, -1)), channel_(std::move(other.channel_)),
       limits_(other.limits_), asked_at_(other.asked_at_), allowed_(other.allowed_),
-      is_alive_(std::exchange(other.is_alive_, false)) {}
+      call_seconds_(other.call_seconds_), is_alive_(std::exchange(other.is_alive_, false)) {}
 
 Worker& Worker::operator=(Worker&& other) noexcept {
   std::swap(process_, other.process_);
@@ -110,6 +114,7 @@ Worker& Worker::operator=(Worker&& other) noexcept {
   std::swap(limits_, other.limits_);
   std::swap(asked_at_, other.asked_at_);
   std::swap(allowed_, other.allowed_);
+  std::swap(call_seconds_, other.call_seconds_);
   std::swap(is_alive_, other.is_alive_);
   return *this;
 }
@@ -160,30 +165,35 @@ std::optional<std::string> Worker::answer(Prepared& lost) {
 Parsed<Done> Worker::await_start() {
   Prepared lost;
   const auto message = answer(lost);
-  if (message && message->empty())
+  const json from = message ? json::parse(*message) : json();
+  if (from.contains("seconds")) {
+    call_seconds_ = from["seconds"].get<double>();
     return Done{};
+  }
   Diagnostic d;
   d.code = "K0606";
   d.headline = "the default schedule cannot be measured";
-  d.body.push_back(message ? *message
-                           : "The process that should do so was lost: " + lost.reason + ".");
+  d.body.push_back(from.contains("error")
+                       ? from["error"].get<std::string>()
+                       : "The process that should do so was lost: " + lost.reason + ".");
   return fail(Diagnostics{std::move(d)});
 }
 
 void Worker::ask_prepare(uint32_t id, const std::string& directives) {
   asked_at_ = now();
-  allowed_ = limits_.prepare_seconds;
+  allowed_ = limits_.prepare_seconds + kPatience * call_seconds_;
   channel_.send(json{{"what", "prepare"}, {"id", id}, {"directives", directives}}.dump());
 }
 
 void Worker::ask_time(uint32_t id, const Effort& effort) {
   asked_at_ = now();
-  allowed_ = limits_.time_seconds;
+  allowed_ = limits_.time_seconds + effort.limit_seconds + kPatience * call_seconds_;
   channel_.send(json{{"what", "time"},
                      {"id", id},
                      {"rounds", effort.rounds},
                      {"sample", effort.sample_seconds},
-                     {"hopeless", effort.hopeless}}
+                     {"hopeless", effort.hopeless},
+                     {"limit", effort.limit_seconds}}
                     .dump());
 }
 

@@ -12,8 +12,8 @@ namespace kawara::tune {
 /// What a worker process may use.
 struct Limits {
   double start_seconds = 60; ///< until the bench is made: the default schedule compiled and checked
-  double prepare_seconds = 10;       ///< for a candidate's proof, code and first run
-  double time_seconds = 10;          ///< for its samples
+  double prepare_seconds = 10;       ///< for a candidate's proof and code; its first run has more
+  double time_seconds = 10;          ///< for its samples, besides what they may take
   int64_t memory = int64_t{4} << 30; ///< bytes beside what is there already
 };
 
@@ -57,7 +57,7 @@ private:
   int process_;
   Channel channel_;
   Limits limits_;
-  double asked_at_ = 0, allowed_ = 0;
+  double asked_at_ = 0, allowed_ = 0, call_seconds_ = 0;
   bool is_alive_ = true;
 };
 

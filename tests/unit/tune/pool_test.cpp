@@ -9,8 +9,8 @@ namespace {
 
 std::vector<Outcome> outcomes_of(Pool& pool, const std::vector<std::string>& candidates) {
   std::vector<Outcome> outcomes;
-  for (const Measured& measured : pool.measure(candidates, {}))
-    outcomes.push_back(measured.outcome);
+  for (const auto& measured : pool.measure(candidates, {}))
+    outcomes.push_back(measured->outcome);
   return outcomes;
 }
 
@@ -21,8 +21,8 @@ TEST(Pool, measures_in_the_order_that_was_asked) {
   ASSERT_EQ(measured.size(), 5u);
   const double ratios[] = {0.5, 2, 1, 0.25, 1.5};
   for (size_t k = 0; k < 5; ++k) {
-    ASSERT_EQ(measured[k].samples.own.size(), 5u);
-    EXPECT_NEAR(measured[k].samples.own[1] / measured[k].samples.theirs[1], ratios[k], 1e-12);
+    ASSERT_EQ(measured[k]->samples.own.size(), 5u);
+    EXPECT_NEAR(measured[k]->samples.own[1] / measured[k]->samples.theirs[1], ratios[k], 1e-12);
   }
 }
 
@@ -48,6 +48,16 @@ TEST(Pool, goes_on_after_many_crashes) {
               (std::vector<Outcome>{Outcome::Crashed, Outcome::Measured, Outcome::Crashed,
                                     Outcome::Crashed}));
   EXPECT_EQ(pool.restarts(), 30);
+}
+
+TEST(Pool, begins_nothing_when_it_is_over) {
+  Pool pool(faulty_benches(), 2, short_limits());
+  ASSERT_TRUE(pool.start());
+  int asked = 0;
+  const auto measured = pool.measure({"1", "1", "1", "1", "1"}, {}, [&] { return ++asked > 3; });
+  ASSERT_EQ(measured.size(), 5u);
+  EXPECT_TRUE(measured.front());
+  EXPECT_FALSE(measured.back());
 }
 
 TEST(Pool, says_why_nothing_can_be_tried) {

@@ -1,0 +1,360 @@
+#include "tune/features.h"
+
+#include "schedule/auto_nest.h"
+#include "schedule/resolve.h"
+#include "schedule/unproved.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace kawara::tune {
+namespace {
+
+using schedule::Move;
+
+/// Indices of the features; the names follow below in the same order.
+enum Feature : size_t {
+  kInstances,
+  kLoops,
+  kInnermost,
+  kVectorWidth,
+  kIsVector,
+  kUnit,
+  kFar,
+  kNone,
+  kWritesStay,
+  kUnrolled,
+  kAccumulators,
+  kSpills,
+  kLoadsPerInstance,
+  kWaste,
+  kParallel,
+  kImbalance,
+  kChunk,
+  kBeyondL1,
+  kBeyondL2,
+  kBeyondL3,
+  kInnerBytes,
+  kReduction,
+  kTripsAround,
+  kPacks,
+  kPartial,
+  kStores,
+  kDirectives,
+  kCost,
+  kFeatures
+};
+constexpr std::array<std::string_view, kFeatures> kNames{
+    "instances",   "loops",     "innermost length", "vector width", "is vector",    "unit strides",
+    "far strides", "stays",     "writes stay",      "unrolled",     "accumulators", "spills",
+    "loads",       "waste",     "parallel length",  "imbalance",    "thread work",  "beyond l1",
+    "beyond l2",   "beyond l3", "inner bytes",      "reduction",    "trips around", "packs",
+    "partial",     "stores",    "directives",       "cost"};
+
+constexpr double kUnknownExtent = 1024;
+
+double log_of(double x) { return std::log2(std::max(x, 0.0) + 1); }
+
+/// One loop around a statement.
+struct Level {
+  double extent = 1;
+  poly::Marks marks;
+  std::vector<Move> moves; ///< of the accesses: the write first
+};
+
+class Counter {
+public:
+  Counter(const schedule::Schedule& schedule, const Space& space)
+      : schedule_(schedule), space_(space), cpu_(space.environment().cpu) {}
+
+  Features count(const std::vector<Directive>& directives) {
+    double all = 0;
+    std::vector<std::pair<double, Features>> statements;
+    for (uint32_t s = 0; s < schedule_.scop.statements.size(); ++s)
+      if (!schedule_.scop.statements[s].is_removed) {
+        statements.push_back(statement(poly::StmtId{s}));
+        all += statements.back().first;
+      }
+    Features sum(kFeatures, 0);
+    double cost = 0;
+    for (auto& [instances, own] : statements) {
+      for (size_t f = 0; f < kFeatures; ++f)
+        sum[f] += own[f] * instances / std::max(all, 1.0);
+      cost += own[kCost];
+    }
+    sum[kInstances] = log_of(all);
+    sum[kDirectives] = static_cast<double>(directives.size());
+    for (const Directive& directive : directives) {
+      const bool is_partial = std::holds_alternative<schedule::Rfactor>(directive);
+      sum[kPartial] += is_partial ? 1 : 0;
+      sum[kPacks] += !is_partial && added_statements(directive) > 0 ? 1 : 0;
+      sum[kStores] += std::holds_alternative<schedule::StoreAt>(directive) ? 1 : 0;
+    }
+    sum[kCost] = std::log2(std::max(cost, 1.0));
+    return sum;
+  }
+
+private:
+  /// Length of the source's loop over an iterator.
+  double length_of(poly::StmtId id, size_t iterator) const {
+    const program::Statement& text = schedule_.scop[id].text;
+    const auto& known = space_.surroundings().extents.of_loop;
+    const std::string& name = text.iters[iterator];
+    if (const auto own = known.find(text.name + "." + name); own != known.end())
+      return static_cast<double>(own->second);
+    for (const auto& [loop, extent] : known)
+      if (loop.substr(loop.find('.') + 1) == name)
+        return static_cast<double>(extent);
+    return kUnknownExtent;
+  }
+
+  std::vector<Level> levels_of(poly::StmtId id) const {
+    std::vector<Level> levels;
+    const auto path = poly::path_of(schedule_.order, id);
+    const auto& rows = schedule_.order.rows[id.value];
+    for (size_t row = 0; row < path.size(); ++row) {
+      const Range values = range_of(rows[row], id);
+      const double extent = std::max(1.0, values.high - values.low + 1);
+      levels.push_back({extent, schedule_.order[path[row]].marks,
+                        schedule::moves_of(schedule_.scop, schedule_.order, id, row)});
+    }
+    return levels;
+  }
+
+  struct Range {
+    double low = 0, high = 0;
+  };
+
+  /// Values of a row when every iterator runs through its whole length.
+  Range range_of(const scalar::Expr& e, poly::StmtId id) const {
+    if (const auto constant = scalar::constant_of(e))
+      return {static_cast<double>(*constant), static_cast<double>(*constant)};
+    if (const auto* iterator = scalar::as<scalar::Iter>(e))
+      return {0, length_of(id, iterator->index) - 1};
+    const auto* binary = scalar::as<scalar::Binary>(e);
+    if (binary == nullptr)
+      return {0, kUnknownExtent - 1};
+    const Range a = range_of(binary->lhs, id), b = range_of(binary->rhs, id);
+    switch (binary->op) {
+    case scalar::BinaryOp::Add:
+      return {a.low + b.low, a.high + b.high};
+    case scalar::BinaryOp::Sub:
+      return {a.low - b.high, a.high - b.low};
+    case scalar::BinaryOp::Mul:
+      return {std::min(a.low * b.low, a.low * b.high), std::max(a.high * b.low, a.high * b.high)};
+    case scalar::BinaryOp::FloorDiv:
+      return {std::floor(a.low / std::max(b.high, 1.0)),
+              std::floor(a.high / std::max(b.high, 1.0))};
+    case scalar::BinaryOp::Mod:
+      return {0, std::min(std::max(a.high, 0.0), b.high - 1)};
+    default:
+      return {0, kUnknownExtent - 1};
+    }
+  }
+
+  std::pair<double, Features> statement(poly::StmtId id) const {
+    const std::vector<Level> levels = levels_of(id);
+    Features f(kFeatures, 0);
+    double padded = 1;
+    for (const Level& level : levels)
+      padded *= level.extent;
+    double instances = 1;
+    for (size_t k = 0; k < schedule_.scop[id].text.iters.size(); ++k)
+      instances *= std::max(1.0, length_of(id, k));
+    f[kLoops] = static_cast<double>(levels.size());
+    f[kWaste] = std::log2(std::clamp(padded / instances, 1.0, 1024.0));
+    if (!levels.empty()) {
+      innermost(levels, f);
+      body(id, levels, f);
+      threads(levels, instances, f);
+      traffic(id, levels, instances, f);
+    }
+    f[kCost] = cost_of(f, instances);
+    return {instances, std::move(f)};
+  }
+
+  static void innermost(const std::vector<Level>& levels, Features& f) {
+    const Level& last = levels.back();
+    f[kInnermost] = log_of(last.extent);
+    f[kVectorWidth] = static_cast<double>(std::max<int64_t>(last.marks.vector_width, 1));
+    f[kIsVector] = last.marks.vector_width > 0 ? 1 : 0;
+    for (const Move move : last.moves) {
+      f[kUnit] += move == Move::Unit ? 1 : 0;
+      f[kFar] += move == Move::Far ? 1 : 0;
+      f[kNone] += move == Move::None ? 1 : 0;
+    }
+    f[kWritesStay] = !last.moves.empty() && last.moves.front() == Move::None ? 1 : 0;
+    for (const Level& level : levels)
+      f[kReduction] += !level.moves.empty() && level.moves.front() == Move::None ? 1 : 0;
+  }
+
+  /// The unrolled loops from the inside out: what stays in registers, what is loaded for it.
+  void body(poly::StmtId, const std::vector<Level>& levels, Features& f) const {
+    const double lanes = static_cast<double>(space_.surroundings().extents.lanes);
+    const size_t accesses = levels.back().moves.size();
+    std::vector<double> registers(accesses, 1);
+    double copies = 1;
+    size_t k = levels.size();
+    for (; k > 0; --k) {
+      const Level& level = levels[k - 1];
+      const bool is_vector = level.marks.vector_width > 0;
+      const double length = level.marks.unroll == poly::kFullUnroll ? level.extent
+                            : level.marks.unroll > 0 ? static_cast<double>(level.marks.unroll)
+                            : is_vector              ? static_cast<double>(level.marks.vector_width)
+                                                     : 0;
+      if (length == 0)
+        break;
+      const double steps = is_vector ? std::max(1.0, length / lanes) : length;
+      copies *= steps;
+      for (size_t a = 0; a < accesses; ++a)
+        if (level.moves[a] != Move::None)
+          registers[a] *= steps;
+    }
+    double loads = 0;
+    for (size_t a = 1; a < accesses; ++a)
+      loads += registers[a];
+    f[kUnrolled] = log_of(copies);
+    f[kAccumulators] = log_of(accesses > 0 ? registers[0] : 1);
+    const double used = (accesses > 0 ? registers[0] : 1) + std::min(loads, 8.0);
+    f[kSpills] = log_of(std::max(0.0, used - static_cast<double>(cpu_.vector_registers)));
+    f[kLoadsPerInstance] = loads / copies;
+    f[kTripsAround] = k > 0 ? log_of(levels[k - 1].extent) : 0;
+  }
+
+  void threads(const std::vector<Level>& levels, double instances, Features& f) const {
+    const auto cores = static_cast<double>(std::max<int64_t>(cpu_.cores, 1));
+    double outside = 1;
+    for (const Level& level : levels) {
+      if (level.marks.is_parallel) {
+        const double rounds = std::ceil(level.extent / cores);
+        f[kParallel] = log_of(level.extent);
+        f[kImbalance] = rounds * cores / level.extent;
+        f[kChunk] = log_of(instances / outside / std::min(level.extent, cores));
+        return;
+      }
+      outside *= level.extent;
+    }
+    f[kImbalance] = cores;
+  }
+
+  /// Bytes that one statement brings in from beyond each cache: the cells that fit are brought in once
+  /// for each iteration of the loops around them that moves some access.
+  void traffic(poly::StmtId id, const std::vector<Level>& levels, double instances,
+               Features& f) const {
+    const auto bytes = static_cast<double>(
+        scalar::bytes_of(schedule_.scop.tensors[schedule_.scop[id].text.tensor].elem));
+    const size_t accesses = levels.back().moves.size();
+    // footprint[d]: bytes of all accesses below the first d loops.
+    std::vector<double> footprint(levels.size() + 1, bytes * static_cast<double>(accesses));
+    std::vector<double> cells(accesses, 1);
+    for (size_t d = levels.size(); d-- > 0;) {
+      double sum = 0;
+      for (size_t a = 0; a < accesses; ++a) {
+        if (levels[d].moves[a] != Move::None)
+          cells[a] *= levels[d].extent;
+        sum += cells[a] * bytes;
+      }
+      footprint[d] = sum;
+    }
+    f[kInnerBytes] = log_of(footprint[levels.size() - 1]);
+    const int64_t sizes[] = {cpu_.caches.l1d, cpu_.caches.l2,
+                             std::max(cpu_.caches.l3, cpu_.caches.l2)};
+    const Feature features[] = {kBeyondL1, kBeyondL2, kBeyondL3};
+    for (size_t c = 0; c < 3; ++c) {
+      size_t d = 0;
+      double outside = 1;
+      while (d < levels.size() && footprint[d] > static_cast<double>(sizes[c]))
+        outside *= levels[d++].extent;
+      f[features[c]] = log_of(outside * footprint[d] / instances);
+    }
+  }
+
+  double cost_of(const Features& f, double instances) const {
+    const double lanes = static_cast<double>(space_.surroundings().extents.lanes);
+    const double width = f[kIsVector] > 0 ? std::min(lanes, f[kVectorWidth]) : 1;
+    const double stalls = f[kWritesStay] > 0 ? 3.0 / std::exp2(f[kAccumulators]) : 0;
+    const double compute = (0.5 + 0.5 * f[kLoadsPerInstance] + stalls + 2 * f[kSpills]) / width +
+                           2 * f[kFar] * (f[kIsVector] > 0 ? 1 : 0.5) +
+                           2 / std::exp2(f[kUnrolled] + f[kTripsAround]) / width;
+    const double memory = 0.02 * (std::exp2(f[kBeyondL1]) - 1) +
+                          0.05 * (std::exp2(f[kBeyondL2]) - 1) +
+                          0.15 * (std::exp2(f[kBeyondL3]) - 1);
+    const auto cores = static_cast<double>(std::max<int64_t>(cpu_.cores, 1));
+    const double shared = f[kParallel] > 0 ? f[kImbalance] / cores : 1;
+    const double start = f[kParallel] > 0 ? 5000 : 0;
+    return instances * (compute * std::exp2(f[kWaste]) + memory) * shared + start;
+  }
+
+  const schedule::Schedule& schedule_;
+  const Space& space_;
+  const target::Cpu& cpu_;
+};
+
+/// The directives without those that change statements, and what they say about new ones: working out
+/// their dependences takes longer than all the rest. `auto` becomes its steps.
+std::vector<Directive> without_copies(const Space& space, const Point& point) {
+  std::vector<Directive> list;
+  for (const Directive& directive : point.directives)
+    if (std::holds_alternative<schedule::Auto>(directive))
+      list.insert(list.end(), space.steps().begin(), space.steps().end());
+    else
+      list.push_back(directive);
+  for (size_t k = 0; k < list.size();)
+    if (added_statements(list[k]) > 0 || std::holds_alternative<schedule::StoreAt>(list[k]))
+      list = without(list, k, space.surroundings().statements);
+    else
+      ++k;
+  return list;
+}
+
+/// Notes a mark without the questions that its directive would ask; false when there is no such loop.
+bool note(schedule::Schedule& schedule, const LoopName& loop,
+          const std::function<void(poly::Marks&)>& change) {
+  const auto found = schedule::resolve_loop(schedule, loop, "");
+  if (found)
+    change(schedule.order[*found].marks);
+  return static_cast<bool>(found);
+}
+
+/// The order that the directives would make; marks are only noted, which is quick.
+std::optional<schedule::Schedule> order_of(const Space& space, const Point& point) {
+  schedule::Schedule at = space.initial();
+  const auto list = without_copies(space, point);
+  for (const Directive& directive : list) {
+    bool is_fine = true;
+    if (const auto* unroll = std::get_if<schedule::Unroll>(&directive)) {
+      is_fine = note(at, unroll->loop, [&](poly::Marks& marks) {
+        marks.unroll = unroll->factor.value_or(poly::kFullUnroll);
+      });
+    } else if (const auto* vector = std::get_if<schedule::Vectorize>(&directive)) {
+      is_fine = note(at, vector->loop, [&](poly::Marks& marks) {
+        marks.vector_width = vector->width.value_or(space.surroundings().extents.lanes);
+      });
+    } else if (const auto* parallel = std::get_if<schedule::Parallel>(&directive)) {
+      is_fine = note(at, parallel->loop, [](poly::Marks& marks) { marks.is_parallel = true; });
+    } else if (auto next = schedule::unproved(at, {directive}, space.environment())) {
+      at = *std::move(next);
+    } else {
+      is_fine = false;
+    }
+    if (!is_fine)
+      return std::nullopt;
+  }
+  return at;
+}
+
+} // namespace
+
+std::vector<std::string_view> feature_names() { return {kNames.begin(), kNames.end()}; }
+
+std::optional<Features> features_of(const Space& space, const Point& point) {
+  const auto schedule = order_of(space, point);
+  if (!schedule)
+    return std::nullopt;
+  return Counter(*schedule, space).count(point.directives);
+}
+
+double analytic_cost(const Features& features) { return std::exp2(features[kCost]); }
+
+} // namespace kawara::tune

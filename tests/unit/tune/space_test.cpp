@@ -1,0 +1,189 @@
+#include "tune/features.h"
+
+#include "schedule/auto.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace kawara::tune {
+namespace {
+
+constexpr const char* kProduct = R"(input A: f32[97, 103], B: f32[103, 101]
+output C: f32[97, 101]
+for i in range(97):
+    for j in range(101):
+        C[i, j] = 0
+        for k in range(103):
+            C[i, j] += A[i, k] * B[k, j]
+)";
+constexpr const char* kSoftmax = R"(input x: f32[64, 200]
+output y: f32[64, 200]
+temp m: f32[64], s: f32[64]
+m[i] = max(j, x[i, j])
+s[i] = sum(j, exp(x[i, j] - m[i]))
+y[i, j] = exp(x[i, j] - m[i]) / s[i]
+)";
+constexpr const char* kJacobi = R"(inout A: f64[40, 40], B: f64[40, 40]
+for t in range(5):
+    for i in range(1, 39):
+        for j in range(1, 39):
+            B[i, j] = 0.2 * (A[i, j] + A[i, j-1] + A[i, j+1] + A[i+1, j] + A[i-1, j])
+    for i in range(1, 39):
+        for j in range(1, 39):
+            A[i, j] = 0.2 * (B[i, j] + B[i, j-1] + B[i, j+1] + B[i+1, j] + B[i-1, j])
+)";
+
+/// A program with its space, for a fixed machine.
+struct Ready {
+  schedule::Environment environment;
+  schedule::Schedule initial;
+  explicit Ready(const char* text) : initial(schedule_of(text)) {
+    environment.cpu = *target::named_cpu("neoverse-n1");
+  }
+  static schedule::Schedule schedule_of(const char* text) {
+    driver::Request request;
+    request.text = make_source("t.kw", text);
+    Trace trace;
+    auto front = driver::schedule(request, {}, trace);
+    if (!front)
+      throw std::runtime_error(render(front.error()));
+    return front->schedule;
+  }
+  Space space() const { return Space(initial, environment); }
+  bool is_legal(const Point& point) const {
+    return static_cast<bool>(
+        schedule::apply(initial, schedule::Group{point.directives}, environment));
+  }
+};
+
+std::vector<std::string> legal_sketches(const char* text) {
+  const Ready ready(text);
+  std::vector<std::string> names;
+  const Space space = ready.space();
+  for (const Point& sketch : space.sketches())
+    if (ready.is_legal(sketch))
+      names.push_back(sketch.sketch);
+  return names;
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+TEST(Space, has_every_rule_that_fits_the_program) {
+  const auto product = legal_sketches(kProduct);
+  for (const char* rule : {"source", "default", "default 2", "lanes", "levels", "packed"})
+    EXPECT_TRUE(has(product, rule)) << rule;
+  const auto softmax = legal_sketches(kSoftmax);
+  for (const char* rule : {"source", "default", "lanes", "lanes 2", "partial"})
+    EXPECT_TRUE(has(softmax, rule)) << rule;
+  const auto jacobi = legal_sketches(kJacobi);
+  for (const char* rule : {"source", "default", "lanes", "tiles"})
+    EXPECT_TRUE(has(jacobi, rule)) << rule;
+}
+
+TEST(Space, points_are_text_and_back) {
+  const Ready ready(kProduct);
+  const Space space = ready.space();
+  Chance chance(3);
+  for (int k = 0; k < 100; ++k) {
+    const Point point = space.mutated(space.random(chance), chance);
+    const auto again = point_from_text(text_of(point), point.sketch);
+    ASSERT_TRUE(again) << text_of(point);
+    EXPECT_EQ(again->directives, point.directives);
+  }
+}
+
+TEST(Space, keeps_blocks_multiples_of_what_they_hold) {
+  const Ready ready(kProduct);
+  const Space space = ready.space();
+  const auto steps = schedule::spelled_out(ready.initial, ready.environment);
+  for (const Knob& knob : knobs_of(steps, space.surroundings().extents))
+    for (const int64_t choice : knob.choices) {
+      const auto list = turned(steps, knob, choice);
+      std::map<std::string, int64_t> sizes;
+      for (const Directive& d : list)
+        if (const auto* split = std::get_if<schedule::Split>(&d))
+          sizes[*split->loop.statement + "." + split->loop.loop] = split->size;
+      EXPECT_EQ(sizes.at("S1.j") % sizes.at("S1.j.1"), 0);
+      EXPECT_EQ(sizes.at("S1.i") % sizes.at("S1.i.1"), 0);
+      EXPECT_EQ(sizes.at("S1.j"), sizes.at("S0.j")) << "nests that run together";
+    }
+}
+
+TEST(Space, mutations_of_the_default_are_mostly_legal) {
+  const Ready ready(kProduct);
+  const Space space = ready.space();
+  const Point start{schedule::spelled_out(ready.initial, ready.environment), "default 2"};
+  Chance chance(5);
+  int legal = 0;
+  std::set<std::string> different;
+  for (int k = 0; k < 20; ++k) {
+    const Point point = space.mutated(start, chance);
+    different.insert(text_of(point));
+    legal += ready.is_legal(point) ? 1 : 0;
+  }
+  EXPECT_GE(legal, 12);
+  EXPECT_GE(different.size(), 10u);
+}
+
+TEST(Space, dropping_a_copy_renumbers_the_later_ones) {
+  const auto list =
+      point_from_text("[split(S1.i, 4); pack(B, S1.j); unroll(S2.j); pack(A, S1.i); unroll(S3.i)]",
+                      "")
+          ->directives;
+  EXPECT_EQ(schedule::print(without(list, 1, 2)), "split(S1.i, 4); pack(A, S1.i); unroll(S2.i)");
+  EXPECT_EQ(schedule::print(without(list, 3, 2)), "split(S1.i, 4); pack(B, S1.j); unroll(S2.j)");
+  EXPECT_EQ(schedule::print(without(list, 0, 2)),
+            "pack(B, S1.j); unroll(S2.j); pack(A, S1.i); unroll(S3.i)");
+}
+
+TEST(Space, crossing_takes_numbers_of_both) {
+  const Surroundings around{{{{"S0.i", 100}, {"S0.j", 100}}, 4, 2}, 1};
+  const auto a = point_from_text("[split(i, 8); split(j, 8)]", "")->directives;
+  const auto b = point_from_text("[split(i, 16); split(j, 32)]", "")->directives;
+  std::set<std::string> seen;
+  Chance chance(1);
+  for (int k = 0; k < 40; ++k)
+    seen.insert(schedule::print(crossed(a, b, around, chance)));
+  EXPECT_EQ(seen,
+            (std::set<std::string>{"split(i, 8); split(j, 8)", "split(i, 16); split(j, 8)",
+                                   "split(i, 8); split(j, 32)", "split(i, 16); split(j, 32)"}));
+}
+
+TEST(Space, the_same_seed_draws_the_same_points) {
+  const Ready ready(kSoftmax);
+  const Space space = ready.space();
+  Chance one(11), two(11), three(12);
+  bool is_different = false;
+  for (int k = 0; k < 20; ++k) {
+    const std::string text = text_of(space.random(one));
+    EXPECT_EQ(text, text_of(space.random(two)));
+    is_different = is_different || text != text_of(space.random(three));
+  }
+  EXPECT_TRUE(is_different);
+}
+
+TEST(Features, rank_the_default_before_the_source) {
+  for (const char* text : {kProduct, kSoftmax, kJacobi}) {
+    const Ready ready(text);
+    const Space space = ready.space();
+    const auto source = features_of(space, {{}, ""});
+    const auto good =
+        features_of(space, {schedule::spelled_out(ready.initial, ready.environment), ""});
+    ASSERT_TRUE(source && good);
+    EXPECT_EQ(source->size(), feature_names().size());
+    EXPECT_LT(analytic_cost(*good), analytic_cost(*source));
+  }
+}
+
+TEST(Features, say_what_the_shape_of_the_loops_refuses) {
+  const Ready ready(kProduct);
+  const Space space = ready.space();
+  EXPECT_FALSE(features_of(space, {{schedule::Split{{{}, "x"}, 4}}, ""}));
+  EXPECT_FALSE(features_of(space, {{schedule::Vectorize{{{}, "x"}, 4}}, ""}));
+}
+
+} // namespace
+} // namespace kawara::tune

@@ -1,0 +1,112 @@
+#include "hash_bench.h"
+
+#include "tune/strategy.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace kawara::tune {
+namespace {
+
+/// A time that the model can learn but does not know: other weights than its formula has.
+double pretended(const Space& space, const Point& point) {
+  const auto f = features_of(space, point);
+  const double bumps = 0.05 * static_cast<double>(hash_text(text_of(point)) % 7);
+  return std::exp2(0.4 * std::abs((*f)[2] - 3) + 0.3 * std::abs((*f)[9] - 2.5) - 0.1 * (*f)[3] +
+                   bumps) /
+         4;
+}
+
+/// All points that a strategy proposes in some rounds, and the fastest.
+struct Proposals {
+  std::vector<std::string> texts;
+  double best = 1e9;
+};
+
+Proposals run(std::string_view name, uint64_t seed, int rounds) {
+  const auto reference = small_reference();
+  Space space(reference->initial, reference->task.environment);
+  const auto strategy = make_strategy(name, space, seed);
+  Proposals out;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<Observation> observations;
+    for (const Point& point : strategy->propose(8)) {
+      out.texts.push_back(text_of(point));
+      const double ratio = pretended(space, point);
+      out.best = std::min(out.best, ratio);
+      observations.push_back({point, Outcome::Measured, ratio});
+    }
+    strategy->learn(observations);
+  }
+  return out;
+}
+
+class EveryStrategy : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryStrategy, is_the_same_for_the_same_seed_and_results) {
+  const Proposals one = run(GetParam(), 5, 5), two = run(GetParam(), 5, 5);
+  EXPECT_EQ(one.texts, two.texts);
+  EXPECT_GE(one.texts.size(), 20u);
+}
+
+TEST_P(EveryStrategy, proposes_nothing_twice) {
+  const Proposals all = run(GetParam(), 3, 8);
+  const std::set<std::string> different(all.texts.begin(), all.texts.end());
+  EXPECT_EQ(different.size(), all.texts.size());
+}
+
+TEST_P(EveryStrategy, begins_with_the_sketches) {
+  const Proposals all = run(GetParam(), 3, 1);
+  ASSERT_GE(all.texts.size(), 2u);
+  EXPECT_EQ(all.texts[0], "");
+  EXPECT_EQ(all.texts[1], "auto");
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategy, testing::ValuesIn(strategy_names()),
+                         [](const auto& one) { return one.param; });
+
+TEST(Strategy, seeds_matter) {
+  EXPECT_NE(run("random", 1, 5).texts, run("random", 2, 5).texts);
+  EXPECT_NE(run("guided", 1, 5).texts, run("guided", 2, 5).texts);
+}
+
+TEST(Strategy, a_model_finds_faster_points_than_chance) {
+  double guided = 0, random = 0;
+  for (const uint64_t seed : {1, 2, 3}) {
+    guided += std::log(run("guided", seed, 8).best);
+    random += std::log(run("random", seed, 8).best);
+  }
+  EXPECT_LT(guided, random);
+}
+
+TEST(Strategy, an_unknown_name_makes_none) {
+  const auto reference = small_reference();
+  Space space(reference->initial, reference->task.environment);
+  EXPECT_EQ(make_strategy("luck", space, 1), nullptr);
+}
+
+TEST(CostModel, says_how_well_it_ranked_before_it_learnt) {
+  const auto reference = small_reference();
+  Space space(reference->initial, reference->task.environment);
+  CostModel model;
+  EXPECT_FALSE(model.rank_accuracy());
+  Chance chance(2);
+  for (int round = 0; round < 6; ++round) {
+    for (int k = 0; k < 16; ++k) {
+      const Point point = space.random(chance);
+      model.add(*features_of(space, point), pretended(space, point));
+    }
+    model.refit();
+  }
+  ASSERT_TRUE(model.rank_accuracy());
+  EXPECT_GT(*model.rank_accuracy(), 0.7);
+  const auto again = CostModel::from_json(model.to_json());
+  ASSERT_TRUE(again);
+  const auto features = *features_of(space, space.random(chance));
+  EXPECT_DOUBLE_EQ(again->predict(features), model.predict(features));
+  EXPECT_FALSE(CostModel::from_json("{\"features\": [\"other\"]}"));
+}
+
+} // namespace
+} // namespace kawara::tune

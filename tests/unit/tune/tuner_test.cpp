@@ -1,0 +1,196 @@
+#include "hash_bench.h"
+#include "records.h"
+
+#include "tune/picture.h"
+#include "tune/tuned.h"
+#include "tune/tuner.h"
+
+#include <csignal>
+#include <sys/wait.h>
+
+namespace kawara::tune {
+namespace {
+
+TuneOptions options(int64_t trials, uint64_t seed = 1) {
+  TuneOptions o;
+  o.budget = {60, trials};
+  o.seed = seed;
+  o.limits = {10, 0.3, 0.3, int64_t{1} << 30};
+  return o;
+}
+
+TuneReport tuned(const std::shared_ptr<const Reference>& reference, Database* database,
+                 const TuneOptions& o) {
+  auto report = tune(reference, hash_benches(), database, o);
+  if (!report)
+    throw std::runtime_error(render(report.error()));
+  return *std::move(report);
+}
+
+TEST(Tuner, survives_bad_candidates_and_crowns_none) {
+  const auto reference = small_reference();
+  const TuneReport report = tuned(reference, nullptr, options(150));
+  ASSERT_EQ(report.trials.size(), 150u);
+  double best = 1;
+  for (const Trial& trial : report.trials) {
+    const Fate fate = fate_of(trial.directives);
+    EXPECT_EQ(trial.outcome, fate.outcome) << trial.directives;
+    if (fate.outcome == Outcome::Measured) {
+      EXPECT_NEAR(trial.ratio, fate.ratio, 1e-9);
+      best = std::min(best, fate.ratio);
+    }
+  }
+  for (const Outcome outcome : {Outcome::Crashed, Outcome::Wrong, Outcome::Refused})
+    EXPECT_GT(report.progress.outcomes.at(outcome), 0) << name_of(outcome);
+  EXPECT_EQ(report.progress.refusals.at("K0203"), report.progress.outcomes.at(Outcome::Refused));
+  ASSERT_TRUE(report.best);
+  EXPECT_EQ(fate_of(report.best->directives).outcome, Outcome::Measured);
+  EXPECT_NEAR(report.ratio.median, best, 1e-9);
+}
+
+TEST(Tuner, keeps_the_default_when_nothing_is_faster) {
+  const auto reference = small_reference();
+  const auto report = tune(
+      reference,
+      []() -> Parsed<std::unique_ptr<Bench>> {
+        class Slow : public HashBench {
+          Samples time(uint32_t, const Effort& effort) override {
+            Samples samples;
+            for (int k = 0; k < effort.rounds; ++k) {
+              // Sometimes faster, never beyond doubt.
+              samples.own.push_back(k % 5 < 2 ? 0.9e-3 : 1.1e-3);
+              samples.theirs.push_back(1e-3);
+            }
+            return samples;
+          }
+        };
+        return std::unique_ptr<Bench>(std::make_unique<Slow>());
+      },
+      nullptr, options(40));
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->best);
+}
+
+TEST(Tuner, says_the_effect_of_each_directive) {
+  const auto reference = small_reference();
+  TuneOptions o = options(60);
+  o.why = true;
+  const TuneReport report = tuned(reference, nullptr, o);
+  ASSERT_TRUE(report.best);
+  const auto winner = point_from_text(report.best->directives, "");
+  ASSERT_EQ(report.effects.size(), winner->directives.size());
+  for (size_t k = 0; k < report.effects.size(); ++k) {
+    const Fate fate = fate_of(text_of({without(winner->directives, k, 1), ""}));
+    EXPECT_EQ(report.effects[k].outcome, fate.outcome);
+    if (fate.outcome == Outcome::Measured) {
+      EXPECT_NEAR(report.effects[k].slower, fate.ratio / report.ratio.median, 1e-9);
+    }
+  }
+}
+
+TEST(Tuner, goes_on_where_an_earlier_search_ended) {
+  const Folder folder;
+  const auto reference = small_reference();
+  Database database = open(folder.file("t.db"));
+  const TuneReport first = tuned(reference, &database, options(40));
+  const TuneReport second = tuned(reference, &database, options(40, 2));
+  std::set<std::string> texts;
+  for (const auto* report : {&first, &second})
+    for (const Trial& trial : report->trials)
+      EXPECT_TRUE(texts.insert(trial.directives).second) << "tried twice: " << trial.directives;
+  EXPECT_EQ(database.trials(key_of(reference->task))->size(), texts.size());
+  ASSERT_TRUE(second.best);
+  EXPECT_LE(second.ratio.median, first.ratio.median + 1e-9);
+  EXPECT_EQ((**database.best(key_of(reference->task))).directives, second.best->directives);
+}
+
+TEST(Tuner, stops_when_it_is_told_and_keeps_what_was_found) {
+  const Folder folder;
+  const auto reference = small_reference();
+  Database database = open(folder.file("t.db"));
+  TuneOptions o = options(100000);
+  int batches = 0;
+  o.should_stop = [&] { return batches == 3; };
+  o.on_progress = [&](const Progress&) { ++batches; };
+  const TuneReport report = tuned(reference, &database, o);
+  EXPECT_EQ(report.trials.size(), 3 * o.batch);
+  EXPECT_EQ(database.trials(key_of(reference->task))->size(), report.trials.size());
+  EXPECT_TRUE(report.best);
+}
+
+TEST(Tuner, loses_no_trial_when_it_is_killed) {
+  const Folder folder;
+  const std::string path = folder.file("t.db");
+  const auto reference = small_reference();
+  { open(path); }
+  size_t known = 0;
+  for (int round = 0; round < 25; ++round) {
+    const pid_t pid = ::fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      auto database = Database::open(path);
+      TuneOptions o = options(100000, static_cast<uint64_t>(round));
+      o.batch = 4;
+      if (database) [[maybe_unused]]
+        const auto report = tune(reference, hash_benches(), &*database, o);
+      ::_exit(0);
+    }
+    ::usleep(static_cast<useconds_t>(20000 + (round * 7919) % 90000));
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    const Database database = open(path);
+    const auto trials = database.trials(key_of(reference->task));
+    ASSERT_TRUE(trials);
+    EXPECT_GE(trials->size(), known);
+    known = trials->size();
+    for (const Trial& trial : *trials)
+      EXPECT_EQ(trial.outcome, fate_of(trial.directives).outcome);
+  }
+  EXPECT_GT(known, 20u);
+}
+
+TEST(Budget, is_time_or_trials_or_both) {
+  EXPECT_EQ(budget_from_text("90s")->seconds, 90);
+  EXPECT_EQ(budget_from_text("2m")->seconds, 120);
+  EXPECT_EQ(budget_from_text("200trials")->trials, 200);
+  EXPECT_EQ(budget_from_text("200trials")->seconds, 0);
+  EXPECT_EQ(budget_from_text("1h, 5trials")->seconds, 3600);
+  for (const char* text : {"", "s", "10", "-3s", "5 days", "0s"}) {
+    const auto budget = budget_from_text(text);
+    ASSERT_FALSE(budget) << text;
+    EXPECT_EQ(budget.error().code, "K0604");
+  }
+}
+
+TEST(Tuned, is_found_by_meaning_and_proved_again) {
+  const Folder folder;
+  const std::string path = folder.file("t.db");
+  const auto reference = small_reference();
+  const Task& task = reference->task;
+  Database database = open(path);
+  const auto find = [&] {
+    return tuned_schedule(task.request, task.environment, task.threads, path);
+  };
+  EXPECT_FALSE(find());
+  ASSERT_TRUE(database.set_best(key_of(task), best("vectorize(j, 4)", 0.5)));
+  ASSERT_TRUE(find());
+  EXPECT_EQ(find()->directives->text, "vectorize(j, 4)");
+  EXPECT_DOUBLE_EQ(find()->gain, 2);
+  EXPECT_FALSE(tuned_schedule(task.request, task.environment, 1, path)) << "other threads";
+  ASSERT_TRUE(database.set_best(key_of(task), best("vectorize(i, 4)", 0.5)));
+  EXPECT_FALSE(find()) << "what is refused now is no schedule";
+  EXPECT_FALSE(tuned_schedule(task.request, task.environment, task.threads, folder.file("none")));
+}
+
+TEST(Picture, has_a_mark_for_each_candidate) {
+  const TuneReport report = tuned(small_reference(), nullptr, options(32));
+  const std::string svg = search_svg(report, "a <title>");
+  size_t marks = 0;
+  for (size_t at = svg.find("<title>"); at != std::string::npos; at = svg.find("<title>", at + 1))
+    ++marks;
+  EXPECT_EQ(marks, report.trials.size());
+  EXPECT_NE(svg.find("a &lt;title&gt;"), std::string::npos);
+}
+
+} // namespace
+} // namespace kawara::tune
