@@ -40,7 +40,9 @@ def run_command(kawara, command, folder):
         return (folder / words[1]).read_text().splitlines()
     if words[:1] not in (["kawara"], ["./kw"]):
         raise stories.Malformed(f"only `kawara` and `cat` can be run, not `{command}`")
-    environment = {**os.environ, "KAWARA_THREADS": "2", "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
+    # The folder of the story is where its tuned schedules are kept, and nobody else's are seen.
+    environment = {**os.environ, "KAWARA_THREADS": "2", "LC_ALL": "C.UTF-8", "COLUMNS": "100",
+                   "XDG_CACHE_HOME": str(folder / ".cache")}
     try:
         done = subprocess.run([kawara, *words[1:]], cwd=folder, env=environment,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=TIME_LIMIT_S)

@@ -45,7 +45,9 @@ public:
   Schedule& parallel(const std::string& loop);
   Schedule& rfactor(const std::string& loop);
   Schedule& online(const std::vector<std::string>& loops);
-  Schedule& auto_(); ///< a good schedule for this machine
+  /// A good schedule for this machine. At the beginning, and with all sizes given: the one that
+  /// `kawara tune` found, if it did.
+  Schedule& auto_();
 
   /// Directives as text: separated by `;` or new lines, groups in brackets. All of them or none.
   Schedule& apply(const std::string& directives);

@@ -1,7 +1,9 @@
 #include "api/state.h"
 #include "emit/c/c_from_kernel.h"
+#include "run/cpu/threads.h"
 #include "schedule/build.h"
 #include "schedule/draw.h"
+#include "tune/tuned.h"
 
 namespace kawara {
 namespace {
@@ -182,6 +184,10 @@ Schedule& Schedule::online(const std::vector<std::string>& loops) {
   return *this;
 }
 Schedule& Schedule::auto_() {
+  if (impl_->front.schedule.applied.empty())
+    if (const auto tuned = tune::tuned_schedule(impl_->request, impl_->environment,
+                                                run::default_threads(), tune::default_database()))
+      return apply(tuned->directives->text);
   impl_ = after(*impl_, "auto", {});
   return *this;
 }

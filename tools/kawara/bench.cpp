@@ -36,9 +36,10 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
 }
 
 int bench(const CommonOptions& options) {
-  const auto request = request_of(options);
+  auto request = request_of(options);
   if (!request)
     return report(request.error(), options);
+  use_tuned(*request, options);
   Trace trace(trace_options(options));
   const auto measured = measure(options, *request, trace);
   show_times(trace, options);
@@ -77,6 +78,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("bench", "measure a program: median time, spread, GFLOP/s, GB/s");
   add_common(*command, *options);
+  add_database(*command, *options);
   add_examples(*command, {"kawara bench examples/gemm.kw -p M=512,N=512,K=512 -s auto",
                           "KAWARA_THREADS=1 kawara bench examples/add.kw -p N=1000000 --json"});
   command->callback([options, &exit_code] { exit_code = bench(*options); });

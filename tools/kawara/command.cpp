@@ -1,7 +1,9 @@
 #include "kawara/command.h"
 
+#include "run/cpu/threads.h"
 #include "run/file.h"
 #include "support/text.h"
+#include "tune/tuned.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -73,6 +75,30 @@ void add_common(CLI::App& app, CommonOptions& options) {
   app.add_option(
       "--print-after", options.print_after,
       "show an artefact on the way: program, poly, schedule, loops, kernel, emit or all");
+}
+
+void add_database(CLI::App& app, CommonOptions& options) {
+  app.add_option("--db", options.db, "file of tuned schedules, instead of the usual one");
+  app.add_flag("--no-db", options.no_db, "neither use nor keep tuned schedules");
+}
+
+std::string database_of(const CommonOptions& options) {
+  if (options.no_db)
+    return "";
+  return options.db.empty() ? tune::default_database() : options.db;
+}
+
+void use_tuned(driver::Request& request, const CommonOptions& options) {
+  if (!options.schedule.empty() && trim(options.schedule) != "auto")
+    return;
+  const auto tuned = tune::tuned_schedule(request, driver::host_environment(),
+                                          run::default_threads(), database_of(options));
+  if (!tuned)
+    return;
+  request.directives = tuned->directives;
+  if (!options.json)
+    fmt::print(stderr, "using a tuned schedule, {:.2f}x faster than auto when it was measured\n",
+               tuned->gain);
 }
 
 void add_examples(CLI::App& app, const std::vector<std::string>& lines) {

@@ -26,10 +26,19 @@ struct CommonOptions {
   bool verify = false;
   bool time_passes = false;
   std::vector<std::string> print_after;
+  std::string db;     ///< file of tuned schedules; the usual one when empty
+  bool no_db = false; ///< use none
 };
 
 /// Adds FILE, -p, -s, --numerics, --json, --verify, --time-passes and --print-after.
 void add_common(CLI::App&, CommonOptions&);
+/// Adds --db and --no-db.
+void add_database(CLI::App&, CommonOptions&);
+/// The file of tuned schedules; empty when none shall be used.
+std::string database_of(const CommonOptions&);
+/// Takes a tuned schedule where there is one and the request has none, or `auto`; says so on standard
+/// error.
+void use_tuned(driver::Request&, const CommonOptions&);
 /// Adds a paragraph of examples to `--help`.
 void add_examples(CLI::App&, const std::vector<std::string>& lines);
 
@@ -56,5 +65,7 @@ void add_emit(CLI::App&, int& exit_code);
 void add_diff(CLI::App&, int& exit_code);
 void add_demo(CLI::App&, int& exit_code);
 void add_machine(CLI::App&, int& exit_code);
+void add_tune(CLI::App&, int& exit_code);
+void add_db(CLI::App&, int& exit_code);
 
 } // namespace kawara::tools

@@ -41,6 +41,8 @@ int run_command(int argc, char** argv) {
   kawara::tools::add_deps(app, exit_code);
   kawara::tools::add_diff(app, exit_code);
   kawara::tools::add_bench(app, exit_code);
+  kawara::tools::add_tune(app, exit_code);
+  kawara::tools::add_db(app, exit_code);
   kawara::tools::add_emit(app, exit_code);
   kawara::tools::add_machine(app, exit_code);
   kawara::tools::add_demo(app, exit_code);

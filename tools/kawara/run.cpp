@@ -192,7 +192,8 @@ Parsed<Done> check_result(const driver::Compiled& compiled, const std::vector<in
 }
 
 Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
-  KAWARA_TRY(const driver::Request request, request_of(options));
+  KAWARA_TRY(driver::Request request, request_of(options));
+  use_tuned(request, options);
   const schedule::Environment environment = driver::host_environment();
   KAWARA_TRY(const program::Program program, driver::program_of(request));
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
@@ -235,6 +236,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--input", options->inputs,
                       "NAME=file.npy or .npz; a fixed pattern for the others");
   command->add_option("--output", options->outputs, "NAME=file.npy or .npz to write");
+  add_database(*command, *options);
   command->add_flag("--check", options->check,
                     "compare with the interpreter; slow for large sizes");
   command->add_flag("--time", options->time, "also measure the time of a call");
