@@ -27,8 +27,12 @@ void FreshPoints::learn(const std::vector<Observation>& observations) {
 }
 
 bool FreshPoints::take(std::vector<Point>& batch, Point point) {
-  if (!seen_.insert(text_of(point)).second || !features_of(space_, point))
+  if (!seen_.insert(text_of(point)).second)
     return false;
+  if (!features_of(space_, point)) {
+    ++unfit_;
+    return false;
+  }
   batch.push_back(std::move(point));
   return true;
 }

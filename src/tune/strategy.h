@@ -31,6 +31,8 @@ public:
   virtual void learn(const std::vector<Observation>&) = 0;
 
   virtual const CostModel* model() const { return nullptr; }
+  /// Points that were not proposed because the shape of the loops refuses them.
+  virtual int64_t unfit() const = 0;
 };
 
 /// "guided" (the default), "evolution", "annealing", "beam", "grid", "random"
@@ -48,6 +50,7 @@ public:
 
   std::vector<Point> propose(size_t count) final;
   void learn(const std::vector<Observation>&) final;
+  int64_t unfit() const final { return unfit_; }
 
 protected:
   /// Adds points by `take` until there are `count` or no more are found.
@@ -67,6 +70,7 @@ protected:
 private:
   std::set<std::string> seen_;
   size_t sketch_ = 0;
+  int64_t unfit_ = 0;
 };
 
 } // namespace kawara::tune

@@ -54,7 +54,8 @@ public:
   Parsed<TuneReport> run() {
     KAWARA_TRY([[maybe_unused]] const Done started, pool_.start());
     KAWARA_TRY([[maybe_unused]] const Done borrowed, borrow());
-    strategy_ = make_strategy(options_.strategy, space_, options_.seed);
+    KAWARA_TRY(const CostModel model, earlier_model());
+    strategy_ = make_strategy(options_.strategy, space_, options_.seed, model);
     KAWARA_CHECK(strategy_ != nullptr, "no strategy " + options_.strategy);
     KAWARA_TRY([[maybe_unused]] const Done known, recall());
     report_.progress.of_seconds = options_.budget.seconds;
@@ -79,6 +80,21 @@ private:
     if (options.start)
       rules.push_back(rule_of("given", *options.start));
     return rules;
+  }
+
+  Parsed<CostModel> earlier_model() const {
+    if (options_.model.empty())
+      return CostModel();
+    if (auto model = CostModel::from_json(options_.model))
+      return *std::move(model);
+    Diagnostic d;
+    d.code = "K0607";
+    d.headline = "the given model cannot be used";
+    d.body.push_back(
+        "It is no model that `kawara tune --model` wrote, or one of a version that counts\n"
+        "other features.");
+    d.help.push_back({"begin a new one", "--model FILE with a file that does not exist", false});
+    return fail(Diagnostics{std::move(d)});
   }
 
   bool is_over() const {
@@ -186,6 +202,7 @@ private:
 
   const Progress& progress() {
     report_.progress.seconds = now() - begin_;
+    report_.progress.unfit = strategy_->unfit();
     if (const CostModel* model = strategy_->model())
       report_.progress.rank_accuracy = model->rank_accuracy();
     return report_.progress;

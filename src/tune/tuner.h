@@ -27,6 +27,7 @@ struct Progress {
   int64_t trials = 0; ///< candidates that were proposed
   std::map<Outcome, int64_t> outcomes;
   std::map<std::string, int64_t> refusals; ///< by code
+  int64_t unfit = 0;                       ///< points that were never candidates: their shape
   double best = 1;                         ///< time of the fastest over that of the default
   double seconds = 0, of_seconds = 0;
   int64_t of_trials = 0;
@@ -42,7 +43,8 @@ struct TuneOptions {
   Limits limits;
   bool why = false;
   std::optional<std::vector<Directive>> start; ///< of the user: one more sketch
-  std::function<bool()> should_stop;           ///< asked between batches
+  std::string model;                 ///< what earlier searches learnt, as JSON; may be empty
+  std::function<bool()> should_stop; ///< asked between batches
   std::function<void(const Progress&)> on_progress;
 };
 
@@ -70,6 +72,7 @@ struct TuneReport {
 /// a final comparison, in turns with the default, shows to be faster beyond doubt.
 ///
 /// `make` measures; `reference` is what it measures against. Forks: no other threads may be running.
+/// Refuses a model that is none, or counts other things than this version (K0607).
 Parsed<TuneReport> tune(const std::shared_ptr<const Reference>& reference, const MakeBench& make,
                         Database* database, const TuneOptions&);
 

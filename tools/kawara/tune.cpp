@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <unistd.h>
 
 namespace kawara::tools {
@@ -56,6 +57,8 @@ std::string losses_text(const tune::Progress& progress) {
   std::vector<std::string> codes;
   for (const auto& [code, count] : progress.refusals)
     codes.push_back(fmt::format("{} {}", count, code));
+  if (progress.unfit > 0)
+    parts.push_back(fmt::format("{} unfit before", progress.unfit));
   std::string text = parts.empty() ? "none lost" : join(parts, ", ");
   return codes.empty() ? text : text + " (" + join(codes, ", ") + ")";
 }
@@ -83,6 +86,13 @@ Parsed<tune::TuneOptions> tune_options(const Options& options, const driver::Req
   out.seed = options.seed;
   out.workers = options.workers > 0 ? options.workers : static_cast<int>(run::default_threads());
   out.why = options.why;
+  std::error_code ignored;
+  if (!options.model.empty() && std::filesystem::exists(options.model, ignored)) {
+    auto text = run::read_file(options.model);
+    if (!text)
+      return fail(Diagnostics{std::move(text).error()});
+    out.model = *std::move(text);
+  }
   if (request.directives) {
     KAWARA_TRY(out.start, schedule::parse_directives(request.directives));
   }
@@ -125,6 +135,7 @@ void print_json(const tune::TuneReport& report) {
                      {"seconds", report.progress.seconds},
                      {"refusals", report.progress.refusals},
                      {"outcomes", nlohmann::json::object()},
+                     {"unfit", report.progress.unfit},
                      {"noise", report.noise},
                      {"is_faster", report.best.has_value()}};
   for (const auto& [outcome, count] : report.progress.outcomes)
@@ -177,7 +188,7 @@ int tune_program(const Options& options) {
   for (const auto& [path, text] :
        {std::pair(options.svg, tune::search_svg(*report, options.file + ": " + options.strategy)),
         std::pair(options.model, report->model)})
-    if (!path.empty())
+    if (!path.empty() && !text.empty())
       if (const auto written = run::write_file(path, text); !written)
         return tools::report({written.error()}, options);
   if (options.json)
@@ -202,7 +213,8 @@ void add_tune(CLI::App& app, int& exit_code) {
   command->add_option("--workers", options->workers, "processes that compile; one per core");
   command->add_flag("--why", options->why, "measure the winner without each of its directives");
   command->add_option("--svg", options->svg, "picture of the search");
-  command->add_option("--save-model", options->model, "what the model has learnt, as JSON");
+  command->add_option("--model", options->model,
+                      "file of what searches have learnt: used if it is there, then written");
   add_examples(*command, {"kawara tune examples/gemm.kw -p M=97,N=101,K=103 --budget 30s",
                           "kawara tune examples/conv2d.kw --budget 5m --why --svg search.svg"});
   command->callback([options, &exit_code] { exit_code = tune_program(*options); });

@@ -149,6 +149,19 @@ TEST(Tuner, loses_no_trial_when_it_is_killed) {
   EXPECT_GT(known, 20u);
 }
 
+TEST(Tuner, uses_and_gives_back_a_model) {
+  const auto reference = small_reference();
+  const TuneReport first = tuned(reference, nullptr, options(40));
+  EXPECT_FALSE(first.model.empty());
+  TuneOptions o = options(16);
+  o.model = first.model;
+  EXPECT_FALSE(tuned(reference, nullptr, o).model.empty());
+  o.model = "{}";
+  const auto refused = tune(reference, hash_benches(), nullptr, o);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().front().code, "K0607");
+}
+
 TEST(Budget, is_time_or_trials_or_both) {
   EXPECT_EQ(budget_from_text("90s")->seconds, 90);
   EXPECT_EQ(budget_from_text("2m")->seconds, 120);
