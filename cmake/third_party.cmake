@@ -67,3 +67,20 @@ find_package(ZLIB REQUIRED)
 add_library(kawara_sqlite INTERFACE)
 find_library(SQLITE_LIBRARY sqlite3 REQUIRED)
 target_link_libraries(kawara_sqlite INTERFACE ${SQLITE_LIBRARY} ${CMAKE_DL_LIBS} m)
+
+# ONNX: the format's own schema, compiled here for the small run time of protobuf. Headers reach
+# graph/onnx/ only.
+find_program(PROTOC protoc REQUIRED)
+find_path(ONNX_INCLUDE_DIR onnx/onnx.proto REQUIRED)
+find_path(PROTOBUF_INCLUDE_DIR google/protobuf/message_lite.h REQUIRED)
+find_library(PROTOBUF_LITE_LIBRARY protobuf-lite REQUIRED)
+set(KAWARA_ONNX_DIR ${CMAKE_BINARY_DIR}/onnx_schema)
+add_custom_command(
+  OUTPUT ${KAWARA_ONNX_DIR}/onnx/onnx.pb.cc ${KAWARA_ONNX_DIR}/onnx/onnx.pb.h
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${KAWARA_ONNX_DIR}
+  COMMAND ${PROTOC} --proto_path=${ONNX_INCLUDE_DIR} --cpp_out=${KAWARA_ONNX_DIR} onnx/onnx.proto
+  DEPENDS ${ONNX_INCLUDE_DIR}/onnx/onnx.proto)
+add_library(kawara_onnx STATIC ${KAWARA_ONNX_DIR}/onnx/onnx.pb.cc ${KAWARA_ONNX_DIR}/onnx/onnx.pb.h)
+target_include_directories(kawara_onnx SYSTEM PUBLIC ${KAWARA_ONNX_DIR} ${PROTOBUF_INCLUDE_DIR})
+target_link_libraries(kawara_onnx PUBLIC ${PROTOBUF_LITE_LIBRARY} Threads::Threads)
+target_compile_options(kawara_onnx PRIVATE -w)

@@ -79,23 +79,24 @@ kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Envir
   return kernel;
 }
 
-Parsed<Compiled> compile(Scheduled front, const schedule::Environment& environment, Trace& trace) {
+Parsed<Compiled> compile(Scheduled front, const schedule::Environment& environment, Trace& trace,
+                         const run::LoadOptions& options) {
   kernel::Kernel kernel = optimised_kernel_of(front, environment, trace);
 
   emit::LlvmUnit unit = trace.stage("emit", [&] { return emit::module_from_kernel(kernel); });
   trace.after(
       "emit", [] { return std::vector<std::string>{}; }, [&] { return unit.ir(); });
 
-  auto executable = trace.stage("run", [&] { return run::load(std::move(unit)); });
+  auto executable = trace.stage("run", [&] { return run::load(std::move(unit), options); });
   if (!executable)
     return fail(Diagnostics{std::move(executable).error()});
   return Compiled{std::move(front), std::move(kernel), *std::move(executable)};
 }
 
 Parsed<Compiled> compile(const Request& request, const schedule::Environment& environment,
-                         Trace& trace) {
+                         Trace& trace, const run::LoadOptions& options) {
   KAWARA_TRY(Scheduled front, schedule(request, environment, trace));
-  return compile(std::move(front), environment, trace);
+  return compile(std::move(front), environment, trace, options);
 }
 
 } // namespace kawara::driver

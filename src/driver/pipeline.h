@@ -34,8 +34,10 @@ kernel::Kernel kernel_of(const Scheduled&, Trace&);
 kernel::Kernel optimised_kernel_of(const Scheduled&, const schedule::Environment&, Trace&);
 
 /// Proven schedule to callable code.
-Parsed<Compiled> compile(Scheduled, const schedule::Environment&, Trace&);
+Parsed<Compiled> compile(Scheduled, const schedule::Environment&, Trace&,
+                         const run::LoadOptions& = {});
 /// Text to callable code.
-Parsed<Compiled> compile(const Request&, const schedule::Environment&, Trace&);
+Parsed<Compiled> compile(const Request&, const schedule::Environment&, Trace&,
+                         const run::LoadOptions& = {});
 
 } // namespace kawara::driver

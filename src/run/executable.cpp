@@ -138,7 +138,7 @@ struct Executable::Impl {
   emit::Signature signature;
   LoadTimes times;
   std::shared_ptr<ThreadPool> pool;
-  std::optional<JitCode> code;
+  std::shared_ptr<const JitCode> code;
   std::mutex mutex;
   std::vector<std::unique_ptr<CallContext>> idle; ///< guarded by `mutex`
 
@@ -217,6 +217,15 @@ Executable::~Executable() = default;
 const emit::Signature& Executable::signature() const { return impl_->signature; }
 LoadTimes Executable::times() const { return impl_->times; }
 
+Executable Executable::twin() const {
+  auto impl = std::make_unique<Impl>();
+  impl->signature = impl_->signature;
+  impl->times = impl_->times;
+  impl->pool = impl_->pool;
+  impl->code = impl_->code;
+  return Executable(std::move(impl));
+}
+
 void Executable::forget_constants() const {
   const std::lock_guard lock(impl_->mutex);
   for (const auto& context : impl_->idle)
@@ -259,7 +268,7 @@ Result<Executable, Diagnostic> load(emit::LlvmUnit unit, const LoadOptions& opti
   if (!code)
     return refuse(
         fmt::format("Code for {} could not be made or linked: {}.", triple, code.error()));
-  impl->code = *std::move(code);
+  impl->code = std::make_shared<const JitCode>(*std::move(code));
   impl->times.codegen =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return Executable(std::move(impl));

@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/model.h"
 
 #include "driver/session.h"
 #include "estimate/count.h"
@@ -36,6 +37,8 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
 }
 
 int bench(const CommonOptions& options) {
+  if (is_model(options.file))
+    return run_model({options.file, {}, "", true, options.json}, options);
   auto request = request_of(options);
   if (!request)
     return report(request.error(), options);

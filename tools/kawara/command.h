@@ -63,6 +63,7 @@ void add_run(CLI::App&, int& exit_code);
 void add_bench(CLI::App&, int& exit_code);
 void add_emit(CLI::App&, int& exit_code);
 void add_diff(CLI::App&, int& exit_code);
+void add_conformance(CLI::App&, int& exit_code);
 void add_demo(CLI::App&, int& exit_code);
 void add_machine(CLI::App&, int& exit_code);
 void add_tune(CLI::App&, int& exit_code);

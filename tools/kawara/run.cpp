@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/model.h"
 
 #include "driver/session.h"
 #include "program/interpret.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct RunOptions : CommonOptions {
   std::vector<std::string> inputs, outputs; ///< NAME=file.npy
+  std::string output_dir;                   ///< models only
   bool check = false, time = false;
 };
 
@@ -217,6 +219,9 @@ Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
 }
 
 int run_program(const RunOptions& options) {
+  if (is_model(options.file))
+    return run_model({options.file, options.inputs, options.output_dir, options.time, options.json},
+                     options);
   Trace trace(trace_options(options));
   Report result(options);
   const auto done = run_all(options, trace, result);
@@ -231,12 +236,15 @@ int run_program(const RunOptions& options) {
 
 void add_run(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "compile a program and run it on this machine");
+  CLI::App* command =
+      app.add_subcommand("run", "compile a program or a model and run it on this machine");
   add_common(*command, *options);
   command->add_option("--input", options->inputs,
                       "NAME=file.npy or .npz; a fixed pattern for the others");
   command->add_option("--output", options->outputs, "NAME=file.npy or .npz to write");
   add_database(*command, *options);
+  command->add_option("--output-dir", options->output_dir,
+                      "of a model: where to write output_0.npy, output_1.npy, ...");
   command->add_flag("--check", options->check,
                     "compare with the interpreter; slow for large sizes");
   command->add_flag("--time", options->time, "also measure the time of a call");

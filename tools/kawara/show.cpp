@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/model.h"
 
 #include "emit/c/c_from_kernel.h"
 #include "emit/unit.h"
@@ -56,6 +57,8 @@ Diagnostic unknown_stage(const std::string& name) {
 }
 
 int show(const CommonOptions& options, const std::string& stage, const std::string& svg) {
+  if (is_model(options.file))
+    return show_model(options, stage);
   if (std::find(kStages.begin(), kStages.end(), stage) == kStages.end())
     return report({unknown_stage(stage)}, options);
   const auto request = request_of(options);
@@ -91,8 +94,9 @@ void add_show(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("show", "print what a stage of the line makes of a program");
   add_common(*command, *options);
-  command->add_option("--stage", *stage,
-                      "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm");
+  command->add_option(
+      "--stage", *stage,
+      "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm; graph for a model");
   command->add_option("--svg", *svg, "also write a picture of the loop tree to this file");
   add_examples(*command, {"kawara show examples/gemm.kw --stage scop",
                           "kawara show examples/gemm.kw -s 'tile(i=64, j=64)' --stage tree"});

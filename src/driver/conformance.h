@@ -1,0 +1,44 @@
+#pragma once
+
+#include "run/functions/function.h"
+#include "support/diagnostic.h"
+
+#include <string>
+#include <vector>
+
+namespace kawara::driver {
+
+/// One case of the ONNX backend tests: a folder with `model.onnx` and data sets of inputs and expected
+/// outputs.
+struct ConformanceCase {
+  std::string name; ///< "node/test_abs"
+  std::string folder;
+};
+
+/// All cases below `root` (its folders node, simple, pytorch-converted, pytorch-operator), sorted.
+/// Refuses a folder without any (K0530).
+Result<std::vector<ConformanceCase>, Diagnostic> conformance_cases(const std::string& root);
+
+enum class Verdict : uint8_t {
+  Passed,
+  Failed,      ///< ran, and the result is wrong
+  Unsupported, ///< refused with a message
+  Skipped      ///< inputs or outputs are not plain tensors
+};
+std::string_view name_of(Verdict);
+
+struct ConformanceResult {
+  Verdict verdict = Verdict::Passed;
+  std::string op;     ///< operator of a model with one node, "several" otherwise
+  std::string detail; ///< why it did not pass
+};
+
+/// Runs one case on all its data sets.
+ConformanceResult run_case(const ConformanceCase&);
+
+/// Where `got` is not `expected`; empty when it is. Floats may differ by `relative` of the expected value
+/// and by `absolute`, everything else not at all.
+std::string difference(const run::Datum& got, const run::Datum& expected, double relative,
+                       double absolute);
+
+} // namespace kawara::driver

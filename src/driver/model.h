@@ -1,0 +1,44 @@
+#pragma once
+
+#include "driver/kernels.h"
+#include "graph/graph.h"
+#include "run/functions/function.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace kawara::driver {
+
+/// A model that can be run. Shapes are taken from the inputs of the first call; code for them is made
+/// then and kept, so that a further call with the same shapes only computes. One call at a time.
+class Model {
+public:
+  explicit Model(graph::Graph graph);
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+  ~Model();
+
+  const graph::Graph& graph() const;
+
+  /// The graph's outputs, in its order. Refuses an input that is missing or unknown (K0520), of another
+  /// type or shape than declared (K0521), and nodes that cannot be run (K0510, K0511).
+  Result<std::vector<run::Datum>, Diagnostic> run(const std::map<std::string, run::Datum>& inputs);
+
+  /// Inputs of a fixed pattern for those that are not given; symbols in shapes count as 1.
+  std::map<std::string, run::Datum> pattern_inputs(std::map<std::string, run::Datum> given) const;
+
+  int64_t kernels() const;        ///< programs compiled so far
+  double compile_seconds() const; ///< spent on that
+  int64_t block_bytes() const;    ///< memory for values between nodes
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A model from an `.onnx` file. Refuses a file that cannot be read (K0420) and K0501 to K0505.
+Result<Model, Diagnostic> load_model(const std::string& path);
+
+} // namespace kawara::driver

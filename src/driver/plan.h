@@ -1,0 +1,77 @@
+#pragma once
+
+#include "driver/kernels.h"
+#include "graph/graph.h"
+#include "program/operators/definition.h"
+#include "run/functions/function.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace kawara::driver {
+
+using graph::Shape;
+using graph::Tensor;
+using graph::ValueId;
+using run::Datum;
+
+/// What is known of a value before it exists. Sequences are known to be there, no more.
+struct Info {
+  bool is_known = false;
+  bool is_sequence = false;
+  graph::DataType type = graph::DataType::F32;
+  Shape shape;
+  Tensor constant; ///< its cells, when they do not depend on the inputs
+};
+
+/// Runs compiled code on the values `arguments`, of which the last ones are its results.
+struct KernelStep {
+  std::shared_ptr<const run::Executable> code;
+  std::vector<ValueId> operands, results; ///< in the order of the code's signature
+};
+/// `result` is the cells of `operand` under another shape and type.
+struct ViewStep {
+  ValueId operand, result;
+};
+/// A run-time function, or a node with subgraphs.
+struct CallStep {
+  size_t node;
+};
+using Step = std::variant<KernelStep, ViewStep, CallStep>;
+
+/// Where the memory of a value lies in the plan's block; those of the model's results are apart.
+struct Place {
+  int64_t offset = 0;
+};
+
+/// A stretch of nodes that can be laid out before any of it runs: all shapes, and all values that
+/// shapes depend on, are known. Where that ends (at a node whose result's shape depends on values), the
+/// plan is continued when they are known; `next` keeps a plan for each case that was met.
+struct Plan {
+  size_t begin = 0, end = 0; ///< nodes of the graph
+  std::vector<Step> steps;
+  std::vector<Info> infos; ///< of all values, after the last step
+  std::map<ValueId, Place> places;
+  std::shared_ptr<std::byte> block;
+  int64_t block_bytes = 0;
+  std::vector<ValueId>
+      asked; ///< values whose cells (or, made by a call, whose shapes) decide how to go on
+  bool asks_for_cells = false;
+  std::map<std::string, std::unique_ptr<Plan>> next; ///< by what was asked
+};
+
+/// Plans the graph from node `begin` on. Refuses an unknown operator (K0510) and operands that an
+/// operator does not take (K0511).
+Result<std::unique_ptr<Plan>, Diagnostic> make_plan(const graph::Graph&, size_t begin,
+                                                    std::vector<Info> infos, Kernels&);
+
+/// The error for a node whose operator refuses its inputs.
+Diagnostic refused(const graph::Node&, const std::vector<std::string>& operands,
+                   const std::string& why);
+std::string text_of(const Datum&);
+
+} // namespace kawara::driver

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "graph/graph.h"
+
+#include <onnx/onnx.pb.h>
+
+namespace kawara::graph {
+
+/// Type with ONNX's number, if Kawara has it.
+std::optional<DataType> data_type_from_onnx(int number);
+/// "STRING", or the number itself.
+std::string onnx_type_name(int number);
+
+/// Cells of `proto`, read from `folder` when they lie in a file of their own. Frees the bytes in `proto`
+/// as it goes. Refuses K0503 and K0504; messages call the tensor `what`.
+Result<Tensor, Diagnostic> read_tensor(::onnx::TensorProto& proto, const std::string& what,
+                                       const std::string& folder);
+
+} // namespace kawara::graph

@@ -1,0 +1,162 @@
+#include "graph/tensor.h"
+
+#include "scalar/half.h"
+#include "support/check.h"
+
+#include <array>
+#include <cstring>
+#include <new>
+
+namespace kawara::graph {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+constexpr int64_t kSlackBytes = 64;
+
+/// Calls `f` with a pointer of the C++ type of the cells, where there is one.
+template <class F> auto with_cells(DataType type, std::byte* data, F f) {
+  switch (type) {
+  case DataType::F64:
+    return f(reinterpret_cast<double*>(data));
+  case DataType::F32:
+    return f(reinterpret_cast<float*>(data));
+  case DataType::I64:
+    return f(reinterpret_cast<int64_t*>(data));
+  case DataType::I32:
+    return f(reinterpret_cast<int32_t*>(data));
+  case DataType::I16:
+    return f(reinterpret_cast<int16_t*>(data));
+  case DataType::I8:
+    return f(reinterpret_cast<int8_t*>(data));
+  case DataType::F16:
+  case DataType::BF16:
+  case DataType::U16:
+    return f(reinterpret_cast<uint16_t*>(data));
+  case DataType::U32:
+    return f(reinterpret_cast<uint32_t*>(data));
+  case DataType::U64:
+    return f(reinterpret_cast<uint64_t*>(data));
+  default:
+    return f(reinterpret_cast<uint8_t*>(data));
+  }
+}
+
+} // namespace
+
+std::string_view name_of(DataType type) {
+  constexpr std::array<std::string_view, 3> more{"u16", "u32", "u64"};
+  return is_program_type(type) ? scalar::name_of(static_cast<scalar::Elem>(type))
+                               : more[static_cast<size_t>(type) - 10];
+}
+
+bool is_program_type(DataType type) { return type <= DataType::Bool; }
+bool is_float(DataType type) { return type <= DataType::BF16; }
+int64_t bytes_of(DataType type) { return scalar::bytes_of(storage_of(type)); }
+DataType data_type_of(scalar::Elem elem) { return static_cast<DataType>(elem); }
+
+scalar::Elem storage_of(DataType type) {
+  switch (type) {
+  case DataType::U16:
+    return scalar::Elem::I16;
+  case DataType::U32:
+    return scalar::Elem::I32;
+  case DataType::U64:
+    return scalar::Elem::I64;
+  default:
+    return static_cast<scalar::Elem>(type);
+  }
+}
+
+std::string text_of(const Shape& shape) {
+  std::string text = "[";
+  for (const int64_t extent : shape)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + "]";
+}
+
+std::optional<int64_t> cells_of(const Shape& shape) {
+  constexpr int64_t limit = int64_t{1} << 48;
+  int64_t cells = 1;
+  for (const int64_t extent : shape) {
+    if (extent < 0)
+      return std::nullopt;
+    if (extent > 0 && cells > limit / extent)
+      return std::nullopt;
+    cells *= extent;
+  }
+  return cells;
+}
+
+std::shared_ptr<std::byte> make_memory(int64_t bytes) {
+  const auto size = static_cast<size_t>(bytes + kSlackBytes);
+  auto* data = static_cast<std::byte*>(::operator new(size, kAlignment));
+  std::memset(data, 0, size);
+  return {data, [](std::byte* p) { ::operator delete(p, kAlignment); }};
+}
+
+Tensor::Tensor(DataType type, Shape shape) : Tensor(type, std::move(shape), nullptr) {
+  memory_ = make_memory(bytes());
+}
+
+Tensor::Tensor(DataType type, Shape shape, std::shared_ptr<std::byte> memory)
+    : type_(type), shape_(std::move(shape)), memory_(std::move(memory)) {
+  const auto cells = cells_of(shape_);
+  if (!cells)
+    throw std::bad_alloc();
+  cells_ = *cells;
+}
+
+Tensor Tensor::with_shape(Shape shape) const {
+  Tensor other(type_, std::move(shape), memory_);
+  KAWARA_CHECK(other.cells_ == cells_, text_of(shape_) + " as " + text_of(other.shape_));
+  return other;
+}
+
+Tensor Tensor::with_type(DataType type) const {
+  KAWARA_CHECK(bytes_of(type) == bytes_of(type_), "types of different sizes");
+  Tensor other = *this;
+  other.type_ = type;
+  return other;
+}
+
+double Tensor::get_double(int64_t at) const {
+  return with_cells(type_, memory_.get(), [&](auto* cells) -> double {
+    if (type_ == DataType::F16)
+      return scalar::f16_value(static_cast<uint16_t>(cells[at]));
+    if (type_ == DataType::BF16)
+      return scalar::bf16_value(static_cast<uint16_t>(cells[at]));
+    return static_cast<double>(cells[at]);
+  });
+}
+
+int64_t Tensor::get_int(int64_t at) const {
+  if (is_float(type_))
+    return static_cast<int64_t>(get_double(at));
+  return with_cells(type_, memory_.get(),
+                    [&](auto* cells) { return static_cast<int64_t>(cells[at]); });
+}
+
+void Tensor::set_double(int64_t at, double value) {
+  if (!is_float(type_))
+    return set_int(at, static_cast<int64_t>(value));
+  with_cells(type_, memory_.get(), [&](auto* cells) {
+    using Cell = std::remove_reference_t<decltype(*cells)>;
+    if (type_ == DataType::F16)
+      cells[at] = static_cast<Cell>(scalar::f16_bits(value));
+    else if (type_ == DataType::BF16)
+      cells[at] = static_cast<Cell>(scalar::bf16_bits(value));
+    else
+      cells[at] = static_cast<Cell>(value);
+  });
+}
+
+void Tensor::set_int(int64_t at, int64_t value) {
+  if (is_float(type_))
+    return set_double(at, static_cast<double>(value));
+  with_cells(type_, memory_.get(), [&](auto* cells) {
+    using Cell = std::remove_reference_t<decltype(*cells)>;
+    cells[at] = type_ == DataType::Bool ? static_cast<Cell>(value != 0) : static_cast<Cell>(value);
+  });
+}
+
+} // namespace kawara::graph

@@ -1,0 +1,204 @@
+#include "program/operators/broadcast.h"
+#include "program/operators/registry.h"
+
+#include <array>
+
+namespace kawara::program::operators {
+namespace {
+
+/// An element-wise operation on two operands {0} and {1}.
+struct Operation {
+  std::string_view name;
+  const char* formula;
+  bool is_test; ///< gives a truth value
+};
+
+constexpr Operation kOperations[] = {
+    {"Add", "{0} + {1}", false},
+    {"And", "{0} and {1}", true},
+    {"Equal", "{0} == {1}", true},
+    {"Greater", "{0} > {1}", true},
+    {"GreaterOrEqual", "{0} >= {1}", true},
+    {"Less", "{0} < {1}", true},
+    {"LessOrEqual", "{0} <= {1}", true},
+    {"Mul", "{0} * {1}", false},
+    {"Or", "{0} or {1}", true},
+    {"Sub", "{0} - {1}", false},
+    {"Xor", "({0} and not {1}) or ({1} and not {0})", true},
+};
+
+bool must_agree(Definition& d) {
+  if (!d.need(0) || !d.need(1))
+    return false;
+  if (d.type(0) != d.type(1))
+    d.refuse(fmt::format("its inputs have the different types {} and {}", graph::name_of(d.type(0)),
+                         graph::name_of(d.type(1))));
+  return d.type(0) == d.type(1);
+}
+
+/// u64 is held in cells of i64, whose order is another one.
+bool must_not_be_u64(Definition& d) {
+  if (d.type(0) == DataType::U64)
+    d.refuse("u64 has no order here; known are the other types");
+  return d.type(0) != DataType::U64;
+}
+
+/// Before version 7 the second operand could be aligned at an axis instead of the last dimension.
+std::vector<Shape> aligned_shapes(Definition& d) {
+  std::vector<Shape> shapes{d.shape(0), d.shape(1)};
+  if (d.opset() >= 7 || !d.has_attribute("axis") || d.integer("broadcast", 0) == 0)
+    return shapes;
+  const int64_t axis = d.axis_of(d.integer("axis", 0), d.rank(0));
+  while (axis + static_cast<int64_t>(shapes[1].size()) < d.rank(0))
+    shapes[1].push_back(1);
+  return shapes;
+}
+
+void apply_operation(Definition& d) {
+  if (!must_agree(d))
+    return;
+  for (const Operation& f : kOperations) {
+    if (f.name != d.node().op)
+      continue;
+    if (f.is_test && f.name != "Equal" && !must_not_be_u64(d))
+      return;
+    Elementwise x(d, 2, aligned_shapes(d));
+    if (!d.is_settled())
+      x.store(f.is_test ? DataType::Bool : d.type(0),
+              fmt::format(fmt::runtime(f.formula), x[0], x[1]));
+  }
+}
+
+/// Quotient of integers without its fraction; 0 where the divisor is 0.
+std::string truncated_quotient(const std::string& a, const std::string& b) {
+  const std::string positive = fmt::format("max(abs({}), 1)", b);
+  return fmt::format(
+      "select({1} == 0, 0, select({0} < 0, select({1} < 0, abs({0}) // {2}, -(abs({0}) // "
+      "{2})), select({1} < 0, -(abs({0}) // {2}), abs({0}) // {2})))",
+      a, b, positive);
+}
+
+void div(Definition& d) {
+  if (!must_agree(d) || !must_not_be_u64(d))
+    return;
+  Elementwise x(d, 2, aligned_shapes(d));
+  if (d.is_settled())
+    return;
+  x.store(d.type(0),
+          graph::is_float(d.type(0)) ? x[0] + " / " + x[1] : truncated_quotient(x[0], x[1]));
+}
+
+void mod(Definition& d) {
+  if (!must_agree(d) || !must_not_be_u64(d))
+    return;
+  Elementwise x(d, 2);
+  if (d.is_settled())
+    return;
+  const bool keeps_sign = d.integer("fmod", 0) != 0;
+  const std::string a = x[0], b = x[1];
+  if (graph::is_float(d.type(0))) {
+    if (!keeps_sign)
+      return d.refuse("floats need the attribute fmod = 1");
+    return x.store(d.type(0), fmt::format("{0} - {1} * select({0} / {1} < 0, ceil({0} / {1}), "
+                                          "floor({0} / {1}))",
+                                          a, b));
+  }
+  if (keeps_sign)
+    return x.store(d.type(0), fmt::format("{} - ({}) * {}", a, truncated_quotient(a, b), b));
+  // The rest has the sign of the divisor.
+  x.store(d.type(0),
+          fmt::format("select({1} == 0, 0, select({1} < 0, -((-{0}) % max(-{1}, 1)), {0} % "
+                      "max({1}, 1)))",
+                      a, b));
+}
+
+void pow(Definition& d) {
+  if (!d.need(0) || !d.need(1))
+    return;
+  if (d.type(0) == DataType::U64 || d.type(1) == DataType::U64)
+    return d.refuse("u64 is not known here");
+  Elementwise x(d, 2, aligned_shapes(d));
+  if (d.is_settled())
+    return;
+  // Squares are by far the most common powers, and need no function.
+  const Operand& exponent = d.operand(1);
+  if (exponent.value && exponent.value->cells() == 1 && exponent.value->get_double(0) == 2.0)
+    return x.store(d.type(0), x[0] + " * " + x[0]);
+  const bool is_float = graph::is_float(d.type(0));
+  const char* wide = d.type(0) == DataType::F64 || !is_float ? "f64" : "f32";
+  const std::string power = fmt::format("pow({0}({1}), {0}({2}))", wide, x[0], x[1]);
+  x.store(d.type(0), is_float ? power : "i64(" + power + ")");
+}
+
+void prelu(Definition& d) {
+  if (!d.need(0) || !d.need(1))
+    return;
+  std::vector<Shape> shapes{d.shape(0), d.shape(1)};
+  // Before version 7 a slope per channel was one dimension.
+  if (d.opset() < 7 && d.rank(1) == 1)
+    for (int64_t k = 2; k < d.rank(0); ++k)
+      shapes[1].push_back(1);
+  Elementwise x(d, 2, shapes);
+  if (!d.is_settled())
+    x.store(d.type(0), fmt::format("select({0} < 0, {1} * {0}, {0})", x[0], x[1]));
+}
+
+/// Max, Mean, Min and Sum of any number of operands.
+void fold_operands(Definition& d) {
+  if (!d.need(0))
+    return;
+  Elementwise x(d, d.operands());
+  if (d.is_settled())
+    return;
+  const std::string& op = d.node().op;
+  // Adding 2^63 turns the order of u64 into that of i64.
+  const bool is_shifted = d.type(0) == DataType::U64 && (op == "Max" || op == "Min");
+  const std::string shift = is_shifted ? " + (-9223372036854775807 - 1)" : "";
+  std::string value;
+  for (size_t k = 0; k < d.operands(); ++k) {
+    if (d.type(k) != d.type(0))
+      d.refuse("its inputs have different types");
+    const std::string next = is_shifted ? "(" + x[k] + shift + ")" : x[k];
+    if (k == 0)
+      value = next;
+    else if (op == "Max" || op == "Min")
+      value = (op == "Max" ? "max(" : "min(") + value + ", " + next + ")";
+    else
+      value += " + " + next;
+  }
+  if (op == "Mean")
+    value = "(" + value + ") / " + std::to_string(d.operands());
+  x.store(d.type(0), value + shift);
+}
+
+void where(Definition& d) {
+  if (!d.need(0) || !d.need(1) || !d.need(2))
+    return;
+  if (d.type(1) != d.type(2) || d.type(0) != DataType::Bool)
+    return d.refuse("it needs a truth value and two inputs of one type");
+  Elementwise x(d, 3);
+  if (!d.is_settled())
+    x.store(d.type(1), fmt::format("select({}, {}, {})", x[0], x[1], x[2]));
+}
+
+constexpr Operator kOthers[] = {
+    {"Div", div},           {"Max", fold_operands}, {"Mean", fold_operands},
+    {"Min", fold_operands}, {"Mod", mod},           {"PRelu", prelu},
+    {"Pow", pow},           {"Sum", fold_operands}, {"Where", where}};
+
+constexpr auto all_operators() {
+  std::array<Operator, std::size(kOperations) + std::size(kOthers)> all{};
+  size_t k = 0;
+  for (const Operation& f : kOperations)
+    all[k++] = {f.name, apply_operation};
+  for (const Operator& op : kOthers)
+    all[k++] = op;
+  return all;
+}
+constexpr auto kAll = all_operators();
+
+} // namespace
+
+std::span<const Operator> binary_operators() { return kAll; }
+
+} // namespace kawara::program::operators

@@ -1,0 +1,314 @@
+#include "program/operators/registry.h"
+#include "program/operators/window.h"
+
+#include "support/text.h"
+
+#include <algorithm>
+
+namespace kawara::program::operators {
+namespace {
+
+/// Shapes of a convolution, checked. Dimensions of extent 1 in front (one image, one group) are left out
+/// of the program, so that it is the nest that people write.
+struct Sizes {
+  int64_t images = 1, groups = 1, channels = 1, filters = 1; ///< the last two per group
+  std::vector<int64_t> spatial, kernel;
+};
+
+std::vector<int64_t> tail(const Shape& shape) {
+  return shape.size() < 2 ? Shape{} : Shape(shape.begin() + 2, shape.end());
+}
+
+std::optional<Sizes> sizes_of(Definition& d, size_t image, size_t weight, bool is_transposed) {
+  if (!d.need(image) || !d.need(weight))
+    return std::nullopt;
+  const Shape &x = d.shape(image), &w = d.shape(weight);
+  Sizes s;
+  s.groups = d.integer("group", 1);
+  const bool fits = x.size() >= 3 && x.size() == w.size() && s.groups > 0 && x[1] % s.groups == 0 &&
+                    w[0] % s.groups == 0 &&
+                    (is_transposed ? w[0] == x[1] : w[1] * s.groups == x[1]) && product(w) > 0;
+  if (!fits) {
+    d.refuse(fmt::format("an image {} and weights {} in {} groups do not fit together",
+                         graph::text_of(x), graph::text_of(w), s.groups));
+    return std::nullopt;
+  }
+  s.images = x[0];
+  s.channels = x[1] / s.groups;
+  s.filters = is_transposed ? w[1] : w[0] / s.groups;
+  s.spatial = tail(x);
+  s.kernel = tail(w);
+  return s;
+}
+
+void check_bias(Definition& d, size_t k, const Sizes& s) {
+  if (d.has(k) && d.shape(k) != Shape{s.groups * s.filters})
+    d.refuse(fmt::format("the bias has the shape {} for {} filters", graph::text_of(d.shape(k)),
+                         s.groups * s.filters));
+}
+
+std::string with_comma(const std::vector<std::string>& parts) { return join(parts, ", "); }
+
+/// A window of one cell that visits every cell is a product of matrices: one spatial dimension will do.
+bool merge_spatial(Sizes& s, Window& w) {
+  for (size_t k = 0; k < w.kernel.size(); ++k)
+    if (w.kernel[k] != 1 || w.stride[k] != 1 || w.begin[k] != 0 || w.end[k] != 0)
+      return false;
+  const int64_t cells = product(s.spatial);
+  s.spatial = s.kernel = w.out = {cells};
+  s.kernel = w.kernel = w.stride = w.dilation = {1};
+  w.begin = w.end = {0};
+  return true;
+}
+
+/// What differs between the kinds of convolution.
+struct Kind {
+  size_t image = 0, weight = 1;
+  std::string sum_type;                ///< of the sum: "f32", "i32"
+  std::string image_zero, weight_zero; ///< subtracted before multiplying; may be empty
+};
+
+/// Lines that leave the sums in temp T[n, g, m, o...]; returns the index of T.
+Nest add_sums(Definition& d, const Kind& kind, const Sizes& s, const Window& w) {
+  const std::string image = "X" + std::to_string(kind.image),
+                    weight = "X" + std::to_string(kind.weight);
+  Nest nest;
+  std::vector<std::string> x, f;
+  if (s.images != 1) {
+    nest.loop("n", s.images);
+    x.push_back("n");
+  }
+  if (s.groups != 1) {
+    nest.loop("g", s.groups);
+    x.push_back("g");
+    f.push_back("g");
+  }
+  const bool is_depthwise = s.groups != 1 && s.filters == 1;
+  if (!is_depthwise) {
+    nest.loop("m", s.filters);
+    f.push_back("m");
+  }
+  std::vector<std::string> taps;
+  Shape x_shape, w_shape;
+  if (s.channels != 1 || s.groups == 1) {
+    taps.push_back(fmt::format("c in range({})", s.channels));
+    x.push_back("c");
+    f.push_back("c");
+  }
+  std::vector<std::string> outer = x;
+  for (size_t k = 0; k < s.spatial.size(); ++k) {
+    nest.loop("o" + std::to_string(k), w.out[k]);
+    x.push_back(tap(w, k));
+    if (w.kernel[k] > 1) {
+      taps.push_back(fmt::format("k{0} in range({1})", k, w.kernel[k]));
+      f.push_back("k" + std::to_string(k));
+    }
+  }
+  Shape outer_shape;
+  for (const std::string& name : outer)
+    outer_shape.push_back(name == "n" ? s.images : name == "g" ? s.groups : s.channels);
+  for (const std::string& name : f)
+    w_shape.push_back(name == "g"   ? s.groups
+                      : name == "m" ? s.filters
+                      : name == "c" ? s.channels
+                                    : w.kernel[static_cast<size_t>(name[1] - '0')]);
+  x_shape = outer_shape;
+  x_shape.insert(x_shape.end(), s.spatial.begin(), s.spatial.end());
+  d.declare_operand(kind.image, x_shape);
+  d.declare_operand(kind.weight, w_shape);
+  std::string source = image;
+  if (is_padded(w)) {
+    add_padding(d, "P", outer_shape, s.spatial, w, kind.image_zero.empty() ? "0" : kind.image_zero);
+    source = "P";
+  }
+  const auto shifted = [&](const std::string& load, const std::string& zero) {
+    return zero.empty() ? load : fmt::format("(i32({}) - {})", load, zero);
+  };
+  if (taps.empty()) // one channel and one tap
+    d.line("{} = {} * {}", at("T", nest.index()),
+           shifted(at(source, with_comma(x)), kind.image_zero),
+           shifted(at(weight, with_comma(f)), kind.weight_zero));
+  else
+    d.line("{} = sum(({}), {} * {})", at("T", nest.index()), with_comma(taps),
+           shifted(at(source, with_comma(x)), kind.image_zero),
+           shifted(at(weight, with_comma(f)), kind.weight_zero));
+  d.temp("T", kind.sum_type, nest.shape());
+  return nest;
+}
+
+/// "g, m" without what `nest` left out: index of a value per filter, seen as [groups, filters].
+std::string filter_index(const Sizes& s) {
+  std::vector<std::string> parts;
+  if (s.groups != 1)
+    parts.push_back("g");
+  if (!(s.groups != 1 && s.filters == 1))
+    parts.push_back("m");
+  return with_comma(parts);
+}
+
+Shape filter_shape(const Sizes& s) {
+  Shape shape;
+  if (s.groups != 1)
+    shape.push_back(s.groups);
+  if (!(s.groups != 1 && s.filters == 1))
+    shape.push_back(s.filters);
+  return shape;
+}
+
+Shape result_shape(const Sizes& s, const Window& w) {
+  Shape shape{s.images, s.groups * s.filters};
+  shape.insert(shape.end(), w.out.begin(), w.out.end());
+  return shape;
+}
+
+void conv(Definition& d) {
+  auto s = sizes_of(d, 0, 1, false);
+  if (!s)
+    return;
+  Window w = window_of(d, s->spatial, s->kernel);
+  check_bias(d, 2, *s);
+  if (d.is_settled())
+    return;
+  if (w.kernel != s->kernel)
+    return d.refuse(fmt::format("attribute kernel_shape {} is not that of the weights {}",
+                                graph::text_of(w.kernel), graph::text_of(d.shape(1))));
+  d.output(d.type(0), result_shape(*s, w));
+  merge_spatial(*s, w);
+  const Kind kind{0, 1, d.type(0) == DataType::F64 ? "f64" : "f32", "", ""};
+  const Nest nest = add_sums(d, kind, *s, w);
+  d.declare_output(0, nest.shape());
+  std::string value = at("T", nest.index());
+  if (d.has(2)) {
+    d.declare_operand(2, filter_shape(*s));
+    value += " + " + at("X2", filter_index(*s));
+  }
+  d.line("{} = {}", at("Y0", nest.index()), value);
+}
+
+/// "i32(X2)" for a zero point that is one number, or empty.
+std::string zero_point(Definition& d, size_t k) {
+  if (!d.has(k))
+    return "";
+  if (product(d.shape(k)) != 1)
+    d.refuse(fmt::format("input {} must be one number, not {}", k, graph::text_of(d.shape(k))));
+  d.declare_operand(k, {});
+  return "i32(X" + std::to_string(k) + ")";
+}
+
+void conv_integer(Definition& d) {
+  auto s = sizes_of(d, 0, 1, false);
+  if (!s)
+    return;
+  Window w = window_of(d, s->spatial, s->kernel);
+  const Kind kind{0, 1, "i32", zero_point(d, 2), zero_point(d, 3)};
+  if (d.is_settled())
+    return;
+  d.output(DataType::I32, result_shape(*s, w));
+  merge_spatial(*s, w);
+  const Nest nest = add_sums(d, kind, *s, w);
+  d.declare_output(0, nest.shape());
+  d.line("{} = {}", at("Y0", nest.index()), at("T", nest.index()));
+}
+
+/// x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias.
+void qlinear_conv(Definition& d) {
+  for (size_t k = 0; k < 8; ++k)
+    if (!d.need(k))
+      return;
+  auto s = sizes_of(d, 0, 3, false);
+  if (!s)
+    return;
+  Window w = window_of(d, s->spatial, s->kernel);
+  const Kind kind{0, 3, "i32", zero_point(d, 2), zero_point(d, 5)};
+  check_bias(d, 8, *s);
+  for (const size_t k : {size_t{1}, size_t{6}})
+    zero_point(d, k);
+  const std::string out_zero = zero_point(d, 7);
+  const bool is_per_filter = product(d.shape(4)) != 1;
+  if (is_per_filter && product(d.shape(4)) != s->groups * s->filters)
+    d.refuse("there must be one weight scale, or one per filter");
+  if (d.is_settled())
+    return;
+  const DataType type = d.type(7);
+  d.output(type, result_shape(*s, w));
+  merge_spatial(*s, w);
+  const Nest nest = add_sums(d, kind, *s, w);
+  d.declare_output(0, nest.shape());
+  d.declare_operand(4, is_per_filter ? filter_shape(*s) : Shape{});
+  std::string sum = at("T", nest.index());
+  if (d.has(8)) {
+    d.declare_operand(8, filter_shape(*s));
+    sum = "(" + sum + " + " + at("X8", filter_index(*s)) + ")";
+  }
+  const auto [low, high] = type == DataType::I8 ? std::pair{-128, 127} : std::pair{0, 255};
+  d.line(
+      "{} = {}", at("Y0", nest.index()),
+      Definition::stored(
+          type, fmt::format("max({}, min({}, round(f32({}) * (X1 * {} / X6)) + f32({})))", low,
+                            high, sum, at("X4", is_per_filter ? filter_index(*s) : ""), out_zero)));
+}
+
+/// Every result cell gathers the taps that reach it: o + begin = stride * i + dilation * k.
+void conv_transpose(Definition& d) {
+  const auto s = sizes_of(d, 0, 1, true);
+  if (!s)
+    return;
+  const Window w = transposed_window_of(d, s->spatial, s->kernel);
+  check_bias(d, 2, *s);
+  if (d.is_settled())
+    return;
+  d.output(d.type(0), result_shape(*s, w));
+  // Scattered sums in a buffer that has room for all taps, then cut to the result.
+  Nest scatter, result;
+  std::vector<std::string> x{"n", "g", "c"}, f{"g", "c", "m"}, t{"n", "g", "m"}, r{"n", "g", "m"};
+  for (Nest* nest : {&scatter, &result}) {
+    nest->loop("n", s->images);
+    nest->loop("g", s->groups);
+    nest->loop("m", s->filters);
+  }
+  Shape room{s->images, s->groups, s->filters};
+  scatter.loop("c", s->channels);
+  for (size_t k = 0; k < s->spatial.size(); ++k) {
+    const std::string i = "i" + std::to_string(k), q = "k" + std::to_string(k),
+                      o = "o" + std::to_string(k);
+    scatter.loop(i, s->spatial[k]);
+    result.loop(o, w.out[k]);
+    x.push_back(i);
+    f.push_back(q);
+    t.push_back(fmt::format("{} * {} + {} * {}", w.stride[k], i, w.dilation[k], q));
+    r.push_back(fmt::format("{} + {}", o, w.begin[k]));
+    room.push_back(std::max(w.out[k] + w.begin[k], w.stride[k] * (s->spatial[k] - 1) +
+                                                       w.dilation[k] * (w.kernel[k] - 1) + 1));
+  }
+  for (size_t k = 0; k < s->spatial.size(); ++k)
+    scatter.loop("k" + std::to_string(k), w.kernel[k]);
+  const auto split = [&](int64_t a, int64_t b, int64_t c, const std::vector<int64_t>& rest) {
+    Shape shape{a, b, c};
+    shape.insert(shape.end(), rest.begin(), rest.end());
+    return shape;
+  };
+  d.declare_operand(0, split(s->images, s->groups, s->channels, s->spatial));
+  d.declare_operand(1, split(s->groups, s->channels, s->filters, s->kernel));
+  d.declare_output(0, split(s->images, s->groups, s->filters, w.out));
+  d.temp("T", d.type(0) == DataType::F64 ? "f64" : "f32", room);
+  d.line("{} = 0", at("T", indices("z", room.size())));
+  d.add_line(scatter.around({fmt::format("{} += {} * {}", at("T", with_comma(t)),
+                                         at("X0", with_comma(x)), at("X1", with_comma(f)))}));
+  std::string value = at("T", with_comma(r));
+  if (d.has(2)) {
+    d.declare_operand(2, {s->groups, s->filters});
+    value += " + X2[g, m]";
+  }
+  d.add_line(result.around({at("Y0", result.index()) + " = " + value}));
+}
+
+constexpr Operator kAll[] = {{"Conv", conv},
+                             {"ConvInteger", conv_integer},
+                             {"ConvTranspose", conv_transpose},
+                             {"QLinearConv", qlinear_conv}};
+
+} // namespace
+
+std::span<const Operator> convolution_operators() { return kAll; }
+
+} // namespace kawara::program::operators

@@ -1,0 +1,298 @@
+#include "program/operators/broadcast.h"
+#include "program/operators/registry.h"
+
+#include "support/text.h"
+
+#include <algorithm>
+#include <map>
+
+namespace kawara::program::operators {
+namespace {
+
+/// Shapes of a product of (stacks of) matrices: [batch..., m, k] * [batch..., k, n].
+struct Sizes {
+  Shape batch, result; ///< result: as the standard has it
+  int64_t m = 1, n = 1, k = 1;
+  std::string left, right; ///< indices in the batch dimensions, with a comma behind
+  Shape left_shape, right_shape;
+};
+
+std::optional<Sizes> sizes_of(Definition& d, size_t a, size_t b) {
+  if (!d.need(a) || !d.need(b))
+    return std::nullopt;
+  Shape x = d.shape(a), y = d.shape(b);
+  if (x.empty() || y.empty()) {
+    d.refuse("it needs at least one dimension on both sides");
+    return std::nullopt;
+  }
+  const bool left_is_vector = x.size() == 1, right_is_vector = y.size() == 1;
+  if (left_is_vector)
+    x.insert(x.begin(), 1);
+  if (right_is_vector)
+    y.push_back(1);
+  const auto batch = broadcast({Shape(x.begin(), x.end() - 2), Shape(y.begin(), y.end() - 2)});
+  if (!batch || x.back() != y[y.size() - 2]) {
+    d.refuse(fmt::format("{} times {} is no product of matrices", graph::text_of(d.shape(a)),
+                         graph::text_of(d.shape(b))));
+    return std::nullopt;
+  }
+  Sizes s;
+  s.m = x[x.size() - 2];
+  s.k = x.back();
+  s.n = y.back();
+  s.result = *batch;
+  if (!left_is_vector)
+    s.result.push_back(s.m);
+  if (!right_is_vector)
+    s.result.push_back(s.n);
+  const bool right_is_plain = product(y, 0, y.size() - 2) == 1;
+  if (right_is_plain) { // one matrix on the right: all rows on the left are rows of one matrix
+    s.m *= product(*batch);
+    s.left_shape = {s.m, s.k};
+    s.right_shape = {s.k, s.n};
+    return s;
+  }
+  for (size_t t = 0; t < batch->size(); ++t) {
+    const int64_t extent = (*batch)[t];
+    if (extent == 1)
+      continue;
+    const std::string name = "b" + std::to_string(t);
+    s.batch.push_back(extent);
+    const auto side = [&](const Shape& shape, std::string& index, Shape& own) {
+      const size_t rank = shape.size() - 2, missing = batch->size() - rank;
+      if (t >= missing && shape[t - missing] != 1) {
+        index += name + ", ";
+        own.push_back(extent);
+      }
+    };
+    side(x, s.left, s.left_shape);
+    side(y, s.right, s.right_shape);
+  }
+  s.left_shape.insert(s.left_shape.end(), {s.m, s.k});
+  s.right_shape.insert(s.right_shape.end(), {s.k, s.n});
+  return s;
+}
+
+/// "b0, b2, " in the order of the batch dimensions that are kept.
+std::string batch_index(const Sizes& s) {
+  std::string text;
+  const std::string both = s.left + s.right;
+  for (size_t t = 0; t < 16; ++t) {
+    const std::string name = "b" + std::to_string(t) + ", ";
+    if (both.find(name) != std::string::npos)
+      text += name;
+  }
+  return text;
+}
+
+Shape program_shape(const Sizes& s) {
+  Shape shape = s.batch;
+  shape.insert(shape.end(), {s.m, s.n});
+  return shape;
+}
+
+void matmul(Definition& d) {
+  const auto s = sizes_of(d, 0, 1);
+  if (!s)
+    return;
+  d.output(d.type(0), s->result);
+  d.declare_operand(0, s->left_shape);
+  d.declare_operand(1, s->right_shape);
+  d.declare_output(0, program_shape(*s));
+  d.line("Y0[{}i, j] = sum(k, X0[{}i, k] * X1[{}k, j])", batch_index(*s), s->left, s->right);
+}
+
+/// Zero point of a side: nothing, one number, or one per row (left) or column (right).
+std::string zero_of(Definition& d, size_t k, int64_t extent, const char* index) {
+  if (!d.has(k))
+    return "";
+  const int64_t cells = product(d.shape(k));
+  if (cells != 1 && cells != extent)
+    d.refuse(fmt::format("the zero point {} fits neither the matrix nor its rows or columns",
+                         graph::text_of(d.shape(k))));
+  d.declare_operand(k, cells == 1 ? Shape{} : Shape{cells});
+  return " - i32(" + at("X" + std::to_string(k), cells == 1 ? "" : index) + ")";
+}
+
+void matmul_integer(Definition& d) {
+  const auto s = sizes_of(d, 0, 1);
+  if (!s)
+    return;
+  d.output(DataType::I32, s->result);
+  d.declare_operand(0, s->left_shape);
+  d.declare_operand(1, s->right_shape);
+  d.declare_output(0, program_shape(*s));
+  d.line("Y0[{}i, j] = sum(k, (i32(X0[{}i, k]){}) * (i32(X1[{}k, j]){}))", batch_index(*s), s->left,
+         zero_of(d, 2, s->m, "i"), s->right, zero_of(d, 3, s->n, "j"));
+}
+
+/// a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero.
+void qlinear_matmul(Definition& d) {
+  for (size_t k = 0; k < 8; ++k)
+    if (!d.need(k))
+      return;
+  const auto s = sizes_of(d, 0, 3);
+  if (!s)
+    return;
+  for (const size_t k : {size_t{1}, size_t{4}, size_t{6}, size_t{7}}) {
+    if (product(d.shape(k)) != 1)
+      return d.refuse("scales must be one number each");
+    d.declare_operand(k, {});
+  }
+  const DataType type = d.type(7);
+  d.output(type, s->result);
+  d.declare_operand(0, s->left_shape);
+  d.declare_operand(3, s->right_shape);
+  d.declare_output(0, program_shape(*s));
+  d.temp("T", "i32", program_shape(*s));
+  const std::string index = batch_index(*s) + "i, j";
+  d.line("T[{}] = sum(k, (i32(X0[{}i, k]){}) * (i32(X3[{}k, j]){}))", index, s->left,
+         zero_of(d, 2, s->m, "i"), s->right, zero_of(d, 5, s->n, "j"));
+  const auto [low, high] = type == DataType::I8 ? std::pair{-128, 127} : std::pair{0, 255};
+  d.line(
+      "Y0[{}] = {}", index,
+      Definition::stored(type, fmt::format("max({}, min({}, round(f32(T[{}]) * (X1 * X4 / X6)) + "
+                                           "f32(i32(X7))))",
+                                           low, high, index)));
+}
+
+void gemm(Definition& d) {
+  if (!d.need(0) || !d.need(1))
+    return;
+  if (d.rank(0) != 2 || d.rank(1) != 2)
+    return d.refuse(fmt::format("{} and {} are no two matrices", graph::text_of(d.shape(0)),
+                                graph::text_of(d.shape(1))));
+  const bool left = d.integer("transA", 0) != 0, right = d.integer("transB", 0) != 0;
+  const int64_t m = d.shape(0)[left ? 1 : 0], k = d.shape(0)[left ? 0 : 1];
+  const int64_t n = d.shape(1)[right ? 0 : 1];
+  if (d.shape(1)[right ? 1 : 0] != k)
+    return d.refuse(fmt::format("{}{} times {}{} is no product of matrices",
+                                graph::text_of(d.shape(0)), left ? " transposed" : "",
+                                graph::text_of(d.shape(1)), right ? " transposed" : ""));
+  d.output(d.type(0), {m, n});
+  const std::string sum =
+      fmt::format("sum(k, X0[{}] * X1[{}])", left ? "k, i" : "i, k", right ? "j, k" : "k, j");
+  const double alpha = d.real("alpha", 1), beta = d.real("beta", 1);
+  const bool has_bias = d.has(2) && beta != 0;
+  if (!has_bias && alpha == 1)
+    return d.line("Y0[i, j] = {}", sum);
+  d.temp("T",
+         d.type(0) == DataType::F64   ? "f64"
+         : graph::is_float(d.type(0)) ? "f32"
+                                      : "i64",
+         {m, n});
+  d.line("T[i, j] = {}", sum);
+  const auto scaled = [&](const std::string& value, double by) {
+    return by == 1 ? value : value + " * " + literal(by);
+  };
+  std::string value = scaled("T[i, j]", alpha);
+  if (has_bias) {
+    const auto fits = broadcast({{m, n}, d.shape(2)});
+    if (!fits || *fits != Shape{m, n})
+      return d.refuse("the third input " + graph::text_of(d.shape(2)) +
+                      " does not fit the result " + graph::text_of({m, n}));
+    Shape bias = d.shape(2);
+    while (bias.size() < 2)
+      bias.insert(bias.begin(), 1);
+    Shape kept;
+    std::vector<std::string> index;
+    for (size_t t = 0; t < 2; ++t)
+      if (bias[t] != 1) {
+        kept.push_back(bias[t]);
+        index.push_back(t == 0 ? "i" : "j");
+      }
+    d.declare_operand(2, kept);
+    value += " + " + scaled(at("X2", join(index, ", ")), beta);
+  }
+  d.line("Y0[i, j] = {}", value);
+}
+
+/// The equation's letters become indices: those of the result are free, the others are summed over.
+void einsum(Definition& d) {
+  std::string full = d.word("equation", "");
+  full.erase(std::remove(full.begin(), full.end(), ' '), full.end());
+  const size_t arrow = full.find("->");
+  const std::string left = full.substr(0, arrow);
+  std::vector<std::string> terms;
+  for (const std::string_view term : split(left, ','))
+    terms.emplace_back(term);
+  if (terms.size() != d.operands())
+    return d.refuse(
+        fmt::format("equation `{}` has {} terms for {} inputs", full, terms.size(), d.operands()));
+  // Dots stand for the dimensions that no letter names; they get digits as letters.
+  size_t dots = 0;
+  for (size_t k = 0; k < terms.size(); ++k)
+    if (terms[k].find("...") != std::string::npos)
+      dots = std::max(dots, d.shape(k).size() - std::min(d.shape(k).size(), terms[k].size() - 3));
+  if (dots > 9)
+    return d.refuse("there are too many dimensions");
+  const std::string digits = std::string("0123456789").substr(0, dots);
+  std::map<char, int64_t> extents;
+  std::map<char, int> uses;
+  for (size_t k = 0; k < terms.size(); ++k) {
+    const size_t at_dots = terms[k].find("...");
+    if (at_dots != std::string::npos) {
+      const size_t own = d.shape(k).size() - std::min(d.shape(k).size(), terms[k].size() - 3);
+      terms[k].replace(at_dots, 3, digits.substr(dots - std::min(own, dots)));
+    }
+    if (terms[k].size() != d.shape(k).size())
+      return d.refuse(
+          fmt::format("term `{}` does not fit the shape {}", terms[k], graph::text_of(d.shape(k))));
+    for (size_t t = 0; t < terms[k].size(); ++t) {
+      const char letter = terms[k][t];
+      ++uses[letter];
+      const auto [slot, is_new] = extents.emplace(letter, d.shape(k)[t]);
+      if (!is_new && slot->second != d.shape(k)[t])
+        return d.refuse(
+            fmt::format("`{}` stands for {} and for {}", letter, slot->second, d.shape(k)[t]));
+    }
+  }
+  std::string result;
+  if (arrow == std::string::npos) {
+    result = digits;
+    for (const auto& [letter, count] : uses)
+      if (count == 1 && !std::isdigit(static_cast<unsigned char>(letter)))
+        result += letter;
+  } else {
+    result = full.substr(arrow + 2);
+    if (const size_t at_dots = result.find("..."); at_dots != std::string::npos)
+      result.replace(at_dots, 3, digits);
+  }
+  const auto name_of = [](char letter) {
+    return fmt::format("e{}", static_cast<int>(static_cast<unsigned char>(letter)));
+  };
+  const auto index = [&](const std::string& letters) {
+    std::vector<std::string> names;
+    for (const char letter : letters)
+      names.push_back(name_of(letter));
+    return join(names, ", ");
+  };
+  Shape shape;
+  for (const char letter : result) {
+    if (extents.count(letter) == 0)
+      return d.refuse(fmt::format("`{}` of the result occurs in no term", letter));
+    shape.push_back(extents[letter]);
+  }
+  std::vector<std::string> factors, sums;
+  for (size_t k = 0; k < terms.size(); ++k)
+    factors.push_back(at("X" + std::to_string(k), index(terms[k])));
+  for (const auto& [letter, extent] : extents)
+    if (result.find(letter) == std::string::npos)
+      sums.push_back(fmt::format("{} in range({})", name_of(letter), extent));
+  d.output(d.type(0), shape);
+  const std::string value = join(factors, " * ");
+  d.line("{} = {}", at("Y0", index(result)),
+         sums.empty() ? value : fmt::format("sum(({}), {})", join(sums, ", "), value));
+}
+
+constexpr Operator kAll[] = {{"Einsum", einsum},
+                             {"Gemm", gemm},
+                             {"MatMul", matmul},
+                             {"MatMulInteger", matmul_integer},
+                             {"QLinearMatMul", qlinear_matmul}};
+
+} // namespace
+
+std::span<const Operator> product_operators() { return kAll; }
+
+} // namespace kawara::program::operators

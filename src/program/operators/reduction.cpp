@@ -1,0 +1,265 @@
+#include "program/operators/registry.h"
+
+#include "support/text.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kawara::program::operators {
+namespace {
+
+/// A tensor whose dimensions are reduced or kept, neighbours of a kind merged.
+struct Folded {
+  Shape shape;                                   ///< of the operand in the program
+  std::string index;                             ///< all of it: "a0, r1, a2"
+  std::vector<std::string> kept, reduced_ranges; ///< names; "r1 in range(8)"
+  Shape kept_shape;
+  Shape result;      ///< as the standard has it
+  int64_t count = 1; ///< cells that are folded into one
+};
+
+Folded fold(const Shape& shape, const std::set<int64_t>& axes, bool keeps) {
+  Folded f;
+  std::vector<bool> kinds;
+  for (size_t k = 0; k < shape.size(); ++k) {
+    const bool is_reduced = axes.count(static_cast<int64_t>(k)) > 0;
+    if (!is_reduced || keeps)
+      f.result.push_back(is_reduced ? 1 : shape[k]);
+    if (!kinds.empty() && kinds.back() == is_reduced) {
+      f.shape.back() *= shape[k];
+    } else {
+      kinds.push_back(is_reduced);
+      f.shape.push_back(shape[k]);
+    }
+  }
+  std::vector<std::string> names;
+  for (size_t k = 0; k < kinds.size(); ++k) {
+    names.push_back((kinds[k] ? "r" : "a") + std::to_string(k));
+    if (kinds[k]) {
+      f.reduced_ranges.push_back(fmt::format("{} in range({})", names[k], f.shape[k]));
+      f.count *= f.shape[k];
+    } else {
+      f.kept.push_back(names[k]);
+      f.kept_shape.push_back(f.shape[k]);
+    }
+  }
+  f.index = join(names, ", ");
+  return f;
+}
+
+/// Axes by attribute, or by input 1 (since version 13 for sums, 18 for the others); all of them when
+/// none are named, unless that is to mean none.
+std::optional<std::set<int64_t>> reduced_axes(Definition& d) {
+  std::optional<std::vector<int64_t>> given = d.integers("axes");
+  if (d.has(1))
+    given = d.values(1);
+  if (d.is_settled())
+    return std::nullopt;
+  std::set<int64_t> axes;
+  if (!given || given->empty()) {
+    if (d.integer("noop_with_empty_axes", 0) != 0)
+      return axes;
+    for (int64_t k = 0; k < d.rank(0); ++k)
+      axes.insert(k);
+    return axes;
+  }
+  for (const int64_t axis : *given)
+    axes.insert(d.axis_of(axis, d.rank(0)));
+  return axes;
+}
+
+/// How a reduction is computed: over {0}, the cell; then {0}, the folded value, and {1}, the count.
+struct Kind {
+  std::string_view name;
+  const char* fold;
+  const char* each;
+  const char* finish;
+};
+constexpr Kind kKinds[] = {
+    {"ReduceL1", "sum", "abs({0})", "{0}"},        {"ReduceL2", "sum", "{0} * {0}", "sqrt({0})"},
+    {"ReduceLogSum", "sum", "{0}", "log({0})"},    {"ReduceMax", "max", "{0}", "{0}"},
+    {"ReduceMean", "sum", "{0}", "{0} / {1}"},     {"ReduceMin", "min", "{0}", "{0}"},
+    {"ReduceProd", "prod", "{0}", "{0}"},          {"ReduceSum", "sum", "{0}", "{0}"},
+    {"ReduceSumSquare", "sum", "{0} * {0}", "{0}"}};
+
+std::string sum_type(DataType type) {
+  if (type == DataType::F64)
+    return "f64";
+  return graph::is_float(type) ? "f32" : "i64";
+}
+
+void reduce(Definition& d) {
+  if (!d.need(0))
+    return;
+  const auto axes = reduced_axes(d);
+  if (!axes || d.is_settled())
+    return;
+  const Folded f = fold(d.shape(0), *axes, d.integer("keepdims", 1) != 0);
+  d.output(d.type(0), f.result);
+  d.declare_operand(0, f.shape);
+  d.declare_output(0, f.kept_shape);
+  const std::string kept = join(f.kept, ", ");
+  for (const Kind& kind : kKinds) {
+    if (kind.name != d.node().op)
+      continue;
+    const std::string cell = fmt::format(fmt::runtime(kind.each), d.cell(0, f.index));
+    d.temp("T", sum_type(d.type(0)), f.kept_shape);
+    d.line("{} = {}", at("T", kept),
+           f.reduced_ranges.empty()
+               ? cell
+               : fmt::format("{}(({}), {})", kind.fold, join(f.reduced_ranges, ", "), cell));
+    const bool is_float = graph::is_float(d.type(0));
+    const std::string value = is_float || std::string_view(kind.finish) == "{0}"
+                                  ? at("T", kept)
+                                  : "f64(" + at("T", kept) + ")";
+    d.line("{} = {}", at("Y0", kept),
+           Definition::stored(d.type(0), fmt::format(fmt::runtime(kind.finish), value,
+                                                     literal(static_cast<double>(f.count)))));
+  }
+}
+
+/// log(sum(exp(x))), moved by the largest value so that nothing overflows.
+void reduce_log_sum_exp(Definition& d) {
+  if (!d.need(0))
+    return;
+  const auto axes = reduced_axes(d);
+  if (!axes || d.is_settled())
+    return;
+  const Folded f = fold(d.shape(0), *axes, d.integer("keepdims", 1) != 0);
+  d.output(d.type(0), f.result);
+  d.declare_operand(0, f.shape);
+  d.declare_output(0, f.kept_shape);
+  if (f.reduced_ranges.empty())
+    return d.line("{0} = {1}", at("Y0", join(f.kept, ", ")), d.cell(0, f.index));
+  const std::string kept = join(f.kept, ", "), ranges = join(f.reduced_ranges, ", ");
+  const std::string type = d.type(0) == DataType::F64 ? "f64" : "f32";
+  d.temp("M", type, f.kept_shape);
+  d.temp("T", type, f.kept_shape);
+  d.line("{} = max(({}), {})", at("M", kept), ranges, d.cell(0, f.index));
+  d.line("{} = sum(({}), exp({} - {}))", at("T", kept), ranges, d.cell(0, f.index), at("M", kept));
+  d.line("{} = {} + log({})", at("Y0", kept), at("M", kept), at("T", kept));
+}
+
+void arg_extreme(Definition& d) {
+  if (!d.need(0))
+    return;
+  const int64_t axis = d.axis_of(d.integer("axis", 0), d.rank(0));
+  if (d.is_settled())
+    return;
+  const bool is_max = d.node().op == "ArgMax", is_last = d.integer("select_last_index", 0) != 0;
+  const Folded f = fold(d.shape(0), {axis}, d.integer("keepdims", 1) != 0);
+  const auto at_axis = static_cast<size_t>(axis);
+  const int64_t outer = product(d.shape(0), 0, at_axis), n = d.shape(0)[at_axis];
+  const int64_t inner = product(d.shape(0), at_axis + 1, d.shape(0).size());
+  if (n == 0)
+    return d.refuse("dimension " + std::to_string(axis) + " is empty");
+  d.output(DataType::I64, f.result);
+  d.declare_operand(0, {outer, n, inner});
+  d.declare_output(0, {outer, inner});
+  const std::string type(scalar::name_of(scalar::compute_type(graph::storage_of(d.type(0)))));
+  d.temp("M", d.type(0) == DataType::U32 ? "i64" : type, {outer, inner});
+  d.line("M[a, c] = {}(r in range({}), {})", is_max ? "max" : "min", n, d.cell(0, "a, r, c"));
+  d.line("Y0[a, c] = {}", is_last ? -1 : n);
+  d.add_line(fmt::format("for a in range({}):\n  for r in range({}):\n    for c in range({}):\n"
+                         "      Y0[a, c] {}= select({} == M[a, c], r, {})\n",
+                         outer, n, inner, is_last ? "max" : "min", d.cell(0, "a, r, c"),
+                         is_last ? -1 : n));
+}
+
+/// [outer, n, inner] around the axis that Softmax and its kin work along. Before version 13 they saw
+/// the tensor as a matrix whose rows begin at the axis.
+Shape around_axis(Definition& d, int64_t old_axis) {
+  const bool is_matrix = d.opset() < 13;
+  const int64_t axis = d.axis_of(d.integer("axis", is_matrix ? old_axis : -1), d.rank(0));
+  const auto cut = static_cast<size_t>(axis);
+  const Shape& shape = d.shape(0);
+  if (shape.empty())
+    return {1, 1, 1};
+  if (is_matrix)
+    return {product(shape, 0, cut), product(shape, cut, shape.size()), 1};
+  return {product(shape, 0, cut), shape[cut], product(shape, cut + 1, shape.size())};
+}
+
+void softmax(Definition& d) {
+  if (!d.need(0))
+    return;
+  Shape s = around_axis(d, 1);
+  if (d.is_settled())
+    return;
+  d.output(d.type(0), d.shape(0));
+  const bool is_row = s[2] == 1; // then two dimensions will do
+  if (is_row)
+    s.pop_back();
+  const std::string a = is_row ? "a" : "a, c", all = is_row ? "a, r" : "a, r, c";
+  const Shape kept = is_row ? Shape{s[0]} : Shape{s[0], s[2]};
+  d.declare_operand(0, s);
+  d.declare_output(0, s);
+  const std::string type = d.type(0) == DataType::F64 ? "f64" : "f32";
+  d.temp("M", type, kept);
+  d.temp("T", type, kept);
+  d.line("M[{}] = max(r, X0[{}])", a, all);
+  if (d.node().op == "LogSoftmax") {
+    d.line("T[{0}] = sum(r, exp(X0[{1}] - M[{0}]))", a, all);
+    return d.line("Y0[{1}] = X0[{1}] - M[{0}] - log(T[{0}])", a, all);
+  }
+  d.temp("E", type, s);
+  d.line("E[{1}] = exp(X0[{1}] - M[{0}])", a, all);
+  d.line("T[{0}] = sum(r, E[{1}])", a, all);
+  d.line("Y0[{1}] = E[{1}] / T[{0}]", a, all);
+}
+
+void hardmax(Definition& d) {
+  if (!d.need(0))
+    return;
+  const Shape s = around_axis(d, 1);
+  if (d.is_settled())
+    return;
+  d.output(d.type(0), d.shape(0));
+  d.declare_operand(0, s);
+  d.declare_output(0, s);
+  d.temp("I", "i64", {s[0], s[2]});
+  d.line("I[a, c] = argmax(r, X0[a, r, c])");
+  d.line("Y0[a, r, c] = select(r == I[a, c], 1, 0)");
+}
+
+void cum_sum(Definition& d) {
+  if (!d.need(0) || !d.need(1))
+    return;
+  const std::vector<int64_t> given = d.values(1);
+  if (d.is_settled())
+    return;
+  if (given.size() != 1)
+    return d.refuse("it needs one axis");
+  const auto axis = static_cast<size_t>(d.axis_of(given[0], d.rank(0)));
+  if (d.is_settled())
+    return;
+  const bool is_exclusive = d.integer("exclusive", 0) != 0,
+             is_reverse = d.integer("reverse", 0) != 0;
+  const Shape s{product(d.shape(0), 0, axis), d.shape(0)[axis],
+                product(d.shape(0), axis + 1, d.shape(0).size())};
+  d.output(d.type(0), d.shape(0));
+  d.declare_operand(0, s);
+  d.declare_output(0, s);
+  const char* bounds =
+      is_reverse ? (is_exclusive ? "r + 1, {}" : "r, {}") : (is_exclusive ? "0, r" : "0, r + 1");
+  const std::string range = is_reverse ? fmt::format(fmt::runtime(bounds), s[1]) : bounds;
+  d.add_line(fmt::format("for a in range({}):\n  for r in range({}):\n    for c in range({}):\n"
+                         "      Y0[a, r, c] = 0\n      for q in range({}):\n"
+                         "        Y0[a, r, c] += X0[a, q, c]\n",
+                         s[0], s[1], s[2], range));
+}
+
+constexpr Operator kAll[] = {
+    {"ArgMax", arg_extreme}, {"ArgMin", arg_extreme},  {"CumSum", cum_sum},
+    {"Hardmax", hardmax},    {"LogSoftmax", softmax},  {"ReduceL1", reduce},
+    {"ReduceL2", reduce},    {"ReduceLogSum", reduce}, {"ReduceLogSumExp", reduce_log_sum_exp},
+    {"ReduceMax", reduce},   {"ReduceMean", reduce},   {"ReduceMin", reduce},
+    {"ReduceProd", reduce},  {"ReduceSum", reduce},    {"ReduceSumSquare", reduce},
+    {"Softmax", softmax},
+};
+
+} // namespace
+
+std::span<const Operator> reduction_operators() { return kAll; }
+
+} // namespace kawara::program::operators

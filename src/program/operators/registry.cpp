@@ -1,0 +1,33 @@
+#include "program/operators/registry.h"
+
+#include <algorithm>
+
+namespace kawara::program::operators {
+namespace {
+
+std::vector<std::span<const Operator>> families() {
+  return {binary_operators(),        convolution_operators(), layout_operators(),
+          normalization_operators(), pooling_operators(),     product_operators(),
+          reduction_operators(),     shape_operators(),       unary_operators()};
+}
+
+} // namespace
+
+const Operator* find_operator(std::string_view name) {
+  for (const auto family : families())
+    for (const Operator& op : family)
+      if (op.name == name)
+        return &op;
+  return nullptr;
+}
+
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const auto family : families())
+    for (const Operator& op : family)
+      names.emplace_back(op.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+} // namespace kawara::program::operators

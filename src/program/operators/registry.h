@@ -1,0 +1,32 @@
+#pragma once
+
+#include "program/operators/definition.h"
+
+#include <span>
+#include <string_view>
+
+namespace kawara::program::operators {
+
+/// An operator of the ONNX standard and the rule that says what it means.
+struct Operator {
+  std::string_view name;
+  void (*rule)(Definition&);
+};
+
+/// The rule of a standard operator; null when its meaning is not a program, a view or constants.
+const Operator* find_operator(std::string_view name);
+/// All of them, sorted by name.
+std::vector<std::string> operator_names();
+
+// One list per family.
+std::span<const Operator> binary_operators();
+std::span<const Operator> convolution_operators();
+std::span<const Operator> layout_operators();
+std::span<const Operator> normalization_operators();
+std::span<const Operator> pooling_operators();
+std::span<const Operator> product_operators();
+std::span<const Operator> reduction_operators();
+std::span<const Operator> shape_operators();
+std::span<const Operator> unary_operators();
+
+} // namespace kawara::program::operators

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "graph/graph.h"
+#include "support/result.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kawara::run {
+
+using graph::DataType;
+using graph::Shape;
+using graph::Tensor;
+
+/// What a value of a model is while it runs: a tensor, a list of tensors, or nothing (an optional
+/// that is left out).
+struct Datum {
+  Tensor tensor;
+  bool is_sequence = false;
+  std::vector<Tensor> items; ///< of a sequence
+};
+
+/// One application of an operator to values. Absent inputs are tensors without cells.
+struct FunctionCall {
+  const graph::Node& node;
+  int64_t opset = 0;
+  std::vector<Datum> inputs;
+
+  bool has(size_t k) const {
+    return k < inputs.size() && (inputs[k].is_sequence || static_cast<bool>(inputs[k].tensor));
+  }
+  const Tensor& tensor(size_t k) const { return inputs[k].tensor; }
+  int64_t integer(const std::string& name, int64_t otherwise) const;
+  double real(const std::string& name, double otherwise) const;
+  std::string word(const std::string& name, const std::string& otherwise) const;
+  std::vector<int64_t> integers(const std::string& name) const;
+  std::vector<double> reals(const std::string& name) const;
+};
+
+/// The outputs, or a sentence that says why there are none.
+using Outputs = Result<std::vector<Datum>, std::string>;
+
+/// An operator whose result depends on its input's values in a way that no program of affine indices
+/// can express. `needed` inputs must be present.
+struct Function {
+  std::string_view name;
+  size_t needed;
+  Outputs (*call)(const FunctionCall&);
+};
+
+/// The function of a standard operator; null when there is none.
+const Function* find_function(std::string_view name);
+std::vector<std::string> function_names();
+
+// One list per family.
+std::span<const Function> gather_functions();
+
+/// `axis` counted from the front, or -1 when it is outside.
+inline int64_t axis_of(int64_t axis, int64_t rank) {
+  return axis < -rank || axis >= rank ? -1 : axis < 0 ? axis + rank : axis;
+}
+inline std::vector<Datum> one(Tensor tensor) { return {Datum{std::move(tensor), false, {}}}; }
+/// A tensor with cells of its own.
+Tensor copy_of(const Tensor&);
+
+} // namespace kawara::run

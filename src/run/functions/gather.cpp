@@ -1,0 +1,236 @@
+#include "run/functions/function.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace kawara::run {
+namespace {
+
+int64_t product(const Shape& shape, size_t begin, size_t end) {
+  int64_t cells = 1;
+  for (size_t k = begin; k < end; ++k)
+    cells *= shape[k];
+  return cells;
+}
+
+std::string outside(int64_t index, int64_t extent) {
+  return fmt::format("index {} is outside a dimension of {}", index, extent);
+}
+
+/// Index counted from the front; -1 when it is outside.
+int64_t position(int64_t index, int64_t extent) {
+  return index < -extent || index >= extent ? -1 : index < 0 ? index + extent : index;
+}
+
+bool is_index(const Tensor& tensor) {
+  return tensor.type() == DataType::I64 || tensor.type() == DataType::I32;
+}
+constexpr const char* kNoIndices = "the indices must be i32 or i64";
+
+Outputs gather(const FunctionCall& call) {
+  const Tensor &data = call.tensor(0), &indices = call.tensor(1);
+  const int64_t axis = axis_of(call.integer("axis", 0), data.rank());
+  if (axis < 0)
+    return fail(std::string("the axis is outside the tensor"));
+  if (!is_index(indices))
+    return fail(std::string(kNoIndices));
+  const auto cut = static_cast<size_t>(axis);
+  const Shape& shape = data.shape();
+  const int64_t outer = product(shape, 0, cut), extent = shape[cut];
+  const int64_t bytes = product(shape, cut + 1, shape.size()) * graph::bytes_of(data.type());
+  Shape result(shape.begin(), shape.begin() + axis);
+  result.insert(result.end(), indices.shape().begin(), indices.shape().end());
+  result.insert(result.end(), shape.begin() + axis + 1, shape.end());
+  Tensor out(data.type(), result);
+  for (int64_t k = 0; k < indices.cells(); ++k) {
+    const int64_t at = position(indices.get_int(k), extent);
+    if (at < 0)
+      return fail(outside(indices.get_int(k), extent));
+    for (int64_t a = 0; a < outer; ++a)
+      std::memcpy(out.data() + (a * indices.cells() + k) * bytes,
+                  data.data() + (a * extent + at) * bytes, static_cast<size_t>(bytes));
+  }
+  return one(std::move(out));
+}
+
+/// Row-major steps of each dimension.
+std::vector<int64_t> strides_of(const Shape& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t k = shape.size(); k-- > 1;)
+    strides[k - 1] = strides[k] * shape[k];
+  return strides;
+}
+
+/// Calls f(cell of `indices`, cell of `data`) with the coordinate along `axis` replaced by the index.
+template <class F>
+std::optional<std::string> along_axis(const Tensor& data, const Tensor& indices, int64_t axis,
+                                      F f) {
+  if (axis < 0 || indices.rank() != data.rank())
+    return "the indices need the dimensions of the data";
+  if (!is_index(indices))
+    return kNoIndices;
+  for (int64_t k = 0; k < data.rank(); ++k)
+    if (k != axis && indices.shape()[static_cast<size_t>(k)] > data.shape()[static_cast<size_t>(k)])
+      return "the indices are larger than the data";
+  const std::vector<int64_t> strides = strides_of(data.shape());
+  const int64_t extent = data.shape()[static_cast<size_t>(axis)];
+  std::vector<int64_t> at(data.shape().size(), 0);
+  for (int64_t k = 0; k < indices.cells(); ++k) {
+    const int64_t index = position(indices.get_int(k), extent);
+    if (index < 0)
+      return outside(indices.get_int(k), extent);
+    int64_t cell = 0;
+    for (size_t t = 0; t < at.size(); ++t)
+      cell += strides[t] * (static_cast<int64_t>(t) == axis ? index : at[t]);
+    f(k, cell);
+    for (size_t t = at.size(); t-- > 0 && ++at[t] == indices.shape()[t];)
+      at[t] = 0;
+  }
+  return std::nullopt;
+}
+
+void copy_cell(Tensor& to, int64_t target, const Tensor& from, int64_t source) {
+  const int64_t bytes = graph::bytes_of(from.type());
+  std::memcpy(to.data() + target * bytes, from.data() + source * bytes, static_cast<size_t>(bytes));
+}
+
+Outputs gather_elements(const FunctionCall& call) {
+  const Tensor &data = call.tensor(0), &indices = call.tensor(1);
+  Tensor out(data.type(), indices.shape());
+  const auto problem = along_axis(data, indices, axis_of(call.integer("axis", 0), data.rank()),
+                                  [&](int64_t k, int64_t cell) { copy_cell(out, k, data, cell); });
+  if (problem)
+    return fail(*problem);
+  return one(std::move(out));
+}
+
+/// How an update meets the cell that is there.
+void combine(const std::string& how, Tensor& to, int64_t target, const Tensor& from,
+             int64_t source) {
+  if (how == "none")
+    return copy_cell(to, target, from, source);
+  const auto merged = [&](auto a, auto b) {
+    return how == "add"   ? a + b
+           : how == "mul" ? a * b
+           : how == "max" ? std::max(a, b)
+                          : std::min(a, b);
+  };
+  if (graph::is_float(to.type()))
+    to.set_double(target, merged(to.get_double(target), from.get_double(source)));
+  else
+    to.set_int(target, merged(to.get_int(target), from.get_int(source)));
+}
+
+std::optional<std::string> known_reduction(const std::string& how) {
+  for (const char* known : {"none", "add", "mul", "max", "min"})
+    if (how == known)
+      return std::nullopt;
+  return "attribute `reduction` is `" + how + "`; known are none, add, mul, max, min";
+}
+
+Outputs scatter_elements(const FunctionCall& call) {
+  const Tensor &data = call.tensor(0), &indices = call.tensor(1), &updates = call.tensor(2);
+  const std::string how = call.word("reduction", "none");
+  if (const auto problem = known_reduction(how))
+    return fail(*problem);
+  if (updates.shape() != indices.shape() || updates.type() != data.type())
+    return fail(std::string("the updates need the shape of the indices and the type of the data"));
+  Tensor out = copy_of(data);
+  const auto problem =
+      along_axis(data, indices, axis_of(call.integer("axis", 0), data.rank()),
+                 [&](int64_t k, int64_t cell) { combine(how, out, cell, updates, k); });
+  if (problem)
+    return fail(*problem);
+  return one(std::move(out));
+}
+
+/// Rows of coordinates: calls f(row, first cell of the slice that they name).
+template <class F>
+std::optional<std::string> along_rows(const Tensor& data, const Tensor& indices, size_t batch,
+                                      F f) {
+  if (indices.rank() < 1 || !is_index(indices))
+    return kNoIndices;
+  const auto depth = static_cast<size_t>(indices.shape().back());
+  if (batch + depth > data.shape().size() || batch >= indices.shape().size())
+    return fmt::format("rows of {} coordinates do not fit {}", depth, graph::text_of(data.shape()));
+  for (size_t k = 0; k < batch; ++k)
+    if (data.shape()[k] != indices.shape()[k])
+      return "the batch dimensions differ";
+  const std::vector<int64_t> strides = strides_of(data.shape());
+  const int64_t batches = product(data.shape(), 0, batch);
+  const int64_t rows = depth == 0 ? product(indices.shape(), 0, indices.shape().size() - 1)
+                                  : indices.cells() / static_cast<int64_t>(depth);
+  const int64_t per_batch = batches == 0 ? 0 : rows / batches;
+  const int64_t step = batch == 0 ? 0 : strides[batch - 1];
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t cell = per_batch == 0 ? 0 : row / per_batch * step;
+    for (size_t t = 0; t < depth; ++t) {
+      const int64_t index =
+          indices.get_int(row * static_cast<int64_t>(depth) + static_cast<int64_t>(t));
+      const int64_t at = position(index, data.shape()[batch + t]);
+      if (at < 0)
+        return outside(index, data.shape()[batch + t]);
+      cell += at * strides[batch + t];
+    }
+    f(row, cell);
+  }
+  return std::nullopt;
+}
+
+Outputs gather_nd(const FunctionCall& call) {
+  const Tensor &data = call.tensor(0), &indices = call.tensor(1);
+  const auto batch = static_cast<size_t>(std::max<int64_t>(call.integer("batch_dims", 0), 0));
+  if (indices.rank() < 1 ||
+      batch + static_cast<size_t>(indices.shape().back()) > data.shape().size())
+    return fail(std::string("the rows of indices are longer than the data has dimensions"));
+  const size_t used = batch + static_cast<size_t>(indices.shape().back());
+  const int64_t cells = product(data.shape(), used, data.shape().size());
+  Shape shape(indices.shape().begin(), indices.shape().end() - 1);
+  shape.insert(shape.end(), data.shape().begin() + static_cast<int64_t>(used), data.shape().end());
+  Tensor out(data.type(), shape);
+  const int64_t bytes = graph::bytes_of(data.type());
+  const auto problem = along_rows(data, indices, batch, [&](int64_t row, int64_t cell) {
+    std::memcpy(out.data() + row * cells * bytes, data.data() + cell * bytes,
+                static_cast<size_t>(cells * bytes));
+  });
+  if (problem)
+    return fail(*problem);
+  return one(std::move(out));
+}
+
+Outputs scatter_nd(const FunctionCall& call) {
+  const Tensor &data = call.tensor(0), &indices = call.tensor(1), &updates = call.tensor(2);
+  const std::string how = call.word("reduction", "none");
+  if (const auto problem = known_reduction(how))
+    return fail(*problem);
+  if (indices.rank() < 1 || static_cast<size_t>(indices.shape().back()) > data.shape().size())
+    return fail(std::string("the rows of indices are longer than the data has dimensions"));
+  const auto depth = static_cast<size_t>(indices.shape().back());
+  const int64_t cells = product(data.shape(), depth, data.shape().size());
+  const int64_t rows = product(indices.shape(), 0, indices.shape().size() - 1);
+  if (updates.cells() != rows * cells || updates.type() != data.type())
+    return fail(
+        fmt::format("{} updates do not fill {} slices of {} cells", updates.cells(), rows, cells));
+  Tensor out = copy_of(data);
+  const auto problem = along_rows(data, indices, 0, [&](int64_t row, int64_t cell) {
+    for (int64_t k = 0; k < cells; ++k)
+      combine(how, out, cell + k, updates, row * cells + k);
+  });
+  if (problem)
+    return fail(*problem);
+  return one(std::move(out));
+}
+
+constexpr Function kAll[] = {{"Gather", 2, gather},
+                             {"GatherElements", 2, gather_elements},
+                             {"GatherND", 2, gather_nd},
+                             {"Scatter", 3, scatter_elements},
+                             {"ScatterElements", 3, scatter_elements},
+                             {"ScatterND", 3, scatter_nd}};
+
+} // namespace
+
+std::span<const Function> gather_functions() { return kAll; }
+
+} // namespace kawara::run

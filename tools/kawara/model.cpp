@@ -1,0 +1,173 @@
+#include "kawara/model.h"
+
+#include "driver/model.h"
+#include "run/file.h"
+#include "run/measure.h"
+#include "run/npy.h"
+#include "support/text.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+namespace kawara::tools {
+namespace {
+
+using run::Datum;
+using run::Tensor;
+
+Tensor tensor_from_array(const program::Array& array, std::optional<graph::DataType> declared) {
+  graph::DataType type = graph::data_type_of(array.elem());
+  // A .npy file of unsigned 16-bit cells is read as bf16, which has the same bits.
+  if (declared && graph::storage_of(*declared) != array.elem() &&
+      graph::bytes_of(*declared) == graph::bytes_of(type) && array.elem() == scalar::Elem::BF16)
+    type = *declared;
+  else if (declared && graph::storage_of(*declared) == array.elem())
+    type = *declared;
+  Tensor tensor(type, array.shape());
+  std::memcpy(tensor.data(), array.data(), array.bytes());
+  return tensor;
+}
+
+program::Array array_from_tensor(const Tensor& tensor) {
+  program::Array array(graph::storage_of(tensor.type()), tensor.shape());
+  std::memcpy(array.data(), tensor.data(), array.bytes());
+  return array;
+}
+
+Diagnostic bad_binding(const std::string& text) {
+  Diagnostic d;
+  d.code = "K0434";
+  d.headline = "`--input " + text + "` does not name a tensor and a file";
+  d.help.push_back({"for example", "--input x=x.npy", false});
+  return d;
+}
+
+Result<std::map<std::string, Datum>, Diagnostic>
+read_inputs(const driver::Model& model, const std::vector<std::string>& bindings) {
+  std::map<std::string, Datum> inputs;
+  for (const std::string& binding : bindings) {
+    const size_t equals = binding.rfind('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(bad_binding(binding));
+    const std::string name = binding.substr(0, equals);
+    KAWARA_TRY(const program::Array array, run::read_npy(binding.substr(equals + 1)));
+    std::optional<graph::DataType> declared;
+    for (const graph::ValueId id : model.graph().inputs)
+      if (model.graph().values[id].name == name)
+        declared = model.graph().values[id].type.elem;
+    inputs[name] = {tensor_from_array(array, declared), false, {}};
+  }
+  return model.pattern_inputs(std::move(inputs));
+}
+
+struct Summary {
+  double low = 0, high = 0, mean = 0;
+};
+
+Summary summary_of(const Tensor& tensor) {
+  Summary s;
+  for (int64_t k = 0; k < tensor.cells(); ++k) {
+    const double v = tensor.get_double(k);
+    s.low = k ? std::min(s.low, v) : v;
+    s.high = k ? std::max(s.high, v) : v;
+    s.mean += v / static_cast<double>(tensor.cells());
+  }
+  return s;
+}
+
+Result<Done, Diagnostic> write_outputs(const std::string& folder,
+                                       const std::vector<Datum>& results) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (size_t k = 0; k < results.size(); ++k)
+    if (results[k].tensor) {
+      KAWARA_TRY([[maybe_unused]] const Done done,
+                 run::write_npy(fmt::format("{}/output_{}.npy", folder, k),
+                                array_from_tensor(results[k].tensor)));
+    }
+  return Done{};
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Result<Done, Diagnostic> run_all(const ModelOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  KAWARA_TRY(driver::Model model, driver::load_model(options.file));
+  KAWARA_TRY(const auto inputs, read_inputs(model, options.inputs));
+  KAWARA_TRY(const std::vector<Datum> results, model.run(inputs));
+  const double first = seconds_since(begin);
+  nlohmann::json json{{"ok", true}, {"kernels", model.kernels()}, {"first_result_ms", first * 1e3}};
+  std::string text;
+  for (size_t k = 0; k < results.size(); ++k) {
+    const std::string& name = model.graph().values[model.graph().outputs[k]].name;
+    if (!results[k].tensor) {
+      text += fmt::format("{}: a sequence of {}\n", printable(name), results[k].items.size());
+      continue;
+    }
+    const Tensor& tensor = results[k].tensor;
+    const Summary s = summary_of(tensor);
+    json["outputs"].push_back({{"name", name},
+                               {"type", graph::name_of(tensor.type())},
+                               {"shape", tensor.shape()},
+                               {"min", s.low},
+                               {"max", s.high},
+                               {"mean", s.mean}});
+    text += fmt::format("{}: {}{}  min {:.6g}  max {:.6g}  mean {:.6g}\n", printable(name),
+                        graph::name_of(tensor.type()), graph::text_of(tensor.shape()), s.low,
+                        s.high, s.mean);
+  }
+  if (!options.output_dir.empty()) {
+    KAWARA_TRY([[maybe_unused]] const Done done, write_outputs(options.output_dir, results));
+  }
+  if (options.time) {
+    bool is_fine = true;
+    const run::Timing timing =
+        run::measure([&] { is_fine = static_cast<bool>(model.run(inputs)) && is_fine; }, {});
+    json["median_ms"] = timing.median * 1e3;
+    json["spread"] = timing.spread;
+    json["compile_ms"] = model.compile_seconds() * 1e3;
+    json["block_bytes"] = model.block_bytes();
+    text += "time: " + run::to_string(timing) + "\n";
+    text += fmt::format("first result after {:.0f} ms, of which {:.0f} ms to compile {} kernels; "
+                        "{:.1f} MB between nodes\n",
+                        first * 1e3, model.compile_seconds() * 1e3, model.kernels(),
+                        static_cast<double>(model.block_bytes()) * 1e-6);
+  }
+  fmt::print("{}", options.json ? json.dump(2) + "\n" : text);
+  return Done{};
+}
+
+} // namespace
+
+bool is_model(const std::string& path) {
+  return std::filesystem::path(path).extension() == ".onnx";
+}
+
+int run_model(const ModelOptions& options, const CommonOptions& common) {
+  const auto done = run_all(options);
+  return done ? kOk : report({done.error()}, common);
+}
+
+int show_model(const CommonOptions& common, const std::string& stage) {
+  if (stage != "graph") {
+    Diagnostic d;
+    d.code = "K0438";
+    d.headline = "`" + stage + "` is no stage of a model";
+    d.body.push_back("A model can be shown at the stage graph.");
+    return report({d}, common);
+  }
+  const auto model = driver::load_model(common.file);
+  if (!model)
+    return report({model.error()}, common);
+  fmt::print("{}", graph::print(model->graph()));
+  return kOk;
+}
+
+} // namespace kawara::tools
