@@ -14,7 +14,10 @@ template <class T> T attribute(const graph::Node& node, const std::string& name,
   return value ? *value : otherwise;
 }
 
-std::vector<std::span<const Function>> families() { return {gather_functions()}; }
+std::vector<std::span<const Function>> families() {
+  return {gather_functions(), number_functions(), sample_functions(), search_functions(),
+          sequence_functions()};
+}
 
 } // namespace
 

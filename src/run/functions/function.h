@@ -55,6 +55,10 @@ std::vector<std::string> function_names();
 
 // One list per family.
 std::span<const Function> gather_functions();
+std::span<const Function> number_functions();
+std::span<const Function> sample_functions();
+std::span<const Function> search_functions();
+std::span<const Function> sequence_functions();
 
 /// `axis` counted from the front, or -1 when it is outside.
 inline int64_t axis_of(int64_t axis, int64_t rank) {

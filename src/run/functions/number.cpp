@@ -1,0 +1,237 @@
+#include "run/functions/function.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace kawara::run {
+namespace {
+
+/// Calls f with a value of the C++ type of unsigned cells; false for other types.
+template <class F> bool with_unsigned(DataType type, F f) {
+  switch (type) {
+  case DataType::U8:
+    return f(uint8_t{}), true;
+  case DataType::U16:
+    return f(uint16_t{}), true;
+  case DataType::U32:
+    return f(uint32_t{}), true;
+  case DataType::U64:
+    return f(uint64_t{}), true;
+  default:
+    return false;
+  }
+}
+
+/// Cell of `x` that is stretched to the place `at` of the result.
+int64_t stretched(const Tensor& x, const Shape& result, int64_t at) {
+  int64_t cell = 0, step = 1;
+  for (size_t k = 0; k < result.size(); ++k) {
+    const size_t d = result.size() - 1 - k;
+    const int64_t coordinate = at % result[d];
+    at /= result[d];
+    if (k >= x.shape().size())
+      continue;
+    const int64_t extent = x.shape()[x.shape().size() - 1 - k];
+    cell += extent == 1 ? 0 : coordinate * step;
+    step *= extent;
+  }
+  return cell;
+}
+
+std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
+  Shape out(std::max(a.size(), b.size()), 1);
+  for (const Shape* shape : {&a, &b})
+    for (size_t k = 0; k < shape->size(); ++k) {
+      const int64_t extent = (*shape)[shape->size() - 1 - k];
+      int64_t& slot = out[out.size() - 1 - k];
+      if (extent != 1 && slot != 1 && slot != extent)
+        return std::nullopt;
+      slot = extent == 1 ? slot : extent;
+    }
+  return out;
+}
+
+Outputs bit_shift(const FunctionCall& call) {
+  const Tensor &x = call.tensor(0), &y = call.tensor(1);
+  const auto shape = broadcast(x.shape(), y.shape());
+  if (!shape || x.type() != y.type())
+    return fail(std::string("its inputs differ in type or do not fit in shape"));
+  const std::string direction = call.word("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return fail(std::string("attribute `direction` must be LEFT or RIGHT"));
+  Tensor out(x.type(), *shape);
+  const bool is_known = with_unsigned(x.type(), [&](auto sample) {
+    using T = decltype(sample);
+    for (int64_t k = 0; k < out.cells(); ++k) {
+      const auto value = static_cast<uint64_t>(x.as<T>()[stretched(x, *shape, k)]);
+      const auto by = static_cast<uint64_t>(y.as<T>()[stretched(y, *shape, k)]);
+      const uint64_t moved = by > 63 ? 0 : direction == "LEFT" ? value << by : value >> by;
+      out.as<T>()[k] = static_cast<T>(moved);
+    }
+  });
+  if (!is_known)
+    return fail(std::string("only unsigned integers can be shifted"));
+  return one(std::move(out));
+}
+
+/// Determinant of each matrix, by elimination with the largest pivot.
+Outputs det(const FunctionCall& call) {
+  const Tensor& x = call.tensor(0);
+  if (x.rank() < 2 || x.shape().back() != x.shape()[x.shape().size() - 2])
+    return fail("square matrices are needed, not " + graph::text_of(x.shape()));
+  const int64_t n = x.shape().back();
+  Tensor out(x.type(), Shape(x.shape().begin(), x.shape().end() - 2));
+  std::vector<double> m(static_cast<size_t>(n * n));
+  const auto cell = [&](int64_t i, int64_t j) -> double& {
+    return m[static_cast<size_t>(i * n + j)];
+  };
+  for (int64_t b = 0; b < out.cells(); ++b) {
+    for (int64_t k = 0; k < n * n; ++k)
+      m[static_cast<size_t>(k)] = x.get_double(b * n * n + k);
+    double value = 1;
+    for (int64_t p = 0; p < n; ++p) {
+      int64_t best = p;
+      for (int64_t i = p + 1; i < n; ++i)
+        if (std::abs(cell(i, p)) > std::abs(cell(best, p)))
+          best = i;
+      if (best != p)
+        value = -value;
+      for (int64_t j = 0; j < n; ++j)
+        std::swap(cell(p, j), cell(best, j));
+      value *= cell(p, p);
+      for (int64_t i = p + 1; i < n && cell(p, p) != 0; ++i) {
+        const double factor = cell(i, p) / cell(p, p);
+        for (int64_t j = p; j < n; ++j)
+          cell(i, j) -= factor * cell(p, j);
+      }
+    }
+    out.set_double(b, value);
+  }
+  return one(std::move(out));
+}
+
+/// Triangular filters that turn a spectrum into the mel scale.
+Outputs mel_weight_matrix(const FunctionCall& call) {
+  for (size_t k = 0; k < 5; ++k)
+    if (call.tensor(k).cells() != 1)
+      return fail(fmt::format("input {} must be one number", k));
+  const int64_t bins = call.tensor(0).get_int(0), length = call.tensor(1).get_int(0),
+                rate = call.tensor(2).get_int(0);
+  const double low = call.tensor(3).get_double(0), high = call.tensor(4).get_double(0);
+  const int64_t spectrum = length / 2 + 1;
+  if (bins < 1 || length < 1 || rate < 1 || bins > (1 << 20) || spectrum > (1 << 20) ||
+      high < low || low < 0)
+    return fail(std::string("its sizes or edges are out of bounds"));
+  const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  std::vector<int64_t> edges;
+  const double step = (mel(high) - mel(low)) / static_cast<double>(bins + 2);
+  for (int64_t k = 0; k < bins + 2; ++k) {
+    const double hertz =
+        700 * (std::pow(10, (static_cast<double>(k) * step + mel(low)) / 2595) - 1);
+    edges.push_back(static_cast<int64_t>(
+        std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
+  }
+  Tensor out(DataType::F32, {spectrum, bins});
+  const auto set = [&](int64_t at, int64_t bin, double value) {
+    if (at >= 0 && at < spectrum)
+      out.set_double(at * bins + bin, value);
+  };
+  for (int64_t b = 0; b < bins; ++b) {
+    const int64_t from = edges[static_cast<size_t>(b)], centre = edges[static_cast<size_t>(b + 1)],
+                  to = edges[static_cast<size_t>(b + 2)];
+    if (centre == from)
+      set(centre, b, 1);
+    for (int64_t k = from; k <= centre && centre != from; ++k)
+      set(k, b, static_cast<double>(k - from) / static_cast<double>(centre - from));
+    for (int64_t k = centre; k < to && to != centre; ++k)
+      set(k, b, static_cast<double>(to - k) / static_cast<double>(to - centre));
+  }
+  return one(std::move(out));
+}
+
+/// Sums of waves along an axis: forward or inverse, of real or complex values (last dimension 1 or 2).
+Outputs dft(const FunctionCall& call) {
+  const Tensor& x = call.tensor(0);
+  const int64_t axis = axis_of(call.integer("axis", 1), x.rank());
+  if (axis < 0 || axis == x.rank() - 1 || x.rank() < 2 ||
+      (x.shape().back() != 1 && x.shape().back() != 2))
+    return fail(
+        std::string("signals with a last dimension of 1 or 2, and another axis, are needed"));
+  const bool is_inverse = call.integer("inverse", 0) != 0,
+             is_half = call.integer("onesided", 0) != 0;
+  const int64_t parts = x.shape().back(), length = x.shape()[static_cast<size_t>(axis)];
+  const int64_t n = call.has(1) && call.tensor(1).cells() == 1 ? call.tensor(1).get_int(0) : length;
+  if (n < 1 || n > (1 << 24))
+    return fail(fmt::format("its length is {}", n));
+  const int64_t kept = is_half ? n / 2 + 1 : n;
+  Shape shape = x.shape();
+  shape[static_cast<size_t>(axis)] = kept;
+  shape.back() = 2;
+  Tensor out(x.type(), shape);
+  int64_t outer = 1, inner = 1;
+  for (int64_t k = 0; k < x.rank() - 1; ++k)
+    (k < axis ? outer : inner) *= k == axis ? 1 : x.shape()[static_cast<size_t>(k)];
+  for (int64_t a = 0; a < outer; ++a)
+    for (int64_t f = 0; f < kept; ++f)
+      for (int64_t c = 0; c < inner; ++c) {
+        double re = 0, im = 0;
+        for (int64_t t = 0; t < std::min(n, length); ++t) {
+          const double angle = (is_inverse ? 2 : -2) * M_PI * static_cast<double>(f * t % n) /
+                               static_cast<double>(n);
+          const int64_t at = ((a * length + t) * inner + c) * parts;
+          const double xr = x.get_double(at), xi = parts == 2 ? x.get_double(at + 1) : 0;
+          re += xr * std::cos(angle) - xi * std::sin(angle);
+          im += xr * std::sin(angle) + xi * std::cos(angle);
+        }
+        const double scale = is_inverse ? 1 / static_cast<double>(n) : 1;
+        const int64_t to = ((a * kept + f) * inner + c) * 2;
+        out.set_double(to, re * scale);
+        out.set_double(to + 1, im * scale);
+      }
+  return one(std::move(out));
+}
+
+/// Spectra of overlapping frames of real signals [batch, length, 1].
+Outputs stft(const FunctionCall& call) {
+  const Tensor& x = call.tensor(0);
+  const int64_t step = call.tensor(1).cells() == 1 ? call.tensor(1).get_int(0) : 0;
+  const int64_t n = call.has(3)   ? call.tensor(3).get_int(0)
+                    : call.has(2) ? call.tensor(2).cells()
+                                  : 0;
+  if (x.rank() != 3 || x.shape()[2] != 1 || step < 1 || n < 1 || n > x.shape()[1] ||
+      (call.has(2) && call.tensor(2).cells() != n))
+    return fail(
+        std::string("real signals [batch, length, 1], a step, and a frame that fits are needed"));
+  const int64_t frames = (x.shape()[1] - n) / step + 1;
+  const int64_t kept = call.integer("onesided", 1) != 0 ? n / 2 + 1 : n;
+  Tensor out(x.type(), {x.shape()[0], frames, kept, 2});
+  for (int64_t b = 0; b < x.shape()[0]; ++b)
+    for (int64_t s = 0; s < frames; ++s)
+      for (int64_t f = 0; f < kept; ++f) {
+        double re = 0, im = 0;
+        for (int64_t t = 0; t < n; ++t) {
+          const double angle = -2 * M_PI * static_cast<double>(f * t % n) / static_cast<double>(n);
+          const double weight = call.has(2) ? call.tensor(2).get_double(t) : 1;
+          const double value = x.get_double(b * x.shape()[1] + s * step + t) * weight;
+          re += value * std::cos(angle);
+          im += value * std::sin(angle);
+        }
+        const int64_t to = ((b * frames + s) * kept + f) * 2;
+        out.set_double(to, re);
+        out.set_double(to + 1, im);
+      }
+  return one(std::move(out));
+}
+
+constexpr Function kAll[] = {{"BitShift", 2, bit_shift},
+                             {"DFT", 1, dft},
+                             {"Det", 1, det},
+                             {"MelWeightMatrix", 5, mel_weight_matrix},
+                             {"STFT", 2, stft}};
+
+} // namespace
+
+std::span<const Function> number_functions() { return kAll; }
+
+} // namespace kawara::run

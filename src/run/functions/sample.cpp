@@ -1,0 +1,383 @@
+#include "run/functions/function.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace kawara::run {
+namespace {
+
+/// Where the cells of one result coordinate come from, in one dimension.
+struct Taps {
+  std::vector<std::pair<int64_t, double>> cells; ///< place and weight
+  bool is_outside = false;                       ///< takes the extrapolation value
+};
+
+struct ResizeOptions {
+  std::string mode, coordinates, nearest;
+  double cubic = -0.75, extrapolation = 0;
+  bool excludes_outside = false;
+};
+
+double source_of(const ResizeOptions& o, int64_t x, double scale, int64_t in, int64_t out,
+                 double from, double to) {
+  const auto at = static_cast<double>(x), n = static_cast<double>(in), m = static_cast<double>(out);
+  if (o.coordinates == "asymmetric")
+    return at / scale;
+  if (o.coordinates == "align_corners")
+    return out == 1 ? 0 : at * (n - 1) / (m - 1);
+  if (o.coordinates == "pytorch_half_pixel")
+    return out > 1 ? (at + 0.5) / scale - 0.5 : 0;
+  if (o.coordinates == "tf_half_pixel_for_nn")
+    return (at + 0.5) / scale;
+  if (o.coordinates == "tf_crop_and_resize")
+    return out > 1 ? from * (n - 1) + at * (to - from) * (n - 1) / (m - 1)
+                   : 0.5 * (from + to) * (n - 1);
+  return (at + 0.5) / scale - 0.5;
+}
+
+double cubic_weight(double a, double distance) {
+  const double x = std::abs(distance);
+  if (x <= 1)
+    return (a + 2) * x * x * x - (a + 3) * x * x + 1;
+  return x < 2 ? a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a : 0;
+}
+
+int64_t nearest_of(const ResizeOptions& o, double x) {
+  if (o.nearest == "floor")
+    return static_cast<int64_t>(std::floor(x));
+  if (o.nearest == "ceil")
+    return static_cast<int64_t>(std::ceil(x));
+  if (o.nearest == "round_prefer_ceil")
+    return static_cast<int64_t>(std::floor(x + 0.5));
+  return static_cast<int64_t>(std::ceil(x - 0.5));
+}
+
+Taps taps_of(const ResizeOptions& o, double x, int64_t in) {
+  Taps taps;
+  if (o.coordinates == "tf_crop_and_resize" && (x < 0 || x > static_cast<double>(in - 1))) {
+    taps.is_outside = true;
+    return taps;
+  }
+  const auto inside = [&](int64_t at) { return std::clamp<int64_t>(at, 0, in - 1); };
+  if (o.mode == "nearest") {
+    taps.cells = {{inside(nearest_of(o, x)), 1.0}};
+    return taps;
+  }
+  const auto base = static_cast<int64_t>(std::floor(x));
+  const double rest = x - std::floor(x);
+  if (o.mode == "linear") {
+    taps.cells = {{inside(base), 1 - rest}, {inside(base + 1), rest}};
+    return taps;
+  }
+  double sum = 0;
+  for (int64_t k = -1; k <= 2; ++k) {
+    const bool is_outside = base + k < 0 || base + k >= in;
+    const double weight =
+        o.excludes_outside && is_outside ? 0 : cubic_weight(o.cubic, rest - static_cast<double>(k));
+    taps.cells.emplace_back(inside(base + k), weight);
+    sum += weight;
+  }
+  if (o.excludes_outside && sum != 0)
+    for (auto& [place, weight] : taps.cells)
+      weight /= sum;
+  return taps;
+}
+
+/// One pass along `axis`.
+Tensor resized(const Tensor& x, size_t axis, const std::vector<Taps>& taps, double extrapolation) {
+  Shape shape = x.shape();
+  const int64_t in = shape[axis], out = static_cast<int64_t>(taps.size());
+  int64_t outer = 1, inner = 1;
+  for (size_t k = 0; k < shape.size(); ++k)
+    (k < axis ? outer : inner) *= k == axis ? 1 : shape[k];
+  shape[axis] = out;
+  Tensor result(DataType::F32, shape);
+  const float* from = x.as<float>();
+  float* to = result.as<float>();
+  for (int64_t a = 0; a < outer; ++a)
+    for (int64_t k = 0; k < out; ++k) {
+      const Taps& t = taps[static_cast<size_t>(k)];
+      float* row = to + (a * out + k) * inner;
+      if (t.is_outside)
+        std::fill(row, row + inner, static_cast<float>(extrapolation));
+      for (const auto& [place, weight] : t.cells) {
+        const float* source = from + (a * in + place) * inner;
+        for (int64_t c = 0; c < inner; ++c)
+          row[c] += static_cast<float>(weight) * source[c];
+      }
+    }
+  return result;
+}
+
+Tensor converted(const Tensor& x, DataType type) {
+  if (x.type() == type)
+    return x;
+  Tensor out(type, x.shape());
+  for (int64_t k = 0; k < x.cells(); ++k)
+    out.set_double(k, graph::is_float(type) ? x.get_double(k) : std::nearbyint(x.get_double(k)));
+  return out;
+}
+
+Outputs resize(const FunctionCall& call) {
+  const Tensor& x = call.tensor(0);
+  ResizeOptions o;
+  o.mode = call.word("mode", "nearest");
+  o.coordinates =
+      call.word("coordinate_transformation_mode", call.opset < 11 ? "asymmetric" : "half_pixel");
+  o.nearest = call.word("nearest_mode", call.opset < 11 ? "floor" : "round_prefer_floor");
+  o.cubic = call.real("cubic_coeff_a", -0.75);
+  o.extrapolation = call.real("extrapolation_value", 0);
+  o.excludes_outside = call.integer("exclude_outside", 0) != 0;
+  if (o.mode == "bilinear")
+    o.mode = "linear";
+  const bool is_old = call.node.op == "Upsample" || call.opset < 11;
+  const size_t scales_at = is_old ? 1 : 2;
+  const auto rank = static_cast<size_t>(x.rank());
+  std::vector<double> scales = call.reals("scales");
+  if (scales.empty() && call.has(scales_at))
+    for (int64_t k = 0; k < call.tensor(scales_at).cells(); ++k)
+      scales.push_back(call.tensor(scales_at).get_double(k));
+  Shape shape = x.shape();
+  if (scales.size() == rank) {
+    for (size_t k = 0; k < rank; ++k)
+      shape[k] = static_cast<int64_t>(std::floor(static_cast<double>(shape[k]) * scales[k]));
+  } else if (call.has(3) && call.tensor(3).cells() == x.rank()) {
+    scales.clear();
+    for (size_t k = 0; k < rank; ++k) {
+      shape[k] = call.tensor(3).get_int(static_cast<int64_t>(k));
+      scales.push_back(static_cast<double>(shape[k]) / static_cast<double>(x.shape()[k]));
+    }
+  } else {
+    return fail(std::string("it needs one scale or size per dimension"));
+  }
+  const auto cells = graph::cells_of(shape);
+  if (!cells || x.cells() == 0)
+    return fail("the result would have the shape " + graph::text_of(shape));
+  Tensor current = converted(x, DataType::F32);
+  for (size_t k = 0; k < rank; ++k) {
+    const bool crops = o.coordinates == "tf_crop_and_resize";
+    if (shape[k] == x.shape()[k] && scales[k] == 1 && !crops)
+      continue;
+    double from = 0, to = 1;
+    if (crops && call.has(1) && call.tensor(1).cells() == 2 * x.rank()) {
+      from = call.tensor(1).get_double(static_cast<int64_t>(k));
+      to = call.tensor(1).get_double(static_cast<int64_t>(k + rank));
+    }
+    std::vector<Taps> taps;
+    for (int64_t i = 0; i < shape[k]; ++i)
+      taps.push_back(
+          taps_of(o, source_of(o, i, scales[k], x.shape()[k], shape[k], from, to), x.shape()[k]));
+    current = resized(current, k, taps, o.extrapolation);
+  }
+  if (current.type() == x.type() && current.data() == x.data())
+    current = copy_of(current);
+  return one(converted(current, x.type()));
+}
+
+/// A coordinate mirrored into low..high.
+double reflected(double x, double low, double high) {
+  const double span = high - low;
+  if (span <= 0)
+    return low;
+  const double at = std::fmod(std::abs(x - low), 2 * span);
+  return low + (at > span ? 2 * span - at : at);
+}
+
+struct Grid {
+  std::string mode, padding;
+  bool aligns = false;
+  int64_t height = 0, width = 0;
+
+  double place(double x, int64_t n) const {
+    const auto extent = static_cast<double>(n);
+    return aligns ? (x + 1) / 2 * (extent - 1) : ((x + 1) * extent - 1) / 2;
+  }
+  double bounded(double x, int64_t n) const {
+    const auto extent = static_cast<double>(n);
+    if (padding == "border")
+      return std::clamp(x, 0.0, extent - 1);
+    if (padding == "reflection")
+      return std::clamp(aligns ? reflected(x, 0, extent - 1) : reflected(x, -0.5, extent - 0.5),
+                        0.0, extent - 1);
+    return x;
+  }
+  double cell(const Tensor& x, int64_t plane, double y, double column) const {
+    const double row = bounded(y, height), at = bounded(column, width);
+    const bool is_inside = row >= 0 && at >= 0 && row <= static_cast<double>(height - 1) &&
+                           at <= static_cast<double>(width - 1);
+    return is_inside ? x.get_double((plane * height + static_cast<int64_t>(row)) * width +
+                                    static_cast<int64_t>(at))
+                     : 0;
+  }
+  double sample(const Tensor& x, int64_t plane, double y, double column) const {
+    if (mode == "nearest")
+      return cell(x, plane, std::nearbyint(bounded(y, height)),
+                  std::nearbyint(bounded(column, width)));
+    const bool is_cubic = mode == "bicubic";
+    if (!is_cubic) {
+      y = bounded(y, height);
+      column = bounded(column, width);
+    }
+    const double row = std::floor(y), at = std::floor(column);
+    double sum = 0;
+    for (int64_t i = is_cubic ? -1 : 0; i <= (is_cubic ? 2 : 1); ++i)
+      for (int64_t j = is_cubic ? -1 : 0; j <= (is_cubic ? 2 : 1); ++j) {
+        const double dy = y - row - static_cast<double>(i),
+                     dx = column - at - static_cast<double>(j);
+        const double weight = is_cubic ? cubic_weight(-0.75, dy) * cubic_weight(-0.75, dx)
+                                       : (1 - std::abs(dy)) * (1 - std::abs(dx));
+        if (weight != 0)
+          sum += weight * cell(x, plane, row + static_cast<double>(i), at + static_cast<double>(j));
+      }
+    return sum;
+  }
+};
+
+Outputs grid_sample(const FunctionCall& call) {
+  const Tensor &x = call.tensor(0), &grid = call.tensor(1);
+  if (x.rank() != 4 || grid.rank() != 4 || grid.shape()[3] != 2 ||
+      grid.shape()[0] != x.shape()[0] || x.cells() == 0)
+    return fail(std::string("an image [n, c, h, w] and a grid [n, h, w, 2] are needed"));
+  Grid g;
+  g.mode = call.word("mode", "bilinear");
+  g.padding = call.word("padding_mode", "zeros");
+  g.aligns = call.integer("align_corners", 0) != 0;
+  g.height = x.shape()[2];
+  g.width = x.shape()[3];
+  const int64_t channels = x.shape()[1], points = grid.shape()[1] * grid.shape()[2];
+  Tensor out(x.type(), {x.shape()[0], channels, grid.shape()[1], grid.shape()[2]});
+  for (int64_t n = 0; n < x.shape()[0]; ++n)
+    for (int64_t p = 0; p < points; ++p) {
+      const double column = g.place(grid.get_double((n * points + p) * 2), g.width);
+      const double row = g.place(grid.get_double((n * points + p) * 2 + 1), g.height);
+      if (!std::isfinite(row) || !std::isfinite(column))
+        return fail(std::string("the grid holds what is no number"));
+      for (int64_t c = 0; c < channels; ++c)
+        out.set_double((n * channels + c) * points + p, g.sample(x, n * channels + c, row, column));
+    }
+  return one(std::move(out));
+}
+
+/// Bilinear value of one plane; 0 when the point is more than a cell outside.
+double bilinear(const float* plane, int64_t height, int64_t width, double y, double x) {
+  if (y < -1 || y > static_cast<double>(height) || x < -1 || x > static_cast<double>(width))
+    return 0;
+  y = std::clamp(y, 0.0, static_cast<double>(height - 1));
+  x = std::clamp(x, 0.0, static_cast<double>(width - 1));
+  const auto y0 = static_cast<int64_t>(y), x0 = static_cast<int64_t>(x);
+  const int64_t y1 = std::min(y0 + 1, height - 1), x1 = std::min(x0 + 1, width - 1);
+  const double dy = y - static_cast<double>(y0), dx = x - static_cast<double>(x0);
+  const auto cell = [&](int64_t i, int64_t j) { return static_cast<double>(plane[i * width + j]); };
+  return (1 - dy) * ((1 - dx) * cell(y0, x0) + dx * cell(y0, x1)) +
+         dy * ((1 - dx) * cell(y1, x0) + dx * cell(y1, x1));
+}
+
+Outputs roi_align(const FunctionCall& call) {
+  const Tensor &x = call.tensor(0), &rois = call.tensor(1), &batches = call.tensor(2);
+  if (x.rank() != 4 || rois.rank() != 2 || rois.shape()[1] != 4 ||
+      batches.cells() != rois.shape()[0] || x.type() != DataType::F32 || x.cells() == 0)
+    return fail(
+        std::string("an f32 image [n, c, h, w], boxes [k, 4] and their images [k] are needed"));
+  const int64_t h = call.integer("output_height", 1), w = call.integer("output_width", 1);
+  const int64_t ratio = call.integer("sampling_ratio", 0), count = rois.shape()[0];
+  if (h < 1 || w < 1 || h > 4096 || w > 4096 || ratio < 0 || ratio > 4096)
+    return fail(std::string("the result's size or the sampling ratio is out of bounds"));
+  const double scale = call.real("spatial_scale", 1);
+  const std::string mode = call.word("mode", "avg");
+  const bool is_half =
+      call.word("coordinate_transformation_mode",
+                call.opset >= 16 ? "half_pixel" : "output_half_pixel") == "half_pixel";
+  const int64_t channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3];
+  Tensor out(DataType::F32, {count, channels, h, w});
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t n = batches.get_int(k);
+    if (n < 0 || n >= x.shape()[0])
+      return fail(fmt::format("box {} is in image {} of {}", k, n, x.shape()[0]));
+    const double shift = is_half ? 0.5 : 0;
+    double edge[4];
+    for (int64_t t = 0; t < 4; ++t)
+      edge[t] = rois.get_double(k * 4 + t) * scale - shift;
+    double roi_w = edge[2] - edge[0], roi_h = edge[3] - edge[1];
+    if (!is_half) {
+      roi_w = std::max(roi_w, 1.0);
+      roi_h = std::max(roi_h, 1.0);
+    }
+    const double bin_h = roi_h / static_cast<double>(h), bin_w = roi_w / static_cast<double>(w);
+    if (!(std::abs(bin_h) < 4096) || !(std::abs(bin_w) < 4096))
+      return fail(fmt::format("box {} is too large", k));
+    const int64_t sy = ratio > 0 ? ratio : static_cast<int64_t>(std::ceil(bin_h));
+    const int64_t sx = ratio > 0 ? ratio : static_cast<int64_t>(std::ceil(bin_w));
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t i = 0; i < h; ++i)
+        for (int64_t j = 0; j < w; ++j) {
+          const float* plane = x.as<float>() + (n * channels + c) * height * width;
+          double sum = 0, best = -INFINITY;
+          for (int64_t p = 0; p < sy; ++p)
+            for (int64_t q = 0; q < sx; ++q) {
+              const double y = edge[1] + static_cast<double>(i) * bin_h +
+                               (static_cast<double>(p) + 0.5) * bin_h / static_cast<double>(sy);
+              const double z = edge[0] + static_cast<double>(j) * bin_w +
+                               (static_cast<double>(q) + 0.5) * bin_w / static_cast<double>(sx);
+              const double value = bilinear(plane, height, width, y, z);
+              sum += value;
+              best = std::max(best, value);
+            }
+          const double cells = static_cast<double>(std::max<int64_t>(sy * sx, 1));
+          out.set_double(((k * channels + c) * h + i) * w + j, mode == "max" ? best : sum / cells);
+        }
+  }
+  return one(std::move(out));
+}
+
+/// Puts pooled values back to where they came from; a given output size only widens the frame.
+Outputs max_unpool(const FunctionCall& call) {
+  const Tensor &x = call.tensor(0), &places = call.tensor(1);
+  const std::vector<int64_t> kernel = call.integers("kernel_shape");
+  std::vector<int64_t> strides = call.integers("strides"), pads = call.integers("pads");
+  const size_t dims = kernel.size();
+  strides.resize(dims, 1);
+  pads.resize(2 * dims, 0);
+  if (x.shape().size() != dims + 2 || places.shape() != x.shape())
+    return fail(std::string("values and places of an image are needed"));
+  Shape natural{x.shape()[0], x.shape()[1]};
+  for (size_t k = 0; k < dims; ++k)
+    natural.push_back((x.shape()[k + 2] - 1) * strides[k] - pads[k] - pads[k + dims] + kernel[k]);
+  Shape shape = natural;
+  if (call.has(2) && call.tensor(2).cells() == x.rank())
+    for (size_t k = 0; k < shape.size(); ++k)
+      shape[k] = call.tensor(2).get_int(static_cast<int64_t>(k));
+  const auto cells = graph::cells_of(shape);
+  if (!cells || !graph::cells_of(natural))
+    return fail("the result would have the shape " + graph::text_of(shape));
+  Tensor out(x.type(), shape);
+  for (int64_t k = 0; k < x.cells(); ++k) {
+    // Places count the cells of the natural size.
+    int64_t at = places.get_int(k), cell = 0, step = 1;
+    if (at < 0)
+      return fail(std::string("a place is negative"));
+    for (size_t t = shape.size(); t-- > 0;) {
+      const int64_t coordinate = t == 0 ? at : at % natural[t];
+      at /= natural[t];
+      if (coordinate >= shape[t])
+        return fail(fmt::format("place {} is outside the result", places.get_int(k)));
+      cell += coordinate * step;
+      step *= shape[t];
+    }
+    out.set_double(cell, x.get_double(k));
+  }
+  return one(std::move(out));
+}
+
+constexpr Function kAll[] = {{"GridSample", 2, grid_sample},
+                             {"MaxUnpool", 2, max_unpool},
+                             {"Resize", 1, resize},
+                             {"RoiAlign", 3, roi_align},
+                             {"Upsample", 1, resize}};
+
+} // namespace
+
+std::span<const Function> sample_functions() { return kAll; }
+
+} // namespace kawara::run

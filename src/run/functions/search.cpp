@@ -1,0 +1,315 @@
+#include "run/functions/function.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <numeric>
+
+namespace kawara::run {
+namespace {
+
+/// A tensor around one axis: [outer, n, inner].
+struct Around {
+  int64_t outer = 1, n = 1, inner = 1;
+};
+
+Around around(const Shape& shape, int64_t axis) {
+  Around a;
+  for (int64_t k = 0; k < static_cast<int64_t>(shape.size()); ++k)
+    (k < axis ? a.outer : k == axis ? a.n : a.inner) *= shape[static_cast<size_t>(k)];
+  return a;
+}
+
+void copy_cells(Tensor& to, int64_t target, const Tensor& from, int64_t source, int64_t cells) {
+  const int64_t bytes = graph::bytes_of(from.type());
+  std::memcpy(to.data() + target * bytes, from.data() + source * bytes,
+              static_cast<size_t>(cells * bytes));
+}
+
+/// Is cell a of the tensor before cell b?
+bool is_less(const Tensor& t, int64_t a, int64_t b) {
+  return graph::is_float(t.type()) ? t.get_double(a) < t.get_double(b)
+                                   : t.get_int(a) < t.get_int(b);
+}
+
+Outputs top_k(const FunctionCall& call) {
+  const Tensor& x = call.tensor(0);
+  const int64_t axis = axis_of(call.integer("axis", -1), x.rank());
+  const int64_t k = call.has(1) && call.tensor(1).cells() == 1 ? call.tensor(1).get_int(0)
+                                                               : call.integer("k", -1);
+  if (axis < 0 || k < 0 || k > x.shape()[static_cast<size_t>(axis)])
+    return fail(fmt::format("there are no {} cells along that axis", k));
+  const bool is_largest = call.integer("largest", 1) != 0;
+  Shape shape = x.shape();
+  shape[static_cast<size_t>(axis)] = k;
+  Tensor values(x.type(), shape), places(DataType::I64, shape);
+  const Around s = around(x.shape(), axis);
+  std::vector<int64_t> order(static_cast<size_t>(s.n));
+  for (int64_t a = 0; a < s.outer; ++a)
+    for (int64_t c = 0; c < s.inner; ++c) {
+      std::iota(order.begin(), order.end(), 0);
+      const auto cell = [&](int64_t i) { return (a * s.n + i) * s.inner + c; };
+      std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+        return is_largest ? is_less(x, cell(j), cell(i)) : is_less(x, cell(i), cell(j));
+      });
+      for (int64_t i = 0; i < k; ++i) {
+        const int64_t at = (a * k + i) * s.inner + c;
+        copy_cells(values, at, x, cell(order[static_cast<size_t>(i)]), 1);
+        places.set_int(at, order[static_cast<size_t>(i)]);
+      }
+    }
+  return std::vector<Datum>{{values, false, {}}, {places, false, {}}};
+}
+
+Outputs non_zero(const FunctionCall& call) {
+  const Tensor& x = call.tensor(0);
+  std::vector<int64_t> found;
+  for (int64_t k = 0; k < x.cells(); ++k)
+    if (x.get_double(k) != 0)
+      found.push_back(k);
+  const auto count = static_cast<int64_t>(found.size());
+  Tensor out(DataType::I64, {x.rank(), count});
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t at = found[static_cast<size_t>(k)];
+    for (int64_t t = x.rank(); t-- > 0;) {
+      const int64_t extent = x.shape()[static_cast<size_t>(t)];
+      out.set_int(t * count + k, at % extent);
+      at /= extent;
+    }
+  }
+  return one(std::move(out));
+}
+
+Outputs compress(const FunctionCall& call) {
+  const Tensor& condition = call.tensor(1);
+  const bool is_flat = call.node.attributes.count("axis") == 0;
+  const Tensor x = is_flat ? call.tensor(0).with_shape({call.tensor(0).cells()}) : call.tensor(0);
+  const int64_t axis = axis_of(call.integer("axis", 0), x.rank());
+  if (axis < 0 || condition.cells() > x.shape()[static_cast<size_t>(axis)])
+    return fail(std::string("the condition is longer than the axis"));
+  std::vector<int64_t> kept;
+  for (int64_t k = 0; k < condition.cells(); ++k)
+    if (condition.get_int(k) != 0)
+      kept.push_back(k);
+  Shape shape = x.shape();
+  const Around s = around(shape, axis);
+  shape[static_cast<size_t>(axis)] = static_cast<int64_t>(kept.size());
+  Tensor out(x.type(), shape);
+  int64_t next = 0;
+  for (int64_t a = 0; a < s.outer; ++a)
+    for (const int64_t k : kept) {
+      copy_cells(out, next, x, (a * s.n + k) * s.inner, s.inner);
+      next += s.inner;
+    }
+  return one(std::move(out));
+}
+
+/// Distinct slices along an axis (cells when there is none), in order of value or of appearance.
+Outputs unique(const FunctionCall& call) {
+  const bool is_flat = call.node.attributes.count("axis") == 0;
+  const Tensor x = is_flat ? call.tensor(0).with_shape({call.tensor(0).cells()}) : call.tensor(0);
+  const int64_t axis = axis_of(call.integer("axis", 0), x.rank());
+  if (axis < 0)
+    return fail(std::string("the axis is outside the tensor"));
+  const Around s = around(x.shape(), axis);
+  const auto cell = [&](int64_t k, int64_t i) {
+    return (i / s.inner * s.n + k) * s.inner + i % s.inner;
+  };
+  const auto compare = [&](int64_t p, int64_t q) {
+    for (int64_t i = 0; i < s.outer * s.inner; ++i) {
+      if (is_less(x, cell(p, i), cell(q, i)))
+        return -1;
+      if (is_less(x, cell(q, i), cell(p, i)))
+        return 1;
+    }
+    return 0;
+  };
+  std::vector<int64_t> order(static_cast<size_t>(s.n));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t p, int64_t q) { return compare(p, q) < 0; });
+  // Groups of equal slices; the first of each group is its earliest.
+  std::vector<std::vector<int64_t>> groups;
+  for (const int64_t k : order) {
+    if (groups.empty() || compare(groups.back()[0], k) != 0)
+      groups.emplace_back();
+    groups.back().push_back(k);
+  }
+  if (call.integer("sorted", 1) == 0)
+    std::sort(groups.begin(), groups.end(),
+              [](const auto& a, const auto& b) { return a[0] < b[0]; });
+  const auto count = static_cast<int64_t>(groups.size());
+  Shape shape = x.shape();
+  shape[static_cast<size_t>(axis)] = count;
+  Tensor out(x.type(), shape), first(DataType::I64, {count}), counts(DataType::I64, {count}),
+      inverse(DataType::I64, {s.n});
+  for (int64_t g = 0; g < count; ++g) {
+    const auto& group = groups[static_cast<size_t>(g)];
+    for (int64_t a = 0; a < s.outer; ++a)
+      copy_cells(out, (a * count + g) * s.inner, x, (a * s.n + group[0]) * s.inner, s.inner);
+    first.set_int(g, group[0]);
+    counts.set_int(g, static_cast<int64_t>(group.size()));
+    for (const int64_t k : group)
+      inverse.set_int(k, g);
+  }
+  return std::vector<Datum>{
+      {out, false, {}}, {first, false, {}}, {inverse, false, {}}, {counts, false, {}}};
+}
+
+struct Box {
+  float y1, x1, y2, x2;
+};
+
+Box box_of(const float* p, bool is_centred) {
+  if (is_centred)
+    return {p[1] - p[3] / 2, p[0] - p[2] / 2, p[1] + p[3] / 2, p[0] + p[2] / 2};
+  return {std::min(p[0], p[2]), std::min(p[1], p[3]), std::max(p[0], p[2]), std::max(p[1], p[3])};
+}
+
+/// Area of the overlap by that of the union.
+float overlap(const Box& a, const Box& b) {
+  const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
+  const float width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+  if (height <= 0 || width <= 0)
+    return 0;
+  const float both = height * width;
+  return both / ((a.y2 - a.y1) * (a.x2 - a.x1) + (b.y2 - b.y1) * (b.x2 - b.x1) - both);
+}
+
+Outputs non_max_suppression(const FunctionCall& call) {
+  const Tensor &boxes = call.tensor(0), &scores = call.tensor(1);
+  const bool fits = boxes.rank() == 3 && scores.rank() == 3 && boxes.shape()[2] == 4 &&
+                    boxes.shape()[0] == scores.shape()[0] &&
+                    boxes.shape()[1] == scores.shape()[2] && boxes.type() == DataType::F32 &&
+                    scores.type() == DataType::F32;
+  if (!fits)
+    return fail(
+        std::string("boxes [batch, n, 4] and scores [batch, classes, n] of f32 are needed"));
+  const auto number = [&](size_t k, double otherwise) {
+    return call.has(k) && call.tensor(k).cells() > 0 ? call.tensor(k).get_double(0) : otherwise;
+  };
+  const double most = number(2, 0), limit = number(3, 0), least = number(4, -INFINITY);
+  const bool is_centred = call.integer("center_point_box", 0) != 0;
+  const int64_t n = boxes.shape()[1], classes = scores.shape()[1];
+  std::vector<int64_t> chosen;
+  for (int64_t b = 0; b < boxes.shape()[0]; ++b)
+    for (int64_t c = 0; c < classes; ++c) {
+      const float* score = scores.as<float>() + (b * classes + c) * n;
+      std::vector<int64_t> order;
+      for (int64_t k = 0; k < n; ++k)
+        if (score[k] > least)
+          order.push_back(k);
+      std::stable_sort(order.begin(), order.end(),
+                       [&](int64_t p, int64_t q) { return score[p] > score[q]; });
+      std::vector<Box> taken;
+      for (const int64_t k : order) {
+        if (static_cast<double>(taken.size()) >= most)
+          break;
+        const Box box = box_of(boxes.as<float>() + (b * n + k) * 4, is_centred);
+        const bool is_free = std::none_of(taken.begin(), taken.end(), [&](const Box& other) {
+          return overlap(box, other) > limit;
+        });
+        if (!is_free)
+          continue;
+        taken.push_back(box);
+        chosen.insert(chosen.end(), {b, c, k});
+      }
+    }
+  Tensor out(DataType::I64, {static_cast<int64_t>(chosen.size()) / 3, 3});
+  std::copy(chosen.begin(), chosen.end(), out.as<int64_t>());
+  return one(std::move(out));
+}
+
+Outputs reverse_sequence(const FunctionCall& call) {
+  const Tensor &x = call.tensor(0), &lengths = call.tensor(1);
+  const int64_t time = axis_of(call.integer("time_axis", 0), x.rank());
+  const int64_t batch = axis_of(call.integer("batch_axis", 1), x.rank());
+  const bool fits = x.rank() >= 2 && time + batch == 1 &&
+                    lengths.cells() == x.shape()[static_cast<size_t>(batch)];
+  if (!fits)
+    return fail(std::string(
+        "time and batch must be the first two dimensions, with a length for each batch"));
+  const int64_t steps = x.shape()[static_cast<size_t>(time)], n = lengths.cells();
+  const int64_t inner = steps * n == 0 ? 0 : x.cells() / (steps * n);
+  Tensor out = copy_of(x);
+  for (int64_t b = 0; b < n; ++b) {
+    const int64_t length = lengths.get_int(b);
+    if (length < 0 || length > steps)
+      return fail(fmt::format("a length is {} of {} steps", length, steps));
+    for (int64_t t = 0; t < length; ++t) {
+      const auto cell = [&](int64_t at) {
+        return (time == 0 ? at * n + b : b * steps + at) * inner;
+      };
+      copy_cells(out, cell(t), x, cell(length - 1 - t), inner);
+    }
+  }
+  return one(std::move(out));
+}
+
+/// Counts n-grams of a pool in every row; the pool is a list of 1-grams, then 2-grams, ...
+Outputs tf_idf(const FunctionCall& call) {
+  const Tensor& x = call.tensor(0);
+  const std::vector<int64_t> pool = call.integers("pool_int64s"),
+                             starts = call.integers("ngram_counts"),
+                             targets = call.integers("ngram_indexes");
+  const std::vector<double> weights = call.reals("weights");
+  const int64_t low = call.integer("min_gram_length", 1), high = call.integer("max_gram_length", 1);
+  const int64_t skips = call.integer("max_skip_count", 0);
+  const std::string mode = call.word("mode", "TF");
+  if (x.rank() < 1 || x.rank() > 2 || graph::is_float(x.type()) || pool.empty() || low < 1 ||
+      high < low)
+    return fail(std::string("rows of integers and a pool of integers are needed"));
+  std::map<std::vector<int64_t>, size_t> grams; // to their number in the pool
+  size_t number = 0;
+  for (size_t n = 1; n <= starts.size(); ++n) {
+    const auto begin = static_cast<size_t>(std::max<int64_t>(starts[n - 1], 0));
+    const size_t end =
+        n < starts.size() ? static_cast<size_t>(std::max<int64_t>(starts[n], 0)) : pool.size();
+    for (size_t k = begin; k + n <= end && end <= pool.size(); k += n)
+      grams[{pool.begin() + static_cast<int64_t>(k), pool.begin() + static_cast<int64_t>(k + n)}] =
+          number++;
+  }
+  int64_t width = 0;
+  for (const int64_t target : targets)
+    width = std::max(width, target + 1);
+  if (number > targets.size() || *std::min_element(targets.begin(), targets.end()) < 0 ||
+      width > (1 << 24))
+    return fail(std::string("the pool and its indexes do not fit together"));
+  const int64_t rows = x.rank() == 2 ? x.shape()[0] : 1, length = x.shape().back();
+  Tensor out(DataType::F32, x.rank() == 2 ? Shape{rows, width} : Shape{width});
+  float* cells = out.as<float>();
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t n = low; n <= high; ++n)
+      for (int64_t step = 1; step <= (n == 1 ? 1 : skips + 1); ++step)
+        for (int64_t at = 0; at + (n - 1) * step < length; ++at) {
+          std::vector<int64_t> gram;
+          for (int64_t k = 0; k < n; ++k)
+            gram.push_back(x.get_int(row * length + at + k * step));
+          const auto found = grams.find(gram);
+          if (found != grams.end())
+            cells[row * width + targets[found->second]] += 1;
+        }
+  if (mode != "TF")
+    for (const auto& [gram, k] : grams)
+      for (int64_t row = 0; row < rows; ++row) {
+        float& cell = cells[row * width + targets[k]];
+        const float weight = k < weights.size() ? static_cast<float>(weights[k]) : 1;
+        cell = (mode == "IDF" ? (cell > 0 ? 1.0f : 0.0f) : cell) * weight;
+      }
+  return one(std::move(out));
+}
+
+constexpr Function kAll[] = {
+    {"Compress", 2, compress},      {"NonMaxSuppression", 2, non_max_suppression},
+    {"NonZero", 1, non_zero},       {"ReverseSequence", 2, reverse_sequence},
+    {"TfIdfVectorizer", 1, tf_idf}, {"TopK", 1, top_k},
+    {"Unique", 1, unique}};
+
+} // namespace
+
+std::span<const Function> search_functions() { return kAll; }
+
+} // namespace kawara::run
