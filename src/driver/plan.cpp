@@ -169,7 +169,14 @@ private:
       into.is_known = true;
       into.type = definition.results()[k].type;
       into.shape = definition.results()[k].shape;
+      if (graph::cells_of(into.shape) == 0)
+        set_constant(node.outputs[k], Tensor(into.type, into.shape));
     }
+    const bool is_done = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+      return id == graph::kAbsent || static_cast<bool>(info(id).constant);
+    });
+    if (is_done)
+      return true;
     if (definition.view())
       add_view(node, *definition.view());
     if (definition.is_program())

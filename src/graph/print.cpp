@@ -102,7 +102,7 @@ private:
 
 std::string_view kind_of(const Attribute& attribute) {
   constexpr std::string_view kinds[] = {
-      "an integer",         "a number",          "a text",          "a tensor",        "a graph",
+      "an integer",         "a number",          "a text",          "a tensor",         "a graph",
       "a list of integers", "a list of numbers", "a list of texts", "a list of tensors"};
   return kinds[attribute.index()];
 }

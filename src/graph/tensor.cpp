@@ -7,11 +7,15 @@
 #include <cstring>
 #include <new>
 
+#include <unistd.h>
+
 namespace kawara::graph {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
 constexpr int64_t kSlackBytes = 64;
+
+int64_t memory_of_machine() { return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
 
 /// Calls `f` with a pointer of the C++ type of the cells, where there is one.
 template <class F> auto with_cells(DataType type, std::byte* data, F f) {
@@ -89,6 +93,9 @@ std::optional<int64_t> cells_of(const Shape& shape) {
 
 std::shared_ptr<std::byte> make_memory(int64_t bytes) {
   const auto size = static_cast<size_t>(bytes + kSlackBytes);
+  // The system would promise more than it has and end the program later.
+  if (bytes > memory_of_machine())
+    throw std::bad_alloc();
   auto* data = static_cast<std::byte*>(::operator new(size, kAlignment));
   std::memset(data, 0, size);
   return {data, [](std::byte* p) { ::operator delete(p, kAlignment); }};

@@ -5,6 +5,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_binary {
 
 /// An element-wise operation on two operands {0} and {1}.
 struct Operation {
@@ -88,12 +89,28 @@ void div(Definition& d) {
           graph::is_float(d.type(0)) ? x[0] + " / " + x[1] : truncated_quotient(x[0], x[1]));
 }
 
+/// Rest of a division of u64, held in i64: half of a large dividend is divided first.
+std::string unsigned_rest(const std::string& a, const std::string& b) {
+  const std::string divisor = fmt::format("max({}, 1)", b);
+  const std::string half = fmt::format("({} // 2 + 9223372036854775807 + 1)", a);
+  const std::string rest = fmt::format("({} - {} // {} * 2 * {})", a, half, divisor, b);
+  const std::string of_small =
+      fmt::format("select({0} >= 0, {0} % {1}, select({2} < 0 or {2} >= {3}, {2} - "
+                  "{3}, {2}))",
+                  a, divisor, rest, b);
+  return fmt::format(
+      "select({1} == 0, 0, select({1} < 0, select({0} >= 0 or {0} < {1}, {0}, {0} - {1}), {2}))", a,
+      b, of_small);
+}
+
 void mod(Definition& d) {
-  if (!must_agree(d) || !must_not_be_u64(d))
+  if (!must_agree(d))
     return;
   Elementwise x(d, 2);
   if (d.is_settled())
     return;
+  if (d.type(0) == DataType::U64)
+    return x.store(d.type(0), unsigned_rest(x[0], x[1]));
   const bool keeps_sign = d.integer("fmod", 0) != 0;
   const std::string a = x[0], b = x[1];
   if (graph::is_float(d.type(0))) {
@@ -197,8 +214,9 @@ constexpr auto all_operators() {
 }
 constexpr auto kAll = all_operators();
 
+} // namespace of_binary
 } // namespace
 
-std::span<const Operator> binary_operators() { return kAll; }
+std::span<const Operator> binary_operators() { return of_binary::kAll; }
 
 } // namespace kawara::program::operators

@@ -7,6 +7,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_convolution {
 
 /// Shapes of a convolution, checked. Dimensions of extent 1 in front (one image, one group) are left out
 /// of the program, so that it is the nest that people write.
@@ -307,8 +308,9 @@ constexpr Operator kAll[] = {{"Conv", conv},
                              {"ConvTranspose", conv_transpose},
                              {"QLinearConv", qlinear_conv}};
 
+} // namespace of_convolution
 } // namespace
 
-std::span<const Operator> convolution_operators() { return kAll; }
+std::span<const Operator> convolution_operators() { return of_convolution::kAll; }
 
 } // namespace kawara::program::operators

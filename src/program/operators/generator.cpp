@@ -6,6 +6,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_generator {
 
 /// Element type with ONNX's number; the attribute `name` or `otherwise`.
 std::optional<DataType> type_attribute(Definition& d, const char* name, DataType otherwise) {
@@ -199,8 +200,9 @@ constexpr Operator kAll[] = {{"BlackmanWindow", window},
                              {"Pad", pad},
                              {"Range", range}};
 
+} // namespace of_generator
 } // namespace
 
-std::span<const Operator> generator_operators() { return kAll; }
+std::span<const Operator> generator_operators() { return of_generator::kAll; }
 
 } // namespace kawara::program::operators

@@ -8,6 +8,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_layout {
 
 void transpose(Definition& d) {
   if (!d.need(0))
@@ -315,8 +316,9 @@ constexpr Operator kAll[] = {
     {"Slice", slice},   {"SpaceToDepth", depth_to_space}, {"Split", split},
     {"Tile", tile},     {"Transpose", transpose},         {"Trilu", trilu}};
 
+} // namespace of_layout
 } // namespace
 
-std::span<const Operator> layout_operators() { return kAll; }
+std::span<const Operator> layout_operators() { return of_layout::kAll; }
 
 } // namespace kawara::program::operators

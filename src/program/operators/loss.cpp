@@ -2,6 +2,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_loss {
 
 /// Scores [n, classes, rest], one target per [n, rest].
 struct Sizes {
@@ -88,8 +89,9 @@ void softmax_cross_entropy(Definition& d) {
 constexpr Operator kAll[] = {{"NegativeLogLikelihoodLoss", negative_log_likelihood},
                              {"SoftmaxCrossEntropyLoss", softmax_cross_entropy}};
 
+} // namespace of_loss
 } // namespace
 
-std::span<const Operator> loss_operators() { return kAll; }
+std::span<const Operator> loss_operators() { return of_loss::kAll; }
 
 } // namespace kawara::program::operators

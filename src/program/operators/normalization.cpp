@@ -2,6 +2,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_normalization {
 
 /// [images, channels, rest] of an image.
 std::optional<Shape> channelled(Definition& d) {
@@ -257,8 +258,9 @@ constexpr Operator kAll[] = {{"BatchNormalization", batch_normalization},
                              {"MeanVarianceNormalization", mean_variance_normalization},
                              {"RMSNormalization", rms_normalization}};
 
+} // namespace of_normalization
 } // namespace
 
-std::span<const Operator> normalization_operators() { return kAll; }
+std::span<const Operator> normalization_operators() { return of_normalization::kAll; }
 
 } // namespace kawara::program::operators

@@ -5,6 +5,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_pooling {
 
 /// A pooled image as [images * channels, spatial...].
 struct Pool {
@@ -75,6 +76,19 @@ std::string reduced(const Pool& p, const char* how, const std::string& value) {
   return p.taps.empty() ? value : fmt::format("{}(({}), {})", how, join(p.taps, ", "), value);
 }
 
+/// Along one dimension the borders are cheaper to test than to copy.
+void add_guarded_maximum(Definition& d, const Pool& p) {
+  const Window& w = p.window;
+  const std::string target = at("Y0", p.nest.index());
+  d.add_line(p.nest.around({
+      target + " = " + lowest(d.type(0)),
+      fmt::format("for k0 in range({}):", w.kernel[0]),
+      fmt::format("  if {0} >= {1} and {0} < {2}:", tap(w, 0), w.begin[0],
+                  w.begin[0] + p.spatial[0]),
+      fmt::format("    {} max= X0[a0, {} - {}]", target, tap(w, 0), w.begin[0]),
+  }));
+}
+
 void max_pool(Definition& d) {
   auto p = pool_of(d);
   if (!p)
@@ -85,6 +99,8 @@ void max_pool(Definition& d) {
   d.declare_output(0, p->nest.shape());
   std::string source = "X0";
   if (is_padded(p->window) || overhangs(*p)) {
+    if (p->spatial.size() == 1 && p->window.kernel[0] > 1 && !d.wants(1))
+      return add_guarded_maximum(d, *p);
     add_padding(d, "P", p->outer, p->spatial, p->window, lowest(d.type(0)));
     source = "P";
   }
@@ -210,8 +226,9 @@ constexpr Operator kAll[] = {{"AveragePool", average_pool}, {"GlobalAveragePool"
                              {"GlobalLpPool", global_pool}, {"GlobalMaxPool", global_pool},
                              {"LpPool", lp_pool},           {"MaxPool", max_pool}};
 
+} // namespace of_pooling
 } // namespace
 
-std::span<const Operator> pooling_operators() { return kAll; }
+std::span<const Operator> pooling_operators() { return of_pooling::kAll; }
 
 } // namespace kawara::program::operators

@@ -8,6 +8,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_product {
 
 /// Shapes of a product of (stacks of) matrices: [batch..., m, k] * [batch..., k, n].
 struct Sizes {
@@ -291,8 +292,9 @@ constexpr Operator kAll[] = {{"Einsum", einsum},
                              {"MatMulInteger", matmul_integer},
                              {"QLinearMatMul", qlinear_matmul}};
 
+} // namespace of_product
 } // namespace
 
-std::span<const Operator> product_operators() { return kAll; }
+std::span<const Operator> product_operators() { return of_product::kAll; }
 
 } // namespace kawara::program::operators

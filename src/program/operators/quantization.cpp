@@ -2,6 +2,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_quantization {
 
 struct Range {
   int64_t low, high;
@@ -92,8 +93,9 @@ constexpr Operator kAll[] = {{"DequantizeLinear", dequantize_linear},
                              {"DynamicQuantizeLinear", dynamic_quantize_linear},
                              {"QuantizeLinear", quantize_linear}};
 
+} // namespace of_quantization
 } // namespace
 
-std::span<const Operator> quantization_operators() { return kAll; }
+std::span<const Operator> quantization_operators() { return of_quantization::kAll; }
 
 } // namespace kawara::program::operators

@@ -4,6 +4,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_recurrent {
 
 /// What LSTM, GRU and RNN have in common. Dimensions: `t` steps, `b` sequences, `k` inputs, `h` cells.
 struct Cells {
@@ -264,8 +265,9 @@ void rnn(Definition& d) {
 
 constexpr Operator kAll[] = {{"GRU", gru}, {"LSTM", lstm}, {"RNN", rnn}};
 
+} // namespace of_recurrent
 } // namespace
 
-std::span<const Operator> recurrent_operators() { return kAll; }
+std::span<const Operator> recurrent_operators() { return of_recurrent::kAll; }
 
 } // namespace kawara::program::operators

@@ -7,6 +7,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_reduction {
 
 /// A tensor whose dimensions are reduced or kept, neighbours of a kind merged.
 struct Folded {
@@ -258,8 +259,9 @@ constexpr Operator kAll[] = {
     {"Softmax", softmax},
 };
 
+} // namespace of_reduction
 } // namespace
 
-std::span<const Operator> reduction_operators() { return kAll; }
+std::span<const Operator> reduction_operators() { return of_reduction::kAll; }
 
 } // namespace kawara::program::operators

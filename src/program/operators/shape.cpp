@@ -5,6 +5,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_shape {
 
 void same_cells(Definition& d, Shape shape) {
   d.output(d.type(0), std::move(shape));
@@ -197,8 +198,9 @@ constexpr Operator kAll[] = {
     {"Identity", identity}, {"Reshape", reshape}, {"Shape", shape},
     {"Size", size},         {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze}};
 
+} // namespace of_shape
 } // namespace
 
-std::span<const Operator> shape_operators() { return kAll; }
+std::span<const Operator> shape_operators() { return of_shape::kAll; }
 
 } // namespace kawara::program::operators

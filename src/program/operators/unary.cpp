@@ -5,6 +5,7 @@
 
 namespace kawara::program::operators {
 namespace {
+namespace of_unary {
 
 /// An element-wise function of one operand: `formula` over {0}, the operand's value, and up to two
 /// attributes {1} and {2} with their standard values.
@@ -19,16 +20,9 @@ struct Function {
 
 constexpr Function kFunctions[] = {
     {"Abs", "abs({0})"},
-    {"Acos", "acos({0})"},
-    {"Acosh", "acosh({0})"},
-    {"Asin", "asin({0})"},
-    {"Asinh", "asinh({0})"},
-    {"Atan", "atan({0})"},
-    {"Atanh", "atanh({0})"},
     {"Ceil", "ceil({0})"},
     {"Celu", "max({0}, 0) + min(0, {1} * (exp({0} / {1}) - 1))", "alpha", 1.0},
     {"Cos", "cos({0})"},
-    {"Cosh", "cosh({0})"},
     {"Elu", "select({0} >= 0, {0}, {1} * (exp({0}) - 1))", "alpha", 1.0},
     {"Erf", "erf({0})"},
     {"Exp", "exp({0})"},
@@ -49,12 +43,10 @@ constexpr Function kFunctions[] = {
     {"Sigmoid", "sigmoid({0})"},
     {"Sign", "select({0} > 0, 1, select({0} < 0, -1, 0))"},
     {"Sin", "sin({0})"},
-    {"Sinh", "sinh({0})"},
     {"Softplus", "max({0}, 0) + log(1 + exp(-abs({0})))"},
     {"Softsign", "{0} / (1 + abs({0}))"},
     {"Sqrt", "sqrt({0})"},
     {"Swish", "{0} * sigmoid({0} * {1})", "alpha", 1.0},
-    {"Tan", "tan({0})"},
     {"Tanh", "tanh({0})"},
     {"ThresholdedRelu", "select({0} > {1}, {0}, 0)", "alpha", 1.0},
 };
@@ -179,8 +171,9 @@ constexpr auto all_operators() {
 }
 constexpr auto kAll = all_operators();
 
+} // namespace of_unary
 } // namespace
 
-std::span<const Operator> unary_operators() { return kAll; }
+std::span<const Operator> unary_operators() { return of_unary::kAll; }
 
 } // namespace kawara::program::operators

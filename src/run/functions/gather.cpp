@@ -6,6 +6,7 @@
 
 namespace kawara::run {
 namespace {
+namespace of_gather {
 
 int64_t product(const Shape& shape, size_t begin, size_t end) {
   int64_t cells = 1;
@@ -229,8 +230,9 @@ constexpr Function kAll[] = {{"Gather", 2, gather},
                              {"ScatterElements", 3, scatter_elements},
                              {"ScatterND", 3, scatter_nd}};
 
+} // namespace of_gather
 } // namespace
 
-std::span<const Function> gather_functions() { return kAll; }
+std::span<const Function> gather_functions() { return of_gather::kAll; }
 
 } // namespace kawara::run

@@ -6,6 +6,7 @@
 
 namespace kawara::run {
 namespace {
+namespace of_number {
 
 /// Calls f with a value of the C++ type of unsigned cells; false for other types.
 template <class F> bool with_unsigned(DataType type, F f) {
@@ -224,14 +225,35 @@ Outputs stft(const FunctionCall& call) {
   return one(std::move(out));
 }
 
-constexpr Function kAll[] = {{"BitShift", 2, bit_shift},
+/// Functions that programs do not have, by the C library.
+template <double (*function)(double)> Outputs apply(const FunctionCall& call) {
+  const Tensor& x = call.tensor(0);
+  if (!graph::is_float(x.type()))
+    return fail(std::string("floats are needed"));
+  Tensor out(x.type(), x.shape());
+  for (int64_t k = 0; k < x.cells(); ++k)
+    out.set_double(k, function(x.get_double(k)));
+  return one(std::move(out));
+}
+
+constexpr Function kAll[] = {{"Acos", 1, apply<std::acos>},
+                             {"Acosh", 1, apply<std::acosh>},
+                             {"Asin", 1, apply<std::asin>},
+                             {"Asinh", 1, apply<std::asinh>},
+                             {"Atan", 1, apply<std::atan>},
+                             {"Atanh", 1, apply<std::atanh>},
+                             {"Cosh", 1, apply<std::cosh>},
+                             {"Sinh", 1, apply<std::sinh>},
+                             {"Tan", 1, apply<std::tan>},
+                             {"BitShift", 2, bit_shift},
                              {"DFT", 1, dft},
                              {"Det", 1, det},
                              {"MelWeightMatrix", 5, mel_weight_matrix},
                              {"STFT", 2, stft}};
 
+} // namespace of_number
 } // namespace
 
-std::span<const Function> number_functions() { return kAll; }
+std::span<const Function> number_functions() { return of_number::kAll; }
 
 } // namespace kawara::run

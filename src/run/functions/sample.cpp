@@ -7,6 +7,7 @@
 
 namespace kawara::run {
 namespace {
+namespace of_sample {
 
 /// Where the cells of one result coordinate come from, in one dimension.
 struct Taps {
@@ -26,7 +27,7 @@ double source_of(const ResizeOptions& o, int64_t x, double scale, int64_t in, in
   if (o.coordinates == "asymmetric")
     return at / scale;
   if (o.coordinates == "align_corners")
-    return out == 1 ? 0 : at * (n - 1) / (m - 1);
+    return out == 1 ? 0 : at * (n - 1) / (n * scale - 1); // the size before it is rounded
   if (o.coordinates == "pytorch_half_pixel")
     return out > 1 ? (at + 0.5) / scale - 0.5 : 0;
   if (o.coordinates == "tf_half_pixel_for_nn")
@@ -376,8 +377,9 @@ constexpr Function kAll[] = {{"GridSample", 2, grid_sample},
                              {"RoiAlign", 3, roi_align},
                              {"Upsample", 1, resize}};
 
+} // namespace of_sample
 } // namespace
 
-std::span<const Function> sample_functions() { return kAll; }
+std::span<const Function> sample_functions() { return of_sample::kAll; }
 
 } // namespace kawara::run

@@ -10,6 +10,7 @@
 
 namespace kawara::run {
 namespace {
+namespace of_search {
 
 /// A tensor around one axis: [outer, n, inner].
 struct Around {
@@ -308,8 +309,9 @@ constexpr Function kAll[] = {
     {"TfIdfVectorizer", 1, tf_idf}, {"TopK", 1, top_k},
     {"Unique", 1, unique}};
 
+} // namespace of_search
 } // namespace
 
-std::span<const Function> search_functions() { return kAll; }
+std::span<const Function> search_functions() { return of_search::kAll; }
 
 } // namespace kawara::run

@@ -6,6 +6,7 @@
 
 namespace kawara::run {
 namespace {
+namespace of_sequence {
 
 /// Place in a list of `size` items; -1 when it is outside. One past the end is fine for inserting.
 int64_t place_of(const FunctionCall& call, size_t k, int64_t size, int64_t otherwise) {
@@ -179,8 +180,9 @@ constexpr Function kAll[] = {{"ConcatFromSequence", 1, concat_from_sequence},
                              {"SequenceLength", 1, sequence_length},
                              {"SplitToSequence", 1, split_to_sequence}};
 
+} // namespace of_sequence
 } // namespace
 
-std::span<const Function> sequence_functions() { return kAll; }
+std::span<const Function> sequence_functions() { return of_sequence::kAll; }
 
 } // namespace kawara::run
