@@ -3,7 +3,11 @@
 #include "driver/pipeline.h"
 #include "estimate/count.h"
 
+#include <atomic>
 #include <chrono>
+#include <mutex>
+#include <set>
+#include <thread>
 
 namespace kawara::driver {
 namespace {
@@ -26,11 +30,7 @@ Kernels::Kernels() : environment_(host_environment()) {
   options_.pool = std::make_shared<run::ThreadPool>();
 }
 
-Parsed<std::shared_ptr<const run::Executable>> Kernels::compile(const std::string& text) {
-  const auto known = kernels_.find(text);
-  if (known != kernels_.end())
-    return known->second;
-  const auto begin = std::chrono::steady_clock::now();
+Kernels::Kernel Kernels::make(const std::string& text) const {
   Request request;
   request.text = make_source("operator.kw", text);
   KAWARA_TRY(const program::Program program, program_of(request));
@@ -44,10 +44,45 @@ Parsed<std::shared_ptr<const run::Executable>> Kernels::compile(const std::strin
   }
   if (!compiled)
     return fail(std::move(compiled).error());
-  auto kernel = std::make_shared<const run::Executable>(std::move(compiled->executable));
+  return std::make_shared<const run::Executable>(std::move(compiled->executable));
+}
+
+Parsed<std::shared_ptr<const run::Executable>> Kernels::compile(const std::string& text) {
+  const auto known = kernels_.find(text);
+  if (known != kernels_.end())
+    return known->second;
+  const auto begin = std::chrono::steady_clock::now();
+  KAWARA_TRY(auto kernel, make(text));
   kernels_.emplace(text, kernel);
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return kernel;
+}
+
+void Kernels::prepare(const std::vector<std::string>& texts) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::string> missing;
+  for (const std::string& text : std::set<std::string>(texts.begin(), texts.end()))
+    if (kernels_.count(text) == 0)
+      missing.push_back(text);
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  const auto work = [&] {
+    for (size_t k = next++; k < missing.size(); k = next++) {
+      auto kernel = make(missing[k]);
+      const std::lock_guard lock(mutex);
+      if (kernel)
+        kernels_.emplace(missing[k], *kernel);
+    }
+  };
+  const auto helpers =
+      std::min<size_t>(missing.size(), static_cast<size_t>(run::default_threads()));
+  std::vector<std::thread> threads;
+  for (size_t k = 1; k < helpers; ++k)
+    threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads)
+    thread.join();
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 } // namespace kawara::driver

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace kawara::driver {
 
@@ -19,10 +20,16 @@ public:
   /// ones the order of the text, which is compiled sooner and is as fast.
   Parsed<std::shared_ptr<const run::Executable>> compile(const std::string& text);
 
+  /// Compiles those that are not yet known, several at a time; what fails will fail again in `compile`.
+  void prepare(const std::vector<std::string>& texts);
+
   int64_t compiled() const { return static_cast<int64_t>(kernels_.size()); }
   double seconds() const { return seconds_; } ///< spent compiling
 
 private:
+  using Kernel = Parsed<std::shared_ptr<const run::Executable>>;
+  Kernel make(const std::string& text) const;
+
   schedule::Environment environment_;
   run::LoadOptions options_;
   std::map<std::string, std::shared_ptr<const run::Executable>> kernels_;

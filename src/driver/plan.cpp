@@ -51,6 +51,7 @@ public:
       if (!goes_on)
         break;
     }
+    KAWARA_TRY([[maybe_unused]] const Done done, compile_all());
     place_values(graph_, *plan_);
     return std::move(plan_);
   }
@@ -194,41 +195,53 @@ private:
       plan_->steps.push_back(ViewStep{from, to});
   }
 
+  Diagnostic not_compiled(const Node& node, const Diagnostics& errors) {
+    const Diagnostic& why = errors.front();
+    return refused(node, operand_texts(node),
+                   "its program is refused: " + why.code + ", " + why.headline);
+  }
+
   Result<bool, Diagnostic> add_program(const Node& node, const Definition& definition) {
-    int64_t cells = 0;
-    for (const program::operators::Output& output : definition.results())
-      cells += graph::cells_of(output.shape).value_or(0);
-    auto code = kernels_.compile(definition.text());
-    if (!code) {
-      const Diagnostic& why = code.error().front();
-      return fail(refused(node, operand_texts(node),
-                          "its program is refused: " + why.code + ", " + why.headline));
-    }
     KernelStep step;
-    step.code = *code;
     bool has_constants = false, all_constant = true;
-    for (const emit::BufferInfo& argument : step.code->signature().arguments) {
-      const auto k = static_cast<size_t>(std::stoul(argument.name.substr(1)));
-      if (argument.name[0] == 'Y') {
-        step.results.push_back(k < node.outputs.size() ? node.outputs[k] : graph::kAbsent);
-        continue;
-      }
+    for (const size_t k : definition.used_operands()) {
       step.operands.push_back(node.inputs[k]);
       const bool is_constant_operand = static_cast<bool>(info(node.inputs[k]).constant);
       has_constants = has_constants || is_constant_operand;
       all_constant = all_constant && is_constant_operand;
     }
+    for (size_t k = 0; k < definition.results().size(); ++k)
+      step.results.push_back(k < node.outputs.size() ? node.outputs[k] : graph::kAbsent);
     if (all_constant && is_constant(node))
       return fold(node, definition, step);
-    if (has_constants)
-      step.code = std::make_shared<const run::Executable>(step.code->twin());
+    pending_.push_back({plan_->steps.size(), &node, definition.text(), has_constants});
     plan_->steps.push_back(std::move(step));
     return true;
+  }
+
+  /// Gives all kernel steps their code.
+  Result<Done, Diagnostic> compile_all() {
+    std::vector<std::string> texts;
+    for (const Pending& pending : pending_)
+      texts.push_back(pending.text);
+    kernels_.prepare(texts);
+    for (const Pending& pending : pending_) {
+      auto code = kernels_.compile(pending.text);
+      if (!code)
+        return fail(not_compiled(*pending.node, code.error()));
+      // What is prepared from constants belongs to one node.
+      std::get<KernelStep>(plan_->steps[pending.step]).code =
+          pending.has_constants ? std::make_shared<const run::Executable>((*code)->twin()) : *code;
+    }
+    return Done{};
   }
 
   /// Runs a program whose operands are all known.
   Result<bool, Diagnostic> fold(const Node& node, const Definition& definition,
                                 const KernelStep& step) {
+    auto code = kernels_.compile(definition.text());
+    if (!code)
+      return fail(not_compiled(node, code.error()));
     std::vector<void*> pointers;
     for (const ValueId id : step.operands)
       pointers.push_back(info(id).constant.data());
@@ -237,7 +250,7 @@ private:
       results.emplace_back(output.type, output.shape);
       pointers.push_back(results.back().data());
     }
-    const auto done = step.code->call(pointers, {});
+    const auto done = (*code)->call(pointers, {});
     if (!done)
       return fail(done.error());
     for (size_t k = 0; k < results.size() && k < node.outputs.size(); ++k)
@@ -245,9 +258,18 @@ private:
     return true;
   }
 
+  /// A kernel step that waits for its code.
+  struct Pending {
+    size_t step;
+    const Node* node;
+    std::string text;
+    bool has_constants;
+  };
+
   const graph::Graph& graph_;
   Kernels& kernels_;
   std::unique_ptr<Plan> plan_;
+  std::vector<Pending> pending_;
 };
 
 } // namespace

@@ -36,16 +36,16 @@ struct Value {
 
 struct Graph;
 using GraphPtr = std::shared_ptr<const Graph>;
-using Attribute =
-    std::variant<int64_t, double, std::string, Tensor, GraphPtr, std::vector<int64_t>,
-                 std::vector<double>, std::vector<std::string>, std::vector<Tensor>>;
+using Attribute = std::variant<int64_t, double, std::string, Tensor, GraphPtr, std::vector<int64_t>,
+                               std::vector<double>, std::vector<std::string>, std::vector<Tensor>>;
 using Attributes = std::map<std::string, Attribute>;
 std::string_view kind_of(const Attribute&); ///< "an integer", "a list of numbers"
 
 /// One operator applied to values. Every value has at most one node that makes it.
 struct Node {
-  std::string name; ///< for messages; made from the operator and its position when the file has none
-  std::string op;   ///< "Conv"
+  std::string
+      name;       ///< for messages; made from the operator and its position when the file has none
+  std::string op; ///< "Conv"
   std::string domain; ///< empty for the standard's own operators
   std::vector<ValueId> inputs, outputs;
   Attributes attributes;
@@ -64,7 +64,7 @@ struct Graph {
   std::vector<ValueId> inputs; ///< to be given by the caller, without initializers
   std::vector<ValueId> outputs;
   std::map<ValueId, Tensor> initializers;
-  std::vector<Capture> captures; ///< subgraphs only
+  std::vector<Capture> captures;         ///< subgraphs only
   std::map<std::string, int64_t> opsets; ///< version of each operator domain; "" is the standard's
 };
 

@@ -194,9 +194,9 @@ private:
   }
 
   static std::string name_of_node(const NodeProto& node, int position) {
-    return node.name().empty() ? fmt::format("node {} ({})", position, printable(node.op_type()))
-                               : fmt::format("node {} ({})", quoted(node.name()),
-                                             printable(node.op_type()));
+    return node.name().empty()
+               ? fmt::format("node {} ({})", position, printable(node.op_type()))
+               : fmt::format("node {} ({})", quoted(node.name()), printable(node.op_type()));
   }
 
   Result<Done, Diagnostic> read_node(NodeProto& proto, int position) {
@@ -263,8 +263,7 @@ private:
       node.attributes.erase(proto.name());
       break;
     default:
-      return fail(model_error("K0503",
-                              what + " has a kind that Kawara does not know",
+      return fail(model_error("K0503", what + " has a kind that Kawara does not know",
                               "Its number is " + std::to_string(proto.type()) +
                                   "; known are integers, numbers, texts, tensors, graphs and "
                                   "lists of the first three.",

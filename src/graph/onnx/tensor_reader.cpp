@@ -20,12 +20,12 @@ struct Known {
   DataType type;
 };
 constexpr Known kKnown[] = {
-    {TensorProto::FLOAT, DataType::F32},   {TensorProto::UINT8, DataType::U8},
-    {TensorProto::INT8, DataType::I8},     {TensorProto::UINT16, DataType::U16},
-    {TensorProto::INT16, DataType::I16},   {TensorProto::INT32, DataType::I32},
-    {TensorProto::INT64, DataType::I64},   {TensorProto::BOOL, DataType::Bool},
-    {TensorProto::FLOAT16, DataType::F16}, {TensorProto::DOUBLE, DataType::F64},
-    {TensorProto::UINT32, DataType::U32},  {TensorProto::UINT64, DataType::U64},
+    {TensorProto::FLOAT, DataType::F32},    {TensorProto::UINT8, DataType::U8},
+    {TensorProto::INT8, DataType::I8},      {TensorProto::UINT16, DataType::U16},
+    {TensorProto::INT16, DataType::I16},    {TensorProto::INT32, DataType::I32},
+    {TensorProto::INT64, DataType::I64},    {TensorProto::BOOL, DataType::Bool},
+    {TensorProto::FLOAT16, DataType::F16},  {TensorProto::DOUBLE, DataType::F64},
+    {TensorProto::UINT32, DataType::U32},   {TensorProto::UINT64, DataType::U64},
     {TensorProto::BFLOAT16, DataType::BF16}};
 
 Diagnostic bad_data(const std::string& what, std::string why) {
@@ -35,9 +35,9 @@ Diagnostic bad_data(const std::string& what, std::string why) {
 
 Diagnostic wrong_amount(const std::string& what, const Tensor& tensor, size_t wanted, size_t given,
                         const char* unit) {
-  return bad_data(what, fmt::format("Its type {}{} needs {} {}, the file has {}.",
-                                    name_of(tensor.type()), text_of(tensor.shape()), wanted, unit,
-                                    given));
+  return bad_data(what,
+                  fmt::format("Its type {}{} needs {} {}, the file has {}.", name_of(tensor.type()),
+                              text_of(tensor.shape()), wanted, unit, given));
 }
 
 struct External {
@@ -70,7 +70,8 @@ Result<External, Diagnostic> external_of(const TensorProto& proto, const std::st
   }
   // A model must not read files outside its own folder.
   const std::filesystem::path path(external.location);
-  const bool leaves = std::any_of(path.begin(), path.end(), [](const auto& p) { return p == ".."; });
+  const bool leaves =
+      std::any_of(path.begin(), path.end(), [](const auto& p) { return p == ".."; });
   if (external.location.empty() || path.is_absolute() || leaves)
     return fail(bad_data(what, "Its data file is called `" + external.location +
                                    "`, which is no path inside the model's folder."));
@@ -139,9 +140,9 @@ Result<Done, Diagnostic> read_list(const TensorProto& proto, const std::string& 
 int64_t bytes_at_hand(const TensorProto& proto) {
   if (proto.has_raw_data())
     return static_cast<int64_t>(proto.raw_data().size());
-  const int64_t numbers = std::max({proto.float_data_size(), proto.int32_data_size(),
-                                    proto.int64_data_size(), proto.double_data_size(),
-                                    proto.uint64_data_size()});
+  const int64_t numbers =
+      std::max({proto.float_data_size(), proto.int32_data_size(), proto.int64_data_size(),
+                proto.double_data_size(), proto.uint64_data_size()});
   return numbers * 8;
 }
 
@@ -176,8 +177,8 @@ Result<Tensor, Diagnostic> read_tensor(TensorProto& proto, const std::string& wh
   const bool is_external = proto.data_location() == TensorProto::EXTERNAL;
   if (!is_external && *cells * bytes_of(*type) > bytes_at_hand(proto))
     return fail(bad_data(what, fmt::format("Its type {}{} needs {} bytes, the file has {}.",
-                                           name_of(*type), text_of(shape),
-                                           *cells * bytes_of(*type), bytes_at_hand(proto))));
+                                           name_of(*type), text_of(shape), *cells * bytes_of(*type),
+                                           bytes_at_hand(proto))));
   Tensor tensor;
   try {
     tensor = Tensor(*type, std::move(shape));
@@ -189,8 +190,8 @@ Result<Tensor, Diagnostic> read_tensor(TensorProto& proto, const std::string& wh
   } else if (proto.has_raw_data()) {
     const std::string& raw = proto.raw_data();
     if (static_cast<int64_t>(raw.size()) != tensor.bytes())
-      return fail(wrong_amount(what, tensor, static_cast<size_t>(tensor.bytes()), raw.size(),
-                               "bytes"));
+      return fail(
+          wrong_amount(what, tensor, static_cast<size_t>(tensor.bytes()), raw.size(), "bytes"));
     std::memcpy(tensor.data(), raw.data(), raw.size());
     proto.clear_raw_data();
   } else {

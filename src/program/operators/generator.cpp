@@ -115,89 +115,12 @@ void window(Definition& d) {
          literal(2 * M_PI / n), literal(a2), literal(4 * M_PI / n));
 }
 
-/// Padding by a value, by the border, or by mirroring; negative amounts cut.
-void pad(Definition& d) {
-  if (!d.need(0))
-    return;
-  const bool by_attribute = d.opset() < 11;
-  std::vector<int64_t> amounts = by_attribute
-                                     ? d.integers(d.has_attribute("paddings") ? "paddings" : "pads")
-                                           .value_or(std::vector<int64_t>{})
-                                     : d.values(1);
-  std::vector<int64_t> axes;
-  for (int64_t k = 0; k < d.rank(0); ++k)
-    axes.push_back(k);
-  if (!by_attribute && d.has(3))
-    axes = d.values(3);
-  if (d.is_settled())
-    return;
-  if (amounts.size() != 2 * axes.size())
-    return d.refuse(fmt::format("{} amounts for {} dimensions", amounts.size(), axes.size()));
-  std::vector<int64_t> begin(d.shape(0).size(), 0), end = begin;
-  for (size_t k = 0; k < axes.size(); ++k) {
-    const auto axis = static_cast<size_t>(d.axis_of(axes[k], d.rank(0)));
-    if (std::abs(amounts[k]) > (int64_t{1} << 40) ||
-        std::abs(amounts[k + axes.size()]) > (int64_t{1} << 40))
-      d.refuse("an amount is too large");
-    if (d.is_settled())
-      return;
-    begin[axis] = amounts[k];
-    end[axis] = amounts[k + axes.size()];
-  }
-  const std::string mode = d.word("mode", "constant");
-  if (mode != "constant" && mode != "edge" && mode != "reflect")
-    return d.refuse("attribute `mode` is `" + mode + "`; known are constant, edge, reflect");
-  std::string fill = literal(by_attribute ? d.real("value", 0) : 0);
-  if (!graph::is_float(d.type(0)))
-    fill = "0";
-  if (!by_attribute && d.has(2)) {
-    if (product(d.shape(2)) != 1)
-      return d.refuse("the value must be one number");
-    d.declare_operand(2, {});
-    fill = "X2";
-  }
-  Shape shape;
-  std::vector<std::string> source, inside;
-  std::string text, indent;
-  for (size_t k = 0; k < begin.size(); ++k) {
-    const int64_t n = d.shape(0)[k];
-    shape.push_back(n + begin[k] + end[k]);
-    const std::string i = "i" + std::to_string(k);
-    text += fmt::format("{}for {} in range({}):\n", indent, i, shape[k]);
-    indent += "  ";
-    const std::string moved = begin[k] == 0 ? i : fmt::format("{} - {}", i, begin[k]);
-    if (mode == "constant") {
-      source.push_back(moved);
-      if (begin[k] > 0)
-        inside.push_back(fmt::format("{} >= {}", i, begin[k]));
-      if (end[k] > 0)
-        inside.push_back(fmt::format("{} < {}", i, begin[k] + n));
-    } else if (mode == "edge") {
-      source.push_back(fmt::format("min(max({}, 0), {})", moved, n - 1));
-    } else {
-      if (begin[k] >= n || end[k] >= n)
-        return d.refuse(fmt::format("dimension {} of {} cells cannot be mirrored over {} cells", k,
-                                    n, std::max(begin[k], end[k])));
-      const std::string folded = fmt::format("max({0}, 0 - ({0}))", moved);
-      source.push_back(fmt::format("min({0}, {1} - {0})", folded, 2 * (n - 1)));
-    }
-  }
-  d.output(d.type(0), shape);
-  const std::string target = at("Y0", indices("i", shape.size())),
-                    load = at("X0", join(source, ", "));
-  if (inside.empty())
-    return d.add_line(text + indent + target + " = " + load + "\n");
-  d.add_line(text + fmt::format("{0}if {1}:\n{0}  {2} = {3}\n{0}else:\n{0}  {2} = {4}\n", indent,
-                                join(inside, " and "), target, load, fill));
-}
-
 constexpr Operator kAll[] = {{"BlackmanWindow", window},
                              {"ConstantOfShape", constant_of_shape},
                              {"EyeLike", eye_like},
                              {"HammingWindow", window},
                              {"HannWindow", window},
                              {"OneHot", one_hot},
-                             {"Pad", pad},
                              {"Range", range}};
 
 } // namespace of_generator

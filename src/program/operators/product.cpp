@@ -3,9 +3,6 @@
 
 #include "support/text.h"
 
-#include <algorithm>
-#include <map>
-
 namespace kawara::program::operators {
 namespace {
 namespace of_product {
@@ -208,86 +205,7 @@ void gemm(Definition& d) {
   d.line("Y0[i, j] = {}", value);
 }
 
-/// The equation's letters become indices: those of the result are free, the others are summed over.
-void einsum(Definition& d) {
-  std::string full = d.word("equation", "");
-  full.erase(std::remove(full.begin(), full.end(), ' '), full.end());
-  const size_t arrow = full.find("->");
-  const std::string left = full.substr(0, arrow);
-  std::vector<std::string> terms;
-  for (const std::string_view term : split(left, ','))
-    terms.emplace_back(term);
-  if (terms.size() != d.operands())
-    return d.refuse(
-        fmt::format("equation `{}` has {} terms for {} inputs", full, terms.size(), d.operands()));
-  // Dots stand for the dimensions that no letter names; they get digits as letters.
-  size_t dots = 0;
-  for (size_t k = 0; k < terms.size(); ++k)
-    if (terms[k].find("...") != std::string::npos)
-      dots = std::max(dots, d.shape(k).size() - std::min(d.shape(k).size(), terms[k].size() - 3));
-  if (dots > 9)
-    return d.refuse("there are too many dimensions");
-  const std::string digits = std::string("0123456789").substr(0, dots);
-  std::map<char, int64_t> extents;
-  std::map<char, int> uses;
-  for (size_t k = 0; k < terms.size(); ++k) {
-    const size_t at_dots = terms[k].find("...");
-    if (at_dots != std::string::npos) {
-      const size_t own = d.shape(k).size() - std::min(d.shape(k).size(), terms[k].size() - 3);
-      terms[k].replace(at_dots, 3, digits.substr(dots - std::min(own, dots)));
-    }
-    if (terms[k].size() != d.shape(k).size())
-      return d.refuse(
-          fmt::format("term `{}` does not fit the shape {}", terms[k], graph::text_of(d.shape(k))));
-    for (size_t t = 0; t < terms[k].size(); ++t) {
-      const char letter = terms[k][t];
-      ++uses[letter];
-      const auto [slot, is_new] = extents.emplace(letter, d.shape(k)[t]);
-      if (!is_new && slot->second != d.shape(k)[t])
-        return d.refuse(
-            fmt::format("`{}` stands for {} and for {}", letter, slot->second, d.shape(k)[t]));
-    }
-  }
-  std::string result;
-  if (arrow == std::string::npos) {
-    result = digits;
-    for (const auto& [letter, count] : uses)
-      if (count == 1 && !std::isdigit(static_cast<unsigned char>(letter)))
-        result += letter;
-  } else {
-    result = full.substr(arrow + 2);
-    if (const size_t at_dots = result.find("..."); at_dots != std::string::npos)
-      result.replace(at_dots, 3, digits);
-  }
-  const auto name_of = [](char letter) {
-    return fmt::format("e{}", static_cast<int>(static_cast<unsigned char>(letter)));
-  };
-  const auto index = [&](const std::string& letters) {
-    std::vector<std::string> names;
-    for (const char letter : letters)
-      names.push_back(name_of(letter));
-    return join(names, ", ");
-  };
-  Shape shape;
-  for (const char letter : result) {
-    if (extents.count(letter) == 0)
-      return d.refuse(fmt::format("`{}` of the result occurs in no term", letter));
-    shape.push_back(extents[letter]);
-  }
-  std::vector<std::string> factors, sums;
-  for (size_t k = 0; k < terms.size(); ++k)
-    factors.push_back(at("X" + std::to_string(k), index(terms[k])));
-  for (const auto& [letter, extent] : extents)
-    if (result.find(letter) == std::string::npos)
-      sums.push_back(fmt::format("{} in range({})", name_of(letter), extent));
-  d.output(d.type(0), shape);
-  const std::string value = join(factors, " * ");
-  d.line("{} = {}", at("Y0", index(result)),
-         sums.empty() ? value : fmt::format("sum(({}), {})", join(sums, ", "), value));
-}
-
-constexpr Operator kAll[] = {{"Einsum", einsum},
-                             {"Gemm", gemm},
+constexpr Operator kAll[] = {{"Gemm", gemm},
                              {"MatMul", matmul},
                              {"MatMulInteger", matmul_integer},
                              {"QLinearMatMul", qlinear_matmul}};

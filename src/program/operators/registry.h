@@ -21,10 +21,12 @@ std::vector<std::string> operator_names();
 // One list per family.
 std::span<const Operator> binary_operators();
 std::span<const Operator> convolution_operators();
+std::span<const Operator> einsum_operators();
 std::span<const Operator> generator_operators();
 std::span<const Operator> layout_operators();
 std::span<const Operator> loss_operators();
 std::span<const Operator> normalization_operators();
+std::span<const Operator> padding_operators();
 std::span<const Operator> pooling_operators();
 std::span<const Operator> product_operators();
 std::span<const Operator> quantization_operators();

@@ -1,0 +1,113 @@
+#include "program/operators/registry.h"
+
+#include "support/text.h"
+
+namespace kawara::program::operators {
+namespace {
+namespace of_padding {
+
+/// Cells to add in front of and behind each dimension; negative numbers cut.
+struct Amounts {
+  std::vector<int64_t> begin, end;
+};
+
+std::optional<Amounts> amounts_of(Definition& d) {
+  const bool by_attribute = d.opset() < 11;
+  const char* name = d.has_attribute("paddings") ? "paddings" : "pads";
+  const std::vector<int64_t> given =
+      by_attribute ? d.integers(name).value_or(std::vector<int64_t>{}) : d.values(1);
+  std::vector<int64_t> axes;
+  for (int64_t k = 0; k < d.rank(0); ++k)
+    axes.push_back(k);
+  if (!by_attribute && d.has(3))
+    axes = d.values(3);
+  if (!d.is_settled() && given.size() != 2 * axes.size())
+    d.refuse(fmt::format("{} amounts for {} dimensions", given.size(), axes.size()));
+  if (d.is_settled())
+    return std::nullopt;
+  constexpr int64_t most = int64_t{1} << 40;
+  Amounts amounts{std::vector<int64_t>(d.shape(0).size(), 0),
+                  std::vector<int64_t>(d.shape(0).size(), 0)};
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const auto axis = static_cast<size_t>(d.axis_of(axes[k], d.rank(0)));
+    const int64_t begin = given[k], end = given[k + axes.size()];
+    if (begin < -most || begin > most || end < -most || end > most)
+      d.refuse("an amount is too large");
+    if (d.is_settled())
+      return std::nullopt;
+    amounts.begin[axis] = begin;
+    amounts.end[axis] = end;
+  }
+  return amounts;
+}
+
+/// What cells outside hold: an attribute, a number that is an input, or zero.
+std::string fill_of(Definition& d) {
+  const bool by_attribute = d.opset() < 11;
+  if (!by_attribute && d.has(2)) {
+    if (product(d.shape(2)) != 1)
+      d.refuse("the value must be one number");
+    d.declare_operand(2, {});
+    return "X2";
+  }
+  return graph::is_float(d.type(0)) ? literal(by_attribute ? d.real("value", 0) : 0) : "0";
+}
+
+/// Place of result coordinate i<k> in the operand, when all of them have one.
+std::string source_of(Definition& d, const std::string& mode, const Amounts& amounts, size_t k) {
+  const int64_t n = d.shape(0)[k];
+  const std::string i = "i" + std::to_string(k);
+  const std::string moved = amounts.begin[k] == 0 ? i : fmt::format("{} - {}", i, amounts.begin[k]);
+  if (mode == "constant")
+    return moved;
+  if (n == 0)
+    d.refuse(fmt::format("dimension {} has no border", k));
+  if (mode == "edge")
+    return fmt::format("min(max({}, 0), {})", moved, n - 1);
+  if (amounts.begin[k] >= n || amounts.end[k] >= n)
+    d.refuse(fmt::format("dimension {} of {} cells cannot be mirrored over {} cells", k, n,
+                         std::max(amounts.begin[k], amounts.end[k])));
+  const std::string folded = fmt::format("max({0}, 0 - ({0}))", moved);
+  return fmt::format("min({0}, {1} - {0})", folded, 2 * (n - 1));
+}
+
+void pad(Definition& d) {
+  if (!d.need(0))
+    return;
+  const auto amounts = amounts_of(d);
+  const std::string mode = d.word("mode", "constant"), fill = fill_of(d);
+  if (mode != "constant" && mode != "edge" && mode != "reflect")
+    d.refuse("attribute `mode` is `" + printable(mode) + "`; known are constant, edge, reflect");
+  if (d.is_settled())
+    return;
+  Shape shape;
+  std::vector<std::string> source, inside;
+  std::string text, indent;
+  for (size_t k = 0; k < amounts->begin.size(); ++k) {
+    const int64_t begin = amounts->begin[k], n = d.shape(0)[k];
+    shape.push_back(n + begin + amounts->end[k]);
+    text += fmt::format("{}for i{} in range({}):\n", indent, k, shape[k]);
+    indent += "  ";
+    source.push_back(source_of(d, mode, *amounts, k));
+    if (mode == "constant" && begin > 0)
+      inside.push_back(fmt::format("i{} >= {}", k, begin));
+    if (mode == "constant" && amounts->end[k] > 0)
+      inside.push_back(fmt::format("i{} < {}", k, begin + n));
+  }
+  d.output(d.type(0), shape);
+  const std::string target = at("Y0", indices("i", shape.size()));
+  const std::string load = at("X0", join(source, ", "));
+  if (inside.empty())
+    return d.add_line(text + indent + target + " = " + load + "\n");
+  d.add_line(text + fmt::format("{0}if {1}:\n{0}  {2} = {3}\n{0}else:\n{0}  {2} = {4}\n", indent,
+                                join(inside, " and "), target, load, fill));
+}
+
+constexpr Operator kAll[] = {{"Pad", pad}};
+
+} // namespace of_padding
+} // namespace
+
+std::span<const Operator> padding_operators() { return of_padding::kAll; }
+
+} // namespace kawara::program::operators

@@ -1,0 +1,153 @@
+#include "driver/model.h"
+
+#include "../graph/onnx_bytes.h"
+#include "driver/conformance.h"
+#include "graph/onnx/import.h"
+#include "run/file.h"
+
+#include <gtest/gtest.h>
+
+namespace kawara::driver {
+namespace {
+
+using namespace onnx_bytes;
+using graph::DataType;
+using graph::Shape;
+using graph::Tensor;
+using run::Datum;
+
+Model model_from(const Parts& parts) {
+  auto graph = graph::graph_from_onnx(model(parts), "model.onnx", "");
+  EXPECT_TRUE(graph);
+  return Model(*std::move(graph));
+}
+
+Datum filled(const Shape& shape, double value) {
+  Tensor tensor(DataType::F32, shape);
+  for (int64_t k = 0; k < tensor.cells(); ++k)
+    tensor.set_double(k, value);
+  return {tensor, false, {}};
+}
+
+std::string code_of(Model& model, const std::map<std::string, Datum>& inputs) {
+  const auto results = model.run(inputs);
+  return results ? "none" : results.error().code;
+}
+
+const Parts kSum{{node("Add", {"a", "b"}, {"c"})},
+                 {},
+                 {value("a", kFloat, {2, -1}), value("b", kFloat, {2, -1})},
+                 {value("c", kFloat, {2, -1})}};
+
+TEST(Model, RunsAndKeepsItsCode) {
+  Model model = model_from(kSum);
+  for (const double x : {1.0, 5.0}) {
+    const auto results = model.run({{"a", filled({2, 3}, x)}, {"b", filled({2, 3}, 2)}});
+    ASSERT_TRUE(results);
+    EXPECT_EQ((*results)[0].tensor.shape(), (Shape{2, 3}));
+    EXPECT_EQ((*results)[0].tensor.get_double(5), x + 2);
+    EXPECT_EQ(model.kernels(), 1);
+  }
+  ASSERT_TRUE(model.run({{"a", filled({2, 4}, 1)}, {"b", filled({2, 4}, 2)}}));
+  EXPECT_EQ(model.kernels(), 2);
+}
+
+TEST(Model, RefusesWrongInputs) {
+  Model model = model_from(kSum);
+  EXPECT_EQ(code_of(model, {{"a", filled({2, 3}, 1)}}), "K0520");
+  EXPECT_EQ(
+      code_of(model, {{"a", filled({2, 3}, 1)}, {"b", filled({2, 3}, 1)}, {"x", filled({}, 1)}}),
+      "K0520");
+  EXPECT_EQ(code_of(model, {{"a", filled({3, 3}, 1)}, {"b", filled({2, 3}, 1)}}), "K0521");
+  EXPECT_EQ(code_of(model, {{"a", filled({2, 3}, 1)}, {"b", filled({2, 4}, 1)}}), "K0521");
+}
+
+TEST(Model, NamesTheNodeThatItCannotRun) {
+  Parts unknown = kSum;
+  unknown.nodes = {node("Adds", {"a", "b"}, {"c"})};
+  Model first = model_from(unknown);
+  const auto no_operator = first.run({{"a", filled({2, 3}, 1)}, {"b", filled({2, 3}, 1)}});
+  ASSERT_FALSE(no_operator);
+  EXPECT_EQ(no_operator.error().code, "K0510");
+  EXPECT_NE(render(no_operator.error()).find("the_Adds"), std::string::npos);
+  EXPECT_NE(render(no_operator.error()).find("did you mean:  Add"), std::string::npos);
+
+  Parts misfit = kSum;
+  misfit.nodes = {node("MatMul", {"a", "b"}, {"c"})};
+  Model second = model_from(misfit);
+  const auto no_shapes = second.run({{"a", filled({2, 3}, 1)}, {"b", filled({2, 3}, 1)}});
+  ASSERT_FALSE(no_shapes);
+  EXPECT_EQ(render(no_shapes.error()),
+            "error[K0511]: node `the_MatMul` (MatMul) cannot be run on these inputs\n\n"
+            "  Its inputs are f32[2, 3], f32[2, 3]:\n"
+            "  [2, 3] times [2, 3] is no product of matrices.\n");
+}
+
+/// A shape that comes from an input, and one that asks for more than any machine has.
+TEST(Model, PlansOnWhenValuesAreKnown) {
+  const Parts parts{{node("Expand", {"a", "s"}, {"b"}), node("Relu", {"b"}, {"c"})},
+                    {},
+                    {value("a", kFloat, {1}), value("s", kInt64, {-1})},
+                    {value("c", kFloat, {-1})}};
+  Model model = model_from(parts);
+  Tensor shape(DataType::I64, {2});
+  shape.set_int(0, 3);
+  shape.set_int(1, 2);
+  const auto results = model.run({{"a", filled({1}, 4)}, {"s", {shape, false, {}}}});
+  ASSERT_TRUE(results);
+  EXPECT_EQ((*results)[0].tensor.shape(), (Shape{3, 2}));
+  EXPECT_EQ((*results)[0].tensor.get_double(5), 4);
+  Tensor huge(DataType::I64, {2});
+  huge.set_int(0, 1 << 23);
+  huge.set_int(1, 1 << 23);
+  EXPECT_EQ(code_of(model, {{"a", filled({1}, 4)}, {"s", {huge, false, {}}}}), "K0522");
+}
+
+/// Deterministic damage to real files must give results or messages, never a crash.
+TEST(Model, SurvivesDamagedFiles) {
+  const std::string root = "/usr/share/libonnx-testdata/data/node/";
+  uint64_t state = 1;
+  const auto random = [&state](size_t below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<size_t>((state >> 33) % below);
+  };
+  for (const char* name :
+       {"test_conv_with_strides_padding", "test_gru_defaults", "test_loop11", "test_slice"}) {
+    const auto file = run::read_file(root + name + "/model.onnx");
+    ASSERT_TRUE(file) << "install libonnx-testdata";
+    for (int round = 0; round < 60; ++round) {
+      std::string damaged = *file;
+      if (round % 4 == 0)
+        damaged.resize(random(damaged.size()));
+      for (size_t k = 0; k < 1 + random(3) && !damaged.empty(); ++k)
+        damaged[random(damaged.size())] = static_cast<char>(random(256));
+      auto graph = graph::graph_from_onnx(damaged, "damaged.onnx", "");
+      if (!graph) {
+        EXPECT_EQ(graph.error().code.substr(0, 3), "K05");
+        continue;
+      }
+      EXPECT_TRUE(graph::spec(*graph).empty());
+      EXPECT_FALSE(graph::print(*graph).empty());
+      Model model(*std::move(graph));
+      std::map<std::string, Datum> inputs = model.pattern_inputs({});
+      bool is_small = true;
+      for (const auto& [input, datum] : inputs)
+        is_small = is_small && datum.tensor.cells() < 4096;
+      if (is_small) [[maybe_unused]]
+        const auto results = model.run(inputs);
+    }
+  }
+}
+
+TEST(Conformance, ComparesByType) {
+  const Datum a = filled({2}, 1.0), b = filled({2}, 1.0005), c = filled({2}, 1.01);
+  EXPECT_EQ(difference(a, b, 1e-3, 1e-7), "");
+  EXPECT_EQ(difference(a, c, 1e-3, 1e-7), "cell 0 is 1 instead of 1.0099999904632568");
+  EXPECT_EQ(difference(a, filled({3}, 1), 1e-3, 1e-7), "f32[2] instead of f32[3]");
+  const auto none = conformance_cases("no such folder");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, "K0530");
+}
+
+} // namespace
+} // namespace kawara::driver
