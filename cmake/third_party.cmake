@@ -49,6 +49,8 @@ separate_arguments(KAWARA_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_options(kawara_llvm INTERFACE ${KAWARA_LLVM_DEFINITIONS})
 if(TARGET LLVM AND NOT KAWARA_STATIC)
   target_link_libraries(kawara_llvm INTERFACE LLVM)
+  # The shared library has all processors: assembly for others than this one can be looked at.
+  target_compile_definitions(kawara_llvm INTERFACE KAWARA_LLVM_HAS_ALL_TARGETS)
 else()
   # `native` of an LLVM for another architecture is that of this machine.
   if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")

@@ -42,6 +42,7 @@ public:
   Schedule& unroll(const std::string& loop, std::optional<int64_t> factor = {});
   Schedule& unroll_and_jam(const std::string& loop, int64_t factor);
   Schedule& vectorize(const std::string& loop, std::optional<int64_t> width = {});
+  Schedule& tensorize(const std::string& loop, const std::string& instruction);
   Schedule& parallel(const std::string& loop);
   Schedule& rfactor(const std::string& loop);
   Schedule& online(const std::vector<std::string>& loops);

@@ -168,6 +168,10 @@ Schedule& Schedule::vectorize(const std::string& name, std::optional<int64_t> wi
   impl_ = after(*impl_, "vectorize", with(loop(name), width));
   return *this;
 }
+Schedule& Schedule::tensorize(const std::string& name, const std::string& instruction) {
+  impl_ = after(*impl_, "tensorize", {loop(name), loop(instruction)});
+  return *this;
+}
 Schedule& Schedule::parallel(const std::string& name) {
   impl_ = after(*impl_, "parallel", {loop(name)});
   return *this;

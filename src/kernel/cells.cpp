@@ -54,6 +54,8 @@ uint64_t hash_of(const Cell& cell) {
 bool are_apart(const Cell& a, const Cell& b, const Ranges& ranges) {
   if (a.buffer != b.buffer)
     return true;
+  if (a.index.size() != b.index.size()) // one of them flat
+    return false;
   for (size_t d = 0; d < a.index.size(); ++d) {
     const auto x = extent_of(a.index[d]), y = extent_of(b.index[d]);
     if (!x || !y)
@@ -106,6 +108,8 @@ size_t CellTable::number_of(const Expr& terms) {
 bool CellTable::are_far_apart(size_t a, size_t b) const {
   if (cells_[a].buffer != cells_[b].buffer)
     return true;
+  if (reaches_[a].size() != reaches_[b].size())
+    return false;
   for (size_t d = 0; d < reaches_[a].size(); ++d) {
     const Reach &x = reaches_[a][d], &y = reaches_[b][d];
     if (x.terms == y.terms && (x.last < y.first || y.last < x.first))

@@ -1,5 +1,6 @@
 #include "kernel/interpret.h"
 
+#include "kernel/carry_out.h"
 #include "kernel/race.h"
 #include "scalar/match.h"
 #include "support/check.h"
@@ -264,7 +265,13 @@ private:
             values.push_back(int_value(base + lane * n.stride));
           return values;
         },
-        [&](const scalar::Broadcast& n) { return Lanes(e.type().lanes, eval(n.arg).front()); },
+        [&](const scalar::Broadcast& n) {
+          const Lanes values = eval(n.arg);
+          Lanes repeated;
+          for (size_t lane = 0; lane < e.type().lanes; ++lane)
+            repeated.push_back(values[lane % values.size()]);
+          return repeated;
+        },
         [&](const scalar::Reduce& n) {
           const Lanes values = eval(n.arg);
           Value total = values.front();
@@ -278,6 +285,12 @@ private:
           for (size_t lane = 0; lane < a.size(); ++lane)
             a[lane] = scalar::apply_fma(e.type().elem, a[lane], b[lane], c[lane]);
           return a;
+        },
+        [&](const scalar::Instruction& n) {
+          std::vector<Lanes> args;
+          for (const Expr& arg : n.args)
+            args.push_back(eval(arg));
+          return carried_out(n.name, std::move(args));
         });
   }
 

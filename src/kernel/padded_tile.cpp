@@ -1,6 +1,7 @@
 #include "kernel/padded_tile.h"
 
 #include "kernel/vars.h"
+#include "program/instruction.h"
 
 #include <algorithm>
 #include <map>
@@ -85,7 +86,8 @@ bool reads_packed_cells(const Kernel& kernel, const Expr& value, const VarSet& w
 }
 
 bool is_straight(const For& loop) {
-  return loop.marks.unroll == poly::kFullUnroll || loop.marks.vector_width != 0;
+  return loop.marks.unroll == poly::kFullUnroll || loop.marks.vector_width != 0 ||
+         !loop.marks.instruction.empty();
 }
 
 /// Bounds of the loops that become straight code and always run from end to end.
@@ -124,6 +126,19 @@ std::optional<Roles> roles_of(const PaddedNest& nest) {
   return reduces && !roles.tile.empty() ? std::optional(std::move(roles)) : std::nullopt;
 }
 
+/// The loops of an instruction as vectors of its lanes, around statements that are not the update.
+void as_plain_lanes(std::vector<For>& loops) {
+  for (For& loop : loops) {
+    if (loop.marks.instruction.empty())
+      continue;
+    const auto instruction =
+        program::instruction_of(*target::find_intrinsic(loop.marks.instruction));
+    const bool is_innermost = &loop == &loops.back();
+    loop.marks.vector_width = is_innermost ? instruction.extents[loop.marks.axis] : 0;
+    loop.marks.instruction.clear();
+  }
+}
+
 void without_unrolling(std::vector<For>& loops) {
   for (For& loop : loops)
     loop.marks.unroll = 0;
@@ -139,7 +154,8 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
     with_edge.insert(var);
   add_constant_bounds(nest);
   if (nest.store == nullptr || nest.store->op == ReduceOp::None ||
-      kernel.numerics == program::Numerics::Exact)
+      (kernel.numerics == program::Numerics::Exact &&
+       scalar::is_float(kernel.buffers[nest.store->buffer].elem)))
     return {};
   const auto roles = roles_of(nest);
   if (!roles)
@@ -169,10 +185,12 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
   const scalar::Type type = store.value.type();
   const Expr neutral = scalar::cast(scalar::identity_of(store.op, stored), type);
 
-  Block body = around(with_bounds(roles->tile, of_tile), Store{id, cell, ReduceOp::None, neutral});
+  std::vector<For> plain = roles->tile;
+  as_plain_lanes(plain);
+  Block body = around(with_bounds(plain, of_tile), Store{id, cell, ReduceOp::None, neutral});
   for (Stmt& s : around(with_bounds(roles->inner, of_tile), Store{id, cell, store.op, store.value}))
     body.push_back(std::move(s));
-  std::vector<For> edge = roles->tile;
+  std::vector<For> edge = std::move(plain);
   without_unrolling(edge);
   if (has_strided_lanes(outermost)) {
     // Cell by cell along the result's own neighbours.
@@ -195,6 +213,22 @@ bool has_strided_lanes(const For& outermost) {
   return lanes.marks.vector_width > 1 && !mentions(index.back(), lanes.var) &&
          std::any_of(index.begin(), index.end(),
                      [&](const Expr& e) { return mentions(e, lanes.var); });
+}
+
+bool has_rows_apart(const Kernel& kernel, const For& outermost) {
+  const PaddedNest nest = nest_of(outermost, [](const For&) { return std::nullopt; });
+  const std::string& name = nest.loops.back().marks.instruction;
+  if (nest.store == nullptr || name.empty() || nest.store->op == ReduceOp::None)
+    return false;
+  const auto rows = program::instruction_of(*target::find_intrinsic(name)).result().shape;
+  const std::vector<Expr>& shape = kernel.buffers[nest.store->buffer].shape;
+  if (rows.size() < 2)
+    return false;
+  for (size_t d = 1; d <= rows.size(); ++d)
+    if (shape.size() < rows.size() ||
+        scalar::constant_of(shape[shape.size() - d]) != rows[rows.size() - d])
+      return true;
+  return false;
 }
 
 Block zero_padded(const Kernel& kernel, const For& outermost, const FullBoundsOf& full_of,

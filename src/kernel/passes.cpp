@@ -11,6 +11,7 @@
 #include "kernel/promote.h"
 #include "kernel/separate_tiles.h"
 #include "kernel/simplify.h"
+#include "kernel/tensorize.h"
 #include "kernel/unroll.h"
 #include "kernel/vectorize.h"
 
@@ -42,6 +43,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("join_loops", join_loops)
       .run("separate_tiles", separate_tiles)
       .run("unroll", unroll)
+      .run("tensorize", [&](Kernel k) { return tensorize(std::move(k), cpu); })
       .run("vectorize", [&](Kernel k) { return vectorize(std::move(k), cpu); })
       .run("simplify", simplify)
       .run("promote", promote)

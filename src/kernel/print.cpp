@@ -69,6 +69,8 @@ private:
       words += " unroll";
     else if (loop.marks.unroll != 0)
       words += " unroll(" + std::to_string(loop.marks.unroll) + ")";
+    if (!loop.marks.instruction.empty())
+      words += " " + loop.marks.instruction;
     if (loop.marks.is_isolated)
       words += " isolated";
     if (!loop.marks.prefetches.empty())

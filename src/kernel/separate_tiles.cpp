@@ -72,14 +72,15 @@ bool may_reduce(const For& loop) {
 /// is filled up, so that padded tiles can read it.
 using Filled = std::set<std::pair<uint32_t, size_t>>;
 
-bool is_straight(const For& loop) {
-  return loop.marks.unroll == poly::kFullUnroll || loop.marks.vector_width != 0;
+bool becomes_straight(const For& loop) {
+  return loop.marks.unroll == poly::kFullUnroll || loop.marks.vector_width != 0 ||
+         !loop.marks.instruction.empty();
 }
 
 Filled filled_dimensions(const Kernel& kernel) {
   VarSet straight;
   visit(kernel.body, [&](const Stmt& stmt) {
-    if (const auto* loop = std::get_if<For>(&stmt); loop != nullptr && is_straight(*loop))
+    if (const auto* loop = std::get_if<For>(&stmt); loop != nullptr && becomes_straight(*loop))
       straight.insert(loop->var);
   });
   Filled filled;
@@ -112,7 +113,7 @@ private:
   /// Constant bounds matter to loops that become straight code, and to those that fill packed buffers;
   /// around those, a test would only send more of the iterations to the slow side.
   bool gains_from_constants(const For& loop) const {
-    if (is_straight(loop) || fills_packed(loop))
+    if (becomes_straight(loop) || fills_packed(loop))
       return true;
     bool surrounds = false;
     visit(loop.body, [&](const Stmt& stmt) {
@@ -146,10 +147,15 @@ private:
     return full;
   }
 
-  Stmt one(const Stmt& stmt, const std::vector<Expr>& settled) {
+  Stmt one(const Stmt& given, const std::vector<Expr>& settled) {
+    const Stmt stmt = with_full_groups(given);
     if (const auto* nest = std::get_if<For>(&stmt); nest != nullptr && has_strided_lanes(*nest))
       if (Block tile = padded_tile(kernel_, *nest, bounds_in_full_tile(), ranges_); !tile.empty())
         return std::move(tile.front());
+    if (const auto* nest = std::get_if<For>(&stmt);
+        nest != nullptr && has_rows_apart(kernel_, *nest))
+      if (Block tile = padded_tile(kernel_, *nest, bounds_in_full_tile(), ranges_); !tile.empty())
+        return inside(std::move(tile.front()), settled);
     std::vector<Expr> conditions;
     if (std::get_if<For>(&stmt) != nullptr && !shares_test_below(stmt, settled))
       conditions = available(stmt, settled);
@@ -178,6 +184,49 @@ private:
     return both;
   }
 
+  /// Sums of an instruction run over the zeros that fill packed operands up: no test is needed.
+  Stmt with_full_groups(const Stmt& stmt) const {
+    if (zero_filled_.empty() || std::get_if<For>(&stmt) == nullptr)
+      return stmt;
+    return rewrite(block_of(stmt),
+                   [&](Stmt s) {
+                     auto* loop = std::get_if<For>(&s);
+                     if (loop == nullptr || loop->marks.instruction.empty() ||
+                         !adds_zeros_beyond(*loop))
+                       return block_of(std::move(s));
+                     if (const auto full = full_of(*loop)) {
+                       loop->lo = int_lit(full->lo);
+                       loop->hi = int_lit(full->hi);
+                     }
+                     return block_of(std::move(s));
+                   })
+        .front();
+  }
+
+  /// Every update inside adds a product of cells that follow the loop and are zero beyond its edge.
+  bool adds_zeros_beyond(const For& loop) const {
+    bool holds = may_reduce(loop);
+    visit(loop.body, [&](const Stmt& stmt) {
+      const auto* store = std::get_if<Store>(&stmt);
+      if (store == nullptr)
+        return;
+      const auto* product = scalar::as<scalar::Binary>(store->value);
+      holds = holds && store->op == ReduceOp::Sum && product != nullptr &&
+              product->op == BinaryOp::Mul && reads_filled(product->lhs, loop.var) &&
+              reads_filled(product->rhs, loop.var);
+    });
+    return holds;
+  }
+
+  bool reads_filled(Expr e, uint32_t var) const {
+    while (const auto* cast = scalar::as<scalar::Cast>(e))
+      e = cast->arg;
+    const auto* load = scalar::as<scalar::Load>(e);
+    return load != nullptr && zero_filled_.contains(load->tensor) &&
+           std::any_of(load->index.begin(), load->index.end(),
+                       [&](const Expr& i) { return mentions(i, var); });
+  }
+
   FullBoundsOf bounds_in_full_tile() const {
     return [this](const For& loop) -> std::optional<FullBounds> {
       const auto full = full_of(loop);
@@ -188,8 +237,12 @@ private:
   Block partial(const For& nest, const std::vector<Expr>& conditions) {
     const FullBoundsOf bounds = bounds_in_full_tile();
     Block block = padded_tile(kernel_, nest, bounds, ranges_);
-    if (block.empty())
+    if (block.empty()) {
       block = zero_padded(kernel_, nest, bounds, ranges_);
+      if (!block.empty())
+        for (const uint32_t buffer : buffers_stored_in(block))
+          zero_filled_.insert(buffer);
+    }
     return block.empty() ? partial_tile(kernel_, nest, tile_of(nest, conditions)) : block;
   }
 
@@ -256,6 +309,7 @@ private:
 
   Kernel& kernel_;
   Filled filled_;
+  std::set<uint32_t> zero_filled_; ///< packed buffers whose partial tiles were filled up so far
   Ranges ranges_;
 };
 

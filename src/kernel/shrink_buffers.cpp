@@ -17,9 +17,9 @@ struct Use {
   std::vector<int64_t> sizes; ///< of the windows, largest over the Allocates; 0: stays whole
 };
 
-class Survey {
+class BufferSurvey {
 public:
-  explicit Survey(const Kernel& kernel) : kernel_(kernel) { walk(kernel.body, false); }
+  explicit BufferSurvey(const Kernel& kernel) : kernel_(kernel) { walk(kernel.body, false); }
   const std::map<uint32_t, Use>& uses() const { return uses_; }
 
 private:
@@ -100,7 +100,7 @@ private:
 } // namespace
 
 Kernel shrink_buffers(Kernel kernel) {
-  const auto uses = Survey(kernel).uses();
+  const auto uses = BufferSurvey(kernel).uses();
   kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
     auto* allocate = std::get_if<Allocate>(&stmt);
     if (allocate == nullptr)

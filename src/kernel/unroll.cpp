@@ -40,7 +40,7 @@ Block unroll_by(Kernel& kernel, For loop, int64_t factor) {
 
 Block unrolled(Kernel& kernel, For loop) {
   const int64_t factor = loop.marks.unroll;
-  if (factor == 0 || loop.marks.vector_width != 0)
+  if (factor == 0 || loop.marks.vector_width != 0 || !loop.marks.instruction.empty())
     return block_of(std::move(loop));
   const auto trips = trip_count(loop);
   const bool is_complete = trips && (factor == poly::kFullUnroll || factor >= *trips);

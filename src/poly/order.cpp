@@ -75,6 +75,8 @@ std::string marks_text(const Marks& marks) {
     text += " unroll";
   else if (marks.unroll)
     text += " unroll(" + std::to_string(marks.unroll) + ")";
+  if (!marks.instruction.empty())
+    text += " " + marks.instruction;
   if (marks.is_isolated)
     text += " isolated";
   if (!marks.prefetches.empty())

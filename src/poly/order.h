@@ -37,6 +37,10 @@ struct Marks {
   int64_t unroll = 0;       ///< 0: not unrolled; kFullUnroll: completely; else copies
   bool is_isolated = false; ///< full tiles apart from partial ones (a tile's point loop)
   std::vector<Prefetched> prefetches;
+  /// The loops of one instruction (target/intrinsic.h), one inside the other, all carry its name; empty:
+  /// none. `axis` is the instruction's loop that this one is.
+  std::string instruction;
+  uint32_t axis = 0;
   friend bool operator==(const Marks&, const Marks&) = default;
 };
 inline constexpr int64_t kFullUnroll = -1;

@@ -77,7 +77,7 @@ private:
         },
         [&](const scalar::Var& n) { refuse(n); }, [&](const scalar::Ramp& n) { refuse(n); },
         [&](const scalar::Broadcast& n) { refuse(n); }, [&](const scalar::Reduce& n) { refuse(n); },
-        [&](const scalar::Fma& n) { refuse(n); });
+        [&](const scalar::Fma& n) { refuse(n); }, [&](const scalar::Instruction& n) { refuse(n); });
   }
 
   Code code_;

@@ -2,6 +2,7 @@
 #include "scalar/match.h"
 
 #include <bit>
+#include <functional>
 
 namespace kawara::scalar {
 namespace {
@@ -25,7 +26,8 @@ uint64_t payload(const Expr& e) {
       [&](const Unary& n) { return bits(n.op); }, [&](const Binary& n) { return bits(n.op); },
       [&](const Select&) { return bits(0); }, [&](const Cast&) { return bits(0); },
       [&](const Ramp& n) { return bits(n.stride); }, [&](const Broadcast&) { return bits(0); },
-      [&](const Reduce& n) { return bits(n.op); }, [&](const Fma&) { return bits(0); });
+      [&](const Reduce& n) { return bits(n.op); }, [&](const Fma&) { return bits(0); },
+      [&](const Instruction& n) { return bits(std::hash<std::string>{}(n.name)); });
 }
 
 } // namespace

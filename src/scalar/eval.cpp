@@ -224,12 +224,16 @@ public:
             return std::nullopt;
           return apply(BinaryOp::Add, e.type().elem, *base, int_value(n.stride * lane_));
         },
-        [&](const Broadcast& n) { return Evaluator(leaves_, 0).eval(n.arg); },
+        [&](const Broadcast& n) {
+          return Evaluator(leaves_, lane_ % n.arg.type().lanes).eval(n.arg);
+        },
         [&](const Reduce& n) { return eval_reduce(n); },
         [&](const Fma& n) -> std::optional<Value> {
           const auto a = eval(n.a), b = eval(n.b), c = eval(n.c);
           return a && b && c ? std::optional(apply_fma(e.type().elem, *a, *b, *c)) : std::nullopt;
-        });
+        },
+        // Its meaning is known to those who know the machine.
+        [&](const Instruction&) -> std::optional<Value> { return std::nullopt; });
   }
 
 private:

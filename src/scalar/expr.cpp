@@ -154,9 +154,10 @@ Expr ramp(Expr base, int64_t stride, uint16_t lanes) {
 }
 
 Expr broadcast(Expr arg, uint16_t lanes) {
-  KAWARA_CHECK(arg && arg.type().lanes == 1 && lanes >= 1, "broadcast of a vector");
+  KAWARA_CHECK(arg && lanes >= 1 && lanes % arg.type().lanes == 0,
+               "broadcast to " + std::to_string(lanes) + " lanes");
   const Elem elem = arg.type().elem;
-  return lanes == 1 ? arg : make(Type{elem, lanes}, Broadcast{std::move(arg)});
+  return lanes == arg.type().lanes ? arg : make(Type{elem, lanes}, Broadcast{std::move(arg)});
 }
 
 Expr reduce(ReduceOp op, Expr arg) {
@@ -173,6 +174,14 @@ Expr fma(Expr a, Expr b, Expr c) {
       type == b.type() && type == c.type() && is_computed(type.elem) && is_float(type.elem),
       "fma of " + to_string(type) + ", " + to_string(b.type()) + ", " + to_string(c.type()));
   return make(type, Fma{std::move(a), std::move(b), std::move(c)});
+}
+
+Expr instruction(std::string name, std::vector<Expr> args) {
+  KAWARA_CHECK(!args.empty(), name + " without an accumulator");
+  for (const Expr& e : args)
+    KAWARA_CHECK(e, name);
+  const Type type = args.back().type();
+  return make(type, Instruction{std::move(name), std::move(args)});
 }
 
 Expr combine(ReduceOp op, Expr old, Expr value) {

@@ -14,7 +14,7 @@ namespace kawara::scalar {
 // The expression grammar, shared by Program, Scop and Kernel.
 //
 //   expr = IntLit | FloatLit | Iter | Param | Var | Load | Unary | Binary | Select | Cast
-//        | Ramp | Broadcast | Reduce | Fma                            (the last four: kernels only)
+//        | Ramp | Broadcast | Reduce | Fma | Instruction              (the last five: kernels only)
 //
 // Semantics. Expressions have no effects and a fixed type. Operands of a Binary have the type of
 // each other; arithmetic is done in that type: integers wrap, floats round to nearest even after
@@ -30,6 +30,10 @@ namespace kawara::scalar {
 // rounding; `Bits` is the integer (i32, i64) with the bits of a float (f32, f64), `FromBits` the way
 // back; `NanMin` and `NanMax` are NaN where a side is, and know that -0 is below +0; `CopySign` has the size of its left side and the
 // sign of its right.
+//
+// An Instruction is what the machine does at once (target/intrinsic.h names and describes it): its
+// arguments are the operands `a`, `b`, ... and last the accumulator, each in the lanes of its register;
+// its value is the new accumulator, in the type in which that is stored.
 //
 // Index expressions are of type i64; those that `is_quasi_affine` accepts (+, -, * by constant,
 // // and % by positive constant, min, max, and in conditions comparisons with and/or/not)
@@ -111,6 +115,7 @@ struct Ramp;
 struct Broadcast;
 struct Reduce;
 struct Fma;
+struct Instruction;
 struct Node;
 
 /// Immutable, shared, cheap to copy. Default-constructed: empty (only for "absent").
@@ -145,6 +150,7 @@ struct Ramp {
   Expr base;
   int64_t stride;
 }; ///< base, base + stride, ...; lanes from the type
+/// The lanes of `arg`, one or several, again and again.
 struct Broadcast {
   Expr arg;
 };
@@ -155,11 +161,15 @@ struct Reduce {
 struct Fma {
   Expr a, b, c;
 };
+struct Instruction {
+  std::string name;
+  std::vector<Expr> args;
+};
 
 struct Node {
   Type type;
   std::variant<IntLit, FloatLit, Iter, Param, Var, Load, Unary, Binary, Select, Cast, Ramp,
-               Broadcast, Reduce, Fma>
+               Broadcast, Reduce, Fma, Instruction>
       kind;
 };
 
@@ -178,9 +188,11 @@ Expr binary(BinaryOp, Expr lhs, Expr rhs);
 Expr select(Expr cond, Expr then, Expr otherwise);
 Expr cast(Expr arg, Type to); ///< the argument itself when it has that type already
 Expr ramp(Expr base, int64_t stride, uint16_t lanes);
-Expr broadcast(Expr arg, uint16_t lanes);
+Expr broadcast(Expr arg, uint16_t lanes); ///< a multiple of the lanes of `arg`
 Expr reduce(ReduceOp, Expr arg);
 Expr fma(Expr a, Expr b, Expr c);
+/// The accumulator is the last argument; the value has its type.
+Expr instruction(std::string name, std::vector<Expr> args);
 /// The value an update leaves: `old op value`. For None: `value`.
 Expr combine(ReduceOp, Expr old, Expr value);
 /// Neutral element of the reduction in that type (0, 1, -inf or lowest, +inf or highest).

@@ -142,7 +142,8 @@ private:
         },
         [&](const Fma& n) {
           return call("fma", {n.a, n.b, n.c});
-        });
+        },
+        [&](const Instruction& n) { return call(n.name, n.args); });
   }
 
   const Names& names_;

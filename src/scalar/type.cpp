@@ -91,4 +91,15 @@ int64_t wrap_to(Elem elem, int64_t value) {
   }
 }
 
+bool holds_all_of(Elem wide, Elem narrow) {
+  if (wide == narrow)
+    return true;
+  if (is_float(wide) && is_float(narrow))
+    return wide == Elem::F64 || (wide == Elem::F32 && narrow != Elem::F64);
+  if (!is_integer(wide) || !is_integer(narrow))
+    return false;
+  // u8 is the only type without negative values.
+  return wide != Elem::U8 && bytes_of(wide) > bytes_of(narrow);
+}
+
 } // namespace kawara::scalar

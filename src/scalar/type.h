@@ -32,6 +32,9 @@ std::string to_string(Type); ///< "f32", "f32x4"
 Elem compute_type(Elem, Elem);
 Elem compute_type(Elem);
 
+/// Whether every value of type `narrow` is one of type `wide`.
+bool holds_all_of(Elem wide, Elem narrow);
+
 /// Value as the element type would store it: rounded to nearest even (floats), wrapped (integers).
 double round_to(Elem, double);
 int64_t wrap_to(Elem, int64_t);

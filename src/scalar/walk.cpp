@@ -21,7 +21,8 @@ std::vector<Expr> children(const Expr& e) {
       [](const Broadcast& n) { return List{n.arg}; }, [](const Reduce& n) { return List{n.arg}; },
       [](const Fma& n) {
         return List{n.a, n.b, n.c};
-      });
+      },
+      [](const Instruction& n) { return n.args; });
 }
 
 Expr with_children(const Expr& e, std::vector<Expr> c) {
@@ -71,6 +72,10 @@ Expr with_children(const Expr& e, std::vector<Expr> c) {
       [&](const Fma&) {
         expect(3);
         return fma(c[0], c[1], c[2]);
+      },
+      [&](const Instruction& n) {
+        expect(n.args.size());
+        return instruction(n.name, std::move(c));
       });
 }
 

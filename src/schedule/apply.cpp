@@ -20,6 +20,7 @@
 #include "schedule/split.h"
 #include "schedule/stage.h"
 #include "schedule/store_at.h"
+#include "schedule/tensorize.h"
 #include "schedule/tile.h"
 #include "schedule/unproved.h"
 #include "schedule/unroll.h"

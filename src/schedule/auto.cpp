@@ -3,6 +3,7 @@
 #include "poly/directions.h"
 #include "poly/scheduled.h"
 #include "schedule/auto_distribute.h"
+#include "schedule/auto_instruction.h"
 #include "schedule/auto_nest.h"
 #include "schedule/auto_online.h"
 #include "schedule/auto_plan.h"
@@ -117,11 +118,36 @@ private:
     if (poly::find_node(schedule_.order, loop) == nullptr)
       return;
     const auto product = product_at(loop);
-    if (!product)
-      return;
+    if (product && !sum_blocks_in_f16(*product))
+      plan_product(*product, loop);
+  }
+
+  /// Products of f16 are added up in f16 over a block of the reduction, the blocks in f32.
+  bool sum_blocks_in_f16(const Product& product) {
+    if (!gains_from_f16_sums(schedule_, product, environment_))
+      return false;
+    const Schedule before = schedule_;
+    const StmtId update = product.update();
+    const std::string& statement = schedule_.scop[update].text.name;
+    const std::string loop = schedule_.order[product.nest.loops[product.depth.front()]].name;
+    if (!try_all({Split{{statement, loop}, kF16Depth},
+                  Rfactor{{statement, loop + ".0"}, scalar::Elem::F16}}))
+      return false;
+    const LoopId root = poly::path_of(schedule_.order, update).front();
+    auto blocks = product_at(root);
+    if (blocks && runs_as_instruction(schedule_, *blocks, environment_)) {
+      blocks->combines_along_outer = true;
+      if (plan_product(*blocks, root))
+        return true;
+    }
+    schedule_ = before;
+    return false;
+  }
+
+  bool plan_product(const Product& product, LoopId loop) {
     std::vector<Companion> before, after;
-    if (runs_in_one_go(schedule_, *product, environment_))
-      find_companions(*product, loop, before, after);
+    if (runs_in_one_go(schedule_, product, environment_))
+      find_companions(product, loop, before, after);
     for (const bool has_company : {true, false}) {
       if (has_company && before.empty() && after.empty())
         continue;
@@ -129,13 +155,14 @@ private:
         before.clear();
         after.clear();
       }
-      if (!try_all(product_plan(schedule_, *product, before, after, environment_, true)))
+      if (!try_all(product_plan(schedule_, product, before, after, environment_, true)))
         continue;
-      done_.insert(poly::path_of(schedule_.order, product->update()).front());
+      done_.insert(poly::path_of(schedule_.order, product.update()).front());
       if (!after.empty())
-        try_all({keep_tile_in_registers(schedule_, *product)});
-      return;
+        try_all({keep_tile_in_registers(schedule_, product)});
+      return true;
     }
+    return false;
   }
 
   /// The nests directly before and after that only touch the product's cells one by one.

@@ -1,7 +1,7 @@
 #include "schedule/auto_product.h"
 
+#include "schedule/auto_cuts.h"
 #include "schedule/extent.h"
-#include "schedule/register_tile.h"
 #include "schedule/resolve.h"
 
 #include <algorithm>
@@ -26,8 +26,6 @@ constexpr int64_t kUnknownDepth = 2048;
 constexpr int64_t kWorthPacking = 4096;
 /// Fewer than this are not worth waking threads.
 constexpr int64_t kWorthThreads = 1 << 20;
-/// An operand that is used fewer times than this is read where it lies.
-constexpr int64_t kWorthCopying = 16;
 
 std::vector<uint32_t> loaded_tensors(const program::Statement& text) {
   std::vector<uint32_t> tensors;
@@ -36,47 +34,6 @@ std::vector<uint32_t> loaded_tensors(const program::Statement& text) {
       tensors.push_back(load->tensor);
   });
   return tensors;
-}
-
-int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size_t>& positions) {
-  int64_t product = 1;
-  for (const size_t k : positions)
-    product = std::min<int64_t>(product * std::max<int64_t>(extents[k], 1), int64_t{1} << 40);
-  return product;
-}
-
-int64_t element_bytes(const Schedule& schedule, const Product& p) {
-  return scalar::bytes_of(scalar::compute_type(schedule.scop.tensors[p.result].elem));
-}
-
-/// Sizes that a product is cut into, and the loop of the reduction that is cut.
-struct Cuts {
-  RegisterTile tile;
-  CacheBlocks blocks;
-  int64_t lanes = 1; ///< of one vector
-  size_t deepest = 0;
-  int64_t depth_part = 0; ///< of the deepest loop; 0: it is not cut
-  bool rows_in_parallel = true;
-};
-
-Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& environment) {
-  Cuts cuts;
-  const int64_t bytes = element_bytes(schedule, p);
-  const int64_t cores = environment.cpu.cores;
-  const int64_t rows = p.extents[p.rows], columns = p.extents[p.lanes];
-  cuts.lanes = target::vector_lanes(environment.cpu, bytes);
-  cuts.tile = register_tile(environment.cpu, cuts.lanes, rows, columns);
-  cuts.rows_in_parallel = rows / cuts.tile.rows >= 2 * cores;
-  cuts.blocks = cache_blocks(environment.cpu, cuts.tile, cuts.lanes, bytes, rows, columns,
-                             product_over(p.extents, p.depth), cuts.rows_in_parallel ? cores : 1,
-                             cuts.rows_in_parallel ? 1 : cores);
-  cuts.deepest = *std::max_element(p.depth.begin(), p.depth.end(),
-                                   [&](size_t a, size_t b) { return p.extents[a] < p.extents[b]; });
-  const int64_t around =
-      std::max<int64_t>(1, product_over(p.extents, p.depth) / p.extents[cuts.deepest]);
-  const int64_t part = std::max<int64_t>(1, cuts.blocks.depth / around);
-  cuts.depth_part = part < p.extents[cuts.deepest] ? part : 0;
-  return cuts;
 }
 
 /// Builds the directive list; loops are named by statement, so that equal names do not matter.
@@ -99,7 +56,10 @@ public:
       fuse(c, false);
     pack();
     const std::string update = name(p_.update());
-    mark_tile(update, own(p_.rows), own(p_.lanes));
+    if (cuts_.instruction)
+      tensorize(update);
+    else
+      mark_tile(update, own(p_.rows), own(p_.lanes));
     for (const auto* list : {&before, &after})
       for (const Companion& c : *list)
         mark_tile(name(c.statement), loop_name(c.loops.back()), loop_name(lanes_of(c)));
@@ -132,19 +92,28 @@ private:
     add(Split{{statement, rows + ".1"}, cuts_.tile.rows});
   }
 
+  /// Outer loops stand around blocks, but inside them where results are added up along them: those then
+  /// stay in the nearest cache.
+  std::vector<std::string> around_tile(std::vector<std::string> outer,
+                                       std::vector<std::string> blocks) const {
+    if (p_.combines_along_outer)
+      outer.swap(blocks);
+    outer.insert(outer.end(), blocks.begin(), blocks.end());
+    return outer;
+  }
+
   /// Outer loops, blocks, register tiles, then `inside`, then the cells of the tile.
   void order(const std::string& statement, const std::vector<std::string>& outer,
              const std::string& rows, const std::string& lanes, bool has_depth_blocks,
-             const std::vector<std::string>& inside) {
-    std::vector<std::string> names = outer;
-    names.push_back(lanes + ".0");
+             const std::vector<std::string>& inside, const std::vector<std::string>& innermost) {
+    std::vector<std::string> blocks{lanes + ".0"};
     if (has_depth_blocks)
-      names.push_back(own(cuts_.deepest) + ".0");
+      blocks.push_back(own(cuts_.deepest) + ".0");
     for (const std::string& part : {rows + ".0", lanes + ".1.0", rows + ".1.0"})
-      names.push_back(part);
+      blocks.push_back(part);
+    std::vector<std::string> names = around_tile(outer, blocks);
     names.insert(names.end(), inside.begin(), inside.end());
-    names.push_back(rows + ".1.1");
-    names.push_back(lanes + ".1.1");
+    names.insert(names.end(), innermost.begin(), innermost.end());
     Reorder reorder;
     for (const std::string& n : names)
       reorder.loops.push_back({statement, n});
@@ -157,25 +126,42 @@ private:
     cut_result(statement, own(p_.rows), own(p_.lanes));
     if (is_cut)
       add(Split{{statement, own(cuts_.deepest)}, cuts_.depth_part});
-    std::vector<std::string> outer, inside;
+    std::vector<std::string> outer, inside, innermost;
+    const std::string tile_rows = own(p_.rows) + ".1.1", tile_lanes = own(p_.lanes) + ".1.1";
+    if (cuts_.instruction_rows() > 1) {
+      add(Split{{statement, tile_rows}, cuts_.instruction_rows()});
+      add(Split{{statement, tile_lanes}, cuts_.instruction->lanes});
+      innermost = {tile_rows + ".0", tile_lanes + ".0", tile_rows + ".1", tile_lanes + ".1"};
+    } else
+      innermost = {tile_rows, tile_lanes};
+    if (cuts_.instruction_depth() > 1) {
+      add(Split{{statement, deepest_part()}, cuts_.instruction_depth()});
+      innermost.push_back(deepest_part() + ".1");
+    }
     for (const size_t k : p_.outer)
       outer.push_back(own(k));
     for (const size_t k : p_.depth)
-      inside.push_back(k == cuts_.deepest && is_cut ? own(k) + ".1" : own(k));
-    order(statement, outer, own(p_.rows), own(p_.lanes), is_cut, inside);
+      inside.push_back(depth_loop(k));
+    order(statement, outer, own(p_.rows), own(p_.lanes), is_cut, inside, innermost);
   }
 
-  std::string innermost_depth() const {
-    const size_t last = p_.depth.back();
-    return last == cuts_.deepest && cuts_.depth_part != 0 ? own(last) + ".1" : own(last);
+  std::string deepest_part() const {
+    return own(cuts_.deepest) + (cuts_.depth_part != 0 ? ".1" : "");
+  }
+
+  /// The loop of the reduction that runs around the register tile.
+  std::string depth_loop(size_t k) const {
+    if (k != cuts_.deepest)
+      return own(k);
+    return deepest_part() + (cuts_.instruction_depth() > 1 ? ".0" : "");
   }
 
   /// The innermost reduction loop four times over; a short one whole, with the one around it.
   void unroll_depth(const std::string& update) {
     const size_t last = p_.depth.back();
     if (p_.extents[last] > kShort || p_.depth.size() == 1)
-      return add(Unroll{{update, innermost_depth()}, 4});
-    add(Unroll{{update, innermost_depth()}, std::nullopt});
+      return add(Unroll{{update, depth_loop(last)}, 4});
+    add(Unroll{{update, depth_loop(last)}, std::nullopt});
   }
 
   void tile_companion(const Companion& c) {
@@ -185,16 +171,15 @@ private:
     std::vector<std::string> outer;
     for (size_t k = 0; k + 2 < c.loops.size(); ++k)
       outer.push_back(loop_name(c.loops[k]));
-    order(name(c.statement), outer, rows, lanes, false, {});
+    order(name(c.statement), outer, rows, lanes, false, {}, {rows + ".1.1", lanes + ".1.1"});
   }
 
   /// Loop by loop, from the outermost down to the register tiles.
   void fuse(const Companion& c, bool is_before) {
-    const auto parts = [](std::vector<std::string> outer, const std::string& lanes,
-                          const std::string& rows) {
-      for (const std::string& n : {lanes + ".0", rows + ".0", lanes + ".1.0", rows + ".1.0"})
-        outer.push_back(n);
-      return outer;
+    const auto parts = [&](std::vector<std::string> outer, const std::string& lanes,
+                           const std::string& rows) {
+      return around_tile(std::move(outer),
+                         {lanes + ".0", rows + ".0", lanes + ".1.0", rows + ".1.0"});
     };
     std::vector<std::string> mine, theirs;
     for (const size_t k : p_.outer)
@@ -218,41 +203,66 @@ private:
     auto number = static_cast<uint32_t>(schedule_.scop.statements.size());
     const auto pack_one = [&](uint32_t tensor, bool is_whole, const std::string& at,
                               const std::string& cells) {
-      Pack pack{schedule_.scop.tensors[tensor].name, std::nullopt};
+      Pack pack{schedule_.scop.tensors[tensor].name, std::nullopt, packed_type(tensor)};
       if (!is_whole)
         pack.loop = LoopName{statement, at};
       add(std::move(pack));
       return std::pair("S" + std::to_string(number++), cells + ".1.1");
     };
-    if (p_.left == p_.right)
-      return;
-    if (uses(p_.rows, p_.right_stays) >= kWorthCopying) {
+    if (packs_right(p_, cuts_.lanes)) {
       const auto [copy, cells] =
           pack_one(p_.right, p_.right_stays,
                    is_cut ? own(cuts_.deepest) + ".0" : own(p_.lanes) + ".0", own(p_.lanes));
       right_copy_ = p_.right_stays ? "" : copy;
-      add(Vectorize{{copy, cells}, cuts_.lanes});
-      add(Unroll{{copy, cells}, std::nullopt});
+      if (cuts_.instruction_depth() > 1)
+        unroll_groups(copy, cells);
+      else {
+        add(Vectorize{{copy, cells}, cuts_.lanes});
+        add(Unroll{{copy, cells}, std::nullopt});
+      }
     }
-    // One row lies in reading order already.
-    if (p_.extents[p_.rows] > 1 && !p_.left_has_window &&
-        uses(p_.lanes, p_.left_stays) >= kWorthCopying * cuts_.lanes) {
+    if (packs_left(p_, cuts_.lanes)) {
       const auto [copy, cells] =
           pack_one(p_.left, p_.left_stays, own(p_.rows) + ".0", own(p_.rows));
-      add(Unroll{{copy, cells}, std::nullopt});
+      if (cuts_.instruction_depth() > 1)
+        unroll_groups(copy, cells);
+      else
+        add(Unroll{{copy, cells}, std::nullopt});
     }
   }
 
-  /// How often each cell of an operand is used: along `position`, and along the outer loops where it
-  /// stays.
-  int64_t uses(size_t position, bool stays) const {
-    return p_.extents[position] *
-           (stays ? std::max(product_over(p_.extents, p_.outer), kWorthCopying * cuts_.lanes) : 1);
+  /// The group of cells that an instruction takes of a row or column, inside the loops over those.
+  void unroll_groups(const std::string& copy, const std::string& cells) {
+    if (cuts_.instruction_rows() > 1) {
+      add(Unroll{{copy, cells + ".0"}, std::nullopt});
+      add(Unroll{{copy, cells + ".1"}, std::nullopt});
+    } else
+      add(Unroll{{copy, cells}, std::nullopt});
+    add(Vectorize{{copy, deepest_part() + ".1"}, cuts_.instruction_depth()});
+  }
+
+  void tensorize(const std::string& update) {
+    const std::string rows = own(p_.rows) + ".1.1", lanes = own(p_.lanes) + ".1.1";
+    const bool has_rows = cuts_.instruction_rows() > 1;
+    add(Unroll{{update, has_rows ? rows + ".0" : rows}, std::nullopt});
+    if (has_rows)
+      add(Unroll{{update, lanes + ".0"}, std::nullopt});
+    add(Tensorize{{update, has_rows ? rows + ".1" : lanes}, cuts_.instruction->name});
+  }
+
+  /// The instruction's operands; for plain vectors the type that is computed with, so that cells are
+  /// converted once.
+  std::optional<scalar::Elem> packed_type(uint32_t tensor) const {
+    if (cuts_.instruction)
+      return cuts_.instruction->type;
+    const scalar::Elem elem = schedule_.scop.tensors[tensor].elem;
+    const scalar::Elem computed = scalar::compute_type(elem);
+    return computed != elem ? std::optional(computed) : std::nullopt;
   }
 
   void mark_tile(const std::string& statement, const std::string& rows, const std::string& lanes) {
     add(Unroll{{statement, rows + ".1.1"}, std::nullopt});
-    add(Vectorize{{statement, lanes + ".1.1"}, cuts_.lanes});
+    add(Vectorize{{statement, lanes + ".1.1"}, cuts_.companion_lanes});
     add(Unroll{{statement, lanes + ".1.1"}, std::nullopt});
   }
 
@@ -260,7 +270,7 @@ private:
     const std::string statement = name(p_.update());
     const auto wide = std::find_if(p_.outer.begin(), p_.outer.end(),
                                    [&](size_t k) { return p_.extents[k] >= 8; });
-    if (wide != p_.outer.end() && *wide == p_.outer.front())
+    if (wide != p_.outer.end() && *wide == p_.outer.front() && !p_.combines_along_outer)
       return add(Parallel{{statement, own(*wide)}});
     if (!cuts_.rows_in_parallel)
       return add(Parallel{{statement, own(p_.lanes) + ".0"}});
@@ -415,45 +425,6 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
   return best;
 }
 
-std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest,
-                                      const Product& p) {
-  if (nest.statements.size() != 1)
-    return std::nullopt;
-  const StmtId id = nest.statements.front();
-  const auto& of_product = schedule.scop[p.update()].text;
-  const auto& text = schedule.scop[id].text;
-  const std::vector<Expr>* cell = text.tensor == p.result ? &text.index : nullptr;
-  scalar::visit(text.value, [&](const Expr& e) {
-    if (const auto* load = scalar::as<scalar::Load>(e); load != nullptr && load->tensor == p.result)
-      cell = &load->index;
-  });
-  if (cell == nullptr)
-    return std::nullopt;
-  // The companion's loop that walks the same dimension of the result as the product's loop does.
-  const auto loop_like = [&](size_t position) -> std::optional<LoopId> {
-    const Expr& row = schedule.order.rows[p.update().value][p.nest.depth + position];
-    for (size_t d = 0; d < of_product.index.size(); ++d) {
-      if (!scalar::equal(of_product.index[d], row))
-        continue;
-      for (size_t k = 0; k < nest.loops.size(); ++k)
-        if (scalar::equal(schedule.order.rows[id.value][nest.depth + k], (*cell)[d]))
-          return nest.loops[k];
-    }
-    return std::nullopt;
-  };
-  Companion companion{id, nest.loops.front(), {}};
-  std::vector<size_t> positions = p.outer;
-  positions.push_back(p.lanes);
-  positions.push_back(p.rows);
-  for (const size_t position : positions) {
-    const auto loop = loop_like(position);
-    if (!loop)
-      return std::nullopt;
-    companion.loops.push_back(*loop);
-  }
-  return companion.loops.size() == nest.loops.size() ? std::optional(companion) : std::nullopt;
-}
-
 std::vector<Directive> product_plan(const Schedule& schedule, const Product& p,
                                     const std::vector<Companion>& before,
                                     const std::vector<Companion>& after,
@@ -461,13 +432,9 @@ std::vector<Directive> product_plan(const Schedule& schedule, const Product& p,
   return ProductPlanner(schedule, p, environment, may_be_parallel).plan(before, after);
 }
 
-Directive keep_tile_in_registers(const Schedule& schedule, const Product& p) {
-  // The innermost loop that the product shares with its companions: the one above the reduction.
-  const std::vector<LoopId> path = poly::path_of(schedule.order, p.update());
-  const size_t inner = p.depth.size() + 2;
-  const LoopId tile = path[path.size() - inner - 1];
-  return StoreAt{schedule.scop.tensors[p.result].name,
-                 {schedule.scop[p.update()].text.name, schedule.order[tile].name}};
+bool runs_as_instruction(const Schedule& schedule, const Product& p,
+                         const Environment& environment) {
+  return cuts_of(schedule, p, environment).instruction.has_value();
 }
 
 bool runs_in_one_go(const Schedule& schedule, const Product& p, const Environment& environment) {

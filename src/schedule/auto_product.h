@@ -21,6 +21,7 @@ struct Product {
   bool left_stays = false, right_stays = false; ///< along some outer loop
   bool left_has_window = false;                 ///< neighbouring results read the same cells of it
   bool has_strided_lanes = false;               ///< the result's cells are not neighbours in lanes
+  bool combines_along_outer = false; ///< what follows adds up the results of the outer loops
   poly::StmtId update() const { return nest.statements.front(); }
 };
 
@@ -50,6 +51,9 @@ std::vector<Directive> product_plan(const Schedule&, const Product&,
 /// Gives the product's result, a temp, storage of the size of a register tile. For the schedule after
 /// `product_plan` with companions.
 Directive keep_tile_in_registers(const Schedule&, const Product&);
+
+/// Whether the innermost loops will run as an instruction.
+bool runs_as_instruction(const Schedule&, const Product&, const Environment&);
 
 /// Whether the reduction runs in one go, so that companions find the finished tile in registers.
 bool runs_in_one_go(const Schedule&, const Product&, const Environment&);

@@ -6,7 +6,7 @@
 namespace kawara::schedule {
 namespace {
 
-enum class Kind : uint8_t { Loop, Statement, Tensor, Number };
+enum class Kind : uint8_t { Loop, Statement, Tensor, Number, Type, Instruction };
 
 struct Parameter {
   std::string_view keyword;
@@ -30,8 +30,12 @@ std::optional<int64_t> number_if(const Argument* a) {
   return a ? std::optional(number(a)) : std::nullopt;
 }
 
+std::optional<scalar::Elem> type_if(const Argument* a) {
+  return a ? scalar::elem_from_name(text(a)) : std::nullopt;
+}
+
 std::vector<Signature> signatures() {
-  const Parameter on{"loop", Kind::Loop};
+  const Parameter on{"loop", Kind::Loop}, type{"type", Kind::Type, true};
   const auto amount = [](std::string_view keyword, bool is_optional = false) {
     return Parameter{keyword, Kind::Number, is_optional};
   };
@@ -85,9 +89,9 @@ std::vector<Signature> signatures() {
          return Stage{text(b[0]), loop(b[1]), number_if(b[2]), number_if(b[3])};
        }},
       {"pack",
-       {{"tensor", Kind::Tensor}, {"loop", Kind::Loop, true}},
+       {{"tensor", Kind::Tensor}, {"loop", Kind::Loop, true}, type},
        [](const Bound& b) {
-         return Pack{text(b[0]), b[1] ? std::optional(loop(b[1])) : std::nullopt};
+         return Pack{text(b[0]), b[1] ? std::optional(loop(b[1])) : std::nullopt, type_if(b[2])};
        }},
       {"store_at",
        {{"tensor", Kind::Tensor}, on},
@@ -118,12 +122,24 @@ std::vector<Signature> signatures() {
          return Vectorize{loop(b[0]), number_if(b[1])};
        }},
       {"parallel", {on}, [](const Bound& b) { return Parallel{loop(b[0])}; }},
-      {"rfactor", {on}, [](const Bound& b) { return Rfactor{loop(b[0])}; }},
+      {"tensorize",
+       {on, {"instruction", Kind::Instruction}},
+       [](const Bound& b) {
+         return Tensorize{loop(b[0]), text(b[1])};
+       }},
+      {"rfactor",
+       {on, type},
+       [](const Bound& b) {
+         return Rfactor{loop(b[0]), type_if(b[1])};
+       }},
       {"auto", {}, [](const Bound&) { return Auto{}; }},
   };
 }
 
 bool fits(const Argument& argument, Kind kind) {
+  if (kind == Kind::Type)
+    return std::holds_alternative<std::string>(argument.value) &&
+           scalar::elem_from_name(text(&argument)) && text(&argument) != "bool";
   return (kind == Kind::Number) == std::holds_alternative<int64_t>(argument.value);
 }
 
@@ -135,6 +151,10 @@ std::string_view said(Kind kind) {
     return "a statement";
   case Kind::Tensor:
     return "a tensor";
+  case Kind::Type:
+    return "an element type";
+  case Kind::Instruction:
+    return "an instruction";
   default:
     return "a number";
   }
@@ -248,8 +268,10 @@ std::string form_of(std::string_view directive) {
       const Parameter& parameter = signature.parameters[p];
       const std::string comma = p == 0 ? "" : ", ";
       const std::string keyword(parameter.keyword);
-      const std::string shown =
-          directive == "skew" && p > 0 ? keyword + (p == 1 ? "=loop" : "=number") : keyword;
+      const std::string shown = directive == "skew" && p > 0
+                                    ? keyword + (p == 1 ? "=loop" : "=number")
+                                : parameter.kind == Kind::Type ? "type=f32"
+                                                               : keyword;
       form += parameter.is_optional ? "[" + comma + shown + "]" : comma + shown;
     }
     return form + ")";

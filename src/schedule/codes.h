@@ -29,6 +29,7 @@ namespace kawara::schedule {
 //                                          K0235  tensor cannot be staged there
 //                                          K0236  iterations cannot have copies of a tensor
 //                                          K0245  nothing to prefetch
+//   K0209  no such instruction             K0242  the instruction computes something else
 //   one pass
 //   K0240  nothing to run in one pass
 //   K0241  a sum that cannot be corrected
@@ -61,6 +62,9 @@ inline constexpr std::string_view kNothingToJam = "K0226";
 inline constexpr std::string_view kNumericsForbid = "K0227";
 inline constexpr std::string_view kNoChain = "K0240";
 inline constexpr std::string_view kNoLaw = "K0241";
+
+inline constexpr std::string_view kUnknownInstruction = "K0209";
+inline constexpr std::string_view kOtherMeaning = "K0242";
 
 inline constexpr std::string_view kCannotStage = "K0235";
 inline constexpr std::string_view kCannotStoreAt = "K0236";

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "scalar/type.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -83,7 +85,8 @@ struct Stage {
 };
 struct Pack {
   std::string tensor;
-  std::optional<LoopName> loop; ///< none: once, before everything that reads
+  std::optional<LoopName> loop;                    ///< none: once, before everything that reads
+  std::optional<scalar::Elem> type = std::nullopt; ///< of the buffer; none: the tensor's
   friend bool operator==(const Pack&, const Pack&) = default;
 };
 struct StoreAt {
@@ -120,8 +123,14 @@ struct Parallel {
   LoopName loop;
   friend bool operator==(const Parallel&, const Parallel&) = default;
 };
+struct Tensorize {
+  LoopName loop;
+  std::string instruction;
+  friend bool operator==(const Tensorize&, const Tensorize&) = default;
+};
 struct Rfactor {
   LoopName loop;
+  std::optional<scalar::Elem> type = std::nullopt; ///< of the partial results; none: the tensor's
   friend bool operator==(const Rfactor&, const Rfactor&) = default;
 };
 struct Online {
@@ -136,7 +145,7 @@ struct Group;
 using Directive =
     std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce, Fuse,
                  Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, Prefetch, Inline,
-                 Unroll, UnrollAndJam, Vectorize, Parallel, Rfactor, Online, Auto, Group>;
+                 Unroll, UnrollAndJam, Vectorize, Tensorize, Parallel, Rfactor, Online, Auto, Group>;
 
 /// `[d; d; ...]`: judged as a whole, after the last.
 struct Group {

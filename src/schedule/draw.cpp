@@ -25,6 +25,8 @@ std::string marks_text(const poly::OrderLoop& loop) {
   if (m.unroll != 0)
     words.push_back(m.unroll == poly::kFullUnroll ? "unroll"
                                                   : "unroll " + std::to_string(m.unroll));
+  if (!m.instruction.empty())
+    words.push_back(m.instruction);
   if (m.is_isolated)
     words.push_back("isolated");
   if (loop.is_coalesced_into_parent)

@@ -217,6 +217,9 @@ std::optional<Refusal::Shape> refuse_if_bound(const Order& order, LoopId loop,
   if (l.marks.vector_width != 0)
     return refused("is a vector loop",
                    "Ask for this first and vectorize the loop that comes out of it.");
+  if (!l.marks.instruction.empty())
+    return refused("runs as an instruction",
+                   "Ask for this first and tensorize the loop that comes out of it.");
   if (l.marks.unroll != 0)
     return refused("is an unrolled loop",
                    "Ask for this first and unroll the loop that comes out of it.");

@@ -40,8 +40,10 @@ std::vector<Expr> iterators_in(const std::vector<Expr>& index) {
 /// The loops below the one that is packed at which decide what cell the reader reads.
 class Packing {
 public:
-  Packing(const Schedule& schedule, uint32_t tensor, std::optional<LoopId> loop, StagedReads reads)
+  Packing(const Schedule& schedule, uint32_t tensor, std::optional<LoopId> loop,
+          std::optional<scalar::Elem> type, StagedReads reads)
       : made_{schedule.scop, schedule.order}, tensor_(tensor), loop_(loop),
+        elem_(type.value_or(schedule.scop.tensors[tensor].elem)),
         depth_(loop ? *poly::depth_of(schedule.order, *loop) + 1 : 0), reads_(std::move(reads)),
         reader_(reads_.reads.front().statement), index_(reads_.reads.front().index),
         path_(poly::path_of(schedule.order, reader_)),
@@ -126,7 +128,7 @@ private:
     for (const program::Tensor& tensor : made_.scop.tensors)
       taken.push_back(tensor.name);
     buffer.name = fresh_name(whole.name + "_packed", "_", taken);
-    buffer.elem = whole.elem;
+    buffer.elem = elem_;
     buffer.where = whole.where;
     buffer.is_hidden = true;
     buffer.is_packed = true;
@@ -170,7 +172,7 @@ private:
       from.push_back(scalar::simplify(scalar::substitute_iters(e, solved_)));
     const scalar::Type stored{made_.scop.tensors[tensor_].elem, 1};
     text.value =
-        scalar::cast(scalar::load(tensor_, from, stored), {scalar::compute_type(stored.elem), 1});
+        scalar::cast(scalar::load(tensor_, from, stored), {scalar::compute_type(elem_), 1});
     text.where = made_.scop[reader_].text.where;
     return add_statement(made_, std::move(text), cells_);
   }
@@ -180,9 +182,19 @@ private:
     const std::vector<Expr> cell = buffer_cell(outer_rows(), rows_at(chosen_));
     text.value = scalar::rewrite(text.value, [&](const Expr& e) -> Expr {
       const auto* load = scalar::as<scalar::Load>(e);
-      return load != nullptr && load->tensor == tensor_ ? scalar::load(buffer_, cell, e.type())
-                                                        : Expr();
+      if (load != nullptr && load->tensor == tensor_)
+        return scalar::cast(scalar::load(buffer_, cell, {elem_, 1}), e.type());
+      return without_narrow_cast(e);
     });
+  }
+
+  /// A cell of the buffer converted straight to what it is used as: the narrow type in between holds
+  /// what the tensor held.
+  Expr without_narrow_cast(const Expr& e) const {
+    const auto* outer = scalar::as<scalar::Cast>(e);
+    const auto* inner = outer != nullptr ? scalar::as<scalar::Cast>(outer->arg) : nullptr;
+    const auto* load = inner != nullptr ? scalar::as<scalar::Load>(inner->arg) : nullptr;
+    return load != nullptr && load->tensor == buffer_ ? scalar::cast(inner->arg, e.type()) : Expr();
   }
 
   void place_in_order(StmtId copy) {
@@ -202,7 +214,8 @@ private:
   Proposal made_;
   uint32_t tensor_;
   std::optional<LoopId> loop_;
-  size_t depth_; ///< loops from the outermost to the one that is packed at
+  scalar::Elem elem_; ///< of the buffer
+  size_t depth_;      ///< loops from the outermost to the one that is packed at
   StagedReads reads_;
   StmtId reader_;
   std::vector<Expr> index_;  ///< of the read
@@ -254,7 +267,12 @@ Proposed propose(const Schedule& schedule, const Pack& directive, const Environm
       several.ways_out.push_back({Stage{directive.tensor, *directive.loop, {}, {}}});
     return fail(std::move(several));
   }
-  auto made = Packing(schedule, tensor, loop, *std::move(reads)).proposal();
+  const scalar::Elem elem = schedule.scop.tensors[tensor].elem;
+  if (directive.type && !scalar::holds_all_of(*directive.type, elem))
+    return refused("`" + directive.tensor + "` holds " + std::string(scalar::name_of(elem)) +
+                   ", and not every such value is one of " +
+                   std::string(scalar::name_of(*directive.type)) + ".");
+  auto made = Packing(schedule, tensor, loop, directive.type, *std::move(reads)).proposal();
   if (!made)
     return refused("The loops below " + loop_name + " do not give the cells of `" +
                    directive.tensor + "` as one function of their values.");

@@ -18,11 +18,14 @@ namespace kawara::schedule {
 /// It begins on a cache line and is used again by the next iteration. The copying statement gets the
 /// next free number; its loops are called like the reader's. Tile the reader first, then pack.
 ///
+/// With `type=f32` the buffer holds the cells in that type: they are converted once, where they are copied.
+///
 /// Needs    a tensor that one statement below the loop reads, at one index; none below writes it, and
 ///          it is not written between its first and its last reader of the program text.
 /// Legal    as for `stage`: judged like all other statements.
 /// Refuses  an unknown tensor (K0208), a tensor that cannot be packed there (K0235), a vector, unrolled
-///          or coalesced loop (K0217).
+///          coalesced or tensorized loop (K0217), a type that does not hold every value of the tensor's
+///          (K0235).
 Proposed propose(const Schedule&, const Pack&, const Environment&);
 
 } // namespace kawara::schedule

@@ -64,6 +64,8 @@ std::string text_of(const Pack& d) {
   std::vector<std::string> arguments{d.tensor};
   if (d.loop)
     arguments.push_back(to_string(*d.loop));
+  if (d.type)
+    arguments.push_back(key("type", std::string(scalar::name_of(*d.type))));
   return call("pack", arguments);
 }
 std::string text_of(const Prefetch& d) {
@@ -86,7 +88,15 @@ std::string text_of(const Online& d) {
     arguments.push_back(to_string(loop));
   return call("online", arguments);
 }
-std::string text_of(const Rfactor& d) { return call("rfactor", {to_string(d.loop)}); }
+std::string text_of(const Tensorize& d) {
+  return call("tensorize", {to_string(d.loop), d.instruction});
+}
+std::string text_of(const Rfactor& d) {
+  std::vector<std::string> arguments{to_string(d.loop)};
+  if (d.type)
+    arguments.push_back(key("type", std::string(scalar::name_of(*d.type))));
+  return call("rfactor", arguments);
+}
 std::string text_of(const Auto&) { return "auto"; }
 std::string text_of(const Group& d) { return "[" + print(d.members) + "]"; }
 

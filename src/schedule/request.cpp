@@ -68,6 +68,9 @@ Words words(const UnrollAndJam& d) {
 }
 Words words(const Vectorize& d) { return {"vectorize loop " + quoted(d.loop), "vectorization"}; }
 Words words(const Parallel& d) { return {"run loop " + quoted(d.loop), "change", " in parallel"}; }
+Words words(const Tensorize& d) {
+  return {"run loop " + quoted(d.loop) + " as `" + d.instruction + "`", "instruction"};
+}
 Words words(const Rfactor& d) {
   return {"factor the reduction at loop " + quoted(d.loop), "change"};
 }

@@ -152,8 +152,8 @@ Result<Reduction, Refused> find_reduction(const Schedule& schedule, LoopId loop,
 
 class Factoring {
 public:
-  Factoring(const Schedule& schedule, Reduction r, LoopId loop)
-      : made_{schedule.scop, schedule.order}, r_(std::move(r)), loop_(loop),
+  Factoring(const Schedule& schedule, Reduction r, LoopId loop, std::optional<scalar::Elem> type)
+      : made_{schedule.scop, schedule.order}, r_(std::move(r)), loop_(loop), type_(type),
         row_(schedule.order.rows[r_.update.value][*poly::depth_of(schedule.order, loop)]) {}
 
   /// Empty when a loop that stays around has a value which the partial results do not know.
@@ -190,7 +190,7 @@ private:
     program::Tensor partial;
     partial.name = fresh_name(whole.name + "_partial", "_", taken);
     partial.role = program::Role::Temp;
-    partial.elem = whole.elem;
+    partial.elem = type_.value_or(whole.elem);
     partial.shape = {extent_of(ends)};
     partial.shape.insert(partial.shape.end(), whole.shape.begin(), whole.shape.end());
     partial.where = whole.where;
@@ -235,7 +235,8 @@ private:
     text.index = partial_from_keys();
     // Neutral in the stored type: the lowest i32 would not stay lowest in an i8 cell.
     const scalar::Type stored{made_.scop.tensors[partials_].elem, 1};
-    text.value = scalar::cast(scalar::identity_of(update.op, stored), update.value.type());
+    text.value = scalar::cast(scalar::identity_of(update.op, stored),
+                              {scalar::compute_type(stored.elem), 1});
     text.op = scalar::ReduceOp::None;
     return add_statement(made_, std::move(text), domain_);
   }
@@ -244,6 +245,8 @@ private:
     program::Statement& text = made_.scop.statements[r_.update.value].text;
     text.index = partial_cell(row_, text.index);
     text.tensor = partials_;
+    text.value =
+        scalar::cast(text.value, {scalar::compute_type(made_.scop.tensors[partials_].elem), 1});
   }
 
   /// Puts `start` before and `combine` after the part of the tree below the first `depth` loops
@@ -295,6 +298,7 @@ private:
   Proposal made_;
   Reduction r_;
   LoopId loop_;
+  std::optional<scalar::Elem> type_; ///< of the partial results
   Expr row_;
   size_t loop_key_ = 0;
   std::vector<Expr> outer_rows_;
@@ -302,6 +306,11 @@ private:
   Expr low_;
   uint32_t partials_ = 0;
 };
+
+bool may_hold_partials(scalar::Elem type, scalar::Elem result, program::Numerics numerics) {
+  const bool are_floats = scalar::is_float(type) && scalar::is_float(result);
+  return scalar::holds_all_of(type, result) || (are_floats && numerics == program::Numerics::Fast);
+}
 
 } // namespace
 
@@ -322,7 +331,16 @@ Proposed propose(const Schedule& schedule, const Rfactor& directive, const Envir
         {"Partial results add up in another order than " + update +
              " does, and `numerics exact` keeps the order of every floating-point operation.",
          "Ask for `--numerics rounding` to let reductions be reassociated."}));
-  auto made = Factoring(schedule, *std::move(reduction), loop).proposal();
+  const scalar::Elem elem =
+      schedule.scop.tensors[schedule.scop[reduction->update].text.tensor].elem;
+  if (directive.type && !may_hold_partials(*directive.type, elem, schedule.scop.numerics))
+    return fail(
+        shape_refusal(kNumericsForbid, request, where, "carries the reduction of " + update,
+                      {"Partial results of type " + std::string(scalar::name_of(*directive.type)) +
+                           " do not hold every value that the result of type " +
+                           std::string(scalar::name_of(elem)) + " can have.",
+                       "Floats may be rounded in between under `--numerics fast`."}));
+  auto made = Factoring(schedule, *std::move(reduction), loop, directive.type).proposal();
   if (!made)
     return fail(shape_refusal(
         kNotAReduction, request, where, "",

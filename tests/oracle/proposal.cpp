@@ -21,6 +21,7 @@
 #include "schedule/split.h"
 #include "schedule/stage.h"
 #include "schedule/store_at.h"
+#include "schedule/tensorize.h"
 #include "schedule/tile.h"
 #include "schedule/unroll.h"
 #include "schedule/unroll_and_jam.h"

@@ -282,7 +282,8 @@ std::string CExpr::print(const Expr& e) {
       [&](const scalar::Ramp&) { return impossible("ramp"); },
       [&](const scalar::Broadcast&) { return impossible("broadcast"); },
       [&](const scalar::Reduce&) { return impossible("reduce"); },
-      [&](const scalar::Fma&) { return impossible("fma"); });
+      [&](const scalar::Fma&) { return impossible("fma"); },
+      [&](const scalar::Instruction&) { return impossible("instruction"); });
 }
 
 } // namespace kawara::emit

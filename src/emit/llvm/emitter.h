@@ -97,6 +97,11 @@ private:
   /// The vector at that index where a square has it; else null.
   Value* column_of_square(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes) const;
 
+  // instruction.cpp
+  Value* emit_instruction(const scalar::Instruction&, scalar::Type);
+  /// A value again and again until all lanes are full.
+  Value* repeated(Value* value, unsigned lanes);
+
   // stmt.cpp
   void stmt(const kernel::For&);
   void stmt(const kernel::If&);

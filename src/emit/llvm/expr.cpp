@@ -78,13 +78,14 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
       [&](const scalar::Broadcast& n) -> Value* {
         if (Value* lanes = splat_of_packed(n.arg, type.lanes))
           return lanes;
-        return b_.CreateVectorSplat(type.lanes, emit(n.arg));
+        return repeated(emit(n.arg), type.lanes);
       },
       [&](const scalar::Reduce& n) -> Value* { return emit_reduce(n); },
       [&](const scalar::Fma& n) -> Value* {
         Value* a = emit(n.a);
         return b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, emit(n.b), emit(n.c)});
-      });
+      },
+      [&](const scalar::Instruction& n) -> Value* { return emit_instruction(n, type); });
 }
 
 llvm::Value* FunctionEmitter::variable(uint32_t id) {

@@ -189,32 +189,41 @@ llvm::Value* FunctionEmitter::load_cells(uint32_t buffer, const std::vector<Expr
 }
 
 /// Multiply-adds on aarch64 take one operand from any lane of a register: one load then serves several
-/// rows of a register tile. Elsewhere a load that broadcasts is free. Cells of a vector that lie beyond
-/// the buffer are in its slack (layout_of).
+/// rows of a register tile; instructions that take several cells at a time (sdot) likewise. Elsewhere a
+/// load that broadcasts is free. Cells of a vector that lie beyond the buffer are in its slack
+/// (layout_of).
 llvm::Value* FunctionEmitter::splat_of_packed(const Expr& cell, unsigned lanes) {
   const auto* load = scalar::as<scalar::Load>(cell);
   if (load == nullptr || mask_ != nullptr || load->index.empty())
     return nullptr;
   const kernel::Buffer& b = parts_.kernel.buffers.at(load->tensor);
   const llvm::Triple triple(parts_.module.getTargetTriple());
-  if (!b.is_packed || !triple.isAArch64() || load->index.back().type() != scalar::kIndex)
+  const int64_t cells = cell.type().lanes;
+  const scalar::Ramp* run = cells > 1 ? run_of(load->index) : nullptr;
+  const Expr& last_index = run != nullptr ? run->base : load->index.back();
+  const int64_t group = kSlackBytes / (scalar::bytes_of(b.elem) * cells);
+  if (!b.is_packed || !triple.isAArch64() || last_index.type() != scalar::kIndex || group < 2 ||
+      (cells > 1 && (run == nullptr || run->stride != 1)))
     return nullptr;
-  const int64_t group = kSlackBytes / scalar::bytes_of(b.elem);
-  scalar::AffineSum last = scalar::affine_sum(load->index.back());
-  if (last.constant < 0 || group < 2)
+  scalar::AffineSum last = scalar::affine_sum(last_index);
+  if (last.constant < 0 || last.constant % cells != 0)
     return nullptr;
-  const int64_t lane = last.constant % group;
-  last.constant -= lane;
+  const int64_t lane = last.constant / cells % group;
+  last.constant -= lane * cells;
   std::vector<Index> first;
   for (const Expr& e : load->index)
     first.push_back({e, nullptr});
   first.back().expr = scalar::expr_of(last);
-  auto* type =
-      llvm::FixedVectorType::get(memory_type(context_, {b.elem, 1}), static_cast<unsigned>(group));
+  llvm::Type* element = memory_type(context_, {b.elem, 1});
+  llvm::Type* picked_type =
+      cells > 1 ? b_.getIntNTy(static_cast<unsigned>(cells * scalar::bytes_of(b.elem) * 8))
+                : element;
+  auto* type = llvm::FixedVectorType::get(picked_type, static_cast<unsigned>(group));
   Value* neighbours =
       b_.CreateAlignedLoad(type, address(load->tensor, first), cell_align(load->tensor));
-  const std::vector<int> picked(lanes, static_cast<int>(lane));
-  return b_.CreateShuffleVector(neighbours, picked);
+  const std::vector<int> picked(lanes / static_cast<unsigned>(cells), static_cast<int>(lane));
+  Value* splat = b_.CreateShuffleVector(neighbours, picked);
+  return cells > 1 ? b_.CreateBitCast(splat, llvm::FixedVectorType::get(element, lanes)) : splat;
 }
 
 llvm::Value* FunctionEmitter::load_scalar(uint32_t buffer, const std::vector<Index>& index) {

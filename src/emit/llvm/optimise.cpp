@@ -28,6 +28,23 @@ void register_native_target() {
   });
 }
 
+#ifdef KAWARA_LLVM_HAS_ALL_TARGETS
+/// The processors that Kawara knows, besides the one it runs on.
+void register_other_targets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+}
+#endif
+
 llvm::StringMap<bool> host_features() {
 #if LLVM_VERSION_MAJOR >= 19
   return llvm::sys::getHostCPUFeatures();
@@ -69,6 +86,12 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const CodeTarget& target) {
   register_native_target();
   std::string error;
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, error);
+#ifdef KAWARA_LLVM_HAS_ALL_TARGETS
+  if (found == nullptr) {
+    register_other_targets();
+    found = llvm::TargetRegistry::lookupTarget(target.triple, error);
+  }
+#endif
   KAWARA_CHECK(found != nullptr, "LLVM has no target " + target.triple + ": " + error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard; // the flags of each operation decide

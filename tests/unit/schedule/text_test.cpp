@@ -43,6 +43,7 @@ TEST(Parse, every_directive_prints_as_it_was_written) {
                            "vectorize(j, 8)",
                            "parallel(i)",
                            "rfactor(k.0)",
+                           "tensorize(S1.j.1, neon.sdot)",
                            "online(S1.k.0, S3.j.0, S5.j.0)",
                            "auto",
                            "[reverse(i); [reverse(i)]]"})

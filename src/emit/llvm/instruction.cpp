@@ -1,0 +1,56 @@
+#include "emit/llvm/emitter.h"
+#include "support/check.h"
+#include "target/intrinsic.h"
+
+namespace kawara::emit {
+namespace {
+
+using scalar::Elem;
+
+/// The type that LLVM's function has for a register: bf16 is a type of its own there.
+llvm::Type* register_type(llvm::LLVMContext& context, const target::Register& held) {
+  const Elem elem = *scalar::elem_from_name(held.elem);
+  if (elem == Elem::BF16)
+    return llvm::FixedVectorType::get(llvm::Type::getBFloatTy(context), held.lanes);
+  return value_type(context, {elem, held.lanes});
+}
+
+/// Operands come in the order of the program's text: a, b, ..., and c last.
+size_t position_of(char operand, size_t count) {
+  return operand == 'c' ? count - 1 : static_cast<size_t>(operand - 'a');
+}
+
+} // namespace
+
+llvm::Value* FunctionEmitter::repeated(Value* value, unsigned lanes) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  if (vector == nullptr)
+    return b_.CreateVectorSplat(lanes, value);
+  // As one wide integer that is broadcast: processors have an instruction for that.
+  const unsigned bits = vector->getPrimitiveSizeInBits().getFixedValue();
+  const unsigned times = lanes / vector->getNumElements();
+  Value* whole = b_.CreateVectorSplat(times, b_.CreateBitCast(value, b_.getIntNTy(bits)));
+  return b_.CreateBitCast(whole, llvm::FixedVectorType::get(vector->getElementType(), lanes));
+}
+
+llvm::Value* FunctionEmitter::emit_instruction(const scalar::Instruction& n, scalar::Type type) {
+  const target::Intrinsic* data = target::find_intrinsic(n.name);
+  KAWARA_CHECK(data != nullptr, "no instruction " + n.name);
+  std::vector<llvm::Type*> types;
+  std::vector<Value*> arguments;
+  for (const target::Register& held : data->arguments) {
+    types.push_back(register_type(context_, held));
+    Value* value = emit(n.args.at(position_of(held.operand, n.args.size())));
+    arguments.push_back(b_.CreateBitCast(value, types.back()));
+  }
+  llvm::Type* result = value_type(context_, type);
+  const llvm::FunctionCallee function =
+      parts_.module.getOrInsertFunction(data->llvm, llvm::FunctionType::get(result, types, false));
+  Value* value = b_.CreateCall(function, arguments);
+  if (!data->is_added)
+    return value;
+  Value* old = emit(n.args.back());
+  return scalar::is_float(type.elem) ? b_.CreateFAdd(old, value) : b_.CreateAdd(old, value);
+}
+
+} // namespace kawara::emit

@@ -1,0 +1,66 @@
+#include "kernel/carry_out.h"
+
+#include "program/instruction.h"
+#include "support/check.h"
+
+namespace kawara::kernel {
+namespace {
+
+using program::Operand;
+using scalar::BinaryOp;
+using scalar::ReduceOp;
+using scalar::Value;
+
+/// Row-major position of the cell that an operand has at a point of the axes.
+size_t lane_of(const Operand& operand, const std::vector<int64_t>& point) {
+  int64_t at = 0;
+  for (size_t d = 0; d < operand.shape.size(); ++d)
+    at = at * operand.shape[d] + (operand.axes[d] ? point[*operand.axes[d]] : 0);
+  return static_cast<size_t>(at);
+}
+
+/// The next point in the order of the loops; false after the last.
+bool next_point(std::vector<int64_t>& point, const std::vector<int64_t>& extents) {
+  for (size_t d = point.size(); d-- > 0;) {
+    if (++point[d] < extents[d])
+      return true;
+    point[d] = 0;
+  }
+  return false;
+}
+
+BinaryOp combining(ReduceOp op) {
+  return op == ReduceOp::Sum    ? BinaryOp::Add
+         : op == ReduceOp::Prod ? BinaryOp::Mul
+         : op == ReduceOp::Max  ? BinaryOp::Max
+                                : BinaryOp::Min;
+}
+
+} // namespace
+
+std::vector<Value> carried_out(const std::string& name, std::vector<std::vector<Value>> args) {
+  const target::Intrinsic* data = target::find_intrinsic(name);
+  KAWARA_CHECK(data != nullptr, "no instruction " + name);
+  const program::Instruction instruction = program::instruction_of(*data);
+  KAWARA_CHECK(args.size() == instruction.operands.size(), "arguments of " + name);
+  std::vector<Value>& result = args.back();
+  const scalar::Elem stored = instruction.result().elem;
+  const scalar::Elem computed = scalar::compute_type(stored);
+  std::vector<int64_t> point(instruction.extents.size(), 0);
+  scalar::Leaves leaves;
+  leaves.iter = [&](uint32_t axis) { return std::optional(scalar::int_value(point[axis])); };
+  leaves.load = [&](const scalar::Load& load, const std::vector<int64_t>&, scalar::Elem) {
+    return std::optional(args[load.tensor][lane_of(instruction.operands[load.tensor], point)]);
+  };
+  do {
+    Value& cell = result[lane_of(instruction.result(), point)];
+    const auto value = scalar::evaluate(instruction.value, leaves);
+    KAWARA_CHECK(value, "value of " + name);
+    const auto sum = scalar::apply(combining(instruction.op), computed,
+                                   scalar::convert(stored, computed, cell), *value);
+    cell = scalar::convert(computed, stored, *sum);
+  } while (next_point(point, instruction.extents));
+  return std::move(result);
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "scalar/eval.h"
+
+#include <string>
+#include <vector>
+
+namespace kawara::kernel {
+
+/// What an instruction leaves in its accumulator, by the program that describes it (target/intrinsic.h).
+/// `args`: the lanes of every operand, the accumulator last.
+std::vector<scalar::Value> carried_out(const std::string& instruction,
+                                       std::vector<std::vector<scalar::Value>> args);
+
+} // namespace kawara::kernel

@@ -1,0 +1,59 @@
+#include "schedule/auto_product.h"
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::StmtId;
+using scalar::Expr;
+
+std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest,
+                                      const Product& p) {
+  if (nest.statements.size() != 1)
+    return std::nullopt;
+  const StmtId id = nest.statements.front();
+  const auto& of_product = schedule.scop[p.update()].text;
+  const auto& text = schedule.scop[id].text;
+  const std::vector<Expr>* cell = text.tensor == p.result ? &text.index : nullptr;
+  scalar::visit(text.value, [&](const Expr& e) {
+    if (const auto* load = scalar::as<scalar::Load>(e); load != nullptr && load->tensor == p.result)
+      cell = &load->index;
+  });
+  if (cell == nullptr)
+    return std::nullopt;
+  // The companion's loop that walks the same dimension of the result as the product's loop does.
+  const auto loop_like = [&](size_t position) -> std::optional<LoopId> {
+    const Expr& row = schedule.order.rows[p.update().value][p.nest.depth + position];
+    for (size_t d = 0; d < of_product.index.size(); ++d) {
+      if (!scalar::equal(of_product.index[d], row))
+        continue;
+      for (size_t k = 0; k < nest.loops.size(); ++k)
+        if (scalar::equal(schedule.order.rows[id.value][nest.depth + k], (*cell)[d]))
+          return nest.loops[k];
+    }
+    return std::nullopt;
+  };
+  Companion companion{id, nest.loops.front(), {}};
+  std::vector<size_t> positions = p.outer;
+  positions.push_back(p.lanes);
+  positions.push_back(p.rows);
+  for (const size_t position : positions) {
+    const auto loop = loop_like(position);
+    if (!loop)
+      return std::nullopt;
+    companion.loops.push_back(*loop);
+  }
+  return companion.loops.size() == nest.loops.size() ? std::optional(companion) : std::nullopt;
+}
+
+Directive keep_tile_in_registers(const Schedule& schedule, const Product& p) {
+  // The innermost loop that the product shares with its companions: the one above the reduction.
+  const std::vector<LoopId> path = poly::path_of(schedule.order, p.update());
+  size_t tile = 0;
+  for (size_t d = 0; d < path.size(); ++d)
+    if (poly::statements_below(schedule.order, path[d]).size() > 1)
+      tile = d;
+  return StoreAt{schedule.scop.tensors[p.result].name,
+                 {schedule.scop[p.update()].text.name, schedule.order[path[tile]].name}};
+}
+
+} // namespace kawara::schedule

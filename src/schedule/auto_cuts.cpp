@@ -1,0 +1,76 @@
+#include "schedule/auto_cuts.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+namespace {
+
+/// An operand that is used fewer times than this is read where it lies.
+constexpr int64_t kWorthCopying = 16;
+
+/// How often each cell of an operand is used: along `position`, and along the outer loops where it
+/// stays.
+int64_t uses_of(const Product& p, size_t position, bool stays, int64_t lanes) {
+  return p.extents[position] *
+         (stays ? std::max(product_over(p.extents, p.outer), kWorthCopying * lanes) : 1);
+}
+
+} // namespace
+
+int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size_t>& positions) {
+  int64_t product = 1;
+  for (const size_t k : positions)
+    product = std::min<int64_t>(product * std::max<int64_t>(extents[k], 1), int64_t{1} << 40);
+  return product;
+}
+
+int64_t element_bytes(const Schedule& schedule, const Product& p) {
+  return scalar::bytes_of(scalar::compute_type(schedule.scop.tensors[p.result].elem));
+}
+
+bool packs_right(const Product& p, int64_t lanes) {
+  return p.left != p.right && uses_of(p, p.rows, p.right_stays, lanes) >= kWorthCopying;
+}
+bool packs_left(const Product& p, int64_t lanes) {
+  // One row lies in reading order already.
+  return p.left != p.right && p.extents[p.rows] > 1 && !p.left_has_window &&
+         uses_of(p, p.lanes, p.left_stays, lanes) >= kWorthCopying * lanes;
+}
+
+Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& environment) {
+  Cuts cuts;
+  int64_t bytes = element_bytes(schedule, p);
+  const int64_t cores = environment.cpu.cores;
+  const int64_t rows = p.extents[p.rows], columns = p.extents[p.lanes];
+  cuts.lanes = target::vector_lanes(environment.cpu, bytes);
+  cuts.instruction = instruction_for(schedule, p, environment);
+  // Operands have to lie in the order of the instruction's lanes.
+  if (cuts.instruction && packs_right(p, cuts.instruction->lanes) &&
+      packs_left(p, cuts.instruction->lanes)) {
+    cuts.lanes = cuts.instruction->lanes;
+    bytes = cuts.instruction->operand_bytes;
+  } else
+    cuts.instruction.reset();
+  cuts.companion_lanes = cuts.lanes;
+  const int64_t accumulator_rows = cuts.instruction_rows();
+  cuts.tile = register_tile(environment.cpu, cuts.lanes,
+                            (rows + accumulator_rows - 1) / accumulator_rows, columns);
+  cuts.tile.rows *= accumulator_rows;
+  if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
+    cuts.companion_lanes *= accumulator_rows;
+  cuts.rows_in_parallel = rows / cuts.tile.rows >= 2 * cores;
+  cuts.blocks = cache_blocks(environment.cpu, cuts.tile, cuts.lanes, bytes, rows, columns,
+                             product_over(p.extents, p.depth) *
+                                 (p.combines_along_outer ? product_over(p.extents, p.outer) : 1),
+                             cuts.rows_in_parallel ? cores : 1, cuts.rows_in_parallel ? 1 : cores);
+  cuts.deepest = *std::max_element(p.depth.begin(), p.depth.end(),
+                                   [&](size_t a, size_t b) { return p.extents[a] < p.extents[b]; });
+  const int64_t around =
+      std::max<int64_t>(1, product_over(p.extents, p.depth) / p.extents[cuts.deepest]);
+  const int64_t unit = cuts.instruction_depth();
+  const int64_t part = std::max<int64_t>(1, cuts.blocks.depth / around / unit) * unit;
+  cuts.depth_part = part < p.extents[cuts.deepest] ? part : 0;
+  return cuts;
+}
+
+} // namespace kawara::schedule

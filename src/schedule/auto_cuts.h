@@ -1,0 +1,34 @@
+#pragma once
+
+#include "schedule/auto_instruction.h"
+#include "schedule/auto_product.h"
+#include "schedule/register_tile.h"
+
+namespace kawara::schedule {
+
+/// Sizes that a product is cut into, and the loop of the reduction that is cut.
+struct Cuts {
+  std::optional<ProductInstruction> instruction;
+  RegisterTile tile;
+  CacheBlocks blocks;
+  int64_t lanes = 1; ///< of one vector
+  size_t deepest = 0;
+  int64_t depth_part = 0; ///< of the deepest loop; 0: it is not cut
+  bool rows_in_parallel = true;
+  int64_t companion_lanes = 1; ///< of one vector of a companion
+  int64_t instruction_depth() const { return instruction ? instruction->depth : 1; }
+  int64_t instruction_rows() const { return instruction ? instruction->rows : 1; }
+};
+
+Cuts cuts_of(const Schedule&, const Product&, const Environment&);
+
+/// Whether an operand is used often enough to be copied, with that many lanes in a vector.
+bool packs_right(const Product&, int64_t lanes);
+bool packs_left(const Product&, int64_t lanes);
+
+/// Of the extents at these positions, at most 2^40.
+int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size_t>& positions);
+/// Of the type that the product is computed in.
+int64_t element_bytes(const Schedule&, const Product&);
+
+} // namespace kawara::schedule

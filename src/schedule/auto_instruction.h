@@ -1,0 +1,33 @@
+#pragma once
+
+#include "schedule/auto_product.h"
+
+#include <optional>
+#include <string>
+
+namespace kawara::schedule {
+
+/// An instruction for the innermost loops of a product.
+struct ProductInstruction {
+  std::string name;
+  int64_t lanes = 1;                ///< neighbouring results in one accumulator
+  int64_t rows = 1;                 ///< rows of them
+  int64_t depth = 1;                ///< iterations of the reduction that one instruction does
+  std::optional<scalar::Elem> type; ///< operands are packed as this; none: as they are
+  int64_t operand_bytes = 4;        ///< of a packed cell
+};
+
+/// The instruction that does most of the product's multiplications at once, among those that the
+/// machine has and the contract allows; nothing where plain vectors do as many.
+std::optional<ProductInstruction> instruction_for(const Schedule&, const Product&,
+                                                  const Environment&);
+
+/// Iterations of the reduction after which sums of f16 products go on in f32. A block rounds at most
+/// this often: its error is below kF16Depth * 2^-11 times the sum of the products' sizes.
+inline constexpr int64_t kF16Depth = 128;
+
+/// Whether the product multiplies f16 into f32 on a machine that computes with f16, under a contract that
+/// lets blocks of it be added up in f16.
+bool gains_from_f16_sums(const Schedule&, const Product&, const Environment&);
+
+} // namespace kawara::schedule

@@ -1,0 +1,371 @@
+#include "schedule/tensorize.h"
+
+#include "poly/affine.h"
+#include "program/instruction.h"
+#include "scalar/eval.h"
+#include "schedule/codes.h"
+#include "schedule/extent.h"
+#include "schedule/nest.h"
+#include "schedule/request.h"
+#include "schedule/resolve.h"
+#include "schedule/rewrite.h"
+#include "support/text.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::StmtId;
+using program::Instruction;
+using program::Operand;
+using scalar::BinaryOp;
+using scalar::Expr;
+
+namespace {
+
+/// Why loops are not what the instruction computes; later stages are nearer to a match.
+struct Differs {
+  int stage = 0;
+  std::string why;
+};
+
+/// The loops from the named one to the innermost, and the statement inside them.
+struct Band {
+  std::vector<LoopId> loops;
+  StmtId update;
+};
+
+std::optional<Band> band_at(const Schedule& schedule, LoopId outermost) {
+  Band band;
+  const poly::TreeNode* node = poly::find_node(schedule.order, outermost);
+  while (node->is_loop()) {
+    band.loops.push_back(node->loop());
+    if (node->body.size() != 1)
+      return std::nullopt;
+    node = &node->body.front();
+  }
+  band.update = node->statement();
+  return band;
+}
+
+/// Compares the accesses of one statement with the operands of an instruction, as relations.
+class Comparison {
+public:
+  /// `loop_of`: by axis, the position of its loop in the band.
+  Comparison(const Schedule& schedule, const Instruction& instruction, const Band& band,
+             std::vector<size_t> loop_of)
+      : schedule_(schedule), instruction_(instruction), band_(band), loop_of_(std::move(loop_of)),
+        domain_(schedule.scop[band.update].domain.intersect_params(schedule.scop.context)) {
+    const std::vector<Expr>& rows = schedule.order.rows[band.update.value];
+    const size_t outer = rows.size() - band.loops.size();
+    keys_.assign(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(outer));
+    for (size_t axis = 0; axis < loop_of_.size(); ++axis) {
+      const Expr length = scalar::int_lit(instruction.extents[axis]);
+      const Expr& row = rows[outer + loop_of_[axis]];
+      keys_.push_back(scalar::simplify(scalar::binary(BinaryOp::FloorDiv, row, length)));
+      places_.push_back(scalar::simplify(scalar::binary(BinaryOp::Mod, row, length)));
+    }
+    first_ = domain_;
+    for (const Expr& place : places_)
+      first_ = first_.intersect(poly::set_from_condition(
+          scalar::binary(BinaryOp::Eq, place, scalar::int_lit(0)), domain_, params()));
+  }
+
+  /// Nothing when `index` of a tensor is the operand's access.
+  std::optional<Differs> operand(const Operand& operand, uint32_t tensor,
+                                 const std::vector<Expr>& index) const {
+    const std::string what =
+        "Operand `" + operand.name + "` of `" + std::string(instruction_.data->name) + "`";
+    const std::string cell = cell_text(tensor, index);
+    // { [axes of the operand] -> [cell - first cell of the block] }
+    const isl::map moves = moves_of(operand, index);
+    if (!moves.is_single_valued())
+      return Differs{3, moving_text(operand, what, cell, index)};
+    const auto steps = steps_of(moves, operand, tensor, index.size());
+    if (!steps)
+      return Differs{3, "`" + cell +
+                            "` is not at fixed distances along the loops; pack the tensor"
+                            " first, so that its cells lie in the order of the loops."};
+    int64_t expected = 1;
+    const bool is_result = &operand == &instruction_.result();
+    for (size_t d = operand.shape.size(); d-- > 0; expected *= operand.shape[d]) {
+      // Rows of a result may be apart: they are brought together once, after the reduction.
+      const bool may_be_apart = is_result && d + 1 < operand.shape.size() && (*steps)[d] != 0;
+      if (operand.shape[d] > 1 && (*steps)[d] != expected && !may_be_apart)
+        return Differs{4, what + " has neighbouring cells " + std::to_string(expected) +
+                              " apart along " + loop_name(*operand.axes[d]) + ", but `" + cell +
+                              "` moves by " + distance_text((*steps)[d]) +
+                              "; pack the tensor first, with that loop innermost."};
+    }
+    return std::nullopt;
+  }
+
+private:
+  const std::vector<program::Param>& params() const { return schedule_.scop.params; }
+  isl::map map(const std::vector<Expr>& functions, const isl::set& domain) const {
+    return map_of(functions, domain, params());
+  }
+  std::string loop_name(size_t axis) const {
+    return quoted(name_of_loop(schedule_.scop, schedule_.order, band_.loops[loop_of_[axis]]));
+  }
+  std::string cell_text(uint32_t tensor, const std::vector<Expr>& index) const {
+    const scalar::Type type{schedule_.scop.tensors[tensor].elem, 1};
+    return scalar::to_string(scalar::load(tensor, index, type),
+                             poly::names_of(schedule_.scop, band_.update));
+  }
+  static std::string distance_text(int64_t cells) {
+    return cells == kFar ? "a distance that depends on sizes"
+                         : std::to_string(cells) + (cells == 1 ? " cell" : " cells");
+  }
+
+  std::vector<Expr> places_of(const Operand& operand) const {
+    std::vector<Expr> places;
+    for (const auto& axis : operand.axes)
+      places.push_back(axis ? places_[*axis] : scalar::int_lit(0));
+    return places;
+  }
+
+  isl::map moves_of(const Operand& operand, const std::vector<Expr>& index) const {
+    std::vector<Expr> all = keys_;
+    all.insert(all.end(), places_.begin(), places_.end());
+    const isl::map points = map(all, domain_);
+    const isl::map cells = points.reverse().apply_range(map(index, domain_));
+    const isl::map first = map(keys_, first_).reverse().apply_range(map(index, first_));
+    const isl::map base = points.reverse().apply_range(map(keys_, domain_)).apply_range(first);
+    const isl::map moves = cells.as_pw_multi_aff().sub(base.as_pw_multi_aff()).as_map();
+    return map(places_of(operand), domain_).reverse().apply_range(points).apply_range(moves);
+  }
+
+  /// The axis along which a cell moves though the operand does not, or moves differently from block to
+  /// block.
+  std::string moving_text(const Operand& operand, const std::string& what, const std::string& cell,
+                          const std::vector<Expr>& index) const {
+    for (uint32_t axis = 0; axis < places_.size(); ++axis) {
+      if (operand.follows(axis))
+        continue;
+      Operand wider = operand;
+      wider.axes.push_back(axis);
+      wider.shape.push_back(instruction_.extents[axis]);
+      if (moves_of(wider, index).is_single_valued())
+        return what + " stays in place along " + loop_name(axis) + " (axis `" +
+               instruction_.axes[axis] + "`), but `" + cell + "` moves.";
+    }
+    return "`" + cell + "` moves along the loops in another way from block to block.";
+  }
+
+  /// Cells that an access moves by along each dimension of the operand, in row-major order; kFar where
+  /// that depends on sizes. Nothing when it is no constant.
+  std::optional<std::vector<int64_t>> steps_of(const isl::map& moves, const Operand& operand,
+                                               uint32_t tensor, size_t dims) const {
+    const isl::pw_multi_aff function = moves.as_pw_multi_aff();
+    const std::vector<Expr>& shape = schedule_.scop.tensors[tensor].shape;
+    std::vector<int64_t> steps(operand.shape.size(), 0);
+    std::optional<int64_t> stride = 1;
+    for (size_t d = dims; d-- > 0;) {
+      const Expr move =
+          poly::expr_from_pw_aff(function.at(static_cast<int>(d)).coalesce(), params());
+      if (!move || !add_steps(move, operand, stride, steps))
+        return std::nullopt;
+      const auto extent = scalar::constant_of(shape[d]);
+      stride = stride && extent ? std::optional(*stride * *extent) : std::nullopt;
+    }
+    return steps;
+  }
+
+  bool add_steps(const Expr& move, const Operand& operand, std::optional<int64_t> stride,
+                 std::vector<int64_t>& steps) const {
+    const std::vector<int64_t> none(params().size(), 0);
+    const auto value = [&](int64_t lane) {
+      return scalar::evaluate_index(move, program::cell_at(operand, lane), none);
+    };
+    std::vector<int64_t> unit(operand.shape.size(), 0);
+    for (size_t d = 0; d < operand.shape.size(); ++d) {
+      if (operand.shape[d] == 1)
+        continue;
+      std::vector<int64_t> point(operand.shape.size(), 0);
+      point[d] = 1;
+      const auto step = scalar::evaluate_index(move, point, none);
+      if (!step)
+        return false;
+      unit[d] = *step;
+      if (*step != 0)
+        steps[d] = stride && steps[d] != kFar ? steps[d] + *step * *stride : kFar;
+    }
+    for (int64_t lane = 0; lane < operand.lanes(); ++lane) {
+      const std::vector<int64_t> at = program::cell_at(operand, lane);
+      if (value(lane) != std::inner_product(at.begin(), at.end(), unit.begin(), int64_t{0}))
+        return false;
+    }
+    return true;
+  }
+
+  static constexpr int64_t kFar = INT64_MAX;
+
+  const Schedule& schedule_;
+  const Instruction& instruction_;
+  const Band& band_;
+  std::vector<size_t> loop_of_;
+  isl::set domain_, first_;  ///< all iterations; those at the start of a block
+  std::vector<Expr> keys_;   ///< loops around, and the block
+  std::vector<Expr> places_; ///< by axis: where in the block
+};
+
+std::string value_text(const Instruction& instruction) {
+  scalar::Names names;
+  names.iters = instruction.axes;
+  for (const Operand& operand : instruction.operands)
+    names.tensors.push_back(operand.name);
+  return scalar::to_string(instruction.value, names);
+}
+
+std::string type_text(const Instruction& instruction) {
+  std::vector<std::string> parts;
+  for (const Operand& operand : instruction.operands)
+    parts.push_back("`" + operand.name + "` of " + std::string(scalar::name_of(operand.elem)));
+  return join(parts, ", ");
+}
+
+/// What can be said without relations: the update, its types, the lengths of loops.
+std::optional<Differs> compare_update(const Schedule& schedule, const Instruction& instruction,
+                                      StmtId id) {
+  const program::Statement& text = schedule.scop[id].text;
+  const std::string name = "`" + std::string(instruction.data->name) + "`";
+  const auto elem = schedule.scop.tensors[text.tensor].elem;
+  if (text.op != instruction.op)
+    return Differs{0, text.name + " does not add to a cell, which " + name + " does."};
+  if (elem != instruction.result().elem || program::matching_loads(instruction, text.value).empty())
+    return Differs{1, text.name + " adds `" +
+                          scalar::to_string(text.value, poly::names_of(schedule.scop, id)) +
+                          "` to cells of " + std::string(scalar::name_of(elem)) + "; " + name +
+                          " adds `" + value_text(instruction) + "`, with " +
+                          type_text(instruction) + "."};
+  return std::nullopt;
+}
+
+std::optional<Differs> compare_lengths(const Schedule& schedule, const Instruction& instruction,
+                                       const Band& band, const std::vector<size_t>& loop_of) {
+  for (size_t axis = 0; axis < loop_of.size(); ++axis) {
+    const LoopId loop = band.loops[loop_of[axis]];
+    const auto run = longest_run(schedule.scop, schedule.order, loop);
+    const int64_t length = instruction.extents[axis];
+    if (!run || *run % length != 0)
+      return Differs{2, "Axis `" + instruction.axes[axis] + "` of `" +
+                            std::string(instruction.data->name) + "` has " +
+                            std::to_string(length) + " iterations; loop " +
+                            quoted(name_of_loop(schedule.scop, schedule.order, loop)) + " has " +
+                            (run ? std::to_string(*run) : "a number that depends on sizes") +
+                            ". Split it by a multiple first."};
+  }
+  return std::nullopt;
+}
+
+/// Relations under one assignment of loops to axes and of loads to operands.
+std::optional<Differs> compare_accesses(const Schedule& schedule, const Instruction& instruction,
+                                        const Band& band, const std::vector<size_t>& loop_of,
+                                        const program::OperandLoads& loads) {
+  const program::Statement& text = schedule.scop[band.update].text;
+  const Comparison comparison(schedule, instruction, band, loop_of);
+  for (size_t k = 0; k < loads.size(); ++k) {
+    const auto* load = scalar::as<scalar::Load>(loads[k]);
+    if (load->tensor == text.tensor)
+      return Differs{3, text.name + " reads the tensor that it adds to."};
+    if (auto differs = comparison.operand(instruction.operands[k], load->tensor, load->index))
+      return differs;
+  }
+  return comparison.operand(instruction.result(), text.tensor, text.index);
+}
+
+/// The band position of each axis under which the loops are the instruction; else the nearest miss.
+Result<std::vector<size_t>, Differs> axes_of(const Schedule& schedule,
+                                             const Instruction& instruction, const Band& band) {
+  if (auto differs = compare_update(schedule, instruction, band.update))
+    return fail(*std::move(differs));
+  if (band.loops.size() != instruction.axes.size())
+    return fail(Differs{1, "`" + std::string(instruction.data->name) + "` has " +
+                               std::to_string(instruction.axes.size()) + " loops; there are " +
+                               std::to_string(band.loops.size()) + " from there to " +
+                               schedule.scop[band.update].text.name + "."});
+  std::vector<size_t> loop_of(band.loops.size());
+  std::iota(loop_of.begin(), loop_of.end(), size_t{0});
+  std::optional<Differs> nearest;
+  const auto miss = [&](Differs differs) {
+    if (!nearest || differs.stage > nearest->stage)
+      nearest = std::move(differs);
+  };
+  do {
+    if (auto differs = compare_lengths(schedule, instruction, band, loop_of)) {
+      miss(*std::move(differs));
+      continue;
+    }
+    for (const program::OperandLoads& loads :
+         program::matching_loads(instruction, schedule.scop[band.update].text.value)) {
+      auto differs = compare_accesses(schedule, instruction, band, loop_of, loads);
+      if (!differs)
+        return loop_of;
+      miss(*std::move(differs));
+    }
+  } while (std::next_permutation(loop_of.begin(), loop_of.end()));
+  return fail(*std::move(nearest));
+}
+
+bool is_allowed(target::Strictness needed, program::Numerics numerics) {
+  return static_cast<int>(numerics) >= static_cast<int>(needed);
+}
+
+Refusal::Shape unknown_instruction(const std::string& name, const std::string& request) {
+  std::vector<std::string> names;
+  for (const target::Intrinsic& one : target::intrinsics())
+    names.emplace_back(one.name);
+  const auto meant = closest(name, names);
+  return shape_refusal(kUnknownInstruction, request + ": there is no instruction `" + name + "`",
+                       {}, "",
+                       {meant ? "Did you mean `" + *meant + "`?"
+                              : "The instructions are " + join(names, ", ") + "."});
+}
+
+} // namespace
+
+Proposed propose(const Schedule& schedule, const Tensorize& directive, const Environment&) {
+  const std::string request = request_of(directive);
+  KAWARA_TRY(const LoopId loop, resolve_loop(schedule, directive.loop, request));
+  const target::Intrinsic* data = target::find_intrinsic(directive.instruction);
+  if (data == nullptr)
+    return fail(unknown_instruction(directive.instruction, request));
+  const Span where = schedule.order[loop].where;
+  const auto band = band_at(schedule, loop);
+  if (!band)
+    return fail(shape_refusal(kOtherMeaning, request, where,
+                              "has several statements or loops inside",
+                              {"An instruction stands for one update inside loops that follow each "
+                               "other directly. Distribute the loop first."}));
+  for (const LoopId part : band->loops) {
+    if (auto refused = refuse_if_bound(schedule.order, part, request))
+      return fail(*std::move(refused));
+    if (schedule.order[part].marks.is_parallel)
+      return fail(shape_refusal(kAlreadyMarked, request + ": it has a parallel loop", where, "",
+                                {"Split the parallel loop, and tensorize the inner part."}));
+  }
+  const Instruction instruction = program::instruction_of(*data);
+  const auto loop_of = axes_of(schedule, instruction, *band);
+  if (!loop_of)
+    return fail(shape_refusal(kOtherMeaning, request, where, "computes something else",
+                              {loop_of.error().why}));
+  if (!is_allowed(data->strictness, schedule.scop.numerics))
+    return fail(shape_refusal(
+        kNumericsForbid, request, where, "would round in another way",
+        {"`" + std::string(data->name) + "` rounds sums in a way that `numerics " +
+             std::string(program::name_of(schedule.scop.numerics)) + "` does not allow.",
+         std::string("Ask for `--numerics ") +
+             (data->strictness == target::Strictness::Fast ? "fast" : "rounding") + "`."}));
+  poly::Order order = schedule.order;
+  for (size_t axis = 0; axis < loop_of->size(); ++axis) {
+    poly::Marks& marks = order[band->loops[(*loop_of)[axis]]].marks;
+    marks.instruction = data->name;
+    marks.axis = static_cast<uint32_t>(axis);
+  }
+  return with_order(schedule, std::move(order));
+}
+
+} // namespace kawara::schedule

@@ -1,0 +1,305 @@
+#include "target/intrinsic.h"
+
+namespace kawara::target {
+namespace {
+
+// Meanings. Products of small integers are exact in i32, sums wrap: these are exact in any order.
+
+constexpr std::string_view kDot4OfI8 = "input a: i8[4], b: i8[4, 4]\n"
+                                       "inout c: i32[4]\n"
+                                       "for j in range(4):\n"
+                                       "    for k in range(4):\n"
+                                       "        c[j] += a[k] * b[j, k]\n";
+constexpr std::string_view kDot4OfU8 = "input a: u8[4], b: u8[4, 4]\n"
+                                       "inout c: i32[4]\n"
+                                       "for j in range(4):\n"
+                                       "    for k in range(4):\n"
+                                       "        c[j] += a[k] * b[j, k]\n";
+constexpr std::string_view kDot4OfU8AndI8 = "input a: u8[4], b: i8[4, 4]\n"
+                                            "inout c: i32[4]\n"
+                                            "for j in range(4):\n"
+                                            "    for k in range(4):\n"
+                                            "        c[j] += a[k] * b[j, k]\n";
+constexpr std::string_view kDot4OfI8AndU8 = "input a: i8[4], b: u8[4, 4]\n"
+                                            "inout c: i32[4]\n"
+                                            "for j in range(4):\n"
+                                            "    for k in range(4):\n"
+                                            "        c[j] += a[k] * b[j, k]\n";
+constexpr std::string_view kTileOfI8 = "input a: i8[2, 8], b: i8[2, 8]\n"
+                                       "inout c: i32[2, 2]\n"
+                                       "for i in range(2):\n"
+                                       "    for j in range(2):\n"
+                                       "        for k in range(8):\n"
+                                       "            c[i, j] += a[i, k] * b[j, k]\n";
+constexpr std::string_view kTileOfU8 = "input a: u8[2, 8], b: u8[2, 8]\n"
+                                       "inout c: i32[2, 2]\n"
+                                       "for i in range(2):\n"
+                                       "    for j in range(2):\n"
+                                       "        for k in range(8):\n"
+                                       "            c[i, j] += a[i, k] * b[j, k]\n";
+constexpr std::string_view kTileOfU8AndI8 = "input a: u8[2, 8], b: i8[2, 8]\n"
+                                            "inout c: i32[2, 2]\n"
+                                            "for i in range(2):\n"
+                                            "    for j in range(2):\n"
+                                            "        for k in range(8):\n"
+                                            "            c[i, j] += a[i, k] * b[j, k]\n";
+constexpr std::string_view kFour = "input a: f32[1], b: f32[4]\n"
+                                   "inout c: f32[4]\n"
+                                   "for j in range(4):\n"
+                                   "    c[j] += a[0] * b[j]\n";
+constexpr std::string_view kEight = "input a: f32[1], b: f32[8]\n"
+                                    "inout c: f32[8]\n"
+                                    "for j in range(8):\n"
+                                    "    c[j] += a[0] * b[j]\n";
+constexpr std::string_view kSixteen = "input a: f32[1], b: f32[16]\n"
+                                      "inout c: f32[16]\n"
+                                      "for j in range(16):\n"
+                                      "    c[j] += a[0] * b[j]\n";
+constexpr std::string_view kEightOfF16 = "input a: f16[1], b: f16[8]\n"
+                                         "inout c: f16[8]\n"
+                                         "for j in range(8):\n"
+                                         "    c[j] += a[0] * b[j]\n";
+constexpr std::string_view kDot2OfBf16 = "input a: bf16[2], b: bf16[4, 2]\n"
+                                         "inout c: f32[4]\n"
+                                         "for j in range(4):\n"
+                                         "    for k in range(2):\n"
+                                         "        c[j] += a[k] * b[j, k]\n";
+constexpr std::string_view kTileOfBf16 = "input a: bf16[2, 4], b: bf16[2, 4]\n"
+                                         "inout c: f32[2, 2]\n"
+                                         "for i in range(2):\n"
+                                         "    for j in range(2):\n"
+                                         "        for k in range(4):\n"
+                                         "            c[i, j] += a[i, k] * b[j, k]\n";
+constexpr std::string_view kWideDot2OfI16 = "input a: i16[2], b: i16[16, 2]\n"
+                                            "inout c: i32[16]\n"
+                                            "for j in range(16):\n"
+                                            "    for k in range(2):\n"
+                                            "        c[j] += a[k] * b[j, k]\n";
+constexpr std::string_view kDot2OfI16 = "input a: i16[2], b: i16[8, 2]\n"
+                                        "inout c: i32[8]\n"
+                                        "for j in range(8):\n"
+                                        "    for k in range(2):\n"
+                                        "        c[j] += a[k] * b[j, k]\n";
+constexpr std::string_view kWideDot4 = "input a: u8[4], b: i8[16, 4]\n"
+                                       "inout c: i32[16]\n"
+                                       "for j in range(16):\n"
+                                       "    for k in range(4):\n"
+                                       "        c[j] += a[k] * b[j, k]\n";
+constexpr std::string_view kWideDot2OfBf16 = "input a: bf16[2], b: bf16[16, 2]\n"
+                                             "inout c: f32[16]\n"
+                                             "for j in range(16):\n"
+                                             "    for k in range(2):\n"
+                                             "        c[j] += a[k] * b[j, k]\n";
+
+std::vector<Register> accumulate(std::string_view sum, uint16_t sums, std::string_view elem,
+                                 uint16_t lanes) {
+  return {{'c', sum, sums}, {'a', elem, lanes}, {'b', elem, lanes}};
+}
+
+/// llvm.fma(x, y, z) is x * y + z.
+std::vector<Register> fused(std::string_view elem, uint16_t lanes) {
+  return {{'a', elem, lanes}, {'b', elem, lanes}, {'c', elem, lanes}};
+}
+
+std::vector<Intrinsic> neon() {
+  using enum Feature;
+  const auto dot = accumulate("i32", 4, "i8", 16);
+  std::vector<Register> dot_turned = dot;
+  std::swap(dot_turned[1], dot_turned[2]);
+  constexpr Arch kArm = Arch::Aarch64;
+  return {
+      {"neon.fmla",
+       kFour,
+       kArm,
+       {Neon},
+       Strictness::Rounding,
+       1.0,
+       "llvm.fma.v4f32",
+       fused("f32", 4),
+       "fmla"},
+      {"neon.fmla_f16",
+       kEightOfF16,
+       kArm,
+       {Neon, Fp16},
+       Strictness::Rounding,
+       1.0,
+       "llvm.fma.v8f16",
+       fused("f16", 8),
+       "fmla"},
+      {"neon.sdot",
+       kDot4OfI8,
+       kArm,
+       {Neon, Dotprod},
+       Strictness::Exact,
+       1.0,
+       "llvm.aarch64.neon.sdot.v4i32.v16i8",
+       dot,
+       "sdot"},
+      {"neon.udot",
+       kDot4OfU8,
+       kArm,
+       {Neon, Dotprod},
+       Strictness::Exact,
+       1.0,
+       "llvm.aarch64.neon.udot.v4i32.v16i8",
+       dot,
+       "udot"},
+      {"neon.usdot",
+       kDot4OfU8AndI8,
+       kArm,
+       {Neon, I8mm},
+       Strictness::Exact,
+       1.0,
+       "llvm.aarch64.neon.usdot.v4i32.v16i8",
+       dot,
+       "usdot"},
+      // The same instruction with its sources exchanged.
+      {"neon.sudot",
+       kDot4OfI8AndU8,
+       kArm,
+       {Neon, I8mm},
+       Strictness::Exact,
+       1.0,
+       "llvm.aarch64.neon.usdot.v4i32.v16i8",
+       dot_turned,
+       "dot"},
+      {"neon.smmla",
+       kTileOfI8,
+       kArm,
+       {Neon, I8mm},
+       Strictness::Exact,
+       1.0,
+       "llvm.aarch64.neon.smmla.v4i32.v16i8",
+       dot,
+       "smmla"},
+      {"neon.ummla",
+       kTileOfU8,
+       kArm,
+       {Neon, I8mm},
+       Strictness::Exact,
+       1.0,
+       "llvm.aarch64.neon.ummla.v4i32.v16i8",
+       dot,
+       "ummla"},
+      {"neon.usmmla",
+       kTileOfU8AndI8,
+       kArm,
+       {Neon, I8mm},
+       Strictness::Exact,
+       1.0,
+       "llvm.aarch64.neon.usmmla.v4i32.v16i8",
+       dot,
+       "usmmla"},
+      {"neon.bfdot",
+       kDot2OfBf16,
+       kArm,
+       {Neon, Bf16},
+       Strictness::Fast,
+       1.0,
+       "llvm.aarch64.neon.bfdot.v4f32.v8bf16",
+       accumulate("f32", 4, "bf16", 8),
+       "bfdot"},
+      {"neon.bfmmla",
+       kTileOfBf16,
+       kArm,
+       {Neon, Bf16},
+       Strictness::Fast,
+       1.0,
+       "llvm.aarch64.neon.bfmmla",
+       accumulate("f32", 4, "bf16", 8),
+       "bfmmla"},
+  };
+}
+
+std::vector<Intrinsic> x86() {
+  using enum Feature;
+  constexpr Arch kX86 = Arch::X86_64;
+  return {
+      {"avx2.fmadd",
+       kEight,
+       kX86,
+       {Avx2, Fma},
+       Strictness::Rounding,
+       1.0,
+       "llvm.fma.v8f32",
+       fused("f32", 8),
+       "vfmadd"},
+      {"avx512.fmadd",
+       kSixteen,
+       kX86,
+       {Avx512f},
+       Strictness::Rounding,
+       1.0,
+       "llvm.fma.v16f32",
+       fused("f32", 16),
+       "vfmadd"},
+      // i8 times i8 is done on i16: operands are packed as i16, see `pack`.
+      {"avx2.vpmaddwd",
+       kDot2OfI16,
+       kX86,
+       {Avx2},
+       Strictness::Exact,
+       2.0,
+       "llvm.x86.avx2.pmadd.wd",
+       {{'a', "i16", 16}, {'b', "i16", 16}},
+       "vpmaddwd",
+       true},
+      {"avx512.vpdpwssd",
+       kWideDot2OfI16,
+       kX86,
+       {Avx512f, Avx512vnni},
+       Strictness::Exact,
+       1.0,
+       "llvm.x86.avx512.vpdpwssd.512",
+       accumulate("i32", 16, "i32", 16),
+       "vpdpwssd"},
+      {"avx512.vpdpbusd",
+       kWideDot4,
+       kX86,
+       {Avx512f, Avx512vnni},
+       Strictness::Exact,
+       1.0,
+       "llvm.x86.avx512.vpdpbusd.512",
+       accumulate("i32", 16, "i32", 16),
+       "vpdpbusd"},
+      {"avx512.vdpbf16ps",
+       kWideDot2OfBf16,
+       kX86,
+       {Avx512f, Avx512bf16},
+       Strictness::Fast,
+       1.0,
+       "llvm.x86.avx512bf16.dpbf16ps.512",
+       accumulate("f32", 16, "bf16", 32),
+       "vdpbf16ps"},
+  };
+}
+
+} // namespace
+
+const std::vector<Intrinsic>& intrinsics() {
+  static const std::vector<Intrinsic> all = [] {
+    std::vector<Intrinsic> list = neon();
+    for (Intrinsic& one : x86())
+      list.push_back(std::move(one));
+    return list;
+  }();
+  return all;
+}
+
+const Intrinsic* find_intrinsic(std::string_view name) {
+  for (const Intrinsic& one : intrinsics())
+    if (one.name == name)
+      return &one;
+  return nullptr;
+}
+
+bool is_available(const Intrinsic& intrinsic, const Cpu& cpu) {
+  if (intrinsic.arch != cpu.arch)
+    return false;
+  for (uint32_t f = 0; f < kFeatureCount; ++f)
+    if (intrinsic.needs.has(static_cast<Feature>(f)) && !cpu.features.has(static_cast<Feature>(f)))
+      return false;
+  return true;
+}
+
+} // namespace kawara::target

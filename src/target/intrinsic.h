@@ -1,0 +1,52 @@
+#pragma once
+
+#include "target/cpu.h"
+
+#include <string_view>
+#include <vector>
+
+namespace kawara::target {
+
+/// The loosest rule for results that an instruction needs before it may stand for plain arithmetic
+/// (docs/numerics.md). Integer arithmetic needs none.
+enum class Strictness : uint8_t {
+  Exact,    ///< gives the same bits
+  Rounding, ///< rounds a product and a sum once, or adds in another order
+  Fast,     ///< also drops denormals or rounds in between in a way of its own
+};
+
+/// One argument of the LLVM function: an operand of the program, held in a register of `lanes`
+/// elements of that type. An operand smaller than the register is repeated until the register is full.
+struct Register {
+  char operand = 'a';
+  std::string_view elem; ///< "i8", "bf16", as in program texts
+  uint16_t lanes = 1;
+};
+
+/// An instruction that runs a small loop nest at once, as data: nothing but these fields decides where
+/// `tensorize` may use it and what is emitted.
+///
+/// `program` is its meaning, a program in the language of users: operands `a` and `b` are inputs, the
+/// accumulator `c` is an inout; one update inside loops of constant length, the axes. The cells of an
+/// operand are in its register in row-major order.
+struct Intrinsic {
+  std::string_view name; ///< "neon.sdot"
+  std::string_view program;
+  Arch arch = Arch::Aarch64;
+  Features needs;
+  Strictness strictness = Strictness::Exact;
+  double cost = 1.0;               ///< in vector multiply-adds of f32
+  std::string_view llvm;           ///< symbol of the function that LLVM turns into the instruction
+  std::vector<Register> arguments; ///< of that function, in its order
+  std::string_view mnemonic;       ///< what an assembly listing shows
+  bool is_added = false;           ///< the function leaves out `c`, which is added to its result
+};
+
+/// All instructions, of every machine.
+const std::vector<Intrinsic>& intrinsics();
+/// Null for a name that no instruction has.
+const Intrinsic* find_intrinsic(std::string_view name);
+/// Whether the machine has it.
+bool is_available(const Intrinsic&, const Cpu&);
+
+} // namespace kawara::target

@@ -1,0 +1,68 @@
+#include "emit/unit.h"
+#include "program/instruction.h"
+#include "target/intrinsic.h"
+
+#include <gtest/gtest.h>
+
+// Every instruction is compiled for a processor that has it, whatever this one is.
+
+namespace kawara::emit {
+namespace {
+
+CodeTarget target_with(const target::Intrinsic& data) {
+  if (data.arch == target::Arch::Aarch64)
+    return {"aarch64-unknown-linux-gnu", "neoverse-v1",
+            "+neon,+fullfp16,+dotprod,+i8mm,+bf16,-sve"};
+  if (data.name.rfind("avx512.", 0) == 0)
+    return {"x86_64-unknown-linux-gnu", "sapphirerapids", ""};
+  return {"x86_64-unknown-linux-gnu", "haswell", ""};
+}
+
+/// c = instruction(a, b, c), on buffers of one register each.
+kernel::Kernel one(const target::Intrinsic& data) {
+  const program::Instruction instruction = program::instruction_of(data);
+  kernel::Kernel k;
+  k.name = "one";
+  std::vector<scalar::Expr> args;
+  for (uint32_t t = 0; t < instruction.operands.size(); ++t) {
+    const program::Operand& operand = instruction.operands[t];
+    const auto lanes = static_cast<uint16_t>(operand.lanes());
+    k.buffers.push_back({operand.name,
+                         operand.elem,
+                         {scalar::int_lit(lanes)},
+                         kernel::Scope::Argument,
+                         program::Role::Inout});
+    const scalar::Expr cells =
+        scalar::load(t, {scalar::ramp(scalar::int_lit(0), 1, lanes)}, {operand.elem, lanes});
+    int64_t bytes = 0;
+    for (const target::Register& held : data.arguments)
+      if (held.operand == operand.name[0])
+        bytes = held.lanes * scalar::bytes_of(*scalar::elem_from_name(held.elem));
+    const int64_t wanted = bytes == 0 ? lanes : bytes / scalar::bytes_of(operand.elem);
+    args.push_back(scalar::broadcast(cells, static_cast<uint16_t>(wanted)));
+  }
+  const auto result = static_cast<uint32_t>(instruction.operands.size() - 1);
+  const auto lanes = static_cast<uint16_t>(instruction.result().lanes());
+  const scalar::Expr value = scalar::instruction(std::string(data.name), std::move(args));
+  const scalar::Type computed{scalar::compute_type(instruction.result().elem), lanes};
+  k.body.emplace_back(kernel::Store{result,
+                                    {scalar::ramp(scalar::int_lit(0), 1, lanes)},
+                                    scalar::ReduceOp::None,
+                                    scalar::cast(value, computed)});
+  return k;
+}
+
+TEST(InstructionCode, IsTheInstruction) {
+  for (const target::Intrinsic& data : target::intrinsics()) {
+    SCOPED_TRACE(data.name);
+    EmitOptions options;
+    options.target = target_with(data);
+    const kernel::Kernel k = one(data);
+    EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
+    const std::string text = module_from_kernel(k, options).assembly();
+    EXPECT_NE(text.find(data.mnemonic), std::string::npos) << text;
+  }
+}
+
+} // namespace
+} // namespace kawara::emit

@@ -1,0 +1,123 @@
+#include "programs.h"
+
+#include <algorithm>
+
+// What may run as an instruction, proved by relations; what may not, and the words for it.
+
+namespace kawara::schedule {
+namespace {
+
+constexpr const char* kSmall = R"(input A: i8[8, 64], B: i8[64, 32]
+output C: i32[8, 32]
+for i in range(8):
+    for j in range(32):
+        for k in range(64):
+            C[i, j] += A[i, k] * B[k, j]
+)";
+
+/// Whether the directives are legal; else the code and the first paragraph of the message.
+std::string verdict(const std::string& program, const std::string& text) {
+  const Schedule start = initial(program);
+  const auto result = apply(start, directives(text), test_environment());
+  if (result)
+    return "legal";
+  const Diagnostic d = explain(start, result.error(), test_environment());
+  std::string said = d.code + (d.body.empty() ? "" : " " + d.body.front());
+  std::replace(said.begin(), said.end(), '\n', ' ');
+  return said;
+}
+
+const std::string kTiles = "split(j, 8); split(k, 4); reorder(j.0, k.0, i, j.1, k.1); ";
+
+TEST(Tensorize, text_is_kept) {
+  for (const std::string text : {"tensorize(j.1, neon.sdot)", "pack(B, j.0, type=i16)",
+                                 "pack(B, type=f32)", "rfactor(k.0, type=f16)"})
+    EXPECT_EQ(print(directives(text)), text);
+}
+
+TEST(Tensorize, packed_groups_are_a_dot_product) {
+  EXPECT_EQ(verdict(kSmall, kTiles + "pack(B, j.0); tensorize(S0.j.1, neon.sdot)"), "legal");
+  const Schedule start = initial(kSmall);
+  const auto made = apply(start, directives(kTiles + "pack(B, j.0); tensorize(S0.j.1, neon.sdot)"),
+                          test_environment());
+  ASSERT_TRUE(made);
+  const auto path = poly::path_of(made->order, poly::StmtId{0});
+  EXPECT_EQ(made->order[path[3]].marks.instruction, "neon.sdot");
+  EXPECT_EQ(made->order[path[3]].marks.axis, 0U);
+  EXPECT_EQ(made->order[path[4]].marks.axis, 1U);
+}
+
+TEST(Tensorize, neither_names_nor_the_order_of_loops_and_factors_matter) {
+  const char* turned = R"(input weights: i8[32, 64], x: i8[8, 64]
+output out: i32[8, 32]
+for r in range(8):
+    for d in range(64):
+        for c in range(32):
+            out[r, c] += weights[c, d] * x[r, d]
+)";
+  EXPECT_EQ(verdict(turned, "split(c, 4); split(d, 4); reorder(c.0, d.0, r, c.1, d.1); "
+                            "pack(weights, c.0); tensorize(S0.c.1, neon.sdot)"),
+            "legal");
+  EXPECT_EQ(verdict(turned, "split(c, 4); split(d, 4); reorder(c.0, d.0, r, c.1, d.1); "
+                            "pack(weights, c.0); interchange(S0.c.1, S0.d.1); "
+                            "tensorize(S0.d.1, neon.sdot)"),
+            "legal");
+}
+
+TEST(Tensorize, cells_that_lie_elsewhere_are_refused) {
+  EXPECT_EQ(
+      verdict(kSmall, kTiles + "tensorize(j.1, neon.sdot)"),
+      "K0242 Operand `b` of `neon.sdot` has neighbouring cells 1 apart along `k.1`, but `B[k, "
+      "j]` moves by 32 cells; pack the tensor first, with that loop innermost.");
+}
+
+TEST(Tensorize, loops_that_move_the_wrong_operand_are_refused) {
+  // The lanes would be rows of the result, which are not neighbours.
+  const std::string text =
+      "split(i, 4); split(k, 4); reorder(i.0, k.0, j, i.1, k.1); pack(A, i.0); ";
+  EXPECT_EQ(verdict(kSmall, text + "tensorize(S0.i.1, neon.sdot)").substr(0, 5), "K0242");
+}
+
+TEST(Tensorize, other_types_and_lengths_are_refused) {
+  EXPECT_EQ(verdict(kGemm, "split(k, 4); tensorize(k.1, neon.sdot)"),
+            "K0242 S1 adds `A[i, k] * B[k, j]` to cells of f32; `neon.sdot` adds `i32(a[k]) * "
+            "i32(b[j, k])`, with `a` of i8, `b` of i8, `c` of i32.");
+  EXPECT_EQ(verdict(kSmall, "split(k, 6); reorder(k.0, i, j, k.1); tensorize(j, neon.sdot)"),
+            "K0242 Axis `k` of `neon.sdot` has 4 iterations; loop `k.1` has 6. Split it by a "
+            "multiple first.");
+}
+
+TEST(Tensorize, rounding_is_a_matter_of_the_contract) {
+  const std::string text = R"(input A: bf16[8, 64], B: bf16[64, 32]
+output C: f32[8, 32]
+for i in range(8):
+    for j in range(32):
+        for k in range(64):
+            C[i, j] += A[i, k] * B[k, j]
+)";
+  const std::string pairs = "split(j, 8); split(k, 2); reorder(j.0, k.0, i, j.1, k.1); "
+                            "pack(B, j.0); tensorize(S0.j.1, neon.bfdot)";
+  EXPECT_EQ(verdict(text, pairs).substr(0, 5), "K0227");
+  EXPECT_EQ(verdict("numerics fast\n" + text, pairs), "legal");
+}
+
+TEST(Tensorize, marked_loops_keep_their_values) {
+  const std::string done = kTiles + "pack(B, j.0); tensorize(S0.j.1, neon.sdot); ";
+  EXPECT_EQ(verdict(kSmall, done + "split(S0.j.1, 2)").substr(0, 5), "K0217");
+}
+
+TEST(Tensorize, buffers_hold_what_the_tensor_holds) {
+  EXPECT_EQ(verdict(kSmall, kTiles + "pack(B, j.0, type=i16)"), "legal");
+  EXPECT_EQ(verdict(kSmall, kTiles + "pack(B, j.0, type=u8)").substr(0, 5), "K0235");
+  EXPECT_EQ(verdict(kSmall, kTiles + "pack(B, j.0, type=f32)").substr(0, 5), "K0235");
+}
+
+TEST(Tensorize, partial_results_of_a_narrower_type_need_fast) {
+  const std::string text = "split(k, 8); rfactor(k.0, type=f16)";
+  EXPECT_EQ(verdict(kGemm, text).substr(0, 5), "K0227");
+  EXPECT_EQ(verdict("numerics fast\n" + std::string(kGemm), text), "legal");
+  EXPECT_EQ(verdict(kGemm, "split(k, 8); rfactor(k.0, type=f64)"), "legal");
+}
+
+} // namespace
+} // namespace kawara::schedule
