@@ -41,7 +41,7 @@ BinaryOp combining(ReduceOp op) {
 std::vector<Value> carried_out(const std::string& name, std::vector<std::vector<Value>> args) {
   const target::Intrinsic* data = target::find_intrinsic(name);
   KAWARA_CHECK(data != nullptr, "no instruction " + name);
-  const program::Instruction instruction = program::instruction_of(*data);
+  const program::Instruction& instruction = program::instruction_of(*data);
   KAWARA_CHECK(args.size() == instruction.operands.size(), "arguments of " + name);
   std::vector<Value>& result = args.back();
   const scalar::Elem stored = instruction.result().elem;

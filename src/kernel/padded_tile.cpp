@@ -2,6 +2,7 @@
 
 #include "kernel/vars.h"
 #include "program/instruction.h"
+#include "scalar/affine_sum.h"
 
 #include <algorithm>
 #include <map>
@@ -131,12 +132,38 @@ void as_plain_lanes(std::vector<For>& loops) {
   for (For& loop : loops) {
     if (loop.marks.instruction.empty())
       continue;
-    const auto instruction =
+    const program::Instruction& instruction =
         program::instruction_of(*target::find_intrinsic(loop.marks.instruction));
     const bool is_innermost = &loop == &loops.back();
     loop.marks.vector_width = is_innermost ? instruction.extents[loop.marks.axis] : 0;
     loop.marks.instruction.clear();
   }
+}
+
+/// Cells that a store moves by when a variable grows by one, in row-major order; nothing where that is
+/// no constant.
+std::optional<int64_t> step_of(const Kernel& kernel, const Store& store, uint32_t var) {
+  const std::vector<Expr>& shape = kernel.buffers[store.buffer].shape;
+  std::optional<int64_t> stride = 1;
+  int64_t step = 0;
+  for (size_t d = store.index.size(); d-- > 0;) {
+    for (const auto& [term, factor] : scalar::affine_sum(store.index[d]).terms) {
+      if (!mentions(term, var))
+        continue;
+      if (as<scalar::Var>(term) == nullptr || !stride)
+        return std::nullopt;
+      step += factor * *stride;
+    }
+    const auto extent = scalar::constant_of(shape[d]);
+    stride = stride && extent ? std::optional(*stride * *extent) : std::nullopt;
+  }
+  return step;
+}
+
+bool is_strided(const For& lanes, const Store& store) {
+  return !mentions(store.index.back(), lanes.var) &&
+         std::any_of(store.index.begin(), store.index.end(),
+                     [&](const Expr& e) { return mentions(e, lanes.var); });
 }
 
 void without_unrolling(std::vector<For>& loops) {
@@ -192,7 +219,7 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
     body.push_back(std::move(s));
   std::vector<For> edge = std::move(plain);
   without_unrolling(edge);
-  if (has_strided_lanes(outermost)) {
+  if (edge.back().marks.vector_width > 1 && is_strided(edge.back(), store)) {
     // Cell by cell along the result's own neighbours.
     edge.back().marks.vector_width = 0;
     std::rotate(edge.begin(), edge.end() - 1, edge.end());
@@ -209,25 +236,21 @@ bool has_strided_lanes(const For& outermost) {
   if (nest.store == nullptr || nest.store->op == ReduceOp::None || nest.store->index.empty())
     return false;
   const For& lanes = nest.loops.back();
-  const auto& index = nest.store->index;
-  return lanes.marks.vector_width > 1 && !mentions(index.back(), lanes.var) &&
-         std::any_of(index.begin(), index.end(),
-                     [&](const Expr& e) { return mentions(e, lanes.var); });
+  return lanes.marks.vector_width > 1 && is_strided(lanes, *nest.store);
 }
 
-bool has_rows_apart(const Kernel& kernel, const For& outermost) {
+bool has_results_apart(const Kernel& kernel, const For& outermost) {
   const PaddedNest nest = nest_of(outermost, [](const For&) { return std::nullopt; });
   const std::string& name = nest.loops.back().marks.instruction;
   if (nest.store == nullptr || name.empty() || nest.store->op == ReduceOp::None)
     return false;
-  const auto rows = program::instruction_of(*target::find_intrinsic(name)).result().shape;
-  const std::vector<Expr>& shape = kernel.buffers[nest.store->buffer].shape;
-  if (rows.size() < 2)
-    return false;
-  for (size_t d = 1; d <= rows.size(); ++d)
-    if (shape.size() < rows.size() ||
-        scalar::constant_of(shape[shape.size() - d]) != rows[rows.size() - d])
-      return true;
+  const program::Operand& result = program::instruction_of(*target::find_intrinsic(name)).result();
+  int64_t expected = 1;
+  for (size_t d = result.shape.size(); d-- > 0; expected *= result.shape[d])
+    for (const For& loop : nest.loops)
+      if (loop.marks.instruction == name && result.axes[d] == loop.marks.axis &&
+          step_of(kernel, *nest.store, loop.var) != expected)
+        return true;
   return false;
 }
 

@@ -29,9 +29,9 @@ Block padded_tile(Kernel&, const For& nest, const FullBoundsOf&, Ranges);
 /// as a padded tile, lanes are neighbours in the tile's own storage.
 bool has_strided_lanes(const For& nest);
 
-/// Whether the nest's innermost loops run as an instruction with rows of results, which are not neighbours
-/// in the result's buffer: as a padded tile, the storage of the tile follows the loops.
-bool has_rows_apart(const Kernel&, const For& nest);
+/// Whether the nest's innermost loops run as an instruction whose results are not neighbours in the
+/// result's buffer: as a padded tile, the storage of the tile follows the loops.
+bool has_results_apart(const Kernel&, const For& nest);
 
 /// The nest of a partial tile that fills a packed buffer, with zeros for the cells beyond the edge.
 /// Empty for other nests.

@@ -99,7 +99,8 @@ Filled filled_dimensions(const Kernel& kernel) {
 
 class Separator {
 public:
-  explicit Separator(Kernel& kernel) : kernel_(kernel), filled_(filled_dimensions(kernel)) {}
+  explicit Separator(Kernel& kernel)
+      : kernel_(kernel), buffers_(kernel.buffers.size()), filled_(filled_dimensions(kernel)) {}
 
   /// `settled`: conditions that were tested further out; loops that need only those stay as they are.
   Block block(const Block& statements, const std::vector<Expr>& settled) {
@@ -153,7 +154,7 @@ private:
       if (Block tile = padded_tile(kernel_, *nest, bounds_in_full_tile(), ranges_); !tile.empty())
         return std::move(tile.front());
     if (const auto* nest = std::get_if<For>(&stmt);
-        nest != nullptr && has_rows_apart(kernel_, *nest))
+        nest != nullptr && !is_tile(*nest) && has_results_apart(kernel_, *nest))
       if (Block tile = padded_tile(kernel_, *nest, bounds_in_full_tile(), ranges_); !tile.empty())
         return inside(std::move(tile.front()), settled);
     std::vector<Expr> conditions;
@@ -182,6 +183,12 @@ private:
     if (both.otherwise.empty())
       both.otherwise = block(block_of(stmt), tested);
     return both;
+  }
+
+  /// Whether the nest stores to the storage of a tile that was made here.
+  bool is_tile(const For& nest) const {
+    const std::set<uint32_t> stored = buffers_stored_in(nest.body);
+    return std::any_of(stored.begin(), stored.end(), [&](uint32_t b) { return b >= buffers_; });
   }
 
   /// Sums of an instruction run over the zeros that fill packed operands up: no test is needed.
@@ -308,6 +315,7 @@ private:
   }
 
   Kernel& kernel_;
+  size_t buffers_; ///< that there were before
   Filled filled_;
   std::set<uint32_t> zero_filled_; ///< packed buffers whose partial tiles were filled up so far
   Ranges ranges_;

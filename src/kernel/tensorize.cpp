@@ -6,7 +6,6 @@
 #include "scalar/affine_sum.h"
 
 #include <algorithm>
-#include <map>
 
 namespace kawara::kernel {
 namespace {
@@ -202,16 +201,13 @@ private:
 } // namespace
 
 Kernel tensorize(Kernel kernel, const target::Cpu& cpu) {
-  std::map<std::string, Instruction> known;
   const auto replaced = [&](const For& loop) -> Block {
     const std::string& name = loop.marks.instruction;
     const target::Intrinsic* data = target::find_intrinsic(name);
     if (data == nullptr || !target::is_available(*data, cpu))
       return {};
-    if (!known.contains(name))
-      known.emplace(name, program::instruction_of(*data));
     const auto band = band_at(loop);
-    return band ? Replacement(kernel, known.at(name), *band).run() : Block{};
+    return band ? Replacement(kernel, program::instruction_of(*data), *band).run() : Block{};
   };
   // Bottom-up: inner loops of a band are met first, and fail for want of the outer ones.
   kernel.body = rewrite(kernel.body, [&](Stmt stmt) {

@@ -10,7 +10,7 @@ namespace {
 
 using scalar::Elem;
 using scalar::Value;
-using Kind = Instruction::Kind;
+using Kind = Step::Kind;
 
 class Coder {
 public:
@@ -23,7 +23,7 @@ public:
 private:
   uint32_t here() const { return static_cast<uint32_t>(code_.steps.size()); }
 
-  void emit(Instruction step, int change) {
+  void emit(Step step, int change) {
     height_ += change;
     code_.depth = std::max(code_.depth, static_cast<uint32_t>(height_));
     code_.steps.push_back(step);
@@ -93,7 +93,7 @@ bool Machine::run(const Code& code, const int64_t* iters, Value& result) {
     stack_.resize(code.depth + 1);
   Value* top = stack_.data(); // one past the last value
   for (size_t at = 0; at < code.steps.size(); ++at) {
-    const Instruction& step = code.steps[at];
+    const Step& step = code.steps[at];
     switch (step.kind) {
     case Kind::Push:
       *top++ = step.literal;
@@ -137,7 +137,7 @@ bool Machine::run(const Code& code, const int64_t* iters, Value& result) {
   return true;
 }
 
-bool Machine::load(const Instruction& step, Value*& top) {
+bool Machine::load(const Step& step, Value*& top) {
   index_.resize(step.rank);
   top -= step.rank;
   for (uint32_t d = 0; d < step.rank; ++d)

@@ -6,7 +6,7 @@
 namespace kawara::program {
 
 /// An expression as instructions for a stack machine; a value is left on top at the end.
-struct Instruction {
+struct Step {
   enum class Kind : uint8_t { Push, Iter, Param, Load, Unary, Binary, Convert, JumpIfFalse, Jump };
   Kind kind = Kind::Push;
   scalar::Elem elem = scalar::Elem::I64; ///< of the operands
@@ -19,7 +19,7 @@ struct Instruction {
 };
 
 struct Code {
-  std::vector<Instruction> steps;
+  std::vector<Step> steps;
   scalar::Elem elem = scalar::Elem::I64; ///< of the result
   uint32_t depth = 0;                    ///< most values on the stack at once
 };
@@ -56,7 +56,7 @@ public:
   bool is_readable(uint32_t tensor, int64_t at, const int64_t* index);
 
 private:
-  bool load(const Instruction& step, scalar::Value*& top);
+  bool load(const Step& step, scalar::Value*& top);
 
   Memory& memory_;
   Fault fault_;

@@ -92,20 +92,7 @@ private:
   std::vector<OperandLoads> all_;
 };
 
-} // namespace
-
-int64_t Operand::lanes() const {
-  int64_t product = 1;
-  for (const int64_t extent : shape)
-    product *= extent;
-  return product;
-}
-
-bool Operand::follows(uint32_t axis) const {
-  return std::find(axes.begin(), axes.end(), std::optional(axis)) != axes.end();
-}
-
-Instruction instruction_of(const target::Intrinsic& data) {
+Instruction instruction_from_text(const target::Intrinsic& data) {
   const auto text = parse(make_source(std::string(data.name), std::string(data.program)));
   KAWARA_CHECK(text, "program of " + std::string(data.name));
   Instruction instruction;
@@ -128,6 +115,29 @@ Instruction instruction_of(const target::Intrinsic& data) {
   instruction.op = update.op;
   instruction.value = update.value;
   return instruction;
+}
+
+} // namespace
+
+int64_t Operand::lanes() const {
+  int64_t product = 1;
+  for (const int64_t extent : shape)
+    product *= extent;
+  return product;
+}
+
+bool Operand::follows(uint32_t axis) const {
+  return std::find(axes.begin(), axes.end(), std::optional(axis)) != axes.end();
+}
+
+const Instruction& instruction_of(const target::Intrinsic& data) {
+  static const std::vector<Instruction> all = [] {
+    std::vector<Instruction> list;
+    for (const target::Intrinsic& one : target::intrinsics())
+      list.push_back(instruction_from_text(one));
+    return list;
+  }();
+  return all.at(static_cast<size_t>(&data - target::intrinsics().data()));
 }
 
 std::vector<OperandLoads> matching_loads(const Instruction& instruction, const Expr& value) {

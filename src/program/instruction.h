@@ -30,7 +30,8 @@ struct Instruction {
   size_t inputs() const { return operands.size() - 1; }
 };
 
-Instruction instruction_of(const target::Intrinsic&);
+/// Of an entry of `target::intrinsics()`; all of them are read when the first is asked for.
+const Instruction& instruction_of(const target::Intrinsic&);
 
 /// Which load of an update each input operand stands for.
 using OperandLoads = std::vector<Expr>;

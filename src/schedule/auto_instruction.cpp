@@ -77,7 +77,7 @@ std::optional<ProductInstruction> instruction_for(const Schedule& schedule, cons
     if (!target::is_available(data, environment.cpu) ||
         static_cast<int>(scop.numerics) < static_cast<int>(data.strictness))
       continue;
-    const Instruction instruction = program::instruction_of(data);
+    const Instruction& instruction = program::instruction_of(data);
     const auto shape = shape_of(instruction);
     if (!shape || instruction.op != text.op || instruction.result().elem != result)
       continue;
@@ -89,9 +89,13 @@ std::optional<ProductInstruction> instruction_for(const Schedule& schedule, cons
             return is_left_times_right(p, loads);
           })) {
         most = work;
-        best = ProductInstruction{
-            std::string(data.name), shape->lanes, shape->rows,
-            shape->depth,           type,         scalar::bytes_of(type.value_or(right))};
+        best = ProductInstruction{std::string(data.name),
+                                  shape->lanes,
+                                  shape->rows,
+                                  shape->depth,
+                                  type,
+                                  scalar::bytes_of(type.value_or(right)),
+                                  work / static_cast<double>(plain)};
       }
     }
   }

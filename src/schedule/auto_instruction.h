@@ -15,6 +15,7 @@ struct ProductInstruction {
   int64_t depth = 1;                ///< iterations of the reduction that one instruction does
   std::optional<scalar::Elem> type; ///< operands are packed as this; none: as they are
   int64_t operand_bytes = 4;        ///< of a packed cell
+  double speed = 1.0;               ///< multiplications at a time, relative to plain vectors
 };
 
 /// The instruction that does most of the product's multiplications at once, among those that the

@@ -352,8 +352,10 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
       register_tile(environment.cpu, lanes, p.extents[p.rows], p.extents[p.lanes]);
   const double store = rows * columns * (p.has_strided_lanes ? kStridedStore : kStore);
   const double right_copies = p.right_stays ? 0 : columns * depth * kCopy;
+  const auto instruction = instruction_for(schedule, p, environment);
+  const double speed = instruction ? instruction->speed : 1.0;
   const double left_copies = p.left_stays || p.left_has_window ? 0 : rows * depth * kCopy;
-  return depth * tile_steps(tile, lanes, p.extents[p.rows], p.extents[p.lanes]) + store +
+  return depth * tile_steps(tile, lanes, p.extents[p.rows], p.extents[p.lanes]) / speed + store +
          right_copies + left_copies;
 }
 

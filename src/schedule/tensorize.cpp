@@ -91,8 +91,8 @@ public:
     int64_t expected = 1;
     const bool is_result = &operand == &instruction_.result();
     for (size_t d = operand.shape.size(); d-- > 0; expected *= operand.shape[d]) {
-      // Rows of a result may be apart: they are brought together once, after the reduction.
-      const bool may_be_apart = is_result && d + 1 < operand.shape.size() && (*steps)[d] != 0;
+      // Results may be apart: they are brought to their places once, after the reduction.
+      const bool may_be_apart = is_result && (*steps)[d] != 0;
       if (operand.shape[d] > 1 && (*steps)[d] != expected && !may_be_apart)
         return Differs{4, what + " has neighbouring cells " + std::to_string(expected) +
                               " apart along " + loop_name(*operand.axes[d]) + ", but `" + cell +
@@ -347,7 +347,7 @@ Proposed propose(const Schedule& schedule, const Tensorize& directive, const Env
       return fail(shape_refusal(kAlreadyMarked, request + ": it has a parallel loop", where, "",
                                 {"Split the parallel loop, and tensorize the inner part."}));
   }
-  const Instruction instruction = program::instruction_of(*data);
+  const Instruction& instruction = program::instruction_of(*data);
   const auto loop_of = axes_of(schedule, instruction, *band);
   if (!loop_of)
     return fail(shape_refusal(kOtherMeaning, request, where, "computes something else",

@@ -14,7 +14,8 @@ namespace kawara::schedule {
 /// the list). It may stand for the loops when both mean the same: the update computes the
 /// instruction's value from loads of its element types, and the cell that each load reads is the
 /// operand's as a relation of the loops: it moves along the axes of the operand alone, to neighbouring
-/// cells in the order of the lanes. Names and spelling do not matter. Loops may be several times as long as the
+/// cells in the order of the lanes. Results may lie apart: they are then kept in a buffer of the loops'
+/// shape and added up in place after the reduction. Names and spelling do not matter. Loops may be several times as long as the
 /// axes they are mapped to. On a machine without the instruction the loops stay plain loops.
 ///
 /// Needs    loops one inside the other, as many as the instruction has axes, around one update; their

@@ -71,11 +71,25 @@ TEST(Tensorize, cells_that_lie_elsewhere_are_refused) {
       "j]` moves by 32 cells; pack the tensor first, with that loop innermost.");
 }
 
-TEST(Tensorize, loops_that_move_the_wrong_operand_are_refused) {
-  // The lanes would be rows of the result, which are not neighbours.
+TEST(Tensorize, results_may_lie_apart) {
+  // The lanes are rows of the result.
   const std::string text =
       "split(i, 4); split(k, 4); reorder(i.0, k.0, j, i.1, k.1); pack(A, i.0); ";
-  EXPECT_EQ(verdict(kSmall, text + "tensorize(S0.i.1, neon.sdot)").substr(0, 5), "K0242");
+  EXPECT_EQ(verdict(kSmall, text + "pack(B); tensorize(S0.i.1, neon.sdot)"), "legal");
+}
+
+TEST(Tensorize, operands_that_move_along_other_axes_are_refused) {
+  const char* diagonal = R"(input a: i8[64, 64], b: i8[64, 64]
+inout c: i32[64]
+for j in range(64):
+    for k in range(64):
+        c[j] += a[j, k] * b[j, k]
+)";
+  EXPECT_EQ(verdict(diagonal,
+                    "split(j, 4); split(k, 4); reorder(j.0, k.0, j.1, k.1); pack(b, j.0); "
+                    "tensorize(S0.j.1, neon.sdot)")
+                .substr(0, 60),
+            "K0242 Operand `a` of `neon.sdot` stays in place along `S0.j.");
 }
 
 TEST(Tensorize, other_types_and_lengths_are_refused) {
