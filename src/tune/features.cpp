@@ -45,14 +45,14 @@ enum Feature : size_t {
   kCost,
   kFeatures
 };
-constexpr std::array<std::string_view, kFeatures> kNames{
+constexpr std::array<std::string_view, kFeatures> kFeatureNames{
     "instances",   "loops",     "innermost length", "vector width", "is vector",    "unit strides",
     "far strides", "stays",     "writes stay",      "unrolled",     "accumulators", "spills",
     "loads",       "waste",     "parallel length",  "imbalance",    "thread work",  "beyond l1",
     "beyond l2",   "beyond l3", "inner bytes",      "reduction",    "trips around", "packs",
     "partial",     "stores",    "directives",       "cost"};
 
-constexpr double kUnknownExtent = 1024;
+constexpr double kUnknownLength = 1024;
 
 double log_of(double x) { return std::log2(std::max(x, 0.0) + 1); }
 
@@ -106,7 +106,7 @@ private:
     for (const auto& [loop, extent] : known)
       if (loop.substr(loop.find('.') + 1) == name)
         return static_cast<double>(extent);
-    return kUnknownExtent;
+    return kUnknownLength;
   }
 
   std::vector<Level> levels_of(poly::StmtId id) const {
@@ -134,7 +134,7 @@ private:
       return {0, length_of(id, iterator->index) - 1};
     const auto* binary = scalar::as<scalar::Binary>(e);
     if (binary == nullptr)
-      return {0, kUnknownExtent - 1};
+      return {0, kUnknownLength - 1};
     const Range a = range_of(binary->lhs, id), b = range_of(binary->rhs, id);
     switch (binary->op) {
     case scalar::BinaryOp::Add:
@@ -149,7 +149,7 @@ private:
     case scalar::BinaryOp::Mod:
       return {0, std::min(std::max(a.high, 0.0), b.high - 1)};
     default:
-      return {0, kUnknownExtent - 1};
+      return {0, kUnknownLength - 1};
     }
   }
 
@@ -346,7 +346,9 @@ std::optional<schedule::Schedule> order_of(const Space& space, const Point& poin
 
 } // namespace
 
-std::vector<std::string_view> feature_names() { return {kNames.begin(), kNames.end()}; }
+std::vector<std::string_view> feature_names() {
+  return {kFeatureNames.begin(), kFeatureNames.end()};
+}
 
 std::optional<Features> features_of(const Space& space, const Point& point) {
   const auto schedule = order_of(space, point);

@@ -12,7 +12,7 @@ using namespace schedule;
 using List = std::vector<Directive>;
 
 /// How often each kind of change is drawn; Ansor turns numbers nine times out of ten.
-constexpr double kTurn = 0.75, kSwap = 0.83, kMark = 0.93;
+constexpr double kTurnShare = 0.75, kSwapShare = 0.83, kMarkShare = 0.93;
 
 bool may_go(const Directive& d) {
   return std::holds_alternative<Unroll>(d) || std::holds_alternative<Vectorize>(d) ||
@@ -161,7 +161,7 @@ std::vector<Directive> mutated(const std::vector<Directive>& list, const Surroun
                                Chance& chance) {
   const std::vector<Knob> knobs = knobs_of(list, around.extents);
   const double kind = chance.unit();
-  if (kind < kTurn && !knobs.empty()) {
+  if (kind < kTurnShare && !knobs.empty()) {
     const Knob& knob = chance.pick(knobs);
     // Near numbers are drawn more often than far ones.
     const auto at = std::lower_bound(knob.choices.begin(), knob.choices.end(), knob.value);
@@ -175,12 +175,12 @@ std::vector<Directive> mutated(const std::vector<Directive>& list, const Surroun
     }
     return turned(list, knob, chance.pick(knob.choices));
   }
-  if (kind < kSwap) {
+  if (kind < kSwapShare) {
     if (const auto swaps = swaps_of(list); !swaps.empty()) {
       const auto [directive, at] = chance.pick(swaps);
       return with_swap(list, directive, at, at + 1);
     }
-  } else if (kind < kMark) {
+  } else if (kind < kMarkShare) {
     if (const auto lists = remarked(list); !lists.empty())
       return chance.pick(lists);
   } else {

@@ -36,6 +36,7 @@ void visit_one(Pack& d, const Visitor& f) {
     f(*d.loop);
 }
 void visit_one(StoreAt& d, const Visitor& f) { f(d.loop); }
+void visit_one(Prefetch& d, const Visitor& f) { f(d.loop); }
 void visit_one(Inline&, const Visitor&) {}
 void visit_one(Unroll& d, const Visitor& f) { f(d.loop); }
 void visit_one(UnrollAndJam& d, const Visitor& f) { f(d.loop); }

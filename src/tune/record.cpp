@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, kOutcomes> kNames{
+constexpr std::array<std::string_view, kOutcomes> kOutcomeNames{
     "measured", "refused", "failed to compile", "wrong", "crashed", "timed out", "out of memory"};
 
 json json_of(const Trial& trial) {
@@ -58,11 +58,11 @@ Best best_of(const json& from) {
 
 } // namespace
 
-std::string_view name_of(Outcome outcome) { return kNames[static_cast<size_t>(outcome)]; }
+std::string_view name_of(Outcome outcome) { return kOutcomeNames[static_cast<size_t>(outcome)]; }
 
 std::optional<Outcome> outcome_from_name(std::string_view name) {
-  for (size_t k = 0; k < kNames.size(); ++k)
-    if (kNames[k] == name)
+  for (size_t k = 0; k < kOutcomeNames.size(); ++k)
+    if (kOutcomeNames[k] == name)
       return static_cast<Outcome>(k);
   return std::nullopt;
 }

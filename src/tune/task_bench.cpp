@@ -6,13 +6,14 @@
 #include "program/interpret.h"
 #include "schedule/codes.h"
 #include "support/check.h"
+#include "tune/clock.h"
 #include "tune/guarded.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+#include <limits>
 #include <map>
 
 namespace kawara::tune {
@@ -22,12 +23,10 @@ namespace {
 constexpr double kInterpretable = 3e6;
 /// Sizes that are tried, largest first, where the task's own would take too long.
 constexpr int64_t kSmallSizes[] = {37, 19, 8};
+/// A sample is taken in this many parts.
+constexpr int64_t kParts = 4;
 /// Copies of a statement that unrolling may make.
 constexpr int64_t kMostCopies = 1024;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 template <class T> Parsed<T> collected(Result<T, Diagnostic> result) {
   if (!result)
@@ -146,9 +145,9 @@ public:
     default_ = std::make_unique<driver::Compiled>(std::move(compiled));
     expected_ = reference_->expected;
     reset();
-    const double begun = now();
+    const double begun = steady_seconds();
     KAWARA_TRY([[maybe_unused]] const Done done, collected(call(*default_)));
-    call_seconds_ = now() - begun;
+    call_seconds_ = steady_seconds() - begun;
     if (expected_) {
       const driver::Difference difference = driver::compare(results(), *expected_);
       if (difference.worst <= allowed_)
@@ -195,9 +194,9 @@ public:
     if (default_batch_ == 0)
       default_batch_ = batch_of(*default_, effort);
     Samples samples;
-    const double begun = now();
+    const double begun = steady_seconds();
     for (int round = 0; round < effort.rounds; ++round) {
-      if (round >= 2 && now() - begun > effort.limit_seconds)
+      if (round >= 2 && steady_seconds() - begun > effort.limit_seconds)
         break;
       samples.own.push_back(sample(own, own_batch));
       samples.theirs.push_back(sample(*default_, default_batch_));
@@ -260,14 +259,20 @@ private:
     return arrays;
   }
 
-  /// Seconds per call over a batch.
+  /// Seconds per call over a batch: of its fastest part, so that an interruption does not count.
   double sample(const driver::Compiled& compiled, int64_t batch) {
     reset_inouts();
-    const double begin = now();
-    for (int64_t k = 0; k < batch; ++k) {
-      [[maybe_unused]] const bool is_fine = static_cast<bool>(call(compiled));
+    double fastest = std::numeric_limits<double>::infinity();
+    const int64_t parts = std::min(kParts, batch);
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t calls = batch / parts;
+      const double begin = steady_seconds();
+      for (int64_t k = 0; k < calls; ++k) {
+        [[maybe_unused]] const bool is_fine = static_cast<bool>(call(compiled));
+      }
+      fastest = std::min(fastest, (steady_seconds() - begin) / static_cast<double>(calls));
     }
-    return (now() - begin) / static_cast<double>(batch);
+    return fastest;
   }
 
   int64_t batch_of(const driver::Compiled& compiled, const Effort& effort) {

@@ -2,6 +2,7 @@
 
 #include "support/check.h"
 #include "support/text.h"
+#include "tune/clock.h"
 
 #include <algorithm>
 #include <charconv>
@@ -19,17 +20,13 @@ constexpr Effort kEffectEffort{9, 0.001, 20, 2};
 constexpr double kWorthwhile = 0.99;
 constexpr size_t kBorrowed = 3;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 int64_t seconds_since_1970() {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
 
-template <class T> Parsed<T> collected(Result<T, Diagnostic> result) {
+template <class T> Parsed<T> gathered(Result<T, Diagnostic> result) {
   if (!result)
     return fail(Diagnostics{std::move(result).error()});
   return *std::move(result);
@@ -49,7 +46,7 @@ public:
         const TuneOptions& options)
       : options_(options), database_(database), key_(key_of(reference.task)),
         space_(reference.initial, reference.task.environment, rules_of(options)),
-        pool_(make, options.workers, options.limits), begin_(now()) {}
+        pool_(make, options.workers, options.limits), begin_(steady_seconds()) {}
 
   Parsed<TuneReport> run() {
     KAWARA_TRY([[maybe_unused]] const Done started, pool_.start());
@@ -60,7 +57,7 @@ public:
     KAWARA_TRY([[maybe_unused]] const Done known, recall());
     report_.progress.of_seconds = options_.budget.seconds;
     report_.progress.of_trials = options_.budget.trials;
-    begin_ = now();
+    begin_ = steady_seconds();
     while (!is_over()) {
       KAWARA_TRY(const bool goes_on, step());
       if (!goes_on)
@@ -69,8 +66,8 @@ public:
     KAWARA_TRY([[maybe_unused]] const Done decided, decide());
     if (options_.why && report_.best)
       explain();
-    if (const CostModel* model = strategy_->model())
-      report_.model = model->to_json();
+    if (const CostModel* learnt = strategy_->model())
+      report_.model = learnt->to_json();
     return std::move(report_);
   }
 
@@ -100,7 +97,7 @@ private:
   bool is_over() const {
     const Budget& budget = options_.budget;
     return (options_.should_stop && options_.should_stop()) ||
-           (budget.seconds > 0 && now() - begin_ >= budget.seconds) ||
+           (budget.seconds > 0 && steady_seconds() - begin_ >= budget.seconds) ||
            (budget.trials > 0 && report_.progress.trials >= budget.trials);
   }
 
@@ -108,7 +105,7 @@ private:
   Parsed<Done> borrow() {
     if (database_ == nullptr)
       return Done{};
-    KAWARA_TRY(const std::vector<Best> near, collected(database_->nearby(key_, kBorrowed)));
+    KAWARA_TRY(const std::vector<Best> near, gathered(database_->nearby(key_, kBorrowed)));
     for (size_t k = 0; k < near.size(); ++k)
       if (auto point = point_from_text(near[k].directives, "nearby " + std::to_string(k + 1)))
         space_.add(*std::move(point));
@@ -119,7 +116,7 @@ private:
   Parsed<Done> recall() {
     if (database_ == nullptr)
       return Done{};
-    KAWARA_TRY(const std::vector<Trial> trials, collected(database_->trials(key_)));
+    KAWARA_TRY(const std::vector<Trial> trials, gathered(database_->trials(key_)));
     std::vector<Observation> known;
     for (const Trial& trial : trials)
       if (auto point = point_from_text(trial.directives, "known"))
@@ -164,7 +161,7 @@ private:
     }
     strategy_->learn(observations);
     if (database_ != nullptr) {
-      KAWARA_TRY([[maybe_unused]] const Done kept, collected(database_->add_trials(key_, trials)));
+      KAWARA_TRY([[maybe_unused]] const Done kept, gathered(database_->add_trials(key_, trials)));
     }
     if (options_.on_progress)
       options_.on_progress(progress());
@@ -195,13 +192,13 @@ private:
       ++progress.refusals[trial.reason];
     if (trial.outcome == Outcome::Measured && trial.ratio < progress.best) {
       progress.best = trial.ratio;
-      report_.curve.emplace_back(now() - begin_, report_.trials.size());
+      report_.curve.emplace_back(steady_seconds() - begin_, report_.trials.size());
     }
     report_.trials.push_back(trial);
   }
 
   const Progress& progress() {
-    report_.progress.seconds = now() - begin_;
+    report_.progress.seconds = steady_seconds() - begin_;
     report_.progress.unfit = strategy_->unfit();
     if (const CostModel* model = strategy_->model())
       report_.progress.rank_accuracy = model->rank_accuracy();
@@ -239,7 +236,7 @@ private:
                         seconds_since_1970()};
     if (database_ == nullptr)
       return Done{};
-    return collected(database_->set_best(key_, *report_.best));
+    return gathered(database_->set_best(key_, *report_.best));
   }
 
   /// Leaves out the winner's directives one at a time.

@@ -1,8 +1,9 @@
 #include "tune/worker.h"
 
+#include "tune/clock.h"
+
 #include <nlohmann/json.hpp>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -21,10 +22,6 @@ using nlohmann::json;
 
 /// A candidate may be this many times slower than the default before it counts as hanging.
 constexpr double kPatience = 20;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Bytes of address space in use.
 int64_t address_space() {
@@ -100,7 +97,7 @@ std::string answer_to(Bench& bench, const json& question) {
 } // namespace
 
 Worker::Worker(int process, Channel channel, const Limits& limits)
-    : process_(process), channel_(std::move(channel)), limits_(limits), asked_at_(now()),
+    : process_(process), channel_(std::move(channel)), limits_(limits), asked_at_(steady_seconds()),
       allowed_(limits.start_seconds) {}
 
 Worker::Worker(Worker&& other) noexcept
@@ -151,7 +148,7 @@ Prepared Worker::bury(bool is_late) {
   return {Outcome::Crashed, "its process ended"};
 }
 
-double Worker::patience() const { return std::max(0.0, asked_at_ + allowed_ - now()); }
+double Worker::patience() const { return std::max(0.0, asked_at_ + allowed_ - steady_seconds()); }
 
 std::optional<std::string> Worker::answer(Prepared& lost) {
   std::string message;
@@ -180,13 +177,13 @@ Parsed<Done> Worker::await_start() {
 }
 
 void Worker::ask_prepare(uint32_t id, const std::string& directives) {
-  asked_at_ = now();
+  asked_at_ = steady_seconds();
   allowed_ = limits_.prepare_seconds + kPatience * call_seconds_;
   channel_.send(json{{"what", "prepare"}, {"id", id}, {"directives", directives}}.dump());
 }
 
 void Worker::ask_time(uint32_t id, const Effort& effort) {
-  asked_at_ = now();
+  asked_at_ = steady_seconds();
   allowed_ = limits_.time_seconds + effort.limit_seconds + kPatience * call_seconds_;
   channel_.send(json{{"what", "time"},
                      {"id", id},

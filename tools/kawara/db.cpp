@@ -13,20 +13,20 @@
 namespace kawara::tools {
 namespace {
 
-struct Options : CommonOptions {
+struct DbSettings : CommonOptions {
   std::string id, other;
   int days = 0;
   bool trials = false, other_versions = false;
 };
 
-Parsed<tune::Database> open(const Options& options) {
+Parsed<tune::Database> open_database(const DbSettings& options) {
   auto opened = tune::Database::open(database_of(options));
   if (!opened)
     return fail(Diagnostics{std::move(opened).error()});
   return *std::move(opened);
 }
 
-template <class T> Parsed<T> collected(Result<T, Diagnostic> result) {
+template <class T> Parsed<T> gathered(Result<T, Diagnostic> result) {
   if (!result)
     return fail(Diagnostics{std::move(result).error()});
   return *std::move(result);
@@ -37,9 +37,9 @@ std::string gain_text(const tune::Record& record) {
                      : "-";
 }
 
-Parsed<Done> list(const Options& options) {
-  KAWARA_TRY(const tune::Database database, open(options));
-  KAWARA_TRY(const auto records, collected(database.records(true)));
+Parsed<Done> list_records(const DbSettings& options) {
+  KAWARA_TRY(const tune::Database database, open_database(options));
+  KAWARA_TRY(const auto records, gathered(database.records(true)));
   nlohmann::json all = nlohmann::json::array();
   if (!options.json)
     fmt::print("{:16}  {:>7}  {:>6}  {:>7}  {}\n", "id", "faster", "trials", "threads", "sizes");
@@ -69,9 +69,9 @@ Diagnostic no_such_record(const std::string& id) {
   return d;
 }
 
-Parsed<Done> show(const Options& options) {
-  KAWARA_TRY(const tune::Database database, open(options));
-  KAWARA_TRY(const auto records, collected(database.records(true)));
+Parsed<Done> show_records(const DbSettings& options) {
+  KAWARA_TRY(const tune::Database database, open_database(options));
+  KAWARA_TRY(const auto records, gathered(database.records(true)));
   for (const tune::Record& record : records) {
     if (tune::id_of(record.key).rfind(options.id, 0) != 0)
       continue;
@@ -99,33 +99,33 @@ Parsed<Done> show(const Options& options) {
   return fail(Diagnostics{no_such_record(options.id)});
 }
 
-Parsed<Done> merge(const Options& options) {
-  KAWARA_TRY(tune::Database database, open(options));
-  KAWARA_TRY(const tune::Database other, collected(tune::Database::open(options.other)));
-  KAWARA_TRY(const auto records, collected(other.records(true)));
+Parsed<Done> merge_records(const DbSettings& options) {
+  KAWARA_TRY(tune::Database database, open_database(options));
+  KAWARA_TRY(const tune::Database other, gathered(tune::Database::open(options.other)));
+  KAWARA_TRY(const auto records, gathered(other.records(true)));
   for (const tune::Record& record : records) {
-    KAWARA_TRY([[maybe_unused]] const Done done, collected(database.merge(record)));
+    KAWARA_TRY([[maybe_unused]] const Done done, gathered(database.merge(record)));
   }
   fmt::print("{} records\n", records.size());
   return Done{};
 }
 
-Parsed<Done> prune(const Options& options) {
-  KAWARA_TRY(tune::Database database, open(options));
+Parsed<Done> prune_records(const DbSettings& options) {
+  KAWARA_TRY(tune::Database database, open_database(options));
   tune::Prune what{options.trials, options.other_versions, 0};
   if (options.days > 0)
     what.before = std::chrono::duration_cast<std::chrono::seconds>(
                       std::chrono::system_clock::now().time_since_epoch())
                       .count() -
                   int64_t{86400} * options.days;
-  KAWARA_TRY(const int64_t gone, collected(database.prune(what)));
+  KAWARA_TRY(const int64_t gone, gathered(database.prune(what)));
   fmt::print("{} rows removed\n", gone);
   return Done{};
 }
 
-Parsed<Done> export_lines(const Options& options) {
-  KAWARA_TRY(const tune::Database database, open(options));
-  KAWARA_TRY(const auto records, collected(database.records(true)));
+Parsed<Done> export_lines(const DbSettings& options) {
+  KAWARA_TRY(const tune::Database database, open_database(options));
+  KAWARA_TRY(const auto records, gathered(database.records(true)));
   std::string text;
   for (const tune::Record& record : records)
     text += tune::line_of(record) + "\n";
@@ -133,24 +133,24 @@ Parsed<Done> export_lines(const Options& options) {
     fmt::print("{}", text);
     return Done{};
   }
-  return collected(run::write_file(options.other, text));
+  return gathered(run::write_file(options.other, text));
 }
 
-Parsed<Done> import_lines(const Options& options) {
-  KAWARA_TRY(const std::string text, collected(run::read_file(options.other)));
+Parsed<Done> import_lines(const DbSettings& options) {
+  KAWARA_TRY(const std::string text, gathered(run::read_file(options.other)));
   std::vector<tune::Record> records;
   size_t number = 0;
   for (const std::string_view line : split(text, '\n')) {
     ++number;
     if (trim(line).empty())
       continue;
-    KAWARA_TRY(tune::Record record, collected(tune::record_from_line(
-                                        line, fmt::format("{}:{}", options.other, number))));
+    KAWARA_TRY(tune::Record record,
+               gathered(tune::record_from_line(line, fmt::format("{}:{}", options.other, number))));
     records.push_back(std::move(record));
   }
-  KAWARA_TRY(tune::Database database, open(options));
+  KAWARA_TRY(tune::Database database, open_database(options));
   for (const tune::Record& record : records) {
-    KAWARA_TRY([[maybe_unused]] const Done done, collected(database.merge(record)));
+    KAWARA_TRY([[maybe_unused]] const Done done, gathered(database.merge(record)));
   }
   fmt::print("{} records\n", records.size());
   return Done{};
@@ -161,8 +161,9 @@ Parsed<Done> import_lines(const Options& options) {
 void add_db(CLI::App& app, int& exit_code) {
   CLI::App* db = app.add_subcommand("db", "look at, merge and carry tuned schedules");
   db->require_subcommand(1);
-  const auto add = [&](const char* name, const char* what, Parsed<Done> (*action)(const Options&)) {
-    auto options = std::make_shared<Options>();
+  const auto add = [&](const char* name, const char* what,
+                       Parsed<Done> (*action)(const DbSettings&)) {
+    auto options = std::make_shared<DbSettings>();
     CLI::App* command = db->add_subcommand(name, what);
     add_database(*command, *options);
     command->add_flag("--json", options->json, "print JSON");
@@ -172,12 +173,13 @@ void add_db(CLI::App& app, int& exit_code) {
     });
     return std::pair(command, options);
   };
-  add("ls", "one line for each program, sizes and machine", list);
-  const auto [show_command, shown] = add("show", "a record: program, winner, trials", show);
+  add("ls", "one line for each program, sizes and machine", list_records);
+  const auto [show_command, shown] = add("show", "a record: program, winner, trials", show_records);
   show_command->add_option("ID", shown->id, "as `ls` shows it, or its beginning")->required();
-  const auto [merge_command, merged] = add("merge", "take over the records of another file", merge);
+  const auto [merge_command, merged] =
+      add("merge", "take over the records of another file", merge_records);
   merge_command->add_option("FILE", merged->other, "another database")->required();
-  const auto [prune_command, pruned] = add("prune", "remove records", prune);
+  const auto [prune_command, pruned] = add("prune", "remove records", prune_records);
   prune_command->add_flag("--trials", pruned->trials, "all candidates; winners stay");
   prune_command->add_flag("--other-versions", pruned->other_versions,
                           "what other versions of Kawara measured");

@@ -18,7 +18,7 @@
 namespace kawara::tools {
 namespace {
 
-struct Options : CommonOptions {
+struct TuneSettings : CommonOptions {
   std::string budget = "60s", strategy = "guided", svg, model;
   uint64_t seed = 1;
   int workers = 0;
@@ -73,7 +73,8 @@ void show_progress(const tune::Progress& progress) {
   std::fflush(stderr);
 }
 
-Parsed<tune::TuneOptions> tune_options(const Options& options, const driver::Request& request) {
+Parsed<tune::TuneOptions> tune_options(const TuneSettings& options,
+                                       const driver::Request& request) {
   tune::TuneOptions out;
   auto budget = tune::budget_from_text(options.budget);
   if (!budget)
@@ -159,7 +160,7 @@ void print_json(const tune::TuneReport& report) {
   fmt::print("{}\n", out.dump(2));
 }
 
-Parsed<tune::TuneReport> search(const Options& options) {
+Parsed<tune::TuneReport> search(const TuneSettings& options) {
   KAWARA_TRY(const driver::Request request, request_of(options));
   KAWARA_TRY(const tune::TuneOptions tuning, tune_options(options, request));
   KAWARA_TRY(tune::Task task,
@@ -179,7 +180,7 @@ Parsed<tune::TuneReport> search(const Options& options) {
       tuning);
 }
 
-int tune_program(const Options& options) {
+int tune_program(const TuneSettings& options) {
   auto report = search(options);
   if (!options.json && ::isatty(STDERR_FILENO) != 0)
     fmt::print(stderr, "\r\033[K");
@@ -201,7 +202,7 @@ int tune_program(const Options& options) {
 } // namespace
 
 void add_tune(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneSettings>();
   CLI::App* command = app.add_subcommand(
       "tune", "search a schedule that is faster than the default, and keep it for later runs");
   add_common(*command, *options);

@@ -5,7 +5,7 @@
 namespace kawara::tune {
 namespace {
 
-constexpr const char* kProduct = R"(param M, N, K
+constexpr const char* kSmallProduct = R"(param M, N, K
 input A: f32[M, K], B: f32[K, N]
 output C: f32[M, N]
 for i in range(M):
@@ -15,7 +15,7 @@ for i in range(M):
             C[i, j] += A[i, k] * B[k, j]
 )";
 
-Task task(const std::string& text, std::map<std::string, int64_t> sizes) {
+Task task_for(const std::string& text, std::map<std::string, int64_t> sizes) {
   driver::Request request;
   request.text = make_source("t.kw", text);
   request.sizes = std::move(sizes);
@@ -41,7 +41,7 @@ Made made(Task t) {
 }
 
 TEST(TaskBench, proves_compiles_compares_and_times) {
-  const Made m = made(task(kProduct, {{"M", 13}, {"N", 17}, {"K", 19}}));
+  const Made m = made(task_for(kSmallProduct, {{"M", 13}, {"N", 17}, {"K", 19}}));
   ASSERT_TRUE(m.reference->expected);
   const Prepared fine = m.bench->prepare(1, "[distribute(i); interchange(S1.j, k)]");
   EXPECT_EQ(fine.outcome, Outcome::Measured) << fine.reason;
@@ -51,7 +51,7 @@ TEST(TaskBench, proves_compiles_compares_and_times) {
 }
 
 TEST(TaskBench, counts_refusals_by_code) {
-  const Made m = made(task(kProduct, {{"M", 13}, {"N", 17}, {"K", 19}}));
+  const Made m = made(task_for(kSmallProduct, {{"M", 13}, {"N", 17}, {"K", 19}}));
   const auto refused = [&](const char* directives, const char* code) {
     const Prepared p = m.bench->prepare(1, directives);
     EXPECT_EQ(p.outcome, Outcome::Refused) << directives;
@@ -66,15 +66,15 @@ TEST(TaskBench, counts_refusals_by_code) {
 }
 
 TEST(TaskBench, uses_the_default_as_the_measure_for_large_sizes) {
-  const Made m = made(task(kProduct, {{"M", 160}, {"N", 170}, {"K", 180}}));
+  const Made m = made(task_for(kSmallProduct, {{"M", 160}, {"N", 170}, {"K", 180}}));
   EXPECT_FALSE(m.reference->expected);
   EXPECT_EQ(m.bench->prepare(1, "auto").outcome, Outcome::Measured);
   EXPECT_EQ(m.bench->prepare(2, "").outcome, Outcome::Measured);
 }
 
 TEST(TaskBench, resets_what_calls_change) {
-  const Made m = made(
-      task("param N\ninout x: f64[N]\nfor i in range(N):\n    x[i] = x[i] * 3\n", {{"N", 100}}));
+  const Made m = made(task_for(
+      "param N\ninout x: f64[N]\nfor i in range(N):\n    x[i] = x[i] * 3\n", {{"N", 100}}));
   for (uint32_t id = 0; id < 3; ++id) {
     EXPECT_EQ(m.bench->prepare(id, "vectorize(i, 4)").outcome, Outcome::Measured);
     EXPECT_FALSE(m.bench->time(id, {}).own.empty());
@@ -83,16 +83,16 @@ TEST(TaskBench, resets_what_calls_change) {
 
 TEST(Key, depends_on_meaning_not_on_spelling) {
   const std::map<std::string, int64_t> sizes{{"M", 4}, {"N", 5}, {"K", 6}};
-  const Key key = key_of(task(kProduct, sizes));
-  std::string spaced = kProduct;
+  const Key key = key_of(task_for(kSmallProduct, sizes));
+  std::string spaced = kSmallProduct;
   spaced.insert(0, "# a comment\n\n");
-  EXPECT_EQ(key_of(task(spaced, sizes)), key);
+  EXPECT_EQ(key_of(task_for(spaced, sizes)), key);
   EXPECT_EQ(key.sizes, "K=6 M=4 N=5");
-  std::string doubles = kProduct;
+  std::string doubles = kSmallProduct;
   doubles.replace(doubles.find("f32"), 3, "f64");
-  EXPECT_NE(key_of(task(doubles, sizes)), key);
-  EXPECT_EQ(key_of(task(kProduct, {{"M", 5}, {"N", 5}, {"K", 6}})).program, key.program);
-  EXPECT_NE(id_of(key_of(task(kProduct, {{"M", 5}, {"N", 5}, {"K", 6}}))), id_of(key));
+  EXPECT_NE(key_of(task_for(doubles, sizes)), key);
+  EXPECT_EQ(key_of(task_for(kSmallProduct, {{"M", 5}, {"N", 5}, {"K", 6}})).program, key.program);
+  EXPECT_NE(id_of(key_of(task_for(kSmallProduct, {{"M", 5}, {"N", 5}, {"K", 6}}))), id_of(key));
 }
 
 } // namespace
