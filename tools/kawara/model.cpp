@@ -39,7 +39,7 @@ program::Array array_from_tensor(const Tensor& tensor) {
   return array;
 }
 
-Diagnostic bad_binding(const std::string& text) {
+Diagnostic bad_input(const std::string& text) {
   Diagnostic d;
   d.code = "K0434";
   d.headline = "`--input " + text + "` does not name a tensor and a file";
@@ -53,7 +53,7 @@ read_inputs(const driver::Model& model, const std::vector<std::string>& bindings
   for (const std::string& binding : bindings) {
     const size_t equals = binding.rfind('=');
     if (equals == std::string::npos || equals == 0)
-      return fail(bad_binding(binding));
+      return fail(bad_input(binding));
     const std::string name = binding.substr(0, equals);
     KAWARA_TRY(const program::Array array, run::read_npy(binding.substr(equals + 1)));
     std::optional<graph::DataType> declared;
@@ -65,12 +65,12 @@ read_inputs(const driver::Model& model, const std::vector<std::string>& bindings
   return model.pattern_inputs(std::move(inputs));
 }
 
-struct Summary {
+struct ValueRange {
   double low = 0, high = 0, mean = 0;
 };
 
-Summary summary_of(const Tensor& tensor) {
-  Summary s;
+ValueRange range_of(const Tensor& tensor) {
+  ValueRange s;
   for (int64_t k = 0; k < tensor.cells(); ++k) {
     const double v = tensor.get_double(k);
     s.low = k ? std::min(s.low, v) : v;
@@ -112,7 +112,7 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options) {
       continue;
     }
     const Tensor& tensor = results[k].tensor;
-    const Summary s = summary_of(tensor);
+    const ValueRange s = range_of(tensor);
     json["outputs"].push_back({{"name", name},
                                {"type", graph::name_of(tensor.type())},
                                {"shape", tensor.shape()},

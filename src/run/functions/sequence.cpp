@@ -64,7 +64,13 @@ Outputs sequence_length(const FunctionCall& call) {
   return one(std::move(out));
 }
 
-Outputs identity(const FunctionCall& call) { return std::vector<Datum>{call.inputs[0]}; }
+/// The value itself, with cells of its own: those of its operand may be reused.
+Outputs identity(const FunctionCall& call) {
+  Datum datum = call.inputs.empty() ? Datum{} : call.inputs[0];
+  if (datum.tensor)
+    datum.tensor = copy_of(datum.tensor);
+  return std::vector<Datum>{std::move(datum)};
+}
 
 /// Cells of `x` from `begin`, `count` of them, along `axis`.
 Tensor part_of(const Tensor& x, size_t axis, int64_t begin, int64_t count) {
@@ -166,10 +172,7 @@ Outputs optional_has_element(const FunctionCall& call) {
 
 constexpr Function kAll[] = {{"ConcatFromSequence", 1, concat_from_sequence},
                              {"Identity", 1, identity},
-                             {"Optional", 0,
-                              [](const FunctionCall& call) -> Outputs {
-                                return call.inputs.empty() ? std::vector<Datum>(1) : call.inputs;
-                              }},
+                             {"Optional", 0, identity},
                              {"OptionalGetElement", 1, identity},
                              {"OptionalHasElement", 0, optional_has_element},
                              {"SequenceAt", 2, sequence_at},

@@ -83,7 +83,6 @@ TEST(Model, NamesTheNodeThatItCannotRun) {
             "  [2, 3] times [2, 3] is no product of matrices.\n");
 }
 
-/// A shape that comes from an input, and one that asks for more than any machine has.
 TEST(Model, PlansOnWhenValuesAreKnown) {
   const Parts parts{{node("Expand", {"a", "s"}, {"b"}), node("Relu", {"b"}, {"c"})},
                     {},
@@ -97,10 +96,17 @@ TEST(Model, PlansOnWhenValuesAreKnown) {
   ASSERT_TRUE(results);
   EXPECT_EQ((*results)[0].tensor.shape(), (Shape{3, 2}));
   EXPECT_EQ((*results)[0].tensor.get_double(5), 4);
+}
+
+TEST(Model, RefusesTensorsLargerThanTheMachine) {
+  Model model = model_from({{node("ConstantOfShape", {"s"}, {"c"})},
+                            {},
+                            {value("s", kInt64, {-1})},
+                            {value("c", kFloat, {-1})}});
   Tensor huge(DataType::I64, {2});
-  huge.set_int(0, 1 << 23);
-  huge.set_int(1, 1 << 23);
-  EXPECT_EQ(code_of(model, {{"a", filled({1}, 4)}, {"s", {huge, false, {}}}}), "K0522");
+  huge.set_int(0, 1 << 22);
+  huge.set_int(1, 1 << 22);
+  EXPECT_EQ(code_of(model, {{"s", {huge, false, {}}}}), "K0522");
 }
 
 /// Deterministic damage to real files must give results or messages, never a crash.

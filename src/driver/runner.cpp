@@ -1,0 +1,211 @@
+#include "driver/runner.h"
+
+#include "driver/control_flow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kawara::driver {
+namespace {
+
+Info info_of(const Datum& datum) {
+  Info info;
+  info.is_known = true;
+  info.is_sequence = datum.is_sequence;
+  if (!datum.is_sequence && datum.tensor) {
+    info.type = datum.tensor.type();
+    info.shape = datum.tensor.shape();
+  }
+  return info;
+}
+
+/// What a plan depends on: types and shapes, or cells.
+void add_key(std::string& key, const Datum& datum, bool with_cells) {
+  const auto add = [&](const Tensor& tensor) {
+    key += static_cast<char>('a' + static_cast<int>(tensor.type()));
+    for (const int64_t extent : tensor.shape())
+      key += std::to_string(extent) + ",";
+    if (with_cells && tensor)
+      key.append(reinterpret_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.bytes()));
+    key += ';';
+  };
+  if (datum.is_sequence)
+    key += "[]";
+  else
+    add(datum.tensor);
+}
+
+/// The plan for a key. Where ever new cases come, old plans make room.
+std::unique_ptr<Plan>& slot(std::map<std::string, std::unique_ptr<Plan>>& plans,
+                            const std::string& key) {
+  constexpr size_t most = 256;
+  if (plans.size() >= most && plans.count(key) == 0)
+    plans.clear();
+  return plans[key];
+}
+
+Tensor memory_of(const Plan& plan, ValueId id, const Info& info) {
+  const auto at = plan.places.find(id);
+  if (at == plan.places.end())
+    return Tensor(info.type, info.shape);
+  return Tensor(info.type, info.shape,
+                std::shared_ptr<std::byte>(plan.block, plan.block.get() + at->second.offset));
+}
+
+} // namespace
+
+Result<std::vector<Datum>, Diagnostic> Runner::run(std::vector<Datum> inputs,
+                                                   std::vector<Datum> captured) {
+  std::vector<Datum> data(graph_.values.size());
+  std::string key;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    add_key(key, inputs[k], false);
+    data[graph_.inputs[k]] = std::move(inputs[k]);
+  }
+  for (size_t k = 0; k < captured.size(); ++k) {
+    add_key(key, captured[k], false);
+    data[graph_.captures[k].inner] = std::move(captured[k]);
+  }
+  std::unique_ptr<Plan>* plan = &slot(plans_, key);
+  if (!*plan) {
+    KAWARA_TRY(*plan, make_plan(graph_, 0, first_infos(data), kernels_));
+  }
+  while (true) {
+    KAWARA_TRY([[maybe_unused]] const Done done, run(**plan, data));
+    if ((*plan)->asked.empty())
+      break;
+    std::string next;
+    for (const ValueId id : (*plan)->asked)
+      add_key(next, data[id], (*plan)->asks_for_cells);
+    std::unique_ptr<Plan>& follower = slot((*plan)->next, next);
+    if (!follower) {
+      KAWARA_TRY(follower, make_plan(graph_, (*plan)->end, next_infos(**plan, data), kernels_));
+    }
+    plan = &follower;
+  }
+  return results(**plan, data);
+}
+
+int64_t Runner::block_bytes() const {
+  int64_t bytes = 0;
+  for (const auto& [key, plan] : plans_)
+    for (const Plan* p = plan.get(); p;
+         p = p->next.empty() ? nullptr : p->next.begin()->second.get())
+      bytes = std::max(bytes, p->block_bytes);
+  return bytes;
+}
+
+std::vector<Info> Runner::first_infos(const std::vector<Datum>& data) const {
+  std::vector<Info> infos(graph_.values.size());
+  for (const ValueId id : graph_.inputs)
+    infos[id] = info_of(data[id]);
+  for (const graph::Capture& capture : graph_.captures)
+    infos[capture.inner] = info_of(data[capture.inner]);
+  for (const auto& [id, tensor] : graph_.initializers) {
+    infos[id] = info_of({tensor, false, {}});
+    infos[id].constant = tensor;
+  }
+  return infos;
+}
+
+std::vector<Info> Runner::next_infos(const Plan& plan, const std::vector<Datum>& data) const {
+  std::vector<Info> infos = plan.infos;
+  for (const ValueId id : plan.asked) {
+    infos[id] = info_of(data[id]);
+    if (plan.asks_for_cells && !data[id].is_sequence)
+      infos[id].constant = run::copy_of(data[id].tensor);
+  }
+  return infos;
+}
+
+Result<Done, Diagnostic> Runner::run(Plan& plan, std::vector<Datum>& data) {
+  for (size_t id = 0; id < plan.infos.size(); ++id)
+    if (plan.infos[id].constant)
+      data[id] = {plan.infos[id].constant, false, {}};
+  if (plan.block_bytes > 0 && !plan.block)
+    plan.block = graph::make_memory(plan.block_bytes);
+  for (const Step& step : plan.steps) {
+    if (const auto* view = std::get_if<ViewStep>(&step)) {
+      const Info& info = plan.infos[view->result];
+      data[view->result] = {
+          data[view->operand].tensor.with_type(info.type).with_shape(info.shape), false, {}};
+    } else if (const auto* kernel = std::get_if<KernelStep>(&step)) {
+      KAWARA_TRY([[maybe_unused]] const Done done, run(plan, *kernel, data));
+    } else {
+      KAWARA_TRY([[maybe_unused]] const Done done,
+                 call(graph_.nodes[std::get<CallStep>(step).node], data));
+    }
+  }
+  return Done{};
+}
+
+Result<Done, Diagnostic> Runner::run(Plan& plan, const KernelStep& step,
+                                     std::vector<Datum>& data) const {
+  std::vector<void*> pointers;
+  size_t operand = 0, result = 0;
+  std::vector<Tensor> unused;
+  for (const emit::BufferInfo& argument : step.code->signature().arguments) {
+    if (argument.name[0] == 'X') {
+      pointers.push_back(data[step.operands[operand++]].tensor.data());
+      continue;
+    }
+    const ValueId id = step.results[result++];
+    if (id == graph::kAbsent) { // computed, though nobody reads it
+      const auto bytes = emit::bytes_of(argument, {});
+      unused.emplace_back(graph::DataType::U8, Shape{bytes.value_or(0)});
+      pointers.push_back(unused.back().data());
+      continue;
+    }
+    data[id] = {memory_of(plan, id, plan.infos[id]), false, {}};
+    pointers.push_back(data[id].tensor.data());
+  }
+  return step.code->call(pointers, {});
+}
+
+Result<Done, Diagnostic> Runner::call(const graph::Node& node, std::vector<Datum>& data) {
+  std::vector<Datum> inputs;
+  for (const ValueId id : node.inputs)
+    inputs.push_back(id == graph::kAbsent ? Datum{} : data[id]);
+  const RunGraph run_inner = [&](const graph::GraphPtr& inner, std::vector<Datum> arguments) {
+    std::vector<Datum> captured;
+    for (const graph::Capture& capture : inner->captures)
+      captured.push_back(data[capture.outer]);
+    auto& runner = inner_[inner.get()];
+    if (!runner)
+      runner = std::make_unique<Runner>(*inner, kernels_);
+    return runner->run(std::move(arguments), std::move(captured));
+  };
+  KAWARA_TRY(std::vector<Datum> results,
+             is_control_flow(node) ? run_control_flow(graph_, node, std::move(inputs), run_inner)
+                                   : call_function(graph_, node, std::move(inputs)));
+  if (results.size() < node.outputs.size())
+    return fail(refused(
+        node, {}, fmt::format("it gives {} results, not {}", results.size(), node.outputs.size())));
+  for (size_t k = 0; k < node.outputs.size(); ++k)
+    if (node.outputs[k] != graph::kAbsent)
+      data[node.outputs[k]] = std::move(results[k]);
+  return Done{};
+}
+
+/// Results own their cells: a later call must not change them.
+std::vector<Datum> Runner::results(const Plan& plan, const std::vector<Datum>& data) const {
+  std::vector<Datum> out;
+  for (const ValueId id : graph_.outputs) {
+    Datum datum = data[id];
+    if (datum.tensor && (plan.infos[id].constant || is_given(datum.tensor, data)))
+      datum.tensor = run::copy_of(datum.tensor);
+    out.push_back(std::move(datum));
+  }
+  return out;
+}
+
+/// Are these the cells of an input or of a captured value, perhaps under another shape?
+bool Runner::is_given(const Tensor& tensor, const std::vector<Datum>& data) const {
+  const auto has_cells = [&](ValueId id) { return data[id].tensor.data() == tensor.data(); };
+  return std::any_of(graph_.inputs.begin(), graph_.inputs.end(), has_cells) ||
+         std::any_of(graph_.captures.begin(), graph_.captures.end(),
+                     [&](const graph::Capture& capture) { return has_cells(capture.inner); });
+}
+
+} // namespace kawara::driver

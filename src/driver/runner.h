@@ -1,0 +1,33 @@
+#pragma once
+
+#include "driver/plan.h"
+
+namespace kawara::driver {
+
+/// Runs one graph; the subgraphs of its nodes by runners of their own. Keeps its plans, by the shapes
+/// (and values) that they depend on.
+class Runner {
+public:
+  Runner(const graph::Graph& graph, Kernels& kernels) : graph_(graph), kernels_(kernels) {}
+
+  /// Results for the graph's inputs and captured values, in their order.
+  Result<std::vector<Datum>, Diagnostic> run(std::vector<Datum> inputs,
+                                             std::vector<Datum> captured);
+  int64_t block_bytes() const; ///< largest block of a plan
+
+private:
+  std::vector<Info> first_infos(const std::vector<Datum>& data) const;
+  std::vector<Info> next_infos(const Plan& plan, const std::vector<Datum>& data) const;
+  Result<Done, Diagnostic> run(Plan& plan, std::vector<Datum>& data);
+  Result<Done, Diagnostic> run(Plan& plan, const KernelStep& step, std::vector<Datum>& data) const;
+  Result<Done, Diagnostic> call(const graph::Node& node, std::vector<Datum>& data);
+  std::vector<Datum> results(const Plan& plan, const std::vector<Datum>& data) const;
+  bool is_given(const Tensor& tensor, const std::vector<Datum>& data) const;
+
+  const graph::Graph& graph_;
+  Kernels& kernels_;
+  std::map<std::string, std::unique_ptr<Plan>> plans_;
+  std::map<const graph::Graph*, std::unique_ptr<Runner>> inner_;
+};
+
+} // namespace kawara::driver
