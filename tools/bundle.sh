@@ -7,7 +7,7 @@
 # x86_64 is built on any Debian machine, elsewhere than on x86-64 by clang-19 with Debian's amd64
 # packages; aarch64 only on an aarch64 machine. FOLDER (build/bundle-ARCH) keeps the packages and the
 # build, so that a second run builds what changed; it grows to 2 GB. Needs cmake, ninja, xz, python3,
-# clang-19, lld-19, llvm-19 and the network; no root, and nothing is installed.
+# clang-19, lld-19, llvm-19, protoc and the network; no root, and nothing is installed.
 #
 # On the other machine: tar -xf FILE.tar.xz; sh kawara-ARCH/run.sh; kawara-ARCH/bin/bench_cpu
 set -eu
@@ -43,7 +43,8 @@ packages="libc6 libc6-dev linux-libc-dev libgcc-s1 libgcc-12-dev libstdc++6 libs
   llvm-19-tools llvm-19-linker-tools llvm-19-runtime zlib1g zlib1g-dev libzstd1 libzstd-dev libffi8
   libffi-dev libtinfo6 libncurses-dev libxml2 libxml2-dev libicu72 liblzma5 libedit2 libedit-dev
   libbsd0 libmd0 libz3-4 libz3-dev libcurl4-openssl-dev libfmt9 libfmt-dev libgtest-dev libgmock-dev
-  nlohmann-json3-dev libcli11-dev libsqlite3-0 libsqlite3-dev"
+  nlohmann-json3-dev libcli11-dev libonnx-dev libprotobuf-lite32 libprotobuf-dev
+  libsqlite3-0 libsqlite3-dev"
 peer_packages="libopenblas0-pthread libgfortran5 libquadmath0 libblis4-openmp libgomp1 libdnnl2
   libdnnl-dev libeigen3-dev ocl-icd-libopencl1"
 # Files of these packages that the peers need where they run.
