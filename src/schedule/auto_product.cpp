@@ -26,6 +26,8 @@ constexpr int64_t kUnknownDepth = 2048;
 constexpr int64_t kWorthPacking = 4096;
 /// Fewer than this are not worth waking threads.
 constexpr int64_t kWorthThreads = 1 << 20;
+/// Rows of the result that make it worth to keep operands of narrow types converted.
+constexpr int64_t kWorthConverting = 8;
 
 std::vector<uint32_t> loaded_tensors(const program::Statement& text) {
   std::vector<uint32_t> tensors;
@@ -251,13 +253,14 @@ private:
   }
 
   /// The instruction's operands; for plain vectors the type that is computed with, so that cells are
-  /// converted once.
+  /// converted once. Cells that are used but a few times cost more in memory than in conversions.
   std::optional<scalar::Elem> packed_type(uint32_t tensor) const {
     if (cuts_.instruction)
       return cuts_.instruction->type;
     const scalar::Elem elem = schedule_.scop.tensors[tensor].elem;
     const scalar::Elem computed = scalar::compute_type(elem);
-    return computed != elem ? std::optional(computed) : std::nullopt;
+    const bool is_used_often = p_.extents[p_.rows] >= kWorthConverting;
+    return computed != elem && is_used_often ? std::optional(computed) : std::nullopt;
   }
 
   void mark_tile(const std::string& statement, const std::string& rows, const std::string& lanes) {
