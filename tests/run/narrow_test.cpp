@@ -17,7 +17,7 @@ Example from_text(const std::string& text) {
   return {"narrow", source, *std::move(program)};
 }
 
-void expect_same(const std::string& text, const Sizes& sizes = {}) {
+void expect_narrow(const std::string& text, const Sizes& sizes = {}) {
   SCOPED_TRACE(text);
   const Example example = from_text(text);
   const program::Arrays inputs = inputs_of(example, sizes);
@@ -36,8 +36,8 @@ constexpr Types kIntegers[] = {{"i8", "i8", "i32"},
                                {"i16", "i8", "i32"}};
 constexpr Types kFloats[] = {{"f16", "f16", "f32"}, {"bf16", "bf16", "f32"}, {"f16", "f16", "f16"}};
 
-std::string product(const Types& types, const std::string& m, const std::string& n,
-                    const std::string& k) {
+std::string product_text(const Types& types, const std::string& m, const std::string& n,
+                         const std::string& k) {
   return std::string("input A: ") + types.left + "[" + m + ", " + k + "], B: " + types.right + "[" +
          k + ", " + n + "]\noutput C: " + types.result + "[" + m + ", " + n +
          "]\nC[i, j] = sum(k, A[i, k] * B[k, j])\n";
@@ -46,13 +46,13 @@ std::string product(const Types& types, const std::string& m, const std::string&
 TEST(Narrow, IntegersAreExact) {
   for (const Types& types : kIntegers)
     for (const std::string numerics : {"exact", "rounding"})
-      expect_same("numerics " + numerics + "\n" + product(types, "37", "50", "45"));
+      expect_narrow("numerics " + numerics + "\n" + product_text(types, "37", "50", "45"));
 }
 
 TEST(Narrow, FloatsAreWithinTheContract) {
   for (const Types& types : kFloats)
     for (const std::string numerics : {"rounding", "fast"})
-      expect_same("numerics " + numerics + "\n" + product(types, "33", "130", "300"));
+      expect_narrow("numerics " + numerics + "\n" + product_text(types, "33", "130", "300"));
 }
 
 TEST(Narrow, SizesMayBeOpen) {
@@ -60,29 +60,30 @@ TEST(Narrow, SizesMayBeOpen) {
                              {{"M", 1}, {"N", 3}, {"K", 5}},
                              {{"M", 17}, {"N", 70}, {"K", 131}},
                              {{"M", 4}, {"N", 4}, {"K", 0}}}) {
-    expect_same("param M, N, K\n" + product(kIntegers[0], "M", "N", "K"), sizes);
-    expect_same("numerics fast\nparam M, N, K\n" + product(kFloats[0], "M", "N", "K"), sizes);
+    expect_narrow("param M, N, K\n" + product_text(kIntegers[0], "M", "N", "K"), sizes);
+    expect_narrow("numerics fast\nparam M, N, K\n" + product_text(kFloats[0], "M", "N", "K"),
+                  sizes);
   }
 }
 
 TEST(Narrow, BatchesAndTransposes) {
-  expect_same("input A: i8[3, 30, 41], B: i8[3, 41, 35]\noutput C: i32[3, 30, 35]\n"
-              "C[b, i, j] = sum(k, A[b, i, k] * B[b, k, j])\n");
-  expect_same("input A: i8[41, 30], B: i8[35, 41]\noutput C: i32[30, 35]\n"
-              "C[i, j] = sum(k, A[k, i] * B[j, k])\n");
-  expect_same("input A: i8[30, 41], B: i8[41, 35]\noutput C: i32[35, 30]\n"
-              "C[j, i] = sum(k, A[i, k] * B[k, j])\n");
+  expect_narrow("input A: i8[3, 30, 41], B: i8[3, 41, 35]\noutput C: i32[3, 30, 35]\n"
+                "C[b, i, j] = sum(k, A[b, i, k] * B[b, k, j])\n");
+  expect_narrow("input A: i8[41, 30], B: i8[35, 41]\noutput C: i32[30, 35]\n"
+                "C[i, j] = sum(k, A[k, i] * B[j, k])\n");
+  expect_narrow("input A: i8[30, 41], B: i8[41, 35]\noutput C: i32[35, 30]\n"
+                "C[j, i] = sum(k, A[i, k] * B[k, j])\n");
 }
 
 TEST(Narrow, RequantisesInTheSameTile) {
-  expect_same("input A: u8[50, 70], scale: f32[45]\nconst B: i8[70, 45]\noutput D: u8[50, 45]\n"
-              "temp C: i32[50, 45]\nC[i, j] = sum(k, A[i, k] * B[k, j])\n"
-              "D[i, j] = u8(min(max(round(f32(C[i, j]) * scale[j] * 0.01) + 3, 0), 255))\n");
+  expect_narrow("input A: u8[50, 70], scale: f32[45]\nconst B: i8[70, 45]\noutput D: u8[50, 45]\n"
+                "temp C: i32[50, 45]\nC[i, j] = sum(k, A[i, k] * B[k, j])\n"
+                "D[i, j] = u8(min(max(round(f32(C[i, j]) * scale[j] * 0.01) + 3, 0), 255))\n");
 }
 
 TEST(Narrow, FewRowsReadWeightsAsTheyAre) {
   for (const Types& types : {kIntegers[0], kFloats[0], kFloats[1]})
-    expect_same(product(types, "1", "200", "300"));
+    expect_narrow(product_text(types, "1", "200", "300"));
 }
 
 } // namespace
