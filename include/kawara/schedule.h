@@ -44,6 +44,7 @@ public:
   Schedule& vectorize(const std::string& loop, std::optional<int64_t> width = {});
   Schedule& tensorize(const std::string& loop, const std::string& instruction);
   Schedule& parallel(const std::string& loop);
+  Schedule& bind(const std::string& loop, const std::string& axis); ///< "block.x", "thread.x"
   Schedule& rfactor(const std::string& loop);
   Schedule& online(const std::vector<std::string>& loops);
   /// A good schedule for this machine. At the beginning, and with all sizes given: the one that

@@ -176,6 +176,10 @@ Schedule& Schedule::parallel(const std::string& name) {
   impl_ = after(*impl_, "parallel", {loop(name)});
   return *this;
 }
+Schedule& Schedule::bind(const std::string& name, const std::string& axis) {
+  impl_ = after(*impl_, "bind", {loop(name), loop(axis)});
+  return *this;
+}
 Schedule& Schedule::rfactor(const std::string& name) {
   impl_ = after(*impl_, "rfactor", {loop(name)});
   return *this;

@@ -135,7 +135,7 @@ void as_plain_lanes(std::vector<For>& loops) {
     const program::Instruction& instruction =
         program::instruction_of(*target::find_intrinsic(loop.marks.instruction));
     const bool is_innermost = &loop == &loops.back();
-    loop.marks.vector_width = is_innermost ? instruction.extents[loop.marks.axis] : 0;
+    loop.marks.vector_width = is_innermost ? instruction.extents[loop.marks.instruction_axis] : 0;
     loop.marks.instruction.clear();
   }
 }
@@ -248,7 +248,7 @@ bool has_results_apart(const Kernel& kernel, const For& outermost) {
   int64_t expected = 1;
   for (size_t d = result.shape.size(); d-- > 0; expected *= result.shape[d])
     for (const For& loop : nest.loops)
-      if (loop.marks.instruction == name && result.axes[d] == loop.marks.axis &&
+      if (loop.marks.instruction == name && result.axes[d] == loop.marks.instruction_axis &&
           step_of(kernel, *nest.store, loop.var) != expected)
         return true;
   return false;

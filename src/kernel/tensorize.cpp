@@ -64,7 +64,7 @@ private:
   bool order_loops() {
     by_axis_.assign(instruction_.extents.size(), nullptr);
     for (const For* loop : band_.loops) {
-      const uint32_t axis = loop->marks.axis;
+      const uint32_t axis = loop->marks.instruction_axis;
       const auto trips = trip_count(*loop);
       if (axis >= by_axis_.size() || by_axis_[axis] != nullptr || loop->step != 1 || !trips ||
           *trips <= 0 || *trips % instruction_.extents[axis] != 0)
@@ -80,7 +80,7 @@ private:
     if (level == band_.loops.size())
       return add_one(out);
     const For& loop = *band_.loops[level];
-    const uint32_t axis = loop.marks.axis;
+    const uint32_t axis = loop.marks.instruction_axis;
     const int64_t trips = *trip_count(loop);
     for (int64_t at = 0; at < trips; at += instruction_.extents[axis]) {
       starts_[axis] = scalar::simplify(loop.lo + int_lit(at));

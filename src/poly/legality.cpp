@@ -112,9 +112,14 @@ private:
     for (size_t depth = 0; depth < meeting.shared_loops; ++depth) {
       const Marks& marks = order_[path[depth]].marks;
       const size_t end = std::min(group_end(order_, path, depth), meeting.shared_loops);
-      if (marks.is_parallel)
-        add(Broken::Parallel, index, path[depth],
-            colliding_pairs(d.relation, rows_, d.source, d.sink, depth, end));
+      if (marks.is_parallel || marks.axis != Axis::None) {
+        const isl::map pairs = colliding_pairs(d.relation, rows_, d.source, d.sink, depth, end);
+        // Threads of one block can add up what each of them has.
+        if (may_reassociate && !marks.is_parallel && marks.axis == Axis::ThreadX)
+          reassociates_ = reassociates_ || !pairs.is_empty();
+        else
+          add(Broken::Parallel, index, path[depth], pairs);
+      }
       if (marks.vector_width > 1) {
         const isl::map lanes = clashing_lanes(d, rows_, end - 1, marks.vector_width, meeting);
         if (may_reassociate)

@@ -81,6 +81,10 @@ std::string marks_text(const Marks& marks) {
     text += " isolated";
   if (!marks.prefetches.empty())
     text += " prefetch";
+  if (marks.axis != Axis::None)
+    text += " " + std::string(name_of(marks.axis));
+  if (marks.stages != 0)
+    text += " pipeline(" + std::to_string(marks.stages) + ")";
   return text.empty() ? text : "  #" + text;
 }
 

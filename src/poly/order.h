@@ -1,5 +1,6 @@
 #pragma once
 
+#include "poly/axis.h"
 #include "program/program.h"
 #include "scalar/expr.h"
 
@@ -38,9 +39,12 @@ struct Marks {
   bool is_isolated = false; ///< full tiles apart from partial ones (a tile's point loop)
   std::vector<Prefetched> prefetches;
   /// The loops of one instruction (target/intrinsic.h), one inside the other, all carry its name; empty:
-  /// none. `axis` is the instruction's loop that this one is.
+  /// none. `instruction_axis` is the instruction's loop that this one is.
   std::string instruction;
-  uint32_t axis = 0;
+  uint32_t instruction_axis = 0;
+  Axis axis = Axis::None; ///< iterations are blocks or threads of a GPU
+  int64_t stages = 0;     ///< copies of what its iterations stage that are under way; 0: none
+  int64_t threads = 0;    ///< of a thread axis: no run of the loop is longer
   friend bool operator==(const Marks&, const Marks&) = default;
 };
 inline constexpr int64_t kFullUnroll = -1;

@@ -1,4 +1,5 @@
 #include "schedule/auto.h"
+#include "schedule/bind.h"
 #include "schedule/coalesce.h"
 #include "schedule/compute_at.h"
 #include "schedule/cut.h"
@@ -10,6 +11,7 @@
 #include "schedule/online.h"
 #include "schedule/pack.h"
 #include "schedule/parallel.h"
+#include "schedule/pipeline.h"
 #include "schedule/prefetch.h"
 #include "schedule/reorder.h"
 #include "schedule/require_legal.h"

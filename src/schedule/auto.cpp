@@ -3,6 +3,7 @@
 #include "poly/directions.h"
 #include "poly/scheduled.h"
 #include "schedule/auto_distribute.h"
+#include "schedule/auto_gpu.h"
 #include "schedule/auto_instruction.h"
 #include "schedule/auto_nest.h"
 #include "schedule/auto_online.h"
@@ -309,6 +310,11 @@ bool is_legal(const Schedule& schedule, const Environment& environment) {
 /// What `auto` makes of a schedule. `applied` holds the directives that lead there, or `auto` where some
 /// step has none.
 Schedule chosen(const Schedule& schedule, const Environment& environment) {
+  if (environment.gpu) {
+    Schedule bound = gpu_schedule(schedule, environment);
+    bound.applied = {Auto{}};
+    return bound;
+  }
   if (auto chain = one_pass(schedule, environment)) {
     Schedule whole =
         Improver(std::move(chain->schedule), environment, std::move(chain->done)).improved();

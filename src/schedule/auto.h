@@ -15,7 +15,8 @@ namespace kawara::schedule {
 /// one is kept. Every step is one of the other directives and passes the judge; a step that is refused is
 /// left out. A maximum and sums that need it (attention) run in one pass (`online`) where that saves a temp
 /// larger than the second cache. What comes out depends on the program, the fixed sizes and the machine,
-/// on nothing else.
+/// on nothing else. For a GPU (`--target cuda`) loops are bound to blocks and threads instead, and tiles go to shared memory and
+/// registers (auto_gpu.h).
 ///
 /// Needs    nothing.
 /// Legal    always: in the worst case the order stays as it is.

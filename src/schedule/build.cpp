@@ -6,7 +6,7 @@
 namespace kawara::schedule {
 namespace {
 
-enum class Kind : uint8_t { Loop, Statement, Tensor, Number, Type, Instruction };
+enum class Kind : uint8_t { Loop, Statement, Tensor, Axis, Number, Type, Instruction };
 
 struct Parameter {
   std::string_view keyword;
@@ -132,6 +132,16 @@ std::vector<Signature> signatures() {
        [](const Bound& b) {
          return Rfactor{loop(b[0]), type_if(b[1])};
        }},
+      {"bind",
+       {on, {"axis", Kind::Axis}},
+       [](const Bound& b) {
+         return Bind{loop(b[0]), *poly::axis_from_name(text(b[1]))};
+       }},
+      {"pipeline",
+       {on, amount("stages")},
+       [](const Bound& b) {
+         return Pipeline{loop(b[0]), number(b[1])};
+       }},
       {"auto", {}, [](const Bound&) { return Auto{}; }},
   };
 }
@@ -155,6 +165,8 @@ std::string_view said(Kind kind) {
     return "an element type";
   case Kind::Instruction:
     return "an instruction";
+  case Kind::Axis:
+    return "an axis";
   default:
     return "a number";
   }
@@ -184,6 +196,11 @@ Result<Directive, WrongArguments> build_fixed(const Signature& signature,
     if (!fits(argument, parameters[at].kind))
       return fail(WrongArguments{"here stands " + std::string(said(parameters[at].kind)) +
                                      ", the `" + std::string(parameters[at].keyword) + "`",
+                                 argument.where});
+    if (parameters[at].kind == Kind::Axis && !poly::axis_from_name(text(&argument)))
+      return fail(WrongArguments{"`" + text(&argument) +
+                                     "` is no axis; block.x, block.y, block.z, " +
+                                     "thread.x, thread.y and thread.z are",
                                  argument.where});
     bound[at] = &argument;
   }

@@ -33,6 +33,11 @@ namespace kawara::schedule {
 //   one pass
 //   K0240  nothing to run in one pass
 //   K0241  a sum that cannot be corrected
+//   GPU
+//   K0701  an axis is bound twice
+//   K0702  blocks do not stand directly inside each other
+//   K0703  a thread loop without a constant or with too large an extent
+//   K0704  nothing is staged in the loop that could be copied ahead
 
 inline constexpr std::string_view kUnknownLoop = "K0201";
 inline constexpr std::string_view kAmbiguousLoop = "K0202";
@@ -65,6 +70,10 @@ inline constexpr std::string_view kNoLaw = "K0241";
 
 inline constexpr std::string_view kUnknownInstruction = "K0209";
 inline constexpr std::string_view kOtherMeaning = "K0242";
+inline constexpr std::string_view kAxisTaken = "K0701";
+inline constexpr std::string_view kMisplacedBlock = "K0702";
+inline constexpr std::string_view kTooManyThreads = "K0703";
+inline constexpr std::string_view kNothingToPipeline = "K0704";
 
 inline constexpr std::string_view kCannotStage = "K0235";
 inline constexpr std::string_view kCannotStoreAt = "K0236";

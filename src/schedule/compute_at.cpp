@@ -319,7 +319,7 @@ Proposed propose(const Schedule& schedule, const ComputeAt& directive, const Env
   const std::string request = "cannot compute `" + directive.statement + "` at loop " + loop_name;
   KAWARA_TRY(const StmtId id, resolve_statement(schedule, directive.statement, request));
   KAWARA_TRY(const LoopId loop, resolve_loop(schedule, directive.loop, request));
-  if (auto refused = refuse_if_bound(schedule.order, loop, request))
+  if (auto refused = refuse_as_place(schedule.order, loop, request))
     return fail(*std::move(refused));
   const auto refused = [&](const std::string& why) {
     return fail(shape_refusal(kCannotComputeAt, request, schedule.scop[id].text.where,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "poly/axis.h"
 #include "scalar/type.h"
 
 #include <cstdint>
@@ -128,6 +129,16 @@ struct Tensorize {
   std::string instruction;
   friend bool operator==(const Tensorize&, const Tensorize&) = default;
 };
+struct Bind {
+  LoopName loop;
+  poly::Axis axis = poly::Axis::None;
+  friend bool operator==(const Bind&, const Bind&) = default;
+};
+struct Pipeline {
+  LoopName loop;
+  int64_t stages = 2;
+  friend bool operator==(const Pipeline&, const Pipeline&) = default;
+};
 struct Rfactor {
   LoopName loop;
   std::optional<scalar::Elem> type = std::nullopt; ///< of the partial results; none: the tensor's
@@ -142,10 +153,10 @@ struct Auto {
 };
 struct Group;
 
-using Directive =
-    std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce, Fuse,
-                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, Prefetch, Inline,
-                 Unroll, UnrollAndJam, Vectorize, Tensorize, Parallel, Rfactor, Online, Auto, Group>;
+using Directive = std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce,
+                               Fuse, Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt,
+                               Prefetch, Inline, Unroll, UnrollAndJam, Vectorize, Tensorize,
+                               Parallel, Bind, Pipeline, Rfactor, Online, Auto, Group>;
 
 /// `[d; d; ...]`: judged as a whole, after the last.
 struct Group {

@@ -29,6 +29,10 @@ std::string marks_text(const poly::OrderLoop& loop) {
     words.push_back(m.instruction);
   if (m.is_isolated)
     words.push_back("isolated");
+  if (m.axis != poly::Axis::None)
+    words.emplace_back(poly::name_of(m.axis));
+  if (m.stages != 0)
+    words.push_back("pipeline " + std::to_string(m.stages));
   if (loop.is_coalesced_into_parent)
     words.push_back("one with the loop around it");
   return join(words, ", ");

@@ -50,6 +50,9 @@ Caret caret_of(const Schedule& schedule, const Directive& directive, const Refus
     return {judged.scop[judged.scop.dependences[illegal.dependence].sink].text.where,
             "would run too early"};
   const poly::OrderLoop& loop = judged.after[illegal.loop];
+  if (illegal.broken == Broken::Parallel && loop.marks.axis != poly::Axis::None)
+    return {loop.where, (std::holds_alternative<Bind>(directive) ? "would run as " : "runs as ") +
+                            std::string(poly::name_of(loop.marks.axis))};
   if (illegal.broken == Broken::Parallel)
     return {loop.where, std::holds_alternative<Parallel>(directive) ? "would run in parallel"
                                                                     : "runs in parallel"};

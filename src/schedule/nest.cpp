@@ -207,7 +207,7 @@ Directive qualified_by(Directive directive, const std::string& statement) {
   return directive;
 }
 
-std::optional<Refusal::Shape> refuse_if_bound(const Order& order, LoopId loop,
+std::optional<Refusal::Shape> refuse_as_place(const Order& order, LoopId loop,
                                               std::string_view request) {
   const poly::OrderLoop& l = order[loop];
   const auto refused = [&](const std::string& why, const std::string& advice) {
@@ -228,6 +228,16 @@ std::optional<Refusal::Shape> refuse_if_bound(const Order& order, LoopId loop,
                    "Ask for this before the loops are coalesced, or fix the sizes (-p) so that the "
                    "inner extent is a constant and split it.");
   return std::nullopt;
+}
+
+std::optional<Refusal::Shape> refuse_if_bound(const Order& order, LoopId loop,
+                                              std::string_view request) {
+  const poly::OrderLoop& l = order[loop];
+  if (l.marks.axis == poly::Axis::None)
+    return refuse_as_place(order, loop, request);
+  const std::string why = "is bound to " + std::string(poly::name_of(l.marks.axis));
+  return shape_refusal(kAlreadyMarked, std::string(request) + ": `" + l.name + "` " + why, l.where,
+                       why, {"Ask for this first and bind the loop that comes out of it."});
 }
 
 } // namespace kawara::schedule

@@ -41,6 +41,11 @@ poly::Order with_nest_permuted(poly::Order, const std::vector<poly::LoopId>& nes
 /// The same request asked of the loops around `statement`.
 Directive qualified_by(Directive, const std::string& statement);
 
+/// Refuses a loop whose iterations do not run one by one (vector, unrolled, coalesced), so that
+/// nothing can be put into each of them (K0217).
+std::optional<Refusal::Shape> refuse_as_place(const poly::Order&, poly::LoopId,
+                                              std::string_view request);
+
 /// Refuses a loop with marks that a change of its values would leave without meaning, or that runs
 /// as one with another (K0217). A parallel loop is fine.
 std::optional<Refusal::Shape> refuse_if_bound(const poly::Order&, poly::LoopId,

@@ -16,6 +16,8 @@ Proposed propose(const Schedule& schedule, const Parallel& parallel, const Envir
                               "its iterations are the lanes of a vector",
                               {"Split it before it is vectorized, and run the outer part in "
                                "parallel."}));
+  if (order[loop].marks.axis != poly::Axis::None)
+    return fail(*refuse_if_bound(order, loop, request));
   // A coalesced loop runs all its parts at the same time.
   for (const poly::LoopId part : unit_of(order, loop))
     order[part].marks.is_parallel = true;

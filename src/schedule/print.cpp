@@ -82,6 +82,10 @@ std::string text_of(const UnrollAndJam& d) {
 }
 std::string text_of(const Vectorize& d) { return call("vectorize", with(d.loop, d.width)); }
 std::string text_of(const Parallel& d) { return call("parallel", {to_string(d.loop)}); }
+std::string text_of(const Bind& d) {
+  return call("bind", {to_string(d.loop), std::string(poly::name_of(d.axis))});
+}
+std::string text_of(const Pipeline& d) { return call("pipeline", with(d.loop, d.stages)); }
 std::string text_of(const Online& d) {
   std::vector<std::string> arguments;
   for (const LoopName& loop : d.loops)

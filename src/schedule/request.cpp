@@ -71,6 +71,10 @@ Words words(const Parallel& d) { return {"run loop " + quoted(d.loop), "change",
 Words words(const Tensorize& d) {
   return {"run loop " + quoted(d.loop) + " as `" + d.instruction + "`", "instruction"};
 }
+Words words(const Bind& d) {
+  return {"bind loop " + quoted(d.loop), "change", " to " + std::string(poly::name_of(d.axis))};
+}
+Words words(const Pipeline& d) { return {"pipeline loop " + quoted(d.loop), "change"}; }
 Words words(const Rfactor& d) {
   return {"factor the reduction at loop " + quoted(d.loop), "change"};
 }

@@ -6,6 +6,7 @@
 #include "schedule/directive.h"
 #include "support/diagnostic.h"
 #include "target/cpu.h"
+#include "target/gpu.h"
 
 #include <string>
 #include <string_view>
@@ -48,6 +49,7 @@ struct Refusal {
 /// What directives may ask about the machine (vector width, caches); default schedules use more.
 struct Environment {
   target::Cpu cpu;
+  std::optional<target::Gpu> gpu = std::nullopt; ///< code is made for it; none: for the CPU
   unsigned long quota = poly::kDefaultQuota;
 };
 

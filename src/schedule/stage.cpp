@@ -223,7 +223,7 @@ Proposed propose(const Schedule& schedule, const Stage& directive, const Environ
   const std::string request = "cannot stage `" + directive.tensor + "` at loop " + loop_name;
   KAWARA_TRY(const uint32_t tensor, resolve_tensor(schedule.scop, directive.tensor, request));
   KAWARA_TRY(const LoopId loop, resolve_loop(schedule, directive.loop, request));
-  if (auto refused = refuse_if_bound(schedule.order, loop, request))
+  if (auto refused = refuse_as_place(schedule.order, loop, request))
     return fail(*std::move(refused));
   const Span where = schedule.order[loop].where;
   if (const auto why = wrong_panel(directive, schedule.scop.tensors[tensor].shape.size()))

@@ -106,7 +106,7 @@ Proposed propose(const Schedule& schedule, const StoreAt& directive, const Envir
   const std::string request = "cannot store `" + directive.tensor + "` at loop " + loop_name;
   KAWARA_TRY(const uint32_t tensor, resolve_tensor(schedule.scop, directive.tensor, request));
   KAWARA_TRY(const LoopId loop, resolve_loop(schedule, directive.loop, request));
-  if (auto refused = refuse_if_bound(schedule.order, loop, request))
+  if (auto refused = refuse_as_place(schedule.order, loop, request))
     return fail(*std::move(refused));
   const auto refused = [&](const std::string& why) {
     return fail(shape_refusal(kCannotStoreAt, request, schedule.order[loop].where,

@@ -108,6 +108,13 @@ public:
     }
   }
 
+  void operator()(const Bind& d) {
+    for (const LoopName& other : other_loops(d.loop))
+      add("bind " + quoted(other), {Bind{other, d.axis}});
+    if (is_reduction() && d.axis != poly::Axis::ThreadX)
+      add("add up across threads", {Bind{d.loop, poly::Axis::ThreadX}});
+  }
+
   void operator()(const Vectorize& d) {
     for (int64_t width = d.width.value_or(16) / 2; width >= 2; width /= 2)
       add("narrower vectors", {Vectorize{d.loop, width}});

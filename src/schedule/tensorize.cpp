@@ -363,7 +363,7 @@ Proposed propose(const Schedule& schedule, const Tensorize& directive, const Env
   for (size_t axis = 0; axis < loop_of->size(); ++axis) {
     poly::Marks& marks = order[band->loops[(*loop_of)[axis]]].marks;
     marks.instruction = data->name;
-    marks.axis = static_cast<uint32_t>(axis);
+    marks.instruction_axis = static_cast<uint32_t>(axis);
   }
   return with_order(schedule, std::move(order));
 }

@@ -28,6 +28,8 @@ Proposed propose(const Schedule& schedule, const Unroll& unroll, const Environme
                               request + ": it is a " +
                                   (l.marks.is_parallel ? "parallel" : "coalesced") + " loop",
                               l.where, "", {"Split it, and unroll the inner part."}));
+  if (l.marks.axis != poly::Axis::None)
+    return fail(*refuse_if_bound(order, loop, request));
   if (!unroll.factor) {
     const auto run = longest_run(schedule.scop, order, loop);
     if (!run || *run > kMostCopies) {

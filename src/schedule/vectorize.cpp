@@ -125,6 +125,8 @@ Proposed propose(const Schedule& schedule, const Vectorize& vectorize,
                               request + ": it is " +
                                   (l.marks.is_parallel ? "a parallel" : "a coalesced") + " loop",
                               l.where, "", {"Split it, and vectorize the inner part."}));
+  if (l.marks.axis != poly::Axis::None)
+    return fail(*refuse_if_bound(order, loop, request));
   if (loop_inside(order, loop))
     return fail(not_innermost(schedule, vectorize, loop, request));
   order[loop].marks.vector_width =

@@ -1,6 +1,7 @@
 #include "oracle/proposal.h"
 
 #include "schedule/auto.h"
+#include "schedule/bind.h"
 #include "schedule/coalesce.h"
 #include "schedule/compute_at.h"
 #include "schedule/cut.h"
@@ -12,6 +13,7 @@
 #include "schedule/online.h"
 #include "schedule/pack.h"
 #include "schedule/parallel.h"
+#include "schedule/pipeline.h"
 #include "schedule/prefetch.h"
 #include "schedule/reorder.h"
 #include "schedule/reverse.h"

@@ -43,8 +43,8 @@ TEST(Tensorize, packed_groups_are_a_dot_product) {
   ASSERT_TRUE(made);
   const auto path = poly::path_of(made->order, poly::StmtId{0});
   EXPECT_EQ(made->order[path[3]].marks.instruction, "neon.sdot");
-  EXPECT_EQ(made->order[path[3]].marks.axis, 0U);
-  EXPECT_EQ(made->order[path[4]].marks.axis, 1U);
+  EXPECT_EQ(made->order[path[3]].marks.instruction_axis, 0U);
+  EXPECT_EQ(made->order[path[4]].marks.instruction_axis, 1U);
 }
 
 TEST(Tensorize, neither_names_nor_the_order_of_loops_and_factors_matter) {

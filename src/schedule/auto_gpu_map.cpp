@@ -1,0 +1,146 @@
+#include "schedule/gpu_plan.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace kawara::schedule {
+namespace {
+
+using poly::Axis;
+
+constexpr int64_t kThreads = 256;
+/// Of a grid in y and z.
+constexpr int64_t kMostBlocks = 65535;
+
+/// A loop of the nest and what a plan calls it.
+struct Item {
+  size_t position = 0;
+  std::string name;
+  int64_t extent = 0;
+};
+
+class MapPlanner {
+public:
+  MapPlanner(const Schedule& schedule, const Nest& nest, const NestFacts& facts)
+      : schedule_(schedule), nest_(nest), facts_(facts),
+        first_(schedule.scop[nest.statements.front()].text.name) {
+    for (size_t k = 0; k < nest.loops.size(); ++k) {
+      Item item{k, schedule.order[nest.loops[k]].name, facts.extents[k]};
+      (k >= facts.fixed && facts.is_parallel[k] ? parallel_ : serial_).push_back(item);
+    }
+  }
+
+  std::vector<std::vector<Directive>> plans() {
+    if (parallel_.empty())
+      return {};
+    std::vector<std::vector<Directive>> all;
+    for (const bool is_wide : {true, false})
+      all.push_back(plan(is_wide));
+    return all;
+  }
+
+private:
+  /// The parallel loop along which most accesses walk through memory.
+  size_t along_memory() const {
+    size_t best = parallel_.size() - 1;
+    for (size_t p = parallel_.size(); p-- > 0;) {
+      const Strides& s = facts_.strides[parallel_[p].position];
+      const Strides& b = facts_.strides[parallel_[best].position];
+      if (s.unit - s.far - s.far_writes > b.unit - b.far - b.far_writes)
+        best = p;
+    }
+    return best;
+  }
+
+  std::vector<Directive> plan(bool is_wide) const {
+    std::vector<Item> others = parallel_;
+    const Item x = others[along_memory()];
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(along_memory()));
+    GpuPlan plan(first_);
+    const int64_t width = is_wide && serial_inside().empty()
+                              ? gpu_vector_width(schedule_, nest_.statements, x.extent)
+                              : 1;
+    const int64_t groups = std::max<int64_t>(x.extent / width, 1);
+    const int64_t across = std::min<int64_t>(
+        kThreads, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(groups))));
+    // One loop after the other, from the inside out: threads of x, then rows of them.
+    std::vector<std::string> blocks, threads, inner = serial_inside();
+    plan.split(x.name, across * width);
+    std::string thread = x.name + ".1";
+    if (width > 1) {
+      plan.split(thread, width);
+      inner.push_back(thread + ".1");
+      thread += ".0";
+    }
+    threads.push_back(thread);
+    blocks.push_back(x.name + ".0");
+    int64_t down = kThreads / across;
+    if (down > 1 && !others.empty()) {
+      const Item y = others.back();
+      down = std::min<int64_t>(down, static_cast<int64_t>(std::bit_ceil(
+                                         static_cast<uint64_t>(std::max<int64_t>(y.extent, 1)))));
+      plan.split(y.name, down);
+      threads.insert(threads.begin(), y.name + ".1");
+      others.back().name = y.name + ".0";
+      others.back().extent = (y.extent + down - 1) / down;
+    }
+    return bound(plan, others, blocks, threads, inner, x, width);
+  }
+
+  std::vector<Directive> bound(GpuPlan plan, const std::vector<Item>& others,
+                               std::vector<std::string> blocks,
+                               const std::vector<std::string>& threads,
+                               std::vector<std::string> inner, const Item& x, int64_t width) const {
+    std::vector<Item> outer = others;
+    while (outer.size() > 2) { // more loops than axes: run inside a thread
+      inner.insert(inner.begin(), outer.front().name);
+      outer.erase(outer.begin());
+    }
+    for (size_t o = outer.size(); o-- > 0;)
+      blocks.insert(blocks.begin(), outer[o].name);
+    std::vector<std::string> order = blocks;
+    order.insert(order.end(), threads.begin(), threads.end());
+    order.insert(order.end(), inner.begin(), inner.end());
+    if (order.size() > 1)
+      plan.reorder(order);
+    std::vector<Axis> axes = {Axis::BlockX, Axis::BlockY, Axis::BlockZ};
+    // The axis that may be long goes to the longest loop.
+    if (!outer.empty() && outer.back().extent > kMostBlocks)
+      std::swap(axes[0], axes[1]);
+    for (size_t b = 0; b < blocks.size(); ++b)
+      plan.bind(blocks[blocks.size() - 1 - b], axes[b]);
+    plan.bind(threads.back(), Axis::ThreadX);
+    if (threads.size() > 1)
+      plan.bind(threads.front(), Axis::ThreadY);
+    if (width > 1)
+      plan.vectorize(x.name + ".1.1", width);
+    return plan.list();
+  }
+
+  /// Loops that carry something and may stand inside the threads.
+  std::vector<std::string> serial_inside() const {
+    std::vector<std::string> names;
+    for (const Item& item : serial_)
+      if (item.position >= facts_.fixed)
+        names.push_back(item.name);
+    return names;
+  }
+
+  const Schedule& schedule_;
+  const Nest& nest_;
+  const NestFacts& facts_;
+  std::string first_;
+  std::vector<Item> parallel_, serial_;
+};
+
+} // namespace
+
+bool bind_map(Schedule& schedule, const Nest& nest, const Environment& environment) {
+  const NestFacts facts = facts_of(schedule, nest);
+  for (const auto& plan : MapPlanner(schedule, nest, facts).plans())
+    if (try_plan(schedule, plan, environment))
+      return true;
+  return false;
+}
+
+} // namespace kawara::schedule

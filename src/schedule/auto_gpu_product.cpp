@@ -1,0 +1,203 @@
+#include "schedule/gpu_plan.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+namespace {
+
+using poly::Axis;
+
+/// Cells of the result per block, of the reduction per step, and threads along each.
+struct Tiles {
+  int64_t rows, lanes, depth;
+};
+constexpr int64_t kSide = 16; ///< threads along rows and along lanes
+constexpr int64_t kWidth = 4; ///< neighbouring cells of a thread
+constexpr int64_t kStages = 3;
+
+class GpuProductPlanner {
+public:
+  GpuProductPlanner(const Schedule& schedule, const Product& product,
+                    const std::vector<Companion>& before, const std::vector<Companion>& after)
+      : schedule_(schedule), product_(product), before_(before), after_(after) {}
+
+  std::vector<Directive> plan(const Tiles& tiles) {
+    plan_.clear();
+    const std::string name = statement(product_.update());
+    const std::string i = loop_name(product_.rows), j = loop_name(product_.lanes),
+                      k = loop_name(product_.depth.front());
+    GpuPlan update(name);
+    std::vector<std::string> outer;
+    for (const size_t o : product_.outer)
+      outer.push_back(loop_name(o));
+    std::vector<std::string> order = outer;
+    order.insert(order.end(), {i, j, k});
+    update.reorder(order);
+    Tile tile;
+    tile.loops = {
+        {update.loop(i), tiles.rows}, {update.loop(j), tiles.lanes}, {update.loop(k), tiles.depth}};
+    update.add(std::move(tile));
+    std::vector<std::string> points = {k + ".1"};
+    split_points(update, i, j, tiles, points);
+    for (const Directive& d : update.list())
+      plan_.push_back(d);
+    for (const Companion& c : before_)
+      join(c, name, outer, i, j, tiles, true);
+    for (const Companion& c : after_)
+      join(c, name, outer, i, j, tiles, false);
+    bind(name, outer, i, j);
+    return plan_;
+  }
+
+private:
+  std::string statement(poly::StmtId id) const { return schedule_.scop[id].text.name; }
+  std::string loop_name(size_t position) const {
+    return schedule_.order[product_.nest.loops[position]].name;
+  }
+
+  /// Threads take neighbouring groups of four, again and again until the tile is done.
+  void split_points(GpuPlan& plan, const std::string& i, const std::string& j, const Tiles& tiles,
+                    const std::vector<std::string>& first) const {
+    const auto split = [&](const std::string& loop, int64_t extent) {
+      const int64_t width = std::min(kWidth, extent / kSide);
+      plan.split(loop + ".1", kSide * width);
+      plan.split(loop + ".1.1", width);
+    };
+    split(i, tiles.rows);
+    split(j, tiles.lanes);
+    std::vector<std::string> order = {i + ".1.1.0", j + ".1.1.0"};
+    order.insert(order.end(), first.begin(), first.end());
+    order.insert(order.end(), {i + ".1.0", i + ".1.1.1", j + ".1.0", j + ".1.1.1"});
+    plan.reorder(order);
+    for (const std::string& name : first)
+      plan.unroll(name);
+    plan.unroll(i + ".1.0");
+    plan.unroll(i + ".1.1.1");
+    plan.unroll(j + ".1.0");
+    plan.vectorize(j + ".1.1.1", std::min(kWidth, tiles.lanes / kSide));
+    plan.bind(i + ".1.1.0", Axis::ThreadY);
+    plan.bind(j + ".1.1.0", Axis::ThreadX);
+  }
+
+  /// Another statement over the tile, in loops of its own inside the same blocks.
+  void join(const Companion& companion, const std::string& update,
+            const std::vector<std::string>& outer, const std::string& i, const std::string& j,
+            const Tiles& tiles, bool is_before) {
+    const std::string name = statement(companion.statement);
+    GpuPlan plan(name);
+    std::vector<std::string> own;
+    for (const poly::LoopId loop : companion.loops)
+      own.push_back(schedule_.order[loop].name);
+    // Outer loops, lanes, rows: as the product's order has them.
+    const std::string lanes = own[own.size() - 2], rows = own.back();
+    std::vector<std::string> order(own.begin(), own.end() - 2);
+    order.insert(order.end(), {rows, lanes});
+    plan.reorder(order);
+    Tile tile;
+    tile.loops = {{plan.loop(rows), tiles.rows}, {plan.loop(lanes), tiles.lanes}};
+    plan.add(std::move(tile));
+    split_points(plan, rows, lanes, tiles, {});
+    for (const Directive& d : plan.list())
+      plan_.push_back(d);
+    std::vector<std::pair<std::string, std::string>> pairs;
+    for (size_t o = 0; o + 2 < own.size(); ++o)
+      pairs.emplace_back(own[o], outer[o]);
+    pairs.emplace_back(rows + ".0", i + ".0");
+    pairs.emplace_back(lanes + ".0", j + ".0");
+    for (const auto& [mine, theirs] : pairs) {
+      const LoopName a{name, mine}, b{update, theirs};
+      plan_.emplace_back(is_before ? Fuse{a, b} : Fuse{b, a});
+    }
+  }
+
+  void bind(const std::string& update, const std::vector<std::string>& outer, const std::string& i,
+            const std::string& j) {
+    // Fused loops have the name of the earlier one.
+    const std::string first = before_.empty() ? update : statement(before_.front().statement);
+    const auto name = [&](const std::string& own, size_t place) {
+      if (before_.empty())
+        return own;
+      const std::vector<poly::LoopId>& loops = before_.front().loops;
+      return schedule_.order[loops[place]].name + (place + 2 < loops.size() ? "" : ".0");
+    };
+    const size_t n = outer.size();
+    const auto add = [&](const std::string& loop, Axis axis) {
+      plan_.emplace_back(Bind{{first, loop}, axis});
+    };
+    if (n == 1)
+      add(name(outer[0], 0), Axis::BlockZ);
+    add(before_.empty() ? i + ".0" : name(i, n + 1), Axis::BlockY);
+    add(before_.empty() ? j + ".0" : name(j, n), Axis::BlockX);
+  }
+
+  const Schedule& schedule_;
+  const Product& product_;
+  const std::vector<Companion>& before_;
+  const std::vector<Companion>& after_;
+  std::vector<Directive> plan_;
+};
+
+/// Copies what a step of the reduction reads of an operand to shared memory, all threads taking part.
+void stage_operand(Schedule& schedule, uint32_t operand, const LoopName& at,
+                   const Environment& environment) {
+  Schedule staged = schedule;
+  const program::Tensor& tensor = schedule.scop.tensors[operand];
+  if (!try_plan(staged, {Stage{tensor.name, at, std::nullopt, std::nullopt}}, environment))
+    return;
+  const poly::StmtId copy{static_cast<uint32_t>(staged.scop.statements.size() - 1)};
+  const std::vector<poly::LoopId> path = poly::path_of(staged.order, copy);
+  if (tensor.shape.size() < 2)
+    return;
+  const std::string a = staged.order[path[path.size() - 2]].name,
+                    b = staged.order[path.back()].name;
+  GpuPlan wide(staged.scop[copy].text.name);
+  const int64_t width = gpu_vector_width(staged, {copy}, 0);
+  wide.split(b, width);
+  wide.add(Coalesce{wide.loop(a), wide.loop(b + ".0")});
+  const std::string all = a + "_" + b + ".0";
+  wide.split(all, kSide);
+  wide.split(all + ".0", kSide);
+  wide.reorder({all + ".0.1", all + ".1", all + ".0.0", b + ".1"});
+  wide.bind(all + ".0.1", Axis::ThreadY);
+  wide.bind(all + ".1", Axis::ThreadX);
+  wide.unroll(all + ".0.0");
+  wide.vectorize(b + ".1", width);
+  GpuPlan plain(staged.scop[copy].text.name);
+  plain.split(a, kSide);
+  plain.split(b, kSide);
+  plain.reorder({a + ".1", b + ".1", a + ".0", b + ".0"});
+  plain.bind(a + ".1", Axis::ThreadY);
+  plain.bind(b + ".1", Axis::ThreadX);
+  if (try_plan(staged, wide.list(), environment) || try_plan(staged, plain.list(), environment))
+    schedule = std::move(staged);
+}
+
+} // namespace
+
+bool bind_product(Schedule& schedule, const Product& product, const std::vector<Companion>& before,
+                  const std::vector<Companion>& after, const Environment& environment) {
+  if (product.depth.size() != 1 || product.outer.size() > 1 || product.has_strided_lanes)
+    return false;
+  int64_t batches = 1;
+  for (const size_t o : product.outer)
+    batches *= product.extents[o];
+  GpuProductPlanner planner(schedule, product, before, after);
+  const std::string update = schedule.scop[product.update()].text.name;
+  const std::string k = schedule.order[product.nest.loops[product.depth.front()]].name + ".0";
+  for (const Tiles& tiles : {Tiles{128, 128, 16}, Tiles{64, 64, 16}, Tiles{32, 32, 16}}) {
+    const auto parts = [](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; };
+    const int64_t blocks = batches * parts(product.extents[product.rows], tiles.rows) *
+                           parts(product.extents[product.lanes], tiles.lanes);
+    if (blocks < environment.gpu->multiprocessors && tiles.rows > 32)
+      continue;
+    if (!try_plan(schedule, planner.plan(tiles), environment))
+      continue;
+    for (const uint32_t operand : {product.left, product.right})
+      stage_operand(schedule, operand, {update, k}, environment);
+    try_plan(schedule, {Pipeline{{update, k}, kStages}}, environment);
+    return true;
+  }
+  return false;
+}
+
+} // namespace kawara::schedule

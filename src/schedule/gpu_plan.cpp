@@ -1,0 +1,43 @@
+#include "schedule/gpu_plan.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+
+void GpuPlan::reorder(const std::vector<std::string>& names) {
+  if (names.size() < 2)
+    return;
+  Reorder d;
+  for (const std::string& name : names)
+    d.loops.push_back(loop(name));
+  add(std::move(d));
+}
+
+bool try_plan(Schedule& schedule, const std::vector<Directive>& plan,
+              const Environment& environment) {
+  auto result = apply(schedule, Group{plan}, environment);
+  if (!result)
+    return false;
+  schedule = *std::move(result);
+  return true;
+}
+
+int64_t gpu_vector_width(const Schedule& schedule, const std::vector<poly::StmtId>& statements,
+                         int64_t extent) {
+  int64_t bytes = 1;
+  const auto count = [&](uint32_t tensor) {
+    bytes = std::max<int64_t>(bytes, scalar::bytes_of(schedule.scop.tensors[tensor].elem));
+  };
+  for (const poly::StmtId id : statements) {
+    const program::Statement& text = schedule.scop[id].text;
+    count(text.tensor);
+    scalar::visit(text.value, [&](const scalar::Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        count(load->tensor);
+    });
+  }
+  const int64_t width = 16 / bytes;
+  return width > 1 && extent % width == 0 ? width : 1;
+}
+
+} // namespace kawara::schedule
