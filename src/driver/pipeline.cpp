@@ -62,8 +62,14 @@ Parsed<Scheduled> schedule(const Request& request, const schedule::Environment& 
 }
 
 kernel::Kernel kernel_of(const Scheduled& front, Trace& trace) {
-  kernel::Kernel kernel =
-      trace.stage("loops", [&] { return kernel::kernel_from_schedule(front.schedule); });
+  return kernel_of(front, schedule::Environment{}, trace);
+}
+
+kernel::Kernel kernel_of(const Scheduled& front, const schedule::Environment& environment,
+                         Trace& trace) {
+  kernel::Kernel kernel = trace.stage("loops", [&] {
+    return kernel::kernel_from_schedule(front.schedule, environment.gpu.has_value());
+  });
   trace.after(
       "loops", [&] { return kernel::spec(kernel); }, [&] { return kernel::print(kernel); });
   return kernel;
@@ -71,9 +77,11 @@ kernel::Kernel kernel_of(const Scheduled& front, Trace& trace) {
 
 kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Environment& environment,
                                    Trace& trace) {
-  kernel::Kernel loops = kernel_of(front, trace);
-  kernel::Kernel kernel =
-      trace.stage("kernel", [&] { return kernel::optimise(std::move(loops), environment.cpu); });
+  kernel::Kernel loops = kernel_of(front, environment, trace);
+  kernel::Kernel kernel = trace.stage("kernel", [&] {
+    return environment.gpu ? kernel::optimise_for_gpu(std::move(loops))
+                           : kernel::optimise(std::move(loops), environment.cpu);
+  });
   trace.after(
       "kernel", [&] { return kernel::spec(kernel); }, [&] { return kernel::print(kernel); });
   return kernel;

@@ -30,6 +30,8 @@ Parsed<Scheduled> schedule(const Request&, const schedule::Environment&, Trace&)
 
 /// The loops of a proven schedule, marks not yet carried out.
 kernel::Kernel kernel_of(const Scheduled&, Trace&);
+/// ... for the environment's GPU where it has one.
+kernel::Kernel kernel_of(const Scheduled&, const schedule::Environment&, Trace&);
 /// ... and carried out.
 kernel::Kernel optimised_kernel_of(const Scheduled&, const schedule::Environment&, Trace&);
 

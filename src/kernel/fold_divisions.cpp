@@ -58,10 +58,31 @@ private:
       return {};
     const auto [multiple, rest] = parted(scalar::affine_sum(n->lhs), *divisor);
     const Expr remainder = scalar::simplify(scalar::expr_of(rest));
-    if (!ranges_.is_at_least(remainder, 0) ||
-        !ranges_.is_at_least(scalar::simplify(int_lit(*divisor - 1) - remainder), 0))
-      return {};
+    if (!is_below(remainder, *divisor))
+      return by_digits(*n, *divisor);
     return n->op == BinaryOp::Mod ? remainder : scalar::simplify(scalar::expr_of(multiple));
+  }
+
+  bool is_below(const Expr& e, int64_t end) const {
+    return ranges_.is_at_least(e, 0) &&
+           ranges_.is_at_least(scalar::simplify(int_lit(end - 1) - e), 0);
+  }
+
+  /// (4*i + j) % 16 = i % 4 * 4 + j and (4*i + j) // 16 = i // 4, for j in 0..3.
+  Expr by_digits(const Binary& n, int64_t divisor) const {
+    const scalar::AffineSum sum = scalar::affine_sum(n.lhs);
+    for (const auto& [term, factor] : sum.terms) {
+      if (factor <= 1 || factor >= divisor || divisor % factor != 0)
+        continue;
+      const auto [high, low] = parted(sum, factor);
+      const Expr rest = scalar::simplify(scalar::expr_of(low));
+      if ((low.terms.empty() && low.constant == 0) || !is_below(rest, factor))
+        continue;
+      const Expr part =
+          scalar::simplify(scalar::binary(n.op, scalar::expr_of(high), int_lit(divisor / factor)));
+      return n.op == BinaryOp::Mod ? scalar::simplify(part * int_lit(factor) + rest) : part;
+    }
+    return {};
   }
 
   /// sum = divisor * first + second, every term on one side; the constant's multiple goes first.

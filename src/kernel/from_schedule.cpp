@@ -72,8 +72,10 @@ Expr plus_one(const Expr& e) {
 class Converter {
 public:
   /// `single_copies`: the loop whose iterations have one copy each, by tensor.
-  Converter(const schedule::Schedule& s, Kernel& kernel, std::map<uint32_t, LoopId> single_copies)
-      : schedule_(s), kernel_(kernel), single_copies_(std::move(single_copies)) {
+  Converter(const schedule::Schedule& s, Kernel& kernel, std::map<uint32_t, LoopId> single_copies,
+            bool keeps_axes)
+      : schedule_(s), kernel_(kernel), single_copies_(std::move(single_copies)),
+        keeps_axes_(keeps_axes) {
     for (uint32_t id = 0; id < s.scop.statements.size(); ++id)
       statements_[s.scop.statements[id].text.name] = id;
     for (uint32_t p = 0; p < kernel.params.size(); ++p)
@@ -202,6 +204,8 @@ private:
     result.step = *step;
     result.marks = schedule_.order[*loop].marks;
     result.marks.vector_width = lanes_of(*loop, result.step);
+    if (!keeps_axes_)
+      result.marks.axis = poly::Axis::None;
     result.joins_child = joins_child(*loop);
     result.body = body_of(*loop, n.body());
     values_.erase(iterator);
@@ -320,11 +324,12 @@ private:
   std::map<std::string, uint32_t> variables_; ///< by the name of the loop
   std::set<std::string> open_;                ///< names of the loops around the current node
   std::map<uint32_t, LoopId> single_copies_;
+  bool keeps_axes_;
 };
 
-} // namespace
-
-Kernel kernel_from_schedule(const schedule::Schedule& s) {
+/// The kernel with one copy, at these loops, of each of these tensors.
+Kernel kernel_with_copies(const schedule::Schedule& s, const std::map<uint32_t, LoopId>& places,
+                          const isl::ast_node& ast, bool keeps_axes) {
   Kernel kernel;
   kernel.name = kernel_name(s.scop);
   kernel.params = s.scop.params;
@@ -336,15 +341,73 @@ Kernel kernel_from_schedule(const schedule::Schedule& s) {
   }
   for (const uint32_t tensor : s.scop.zeroed_outputs)
     kernel.body.emplace_back(Zero{tensor});
-  std::map<uint32_t, LoopId> places;
-  for (const SingleCopy& copy : single_copies(s)) {
-    places[copy.tensor] = copy.at;
-    std::vector<Expr>& shape = kernel.buffers[copy.tensor].shape;
-    shape.erase(shape.begin(), shape.begin() + s.scop.tensors[copy.tensor].private_dims);
+  for (const auto& [tensor, at] : places) {
+    std::vector<Expr>& shape = kernel.buffers[tensor].shape;
+    shape.erase(shape.begin(), shape.begin() + s.scop.tensors[tensor].private_dims);
   }
-  if (const isl::ast_node ast = ast_of(s); !ast.is_null())
-    Converter(s, kernel, std::move(places)).node(ast, std::nullopt, kernel.body);
+  if (!ast.is_null())
+    Converter(s, kernel, places, keeps_axes).node(ast, std::nullopt, kernel.body);
   return shrink_buffers(fold_divisions(std::move(kernel)));
+}
+
+/// Memory of blocks and threads is of constant size.
+bool fits_on_chip(const Buffer& buffer) {
+  if (buffer.scope != Scope::Shared && buffer.scope != Scope::Private)
+    return true;
+  constexpr int64_t kMostCells = 64 * 1024;
+  int64_t cells = 1;
+  for (const Expr& extent : buffer.shape) {
+    const auto n = scalar::constant_of(extent);
+    if (!n || *n > kMostCells)
+      return false;
+    cells *= *n;
+  }
+  return cells <= kMostCells;
+}
+
+bool holds_thread_loop(const Block& block) {
+  bool found = false;
+  visit(block, [&](const Stmt& stmt) {
+    if (const auto* loop = std::get_if<For>(&stmt))
+      found |= poly::is_thread(loop->marks.axis);
+  });
+  return found;
+}
+
+/// Buffers allocated in one thread loop and touched in another inside it: neither a block nor a thread
+/// has them to itself.
+std::set<uint32_t> allocated_between_threads(const Block& body) {
+  std::set<uint32_t> found;
+  visit(body, [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr || !poly::is_thread(loop->marks.axis))
+      return;
+    visit(loop->body, [&](const Stmt& inner) {
+      if (const auto* allocate = std::get_if<Allocate>(&inner))
+        if (holds_thread_loop(allocate->body))
+          found.insert(allocate->buffer);
+    });
+  });
+  return found;
+}
+
+} // namespace
+
+Kernel kernel_from_schedule(const schedule::Schedule& s, bool is_for_gpu) {
+  const isl::ast_node ast = ast_of(s);
+  std::map<uint32_t, LoopId> places;
+  for (const SingleCopy& copy : single_copies(s))
+    places[copy.tensor] = copy.at;
+  Kernel kernel = kernel_with_copies(s, places, ast, is_for_gpu);
+  if (!is_for_gpu)
+    return kernel;
+  const std::set<uint32_t> between = allocated_between_threads(kernel.body);
+  const auto does_not_fit = [&](const auto& place) {
+    return !fits_on_chip(kernel.buffers[place.first]) || between.contains(place.first);
+  };
+  if (std::erase_if(places, does_not_fit) > 0)
+    kernel = kernel_with_copies(s, places, ast, is_for_gpu);
+  return kernel;
 }
 
 } // namespace kawara::kernel

@@ -16,6 +16,10 @@ namespace kawara::kernel {
 /// part, one that runs once disappears. A vector loop that isl gives a step (a condition `j % 2 == 0`)
 /// keeps its width only where the judge proves lanes that far apart; else it has fewer lanes or none. Outputs that the scop says must start at zero are zeroed
 /// first. Inputs, outputs and inouts become arguments in declaration order, temps workspaces.
-Kernel kernel_from_schedule(const schedule::Schedule&);
+///
+/// For a CPU, loops bound to a GPU's axes run one iteration after the other. For a GPU they keep their
+/// axes (launches.h carries them out), and copies of temps that an iteration of blocks or threads has to itself are
+/// shared or private where their size is constant.
+Kernel kernel_from_schedule(const schedule::Schedule&, bool is_for_gpu = false);
 
 } // namespace kawara::kernel

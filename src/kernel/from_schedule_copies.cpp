@@ -30,6 +30,26 @@ bool runs_one_by_one(const poly::Order& order, LoopId loop) {
            order[node->body[0].loop()].is_coalesced_into_parent);
 }
 
+bool is_thread_loop(const poly::Order& order, LoopId loop) {
+  return poly::is_thread(order[loop].marks.axis);
+}
+
+/// The loops of `path` outside all threads, when threads inside one thread's iteration share the copy; else
+/// all of them.
+std::vector<LoopId> outside_threads(const poly::Order& order, std::vector<LoopId> path,
+                                    const std::vector<Access>& accesses) {
+  const auto first = std::find_if(path.begin(), path.end(),
+                                  [&](LoopId loop) { return is_thread_loop(order, loop); });
+  const bool is_shared = std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+    const std::vector<LoopId> own = poly::path_of(order, access.statement);
+    return std::any_of(own.begin() + static_cast<std::ptrdiff_t>(path.size()), own.end(),
+                       [&](LoopId loop) { return is_thread_loop(order, loop); });
+  });
+  if (is_shared)
+    path.erase(first, path.end());
+  return path;
+}
+
 /// { copy -> iteration of the first `depth` loops } over all accesses.
 isl::map copies_by_iteration(const schedule::Schedule& s, const std::vector<Access>& accesses,
                              size_t copy_dims, size_t depth) {
@@ -50,7 +70,8 @@ isl::map copies_by_iteration(const schedule::Schedule& s, const std::vector<Acce
 
 std::optional<SingleCopy> single_copy(const schedule::Schedule& s, uint32_t tensor,
                                       const std::vector<Access>& accesses) {
-  const std::vector<LoopId> path = shared_path(s.order, accesses);
+  const std::vector<LoopId> path =
+      outside_threads(s.order, shared_path(s.order, accesses), accesses);
   if (path.empty() || !runs_one_by_one(s.order, path.back()))
     return std::nullopt;
   const size_t dims = s.scop.tensors[tensor].private_dims;

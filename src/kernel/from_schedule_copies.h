@@ -13,7 +13,8 @@ struct SingleCopy {
   poly::LoopId at;
 };
 
-/// All of them. `at` is the innermost loop around every access.
+/// All of them. `at` is the innermost loop around every access; where a loop bound to a GPU's threads and more such loops
+/// inside it would share a copy, the innermost outside all of them.
 std::vector<SingleCopy> single_copies(const schedule::Schedule&);
 
 } // namespace kawara::kernel

@@ -8,6 +8,9 @@
 #include "support/text.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
 
 namespace kawara::kernel {
 namespace {
@@ -41,7 +44,7 @@ public:
     size_t next = 0;
     for (uint32_t b = 0; b < kernel.buffers.size(); ++b) {
       const Buffer& buffer = kernel.buffers[b];
-      if (buffer.scope == Scope::Private)
+      if (buffer.scope == Scope::Private || buffer.scope == Scope::Shared)
         continue;
       const bool is_argument = buffer.scope == Scope::Argument;
       if (is_argument && next >= arguments.size())
@@ -51,14 +54,17 @@ public:
   }
 
   void run(const Block& block) {
-    for (const Stmt& stmt : block) {
-      if (++steps_ > options_.step_limit)
-        throw Stop{"the step limit was reached"};
-      std::visit([&](const auto& s) { one(s); }, stmt);
-    }
+    for (const Stmt& stmt : block)
+      step(stmt);
   }
 
 private:
+  void step(const Stmt& stmt) {
+    if (++steps_ > options_.step_limit)
+      throw Stop{"the step limit was reached"};
+    std::visit([&](const auto& s) { one(s); }, stmt);
+  }
+
   void create(uint32_t b, Cells* cells) {
     const Buffer& buffer = kernel_.buffers[b];
     Storage& s = storage_[b];
@@ -82,6 +88,17 @@ private:
     return scalar::is_float(elem) ? scalar::float_value(0.0) : int_value(0);
   }
 
+  /// 0 to count - 1, in an order that the seed chooses.
+  std::vector<int64_t> shuffled(int64_t count) {
+    std::vector<int64_t> order;
+    for (int64_t i = 0; i < count; ++i)
+      order.push_back(i);
+    if (options_.seed)
+      for (size_t n = order.size(); n > 1; --n)
+        std::swap(order[n - 1], order[hash_mix(*options_.seed, ++shuffles_) % n]);
+    return order;
+  }
+
   void one(const For& s) {
     const int64_t lo = index(s.lo), hi = index(s.hi);
     if (!s.marks.is_parallel) {
@@ -91,20 +108,31 @@ private:
       }
       return;
     }
-    std::vector<int64_t> order;
-    for (int64_t i = lo; i < hi; i += s.step)
-      order.push_back(i);
-    if (options_.seed)
-      for (size_t n = order.size(); n > 1; --n)
-        std::swap(order[n - 1], order[hash_mix(*options_.seed, ++shuffles_) % n]);
     races_.enter(s.var);
-    for (const int64_t i : order) {
+    for (const int64_t n : shuffled(hi > lo ? (hi - lo + s.step - 1) / s.step : 0)) {
+      const int64_t i = lo + n * s.step;
       races_.iterate(i);
       variables_[s.var] = {int_value(i)};
       run(s.body);
     }
     races_.leave();
   }
+  void one(const Launch& s) {
+    std::array<int64_t, 3> blocks{};
+    for (size_t a = 0; a < 3; ++a)
+      blocks[a] = std::max<int64_t>(index(s.blocks[a]), 0);
+    launch_ = &s;
+    races_.enter(s.block_vars[0]);
+    for (const int64_t block : shuffled(blocks[0] * blocks[1] * blocks[2])) {
+      races_.iterate(block);
+      set_position(s.block_vars, blocks, block);
+      run_block(s);
+    }
+    races_.leave();
+    launch_ = nullptr;
+  }
+  /// Barriers and the like: nothing for one thread alone. Asynchronous stores are done at once.
+  template <class Waiting> void one(const Waiting&) {}
   void one(const If& s) { run(eval(s.cond).front().i != 0 ? s.then : s.otherwise); }
   void one(const Allocate& s) {
     create(s.buffer, nullptr);
@@ -112,8 +140,6 @@ private:
   }
   void one(const Define& s) { variables_[s.var] = eval(s.value); }
   void one(const Assign& s) { variables_[s.var] = eval(s.value); }
-  void one(const Prefetch&) {}
-  void one(const Comment&) {}
   void one(const Zero& s) {
     Storage& target = storage_[s.buffer];
     for (size_t c = 0; c < target.cells->size(); ++c) {
@@ -143,6 +169,120 @@ private:
     }
     for (size_t lane = 0; lane < values.size(); ++lane)
       write(s.buffer, cell_of(s.buffer, at, lane), results[lane]);
+  }
+
+  void set_position(const std::array<uint32_t, 3>& vars, const std::array<int64_t, 3>& counts,
+                    int64_t number) {
+    for (size_t a = 0; a < 3; number /= counts[a++])
+      variables_[vars[a]] = {int_value(number % counts[a])};
+  }
+
+  /// What a thread has to itself.
+  struct Thread {
+    std::vector<Lanes> variables;
+    std::vector<Storage> storage; ///< of private buffers
+  };
+
+  void run_block(const Launch& s) {
+    const int64_t count = s.threads[0] * s.threads[1] * s.threads[2];
+    const std::vector<Lanes> host = variables_;
+    threads_.clear();
+    owners_.clear();
+    for (int64_t t = 0; t < count; ++t) {
+      set_position(s.thread_vars, s.threads, t);
+      threads_.push_back({variables_, std::vector<Storage>(storage_.size())});
+    }
+    races_.enter(s.thread_vars[0]);
+    together(s.body);
+    races_.leave();
+    variables_ = host;
+  }
+
+  void swap_in(int64_t thread) {
+    Thread& t = threads_[static_cast<size_t>(thread)];
+    std::swap(variables_, t.variables);
+    for (uint32_t b = 0; b < storage_.size(); ++b)
+      if (kernel_.buffers[b].scope == Scope::Private)
+        std::swap(storage_[b], t.storage[b]);
+  }
+
+  /// Runs `f` as every thread, one after the other.
+  template <class F> void as_each_thread(F f) {
+    for (const int64_t t : shuffled(static_cast<int64_t>(threads_.size()))) {
+      thread_ = t;
+      races_.iterate(t);
+      swap_in(t);
+      f();
+      swap_in(t);
+    }
+    thread_ = -1;
+  }
+
+  /// A number that all threads must agree on, because they wait for each other inside.
+  int64_t agreed(const Expr& e) {
+    std::optional<int64_t> value;
+    as_each_thread([&] {
+      const int64_t own = index(e);
+      if (value && *value != own)
+        throw Stop{"threads of " + launch_->name + " disagree on " + scalar::to_string(e, names_) +
+                   ", but a barrier depends on it"};
+      value = own;
+    });
+    return *value;
+  }
+
+  void separate_phases(const Launch& s) {
+    races_.leave();
+    races_.enter(s.thread_vars[0]);
+  }
+
+  bool waits(const Stmt& stmt) {
+    const auto [at, is_new] = waits_.try_emplace(&stmt, false);
+    if (is_new)
+      at->second = has_barrier(stmt);
+    return at->second;
+  }
+
+  /// Runs statements by all threads of a block, in step where they wait for each other.
+  void together(const Block& block) {
+    for (const Stmt& stmt : block) {
+      if (!waits(stmt)) {
+        as_each_thread([&] { step(stmt); });
+      } else if (const auto* loop = std::get_if<For>(&stmt)) {
+        const int64_t lo = agreed(loop->lo), hi = agreed(loop->hi);
+        for (int64_t i = lo; i < hi; i += loop->step) {
+          for (Thread& t : threads_)
+            t.variables[loop->var] = {int_value(i)};
+          together(loop->body);
+        }
+      } else if (const auto* branch = std::get_if<If>(&stmt)) {
+        together(agreed(branch->cond) != 0 ? branch->then : branch->otherwise);
+      } else if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
+        if (kernel_.buffers[allocate->buffer].scope == Scope::Shared)
+          create(allocate->buffer, nullptr);
+        else
+          as_each_thread([&] { create(allocate->buffer, nullptr); });
+        together(allocate->body);
+      } else if (const auto* combine = std::get_if<Combine>(&stmt)) {
+        combine_threads(*combine);
+      } else {
+        separate_phases(*launch_);
+      }
+    }
+  }
+
+  void combine_threads(const Combine& s) {
+    const Elem elem = s.value.type().elem;
+    std::vector<Value> values(threads_.size());
+    as_each_thread([&] { values[static_cast<size_t>(thread_)] = eval(s.value).front(); });
+    const auto width = static_cast<size_t>(launch_->threads[0]);
+    for (size_t first = 0; first < values.size(); first += width) {
+      Value total = values[first];
+      for (size_t t = first + 1; t < first + width; ++t)
+        total = reduce(s.op, elem, total, values[t]);
+      for (size_t t = first; t < first + width; ++t)
+        threads_[t].variables[s.var] = {total};
+    }
   }
 
   int64_t index(const Expr& e) { return eval(e).front().i; }
@@ -190,7 +330,23 @@ private:
   }
 
   void touch(uint32_t buffer, int64_t cell, bool is_write) {
-    if (const auto race = races_.touch(storage_[buffer].number, cell, is_write))
+    if (launch_ != nullptr && thread_ >= 0 && launch_->owned.contains(buffer)) {
+      const auto owner = owners_.try_emplace({storage_[buffer].number, cell}, thread_).first;
+      if (owner->second != thread_)
+        throw Stop{place(buffer, cell) + " belongs to thread " + std::to_string(owner->second) +
+                   " of " + launch_->name + ", but thread " + std::to_string(thread_) +
+                   " touches it"};
+    }
+    const auto race = races_.touch(storage_[buffer].number, cell, is_write);
+    if (race && launch_ != nullptr && race->loop_var == launch_->thread_vars[0])
+      throw Stop{"race: threads " + std::to_string(race->first) + " and " +
+                 std::to_string(race->second) + " of " + launch_->name + " both touch " +
+                 place(buffer, cell) + ", with no barrier between"};
+    if (race && launch_ != nullptr && race->loop_var == launch_->block_vars[0])
+      throw Stop{"race: blocks " + std::to_string(race->first) + " and " +
+                 std::to_string(race->second) + " of " + launch_->name + " both touch " +
+                 place(buffer, cell)};
+    if (race)
       throw Stop{"race: iterations " + std::to_string(race->first) + " and " +
                  std::to_string(race->second) + " of parallel loop " + names_.vars[race->loop_var] +
                  " both touch " + place(buffer, cell)};
@@ -314,6 +470,11 @@ private:
   std::vector<Storage> storage_;
   RaceDetector races_;
   uint64_t storages_ = 0, shuffles_ = 0, steps_ = 0;
+  const Launch* launch_ = nullptr;                         ///< that is running
+  std::vector<Thread> threads_;                            ///< of its present block
+  int64_t thread_ = -1;                                    ///< that is running
+  std::map<std::pair<uint64_t, int64_t>, int64_t> owners_; ///< thread by storage and cell
+  std::unordered_map<const Stmt*, bool> waits_;
 };
 
 } // namespace

@@ -40,6 +40,16 @@ std::set<uint32_t> used_buffers(const Kernel& kernel) {
   return used;
 }
 
+bool has_barrier(const Block& block) {
+  bool found = false;
+  visit(block, [&](const Stmt& stmt) {
+    found |= std::get_if<Barrier>(&stmt) != nullptr || std::get_if<Combine>(&stmt) != nullptr;
+  });
+  return found;
+}
+
+bool has_barrier(const Stmt& stmt) { return has_barrier(block_of(stmt)); }
+
 uint32_t add_variable(Kernel& kernel, std::string name, scalar::Type type) {
   const auto is_taken = [&](const std::string& text) {
     const auto same = [&](const auto& item) { return item.name == text; };

@@ -4,6 +4,7 @@
 #include "program/program.h"
 #include "scalar/expr.h"
 
+#include <array>
 #include <functional>
 #include <set>
 #include <string>
@@ -20,6 +21,7 @@ enum class Scope : uint8_t {
   Argument,  ///< passed by the caller (inputs, outputs, inouts)
   Workspace, ///< one block per call, passed by the run time (temps)
   Private,   ///< inside the Allocate that names it; each thread has its own
+  Shared,    ///< inside the Allocate that names it, in a Launch; each block has its own
 };
 
 struct Buffer {
@@ -40,6 +42,7 @@ struct Variable {
 struct For;
 struct If;
 struct Allocate;
+struct Launch;
 
 /// buffer[index] = value, or buffer[index] op= value. `value` has the compute type of the element type
 /// (lanes included); the store casts. A vector store has a Ramp as its last index (other indices scalar); an index with
@@ -49,6 +52,8 @@ struct Store {
   std::vector<Expr> index;
   ReduceOp op = ReduceOp::None;
   Expr value;
+  /// A copy of cells to shared memory that need not be there before an Await and the Barrier after it.
+  bool is_async = false;
 };
 /// First and only definition of a variable that is never assigned, or the first value of one that is.
 /// Visible to the end of its block; not defined again while visible.
@@ -71,8 +76,25 @@ struct Prefetch {
 struct Comment {
   std::string text;
 };
+/// Of a Launch: no thread of the block goes on before all have come here. What they wrote, all see.
+struct Barrier {};
+/// Of a Launch: closes the group of asynchronous stores that this thread began since the last Commit.
+struct Commit {};
+/// Of a Launch: waits until this thread's groups, but for the last `pending` of them, are done.
+struct Await {
+  int64_t pending = 0;
+};
+/// Of a Launch: defines `var` as the combination of `value` over the threads that differ in thread.x alone;
+/// all of them get it. All threads of the block come here together, as to a Barrier, but what they wrote to
+/// memory need not be seen.
+struct Combine {
+  uint32_t var = 0;
+  ReduceOp op = ReduceOp::Sum;
+  Expr value;
+};
 
-using Stmt = std::variant<For, If, Allocate, Store, Define, Assign, Zero, Prefetch, Comment>;
+using Stmt = std::variant<For, If, Allocate, Launch, Store, Define, Assign, Zero, Prefetch, Comment,
+                          Barrier, Commit, Await, Combine>;
 using Block = std::vector<Stmt>;
 
 /// for var = lo; var < hi; var += step, with step > 0 and `hi` taken once, before the loop. `marks` say what passes and emitters shall do with it; a mark
@@ -93,6 +115,19 @@ struct If {
 };
 struct Allocate {
   uint32_t buffer = 0;
+  Block body;
+};
+
+/// Work for a GPU: `body` is run by every thread of every block. Blocks run in any order and do not
+/// see each other's writes; threads run in any order between Barriers. The statements after it run when all
+/// have finished. Statements around it run on the host; there are no Stores among them.
+struct Launch {
+  std::string name;           ///< of the function on the device; unique within the kernel
+  std::array<Expr, 3> blocks; ///< x, y, z; in parameters and variables of the host
+  std::array<int64_t, 3> threads = {1, 1, 1};                ///< of a block
+  std::array<uint32_t, 3> block_vars = {}, thread_vars = {}; ///< which block and thread it is
+  /// Buffers of which each cell is touched by one thread of a block only, whatever barriers say.
+  std::set<uint32_t> owned;
   Block body;
 };
 
@@ -127,6 +162,10 @@ void visit_exprs(const Block&, const std::function<void(const Expr&)>& f); ///< 
 
 /// Buffers that some statement loads, stores or zeroes. A temp that was inlined away is in none.
 std::set<uint32_t> used_buffers(const Kernel&);
+
+/// Whether threads wait for each other inside: a Barrier or a Combine.
+bool has_barrier(const Block&);
+bool has_barrier(const Stmt&);
 
 uint32_t add_variable(Kernel&, std::string name, scalar::Type type); ///< makes the name unique
 

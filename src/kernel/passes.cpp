@@ -4,16 +4,23 @@
 #include "kernel/expand_math.h"
 #include "kernel/hoist.h"
 #include "kernel/join_loops.h"
+#include "kernel/launches.h"
 #include "kernel/lower_updates.h"
 #include "kernel/narrow.h"
+#include "kernel/pad_shared.h"
+#include "kernel/pipeline.h"
 #include "kernel/prefetch.h"
 #include "kernel/prepare.h"
 #include "kernel/promote.h"
+#include "kernel/register_cells.h"
 #include "kernel/separate_tiles.h"
 #include "kernel/simplify.h"
 #include "kernel/tensorize.h"
+#include "kernel/uniform_tiles.h"
 #include "kernel/unroll.h"
 #include "kernel/vectorize.h"
+
+#include <utility>
 
 namespace kawara::kernel {
 namespace {
@@ -36,7 +43,53 @@ private:
   const PassObserver& observer_;
 };
 
+/// The pass on the body of every launch.
+template <class Pass> Kernel in_launches(Kernel kernel, Pass&& pass) {
+  const Block body = std::exchange(kernel.body, {});
+  Block result = rewrite(body, [&](Stmt stmt) {
+    if (auto* launch = std::get_if<Launch>(&stmt)) {
+      kernel.body = std::exchange(launch->body, {});
+      kernel = pass(std::move(kernel), *launch);
+      launch->body = std::exchange(kernel.body, {});
+    }
+    return block_of(std::move(stmt));
+  });
+  kernel.body = std::move(result);
+  return kernel;
+}
+
 } // namespace
+
+Kernel optimise_for_gpu(Kernel kernel, const PassObserver& observer) {
+  const auto inside = [](auto pass) {
+    return [pass](Kernel k) { return in_launches(std::move(k), pass); };
+  };
+  const auto plain = [&](Kernel (*pass)(Kernel)) {
+    return inside([pass](Kernel k, const Launch&) { return pass(std::move(k)); });
+  };
+  return Passes(std::move(kernel), observer)
+      .run("join_loops", join_loops)
+      .run("launches", launches)
+      .run("pipeline", plain(pipeline))
+      .run("uniform_tiles", inside([](Kernel k, const Launch& launch) {
+             return uniform_tiles(std::move(k), launch);
+           }))
+      .run("unroll", plain(unroll))
+      .run("vectorize", plain([](Kernel k) { return vectorize(std::move(k), {}); }))
+      .run("simplify", simplify)
+      .run("promote", inside([](Kernel k, const Launch& launch) {
+             return promote(std::move(k), launch.owned);
+           }))
+      .run("register_cells", inside([](Kernel k, const Launch& launch) {
+             return register_cells(std::move(k), launch);
+           }))
+      .run("pad_shared",
+           inside([](Kernel k, const Launch& launch) { return pad_shared(std::move(k), launch); }))
+      .run("lower_updates", lower_updates)
+      .run("simplify", simplify)
+      .run("hoist", plain(hoist))
+      .result();
+}
 
 Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& observer) {
   return Passes(std::move(kernel), observer)
@@ -46,7 +99,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("tensorize", [&](Kernel k) { return tensorize(std::move(k), cpu); })
       .run("vectorize", [&](Kernel k) { return vectorize(std::move(k), cpu); })
       .run("simplify", simplify)
-      .run("promote", promote)
+      .run("promote", [](Kernel k) { return promote(std::move(k)); })
       .run("lower_updates", lower_updates)
       .run("simplify", simplify)
       .run("prefetch", prefetch)
@@ -64,7 +117,7 @@ Kernel optimise_for_text(Kernel kernel, const PassObserver& observer) {
       .run("separate_tiles", separate_tiles)
       .run("unroll", unroll)
       .run("simplify", simplify)
-      .run("promote", promote)
+      .run("promote", [](Kernel k) { return promote(std::move(k)); })
       .run("prefetch", prefetch)
       .run("narrow", narrow)
       .run("hoist", hoist)

@@ -15,6 +15,9 @@ using PassObserver = std::function<void(std::string_view pass, const Kernel&)>;
 /// unrolled, vectorised, accumulators in variables, updates and addresses spelled out, divisions narrow.
 Kernel optimise(Kernel, const target::Cpu&, const PassObserver& = {});
 
+/// The same for a GPU: launches, in each of which every mark is carried out.
+Kernel optimise_for_gpu(Kernel, const PassObserver& = {});
+
 /// The same for emitters of text that a compiler vectorises: vector marks stay on scalar loops, and
 /// what loops leave alone is computed before them, where people read it.
 Kernel optimise_for_text(Kernel, const PassObserver& = {});

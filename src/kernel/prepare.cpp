@@ -32,7 +32,10 @@ struct Touched {
 Touched touched_by(const Kernel& kernel, const Stmt& stmt) {
   const Block block = block_of(stmt);
   Touched touched{buffers_read_in(block), buffers_stored_in(block)};
-  const auto is_private = [&](uint32_t id) { return kernel.buffers[id].scope == Scope::Private; };
+  const auto is_private = [&](uint32_t id) {
+    const Scope scope = kernel.buffers[id].scope;
+    return scope == Scope::Private || scope == Scope::Shared;
+  };
   std::erase_if(touched.read, is_private);
   std::erase_if(touched.written, is_private);
   return touched;

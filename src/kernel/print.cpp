@@ -75,6 +75,10 @@ private:
       words += " isolated";
     if (!loop.marks.prefetches.empty())
       words += " prefetch";
+    if (loop.marks.axis != poly::Axis::None)
+      words += " " + std::string(poly::name_of(loop.marks.axis));
+    if (loop.marks.stages != 0)
+      words += " pipeline(" + std::to_string(loop.marks.stages) + ")";
     if (loop.joins_child)
       words += " join";
     return words.empty() ? words : "  #" + words;
@@ -108,12 +112,30 @@ private:
     nested(s.otherwise);
   }
   void one(const Allocate& s) {
-    line("private " + declaration(kernel_.buffers[s.buffer]) + ":");
+    const Buffer& b = kernel_.buffers[s.buffer];
+    line((b.scope == Scope::Shared ? "shared " : "private ") + declaration(b) + ":");
     nested(s.body);
   }
+  void one(const Launch& s) {
+    std::vector<std::string> blocks, threads;
+    for (size_t a = 0; a < 3; ++a) {
+      blocks.push_back(names_.vars[s.block_vars[a]] + "=" + text(s.blocks[a]));
+      threads.push_back(names_.vars[s.thread_vars[a]] + "=" + std::to_string(s.threads[a]));
+    }
+    line("launch " + s.name + " blocks(" + join(blocks, ", ") + ") threads(" + join(threads, ", ") +
+         "):");
+    nested(s.body);
+  }
+  void one(const Barrier&) { line("barrier"); }
+  void one(const Commit&) { line("commit"); }
+  void one(const Await& s) { line("await all but " + std::to_string(s.pending)); }
+  void one(const Combine& s) {
+    line("let " + names_.vars[s.var] + ": " + scalar::to_string(kernel_.variables[s.var].type) +
+         " = " + std::string(scalar::name_of(s.op)) + " over threads of " + text(s.value));
+  }
   void one(const Store& s) {
-    line(names_.tensors[s.buffer] + list(s.index) + " " + std::string(update_sign(s.op)) + " " +
-         text(s.value));
+    line((s.is_async ? "async " : "") + names_.tensors[s.buffer] + list(s.index) + " " +
+         std::string(update_sign(s.op)) + " " + text(s.value));
   }
   void one(const Define& s) {
     line("let " + names_.vars[s.var] + ": " + scalar::to_string(kernel_.variables[s.var].type) +

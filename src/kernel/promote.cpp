@@ -28,10 +28,14 @@ void for_loads(const Expr& e, bool is_sure,
 /// Everything one loop body does to memory.
 class Survey {
 public:
-  Survey(const Kernel& kernel, const For& loop, Ranges& ranges)
+  Survey(const Kernel& kernel, const For& loop, Ranges& ranges, const std::set<uint32_t>& owned)
       : kernel_(kernel), ranges_(ranges), set_inside_(vars_set_in(loop.body)),
         stored_(buffers_stored_in(loop.body)) {
     set_inside_.insert(loop.var);
+    if (has_barrier(loop.body))
+      for (const uint32_t buffer : stored_)
+        if (kernel.buffers[buffer].scope != Scope::Private && !owned.contains(buffer))
+          blocked_.insert(buffer);
     ranges_.enter(loop);
     sure_ = walk(loop.body);
     for (const size_t id : std::vector<size_t>(sure_.begin(), sure_.end()))
@@ -307,7 +311,7 @@ private:
 
 class Promoter {
 public:
-  explicit Promoter(Kernel& kernel) : kernel_(kernel) {}
+  Promoter(Kernel& kernel, const std::set<uint32_t>& owned) : kernel_(kernel), owned_(owned) {}
 
   Block block(const Block& statements) {
     Block result;
@@ -332,7 +336,7 @@ private:
     ranges_.leave();
     if (loop->marks.is_parallel)
       return block_of(std::move(stmt));
-    const Survey survey(kernel_, *loop, ranges_);
+    const Survey survey(kernel_, *loop, ranges_, owned_);
     if (survey.chosen().empty())
       return block_of(std::move(stmt));
     const bool runs = ranges_.runs_at_least_once(*loop);
@@ -340,14 +344,15 @@ private:
   }
 
   Kernel& kernel_;
+  const std::set<uint32_t>& owned_;
   Ranges ranges_;
 };
 
 } // namespace
 
-Kernel promote(Kernel kernel) {
+Kernel promote(Kernel kernel, const std::set<uint32_t>& owned) {
   const Block body = kernel.body;
-  kernel.body = Promoter(kernel).block(body);
+  kernel.body = Promoter(kernel, owned).block(body);
   return kernel;
 }
 

@@ -19,7 +19,10 @@ namespace kawara::kernel {
 /// elsewhere. From the innermost loop outwards, so a tile stays in registers over all reduction
 /// loops. The test is left out where the loop is known to run. Works for scalars and vectors; values
 /// are rounded as the store would have done.
-Kernel promote(Kernel);
+///
+/// In a loop where threads of a GPU wait for each other, others may look at a cell in the meantime: only
+/// cells of buffers in `owned`, which no other thread touches, are kept there.
+Kernel promote(Kernel, const std::set<uint32_t>& owned = {});
 
 /// More cells than this are left in memory: they would not fit any register file.
 inline constexpr size_t kMaxPromoted = 96;

@@ -13,36 +13,46 @@ using Windows = std::vector<std::optional<Window>>; ///< by dimension; empty: al
 
 /// Where a buffer is allocated, and what its Allocates have in common.
 struct Use {
-  bool is_in_parallel = false;
+  Scope scope = Scope::Workspace;
   std::vector<int64_t> sizes; ///< of the windows, largest over the Allocates; 0: stays whole
 };
 
 class BufferSurvey {
 public:
-  explicit BufferSurvey(const Kernel& kernel) : kernel_(kernel) { walk(kernel.body, false); }
+  explicit BufferSurvey(const Kernel& kernel) : kernel_(kernel) {
+    walk(kernel.body, Scope::Workspace);
+  }
   const std::map<uint32_t, Use>& uses() const { return uses_; }
 
 private:
-  void walk(const Block& block, bool is_in_parallel) {
+  /// `scope`: of what is allocated here.
+  void walk(const Block& block, Scope scope) {
     for (const Stmt& stmt : block) {
       if (const auto* loop = std::get_if<For>(&stmt))
-        walk(loop->body, is_in_parallel || loop->marks.is_parallel);
+        walk(loop->body, inside(*loop, scope));
       else if (const auto* branch = std::get_if<If>(&stmt)) {
-        walk(branch->then, is_in_parallel);
-        walk(branch->otherwise, is_in_parallel);
+        walk(branch->then, scope);
+        walk(branch->otherwise, scope);
       } else if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
-        add(*allocate, is_in_parallel);
-        walk(allocate->body, is_in_parallel);
+        add(*allocate, scope);
+        walk(allocate->body, scope);
       }
     }
   }
 
-  void add(const Allocate& allocate, bool is_in_parallel) {
+  static Scope inside(const For& loop, Scope around) {
+    if (loop.marks.is_parallel || poly::is_thread(loop.marks.axis) || around == Scope::Private)
+      return Scope::Private;
+    return poly::is_block(loop.marks.axis) ? Scope::Shared : around;
+  }
+
+  void add(const Allocate& allocate, Scope scope) {
     const std::vector<Expr>& shape = kernel_.buffers[allocate.buffer].shape;
     const Windows windows = windows_of(allocate.body, allocate.buffer, shape.size());
     const bool is_first = !uses_.contains(allocate.buffer);
     Use& use = uses_[allocate.buffer];
-    use.is_in_parallel = use.is_in_parallel || is_in_parallel;
+    if (is_first || use.scope == Scope::Workspace)
+      use.scope = scope;
     use.sizes.resize(shape.size(), is_first ? 1 : 0);
     for (size_t d = 0; d < shape.size(); ++d) {
       const auto extent = scalar::constant_of(shape[d]);
@@ -107,11 +117,11 @@ Kernel shrink_buffers(Kernel kernel) {
       return block_of(std::move(stmt));
     const Use& use = uses.at(allocate->buffer);
     allocate->body = Renumber(kernel, *allocate, use).of(allocate->body);
-    return use.is_in_parallel ? block_of(std::move(stmt)) : std::move(allocate->body);
+    return use.scope != Scope::Workspace ? block_of(std::move(stmt)) : std::move(allocate->body);
   });
   for (const auto& [id, use] : uses) {
     Buffer& buffer = kernel.buffers[id];
-    buffer.scope = use.is_in_parallel ? Scope::Private : Scope::Workspace;
+    buffer.scope = use.scope;
     for (size_t d = 0; d < use.sizes.size(); ++d)
       if (use.sizes[d] != 0)
         buffer.shape[d] = scalar::int_lit(use.sizes[d]);

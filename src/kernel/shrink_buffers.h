@@ -15,7 +15,7 @@ namespace kawara::kernel {
 ///                for y in range(8*y_0, 8*y_0 + 10): T[y - 8*y_0] = ...
 ///                for y_1 in range(0, 8): ... = T[y_1 + 2]
 ///
-/// Inside a parallel loop the buffer becomes private; elsewhere it stays a workspace and its Allocates
+/// Inside a parallel loop the buffer becomes private, inside blocks of a GPU shared; elsewhere it stays a workspace and its Allocates
 /// go. A dimension without a window of constant size stays whole.
 Kernel shrink_buffers(Kernel);
 

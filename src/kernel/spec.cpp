@@ -21,11 +21,15 @@ public:
     for (const Buffer& b : kernel_.buffers)
       for (const Expr& extent : b.shape) {
         require(extent && extent.type() == kIndex, "shape of " + b.name + " is not an index");
+        if (extent && b.scope == Scope::Shared)
+          require(scalar::constant_of(extent).has_value(),
+                  "shape of shared " + b.name + " is not constant");
         if (extent && b.scope != Scope::Private)
           require(vars_in(extent).empty() && !has_load(extent),
                   "shape of " + b.name + " depends on more than the parameters");
       }
     block(kernel_.body);
+    require(!has_launch_ || !is_stored_by_host_, "a store beside launches");
     return std::move(broken_);
   }
 
@@ -67,7 +71,8 @@ private:
     require(is_flat || b.shape.size() == at.size(), where + ": " + b.name + " has rank " +
                                                         std::to_string(b.shape.size()) + ", not " +
                                                         std::to_string(at.size()));
-    require(b.scope != Scope::Private || allocated_.count(buffer) != 0,
+    const bool is_local = b.scope == Scope::Private || b.scope == Scope::Shared;
+    require(!is_local || allocated_.count(buffer) != 0,
             where + ": " + b.name + " is not allocated here");
     for (const Expr& e : at)
       require(e.type().elem == Elem::I64, where + ": an index is not an i64");
@@ -110,8 +115,11 @@ private:
     require(s.step > 0, "step of a loop is not positive");
     require(s.marks.vector_width >= 0 && s.marks.vector_width <= 4096, "vector width out of range");
     const std::set<uint32_t> outer = visible_;
+    const bool was_in_launch = is_in_launch_;
+    is_in_launch_ = is_in_launch_ || poly::is_block(s.marks.axis);
     define(s.var);
     block(s.body);
+    is_in_launch_ = was_in_launch;
     visible_ = outer;
   }
   void one(const If& s) {
@@ -121,8 +129,11 @@ private:
     block(s.otherwise);
   }
   void one(const Allocate& s) {
-    require(kernel_.buffers[s.buffer].scope == Scope::Private,
-            kernel_.buffers[s.buffer].name + " is allocated but not private");
+    const Scope scope = kernel_.buffers[s.buffer].scope;
+    require(scope == Scope::Private || scope == Scope::Shared,
+            kernel_.buffers[s.buffer].name + " is allocated but not private or shared");
+    require(scope != Scope::Shared || is_in_launch_,
+            kernel_.buffers[s.buffer].name + " is shared outside a launch");
     for (const Expr& extent : kernel_.buffers[s.buffer].shape)
       value(extent);
     require(allocated_.insert(s.buffer).second,
@@ -130,7 +141,32 @@ private:
     block(s.body);
     allocated_.erase(s.buffer);
   }
+  void one(const Launch& s) {
+    require(!is_in_launch_, "launch " + s.name + " stands inside a launch");
+    for (const Expr& count : s.blocks)
+      value(count);
+    const std::set<uint32_t> outer = visible_;
+    for (const auto& vars : {s.block_vars, s.thread_vars})
+      for (const uint32_t var : vars)
+        define(var);
+    is_in_launch_ = true;
+    block(s.body);
+    is_in_launch_ = false;
+    visible_ = outer;
+    has_launch_ = true;
+  }
+  void one(const Barrier&) { require(is_in_launch_, "barrier outside a launch"); }
+  void one(const Commit&) { require(is_in_launch_, "commit outside a launch"); }
+  void one(const Await& s) { require(is_in_launch_ && s.pending >= 0, "await outside a launch"); }
+  void one(const Combine& s) {
+    require(is_in_launch_, "combination of threads outside a launch");
+    value(s.value);
+    define(s.var);
+    require(s.value.type() == kernel_.variables[s.var].type,
+            "combination into " + kernel_.variables[s.var].name + " has another type");
+  }
   void one(const Store& s) {
+    is_stored_by_host_ = is_stored_by_host_ || !is_in_launch_;
     for (const Expr& e : s.index)
       value(e);
     value(s.value);
@@ -178,6 +214,7 @@ private:
   scalar::Names names_;
   std::set<uint32_t> visible_, allocated_;
   std::vector<std::string> broken_;
+  bool is_in_launch_ = false, has_launch_ = false, is_stored_by_host_ = false;
 };
 
 } // namespace

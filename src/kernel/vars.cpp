@@ -33,6 +33,12 @@ VarSet vars_set_in(const Block& block) {
       vars.insert(define->var);
     else if (const auto* assign = std::get_if<Assign>(&stmt))
       vars.insert(assign->var);
+    else if (const auto* combine = std::get_if<Combine>(&stmt))
+      vars.insert(combine->var);
+    else if (const auto* launch = std::get_if<Launch>(&stmt)) {
+      vars.insert(launch->block_vars.begin(), launch->block_vars.end());
+      vars.insert(launch->thread_vars.begin(), launch->thread_vars.end());
+    }
   });
   return vars;
 }

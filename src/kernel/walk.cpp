@@ -15,6 +15,8 @@ template <class S> auto blocks_of(S& stmt) {
     blocks = {&loop->body};
   else if (auto* allocate = std::get_if<Allocate>(&stmt))
     blocks = {&allocate->body};
+  else if (auto* launch = std::get_if<Launch>(&stmt))
+    blocks = {&launch->body};
   return blocks;
 }
 
@@ -37,6 +39,10 @@ template <class S> auto exprs_of(S& stmt) {
     exprs = {&define->value};
   else if (auto* assign = std::get_if<Assign>(&stmt))
     exprs = {&assign->value};
+  else if (auto* combine = std::get_if<Combine>(&stmt))
+    exprs = {&combine->value};
+  else if (auto* launch = std::get_if<Launch>(&stmt))
+    exprs = {&launch->blocks[0], &launch->blocks[1], &launch->blocks[2]};
   return exprs;
 }
 

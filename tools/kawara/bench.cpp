@@ -1,6 +1,7 @@
 #include "kawara/command.h"
 #include "kawara/model.h"
 
+#include "driver/gpu.h"
 #include "driver/session.h"
 #include "estimate/count.h"
 #include "run/cpu/threads.h"
@@ -15,20 +16,33 @@ struct Measured {
   run::Timing timing;
   estimate::Work work;
   double compile_seconds = 0;
+  std::string machine;
 };
 
 Parsed<Measured> measure(const CommonOptions& options, const driver::Request& request,
                          Trace& trace) {
   KAWARA_TRY(const program::Program program, driver::program_of(request));
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
-  KAWARA_TRY(const driver::Compiled compiled,
-             driver::compile(request, driver::host_environment(), trace));
-  warn(compiled.front.warnings, options);
-  Measured measured;
-  for (const StageTime& stage : trace.times())
-    measured.compile_seconds += stage.depth == 0 ? stage.seconds : 0;
+  KAWARA_TRY(const schedule::Environment environment, environment_of(options));
   KAWARA_TRY(program::Arrays inputs, driver::inputs_for(program, sizes, {}));
-  KAWARA_TRY(measured.timing, driver::time_calls(compiled, sizes, std::move(inputs), {}));
+  Measured measured;
+  const auto time = [&](const auto& compiled) -> Parsed<run::Timing> {
+    warn(compiled.front.warnings, options);
+    for (const StageTime& stage : trace.times())
+      measured.compile_seconds += stage.depth == 0 ? stage.seconds : 0;
+    return driver::time_calls(compiled, sizes, inputs, {});
+  };
+  if (environment.gpu) {
+    measured.machine = environment.gpu->name;
+    KAWARA_TRY(const driver::CompiledForGpu compiled,
+               driver::compile_for_gpu(request, environment, trace));
+    KAWARA_TRY(measured.timing, time(compiled));
+  } else {
+    const int64_t threads = run::default_threads();
+    measured.machine = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+    KAWARA_TRY(const driver::Compiled compiled, driver::compile(request, environment, trace));
+    KAWARA_TRY(measured.timing, time(compiled));
+  }
   auto work = estimate::count(program, sizes);
   if (!work)
     return fail(Diagnostics{std::move(work).error()});
@@ -67,9 +81,8 @@ int bench(const CommonOptions& options) {
                                       {"compile_ms", measured->compile_seconds * 1e3}}
                            .dump(2));
   else
-    fmt::print("{}\n{} thread{}, {:.2f} GFLOP/s, {:.2f} GB/s of compulsory traffic, compiled in "
-               "{:.0f} ms\n",
-               run::to_string(measured->timing), threads, threads == 1 ? "" : "s", gflops, gbytes,
+    fmt::print("{}\n{}, {:.2f} GFLOP/s, {:.2f} GB/s of compulsory traffic, compiled in {:.0f} ms\n",
+               run::to_string(measured->timing), measured->machine, gflops, gbytes,
                measured->compile_seconds * 1e3);
   return kOk;
 }

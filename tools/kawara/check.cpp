@@ -19,7 +19,10 @@ int check(const CommonOptions& options) {
   const auto request = request_of(options);
   if (!request)
     return report(request.error(), options);
-  const schedule::Environment environment = driver::host_environment();
+  const auto chosen = environment_of(options);
+  if (!chosen)
+    return report(chosen.error(), options);
+  const schedule::Environment& environment = *chosen;
   Trace trace(trace_options(options));
   const auto front = driver::schedule(*request, environment, trace);
   show_times(trace, options);

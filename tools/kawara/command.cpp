@@ -1,5 +1,6 @@
 #include "kawara/command.h"
 
+#include "driver/target_choice.h"
 #include "run/cpu/threads.h"
 #include "run/file.h"
 #include "support/text.h"
@@ -69,6 +70,8 @@ void add_common(CLI::App& app, CommonOptions& options) {
                  "size of a parameter: N=1024; repeat or separate by commas");
   app.add_option("-s,--schedule", options.schedule, "directives separated by `;`, or @file.sched");
   app.add_option("--numerics", options.numerics, "exact, rounding or fast; instead of the file's");
+  app.add_option("--target", options.target,
+                 "machine to make code for: cpu (the default), cuda, or cuda:sm_90a by name");
   app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--verify", options.verify, "check every artefact on the way");
   app.add_flag("--time-passes", options.time_passes, "show where compile time went");
@@ -89,7 +92,8 @@ std::string database_of(const CommonOptions& options) {
 }
 
 void use_tuned(driver::Request& request, const CommonOptions& options) {
-  if (!options.schedule.empty() && trim(options.schedule) != "auto")
+  const bool is_for_gpu = !options.target.empty() && options.target != "cpu";
+  if (is_for_gpu || (!options.schedule.empty() && trim(options.schedule) != "auto"))
     return;
   const auto tuned = tune::tuned_schedule(request, driver::host_environment(),
                                           run::default_threads(), database_of(options));
@@ -125,6 +129,10 @@ Parsed<driver::Request> request_of(const CommonOptions& options) {
   if (!errors.empty())
     return fail(std::move(errors));
   return request;
+}
+
+Parsed<schedule::Environment> environment_of(const CommonOptions& options) {
+  return driver::environment_for(options.target);
 }
 
 TraceOptions trace_options(const CommonOptions& options) {

@@ -22,6 +22,7 @@ struct CommonOptions {
   std::vector<std::string> sizes; ///< "N=64", "M=8,K=8"
   std::string schedule;           ///< directives, or @file.sched
   std::string numerics;
+  std::string target; ///< cpu, cuda or cuda:ARCH
   bool json = false;
   bool verify = false;
   bool time_passes = false;
@@ -30,7 +31,7 @@ struct CommonOptions {
   bool no_db = false; ///< use none
 };
 
-/// Adds FILE, -p, -s, --numerics, --json, --verify, --time-passes and --print-after.
+/// Adds FILE, -p, -s, --numerics, --target, --json, --verify, --time-passes and --print-after.
 void add_common(CLI::App&, CommonOptions&);
 /// Adds --db and --no-db.
 void add_database(CLI::App&, CommonOptions&);
@@ -45,6 +46,9 @@ void add_examples(CLI::App&, const std::vector<std::string>& lines);
 /// The request in the user's words; files are read here. Errors: no such file (K0420), sizes that are
 /// no `NAME=NUMBER` (K0432), an unknown contract (K0433).
 Parsed<driver::Request> request_of(const CommonOptions&);
+
+/// The machine that `--target` names. Errors: driver::environment_for.
+Parsed<schedule::Environment> environment_of(const CommonOptions&);
 
 TraceOptions trace_options(const CommonOptions&);
 

@@ -29,7 +29,10 @@ int deps(const CommonOptions& options, const std::string& svg, bool dot) {
   if (!request)
     return report(request.error(), options);
   Trace trace(trace_options(options));
-  const auto front = driver::schedule(*request, driver::host_environment(), trace);
+  const auto environment = environment_of(options);
+  if (!environment)
+    return report(environment.error(), options);
+  const auto front = driver::schedule(*request, *environment, trace);
   if (!front)
     return report(front.error(), options);
   warn(front->warnings, options);

@@ -17,7 +17,10 @@ int diff(const CommonOptions& options, const std::string& other) {
     if (!request)
       return report(request.error(), options);
     Trace trace(trace_options(options));
-    auto front = driver::schedule(*request, driver::host_environment(), trace);
+    const auto environment = environment_of(options);
+    if (!environment)
+      return report(environment.error(), options);
+    auto front = driver::schedule(*request, *environment, trace);
     if (!front)
       return report(front.error(), options);
     schedules.push_back(std::move(front->schedule));

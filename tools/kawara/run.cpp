@@ -1,6 +1,7 @@
 #include "kawara/command.h"
 #include "kawara/model.h"
 
+#include "driver/gpu.h"
 #include "driver/session.h"
 #include "program/interpret.h"
 #include "run/file.h"
@@ -180,34 +181,30 @@ private:
   std::string text_;
 };
 
-Parsed<Done> check_result(const driver::Compiled& compiled, const std::vector<int64_t>& sizes,
+Parsed<Done> check_result(const program::Program& program, const std::vector<int64_t>& sizes,
                           program::Arrays inputs, const program::Arrays& results, Report& report) {
-  auto expected = program::interpret(compiled.front.program, sizes, std::move(inputs));
+  auto expected = program::interpret(program, sizes, std::move(inputs));
   if (!expected)
     return fail(Diagnostics{std::move(expected).error()});
-  const double tolerance = driver::tolerance_of(compiled.front.program, sizes);
+  const double tolerance = driver::tolerance_of(program, sizes);
   const driver::Difference difference = driver::compare(results, *expected);
   if (!(difference.worst <= tolerance))
-    return fail(Diagnostics{mismatch(difference, tolerance, compiled.front.program.numerics)});
+    return fail(Diagnostics{mismatch(difference, tolerance, program.numerics)});
   report.checked(difference.worst, tolerance);
   return Done{};
 }
 
-Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
-  KAWARA_TRY(driver::Request request, request_of(options));
-  use_tuned(request, options);
-  const schedule::Environment environment = driver::host_environment();
-  KAWARA_TRY(const program::Program program, driver::program_of(request));
-  KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
-  KAWARA_TRY(program::Arrays given, read_inputs(options.inputs));
-  KAWARA_TRY(const program::Arrays inputs, driver::inputs_for(program, sizes, std::move(given)));
-  KAWARA_TRY(const driver::Compiled compiled, driver::compile(request, environment, trace));
+/// Runs what was compiled, for a processor or a GPU.
+template <class CompiledCode>
+Parsed<Done> finish(const RunOptions& options, const CompiledCode& compiled,
+                    const std::vector<int64_t>& sizes, const program::Arrays& inputs,
+                    Report& report) {
   warn(compiled.front.warnings, options);
   KAWARA_TRY(const program::Arrays results, driver::call(compiled, sizes, inputs));
   report.results(results);
   if (options.check) {
     KAWARA_TRY([[maybe_unused]] const Done done,
-               check_result(compiled, sizes, inputs, results, report));
+               check_result(compiled.front.program, sizes, inputs, results, report));
   }
   if (options.time) {
     KAWARA_TRY(const run::Timing timing, driver::time_calls(compiled, sizes, inputs, {}));
@@ -216,6 +213,23 @@ Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
   if (Diagnostics errors = write_outputs(options.outputs, results); !errors.empty())
     return fail(std::move(errors));
   return Done{};
+}
+
+Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
+  KAWARA_TRY(driver::Request request, request_of(options));
+  KAWARA_TRY(const schedule::Environment environment, environment_of(options));
+  use_tuned(request, options);
+  KAWARA_TRY(const program::Program program, driver::program_of(request));
+  KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
+  KAWARA_TRY(program::Arrays given, read_inputs(options.inputs));
+  KAWARA_TRY(const program::Arrays inputs, driver::inputs_for(program, sizes, std::move(given)));
+  if (environment.gpu) {
+    KAWARA_TRY(const driver::CompiledForGpu compiled,
+               driver::compile_for_gpu(request, environment, trace));
+    return finish(options, compiled, sizes, inputs, report);
+  }
+  KAWARA_TRY(const driver::Compiled compiled, driver::compile(request, environment, trace));
+  return finish(options, compiled, sizes, inputs, report);
 }
 
 int run_program(const RunOptions& options) {

@@ -4,6 +4,7 @@
 #include "kernel/interpret.h"
 #include "kernel/passes.h"
 #include "kernel/vars.h"
+#include "support/check.h"
 #include "support/text.h"
 
 #include <optional>
@@ -273,6 +274,8 @@ private:
     expr_.need("prefetch");
     line("kw_prefetch(&" + expr_.cell(s.buffer, s.index) + ");");
   }
+  /// Launches, barriers and combinations: of kernels for a GPU only.
+  template <class GpuStmt> void one(const GpuStmt&) { KAWARA_CHECK(false, "code of a GPU as C"); }
   void one(const kernel::Comment& s) { line("// " + s.text); }
 
   const Kernel& kernel_;

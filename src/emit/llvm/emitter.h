@@ -5,6 +5,7 @@
 #include "emit/unit.h"
 #include "kernel/intervals.h"
 #include "scalar/affine_sum.h"
+#include "support/check.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -112,6 +113,10 @@ private:
   void stmt(const kernel::Zero&);
   void stmt(const kernel::Prefetch&);
   void stmt(const kernel::Comment&) {}
+  /// Of kernels for a GPU only.
+  template <class GpuStmt> void stmt(const GpuStmt&) {
+    KAWARA_CHECK(false, "code of a GPU for a processor");
+  }
   void store_variable(uint32_t variable, Value* value);
   void begin_statement();
   Value* private_memory(uint32_t buffer);

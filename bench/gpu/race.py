@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Races default schedules for a GPU against PyTorch on the same machine.
+
+    bench/gpu/race.py --kawara build/tools/kawara [--only gemm] [--texts FOLDER]
+
+Every kernel is made by `kawara show --stage cuda`, compiled by nvcc and called through ctypes on
+tensors of PyTorch. Inputs are fresh random numbers, outputs are filled with NaN before the call, and the
+result is compared with PyTorch in double precision. Times are medians of event-timed batches, Kawara and
+PyTorch in turns. --write FOLDER only makes the texts (no GPU is needed); --texts FOLDER uses them.
+"""
+
+import argparse
+import concurrent.futures
+import ctypes
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PROGRAMS = {
+    "add_relu": "input A: T[M, N], B: T[M, N]\noutput C: T[M, N]\nC[i, j] = max(A[i, j] + B[i, j], 0)\n",
+    "bias_gelu": "input X: T[M, N], b: T[N]\noutput Y: T[M, N]\nY[i, j] = gelu(X[i, j] + b[j])\n",
+    "transpose": "input A: T[M, N]\noutput B: T[N, M]\nB[j, i] = A[i, j]\n",
+    "sum_rows": "input X: T[M, N]\noutput s: f32[M]\ns[i] = sum(j, f32(X[i, j]))\n",
+    "softmax": "input X: T[M, N]\noutput Y: T[M, N]\ntemp m: f32[M], s: f32[M]\nassume N >= 1\n"
+               "m[i] = max(j, f32(X[i, j]))\ns[i] = sum(j, exp(X[i, j] - m[i]))\n"
+               "Y[i, j] = exp(X[i, j] - m[i]) / s[i]\n",
+    "layer_norm": "input X: T[M, N], g: T[N], b: T[N]\noutput Y: T[M, N]\n"
+                  "temp mean: f32[M], var: f32[M]\nassume N >= 1\n"
+                  "mean[i] = sum(j, f32(X[i, j])) / N\n"
+                  "var[i] = sum(j, (X[i, j] - mean[i]) * (X[i, j] - mean[i])) / N\n"
+                  "Y[i, j] = (X[i, j] - mean[i]) / sqrt(var[i] + 0.00001) * g[j] + b[j]\n",
+    "gemm": "input A: T[M, K], B: T[K, N]\noutput C: T[M, N]\ntemp acc: f32[M, N]\n"
+            "acc[i, j] = sum(k, f32(A[i, k]) * f32(B[k, j]))\nC[i, j] = acc[i, j]\n",
+    "gemm_relu": "input A: T[M, K], B: T[K, N]\noutput C: T[M, N]\ntemp acc: f32[M, N]\n"
+                 "acc[i, j] = sum(k, f32(A[i, k]) * f32(B[k, j]))\nC[i, j] = max(acc[i, j], 0)\n",
+}
+TORCH = {
+    "add_relu": "torch.relu(A + B)",
+    "bias_gelu": "F.gelu(X + b)",
+    "transpose": "A.t().contiguous()",
+    "sum_rows": "X.sum(1, dtype=s.dtype)",
+    "softmax": "torch.softmax(X, 1)",
+    "layer_norm": "F.layer_norm(X, (X.shape[1],), g, b, 1e-5)",
+    "gemm": "A @ B",
+    "gemm_relu": "torch.relu(A @ B)",
+}
+BYTES = {"f32": 4, "bf16": 2, "f16": 2}
+ROWS = [(8192, 8192), (32768, 1024), (4096, 768), (1000, 1003)]
+PRODUCTS = [(4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 512, 512),
+            (4096, 768, 3072), (1000, 1001, 777)]
+
+
+def cases():
+    for elem in ("f32", "bf16"):
+        for kind in PROGRAMS:
+            is_product = kind.startswith("gemm")
+            for sizes in PRODUCTS if is_product else ROWS:
+                if kind == "gemm_relu" and sizes != (2048, 2048, 2048):
+                    continue
+                names = ("M", "N", "K")[:len(sizes)]
+                yield {"kind": kind, "elem": elem, "sizes": dict(zip(names, sizes)),
+                       "name": f"{kind}_{elem}_" + "_".join(map(str, sizes))}
+
+
+def tensors_of(case):
+    """[(name, element type, shape, is output)] in the order of the program's arguments."""
+    found = []
+    for line in program_of(case).splitlines():
+        role, _, rest = line.partition(" ")
+        if role not in ("input", "output"):
+            continue
+        for item in rest.replace("], ", "]\n").splitlines():
+            name, _, kind = item.partition(": ")
+            elem, _, shape = kind.rstrip("]").partition("[")
+            found.append((name, elem, [case["sizes"][s] for s in shape.split(", ")], role == "output"))
+    return found
+
+
+def program_of(case):
+    params = ", ".join(case["sizes"])
+    text = f"param {params}\n" + PROGRAMS[case["kind"]]
+    return text.replace(": T[", f": {case['elem']}[")
+
+
+def text_of(case, kawara, folder):
+    program = folder / f"{case['name']}.kw"
+    program.write_text(program_of(case))
+    sizes = ",".join(f"{name}={value}" for name, value in case["sizes"].items())
+    made = subprocess.run([kawara, "show", str(program), "-p", sizes, "-s", "auto", "--target",
+                           "cuda:sm_90a", "--stage", "cuda"], capture_output=True, text=True)
+    if made.returncode:
+        sys.exit(f"{case['name']}: {made.stderr}")
+    (folder / f"{case['name']}.cu").write_text(made.stdout)
+
+
+def compiled(case, folder):
+    library = folder / f"{case['name']}.so"
+    made = subprocess.run(["nvcc", "-O3", "-std=c++17", "-gencode=arch=compute_90a,code=sm_90a",
+                           "-shared", "-Xcompiler", "-fPIC", "-o", str(library),
+                           str(folder / f"{case['name']}.cu")], capture_output=True, text=True)
+    return library if made.returncode == 0 else made.stderr
+
+
+class Race:
+    def __init__(self, case, library):
+        import torch
+        self.torch, self.case = torch, case
+        types = {"f32": torch.float32, "bf16": torch.bfloat16}
+        self.given = {}
+        for name, elem, shape, is_output in tensors_of(case):
+            fresh = torch.full(shape, math.nan, device="cuda") if is_output else torch.randn(
+                shape, device="cuda")
+            self.given[name] = fresh.to(types[elem])
+            if is_output:
+                self.result = name
+        function = getattr(ctypes.CDLL(str(library)), case["name"])
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        arguments = [ctypes.c_longlong(v) for v in case["sizes"].values()]
+        arguments += [ctypes.c_void_p(t.data_ptr()) for t in self.given.values()]
+        self.kawara = lambda: function(*arguments, stream)
+        code = compile(TORCH[case["kind"]], case["name"], "eval")
+        names = {"torch": torch, "F": torch.nn.functional, **self.given}
+        self.peer = lambda: eval(code, names)
+        self.code = code
+
+    def error(self):
+        torch = self.torch
+        status = self.kawara()
+        torch.cuda.synchronize()
+        wide = {name: t.double() for name, t in self.given.items()}
+        wanted = eval(self.code, {"torch": torch, "F": torch.nn.functional, **wide})
+        got = self.given[self.result].double()
+        distance = ((got - wanted).norm() / wanted.norm()).item()
+        return distance if status == 0 else math.inf
+
+    def seconds(self, work, batch):
+        begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(batch):
+            work()
+        end.record()
+        self.torch.cuda.synchronize()
+        return begin.elapsed_time(end) / batch
+
+    def times(self):
+        works = [self.kawara, self.peer]
+        batches = []
+        for work in works:
+            self.seconds(work, 3)
+            batches.append(max(3, min(200, int(20 / max(self.seconds(work, 1), 1e-3)))))
+        rounds = [[self.seconds(w, b) for w, b in zip(works, batches)] for _ in range(7)]
+        return [sorted(column)[3] for column in zip(*rounds)]
+
+    def line(self):
+        distance = self.error()
+        limit = 1e-5 if self.case["elem"] == "f32" else 1e-2
+        own, peer = self.times()
+        sizes = self.case["sizes"]
+        if "K" in sizes:
+            rate = f"{2 * math.prod(sizes.values()) / own * 1e-9:8.1f} TFLOP/s"
+        else:
+            moved = sum(math.prod(shape) * BYTES[elem] for _, elem, shape, _ in
+                        tensors_of(self.case))
+            rate = f"{moved / own * 1e-9:8.2f} TB/s"
+        is_right = distance < limit
+        return is_right, peer / own, (f"{self.case['name']:34s} {'right' if is_right else 'WRONG'} "
+                                      f"{distance:.1e} {own:9.4f} ms {rate}  {peer / own:6.2f}x")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kawara", default="build/tools/kawara")
+    parser.add_argument("--only", default="", help="cases whose name has this")
+    parser.add_argument("--write", help="only make the texts, in this folder")
+    parser.add_argument("--texts", help="texts made before")
+    options = parser.parse_args()
+    chosen = [case for case in cases() if options.only in case["name"]]
+    folder = pathlib.Path(options.write or options.texts or tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    if not options.texts:
+        for case in chosen:
+            text_of(case, options.kawara, folder)
+        (folder / "cases.json").write_text(json.dumps([case["name"] for case in chosen]))
+    if options.write:
+        return 0
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        libraries = list(pool.map(lambda case: compiled(case, folder), chosen))
+    ratios, wrong = [], 0
+    for case, library in zip(chosen, libraries):
+        if isinstance(library, str):
+            print(f"{case['name']}: nvcc says\n{library[:2000]}")
+            wrong += 1
+            continue
+        is_right, ratio, line = Race(case, library).line()
+        wrong += not is_right
+        ratios.append(ratio)
+        print(line, flush=True)
+    if ratios:
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        print(f"{len(ratios)} races, geometric mean {mean:.2f}x PyTorch, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+#include "driver/target_choice.h"
+
+#include "driver/pipeline.h"
+#include "run/cuda/device.h"
+#include "support/text.h"
+
+namespace kawara::driver {
+namespace {
+
+Diagnostic unknown_target(const std::string& name) {
+  std::vector<std::string> known = {"cpu", "cuda"};
+  for (const std::string& arch : target::named_gpus())
+    known.push_back("cuda:" + arch);
+  Diagnostic d;
+  d.code = "K0301";
+  d.headline = "no target is called `" + name + "`";
+  d.body.push_back("Targets are " + join(known, ", ") + ".");
+  const auto meant = closest(name, known);
+  d.help.push_back(
+      {meant ? "did you mean" : "for example", "--target " + meant.value_or("cuda:sm_90a"), false});
+  return d;
+}
+
+} // namespace
+
+Parsed<schedule::Environment> environment_for(const std::string& name) {
+  schedule::Environment environment = host_environment();
+  if (name.empty() || name == "cpu")
+    return environment;
+  // What directives ask about vectors and caches must not depend on the machine that makes the code.
+  environment.cpu = *target::named_cpu("neoverse-n1");
+  if (name == "cuda") {
+    const auto device = run::CudaDevice::open();
+    if (!device)
+      return fail(Diagnostics{device.error()});
+    environment.gpu = (*device)->gpu();
+    return environment;
+  }
+  if (name.starts_with("cuda:"))
+    environment.gpu = target::named_gpu(name.substr(5));
+  if (!environment.gpu)
+    return fail(Diagnostics{unknown_target(name)});
+  return environment;
+}
+
+} // namespace kawara::driver

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "schedule/schedule.h"
+
+#include <string>
+
+namespace kawara::driver {
+
+/// The machine that code is made for, by what a user calls it: `cpu` or nothing for this machine's processor,
+/// `cuda:sm_90a` for a GPU by name, `cuda` for the one in this machine.
+///
+/// Refuses  a name it does not know (K0301); for `cuda`, a machine without driver or GPU (K0712, K0713).
+Parsed<schedule::Environment> environment_for(const std::string& target);
+
+} // namespace kawara::driver

@@ -1,0 +1,380 @@
+#include "emit/cuda/device.h"
+
+#include "emit/cuda/lanes.h"
+#include "kernel/interpret.h"
+#include "kernel/vars.h"
+#include "kernel/walk.h"
+#include "support/text.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+
+namespace kawara::emit {
+namespace {
+
+using kernel::Block;
+using kernel::Buffer;
+using kernel::Kernel;
+using kernel::Launch;
+using kernel::Scope;
+using scalar::as;
+using scalar::Expr;
+using scalar::ReduceOp;
+
+constexpr int64_t kThreadsInFlight = 512;
+
+class DeviceWriter {
+public:
+  DeviceWriter(const Kernel& k, const Launch& launch, CudaExpr& expr, CudaLaunch& out)
+      : kernel_(k), launch_(launch), expr_(expr), out_(out), lanes_(expr),
+        known_(definitions_in(launch.body)), stored_(kernel::buffers_stored_in(launch.body)) {
+    find_used();
+  }
+
+  std::string text() {
+    out_.name = launch_.name;
+    plan_shared();
+    depth_ = 1;
+    positions();
+    declare_shared();
+    block(launch_.body);
+    const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
+    // Registers for two blocks of 256 threads on a multiprocessor: while one waits, the other computes.
+    const int64_t blocks = std::clamp<int64_t>(kThreadsInFlight / threads, 1, 16);
+    return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", " +
+           std::to_string(blocks) + ") " + launch_.name + "(" + join(parameters(), ", ") + ") {\n" +
+           text_ + "}\n\n";
+  }
+
+private:
+  void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
+
+  void find_used() {
+    std::set<uint32_t> params, vars, buffers;
+    const std::function<void(const Expr&)> note = [&](const Expr& root) {
+      scalar::visit(root, [&](const Expr& e) {
+        if (const auto* p = as<scalar::Param>(e))
+          params.insert(p->index);
+        if (const auto* v = as<scalar::Var>(e))
+          vars.insert(v->id);
+        if (const auto* l = as<scalar::Load>(e)) {
+          buffers.insert(l->tensor);
+          loaded_.insert(l->tensor);
+        }
+      });
+    };
+    kernel::visit_exprs(launch_.body, note);
+    kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
+      if (const auto* store = std::get_if<kernel::Store>(&stmt);
+          store != nullptr && store->op != ReduceOp::None)
+        loaded_.insert(store->buffer);
+    });
+    buffers.insert(stored_.begin(), stored_.end());
+    for (const uint32_t b : buffers)
+      for (const Expr& extent : kernel_.buffers[b].shape)
+        note(extent);
+    used_vars_ = vars;
+    kernel::VarSet own = kernel::vars_set_in(block_of(launch_));
+    for (const uint32_t p : params)
+      out_.params.push_back(p);
+    for (const uint32_t v : vars)
+      if (!own.contains(v))
+        out_.variables.push_back(v);
+    for (const uint32_t b : buffers)
+      if (kernel_.buffers[b].scope == Scope::Argument ||
+          kernel_.buffers[b].scope == Scope::Workspace)
+        out_.buffers.push_back(b);
+  }
+
+  std::vector<std::string> parameters() const {
+    std::vector<std::string> parts;
+    for (const uint32_t p : out_.params)
+      parts.push_back(expr_.index_type() + " " + expr_.names().params[p]);
+    for (const uint32_t v : out_.variables)
+      parts.push_back(expr_.index_type() + " " + expr_.names().variables[v]);
+    for (const uint32_t b : out_.buffers)
+      parts.push_back((stored_.contains(b) ? "" : "const ") + cuda_type(kernel_.buffers[b].elem) +
+                      (is_exchanged(b) ? "* " : "* __restrict__ ") + expr_.names().buffers[b]);
+    return parts;
+  }
+
+  /// One thread may read what another wrote: `__restrict__` would let reads move over barriers.
+  bool is_exchanged(uint32_t buffer) const {
+    return stored_.contains(buffer) && loaded_.contains(buffer) && !launch_.owned.contains(buffer);
+  }
+
+  /// Every shared buffer has a place of its own: nothing waits between the last use of one and the first of
+  /// another.
+  void plan_shared() {
+    kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
+      const auto* allocate = std::get_if<kernel::Allocate>(&stmt);
+      if (allocate == nullptr || offsets_.contains(allocate->buffer))
+        return;
+      const Buffer& b = kernel_.buffers[allocate->buffer];
+      if (b.scope != Scope::Shared)
+        return;
+      offsets_[allocate->buffer] = out_.shared_bytes;
+      out_.shared_bytes += bytes_of_cells(b);
+    });
+    out_.is_dynamic = out_.shared_bytes > kStaticSharedBytes;
+  }
+
+  void declare_shared() {
+    if (out_.is_dynamic)
+      line("extern __shared__ __align__(16) unsigned char kw_shared[];");
+    for (const auto& [id, offset] : offsets_) {
+      const Buffer& b = kernel_.buffers[id];
+      const std::string type = cuda_type(b.elem), name = expr_.names().buffers[id];
+      note_type(b.elem);
+      if (out_.is_dynamic)
+        line(type + "* const " + name + " = (" + type + "*)(kw_shared + " + std::to_string(offset) +
+             ");");
+      else
+        line("__shared__ __align__(16) " + type + " " + name + "[" + std::to_string(cells_of(b)) +
+             "];");
+    }
+  }
+
+  static int64_t cells_of(const Buffer& b) {
+    return std::max<int64_t>(kernel::cell_count(kernel::extents_of(b, {})), 1);
+  }
+  static int64_t bytes_of_cells(const Buffer& b) {
+    const int64_t bytes = cells_of(b) * scalar::bytes_of(b.elem);
+    return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
+  }
+
+  void positions() {
+    constexpr std::array kNames = {"x", "y", "z"};
+    const auto define = [&](uint32_t var, const std::string& value) {
+      if (used_vars_.contains(var))
+        line("const " + expr_.index_type() + " " + expr_.names().variables[var] + " = " + value +
+             ";");
+    };
+    for (size_t a = 0; a < 3; ++a)
+      define(launch_.block_vars[a], std::string("blockIdx.") + kNames[a]);
+    for (size_t a = 0; a < 3; ++a)
+      define(launch_.thread_vars[a], std::string("threadIdx.") + kNames[a]);
+  }
+
+  void block(const Block& statements) {
+    for (const kernel::Stmt& stmt : statements)
+      std::visit([&](const auto& s) { one(s); }, stmt);
+  }
+
+  void nested(const Block& statements) {
+    ++depth_;
+    block(statements);
+    --depth_;
+  }
+
+  void one(const kernel::For& s) {
+    const std::string i = expr_.names().variables[s.var];
+    const std::string step = s.step == 1 ? "++" + i : i + " += " + std::to_string(s.step);
+    line("for (" + expr_.index_type() + " " + i + " = " + expr_(s.lo) + "; " + i + " < " +
+         expr_(s.hi) + "; " + step + ") {");
+    nested(s.body);
+    line("}");
+  }
+  void one(const kernel::If& s) {
+    line("if (" + expr_(s.cond) + ") {");
+    nested(s.then);
+    if (!s.otherwise.empty()) {
+      line("} else {");
+      nested(s.otherwise);
+    }
+    line("}");
+  }
+  void one(const kernel::Allocate& s) {
+    const Buffer& b = kernel_.buffers[s.buffer];
+    if (b.scope == Scope::Shared)
+      return block(s.body);
+    note_type(b.elem);
+    line("{");
+    ++depth_;
+    line("__align__(16) " + cuda_type(b.elem) + " " + expr_.names().buffers[s.buffer] + "[" +
+         std::to_string(cells_of(b)) + "];");
+    block(s.body);
+    --depth_;
+    line("}");
+  }
+  void one(const kernel::Launch&) {}
+  void one(const kernel::Barrier&) { line("__syncthreads();"); }
+  void one(const kernel::Commit&) {
+    line("asm volatile(\"cp.async.commit_group;\" ::: \"memory\");");
+  }
+  void one(const kernel::Await& s) {
+    line("asm volatile(\"cp.async.wait_group " + std::to_string(s.pending) +
+         ";\" ::: \"memory\");");
+  }
+  void one(const kernel::Combine& s) {
+    expr_.need("combine");
+    const std::string rows = std::to_string(launch_.threads[1] * launch_.threads[2]);
+    line("const " + expr_.type_of(s.value.type()) + " " + expr_.names().variables[s.var] +
+         " = kw_combine<kw_" + std::string(scalar::name_of(s.op)) + ", " +
+         std::to_string(launch_.threads[0]) + ", " + rows + ">(" + expr_(s.value) + ");");
+  }
+  void one(const kernel::Zero&) {}
+  void one(const kernel::Prefetch&) {}
+  void one(const kernel::Comment& s) { line("// " + s.text); }
+
+  void note_type(scalar::Elem elem) {
+    if (elem == scalar::Elem::BF16)
+      expr_.need("bf16");
+    if (elem == scalar::Elem::F16)
+      expr_.need("f16");
+  }
+
+  /// Loads every vector of the expression that lies in one aligned piece into a variable.
+  void load_vectors(const Expr& root) {
+    scalar::visit(root, [&](const Expr& e) {
+      const auto* load = as<scalar::Load>(e);
+      if (load == nullptr || e.type().lanes == 1 || !is_run(load->index) ||
+          !is_aligned(kernel_, load->tensor, load->index, known_) || lanes_.is_loaded(e))
+        return;
+      expr_.need("vector");
+      const std::string name = "v" + std::to_string(vectors_++);
+      const std::string type = vector_of(load->tensor, e.type().lanes);
+      line("const " + type + " " + name + " = *(const " + type + "*)&" +
+           expr_.cell(load->tensor, first_of(load->index)) + ";");
+      lanes_.set_loaded(e, name);
+    });
+  }
+
+  std::string vector_of(uint32_t buffer, int64_t lanes) const {
+    return "kw_vector<" + cuda_type(kernel_.buffers[buffer].elem) + ", " + std::to_string(lanes) +
+           ">";
+  }
+
+  /// Horizontal reductions spelled out lane by lane.
+  Expr without_reductions(const Expr& root) {
+    return scalar::rewrite(root, [&](const Expr& e) {
+      const auto* n = as<scalar::Reduce>(e);
+      if (n == nullptr)
+        return Expr();
+      Expr total = lanes_.lane_of(n->arg, 0);
+      for (int64_t lane = 1; lane < n->arg.type().lanes; ++lane)
+        total = scalar::combine(n->op, total, lanes_.lane_of(n->arg, lane));
+      return total;
+    });
+  }
+
+  /// The load of an asynchronous copy that the hardware can do: 4, 8 or 16 aligned bytes of one type.
+  const scalar::Load* copied(const kernel::Store& s) const {
+    Expr value = s.value;
+    if (const auto* cast = as<scalar::Cast>(value))
+      value = cast->arg;
+    const auto* load = as<scalar::Load>(value);
+    const scalar::Elem elem = kernel_.buffers[s.buffer].elem;
+    if (!s.is_async || load == nullptr || value.type().elem != elem)
+      return nullptr;
+    const int64_t lanes = value.type().lanes, bytes = lanes * scalar::bytes_of(elem);
+    const auto is_whole = [&](uint32_t buffer, const std::vector<Expr>& index) {
+      return lanes == 1 || (is_run(index) && is_aligned(kernel_, buffer, index, known_));
+    };
+    const bool fits = bytes == 4 || bytes == 8 || bytes == 16;
+    return fits && is_whole(s.buffer, s.index) && is_whole(load->tensor, load->index) ? load
+                                                                                      : nullptr;
+  }
+
+  void one(const kernel::Store& s) {
+    if (const scalar::Load* from = copied(s)) {
+      expr_.need("copy_async");
+      const int64_t bytes = s.value.type().lanes * scalar::bytes_of(kernel_.buffers[s.buffer].elem);
+      line("kw_copy_async<" + std::to_string(bytes) + ">(&" +
+           expr_.cell(s.buffer, first_of(s.index)) + ", &" +
+           expr_.cell(from->tensor, first_of(from->index)) + ");");
+      return;
+    }
+    lanes_.forget_loaded();
+    const scalar::Elem elem = kernel_.buffers[s.buffer].elem;
+    note_type(elem);
+    const int64_t lanes = s.value.type().lanes;
+    Expr value = s.value;
+    if (s.op != ReduceOp::None) {
+      const auto width = static_cast<uint16_t>(lanes);
+      const Expr old = scalar::cast(scalar::load(s.buffer, s.index, {elem, width}),
+                                    {scalar::compute_type(elem), width});
+      value = scalar::combine(s.op, old, value);
+    }
+    load_vectors(value);
+    value = without_reductions(value);
+    if (lanes == 1) {
+      line(expr_.cell(s.buffer, s.index) + " = " + expr_.converted(value, elem) + ";");
+      return;
+    }
+    const bool is_whole = is_run(s.index) && is_aligned(kernel_, s.buffer, s.index, known_);
+    expr_.need("vector");
+    const std::string type = vector_of(s.buffer, lanes);
+    if (is_whole) {
+      line("*(" + type + "*)&" + expr_.cell(s.buffer, first_of(s.index)) + " = " + type +
+           braced(value, elem) + ";");
+      return;
+    }
+    const std::string name = "v" + std::to_string(vectors_++);
+    line("const " + type + " " + name + " = " + braced(value, elem) + ";");
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      std::vector<Expr> at;
+      for (const Expr& e : s.index)
+        at.push_back(lanes_.lane_of(e, lane));
+      line(expr_.cell(s.buffer, at) + " = " + name + ".at[" + std::to_string(lane) + "];");
+    }
+  }
+
+  void one(const kernel::Define& s) { set(s.var, s.value, true); }
+  void one(const kernel::Assign& s) { set(s.var, s.value, false); }
+
+  void set(uint32_t var, const Expr& given, bool is_new) {
+    if (!used_vars_.contains(var))
+      return;
+    lanes_.forget_loaded();
+    load_vectors(given);
+    const Expr value = without_reductions(given);
+    const scalar::Type type = kernel_.variables[var].type;
+    note_type(type.elem);
+    const std::string name = expr_.names().variables[var];
+    if (type.lanes == 1) {
+      line((is_new ? expr_.type_of(type) + " " : "") + name + " = " +
+           expr_.converted(value, type.elem) + ";");
+      return;
+    }
+    expr_.need("vector");
+    if (is_new) {
+      line(expr_.type_of(type) + " " + name + " = " + braced(value, type.elem) + ";");
+      return;
+    }
+    for (int64_t lane = 0; lane < type.lanes; ++lane)
+      line(name + ".at[" + std::to_string(lane) +
+           "] = " + expr_.converted(lanes_.lane_of(value, lane), type.elem) + ";");
+  }
+
+  /// All lanes of a vector: {{a, b, c, d}}
+  std::string braced(const Expr& value, scalar::Elem to) {
+    std::vector<std::string> parts;
+    for (int64_t lane = 0; lane < value.type().lanes; ++lane)
+      parts.push_back(expr_.converted(lanes_.lane_of(value, lane), to));
+    return "{{" + join(parts, ", ") + "}}";
+  }
+
+  const Kernel& kernel_;
+  const Launch& launch_;
+  CudaExpr& expr_;
+  CudaLaunch& out_;
+  Lanes lanes_;
+  Definitions known_;
+  std::set<uint32_t> stored_, loaded_, used_vars_;
+  std::map<uint32_t, int64_t> offsets_;
+  std::string text_;
+  size_t depth_ = 0;
+  int vectors_ = 0;
+};
+
+} // namespace
+
+std::string cuda_device_function(const Kernel& kernel, const Launch& launch, CudaExpr& expr,
+                                 CudaLaunch& out) {
+  return DeviceWriter(kernel, launch, expr, out).text();
+}
+
+} // namespace kawara::emit

@@ -1,0 +1,278 @@
+#include "emit/cuda/expr.h"
+
+#include "scalar/match.h"
+#include "support/check.h"
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+namespace kawara::emit {
+namespace {
+
+using scalar::as;
+using scalar::BinaryOp;
+using scalar::Elem;
+using scalar::Expr;
+using scalar::UnaryOp;
+
+std::string cuda_float_text(double value, Elem elem) {
+  const bool is_double = elem == Elem::F64;
+  if (std::isnan(value))
+    return is_double ? "kw_nan()" : "(float)kw_nan()";
+  if (std::isinf(value))
+    return std::string(value > 0 ? "" : "-") + (is_double ? "kw_inf()" : "(float)kw_inf()");
+  std::array<char, 64> buffer{};
+  const auto end = is_double
+                       ? std::to_chars(buffer.begin(), buffer.end(), value).ptr
+                       : std::to_chars(buffer.begin(), buffer.end(), static_cast<float>(value)).ptr;
+  std::string text(buffer.begin(), end);
+  if (text.find_first_of(".e") == std::string::npos)
+    text += ".0";
+  return is_double ? text : text + "f";
+}
+
+std::string cuda_int_text(int64_t value, Elem elem) {
+  if (elem == Elem::Bool)
+    return value != 0 ? "true" : "false";
+  if (value == INT64_MIN)
+    return "(-9223372036854775807LL - 1)";
+  if (value == INT32_MIN)
+    return "(-2147483647 - 1)";
+  const bool is_wide = value > INT32_MAX || value < INT32_MIN;
+  return std::to_string(value) + (is_wide ? "LL" : "");
+}
+
+const char* cuda_sign_of(BinaryOp op) {
+  constexpr std::array<const char*, 20> kSigns = {
+      "+",     "-",     "*", "/",  nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+      nullptr, nullptr, "<", "<=", ">",     ">=",    "==",    "!=",    "&&",    "||"};
+  return kSigns[static_cast<size_t>(op)];
+}
+
+/// How tightly an infix operator binds; 0 for what is no infix text.
+int strength_of(const Expr& e) {
+  const auto* n = as<scalar::Binary>(e);
+  if (n == nullptr || cuda_sign_of(n->op) == nullptr)
+    return 0;
+  switch (n->op) {
+  case BinaryOp::Mul:
+  case BinaryOp::Div:
+    return 5;
+  case BinaryOp::Add:
+  case BinaryOp::Sub:
+    return 4;
+  case BinaryOp::And:
+    return 2;
+  case BinaryOp::Or:
+    return 1;
+  default:
+    return 3;
+  }
+}
+
+} // namespace
+
+std::string cuda_type(Elem elem) {
+  switch (elem) {
+  case Elem::F64:
+    return "double";
+  case Elem::F32:
+    return "float";
+  case Elem::F16:
+    return "kw_f16";
+  case Elem::BF16:
+    return "kw_bf16";
+  case Elem::I64:
+    return "long long";
+  case Elem::I32:
+    return "int";
+  case Elem::I16:
+    return "short";
+  case Elem::I8:
+    return "signed char";
+  case Elem::U8:
+    return "unsigned char";
+  case Elem::Bool:
+    return "bool";
+  }
+  KAWARA_CHECK(false, "element type");
+}
+
+CudaExpr::CudaExpr(const kernel::Kernel& kernel, CNames names, bool is_narrow)
+    : kernel_(kernel), names_(std::move(names)), is_narrow_(is_narrow) {}
+
+std::string CudaExpr::type_of(scalar::Type type) const {
+  const std::string cell = type.elem == Elem::I64 ? index_type() : cuda_type(type.elem);
+  return type.lanes == 1 ? cell : "kw_vector<" + cell + ", " + std::to_string(type.lanes) + ">";
+}
+
+Expr CudaExpr::named(std::string text, scalar::Type type) {
+  names_.variables.push_back(std::move(text));
+  return scalar::var(static_cast<uint32_t>(names_.variables.size() - 1), type);
+}
+
+std::string CudaExpr::cell(uint32_t buffer, const std::vector<Expr>& index) {
+  if (index.empty())
+    return names_.buffers[buffer] + "[0]";
+  Expr linear = index[0];
+  for (size_t d = 1; d < index.size(); ++d)
+    linear = linear * kernel_.buffers[buffer].shape[d] + index[d];
+  return names_.buffers[buffer] + "[" + print(scalar::simplify(linear)) + "]";
+}
+
+std::string CudaExpr::conversion(const std::string& text, Elem from, Elem to) {
+  if (from == to)
+    return text;
+  if (from == Elem::BF16 || from == Elem::F16) {
+    need(from == Elem::BF16 ? "bf16" : "f16");
+    return conversion("kw_to_float(" + text + ")", Elem::F32, to);
+  }
+  if (to == Elem::BF16 || to == Elem::F16) {
+    need(to == Elem::BF16 ? "bf16" : "f16");
+    return (to == Elem::BF16 ? "kw_to_bf16(" : "kw_to_f16(") + conversion(text, from, Elem::F32) +
+           ")";
+  }
+  return "(" + (to == Elem::I64 ? index_type() : cuda_type(to)) + ")" + text;
+}
+
+std::string CudaExpr::converted(const Expr& value, Elem to) {
+  const Elem from = value.type().elem;
+  return from == to ? print(value) : conversion(atom(value), from, to);
+}
+
+std::string CudaExpr::atom(const Expr& e) {
+  const std::string text = print(e);
+  const bool is_loose = strength_of(e) != 0 || as<scalar::Select>(e) != nullptr || text[0] == '-' ||
+                        text[0] == '(' || text.find(" >> ") != std::string::npos ||
+                        text.find(" & ") != std::string::npos;
+  return is_loose ? "(" + text + ")" : text;
+}
+
+/// Shifts and masks round towards minus infinity as they should; other divisions go through a function.
+std::string CudaExpr::division(const scalar::Binary& n, Elem elem) {
+  const bool is_quotient = n.op == BinaryOp::FloorDiv;
+  const int64_t by = scalar::constant_of(n.rhs).value_or(0);
+  if (by > 0 && std::has_single_bit(static_cast<uint64_t>(by)) && elem != Elem::U8)
+    return is_quotient
+               ? atom(n.lhs) + " >> " + std::to_string(std::countr_zero(static_cast<uint64_t>(by)))
+               : atom(n.lhs) + " & " + std::to_string(by - 1);
+  need("division");
+  return (is_quotient ? "kw_floordiv(" : "kw_mod(") + print(n.lhs) + ", (" + type_of({elem, 1}) +
+         ")" + atom(n.rhs) + ")";
+}
+
+std::string CudaExpr::binary(const scalar::Binary& n) {
+  const Elem elem = n.lhs.type().elem;
+  if (const char* sign = cuda_sign_of(n.op)) {
+    const bool is_arithmetic = n.op <= BinaryOp::Div;
+    const bool is_data = elem == Elem::I32 && is_arithmetic;
+    // int arithmetic wraps in Kawara but not in C++.
+    if (is_data && n.op != BinaryOp::Div)
+      return "(int)((unsigned)" + atom(n.lhs) + " " + sign + " (unsigned)" + atom(n.rhs) + ")";
+    const int own = n.op == BinaryOp::Mul || n.op == BinaryOp::Div   ? 5
+                    : n.op == BinaryOp::Add || n.op == BinaryOp::Sub ? 4
+                    : n.op == BinaryOp::And                          ? 2
+                    : n.op == BinaryOp::Or                           ? 1
+                                                                     : 3;
+    const auto side = [&](const Expr& e, bool is_right) {
+      const int inner = strength_of(e);
+      const bool is_plain = inner > own || (inner == own && !is_right);
+      return is_plain && e.type().elem != Elem::I32 ? print(e) : atom(e);
+    };
+    return side(n.lhs, false) + " " + sign + " " + side(n.rhs, true);
+  }
+  if (n.op == BinaryOp::FloorDiv || n.op == BinaryOp::Mod)
+    return division(n, elem);
+  const std::string both = print(n.lhs) + ", " + print(n.rhs);
+  const std::string suffix = elem == Elem::F32 ? "f" : "";
+  const bool is_float = scalar::is_float(elem);
+  if (n.op == BinaryOp::Pow)
+    return "pow" + suffix + "(" + both + ")";
+  KAWARA_CHECK(n.op == BinaryOp::Min || n.op == BinaryOp::Max, "operator in CUDA text");
+  const std::string name = n.op == BinaryOp::Min ? "min" : "max";
+  if (is_float)
+    return "f" + name + suffix + "(" + both + ")";
+  const std::string type = type_of({elem, 1});
+  return name + "((" + type + ")" + atom(n.lhs) + ", (" + type + ")" + atom(n.rhs) + ")";
+}
+
+std::string CudaExpr::unary(const Expr& e, const scalar::Unary& n) {
+  const Elem elem = e.type().elem;
+  const std::string f = elem == Elem::F32 ? "f" : "";
+  const auto call = [&](const char* name) { return name + f + "(" + print(n.arg) + ")"; };
+  const auto own = [&](const char* name) {
+    need("activations");
+    return std::string("kw_") + name + "(" + print(n.arg) + ")";
+  };
+  switch (n.op) {
+  case UnaryOp::Neg:
+    return elem == Elem::I32 ? "(int)(0u - (unsigned)" + atom(n.arg) + ")" : "-" + atom(n.arg);
+  case UnaryOp::Not:
+    return "!" + atom(n.arg);
+  case UnaryOp::Abs:
+    return scalar::is_float(elem) ? call("fabs") : "abs(" + print(n.arg) + ")";
+  case UnaryOp::Exp:
+    return call("exp");
+  case UnaryOp::Log:
+    return call("log");
+  case UnaryOp::Sqrt:
+    return call("sqrt");
+  case UnaryOp::Rsqrt:
+    return "(1 / " + call("sqrt") + ")";
+  case UnaryOp::Tanh:
+    return call("tanh");
+  case UnaryOp::Erf:
+    return call("erf");
+  case UnaryOp::Sin:
+    return call("sin");
+  case UnaryOp::Cos:
+    return call("cos");
+  case UnaryOp::Floor:
+    return call("floor");
+  case UnaryOp::Ceil:
+    return call("ceil");
+  case UnaryOp::Round:
+    return call("rint");
+  case UnaryOp::Sigmoid:
+    return own("sigmoid");
+  case UnaryOp::Silu:
+    return own("silu");
+  case UnaryOp::Gelu:
+    return own("gelu");
+  case UnaryOp::GeluTanh:
+    return own("gelu_tanh");
+  case UnaryOp::Bits:
+  case UnaryOp::FromBits:
+    break; // made from functions for vector code of processors only
+  }
+  KAWARA_CHECK(false, "unary operator in CUDA text");
+}
+
+std::string CudaExpr::print(const Expr& e) {
+  KAWARA_CHECK(e.type().lanes == 1, "vectors are printed lane by lane");
+  const auto impossible = [](const char* what) -> std::string { KAWARA_CHECK(false, what); };
+  return scalar::match(
+      e, [&](const scalar::IntLit& n) { return cuda_int_text(n.value, e.type().elem); },
+      [&](const scalar::FloatLit& n) { return cuda_float_text(n.value, e.type().elem); },
+      [&](const scalar::Iter&) { return impossible("iterator"); },
+      [&](const scalar::Param& n) { return names_.params.at(n.index); },
+      [&](const scalar::Var& n) { return names_.variables.at(n.id); },
+      [&](const scalar::Load& n) { return cell(n.tensor, n.index); },
+      [&](const scalar::Unary& n) { return unary(e, n); },
+      [&](const scalar::Binary& n) { return binary(n); },
+      [&](const scalar::Select& n) {
+        return atom(n.cond) + " ? " + atom(n.then) + " : " + atom(n.otherwise);
+      },
+      [&](const scalar::Cast& n) { return converted(n.arg, e.type().elem); },
+      [&](const scalar::Ramp&) { return impossible("ramp"); },
+      [&](const scalar::Broadcast&) { return impossible("broadcast"); },
+      [&](const scalar::Reduce&) { return impossible("reduce"); },
+      [&](const scalar::Fma& n) {
+        return "fma" + std::string(e.type().elem == Elem::F32 ? "f" : "") + "(" + print(n.a) +
+               ", " + print(n.b) + ", " + print(n.c) + ")";
+      });
+}
+
+} // namespace kawara::emit

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "emit/c/expr.h"
+#include "kernel/kernel.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace kawara::emit {
+
+std::string cuda_type(scalar::Elem); ///< "float", "long long", "kw_bf16"
+
+/// Scalar expressions as CUDA C++, noting which functions of the prelude they need.
+class CudaExpr {
+public:
+  CudaExpr(const kernel::Kernel& kernel, CNames names, bool is_narrow);
+
+  std::string operator()(const scalar::Expr& e) { return print(e); }
+  std::string cell(uint32_t buffer, const std::vector<scalar::Expr>& index); ///< `A[i * 64 + j]`
+  std::string converted(const scalar::Expr& value, scalar::Elem to);
+  std::string index_type() const { return is_narrow_ ? "int" : "long long"; }
+  std::string type_of(scalar::Type type) const; ///< of a variable; vectors too
+
+  /// An expression that prints as `text`.
+  scalar::Expr named(std::string text, scalar::Type type);
+
+  const CNames& names() const { return names_; }
+  const std::set<std::string>& needs() const { return needs_; }
+  void need(const std::string& function) { needs_.insert(function); }
+
+private:
+  std::string print(const scalar::Expr& e);
+  std::string atom(const scalar::Expr& e);
+  std::string binary(const scalar::Binary& n);
+  std::string division(const scalar::Binary& n, scalar::Elem elem);
+  std::string unary(const scalar::Expr& e, const scalar::Unary& n);
+  std::string conversion(const std::string& text, scalar::Elem from, scalar::Elem to);
+
+  const kernel::Kernel& kernel_;
+  CNames names_;
+  bool is_narrow_;
+  std::set<std::string> needs_;
+};
+
+} // namespace kawara::emit

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "emit/cuda/expr.h"
+
+#include <map>
+
+namespace kawara::emit {
+
+/// One lane of a vector expression as a scalar one. Vector variables and vectors that were loaded before
+/// (`loaded`) are read at that lane.
+class Lanes {
+public:
+  explicit Lanes(CudaExpr& expr) : expr_(expr) {}
+
+  /// The load stands in the variable called `name`.
+  void set_loaded(const scalar::Expr& load, std::string name);
+  void forget_loaded() { loaded_.clear(); }
+  bool is_loaded(const scalar::Expr& load) const;
+  scalar::Expr lane_of(const scalar::Expr& e, int64_t lane);
+
+private:
+  CudaExpr& expr_;
+  std::vector<std::pair<scalar::Expr, std::string>> loaded_;
+};
+
+/// Values of variables that are defined once and never assigned.
+using Definitions = std::map<uint32_t, scalar::Expr>;
+Definitions definitions_in(const kernel::Block&);
+
+/// Is the vector's first cell provably at a multiple of its number of lanes, from an aligned start?
+bool is_aligned(const kernel::Kernel&, uint32_t buffer, const std::vector<scalar::Expr>& index,
+                const Definitions&);
+/// Consecutive cells: a ramp of stride 1 as the last index, the others scalar.
+bool is_run(const std::vector<scalar::Expr>& index);
+/// The same index at the first cell.
+std::vector<scalar::Expr> first_of(const std::vector<scalar::Expr>& index);
+
+} // namespace kawara::emit

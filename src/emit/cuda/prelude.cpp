@@ -1,0 +1,151 @@
+#include "emit/cuda/prelude.h"
+
+#include <array>
+#include <utility>
+
+namespace kawara::emit {
+namespace {
+
+constexpr const char* kInf =
+    R"(static __device__ inline double kw_inf() { return __longlong_as_double(0x7ff0000000000000LL); }
+
+)";
+constexpr const char* kNan =
+    R"(static __device__ inline double kw_nan() { return __longlong_as_double(0x7ff8000000000000LL); }
+
+)";
+
+constexpr const char* kCudaBf16 = R"(// The upper half of a float, rounded to nearest even.
+struct kw_bf16 { unsigned short bits; };
+static __device__ inline float kw_to_float(kw_bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+static __device__ inline kw_bf16 kw_to_bf16(float x) {
+  kw_bf16 result;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+}
+
+)";
+
+constexpr const char* kCudaF16 = R"(struct kw_f16 { unsigned short bits; };
+static __device__ inline float kw_to_float(kw_f16 x) {
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
+  return result;
+}
+static __device__ inline kw_f16 kw_to_f16(float x) {
+  kw_f16 result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+}
+
+)";
+
+constexpr const char* kDivision =
+    R"(// Division that rounds towards minus infinity, and its remainder.
+template <class T> static __device__ inline T kw_floordiv(T a, T b) {
+  const T q = a / b;
+  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+}
+template <class T> static __device__ inline T kw_mod(T a, T b) {
+  const T r = a % b;
+  return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;
+}
+
+)";
+
+constexpr const char* kActivations =
+    R"(static __device__ inline float kw_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+static __device__ inline float kw_silu(float x) { return x / (1.0f + expf(-x)); }
+static __device__ inline float kw_gelu(float x) { return 0.5f * x * erfcf(x * -0.70710678f); }
+static __device__ inline float kw_gelu_tanh(float x) {
+  return x / (1.0f + expf(-1.5957691f * (x + 0.044715f * x * x * x)));
+}
+static __device__ inline double kw_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+static __device__ inline double kw_silu(double x) { return x / (1.0 + exp(-x)); }
+static __device__ inline double kw_gelu(double x) {
+  return 0.5 * x * erfc(x * -0.70710678118654752);
+}
+static __device__ inline double kw_gelu_tanh(double x) {
+  return x / (1.0 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
+}
+
+)";
+
+constexpr const char* kVector = R"(// Neighbouring cells that are loaded and stored at once.
+template <class T, int n> struct alignas(sizeof(T) * n < 16 ? sizeof(T) * n : 16) kw_vector { T at[n]; };
+
+)";
+
+constexpr const char* kCopyAsync = R"(// Copies cells to shared memory beside the computation.
+template <int bytes> static __device__ inline void kw_copy_async(void* to, const void* from) {
+  const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+  if constexpr (bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes)
+                 : "memory");
+}
+
+)";
+
+constexpr const char* kCombine =
+    R"(struct kw_sum { template <class T> static __device__ T of(T a, T b) { return a + b; } };
+struct kw_prod { template <class T> static __device__ T of(T a, T b) { return a * b; } };
+struct kw_max {
+  static __device__ float of(float a, float b) { return fmaxf(a, b); }
+  static __device__ double of(double a, double b) { return fmax(a, b); }
+  static __device__ int of(int a, int b) { return max(a, b); }
+  static __device__ long long of(long long a, long long b) { return max(a, b); }
+};
+struct kw_min {
+  static __device__ float of(float a, float b) { return fminf(a, b); }
+  static __device__ double of(double a, double b) { return fmin(a, b); }
+  static __device__ int of(int a, int b) { return min(a, b); }
+  static __device__ long long of(long long a, long long b) { return min(a, b); }
+};
+// The values of `width` threads that differ in threadIdx.x alone, combined; all of them get it.
+template <class Op, int width, int rows, class T> static __device__ T kw_combine(T value) {
+  constexpr bool is_even = width <= 32 ? (width & (width - 1)) == 0 : width % 32 == 0;
+  constexpr int lanes = !is_even ? 1 : width < 32 ? width : 32;
+#pragma unroll
+  for (int far = lanes / 2; far > 0; far /= 2)
+    value = Op::of(value, __shfl_xor_sync(0xffffffffu, value, far, lanes));
+  if constexpr (width > lanes) {
+    constexpr int parts = width / lanes;
+    __shared__ T part[rows][parts];
+    const int row = threadIdx.y + blockDim.y * threadIdx.z;
+    if (threadIdx.x % lanes == 0)
+      part[row][threadIdx.x / lanes] = value;
+    __syncthreads();
+    value = part[row][0];
+#pragma unroll
+    for (int p = 1; p < parts; ++p)
+      value = Op::of(value, part[row][p]);
+    __syncthreads();
+  }
+  return value;
+}
+
+)";
+
+} // namespace
+
+std::string cuda_prelude(const std::set<std::string>& needs) {
+  constexpr std::array<std::pair<const char*, const char*>, 9> parts = {
+      {{"inf", kInf},
+       {"nan", kNan},
+       {"bf16", kCudaBf16},
+       {"f16", kCudaF16},
+       {"division", kDivision},
+       {"activations", kActivations},
+       {"vector", kVector},
+       {"copy_async", kCopyAsync},
+       {"combine", kCombine}}};
+  std::string text;
+  for (const auto& [name, code] : parts)
+    if (needs.contains(name))
+      text += code;
+  return text;
+}
+
+} // namespace kawara::emit

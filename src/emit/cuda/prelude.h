@@ -1,0 +1,12 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+namespace kawara::emit {
+
+/// What stands above the functions of a CUDA file: types and functions that the text needs, by name
+/// (bf16, f16, division, activations, vector, copy_async, combine, inf, nan).
+std::string cuda_prelude(const std::set<std::string>& needs);
+
+} // namespace kawara::emit

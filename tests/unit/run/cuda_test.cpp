@@ -1,0 +1,128 @@
+#include "../kernel/gpu_line.h"
+#include "emit/cuda/cuda_from_kernel.h"
+#include "run/cuda/cuda_executable.h"
+#include "run/cuda/disassemble.h"
+#include "run/cuda/nvrtc.h"
+
+namespace kawara::run {
+namespace {
+
+using gpu_line::compile;
+using gpu_line::Sizes;
+
+emit::CudaUnit unit_of(const std::string& text, const Sizes& sizes, bool are_fixed = true) {
+  return emit::cuda_from_kernel(compile(text, "auto", sizes, are_fixed).kernel);
+}
+
+/// What NVRTC says of the text; empty when it is content.
+std::string complaint(const emit::CudaUnit& unit) {
+  NvrtcOptions options;
+  options.flags = unit.flags;
+  const auto cubin = cubin_from_cuda(unit.text, unit.function, options, true);
+  if (!cubin)
+    return render({cubin.error()});
+  return cubin->log.find(" 0 bytes spill stores") == std::string::npos ? cubin->log : "";
+}
+
+TEST(CudaText, NvrtcCompilesEveryDefaultSchedule) {
+  if (!has_nvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  for (const bool are_fixed : {true, false}) {
+    EXPECT_EQ(complaint(unit_of(gpu_line::kGemm, {{"M", 256}, {"N", 256}, {"K", 64}}, are_fixed)),
+              "");
+    EXPECT_EQ(complaint(unit_of(gpu_line::kSoftmax, {{"M", 64}, {"N", 2048}}, are_fixed)), "");
+    EXPECT_EQ(complaint(unit_of(gpu_line::kTranspose, {{"M", 64}, {"N", 96}}, are_fixed)), "");
+    EXPECT_EQ(complaint(unit_of(gpu_line::kGelu, {{"M", 64}, {"N", 96}}, are_fixed)), "");
+  }
+}
+
+TEST(CudaText, VectorsAreLoadedWholeAndIndicesAreNarrow) {
+  const emit::CudaUnit unit = unit_of(gpu_line::kGelu, {{"M", 64}, {"N", 1024}});
+  EXPECT_TRUE(unit.has_narrow_indices);
+  EXPECT_NE(unit.text.find("*(const kw_vector<float, 4>*)&X["), std::string::npos) << unit.text;
+  EXPECT_FALSE(unit_of(gpu_line::kGelu, {{"M", 64}, {"N", 1024}}, false).has_narrow_indices);
+}
+
+TEST(CudaText, TextWithAnErrorIsReportedWithTheWordsOfTheCompiler) {
+  if (!has_nvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  const auto cubin = cubin_from_cuda("__global__ void f() { int x = y; }", "f", {});
+  ASSERT_FALSE(cubin);
+  EXPECT_EQ(cubin.error().code, "K0711");
+  EXPECT_NE(render({cubin.error()}).find("identifier \"y\" is undefined"), std::string::npos);
+}
+
+TEST(CudaText, ToolsThatAreNotThereAreNamed) {
+  const auto cubin = cubin_from_cuda("extern \"C\" __global__ void f() {}", "f", {});
+  if (!cubin) {
+    EXPECT_EQ(cubin.error().code, "K0710");
+    EXPECT_FALSE(has_nvrtc());
+    return;
+  }
+  const auto sass = sass_from_cubin(cubin->bytes);
+  if (sass)
+    EXPECT_NE(sass->find("EXIT"), std::string::npos);
+  else
+    EXPECT_EQ(sass.error().code, "K0716");
+}
+
+TEST(CudaText, BlocksThatNeedTooMuchAreRefused) {
+  emit::CudaUnit unit;
+  unit.launches.push_back({"big_0", {}, {}, {}, 300 * 1024, true});
+  const auto refused = refuse_resources(unit, *target::named_gpu("sm_90a"));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->code, "K0714");
+  unit.launches[0].shared_bytes = 64 * 1024;
+  EXPECT_FALSE(refuse_resources(unit, *target::named_gpu("sm_90a")));
+}
+
+TEST(CudaText, MachineCodeIsKept) {
+  if (!has_nvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  NvrtcOptions options;
+  options.cache = std::filesystem::path(testing::TempDir()) / "kawara_cubins";
+  std::filesystem::remove_all(options.cache);
+  const std::string text = "extern \"C\" __global__ void f(int* x) { *x = 1; }";
+  const auto first = cubin_from_cuda(text, "f", options);
+  const auto second = cubin_from_cuda(text, "f", options);
+  ASSERT_TRUE(first && second);
+  EXPECT_FALSE(first->is_from_cache);
+  EXPECT_TRUE(second->is_from_cache);
+  EXPECT_EQ(first->bytes, second->bytes);
+}
+
+TEST(CudaDevice, MachinesWithoutADriverAreToldSo) {
+  const auto device = CudaDevice::open();
+  if (device)
+    GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_TRUE(device.error().code == "K0712" || device.error().code == "K0713");
+  EXPECT_NE(render({device.error()}), "");
+}
+
+TEST(CudaDevice, KernelsOnTheGpuMeanTheSame) {
+  const auto device = CudaDevice::open();
+  if (!device || !has_nvrtc())
+    GTEST_SKIP() << "no GPU, or no NVRTC, on this machine";
+  const Sizes sizes = {{"M", 100}, {"N", 2000}};
+  const auto line = compile(gpu_line::kSoftmax, "auto", sizes);
+  NvrtcOptions options;
+  options.arch = (*device)->gpu().arch;
+  auto code =
+      CudaExecutable::load(line.kernel, emit::cuda_from_kernel(line.kernel), *device, options);
+  ASSERT_TRUE(code) << render({code.error()});
+  std::vector<float> x(200000), y(200000);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>(i % 97) * 0.1F;
+  void* arguments[] = {x.data(), y.data()};
+  const int64_t params[] = {100, 2000};
+  ASSERT_TRUE(code->call(arguments, params));
+  for (size_t row = 0; row < 100; ++row) {
+    double total = 0;
+    for (size_t j = 0; j < 2000; ++j)
+      total += static_cast<double>(y[row * 2000 + j]);
+    EXPECT_NEAR(total, 1.0, 1e-4);
+  }
+}
+
+} // namespace
+} // namespace kawara::run
