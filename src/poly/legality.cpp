@@ -114,8 +114,8 @@ private:
       const size_t end = std::min(group_end(order_, path, depth), meeting.shared_loops);
       if (marks.is_parallel || marks.axis != Axis::None) {
         const isl::map pairs = colliding_pairs(d.relation, rows_, d.source, d.sink, depth, end);
-        // Threads of one block can add up what each of them has.
-        if (may_reassociate && !marks.is_parallel && marks.axis == Axis::ThreadX)
+        if (may_reassociate && !marks.is_parallel && marks.axis == Axis::ThreadX &&
+            updates_one_cell(d, depth))
           reassociates_ = reassociates_ || !pairs.is_empty();
         else
           add(Broken::Parallel, index, path[depth], pairs);
@@ -128,6 +128,19 @@ private:
           add(Broken::Vector, index, path[depth], lanes);
       }
     }
+  }
+
+  /// Threads of one block can add up what each of them has, for one cell at a time: all iterations that share
+  /// the loops above `depth` update the same one.
+  bool updates_one_cell(const Dependence& d, size_t depth) const {
+    if (d.source != d.sink)
+      return false;
+    const isl::set& domain = scop_[d.source].domain;
+    const isl::map together = tied_above(pairs_of(domain, domain), rows_, d.source, d.sink, depth);
+    return together.subtract(d.relation)
+        .subtract(d.relation.reverse())
+        .subtract(domain.identity())
+        .is_empty();
   }
 
   void add(Broken broken, size_t dependence, LoopId loop, const isl::map& pairs) {

@@ -43,8 +43,8 @@ using Verdict = std::variant<Legal, Illegal, Undecided>;
 
 /// The only judge. Legal iff every dependence of `scop` has its source strictly before its sink
 /// under `order` (reductions excepted where the contract allows), no dependence at all is carried
-/// by a parallel loop or one that is bound to an axis of a GPU (reductions excepted on thread.x where the
-/// contract allows), and every vector loop keeps its lanes' dependences: for W consecutive
+/// by a parallel loop or one that is bound to an axis of a GPU (reductions of one cell
+/// excepted on thread.x where the contract allows), and every vector loop keeps its lanes' dependences: for W consecutive
 /// iterations, statement by statement, all lanes read before any lane writes.
 Verdict judge(const Scop& scop, const Order& order, unsigned long quota = kDefaultQuota);
 

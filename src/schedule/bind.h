@@ -18,8 +18,9 @@ namespace kawara::schedule {
 ///
 /// Needs    block loops directly inside each other, outside all thread loops; thread loops of constant
 ///          extent, at most 1024 threads in a block.
-/// Legal    when the loop carries no dependence. A reduction may be carried by thread.x, where the
-///          numerics contract lets reductions be reassociated: threads then add up what each has.
+/// Legal    when the loop carries no dependence. A reduction into one cell may be carried by thread.x,
+///          where the numerics contract lets reductions be reassociated: threads then add up what
+///          each has.
 /// Refuses  a parallel, vector, unrolled or bound loop (K0217), an axis that a loop around or inside has
 ///          (K0701), blocks elsewhere (K0702), too many threads (K0703).
 Proposed propose(const Schedule&, const Bind&, const Environment&);
