@@ -41,6 +41,9 @@ void visit_one(Inline&, const Visitor&) {}
 void visit_one(Unroll& d, const Visitor& f) { f(d.loop); }
 void visit_one(UnrollAndJam& d, const Visitor& f) { f(d.loop); }
 void visit_one(Vectorize& d, const Visitor& f) { f(d.loop); }
+void visit_one(Tensorize& d, const Visitor& f) { f(d.loop); }
+void visit_one(Bind& d, const Visitor& f) { f(d.loop); }
+void visit_one(Pipeline& d, const Visitor& f) { f(d.loop); }
 void visit_one(Parallel& d, const Visitor& f) { f(d.loop); }
 void visit_one(Rfactor& d, const Visitor& f) { f(d.loop); }
 void visit_one(Online& d, const Visitor& f) {
