@@ -1,6 +1,6 @@
 #include "kawara/command.h"
-      "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm; for a GPU "
-      "cuda, ptx, sass or resources; graph for a model");
+#include "kawara/model.h"
+#include "kawara/show_gpu.h"
 
 #include "emit/c/c_from_kernel.h"
 #include "emit/unit.h"
@@ -16,116 +16,114 @@
 
 #include <algorithm>
 
-      namespace kawara::tools {
-      namespace {
+namespace kawara::tools {
+namespace {
 
-      const std::vector<std::string> kStages = {"program", "scop",   "deps", "schedule", "tree",
-                                                "loops",   "kernel", "c",    "llvm",     "asm",
-                                                "cuda",    "ptx",    "sass", "resources"};
+const std::vector<std::string> kStages = {"program", "scop",   "deps", "schedule", "tree",
+                                          "loops",   "kernel", "c",    "llvm",     "asm",
+                                          "cuda",    "ptx",    "sass", "resources"};
 
-      Diagnostic for_processors(const std::string& stage) {
-        Diagnostic d;
-        d.code = "K0717";
-        d.headline = "stage `" + stage + "` is for processors, not for a GPU";
-        d.help.push_back({"the code of a GPU is", "--stage cuda", false});
-        return d;
-      }
+Diagnostic for_processors(const std::string& stage) {
+  Diagnostic d;
+  d.code = "K0717";
+  d.headline = "stage `" + stage + "` is for processors, not for a GPU";
+  d.help.push_back({"the code of a GPU is", "--stage cuda", false});
+  return d;
+}
 
-      Parsed<std::string> text_at(const std::string& stage, const driver::Scheduled& front,
-                                  const schedule::Environment& environment, Trace& trace) {
-        if (const auto& gpu = gpu_stages(); std::find(gpu.begin(), gpu.end(), stage) != gpu.end())
-          return gpu_text_at(stage, front, environment, trace);
-        if (stage == "program")
-          return program::print(front.program);
-        if (stage == "scop")
-          return poly::print(front.schedule.scop);
-        if (stage == "deps")
-          return explain::dependence_text(
-              poly::summaries(front.schedule.scop, poly::exact_dependences(front.schedule.scop)));
-        if (stage == "schedule")
-          return schedule::listing(front.schedule);
-        if (stage == "tree")
-          return schedule::draw_text(front.schedule.scop, front.schedule.order);
-        if (stage == "loops")
-          return kernel::print(driver::kernel_of(front, environment, trace));
-        if (stage == "c")
-          return emit::c_from_kernel(driver::kernel_of(front, trace)).text;
-        const kernel::Kernel kernel = driver::optimised_kernel_of(front, environment, trace);
-        if (stage == "kernel")
-          return kernel::print(kernel);
-        if (environment.gpu)
-          return fail(Diagnostics{for_processors(stage)});
-        const emit::LlvmUnit unit =
-            trace.stage("emit", [&] { return emit::module_from_kernel(kernel); });
-        return stage == "llvm" ? unit.ir() : unit.assembly();
-      }
+Parsed<std::string> text_at(const std::string& stage, const driver::Scheduled& front,
+                            const schedule::Environment& environment, Trace& trace) {
+  if (const auto& gpu = gpu_stages(); std::find(gpu.begin(), gpu.end(), stage) != gpu.end())
+    return gpu_text_at(stage, front, environment, trace);
+  if (stage == "program")
+    return program::print(front.program);
+  if (stage == "scop")
+    return poly::print(front.schedule.scop);
+  if (stage == "deps")
+    return explain::dependence_text(
+        poly::summaries(front.schedule.scop, poly::exact_dependences(front.schedule.scop)));
+  if (stage == "schedule")
+    return schedule::listing(front.schedule);
+  if (stage == "tree")
+    return schedule::draw_text(front.schedule.scop, front.schedule.order);
+  if (stage == "loops")
+    return kernel::print(driver::kernel_of(front, environment, trace));
+  if (stage == "c")
+    return emit::c_from_kernel(driver::kernel_of(front, trace)).text;
+  const kernel::Kernel kernel = driver::optimised_kernel_of(front, environment, trace);
+  if (stage == "kernel")
+    return kernel::print(kernel);
+  if (environment.gpu)
+    return fail(Diagnostics{for_processors(stage)});
+  const emit::LlvmUnit unit = trace.stage("emit", [&] { return emit::module_from_kernel(kernel); });
+  return stage == "llvm" ? unit.ir() : unit.assembly();
+}
 
-      Diagnostic unknown_stage(const std::string& name) {
-        Diagnostic d;
-        d.code = "K0438";
-        d.headline = "no stage is called `" + name + "`";
-        d.body.push_back("The stages, in the order of the line: " + join(kStages, ", ") + ".");
-        const auto meant = closest(name, kStages);
-        d.help.push_back({meant ? "did you mean" : "for example",
-                          "--stage " + meant.value_or("schedule"), false});
-        return d;
-      }
+Diagnostic unknown_stage(const std::string& name) {
+  Diagnostic d;
+  d.code = "K0438";
+  d.headline = "no stage is called `" + name + "`";
+  d.body.push_back("The stages, in the order of the line: " + join(kStages, ", ") + ".");
+  const auto meant = closest(name, kStages);
+  d.help.push_back(
+      {meant ? "did you mean" : "for example", "--stage " + meant.value_or("schedule"), false});
+  return d;
+}
 
-      int show(const CommonOptions& options, const std::string& stage, const std::string& svg) {
-        if (is_model(options.file))
-          return show_model(options, stage);
-        if (std::find(kStages.begin(), kStages.end(), stage) == kStages.end())
-          return report({unknown_stage(stage)}, options);
-        const auto request = request_of(options);
-        if (!request)
-          return report(request.error(), options);
-        const auto environment = environment_of(options);
-        if (!environment)
-          return report(environment.error(), options);
-        Trace trace(trace_options(options));
-        const auto front = driver::schedule(*request, *environment, trace);
-        if (!front)
-          return report(front.error(), options);
-        warn(front->warnings, options);
-        const auto shown = text_at(stage, *front, *environment, trace);
-        if (!shown)
-          return report(shown.error(), options);
-        const std::string& text = *shown;
-        if (options.json)
-          fmt::print("{}\n",
-                     nlohmann::json{{"ok", true}, {"stage", stage}, {"text", text}}.dump(2));
-        else
-          fmt::print("{}", text);
-        if (!svg.empty()) {
-          const auto written =
-              run::write_file(svg, schedule::draw_svg(front->schedule.scop, front->schedule.order));
-          if (!written)
-            return report({written.error()}, options);
-        }
-        show_times(trace, options);
-        return kOk;
-      }
+int show(const CommonOptions& options, const std::string& stage, const std::string& svg) {
+  if (is_model(options.file))
+    return show_model(options, stage);
+  if (std::find(kStages.begin(), kStages.end(), stage) == kStages.end())
+    return report({unknown_stage(stage)}, options);
+  const auto request = request_of(options);
+  if (!request)
+    return report(request.error(), options);
+  const auto environment = environment_of(options);
+  if (!environment)
+    return report(environment.error(), options);
+  Trace trace(trace_options(options));
+  const auto front = driver::schedule(*request, *environment, trace);
+  if (!front)
+    return report(front.error(), options);
+  warn(front->warnings, options);
+  const auto shown = text_at(stage, *front, *environment, trace);
+  if (!shown)
+    return report(shown.error(), options);
+  const std::string& text = *shown;
+  if (options.json)
+    fmt::print("{}\n", nlohmann::json{{"ok", true}, {"stage", stage}, {"text", text}}.dump(2));
+  else
+    fmt::print("{}", text);
+  if (!svg.empty()) {
+    const auto written =
+        run::write_file(svg, schedule::draw_svg(front->schedule.scop, front->schedule.order));
+    if (!written)
+      return report({written.error()}, options);
+  }
+  show_times(trace, options);
+  return kOk;
+}
 
-      } // namespace
+} // namespace
 
-      void add_show(CLI::App& app, int& exit_code) {
-        auto options = std::make_shared<CommonOptions>();
-        auto stage = std::make_shared<std::string>("schedule");
-        auto svg = std::make_shared<std::string>();
-        CLI::App* command =
-            app.add_subcommand("show", "print what a stage of the line makes of a program");
-        add_common(*command, *options);
-        command->add_option(
-            "--stage", *stage,
-            "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm; for a GPU "
-            "cuda, ptx, sass or resources; graph for a model");
-        command->add_option("--svg", *svg, "also write a picture of the loop tree to this file");
-        add_examples(*command,
-                     {"kawara show examples/gemm.kw --stage scop",
-                      "kawara show examples/gemm.kw -s 'tile(i=64, j=64)' --stage tree",
-                      "kawara show examples/gemm.kw -s auto --target cuda:sm_90a --stage cuda"});
-        command->callback(
-            [options, stage, svg, &exit_code] { exit_code = show(*options, *stage, *svg); });
-      }
+void add_show(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CommonOptions>();
+  auto stage = std::make_shared<std::string>("schedule");
+  auto svg = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("show", "print what a stage of the line makes of a program");
+  add_common(*command, *options);
+  command->add_option(
+      "--stage", *stage,
+      "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm; for a GPU "
+      "cuda, ptx, sass or resources; graph for a model");
+  command->add_option("--svg", *svg, "also write a picture of the loop tree to this file");
+  add_examples(*command,
+               {"kawara show examples/gemm.kw --stage scop",
+                "kawara show examples/gemm.kw -s 'tile(i=64, j=64)' --stage tree",
+                "kawara show examples/gemm.kw -s auto --target cuda:sm_90a --stage cuda"});
+  command->callback(
+      [options, stage, svg, &exit_code] { exit_code = show(*options, *stage, *svg); });
+}
 
-      } // namespace kawara::tools
+} // namespace kawara::tools

@@ -269,6 +269,7 @@ std::string CudaExpr::print(const Expr& e) {
       [&](const scalar::Ramp&) { return impossible("ramp"); },
       [&](const scalar::Broadcast&) { return impossible("broadcast"); },
       [&](const scalar::Reduce&) { return impossible("reduce"); },
+      [&](const scalar::Instruction&) { return impossible("instruction of a processor"); },
       [&](const scalar::Fma& n) {
         return "fma" + std::string(e.type().elem == Elem::F32 ? "f" : "") + "(" + print(n.a) +
                ", " + print(n.b) + ", " + print(n.c) + ")";
