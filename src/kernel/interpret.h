@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernel/extents.h"
 #include "kernel/kernel.h"
 #include "scalar/eval.h"
 #include "support/result.h"
@@ -28,9 +29,5 @@ struct InterpretOptions {
 /// carry their values, all are filled with the results. The error says what went wrong where.
 Result<Done, std::string> interpret(const Kernel&, const std::vector<int64_t>& params,
                                     std::vector<Cells>& arguments, const InterpretOptions& = {});
-
-/// Extents of a buffer at these parameter values.
-std::vector<int64_t> extents_of(const Buffer&, const std::vector<int64_t>& params);
-int64_t cell_count(const std::vector<int64_t>& extents);
 
 } // namespace kawara::kernel
