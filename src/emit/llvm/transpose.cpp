@@ -106,7 +106,7 @@ FunctionEmitter::squares_of(const kernel::Block& statements) const {
         });
         if (at == families.end())
           at = families.insert(
-              at, {{buffer, lanes, index.dim, index.stride, index.base, 0, 0, {}}, {}});
+              at, Family{{buffer, lanes, index.dim, index.stride, index.base, 0, 0, {}}, {}});
         at->first_use.emplace(index.offset, s);
       });
     });
