@@ -6,7 +6,7 @@ cmake=$1 build=$2 example=$3 compiler=$4
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$cmake" --install "$build" --component kawara --prefix "$folder/installed" >/dev/null
-"$cmake" -S "$example" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/installed" \
+"$cmake" -G Ninja -S "$example" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/installed" \
   -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
 "$cmake" --build "$folder/build" >/dev/null
 "$folder/build/matrix_product"
