@@ -7,9 +7,9 @@ namespace kawara::scalar {
 /// With h = (exp(2 z) - 1) / 2 this is h / (1 + h). For small z the rounding of 1 + h would show:
 /// with c = z up to 0.6 it is c + (h - c - c * h) / (1 + h), where the quotient is small.
 Expr expand_tanh(const Formula& f, const Expr& x) {
-  constexpr double kShifter = 0x1.8p23 + 127;                        // see expand_exp
+  constexpr double kBiasedShifter = 0x1.8p23 + 127;                  // see expand_exp
   const Expr z = f.let("z", f.at_most(unary(UnaryOp::Abs, x), 9.1)); // 1 from there on
-  const Expr shifter = f.number(kShifter);
+  const Expr shifter = f.number(kBiasedShifter);
   const Expr t = f.let("t", f.add_product(shifter, z, f.number(2 / std::numbers::ln2)));
   // ln(2) in one part: n is small, and where it is not the slope of tanh is.
   const Expr r = f.let("r", f.add_product(z, t - shifter, f.number(-std::numbers::ln2 / 2)));
