@@ -273,7 +273,9 @@ Schedule improved(const Schedule& start, Order order, const Environment& environ
 }
 
 /// isl's scheduler is asked for orders that bring nests together; it may take this many operations.
-constexpr unsigned long kSchedulerQuota = 2'000'000;
+/// One of them can be a pivot of a whole table: the quota is seconds in the worst case, and the orders
+/// that are worth having take a fraction of it.
+constexpr unsigned long kSchedulerQuota = 100'000;
 
 /// Several nests, few enough statements and loops that the scheduler answers in a fraction of a second:
 /// with the six loops of a convolution it takes minutes, whatever its quota.

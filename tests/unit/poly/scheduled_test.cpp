@@ -36,6 +36,25 @@ TEST(ScheduledOrder, IsNoneWithoutOperationsAndTheContextStaysUsable) {
   EXPECT_TRUE(scheduled_order(scop, true));
 }
 
+// Pools over a padded line: isl would look for an order for minutes, whatever its quota.
+TEST(ScheduledOrder, IsNotAskedForWhereAnIndexStepsOverCells) {
+  for (const char* index : {"2*i + k", "i + 2*k"}) {
+    const Scop scop = scop_of(std::string(R"(input x: f32[65537]
+temp p: f32[65539]
+output y: f32[32000]
+for i in range(65539):
+    if i >= 1 and i < 65538:
+        p[i] = x[i - 1]
+    else:
+        p[i] = 0
+for i in range(32000):
+    y[i] = 0
+    for k in range(3):
+        y[i] max= p[)") + index + "]\n");
+    EXPECT_FALSE(scheduled_order(scop, true));
+  }
+}
+
 TEST(Directions, OfAStencil) {
   const Scop scop = scop_of(kJacobi);
   const auto all = directions(scop, scop.source_order, {StmtId{0}}, 0);
