@@ -13,25 +13,69 @@ namespace {
 
 using Rows = std::vector<std::vector<isl::pw_aff>>;
 
-/// What `order` does to one dependence, level by level: `bad` gathers the pairs whose source comes
-/// later at a loop, `tied` the pairs that agree so far.
-isl::map late_pairs(const isl::map& pairs, const Rows& rows, StmtId x, StmtId y, Meeting meeting) {
-  isl::map bad = isl::map::empty(pairs.space());
-  isl::map tied = pairs;
-  for (size_t k = 0; k < meeting.shared_loops && !tied.is_empty(); ++k) {
-    const isl::pw_aff& a = rows[x.value][k];
-    const isl::pw_aff& b = rows[y.value][k];
-    bad = bad.unite(tied.intersect(greater_map(a, b)));
-    tied = tied.intersect(equal_map(a, b));
+/// What an order does to the pairs of one dependence, loop by loop. Every level is worked out once: the
+/// order, the parallel loops and the lanes all ask for the pairs that agree in the loops above.
+class Levels {
+public:
+  Levels(const isl::map& pairs, const Rows& rows, StmtId source, StmtId sink)
+      : source_(rows[source.value]), sink_(rows[sink.value]),
+        none_(isl::map::empty(pairs.space())) {
+    tied_.push_back(pairs.is_empty() ? none_ : pairs);
+    is_over_ = tied_.back().is_empty();
   }
-  return meeting.order >= 0 ? bad.unite(tied) : bad;
-}
 
-isl::map tied_above(const isl::map& pairs, const Rows& rows, StmtId x, StmtId y, size_t depth) {
-  isl::map tied = pairs;
-  for (size_t k = 0; k < depth && !tied.is_empty(); ++k)
-    tied = tied.intersect(equal_map(rows[x.value][k], rows[y.value][k]));
-  return tied;
+  /// Pairs that agree in the loops above `depth`.
+  const isl::map& tied(size_t depth) {
+    while (tied_.size() <= depth && !is_over_) {
+      const size_t k = tied_.size() - 1;
+      tied_.push_back(tied_.back().intersect(equal_map(source_[k], sink_[k])));
+      is_over_ = tied_.back().is_empty();
+    }
+    return depth < tied_.size() ? tied_[depth] : none_;
+  }
+
+  /// Those whose source comes later at `depth`.
+  const isl::map& late(size_t depth) {
+    while (late_.size() <= depth) {
+      const size_t k = late_.size();
+      const isl::map& agreed = tied(k);
+      late_.push_back(is_none(k) ? none_ : agreed.intersect(greater_map(source_[k], sink_[k])));
+    }
+    return late_[depth];
+  }
+
+  isl::map early(size_t depth) {
+    const isl::map& agreed = tied(depth);
+    return is_none(depth) ? none_ : agreed.intersect(less_map(source_[depth], sink_[depth]));
+  }
+
+  /// Those less than `width` iterations ahead.
+  isl::map early_within(size_t depth, int64_t width) {
+    const isl::map near = early(depth);
+    if (is_none(depth))
+      return near;
+    const isl::pw_aff end = source_[depth].add_constant(static_cast<long>(width));
+    return near.intersect(greater_map(end, sink_[depth]));
+  }
+
+  const isl::map& none() const { return none_; }
+
+private:
+  bool is_none(size_t depth) const { return is_over_ && depth + 1 >= tied_.size(); }
+
+  const std::vector<isl::pw_aff>& source_;
+  const std::vector<isl::pw_aff>& sink_;
+  isl::map none_;
+  std::vector<isl::map> tied_, late_;
+  bool is_over_ = false; ///< the last of `tied_` is empty, hence all that would follow
+};
+
+/// Pairs whose source does not come first.
+isl::map late_pairs(Levels& levels, Meeting meeting) {
+  isl::map bad = meeting.order >= 0 ? levels.tied(meeting.shared_loops) : levels.none();
+  for (size_t k = 0; k < meeting.shared_loops; ++k)
+    bad = bad.unite(levels.late(k));
+  return bad;
 }
 
 /// Depth one past the last loop that runs as one with the loop at `depth` (coalesce).
@@ -43,31 +87,19 @@ size_t group_end(const Order& order, const std::vector<LoopId>& path, size_t dep
 }
 
 /// Pairs in different iterations of the parallel loop at `depth`.
-isl::map colliding_pairs(const isl::map& pairs, const Rows& rows, StmtId x, StmtId y, size_t depth,
-                         size_t end) {
-  isl::map bad = isl::map::empty(pairs.space());
-  isl::map tied = tied_above(pairs, rows, x, y, depth);
-  for (size_t k = depth; k < end; ++k) {
-    const isl::pw_aff& a = rows[x.value][k];
-    const isl::pw_aff& b = rows[y.value][k];
-    bad = bad.unite(tied.intersect(less_map(a, b).unite(greater_map(a, b))));
-    tied = tied.intersect(equal_map(a, b));
-  }
+isl::map colliding_pairs(Levels& levels, size_t depth, size_t end) {
+  isl::map bad = levels.none();
+  for (size_t k = depth; k < end; ++k)
+    bad = bad.unite(levels.early(k)).unite(levels.late(k));
   return bad;
 }
 
 /// Pairs in one vector of the loop at `depth` whose order lanes do not keep: lanes run statement by
 /// statement, each reading before any writes.
-isl::map clashing_lanes(const Dependence& d, const Rows& rows, size_t depth, int64_t width,
+isl::map clashing_lanes(Levels& levels, DependenceKind kind, size_t depth, int64_t width,
                         Meeting meeting) {
-  const bool is_kept = meeting.order < 0 || (meeting.order == 0 && d.kind == DependenceKind::Anti);
-  if (is_kept)
-    return isl::map::empty(d.relation.space());
-  const isl::map tied = tied_above(d.relation, rows, d.source, d.sink, depth);
-  const isl::pw_aff& a = rows[d.source.value][depth];
-  const isl::pw_aff& b = rows[d.sink.value][depth];
-  return tied.intersect(less_map(a, b))
-      .intersect(greater_map(a.add_constant(static_cast<long>(width)), b));
+  const bool is_kept = meeting.order < 0 || (meeting.order == 0 && kind == DependenceKind::Anti);
+  return is_kept ? levels.none() : levels.early_within(depth, width);
 }
 
 /// Rows on the whole space of a statement: the pairs they are compared on lie within the domains
@@ -102,18 +134,18 @@ private:
     const Dependence& d = scop_.dependences[index];
     const Meeting meeting = meet(order_, d.source, d.sink);
     const bool may_reassociate = d.is_reduction && scop_.numerics != program::Numerics::Exact;
-    const isl::map late = late_pairs(d.relation, rows_, d.source, d.sink, meeting);
+    Levels levels(d.relation, rows_, d.source, d.sink);
     if (may_reassociate)
-      reassociates_ = reassociates_ || !late.is_empty();
+      reassociates_ = reassociates_ || !late_pairs(levels, meeting).is_empty();
     else
-      add(Broken::Order, index, LoopId{}, late);
+      add(Broken::Order, index, LoopId{}, late_pairs(levels, meeting));
 
     const std::vector<LoopId> path = path_of(order_, d.source);
     for (size_t depth = 0; depth < meeting.shared_loops; ++depth) {
       const Marks& marks = order_[path[depth]].marks;
       const size_t end = std::min(group_end(order_, path, depth), meeting.shared_loops);
       if (marks.is_parallel || marks.axis != Axis::None) {
-        const isl::map pairs = colliding_pairs(d.relation, rows_, d.source, d.sink, depth, end);
+        const isl::map pairs = colliding_pairs(levels, depth, end);
         if (may_reassociate && !marks.is_parallel && marks.axis == Axis::ThreadX &&
             updates_one_cell(d, depth))
           reassociates_ = reassociates_ || !pairs.is_empty();
@@ -121,11 +153,13 @@ private:
           add(Broken::Parallel, index, path[depth], pairs);
       }
       if (marks.vector_width > 1) {
-        const isl::map lanes = clashing_lanes(d, rows_, end - 1, marks.vector_width, meeting);
+        const auto lanes = [&] {
+          return clashing_lanes(levels, d.kind, end - 1, marks.vector_width, meeting);
+        };
         if (may_reassociate)
-          reassociates_ = reassociates_ || !lanes.is_empty();
+          reassociates_ = reassociates_ || !lanes().is_empty();
         else
-          add(Broken::Vector, index, path[depth], lanes);
+          add(Broken::Vector, index, path[depth], lanes());
       }
     }
   }
@@ -136,8 +170,9 @@ private:
     if (d.source != d.sink)
       return false;
     const isl::set& domain = scop_[d.source].domain;
-    const isl::map together = tied_above(pairs_of(domain, domain), rows_, d.source, d.sink, depth);
-    return together.subtract(d.relation)
+    Levels levels(pairs_of(domain, domain), rows_, d.source, d.sink);
+    return levels.tied(depth)
+        .subtract(d.relation)
         .subtract(d.relation.reverse())
         .subtract(domain.identity())
         .is_empty();
@@ -179,7 +214,9 @@ Verdict judge(const Scop& scop, const Order& order, unsigned long quota) {
 }
 
 isl::map not_before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
-  return late_pairs(all_pairs(scop, x, y), rows_of(scop, order, x, y), x, y, meet(order, x, y));
+  const Rows rows = rows_of(scop, order, x, y);
+  Levels levels(all_pairs(scop, x, y), rows, x, y);
+  return late_pairs(levels, meet(order, x, y));
 }
 
 isl::map before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
