@@ -13,12 +13,38 @@ namespace {
 
 using Rows = std::vector<std::vector<isl::pw_aff>>;
 
+/// Which loops have the same value on both sides of every pair, seen from the text of their rows: they are
+/// the same function of iterators that the pairs have in common. Nothing is decided there, and left
+/// out of the sets such loops (tiles, mostly) cost nothing.
+std::vector<bool> loops_in_common(const Scop& scop, const Order& order, const Dependence& d,
+                                  size_t shared_loops) {
+  const auto &from = scop[d.source].text.iters, &to = scop[d.sink].text.iters;
+  std::vector<Expr> twins(from.size());
+  for (uint32_t i = 0; i < from.size(); ++i)
+    for (uint32_t j = 0; j < to.size() && !twins[i]; ++j)
+      if (from[i] == to[j] && has_equal_dims(d.relation, i, j))
+        twins[i] = scalar::iter(j);
+  const auto is_in_common = [&](const Expr& row, const Expr& other) {
+    bool has_twins = true;
+    scalar::visit(row, [&](const Expr& e) {
+      if (const auto* it = scalar::as<scalar::Iter>(e))
+        has_twins = has_twins && twins[it->index];
+    });
+    return has_twins && scalar::equal(scalar::substitute_iters(row, twins), other);
+  };
+  std::vector<bool> in_common;
+  for (size_t k = 0; k < shared_loops; ++k)
+    in_common.push_back(is_in_common(order.rows[d.source.value][k], order.rows[d.sink.value][k]));
+  return in_common;
+}
+
 /// What an order does to the pairs of one dependence, loop by loop. Every level is worked out once: the
 /// order, the parallel loops and the lanes all ask for the pairs that agree in the loops above.
 class Levels {
 public:
-  Levels(const isl::map& pairs, const Rows& rows, StmtId source, StmtId sink)
-      : source_(rows[source.value]), sink_(rows[sink.value]),
+  Levels(const isl::map& pairs, const Rows& rows, StmtId source, StmtId sink,
+         std::vector<bool> in_common = {})
+      : source_(rows[source.value]), sink_(rows[sink.value]), in_common_(std::move(in_common)),
         none_(isl::map::empty(pairs.space())) {
     tied_.push_back(pairs.is_empty() ? none_ : pairs);
     is_over_ = tied_.back().is_empty();
@@ -28,6 +54,10 @@ public:
   const isl::map& tied(size_t depth) {
     while (tied_.size() <= depth && !is_over_) {
       const size_t k = tied_.size() - 1;
+      if (is_in_common(k)) {
+        tied_.push_back(tied_.back());
+        continue;
+      }
       tied_.push_back(tied_.back().intersect(equal_map(source_[k], sink_[k])));
       is_over_ = tied_.back().is_empty();
     }
@@ -61,10 +91,16 @@ public:
   const isl::map& none() const { return none_; }
 
 private:
-  bool is_none(size_t depth) const { return is_over_ && depth + 1 >= tied_.size(); }
+  bool is_in_common(size_t depth) const { return depth < in_common_.size() && in_common_[depth]; }
+
+  /// No pair is ahead or behind at `depth`: all have gone their ways above it, or none does so here.
+  bool is_none(size_t depth) const {
+    return is_in_common(depth) || (is_over_ && depth + 1 >= tied_.size());
+  }
 
   const std::vector<isl::pw_aff>& source_;
   const std::vector<isl::pw_aff>& sink_;
+  std::vector<bool> in_common_;
   isl::map none_;
   std::vector<isl::map> tied_, late_;
   bool is_over_ = false; ///< the last of `tied_` is empty, hence all that would follow
@@ -134,7 +170,8 @@ private:
     const Dependence& d = scop_.dependences[index];
     const Meeting meeting = meet(order_, d.source, d.sink);
     const bool may_reassociate = d.is_reduction && scop_.numerics != program::Numerics::Exact;
-    Levels levels(d.relation, rows_, d.source, d.sink);
+    Levels levels(d.relation, rows_, d.source, d.sink,
+                  loops_in_common(scop_, order_, d, meeting.shared_loops));
     if (may_reassociate)
       reassociates_ = reassociates_ || !late_pairs(levels, meeting).is_empty();
     else

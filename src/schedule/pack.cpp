@@ -90,16 +90,53 @@ private:
     return map(keys).reverse().apply_range(map(iterators_));
   }
 
-  /// As few loops as still decide the iterators in the index.
+  /// As few loops as still decide the iterators in the index. Those that run over other iterators are
+  /// left out at once; sets are asked where several run over the same.
   void choose_loops() {
     for (size_t p = depth_; p < path_.size(); ++p)
-      chosen_.push_back(p);
-    for (size_t p = depth_; p < path_.size(); ++p) {
+      if (runs_over_index(p))
+        chosen_.push_back(p);
+    if (!iterators_by_loops(chosen_).is_single_valued()) {
+      chosen_.clear();
+      for (size_t p = depth_; p < path_.size(); ++p)
+        chosen_.push_back(p);
+    }
+    const std::vector<size_t> candidates = chosen_;
+    for (const size_t p : candidates) {
       std::vector<size_t> fewer = chosen_;
       fewer.erase(std::find(fewer.begin(), fewer.end(), p));
-      if (iterators_by_loops(fewer).is_single_valued())
+      if (may_leave_out(p, fewer) && iterators_by_loops(fewer).is_single_valued())
         chosen_ = fewer;
     }
+  }
+
+  static bool has(const std::vector<Expr>& iterators, const Expr& one) {
+    return std::any_of(iterators.begin(), iterators.end(),
+                       [&](const Expr& e) { return scalar::equal(e, one); });
+  }
+
+  bool runs_over_index(size_t position) const {
+    const std::vector<Expr> found = iterators_in({rows()[position]});
+    return std::any_of(found.begin(), found.end(),
+                       [&](const Expr& e) { return has(iterators_, e); });
+  }
+
+  /// Every iterator of the index that the loop runs over is also in another row, or has one value only.
+  bool may_leave_out(size_t position, const std::vector<size_t>& others) const {
+    std::vector<Expr> rest = outer_rows();
+    const std::vector<Expr> inner = rows_at(others);
+    rest.insert(rest.end(), inner.begin(), inner.end());
+    const std::vector<Expr> covered = iterators_in(rest);
+    const std::vector<Expr> found = iterators_in({rows()[position]});
+    return std::all_of(found.begin(), found.end(), [&](const Expr& e) {
+      return !has(iterators_, e) || has(covered, e) || is_fixed(scalar::as<scalar::Iter>(e)->index);
+    });
+  }
+
+  bool is_fixed(uint32_t iter) const {
+    const int at = static_cast<int>(iter);
+    const isl::val low = domain_.dim_min_val(at);
+    return low.is_int() && low.eq(domain_.dim_max_val(at));
   }
 
   bool solve_iterators() {

@@ -87,6 +87,12 @@ isl::map pairs_of(const isl::set& domain, const isl::set& range) {
   return isl::manage(isl_map_from_domain_and_range(domain.copy(), range.copy()));
 }
 
+bool has_equal_dims(const isl::map& pairs, unsigned from, unsigned to) {
+  const isl::map equal = isl::manage(isl_map_equate(
+      isl_map_universe(isl_map_get_space(pairs.get())), isl_dim_in, from, isl_dim_out, to));
+  return pairs.is_subset(equal);
+}
+
 std::optional<int64_t> dimension_min(const isl::set& set, unsigned position) {
   isl_set* free = isl_set_project_out_all_params(set.copy());
   const isl::set owned = isl::manage(free);

@@ -25,6 +25,9 @@ isl::set fix_parameter(const isl::set&, const std::string& name, int64_t value);
 /// { x -> y : x in domain, y in range }
 isl::map pairs_of(const isl::set& domain, const isl::set& range);
 
+/// Is dimension `from` of the first the same as dimension `to` of the second in every pair?
+bool has_equal_dims(const isl::map&, unsigned from, unsigned to);
+
 /// Smallest and largest value of a dimension over all parameter values; nothing when unbounded.
 std::optional<int64_t> dimension_min(const isl::set&, unsigned position);
 std::optional<int64_t> dimension_max(const isl::set&, unsigned position);
