@@ -7,6 +7,8 @@
 #include "poly/witness.h"
 #include "support/check.h"
 
+#include <isl/set.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -26,44 +28,104 @@ DependenceKind kind_of(const Access& source, const Access& sink) {
   return sink.is_write ? DependenceKind::Output : DependenceKind::Flow;
 }
 
-/// Pairs of instances that touch the same cell through these accesses, in source order.
-isl::map conflicts(const Scop& scop, const Access& source, const Access& sink) {
-  const isl::map same_cell = source.relation.apply_range(sink.relation.reverse());
-  if (same_cell.is_empty())
-    return same_cell;
-  return same_cell.intersect(before(scop, scop.source_order, source.statement, sink.statement));
+bool is_same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), scalar::equal);
 }
 
-using Key = std::tuple<uint32_t, uint32_t, uint32_t, DependenceKind, bool>;
+bool is_same(const ScopStatement& a, const ScopStatement& b) {
+  return a.is_removed == b.is_removed && a.text.tensor == b.text.tensor && a.text.op == b.text.op &&
+         is_same(a.text.index, b.text.index) && scalar::equal(a.text.value, b.text.value) &&
+         isl_set_plain_is_equal(a.domain.get(), b.domain.get()) == isl_bool_true;
+}
 
-std::vector<Dependence> memory_dependences(const Scop& scop) {
-  const std::vector<Access> all = accesses(scop);
-  std::map<Key, isl::map> found;
-  for (const Access& source : all)
-    for (const Access& sink : all) {
-      if (source.tensor != sink.tensor || (!source.is_write && !sink.is_write))
-        continue;
-      const bool is_reduction = commutes(scop, source, sink);
-      const DependenceKind kind = kind_of(source, sink);
-      // The three kinds between two updates are one relation; the flow stands for them.
-      if (is_reduction && kind != DependenceKind::Flow)
-        continue;
-      const isl::map pairs = conflicts(scop, source, sink);
-      if (pairs.is_empty())
-        continue;
-      const Key key{source.statement.value, sink.statement.value, source.tensor, kind,
-                    is_reduction};
-      const auto [at, is_new] = found.try_emplace(key, pairs);
-      if (!is_new)
-        at->second = at->second.unite(pairs);
-    }
-  std::vector<Dependence> out;
-  for (const auto& [key, relation] : found) {
-    const auto& [source, sink, tensor, kind, is_reduction] = key;
-    out.push_back({kind, tensor, StmtId{source}, StmtId{sink}, is_reduction, relation.coalesce()});
+/// Dependences of a scop, pair of accesses by pair of accesses; known ones are taken over.
+class MemoryDependences {
+public:
+  explicit MemoryDependences(const Scop& scop) : scop_(scop) {
+    for (uint32_t s = 0; s < scop.statements.size(); ++s)
+      is_known_.push_back(scop.analysed && s < scop.analysed->statements.size() &&
+                          is_same(scop.statements[s], scop.analysed->statements[s]));
   }
-  return out;
-}
+
+  std::vector<Dependence> all() {
+    for (const Dependence& d : scop_.dependences)
+      if (is_known(d.source, d.sink))
+        found_.emplace(Key{d.source.value, d.sink.value, d.tensor, d.kind, d.is_reduction},
+                       d.relation);
+    const std::vector<Access> accesses = poly::accesses(scop_);
+    for (const Access& source : accesses)
+      for (const Access& sink : accesses)
+        if (source.tensor == sink.tensor && (source.is_write || sink.is_write) &&
+            !is_known(source.statement, sink.statement))
+          add(source, sink);
+    std::vector<Dependence> out;
+    for (const auto& [key, relation] : found_) {
+      const auto& [source, sink, tensor, kind, is_reduction] = key;
+      out.push_back(
+          {kind, tensor, StmtId{source}, StmtId{sink}, is_reduction, relation.coalesce()});
+    }
+    return out;
+  }
+
+private:
+  using Key = std::tuple<uint32_t, uint32_t, uint32_t, DependenceKind, bool>;
+
+  /// Neither the statements nor which of their iterations come first have changed.
+  bool is_known(StmtId a, StmtId b) {
+    if (!is_known_[a.value] || !is_known_[b.value])
+      return false;
+    const auto [at, is_new] = is_known_pair_.try_emplace({a.value, b.value}, false);
+    if (is_new)
+      at->second = is_ordered_as_before(a, b);
+    return at->second;
+  }
+
+  bool is_ordered_as_before(StmtId a, StmtId b) const {
+    const Order &now = scop_.source_order, &then = scop_.analysed->source_order;
+    const Meeting meeting = meet(now, a, b), earlier = meet(then, a, b);
+    if (meeting.shared_loops != earlier.shared_loops || meeting.order != earlier.order)
+      return false;
+    for (const StmtId id : {a, b})
+      for (size_t k = 0; k < meeting.shared_loops; ++k)
+        if (!scalar::equal(now.rows[id.value][k], then.rows[id.value][k]))
+          return false;
+    return true;
+  }
+
+  void add(const Access& source, const Access& sink) {
+    const bool is_reduction = commutes(scop_, source, sink);
+    const DependenceKind kind = kind_of(source, sink);
+    // The three kinds between two updates are one relation; the flow stands for them.
+    if (is_reduction && kind != DependenceKind::Flow)
+      return;
+    const isl::map pairs = conflicts(source, sink);
+    if (pairs.is_empty())
+      return;
+    const Key key{source.statement.value, sink.statement.value, source.tensor, kind, is_reduction};
+    const auto [at, is_new] = found_.try_emplace(key, pairs);
+    if (!is_new)
+      at->second = at->second.unite(pairs);
+  }
+
+  /// Pairs of instances that touch the same cell through these accesses, in source order.
+  isl::map conflicts(const Access& source, const Access& sink) {
+    const isl::map same_cell = source.relation.apply_range(sink.relation.reverse());
+    if (same_cell.is_empty())
+      return same_cell;
+    const StmtId a = source.statement, b = sink.statement;
+    auto at = before_.find({a.value, b.value});
+    if (at == before_.end())
+      at = before_.emplace(std::pair(a.value, b.value), before(scop_, scop_.source_order, a, b))
+               .first;
+    return same_cell.intersect(at->second);
+  }
+
+  const Scop& scop_;
+  std::vector<bool> is_known_;
+  std::map<std::pair<uint32_t, uint32_t>, bool> is_known_pair_;
+  std::map<std::pair<uint32_t, uint32_t>, isl::map> before_;
+  std::map<Key, isl::map> found_;
+};
 
 StmtId statement_named(const Scop& scop, const std::string& name) {
   for (uint32_t s = 0; s < scop.statements.size(); ++s)
@@ -136,7 +198,8 @@ isl::union_map times_of(const Scop& scop, const Order& order) {
 }
 
 Scop rebuilt(Scop scop) {
-  scop.dependences = memory_dependences(scop);
+  scop.dependences = MemoryDependences(scop).all();
+  scop.analysed = std::make_shared<Analysed>(Analysed{scop.statements, scop.source_order});
   return scop;
 }
 

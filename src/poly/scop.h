@@ -4,6 +4,7 @@
 #include "poly/order.h"
 #include "program/program.h"
 
+#include <memory>
 #include <vector>
 
 namespace kawara::poly {
@@ -42,6 +43,13 @@ struct ScopStatement {
   bool is_removed = false; ///< inlined away; keeps its number
 };
 
+/// What dependences were worked out from: `rebuilt` keeps those between statements that have not changed
+/// since, neither in themselves nor in their order.
+struct Analysed {
+  std::vector<ScopStatement> statements;
+  Order source_order;
+};
+
 /// A Program as integer sets and relations.
 ///
 /// Scops are values: directives that change statements (inline, compute_at, rfactor) make a new one
@@ -58,6 +66,8 @@ struct Scop {
   /// Every conflicting pair (not only the nearest): what a reordering must respect. Memory-based,
   /// because chains through relaxed reductions do not imply their ends.
   std::vector<Dependence> dependences;
+  std::shared_ptr<const Analysed>
+      analysed;         ///< what `dependences` are of; none before the first time
   Diagnostics warnings; ///< e.g. an output cell that nobody writes
   /// Outputs that must be zeroed before the first statement: not every cell is written before it is
   /// read.
@@ -74,7 +84,7 @@ Parsed<Scop> scop_from_program(const program::Program&, ContextPtr);
 /// right, then (for updates) the read of the cell, then the write.
 std::vector<Access> accesses(const Scop&);
 
-/// `scop` with dependences computed anew from its statements and source order.
+/// `scop` with the dependences of its statements and source order.
 Scop rebuilt(Scop scop);
 
 /// Exact value-based dependences: a flow goes from the last write of the value that is read, anti
