@@ -7,8 +7,6 @@
 #include "poly/witness.h"
 #include "support/check.h"
 
-#include <isl/set.h>
-
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -35,7 +33,7 @@ bool is_same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 bool is_same(const ScopStatement& a, const ScopStatement& b) {
   return a.is_removed == b.is_removed && a.text.tensor == b.text.tensor && a.text.op == b.text.op &&
          is_same(a.text.index, b.text.index) && scalar::equal(a.text.value, b.text.value) &&
-         isl_set_plain_is_equal(a.domain.get(), b.domain.get()) == isl_bool_true;
+         is_plainly_equal(a.domain, b.domain);
 }
 
 /// Dependences of a scop, pair of accesses by pair of accesses; known ones are taken over.

@@ -1,9 +1,8 @@
 #include "schedule/extent.h"
 
+#include "poly/isl/dimensions.h"
 #include "schedule/rewrite.h"
 #include "support/check.h"
-
-#include <isl/set.h>
 
 namespace kawara::schedule {
 
@@ -54,7 +53,7 @@ std::optional<ConstantRange> range_in_boxes(const Scop& scop, const Order& order
     const std::vector<scalar::Expr>& rows = order.rows[statement.value];
     const auto* it = scalar::as<scalar::Iter>(rows[depth]);
     const isl::set& domain = scop[statement].domain;
-    if (!it || !isl_set_is_box(domain.get()))
+    if (!it || !poly::is_box(domain))
       return std::nullopt;
     for (size_t k = 0; k < depth; ++k)
       if (mentions(rows[k], it->index))

@@ -93,6 +93,12 @@ bool has_equal_dims(const isl::map& pairs, unsigned from, unsigned to) {
   return pairs.is_subset(equal);
 }
 
+bool is_plainly_equal(const isl::set& a, const isl::set& b) {
+  return isl_set_plain_is_equal(a.get(), b.get()) == isl_bool_true;
+}
+
+bool is_box(const isl::set& set) { return isl_set_is_box(set.get()) == isl_bool_true; }
+
 std::optional<int64_t> dimension_min(const isl::set& set, unsigned position) {
   isl_set* free = isl_set_project_out_all_params(set.copy());
   const isl::set owned = isl::manage(free);

@@ -28,6 +28,12 @@ isl::map pairs_of(const isl::set& domain, const isl::set& range);
 /// Is dimension `from` of the first the same as dimension `to` of the second in every pair?
 bool has_equal_dims(const isl::map&, unsigned from, unsigned to);
 
+/// Written alike: equal without a question to integer programming. May miss equal sets.
+bool is_plainly_equal(const isl::set&, const isl::set&);
+
+/// Every dimension has its own bounds, whatever the others are. May miss boxes written otherwise.
+bool is_box(const isl::set&);
+
 /// Smallest and largest value of a dimension over all parameter values; nothing when unbounded.
 std::optional<int64_t> dimension_min(const isl::set&, unsigned position);
 std::optional<int64_t> dimension_max(const isl::set&, unsigned position);

@@ -50,7 +50,8 @@ for i in range(65539):
 for i in range(32000):
     y[i] = 0
     for k in range(3):
-        y[i] max= p[)") + index + "]\n");
+        y[i] max= p[)") + index +
+                              "]\n");
     EXPECT_FALSE(scheduled_order(scop, true));
   }
 }
