@@ -15,6 +15,7 @@ import ctypes
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,21 @@ PROGRAMS = {
             "acc[i, j] = sum(k, f32(A[i, k]) * f32(B[k, j]))\nC[i, j] = acc[i, j]\n",
     "gemm_relu": "input A: T[M, K], B: T[K, N]\noutput C: T[M, N]\ntemp acc: f32[M, N]\n"
                  "acc[i, j] = sum(k, f32(A[i, k]) * f32(B[k, j]))\nC[i, j] = max(acc[i, j], 0)\n",
+    "gemm_nt": "input A: T[M, K], B: T[N, K]\noutput C: T[M, N]\ntemp acc: f32[M, N]\n"
+               "acc[i, j] = sum(k, f32(A[i, k]) * f32(B[j, k]))\nC[i, j] = acc[i, j]\n",
+    "gemm_tn": "input A: T[K, M], B: T[K, N]\noutput C: T[M, N]\ntemp acc: f32[M, N]\n"
+               "acc[i, j] = sum(k, f32(A[k, i]) * f32(B[k, j]))\nC[i, j] = acc[i, j]\n",
+    "gemm_tt": "input A: T[K, M], B: T[N, K]\noutput C: T[M, N]\ntemp acc: f32[M, N]\n"
+               "acc[i, j] = sum(k, f32(A[k, i]) * f32(B[j, k]))\nC[i, j] = acc[i, j]\n",
+    "gemm_bias_gelu": "input A: T[M, K], B: T[N, K], b: T[N]\noutput C: T[M, N]\n"
+                      "temp acc: f32[M, N]\nacc[i, j] = sum(k, f32(A[i, k]) * f32(B[j, k]))\n"
+                      "C[i, j] = gelu(acc[i, j] + b[j])\n",
+    "gemm_f32out": "input A: T[M, K], B: T[K, N]\noutput C: f32[M, N]\n"
+                   "C[i, j] = sum(k, f32(A[i, k]) * f32(B[k, j]))\n",
+    "gemm_batched": "input A: T[32, M, K], B: T[32, K, N]\noutput C: T[32, M, N]\n"
+                    "temp acc: f32[32, M, N]\n"
+                    "acc[h, i, j] = sum(k, f32(A[h, i, k]) * f32(B[h, k, j]))\n"
+                    "C[h, i, j] = acc[h, i, j]\n",
 }
 TORCH = {
     "add_relu": "torch.relu(A + B)",
@@ -46,20 +62,31 @@ TORCH = {
     "layer_norm": "F.layer_norm(X, (X.shape[1],), g, b, 1e-5)",
     "gemm": "A @ B",
     "gemm_relu": "torch.relu(A @ B)",
+    "gemm_nt": "A @ B.t()",
+    "gemm_tn": "A.t() @ B",
+    "gemm_tt": "A.t() @ B.t()",
+    "gemm_bias_gelu": "F.gelu(F.linear(A, B, b))",
+    "gemm_f32out": "(A @ B).to(C.dtype)",
+    "gemm_batched": "A @ B",
 }
 BYTES = {"f32": 4, "bf16": 2, "f16": 2}
 ROWS = [(8192, 8192), (32768, 1024), (4096, 768), (1000, 1003)]
-PRODUCTS = [(4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 512, 512),
-            (4096, 768, 3072), (1000, 1001, 777)]
+PRODUCTS = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024),
+            (512, 512, 512), (4096, 3072, 768), (4096, 768, 3072), (8192, 14336, 4096),
+            (1000, 1000, 776), (1000, 1001, 777)]
+VARIANTS = [(4096, 4096, 4096), (2048, 2048, 2048), (1000, 1000, 776)]  # transposed, with more at the end
 
 
 def cases():
-    for elem in ("f32", "bf16"):
+    for elem in ("f32", "bf16", "f16"):
         for kind in PROGRAMS:
             is_product = kind.startswith("gemm")
-            for sizes in PRODUCTS if is_product else ROWS:
-                if kind == "gemm_relu" and sizes != (2048, 2048, 2048):
-                    continue
+            if elem == "f16" and kind != "gemm" or elem == "f32" and kind.startswith("gemm_"):
+                continue
+            shapes = PRODUCTS if kind == "gemm" else VARIANTS if is_product else ROWS
+            if kind == "gemm_batched":
+                shapes = [(1024, 1024, 128), (512, 128, 512), (200, 136, 72)]
+            for sizes in shapes:
                 names = ("M", "N", "K")[:len(sizes)]
                 yield {"kind": kind, "elem": elem, "sizes": dict(zip(names, sizes)),
                        "name": f"{kind}_{elem}_" + "_".join(map(str, sizes))}
@@ -75,7 +102,8 @@ def tensors_of(case):
         for item in rest.replace("], ", "]\n").splitlines():
             name, _, kind = item.partition(": ")
             elem, _, shape = kind.rstrip("]").partition("[")
-            found.append((name, elem, [case["sizes"][s] for s in shape.split(", ")], role == "output"))
+            extents = [int(s) if s.isdigit() else case["sizes"][s] for s in shape.split(", ")]
+            found.append((name, elem, extents, role == "output"))
     return found
 
 
@@ -108,7 +136,7 @@ class Race:
     def __init__(self, case, library):
         import torch
         self.torch, self.case = torch, case
-        types = {"f32": torch.float32, "bf16": torch.bfloat16}
+        types = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
         self.given = {}
         for name, elem, shape, is_output in tensors_of(case):
             fresh = torch.full(shape, math.nan, device="cuda") if is_output else torch.randn(
@@ -160,7 +188,8 @@ class Race:
         own, peer = self.times()
         sizes = self.case["sizes"]
         if "K" in sizes:
-            rate = f"{2 * math.prod(sizes.values()) / own * 1e-9:8.1f} TFLOP/s"
+            batch = 32 if self.case["kind"] == "gemm_batched" else 1
+            rate = f"{2 * batch * math.prod(sizes.values()) / own * 1e-9:8.1f} TFLOP/s"
         else:
             moved = sum(math.prod(shape) * BYTES[elem] for _, elem, shape, _ in
                         tensors_of(self.case))
@@ -174,11 +203,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kawara", default="build/tools/kawara")
-    parser.add_argument("--only", default="", help="cases whose name has this")
+    parser.add_argument("--only", default="", help="cases whose name has this regular expression")
     parser.add_argument("--write", help="only make the texts, in this folder")
     parser.add_argument("--texts", help="texts made before")
     options = parser.parse_args()
-    chosen = [case for case in cases() if options.only in case["name"]]
+    chosen = [case for case in cases() if re.search(options.only, case["name"])]
     folder = pathlib.Path(options.write or options.texts or tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     if not options.texts:

@@ -79,7 +79,7 @@ kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Envir
                                    Trace& trace) {
   kernel::Kernel loops = kernel_of(front, environment, trace);
   kernel::Kernel kernel = trace.stage("kernel", [&] {
-    return environment.gpu ? kernel::optimise_for_gpu(std::move(loops))
+    return environment.gpu ? kernel::optimise_for_gpu(std::move(loops), *environment.gpu)
                            : kernel::optimise(std::move(loops), environment.cpu);
   });
   trace.after(

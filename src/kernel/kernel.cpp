@@ -30,6 +30,9 @@ std::set<uint32_t> used_buffers(const Kernel& kernel) {
       used.insert(zero->buffer);
     else if (const auto* allocate = std::get_if<Allocate>(&stmt))
       used.insert(allocate->buffer);
+    else if (const auto* engine = std::get_if<Engine>(&stmt))
+      for (const auto& buffers : {written_by(*engine), read_by(*engine)})
+        used.insert(buffers.begin(), buffers.end());
   });
   visit_exprs(kernel.body, [&](const Expr& root) {
     scalar::visit(root, [&](const Expr& e) {
@@ -49,6 +52,12 @@ bool has_barrier(const Block& block) {
 }
 
 bool has_barrier(const Stmt& stmt) { return has_barrier(block_of(stmt)); }
+
+bool has_engine(const Block& block) {
+  bool found = false;
+  visit(block, [&](const Stmt& stmt) { found |= std::get_if<Engine>(&stmt) != nullptr; });
+  return found;
+}
 
 uint32_t add_variable(Kernel& kernel, std::string name, scalar::Type type) {
   const auto is_taken = [&](const std::string& text) {

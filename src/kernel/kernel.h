@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernel/engine.h"
 #include "poly/order.h"
 #include "program/program.h"
 #include "scalar/expr.h"
@@ -32,6 +33,9 @@ struct Buffer {
   program::Role role = program::Role::Temp;
   bool is_packed = false;   ///< program::Tensor
   bool is_constant = false; ///< program::Tensor
+  /// Of a shared buffer with rows of 128 bytes: pieces of 16 bytes may lie in another order within a row, as
+  /// the copy engine and the tensor cores know them.
+  bool is_swizzled = false;
 };
 
 struct Variable {
@@ -94,7 +98,7 @@ struct Combine {
 };
 
 using Stmt = std::variant<For, If, Allocate, Launch, Store, Define, Assign, Zero, Prefetch, Comment,
-                          Barrier, Commit, Await, Combine>;
+                          Barrier, Commit, Await, Combine, Engine>;
 using Block = std::vector<Stmt>;
 
 /// for var = lo; var < hi; var += step, with step > 0 and `hi` taken once, before the loop. `marks` say what passes and emitters shall do with it; a mark
@@ -128,6 +132,7 @@ struct Launch {
   std::array<uint32_t, 3> block_vars = {}, thread_vars = {}; ///< which block and thread it is
   /// Buffers of which each cell is touched by one thread of a block only, whatever barriers say.
   std::set<uint32_t> owned;
+  std::vector<Mbarriers> mbarriers = {}; ///< in phase 0 when the block begins
   Block body;
 };
 
@@ -166,6 +171,8 @@ std::set<uint32_t> used_buffers(const Kernel&);
 /// Whether threads wait for each other inside: a Barrier or a Combine.
 bool has_barrier(const Block&);
 bool has_barrier(const Stmt&);
+/// Whether there is an order to the copy engine or the tensor cores inside.
+bool has_engine(const Block&);
 
 uint32_t add_variable(Kernel&, std::string name, scalar::Type type); ///< makes the name unique
 

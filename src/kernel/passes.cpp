@@ -19,6 +19,7 @@
 #include "kernel/uniform_tiles.h"
 #include "kernel/unroll.h"
 #include "kernel/vectorize.h"
+#include "kernel/warpgroups.h"
 
 #include <utility>
 
@@ -61,30 +62,36 @@ template <class Pass> Kernel in_launches(Kernel kernel, Pass&& pass) {
 } // namespace
 
 Kernel optimise_for_gpu(Kernel kernel, const PassObserver& observer) {
+  return optimise_for_gpu(std::move(kernel), target::Gpu{}, observer);
+}
+
+Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserver& observer) {
   const auto inside = [](auto pass) {
     return [pass](Kernel k) { return in_launches(std::move(k), pass); };
   };
   const auto plain = [&](Kernel (*pass)(Kernel)) {
     return inside([pass](Kernel k, const Launch&) { return pass(std::move(k)); });
   };
+  // Where warpgroups work, threads and memory have their places already.
+  const auto unless_grouped = [&](Kernel (*pass)(Kernel, const Launch&)) {
+    return inside([pass](Kernel k, const Launch& launch) {
+      return has_engine(k.body) ? std::move(k) : pass(std::move(k), launch);
+    });
+  };
   return Passes(std::move(kernel), observer)
       .run("join_loops", join_loops)
       .run("launches", launches)
+      .run("warpgroups", [&](Kernel k) { return warpgroups(std::move(k), gpu); })
       .run("pipeline", plain(pipeline))
-      .run("uniform_tiles", inside([](Kernel k, const Launch& launch) {
-             return uniform_tiles(std::move(k), launch);
-           }))
+      .run("uniform_tiles", unless_grouped(uniform_tiles))
       .run("unroll", plain(unroll))
       .run("vectorize", plain([](Kernel k) { return vectorize(std::move(k), {}); }))
       .run("simplify", simplify)
-      .run("promote", inside([](Kernel k, const Launch& launch) {
+      .run("promote", unless_grouped([](Kernel k, const Launch& launch) {
              return promote(std::move(k), launch.owned);
            }))
-      .run("register_cells", inside([](Kernel k, const Launch& launch) {
-             return register_cells(std::move(k), launch);
-           }))
-      .run("pad_shared",
-           inside([](Kernel k, const Launch& launch) { return pad_shared(std::move(k), launch); }))
+      .run("register_cells", unless_grouped(register_cells))
+      .run("pad_shared", unless_grouped(pad_shared))
       .run("lower_updates", lower_updates)
       .run("simplify", simplify)
       .run("hoist", plain(hoist))

@@ -2,6 +2,7 @@
 
 #include "kernel/kernel.h"
 #include "target/cpu.h"
+#include "target/gpu.h"
 
 #include <functional>
 #include <string_view>
@@ -17,6 +18,8 @@ Kernel optimise(Kernel, const target::Cpu&, const PassObserver& = {});
 
 /// The same for a GPU: launches, in each of which every mark is carried out.
 Kernel optimise_for_gpu(Kernel, const PassObserver& = {});
+/// ... with the instructions of this GPU.
+Kernel optimise_for_gpu(Kernel, const target::Gpu&, const PassObserver& = {});
 
 /// The same for emitters of text that a compiler vectorises: vector marks stay on scalar loops, and
 /// what loops leave alone is computed before them, where people read it.

@@ -124,6 +124,10 @@ private:
     }
     line("launch " + s.name + " blocks(" + join(blocks, ", ") + ") threads(" + join(threads, ", ") +
          "):");
+    for (const Mbarriers& row : s.mbarriers)
+      line("  mbarrier " + row.name + "[" + std::to_string(row.slots) + "] of " +
+           std::to_string(row.arrivals));
+    launch_ = &s;
     nested(s.body);
   }
   void one(const Barrier&) { line("barrier"); }
@@ -133,6 +137,44 @@ private:
     line("let " + names_.vars[s.var] + ": " + scalar::to_string(kernel_.variables[s.var].type) +
          " = " + std::string(scalar::name_of(s.op)) + " over threads of " + text(s.value));
   }
+  void one(const Engine& s) {
+    std::visit([&](const auto& order) { line(engine(order)); }, s.what);
+  }
+  std::string cell(const CellAt& at) const { return names_.tensors[at.buffer] + list(at.index); }
+  std::string slot(const MbarrierSlot& at) const {
+    return launch_->mbarriers[at.row].name + "[" + text(at.slot) + "]";
+  }
+  static std::string box(const std::vector<int64_t>& extents) {
+    std::vector<std::string> parts;
+    for (const int64_t n : extents)
+      parts.push_back(std::to_string(n));
+    return " box(" + join(parts, ", ") + ")";
+  }
+  std::string engine(const BulkLoad& s) const {
+    return "bulk " + cell(s.to) + " = " + cell(s.from) + box(s.box) + " to " + slot(s.done);
+  }
+  std::string engine(const BulkStore& s) const {
+    return "bulk " + cell(s.to) + " = " + cell(s.from) + box(s.box);
+  }
+  static std::string engine(const AwaitBulkStores& s) {
+    return "await bulk stores but " + std::to_string(s.pending);
+  }
+  std::string engine(const Arrive& s) const {
+    return "arrive " + slot(s.at) +
+           (s.bytes != 0 ? " expecting " + std::to_string(s.bytes) + " bytes" : "");
+  }
+  std::string engine(const AwaitPhase& s) const {
+    return "await " + slot(s.at) + " phase " + text(s.parity);
+  }
+  std::string engine(const Mma& s) const {
+    return s.instruction + " " + names_.tensors[s.c] + " += " + cell(s.a) +
+           (s.is_a_turned ? " turned" : "") + " * " + cell(s.b) + (s.is_b_turned ? " turned" : "") +
+           ", " + std::to_string(s.steps) + " steps";
+  }
+  static std::string engine(const AwaitMma& s) {
+    return "await products but " + std::to_string(s.pending);
+  }
+  static std::string engine(const GroupBarrier&) { return "barrier of the warpgroup"; }
   void one(const Store& s) {
     line((s.is_async ? "async " : "") + names_.tensors[s.buffer] + list(s.index) + " " +
          std::string(update_sign(s.op)) + " " + text(s.value));
@@ -150,6 +192,7 @@ private:
   scalar::Names names_;
   std::string text_;
   size_t depth_ = 0;
+  const Launch* launch_ = nullptr;
 };
 
 } // namespace

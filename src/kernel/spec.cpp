@@ -150,7 +150,9 @@ private:
       for (const uint32_t var : vars)
         define(var);
     is_in_launch_ = true;
+    launch_ = &s;
     block(s.body);
+    launch_ = nullptr;
     is_in_launch_ = false;
     visible_ = outer;
     has_launch_ = true;
@@ -165,6 +167,49 @@ private:
     require(s.value.type() == kernel_.variables[s.var].type,
             "combination into " + kernel_.variables[s.var].name + " has another type");
   }
+  void one(const Engine& s) {
+    require(launch_ != nullptr, "an order to an engine outside a launch");
+    for (const Expr* e : exprs_of(s)) {
+      value(*e);
+      require(*e && e->type() == kIndex, "an order to an engine has an index of another type");
+    }
+    if (launch_ != nullptr)
+      std::visit([&](const auto& order) { engine(order); }, s.what);
+  }
+  void slot(const MbarrierSlot& at) {
+    require(at.row < launch_->mbarriers.size(), "unknown mbarrier");
+  }
+  void box(const CellAt& shared, const CellAt& tensor, const std::vector<int64_t>& extents) {
+    index(shared.buffer, shared.index, "bulk copy");
+    index(tensor.buffer, tensor.index, "bulk copy");
+    require(kernel_.buffers[shared.buffer].scope == Scope::Shared,
+            "bulk copy without shared memory");
+    const Scope scope = kernel_.buffers[tensor.buffer].scope;
+    require(scope == Scope::Argument || scope == Scope::Workspace, "bulk copy without a tensor");
+    require(extents.size() == tensor.index.size(), "box of a bulk copy has another rank");
+    require(kernel_.buffers[shared.buffer].elem == kernel_.buffers[tensor.buffer].elem,
+            "bulk copy between types");
+  }
+  void engine(const BulkLoad& s) {
+    box(s.to, s.from, s.box);
+    slot(s.done);
+  }
+  void engine(const BulkStore& s) { box(s.from, s.to, s.box); }
+  void engine(const Arrive& s) { slot(s.at); }
+  void engine(const AwaitPhase& s) { slot(s.at); }
+  void engine(const Mma& s) {
+    for (const CellAt* operand : {&s.a, &s.b}) {
+      index(operand->buffer, operand->index, s.instruction);
+      require(kernel_.buffers[operand->buffer].scope == Scope::Shared,
+              s.instruction + " reads what is not shared");
+    }
+    require(kernel_.buffers[s.c].scope == Scope::Private && allocated_.count(s.c) != 0,
+            s.instruction + " without a private result");
+    require(s.steps > 0, s.instruction + " without steps");
+  }
+  void engine(const AwaitMma& s) { require(s.pending >= 0, "await of what"); }
+  void engine(const AwaitBulkStores& s) { require(s.pending >= 0, "await of what"); }
+  void engine(const GroupBarrier&) {}
   void one(const Store& s) {
     is_stored_by_host_ = is_stored_by_host_ || !is_in_launch_;
     for (const Expr& e : s.index)
@@ -214,6 +259,7 @@ private:
   scalar::Names names_;
   std::set<uint32_t> visible_, allocated_;
   std::vector<std::string> broken_;
+  const Launch* launch_ = nullptr;
   bool is_in_launch_ = false, has_launch_ = false, is_stored_by_host_ = false;
 };
 

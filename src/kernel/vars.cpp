@@ -91,6 +91,9 @@ std::set<uint32_t> buffers_stored_in(const Block& block) {
       stored.insert(store->buffer);
     else if (const auto* zero = std::get_if<Zero>(&stmt))
       stored.insert(zero->buffer);
+    else if (const auto* engine = std::get_if<Engine>(&stmt))
+      for (const uint32_t buffer : written_by(*engine))
+        stored.insert(buffer);
   });
   return stored;
 }

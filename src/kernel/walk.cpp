@@ -41,6 +41,8 @@ template <class S> auto exprs_of(S& stmt) {
     exprs = {&assign->value};
   else if (auto* combine = std::get_if<Combine>(&stmt))
     exprs = {&combine->value};
+  else if (auto* engine = std::get_if<Engine>(&stmt))
+    exprs = kernel::exprs_of(*engine);
   else if (auto* launch = std::get_if<Launch>(&stmt))
     exprs = {&launch->blocks[0], &launch->blocks[1], &launch->blocks[2]};
   return exprs;

@@ -1,15 +1,18 @@
+#include "program/instruction.h"
 #include "schedule/gpu_plan.h"
 
 #include <algorithm>
+#include <array>
 
 namespace kawara::schedule {
 namespace {
 
 using poly::Axis;
 
-/// Cells of the result per block, of the reduction per step, and threads along each.
+/// Cells of the result per block, and of the reduction per step.
 struct Tiles {
   int64_t rows, lanes, depth;
+  bool is_collective = false; ///< an instruction spreads them over threads
 };
 constexpr int64_t kSide = 16; ///< threads along rows and along lanes
 constexpr int64_t kWidth = 4; ///< neighbouring cells of a thread
@@ -58,6 +61,8 @@ private:
   /// Threads take neighbouring groups of four, again and again until the tile is done.
   void split_points(GpuPlan& plan, const std::string& i, const std::string& j, const Tiles& tiles,
                     const std::vector<std::string>& first) const {
+    if (tiles.is_collective)
+      return;
     const auto split = [&](const std::string& loop, int64_t extent) {
       const int64_t width = std::min(kWidth, extent / kSide);
       plan.split(loop + ".1", kSide * width);
@@ -174,6 +179,87 @@ void stage_operand(Schedule& schedule, uint32_t operand, const LoopName& at,
 
 } // namespace
 
+namespace {
+
+/// A tile that a collective instruction computes, and how much of the tensor cores' rate it reaches.
+struct CollectiveTile {
+  int64_t rows, lanes;
+  double rate;
+};
+constexpr std::array<CollectiveTile, 6> kCollectiveTiles = {{{128, 256, 1.0},
+                                                             {128, 128, 0.72},
+                                                             {64, 256, 0.65},
+                                                             {128, 64, 0.5},
+                                                             {64, 128, 0.5},
+                                                             {64, 64, 0.35}}};
+constexpr int64_t kCollectiveDepth = 64;
+constexpr int64_t kLeastRows = 16;      ///< fewer are a matter of memory, not of products
+constexpr double kTileOverhead = 2e6;   ///< multiplications in the time that begins and ends a tile
+constexpr int64_t kBytesBesides = 2048; ///< of shared memory, for barriers and alignment
+constexpr int64_t kPanelsOfGroup = 16384; ///< bytes in which 64 rows of results wait to be written
+
+/// The instruction for tiles that wide; empty when there is none for these tensors.
+std::string collective_for(const Schedule& schedule, const Product& product, int64_t lanes,
+                           const Environment& environment) {
+  const auto& tensors = schedule.scop.tensors;
+  for (const target::Intrinsic& data : target::intrinsics()) {
+    if (!target::is_available(data, *environment.gpu) ||
+        static_cast<int>(schedule.scop.numerics) < static_cast<int>(data.strictness))
+      continue;
+    const program::Instruction& one = program::instruction_of(data);
+    const auto& text = schedule.scop[product.update()].text;
+    if (one.extents[1] == lanes && one.result().elem == tensors[product.result].elem &&
+        one.op == text.op && !program::matching_loads(one, text.value).empty())
+      return std::string(data.name);
+  }
+  return "";
+}
+
+/// The copy engine can bring boxes of the operand.
+bool has_aligned_rows(const program::Tensor& tensor) {
+  constexpr int64_t kAlignment = 16;
+  const auto last = tensor.shape.empty() ? std::nullopt : scalar::constant_of(tensor.shape.back());
+  return tensor.shape.size() >= 2 && last &&
+         *last * scalar::bytes_of(tensor.elem) % kAlignment == 0;
+}
+
+/// A product on tensor cores: the tile with the least time for all multiprocessors to finish.
+bool bind_collective(Schedule& schedule, const Product& product, int64_t batches,
+                     GpuProductPlanner& planner, const Environment& environment) {
+  const int64_t rows = product.extents[product.rows], lanes = product.extents[product.lanes],
+                depth = product.extents[product.depth.front()];
+  if (rows < kLeastRows || lanes < kLeastRows || depth < kLeastRows ||
+      !has_aligned_rows(schedule.scop.tensors[product.left]) ||
+      !has_aligned_rows(schedule.scop.tensors[product.right]))
+    return false;
+  const auto parts = [](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; };
+  const auto cost = [&](const CollectiveTile& tile) {
+    const int64_t tiles = batches * parts(rows, tile.rows) * parts(lanes, tile.lanes);
+    const double one = static_cast<double>(tile.rows * tile.lanes * depth) / tile.rate;
+    return static_cast<double>(parts(tiles, environment.gpu->multiprocessors)) *
+           (one + kTileOverhead);
+  };
+  std::vector<CollectiveTile> candidates(kCollectiveTiles.begin(), kCollectiveTiles.end());
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
+  const CollectiveTile& best = candidates.front();
+  const std::string instruction = collective_for(schedule, product, best.lanes, environment);
+  if (instruction.empty())
+    return false;
+  const std::string update = schedule.scop[product.update()].text.name;
+  const std::string i = schedule.order[product.nest.loops[product.rows]].name,
+                    k = schedule.order[product.nest.loops[product.depth.front()]].name;
+  std::vector<Directive> plan = planner.plan({best.rows, best.lanes, kCollectiveDepth, true});
+  plan.emplace_back(Tensorize{{update, i + ".1"}, instruction});
+  const int64_t room =
+      environment.gpu->shared_per_block - kBytesBesides - best.rows / 64 * kPanelsOfGroup;
+  const int64_t stage = (best.rows + best.lanes) * kCollectiveDepth * 2;
+  plan.emplace_back(Pipeline{{update, k + ".0"}, std::clamp<int64_t>(room / stage, 2, 8)});
+  return try_plan(schedule, plan, environment);
+}
+
+} // namespace
+
 bool bind_product(Schedule& schedule, const Product& product, const std::vector<Companion>& before,
                   const std::vector<Companion>& after, const Environment& environment) {
   if (product.depth.size() != 1 || product.outer.size() > 1 || product.has_strided_lanes)
@@ -182,6 +268,8 @@ bool bind_product(Schedule& schedule, const Product& product, const std::vector<
   for (const size_t o : product.outer)
     batches *= product.extents[o];
   GpuProductPlanner planner(schedule, product, before, after);
+  if (bind_collective(schedule, product, batches, planner, environment))
+    return true;
   const std::string update = schedule.scop[product.update()].text.name;
   const std::string k = schedule.order[product.nest.loops[product.depth.front()]].name + ".0";
   for (const Tiles& tiles : {Tiles{128, 128, 16}, Tiles{64, 64, 16}, Tiles{32, 32, 16}}) {

@@ -4,6 +4,7 @@
 #include "schedule/nest.h"
 #include "schedule/request.h"
 #include "schedule/resolve.h"
+#include "target/intrinsic.h"
 
 #include <algorithm>
 
@@ -11,6 +12,16 @@ namespace kawara::schedule {
 namespace {
 
 constexpr int64_t kMostStages = 8;
+
+/// A loop below runs as an instruction whose operands go through shared memory.
+bool has_collective(const Schedule& schedule, poly::LoopId loop) {
+  const poly::TreeNode* node = poly::find_node(schedule.order, loop);
+  if (node->body.size() != 1 || !node->body[0].is_loop())
+    return false;
+  const poly::Marks& marks = schedule.order[node->body[0].loop()].marks;
+  const target::Intrinsic* data = target::find_intrinsic(marks.instruction);
+  return data != nullptr && data->is_collective;
+}
 
 /// A statement below copies to a buffer of which every iteration of the loop has one.
 bool stages_something(const Schedule& schedule, poly::LoopId loop) {
@@ -38,7 +49,7 @@ Proposed propose(const Schedule& schedule, const Pipeline& pipeline, const Envir
                               {"Its iterations do not follow each other."}));
   if (auto refused = refuse_if_bound(order, loop, request))
     return fail(*std::move(refused));
-  if (!stages_something(schedule, loop))
+  if (!stages_something(schedule, loop) && !has_collective(schedule, loop))
     return fail(shape_refusal(
         kNothingToPipeline, request, where, "nothing is staged here",
         {"Stage what its iterations read first: `stage(A, " + to_string(pipeline.loop) + ")`."}));

@@ -12,8 +12,11 @@ namespace kawara::schedule {
 ///
 /// The staged buffers exist `stages` times, and copies run beside the computation; one barrier an
 /// iteration is left. Kernels for a GPU do this (asynchronous copies); others run the loop as it is.
+/// Around a collective instruction (`tensorize`) the operands pass through a ring of so many boxes, which a warp of
+/// its own fills.
 ///
-/// Needs    a loop of a block, around its thread loops, at which tensors are staged.
+/// Needs    a loop of a block, around its thread loops, at which tensors are staged, or directly around a
+///          collective instruction.
 /// Legal    always: nothing that is staged is written in the loop, or `stage` would have been refused.
 /// Refuses  fewer than 2 or more than 8 stages (K0212), a loop at which nothing is staged (K0704), a
 ///          parallel, vector, unrolled or bound loop (K0217).

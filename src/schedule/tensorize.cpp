@@ -92,7 +92,8 @@ public:
     const bool is_result = &operand == &instruction_.result();
     for (size_t d = operand.shape.size(); d-- > 0; expected *= operand.shape[d]) {
       // Results may be apart: they are brought to their places once, after the reduction.
-      const bool may_be_apart = is_result && (*steps)[d] != 0;
+      // What goes through shared memory is arranged on the way.
+      const bool may_be_apart = (is_result || instruction_.data->is_collective) && (*steps)[d] != 0;
       if (operand.shape[d] > 1 && (*steps)[d] != expected && !may_be_apart)
         return Differs{4, what + " has neighbouring cells " + std::to_string(expected) +
                               " apart along " + loop_name(*operand.axes[d]) + ", but `" + cell +
@@ -246,6 +247,8 @@ std::optional<Differs> compare_update(const Schedule& schedule, const Instructio
 
 std::optional<Differs> compare_lengths(const Schedule& schedule, const Instruction& instruction,
                                        const Band& band, const std::vector<size_t>& loop_of) {
+  if (instruction.data->is_collective)
+    return std::nullopt;
   for (size_t axis = 0; axis < loop_of.size(); ++axis) {
     const LoopId loop = band.loops[loop_of[axis]];
     const auto run = longest_run(schedule.scop, schedule.order, loop);

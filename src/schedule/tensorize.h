@@ -18,6 +18,11 @@ namespace kawara::schedule {
 /// shape and added up in place after the reduction. Names and spelling do not matter. Loops may be several times as long as the
 /// axes they are mapped to. On a machine without the instruction the loops stay plain loops.
 ///
+/// A collective instruction (`wgmma...`) is run by 128 threads of a GPU together. Its operands may lie in any order with
+/// constant distances, because they go through shared memory in boxes, and loops may have any length: boxes are filled
+/// up with zeros at the edges of tensors. Bind the loops around to blocks, none to threads, and `pipeline` the
+/// loop over steps of the reduction.
+///
 /// Needs    loops one inside the other, as many as the instruction has axes, around one update; their
 ///          lengths constant multiples of the axes' (partial tiles excepted). Pack operands first.
 /// Legal    where the numerics contract allows what the instruction does to rounding; integers always.

@@ -70,6 +70,42 @@ constexpr std::string_view kTileOfBf16 = "input a: bf16[2, 4], b: bf16[2, 4]\n"
                                          "    for j in range(2):\n"
                                          "        for k in range(4):\n"
                                          "            c[i, j] += a[i, k] * b[j, k]\n";
+constexpr std::string_view kGroup64OfBf16 = "input a: bf16[64, 16], b: bf16[16, 64]\n"
+                                            "inout c: f32[64, 64]\n"
+                                            "for i in range(64):\n"
+                                            "    for j in range(64):\n"
+                                            "        for k in range(16):\n"
+                                            "            c[i, j] += a[i, k] * b[k, j]\n";
+constexpr std::string_view kGroup128OfBf16 = "input a: bf16[64, 16], b: bf16[16, 128]\n"
+                                             "inout c: f32[64, 128]\n"
+                                             "for i in range(64):\n"
+                                             "    for j in range(128):\n"
+                                             "        for k in range(16):\n"
+                                             "            c[i, j] += a[i, k] * b[k, j]\n";
+constexpr std::string_view kGroup256OfBf16 = "input a: bf16[64, 16], b: bf16[16, 256]\n"
+                                             "inout c: f32[64, 256]\n"
+                                             "for i in range(64):\n"
+                                             "    for j in range(256):\n"
+                                             "        for k in range(16):\n"
+                                             "            c[i, j] += a[i, k] * b[k, j]\n";
+constexpr std::string_view kGroup64OfF16 = "input a: f16[64, 16], b: f16[16, 64]\n"
+                                           "inout c: f32[64, 64]\n"
+                                           "for i in range(64):\n"
+                                           "    for j in range(64):\n"
+                                           "        for k in range(16):\n"
+                                           "            c[i, j] += a[i, k] * b[k, j]\n";
+constexpr std::string_view kGroup128OfF16 = "input a: f16[64, 16], b: f16[16, 128]\n"
+                                            "inout c: f32[64, 128]\n"
+                                            "for i in range(64):\n"
+                                            "    for j in range(128):\n"
+                                            "        for k in range(16):\n"
+                                            "            c[i, j] += a[i, k] * b[k, j]\n";
+constexpr std::string_view kGroup256OfF16 = "input a: f16[64, 16], b: f16[16, 256]\n"
+                                            "inout c: f32[64, 256]\n"
+                                            "for i in range(64):\n"
+                                            "    for j in range(256):\n"
+                                            "        for k in range(16):\n"
+                                            "            c[i, j] += a[i, k] * b[k, j]\n";
 constexpr std::string_view kWideDot2OfI16 = "input a: i16[2], b: i16[16, 2]\n"
                                             "inout c: i32[16]\n"
                                             "for j in range(16):\n"
@@ -274,13 +310,32 @@ std::vector<Intrinsic> x86() {
   };
 }
 
+/// Products of 128 threads on tensor cores; products are exact, sums are rounded in an order of their own.
+std::vector<Intrinsic> hopper_groups() {
+  const auto group = [](std::string_view name, std::string_view program) {
+    Intrinsic one;
+    one.name = name;
+    one.program = program;
+    one.strictness = Strictness::Rounding;
+    one.mnemonic = "wgmma";
+    one.is_collective = true;
+    return one;
+  };
+  return {group("wgmma.m64n64k16.bf16", kGroup64OfBf16),
+          group("wgmma.m64n128k16.bf16", kGroup128OfBf16),
+          group("wgmma.m64n256k16.bf16", kGroup256OfBf16),
+          group("wgmma.m64n64k16.f16", kGroup64OfF16),
+          group("wgmma.m64n128k16.f16", kGroup128OfF16),
+          group("wgmma.m64n256k16.f16", kGroup256OfF16)};
+}
+
 } // namespace
 
 const std::vector<Intrinsic>& intrinsics() {
   static const std::vector<Intrinsic> all = [] {
     std::vector<Intrinsic> list = neon();
-    for (Intrinsic& one : x86())
-      list.push_back(std::move(one));
+    for (auto& more : {x86(), hopper_groups()})
+      list.insert(list.end(), more.begin(), more.end());
     return list;
   }();
   return all;
@@ -294,12 +349,16 @@ const Intrinsic* find_intrinsic(std::string_view name) {
 }
 
 bool is_available(const Intrinsic& intrinsic, const Cpu& cpu) {
-  if (intrinsic.arch != cpu.arch)
+  if (intrinsic.is_collective || intrinsic.arch != cpu.arch)
     return false;
   for (uint32_t f = 0; f < kFeatureCount; ++f)
     if (intrinsic.needs.has(static_cast<Feature>(f)) && !cpu.features.has(static_cast<Feature>(f)))
       return false;
   return true;
+}
+
+bool is_available(const Intrinsic& intrinsic, const Gpu& gpu) {
+  return intrinsic.is_collective && gpu.arch == "sm_90a";
 }
 
 } // namespace kawara::target

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "target/cpu.h"
+#include "target/gpu.h"
 
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ struct Intrinsic {
   std::vector<Register> arguments; ///< of that function, in its order
   std::string_view mnemonic;       ///< what an assembly listing shows
   bool is_added = false;           ///< the function leaves out `c`, which is added to its result
+  /// Of an NVIDIA GPU, run by 128 threads together (`arch` says nothing then). `a` and `b` are boxes of tensors that it brings to shared memory, with zeros where they reach
+  /// over an edge; `c` is spread over the registers of 128 threads. Loops of any length will do.
+  bool is_collective = false;
 };
 
 /// All instructions, of every machine.
@@ -48,5 +52,6 @@ const std::vector<Intrinsic>& intrinsics();
 const Intrinsic* find_intrinsic(std::string_view name);
 /// Whether the machine has it.
 bool is_available(const Intrinsic&, const Cpu&);
+bool is_available(const Intrinsic&, const Gpu&);
 
 } // namespace kawara::target

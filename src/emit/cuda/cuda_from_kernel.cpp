@@ -1,6 +1,7 @@
 #include "emit/cuda/cuda_from_kernel.h"
 
 #include "emit/cuda/device.h"
+#include "emit/cuda/engine.h"
 #include "emit/cuda/host.h"
 #include "emit/cuda/prelude.h"
 
@@ -64,7 +65,8 @@ CudaUnit cuda_from_kernel(const Kernel& kernel) {
     unit.flags.emplace_back("-fmad=false");
   if (kernel.numerics == program::Numerics::Fast)
     unit.flags.emplace_back("-use_fast_math");
-  unit.text = cuda_prelude(needs) + device + cuda_host_function(kernel, names, unit);
+  unit.text = cuda_prelude(needs) + engine_prelude(needs) + device +
+              cuda_host_function(kernel, names, unit);
   return unit;
 }
 

@@ -7,11 +7,19 @@
 
 namespace kawara::emit {
 
+/// A buffer as the copy engine sees it: copied in boxes of that many cells, by dimension.
+struct CudaMap {
+  uint32_t buffer = 0;
+  std::vector<int64_t> box;
+  friend bool operator==(const CudaMap&, const CudaMap&) = default;
+};
+
 /// What one launch passes to its function on the device, in this order: parameters, variables of loops of
-/// the host, then buffers. Numbers are those of the Kernel.
+/// the host, buffers, then maps. Numbers are those of the Kernel.
 struct CudaLaunch {
   std::string name;
   std::vector<uint32_t> params, variables, buffers;
+  std::vector<CudaMap> maps;
   int64_t shared_bytes = 0; ///< of all shared buffers
   bool is_dynamic = false;  ///< they are asked for at the launch, not by the function
 };
@@ -40,6 +48,10 @@ CudaUnit cuda_from_kernel(const kernel::Kernel&);
 
 /// Shared memory that a function can have without asking at the launch.
 inline constexpr int64_t kStaticSharedBytes = 48 * 1024;
+/// Bytes of what the driver makes of a CudaMap (CUtensorMap), and its alignment.
+inline constexpr int64_t kCudaMapBytes = 128, kCudaMapAlignment = 64;
+/// Alignment of swizzled shared memory.
+inline constexpr int64_t kSwizzleAlignment = 1024;
 /// Alignment of buffers in device and shared memory that vector accesses count on.
 inline constexpr int64_t kCudaAlignment = 16;
 

@@ -1,5 +1,6 @@
 #include "emit/cuda/device.h"
 
+#include "emit/cuda/engine.h"
 #include "emit/cuda/lanes.h"
 #include "kernel/interpret.h"
 #include "kernel/vars.h"
@@ -29,6 +30,7 @@ class DeviceWriter {
 public:
   DeviceWriter(const Kernel& k, const Launch& launch, CudaExpr& expr, CudaLaunch& out)
       : kernel_(k), launch_(launch), expr_(expr), out_(out), lanes_(expr),
+        engine_(k, launch, expr, out), has_engine_(kernel::has_engine(launch.body)),
         known_(definitions_in(launch.body)), stored_(kernel::buffers_stored_in(launch.body)) {
     find_used();
   }
@@ -42,7 +44,7 @@ public:
     block(launch_.body);
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
     // Registers for two blocks of 256 threads on a multiprocessor: while one waits, the other computes.
-    const int64_t blocks = std::clamp<int64_t>(kThreadsInFlight / threads, 1, 16);
+    const int64_t blocks = has_engine_ ? 1 : std::clamp<int64_t>(kThreadsInFlight / threads, 1, 16);
     return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", " +
            std::to_string(blocks) + ") " + launch_.name + "(" + join(parameters(), ", ") + ") {\n" +
            text_ + "}\n\n";
@@ -97,6 +99,9 @@ private:
     for (const uint32_t b : out_.buffers)
       parts.push_back((stored_.contains(b) ? "" : "const ") + cuda_type(kernel_.buffers[b].elem) +
                       (is_exchanged(b) ? "* " : "* __restrict__ ") + expr_.names().buffers[b]);
+    for (size_t n = 0; n < out_.maps.size(); ++n)
+      parts.push_back("const __grid_constant__ kw_map " +
+                      name_of_map(expr_.names(), out_.maps[n], n));
     return parts;
   }
 
@@ -118,11 +123,20 @@ private:
       offsets_[allocate->buffer] = out_.shared_bytes;
       out_.shared_bytes += bytes_of_cells(b);
     });
-    out_.is_dynamic = out_.shared_bytes > kStaticSharedBytes;
+    barriers_at_ = out_.shared_bytes;
+    if (has_engine_)
+      out_.shared_bytes += engine_.bytes_of_barriers() + kSwizzleAlignment;
+    out_.is_dynamic = has_engine_ || out_.shared_bytes > kStaticSharedBytes;
   }
 
   void declare_shared() {
-    if (out_.is_dynamic)
+    if (has_engine_) {
+      line("extern __shared__ unsigned char kw_given[];");
+      line("unsigned char* const kw_shared = kw_given + (-kw_address(kw_given) & " +
+           std::to_string(kSwizzleAlignment - 1) + ");");
+      for (const std::string& text : engine_.barriers(barriers_at_))
+        line(text);
+    } else if (out_.is_dynamic)
       line("extern __shared__ __align__(16) unsigned char kw_shared[];");
     for (const auto& [id, offset] : offsets_) {
       const Buffer& b = kernel_.buffers[id];
@@ -172,6 +186,8 @@ private:
   void one(const kernel::For& s) {
     const std::string i = expr_.names().variables[s.var];
     const std::string step = s.step == 1 ? "++" + i : i + " += " + std::to_string(s.step);
+    if (has_engine_)
+      line("#pragma unroll 1");
     line("for (" + expr_.index_type() + " " + i + " = " + expr_(s.lo) + "; " + i + " < " +
          expr_(s.hi) + "; " + step + ") {");
     nested(s.body);
@@ -215,6 +231,10 @@ private:
          " = kw_combine<kw_" + std::string(scalar::name_of(s.op)) + ", " +
          std::to_string(launch_.threads[0]) + ", " + rows + ">(" + expr_(s.value) + ");");
   }
+  void one(const kernel::Engine& s) {
+    for (const std::string& text : engine_.lines(s))
+      line(text);
+  }
   void one(const kernel::Zero&) {}
   void one(const kernel::Prefetch&) {}
   void one(const kernel::Comment& s) { line("// " + s.text); }
@@ -231,7 +251,8 @@ private:
     scalar::visit(root, [&](const Expr& e) {
       const auto* load = as<scalar::Load>(e);
       if (load == nullptr || e.type().lanes == 1 || !is_run(load->index) ||
-          !is_aligned(kernel_, load->tensor, load->index, known_) || lanes_.is_loaded(e))
+          !is_aligned(kernel_, load->tensor, load->index, known_) || lanes_.is_loaded(e) ||
+          (has_engine_ && engine_.is_fragment(load->tensor)))
         return;
       expr_.need("vector");
       const std::string name = "v" + std::to_string(vectors_++);
@@ -304,7 +325,8 @@ private:
       line(expr_.cell(s.buffer, s.index) + " = " + expr_.converted(value, elem) + ";");
       return;
     }
-    const bool is_whole = is_run(s.index) && is_aligned(kernel_, s.buffer, s.index, known_);
+    const bool is_whole = is_run(s.index) && is_aligned(kernel_, s.buffer, s.index, known_) &&
+                          !(has_engine_ && engine_.is_fragment(s.buffer));
     expr_.need("vector");
     const std::string type = vector_of(s.buffer, lanes);
     if (is_whole) {
@@ -362,6 +384,9 @@ private:
   CudaExpr& expr_;
   CudaLaunch& out_;
   Lanes lanes_;
+  EngineWriter engine_;
+  bool has_engine_;
+  int64_t barriers_at_ = 0;
   Definitions known_;
   std::set<uint32_t> stored_, loaded_, used_vars_;
   std::map<uint32_t, int64_t> offsets_;

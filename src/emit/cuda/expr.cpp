@@ -113,13 +113,25 @@ Expr CudaExpr::named(std::string text, scalar::Type type) {
   return scalar::var(static_cast<uint32_t>(names_.variables.size() - 1), type);
 }
 
-std::string CudaExpr::cell(uint32_t buffer, const std::vector<Expr>& index) {
+std::string CudaExpr::position(uint32_t buffer, const std::vector<Expr>& index) {
   if (index.empty())
-    return names_.buffers[buffer] + "[0]";
+    return "0";
   Expr linear = index[0];
   for (size_t d = 1; d < index.size(); ++d)
     linear = linear * kernel_.buffers[buffer].shape[d] + index[d];
-  return names_.buffers[buffer] + "[" + print(scalar::simplify(linear)) + "]";
+  return print(scalar::simplify(linear));
+}
+
+std::string CudaExpr::plain_cell(uint32_t buffer, const std::vector<Expr>& index) {
+  return names_.buffers[buffer] + "[" + position(buffer, index) + "]";
+}
+
+std::string CudaExpr::cell(uint32_t buffer, const std::vector<Expr>& index) {
+  const kernel::Buffer& b = kernel_.buffers[buffer];
+  if (!b.is_swizzled)
+    return plain_cell(buffer, index);
+  return names_.buffers[buffer] + "[kw_swizzle<" + std::to_string(scalar::bytes_of(b.elem)) + ">(" +
+         position(buffer, index) + ")]";
 }
 
 std::string CudaExpr::conversion(const std::string& text, Elem from, Elem to) {

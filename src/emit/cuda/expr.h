@@ -18,6 +18,7 @@ public:
 
   std::string operator()(const scalar::Expr& e) { return print(e); }
   std::string cell(uint32_t buffer, const std::vector<scalar::Expr>& index); ///< `A[i * 64 + j]`
+  std::string plain_cell(uint32_t buffer, const std::vector<scalar::Expr>& index); ///< not swizzled
   std::string converted(const scalar::Expr& value, scalar::Elem to);
   std::string index_type() const { return is_narrow_ ? "int" : "long long"; }
   std::string type_of(scalar::Type type) const; ///< of a variable; vectors too
@@ -31,6 +32,7 @@ public:
 
 private:
   std::string print(const scalar::Expr& e);
+  std::string position(uint32_t buffer, const std::vector<scalar::Expr>& index);
   std::string atom(const scalar::Expr& e);
   std::string binary(const scalar::Binary& n);
   std::string division(const scalar::Binary& n, scalar::Elem elem);

@@ -1,7 +1,9 @@
 #include "emit/cuda/host.h"
 
-#include "emit/cuda/expr.h"
+#include "emit/cuda/engine.h"
 #include "support/text.h"
+
+#include <algorithm>
 
 namespace kawara::emit {
 namespace {
@@ -89,6 +91,8 @@ private:
       arguments.push_back(names_.variables[v]);
     for (const uint32_t b : passed.buffers)
       arguments.push_back(names_.buffers[b]);
+    for (size_t n = 0; n < passed.maps.size(); ++n)
+      arguments.push_back(name_of_map(names_, passed.maps[n], n));
     for (size_t a = 0; a < 3; ++a) {
       blocks.push_back("(unsigned)(" + expr_(s.blocks[a]) + ")");
       threads.push_back(std::to_string(s.threads[a]));
@@ -100,13 +104,37 @@ private:
         may_run += " && " + expr_(scalar::binary(scalar::BinaryOp::Gt, count, scalar::int_lit(0)));
     line("if (" + may_run + ") {");
     ++depth_;
+    for (size_t n = 0; n < passed.maps.size(); ++n)
+      make_map(passed.maps[n], n);
     if (passed.is_dynamic)
-      line("error = cudaFuncSetAttribute(" + s.name +
+      line("if (error == cudaSuccess)");
+    if (passed.is_dynamic)
+      line("  error = cudaFuncSetAttribute(" + s.name +
            ", cudaFuncAttributeMaxDynamicSharedMemorySize, " + shared + ");");
     line(s.name + "<<<dim3(" + join(blocks, ", ") + "), dim3(" + join(threads, ", ") + "), " +
          shared + ", stream>>>(" + join(arguments, ", ") + ");");
     --depth_;
     line("}");
+  }
+  void make_map(const CudaMap& map, size_t number) {
+    const Buffer& b = kernel_.buffers[map.buffer];
+    const std::string name = name_of_map(names_, map, number);
+    std::vector<std::string> extents, box;
+    for (size_t d = b.shape.size(); d-- > 0;) {
+      extents.push_back("(unsigned long long)(" + expr_(scalar::simplify(b.shape[d])) + ")");
+      box.push_back(std::to_string(map.box[d]));
+    }
+    const std::string rank = std::to_string(box.size());
+    const std::string type = b.elem == scalar::Elem::BF16  ? "BFLOAT16"
+                             : b.elem == scalar::Elem::F16 ? "FLOAT16"
+                                                           : "FLOAT32";
+    line("kw_map " + name + ";");
+    line("const unsigned long long " + name + "_extents[] = {" + join(extents, ", ") + "};");
+    line("const unsigned " + name + "_box[] = {" + join(box, ", ") + "};");
+    line("if (error == cudaSuccess)");
+    line("  error = kw_make_map(&" + name + ", CU_TENSOR_MAP_DATA_TYPE_" + type + ", " +
+         std::to_string(scalar::bytes_of(b.elem)) + ", " + rank + ", " +
+         names_.buffers[map.buffer] + ", " + name + "_extents, " + name + "_box);");
   }
   void one(const kernel::Zero& s) {
     line("if (error == cudaSuccess)");
@@ -123,6 +151,7 @@ private:
   void one(const kernel::Commit&) {}
   void one(const kernel::Await&) {}
   void one(const kernel::Combine&) {}
+  void one(const kernel::Engine&) {}
   void one(const kernel::Comment& s) { line("// " + s.text); }
 
   const Kernel& kernel_;
@@ -148,7 +177,10 @@ std::string cuda_prototype(const Kernel& kernel, const CNames& names) {
 }
 
 std::string cuda_host_function(const Kernel& kernel, const CNames& names, const CudaUnit& unit) {
-  return "#ifndef __CUDACC_RTC__\n#include <cuda_runtime.h>\n\nextern \"C\" " +
+  const bool has_maps = std::any_of(unit.launches.begin(), unit.launches.end(),
+                                    [](const CudaLaunch& launch) { return !launch.maps.empty(); });
+  return "#ifndef __CUDACC_RTC__\n#include <cuda_runtime.h>\n" +
+         (has_maps ? host_engine_prelude() : std::string("\n")) + "extern \"C\" " +
          cuda_prototype(kernel, names) + " {\n" + HostWriter(kernel, names, unit).text() +
          "}\n#endif\n";
 }

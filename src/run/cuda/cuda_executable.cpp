@@ -169,7 +169,7 @@ CudaExecutable::memory_for(std::span<void* const> arguments,
 Result<Done, Diagnostic> CudaExecutable::run(const Memory& memory,
                                              std::span<const int64_t> params) const {
   const auto start = [&](size_t number, const unsigned(&blocks)[3], const kernel::Launch& launch,
-                         const Host& host) {
+                         const Host& host) -> Result<Done, Diagnostic> {
     const emit::CudaLaunch& passed = launches_[number];
     // Both forms of every index stay in place until the launch has read them.
     std::vector<int64_t> wide;
@@ -187,6 +187,17 @@ Result<Done, Diagnostic> CudaExecutable::run(const Memory& memory,
                                               : static_cast<void*>(&wide[n]));
     for (DevicePointer& pointer : pointers)
       arguments.push_back(&pointer);
+    std::vector<CudaDevice::TensorMap> maps;
+    for (const emit::CudaMap& map : passed.maps) {
+      const kernel::Buffer& buffer = kernel_.buffers[map.buffer];
+      KAWARA_TRY(const CudaDevice::TensorMap made,
+                 device_->tensor_map(memory.pointers.at(map.buffer).first, buffer.elem,
+                                     kernel::extents_of(buffer, {params.begin(), params.end()}),
+                                     map.box));
+      maps.push_back(made);
+    }
+    for (CudaDevice::TensorMap& map : maps)
+      arguments.push_back(&map);
     unsigned threads[3] = {};
     for (size_t a = 0; a < 3; ++a)
       threads[a] = static_cast<unsigned>(launch.threads[a]);

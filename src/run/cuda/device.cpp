@@ -16,6 +16,8 @@ constexpr int kThreadsPerMultiprocessor = 39;
 constexpr int kL2Bytes = 38;
 constexpr int kMajor = 75, kMinor = 76;
 constexpr int kDynamicSharedAttribute = 8;
+constexpr int kMapOfF32 = 7, kMapOfF16 = 6, kMapOfBf16 = 9;
+constexpr int kSwizzleOf128Bytes = 3, kPromoteTo256Bytes = 3;
 
 Diagnostic no_driver() {
   Diagnostic d;
@@ -57,6 +59,9 @@ struct CudaDevice::Api {
   Status (*event_destroy)(void*) = nullptr;
   Status (*event_record)(void*, void*) = nullptr;
   Status (*event_elapsed)(float*, void*, void*) = nullptr;
+  /// Of drivers for Hopper and later; null elsewhere.
+  Status (*encode_map)(void*, int, unsigned, DevicePointer, const uint64_t*, const uint64_t*,
+                       const unsigned*, const unsigned*, int, int, int, int) = nullptr;
 
   bool open() {
     library = Library::open({"libcuda.so.1", "libcuda.so"});
@@ -94,6 +99,8 @@ struct CudaDevice::Api {
     find(event_destroy, "cuEventDestroy_v2");
     find(event_record, "cuEventRecord");
     find(event_elapsed, "cuEventElapsedTime");
+    encode_map =
+        library->function<std::remove_pointer_t<decltype(encode_map)>>("cuTensorMapEncodeTiled");
     return is_complete;
   }
 };
@@ -268,6 +275,36 @@ CudaDevice::seconds_of(const std::function<Result<Done, Diagnostic>()>& work) {
   KAWARA_TRY([[maybe_unused]] const Done read,
              checked(api_->event_elapsed(&milliseconds, events_[0], events_[1]), "take the time"));
   return static_cast<double>(milliseconds) * 1e-3;
+}
+
+Result<CudaDevice::TensorMap, Diagnostic>
+CudaDevice::tensor_map(DevicePointer at, scalar::Elem elem, const std::vector<int64_t>& extents,
+                       const std::vector<int64_t>& box) const {
+  constexpr int kNotSupported = 801; ///< of the driver
+  const std::string doing = "describe a tensor to its copy engine";
+  if (api_->encode_map == nullptr)
+    return fail(checked(kNotSupported, doing).error());
+  const auto rank = static_cast<unsigned>(extents.size());
+  std::vector<uint64_t> sizes, strides;
+  std::vector<unsigned> boxes;
+  const std::vector<unsigned> steps(rank, 1);
+  auto stride = static_cast<uint64_t>(scalar::bytes_of(elem));
+  for (size_t d = rank; d-- > 0;) {
+    sizes.push_back(static_cast<uint64_t>(extents[d]));
+    boxes.push_back(static_cast<unsigned>(box[d]));
+    stride *= static_cast<uint64_t>(extents[d]);
+    strides.push_back(stride);
+  }
+  const int type = elem == scalar::Elem::BF16  ? kMapOfBf16
+                   : elem == scalar::Elem::F16 ? kMapOfF16
+                                               : kMapOfF32;
+  TensorMap map{};
+  KAWARA_TRY(
+      [[maybe_unused]] const Done done,
+      checked(api_->encode_map(&map, type, rank, at, sizes.data(), strides.data(), boxes.data(),
+                               steps.data(), 0, kSwizzleOf128Bytes, kPromoteTo256Bytes, 0),
+              doing));
+  return map;
 }
 
 } // namespace kawara::run

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "emit/cuda/cuda_from_kernel.h"
 #include "run/cuda/library.h"
 #include "support/diagnostic.h"
 #include "target/gpu.h"
@@ -52,6 +53,14 @@ public:
   Result<Done, Diagnostic> launch(const Function&, const unsigned (&blocks)[3],
                                   const unsigned (&threads)[3], int64_t dynamic_shared,
                                   std::span<void*> arguments);
+  /// How a row-major tensor lies in memory, for the copy engine: boxes whose rows are 128 bytes, swizzled.
+  /// Refuses a driver that knows no such maps, and what it refuses (K0713).
+  struct alignas(emit::kCudaMapAlignment) TensorMap {
+    unsigned char bytes[emit::kCudaMapBytes];
+  };
+  Result<TensorMap, Diagnostic> tensor_map(DevicePointer, scalar::Elem,
+                                           const std::vector<int64_t>& extents,
+                                           const std::vector<int64_t>& box) const;
   Result<Done, Diagnostic> wait(const std::string& doing);
 
   /// Seconds that the device spends on what `work` asks of it.

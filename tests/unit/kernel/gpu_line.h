@@ -51,11 +51,12 @@ inline Line compile(const std::string& text, const std::string& directives, cons
   auto applied = schedule::apply(at, *list, environment);
   if (!applied)
     throw std::runtime_error(render({schedule::explain(at, applied.error(), environment)}));
-  line.kernel = kernel::optimise_for_gpu(kernel::kernel_from_schedule(*applied, true),
-                                         [&](std::string_view pass, const kernel::Kernel& k) {
-                                           for (const std::string& what : kernel::spec(k))
-                                             line.broken.push_back(std::string(pass) + ": " + what);
-                                         });
+  line.kernel =
+      kernel::optimise_for_gpu(kernel::kernel_from_schedule(*applied, true), *environment.gpu,
+                               [&](std::string_view pass, const kernel::Kernel& k) {
+                                 for (const std::string& what : kernel::spec(k))
+                                   line.broken.push_back(std::string(pass) + ": " + what);
+                               });
   return line;
 }
 
@@ -118,6 +119,12 @@ inline const std::string kGemm = "param M, N, K\n"
                                  "input A: f32[M, K], B: f32[K, N]\n"
                                  "output C: f32[M, N]\n"
                                  "C[i, j] = sum(k, A[i, k] * B[k, j])\n";
+inline const std::string kNarrowGemm = "param M, N, K\n"
+                                       "input A: bf16[M, K], B: bf16[K, N], b: f32[N]\n"
+                                       "output C: bf16[M, N]\n"
+                                       "temp acc: f32[M, N]\n"
+                                       "acc[i, j] = sum(k, f32(A[i, k]) * f32(B[k, j]))\n"
+                                       "C[i, j] = max(acc[i, j] + b[j], 0)\n";
 inline const std::string kSoftmax = "param M, N\n"
                                     "input X: f32[M, N]\n"
                                     "output Y: f32[M, N]\n"

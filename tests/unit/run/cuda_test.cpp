@@ -36,6 +36,18 @@ TEST(CudaText, NvrtcCompilesEveryDefaultSchedule) {
   }
 }
 
+TEST(CudaText, NvrtcCompilesProductsOnTensorCores) {
+  if (!has_nvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  for (const Sizes& sizes :
+       {Sizes{{"M", 256}, {"N", 512}, {"K", 128}}, Sizes{{"M", 200}, {"N", 136}, {"K", 72}}}) {
+    const emit::CudaUnit unit = unit_of(gpu_line::kNarrowGemm, sizes);
+    EXPECT_NE(unit.text.find("wgmma.mma_async"), std::string::npos) << unit.text;
+    EXPECT_EQ(unit.launches.front().maps.size(), 3U);
+    EXPECT_EQ(complaint(unit), "");
+  }
+}
+
 TEST(CudaText, VectorsAreLoadedWholeAndIndicesAreNarrow) {
   const emit::CudaUnit unit = unit_of(gpu_line::kGelu, {{"M", 64}, {"N", 1024}});
   EXPECT_TRUE(unit.has_narrow_indices);

@@ -1,0 +1,166 @@
+#include "emit/cuda/engine.h"
+
+#include "program/instruction.h"
+#include "support/text.h"
+
+#include <algorithm>
+
+namespace kawara::emit {
+namespace {
+
+using kernel::CellAt;
+using scalar::Expr;
+using Lines = std::vector<std::string>;
+
+constexpr int64_t kBytesOfBarrier = 8;
+/// Descriptors count in pieces of 16 bytes. A step along the reduction is 32 bytes of a row, or 16 rows of 128.
+constexpr int64_t kStepInRow = 2, kStepOverRows = 128;
+
+std::string wgmma_name(const std::string& instruction) {
+  std::string name = "kw_" + instruction;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+} // namespace
+
+std::string name_of_map(const CNames& names, const CudaMap& map, size_t number) {
+  return "kw_map_" + std::to_string(number) + "_" + names.buffers[map.buffer];
+}
+
+std::string EngineWriter::slot(const kernel::MbarrierSlot& at) {
+  return "kw_" + launch_.mbarriers[at.row].name + " + 8 * (" + expr_(at.slot) + ")";
+}
+
+std::string EngineWriter::map_of(const CellAt& at, const std::vector<int64_t>& box) {
+  CudaMap map{at.buffer, box};
+  size_t number = 0;
+  while (number < out_.maps.size() && !(out_.maps[number] == map))
+    ++number;
+  if (number == out_.maps.size())
+    out_.maps.push_back(map);
+  return "&" + name_of_map(expr_.names(), map, number);
+}
+
+/// Coordinates, innermost first.
+std::string EngineWriter::place_in(const CellAt& at) {
+  Lines parts;
+  for (size_t d = at.index.size(); d-- > 0;)
+    parts.push_back("(int)(" + expr_(at.index[d]) + ")");
+  return join(parts, ", ");
+}
+
+/// Of the first cell of a box, which swizzling leaves in its place.
+std::string EngineWriter::address(const CellAt& at) {
+  return "kw_address(&" + expr_.plain_cell(at.buffer, at.index) + ")";
+}
+
+Lines EngineWriter::lines(const kernel::Engine& engine) {
+  expr_.need("engine");
+  return std::visit([&](const auto& order) { return one(order); }, engine.what);
+}
+
+Lines EngineWriter::one(const kernel::BulkLoad& s) {
+  expr_.need("bulk_" + std::to_string(s.box.size()));
+  return {"kw_bulk_load(" + address(s.to) + ", " + map_of(s.from, s.box) + ", " + slot(s.done) +
+          ", " + place_in(s.from) + ");"};
+}
+
+Lines EngineWriter::one(const kernel::BulkStore& s) {
+  expr_.need("bulk_" + std::to_string(s.box.size()));
+  return {"kw_bulk_store(" + map_of(s.to, s.box) + ", " + address(s.from) + ", " + place_in(s.to) +
+          ");"};
+}
+
+Lines EngineWriter::one(const kernel::AwaitBulkStores& s) {
+  return {"asm volatile(\"cp.async.bulk.wait_group.read " + std::to_string(s.pending) +
+          ";\" ::: \"memory\");"};
+}
+
+Lines EngineWriter::one(const kernel::Arrive& s) {
+  if (s.bytes == 0)
+    return {"kw_arrive(" + slot(s.at) + ");"};
+  return {"kw_arrive_expecting(" + slot(s.at) + ", " + std::to_string(s.bytes) + ");"};
+}
+
+Lines EngineWriter::one(const kernel::AwaitPhase& s) {
+  return {"kw_await_phase(" + slot(s.at) + ", " + expr_(s.parity) + ");"};
+}
+
+Lines EngineWriter::one(const kernel::Mma& s) {
+  expr_.need(s.instruction);
+  const auto flag = [](bool is_turned) { return std::string(is_turned ? "1" : "0"); };
+  const auto step = [](bool is_turned, int64_t n) {
+    return std::to_string(n * (is_turned ? kStepOverRows : kStepInRow));
+  };
+  Lines lines = {"{",
+                 "  const unsigned long long kw_a = kw_operand<" + flag(s.is_a_turned) + ">(" +
+                     address(s.a) + ");",
+                 "  const unsigned long long kw_b = kw_operand<" + flag(s.is_b_turned) + ">(" +
+                     address(s.b) + ");",
+                 "  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");"};
+  for (int64_t n = 0; n < s.steps; ++n)
+    lines.push_back("  " + wgmma_name(s.instruction) + "<" + flag(s.is_a_turned) + ", " +
+                    flag(s.is_b_turned) + ">(" + expr_.names().buffers[s.c] + ", kw_a + " +
+                    step(s.is_a_turned, n) + ", kw_b + " + step(s.is_b_turned, n) + ");");
+  lines.emplace_back("  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");");
+  lines.emplace_back("}");
+  return lines;
+}
+
+Lines EngineWriter::one(const kernel::AwaitMma& s) {
+  Lines lines = {"asm volatile(\"wgmma.wait_group.sync.aligned " + std::to_string(s.pending) +
+                 ";\" ::: \"memory\");"};
+  if (s.pending != 0)
+    return lines;
+  // Results are read after the wait, not before.
+  for (uint32_t b = 0; b < kernel_.buffers.size(); ++b)
+    if (is_fragment(b))
+      lines.push_back("kw_settle(" + expr_.names().buffers[b] + ");");
+  return lines;
+}
+
+Lines EngineWriter::one(const kernel::GroupBarrier&) {
+  return {"kw_group_barrier(1 + threadIdx.z / 4);"};
+}
+
+bool EngineWriter::is_fragment(uint32_t buffer) const {
+  bool found = false;
+  kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
+    const auto* engine = std::get_if<kernel::Engine>(&stmt);
+    const auto* mma = engine != nullptr ? std::get_if<kernel::Mma>(&engine->what) : nullptr;
+    found = found || (mma != nullptr && mma->c == buffer);
+  });
+  return found;
+}
+
+int64_t EngineWriter::bytes_of_barriers() const {
+  int64_t bytes = 0;
+  for (const kernel::Mbarriers& row : launch_.mbarriers)
+    bytes += row.slots * kBytesOfBarrier;
+  return bytes;
+}
+
+Lines EngineWriter::barriers(int64_t offset) {
+  Lines names, begin;
+  for (const kernel::Mbarriers& row : launch_.mbarriers) {
+    const std::string name = "kw_" + row.name;
+    names.push_back("const unsigned " + name + " = kw_address(kw_shared + " +
+                    std::to_string(offset) + ");");
+    begin.push_back("  for (int n = 0; n < " + std::to_string(row.slots) + "; ++n)");
+    begin.push_back("    kw_begin_barrier(" + name + " + 8 * n, " + std::to_string(row.arrivals) +
+                    ");");
+    offset += row.slots * kBytesOfBarrier;
+  }
+  if (names.empty())
+    return {};
+  expr_.need("engine");
+  names.emplace_back("if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {");
+  names.insert(names.end(), begin.begin(), begin.end());
+  names.emplace_back("  asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");");
+  names.emplace_back("}");
+  names.emplace_back("__syncthreads();");
+  return names;
+}
+
+} // namespace kawara::emit

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "emit/cuda/cuda_from_kernel.h"
+#include "emit/cuda/expr.h"
+
+namespace kawara::emit {
+
+/// Orders to the copy engine and the tensor cores as CUDA C++, one launch at a time. Notes the tensor maps that
+/// the launch must pass.
+class EngineWriter {
+public:
+  EngineWriter(const kernel::Kernel& kernel, const kernel::Launch& launch, CudaExpr& expr,
+               CudaLaunch& out)
+      : kernel_(kernel), launch_(launch), expr_(expr), out_(out) {}
+
+  /// Lines that carry out one order.
+  std::vector<std::string> lines(const kernel::Engine&);
+  /// Lines at the start of the function: barriers in shared memory from `offset` on, all in phase 0.
+  std::vector<std::string> barriers(int64_t offset);
+  int64_t bytes_of_barriers() const;
+  /// Private buffers that products add to: their cells stay in registers, one by one.
+  bool is_fragment(uint32_t buffer) const;
+
+private:
+  std::vector<std::string> one(const kernel::BulkLoad&);
+  std::vector<std::string> one(const kernel::BulkStore&);
+  std::vector<std::string> one(const kernel::AwaitBulkStores&);
+  std::vector<std::string> one(const kernel::Arrive&);
+  std::vector<std::string> one(const kernel::AwaitPhase&);
+  std::vector<std::string> one(const kernel::Mma&);
+  std::vector<std::string> one(const kernel::AwaitMma&);
+  std::vector<std::string> one(const kernel::GroupBarrier&);
+  std::string slot(const kernel::MbarrierSlot&);
+  std::string map_of(const kernel::CellAt&, const std::vector<int64_t>& box);
+  std::string place_in(const kernel::CellAt&);
+  std::string address(const kernel::CellAt&);
+
+  const kernel::Kernel& kernel_;
+  const kernel::Launch& launch_;
+  CudaExpr& expr_;
+  CudaLaunch& out_;
+};
+
+/// Name of the parameter that passes a map.
+std::string name_of_map(const CNames&, const CudaMap&, size_t number);
+
+/// What these orders need above the functions; `needs` as in prelude.h (engine, bulk_2 to bulk_5 by
+/// rank, and instructions by name).
+std::string engine_prelude(const std::set<std::string>& needs);
+/// Functions of the host that make tensor maps.
+std::string host_engine_prelude();
+
+} // namespace kawara::emit

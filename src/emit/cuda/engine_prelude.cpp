@@ -1,0 +1,151 @@
+#include "emit/cuda/engine.h"
+#include "program/instruction.h"
+#include "support/text.h"
+
+#include <algorithm>
+
+namespace kawara::emit {
+namespace {
+
+constexpr const char* kEngine =
+    R"(// How a tensor lies in memory, for the copy engine. Made by the host.
+struct alignas(64) kw_map { unsigned long long at[16]; };
+static __device__ inline unsigned kw_address(const void* shared) {
+  return (unsigned)__cvta_generic_to_shared(shared);
+}
+// Pieces of 16 bytes of a row of 128 change places with the row's number.
+template <int bytes> static __device__ inline int kw_swizzle(int cell) {
+  return bytes == 2 ? cell ^ (cell >> 3 & 0x38) : cell ^ (cell >> 3 & 0x1c);
+}
+static __device__ inline void kw_begin_barrier(unsigned barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+static __device__ inline void kw_arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+static __device__ inline void kw_arrive_expecting(unsigned barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
+static __device__ inline void kw_await_phase(unsigned barrier, int parity) {
+  int done = 0;
+  while (!done)
+    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                 "selp.b32 %0, 1, 0, p;\n}"
+                 : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
+}
+// The threads of a warpgroup; what they stored to shared memory, the copy engine sees.
+static __device__ inline void kw_group_barrier(int number) {
+  asm volatile("fence.proxy.async.shared::cta;\nbar.sync %0, 128;" ::"r"(number) : "memory");
+}
+// Where an operand of a product lies: rows of 128 bytes, swizzled, eight to a piece of 1024.
+template <int is_turned> static __device__ inline unsigned long long kw_operand(unsigned address) {
+  const unsigned long long panels = is_turned ? 8192 : 16;
+  return (unsigned long long)((address & 0x3ffff) >> 4) | panels >> 4 << 16 |
+         (unsigned long long)(1024 >> 4) << 32 | 1ull << 62;
+}
+template <int n> static __device__ inline void kw_settle(float (&c)[n]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i)
+    asm volatile("" : "+f"(c[i])::"memory");
+}
+)";
+
+/// The copies of boxes of one rank.
+std::string bulk_copies(int rank) {
+  std::vector<std::string> given, names, loads, values;
+  for (int d = 0; d < rank; ++d) {
+    given.push_back("int c" + std::to_string(d));
+    loads.push_back("%" + std::to_string(3 + d));
+    names.push_back("%" + std::to_string(2 + d));
+    values.push_back("\"r\"(c" + std::to_string(d) + ")");
+  }
+  const std::string dims = std::to_string(rank) + "d";
+  const std::string at = join(given, ", "), list = join(values, ", ");
+  return "static __device__ inline void kw_bulk_load(unsigned to, const kw_map* from, unsigned "
+         "done, " +
+         at + ") {\n  asm volatile(\"cp.async.bulk.tensor." + dims +
+         ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" + join(loads, ", ") +
+         "}], [%2];\"\n               ::\"r\"(to), \"l\"(from), \"r\"(done), " + list +
+         " : \"memory\");\n}\n" +
+         "static __device__ inline void kw_bulk_store(const kw_map* to, unsigned from, " + at +
+         ") {\n  asm volatile(\"cp.async.bulk.tensor." + dims +
+         ".global.shared::cta.bulk_group [%0, {" + join(names, ", ") +
+         "}], [%1];\\ncp.async.bulk.commit_group;\"\n               ::\"l\"(to), \"r\"(from), " +
+         list + " : \"memory\");\n}\n";
+}
+
+std::string wgmma_text(const target::Intrinsic& data) {
+  const program::Instruction& instruction = program::instruction_of(data);
+  const int64_t cells = instruction.result().lanes() / 128;
+  std::string name(data.name);
+  std::replace(name.begin(), name.end(), '.', '_');
+  std::vector<std::string> registers, outputs;
+  for (int64_t n = 0; n < cells; ++n) {
+    registers.push_back("%" + std::to_string(n));
+    outputs.push_back("\"+f\"(c[" + std::to_string(n) + "])");
+  }
+  const std::string elem(scalar::name_of(instruction.operands[0].elem));
+  const std::string shape = std::string(data.name.substr(0, data.name.rfind('.'))).substr(6);
+  const auto operand = [&](int64_t n) { return "%" + std::to_string(cells + n); };
+  return "template <int a_turned, int b_turned> static __device__ inline void kw_" + name +
+         "(float (&c)[" + std::to_string(cells) +
+         "], unsigned long long a, unsigned long long b) {\n  asm volatile(\"{\\n.reg .pred "
+         "p;\\nsetp.eq.u32 p, 0, 0;\\nwgmma.mma_async.sync.aligned." +
+         shape + ".f32." + elem + "." + elem + " {" + join(registers, ", ") + "}, " + operand(0) +
+         ", " + operand(1) + ", p, 1, 1, " + operand(2) + ", " + operand(3) +
+         ";\\n}\"\n    : " + join(outputs, ", ") +
+         "\n    : \"l\"(a), \"l\"(b), \"n\"(a_turned), \"n\"(b_turned));\n}\n";
+}
+
+} // namespace
+
+std::string engine_prelude(const std::set<std::string>& needs) {
+  if (!needs.contains("engine"))
+    return "";
+  std::string text = kEngine;
+  for (int rank = 2; rank <= 5; ++rank)
+    if (needs.contains("bulk_" + std::to_string(rank)))
+      text += bulk_copies(rank);
+  for (const target::Intrinsic& data : target::intrinsics())
+    if (needs.contains(std::string(data.name)))
+      text += wgmma_text(data);
+  return text + "\n";
+}
+
+std::string host_engine_prelude() {
+  return R"(#include <cuda.h>
+
+// A tensor, innermost extent first, that is copied in boxes; rows of a box are 128 bytes, swizzled.
+static cudaError_t kw_make_map(kw_map* map, CUtensorMapDataType type, unsigned bytes, unsigned rank,
+                               const void* at, const unsigned long long* extents, const unsigned* box) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult status;
+  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000,
+                                                             cudaEnableDefault, &status);
+  if (error != cudaSuccess || found == nullptr)
+    return error != cudaSuccess ? error : cudaErrorNotSupported;
+  cuuint64_t sizes[5], strides[5], stride = bytes;
+  cuuint32_t boxes[5], steps[5];
+  for (unsigned d = 0; d < rank; ++d) {
+    sizes[d] = extents[d];
+    boxes[d] = box[d];
+    steps[d] = 1;
+    stride *= extents[d];
+    strides[d] = stride;
+  }
+  const auto encode = (CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                                    const cuuint64_t*, const cuuint32_t*, const cuuint32_t*,
+                                    CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+                                    CUtensorMapFloatOOBfill))found;
+  const CUresult result =
+      encode((CUtensorMap*)map, type, rank, (void*)at, sizes, strides, boxes, steps,
+             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+)";
+}
+
+} // namespace kawara::emit

@@ -1,0 +1,96 @@
+#pragma once
+
+#include "scalar/expr.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace kawara::kernel {
+
+/// A row of barriers in shared memory. Each has phases, counted from 0: one ends when `arrivals` Arrives
+/// and all bytes they announced have come in; then the next begins.
+struct Mbarriers {
+  std::string name;
+  int64_t slots = 1;
+  int64_t arrivals = 1;
+};
+/// One of a launch's barriers.
+struct MbarrierSlot {
+  uint32_t row = 0; ///< in Launch::mbarriers
+  scalar::Expr slot;
+};
+
+/// A cell of a buffer; of a box, the first one.
+struct CellAt {
+  uint32_t buffer = 0;
+  std::vector<scalar::Expr> index;
+};
+
+/// Begins to copy a box of a tensor to shared memory. Cells of the box outside the tensor become zero. Its
+/// bytes come in at the barrier. The box fills the last dimensions of `to` without gaps.
+struct BulkLoad {
+  CellAt to, from;
+  std::vector<int64_t> box; ///< by dimension of `from`
+  MbarrierSlot done;
+};
+/// Begins to copy a box from shared memory to a tensor; cells outside the tensor are left out.
+struct BulkStore {
+  CellAt to, from;
+  std::vector<int64_t> box; ///< by dimension of `to`
+};
+/// Waits until this thread's bulk stores, but for the last `pending`, have read their source.
+struct AwaitBulkStores {
+  int64_t pending = 0;
+};
+/// One arrival, and that many bytes to wait for.
+struct Arrive {
+  MbarrierSlot at;
+  int64_t bytes = 0;
+};
+/// Waits until the phase with that parity has ended: until the barrier is in a phase of the other.
+struct AwaitPhase {
+  MbarrierSlot at;
+  scalar::Expr parity;
+};
+/// Begins a collective instruction (target/intrinsic.h) `steps` times along its reduction, by the 128
+/// threads of a warpgroup together. `c` is a private buffer, each thread's part of the result
+/// (fragment.h). Tiles of `a` and `b` lie in the last two dimensions of shared buffers, in panels of
+/// 64 columns in the dimension before them; `is_*_turned`: the reduction runs down the rows.
+struct Mma {
+  std::string instruction;
+  CellAt a, b;
+  uint32_t c = 0;
+  int64_t steps = 1;
+  bool is_a_turned = false, is_b_turned = false;
+};
+/// Waits until this warpgroup's Mmas, but for the last `pending`, are done: their operands may be overwritten,
+/// and with none pending their results used.
+struct AwaitMma {
+  int64_t pending = 0;
+};
+/// No thread of this warpgroup goes on before all have come here; what they stored to shared memory,
+/// bulk stores see.
+struct GroupBarrier {};
+
+/// Of a Launch: an order to the copy engine or the tensor cores, which work beside the threads, or a wait for them.
+struct Engine {
+  std::variant<BulkLoad, BulkStore, AwaitBulkStores, Arrive, AwaitPhase, Mma, AwaitMma,
+               GroupBarrier>
+      what;
+};
+
+/// Its expressions, in order.
+std::vector<const scalar::Expr*> exprs_of(const Engine&);
+std::vector<scalar::Expr*> exprs_of(Engine&);
+/// Buffers that it writes, and reads.
+std::vector<uint32_t> written_by(const Engine&);
+std::vector<uint32_t> read_by(const Engine&);
+
+/// Threads that run a collective instruction together.
+inline constexpr int64_t kWarpgroup = 128;
+/// Columns of a panel of 2-byte cells: 128 bytes, what one row of swizzled shared memory holds.
+inline constexpr int64_t kPanelBytes = 128;
+
+} // namespace kawara::kernel

@@ -1,0 +1,318 @@
+// Launches of warpgroups. Threads run one at a time until they must wait. What engines do beside them is done at the
+// worst moment: a bulk load spoils its destination when it begins and fills it when nobody can go on
+// without; a product reads its operands, and a bulk store its source, when somebody waits for it. So a
+// wait too few shows as a cell that is not written, or written too early.
+
+#include "kernel/fragment.h"
+#include "kernel/machine.h"
+#include "program/instruction.h"
+
+namespace kawara::kernel {
+
+namespace {
+constexpr int64_t kStepOfDepth = 16; ///< of one instruction along the reduction
+} // namespace
+
+void Machine::run_groups(const Launch& s) {
+  barriers_.clear();
+  for (const Mbarriers& row : s.mbarriers)
+    barriers_.emplace_back(static_cast<size_t>(row.slots));
+  copies_.clear();
+  copying_.clear();
+  for (uint32_t b = 0; b < storage_.size(); ++b)
+    if (kernel_.buffers[b].scope == Scope::Shared)
+      create(b, nullptr);
+  for (Thread& t : threads_)
+    t.frames = {{&s.body, 0, nullptr, 0, 0}};
+  bool is_done = false;
+  while (!is_done) {
+    bool has_moved = false;
+    for (const int64_t t : shuffled(static_cast<int64_t>(threads_.size())))
+      has_moved = run_thread(t) || has_moved;
+    is_done = std::all_of(threads_.begin(), threads_.end(),
+                          [](const Thread& t) { return t.frames.empty(); });
+    if (!is_done && !has_moved && !finish_oldest_load())
+      throw Stop{"threads of " + s.name + " wait for each other without end"};
+  }
+  thread_ = -1;
+  if (!copying_.empty())
+    throw Stop{s.name + " ends before its bulk stores have read their source"};
+  for (const Thread& t : threads_)
+    if (!t.products.empty())
+      throw Stop{s.name + " ends while products are under way"};
+}
+
+/// Runs a thread until it ends or has to wait; whether it did anything.
+bool Machine::run_thread(int64_t thread) {
+  thread_ = thread;
+  races_.iterate(thread);
+  swap_in(thread);
+  std::vector<Frame>& frames = threads_[static_cast<size_t>(thread)].frames;
+  bool has_moved = false;
+  while (!frames.empty()) {
+    Frame& frame = frames.back();
+    if (frame.next < frame.block->size()) {
+      const Stmt& stmt = (*frame.block)[frame.next];
+      if (!enter(stmt, frames))
+        break;
+      has_moved = true;
+      continue;
+    }
+    if (frame.loop != nullptr && frame.at + frame.loop->step < frame.end) {
+      frame.at += frame.loop->step;
+      frame.next = 0;
+      variables_[frame.loop->var] = {int_value(frame.at)};
+    } else
+      frames.pop_back();
+    has_moved = true;
+  }
+  swap_in(thread);
+  return has_moved;
+}
+
+bool Machine::is_engaged(const Stmt& stmt) {
+  const auto [at, is_new] = engaged_.try_emplace(&stmt, false);
+  if (is_new)
+    at->second = has_engine(block_of(stmt));
+  return at->second;
+}
+
+/// Begins a statement, or all of it; false when the thread must wait first.
+bool Machine::enter(const Stmt& stmt, std::vector<Frame>& frames) {
+  if (const auto* engine = std::get_if<Engine>(&stmt)) {
+    if (!obey(*engine))
+      return false;
+    ++frames.back().next;
+    return true;
+  }
+  ++frames.back().next;
+  if (!is_engaged(stmt))
+    step(stmt);
+  else if (const auto* loop = std::get_if<For>(&stmt)) {
+    const int64_t lo = index(loop->lo), hi = index(loop->hi);
+    if (lo < hi) {
+      variables_[loop->var] = {int_value(lo)};
+      frames.push_back({&loop->body, 0, loop, lo, hi});
+    }
+  } else if (const auto* branch = std::get_if<If>(&stmt)) {
+    const Block& taken = eval(branch->cond).front().i != 0 ? branch->then : branch->otherwise;
+    frames.push_back({&taken, 0, nullptr, 0, 0});
+  } else if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
+    if (kernel_.buffers[allocate->buffer].scope == Scope::Private)
+      create(allocate->buffer, nullptr);
+    frames.push_back({&allocate->body, 0, nullptr, 0, 0});
+  }
+  return true;
+}
+
+bool Machine::obey(const Engine& s) {
+  return std::visit([&](const auto& order) { return obey_one(order); }, s.what);
+}
+
+Machine::BulkCopy Machine::copy_of(const CellAt& shared, const CellAt& tensor,
+                                   const std::vector<int64_t>& box) {
+  BulkCopy copy;
+  copy.shared = shared.buffer;
+  copy.tensor = tensor.buffer;
+  copy.first = cell_of(shared.buffer, eval_index(shared.index), 0);
+  for (const Expr& e : tensor.index)
+    copy.corner.push_back(index(e));
+  copy.box = box;
+  copy.thread = thread_;
+  int64_t cells = 1;
+  for (const int64_t n : box)
+    cells *= n;
+  if (copy.first + cells > cell_count(storage_[copy.shared].extents))
+    throw Stop{"a bulk copy runs over the end of " + kernel_.buffers[copy.shared].name};
+  return copy;
+}
+
+/// f(cell of the shared buffer, cell of the tensor or nothing outside it)
+template <class F> void Machine::each_cell(const BulkCopy& copy, F f) {
+  const std::vector<int64_t>& extents = storage_[copy.tensor].extents;
+  std::vector<int64_t> at(copy.box.size(), 0);
+  for (int64_t cell = copy.first;; ++cell) {
+    std::optional<int64_t> place = 0;
+    for (size_t d = 0; d < at.size(); ++d) {
+      const int64_t i = copy.corner[d] + at[d];
+      const bool is_inside = i >= 0 && i < extents[d];
+      place = place && is_inside ? std::optional(*place * extents[d] + i) : std::nullopt;
+    }
+    f(cell, place);
+    size_t d = at.size();
+    while (d > 0 && ++at[d - 1] == copy.box[d - 1])
+      at[--d] = 0;
+    if (d == 0)
+      return;
+  }
+}
+
+bool Machine::obey_one(const BulkLoad& s) {
+  BulkCopy copy = copy_of(s.to, s.from, s.box);
+  copy.row = s.done.row;
+  copy.slot = static_cast<size_t>(index(s.done.slot));
+  each_cell(copy, [&](int64_t cell, std::optional<int64_t>) {
+    storage_[copy.shared].is_written[static_cast<size_t>(cell)] = false;
+  });
+  copies_.push_back(std::move(copy));
+  return true;
+}
+
+bool Machine::obey_one(const BulkStore& s) {
+  BulkCopy copy = copy_of(s.from, s.to, s.box);
+  copy.is_load = false;
+  each_cell(copy, [&](int64_t cell, std::optional<int64_t> place_in_tensor) {
+    if (place_in_tensor && !storage_[copy.shared].is_written[static_cast<size_t>(cell)])
+      throw Stop{place(copy.shared, cell) + " is stored before it is written"};
+    copying_.insert({copy.shared, cell});
+  });
+  copies_.push_back(std::move(copy));
+  return true;
+}
+
+void Machine::finish(const BulkCopy& copy) {
+  const size_t unit = static_cast<size_t>(scalar::bytes_of(kernel_.buffers[copy.tensor].elem));
+  int64_t bytes = 0;
+  each_cell(copy, [&](int64_t cell, std::optional<int64_t> outside) {
+    Storage& shared = storage_[copy.shared];
+    const auto c = static_cast<size_t>(cell);
+    bytes += static_cast<int64_t>(unit);
+    if (copy.is_load) {
+      (*shared.cells)[c] =
+          outside ? read(copy.tensor, *outside) : zero(kernel_.buffers[copy.tensor].elem);
+      shared.is_written[c] = true;
+      return;
+    }
+    copying_.erase({copy.shared, cell});
+    if (outside)
+      write(copy.tensor, *outside, (*shared.cells)[c]);
+    shared.is_written[c] = false;
+  });
+  if (!copy.is_load)
+    return;
+  BarrierState& state = barriers_[copy.row].at(copy.slot);
+  state.bytes -= bytes;
+  end_phase_if_complete(state, copy.row);
+}
+
+bool Machine::finish_oldest_load() {
+  const auto oldest = std::find_if(copies_.begin(), copies_.end(),
+                                   [](const BulkCopy& copy) { return copy.is_load; });
+  if (oldest == copies_.end())
+    return false;
+  const BulkCopy copy = *oldest;
+  copies_.erase(oldest);
+  thread_ = copy.thread;
+  races_.iterate(copy.thread);
+  finish(copy);
+  return true;
+}
+
+bool Machine::obey_one(const AwaitBulkStores& s) {
+  std::vector<BulkCopy> rest, done;
+  int64_t own = 0;
+  for (size_t n = copies_.size(); n-- > 0;) {
+    const bool is_own = !copies_[n].is_load && copies_[n].thread == thread_;
+    own += is_own ? 1 : 0;
+    (is_own && own > s.pending ? done : rest)
+        .insert((is_own && own > s.pending ? done : rest).begin(), copies_[n]);
+  }
+  copies_ = std::move(rest);
+  for (const BulkCopy& copy : done)
+    finish(copy);
+  return true;
+}
+
+Machine::BarrierState& Machine::barrier_at(const MbarrierSlot& at) {
+  const int64_t slot = index(at.slot);
+  if (slot < 0 || slot >= static_cast<int64_t>(barriers_[at.row].size()))
+    throw Stop{launch_->mbarriers[at.row].name + "[" + std::to_string(slot) + "] is out of bounds"};
+  return barriers_[at.row][static_cast<size_t>(slot)];
+}
+
+void Machine::end_phase_if_complete(BarrierState& state, size_t row) {
+  if (state.arrivals < launch_->mbarriers[row].arrivals || state.bytes != 0)
+    return;
+  ++state.phase;
+  state.arrivals = 0;
+}
+
+bool Machine::obey_one(const Arrive& s) {
+  BarrierState& state = barrier_at(s.at);
+  if (state.arrivals == launch_->mbarriers[s.at.row].arrivals)
+    throw Stop{"one arrival too many at " + launch_->mbarriers[s.at.row].name};
+  ++state.arrivals;
+  state.bytes += s.bytes;
+  end_phase_if_complete(state, s.at.row);
+  return true;
+}
+
+bool Machine::obey_one(const AwaitPhase& s) {
+  return barrier_at(s.at).phase % 2 != index(s.parity);
+}
+
+bool Machine::obey_one(const Mma& s) {
+  Thread& t = threads_[static_cast<size_t>(thread_)];
+  t.products.push_back(&s);
+  t.product_operands.push_back(eval_index(s.a.index));
+  t.product_operands.push_back(eval_index(s.b.index));
+  return true;
+}
+
+/// The oldest product, this thread's cells of it.
+void Machine::finish_product() {
+  Thread& t = threads_[static_cast<size_t>(thread_)];
+  const Mma& s = *t.products.front();
+  const program::Instruction& one = program::instruction_of(*target::find_intrinsic(s.instruction));
+  const int64_t columns = one.extents[1], depth = s.steps * kStepOfDepth;
+  const auto operand = [&](const CellAt& from, const std::vector<Lanes>& start, bool is_turned,
+                           int64_t line, int64_t k) {
+    const std::vector<int64_t>& extents = storage_[from.buffer].extents;
+    const int64_t first = cell_of(from.buffer, start, 0);
+    const int64_t width = extents.back(), rows = extents[extents.size() - 2];
+    const int64_t cell =
+        is_turned ? line / width * rows * width + k * width + line % width : line * width + k;
+    return scalar::convert(kernel_.buffers[from.buffer].elem, Elem::F32,
+                           read(from.buffer, first + cell));
+  };
+  const int64_t x = thread_ % kFragmentX, y = thread_ / kFragmentX % kFragmentY,
+                warp = thread_ / (kFragmentX * kFragmentY) % kWarpsOfGroup;
+  for (int64_t cell = 0; cell < columns / 2; ++cell) {
+    const int64_t row = 16 * warp + cell / 2 % 2 * 8 + y;
+    const int64_t column = cell / 4 * 8 + 2 * x + cell % 2;
+    Value sum = read(s.c, cell);
+    for (int64_t k = 0; k < depth; ++k)
+      sum = scalar::apply_fma(Elem::F32, operand(s.a, t.product_operands[0], s.is_a_turned, row, k),
+                              operand(s.b, t.product_operands[1], s.is_b_turned, column, k), sum);
+    write(s.c, cell, sum);
+  }
+  t.products.erase(t.products.begin());
+  t.product_operands.erase(t.product_operands.begin(), t.product_operands.begin() + 2);
+}
+
+bool Machine::obey_one(const AwaitMma& s) {
+  while (static_cast<int64_t>(threads_[static_cast<size_t>(thread_)].products.size()) > s.pending)
+    finish_product();
+  return true;
+}
+
+bool Machine::obey_one(const GroupBarrier&) {
+  Thread& own = threads_[static_cast<size_t>(thread_)];
+  if (own.has_come) {
+    // All have come when the last of them has taken the marks away.
+    return false;
+  }
+  const auto first = static_cast<size_t>(thread_ / kWarpgroup * kWarpgroup);
+  own.has_come = true;
+  for (size_t t = first; t < first + kWarpgroup; ++t)
+    if (!threads_[t].has_come)
+      return false;
+  for (size_t t = first; t < first + kWarpgroup; ++t) {
+    threads_[t].has_come = false;
+    if (threads_[t].frames.size() > 0 && t != static_cast<size_t>(thread_))
+      ++threads_[t].frames.back().next;
+  }
+  return true;
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,314 @@
+#include "kernel/warpgroups.h"
+
+#include "kernel/collective_form.h"
+#include "kernel/fragment.h"
+#include "kernel/tile_results.h"
+#include "kernel/vars.h"
+
+#include <algorithm>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::binary;
+using scalar::BinaryOp;
+using scalar::int_lit;
+
+constexpr int64_t kCopyAlignment = 16; ///< bytes between rows that the copy engine can address
+constexpr int64_t kDepth = 64;         ///< of a step: a row of swizzled shared memory
+constexpr int64_t kRasterRows = 2048;  ///< of the result that neighbouring blocks share
+
+Expr eq(const Expr& a, int64_t b) { return binary(BinaryOp::Eq, a, int_lit(b)); }
+Expr both(const Expr& a, const Expr& b) { return binary(BinaryOp::And, a, b); }
+Expr quotient_of(const Expr& a, const Expr& b) { return binary(BinaryOp::FloorDiv, a, b); }
+Expr remainder_of(const Expr& a, const Expr& b) { return binary(BinaryOp::Mod, a, b); }
+
+class GroupBuilder {
+public:
+  GroupBuilder(Kernel& kernel, const Launch& launch, CollectiveForm form, const target::Gpu& gpu,
+               bool is_result_used)
+      : kernel_(kernel), launch_(launch), form_(std::move(form)), gpu_(gpu),
+        is_result_used_(is_result_used) {
+    const int64_t rows = form_.instruction->extents[0];
+    rows_ = (form_.rows.most + rows - 1) / rows * rows;
+    columns_ = form_.instruction->extents[1];
+    warps_ = rows_ / kRowsOfGroup * kWarpsOfGroup;
+    stages_ = std::max<int64_t>(form_.steps.marks.stages, 2);
+    if (!form_.steps.lo) {
+      form_.steps.var = add_variable(kernel_, "step", scalar::kIndex);
+      form_.steps.lo = int_lit(0);
+      form_.steps.hi = int_lit(1);
+    }
+  }
+
+  bool can_run() const {
+    const bool has_place = form_.columns.most <= columns_ && form_.depth.most <= kDepth &&
+                           rows_ <= 4 * kRowsOfGroup && form_.steps.step == 1;
+    const bool has_other_storage =
+        std::any_of(form_.allocated.begin(), form_.allocated.end(),
+                    [&](uint32_t b) { return b != form_.result.buffer; });
+    return has_place && !has_other_storage && can_load(form_.a) && can_load(form_.b);
+  }
+
+  Launch build() {
+    Launch result = launch_;
+    result.threads = {kFragmentX, kFragmentY, warps_ + 1};
+    result.owned.clear();
+    result.mbarriers = {{"full", stages_, 1}, {"empty", stages_, warps_}};
+    tiles_of_a_ = add_tiles(form_.a, rows_);
+    tiles_of_b_ = add_tiles(form_.b, columns_);
+    part_ = add_buffer(kernel_.buffers[form_.result.buffer].name + "_part", scalar::Elem::F32,
+                       {columns_ / 2}, Scope::Private);
+    TileResults results(kernel_, launch_, form_, part_, rows_, columns_);
+    Block compute = in_tiles(result, consumer(results));
+    for (Stmt& stmt : results.at_end())
+      compute.push_back(std::move(stmt));
+    compute = block_of(Allocate{part_, std::move(compute)});
+    Block bring = in_tiles(result, producer());
+    const Expr x = thread(0), y = thread(1), z = thread(2);
+    Block other = block_of(If{both(eq(x, 0), eq(y, 0)), std::move(bring), {}});
+    Block body = block_of(
+        If{binary(BinaryOp::Lt, z, int_lit(warps_)), std::move(compute), std::move(other)});
+    std::vector<uint32_t> shared = {tiles_of_a_, tiles_of_b_};
+    if (const auto out = results.buffer())
+      shared.push_back(*out);
+    for (const uint32_t buffer : shared)
+      body = block_of(Allocate{buffer, std::move(body)});
+    result.body = std::move(body);
+    if (const auto tiles = tile_count())
+      result.blocks = {int_lit(std::min(*tiles, gpu_.multiprocessors)), int_lit(1), int_lit(1)};
+    return result;
+  }
+
+private:
+  Expr thread(size_t axis) const { return scalar::var(launch_.thread_vars[axis]); }
+
+  /// The copy engine can bring boxes of it, with zeros beyond the end of the reduction.
+  bool can_load(const TileAccess& access) const {
+    const Buffer& buffer = kernel_.buffers[access.buffer];
+    const size_t rank = buffer.shape.size();
+    const bool is_global = buffer.scope == Scope::Argument || buffer.scope == Scope::Workspace;
+    if (rank < 2 || rank > 5 || (access.line + 1 != rank && access.other + 1 != rank) ||
+        !is_global || buffers_stored_in(launch_.body).contains(access.buffer))
+      return false;
+    for (const Expr& extent : buffer.shape)
+      if (!scalar::constant_of(extent))
+        return false;
+    const int64_t row = *scalar::constant_of(buffer.shape.back()) * scalar::bytes_of(buffer.elem);
+    return row % kCopyAlignment == 0 &&
+           ends_with_buffer(kernel_, form_.depth, kDepth, access, access.other);
+  }
+
+  bool is_turned(const TileAccess& access) const {
+    return access.line + 1 == kernel_.buffers[access.buffer].shape.size();
+  }
+
+  uint32_t add_buffer(const std::string& name, scalar::Elem elem, const std::vector<int64_t>& shape,
+                      Scope scope) {
+    Buffer buffer;
+    buffer.name = unique_buffer_name(kernel_, name);
+    buffer.elem = elem;
+    for (const int64_t n : shape)
+      buffer.shape.push_back(int_lit(n));
+    buffer.scope = scope;
+    buffer.is_swizzled = scope == Scope::Shared;
+    kernel_.buffers.push_back(std::move(buffer));
+    return static_cast<uint32_t>(kernel_.buffers.size() - 1);
+  }
+
+  /// A ring of boxes: [stages, panels, rows, 64].
+  uint32_t add_tiles(const TileAccess& access, int64_t lines) {
+    const Buffer source = kernel_.buffers[access.buffer];
+    const std::vector<int64_t> shape =
+        is_turned(access) ? std::vector<int64_t>{stages_, lines / kDepth, kDepth, kDepth}
+                          : std::vector<int64_t>{stages_, 1, lines, kDepth};
+    return add_buffer(source.name + "_tiles", source.elem, shape, Scope::Shared);
+  }
+
+  std::optional<int64_t> tile_count() const {
+    int64_t count = 1;
+    for (const Expr& n : launch_.blocks) {
+      const auto value = scalar::constant_of(n);
+      if (!value)
+        return std::nullopt;
+      count *= *value;
+    }
+    return count;
+  }
+
+  /// The work on one tile, for all tiles of a block: as many blocks as fit, neighbours in time near each other.
+  Block in_tiles(const Launch& result, Block work) {
+    const auto tiles = tile_count();
+    if (!tiles)
+      return work;
+    For loop;
+    loop.var = add_variable(kernel_, "tile", scalar::kIndex);
+    loop.lo = scalar::var(launch_.block_vars[0]);
+    loop.hi = int_lit(*tiles);
+    loop.step = std::min(*tiles, gpu_.multiprocessors);
+    const int64_t nn = *scalar::constant_of(launch_.blocks[0]),
+                  nm = *scalar::constant_of(launch_.blocks[1]);
+    const auto define = [&](const std::string& name, const Expr& value) {
+      const uint32_t var = add_variable(kernel_, name, scalar::kIndex);
+      loop.body.emplace_back(Define{var, scalar::simplify(value)});
+      return scalar::var(var);
+    };
+    const Expr tile = scalar::var(loop.var);
+    const Expr z = define("tile_z", quotient_of(tile, int_lit(nm * nn)));
+    const Expr flat = define("tile_flat", remainder_of(tile, int_lit(nm * nn)));
+    const int64_t rows = std::clamp<int64_t>(kRasterRows / rows_, 1, nm);
+    const Expr first = define("tile_band", quotient_of(flat, int_lit(rows * nn)) * int_lit(rows));
+    const Expr high =
+        define("tile_rows", binary(BinaryOp::Min, int_lit(rows), int_lit(nm) - first));
+    const Expr rest = define("tile_rest", remainder_of(flat, int_lit(rows * nn)));
+    const Expr x = define("tile_x", quotient_of(rest, high));
+    const Expr y = define("tile_y", first + rest - x * high);
+    // The copies below are made once for the warps that compute and once for the one that copies.
+    const std::array<Expr, 3> place = {x, y, z};
+    for (size_t a = 0; a < 3; ++a)
+      work = substitute_var(work, launch_.block_vars[a], place[a]);
+    loop.body.insert(loop.body.end(), work.begin(), work.end());
+    Block out = std::exchange(counters_, {});
+    out.emplace_back(std::move(loop));
+    (void)result;
+    return out;
+  }
+
+  /// Which slot of the ring is next, and the parity of its phase; counted on over all tiles.
+  struct Ring {
+    uint32_t slot = 0, parity = 0;
+  };
+  Ring add_ring(const std::string& name) {
+    Ring ring{add_variable(kernel_, name + "_slot", scalar::kIndex),
+              add_variable(kernel_, name + "_parity", scalar::kIndex)};
+    counters_.emplace_back(Define{ring.slot, int_lit(0)});
+    counters_.emplace_back(Define{ring.parity, int_lit(0)});
+    return ring;
+  }
+  void advance(const Ring& ring, Block& out) const {
+    const Expr slot = scalar::var(ring.slot), parity = scalar::var(ring.parity);
+    const Expr is_last = eq(slot, stages_ - 1);
+    out.emplace_back(Assign{ring.parity, scalar::select(is_last, int_lit(1) - parity, parity)});
+    out.emplace_back(Assign{ring.slot, scalar::select(is_last, int_lit(0), slot + int_lit(1))});
+  }
+
+  static Stmt engine(decltype(Engine::what) what) { return Engine{std::move(what)}; }
+
+  For step_loop() const {
+    For loop = form_.steps;
+    loop.marks = {};
+    return loop;
+  }
+
+  Block consumer(TileResults& results) {
+    const Ring ring = add_ring("product");
+    const uint32_t last = add_variable(kernel_, "product_last", scalar::kIndex);
+    counters_.emplace_back(Define{last, int_lit(0)});
+    const Expr slot = scalar::var(ring.slot);
+    Block out = results.before();
+    For loop = step_loop();
+    const Expr group = quotient_of(thread(2), int_lit(kWarpsOfGroup));
+    loop.body.push_back(engine(AwaitPhase{{0, slot}, scalar::var(ring.parity)}));
+    Mma mma;
+    mma.instruction = form_.instruction->data->name;
+    mma.is_a_turned = is_turned(form_.a);
+    mma.is_b_turned = is_turned(form_.b);
+    const Expr none = int_lit(0);
+    mma.a = {tiles_of_a_, mma.is_a_turned
+                              ? std::vector<Expr>{slot, group, none, none}
+                              : std::vector<Expr>{slot, none, group * int_lit(kRowsOfGroup), none}};
+    mma.b = {tiles_of_b_, {slot, none, none, none}};
+    mma.c = part_;
+    mma.steps = kDepth / form_.instruction->extents[2];
+    loop.body.push_back(engine(std::move(mma)));
+    loop.body.push_back(engine(AwaitMma{1}));
+    const Expr is_first_lane = both(eq(thread(0), 0), eq(thread(1), 0));
+    const Expr has_last = binary(BinaryOp::Gt, scalar::var(loop.var), loop.lo);
+    const Block release = block_of(engine(Arrive{{1, scalar::var(last)}, 0}));
+    loop.body.emplace_back(If{both(has_last, is_first_lane), release, {}});
+    loop.body.emplace_back(Assign{last, slot});
+    advance(ring, loop.body);
+    out.emplace_back(std::move(loop));
+    out.push_back(engine(AwaitMma{0}));
+    out.emplace_back(If{is_first_lane, release, {}});
+    for (Stmt& stmt : results.after(is_result_used_))
+      out.push_back(std::move(stmt));
+    return out;
+  }
+
+  Block producer() {
+    const Ring ring = add_ring("copy");
+    const Expr slot = scalar::var(ring.slot);
+    For loop = step_loop();
+    const uint32_t own = add_variable(kernel_, kernel_.variables[loop.var].name, scalar::kIndex);
+    loop.body.push_back(engine(AwaitPhase{{1, slot}, int_lit(1) - scalar::var(ring.parity)}));
+    const int64_t bytes = (rows_ * scalar::bytes_of(kernel_.buffers[form_.a.buffer].elem) +
+                           columns_ * scalar::bytes_of(kernel_.buffers[form_.b.buffer].elem)) *
+                          kDepth;
+    loop.body.push_back(engine(Arrive{{0, slot}, bytes}));
+    add_loads(form_.a, tiles_of_a_, rows_, slot, loop.body);
+    add_loads(form_.b, tiles_of_b_, columns_, slot, loop.body);
+    advance(ring, loop.body);
+    loop.body = substitute_var(loop.body, loop.var, scalar::var(own));
+    loop.var = own;
+    return block_of(std::move(loop));
+  }
+
+  void add_loads(const TileAccess& access, uint32_t tiles, int64_t lines, const Expr& slot,
+                 Block& out) const {
+    const bool turned = is_turned(access);
+    for (int64_t panel = 0; panel < (turned ? lines / kDepth : 1); ++panel) {
+      BulkLoad load;
+      load.to = {tiles, {slot, int_lit(panel), int_lit(0), int_lit(0)}};
+      load.from = {access.buffer, access.base};
+      Expr& line = load.from.index[access.line];
+      line = scalar::simplify(line + int_lit(panel * kDepth));
+      load.box.assign(access.base.size(), 1);
+      load.box[access.line] = turned ? kDepth : lines;
+      load.box[access.other] = kDepth;
+      load.done = {0, slot};
+      out.push_back(engine(std::move(load)));
+    }
+  }
+
+  Kernel& kernel_;
+  const Launch& launch_;
+  CollectiveForm form_;
+  const target::Gpu& gpu_;
+  bool is_result_used_; ///< after the launch, or as an output
+  int64_t rows_ = 0, columns_ = 0, warps_ = 0, stages_ = 0;
+  uint32_t tiles_of_a_ = 0, tiles_of_b_ = 0, part_ = 0;
+  Block counters_; ///< defined around the loop over tiles
+};
+
+/// Whether cells of the buffer count outside this launch.
+bool is_used_elsewhere(const Kernel& kernel, const Launch& launch, uint32_t buffer) {
+  if (kernel.buffers[buffer].scope == Scope::Argument)
+    return true;
+  Kernel others = kernel;
+  others.body = rewrite(kernel.body, [&](Stmt stmt) {
+    const auto* other = std::get_if<Launch>(&stmt);
+    return other != nullptr && other->name == launch.name ? Block{} : block_of(std::move(stmt));
+  });
+  return used_buffers(others).contains(buffer);
+}
+
+} // namespace
+
+Kernel warpgroups(Kernel kernel, const target::Gpu& gpu) {
+  const Kernel given = kernel;
+  kernel.body = rewrite(given.body, [&](Stmt stmt) {
+    const auto* launch = std::get_if<Launch>(&stmt);
+    if (launch == nullptr)
+      return block_of(std::move(stmt));
+    auto form = collective_form(given, *launch);
+    if (!form || !target::is_available(*form->instruction->data, gpu))
+      return block_of(std::move(stmt));
+    const bool is_used = is_used_elsewhere(given, *launch, form->result.buffer);
+    GroupBuilder builder(kernel, *launch, *std::move(form), gpu, is_used);
+    return builder.can_run() ? block_of(builder.build()) : block_of(std::move(stmt));
+  });
+  return kernel;
+}
+
+} // namespace kawara::kernel

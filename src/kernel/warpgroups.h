@@ -1,0 +1,35 @@
+#pragma once
+
+#include "kernel/kernel.h"
+#include "target/gpu.h"
+
+namespace kawara::kernel {
+
+/// Turns launches whose blocks compute tiles of a product by a collective instruction (collective_form.h) into
+/// launches of warpgroups that run it, and a warp that brings the operands.
+///
+///   before   launch blocks(16, 32) threads(1):
+///              acc[i, j] = 0
+///              for k_0:  # pipeline(4)
+///                for i: for j: for k:  # wgmma.m64n256k16.bf16
+///                  acc[i, j] += A[128*block_y + i, 64*k_0 + k] * B[64*k_0 + k, 256*block_x + j]
+///              C[...] = acc[i, j]
+///   after    launch blocks(132) threads(4, 8, 9):
+///              mbarrier full[4] of 1, empty[4] of 8
+///              if thread_z < 8:                           two warpgroups, each 64 rows of the tile
+///                for tile in range(block_x, 512, 132):
+///                  c[...] = 0
+///                  for k_0: { await full; wgmma c += A_tiles * B_tiles; arrive at empty }
+///                  C_tiles[...] = c[...]; bulk C = C_tiles
+///              else, on one thread:
+///                for tile: for k_0: { await empty; bulk A_tiles = A, bulk B_tiles = B, to full }
+///
+/// Each thread has the cells of the result that fragment.h says. Edges of tensors are the copy engine's affair:
+/// it reads zeros and leaves out what lies outside. A result whose rows it cannot write is stored by threads, with
+/// conditions.
+///
+/// Needs    operands of which one of the two dimensions that move is the last, with rows of a multiple of
+///          16 bytes, not written in the launch; a GPU that has the instruction. Elsewhere the loops stay.
+Kernel warpgroups(Kernel, const target::Gpu&);
+
+} // namespace kawara::kernel

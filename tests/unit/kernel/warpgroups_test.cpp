@@ -1,0 +1,101 @@
+#include "gpu_line.h"
+
+namespace kawara::kernel {
+namespace {
+
+using gpu_line::compile;
+using gpu_line::Line;
+using gpu_line::Sizes;
+
+/// Tiles of 64 x 64, which are quick to interpret, and the reduction in a ring of two boxes.
+const std::string kTiles =
+    "distribute(S0.j); distribute(S0.i)\n"
+    "[tile(S1.i=64, S1.j=64, S1.k=64); tile(S0.i=64, S0.j=64); tile(S2.i=64, S2.j=64)\n"
+    "fuse(S0.i.0, S1.i.0); fuse(S0.j.0, S1.j.0); fuse(S1.i.0, S2.i.0); fuse(S1.j.0, S2.j.0)\n"
+    "bind(S0.i.0, block.y); bind(S0.j.0, block.x)]\n"
+    "tensorize(S1.i.1, wgmma.m64n64k16.bf16); pipeline(S1.k.0, 2); store_at(acc, S1.j.0)";
+
+std::string product(const std::string& a, const std::string& b, const std::string& out,
+                    const std::string& ends) {
+  return "param M, N, K\ninput A: bf16[" + a + "], B: bf16[" + b +
+         "], b: f32[N]\noutput C: " + out +
+         "[M, N]\ntemp acc: f32[M, N]\nacc[i, j] = sum(k, f32(A[" +
+         (a == "M, K" ? "i, k" : "k, i") + "]) * f32(B[" + (b == "K, N" ? "k, j" : "j, k") +
+         "]))\nC[i, j] = " + ends + "\n";
+}
+
+void expect_same(const Line& line, const Sizes& sizes, double tolerance) {
+  EXPECT_EQ(line.broken, std::vector<std::string>{});
+  ASSERT_TRUE(has_engine(line.kernel.body)) << print(line.kernel);
+  const auto worst = gpu_line::difference(line, sizes, 7);
+  ASSERT_TRUE(worst) << worst.error() << "\n" << print(line.kernel);
+  EXPECT_LE(*worst, tolerance) << print(line.kernel);
+}
+
+TEST(Warpgroups, compute_what_the_loops_do) {
+  const Sizes sizes = {{"M", 128}, {"N", 128}, {"K", 192}};
+  expect_same(compile(product("M, K", "K, N", "f32", "acc[i, j]"), kTiles, sizes), sizes, 1e-5);
+}
+
+TEST(Warpgroups, operands_may_lie_either_way_and_edges_are_filled_with_zeros) {
+  const Sizes sizes = {{"M", 72}, {"N", 80}, {"K", 136}};
+  for (const std::string a : {"M, K", "K, M"})
+    for (const std::string b : {"K, N", "N, K"}) {
+      SCOPED_TRACE(a + " and " + b);
+      expect_same(compile(product(a, b, "bf16", "max(acc[i, j] + b[j], 0)"), kTiles, sizes), sizes,
+                  1e-2);
+    }
+}
+
+TEST(Warpgroups, threads_store_what_the_copy_engine_cannot) {
+  const Sizes sizes = {{"M", 70}, {"N", 75}, {"K", 72}};
+  const Line line = compile(product("M, K", "N, K", "bf16", "acc[i, j]"), kTiles, sizes);
+  expect_same(line, sizes, 1e-2);
+  EXPECT_EQ(print(line.kernel).find("bulk C"), std::string::npos);
+}
+
+TEST(Warpgroups, loops_stay_where_rows_have_no_place_for_the_copy_engine) {
+  const Sizes sizes = {{"M", 64}, {"N", 64}, {"K", 70}};
+  const Line line = compile(product("M, K", "K, N", "f32", "acc[i, j]"), kTiles, sizes);
+  EXPECT_FALSE(has_engine(line.kernel.body));
+  const auto worst = gpu_line::difference(line, sizes, 1);
+  ASSERT_TRUE(worst) << worst.error();
+  EXPECT_LE(*worst, 1e-5);
+}
+
+/// What the interpreter says of the kernel without the statements that `is_left_out` picks.
+template <class F> std::string without(F is_left_out) {
+  const Sizes sizes = {{"M", 128}, {"N", 128}, {"K", 384}};
+  Line line = compile(product("M, K", "K, N", "bf16", "acc[i, j]"), kTiles, sizes);
+  line.kernel.body = rewrite(line.kernel.body, [&](Stmt stmt) {
+    const auto* engine = std::get_if<Engine>(&stmt);
+    return engine != nullptr && is_left_out(*engine) ? Block{} : block_of(std::move(stmt));
+  });
+  const auto worst = gpu_line::difference(line, sizes, 3);
+  return worst ? "" : worst.error();
+}
+
+TEST(Warpgroups, every_wait_that_is_left_out_is_found) {
+  const auto waits_at = [](uint32_t row) {
+    return [row](const Engine& s) {
+      const auto* wait = std::get_if<AwaitPhase>(&s.what);
+      return wait != nullptr && wait->at.row == row;
+    };
+  };
+  EXPECT_NE(without(waits_at(0)).find("is read before it is written"), std::string::npos);
+  EXPECT_NE(without(waits_at(1)), "");
+  EXPECT_NE(without([](const Engine& s) { return std::get_if<AwaitMma>(&s.what) != nullptr; }), "");
+  EXPECT_NE(without([](const Engine& s) { return std::get_if<GroupBarrier>(&s.what) != nullptr; }),
+            "");
+  EXPECT_NE(
+      without([](const Engine& s) { return std::get_if<AwaitBulkStores>(&s.what) != nullptr; }),
+      "");
+  EXPECT_NE(without([](const Engine& s) {
+              const auto* arrive = std::get_if<Arrive>(&s.what);
+              return arrive != nullptr && arrive->at.row == 1;
+            }).find("wait for each other without end"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace kawara::kernel
