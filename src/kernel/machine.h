@@ -233,7 +233,9 @@ private:
     owners_.clear();
     for (int64_t t = 0; t < count; ++t) {
       set_position(s.thread_vars, s.threads, t);
-      threads_.push_back({variables_, std::vector<Storage>(storage_.size())});
+      threads_.emplace_back();
+      threads_.back().variables = variables_;
+      threads_.back().storage.resize(storage_.size());
     }
     races_.enter(s.thread_vars[0]);
     if (has_engine(s.body))

@@ -2,6 +2,7 @@
 
 #include "kernel/fragment.h"
 #include "kernel/vars.h"
+#include "scalar/affine_sum.h"
 
 #include <algorithm>
 

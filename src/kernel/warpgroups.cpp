@@ -2,6 +2,7 @@
 
 #include "kernel/collective_form.h"
 #include "kernel/fragment.h"
+#include "kernel/padded_rows.h"
 #include "kernel/tile_results.h"
 #include "kernel/vars.h"
 
@@ -50,7 +51,20 @@ public:
     return has_place && !has_other_storage && can_load(form_.a) && can_load(form_.b);
   }
 
-  Launch build() {
+  Block build() {
+    Block out;
+    for (TileAccess* access : {&form_.a, &form_.b})
+      if (auto copied = padded_rows(kernel_, access->buffer, kCopyAlignment)) {
+        copied->copy.name = launch_.name + "_" + kernel_.buffers[access->buffer].name;
+        out.emplace_back(std::move(copied->copy));
+        access->buffer = copied->buffer;
+      }
+    out.emplace_back(grouped());
+    return out;
+  }
+
+private:
+  Launch grouped() {
     Launch result = launch_;
     result.threads = {kFragmentX, kFragmentY, warps_ + 1};
     result.owned.clear();
@@ -60,11 +74,11 @@ public:
     part_ = add_buffer(kernel_.buffers[form_.result.buffer].name + "_part", scalar::Elem::F32,
                        {columns_ / 2}, Scope::Private);
     TileResults results(kernel_, launch_, form_, part_, rows_, columns_);
-    Block compute = in_tiles(result, consumer(results));
+    Block compute = in_tiles(consumer(results));
     for (Stmt& stmt : results.at_end())
       compute.push_back(std::move(stmt));
     compute = block_of(Allocate{part_, std::move(compute)});
-    Block bring = in_tiles(result, producer());
+    Block bring = in_tiles(producer());
     const Expr x = thread(0), y = thread(1), z = thread(2);
     Block other = block_of(If{both(eq(x, 0), eq(y, 0)), std::move(bring), {}});
     Block body = block_of(
@@ -80,7 +94,6 @@ public:
     return result;
   }
 
-private:
   Expr thread(size_t axis) const { return scalar::var(launch_.thread_vars[axis]); }
 
   /// The copy engine can bring boxes of it, with zeros beyond the end of the reduction.
@@ -94,9 +107,7 @@ private:
     for (const Expr& extent : buffer.shape)
       if (!scalar::constant_of(extent))
         return false;
-    const int64_t row = *scalar::constant_of(buffer.shape.back()) * scalar::bytes_of(buffer.elem);
-    return row % kCopyAlignment == 0 &&
-           ends_with_buffer(kernel_, form_.depth, kDepth, access, access.other);
+    return ends_with_buffer(kernel_, form_.depth, kDepth, access, access.other);
   }
 
   bool is_turned(const TileAccess& access) const {
@@ -137,7 +148,7 @@ private:
   }
 
   /// The work on one tile, for all tiles of a block: as many blocks as fit, neighbours in time near each other.
-  Block in_tiles(const Launch& result, Block work) {
+  Block in_tiles(Block work) {
     const auto tiles = tile_count();
     if (!tiles)
       return work;
@@ -170,7 +181,6 @@ private:
     loop.body.insert(loop.body.end(), work.begin(), work.end());
     Block out = std::exchange(counters_, {});
     out.emplace_back(std::move(loop));
-    (void)result;
     return out;
   }
 
@@ -306,7 +316,7 @@ Kernel warpgroups(Kernel kernel, const target::Gpu& gpu) {
       return block_of(std::move(stmt));
     const bool is_used = is_used_elsewhere(given, *launch, form->result.buffer);
     GroupBuilder builder(kernel, *launch, *std::move(form), gpu, is_used);
-    return builder.can_run() ? block_of(builder.build()) : block_of(std::move(stmt));
+    return builder.can_run() ? builder.build() : block_of(std::move(stmt));
   });
   return kernel;
 }

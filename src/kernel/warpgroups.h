@@ -26,10 +26,10 @@ namespace kawara::kernel {
 ///
 /// Each thread has the cells of the result that fragment.h says. Edges of tensors are the copy engine's affair:
 /// it reads zeros and leaves out what lies outside. A result whose rows it cannot write is stored by threads, with
-/// conditions.
+/// conditions. An operand whose rows are not multiples of 16 bytes is copied first, to rows that are (padded_rows.h).
 ///
-/// Needs    operands of which one of the two dimensions that move is the last, with rows of a multiple of
-///          16 bytes, not written in the launch; a GPU that has the instruction. Elsewhere the loops stay.
+/// Needs    operands of constant shape of which one of the two dimensions that move is the last, not written in the
+///          launch; a GPU that has the instruction. Elsewhere the loops stay.
 Kernel warpgroups(Kernel, const target::Gpu&);
 
 } // namespace kawara::kernel

@@ -186,7 +186,8 @@ struct CollectiveTile {
   int64_t rows, lanes;
   double rate;
 };
-constexpr std::array<CollectiveTile, 6> kCollectiveTiles = {{{128, 256, 1.0},
+constexpr std::array<CollectiveTile, 7> kCollectiveTiles = {{{128, 256, 1.0},
+                                                             {128, 192, 0.92},
                                                              {128, 128, 0.72},
                                                              {64, 256, 0.65},
                                                              {128, 64, 0.5},
@@ -215,22 +216,12 @@ std::string collective_for(const Schedule& schedule, const Product& product, int
   return "";
 }
 
-/// The copy engine can bring boxes of the operand.
-bool has_aligned_rows(const program::Tensor& tensor) {
-  constexpr int64_t kAlignment = 16;
-  const auto last = tensor.shape.empty() ? std::nullopt : scalar::constant_of(tensor.shape.back());
-  return tensor.shape.size() >= 2 && last &&
-         *last * scalar::bytes_of(tensor.elem) % kAlignment == 0;
-}
-
 /// A product on tensor cores: the tile with the least time for all multiprocessors to finish.
 bool bind_collective(Schedule& schedule, const Product& product, int64_t batches,
                      GpuProductPlanner& planner, const Environment& environment) {
   const int64_t rows = product.extents[product.rows], lanes = product.extents[product.lanes],
                 depth = product.extents[product.depth.front()];
-  if (rows < kLeastRows || lanes < kLeastRows || depth < kLeastRows ||
-      !has_aligned_rows(schedule.scop.tensors[product.left]) ||
-      !has_aligned_rows(schedule.scop.tensors[product.right]))
+  if (rows < kLeastRows || lanes < kLeastRows || depth < kLeastRows)
     return false;
   const auto parts = [](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; };
   const auto cost = [&](const CollectiveTile& tile) {

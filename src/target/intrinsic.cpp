@@ -82,6 +82,12 @@ constexpr std::string_view kGroup128OfBf16 = "input a: bf16[64, 16], b: bf16[16,
                                              "    for j in range(128):\n"
                                              "        for k in range(16):\n"
                                              "            c[i, j] += a[i, k] * b[k, j]\n";
+constexpr std::string_view kGroup192OfBf16 = "input a: bf16[64, 16], b: bf16[16, 192]\n"
+                                             "inout c: f32[64, 192]\n"
+                                             "for i in range(64):\n"
+                                             "    for j in range(192):\n"
+                                             "        for k in range(16):\n"
+                                             "            c[i, j] += a[i, k] * b[k, j]\n";
 constexpr std::string_view kGroup256OfBf16 = "input a: bf16[64, 16], b: bf16[16, 256]\n"
                                              "inout c: f32[64, 256]\n"
                                              "for i in range(64):\n"
@@ -98,6 +104,12 @@ constexpr std::string_view kGroup128OfF16 = "input a: f16[64, 16], b: f16[16, 12
                                             "inout c: f32[64, 128]\n"
                                             "for i in range(64):\n"
                                             "    for j in range(128):\n"
+                                            "        for k in range(16):\n"
+                                            "            c[i, j] += a[i, k] * b[k, j]\n";
+constexpr std::string_view kGroup192OfF16 = "input a: f16[64, 16], b: f16[16, 192]\n"
+                                            "inout c: f32[64, 192]\n"
+                                            "for i in range(64):\n"
+                                            "    for j in range(192):\n"
                                             "        for k in range(16):\n"
                                             "            c[i, j] += a[i, k] * b[k, j]\n";
 constexpr std::string_view kGroup256OfF16 = "input a: f16[64, 16], b: f16[16, 256]\n"
@@ -323,9 +335,11 @@ std::vector<Intrinsic> hopper_groups() {
   };
   return {group("wgmma.m64n64k16.bf16", kGroup64OfBf16),
           group("wgmma.m64n128k16.bf16", kGroup128OfBf16),
+          group("wgmma.m64n192k16.bf16", kGroup192OfBf16),
           group("wgmma.m64n256k16.bf16", kGroup256OfBf16),
           group("wgmma.m64n64k16.f16", kGroup64OfF16),
           group("wgmma.m64n128k16.f16", kGroup128OfF16),
+          group("wgmma.m64n192k16.f16", kGroup192OfF16),
           group("wgmma.m64n256k16.f16", kGroup256OfF16)};
 }
 

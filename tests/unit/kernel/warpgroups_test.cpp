@@ -54,9 +54,16 @@ TEST(Warpgroups, threads_store_what_the_copy_engine_cannot) {
   EXPECT_EQ(print(line.kernel).find("bulk C"), std::string::npos);
 }
 
-TEST(Warpgroups, loops_stay_where_rows_have_no_place_for_the_copy_engine) {
-  const Sizes sizes = {{"M", 64}, {"N", 64}, {"K", 70}};
+TEST(Warpgroups, operands_whose_rows_the_copy_engine_cannot_find_are_copied_first) {
+  const Sizes sizes = {{"M", 66}, {"N", 65}, {"K", 71}};
   const Line line = compile(product("M, K", "K, N", "f32", "acc[i, j]"), kTiles, sizes);
+  expect_same(line, sizes, 1e-5);
+  EXPECT_NE(print(line.kernel).find("workspace A_padded: bf16[66, 72]"), std::string::npos);
+}
+
+TEST(Warpgroups, loops_stay_where_sizes_are_not_known) {
+  const Sizes sizes = {{"M", 9}, {"N", 10}, {"K", 11}};
+  const Line line = compile(product("M, K", "K, N", "f32", "acc[i, j]"), kTiles, sizes, false);
   EXPECT_FALSE(has_engine(line.kernel.body));
   const auto worst = gpu_line::difference(line, sizes, 1);
   ASSERT_TRUE(worst) << worst.error();
