@@ -1,4 +1,5 @@
 #include "program/instruction.h"
+#include "scalar/affine_sum.h"
 #include "schedule/gpu_plan.h"
 
 #include <algorithm>
@@ -216,12 +217,69 @@ std::string collective_for(const Schedule& schedule, const Product& product, int
   return "";
 }
 
+/// The iterator that an index is, but for a constant; nothing for other indices. -1: it is constant.
+std::optional<int64_t> only_iterator(const scalar::Expr& index) {
+  const scalar::AffineSum sum = scalar::affine_sum(index);
+  if (sum.terms.empty())
+    return -1;
+  const auto* iter = scalar::as<scalar::Iter>(sum.terms.front().first);
+  return sum.terms.size() == 1 && sum.terms.front().second == 1 && iter != nullptr
+             ? std::optional<int64_t>(iter->index)
+             : std::nullopt;
+}
+
+/// By dimension, the iterator that moves an access; empty when it is not one each, all different.
+std::vector<int64_t> iterators_of(const std::vector<scalar::Expr>& index) {
+  std::vector<int64_t> iterators;
+  for (const scalar::Expr& e : index) {
+    const auto one = only_iterator(e);
+    if (!one || (*one >= 0 && std::count(iterators.begin(), iterators.end(), *one) > 0))
+      return {};
+    iterators.push_back(*one);
+  }
+  return iterators;
+}
+
+/// A step of the reduction reads a box of the operand, of which one side lies along its rows; what the last box
+/// has beyond the reduction lies outside the tensor.
+bool reads_boxes(const program::Tensor& tensor, const std::vector<scalar::Expr>& index,
+                 const std::vector<int64_t>& result, int64_t depth) {
+  const std::vector<int64_t> iterators = iterators_of(index);
+  size_t reduced = iterators.size();
+  for (size_t d = 0; d < iterators.size(); ++d) {
+    const auto extent = scalar::constant_of(tensor.shape[d]);
+    if (!extent)
+      return false;
+    if (iterators[d] < 0 || std::count(result.begin(), result.end(), iterators[d]) > 0)
+      continue;
+    const int64_t end = scalar::affine_sum(index[d]).constant + depth;
+    if (reduced != iterators.size() || (end != *extent && depth % kCollectiveDepth != 0))
+      return false;
+    reduced = d;
+  }
+  const bool is_along_rows = !iterators.empty() && iterators.back() >= 0;
+  return iterators.size() >= 2 && reduced != iterators.size() && is_along_rows;
+}
+
+bool suits_copy_engine(const Schedule& schedule, const Product& product) {
+  const program::Statement& text = schedule.scop[product.update()].text;
+  const std::vector<int64_t> result = iterators_of(text.index);
+  bool is_fine = result.size() >= 2;
+  scalar::visit(text.value, [&](const scalar::Expr& e) {
+    if (const auto* load = scalar::as<scalar::Load>(e))
+      is_fine = is_fine && reads_boxes(schedule.scop.tensors[load->tensor], load->index, result,
+                                       product.extents[product.depth.front()]);
+  });
+  return is_fine;
+}
+
 /// A product on tensor cores: the tile with the least time for all multiprocessors to finish.
 bool bind_collective(Schedule& schedule, const Product& product, int64_t batches,
                      GpuProductPlanner& planner, const Environment& environment) {
   const int64_t rows = product.extents[product.rows], lanes = product.extents[product.lanes],
                 depth = product.extents[product.depth.front()];
-  if (rows < kLeastRows || lanes < kLeastRows || depth < kLeastRows)
+  if (rows < kLeastRows || lanes < kLeastRows || depth < kLeastRows ||
+      !suits_copy_engine(schedule, product))
     return false;
   const auto parts = [](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; };
   const auto cost = [&](const CollectiveTile& tile) {
