@@ -1,0 +1,81 @@
+#include "graph/rewrite/from_node.h"
+
+namespace kawara::rewrite {
+namespace {
+
+using graph::Attribute;
+using graph::Node;
+
+template <class T> const T* typed(const Node& node, const char* name) {
+  const auto at = node.attributes.find(name);
+  return at == node.attributes.end() ? nullptr : std::get_if<T>(&at->second);
+}
+
+/// The standard's number of an element type.
+std::optional<DataType> type_from_number(int64_t number) {
+  switch (number) {
+  case 1:
+    return DataType::F32;
+  case 6:
+    return DataType::I32;
+  case 7:
+    return DataType::I64;
+  case 9:
+    return DataType::Bool;
+  case 10:
+    return DataType::F16;
+  case 11:
+    return DataType::F64;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<Type> pooled(EGraph& egraph, const Node& node, const Type& x) {
+  const auto* kernel = typed<std::vector<int64_t>>(node, "kernel_shape");
+  const auto* ceil = typed<int64_t>(node, "ceil_mode");
+  if (!kernel || (ceil && *ceil != 0) || node.attributes.count("auto_pad") > 0 ||
+      node.attributes.count("dilations") > 0)
+    return std::nullopt;
+  const std::vector<int64_t> ones(kernel->size(), 1), zeros(2 * kernel->size(), 0);
+  const auto* strides = typed<std::vector<int64_t>>(node, "strides");
+  const auto* pads = typed<std::vector<int64_t>>(node, "pads");
+  return infer("MaxPool",
+               {{"kernel_shape", *kernel},
+                {"strides", strides ? *strides : ones},
+                {"pads", pads ? *pads : zeros},
+                {"dilations", ones}},
+               {x}, egraph.symbols());
+}
+
+} // namespace
+
+std::optional<Type> type_of_node(EGraph& egraph, const Node& node, int64_t opset,
+                                 const std::vector<ClassId>& operands) {
+  if (operands.empty() || !node.domain.empty() || !egraph.at(operands[0]).type)
+    return std::nullopt;
+  const Type& x = *egraph.at(operands[0]).type;
+  if (node.op == "Cast") {
+    const auto* to = typed<int64_t>(node, "to");
+    const auto elem = to ? type_from_number(*to) : std::nullopt;
+    return elem ? std::optional(Type{*elem, x.shape}) : std::nullopt;
+  }
+  if (node.op == "Shape" && opset < 15)
+    return Type{DataType::I64, {static_cast<int64_t>(x.shape.size())}};
+  if ((node.op == "GlobalAveragePool" || node.op == "GlobalMaxPool") && x.shape.size() > 2) {
+    Type result = x;
+    std::fill(result.shape.begin() + 2, result.shape.end(), 1);
+    return result;
+  }
+  if (node.op == "AveragePool" || node.op == "MaxPool")
+    return pooled(egraph, node, x);
+  if (node.op == "LSTM" && operands.size() > 2 && x.shape.size() == 3) {
+    const auto& weights = egraph.at(operands[2]).type;
+    const auto* layout = typed<int64_t>(node, "layout");
+    if (weights && weights->shape.size() == 3 && (!layout || *layout == 0))
+      return Type{x.elem, {x.shape[0], weights->shape[0], x.shape[1], weights->shape[2]}};
+  }
+  return std::nullopt;
+}
+
+} // namespace kawara::rewrite
