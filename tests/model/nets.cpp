@@ -1,14 +1,17 @@
 #include "driver/model.h"
+#include "estimate/operator_cost.h"
+#include "graph/rewrite/rewrite.h"
 #include "run/npy.h"
 
 #include <fmt/core.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 
-/// nets FOLDER NET: runs a trained net on its data set and compares with the expected outputs. Exits
-/// with 77 when the folder is not there.
+/// nets FOLDER NET [rewrite]: runs a trained net on its data set, as it is or rewritten, and compares with
+/// the expected outputs. Exits with 77 when the folder is not there.
 namespace kawara {
 namespace {
 
@@ -47,7 +50,23 @@ bool is_same(const run::Tensor& got, const run::Tensor& expected, size_t output)
   return error <= kRelative * largest + kAbsolute && best_got == best_expected;
 }
 
-int run_net(const std::string& folder) {
+/// The rewritten model; says what was done. Rewriting must take seconds at most.
+Result<driver::Model, Diagnostic> rewritten(const graph::Graph& graph) {
+  constexpr double most_seconds = 5;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  rewrite::Limits limits;
+  limits.is_over = [&] { return seconds() > most_seconds / 2; };
+  KAWARA_TRY(rewrite::Rewritten result,
+             rewrite::rewrite(graph, estimate::operator_cost({100e9, 20e9}), limits,
+                              rewrite::Numerics::Rounding));
+  fmt::print("{}rewritten in {:.2f} s\n", rewrite::print(result.statistics), seconds());
+  return driver::Model(std::move(result.graph));
+}
+
+int run_net(const std::string& folder, bool rewrites) {
   if (!std::filesystem::exists(folder + "/model.onnx")) {
     fmt::print("skipped: there is no {}/model.onnx\n", folder);
     return kSkipped;
@@ -55,6 +74,12 @@ int run_net(const std::string& folder) {
   auto model = driver::load_model(folder + "/model.onnx");
   if (!model)
     return fail_with(model.error());
+  if (rewrites) {
+    auto other = rewritten(model->graph());
+    if (!other)
+      return fail_with(other.error());
+    model = std::move(other);
+  }
   std::map<std::string, run::Datum> inputs;
   for (size_t k = 0; k < model->graph().inputs.size(); ++k) {
     const auto array = run::read_npy(fmt::format("{}/set_0/input_{}.npy", folder, k));
@@ -82,7 +107,7 @@ int run_net(const std::string& folder) {
 } // namespace kawara
 
 int main(int argc, char** argv) {
-  if (argc != 3)
+  if (argc != 3 && argc != 4)
     return 2;
-  return kawara::run_net(std::string(argv[1]) + "/" + argv[2]);
+  return kawara::run_net(std::string(argv[1]) + "/" + argv[2], argc == 4);
 }

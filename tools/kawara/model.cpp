@@ -1,6 +1,8 @@
 #include "kawara/model.h"
 
 #include "driver/model.h"
+#include "estimate/operator_cost.h"
+#include "graph/rewrite/rewrite.h"
 #include "run/file.h"
 #include "run/measure.h"
 #include "run/npy.h"
@@ -19,6 +21,9 @@ namespace {
 
 using run::Datum;
 using run::Tensor;
+
+/// A middle-sized processor: what is shown does not depend on the machine.
+constexpr estimate::Roof kShownRoof{100e9, 20e9};
 
 Tensor tensor_from_array(const program::Array& array, std::optional<graph::DataType> declared) {
   graph::DataType type = graph::data_type_of(array.elem());
@@ -156,17 +161,25 @@ int run_model(const ModelOptions& options, const CommonOptions& common) {
 }
 
 int show_model(const CommonOptions& common, const std::string& stage) {
-  if (stage != "graph") {
+  if (stage != "graph" && stage != "rewrite") {
     Diagnostic d;
     d.code = "K0438";
     d.headline = "`" + stage + "` is no stage of a model";
-    d.body.push_back("A model can be shown at the stage graph.");
+    d.body.push_back("A model can be shown at the stages graph and rewrite.");
     return report({d}, common);
   }
   const auto model = driver::load_model(common.file);
   if (!model)
     return report({model.error()}, common);
-  fmt::print("{}", graph::print(model->graph()));
+  if (stage == "graph") {
+    fmt::print("{}", graph::print(model->graph()));
+    return kOk;
+  }
+  const auto rewritten = rewrite::rewrite(model->graph(), estimate::operator_cost(kShownRoof), {},
+                                          rewrite::Numerics::Rounding);
+  if (!rewritten)
+    return report({rewritten.error()}, common);
+  fmt::print("{}\n{}", rewrite::print(rewritten->statistics), graph::print(rewritten->graph));
   return kOk;
 }
 

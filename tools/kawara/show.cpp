@@ -116,7 +116,7 @@ void add_show(CLI::App& app, int& exit_code) {
   command->add_option(
       "--stage", *stage,
       "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm; for a GPU "
-      "cuda, ptx, sass or resources; graph for a model");
+      "cuda, ptx, sass or resources; graph or rewrite for a model");
   command->add_option("--svg", *svg, "also write a picture of the loop tree to this file");
   add_examples(*command,
                {"kawara show examples/gemm.kw --stage scop",

@@ -12,8 +12,8 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Keeps every node dearer than none, so that of equally cheap graphs the smallest is taken.
 constexpr double kSmallest = 1e-12;
-constexpr int64_t kSearchSteps = 200'000; ///< of the exact search
-constexpr int kRounds = 6;                ///< of changing choices
+constexpr int64_t kSearchSteps = 50'000; ///< of the exact search
+constexpr int kRounds = 6;               ///< of changing choices
 
 class Extractor {
 public:

@@ -1,0 +1,73 @@
+#include "estimate/operator_cost.h"
+
+#include <algorithm>
+
+namespace kawara::estimate {
+namespace {
+
+using rewrite::Application;
+using rewrite::Type;
+
+double cells_of(const Type& type, int64_t symbol) {
+  double cells = 1;
+  for (const int64_t extent : type.shape)
+    cells *= static_cast<double>(rewrite::is_symbol(extent) ? symbol : extent);
+  return cells;
+}
+
+double bytes_of(const Type& type, int64_t symbol) {
+  return cells_of(type, symbol) * static_cast<double>(graph::bytes_of(type.elem));
+}
+
+/// Operations per cell of functions that are computed by polynomials.
+double flops_per_cell(std::string_view op) {
+  for (const char* dear :
+       {"Exp", "Log", "Sigmoid", "Tanh", "Erf", "Pow", "Softplus", "Elu", "Sin", "Cos"})
+    if (op == dear)
+      return 20;
+  for (const char* slow : {"Div", "Sqrt", "Reciprocal"})
+    if (op == slow)
+      return 4;
+  return 1;
+}
+
+} // namespace
+
+double flops_of(const Application& a, int64_t symbol) {
+  if (!a.result)
+    return 0;
+  const double out = cells_of(*a.result, symbol);
+  const auto* x = a.operands.empty() ? nullptr : a.operands[0];
+  const auto* w = a.operands.size() > 1 ? a.operands[1] : nullptr;
+  if (a.op == "MatMul" && x)
+    return 2 * out * cells_of({x->elem, {x->shape.back()}}, symbol);
+  if (a.op == "Gemm" && x && w)
+    return 2 * out * cells_of(*w, symbol) /
+           std::max(1.0, cells_of({x->elem, {a.result->shape[1]}}, symbol));
+  if (a.op == "Conv" && w)
+    return 2 * out * cells_of(*w, symbol) / cells_of({w->elem, {w->shape[0]}}, symbol);
+  const auto* info = rewrite::find_operator_info(a.op);
+  if (info && info->kind == rewrite::Kind::Move)
+    return 0;
+  if (info && info->kind == rewrite::Kind::Reduce && x)
+    return cells_of(*x, symbol);
+  return out * flops_per_cell(a.op);
+}
+
+rewrite::Cost operator_cost(const Roof& roof, double seconds_per_node, int64_t symbol) {
+  return [=](const Application& a) {
+    if (a.op == "Reshape" || a.op.rfind("value#", 0) == 0 || a.op.rfind("number:", 0) == 0 ||
+        a.op.rfind("output#", 0) == 0)
+      return 0.0;
+    double bytes = a.result ? bytes_of(*a.result, symbol) : 0;
+    for (const Type* operand : a.operands)
+      bytes += operand ? std::min(bytes_of(*operand, symbol),
+                                  a.op == "Slice" ? bytes_of(*a.result, symbol) : 1e300)
+                       : 0;
+    const double arithmetic = roof.peak_flops > 0 ? flops_of(a, symbol) / roof.peak_flops : 0;
+    const double memory = roof.bandwidth_bytes > 0 ? bytes / roof.bandwidth_bytes : 0;
+    return seconds_per_node + std::max(arithmetic, memory);
+  };
+}
+
+} // namespace kawara::estimate
