@@ -155,6 +155,13 @@ std::optional<DataType> data_type_from_onnx(int number) {
   return std::nullopt;
 }
 
+int onnx_number_of(DataType type) {
+  for (const Known& known : kKnown)
+    if (known.type == type)
+      return known.number;
+  return TensorProto::UNDEFINED;
+}
+
 std::string onnx_type_name(int number) {
   if (TensorProto::DataType_IsValid(number))
     return TensorProto::DataType_Name(static_cast<TensorProto::DataType>(number));

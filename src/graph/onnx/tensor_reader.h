@@ -8,6 +8,7 @@ namespace kawara::graph {
 
 /// Type with ONNX's number, if Kawara has it.
 std::optional<DataType> data_type_from_onnx(int number);
+int onnx_number_of(DataType); ///< the other way round
 /// "STRING", or the number itself.
 std::string onnx_type_name(int number);
 
