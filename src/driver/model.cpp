@@ -105,7 +105,15 @@ Result<std::vector<Datum>, Diagnostic> Model::run(const std::map<std::string, Da
   }
 }
 
-std::map<std::string, Datum> Model::pattern_inputs(std::map<std::string, Datum> given) const {
+Result<Tape, Diagnostic> Model::record(const std::map<std::string, Datum>& inputs) {
+  // Steps whose operands are constants prepare them in this run.
+  KAWARA_TRY([[maybe_unused]] const std::vector<Datum> results, run(inputs));
+  return tape_from_plans(impl_->graph, impl_->runner.path());
+}
+
+std::map<std::string, Datum>
+Model::pattern_inputs(std::map<std::string, Datum> given,
+                      const std::map<std::string, int64_t>& symbols) const {
   uint64_t seed = 1;
   for (const ValueId id : impl_->graph.inputs) {
     const graph::Value& value = impl_->graph.values[id];
@@ -116,14 +124,22 @@ std::map<std::string, Datum> Model::pattern_inputs(std::map<std::string, Datum> 
     Shape shape;
     if (value.type.shape)
       for (const graph::Dim& dim : *value.type.shape)
-        shape.push_back(dim.size.value_or(1));
-    const program::Array array =
-        program::fill_pattern(graph::storage_of(*value.type.elem), shape, seed);
-    Tensor tensor(*value.type.elem, shape);
-    std::memcpy(tensor.data(), array.data(), array.bytes());
-    given[value.name] = {tensor, false, {}};
+        shape.push_back(dim.size                    ? *dim.size
+                        : symbols.count(dim.symbol) ? symbols.at(dim.symbol)
+                                                    : 1);
+    given[value.name] = {pattern_tensor(*value.type.elem, shape, seed), false, {}};
   }
   return given;
+}
+
+Tensor pattern_tensor(graph::DataType type, const Shape& shape, uint64_t seed) {
+  const program::Array array = program::fill_pattern(graph::storage_of(type), shape, seed);
+  Tensor tensor(type, shape);
+  std::memcpy(tensor.data(), array.data(), array.bytes());
+  if (type == graph::DataType::I64 || type == graph::DataType::I32)
+    for (int64_t k = 0; k < tensor.cells(); ++k)
+      tensor.set_int(k, tensor.get_int(k) & 1);
+  return tensor;
 }
 
 Result<Model, Diagnostic> load_model(const std::string& path) {

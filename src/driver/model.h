@@ -1,6 +1,7 @@
 #pragma once
 
 #include "driver/kernels.h"
+#include "driver/tape.h"
 #include "graph/graph.h"
 #include "run/functions/function.h"
 
@@ -26,8 +27,14 @@ public:
   /// type or shape than declared (K0521), and nodes that cannot be run (K0510, K0511).
   Result<std::vector<run::Datum>, Diagnostic> run(const std::map<std::string, run::Datum>& inputs);
 
-  /// Inputs of a fixed pattern for those that are not given; symbols in shapes count as 1.
-  std::map<std::string, run::Datum> pattern_inputs(std::map<std::string, run::Datum> given) const;
+  /// Inputs of a fixed pattern for those that are not given; symbols in shapes that are not given
+  /// count as 1.
+  std::map<std::string, run::Datum>
+  pattern_inputs(std::map<std::string, run::Datum> given,
+                 const std::map<std::string, int64_t>& symbols = {}) const;
+
+  /// Runs once, as `run` does, and gives what it did as a tape. Refuses also K0563.
+  Result<Tape, Diagnostic> record(const std::map<std::string, run::Datum>& inputs);
 
   int64_t kernels() const;        ///< programs compiled so far
   double compile_seconds() const; ///< spent on that
@@ -37,6 +44,10 @@ private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Cells of a fixed pattern for an input that is not given: floats in [-1, 1), 0 and 1 where an index or
+/// a mask may be meant (i32, i64, bool), small integers otherwise.
+Tensor pattern_tensor(graph::DataType, const Shape&, uint64_t seed);
 
 /// A model from an `.onnx` file. Refuses a file that cannot be read (K0420) and K0501 to K0505.
 Result<Model, Diagnostic> load_model(const std::string& path);

@@ -71,7 +71,9 @@ Result<std::vector<Datum>, Diagnostic> Runner::run(std::vector<Datum> inputs,
   if (!*plan) {
     KAWARA_TRY(*plan, make_plan(graph_, 0, first_infos(data), kernels_));
   }
+  path_.clear();
   while (true) {
+    path_.push_back(plan->get());
     KAWARA_TRY([[maybe_unused]] const Done done, run(**plan, data));
     if ((*plan)->asked.empty())
       break;

@@ -14,6 +14,8 @@ public:
   Result<std::vector<Datum>, Diagnostic> run(std::vector<Datum> inputs,
                                              std::vector<Datum> captured);
   int64_t block_bytes() const; ///< largest block of a plan
+  /// The plans that the last run went through, in order; valid until the next run.
+  const std::vector<const Plan*>& path() const { return path_; }
 
 private:
   std::vector<Info> first_infos(const std::vector<Datum>& data) const;
@@ -28,6 +30,7 @@ private:
   Kernels& kernels_;
   std::map<std::string, std::unique_ptr<Plan>> plans_;
   std::map<const graph::Graph*, std::unique_ptr<Runner>> inner_;
+  std::vector<const Plan*> path_;
 };
 
 } // namespace kawara::driver

@@ -19,8 +19,8 @@ struct CallContext : emit::RuntimeApi {
   std::vector<int64_t> params; ///< that the blocks below were planned for
   bool is_planned = false;
   Buffer workspace;
-  std::vector<int64_t> workspace_offsets;
-  Buffer private_blocks; ///< one per thread
+  std::shared_ptr<std::byte> lent; ///< instead of `workspace`
+  Buffer private_blocks;           ///< one per thread
   int64_t private_bytes = 0;
   std::vector<void*> buffers;
   std::vector<const void*> constants; ///< that the workspace was prepared from
@@ -113,13 +113,22 @@ std::optional<Diagnostic> refuse_arguments(const emit::Signature& signature,
   return std::nullopt;
 }
 
-std::vector<const void*> constants_of(const emit::Signature& signature,
-                                      std::span<void* const> arguments) {
-  std::vector<const void*> constants;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (signature.arguments[i].is_constant)
-      constants.push_back(arguments[i]);
-  return constants;
+/// Makes `constants` those of this call; were they the same before? Allocates nothing after the first call.
+bool keep_constants(const emit::Signature& signature, std::span<void* const> arguments,
+                    std::vector<const void*>& constants) {
+  size_t count = 0;
+  bool is_same = true;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!signature.arguments[i].is_constant)
+      continue;
+    if (count == constants.size()) {
+      constants.push_back(nullptr);
+      is_same = false;
+    }
+    is_same = is_same && constants[count] == arguments[i];
+    constants[count++] = arguments[i];
+  }
+  return is_same;
 }
 
 /// The buffer whose size cannot be planned, if there is one.
@@ -142,10 +151,19 @@ struct Executable::Impl {
   std::mutex mutex;
   std::vector<std::unique_ptr<CallContext>> idle; ///< guarded by `mutex`
 
+  std::unique_ptr<CallContext> make_context() const;
   std::unique_ptr<CallContext> take(std::span<const int64_t> params);
   void give(std::unique_ptr<CallContext> context);
   std::optional<Diagnostic> plan(CallContext&, std::span<const int64_t> params) const;
 };
+
+std::unique_ptr<CallContext> Executable::Impl::make_context() const {
+  auto context = std::make_unique<CallContext>();
+  context->parallel_for = run_parallel;
+  context->scratch = scratch_of;
+  context->pool = pool.get();
+  return context;
+}
 
 /// An idle context, rather one that was planned for these parameters.
 std::unique_ptr<CallContext> Executable::Impl::take(std::span<const int64_t> params) {
@@ -162,11 +180,7 @@ std::unique_ptr<CallContext> Executable::Impl::take(std::span<const int64_t> par
       return context;
     }
   }
-  auto context = std::make_unique<CallContext>();
-  context->parallel_for = run_parallel;
-  context->scratch = scratch_of;
-  context->pool = pool.get();
-  return context;
+  return make_context();
 }
 
 void Executable::Impl::give(std::unique_ptr<CallContext> context) {
@@ -190,7 +204,7 @@ std::optional<Diagnostic> Executable::Impl::plan(CallContext& context,
   context.is_planned = false;
   context.constants.clear();
   try {
-    if (context.workspace.bytes() < workspace->back())
+    if (!context.lent && context.workspace.bytes() < workspace->back())
       context.workspace = Buffer(workspace->back());
     context.private_bytes = scratch->back();
     if (context.private_blocks.bytes() < scratch->back() * pool->threads())
@@ -202,8 +216,9 @@ std::optional<Diagnostic> Executable::Impl::plan(CallContext& context,
                      params);
   }
   context.buffers.assign(signature.arguments.size(), nullptr);
+  std::byte* block = context.lent ? context.lent.get() : context.workspace.as<std::byte>();
   for (size_t i = 0; i < signature.workspace.size(); ++i)
-    context.buffers.push_back(context.workspace.as<char>() + (*workspace)[i]);
+    context.buffers.push_back(block + (*workspace)[i]);
   context.params.assign(params.begin(), params.end());
   context.is_planned = true;
   return std::nullopt;
@@ -232,6 +247,30 @@ void Executable::forget_constants() const {
     context->constants.clear();
 }
 
+const std::string& Executable::object() const { return impl_->code->object(); }
+
+std::span<const std::byte> Executable::prepared() const {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->signature.has_prepared || !impl_->signature.params.empty())
+    return {};
+  const auto layout = emit::layout_of(impl_->signature.workspace, {});
+  for (const auto& context : impl_->idle)
+    if (layout && context->is_planned && !context->constants.empty())
+      return {context->lent ? context->lent.get() : context->workspace.as<std::byte>(),
+              static_cast<size_t>(layout->back())};
+  return {};
+}
+
+void Executable::adopt(std::span<void* const> arguments,
+                       std::shared_ptr<std::byte> workspace) const {
+  auto context = impl_->make_context();
+  context->lent = std::move(workspace);
+  if (impl_->plan(*context, {}))
+    return; // the next call will say why
+  keep_constants(impl_->signature, arguments, context->constants);
+  impl_->give(std::move(context));
+}
+
 Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
                                           std::span<const int64_t> params) const {
   if (auto refusal = refuse_arguments(impl_->signature, arguments, params))
@@ -242,36 +281,75 @@ Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
     return fail(std::move(*refusal));
   }
   std::copy(arguments.begin(), arguments.end(), context->buffers.begin());
-  const std::vector<const void*> constants = constants_of(impl_->signature, arguments);
-  context->is_prepared = impl_->signature.has_prepared && context->constants == constants ? 1 : 0;
+  const bool is_same = keep_constants(impl_->signature, arguments, context->constants);
+  context->is_prepared = impl_->signature.has_prepared && is_same ? 1 : 0;
   impl_->code->function()(context->buffers.data(), params.data(), context.get());
-  context->constants = constants;
   impl_->give(std::move(context));
   return Done{};
 }
+
+namespace {
+
+Diagnostic cannot_load(const std::string& name, const std::string& why) {
+  return diagnostic("K0444", fmt::format("kernel `{}` cannot be loaded on this machine", name), why,
+                    "compile for this machine, or write the kernel as C with `kawara emit`");
+}
+
+/// The linker in memory takes objects of a related processor without complaint.
+std::optional<std::string> other_machine(const std::string& triple) {
+  const std::string host = emit::host_code_target().triple;
+  if (triple == host)
+    return std::nullopt;
+  return fmt::format("Its code is for {}, this is {}.", triple, host);
+}
+
+std::string not_linked(const std::string& triple, const std::string& words) {
+  return fmt::format("Code for {} could not be made or linked: {}.", triple, words);
+}
+
+} // namespace
 
 Result<Executable, Diagnostic> load(emit::LlvmUnit unit, const LoadOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   auto impl = std::make_unique<Executable::Impl>();
   impl->signature = unit.signature();
   impl->pool = options.pool ? options.pool : std::make_shared<ThreadPool>();
-  const std::string triple = unit.target().triple, host = emit::host_code_target().triple;
-  const auto refuse = [&](const std::string& why) {
-    return fail(diagnostic(
-        "K0444", fmt::format("kernel `{}` cannot be loaded on this machine", impl->signature.name),
-        why, "compile for this machine, or write the kernel as C with `kawara emit`"));
-  };
-  // The linker in memory takes objects of a related processor without complaint.
-  if (triple != host)
-    return refuse(fmt::format("Its code is for {}, this is {}.", triple, host));
+  const std::string triple = unit.target().triple;
+  if (const auto why = other_machine(triple))
+    return fail(cannot_load(impl->signature.name, *why));
   auto code = jit(std::move(unit));
   if (!code)
-    return refuse(
-        fmt::format("Code for {} could not be made or linked: {}.", triple, code.error()));
+    return fail(cannot_load(impl->signature.name, not_linked(triple, code.error())));
   impl->code = std::make_shared<const JitCode>(*std::move(code));
   impl->times.codegen =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return Executable(std::move(impl));
+}
+
+Result<std::vector<Executable>, Diagnostic> load_kept(const std::vector<KeptCode>& kept,
+                                                      const emit::CodeTarget& target,
+                                                      const LoadOptions& options) {
+  if (kept.empty())
+    return std::vector<Executable>();
+  const std::string& name = kept.front().signature.name;
+  if (const auto why = other_machine(target.triple))
+    return fail(cannot_load(name, *why));
+  std::vector<KeptObject> objects;
+  for (const KeptCode& each : kept)
+    objects.push_back({each.object, emit::entry_symbol(each.signature)});
+  auto codes = link(objects, target);
+  if (!codes)
+    return fail(cannot_load(name, not_linked(target.triple, codes.error())));
+  const auto pool = options.pool ? options.pool : std::make_shared<ThreadPool>();
+  std::vector<Executable> executables;
+  for (size_t k = 0; k < kept.size(); ++k) {
+    auto impl = std::make_unique<Executable::Impl>();
+    impl->signature = kept[k].signature;
+    impl->pool = pool;
+    impl->code = std::make_shared<const JitCode>(std::move((*codes)[k]));
+    executables.emplace_back(std::move(impl));
+  }
+  return executables;
 }
 
 } // namespace kawara::run

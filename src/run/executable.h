@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace kawara::run {
 
@@ -47,9 +49,28 @@ public:
   Result<Done, Diagnostic> call(std::span<void* const> arguments,
                                 std::span<const int64_t> params) const;
 
+  /// The machine code as an object file, for `load_kept` in another process.
+  const std::string& object() const;
+
+  /// What calls so far prepared from constants: the whole workspace. Empty when nothing is prepared.
+  std::span<const std::byte> prepared() const;
+  /// Lets calls with these arguments (without parameters) use a workspace that was prepared before, of
+  /// the size that `prepared` had. It may be written; `workspace` keeps it alive.
+  void adopt(std::span<void* const> arguments, std::shared_ptr<std::byte> workspace) const;
+
 private:
   std::unique_ptr<Impl> impl_;
 };
+
+/// Code that was loaded before, perhaps in another process.
+struct KeptCode {
+  emit::Signature signature;
+  std::string object;
+};
+/// Machine code that `Executable::object` gave, made for `target`. Refuses code for another machine, or
+/// that cannot be linked (K0444).
+Result<std::vector<Executable>, Diagnostic>
+load_kept(const std::vector<KeptCode>&, const emit::CodeTarget& target, const LoadOptions& = {});
 
 /// Machine code for the unit, in this process. Refuses a unit for another machine, or one that
 /// needs a function this process does not have (K0444).

@@ -3,6 +3,7 @@
 #include "emit/llvm/module.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/ObjectTransformLayer.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <cmath>
@@ -10,8 +11,9 @@
 namespace kawara::run {
 
 struct JitCode::Impl {
-  std::unique_ptr<llvm::orc::LLJIT> session;
+  std::shared_ptr<llvm::orc::LLJIT> session; ///< several codes may share one
   emit::KernelFunction function = nullptr;
+  std::string object;
 };
 
 namespace {
@@ -58,18 +60,31 @@ llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_session(const emit::CodeT
   return llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create();
 }
 
+/// What code may call, in a library of the session.
+llvm::Error add_functions(llvm::orc::LLJIT& session, llvm::orc::JITDylib& library) {
+  if (auto error = library.define(llvm::orc::absoluteSymbols(math_functions(session))))
+    return error;
+  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      session.getDataLayout().getGlobalPrefix());
+  if (!process)
+    return process.takeError();
+  library.addGenerator(std::move(*process));
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::unique_ptr<JitCode::Impl>> compile(emit::LlvmUnit unit) {
   auto session = make_session(unit.target());
   if (!session)
     return session.takeError();
-  llvm::orc::JITDylib& library = (*session)->getMainJITDylib();
-  if (auto error = library.define(llvm::orc::absoluteSymbols(math_functions(**session))))
+  if (auto error = add_functions(**session, (*session)->getMainJITDylib()))
     return error;
-  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      (*session)->getDataLayout().getGlobalPrefix());
-  if (!process)
-    return process.takeError();
-  library.addGenerator(std::move(*process));
+  auto impl = std::make_unique<JitCode::Impl>();
+  (*session)->getObjTransformLayer().setTransform(
+      [&object = impl->object](std::unique_ptr<llvm::MemoryBuffer> buffer)
+          -> llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> {
+        object = buffer->getBuffer().str();
+        return buffer;
+      });
   emit::LlvmUnit::Impl& parts = unit.impl();
   const std::string name = emit::entry_symbol(parts.signature);
   if (auto error = (*session)->addIRModule(
@@ -78,10 +93,38 @@ llvm::Expected<std::unique_ptr<JitCode::Impl>> compile(emit::LlvmUnit unit) {
   auto address = (*session)->lookup(name);
   if (!address)
     return address.takeError();
-  auto impl = std::make_unique<JitCode::Impl>();
   impl->function = address->toPtr<emit::KernelFunction>();
   impl->session = std::move(*session);
   return impl;
+}
+
+/// Each object in a library of its own: their functions may have the same names.
+llvm::Expected<std::vector<JitCode>> link_objects(const std::vector<KeptObject>& objects,
+                                                  const emit::CodeTarget& target) {
+  auto made = make_session(target);
+  if (!made)
+    return made.takeError();
+  const std::shared_ptr<llvm::orc::LLJIT> session = std::move(*made);
+  if (auto error = add_functions(*session, session->getMainJITDylib()))
+    return error;
+  std::vector<JitCode> codes;
+  for (size_t k = 0; k < objects.size(); ++k) {
+    llvm::orc::JITDylib& library =
+        session->getExecutionSession().createBareJITDylib("kernel" + std::to_string(k));
+    library.addToLinkOrder(session->getMainJITDylib());
+    if (auto error = session->addObjectFile(
+            library, llvm::MemoryBuffer::getMemBuffer(objects[k].object, "kernel", false)))
+      return error;
+    auto address = session->lookup(library, objects[k].symbol);
+    if (!address)
+      return address.takeError();
+    auto impl = std::make_unique<JitCode::Impl>();
+    impl->session = session;
+    impl->function = address->toPtr<emit::KernelFunction>();
+    impl->object = objects[k].object;
+    codes.emplace_back(std::move(impl));
+  }
+  return codes;
 }
 
 } // namespace
@@ -91,12 +134,21 @@ JitCode::JitCode(JitCode&&) noexcept = default;
 JitCode& JitCode::operator=(JitCode&&) noexcept = default;
 JitCode::~JitCode() = default;
 emit::KernelFunction JitCode::function() const { return impl_->function; }
+const std::string& JitCode::object() const { return impl_->object; }
 
 Result<JitCode, std::string> jit(emit::LlvmUnit unit) {
   auto impl = compile(std::move(unit));
   if (!impl)
     return fail(llvm::toString(impl.takeError()));
   return JitCode(std::move(*impl));
+}
+
+Result<std::vector<JitCode>, std::string> link(const std::vector<KeptObject>& objects,
+                                               const emit::CodeTarget& target) {
+  auto codes = link_objects(objects, target);
+  if (!codes)
+    return fail(llvm::toString(codes.takeError()));
+  return std::move(*codes);
 }
 
 } // namespace kawara::run
