@@ -1,0 +1,72 @@
+#include "check_sample.h"
+#include "graph/onnx/export.h"
+#include "run/npy.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+/// random_graphs FROM COUNT [EVERY [FOLDER]]: checks the graphs of so many seeds, of which each EVERYth is
+/// compiled, the others only interpreted. A mismatch is made small and written to FOLDER as
+/// `seed_N.onnx` with its inputs `seed_N_0.npy`, ...
+namespace kawara::random_graphs {
+namespace {
+
+void write_sample(const Sample& sample, const std::string& stem) {
+  if (!graph::write_onnx(sample.graph, stem + ".onnx"))
+    fmt::print("cannot write {}.onnx\n", stem);
+  for (size_t k = 0; k < sample.inputs.size(); ++k) {
+    const Tensor& tensor = sample.inputs[k].tensor;
+    program::Array array(graph::storage_of(tensor.type()), tensor.shape());
+    std::memcpy(array.data(), tensor.data(), static_cast<size_t>(tensor.bytes()));
+    if (!run::write_npy(fmt::format("{}_{}.npy", stem, k), array))
+      fmt::print("cannot write {}_{}.npy\n", stem, k);
+  }
+}
+
+int check_all(uint64_t from, uint64_t count, uint64_t every, const std::string& folder) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto kernels = std::make_unique<driver::Kernels>();
+  std::set<std::string> operators;
+  int64_t wrong = 0, nodes = 0;
+  for (uint64_t seed = from; seed < from + count; ++seed) {
+    const Sample sample = Generator(seed).make();
+    nodes += static_cast<int64_t>(sample.graph.nodes.size());
+    for (const graph::Node& node : sample.graph.nodes)
+      operators.insert(node.op);
+    const std::string what = seed % every == 0 ? mismatch(sample, *kernels) : mismatch(sample);
+    if (kernels->compiled() > 4000)
+      kernels = std::make_unique<driver::Kernels>();
+    if (what.empty())
+      continue;
+    ++wrong;
+    const Sample small = shrunk(sample, *kernels);
+    fmt::print("seed {}: {}\n{}\n{}\n", seed, what, mismatch(small, *kernels),
+               graph::print(small.graph));
+    if (!folder.empty())
+      write_sample(small, fmt::format("{}/seed_{}", folder, seed));
+    if (wrong >= 10)
+      break;
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  fmt::print("{} graphs, {} nodes, {} operators, {} wrong, {:.1f} s\n", count, nodes,
+             operators.size(), wrong, seconds);
+  // Fewer operators, over many graphs, mean that the generator is broken.
+  return wrong > 0 || (count >= 500 && operators.size() < 40) ? 1 : 0;
+}
+
+} // namespace
+} // namespace kawara::random_graphs
+
+int main(int argc, char** argv) {
+  if (argc < 3)
+    return 2;
+  return kawara::random_graphs::check_all(
+      std::strtoull(argv[1], nullptr, 10), std::strtoull(argv[2], nullptr, 10),
+      argc > 3 ? std::max(std::atoi(argv[3]), 1) : 1, argc > 4 ? argv[4] : "");
+}
