@@ -48,7 +48,7 @@ void Pool::replace(size_t worker, std::vector<Job>& jobs) {
     workers_[worker] = *std::move(fresh);
 }
 
-void Pool::prepare(std::vector<Job>& jobs, const std::function<bool()>& is_over) {
+void Pool::prepare(std::vector<Job>& jobs, const Watch& watch) {
   std::vector<Job*> busy(workers_.size(), nullptr);
   while (true) {
     for (size_t w = 0; w < workers_.size(); ++w) {
@@ -57,7 +57,7 @@ void Pool::prepare(std::vector<Job>& jobs, const std::function<bool()>& is_over)
       const auto next = std::find_if(jobs.begin(), jobs.end(), [](const Job& job) {
         return job.state == Job::State::Waiting;
       });
-      if (next == jobs.end() || (is_over && is_over()))
+      if (next == jobs.end() || (watch.is_over && watch.is_over()))
         break;
       next->state = Job::State::Preparing;
       next->worker = w;
@@ -85,14 +85,17 @@ void Pool::prepare(std::vector<Job>& jobs, const std::function<bool()>& is_over)
       job.result.outcome = answer.outcome;
       job.result.reason = answer.reason;
       job.state = answer.outcome == Outcome::Measured ? Job::State::Prepared : Job::State::Finished;
+      if (job.state == Job::State::Finished && watch.answer)
+        watch.answer(static_cast<size_t>(&job - jobs.data()), job.result);
       if (!worker.is_alive())
         replace(who[k], jobs);
     }
   }
 }
 
-void Pool::time(std::vector<Job>& jobs, const Effort& effort) {
-  for (Job& job : jobs) {
+void Pool::time(std::vector<Job>& jobs, const Effort& effort, const Watch& watch) {
+  for (size_t k = 0; k < jobs.size(); ++k) {
+    Job& job = jobs[k];
     if (job.state != Job::State::Prepared)
       continue;
     Worker& worker = workers_[job.worker];
@@ -102,16 +105,20 @@ void Pool::time(std::vector<Job>& jobs, const Effort& effort) {
     if (samples) {
       job.result = {Outcome::Measured, "", *std::move(samples)};
       worker.tell_drop(job.id);
-      continue;
+    } else {
+      job.result = {samples.error().outcome, samples.error().reason, {}};
+      replace(job.worker, jobs);
     }
-    job.result = {samples.error().outcome, samples.error().reason, {}};
-    replace(job.worker, jobs);
+    if (watch.answer)
+      watch.answer(k, job.result);
   }
 }
 
 std::vector<std::optional<Measured>> Pool::measure(const std::vector<std::string>& candidates,
-                                                   const Effort& effort,
-                                                   const std::function<bool()>& is_over) {
+                                                   const Effort& effort, const Watch& watch) {
+  if (effort.anew)
+    for (Worker& worker : workers_)
+      worker.tell_forget();
   std::vector<Job> jobs;
   for (const std::string& directives : candidates) {
     Job job;
@@ -126,9 +133,9 @@ std::vector<std::optional<Measured>> Pool::measure(const std::vector<std::string
   };
   // Each round finishes every candidate, or at least the one that cost its worker.
   while (has_worker() && std::any_of(jobs.begin(), jobs.end(), is_waiting) &&
-         !(is_over && is_over())) {
-    prepare(jobs, is_over);
-    time(jobs, effort);
+         !(watch.is_over && watch.is_over())) {
+    prepare(jobs, watch);
+    time(jobs, effort, watch);
   }
   std::vector<std::optional<Measured>> results(jobs.size());
   for (size_t k = 0; k < jobs.size(); ++k)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tune/measurer.h"
 #include "tune/worker.h"
 
 #include <string>
@@ -7,34 +8,25 @@
 
 namespace kawara::tune {
 
-/// What measuring a candidate gave.
-struct Measured {
-  Outcome outcome = Outcome::Measured;
-  std::string reason;
-  Samples samples;
-};
-
 /// Several workers. Candidates are prepared by all of them at once, and then timed one after the other
 /// with nothing else going on.
-class Pool {
+class Pool : public Measurer {
 public:
   Pool(MakeBench make, int workers, const Limits& limits);
 
-  /// Starts the workers. An error is why no candidate can be tried.
-  Parsed<Done> start();
+  /// Starts the workers.
+  Parsed<Done> start() override;
 
-  /// One answer for each list of directives. A lost worker is replaced; what it had prepared besides is
-  /// prepared anew. When `is_over` says so, no further candidate is begun; those have no answer.
+  /// A lost worker is replaced; what it had prepared besides is prepared anew.
   std::vector<std::optional<Measured>> measure(const std::vector<std::string>& candidates,
-                                               const Effort&,
-                                               const std::function<bool()>& is_over = {});
+                                               const Effort&, const Watch& = {}) override;
 
   int64_t restarts() const { return restarts_; }
 
 private:
   struct Job;
-  void prepare(std::vector<Job>& jobs, const std::function<bool()>& is_over);
-  void time(std::vector<Job>& jobs, const Effort&);
+  void prepare(std::vector<Job>& jobs, const Watch&);
+  void time(std::vector<Job>& jobs, const Effort&, const Watch&);
   void replace(size_t worker, std::vector<Job>& jobs);
 
   MakeBench make_;

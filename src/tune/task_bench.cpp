@@ -1,13 +1,15 @@
 #include "tune/task_bench.h"
 
 #include "driver/session.h"
+#include "emit/unit.h"
 #include "estimate/count.h"
 #include "program/arguments.h"
 #include "program/interpret.h"
-#include "schedule/codes.h"
 #include "support/check.h"
+#include "support/hash.h"
 #include "tune/clock.h"
 #include "tune/guarded.h"
+#include "tune/prover.h"
 
 #include <fmt/format.h>
 
@@ -27,6 +29,8 @@ constexpr int64_t kSmallSizes[] = {37, 19, 8};
 constexpr int64_t kParts = 4;
 /// Copies of a statement that unrolling may make.
 constexpr int64_t kMostCopies = 1024;
+/// Kernels whose code is kept for equal ones.
+constexpr size_t kMostKernels = 256;
 
 template <class T> Parsed<T> collected(Result<T, Diagnostic> result) {
   if (!result)
@@ -40,27 +44,6 @@ double instances_of(const program::Program& program, const std::vector<int64_t>&
   for (size_t s = 0; work && s < work->statements.size(); ++s)
     sum += work->statements[s].instances;
   return work ? sum : std::numeric_limits<double>::infinity();
-}
-
-std::string_view code_of(const schedule::Refusal::Judged& judged) {
-  if (std::holds_alternative<poly::Undecided>(judged.verdict))
-    return schedule::kUndecided;
-  switch (std::get<poly::Illegal>(judged.verdict).broken) {
-  case poly::Broken::Parallel:
-    return schedule::kParallelCollides;
-  case poly::Broken::Vector:
-    return schedule::kVectorCollides;
-  case poly::Broken::Order:
-    break;
-  }
-  return schedule::kOrderNotKept;
-}
-
-/// The code of a refusal: what they are counted by.
-std::string reason_of(const schedule::Refusal& refusal) {
-  if (const auto* shape = std::get_if<schedule::Refusal::Shape>(&refusal.why))
-    return shape->code;
-  return std::string(code_of(std::get<schedule::Refusal::Judged>(refusal.why)));
 }
 
 /// Copies that unrolling makes of a statement.
@@ -122,7 +105,8 @@ Parsed<Done> check_small(const Reference& reference) {
 class TaskBench : public Bench {
 public:
   explicit TaskBench(std::shared_ptr<const Reference> reference)
-      : reference_(std::move(reference)), task_(reference_->task) {
+      : reference_(std::move(reference)), task_(reference_->task), prover_(*reference_) {
+    load_.pool = std::make_shared<run::ThreadPool>();
     const auto shapes = program::required_shapes(task_.program, task_.sizes);
     for (size_t t = 0; t < task_.program.tensors.size(); ++t) {
       const program::Tensor& tensor = task_.program.tensors[t];
@@ -138,11 +122,8 @@ public:
 
   /// Compiles the default; its results are the measure unless the interpreter's are known.
   Parsed<Done> begin() {
-    Trace trace;
-    KAWARA_TRY(driver::Compiled compiled,
-               driver::compile(driver::Scheduled{task_.program, reference_->default_schedule, {}},
-                               task_.environment, trace));
-    default_ = std::make_unique<driver::Compiled>(std::move(compiled));
+    KAWARA_TRY(run::Executable code, collected(code_of(kernel_of(reference_->default_schedule))));
+    default_ = std::make_unique<run::Executable>(std::move(code));
     expected_ = reference_->expected;
     reset();
     const double begun = steady_seconds();
@@ -165,51 +146,82 @@ public:
   }
 
   Prepared prepare(uint32_t id, const std::string& directives) override {
-    auto schedule = proved(*reference_, directives);
+    auto schedule = prover_.prove(directives);
     if (!schedule)
       return schedule.error();
     for (uint32_t s = 0; s < schedule->scop.statements.size(); ++s)
       if (copies_of(*schedule, poly::StmtId{s}) > kMostCopies)
         return {Outcome::Refused, "unrolled too far"};
-    Trace trace;
-    auto compiled = driver::compile(driver::Scheduled{task_.program, *std::move(schedule), {}},
-                                    task_.environment, trace);
-    if (!compiled)
-      return {Outcome::Failed, compiled.error().front().headline};
-    reset();
-    if (const auto done = call(*compiled); !done)
-      return {Outcome::Failed, done.error().headline};
-    if (std::string why = damage(); !why.empty())
-      return {Outcome::Wrong, std::move(why)};
-    const driver::Difference difference = driver::compare(results(), *expected_);
-    if (!(difference.worst <= allowed_))
-      return {Outcome::Wrong, different(difference, allowed_)};
-    candidates_.insert_or_assign(id, std::make_unique<driver::Compiled>(*std::move(compiled)));
+    const kernel::Kernel kernel = kernel_of(*std::move(schedule));
+    const uint64_t hash = hash_text(kernel::print(kernel));
+    if (const auto known = codes_.find(hash); known != codes_.end()) {
+      candidates_.insert_or_assign(id, known->second);
+      return {};
+    }
+    auto made = code_of(kernel);
+    if (!made)
+      return {Outcome::Failed, made.error().headline};
+    auto code = std::make_shared<const run::Executable>(*std::move(made));
+    if (Prepared wrong = tried(*code); wrong.outcome != Outcome::Measured)
+      return wrong;
+    if (codes_.size() >= kMostKernels)
+      codes_.clear();
+    codes_[hash] = code;
+    candidates_.insert_or_assign(id, std::move(code));
     return {};
   }
 
   Samples time(uint32_t id, const Effort& effort) override {
-    const driver::Compiled& own = *candidates_.at(id);
+    const run::Executable& own = *candidates_.at(id);
     const int64_t own_batch = batch_of(own, effort);
     if (default_batch_ == 0)
       default_batch_ = batch_of(*default_, effort);
     Samples samples;
+    int behind = 0;
     const double begun = steady_seconds();
     for (int round = 0; round < effort.rounds; ++round) {
       if (round >= 2 && steady_seconds() - begun > effort.limit_seconds)
         break;
       samples.own.push_back(sample(own, own_batch));
       samples.theirs.push_back(sample(*default_, default_batch_));
+      const bool is_behind = samples.own.back() > effort.unlikely * samples.theirs.back();
+      behind += is_behind ? 1 : 0;
       if (round == 0 && samples.own[0] > effort.hopeless * samples.theirs[0])
+        break;
+      if (round == 1 && behind == 2)
         break;
     }
     return samples;
   }
 
   void drop(uint32_t id) override { candidates_.erase(id); }
+  void forget() override { codes_.clear(); }
   double call_seconds() const override { return call_seconds_; }
 
 private:
+  kernel::Kernel kernel_of(schedule::Schedule schedule) const {
+    Trace trace;
+    return driver::optimised_kernel_of(
+        driver::Scheduled{task_.program, std::move(schedule), {}}, task_.environment, trace);
+  }
+
+  Result<run::Executable, Diagnostic> code_of(const kernel::Kernel& kernel) const {
+    return run::load(emit::module_from_kernel(kernel), load_);
+  }
+
+  /// Runs a candidate once and looks at what it did.
+  Prepared tried(const run::Executable& code) {
+    reset();
+    if (const auto done = call(code); !done)
+      return {Outcome::Failed, done.error().headline};
+    if (std::string why = damage(); !why.empty())
+      return {Outcome::Wrong, std::move(why)};
+    const driver::Difference difference = driver::compare(results(), *expected_);
+    if (!(difference.worst <= allowed_))
+      return {Outcome::Wrong, different(difference, allowed_)};
+    return {};
+  }
+
   /// All tensors as before a first call.
   void reset() {
     for (size_t t = 0; t < memory_.size(); ++t)
@@ -224,13 +236,13 @@ private:
         std::memcpy(memory_[t].data(), pristine_[t].data(), pristine_[t].bytes());
   }
 
-  Result<Done, Diagnostic> call(const driver::Compiled& compiled) {
+  Result<Done, Diagnostic> call(const run::Executable& code) {
     std::vector<void*> arguments;
-    for (const emit::BufferInfo& argument : compiled.executable.signature().arguments)
+    for (const emit::BufferInfo& argument : code.signature().arguments)
       for (size_t t = 0; t < memory_.size(); ++t)
         if (task_.program.tensors[t].name == argument.name)
           arguments.push_back(memory_[t].data());
-    return compiled.executable.call(arguments, task_.sizes);
+    return code.call(arguments, task_.sizes);
   }
 
   /// What was written where nothing may be; empty when nothing was.
@@ -260,7 +272,7 @@ private:
   }
 
   /// Seconds per call over a batch: of its fastest part, so that an interruption does not count.
-  double sample(const driver::Compiled& compiled, int64_t batch) {
+  double sample(const run::Executable& code, int64_t batch) {
     reset_inouts();
     double fastest = std::numeric_limits<double>::infinity();
     const int64_t parts = std::min(kParts, batch);
@@ -268,15 +280,15 @@ private:
       const int64_t calls = batch / parts;
       const double begin = steady_seconds();
       for (int64_t k = 0; k < calls; ++k) {
-        [[maybe_unused]] const bool is_fine = static_cast<bool>(call(compiled));
+        [[maybe_unused]] const bool is_fine = static_cast<bool>(call(code));
       }
       fastest = std::min(fastest, (steady_seconds() - begin) / static_cast<double>(calls));
     }
     return fastest;
   }
 
-  int64_t batch_of(const driver::Compiled& compiled, const Effort& effort) {
-    const double once = std::min(sample(compiled, 1), sample(compiled, 1));
+  int64_t batch_of(const run::Executable& code, const Effort& effort) {
+    const double once = std::min(sample(code, 1), sample(code, 1));
     const double calls = effort.sample_seconds / std::max(once, 1e-8);
     return std::clamp<int64_t>(static_cast<int64_t>(calls), 1, 100'000);
   }
@@ -286,10 +298,13 @@ private:
   std::vector<Guarded> memory_;          ///< by tensor
   std::vector<program::Array> pristine_; ///< by tensor: what it holds before a call
   double allowed_ = 0, call_seconds_ = 0;
-  std::unique_ptr<driver::Compiled> default_;
+  std::unique_ptr<run::Executable> default_;
   int64_t default_batch_ = 0;
   std::optional<program::Arrays> expected_;
-  std::map<uint32_t, std::unique_ptr<driver::Compiled>> candidates_;
+  Prover prover_;
+  run::LoadOptions load_;
+  std::map<uint64_t, std::shared_ptr<const run::Executable>> codes_; ///< right ones, by their kernel
+  std::map<uint32_t, std::shared_ptr<const run::Executable>> candidates_;
 };
 
 } // namespace
@@ -316,17 +331,6 @@ Parsed<std::unique_ptr<Bench>> bench_of(const std::shared_ptr<const Reference>& 
   auto bench = std::make_unique<TaskBench>(reference);
   KAWARA_TRY([[maybe_unused]] const Done begun, bench->begin());
   return std::unique_ptr<Bench>(std::move(bench));
-}
-
-Result<schedule::Schedule, Prepared> proved(const Reference& reference,
-                                            const std::string& directives) {
-  const auto parsed = schedule::parse_directives(make_source("candidate", directives));
-  if (!parsed)
-    return fail(Prepared{Outcome::Refused, parsed.error().front().code});
-  auto schedule = schedule::apply(reference.initial, *parsed, reference.task.environment);
-  if (!schedule)
-    return fail(Prepared{Outcome::Refused, reason_of(schedule.error())});
-  return *std::move(schedule);
 }
 
 } // namespace kawara::tune

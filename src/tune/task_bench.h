@@ -25,8 +25,4 @@ Parsed<std::shared_ptr<const Reference>> reference_of(Task);
 /// schedule was compared with the interpreter; an error says how they differ (K0436).
 Parsed<std::unique_ptr<Bench>> bench_of(const std::shared_ptr<const Reference>&);
 
-/// Proves directives for a task: the schedule, or what is wrong with their text (K023x), or the refusal
-/// in one line.
-Result<schedule::Schedule, Prepared> proved(const Reference&, const std::string& directives);
-
 } // namespace kawara::tune

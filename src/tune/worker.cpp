@@ -57,11 +57,15 @@ std::string answer_to(Bench& bench, const json& question) {
   }
   if (what == "time") {
     const Effort effort{question.at("rounds").get<int>(), question.at("sample").get<double>(),
-                        question.at("hopeless").get<double>(), question.at("limit").get<double>()};
+                        question.at("hopeless").get<double>(), question.at("limit").get<double>(),
+                        question.at("unlikely").get<double>()};
     const Samples samples = bench.time(id, effort);
     return json{{"own", samples.own}, {"theirs", samples.theirs}}.dump();
   }
-  bench.drop(id);
+  if (what == "forget")
+    bench.forget();
+  else
+    bench.drop(id);
   return "";
 }
 
@@ -190,13 +194,19 @@ void Worker::ask_time(uint32_t id, const Effort& effort) {
                      {"rounds", effort.rounds},
                      {"sample", effort.sample_seconds},
                      {"hopeless", effort.hopeless},
-                     {"limit", effort.limit_seconds}}
+                     {"limit", effort.limit_seconds},
+                     {"unlikely", effort.unlikely}}
                     .dump());
 }
 
 void Worker::tell_drop(uint32_t id) {
   if (is_alive_)
     channel_.send(json{{"what", "drop"}, {"id", id}}.dump());
+}
+
+void Worker::tell_forget() {
+  if (is_alive_)
+    channel_.send(json{{"what", "forget"}, {"id", 0}}.dump());
 }
 
 Prepared Worker::prepared() {
