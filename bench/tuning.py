@@ -1,128 +1,179 @@
 #!/usr/bin/env python3
-"""Tunes a set of programs and prints what was gained over the default, as a table.
+"""Tunes sets of programs and prints what was gained over the default, or compares strategies.
 
-    bench/tuning.py --kawara build/tools/kawara --budget 30s [--strategy guided] [--seed 1] [FILTER ...]
-    bench/tuning.py --kawara build/tools/kawara --compare --budget 96trials --seeds 3 [FILTER ...]
+    bench/tuning.py --kawara build/tools/kawara --set odd --budget 60s --out FOLDER
+    bench/tuning.py --kawara build/tools/kawara --set named --budget 60s --out FOLDER
+    bench/tuning.py --kawara build/tools/kawara --set polybench --sizes MEDIUM --budget 60s --out FOLDER
+    bench/tuning.py --kawara build/tools/kawara --compare --trials 128 --seeds 5 --out FOLDER
+    bench/tuning.py --kawara build/tools/kawara --all --out FOLDER        all four, one after another
 
-With --compare: trials until the guided search is as fast as the random one is at the end.
+What is done is kept in FOLDER, one file for each task: a run that was interrupted goes on where it was, and
+tasks can be measured again by removing their files. Further arguments choose tasks by parts of their names.
 """
 
 import argparse
 import json
 import math
 import pathlib
+import re
+import statistics
 import subprocess
-import tempfile
+import sys
+import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-SOFTMAX = """param N, D
-input x: f32[N, D]
-output y: f32[N, D]
-temp m: f32[N], s: f32[N]
-m[i] = max(j, x[i, j])
-s[i] = sum(j, exp(x[i, j] - m[i]))
-y[i, j] = exp(x[i, j] - m[i]) / s[i]
-"""
-ROWSUM = """param N, D
-input x: f32[N, D]
-output y: f32[N]
-y[i] = sum(j, x[i, j] * x[i, j])
-"""
-TASKS = [
-    ("gemm 97x101x103", "examples/gemm.kw", "M=97,N=101,K=103"),
-    ("gemm 127x31x513", "examples/gemm.kw", "M=127,N=31,K=513"),
-    ("gemm 7x512x512", "examples/gemm.kw", "M=7,N=512,K=512"),
-    ("gemm 512x3x512", "examples/gemm.kw", "M=512,N=3,K=512"),
-    ("gemm 31x31x31", "examples/gemm.kw", "M=31,N=31,K=31"),
-    ("gemm+relu 67x59x61", "examples/gemm_relu.kw", "M=67,N=59,K=61"),
-    ("softmax 64x200", SOFTMAX, "N=64,D=200"),
-    ("softmax 257x1001", SOFTMAX, "N=257,D=1001"),
-    ("row sums 61x997", ROWSUM, "N=61,D=997"),
-    ("jacobi-2d 90, 40 steps", "examples/polybench/jacobi-2d.kw", "N=90,TSTEPS=40"),
-    ("jacobi-2d 251, 20 steps", "examples/polybench/jacobi-2d.kw", "N=251,TSTEPS=20"),
-    ("2mm 40x50x70x80", "examples/polybench/2mm.kw", "NI=40,NJ=50,NK=70,NL=80"),
-    ("2mm 101x103x97x89", "examples/polybench/2mm.kw", "NI=101,NJ=103,NK=97,NL=89"),
-    ("atax 390x410", "examples/polybench/atax.kw", "M=390,N=410"),
-    ("gesummv 250", "examples/polybench/gesummv.kw", "N=250"),
-]
+import tuning_tasks
+
+ROOT = tuning_tasks.ROOT
 
 
-def tune(arguments, folder, source, sizes, strategy, seed, database):
-    path = ROOT / source
-    if "\n" in source:
-        path = pathlib.Path(folder) / "program.kw"
-        path.write_text(source, encoding="utf-8")
-    command = [arguments.kawara, "tune", str(path), "-p", sizes, "--budget", arguments.budget,
-               "--strategy", strategy, "--seed", str(seed), "--json", "--db", database]
+def slug(text):
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def file_of(out, source, name):
+    if "\n" not in source:
+        return ROOT / source
+    path = out / f"{slug(name)}.kw"
+    path.write_text(source, encoding="utf-8")
+    return path
+
+
+def run_tune(arguments, out, task, more):
+    """What `kawara tune --json` says about a task."""
+    name, source, sizes = task
+    command = [arguments.kawara, "tune", str(file_of(out, source, name)), "-p", sizes, "--json"] + more
     done = subprocess.run(command, capture_output=True, check=False)
-    return json.loads(done.stdout)
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return {"ok": False, "errors": [{"message": f"ended with {done.returncode}"}]}
+
+
+def kept(path, make):
+    """The result in the file; made and written when there is none."""
+    if path.exists():
+        return json.loads(path.read_text(encoding="utf-8"))
+    result = make()
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(result), encoding="utf-8")
+    partial.rename(path)
+    return result
 
 
 def mean(values):
     return math.exp(sum(math.log(v) for v in values) / max(len(values), 1))
 
 
-def table(arguments, tasks, folder):
+def row_of(name, result):
+    """A line of the table, and the gain."""
+    if not result.get("ok"):
+        return f"| {name} | {result['errors'][0]['message']} | | | | | | |", None
+    lost = result["trials"] - result["outcomes"].get("measured", 0)
+    gain = 1 / result["ratio"][1] if result["is_faster"] else 1.0
+    times = "| | default stays | |"
+    if result["is_faster"]:
+        low, _, high = result["ratio"]
+        times = (f"| {result['default_seconds_per_call'] * 1e6:.1f} to "
+                 f"{result['seconds_per_call'] * 1e6:.1f} us | {gain:.2f}x "
+                 f"| {1 / high:.2f}x to {1 / low:.2f}x |")
+    speed = result["trials"] / result["seconds"]
+    accuracy = result.get("rank_accuracy", 0) * 100
+    return f"| {name} {times} {result['trials']} | {speed:.1f} | {lost} | {accuracy:.0f} % |", gain
+
+
+def table(arguments, set_name, out):
+    print(f"\n### {set_name}, {arguments.budget} each\n")
+    print("| task | default to tuned | faster | 95 % | tried | a second | lost | pairs right |")
+    print("|---|---|--:|---|--:|--:|--:|--:|")
     gains = []
-    print("| task | default | tuned | faster | 95 % | tried | a second | lost | pairs right |")
-    print("|---|--:|--:|--:|---|--:|--:|--:|--:|")
-    for number, (name, source, sizes) in enumerate(tasks):
-        result = tune(arguments, folder, source, sizes, arguments.strategy, arguments.seed,
-                      f"{folder}/{number}.db")
-        if not result["ok"]:
-            print(f"| {name} | {result['errors'][0]['message']} |")
-            continue
-        lost = result["trials"] - result["outcomes"].get("measured", 0)
-        gain = 1 / result["ratio"][1] if result["is_faster"] else 1.0
-        gains.append(gain)
-        times = "| | | default stays | |"
-        if result["is_faster"]:
-            low, _, high = result["ratio"]
-            times = (f"| {result['default_seconds_per_call'] * 1e6:.1f} us "
-                     f"| {result['seconds_per_call'] * 1e6:.1f} us | {gain:.2f}x "
-                     f"| {1 / high:.2f}x to {1 / low:.2f}x |")
-        print(f"| {name} {times} {result['trials']} | {result['trials'] / result['seconds']:.1f} "
-              f"| {lost} | {result.get('rank_accuracy', 0) * 100:.0f} % |", flush=True)
-    print(f"\ngeometric mean over {len(gains)}: {mean(gains):.2f}x")
+    for task in chosen(arguments, tuning_tasks.tasks_of(set_name, arguments.sizes)):
+        database = out / f"{set_name}-{slug(task[0])}.db"
+        more = ["--budget", arguments.budget, "--seed", str(arguments.seed), "--db", str(database)]
+        result = kept(out / f"{set_name}-{slug(task[0])}.json",
+                      lambda t=task, m=more: run_tune(arguments, out, t, m))
+        line, gain = row_of(task[0], result)
+        print(line, flush=True)
+        if gain is not None:
+            gains.append(gain)
+    better = [g for g in gains if g > 1]
+    print(f"\ngeometric mean over {len(gains)}: {mean(gains):.2f}x; over the {len(better)} that gained: "
+          f"{mean(better):.2f}x; slower than the default: {sum(g < 1 for g in gains)}")
 
 
-def best_after(result):
-    """[(number of trials, best ratio so far)]"""
-    return [(0, 1.0)] + [(step["trial"], step["ratio"]) for step in result.get("curve", [])]
+def best_after(result, trials):
+    """Fastest ratio among the first trials."""
+    return min([1.0] + [s["ratio"] for s in result.get("curve", []) if s["trial"] <= trials])
 
 
-def compare(arguments, tasks, folder):
+def first_as_fast(result, ratio):
+    # One per cent: measuring the same candidate twice differs by that much.
+    if ratio * 1.01 >= 1:
+        return 0
+    return next((s["trial"] for s in result.get("curve", []) if s["ratio"] <= ratio * 1.01), None)
+
+
+def compare(arguments, out):
+    """Random and guided searches on the same recorded times."""
+    quarter = arguments.trials // 4
+    print(f"\n### guided against random, {arguments.trials} trials, {arguments.seeds} seeds\n")
+    print(f"| task | random: best after {arguments.trials} | guided: best after {quarter} "
+          f"| guided: trials until as fast as random, by seed | share | pairs right |")
+    print("|---|--:|--:|---|--:|--:|")
     shares = []
-    print("| task | seed | random: best after all | guided: best after all | trials until as fast |")
-    print("|---|--:|--:|--:|--:|")
-    for number, (name, source, sizes) in enumerate(tasks):
-        for seed in range(1, arguments.seeds + 1):
-            runs = {s: tune(arguments, folder, source, sizes, s, seed,
-                            f"{folder}/{number}-{seed}-{s}.db") for s in ("random", "guided")}
-            wanted = best_after(runs["random"])[-1]
-            # Two per cent: measuring the same candidate twice differs by that much.
-            when = next((trial for trial, ratio in best_after(runs["guided"])
-                         if ratio <= wanted[1] * 1.02), None)
-            shares.append(when / max(wanted[0], 1) if when is not None else math.inf)
-            print(f"| {name} | {seed} | {1 / wanted[1]:.2f}x after {wanted[0]} "
-                  f"| {1 / best_after(runs['guided'])[-1][1]:.2f}x | {when or 'never'} |", flush=True)
-    shares.sort()
-    print(f"\nmedian share of the random search's trials: {shares[len(shares) // 2]:.2f}")
+    for task in chosen(arguments, tuning_tasks.COMPARED):
+        begun = time.time()
+        runs = {}
+        for strategy, trials in (("random", arguments.trials), ("guided", arguments.trials // 2)):
+            for seed in range(1, arguments.seeds + 1):
+                more = ["--recorded", str(out / f"recorded-{slug(task[0])}.db"), "--strategy", strategy,
+                        "--budget", f"{trials}trials", "--seed", str(seed)]
+                # Not kept: with the table of times at hand a search takes a moment, and strategies change.
+                result = run_tune(arguments, out, task, more)
+                if not result.get("ok"):
+                    sys.exit(f"{task[0]}: {result['errors'][0]['message']}")
+                runs[strategy, seed] = result
+        random = [best_after(runs["random", s], arguments.trials) for s in range(1, arguments.seeds + 1)]
+        guided = [best_after(runs["guided", s], quarter) for s in range(1, arguments.seeds + 1)]
+        whens = [first_as_fast(runs["guided", s + 1], random[s]) for s in range(arguments.seeds)]
+        own = [w / arguments.trials if w is not None else 1.0 for w in whens]
+        shares += own
+        pairs = statistics.median(runs["guided", s].get("rank_accuracy", 0)
+                                  for s in range(1, arguments.seeds + 1))
+        print(f"| {task[0]} | {1 / statistics.median(random):.2f}x | {1 / statistics.median(guided):.2f}x "
+              f"| {', '.join('later' if w is None else str(w) for w in whens)} "
+              f"| {statistics.median(own):.2f} | {pairs * 100:.0f} % |", flush=True)
+        print(f"{task[0]}: {time.time() - begun:.0f} s", file=sys.stderr)
+    print(f"\nmedian share of the random search's trials: {statistics.median(shares):.2f}; within a "
+          f"quarter: {sum(s <= 0.25 for s in shares)} of {len(shares)}")
+
+
+def chosen(arguments, tasks):
+    return [t for t in tasks if not arguments.filters or any(f in t[0] for f in arguments.filters)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kawara", required=True)
-    parser.add_argument("--budget", default="30s")
-    parser.add_argument("--strategy", default="guided")
+    parser.add_argument("--set", choices=["odd", "named", "polybench", "compared"], default="odd")
+    parser.add_argument("--sizes", default="MEDIUM", help="of PolyBench")
+    parser.add_argument("--budget", default="60s")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--compare", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--trials", type=int, default=128)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("tuning-results"))
     parser.add_argument("filters", nargs="*")
     arguments = parser.parse_args()
-    tasks = [t for t in TASKS if not arguments.filters or any(f in t[0] for f in arguments.filters)]
-    with tempfile.TemporaryDirectory() as folder:
-        (compare if arguments.compare else table)(arguments, tasks, folder)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    out = arguments.out.resolve()
+    if arguments.all:
+        for set_name in ("odd", "named", "polybench"):
+            table(arguments, set_name, out)
+    if arguments.all or arguments.compare:
+        compare(arguments, out)
+    elif not arguments.all:
+        table(arguments, arguments.set, out)
 
 
 if __name__ == "__main__":

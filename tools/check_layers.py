@@ -25,6 +25,7 @@ FENCES = [
     ("protobuf", ("google/protobuf/", "onnx/"), ("src/graph/onnx/",), ("src/graph/onnx/",)),
     ("SQLite", ("sqlite3.h",), ("src/tune/sqlite.cpp",), ("src/tune/sqlite.cpp",)),
     ("Z3", ("z3",), ("tools/rules/",), ("tools/rules/",)),
+    ("MPI", ("mpi.h",), (), ()),
     ("CUDA", ("cuda.h", "nvrtc.h", "cuda_runtime"), ("src/run/cuda/",), ("src/run/cuda/",)),
 ]
 RAW_ISL = ("src/poly/isl/",)

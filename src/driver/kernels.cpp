@@ -36,6 +36,8 @@ Kernels::Kernel Kernels::make(const std::string& text) const {
   KAWARA_TRY(const program::Program program, program_of(request));
   if (iterations_of(program) > kWorthScheduling)
     request.directives = make_source("operator.sched", "auto");
+  if (const SourcePtr known = known_ ? known_(request) : nullptr)
+    request.directives = known;
   Trace trace;
   auto compiled = driver::compile(request, environment_, trace, options_);
   if (!compiled && request.directives) { // an order of its own always works
@@ -48,6 +50,7 @@ Kernels::Kernel Kernels::make(const std::string& text) const {
 }
 
 Parsed<std::shared_ptr<const run::Executable>> Kernels::compile(const std::string& text) {
+  ++uses_[text];
   const auto known = kernels_.find(text);
   if (known != kernels_.end())
     return known->second;

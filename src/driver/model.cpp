@@ -75,6 +75,8 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 const Graph& Model::graph() const { return impl_->graph; }
+void Model::use(KnownSchedule known) { impl_->kernels.use(std::move(known)); }
+const std::map<std::string, int64_t>& Model::programs() const { return impl_->kernels.uses(); }
 int64_t Model::kernels() const { return impl_->kernels.compiled(); }
 double Model::compile_seconds() const { return impl_->kernels.seconds(); }
 int64_t Model::block_bytes() const { return impl_->runner.block_bytes(); }

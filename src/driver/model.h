@@ -36,6 +36,11 @@ public:
   /// Runs once, as `run` does, and gives what it did as a tape. Refuses also K0563.
   Result<Tape, Diagnostic> record(const std::map<std::string, run::Datum>& inputs);
 
+  /// Schedules for programs that are compiled from now on.
+  void use(KnownSchedule known);
+  /// Texts of the programs that were needed so far, with the number of places where each runs.
+  const std::map<std::string, int64_t>& programs() const;
+
   int64_t kernels() const;        ///< programs compiled so far
   double compile_seconds() const; ///< spent on that
   int64_t block_bytes() const;    ///< memory for values between nodes

@@ -14,7 +14,12 @@ constexpr size_t kLeastRows = 12;
 } // namespace
 
 double CostModel::predict(const Features& features) const {
-  return forest_ ? forest_->predict(features) : std::log2(analytic_cost(features));
+  return forest_ ? forest_->predict(features)
+                 : std::log2(analytic_cost(features)) - formula_default_;
+}
+
+void CostModel::set_default(const Features& features) {
+  formula_default_ = std::log2(analytic_cost(features));
 }
 
 void CostModel::add(const Features& features, double ratio) {

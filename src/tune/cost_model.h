@@ -13,8 +13,12 @@ namespace kawara::tune {
 /// enough of it.
 class CostModel {
 public:
-  /// The logarithm of the predicted time; only good for comparing.
+  /// log2 of the predicted time over that of the default. Before anything was learnt and without
+  /// `set_default`, only good for comparing.
   double predict(const Features&) const;
+
+  /// What the formula says about others is taken relative to this point.
+  void set_default(const Features&);
 
   /// One measured point: its time over that of the default.
   void add(const Features&, double ratio);
@@ -33,6 +37,7 @@ private:
   std::vector<double> labels_; ///< log2 of the ratio
   size_t learnt_ = 0;          ///< rows that the forest knows
   std::optional<Forest> forest_;
+  double formula_default_ = 0; ///< log2 of what the formula says about the default
   double right_ = 0, pairs_ = 0;
 };
 

@@ -134,8 +134,11 @@ std::vector<std::optional<Measured>> Pool::measure(const std::vector<std::string
   // Each round finishes every candidate, or at least the one that cost its worker.
   while (has_worker() && std::any_of(jobs.begin(), jobs.end(), is_waiting) &&
          !(watch.is_over && watch.is_over())) {
+    turns_.together();
     prepare(jobs, watch);
+    turns_.alone();
     time(jobs, effort, watch);
+    turns_.leave();
   }
   std::vector<std::optional<Measured>> results(jobs.size());
   for (size_t k = 0; k < jobs.size(); ++k)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tune/measurer.h"
+#include "tune/turns.h"
 #include "tune/worker.h"
 
 #include <string>
@@ -21,6 +22,9 @@ public:
   std::vector<std::optional<Measured>> measure(const std::vector<std::string>& candidates,
                                                const Effort&, const Watch& = {}) override;
 
+  /// Several pools on one machine: times are taken while no other one does anything.
+  void take_turns(Turns turns) { turns_ = std::move(turns); }
+
   int64_t restarts() const { return restarts_; }
 
 private:
@@ -33,6 +37,7 @@ private:
   int count_;
   Limits limits_;
   std::vector<Worker> workers_;
+  Turns turns_;
   uint32_t next_id_ = 0;
   int64_t restarts_ = 0;
 };

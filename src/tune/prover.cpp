@@ -31,8 +31,7 @@ std::string_view code_of(const schedule::Refusal::Judged& judged) {
 Prepared refused_by(const schedule::Refusal& refusal) {
   if (const auto* shape = std::get_if<schedule::Refusal::Shape>(&refusal.why))
     return {Outcome::Refused, shape->code};
-  return {Outcome::Refused,
-          std::string(code_of(std::get<schedule::Refusal::Judged>(refusal.why)))};
+  return {Outcome::Refused, std::string(code_of(std::get<schedule::Refusal::Judged>(refusal.why)))};
 }
 
 } // namespace

@@ -7,7 +7,7 @@ namespace kawara::tune {
 
 std::vector<Point> FreshPoints::propose(size_t count) {
   std::vector<Point> batch;
-  while (batch.size() < count && sketch_ < space_.sketches().size())
+  while (begins_with_sketches() && batch.size() < count && sketch_ < space_.sketches().size())
     take(batch, space_.sketches()[sketch_++]);
   if (batch.size() < count)
     more(batch, count);
@@ -204,40 +204,51 @@ private:
   std::set<std::string> widened_;
 };
 
-/// Evolution that tries most children on a model, and measures those that it likes best.
+/// Evolution that tries most children on a model, and measures those that it likes best. The first batches
+/// are small: what the model learns from them is worth more than their points.
 class Guided : public FreshPoints {
 public:
   Guided(Space& space, uint64_t seed, CostModel model)
-      : FreshPoints(space, seed), model_(std::move(model)) {}
+      : FreshPoints(space, seed), model_(std::move(model)) {
+    // The default is known to take as long as itself.
+    const Point steps{space.steps(), "default"};
+    if (const auto features = features_of(space, steps)) {
+      model_.set_default(*features);
+      start_ = Scored{steps, 0};
+    }
+    leave_out(steps);
+    leave_out({{schedule::Auto{}}, "default"});
+  }
 
   const CostModel* model() const override { return &model_; }
 
 protected:
   struct Scored {
     Point point;
-    double cost = 0;
+    double cost = 0; ///< log2 of the time over that of the default, measured or predicted
   };
 
+  bool begins_with_sketches() const override { return false; }
+
   void more(std::vector<Point>& batch, size_t count) override {
-    std::vector<Scored> population;
+    const bool is_early = best_.size() < kEarly;
+    const size_t wanted = is_early ? std::min(count, std::max(kSmallBatch, count / 2)) : count;
+    std::vector<Scored> sketches;
     std::set<std::string> known;
-    for (size_t k = 0; k < std::min(kElite, best_.size()); ++k)
-      population.push_back({best_[k].point, std::log2(best_[k].ratio)});
-    for (int tries = 0; tries < 3 * kRandom && population.size() < kElite + kRandom; ++tries)
-      score(space_.random(chance_), population, known);
-    for (int generation = 0; generation < kGenerations; ++generation) {
-      const std::vector<Scored> parents = fittest(population);
-      for (int tries = 0; tries < kChildren; ++tries)
-        score(child(parents), population, known);
-    }
-    std::stable_sort(population.begin(), population.end(),
-                     [](const Scored& a, const Scored& b) { return a.cost < b.cost; });
-    // Some are drawn at random: what the model misjudges would never be seen else.
-    const auto strangers = static_cast<size_t>(std::ceil(kCurious * static_cast<double>(count)));
-    for (const Scored& scored : population)
-      if (batch.size() + strangers < count && !is_seen(scored.point))
+    for (const Point& sketch : space_.sketches())
+      score(sketch, sketches, known);
+    sketches = by_cost(std::move(sketches));
+    std::vector<Scored> population = evolved(sketches, known);
+    // Some are drawn at random: what the model misjudges would never be seen else. Early on, half of the
+    // batch are different ways to begin.
+    const auto strangers = static_cast<size_t>(std::ceil(kCurious * static_cast<double>(wanted)));
+    for (const Scored& scored : sketches)
+      if (is_early && batch.size() < wanted / 2 && !is_seen(scored.point))
         take(batch, scored.point);
-    take_random(batch, count);
+    for (const Scored& scored : population)
+      if (batch.size() + strangers < wanted && !is_seen(scored.point))
+        take(batch, scored.point);
+    take_random(batch, wanted);
   }
 
   void told(const std::vector<Observation>& observations) override {
@@ -250,8 +261,28 @@ protected:
 
 private:
   static constexpr size_t kElite = 12;
-  static constexpr int kRandom = 24, kChildren = 40, kGenerations = 2;
+  static constexpr int kRandom = 24, kChildren = 48, kGenerations = 3;
   static constexpr double kCurious = 0.1;
+  static constexpr size_t kEarly = 48, kSmallBatch = 8;
+
+  /// The fastest, the sketches and some strangers, and what generations of them the model likes; best first.
+  std::vector<Scored> evolved(const std::vector<Scored>& sketches, std::set<std::string>& known) {
+    std::vector<Scored> population;
+    for (size_t k = 0; k < std::min(kElite, best_.size()); ++k)
+      population.push_back({best_[k].point, std::log2(best_[k].ratio)});
+    if (start_)
+      population.push_back(*start_);
+    population.insert(population.end(), sketches.begin(), sketches.end());
+    const size_t strangers = population.size() + kRandom;
+    for (int tries = 0; tries < 3 * kRandom && population.size() < strangers; ++tries)
+      score(space_.random(chance_), population, known);
+    for (int generation = 0; generation < kGenerations; ++generation) {
+      const std::vector<Scored> parents = fittest(population);
+      for (int tries = 0; tries < kChildren; ++tries)
+        score(child(parents), population, known);
+    }
+    return by_cost(std::move(population));
+  }
 
   void score(Point point, std::vector<Scored>& population, std::set<std::string>& known) {
     if (is_seen(point) || !known.insert(text_of(point)).second)
@@ -260,9 +291,14 @@ private:
       population.push_back({std::move(point), model_.predict(*features)});
   }
 
-  static std::vector<Scored> fittest(std::vector<Scored> population) {
+  static std::vector<Scored> by_cost(std::vector<Scored> population) {
     std::stable_sort(population.begin(), population.end(),
                      [](const Scored& a, const Scored& b) { return a.cost < b.cost; });
+    return population;
+  }
+
+  static std::vector<Scored> fittest(std::vector<Scored> population) {
+    population = by_cost(std::move(population));
     population.resize(std::min<size_t>(population.size(), 2 * kElite));
     return population;
   }
@@ -282,6 +318,7 @@ private:
   }
 
   CostModel model_;
+  std::optional<Scored> start_; ///< the steps of the default
 };
 
 } // namespace

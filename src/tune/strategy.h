@@ -43,7 +43,7 @@ std::vector<std::string> strategy_names();
 std::unique_ptr<Strategy> make_strategy(std::string_view name, Space&, uint64_t seed,
                                         const CostModel& model = {});
 
-/// What strategies have in common: first all sketches as they are, then what `more` finds, nothing twice.
+/// What strategies have in common: most try all sketches as they are, then what `more` finds; nothing twice.
 class FreshPoints : public Strategy {
 public:
   FreshPoints(Space& space, uint64_t seed) : space_(space), chance_(seed) {}
@@ -56,9 +56,12 @@ protected:
   /// Adds points by `take` until there are `count` or no more are found.
   virtual void more(std::vector<Point>& batch, size_t count) = 0;
   virtual void told(const std::vector<Observation>&) {}
+  virtual bool begins_with_sketches() const { return true; }
 
   /// Adds the point unless it was seen before or its shape is refused.
   bool take(std::vector<Point>& batch, Point point);
+  /// Will not be proposed.
+  void leave_out(const Point& point) { seen_.insert(text_of(point)); }
   bool is_seen(const Point& point) const { return seen_.contains(text_of(point)); }
   /// Fills up with random points; gives up after many that were seen.
   void take_random(std::vector<Point>& batch, size_t count);

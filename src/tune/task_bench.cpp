@@ -201,8 +201,8 @@ public:
 private:
   kernel::Kernel kernel_of(schedule::Schedule schedule) const {
     Trace trace;
-    return driver::optimised_kernel_of(
-        driver::Scheduled{task_.program, std::move(schedule), {}}, task_.environment, trace);
+    return driver::optimised_kernel_of(driver::Scheduled{task_.program, std::move(schedule), {}},
+                                       task_.environment, trace);
   }
 
   Result<run::Executable, Diagnostic> code_of(const kernel::Kernel& kernel) const {
@@ -303,7 +303,8 @@ private:
   std::optional<program::Arrays> expected_;
   Prover prover_;
   run::LoadOptions load_;
-  std::map<uint64_t, std::shared_ptr<const run::Executable>> codes_; ///< right ones, by their kernel
+  std::map<uint64_t, std::shared_ptr<const run::Executable>>
+      codes_; ///< right ones, by their kernel
   std::map<uint32_t, std::shared_ptr<const run::Executable>> candidates_;
 };
 

@@ -3,10 +3,12 @@
 #include "driver/model.h"
 #include "estimate/operator_cost.h"
 #include "graph/rewrite/rewrite.h"
+#include "run/cpu/threads.h"
 #include "run/file.h"
 #include "run/measure.h"
 #include "run/npy.h"
 #include "support/text.h"
+#include "tune/tuned.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -98,13 +100,26 @@ Result<Done, Diagnostic> write_outputs(const std::string& folder,
   return Done{};
 }
 
+/// Programs that were tuned run as they were found to be fastest.
+void use_tuned(driver::Model& model, const CommonOptions& common) {
+  const std::string database = database_of(common);
+  std::error_code ignored;
+  if (!database.empty() && std::filesystem::exists(database, ignored))
+    model.use([database, environment = driver::host_environment()](const driver::Request& request) {
+      const auto tuned =
+          tune::tuned_schedule(request, environment, run::default_threads(), database);
+      return tuned ? tuned->directives : SourcePtr();
+    });
+}
+
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-Result<Done, Diagnostic> run_all(const ModelOptions& options) {
+Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOptions& common) {
   const auto begin = std::chrono::steady_clock::now();
   KAWARA_TRY(driver::Model model, driver::load_model(options.file));
+  use_tuned(model, common);
   KAWARA_TRY(const auto inputs, read_inputs(model, options.inputs));
   KAWARA_TRY(const std::vector<Datum> results, model.run(inputs));
   const double first = seconds_since(begin);
@@ -155,8 +170,16 @@ bool is_model(const std::string& path) {
   return std::filesystem::path(path).extension() == ".onnx";
 }
 
+Result<std::map<std::string, int64_t>, Diagnostic>
+programs_of_model(const std::string& path, const std::vector<std::string>& bindings) {
+  KAWARA_TRY(driver::Model model, driver::load_model(path));
+  KAWARA_TRY(const auto inputs, read_inputs(model, bindings));
+  KAWARA_TRY([[maybe_unused]] const auto results, model.run(inputs));
+  return model.programs();
+}
+
 int run_model(const ModelOptions& options, const CommonOptions& common) {
-  const auto done = run_all(options);
+  const auto done = run_all(options, common);
   return done ? kOk : report({done.error()}, common);
 }
 

@@ -54,7 +54,8 @@ TEST(Pool, begins_nothing_when_it_is_over) {
   Pool pool(faulty_benches(), 2, short_limits());
   ASSERT_TRUE(pool.start());
   int asked = 0;
-  const auto measured = pool.measure({"1", "1", "1", "1", "1"}, {}, {[&] { return ++asked > 3; }, {}});
+  const auto measured =
+      pool.measure({"1", "1", "1", "1", "1"}, {}, {[&] { return ++asked > 3; }, {}});
   ASSERT_EQ(measured.size(), 5u);
   EXPECT_TRUE(measured.front());
   EXPECT_FALSE(measured.back());

@@ -109,6 +109,7 @@ TEST(Tuner, stops_when_it_is_told_and_keeps_what_was_found) {
   const auto reference = small_reference();
   Database database = open(folder.file("t.db"));
   TuneOptions o = options(100000);
+  o.strategy = "evolution";
   int batches = 0;
   o.should_stop = [&] { return batches == 3; };
   o.on_progress = [&](const Progress&) { ++batches; };

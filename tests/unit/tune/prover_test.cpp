@@ -1,0 +1,82 @@
+#include "hash_bench.h"
+#include "records.h"
+
+#include "tune/prover.h"
+#include "tune/recorded.h"
+#include "tune/space.h"
+#include "tune/tuner.h"
+
+#include <gtest/gtest.h>
+
+namespace kawara::tune {
+namespace {
+
+TEST(Prover, agrees_with_the_judge_on_every_list) {
+  const auto reference = small_reference();
+  const auto& environment = reference->task.environment;
+  const Space space(reference->initial, environment);
+  Prover prover(*reference);
+  Chance chance(3);
+  int proved = 0, refused = 0;
+  Point point = space.random(chance);
+  for (int k = 0; k < 150; ++k) {
+    const std::string text = text_of(point);
+    const auto ours = prover.prove(text);
+    const auto parsed = schedule::parse_directives(make_source("t", text));
+    const auto theirs = schedule::apply(reference->initial, *parsed, environment);
+    ASSERT_EQ(static_cast<bool>(ours), static_cast<bool>(theirs)) << text;
+    if (ours) {
+      EXPECT_EQ(schedule::listing(*ours), schedule::listing(*theirs)) << text;
+    }
+    ++(ours ? proved : refused);
+    point = k % 10 == 9 ? space.random(chance) : space.mutated(point, chance);
+  }
+  EXPECT_GT(proved, 10);
+  EXPECT_GT(refused, 10);
+  EXPECT_GT(prover.taken_up(), 100);
+}
+
+TEST(Prover, says_the_code_of_a_refusal) {
+  const auto reference = small_reference();
+  Prover prover(*reference);
+  for (int twice = 0; twice < 2; ++twice) {
+    EXPECT_EQ(prover.prove("[split(i, 4); split(x, 4); unroll(i.1)]").error().reason, "K0201");
+    EXPECT_EQ(prover.prove("splat(i)").error().reason, "K0230");
+  }
+}
+
+TEST(Recorded, measures_each_candidate_once) {
+  const Folder folder;
+  const auto reference = small_reference();
+  Database table = open(folder.file("t.db"));
+  TuneOptions o;
+  o.budget = {60, 60};
+  o.limits = {10, 0.3, 0.3, int64_t{1} << 30};
+  const auto search = [&](const MakeBench& make) {
+    Pool pool(make, 2, o.limits);
+    Recorded recorded(pool, table, key_of(reference->task));
+    auto report = tune(reference, recorded, nullptr, o);
+    if (!report)
+      throw std::runtime_error(render(report.error()));
+    return *std::move(report);
+  };
+  const TuneReport first = search(hash_benches());
+  // Now nothing can be measured any more, and nothing has to be.
+  const TuneReport second = search([]() -> Parsed<std::unique_ptr<Bench>> {
+    class Useless : public Bench {
+      Prepared prepare(uint32_t, const std::string&) override { return {Outcome::Failed, ""}; }
+      Samples time(uint32_t, const Effort&) override { return {}; }
+      void drop(uint32_t) override {}
+    };
+    return std::unique_ptr<Bench>(std::make_unique<Useless>());
+  });
+  ASSERT_EQ(first.trials.size(), second.trials.size());
+  for (size_t k = 0; k < first.trials.size(); ++k) {
+    EXPECT_EQ(first.trials[k].directives, second.trials[k].directives);
+    EXPECT_EQ(first.trials[k].outcome, second.trials[k].outcome);
+    EXPECT_NEAR(first.trials[k].ratio, second.trials[k].ratio, 1e-12);
+  }
+}
+
+} // namespace
+} // namespace kawara::tune

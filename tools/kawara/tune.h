@@ -1,0 +1,39 @@
+#pragma once
+
+#include "kawara/command.h"
+
+#include "tune/ranks.h"
+#include "tune/tasks.h"
+#include "tune/tuner.h"
+
+namespace kawara::tools {
+
+struct TuneSettings : CommonOptions {
+  std::string budget = "60s", strategy = "guided", svg, model, recorded;
+  std::vector<std::string> inputs; ///< of a model: NAME=file.npy
+  uint64_t seed = 1;
+  int workers = 0;
+  bool why = false;
+  tune::Crew* crew = nullptr; ///< the other processes, when `mpirun` started this one
+};
+
+/// The search in the user's words; `request` may have directives to begin with. Refuses a budget (K0604), a
+/// strategy (K0605) or a model file (K0420) that is none.
+Parsed<tune::TuneOptions> tune_options(const TuneSettings&, const driver::Request& request);
+
+/// The database that `--db` names, or the usual one; nothing with `--no-db`.
+Parsed<std::optional<tune::Database>> tuning_database(const TuneSettings&);
+
+std::string time_text(double seconds); ///< "3.14 us"
+/// One line on standard error, over the last one.
+void show_line(const std::string& text);
+void show_progress(const tune::Progress&);
+void print_report(const tune::TuneReport&, bool as_json);
+
+/// What measures candidates: processes of this machine, or the other ranks. The arguments must outlive it.
+tune::MakeMeasurer measurers(const TuneSettings&, const tune::TuneOptions&);
+
+/// Tunes all programs of a model; returns an exit code.
+int tune_model(const TuneSettings&);
+
+} // namespace kawara::tools
