@@ -86,6 +86,16 @@ bool reads_packed_cells(const Kernel& kernel, const Expr& value, const VarSet& w
   return holds;
 }
 
+/// Results that other results are made of have to be there while the tile is computed.
+bool reads_results(const Store& store) {
+  bool found = false;
+  scalar::visit(store.value, [&](const Expr& e) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    found = found || (load != nullptr && load->tensor == store.buffer);
+  });
+  return found;
+}
+
 bool is_straight(const For& loop) {
   return loop.marks.unroll == poly::kFullUnroll || loop.marks.vector_width != 0 ||
          !loop.marks.instruction.empty();
@@ -180,7 +190,7 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
   for (const auto& [var, bounds] : nest.full)
     with_edge.insert(var);
   add_constant_bounds(nest);
-  if (nest.store == nullptr || nest.store->op == ReduceOp::None ||
+  if (nest.store == nullptr || nest.store->op == ReduceOp::None || reads_results(*nest.store) ||
       (kernel.numerics == program::Numerics::Exact &&
        scalar::is_float(kernel.buffers[nest.store->buffer].elem)))
     return {};

@@ -1,5 +1,6 @@
 #include "kernel/prefetch.h"
 
+#include "kernel/prefetch_panel.h"
 #include "kernel/vars.h"
 #include "kernel/walk.h"
 #include "scalar/affine_sum.h"
@@ -96,10 +97,12 @@ private:
   std::vector<std::vector<Expr>> cells_;
 };
 
-Block prefetches(const Kernel& kernel, const For& loop) {
+Block prefetches(const Kernel& kernel, For& loop) {
   Block made;
   const VarSet inside = vars_set_in(loop.body);
   for (const poly::Prefetched& mark : loop.marks.prefetches) {
+    if (prefetch_panel(kernel, loop, mark))
+      continue;
     TouchedLines touched(kernel, mark.tensor);
     touched.walk(loop.body);
     const Expr later = var_expr(kernel, loop.var) + scalar::int_lit(mark.ahead * loop.step);

@@ -145,10 +145,14 @@ private:
     return false;
   }
 
-  bool plan_product(const Product& product, LoopId loop) {
+  bool plan_product(Product product, LoopId loop) {
     std::vector<Companion> before, after;
-    if (runs_in_one_go(schedule_, product, environment_))
-      find_companions(product, loop, before, after);
+    find_companions(product, loop, before, after);
+    product.has_followers = !after.empty();
+    if (!runs_in_one_go(schedule_, product, environment_)) {
+      before.clear();
+      after.clear();
+    }
     for (const bool has_company : {true, false}) {
       if (has_company && before.empty() && after.empty())
         continue;

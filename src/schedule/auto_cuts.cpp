@@ -8,6 +8,9 @@ namespace {
 /// An operand that is used fewer times than this is read where it lies.
 constexpr int64_t kWorthCopying = 16;
 
+/// A tensor of more bytes than this lies in more pages than a core remembers at once (96 of 4 KiB).
+constexpr int64_t kManyPages = 96 * 4096;
+
 /// How often each cell of an operand is used: along `position`, and along the outer loops where it
 /// stays.
 int64_t uses_of(const Product& p, size_t position, bool stays, int64_t lanes) {
@@ -37,6 +40,21 @@ bool packs_left(const Product& p, int64_t lanes) {
          uses_of(p, p.lanes, p.left_stays, lanes) >= kWorthCopying * lanes;
 }
 
+EdgeCosts edge_costs(const Product& p, int64_t lanes) {
+  // Rows that are not packed have nothing beyond the edge: they are done one by one. Neighbouring results are
+  // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway.
+  return {packs_left(p, lanes) ? 1.5 : 4.0, p.has_strided_lanes ? 1.2 : 4.0};
+}
+
+bool stages_left(const Schedule& schedule, const Product& p, int64_t lanes) {
+  const program::Tensor& left = schedule.scop.tensors[p.left];
+  int64_t bytes = scalar::bytes_of(left.elem);
+  for (const scalar::Expr& extent : left.shape)
+    bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
+  return p.left_has_window && !p.outer.empty() && bytes > kManyPages &&
+         p.extents[p.lanes] >= kWorthCopying && !packs_left(p, lanes);
+}
+
 Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& environment) {
   Cuts cuts;
   int64_t bytes = element_bytes(schedule, p);
@@ -53,8 +71,9 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
     cuts.instruction.reset();
   cuts.companion_lanes = cuts.lanes;
   const int64_t accumulator_rows = cuts.instruction_rows();
-  cuts.tile = register_tile(environment.cpu, cuts.lanes,
-                            (rows + accumulator_rows - 1) / accumulator_rows, columns);
+  cuts.tile =
+      register_tile(environment.cpu, cuts.lanes, (rows + accumulator_rows - 1) / accumulator_rows,
+                    columns, edge_costs(p, cuts.lanes));
   cuts.tile.rows *= accumulator_rows;
   if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
     cuts.companion_lanes *= accumulator_rows;
@@ -62,7 +81,8 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   cuts.blocks = cache_blocks(environment.cpu, cuts.tile, cuts.lanes, bytes, rows, columns,
                              product_over(p.extents, p.depth) *
                                  (p.combines_along_outer ? product_over(p.extents, p.outer) : 1),
-                             cuts.rows_in_parallel ? cores : 1, cuts.rows_in_parallel ? 1 : cores);
+                             cuts.rows_in_parallel ? cores : 1, cuts.rows_in_parallel ? 1 : cores,
+                             !p.has_followers && !packs_left(p, cuts.lanes));
   cuts.deepest = *std::max_element(p.depth.begin(), p.depth.end(),
                                    [&](size_t a, size_t b) { return p.extents[a] < p.extents[b]; });
   const int64_t around =

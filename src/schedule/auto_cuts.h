@@ -25,6 +25,11 @@ Cuts cuts_of(const Schedule&, const Product&, const Environment&);
 /// Whether an operand is used often enough to be copied, with that many lanes in a vector.
 bool packs_right(const Product&, int64_t lanes);
 bool packs_left(const Product&, int64_t lanes);
+/// Whether the cells of a left operand that cannot be packed lie so far apart that they are copied side by side.
+bool stages_left(const Schedule&, const Product&, int64_t lanes);
+
+/// What tiles at the edges of the result cost with that many lanes in a vector.
+EdgeCosts edge_costs(const Product&, int64_t lanes);
 
 /// Of the extents at these positions, at most 2^40.
 int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size_t>& positions);

@@ -231,6 +231,11 @@ private:
       else
         add(Unroll{{copy, cells}, std::nullopt});
     }
+    if (stages_left(schedule_, p_, cuts_.lanes))
+      add(Stage{schedule_.scop.tensors[p_.left].name,
+                {statement, own(p_.outer.back())},
+                std::nullopt,
+                std::nullopt});
   }
 
   /// The group of cells that an instruction takes of a row or column, inside the loops over those.
@@ -351,15 +356,17 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
   const double rows = static_cast<double>(p.extents[p.rows]);
   const double columns = static_cast<double>(p.extents[p.lanes]);
   const auto depth = static_cast<double>(product_over(p.extents, p.depth));
+  const EdgeCosts edges = edge_costs(p, lanes);
   const RegisterTile tile =
-      register_tile(environment.cpu, lanes, p.extents[p.rows], p.extents[p.lanes]);
+      register_tile(environment.cpu, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
+  const double steps =
+      tile_steps(environment.cpu, tile, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
   const double store = rows * columns * (p.has_strided_lanes ? kStridedStore : kStore);
   const double right_copies = p.right_stays ? 0 : columns * depth * kCopy;
   const auto instruction = instruction_for(schedule, p, environment);
   const double speed = instruction ? instruction->speed : 1.0;
   const double left_copies = p.left_stays || p.left_has_window ? 0 : rows * depth * kCopy;
-  return depth * tile_steps(tile, lanes, p.extents[p.rows], p.extents[p.lanes]) / speed + store +
-         right_copies + left_copies;
+  return depth * steps / speed + store + right_copies + left_copies;
 }
 
 /// Some index of the tensor adds a loop of the result to one that reduces: neighbouring results read

@@ -22,6 +22,7 @@ struct Product {
   bool left_has_window = false;                 ///< neighbouring results read the same cells of it
   bool has_strided_lanes = false;               ///< the result's cells are not neighbours in lanes
   bool combines_along_outer = false; ///< what follows adds up the results of the outer loops
+  bool has_followers = false;        ///< what follows uses the results cell by cell
   poly::StmtId update() const { return nest.statements.front(); }
 };
 

@@ -6,17 +6,25 @@
 namespace kawara::schedule {
 namespace {
 
-/// A multiply-add takes about four cycles and up to four start in a cycle: fewer accumulators than this
-/// leave pipelines waiting.
-constexpr int64_t kBusyAccumulators = 16;
-/// What it costs to bring in one register of an operand, in multiply-adds.
-constexpr double kOperandCost = 0.5;
-/// A tile at the edge computes all its cells and then picks out those that exist.
-constexpr double kPartialCost = 1.5;
+/// What a step costs besides its multiply-adds, in multiply-adds.
+struct StepCosts {
+  int64_t busy;       ///< fewer accumulators leave pipelines waiting for each other
+  double row, vector; ///< to bring in one register of the left and of the right operand
+};
+
+/// Where multiply-adds take a lane of a register (16-byte vectors), one load brings several rows.
+StepCosts step_costs(const target::Cpu& cpu) {
+  return cpu.vector_bytes <= 16 ? StepCosts{15, 0.4, 0.85} : StepCosts{16, 0.5, 0.5};
+}
+
 /// Registers that hold operands besides one row of vectors.
 constexpr int64_t kOperandRegisters = 2;
 /// Longer reductions are cut: a panel of the right operand should stay near the first cache.
 constexpr int64_t kDeepest = 1024;
+/// Fewer steps than this are not worth loading and storing a tile's results once more.
+constexpr int64_t kShallowest = 384;
+/// With fewer tiles that use a panel one after the other, it need not stay in the nearest cache.
+constexpr int64_t kFewTiles = 4;
 
 int64_t parts(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
@@ -30,18 +38,35 @@ int64_t even_part(int64_t extent, int64_t largest, int64_t wanted, int64_t unit)
   return parts(units, std::min(count, units)) * unit;
 }
 
-} // namespace
-
-double tile_steps(const RegisterTile& tile, int64_t lanes, int64_t rows, int64_t columns) {
-  const double each = static_cast<double>(std::max(tile.rows * tile.vectors, kBusyAccumulators)) +
-                      kOperandCost * static_cast<double>(tile.rows + tile.vectors);
-  const int64_t width = tile.vectors * lanes;
-  const int64_t all = parts(rows, tile.rows) * parts(columns, width);
-  const int64_t full = (rows / tile.rows) * (columns / width);
-  return each * (static_cast<double>(full) + kPartialCost * static_cast<double>(all - full));
+/// Steps of the reduction that run at once. Few tiles that use a panel of the right operand one after the other gain
+/// less from finding it in the nearest cache than from having their results in registers all the time.
+int64_t deepest_panel(const target::Cpu& cpu, const RegisterTile& tile, int64_t step_bytes,
+                      int64_t element_bytes, int64_t rows, bool is_near) {
+  const int64_t near = cpu.caches.l1d / 2 / step_bytes;
+  const int64_t usual = std::max<int64_t>(64, kDeepest * 4 / std::max<int64_t>(4, element_bytes));
+  if (parts(rows, tile.rows) < kFewTiles)
+    return std::max(usual, cpu.caches.l2 / 2 / step_bytes);
+  return is_near && near >= kShallowest ? near : usual;
 }
 
-RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, int64_t columns) {
+} // namespace
+
+double tile_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lanes, int64_t rows,
+                  int64_t columns, const EdgeCosts& edges) {
+  const StepCosts costs = step_costs(cpu);
+  const int64_t width = tile.vectors * lanes;
+  const double each = static_cast<double>(std::max(tile.rows * tile.vectors, costs.busy)) +
+                      costs.row * static_cast<double>(tile.rows) +
+                      costs.vector * static_cast<double>(tile.vectors);
+  const double full_rows = static_cast<double>(rows / tile.rows);
+  const double full_columns = static_cast<double>(columns / width);
+  const double row_edge = rows % tile.rows == 0 ? 0 : edges.rows;
+  const double column_edge = columns % width == 0 ? 0 : edges.columns;
+  return each * (full_rows + row_edge) * (full_columns + column_edge);
+}
+
+RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, int64_t columns,
+                           const EdgeCosts& edges) {
   RegisterTile best;
   double fewest = std::numeric_limits<double>::infinity();
   const int64_t room = cpu.vector_registers >= 32 ? cpu.vector_registers - 2 : cpu.vector_registers;
@@ -52,7 +77,7 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
       const RegisterTile tile{r, vectors};
       if (r * vectors + vectors + kOperandRegisters > room)
         continue;
-      const double cost = tile_steps(tile, lanes, rows, columns);
+      const double cost = tile_steps(cpu, tile, lanes, rows, columns, edges);
       const bool is_fewer = cost < fewest * 0.999;
       const bool is_larger = cost < fewest * 1.001 && r * vectors > best.rows * best.vectors;
       if (is_fewer || is_larger) {
@@ -65,10 +90,11 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
 
 CacheBlocks cache_blocks(const target::Cpu& cpu, const RegisterTile& tile, int64_t lanes,
                          int64_t element_bytes, int64_t rows, int64_t columns, int64_t depth,
-                         int64_t row_parts, int64_t column_parts) {
+                         int64_t row_parts, int64_t column_parts, bool is_near) {
   CacheBlocks blocks;
   const int64_t width = tile.vectors * lanes;
-  const int64_t deepest = std::max<int64_t>(64, kDeepest * 4 / std::max<int64_t>(4, element_bytes));
+  const int64_t deepest =
+      deepest_panel(cpu, tile, width * element_bytes, element_bytes, rows, is_near);
   blocks.depth = depth <= deepest + deepest / 4 ? depth : even_part(depth, deepest, 1, 8);
   const int64_t line = blocks.depth * element_bytes;
   const int64_t shared = std::max(cpu.caches.l3, 4 * cpu.caches.l2);

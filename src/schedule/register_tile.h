@@ -10,12 +10,19 @@ struct RegisterTile {
   int64_t vectors = 1;
 };
 
+/// What a tile at the edge costs, in full tiles: it computes all its cells and picks out those that exist.
+struct EdgeCosts {
+  double rows = 1.5, columns = 1.5;
+};
+
 /// The tile that does `rows` x `columns` results in the fewest multiply-add steps, edges included, among
 /// those that fit the register file and keep its pipelines busy.
-RegisterTile register_tile(const target::Cpu&, int64_t lanes, int64_t rows, int64_t columns);
+RegisterTile register_tile(const target::Cpu&, int64_t lanes, int64_t rows, int64_t columns,
+                           const EdgeCosts& = {});
 
 /// Vector multiply-adds that one step of the reduction costs with that tile, edges and loads included.
-double tile_steps(const RegisterTile&, int64_t lanes, int64_t rows, int64_t columns);
+double tile_steps(const target::Cpu&, const RegisterTile&, int64_t lanes, int64_t rows,
+                  int64_t columns, const EdgeCosts& = {});
 
 /// How a product's loops are cut for the caches; sizes are multiples of the register tile.
 struct CacheBlocks {
@@ -23,10 +30,11 @@ struct CacheBlocks {
 };
 
 /// Blocks for a product of rows x columns x depth: a block of the left operand stays in half of the
-/// second cache, one of the right operand in half of the third. Blocks are of nearly equal size; at
-/// least `row_parts` (`column_parts`) of them where the extents allow.
+/// second cache, one of the right operand in half of the third, a panel of it near the first. Blocks are of
+/// nearly equal size; at least `row_parts` (`column_parts`) of them where the extents allow. `is_near`: the panel shall fit half of the
+/// first cache, at the price of loading and storing results more often.
 CacheBlocks cache_blocks(const target::Cpu&, const RegisterTile&, int64_t lanes,
                          int64_t element_bytes, int64_t rows, int64_t columns, int64_t depth,
-                         int64_t row_parts, int64_t column_parts);
+                         int64_t row_parts, int64_t column_parts, bool is_near);
 
 } // namespace kawara::schedule

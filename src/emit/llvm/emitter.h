@@ -10,6 +10,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -77,9 +78,10 @@ private:
   };
 
   // memory.cpp
-  /// A cell of a packed buffer in all lanes, taken out of a vector of its neighbours; null where a plain
-  /// load does as well.
-  Value* splat_of_packed(const Expr& cell, unsigned lanes);
+  /// A cell in all lanes, taken out of a vector of its neighbours; null where a plain load does as well or
+  /// the neighbours may not be loaded.
+  Value* splat_of_neighbour(const Expr& cell, unsigned lanes);
+  bool may_load_neighbours(uint32_t buffer, const Expr& first) const;
 
   // transpose.cpp
   /// As many vectors of strided lanes, side by side, as each has lanes.
@@ -190,6 +192,7 @@ private:
   std::vector<Binding> variables_;
   std::vector<std::vector<Value*>> strides_; ///< by buffer and dimension, made in the entry block
   kernel::Intervals intervals_;              ///< of the variables bound so far
+  std::set<uint32_t> stored_;                ///< buffers that the innermost loop under way writes
   llvm::Instruction* entry_end_ = nullptr;   ///< what belongs at the start goes before this
 
   // State of the statement under way.

@@ -76,7 +76,7 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
                             llvm::ConstantVector::get(steps));
       },
       [&](const scalar::Broadcast& n) -> Value* {
-        if (Value* lanes = splat_of_packed(n.arg, type.lanes))
+        if (Value* lanes = splat_of_neighbour(n.arg, type.lanes))
           return lanes;
         return repeated(emit(n.arg), type.lanes);
       },

@@ -188,11 +188,19 @@ llvm::Value* FunctionEmitter::load_cells(uint32_t buffer, const std::vector<Expr
   return from_memory(buffer, load_lanes(buffer, index, lanes));
 }
 
+/// Cells beyond the last of a row can be loaded too: those of packed buffers are in reading order, a workspace
+/// has slack behind it (layout_of). One that is written in the same loop is left alone: loads of cells just
+/// written by one would wait for all of them.
+bool FunctionEmitter::may_load_neighbours(uint32_t buffer, const Expr& first) const {
+  const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
+  return b.is_packed || (b.scope != kernel::Scope::Argument && stored_.count(buffer) == 0 &&
+                         intervals_.of(first).low.value_or(-1) >= 0);
+}
+
 /// Multiply-adds on aarch64 take one operand from any lane of a register: one load then serves several
 /// rows of a register tile; instructions that take several cells at a time (sdot) likewise. Elsewhere a
-/// load that broadcasts is free. Cells of a vector that lie beyond the buffer are in its slack
-/// (layout_of).
-llvm::Value* FunctionEmitter::splat_of_packed(const Expr& cell, unsigned lanes) {
+/// load that broadcasts is free.
+llvm::Value* FunctionEmitter::splat_of_neighbour(const Expr& cell, unsigned lanes) {
   const auto* load = scalar::as<scalar::Load>(cell);
   if (load == nullptr || mask_ != nullptr || load->index.empty())
     return nullptr;
@@ -202,7 +210,7 @@ llvm::Value* FunctionEmitter::splat_of_packed(const Expr& cell, unsigned lanes) 
   const scalar::Ramp* run = cells > 1 ? run_of(load->index) : nullptr;
   const Expr& last_index = run != nullptr ? run->base : load->index.back();
   const int64_t group = kSlackBytes / (scalar::bytes_of(b.elem) * cells);
-  if (!b.is_packed || !triple.isAArch64() || last_index.type() != scalar::kIndex || group < 2 ||
+  if (!triple.isAArch64() || last_index.type() != scalar::kIndex || group < 2 ||
       (cells > 1 && (run == nullptr || run->stride != 1)))
     return nullptr;
   scalar::AffineSum last = scalar::affine_sum(last_index);
@@ -210,6 +218,8 @@ llvm::Value* FunctionEmitter::splat_of_packed(const Expr& cell, unsigned lanes) 
     return nullptr;
   const int64_t lane = last.constant / cells % group;
   last.constant -= lane * cells;
+  if (!may_load_neighbours(load->tensor, scalar::expr_of(last)))
+    return nullptr;
   std::vector<Index> first;
   for (const Expr& e : load->index)
     first.push_back({e, nullptr});

@@ -1,4 +1,5 @@
 #include "emit/llvm/emitter.h"
+#include "kernel/vars.h"
 #include "scalar/match.h"
 #include "support/check.h"
 
@@ -183,7 +184,9 @@ void FunctionEmitter::serial_loop(const kernel::For& loop, Value* lo, Value* hi)
   iv->addIncoming(lo, before);
   bind(loop.var, iv);
   intervals_.enter(loop);
+  const std::set<uint32_t> around = std::exchange(stored_, kernel::buffers_stored_in(loop.body));
   block(loop.body);
+  stored_ = around;
   Value* next = b_.CreateNSWAdd(iv, b_.getInt64(static_cast<uint64_t>(loop.step)));
   iv->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, hi), body, exit);

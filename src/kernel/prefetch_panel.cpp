@@ -1,0 +1,185 @@
+#include "kernel/prefetch_panel.h"
+
+#include "kernel/ranges.h"
+#include "kernel/vars.h"
+#include "kernel/walk.h"
+#include "scalar/affine_sum.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace kawara::kernel {
+namespace {
+
+constexpr int64_t kLine = 64;
+/// Fewer lines than this are asked for at once.
+constexpr int64_t kFewLines = 32;
+/// Lines that one iteration asks for.
+constexpr int64_t kMostAtOnce = 8;
+
+int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+/// Iterations at most, of a loop with a constant start.
+std::optional<int64_t> most_trips(const For& loop) {
+  if (const auto exact = trip_count(loop))
+    return exact;
+  const auto lo = scalar::constant_of(loop.lo);
+  for (const Expr& bound : operands_of(loop.hi, scalar::BinaryOp::Min))
+    if (const auto hi = scalar::constant_of(bound); hi && lo)
+      return std::max<int64_t>(0, (*hi - *lo + loop.step - 1) / loop.step);
+  return std::nullopt;
+}
+
+/// Reads of one buffer by the statements of one body, not those of its loops.
+struct Reads {
+  std::optional<scalar::AffineSum> first; ///< row-major position of the first cell
+  int64_t cells = 0;
+};
+
+class PanelPrefetcher {
+public:
+  PanelPrefetcher(const Kernel& kernel, const For& loop, const poly::Prefetched& mark)
+      : kernel_(kernel), loop_(loop), mark_(mark), buffer_(kernel.buffers[mark.tensor]),
+        line_(kLine / scalar::bytes_of(buffer_.elem)) {}
+
+  bool walk(Block& block) {
+    bool found = false;
+    for (Stmt& stmt : block) {
+      if (auto* branch = std::get_if<If>(&stmt)) {
+        found = walk(branch->then) || found;
+        found = walk(branch->otherwise) || found;
+      } else if (auto* allocate = std::get_if<Allocate>(&stmt)) {
+        found = walk(allocate->body) || found;
+      } else if (auto* inner = std::get_if<For>(&stmt)) {
+        inside_.push_back(inner);
+        const bool is_placed = place(*inner);
+        found = is_placed || found;
+        if (!is_placed)
+          found = walk(inner->body) || found;
+        inside_.pop_back();
+      }
+    }
+    return found;
+  }
+
+private:
+  /// Row-major; nothing for buffers of a size that depends on parameters.
+  std::optional<scalar::AffineSum> position(const std::vector<Expr>& index) const {
+    Expr flat = scalar::int_lit(0);
+    for (size_t d = 0; d < index.size(); ++d) {
+      const auto* ramp = scalar::as<scalar::Ramp>(index[d]);
+      if (index.size() > 1) {
+        const auto extent = scalar::constant_of(buffer_.shape[d]);
+        if (!extent)
+          return std::nullopt;
+        flat = flat * scalar::int_lit(*extent);
+      }
+      flat = flat + (ramp != nullptr ? ramp->base : index[d]);
+    }
+    return scalar::affine_sum(scalar::simplify(flat));
+  }
+
+  Reads reads_of(const Block& body) const {
+    Reads reads;
+    std::vector<Expr> seen;
+    for (const Stmt& stmt : body)
+      visit_own_exprs(stmt, [&](const Expr& root) {
+        scalar::visit(root, [&](const Expr& e) {
+          const auto* load = scalar::as<scalar::Load>(e);
+          if (load == nullptr || load->tensor != mark_.tensor ||
+              std::any_of(seen.begin(), seen.end(),
+                          [&](const Expr& other) { return scalar::equal(other, e); }))
+            return;
+          seen.push_back(e);
+          reads.cells += e.type().lanes;
+          if (!reads.first)
+            reads.first = position(load->index);
+        });
+      });
+    return reads;
+  }
+
+  static int64_t coefficient(const scalar::AffineSum& sum, uint32_t var) {
+    for (const auto& [term, factor] : sum.terms)
+      if (const auto* v = scalar::as<scalar::Var>(term); v != nullptr && v->id == var)
+        return factor;
+    return 0;
+  }
+
+  /// `inner` is the last of `inside_`.
+  bool place(For& inner) {
+    const Reads reads = reads_of(inner.body);
+    if (!reads.first)
+      return false;
+    const int64_t advance = coefficient(*reads.first, inner.var) * inner.step;
+    // Every cell is read, so that all of them will be needed.
+    if (coefficient(*reads.first, loop_.var) == 0 || advance <= 0 || advance > reads.cells)
+      return false;
+    int64_t repeats = 1, panel = advance;
+    for (const For* around : inside_) {
+      const auto trips = most_trips(*around);
+      const int64_t step = coefficient(*reads.first, around->var) * around->step;
+      if (!trips || step < 0)
+        return false;
+      if (step == 0)
+        repeats *= std::max<int64_t>(1, *trips);
+      else
+        panel += step * std::max<int64_t>(0, *trips - 1);
+    }
+    if (panel <= kFewLines * line_)
+      return false;
+    insert(inner, *reads.first, repeats, panel, advance);
+    return true;
+  }
+
+  /// Of the cells to ask for, the iterations of loops along which the position stays have a part each; within it, the
+  /// others go on that much slower.
+  void insert(For& inner, scalar::AffineSum position, int64_t repeats, int64_t panel,
+              int64_t advance) const {
+    Expr at = scalar::int_lit(0);
+    for (const auto& [term, factor] : position.terms)
+      if (const auto* v = scalar::as<scalar::Var>(term); v == nullptr || !is_inside(v->id))
+        at = at + substitute_var(term, loop_.var, ahead()) * scalar::int_lit(factor);
+    int64_t part = rounded_up((panel + repeats - 1) / repeats, line_);
+    for (auto around = inside_.rbegin(); around != inside_.rend(); ++around) {
+      const For& other = **around;
+      const int64_t step = coefficient(position, other.var) * other.step;
+      const int64_t each =
+          step == 0 ? part : rounded_up((step + repeats - 1) / repeats, other.step) / other.step;
+      if (step == 0)
+        part *= most_trips(other).value_or(1);
+      at = at + (var_expr(kernel_, other.var) - other.lo) * scalar::int_lit(each);
+    }
+    const int64_t lines = ((advance + repeats - 1) / repeats + line_ - 1) / line_;
+    Block body;
+    for (int64_t k = 0; k < std::min(lines, kMostAtOnce); ++k)
+      body.emplace_back(
+          Prefetch{mark_.tensor, {scalar::simplify(at + scalar::int_lit(k * line_))}});
+    body.insert(body.end(), std::make_move_iterator(inner.body.begin()),
+                std::make_move_iterator(inner.body.end()));
+    inner.body = std::move(body);
+  }
+
+  bool is_inside(uint32_t var) const {
+    return std::any_of(inside_.begin(), inside_.end(),
+                       [&](const For* around) { return around->var == var; });
+  }
+  Expr ahead() const {
+    return var_expr(kernel_, loop_.var) + scalar::int_lit(mark_.ahead * loop_.step);
+  }
+
+  const Kernel& kernel_;
+  const For& loop_;
+  const poly::Prefetched& mark_;
+  const Buffer& buffer_;
+  int64_t line_;
+  std::vector<For*> inside_;
+};
+
+} // namespace
+
+bool prefetch_panel(const Kernel& kernel, For& loop, const poly::Prefetched& mark) {
+  return PanelPrefetcher(kernel, loop, mark).walk(loop.body);
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace kawara::kernel {
+
+/// Asks, in a loop's body, for the cells that the iteration ahead of it will read in its innermost loops one after
+/// the other, when these are too many to be asked for at once: a few in every iteration of the loops
+/// inside, so that all have been asked for once when the iteration ends.
+///
+///   before   for j:  prefetch(B, j)
+///              for i in range(0, 8):
+///                for k in range(0, 512): ... B[j, k, 0..15] ...
+///   after    for j:
+///              for i in range(0, 8):
+///                for k in range(0, 512):
+///                  prefetch B[j + 1, cell i*1024 + k*2]
+///                  ... B[j, k, 0..15] ...
+///
+/// Returns whether some loop inside reads the buffer in that way; else the body is as it was.
+bool prefetch_panel(const Kernel&, For& loop, const poly::Prefetched&);
+
+} // namespace kawara::kernel
