@@ -230,9 +230,13 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
   std::vector<For> edge = std::move(plain);
   without_unrolling(edge);
   if (edge.back().marks.vector_width > 1 && is_strided(edge.back(), store)) {
-    // Cell by cell along the result's own neighbours.
+    // Cell by cell along the result's own neighbours: the lanes go outside, but not of loops that bound them.
     edge.back().marks.vector_width = 0;
-    std::rotate(edge.begin(), edge.end() - 1, edge.end());
+    const For& lanes = edge.back();
+    const auto bounding = std::find_if(edge.rbegin() + 1, edge.rend(), [&](const For& loop) {
+      return mentions(lanes.lo, loop.var) || mentions(lanes.hi, loop.var);
+    });
+    std::rotate(bounding.base(), edge.end() - 1, edge.end());
   }
   const Expr sum = scalar::cast(scalar::load(id, cell, stored), type);
   for (Stmt& s : around(edge, Store{store.buffer, store.index, store.op, sum}))

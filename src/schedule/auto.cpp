@@ -56,36 +56,38 @@ private:
   }
 
   /// Nests that follow each other get one outermost loop where one iteration's rows then stay in the
-  /// cache from nest to nest, and temps between them only one row.
+  /// cache from nest to nest, and temps between them only one row. From the last nest backwards: what a nest
+  /// makes is used by some nest after it, not always by the next.
   void share_rows() {
     const std::vector<LoopId> loops = child_loops(schedule_.order.body);
-    std::optional<LoopId> last;
+    std::optional<LoopId> next;
     bool is_shared = false;
     const auto finish = [&] {
-      if (last && is_shared)
-        finish_rows(*last);
+      if (next && is_shared)
+        finish_rows(*next);
       is_shared = false;
     };
-    for (const LoopId loop : loops) {
+    for (auto at = loops.rbegin(); at != loops.rend(); ++at) {
+      const LoopId loop = *at;
       if (done_.contains(loop) || !is_parallel(loop)) {
         finish();
-        last.reset();
+        next.reset();
         continue;
       }
-      if (last && schedule::share_rows(schedule_, *last, loop, environment_)) {
-        const LoopName a = name(*last), b = name(loop);
-        const StmtId inside = poly::statements_below(schedule_.order, *last).front();
+      if (next && schedule::share_rows(schedule_, loop, *next, environment_)) {
+        const LoopName a = name(loop), b = name(*next);
+        const StmtId inside = poly::statements_below(schedule_.order, loop).front();
         if (try_all({Fuse{a, b}, Parallel{a}})) {
-          last = poly::path_of(schedule_.order, inside).front();
+          next = poly::path_of(schedule_.order, inside).front();
           // Only a question so far: the mark comes when all nests are together.
-          schedule_.order[*last].marks.is_parallel = false;
+          schedule_.order[*next].marks.is_parallel = false;
           schedule_.applied.back() = Fuse{a, b};
           is_shared = true;
           continue;
         }
       }
       finish();
-      last = loop;
+      next = loop;
     }
     finish();
   }
@@ -194,11 +196,12 @@ private:
   }
 
   void improve(LoopId loop, bool may_be_parallel) {
-    if (const auto nest = perfect_nest_at(schedule_.order, loop)) {
+    const auto nest = perfect_nest_at(schedule_.order, loop);
+    if (nest && !writes_in_turn(*nest)) {
       improve_nest(*nest, may_be_parallel);
       return;
     }
-    if (wants_distribution(loop)) {
+    if (nest || wants_distribution(loop)) {
       const std::vector<LoopId> parts = distribute(loop);
       if (parts.size() > 1) {
         for (const LoopId part : parts)
@@ -206,9 +209,26 @@ private:
         return;
       }
     }
+    if (nest) {
+      improve_nest(*nest, may_be_parallel);
+      return;
+    }
     const bool is_parallel = may_be_parallel && try_all({Parallel{name(loop)}});
     for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
       improve(child, may_be_parallel && !is_parallel);
+  }
+
+  /// Several statements give the same cell a value: each runs where others do not, as in the branches of an
+  /// `if`, and does without the question in loops of its own.
+  bool writes_in_turn(const Nest& nest) const {
+    const auto& first = schedule_.scop[nest.statements.front()].text;
+    return nest.statements.size() > 1 &&
+           std::all_of(nest.statements.begin(), nest.statements.end(), [&](StmtId id) {
+             const auto& text = schedule_.scop[id].text;
+             return text.op == scalar::ReduceOp::None && text.tensor == first.tensor &&
+                    std::equal(text.index.begin(), text.index.end(), first.index.begin(),
+                               first.index.end(), scalar::equal);
+           });
   }
 
   /// Separates what can be separated below the loop, innermost loops first, and the loop itself. Noted

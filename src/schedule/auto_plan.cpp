@@ -17,6 +17,9 @@ constexpr int64_t kParallelWorth = 32768;
 /// Cells that a transposition writes in a row before it turns to the next line of what it reads.
 constexpr int64_t kTurnedRun = 256;
 
+/// A reduction of at most this many steps is spelled out: a window of a convolution or a stencil.
+constexpr int64_t kSmallWindow = 64;
+
 /// Loops by the part they play in a nest.
 struct Parts {
   std::optional<size_t> vector;   ///< runs in lanes
@@ -86,6 +89,8 @@ public:
 
   std::vector<std::vector<Directive>> plans() const {
     std::vector<std::vector<Directive>> out;
+    if (is_window())
+      out.push_back(window());
     if (is_contraction())
       out.push_back(register_tiles());
     if (const auto sides = transposition())
@@ -140,6 +145,54 @@ private:
            facts_.strides[*parts_.vector].far_writes == 0 &&
            facts_.extents[*parts_.vector] >= 2 * native_lanes() &&
            facts_.extents[*parts_.rows] >= 4;
+  }
+
+  bool reduces(size_t k) const { return facts_.strides[k].writes_same_cell; }
+
+  /// A few neighbouring cells are added up for each result: nothing else is used again.
+  bool is_window() const {
+    if (!parts_.vector || reduces(*parts_.vector) || nest_.statements.size() != 1 ||
+        facts_.fixed != 0)
+      return false;
+    int64_t steps = 1;
+    bool found = false;
+    for (size_t k = 0; k < nest_.loops.size(); ++k)
+      if (reduces(k)) {
+        steps *= std::min(facts_.extents[k], kSmallWindow + 1);
+        found = true;
+      }
+    const Strides& lanes = facts_.strides[*parts_.vector];
+    return found && steps <= kSmallWindow && facts_.is_parallel[*parts_.vector] &&
+           lanes.far_writes == 0 && facts_.extents[*parts_.vector] >= native_lanes();
+  }
+
+  /// Vectors side by side, each added up in a register over the whole window.
+  std::vector<Directive> window() const {
+    const size_t v = *parts_.vector;
+    int64_t width = native_lanes();
+    while (width < 4 * native_lanes() && facts_.extents[v] % (2 * width) == 0)
+      width *= 2;
+    std::vector<Directive> plan{Split{name(v), width}};
+    Reorder order;
+    for (size_t k = 0; k < nest_.loops.size(); ++k)
+      if (k != v && !reduces(k))
+        order.loops.push_back(name(k));
+    order.loops.push_back(part(v, ".0"));
+    const LoopName outermost = order.loops.front();
+    std::vector<Directive> unrolled;
+    for (size_t k = 0; k < nest_.loops.size(); ++k)
+      if (reduces(k)) {
+        order.loops.push_back(name(k));
+        unrolled.emplace_back(Unroll{name(k), std::nullopt});
+      }
+    order.loops.push_back(part(v, ".1"));
+    plan.emplace_back(std::move(order));
+    plan.insert(plan.end(), unrolled.begin(), unrolled.end());
+    plan.emplace_back(Vectorize{part(v, ".1"), native_lanes()});
+    plan.emplace_back(Unroll{part(v, ".1"), std::nullopt});
+    if (may_be_parallel_)
+      plan.emplace_back(Parallel{outermost});
+    return plan;
   }
 
   /// The loops along which a copy writes and reads neighbouring cells, where they are not the same.

@@ -13,6 +13,9 @@ using poly::StmtId;
 
 namespace {
 
+/// Fewer planes than this do not keep threads busy.
+constexpr int64_t kManyPlanes = 16;
+
 std::set<uint32_t> tensors_below(const Schedule& schedule, LoopId loop) {
   std::set<uint32_t> tensors;
   for (const StmtId id : poly::statements_below(schedule.order, loop)) {
@@ -31,10 +34,16 @@ bool walks_along_memory(const Schedule& schedule, LoopId loop) {
   const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
   return std::all_of(below.begin(), below.end(), [&](StmtId id) {
     const size_t rows = schedule.order.rows[id.value].size();
-    return rows <= depth + 2 &&
-           (rows == depth + 1 ||
-            strides_of(schedule.scop, schedule.order, {id}, rows - 1).far == 0);
+    return rows == depth + 1 || strides_of(schedule.scop, schedule.order, {id}, rows - 1).far == 0;
   });
+}
+
+/// At most one loop inside.
+bool is_flat(const Schedule& schedule, LoopId loop) {
+  const size_t depth = *poly::depth_of(schedule.order, loop);
+  const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
+  return std::all_of(below.begin(), below.end(),
+                     [&](StmtId id) { return schedule.order.rows[id.value].size() <= depth + 2; });
 }
 
 /// Cells that one iteration of the loop touches, as bytes; nothing when that depends on parameters.
@@ -55,6 +64,27 @@ std::optional<int64_t> row_bytes(const Schedule& schedule, LoopId loop) {
   return bytes;
 }
 
+/// An iteration's share of these tensors, as bytes; nothing when that depends on parameters.
+std::optional<int64_t> share_of(const Schedule& schedule, LoopId loop,
+                                const std::set<uint32_t>& tensors) {
+  const auto runs = longest_run(schedule.scop, schedule.order, loop);
+  if (!runs || *runs < kManyPlanes)
+    return std::nullopt;
+  int64_t bytes = 0;
+  for (const uint32_t t : tensors) {
+    const program::Tensor& tensor = schedule.scop.tensors[t];
+    int64_t size = scalar::bytes_of(tensor.elem);
+    for (const scalar::Expr& extent : tensor.shape) {
+      const auto cells = scalar::constant_of(extent);
+      if (!cells)
+        return std::nullopt;
+      size = std::min(size * *cells, int64_t{1} << 40);
+    }
+    bytes += size / *runs;
+  }
+  return bytes;
+}
+
 } // namespace
 
 bool share_rows(const Schedule& schedule, LoopId first, LoopId second,
@@ -64,9 +94,17 @@ bool share_rows(const Schedule& schedule, LoopId first, LoopId second,
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
   if (both.empty() || !walks_along_memory(schedule, first) || !walks_along_memory(schedule, second))
     return false;
-  const auto bytes_a = row_bytes(schedule, first), bytes_b = row_bytes(schedule, second);
-  if (bytes_a && bytes_b && *bytes_a + *bytes_b > environment.cpu.caches.l2)
-    return false;
+  if (is_flat(schedule, first) && is_flat(schedule, second)) {
+    const auto bytes_a = row_bytes(schedule, first), bytes_b = row_bytes(schedule, second);
+    if (bytes_a && bytes_b && *bytes_a + *bytes_b > environment.cpu.caches.l2)
+      return false;
+  } else {
+    std::set<uint32_t> all = a;
+    all.insert(b.begin(), b.end());
+    const auto bytes = share_of(schedule, first, all);
+    if (!bytes || *bytes > environment.cpu.caches.l2 / 2)
+      return false;
+  }
   return loop_values(schedule.scop, schedule.order, first)
       .is_equal(loop_values(schedule.scop, schedule.order, second));
 }

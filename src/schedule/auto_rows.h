@@ -8,7 +8,7 @@ namespace kawara::schedule {
 
 /// Whether two nests that follow each other are worth one outermost loop: they run over the same values,
 /// the second uses what the first touches, and every access inside already walks along memory, so that
-/// one iteration's rows are still in the cache for the second nest.
+/// one iteration's rows, or planes where there are many of them, are still in the cache for the second nest.
 bool share_rows(const Schedule&, poly::LoopId first, poly::LoopId second, const Environment&);
 
 /// Temps that only statements below the loop touch.

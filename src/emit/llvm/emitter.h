@@ -176,6 +176,7 @@ private:
   std::vector<Index> lane_index(const std::vector<Expr>& index, unsigned lane);
   Value* load_cells(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
   Value* load_run(uint32_t buffer, const std::vector<Index>&, unsigned lanes, bool reversed);
+  Value* load_every_other(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
   Value* load_lanes(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
   Value* load_scalar(uint32_t buffer, const std::vector<Index>&);
   void store_cells(uint32_t buffer, const std::vector<Expr>& index, Value* value, unsigned lanes);

@@ -185,7 +185,33 @@ llvm::Value* FunctionEmitter::load_cells(uint32_t buffer, const std::vector<Expr
   }
   if (Value* column = column_of_square(buffer, index, lanes))
     return column;
+  if (Value* cells = load_every_other(buffer, index, lanes))
+    return from_memory(buffer, cells);
   return from_memory(buffer, load_lanes(buffer, index, lanes));
+}
+
+/// Lanes a few cells apart, out of a load of all cells between them. Null where those may not be loaded.
+llvm::Value* FunctionEmitter::load_every_other(uint32_t buffer, const std::vector<Expr>& index,
+                                               unsigned lanes) {
+  const auto* ramp = index.empty() ? nullptr : scalar::as<scalar::Ramp>(index.back());
+  const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
+  constexpr int64_t kFarthest = 4;
+  if (ramp == nullptr || ramp->stride < 2 || ramp->stride > kFarthest || mask_ != nullptr ||
+      (ramp->stride - 1) * scalar::bytes_of(b.elem) > kSlackBytes ||
+      ramp->base.type() != scalar::kIndex || !may_load_neighbours(buffer, ramp->base))
+    return nullptr;
+  std::vector<Index> first;
+  for (const Expr& e : index) {
+    if (&e != &index.back() && e.type().lanes > 1)
+      return nullptr;
+    first.push_back({e, nullptr});
+  }
+  first.back().expr = ramp->base;
+  const auto stride = static_cast<unsigned>(ramp->stride);
+  std::vector<int> wanted(lanes);
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    wanted[lane] = static_cast<int>(lane * stride);
+  return b_.CreateShuffleVector(load_run(buffer, first, lanes * stride, false), wanted);
 }
 
 /// Cells beyond the last of a row can be loaded too: those of packed buffers are in reading order, a workspace
