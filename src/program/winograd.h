@@ -1,0 +1,38 @@
+#pragma once
+
+#include "program/program.h"
+
+#include <optional>
+
+namespace kawara::program {
+
+/// The program with one of its convolutions by 3 x 3 windows computed in tiles of m x m results, m 2 or 4
+/// (Winograd's F(m x m, 3 x 3)): with t = m + 2, windows and tiles of the image are transformed to t x t values each,
+/// which are multiplied and added up channel by channel, t * t products of matrices, and transformed back.
+///
+///   before   for n, k, y, x: for c, r, s:   out[n, k, y, x] += X[n, c, y + r, x + s] * W[k, c, r, s]
+///   after    U[a, b, k, c] = (G W G')[a, b]         one statement for each a, b
+///            V[a, b, c, n, p] = (B' X B)[a, b]      p: a tile
+///            P[a, b, k, n, p] = sum(c, U[a, b, k, c] * V[a, b, c, n, p])
+///            out[n, k, y, x] += (A' P A)[y % m, x % m]
+///
+/// 36 multiplications become 16 (m = 2) for each 2 x 2 results, 144 become 36 (m = 4) for each 4 x 4. All statements are
+/// ordinary ones; where m does not divide the result's height or width the image is copied with zeros behind it.
+///
+/// Changes rounding as no reassociation does, so it is for `numerics fast` only: nothing under any other contract. The error of a
+/// result is at most `winograd_bound`.
+///
+/// Recognised is an update of f32 with + in loops from 0 with step 1, alone in its outermost loop but for statements that
+/// begin its cells; the last two indices of the result are loops of constant length, those of the image these plus the
+/// window's, those of the weights the window's; one other loop is reduced. Nothing when there is none.
+std::optional<Program> with_winograd(const Program&, int64_t m);
+
+/// How far a result of `with_winograd` can be from the exact sum, over largest |X| times largest |W|, to first order in
+/// the rounding error 2^-24:
+///
+///   2^-24 * (channels + 6 t) * s^2,     s the largest row sum of |A'| (|G| 1 * |B'| 1): 8 for m = 2, 48 for m = 4
+///
+/// The plain sum's bound is 2^-24 * (9 channels) * 9 channels of the same; for few channels Winograd's is larger.
+double winograd_bound(int64_t m, int64_t channels);
+
+} // namespace kawara::program

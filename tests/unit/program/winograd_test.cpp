@@ -1,0 +1,125 @@
+#include "program/winograd.h"
+
+#include "program/arguments.h"
+#include "program/interpret.h"
+#include "program/winograd_matrices.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace kawara::program {
+namespace {
+
+Program parsed(const std::string& text) {
+  auto program = parse(make_source("conv.kw", text));
+  EXPECT_TRUE(program) << render(program.error());
+  return *std::move(program);
+}
+
+std::string convolution(int64_t channels, int64_t filters, int64_t height, int64_t width,
+                        const std::string& numerics = "fast") {
+  return fmt::format("numerics {0}\n"
+                     "input X: f32[2, {1}, {3}, {4}], W: f32[{2}, {1}, 3, 3], bias: f32[{2}]\n"
+                     "output Y: f32[2, {2}, {5}, {6}]\n"
+                     "temp T: f32[2, {2}, {5}, {6}]\n"
+                     "T[n, k, y, x] = sum((c, r, s), X[n, c, y + r, x + s] * W[k, c, r, s])\n"
+                     "Y[n, k, y, x] = max(T[n, k, y, x] + bias[k], 0)\n",
+                     numerics, channels, filters, height + 2, width + 2, height, width);
+}
+
+/// Largest difference of the two programs' results on a fixed pattern of inputs, over the largest |X| times the
+/// largest |W|.
+double difference(const Program& direct, const Program& other) {
+  const auto inputs = pattern_inputs(direct, {}, 7);
+  EXPECT_TRUE(inputs);
+  const auto a = interpret(direct, {}, *inputs), b = interpret(other, {}, *inputs);
+  EXPECT_TRUE(a) << render(a.error());
+  EXPECT_TRUE(b) << render(b.error());
+  const auto largest = [](const Array& array) {
+    double found = 0;
+    for (int64_t c = 0; c < array.cells(); ++c)
+      found = std::max(found, std::abs(array.get_double(c)));
+    return found;
+  };
+  double worst = 0;
+  for (int64_t c = 0; c < a->at("Y").cells(); ++c)
+    worst = std::max(worst, std::abs(a->at("Y").get_double(c) - b->at("Y").get_double(c)));
+  return worst / (largest(inputs->at("X")) * largest(inputs->at("W")));
+}
+
+TEST(Winograd, MatricesComputeAConvolution) {
+  for (const int64_t m : {2, 4}) {
+    const auto matrices = winograd_matrices(m);
+    ASSERT_TRUE(matrices);
+    const std::vector<double> window{0.5, -2, 3}, image{1, 2, -1, 4, 0.25, -3};
+    for (int64_t y = 0; y < m; ++y) {
+      double sum = 0, expected = 0;
+      for (size_t t = 0; t < static_cast<size_t>(m + 2); ++t) {
+        double g = 0, d = 0;
+        for (size_t k = 0; k < 3; ++k)
+          g += matrices->window[t][k] * window[k];
+        for (size_t k = 0; k < static_cast<size_t>(m + 2); ++k)
+          d += matrices->image[t][k] * image[k];
+        sum += matrices->result[static_cast<size_t>(y)][t] * g * d;
+      }
+      for (size_t k = 0; k < 3; ++k)
+        expected += window[k] * image[static_cast<size_t>(y) + k];
+      EXPECT_NEAR(sum, expected, 1e-12) << "m " << m << " y " << y;
+    }
+  }
+  EXPECT_FALSE(winograd_matrices(3));
+}
+
+TEST(Winograd, GivesTheResultOfTheDirectProgramWithinItsBound) {
+  struct Shape {
+    int64_t m, channels, filters, height, width;
+  };
+  for (const Shape& s : {Shape{2, 3, 4, 8, 6}, Shape{4, 3, 4, 8, 4}, Shape{2, 1, 2, 7, 5},
+                         Shape{4, 5, 3, 7, 7}, Shape{4, 2, 2, 1, 1}}) {
+    const Program direct = parsed(convolution(s.channels, s.filters, s.height, s.width));
+    const auto fast = with_winograd(direct, s.m);
+    ASSERT_TRUE(fast);
+    EXPECT_EQ(spec(*fast), std::vector<std::string>{});
+    const double worst = difference(direct, *fast);
+    EXPECT_GT(winograd_bound(s.m, s.channels), 0);
+    EXPECT_LE(worst, winograd_bound(s.m, s.channels)) << "m " << s.m << " height " << s.height;
+    // The text of the program means the same.
+    const auto again = parse(make_source("again.kw", print(*fast)));
+    ASSERT_TRUE(again) << render(again.error());
+    EXPECT_LE(difference(direct, *again), winograd_bound(s.m, s.channels));
+  }
+}
+
+TEST(Winograd, MultipliesLess) {
+  const auto fast = with_winograd(parsed(convolution(8, 8, 8, 8)), 4);
+  ASSERT_TRUE(fast);
+  const auto& tensors = fast->tensors;
+  EXPECT_EQ(tensors.size(), 8U); // X, W, bias, Y, T and windows, tiles, products
+  EXPECT_EQ(fast->statements.size(), 1U + 36 + 36 + 2 + 16 + 1); // T = 0 stays
+}
+
+TEST(Winograd, IsForFastOnly) {
+  for (const char* numerics : {"exact", "rounding"})
+    EXPECT_FALSE(with_winograd(parsed(convolution(3, 4, 8, 8, numerics)), 2)) << numerics;
+}
+
+TEST(Winograd, LeavesOtherProgramsAlone) {
+  for (const char* text :
+       {"numerics fast\ninput X: f32[1, 3, 10, 10], W: f32[4, 3, 5, 5]\noutput Y: f32[1, 4, 6, 6]\n"
+        "Y[n, k, y, x] = sum((c, r, s), X[n, c, y + r, x + s] * W[k, c, r, s])\n",
+        "numerics fast\ninput X: f32[1, 3, 10, 10], W: f32[4, 3, 3, 3]\noutput Y: f32[1, 4, 4, 4]\n"
+        "Y[n, k, y, x] = sum((c, r, s), X[n, c, 2*y + r, 2*x + s] * W[k, c, r, s])\n",
+        "numerics fast\ninput X: f32[1, 3, 10, 10], W: f32[3, 3, 3]\noutput Y: f32[1, 3, 8, 8]\n"
+        "Y[n, k, y, x] = sum((r, s), X[n, k, y + r, x + s] * W[k, r, s])\n",
+        "numerics fast\ninput X: f64[1, 3, 10, 10], W: f64[4, 3, 3, 3]\noutput Y: f64[1, 4, 8, 8]\n"
+        "Y[n, k, y, x] = sum((c, r, s), X[n, c, y + r, x + s] * W[k, c, r, s])\n",
+        "numerics fast\ninput A: f32[4, 5], B: f32[5, 6]\noutput C: f32[4, 6]\n"
+        "C[i, j] = sum(k, A[i, k] * B[k, j])\n"})
+    EXPECT_FALSE(with_winograd(parsed(text), 2)) << text;
+  EXPECT_FALSE(with_winograd(parsed(convolution(3, 4, 8, 8)), 3));
+}
+
+} // namespace
+} // namespace kawara::program
