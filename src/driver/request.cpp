@@ -1,6 +1,7 @@
 #include "driver/request.h"
 
 #include "program/assumption_place.h"
+#include "program/winograd.h"
 #include "support/text.h"
 
 namespace kawara::driver {
@@ -56,6 +57,24 @@ Diagnostic missing_sizes(const std::vector<std::string>& names) {
   return d;
 }
 
+Diagnostic no_winograd(const program::Program& program, int64_t m) {
+  Diagnostic d;
+  d.code = "K0258";
+  d.headline =
+      "no convolution can be computed in tiles of " + std::to_string(m) + " x " + std::to_string(m);
+  if (m != 2 && m != 4)
+    d.body.push_back("There are tiles of 2 x 2 and of 4 x 4.");
+  else if (program.numerics != program::Numerics::Fast)
+    d.body.push_back("Winograd's form rounds otherwise than the sum, and `numerics " +
+                     std::string(name_of(program.numerics)) + "` does not allow that.");
+  else
+    d.body.push_back("The program has no convolution of f32 by windows of 3 x 3 with stride 1 and "
+                     "constant sizes, alone in its "
+                     "outermost loop.");
+  d.help.push_back({"for example", "--winograd 2 --numerics fast", false});
+  return d;
+}
+
 } // namespace
 
 Parsed<program::Program> program_of(const Request& request) {
@@ -85,6 +104,12 @@ Parsed<program::Program> program_of(const Request& request) {
     return fail(std::move(errors));
   if (request.numerics)
     program.numerics = *request.numerics;
+  if (request.winograd != 0) {
+    auto made = program::with_winograd(program, request.winograd);
+    if (!made)
+      return fail(Diagnostics{no_winograd(program, request.winograd)});
+    program = *std::move(made);
+  }
   return program;
 }
 

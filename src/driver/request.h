@@ -16,10 +16,11 @@ struct Request {
   SourcePtr directives;                      ///< may be null: the source order
   std::map<std::string, int64_t> sizes;      ///< parameter values; those given become constants
   std::optional<program::Numerics> numerics; ///< instead of the file's
+  int64_t winograd = 0;                      ///< tile of convolutions (program/winograd.h); 0: none
 };
 
 /// Program of the request: parsed, the given sizes fixed. Refuses sizes that name no parameter
-/// (K0430) or are negative (K0404).
+/// (K0430) or are negative (K0404), and Winograd's form where it cannot be had (K0258).
 Parsed<program::Program> program_of(const Request&);
 
 /// A value for every parameter, or which ones are missing (K0431).

@@ -22,7 +22,8 @@ struct CommonOptions {
   std::vector<std::string> sizes; ///< "N=64", "M=8,K=8"
   std::string schedule;           ///< directives, or @file.sched
   std::string numerics;
-  std::string target; ///< cpu, cuda or cuda:ARCH
+  std::string target;   ///< cpu, cuda or cuda:ARCH
+  int64_t winograd = 0; ///< tile of convolutions; 0: none
   bool json = false;
   bool verify = false;
   bool time_passes = false;
@@ -31,7 +32,7 @@ struct CommonOptions {
   bool no_db = false; ///< use none
 };
 
-/// Adds FILE, -p, -s, --numerics, --target, --json, --verify, --time-passes and --print-after.
+/// Adds FILE, -p, -s, --numerics, --winograd, --target, --json, --verify, --time-passes and --print-after.
 void add_common(CLI::App&, CommonOptions&);
 /// Adds --db and --no-db.
 void add_database(CLI::App&, CommonOptions&);
@@ -66,6 +67,7 @@ void add_deps(CLI::App&, int& exit_code);
 void add_run(CLI::App&, int& exit_code);
 void add_bench(CLI::App&, int& exit_code);
 void add_emit(CLI::App&, int& exit_code);
+void add_estimate(CLI::App&, int& exit_code);
 void add_diff(CLI::App&, int& exit_code);
 void add_conformance(CLI::App&, int& exit_code);
 void add_demo(CLI::App&, int& exit_code);

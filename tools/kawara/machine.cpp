@@ -1,42 +1,52 @@
 #include "kawara/command.h"
 
-#include "run/cpu/threads.h"
-#include "run/probe.h"
-#include "target/cpu.h"
+#include "driver/machine.h"
+#include "run/file.h"
 
 #include <fmt/core.h>
 
 namespace kawara::tools {
 namespace {
 
-int machine(bool json) {
+struct MachineOptions {
+  bool json = false;
+  bool calibrate = false;
+  std::string svg;
+};
+
+int machine(const MachineOptions& options) {
   const target::Cpu cpu = target::detect_cpu();
-  const run::MachineLimits limits = run::probe_machine(cpu, std::make_shared<run::ThreadPool>());
-  if (json) {
-    fmt::print("{}\n", run::to_json(limits));
-    return kOk;
+  const auto kept = options.calibrate ? std::nullopt : driver::kept_machine(cpu);
+  if (!kept && !options.json)
+    fmt::print(stderr, "measuring, this takes a few seconds\n");
+  const estimate::Machine figures = kept ? *kept : driver::measured_machine(cpu);
+  if (options.json)
+    fmt::print("{}\n", estimate::to_json(figures));
+  else
+    fmt::print("{}\n{}", target::print(cpu), estimate::print(figures));
+  const std::string file = driver::machine_file(cpu).string();
+  if (!options.json && kept && !file.empty())
+    fmt::print("measured earlier, kept in {}; again with --calibrate\n", file);
+  if (!options.svg.empty()) {
+    const auto written = run::write_file(options.svg, estimate::roofs_svg(figures));
+    if (!written) {
+      fmt::print(stderr, "{}", render(written.error()));
+      return kUserError;
+    }
   }
-  fmt::print("{}\nmeasured            one thread   {} threads\n", target::print(cpu),
-             limits.threads);
-  const auto row = [](const char* name, double one, double all, const char* unit) {
-    fmt::print("{:<18} {:>10.1f}   {:>10.1f}  {}\n", name, one * 1e-9, all * 1e-9, unit);
-  };
-  row("f32 multiply-add", limits.f32_flops_one, limits.f32_flops_all, "GFLOP/s");
-  row("f64 multiply-add", limits.f64_flops_one, limits.f64_flops_all, "GFLOP/s");
-  row("memory", limits.memory_bytes_one, limits.memory_bytes_all, "GB/s");
-  fmt::print("{:<18} {:>10.1f}                GB/s\n", "L1", limits.l1_bytes * 1e-9);
-  fmt::print("{:<18} {:>10.1f}                GB/s\n", "L2", limits.l2_bytes * 1e-9);
   return kOk;
 }
 
 } // namespace
 
 void add_machine(CLI::App& app, int& exit_code) {
-  auto json = std::make_shared<bool>(false);
+  auto options = std::make_shared<MachineOptions>();
   CLI::App* command = app.add_subcommand("machine", "what this machine has and how fast it is");
-  command->add_flag("--json", *json, "print JSON");
-  add_examples(*command, {"kawara machine"});
-  command->callback([json, &exit_code] { exit_code = machine(*json); });
+  command->add_flag("--json", options->json, "print JSON");
+  command->add_flag("--calibrate", options->calibrate, "measure again, also when figures are kept");
+  command->add_option("--svg", options->svg, "write the roofline picture to this file");
+  add_examples(*command, {"kawara machine", "kawara machine --calibrate --svg roofline.svg"});
+  command->callback([options, &exit_code] { exit_code = machine(*options); });
 }
 
 } // namespace kawara::tools

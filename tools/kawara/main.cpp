@@ -45,6 +45,7 @@ int run_command(int argc, char** argv) {
   kawara::tools::add_tune(app, exit_code);
   kawara::tools::add_db(app, exit_code);
   kawara::tools::add_emit(app, exit_code);
+  kawara::tools::add_estimate(app, exit_code);
   kawara::tools::add_machine(app, exit_code);
   kawara::tools::add_conformance(app, exit_code);
   kawara::tools::add_zoo(app, exit_code);

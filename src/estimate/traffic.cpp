@@ -1,0 +1,252 @@
+#include "estimate/traffic.h"
+
+#include "estimate/boxes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kawara::estimate {
+namespace {
+
+using kernel::Block;
+using kernel::For;
+using scalar::as;
+using scalar::Expr;
+
+/// Multiply-adds that an operation is worth.
+double slots_of(scalar::UnaryOp op) {
+  using enum scalar::UnaryOp;
+  switch (op) {
+  case Neg:
+  case Not:
+  case Abs:
+  case Floor:
+  case Ceil:
+  case Round:
+  case Bits:
+  case FromBits:
+    return 1;
+  case Sqrt:
+  case Rsqrt:
+    return 10;
+  default:
+    return 20; // a polynomial and what is around it
+  }
+}
+
+/// Counts of an expression: operations as people count them, and multiply-adds as the machine does them.
+struct Operations {
+  double flops = 0;
+  double slots = 0;
+};
+
+Operations operations_of(const Expr& e) {
+  Operations sum;
+  const bool is_counted = scalar::is_float(e.type().elem);
+  if (const auto* n = as<scalar::Binary>(e); n != nullptr && is_counted) {
+    const bool is_fused =
+        (n->op == scalar::BinaryOp::Add || n->op == scalar::BinaryOp::Sub) &&
+        (as<scalar::Binary>(n->lhs) != nullptr || as<scalar::Binary>(n->rhs) != nullptr);
+    sum.flops += 1;
+    sum.slots += n->op == scalar::BinaryOp::Div   ? 8
+                 : n->op == scalar::BinaryOp::Pow ? 40
+                 : is_fused                       ? 0.5
+                                                  : 1;
+  } else if (const auto* u = as<scalar::Unary>(e); u != nullptr && is_counted) {
+    sum.flops += 1;
+    sum.slots += slots_of(u->op);
+  }
+  for (const Expr& child : scalar::children(e)) {
+    if (as<scalar::Load>(child) != nullptr)
+      continue;
+    const Operations inner = operations_of(child);
+    sum.flops += inner.flops;
+    sum.slots += inner.slots;
+  }
+  return sum;
+}
+
+bool mentions_var(const std::vector<Expr>& index, uint32_t var) {
+  bool found = false;
+  for (const Expr& e : index)
+    scalar::visit(e, [&](const Expr& n) {
+      const auto* v = as<scalar::Var>(n);
+      found = found || (v != nullptr && v->id == var);
+    });
+  return found;
+}
+
+/// Whether every iteration adds to cells that the one before added to.
+bool carries_sum(const For& loop) {
+  bool found = false;
+  kernel::visit(loop.body, [&](const kernel::Stmt& stmt) {
+    const auto* store = std::get_if<kernel::Store>(&stmt);
+    found = found || (store != nullptr && store->op != scalar::ReduceOp::None &&
+                      !mentions_var(store->index, loop.var));
+  });
+  return found;
+}
+
+/// Traffic of each buffer into each capacity, and arithmetic.
+struct Cost {
+  PartCost part;
+  std::vector<std::map<uint32_t, double>> fetched; ///< by capacity, by buffer
+};
+
+class CostModel {
+public:
+  CostModel(const kernel::Kernel& kernel, std::span<const int64_t> params,
+            std::span<const Capacity> capacities, const Pace& pace)
+      : kernel_(kernel), params_(params), capacities_(capacities), pace_(pace),
+        whole_(kernel, params) {
+    whole_.add(kernel.body, {});
+  }
+
+  std::vector<PartCost> run() {
+    std::vector<PartCost> parts;
+    Environment at;
+    for (const kernel::Stmt& stmt : kernel_.body) {
+      Cost cost = of(stmt, at, 1);
+      for (size_t c = 0; c < capacities_.size(); ++c) {
+        const bool is_there =
+            whole_.bytes(capacities_[c].line) <= static_cast<double>(capacities_[c].bytes);
+        cost.part.bytes.push_back(0);
+        if (!is_there)
+          for (const auto& [buffer, bytes] : cost.fetched[c])
+            cost.part.bytes.back() += bytes;
+      }
+      if (cost.part.flops > 0 || cost.part.seconds > 0 || !cost.fetched.front().empty())
+        parts.push_back(std::move(cost.part));
+    }
+    return parts;
+  }
+
+private:
+  Cost none() const { return {{}, std::vector<std::map<uint32_t, double>>(capacities_.size())}; }
+
+  void merge(Cost& into, const Cost& from) const {
+    into.part.flops += from.part.flops;
+    into.part.seconds += from.part.seconds;
+    into.part.parallel = std::max(into.part.parallel, from.part.parallel);
+    into.part.forks += from.part.forks;
+    for (size_t c = 0; c < capacities_.size(); ++c)
+      for (const auto& [buffer, bytes] : from.fetched[c])
+        into.fetched[c][buffer] += bytes;
+  }
+
+  /// `lanes`: iterations that run as one vector here.
+  Cost of(const Block& block, Environment at, double lanes) {
+    Cost sum = none();
+    for (const kernel::Stmt& stmt : block)
+      merge(sum, of(stmt, at, lanes));
+    return sum;
+  }
+
+  Cost of(const kernel::Stmt& stmt, Environment& at, double lanes) {
+    if (const auto* loop = std::get_if<For>(&stmt))
+      return of_loop(*loop, at, lanes);
+    if (const auto* branch = std::get_if<kernel::If>(&stmt)) {
+      Cost sum = of(branch->then, at, lanes);
+      merge(sum, of(branch->otherwise, at, lanes));
+      return sum;
+    }
+    if (const auto* allocate = std::get_if<kernel::Allocate>(&stmt))
+      return of(allocate->body, at, lanes);
+    if (const auto* define = std::get_if<kernel::Define>(&stmt))
+      if (const auto value = interval_of(define->value, at, params_))
+        at[define->var] = *value;
+    return of_leaf(stmt, at, lanes);
+  }
+
+  Cost of_leaf(const kernel::Stmt& stmt, const Environment& at, double lanes) {
+    Cost cost = none();
+    if (const auto* store = std::get_if<kernel::Store>(&stmt)) {
+      Operations work = operations_of(store->value);
+      if (store->op != scalar::ReduceOp::None && scalar::is_float(store->value.type().elem)) {
+        work.flops += 1;
+        work.slots += work.slots > 0 ? 0 : 1; // joins the product as one multiply-add
+      }
+      const double bytes = static_cast<double>(scalar::bytes_of(store->value.type().elem));
+      cost.part.flops = work.flops;
+      cost.part.seconds =
+          std::max(work.slots, 0.5) * 2 / pace_.flops * pace_.lanes / lanes * (bytes > 4 ? 2 : 1);
+    }
+    Boxes boxes(kernel_, params_);
+    boxes.add({stmt}, at);
+    for (size_t c = 0; c < capacities_.size(); ++c)
+      for (const uint32_t buffer : boxes.buffers())
+        cost.fetched[c][buffer] += passes(boxes, buffer) * boxes.bytes(buffer, capacities_[c].line);
+    return cost;
+  }
+
+  /// A cell that is read and written goes both ways.
+  static double passes(const Boxes& boxes, uint32_t buffer) {
+    return boxes.is_read(buffer) && boxes.is_written(buffer) ? 2 : 1;
+  }
+
+  Cost of_loop(const For& loop, const Environment& around, double lanes) {
+    const auto lo = interval_of(loop.lo, around, params_),
+               hi = interval_of(loop.hi, around, params_);
+    if (!lo || !hi)
+      return none();
+    const double trips =
+        std::ceil(static_cast<double>(hi->hi - lo->lo) / static_cast<double>(loop.step));
+    if (trips <= 0)
+      return none();
+    Environment at = around;
+    const int64_t middle = lo->lo + static_cast<int64_t>(trips / 2) * loop.step;
+    at[loop.var] = {middle, middle};
+    const bool is_vector = loop.marks.vector_width > 0 || !loop.marks.instruction.empty();
+    const double inner = is_vector ? std::min(trips, pace_.lanes) : lanes;
+    Cost cost = of(loop.body, at, std::max(lanes, inner));
+    cost.part.seconds = iteration_seconds(loop, cost.part.seconds, is_vector) * trips;
+    cost.part.flops *= trips;
+    cost.part.forks *= trips;
+    if (loop.marks.is_parallel) {
+      const auto threads = static_cast<double>(pace_.threads);
+      cost.part.parallel = trips / std::ceil(trips / threads);
+      cost.part.forks = 1;
+    }
+    fetch(cost, loop, around, at, trips);
+    return cost;
+  }
+
+  /// An iteration that continues a sum waits for it; one that is a jump takes a cycle at least.
+  double iteration_seconds(const For& loop, double body, bool is_vector) const {
+    if (is_vector || loop.marks.unroll != 0)
+      return body;
+    return std::max(body, carries_sum(loop) ? pace_.add_seconds : pace_.add_seconds / 4);
+  }
+
+  void fetch(Cost& cost, const For& loop, const Environment& around, const Environment& at,
+             double trips) const {
+    Boxes all(kernel_, params_), one(kernel_, params_);
+    all.add(loop, around);
+    one.add(loop.body, at);
+    for (size_t c = 0; c < capacities_.size(); ++c) {
+      const int64_t line = capacities_[c].line;
+      const auto room = static_cast<double>(capacities_[c].bytes);
+      const bool fits = one.bytes(line) <= room || all.bytes(line) <= room;
+      for (auto& [buffer, bytes] : cost.fetched[c]) {
+        bytes *= trips;
+        if (fits)
+          bytes = std::min(bytes, passes(all, buffer) * all.bytes(buffer, line));
+      }
+    }
+  }
+
+  const kernel::Kernel& kernel_;
+  std::span<const int64_t> params_;
+  std::span<const Capacity> capacities_;
+  const Pace& pace_;
+  Boxes whole_;
+};
+
+} // namespace
+
+std::vector<PartCost> part_costs(const kernel::Kernel& kernel, std::span<const int64_t> params,
+                                 std::span<const Capacity> capacities, const Pace& pace) {
+  return CostModel(kernel, params, capacities, pace).run();
+}
+
+} // namespace kawara::estimate

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "kernel/kernel.h"
+
+#include <map>
+#include <span>
+#include <vector>
+
+namespace kawara::estimate {
+
+/// The memory that traffic is counted for, nearest first: what does not fit into one comes from the next.
+struct Capacity {
+  int64_t bytes = 0;
+  int64_t line = 1; ///< what is moved at once
+};
+
+/// Work and traffic of one part of a kernel.
+struct PartCost {
+  double flops = 0;          ///< of floats; a multiply-add counts two
+  double seconds = 0;        ///< of arithmetic with one thread
+  double parallel = 1;       ///< how many threads can share it
+  double forks = 0;          ///< times that threads are started
+  std::vector<double> bytes; ///< that come into the k-th capacity from what is behind it
+};
+
+/// How long arithmetic takes.
+struct Pace {
+  double flops = 1;       ///< per second, in vectors of f32
+  double lanes = 4;       ///< of these vectors
+  double add_seconds = 0; ///< until a sum can be added to again
+  int64_t threads = 1;
+};
+
+/// Costs of the statements of a kernel's body, one by one, at these sizes: loops as they are before marks
+/// are carried out.
+///
+/// The model: one iteration of each loop around, in the middle, stands for all of them. What a loop touches
+/// of a buffer is a box. A loop whose iteration fits into a cache finds there what the iteration before left, so
+/// it fetches each cell of its box once; one that does not fit fetches what its body does as often as it runs.
+/// Calls are repeated: what fits as a whole is already there.
+std::vector<PartCost> part_costs(const kernel::Kernel&, std::span<const int64_t> params,
+                                 std::span<const Capacity>, const Pace&);
+
+} // namespace kawara::estimate

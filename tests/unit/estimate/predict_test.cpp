@@ -1,0 +1,143 @@
+#include "estimate/predict.h"
+
+#include "estimate/boxes.h"
+#include "estimate/traffic.h"
+#include "kernel/from_schedule.h"
+#include "poly/scop.h"
+#include "schedule/schedule.h"
+
+#include <gtest/gtest.h>
+
+namespace kawara::estimate {
+namespace {
+
+struct Predicted {
+  program::Program program;
+  kernel::Kernel kernel;
+};
+
+Predicted loops_of(const std::string& text, const std::string& directives = "") {
+  const auto program = program::parse(make_source("test.kw", text));
+  EXPECT_TRUE(program) << render(program.error());
+  const auto scop = poly::scop_from_program(*program, poly::make_context());
+  const auto list = schedule::parse_directives(make_source("test.sched", directives));
+  const auto schedule = schedule::apply(schedule::initial_schedule(*scop), *list,
+                                        {.cpu = *target::named_cpu("neoverse-n1")});
+  EXPECT_TRUE(schedule);
+  return {*program, kernel::kernel_from_schedule(*schedule)};
+}
+
+constexpr const char* kCopy = "param N\n"
+                              "input A: f32[N, N]\n"
+                              "output B: f32[N, N]\n"
+                              "for i in range(N):\n"
+                              "    for j in range(N):\n"
+                              "        B[i, j] = A[i, j] * 2\n";
+constexpr const char* kProduct = "param N\n"
+                                 "input A: f32[N, N], B: f32[N, N]\n"
+                                 "output C: f32[N, N]\n"
+                                 "for i in range(N):\n"
+                                 "    for j in range(N):\n"
+                                 "        C[i, j] = 0\n"
+                                 "        for k in range(N):\n"
+                                 "            C[i, j] += A[i, k] * B[k, j]\n";
+
+/// 1 KiB of registers, 32 KiB, 1 MiB.
+const std::vector<Capacity> kCaches{{1024, 4}, {32 << 10, 64}, {1 << 20, 64}};
+
+std::vector<double> bytes_of(const Predicted& p, int64_t n) {
+  std::vector<double> sum(kCaches.size(), 0);
+  const std::vector<int64_t> params{n};
+  for (const PartCost& part : part_costs(p.kernel, params, kCaches, Pace{}))
+    for (size_t k = 0; k < sum.size(); ++k)
+      sum[k] += part.bytes[k];
+  return sum;
+}
+
+TEST(Traffic, OfACopyIsTheSameEverywhere) {
+  const Predicted copy = loops_of(kCopy);
+  const double all = 2.0 * 4 * 1024 * 1024;
+  EXPECT_EQ(bytes_of(copy, 1024), (std::vector<double>{all, all, all}));
+}
+
+TEST(Traffic, OfWhatFitsIsNoneAfterTheFirstCall) {
+  // 2 * 64 * 64 * 4 bytes fit into the second cache exactly.
+  const std::vector<double> bytes = bytes_of(loops_of(kCopy), 64);
+  EXPECT_EQ(bytes[0], 2.0 * 4 * 64 * 64);
+  EXPECT_EQ(bytes[1], 0);
+  EXPECT_EQ(bytes[2], 0);
+}
+
+TEST(Traffic, OfAColumnWalkIsWholeLines) {
+  const Predicted walk = loops_of(kCopy, "interchange(i, j)");
+  // 4096 rows of a line each are 256 KiB of each tensor: too much for 32 KiB, so each line comes 16 times.
+  const std::vector<double> bytes = bytes_of(walk, 4096);
+  const double all = 2.0 * 4 * 4096 * 4096;
+  EXPECT_EQ(bytes[1], 16 * all);
+  EXPECT_EQ(bytes[2], all);
+}
+
+TEST(Traffic, OfAProductFallsWithTiles) {
+  const double n = 1024;
+  const std::vector<double> naive = bytes_of(loops_of(kProduct), 1024);
+  const std::vector<double> tiled =
+      bytes_of(loops_of(kProduct, "distribute(i); tile(S1.i=32, S1.j=32, S1.k=32)"), 1024);
+  EXPECT_GT(naive[1], 4 * n * n * n);          // a line for each cell of B
+  EXPECT_LT(tiled[1], 4 * 3 * n * n * n / 32); // each block of B once for 32 rows
+  EXPECT_LT(tiled[1] * 8, naive[1]);
+}
+
+TEST(Traffic, CountsArithmeticAndSumsThatWait) {
+  const std::vector<int64_t> params{64};
+  Pace pace;
+  pace.flops = 64e9;
+  pace.lanes = 4;
+  pace.add_seconds = 2e-9;
+  double flops = 0, seconds = 0, fast = 0;
+  for (const PartCost& part : part_costs(loops_of(kProduct).kernel, params, kCaches, pace)) {
+    flops += part.flops;
+    seconds += part.seconds;
+  }
+  EXPECT_EQ(flops, 2.0 * 64 * 64 * 64);
+  EXPECT_GE(seconds, 64.0 * 64 * 64 * 2e-9); // one sum after the other
+  const Predicted vectors =
+      loops_of(kProduct, "distribute(i); interchange(S1.j, S1.k); vectorize(S1.j, 4)");
+  for (const PartCost& part : part_costs(vectors.kernel, params, kCaches, pace))
+    fast += part.seconds;
+  EXPECT_LT(fast * 4, seconds);
+}
+
+TEST(Predict, SaysWhatIsInTheWay) {
+  const Machine machine = described_machine(*target::named_cpu("neoverse-n1"));
+  const std::vector<int64_t> params{4096};
+  const Predicted copy = loops_of(kCopy, "vectorize(j, 4)");
+  const auto work = count(copy.program, params);
+  ASSERT_TRUE(work);
+  const Prediction one = predict(*work, copy.kernel, params, machine, 1);
+  EXPECT_EQ(one.bound, "memory");
+  EXPECT_NEAR(one.seconds, 2.0 * 4 * 4096 * 4096 / machine.levels.back().triad.one, 1e-9);
+  const Predicted threads = loops_of(kCopy, "vectorize(j, 4); parallel(i)");
+  const Prediction two = predict(*work, threads.kernel, params, machine, 2);
+  EXPECT_LT(two.seconds, one.seconds);
+  const std::string text = print(one, machine);
+  for (const char* part : {"byte/FLOP", "from", "memory", "bound by memory (described figures)"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  EXPECT_NE(to_json(one, machine).find("\"bound\": \"memory\""), std::string::npos);
+}
+
+TEST(Intervals, OfRemaindersAreTight) {
+  const scalar::Expr x = scalar::var(0);
+  const auto mod = scalar::binary(scalar::BinaryOp::Mod, x, scalar::int_lit(8));
+  const auto within = interval_of(mod, {{0, {17, 20}}}, {});
+  ASSERT_TRUE(within);
+  EXPECT_EQ(within->lo, 1);
+  EXPECT_EQ(within->hi, 4);
+  const auto around = interval_of(mod, {{0, {6, 9}}}, {});
+  ASSERT_TRUE(around);
+  EXPECT_EQ(around->lo, 0);
+  EXPECT_EQ(around->hi, 7);
+  EXPECT_FALSE(interval_of(scalar::var(1), {{0, {0, 1}}}, {}));
+}
+
+} // namespace
+} // namespace kawara::estimate

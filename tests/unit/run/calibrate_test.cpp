@@ -1,0 +1,45 @@
+#include "run/calibrate.h"
+
+#include "target/intrinsic.h"
+
+#include <gtest/gtest.h>
+
+namespace kawara::run {
+namespace {
+
+TEST(Calibrate, FindsPlausibleFigures) {
+  const target::Cpu cpu = target::detect_cpu();
+  const auto pool = std::make_shared<ThreadPool>();
+  const estimate::Machine machine = calibrate(cpu, pool, 0.004);
+  EXPECT_TRUE(machine.is_measured);
+  EXPECT_EQ(machine.threads, pool->threads());
+  EXPECT_EQ(machine.cpu, estimate::identity_of(cpu));
+  EXPECT_EQ(machine.levels.size(), cpu.caches.l3 > 0 ? 4U : 3U);
+  for (const estimate::Level& level : machine.levels)
+    for (const estimate::Rate& rate : {level.read, level.write, level.copy, level.triad}) {
+      EXPECT_GT(rate.one, 1e7) << level.name;
+      EXPECT_GE(rate.all, rate.one) << level.name;
+    }
+  for (const estimate::Peak& peak : machine.peaks) {
+    EXPECT_GT(peak.flops.one, 1e8) << scalar::name_of(peak.elem);
+    EXPECT_GE(peak.flops.all, peak.flops.one);
+    EXPECT_TRUE(peak.instruction.empty() || target::find_intrinsic(peak.instruction) != nullptr);
+  }
+  EXPECT_GT(machine.add_seconds, 1e-11);
+  EXPECT_LT(machine.add_seconds, 1e-6);
+  // What it measured can be kept and comes back.
+  EXPECT_EQ(estimate::machine_from_json(estimate::to_json(machine)), machine);
+}
+
+TEST(Calibrate, HasAFigureForEachTypeThatAnInstructionTakes) {
+  const target::Cpu cpu = target::detect_cpu();
+  const estimate::Machine machine = calibrate(cpu, std::make_shared<ThreadPool>(1), 0.001);
+  const bool has_dot =
+      cpu.features.has(target::Feature::Dotprod) || cpu.features.has(target::Feature::Avx512vnni);
+  EXPECT_EQ(estimate::find_peak(machine, scalar::Elem::I8) != nullptr, has_dot);
+  if (cpu.features.has(target::Feature::Fp16))
+    EXPECT_NE(estimate::find_peak(machine, scalar::Elem::F16), nullptr);
+}
+
+} // namespace
+} // namespace kawara::run
