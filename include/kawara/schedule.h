@@ -37,6 +37,12 @@ public:
                   std::optional<int64_t> panel = {}, std::optional<int64_t> width = {});
   Schedule& pack(const std::string& tensor, std::optional<std::string> loop = {});
   Schedule& store_at(const std::string& tensor, const std::string& loop);
+  /// Parts as in text: "d1/16", "d0", "d1%16".
+  Schedule& layout(const std::string& tensor, const std::vector<std::string>& parts);
+  Schedule& pad(const std::string& tensor, const std::string& dimension, int64_t by);
+  Schedule& fold(const std::string& tensor, const std::string& loop,
+                 std::optional<int64_t> size = {});
+  Schedule& promote(const std::string& tensor, const std::string& loop);
   Schedule& prefetch(const std::string& tensor, const std::string& loop, int64_t ahead = 1);
   Schedule& inline_(const std::string& statement);
   Schedule& unroll(const std::string& loop, std::optional<int64_t> factor = {});

@@ -148,6 +148,29 @@ Schedule& Schedule::store_at(const std::string& tensor, const std::string& name)
   impl_ = after(*impl_, "store_at", {loop(tensor), loop(name)});
   return *this;
 }
+Schedule& Schedule::layout(const std::string& tensor, const std::vector<std::string>& parts) {
+  std::vector<Argument> arguments{loop(tensor)};
+  for (const std::string& part : parts)
+    arguments.push_back(loop(part));
+  impl_ = after(*impl_, "layout", std::move(arguments));
+  return *this;
+}
+Schedule& Schedule::pad(const std::string& tensor, const std::string& dimension, int64_t by) {
+  impl_ = after(*impl_, "pad", {loop(tensor), loop(dimension), {"by", by, {}}});
+  return *this;
+}
+Schedule& Schedule::fold(const std::string& tensor, const std::string& name,
+                         std::optional<int64_t> size) {
+  std::vector<Argument> arguments{loop(tensor), loop(name)};
+  if (size)
+    arguments.push_back({"size", *size, {}});
+  impl_ = after(*impl_, "fold", std::move(arguments));
+  return *this;
+}
+Schedule& Schedule::promote(const std::string& tensor, const std::string& name) {
+  impl_ = after(*impl_, "promote", {loop(tensor), loop(name)});
+  return *this;
+}
 Schedule& Schedule::prefetch(const std::string& tensor, const std::string& name, int64_t ahead) {
   impl_ = after(*impl_, "prefetch", {loop(tensor), loop(name), {"ahead", ahead, {}}});
   return *this;

@@ -327,6 +327,35 @@ private:
   bool keeps_axes_;
 };
 
+/// What `pad` added to a tensor, by dimension; a later `layout` makes it part of the dimensions.
+void add_pads(const schedule::Schedule& s, const std::vector<schedule::Directive>& directives,
+              const std::map<uint32_t, LoopId>& places, Pads& pads) {
+  const auto number_of = [&](const std::string& name) -> std::optional<uint32_t> {
+    for (uint32_t t = 0; t < s.scop.tensors.size(); ++t)
+      if (s.scop.tensors[t].name == name && s.scop.tensors[t].role == program::Role::Temp)
+        return t;
+    return std::nullopt;
+  };
+  for (const schedule::Directive& directive : directives) {
+    if (const auto* group = std::get_if<schedule::Group>(&directive))
+      add_pads(s, group->members, places, pads);
+    if (const auto* layout = std::get_if<schedule::Layout>(&directive))
+      if (const auto tensor = number_of(layout->tensor))
+        pads.erase(*tensor);
+    const auto* pad = std::get_if<schedule::Pad>(&directive);
+    const auto tensor = pad != nullptr ? number_of(pad->tensor) : std::nullopt;
+    if (!tensor)
+      continue;
+    const program::Tensor& padded = s.scop.tensors[*tensor];
+    const size_t dropped = places.contains(*tensor) ? padded.private_dims : 0;
+    std::vector<int64_t>& by = pads[*tensor];
+    by.resize(padded.shape.size() - dropped, 0);
+    const size_t dim = padded.private_dims - dropped + static_cast<size_t>(pad->dim);
+    if (dim < by.size())
+      by[dim] += pad->by;
+  }
+}
+
 /// The kernel with one copy, at these loops, of each of these tensors.
 Kernel kernel_with_copies(const schedule::Schedule& s, const std::map<uint32_t, LoopId>& places,
                           const isl::ast_node& ast, bool keeps_axes) {
@@ -347,7 +376,9 @@ Kernel kernel_with_copies(const schedule::Schedule& s, const std::map<uint32_t, 
   }
   if (!ast.is_null())
     Converter(s, kernel, places, keeps_axes).node(ast, std::nullopt, kernel.body);
-  return shrink_buffers(fold_divisions(std::move(kernel)));
+  Pads pads;
+  add_pads(s, s.applied, places, pads);
+  return shrink_buffers(fold_divisions(std::move(kernel)), pads);
 }
 
 /// Memory of blocks and threads is of constant size.

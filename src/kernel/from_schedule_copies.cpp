@@ -70,14 +70,14 @@ isl::map copies_by_iteration(const schedule::Schedule& s, const std::vector<Acce
 
 std::optional<SingleCopy> single_copy(const schedule::Schedule& s, uint32_t tensor,
                                       const std::vector<Access>& accesses) {
-  const std::vector<LoopId> path =
-      outside_threads(s.order, shared_path(s.order, accesses), accesses);
-  if (path.empty() || !runs_one_by_one(s.order, path.back()))
-    return std::nullopt;
+  std::vector<LoopId> path = outside_threads(s.order, shared_path(s.order, accesses), accesses);
   const size_t dims = s.scop.tensors[tensor].private_dims;
-  if (!copies_by_iteration(s, accesses, dims, path.size()).is_bijective())
-    return std::nullopt;
-  return SingleCopy{tensor, path.back()};
+  // Loops may share a copy that is kept over several of their iterations: the place is further out then.
+  for (; !path.empty(); path.pop_back())
+    if (runs_one_by_one(s.order, path.back()) &&
+        copies_by_iteration(s, accesses, dims, path.size()).is_bijective())
+      return SingleCopy{tensor, path.back()};
+  return std::nullopt;
 }
 
 } // namespace

@@ -13,7 +13,7 @@ struct SingleCopy {
   poly::LoopId at;
 };
 
-/// All of them. `at` is the innermost loop around every access; where a loop bound to a GPU's threads and more such loops
+/// All of them. `at` is the innermost loop around every access whose iterations have a copy each; where a loop bound to a GPU's threads and more such loops
 /// inside it would share a copy, the innermost outside all of them.
 std::vector<SingleCopy> single_copies(const schedule::Schedule&);
 

@@ -17,9 +17,14 @@ struct Use {
   std::vector<int64_t> sizes; ///< of the windows, largest over the Allocates; 0: stays whole
 };
 
+int64_t pad_of(const Pads& pads, uint32_t buffer, size_t dimension) {
+  const auto found = pads.find(buffer);
+  return found == pads.end() ? 0 : found->second[dimension];
+}
+
 class BufferSurvey {
 public:
-  explicit BufferSurvey(const Kernel& kernel) : kernel_(kernel) {
+  BufferSurvey(const Kernel& kernel, const Pads& pads) : kernel_(kernel), pads_(pads) {
     walk(kernel.body, Scope::Workspace);
   }
   const std::map<uint32_t, Use>& uses() const { return uses_; }
@@ -56,7 +61,9 @@ private:
     use.sizes.resize(shape.size(), is_first ? 1 : 0);
     for (size_t d = 0; d < shape.size(); ++d) {
       const auto extent = scalar::constant_of(shape[d]);
-      const bool helps = windows[d] && !(extent && *extent <= windows[d]->size);
+      const bool helps =
+          windows[d] &&
+          !(extent && *extent <= windows[d]->size + pad_of(pads_, allocate.buffer, d));
       if (!helps)
         use.sizes[d] = 0;
       else if (use.sizes[d] != 0)
@@ -65,6 +72,7 @@ private:
   }
 
   const Kernel& kernel_;
+  const Pads& pads_;
   std::map<uint32_t, Use> uses_;
 };
 
@@ -109,8 +117,8 @@ private:
 
 } // namespace
 
-Kernel shrink_buffers(Kernel kernel) {
-  const auto uses = BufferSurvey(kernel).uses();
+Kernel shrink_buffers(Kernel kernel, const Pads& pads) {
+  const auto uses = BufferSurvey(kernel, pads).uses();
   kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
     auto* allocate = std::get_if<Allocate>(&stmt);
     if (allocate == nullptr)
@@ -124,7 +132,7 @@ Kernel shrink_buffers(Kernel kernel) {
     buffer.scope = use.scope;
     for (size_t d = 0; d < use.sizes.size(); ++d)
       if (use.sizes[d] != 0)
-        buffer.shape[d] = scalar::int_lit(use.sizes[d]);
+        buffer.shape[d] = scalar::int_lit(use.sizes[d] + pad_of(pads, id, d));
   }
   return kernel;
 }

@@ -2,6 +2,8 @@
 
 #include "kernel/kernel.h"
 
+#include <map>
+
 namespace kawara::kernel {
 
 /// Keeps of each allocated workspace only the window that its Allocates touch, and says where it lives.
@@ -17,6 +19,9 @@ namespace kawara::kernel {
 ///
 /// Inside a parallel loop the buffer becomes private, inside blocks of a GPU shared; elsewhere it stays a workspace and its Allocates
 /// go. A dimension without a window of constant size stays whole.
-Kernel shrink_buffers(Kernel);
+///
+/// `pads` are cells at the end of dimensions, by buffer and dimension, that nothing uses: they stay.
+using Pads = std::map<uint32_t, std::vector<int64_t>>;
+Kernel shrink_buffers(Kernel, const Pads& pads = {});
 
 } // namespace kawara::kernel

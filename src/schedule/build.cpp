@@ -1,12 +1,13 @@
 #include "schedule/build.h"
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 
 namespace kawara::schedule {
 namespace {
 
-enum class Kind : uint8_t { Loop, Statement, Tensor, Axis, Number, Type, Instruction };
+enum class Kind : uint8_t { Loop, Statement, Tensor, Dimension, Axis, Number, Type, Instruction };
 
 struct Parameter {
   std::string_view keyword;
@@ -32,6 +33,31 @@ std::optional<int64_t> number_if(const Argument* a) {
 
 std::optional<scalar::Elem> type_if(const Argument* a) {
   return a ? scalar::elem_from_name(text(a)) : std::nullopt;
+}
+
+std::optional<int64_t> number_from(std::string_view digits) {
+  int64_t value = 0;
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool is_whole = error == std::errc() && rest == digits.data() + digits.size();
+  return is_whole && value >= 0 && value <= (int64_t{1} << 40) ? std::optional(value)
+                                                               : std::nullopt;
+}
+
+/// `d1`, `d1/16` or `d1%16`.
+std::optional<LayoutPart> layout_part(std::string_view text) {
+  if (text.empty() || text[0] != 'd')
+    return std::nullopt;
+  const size_t mark = text.find_first_of("/%");
+  const auto dim = number_from(text.substr(1, mark == std::string_view::npos ? mark : mark - 1));
+  if (!dim)
+    return std::nullopt;
+  if (mark == std::string_view::npos)
+    return LayoutPart{*dim, LayoutPart::Kind::Whole, 1};
+  const auto block = number_from(text.substr(mark + 1));
+  if (!block || *block < 1)
+    return std::nullopt;
+  return LayoutPart{*dim, text[mark] == '/' ? LayoutPart::Kind::Blocks : LayoutPart::Kind::Inside,
+                    *block};
 }
 
 std::vector<Signature> signatures() {
@@ -98,6 +124,21 @@ std::vector<Signature> signatures() {
        [](const Bound& b) {
          return StoreAt{text(b[0]), loop(b[1])};
        }},
+      {"pad",
+       {{"tensor", Kind::Tensor}, {"dimension", Kind::Dimension}, amount("by")},
+       [](const Bound& b) {
+         return Pad{text(b[0]), layout_part(text(b[1]))->dim, number(b[2])};
+       }},
+      {"fold",
+       {{"tensor", Kind::Tensor}, on, amount("size", true)},
+       [](const Bound& b) {
+         return Fold{text(b[0]), loop(b[1]), number_if(b[2])};
+       }},
+      {"promote",
+       {{"tensor", Kind::Tensor}, on},
+       [](const Bound& b) {
+         return Promote{text(b[0]), loop(b[1])};
+       }},
       {"prefetch",
        {{"tensor", Kind::Tensor}, on, amount("ahead", true)},
        [](const Bound& b) {
@@ -150,6 +191,12 @@ bool fits(const Argument& argument, Kind kind) {
   if (kind == Kind::Type)
     return std::holds_alternative<std::string>(argument.value) &&
            scalar::elem_from_name(text(&argument)) && text(&argument) != "bool";
+  if (kind == Kind::Dimension) {
+    const auto part = std::holds_alternative<std::string>(argument.value)
+                          ? layout_part(text(&argument))
+                          : std::nullopt;
+    return part && part->kind == LayoutPart::Kind::Whole;
+  }
   return (kind == Kind::Number) == std::holds_alternative<int64_t>(argument.value);
 }
 
@@ -161,6 +208,8 @@ std::string_view said(Kind kind) {
     return "a statement";
   case Kind::Tensor:
     return "a tensor";
+  case Kind::Dimension:
+    return "a dimension such as d0";
   case Kind::Type:
     return "an element type";
   case Kind::Instruction:
@@ -259,10 +308,34 @@ Result<Directive, WrongArguments> build_online(const std::vector<Argument>& argu
   return Directive(Online{std::move(loops)});
 }
 
+/// `layout(T, d1/16, d0, d1%16)`
+Result<Directive, WrongArguments> build_layout(const std::vector<Argument>& arguments) {
+  Layout layout;
+  for (const Argument& argument : arguments) {
+    const bool is_word =
+        argument.keyword.empty() && std::holds_alternative<std::string>(argument.value);
+    if (layout.tensor.empty()) {
+      if (!is_word)
+        return fail(WrongArguments{"here stands a tensor", argument.where});
+      layout.tensor = text(&argument);
+      continue;
+    }
+    const auto part = is_word ? layout_part(text(&argument)) : std::nullopt;
+    if (!part)
+      return fail(WrongArguments{"here stands a dimension, its blocks or the place in a block: "
+                                 "d0, d0/16, d0%16",
+                                 argument.where});
+    layout.parts.push_back(*part);
+  }
+  if (layout.parts.empty())
+    return fail(WrongArguments{"the dimensions are missing", Span{}});
+  return Directive(std::move(layout));
+}
+
 } // namespace
 
 std::vector<std::string> directive_names() {
-  std::vector<std::string> names{"tile", "reorder", "online"};
+  std::vector<std::string> names{"tile", "reorder", "online", "layout"};
   for (const Signature& signature : signatures())
     names.emplace_back(signature.name);
   return names;
@@ -275,6 +348,8 @@ std::string form_of(std::string_view directive) {
     return "reorder(loop, loop, ...)";
   if (directive == "online")
     return "online(loop, loop, ...)";
+  if (directive == "layout")
+    return "layout(tensor, d1/16, d0, d1%16, ...)";
   for (const Signature& signature : signatures()) {
     if (signature.name != directive)
       continue;
@@ -304,6 +379,8 @@ Result<Directive, WrongArguments> build_directive(std::string_view name,
     return build_reorder(arguments);
   if (name == "online")
     return build_online(arguments);
+  if (name == "layout")
+    return build_layout(arguments);
   for (const Signature& signature : signatures())
     if (signature.name == name)
       return build_fixed(signature, arguments);

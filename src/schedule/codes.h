@@ -78,6 +78,9 @@ inline constexpr std::string_view kNothingToPipeline = "K0704";
 inline constexpr std::string_view kCannotStage = "K0235";
 inline constexpr std::string_view kCannotStoreAt = "K0236";
 inline constexpr std::string_view kNothingToPrefetch = "K0245";
+inline constexpr std::string_view kCannotFold = "K0255";
+inline constexpr std::string_view kCannotPromote = "K0256";
+inline constexpr std::string_view kCannotLayOut = "K0257";
 
 inline constexpr std::string_view kNotADirective = "K0230";
 inline constexpr std::string_view kUnexpectedText = "K0231";

@@ -95,6 +95,40 @@ struct StoreAt {
   LoopName loop;
   friend bool operator==(const StoreAt&, const StoreAt&) = default;
 };
+/// One dimension of a layout, made from dimension `dim` of the tensor.
+struct LayoutPart {
+  enum class Kind : uint8_t {
+    Whole,  ///< `d1`
+    Blocks, ///< `d1/16`: which block of 16
+    Inside, ///< `d1%16`: where in its block
+  };
+  int64_t dim = 0;
+  Kind kind = Kind::Whole;
+  int64_t block = 1;
+  friend bool operator==(const LayoutPart&, const LayoutPart&) = default;
+};
+struct Layout {
+  std::string tensor;
+  std::vector<LayoutPart> parts; ///< outermost first
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+struct Pad {
+  std::string tensor;
+  int64_t dim = 0;
+  int64_t by = 0;
+  friend bool operator==(const Pad&, const Pad&) = default;
+};
+struct Fold {
+  std::string tensor;
+  LoopName loop;
+  std::optional<int64_t> size; ///< none: the smallest that keeps what is live
+  friend bool operator==(const Fold&, const Fold&) = default;
+};
+struct Promote {
+  std::string tensor;
+  LoopName loop;
+  friend bool operator==(const Promote&, const Promote&) = default;
+};
 struct Prefetch {
   std::string tensor;
   LoopName loop;
@@ -153,10 +187,11 @@ struct Auto {
 };
 struct Group;
 
-using Directive = std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce,
-                               Fuse, Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt,
-                               Prefetch, Inline, Unroll, UnrollAndJam, Vectorize, Tensorize,
-                               Parallel, Bind, Pipeline, Rfactor, Online, Auto, Group>;
+using Directive =
+    std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce, Fuse,
+                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, Layout, Pad, Fold,
+                 Promote, Prefetch, Inline, Unroll, UnrollAndJam, Vectorize, Tensorize, Parallel,
+                 Bind, Pipeline, Rfactor, Online, Auto, Group>;
 
 /// `[d; d; ...]`: judged as a whole, after the last.
 struct Group {

@@ -14,6 +14,16 @@ size_t end_of_word(std::string_view text, size_t at) {
   return at;
 }
 
+/// Blocks of a dimension and places in them belong to its name: `d1/16`, `d1%16`.
+size_t end_of_part(std::string_view text, size_t at) {
+  if (at + 1 >= text.size() || (text[at] != '/' && text[at] != '%') || !is_digit(text[at + 1]))
+    return at;
+  ++at;
+  while (at < text.size() && is_digit(text[at]))
+    ++at;
+  return at;
+}
+
 size_t end_of_number(std::string_view text, size_t at) {
   ++at;
   while (at < text.size() && is_digit(text[at]))
@@ -72,7 +82,7 @@ std::vector<Token> lex(const Source& source) {
       while (at < text.size() && text[at] != '\n')
         ++at;
     else if (is_letter(c))
-      at = add(TokenKind::Word, at, end_of_word(text, at));
+      at = add(TokenKind::Word, at, end_of_part(text, end_of_word(text, at)));
     else if (is_digit(c) || is_signed)
       at = add(TokenKind::Number, at, end_of_number(text, at));
     else if (kind_of_mark(c) != TokenKind::Bad)

@@ -200,7 +200,7 @@ Directive qualified_by(Directive directive, const std::string& statement) {
             set(*d.loop);
         } else if constexpr (requires { d.loop; })
           set(d.loop);
-        if constexpr (requires { d.by; })
+        if constexpr (requires { d.by.loop; })
           set(d.by);
       },
       directive);

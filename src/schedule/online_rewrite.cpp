@@ -4,6 +4,7 @@
 #include "poly/directions.h"
 #include "schedule/cell_nest.h"
 #include "schedule/nest.h"
+#include "schedule/rebase.h"
 #include "schedule/rewrite.h"
 #include "support/check.h"
 
@@ -296,12 +297,6 @@ private:
 
   std::vector<TreeNode>& body_of(size_t loop) {
     return poly::find_node(made_.order, chain_.loops[loop])->body;
-  }
-
-  static Order without_marks(Order order) {
-    for (poly::OrderLoop& loop : order.loops)
-      loop.marks = {};
-    return order;
   }
 
   /// One loop out of all; what stood between them goes before it, or after it when it needs it.

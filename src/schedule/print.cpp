@@ -74,6 +74,28 @@ std::string text_of(const Prefetch& d) {
     arguments.push_back(std::to_string(d.ahead));
   return call("prefetch", arguments);
 }
+std::string text_of(const LayoutPart& part) {
+  const std::string name = "d" + number(part.dim);
+  if (part.kind == LayoutPart::Kind::Whole)
+    return name;
+  return name + (part.kind == LayoutPart::Kind::Blocks ? "/" : "%") + number(part.block);
+}
+std::string text_of(const Layout& d) {
+  std::vector<std::string> arguments{d.tensor};
+  for (const LayoutPart& part : d.parts)
+    arguments.push_back(text_of(part));
+  return call("layout", arguments);
+}
+std::string text_of(const Pad& d) {
+  return call("pad", {d.tensor, "d" + number(d.dim), number(d.by)});
+}
+std::string text_of(const Fold& d) {
+  std::vector<std::string> arguments{d.tensor, to_string(d.loop)};
+  if (d.size)
+    arguments.push_back(number(*d.size));
+  return call("fold", arguments);
+}
+std::string text_of(const Promote& d) { return call("promote", {d.tensor, to_string(d.loop)}); }
 std::string text_of(const StoreAt& d) { return call("store_at", {d.tensor, to_string(d.loop)}); }
 std::string text_of(const Inline& d) { return call("inline", {d.statement}); }
 std::string text_of(const Unroll& d) { return call("unroll", with(d.loop, d.factor)); }

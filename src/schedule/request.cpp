@@ -58,6 +58,16 @@ Words words(const Pack& d) {
 Words words(const StoreAt& d) {
   return {"store `" + d.tensor + "` at loop " + quoted(d.loop), "change", "", true};
 }
+Words words(const Layout& d) { return {"lay out `" + d.tensor + "`", "layout", "", true}; }
+Words words(const Pad& d) {
+  return {"pad dimension " + std::to_string(d.dim) + " of `" + d.tensor + "`", "padding", "", true};
+}
+Words words(const Fold& d) {
+  return {"fold `" + d.tensor + "` along loop " + quoted(d.loop), "change", "", true};
+}
+Words words(const Promote& d) {
+  return {"promote `" + d.tensor + "` over loop " + quoted(d.loop), "change", "", true};
+}
 Words words(const Prefetch& d) {
   return {"prefetch `" + d.tensor + "` at loop " + quoted(d.loop), "change", "", true};
 }

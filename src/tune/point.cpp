@@ -36,6 +36,10 @@ void visit_one(Pack& d, const Visitor& f) {
     f(*d.loop);
 }
 void visit_one(StoreAt& d, const Visitor& f) { f(d.loop); }
+void visit_one(Layout&, const Visitor&) {}
+void visit_one(Pad&, const Visitor&) {}
+void visit_one(Fold& d, const Visitor& f) { f(d.loop); }
+void visit_one(Promote& d, const Visitor& f) { f(d.loop); }
 void visit_one(Prefetch& d, const Visitor& f) { f(d.loop); }
 void visit_one(Inline&, const Visitor&) {}
 void visit_one(Unroll& d, const Visitor& f) { f(d.loop); }

@@ -6,15 +6,19 @@
 #include "schedule/compute_at.h"
 #include "schedule/cut.h"
 #include "schedule/distribute.h"
+#include "schedule/fold.h"
 #include "schedule/fuse.h"
 #include "schedule/inline.h"
 #include "schedule/interchange.h"
 #include "schedule/isolate.h"
+#include "schedule/layout.h"
 #include "schedule/online.h"
 #include "schedule/pack.h"
+#include "schedule/pad.h"
 #include "schedule/parallel.h"
 #include "schedule/pipeline.h"
 #include "schedule/prefetch.h"
+#include "schedule/promote.h"
 #include "schedule/reorder.h"
 #include "schedule/reverse.h"
 #include "schedule/rfactor.h"
@@ -68,7 +72,8 @@ bool rewrites_statements(const Directive& directive) {
     return std::any_of(group->members.begin(), group->members.end(), rewrites_statements);
   return std::visit(
       []<class D>(const D&) {
-        return is_any_of<D, Cut, Inline, ComputeAt, Stage, Pack, StoreAt, Rfactor, Online, Auto>;
+        return is_any_of<D, Cut, Inline, ComputeAt, Stage, Pack, StoreAt, Layout, Pad, Fold,
+                         Promote, Rfactor, Online, Auto>;
       },
       directive);
 }

@@ -22,7 +22,7 @@ public:
   Directive one() {
     if (loops_.empty())
       return Inline{statement()};
-    const int64_t kind = draw(0, 27);
+    const int64_t kind = draw(0, 32);
     const int64_t small = draw(2, 4);
     switch (kind) {
     case 0:
@@ -83,6 +83,17 @@ public:
       if (draw(0, 3) == 0)
         return Prefetch{name, at, draw(1, 3)};
       return Pack{name, at};
+    }
+    case 27:
+      return layout();
+    case 28:
+      return Pad{pick(schedule_.scop.tensors).name, draw(0, draw(0, 1)), draw(1, 3)};
+    case 29:
+    case 30:
+      return draw(0, 2) == 0 ? Fold{temp(), loop(), draw(1, 4)} : Fold{temp(), loop(), {}};
+    case 31: {
+      const auto [name, at] = written_below();
+      return Promote{name, at};
     }
     default:
       return Rfactor{loop()};
@@ -157,6 +168,42 @@ private:
         return {pick(read), named(at)};
     }
     return {pick(tensors).name, loop()};
+  }
+
+  /// Where there is one: others cannot be folded.
+  std::string temp() {
+    std::vector<std::string> temps;
+    for (const program::Tensor& tensor : schedule_.scop.tensors)
+      if (tensor.role == program::Role::Temp)
+        temps.push_back(tensor.name);
+    return temps.empty() ? schedule_.scop.tensors.front().name : pick(temps);
+  }
+
+  /// A loop and a tensor that a statement below it writes.
+  std::pair<std::string, LoopName> written_below() {
+    const LoopId at = pick(loops_);
+    const StmtId id = pick(poly::statements_below(schedule_.order, at));
+    return {schedule_.scop.tensors[schedule_.scop[id].text.tensor].name, named(at)};
+  }
+
+  /// Dimensions in any order, some in blocks; now and then one twice or one too few.
+  Layout layout() {
+    const program::Tensor& tensor = pick(schedule_.scop.tensors);
+    Layout layout{tensor.name, {}};
+    for (size_t d = tensor.private_dims; d < tensor.shape.size(); ++d) {
+      const auto dim = static_cast<int64_t>(d - tensor.private_dims);
+      if (draw(0, 1) == 0) {
+        layout.parts.push_back({dim, LayoutPart::Kind::Whole, 1});
+        continue;
+      }
+      const int64_t block = draw(1, 3);
+      layout.parts.push_back({dim, LayoutPart::Kind::Blocks, block});
+      layout.parts.push_back({dim, LayoutPart::Kind::Inside, block});
+    }
+    std::shuffle(layout.parts.begin(), layout.parts.end(), random_);
+    if (draw(0, 19) == 0 && !layout.parts.empty())
+      layout.parts.pop_back();
+    return layout;
   }
 
   Stage stage() {

@@ -1,0 +1,35 @@
+#include "schedule/pad.h"
+
+#include "schedule/codes.h"
+#include "schedule/relocate.h"
+#include "schedule/request.h"
+#include "schedule/staged_reads.h"
+
+namespace kawara::schedule {
+
+Proposed propose(const Schedule& schedule, const Pad& directive, const Environment&) {
+  const std::string request = request_of(directive);
+  KAWARA_TRY(const uint32_t tensor, resolve_tensor(schedule.scop, directive.tensor, request));
+  const program::Tensor& whole = schedule.scop.tensors[tensor];
+  const auto refused = [&](std::string_view code, const std::string& why) {
+    return fail(shape_refusal(code, request, whole.where, "this tensor", {why}));
+  };
+  const auto rank = static_cast<int64_t>(whole.shape.size() - whole.private_dims);
+  constexpr int64_t kMost = int64_t{1} << 20;
+  if (directive.dim >= rank)
+    return refused(kCannotLayOut, "`" + directive.tensor + "` has " + std::to_string(rank) +
+                                      (rank == 1 ? " dimension" : " dimensions") +
+                                      ", counted from 0.");
+  if (directive.by < 1 || directive.by > kMost)
+    return refused(kBadSize, "It would become longer by " + std::to_string(directive.by) +
+                                 " cells; 1 to " + std::to_string(kMost) + " are possible.");
+  const size_t dim = whole.private_dims + static_cast<size_t>(directive.dim);
+  Placement placement{whole.shape, [](const std::vector<scalar::Expr>& cell) { return cell; }};
+  placement.shape[dim] = scalar::simplify(whole.shape[dim] + scalar::int_lit(directive.by));
+  auto made = relocated(schedule, tensor, placement, "_padded");
+  if (!made)
+    return refused(kCannotLayOut, made.error());
+  return *std::move(made);
+}
+
+} // namespace kawara::schedule

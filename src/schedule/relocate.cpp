@@ -1,0 +1,148 @@
+#include "schedule/relocate.h"
+
+#include "schedule/rewrite.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+
+using poly::Access;
+using poly::StmtId;
+using poly::TreeNode;
+using scalar::Expr;
+
+namespace {
+
+class CellMove {
+public:
+  CellMove(const Schedule& schedule, uint32_t tensor, const Placement& placement)
+      : made_{schedule.scop, schedule.order}, from_(tensor), to_(tensor), placement_(placement) {}
+
+  Proposal in_place() {
+    made_.scop.tensors[to_].shape = placement_.shape;
+    move_accesses();
+    return finished();
+  }
+
+  Proposal through_a_copy(const std::string& suffix) {
+    const isl::set read = touched(false), written = touched(true);
+    const program::Role role = made_.scop.tensors[from_].role;
+    add_tensor(suffix);
+    move_accesses();
+    if (role != program::Role::Output && !read.is_empty())
+      place(add_copy(role == program::Role::Inout ? read.unite(written) : read, true), true);
+    if (role != program::Role::Input && !written.is_empty())
+      place(add_copy(written, false), false);
+    return finished();
+  }
+
+private:
+  void add_tensor(const std::string& suffix) {
+    program::Tensor moved = made_.scop.tensors[from_];
+    std::vector<std::string> taken;
+    for (const program::Tensor& tensor : made_.scop.tensors)
+      taken.push_back(tensor.name);
+    moved.name = fresh_name(moved.name + suffix, "_", taken);
+    moved.role = program::Role::Temp;
+    moved.is_hidden = true;
+    moved.is_constant = false;
+    moved.shape = placement_.shape;
+    to_ = static_cast<uint32_t>(made_.scop.tensors.size());
+    made_.scop.tensors.push_back(std::move(moved));
+  }
+
+  void move_accesses() {
+    for (poly::ScopStatement& statement : made_.scop.statements) {
+      if (statement.is_removed)
+        continue;
+      program::Statement& text = statement.text;
+      text.value = scalar::rewrite(text.value, [&](const Expr& e) -> Expr {
+        const auto* load = scalar::as<scalar::Load>(e);
+        return load != nullptr && load->tensor == from_
+                   ? scalar::load(to_, placement_.index(load->index), e.type())
+                   : Expr();
+      });
+      if (text.tensor != from_)
+        continue;
+      text.index = placement_.index(text.index);
+      text.tensor = to_;
+    }
+  }
+
+  /// Cells that some statement reads, or writes.
+  isl::set touched(bool is_write) const {
+    isl::set cells;
+    for (const Access& access : poly::accesses(made_.scop)) {
+      if (access.tensor != from_)
+        continue;
+      const isl::set domain =
+          made_.scop[access.statement].domain.intersect_params(made_.scop.context);
+      isl::set part = map_of(access.index, domain, made_.scop.params).range();
+      if (access.is_write != is_write)
+        part = part.subtract(part);
+      cells = cells.is_null() ? part : cells.unite(part);
+    }
+    return cells.coalesce();
+  }
+
+  StmtId add_copy(const isl::set& cells, bool is_in) {
+    program::Statement text;
+    std::vector<Expr> cell;
+    for (size_t d = 0; d < made_.scop.tensors[from_].shape.size(); ++d) {
+      cell.push_back(scalar::iter(static_cast<uint32_t>(d)));
+      text.iters.push_back("d" + std::to_string(d));
+    }
+    const scalar::Type stored{made_.scop.tensors[from_].elem, 1};
+    const std::vector<Expr> there = placement_.index(cell);
+    text.tensor = is_in ? to_ : from_;
+    text.index = is_in ? there : cell;
+    text.value =
+        scalar::cast(is_in ? scalar::load(from_, cell, stored) : scalar::load(to_, there, stored),
+                     {scalar::compute_type(stored.elem), 1});
+    text.where = made_.scop.tensors[from_].where;
+    return add_statement(made_, std::move(text), cells);
+  }
+
+  /// Before or after everything, in the source as in the order.
+  void place(StmtId copy, bool is_first) {
+    for (poly::Order* order : {&made_.order, &made_.scop.source_order}) {
+      const program::Statement& text = made_.scop[copy].text;
+      TreeNode node{copy, {}};
+      for (size_t d = text.iters.size(); d-- > 0;) {
+        order->rows[copy.value].insert(order->rows[copy.value].begin(),
+                                       scalar::iter(static_cast<uint32_t>(d)));
+        node = TreeNode{poly::add_loop(*order, text.iters[d], text.where), {std::move(node)}};
+      }
+      order->body.insert(is_first ? order->body.begin() : order->body.end(), std::move(node));
+    }
+  }
+
+  Proposal finished() {
+    made_.scop = poly::rebuilt(std::move(made_.scop));
+    return std::move(made_);
+  }
+
+  Proposal made_;
+  uint32_t from_, to_;
+  const Placement& placement_;
+};
+
+} // namespace
+
+Result<Proposal, std::string> relocated(const Schedule& schedule, uint32_t tensor,
+                                        const Placement& placement, const std::string& suffix) {
+  const poly::Scop& scop = schedule.scop;
+  const program::Tensor& whole = scop.tensors[tensor];
+  const std::vector<Access> all = poly::accesses(scop);
+  if (std::none_of(all.begin(), all.end(), [&](const Access& a) { return a.tensor == tensor; }))
+    return fail("Nothing reads or writes `" + whole.name + "`.");
+  CellMove move(schedule, tensor, placement);
+  if (whole.role == program::Role::Temp)
+    return move.in_place();
+  if (std::count(scop.zeroed_outputs.begin(), scop.zeroed_outputs.end(), tensor) > 0)
+    return fail("`" + whole.name +
+                "` begins as zeros where nothing writes it, and a copy would not.");
+  return move.through_a_copy(suffix);
+}
+
+} // namespace kawara::schedule

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "schedule/propose.h"
+
+#include <functional>
+
+namespace kawara::schedule {
+
+/// Where the cells of a tensor go: the shape they get, and from an index in the tensor the index there. Different
+/// cells must stay different.
+struct Placement {
+  std::vector<scalar::Expr> shape;
+  std::function<std::vector<scalar::Expr>(const std::vector<scalar::Expr>&)> index;
+};
+
+/// The schedule with a tensor's cells elsewhere. A temp gets the shape itself. Cells of inputs and outputs belong to
+/// the caller: they move to a temp called after the tensor and `suffix`, filled before everything and copied back after
+/// everything, by statements under the next free numbers whose loops are called after the dimensions. A sentence when that
+/// cannot be done.
+Result<Proposal, std::string> relocated(const Schedule&, uint32_t tensor, const Placement&,
+                                        const std::string& suffix);
+
+} // namespace kawara::schedule
