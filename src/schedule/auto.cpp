@@ -11,6 +11,7 @@
 #include "schedule/auto_product.h"
 #include "schedule/auto_rows.h"
 #include "schedule/auto_score.h"
+#include "schedule/auto_split_k.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
 
@@ -121,8 +122,32 @@ private:
     if (poly::find_node(schedule_.order, loop) == nullptr)
       return;
     const auto product = product_at(loop);
-    if (product && !sum_blocks_in_f16(*product))
+    if (product && !sum_blocks_in_f16(*product) && !share_reduction(*product))
       plan_product(*product, loop);
+  }
+
+  /// Where the result has too few tiles for all threads, each of them adds up a part of the reduction.
+  bool share_reduction(const Product& product) {
+    const auto split = reduction_split(schedule_, product, environment_);
+    if (!split)
+      return false;
+    const Schedule before = schedule_;
+    const StmtId update = product.update();
+    const std::string& statement = schedule_.scop[update].text.name;
+    const std::string parts = schedule_.order[split->loop].name + ".0";
+    if (!try_all({Split{{statement, schedule_.order[split->loop].name}, split->size},
+                  Rfactor{{statement, parts}}}))
+      return false;
+    const LoopId root = poly::path_of(schedule_.order, update).front();
+    auto shared = product_at(root);
+    if (shared)
+      for (const size_t k : shared->outer)
+        if (schedule_.order[shared->nest.loops[k]].name == parts)
+          shared->parts = k;
+    if (shared && shared->parts && plan_product(*shared, root))
+      return true;
+    schedule_ = before;
+    return false;
   }
 
   /// Products of f16 are added up in f16 over a block of the reduction, the blocks in f32.
@@ -249,9 +274,31 @@ private:
 
   void improve_nest(const Nest& nest, bool may_be_parallel) {
     const NestFacts facts = facts_of(schedule_, nest);
+    if (may_be_parallel)
+      if (const auto split = reduction_split(schedule_, nest, facts, environment_))
+        if (const auto shared = share_sum(nest, *split))
+          return improve_nest(*shared, true);
     for (const auto& plan : plans_for(schedule_, nest, facts, environment_, may_be_parallel))
       if (try_all(plan))
         return;
+  }
+
+  /// The nest with its reduction in parts, those outermost.
+  std::optional<Nest> share_sum(const Nest& nest, const ReductionSplit& split) {
+    const StmtId update = nest.statements.front();
+    const std::string statement = schedule_.scop[update].text.name;
+    const std::string loop = schedule_.order[split.loop].name;
+    Reorder reorder{{{statement, loop + ".0"}}};
+    for (const LoopId other : nest.loops)
+      reorder.loops.push_back(
+          {statement, other == split.loop ? loop + ".1" : schedule_.order[other].name});
+    const Schedule before = schedule_;
+    if (try_all({Split{{statement, loop}, split.size}, Rfactor{{statement, loop + ".0"}}, reorder}))
+      if (auto shared =
+              perfect_nest_at(schedule_.order, poly::path_of(schedule_.order, update)[nest.depth]))
+        return shared;
+    schedule_ = before;
+    return std::nullopt;
   }
 
   /// Some statement below would gain from loops of its own: its reduction can then be tiled, or its

@@ -276,6 +276,8 @@ private:
 
   void spread() {
     const std::string statement = name(p_.update());
+    if (p_.parts)
+      return add(Parallel{{statement, own(*p_.parts)}});
     const auto wide = std::find_if(p_.outer.begin(), p_.outer.end(),
                                    [&](size_t k) { return p_.extents[k] >= 8; });
     if (wide != p_.outer.end() && *wide == p_.outer.front() && !p_.combines_along_outer)

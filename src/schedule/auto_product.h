@@ -23,6 +23,7 @@ struct Product {
   bool has_strided_lanes = false;               ///< the result's cells are not neighbours in lanes
   bool combines_along_outer = false; ///< what follows adds up the results of the outer loops
   bool has_followers = false;        ///< what follows uses the results cell by cell
+  std::optional<size_t> parts; ///< the outer loop over parts of the reduction, one thread each
   poly::StmtId update() const { return nest.statements.front(); }
 };
 

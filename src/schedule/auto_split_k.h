@@ -1,0 +1,23 @@
+#pragma once
+
+#include "schedule/auto_product.h"
+
+#include <optional>
+
+namespace kawara::schedule {
+
+/// A reduction that threads share: loop `loop` of the update in parts of `size`, one thread each.
+struct ReductionSplit {
+  poly::LoopId loop;
+  int64_t size = 0;
+};
+
+/// For a product whose result has fewer register tiles than the machine needs to be busy, and whose
+/// reduction is long enough for every part to be worth a thread; nothing for all others.
+std::optional<ReductionSplit> reduction_split(const Schedule&, const Product&, const Environment&);
+
+/// The same for any nest of one update whose loops that could run in parallel are too short for the machine.
+std::optional<ReductionSplit> reduction_split(const Schedule&, const Nest&, const NestFacts&,
+                                              const Environment&);
+
+} // namespace kawara::schedule

@@ -1,0 +1,78 @@
+#include "example.h"
+
+#include <gtest/gtest.h>
+
+// A reduction that threads share, and results that do not depend on how many there are.
+
+namespace kawara::run_test {
+namespace {
+
+/// A small result and a long reduction.
+constexpr const char* kLong = "input A: f32[8, 20000], B: f32[20000, 16]\n"
+                              "output C: f32[8, 16]\n"
+                              "C[i, j] = sum(k, A[i, k] * B[k, j])\n";
+
+schedule::Environment with_cores(int64_t cores) {
+  schedule::Environment environment = driver::host_environment();
+  environment.cpu.cores = cores;
+  return environment;
+}
+
+driver::Compiled compiled_for(const driver::Request& request, int64_t threads) {
+  Trace silent;
+  auto compiled =
+      driver::compile(request, with_cores(4), silent, {std::make_shared<run::ThreadPool>(threads)});
+  EXPECT_TRUE(compiled) << render(compiled.error());
+  return *std::move(compiled);
+}
+
+bool is_shared(const driver::Compiled& compiled) {
+  for (const program::Tensor& tensor : compiled.front.schedule.scop.tensors)
+    if (tensor.is_hidden && !tensor.is_packed && tensor.role == program::Role::Temp &&
+        tensor.shape.size() == 3)
+      return true;
+  return false;
+}
+
+TEST(SplitK, AutoSharesALongReductionOfASmallResult) {
+  const Example example = example_of("long", kLong);
+  const driver::Compiled compiled = compiled_for(request_of(example, "auto"), 4);
+  EXPECT_TRUE(is_shared(compiled)) << schedule::listing(compiled.front.schedule);
+  const program::Arrays inputs = inputs_of(example, {});
+  expect_near(example, {}, "shared", run_compiled(compiled, {}, inputs),
+              expected_of(example, {}, inputs));
+}
+
+TEST(SplitK, AutoDoesNotShareWithoutThreadsOrUnderExact) {
+  Example example = example_of("long", kLong);
+  EXPECT_FALSE(is_shared(compile(request_of(example, "auto"), with_cores(1))));
+  driver::Request exact = request_of(example, "auto");
+  exact.numerics = program::Numerics::Exact;
+  EXPECT_FALSE(is_shared(compile(exact, with_cores(4))));
+}
+
+TEST(Threads, GiveTheSameBitsUnderExactHoweverMany) {
+  Example example = example_of("long", kLong);
+  example.program.numerics = program::Numerics::Exact;
+  const program::Arrays inputs = inputs_of(example, {});
+  const program::Arrays expected = expected_of(example, {}, inputs);
+  driver::Request request = request_of(example, "auto");
+  request.numerics = program::Numerics::Exact;
+  for (const int64_t threads : {1, 2, 3, 5})
+    EXPECT_TRUE(run_compiled(compiled_for(request, threads), {}, inputs) == expected)
+        << threads << " threads";
+}
+
+TEST(SplitK, AsDirectives) {
+  const Example example = example_of("long", kLong);
+  const std::string directives =
+      "split(S1.k, 5000); rfactor(k.0); distribute(S1.i); "
+      "reorder(S1.k.0, S1.i, S1.k.1, S1.j); parallel(S1.k.0); vectorize(S1.j, 4)";
+  const driver::Compiled compiled = compiled_for(request_of(example, directives), 3);
+  const program::Arrays inputs = inputs_of(example, {});
+  expect_near(example, {}, "by hand", run_compiled(compiled, {}, inputs),
+              expected_of(example, {}, inputs));
+}
+
+} // namespace
+} // namespace kawara::run_test
