@@ -19,9 +19,9 @@ struct CudaMap {
 struct CudaLaunch {
   std::string name;
   std::vector<uint32_t> params, variables, buffers;
-  std::vector<CudaMap> maps;
   int64_t shared_bytes = 0; ///< of all shared buffers
   bool is_dynamic = false;  ///< they are asked for at the launch, not by the function
+  std::vector<CudaMap> maps = {};
 };
 
 /// CUDA C++ text of a kernel that holds launches.
