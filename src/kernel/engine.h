@@ -65,8 +65,8 @@ struct Mma {
   int64_t steps = 1;
   bool is_a_turned = false, is_b_turned = false;
 };
-/// Waits until this warpgroup's Mmas, but for the last `pending`, are done: their operands may be overwritten,
-/// and with none pending their results used.
+/// Waits until this warp's part of its warpgroup's Mmas, but for the last `pending`, is done: with none pending
+/// results may be used. The threads of a warp go on together.
 struct AwaitMma {
   int64_t pending = 0;
 };

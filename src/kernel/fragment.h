@@ -10,7 +10,8 @@ namespace kawara::kernel {
 ///   row     16 * z + 8 * half + y          half in 0..1
 ///   column  8 * group + 2 * x + place      place in 0..1
 ///   cell    4 * group + 2 * half + place   of the thread's private buffer
-inline constexpr int64_t kFragmentX = 4, kFragmentY = 8, kWarpsOfGroup = 4, kRowsOfGroup = 64;
+inline constexpr int64_t kFragmentX = 4, kFragmentY = 8, kThreadsOfWarp = 32, kWarpsOfGroup = 4,
+                         kRowsOfGroup = 64;
 
 struct FragmentPlace {
   Expr half, group, place;

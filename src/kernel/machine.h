@@ -189,7 +189,7 @@ private:
     std::vector<Frame> frames;                        ///< innermost last
     std::vector<const Mma*> products;                 ///< under way, oldest first
     std::vector<std::vector<Lanes>> product_operands; ///< where their operands begin
-    bool has_come = false;                            ///< to a barrier of its warpgroup
+    bool has_come = false;                            ///< to where it waits for others
   };
   /// A box that the copy engine has been told to copy.
   struct BulkCopy {
@@ -223,6 +223,8 @@ private:
   void finish(const BulkCopy& copy);
   bool finish_oldest_load();
   void finish_product();
+  bool have_all_come(int64_t group);
+  void let_go(int64_t group);
   BarrierState& barrier_at(const MbarrierSlot& at);
   void end_phase_if_complete(BarrierState& state, size_t row);
 

@@ -290,28 +290,46 @@ void Machine::finish_product() {
   t.product_operands.erase(t.product_operands.begin(), t.product_operands.begin() + 2);
 }
 
+/// Notes that this thread waits for the others of its group; whether it is the last.
+bool Machine::have_all_come(int64_t group) {
+  threads_[static_cast<size_t>(thread_)].has_come = true;
+  const auto first = threads_.begin() + thread_ / group * group;
+  return std::all_of(first, first + group, [](const Thread& t) { return t.has_come; });
+}
+
+/// The others of the group go on behind the statement where they wait.
+void Machine::let_go(int64_t group) {
+  const int64_t first = thread_ / group * group;
+  for (int64_t t = first; t < first + group; ++t) {
+    threads_[static_cast<size_t>(t)].has_come = false;
+    if (t != thread_)
+      ++threads_[static_cast<size_t>(t)].frames.back().next;
+  }
+}
+
 bool Machine::obey_one(const AwaitMma& s) {
-  while (static_cast<int64_t>(threads_[static_cast<size_t>(thread_)].products.size()) > s.pending)
-    finish_product();
+  if (!have_all_come(kThreadsOfWarp))
+    return false;
+  const int64_t own = thread_, first = own / kThreadsOfWarp * kThreadsOfWarp;
+  swap_in(own);
+  for (thread_ = first; thread_ < first + kThreadsOfWarp; ++thread_) {
+    races_.iterate(thread_);
+    swap_in(thread_);
+    while (static_cast<int64_t>(threads_[static_cast<size_t>(thread_)].products.size()) > s.pending)
+      finish_product();
+    swap_in(thread_);
+  }
+  thread_ = own;
+  races_.iterate(own);
+  swap_in(own);
+  let_go(kThreadsOfWarp);
   return true;
 }
 
 bool Machine::obey_one(const GroupBarrier&) {
-  Thread& own = threads_[static_cast<size_t>(thread_)];
-  if (own.has_come) {
-    // All have come when the last of them has taken the marks away.
+  if (!have_all_come(kWarpgroup))
     return false;
-  }
-  const auto first = static_cast<size_t>(thread_ / kWarpgroup * kWarpgroup);
-  own.has_come = true;
-  for (size_t t = first; t < first + kWarpgroup; ++t)
-    if (!threads_[t].has_come)
-      return false;
-  for (size_t t = first; t < first + kWarpgroup; ++t) {
-    threads_[t].has_come = false;
-    if (threads_[t].frames.size() > 0 && t != static_cast<size_t>(thread_))
-      ++threads_[t].frames.back().next;
-  }
+  let_go(kWarpgroup);
   return true;
 }
 

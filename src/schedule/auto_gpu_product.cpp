@@ -188,16 +188,16 @@ struct CollectiveTile {
   double rate;
 };
 constexpr std::array<CollectiveTile, 7> kCollectiveTiles = {{{128, 256, 1.0},
-                                                             {128, 192, 0.92},
-                                                             {128, 128, 0.72},
-                                                             {64, 256, 0.65},
-                                                             {128, 64, 0.5},
-                                                             {64, 128, 0.5},
-                                                             {64, 64, 0.35}}};
+                                                             {128, 192, 0.97},
+                                                             {128, 128, 0.92},
+                                                             {64, 256, 0.92},
+                                                             {64, 128, 0.58},
+                                                             {128, 64, 0.53},
+                                                             {64, 64, 0.38}}};
 constexpr int64_t kCollectiveDepth = 64;
-constexpr int64_t kLeastRows = 16;      ///< fewer are a matter of memory, not of products
-constexpr double kTileOverhead = 2e6;   ///< multiplications in the time that begins and ends a tile
-constexpr int64_t kBytesBesides = 2048; ///< of shared memory, for barriers and alignment
+constexpr int64_t kLeastRows = 16; ///< fewer are a matter of memory, not of products
+constexpr double kEndOfTile = 174; ///< length of a reduction that takes as long as writing the tile
+constexpr int64_t kBytesBesides = 2048;   ///< of shared memory, for barriers and alignment
 constexpr int64_t kPanelsOfGroup = 16384; ///< bytes in which 64 rows of results wait to be written
 
 /// The instruction for tiles that wide; empty when there is none for these tensors.
@@ -284,9 +284,10 @@ bool bind_collective(Schedule& schedule, const Product& product, int64_t batches
   const auto parts = [](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; };
   const auto cost = [&](const CollectiveTile& tile) {
     const int64_t tiles = batches * parts(rows, tile.rows) * parts(lanes, tile.lanes);
-    const double one = static_cast<double>(tile.rows * tile.lanes * depth) / tile.rate;
-    return static_cast<double>(parts(tiles, environment.gpu->multiprocessors)) *
-           (one + kTileOverhead);
+    const double one = static_cast<double>(depth) / tile.rate + kEndOfTile;
+    return static_cast<double>(parts(tiles, environment.gpu->multiprocessors) * tile.rows *
+                               tile.lanes) *
+           one;
   };
   std::vector<CollectiveTile> candidates(kCollectiveTiles.begin(), kCollectiveTiles.end());
   std::stable_sort(candidates.begin(), candidates.end(),
