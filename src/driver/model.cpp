@@ -60,6 +60,38 @@ Diagnostic wrong_name(const Graph& graph, std::string headline) {
       "The model's inputs are " + (names.empty() ? "none" : join(names, ", ")) + ".", "");
 }
 
+Diagnostic out_of_memory(const Graph& graph) {
+  return graph::model_error("K0522", "there is not enough memory to run `" + graph.name + "`",
+                            "A tensor on the way is larger than what this machine has left.",
+                            "give smaller inputs");
+}
+
+/// Refuses symbols that no input has, and sizes that they cannot have.
+std::optional<Diagnostic> check_symbols(const Graph& graph,
+                                        const std::map<std::string, int64_t>& symbols) {
+  std::vector<std::string> known;
+  for (const ValueId id : graph.inputs)
+    if (graph.values[id].type.shape)
+      for (const graph::Dim& dim : *graph.values[id].type.shape)
+        if (!dim.size && !dim.symbol.empty() &&
+            std::find(known.begin(), known.end(), dim.symbol) == known.end())
+          known.push_back(dim.symbol);
+  for (const auto& [name, size] : symbols) {
+    const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
+    if (is_known && size >= 0)
+      continue;
+    return graph::model_error(
+        "K0569",
+        fmt::format("`{}` cannot have {} = {}", printable(graph.name), printable(name), size),
+        is_known ? "A size is not negative."
+        : known.empty()
+            ? "The shapes of its inputs have no symbols."
+            : "The symbols of its inputs' shapes are " + printable(join(known, ", ")) + ".",
+        "");
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 struct Model::Impl {
@@ -101,13 +133,20 @@ Result<std::vector<Datum>, Diagnostic> Model::run(const std::map<std::string, Da
   try {
     return impl_->runner.run(std::move(data), {});
   } catch (const std::bad_alloc&) {
-    return fail(graph::model_error(
-        "K0522", "there is not enough memory to run `" + graph.name + "`",
-        "A tensor on the way is larger than what this machine has left.", "give smaller inputs"));
+    return fail(out_of_memory(graph));
   }
 }
 
-Result<Tape, Diagnostic> Model::record(const std::map<std::string, Datum>& inputs) {
+Result<Tape, Diagnostic> Model::record(std::map<std::string, Datum> given,
+                                       const std::map<std::string, int64_t>& symbols) {
+  if (auto problem = check_symbols(impl_->graph, symbols))
+    return fail(*std::move(problem));
+  std::map<std::string, Datum> inputs;
+  try {
+    inputs = pattern_inputs(std::move(given), symbols);
+  } catch (const std::bad_alloc&) {
+    return fail(out_of_memory(impl_->graph));
+  }
   // Steps whose operands are constants prepare them in this run.
   KAWARA_TRY([[maybe_unused]] const std::vector<Datum> results, run(inputs));
   return tape_from_plans(impl_->graph, impl_->runner.path());
@@ -135,8 +174,8 @@ Model::pattern_inputs(std::map<std::string, Datum> given,
 }
 
 Tensor pattern_tensor(graph::DataType type, const Shape& shape, uint64_t seed) {
+  Tensor tensor(type, shape); // throws where there is no memory
   const program::Array array = program::fill_pattern(graph::storage_of(type), shape, seed);
-  Tensor tensor(type, shape);
   std::memcpy(tensor.data(), array.data(), array.bytes());
   if (type == graph::DataType::I64 || type == graph::DataType::I32)
     for (int64_t k = 0; k < tensor.cells(); ++k)

@@ -33,8 +33,11 @@ public:
   pattern_inputs(std::map<std::string, run::Datum> given,
                  const std::map<std::string, int64_t>& symbols = {}) const;
 
-  /// Runs once, as `run` does, and gives what it did as a tape. Refuses also K0563.
-  Result<Tape, Diagnostic> record(const std::map<std::string, run::Datum>& inputs);
+  /// Runs once, as `run` does, with a pattern for inputs that are not given, and gives what it did as a
+  /// tape. Refuses also symbols that no input has or that are negative (K0569) and what no tape can
+  /// hold (K0563).
+  Result<Tape, Diagnostic> record(std::map<std::string, run::Datum> given,
+                                  const std::map<std::string, int64_t>& symbols = {});
 
   /// Schedules for programs that are compiled from now on.
   void use(KnownSchedule known);

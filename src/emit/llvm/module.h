@@ -21,6 +21,8 @@ struct LlvmUnit::Impl {
   std::unique_ptr<llvm::Module> module;
 };
 
+/// Tells LLVM of the processor that this runs on; before anything is compiled or linked for it.
+void register_native_target();
 std::unique_ptr<llvm::TargetMachine> target_machine(const CodeTarget&);
 /// Runs LLVM's default pipeline of that level on the module.
 void optimise(llvm::Module&, llvm::TargetMachine&, int opt_level);

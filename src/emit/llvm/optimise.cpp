@@ -18,16 +18,6 @@
 namespace kawara::emit {
 namespace {
 
-/// LLVM keeps its list of targets for the whole process; filling it twice is harmless but not from
-/// two threads at once.
-void register_native_target() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-  });
-}
-
 #ifdef KAWARA_LLVM_HAS_ALL_TARGETS
 /// The processors that Kawara knows, besides the one it runs on.
 void register_other_targets() {
@@ -62,6 +52,16 @@ llvm::OptimizationLevel level_of(int opt_level) {
 }
 
 } // namespace
+
+// LLVM keeps its list of targets for the whole process; filling it twice is harmless but not from
+// two threads at once.
+void register_native_target() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
 
 CodeTarget host_code_target() {
   CodeTarget target;

@@ -46,6 +46,7 @@ llvm::orc::SymbolMap math_functions(llvm::orc::LLJIT& session) {
 }
 
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_session(const emit::CodeTarget& target) {
+  emit::register_native_target(); // nothing has been compiled yet where kept code is linked
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(target.triple)};
   machine.setCPU(target.cpu);
   llvm::SmallVector<llvm::StringRef, 32> features;
