@@ -52,7 +52,7 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
 
 int bench(const CommonOptions& options) {
   if (is_model(options.file))
-    return run_model({options.file, {}, "", true, options.json}, options);
+    return run_model({options.file, {}, "", true, options.json, false}, options);
   auto request = request_of(options);
   if (!request)
     return report(request.error(), options);

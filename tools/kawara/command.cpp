@@ -115,6 +115,14 @@ void add_examples(CLI::App& app, const std::vector<std::string>& lines) {
   app.footer(text);
 }
 
+Parsed<std::map<std::string, int64_t>> sizes_of(const CommonOptions& options) {
+  driver::Request request;
+  Diagnostics errors = read_sizes(options.sizes, request);
+  if (!errors.empty())
+    return fail(std::move(errors));
+  return std::move(request.sizes);
+}
+
 Parsed<driver::Request> request_of(const CommonOptions& options) {
   driver::Request request;
   KAWARA_TRY(request.text, source_from_file(options.file));

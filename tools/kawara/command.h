@@ -48,6 +48,9 @@ void add_examples(CLI::App&, const std::vector<std::string>& lines);
 /// no `NAME=NUMBER` (K0432), an unknown contract (K0433).
 Parsed<driver::Request> request_of(const CommonOptions&);
 
+/// Sizes that `-p` names, of a command without a program. Errors: K0432.
+Parsed<std::map<std::string, int64_t>> sizes_of(const CommonOptions&);
+
 /// The machine that `--target` names. Errors: driver::environment_for.
 Parsed<schedule::Environment> environment_of(const CommonOptions&);
 
@@ -74,5 +77,7 @@ void add_demo(CLI::App&, int& exit_code);
 void add_machine(CLI::App&, int& exit_code);
 void add_tune(CLI::App&, int& exit_code);
 void add_db(CLI::App&, int& exit_code);
+void add_compile(CLI::App&, int& exit_code);
+void add_zoo(CLI::App&, int& exit_code);
 
 } // namespace kawara::tools

@@ -1,5 +1,4 @@
 #include "kawara/command.h"
-#include "kawara/zoo.h"
 
 #include "support/check.h"
 #include "support/text.h"
@@ -49,6 +48,7 @@ int run_command(int argc, char** argv) {
   kawara::tools::add_machine(app, exit_code);
   kawara::tools::add_conformance(app, exit_code);
   kawara::tools::add_zoo(app, exit_code);
+  kawara::tools::add_compile(app, exit_code);
   kawara::tools::add_demo(app, exit_code);
   if (argc < 2) {
     fmt::print(stderr, "{}", app.help());

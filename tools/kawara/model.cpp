@@ -54,24 +54,6 @@ Diagnostic bad_input(const std::string& text) {
   return d;
 }
 
-Result<std::map<std::string, Datum>, Diagnostic>
-read_inputs(const driver::Model& model, const std::vector<std::string>& bindings) {
-  std::map<std::string, Datum> inputs;
-  for (const std::string& binding : bindings) {
-    const size_t equals = binding.rfind('=');
-    if (equals == std::string::npos || equals == 0)
-      return fail(bad_input(binding));
-    const std::string name = binding.substr(0, equals);
-    KAWARA_TRY(const program::Array array, run::read_npy(binding.substr(equals + 1)));
-    std::optional<graph::DataType> declared;
-    for (const graph::ValueId id : model.graph().inputs)
-      if (model.graph().values[id].name == name)
-        declared = model.graph().values[id].type.elem;
-    inputs[name] = {tensor_from_array(array, declared), false, {}};
-  }
-  return model.pattern_inputs(std::move(inputs));
-}
-
 struct ValueRange {
   double low = 0, high = 0, mean = 0;
 };
@@ -100,7 +82,44 @@ Result<Done, Diagnostic> write_outputs(const std::string& folder,
   return Done{};
 }
 
-/// Programs that were tuned run as they were found to be fastest.
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Result<std::map<std::string, Datum>, Diagnostic>
+read_inputs(const driver::Model& model, const std::vector<std::string>& bindings) {
+  const graph::Graph& graph = model.graph();
+  KAWARA_TRY(auto given, read_bindings(bindings, [&](const std::string& name) {
+               std::optional<graph::DataType> declared;
+               for (const graph::ValueId id : graph.inputs)
+                 if (graph.values[id].name == name)
+                   declared = graph.values[id].type.elem;
+               return declared;
+             }));
+  return model.pattern_inputs(std::move(given));
+}
+
+Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOptions& common) {
+  if (is_compiled_model(options.file))
+    return run_compiled_model(options);
+  const auto begin = std::chrono::steady_clock::now();
+  KAWARA_TRY(driver::Model model, driver::load_model(options.file));
+  use_tuned(model, common);
+  KAWARA_TRY(const auto inputs, read_inputs(model, options.inputs));
+  ModelRun run;
+  KAWARA_TRY(run.results, model.run(inputs));
+  run.first_seconds = seconds_since(begin);
+  run.compile_seconds = model.compile_seconds();
+  run.kernels = model.kernels();
+  run.block_bytes = model.block_bytes();
+  for (const graph::ValueId id : model.graph().outputs)
+    run.names.push_back(model.graph().values[id].name);
+  run.run_again = [&] { return static_cast<bool>(model.run(inputs)); };
+  return show_run(options, run);
+}
+
+} // namespace
+
 void use_tuned(driver::Model& model, const CommonOptions& common) {
   const std::string database = database_of(common);
   std::error_code ignored;
@@ -112,26 +131,41 @@ void use_tuned(driver::Model& model, const CommonOptions& common) {
     });
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+bool is_compiled_model(const std::string& path) {
+  return std::filesystem::path(path).extension() == ".kwx";
 }
 
-Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOptions& common) {
-  const auto begin = std::chrono::steady_clock::now();
-  KAWARA_TRY(driver::Model model, driver::load_model(options.file));
-  use_tuned(model, common);
-  KAWARA_TRY(const auto inputs, read_inputs(model, options.inputs));
-  KAWARA_TRY(const std::vector<Datum> results, model.run(inputs));
-  const double first = seconds_since(begin);
-  nlohmann::json json{{"ok", true}, {"kernels", model.kernels()}, {"first_result_ms", first * 1e3}};
+bool is_model(const std::string& path) {
+  return std::filesystem::path(path).extension() == ".onnx" || is_compiled_model(path);
+}
+
+Result<std::map<std::string, Datum>, Diagnostic>
+read_bindings(const std::vector<std::string>& bindings, const DeclaredType& declared) {
+  std::map<std::string, Datum> inputs;
+  for (const std::string& binding : bindings) {
+    const size_t equals = binding.rfind('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(bad_input(binding));
+    const std::string name = binding.substr(0, equals);
+    KAWARA_TRY(const program::Array array, run::read_npy(binding.substr(equals + 1)));
+    inputs[name] = {tensor_from_array(array, declared(name)), false, {}};
+  }
+  return inputs;
+}
+
+Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& run) {
+  nlohmann::json json{
+      {"ok", true}, {"kernels", run.kernels}, {"first_result_ms", run.first_seconds * 1e3}};
+  if (is_compiled_model(options.file))
+    json["load_ms"] = run.load_seconds * 1e3;
   std::string text;
-  for (size_t k = 0; k < results.size(); ++k) {
-    const std::string& name = model.graph().values[model.graph().outputs[k]].name;
-    if (!results[k].tensor) {
-      text += fmt::format("{}: a sequence of {}\n", printable(name), results[k].items.size());
+  for (size_t k = 0; k < run.results.size(); ++k) {
+    const std::string& name = run.names[k];
+    if (!run.results[k].tensor) {
+      text += fmt::format("{}: a sequence of {}\n", printable(name), run.results[k].items.size());
       continue;
     }
-    const Tensor& tensor = results[k].tensor;
+    const Tensor& tensor = run.results[k].tensor;
     const ValueRange s = range_of(tensor);
     json["outputs"].push_back({{"name", name},
                                {"type", graph::name_of(tensor.type())},
@@ -144,30 +178,29 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
                         s.high, s.mean);
   }
   if (!options.output_dir.empty()) {
-    KAWARA_TRY([[maybe_unused]] const Done done, write_outputs(options.output_dir, results));
+    KAWARA_TRY([[maybe_unused]] const Done done, write_outputs(options.output_dir, run.results));
   }
   if (options.time) {
     bool is_fine = true;
-    const run::Timing timing =
-        run::measure([&] { is_fine = static_cast<bool>(model.run(inputs)) && is_fine; }, {});
+    const run::Timing timing = run::measure([&] { is_fine = run.run_again() && is_fine; }, {});
     json["median_ms"] = timing.median * 1e3;
     json["spread"] = timing.spread;
-    json["compile_ms"] = model.compile_seconds() * 1e3;
-    json["block_bytes"] = model.block_bytes();
+    json["compile_ms"] = run.compile_seconds * 1e3;
+    json["block_bytes"] = run.block_bytes;
     text += "time: " + run::to_string(timing) + "\n";
-    text += fmt::format("first result after {:.0f} ms, of which {:.0f} ms to compile {} kernels; "
-                        "{:.1f} MB between nodes\n",
-                        first * 1e3, model.compile_seconds() * 1e3, model.kernels(),
-                        static_cast<double>(model.block_bytes()) * 1e-6);
+    const double megabytes = static_cast<double>(run.block_bytes) * 1e-6;
+    text +=
+        is_compiled_model(options.file)
+            ? fmt::format("first result after {:.0f} ms, ready after {:.1f} ms; {:.1f} MB between "
+                          "steps\n",
+                          run.first_seconds * 1e3, run.load_seconds * 1e3, megabytes)
+            : fmt::format("first result after {:.0f} ms, of which {:.0f} ms to compile {} "
+                          "kernels; {:.1f} MB between nodes\n",
+                          run.first_seconds * 1e3, run.compile_seconds * 1e3, run.kernels,
+                          megabytes);
   }
   fmt::print("{}", options.json ? json.dump(2) + "\n" : text);
   return Done{};
-}
-
-} // namespace
-
-bool is_model(const std::string& path) {
-  return std::filesystem::path(path).extension() == ".onnx";
 }
 
 Result<std::map<std::string, int64_t>, Diagnostic>
@@ -184,11 +217,13 @@ int run_model(const ModelOptions& options, const CommonOptions& common) {
 }
 
 int show_model(const CommonOptions& common, const std::string& stage) {
-  if (stage != "graph" && stage != "rewrite") {
+  if ((stage != "graph" && stage != "rewrite") || is_compiled_model(common.file)) {
     Diagnostic d;
     d.code = "K0438";
     d.headline = "`" + stage + "` is no stage of a model";
-    d.body.push_back("A model can be shown at the stages graph and rewrite.");
+    d.body.push_back(
+        "An ONNX model can be shown at the stages graph and rewrite, a compiled one at "
+        "none.");
     return report({d}, common);
   }
   const auto model = driver::load_model(common.file);

@@ -1,8 +1,7 @@
-#include "kawara/zoo.h"
+#include "kawara/command.h"
 
 #include "graph/onnx/export.h"
 #include "graph/zoo/zoo.h"
-#include "kawara/command.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>

@@ -1,0 +1,178 @@
+#include "kawara/command.h"
+#include "kawara/model.h"
+
+#include "driver/kwx.h"
+#include "driver/model.h"
+#include "graph/errors.h"
+#include "support/text.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <filesystem>
+
+namespace kawara::tools {
+namespace {
+
+using run::Datum;
+using run::Tensor;
+
+struct CompileOptions : CommonOptions {
+  std::vector<std::string> inputs; ///< NAME=file.npy
+  std::string output;
+};
+
+double elapsed_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Parsed<Done> compile_model(const CompileOptions& options) {
+  const auto gathered = [](Diagnostic d) { return fail(Diagnostics{std::move(d)}); };
+  KAWARA_TRY(const auto symbols, sizes_of(options));
+  const auto begin = std::chrono::steady_clock::now();
+  auto model = driver::load_model(options.file);
+  if (!model)
+    return gathered(model.error());
+  use_tuned(*model, options);
+  const graph::Graph& graph = model->graph();
+  auto given = read_bindings(options.inputs, [&](const std::string& name) {
+    std::optional<graph::DataType> declared;
+    for (const graph::ValueId id : graph.inputs)
+      if (graph.values[id].name == name)
+        declared = graph.values[id].type.elem;
+    return declared;
+  });
+  if (!given)
+    return gathered(given.error());
+  const auto tape = model->record(*std::move(given), symbols);
+  if (!tape)
+    return gathered(tape.error());
+  const std::string path =
+      options.output.empty()
+          ? std::filesystem::path(options.file).replace_extension(".kwx").string()
+          : options.output;
+  if (const auto done = driver::write_kwx(*tape, path); !done)
+    return gathered(done.error());
+  std::error_code ignored;
+  const auto bytes = std::filesystem::file_size(path, ignored);
+  if (options.json) {
+    fmt::print("{}\n", nlohmann::json{{"ok", true},
+                                      {"file", path},
+                                      {"bytes", bytes},
+                                      {"kernels", model->kernels()},
+                                      {"seconds", elapsed_since(begin)}}
+                           .dump(2));
+    return Done{};
+  }
+  fmt::print("{}: {:.1f} MB, {} steps, {} kernels, {:.1f} s\n", path,
+             static_cast<double>(bytes) * 1e-6, tape->steps.size(), model->kernels(),
+             elapsed_since(begin));
+  for (const driver::Port& port : tape->inputs)
+    fmt::print("  input  {}: {}{}\n", printable(port.name), graph::name_of(port.type),
+               graph::text_of(port.shape));
+  for (const driver::Port& port : tape->outputs)
+    fmt::print("  output {}: {}{}\n", printable(port.name), graph::name_of(port.type),
+               graph::text_of(port.shape));
+  return Done{};
+}
+
+std::vector<Tensor> tensors_for(const std::vector<driver::Port>& ports) {
+  std::vector<Tensor> tensors;
+  for (const driver::Port& port : ports)
+    tensors.emplace_back(port.type, port.shape);
+  return tensors;
+}
+
+/// What is given, and a fixed pattern for the rest, in the order of the ports.
+Result<std::vector<Tensor>, Diagnostic> inputs_of(const driver::Tape& tape,
+                                                  std::map<std::string, Datum> given) {
+  std::vector<Tensor> tensors = tensors_for(tape.inputs);
+  uint64_t seed = 1;
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    const driver::Port& port = tape.inputs[k];
+    ++seed;
+    const auto at = given.find(port.name);
+    if (at == given.end()) {
+      tensors[k] = driver::pattern_tensor(port.type, port.shape, seed);
+      continue;
+    }
+    const Tensor& tensor = at->second.tensor;
+    if (tensor.type() != port.type || tensor.shape() != port.shape)
+      return fail(
+          graph::model_error("K0521",
+                             fmt::format("input `{}` of `{}` cannot be {}{}", printable(port.name),
+                                         printable(tape.name), graph::name_of(tensor.type()),
+                                         graph::text_of(tensor.shape())),
+                             fmt::format("The file was compiled for {}{}.",
+                                         graph::name_of(port.type), graph::text_of(port.shape)),
+                             "compile the ONNX file for this shape"));
+    tensors[k] = tensor;
+    given.erase(at);
+  }
+  if (!given.empty()) {
+    std::vector<std::string> names;
+    for (const driver::Port& port : tape.inputs)
+      names.push_back(printable(port.name));
+    return fail(graph::model_error(
+        "K0520", "no input is called `" + printable(given.begin()->first) + "`",
+        "The model's inputs are " + (names.empty() ? "none" : join(names, ", ")) + ".", ""));
+  }
+  return tensors;
+}
+
+} // namespace
+
+Result<Done, Diagnostic> run_compiled_model(const ModelOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  KAWARA_TRY(driver::Tape tape, driver::read_kwx(options.file, {options.checks_data}));
+  KAWARA_TRY(auto given, read_bindings(options.inputs, [&](const std::string& name) {
+               std::optional<graph::DataType> declared;
+               for (const driver::Port& port : tape.inputs)
+                 if (port.name == name)
+                   declared = port.type;
+               return declared;
+             }));
+  KAWARA_TRY(std::vector<Tensor> inputs, inputs_of(tape, std::move(given)));
+  driver::Player player(std::move(tape));
+  std::vector<Tensor> outputs = tensors_for(player.tape().outputs);
+  std::vector<void*> reads, writes;
+  for (Tensor& tensor : inputs)
+    reads.push_back(tensor.data());
+  for (Tensor& tensor : outputs)
+    writes.push_back(tensor.data());
+  const double loaded = elapsed_since(begin);
+  KAWARA_TRY([[maybe_unused]] const Done done, player.play(reads, writes));
+  ModelRun run;
+  run.first_seconds = elapsed_since(begin);
+  run.load_seconds = loaded;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    run.names.push_back(player.tape().outputs[k].name);
+    run.results.push_back({outputs[k], false, {}});
+  }
+  run.block_bytes = player.tape().block_bytes;
+  run.run_again = [&] { return static_cast<bool>(player.play(reads, writes)); };
+  return show_run(options, run);
+}
+
+void add_compile(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CompileOptions>();
+  CLI::App* command = app.add_subcommand(
+      "compile", "Compile an ONNX model for inputs of one shape into a file that starts at once");
+  command->add_option("FILE", options->file, "model.onnx")->required();
+  command->add_option("-o,--output", options->output, "file to write; model.kwx when not given");
+  command->add_option("-p,--param", options->sizes, "size of a symbol in the inputs' shapes");
+  command->add_option("--input", options->inputs,
+                      "NAME=file.npy, where shapes inside depend on the values of an input");
+  command->add_flag("--json", options->json, "machine-readable output");
+  add_database(*command, *options);
+  add_examples(*command, {"kawara compile resnet50.onnx -o resnet50.kwx",
+                          "kawara compile gpt2-decode.onnx -p past=128",
+                          "kawara run resnet50.kwx --input image=image.npy"});
+  command->callback([options, &exit_code] {
+    const auto done = compile_model(*options);
+    exit_code = done ? kOk : report(done.error(), *options);
+  });
+}
+
+} // namespace kawara::tools
