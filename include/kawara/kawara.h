@@ -1,7 +1,12 @@
 #pragma once
 
+// C sees models only; C++ everything.
+#include "kawara/model_c.h"
+
+#ifdef __cplusplus
 #include "kawara/diagnostic.h"
 #include "kawara/executable.h"
+#include "kawara/model.h"
 #include "kawara/schedule.h"
 #include "kawara/target.h"
 
@@ -40,3 +45,4 @@ private:
 Program parse(const std::string& text, const std::string& name = "program.kw");
 
 } // namespace kawara
+#endif
