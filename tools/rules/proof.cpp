@@ -110,17 +110,10 @@ public:
     std::vector<SymbolicTensor> left, right;
     for (const Pattern& side : rule_.left)
       left.push_back(tensor(side, true, plain_ranks()));
-    for (const Formula& condition : rule_.conditions) {
-      SymbolDomain domain{prover_.context(), instance_};
-      const auto truth = rewrite::FormulaEvaluator<SymbolDomain>(domain).truth(condition);
-      if (!truth)
-        throw NoInstance{};
-      prover_.assume(*truth);
-    }
-    if (prover_.is_contradiction())
+    if (assume_conditions() < rule_.conditions.size())
       throw NoInstance{};
     for (const Pattern& side : rule_.right)
-      right.push_back(tensor(side, false, {}));
+      right.push_back(tensor(side, false, plain_ranks()));
     for (size_t k = 0; k < left.size(); ++k) {
       if (left[k].rank() != right[k].rank())
         throw NoInstance{};
@@ -159,12 +152,35 @@ private:
     return fresh;
   }
 
+  /// Assumes the conditions whose variables are bound, and says how many these are. Done as soon as
+  /// possible: it saves cases that cannot be.
+  size_t assume_conditions() {
+    size_t known = 0;
+    for (const Formula& condition : rule_.conditions) {
+      SymbolDomain domain{prover_.context(), instance_};
+      const auto truth = rewrite::FormulaEvaluator<SymbolDomain>(domain).truth(condition);
+      if (!truth)
+        continue;
+      ++known;
+      const z3::expr plain = truth->simplify();
+      if (plain.is_false())
+        throw NoInstance{};
+      if (!plain.is_true())
+        prover_.assume(plain);
+    }
+    if (known > 0 && prover_.is_contradiction())
+      throw NoInstance{};
+    return known;
+  }
+
   /// Ranks where no operator asks for others. Broadcasting treats every dimension alike and for itself, so
   /// rules of several operands are tried on few.
   Ranks plain_ranks() const {
     std::set<std::string> names;
     for (const Pattern& side : rule_.left)
       add_variables(side, names);
+    if (rule_.text.find("Conv(") != std::string::npos)
+      return {0, 3, 4};
     return names.size() > 2 ? Ranks{0, 1} : names.size() == 2 ? Ranks{0, 1, 2} : Ranks{0, 1, 2, 3};
   }
   static void add_variables(const Pattern& pattern, std::set<std::string>& names) {
@@ -190,7 +206,11 @@ private:
       return {0, 1, 2};
     if (op == "Transpose" || op == "Slice" || op == "Reshape")
       return otherwise == Ranks{4} ? otherwise : Ranks{1, 2, 3};
-    return otherwise;
+    Ranks ranks = otherwise;
+    // A number beside a matrix.
+    if (rewrite::find_operator_info(op)->kind == rewrite::Kind::Binary && ranks[0] != 0)
+      ranks.insert(ranks.begin(), 0);
+    return ranks;
   }
 
   SymbolicTensor tensor(const Pattern& pattern, bool is_left, const Ranks& ranks) {
@@ -202,9 +222,10 @@ private:
       Exprs extents;
       for (size_t k = 0; k < rank; ++k)
         extents.push_back(extent(pattern.name + std::to_string(k)));
-      return instance_.tensors
-          .emplace(pattern.name, operators_.unknown("T_" + pattern.name, extents))
-          .first->second;
+      const auto made =
+          instance_.tensors.emplace(pattern.name, operators_.unknown("T_" + pattern.name, extents));
+      assume_conditions();
+      return made.first->second;
     }
     if (pattern.kind == Pattern::Kind::Number) {
       if (!pattern.name.empty())

@@ -8,7 +8,7 @@ namespace kawara::rules {
 
 /// What was tried of a rule, and what came of it.
 ///
-/// Extents, starts, paddings and numbers are symbols: a proof holds for all of them. Tried one by one are
+/// Extents (at least 1), starts, paddings and numbers are symbols: a proof holds for all of them. Tried one by one are
 /// ranks (of element-wise rules 0 to 3 with one operand, 0 to 2 with two, 0 and 1 with more; of moves and
 /// reductions 1 to 3, of Expand 0 to 2, of products 2 and 3, of convolutions 4), orders of dimensions and axes (all
 /// there are for the rank), steps, strides and dilations (1 and 2, the same in all dimensions), groups

@@ -37,7 +37,7 @@ public:
   std::optional<Sample> run(const Rule& rule) {
     std::vector<ClassId> roots;
     for (const Pattern& side : rule.left) {
-      const auto id = side_of(side, 3);
+      const auto id = side_of(side, rule.text.find("Conv(") == std::string::npos ? 3 : 4);
       if (!id)
         return std::nullopt;
       roots.push_back(*id);
@@ -96,7 +96,8 @@ private:
     const auto known = binding_.tensors.find(name);
     if (known != binding_.tensors.end())
       return known->second;
-    const int64_t rank = most_rank == 4 ? (random_.is(75) ? 4 : 1) : random_.below(most_rank + 1);
+    const int64_t rank =
+        most_rank == 4 && random_.is(60) ? 4 : random_.below(std::min<int64_t>(most_rank, 3) + 1);
     Shape shape;
     for (int64_t k = 4 - rank; k < 4; ++k)
       shape.push_back(random_.is(65)   ? palette_[static_cast<size_t>(k)]

@@ -135,9 +135,11 @@ SymbolicTensor SymbolicOperators::reduce(const std::string& op,
               next += !is_reduced[k] || keeps;
             }
             SymbolicValue value = cell(x, index);
-            for (size_t k = x.rank(); k-- > 0;)
+            std::vector<SymbolicTerm::Bound> over;
+            for (size_t k = 0; k < x.rank(); ++k)
               if (is_reduced[k])
-                value = prover_.fold(monoid, index[k], x.extents[k], std::move(value));
+                over.push_back({index[k], x.extents[k]});
+            value = prover_.fold(monoid, over, std::move(value));
             for (size_t k = 0; op == "ReduceMean" && k < x.rank(); ++k)
               if (is_reduced[k])
                 for (SymbolicTerm& term : value.terms)
@@ -172,7 +174,7 @@ SymbolicTensor SymbolicOperators::matmul(const SymbolicTensor& a, const Symbolic
               return cell(t, mine);
             };
             return prover_.fold(
-                Monoid::Sum, k, x.extents.back(),
+                Monoid::Sum, {{k, x.extents.back()}},
                 prover_.multiply(side(x, index[rank - 2], k), side(y, k, index[rank - 1])));
           }};
 }
@@ -229,15 +231,21 @@ SymbolicTensor SymbolicOperators::conv(const SymbolicAttributes& attributes,
       inside.other = *inside.other && from.back() >= 0 && from.back() < x.extents[d + 2];
     }
     SymbolicValue value = Prover::guarded(prover_.multiply(cell(x, from), cell(w, weight)), inside);
-    for (size_t d = spatial; d-- > 0;)
-      value = prover_.fold(Monoid::Sum, taps[d], w.extents[d + 2], std::move(value));
-    return prover_.fold(Monoid::Sum, channel, w.extents[1], std::move(value));
+    std::vector<SymbolicTerm::Bound> over{{channel, w.extents[1]}};
+    for (size_t d = 0; d < spatial; ++d)
+      over.push_back({taps[d], w.extents[d + 2]});
+    return prover_.fold(Monoid::Sum, over, std::move(value));
   };
   if (!has_bias)
     return {extents, sum};
-  const SymbolicTensor plain = is_real ? SymbolicTensor{extents, sum} : named({extents, sum});
-  return {extents, [this, plain, bias, extents](const Place& place) {
-            return prover_.add(plain.at(place), cell(bias, {resolved(place, extents)[1]}));
+  return {extents, [this, sum, bias, extents, is_real](const Place& place) {
+            SymbolicValue value = sum(place);
+            const SymbolicValue more = cell(bias, {resolved(place, extents)[1]});
+            if (is_real)
+              return prover_.add(value, more);
+            for (SymbolicTerm& term : value.terms)
+              term.after.push_back(prover_.expression(more));
+            return value;
           }};
 }
 
@@ -263,9 +271,10 @@ SymbolicTensor SymbolicOperators::max_pool(const SymbolicAttributes& attributes,
               inside.other = *inside.other && from[d + 2] >= 0 && from[d + 2] < x.extents[d + 2];
             }
             SymbolicValue value = Prover::guarded(cell(x, from), inside);
-            for (size_t d = kernel.size(); d-- > 0;)
-              value = prover_.fold(Monoid::Maximum, taps[d], kernel[d], std::move(value));
-            return value;
+            std::vector<SymbolicTerm::Bound> over;
+            for (size_t d = 0; d < kernel.size(); ++d)
+              over.push_back({taps[d], kernel[d]});
+            return prover_.fold(Monoid::Maximum, over, std::move(value));
           }};
 }
 

@@ -8,19 +8,8 @@
 namespace kawara::rules {
 namespace {
 
-bool is_one(const z3::expr& e) { return e.is_numeral() && e.get_numeral_int64() == 1; }
-
 const Exprs& values(const SymbolicAttributes& attributes, const char* name) {
   return attributes.at(name).values;
-}
-
-/// Where the dimensions that are not 1 stand.
-std::vector<size_t> real_dimensions(const Exprs& extents) {
-  std::vector<size_t> found;
-  for (size_t k = 0; k < extents.size(); ++k)
-    if (!is_one(extents[k]))
-      found.push_back(k);
-  return found;
 }
 
 } // namespace
@@ -59,7 +48,20 @@ SymbolicTensor SymbolicOperators::number(const z3::expr& value) {
   return {{}, [this, value](const Place&) { return prover_.value(value); }};
 }
 
+std::vector<size_t> SymbolicOperators::real_dimensions(const Exprs& extents) {
+  std::vector<size_t> found;
+  for (size_t k = 0; k < extents.size(); ++k)
+    if (!prover_.follows(extents[k] == 1))
+      found.push_back(k);
+  return found;
+}
+
 Exprs SymbolicOperators::resolved(const Place& place, const Exprs& extents) {
+  bool is_same = place.shape.size() == extents.size();
+  for (size_t k = 0; k < extents.size() && is_same; ++k)
+    is_same = prover_.follows(place.shape[k] == extents[k]);
+  if (is_same)
+    return place.index;
   const auto real = real_dimensions(place.shape), mine = real_dimensions(extents);
   bool fits = real.size() == mine.size();
   for (size_t k = 0; k < real.size() && fits; ++k)
@@ -178,7 +180,7 @@ SymbolicTensor SymbolicOperators::unary(const std::string& op, const SymbolicAtt
               SymbolicValue value = x.at(place);
               for (SymbolicTerm& term : value.terms)
                 term.factors = {prover_.expression(applied(
-                    prover_.expression({Monoid::Sum, {SymbolicTerm{{}, {}, term.factors}}})))};
+                    prover_.expression({Monoid::Sum, {SymbolicTerm{{}, {}, term.factors, {}}}})))};
               return value;
             }};
   const SymbolicTensor plain = named(x);

@@ -52,6 +52,8 @@ public:
   Exprs generic_index(const Exprs& extents); ///< fresh indices inside the extents, assumed to be so
 
 private:
+  std::vector<size_t> real_dimensions(const Exprs& extents); ///< those that are not known to be 1
+  /// The index of a place in a tensor of these extents.
   Exprs resolved(const Place&, const Exprs& extents);
   SymbolicValue cell(const SymbolicTensor&, const Exprs& index);
   /// The same tensor with cells that are single expressions: folds get a name, equal ones the same.

@@ -1,5 +1,7 @@
 #include "rules/symbolic_value.h"
 
+#include "support/check.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -15,8 +17,9 @@ z3::expr substituted(const z3::expr& in, const z3::expr& from, const z3::expr& t
 }
 
 void substitute(SymbolicTerm& term, const z3::expr& from, const z3::expr& to) {
-  for (z3::expr& factor : term.factors)
-    factor = substituted(factor, from, to);
+  for (std::vector<z3::expr>* list : {&term.factors, &term.after})
+    for (z3::expr& one : *list)
+      one = substituted(one, from, to);
   for (Guard& guard : term.guards)
     for (std::optional<z3::expr>* part : {&guard.index, &guard.lower, &guard.upper, &guard.other})
       if (*part)
@@ -46,6 +49,27 @@ std::optional<z3::expr> negated(const z3::expr& e) {
       is_number(e.arg(0), -1))
     return e.arg(1);
   return std::nullopt;
+}
+
+/// Adds a bound index. A condition on the index itself is a shorter range, moved to begin at 0.
+void bind(SymbolicTerm& term, const SymbolicTerm::Bound& over) {
+  z3::expr count = over.extent;
+  std::vector<Guard> kept;
+  std::optional<z3::expr> lower;
+  for (Guard& guard : term.guards) {
+    if (!guard.index || !z3::eq(*guard.index, over.index)) {
+      kept.push_back(guard);
+      continue;
+    }
+    count = guard.upper ? *guard.upper : count;
+    lower = guard.lower ? guard.lower : lower;
+  }
+  term.guards = std::move(kept);
+  if (lower) {
+    substitute(term, over.index, over.index + *lower);
+    count = (count - *lower).simplify();
+  }
+  term.bound.insert(term.bound.begin(), {over.index, count});
 }
 
 z3::expr larger(const z3::expr& a, const z3::expr& b) { return z3::ite(a >= b, a, b); }
@@ -133,7 +157,7 @@ bool Prover::follows(const z3::expr& fact, const std::vector<z3::expr>& more) {
 }
 
 SymbolicValue Prover::value(const z3::expr& real) const {
-  return {Monoid::Sum, {SymbolicTerm{{}, {}, {real}}}};
+  return {Monoid::Sum, {SymbolicTerm{{}, {}, {real}, {}}}};
 }
 SymbolicValue Prover::number(double value) {
   return this->value(context_.real_val(std::to_string(value).c_str()).simplify());
@@ -150,6 +174,7 @@ z3::expr Prover::product(const SymbolicTerm& term) {
 }
 
 z3::expr Prover::expression(const SymbolicValue& value) {
+  KAWARA_CHECK(value.is_plain(), "a fold is no expression");
   std::optional<z3::expr> all, has;
   for (const SymbolicTerm& term : value.terms) {
     z3::expr guard = context_.bool_val(true);
@@ -274,34 +299,20 @@ SymbolicValue Prover::apply(const std::string& function, const std::vector<z3::e
   return value(result);
 }
 
-SymbolicValue Prover::fold(Monoid monoid, const z3::expr& index, const z3::expr& extent,
+SymbolicValue Prover::fold(Monoid monoid, const std::vector<SymbolicTerm::Bound>& over,
                            SymbolicValue body) {
-  const bool is_open = body.monoid == monoid || body.terms.size() == 1;
   const bool nests =
       body.monoid == monoid && (arithmetic_ == Arithmetic::Real || monoid > Monoid::Product);
-  if (!is_open || (!nests && !body.is_plain()))
-    body = value(expression(body));
-  body.monoid = monoid;
-  for (SymbolicTerm& term : body.terms) {
-    z3::expr count = extent;
-    // A condition on the index itself is a shorter range, moved to begin at 0.
-    std::vector<Guard> kept;
-    std::optional<z3::expr> lower;
-    for (Guard& guard : term.guards) {
-      if (!guard.index || !z3::eq(*guard.index, index)) {
-        kept.push_back(guard);
-        continue;
-      }
-      count = guard.upper ? *guard.upper : count;
-      lower = guard.lower ? guard.lower : lower;
-    }
-    term.guards = std::move(kept);
-    if (lower) {
-      substitute(term, index, index + *lower);
-      count = (count - *lower).simplify();
-    }
-    term.bound.insert(term.bound.begin(), {index, count});
+  if (!nests && (body.monoid != monoid || !body.is_plain())) {
+    // One term is its own sum, product and maximum.
+    const bool is_single = body.terms.size() == 1 && body.terms[0].bound.empty();
+    if (!is_single)
+      body = value(expression(body));
   }
+  body.monoid = monoid;
+  for (size_t k = over.size(); k-- > 0;)
+    for (SymbolicTerm& term : body.terms)
+      bind(term, over[k]);
   return body;
 }
 
@@ -402,8 +413,11 @@ bool Prover::is_equal_plain(Monoid monoid, const std::vector<SymbolicTerm>& a,
 
 bool Prover::is_equal_term(const SymbolicTerm& a, const SymbolicTerm& b,
                            const std::vector<z3::expr>& more, bool in_any_order) {
-  if (a.bound.size() != b.bound.size())
+  if (a.bound.size() != b.bound.size() || a.after.size() != b.after.size())
     return false;
+  for (size_t k = 0; k < a.after.size(); ++k)
+    if (!follows(a.after[k] == b.after[k], more))
+      return false;
   std::vector<size_t> order(a.bound.size());
   std::iota(order.begin(), order.end(), size_t{0});
   do {

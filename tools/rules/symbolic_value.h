@@ -31,6 +31,7 @@ struct SymbolicTerm {
   std::vector<Bound> bound;
   std::vector<Guard> guards;
   std::vector<z3::expr> factors;
+  std::vector<z3::expr> after; ///< added to the finished sum, where sums are rounded
 };
 
 /// One cell as a function of indices: terms over a commutative monoid. Nested sums, sums over parts of a
@@ -59,14 +60,15 @@ public:
 
   SymbolicValue value(const z3::expr& real) const; ///< one term, one factor
   SymbolicValue number(double value);
-  /// A plain value as one expression.
+  /// A plain value as one expression; throws InternalError for others.
   z3::expr expression(const SymbolicValue&);
   SymbolicValue add(const SymbolicValue&, const SymbolicValue&);
   SymbolicValue multiply(const SymbolicValue&, const SymbolicValue&);
   SymbolicValue negate(const SymbolicValue&);
   SymbolicValue apply(const std::string& function, const std::vector<z3::expr>& arguments);
-  /// The cells of `body` at all values of an index, combined.
-  SymbolicValue fold(Monoid, const z3::expr& index, const z3::expr& extent, SymbolicValue body);
+  /// The cells of `body` at all values of some indices, the last one fastest, combined. A body that has
+  /// bound indices itself must be of the same monoid, and of one in which order does not matter.
+  SymbolicValue fold(Monoid, const std::vector<SymbolicTerm::Bound>& over, SymbolicValue body);
   /// The value where a condition holds.
   static SymbolicValue guarded(SymbolicValue, const Guard&);
 

@@ -12,6 +12,9 @@ using graph::kAbsent;
 using graph::Node;
 using graph::ValueId;
 
+/// Larger ones are of no tensor that fits any memory, and their sums would overflow.
+constexpr int64_t kLargestExtent = int64_t{1} << 40;
+
 /// The value of all cells of a constant, if they are the same.
 std::optional<double> number_of(const Tensor& tensor) {
   constexpr int64_t most = 1 << 16;
@@ -29,7 +32,8 @@ std::optional<Type> declared(const graph::ValueType& type, Symbols& symbols) {
     return std::nullopt;
   Type result{*type.elem, {}};
   for (const graph::Dim& dim : *type.shape) {
-    if (!dim.size && dim.symbol.empty())
+    if ((!dim.size && dim.symbol.empty()) ||
+        (dim.size && (*dim.size < 0 || *dim.size > kLargestExtent)))
       return std::nullopt;
     result.shape.push_back(dim.size ? *dim.size : symbols.of(dim.symbol));
   }

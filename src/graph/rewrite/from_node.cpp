@@ -11,6 +11,9 @@ using graph::Node;
 using Integers = std::vector<int64_t>;
 using Ids = std::vector<ClassId>;
 
+/// Is a stride or an extent of a window beyond all reason? Sums of such numbers would overflow.
+bool is_wild(int64_t number) { return number < 0 || number > (1 << 30); }
+
 /// One node of the standard on its way to terms. Functions return no classes for what terms cannot say.
 class NodeReader {
 public:
@@ -215,6 +218,8 @@ private:
     if (!wanted.list || integer("allowzero", 0) != 0)
       return std::nullopt;
     Shape result = *wanted.list, rest = *shape(0);
+    if (std::any_of(result.begin(), result.end(), [](int64_t extent) { return extent < -1; }))
+      return std::nullopt;
     size_t open = result.size();
     for (size_t k = 0; k < result.size(); ++k) {
       if (result[k] == 0 && k < shape(0)->size())
@@ -307,9 +312,12 @@ private:
       if (axes.list && k < axes.list->size())
         axis[0] = (*axes.list)[k];
       const auto at = axes_of(axis, from.size());
-      const int64_t step = steps.list && k < steps.list->size() ? (*steps.list)[k] : 1;
       const int64_t extent = at ? (*shape(0))[static_cast<size_t>((*at)[0])] : 0;
-      if (!at || step < 1 || is_symbol(extent))
+      if (!at || is_symbol(extent))
+        return {};
+      const int64_t given_step = steps.list && k < steps.list->size() ? (*steps.list)[k] : 1;
+      const int64_t step = std::min(given_step, std::max<int64_t>(extent, 1));
+      if (step < 1)
         return {};
       const auto clamped = [extent](int64_t place) {
         return std::clamp<int64_t>(place < 0 ? place + extent : place, 0, extent);
@@ -360,7 +368,10 @@ private:
     const Integers ones(spatial, 1), strides = list("strides").value_or(ones),
                                      dilations = list("dilations").value_or(ones);
     Integers pads = list("pads").value_or(Integers(2 * spatial, 0));
-    if (strides.size() != spatial || dilations.size() != spatial)
+    if (strides.size() != spatial || dilations.size() != spatial ||
+        std::any_of(strides.begin(), strides.end(), is_wild) ||
+        std::any_of(dilations.begin(), dilations.end(), is_wild) ||
+        std::any_of(kernel.begin(), kernel.end(), is_wild))
       return {};
     if (word && *word == "VALID")
       pads.assign(2 * spatial, 0);

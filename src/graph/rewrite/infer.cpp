@@ -169,6 +169,10 @@ std::optional<Shape> windows(const Reader& read, const Shape& x, const Shape& ke
   if (!strides || !pads || !dilations || strides->size() != spatial ||
       pads->size() != 2 * spatial || dilations->size() != spatial || x.size() != spatial + 2)
     return std::nullopt;
+  const auto is_sane = [](int64_t number) { return number >= 0 && number <= (1 << 30); };
+  for (const Integers* numbers : {&kernel, strides, pads, dilations})
+    if (!std::all_of(numbers->begin(), numbers->end(), is_sane))
+      return std::nullopt;
   Shape result;
   for (size_t k = 0; k < spatial; ++k) {
     const int64_t stride = (*strides)[k], span = (kernel[k] - 1) * (*dilations)[k] + 1;
@@ -208,8 +212,18 @@ std::optional<Type> infer_conv(const Reader& read, const std::vector<Type>& oper
 }
 
 std::optional<Type> infer_max_pool(const Reader& read, const Type& x, Symbols& symbols) {
-  const Integers* kernel = read.list("kernel_shape");
-  const auto spatial = kernel ? windows(read, x.shape, *kernel, symbols) : std::nullopt;
+  const Integers *kernel = read.list("kernel_shape"), *pads = read.list("pads"),
+                 *dilations = read.list("dilations");
+  if (!kernel || !pads || !dilations || dilations->size() != kernel->size() ||
+      pads->size() != 2 * kernel->size())
+    return std::nullopt;
+  for (size_t k = 0; k < pads->size(); ++k) {
+    const size_t d = k % kernel->size();
+    // A window that lies in the padding alone has no largest cell; rules know only windows with one.
+    if ((*pads)[k] > 0 && ((*pads)[k] >= (*kernel)[d] || (*dilations)[d] != 1))
+      return std::nullopt;
+  }
+  const auto spatial = windows(read, x.shape, *kernel, symbols);
   if (!spatial)
     return std::nullopt;
   Type result{x.elem, {x.shape[0], x.shape[1]}};

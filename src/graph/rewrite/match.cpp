@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 
@@ -94,6 +95,11 @@ std::optional<Attr> computed(const EGraph& egraph, const Binding& binding, const
   return value ? NumberDomain::attr_of(*value) : std::nullopt;
 }
 
+/// Proofs are about extents of at least 1; tensors without cells are left alone.
+bool is_empty(const Type& type) {
+  return std::find(type.shape.begin(), type.shape.end(), 0) != type.shape.end();
+}
+
 class Matcher {
 public:
   Matcher(const EGraph& egraph, size_t limit) : egraph_(egraph), limit_(limit) {}
@@ -103,7 +109,7 @@ public:
              const std::function<void(const Binding&)>& then) {
     id = egraph_.find(id);
     const EClass& values = egraph_.at(id);
-    if (!values.type || found_ >= limit_)
+    if (!values.type || found_ >= limit_ || is_empty(*values.type))
       return;
     if (pattern.kind == Pattern::Kind::Number) {
       if (values.number && *values.number == pattern.number)
@@ -200,6 +206,16 @@ private:
   size_t found_ = 0;
 };
 
+/// Does a pattern compute, or only move cells?
+bool only_moves(const Pattern& pattern) {
+  if (pattern.kind == Pattern::Kind::Number)
+    return false;
+  if (pattern.kind == Pattern::Kind::Operator &&
+      find_operator_info(pattern.name)->kind != Kind::Move)
+    return false;
+  return std::all_of(pattern.operands.begin(), pattern.operands.end(), only_moves);
+}
+
 } // namespace
 
 std::vector<Binding> bindings(const EGraph& egraph, const Pattern& pattern, ClassId root,
@@ -231,10 +247,12 @@ std::vector<Match> matches(const EGraph& egraph, const Rule& rule, size_t limit)
       return found;
     ops.push_back(*op);
   }
+  // Proofs are about real numbers, and operators need not exist for other types: there cells only move.
+  const bool any_type = std::all_of(rule.left.begin(), rule.left.end(), only_moves) &&
+                        std::all_of(rule.right.begin(), rule.right.end(), only_moves);
   for (const ClassId first : egraph.with_op(ops[0])) {
     const Type* type = egraph.at(first).type ? &*egraph.at(first).type : nullptr;
-    // Over integers only what does not touch the cells' values is known to hold.
-    if (!type || (rule.needs != Numerics::Exact && !graph::is_float(type->elem)))
+    if (!type || (!any_type && !graph::is_float(type->elem)))
       continue;
     for (const Binding& binding : bindings(egraph, rule.left[0], first, {}, limit)) {
       if (rule.left.size() == 1) {

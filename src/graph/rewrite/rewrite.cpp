@@ -1,6 +1,7 @@
 #include "graph/rewrite/rewrite.h"
 
 #include "graph/errors.h"
+#include "graph/rewrite/join_slices.h"
 #include "graph/rewrite/to_graph.h"
 #include "support/check.h"
 #include "support/text.h"
@@ -64,7 +65,7 @@ Result<Rewritten, Diagnostic> rewrite(const graph::Graph& graph, const Cost& cos
                            "give a cost function with finite values"));
   statistics.cost_after = choice.cost;
   statistics.is_proved_best = choice.is_proved_best;
-  result.graph = graph_from_terms(graph, terms, choice);
+  result.graph = join_slices(graph_from_terms(graph, terms, choice));
   statistics.nodes_after = result.graph.nodes.size();
   const auto broken = graph::spec(result.graph);
   KAWARA_CHECK(broken.empty(), join(broken, "; "));

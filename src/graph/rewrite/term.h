@@ -64,7 +64,7 @@ enum class Kind : uint8_t {
 ///   Concat axis · Expand shape · Reduce... axes (ascending), keepdims · Softmax axis (the last
 ///   standard's: one dimension) · Clip min, max · Conv strides, pads, dilations, group
 ///   Gemm alpha, beta, transA, transB · BatchNormalization epsilon
-///   MaxPool kernel_shape, strides, pads, dilations · LeakyRelu, Elu, HardSigmoid alpha (, beta)
+///   MaxPool kernel_shape, strides, pads, dilations (each window has a cell) · LeakyRelu, Elu, HardSigmoid alpha (, beta)
 struct OperatorInfo {
   std::string_view name;
   Kind kind = Kind::Other;
