@@ -53,17 +53,23 @@ std::optional<z3::expr> negated(const z3::expr& e) {
 
 /// Adds a bound index. A condition on the index itself is a shorter range, moved to begin at 0.
 void bind(SymbolicTerm& term, const SymbolicTerm::Bound& over) {
-  z3::expr count = over.extent;
   std::vector<Guard> kept;
-  std::optional<z3::expr> lower;
-  for (Guard& guard : term.guards) {
-    if (!guard.index || !z3::eq(*guard.index, over.index)) {
+  std::optional<z3::expr> lower, upper;
+  for (const Guard& guard : term.guards) {
+    const bool is_mine = guard.index && z3::eq(*guard.index, over.index);
+    const bool is_second = is_mine && ((lower && guard.lower) || (upper && guard.upper));
+    if (!is_mine) {
       kept.push_back(guard);
-      continue;
+    } else if (is_second) { // of two bounds on one side the other stays a condition
+      Guard more;
+      more.other = guard.condition(over.index.ctx());
+      kept.push_back(more);
+    } else {
+      lower = guard.lower ? guard.lower : lower;
+      upper = guard.upper ? guard.upper : upper;
     }
-    count = guard.upper ? *guard.upper : count;
-    lower = guard.lower ? guard.lower : lower;
   }
+  z3::expr count = upper ? *upper : over.extent;
   term.guards = std::move(kept);
   if (lower) {
     substitute(term, over.index, over.index + *lower);
@@ -374,10 +380,15 @@ bool Prover::is_equal(const SymbolicValue& a, const SymbolicValue& b) {
 
 bool Prover::is_equal_under(const SymbolicValue& a, const SymbolicValue& b,
                             const std::vector<z3::expr>& more) {
-  const auto parts = [](const SymbolicValue& side) {
+  const auto is_empty = [&](const SymbolicTerm& term) {
+    return std::any_of(term.bound.begin(), term.bound.end(),
+                       [&](const auto& one) { return follows(one.extent <= 0, more); });
+  };
+  const auto parts = [&](const SymbolicValue& side) {
     std::pair<std::vector<SymbolicTerm>, std::vector<SymbolicTerm>> split;
     for (const SymbolicTerm& term : side.terms)
-      (term.bound.empty() ? split.first : split.second).push_back(term);
+      if (!is_empty(term))
+        (term.bound.empty() ? split.first : split.second).push_back(term);
     return split;
   };
   const auto [plain_a, bound_a] = parts(a);
