@@ -93,26 +93,38 @@ public:
       const auto mark = n.as<isl::ast_node_mark>();
       return marked(mark.node(), loop_of_mark(mark.id()), out);
     }
-    const isl::ast_node_list list = n.as<isl::ast_node_block>().children();
-    sequence(list, 0, list.size(), loop, out);
+    sequence(children_of(n), loop, out);
   }
 
 private:
-  /// isl repeats the mark of a loop that it left out before each statement of the sequence inside: those
-  /// are one body, and share what it allocates.
-  void sequence(const isl::ast_node_list& list, unsigned from, unsigned to,
-                std::optional<LoopId> loop, Block& out) {
-    for (unsigned i = from; i < to; ++i) {
-      const isl::ast_node child = list.at(static_cast<int>(i));
-      const auto left_out = bare_mark(child);
+  /// Of a block and of blocks in it; the node itself when it is something else.
+  static std::vector<isl::ast_node> children_of(const isl::ast_node& n) {
+    if (!n.isa<isl::ast_node_block>())
+      return {n};
+    const isl::ast_node_list list = n.as<isl::ast_node_block>().children();
+    std::vector<isl::ast_node> nodes;
+    for (unsigned i = 0; i < list.size(); ++i)
+      for (isl::ast_node& child : children_of(list.at(static_cast<int>(i))))
+        nodes.push_back(std::move(child));
+    return nodes;
+  }
+
+  /// isl repeats the marks of loops that it left out before each statement of the sequence inside: those are
+  /// one body, and share what it allocates.
+  void sequence(const std::vector<isl::ast_node>& nodes, std::optional<LoopId> loop, Block& out) {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const auto left_out = bare_mark(nodes[i]);
       if (!left_out) {
-        node(child, loop, out);
+        node(nodes[i], loop, out);
         continue;
       }
-      Block body;
-      for (; i < to && bare_mark(list.at(static_cast<int>(i))) == left_out; ++i)
-        node(list.at(static_cast<int>(i)).as<isl::ast_node_mark>().node(), std::nullopt, body);
+      std::vector<isl::ast_node> inside;
+      for (; i < nodes.size() && bare_mark(nodes[i]) == left_out; ++i)
+        for (isl::ast_node& child : children_of(nodes[i].as<isl::ast_node_mark>().node()))
+          inside.push_back(std::move(child));
       --i;
+      Block body;
+      sequence(inside, std::nullopt, body);
       for (Stmt& stmt : allocated(*left_out, std::move(body)))
         out.push_back(std::move(stmt));
     }
@@ -138,22 +150,22 @@ private:
 
   /// Bare bodies side by side run one after the other, so they can share what an iteration allocates.
   void parts(const isl::ast_node_block& block, LoopId loop, Block& out) {
-    const isl::ast_node_list list = block.children();
     Block bare;
+    std::vector<isl::ast_node> together;
     const auto flush = [&] {
+      sequence(std::exchange(together, {}), std::nullopt, bare);
       for (Stmt& stmt : allocated(loop, std::exchange(bare, {})))
         out.push_back(std::move(stmt));
     };
-    for (unsigned i = 0; i < list.size();) {
-      unsigned next = i;
-      while (next < list.size() && !has_loop(list.at(static_cast<int>(next))))
-        ++next;
-      sequence(list, i, next, std::nullopt, bare);
+    for (const isl::ast_node& child : children_of(block)) {
+      if (!has_loop(child)) {
+        together.push_back(child);
+        continue;
+      }
       flush();
-      if (next < list.size())
-        node(list.at(static_cast<int>(next++)), loop, out);
-      i = next;
+      node(child, loop, out);
     }
+    flush();
   }
 
   /// Whether there is a loop below that no other mark stands around.

@@ -11,6 +11,9 @@ constexpr int64_t kWorthCopying = 16;
 /// A tensor of more bytes than this lies in more pages than a core remembers at once (96 of 4 KiB).
 constexpr int64_t kManyPages = 96 * 4096;
 
+/// Rows of tiles that make up for loading and storing results more often, if these are called in time.
+constexpr int64_t kManyTiles = 32;
+
 /// How often each cell of an operand is used: along `position`, and along the outer loops where it
 /// stays.
 int64_t uses_of(const Product& p, size_t position, bool stays, int64_t lanes) {
@@ -78,11 +81,13 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
     cuts.companion_lanes *= accumulator_rows;
   cuts.rows_in_parallel = rows / cuts.tile.rows >= 2 * cores;
-  cuts.blocks = cache_blocks(environment.cpu, cuts.tile, cuts.lanes, bytes, rows, columns,
-                             product_over(p.extents, p.depth) *
-                                 (p.combines_along_outer ? product_over(p.extents, p.outer) : 1),
-                             cuts.rows_in_parallel ? cores : 1, cuts.rows_in_parallel ? 1 : cores,
-                             !p.has_followers && !packs_left(p, cuts.lanes));
+  const bool is_packed = packs_left(p, cuts.lanes);
+  const bool is_near = !p.has_followers && (!is_packed || rows / cuts.tile.rows >= kManyTiles);
+  cuts.blocks =
+      cache_blocks(environment.cpu, cuts.tile, cuts.lanes, bytes, rows, columns,
+                   product_over(p.extents, p.depth) *
+                       (p.combines_along_outer ? product_over(p.extents, p.outer) : 1),
+                   cuts.rows_in_parallel ? cores : 1, cuts.rows_in_parallel ? 1 : cores, is_near);
   cuts.deepest = *std::max_element(p.depth.begin(), p.depth.end(),
                                    [&](size_t a, size_t b) { return p.extents[a] < p.extents[b]; });
   const int64_t around =
@@ -90,6 +95,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const int64_t unit = cuts.instruction_depth();
   const int64_t part = std::max<int64_t>(1, cuts.blocks.depth / around / unit) * unit;
   cuts.depth_part = part < p.extents[cuts.deepest] ? part : 0;
+  cuts.calls_results = is_near && is_packed && cuts.depth_part != 0;
   return cuts;
 }
 

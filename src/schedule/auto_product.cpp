@@ -66,6 +66,8 @@ public:
       for (const Companion& c : *list)
         mark_tile(name(c.statement), loop_name(c.loops.back()), loop_name(lanes_of(c)));
     unroll_depth(update);
+    if (cuts_.calls_results)
+      add(Prefetch{schedule_.scop.tensors[p_.result].name, {update, own(p_.rows) + ".1.0"}, 1});
     if (may_be_parallel_ && work() >= kWorthThreads)
       spread();
     return std::move(plan_);

@@ -41,6 +41,49 @@ const weight: f32[40, 5, 3, 3]
 output out: f32[40, 8, 8]
 out[k, h, w] = sum(c, r, s, image[c, 2*h + r, 2*w + s] * weight[k, c, r, s])
 )"},
+          {"padded_convolution", R"(input image: f32[10, 99, 99]
+const weight: f32[36, 10, 3, 3]
+output out: f32[36, 50, 50]
+temp padded: f32[10, 101, 101]
+for c in range(10):
+    for h in range(101):
+        for w in range(101):
+            if 1 <= h < 100 and 1 <= w < 100:
+                padded[c, h, w] = image[c, h - 1, w - 1]
+            else:
+                padded[c, h, w] = 0
+out[k, h, w] = sum(c, r, s, padded[c, 2*h + r, 2*w + s] * weight[k, c, r, s])
+)"},
+          {"depthwise_convolution", R"(input image: f32[17, 28, 28]
+const weight: f32[17, 3, 3]
+output out: f32[17, 28, 28]
+temp padded: f32[17, 30, 30]
+for c in range(17):
+    for h in range(30):
+        for w in range(30):
+            if 1 <= h < 29 and 1 <= w < 29:
+                padded[c, h, w] = image[c, h - 1, w - 1]
+            else:
+                padded[c, h, w] = 0
+out[c, h, w] = sum(r, s, padded[c, h + r, w + s] * weight[c, r, s])
+)"},
+          {"strided_depthwise_convolution", R"(input image: f32[17, 29, 29]
+const weight: f32[17, 3, 3]
+output out: f32[17, 15, 15]
+temp padded: f32[17, 31, 31]
+for c in range(17):
+    for h in range(31):
+        for w in range(31):
+            if 1 <= h < 30 and 1 <= w < 30:
+                padded[c, h, w] = image[c, h - 1, w - 1]
+            else:
+                padded[c, h, w] = 0
+out[c, h, w] = sum(r, s, padded[c, 2*h + r, 2*w + s] * weight[c, r, s])
+)"},
+          {"scaled_products", R"(input Q: f32[3, 64, 20], K: f32[3, 64, 20]
+output scores: f32[3, 64, 64]
+scores[h, i, j] = sum(d, Q[h, i, d] * K[h, j, d]) * 0.5
+)"},
           {"transposition", R"(input X: f32[45, 83]
 output Y: f32[83, 45]
 Y[j, i] = X[i, j]

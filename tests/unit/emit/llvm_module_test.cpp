@@ -218,5 +218,23 @@ TEST(LlvmModule, CompileTimesAreReported) {
   EXPECT_GT(times.optimise, 0);
 }
 
+/// b[4*i..] = a[8*i], a[8*i + 2], ...
+kernel::Kernel every_other(kernel::Scope scope) {
+  kernel::Kernel k;
+  k.name = "every_other";
+  const Expr i = scalar::var(0);
+  k.buffers = {buffer("a", {int_lit(64)}, scope), buffer("b", {int_lit(32)})};
+  k.variables = {{"i", scalar::kIndex}};
+  const Expr cells = scalar::load(0, {ramp(i * int_lit(8), 2, 4)}, {Elem::F32, 4});
+  k.body = {loop(0, int_lit(0), int_lit(8),
+                 {kernel::Store{1, {ramp(i * int_lit(4), 1, 4)}, ReduceOp::None, cells}})};
+  return k;
+}
+
+TEST(LlvmModule, LoadsAllCellsBetweenLanesOnlyWhereThereIsRoomBehindThem) {
+  EXPECT_TRUE(has(ir_of(every_other(kernel::Scope::Workspace), 0), "load <8 x float>"));
+  EXPECT_FALSE(has(ir_of(every_other(kernel::Scope::Argument), 0), "load <8 x float>"));
+}
+
 } // namespace
 } // namespace kawara::emit

@@ -33,7 +33,7 @@ for j.0:
           for i.1.1:  # unroll
             S3
       for j.1.0:
-        for i.1.0:
+        for i.1.0:  # prefetch
           for k.1:  # unroll(4)
             for i.1.1:  # unroll
               for j.1.1:  # vector(4) unroll
@@ -91,6 +91,53 @@ TEST(Auto, keeps_time_outside_and_spreads_space) {
     for i.1:  # vector(8)
       S0
 )");
+}
+
+constexpr const char* kDepthwise = R"(input image: f32[32, 56, 56]
+const weight: f32[32, 3, 3]
+output out: f32[32, 56, 56]
+temp padded: f32[32, 58, 58]
+for c in range(32):
+    for h in range(58):
+        for w in range(58):
+            if 1 <= h < 57 and 1 <= w < 57:
+                padded[c, h, w] = image[c, h - 1, w - 1]
+            else:
+                padded[c, h, w] = 0
+out[c, h, w] = sum(r, s, padded[c, h + r, w + s] * weight[c, r, s])
+)";
+
+TEST(Auto, runs_a_plane_through_padding_and_a_window_in_registers) {
+  EXPECT_EQ(loops_of(scheduled_automatically(kDepthwise)), R"(for c:  # parallel
+  for h:
+    for w:  # vector(8)
+      S0
+  for h:
+    for w:  # vector(8)
+      S1
+  for h:
+    for w:  # vector(8)
+      S2
+  for h:
+    for w.0:
+      for r:  # unroll
+        for s:  # unroll
+          for w.1:  # vector(4) unroll
+            S3
+)");
+}
+
+TEST(Auto, copies_rows_of_images_that_lie_in_many_pages) {
+  const auto count = [](const std::string& size) {
+    return scheduled_automatically(
+               "input image: f32[64, " + size + ", " + size +
+               "]\nconst weight: f32[64, 64, 3, 3]\noutput out: f32[64, 14, 14]\n"
+               "out[k, h, w] = sum(c, r, s, image[c, h + r, w + s] * "
+               "weight[k, c, r, s])\n")
+        .scop.statements.size();
+  };
+  EXPECT_EQ(count("16"), 3U) << "packed weights";
+  EXPECT_EQ(count("64"), 4U) << "packed weights and staged rows";
 }
 
 TEST(Auto, leaves_a_recurrence_as_it_is) {

@@ -1,0 +1,53 @@
+#include "line.h"
+
+namespace kawara {
+namespace {
+
+using line::compile;
+
+std::string optimised(const std::string& text, const std::string& directives) {
+  return kernel::print(kernel::optimise(compile(text, directives).kernel, line::test_cpu()));
+}
+
+constexpr const char* kPanels = R"(input A: f32[40, 96], B: f32[30, 96, 16]
+inout C: f32[30, 40, 16]
+for j in range(30):
+    for i in range(40):
+        for k in range(96):
+            for l in range(16):
+                C[j, i, l] += A[i, k] * B[j, k, l]
+)";
+
+TEST(PrefetchPanel, AsksForAllOfItOnceWhileTheOneBeforeIsUsed) {
+  const std::string text =
+      optimised(kPanels, "vectorize(l, 4); unroll(l); prefetch(B, j); parallel(j)");
+  // 1536 cells in 40 parts: 48 cells from i to i, one from k to k.
+  EXPECT_NE(text.find("prefetch B[j * 1536 + k + i * 48 + 1536]"), std::string::npos) << text;
+}
+
+TEST(PrefetchPanel, FewLinesAreAskedForAtTheStart) {
+  const std::string text = optimised(kPanels, "vectorize(l, 4); unroll(l); prefetch(C, i)");
+  EXPECT_NE(text.find("prefetch C[j, i + 1, 0]"), std::string::npos) << text;
+  EXPECT_EQ(text.find("prefetch C"), text.rfind("prefetch C")) << text;
+}
+
+TEST(PrefetchPanel, ChangesNoResult) {
+  const auto line = compile(kPanels, "vectorize(l, 4); unroll(l); prefetch(B, j); prefetch(A, i)");
+  EXPECT_EQ(line::difference(line.program, kernel::optimise(line.kernel, line::test_cpu()), {}),
+            "");
+}
+
+TEST(PaddedTile, IsNotForResultsThatAreMadeOfResults) {
+  const auto line = compile(R"(inout A: i32[5]
+for i in range(0, 3):
+    for j in range(0, min(3, i + 2)):
+        for k in range(0, 2):
+            A[j] max= 2 * A[k] + 0
+)",
+                            "unroll(j)");
+  EXPECT_EQ(line::difference(line.program, kernel::optimise(line.kernel, line::test_cpu()), {}),
+            "");
+}
+
+} // namespace
+} // namespace kawara
