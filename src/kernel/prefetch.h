@@ -5,8 +5,9 @@
 namespace kawara::kernel {
 
 /// Carries out the prefetch marks of loops: at the start of the body, one Prefetch for each cache line that
-/// the marked iteration ahead touches, of loops inside in their first iteration. Cells whose place is
-/// known only inside the body (through a load, or a variable that changes) are left out.
+/// the marked iteration ahead touches, of loops inside in their first iteration; panels are spread over the
+/// loops inside (prefetch_panel.h). Cells whose place is known only inside the body (through a load, or a
+/// variable that changes) are left out.
 Kernel prefetch(Kernel);
 
 } // namespace kawara::kernel

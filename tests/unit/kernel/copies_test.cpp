@@ -171,5 +171,21 @@ for h in range(3):
   EXPECT_EQ(shown.find("private A_staged"), shown.rfind("private A_staged")) << shown;
 }
 
+// Where several loops run once, the marks stand in blocks inside blocks.
+TEST(Copies, AreSharedInNestedLoopsThatRunOnce) {
+  const char* text = R"(input A: f32[3, 5, 4], C: f32[3, 4]
+output B: f32[3, 5, 4]
+for h in range(3):
+    for i in range(5):
+        for j in range(4):
+            B[h, i, j] = A[h, i, j] * C[h, j]
+)";
+  const std::string once = "split(i, 64); split(j, 64); reorder(i.0, j.0, i.1, j.1); "
+                           "stage(C, i.0); stage(A, j.0); parallel(h)";
+  expect_same(text, once, {{}});
+  const std::string shown = listing(text, once);
+  EXPECT_EQ(shown.find("private A_staged"), shown.rfind("private A_staged")) << shown;
+}
+
 } // namespace
 } // namespace kawara
