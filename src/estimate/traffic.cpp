@@ -87,6 +87,27 @@ bool carries_sum(const For& loop) {
   return found;
 }
 
+bool shapes_inner_loops(const For& loop) {
+  bool found = false;
+  kernel::visit(loop.body, [&](const kernel::Stmt& stmt) {
+    const auto* inner = std::get_if<For>(&stmt);
+    found = found || (inner != nullptr && mentions_var({inner->lo, inner->hi}, loop.var));
+  });
+  return found;
+}
+
+/// Marked, or innermost and free of sums: LLVM makes vectors of such loops by itself.
+bool runs_in_vectors(const For& loop) {
+  if (loop.marks.vector_width > 0 || !loop.marks.instruction.empty())
+    return true;
+  const bool is_innermost =
+      std::none_of(loop.body.begin(), loop.body.end(), [](const kernel::Stmt& stmt) {
+        return std::holds_alternative<For>(stmt) || std::holds_alternative<kernel::If>(stmt) ||
+               std::holds_alternative<kernel::Allocate>(stmt);
+      });
+  return is_innermost && loop.step == 1 && !carries_sum(loop);
+}
+
 /// Traffic of each buffer into each capacity, and arithmetic.
 struct Cost {
   PartCost part;
@@ -193,22 +214,43 @@ private:
         std::ceil(static_cast<double>(hi->hi - lo->lo) / static_cast<double>(loop.step));
     if (trips <= 0)
       return none();
+    const bool is_vector = runs_in_vectors(loop);
+    const double inner = is_vector ? std::max(lanes, std::min(trips, pace_.lanes)) : lanes;
+    const std::vector<int64_t> stands = representatives(loop, lo->lo, trips);
     Environment at = around;
-    const int64_t middle = lo->lo + static_cast<int64_t>(trips / 2) * loop.step;
-    at[loop.var] = {middle, middle};
-    const bool is_vector = loop.marks.vector_width > 0 || !loop.marks.instruction.empty();
-    const double inner = is_vector ? std::min(trips, pace_.lanes) : lanes;
-    Cost cost = of(loop.body, at, std::max(lanes, inner));
-    cost.part.seconds = iteration_seconds(loop, cost.part.seconds, is_vector) * trips;
-    cost.part.flops *= trips;
-    cost.part.forks *= trips;
+    Cost cost = none();
+    for (const int64_t value : stands) {
+      at[loop.var] = {value, value};
+      Cost one = of(loop.body, at, inner);
+      one.part.seconds = iteration_seconds(loop, one.part.seconds, is_vector);
+      merge(cost, one);
+    }
+    const double each = trips / static_cast<double>(stands.size());
+    cost.part.seconds *= each;
+    cost.part.flops *= each;
+    cost.part.forks *= each;
+    for (auto& fetched : cost.fetched)
+      for (auto& [buffer, bytes] : fetched)
+        bytes *= each;
     if (loop.marks.is_parallel) {
       const auto threads = static_cast<double>(pace_.threads);
       cost.part.parallel = trips / std::ceil(trips / threads);
       cost.part.forks = 1;
     }
-    fetch(cost, loop, around, at, trips);
+    fetch(cost, loop, around, at);
     return cost;
+  }
+
+  /// The iteration in the middle stands for all, or each of them for itself where there are few and loops inside are
+  /// longer in some.
+  static std::vector<int64_t> representatives(const For& loop, int64_t first, double trips) {
+    constexpr double kFew = 4;
+    if (trips > kFew || !shapes_inner_loops(loop))
+      return {first + static_cast<int64_t>(trips / 2) * loop.step};
+    std::vector<int64_t> all;
+    for (int64_t t = 0; t < static_cast<int64_t>(trips); ++t)
+      all.push_back(first + t * loop.step);
+    return all;
   }
 
   /// An iteration that continues a sum waits for it; one that is a jump takes a cycle at least.
@@ -218,8 +260,7 @@ private:
     return std::max(body, carries_sum(loop) ? pace_.add_seconds : pace_.add_seconds / 4);
   }
 
-  void fetch(Cost& cost, const For& loop, const Environment& around, const Environment& at,
-             double trips) const {
+  void fetch(Cost& cost, const For& loop, const Environment& around, const Environment& at) const {
     Boxes all(kernel_, params_), one(kernel_, params_);
     all.add(loop, around);
     one.add(loop.body, at);
@@ -227,11 +268,9 @@ private:
       const int64_t line = capacities_[c].line;
       const auto room = static_cast<double>(capacities_[c].bytes);
       const bool fits = one.bytes(line) <= room || all.bytes(line) <= room;
-      for (auto& [buffer, bytes] : cost.fetched[c]) {
-        bytes *= trips;
+      for (auto& [buffer, bytes] : cost.fetched[c])
         if (fits)
           bytes = std::min(bytes, passes(all, buffer) * all.bytes(buffer, line));
-      }
     }
   }
 
