@@ -10,7 +10,7 @@ namespace kawara::tune {
 namespace {
 
 /// How long to wait for a rank besides what its candidates may take.
-constexpr double kPatience = 60;
+constexpr double kRankPatience = 60;
 /// A candidate is dealt this often before it counts as what costs ranks.
 constexpr int kMostDeals = 2;
 
@@ -88,7 +88,7 @@ Parsed<Done> RankMeasurer::start() {
   for (int rank = 1; rank < mpi_->ranks(); ++rank)
     mpi_->send(rank, task_message({number_, task_, workers_, limits_}));
   std::vector<std::string> reasons;
-  const double deadline = steady_seconds() + limits_.start_seconds + kPatience;
+  const double deadline = steady_seconds() + limits_.start_seconds + kRankPatience;
   for (int answers = 1; answers < mpi_->ranks();) {
     const auto message = mpi_->receive(std::max(0.0, deadline - steady_seconds()));
     if (!message)
@@ -133,7 +133,7 @@ void RankMeasurer::deal(Batch& batch, const Watch& watch) {
     portion.is_open = true;
     portion.begun = steady_seconds();
     portion.deadline =
-        portion.begun + kPatience +
+        portion.begun + kRankPatience +
         static_cast<double>(count) *
             (limits_.prepare_seconds + limits_.time_seconds + batch.effort.limit_seconds);
     mpi_->send(helpers_[h].rank, measure_message({number_, batch.number, portion.indices,

@@ -1,5 +1,7 @@
 #include "tune/strategy.h"
 
+#include "support/hash.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -204,6 +206,16 @@ private:
   std::set<std::string> widened_;
 };
 
+/// Everything that is counted of a point but the length of its list, which says nothing about its code.
+uint64_t look_of(const Features& features) {
+  const auto names = feature_names();
+  uint64_t hash = kHashSeed;
+  for (size_t k = 0; k < features.size(); ++k)
+    if (names[k] != "directives")
+      hash = hash_mix(hash, static_cast<uint64_t>(std::llround(features[k] * 1e6)));
+  return hash;
+}
+
 /// Evolution that tries most children on a model, and measures those that it likes best. The first batches
 /// are small: what the model learns from them is worth more than their points.
 class Guided : public FreshPoints {
@@ -214,7 +226,7 @@ public:
     const Point steps{space.steps(), "default"};
     if (const auto features = features_of(space, steps)) {
       model_.set_default(*features);
-      start_ = Scored{steps, 0};
+      start_ = Scored{steps, 0, look_of(*features)};
     }
     leave_out(steps);
     leave_out({{schedule::Auto{}}, "default"});
@@ -225,7 +237,14 @@ public:
 protected:
   struct Scored {
     Point point;
-    double cost = 0; ///< log2 of the time over that of the default, measured or predicted
+    double cost = 0;   ///< log2 of the time over that of the default, measured or predicted
+    uint64_t look = 0; ///< equal for points that the model cannot tell apart
+  };
+
+  /// What is in a batch already.
+  struct Chosen {
+    std::map<std::string, size_t> of_sketch;
+    std::set<uint64_t> looks;
   };
 
   bool begins_with_sketches() const override { return false; }
@@ -242,12 +261,11 @@ protected:
     // Some are drawn at random: what the model misjudges would never be seen else. Early on, half of the
     // batch are different ways to begin.
     const auto strangers = static_cast<size_t>(std::ceil(kCurious * static_cast<double>(wanted)));
-    for (const Scored& scored : sketches)
-      if (is_early && batch.size() < wanted / 2 && !is_seen(scored.point))
-        take(batch, scored.point);
-    for (const Scored& scored : population)
-      if (batch.size() + strangers < wanted && !is_seen(scored.point))
-        take(batch, scored.point);
+    Chosen chosen;
+    if (is_early)
+      choose(sketches, wanted / 2, 1, chosen, batch);
+    choose(population, wanted - std::min(wanted, strangers),
+           is_early ? std::max<size_t>(2, wanted / 4) : wanted / 2, chosen, batch);
     take_random(batch, wanted);
   }
 
@@ -260,16 +278,31 @@ protected:
   }
 
 private:
+  /// Fills the batch up to `count`, with at most `share` points that grew from one sketch, and none that the
+  /// model cannot tell from another one of the batch.
+  void choose(const std::vector<Scored>& from, size_t count, size_t share, Chosen& chosen,
+              std::vector<Point>& batch) {
+    for (const Scored& scored : from) {
+      if (batch.size() >= count)
+        return;
+      if (is_seen(scored.point) || chosen.of_sketch[scored.point.sketch] >= share ||
+          !chosen.looks.insert(scored.look).second)
+        continue;
+      if (take(batch, scored.point))
+        ++chosen.of_sketch[scored.point.sketch];
+    }
+  }
+
   static constexpr size_t kElite = 12;
   static constexpr int kRandom = 24, kChildren = 48, kGenerations = 3;
-  static constexpr double kCurious = 0.1;
-  static constexpr size_t kEarly = 48, kSmallBatch = 8;
+  static constexpr double kCurious = 0.15;
+  static constexpr size_t kEarly = 24, kSmallBatch = 8;
 
   /// The fastest, the sketches and some strangers, and what generations of them the model likes; best first.
   std::vector<Scored> evolved(const std::vector<Scored>& sketches, std::set<std::string>& known) {
     std::vector<Scored> population;
     for (size_t k = 0; k < std::min(kElite, best_.size()); ++k)
-      population.push_back({best_[k].point, std::log2(best_[k].ratio)});
+      population.push_back({best_[k].point, std::log2(best_[k].ratio), 0});
     if (start_)
       population.push_back(*start_);
     population.insert(population.end(), sketches.begin(), sketches.end());
@@ -288,7 +321,7 @@ private:
     if (is_seen(point) || !known.insert(text_of(point)).second)
       return;
     if (const auto features = features_of(space_, point))
-      population.push_back({std::move(point), model_.predict(*features)});
+      population.push_back({std::move(point), model_.predict(*features), look_of(*features)});
   }
 
   static std::vector<Scored> by_cost(std::vector<Scored> population) {

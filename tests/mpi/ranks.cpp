@@ -77,18 +77,17 @@ int search(const std::string& path, int64_t trials, int slow) {
     fmt::print("{}", render(report.error()));
     return 1;
   }
-  int64_t most = 0, by_slow = 0, all = 0;
+  int64_t most = 0, by_slow = 0;
   for (const Helper& helper : measurer.helpers()) {
     fmt::print("rank {}: {} candidates\n", helper.rank, helper.answered);
-    all += helper.answered;
     most = std::max(most, helper.answered);
     by_slow += helper.rank == slow ? helper.answered : 0;
   }
   const bool is_fair = slow == 0 || (by_slow > 0 && 2 * by_slow < most);
   const bool is_right =
       report->best && fate_of(report->best->directives).outcome == Outcome::Measured;
-  fmt::print("{} trials, {} lost, winner {}\n", report->trials.size(),
-             all - report->progress.outcomes.at(Outcome::Measured), is_right ? "right" : "wrong");
+  fmt::print("{} trials, {} measured, winner {}\n", report->trials.size(),
+             report->progress.outcomes.at(Outcome::Measured), is_right ? "right" : "wrong");
   return is_fair && is_right && report->trials.size() == static_cast<size_t>(trials) &&
                  checked(path)
              ? 0

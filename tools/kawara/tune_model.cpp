@@ -13,24 +13,23 @@
 namespace kawara::tools {
 namespace {
 
-using nlohmann::json;
-
 /// The programs of a model. Running it starts threads, so another process does it.
 Parsed<std::vector<tune::SharedTask>> tasks_of(const TuneSettings& options) {
   KAWARA_TRY(const std::string text, tune::apart([&]() -> Parsed<std::string> {
                auto programs = programs_of_model(options.file, options.inputs);
                if (!programs)
                  return fail(Diagnostics{std::move(programs).error()});
-               return json(*programs).dump();
+               return nlohmann::json(*programs).dump();
              }));
   std::vector<tune::SharedTask> tasks;
-  for (const auto& [program, uses] : json::parse(text).items()) {
+  const auto programs = nlohmann::json::parse(text).get<std::map<std::string, int64_t>>();
+  for (const auto& [program, uses] : programs) {
     driver::Request request;
     request.text = make_source("operator.kw", program);
     KAWARA_TRY(tune::Task task, tune::task_of(std::move(request), driver::host_environment(),
                                               run::default_threads()));
     const std::string name = tune::id_of(tune::key_of(task)).substr(0, 8);
-    tasks.push_back({name, std::move(task), uses.get<int64_t>()});
+    tasks.push_back({name, std::move(task), uses});
   }
   return tasks;
 }
@@ -80,16 +79,16 @@ void print_table(const Found& found) {
                time_text(before), before / after);
 }
 
-json json_of(const Found& found) {
-  json list = json::array();
+nlohmann::json json_of(const Found& found) {
+  nlohmann::json list = nlohmann::json::array();
   for (const tune::TaskReport& task : found.tasks) {
-    json one{{"id", task.name},
-             {"uses", task.uses},
-             {"rounds", task.rounds},
-             {"trials", task.report.progress.trials},
-             {"is_faster", task.report.best.has_value()},
-             {"default_seconds_per_call", task.default_seconds},
-             {"seconds_per_call", task.seconds}};
+    nlohmann::json one{{"id", task.name},
+                       {"uses", task.uses},
+                       {"rounds", task.rounds},
+                       {"trials", task.report.progress.trials},
+                       {"is_faster", task.report.best.has_value()},
+                       {"default_seconds_per_call", task.default_seconds},
+                       {"seconds_per_call", task.seconds}};
     if (task.report.best)
       one["directives"] = task.report.best->directives;
     if (!task.errors.empty())
