@@ -17,10 +17,6 @@ namespace {
 // Open MPI's binary interface (libmpi.so.40, versions 2 to 5): handles are pointers to objects that the
 // library exports.
 using Handle = void*;
-struct MessageStatus {
-  int source = 0, tag = 0, error = 0, is_cancelled = 0;
-  size_t bytes = 0;
-};
 constexpr int kAnySource = -1, kTag = 17;
 
 std::optional<int> number_from(const char* name) {
@@ -63,14 +59,19 @@ void use_all_processors() {
 }
 
 struct Mpi::Library {
+  struct Status {
+    int source = 0, tag = 0, error = 0, is_cancelled = 0;
+    size_t bytes = 0;
+  };
+
   int (*init)(int*, char***) = nullptr;
   int (*finalize)() = nullptr;
   int (*comm_rank)(Handle, int*) = nullptr;
   int (*comm_size)(Handle, int*) = nullptr;
   int (*send)(const void*, int, Handle, int, int, Handle) = nullptr;
-  int (*probe)(int, int, Handle, int*, MessageStatus*) = nullptr;
-  int (*count)(const MessageStatus*, Handle, int*) = nullptr;
-  int (*receive)(void*, int, Handle, int, int, Handle, MessageStatus*) = nullptr;
+  int (*probe)(int, int, Handle, int*, Status*) = nullptr;
+  int (*count)(const Status*, Handle, int*) = nullptr;
+  int (*receive)(void*, int, Handle, int, int, Handle, Status*) = nullptr;
   Handle world = nullptr, byte = nullptr;
   int rank = 0, ranks = 1;
 
@@ -134,7 +135,7 @@ std::optional<std::pair<int, std::string>> Mpi::receive(double seconds) {
   const double begin = steady_seconds();
   for (useconds_t nap = kShortest;; nap = std::min(2 * nap, kLongest)) {
     int is_there = 0;
-    MessageStatus status;
+    Library::Status status;
     library_->probe(kAnySource, kTag, library_->world, &is_there, &status);
     if (is_there != 0) {
       int bytes = 0;
