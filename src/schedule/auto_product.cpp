@@ -403,6 +403,14 @@ bool has_window(const Schedule& schedule, const Product& p, uint32_t tensor) {
   return found;
 }
 
+/// Threads of a GPU store neighbouring results together; what registers of the CPU gain counts behind that.
+bool is_better(const Schedule& schedule, const Product& p, const Product& than,
+               const Environment& environment) {
+  if (environment.gpu && p.has_strided_lanes != than.has_strided_lanes)
+    return than.has_strided_lanes;
+  return cost_of(schedule, p, environment) < cost_of(schedule, than, environment);
+}
+
 } // namespace
 
 std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
@@ -435,7 +443,7 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     other->left_stays = other->left_stays || schedule.scop.tensors[other->left].is_constant;
     other->right_stays = other->right_stays || schedule.scop.tensors[other->right].is_constant;
     other->left_has_window = has_window(schedule, *other, other->left);
-    if (!best || cost_of(schedule, *other, environment) < cost_of(schedule, *best, environment))
+    if (!best || is_better(schedule, *other, *best, environment))
       best = std::move(other);
   }
   return best;

@@ -39,6 +39,16 @@ TEST(Warpgroups, compute_what_the_loops_do) {
   expect_same(compile(product("M, K", "K, N", "f32", "acc[i, j]"), kTiles, sizes), sizes, 1e-5);
 }
 
+TEST(Warpgroups, default_schedules_use_them_at_any_size) {
+  for (const Sizes& sizes :
+       {Sizes{{"M", 4096}, {"N", 4096}, {"K", 4096}}, Sizes{{"M", 1000}, {"N", 1000}, {"K", 776}},
+        Sizes{{"M", 1000}, {"N", 1001}, {"K", 777}}, Sizes{{"M", 20}, {"N", 72}, {"K", 40}}}) {
+    const Line line = compile(product("M, K", "K, N", "bf16", "acc[i, j]"), "auto", sizes);
+    EXPECT_EQ(line.broken, std::vector<std::string>{});
+    EXPECT_TRUE(has_engine(line.kernel.body)) << print(line.kernel);
+  }
+}
+
 TEST(Warpgroups, operands_may_lie_either_way_and_edges_are_filled_with_zeros) {
   const Sizes sizes = {{"M", 72}, {"N", 80}, {"K", 136}};
   for (const std::string a : {"M, K", "K, M"})
