@@ -27,11 +27,9 @@ std::string product(const std::string& a, const std::string& b, const std::strin
 void expect_same(const Line& line, const Sizes& sizes, double tolerance) {
   EXPECT_EQ(line.broken, std::vector<std::string>{});
   ASSERT_TRUE(has_engine(line.kernel.body)) << print(line.kernel);
-  for (const uint64_t seed : {3, 7}) {
-    const auto worst = gpu_line::difference(line, sizes, seed);
-    ASSERT_TRUE(worst) << worst.error() << "\n" << print(line.kernel);
-    EXPECT_LE(*worst, tolerance) << print(line.kernel);
-  }
+  const auto worst = gpu_line::difference(line, sizes, 7);
+  ASSERT_TRUE(worst) << worst.error() << "\n" << print(line.kernel);
+  EXPECT_LE(*worst, tolerance) << print(line.kernel);
 }
 
 TEST(Warpgroups, compute_what_the_loops_do) {
