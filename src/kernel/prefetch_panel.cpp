@@ -113,7 +113,8 @@ private:
       return false;
     const int64_t advance = coefficient(*reads.first, inner.var) * inner.step;
     // Every cell is read, so that all of them will be needed.
-    if (coefficient(*reads.first, loop_.var) == 0 || advance <= 0 || advance > reads.cells)
+    if (coefficient(*reads.first, loop_.var) == 0 || advance <= 0 || advance > reads.cells ||
+        !is_known_before(*reads.first, inner.body))
       return false;
     int64_t repeats = 1, panel = advance;
     for (const For* around : inside_) {
@@ -132,8 +133,16 @@ private:
     return true;
   }
 
-  /// Of the cells to ask for, the iterations of loops along which the position stays have a part each; within it, the
-  /// others go on that much slower.
+  /// Whether the position can be computed at the start of the body, for later iterations too.
+  static bool is_known_before(const scalar::AffineSum& position, const Block& body) {
+    const VarSet inside = vars_set_in(body);
+    return std::none_of(position.terms.begin(), position.terms.end(), [&](const auto& term) {
+      return has_load(term.first) || mentions_any(term.first, inside);
+    });
+  }
+
+  /// Of the cells to ask for, the iterations of loops along which the position stays have a part each; within
+  /// it, the others go on that much slower.
   void insert(For& inner, scalar::AffineSum position, int64_t repeats, int64_t panel,
               int64_t advance) const {
     Expr at = scalar::int_lit(0);
@@ -144,8 +153,8 @@ private:
     for (auto around = inside_.rbegin(); around != inside_.rend(); ++around) {
       const For& other = **around;
       const int64_t step = coefficient(position, other.var) * other.step;
-      const int64_t each =
-          step == 0 ? part : rounded_up((step + repeats - 1) / repeats, other.step) / other.step;
+      const int64_t cells = step == 0 ? part : (step + repeats - 1) / repeats;
+      const int64_t each = rounded_up(cells, other.step) / other.step;
       if (step == 0)
         part *= most_trips(other).value_or(1);
       at = at + (var_expr(kernel_, other.var) - other.lo) * scalar::int_lit(each);
