@@ -46,7 +46,6 @@ constexpr Function kFunctions[] = {
     {"Softplus", "max({0}, 0) + log(1 + exp(-abs({0})))"},
     {"Softsign", "{0} / (1 + abs({0}))"},
     {"Sqrt", "sqrt({0})"},
-    {"Swish", "{0} * sigmoid({0} * {1})", "alpha", 1.0},
     {"Tanh", "tanh({0})"},
     {"ThresholdedRelu", "select({0} > {1}, {0}, 0)", "alpha", 1.0},
 };
@@ -70,6 +69,15 @@ void gelu(Definition& d) {
   if (approximate != "none" && approximate != "tanh")
     d.refuse("attribute `approximate` must be \"none\" or \"tanh\", not \"" + approximate + "\"");
   x.store(d.type(0), (approximate == "tanh" ? "gelu_tanh(" : "gelu(") + x[0] + ")");
+}
+
+void swish(Definition& d) {
+  if (!d.need(0))
+    return;
+  Elementwise x(d, 1);
+  const double alpha = d.real("alpha", 1.0);
+  x.store(d.type(0), alpha == 1 ? "silu(" + x[0] + ")"
+                                : fmt::format("{0} * sigmoid({0} * {1})", x[0], literal(alpha)));
 }
 
 void logical_not(Definition& d) {
@@ -156,9 +164,9 @@ void clip(Definition& d) {
   x.store(d.type(0), value);
 }
 
-constexpr Operator kOthers[] = {{"Cast", cast},      {"CastLike", cast_like}, {"Clip", clip},
-                                {"Gelu", gelu},      {"IsInf", is_inf},       {"IsNaN", is_nan},
-                                {"Not", logical_not}};
+constexpr Operator kOthers[] = {{"Cast", cast},       {"CastLike", cast_like}, {"Clip", clip},
+                                {"Gelu", gelu},       {"IsInf", is_inf},       {"IsNaN", is_nan},
+                                {"Not", logical_not}, {"Swish", swish}};
 
 constexpr auto all_operators() {
   std::array<Operator, std::size(kFunctions) + std::size(kOthers)> all{};

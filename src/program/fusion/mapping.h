@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace kawara::program::fusion {
+
+/// How one cell of an operator's input reaches its output.
+enum class Mapping : uint8_t {
+  OneToOne,   ///< one cell each: Add, Relu
+  OneToMany,  ///< one cell to several: Expand, Tile
+  ManyToMany, ///< several cells to each: Conv, MatMul, ReduceSum, Softmax
+  Reorganise, ///< the same cells under another shape: Reshape, Flatten
+  Shuffle     ///< the same cells in another order: Transpose, DepthToSpace
+};
+std::string_view name_of(Mapping); ///< "one-to-one"
+
+/// Whether two neighbours are worth one kernel.
+enum class Verdict : uint8_t {
+  Fuse,  ///< always
+  Maybe, ///< where each cell is still computed once
+  Never
+};
+
+struct Pairing {
+  Mapping result; ///< mapping of both together
+  Verdict verdict;
+};
+
+/// The table for `first` directly followed by `second`.
+Pairing pairing_of(Mapping first, Mapping second);
+
+/// Mapping of an operator of the ONNX standard, by its name. Those that are not in the list count as many-to-many.
+Mapping mapping_of(std::string_view op);
+
+} // namespace kawara::program::fusion
