@@ -1,7 +1,8 @@
 #pragma once
 
+#include "driver/code_cache.h"
 #include "driver/request.h"
-#include "run/executable.h"
+#include "run/kept_code.h"
 #include "schedule/schedule.h"
 #include "support/diagnostic.h"
 
@@ -17,10 +18,15 @@ namespace kawara::driver {
 /// Called from several threads at once.
 using KnownSchedule = std::function<SourcePtr(const Request&)>;
 
+/// Told after each program: how many of those that must be compiled are done. Called from several
+/// threads, one at a time.
+using Progress = std::function<void(size_t done, size_t of)>;
+
 /// The compiled programs of a model, each text compiled once.
 class Kernels {
 public:
-  Kernels();
+  /// Code is kept in `cache_folder` and found there again; nowhere when it is empty.
+  explicit Kernels(const std::string& cache_folder = "", Progress progress = nullptr);
 
   /// Asked about every program that is compiled from now on.
   void use(KnownSchedule known) { known_ = std::move(known); }
@@ -33,19 +39,29 @@ public:
   void prepare(const std::vector<std::string>& texts);
 
   int64_t compiled() const { return static_cast<int64_t>(kernels_.size()); }
-  double seconds() const { return seconds_; } ///< spent compiling
+  int64_t from_cache() const { return from_cache_; } ///< of those
+  double seconds() const { return seconds_; }        ///< spent compiling
   /// How often each program was asked for: in how many places of the model it runs.
   const std::map<std::string, int64_t>& uses() const { return uses_; }
 
 private:
-  using Kernel = Parsed<std::shared_ptr<const run::Executable>>;
-  Kernel make(const std::string& text) const;
+  struct Made {
+    std::shared_ptr<const run::Executable> code;
+    bool is_from_cache = false;
+  };
+  Parsed<Made> make(const std::string& text) const;
+  std::optional<run::Executable> found(const std::string& key) const;
+  void keep(const std::string& text, const Made& made);
 
   schedule::Environment environment_;
   run::LoadOptions options_;
+  CodeCache cache_;
+  Progress progress_;
+  std::string key_; ///< of everything but the program that code depends on
   std::map<std::string, std::shared_ptr<const run::Executable>> kernels_;
   std::map<std::string, int64_t> uses_;
   KnownSchedule known_;
+  int64_t from_cache_ = 0;
   double seconds_ = 0;
 };
 

@@ -1,6 +1,8 @@
 #include "driver/model.h"
 
+#include "driver/evaluate_node.h"
 #include "driver/runner.h"
+#include "estimate/count.h"
 #include "graph/errors.h"
 #include "graph/onnx/import.h"
 #include "program/values.h"
@@ -92,29 +94,78 @@ std::optional<Diagnostic> check_symbols(const Graph& graph,
   return std::nullopt;
 }
 
+/// Nodes and work of a step; without operators for one that computes nothing.
+StepProfile profile_of(const Graph& graph, const Plan& plan, const Step& step) {
+  StepProfile out;
+  if (const auto* call = std::get_if<CallStep>(&step)) {
+    out.nodes = graph.nodes[call->node].name;
+    out.ops = graph.nodes[call->node].op;
+  }
+  if (const auto* join = std::get_if<JoinStep>(&step)) {
+    out.nodes = graph.nodes[join->node].name;
+    out.ops = graph.nodes[join->node].op;
+  }
+  const auto* kernel = std::get_if<KernelStep>(&step);
+  if (!kernel)
+    return out;
+  const KernelGroup& group = plan.groups[kernel->group];
+  std::vector<std::string> ops;
+  for (const size_t node : group.nodes)
+    ops.push_back(graph.nodes[node].op);
+  out.nodes = graph.nodes[group.nodes.front()].name;
+  if (group.nodes.size() > 1)
+    out.nodes += fmt::format(" and {} more", group.nodes.size() - 1);
+  out.ops = join(ops, " + ");
+  const auto program = program::parse(make_source("group.kw", group.program));
+  const auto work = program ? estimate::count(*program, {})
+                            : Result<estimate::Work, Diagnostic>(estimate::Work{});
+  if (work) {
+    out.flops = work->flops;
+    out.bytes = work->compulsory_bytes;
+  }
+  return out;
+}
+
 } // namespace
 
 struct Model::Impl {
-  explicit Impl(Graph g) : graph(std::move(g)), runner(graph, kernels) {}
-  Graph graph;
+  Impl(Graph g, const ModelOptions& options)
+      : kernels(options.cache_folder, options.progress), optimised(prepared(std::move(g), options)),
+        runner(optimised.graph, kernels, PlanOptions{options.fuses, true}) {}
+
+  graph::optimise::Optimised prepared(Graph g, const ModelOptions& options) {
+    if (!options.optimises)
+      return {std::move(g), {}};
+    return graph::optimise::optimise(std::move(g), evaluator(kernels));
+  }
+
   Kernels kernels;
+  graph::optimise::Optimised optimised;
   Runner runner;
 };
 
-Model::Model(Graph graph) : impl_(std::make_unique<Impl>(std::move(graph))) {}
+Model::Model(Graph graph, const ModelOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(graph), options)) {}
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
-const Graph& Model::graph() const { return impl_->graph; }
+const Graph& Model::graph() const { return impl_->optimised.graph; }
+const std::vector<graph::optimise::PassResult>& Model::passes() const {
+  return impl_->optimised.passes;
+}
+int64_t Model::from_cache() const { return impl_->kernels.from_cache(); }
 void Model::use(KnownSchedule known) { impl_->kernels.use(std::move(known)); }
 const std::map<std::string, int64_t>& Model::programs() const { return impl_->kernels.uses(); }
 int64_t Model::kernels() const { return impl_->kernels.compiled(); }
 double Model::compile_seconds() const { return impl_->kernels.seconds(); }
 int64_t Model::block_bytes() const { return impl_->runner.block_bytes(); }
 
-Result<std::vector<Datum>, Diagnostic> Model::run(const std::map<std::string, Datum>& inputs) {
-  const Graph& graph = impl_->graph;
+namespace {
+
+/// The inputs in the graph's order, checked.
+Result<std::vector<Datum>, Diagnostic> ordered_inputs(const Graph& graph,
+                                                      const std::map<std::string, Datum>& inputs) {
   std::vector<Datum> data;
   std::map<std::string, int64_t> symbols;
   for (const ValueId id : graph.inputs) {
@@ -130,34 +181,83 @@ Result<std::vector<Datum>, Diagnostic> Model::run(const std::map<std::string, Da
     if (std::none_of(graph.inputs.begin(), graph.inputs.end(),
                      [&, &n = name](ValueId id) { return graph.values[id].name == n; }))
       return fail(wrong_name(graph, "no input is called `" + printable(name) + "`"));
+  return data;
+}
+
+} // namespace
+
+Result<std::vector<Datum>, Diagnostic> Model::run(const std::map<std::string, Datum>& inputs) {
+  KAWARA_TRY(std::vector<Datum> data, ordered_inputs(graph(), inputs));
   try {
     return impl_->runner.run(std::move(data), {});
   } catch (const std::bad_alloc&) {
-    return fail(out_of_memory(graph));
+    return fail(out_of_memory(graph()));
   }
+}
+
+Result<std::vector<const Plan*>, Diagnostic>
+Model::plan(const std::map<std::string, Datum>& inputs) {
+  KAWARA_TRY(const std::vector<Datum> data, ordered_inputs(graph(), inputs));
+  try {
+    KAWARA_TRY([[maybe_unused]] const Done done, impl_->runner.plan(data));
+  } catch (const std::bad_alloc&) {
+    return fail(out_of_memory(graph()));
+  }
+  return impl_->runner.plans();
+}
+
+Result<std::vector<StepProfile>, Diagnostic>
+Model::profile(const std::map<std::string, Datum>& inputs, int calls) {
+  std::map<std::pair<const Plan*, size_t>, std::vector<double>> samples;
+  std::vector<std::pair<const Plan*, size_t>> order;
+  for (int call = 0; call < calls; ++call) {
+    std::vector<Runner::StepTime> times;
+    impl_->runner.time_steps(&times);
+    auto results = run(inputs);
+    impl_->runner.time_steps(nullptr);
+    if (!results)
+      return fail(std::move(results).error());
+    for (const Runner::StepTime& time : times) {
+      auto& all = samples[{time.plan, time.step}];
+      if (all.empty())
+        order.emplace_back(time.plan, time.step);
+      all.push_back(time.seconds);
+    }
+  }
+  std::vector<StepProfile> out;
+  for (const auto& at : order) {
+    auto& all = samples[at];
+    std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2),
+                     all.end());
+    StepProfile step = profile_of(graph(), *at.first, at.first->steps[at.second]);
+    step.seconds = all[all.size() / 2];
+    if (!step.ops.empty())
+      out.push_back(std::move(step));
+  }
+  return out;
 }
 
 Result<Tape, Diagnostic> Model::record(std::map<std::string, Datum> given,
                                        const std::map<std::string, int64_t>& symbols) {
-  if (auto problem = check_symbols(impl_->graph, symbols))
+  if (auto problem = check_symbols(graph(), symbols))
     return fail(*std::move(problem));
   std::map<std::string, Datum> inputs;
   try {
     inputs = pattern_inputs(std::move(given), symbols);
   } catch (const std::bad_alloc&) {
-    return fail(out_of_memory(impl_->graph));
+    return fail(out_of_memory(graph()));
   }
   // Steps whose operands are constants prepare them in this run.
   KAWARA_TRY([[maybe_unused]] const std::vector<Datum> results, run(inputs));
-  return tape_from_plans(impl_->graph, impl_->runner.path());
+  return tape_from_plans(graph(), impl_->runner.path());
 }
 
 std::map<std::string, Datum>
 Model::pattern_inputs(std::map<std::string, Datum> given,
                       const std::map<std::string, int64_t>& symbols) const {
   uint64_t seed = 1;
-  for (const ValueId id : impl_->graph.inputs) {
-    const graph::Value& value = impl_->graph.values[id];
+  for (const ValueId id : graph().inputs) {
+    const graph::Value& value = graph().values[id];
     ++seed;
     if (given.count(value.name) || value.type.kind != graph::ValueType::Kind::Tensor ||
         !value.type.elem)
@@ -183,11 +283,11 @@ Tensor pattern_tensor(graph::DataType type, const Shape& shape, uint64_t seed) {
   return tensor;
 }
 
-Result<Model, Diagnostic> load_model(const std::string& path) {
+Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions& options) {
   KAWARA_TRY(const std::string bytes, run::read_file(path));
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  KAWARA_TRY(Graph graph, graph::graph_from_onnx(bytes, path, folder));
-  return Model(std::move(graph));
+  KAWARA_TRY(Graph imported, graph::graph_from_onnx(bytes, path, folder));
+  return Model(std::move(imported), options);
 }
 
 } // namespace kawara::driver

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "driver/kernels.h"
 #include "driver/tape.h"
 #include "graph/graph.h"
+#include "graph/optimise/passes.h"
 #include "run/functions/function.h"
 
 #include <map>
@@ -12,16 +12,31 @@
 
 namespace kawara::driver {
 
+struct ModelOptions {
+  bool optimises = true;    ///< runs the passes of graph/optimise
+  bool fuses = true;        ///< several nodes in one kernel
+  std::string cache_folder; ///< where code is kept from run to run; empty: nowhere
+  Progress progress;        ///< told while kernels are compiled
+};
+
+/// What part of a model's time a step takes.
+struct StepProfile {
+  std::string nodes, ops; ///< name of the first node and how many more; "Conv + Relu"
+  double seconds = 0;     ///< median over the calls
+  double flops = 0, bytes = 0;
+};
+
 /// A model that can be run. Shapes are taken from the inputs of the first call; code for them is made
 /// then and kept, so that a further call with the same shapes only computes. One call at a time.
 class Model {
 public:
-  explicit Model(graph::Graph graph);
+  explicit Model(graph::Graph graph, const ModelOptions& = {});
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
 
-  const graph::Graph& graph() const;
+  const graph::Graph& graph() const; ///< after the passes
+  const std::vector<graph::optimise::PassResult>& passes() const;
 
   /// The graph's outputs, in its order. Refuses an input that is missing or unknown (K0520), of another
   /// type or shape than declared (K0521), and nodes that cannot be run (K0510, K0511).
@@ -44,7 +59,15 @@ public:
   /// Texts of the programs that were needed so far, with the number of places where each runs.
   const std::map<std::string, int64_t>& programs() const;
 
+  /// Plans for these inputs, without compiling where that is possible. What `run` refuses is refused.
+  Result<std::vector<const Plan*>, Diagnostic>
+  plan(const std::map<std::string, run::Datum>& inputs);
+  /// Time of each step over several calls.
+  Result<std::vector<StepProfile>, Diagnostic>
+  profile(const std::map<std::string, run::Datum>& inputs, int calls);
+
   int64_t kernels() const;        ///< programs compiled so far
+  int64_t from_cache() const;     ///< of those, found in the cache
   double compile_seconds() const; ///< spent on that
   int64_t block_bytes() const;    ///< memory for values between nodes
 
@@ -58,6 +81,6 @@ private:
 Tensor pattern_tensor(graph::DataType, const Shape&, uint64_t seed);
 
 /// A model from an `.onnx` file. Refuses a file that cannot be read (K0420) and K0501 to K0505.
-Result<Model, Diagnostic> load_model(const std::string& path);
+Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions& = {});
 
 } // namespace kawara::driver

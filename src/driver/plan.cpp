@@ -1,8 +1,11 @@
 #include "driver/plan.h"
 
 #include "driver/control_flow.h"
+#include "driver/plan_groups.h"
 #include "driver/plan_memory.h"
+#include "estimate/count.h"
 #include "graph/errors.h"
+#include "program/interpret.h"
 #include "program/operators/registry.h"
 #include "support/text.h"
 
@@ -40,10 +43,52 @@ Diagnostic unknown_operator(const Node& node) {
   return d;
 }
 
+/// Interprets a program that takes longer to compile than to interpret; false when it is none, or stops.
+bool interpret_small(const std::string& text, const std::vector<Tensor>& operands,
+                     std::vector<Tensor>& results) {
+  constexpr int64_t kMostCells = 20'000;
+  int64_t cells = 0;
+  for (const auto* tensors : {&operands, &std::as_const(results)})
+    for (const Tensor& tensor : *tensors)
+      cells += tensor.cells();
+  const auto program = program::parse(make_source("operator.kw", text));
+  if (cells > kMostCells || !program)
+    return false;
+  const auto work = estimate::count(*program, {});
+  constexpr double kMostInstances = 100'000;
+  double instances = 0;
+  if (work)
+    for (const estimate::StatementWork& statement : work->statements)
+      instances += statement.instances;
+  if (!work || instances > kMostInstances)
+    return false;
+  program::Arrays arrays;
+  size_t next = 0;
+  for (const program::Tensor& tensor : program->tensors) {
+    if (tensor.role != program::Role::Input)
+      continue;
+    std::vector<int64_t> shape;
+    for (const scalar::Expr& extent : tensor.shape)
+      shape.push_back(scalar::constant_of(extent).value_or(0));
+    program::Array array(tensor.elem, shape);
+    std::memcpy(array.data(), operands[next++].data(), array.bytes());
+    arrays.emplace(tensor.name, std::move(array));
+  }
+  const auto out = program::interpret(*program, {}, std::move(arrays));
+  if (!out)
+    return false;
+  for (size_t k = 0; k < results.size(); ++k) {
+    const program::Array& array = out->at("Y" + std::to_string(k));
+    std::memcpy(results[k].data(), array.data(), array.bytes());
+  }
+  return true;
+}
+
 class Planner {
 public:
-  Planner(const graph::Graph& graph, Kernels& kernels, std::unique_ptr<Plan> plan)
-      : graph_(graph), kernels_(kernels), plan_(std::move(plan)) {}
+  Planner(const graph::Graph& graph, Kernels& kernels, const PlanOptions& options,
+          std::unique_ptr<Plan> plan)
+      : graph_(graph), kernels_(kernels), options_(options), plan_(std::move(plan)) {}
 
   Result<std::unique_ptr<Plan>, Diagnostic> run() {
     for (plan_->end = plan_->begin; plan_->end < graph_.nodes.size(); ++plan_->end) {
@@ -51,7 +96,10 @@ public:
       if (!goes_on)
         break;
     }
-    KAWARA_TRY([[maybe_unused]] const Done done, compile_all());
+    group_steps(graph_, *plan_, drafts_, options_);
+    if (options_.compiles) {
+      KAWARA_TRY([[maybe_unused]] const Done done, compile_all());
+    }
     place_values(graph_, *plan_);
     return std::move(plan_);
   }
@@ -119,7 +167,7 @@ private:
         return true;
       }
     }
-    plan_->steps.push_back(CallStep{index});
+    drafts_.call = CallStep{index};
     for (const ValueId id : node.outputs)
       if (id != graph::kAbsent)
         plan_->asked.push_back(id);
@@ -192,7 +240,7 @@ private:
     if (info(from).constant)
       info(to).constant = info(from).constant.with_type(info(to).type).with_shape(info(to).shape);
     else
-      plan_->steps.push_back(ViewStep{from, to});
+      drafts_.views.push_back(ViewStep{from, to});
   }
 
   Diagnostic not_compiled(const Node& node, const Diagnostics& errors) {
@@ -203,35 +251,52 @@ private:
 
   Result<bool, Diagnostic> add_program(const Node& node, const Definition& definition) {
     KernelStep step;
-    bool has_constants = false, all_constant = true;
+    bool all_constant = true;
     for (const size_t k : definition.used_operands()) {
       step.operands.push_back(node.inputs[k]);
-      const bool is_constant_operand = static_cast<bool>(info(node.inputs[k]).constant);
-      has_constants = has_constants || is_constant_operand;
-      all_constant = all_constant && is_constant_operand;
+      all_constant = all_constant && static_cast<bool>(info(node.inputs[k]).constant);
     }
     for (size_t k = 0; k < definition.results().size(); ++k)
       step.results.push_back(k < node.outputs.size() ? node.outputs[k] : graph::kAbsent);
     if (all_constant && is_constant(node))
       return fold(node, definition, step);
-    pending_.push_back({plan_->steps.size(), &node, definition.text(), has_constants});
-    plan_->steps.push_back(std::move(step));
+    const bool is_join = node.op == "Concat" && is_contiguous_join(node);
+    drafts_.kernels.push_back(
+        {plan_->end, definition.text(), step.operands, step.results, is_join});
     return true;
+  }
+
+  /// Do the operands of a Concat lie one after the other in its result?
+  bool is_contiguous_join(const Node& node) {
+    const Shape& shape = info(node.outputs[0]).shape;
+    const auto at = node.attributes.find("axis");
+    const auto* axis = at == node.attributes.end() ? nullptr : std::get_if<int64_t>(&at->second);
+    const int64_t first = !axis       ? 1
+                          : *axis < 0 ? *axis + static_cast<int64_t>(shape.size())
+                                      : *axis;
+    return program::operators::product(shape, 0, static_cast<size_t>(first)) == 1 &&
+           std::count(node.inputs.begin(), node.inputs.end(), graph::kAbsent) == 0;
   }
 
   /// Gives all kernel steps their code.
   Result<Done, Diagnostic> compile_all() {
     std::vector<std::string> texts;
-    for (const Pending& pending : pending_)
-      texts.push_back(pending.text);
+    for (const KernelGroup& group : plan_->groups)
+      texts.push_back(group.program);
     kernels_.prepare(texts);
-    for (const Pending& pending : pending_) {
-      auto code = kernels_.compile(pending.text);
+    for (Step& any : plan_->steps) {
+      auto* step = std::get_if<KernelStep>(&any);
+      if (!step)
+        continue;
+      const KernelGroup& group = plan_->groups[step->group];
+      auto code = kernels_.compile(group.program);
       if (!code)
-        return fail(not_compiled(*pending.node, code.error()));
-      // What is prepared from constants belongs to one node.
-      std::get<KernelStep>(plan_->steps[pending.step]).code =
-          pending.has_constants ? std::make_shared<const run::Executable>((*code)->twin()) : *code;
+        return fail(not_compiled(graph_.nodes[group.nodes.front()], code.error()));
+      // What is prepared from constants belongs to one step.
+      const bool has_constants =
+          std::any_of(step->operands.begin(), step->operands.end(),
+                      [&](ValueId id) { return static_cast<bool>(info(id).constant); });
+      step->code = has_constants ? std::make_shared<const run::Executable>((*code)->twin()) : *code;
     }
     return Done{};
   }
@@ -239,37 +304,33 @@ private:
   /// Runs a program whose operands are all known.
   Result<bool, Diagnostic> fold(const Node& node, const Definition& definition,
                                 const KernelStep& step) {
-    auto code = kernels_.compile(definition.text());
-    if (!code)
-      return fail(not_compiled(node, code.error()));
-    std::vector<void*> pointers;
+    std::vector<Tensor> operands, results;
     for (const ValueId id : step.operands)
-      pointers.push_back(info(id).constant.data());
-    std::vector<Tensor> results;
-    for (const program::operators::Output& output : definition.results()) {
+      operands.push_back(info(id).constant);
+    for (const program::operators::Output& output : definition.results())
       results.emplace_back(output.type, output.shape);
-      pointers.push_back(results.back().data());
+    if (!interpret_small(definition.text(), operands, results)) {
+      auto code = kernels_.compile(definition.text());
+      if (!code)
+        return fail(not_compiled(node, code.error()));
+      std::vector<void*> pointers;
+      for (std::vector<Tensor>* tensors : {&operands, &results})
+        for (Tensor& tensor : *tensors)
+          pointers.push_back(tensor.data());
+      const auto done = (*code)->call(pointers, {});
+      if (!done)
+        return fail(done.error());
     }
-    const auto done = (*code)->call(pointers, {});
-    if (!done)
-      return fail(done.error());
     for (size_t k = 0; k < results.size() && k < node.outputs.size(); ++k)
       set_constant(node.outputs[k], results[k]);
     return true;
   }
 
-  /// A kernel step that waits for its code.
-  struct Pending {
-    size_t step;
-    const Node* node;
-    std::string text;
-    bool has_constants;
-  };
-
   const graph::Graph& graph_;
   Kernels& kernels_;
+  const PlanOptions& options_;
   std::unique_ptr<Plan> plan_;
-  std::vector<Pending> pending_;
+  Drafts drafts_;
 };
 
 } // namespace
@@ -290,11 +351,12 @@ std::string text_of(const Datum& datum) {
 }
 
 Result<std::unique_ptr<Plan>, Diagnostic> make_plan(const graph::Graph& graph, size_t begin,
-                                                    std::vector<Info> infos, Kernels& kernels) {
+                                                    std::vector<Info> infos, Kernels& kernels,
+                                                    const PlanOptions& options) {
   auto plan = std::make_unique<Plan>();
   plan->begin = begin;
   plan->infos = std::move(infos);
-  return Planner(graph, kernels, std::move(plan)).run();
+  return Planner(graph, kernels, options, std::move(plan)).run();
 }
 
 } // namespace kawara::driver

@@ -2,6 +2,7 @@
 
 #include "driver/kernels.h"
 #include "graph/graph.h"
+#include "program/fusion/mapping.h"
 #include "program/operators/definition.h"
 #include "run/functions/function.h"
 
@@ -28,20 +29,46 @@ struct Info {
   Tensor constant; ///< its cells, when they do not depend on the inputs
 };
 
-/// Runs compiled code on the values `arguments`, of which the last ones are its results.
+/// Runs compiled code.
 struct KernelStep {
   std::shared_ptr<const run::Executable> code;
   std::vector<ValueId> operands, results; ///< in the order of the code's signature
+  size_t group = 0;                       ///< in `Plan::groups`
 };
 /// `result` is the cells of `operand` under another shape and type.
 struct ViewStep {
   ValueId operand, result;
 };
+/// `result` is the operands one after the other. Those that were made in their place already are not copied.
+struct JoinStep {
+  std::vector<ValueId> operands;
+  ValueId result;
+  size_t node;
+};
 /// A run-time function, or a node with subgraphs.
 struct CallStep {
   size_t node;
 };
-using Step = std::variant<KernelStep, ViewStep, CallStep>;
+using Step = std::variant<KernelStep, ViewStep, JoinStep, CallStep>;
+
+/// The nodes that a kernel computes.
+struct KernelGroup {
+  std::vector<size_t> nodes;
+  program::fusion::Mapping mapping = program::fusion::Mapping::ManyToMany;
+  std::string program;     ///< its text
+  int64_t bytes_saved = 0; ///< of memory traffic, compared with a kernel for each node
+};
+/// A value between two groups, and why they are two.
+struct GroupBorder {
+  size_t from, to; ///< nodes
+  ValueId value;
+  std::string why;
+};
+
+struct PlanOptions {
+  bool fuses = true;    ///< several nodes in one kernel
+  bool compiles = true; ///< otherwise steps have no code, and cannot run
+};
 
 /// Where the memory of a value lies in the plan's block; those of the model's results are apart.
 struct Place {
@@ -54,6 +81,8 @@ struct Place {
 struct Plan {
   size_t begin = 0, end = 0; ///< nodes of the graph
   std::vector<Step> steps;
+  std::vector<KernelGroup> groups;
+  std::vector<GroupBorder> borders;
   std::vector<Info> infos; ///< of all values, after the last step
   std::map<ValueId, Place> places;
   std::shared_ptr<std::byte> block;
@@ -66,8 +95,8 @@ struct Plan {
 
 /// Plans the graph from node `begin` on. Refuses an unknown operator (K0510) and operands that an
 /// operator does not take (K0511).
-Result<std::unique_ptr<Plan>, Diagnostic> make_plan(const graph::Graph&, size_t begin,
-                                                    std::vector<Info> infos, Kernels&);
+Result<std::unique_ptr<Plan>, Diagnostic>
+make_plan(const graph::Graph&, size_t begin, std::vector<Info> infos, Kernels&, const PlanOptions&);
 
 /// The error for a node whose operator refuses its inputs.
 Diagnostic refused(const graph::Node&, const std::vector<std::string>& operands,

@@ -1,5 +1,7 @@
 #include "driver/plan_memory.h"
 
+#include "driver/graph_reads.h"
+
 #include <algorithm>
 #include <set>
 
@@ -29,26 +31,28 @@ public:
       for_each_read(graph_.nodes[n], [&](ValueId id) { keep(id); });
     for (const ValueId id : graph_.outputs)
       keep(id);
+    for (const Step& step : plan_.steps)
+      if (const auto* join = std::get_if<JoinStep>(&step))
+        place_parts(*join);
+    for (const auto& [value, part] : parts_) {
+      Use& whole = uses_.at(whole_of(value).whole);
+      whole.first = std::min(whole.first, uses_.at(value).first);
+      whole.last = std::max(whole.last, uses_.at(value).last);
+    }
     std::vector<Use> uses;
     for (const auto& [value, use] : uses_)
-      if (kept_.count(value) == 0)
+      if (kept_.count(value) == 0 && parts_.count(value) == 0)
         uses.push_back(use);
     assign(uses);
     for (const Use& use : uses)
       plan_.places[use.value] = Place{use.offset};
+    for (const auto& [value, part] : parts_) {
+      const Part at = whole_of(value);
+      plan_.places[value] = Place{plan_.places.at(at.whole).offset + at.offset};
+    }
   }
 
 private:
-  template <class F> static void for_each_read(const graph::Node& node, F f) {
-    for (const ValueId id : node.inputs)
-      if (id != graph::kAbsent)
-        f(id);
-    for (const auto& [name, attribute] : node.attributes)
-      if (const auto* inner = std::get_if<graph::GraphPtr>(&attribute))
-        for (const graph::Capture& capture : (*inner)->captures)
-          f(capture.outer);
-  }
-
   /// The value whose memory `id` shares.
   ValueId root(ValueId id) const {
     const auto at = views_.find(id);
@@ -61,17 +65,51 @@ private:
   }
   void keep(ValueId id) { kept_.insert(root(id)); }
 
+  void make(ValueId id, size_t step) {
+    const Info& info = plan_.infos[id];
+    const int64_t cells = graph::cells_of(info.shape).value_or(0);
+    uses_[id] = {id, cells * graph::bytes_of(info.type) + kSlackBytes, step, step, 0};
+  }
   void visit(const KernelStep& step, size_t k) {
     for (const ValueId id : step.operands)
       read(id, k);
-    for (const ValueId id : step.results) {
-      if (id == graph::kAbsent)
-        continue;
+    for (const ValueId id : step.results)
+      if (id != graph::kAbsent)
+        make(id, k);
+  }
+  void visit(const JoinStep& step, size_t k) {
+    for (const ValueId id : step.operands)
+      read(id, k);
+    make(step.result, k);
+  }
+
+  /// A value that lies within another.
+  struct Part {
+    ValueId whole;
+    int64_t offset; ///< in bytes
+  };
+
+  Part whole_of(ValueId id) const {
+    Part at{id, 0};
+    for (auto next = parts_.find(id); next != parts_.end(); next = parts_.find(at.whole))
+      at = {next->second.whole, at.offset + next->second.offset};
+    return at;
+  }
+
+  /// Operands that this plan makes are made where the join wants them.
+  void place_parts(const JoinStep& join) {
+    if (kept_.count(join.result))
+      return;
+    int64_t offset = 0;
+    for (const ValueId id : join.operands) {
       const Info& info = plan_.infos[id];
-      const int64_t cells = graph::cells_of(info.shape).value_or(0);
-      uses_[id] = {id, cells * graph::bytes_of(info.type) + kSlackBytes, k, k, 0};
+      const bool is_own = uses_.count(id) && !kept_.count(id) && !parts_.count(id);
+      if (is_own)
+        parts_[id] = {join.result, offset};
+      offset += graph::cells_of(info.shape).value_or(0) * graph::bytes_of(info.type);
     }
   }
+
   void visit(const ViewStep& step, size_t k) {
     read(step.operand, k);
     views_[step.result] = root(step.operand);
@@ -108,6 +146,7 @@ private:
   std::map<ValueId, Use> uses_;
   std::map<ValueId, ValueId> views_;
   std::set<ValueId> kept_;
+  std::map<ValueId, Part> parts_;
 };
 
 } // namespace

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 
 namespace kawara::driver {
 namespace {
@@ -69,7 +71,7 @@ Result<std::vector<Datum>, Diagnostic> Runner::run(std::vector<Datum> inputs,
   }
   std::unique_ptr<Plan>* plan = &slot(plans_, key);
   if (!*plan) {
-    KAWARA_TRY(*plan, make_plan(graph_, 0, first_infos(data), kernels_));
+    KAWARA_TRY(*plan, make_plan(graph_, 0, first_infos(data), kernels_, options_));
   }
   path_.clear();
   while (true) {
@@ -82,20 +84,47 @@ Result<std::vector<Datum>, Diagnostic> Runner::run(std::vector<Datum> inputs,
       add_key(next, data[id], (*plan)->asks_for_cells);
     std::unique_ptr<Plan>& follower = slot((*plan)->next, next);
     if (!follower) {
-      KAWARA_TRY(follower, make_plan(graph_, (*plan)->end, next_infos(**plan, data), kernels_));
+      KAWARA_TRY(follower,
+                 make_plan(graph_, (*plan)->end, next_infos(**plan, data), kernels_, options_));
     }
     plan = &follower;
   }
   return results(**plan, data);
 }
 
+Result<Done, Diagnostic> Runner::plan(const std::vector<Datum>& inputs) {
+  std::vector<Datum> data(graph_.values.size());
+  for (size_t k = 0; k < inputs.size(); ++k)
+    data[graph_.inputs[k]] = inputs[k];
+  PlanOptions options = options_;
+  options.compiles = false;
+  KAWARA_TRY(drafted_, make_plan(graph_, 0, first_infos(data), kernels_, options));
+  if (drafted_->asked.empty())
+    return Done{};
+  drafted_.reset();
+  KAWARA_TRY([[maybe_unused]] const auto results, run(inputs, {}));
+  return Done{};
+}
+
 int64_t Runner::block_bytes() const {
   int64_t bytes = 0;
-  for (const auto& [key, plan] : plans_)
-    for (const Plan* p = plan.get(); p;
-         p = p->next.empty() ? nullptr : p->next.begin()->second.get())
-      bytes = std::max(bytes, p->block_bytes);
+  for (const Plan* plan : plans())
+    bytes = std::max(bytes, plan->block_bytes);
   return bytes;
+}
+
+std::vector<const Plan*> Runner::plans() const {
+  std::vector<const Plan*> all;
+  if (drafted_)
+    all.push_back(drafted_.get());
+  for (const auto& [key, plan] : plans_)
+    if (plan)
+      all.push_back(plan.get());
+  for (size_t k = 0; k < all.size(); ++k)
+    for (const auto& [key, next] : all[k]->next)
+      if (next)
+        all.push_back(next.get());
+  return all;
 }
 
 std::vector<Info> Runner::first_infos(const std::vector<Datum>& data) const {
@@ -127,19 +156,40 @@ Result<Done, Diagnostic> Runner::run(Plan& plan, std::vector<Datum>& data) {
       data[id] = {plan.infos[id].constant, false, {}};
   if (plan.block_bytes > 0 && !plan.block)
     plan.block = graph::make_memory(plan.block_bytes);
-  for (const Step& step : plan.steps) {
-    if (const auto* view = std::get_if<ViewStep>(&step)) {
-      const Info& info = plan.infos[view->result];
-      data[view->result] = {
-          data[view->operand].tensor.with_type(info.type).with_shape(info.shape), false, {}};
-    } else if (const auto* kernel = std::get_if<KernelStep>(&step)) {
-      KAWARA_TRY([[maybe_unused]] const Done done, run(plan, *kernel, data));
-    } else {
-      KAWARA_TRY([[maybe_unused]] const Done done,
-                 call(graph_.nodes[std::get<CallStep>(step).node], data));
-    }
+  for (size_t k = 0; k < plan.steps.size(); ++k) {
+    const auto begin =
+        times_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
+    KAWARA_TRY([[maybe_unused]] const Done done, run_step(plan, plan.steps[k], data));
+    if (times_)
+      times_->push_back(
+          {&plan, k,
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
   }
   return Done{};
+}
+
+Result<Done, Diagnostic> Runner::run_step(Plan& plan, const Step& step, std::vector<Datum>& data) {
+  if (const auto* view = std::get_if<ViewStep>(&step)) {
+    const Info& info = plan.infos[view->result];
+    data[view->result] = {
+        data[view->operand].tensor.with_type(info.type).with_shape(info.shape), false, {}};
+    return Done{};
+  }
+  if (const auto* kernel = std::get_if<KernelStep>(&step))
+    return run(plan, *kernel, data);
+  if (const auto* join = std::get_if<JoinStep>(&step)) {
+    Tensor whole = memory_of(plan, join->result, plan.infos[join->result]);
+    std::byte* to = whole.data();
+    for (const ValueId id : join->operands) {
+      const Tensor& part = data[id].tensor;
+      if (part.data() != to)
+        std::memcpy(to, part.data(), static_cast<size_t>(part.bytes()));
+      to += part.bytes();
+    }
+    data[join->result] = {std::move(whole), false, {}};
+    return Done{};
+  }
+  return call(graph_.nodes[std::get<CallStep>(step).node], data);
 }
 
 Result<Done, Diagnostic> Runner::run(Plan& plan, const KernelStep& step,
@@ -175,7 +225,7 @@ Result<Done, Diagnostic> Runner::call(const graph::Node& node, std::vector<Datum
       captured.push_back(data[capture.outer]);
     auto& runner = inner_[inner.get()];
     if (!runner)
-      runner = std::make_unique<Runner>(*inner, kernels_);
+      runner = std::make_unique<Runner>(*inner, kernels_, options_);
     return runner->run(std::move(arguments), std::move(captured));
   };
   KAWARA_TRY(std::vector<Datum> results,

@@ -8,19 +8,35 @@ namespace kawara::driver {
 /// (and values) that they depend on.
 class Runner {
 public:
-  Runner(const graph::Graph& graph, Kernels& kernels) : graph_(graph), kernels_(kernels) {}
+  Runner(const graph::Graph& graph, Kernels& kernels, const PlanOptions& options)
+      : graph_(graph), kernels_(kernels), options_(options) {}
 
   /// Results for the graph's inputs and captured values, in their order.
   Result<std::vector<Datum>, Diagnostic> run(std::vector<Datum> inputs,
                                              std::vector<Datum> captured);
+  /// The plan for these inputs, made without code where no values must be known for it; otherwise the
+  /// inputs are run. All of it is among `plans` then.
+  Result<Done, Diagnostic> plan(const std::vector<Datum>& inputs);
   int64_t block_bytes() const; ///< largest block of a plan
   /// The plans that the last run went through, in order; valid until the next run.
   const std::vector<const Plan*>& path() const { return path_; }
+  /// The plans made so far, each after those that it continues.
+  std::vector<const Plan*> plans() const;
+
+  /// How long a step took.
+  struct StepTime {
+    const Plan* plan;
+    size_t step;
+    double seconds;
+  };
+  /// Steps of the following runs are timed and added here; null ends that.
+  void time_steps(std::vector<StepTime>* times) { times_ = times; }
 
 private:
   std::vector<Info> first_infos(const std::vector<Datum>& data) const;
   std::vector<Info> next_infos(const Plan& plan, const std::vector<Datum>& data) const;
   Result<Done, Diagnostic> run(Plan& plan, std::vector<Datum>& data);
+  Result<Done, Diagnostic> run_step(Plan& plan, const Step& step, std::vector<Datum>& data);
   Result<Done, Diagnostic> run(Plan& plan, const KernelStep& step, std::vector<Datum>& data) const;
   Result<Done, Diagnostic> call(const graph::Node& node, std::vector<Datum>& data);
   std::vector<Datum> results(const Plan& plan, const std::vector<Datum>& data) const;
@@ -28,7 +44,10 @@ private:
 
   const graph::Graph& graph_;
   Kernels& kernels_;
+  PlanOptions options_;
   std::map<std::string, std::unique_ptr<Plan>> plans_;
+  std::unique_ptr<Plan> drafted_; ///< without code
+  std::vector<StepTime>* times_ = nullptr;
   std::map<const graph::Graph*, std::unique_ptr<Runner>> inner_;
   std::vector<const Plan*> path_;
 };

@@ -92,6 +92,8 @@ private:
         slots_[view->result] = slot_of(plan, view->operand);
       } else if (const auto* kernel = std::get_if<KernelStep>(&step)) {
         record(plan, *kernel);
+      } else if (const auto* join = std::get_if<JoinStep>(&step)) {
+        record(plan, *join);
       } else {
         KAWARA_TRY([[maybe_unused]] const Done done,
                    record(plan, graph_.nodes[std::get<CallStep>(step).node]));
@@ -118,6 +120,21 @@ private:
       kernel.arguments.push_back(slot);
     }
     tape_.steps.emplace_back(std::move(kernel));
+  }
+
+  /// Operands that do not lie in their places yet are copied there.
+  void record(const Plan& plan, const JoinStep& step) {
+    const auto at = plan.places.find(step.result);
+    Slot to = at == plan.places.end() ? reserve(bytes_of_value(plan, step.result))
+                                      : Slot{Slot::Where::Block, base_ + at->second.offset};
+    slots_[step.result] = to;
+    for (const ValueId id : step.operands) {
+      const Slot from = slot_of(plan, id);
+      const int64_t bytes = bytes_of_value(plan, id);
+      if (from.where != to.where || from.at != to.at)
+        tape_.steps.emplace_back(TapeCopy{from, to, bytes});
+      to.at += bytes;
+    }
   }
 
   Result<Done, Diagnostic> record(const Plan& plan, const graph::Node& node) {

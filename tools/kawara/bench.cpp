@@ -50,9 +50,17 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
   return measured;
 }
 
-int bench(const CommonOptions& options) {
+/// Of models only.
+struct BenchOptions {
+  std::vector<std::string> inputs;
+  std::string against, peers;
+};
+
+int bench(const CommonOptions& options, const BenchOptions& of_model) {
   if (is_model(options.file))
-    return run_model({options.file, {}, "", true, options.json, false}, options);
+    return run_model({options.file, of_model.inputs, "", true, options.json, options.verify,
+                      of_model.against, of_model.peers},
+                     options);
   auto request = request_of(options);
   if (!request)
     return report(request.error(), options);
@@ -95,9 +103,15 @@ void add_bench(CLI::App& app, int& exit_code) {
       app.add_subcommand("bench", "measure a program: median time, spread, GFLOP/s, GB/s");
   add_common(*command, *options);
   add_database(*command, *options);
+  auto of_model = std::make_shared<BenchOptions>();
+  command->add_option("--input", of_model->inputs, "input of a model: NAME=file.npy; repeat");
+  command->add_option("--against", of_model->against, "another run time for the model: ort")
+      ->check(CLI::IsMember({"ort"}));
+  command->add_option("--peers", of_model->peers, "folder with libonnxruntime.so.1");
   add_examples(*command, {"kawara bench examples/gemm.kw -p M=512,N=512,K=512 -s auto",
-                          "KAWARA_THREADS=1 kawara bench examples/add.kw -p N=1000000 --json"});
-  command->callback([options, &exit_code] { exit_code = bench(*options); });
+                          "KAWARA_THREADS=1 kawara bench examples/add.kw -p N=1000000 --json",
+                          "kawara bench model.onnx --against ort --peers build/bench/peers"});
+  command->callback([options, of_model, &exit_code] { exit_code = bench(*options, *of_model); });
 }
 
 } // namespace kawara::tools

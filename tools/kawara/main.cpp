@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/model.h"
 
 #include "support/check.h"
 #include "support/text.h"
@@ -46,6 +47,7 @@ int run_command(int argc, char** argv) {
   kawara::tools::add_emit(app, exit_code);
   kawara::tools::add_estimate(app, exit_code);
   kawara::tools::add_machine(app, exit_code);
+  kawara::tools::add_fusion(app, exit_code);
   kawara::tools::add_conformance(app, exit_code);
   kawara::tools::add_zoo(app, exit_code);
   kawara::tools::add_compile(app, exit_code);

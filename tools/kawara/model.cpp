@@ -1,8 +1,8 @@
 #include "kawara/model.h"
 
-#include "driver/model.h"
 #include "estimate/operator_cost.h"
 #include "graph/rewrite/rewrite.h"
+#include "kawara/onnxruntime.h"
 #include "run/cpu/threads.h"
 #include "run/file.h"
 #include "run/measure.h"
@@ -86,8 +86,34 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOptions& common) {
+  if (is_compiled_model(options.file))
+    return run_compiled_model(options);
+  if (!options.against.empty()) {
+    KAWARA_TRY([[maybe_unused]] const Done done, require_onnxruntime(options.peers));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  KAWARA_TRY(driver::Model model, driver::load_model(options.file, usual_model_options()));
+  use_tuned(model, common);
+  KAWARA_TRY(const auto inputs, read_model_inputs(model, options.inputs));
+  ModelRun run;
+  KAWARA_TRY(run.results, model.run(inputs));
+  run.first_seconds = seconds_since(begin);
+  run.compile_seconds = model.compile_seconds();
+  run.kernels = model.kernels();
+  run.block_bytes = model.block_bytes();
+  for (const graph::ValueId id : model.graph().outputs)
+    run.names.push_back(model.graph().values[id].name);
+  run.from_cache = model.from_cache();
+  run.measure_more = [&] { return measure_steps(model, inputs, options, run.results); };
+  run.run_again = [&] { return static_cast<bool>(model.run(inputs)); };
+  return show_run(options, run);
+}
+
+} // namespace
+
 Result<std::map<std::string, Datum>, Diagnostic>
-read_inputs(const driver::Model& model, const std::vector<std::string>& bindings) {
+read_model_inputs(const driver::Model& model, const std::vector<std::string>& bindings) {
   const graph::Graph& graph = model.graph();
   KAWARA_TRY(auto given, read_bindings(bindings, [&](const std::string& name) {
                std::optional<graph::DataType> declared;
@@ -98,27 +124,6 @@ read_inputs(const driver::Model& model, const std::vector<std::string>& bindings
              }));
   return model.pattern_inputs(std::move(given));
 }
-
-Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOptions& common) {
-  if (is_compiled_model(options.file))
-    return run_compiled_model(options);
-  const auto begin = std::chrono::steady_clock::now();
-  KAWARA_TRY(driver::Model model, driver::load_model(options.file));
-  use_tuned(model, common);
-  KAWARA_TRY(const auto inputs, read_inputs(model, options.inputs));
-  ModelRun run;
-  KAWARA_TRY(run.results, model.run(inputs));
-  run.first_seconds = seconds_since(begin);
-  run.compile_seconds = model.compile_seconds();
-  run.kernels = model.kernels();
-  run.block_bytes = model.block_bytes();
-  for (const graph::ValueId id : model.graph().outputs)
-    run.names.push_back(model.graph().values[id].name);
-  run.run_again = [&] { return static_cast<bool>(model.run(inputs)); };
-  return show_run(options, run);
-}
-
-} // namespace
 
 void use_tuned(driver::Model& model, const CommonOptions& common) {
   const std::string database = database_of(common);
@@ -195,9 +200,15 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
                           "steps\n",
                           run.first_seconds * 1e3, run.load_seconds * 1e3, megabytes)
             : fmt::format("first result after {:.0f} ms, of which {:.0f} ms to compile {} "
-                          "kernels; {:.1f} MB between nodes\n",
+                          "kernels, {} of them from the cache; {:.1f} MB between nodes\n",
                           run.first_seconds * 1e3, run.compile_seconds * 1e3, run.kernels,
-                          megabytes);
+                          run.from_cache, megabytes);
+    if (run.measure_more) {
+      KAWARA_TRY(const auto more, run.measure_more());
+      text += more.first;
+      json.update(nlohmann::json::parse(more.second));
+      json["from_cache"] = run.from_cache;
+    }
   }
   fmt::print("{}", options.json ? json.dump(2) + "\n" : text);
   return Done{};
@@ -206,7 +217,7 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
 Result<std::map<std::string, int64_t>, Diagnostic>
 programs_of_model(const std::string& path, const std::vector<std::string>& bindings) {
   KAWARA_TRY(driver::Model model, driver::load_model(path));
-  KAWARA_TRY(const auto inputs, read_inputs(model, bindings));
+  KAWARA_TRY(const auto inputs, read_model_inputs(model, bindings));
   KAWARA_TRY([[maybe_unused]] const auto results, model.run(inputs));
   return model.programs();
 }
@@ -217,19 +228,23 @@ int run_model(const ModelOptions& options, const CommonOptions& common) {
 }
 
 int show_model(const CommonOptions& common, const std::string& stage) {
-  if ((stage != "graph" && stage != "rewrite") || is_compiled_model(common.file)) {
+  const bool is_known = stage == "graph" || stage == "optimised" || stage == "rewrite";
+  if (!is_known || is_compiled_model(common.file)) {
     Diagnostic d;
     d.code = "K0438";
     d.headline = "`" + stage + "` is no stage of a model";
-    d.body.push_back(
-        "An ONNX model can be shown at the stages graph and rewrite, a compiled one at "
-        "none.");
+    d.body.push_back("An ONNX model can be shown at the stages graph, optimised and rewrite, a "
+                     "compiled one at none.");
     return report({d}, common);
   }
-  const auto model = driver::load_model(common.file);
+  driver::ModelOptions options = usual_model_options();
+  options.optimises = stage == "optimised";
+  const auto model = driver::load_model(common.file, options);
   if (!model)
     return report({model.error()}, common);
-  if (stage == "graph") {
+  if (stage != "rewrite") {
+    for (const auto& pass : model->passes())
+      fmt::print("# {}: {} nodes, {} before\n", pass.name, pass.after, pass.before);
     fmt::print("{}", graph::print(model->graph()));
     return kOk;
   }

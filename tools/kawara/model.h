@@ -1,15 +1,11 @@
 #pragma once
 
+#include "driver/model.h"
 #include "kawara/command.h"
-
 #include "run/functions/function.h"
 
 #include <functional>
 #include <map>
-
-namespace kawara::driver {
-class Model;
-}
 
 namespace kawara::tools {
 
@@ -19,7 +15,17 @@ struct ModelOptions {
   std::string output_dir;          ///< output_0.npy, ... are written there when it is not empty
   bool time = false, json = false;
   bool checks_data = false; ///< of a compiled model: the sum over its constants too
+  std::string against;      ///< "ort": ONNX Runtime is measured in turns with Kawara
+  std::string peers;        ///< folder with its library
 };
+
+/// With the cache of code, and a line of progress on standard error when compiling takes long.
+driver::ModelOptions usual_model_options();
+/// Inputs from NAME=file.npy, the others of a fixed pattern.
+Result<std::map<std::string, run::Datum>, Diagnostic>
+read_model_inputs(const driver::Model&, const std::vector<std::string>& bindings);
+
+void add_fusion(CLI::App&, int& exit_code); ///< the command
 
 /// Is it an `.onnx` or a `.kwx` file, by its name?
 bool is_model(const std::string& path);
@@ -42,6 +48,9 @@ struct ModelRun {
   double load_seconds = 0;                       ///< until a compiled model was ready to run
   int64_t kernels = 0, block_bytes = 0;
   std::function<bool()> run_again; ///< for timing; false when that failed
+  int64_t from_cache = 0;          ///< of the kernels
+  /// For timing, too: lines for people, and the members of a JSON object. May be empty.
+  std::function<Result<std::pair<std::string, std::string>, Diagnostic>()> measure_more;
 };
 /// Prints a line per output, or JSON, writes outputs to files and measures, as the options say.
 Result<Done, Diagnostic> show_run(const ModelOptions&, const ModelRun&);
@@ -56,7 +65,12 @@ programs_of_model(const std::string& path, const std::vector<std::string>& bindi
 
 /// Runs a model with what was tuned for it, prints a line per output, or JSON; returns an exit code.
 int run_model(const ModelOptions&, const CommonOptions&);
-/// Prints a model at a stage of the line (K0438 for one that models do not have).
+/// Time of the steps, and of ONNX Runtime if the options ask for it: lines and JSON.
+Result<std::pair<std::string, std::string>, Diagnostic>
+measure_steps(driver::Model&, const std::map<std::string, run::Datum>& inputs, const ModelOptions&,
+              const std::vector<run::Datum>& results);
+
+/// Prints a model at a stage of the line: graph, optimised, rewrite (K0438 for one that models do not have).
 int show_model(const CommonOptions&, const std::string& stage);
 
 } // namespace kawara::tools

@@ -24,6 +24,7 @@ enum Place : int {
   kSetIntraOpThreads = 24,
   kSetInterOpThreads = 25,
   kCreateTensorWithData = 49,
+  kGetTensorData = 51,
   kCreateCpuMemoryInfo = 69,
   kReleaseStatus = 93,
   kReleaseSession = 95,
@@ -88,6 +89,22 @@ void OrtApi::run(Session* session, std::span<const char* const> input_names,
   Value* written = output;
   call(kRun, session, static_cast<const void*>(nullptr), input_names.data(), inputs.data(),
        inputs.size(), static_cast<const char* const*>(&output_name), size_t{1}, &written);
+}
+
+std::vector<OrtApi::Value*> OrtApi::run_all(Session* session,
+                                            std::span<const char* const> input_names,
+                                            std::span<Value* const> inputs,
+                                            std::span<const char* const> output_names) const {
+  std::vector<Value*> outputs(output_names.size(), nullptr);
+  call(kRun, session, static_cast<const void*>(nullptr), input_names.data(), inputs.data(),
+       inputs.size(), output_names.data(), output_names.size(), outputs.data());
+  return outputs;
+}
+
+const void* OrtApi::data_of(Value* value) const {
+  void* data = nullptr;
+  call(kGetTensorData, value, &data);
+  return data;
 }
 
 void OrtApi::release(Session* session) const {

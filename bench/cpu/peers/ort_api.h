@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace kawara::bench {
 
@@ -29,6 +30,11 @@ public:
   /// Reads inputs and writes outputs that `make_tensor` made.
   void run(Session*, std::span<const char* const> input_names, std::span<Value* const> inputs,
            const char* output_name, Value* output) const;
+  /// Reads inputs that `make_tensor` made; the results are ONNX Runtime's own, to be released.
+  std::vector<Value*> run_all(Session*, std::span<const char* const> input_names,
+                              std::span<Value* const> inputs,
+                              std::span<const char* const> output_names) const;
+  const void* data_of(Value*) const;
   void release(Session*) const;
   void release(Value*) const;
 

@@ -1,0 +1,126 @@
+#include "kawara/model.h"
+#include "kawara/onnxruntime.h"
+
+#include "driver/code_cache.h"
+#include "run/cpu/threads.h"
+#include "run/measure.h"
+#include "support/text.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+namespace kawara::tools {
+namespace {
+
+using run::Datum;
+using run::Tensor;
+
+/// Largest difference of the results of both, relative to the largest cell.
+double difference_of(const std::vector<Datum>& results, const OnnxRuntime& other) {
+  double worst = 0;
+  for (size_t k = 0; k < results.size(); ++k) {
+    const Tensor& tensor = results[k].tensor;
+    if (!tensor || tensor.type() != graph::DataType::F32)
+      continue;
+    const auto* cells = static_cast<const float*>(other.results()[k]);
+    double largest = 0, error = 0;
+    for (int64_t at = 0; at < tensor.cells(); ++at) {
+      largest = std::max(largest, std::abs(static_cast<double>(cells[at])));
+      error = std::max(error, std::abs(tensor.get_double(at) - static_cast<double>(cells[at])));
+    }
+    worst = std::max(worst, largest > 0 ? error / largest : error);
+  }
+  return worst;
+}
+
+/// Table of the steps, those that take longest first.
+void add_steps(std::vector<driver::StepProfile> steps, nlohmann::json& json, std::string& text) {
+  double whole = 0;
+  for (const driver::StepProfile& step : steps)
+    whole += step.seconds;
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  text += fmt::format("{:>6} {:>9} {:>8} {:>7}  step\n", "share", "us", "GFLOP/s", "GB/s");
+  double rest = 0;
+  size_t left = 0;
+  for (const driver::StepProfile& step : steps) {
+    json["steps"].push_back({{"nodes", step.nodes},
+                             {"operators", step.ops},
+                             {"us", step.seconds * 1e6},
+                             {"flops", step.flops},
+                             {"bytes", step.bytes},
+                             {"share", step.seconds / whole}});
+    constexpr double kLeast = 0.005;
+    if (step.seconds < kLeast * whole) {
+      rest += step.seconds;
+      ++left;
+      continue;
+    }
+    text +=
+        fmt::format("{:>5.1f}% {:>9.1f} {:>8.2f} {:>7.2f}  {}: {}\n", step.seconds / whole * 100,
+                    step.seconds * 1e6, step.flops / step.seconds * 1e-9,
+                    step.bytes / step.seconds * 1e-9, step.ops, printable(step.nodes));
+  }
+  if (left > 0)
+    text += fmt::format("{:>5.1f}% {:>9.1f} {:>8} {:>7}  {} others\n", rest / whole * 100,
+                        rest * 1e6, "", "", left);
+}
+
+} // namespace
+
+driver::ModelOptions usual_model_options() {
+  driver::ModelOptions options;
+  options.cache_folder = driver::usual_cache_folder();
+  const auto begin = std::chrono::steady_clock::now();
+  options.progress = [begin, is_shown = false](size_t done, size_t of) mutable {
+    constexpr double kLong = 2;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    const bool is_end = done == of;
+    if (isatty(STDERR_FILENO) == 0 || (is_end && !is_shown) || (!is_end && passed.count() < kLong))
+      return;
+    is_shown = !is_end;
+    fmt::print(stderr, "\rcompiled {} of {} kernels{}", done, of, is_end ? "\n" : "");
+  };
+  return options;
+}
+
+Result<std::pair<std::string, std::string>, Diagnostic>
+measure_steps(driver::Model& model, const std::map<std::string, Datum>& inputs,
+              const ModelOptions& options, const std::vector<Datum>& results) {
+  nlohmann::json json{{"threads", run::default_threads()}};
+  std::string text;
+  if (!options.against.empty()) {
+    auto other = open_onnxruntime(options.peers, options.file, model.graph(), inputs,
+                                  run::default_threads());
+    if (!other)
+      return fail(std::move(other).error());
+    bool is_fine = true;
+    const std::vector<run::Timing> timings = run::measure_interleaved(
+        {[&] { is_fine = static_cast<bool>(model.run(inputs)) && is_fine; },
+         [&] { other->run(); }});
+    const double ratio = timings[1].median / timings[0].median;
+    const double difference = difference_of(results, *other);
+    json["onnxruntime"] = {{"version", other->version()},
+                           {"median_ms", timings[1].median * 1e3},
+                           {"kawara_ms", timings[0].median * 1e3},
+                           {"spread", timings[1].spread},
+                           {"times_faster", ratio},
+                           {"largest_difference", difference}};
+    text +=
+        fmt::format("in turns: {}\nONNX Runtime {}: {}\nKawara is {:.2f} times as fast; largest "
+                    "difference {:.1e} of the largest result\n",
+                    run::to_string(timings[0]), other->version(), run::to_string(timings[1]), ratio,
+                    difference);
+  }
+  KAWARA_TRY(std::vector<driver::StepProfile> steps, model.profile(inputs, 7));
+  add_steps(std::move(steps), json, text);
+  return std::pair{text, json.dump()};
+}
+
+} // namespace kawara::tools
