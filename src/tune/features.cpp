@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 namespace kawara::tune {
 namespace {
@@ -69,6 +70,7 @@ public:
       : schedule_(schedule), space_(space), cpu_(space.environment().cpu) {}
 
   Features count(const std::vector<Directive>& directives) {
+    note_packed(directives);
     double all = 0;
     std::vector<std::pair<double, Features>> statements;
     for (uint32_t s = 0; s < schedule_.scop.statements.size(); ++s)
@@ -96,6 +98,38 @@ public:
   }
 
 private:
+  /// Tensors that are read from a packed copy, whose cells lie in the order of the loops.
+  void note_packed(const std::vector<Directive>& directives) {
+    for (const Directive& directive : directives) {
+      const auto* pack = std::get_if<schedule::Pack>(&directive);
+      if (std::holds_alternative<schedule::Auto>(directive))
+        note_packed(space_.steps());
+      for (uint32_t t = 0; pack != nullptr && t < schedule_.scop.tensors.size(); ++t)
+        if (schedule_.scop.tensors[t].name == pack->tensor)
+          packed_.insert(t);
+    }
+  }
+
+  /// Is the result's cell kept in registers while the loop around the unrolled ones runs?
+  static bool is_carried(const std::vector<Level>& levels) {
+    size_t k = levels.size();
+    while (k > 0 && (levels[k - 1].marks.unroll == poly::kFullUnroll ||
+                     levels[k - 1].marks.vector_width > 0))
+      --k;
+    return k > 0 && !levels[k - 1].moves.empty() && levels[k - 1].moves.front() == Move::None;
+  }
+
+  /// The tensors of a statement's accesses, in the order of `Level::moves`.
+  std::vector<uint32_t> tensors_of(poly::StmtId id) const {
+    const program::Statement& text = schedule_.scop[id].text;
+    std::vector<uint32_t> tensors = {text.tensor};
+    scalar::visit(text.value, [&](const scalar::Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        tensors.push_back(load->tensor);
+    });
+    return tensors;
+  }
+
   /// Length of the source's loop over an iterator.
   double length_of(poly::StmtId id, size_t iterator) const {
     const program::Statement& text = schedule_.scop[id].text;
@@ -165,7 +199,7 @@ private:
     f[kLoops] = static_cast<double>(levels.size());
     f[kWaste] = std::log2(std::clamp(padded / instances, 1.0, 1024.0));
     if (!levels.empty()) {
-      innermost(levels, f);
+      innermost(id, levels, f);
       body(id, levels, f);
       threads(levels, instances, f);
       traffic(id, levels, instances, f);
@@ -174,14 +208,18 @@ private:
     return {instances, std::move(f)};
   }
 
-  static void innermost(const std::vector<Level>& levels, Features& f) {
+  void innermost(poly::StmtId id, const std::vector<Level>& levels, Features& f) const {
     const Level& last = levels.back();
     f[kInnermost] = log_of(last.extent);
     f[kVectorWidth] = static_cast<double>(std::max<int64_t>(last.marks.vector_width, 1));
     f[kIsVector] = last.marks.vector_width > 0 ? 1 : 0;
-    for (const Move move : last.moves) {
-      f[kUnit] += move == Move::Unit ? 1 : 0;
-      f[kFar] += move == Move::Far ? 1 : 0;
+    const std::vector<uint32_t> tensors = tensors_of(id);
+    for (size_t a = 0; a < last.moves.size(); ++a) {
+      const Move move = last.moves[a];
+      const bool is_near =
+          (a == 0 && is_carried(levels)) || (a > 0 && packed_.contains(tensors[a]));
+      f[kUnit] += move == Move::Unit || (move == Move::Far && is_near) ? 1 : 0;
+      f[kFar] += move == Move::Far && !is_near ? 1 : 0;
       f[kNone] += move == Move::None ? 1 : 0;
     }
     f[kWritesStay] = !last.moves.empty() && last.moves.front() == Move::None ? 1 : 0;
@@ -289,6 +327,7 @@ private:
   const schedule::Schedule& schedule_;
   const Space& space_;
   const target::Cpu& cpu_;
+  std::set<uint32_t> packed_;
 };
 
 /// The directives without those that change statements, and what they say about new ones: working out

@@ -1,10 +1,12 @@
 #include "check_sample.h"
 
+#include "driver/evaluate_node.h"
 #include "driver/reference.h"
 #include "driver/runner.h"
 #include "driver/tape.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
+#include "graph/optimise/passes.h"
 
 #include <fmt/format.h>
 
@@ -124,6 +126,36 @@ std::optional<Sample> with_cut(const Sample& sample, size_t node, const std::vec
   return smaller;
 }
 
+/// Two calls of the model, then its tape.
+std::string mismatch_with(const Sample& sample, const std::vector<Datum>& wanted,
+                          driver::Kernels& kernels, const driver::PlanOptions& options) {
+  driver::Runner runner(sample.graph, kernels, options);
+  for (int call = 0; call < 2; ++call) {
+    const auto got = runner.run(sample.inputs, {});
+    if (!got)
+      return "the model refuses: " + render(got.error());
+    if (std::string wrong = differences_of(sample, *got, wanted); !wrong.empty())
+      return fmt::format("call {}: {}", call, wrong);
+  }
+  auto tape = driver::tape_from_plans(sample.graph, runner.path());
+  if (!tape)
+    return "no tape: " + render(tape.error());
+  const auto got = played(*std::move(tape), sample.inputs);
+  if (!got)
+    return "the tape refuses: " + render(got.error());
+  const std::string wrong = differences_of(sample, *got, wanted);
+  return wrong.empty() ? "" : "tape: " + wrong;
+}
+
+/// The same for the graph that the optimiser makes of it.
+std::string optimised_mismatch(const Sample& sample, const std::vector<Datum>& wanted,
+                               driver::Kernels& kernels) {
+  Sample optimised = sample;
+  optimised.graph = graph::optimise::optimise(sample.graph, driver::evaluator(kernels)).graph;
+  const std::string wrong = mismatch_with(optimised, wanted, kernels, {});
+  return wrong.empty() ? "" : "optimised: " + wrong;
+}
+
 } // namespace
 
 std::string mismatch(const Sample& sample) {
@@ -142,22 +174,11 @@ std::string mismatch(const Sample& sample, driver::Kernels& kernels) {
   if (std::string wrong = mismatch(sample); !wrong.empty())
     return wrong;
   const auto wanted = driver::interpret(sample.graph, sample.inputs);
-  driver::Runner runner(sample.graph, kernels);
-  for (int call = 0; call < 2; ++call) {
-    const auto got = runner.run(sample.inputs, {});
-    if (!got)
-      return "the model refuses: " + render(got.error());
-    if (std::string wrong = differences_of(sample, *got, *wanted); !wrong.empty())
-      return fmt::format("call {}: {}", call, wrong);
-  }
-  auto tape = driver::tape_from_plans(sample.graph, runner.path());
-  if (!tape)
-    return "no tape: " + render(tape.error());
-  const auto got = played(*std::move(tape), sample.inputs);
-  if (!got)
-    return "the tape refuses: " + render(got.error());
-  const std::string wrong = differences_of(sample, *got, *wanted);
-  return wrong.empty() ? "" : "tape: " + wrong;
+  for (const bool fuses : {false, true})
+    if (std::string wrong = mismatch_with(sample, *wanted, kernels, {.fuses = fuses});
+        !wrong.empty())
+      return (fuses ? "with fusion: " : "node by node: ") + wrong;
+  return optimised_mismatch(sample, *wanted, kernels);
 }
 
 Sample shrunk(Sample sample, driver::Kernels& kernels) {

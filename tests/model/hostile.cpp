@@ -105,7 +105,7 @@ bool try_model(const std::string& bytes, const std::string& folder, driver::Kern
   const auto inputs = inputs_for(*graph);
   if (!inputs)
     return true;
-  driver::Runner runner(*graph, kernels);
+  driver::Runner runner(*graph, kernels, {});
   try {
     const auto results = runner.run(*inputs, {});
     ++(results ? shared.ran : shared.refused);

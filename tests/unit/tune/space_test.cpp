@@ -174,7 +174,7 @@ TEST(Features, rank_the_default_before_the_source) {
         features_of(space, {schedule::spelled_out(ready.initial, ready.environment), ""});
     ASSERT_TRUE(source && good);
     EXPECT_EQ(source->size(), feature_names().size());
-    EXPECT_LT(analytic_cost(*good), analytic_cost(*source));
+    EXPECT_LT(analytic_cost(*good), analytic_cost(*source)) << text;
   }
 }
 
