@@ -180,8 +180,9 @@ private:
 /// Puts chosen cells of one loop into variables.
 class Promotion {
 public:
-  Promotion(Kernel& kernel, For loop, const Survey& survey, Ranges& ranges)
-      : kernel_(kernel), loop_(std::move(loop)), ranges_(ranges) {
+  Promotion(Kernel& kernel, For loop, const Survey& survey, Ranges& ranges,
+            const std::set<uint32_t>& fresh)
+      : kernel_(kernel), loop_(std::move(loop)), ranges_(ranges), fresh_(fresh) {
     for (const size_t id : survey.chosen()) {
       const Cell& cell = survey.table()[id];
       const std::string name = kernel_.buffers[cell.buffer].name + "_cell";
@@ -275,6 +276,8 @@ private:
 
   /// Without a certain write the old value is needed, if only to be stored back.
   bool needs_old_value(const Cell& cell) {
+    if (fresh_.contains(cell.buffer))
+      return false;
     ranges_.enter(loop_);
     const First use = first_use(loop_.body, cell);
     ranges_.leave();
@@ -305,32 +308,44 @@ private:
   Kernel& kernel_;
   For loop_;
   Ranges& ranges_;
+  const std::set<uint32_t>& fresh_;
   CellTable chosen_;
   std::vector<uint32_t> vars_;
 };
 
 class Promoter {
 public:
-  Promoter(Kernel& kernel, const std::set<uint32_t>& owned) : kernel_(kernel), owned_(owned) {}
+  /// `fresh`: buffers that hold nothing yet.
+  Promoter(Kernel& kernel, std::set<uint32_t> owned, std::set<uint32_t> fresh)
+      : kernel_(kernel), owned_(std::move(owned)), fresh_(std::move(fresh)) {}
 
   Block block(const Block& statements) {
     Block result;
-    for (const Stmt& stmt : statements)
+    for (const Stmt& stmt : statements) {
       for (Stmt& s : one(stmt))
         result.push_back(std::move(s));
+      forget_stored({stmt});
+    }
     return result;
   }
 
 private:
   Block one(Stmt stmt) {
     if (auto* branch = std::get_if<If>(&stmt)) {
+      const std::set<uint32_t> before = fresh_;
       branch->then = block(branch->then);
+      fresh_ = before;
       branch->otherwise = block(branch->otherwise);
-    } else if (auto* allocate = std::get_if<Allocate>(&stmt))
+    } else if (auto* allocate = std::get_if<Allocate>(&stmt)) {
+      fresh_.insert(allocate->buffer);
       allocate->body = block(allocate->body);
+      fresh_.erase(allocate->buffer);
+    }
     auto* loop = std::get_if<For>(&stmt);
     if (loop == nullptr)
       return block_of(std::move(stmt));
+    const std::set<uint32_t> before = fresh_;
+    forget_stored(loop->body); // by the iteration before
     ranges_.enter(*loop);
     loop->body = block(loop->body);
     ranges_.leave();
@@ -340,19 +355,34 @@ private:
     if (survey.chosen().empty())
       return block_of(std::move(stmt));
     const bool runs = ranges_.runs_at_least_once(*loop);
-    return Promotion(kernel_, std::move(*loop), survey, ranges_).run(runs);
+    return Promotion(kernel_, std::move(*loop), survey, ranges_, before).run(runs);
+  }
+
+  void forget_stored(const Block& statements) {
+    for (const uint32_t buffer : buffers_stored_in(statements))
+      fresh_.erase(buffer);
   }
 
   Kernel& kernel_;
-  const std::set<uint32_t>& owned_;
+  std::set<uint32_t> owned_, fresh_;
   Ranges ranges_;
 };
 
 } // namespace
 
+Kernel promote(Kernel kernel) {
+  std::set<uint32_t> fresh;
+  for (uint32_t b = 0; b < kernel.buffers.size(); ++b)
+    if (kernel.buffers[b].scope == Scope::Workspace && !kernel.buffers[b].is_constant)
+      fresh.insert(b);
+  const Block body = kernel.body;
+  kernel.body = Promoter(kernel, {}, std::move(fresh)).block(body);
+  return kernel;
+}
+
 Kernel promote(Kernel kernel, const std::set<uint32_t>& owned) {
   const Block body = kernel.body;
-  kernel.body = Promoter(kernel, owned).block(body);
+  kernel.body = Promoter(kernel, owned, {}).block(body);
   return kernel;
 }
 

@@ -20,9 +20,13 @@ namespace kawara::kernel {
 /// loops. The test is left out where the loop is known to run. Works for scalars and vectors; values
 /// are rounded as the store would have done.
 ///
-/// In a loop where threads of a GPU wait for each other, others may look at a cell in the meantime: only
-/// cells of buffers in `owned`, which no other thread touches, are kept there.
-Kernel promote(Kernel, const std::set<uint32_t>& owned = {});
+/// A variable starts with the cell's old value where that may be needed; a workspace that nobody has written
+/// before the loop has none, and reading it would be reading what was never written.
+Kernel promote(Kernel);
+
+/// The same for the body of a launch. In a loop where threads of a GPU wait for each other, others may look
+/// at a cell in the meantime: only cells of buffers in `owned`, which no other thread touches, are kept there.
+Kernel promote(Kernel, const std::set<uint32_t>& owned);
 
 /// More cells than this are left in memory: they would not fit any register file.
 inline constexpr size_t kMaxPromoted = 96;

@@ -36,6 +36,21 @@ size_t occurrences(const std::string& text, const std::string& part) {
   return found;
 }
 
+// What a workspace held before its first store was never written.
+TEST(Promote, DoesNotReadAWorkspaceThatNobodyHasWritten) {
+  const std::string text = after(R"(inout A: i32[1, 1]
+inout B: i32[3, 2]
+inout C: i32[2]
+for i in range(0, 2):
+    for j in range(0, 2):
+        for k in range(0, 2):
+            B[i + 1, i] = 0
+        B[j, j] = C[j] + 0
+)",
+                                 "stage(C, S0.j); fuse(S0.k, d0)", "promote");
+  EXPECT_EQ(text.find("= C_staged[0]"), std::string::npos) << text;
+}
+
 TEST(Promote, KeepsARegisterTileOverTheReduction) {
   const std::string text =
       after(kPassedGemm,
