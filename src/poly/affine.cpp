@@ -1,5 +1,6 @@
 #include "poly/affine.h"
 
+#include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/text.h"
 #include "support/check.h"
@@ -155,7 +156,7 @@ isl::set set_from_condition(const Expr& e, const isl::set& domain,
 }
 
 Expr expr_from_pw_aff(const isl::pw_aff& function, const std::vector<program::Param>& params) {
-  const isl::pw_aff simple = function.coalesce();
+  const isl::pw_aff simple = coalesced(function);
   if (!simple.isa_aff() && simple.n_piece() != 1)
     return {};
   isl::aff only;
@@ -171,7 +172,7 @@ std::vector<isl::pw_aff> row_functions(const Scop& scop, const Order& order, Stm
 }
 
 std::string condition_text(const isl::set& params, const isl::set& context) {
-  const isl::set simple = params.params().coalesce().gist(context).coalesce();
+  const isl::set simple = coalesced(coalesced(params.params()).gist(context));
   const std::string text = simple.is_null() ? "" : text_of(simple);
   const size_t open = text.find('{');
   const size_t close = text.rfind('}');

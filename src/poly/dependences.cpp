@@ -1,6 +1,7 @@
 #include "poly/dependences.h"
 
 #include "poly/affine.h"
+#include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/text.h"
 #include "poly/legality.h"
@@ -60,7 +61,7 @@ public:
     for (const auto& [key, relation] : found_) {
       const auto& [source, sink, tensor, kind, is_reduction] = key;
       out.push_back(
-          {kind, tensor, StmtId{source}, StmtId{sink}, is_reduction, relation.coalesce()});
+          {kind, tensor, StmtId{source}, StmtId{sink}, is_reduction, coalesced(relation)});
     }
     return out;
   }
@@ -163,7 +164,7 @@ void add_kind(const Scop& scop, const isl::union_map& relation, DependenceKind k
     const bool is_reduction =
         a.op != scalar::ReduceOp::None && a.op == b.op && a.tensor == tensor && b.tensor == tensor;
     if (!map.is_empty())
-      out.push_back({kind, tensor, source, sink, is_reduction, map.coalesce()});
+      out.push_back({kind, tensor, source, sink, is_reduction, coalesced(map)});
   });
 }
 

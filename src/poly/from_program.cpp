@@ -1,5 +1,6 @@
 #include "poly/affine.h"
 #include "poly/bounds.h"
+#include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "poly/scop.h"
 #include "support/check.h"
@@ -104,7 +105,7 @@ private:
       }
     }
     KAWARA_CHECK(depth == text.iters.size(), "one iterator per enclosing loop of " + text.name);
-    scop_.statements[index] = {text, domain.intersect_params(scop_.context).coalesce(), false};
+    scop_.statements[index] = {text, coalesced(domain.intersect_params(scop_.context)), false};
   }
 
   const program::Program& program_;
@@ -120,7 +121,7 @@ isl::set context_of(const program::Program& program, isl::ctx ctx) {
         scalar::binary(BinaryOp::Ge, scalar::param(p), scalar::int_lit(0)), all, program.params));
   for (const Expr& assumption : program.assumptions)
     all = all.intersect(set_from_condition(assumption, all, program.params));
-  return all.params().coalesce();
+  return coalesced(all.params());
 }
 
 } // namespace

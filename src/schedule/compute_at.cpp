@@ -1,6 +1,7 @@
 #include "schedule/compute_at.h"
 
 #include "poly/affine.h"
+#include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "schedule/codes.h"
 #include "schedule/nest.h"
@@ -100,7 +101,7 @@ isl::set needed(const Scop& scop, const Order& order, const Producer& stage, siz
         at.reverse().apply_range(read.relation).apply_range(write.relation.reverse());
     need = need.is_null() ? part : need.unite(part);
   }
-  return renamed(need.wrap().flatten(), scop[write.statement].text.name).coalesce();
+  return poly::coalesced(renamed(need.wrap().flatten(), scop[write.statement].text.name));
 }
 
 std::vector<Expr> shifted_iters(size_t count, size_t by) {

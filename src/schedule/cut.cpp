@@ -1,6 +1,7 @@
 #include "schedule/cut.h"
 
 #include "poly/affine.h"
+#include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "scalar/affine_sum.h"
 #include "schedule/codes.h"
@@ -173,7 +174,7 @@ Proposed propose(const Schedule& schedule, const Cut& cut, const Environment&) {
     if (lo.is_empty() || hi.is_empty())
       continue;
     const StmtId copy = add_statement(made, scop[id].text, hi);
-    made.scop.statements[id.value].domain = lo.coalesce();
+    made.scop.statements[id.value].domain = poly::coalesced(lo);
     copy_in_source(made.scop.source_order, id, copy);
     made.order.rows[copy.value] = made.order.rows[id.value];
     copies[id] = copy;

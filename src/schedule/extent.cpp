@@ -1,5 +1,6 @@
 #include "schedule/extent.h"
 
+#include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "schedule/rewrite.h"
 #include "support/check.h"
@@ -81,7 +82,7 @@ isl::set loop_values(const Scop& scop, const Order& order, LoopId loop) {
     const isl::set image = domain.apply(map_of(prefix, domain, scop.params));
     values = values.is_null() ? image : values.unite(image);
   }
-  return values.coalesce();
+  return poly::coalesced(values);
 }
 
 bool is_rectangular_block(const Scop& scop, const Order& order, LoopId outer, LoopId inner) {

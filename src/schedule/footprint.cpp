@@ -1,6 +1,7 @@
 #include "schedule/footprint.h"
 
 #include "poly/affine.h"
+#include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "schedule/rewrite.h"
 #include "support/check.h"
@@ -25,7 +26,7 @@ isl::map touched(const poly::Scop& scop, const poly::Order& order,
                               .apply_range(map_of(access.index, domain, scop.params));
     all = all.is_null() ? part : all.unite(part);
   }
-  return all.coalesce();
+  return poly::coalesced(all);
 }
 
 /// A function of `o` that every case of the smallest (or largest) value respects.
@@ -75,9 +76,9 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
     result.first.push_back(bound_of(low, BinaryOp::Min, params));
     const isl::map line = low.as_map().apply_range(from_low).intersect(
         one.lexmax_pw_multi_aff().as_map().apply_range(to_high));
-    box = box.is_null() ? line.coalesce() : box.range_product(line.coalesce());
+    box = box.is_null() ? poly::coalesced(line) : box.range_product(poly::coalesced(line));
   }
-  result.cells = box.wrap().flatten().coalesce();
+  result.cells = poly::coalesced(box.wrap().flatten());
   for (size_t d = 0; d < dims; ++d) {
     const Expr from_first = scalar::iter(static_cast<uint32_t>(depth + d)) - result.first[d];
     const isl::set offsets = map_of({from_first}, result.cells, params).range();

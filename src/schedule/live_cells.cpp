@@ -1,5 +1,6 @@
 #include "schedule/live_cells.h"
 
+#include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "poly/witness.h"
 #include "schedule/rewrite.h"
@@ -66,7 +67,7 @@ LiveCells::LiveCells(const poly::Scop& scop, const poly::Order& order, uint32_t 
         const isl::map after = poly::before(scop, order, write.statement, other.statement);
         const isl::map ahead = poly::before(scop, order, other.statement, read.statement);
         const isl::map triples =
-            flow.range_product(after).intersect_range(ahead.reverse().wrap()).coalesce();
+            poly::coalesced(flow.range_product(after).intersect_range(ahead.reverse().wrap()));
         if (!triples.is_empty())
           between_.push_back({&write, &read, &other, triples});
       }

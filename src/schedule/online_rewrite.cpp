@@ -2,6 +2,7 @@
 
 #include "poly/affine.h"
 #include "poly/directions.h"
+#include "poly/isl/coalesced.h"
 #include "schedule/cell_nest.h"
 #include "schedule/nest.h"
 #include "schedule/rebase.h"
@@ -195,13 +196,12 @@ private:
       point.insert(point.end(), cell.begin(), cell.end());
       return map_of(point, all, params);
     };
-    return joined(inside_, law.cell)
-        .intersect_range(points_of(*chain_.extreme, inside_))
-        .domain()
-        .intersect(joined(chain_.depth, keys.cell)
-                       .intersect_range(points_of(a.update, chain_.depth))
-                       .domain())
-        .coalesce();
+    return poly::coalesced(joined(inside_, law.cell)
+                               .intersect_range(points_of(*chain_.extreme, inside_))
+                               .domain()
+                               .intersect(joined(chain_.depth, keys.cell)
+                                              .intersect_range(points_of(a.update, chain_.depth))
+                                              .domain()));
   }
 
   /// Values of the first `depth` loops and the cell that a statement writes, over all its iterations.

@@ -1,6 +1,7 @@
 #include "schedule/pack.h"
 
 #include "poly/affine.h"
+#include "poly/isl/coalesced.h"
 #include "schedule/codes.h"
 #include "schedule/footprint.h"
 #include "schedule/nest.h"
@@ -149,8 +150,8 @@ private:
       return true;
     const isl::pw_multi_aff function = relation.as_pw_multi_aff();
     for (size_t k = 0; k < iterators_.size(); ++k) {
-      const Expr solved =
-          poly::expr_from_pw_aff(function.at(static_cast<int>(k)).coalesce(), made_.scop.params);
+      const Expr solved = poly::expr_from_pw_aff(poly::coalesced(function.at(static_cast<int>(k))),
+                                                 made_.scop.params);
       if (!solved)
         return false;
       solved_[scalar::as<scalar::Iter>(iterators_[k])->index] = solved;

@@ -1,5 +1,6 @@
 #include "schedule/promote.h"
 
+#include "poly/isl/coalesced.h"
 #include "schedule/codes.h"
 #include "schedule/footprint.h"
 #include "schedule/nest.h"
@@ -111,7 +112,7 @@ private:
     for (const Access& access : region_.inside)
       if (access.is_write == is_write)
         all = all.unite(boxed(access, domain(access.statement)));
-    return all.coalesce();
+    return poly::coalesced(all);
   }
 
   /// What is read before the same run of the loop has written it.
@@ -133,7 +134,7 @@ private:
       }
       all = all.unite(boxed(read, at));
     }
-    return all.coalesce();
+    return poly::coalesced(all);
   }
 
   void add_tile() {

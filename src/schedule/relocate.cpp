@@ -1,5 +1,6 @@
 #include "schedule/relocate.h"
 
+#include "poly/isl/coalesced.h"
 #include "schedule/rewrite.h"
 
 #include <algorithm>
@@ -82,7 +83,7 @@ private:
         part = part.subtract(part);
       cells = cells.is_null() ? part : cells.unite(part);
     }
-    return cells.coalesce();
+    return poly::coalesced(cells);
   }
 
   StmtId add_copy(const isl::set& cells, bool is_in) {

@@ -1,6 +1,7 @@
 #include "schedule/tensorize.h"
 
 #include "poly/affine.h"
+#include "poly/isl/coalesced.h"
 #include "program/instruction.h"
 #include "scalar/eval.h"
 #include "schedule/codes.h"
@@ -166,7 +167,7 @@ private:
     std::optional<int64_t> stride = 1;
     for (size_t d = dims; d-- > 0;) {
       const Expr move =
-          poly::expr_from_pw_aff(function.at(static_cast<int>(d)).coalesce(), params());
+          poly::expr_from_pw_aff(poly::coalesced(function.at(static_cast<int>(d))), params());
       if (!move || !add_steps(move, operand, stride, steps))
         return std::nullopt;
       const auto extent = scalar::constant_of(shape[d]);

@@ -1,0 +1,26 @@
+#include "poly/isl/coalesced.h"
+
+#include <isl/aff.h>
+#include <isl/map.h>
+#include <isl/set.h>
+
+namespace kawara::poly {
+
+isl::set coalesced(const isl::set& set) {
+  const isl::set joined = set.coalesce();
+  const bool has_fewer = isl_set_n_basic_set(joined.get()) < isl_set_n_basic_set(set.get());
+  return has_fewer && joined.is_subset(set) ? joined : set;
+}
+
+isl::map coalesced(const isl::map& map) {
+  const isl::map joined = map.coalesce();
+  const bool has_fewer = isl_map_n_basic_map(joined.get()) < isl_map_n_basic_map(map.get());
+  return has_fewer && joined.is_subset(map) ? joined : map;
+}
+
+isl::pw_aff coalesced(const isl::pw_aff& function) {
+  const isl::pw_aff joined = function.coalesce();
+  return isl_pw_aff_is_equal(joined.get(), function.get()) == isl_bool_true ? joined : function;
+}
+
+} // namespace kawara::poly
