@@ -261,8 +261,11 @@ private:
     if (all_constant && is_constant(node))
       return fold(node, definition, step);
     const bool is_join = node.op == "Concat" && is_contiguous_join(node);
+    auto program = program::parse(make_source("operator.kw", definition.text()));
+    if (!program) // of types that it has no formula for
+      return fail(refused(node, operand_texts(node), program.error().front().headline));
     drafts_.kernels.push_back(
-        {plan_->end, definition.text(), step.operands, step.results, is_join});
+        {plan_->end, definition.text(), *std::move(program), step.operands, step.results, is_join});
     return true;
   }
 

@@ -2,7 +2,6 @@
 
 #include "driver/graph_reads.h"
 #include "program/fusion/partition.h"
-#include "support/check.h"
 
 #include <set>
 
@@ -58,9 +57,7 @@ private:
   fusion::Draft draft_of(const KernelDraft& from) {
     const graph::Node& node = graph_.nodes[from.node];
     fusion::Draft draft{node.name, node.op, {}, from.text, from.is_join};
-    auto program = program::parse(make_source("operator.kw", from.text));
-    KAWARA_CHECK(program, "the program of " + node.op + " cannot be read");
-    draft.part.program = *std::move(program);
+    draft.part.program = from.program;
     size_t operand = 0, result = 0;
     for (const program::Tensor& tensor : draft.part.program.tensors)
       if (tensor.role == program::Role::Input) {

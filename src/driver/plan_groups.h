@@ -1,6 +1,7 @@
 #pragma once
 
 #include "driver/plan.h"
+#include "program/program.h"
 
 namespace kawara::driver {
 
@@ -8,6 +9,7 @@ namespace kawara::driver {
 struct KernelDraft {
   size_t node;
   std::string text;
+  program::Program program; ///< of the text
   std::vector<ValueId> operands, results;
   bool is_join = false; ///< only puts its operands one after the other
 };

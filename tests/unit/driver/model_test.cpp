@@ -83,6 +83,14 @@ TEST(Model, NamesTheNodeThatItCannotRun) {
             "  [2, 3] times [2, 3] is no product of matrices.\n");
 }
 
+TEST(Model, RefusesTypesWithoutAFormula) {
+  Parts parts = kSum;
+  parts.nodes = {node("LogSoftmax", {"a"}, {"c"})};
+  parts.inputs = {value("a", kInt64, {2, 3})};
+  Model model = model_from(parts);
+  EXPECT_EQ(code_of(model, {{"a", {Tensor(DataType::I64, {2, 3}), false, {}}}}), "K0511");
+}
+
 TEST(Model, PlansOnWhenValuesAreKnown) {
   const Parts parts{{node("Expand", {"a", "s"}, {"b"}), node("Relu", {"b"}, {"c"})},
                     {},
