@@ -18,7 +18,8 @@ Rule rule_of(const std::string& text) {
 void prove_all(size_t first) {
   const auto& rules = rewrite::standard_rules();
   for (size_t k = first; k < rules.size(); k += 2) {
-    const Verdict verdict = prove(rules[k]);
+    // Far more than any of them needs: a busy machine must not make a proof fail.
+    const Verdict verdict = prove(rules[k], 30'000);
     EXPECT_TRUE(verdict.is_proved) << rules[k].name << ": " << verdict.failure;
   }
 }
