@@ -5,6 +5,19 @@
 #include <isl/set.h>
 
 namespace kawara::poly {
+namespace {
+
+/// Joining many pieces with divisions takes isl minutes, and fewer pieces are only a convenience.
+bool is_costly(const isl::map& map) {
+  constexpr int kMostDivisions = 8;
+  int divisions = 0;
+  map.foreach_basic_map([&](const isl::basic_map& piece) {
+    divisions += isl_basic_map_dim(piece.get(), isl_dim_div);
+  });
+  return divisions > kMostDivisions;
+}
+
+} // namespace
 
 isl::set coalesced(const isl::set& set) {
   const isl::set joined = set.coalesce();
@@ -13,6 +26,8 @@ isl::set coalesced(const isl::set& set) {
 }
 
 isl::map coalesced(const isl::map& map) {
+  if (is_costly(map))
+    return map;
   const isl::map joined = map.coalesce();
   const bool has_fewer = isl_map_n_basic_map(joined.get()) < isl_map_n_basic_map(map.get());
   return has_fewer && joined.is_subset(map) ? joined : map;
