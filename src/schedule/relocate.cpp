@@ -19,22 +19,19 @@ public:
   CellMove(const Schedule& schedule, uint32_t tensor, const Placement& placement)
       : made_{schedule.scop, schedule.order}, from_(tensor), to_(tensor), placement_(placement) {}
 
-  Proposal in_place() {
-    made_.scop.tensors[to_].shape = placement_.shape;
-    move_accesses();
-    return finished();
-  }
+  Proposal in_place() { return placed(); }
 
   Proposal through_a_copy(const std::string& suffix) {
     const isl::set read = touched(false), written = touched(true);
     const program::Role role = made_.scop.tensors[from_].role;
     add_tensor(suffix);
-    move_accesses();
+    rewrite_accesses(from_, to_, [](const std::vector<Expr>& cell) { return cell; });
     if (role != program::Role::Output && !read.is_empty())
       place(add_copy(role == program::Role::Inout ? read.unite(written) : read, true), true);
     if (role != program::Role::Input && !written.is_empty())
       place(add_copy(written, false), false);
-    return finished();
+    made_.scop = poly::rebuilt(std::move(made_.scop));
+    return placed();
   }
 
 private:
@@ -47,26 +44,26 @@ private:
     moved.role = program::Role::Temp;
     moved.is_hidden = true;
     moved.is_constant = false;
-    moved.shape = placement_.shape;
     to_ = static_cast<uint32_t>(made_.scop.tensors.size());
     made_.scop.tensors.push_back(std::move(moved));
   }
 
-  void move_accesses() {
+  /// Accesses of one tensor become accesses of another, at the index that `there` gives.
+  void rewrite_accesses(uint32_t tensor, uint32_t other, const Placement::Index& there) {
     for (poly::ScopStatement& statement : made_.scop.statements) {
       if (statement.is_removed)
         continue;
       program::Statement& text = statement.text;
       text.value = scalar::rewrite(text.value, [&](const Expr& e) -> Expr {
         const auto* load = scalar::as<scalar::Load>(e);
-        return load != nullptr && load->tensor == from_
-                   ? scalar::load(to_, placement_.index(load->index), e.type())
+        return load != nullptr && load->tensor == tensor
+                   ? scalar::load(other, there(load->index), e.type())
                    : Expr();
       });
-      if (text.tensor != from_)
+      if (text.tensor != tensor)
         continue;
-      text.index = placement_.index(text.index);
-      text.tensor = to_;
+      text.index = there(text.index);
+      text.tensor = other;
     }
   }
 
@@ -94,12 +91,10 @@ private:
       text.iters.push_back("d" + std::to_string(d));
     }
     const scalar::Type stored{made_.scop.tensors[from_].elem, 1};
-    const std::vector<Expr> there = placement_.index(cell);
     text.tensor = is_in ? to_ : from_;
-    text.index = is_in ? there : cell;
-    text.value =
-        scalar::cast(is_in ? scalar::load(from_, cell, stored) : scalar::load(to_, there, stored),
-                     {scalar::compute_type(stored.elem), 1});
+    text.index = cell;
+    text.value = scalar::cast(scalar::load(is_in ? from_ : to_, cell, stored),
+                              {scalar::compute_type(stored.elem), 1});
     text.where = made_.scop.tensors[from_].where;
     return add_statement(made_, std::move(text), cells);
   }
@@ -118,8 +113,13 @@ private:
     }
   }
 
-  Proposal finished() {
-    made_.scop = poly::rebuilt(std::move(made_.scop));
+  /// The cells where they shall be. Different cells stay different, so what depended on what still does, and the
+  /// divisions of the new indices need not go through the analysis.
+  Proposal placed() {
+    made_.scop.tensors[to_].shape = placement_.shape;
+    rewrite_accesses(to_, to_, placement_.index);
+    made_.scop.analysed = std::make_shared<poly::Analysed>(
+        poly::Analysed{made_.scop.statements, made_.scop.source_order});
     return std::move(made_);
   }
 

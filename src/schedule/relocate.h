@@ -9,8 +9,9 @@ namespace kawara::schedule {
 /// Where the cells of a tensor go: the shape they get, and from an index in the tensor the index there. Different
 /// cells must stay different.
 struct Placement {
+  using Index = std::function<std::vector<scalar::Expr>(const std::vector<scalar::Expr>&)>;
   std::vector<scalar::Expr> shape;
-  std::function<std::vector<scalar::Expr>(const std::vector<scalar::Expr>&)> index;
+  Index index;
 };
 
 /// The schedule with a tensor's cells elsewhere. A temp gets the shape itself. Cells of inputs and outputs belong to
