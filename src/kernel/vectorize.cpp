@@ -1,5 +1,6 @@
 #include "kernel/vectorize.h"
 
+#include "kernel/cells.h"
 #include "kernel/lift_loads.h"
 #include "kernel/ranges.h"
 #include "kernel/unroll.h"
@@ -28,8 +29,10 @@ struct Accumulator {
 
 class LoopVectorizer {
 public:
-  LoopVectorizer(Kernel& kernel, const For& loop)
-      : kernel_(kernel), loop_(loop), lanes_(static_cast<uint16_t>(loop.marks.vector_width)) {}
+  /// `inside` knows the loop and those around it.
+  LoopVectorizer(Kernel& kernel, const For& loop, const Ranges& inside)
+      : kernel_(kernel), loop_(loop), inside_(inside),
+        lanes_(static_cast<uint16_t>(loop.marks.vector_width)) {}
 
   /// The statements for the loop; empty when it cannot be done.
   Block run() {
@@ -110,8 +113,10 @@ private:
     return is_only_access(store);
   }
 
-  /// No other statement of the loop may see the cell between two updates.
+  /// Nothing else in the loop may see the cell between two updates. The cell is the same in all iterations, so a
+  /// load that is apart from it in each of them never meets it.
   bool is_only_access(const Store& update) const {
+    const Cell cell = cell_of(kernel_, update);
     bool is_alone = true;
     visit(loop_.body, [&](const Stmt& stmt) {
       if (const auto* store = std::get_if<Store>(&stmt))
@@ -120,7 +125,8 @@ private:
     visit_exprs(loop_.body, [&](const Expr& root) {
       scalar::visit(root, [&](const Expr& e) {
         if (const auto* load = as<scalar::Load>(e))
-          is_alone = is_alone && load->tensor != update.buffer;
+          is_alone = is_alone &&
+                     (load->tensor != update.buffer || are_apart(cell_of(e, *load), cell, inside_));
       });
     });
     return is_alone;
@@ -321,6 +327,7 @@ private:
 
   Kernel& kernel_;
   const For& loop_;
+  const Ranges& inside_;
   uint16_t lanes_;
   int64_t copies_ = 1;
   std::vector<Accumulator> accumulators_;
@@ -358,7 +365,9 @@ private:
     if (loop->marks.vector_width > 1) {
       For lifted = *loop;
       lifted.body = lift_loads(kernel_, *loop, ranges_);
-      vectors = LoopVectorizer(kernel_, lifted).run();
+      ranges_.enter(*loop);
+      vectors = LoopVectorizer(kernel_, lifted, ranges_).run();
+      ranges_.leave();
     }
     if (!vectors.empty())
       return vectors;

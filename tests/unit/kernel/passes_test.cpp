@@ -148,6 +148,31 @@ TEST(Vectorize, ReducesLanesOnceAfterTheLoop) {
   EXPECT_EQ(occurrences(text, "let C_lanes"), 4U) << text;
 }
 
+TEST(Vectorize, SumsInLanesBesideOtherCellsOfTheSameTensor) {
+  const char* triangular = R"(param N
+inout L: f64[N, N]
+for i in range(N):
+    for j in range(i):
+        for k in range(j):
+            L[i, j] -= L[i, k] * L[j, k]
+)";
+  const std::string text = after(triangular, "vectorize(k, 4)", "vectorize");
+  EXPECT_EQ(occurrences(text, "L[i, j] += reduce_sum("), 1U) << text;
+  const auto [program, kernel] = compile(triangular, "vectorize(k, 4)");
+  EXPECT_EQ(line::difference(program, kernel::optimise(kernel, line::test_cpu()), {15}), "");
+}
+
+TEST(Vectorize, KeepsSumsOutOfLanesWhereAnIterationReadsTheCell) {
+  const std::string text = after(R"(param N
+inout x: f64[N]
+assume N >= 20
+for k in range(8, 20):
+    x[8] += x[k]
+)",
+                                 "vectorize(k, 4)", "vectorize");
+  EXPECT_EQ(occurrences(text, "x_lanes"), 0U) << text;
+}
+
 TEST(Vectorize, ComputesBothArmsOfASelect) {
   const char* relu = R"(param N
 input A: f32[N + 1], S: f32[N]
