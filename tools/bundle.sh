@@ -91,7 +91,7 @@ EOF
 }
 
 build_programs() {
-  set -- -DCMAKE_BUILD_TYPE=Release -DKAWARA_STATIC=ON
+  set -- -DCMAKE_BUILD_TYPE=Release -DKAWARA_STATIC=ON -DCMAKE_UNITY_BUILD=ON
   if [ "$arch" != "$(uname -m)" ]; then
     make_sysroot
     export KW_SYSROOT="$work/sysroot"
