@@ -2,7 +2,7 @@
 
 #include "cpu/operands.h"
 
-#include "run/probe.h"
+#include "run/calibrate.h"
 #include "target/cpu.h"
 
 #include <algorithm>
@@ -74,9 +74,10 @@ Row run_case(const Case& c, const Contestants& contestants, const RaceOptions& o
 }
 
 Limits measured_limits(int64_t threads) {
-  const run::MachineLimits limits =
-      run::probe_machine(target::detect_cpu(), std::make_shared<run::ThreadPool>(threads));
-  return {limits.f32_flops_all, limits.memory_bytes_all};
+  const estimate::Machine machine =
+      run::calibrate(target::detect_cpu(), std::make_shared<run::ThreadPool>(threads));
+  return {estimate::find_peak(machine, scalar::Elem::F32)->flops.all,
+          machine.levels.back().triad.all};
 }
 
 Limits larger_of(const Limits& a, const Limits& b) {

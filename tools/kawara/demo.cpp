@@ -4,9 +4,9 @@
 #include "estimate/count.h"
 #include "estimate/roofline.h"
 #include "program/interpret.h"
+#include "run/calibrate.h"
 #include "run/cpu/threads.h"
 #include "run/file.h"
-#include "run/probe.h"
 #include "schedule/draw.h"
 #include "support/check.h"
 #include "support/text.h"
@@ -140,9 +140,11 @@ Parsed<Done> check_small(const schedule::Environment& environment) {
 Parsed<Done> place_under_roof(const run::Timing& naive, const run::Timing& fast,
                               const estimate::Work& work, const schedule::Environment& environment,
                               const std::string& svg) {
-  const run::MachineLimits limits =
-      run::probe_machine(environment.cpu, std::make_shared<run::ThreadPool>());
-  const estimate::Roof roof{limits.f32_flops_all, limits.memory_bytes_all};
+  constexpr double kSecondsAFigure = 0.02;
+  const estimate::Machine machine =
+      run::calibrate(environment.cpu, std::make_shared<run::ThreadPool>(), kSecondsAFigure);
+  const estimate::Roof roof{estimate::find_peak(machine, scalar::Elem::F32)->flops.all,
+                            machine.levels.back().triad.all};
   const auto point = [&](const char* label, const run::Timing& timing) {
     return estimate::RooflinePoint{label, work.flops, work.compulsory_bytes, timing.median};
   };
