@@ -4,8 +4,10 @@
 #include "kernel/partial_tile.h"
 #include "kernel/ranges.h"
 #include "kernel/vars.h"
+#include "scalar/affine_sum.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -16,14 +18,36 @@ using scalar::binary;
 using scalar::BinaryOp;
 using scalar::int_lit;
 
+/// First and last value that variables of straight loops can have.
+using Spans = std::map<uint32_t, std::pair<int64_t, int64_t>>;
+
+/// The smallest value of a sum over all values of those variables, or the largest. What is not a multiple of
+/// one of them stays as it is.
+Expr extreme_of(const Expr& e, const Spans& spans, bool is_smallest) {
+  scalar::AffineSum sum = scalar::affine_sum(e);
+  std::erase_if(sum.terms, [&](const auto& term) {
+    const auto& [factor, coefficient] = term;
+    const auto* var = scalar::as<scalar::Var>(factor);
+    const auto span = var != nullptr ? spans.find(var->id) : spans.end();
+    if (span == spans.end())
+      return false;
+    const auto [first, last] = span->second;
+    sum.constant += coefficient * ((coefficient > 0) == is_smallest ? first : last);
+    return true;
+  });
+  return scalar::expr_of(sum);
+}
+
 /// The constant among `operands` and what must hold for it to be the bound; none without a constant
 /// or without other operands.
 struct Limit {
   int64_t value = 0;
   std::vector<Expr> holds;
+  std::vector<Expr> holds_everywhere; ///< in all iterations of straight loops
 };
 
-std::optional<Limit> limit_of(const Expr& bound, BinaryOp op, BinaryOp comparison) {
+std::optional<Limit> limit_of(const Expr& bound, BinaryOp op, BinaryOp comparison,
+                              const Spans& spans) {
   Limit limit;
   bool has_constant = false;
   std::vector<Expr> others;
@@ -38,8 +62,13 @@ std::optional<Limit> limit_of(const Expr& bound, BinaryOp op, BinaryOp compariso
   }
   if (!has_constant)
     return std::nullopt;
-  for (const Expr& e : others)
-    limit.holds.push_back(scalar::simplify(binary(comparison, e, int_lit(limit.value))));
+  const auto is_limit = [&](const Expr& e) {
+    return scalar::simplify(binary(comparison, e, int_lit(limit.value)));
+  };
+  for (const Expr& e : others) {
+    limit.holds.push_back(is_limit(e));
+    limit.holds_everywhere.push_back(is_limit(extreme_of(e, spans, op == BinaryOp::Min)));
+  }
   return limit;
 }
 
@@ -47,6 +76,7 @@ std::optional<Limit> limit_of(const Expr& bound, BinaryOp op, BinaryOp compariso
 struct Full {
   int64_t lo = 0, hi = 0;
   std::vector<Expr> conditions;
+  std::vector<Expr> everywhere; ///< enough for the conditions in all iterations of the tile's loops
 };
 
 bool contains(const std::vector<Expr>& list, const Expr& e) {
@@ -97,10 +127,26 @@ Filled filled_dimensions(const Kernel& kernel) {
   return filled;
 }
 
+/// A loop that becomes straight has the constants among its bounds as its ends, or fewer iterations.
+Spans straight_spans(const Kernel& kernel) {
+  Spans spans;
+  visit(kernel.body, [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr || !becomes_straight(*loop))
+      return;
+    const auto lo = limit_of(loop->lo, BinaryOp::Max, BinaryOp::Le, {});
+    const auto hi = limit_of(loop->hi, BinaryOp::Min, BinaryOp::Ge, {});
+    if (lo && hi && lo->value < hi->value)
+      spans.emplace(loop->var, std::pair(lo->value, hi->value - 1));
+  });
+  return spans;
+}
+
 class Separator {
 public:
   explicit Separator(Kernel& kernel)
-      : kernel_(kernel), buffers_(kernel.buffers.size()), filled_(filled_dimensions(kernel)) {}
+      : kernel_(kernel), buffers_(kernel.buffers.size()), filled_(filled_dimensions(kernel)),
+        spans_(straight_spans(kernel)) {}
 
   /// `settled`: conditions that were tested further out; loops that need only those stay as they are.
   Block block(const Block& statements, const std::vector<Expr>& settled) {
@@ -139,12 +185,14 @@ private:
   std::optional<Full> full_of(const For& loop) const {
     if (!gains_from_constants(loop))
       return std::nullopt;
-    const auto lo = limit_of(loop.lo, BinaryOp::Max, BinaryOp::Le);
-    const auto hi = limit_of(loop.hi, BinaryOp::Min, BinaryOp::Ge);
+    const auto lo = limit_of(loop.lo, BinaryOp::Max, BinaryOp::Le, spans_);
+    const auto hi = limit_of(loop.hi, BinaryOp::Min, BinaryOp::Ge, spans_);
     if (!lo || !hi || lo->value >= hi->value || lo->holds.size() + hi->holds.size() == 0)
       return std::nullopt;
-    Full full{lo->value, hi->value, lo->holds};
+    Full full{lo->value, hi->value, lo->holds, lo->holds_everywhere};
     full.conditions.insert(full.conditions.end(), hi->holds.begin(), hi->holds.end());
+    full.everywhere.insert(full.everywhere.end(), hi->holds_everywhere.begin(),
+                           hi->holds_everywhere.end());
     return full;
   }
 
@@ -172,17 +220,31 @@ private:
     const Block full = rewrite(block_of(stmt), [&](Stmt s) {
       if (auto* loop = std::get_if<For>(&s))
         if (const auto limits = full_of(*loop);
-            limits && contains_all(conditions, limits->conditions)) {
+            limits && (contains_all(conditions, limits->conditions) ||
+                       contains_all(conditions, limits->everywhere))) {
           loop->lo = int_lit(limits->lo);
           loop->hi = int_lit(limits->hi);
         }
       return block_of(std::move(s));
     });
     both.then = block(full, tested);
-    both.otherwise = partial(std::get<For>(stmt), conditions);
+    if (is_rectangular(stmt, conditions))
+      both.otherwise = partial(std::get<For>(stmt), conditions);
     if (both.otherwise.empty())
       both.otherwise = block(block_of(stmt), tested);
     return both;
+  }
+
+  /// No loop of the tile ends where another one of it says.
+  bool is_rectangular(const Stmt& stmt, const std::vector<Expr>& conditions) const {
+    bool holds = true;
+    visit(block_of(stmt), [&](const Stmt& s) {
+      const auto* loop = std::get_if<For>(&s);
+      const auto full = loop != nullptr ? full_of(*loop) : std::nullopt;
+      if (full && contains_all(conditions, full->everywhere))
+        holds = holds && contains_all(conditions, full->conditions);
+    });
+    return holds;
   }
 
   /// Whether the nest stores to the storage of a tile that was made here.
@@ -286,10 +348,17 @@ private:
       const auto full = loop != nullptr ? full_of(*loop) : std::nullopt;
       if (!full || contains_all(settled, full->conditions))
         return;
-      for (const Expr& e : full->conditions)
-        if (mentions_any(e, inner))
-          return;
-      for (const Expr& e : full->conditions)
+      const auto stands_before = [&](const std::vector<Expr>& list) {
+        return std::none_of(list.begin(), list.end(),
+                            [&](const Expr& e) { return mentions_any(e, inner); });
+      };
+      // Where bounds depend on other loops of the tile (triangles), the tile is full where the worst of their
+      // iterations is; in tiles across the edge each iteration is then tested by itself.
+      const bool is_tested_once = stands_before(full->conditions);
+      if (!is_tested_once &&
+          (!stands_before(full->everywhere) || contains_all(settled, full->everywhere)))
+        return;
+      for (const Expr& e : is_tested_once ? full->conditions : full->everywhere)
         if (!contains(conditions, e))
           conditions.push_back(e);
     });
@@ -317,6 +386,7 @@ private:
   Kernel& kernel_;
   size_t buffers_; ///< that there were before
   Filled filled_;
+  Spans spans_;
   std::set<uint32_t> zero_filled_; ///< packed buffers whose partial tiles were filled up so far
   Ranges ranges_;
 };

@@ -133,6 +133,26 @@ TEST(PartialTile, KeepsTheOrderOfExactPrograms) {
   EXPECT_EQ(occurrences(text, "for k in range(0, K):"), 2U) << text;
 }
 
+TEST(SeparateTiles, FindsTheFullTilesOfATriangle) {
+  const char* triangle = R"(param N, K
+input A: f32[K, N]
+inout C: f32[N, N]
+for i in range(N):
+    for j in range(i + 1, N):
+        for k in range(K):
+            C[i, j] += A[k, i] * A[k, j]
+)";
+  const std::string directives = "tile(i=4, j=4); reorder(i.0, j.0, k, i.1, j.1); unroll(i.1); "
+                                 "vectorize(j.1, 4)";
+  const std::string text = after(triangle, directives, "promote");
+  // Off the diagonal the tile stays in registers over k: the worst row is the last one.
+  EXPECT_EQ(occurrences(text, "let C_cell"), 4U) << text;
+  const auto [program, kernel] = compile(triangle, directives);
+  const kernel::Kernel passed = kernel::optimise(kernel, line::test_cpu());
+  for (const int64_t n : {1, 3, 4, 9, 18})
+    EXPECT_EQ(line::difference(program, passed, {n, 5}), "") << n;
+}
+
 TEST(Unroll, ByAFactorKeepsARest) {
   const std::string text = after(kPassedGemm, "unroll(S0.j, 4)", "unroll");
   EXPECT_EQ(occurrences(text, "let j_rest: i64 = max(N, 0) // 4 * 4") +
