@@ -129,6 +129,14 @@ std::optional<Roles> roles_of(const PaddedNest& nest) {
       roles.outer.push_back(loop);
       continue;
     }
+    // A tile whose edge moves along the reduction would add what lies beyond it.
+    const bool has_moving_edge =
+        std::any_of(roles.inner.begin(), roles.inner.end(), [&](const For& reduction) {
+          return !nest.full.contains(reduction.var) &&
+                 (mentions(loop.lo, reduction.var) || mentions(loop.hi, reduction.var));
+        });
+    if (is_tile && has_moving_edge)
+      return std::nullopt;
     roles.inner.push_back(loop);
     if (is_tile)
       roles.tile.push_back(loop);

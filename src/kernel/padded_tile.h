@@ -21,9 +21,9 @@ using FullBoundsOf = std::function<std::optional<FullBounds>(const For&)>;
 ///              for k: for i in range(0, 8): for j in range(0, 12): C_tile[i, j] += A_packed[...] * B_packed[...]
 ///              for i in range(0, min(8, ...)): for j in range(0, min(12, ...)): C[...] += C_tile[i, j]
 ///
-/// Needs    a perfect nest around one update, with reassociation allowed, that does not read results; what it
-///          reads along a loop with an edge are packed buffers that have the cells of the full tile. Empty
-///          elsewhere.
+/// Needs    a perfect nest around one update, with reassociation allowed, that does not read results; edges that
+///          are the same for the whole reduction; what it reads along a loop with an edge are packed buffers that
+///          have the cells of the full tile. Empty elsewhere.
 Block padded_tile(Kernel&, const For& nest, const FullBoundsOf&, Ranges);
 
 /// Whether the nest's innermost loop is a vector loop along which the result's cells are not neighbours:

@@ -153,6 +153,21 @@ for i in range(N):
     EXPECT_EQ(line::difference(program, passed, {n, 5}), "") << n;
 }
 
+TEST(PaddedTile, NeedsTheSameEdgeForTheWholeReduction) {
+  const char* moving = R"(param M, N
+input A: f32[M, M], B: f32[M, N]
+inout C: f32[M, N]
+for i in range(M):
+    for j in range(N):
+        for k in range(i):
+            C[k, j] += B[i, j] * A[i, k]
+)";
+  const std::string directives =
+      "split(k, 4); split(j, 2); reorder(k.0, j.0, i, j.1, k.1); pack(A, k.0); "
+      "pack(B, j.0); unroll(S0.j.1); vectorize(S0.k.1, 4)";
+  line::expect_same(moving, directives, {{1, 1}, {5, 2}, {11, 5}, {12, 4}});
+}
+
 TEST(Unroll, ByAFactorKeepsARest) {
   const std::string text = after(kPassedGemm, "unroll(S0.j, 4)", "unroll");
   EXPECT_EQ(occurrences(text, "let j_rest: i64 = max(N, 0) // 4 * 4") +
