@@ -29,15 +29,6 @@ constexpr int64_t kWorthThreads = 1 << 20;
 /// Rows of the result that make it worth to keep operands of narrow types converted.
 constexpr int64_t kWorthConverting = 8;
 
-std::vector<uint32_t> loaded_tensors(const program::Statement& text) {
-  std::vector<uint32_t> tensors;
-  scalar::visit(text.value, [&](const Expr& e) {
-    if (const auto* load = scalar::as<scalar::Load>(e))
-      tensors.push_back(load->tensor);
-  });
-  return tensors;
-}
-
 /// Builds the directive list; loops are named by statement, so that equal names do not matter.
 class ProductPlanner {
 public:
@@ -302,6 +293,36 @@ private:
 /// Moves of the write and of the two loads along each loop of the nest.
 using Moves = std::vector<std::vector<Move>>;
 
+/// The operands of a product: what is loaded at other cells as the loops run. A factor that stays the same is
+/// none of them.
+struct Operands {
+  Moves moves;
+  std::vector<uint32_t> tensors;
+};
+
+Operands operands_of(const Schedule& schedule, const Nest& nest) {
+  const StmtId update = nest.statements.front();
+  Moves all;
+  for (size_t k = 0; k < nest.loops.size(); ++k)
+    all.push_back(moves_of(schedule.scop, schedule.order, update, nest.depth + k));
+  Operands operands;
+  for (const std::vector<Move>& moves : all)
+    operands.moves.push_back({moves.front()});
+  size_t at = 0;
+  scalar::visit(schedule.scop[update].text.value, [&](const Expr& e) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    if (load == nullptr)
+      return;
+    ++at;
+    if (std::all_of(all.begin(), all.end(), [&](const auto& m) { return m[at] == Move::None; }))
+      return;
+    operands.tensors.push_back(load->tensor);
+    for (size_t k = 0; k < all.size(); ++k)
+      operands.moves[k].push_back(all[k][at]);
+  });
+  return operands;
+}
+
 /// Rows that make a copy of the right operand worth its while; one that is kept from call to call always is.
 constexpr int64_t kFewRows = 4;
 
@@ -424,12 +445,11 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     if (!longest_run(schedule.scop, schedule.order, nest.loops[k]))
       p.extents[k] = kUnknownDepth;
   const program::Statement& text = schedule.scop[p.update()].text;
-  const std::vector<uint32_t> loaded = loaded_tensors(text);
-  if (text.op == scalar::ReduceOp::None || loaded.size() != 2)
+  if (text.op == scalar::ReduceOp::None)
     return std::nullopt;
-  Moves moves;
-  for (size_t k = 0; k < nest.loops.size(); ++k)
-    moves.push_back(moves_of(schedule.scop, schedule.order, p.update(), nest.depth + k));
+  const auto [moves, loaded] = operands_of(schedule, nest);
+  if (loaded.size() != 2)
+    return std::nullopt;
   p.result = text.tensor;
   std::optional<Product> best;
   for (size_t k = 0; k < nest.loops.size(); ++k) {

@@ -41,6 +41,18 @@ for j.0:
 )");
 }
 
+TEST(Auto, packs_the_operands_of_a_scaled_product) {
+  const Schedule scaled =
+      scheduled_automatically(R"(input alpha: f32, A: f32[300, 200], B: f32[400, 200]
+inout C: f32[300, 400]
+for i in range(300):
+    for j in range(400):
+        for k in range(200):
+            C[i, j] += alpha * A[i, k] * B[j, k]
+)");
+  EXPECT_EQ(scaled.scop.statements.size(), 3U) << loops_of(scaled);
+}
+
 TEST(Auto, packs_weights_for_a_single_row) {
   const auto program = [](const std::string& role) {
     return "input x: f32[1, 512]\n" + role +
