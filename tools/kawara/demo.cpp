@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/demo_net.h"
 
 #include "driver/session.h"
 #include "estimate/count.h"
@@ -201,6 +202,12 @@ Parsed<Done> tour(const std::string& svg) {
                   slow.median / fast.median));
   KAWARA_TRY([[maybe_unused]] const Done placed,
              place_under_roof(slow, fast, *work, environment, svg));
+
+  title(7, "A whole net: MobileNetV2, made up here (`kawara zoo`), no file needed");
+  auto net = net_from_graph_to_time("mobilenet-v2");
+  if (!net)
+    return fail(Diagnostics{std::move(net).error()});
+  say(*net);
   say("\nNext: docs/lessons/01-program.md, or `kawara --help`.");
   return Done{};
 }
