@@ -7,6 +7,7 @@
 #include "scalar/affine_sum.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -151,12 +152,38 @@ public:
   /// `settled`: conditions that were tested further out; loops that need only those stay as they are.
   Block block(const Block& statements, const std::vector<Expr>& settled) {
     Block result;
-    for (const Stmt& stmt : statements)
-      result.push_back(one(stmt, settled));
+    for (const Stmt& stmt : statements) {
+      Block filled = filled_copy(stmt, settled);
+      if (filled.empty())
+        filled = block_of(one(stmt, settled));
+      std::move(filled.begin(), filled.end(), std::back_inserter(result));
+    }
     return result;
   }
 
 private:
+  /// A copy into a packed buffer that is known not to be full: padded tiles may read it all the same. Empty for
+  /// others.
+  Block filled_copy(const Stmt& stmt, const std::vector<Expr>& settled) {
+    const auto* nest = std::get_if<For>(&stmt);
+    bool is_partial = false;
+    if (nest != nullptr && !settled.empty())
+      visit(block_of(stmt), [&](const Stmt& s) {
+        const auto* loop = std::get_if<For>(&s);
+        const auto full = loop != nullptr && fills_packed(*loop) ? full_of(*loop) : std::nullopt;
+        is_partial |= full && contains_all(settled, full->conditions);
+      });
+    return is_partial ? zero_filled(*nest) : Block();
+  }
+
+  Block zero_filled(const For& nest) {
+    Block block = zero_padded(kernel_, nest, bounds_in_full_tile(), ranges_);
+    if (!block.empty())
+      for (const uint32_t buffer : buffers_stored_in(block))
+        zero_filled_.insert(buffer);
+    return block;
+  }
+
   /// Constant bounds matter to loops that become straight code, and to those that fill packed buffers;
   /// around those, a test would only send more of the iterations to the slow side.
   bool gains_from_constants(const For& loop) const {
@@ -306,12 +333,8 @@ private:
   Block partial(const For& nest, const std::vector<Expr>& conditions) {
     const FullBoundsOf bounds = bounds_in_full_tile();
     Block block = padded_tile(kernel_, nest, bounds, ranges_);
-    if (block.empty()) {
-      block = zero_padded(kernel_, nest, bounds, ranges_);
-      if (!block.empty())
-        for (const uint32_t buffer : buffers_stored_in(block))
-          zero_filled_.insert(buffer);
-    }
+    if (block.empty())
+      block = zero_filled(nest);
     return block.empty() ? partial_tile(kernel_, nest, tile_of(nest, conditions)) : block;
   }
 
