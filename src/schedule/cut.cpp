@@ -114,7 +114,8 @@ void replace_loop(Order& order, LoopId loop, const std::map<StmtId, Halves>& hal
     order[id].marks.is_parallel = old.marks.is_parallel;
     TreeNode node{id, kept(place_of(order, loop).node().body, [&](StmtId s) {
                     const Halves& h = halves.at(s);
-                    return !(is_hi ? h.hi : h.lo).is_empty();
+                    // What never runs stays, too: it still has a place among the others.
+                    return is_hi ? !h.hi.is_empty() : !h.lo.is_empty() || h.hi.is_empty();
                   })};
     if (is_hi) {
       renumber_loops(order, node.body);
