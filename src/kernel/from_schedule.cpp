@@ -3,6 +3,7 @@
 #include "kernel/fold_divisions.h"
 #include "kernel/from_schedule_copies.h"
 #include "kernel/from_schedule_expr.h"
+#include "kernel/from_schedule_guards.h"
 #include "kernel/from_schedule_tree.h"
 #include "kernel/shrink_buffers.h"
 #include "poly/isl/ast.h"
@@ -49,15 +50,15 @@ std::string kernel_name(const poly::Scop& scop) {
   return text.find_first_not_of('_') == std::string::npos ? "kernel" : text;
 }
 
-isl::ast_node ast_of(const schedule::Schedule& s) {
-  const isl::schedule tree = tree_from_order(s.scop, s.order);
+isl::ast_node ast_of(const poly::Scop& scop, const poly::Order& order) {
+  const isl::schedule tree = tree_from_order(scop, order);
   if (tree.is_null())
     return {};
   std::vector<std::string> names;
   for (int d = 0; d < kMaxDepth; ++d)
     names.push_back(kIteratorSign + std::to_string(d));
   const isl::ast_build build =
-      poly::with_iterators(isl::ast_build::from_context(s.scop.context), names);
+      poly::with_iterators(isl::ast_build::from_context(scop.context), names);
   return build.node_from(tree);
 }
 
@@ -69,13 +70,20 @@ Expr plus_one(const Expr& e) {
   return scalar::simplify(e + int_lit(1));
 }
 
+/// What isl makes of an order.
+struct Loops {
+  isl::ast_node ast;
+  std::map<uint32_t, Expr>
+      conditions;          ///< under which statements run, where the loops do not say it all
+  bool keeps_axes = false; ///< of a GPU
+};
+
 class Converter {
 public:
   /// `single_copies`: the loop whose iterations have one copy each, by tensor.
-  Converter(const schedule::Schedule& s, Kernel& kernel, std::map<uint32_t, LoopId> single_copies,
-            bool keeps_axes)
-      : schedule_(s), kernel_(kernel), single_copies_(std::move(single_copies)),
-        keeps_axes_(keeps_axes) {
+  Converter(const schedule::Schedule& s, const Loops& loops, Kernel& kernel,
+            std::map<uint32_t, LoopId> single_copies)
+      : schedule_(s), loops_(loops), kernel_(kernel), single_copies_(std::move(single_copies)) {
     for (uint32_t id = 0; id < s.scop.statements.size(); ++id)
       statements_[s.scop.statements[id].text.name] = id;
     for (uint32_t p = 0; p < kernel.params.size(); ++p)
@@ -216,7 +224,7 @@ private:
     result.step = *step;
     result.marks = schedule_.order[*loop].marks;
     result.marks.vector_width = lanes_of(*loop, result.step);
-    if (!keeps_axes_)
+    if (!loops_.keeps_axes)
       result.marks.axis = poly::Axis::None;
     result.joins_child = joins_child(*loop);
     result.body = body_of(*loop, n.body());
@@ -305,8 +313,8 @@ private:
 
   void one(const isl::ast_node_user& n, Block& out) {
     const std::vector<Expr> iters = call_arguments(n.expr(), lookup());
-    const program::Statement& text =
-        schedule_.scop[StmtId{statements_.at(called_name(n.expr()))}].text;
+    const uint32_t id = statements_.at(called_name(n.expr()));
+    const program::Statement& text = schedule_.scop[StmtId{id}].text;
     const auto at = [&](const Expr& e) {
       return scalar::simplify(scalar::substitute_iters(e, iters));
     };
@@ -319,7 +327,10 @@ private:
     Store store{text.tensor, {}, text.op, at(value)};
     for (const Expr& e : cell_of(text.tensor, text.index))
       store.index.push_back(at(e));
-    out.emplace_back(std::move(store));
+    if (const auto condition = loops_.conditions.find(id); condition != loops_.conditions.end())
+      out.emplace_back(If{at(condition->second), block_of(std::move(store)), {}});
+    else
+      out.emplace_back(std::move(store));
   }
 
   /// The index without the copy dimensions that a single copy does not need.
@@ -330,13 +341,13 @@ private:
   }
 
   const schedule::Schedule& schedule_;
+  const Loops& loops_;
   Kernel& kernel_;
   std::map<std::string, uint32_t> statements_;
   std::map<std::string, Expr> values_;
   std::map<std::string, uint32_t> variables_; ///< by the name of the loop
   std::set<std::string> open_;                ///< names of the loops around the current node
   std::map<uint32_t, LoopId> single_copies_;
-  bool keeps_axes_;
 };
 
 /// What `pad` added to a tensor, by dimension; a later `layout` makes it part of the dimensions.
@@ -370,7 +381,7 @@ void add_pads(const schedule::Schedule& s, const std::vector<schedule::Directive
 
 /// The kernel with one copy, at these loops, of each of these tensors.
 Kernel kernel_with_copies(const schedule::Schedule& s, const std::map<uint32_t, LoopId>& places,
-                          const isl::ast_node& ast, bool keeps_axes) {
+                          const Loops& loops) {
   Kernel kernel;
   kernel.name = kernel_name(s.scop);
   kernel.params = s.scop.params;
@@ -386,8 +397,8 @@ Kernel kernel_with_copies(const schedule::Schedule& s, const std::map<uint32_t, 
     std::vector<Expr>& shape = kernel.buffers[tensor].shape;
     shape.erase(shape.begin(), shape.begin() + s.scop.tensors[tensor].private_dims);
   }
-  if (!ast.is_null())
-    Converter(s, kernel, places, keeps_axes).node(ast, std::nullopt, kernel.body);
+  if (!loops.ast.is_null())
+    Converter(s, loops, kernel, places).node(loops.ast, std::nullopt, kernel.body);
   Pads pads;
   add_pads(s, s.applied, places, pads);
   return shrink_buffers(fold_divisions(std::move(kernel)), pads);
@@ -437,11 +448,12 @@ std::set<uint32_t> allocated_between_threads(const Block& body) {
 } // namespace
 
 Kernel kernel_from_schedule(const schedule::Schedule& s, bool is_for_gpu) {
-  const isl::ast_node ast = ast_of(s);
+  const Guarded guards = guarded(s.scop);
+  const Loops loops{ast_of(guards.scop, s.order), guards.conditions, is_for_gpu};
   std::map<uint32_t, LoopId> places;
   for (const SingleCopy& copy : single_copies(s))
     places[copy.tensor] = copy.at;
-  Kernel kernel = kernel_with_copies(s, places, ast, is_for_gpu);
+  Kernel kernel = kernel_with_copies(s, places, loops);
   if (!is_for_gpu)
     return kernel;
   const std::set<uint32_t> between = allocated_between_threads(kernel.body);
@@ -449,7 +461,7 @@ Kernel kernel_from_schedule(const schedule::Schedule& s, bool is_for_gpu) {
     return !fits_on_chip(kernel.buffers[place.first]) || between.contains(place.first);
   };
   if (std::erase_if(places, does_not_fit) > 0)
-    kernel = kernel_with_copies(s, places, ast, is_for_gpu);
+    kernel = kernel_with_copies(s, places, loops);
   return kernel;
 }
 

@@ -38,7 +38,7 @@ std::string first_part(const Kernel& kernel, uint32_t outer, uint32_t inner) {
   return has_end ? name.substr(0, name.size() - end.size()) : name;
 }
 
-Block join(Kernel& kernel, For outer) {
+Block joined_pair(Kernel& kernel, For outer) {
   const For* child = joinable_child(outer);
   outer.joins_child = false;
   if (child == nullptr)
@@ -65,7 +65,7 @@ Block join(Kernel& kernel, For outer) {
 Kernel join_loops(Kernel kernel) {
   kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
     if (auto* loop = std::get_if<For>(&stmt); loop != nullptr && loop->joins_child)
-      return join(kernel, std::move(*loop));
+      return joined_pair(kernel, std::move(*loop));
     return block_of(std::move(stmt));
   });
   return kernel;

@@ -11,7 +11,7 @@
 namespace kawara::kernel {
 namespace {
 
-constexpr int64_t kLine = 64;
+constexpr int64_t kLineOfPanel = 64;
 /// Fewer lines than this are asked for at once.
 constexpr int64_t kFewLines = 32;
 /// Lines that one iteration asks for.
@@ -40,7 +40,7 @@ class PanelPrefetcher {
 public:
   PanelPrefetcher(const Kernel& kernel, const For& loop, const poly::Prefetched& mark)
       : kernel_(kernel), loop_(loop), mark_(mark), buffer_(kernel.buffers[mark.tensor]),
-        line_(kLine / scalar::bytes_of(buffer_.elem)) {}
+        line_(kLineOfPanel / scalar::bytes_of(buffer_.elem)) {}
 
   bool walk(Block& block) {
     bool found = false;

@@ -2,6 +2,7 @@
 
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
+#include "poly/isl/pieces.h"
 #include "poly/isl/text.h"
 #include "support/check.h"
 
@@ -153,6 +154,22 @@ isl::set set_from_condition(const Expr& e, const isl::set& domain,
     return set_from_condition(b->lhs, domain, params)
         .unite(set_from_condition(b->rhs, domain, params));
   return comparison(*b, domain, params);
+}
+
+Expr condition_from_set(const isl::set& set, const std::vector<program::Param>& params) {
+  const auto combined = [](BinaryOp op, const Expr& a, const Expr& b) {
+    return a ? scalar::binary(op, a, b) : b;
+  };
+  Expr any;
+  for (const std::vector<Constraint>& piece : constraints_of(set)) {
+    Expr all;
+    for (const auto& [function, is_equality] : piece)
+      all = combined(BinaryOp::And, all,
+                     scalar::binary(is_equality ? BinaryOp::Eq : BinaryOp::Ge,
+                                    expr_from_aff(function, params), scalar::int_lit(0)));
+    any = combined(BinaryOp::Or, any, all ? all : scalar::int_lit(1, scalar::kBool));
+  }
+  return scalar::simplify(any ? any : scalar::int_lit(0, scalar::kBool));
 }
 
 Expr expr_from_pw_aff(const isl::pw_aff& function, const std::vector<program::Param>& params) {

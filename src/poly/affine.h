@@ -16,6 +16,8 @@ isl::pw_aff pw_aff_from_expr(const scalar::Expr&, const isl::set& domain,
 /// Points of `domain` where a quasi-affine condition holds.
 isl::set set_from_condition(const scalar::Expr&, const isl::set& domain,
                             const std::vector<program::Param>&);
+/// The inverse: what holds in the set's points and nowhere else.
+scalar::Expr condition_from_set(const isl::set&, const std::vector<program::Param>&);
 /// Expression of an affine function (one piece, integer divisions allowed) over iterators and
 /// parameters; the inverse of `pw_aff_from_expr` up to spelling. Empty when it has several pieces
 /// or rational coefficients that do not fit.

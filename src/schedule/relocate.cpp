@@ -1,6 +1,8 @@
 #include "schedule/relocate.h"
 
-#include "poly/isl/coalesced.h"
+#include "poly/affine.h"
+#include "poly/isl/dimensions.h"
+#include "poly/isl/pieces.h"
 #include "schedule/rewrite.h"
 
 #include <algorithm>
@@ -26,8 +28,11 @@ public:
     const program::Role role = made_.scop.tensors[from_].role;
     add_tensor(suffix);
     rewrite_accesses(from_, to_, [](const std::vector<Expr>& cell) { return cell; });
-    if (role != program::Role::Output && !read.is_empty())
-      place(add_copy(role == program::Role::Inout ? read.unite(written) : read, true), true);
+    // What is copied back without having been written must have come in.
+    if (role == program::Role::Inout)
+      place(add_copy(around(read.unite(written)), true), true);
+    else if (role == program::Role::Input && !read.is_empty())
+      place(add_copy(read, true), true);
     if (role != program::Role::Input && !written.is_empty())
       place(add_copy(written, false), false);
     made_.scop = poly::rebuilt(std::move(made_.scop));
@@ -67,7 +72,8 @@ private:
     }
   }
 
-  /// Cells that some statement reads, or writes.
+  /// Cells that some statement reads, or writes, and some around them: in one piece and without strides, because
+  /// a copy of a few cells more costs less than loops that find their way around them.
   isl::set touched(bool is_write) const {
     isl::set cells;
     for (const Access& access : poly::accesses(made_.scop)) {
@@ -80,7 +86,18 @@ private:
         part = part.subtract(part);
       cells = cells.is_null() ? part : cells.unite(part);
     }
-    return poly::coalesced(cells);
+    return around(cells);
+  }
+
+  isl::set around(const isl::set& cells) const {
+    isl::set whole = poly::in_one_piece(cells);
+    const std::vector<Expr>& shape = made_.scop.tensors[from_].shape;
+    for (uint32_t d = 0; d < shape.size(); ++d) {
+      const isl::pw_aff at = poly::dimension_function(whole, d);
+      whole = whole.intersect(at.ge_set(at.scale(0)))
+                  .intersect(at.lt_set(poly::pw_aff_from_expr(shape[d], whole, made_.scop.params)));
+    }
+    return whole.intersect_params(made_.scop.context);
   }
 
   StmtId add_copy(const isl::set& cells, bool is_in) {

@@ -187,6 +187,45 @@ TEST(FromSchedule, NamesLoopsAfterTheOrder) {
   EXPECT_NE(text.find("for i_1 in range(0, min(4, M - i_0 * 4)):"), std::string::npos) << text;
 }
 
+TEST(FromSchedule, KeepsPiecesWithStridesApart) {
+  const char* pieces = R"(output C: i32[24]
+for i in range(24):
+    C[i] = 0
+for i in range(24):
+    if i < 2 or i % 2 == 0 and i < 8:
+        C[i] = 1
+for i in range(24):
+    if i % 3 == 1 and i < 6 or i % 3 == 2 and i < 6 or i < 2:
+        C[i] += 2
+)";
+  for (const char* directives : {"", "reverse(S2.i)", "split(S1.i, 4)", "vectorize(S2.i, 4)"})
+    line::expect_same(pieces, directives, {{}});
+}
+
+TEST(FromSchedule, CopiesAroundStridesOfATensorThatMoves) {
+  const char* strided = R"(inout A: i32[2, 2], C: i32[7]
+for i in range(0, 2):
+    for j in range(0, 5, 3):
+        C[j + 1] += C[j + 2] + 0
+for i in range(0, 2):
+    A[-i + 1, i] = C[i] + 0
+)";
+  for (const char* directives : {"layout(C, d0/1, d0%1)", "layout(C, d0/2, d0%2)", "pad(C, d0, 1)"})
+    line::expect_same(strided, directives, {{}});
+}
+
+TEST(FromSchedule, KeepsAPlaceForStatementsThatNeverRun) {
+  const char* never = R"(param N
+inout A: i32
+for i in range(0, 2):
+    for j in range(0, N - 1):
+        A = 0
+        if j + 1 < 1:
+            A max= 0
+)";
+  line::expect_same(never, "cut(j, 2); promote(A, i)", {{1}, {4}});
+}
+
 } // namespace
 TEST(KernelFromSchedule, ALoopInsideAnotherOfTheSameNameHasItsOwnVariable) {
   line::expect_same(R"(param N

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "poly/scop.h"
+
+#include <map>
+
+namespace kawara::kernel {
+
+/// A scop whose domains isl makes loops for without joining what must stay apart: statements whose domain has
+/// strided pieces run over a set around it, each iteration under a condition on the statement's iterators.
+struct Guarded {
+  poly::Scop scop;
+  std::map<uint32_t, scalar::Expr> conditions; ///< by number of the statement
+};
+Guarded guarded(const poly::Scop&);
+
+} // namespace kawara::kernel

@@ -1,0 +1,40 @@
+#include "poly/isl/pieces.h"
+
+#include <isl/aff.h>
+#include <isl/constraint.h>
+#include <isl/set.h>
+
+namespace kawara::poly {
+
+bool has_strided_pieces(const isl::set& set) {
+  bool has_stride = false;
+  set.foreach_basic_set([&](const isl::basic_set& piece) {
+    has_stride = has_stride || isl_basic_set_dim(piece.get(), isl_dim_div) > 0;
+  });
+  return has_stride && isl_set_n_basic_set(set.get()) > 1;
+}
+
+isl::set in_one_piece(const isl::set& set) {
+  if (set.is_empty())
+    return set;
+  return isl::manage(isl_set_from_basic_set(isl_set_simple_hull(isl_set_remove_divs(set.copy()))));
+}
+
+std::vector<std::vector<Constraint>> constraints_of(const isl::set& set) {
+  std::vector<std::vector<Constraint>> pieces;
+  const isl::set defined = isl::manage(isl_set_compute_divs(set.copy()));
+  defined.foreach_basic_set([&](const isl::basic_set& piece) {
+    pieces.emplace_back();
+    const auto add = [](isl_constraint* constraint, void* list) {
+      static_cast<std::vector<Constraint>*>(list)->push_back(
+          {isl::manage(isl_constraint_get_aff(constraint)),
+           isl_constraint_is_equality(constraint) == isl_bool_true});
+      isl_constraint_free(constraint);
+      return isl_stat_ok;
+    };
+    isl_basic_set_foreach_constraint(piece.get(), add, &pieces.back());
+  });
+  return pieces;
+}
+
+} // namespace kawara::poly
