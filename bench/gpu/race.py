@@ -53,6 +53,45 @@ PROGRAMS = {
                     "acc[h, i, j] = sum(k, f32(A[h, i, k]) * f32(B[h, k, j]))\n"
                     "C[h, i, j] = acc[h, i, j]\n",
 }
+ATTENTION = """numerics fast
+output out: T[H, N, D]
+temp scores: f32[H, N, N], weights: f32[H, N, N], P: T[H, N, N]
+temp best: f32[H, N], total: f32[H, N], acc: f32[H, N, D]
+for h in range(H):
+    for i in range(N):
+        for j in range(END):
+            scores[h, i, j] = 0
+            for d in range(D):
+                scores[h, i, j] += f32(Q[h, i, d]) * f32(K[h, j, d])
+        best[h, i] = -inf
+        for j in range(END):
+            best[h, i] max= scores[h, i, j]
+        for j in range(END):
+            weights[h, i, j] = exp((scores[h, i, j] - best[h, i]) * SCALE)
+            P[h, i, j] = weights[h, i, j]
+        total[h, i] = 0
+        for j in range(END):
+            total[h, i] += weights[h, i, j]
+        for d in range(D):
+            acc[h, i, d] = 0
+            for j in range(END):
+                acc[h, i, d] += f32(P[h, i, j]) * f32(V[h, j, d])
+            out[h, i, d] = acc[h, i, d] / total[h, i]
+"""
+THREE = "input Q: T[H, N, D], K: T[H, N, D], V: T[H, N, D]\n"
+PROGRAMS["attention"] = THREE + ATTENTION.replace("END", "N")
+PROGRAMS["attention_causal"] = THREE + ATTENTION.replace("END", "i + 1")
+# Four heads of queries share the keys and values of one.
+PROGRAMS["attention_grouped"] = (
+    "input Q: T[G, 4, N, D], K: T[G, N, D], V: T[G, N, D]\n"
+    "output out: T[G, 4, N, D]\nnumerics fast\n"
+    "temp scores: f32[G, 4, N, N], weights: f32[G, 4, N, N], P: T[G, 4, N, N]\n"
+    "temp total: f32[G, 4, N], acc: f32[G, 4, N, D]\nassume N >= 1\n"
+    "scores[g, r, i, j] = sum(d, f32(Q[g, r, i, d]) * f32(K[g, j, d]))\n"
+    "weights[g, r, i, j] = exp((scores[g, r, i, j] - max(k, scores[g, r, i, k])) * SCALE)\n"
+    "P[g, r, i, j] = weights[g, r, i, j]\ntotal[g, r, i] = sum(j, weights[g, r, i, j])\n"
+    "acc[g, r, i, d] = sum(j, f32(P[g, r, i, j]) * f32(V[g, j, d]))\n"
+    "out[g, r, i, d] = acc[g, r, i, d] / total[g, r, i]\n")
 TORCH = {
     "add_relu": "torch.relu(A + B)",
     "bias_gelu": "F.gelu(X + b)",
@@ -68,6 +107,9 @@ TORCH = {
     "gemm_bias_gelu": "F.gelu(F.linear(A, B, b))",
     "gemm_f32out": "(A @ B).to(C.dtype)",
     "gemm_batched": "A @ B",
+    "attention": "attend(Q, K, V, False)",
+    "attention_causal": "attend(Q, K, V, True)",
+    "attention_grouped": "attend(Q, K, V, False)",
 }
 CALLS_OF_GRAPH = 10
 BYTES = {"f32": 4, "bf16": 2, "f16": 2}
@@ -75,6 +117,8 @@ ROWS = [(8192, 8192), (32768, 1024), (4096, 768), (1000, 1003)]
 PRODUCTS = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024),
             (512, 512, 512), (4096, 3072, 768), (4096, 768, 3072), (8192, 14336, 4096),
             (1000, 1000, 776), (1000, 1001, 777)]
+HEADS = [(64, 4096, 128), (32, 8192, 128), (16, 16384, 128), (256, 1024, 128), (512, 512, 128),
+         (64, 1000, 128), (64, 4096, 64), (256, 1024, 64)]
 VARIANTS = [(4096, 4096, 4096), (2048, 2048, 2048), (1000, 1000, 776)]  # transposed, with more at the end
 
 
@@ -82,6 +126,10 @@ def cases():
     for elem in ("f32", "bf16", "f16"):
         for kind in PROGRAMS:
             is_product = kind.startswith("gemm")
+            if kind.startswith("attention"):
+                if elem == "bf16":
+                    yield from attentions(kind, elem)
+                continue
             if elem == "f16" and kind != "gemm" or elem == "f32" and kind.startswith("gemm_"):
                 continue
             shapes = PRODUCTS if kind == "gemm" else VARIANTS if is_product else ROWS
@@ -91,6 +139,14 @@ def cases():
                 names = ("M", "N", "K")[:len(sizes)]
                 yield {"kind": kind, "elem": elem, "sizes": dict(zip(names, sizes)),
                        "name": f"{kind}_{elem}_" + "_".join(map(str, sizes))}
+
+
+def attentions(kind, elem):
+    is_grouped = kind == "attention_grouped"
+    for heads, positions, size in [(16, 4096, 128)] if is_grouped else HEADS:
+        yield {"kind": kind, "elem": elem,
+               "sizes": {"G" if is_grouped else "H": heads, "N": positions, "D": size},
+               "name": f"{kind}_{elem}_{heads}_{positions}_{size}"}
 
 
 def tensors_of(case):
@@ -111,6 +167,8 @@ def tensors_of(case):
 def program_of(case):
     params = ", ".join(case["sizes"])
     text = f"param {params}\n" + PROGRAMS[case["kind"]]
+    if "D" in case["sizes"]:
+        text = text.replace("SCALE", repr(case["sizes"]["D"]**-0.5))
     return text.replace(": T[", f": {case['elem']}[")
 
 
@@ -151,7 +209,7 @@ class Race:
         self.kawara = lambda: function(*arguments,
                                        ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
         code = compile(TORCH[case["kind"]], case["name"], "eval")
-        names = {"torch": torch, "F": torch.nn.functional, **self.given}
+        names = {"torch": torch, "F": torch.nn.functional, "attend": self.attend, **self.given}
         self.peer = lambda: eval(code, names)
         self.code = code
 
@@ -160,10 +218,35 @@ class Race:
         status = self.kawara()
         torch.cuda.synchronize()
         wide = {name: t.double() for name, t in self.given.items()}
-        wanted = eval(self.code, {"torch": torch, "F": torch.nn.functional, **wide})
+        wanted = eval(self.code, {"torch": torch, "F": torch.nn.functional, "attend": self.attend,
+                                  **wide})
         got = self.given[self.result].double()
         distance = ((got - wanted).norm() / wanted.norm()).item()
         return distance if status == 0 else math.inf
+
+    def attend(self, q, k, v, is_causal):
+        """cuDNN's kernel; in double precision, written out head by head."""
+        torch = self.torch
+        if q.dtype != torch.float64:
+            from torch.nn.attention import SDPBackend, sdpa_kernel
+            with sdpa_kernel([SDPBackend.CUDNN_ATTENTION]):
+                if q.dim() == 3:
+                    q, k, v = (t[None] for t in (q, k, v))
+                    return torch.nn.functional.scaled_dot_product_attention(
+                        q, k, v, is_causal=is_causal)[0]
+                groups, each, positions, size = q.shape
+                return torch.nn.functional.scaled_dot_product_attention(
+                    q.reshape(1, groups * each, positions, size), k[None], v[None],
+                    enable_gqa=True).reshape(q.shape)
+        flat = q.reshape(-1, *q.shape[-2:])
+        each = flat.shape[0] // k.shape[0]
+        heads = []
+        for h in range(flat.shape[0]):
+            scores = flat[h] @ k[h // each].t() * flat.shape[-1]**-0.5
+            if is_causal:
+                scores.masked_fill_(torch.ones_like(scores, dtype=torch.bool).triu(1), -math.inf)
+            heads.append(torch.softmax(scores, 1) @ v[h // each])
+        return torch.stack(heads).reshape(q.shape)
 
     def seconds(self, work, batch):
         begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -205,7 +288,11 @@ class Race:
         limit = 1e-5 if self.case["elem"] == "f32" else 1e-2
         own, peer = self.times()
         sizes = self.case["sizes"]
-        if "K" in sizes:
+        if "D" in sizes:
+            heads = math.prod(sizes.values()) // sizes["N"] * (4 if "G" in sizes else 1)
+            work = 4 * heads * sizes["N"]**2 / (2 if "causal" in self.case["kind"] else 1)
+            rate = f"{work / own * 1e-9:8.1f} TFLOP/s"
+        elif "K" in sizes:
             batch = 32 if self.case["kind"] == "gemm_batched" else 1
             rate = f"{2 * batch * math.prod(sizes.values()) / own * 1e-9:8.1f} TFLOP/s"
         else:

@@ -21,17 +21,8 @@ std::vector<Expr> bounds_under_min(const Expr& e) {
   return bounds;
 }
 
-/// Of a loop from 0 in steps of 1 whose end is known to be at most a constant.
-std::optional<TileAxis> axis_of(const For& loop) {
-  if (scalar::constant_of(loop.lo) != 0 || loop.step != 1)
-    return std::nullopt;
-  std::optional<int64_t> most;
-  for (const Expr& bound : bounds_under_min(loop.hi))
-    if (const auto n = scalar::constant_of(bound))
-      most = std::min(most.value_or(*n), *n);
-  if (!most)
-    return std::nullopt;
-  return TileAxis{loop.var, loop.hi, *most};
+std::optional<TileAxis> axis_from_0(const For& loop) {
+  return scalar::constant_of(loop.lo) == 0 ? axis_of(loop) : std::nullopt;
 }
 
 class FormReader {
@@ -80,7 +71,7 @@ private:
     for (size_t n = 0; n < 3; ++n) {
       if (loop->marks.instruction != data->name || loop->marks.instruction_axis > 2)
         return false;
-      axes[loop->marks.instruction_axis] = axis_of(*loop);
+      axes[loop->marks.instruction_axis] = axis_from_0(*loop);
       if (loop->body.size() != 1)
         return false;
       if (n < 2 && std::get_if<For>(&loop->body[0]) == nullptr)
@@ -130,7 +121,7 @@ private:
     const auto* inner = std::get_if<For>(&outer->body[0]);
     if (inner == nullptr)
       return std::nullopt;
-    const auto first = axis_of(*outer), second = axis_of(*inner);
+    const auto first = axis_from_0(*outer), second = axis_from_0(*inner);
     if (!first || !second || mentions(inner->hi, outer->var))
       return std::nullopt;
     for (const bool is_turned : {false, true}) {
@@ -177,6 +168,22 @@ private:
 };
 
 } // namespace
+
+std::optional<TileAxis> axis_of(const For& loop) {
+  if (loop.step != 1)
+    return std::nullopt;
+  std::optional<int64_t> most;
+  Expr hi;
+  for (const Expr& bound : bounds_under_min(loop.hi)) {
+    const Expr distance = scalar::simplify(bound - loop.lo);
+    if (const auto n = scalar::constant_of(distance))
+      most = std::min(most.value_or(*n), *n);
+    hi = hi ? scalar::binary(BinaryOp::Min, hi, distance) : distance;
+  }
+  if (!most)
+    return std::nullopt;
+  return TileAxis{loop.var, hi, *most};
+}
 
 std::optional<Expr> base_of(const Expr& e, uint32_t var, const std::set<uint32_t>& vars) {
   const Expr base = scalar::simplify(substitute_var(e, var, int_lit(0)));

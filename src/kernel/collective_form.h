@@ -47,6 +47,9 @@ struct CollectiveForm {
 /// The body of a launch of one thread as such a form; nothing when it is another.
 std::optional<CollectiveForm> collective_form(const Kernel&, const Launch&);
 
+/// Iterations of a loop in steps of 1, counted from 0; nothing when no constant is known to be above them.
+std::optional<TileAxis> axis_of(const For&);
+
 /// Whether running `axis` up to `full` adds only cells outside the buffer: where the axis is shorter, the
 /// buffer ends along that dimension of the access.
 bool ends_with_buffer(const Kernel&, const TileAxis&, int64_t full, const TileAccess&,

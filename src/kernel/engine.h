@@ -58,26 +58,38 @@ struct AwaitPhase {
 /// threads of a warpgroup together. `c` is a private buffer, each thread's part of the result
 /// (fragment.h). Tiles of `a` and `b` lie in the last two dimensions of shared buffers, in panels of
 /// 64 columns in the dimension before them; `is_*_turned`: the reduction runs down the rows.
+/// `is_a_private`: `a` is a private buffer instead, each thread's part of a tile, and its first cell.
 struct Mma {
   std::string instruction;
   CellAt a, b;
   uint32_t c = 0;
   int64_t steps = 1;
   bool is_a_turned = false, is_b_turned = false;
+  bool is_a_private = false;
+  bool starts_at_zero = false; ///< whatever `c` holds
 };
 /// Waits until this warp's part of its warpgroup's Mmas, but for the last `pending`, is done: with none pending
 /// results may be used. The threads of a warp go on together.
 struct AwaitMma {
   int64_t pending = 0;
+  /// Private buffers that no product uses any more. With none pending and none named: all of them.
+  std::vector<uint32_t> settled = {};
 };
 /// No thread of this warpgroup goes on before all have come here; what they stored to shared memory,
 /// bulk stores see.
 struct GroupBarrier {};
 
+/// From here on each thread of this warpgroup has that many registers. All its threads come here once, before
+/// anything else; together the groups have no more than before.
+struct SetRegisters {
+  int64_t count = 0;
+  bool is_more = false; ///< than at the start
+};
+
 /// Of a Launch: an order to the copy engine or the tensor cores, which work beside the threads, or a wait for them.
 struct Engine {
   std::variant<BulkLoad, BulkStore, AwaitBulkStores, Arrive, AwaitPhase, Mma, AwaitMma,
-               GroupBarrier>
+               GroupBarrier, SetRegisters>
       what;
 };
 

@@ -90,7 +90,7 @@ struct Await {
 };
 /// Of a Launch: defines `var` as the combination of `value` over the threads that differ in thread.x alone;
 /// all of them get it. All threads of the block come here together, as to a Barrier, but what they wrote to
-/// memory need not be seen.
+/// memory need not be seen. In a launch of warpgroups: all threads of the warp.
 struct Combine {
   uint32_t var = 0;
   ReduceOp op = ReduceOp::Sum;

@@ -218,6 +218,9 @@ private:
   bool obey_one(const Mma& s);
   bool obey_one(const AwaitMma& s);
   bool obey_one(const GroupBarrier& s);
+  bool obey_one(const SetRegisters&) { return true; }
+  bool combine_in_warp(const Combine& s);
+  Value private_operand(const Mma& s, int64_t row, int64_t k);
   BulkCopy copy_of(const CellAt& shared, const CellAt& tensor, const std::vector<int64_t>& box);
   template <class F> void each_cell(const BulkCopy& copy, F f);
   void finish(const BulkCopy& copy);

@@ -73,7 +73,7 @@ bool Machine::run_thread(int64_t thread) {
 bool Machine::is_engaged(const Stmt& stmt) {
   const auto [at, is_new] = engaged_.try_emplace(&stmt, false);
   if (is_new)
-    at->second = has_engine(block_of(stmt));
+    at->second = has_engine(block_of(stmt)) || has_barrier(stmt);
   return at->second;
 }
 
@@ -81,6 +81,12 @@ bool Machine::is_engaged(const Stmt& stmt) {
 bool Machine::enter(const Stmt& stmt, std::vector<Frame>& frames) {
   if (const auto* engine = std::get_if<Engine>(&stmt)) {
     if (!obey(*engine))
+      return false;
+    ++frames.back().next;
+    return true;
+  }
+  if (const auto* combine = std::get_if<Combine>(&stmt)) {
+    if (!combine_in_warp(*combine))
       return false;
     ++frames.back().next;
     return true;
@@ -259,6 +265,21 @@ bool Machine::obey_one(const Mma& s) {
   return true;
 }
 
+/// A cell of a tile that the threads of this warp have between them (fragment.h), for the oldest product.
+Value Machine::private_operand(const Mma& s, int64_t row, int64_t k) {
+  const int64_t y = row % kFragmentY, half = row / kFragmentY % 2;
+  const int64_t first = thread_ / kThreadsOfWarp * kThreadsOfWarp;
+  const int64_t owner = first + y * kFragmentX + k % 8 / 2;
+  const Thread& own = threads_[static_cast<size_t>(thread_)];
+  const Storage& part = owner == thread_ ? storage_[s.a.buffer]
+                                         : threads_[static_cast<size_t>(owner)].storage[s.a.buffer];
+  const auto cell =
+      static_cast<size_t>(own.product_operands[0][0].front().i + k / 8 * 4 + 2 * half + k % 2);
+  if (cell >= part.is_written.size() || !part.is_written[cell])
+    throw Stop{place(s.a.buffer, static_cast<int64_t>(cell)) + " is read before it is written"};
+  return scalar::convert(kernel_.buffers[s.a.buffer].elem, Elem::F32, part.own[cell]);
+}
+
 /// The oldest product, this thread's cells of it.
 void Machine::finish_product() {
   Thread& t = threads_[static_cast<size_t>(thread_)];
@@ -280,10 +301,14 @@ void Machine::finish_product() {
   for (int64_t cell = 0; cell < columns / 2; ++cell) {
     const int64_t row = 16 * warp + cell / 2 % 2 * 8 + y;
     const int64_t column = cell / 4 * 8 + 2 * x + cell % 2;
-    Value sum = read(s.c, cell);
-    for (int64_t k = 0; k < depth; ++k)
-      sum = scalar::apply_fma(Elem::F32, operand(s.a, t.product_operands[0], s.is_a_turned, row, k),
+    Value sum = s.starts_at_zero ? zero(Elem::F32) : read(s.c, cell);
+    for (int64_t k = 0; k < depth; ++k) {
+      const Value left = s.is_a_private
+                             ? private_operand(s, row, k)
+                             : operand(s.a, t.product_operands[0], s.is_a_turned, row, k);
+      sum = scalar::apply_fma(Elem::F32, left,
                               operand(s.b, t.product_operands[1], s.is_b_turned, column, k), sum);
+    }
     write(s.c, cell, sum);
   }
   t.products.erase(t.products.begin());
@@ -318,6 +343,33 @@ bool Machine::obey_one(const AwaitMma& s) {
     while (static_cast<int64_t>(threads_[static_cast<size_t>(thread_)].products.size()) > s.pending)
       finish_product();
     swap_in(thread_);
+  }
+  thread_ = own;
+  races_.iterate(own);
+  swap_in(own);
+  let_go(kThreadsOfWarp);
+  return true;
+}
+
+bool Machine::combine_in_warp(const Combine& s) {
+  if (!have_all_come(kThreadsOfWarp))
+    return false;
+  const int64_t own = thread_, first = own / kThreadsOfWarp * kThreadsOfWarp;
+  swap_in(own);
+  std::vector<Value> values;
+  for (thread_ = first; thread_ < first + kThreadsOfWarp; ++thread_) {
+    races_.iterate(thread_);
+    swap_in(thread_);
+    values.push_back(eval(s.value).front());
+    swap_in(thread_);
+  }
+  const auto width = static_cast<size_t>(launch_->threads[0]);
+  for (size_t row = 0; row < values.size(); row += width) {
+    Value total = values[row];
+    for (size_t t = row + 1; t < row + width; ++t)
+      total = reduce(s.op, s.value.type().elem, total, values[t]);
+    for (size_t t = row; t < row + width; ++t)
+      threads_[static_cast<size_t>(first) + t].variables[s.var] = {total};
   }
   thread_ = own;
   races_.iterate(own);

@@ -1,6 +1,6 @@
 #include "kernel/padded_rows.h"
 
-#include "kernel/tile_results.h"
+#include "kernel/group_parts.h"
 
 namespace kawara::kernel {
 namespace {

@@ -167,14 +167,17 @@ private:
     return "await " + slot(s.at) + " phase " + text(s.parity);
   }
   std::string engine(const Mma& s) const {
-    return s.instruction + " " + names_.tensors[s.c] + " += " + cell(s.a) +
-           (s.is_a_turned ? " turned" : "") + " * " + cell(s.b) + (s.is_b_turned ? " turned" : "") +
-           ", " + std::to_string(s.steps) + " steps";
+    return s.instruction + " " + names_.tensors[s.c] + (s.starts_at_zero ? " = " : " += ") +
+           cell(s.a) + (s.is_a_turned ? " turned" : "") + " * " + cell(s.b) +
+           (s.is_b_turned ? " turned" : "") + ", " + std::to_string(s.steps) + " steps";
   }
   static std::string engine(const AwaitMma& s) {
     return "await products but " + std::to_string(s.pending);
   }
   static std::string engine(const GroupBarrier&) { return "barrier of the warpgroup"; }
+  static std::string engine(const SetRegisters& s) {
+    return "registers " + std::to_string(s.count);
+  }
   void one(const Store& s) {
     line((s.is_async ? "async " : "") + names_.tensors[s.buffer] + list(s.index) + " " +
          std::string(update_sign(s.op)) + " " + text(s.value));

@@ -199,8 +199,10 @@ private:
   void engine(const AwaitPhase& s) { slot(s.at); }
   void engine(const Mma& s) {
     for (const CellAt* operand : {&s.a, &s.b}) {
+      const bool is_private = operand == &s.a && s.is_a_private;
       index(operand->buffer, operand->index, s.instruction);
-      require(kernel_.buffers[operand->buffer].scope == Scope::Shared,
+      require(kernel_.buffers[operand->buffer].scope ==
+                  (is_private ? Scope::Private : Scope::Shared),
               s.instruction + " reads what is not shared");
     }
     require(kernel_.buffers[s.c].scope == Scope::Private && allocated_.count(s.c) != 0,
@@ -210,6 +212,9 @@ private:
   void engine(const AwaitMma& s) { require(s.pending >= 0, "await of what"); }
   void engine(const AwaitBulkStores& s) { require(s.pending >= 0, "await of what"); }
   void engine(const GroupBarrier&) {}
+  void engine(const SetRegisters& s) {
+    require(s.count >= 24 && s.count <= 256 && s.count % 8 == 0, "registers of a warpgroup");
+  }
   void one(const Store& s) {
     is_stored_by_host_ = is_stored_by_host_ || !is_in_launch_;
     for (const Expr& e : s.index)

@@ -1,7 +1,9 @@
 #include "kernel/warpgroups.h"
 
+#include "kernel/chain_groups.h"
 #include "kernel/collective_form.h"
 #include "kernel/fragment.h"
+#include "kernel/group_parts.h"
 #include "kernel/padded_rows.h"
 #include "kernel/tile_results.h"
 #include "kernel/vars.h"
@@ -19,8 +21,6 @@ constexpr int64_t kCopyAlignment = 16; ///< bytes between rows that the copy eng
 constexpr int64_t kDepth = 64;         ///< of a step: a row of swizzled shared memory
 constexpr int64_t kRasterRows = 2048;  ///< of the result that neighbouring blocks share
 
-Expr eq(const Expr& a, int64_t b) { return binary(BinaryOp::Eq, a, int_lit(b)); }
-Expr both(const Expr& a, const Expr& b) { return binary(BinaryOp::And, a, b); }
 Expr quotient_of(const Expr& a, const Expr& b) { return binary(BinaryOp::FloorDiv, a, b); }
 Expr remainder_of(const Expr& a, const Expr& b) { return binary(BinaryOp::Mod, a, b); }
 
@@ -71,16 +71,16 @@ private:
     result.mbarriers = {{"full", stages_, 1}, {"empty", stages_, warps_}};
     tiles_of_a_ = add_tiles(form_.a, rows_);
     tiles_of_b_ = add_tiles(form_.b, columns_);
-    part_ = add_buffer(kernel_.buffers[form_.result.buffer].name + "_part", scalar::Elem::F32,
-                       {columns_ / 2}, Scope::Private);
+    part_ = add_group_buffer(kernel_, kernel_.buffers[form_.result.buffer].name + "_part",
+                             scalar::Elem::F32, {columns_ / 2}, Scope::Private);
     TileResults results(kernel_, launch_, form_, part_, rows_, columns_);
     Block compute = in_tiles(consumer(results));
     for (Stmt& stmt : results.at_end())
       compute.push_back(std::move(stmt));
     compute = block_of(Allocate{part_, std::move(compute)});
     Block bring = in_tiles(producer());
-    const Expr x = thread(0), y = thread(1), z = thread(2);
-    Block other = block_of(If{both(eq(x, 0), eq(y, 0)), std::move(bring), {}});
+    const Expr z = thread(2);
+    Block other = block_of(If{is_first_lane(launch_), std::move(bring), {}});
     Block body = block_of(
         If{binary(BinaryOp::Lt, z, int_lit(warps_)), std::move(compute), std::move(other)});
     std::vector<uint32_t> shared = {tiles_of_a_, tiles_of_b_};
@@ -114,26 +114,13 @@ private:
     return access.line + 1 == kernel_.buffers[access.buffer].shape.size();
   }
 
-  uint32_t add_buffer(const std::string& name, scalar::Elem elem, const std::vector<int64_t>& shape,
-                      Scope scope) {
-    Buffer buffer;
-    buffer.name = unique_buffer_name(kernel_, name);
-    buffer.elem = elem;
-    for (const int64_t n : shape)
-      buffer.shape.push_back(int_lit(n));
-    buffer.scope = scope;
-    buffer.is_swizzled = scope == Scope::Shared;
-    kernel_.buffers.push_back(std::move(buffer));
-    return static_cast<uint32_t>(kernel_.buffers.size() - 1);
-  }
-
   /// A ring of boxes: [stages, panels, rows, 64].
   uint32_t add_tiles(const TileAccess& access, int64_t lines) {
     const Buffer source = kernel_.buffers[access.buffer];
     const std::vector<int64_t> shape =
         is_turned(access) ? std::vector<int64_t>{stages_, lines / kDepth, kDepth, kDepth}
                           : std::vector<int64_t>{stages_, 1, lines, kDepth};
-    return add_buffer(source.name + "_tiles", source.elem, shape, Scope::Shared);
+    return add_group_buffer(kernel_, source.name + "_tiles", source.elem, shape, Scope::Shared);
   }
 
   std::optional<int64_t> tile_count() const {
@@ -184,24 +171,6 @@ private:
     return out;
   }
 
-  /// Which slot of the ring is next, and the parity of its phase; counted on over all tiles.
-  struct Ring {
-    uint32_t slot = 0, parity = 0;
-  };
-  Ring add_ring(const std::string& name) {
-    Ring ring{add_variable(kernel_, name + "_slot", scalar::kIndex),
-              add_variable(kernel_, name + "_parity", scalar::kIndex)};
-    counters_.emplace_back(Define{ring.slot, int_lit(0)});
-    counters_.emplace_back(Define{ring.parity, int_lit(0)});
-    return ring;
-  }
-  void advance(const Ring& ring, Block& out) const {
-    const Expr slot = scalar::var(ring.slot), parity = scalar::var(ring.parity);
-    const Expr is_last = eq(slot, stages_ - 1);
-    out.emplace_back(Assign{ring.parity, scalar::select(is_last, int_lit(1) - parity, parity)});
-    out.emplace_back(Assign{ring.slot, scalar::select(is_last, int_lit(0), slot + int_lit(1))});
-  }
-
   static Stmt engine(decltype(Engine::what) what) { return Engine{std::move(what)}; }
 
   For step_loop() const {
@@ -211,7 +180,7 @@ private:
   }
 
   Block consumer(TileResults& results) {
-    const Ring ring = add_ring("product");
+    const Ring ring = add_ring(kernel_, "product", stages_, counters_);
     const uint32_t last = add_variable(kernel_, "product_last", scalar::kIndex);
     counters_.emplace_back(Define{last, int_lit(0)});
     const Expr slot = scalar::var(ring.slot);
@@ -232,22 +201,22 @@ private:
     mma.steps = kDepth / form_.instruction->extents[2];
     loop.body.push_back(engine(std::move(mma)));
     loop.body.push_back(engine(AwaitMma{1}));
-    const Expr is_first_lane = both(eq(thread(0), 0), eq(thread(1), 0));
+    const Expr is_first = is_first_lane(launch_);
     const Expr has_last = binary(BinaryOp::Gt, scalar::var(loop.var), loop.lo);
     const Block release = block_of(engine(Arrive{{1, scalar::var(last)}, 0}));
-    loop.body.emplace_back(If{both(has_last, is_first_lane), release, {}});
+    loop.body.emplace_back(If{both(has_last, is_first), release, {}});
     loop.body.emplace_back(Assign{last, slot});
     advance(ring, loop.body);
     out.emplace_back(std::move(loop));
     out.push_back(engine(AwaitMma{0}));
-    out.emplace_back(If{is_first_lane, release, {}});
+    out.emplace_back(If{is_first, release, {}});
     for (Stmt& stmt : results.after(is_result_used_))
       out.push_back(std::move(stmt));
     return out;
   }
 
   Block producer() {
-    const Ring ring = add_ring("copy");
+    const Ring ring = add_ring(kernel_, "copy", stages_, counters_);
     const Expr slot = scalar::var(ring.slot);
     For loop = step_loop();
     const uint32_t own = add_variable(kernel_, kernel_.variables[loop.var].name, scalar::kIndex);
@@ -312,6 +281,9 @@ Kernel warpgroups(Kernel kernel, const target::Gpu& gpu) {
     if (launch == nullptr)
       return block_of(std::move(stmt));
     auto form = collective_form(given, *launch);
+    if (!form)
+      if (auto chain = chain_groups(kernel, *launch, gpu))
+        return *std::move(chain);
     if (!form || !target::is_available(*form->instruction->data, gpu))
       return block_of(std::move(stmt));
     const bool is_used = is_used_elsewhere(given, *launch, form->result.buffer);

@@ -28,6 +28,8 @@ namespace kawara::kernel {
 /// it reads zeros and leaves out what lies outside. A result whose rows it cannot write is stored by threads, with
 /// conditions. An operand whose rows are not multiples of 16 bytes is copied first, to rows that are (padded_rows.h).
 ///
+/// A launch of several products in which one reads the result of another goes to chain_groups.h.
+///
 /// Needs    operands of constant shape of which one of the two dimensions that move is the last, not written in the
 ///          launch; a GPU that has the instruction. Elsewhere the loops stay.
 Kernel warpgroups(Kernel, const target::Gpu&);

@@ -30,11 +30,16 @@ public:
       : schedule_(std::move(schedule)), environment_(environment) {}
 
   Schedule run() {
+    if (bind_chain(schedule_, environment_))
+      for (const LoopId loop : loops_in(schedule_.order.body))
+        if (poly::is_block(schedule_.order[loop].marks.axis))
+          done_.insert(loop);
     for (const LoopId loop : loops_in(schedule_.order.body))
-      if (has_product(loop))
+      if (!done_.contains(loop) && has_product(loop))
         distribute(loop);
     for (const LoopId loop : loops_in(schedule_.order.body))
-      product(loop);
+      if (!done_.contains(loop))
+        product(loop);
     join_rows();
     for (const LoopId loop : loops_in(schedule_.order.body))
       if (!done_.contains(loop))

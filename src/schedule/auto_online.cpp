@@ -51,15 +51,39 @@ bool is_cheap(const Expr& value) {
   return operations <= 2;
 }
 
+bool is_narrow(scalar::Elem elem) {
+  return elem == scalar::Elem::BF16 || elem == scalar::Elem::F16;
+}
+
 class OnePassBuilder {
 public:
-  OnePassBuilder(const Schedule& schedule, const Environment& environment)
-      : schedule_(schedule), environment_(environment) {}
+  OnePassBuilder(const Schedule& schedule, const Environment& environment, const ChainBlocks& sizes)
+      : schedule_(schedule), environment_(environment), sizes_(sizes) {}
+
+  std::optional<JoinedChain> joined(int64_t bytes) {
+    for (const LoopId loop : child_loops(schedule_.order.body))
+      separate(loop);
+    inline_cheap_maps(true);
+    auto chain = reduction_chain(schedule_, bytes);
+    if (!chain)
+      return std::nullopt;
+    chain_ = *std::move(chain);
+    arrange();
+    if (!std::holds_alternative<poly::Legal>(
+            poly::judge(schedule_.scop, schedule_.order, environment_.quota)) ||
+        !join_members() || !move_producers())
+      return std::nullopt;
+    JoinedChain result{{}, chain_, {}, block_loop_};
+    const std::vector<LoopId> path = poly::path_of(schedule_.order, chain_.maximum);
+    result.rows.assign(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth()));
+    result.schedule = std::move(schedule_);
+    return result;
+  }
 
   std::optional<OnePass> result() {
     for (const LoopId loop : child_loops(schedule_.order.body))
       separate(loop);
-    inline_cheap_maps();
+    inline_cheap_maps(false);
     auto chain = reduction_chain(schedule_, environment_.cpu.caches.l2);
     if (!chain)
       return std::nullopt;
@@ -99,11 +123,12 @@ private:
     schedule_.order = distributed_at(schedule_.scop, schedule_.order, loop).order;
   }
 
-  void inline_cheap_maps() {
+  void inline_cheap_maps(bool keeps_narrow) {
     for (uint32_t s = 0; s < schedule_.scop.statements.size(); ++s) {
       const poly::ScopStatement& own = schedule_.scop.statements[s];
       if (!own.is_removed && own.text.op == scalar::ReduceOp::None && own.text.index.size() > 1 &&
           schedule_.scop.tensors[own.text.tensor].role == program::Role::Temp &&
+          !(keeps_narrow && is_narrow(schedule_.scop.tensors[own.text.tensor].elem)) &&
           is_cheap(own.text.value))
         try_all({Inline{own.text.name}});
     }
@@ -182,12 +207,12 @@ private:
     };
     for (size_t r = 0; r + 1 < role.rows.size(); ++r)
       add(text(id).iters[role.rows[r]], scalar::iter(role.rows[r]), 0);
-    block(role.rows.back(), kRows);
+    block(role.rows.back(), sizes_.rows);
     if (role.reduced)
-      block(*role.reduced, kReduced);
-    point(role.rows.back(), kRows);
+      block(*role.reduced, sizes_.reduced);
+    point(role.rows.back(), sizes_.rows);
     if (role.reduced)
-      point(*role.reduced, kReduced);
+      point(*role.reduced, sizes_.reduced);
     for (uint32_t d = 0; d < text(id).iters.size(); ++d)
       if (d != role.reduced && std::find(role.rows.begin(), role.rows.end(), d) == role.rows.end())
         add(text(id).iters[d], scalar::iter(d), 0);
@@ -291,6 +316,7 @@ private:
 
   Schedule schedule_;
   const Environment& environment_;
+  ChainBlocks sizes_;
   ReductionChain chain_;
   std::map<StmtId, size_t> iterators_before_;
   LoopId row_loop_, block_loop_;
@@ -308,7 +334,16 @@ std::optional<OnePass> one_pass(const Schedule& schedule, const Environment& env
                     return !s.is_removed && (s.text.op == scalar::ReduceOp::Max ||
                                              s.text.op == scalar::ReduceOp::Min);
                   });
-  return has_extreme ? OnePassBuilder(schedule, environment).result() : std::nullopt;
+  return has_extreme ? OnePassBuilder(schedule, environment, {kRows, kReduced}).result()
+                     : std::nullopt;
+}
+
+std::optional<JoinedChain> join_chain(const Schedule& schedule, const Environment& environment,
+                                      const ChainBlocks& blocks, int64_t bytes) {
+  if (schedule.scop.numerics == program::Numerics::Exact ||
+      schedule.scop.statements.size() > kMostStatements)
+    return std::nullopt;
+  return OnePassBuilder(schedule, environment, blocks).joined(bytes);
 }
 
 } // namespace kawara::schedule

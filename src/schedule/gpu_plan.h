@@ -40,6 +40,8 @@ bool bind_transpose(Schedule&, const Nest&, const Environment&);
 /// A product with the nests that begin and finish its tiles.
 bool bind_product(Schedule&, const Product&, const std::vector<Companion>& before,
                   const std::vector<Companion>& after, const Environment&);
+/// A chain of reductions with two products (attention) in one pass on tensor cores.
+bool bind_chain(Schedule&, const Environment&);
 /// A loop over rows that holds several nests along each row: a block or a warp per row.
 bool bind_rows(Schedule&, poly::LoopId rows, const Environment&);
 

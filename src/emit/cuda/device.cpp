@@ -33,6 +33,9 @@ public:
         engine_(k, launch, expr, out), has_engine_(kernel::has_engine(launch.body)),
         known_(definitions_in(launch.body)), stored_(kernel::buffers_stored_in(launch.body)) {
     find_used();
+    for (uint32_t b = 0; has_engine_ && b < k.buffers.size(); ++b)
+      if (engine_.is_packed(b))
+        expr_.set_packed(b);
   }
 
   std::string text() {
@@ -209,8 +212,12 @@ private:
     note_type(b.elem);
     line("{");
     ++depth_;
-    line("__align__(16) " + cuda_type(b.elem) + " " + expr_.names().buffers[s.buffer] + "[" +
-         std::to_string(cells_of(b)) + "];");
+    if (expr_.is_packed(s.buffer))
+      line("unsigned " + expr_.names().buffers[s.buffer] + "[" + std::to_string(cells_of(b) / 2) +
+           "];");
+    else
+      line("__align__(16) " + cuda_type(b.elem) + " " + expr_.names().buffers[s.buffer] + "[" +
+           std::to_string(cells_of(b)) + "];");
     block(s.body);
     --depth_;
     line("}");
@@ -252,7 +259,7 @@ private:
       const auto* load = as<scalar::Load>(e);
       if (load == nullptr || e.type().lanes == 1 || !is_run(load->index) ||
           !is_aligned(kernel_, load->tensor, load->index, known_) || lanes_.is_loaded(e) ||
-          (has_engine_ && engine_.is_fragment(load->tensor)))
+          stays_in_registers(load->tensor))
         return;
       expr_.need("vector");
       const std::string name = "v" + std::to_string(vectors_++);
@@ -321,12 +328,14 @@ private:
     }
     load_vectors(value);
     value = without_reductions(value);
+    if (expr_.is_packed(s.buffer))
+      return packed_store(s, value);
     if (lanes == 1) {
       line(expr_.cell(s.buffer, s.index) + " = " + expr_.converted(value, elem) + ";");
       return;
     }
     const bool is_whole = is_run(s.index) && is_aligned(kernel_, s.buffer, s.index, known_) &&
-                          !(has_engine_ && engine_.is_fragment(s.buffer));
+                          !stays_in_registers(s.buffer);
     expr_.need("vector");
     const std::string type = vector_of(s.buffer, lanes);
     if (is_whole) {
@@ -342,6 +351,34 @@ private:
         at.push_back(lanes_.lane_of(e, lane));
       line(expr_.cell(s.buffer, at) + " = " + name + ".at[" + std::to_string(lane) + "];");
     }
+  }
+
+  /// Two cells at once, or one half of a register.
+  void packed_store(const kernel::Store& s, const Expr& value) {
+    const scalar::Elem elem = kernel_.buffers[s.buffer].elem;
+    const std::string suffix = elem == scalar::Elem::BF16 ? "bf16" : "f16";
+    expr_.need("packed_" + suffix);
+    const Expr first = first_of(s.index).front();
+    const std::string target = expr_.packed_register(s.buffer, first);
+    const auto lane = [&](int64_t n) {
+      return expr_.converted(lanes_.lane_of(value, n), scalar::Elem::F32);
+    };
+    if (value.type().lanes == 2 && *scalar::constant_of(first) % 2 == 0) {
+      line(target + " = kw_pack_" + suffix + "(" + lane(0) + ", " + lane(1) + ");");
+      return;
+    }
+    for (int64_t n = 0; n < value.type().lanes; ++n) {
+      const int64_t cell = *scalar::constant_of(first) + n;
+      const std::string at = expr_.packed_register(s.buffer, scalar::int_lit(cell));
+      const std::string bits = "kw_pack_" + suffix + "(" + lane(n) + ", " + lane(n) + ")";
+      line(at + " = (" + at + (cell % 2 == 0 ? " & 0xffff0000u" : " & 0xffffu") + ") | (" + bits +
+           (cell % 2 == 0 ? " & 0xffffu" : " & 0xffff0000u") + ");");
+    }
+  }
+
+  /// What warpgroups have to themselves is never in memory: no piece of it has an address.
+  bool stays_in_registers(uint32_t buffer) const {
+    return has_engine_ && kernel_.buffers[buffer].scope == Scope::Private;
   }
 
   void one(const kernel::Define& s) { set(s.var, s.value, true); }

@@ -88,40 +88,63 @@ Lines EngineWriter::one(const kernel::AwaitPhase& s) {
 }
 
 Lines EngineWriter::one(const kernel::Mma& s) {
-  expr_.need(s.instruction);
-  const auto flag = [](bool is_turned) { return std::string(is_turned ? "1" : "0"); };
+  expr_.need(s.instruction + (s.is_a_private ? ".private" : ""));
+  const auto flag = [](bool is_set) { return std::string(is_set ? "1" : "0"); };
   const auto step = [](bool is_turned, int64_t n) {
     return std::to_string(n * (is_turned ? kStepOverRows : kStepInRow));
   };
-  Lines lines = {"{",
-                 "  const unsigned long long kw_a = kw_operand<" + flag(s.is_a_turned) + ">(" +
-                     address(s.a) + ");",
-                 "  const unsigned long long kw_b = kw_operand<" + flag(s.is_b_turned) + ">(" +
-                     address(s.b) + ");",
-                 "  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");"};
-  for (int64_t n = 0; n < s.steps; ++n)
-    lines.push_back("  " + wgmma_name(s.instruction) + "<" + flag(s.is_a_turned) + ", " +
-                    flag(s.is_b_turned) + ">(" + expr_.names().buffers[s.c] + ", kw_a + " +
-                    step(s.is_a_turned, n) + ", kw_b + " + step(s.is_b_turned, n) + ");");
+  Lines lines = {"{"};
+  if (!s.is_a_private)
+    lines.push_back("  const unsigned long long kw_a = kw_operand<" + flag(s.is_a_turned) + ">(" +
+                    address(s.a) + ");");
+  lines.push_back("  const unsigned long long kw_b = kw_operand<" + flag(s.is_b_turned) + ">(" +
+                  address(s.b) + ");");
+  lines.emplace_back("  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");");
+  for (int64_t n = 0; n < s.steps; ++n) {
+    const std::string adds = flag(!s.starts_at_zero || n > 0);
+    const std::string flags =
+        (s.is_a_private ? "" : flag(s.is_a_turned) + ", ") + flag(s.is_b_turned) + ", " + adds;
+    lines.push_back("  " + wgmma_name(s.instruction) + "<" + flags + ">(" +
+                    expr_.names().buffers[s.c] + ", " +
+                    (s.is_a_private ? registers_of(s, n) : "kw_a + " + step(s.is_a_turned, n)) +
+                    ", kw_b + " + step(s.is_b_turned, n) + ");");
+  }
   lines.emplace_back("  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");");
   lines.emplace_back("}");
   return lines;
 }
 
+/// Four registers with the cells of one step: `p[8], p[9], p[10], p[11]`
+std::string EngineWriter::registers_of(const kernel::Mma& s, int64_t step) const {
+  constexpr int64_t kRegisters = 4;
+  const int64_t first = *scalar::constant_of(s.a.index[0]) / 2 + step * kRegisters;
+  Lines parts;
+  for (int64_t n = first; n < first + kRegisters; ++n)
+    parts.push_back(expr_.names().buffers[s.a.buffer] + "[" + std::to_string(n) + "]");
+  return join(parts, ", ");
+}
+
 Lines EngineWriter::one(const kernel::AwaitMma& s) {
   Lines lines = {"asm volatile(\"wgmma.wait_group.sync.aligned " + std::to_string(s.pending) +
                  ";\" ::: \"memory\");"};
-  if (s.pending != 0)
-    return lines;
-  // Results are read after the wait, not before.
-  for (uint32_t b = 0; b < kernel_.buffers.size(); ++b)
-    if (is_fragment(b))
-      lines.push_back("kw_settle(" + expr_.names().buffers[b] + ");");
+  // Results are read after the wait, not before; operands keep their registers until then.
+  std::vector<uint32_t> settled = s.settled;
+  if (settled.empty() && s.pending == 0)
+    for (uint32_t b = 0; b < kernel_.buffers.size(); ++b)
+      if (is_fragment(b))
+        settled.push_back(b);
+  for (const uint32_t b : settled)
+    lines.push_back("kw_settle(" + expr_.names().buffers[b] + ");");
   return lines;
 }
 
 Lines EngineWriter::one(const kernel::GroupBarrier&) {
   return {"kw_group_barrier(1 + threadIdx.z / 4);"};
+}
+
+Lines EngineWriter::one(const kernel::SetRegisters& s) {
+  return {std::string("asm volatile(\"setmaxnreg.") + (s.is_more ? "inc" : "dec") +
+          ".sync.aligned.u32 " + std::to_string(s.count) + ";\");"};
 }
 
 bool EngineWriter::is_fragment(uint32_t buffer) const {
@@ -130,6 +153,16 @@ bool EngineWriter::is_fragment(uint32_t buffer) const {
     const auto* engine = std::get_if<kernel::Engine>(&stmt);
     const auto* mma = engine != nullptr ? std::get_if<kernel::Mma>(&engine->what) : nullptr;
     found = found || (mma != nullptr && mma->c == buffer);
+  });
+  return found || is_packed(buffer);
+}
+
+bool EngineWriter::is_packed(uint32_t buffer) const {
+  bool found = false;
+  kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
+    const auto* engine = std::get_if<kernel::Engine>(&stmt);
+    const auto* mma = engine != nullptr ? std::get_if<kernel::Mma>(&engine->what) : nullptr;
+    found = found || (mma != nullptr && mma->is_a_private && mma->a.buffer == buffer);
   });
   return found;
 }

@@ -18,8 +18,10 @@ public:
   /// Lines at the start of the function: barriers in shared memory from `offset` on, all in phase 0.
   std::vector<std::string> barriers(int64_t offset);
   int64_t bytes_of_barriers() const;
-  /// Private buffers that products add to: their cells stay in registers, one by one.
+  /// Private buffers that products add to or read.
   bool is_fragment(uint32_t buffer) const;
+  /// Private buffers that products read: two cells to a register.
+  bool is_packed(uint32_t buffer) const;
 
 private:
   std::vector<std::string> one(const kernel::BulkLoad&);
@@ -30,6 +32,8 @@ private:
   std::vector<std::string> one(const kernel::Mma&);
   std::vector<std::string> one(const kernel::AwaitMma&);
   std::vector<std::string> one(const kernel::GroupBarrier&);
+  std::vector<std::string> one(const kernel::SetRegisters&);
+  std::string registers_of(const kernel::Mma&, int64_t step) const;
   std::string slot(const kernel::MbarrierSlot&);
   std::string map_of(const kernel::CellAt&, const std::vector<int64_t>& box);
   std::string place_in(const kernel::CellAt&);

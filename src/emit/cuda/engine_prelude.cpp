@@ -49,6 +49,11 @@ template <int n> static __device__ inline void kw_settle(float (&c)[n]) {
   for (int i = 0; i < n; ++i)
     asm volatile("" : "+f"(c[i])::"memory");
 }
+template <int n> static __device__ inline void kw_settle(unsigned (&c)[n]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i)
+    asm volatile("" : "+r"(c[i])::"memory");
+}
 )";
 
 /// The copies of boxes of one rank.
@@ -75,7 +80,8 @@ std::string bulk_copies(int rank) {
          list + " : \"memory\");\n}\n";
 }
 
-std::string wgmma_text(const target::Intrinsic& data) {
+/// `is_a_private`: the left operand is four registers with two cells each.
+std::string wgmma_text(const target::Intrinsic& data, bool is_a_private) {
   const program::Instruction& instruction = program::instruction_of(data);
   const int64_t cells = instruction.result().lanes() / 128;
   std::string name(data.name);
@@ -87,15 +93,33 @@ std::string wgmma_text(const target::Intrinsic& data) {
   }
   const std::string elem(scalar::name_of(instruction.operands[0].elem));
   const std::string shape = std::string(data.name.substr(0, data.name.rfind('.'))).substr(6);
-  const auto operand = [&](int64_t n) { return "%" + std::to_string(cells + n); };
-  return "template <int a_turned, int b_turned> static __device__ inline void kw_" + name +
-         "(float (&c)[" + std::to_string(cells) +
-         "], unsigned long long a, unsigned long long b) {\n  asm volatile(\"{\\n.reg .pred "
-         "p;\\nsetp.eq.u32 p, 0, 0;\\nwgmma.mma_async.sync.aligned." +
-         shape + ".f32." + elem + "." + elem + " {" + join(registers, ", ") + "}, " + operand(0) +
-         ", " + operand(1) + ", p, 1, 1, " + operand(2) + ", " + operand(3) +
-         ";\\n}\"\n    : " + join(outputs, ", ") +
-         "\n    : \"l\"(a), \"l\"(b), \"n\"(a_turned), \"n\"(b_turned));\n}\n";
+  int64_t next = cells;
+  const auto operand = [&] { return "%" + std::to_string(next++); };
+  std::string left, given, values;
+  if (is_a_private) {
+    std::vector<std::string> parts;
+    for (int n = 0; n < 4; ++n)
+      parts.push_back(operand());
+    left = "{" + join(parts, ", ") + "}";
+    given = "unsigned a0, unsigned a1, unsigned a2, unsigned a3";
+    values = "\"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3)";
+  } else {
+    left = operand();
+    given = "unsigned long long a";
+    values = "\"l\"(a)";
+  }
+  const std::string right = operand(), adds = operand();
+  std::string turned = is_a_private ? "" : operand() + ", ";
+  turned += operand();
+  return std::string("template <") + (is_a_private ? "" : "int a_turned, ") +
+         "int b_turned, int adds> static __device__ inline void kw_" + name + "(float (&c)[" +
+         std::to_string(cells) + "], " + given +
+         ", unsigned long long b) {\n  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, " + adds +
+         ", 0;\\nwgmma.mma_async.sync.aligned." + shape + ".f32." + elem + "." + elem + " {" +
+         join(registers, ", ") + "}, " + left + ", " + right + ", p, 1, 1, " + turned +
+         ";\\n}\"\n    : " + join(outputs, ", ") + "\n    : " + values +
+         ", \"l\"(b), \"n\"(adds), " + (is_a_private ? "" : "\"n\"(a_turned), ") +
+         "\"n\"(b_turned));\n}\n";
 }
 
 } // namespace
@@ -108,8 +132,9 @@ std::string engine_prelude(const std::set<std::string>& needs) {
     if (needs.contains("bulk_" + std::to_string(rank)))
       text += bulk_copies(rank);
   for (const target::Intrinsic& data : target::intrinsics())
-    if (needs.contains(std::string(data.name)))
-      text += wgmma_text(data);
+    for (const bool is_a_private : {false, true})
+      if (needs.contains(std::string(data.name) + (is_a_private ? ".private" : "")))
+        text += wgmma_text(data, is_a_private);
   return text + "\n";
 }
 

@@ -128,10 +128,21 @@ std::string CudaExpr::plain_cell(uint32_t buffer, const std::vector<Expr>& index
 
 std::string CudaExpr::cell(uint32_t buffer, const std::vector<Expr>& index) {
   const kernel::Buffer& b = kernel_.buffers[buffer];
+  if (is_packed(buffer)) {
+    const bool is_high = *scalar::constant_of(index[0]) % 2 != 0;
+    return cuda_type(b.elem) + "{(unsigned short)(" + packed_register(buffer, index[0]) +
+           (is_high ? " >> 16" : "") + ")}";
+  }
   if (!b.is_swizzled)
     return plain_cell(buffer, index);
   return names_.buffers[buffer] + "[kw_swizzle<" + std::to_string(scalar::bytes_of(b.elem)) + ">(" +
          position(buffer, index) + ")]";
+}
+
+std::string CudaExpr::packed_register(uint32_t buffer, const Expr& index) const {
+  const auto cell = scalar::constant_of(index);
+  KAWARA_CHECK(cell.has_value(), "registers have constant numbers");
+  return names_.buffers[buffer] + "[" + std::to_string(*cell / 2) + "]";
 }
 
 std::string CudaExpr::conversion(const std::string& text, Elem from, Elem to) {
@@ -177,6 +188,10 @@ std::string CudaExpr::division(const scalar::Binary& n, Elem elem) {
 
 std::string CudaExpr::binary(const scalar::Binary& n) {
   const Elem elem = n.lhs.type().elem;
+  if (n.op == BinaryOp::Div && elem == Elem::F32 && is_fast()) {
+    need("fast");
+    return atom(n.lhs) + " * kw_reciprocal(" + print(n.rhs) + ")";
+  }
   if (const char* sign = cuda_sign_of(n.op)) {
     const bool is_arithmetic = n.op <= BinaryOp::Div;
     const bool is_data = elem == Elem::I32 && is_arithmetic;
@@ -210,6 +225,29 @@ std::string CudaExpr::binary(const scalar::Binary& n) {
   return name + "((" + type + ")" + atom(n.lhs) + ", (" + type + ")" + atom(n.rhs) + ")";
 }
 
+/// e to the power of `arg` as a power of 2. Of the exponent c * (a - b), each side is scaled by itself: one
+/// multiply-add for a, and what b needs is the same for all cells that share it. The scaled b stays finite, so that
+/// an a of minus infinity gives 0.
+std::string CudaExpr::fast_exp(const Expr& arg) {
+  constexpr double kLog2OfE = 1.4426950408889634;
+  need("fast");
+  Expr rest = arg;
+  double factor = kLog2OfE;
+  if (const auto* product = as<scalar::Binary>(arg); product && product->op == BinaryOp::Mul)
+    for (const bool is_left : {true, false})
+      if (const auto* c = as<scalar::FloatLit>(is_left ? product->lhs : product->rhs)) {
+        factor = kLog2OfE * c->value;
+        rest = is_left ? product->rhs : product->lhs;
+        break;
+      }
+  const std::string scale = cuda_float_text(factor, Elem::F32);
+  const auto* gap = as<scalar::Binary>(rest);
+  if (gap == nullptr || gap->op != BinaryOp::Sub || factor <= 0)
+    return "kw_exp2(" + atom(rest) + " * " + scale + ")";
+  return "kw_exp2(fmaf(" + print(gap->lhs) + ", " + scale + ", -fmaxf(" + atom(gap->rhs) + " * " +
+         scale + ", -3.4028235e+38f)))";
+}
+
 std::string CudaExpr::unary(const Expr& e, const scalar::Unary& n) {
   const Elem elem = e.type().elem;
   const std::string f = elem == Elem::F32 ? "f" : "";
@@ -226,7 +264,7 @@ std::string CudaExpr::unary(const Expr& e, const scalar::Unary& n) {
   case UnaryOp::Abs:
     return scalar::is_float(elem) ? call("fabs") : "abs(" + print(n.arg) + ")";
   case UnaryOp::Exp:
-    return call("exp");
+    return elem == Elem::F32 && is_fast() ? fast_exp(n.arg) : call("exp");
   case UnaryOp::Log:
     return call("log");
   case UnaryOp::Sqrt:

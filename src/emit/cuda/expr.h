@@ -20,6 +20,11 @@ public:
   std::string cell(uint32_t buffer, const std::vector<scalar::Expr>& index); ///< `A[i * 64 + j]`
   std::string plain_cell(uint32_t buffer, const std::vector<scalar::Expr>& index); ///< not swizzled
   std::string converted(const scalar::Expr& value, scalar::Elem to);
+  /// Cells of a private buffer of 2-byte cells lie two to a register.
+  void set_packed(uint32_t buffer) { packed_.insert(buffer); }
+  bool is_packed(uint32_t buffer) const { return packed_.contains(buffer); }
+  /// The register, and which half of it.
+  std::string packed_register(uint32_t buffer, const scalar::Expr& index) const;
   std::string index_type() const { return is_narrow_ ? "int" : "long long"; }
   std::string type_of(scalar::Type type) const; ///< of a variable; vectors too
 
@@ -37,11 +42,14 @@ private:
   std::string binary(const scalar::Binary& n);
   std::string division(const scalar::Binary& n, scalar::Elem elem);
   std::string unary(const scalar::Expr& e, const scalar::Unary& n);
+  std::string fast_exp(const scalar::Expr& arg);
+  bool is_fast() const { return kernel_.numerics == program::Numerics::Fast; }
   std::string conversion(const std::string& text, scalar::Elem from, scalar::Elem to);
 
   const kernel::Kernel& kernel_;
   CNames names_;
   bool is_narrow_;
+  std::set<uint32_t> packed_;
   std::set<std::string> needs_;
 };
 

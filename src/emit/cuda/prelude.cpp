@@ -40,6 +40,23 @@ static __device__ inline kw_f16 kw_to_f16(float x) {
 
 )";
 
+constexpr const char* kPackedBf16 =
+    R"(static __device__ inline unsigned kw_pack_bf16(float low, float high) {
+  unsigned result;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+}
+
+)";
+constexpr const char* kPackedF16 =
+    R"(static __device__ inline unsigned kw_pack_f16(float low, float high) {
+  unsigned result;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+}
+
+)";
+
 constexpr const char* kDivision =
     R"(// Division that rounds towards minus infinity, and its remainder.
 template <class T> static __device__ inline T kw_floordiv(T a, T b) {
@@ -67,6 +84,20 @@ static __device__ inline double kw_gelu(double x) {
 }
 static __device__ inline double kw_gelu_tanh(double x) {
   return x / (1.0 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
+}
+
+)";
+
+constexpr const char* kFast = R"(// Approximations for `numerics fast`.
+static __device__ inline float kw_exp2(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+static __device__ inline float kw_reciprocal(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
 }
 
 )";
@@ -131,13 +162,16 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 } // namespace
 
 std::string cuda_prelude(const std::set<std::string>& needs) {
-  constexpr std::array<std::pair<const char*, const char*>, 9> parts = {
+  constexpr std::array<std::pair<const char*, const char*>, 12> parts = {
       {{"inf", kInf},
        {"nan", kNan},
        {"bf16", kCudaBf16},
        {"f16", kCudaF16},
+       {"packed_bf16", kPackedBf16},
+       {"packed_f16", kPackedF16},
        {"division", kDivision},
        {"activations", kActivations},
+       {"fast", kFast},
        {"vector", kVector},
        {"copy_async", kCopyAsync},
        {"combine", kCombine}}};

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "kernel/collective_form.h"
+
+#include <map>
+
+namespace kawara::kernel {
+
+/// A private buffer that stands for a buffer of the tile: what one thread has of it (fragment.h).
+struct TilePart {
+  enum class Form : uint8_t {
+    Cells, ///< every cell of the thread
+    Rows,  ///< one cell for each half; threads of the same row have the same value
+    Lanes, ///< one for each half and place: what is combined along a row, before threads are
+  };
+  uint32_t buffer = 0;
+  Form form = Form::Cells;
+};
+
+/// Nests over a tile, each thread doing the cells that it has.
+///
+/// A tensor that the copy engine can write gets its cells by way of a shared buffer, 128 bytes of each row at a
+/// time and two such panels in turns, so that the next tile's products run while they are written.
+class TileCells {
+public:
+  /// Tiles have that many `rows`. Threads are those of `launch`.
+  TileCells(Kernel& kernel, const Launch& launch, int64_t rows)
+      : kernel_(kernel), launch_(launch), rows_(rows) {}
+
+  void set_part(uint32_t buffer, TilePart part) { parts_[buffer] = part; }
+  const TilePart* part_of(uint32_t buffer) const;
+
+  /// A nest over `columns` columns, and whether buffers that have parts are read and written there, or
+  /// where they are.
+  struct Work {
+    TileNest nest;
+    int64_t columns = 0;
+    bool loads_parts = true, stores_parts = true;
+  };
+  Block run(const Work&);
+  /// Stores of `nest` to every row, its columns left out.
+  Block run_rows(const TileNest& nest);
+  /// For every cell outside the bounds of the nest's columns: its part of the buffer becomes `value`. Only
+  /// where some row of the warp has such cells.
+  Block fill_outside(const TileNest& nest, int64_t columns, uint32_t buffer, const Expr& value);
+  /// Whether some row of this warp ends before `columns`; nothing when none ever does.
+  Expr is_partial(const TileNest& nest, int64_t columns) const;
+  /// Inside the bounds of the nest's columns; nothing when all cells are.
+  Expr is_inside(const TileNest& nest, int64_t columns) const;
+
+  Block at_end() const;                                      ///< of a block's last tile
+  std::optional<uint32_t> buffer() const { return panels_; } ///< shared, if one was needed
+
+private:
+  /// Columns from `first` on, in groups of eight.
+  struct Columns {
+    int64_t first = 0, count = 0;
+  };
+  /// One panel of the shared buffer.
+  struct Panel {
+    Expr number;
+    int64_t width = 0;
+  };
+  struct Place;
+  Block through_panels(const Work&, const TileAccess& to, int64_t width);
+  std::optional<TileAccess> bulk_target(const Work&) const;
+  Block cells(const Work&, const Columns&, const std::optional<Panel>&);
+  Block pair_of_cells(const Work&, const Expr& group, const Expr& half,
+                      const std::optional<Panel>&);
+  Store placed(const Store&, const Work&, const Place&, const std::optional<Panel>&) const;
+  bool is_private(const Work&) const;
+  Expr leader() const;
+
+  Kernel& kernel_;
+  const Launch& launch_;
+  int64_t rows_;
+  std::map<uint32_t, TilePart> parts_;
+  std::optional<uint32_t> panels_;
+};
+
+} // namespace kawara::kernel

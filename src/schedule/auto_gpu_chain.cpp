@@ -1,0 +1,190 @@
+#include "program/instruction.h"
+#include "schedule/auto_online.h"
+#include "schedule/extent.h"
+#include "schedule/gpu_plan.h"
+#include "schedule/resolve.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kawara::schedule {
+namespace {
+
+using poly::Axis;
+using poly::LoopId;
+using poly::StmtId;
+using scalar::Expr;
+using scalar::ReduceOp;
+
+constexpr int64_t kSideOfBox = 64;    ///< cells of 128 bytes
+constexpr int64_t kRowsOfTile = 128;  ///< two warpgroups
+constexpr int64_t kWidest = 256;      ///< of an instruction, and of what registers hold
+constexpr int64_t kStagesOfChain = 2; ///< two boxes of each operand
+constexpr int64_t kBytesOfBarriers = 2048;
+
+int64_t whole_boxes(int64_t extent) { return (extent + kSideOfBox - 1) / kSideOfBox * kSideOfBox; }
+
+std::vector<const scalar::Load*> loads_in(const Expr& value) {
+  std::vector<const scalar::Load*> loads;
+  scalar::visit(value, [&](const Expr& e) {
+    if (const auto* load = scalar::as<scalar::Load>(e))
+      loads.push_back(load);
+  });
+  return loads;
+}
+
+/// A chain of which the scores and one sum are products that tensor cores can compute.
+class ChainPlanner {
+public:
+  ChainPlanner(const Schedule& schedule, const Environment& environment)
+      : given_(schedule), environment_(environment) {}
+
+  std::optional<Schedule> plan() {
+    // Blocks have one size until it is known how wide results are.
+    for (const int64_t keys : {int64_t{128}, int64_t{64}}) {
+      auto joined = join_chain(given_, environment_, {kRowsOfTile, keys}, 0);
+      if (!joined)
+        return std::nullopt;
+      joined_ = *std::move(joined);
+      if (!find_products())
+        return std::nullopt;
+      if (!fits(keys))
+        continue;
+      return finish(keys) ? std::optional(std::move(joined_.schedule)) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+private:
+  const poly::Scop& scop() const { return joined_.schedule.scop; }
+  const program::Statement& text(StmtId id) const { return scop()[id].text; }
+  const program::Tensor& tensor(uint32_t id) const { return scop().tensors[id]; }
+  LoopName name(LoopId loop) const { return name_of_loop(scop(), joined_.schedule.order, loop); }
+
+  /// Loops of the statement inside the loop over blocks.
+  std::vector<LoopId> loops_in_block(StmtId id) const {
+    const std::vector<LoopId> path = poly::path_of(joined_.schedule.order, id);
+    const auto at = std::find(path.begin(), path.end(), joined_.blocks);
+    return at == path.end() ? std::vector<LoopId>{} : std::vector<LoopId>(at + 1, path.end());
+  }
+
+  bool find_products() {
+    std::vector<StmtId> found;
+    for (const auto* list : {&joined_.chain.producers, &joined_.chain.members})
+      for (const StmtId id : *list)
+        if (text(id).op == ReduceOp::Sum && loops_in_block(id).size() == 3)
+          found.push_back(id);
+    if (found.size() != 2 || joined_.chain.producers.size() != 2 || joined_.rows.size() > 3)
+      return false;
+    scores_ = found[0];
+    sums_ = found[1];
+    const bool is_first = std::find(joined_.chain.producers.begin(), joined_.chain.producers.end(),
+                                    scores_) != joined_.chain.producers.end();
+    return is_first && has_boxes(scores_) && has_boxes(sums_) && width_of_sums().has_value() &&
+           may_reach_over_rows();
+  }
+
+  /// Every operand that is no temp of the chain is a tensor of constant shape, read in boxes along its rows.
+  bool has_boxes(StmtId id) const {
+    const std::vector<const scalar::Load*> loads = loads_in(text(id).value);
+    return loads.size() == 2 && std::all_of(loads.begin(), loads.end(), [&](const auto* load) {
+             const program::Tensor& read = tensor(load->tensor);
+             const bool is_own = read.role == program::Role::Temp;
+             if (is_own)
+               return true;
+             for (size_t d = 0; d < load->index.size(); ++d)
+               if (!scalar::constant_of(read.shape[d]) ||
+                   (scalar::as<scalar::Iter>(load->index[d]) == nullptr &&
+                    !scalar::constant_of(load->index[d])))
+                 return false;
+             return load->index.size() >= 2 && load->index.size() <= 5 &&
+                    scalar::as<scalar::Iter>(load->index.back()) != nullptr;
+           });
+  }
+
+  /// Columns of the sums, and length of the scores' reduction: the last extent of the tensors read.
+  std::optional<int64_t> last_extent(StmtId id) const {
+    std::optional<int64_t> most;
+    for (const scalar::Load* load : loads_in(text(id).value))
+      if (tensor(load->tensor).role != program::Role::Temp) {
+        const auto extent = scalar::constant_of(tensor(load->tensor).shape.back());
+        most = std::max(most.value_or(0), extent.value_or(kWidest + 1));
+      }
+    return most && *most <= kWidest ? most : std::nullopt;
+  }
+  std::optional<int64_t> width_of_sums() const {
+    const auto columns = last_extent(sums_), depth = last_extent(scores_);
+    return columns && depth ? std::optional(whole_boxes(*columns)) : std::nullopt;
+  }
+
+  /// Blocks at the end of a row that have other columns from row to row multiply zeros with what the row does
+  /// not see; that counts where an infinity may lie there.
+  bool may_reach_over_rows() const {
+    const std::vector<LoopId> loops = loops_in_block(joined_.chain.maximum);
+    return scop().numerics == program::Numerics::Fast ||
+           (loops.size() == 2 &&
+            is_rectangular_block(scop(), joined_.schedule.order, loops[0], loops[1]));
+  }
+
+  bool fits(int64_t keys) const {
+    const int64_t depth = whole_boxes(*last_extent(scores_)), columns = *width_of_sums();
+    const int64_t bytes = 2 * (kRowsOfTile * depth + kStagesOfChain * keys * (depth + columns)) +
+                          2 * kRowsOfTile * 2 * kSideOfBox + kBytesOfBarriers;
+    // Results, scores and weights of a thread: registers that are left for the rest.
+    constexpr int64_t kRegisters = 176;
+    return bytes <= environment_.gpu->shared_per_block &&
+           columns / 2 + keys / 2 + keys / 4 <= kRegisters;
+  }
+
+  std::string instruction_for(StmtId id, int64_t columns) const {
+    for (const target::Intrinsic& data : target::intrinsics()) {
+      if (!data.is_collective || !target::is_available(data, *environment_.gpu))
+        continue;
+      const program::Instruction& one = program::instruction_of(data);
+      if (one.extents[1] == columns && one.result().elem == tensor(text(id).tensor).elem &&
+          !program::matching_loads(one, text(id).value).empty())
+        return std::string(data.name);
+    }
+    return "";
+  }
+
+  bool finish(int64_t keys) {
+    std::vector<Directive> plan;
+    std::set<uint32_t> kept;
+    for (const StmtId id : joined_.chain.members)
+      if (text(id).op != ReduceOp::None && kept.insert(text(id).tensor).second)
+        plan.emplace_back(StoreAt{tensor(text(id).tensor).name, name(joined_.rows.back())});
+    constexpr std::array kAxes = {Axis::BlockX, Axis::BlockY, Axis::BlockZ};
+    for (size_t n = 0; n < joined_.rows.size(); ++n)
+      plan.emplace_back(Bind{name(joined_.rows[joined_.rows.size() - 1 - n]), kAxes[n]});
+    for (const auto& [id, columns] :
+         {std::pair(scores_, keys), std::pair(sums_, *width_of_sums())}) {
+      const std::string instruction = instruction_for(id, columns);
+      if (instruction.empty())
+        return false;
+      plan.emplace_back(Tensorize{
+          {text(id).name, joined_.schedule.order[loops_in_block(id).front()].name}, instruction});
+    }
+    plan.emplace_back(Pipeline{name(joined_.blocks), kStagesOfChain});
+    return try_plan(joined_.schedule, plan, environment_);
+  }
+
+  const Schedule& given_;
+  const Environment& environment_;
+  JoinedChain joined_;
+  StmtId scores_, sums_;
+};
+
+} // namespace
+
+bool bind_chain(Schedule& schedule, const Environment& environment) {
+  if (!environment.gpu)
+    return false;
+  auto planned = ChainPlanner(schedule, environment).plan();
+  if (!planned)
+    return false;
+  schedule = *std::move(planned);
+  return true;
+}
+
+} // namespace kawara::schedule
