@@ -2,6 +2,7 @@
 
 #include "kernel/chain_operands.h"
 #include "kernel/chain_shape.h"
+#include "kernel/chain_tiles.h"
 #include "kernel/fragment.h"
 #include "kernel/tile_cells.h"
 #include "kernel/vars.h"
@@ -82,8 +83,8 @@ public:
     for (const uint32_t buffer : shared)
       body = block_of(Allocate{buffer, std::move(body)});
     result.body = std::move(body);
-    if (const auto tiles = persistent_tiles())
-      result.blocks = {int_lit(std::min(*tiles, gpu_.multiprocessors)), int_lit(1), int_lit(1)};
+    if (const auto blocks = blocks_that_stay(launch_, gpu_))
+      result.blocks = {int_lit(*blocks), int_lit(1), int_lit(1)};
     out.emplace_back(std::move(result));
     return out;
   }
@@ -180,49 +181,12 @@ private:
   }
   uint32_t part(uint32_t buffer) const { return cells_.part_of(buffer)->buffer; }
 
-  /// Blocks stay and take one tile after the other, where all tiles have the same work.
-  std::optional<int64_t> persistent_tiles() const {
-    int64_t count = 1;
-    for (const Expr& n : launch_.blocks) {
-      const auto value = scalar::constant_of(n);
-      if (!value)
-        return std::nullopt;
-      count *= *value;
-    }
-    const VarSet blocks(launch_.block_vars.begin(), launch_.block_vars.end());
-    const bool is_even =
-        !mentions_any(form_.steps.lo, blocks) && !mentions_any(form_.steps.hi, blocks);
-    return is_even ? std::optional(count) : std::nullopt;
-  }
-
-  Block in_tiles(Block work) {
+  Block in_tiles(const Block& work) {
     Block out = std::exchange(counters_, {});
-    const auto tiles = persistent_tiles();
-    if (!tiles) {
-      // The longest first: they are not what all wait for at the end.
-      const Expr last = launch_.blocks[0] - int_lit(1);
-      const Expr x = scalar::simplify(last - scalar::var(launch_.block_vars[0]));
-      for (Stmt& stmt : substitute_var(work, launch_.block_vars[0], x))
-        out.push_back(std::move(stmt));
-      return out;
-    }
-    For loop;
-    loop.var = add_variable(kernel_, "tile", scalar::kIndex);
-    loop.lo = scalar::var(launch_.block_vars[0]);
-    loop.hi = int_lit(*tiles);
-    loop.step = std::min(*tiles, gpu_.multiprocessors);
-    Expr rest = scalar::var(loop.var);
-    for (size_t axis = 0; axis < 3; ++axis) {
-      const auto count = *scalar::constant_of(launch_.blocks[axis]);
-      const uint32_t at = add_variable(
-          kernel_, std::string("tile_") + static_cast<char>('x' + axis), scalar::kIndex);
-      const Expr place = axis == 2 ? rest : binary(BinaryOp::Mod, rest, int_lit(count));
-      loop.body.emplace_back(Define{at, scalar::simplify(place)});
-      rest = scalar::simplify(binary(BinaryOp::FloorDiv, rest, int_lit(count)));
-      work = substitute_var(work, launch_.block_vars[axis], scalar::var(at));
-    }
-    loop.body.insert(loop.body.end(), work.begin(), work.end());
-    out.emplace_back(std::move(loop));
+    int64_t bytes = 1;
+    for (const ChainOperand& operand : operands_.all())
+      bytes += operand.is_resident ? 0 : operands_.bytes_of_tensor(operand);
+    append(out, tiles_in_turn(kernel_, launch_, {form_.steps, bytes}, gpu_, work));
     return out;
   }
 

@@ -224,7 +224,7 @@ private:
   BulkCopy copy_of(const CellAt& shared, const CellAt& tensor, const std::vector<int64_t>& box);
   template <class F> void each_cell(const BulkCopy& copy, F f);
   void finish(const BulkCopy& copy);
-  bool finish_oldest_load();
+  bool finish_one_load();
   void finish_product();
   bool have_all_come(int64_t group);
   void let_go(int64_t group);

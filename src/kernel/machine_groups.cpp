@@ -31,7 +31,7 @@ void Machine::run_groups(const Launch& s) {
       has_moved = run_thread(t) || has_moved;
     is_done = std::all_of(threads_.begin(), threads_.end(),
                           [](const Thread& t) { return t.frames.empty(); });
-    if (!is_done && !has_moved && !finish_oldest_load())
+    if (!is_done && !has_moved && !finish_one_load())
       throw Stop{"threads of " + s.name + " wait for each other without end"};
   }
   thread_ = -1;
@@ -201,13 +201,16 @@ void Machine::finish(const BulkCopy& copy) {
   end_phase_if_complete(state, copy.row);
 }
 
-bool Machine::finish_oldest_load() {
-  const auto oldest = std::find_if(copies_.begin(), copies_.end(),
-                                   [](const BulkCopy& copy) { return copy.is_load; });
-  if (oldest == copies_.end())
+/// The oldest load, or the newest one: the copy engine keeps no order. Odd seeds ask for the newest.
+bool Machine::finish_one_load() {
+  const auto is_load = [](const BulkCopy& copy) { return copy.is_load; };
+  auto next = std::find_if(copies_.begin(), copies_.end(), is_load);
+  if (next == copies_.end())
     return false;
-  const BulkCopy copy = *oldest;
-  copies_.erase(oldest);
+  if (options_.seed && *options_.seed % 2 == 1)
+    next = std::find_if(copies_.rbegin(), copies_.rend(), is_load).base() - 1;
+  const BulkCopy copy = *next;
+  copies_.erase(next);
   thread_ = copy.thread;
   races_.iterate(copy.thread);
   finish(copy);

@@ -17,7 +17,6 @@ using scalar::Expr;
 using scalar::ReduceOp;
 
 constexpr int64_t kSideOfBox = 64;    ///< cells of 128 bytes
-constexpr int64_t kRowsOfTile = 128;  ///< two warpgroups
 constexpr int64_t kWidest = 256;      ///< of an instruction, and of what registers hold
 constexpr int64_t kStagesOfChain = 2; ///< two boxes of each operand
 constexpr int64_t kBytesOfBarriers = 2048;
@@ -40,17 +39,15 @@ public:
       : given_(schedule), environment_(environment) {}
 
   std::optional<Schedule> plan() {
-    // Blocks have one size until it is known how wide results are.
-    for (const int64_t keys : {int64_t{128}, int64_t{64}}) {
-      auto joined = join_chain(given_, environment_, {kRowsOfTile, keys}, 0);
-      if (!joined)
-        return std::nullopt;
-      joined_ = *std::move(joined);
+    // Short rows have no second block of 128, and wide results leave no room for one.
+    for (const ChainBlocks& blocks :
+         {ChainBlocks{128, 128}, ChainBlocks{128, 64}, ChainBlocks{64, 64}}) {
+      if (!join(blocks))
+        continue;
       if (!find_products())
         return std::nullopt;
-      if (!fits(keys))
-        continue;
-      return finish(keys) ? std::optional(std::move(joined_.schedule)) : std::nullopt;
+      if (may_reach_over_rows() && fits())
+        return widened();
     }
     return std::nullopt;
   }
@@ -60,6 +57,28 @@ private:
   const program::Statement& text(StmtId id) const { return scop()[id].text; }
   const program::Tensor& tensor(uint32_t id) const { return scop().tensors[id]; }
   LoopName name(LoopId loop) const { return name_of_loop(scop(), joined_.schedule.order, loop); }
+
+  bool join(const ChainBlocks& blocks) {
+    auto joined = join_chain(given_, environment_, blocks, 0);
+    if (!joined)
+      return false;
+    joined_ = *std::move(joined);
+    blocks_ = blocks;
+    return true;
+  }
+
+  /// Narrow results leave registers for a third warpgroup, which keeps tensor cores busy while others compute
+  /// exponentials.
+  std::optional<Schedule> widened() {
+    const ChainBlocks wide = {192, 128};
+    const ChainBlocks given = blocks_;
+    if (given.rows == 128 && given.reduced == 128 && *width_of_sums() <= kSideOfBox && join(wide) &&
+        find_products() && may_reach_over_rows() && fits() && finish())
+      return std::move(joined_.schedule);
+    if (blocks_.rows != given.rows && !(join(given) && find_products()))
+      return std::nullopt;
+    return finish() ? std::optional(std::move(joined_.schedule)) : std::nullopt;
+  }
 
   /// Loops of the statement inside the loop over blocks.
   std::vector<LoopId> loops_in_block(StmtId id) const {
@@ -80,8 +99,7 @@ private:
     sums_ = found[1];
     const bool is_first = std::find(joined_.chain.producers.begin(), joined_.chain.producers.end(),
                                     scores_) != joined_.chain.producers.end();
-    return is_first && has_boxes(scores_) && has_boxes(sums_) && width_of_sums().has_value() &&
-           may_reach_over_rows();
+    return is_first && has_boxes(scores_) && has_boxes(sums_) && width_of_sums().has_value();
   }
 
   /// Every operand that is no temp of the chain is a tensor of constant shape, read in boxes along its rows.
@@ -118,22 +136,25 @@ private:
   }
 
   /// Blocks at the end of a row that have other columns from row to row multiply zeros with what the row does
-  /// not see; that counts where an infinity may lie there.
+  /// not see; that counts where an infinity may lie there. Rows of one block have to begin with the same column.
   bool may_reach_over_rows() const {
     const std::vector<LoopId> loops = loops_in_block(joined_.chain.maximum);
-    return scop().numerics == program::Numerics::Fast ||
-           (loops.size() == 2 &&
-            is_rectangular_block(scop(), joined_.schedule.order, loops[0], loops[1]));
+    const bool is_rectangular =
+        loops.size() == 2 &&
+        is_rectangular_block(scop(), joined_.schedule.order, loops[0], loops[1]);
+    return is_rectangular ||
+           (scop().numerics == program::Numerics::Fast && blocks_.reduced % blocks_.rows == 0);
   }
 
-  bool fits(int64_t keys) const {
+  bool fits() const {
+    const auto [rows, keys] = blocks_;
     const int64_t depth = whole_boxes(*last_extent(scores_)), columns = *width_of_sums();
-    const int64_t bytes = 2 * (kRowsOfTile * depth + kStagesOfChain * keys * (depth + columns)) +
-                          2 * kRowsOfTile * 2 * kSideOfBox + kBytesOfBarriers;
-    // Results, scores and weights of a thread: registers that are left for the rest.
-    constexpr int64_t kRegisters = 176;
+    const int64_t bytes = 2 * (rows * depth + kStagesOfChain * keys * (depth + columns)) +
+                          2 * rows * 2 * kSideOfBox + kBytesOfBarriers;
+    // Results, scores and weights of a thread leave registers for the rest.
+    const int64_t registers = rows > 128 ? 128 : 176;
     return bytes <= environment_.gpu->shared_per_block &&
-           columns / 2 + keys / 2 + keys / 4 <= kRegisters;
+           columns / 2 + keys / 2 + keys / 4 <= registers;
   }
 
   std::string instruction_for(StmtId id, int64_t columns) const {
@@ -148,7 +169,7 @@ private:
     return "";
   }
 
-  bool finish(int64_t keys) {
+  bool finish() {
     std::vector<Directive> plan;
     std::set<uint32_t> kept;
     for (const StmtId id : joined_.chain.members)
@@ -158,7 +179,7 @@ private:
     for (size_t n = 0; n < joined_.rows.size(); ++n)
       plan.emplace_back(Bind{name(joined_.rows[joined_.rows.size() - 1 - n]), kAxes[n]});
     for (const auto& [id, columns] :
-         {std::pair(scores_, keys), std::pair(sums_, *width_of_sums())}) {
+         {std::pair(scores_, blocks_.reduced), std::pair(sums_, *width_of_sums())}) {
       const std::string instruction = instruction_for(id, columns);
       if (instruction.empty())
         return false;
@@ -172,6 +193,7 @@ private:
   const Schedule& given_;
   const Environment& environment_;
   JoinedChain joined_;
+  ChainBlocks blocks_;
   StmtId scores_, sums_;
 };
 
