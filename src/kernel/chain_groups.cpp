@@ -183,10 +183,7 @@ private:
 
   Block in_tiles(const Block& work) {
     Block out = std::exchange(counters_, {});
-    int64_t bytes = 1;
-    for (const ChainOperand& operand : operands_.all())
-      bytes += operand.is_resident ? 0 : operands_.bytes_of_tensor(operand);
-    append(out, tiles_in_turn(kernel_, launch_, {form_.steps, bytes}, gpu_, work));
+    append(out, tiles_in_turn(kernel_, launch_, form_.steps, gpu_, work));
     return out;
   }
 

@@ -57,14 +57,6 @@ int64_t ChainOperands::bytes_of(const ChainOperand& operand) const {
          scalar::bytes_of(kernel_.buffers[operand.access.buffer].elem);
 }
 
-int64_t ChainOperands::bytes_of_tensor(const ChainOperand& operand) const {
-  const Buffer& buffer = kernel_.buffers[operand.access.buffer];
-  int64_t bytes = scalar::bytes_of(buffer.elem);
-  for (const Expr& extent : buffer.shape)
-    bytes *= *scalar::constant_of(extent);
-  return bytes;
-}
-
 void ChainOperands::make(int64_t stages, int64_t warps, std::vector<Mbarriers>& barriers) {
   for (ChainOperand& operand : operands_) {
     const Buffer source = kernel_.buffers[operand.access.buffer];

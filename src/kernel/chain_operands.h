@@ -34,7 +34,6 @@ public:
 
   const std::vector<ChainOperand>& all() const { return operands_; }
   int64_t bytes_of(const ChainOperand&) const; ///< of one box
-  int64_t bytes_of_tensor(const ChainOperand&) const;
   bool is_turned(const ChainOperand&) const;
   /// Where the part for block `block` of the reduction begins that has lines from 64 * `group` on.
   CellAt cell(size_t operand, const Expr& slot, int64_t block, const Expr& group) const;

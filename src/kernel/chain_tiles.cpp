@@ -23,60 +23,94 @@ std::optional<int64_t> count_of_tiles(const Launch& launch) {
   return count;
 }
 
-/// The number of a tile, and where it is.
+/// Which tile a block has in which turn.
 class TileOrder {
 public:
-  TileOrder(Kernel& kernel, const Launch& launch, const ChainTiles& tiles, const target::Gpu& gpu)
-      : kernel_(kernel), launch_(launch), tiles_(tiles), gpu_(gpu) {}
-
-  /// Tiles have different numbers of steps.
-  bool is_uneven() const {
-    const VarSet blocks(launch_.block_vars.begin(), launch_.block_vars.end());
-    return mentions_any(tiles_.steps.lo, blocks) || mentions_any(tiles_.steps.hi, blocks);
+  TileOrder(Kernel& kernel, const Launch& launch, const For& steps, int64_t blocks)
+      : kernel_(kernel), launch_(launch), blocks_(blocks), nx_(along(0)), ny_(along(1)),
+        rows_(ny_ * along(2)) {
+    const VarSet vars(launch.block_vars.begin(), launch.block_vars.end());
+    is_uneven_ = mentions_any(steps.lo, vars) || mentions_any(steps.hi, vars);
+    const int64_t rounds = (pairs() + blocks_ - 1) / blocks_;
+    // Where the last round of pairs would leave more blocks idle than this, tiles are dealt out one by one.
+    constexpr double kLeastBusy = 0.9;
+    is_paired_ = is_uneven_ &&
+                 static_cast<double>(pairs()) >= kLeastBusy * static_cast<double>(rounds * blocks_);
   }
+
+  int64_t turns() const {
+    const int64_t each = is_paired_ ? pairs() : rows_ * nx_;
+    return (each + blocks_ - 1) / blocks_ * (is_paired_ ? 2 : 1);
+  }
+
+  /// x, y and z of the tile, defined in `out`, and whether there is one (empty: always).
+  std::pair<std::array<Expr, 3>, Expr> place_of(const Expr& turn, Block& out) const {
+    return is_paired_   ? in_pairs(turn, out)
+           : is_uneven_ ? longest_first(turn, out)
+                        : row_by_row(turn, out);
+  }
+
+private:
+  using Place = std::pair<std::array<Expr, 3>, Expr>;
+
+  int64_t along(size_t axis) const { return *scalar::constant_of(launch_.blocks[axis]); }
+  int64_t pairs() const { return rows_ * ((nx_ + 1) / 2); }
+  Expr block() const { return scalar::var(launch_.block_vars[0]); }
 
   Expr define(const std::string& name, const Expr& value, Block& out) const {
     const uint32_t var = add_variable(kernel_, name, scalar::kIndex);
     out.emplace_back(Define{var, scalar::simplify(value)});
     return scalar::var(var);
   }
-
-  std::array<Expr, 3> place_of(const Expr& tile, Block& out) const {
-    return is_uneven() ? longest_first(tile, out) : row_by_row(tile, out);
+  static Expr quotient(const Expr& a, int64_t b) {
+    return binary(BinaryOp::FloorDiv, a, int_lit(b));
+  }
+  static Expr remainder(const Expr& a, int64_t b) { return binary(BinaryOp::Mod, a, int_lit(b)); }
+  Expr is_below(const Expr& number, int64_t count) const {
+    return count % blocks_ == 0 ? Expr() : binary(BinaryOp::Lt, number, int_lit(count));
   }
 
-private:
-  int64_t along(size_t axis) const { return *scalar::constant_of(launch_.blocks[axis]); }
-
-  std::array<Expr, 3> row_by_row(const Expr& tile, Block& out) const {
-    const Expr nx = int_lit(along(0)), ny = int_lit(along(1));
-    const Expr head = binary(BinaryOp::FloorDiv, tile, nx);
-    const Expr x = define("tile_x", binary(BinaryOp::Mod, tile, nx), out);
-    const Expr y = define("tile_y", binary(BinaryOp::Mod, head, ny), out);
-    return {x, y, define("tile_z", binary(BinaryOp::FloorDiv, head, ny), out)};
+  std::array<Expr, 3> at(const Expr& x, const Expr& row, Block& out) const {
+    return {x, define("tile_y", remainder(row, ny_), out),
+            define("tile_z", quotient(row, ny_), out)};
   }
 
-  /// The last tiles of a band of (y, z), then those before them.
-  std::array<Expr, 3> longest_first(const Expr& tile, Block& out) const {
-    const int64_t nx = along(0), ny = along(1), all = ny * along(2);
-    const int64_t fit = std::clamp<int64_t>(gpu_.l2 / 2 * all / tiles_.bytes, 1, all);
-    const Expr one = int_lit(fit * nx);
-    const Expr first =
-        define("tile_band", binary(BinaryOp::FloorDiv, tile, one) * int_lit(fit), out);
-    const Expr high =
-        define("tile_rows", binary(BinaryOp::Min, int_lit(fit), int_lit(all) - first), out);
-    const Expr rest = define("tile_rest", binary(BinaryOp::Mod, tile, one), out);
-    const Expr column = define("tile_column", binary(BinaryOp::FloorDiv, rest, high), out);
-    const Expr head = define("tile_row", first + rest - column * high, out);
-    const Expr y = define("tile_y", binary(BinaryOp::Mod, head, int_lit(ny)), out);
-    const Expr z = define("tile_z", binary(BinaryOp::FloorDiv, head, int_lit(ny)), out);
-    return {define("tile_x", int_lit(nx - 1) - column, out), y, z};
+  Place row_by_row(const Expr& turn, Block& out) const {
+    const Expr tile = define("tile", turn * int_lit(blocks_) + block(), out);
+    const Expr x = define("tile_x", remainder(tile, nx_), out);
+    return {at(x, quotient(tile, nx_), out), is_below(tile, rows_ * nx_)};
+  }
+
+  /// The last tile of a row and the first in two turns, then the last but one and the second.
+  Place in_pairs(const Expr& turn, Block& out) const {
+    const int64_t half = (nx_ + 1) / 2;
+    const Expr pair = define("tile_pair", quotient(turn, 2) * int_lit(blocks_) + block(), out);
+    const Expr place = define("tile_place", remainder(pair, half), out);
+    const Expr is_first = is_equal(remainder(turn, 2), 0);
+    const Expr x = define("tile_x", scalar::select(is_first, int_lit(nx_ - 1) - place, place), out);
+    Expr exists = is_below(pair, pairs());
+    if (nx_ % 2 == 1) {
+      // The tile in the middle has no other.
+      const Expr has_other = binary(BinaryOp::Lt, place, int_lit(half - 1));
+      const Expr is_new = binary(BinaryOp::Or, is_first, has_other);
+      exists = exists ? both(exists, is_new) : is_new;
+    }
+    return {at(x, quotient(pair, half), out), exists};
+  }
+
+  /// The last tiles of all rows, then those before them. Who had the first of a turn has the last of the next.
+  Place longest_first(const Expr& turn, Block& out) const {
+    const Expr is_even = is_equal(remainder(turn, 2), 0);
+    const Expr place = scalar::select(is_even, block(), int_lit(blocks_ - 1) - block());
+    const Expr tile = define("tile", turn * int_lit(blocks_) + place, out);
+    const Expr x = define("tile_x", int_lit(nx_ - 1) - quotient(tile, rows_), out);
+    return {at(x, remainder(tile, rows_), out), is_below(tile, rows_ * nx_)};
   }
 
   Kernel& kernel_;
   const Launch& launch_;
-  const ChainTiles& tiles_;
-  const target::Gpu& gpu_;
+  int64_t blocks_, nx_, ny_, rows_; ///< rows: of tiles, all y and z
+  bool is_uneven_ = false, is_paired_ = false;
 };
 
 } // namespace
@@ -86,32 +120,23 @@ std::optional<int64_t> blocks_that_stay(const Launch& launch, const target::Gpu&
   return tiles ? std::optional(std::min(*tiles, gpu.multiprocessors)) : std::nullopt;
 }
 
-Block tiles_in_turn(Kernel& kernel, const Launch& launch, const ChainTiles& tiles,
-                    const target::Gpu& gpu, Block work) {
-  const auto stay = blocks_that_stay(launch, gpu);
-  if (!stay)
+Block tiles_in_turn(Kernel& kernel, const Launch& launch, const For& steps, const target::Gpu& gpu,
+                    Block work) {
+  const auto blocks = blocks_that_stay(launch, gpu);
+  if (!blocks)
     return work;
-  const int64_t blocks = *stay, count = *count_of_tiles(launch);
-  const TileOrder order(kernel, launch, tiles, gpu);
+  const TileOrder order(kernel, launch, steps, *blocks);
   For loop;
   loop.var = add_variable(kernel, "turn", scalar::kIndex);
   loop.lo = int_lit(0);
-  loop.hi = int_lit((count + blocks - 1) / blocks);
-  const Expr turn = scalar::var(loop.var), block = scalar::var(launch.block_vars[0]);
-  // Who had the first tile of a turn, which is the longest, has the last one of the next.
-  const Expr is_even = is_equal(binary(BinaryOp::Mod, turn, int_lit(2)), 0);
-  const Expr place =
-      order.is_uneven() ? scalar::select(is_even, block, int_lit(blocks - 1) - block) : block;
-  const Expr tile = order.define("tile", turn * int_lit(blocks) + place, loop.body);
-  Block body;
-  const std::array<Expr, 3> at = order.place_of(tile, body);
+  loop.hi = int_lit(order.turns());
+  const auto [at, exists] = order.place_of(scalar::var(loop.var), loop.body);
   for (size_t axis = 0; axis < 3; ++axis)
     work = substitute_var(work, launch.block_vars[axis], at[axis]);
-  body.insert(body.end(), work.begin(), work.end());
-  if (count % blocks == 0)
-    loop.body.insert(loop.body.end(), body.begin(), body.end());
+  if (exists)
+    loop.body.emplace_back(If{exists, std::move(work), {}});
   else
-    loop.body.emplace_back(If{binary(BinaryOp::Lt, tile, int_lit(count)), std::move(body), {}});
+    loop.body.insert(loop.body.end(), work.begin(), work.end());
   return block_of(std::move(loop));
 }
 

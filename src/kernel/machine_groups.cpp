@@ -262,6 +262,8 @@ bool Machine::obey_one(const AwaitPhase& s) {
 
 bool Machine::obey_one(const Mma& s) {
   Thread& t = threads_[static_cast<size_t>(thread_)];
+  if (s.starts_at_zero)
+    storage_[s.c].is_written.assign(storage_[s.c].is_written.size(), false);
   t.products.push_back(&s);
   t.product_operands.push_back(eval_index(s.a.index));
   t.product_operands.push_back(eval_index(s.b.index));
