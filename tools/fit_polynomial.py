@@ -97,9 +97,15 @@ def fit_erf():
 
 
 def fit_tail():
-    f = lambda z: erfc(z / sqrt(mpf(2))) * exp(z * z / 2) / 2
-    fit_in_f32("Phi(-z) * exp(z^2/2)", f, lambda z: 1 / f(z), (mpf(0), mpf("14.5")), 4, 5,
-               {("n", 0): mpf(1) / 2})
+    shift = mpf("1.5")
+    middle = mpf(0x1554) / 2**14  # 0x1.554p-2, about the middle of 1 / (z + shift)
+
+    def f(u):
+        z = 1 / (u + middle) - shift
+        return erfc(z / sqrt(mpf(2))) * exp(z * z / 2) * (z + shift) - 1
+
+    fit_in_f32("2 Phi(-z) * exp(z^2/2) * (z + 1.5) - 1, in 1 / (z + 1.5) - 0x1.554p-2", f, lambda u: 1 / (1 + f(u)),
+               (1 / (mpf("14.5") + shift) - middle, 1 / shift - middle), 11)
 
 
 FITS = {"exp": fit_exp, "log": fit_log, "erf": fit_erf, "tail": fit_tail}

@@ -20,15 +20,14 @@ const std::vector<double>& erf_denominator() {
   return c;
 }
 
-/// Phi(-z) * exp(z^2/2), Phi the normal distribution, for 0 <= z <= 14.5; largest error 2^-26.
-const std::vector<double>& tail_numerator() {
-  static const std::vector<double> c{0x1p-1, 0x1.c0188cp-2, 0x1.76212ap-3, 0x1.4b406p-5,
-                                     0x1.0ba5dp-8};
-  return c;
-}
-const std::vector<double>& tail_denominator() {
-  static const std::vector<double> c{0x1p+0,        0x1.ac4e74p+0, 0x1.334542p+0,
-                                     0x1.df3a9ep-2, 0x1.9f306p-4,  0x1.4f7152p-7};
+/// Phi(-z) * exp(z^2/2) * (z + kShift) = 0.5 * (1 + kTail[0] + kTail[1] * u + ...) for 0 <= z <= 14.5, Phi the
+/// normal distribution, with u = 1 / (z + kShift) - kMiddle; largest error 2^-26.
+constexpr double kShift = 1.5;
+constexpr double kMiddle = 0x1.554p-2;
+const std::vector<double>& tail() {
+  static const std::vector<double> c{0x1.e0701p-3,   0x1.2bb74ap+0,  -0x1.08e13p+0, -0x1.ef4b0ap-1,
+                                     0x1.6dedb6p+1,  -0x1.ef7f5p+0,  -0x1.c83dp+1,  0x1.7b3e58p+3,
+                                     -0x1.b1aa88p+3, -0x1.3b7874p+3, 0x1.b41e74p+5, -0x1.ab75ap+5};
   return c;
 }
 
@@ -41,42 +40,64 @@ Expr erf_within(const Formula& f, const Expr& z) {
   return f.add_product(binary(BinaryOp::Div, n, d), z, f.number(kSlope));
 }
 
-/// exp(-z) in f64 for 0 <= z <= 125, to 2^-28.
-Expr wide_exponential(const Formula& f, const Expr& z) {
-  const Expr shifter = f.number(0x1.8p52 + 1023); // see expand_exp
-  const Expr t = f.let("t", f.sub_product(shifter, z, f.number(1 / std::numbers::ln2)));
-  const Expr r = f.let("r", f.add_product(z, t - shifter, f.number(std::numbers::ln2)));
-  const Expr rr = f.let("rr", r * r);
+/// exp(-z^2/2) = (1 - twice_lack / 2) * scale * 2^-64, without the rounding of z^2.
+struct Bell {
+  Expr twice_lack, scale;
+};
+
+Bell bell(const Formula& f, const Expr& z) {
+  constexpr double kLn2High = 0x1.62e4p-1;            // see expand_exp
+  const Expr shifter = f.number(0x1.8p23 + 127 + 64); // the scale of a denormal result is none
+  const Expr square = f.let("zz", z * z);
+  const Expr excess = f.sub_product(square, z, z);
+  const Expr t = f.let("t", f.sub_product(shifter, square, f.number(0.5 / std::numbers::ln2)));
+  const Expr n = f.let("n", t - shifter);
+  const Expr low = f.sub_product(excess, n, f.number(2 * (std::numbers::ln2 - kLn2High)));
+  // -2 r, r being the reduced argument.
+  const Expr m = f.let("m", f.add_product(square, n, f.number(2 * kLn2High)) - low);
+  const Expr mm = f.let("mm", m * m);
   std::vector<double> c = exponential_coefficients();
-  for (size_t i = 1; i < c.size(); i += 2)
-    c[i] = -c[i];
-  const Expr minus_part = f.let("p", f.sub_product(r, rr, f.polynomial(c, r, rr)));
-  const Expr scale = f.let("s", f.power_of_two(unary(UnaryOp::Bits, t)));
-  return f.sub_product(scale, minus_part, scale);
+  double power = -0.5;
+  for (double& coefficient : c) {
+    coefficient *= power;
+    power *= -0.5;
+  }
+  return {f.add_product(m, mm, f.polynomial(c, m, mm)),
+          f.let("s", f.power_of_two(unary(UnaryOp::Bits, t)))};
 }
 
 } // namespace
 
-// The quotients in f32 would add their roundings up to 3 (erf) and 5 (gelu) units.
-
+/// The quotient in f32 would add its roundings up to 3 units.
 Expr expand_erf(const Formula& f, const Expr& x) {
   const Expr z = f.at_most(f.at_least(x, -kEnd), kEnd);
   const Formula wide = f.in_f64();
   return f.narrowed(erf_within(wide, wide.let("z", f.widened(z))));
 }
 
-/// With z = |x|: max(x, 0) - z * Phi(-z).
+/// With z = |x|: max(x, 0) - z * Phi(-z). The second part is 0.5 * z / (z + kShift) * (1 + e) * exp(-z^2/2),
+/// of which each factor is known as a number and a small rest, put together from the smallest up.
 Expr expand_gelu(const Formula& f, const Expr& x) {
-  const Formula wide = f.in_f64();
-  const Expr z = wide.let("z", f.widened(f.at_most(unary(UnaryOp::Abs, x), 14.5)));
-  const Expr zz = wide.let("zz", z * z);
-  const Expr e = wide_exponential(wide, wide.let("half", zz * wide.number(0.5)));
-  const Expr n = wide.polynomial(tail_numerator(), z, zz);
-  const Expr d = wide.polynomial(tail_denominator(), z, zz);
-  const Expr tail = binary(BinaryOp::Div, n * e, d);
+  const Expr z = f.let("z", f.at_most(unary(UnaryOp::Abs, x), 14.5));
+  const Bell b = bell(f, z);
+  const Expr shift = f.number(kShift);
+  const Expr d = f.let("d", z + shift);
+  const Expr q = f.let("q", binary(BinaryOp::Div, f.number(1), d));
+  // 1 / (z + kShift) = q * (1 + rest), and a change of q by so much changes q * (1 + e) by 1.25 times it.
+  const Expr rest =
+      f.sub_product(f.sub_product(f.number(1), d, q), f.let("lost", z - (d - shift)), q);
+  const Expr lack = f.let("lack", f.sub_product(b.twice_lack, rest, f.number(2 * 1.25)));
+  const Expr u = f.let("u", q - f.number(kMiddle));
+  const std::vector<double> slopes(tail().begin() + 1, tail().end());
+  const Expr e = f.let(
+      "e", f.add_product(f.number(tail()[0]), f.polynomial(slopes, u, f.let("uu", u * u)), u));
+  const Expr product = f.let("zq", z * q);
+  const Expr half = f.let("half", product * f.number(0.5));
+  const Expr product_lack = f.sub_product(product, z, q);
+  const Expr below =
+      f.sub_product(f.add_product(product_lack, half, f.add_product(lack, e, lack)), product, e);
   // The greater of -0 and x keeps the sign of a zero.
-  const Expr above = f.widened(f.at_least(x, -0.0));
-  return f.narrowed(wide.sub_product(above, z, tail));
+  return f.sub_product(f.at_least(x, -0.0), (product - below) * b.scale, f.number(0.5 * 0x1p-64));
 }
 
 Expr expand_erf_quickly(const Formula& f, const Expr& x) {
