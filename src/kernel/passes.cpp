@@ -12,6 +12,7 @@
 #include "kernel/prefetch.h"
 #include "kernel/prepare.h"
 #include "kernel/promote.h"
+#include "kernel/reciprocals.h"
 #include "kernel/register_cells.h"
 #include "kernel/separate_tiles.h"
 #include "kernel/simplify.h"
@@ -85,7 +86,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
       .run("pipeline", plain(pipeline))
       .run("uniform_tiles", unless_grouped(uniform_tiles))
       .run("unroll", plain(unroll))
-      .run("vectorize", plain([](Kernel k) { return vectorize(std::move(k), {}); }))
+      .run("vectorize", plain([](Kernel k) { return vectorize(std::move(k), Rest::OneByOne); }))
       .run("simplify", simplify)
       .run("promote", unless_grouped([](Kernel k, const Launch& launch) {
              return promote(std::move(k), launch.owned);
@@ -104,12 +105,13 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("separate_tiles", separate_tiles)
       .run("unroll", unroll)
       .run("tensorize", [&](Kernel k) { return tensorize(std::move(k), cpu); })
-      .run("vectorize", [&](Kernel k) { return vectorize(std::move(k), cpu); })
+      .run("vectorize", [](Kernel k) { return vectorize(std::move(k), Rest::NarrowVector); })
       .run("simplify", simplify)
       .run("promote", [](Kernel k) { return promote(std::move(k)); })
       .run("lower_updates", lower_updates)
       .run("simplify", simplify)
       .run("prefetch", prefetch)
+      .run("reciprocals", reciprocals)
       .run("expand_math", [&](Kernel k) { return expand_math(std::move(k), cpu); })
       .run("narrow", narrow)
       .run("hoist", hoist)

@@ -30,9 +30,9 @@ struct Accumulator {
 class LoopVectorizer {
 public:
   /// `inside` knows the loop and those around it.
-  LoopVectorizer(Kernel& kernel, const For& loop, const Ranges& inside)
+  LoopVectorizer(Kernel& kernel, const For& loop, const Ranges& inside, Rest rest)
       : kernel_(kernel), loop_(loop), inside_(inside),
-        lanes_(static_cast<uint16_t>(loop.marks.vector_width)) {}
+        lanes_(static_cast<uint16_t>(loop.marks.vector_width)), rest_(rest) {}
 
   /// The statements for the loop; empty when it cannot be done.
   Block run() {
@@ -42,8 +42,11 @@ public:
     copies_ = accumulators_.empty() ? 1 : kAccumulators;
     if (const auto most = trips ? trips : most_trips(); most && *most < lanes_ * copies_)
       copies_ = 1;
-    if (trips && *trips < lanes_)
-      return {};
+    if (trips && *trips < lanes_) {
+      if (!has_narrow_rest(*trips))
+        return {};
+      lanes_ = static_cast<uint16_t>(*trips);
+    }
     return trips ? constant(*trips) : general();
   }
 
@@ -74,6 +77,10 @@ private:
         accumulators_.push_back({*store, {store->value.type().elem, lanes_}, {}});
     }
     return true;
+  }
+
+  bool has_narrow_rest(int64_t iterations) const {
+    return rest_ == Rest::NarrowVector && iterations > 1 && accumulators_.empty();
   }
 
   /// What a constant among the bounds allows (the point loop of a tile).
@@ -291,8 +298,16 @@ private:
     close(result);
     if (vectors * lanes_ == trips)
       return result;
-    const For rest = rest_from(at(vectors * lanes_));
-    for (Stmt& s : copies_of_body(kernel_, rest, rest.lo, trips - vectors * lanes_))
+    For rest = rest_from(at(vectors * lanes_));
+    const int64_t left = trips - vectors * lanes_;
+    Block last;
+    if (has_narrow_rest(left)) {
+      rest.marks.vector_width = left;
+      last = LoopVectorizer(kernel_, rest, inside_, rest_).run();
+    }
+    if (last.empty())
+      last = copies_of_body(kernel_, rest, rest.lo, left);
+    for (Stmt& s : last)
       result.push_back(std::move(s));
     return result;
   }
@@ -329,6 +344,7 @@ private:
   const For& loop_;
   const Ranges& inside_;
   uint16_t lanes_;
+  Rest rest_;
   int64_t copies_ = 1;
   std::vector<Accumulator> accumulators_;
 };
@@ -336,7 +352,7 @@ private:
 /// All vector loops, with what is known of the loops around them.
 class Vectorizer {
 public:
-  explicit Vectorizer(Kernel& kernel) : kernel_(kernel) {}
+  Vectorizer(Kernel& kernel, Rest rest) : kernel_(kernel), rest_(rest) {}
 
   Block block(const Block& statements) {
     Block result;
@@ -366,7 +382,7 @@ private:
       For lifted = *loop;
       lifted.body = lift_loads(kernel_, *loop, ranges_);
       ranges_.enter(*loop);
-      vectors = LoopVectorizer(kernel_, lifted, ranges_).run();
+      vectors = LoopVectorizer(kernel_, lifted, ranges_, rest_).run();
       ranges_.leave();
     }
     if (!vectors.empty())
@@ -376,14 +392,15 @@ private:
   }
 
   Kernel& kernel_;
+  Rest rest_;
   Ranges ranges_;
 };
 
 } // namespace
 
-Kernel vectorize(Kernel kernel, const target::Cpu&) {
+Kernel vectorize(Kernel kernel, Rest rest) {
   const Block body = kernel.body;
-  kernel.body = Vectorizer(kernel).block(body);
+  kernel.body = Vectorizer(kernel, rest).block(body);
   return kernel;
 }
 

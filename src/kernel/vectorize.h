@@ -1,12 +1,15 @@
 #pragma once
 
 #include "kernel/kernel.h"
-#include "target/cpu.h"
 
 namespace kawara::kernel {
 
+/// What becomes of the iterations that fill no vector, where their number is known: one vector of so many
+/// lanes, or one by one.
+enum class Rest : uint8_t { NarrowVector, OneByOne };
+
 /// Loops marked vector(W) do W iterations at once, statement by statement; what is left runs one by
-/// one.
+/// one, or as a narrower vector (`Rest`).
 ///
 ///   before   for j in range(0, N):  # vector(4)
 ///              C[i, j] += A[i, k] * B[k, j]
@@ -15,13 +18,13 @@ namespace kawara::kernel {
 ///              C[i, ramp(j, 1, 4)] += broadcast(A[i, k], 4) * B[k, ramp(j, 1, 4)]
 ///            for j in range(j_rest, N): ...
 ///
-/// A known multiple of W has no rest; few vectors (kMaxVectors) are written out without a loop. An
+/// A known multiple of W has no rest, and of fewer iterations than W there is nothing else; few vectors (kMaxVectors) are written out without a loop. An
 /// update of one cell by all lanes goes through vector accumulators, several of them so that additions need
 /// not wait for each other, and is combined once after the loop. A statement whose store is no
 /// vector store runs lane by lane between the others. Selects that differ from lane to lane compute both
 /// arms where their loads may always be done (lift_loads.h). Loops with inner loops, with conditions
 /// that differ from lane to lane, or with definitions of indices, stay as they are.
-Kernel vectorize(Kernel, const target::Cpu&);
+Kernel vectorize(Kernel, Rest);
 
 inline constexpr int64_t kMaxVectors = 8;
 

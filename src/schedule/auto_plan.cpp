@@ -1,5 +1,6 @@
 #include "schedule/auto_plan.h"
 
+#include "scalar/expansion.h"
 #include "schedule/resolve.h"
 #include "target/cpu.h"
 
@@ -19,6 +20,9 @@ constexpr int64_t kTurnedRun = 256;
 
 /// A reduction of at most this many steps is spelled out: a window of a convolution or a stencil.
 constexpr int64_t kSmallWindow = 64;
+
+/// Neighbouring results that are worth a vector, if not a full one.
+constexpr int64_t kShortestRow = 4;
 
 /// Loops by the part they play in a nest.
 struct Parts {
@@ -163,7 +167,7 @@ private:
       }
     const Strides& lanes = facts_.strides[*parts_.vector];
     return found && steps <= kSmallWindow && facts_.is_parallel[*parts_.vector] &&
-           lanes.far_writes == 0 && facts_.extents[*parts_.vector] >= native_lanes();
+           lanes.far_writes == 0 && facts_.extents[*parts_.vector] >= kShortestRow;
   }
 
   /// Vectors side by side, each added up in a register over the whole window.
@@ -373,19 +377,21 @@ private:
   }
 
   /// Vectors side by side hide latency: two of plain arithmetic, four where each waits for its own last
-  /// result, eight of the long chains that exp and what is made of it become.
+  /// result, eight of the chains that exp and what is made of it become, four of longer ones, for which there
+  /// are not registers enough.
   int64_t vectors_at_once(size_t v, bool is_reduction) const {
-    bool has_chain = false;
+    using scalar::UnaryOp;
+    int64_t most = is_reduction ? 4 : 2;
     for (const poly::StmtId id : nest_.statements)
       scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
         const auto* n = scalar::as<scalar::Unary>(e);
-        has_chain = has_chain || (n != nullptr && (n->op == scalar::UnaryOp::Exp ||
-                                                   n->op == scalar::UnaryOp::Tanh ||
-                                                   n->op == scalar::UnaryOp::Sigmoid));
+        if (n == nullptr || !scalar::has_expansion(n->op, scalar::Elem::F32))
+          return;
+        const bool is_short =
+            n->op == UnaryOp::Exp || n->op == UnaryOp::Tanh || n->op == UnaryOp::Sigmoid;
+        most = std::max<int64_t>(most, is_short ? 8 : 4);
       });
-    if (has_chain && facts_.extents[v] >= 8 * native_lanes())
-      return 8;
-    return is_reduction ? 4 : 2;
+    return facts_.extents[v] >= most * native_lanes() ? most : is_reduction ? 4 : 2;
   }
 
   /// A share of the lane loop for a thread: even over the cores, in whole vectors, within L1.

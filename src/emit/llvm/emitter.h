@@ -175,6 +175,7 @@ private:
   Value* stride(uint32_t buffer, size_t dim);
   std::vector<Index> lane_index(const std::vector<Expr>& index, unsigned lane);
   Value* load_cells(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
+  Value* load_longer_run(uint32_t buffer, const std::vector<Index>& first, unsigned lanes);
   Value* load_run(uint32_t buffer, const std::vector<Index>&, unsigned lanes, bool reversed);
   Value* load_every_other(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
   Value* load_lanes(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);

@@ -5,6 +5,7 @@
 
 #include <llvm/TargetParser/Triple.h>
 
+#include <bit>
 #include <numeric>
 
 namespace kawara::emit {
@@ -281,6 +282,8 @@ llvm::Value* FunctionEmitter::load_run(uint32_t buffer, const std::vector<Index>
   llvm::Type* cell = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
   auto* type = llvm::FixedVectorType::get(cell, lanes);
   Value* pointer = address(buffer, first);
+  if (Value* run = is_reversed ? nullptr : load_longer_run(buffer, first, lanes))
+    return run;
   if (mask_ == nullptr || mask_->getType() != llvm::FixedVectorType::get(b_.getInt1Ty(), lanes)) {
     Value* run = b_.CreateAlignedLoad(type, pointer, cell_align(buffer));
     return is_reversed ? b_.CreateShuffleVector(run, reversed(lanes)) : run;
@@ -289,6 +292,23 @@ llvm::Value* FunctionEmitter::load_run(uint32_t buffer, const std::vector<Index>
   Value* run = b_.CreateMaskedLoad(type, pointer, cell_align(buffer), mask,
                                    llvm::Constant::getNullValue(type));
   return is_reversed ? b_.CreateShuffleVector(run, reversed(lanes)) : run;
+}
+
+/// As many lanes as a register has, of which the first are wanted. Null where the others may not be loaded.
+llvm::Value* FunctionEmitter::load_longer_run(uint32_t buffer, const std::vector<Index>& first,
+                                              unsigned lanes) {
+  const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
+  const unsigned longer = std::bit_ceil(lanes);
+  if (longer == lanes || mask_ != nullptr ||
+      (longer - lanes) * static_cast<uint64_t>(scalar::bytes_of(b.elem)) > kSlackBytes ||
+      first.back().value != nullptr || first.back().expr.type() != scalar::kIndex ||
+      !may_load_neighbours(buffer, first.back().expr))
+    return nullptr;
+  auto* type = llvm::FixedVectorType::get(memory_type(context_, {b.elem, 1}), longer);
+  Value* run = b_.CreateAlignedLoad(type, address(buffer, first, false), cell_align(buffer));
+  std::vector<int> wanted(lanes);
+  std::iota(wanted.begin(), wanted.end(), 0);
+  return b_.CreateShuffleVector(run, wanted);
 }
 
 llvm::Value* FunctionEmitter::load_lanes(uint32_t buffer, const std::vector<Expr>& index,

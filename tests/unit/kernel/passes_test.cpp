@@ -168,6 +168,16 @@ for i in range(M):
   line::expect_same(moving, directives, {{1, 1}, {5, 2}, {11, 5}, {12, 4}});
 }
 
+TEST(Vectorize, TakesTheRestOfAKnownLoopAtOnce) {
+  const char* text = "input A: f32[14], B: f32[7]\noutput C: f32[14], D: f32[7]\n"
+                     "C[i] = A[i] * 2\nD[i] = B[i] * 2\n";
+  const std::string listing = after(text, "vectorize(S0.i, 8); vectorize(S1.i, 16)", "vectorize");
+  EXPECT_EQ(occurrences(listing, "ramp(0, 1, 8)"), 2U) << listing;
+  EXPECT_EQ(occurrences(listing, "ramp(8, 1, 6)"), 2U) << listing;
+  EXPECT_EQ(occurrences(listing, "ramp(0, 1, 7)"), 2U) << "shorter than one vector\n" << listing;
+  line::expect_same(text, "vectorize(S0.i, 8); vectorize(S1.i, 16)", {{}});
+}
+
 TEST(Unroll, ByAFactorKeepsARest) {
   const std::string text = after(kPassedGemm, "unroll(S0.j, 4)", "unroll");
   EXPECT_EQ(occurrences(text, "let j_rest: i64 = max(N, 0) // 4 * 4") +

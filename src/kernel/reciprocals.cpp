@@ -1,0 +1,153 @@
+#include "kernel/reciprocals.h"
+
+#include "kernel/vars.h"
+
+#include <cmath>
+#include <limits>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::as;
+using scalar::Binary;
+using scalar::BinaryOp;
+using scalar::Elem;
+using scalar::UnaryOp;
+
+/// A unit more or less in what this node is given can be seen as a whole step in what it gives.
+bool is_stepped(const Expr& e) {
+  if (const auto* unary = as<scalar::Unary>(e))
+    return unary->op == UnaryOp::Floor || unary->op == UnaryOp::Ceil ||
+           unary->op == UnaryOp::Round || unary->op == UnaryOp::Bits;
+  return !scalar::is_float(e.type().elem);
+}
+
+class ReciprocalPass {
+public:
+  explicit ReciprocalPass(Kernel& kernel) : kernel_(kernel) {}
+
+  Block block(const Block& body) {
+    return rewrite(body, [&](Stmt stmt) {
+      const auto* loop = std::get_if<For>(&stmt);
+      return loop != nullptr && is_innermost(*loop) ? divided(*loop) : block_of(std::move(stmt));
+    });
+  }
+
+private:
+  struct Divisor {
+    Expr value, reciprocal; ///< scalars; the second a variable
+  };
+
+  static bool is_innermost(const For& loop) {
+    if (loop.marks.is_parallel)
+      return false;
+    bool has_only_cells = true;
+    visit(loop.body, [&](const Stmt& stmt) {
+      has_only_cells = has_only_cells && (std::holds_alternative<Store>(stmt) ||
+                                          std::holds_alternative<Define>(stmt) ||
+                                          std::holds_alternative<Assign>(stmt));
+    });
+    return has_only_cells;
+  }
+
+  Block divided(const For& loop) {
+    inside_ = vars_set_in(loop.body);
+    inside_.insert(loop.var);
+    stored_ = buffers_stored_in(loop.body);
+    divisors_.clear();
+    For quick = loop;
+    quick.body = map_exprs(loop.body, [&](const Expr& e) { return replaced(e); });
+    if (divisors_.empty())
+      return block_of(loop);
+    Block result;
+    Expr condition;
+    for (const Divisor& divisor : divisors_) {
+      const Expr one = scalar::float_lit(1, divisor.value.type());
+      result.push_back(Define{as<scalar::Var>(divisor.reciprocal)->id,
+                              scalar::binary(BinaryOp::Div, one, divisor.value)});
+      const Expr has_all_digits = is_normal(divisor.reciprocal);
+      condition =
+          condition ? scalar::binary(BinaryOp::And, condition, has_all_digits) : has_all_digits;
+    }
+    result.push_back(If{condition, block_of(std::move(quick)), block_of(loop)});
+    const auto low = scalar::constant_of(loop.lo), high = scalar::constant_of(loop.hi);
+    if (low && high && *low < *high)
+      return result;
+    return block_of(If{scalar::binary(BinaryOp::Lt, loop.lo, loop.hi), std::move(result), {}});
+  }
+
+  static Expr is_normal(const Expr& x) {
+    const Expr size = scalar::unary(UnaryOp::Abs, x);
+    const auto number = [&](double value) { return scalar::float_lit(value, x.type()); };
+    return scalar::binary(
+        BinaryOp::And,
+        scalar::binary(BinaryOp::Le, number(std::numeric_limits<float>::min()), size),
+        scalar::binary(BinaryOp::Lt, size, number(std::numeric_limits<float>::infinity())));
+  }
+
+  Expr replaced(const Expr& e) {
+    // A side of a select that is not chosen may not even be loaded.
+    if (is_stepped(e) || as<scalar::Select>(e) != nullptr)
+      return e;
+    std::vector<Expr> kids = scalar::children(e);
+    bool is_changed = false;
+    for (Expr& kid : kids) {
+      const Expr now = replaced(kid);
+      is_changed |= !now.is_same_object(kid);
+      kid = now;
+    }
+    const Expr whole = is_changed ? scalar::with_children(e, std::move(kids)) : e;
+    const auto* quotient = as<Binary>(whole);
+    if (quotient == nullptr || quotient->op != BinaryOp::Div || whole.type().elem != Elem::F32)
+      return whole;
+    const auto* lanes = as<scalar::Broadcast>(quotient->rhs);
+    const Expr divisor = lanes != nullptr ? lanes->arg : quotient->rhs;
+    if (divisor.type().lanes != 1 || !stays(divisor) || is_cheap(*quotient, divisor))
+      return whole;
+    const Expr factor = reciprocal_of(divisor);
+    return quotient->lhs *
+           (lanes != nullptr ? scalar::broadcast(factor, whole.type().lanes) : factor);
+  }
+
+  /// Constants over constants, and powers of two, which compilers turn into products themselves.
+  static bool is_cheap(const Binary& quotient, const Expr& divisor) {
+    const auto* literal = as<scalar::FloatLit>(divisor);
+    int exponent = 0;
+    return as<scalar::FloatLit>(quotient.lhs) != nullptr ||
+           (literal != nullptr && std::frexp(std::fabs(literal->value), &exponent) == 0.5);
+  }
+
+  bool stays(const Expr& e) const {
+    bool is_fixed = !mentions_any(e, inside_);
+    scalar::visit(e, [&](const Expr& node) {
+      const auto* load = as<scalar::Load>(node);
+      is_fixed = is_fixed && (load == nullptr || !stored_.contains(load->tensor));
+    });
+    return is_fixed;
+  }
+
+  Expr reciprocal_of(const Expr& divisor) {
+    for (const Divisor& known : divisors_)
+      if (scalar::equal(known.value, divisor))
+        return known.reciprocal;
+    const uint32_t var = add_variable(kernel_, "reciprocal", divisor.type());
+    divisors_.push_back({divisor, var_expr(kernel_, var)});
+    return divisors_.back().reciprocal;
+  }
+
+  Kernel& kernel_;
+  VarSet inside_;
+  std::set<uint32_t> stored_;
+  std::vector<Divisor> divisors_;
+};
+
+} // namespace
+
+Kernel reciprocals(Kernel kernel) {
+  if (kernel.numerics != program::Numerics::Rounding)
+    return kernel;
+  kernel.body = ReciprocalPass(kernel).block(kernel.body);
+  return kernel;
+}
+
+} // namespace kawara::kernel
