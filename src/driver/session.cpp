@@ -42,20 +42,31 @@ double rounding_of(scalar::Elem elem) {
   }
 }
 
-/// Largest number of updates that one cell gets on average.
-double longest_sum(const program::Program& program, const std::vector<int64_t>& sizes) {
+/// How many updates a cell gets on average, by statement; 1 for statements that assign.
+std::vector<double> updates_of(const program::Program& program, const std::vector<int64_t>& sizes) {
+  std::vector<double> updates(program.statements.size(), 1);
   const auto work = estimate::count(program, sizes);
   const auto shapes = program::required_shapes(program, sizes);
-  double longest = 1;
   for (size_t s = 0; work && shapes && s < program.statements.size(); ++s) {
     if (program.statements[s].op == scalar::ReduceOp::None)
       continue;
     double cells = 1;
     for (const int64_t extent : (*shapes)[program.statements[s].tensor])
       cells *= static_cast<double>(std::max<int64_t>(extent, 1));
-    longest = std::max(longest, work->statements[s].instances / cells);
+    updates[s] = std::max(1.0, work->statements[s].instances / cells);
   }
-  return longest;
+  return updates;
+}
+
+/// The rounding of sums: that of the type they are computed in, or of f16 where `fast` adds up in it.
+double rounding_of_sums(const program::Program& program) {
+  double coarsest = 0;
+  for (const program::Tensor& t : program.tensors) {
+    const bool adds_in_f16 =
+        t.elem == scalar::Elem::F16 && program.numerics == program::Numerics::Fast;
+    coarsest = std::max(coarsest, rounding_of(adds_in_f16 ? t.elem : scalar::compute_type(t.elem)));
+  }
+  return coarsest;
 }
 
 } // namespace
@@ -121,13 +132,23 @@ Difference compare(const program::Arrays& got, const program::Arrays& expected) 
 double tolerance_of(const program::Program& program, const std::vector<int64_t>& sizes) {
   if (program.numerics == program::Numerics::Exact)
     return 0;
-  double coarsest = 0;
-  for (const program::Tensor& t : program.tensors)
-    coarsest = std::max(coarsest, rounding_of(t.elem));
+  const std::vector<double> updates = updates_of(program, sizes);
   double longest = 1;
   for (const int64_t size : sizes)
     longest = std::max(longest, static_cast<double>(size));
-  return coarsest * 64 * std::sqrt(std::max(longest, longest_sum(program, sizes)) + 1);
+  for (const double count : updates)
+    longest = std::max(longest, count);
+  double tolerance = 64 * rounding_of_sums(program) * std::sqrt(longest + 1);
+  // What is stored in a narrow type may fall on the other side of a rounding, and what is computed from it may
+  // magnify that. Updates in place are rounded one by one.
+  constexpr double kUnitsPerStore = 4;
+  for (size_t s = 0; s < program.statements.size(); ++s) {
+    const scalar::Elem elem = program.tensors[program.statements[s].tensor].elem;
+    const bool is_update = program.statements[s].op != scalar::ReduceOp::None;
+    if (elem != scalar::compute_type(elem))
+      tolerance += rounding_of(elem) * (kUnitsPerStore + (is_update ? std::sqrt(updates[s]) : 0));
+  }
+  return tolerance;
 }
 
 } // namespace kawara::driver

@@ -27,8 +27,9 @@ struct Difference {
 };
 Difference compare(const program::Arrays& got, const program::Arrays& expected);
 
-/// How far a compiled result may be from the interpreter's: nothing under `exact`, a small multiple of
-/// the coarsest element type's rounding otherwise, growing with the length of the sums.
+/// How far a compiled result may be from the interpreter's. Nothing under `exact`; otherwise 64 roundings of the
+/// type that sums are computed in, times the root of the longest sum or size, and 4 units in the last place of
+/// each statement whose results are stored in a narrower type, with as many more as the root of its updates.
 double tolerance_of(const program::Program&, const std::vector<int64_t>& sizes);
 
 } // namespace kawara::driver

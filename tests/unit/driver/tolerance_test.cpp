@@ -1,0 +1,49 @@
+#include "driver/pipeline.h"
+#include "driver/session.h"
+
+#include <gtest/gtest.h>
+
+namespace kawara::driver {
+namespace {
+
+program::Program parsed(const std::string& text, program::Numerics numerics) {
+  auto program = program_of({make_source("tolerance", text), {}, {}, numerics});
+  EXPECT_TRUE(program);
+  return *std::move(program);
+}
+
+/// A product of 64 x 64 matrices.
+double tolerance_for(const std::string& operands, const std::string& result,
+                     program::Numerics numerics = program::Numerics::Rounding) {
+  const std::string text = "input A: " + operands + "[64, 64], B: " + operands +
+                           "[64, 64]\noutput C: " + result +
+                           "[64, 64]\nC[i, j] = sum(k, A[i, k] * B[k, j])\n";
+  return tolerance_of(parsed(text, numerics), {});
+}
+
+TEST(Tolerance, IsNothingUnderExact) {
+  EXPECT_EQ(0, tolerance_for("bf16", "bf16", program::Numerics::Exact));
+}
+
+TEST(Tolerance, OfSumsIsThatOfTheTypeTheyAreComputedIn) {
+  const double plain = tolerance_for("f32", "f32");
+  EXPECT_GT(plain, 0x1p-23);
+  EXPECT_LT(plain, 0x1p-12);
+  EXPECT_EQ(plain, tolerance_for("bf16", "f32"));
+  EXPECT_EQ(plain, tolerance_for("f16", "f32"));
+}
+
+TEST(Tolerance, OfANarrowResultIsAFewUnitsOfIt) {
+  constexpr double kUnit = 0x1p-7; // of bf16
+  const double narrow = tolerance_for("bf16", "bf16");
+  EXPECT_GT(narrow, 2 * kUnit) << "one sum may fall on the other side of a rounding";
+  EXPECT_LT(narrow, 20 * kUnit) << "a wrong result would pass";
+}
+
+TEST(Tolerance, KnowsThatFastAddsUpInF16) {
+  EXPECT_GT(tolerance_for("f16", "f32", program::Numerics::Fast), 0x1p-7);
+  EXPECT_EQ(tolerance_for("bf16", "f32", program::Numerics::Fast), tolerance_for("f32", "f32"));
+}
+
+} // namespace
+} // namespace kawara::driver
