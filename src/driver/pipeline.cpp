@@ -5,6 +5,8 @@
 #include "kernel/passes.h"
 #include "poly/order_spec.h"
 #include "poly/scop.h"
+#include "program/joined_dimensions.h"
+#include "program/offset_products.h"
 #include "target/cpu.h"
 
 namespace kawara::driver {
@@ -25,6 +27,25 @@ Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& tex
   return at;
 }
 
+/// What `auto` alone decides on may also be written another way to the same result: products of bytes for machines that
+/// multiply those with a sign by those without one, rows that are no whole vectors as one long row.
+program::Program suited(program::Program program, const SourcePtr& text,
+                        const schedule::Environment& environment) {
+  if (!text || environment.gpu)
+    return program;
+  const auto directives = schedule::parse_directives(text);
+  if (!directives || directives->size() != 1 ||
+      !std::holds_alternative<schedule::Auto>(directives->front()))
+    return program;
+  if (environment.cpu.features.has(target::Feature::Avx512vnni))
+    if (auto other = program::with_offset_products(program))
+      program = *std::move(other);
+  if (auto other =
+          program::with_joined_dimensions(program, target::vector_lanes(environment.cpu, 4)))
+    program = *std::move(other);
+  return program;
+}
+
 } // namespace
 
 schedule::Environment host_environment() {
@@ -40,7 +61,8 @@ Parsed<Scheduled> schedule(const Request& request, const schedule::Environment& 
       "program", [&] { return program::spec(program); }, [&] { return program::print(program); });
 
   KAWARA_TRY(poly::Scop scop, trace.stage("poly", [&] {
-    return poly::scop_from_program(program, poly::make_context());
+    return poly::scop_from_program(suited(program, request.directives, environment),
+                                   poly::make_context());
   }));
   trace.after(
       "poly", [&] { return poly::spec(scop); }, [&] { return poly::print(scop); });

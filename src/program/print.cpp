@@ -60,7 +60,8 @@ private:
     if (program_.numerics != Numerics::Rounding)
       line(fmt::format("numerics {}", name_of(program_.numerics)));
     for (const Tensor& t : program_.tensors)
-      line(fmt::format("{} {}: {}{}", t.is_constant ? "const" : name_of(t.role), t.name,
+      line(fmt::format("{} {}: {}{}",
+                       t.is_constant && t.role == Role::Input ? "const" : name_of(t.role), t.name,
                        scalar::name_of(t.elem), list(t.shape)));
   }
 

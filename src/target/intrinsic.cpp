@@ -133,6 +133,11 @@ constexpr std::string_view kWideDot4 = "input a: u8[4], b: i8[16, 4]\n"
                                        "for j in range(16):\n"
                                        "    for k in range(4):\n"
                                        "        c[j] += a[k] * b[j, k]\n";
+constexpr std::string_view kWideDot4Turned = "input a: i8[4], b: u8[16, 4]\n"
+                                             "inout c: i32[16]\n"
+                                             "for j in range(16):\n"
+                                             "    for k in range(4):\n"
+                                             "        c[j] += a[k] * b[j, k]\n";
 constexpr std::string_view kWideDot2OfBf16 = "input a: bf16[2], b: bf16[16, 2]\n"
                                              "inout c: f32[16]\n"
                                              "for j in range(16):\n"
@@ -309,6 +314,16 @@ std::vector<Intrinsic> x86() {
        1.0,
        "llvm.x86.avx512.vpdpbusd.512",
        accumulate("i32", 16, "i32", 16),
+       "vpdpbusd"},
+      // The same instruction with its sources exchanged.
+      {"avx512.vpdpbusd_turned",
+       kWideDot4Turned,
+       kX86,
+       {Avx512f, Avx512vnni},
+       Strictness::Exact,
+       1.0,
+       "llvm.x86.avx512.vpdpbusd.512",
+       {{'c', "i32", 16}, {'b', "i32", 16}, {'a', "i32", 16}},
        "vpdpbusd"},
       {"avx512.vdpbf16ps",
        kWideDot2OfBf16,

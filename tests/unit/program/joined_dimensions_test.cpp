@@ -1,0 +1,86 @@
+#include "program/joined_dimensions.h"
+
+#include "program/arguments.h"
+#include "program/interpret.h"
+
+#include <gtest/gtest.h>
+
+namespace kawara::program {
+namespace {
+
+constexpr int64_t kUnit = 4;
+
+Program parsed_joined(const std::string& text) {
+  auto program = parse(make_source("joined.kw", text));
+  EXPECT_TRUE(program) << render(program.error());
+  return *std::move(program);
+}
+
+/// The joined program computes the same cells in the same order; its listing.
+std::string joined(const std::string& text) {
+  const Program plain = parsed_joined(text);
+  const auto other = with_joined_dimensions(plain, kUnit);
+  EXPECT_TRUE(other) << text;
+  if (!other)
+    return "";
+  EXPECT_EQ(spec(*other), std::vector<std::string>{});
+  auto inputs = pattern_inputs(plain, {}, 5);
+  EXPECT_TRUE(inputs);
+  const auto want = interpret(plain, {}, *inputs);
+  const auto shapes = required_shapes(*other, {});
+  EXPECT_TRUE(want && shapes);
+  for (size_t t = 0; t < other->tensors.size(); ++t)
+    if (const auto given = inputs->find(other->tensors[t].name); given != inputs->end()) {
+      Array flat(given->second.elem(), (*shapes)[t]);
+      for (int64_t c = 0; c < flat.cells(); ++c)
+        flat.set(c, given->second.get(c));
+      given->second = flat;
+    }
+  const auto got = interpret(*other, {}, *inputs);
+  EXPECT_TRUE(got) << render(got.error());
+  for (const auto& [name, array] : *want)
+    for (int64_t c = 0; c < array.cells(); ++c)
+      EXPECT_EQ(array.get_double(c), got->at(name).get_double(c)) << name << " " << c;
+  return print(*other);
+}
+
+TEST(JoinedDimensions, MakeOneLongRow) {
+  const std::string text = joined("input X: f32[3, 5, 7]\nconst W: f32[4, 3]\n"
+                                  "output Y: f32[4, 5, 7]\n"
+                                  "Y[k, h, w] = sum(c, X[c, h, w] * W[k, c])\n");
+  EXPECT_NE(text.find("X: f32[3, 35]"), std::string::npos) << text;
+  EXPECT_NE(text.find("for h_w in range(35)"), std::string::npos) << text;
+}
+
+TEST(JoinedDimensions, GoThroughWhatComesAfter) {
+  const std::string text = joined("input X: f32[3, 5, 7], R: f32[4, 5, 7], bias: f32[4]\n"
+                                  "const W: f32[4, 3]\noutput Y: f32[4, 5, 7]\n"
+                                  "temp T: f32[4, 5, 7]\n"
+                                  "T[k, h, w] = sum(c, X[c, h, w] * W[k, c])\n"
+                                  "Y[k, h, w] = max(T[k, h, w] + bias[k] + R[k, h, w], 0)\n");
+  EXPECT_NE(text.find("T: f32[4, 35]"), std::string::npos) << text;
+  EXPECT_EQ(text.find("5, 7"), std::string::npos) << text;
+}
+
+TEST(JoinedDimensions, NeedRowsThatAreWalkedWhole) {
+  for (const char* text :
+       {// whole vectors already
+        "input X: f32[3, 5, 8]\nconst W: f32[4, 3]\noutput Y: f32[4, 5, 8]\n"
+        "Y[k, h, w] = sum(c, X[c, h, w] * W[k, c])\n",
+        // a part of each row
+        "input X: f32[3, 5, 9]\nconst W: f32[4, 3]\noutput Y: f32[4, 5, 7]\n"
+        "Y[k, h, w] = sum(c, X[c, h, w] * W[k, c])\n",
+        // a row by itself in another statement
+        "input X: f32[3, 5, 7], R: f32[7]\nconst W: f32[4, 3]\noutput Y: f32[4, 5, 7]\n"
+        "temp T: f32[4, 5, 7]\nT[k, h, w] = sum(c, X[c, h, w] * W[k, c])\n"
+        "Y[k, h, w] = T[k, h, w] + R[w]\n",
+        // windows
+        "input X: f32[3, 7, 9]\nconst W: f32[4, 3, 3, 3]\noutput Y: f32[4, 5, 7]\n"
+        "Y[k, h, w] = sum((c, r, s), X[c, h + r, w + s] * W[k, c, r, s])\n",
+        // no product
+        "input X: f32[3, 5, 7]\noutput Y: f32[3, 5, 7]\nY[k, h, w] = exp(X[k, h, w])\n"})
+    EXPECT_FALSE(with_joined_dimensions(parsed_joined(text), kUnit)) << text;
+}
+
+} // namespace
+} // namespace kawara::program
