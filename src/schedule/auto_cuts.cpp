@@ -21,6 +21,23 @@ int64_t uses_of(const Product& p, size_t position, bool stays, int64_t lanes) {
          (stays ? std::max(product_over(p.extents, p.outer), kWorthCopying * lanes) : 1);
 }
 
+/// The right operand is read once for each iteration of the outer loops. Where it is larger than the second cache, blocks of it
+/// that fit take turns.
+void bring_columns_outside(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
+  const int64_t columns = p.extents[p.lanes],
+                column_bytes = product_over(p.extents, p.depth) * bytes;
+  const int64_t room = cpu.caches.l2 / 2;
+  if (p.outer.empty() || !p.right_rests || p.combines_along_outer || p.parts ||
+      product_over(p.extents, p.outer) < 2 || columns * column_bytes <= room)
+    return;
+  const int64_t width = cuts.tile.vectors * cuts.lanes;
+  const int64_t widest = std::max(width, room / column_bytes / width * width);
+  const int64_t count = (columns + widest - 1) / widest;
+  const int64_t even = (columns + count - 1) / count;
+  cuts.columns_outside = true;
+  cuts.blocks.columns = (even + width - 1) / width * width;
+}
+
 } // namespace
 
 int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size_t>& positions) {
@@ -96,6 +113,8 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const int64_t part = std::max<int64_t>(1, cuts.blocks.depth / around / unit) * unit;
   cuts.depth_part = part < p.extents[cuts.deepest] ? part : 0;
   cuts.calls_results = is_near && is_packed && cuts.depth_part != 0;
+  if (cuts.depth_part == 0)
+    bring_columns_outside(cuts, p, bytes, environment.cpu);
   return cuts;
 }
 

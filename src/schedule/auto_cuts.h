@@ -15,8 +15,9 @@ struct Cuts {
   size_t deepest = 0;
   int64_t depth_part = 0; ///< of the deepest loop; 0: it is not cut
   bool rows_in_parallel = true;
-  bool calls_results = false;  ///< the next tile's results are called into the cache
-  int64_t companion_lanes = 1; ///< of one vector of a companion
+  bool columns_outside = false; ///< blocks of columns stand around the outer loops
+  bool calls_results = false;   ///< the next tile's results are called into the cache
+  int64_t companion_lanes = 1;  ///< of one vector of a companion
   int64_t instruction_depth() const { return instruction ? instruction->depth : 1; }
   int64_t instruction_rows() const { return instruction ? instruction->rows : 1; }
 };

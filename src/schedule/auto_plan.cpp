@@ -21,8 +21,8 @@ constexpr int64_t kTurnedRun = 256;
 /// A reduction of at most this many steps is spelled out: a window of a convolution or a stencil.
 constexpr int64_t kSmallWindow = 64;
 
-/// Neighbouring results that are worth a vector, if not a full one.
-constexpr int64_t kShortestRow = 4;
+/// Neighbouring results that are worth a vector, if not a full one, and vectors that are worth spelling out.
+constexpr int64_t kShortestRow = 4, kShortRow = 8;
 
 /// Loops by the part they play in a nest.
 struct Parts {
@@ -176,6 +176,9 @@ private:
     int64_t width = native_lanes();
     while (width < 4 * native_lanes() && facts_.extents[v] % (2 * width) == 0)
       width *= 2;
+    // A short row is taken whole: cut, its last part would need questions at run time.
+    if (width < 4 * native_lanes() && facts_.extents[v] <= kShortRow * native_lanes())
+      width = facts_.extents[v];
     std::vector<Directive> plan{Split{name(v), width}};
     Reorder order;
     for (size_t k = 0; k < nest_.loops.size(); ++k)

@@ -88,11 +88,15 @@ private:
   }
 
   /// Outer loops stand around blocks, but inside them where results are added up along them: those then
-  /// stay in the nearest cache.
+  /// stay in the nearest cache. Inside the blocks of columns where each of these stays in a cache that all do not fit.
   std::vector<std::string> around_tile(std::vector<std::string> outer,
                                        std::vector<std::string> blocks) const {
     if (p_.combines_along_outer)
       outer.swap(blocks);
+    else if (cuts_.columns_outside) {
+      outer.insert(outer.begin(), blocks.front());
+      blocks.erase(blocks.begin());
+    }
     outer.insert(outer.end(), blocks.begin(), blocks.end());
     return outer;
   }
@@ -366,6 +370,7 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
       p.outer.push_back(k);
       p.left_stays = p.left_stays || moves[k][left] == Move::None;
       p.right_stays = p.right_stays || moves[k][right] == Move::None;
+      p.right_rests = p.right_rests && moves[k][right] == Move::None;
     }
   p.lanes = lanes;
   p.rows = *rows;

@@ -19,6 +19,7 @@ struct Product {
   std::vector<size_t> depth;                    ///< the loops that reduce
   uint32_t result = 0, left = 0, right = 0;     ///< tensors
   bool left_stays = false, right_stays = false; ///< along some outer loop
+  bool right_rests = true;                      ///< along every outer loop
   bool left_has_window = false;                 ///< neighbouring results read the same cells of it
   bool has_strided_lanes = false;               ///< the result's cells are not neighbours in lanes
   bool combines_along_outer = false; ///< what follows adds up the results of the outer loops
