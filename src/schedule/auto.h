@@ -18,6 +18,10 @@ namespace kawara::schedule {
 /// on nothing else. For a GPU (`--target cuda`) loops are bound to blocks and threads instead, and tiles go to shared memory and
 /// registers (auto_gpu.h).
 ///
+/// Where `auto` is all that is asked for, the program may be written another way first, with the same result: rows of a product that are no
+/// whole vectors as one long row (program/joined_dimensions.h), sums of i8 by i8 as u8 by i8 where the machine has instructions for
+/// those only (program/offset_products.h).
+///
 /// Needs    nothing.
 /// Legal    always: in the worst case the order stays as it is.
 /// Refuses  nothing.
