@@ -19,8 +19,8 @@ namespace {
 /// Iterations from which a better order of loops is worth the time to find it.
 constexpr double kWorthScheduling = 30'000;
 
-double iterations_of(const program::Program& program) {
-  const auto work = estimate::count(program, {});
+double iterations_of(const program::Program& program, const std::vector<int64_t>& params) {
+  const auto work = estimate::count(program, params);
   double iterations = 0;
   if (work)
     for (const estimate::StatementWork& statement : work->statements)
@@ -58,11 +58,12 @@ std::optional<run::Executable> Kernels::found(const std::string& key) const {
   return std::move(loaded->front());
 }
 
-Parsed<Kernels::Made> Kernels::make(const std::string& text) const {
+Parsed<Kernels::Made> Kernels::make(const Job& job) const {
+  const std::string& text = job.text;
   Request request;
   request.text = make_source("operator.kw", text);
   KAWARA_TRY(const program::Program program, program_of(request));
-  if (iterations_of(program) > kWorthScheduling)
+  if (iterations_of(program, job.params) > kWorthScheduling)
     request.directives = make_source("operator.sched", "auto");
   if (const SourcePtr known = known_ ? known_(request) : nullptr)
     request.directives = known;
@@ -89,49 +90,118 @@ void Kernels::keep(const std::string& text, const Made& made) {
     ++from_cache_;
 }
 
-Parsed<std::shared_ptr<const run::Executable>> Kernels::compile(const std::string& text) {
+Parsed<SizedCode> Kernels::compile(const std::string& text) {
   ++uses_[text];
-  const auto known = kernels_.find(text);
-  if (known != kernels_.end())
-    return known->second;
+  if (const auto known = kernels_.find(text); known != kernels_.end())
+    return SizedCode{known->second, {}};
+  if (family_with(text))
+    prepare({text});
+  if (const Family* family = family_with(text))
+    if (const auto known = kernels_.find(family->texts.text()); known != kernels_.end())
+      return SizedCode{known->second, {*family->texts.size_in(text)}};
   const auto begin = std::chrono::steady_clock::now();
-  KAWARA_TRY(const Made made, make(text));
+  KAWARA_TRY(const Made made, make({text, {}}));
   keep(text, made);
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return made.code;
+  return SizedCode{made.code, {}};
 }
 
 void Kernels::prepare(const std::vector<std::string>& texts) {
   const auto begin = std::chrono::steady_clock::now();
-  std::vector<std::string> missing;
-  for (const std::string& text : std::set<std::string>(texts.begin(), texts.end()))
+  std::set<std::string> missing;
+  for (const std::string& text : texts)
     if (kernels_.count(text) == 0)
-      missing.push_back(text);
+      missing.insert(text);
+  make_families(missing);
+  std::vector<Job> jobs;
+  for (const std::string& text : missing)
+    if (!family_with(text))
+      jobs.push_back({text, {}});
+  compile_all(std::move(jobs));
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void Kernels::compile_all(std::vector<Job> jobs) {
   // Long programs take longest: with them first, no thread is left alone with one at the end.
-  std::stable_sort(missing.begin(), missing.end(),
-                   [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const Job& a, const Job& b) { return a.text.size() > b.text.size(); });
   std::atomic<size_t> next = 0;
   size_t done = 0;
   std::mutex mutex;
   const auto work = [&] {
-    for (size_t k = next++; k < missing.size(); k = next++) {
-      auto made = make(missing[k]);
+    for (size_t k = next++; k < jobs.size(); k = next++) {
+      auto made = make(jobs[k]);
       const std::lock_guard lock(mutex);
       if (made)
-        keep(missing[k], *made);
+        keep(jobs[k].text, *made);
       if (progress_)
-        progress_(++done, missing.size());
+        progress_(++done, jobs.size());
     }
   };
-  const auto helpers =
-      std::min<size_t>(missing.size(), static_cast<size_t>(environment_.cpu.cores));
+  const auto helpers = std::min<size_t>(jobs.size(), static_cast<size_t>(environment_.cpu.cores));
   std::vector<std::thread> threads;
   for (size_t k = 1; k < helpers; ++k)
     threads.emplace_back(work);
   work();
   for (std::thread& thread : threads)
     thread.join();
-  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Gives the families of these texts their code. Where the program does not hold for all sizes, it may
+/// from the least one on that was met; families without code are refused for good.
+void Kernels::make_families(const std::set<std::string>& texts) {
+  for (const bool is_last : {false, true}) {
+    std::map<std::string, Job> jobs;
+    for (const std::string& text : texts)
+      if (const Family* family = family_with(text))
+        if (const std::string whole = family->texts.text(); kernels_.count(whole) == 0)
+          jobs[whole] = {whole, {*family->texts.size_in(text)}};
+    std::vector<Job> list;
+    for (const auto& [whole, job] : jobs)
+      list.push_back(job);
+    compile_all(std::move(list));
+    for (Family& family : families_) {
+      const std::string whole = family.texts.text();
+      if (jobs.count(whole) == 0 || kernels_.count(whole))
+        continue;
+      family.is_refused = is_last || family.texts.least() == family.texts.least_met();
+      family.texts.begin_at(family.texts.least_met());
+    }
+  }
+}
+
+void Kernels::relate(const std::string& first, const std::string& second) {
+  if (first == second || family_with(second))
+    return;
+  if (auto family = TextFamily::of(first, second))
+    families_.push_back({*std::move(family), false});
+}
+
+const Kernels::Family* Kernels::family_with(const std::string& text) const {
+  const auto at = std::find_if(families_.begin(), families_.end(), [&](const Family& family) {
+    return !family.is_refused && family.texts.size_in(text);
+  });
+  return at == families_.end() ? nullptr : &*at;
+}
+
+std::vector<TextFamily> Kernels::families() const {
+  std::vector<TextFamily> out;
+  for (const Family& family : families_)
+    if (kernels_.count(family.texts.text()))
+      out.push_back(family.texts);
+  return out;
+}
+
+std::shared_ptr<const run::Executable>
+Kernels::with_constants(const std::shared_ptr<const run::Executable>& code,
+                        const std::vector<const void*>& constants) {
+  auto& kept = twins_[{code.get(), constants}];
+  auto twin = kept.lock();
+  if (!twin) {
+    twin = std::make_shared<const run::Executable>(code->twin());
+    kept = twin;
+  }
+  return twin;
 }
 
 } // namespace kawara::driver

@@ -2,6 +2,7 @@
 
 #include "driver/code_cache.h"
 #include "driver/request.h"
+#include "driver/text_family.h"
 #include "run/kept_code.h"
 #include "schedule/schedule.h"
 #include "support/diagnostic.h"
@@ -9,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,12 @@ using KnownSchedule = std::function<SourcePtr(const Request&)>;
 /// threads, one at a time.
 using Progress = std::function<void(size_t done, size_t of)>;
 
+/// Code of a program, and what to call it with: code for a range of sizes has one parameter.
+struct SizedCode {
+  std::shared_ptr<const run::Executable> code;
+  std::vector<int64_t> params;
+};
+
 /// The compiled programs of a model, each text compiled once.
 class Kernels {
 public:
@@ -33,10 +41,22 @@ public:
 
   /// Callable code of a program without parameters. Large programs get the default schedule, small
   /// ones the order of the text, which is compiled sooner and is as fast.
-  Parsed<std::shared_ptr<const run::Executable>> compile(const std::string& text);
+  Parsed<SizedCode> compile(const std::string& text);
 
   /// Compiles those that are not yet known, several at a time; what fails will fail again in `compile`.
   void prepare(const std::vector<std::string>& texts);
+
+  /// Says that two texts are one program for two sizes. If they make a family, further texts of it
+  /// share one code for all sizes; texts that were compiled before keep the code of their own.
+  void relate(const std::string& first, const std::string& second);
+  /// Families that have code.
+  std::vector<TextFamily> families() const;
+
+  /// Code with memory of its own for what it prepares from these constants; steps with the same code
+  /// and the same constants share it.
+  std::shared_ptr<const run::Executable>
+  with_constants(const std::shared_ptr<const run::Executable>& code,
+                 const std::vector<const void*>& constants);
 
   int64_t compiled() const { return static_cast<int64_t>(kernels_.size()); }
   int64_t from_cache() const { return from_cache_; } ///< of those
@@ -49,9 +69,22 @@ private:
     std::shared_ptr<const run::Executable> code;
     bool is_from_cache = false;
   };
-  Parsed<Made> make(const std::string& text) const;
+  /// A family, and whether its code could not be made.
+  struct Family {
+    TextFamily texts;
+    bool is_refused = false;
+  };
+  /// A text to compile, and sizes by which its work is judged.
+  struct Job {
+    std::string text;
+    std::vector<int64_t> params;
+  };
+  Parsed<Made> make(const Job& job) const;
   std::optional<run::Executable> found(const std::string& key) const;
   void keep(const std::string& text, const Made& made);
+  void compile_all(std::vector<Job> jobs);
+  const Family* family_with(const std::string& text) const;
+  void make_families(const std::set<std::string>& texts);
 
   schedule::Environment environment_;
   run::LoadOptions options_;
@@ -59,6 +92,10 @@ private:
   Progress progress_;
   std::string key_; ///< of everything but the program that code depends on
   std::map<std::string, std::shared_ptr<const run::Executable>> kernels_;
+  std::vector<Family> families_;
+  std::map<std::pair<const run::Executable*, std::vector<const void*>>,
+           std::weak_ptr<const run::Executable>>
+      twins_;
   std::map<std::string, int64_t> uses_;
   KnownSchedule known_;
   int64_t from_cache_ = 0;

@@ -11,7 +11,7 @@ namespace kawara::driver {
 
 inline constexpr std::array<char, 8> kKwxMagic{'K', 'A', 'W', 'A', 'R', 'A', 'X', '\n'};
 /// Changes whenever the description, or what generated code expects of the run time, changes.
-inline constexpr int64_t kKwxVersion = 1;
+inline constexpr int64_t kKwxVersion = 2;
 inline constexpr int64_t kKwxPage = 4096;
 /// Start of every piece of the data, as code expects of the memory that it gets.
 inline constexpr int64_t kKwxAlignment = 64;

@@ -226,6 +226,8 @@ private:
     for (run::KeptCode& code : codes_) {
       code.signature.name = in_.text();
       code.signature.has_prepared = in_.integer() != 0;
+      params_.push_back(in_.integers());
+      code.signature.params.resize(params_.back().size());
       buffers(code.signature.arguments);
       buffers(code.signature.workspace);
       buffers(code.signature.scratch);
@@ -313,6 +315,7 @@ private:
     if (in_.has_failed())
       return;
     TapeKernel kernel;
+    kernel.params = params_[pending.code];
     for (const emit::BufferInfo& info : codes_[pending.code].signature.arguments)
       kernel.arguments.push_back(slot(emit::bytes_of(info, {}).value_or(-1)));
     if (in_.integer() != 0) {
@@ -345,6 +348,7 @@ private:
   ByteReader in_;
   Tape tape_;
   std::vector<run::KeptCode> codes_;
+  std::vector<std::vector<int64_t>> params_; ///< by code
   std::vector<PendingCode> pending_;
   std::vector<graph::Node> nodes_;
   size_t next_node_ = 0;

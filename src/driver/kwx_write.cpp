@@ -75,6 +75,8 @@ public:
   const DataPieces& data() const { return data_; }
 
 private:
+  using CodeKey = std::pair<std::string_view, std::vector<int64_t>>;
+  static CodeKey key_of(const TapeKernel& kernel) { return {kernel.code->object(), kernel.params}; }
   void type(graph::DataType elem, const Shape& shape) {
     out_.integer(static_cast<int64_t>(elem));
     out_.integers(shape);
@@ -91,35 +93,35 @@ private:
     type(t->type, t->shape);
   }
 
-  void buffers(const std::vector<emit::BufferInfo>& list) {
+  void buffers(const std::vector<emit::BufferInfo>& list, const std::vector<int64_t>& params) {
     out_.integer(static_cast<int64_t>(list.size()));
     for (const emit::BufferInfo& info : list) {
       out_.text(info.name);
       out_.integer(static_cast<int64_t>(info.elem));
       out_.integer(static_cast<int64_t>(info.role));
       out_.integer(info.is_constant ? 1 : 0);
-      out_.integer(emit::bytes_of(info, {}).value_or(0) / scalar::bytes_of(info.elem));
+      out_.integer(emit::bytes_of(info, params).value_or(0) / scalar::bytes_of(info.elem));
     }
   }
 
-  /// The different kernels. Those for different constants share one code.
+  /// The different kernels, with the sizes that they are called with. Those for different constants
+  /// share one code.
   void codes() {
-    std::vector<const run::Executable*> different;
+    std::vector<const TapeKernel*> different;
     for (const TapeStep& step : tape_.steps)
-      if (const auto* kernel = std::get_if<TapeKernel>(&step)) {
-        const auto [at, is_new] = numbers_.emplace(kernel->code->object(), different.size());
-        if (is_new)
-          different.push_back(kernel->code.get());
-      }
+      if (const auto* kernel = std::get_if<TapeKernel>(&step))
+        if (numbers_.emplace(key_of(*kernel), different.size()).second)
+          different.push_back(kernel);
     out_.integer(static_cast<int64_t>(different.size()));
-    for (const run::Executable* code : different) {
-      const emit::Signature& signature = code->signature();
+    for (const TapeKernel* kernel : different) {
+      const emit::Signature& signature = kernel->code->signature();
       out_.text(signature.name);
       out_.integer(signature.has_prepared ? 1 : 0);
-      buffers(signature.arguments);
-      buffers(signature.workspace);
-      buffers(signature.scratch);
-      out_.text(code->object());
+      out_.integers(kernel->params);
+      buffers(signature.arguments, kernel->params);
+      buffers(signature.workspace, kernel->params);
+      buffers(signature.scratch, kernel->params);
+      out_.text(kernel->code->object());
     }
   }
 
@@ -144,7 +146,7 @@ private:
 
   void step(const TapeKernel& kernel) {
     out_.integer(0);
-    out_.integer(static_cast<int64_t>(numbers_.at(kernel.code->object())));
+    out_.integer(static_cast<int64_t>(numbers_.at(key_of(kernel))));
     for (const Slot& argument : kernel.arguments)
       slot(argument);
     const auto prepared = kernel.code->prepared();
@@ -179,7 +181,7 @@ private:
   const Tape& tape_;
   ByteWriter out_;
   DataPieces data_;
-  std::map<std::string_view, size_t> numbers_;
+  std::map<CodeKey, size_t> numbers_;
 };
 
 } // namespace

@@ -1,12 +1,15 @@
 #include "driver/model.h"
 
 #include "driver/evaluate_node.h"
+#include "driver/recordings.h"
+#include "driver/rewriting.h"
 #include "driver/runner.h"
 #include "estimate/count.h"
 #include "graph/errors.h"
 #include "graph/onnx/import.h"
 #include "program/values.h"
 #include "run/file.h"
+#include "support/check.h"
 #include "support/text.h"
 
 #include <fmt/format.h>
@@ -14,6 +17,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 namespace kawara::driver {
 namespace {
@@ -68,9 +72,17 @@ Diagnostic out_of_memory(const Graph& graph) {
                             "give smaller inputs");
 }
 
+Diagnostic changed_file(const Graph& graph) {
+  return graph::model_error("K0545",
+                            "the file of `" + printable(graph.name) + "` is not what it was",
+                            "Weights that were packed are read from the file again for inputs of "
+                            "another shape, and are others there.",
+                            "load the model again");
+}
+
 /// Refuses symbols that no input has, and sizes that they cannot have.
-std::optional<Diagnostic> check_symbols(const Graph& graph,
-                                        const std::map<std::string, int64_t>& symbols) {
+std::optional<Diagnostic> refused_symbols(const Graph& graph,
+                                          const std::map<std::string, int64_t>& symbols) {
   std::vector<std::string> known;
   for (const ValueId id : graph.inputs)
     if (graph.values[id].type.shape)
@@ -92,6 +104,16 @@ std::optional<Diagnostic> check_symbols(const Graph& graph,
         "");
   }
   return std::nullopt;
+}
+
+/// Are the shapes of all inputs numbers?
+bool has_one_shape(const Graph& graph) {
+  return std::all_of(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) {
+    const graph::ValueType& type = graph.values[id].type;
+    return type.kind == graph::ValueType::Kind::Tensor && type.shape &&
+           std::all_of(type.shape->begin(), type.shape->end(),
+                       [](const graph::Dim& dim) { return dim.size.has_value(); });
+  });
 }
 
 /// Nodes and work of a step; without operators for one that computes nothing.
@@ -129,19 +151,39 @@ StepProfile profile_of(const Graph& graph, const Plan& plan, const Step& step) {
 } // namespace
 
 struct Model::Impl {
-  Impl(Graph g, const ModelOptions& options)
-      : kernels(options.cache_folder, options.progress), optimised(prepared(std::move(g), options)),
-        runner(optimised.graph, kernels, PlanOptions{options.fuses, true}) {}
-
-  graph::optimise::Optimised prepared(Graph g, const ModelOptions& options) {
-    if (!options.optimises)
-      return {std::move(g), {}};
-    return graph::optimise::optimise(std::move(g), evaluator(kernels));
+  Impl(Graph g, const ModelOptions& o)
+      : options(o), kernels(o.cache_folder, o.progress), optimised(prepared(std::move(g))),
+        runner(optimised.graph, kernels,
+               PlanOptions{o.fuses, true, o.read_again && has_one_shape(optimised.graph)}) {
+    runner.restore_with([this] { return restore(); });
   }
 
+  graph::optimise::Optimised prepared(Graph g) {
+    if (!options.optimises)
+      return {std::move(g), {}};
+    return optimised_and_rewritten(std::move(g), target::detect_cpu(), evaluator(kernels));
+  }
+
+  /// Reads the weights again that were given back.
+  Result<Done, Diagnostic> restore() {
+    KAWARA_TRY(Graph again, options.read_again());
+    const Graph fresh = prepared(std::move(again)).graph;
+    for (auto& [id, tensor] : optimised.graph.initializers) {
+      const auto at = fresh.initializers.find(id);
+      if (at == fresh.initializers.end() || at->second.shape() != tensor.shape() ||
+          at->second.type() != tensor.type())
+        return fail(changed_file(optimised.graph));
+      std::memcpy(tensor.data(), at->second.data(), static_cast<size_t>(tensor.bytes()));
+    }
+    return Done{};
+  }
+
+  ModelOptions options;
   Kernels kernels;
   graph::optimise::Optimised optimised;
   Runner runner;
+  Recordings recordings;
+  bool is_timed = false; ///< step by step, which tapes do not tell
 };
 
 Model::Model(Graph graph, const ModelOptions& options)
@@ -158,10 +200,24 @@ int64_t Model::from_cache() const { return impl_->kernels.from_cache(); }
 void Model::use(KnownSchedule known) { impl_->kernels.use(std::move(known)); }
 const std::map<std::string, int64_t>& Model::programs() const { return impl_->kernels.uses(); }
 int64_t Model::kernels() const { return impl_->kernels.compiled(); }
+std::vector<TextFamily> Model::sized_programs() const { return impl_->kernels.families(); }
+std::optional<Diagnostic>
+Model::check_symbols(const std::map<std::string, int64_t>& symbols) const {
+  return refused_symbols(graph(), symbols);
+}
 double Model::compile_seconds() const { return impl_->kernels.seconds(); }
 int64_t Model::block_bytes() const { return impl_->runner.block_bytes(); }
 
 namespace {
+
+Result<Graph, Diagnostic> read_graph(const std::string& path) {
+  std::error_code ignored;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream || std::filesystem::is_directory(path, ignored)) {
+    KAWARA_TRY([[maybe_unused]] const std::string bytes, run::read_file(path)); // says why
+  }
+  return graph::graph_from_onnx(stream, path, std::filesystem::path(path).parent_path().string());
+}
 
 /// The inputs in the graph's order, checked.
 Result<std::vector<Datum>, Diagnostic> ordered_inputs(const Graph& graph,
@@ -187,9 +243,18 @@ Result<std::vector<Datum>, Diagnostic> ordered_inputs(const Graph& graph,
 } // namespace
 
 Result<std::vector<Datum>, Diagnostic> Model::run(const std::map<std::string, Datum>& inputs) {
-  KAWARA_TRY(std::vector<Datum> data, ordered_inputs(graph(), inputs));
+  KAWARA_TRY(const std::vector<Datum> data, ordered_inputs(graph(), inputs));
   try {
-    return impl_->runner.run(std::move(data), {});
+    if (Player* player = impl_->is_timed ? nullptr : impl_->recordings.find(data)) {
+      if (auto results = play(*player, data))
+        return results;
+      // Shapes depend on cells, and these are others: that takes plans, now and henceforth.
+      impl_->recordings.drop(data);
+    }
+    auto results = impl_->runner.run(data, {});
+    if (results && impl_->recordings.add(data, graph(), impl_->runner.path()))
+      impl_->runner.release_block();
+    return results;
   } catch (const std::bad_alloc&) {
     return fail(out_of_memory(graph()));
   }
@@ -213,7 +278,9 @@ Model::profile(const std::map<std::string, Datum>& inputs, int calls) {
   for (int call = 0; call < calls; ++call) {
     std::vector<Runner::StepTime> times;
     impl_->runner.time_steps(&times);
+    impl_->is_timed = true;
     auto results = run(inputs);
+    impl_->is_timed = false;
     impl_->runner.time_steps(nullptr);
     if (!results)
       return fail(std::move(results).error());
@@ -239,7 +306,8 @@ Model::profile(const std::map<std::string, Datum>& inputs, int calls) {
 
 Result<Tape, Diagnostic> Model::record(std::map<std::string, Datum> given,
                                        const std::map<std::string, int64_t>& symbols) {
-  if (auto problem = check_symbols(graph(), symbols))
+  KAWARA_CHECK(!impl_->options.read_again, "a tape needs weights that may be gone");
+  if (auto problem = check_symbols(symbols))
     return fail(*std::move(problem));
   std::map<std::string, Datum> inputs;
   try {
@@ -247,8 +315,13 @@ Result<Tape, Diagnostic> Model::record(std::map<std::string, Datum> given,
   } catch (const std::bad_alloc&) {
     return fail(out_of_memory(graph()));
   }
-  // Steps whose operands are constants prepare them in this run.
-  KAWARA_TRY([[maybe_unused]] const std::vector<Datum> results, run(inputs));
+  KAWARA_TRY(std::vector<Datum> data, ordered_inputs(graph(), inputs));
+  try {
+    // Steps whose operands are constants prepare them in this run.
+    KAWARA_TRY([[maybe_unused]] const auto results, impl_->runner.run(std::move(data), {}));
+  } catch (const std::bad_alloc&) {
+    return fail(out_of_memory(graph()));
+  }
   return tape_from_plans(graph(), impl_->runner.path());
 }
 
@@ -284,10 +357,13 @@ Tensor pattern_tensor(graph::DataType type, const Shape& shape, uint64_t seed) {
 }
 
 Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions& options) {
-  KAWARA_TRY(const std::string bytes, run::read_file(path));
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  KAWARA_TRY(Graph imported, graph::graph_from_onnx(bytes, path, folder));
+  KAWARA_TRY(Graph imported, read_graph(path));
   return Model(std::move(imported), options);
+}
+
+Result<Model, Diagnostic> load_model_to_run(const std::string& path, ModelOptions options) {
+  options.read_again = [path] { return read_graph(path); };
+  return load_model(path, options);
 }
 
 } // namespace kawara::driver

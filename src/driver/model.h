@@ -5,8 +5,10 @@
 #include "graph/optimise/passes.h"
 #include "run/functions/function.h"
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,10 @@ struct ModelOptions {
   bool fuses = true;        ///< several nodes in one kernel
   std::string cache_folder; ///< where code is kept from run to run; empty: nowhere
   Progress progress;        ///< told while kernels are compiled
+  /// The model's graph once more, from where it came. With it weights that kernels have packed go, so
+  /// that a net is in memory once; where plans for other shapes need them, they are read again. Without
+  /// effect where inputs may have several shapes. Such a model can be run, but not recorded.
+  std::function<Result<graph::Graph, Diagnostic>()> read_again = nullptr;
 };
 
 /// What part of a model's time a step takes.
@@ -27,7 +33,9 @@ struct StepProfile {
 };
 
 /// A model that can be run. Shapes are taken from the inputs of the first call; code for them is made
-/// then and kept, so that a further call with the same shapes only computes. One call at a time.
+/// then and kept, so that a further call with the same shapes only computes. At the second shape of an
+/// input, what depends on it is compiled for a range of sizes; further shapes in that range are planned,
+/// but nothing is compiled for them. One call at a time.
 class Model {
 public:
   explicit Model(graph::Graph graph, const ModelOptions& = {});
@@ -39,7 +47,8 @@ public:
   const std::vector<graph::optimise::PassResult>& passes() const;
 
   /// The graph's outputs, in its order. Refuses an input that is missing or unknown (K0520), of another
-  /// type or shape than declared (K0521), and nodes that cannot be run (K0510, K0511).
+  /// type or shape than declared (K0521), nodes that cannot be run (K0510, K0511), and a file that has
+  /// changed where it is read again (K0545).
   Result<std::vector<run::Datum>, Diagnostic> run(const std::map<std::string, run::Datum>& inputs);
 
   /// Inputs of a fixed pattern for those that are not given; symbols in shapes that are not given
@@ -48,8 +57,11 @@ public:
   pattern_inputs(std::map<std::string, run::Datum> given,
                  const std::map<std::string, int64_t>& symbols = {}) const;
 
+  /// What is wrong with these sizes of symbols: one that no input has, or that is negative (K0569).
+  std::optional<Diagnostic> check_symbols(const std::map<std::string, int64_t>& symbols) const;
+
   /// Runs once, as `run` does, with a pattern for inputs that are not given, and gives what it did as a
-  /// tape. Refuses also symbols that no input has or that are negative (K0569) and what no tape can
+  /// tape. Not for models that give their weights back. Refuses also symbols that no input has or that are negative (K0569) and what no tape can
   /// hold (K0563).
   Result<Tape, Diagnostic> record(std::map<std::string, run::Datum> given,
                                   const std::map<std::string, int64_t>& symbols = {});
@@ -65,6 +77,9 @@ public:
   /// Time of each step over several calls.
   Result<std::vector<StepProfile>, Diagnostic>
   profile(const std::map<std::string, run::Datum>& inputs, int calls);
+
+  /// Programs that were compiled for a range of sizes.
+  std::vector<TextFamily> sized_programs() const;
 
   int64_t kernels() const;        ///< programs compiled so far
   int64_t from_cache() const;     ///< of those, found in the cache
@@ -82,5 +97,7 @@ Tensor pattern_tensor(graph::DataType, const Shape&, uint64_t seed);
 
 /// A model from an `.onnx` file. Refuses a file that cannot be read (K0420) and K0501 to K0505.
 Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions& = {});
+/// The same for a model that is only run: its options' `read_again` reads the file.
+Result<Model, Diagnostic> load_model_to_run(const std::string& path, ModelOptions);
 
 } // namespace kawara::driver

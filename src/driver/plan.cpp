@@ -1,6 +1,7 @@
 #include "driver/plan.h"
 
 #include "driver/control_flow.h"
+#include "driver/give_back.h"
 #include "driver/plan_groups.h"
 #include "driver/plan_memory.h"
 #include "estimate/count.h"
@@ -30,6 +31,7 @@ Diagnostic unknown_operator(const Node& node) {
   for (const auto& more : {run::function_names(), control_flow_names()})
     known.insert(known.end(), more.begin(), more.end());
   std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
   const std::string domain = node.domain.empty() ? "" : printable(node.domain) + ".";
   Diagnostic d = graph::model_error(
       "K0510",
@@ -87,8 +89,9 @@ bool interpret_small(const std::string& text, const std::vector<Tensor>& operand
 class Planner {
 public:
   Planner(const graph::Graph& graph, Kernels& kernels, const PlanOptions& options,
-          std::unique_ptr<Plan> plan)
-      : graph_(graph), kernels_(kernels), options_(options), plan_(std::move(plan)) {}
+          const std::vector<const Plan*>& siblings, std::unique_ptr<Plan> plan)
+      : graph_(graph), kernels_(kernels), options_(options), siblings_(siblings),
+        plan_(std::move(plan)) {}
 
   Result<std::unique_ptr<Plan>, Diagnostic> run() {
     for (plan_->end = plan_->begin; plan_->end < graph_.nodes.size(); ++plan_->end) {
@@ -101,6 +104,8 @@ public:
       KAWARA_TRY([[maybe_unused]] const Done done, compile_all());
     }
     place_values(graph_, *plan_);
+    if (options_.compiles && options_.gives_back)
+      plan_->used_up = used_up_by_steps(graph_, *plan_);
     return std::move(plan_);
   }
 
@@ -197,6 +202,8 @@ private:
     Definition definition(node, version == graph_.opsets.end() ? 1 : version->second,
                           operands(node));
     op.rule(definition);
+    if (definition.is_declined())
+      return add_call(node, plan_->end, run::find_function(node.op));
     if (definition.refusal())
       return fail(refused(node, operand_texts(node), *definition.refusal()));
     if (const auto wanted = definition.wanted()) {
@@ -281,8 +288,21 @@ private:
            std::count(node.inputs.begin(), node.inputs.end(), graph::kAbsent) == 0;
   }
 
+  /// Tells which groups are those of other plans for other sizes.
+  void relate_sizes() {
+    for (const Plan* sibling : siblings_) {
+      std::map<std::vector<size_t>, const std::string*> texts;
+      for (const KernelGroup& group : sibling->groups)
+        texts[group.nodes] = &group.program;
+      for (const KernelGroup& group : plan_->groups)
+        if (const auto at = texts.find(group.nodes); at != texts.end())
+          kernels_.relate(*at->second, group.program);
+    }
+  }
+
   /// Gives all kernel steps their code.
   Result<Done, Diagnostic> compile_all() {
+    relate_sizes();
     std::vector<std::string> texts;
     for (const KernelGroup& group : plan_->groups)
       texts.push_back(group.program);
@@ -295,11 +315,13 @@ private:
       auto code = kernels_.compile(group.program);
       if (!code)
         return fail(not_compiled(graph_.nodes[group.nodes.front()], code.error()));
-      // What is prepared from constants belongs to one step.
-      const bool has_constants =
-          std::any_of(step->operands.begin(), step->operands.end(),
-                      [&](ValueId id) { return static_cast<bool>(info(id).constant); });
-      step->code = has_constants ? std::make_shared<const run::Executable>((*code)->twin()) : *code;
+      // What is prepared from constants belongs to those that read them.
+      std::vector<const void*> constants;
+      for (const ValueId id : step->operands)
+        if (info(id).constant)
+          constants.push_back(info(id).constant.data());
+      step->code = constants.empty() ? code->code : kernels_.with_constants(code->code, constants);
+      step->params = code->params;
     }
     return Done{};
   }
@@ -320,7 +342,7 @@ private:
       for (std::vector<Tensor>* tensors : {&operands, &results})
         for (Tensor& tensor : *tensors)
           pointers.push_back(tensor.data());
-      const auto done = (*code)->call(pointers, {});
+      const auto done = code->code->call(pointers, code->params);
       if (!done)
         return fail(done.error());
     }
@@ -332,6 +354,7 @@ private:
   const graph::Graph& graph_;
   Kernels& kernels_;
   const PlanOptions& options_;
+  const std::vector<const Plan*>& siblings_;
   std::unique_ptr<Plan> plan_;
   Drafts drafts_;
 };
@@ -355,11 +378,12 @@ std::string text_of(const Datum& datum) {
 
 Result<std::unique_ptr<Plan>, Diagnostic> make_plan(const graph::Graph& graph, size_t begin,
                                                     std::vector<Info> infos, Kernels& kernels,
-                                                    const PlanOptions& options) {
+                                                    const PlanOptions& options,
+                                                    const std::vector<const Plan*>& siblings) {
   auto plan = std::make_unique<Plan>();
   plan->begin = begin;
   plan->infos = std::move(infos);
-  return Planner(graph, kernels, options, std::move(plan)).run();
+  return Planner(graph, kernels, options, siblings, std::move(plan)).run();
 }
 
 } // namespace kawara::driver

@@ -32,6 +32,7 @@ struct Info {
 /// Runs compiled code.
 struct KernelStep {
   std::shared_ptr<const run::Executable> code;
+  std::vector<int64_t> params;            ///< of the code: a size, or none
   std::vector<ValueId> operands, results; ///< in the order of the code's signature
   size_t group = 0;                       ///< in `Plan::groups`
 };
@@ -66,8 +67,9 @@ struct GroupBorder {
 };
 
 struct PlanOptions {
-  bool fuses = true;    ///< several nodes in one kernel
-  bool compiles = true; ///< otherwise steps have no code, and cannot run
+  bool fuses = true;       ///< several nodes in one kernel
+  bool compiles = true;    ///< otherwise steps have no code, and cannot run
+  bool gives_back = false; ///< the memory of constants that kernels have prepared goes
 };
 
 /// Where the memory of a value lies in the plan's block; those of the model's results are apart.
@@ -83,9 +85,10 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<KernelGroup> groups;
   std::vector<GroupBorder> borders;
-  std::vector<Info> infos; ///< of all values, after the last step
+  std::vector<Info> infos;                  ///< of all values, after the last step
+  std::vector<std::vector<Tensor>> used_up; ///< by step, when it runs for the first time
   std::map<ValueId, Place> places;
-  std::shared_ptr<std::byte> block;
+  std::shared_ptr<std::byte> block; ///< while it runs
   int64_t block_bytes = 0;
   std::vector<ValueId>
       asked; ///< values whose cells (or, made by a call, whose shapes) decide how to go on
@@ -93,10 +96,13 @@ struct Plan {
   std::map<std::string, std::unique_ptr<Plan>> next; ///< by what was asked
 };
 
-/// Plans the graph from node `begin` on. Refuses an unknown operator (K0510) and operands that an
-/// operator does not take (K0511).
-Result<std::unique_ptr<Plan>, Diagnostic>
-make_plan(const graph::Graph&, size_t begin, std::vector<Info> infos, Kernels&, const PlanOptions&);
+/// Plans the graph from node `begin` on. Groups that have other sizes in `siblings`, plans of the same
+/// nodes, get code for a range of sizes where that is possible. Refuses an unknown operator (K0510) and
+/// operands that an operator does not take (K0511).
+Result<std::unique_ptr<Plan>, Diagnostic> make_plan(const graph::Graph&, size_t begin,
+                                                    std::vector<Info> infos, Kernels&,
+                                                    const PlanOptions&,
+                                                    const std::vector<const Plan*>& siblings = {});
 
 /// The error for a node whose operator refuses its inputs.
 Diagnostic refused(const graph::Node&, const std::vector<std::string>& operands,

@@ -93,6 +93,8 @@ private:
     const auto version = graph_.opsets.find("");
     Definition definition(node, version == graph_.opsets.end() ? 1 : version->second, operands);
     op.rule(definition);
+    if (definition.is_declined())
+      return call_function(graph_, node, inputs);
     if (definition.refusal())
       return fail(refusal(node, *definition.refusal()));
     std::vector<Datum> results;

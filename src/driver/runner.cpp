@@ -1,6 +1,7 @@
 #include "driver/runner.h"
 
 #include "driver/control_flow.h"
+#include "driver/give_back.h"
 
 #include <fmt/format.h>
 
@@ -71,7 +72,7 @@ Result<std::vector<Datum>, Diagnostic> Runner::run(std::vector<Datum> inputs,
   }
   std::unique_ptr<Plan>* plan = &slot(plans_, key);
   if (!*plan) {
-    KAWARA_TRY(*plan, make_plan(graph_, 0, first_infos(data), kernels_, options_));
+    KAWARA_TRY(*plan, make(0, first_infos(data)));
   }
   path_.clear();
   while (true) {
@@ -84,8 +85,7 @@ Result<std::vector<Datum>, Diagnostic> Runner::run(std::vector<Datum> inputs,
       add_key(next, data[id], (*plan)->asks_for_cells);
     std::unique_ptr<Plan>& follower = slot((*plan)->next, next);
     if (!follower) {
-      KAWARA_TRY(follower,
-                 make_plan(graph_, (*plan)->end, next_infos(**plan, data), kernels_, options_));
+      KAWARA_TRY(follower, make((*plan)->end, next_infos(**plan, data)));
     }
     plan = &follower;
   }
@@ -104,6 +104,11 @@ Result<Done, Diagnostic> Runner::plan(const std::vector<Datum>& inputs) {
   drafted_.reset();
   KAWARA_TRY([[maybe_unused]] const auto results, run(inputs, {}));
   return Done{};
+}
+
+void Runner::release_block() {
+  block_.reset();
+  block_bytes_ = 0;
 }
 
 int64_t Runner::block_bytes() const {
@@ -125,6 +130,34 @@ std::vector<const Plan*> Runner::plans() const {
       if (next)
         all.push_back(next.get());
   return all;
+}
+
+Result<std::unique_ptr<Plan>, Diagnostic> Runner::make(size_t begin, std::vector<Info> infos) {
+  if (has_given_back_) {
+    KAWARA_TRY([[maybe_unused]] const Done done, restore_());
+    has_given_back_ = false;
+  }
+  return make_plan(graph_, begin, std::move(infos), kernels_, options_, siblings(begin));
+}
+
+/// Gives constants back, now or, while plans are still to be made, after this run.
+void Runner::add_used_up(std::vector<Tensor> constants, bool is_last_plan) {
+  used_up_.insert(used_up_.end(), constants.begin(), constants.end());
+  if (!is_last_plan || used_up_.empty())
+    return;
+  std::for_each(used_up_.begin(), used_up_.end(), give_back);
+  used_up_.clear();
+  has_given_back_ = true;
+}
+
+/// Some plans that begin at this node, for other shapes.
+std::vector<const Plan*> Runner::siblings(size_t begin) const {
+  constexpr size_t kMostSiblings = 4;
+  std::vector<const Plan*> found;
+  for (const Plan* plan : plans())
+    if (plan != drafted_.get() && plan->begin == begin && found.size() < kMostSiblings)
+      found.push_back(plan);
+  return found;
 }
 
 std::vector<Info> Runner::first_infos(const std::vector<Datum>& data) const {
@@ -154,17 +187,24 @@ Result<Done, Diagnostic> Runner::run(Plan& plan, std::vector<Datum>& data) {
   for (size_t id = 0; id < plan.infos.size(); ++id)
     if (plan.infos[id].constant)
       data[id] = {plan.infos[id].constant, false, {}};
-  if (plan.block_bytes > 0 && !plan.block)
-    plan.block = graph::make_memory(plan.block_bytes);
+  if (block_bytes_ < plan.block_bytes) {
+    block_ = graph::make_memory(plan.block_bytes);
+    block_bytes_ = plan.block_bytes;
+  }
+  plan.block = block_;
   for (size_t k = 0; k < plan.steps.size(); ++k) {
     const auto begin =
         times_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
     KAWARA_TRY([[maybe_unused]] const Done done, run_step(plan, plan.steps[k], data));
+    if (k < plan.used_up.size())
+      add_used_up(std::move(plan.used_up[k]), plan.asked.empty());
     if (times_)
       times_->push_back(
           {&plan, k,
            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
   }
+  plan.block.reset();
+  plan.used_up.clear();
   return Done{};
 }
 
@@ -204,7 +244,7 @@ Result<Done, Diagnostic> Runner::run(Plan& plan, const KernelStep& step,
     }
     const ValueId id = step.results[result++];
     if (id == graph::kAbsent) { // computed, though nobody reads it
-      const auto bytes = emit::bytes_of(argument, {});
+      const auto bytes = emit::bytes_of(argument, step.params);
       unused.emplace_back(graph::DataType::U8, Shape{bytes.value_or(0)});
       pointers.push_back(unused.back().data());
       continue;
@@ -212,7 +252,7 @@ Result<Done, Diagnostic> Runner::run(Plan& plan, const KernelStep& step,
     data[id] = {memory_of(plan, id, plan.infos[id]), false, {}};
     pointers.push_back(data[id].tensor.data());
   }
-  return step.code->call(pointers, {});
+  return step.code->call(pointers, step.params);
 }
 
 Result<Done, Diagnostic> Runner::call(const graph::Node& node, std::vector<Datum>& data) {
@@ -224,8 +264,11 @@ Result<Done, Diagnostic> Runner::call(const graph::Node& node, std::vector<Datum
     for (const graph::Capture& capture : inner->captures)
       captured.push_back(data[capture.outer]);
     auto& runner = inner_[inner.get()];
-    if (!runner)
-      runner = std::make_unique<Runner>(*inner, kernels_, options_);
+    if (!runner) {
+      PlanOptions options = options_;
+      options.gives_back = false; // constants of subgraphs are small
+      runner = std::make_unique<Runner>(*inner, kernels_, options);
+    }
     return runner->run(std::move(arguments), std::move(captured));
   };
   KAWARA_TRY(std::vector<Datum> results,

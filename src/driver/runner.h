@@ -2,6 +2,8 @@
 
 #include "driver/plan.h"
 
+#include <functional>
+
 namespace kawara::driver {
 
 /// Runs one graph; the subgraphs of its nodes by runners of their own. Keeps its plans, by the shapes
@@ -18,6 +20,10 @@ public:
   /// inputs are run. All of it is among `plans` then.
   Result<Done, Diagnostic> plan(const std::vector<Datum>& inputs);
   int64_t block_bytes() const; ///< largest block of a plan
+  /// Called before a plan is made once constants were given back, to read them again.
+  void restore_with(std::function<Result<Done, Diagnostic>()> f) { restore_ = std::move(f); }
+  /// Gives memory between steps back until the next run.
+  void release_block();
   /// The plans that the last run went through, in order; valid until the next run.
   const std::vector<const Plan*>& path() const { return path_; }
   /// The plans made so far, each after those that it continues.
@@ -33,6 +39,9 @@ public:
   void time_steps(std::vector<StepTime>* times) { times_ = times; }
 
 private:
+  void add_used_up(std::vector<Tensor> constants, bool is_last_plan);
+  std::vector<const Plan*> siblings(size_t begin) const;
+  Result<std::unique_ptr<Plan>, Diagnostic> make(size_t begin, std::vector<Info> infos);
   std::vector<Info> first_infos(const std::vector<Datum>& data) const;
   std::vector<Info> next_infos(const Plan& plan, const std::vector<Datum>& data) const;
   Result<Done, Diagnostic> run(Plan& plan, std::vector<Datum>& data);
@@ -46,10 +55,15 @@ private:
   Kernels& kernels_;
   PlanOptions options_;
   std::map<std::string, std::unique_ptr<Plan>> plans_;
-  std::unique_ptr<Plan> drafted_; ///< without code
+  std::unique_ptr<Plan> drafted_;    ///< without code
+  std::shared_ptr<std::byte> block_; ///< for the plan that runs
+  int64_t block_bytes_ = 0;
   std::vector<StepTime>* times_ = nullptr;
   std::map<const graph::Graph*, std::unique_ptr<Runner>> inner_;
   std::vector<const Plan*> path_;
+  std::function<Result<Done, Diagnostic>()> restore_;
+  std::vector<Tensor> used_up_; ///< constants that nobody needs after this run
+  bool has_given_back_ = false;
 };
 
 } // namespace kawara::driver

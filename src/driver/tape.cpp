@@ -65,7 +65,7 @@ Result<Done, Diagnostic> Player::play(std::span<void* const> inputs,
       pointers_.clear();
       for (const Slot& slot : kernel->arguments)
         pointers_.push_back(address(slot, inputs, outputs));
-      KAWARA_TRY([[maybe_unused]] const Done done, kernel->code->call(pointers_, {}));
+      KAWARA_TRY([[maybe_unused]] const Done done, kernel->code->call(pointers_, kernel->params));
     } else if (const auto* copy = std::get_if<TapeCopy>(&step)) {
       std::memcpy(address(copy->to, inputs, outputs), address(copy->from, inputs, outputs),
                   static_cast<size_t>(copy->bytes));

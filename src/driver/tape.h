@@ -24,6 +24,7 @@ struct TapeTensor {
 /// Compiled code on slots, in the order of its signature.
 struct TapeKernel {
   std::shared_ptr<const run::Executable> code;
+  std::vector<int64_t> params; ///< of the code: a size, or none
   std::vector<Slot> arguments;
 };
 /// A run-time function. Absent inputs and outputs are empty.

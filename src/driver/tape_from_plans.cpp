@@ -105,7 +105,7 @@ private:
   }
 
   void record(const Plan& plan, const KernelStep& step) {
-    TapeKernel kernel{step.code, {}};
+    TapeKernel kernel{step.code, step.params, {}};
     size_t operand = 0, result = 0;
     for (const emit::BufferInfo& argument : step.code->signature().arguments) {
       if (argument.name[0] == 'X') {
@@ -113,8 +113,9 @@ private:
         continue;
       }
       const ValueId id = step.results[result++];
-      const Slot slot = id == graph::kAbsent ? reserve(emit::bytes_of(argument, {}).value_or(0))
-                                             : place(plan, id);
+      const Slot slot = id == graph::kAbsent
+                            ? reserve(emit::bytes_of(argument, step.params).value_or(0))
+                            : place(plan, id);
       if (id != graph::kAbsent)
         slots_[id] = slot;
       kernel.arguments.push_back(slot);

@@ -7,13 +7,20 @@ namespace {
 constexpr int64_t kLargest = int64_t{1} << 62;
 
 std::optional<int64_t> constant_bytes(const kernel::Buffer& buffer) {
-  const BufferInfo info{0, buffer.name, buffer.elem, buffer.shape, buffer.role};
+  const BufferInfo info{0, buffer.name, buffer.elem, buffer.shape, buffer.role, false, false};
   return bytes_of(info, {});
 }
 
 bool lives_on_stack(const kernel::Buffer& buffer) {
   const auto bytes = constant_bytes(buffer);
   return bytes && *bytes <= kStackBytes;
+}
+
+/// Buffers that calls after the first need.
+std::set<uint32_t> needed_again(kernel::Kernel kernel) {
+  kernel.body.erase(kernel.body.begin(),
+                    kernel.body.begin() + static_cast<std::ptrdiff_t>(kernel.prepared));
+  return kernel::used_buffers(kernel);
 }
 
 } // namespace
@@ -24,9 +31,11 @@ Signature signature_of(const kernel::Kernel& kernel) {
   signature.params = kernel.params;
   signature.has_prepared = kernel.prepared != 0;
   const std::set<uint32_t> used = kernel::used_buffers(kernel);
+  const std::set<uint32_t> again = kernel.prepared != 0 ? needed_again(kernel) : used;
   for (uint32_t id = 0; id < kernel.buffers.size(); ++id) {
     const kernel::Buffer& b = kernel.buffers[id];
-    const BufferInfo info{id, b.name, b.elem, b.shape, b.role, b.is_constant};
+    const BufferInfo info{
+        id, b.name, b.elem, b.shape, b.role, b.is_constant, b.is_constant && again.count(id) == 0};
     if (b.scope == kernel::Scope::Argument)
       signature.arguments.push_back(info);
     else if (used.count(id) == 0)

@@ -19,6 +19,8 @@ struct BufferInfo {
   std::vector<scalar::Expr> shape; ///< in the parameters; row-major
   program::Role role = program::Role::Temp;
   bool is_constant = false; ///< keeps its values from call to call
+  /// A constant that nothing reads where RuntimeApi::is_prepared.
+  bool is_used_up = false;
 };
 
 /// What must be passed to a compiled kernel, and the memory it needs besides.

@@ -70,4 +70,23 @@ rewrite::Cost operator_cost(const Roof& roof, double seconds_per_node, int64_t s
   };
 }
 
+rewrite::Cost fused_cost(const Roof& roof, double seconds_per_kernel, int64_t symbol) {
+  return [=, whole = operator_cost(roof, seconds_per_kernel, symbol)](const Application& a) {
+    const auto* info = rewrite::find_operator_info(a.op);
+    const bool is_map =
+        info && (info->kind == rewrite::Kind::Unary || info->kind == rewrite::Kind::Binary);
+    if (!is_map || !a.result)
+      return whole(a);
+    double largest = 0, bytes = 0;
+    for (const Type* operand : a.operands) {
+      const double own = operand ? bytes_of(*operand, symbol) : 0;
+      largest = std::max(largest, own);
+      bytes += own;
+    }
+    const double arithmetic = roof.peak_flops > 0 ? flops_of(a, symbol) / roof.peak_flops : 0;
+    const double memory = roof.bandwidth_bytes > 0 ? (bytes - largest) / roof.bandwidth_bytes : 0;
+    return arithmetic + memory;
+  };
+}
+
 } // namespace kawara::estimate

@@ -7,7 +7,7 @@
 namespace kawara::run {
 namespace {
 
-constexpr std::string_view kKeptMagic = "kawara code 1\n";
+constexpr std::string_view kKeptMagic = "kawara code 2\n";
 
 class KeptWriter {
 public:
@@ -24,6 +24,7 @@ public:
       number(static_cast<int64_t>(b.elem));
       number(static_cast<int64_t>(b.role));
       number(b.is_constant ? 1 : 0);
+      number(b.is_used_up ? 1 : 0);
       number(static_cast<int64_t>(b.shape.size()));
       for (const scalar::Expr& extent : b.shape) {
         const auto value = scalar::constant_of(scalar::simplify(extent));
@@ -71,6 +72,7 @@ public:
       b.elem = member(scalar::Elem::Bool);
       b.role = member(program::Role::Temp);
       b.is_constant = number() != 0;
+      b.is_used_up = number() != 0;
       for (int64_t dims = count(); dims > 0 && is_good_; --dims)
         b.shape.push_back(scalar::int_lit(number()));
       all.push_back(std::move(b));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 
 namespace kawara::run {
 namespace {
@@ -76,8 +77,13 @@ std::vector<Timing> measure_interleaved(const std::vector<std::function<void()>>
   for (int round = 0; round < std::max(options.samples, 1); ++round) {
     if (round >= 3 && now() - begin > options.limit_seconds)
       break;
-    for (size_t i = 0; i < works.size(); ++i)
+    for (size_t i = 0; i < works.size(); ++i) {
+      if (options.pause_seconds > 0) {
+        std::this_thread::sleep_for(std::chrono::duration<double>(options.pause_seconds));
+        works[i]();
+      }
       samples[i].push_back(seconds_of(works[i], batches[i]) / static_cast<double>(batches[i]));
+    }
   }
   std::vector<Timing> result;
   for (size_t i = 0; i < works.size(); ++i)

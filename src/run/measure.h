@@ -12,6 +12,9 @@ struct MeasureOptions {
   double sample_seconds = 0.005; ///< a sample is a batch of calls that takes about this long
   int samples = 11;
   double limit_seconds = 5; ///< fewer samples, at least three, when they would take longer
+  /// Rest before each sample of interleaved works, and one call that is not counted: threads that one
+  /// work left waiting fall asleep before the next is measured.
+  double pause_seconds = 0;
 };
 
 /// Seconds per call. Every sample is the mean of one batch.

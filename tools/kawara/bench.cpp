@@ -54,12 +54,21 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
 struct BenchOptions {
   std::vector<std::string> inputs;
   std::string against, peers;
+  std::vector<std::string> more_sizes;
 };
 
 int bench(const CommonOptions& options, const BenchOptions& of_model) {
   if (is_model(options.file))
-    return run_model({options.file, of_model.inputs, "", true, options.json, options.verify,
-                      of_model.against, of_model.peers},
+    return run_model({options.file,
+                      of_model.inputs,
+                      "",
+                      true,
+                      options.json,
+                      options.verify,
+                      of_model.against,
+                      of_model.peers,
+                      {},
+                      of_model.more_sizes},
                      options);
   auto request = request_of(options);
   if (!request)
@@ -108,9 +117,12 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_option("--against", of_model->against, "another run time for the model: ort")
       ->check(CLI::IsMember({"ort"}));
   command->add_option("--peers", of_model->peers, "folder with libonnxruntime.so.1");
+  command->add_option("--also", of_model->more_sizes,
+                      "run the model with these sizes of symbols, too: past=64; repeat");
   add_examples(*command, {"kawara bench examples/gemm.kw -p M=512,N=512,K=512 -s auto",
                           "KAWARA_THREADS=1 kawara bench examples/add.kw -p N=1000000 --json",
-                          "kawara bench model.onnx --against ort --peers build/bench/peers"});
+                          "kawara bench model.onnx --against ort --peers build/bench/peers",
+                          "kawara bench gpt2-decode.onnx -p past=16 --also past=64"});
   command->callback([options, of_model, &exit_code] { exit_code = bench(*options, *of_model); });
 }
 

@@ -93,9 +93,9 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
     KAWARA_TRY([[maybe_unused]] const Done done, require_onnxruntime(options.peers));
   }
   const auto begin = std::chrono::steady_clock::now();
-  KAWARA_TRY(driver::Model model, driver::load_model(options.file, usual_model_options()));
+  KAWARA_TRY(driver::Model model, driver::load_model_to_run(options.file, usual_model_options()));
   use_tuned(model, common);
-  KAWARA_TRY(const auto inputs, read_model_inputs(model, options.inputs));
+  KAWARA_TRY(const auto inputs, read_model_inputs(model, options.inputs, options.symbols));
   ModelRun run;
   KAWARA_TRY(run.results, model.run(inputs));
   run.first_seconds = seconds_since(begin);
@@ -113,7 +113,10 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
 } // namespace
 
 Result<std::map<std::string, Datum>, Diagnostic>
-read_model_inputs(const driver::Model& model, const std::vector<std::string>& bindings) {
+read_model_inputs(const driver::Model& model, const std::vector<std::string>& bindings,
+                  const std::map<std::string, int64_t>& symbols) {
+  if (auto problem = model.check_symbols(symbols))
+    return fail(*std::move(problem));
   const graph::Graph& graph = model.graph();
   KAWARA_TRY(auto given, read_bindings(bindings, [&](const std::string& name) {
                std::optional<graph::DataType> declared;
@@ -122,7 +125,7 @@ read_model_inputs(const driver::Model& model, const std::vector<std::string>& bi
                    declared = graph.values[id].type.elem;
                return declared;
              }));
-  return model.pattern_inputs(std::move(given));
+  return model.pattern_inputs(std::move(given), symbols);
 }
 
 void use_tuned(driver::Model& model, const CommonOptions& common) {
@@ -222,7 +225,11 @@ programs_of_model(const std::string& path, const std::vector<std::string>& bindi
   return model.programs();
 }
 
-int run_model(const ModelOptions& options, const CommonOptions& common) {
+int run_model(ModelOptions options, const CommonOptions& common) {
+  auto symbols = sizes_of(common);
+  if (!symbols)
+    return report(symbols.error(), common);
+  options.symbols = *std::move(symbols);
   const auto done = run_all(options, common);
   return done ? kOk : report({done.error()}, common);
 }

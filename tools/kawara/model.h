@@ -14,16 +14,19 @@ struct ModelOptions {
   std::vector<std::string> inputs; ///< NAME=file.npy
   std::string output_dir;          ///< output_0.npy, ... are written there when it is not empty
   bool time = false, json = false;
-  bool checks_data = false; ///< of a compiled model: the sum over its constants too
-  std::string against;      ///< "ort": ONNX Runtime is measured in turns with Kawara
-  std::string peers;        ///< folder with its library
+  bool checks_data = false;               ///< of a compiled model: the sum over its constants too
+  std::string against;                    ///< "ort": ONNX Runtime is measured in turns with Kawara
+  std::string peers;                      ///< folder with its library
+  std::map<std::string, int64_t> symbols; ///< sizes in the shapes of inputs that are not given
+  std::vector<std::string> more_sizes;    ///< "past=64": run with these, too
 };
 
 /// With the cache of code, and a line of progress on standard error when compiling takes long.
 driver::ModelOptions usual_model_options();
-/// Inputs from NAME=file.npy, the others of a fixed pattern.
+/// Inputs from NAME=file.npy, the others of a fixed pattern. Refuses symbols that no input has (K0569).
 Result<std::map<std::string, run::Datum>, Diagnostic>
-read_model_inputs(const driver::Model&, const std::vector<std::string>& bindings);
+read_model_inputs(const driver::Model&, const std::vector<std::string>& bindings,
+                  const std::map<std::string, int64_t>& symbols = {});
 
 void add_fusion(CLI::App&, int& exit_code); ///< the command
 
@@ -63,8 +66,9 @@ Result<Done, Diagnostic> run_compiled_model(const ModelOptions&);
 Result<std::map<std::string, int64_t>, Diagnostic>
 programs_of_model(const std::string& path, const std::vector<std::string>& bindings);
 
-/// Runs a model with what was tuned for it, prints a line per output, or JSON; returns an exit code.
-int run_model(const ModelOptions&, const CommonOptions&);
+/// Runs a model with what was tuned for it and the sizes of `-p`, prints a line per output, or JSON; returns
+/// an exit code.
+int run_model(ModelOptions, const CommonOptions&);
 /// Time of the steps, and of ONNX Runtime if the options ask for it: lines and JSON.
 Result<std::pair<std::string, std::string>, Diagnostic>
 measure_steps(driver::Model&, const std::map<std::string, run::Datum>& inputs, const ModelOptions&,

@@ -72,6 +72,47 @@ void add_steps(std::vector<driver::StepProfile> steps, nlohmann::json& json, std
                         rest * 1e6, "", "", left);
 }
 
+/// The sizes in "past=64,batch=2".
+Result<std::map<std::string, int64_t>, Diagnostic> symbols_in(const std::string& text) {
+  CommonOptions options;
+  options.sizes = {text};
+  auto symbols = sizes_of(options);
+  if (!symbols)
+    return fail(symbols.error().front());
+  return *std::move(symbols);
+}
+
+/// Runs the model with other sizes, and says what was compiled for them.
+Result<Done, Diagnostic> add_sizes(driver::Model& model, const ModelOptions& options,
+                                   nlohmann::json& json, std::string& text) {
+  for (const std::string& sizes : options.more_sizes) {
+    KAWARA_TRY(const auto symbols, symbols_in(sizes));
+    KAWARA_TRY(const auto inputs, read_model_inputs(model, options.inputs, symbols));
+    const int64_t before = model.kernels();
+    const auto begin = std::chrono::steady_clock::now();
+    KAWARA_TRY([[maybe_unused]] const auto results, model.run(inputs));
+    const std::chrono::duration<double> first = std::chrono::steady_clock::now() - begin;
+    const run::Timing timing = run::measure([&] { (void)model.run(inputs); }, {});
+    json["sizes"].push_back({{"sizes", sizes},
+                             {"first_result_ms", first.count() * 1e3},
+                             {"compiled", model.kernels() - before},
+                             {"median_ms", timing.median * 1e3}});
+    text +=
+        fmt::format("{}: first result after {:.1f} ms, {} kernels compiled; {}\n", printable(sizes),
+                    first.count() * 1e3, model.kernels() - before, run::to_string(timing));
+  }
+  int64_t least = 0, most = 0;
+  const auto programs = model.sized_programs();
+  for (const driver::TextFamily& program : programs) {
+    least = std::max(least, program.least());
+    most = most == 0 ? program.most() : std::min(most, program.most());
+  }
+  if (!programs.empty())
+    text += fmt::format("{} kernels are for all sizes, each from {} to at least {} cells\n",
+                        programs.size(), least, most);
+  return Done{};
+}
+
 } // namespace
 
 driver::ModelOptions usual_model_options() {
@@ -101,9 +142,13 @@ measure_steps(driver::Model& model, const std::map<std::string, Datum>& inputs,
     if (!other)
       return fail(std::move(other).error());
     bool is_fine = true;
+    run::MeasureOptions turns;
+    turns.sample_seconds = 0.02;
+    turns.limit_seconds = 12;
+    turns.pause_seconds = 0.03; // both keep threads that wait for more work for some milliseconds
     const std::vector<run::Timing> timings = run::measure_interleaved(
-        {[&] { is_fine = static_cast<bool>(model.run(inputs)) && is_fine; },
-         [&] { other->run(); }});
+        {[&] { is_fine = static_cast<bool>(model.run(inputs)) && is_fine; }, [&] { other->run(); }},
+        turns);
     const double ratio = timings[1].median / timings[0].median;
     const double difference = difference_of(results, *other);
     json["onnxruntime"] = {{"version", other->version()},
@@ -120,6 +165,7 @@ measure_steps(driver::Model& model, const std::map<std::string, Datum>& inputs,
   }
   KAWARA_TRY(std::vector<driver::StepProfile> steps, model.profile(inputs, 7));
   add_steps(std::move(steps), json, text);
+  KAWARA_TRY([[maybe_unused]] const Done done, add_sizes(model, options, json, text));
   return std::pair{text, json.dump()};
 }
 

@@ -234,8 +234,16 @@ Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
 
 int run_program(const RunOptions& options) {
   if (is_model(options.file))
-    return run_model({options.file, options.inputs, options.output_dir, options.time, options.json,
-                      options.verify, "", ""},
+    return run_model({options.file,
+                      options.inputs,
+                      options.output_dir,
+                      options.time,
+                      options.json,
+                      options.verify,
+                      "",
+                      "",
+                      {},
+                      {}},
                      options);
   Trace trace(trace_options(options));
   Report result(options);

@@ -6,7 +6,10 @@
 
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <algorithm>
+#include <istream>
 #include <limits>
 #include <set>
 
@@ -31,6 +34,19 @@ bool parse_message(std::string_view bytes, google::protobuf::MessageLite& messag
   stream.SetTotalBytesLimit(std::numeric_limits<int>::max());
   return message.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
 }
+
+/// Bytes of a stream for the decoder.
+class StreamBytes : public google::protobuf::io::CopyingInputStream {
+public:
+  explicit StreamBytes(std::istream& stream) : stream_(stream) {}
+  int Read(void* buffer, int size) override {
+    stream_.read(static_cast<char*>(buffer), size);
+    return stream_.bad() ? -1 : static_cast<int>(stream_.gcount());
+  }
+
+private:
+  std::istream& stream_;
+};
 
 std::string quoted(const std::string& name) { return "`" + printable(name) + "`"; }
 
@@ -284,15 +300,15 @@ Diagnostic not_a_model(const std::string& name, std::string why) {
                      "give a file that an exporter wrote, whole");
 }
 
-} // namespace
+Diagnostic not_decoded(const std::string& name, size_t bytes) {
+  return not_a_model(name, fmt::format("Its {} bytes do not decode: it is cut off, damaged, "
+                                       "or of another kind.",
+                                       bytes));
+}
 
-Result<Graph, Diagnostic> graph_from_onnx(std::string_view bytes, const std::string& name,
-                                          const std::string& folder) {
-  ::onnx::ModelProto model;
-  if (!parse_message(bytes, model))
-    return fail(not_a_model(name, fmt::format("Its {} bytes do not decode: it is cut off, damaged, "
-                                              "or of another kind.",
-                                              bytes.size())));
+/// The message is used up.
+Result<Graph, Diagnostic> graph_from_message(::onnx::ModelProto& model, const std::string& name,
+                                             const std::string& folder) {
   if (!model.has_graph())
     return fail(not_a_model(name, "It decodes, but holds no graph."));
   File file{name, folder, {}};
@@ -305,6 +321,37 @@ Result<Graph, Diagnostic> graph_from_onnx(std::string_view bytes, const std::str
     return fail(model_error("K0505", "`" + name + "` names no version of the ONNX operators",
                             "What an operator means depends on it.", "export the model again"));
   return GraphReader(file, *model.mutable_graph(), nullptr).read();
+}
+
+} // namespace
+
+Result<Graph, Diagnostic> graph_from_onnx(std::string_view bytes, const std::string& name,
+                                          const std::string& folder) {
+  ::onnx::ModelProto model;
+  if (!parse_message(bytes, model))
+    return fail(not_decoded(name, bytes.size()));
+  return graph_from_message(model, name, folder);
+}
+
+Result<Graph, Diagnostic> graph_from_onnx(std::istream& stream, const std::string& name,
+                                          const std::string& folder) {
+  constexpr int kPiece = 1 << 20;
+  ::onnx::ModelProto model;
+  StreamBytes bytes(stream);
+  bool is_decoded = false;
+  {
+    google::protobuf::io::CopyingInputStreamAdaptor pieces(&bytes, kPiece);
+    google::protobuf::io::CodedInputStream decoder(&pieces);
+    decoder.SetTotalBytesLimit(std::numeric_limits<int>::max());
+    is_decoded = model.ParseFromCodedStream(&decoder) && decoder.ConsumedEntireMessage();
+  }
+  if (!is_decoded) {
+    stream.clear();
+    stream.seekg(0, std::ios::end);
+    return fail(
+        not_decoded(name, static_cast<size_t>(std::max<std::streamoff>(stream.tellg(), 0))));
+  }
+  return graph_from_message(model, name, folder);
 }
 
 Result<Tensor, Diagnostic> tensor_from_onnx(std::string_view bytes, const std::string& name) {

@@ -2,6 +2,7 @@
 
 #include "graph/graph.h"
 
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,10 @@ namespace kawara::graph {
 /// Kawara has no numbers for (K0503), tensors whose data does not fit their shape or cannot be read
 /// (K0504), and a file that names no version of the standard's operators (K0505).
 Result<Graph, Diagnostic> graph_from_onnx(std::string_view bytes, const std::string& name,
+                                          const std::string& folder);
+
+/// The same, read from a stream piece by piece: the file is never in memory as a whole beside its tensors.
+Result<Graph, Diagnostic> graph_from_onnx(std::istream& stream, const std::string& name,
                                           const std::string& folder);
 
 /// The tensor in the bytes of a `.pb` file (TensorProto), as test data has it. Refuses K0501, K0503, K0504.

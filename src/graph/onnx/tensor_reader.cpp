@@ -200,7 +200,7 @@ Result<Tensor, Diagnostic> read_tensor(TensorProto& proto, const std::string& wh
       return fail(
           wrong_amount(what, tensor, static_cast<size_t>(tensor.bytes()), raw.size(), "bytes"));
     std::memcpy(tensor.data(), raw.data(), raw.size());
-    proto.clear_raw_data();
+    delete proto.release_raw_data(); // clearing it would keep its memory
   } else {
     KAWARA_TRY([[maybe_unused]] const Done done, read_list(proto, what, tensor));
   }

@@ -48,6 +48,18 @@ std::optional<Type> pooled(EGraph& egraph, const Node& node, const Type& x) {
                {x}, egraph.symbols());
 }
 
+std::optional<Type> gathered(const Node& node, const Type& x, const std::optional<Type>& indices) {
+  const auto* given = typed<int64_t>(node, "axis");
+  const auto rank = static_cast<int64_t>(x.shape.size());
+  const int64_t axis = !given ? 0 : *given < 0 ? *given + rank : *given;
+  if (!indices || axis < 0 || axis >= rank)
+    return std::nullopt;
+  Type result = x;
+  const auto at = result.shape.erase(result.shape.begin() + axis);
+  result.shape.insert(at, indices->shape.begin(), indices->shape.end());
+  return result;
+}
+
 } // namespace
 
 std::optional<Type> type_of_node(EGraph& egraph, const Node& node, int64_t opset,
@@ -69,6 +81,11 @@ std::optional<Type> type_of_node(EGraph& egraph, const Node& node, int64_t opset
   }
   if (node.op == "AveragePool" || node.op == "MaxPool")
     return pooled(egraph, node, x);
+  for (const char* same : {"Gelu", "HardSwish", "LayerNormalization", "Mish", "Swish"})
+    if (node.op == same)
+      return x;
+  if (node.op == "Gather" && operands.size() > 1)
+    return gathered(node, x, egraph.at(operands[1]).type);
   if (node.op == "LSTM" && operands.size() > 2 && x.shape.size() == 3) {
     const auto& weights = egraph.at(operands[2]).type;
     const auto* layout = typed<int64_t>(node, "layout");

@@ -168,24 +168,62 @@ private:
     both.members.insert(both.members.end(), b.members.begin(), b.members.end());
     std::sort(both.members.begin(), both.members.end());
     both.mapping = pairing.result;
-    std::vector<Part> parts;
-    for (const size_t d : both.members)
-      parts.push_back(drafts_[d].part);
-    const std::set<ValueId> stored = stored_by(both.members);
-    auto composed = compose(std::move(parts), stored);
+    const auto composed = composed_of(both.members);
     if (!composed)
       return composed.error();
     if (composed->operands.size() > kMostOperands || composed->results.size() > kMostResults)
       return std::string("the kernel would have too many operands");
-    both.text = std::move(composed->text);
-    both.operands = std::move(composed->operands);
-    both.results = std::move(composed->results);
+    both.text = composed->text;
+    both.operands = composed->operands;
+    both.results = composed->results;
     both.bytes_saved = bytes_saved(both);
     for (const size_t d : both.members)
       group_of_[d] = into;
     groups_[into] = std::move(both);
     groups_[into == first ? second : first].members.clear();
     return std::nullopt;
+  }
+
+  /// One program for these drafts. Layers of a net repeat each other: drafts of the same texts that are wired
+  /// alike are composed once.
+  Result<Composed, std::string> composed_of(const std::vector<size_t>& members) {
+    const std::set<ValueId> stored = stored_by(members);
+    std::vector<ValueId> values; // by the order in which the members mention them
+    std::string key;
+    for (const size_t d : members) {
+      key += drafts_[d].text;
+      for (const ValueId value : drafts_[d].part.values) {
+        const auto at = std::find(values.begin(), values.end(), value);
+        key += fmt::format(" {}{}", at - values.begin(), stored.count(value) ? "!" : "");
+        if (at == values.end())
+          values.push_back(value);
+      }
+      key += '\n';
+    }
+    auto known = compositions_.find(key);
+    if (known == compositions_.end()) {
+      std::vector<Part> parts;
+      std::set<ValueId> needed;
+      const auto renumbered = [&](ValueId value) {
+        const auto at = std::find(values.begin(), values.end(), value) - values.begin();
+        return value == kNoValue ? kNoValue : static_cast<ValueId>(at);
+      };
+      for (const size_t d : members) {
+        parts.push_back(drafts_[d].part);
+        for (ValueId& value : parts.back().values)
+          value = renumbered(value);
+      }
+      for (const ValueId value : stored)
+        needed.insert(renumbered(value));
+      known = compositions_.emplace(key, compose(std::move(parts), needed)).first;
+    }
+    if (!known->second)
+      return known->second;
+    Composed out = *known->second;
+    for (auto* list : {&out.operands, &out.results})
+      for (ValueId& value : *list)
+        value = values[value];
+    return out;
   }
 
   /// Values that the members make and others read.
@@ -314,6 +352,7 @@ private:
   std::map<ValueId, std::vector<size_t>> readers_;
   std::map<ValueId, int64_t> bytes_;
   std::map<std::pair<size_t, size_t>, std::string> refusals_; ///< by groups
+  std::map<std::string, Result<Composed, std::string>> compositions_;
 };
 
 } // namespace

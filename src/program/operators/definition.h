@@ -38,6 +38,7 @@ struct Output {
 ///   a view         the first output is the cells of an operand under another shape
 ///   constants      the outputs' cells, known now
 ///
+/// A case that none of these fits may be left to a function (`decline`).
 /// The first refusal or request for a value sticks; what a rule says after that does not matter, so
 /// rules need not stop at once, only stay within their data.
 class Definition {
@@ -74,7 +75,9 @@ public:
 
   // The answer.
   void refuse(std::string why); ///< a sentence about shapes, types or attributes
-  bool is_settled() const { return refusal_.has_value() || wanted_.has_value(); }
+  /// Leaves this case to the run-time function of the same name.
+  void decline() { is_declined_ = true; }
+  bool is_settled() const { return refusal_.has_value() || wanted_.has_value() || is_declined_; }
   void output(DataType type, Shape shape);
   template <class... Args> void line(fmt::format_string<Args...> format, Args&&... args) {
     add_line(fmt::format(format, std::forward<Args>(args)...));
@@ -95,6 +98,7 @@ public:
   // For whoever asked.
   const std::optional<std::string>& refusal() const { return refusal_; }
   std::optional<size_t> wanted() const { return wanted_; }
+  bool is_declined() const { return is_declined_; }
   const std::vector<Output>& results() const { return results_; }
   std::optional<size_t> view() const { return view_; }
   const std::vector<Tensor>& constants() const { return constants_; }
@@ -116,6 +120,7 @@ private:
   std::optional<size_t> view_, wanted_;
   std::vector<Tensor> constants_;
   std::optional<std::string> refusal_;
+  bool is_declined_ = false;
 };
 
 /// "a, b, c": index names for so many dimensions, `prefix` and a number each.

@@ -89,6 +89,30 @@ void add_guarded_maximum(Definition& d, const Pool& p) {
   }));
 }
 
+/// Are rows first and columns then, of what that leaves, much less work than all taps of each window?
+bool is_separable(const Pool& p) {
+  const Window& w = p.window;
+  if (p.spatial.size() != 2 || w.kernel[0] < 2 || w.kernel[1] < 2)
+    return false;
+  const int64_t rows = padded_extent(w, 0, p.spatial[0]);
+  return 2 * (rows * w.kernel[1] + w.out[0] * w.kernel[0]) <= w.out[0] * w.kernel[0] * w.kernel[1];
+}
+
+/// The largest of each row of the windows, then of these.
+void add_separate_maxima(Definition& d, const Pool& p, const std::string& source) {
+  const Window& w = p.window;
+  const int64_t rows = padded_extent(w, 0, p.spatial[0]);
+  d.temp("R", name_in_program(d.type(0)), {p.outer[0], rows, w.out[1]});
+  Nest nest;
+  nest.loop("a0", p.outer[0]);
+  nest.loop("i0", rows);
+  nest.loop("o1", w.out[1]);
+  d.add_line(nest.around({fmt::format("R[a0, i0, o1] = max(k1 in range({}), {}[a0, i0, {}])",
+                                      w.kernel[1], source, tap(w, 1))}));
+  d.line("{} = max(k0 in range({}), R[a0, {}, o1])", at("Y0", p.nest.index()), w.kernel[0],
+         tap(w, 0));
+}
+
 void max_pool(Definition& d) {
   auto p = pool_of(d);
   if (!p)
@@ -104,6 +128,8 @@ void max_pool(Definition& d) {
     add_padding(d, "P", p->outer, p->spatial, p->window, lowest(d.type(0)));
     source = "P";
   }
+  if (!d.wants(1) && is_separable(*p))
+    return add_separate_maxima(d, *p, source);
   const std::string target = at("Y0", p->nest.index());
   d.line("{} = {}", target, reduced(*p, "max", at(source, p->index)));
   if (!d.wants(1))

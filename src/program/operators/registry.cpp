@@ -10,7 +10,8 @@ std::vector<std::span<const Operator>> families() {
           generator_operators(),     layout_operators(),       loss_operators(),
           normalization_operators(), padding_operators(),      pooling_operators(),
           product_operators(),       quantization_operators(), recurrent_operators(),
-          reduction_operators(),     shape_operators(),        unary_operators()};
+          reduction_operators(),     resize_operators(),       shape_operators(),
+          unary_operators()};
 }
 
 } // namespace

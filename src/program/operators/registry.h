@@ -13,7 +13,7 @@ struct Operator {
   void (*rule)(Definition&);
 };
 
-/// The rule of a standard operator; null when its meaning is not a program, a view or constants.
+/// The rule of a standard operator; null when its meaning is never a program, a view or constants.
 const Operator* find_operator(std::string_view name);
 /// All of them, sorted by name.
 std::vector<std::string> operator_names();
@@ -32,6 +32,7 @@ std::span<const Operator> product_operators();
 std::span<const Operator> quantization_operators();
 std::span<const Operator> recurrent_operators();
 std::span<const Operator> reduction_operators();
+std::span<const Operator> resize_operators();
 std::span<const Operator> shape_operators();
 std::span<const Operator> unary_operators();
 

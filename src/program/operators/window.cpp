@@ -134,6 +134,10 @@ bool is_padded(const Window& w) {
   return false;
 }
 
+int64_t padded_extent(const Window& w, size_t d, int64_t spatial) {
+  return std::max(w.begin[d] + spatial + w.end[d], (w.out[d] - 1) * w.stride[d] + reach(w, d));
+}
+
 std::string Nest::index() const {
   std::vector<std::string> names;
   for (const auto& [name, extent] : loops_)
@@ -169,9 +173,7 @@ void add_padding(Definition& d, const std::string& name, const Shape& outer,
   }
   for (size_t k = 0; k < spatial.size(); ++k) {
     const std::string i = "i" + std::to_string(k);
-    // The last window may reach past the padding (ceil_mode).
-    const int64_t extent =
-        std::max(w.begin[k] + spatial[k] + w.end[k], (w.out[k] - 1) * w.stride[k] + reach(w, k));
+    const int64_t extent = padded_extent(w, k, spatial[k]);
     nest.loop(i, extent);
     if (w.begin[k] > 0)
       inside.push_back(fmt::format("{} >= {}", i, w.begin[k]));

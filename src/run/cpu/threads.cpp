@@ -16,6 +16,11 @@ namespace {
 
 /// Looks at a flag between two pauses before sleeping: some tens of microseconds.
 constexpr int kSpins = 4000;
+/// Of these, looks before the processor is offered to others: where threads outnumber free processors, the
+/// one that is waited for may need this very one.
+constexpr int kLoneSpins = 500;
+/// Looks between two offers.
+constexpr int kSpinsPerOffer = 50;
 /// Pieces per thread of a dynamic loop.
 constexpr int64_t kPieces = 8;
 
@@ -25,6 +30,14 @@ void pause_briefly() {
 #elif defined(__aarch64__)
   asm volatile("isb" ::: "memory");
 #endif
+}
+
+/// Waits a little before look number `spin`.
+void wait_before_look(int spin) {
+  if (spin >= kLoneSpins && spin % kSpinsPerOffer == 0)
+    std::this_thread::yield();
+  else
+    pause_briefly();
 }
 
 int64_t usable_processors() {
@@ -48,7 +61,8 @@ struct Job {
   void* env = nullptr;
 };
 
-/// Where a worker waits. `ticket` counts the loops it was told to join.
+/// Where a worker waits. `ticket` is odd while a loop waits for it to join; whoever makes it even, the worker
+/// or the caller who is tired of waiting, runs the worker's share.
 struct alignas(64) Worker {
   std::atomic<uint64_t> ticket{0};
   std::atomic<bool> is_asleep{false};
@@ -56,6 +70,15 @@ struct alignas(64) Worker {
   std::condition_variable wake;
   std::thread thread;
 };
+
+bool is_odd(uint64_t ticket) { return (ticket & 1U) != 0; }
+
+/// Takes the worker's part in the loop that waits for it; false when somebody else has.
+bool claim(Worker& worker) {
+  uint64_t ticket = worker.ticket.load(std::memory_order_acquire);
+  return is_odd(ticket) &&
+         worker.ticket.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel);
+}
 
 } // namespace
 
@@ -73,8 +96,8 @@ struct ThreadPool::State {
   void start();
   void tell(Worker&);
   void work(Worker&, int64_t thread);
-  void wait_for_ticket(Worker&, uint64_t seen);
-  void run_share(int64_t thread);
+  void wait_for_ticket(Worker&);
+  void run_share(int64_t share, int64_t thread);
   void run_range(int64_t begin, int64_t end, int64_t thread) const;
 };
 
@@ -96,24 +119,26 @@ void ThreadPool::State::tell(Worker& worker) {
   }
 }
 
-void ThreadPool::State::wait_for_ticket(Worker& worker, uint64_t seen) {
+void ThreadPool::State::wait_for_ticket(Worker& worker) {
   for (int spin = 0; spin < kSpins; ++spin) {
-    if (worker.ticket.load(std::memory_order_acquire) != seen)
+    if (is_odd(worker.ticket.load(std::memory_order_acquire)))
       return;
-    pause_briefly();
+    wait_before_look(spin);
   }
   std::unique_lock lock(worker.mutex);
   worker.is_asleep.store(true, std::memory_order_seq_cst);
-  worker.wake.wait(lock, [&] { return worker.ticket.load(std::memory_order_seq_cst) != seen; });
+  worker.wake.wait(lock, [&] { return is_odd(worker.ticket.load(std::memory_order_seq_cst)); });
   worker.is_asleep.store(false, std::memory_order_seq_cst);
 }
 
 void ThreadPool::State::work(Worker& worker, int64_t thread) {
-  for (uint64_t seen = 0;; ++seen) {
-    wait_for_ticket(worker, seen);
+  for (;;) {
+    wait_for_ticket(worker);
+    if (!claim(worker))
+      continue;
     if (is_ending.load(std::memory_order_acquire))
       return;
-    run_share(thread);
+    run_share(thread, thread);
     running.fetch_sub(1, std::memory_order_release);
   }
 }
@@ -126,11 +151,12 @@ void ThreadPool::State::run_range(int64_t begin, int64_t end, int64_t thread) co
   job.body(job.env, job.lo + begin * job.step, stop, thread);
 }
 
-void ThreadPool::State::run_share(int64_t thread) {
+/// One of `job.threads` shares of a static loop; what is left of a dynamic one.
+void ThreadPool::State::run_share(int64_t share, int64_t thread) {
   if (job.partition == emit::Partition::Static) {
     const int64_t whole = job.count / job.threads, extra = job.count % job.threads;
-    const int64_t begin = thread * whole + std::min(thread, extra);
-    run_range(begin, begin + whole + (thread < extra ? 1 : 0), thread);
+    const int64_t begin = share * whole + std::min(share, extra);
+    run_range(begin, begin + whole + (share < extra ? 1 : 0), thread);
     return;
   }
   for (;;) {
@@ -181,14 +207,15 @@ void ThreadPool::parallel_for(int64_t lo, int64_t hi, int64_t step, emit::Partit
   s.running.store(used - 1, std::memory_order_relaxed);
   for (int64_t w = 0; w + 1 < used; ++w)
     s.tell(s.workers[static_cast<size_t>(w)]);
-  s.run_share(0);
-  // Workers are at most one piece behind: spin, and yield where threads outnumber processors.
-  for (int spin = 0; s.running.load(std::memory_order_acquire) != 0; ++spin) {
-    if (spin < kSpins)
-      pause_briefly();
-    else
-      std::this_thread::yield();
-  }
+  s.run_share(0, 0);
+  // A worker that has not begun, perhaps because it has no processor, is not waited for.
+  for (int64_t w = 0; w + 1 < used; ++w)
+    if (claim(s.workers[static_cast<size_t>(w)])) {
+      s.run_share(w + 1, 0);
+      s.running.fetch_sub(1, std::memory_order_relaxed);
+    }
+  for (int spin = 0; s.running.load(std::memory_order_acquire) != 0; ++spin)
+    wait_before_look(spin % kSpins);
 }
 
 } // namespace kawara::run

@@ -11,7 +11,9 @@ namespace kawara::run {
 int64_t default_threads();
 
 /// Threads that stay alive between parallel loops. A waiting thread spins for some microseconds and
-/// then sleeps, so that loops in quick succession start fast and an idle pool costs nothing.
+/// then sleeps, so that loops in quick succession start fast and an idle pool costs nothing. What a
+/// thread has not begun when the caller is done with its own part, the caller does: on a machine that is
+/// busy with other work a loop takes no longer than without threads.
 ///
 /// Safe to use from several threads: while one caller's loop runs, another caller's loop runs on
 /// that caller alone. A body that starts a parallel loop of its own runs it alone as well.
@@ -25,7 +27,8 @@ public:
   int64_t threads() const; ///< the caller counts as one
 
   /// Runs lo, lo+step, ... < hi in contiguous pieces and returns when all have finished. `body`
-  /// must not throw; its thread number is below `threads()`, 0 for the caller.
+  /// must not throw; its thread number is below `threads()`, 0 for the caller, and tells who runs a
+  /// piece, not which piece it is.
   void parallel_for(int64_t lo, int64_t hi, int64_t step, emit::Partition, emit::ParallelBody body,
                     void* env);
 

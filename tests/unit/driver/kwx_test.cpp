@@ -237,7 +237,7 @@ TEST_F(Kwx, RefusesOtherFilesAndVersions) {
   EXPECT_EQ(error_of("no such thing"), "K0564 It does not begin like one.");
   std::string newer = bytes_;
   newer[8] = 99;
-  EXPECT_EQ(error_of(newer), "K0564 It has version 99 of the format, this Kawara reads version 1.");
+  EXPECT_EQ(error_of(newer), "K0564 It has version 99 of the format, this Kawara reads version 2.");
   EXPECT_EQ(read_kwx(path_ + ".missing").error().code, "K0420");
 }
 
