@@ -22,8 +22,9 @@ public:
       own_.insert(tensor.data());
     for (size_t k = 0; k < plan_.steps.size(); ++k)
       std::visit([&](const auto& step) { visit(step, k); }, plan_.steps[k]);
-    for (size_t n = plan_.end; n < graph_.nodes.size(); ++n)
-      for_each_read(graph_.nodes[n], [&](ValueId id) { want(id); });
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) // of other plans, which run before or after
+      if (n < plan_.begin || n >= plan_.end)
+        for_each_read(graph_.nodes[n], [&](ValueId id) { want(id); });
     for (const ValueId id : graph_.outputs)
       want(id);
     for (const ValueId id : plan_.asked)

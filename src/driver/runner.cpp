@@ -133,21 +133,11 @@ std::vector<const Plan*> Runner::plans() const {
 }
 
 Result<std::unique_ptr<Plan>, Diagnostic> Runner::make(size_t begin, std::vector<Info> infos) {
-  if (has_given_back_) {
+  if (begin < given_back_until_) {
     KAWARA_TRY([[maybe_unused]] const Done done, restore_());
-    has_given_back_ = false;
+    given_back_until_ = 0;
   }
   return make_plan(graph_, begin, std::move(infos), kernels_, options_, siblings(begin));
-}
-
-/// Gives constants back, now or, while plans are still to be made, after this run.
-void Runner::add_used_up(std::vector<Tensor> constants, bool is_last_plan) {
-  used_up_.insert(used_up_.end(), constants.begin(), constants.end());
-  if (!is_last_plan || used_up_.empty())
-    return;
-  std::for_each(used_up_.begin(), used_up_.end(), give_back);
-  used_up_.clear();
-  has_given_back_ = true;
 }
 
 /// Some plans that begin at this node, for other shapes.
@@ -196,8 +186,10 @@ Result<Done, Diagnostic> Runner::run(Plan& plan, std::vector<Datum>& data) {
     const auto begin =
         times_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
     KAWARA_TRY([[maybe_unused]] const Done done, run_step(plan, plan.steps[k], data));
-    if (k < plan.used_up.size())
-      add_used_up(std::move(plan.used_up[k]), plan.asked.empty());
+    if (k < plan.used_up.size() && !plan.used_up[k].empty()) {
+      std::for_each(plan.used_up[k].begin(), plan.used_up[k].end(), give_back);
+      given_back_until_ = std::max(given_back_until_, plan.end);
+    }
     if (times_)
       times_->push_back(
           {&plan, k,

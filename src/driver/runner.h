@@ -39,7 +39,6 @@ public:
   void time_steps(std::vector<StepTime>* times) { times_ = times; }
 
 private:
-  void add_used_up(std::vector<Tensor> constants, bool is_last_plan);
   std::vector<const Plan*> siblings(size_t begin) const;
   Result<std::unique_ptr<Plan>, Diagnostic> make(size_t begin, std::vector<Info> infos);
   std::vector<Info> first_infos(const std::vector<Datum>& data) const;
@@ -62,8 +61,7 @@ private:
   std::map<const graph::Graph*, std::unique_ptr<Runner>> inner_;
   std::vector<const Plan*> path_;
   std::function<Result<Done, Diagnostic>()> restore_;
-  std::vector<Tensor> used_up_; ///< constants that nobody needs after this run
-  bool has_given_back_ = false;
+  size_t given_back_until_ = 0; ///< only nodes before this one read constants that are gone
 };
 
 } // namespace kawara::driver

@@ -48,6 +48,21 @@ int64_t usable_processors() {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
+/// Keeps the calling thread on one of the processors that it may use. A thread that works for microseconds
+/// at a time looks idle to a system that is busy, which would leave it where its caller runs.
+void stay_on(int64_t number) {
+  cpu_set_t set, one;
+  CPU_ZERO(&set);
+  CPU_ZERO(&one);
+  if (sched_getaffinity(0, sizeof set, &set) != 0)
+    return;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set) && number-- == 0)
+      CPU_SET(cpu, &one);
+  if (CPU_COUNT(&one) == 1)
+    sched_setaffinity(0, sizeof one, &one);
+}
+
 /// A loop that is being run. Written by the caller before any worker is told of it.
 struct Job {
   int64_t lo = 0;
@@ -85,9 +100,10 @@ bool claim(Worker& worker) {
 struct ThreadPool::State {
   explicit State(int64_t count) : workers(static_cast<size_t>(std::max<int64_t>(count, 1) - 1)) {}
 
-  std::vector<Worker> workers; ///< worker w is thread w + 1
-  std::mutex busy;             ///< held while a loop runs
-  bool is_started = false;     ///< guarded by `busy`
+  bool has_own_processors = false; ///< each worker has one for itself
+  std::vector<Worker> workers;     ///< worker w is thread w + 1
+  std::mutex busy;                 ///< held while a loop runs
+  bool is_started = false;         ///< guarded by `busy`
   std::atomic<bool> is_ending{false};
   Job job;
   alignas(64) std::atomic<int64_t> next{0}; ///< first iteration not yet taken, of a dynamic loop
@@ -132,6 +148,8 @@ void ThreadPool::State::wait_for_ticket(Worker& worker) {
 }
 
 void ThreadPool::State::work(Worker& worker, int64_t thread) {
+  if (has_own_processors)
+    stay_on(thread);
   for (;;) {
     wait_for_ticket(worker);
     if (!claim(worker))
@@ -175,7 +193,9 @@ int64_t default_threads() {
   return threads > 0 ? std::min<int64_t>(threads, 1024) : usable_processors();
 }
 
-ThreadPool::ThreadPool(int64_t threads) : state_(std::make_unique<State>(threads)) {}
+ThreadPool::ThreadPool(int64_t threads) : state_(std::make_unique<State>(threads)) {
+  state_->has_own_processors = threads == usable_processors();
+}
 
 ThreadPool::~ThreadPool() {
   state_->is_ending.store(true, std::memory_order_release);
