@@ -7,22 +7,6 @@ namespace {
 
 using scalar::Overloaded;
 
-std::string_view update_sign(ReduceOp op) {
-  switch (op) {
-  case ReduceOp::None:
-    return "=";
-  case ReduceOp::Sum:
-    return "+=";
-  case ReduceOp::Prod:
-    return "*=";
-  case ReduceOp::Max:
-    return "max=";
-  case ReduceOp::Min:
-    return "min=";
-  }
-  return "?=";
-}
-
 class Printer {
 public:
   explicit Printer(const Kernel& kernel) : kernel_(kernel), names_(names_of(kernel)) {}

@@ -6,22 +6,6 @@ namespace kawara::program {
 
 namespace {
 
-std::string_view assign_of(ReduceOp op) {
-  switch (op) {
-  case ReduceOp::None:
-    return "=";
-  case ReduceOp::Sum:
-    return "+=";
-  case ReduceOp::Prod:
-    return "*=";
-  case ReduceOp::Max:
-    return "max=";
-  case ReduceOp::Min:
-    return "min=";
-  }
-  return "=";
-}
-
 class Printer {
 public:
   explicit Printer(const Program& program) : program_(program), names_(names_of(program)) {}
@@ -102,8 +86,8 @@ private:
   }
 
   void print_statement(const Statement& s) {
-    line(fmt::format("{}{} {} {}", program_.tensors[s.tensor].name, list(s.index), assign_of(s.op),
-                     shown(s.value)));
+    line(fmt::format("{}{} {} {}", program_.tensors[s.tensor].name, list(s.index),
+                     scalar::update_sign(s.op), shown(s.value)));
   }
 
   const Program& program_;

@@ -232,7 +232,8 @@ struct Names {
 };
 std::string to_string(const Expr&, const Names&); ///< .kw spelling, minimal parentheses
 std::string_view name_of(UnaryOp);
-std::string_view name_of(BinaryOp); ///< "+", "//", "min"
-std::string_view name_of(ReduceOp); ///< "sum", "max"; "+=" spelling is the printer's business
+std::string_view name_of(BinaryOp);     ///< "+", "//", "min"
+std::string_view name_of(ReduceOp);     ///< "sum", "max"
+std::string_view update_sign(ReduceOp); ///< "+=", "max="; "=" for none
 
 } // namespace kawara::scalar

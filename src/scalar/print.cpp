@@ -172,4 +172,9 @@ std::string_view name_of(ReduceOp op) {
   return names[static_cast<size_t>(op)];
 }
 
+std::string_view update_sign(ReduceOp op) {
+  constexpr std::array<std::string_view, 5> signs{"=", "+=", "*=", "max=", "min="};
+  return signs[static_cast<size_t>(op)];
+}
+
 } // namespace kawara::scalar
