@@ -21,7 +21,7 @@ struct LoopPair {
 };
 
 /// A tensor and the first of two of its dimensions.
-using Place = std::pair<uint32_t, size_t>;
+using TensorDimension = std::pair<uint32_t, size_t>;
 
 void collect_below(const Body& body, std::vector<uint32_t>& found) {
   for (const BodyNode& node : body) {
@@ -125,14 +125,14 @@ private:
 
   /// Every access of the tensor walks through both dimensions with a pair of loops that is to be joined.
   bool drop_places() {
-    std::set<Place> broken;
+    std::set<TensorDimension> broken;
     for (uint32_t s = 0; s < program_.statements.size(); ++s)
       each_access(text(s), [&](uint32_t tensor, const std::vector<Expr>& index) {
         for (size_t d = 0; d + 1 < index.size(); ++d)
           if (places_.contains({tensor, d}) && !walks_whole(s, tensor, index, d))
             broken.insert({tensor, d});
       });
-    for (const Place& place : broken)
+    for (const TensorDimension& place : broken)
       places_.erase(place);
     return !broken.empty();
   }
@@ -270,7 +270,7 @@ private:
   const Program& program_;
   int64_t unit_;
   std::vector<LoopPair> pairs_;
-  std::set<Place> places_;
+  std::set<TensorDimension> places_;
 };
 
 } // namespace

@@ -33,6 +33,10 @@ isl::map coalesced(const isl::map& map) {
   return has_fewer && joined.is_subset(map) ? joined : map;
 }
 
+bool is_joined_wrongly(const isl::set& set) {
+  return isl_set_n_basic_set(set.get()) > 1 && !set.coalesce().is_subset(set);
+}
+
 isl::pw_aff coalesced(const isl::pw_aff& function) {
   const isl::pw_aff joined = function.coalesce();
   return isl_pw_aff_is_equal(joined.get(), function.get()) == isl_bool_true ? joined : function;

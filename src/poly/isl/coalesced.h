@@ -13,4 +13,7 @@ isl::set coalesced(const isl::set&);
 isl::map coalesced(const isl::map&);
 isl::pw_aff coalesced(const isl::pw_aff&);
 
+/// Whether isl would make more points of the set, as it does on its own while it makes loops.
+bool is_joined_wrongly(const isl::set&);
+
 } // namespace kawara::poly

@@ -6,18 +6,11 @@
 
 namespace kawara::poly {
 
-bool has_strided_pieces(const isl::set& set) {
-  bool has_stride = false;
-  set.foreach_basic_set([&](const isl::basic_set& piece) {
-    has_stride = has_stride || isl_basic_set_dim(piece.get(), isl_dim_div) > 0;
-  });
-  return has_stride && isl_set_n_basic_set(set.get()) > 1;
-}
-
 isl::set in_one_piece(const isl::set& set) {
   if (set.is_empty())
     return set;
-  return isl::manage(isl_set_from_basic_set(isl_set_simple_hull(isl_set_remove_divs(set.copy()))));
+  const isl::basic_set convex = isl::manage(isl_set_simple_hull(isl_set_remove_divs(set.copy())));
+  return isl::set(convex.intersect(isl::manage(isl_set_affine_hull(set.copy()))));
 }
 
 std::vector<std::vector<Constraint>> constraints_of(const isl::set& set) {

@@ -6,11 +6,8 @@
 
 namespace kawara::poly {
 
-/// Several pieces, some of which leave out values in between (`x % 2 = 0`). isl 0.25 joins such pieces wrongly
-/// (coalesced.h), also on its own while it makes loops.
-bool has_strided_pieces(const isl::set&);
-
-/// A set around it: convex as far as its constraints show, with all values in between.
+/// A set around it: convex as far as its constraints show, with the values in between that no piece leaves out
+/// (`x % 2 = 0` in all of them).
 isl::set in_one_piece(const isl::set&);
 
 /// `function >= 0`, or `function = 0`.
