@@ -1,8 +1,10 @@
+#include "poly/affine.h"
 #include "program/instruction.h"
 #include "schedule/auto_online.h"
 #include "schedule/extent.h"
 #include "schedule/gpu_plan.h"
 #include "schedule/resolve.h"
+#include "schedule/rewrite.h"
 
 #include <algorithm>
 #include <set>
@@ -72,12 +74,23 @@ private:
   std::optional<Schedule> widened() {
     const ChainBlocks wide = {192, 128};
     const ChainBlocks given = blocks_;
-    if (given.rows == 128 && given.reduced == 128 && *width_of_sums() <= kSideOfBox && join(wide) &&
-        find_products() && may_reach_over_rows() && fits() && finish())
+    if (given.rows == 128 && given.reduced == 128 && *width_of_sums() <= kSideOfBox &&
+        needs_few_registers() && join(wide) && find_products() && may_reach_over_rows() && fits() &&
+        finish())
       return std::move(joined_.schedule);
     if (blocks_.rows != given.rows && !(join(given) && find_products()))
       return std::nullopt;
     return finish() ? std::optional(std::move(joined_.schedule)) : std::nullopt;
+  }
+
+  /// What is computed between the products reads no other tensor cell by cell, which takes addresses.
+  bool needs_few_registers() const {
+    return std::all_of(joined_.chain.members.begin(), joined_.chain.members.end(), [&](StmtId id) {
+      const auto loads = loads_in(text(id).value);
+      return id == sums_ || std::all_of(loads.begin(), loads.end(), [&](const auto* load) {
+               return load->index.empty() || tensor(load->tensor).role == program::Role::Temp;
+             });
+    });
   }
 
   /// Loops of the statement inside the loop over blocks.
@@ -136,14 +149,35 @@ private:
   }
 
   /// Blocks at the end of a row that have other columns from row to row multiply zeros with what the row does
-  /// not see; that counts where an infinity may lie there. Rows of one block have to begin with the same column.
+  /// not see; that counts where an infinity may lie there.
   bool may_reach_over_rows() const {
     const std::vector<LoopId> loops = loops_in_block(joined_.chain.maximum);
     const bool is_rectangular =
         loops.size() == 2 &&
         is_rectangular_block(scop(), joined_.schedule.order, loops[0], loops[1]);
-    return is_rectangular ||
-           (scop().numerics == program::Numerics::Fast && blocks_.reduced % blocks_.rows == 0);
+    const bool may_differ =
+        scop().numerics == program::Numerics::Fast && blocks_.reduced % blocks_.rows == 0;
+    return loops.size() == 2 && (is_rectangular || may_differ) && do_rows_begin_together(loops[0]);
+  }
+
+  /// Every row has the first column, the first row is there, and all rows of a tile have the same blocks.
+  bool do_rows_begin_together(LoopId rows_of_tile) const {
+    const ChainRole& role = joined_.chain.roles.at(joined_.chain.maximum);
+    const isl::set domain = scop()[joined_.chain.maximum].domain.intersect_params(scop().context);
+    const auto at_zero = [&](uint32_t iterator) {
+      const Expr is_zero =
+          scalar::binary(scalar::BinaryOp::Eq, scalar::iter(iterator), scalar::int_lit(0));
+      return poly::set_from_condition(is_zero, domain, scop().params);
+    };
+    std::vector<Expr> rows;
+    for (const uint32_t row : role.rows)
+      rows.push_back(scalar::iter(row));
+    const auto rows_of = [&](const isl::set& some) {
+      return map_of(rows, some, scop().params).range();
+    };
+    return rows_of(at_zero(*role.reduced)).is_equal(rows_of(domain)) &&
+           !at_zero(role.rows.back()).is_empty() &&
+           is_rectangular_block(scop(), joined_.schedule.order, joined_.blocks, rows_of_tile);
   }
 
   bool fits() const {

@@ -108,6 +108,12 @@ TEST(ChainGroups, an_infinity_that_a_row_does_not_see_must_not_count) {
   EXPECT_FALSE(is_one_pass("i + 1"));
 }
 
+TEST(ChainGroups, rows_that_miss_a_block_have_another_schedule) {
+  // Position i sees those before it: in the last block of a tile its first row sees nothing.
+  const Line line = compile(attention("i"), "auto", {{"H", 2}, {"N", 512}, {"D", 64}});
+  EXPECT_EQ(print(line.kernel).find("best_factor"), std::string::npos);
+}
+
 /// What the interpreter says of the kernel without the statements that `is_left_out` picks.
 template <class F> std::string chain_without(F is_left_out, uint64_t seed) {
   const Sizes sizes = {{"H", 1}, {"N", 128}, {"D", 64}};
