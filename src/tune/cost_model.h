@@ -2,6 +2,7 @@
 
 #include "tune/features.h"
 #include "tune/forest.h"
+#include "tune/kriging.h"
 
 #include <optional>
 #include <string>
@@ -9,13 +10,16 @@
 
 namespace kawara::tune {
 
-/// Predicts how long points take: by formula at first, from what was measured as soon as there is
-/// enough of it.
+/// Predicts how long points take. What is known beforehand (a formula, or trees that earlier searches have
+/// learnt) is put right by what was measured in this search: a line through both, and, from what the line
+/// leaves over, a mean of two guesses, by trees and by nearness.
 class CostModel {
 public:
   /// log2 of the predicted time over that of the default. Before anything was learnt and without
   /// `set_default`, only good for comparing.
-  double predict(const Features&) const;
+  double predict(const Features& features) const { return guess(features).mean; }
+  /// ... and how far off it may be; 0 while that is unknown.
+  Guess guess(const Features&) const;
 
   /// What the formula says about others is taken relative to this point.
   void set_default(const Features&);
@@ -29,14 +33,26 @@ public:
   /// some were.
   std::optional<double> rank_accuracy() const;
 
+  /// For other searches: trees fitted to the points of this one and of those that its model came from.
   std::string to_json() const;
   static std::optional<CostModel> from_json(const std::string& text);
 
 private:
-  std::vector<Features> rows_;
-  std::vector<double> labels_; ///< log2 of the ratio
-  size_t learnt_ = 0;          ///< rows that the forest knows
+  struct Row {
+    Features features;
+    double label = 0; ///< log2 of the ratio; of earlier searches: less the median of theirs
+  };
+
+  double before(const Features&) const;
+  void fit_line();
+
+  std::vector<Row> earlier_;
+  std::optional<Forest> prior_; ///< fitted to `earlier_`
+  std::vector<Row> rows_;
+  size_t learnt_ = 0;             ///< rows of this search that were learnt
+  double slope_ = 1, offset_ = 0; ///< of what was known beforehand
   std::optional<Forest> forest_;
+  std::optional<Kriging> near_;
   double formula_default_ = 0; ///< log2 of what the formula says about the default
   double right_ = 0, pairs_ = 0;
 };

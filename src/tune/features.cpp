@@ -42,6 +42,7 @@ enum Feature : size_t {
   kPacks,
   kPartial,
   kStores,
+  kInstructions,
   kDirectives,
   kCost,
   kFeatures
@@ -51,9 +52,13 @@ constexpr std::array<std::string_view, kFeatures> kFeatureNames{
     "far strides", "stays",     "writes stay",      "unrolled",     "accumulators", "spills",
     "loads",       "waste",     "parallel length",  "imbalance",    "thread work",  "beyond l1",
     "beyond l2",   "beyond l3", "inner bytes",      "reduction",    "trips around", "packs",
-    "partial",     "stores",    "directives",       "cost"};
+    "partial",     "stores",    "instructions",     "directives",   "cost"};
 
 constexpr double kUnknownLength = 1024;
+/// How much faster than plain loops an instruction for products is, roughly.
+constexpr double kInstructionGain = 8;
+/// log2 of registers that are missing.
+constexpr double kMostSpills = 3;
 
 double log_of(double x) { return std::log2(std::max(x, 0.0) + 1); }
 
@@ -92,7 +97,10 @@ public:
       sum[kPartial] += is_partial ? 1 : 0;
       sum[kPacks] += !is_partial && added_statements(directive) > 0 ? 1 : 0;
       sum[kStores] += std::holds_alternative<schedule::StoreAt>(directive) ? 1 : 0;
+      sum[kInstructions] += std::holds_alternative<schedule::Tensorize>(directive) ? 1 : 0;
     }
+    if (sum[kInstructions] > 0)
+      cost /= kInstructionGain;
     sum[kCost] = std::log2(std::max(cost, 1.0));
     return sum;
   }
@@ -255,7 +263,9 @@ private:
     f[kUnrolled] = log_of(copies);
     f[kAccumulators] = log_of(accesses > 0 ? registers[0] : 1);
     const double used = (accesses > 0 ? registers[0] : 1) + std::min(loads, 8.0);
-    f[kSpills] = log_of(std::max(0.0, used - static_cast<double>(cpu_.vector_registers)));
+    const auto& gpu = space_.environment().gpu;
+    const int64_t there = gpu ? gpu->registers_per_thread : cpu_.vector_registers;
+    f[kSpills] = log_of(std::max(0.0, used - static_cast<double>(there)));
     f[kLoadsPerInstance] = loads / copies;
     f[kTripsAround] = k > 0 ? log_of(levels[k - 1].extent) : 0;
   }
@@ -362,6 +372,10 @@ std::optional<schedule::Schedule> order_of(const Space& space, const Point& poin
   const auto list = without_copies(space, point);
   for (const Directive& directive : list) {
     bool is_fine = true;
+    // These ask about the copies that are left out here.
+    if (std::holds_alternative<schedule::Pipeline>(directive) ||
+        std::holds_alternative<schedule::Tensorize>(directive))
+      continue;
     if (const auto* unroll = std::get_if<schedule::Unroll>(&directive)) {
       is_fine = note(at, unroll->loop, [&](poly::Marks& marks) {
         marks.unroll = unroll->factor.value_or(poly::kFullUnroll);
@@ -395,6 +409,8 @@ std::optional<Features> features_of(const Space& space, const Point& point) {
     return std::nullopt;
   return Counter(*schedule, space).count(point.directives);
 }
+
+bool overflows_registers(const Features& features) { return features[kSpills] > kMostSpills; }
 
 double analytic_cost(const Features& features) { return std::exp2(features[kCost]); }
 

@@ -21,6 +21,10 @@ std::vector<std::string_view> feature_names();
 /// share of all iterations.
 std::optional<Features> features_of(const Space&, const Point&);
 
+/// Whether unrolled bodies want so many more registers than there are that most of their values would be spilled:
+/// such code is slow, and takes the longest to compile.
+bool overflows_registers(const Features&);
+
 /// A guess at the time, in cycles of one core, by formula; only good for comparing points of one task.
 double analytic_cost(const Features&);
 

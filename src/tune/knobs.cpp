@@ -8,6 +8,7 @@
 namespace kawara::tune {
 namespace {
 
+using schedule::Pipeline;
 using schedule::Split;
 using schedule::Tile;
 using schedule::Unroll;
@@ -17,6 +18,8 @@ using schedule::Vectorize;
 constexpr int64_t kUnknownExtent = 1024;
 constexpr int64_t kMostRows = 14;
 constexpr int64_t kMostVectors = 6;
+constexpr int64_t kMostStages = 5;
+constexpr int64_t kMostGpuBlock = 256;
 
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -38,6 +41,8 @@ int64_t& size_at(Directive& directive, size_t item) {
     return *unroll->factor;
   if (auto* vectorize = std::get_if<Vectorize>(&directive))
     return *vectorize->width;
+  if (auto* pipeline = std::get_if<Pipeline>(&directive))
+    return pipeline->stages;
   return std::get<UnrollAndJam>(directive).factor;
 }
 
@@ -75,6 +80,8 @@ public:
         add(Knob::Kind::Unroll, unroll->loop.loop, {k, 0}, *unroll->factor, {2, 4, 8, 16});
       if (const auto* jam = std::get_if<UnrollAndJam>(&list_[k]))
         add(Knob::Kind::Jam, jam->loop.loop, {k, 0}, jam->factor, {2, 3, 4, 6, 8});
+      if (const auto* pipeline = std::get_if<Pipeline>(&list_[k]))
+        add(Knob::Kind::Stages, pipeline->loop.loop, {k, 0}, pipeline->stages, stages());
       if (const auto* vector = std::get_if<Vectorize>(&list_[k]);
           vector != nullptr && vector->width) {
         // Inside a tile of lanes, more than one register at a time is what unrolling is for.
@@ -88,6 +95,13 @@ public:
   }
 
 private:
+  static std::vector<int64_t> stages() {
+    std::vector<int64_t> choices;
+    for (int64_t k = 2; k <= kMostStages; ++k)
+      choices.push_back(k);
+    return choices;
+  }
+
   bool marked_cut(const LoopName& loop) const {
     return std::any_of(cuts_.begin(), cuts_.end(),
                        [&](const CutLoop& cut) { return point_loop(cut.loop) == loop; });
@@ -130,6 +144,11 @@ private:
   std::vector<int64_t> choices_for(const CutLoop& cut) const {
     std::vector<int64_t> choices;
     const int64_t extent = extent_of(cut.loop);
+    if (extents_.is_gpu) {
+      for (int64_t power = 1; power <= kMostGpuBlock && power < 2 * extent; power *= 2)
+        choices.push_back(rounded_up(power, unit_of(cut)));
+      return choices;
+    }
     switch (kind_of(cut)) {
     case Knob::Kind::Lanes:
       for (int64_t vectors = 1; vectors <= kMostVectors; ++vectors)
@@ -186,6 +205,7 @@ Extents extents_of(const schedule::Schedule& initial, const schedule::Environmen
   }
   extents.lanes = std::max<int64_t>(2, target::vector_lanes(environment.cpu, bytes));
   extents.threads = environment.cpu.cores;
+  extents.is_gpu = environment.gpu.has_value();
   return extents;
 }
 

@@ -11,7 +11,7 @@ namespace kawara::tune {
 /// A number of a directive list that may be another one. Nests that run together have the same number at
 /// several places.
 struct Knob {
-  enum class Kind { Block, Rows, Lanes, Unroll, Width, Jam } kind = Kind::Block;
+  enum class Kind { Block, Rows, Lanes, Unroll, Width, Jam, Stages } kind = Kind::Block;
   std::vector<std::pair<size_t, size_t>> places; ///< directive, and loop of a `tile`
   int64_t value = 0;
   std::vector<int64_t> choices; ///< ascending, `value` among them
@@ -23,6 +23,7 @@ struct Extents {
   std::map<std::string, int64_t> of_loop;
   int64_t lanes = 4; ///< of a vector register
   int64_t threads = 1;
+  bool is_gpu = false; ///< cuts are blocks, threads and what a thread does: powers of two
 };
 Extents extents_of(const schedule::Schedule& initial, const schedule::Environment&);
 

@@ -18,7 +18,7 @@ bool may_go(const Directive& d) {
   return std::holds_alternative<Unroll>(d) || std::holds_alternative<Vectorize>(d) ||
          std::holds_alternative<Parallel>(d) || std::holds_alternative<Pack>(d) ||
          std::holds_alternative<Stage>(d) || std::holds_alternative<StoreAt>(d) ||
-         std::holds_alternative<UnrollAndJam>(d);
+         std::holds_alternative<UnrollAndJam>(d) || std::holds_alternative<Tensorize>(d);
 }
 
 /// Two loops of a `reorder` exchanged, and in every other `reorder` that has loops of these names: nests
@@ -117,6 +117,8 @@ bool has_same_shape(const List& a, const List& b) {
       unroll->factor = std::get<Unroll>(b[k]).factor;
     if (auto* vector = std::get_if<Vectorize>(&same[k]))
       vector->width = std::get<Vectorize>(b[k]).width;
+    if (auto* pipeline = std::get_if<Pipeline>(&same[k]))
+      pipeline->stages = std::get<Pipeline>(b[k]).stages;
     if (auto* jam = std::get_if<UnrollAndJam>(&same[k]))
       jam->factor = std::get<UnrollAndJam>(b[k]).factor;
     if (auto* tile = std::get_if<Tile>(&same[k])) {
@@ -160,7 +162,8 @@ List with_statement_from(const List& a, const List& b, const std::string& statem
 std::vector<Directive> mutated(const std::vector<Directive>& list, const Surroundings& around,
                                Chance& chance) {
   const std::vector<Knob> knobs = knobs_of(list, around.extents);
-  const double kind = chance.unit();
+  // What is bound to blocks and threads of a GPU stays so.
+  const double kind = chance.unit() * (around.extents.is_gpu ? kTurnShare : 1);
   if (kind < kTurnShare && !knobs.empty()) {
     const Knob& knob = chance.pick(knobs);
     // Near numbers are drawn more often than far ones.
@@ -236,6 +239,8 @@ std::vector<std::vector<Directive>> neighbours(const std::vector<Directive>& lis
     for (const int64_t choice : knob.choices)
       if (choice != knob.value)
         lists.push_back(turned(list, knob, choice));
+  if (around.extents.is_gpu)
+    return lists;
   for (const auto& [directive, at] : swaps_of(list))
     lists.push_back(with_swap(list, directive, at, at + 1));
   for (List& other : remarked(list))

@@ -30,6 +30,9 @@ Parsed<Done> Recorded::start() {
     return fail(Diagnostics{std::move(trials).error()});
   for (Trial& trial : *trials)
     known_.insert_or_assign(trial.directives, std::move(trial));
+  if (!known_.empty())
+    return Done{};
+  is_started_ = true;
   return inner_.start();
 }
 
@@ -60,6 +63,14 @@ std::vector<std::optional<Measured>> Recorded::measure(const std::vector<std::st
   Effort even = effort;
   even.hopeless = Effort{}.hopeless;
   even.unlikely = Effort{}.unlikely;
+  if (texts.empty())
+    return results;
+  if (auto started = is_started_ ? Parsed<Done>(Done{}) : inner_.start(); !started) {
+    for (const size_t k : missing)
+      results[k] = Measured{Outcome::Failed, started.error().front().headline, {}};
+    return results;
+  }
+  is_started_ = true;
   auto fresh = inner_.measure(texts, even, {watch.is_over, answered});
   for (size_t k = 0; k < missing.size(); ++k)
     results[missing[k]] = std::move(fresh[k]);

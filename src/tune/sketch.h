@@ -26,17 +26,23 @@ struct Rule {
 
 /// The rules that every search knows, in the order of their card:
 ///
-///   source   nothing at all
-///   default  `auto`, then its steps one by one
-///   lanes    vectors along the loop that walks memory, sums included; threads outside
-///   tiles    blocks of every loop, vectors and unrolled rows inside
-///   levels   blocks, reduction, registers: two levels of tiles of the result, one of the reduction
-///   packed   the same, with operands copied into the order of reading
-///   partial  reductions split into partial results, for lanes or for threads
+///   source        nothing at all
+///   default       `auto`, then its steps one by one
+///   one core      what `auto` would do without threads
+///   instructions  what it would do without an instruction that it uses, or without all of them
+///   lanes         vectors along the loop that walks memory, sums included; threads outside
+///   tiles         blocks of every loop, vectors and unrolled rows inside
+///   fused         blocks of neighbouring nests together, temps between them per block
+///   levels        blocks, reduction, registers: two levels of tiles of the result, one of the reduction
+///   packed        the same, with operands copied into the order of reading
+///   partial       reductions split into partial results, for lanes or for threads
 ///
-/// Each is tried on the nests as they are, on nests of one statement each (distributed), on the nests
+/// From `lanes` on, each is tried on the nests as they are, on nests of one statement each (distributed), on the nests
 /// that `auto` brings together, and with temps inlined.
-std::vector<Rule> known_rules();
+///
+/// For a GPU there is `default` alone: its steps say what is bound to blocks and threads, and the search
+/// changes their numbers.
+std::vector<Rule> known_rules(const schedule::Environment&);
 
 /// One rule that gives exactly this list: how a user adds a way to begin.
 Rule rule_of(std::string name, std::vector<Directive> list);

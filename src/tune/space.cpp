@@ -17,7 +17,7 @@ Space::Space(const schedule::Schedule& initial, const schedule::Environment& env
                                      extents_of(initial, environment),
                                      static_cast<int64_t>(initial.scop.statements.size())} {
   std::vector<Rule> rules = std::move(more);
-  for (Rule& rule : known_rules())
+  for (Rule& rule : known_rules(environment))
     rules.push_back(std::move(rule));
   const Ground ground = ground_of(initial, environment);
   steps_ = ground.steps;

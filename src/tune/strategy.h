@@ -58,8 +58,9 @@ protected:
   virtual void told(const std::vector<Observation>&) {}
   virtual bool begins_with_sketches() const { return true; }
 
-  /// Adds the point unless it was seen before or its shape is refused.
-  bool take(std::vector<Point>& batch, Point point);
+  /// Adds the point unless it was seen before, its shape is refused or, for one that was drawn and not given,
+  /// it would not be worth compiling.
+  bool take(std::vector<Point>& batch, Point point, bool is_drawn = true);
   /// Will not be proposed.
   void leave_out(const Point& point) { seen_.insert(text_of(point)); }
   bool is_seen(const Point& point) const { return seen_.contains(text_of(point)); }

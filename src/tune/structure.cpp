@@ -36,14 +36,6 @@ std::vector<Directive> accepted(const Schedule& initial, const std::vector<Direc
   return kept;
 }
 
-std::vector<Directive> separations(const Schedule& initial) {
-  std::vector<Directive> list;
-  for (const TreeNode& node : initial.order.body)
-    if (node.is_loop() && poly::statements_below(node).size() > 1)
-      list.push_back(Distribute{name_of_loop(initial.scop, initial.order, node.loop())});
-  return list;
-}
-
 std::vector<Directive> inlinings(const Schedule& initial) {
   std::vector<Directive> list;
   for (const poly::ScopStatement& statement : initial.scop.statements)
@@ -81,6 +73,14 @@ void find_nests(Structure& structure, const TreeNode& node, bool is_outermost,
 }
 
 } // namespace
+
+std::vector<Directive> separations(const Schedule& initial) {
+  std::vector<Directive> list;
+  for (const TreeNode& node : initial.order.body)
+    if (node.is_loop() && poly::statements_below(node).size() > 1)
+      list.push_back(Distribute{name_of_loop(initial.scop, initial.order, node.loop())});
+  return list;
+}
 
 std::vector<Structure> structures_of(const Schedule& initial, const std::vector<Directive>& steps,
                                      const Environment& environment) {

@@ -29,6 +29,9 @@ std::vector<Structure> structures_of(const schedule::Schedule& initial,
                                      const std::vector<Directive>& steps,
                                      const schedule::Environment&);
 
+/// The directives that give every statement of the source a nest of its own; not judged.
+std::vector<Directive> separations(const schedule::Schedule& initial);
+
 /// The loop at `position` of a nest as directives name it: with its first statement.
 LoopName name_in(const Structure&, const KnownNest&, size_t position);
 

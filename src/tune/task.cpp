@@ -19,7 +19,11 @@ std::string sizes_text(const std::map<std::string, int64_t>& sizes) {
   return join(parts, " ");
 }
 
-std::string target_text(const target::Cpu& cpu) {
+std::string target_text(const schedule::Environment& environment) {
+  if (const auto& gpu = environment.gpu)
+    return fmt::format("{} {}; {} multiprocessors; shared {}; l2 {}", gpu->arch, gpu->name,
+                       gpu->multiprocessors, gpu->shared_per_block, gpu->l2);
+  const target::Cpu& cpu = environment.cpu;
   return fmt::format("{} {} {}; vectors {}x{}; caches {} {} {} line {}", target::name_of(cpu.arch),
                      cpu.name, join(cpu.features.names(), " "), cpu.vector_registers,
                      cpu.vector_bytes, cpu.caches.l1d, cpu.caches.l2, cpu.caches.l3,
@@ -56,8 +60,8 @@ Key key_of(const Task& task) {
   open.sizes.clear();
   const auto program = driver::program_of(open);
   KAWARA_CHECK(static_cast<bool>(program), "a task's program parses without its sizes");
-  return {program::print(*program), sizes_text(task.request.sizes),
-          target_text(task.environment.cpu), task.threads};
+  return {program::print(*program), sizes_text(task.request.sizes), target_text(task.environment),
+          task.environment.gpu ? 1 : task.threads};
 }
 
 std::string id_of(const Key& key) {

@@ -2,16 +2,15 @@
 
 #include "driver/session.h"
 #include "emit/unit.h"
-#include "estimate/count.h"
 #include "program/arguments.h"
 #include "program/interpret.h"
 #include "support/check.h"
 #include "support/hash.h"
 #include "tune/clock.h"
+#include "tune/cuda_bench.h"
 #include "tune/guarded.h"
 #include "tune/prover.h"
-
-#include <fmt/format.h>
+#include "tune/reference_check.h"
 
 #include <algorithm>
 #include <cstring>
@@ -21,30 +20,16 @@
 namespace kawara::tune {
 namespace {
 
-/// Statement instances that the interpreter does in well under a second.
-constexpr double kInterpretable = 3e6;
-/// Sizes that are tried, largest first, where the task's own would take too long.
-constexpr int64_t kSmallSizes[] = {37, 19, 8};
 /// A sample is taken in this many parts.
 constexpr int64_t kParts = 4;
 /// Copies of a statement that unrolling may make.
 constexpr int64_t kMostCopies = 1024;
+/// Bytes of a kernel's text that are always fine, and how far others may be beyond the default's: code that is
+/// much larger takes the longest to compile and was never seen to win.
+constexpr size_t kFineText = 24 * 1024;
+constexpr double kMostGrowth = 1.25;
 /// Kernels whose code is kept for equal ones.
 constexpr size_t kMostKernels = 256;
-
-template <class T> Parsed<T> collected(Result<T, Diagnostic> result) {
-  if (!result)
-    return fail(Diagnostics{std::move(result).error()});
-  return *std::move(result);
-}
-
-double instances_of(const program::Program& program, const std::vector<int64_t>& sizes) {
-  const auto work = estimate::count(program, sizes);
-  double sum = 0;
-  for (size_t s = 0; work && s < work->statements.size(); ++s)
-    sum += work->statements[s].instances;
-  return work ? sum : std::numeric_limits<double>::infinity();
-}
 
 /// Copies that unrolling makes of a statement.
 int64_t copies_of(const schedule::Schedule& schedule, poly::StmtId id) {
@@ -61,45 +46,6 @@ int64_t copies_of(const schedule::Schedule& schedule, poly::StmtId id) {
     copies = std::min(copies * std::max<int64_t>(length / width, 1), kMostCopies * 1024);
   }
   return copies;
-}
-
-std::string different(const driver::Difference& d, double allowed) {
-  return fmt::format(
-      "`{}` is {:.9g} where {:.9g} is right: a difference of {:.3g}, more than {:.3g}", d.tensor,
-      d.got, d.expected, d.worst, allowed);
-}
-
-/// Compiles and compares the default schedule with the interpreter at sizes that it can do.
-Parsed<Done> check_small(const Reference& reference) {
-  for (const int64_t most : kSmallSizes) {
-    driver::Request request = reference.task.request;
-    for (auto& [name, value] : request.sizes)
-      value = std::min(value, most);
-    request.directives = make_source("auto", "auto");
-    Trace trace;
-    const auto program = driver::program_of(request);
-    if (!program)
-      continue; // the program assumes something of its sizes
-    const auto sizes = driver::all_sizes(*program, request);
-    if (!sizes || instances_of(*program, *sizes) > kInterpretable)
-      continue;
-    KAWARA_TRY(const driver::Compiled compiled,
-               driver::compile(request, reference.task.environment, trace));
-    KAWARA_TRY(const program::Arrays inputs, driver::inputs_for(*program, *sizes, {}));
-    KAWARA_TRY(const program::Arrays got, driver::call(compiled, *sizes, inputs));
-    KAWARA_TRY(const program::Arrays expected,
-               collected(program::interpret(*program, *sizes, inputs)));
-    const double allowed = driver::tolerance_of(*program, *sizes);
-    const driver::Difference difference = driver::compare(got, expected);
-    if (difference.worst <= allowed)
-      return Done{};
-    Diagnostic d;
-    d.code = "K0436";
-    d.headline = "the compiled result differs from the interpreter's";
-    d.body.push_back(different(difference, allowed) + ".");
-    return fail(Diagnostics{std::move(d)});
-  }
-  return Done{};
 }
 
 class TaskBench : public Bench {
@@ -122,7 +68,11 @@ public:
 
   /// Compiles the default; its results are the measure unless the interpreter's are known.
   Parsed<Done> begin() {
-    KAWARA_TRY(run::Executable code, collected(code_of(kernel_of(reference_->default_schedule))));
+    const kernel::Kernel kernel = kernel_of(reference_->default_schedule);
+    most_text_ =
+        std::max(kFineText, static_cast<size_t>(kMostGrowth *
+                                                static_cast<double>(kernel::print(kernel).size())));
+    KAWARA_TRY(run::Executable code, collected(code_of(kernel)));
     default_ = std::make_unique<run::Executable>(std::move(code));
     expected_ = reference_->expected;
     reset();
@@ -130,14 +80,9 @@ public:
     KAWARA_TRY([[maybe_unused]] const Done done, collected(call(*default_)));
     call_seconds_ = steady_seconds() - begun;
     if (expected_) {
-      const driver::Difference difference = driver::compare(results(), *expected_);
-      if (difference.worst <= allowed_)
-        return Done{};
-      Diagnostic d;
-      d.code = "K0436";
-      d.headline = "the compiled result differs from the interpreter's";
-      d.body.push_back(different(difference, allowed_) + ".");
-      return fail(Diagnostics{std::move(d)});
+      if (auto wrong = refuse_difference(results(), *expected_, allowed_))
+        return fail(Diagnostics{*std::move(wrong)});
+      return Done{};
     }
     // Two results that may each be off by that much.
     allowed_ *= 2;
@@ -153,7 +98,10 @@ public:
       if (copies_of(*schedule, poly::StmtId{s}) > kMostCopies)
         return {Outcome::Refused, "unrolled too far"};
     const kernel::Kernel kernel = kernel_of(*std::move(schedule));
-    const uint64_t hash = hash_text(kernel::print(kernel));
+    const std::string text = kernel::print(kernel);
+    if (text.size() > most_text_)
+      return {Outcome::Refused, "too much code"};
+    const uint64_t hash = hash_text(text);
     if (const auto known = codes_.find(hash); known != codes_.end()) {
       candidates_.insert_or_assign(id, known->second);
       return {};
@@ -216,10 +164,8 @@ private:
       return {Outcome::Failed, done.error().headline};
     if (std::string why = damage(); !why.empty())
       return {Outcome::Wrong, std::move(why)};
-    const driver::Difference difference = driver::compare(results(), *expected_);
-    if (!(difference.worst <= allowed_))
-      return {Outcome::Wrong, different(difference, allowed_)};
-    return {};
+    const std::string difference = difference_of(results(), *expected_, allowed_);
+    return difference.empty() ? Prepared{} : Prepared{Outcome::Wrong, difference};
   }
 
   /// All tensors as before a first call.
@@ -300,6 +246,7 @@ private:
   double allowed_ = 0, call_seconds_ = 0;
   std::unique_ptr<run::Executable> default_;
   int64_t default_batch_ = 0;
+  size_t most_text_ = kFineText; ///< of a kernel
   std::optional<program::Arrays> expected_;
   Prover prover_;
   run::LoadOptions load_;
@@ -317,7 +264,7 @@ Parsed<std::shared_ptr<const Reference>> reference_of(Task task) {
   KAWARA_CHECK(static_cast<bool>(chosen), "auto is never refused");
   KAWARA_TRY(program::Arrays inputs, driver::inputs_for(task.program, task.sizes, {}));
   std::optional<program::Arrays> expected;
-  if (instances_of(task.program, task.sizes) <= kInterpretable) {
+  if (is_interpretable(task.program, task.sizes)) {
     KAWARA_TRY(expected, collected(program::interpret(task.program, task.sizes, inputs)));
   }
   return std::make_shared<const Reference>(Reference{std::move(task), std::move(front.schedule),
@@ -329,6 +276,8 @@ Parsed<std::unique_ptr<Bench>> bench_of(const std::shared_ptr<const Reference>& 
   if (!reference->expected) {
     KAWARA_TRY([[maybe_unused]] const Done checked, check_small(*reference));
   }
+  if (reference->task.environment.gpu)
+    return cuda_bench_of(reference);
   auto bench = std::make_unique<TaskBench>(reference);
   KAWARA_TRY([[maybe_unused]] const Done begun, bench->begin());
   return std::unique_ptr<Bench>(std::move(bench));

@@ -225,6 +225,8 @@ Result<Samples, Prepared> Worker::samples() {
   if (!message)
     return fail(lost);
   const json from = json::parse(*message);
+  if (from.contains("error")) // the last word of a process that ended
+    return fail(Prepared{Outcome::Crashed, from["error"].get<std::string>()});
   return Samples{from.at("own").get<std::vector<double>>(),
                  from.at("theirs").get<std::vector<double>>()};
 }

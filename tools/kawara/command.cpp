@@ -11,6 +11,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 
 namespace kawara::tools {
 namespace {
@@ -95,11 +96,16 @@ std::string database_of(const CommonOptions& options) {
 }
 
 void use_tuned(driver::Request& request, const CommonOptions& options) {
-  const bool is_for_gpu = !options.target.empty() && options.target != "cpu";
-  if (is_for_gpu || (!options.schedule.empty() && trim(options.schedule) != "auto"))
+  if (!options.schedule.empty() && trim(options.schedule) != "auto")
     return;
-  const auto tuned = tune::tuned_schedule(request, driver::host_environment(),
-                                          run::default_threads(), database_of(options));
+  const std::string database = database_of(options);
+  std::error_code ignored;
+  if (database.empty() || !std::filesystem::exists(database, ignored))
+    return;
+  const auto environment = environment_of(options);
+  if (!environment)
+    return; // said where the target is used
+  const auto tuned = tune::tuned_schedule(request, *environment, run::default_threads(), database);
   if (!tuned)
     return;
   request.directives = tuned->directives;

@@ -38,8 +38,8 @@ Diagnostic unknown_strategy(const std::string& name) {
 Parsed<tune::TuneReport> search(const TuneSettings& options) {
   KAWARA_TRY(const driver::Request request, request_of(options));
   KAWARA_TRY(const tune::TuneOptions tuning, tune_options(options, request));
-  KAWARA_TRY(tune::Task task,
-             tune::task_of(request, driver::host_environment(), run::default_threads()));
+  KAWARA_TRY(const schedule::Environment environment, tune_environment(options));
+  KAWARA_TRY(tune::Task task, tune::task_of(request, environment, run::default_threads()));
   KAWARA_TRY(const auto reference, tune::reference_of(std::move(task)));
   warn(reference->warnings, options);
   KAWARA_TRY(std::optional<tune::Database> database, tuning_database(options));

@@ -21,6 +21,10 @@ struct TuneSettings : CommonOptions {
 /// strategy (K0605) or a model file (K0420) that is none.
 Parsed<tune::TuneOptions> tune_options(const TuneSettings&, const driver::Request& request);
 
+/// The machine that `--target` names. Refuses one that candidates cannot be measured on here (K0645): a GPU that is
+/// not in this machine, and GPUs for models and with `mpirun`.
+Parsed<schedule::Environment> tune_environment(const TuneSettings&);
+
 /// The database that `--db` names, or the usual one; nothing with `--no-db`.
 Parsed<std::optional<tune::Database>> tuning_database(const TuneSettings&);
 

@@ -40,6 +40,7 @@ struct Found {
 };
 
 Parsed<Found> search_all(const TuneSettings& options) {
+  KAWARA_TRY([[maybe_unused]] const schedule::Environment host, tune_environment(options));
   tune::TasksOptions tuning;
   KAWARA_TRY(tuning.each, tune_options(options, {}));
   KAWARA_TRY(std::vector<tune::SharedTask> tasks, tasks_of(options));

@@ -34,6 +34,11 @@ for t in range(5):
             A[i, j] = 0.2 * (B[i, j] + B[i, j-1] + B[i, j+1] + B[i+1, j] + B[i-1, j])
 )";
 
+constexpr const char* kNarrowProduct = R"(input A: i8[64, 64], B: i8[64, 64]
+output C: i32[64, 64]
+C[i, j] = sum(k, i32(A[i, k]) * i32(B[k, j]))
+)";
+
 /// A program with its space, for a fixed machine.
 struct Ready {
   schedule::Environment environment;
@@ -76,11 +81,40 @@ TEST(Space, has_every_rule_that_fits_the_program) {
   for (const char* rule : {"source", "default", "default 2", "lanes", "levels", "packed"})
     EXPECT_TRUE(has(product, rule)) << rule;
   const auto softmax = legal_sketches(kSoftmax);
-  for (const char* rule : {"source", "default", "lanes", "lanes 2", "partial"})
+  for (const char* rule : {"source", "default", "lanes", "lanes 2", "partial", "fused", "fused 2"})
     EXPECT_TRUE(has(softmax, rule)) << rule;
   const auto jacobi = legal_sketches(kJacobi);
   for (const char* rule : {"source", "default", "lanes", "tiles"})
     EXPECT_TRUE(has(jacobi, rule)) << rule;
+}
+
+TEST(Space, leaves_the_choice_of_instructions_open) {
+  const Ready ready(kNarrowProduct);
+  const Space space = ready.space();
+  const auto instructions_of = [](const Point& point) {
+    std::set<std::string> names;
+    for (const Directive& d : point.directives)
+      if (const auto* tensorize = std::get_if<schedule::Tensorize>(&d))
+        names.insert(tensorize->instruction);
+    return names;
+  };
+  std::set<std::set<std::string>> seen;
+  for (const Point& sketch : space.sketches())
+    if (sketch.sketch.starts_with("default") || sketch.sketch.starts_with("instructions"))
+      if (ready.is_legal(sketch) && features_of(space, sketch))
+        seen.insert(instructions_of(sketch));
+  EXPECT_EQ(seen, (std::set<std::set<std::string>>{{}, {"neon.sdot"}}));
+}
+
+TEST(Space, fused_blocks_keep_temps_to_themselves) {
+  const Ready ready(kSoftmax);
+  const Space space = ready.space();
+  bool stores = false;
+  for (const Point& sketch : space.sketches())
+    if (sketch.sketch.starts_with("fused"))
+      for (const Directive& d : sketch.directives)
+        stores = stores || (std::holds_alternative<schedule::StoreAt>(d) && ready.is_legal(sketch));
+  EXPECT_TRUE(stores);
 }
 
 TEST(Space, points_are_text_and_back) {

@@ -113,10 +113,35 @@ TEST(CostModel, says_how_well_it_ranked_before_it_learnt) {
   }
   ASSERT_TRUE(model.rank_accuracy());
   EXPECT_GT(*model.rank_accuracy(), 0.7);
+}
+
+TEST(CostModel, carries_on_what_earlier_searches_learnt) {
+  const auto reference = small_reference();
+  Space space(reference->initial, reference->task.environment);
+  CostModel model;
+  Chance chance(2);
+  for (int k = 0; k < 80; ++k) {
+    const Point point = space.random(chance);
+    model.add(*features_of(space, point), pretended(space, point));
+  }
+  model.refit();
   const auto again = CostModel::from_json(model.to_json());
   ASSERT_TRUE(again);
+  std::vector<double> cold, warm, times;
+  for (int k = 0; k < 60; ++k) {
+    const Point point = space.random(chance);
+    const auto features = *features_of(space, point);
+    cold.push_back(CostModel().predict(features));
+    warm.push_back(again->predict(features));
+    times.push_back(pretended(space, point));
+  }
+  EXPECT_GT(pair_accuracy(warm, times), 0.8);
+  EXPECT_GT(pair_accuracy(warm, times), pair_accuracy(cold, times));
+  // What was carried on is still there after a search that learnt nothing.
+  const auto third = CostModel::from_json(again->to_json());
+  ASSERT_TRUE(third);
   const auto features = *features_of(space, space.random(chance));
-  EXPECT_DOUBLE_EQ(again->predict(features), model.predict(features));
+  EXPECT_DOUBLE_EQ(third->predict(features), again->predict(features));
   EXPECT_FALSE(CostModel::from_json("{\"features\": [\"other\"]}"));
 }
 
