@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <pthread.h>
 #include <sched.h>
 #include <thread>
 #include <vector>
@@ -48,21 +49,6 @@ int64_t usable_processors() {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-/// Keeps the calling thread on one of the processors that it may use. A thread that works for microseconds
-/// at a time looks idle to a system that is busy, which would leave it where its caller runs.
-void stay_on(int64_t number) {
-  cpu_set_t set, one;
-  CPU_ZERO(&set);
-  CPU_ZERO(&one);
-  if (sched_getaffinity(0, sizeof set, &set) != 0)
-    return;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &set) && number-- == 0)
-      CPU_SET(cpu, &one);
-  if (CPU_COUNT(&one) == 1)
-    sched_setaffinity(0, sizeof one, &one);
-}
-
 /// A loop that is being run. Written by the caller before any worker is told of it.
 struct Job {
   int64_t lo = 0;
@@ -84,6 +70,7 @@ struct alignas(64) Worker {
   std::mutex mutex;
   std::condition_variable wake;
   std::thread thread;
+  int shunned = -1; ///< the processor that it is kept off; guarded by `busy`
 };
 
 bool is_odd(uint64_t ticket) { return (ticket & 1U) != 0; }
@@ -95,15 +82,28 @@ bool claim(Worker& worker) {
          worker.ticket.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel);
 }
 
+/// Keeps a worker off the processor that the caller runs on. A thread that works for microseconds at a
+/// time looks idle to a system that is busy with other work, which may leave it where its caller is.
+void keep_off_caller(Worker& worker) {
+  const int here = sched_getcpu();
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (here < 0 || here == worker.shunned || sched_getaffinity(0, sizeof set, &set) != 0)
+    return;
+  worker.shunned = here;
+  CPU_CLR(here, &set);
+  if (CPU_COUNT(&set) > 0)
+    pthread_setaffinity_np(worker.thread.native_handle(), sizeof set, &set);
+}
+
 } // namespace
 
 struct ThreadPool::State {
   explicit State(int64_t count) : workers(static_cast<size_t>(std::max<int64_t>(count, 1) - 1)) {}
 
-  bool has_own_processors = false; ///< each worker has one for itself
-  std::vector<Worker> workers;     ///< worker w is thread w + 1
-  std::mutex busy;                 ///< held while a loop runs
-  bool is_started = false;         ///< guarded by `busy`
+  std::vector<Worker> workers; ///< worker w is thread w + 1
+  std::mutex busy;             ///< held while a loop runs
+  bool is_started = false;     ///< guarded by `busy`
   std::atomic<bool> is_ending{false};
   Job job;
   alignas(64) std::atomic<int64_t> next{0}; ///< first iteration not yet taken, of a dynamic loop
@@ -148,8 +148,6 @@ void ThreadPool::State::wait_for_ticket(Worker& worker) {
 }
 
 void ThreadPool::State::work(Worker& worker, int64_t thread) {
-  if (has_own_processors)
-    stay_on(thread);
   for (;;) {
     wait_for_ticket(worker);
     if (!claim(worker))
@@ -193,9 +191,7 @@ int64_t default_threads() {
   return threads > 0 ? std::min<int64_t>(threads, 1024) : usable_processors();
 }
 
-ThreadPool::ThreadPool(int64_t threads) : state_(std::make_unique<State>(threads)) {
-  state_->has_own_processors = threads == usable_processors();
-}
+ThreadPool::ThreadPool(int64_t threads) : state_(std::make_unique<State>(threads)) {}
 
 ThreadPool::~ThreadPool() {
   state_->is_ending.store(true, std::memory_order_release);
@@ -231,6 +227,7 @@ void ThreadPool::parallel_for(int64_t lo, int64_t hi, int64_t step, emit::Partit
   // A worker that has not begun, perhaps because it has no processor, is not waited for.
   for (int64_t w = 0; w + 1 < used; ++w)
     if (claim(s.workers[static_cast<size_t>(w)])) {
+      keep_off_caller(s.workers[static_cast<size_t>(w)]);
       s.run_share(w + 1, 0);
       s.running.fetch_sub(1, std::memory_order_relaxed);
     }

@@ -13,7 +13,7 @@ int64_t default_threads();
 /// Threads that stay alive between parallel loops. A waiting thread spins for some microseconds and
 /// then sleeps, so that loops in quick succession start fast and an idle pool costs nothing. What a
 /// thread has not begun when the caller is done with its own part, the caller does: on a machine that is
-/// busy a loop takes no longer than without threads. As many threads as processors stay on theirs.
+/// busy a loop takes no longer than without threads, and its thread is sent to another processor.
 ///
 /// Safe to use from several threads: while one caller's loop runs, another caller's loop runs on
 /// that caller alone. A body that starts a parallel loop of its own runs it alone as well.
