@@ -356,7 +356,24 @@ private:
     const TileNest nest{given.rows, *given.columns, {store}};
     const auto own = form_.buffers.find(store.buffer);
     const bool combines = own != form_.buffers.end() && !own->second.column;
-    return combines ? combine(nest, width) : cells_.run({nest, width});
+    if (combines)
+      return combine(nest, width);
+    Block out = own != form_.buffers.end() ? zeros_outside(nest, width) : Block{};
+    append(out, cells_.run({nest, width}));
+    return out;
+  }
+
+  /// A nest that reads a tensor stores nothing outside its bounds, and what follows reads all cells that a thread
+  /// has: they are something at least.
+  Block zeros_outside(const TileNest& nest, int64_t width) {
+    TileNest zeros = nest;
+    Store& store = zeros.stores.front();
+    const bool is_complete =
+        short_bounds(nest.rows, rows_).empty() && short_bounds(nest.columns, width).empty();
+    if (is_complete || store.op != ReduceOp::None || cells_.is_private({nest, width}))
+      return {};
+    store.value = scalar::zero_of(store.value.type());
+    return cells_.run({zeros, width});
   }
 
   /// Cells of a row: first those of each thread, then threads.

@@ -38,6 +38,8 @@ public:
     bool loads_parts = true, stores_parts = true;
   };
   Block run(const Work&);
+  /// It touches nothing but parts, and so needs no bounds.
+  bool is_private(const Work&) const;
   /// Stores of `nest` to every row, its columns left out.
   Block run_rows(const TileNest& nest);
   /// For every cell outside the bounds of the nest's columns: its part of the buffer becomes `value`. Only
@@ -68,7 +70,6 @@ private:
   Block pair_of_cells(const Work&, const Expr& group, const Expr& half,
                       const std::optional<Panel>&);
   Store placed(const Store&, const Work&, const Place&, const std::optional<Panel>&) const;
-  bool is_private(const Work&) const;
   Expr leader() const;
 
   Kernel& kernel_;

@@ -8,9 +8,10 @@ using gpu_line::Line;
 using gpu_line::Sizes;
 
 /// Attention of H heads in which position i sees positions before `end`.
-std::string attention(const std::string& end, const std::string& numerics = "fast") {
+std::string attention(const std::string& end, const std::string& numerics = "fast",
+                      const std::string& more = "") {
   return "param H, N, D\nnumerics " + numerics +
-         "\ninput Q: bf16[H, N, D], K: bf16[H, N, D], V: bf16[H, N, D]\n"
+         "\ninput Q: bf16[H, N, D], K: bf16[H, N, D], V: bf16[H, N, D], bias: f32[N, N]\n"
          "output out: bf16[H, N, D]\n"
          "temp scores: f32[H, N, N], weights: f32[H, N, N], P: bf16[H, N, N]\n"
          "temp best: f32[H, N], total: f32[H, N], acc: f32[H, N, D]\n"
@@ -26,11 +27,15 @@ std::string attention(const std::string& end, const std::string& numerics = "fas
          "        for j in range(" +
          end +
          "):\n"
-         "            best[h, i] max= scores[h, i, j]\n"
+         "            best[h, i] max= scores[h, i, j]" +
+         more +
+         "\n"
          "        for j in range(" +
          end +
          "):\n"
-         "            weights[h, i, j] = exp((scores[h, i, j] - best[h, i]) * 0.125)\n"
+         "            weights[h, i, j] = exp((scores[h, i, j]" +
+         more +
+         " - best[h, i]) * 0.125)\n"
          "            P[h, i, j] = weights[h, i, j]\n"
          "        total[h, i] = 0\n"
          "        for j in range(" +
@@ -85,6 +90,11 @@ TEST(ChainGroups, attention_stays_in_registers) {
 TEST(ChainGroups, blocks_may_end_anywhere_and_rows_may_see_what_is_before_them) {
   const Sizes sizes = {{"H", 1}, {"N", 100}, {"D", 40}};
   expect_same(compile(attention("i + 1"), kBlocks, sizes), sizes);
+}
+
+TEST(ChainGroups, scores_may_meet_another_tensor) {
+  const Sizes sizes = {{"H", 1}, {"N", 72}, {"D", 16}};
+  expect_same(compile(attention("N", "fast", " + bias[i, j]"), kBlocks, sizes), sizes);
 }
 
 TEST(ChainGroups, default_schedules_find_them) {
