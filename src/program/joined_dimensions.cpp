@@ -3,7 +3,6 @@
 #include "program/find_convolution.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace kawara::program {
