@@ -7,9 +7,9 @@
 namespace kawara::run_test {
 namespace {
 
-/// A small result and a long reduction.
-constexpr const char* kLong = "input A: f32[8, 20000], B: f32[20000, 16]\n"
-                              "output C: f32[8, 16]\n"
+/// A small result, two of the longest vectors wide, and a long reduction.
+constexpr const char* kLong = "input A: f32[8, 20000], B: f32[20000, 32]\n"
+                              "output C: f32[8, 32]\n"
                               "C[i, j] = sum(k, A[i, k] * B[k, j])\n";
 
 schedule::Environment with_cores(int64_t cores) {
@@ -26,8 +26,8 @@ driver::Compiled compiled_for(const driver::Request& request, int64_t threads) {
   return *std::move(compiled);
 }
 
-bool is_shared(const driver::Compiled& compiled) {
-  for (const program::Tensor& tensor : compiled.front.schedule.scop.tensors)
+bool is_shared(const schedule::Schedule& schedule) {
+  for (const program::Tensor& tensor : schedule.scop.tensors)
     if (tensor.is_hidden && !tensor.is_packed && tensor.role == program::Role::Temp &&
         tensor.shape.size() == 3)
       return true;
@@ -37,18 +37,31 @@ bool is_shared(const driver::Compiled& compiled) {
 TEST(SplitK, AutoSharesALongReductionOfASmallResult) {
   const Example example = example_of("long", kLong);
   const driver::Compiled compiled = compiled_for(request_of(example, "auto"), 4);
-  EXPECT_TRUE(is_shared(compiled)) << schedule::listing(compiled.front.schedule);
+  EXPECT_TRUE(is_shared(compiled.front.schedule)) << schedule::listing(compiled.front.schedule);
   const program::Arrays inputs = inputs_of(example, {});
   expect_near(example, {}, "shared", run_compiled(compiled, {}, inputs),
               expected_of(example, {}, inputs));
 }
 
+TEST(SplitK, AutoSharesItOnEveryProcessor) {
+  const Example example = example_of("long", kLong);
+  for (const std::string& name : target::named_cpus()) {
+    schedule::Environment environment;
+    environment.cpu = *target::named_cpu(name);
+    environment.cpu.cores = 8;
+    Trace silent;
+    const auto front = driver::schedule(request_of(example, "auto"), environment, silent);
+    ASSERT_TRUE(front) << render(front.error());
+    EXPECT_TRUE(is_shared(front->schedule)) << name << "\n" << schedule::listing(front->schedule);
+  }
+}
+
 TEST(SplitK, AutoDoesNotShareWithoutThreadsOrUnderExact) {
   Example example = example_of("long", kLong);
-  EXPECT_FALSE(is_shared(compile(request_of(example, "auto"), with_cores(1))));
+  EXPECT_FALSE(is_shared(compile(request_of(example, "auto"), with_cores(1)).front.schedule));
   driver::Request exact = request_of(example, "auto");
   exact.numerics = program::Numerics::Exact;
-  EXPECT_FALSE(is_shared(compile(exact, with_cores(4))));
+  EXPECT_FALSE(is_shared(compile(exact, with_cores(4)).front.schedule));
 }
 
 TEST(Threads, GiveTheSameBitsUnderExactHoweverMany) {

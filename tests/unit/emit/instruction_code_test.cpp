@@ -59,6 +59,10 @@ TEST(InstructionCode, IsTheInstruction) {
     SCOPED_TRACE(data.name);
     EmitOptions options;
     options.target = target_with(data);
+#ifndef KAWARA_LLVM_HAS_ALL_TARGETS
+    if (options.target.arch != target::detect_cpu().arch)
+      continue; // a bundle's LLVM makes code for its own machine
+#endif
     const kernel::Kernel k = one(data);
     EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
     const std::string text = module_from_kernel(k, options).assembly();
