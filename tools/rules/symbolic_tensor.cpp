@@ -208,7 +208,7 @@ SymbolicTensor SymbolicOperators::binary(const std::string& op, const SymbolicTe
   const SymbolicTensor a = keeps && folded(x) <= Monoid::Sum ? x : joins ? x : named(x);
   const SymbolicTensor b =
       op == "Div" || !keeps || (!joins && folded(y) > Monoid::Sum) ? named(y) : y;
-  return {extents, [this, op, a, b, extents, is_linear, joins](const Place& place) {
+  return {extents, [this, op, a, b, extents, joins](const Place& place) {
             const Exprs index = resolved(place, extents);
             SymbolicValue left = broadcast_cell(a, index), right = broadcast_cell(b, index);
             if (joins) {
