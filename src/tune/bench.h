@@ -19,6 +19,7 @@ struct Prepared {
 /// after `own[k]`.
 struct Samples {
   std::vector<double> own, theirs;
+  double missing = 0; ///< cores that other programs had meanwhile, of those that were wanted
 };
 
 /// How long to look at a candidate.
@@ -30,6 +31,11 @@ struct Effort {
   double unlikely = 1e9;    ///< after two samples, one that was slower by this factor both times
   bool anew = false;        ///< code that was made for an equal candidate before is not used again
 };
+
+/// Samples of a candidate and of the default, each the seconds per call that its function says. Gives up early
+/// as the effort says.
+Samples samples_in_turns(const Effort&, const std::function<double()>& own,
+                         const std::function<double()>& theirs);
 
 /// What a worker process does with candidates. Tests put their own in its place.
 class Bench {

@@ -66,20 +66,8 @@ public:
 
   Samples time(uint32_t id, const Effort& effort) override {
     const run::CudaExecutable& own = *candidates_.at(id);
-    Samples samples;
-    int behind = 0;
-    const double begun = steady_seconds();
-    for (int round = 0; round < effort.rounds; ++round) {
-      if (round >= 2 && steady_seconds() - begun > effort.limit_seconds)
-        break;
-      samples.own.push_back(sample(own, effort));
-      samples.theirs.push_back(sample(*default_, effort));
-      behind += samples.own.back() > effort.unlikely * samples.theirs.back() ? 1 : 0;
-      if ((round == 0 && samples.own[0] > effort.hopeless * samples.theirs[0]) ||
-          (round == 1 && behind == 2))
-        break;
-    }
-    return samples;
+    return samples_in_turns(
+        effort, [&] { return sample(own, effort); }, [&] { return sample(*default_, effort); });
   }
 
   void drop(uint32_t id) override { candidates_.erase(id); }

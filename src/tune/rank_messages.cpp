@@ -121,6 +121,7 @@ std::string answer_message(const RankAnswer& answer) {
     message["reason"] = answer.measured->reason;
     message["own"] = answer.measured->samples.own;
     message["theirs"] = answer.measured->samples.theirs;
+    message["missing"] = answer.measured->samples.missing;
   }
   return dumped(message);
 }
@@ -135,7 +136,8 @@ std::optional<RankAnswer> answer_from(const std::string& message) {
     answer.measured = Measured{static_cast<Outcome>(from->at("outcome").get<int>()),
                                from->at("reason").get<std::string>(),
                                {from->at("own").get<std::vector<double>>(),
-                                from->at("theirs").get<std::vector<double>>()}};
+                                from->at("theirs").get<std::vector<double>>(),
+                                from->at("missing").get<double>()}};
   return answer;
 }
 

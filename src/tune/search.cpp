@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 namespace kawara::tune {
 namespace {
@@ -19,6 +20,8 @@ constexpr double kHopelessFactor = 1.5, kUnlikelyFactor = 1.15;
 /// A gain below one in a hundred is nothing to keep a schedule for.
 constexpr double kWorthwhile = 0.99;
 constexpr size_t kBorrowed = 3;
+/// Where others have more cores than this of those that were wanted, a comparison says little.
+constexpr double kMostMissing = 0.2;
 
 int64_t seconds_since_1970() {
   return std::chrono::duration_cast<std::chrono::seconds>(
@@ -224,7 +227,27 @@ Parsed<TuneReport> Search::finish() {
   return std::move(report_);
 }
 
-/// The finalists against the default, at length. What is faster beyond doubt wins.
+/// The finalists against the default, at length: which one is faster beyond doubt.
+std::optional<size_t> Search::compare(const std::vector<std::string>& finalists,
+                                      std::vector<std::optional<Measured>>& measured) {
+  measured = measurer_.measure(finalists, kFinalEffort);
+  std::optional<size_t> fastest;
+  report_.missing = 0;
+  for (size_t k = 0; k < finalists.size(); ++k) {
+    if (!measured[k] || measured[k]->outcome != Outcome::Measured)
+      continue;
+    const Samples& samples = measured[k]->samples;
+    const Interval ratio = ratio_interval(samples.own, samples.theirs);
+    report_.missing = std::max(report_.missing, samples.missing);
+    if (!fastest || ratio.median < report_.ratio.median) {
+      fastest = k;
+      report_.ratio = ratio;
+    }
+  }
+  return fastest && report_.ratio.high < kWorthwhile ? fastest : std::nullopt;
+}
+
+/// What wins while the machine is left to it is kept.
 Parsed<Done> Search::decide() {
   progress();
   report_.noise = spread_of(defaults_);
@@ -232,18 +255,17 @@ Parsed<Done> Search::decide() {
   for (const Observation& one : fastest_)
     if (texts.size() < kFinalists && one.ratio < 1)
       texts.push_back(text_of(one.point));
-  const auto measured = measurer_.measure(texts, kFinalEffort);
-  std::optional<size_t> winner;
-  for (size_t k = 0; k < texts.size(); ++k) {
-    if (!measured[k] || measured[k]->outcome != Outcome::Measured)
-      continue;
-    const Interval ratio = ratio_interval(measured[k]->samples.own, measured[k]->samples.theirs);
-    if (!winner || ratio.median < report_.ratio.median) {
-      winner = k;
-      report_.ratio = ratio;
-    }
+  std::vector<std::optional<Measured>> measured;
+  std::optional<size_t> winner = compare(texts, measured);
+  for (const double pause : options_.pauses) {
+    if (!winner || report_.missing <= kMostMissing ||
+        (options_.should_stop && options_.should_stop()))
+      break;
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+    winner = compare(texts, measured);
   }
-  if (!winner || report_.ratio.high >= kWorthwhile)
+  report_.is_undecided = winner && report_.missing > kMostMissing;
+  if (!winner || report_.is_undecided)
     return Done{};
   const Samples& samples = measured[*winner]->samples;
   report_.best = Best{texts[*winner],

@@ -41,6 +41,8 @@ struct TuneOptions {
   size_t batch = 16;
   Limits limits;
   bool why = false;
+  /// Seconds to wait before the final comparison is made again because others had the cores.
+  std::vector<double> pauses{0.25, 0.5, 1, 2};
   std::optional<std::vector<Directive>> start; ///< of the user: one more sketch
   std::string model;                 ///< what earlier searches learnt, as JSON; may be empty
   std::function<bool()> should_stop; ///< asked between batches
@@ -57,11 +59,16 @@ struct Effect {
 
 struct TuneReport {
   Progress progress;
-  std::vector<Trial> trials;   ///< of this search, in order
-  std::optional<Best> best;    ///< what beats the default; nothing: the default stays
-  Interval ratio;              ///< of the final comparison: the winner's, or the closest loser's
-  double noise = 0;            ///< distance between the quartiles of the default's times, relative
-  std::vector<Effect> effects; ///< of `why`
+  std::vector<Trial> trials; ///< of this search, in order
+  std::optional<Best> best;  ///< what beats the default; nothing: the default stays
+  Interval ratio;            ///< of the final comparison: the winner's, or the closest loser's
+  double noise = 0;          ///< distance between the quartiles of the default's times, relative
+  /// Cores that others had in the final comparison, of those that were wanted. Where they were too many
+  /// each time it was tried there is no winner.
+  double missing = 0;
+  bool is_undecided =
+      false; ///< a candidate seemed faster, on a machine that was too crowded to tell
+  std::vector<Effect> effects;                  ///< of `why`
   std::vector<std::pair<double, size_t>> curve; ///< seconds and number of trial of each new best
   std::string model; ///< what the model has learnt, as JSON; empty without one
 };
@@ -95,6 +102,8 @@ private:
   void remember(const Observation&);
   Trial trial_of(const std::string& text, const Measured&, const std::string& sketch);
   void count_trial(const Trial&);
+  std::optional<size_t> compare(const std::vector<std::string>& finalists,
+                                std::vector<std::optional<Measured>>& measured);
   Parsed<Done> decide();
   void explain();
 

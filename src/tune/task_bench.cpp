@@ -7,6 +7,7 @@
 #include "support/check.h"
 #include "support/hash.h"
 #include "tune/clock.h"
+#include "tune/crowd.h"
 #include "tune/cuda_bench.h"
 #include "tune/guarded.h"
 #include "tune/prover.h"
@@ -124,21 +125,11 @@ public:
     const int64_t own_batch = batch_of(own, effort);
     if (default_batch_ == 0)
       default_batch_ = batch_of(*default_, effort);
-    Samples samples;
-    int behind = 0;
-    const double begun = steady_seconds();
-    for (int round = 0; round < effort.rounds; ++round) {
-      if (round >= 2 && steady_seconds() - begun > effort.limit_seconds)
-        break;
-      samples.own.push_back(sample(own, own_batch));
-      samples.theirs.push_back(sample(*default_, default_batch_));
-      const bool is_behind = samples.own.back() > effort.unlikely * samples.theirs.back();
-      behind += is_behind ? 1 : 0;
-      if (round == 0 && samples.own[0] > effort.hopeless * samples.theirs[0])
-        break;
-      if (round == 1 && behind == 2)
-        break;
-    }
+    const Crowd crowd(load_.pool->threads());
+    Samples samples = samples_in_turns(
+        effort, [&] { return sample(own, own_batch); },
+        [&] { return sample(*default_, default_batch_); });
+    samples.missing = crowd.missing();
     return samples;
   }
 

@@ -60,7 +60,8 @@ std::string answer_to(Bench& bench, const json& question) {
                         question.at("hopeless").get<double>(), question.at("limit").get<double>(),
                         question.at("unlikely").get<double>()};
     const Samples samples = bench.time(id, effort);
-    return json{{"own", samples.own}, {"theirs", samples.theirs}}.dump();
+    return json{{"own", samples.own}, {"theirs", samples.theirs}, {"missing", samples.missing}}
+        .dump();
   }
   if (what == "forget")
     bench.forget();
@@ -228,7 +229,7 @@ Result<Samples, Prepared> Worker::samples() {
   if (from.contains("error")) // the last word of a process that ended
     return fail(Prepared{Outcome::Crashed, from["error"].get<std::string>()});
   return Samples{from.at("own").get<std::vector<double>>(),
-                 from.at("theirs").get<std::vector<double>>()};
+                 from.at("theirs").get<std::vector<double>>(), from.at("missing").get<double>()};
 }
 
 } // namespace kawara::tune

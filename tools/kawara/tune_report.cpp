@@ -35,6 +35,14 @@ void print_text(const tune::TuneReport& report) {
   if (report.noise > 0.1)
     fmt::print("the machine was busy: times of the default differ by {:.0f} %\n",
                report.noise * 100);
+  if (report.is_undecided) {
+    fmt::print(
+        "something seems {:.2f}x faster than the default, but other programs kept {:.1f} cores\n"
+        "busy that both wanted, each time they were compared: the default stays.\n"
+        "The same command, when the machine is quiet, takes up what was measured\n",
+        1 / report.ratio.median, report.missing);
+    return;
+  }
   if (!report.best) {
     fmt::print("nothing is faster than the default beyond doubt: it stays\n");
     return;
@@ -59,6 +67,8 @@ void print_json(const tune::TuneReport& report) {
                      {"outcomes", nlohmann::json::object()},
                      {"unfit", report.progress.unfit},
                      {"noise", report.noise},
+                     {"missing_cores", report.missing},
+                     {"is_undecided", report.is_undecided},
                      {"is_faster", report.best.has_value()}};
   for (const auto& [outcome, count] : report.progress.outcomes)
     out["outcomes"][std::string(tune::name_of(outcome))] = count;

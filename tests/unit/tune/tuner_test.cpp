@@ -71,6 +71,49 @@ TEST(Tuner, keeps_the_default_when_nothing_is_faster) {
   EXPECT_FALSE(report->best);
 }
 
+/// Its first comparisons at length have to share the cores with others.
+MakeBench crowded_benches(int comparisons) {
+  return [comparisons]() -> Parsed<std::unique_ptr<Bench>> {
+    class Crowded : public HashBench {
+    public:
+      explicit Crowded(int comparisons) : crowded_(comparisons) {}
+      Samples time(uint32_t id, const Effort& effort) override {
+        Samples samples = HashBench::time(id, effort);
+        if (effort.rounds > 20 && crowded_-- > 0)
+          samples.missing = 1;
+        return samples;
+      }
+
+    private:
+      int crowded_;
+    };
+    return std::unique_ptr<Bench>(std::make_unique<Crowded>(comparisons));
+  };
+}
+
+TEST(Tuner, keeps_the_default_when_others_always_have_the_cores) {
+  TuneOptions settings = options(40);
+  settings.workers = 1;
+  settings.pauses = {0, 0};
+  const auto report = tune(small_reference(), crowded_benches(1000), nullptr, settings);
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->best);
+  EXPECT_TRUE(report->is_undecided);
+  EXPECT_EQ(report->missing, 1);
+}
+
+TEST(Tuner, compares_again_until_the_cores_are_free) {
+  TuneOptions settings = options(40);
+  settings.workers = 1;
+  settings.pauses = {0, 0};
+  // Four finalists: crowded the first time and, for one of them, the second.
+  const auto report = tune(small_reference(), crowded_benches(5), nullptr, settings);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->best);
+  EXPECT_FALSE(report->is_undecided);
+  EXPECT_EQ(report->missing, 0);
+}
+
 TEST(Tuner, says_the_effect_of_each_directive) {
   const auto reference = small_reference();
   TuneOptions o = options(60);
