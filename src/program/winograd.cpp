@@ -231,16 +231,17 @@ private:
     const Iterators channel{conv_.c};
     Dims dims = dims_of({&channel, &conv_.of_image});
     const std::vector<Expr> at = places({&channel, &conv_.of_image});
-    const auto [row, column] = corner_of(scalar::iter(static_cast<uint32_t>(dims.size())));
+    const auto corner = corner_of(scalar::iter(static_cast<uint32_t>(dims.size())));
     dims.push_back({"p", tiles()});
     std::vector<Expr> index{int_lit(a), int_lit(b)};
     append(index, iters(0, dims.size()));
-    add_nest(
-        dims,
-        {v_, index, ReduceOp::None, transformed(matrices_.image, a, b, [&](int64_t i, int64_t j) {
-           return scalar::load(
-               image_, moved(image_index(), at, row + int_lit(i), column + int_lit(j)), kF32);
-         })});
+    add_nest(dims, {v_, index, ReduceOp::None,
+                    transformed(matrices_.image, a, b, [&](int64_t i, int64_t j) {
+                      return scalar::load(image_,
+                                          moved(image_index(), at, corner.first + int_lit(i),
+                                                corner.second + int_lit(j)),
+                                          kF32);
+                    })});
   }
 
   /// First row and column of a tile.
