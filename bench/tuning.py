@@ -150,6 +150,7 @@ def compare(arguments, out):
             for seed in range(1, arguments.seeds + 1):
                 more = ["--recorded", str(out / f"recorded-{slug(task[0])}.db"), "--strategy", strategy,
                         "--budget", f"{trials}trials", "--seed", str(seed)]
+                more += ["--learner", arguments.learner] if strategy == "guided" else []
                 more += ["--workers", str(arguments.workers)] if arguments.workers else []
                 # Not kept: with the table of times at hand a search takes a moment, and strategies change.
                 result = run_tune(arguments, out, task, more)
@@ -191,6 +192,8 @@ def main():
     parser.add_argument("--trials", type=int, default=128)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=0, help="processes that compile; one per thread")
+    parser.add_argument("--learner", choices=["trees", "xgboost"], default="trees",
+                        help="of the guided search, in comparisons")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("tuning-results"))
     parser.add_argument("filters", nargs="*")
     arguments = parser.parse_args()

@@ -92,7 +92,7 @@ void CostModel::refit() {
   std::sort(ascending.begin(), ascending.end());
   for (const double label : labels)
     weights.push_back(std::exp2(ascending.front() - label) + 0.05);
-  forest_ = Forest::fit(features, left, weights);
+  forest_ = grow_(features, left, weights);
   const double fast = ascending[std::min(kNearFastest, ascending.size()) - 1];
   std::vector<Features> near;
   std::vector<double> near_left;
@@ -128,7 +128,7 @@ std::string CostModel::to_json() const {
   }
   if (!all.empty())
     json["forest"] = nlohmann::json::parse(
-        Forest::fit(features, labels, std::vector<double>(all.size(), 1)).to_json());
+        grow_(features, labels, std::vector<double>(all.size(), 1)).to_json());
   return json.dump();
 }
 

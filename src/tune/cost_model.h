@@ -4,11 +4,17 @@
 #include "tune/forest.h"
 #include "tune/kriging.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace kawara::tune {
+
+/// Grows a forest from rows, labels and weights.
+using GrowForest =
+    std::function<Forest(const std::vector<std::vector<double>>& rows,
+                         const std::vector<double>& labels, const std::vector<double>& weights)>;
 
 /// Predicts how long points take. What is known beforehand (a formula, or trees that earlier searches have
 /// learnt) is put right by what was measured in this search: a line through both, and, from what the line
@@ -20,6 +26,9 @@ public:
   double predict(const Features& features) const { return guess(features).mean; }
   /// ... and how far off it may be; 0 while that is unknown.
   Guess guess(const Features&) const;
+
+  /// Who grows the trees; `Forest::fit` unless somebody else is named.
+  void set_learner(GrowForest grow) { grow_ = std::move(grow); }
 
   /// What the formula says about others is taken relative to this point.
   void set_default(const Features&);
@@ -46,6 +55,9 @@ private:
   double before(const Features&) const;
   void fit_line();
 
+  GrowForest grow_ = [](const auto& rows, const auto& labels, const auto& weights) {
+    return Forest::fit(rows, labels, weights);
+  };
   std::vector<Row> earlier_;
   std::optional<Forest> prior_; ///< fitted to `earlier_`
   std::vector<Row> rows_;

@@ -61,7 +61,12 @@ Search::Search(const Reference& reference, Measurer& measurer, Database* databas
 Parsed<Done> Search::begin() {
   KAWARA_TRY([[maybe_unused]] const Done started, measurer_.start());
   KAWARA_TRY([[maybe_unused]] const Done borrowed, borrow());
-  KAWARA_TRY(const CostModel model, earlier_model());
+  KAWARA_TRY(CostModel model, earlier_model());
+  if (options_.xgboost)
+    model.set_learner(
+        [library = options_.xgboost](const auto& rows, const auto& labels, const auto& weights) {
+          return library->fit(rows, labels, weights);
+        });
   strategy_ = make_strategy(options_.strategy, space_, options_.seed, model);
   KAWARA_CHECK(strategy_ != nullptr, "no strategy " + options_.strategy);
   KAWARA_TRY([[maybe_unused]] const Done known, recall());

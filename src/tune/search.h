@@ -6,6 +6,7 @@
 #include "tune/strategy.h"
 #include "tune/task_bench.h"
 #include "tune/worker.h"
+#include "tune/xgboost.h"
 
 #include <functional>
 #include <map>
@@ -44,8 +45,9 @@ struct TuneOptions {
   /// Seconds to wait before the final comparison is made again because others had the cores.
   std::vector<double> pauses{0.25, 0.5, 1, 2};
   std::optional<std::vector<Directive>> start; ///< of the user: one more sketch
-  std::string model;                 ///< what earlier searches learnt, as JSON; may be empty
-  std::function<bool()> should_stop; ///< asked between batches
+  std::string model;                      ///< what earlier searches learnt, as JSON; may be empty
+  std::shared_ptr<const XGBoost> xgboost; ///< grows the model's trees; null: they are our own
+  std::function<bool()> should_stop;      ///< asked between batches
   std::function<void(const Progress&)> on_progress;
 };
 

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <set>
 
 namespace kawara::tune {
 namespace {
@@ -47,6 +48,14 @@ int64_t copies_of(const schedule::Schedule& schedule, poly::StmtId id) {
     copies = std::min(copies * std::max<int64_t>(length / width, 1), kMostCopies * 1024);
   }
   return copies;
+}
+
+bool has_threads(const schedule::Schedule& schedule) {
+  for (uint32_t s = 0; s < schedule.scop.statements.size(); ++s)
+    for (const poly::LoopId loop : poly::path_of(schedule.order, poly::StmtId{s}))
+      if (schedule.order[loop].marks.is_parallel)
+        return true;
+  return false;
 }
 
 class TaskBench : public Bench {
@@ -98,6 +107,8 @@ public:
     for (uint32_t s = 0; s < schedule->scop.statements.size(); ++s)
       if (copies_of(*schedule, poly::StmtId{s}) > kMostCopies)
         return {Outcome::Refused, "unrolled too far"};
+    if (has_threads(*schedule))
+      with_threads_.insert(id);
     const kernel::Kernel kernel = kernel_of(*std::move(schedule));
     const std::string text = kernel::print(kernel);
     if (text.size() > most_text_)
@@ -125,7 +136,9 @@ public:
     const int64_t own_batch = batch_of(own, effort);
     if (default_batch_ == 0)
       default_batch_ = batch_of(*default_, effort);
-    const Crowd crowd(load_.pool->threads());
+    // Who runs on one core is not slowed down by what others do on the next.
+    const bool needs_all = with_threads_.contains(id) || has_threads(reference_->default_schedule);
+    const Crowd crowd(needs_all ? load_.pool->threads() : 1);
     Samples samples = samples_in_turns(
         effort, [&] { return sample(own, own_batch); },
         [&] { return sample(*default_, default_batch_); });
@@ -133,7 +146,10 @@ public:
     return samples;
   }
 
-  void drop(uint32_t id) override { candidates_.erase(id); }
+  void drop(uint32_t id) override {
+    candidates_.erase(id);
+    with_threads_.erase(id);
+  }
   void forget() override { codes_.clear(); }
   double call_seconds() const override { return call_seconds_; }
 
@@ -244,6 +260,7 @@ private:
   std::map<uint64_t, std::shared_ptr<const run::Executable>>
       codes_; ///< right ones, by their kernel
   std::map<uint32_t, std::shared_ptr<const run::Executable>> candidates_;
+  std::set<uint32_t> with_threads_; ///< candidates that run on more than one core
 };
 
 } // namespace

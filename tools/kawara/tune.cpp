@@ -104,6 +104,12 @@ Parsed<tune::TuneOptions> tune_options(const TuneSettings& options,
   if (std::find(known.begin(), known.end(), options.strategy) == known.end())
     return fail(Diagnostics{unknown_strategy(options.strategy)});
   out.strategy = options.strategy;
+  if (options.learner == "xgboost") {
+    auto library = tune::XGBoost::open();
+    if (!library)
+      return fail(Diagnostics{std::move(library).error()});
+    out.xgboost = *std::move(library);
+  }
   out.seed = options.seed;
   out.workers = options.workers > 0 ? options.workers : static_cast<int>(run::default_threads());
   if (options.crew != nullptr)
@@ -151,6 +157,10 @@ void add_tune(CLI::App& app, int& exit_code) {
   command->add_option("--workers", options->workers, "processes that compile; one per core");
   command->add_flag("--why", options->why, "measure the winner without each of its directives");
   command->add_option("--svg", options->svg, "picture of the search");
+  command
+      ->add_option("--learner", options->learner,
+                   "who grows the model's trees: trees (Kawara's own, the default) or xgboost")
+      ->check(CLI::IsMember({"trees", "xgboost"}));
   command->add_option("--model", options->model,
                       "file of what searches have learnt: used if it is there, then written");
   command->add_option(

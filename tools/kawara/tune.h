@@ -9,7 +9,7 @@
 namespace kawara::tools {
 
 struct TuneSettings : CommonOptions {
-  std::string budget = "60s", strategy = "guided", svg, model, recorded;
+  std::string budget = "60s", strategy = "guided", svg, model, recorded, learner = "trees";
   std::vector<std::string> inputs; ///< of a model: NAME=file.npy
   uint64_t seed = 1;
   int workers = 0;

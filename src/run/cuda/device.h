@@ -1,7 +1,7 @@
 #pragma once
 
 #include "emit/cuda/cuda_from_kernel.h"
-#include "run/cuda/library.h"
+#include "run/library.h"
 #include "support/diagnostic.h"
 #include "target/gpu.h"
 

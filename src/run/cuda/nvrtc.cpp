@@ -1,6 +1,6 @@
 #include "run/cuda/nvrtc.h"
 
-#include "run/cuda/library.h"
+#include "run/library.h"
 #include "run/file.h"
 #include "support/hash.h"
 

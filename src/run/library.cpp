@@ -1,4 +1,4 @@
-#include "run/cuda/library.h"
+#include "run/library.h"
 
 #include <dlfcn.h>
 
