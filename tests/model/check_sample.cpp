@@ -2,6 +2,7 @@
 
 #include "driver/evaluate_node.h"
 #include "driver/reference.h"
+#include "driver/rewriting.h"
 #include "driver/runner.h"
 #include "driver/tape.h"
 #include "graph/onnx/export.h"
@@ -147,13 +148,21 @@ std::string mismatch_with(const Sample& sample, const std::vector<Datum>& wanted
   return wrong.empty() ? "" : "tape: " + wrong;
 }
 
-/// The same for the graph that the optimiser makes of it.
+/// The same for the graphs that the optimiser makes of it, without and with rewriting.
 std::string optimised_mismatch(const Sample& sample, const std::vector<Datum>& wanted,
                                driver::Kernels& kernels) {
   Sample optimised = sample;
   optimised.graph = graph::optimise::optimise(sample.graph, driver::evaluator(kernels)).graph;
-  const std::string wrong = mismatch_with(optimised, wanted, kernels, {});
-  return wrong.empty() ? "" : "optimised: " + wrong;
+  if (std::string wrong = mismatch_with(optimised, wanted, kernels, {}); !wrong.empty())
+    return "optimised: " + wrong;
+  Sample rewritten = sample;
+  rewritten.graph = driver::optimised_and_rewritten(sample.graph, target::detect_cpu(),
+                                                    driver::evaluator(kernels))
+                        .graph;
+  if (graph::print(rewritten.graph) == graph::print(optimised.graph))
+    return "";
+  const std::string wrong = mismatch_with(rewritten, wanted, kernels, {});
+  return wrong.empty() ? "" : "rewritten: " + wrong;
 }
 
 } // namespace

@@ -10,7 +10,8 @@ namespace kawara::random_graphs {
 /// Where the reference interpreter's results have other shapes than the generator expects, or the
 /// graph does not come back from an ONNX file as it was; empty when all is well.
 std::string mismatch(const Sample&);
-/// The same, and where the compiled graph, run twice and once more from a tape, differs from the reference.
+/// The same, and where the compiled graph, run twice and once more from a tape, differs from the reference:
+/// node by node, fused, optimised, and rewritten by the proved rules.
 std::string mismatch(const Sample&, driver::Kernels&);
 
 /// The smallest sample that still has a mismatch: fewer outputs, no dead nodes, and values replaced by
