@@ -15,11 +15,12 @@
 namespace kawara::run {
 namespace {
 
-/// Looks at a flag between two pauses before sleeping: some tens of microseconds.
-constexpr int kSpins = 4000;
+/// Looks at a flag between two pauses before sleeping: some hundreds of microseconds. That is longer than what
+/// a model does on one thread between two parallel loops; to wake a thread takes as long as a small loop.
+constexpr int kSpins = 20'000;
 /// Of these, looks before the processor is offered to others: where threads outnumber free processors, the
-/// one that is waited for may need this very one.
-constexpr int kLoneSpins = 500;
+/// one that is waited for may need this very one. A worker waits for a caller who runs already.
+constexpr int kCallersLoneSpins = 2000, kWorkersLoneSpins = 10'000;
 /// Looks between two offers.
 constexpr int kSpinsPerOffer = 50;
 /// Pieces per thread of a dynamic loop.
@@ -34,8 +35,8 @@ void pause_briefly() {
 }
 
 /// Waits a little before look number `spin`.
-void wait_before_look(int spin) {
-  if (spin >= kLoneSpins && spin % kSpinsPerOffer == 0)
+void wait_before_look(int spin, int lone_spins) {
+  if (spin >= lone_spins && spin % kSpinsPerOffer == 0)
     std::this_thread::yield();
   else
     pause_briefly();
@@ -139,7 +140,7 @@ void ThreadPool::State::wait_for_ticket(Worker& worker) {
   for (int spin = 0; spin < kSpins; ++spin) {
     if (is_odd(worker.ticket.load(std::memory_order_acquire)))
       return;
-    wait_before_look(spin);
+    wait_before_look(spin, kWorkersLoneSpins);
   }
   std::unique_lock lock(worker.mutex);
   worker.is_asleep.store(true, std::memory_order_seq_cst);
@@ -232,7 +233,7 @@ void ThreadPool::parallel_for(int64_t lo, int64_t hi, int64_t step, emit::Partit
       s.running.fetch_sub(1, std::memory_order_relaxed);
     }
   for (int spin = 0; s.running.load(std::memory_order_acquire) != 0; ++spin)
-    wait_before_look(spin % kSpins);
+    wait_before_look(spin % kSpins, kCallersLoneSpins);
 }
 
 } // namespace kawara::run

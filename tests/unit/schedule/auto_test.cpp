@@ -2,6 +2,8 @@
 
 #include "poly/legality.h"
 
+#include <fmt/format.h>
+
 namespace kawara::schedule {
 namespace {
 
@@ -63,6 +65,19 @@ TEST(Auto, packs_weights_for_a_single_row) {
   };
   EXPECT_EQ(count("const"), 3U) << "the weights are copied once, the row is read where it lies";
   EXPECT_EQ(count("input"), 2U) << "a copy would cost as much as the product";
+}
+
+TEST(Auto, shares_weights_among_threads_where_few_rows_use_them) {
+  const auto is_spread = [](int rows, int width) {
+    const std::string loops = loops_of(scheduled_automatically(
+        fmt::format("const W: f32[{1}, {1}]\ninput x: f32[{0}, {1}]\noutput y: f32[{0}, {1}]\n"
+                    "y[i, j] = sum(k, x[i, k] * W[k, j])\n",
+                    rows, width)));
+    return loops.substr(loops.find("S2")).find("parallel") != std::string::npos;
+  };
+  EXPECT_TRUE(is_spread(1, 768)) << "two megabytes of weights";
+  EXPECT_FALSE(is_spread(1, 256)) << "a quarter of one is read sooner than a thread is there";
+  EXPECT_FALSE(is_spread(8, 256)) << "half a million multiply-adds on weights in the cache";
 }
 
 TEST(Auto, turns_squares_over_where_reads_and_writes_run_along_different_loops) {
