@@ -10,6 +10,7 @@ target_include_directories(
                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(kawara_api PUBLIC cxx_std_20)
 target_link_libraries(kawara_api PRIVATE kawara_tune)
+kawara_own_llvm(kawara_api)
 # What the folders of the line define stays inside.
 target_link_options(kawara_api PRIVATE -Wl,--exclude-libs,ALL)
 set_target_properties(kawara_api PROPERTIES EXPORT_NAME kawara OUTPUT_NAME kawara

@@ -47,7 +47,14 @@ find_package(LLVM REQUIRED CONFIG)
 target_include_directories(kawara_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 separate_arguments(KAWARA_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_options(kawara_llvm INTERFACE ${KAWARA_LLVM_DEFINITIONS})
-if(TARGET LLVM AND NOT KAWARA_STATIC)
+if(TARGET LLVM AND TARGET LLVMOrcJIT AND NOT KAWARA_STATIC AND NOT KAWARA_SANITIZE)
+  # Loading the shared library takes 40 MB of memory, most of it for what is never used. Programs for users
+  # (kawara_own_llvm) contain what they need; tests, of which there are many, share the library.
+  llvm_map_components_to_libnames(KAWARA_OWN_LLVM_LIBS orcjit AArch64 X86 passes)
+  set(own "$<BOOL:$<TARGET_PROPERTY:KAWARA_OWN_LLVM>>")
+  target_link_libraries(kawara_llvm INTERFACE "$<IF:${own},${KAWARA_OWN_LLVM_LIBS},LLVM>")
+  target_compile_definitions(kawara_llvm INTERFACE KAWARA_LLVM_HAS_ALL_TARGETS)
+elseif(TARGET LLVM AND NOT KAWARA_STATIC)
   target_link_libraries(kawara_llvm INTERFACE LLVM)
   # The shared library has all processors: assembly for others than this one can be looked at.
   target_compile_definitions(kawara_llvm INTERFACE KAWARA_LLVM_HAS_ALL_TARGETS)
@@ -61,6 +68,21 @@ else()
   llvm_map_components_to_libnames(KAWARA_LLVM_LIBS orcjit ${KAWARA_LLVM_TARGET} passes)
   target_link_libraries(kawara_llvm INTERFACE ${KAWARA_LLVM_LIBS})
 endif()
+
+# Gives a program or shared library its own copy of LLVM's code where that is possible.
+include(CheckLinkerFlag)
+set(options_together -Wl,-T,${CMAKE_CURRENT_LIST_DIR}/options_together.ld)
+check_linker_flag(CXX "${options_together}" KAWARA_HAS_OPTIONS_TOGETHER)
+function(kawara_own_llvm target)
+  if(NOT KAWARA_OWN_LLVM_LIBS)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES KAWARA_OWN_LLVM ON)
+  target_link_options(${target} PRIVATE -Wl,--gc-sections)
+  if(KAWARA_HAS_OPTIONS_TOGETHER)
+    target_link_options(${target} PRIVATE ${options_together})
+  endif()
+endfunction()
 
 # zlib: deflated members of .npz files. Header reaches run/npz.cpp only.
 find_package(ZLIB REQUIRED)
