@@ -1,51 +1,36 @@
 #include "run/cpu/jit.h"
 
 #include "emit/llvm/module.h"
+#include "run/cpu/object_code.h"
 
+#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/ExecutionEngine/Orc/ObjectTransformLayer.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include <cmath>
+#include <optional>
 
 namespace kawara::run {
 
 struct JitCode::Impl {
-  std::shared_ptr<llvm::orc::LLJIT> session; ///< several codes may share one
+  std::shared_ptr<llvm::orc::LLJIT>
+      session;                      ///< several codes may share one; null where LLVM was not needed
+  std::optional<ObjectCode> memory; ///< then
   emit::KernelFunction function = nullptr;
   std::string object;
 };
 
 namespace {
 
-using F32Function = float (*)(float);
-using F64Function = double (*)(double);
-
-template <class Function> llvm::orc::ExecutorSymbolDef symbol(Function* function) {
-  return {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
-}
-
-/// The C library's functions by name, so that code finds them in a statically linked program too.
-llvm::orc::SymbolMap math_functions(llvm::orc::LLJIT& session) {
+/// The C library's functions by name.
+llvm::orc::SymbolMap known_functions(llvm::orc::LLJIT& session) {
   llvm::orc::SymbolMap map;
-  const auto both = [&](const std::string& name, F64Function f64, F32Function f32) {
-    map[session.mangleAndIntern(name)] = symbol(f64);
-    map[session.mangleAndIntern(name + "f")] = symbol(f32);
-  };
-  both("exp", ::exp, ::expf);
-  both("log", ::log, ::logf);
-  both("tanh", ::tanh, ::tanhf);
-  both("erf", ::erf, ::erff);
-  both("sin", ::sin, ::sinf);
-  both("cos", ::cos, ::cosf);
-  both("floor", ::floor, ::floorf);
-  both("ceil", ::ceil, ::ceilf);
-  map[session.mangleAndIntern("pow")] = symbol(static_cast<double (*)(double, double)>(::pow));
-  map[session.mangleAndIntern("powf")] = symbol(static_cast<float (*)(float, float)>(::powf));
+  for (const auto& [name, function] : library_functions())
+    map[session.mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                          llvm::JITSymbolFlags::Exported};
   return map;
 }
 
-llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_session(const emit::CodeTarget& target) {
+llvm::orc::JITTargetMachineBuilder machine_for(const emit::CodeTarget& target) {
   emit::register_native_target(); // nothing has been compiled yet where kept code is linked
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(target.triple)};
   machine.setCPU(target.cpu);
@@ -58,12 +43,18 @@ llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_session(const emit::CodeT
   machine.setCodeGenOptLevel(llvm::CodeGenOpt::Aggressive);
 #endif
   machine.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create();
+  machine.setRelocationModel(llvm::Reloc::PIC_);
+  machine.setCodeModel(llvm::CodeModel::Small);
+  return machine;
+}
+
+llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_session(const emit::CodeTarget& target) {
+  return llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine_for(target)).create();
 }
 
 /// What code may call, in a library of the session.
 llvm::Error add_functions(llvm::orc::LLJIT& session, llvm::orc::JITDylib& library) {
-  if (auto error = library.define(llvm::orc::absoluteSymbols(math_functions(session))))
+  if (auto error = library.define(llvm::orc::absoluteSymbols(known_functions(session))))
     return error;
   auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
       session.getDataLayout().getGlobalPrefix());
@@ -73,30 +64,17 @@ llvm::Error add_functions(llvm::orc::LLJIT& session, llvm::orc::JITDylib& librar
   return llvm::Error::success();
 }
 
-llvm::Expected<std::unique_ptr<JitCode::Impl>> compile(emit::LlvmUnit unit) {
-  auto session = make_session(unit.target());
-  if (!session)
-    return session.takeError();
-  if (auto error = add_functions(**session, (*session)->getMainJITDylib()))
-    return error;
-  auto impl = std::make_unique<JitCode::Impl>();
-  (*session)->getObjTransformLayer().setTransform(
-      [&object = impl->object](std::unique_ptr<llvm::MemoryBuffer> buffer)
-          -> llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> {
-        object = buffer->getBuffer().str();
-        return buffer;
-      });
-  emit::LlvmUnit::Impl& parts = unit.impl();
-  const std::string name = emit::entry_symbol(parts.signature);
-  if (auto error = (*session)->addIRModule(
-          llvm::orc::ThreadSafeModule(std::move(parts.module), std::move(parts.context))))
-    return error;
-  auto address = (*session)->lookup(name);
-  if (!address)
-    return address.takeError();
-  impl->function = address->toPtr<emit::KernelFunction>();
-  impl->session = std::move(*session);
-  return impl;
+/// The module as an object file.
+llvm::Expected<std::string> compiled(emit::LlvmUnit& unit) {
+  auto machine = machine_for(unit.target()).createTargetMachine();
+  if (!machine)
+    return machine.takeError();
+  llvm::Module& module = *unit.impl().module;
+  module.setDataLayout((*machine)->createDataLayout());
+  auto object = llvm::orc::SimpleCompiler(**machine)(module);
+  if (!object)
+    return object.takeError();
+  return (*object)->getBuffer().str();
 }
 
 /// Each object in a library of its own: their functions may have the same names.
@@ -137,19 +115,43 @@ JitCode::~JitCode() = default;
 emit::KernelFunction JitCode::function() const { return impl_->function; }
 const std::string& JitCode::object() const { return impl_->object; }
 
-Result<JitCode, std::string> jit(emit::LlvmUnit unit) {
-  auto impl = compile(std::move(unit));
-  if (!impl)
-    return fail(llvm::toString(impl.takeError()));
-  return JitCode(std::move(*impl));
+namespace {
+
+/// All objects without LLVM; nothing where one needs it.
+std::optional<std::vector<JitCode>> linked_here(const std::vector<KeptObject>& objects) {
+  std::vector<JitCode> codes;
+  for (const KeptObject& kept : objects) {
+    auto impl = std::make_unique<JitCode::Impl>();
+    impl->memory = code_from_object(kept.object, kept.symbol);
+    if (!impl->memory)
+      return std::nullopt;
+    impl->function = reinterpret_cast<emit::KernelFunction>(impl->memory->function());
+    impl->object = kept.object;
+    codes.emplace_back(std::move(impl));
+  }
+  return codes;
 }
+
+} // namespace
 
 Result<std::vector<JitCode>, std::string> link(const std::vector<KeptObject>& objects,
                                                const emit::CodeTarget& target) {
+  if (auto codes = linked_here(objects))
+    return *std::move(codes);
   auto codes = link_objects(objects, target);
   if (!codes)
     return fail(llvm::toString(codes.takeError()));
   return std::move(*codes);
+}
+
+Result<JitCode, std::string> jit(emit::LlvmUnit unit) {
+  auto object = compiled(unit);
+  if (!object)
+    return fail(llvm::toString(object.takeError()));
+  auto codes = link({{*std::move(object), emit::entry_symbol(unit.signature())}}, unit.target());
+  if (!codes)
+    return fail(std::move(codes).error());
+  return std::move(codes->front());
 }
 
 } // namespace kawara::run
