@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <malloc.h>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -145,6 +146,11 @@ void Kernels::compile_all(std::vector<Job> jobs) {
   work();
   for (std::thread& thread : threads)
     thread.join();
+#if defined(__GLIBC__)
+  if (!jobs.empty())
+    ::malloc_trim(
+        0); // what compilers need is freed, but would stay with the process while the model runs
+#endif
 }
 
 /// Gives the families of these texts their code. Where the program does not hold for all sizes, it may

@@ -154,7 +154,8 @@ struct Model::Impl {
   Impl(Graph g, const ModelOptions& o)
       : options(o), kernels(o.cache_folder, o.progress), optimised(prepared(std::move(g))),
         runner(optimised.graph, kernels,
-               PlanOptions{o.fuses, true, o.read_again && has_one_shape(optimised.graph)}) {
+               PlanOptions{o.fuses, true,
+                           o.read_again && (o.runs_once || has_one_shape(optimised.graph))}) {
     runner.restore_with([this] { return restore(); });
   }
 
@@ -363,6 +364,7 @@ Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions
 
 Result<Model, Diagnostic> load_model_to_run(const std::string& path, ModelOptions options) {
   options.read_again = [path] { return read_graph(path); };
+  options.runs_once = true;
   return load_model(path, options);
 }
 

@@ -21,8 +21,10 @@ struct ModelOptions {
   Progress progress;        ///< told while kernels are compiled
   /// The model's graph once more, from where it came. With it weights that kernels have packed go, so
   /// that a net is in memory once; where plans for other shapes need them, they are read again. Without
-  /// effect where inputs may have several shapes. Such a model can be run, but not recorded.
+  /// effect where inputs may have several shapes, unless it `runs_once`. Such a model can be run, but not
+  /// recorded.
   std::function<Result<graph::Graph, Diagnostic>()> read_again = nullptr;
+  bool runs_once = false; ///< other shapes than the first are not expected, and may take long
 };
 
 /// What part of a model's time a step takes.
@@ -97,7 +99,7 @@ Tensor pattern_tensor(graph::DataType, const Shape&, uint64_t seed);
 
 /// A model from an `.onnx` file. Refuses a file that cannot be read (K0420) and K0501 to K0505.
 Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions& = {});
-/// The same for a model that is only run: its options' `read_again` reads the file.
+/// The same for a model that is run for inputs of one shape: its options' `read_again` reads the file.
 Result<Model, Diagnostic> load_model_to_run(const std::string& path, ModelOptions);
 
 } // namespace kawara::driver

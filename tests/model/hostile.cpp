@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <new>
@@ -26,7 +27,10 @@
 namespace kawara::hostile {
 namespace {
 
+/// Of a child's processor on one model; a machine that is busy with other work makes nothing hang.
 constexpr int64_t kMostSeconds = 10;
+/// Of the clock: a child that waits for ever uses no processor.
+constexpr int64_t kMostWaiting = 300;
 constexpr rlim_t kMostMemory = rlim_t{3} << 30;
 constexpr uintmax_t kLargestSeed = 20'000;
 constexpr int64_t kMostCells =
@@ -133,9 +137,18 @@ bool try_model(const std::string& bytes, const std::string& folder, driver::Kern
   std::_Exit(0);
 }
 
+double processor_seconds(pid_t child) {
+  clockid_t clock{};
+  timespec time{};
+  if (clock_getcpuclockid(child, &clock) != 0 || clock_gettime(clock, &time) != 0)
+    return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 /// Waits for a child; what went wrong with the model that it was at, empty when it finished.
 std::string watch(pid_t child, const Shared& shared) {
   int64_t seen = -1;
+  double begin = 0;
   for (int64_t ticks = 0;; ++ticks) {
     int status = 0;
     if (waitpid(child, &status, WNOHANG) == child) {
@@ -146,8 +159,9 @@ std::string watch(pid_t child, const Shared& shared) {
     if (shared.at != seen) {
       seen = shared.at;
       ticks = 0;
+      begin = processor_seconds(child);
     }
-    if (ticks > kMostSeconds * 50) {
+    if (processor_seconds(child) - begin > kMostSeconds || ticks > kMostWaiting * 50) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       return "hangs";

@@ -16,6 +16,9 @@
 namespace kawara::random_graphs {
 namespace {
 
+/// Graphs share kernels; so many take some hundred megabytes.
+constexpr int64_t kMostKernels = 30'000;
+
 void write_sample(const Sample& sample, const std::string& stem) {
   if (!graph::write_onnx(sample.graph, stem + ".onnx"))
     fmt::print("cannot write {}.onnx\n", stem);
@@ -39,7 +42,7 @@ int check_all(uint64_t from, uint64_t count, uint64_t every, const std::string& 
     for (const graph::Node& node : sample.graph.nodes)
       operators.insert(node.op);
     const std::string what = seed % every == 0 ? mismatch(sample, *kernels) : mismatch(sample);
-    if (kernels->compiled() > 4000)
+    if (kernels->compiled() > kMostKernels)
       kernels = std::make_unique<driver::Kernels>();
     if (what.empty())
       continue;

@@ -112,6 +112,34 @@ TEST(RepeatedRuns, ReadWeightsAgainForOtherShapes) {
   EXPECT_EQ(changed.error().code, "K0545");
 }
 
+/// A model for one call gives its weights back although its batch may have any size.
+TEST(RepeatedRuns, ReadWeightsAgainWhereOneRunWasExpected) {
+  const auto net = [] {
+    Builder b("net");
+    const ValueId x = b.input("x", DataType::F32, {{{}, "batch"}, {160, ""}});
+    const ValueId w = b.constant("w", cells_from({160, 128}, 5));
+    b.output(b.add("MatMul", "y", {x, w}), DataType::F32, {});
+    return b.take();
+  };
+  for (const bool runs_once : {false, true}) {
+    int reads = 0;
+    ModelOptions options;
+    options.runs_once = runs_once;
+    options.read_again = [&] {
+      ++reads;
+      return net();
+    };
+    Model model(net(), options), plain(net());
+    for (const int64_t batch : {64, 64, 48}) {
+      const std::map<std::string, Datum> inputs{{"x", {cells_from({batch, 160}, 3), false, {}}}};
+      const auto got = model.run(inputs), wanted = plain.run(inputs);
+      ASSERT_TRUE(got && wanted);
+      EXPECT_TRUE(are_equal((*got)[0].tensor, (*wanted)[0].tensor)) << batch;
+    }
+    EXPECT_EQ(reads, runs_once ? 1 : 0);
+  }
+}
+
 TEST(RepeatedRuns, FollowValuesThatShapesDependOn) {
   Builder b("reshaped");
   const ValueId x = b.input("x", DataType::F32, graph::dims_of({12}));
