@@ -3,6 +3,7 @@
 #include "kernel/padded_tile.h"
 #include "kernel/partial_tile.h"
 #include "kernel/ranges.h"
+#include "kernel/tile_start.h"
 #include "kernel/vars.h"
 #include "scalar/affine_sum.h"
 
@@ -152,10 +153,14 @@ public:
   /// `settled`: conditions that were tested further out; loops that need only those stay as they are.
   Block block(const Block& statements, const std::vector<Expr>& settled) {
     Block result;
-    for (const Stmt& stmt : statements) {
-      Block filled = filled_copy(stmt, settled);
+    size_t last = 0; // where what the statement before became begins
+    for (size_t s = 0; s < statements.size(); ++s) {
+      Block filled = filled_copy(statements[s], settled);
       if (filled.empty())
-        filled = block_of(one(stmt, settled));
+        filled = block_of(one(statements[s], settled));
+      if (s > 0 && starts_tile(kernel_, statements[s - 1], filled))
+        result.erase(result.begin() + static_cast<std::ptrdiff_t>(last), result.end());
+      last = result.size();
       std::move(filled.begin(), filled.end(), std::back_inserter(result));
     }
     return result;

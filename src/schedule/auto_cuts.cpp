@@ -21,6 +21,27 @@ int64_t uses_of(const Product& p, size_t position, bool stays, int64_t lanes) {
          (stays ? std::max(product_over(p.extents, p.outer), kWorthCopying * lanes) : 1);
 }
 
+/// The left operand's dimensions, those first along which the outer loops move.
+std::vector<LayoutPart> outer_dims_first(const Schedule& schedule, const Product& p) {
+  const std::vector<scalar::Expr>& rows = schedule.order.rows[p.update().value];
+  std::vector<LayoutPart> first, others;
+  scalar::visit(schedule.scop[p.update()].text.value, [&](const scalar::Expr& e) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    if (load == nullptr || load->tensor != p.left || !first.empty() || !others.empty())
+      return;
+    for (size_t d = 0; d < load->index.size(); ++d) {
+      bool moves = false;
+      scalar::visit(load->index[d], [&](const scalar::Expr& part) {
+        for (const size_t k : p.outer)
+          moves = moves || scalar::equal(part, rows[p.nest.depth + k]);
+      });
+      (moves ? first : others).push_back({static_cast<int64_t>(d), LayoutPart::Kind::Whole, 1});
+    }
+  });
+  first.insert(first.end(), others.begin(), others.end());
+  return first;
+}
+
 /// The right operand is read once for each iteration of the outer loops. Where it is larger than the second cache, blocks of it
 /// that fit take turns.
 void bring_columns_outside(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
@@ -66,13 +87,23 @@ EdgeCosts edge_costs(const Product& p, int64_t lanes) {
   return {packs_left(p, lanes) ? 1.5 : 4.0, p.has_strided_lanes ? 1.2 : 4.0};
 }
 
-bool stages_left(const Schedule& schedule, const Product& p, int64_t lanes) {
+std::vector<Directive> bring_left_together(const Schedule& schedule, const Product& p,
+                                           int64_t lanes, uint32_t next) {
   const program::Tensor& left = schedule.scop.tensors[p.left];
   int64_t bytes = scalar::bytes_of(left.elem);
   for (const scalar::Expr& extent : left.shape)
     bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
-  return p.left_has_window && !p.outer.empty() && bytes > kManyPages &&
-         p.extents[p.lanes] >= kWorthCopying && !packs_left(p, lanes);
+  if (!p.left_has_window || p.outer.empty() || bytes <= kManyPages ||
+      p.extents[p.lanes] < kWorthCopying || packs_left(p, lanes))
+    return {};
+  if (left.role == program::Role::Temp && left.private_dims == 0)
+    return {Layout{left.name, outer_dims_first(schedule, p)}};
+  const std::string copy = "S" + std::to_string(next);
+  const std::string cells = "d" + std::to_string(left.shape.size() - 1);
+  const std::string& outer = schedule.order[p.nest.loops[p.outer.back()]].name;
+  return {
+      Stage{left.name, {schedule.scop[p.update()].text.name, outer}, std::nullopt, std::nullopt},
+      Vectorize{{copy, cells}, lanes}};
 }
 
 Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& environment) {

@@ -27,8 +27,10 @@ Cuts cuts_of(const Schedule&, const Product&, const Environment&);
 /// Whether an operand is used often enough to be copied, with that many lanes in a vector.
 bool packs_right(const Product&, int64_t lanes);
 bool packs_left(const Product&, int64_t lanes);
-/// Whether the cells of a left operand that cannot be packed lie so far apart that they are copied side by side.
-bool stages_left(const Schedule&, const Product&, int64_t lanes);
+/// Directives for a left operand that cannot be packed and of which one iteration of the outer loops reads cells far apart: a
+/// temp is laid out so that they lie together; of other tensors they are copied, by statement `next`.
+std::vector<Directive> bring_left_together(const Schedule&, const Product&, int64_t lanes,
+                                           uint32_t next);
 
 /// What tiles at the edges of the result cost with that many lanes in a vector.
 EdgeCosts edge_costs(const Product&, int64_t lanes);

@@ -14,12 +14,14 @@ using scalar::Expr;
 
 namespace {
 
-/// Storing a cell, storing it across lanes, and copying one, in vector multiply-adds.
+/// Storing a cell, storing it across lanes where tiles are turned over and where what follows stores lane by lane, and
+/// copying one, in vector multiply-adds.
 constexpr double kStore = 0.5;
+constexpr double kTurnedStore = 1.25;
 constexpr double kStridedStore = 4.0;
 constexpr double kCopy = 1.5;
 /// Loops of at most this many iterations around the innermost are unrolled whole.
-constexpr int64_t kShort = 4;
+constexpr int64_t kShort = 8;
 /// Assumed where an extent depends on parameters: large, so that buffers stay within their caches.
 constexpr int64_t kUnknownDepth = 2048;
 /// Fewer multiply-adds than this are not worth copying operands.
@@ -228,11 +230,8 @@ private:
       else
         add(Unroll{{copy, cells}, std::nullopt});
     }
-    if (stages_left(schedule_, p_, cuts_.lanes))
-      add(Stage{schedule_.scop.tensors[p_.left].name,
-                {statement, own(p_.outer.back())},
-                std::nullopt,
-                std::nullopt});
+    for (Directive& directive : bring_left_together(schedule_, p_, cuts_.lanes, number))
+      plan_.push_back(std::move(directive));
   }
 
   /// The group of cells that an instruction takes of a row or column, inside the loops over those.
@@ -391,7 +390,11 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
       register_tile(environment.cpu, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
   const double steps =
       tile_steps(environment.cpu, tile, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
-  const double store = rows * columns * (p.has_strided_lanes ? kStridedStore : kStore);
+  const bool is_final = schedule.scop.tensors[p.result].role != program::Role::Temp;
+  const double store = rows * columns *
+                       (!p.has_strided_lanes ? kStore
+                        : is_final           ? kTurnedStore
+                                             : kStridedStore);
   const double right_copies = p.right_stays ? 0 : columns * depth * kCopy;
   const auto instruction = instruction_for(schedule, p, environment);
   const double speed = instruction ? instruction->speed : 1.0;

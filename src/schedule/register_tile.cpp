@@ -12,9 +12,10 @@ struct StepCosts {
   double row, vector; ///< to bring in one register of the left and of the right operand
 };
 
-/// Where multiply-adds take a lane of a register (16-byte vectors), one load brings several rows.
+/// Where multiply-adds take a lane of a register (16-byte vectors), one load brings several rows. Elsewhere a row is a cell from the
+/// first cache, a vector a whole line that mostly comes from the second.
 StepCosts step_costs(const target::Cpu& cpu) {
-  return cpu.vector_bytes <= 16 ? StepCosts{15, 0.4, 0.85} : StepCosts{16, 0.5, 0.5};
+  return cpu.vector_bytes <= 16 ? StepCosts{15, 0.4, 0.85} : StepCosts{16, 0.25, 1.25};
 }
 
 /// Registers that hold operands besides one row of vectors.
@@ -69,7 +70,8 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
                            const EdgeCosts& edges) {
   RegisterTile best;
   double fewest = std::numeric_limits<double>::infinity();
-  const int64_t room = cpu.vector_registers >= 32 ? cpu.vector_registers - 2 : cpu.vector_registers;
+  const int64_t room =
+      cpu.vector_bytes <= 16 ? std::min<int64_t>(cpu.vector_registers, 30) : cpu.vector_registers;
   // Few rows leave room for more vectors side by side.
   const int64_t widest = rows < 4 ? 24 / std::max<int64_t>(rows, 1) : 6;
   for (int64_t vectors = 1; vectors <= std::min<int64_t>(widest, 16); ++vectors)

@@ -3,11 +3,12 @@
 #include "kernel/walk.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 // Lanes that lie a stride apart are loaded one by one: slow. Where a block asks for as many such vectors,
-// side by side, as each has lanes, the same cells are as many runs: those are loaded, and turned over in
-// registers.
+// side by side, as each has lanes (or the next power of two), the same cells are as many runs: those are loaded, and
+// turned over in registers.
 
 namespace kawara::emit {
 
@@ -57,13 +58,16 @@ void visit_strided(const Expr& e,
     return;
   if (const auto* load = scalar::as<scalar::Load>(e)) {
     const unsigned lanes = e.type().lanes;
-    const bool is_power = lanes >= 2 && lanes <= 16 && (lanes & (lanes - 1)) == 0;
-    if (const auto index = is_power ? strided_index(load->index) : std::nullopt)
+    const bool fits = lanes >= 2 && lanes <= 16;
+    if (const auto index = fits ? strided_index(load->index) : std::nullopt)
       f(load->tensor, *index, lanes);
   }
   for (const Expr& child : scalar::children(e))
     visit_strided(child, f);
 }
+
+/// Vectors side by side that a square of so many lanes takes.
+unsigned side_of(unsigned lanes) { return std::bit_ceil(lanes); }
 
 /// Turns over a square of vectors: element k of the result's vector j is element j of vector k.
 std::vector<llvm::Value*> turned_over(llvm::IRBuilder<>& b, std::vector<llvm::Value*> rows) {
@@ -118,19 +122,20 @@ FunctionEmitter::squares_of(const kernel::Block& statements) const {
       square.statement = statements.size();
       auto next = first;
       unsigned found = 0;
-      for (; next != family.first_use.end() && found < square.lanes &&
-             next->first == square.offset + found;
+      const unsigned side = side_of(square.lanes);
+      for (; next != family.first_use.end() && found < side && next->first == square.offset + found;
            ++next, ++found)
         square.statement = std::min(square.statement, next->second);
-      if (found == square.lanes)
+      if (found == side)
         squares.push_back(std::move(square));
-      first = found == square.lanes ? next : std::next(first);
+      first = found == side ? next : std::next(first);
     }
   return squares;
 }
 
 void FunctionEmitter::load_square(Square& square) {
   std::vector<Value*> rows;
+  const unsigned side = side_of(square.lanes);
   for (unsigned lane = 0; lane < square.lanes; ++lane) {
     std::vector<Index> first;
     for (size_t d = 0; d < square.base.size(); ++d) {
@@ -139,9 +144,18 @@ void FunctionEmitter::load_square(Square& square) {
       at.constant += d + 1 == square.base.size() ? square.offset : 0;
       first.push_back({scalar::expr_of(at), nullptr});
     }
-    rows.push_back(load_run(square.buffer, first, square.lanes, false));
+    rows.push_back(load_run(square.buffer, first, side, false));
   }
+  while (rows.size() < side)
+    rows.push_back(llvm::PoisonValue::get(rows.front()->getType()));
   square.columns = turned_over(b_, std::move(rows));
+  if (square.lanes == side)
+    return;
+  std::vector<int> kept;
+  for (unsigned lane = 0; lane < square.lanes; ++lane)
+    kept.push_back(static_cast<int>(lane));
+  for (Value*& column : square.columns)
+    column = b_.CreateShuffleVector(column, kept);
 }
 
 llvm::Value* FunctionEmitter::column_of_square(uint32_t buffer, const std::vector<Expr>& index,
@@ -153,7 +167,8 @@ llvm::Value* FunctionEmitter::column_of_square(uint32_t buffer, const std::vecto
     const int64_t column = wanted->offset - square.offset;
     if (!square.columns.empty() && square.buffer == buffer && square.lanes == lanes &&
         square.dim == wanted->dim && square.stride == wanted->stride &&
-        is_same(square.base, wanted->base) && column >= 0 && column < static_cast<int64_t>(lanes))
+        is_same(square.base, wanted->base) && column >= 0 &&
+        column < static_cast<int64_t>(square.columns.size()))
       return square.columns[static_cast<size_t>(column)];
   }
   return nullptr;

@@ -167,6 +167,28 @@ TEST(Auto, copies_rows_of_images_that_lie_in_many_pages) {
   EXPECT_EQ(count("64"), 4U) << "packed weights and staged rows";
 }
 
+TEST(Auto, lays_out_temps_that_lie_in_many_pages_by_rows) {
+  const Schedule schedule = scheduled_automatically(R"(input image: f32[48, 64, 64]
+const weight: f32[64, 48, 3, 3]
+output out: f32[64, 64, 64]
+temp padded: f32[48, 66, 66]
+for c in range(48):
+    for h in range(66):
+        for w in range(66):
+            if 1 <= h < 65 and 1 <= w < 65:
+                padded[c, h, w] = image[c, h - 1, w - 1]
+            else:
+                padded[c, h, w] = 0
+out[k, h, w] = sum(c, r, s, padded[c, h + r, w + s] * weight[k, c, r, s])
+)");
+  std::vector<int64_t> shape;
+  for (const program::Tensor& tensor : schedule.scop.tensors)
+    if (tensor.name == "padded")
+      for (const scalar::Expr& extent : tensor.shape)
+        shape.push_back(scalar::constant_of(extent).value_or(0));
+  EXPECT_EQ(shape, (std::vector<int64_t>{66, 48, 66}));
+}
+
 TEST(Auto, leaves_a_recurrence_as_it_is) {
   EXPECT_EQ(loops_of(scheduled_automatically(kPrefixSum)), "for i:\n  S0\n");
 }
