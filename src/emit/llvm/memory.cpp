@@ -334,6 +334,30 @@ llvm::Value* FunctionEmitter::load_lanes(uint32_t buffer, const std::vector<Expr
 
 // Stores: `value` has the buffer's element type.
 
+namespace {
+
+/// x86 stores any number of lanes at once, under a mask; LLVM would cut a vector that is no power of two into pieces.
+void store_run(llvm::IRBuilder<>& b, llvm::Value* cells, llvm::Value* to, llvm::Align align,
+               unsigned lanes) {
+  const llvm::Triple triple(b.GetInsertBlock()->getModule()->getTargetTriple());
+  const unsigned whole = std::bit_ceil(lanes);
+  const bool has_masks = triple.isX86() && cells->getType()->getScalarSizeInBits() >= 32;
+  if (!has_masks || whole == lanes || lanes < 5) {
+    b.CreateAlignedStore(cells, to, align);
+    return;
+  }
+  std::vector<int> places;
+  std::vector<llvm::Constant*> mask;
+  for (unsigned lane = 0; lane < whole; ++lane) {
+    places.push_back(lane < lanes ? static_cast<int>(lane) : -1);
+    mask.push_back(b.getInt1(lane < lanes));
+  }
+  b.CreateMaskedStore(b.CreateShuffleVector(cells, places), to, align,
+                      llvm::ConstantVector::get(mask));
+}
+
+} // namespace
+
 void FunctionEmitter::store_cells(uint32_t buffer, const std::vector<Expr>& index, Value* value,
                                   unsigned lanes) {
   Value* cells = to_memory(buffer, value);
@@ -348,7 +372,7 @@ void FunctionEmitter::store_cells(uint32_t buffer, const std::vector<Expr>& inde
     plain.back().expr = lowest_cell(*ramp, lanes);
     if (ramp->stride == -1)
       cells = b_.CreateShuffleVector(cells, reversed(lanes));
-    b_.CreateAlignedStore(cells, address(buffer, plain), cell_align(buffer));
+    store_run(b_, cells, address(buffer, plain), cell_align(buffer), lanes);
     return;
   }
   bool has_vector_index = false;
