@@ -6,6 +6,7 @@
 #include "driver/runner.h"
 #include "estimate/count.h"
 #include "graph/errors.h"
+#include "graph/narrow_floats.h"
 #include "graph/onnx/import.h"
 #include "program/values.h"
 #include "run/file.h"
@@ -78,6 +79,14 @@ Diagnostic changed_file(const Graph& graph) {
                             "Weights that were packed are read from the file again for inputs of "
                             "another shape, and are others there.",
                             "load the model again");
+}
+
+/// What no tape can hold runs on this machine only.
+Diagnostic only_here(const Graph& graph, const Diagnostic& why) {
+  Diagnostic d = graph::model_error("K0736", "`" + printable(graph.name) + "` cannot run on a GPU",
+                                    "", "run it on the processor");
+  d.body = why.body;
+  return d;
 }
 
 /// Refuses symbols that no input has, and sizes that they cannot have.
@@ -160,9 +169,14 @@ struct Model::Impl {
   }
 
   graph::optimise::Optimised prepared(Graph g) {
-    if (!options.optimises)
-      return {std::move(g), {}};
-    return optimised_and_rewritten(std::move(g), target::detect_cpu(), evaluator(kernels));
+    graph::optimise::Optimised made{std::move(g), {}};
+    if (options.optimises)
+      made =
+          optimised_and_rewritten(std::move(made.graph), target::detect_cpu(), evaluator(kernels));
+    // What was computed of constants on the way was computed in f32.
+    if (options.floats != graph::DataType::F32)
+      made.graph = graph::with_narrow_floats(std::move(made.graph), options.floats);
+    return made;
   }
 
   /// Reads the weights again that were given back.
@@ -272,6 +286,15 @@ Model::plan(const std::map<std::string, Datum>& inputs) {
   return impl_->runner.plans();
 }
 
+Result<Tape, Diagnostic> Model::tape_of_programs(const std::map<std::string, Datum>& inputs) {
+  KAWARA_CHECK(!impl_->options.read_again, "a tape needs weights that may be gone");
+  KAWARA_TRY([[maybe_unused]] const auto plans, plan(inputs));
+  auto tape = tape_from_plans(graph(), impl_->runner.planned());
+  if (!tape && tape.error().code == "K0563")
+    return fail(only_here(graph(), tape.error()));
+  return tape;
+}
+
 Result<std::vector<StepProfile>, Diagnostic>
 Model::profile(const std::map<std::string, Datum>& inputs, int calls) {
   std::map<std::pair<const Plan*, size_t>, std::vector<double>> samples;
@@ -359,6 +382,9 @@ Tensor pattern_tensor(graph::DataType type, const Shape& shape, uint64_t seed) {
 
 Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions& options) {
   KAWARA_TRY(Graph imported, read_graph(path));
+  if (options.floats != graph::DataType::F32)
+    if (auto problem = graph::refuse_narrow_floats(imported, options.floats))
+      return fail(*std::move(problem));
   return Model(std::move(imported), options);
 }
 

@@ -19,6 +19,8 @@ struct ModelOptions {
   bool fuses = true;        ///< several nodes in one kernel
   std::string cache_folder; ///< where code is kept from run to run; empty: nowhere
   Progress progress;        ///< told while kernels are compiled
+  /// Type of all values that are f32 in the graph, but for its inputs and outputs; f32 leaves them as they are.
+  graph::DataType floats = graph::DataType::F32;
   /// The model's graph once more, from where it came. With it weights that kernels have packed go, so
   /// that a net is in memory once; where plans for other shapes need them, they are read again. Without
   /// effect where inputs may have several shapes, unless it `runs_once`. Such a model can be run, but not
@@ -68,6 +70,11 @@ public:
   Result<Tape, Diagnostic> record(std::map<std::string, run::Datum> given,
                                   const std::map<std::string, int64_t>& symbols = {});
 
+  /// What a run with these inputs does, as a tape of programs without code: for machines other than this
+  /// one. The inputs are run where only that shows how the model goes on. Refuses what `run` refuses and
+  /// models with subgraphs or sequences (K0736).
+  Result<Tape, Diagnostic> tape_of_programs(const std::map<std::string, run::Datum>& inputs);
+
   /// Schedules for programs that are compiled from now on.
   void use(KnownSchedule known);
   /// Texts of the programs that were needed so far, with the number of places where each runs.
@@ -97,7 +104,8 @@ private:
 /// a mask may be meant (i32, i64, bool), small integers otherwise.
 Tensor pattern_tensor(graph::DataType, const Shape&, uint64_t seed);
 
-/// A model from an `.onnx` file. Refuses a file that cannot be read (K0420) and K0501 to K0505.
+/// A model from an `.onnx` file. Refuses a file that cannot be read (K0420), K0501 to K0505, and floats that
+/// it cannot have (K0735).
 Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions& = {});
 /// The same for a model that is run for inputs of one shape: its options' `read_again` reads the file.
 Result<Model, Diagnostic> load_model_to_run(const std::string& path, ModelOptions);

@@ -1,5 +1,6 @@
 #include "driver/runner.h"
 
+#include "driver/call_shapes.h"
 #include "driver/control_flow.h"
 #include "driver/give_back.h"
 
@@ -98,12 +99,35 @@ Result<Done, Diagnostic> Runner::plan(const std::vector<Datum>& inputs) {
     data[graph_.inputs[k]] = inputs[k];
   PlanOptions options = options_;
   options.compiles = false;
-  KAWARA_TRY(drafted_, make_plan(graph_, 0, first_infos(data), kernels_, options));
-  if (drafted_->asked.empty())
+  drafted_.clear();
+  path_.clear();
+  size_t begin = 0;
+  std::optional<std::vector<Info>> infos = first_infos(data);
+  while (infos) {
+    KAWARA_TRY(auto draft, make_plan(graph_, begin, *std::move(infos), kernels_, options));
+    begin = draft->end;
+    infos = infos_after_call(graph_, *draft);
+    drafted_.push_back(std::move(draft));
+  }
+  if (drafted_.back()->asked.empty())
     return Done{};
-  drafted_.reset();
+  drafted_.clear();
   KAWARA_TRY([[maybe_unused]] const auto results, run(inputs, {}));
   return Done{};
+}
+
+std::vector<const Plan*> Runner::planned() const {
+  if (drafted_.empty())
+    return path_;
+  std::vector<const Plan*> plans;
+  for (const auto& draft : drafted_)
+    plans.push_back(draft.get());
+  return plans;
+}
+
+bool Runner::is_draft(const Plan* plan) const {
+  return std::any_of(drafted_.begin(), drafted_.end(),
+                     [&](const auto& draft) { return draft.get() == plan; });
 }
 
 void Runner::release_block() {
@@ -120,8 +144,8 @@ int64_t Runner::block_bytes() const {
 
 std::vector<const Plan*> Runner::plans() const {
   std::vector<const Plan*> all;
-  if (drafted_)
-    all.push_back(drafted_.get());
+  for (const auto& draft : drafted_)
+    all.push_back(draft.get());
   for (const auto& [key, plan] : plans_)
     if (plan)
       all.push_back(plan.get());
@@ -145,7 +169,7 @@ std::vector<const Plan*> Runner::siblings(size_t begin) const {
   constexpr size_t kMostSiblings = 4;
   std::vector<const Plan*> found;
   for (const Plan* plan : plans())
-    if (plan != drafted_.get() && plan->begin == begin && found.size() < kMostSiblings)
+    if (!is_draft(plan) && plan->begin == begin && found.size() < kMostSiblings)
       found.push_back(plan);
   return found;
 }

@@ -16,9 +16,11 @@ public:
   /// Results for the graph's inputs and captured values, in their order.
   Result<std::vector<Datum>, Diagnostic> run(std::vector<Datum> inputs,
                                              std::vector<Datum> captured);
-  /// The plan for these inputs, made without code where no values must be known for it; otherwise the
-  /// inputs are run. All of it is among `plans` then.
+  /// The plans for these inputs, made without code where no values must be known for them; otherwise the
+  /// inputs are run. All of them are among `plans` then.
   Result<Done, Diagnostic> plan(const std::vector<Datum>& inputs);
+  /// What the last `plan` made, in the order in which it would run; valid until the next call.
+  std::vector<const Plan*> planned() const;
   int64_t block_bytes() const; ///< largest block of a plan
   /// Called before a plan is made once constants were given back, to read them again.
   void restore_with(std::function<Result<Done, Diagnostic>()> f) { restore_ = std::move(f); }
@@ -43,6 +45,7 @@ private:
   Result<std::unique_ptr<Plan>, Diagnostic> make(size_t begin, std::vector<Info> infos);
   std::vector<Info> first_infos(const std::vector<Datum>& data) const;
   std::vector<Info> next_infos(const Plan& plan, const std::vector<Datum>& data) const;
+  bool is_draft(const Plan* plan) const;
   Result<Done, Diagnostic> run(Plan& plan, std::vector<Datum>& data);
   Result<Done, Diagnostic> run_step(Plan& plan, const Step& step, std::vector<Datum>& data);
   Result<Done, Diagnostic> run(Plan& plan, const KernelStep& step, std::vector<Datum>& data) const;
@@ -54,8 +57,8 @@ private:
   Kernels& kernels_;
   PlanOptions options_;
   std::map<std::string, std::unique_ptr<Plan>> plans_;
-  std::unique_ptr<Plan> drafted_;    ///< without code
-  std::shared_ptr<std::byte> block_; ///< for the plan that runs
+  std::vector<std::unique_ptr<Plan>> drafted_; ///< without code, each goes on after the one before
+  std::shared_ptr<std::byte> block_;           ///< for the plan that runs
   int64_t block_bytes_ = 0;
   std::vector<StepTime>* times_ = nullptr;
   std::map<const graph::Graph*, std::unique_ptr<Runner>> inner_;

@@ -33,6 +33,32 @@ std::shared_ptr<std::byte> borrowed(std::byte* data) {
 
 int64_t Port::bytes() const { return graph::cells_of(shape).value_or(0) * graph::bytes_of(type); }
 
+Result<std::vector<Tensor>, Diagnostic> results_of(const TapeCall& call,
+                                                   std::vector<Datum> inputs) {
+  const run::Function* function = run::find_function(call.node.op);
+  if (!function)
+    return fail(refused(call.node, {}, "this version of Kawara has no such function"));
+  const auto results = function->call({call.node, call.opset, std::move(inputs)});
+  if (!results)
+    return fail(refused(call.node, {}, results.error()));
+  std::vector<Tensor> out;
+  for (size_t k = 0; k < call.outputs.size(); ++k) {
+    const auto& wanted = call.outputs[k];
+    if (wanted && k >= results->size())
+      return fail(refused(call.node, {}, fmt::format("it gives no output {}", k)));
+    out.push_back(wanted ? (*results)[k].tensor : Tensor());
+    if (wanted && (out.back().type() != wanted->type || out.back().shape() != wanted->shape))
+      return fail(other_result(call, k, out.back()));
+  }
+  return out;
+}
+
+Result<Done, Diagnostic> check(const Tape& tape, const TapeGuard& guard, const std::byte* cells) {
+  if (std::memcmp(cells, guard.cells.data(), guard.cells.size()) != 0)
+    return fail(other_cells(tape, guard));
+  return Done{};
+}
+
 Player::Player(Tape tape) : tape_(std::move(tape)) {
   block_ = graph::make_memory(tape_.block_bytes);
   size_t most = 0;
@@ -70,9 +96,8 @@ Result<Done, Diagnostic> Player::play(std::span<void* const> inputs,
       std::memcpy(address(copy->to, inputs, outputs), address(copy->from, inputs, outputs),
                   static_cast<size_t>(copy->bytes));
     } else if (const auto* guard = std::get_if<TapeGuard>(&step)) {
-      if (std::memcmp(address(guard->slot, inputs, outputs), guard->cells.data(),
-                      guard->cells.size()) != 0)
-        return fail(other_cells(tape_, *guard));
+      KAWARA_TRY([[maybe_unused]] const Done done,
+                 check(tape_, *guard, address(guard->slot, inputs, outputs)));
     } else {
       KAWARA_TRY([[maybe_unused]] const Done done, call(std::get<TapeCall>(step), inputs, outputs));
     }
@@ -89,24 +114,11 @@ Result<Done, Diagnostic> Player::call(const TapeCall& call, std::span<void* cons
                                  false,
                                  {}}
                          : Datum{});
-  const run::Function* function = run::find_function(call.node.op);
-  if (!function)
-    return fail(refused(call.node, {}, "this version of Kawara has no such function"));
-  const auto results = function->call({call.node, call.opset, std::move(data)});
-  if (!results)
-    return fail(refused(call.node, {}, results.error()));
-  for (size_t k = 0; k < call.outputs.size(); ++k) {
-    const auto& wanted = call.outputs[k];
-    if (!wanted)
-      continue;
-    if (k >= results->size())
-      return fail(refused(call.node, {}, fmt::format("it gives no output {}", k)));
-    const Tensor& got = (*results)[k].tensor;
-    if (got.type() != wanted->type || got.shape() != wanted->shape)
-      return fail(other_result(call, k, got));
-    std::memcpy(address(wanted->slot, inputs, outputs), got.data(),
-                static_cast<size_t>(got.bytes()));
-  }
+  KAWARA_TRY(const std::vector<Tensor> results, results_of(call, std::move(data)));
+  for (size_t k = 0; k < results.size(); ++k)
+    if (results[k])
+      std::memcpy(address(call.outputs[k]->slot, inputs, outputs), results[k].data(),
+                  static_cast<size_t>(results[k].bytes()));
   return Done{};
 }
 

@@ -23,9 +23,10 @@ struct TapeTensor {
 
 /// Compiled code on slots, in the order of its signature.
 struct TapeKernel {
-  std::shared_ptr<const run::Executable> code;
-  std::vector<int64_t> params; ///< of the code: a size, or none
+  std::shared_ptr<const run::Executable> code; ///< null in a tape of plans without code
+  std::vector<int64_t> params;                 ///< of the code: a size, or none
   std::vector<Slot> arguments;
+  std::string name, program; ///< operators of the group, and its text; empty in a tape from a file
 };
 /// A run-time function. Absent inputs and outputs are empty.
 struct TapeCall {
@@ -62,9 +63,15 @@ struct Tape {
   int64_t block_bytes = 0;
 };
 
-/// The tape of a run that went through these plans, one after the other. Refuses graphs with subgraphs
-/// or sequences (K0563).
+/// The tape of a run that went through these plans, one after the other; of plans without code, one that
+/// `Player` cannot play. Refuses graphs with subgraphs or sequences (K0563).
 Result<Tape, Diagnostic> tape_from_plans(const graph::Graph&, const std::vector<const Plan*>&);
+
+/// Results of a call, of the types and shapes that the tape has for them; those that it does not want are
+/// empty. Refuses what the function refuses and results of other types or shapes (K0511).
+Result<std::vector<Tensor>, Diagnostic> results_of(const TapeCall&, std::vector<Datum> inputs);
+/// Refuses cells that are not the guard's (K0568).
+Result<Done, Diagnostic> check(const Tape&, const TapeGuard&, const std::byte* cells);
 
 /// Plays a tape again and again; not by several threads at once.
 class Player {

@@ -2,11 +2,14 @@
 
 #include "driver/control_flow.h"
 #include "graph/errors.h"
+#include "program/program.h"
+#include "support/check.h"
 #include "support/text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace kawara::driver {
 namespace {
@@ -20,6 +23,36 @@ Diagnostic cannot_record(const graph::Node& node, const std::string& why) {
                             fmt::format("a model with node `{}` ({}) cannot be compiled to a file",
                                         node.name, printable(node.op)),
                             why, "run the ONNX file itself");
+}
+
+/// What a kernel is called with.
+struct Argument {
+  bool is_input = true;
+  int64_t bytes = 0;
+};
+
+std::vector<Argument> arguments_of(const run::Executable& code,
+                                   const std::vector<int64_t>& params) {
+  std::vector<Argument> arguments;
+  for (const emit::BufferInfo& info : code.signature().arguments)
+    arguments.push_back({info.name[0] == 'X', emit::bytes_of(info, params).value_or(0)});
+  return arguments;
+}
+
+/// The same of a group's program, which has no parameters.
+std::vector<Argument> arguments_of(const std::string& text) {
+  std::vector<Argument> arguments;
+  const auto program = program::parse(make_source("group.kw", text));
+  KAWARA_CHECK(program, "the program of a group does not parse");
+  for (const program::Tensor& tensor : program->tensors) {
+    if (tensor.role == program::Role::Temp)
+      continue;
+    int64_t bytes = scalar::bytes_of(tensor.elem);
+    for (const scalar::Expr& extent : tensor.shape)
+      bytes *= scalar::constant_of(extent).value_or(0);
+    arguments.push_back({tensor.role == program::Role::Input, bytes});
+  }
+  return arguments;
 }
 
 class Recorder {
@@ -104,18 +137,35 @@ private:
     return Done{};
   }
 
+  /// Operators of a group as a name for functions: "conv_relu".
+  std::string name_of(const KernelGroup& group) const {
+    constexpr size_t kMost = 40;
+    std::string name;
+    for (const size_t node : group.nodes) {
+      std::string op = name.empty() ? "" : "_";
+      for (const char c : graph_.nodes[node].op)
+        op += static_cast<char>(std::isalnum(static_cast<unsigned char>(c)) != 0 ? std::tolower(c)
+                                                                                 : '_');
+      if (name.size() + op.size() > kMost)
+        break;
+      name += op;
+    }
+    return name.empty() ? "group" : name;
+  }
+
   void record(const Plan& plan, const KernelStep& step) {
-    TapeKernel kernel{step.code, step.params, {}};
+    const KernelGroup& group = plan.groups[step.group];
+    TapeKernel kernel{step.code, step.params, {}, name_of(group), group.program};
+    const std::vector<Argument> arguments =
+        step.code ? arguments_of(*step.code, step.params) : arguments_of(group.program);
     size_t operand = 0, result = 0;
-    for (const emit::BufferInfo& argument : step.code->signature().arguments) {
-      if (argument.name[0] == 'X') {
+    for (const Argument& argument : arguments) {
+      if (argument.is_input) {
         kernel.arguments.push_back(slot_of(plan, step.operands[operand++]));
         continue;
       }
       const ValueId id = step.results[result++];
-      const Slot slot = id == graph::kAbsent
-                            ? reserve(emit::bytes_of(argument, step.params).value_or(0))
-                            : place(plan, id);
+      const Slot slot = id == graph::kAbsent ? reserve(argument.bytes) : place(plan, id);
       if (id != graph::kAbsent)
         slots_[id] = slot;
       kernel.arguments.push_back(slot);

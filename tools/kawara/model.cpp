@@ -89,11 +89,14 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOptions& common) {
   if (is_compiled_model(options.file))
     return run_compiled_model(options);
+  if (is_for_gpu(common.target))
+    return run_on_gpu(options, common);
   if (!options.against.empty()) {
     KAWARA_TRY([[maybe_unused]] const Done done, require_onnxruntime(options.peers));
   }
   const auto begin = std::chrono::steady_clock::now();
-  KAWARA_TRY(driver::Model model, driver::load_model_to_run(options.file, usual_model_options()));
+  KAWARA_TRY(driver::Model model,
+             driver::load_model_to_run(options.file, model_options_of(options.floats)));
   use_tuned(model, common);
   KAWARA_TRY(const auto inputs, read_model_inputs(model, options.inputs, options.symbols));
   ModelRun run;
@@ -206,12 +209,12 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
                           "kernels, {} of them from the cache; {:.1f} MB between nodes\n",
                           run.first_seconds * 1e3, run.compile_seconds * 1e3, run.kernels,
                           run.from_cache, megabytes);
-    if (run.measure_more) {
-      KAWARA_TRY(const auto more, run.measure_more());
-      text += more.first;
-      json.update(nlohmann::json::parse(more.second));
-      json["from_cache"] = run.from_cache;
-    }
+  }
+  if (run.measure_more && (options.time || run.always_more)) {
+    KAWARA_TRY(const auto more, run.measure_more());
+    text += more.first;
+    json.update(nlohmann::json::parse(more.second));
+    json["from_cache"] = run.from_cache;
   }
   fmt::print("{}", options.json ? json.dump(2) + "\n" : text);
   return Done{};
@@ -234,17 +237,24 @@ int run_model(ModelOptions options, const CommonOptions& common) {
   return done ? kOk : report({done.error()}, common);
 }
 
-int show_model(const CommonOptions& common, const std::string& stage) {
+int show_model(const CommonOptions& common, const std::string& stage, const std::string& floats) {
+  if ((stage == "cuda" || stage == "resources") && !is_compiled_model(common.file)) {
+    const auto text = gpu_text_of_model(common, stage, floats);
+    if (!text)
+      return report({text.error()}, common);
+    fmt::print("{}", *text);
+    return kOk;
+  }
   const bool is_known = stage == "graph" || stage == "optimised" || stage == "rewrite";
   if (!is_known || is_compiled_model(common.file)) {
     Diagnostic d;
     d.code = "K0438";
     d.headline = "`" + stage + "` is no stage of a model";
-    d.body.push_back("An ONNX model can be shown at the stages graph, optimised and rewrite, a "
-                     "compiled one at none.");
+    d.body.push_back("An ONNX model can be shown at the stages graph, optimised and rewrite, for a "
+                     "GPU also cuda\nand resources; a compiled one at none.");
     return report({d}, common);
   }
-  driver::ModelOptions options = usual_model_options();
+  driver::ModelOptions options = model_options_of(floats);
   options.optimises = stage == "optimised";
   const auto model = driver::load_model(common.file, options);
   if (!model)

@@ -19,6 +19,8 @@ struct ModelOptions {
   std::string peers;                      ///< folder with its library
   std::map<std::string, int64_t> symbols; ///< sizes in the shapes of inputs that are not given
   std::vector<std::string> more_sizes;    ///< "past=64": run with these, too
+  bool check = false;                     ///< on a GPU: compare with this machine's processor
+  std::string floats;                     ///< bf16, f16: type of the model's f32 values; empty: f32
 };
 
 /// With the cache of code, and a line of progress on standard error when compiling takes long.
@@ -54,6 +56,7 @@ struct ModelRun {
   int64_t from_cache = 0;          ///< of the kernels
   /// For timing, too: lines for people, and the members of a JSON object. May be empty.
   std::function<Result<std::pair<std::string, std::string>, Diagnostic>()> measure_more;
+  bool always_more = false; ///< also without timing
 };
 /// Prints a line per output, or JSON, writes outputs to files and measures, as the options say.
 Result<Done, Diagnostic> show_run(const ModelOptions&, const ModelRun&);
@@ -74,7 +77,20 @@ Result<std::pair<std::string, std::string>, Diagnostic>
 measure_steps(driver::Model&, const std::map<std::string, run::Datum>& inputs, const ModelOptions&,
               const std::vector<run::Datum>& results);
 
-/// Prints a model at a stage of the line: graph, optimised, rewrite (K0438 for one that models do not have).
-int show_model(const CommonOptions&, const std::string& stage);
+/// Adds --type, the type of a model's floats.
+void add_float_type(CLI::App&, std::string& floats);
+/// `usual_model_options` with that type.
+driver::ModelOptions model_options_of(const std::string& floats);
+
+/// Does `--target` name a GPU?
+bool is_for_gpu(const std::string& target);
+/// Runs a model on the GPU of this machine, as the options say. Refuses a machine without one (K0712, K0713).
+Result<Done, Diagnostic> run_on_gpu(const ModelOptions&, const CommonOptions&);
+/// CUDA text of all kernels of a model, or (stage resources) what the compiler says of each.
+Result<std::string, Diagnostic> gpu_text_of_model(const CommonOptions&, const std::string& stage,
+                                                  const std::string& floats);
+
+/// Prints a model at a stage of the line: graph, optimised, rewrite, for a GPU cuda and resources (K0438 for one that models do not have).
+int show_model(const CommonOptions&, const std::string& stage, const std::string& floats);
 
 } // namespace kawara::tools

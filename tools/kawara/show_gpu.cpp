@@ -4,9 +4,8 @@
 #include "run/cuda/nvrtc.h"
 
 namespace kawara::tools {
-namespace {
 
-Diagnostic no_gpu(const std::string& stage) {
+Diagnostic needs_gpu(const std::string& stage) {
   Diagnostic d;
   d.code = "K0715";
   d.headline = "stage `" + stage + "` needs a GPU as target";
@@ -14,7 +13,6 @@ Diagnostic no_gpu(const std::string& stage) {
   return d;
 }
 
-/// What ptxas says of each function, without its own words around it.
 std::string resources_of(const std::string& log) {
   std::string text;
   size_t begin = 0;
@@ -33,8 +31,6 @@ std::string resources_of(const std::string& log) {
   return text;
 }
 
-} // namespace
-
 const std::vector<std::string>& gpu_stages() {
   static const std::vector<std::string> stages = {"cuda", "ptx", "sass", "resources"};
   return stages;
@@ -43,7 +39,7 @@ const std::vector<std::string>& gpu_stages() {
 Parsed<std::string> gpu_text_at(const std::string& stage, const driver::Scheduled& front,
                                 const schedule::Environment& environment, Trace& trace) {
   if (!environment.gpu)
-    return fail(Diagnostics{no_gpu(stage)});
+    return fail(Diagnostics{needs_gpu(stage)});
   const emit::CudaUnit unit = driver::cuda_of(front, environment, trace);
   if (stage == "cuda")
     return unit.text;

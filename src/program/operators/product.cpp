@@ -97,7 +97,14 @@ void matmul(Definition& d) {
   d.declare_operand(0, s->left_shape);
   d.declare_operand(1, s->right_shape);
   d.declare_output(0, program_shape(*s));
-  d.line("Y0[{}i, j] = sum(k, X0[{}i, k] * X1[{}k, j])", batch_index(*s), s->left, s->right);
+  // What tensor cores add up is f32.
+  const bool is_apart = d.type(0) == DataType::BF16;
+  if (is_apart)
+    d.temp("T", "f32", program_shape(*s));
+  d.line("{}[{}i, j] = sum(k, X0[{}i, k] * X1[{}k, j])", is_apart ? "T" : "Y0", batch_index(*s),
+         s->left, s->right);
+  if (is_apart)
+    d.line("Y0[{0}i, j] = T[{0}i, j]", batch_index(*s));
 }
 
 /// Zero point of a side: nothing, one number, or one per row (left) or column (right).
@@ -172,7 +179,7 @@ void gemm(Definition& d) {
       fmt::format("sum(k, X0[{}] * X1[{}])", left ? "k, i" : "i, k", right ? "j, k" : "k, j");
   const double alpha = d.real("alpha", 1), beta = d.real("beta", 1);
   const bool has_bias = d.has(2) && beta != 0;
-  if (!has_bias && alpha == 1)
+  if (!has_bias && alpha == 1 && d.type(0) != DataType::BF16)
     return d.line("Y0[i, j] = {}", sum);
   d.temp("T",
          d.type(0) == DataType::F64   ? "f64"

@@ -37,7 +37,7 @@ struct CudaExecutable::Memory {
       device->release(memory.first, memory.second);
   }
   std::shared_ptr<CudaDevice> device;
-  std::map<uint32_t, std::pair<DevicePointer, int64_t>> pointers;
+  Places pointers;
 };
 
 namespace {
@@ -130,14 +130,21 @@ Result<CudaExecutable, Diagnostic> CudaExecutable::load(kernel::Kernel kernel,
                                                         NvrtcOptions options) {
   if (auto refused = refuse_resources(unit, device->gpu()))
     return fail(*std::move(refused));
+  options.flags.insert(options.flags.end(), unit.flags.begin(), unit.flags.end());
+  KAWARA_TRY(const Cubin cubin, cubin_from_cuda(unit.text, unit.function, options));
+  return load(std::move(kernel), unit, cubin, std::move(device));
+}
+
+Result<CudaExecutable, Diagnostic> CudaExecutable::load(kernel::Kernel kernel,
+                                                        const emit::CudaUnit& unit,
+                                                        const Cubin& cubin,
+                                                        std::shared_ptr<CudaDevice> device) {
   std::vector<std::string> names;
   std::vector<int64_t> dynamic;
   for (const emit::CudaLaunch& launch : unit.launches) {
     names.push_back(launch.name);
     dynamic.push_back(launch.is_dynamic ? launch.shared_bytes : 0);
   }
-  options.flags.insert(options.flags.end(), unit.flags.begin(), unit.flags.end());
-  KAWARA_TRY(const Cubin cubin, cubin_from_cuda(unit.text, unit.function, options));
   emit::Signature signature = emit::signature_of(kernel);
   CudaExecutable result(std::move(kernel), std::move(signature));
   KAWARA_TRY(result.functions_, device->load(cubin.bytes, names, dynamic));
@@ -166,7 +173,7 @@ CudaExecutable::memory_for(std::span<void* const> arguments,
   return memory;
 }
 
-Result<Done, Diagnostic> CudaExecutable::run(const Memory& memory,
+Result<Done, Diagnostic> CudaExecutable::run(const Places& places,
                                              std::span<const int64_t> params) const {
   const auto start = [&](size_t number, const unsigned(&blocks)[3], const kernel::Launch& launch,
                          const Host& host) -> Result<Done, Diagnostic> {
@@ -180,7 +187,7 @@ Result<Done, Diagnostic> CudaExecutable::run(const Memory& memory,
     std::vector<int32_t> narrow(wide.begin(), wide.end());
     std::vector<DevicePointer> pointers;
     for (const uint32_t b : passed.buffers)
-      pointers.push_back(memory.pointers.at(b).first);
+      pointers.push_back(places.at(b).first);
     std::vector<void*> arguments;
     for (size_t n = 0; n < wide.size(); ++n)
       arguments.push_back(has_narrow_indices_ ? static_cast<void*>(&narrow[n])
@@ -191,7 +198,7 @@ Result<Done, Diagnostic> CudaExecutable::run(const Memory& memory,
     for (const emit::CudaMap& map : passed.maps) {
       const kernel::Buffer& buffer = kernel_.buffers[map.buffer];
       KAWARA_TRY(const CudaDevice::TensorMap made,
-                 device_->tensor_map(memory.pointers.at(map.buffer).first, buffer.elem,
+                 device_->tensor_map(places.at(map.buffer).first, buffer.elem,
                                      kernel::extents_of(buffer, {params.begin(), params.end()}),
                                      map.box));
       maps.push_back(made);
@@ -205,16 +212,37 @@ Result<Done, Diagnostic> CudaExecutable::run(const Memory& memory,
                            passed.is_dynamic ? passed.shared_bytes : 0, arguments);
   };
   const auto clear = [&](uint32_t buffer) {
-    const auto& [pointer, bytes] = memory.pointers.at(buffer);
+    const auto& [pointer, bytes] = places.at(buffer);
     return device_->fill(pointer, 0, bytes);
   };
   return Host(kernel_, params, start, clear).block(kernel_.body);
 }
 
+int64_t CudaExecutable::workspace_bytes() const {
+  const auto offsets = emit::layout_of(signature_.workspace, {});
+  return offsets ? offsets->back() : 0;
+}
+
+Result<Done, Diagnostic> CudaExecutable::start(std::span<const DevicePointer> arguments,
+                                               DevicePointer workspace) const {
+  Places places;
+  for (size_t n = 0; n < arguments.size(); ++n) {
+    const emit::BufferInfo& info = signature_.arguments[n];
+    places[info.id] = {arguments[n], emit::bytes_of(info, {}).value_or(0)};
+  }
+  const auto offsets = emit::layout_of(signature_.workspace, {});
+  for (size_t n = 0; offsets && n < signature_.workspace.size(); ++n) {
+    const emit::BufferInfo& info = signature_.workspace[n];
+    places[info.id] = {workspace + static_cast<DevicePointer>((*offsets)[n]),
+                       emit::bytes_of(info, {}).value_or(0)};
+  }
+  return run(places, {});
+}
+
 Result<Done, Diagnostic> CudaExecutable::call(std::span<void* const> arguments,
                                               std::span<const int64_t> params) const {
   KAWARA_TRY(const Memory memory, memory_for(arguments, params));
-  KAWARA_TRY([[maybe_unused]] const Done done, run(memory, params));
+  KAWARA_TRY([[maybe_unused]] const Done done, run(memory.pointers, params));
   KAWARA_TRY([[maybe_unused]] const Done waited,
              device_->wait("run kernel `" + signature_.name + "`"));
   for (size_t n = 0; n < signature_.arguments.size(); ++n) {
@@ -234,7 +262,7 @@ Result<Timing, Diagnostic> CudaExecutable::time(std::span<void* const> arguments
   const auto batch_seconds = [&](int64_t calls) {
     return device_->seconds_of([&]() -> Result<Done, Diagnostic> {
       for (int64_t call = 0; call < calls; ++call) {
-        KAWARA_TRY([[maybe_unused]] const Done done, run(memory, params));
+        KAWARA_TRY([[maybe_unused]] const Done done, run(memory.pointers, params));
       }
       return Done{};
     });

@@ -22,7 +22,18 @@ public:
   static Result<CudaExecutable, Diagnostic> load(kernel::Kernel, const emit::CudaUnit&,
                                                  std::shared_ptr<CudaDevice>, NvrtcOptions);
 
+  /// The same with machine code that was made of the unit's text before.
+  static Result<CudaExecutable, Diagnostic> load(kernel::Kernel, const emit::CudaUnit&,
+                                                 const Cubin&, std::shared_ptr<CudaDevice>);
+
   const emit::Signature& signature() const { return signature_; }
+
+  /// Device memory besides the arguments that a kernel without parameters needs.
+  int64_t workspace_bytes() const;
+  /// Starts a kernel without parameters on memory of the device, in the order of the signature; returns before it
+  /// is done. What runs at the same time must not share the workspace.
+  Result<Done, Diagnostic> start(std::span<const DevicePointer> arguments,
+                                 DevicePointer workspace) const;
 
   /// Copies the arguments (in the order of the signature) to the device, runs, and copies outputs back.
   /// Outputs and temps are filled with a pattern of NaNs before, so that a cell nobody writes shows.
@@ -39,7 +50,9 @@ private:
       : kernel_(std::move(kernel)), signature_(std::move(signature)) {}
   Result<Memory, Diagnostic> memory_for(std::span<void* const> arguments,
                                         std::span<const int64_t> params) const;
-  Result<Done, Diagnostic> run(const Memory&, std::span<const int64_t> params) const;
+  /// Memory of a buffer by its number: where, and how many bytes.
+  using Places = std::map<uint32_t, std::pair<DevicePointer, int64_t>>;
+  Result<Done, Diagnostic> run(const Places&, std::span<const int64_t> params) const;
 
   kernel::Kernel kernel_;
   emit::Signature signature_;

@@ -52,6 +52,15 @@ struct CudaDevice::Api {
   Status (*memory_free)(DevicePointer) = nullptr;
   Status (*copy_to)(DevicePointer, const void*, size_t, void*) = nullptr;
   Status (*copy_from)(void*, DevicePointer, size_t, void*) = nullptr;
+  Status (*copy_within)(DevicePointer, DevicePointer, size_t, void*) = nullptr;
+  Status (*host_allocate)(void**, size_t) = nullptr;
+  Status (*host_free)(void*) = nullptr;
+  Status (*capture_begin)(void*, int) = nullptr;
+  Status (*capture_end)(void*, void**) = nullptr;
+  Status (*graph_instantiate)(void**, void*, unsigned long long) = nullptr;
+  Status (*graph_launch)(void*, void*) = nullptr;
+  Status (*graph_destroy)(void*) = nullptr;
+  Status (*graph_exec_destroy)(void*) = nullptr;
   Status (*memory_set)(DevicePointer, unsigned char, size_t, void*) = nullptr;
   Status (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                    void*, void**, void**) = nullptr;
@@ -93,6 +102,15 @@ struct CudaDevice::Api {
     find(memory_free, "cuMemFree_v2");
     find(copy_to, "cuMemcpyHtoDAsync_v2");
     find(copy_from, "cuMemcpyDtoHAsync_v2");
+    find(copy_within, "cuMemcpyDtoDAsync_v2");
+    find(host_allocate, "cuMemAllocHost_v2");
+    find(host_free, "cuMemFreeHost");
+    find(capture_begin, "cuStreamBeginCapture_v2");
+    find(capture_end, "cuStreamEndCapture");
+    find(graph_instantiate, "cuGraphInstantiateWithFlags");
+    find(graph_launch, "cuGraphLaunch");
+    find(graph_destroy, "cuGraphDestroy");
+    find(graph_exec_destroy, "cuGraphExecDestroy");
     find(memory_set, "cuMemsetD8Async");
     find(launch, "cuLaunchKernel");
     find(event_create, "cuEventCreate");
@@ -169,6 +187,8 @@ CudaDevice::~CudaDevice() {
   api_->context_set(context_);
   for (const auto& [bytes, pointer] : pool_)
     api_->memory_free(pointer);
+  for (void* graph : graphs_)
+    api_->graph_exec_destroy(graph);
   for (void* module : modules_)
     api_->module_unload(module);
   for (void* event : events_)
@@ -240,6 +260,59 @@ Result<Done, Diagnostic> CudaDevice::download(void* to, DevicePointer from, int6
       [[maybe_unused]] const Done done,
       checked(api_->copy_from(to, from, static_cast<size_t>(bytes), stream_), "copy a result"));
   return wait("copy a result");
+}
+
+Result<Done, Diagnostic> CudaDevice::download_later(void* to, DevicePointer from, int64_t bytes) {
+  if (bytes <= 0)
+    return Done{};
+  return checked(api_->copy_from(to, from, static_cast<size_t>(bytes), stream_), "copy a result");
+}
+
+Result<Done, Diagnostic> CudaDevice::copy(DevicePointer to, DevicePointer from, int64_t bytes) {
+  if (bytes <= 0)
+    return Done{};
+  return checked(api_->copy_within(to, from, static_cast<size_t>(bytes), stream_),
+                 "copy within its memory");
+}
+
+Result<void*, Diagnostic> CudaDevice::allocate_host(int64_t bytes) {
+  void* memory = nullptr;
+  KAWARA_TRY([[maybe_unused]] const Done done,
+             checked(api_->host_allocate(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 1))),
+                     "reach " + std::to_string(bytes) + " bytes of the host's memory"));
+  return memory;
+}
+
+void CudaDevice::release_host(void* memory) {
+  if (memory != nullptr)
+    api_->host_free(memory);
+}
+
+Result<CudaDevice::Graph, Diagnostic>
+CudaDevice::capture(const std::function<Result<Done, Diagnostic>()>& work,
+                    const std::string& doing) {
+  constexpr int kOfThisThread = 1; ///< other threads may use the driver meanwhile
+  KAWARA_TRY([[maybe_unused]] const Done begun,
+             checked(api_->capture_begin(stream_, kOfThisThread), doing));
+  const auto asked = work();
+  void* graph = nullptr;
+  const Status ended = api_->capture_end(stream_, &graph);
+  if (!asked) {
+    if (graph != nullptr)
+      api_->graph_destroy(graph);
+    return fail(asked.error());
+  }
+  KAWARA_TRY([[maybe_unused]] const Done captured, checked(ended, doing));
+  void* ready = nullptr;
+  const Status made = api_->graph_instantiate(&ready, graph, 0);
+  api_->graph_destroy(graph);
+  KAWARA_TRY([[maybe_unused]] const Done instantiated, checked(made, doing));
+  graphs_.push_back(ready);
+  return Graph{ready};
+}
+
+Result<Done, Diagnostic> CudaDevice::replay(const Graph& graph, const std::string& doing) {
+  return checked(api_->graph_launch(graph.handle, stream_), doing);
 }
 
 Result<Done, Diagnostic> CudaDevice::fill(DevicePointer pointer, unsigned char value,

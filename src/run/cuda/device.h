@@ -47,8 +47,15 @@ public:
   Result<DevicePointer, Diagnostic> allocate(int64_t bytes);
   void release(DevicePointer, int64_t bytes);
 
+  /// Host memory that the device copies from and to while the host does something else.
+  Result<void*, Diagnostic> allocate_host(int64_t bytes);
+  void release_host(void*);
+
   Result<Done, Diagnostic> upload(DevicePointer to, const void* from, int64_t bytes);
   Result<Done, Diagnostic> download(void* to, DevicePointer from, int64_t bytes); ///< waits
+  /// The same, but returns at once; the memory is the host's own, from `allocate_host`.
+  Result<Done, Diagnostic> download_later(void* to, DevicePointer from, int64_t bytes);
+  Result<Done, Diagnostic> copy(DevicePointer to, DevicePointer from, int64_t bytes);
   Result<Done, Diagnostic> fill(DevicePointer, unsigned char value, int64_t bytes);
   Result<Done, Diagnostic> launch(const Function&, const unsigned (&blocks)[3],
                                   const unsigned (&threads)[3], int64_t dynamic_shared,
@@ -62,6 +69,15 @@ public:
                                            const std::vector<int64_t>& extents,
                                            const std::vector<int64_t>& box) const;
   Result<Done, Diagnostic> wait(const std::string& doing);
+
+  /// What was asked of a device once and can be asked again at the cost of one call. Lives as long as the device.
+  struct Graph {
+    void* handle = nullptr;
+  };
+  /// The graph of what `work` asks; nothing of it runs. `doing` is for messages. `work` must not wait.
+  Result<Graph, Diagnostic> capture(const std::function<Result<Done, Diagnostic>()>& work,
+                                    const std::string& doing);
+  Result<Done, Diagnostic> replay(const Graph&, const std::string& doing);
 
   /// Seconds that the device spends on what `work` asks of it.
   Result<double, Diagnostic> seconds_of(const std::function<Result<Done, Diagnostic>()>& work);
@@ -77,7 +93,7 @@ private:
   void* stream_ = nullptr;
   void* events_[2] = {};
   int device_ = 0;
-  std::vector<void*> modules_;
+  std::vector<void*> modules_, graphs_;
   std::mutex pool_mutex_;
   std::multimap<int64_t, DevicePointer> pool_; ///< free memory by size
 };

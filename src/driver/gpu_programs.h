@@ -1,0 +1,36 @@
+#pragma once
+
+#include "driver/kernels.h"
+#include "driver/tape.h"
+#include "emit/cuda/cuda_from_kernel.h"
+#include "kernel/kernel.h"
+#include "run/cuda/nvrtc.h"
+
+namespace kawara::driver {
+
+/// A program of a model for a GPU.
+struct GpuProgram {
+  std::string name; ///< of its functions: "conv_relu"
+  kernel::Kernel kernel;
+  emit::CudaUnit unit;
+  run::Cubin cubin;         ///< empty where only text was asked for
+  bool is_scheduled = true; ///< by default; otherwise in the order of the text, on few threads
+};
+};
+
+/// By text.
+using GpuPrograms = std::map<std::string, std::shared_ptr<const GpuProgram>>;
+
+struct GpuProgramOptions {
+  std::filesystem::path cache; ///< of machine code; empty: none
+  bool makes_code = true;      ///< otherwise the text of kernels only
+  bool wants_log = false;      ///< registers and spills; without the cache
+  Progress progress;
+};
+
+/// The programs of a tape for the environment's GPU, several at a time. Refuses a machine without NVRTC
+/// (K0710) and text that it does not take (K0711).
+Result<GpuPrograms, Diagnostic> gpu_programs_of(const Tape&, const schedule::Environment&,
+                                                const GpuProgramOptions&);
+
+} // namespace kawara::driver
