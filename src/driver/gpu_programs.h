@@ -16,7 +16,6 @@ struct GpuProgram {
   run::Cubin cubin;         ///< empty where only text was asked for
   bool is_scheduled = true; ///< by default; otherwise in the order of the text, on few threads
 };
-};
 
 /// By text.
 using GpuPrograms = std::map<std::string, std::shared_ptr<const GpuProgram>>;
