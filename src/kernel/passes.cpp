@@ -21,6 +21,7 @@
 #include "kernel/unroll.h"
 #include "kernel/vectorize.h"
 #include "kernel/warpgroups.h"
+#include "kernel/wide_loads.h"
 
 #include <utility>
 
@@ -95,6 +96,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
       .run("pad_shared", unless_grouped(pad_shared))
       .run("lower_updates", lower_updates)
       .run("simplify", simplify)
+      .run("wide_loads", unless_grouped(wide_loads))
       .run("hoist", plain(hoist))
       .result();
 }

@@ -61,11 +61,12 @@ Block substitute_var(const Block& block, uint32_t var, const Expr& value) {
 Block with_fresh_defines(Kernel& kernel, const Block& block) {
   Block copy = block;
   for (size_t at = 0; at < copy.size(); ++at) {
-    auto* define = std::get_if<Define>(&copy[at]);
-    if (define == nullptr)
+    const auto* define = std::get_if<Define>(&copy[at]);
+    const auto* combine = std::get_if<Combine>(&copy[at]);
+    if (define == nullptr && combine == nullptr)
       continue;
-    const Variable old = kernel.variables[define->var];
-    const uint32_t old_id = define->var;
+    const uint32_t old_id = define != nullptr ? define->var : combine->var;
+    const Variable old = kernel.variables[old_id];
     const uint32_t id = add_variable(kernel, old.name, old.type);
     copy = map_exprs(copy, [&](const Expr& e) {
       return scalar::rewrite(e, [&](const Expr& n) {
@@ -76,6 +77,8 @@ Block with_fresh_defines(Kernel& kernel, const Block& block) {
     copy = rewrite(copy, [&](Stmt stmt) {
       if (auto* d = std::get_if<Define>(&stmt); d != nullptr && d->var == old_id)
         d->var = id;
+      if (auto* c = std::get_if<Combine>(&stmt); c != nullptr && c->var == old_id)
+        c->var = id;
       if (auto* a = std::get_if<Assign>(&stmt); a != nullptr && a->var == old_id)
         a->var = id;
       return block_of(std::move(stmt));

@@ -21,7 +21,7 @@ VarSet vars_set_in(const Stmt&);
 Expr substitute_var(const Expr&, uint32_t var, const Expr& value);
 Block substitute_var(const Block&, uint32_t var, const Expr& value);
 
-/// A copy whose own Defines (not those of blocks inside it) name new variables, so that it may stand
+/// A copy whose own Defines and Combines (not those of blocks inside it) name new variables, so that it may stand
 /// beside the original in one block.
 Block with_fresh_defines(Kernel&, const Block&);
 
