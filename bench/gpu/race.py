@@ -116,7 +116,12 @@ BYTES = {"f32": 4, "bf16": 2, "f16": 2}
 ROWS = [(8192, 8192), (32768, 1024), (4096, 768), (1000, 1003)]
 PRODUCTS = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024),
             (512, 512, 512), (4096, 3072, 768), (4096, 768, 3072), (8192, 14336, 4096),
+            (8192, 4096, 4096), (4096, 768, 768), (1536, 1536, 1536), (3072, 768, 768),
             (1000, 1000, 776), (1000, 1001, 777)]
+# Few rows: what a language model computes word by word, and in small batches.
+SKINNY = [(1, 4096, 4096), (1, 14336, 4096), (1, 4096, 14336), (4, 4096, 4096), (16, 4096, 4096),
+          (16, 4096, 14336), (64, 4096, 4096), (64, 14336, 4096), (128, 768, 768),
+          (128, 3072, 768), (1, 1000, 2048), (3, 1001, 777)]
 HEADS = [(64, 4096, 128), (32, 8192, 128), (16, 16384, 128), (256, 1024, 128), (512, 512, 128),
          (64, 1000, 128), (64, 4096, 64), (256, 1024, 64)]
 VARIANTS = [(4096, 4096, 4096), (2048, 2048, 2048), (1000, 1000, 776)]  # transposed, with more at the end
@@ -130,9 +135,12 @@ def cases():
                 if elem == "bf16":
                     yield from attentions(kind, elem)
                 continue
-            if elem == "f16" and kind != "gemm" or elem == "f32" and kind.startswith("gemm_"):
+            if elem == "f16" and kind != "gemm" or (elem == "f32" and kind.startswith("gemm_") and
+                                                    kind != "gemm_nt"):
                 continue
             shapes = PRODUCTS if kind == "gemm" else VARIANTS if is_product else ROWS
+            if kind in ("gemm", "gemm_nt"):
+                shapes = shapes + SKINNY
             if kind == "gemm_batched":
                 shapes = [(1024, 1024, 128), (512, 128, 512), (200, 136, 72)]
             for sizes in shapes:
@@ -172,14 +180,14 @@ def program_of(case):
     return text.replace(": T[", f": {case['elem']}[")
 
 
-def text_of(case, kawara, folder):
+def text_of(case, kawara, folder, schedule):
     program = folder / f"{case['name']}.kw"
     program.write_text(program_of(case))
     sizes = ",".join(f"{name}={value}" for name, value in case["sizes"].items())
-    made = subprocess.run([kawara, "show", str(program), "-p", sizes, "-s", "auto", "--target",
+    made = subprocess.run([kawara, "show", str(program), "-p", sizes, "-s", schedule, "--target",
                            "cuda:sm_90a", "--stage", "cuda"], capture_output=True, text=True)
     if made.returncode:
-        sys.exit(f"{case['name']}: {made.stderr}")
+        raise RuntimeError(f"{case['name']}: {made.stderr}")
     (folder / f"{case['name']}.cu").write_text(made.stdout)
 
 
@@ -203,9 +211,17 @@ class Race:
             self.given[name] = fresh.to(types[elem])
             if is_output:
                 self.result = name
-        function = getattr(ctypes.CDLL(str(library)), case["name"])
+        functions = ctypes.CDLL(str(library))
+        function = getattr(functions, case["name"])
         arguments = [ctypes.c_longlong(v) for v in case["sizes"].values()]
+        if hasattr(functions, case["name"] + "_in"):
+            room = getattr(functions, case["name"] + "_workspace")
+            room.restype = ctypes.c_size_t
+            self.workspace = torch.empty(room(*arguments), dtype=torch.uint8, device="cuda")
+            function = getattr(functions, case["name"] + "_in")
         arguments += [ctypes.c_void_p(t.data_ptr()) for t in self.given.values()]
+        if hasattr(self, "workspace"):
+            arguments.append(ctypes.c_void_p(self.workspace.data_ptr()))
         self.kawara = lambda: function(*arguments,
                                        ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
         code = compile(TORCH[case["kind"]], case["name"], "eval")
@@ -311,6 +327,7 @@ def main():
     parser.add_argument("--only", default="", help="cases whose name has this regular expression")
     parser.add_argument("--write", help="only make the texts, in this folder")
     parser.add_argument("--texts", help="texts made before")
+    parser.add_argument("--schedule", default="auto", help="directives for all cases")
     parser.add_argument("--graphs", action="store_true",
                         help="time replays of CUDA graphs, so that launching costs neither side")
     options = parser.parse_args()
@@ -318,8 +335,9 @@ def main():
     folder = pathlib.Path(options.write or options.texts or tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     if not options.texts:
-        for case in chosen:
-            text_of(case, options.kawara, folder)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            list(pool.map(lambda case: text_of(case, options.kawara, folder, options.schedule),
+                          chosen))
         (folder / "cases.json").write_text(json.dumps([case["name"] for case in chosen]))
     if options.write:
         return 0

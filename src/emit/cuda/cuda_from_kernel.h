@@ -41,6 +41,10 @@ struct CudaUnit {
 ///   __global__ void gemm_0(const float* A, const float* B, float* C)   one per launch
 ///   cudaError_t gemm(const float* A, ..., cudaStream_t stream)         launches them in order
 ///
+/// A kernel with temps has two functions more: `gemm_workspace` says how many bytes they take, `gemm_in` is given
+/// that memory, so that nothing is allocated; `gemm` asks the stream for it. Every launch allows the next
+/// to place its blocks early; blocks wait, before they touch memory, until the launch before is done (kw_begin).
+///
 /// Pointers are to device memory, aligned to 16 bytes. Vectors are loaded and stored whole where their
 /// position is provably a multiple of their size, else lane by lane. Indices are 32 bits wide when all
 /// buffers are known to be small enough.

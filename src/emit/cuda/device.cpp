@@ -44,6 +44,8 @@ public:
     depth_ = 1;
     positions();
     declare_shared();
+    expr_.need("begin");
+    line("kw_begin();");
     block(launch_.body);
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
     // Registers for two blocks of 256 threads on a multiprocessor: while one waits, the other computes.

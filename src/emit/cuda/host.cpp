@@ -19,22 +19,39 @@ public:
   HostWriter(const Kernel& kernel, const CNames& names, const CudaUnit& unit)
       : kernel_(kernel), names_(names), unit_(unit), expr_(kernel, names, false) {}
 
+  /// Temps that the host has to find a place for.
+  std::vector<uint32_t> temps() const {
+    const std::set<uint32_t> used = kernel::used_buffers(kernel_);
+    std::vector<uint32_t> found;
+    for (uint32_t b = 0; b < kernel_.buffers.size(); ++b)
+      if (kernel_.buffers[b].scope == Scope::Workspace && used.contains(b))
+        found.push_back(b);
+    return found;
+  }
+
+  /// The body of the function that launches; `workspace` holds the temps, one after the other.
   std::string text() {
     ++depth_;
     line("cudaError_t error = cudaSuccess;");
-    const std::set<uint32_t> used = kernel::used_buffers(kernel_);
-    std::vector<uint32_t> temps;
-    for (uint32_t b = 0; b < kernel_.buffers.size(); ++b)
-      if (kernel_.buffers[b].scope == Scope::Workspace && used.contains(b))
-        temps.push_back(b);
-    for (const uint32_t b : temps)
-      allocate(b);
+    std::string at = "0";
+    for (const uint32_t b : temps()) {
+      const std::string type = cuda_type(kernel_.buffers[b].elem);
+      line(type + "* const " + names_.buffers[b] + " = (" + type + "*)((char*)workspace + " + at +
+           ");");
+      at += " + " + room_of(kernel_.buffers[b]);
+    }
     block(kernel_.body);
-    for (const uint32_t b : temps)
-      line("cudaFreeAsync(" + names_.buffers[b] + ", stream);");
     line("return error != cudaSuccess ? error : cudaGetLastError();");
     --depth_;
     return text_;
+  }
+
+  /// Bytes of all temps, each beginning where vectors may.
+  std::string workspace() {
+    std::vector<std::string> parts;
+    for (const uint32_t b : temps())
+      parts.push_back(room_of(kernel_.buffers[b]));
+    return join(parts, " + ");
   }
 
 private:
@@ -47,13 +64,7 @@ private:
     return expr_(scalar::simplify(cells));
   }
 
-  void allocate(uint32_t b) {
-    const std::string type = cuda_type(kernel_.buffers[b].elem), name = names_.buffers[b];
-    line(type + "* " + name + " = nullptr;");
-    line("if (error == cudaSuccess)");
-    line("  error = cudaMallocAsync((void**)&" + name + ", " + bytes_of(kernel_.buffers[b]) +
-         ", stream);");
-  }
+  std::string room_of(const Buffer& b) { return "((" + bytes_of(b) + " + 255) / 256 * 256)"; }
 
   void block(const Block& statements) {
     for (const kernel::Stmt& stmt : statements)
@@ -111,8 +122,10 @@ private:
     if (passed.is_dynamic)
       line("  error = cudaFuncSetAttribute(" + s.name +
            ", cudaFuncAttributeMaxDynamicSharedMemorySize, " + shared + ");");
-    line(s.name + "<<<dim3(" + join(blocks, ", ") + "), dim3(" + join(threads, ", ") + "), " +
-         shared + ", stream>>>(" + join(arguments, ", ") + ");");
+    arguments.insert(arguments.begin(), {s.name, "dim3(" + join(blocks, ", ") + ")",
+                                         "dim3(" + join(threads, ", ") + ")", shared, "stream"});
+    line("if (error == cudaSuccess)");
+    line("  error = kw_launch(" + join(arguments, ", ") + ");");
     --depth_;
     line("}");
   }
@@ -162,16 +175,68 @@ private:
   size_t depth_ = 0, next_ = 0;
 };
 
+constexpr const char* kLaunch =
+    R"(// The kernel's blocks may get ready while the one before it finishes; they wait for it in kw_begin.
+template <class... P, class... A>
+static cudaError_t kw_launch(void (*function)(P...), dim3 blocks, dim3 threads, unsigned shared,
+                             cudaStream_t stream, A... given) {
+  cudaLaunchAttribute early;
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.dynamicSmemBytes = shared;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, function, (P)given...);
+}
+
+)";
+
+/// Parameters of the host's function: their types with their names, or the names alone.
+std::vector<std::string> host_parameters(const Kernel& kernel, const CNames& names,
+                                         bool has_types) {
+  std::vector<std::string> parts;
+  for (const std::string& p : names.params)
+    parts.push_back((has_types ? "long long " : "") + p);
+  for (uint32_t b = 0; b < kernel.buffers.size(); ++b)
+    if (const Buffer& buffer = kernel.buffers[b]; buffer.scope == Scope::Argument) {
+      const std::string type =
+          (buffer.role == program::Role::Input ? "const " : "") + cuda_type(buffer.elem) + "* ";
+      parts.push_back((has_types ? type : "") + names.buffers[b]);
+    }
+  return parts;
+}
+
+/// Functions for kernels with temps: one that says how much room they need, one that is given it, and the one
+/// without, which asks for it in the stream.
+std::string with_workspace(const Kernel& kernel, const CNames& names, HostWriter& writer) {
+  const std::string name = names.function;
+  std::vector<std::string> given = host_parameters(kernel, names, true);
+  std::vector<std::string> passed = host_parameters(kernel, names, false);
+  std::vector<std::string> sizes, sizes_passed = names.params;
+  for (const std::string& p : names.params)
+    sizes.push_back("long long " + p);
+  given.insert(given.end(), {"void* workspace", "cudaStream_t stream"});
+  passed.insert(passed.end(), {"workspace", "stream"});
+  return "extern \"C\" size_t " + name + "_workspace(" + join(sizes, ", ") + ") {\n  return " +
+         writer.workspace() + ";\n}\nextern \"C\" cudaError_t " + name + "_in(" +
+         join(given, ", ") + ") {\n" + writer.text() + "}\nextern \"C\" " +
+         cuda_prototype(kernel, names) +
+         " {\n  void* workspace = nullptr;\n  cudaError_t error = cudaMallocAsync(&workspace, " +
+         name + "_workspace(" + join(sizes_passed, ", ") +
+         "), stream);\n  if (error == cudaSuccess)\n    error = " + name + "_in(" +
+         join(passed, ", ") +
+         ");\n  if (workspace != nullptr)\n    cudaFreeAsync(workspace, stream);\n  return "
+         "error;\n}\n";
+}
+
 } // namespace
 
 std::string cuda_prototype(const Kernel& kernel, const CNames& names) {
-  std::vector<std::string> parts;
-  for (const std::string& p : names.params)
-    parts.push_back("long long " + p);
-  for (uint32_t b = 0; b < kernel.buffers.size(); ++b)
-    if (const Buffer& buffer = kernel.buffers[b]; buffer.scope == Scope::Argument)
-      parts.push_back((buffer.role == program::Role::Input ? "const " : "") +
-                      cuda_type(buffer.elem) + "* " + names.buffers[b]);
+  std::vector<std::string> parts = host_parameters(kernel, names, true);
   parts.emplace_back("cudaStream_t stream");
   return "cudaError_t " + names.function + "(" + join(parts, ", ") + ")";
 }
@@ -179,10 +244,13 @@ std::string cuda_prototype(const Kernel& kernel, const CNames& names) {
 std::string cuda_host_function(const Kernel& kernel, const CNames& names, const CudaUnit& unit) {
   const bool has_maps = std::any_of(unit.launches.begin(), unit.launches.end(),
                                     [](const CudaLaunch& launch) { return !launch.maps.empty(); });
+  HostWriter writer(kernel, names, unit);
+  const std::string functions =
+      writer.temps().empty()
+          ? "extern \"C\" " + cuda_prototype(kernel, names) + " {\n" + writer.text() + "}\n"
+          : with_workspace(kernel, names, writer);
   return "#ifndef __CUDACC_RTC__\n#include <cuda_runtime.h>\n" +
-         (has_maps ? host_engine_prelude() : std::string("\n")) + "extern \"C\" " +
-         cuda_prototype(kernel, names) + " {\n" + HostWriter(kernel, names, unit).text() +
-         "}\n#endif\n";
+         (has_maps ? host_engine_prelude() : std::string("\n")) + kLaunch + functions + "#endif\n";
 }
 
 } // namespace kawara::emit

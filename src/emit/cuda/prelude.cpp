@@ -57,6 +57,17 @@ constexpr const char* kPackedF16 =
 
 )";
 
+constexpr const char* kBegin =
+    R"(// Waits until what was launched before is done; what is launched next may place its blocks from now on.
+static __device__ inline void kw_begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+)";
+
 constexpr const char* kDivision =
     R"(// Division that rounds towards minus infinity, and its remainder.
 template <class T> static __device__ inline T kw_floordiv(T a, T b) {
@@ -162,8 +173,9 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 } // namespace
 
 std::string cuda_prelude(const std::set<std::string>& needs) {
-  constexpr std::array<std::pair<const char*, const char*>, 12> parts = {
-      {{"inf", kInf},
+  constexpr std::array<std::pair<const char*, const char*>, 13> parts = {
+      {{"begin", kBegin},
+       {"inf", kInf},
        {"nan", kNan},
        {"bf16", kCudaBf16},
        {"f16", kCudaF16},
