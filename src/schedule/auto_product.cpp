@@ -17,7 +17,8 @@ namespace {
 /// Storing a cell, storing it across lanes where tiles are turned over and where what follows stores lane by lane, and
 /// copying one, in vector multiply-adds.
 constexpr double kStore = 0.5;
-constexpr double kTurnedStore = 1.25;
+constexpr double kTurnedStore = 1.0,
+                 kTurnedVector = 4.0; ///< for a cell, and shared by those of a vector
 constexpr double kStridedStore = 4.0;
 constexpr double kCopy = 1.5;
 /// Loops of at most this many iterations around the innermost are unrolled whole.
@@ -393,8 +394,8 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
   const bool is_final = schedule.scop.tensors[p.result].role != program::Role::Temp;
   const double store = rows * columns *
                        (!p.has_strided_lanes ? kStore
-                        : is_final           ? kTurnedStore
-                                             : kStridedStore);
+                        : is_final ? kTurnedStore + kTurnedVector / static_cast<double>(lanes)
+                                   : kStridedStore);
   const double right_copies = p.right_stays ? 0 : columns * depth * kCopy;
   const auto instruction = instruction_for(schedule, p, environment);
   const double speed = instruction ? instruction->speed : 1.0;
