@@ -4,6 +4,7 @@
 #include "driver/session.h"
 #include "program/arguments.h"
 #include "tune/clock.h"
+#include "tune/code_size.h"
 #include "tune/prover.h"
 #include "tune/reference_check.h"
 
@@ -29,7 +30,9 @@ public:
   /// Runs the default; its results are the measure unless the interpreter's are known.
   Parsed<Done> begin() {
     KAWARA_TRY(device_, collected(run::CudaDevice::open()));
-    KAWARA_TRY(run::CudaExecutable code, collected(code_of(reference_->default_schedule)));
+    Made made = made_of(reference_->default_schedule);
+    most_text_ = most_text_beside(made.unit.text.size());
+    KAWARA_TRY(run::CudaExecutable code, collected(code_of(std::move(made))));
     default_ = std::make_unique<run::CudaExecutable>(std::move(code));
     const double begun = steady_seconds();
     KAWARA_TRY(program::Arrays results, called(*default_));
@@ -46,11 +49,16 @@ public:
     auto schedule = prover_.prove(directives);
     if (!schedule)
       return schedule.error();
-    auto made = code_of(*std::move(schedule));
-    if (!made)
-      return {made.error().code == "K0714" ? Outcome::Refused : Outcome::Failed,
-              made.error().code == "K0714" ? made.error().code : made.error().headline};
-    auto code = std::make_unique<run::CudaExecutable>(*std::move(made));
+    if (is_unrolled_too_far(*schedule))
+      return {Outcome::Refused, "unrolled too far"};
+    Made made = made_of(*std::move(schedule));
+    if (made.unit.text.size() > most_text_)
+      return {Outcome::Refused, "too much code"};
+    auto loaded = code_of(std::move(made));
+    if (!loaded)
+      return {loaded.error().code == "K0714" ? Outcome::Refused : Outcome::Failed,
+              loaded.error().code == "K0714" ? loaded.error().code : loaded.error().headline};
+    auto code = std::make_unique<run::CudaExecutable>(*std::move(loaded));
     const auto results = called(*code);
     if (!results) {
       if (results.error().front().code == kDeviceFailed)
@@ -74,12 +82,22 @@ public:
   double call_seconds() const override { return call_seconds_; }
 
 private:
-  Result<run::CudaExecutable, Diagnostic> code_of(schedule::Schedule schedule) const {
+  /// Before it is compiled.
+  struct Made {
+    kernel::Kernel kernel;
+    emit::CudaUnit unit;
+  };
+
+  Made made_of(schedule::Schedule schedule) const {
     Trace trace;
     kernel::Kernel kernel = driver::optimised_kernel_of(
         driver::Scheduled{task_.program, std::move(schedule), {}}, task_.environment, trace);
-    const emit::CudaUnit unit = emit::cuda_from_kernel(kernel);
-    return run::CudaExecutable::load(std::move(kernel), unit, device_, options_);
+    emit::CudaUnit unit = emit::cuda_from_kernel(kernel);
+    return {std::move(kernel), std::move(unit)};
+  }
+
+  Result<run::CudaExecutable, Diagnostic> code_of(Made made) const {
+    return run::CudaExecutable::load(std::move(made.kernel), made.unit, device_, options_);
   }
 
   /// Pointers to all tensors, in the order of the kernel's signature.
@@ -118,6 +136,7 @@ private:
   const Task& task_;
   Prover prover_;
   double allowed_, call_seconds_ = 0;
+  size_t most_text_ = 0;
   run::NvrtcOptions options_;
   std::shared_ptr<run::CudaDevice> device_;
   std::unique_ptr<run::CudaExecutable> default_;

@@ -7,6 +7,7 @@
 #include "support/check.h"
 #include "support/hash.h"
 #include "tune/clock.h"
+#include "tune/code_size.h"
 #include "tune/crowd.h"
 #include "tune/cuda_bench.h"
 #include "tune/guarded.h"
@@ -24,31 +25,8 @@ namespace {
 
 /// A sample is taken in this many parts.
 constexpr int64_t kParts = 4;
-/// Copies of a statement that unrolling may make.
-constexpr int64_t kMostCopies = 1024;
-/// Bytes of a kernel's text that are always fine, and how far others may be beyond the default's: code that is
-/// much larger takes the longest to compile and was never seen to win.
-constexpr size_t kFineText = 24 * 1024;
-constexpr double kMostGrowth = 1.25;
 /// Kernels whose code is kept for equal ones.
 constexpr size_t kMostKernels = 256;
-
-/// Copies that unrolling makes of a statement.
-int64_t copies_of(const schedule::Schedule& schedule, poly::StmtId id) {
-  int64_t copies = 1;
-  for (const poly::LoopId loop : poly::path_of(schedule.order, id)) {
-    const poly::OrderLoop& own = schedule.order[loop];
-    if (own.marks.unroll == 0)
-      continue;
-    const int64_t length = own.marks.unroll == poly::kFullUnroll
-                               ? std::max<int64_t>(own.tile_size, 1)
-                               : own.marks.unroll;
-    // Lanes of one vector are one copy.
-    const int64_t width = std::max<int64_t>(own.marks.vector_width, 1);
-    copies = std::min(copies * std::max<int64_t>(length / width, 1), kMostCopies * 1024);
-  }
-  return copies;
-}
 
 bool has_threads(const schedule::Schedule& schedule) {
   for (uint32_t s = 0; s < schedule.scop.statements.size(); ++s)
@@ -79,9 +57,7 @@ public:
   /// Compiles the default; its results are the measure unless the interpreter's are known.
   Parsed<Done> begin() {
     const kernel::Kernel kernel = kernel_of(reference_->default_schedule);
-    most_text_ =
-        std::max(kFineText, static_cast<size_t>(kMostGrowth *
-                                                static_cast<double>(kernel::print(kernel).size())));
+    most_text_ = most_text_beside(kernel::print(kernel).size());
     KAWARA_TRY(run::Executable code, collected(code_of(kernel)));
     default_ = std::make_unique<run::Executable>(std::move(code));
     expected_ = reference_->expected;
@@ -104,9 +80,8 @@ public:
     auto schedule = prover_.prove(directives);
     if (!schedule)
       return schedule.error();
-    for (uint32_t s = 0; s < schedule->scop.statements.size(); ++s)
-      if (copies_of(*schedule, poly::StmtId{s}) > kMostCopies)
-        return {Outcome::Refused, "unrolled too far"};
+    if (is_unrolled_too_far(*schedule))
+      return {Outcome::Refused, "unrolled too far"};
     if (has_threads(*schedule))
       with_threads_.insert(id);
     const kernel::Kernel kernel = kernel_of(*std::move(schedule));
@@ -253,7 +228,7 @@ private:
   double allowed_ = 0, call_seconds_ = 0;
   std::unique_ptr<run::Executable> default_;
   int64_t default_batch_ = 0;
-  size_t most_text_ = kFineText; ///< of a kernel
+  size_t most_text_ = 0; ///< of a kernel
   std::optional<program::Arrays> expected_;
   Prover prover_;
   run::LoadOptions load_;

@@ -45,7 +45,7 @@ def kill_one(kawara, program, database, chance, number):
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     # Mostly while it measures; every fifth at any moment, the first ones included.
     if number % 5 != 0:
-        deadline = time.time() + 60
+        deadline = time.time() + 300
         while time.time() < deadline and (not pathlib.Path(database).exists()
                                           or len(trials_of(kawara, database)) == len(known)):
             time.sleep(0.05)

@@ -115,6 +115,9 @@ Parsed<tune::TuneOptions> tune_options(const TuneSettings& options,
   if (options.crew != nullptr)
     out.batch *= static_cast<size_t>(options.crew->ranks() - 1);
   out.why = options.why;
+  // NVRTC takes its time.
+  if (options.target.rfind("cuda", 0) == 0)
+    out.limits.prepare_seconds = 30;
   std::error_code ignored;
   if (!options.model.empty() && std::filesystem::exists(options.model, ignored)) {
     auto text = run::read_file(options.model);
