@@ -7,22 +7,23 @@ using poly::StmtId;
 using scalar::Expr;
 
 std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest,
-                                      const Product& p) {
+                                      const Nest& product, const std::vector<size_t>& positions) {
   if (nest.statements.size() != 1)
     return std::nullopt;
-  const StmtId id = nest.statements.front();
-  const auto& of_product = schedule.scop[p.update()].text;
+  const StmtId id = nest.statements.front(), update = product.statements.front();
+  const auto& of_product = schedule.scop[update].text;
   const auto& text = schedule.scop[id].text;
-  const std::vector<Expr>* cell = text.tensor == p.result ? &text.index : nullptr;
+  const std::vector<Expr>* cell = text.tensor == of_product.tensor ? &text.index : nullptr;
   scalar::visit(text.value, [&](const Expr& e) {
-    if (const auto* load = scalar::as<scalar::Load>(e); load != nullptr && load->tensor == p.result)
+    if (const auto* load = scalar::as<scalar::Load>(e);
+        load != nullptr && load->tensor == of_product.tensor)
       cell = &load->index;
   });
   if (cell == nullptr)
     return std::nullopt;
   // The companion's loop that walks the same dimension of the result as the product's loop does.
   const auto loop_like = [&](size_t position) -> std::optional<LoopId> {
-    const Expr& row = schedule.order.rows[p.update().value][p.nest.depth + position];
+    const Expr& row = schedule.order.rows[update.value][product.depth + position];
     for (size_t d = 0; d < of_product.index.size(); ++d) {
       if (!scalar::equal(of_product.index[d], row))
         continue;
@@ -33,9 +34,6 @@ std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest
     return std::nullopt;
   };
   Companion companion{id, nest.loops.front(), {}};
-  std::vector<size_t> positions = p.outer;
-  positions.push_back(p.lanes);
-  positions.push_back(p.rows);
   for (const size_t position : positions) {
     const auto loop = loop_like(position);
     if (!loop)
@@ -43,6 +41,14 @@ std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest
     companion.loops.push_back(*loop);
   }
   return companion.loops.size() == nest.loops.size() ? std::optional(companion) : std::nullopt;
+}
+
+std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest,
+                                      const Product& p) {
+  std::vector<size_t> positions = p.outer;
+  positions.push_back(p.lanes);
+  positions.push_back(p.rows);
+  return companion_of(schedule, nest, p.nest, positions);
 }
 
 Directive keep_tile_in_registers(const Schedule& schedule, const Product& p) {

@@ -35,6 +35,9 @@ public:
         if (poly::is_block(schedule_.order[loop].marks.axis))
           done_.insert(loop);
     for (const LoopId loop : loops_in(schedule_.order.body))
+      if (!done_.contains(loop))
+        skinny(loop);
+    for (const LoopId loop : loops_in(schedule_.order.body))
       if (!done_.contains(loop) && has_product(loop))
         distribute(loop);
     for (const LoopId loop : loops_in(schedule_.order.body))
@@ -76,6 +79,67 @@ private:
     schedule_.order = distributed_at(schedule_.scop, schedule_.order, loop).order;
   }
 
+  bool is_there(LoopId loop) const { return poly::find_node(schedule_.order, loop) != nullptr; }
+
+  /// Products of a few rows among what the loop holds. What is around them stays as it is when there is none.
+  void skinny(LoopId loop) {
+    if (!is_there(loop) || !has_update(loop))
+      return;
+    Schedule before = schedule_;
+    const std::vector<StmtId> statements = poly::statements_below(schedule_.order, loop);
+    distribute(loop);
+    bool is_bound = false;
+    for (const StmtId id : statements) {
+      const LoopId root = poly::path_of(schedule_.order, id).front();
+      const auto nest = perfect_nest_at(schedule_.order, root);
+      const auto found =
+          nest && !done_.contains(root) ? skinny_of(schedule_, *nest, environment_) : std::nullopt;
+      if (!found)
+        continue;
+      const auto [first, last] = companions_around(root, [&](const Nest& other) {
+        return companion_of(schedule_, other, found->nest, found->result_loops());
+      });
+      const uint32_t result = schedule_.scop[id].text.tensor;
+      if (!bind_skinny(schedule_, *found, first, last, environment_))
+        continue;
+      is_bound = true;
+      done_.insert(poly::path_of(schedule_.order, id).front());
+      keep_result(id, result);
+    }
+    if (!is_bound)
+      schedule_ = std::move(before);
+  }
+
+  bool has_update(LoopId loop) const {
+    const std::vector<StmtId> below = poly::statements_below(schedule_.order, loop);
+    return std::any_of(below.begin(), below.end(), [&](StmtId id) {
+      return schedule_.scop[id].text.op != scalar::ReduceOp::None;
+    });
+  }
+
+  using Companions = std::pair<std::vector<Companion>, std::vector<Companion>>;
+
+  /// Nests directly before and after a root loop that work on its results.
+  template <class Find> Companions companions_around(LoopId loop, const Find& find) const {
+    Companions found;
+    const std::vector<LoopId> loops = loops_in(schedule_.order.body);
+    const auto at = std::find(loops.begin(), loops.end(), loop);
+    const auto companion = [&](LoopId other) -> std::optional<Companion> {
+      const auto own = perfect_nest_at(schedule_.order, other);
+      return own && !done_.contains(other) ? find(*own) : std::nullopt;
+    };
+    if (at != loops.begin())
+      if (const auto c = companion(*(at - 1)))
+        found.first.push_back(*c);
+    for (auto next = at + 1; next != loops.end(); ++next) {
+      const auto c = companion(*next);
+      if (!c)
+        break;
+      found.second.push_back(*c);
+    }
+    return found;
+  }
+
   void product(LoopId loop) {
     if (poly::find_node(schedule_.order, loop) == nullptr)
       return;
@@ -84,21 +148,15 @@ private:
                             : std::nullopt;
     if (!found)
       return;
-    std::vector<Companion> before, after;
-    const std::vector<LoopId> loops = loops_in(schedule_.order.body);
-    const auto at = std::find(loops.begin(), loops.end(), loop);
-    const auto companion = [&](LoopId other) -> std::optional<Companion> {
-      const auto own = perfect_nest_at(schedule_.order, other);
-      return own ? companion_of(schedule_, *own, *found) : std::nullopt;
-    };
-    if (at != loops.begin())
-      if (const auto c = companion(*(at - 1)))
-        before.push_back(*c);
-    for (auto next = at + 1; next != loops.end(); ++next) {
-      const auto c = companion(*next);
-      if (!c)
-        break;
-      after.push_back(*c);
+    auto [before, after] = companions_around(
+        loop, [&](const Nest& other) { return companion_of(schedule_, other, *found); });
+    if (const auto part = part_of_reduction(schedule_, *found, environment_)) {
+      if (bind_product_in_parts(schedule_, *found, *part, before, after, environment_)) {
+        for (const LoopId root : loops_in(schedule_.order.body))
+          if (poly::is_block(schedule_.order[root].marks.axis))
+            done_.insert(root);
+        return;
+      }
     }
     for (const bool has_company : {true, false}) {
       if (!has_company) {
@@ -108,25 +166,24 @@ private:
       if (bind_product(schedule_, *found, before, after, environment_)) {
         const LoopId root = poly::path_of(schedule_.order, found->update()).front();
         done_.insert(root);
-        keep_result(*found);
+        keep_result(found->update(), found->result);
         return;
       }
     }
   }
 
   /// A temp that only this launch touches stays with its threads.
-  void keep_result(const Product& product) {
-    const program::Tensor& result = schedule_.scop.tensors[product.result];
+  void keep_result(StmtId update, uint32_t tensor) {
+    const program::Tensor& result = schedule_.scop.tensors[tensor];
     if (result.role != program::Role::Temp)
       return;
-    std::vector<LoopId> path = poly::path_of(schedule_.order, product.update());
+    const std::vector<LoopId> path = poly::path_of(schedule_.order, update);
     std::optional<LoopId> inner;
     for (const LoopId loop : path)
       if (poly::is_block(schedule_.order[loop].marks.axis))
         inner = loop;
     if (inner)
-      go({StoreAt{result.name,
-                  {schedule_.scop[product.update()].text.name, schedule_.order[*inner].name}}});
+      go({StoreAt{result.name, {schedule_.scop[update].text.name, schedule_.order[*inner].name}}});
   }
 
   /// Nests over the same rows that follow each other become one, where the rows stay parallel.

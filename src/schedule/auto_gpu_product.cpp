@@ -197,6 +197,11 @@ constexpr std::array<CollectiveTile, 7> kCollectiveTiles = {{{128, 256, 1.0},
 constexpr int64_t kCollectiveDepth = 64;
 constexpr int64_t kLeastRows = 16; ///< fewer are a matter of memory, not of products
 constexpr double kEndOfTile = 174; ///< length of a reduction that takes as long as writing the tile
+constexpr double kAnotherLaunch = 6e6; ///< starting a second kernel, in multiply-adds
+constexpr double kPartOfCell = 6.5;    ///< writing and reading a cell of a part, in the same
+constexpr double kByte = 0.75;         ///< bringing a byte of an operand, in the same
+constexpr int64_t kMostParts = 16;
+constexpr int64_t kStagesOfCollective = 8;
 constexpr int64_t kBytesBesides = 2048;   ///< of shared memory, for barriers and alignment
 constexpr int64_t kPanelsOfGroup = 16384; ///< bytes in which 64 rows of results wait to be written
 
@@ -261,9 +266,19 @@ bool reads_boxes(const program::Tensor& tensor, const std::vector<scalar::Expr>&
   return iterators.size() >= 2 && reduced != iterators.size() && is_along_rows;
 }
 
+/// The number of a part of the reduction: an iterator divided by a constant.
+bool is_part_number(const scalar::Expr& index) {
+  const auto* quotient = scalar::as<scalar::Binary>(index);
+  return quotient != nullptr && quotient->op == scalar::BinaryOp::FloorDiv &&
+         scalar::as<scalar::Iter>(quotient->lhs) != nullptr &&
+         scalar::constant_of(quotient->rhs).has_value();
+}
+
 bool suits_copy_engine(const Schedule& schedule, const Product& product) {
   const program::Statement& text = schedule.scop[product.update()].text;
-  const std::vector<int64_t> result = iterators_of(text.index);
+  std::vector<scalar::Expr> cell = text.index;
+  std::erase_if(cell, is_part_number);
+  const std::vector<int64_t> result = iterators_of(cell);
   bool is_fine = result.size() >= 2;
   scalar::visit(text.value, [&](const scalar::Expr& e) {
     if (const auto* load = scalar::as<scalar::Load>(e))
@@ -273,42 +288,98 @@ bool suits_copy_engine(const Schedule& schedule, const Product& product) {
   return is_fine;
 }
 
-/// A product on tensor cores: the tile with the least time for all multiprocessors to finish.
-bool bind_collective(Schedule& schedule, const Product& product, int64_t batches,
-                     GpuProductPlanner& planner, const Environment& environment) {
-  const int64_t rows = product.extents[product.rows], lanes = product.extents[product.lanes],
-                depth = product.extents[product.depth.front()];
-  if (rows < kLeastRows || lanes < kLeastRows || depth < kLeastRows ||
-      !suits_copy_engine(schedule, product))
-    return false;
-  const auto parts = [](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; };
-  const auto cost = [&](const CollectiveTile& tile) {
-    const int64_t tiles = batches * parts(rows, tile.rows) * parts(lanes, tile.lanes);
-    const double one = static_cast<double>(depth) / tile.rate + kEndOfTile;
-    return static_cast<double>(parts(tiles, environment.gpu->multiprocessors) * tile.rows *
-                               tile.lanes) *
-           one;
+/// A tile, and in how many parts the reduction is done.
+struct CollectiveChoice {
+  CollectiveTile tile;
+  int64_t parts = 1;
+  double cost = 0; ///< in multiply-adds of one multiprocessor
+};
+
+int64_t parts_of(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
+
+/// Bytes of both operands.
+int64_t operand_bytes(const Schedule& schedule, const Product& product) {
+  const auto bytes = [&](uint32_t tensor, size_t side) {
+    return scalar::bytes_of(schedule.scop.tensors[tensor].elem) * product.extents[side] *
+           product.extents[product.depth.front()];
   };
-  std::vector<CollectiveTile> candidates(kCollectiveTiles.begin(), kCollectiveTiles.end());
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
-  const CollectiveTile& best = candidates.front();
+  return bytes(product.left, product.rows) + bytes(product.right, product.lanes);
+}
+
+/// The tile with the least time for all multiprocessors to finish, for a reduction in so many parts.
+CollectiveChoice best_tile(const Schedule& schedule, const Product& product, int64_t batches,
+                           int64_t parts, const target::Gpu& gpu) {
+  const int64_t rows = product.extents[product.rows], lanes = product.extents[product.lanes],
+                depth = parts_of(product.extents[product.depth.front()], parts);
+  CollectiveChoice best;
+  for (const CollectiveTile& tile : kCollectiveTiles) {
+    const int64_t tiles = parts * batches * parts_of(rows, tile.rows) * parts_of(lanes, tile.lanes);
+    const double one = static_cast<double>(depth) / tile.rate + kEndOfTile;
+    const double cost =
+        static_cast<double>(parts_of(tiles, gpu.multiprocessors) * tile.rows * tile.lanes) * one;
+    if (best.cost == 0 || cost < best.cost)
+      best = {tile, parts, cost};
+  }
+  best.cost = std::max(best.cost, kByte * static_cast<double>(operand_bytes(schedule, product)));
+  if (parts > 1)
+    best.cost += kAnotherLaunch + kPartOfCell * static_cast<double>(parts * rows * lanes);
+  return best;
+}
+
+bool suits_collective(const Schedule& schedule, const Product& product) {
+  return product.extents[product.rows] >= kLeastRows &&
+         product.extents[product.lanes] >= kLeastRows &&
+         product.extents[product.depth.front()] >= kLeastRows &&
+         suits_copy_engine(schedule, product);
+}
+
+} // namespace
+
+bool bind_collective(Schedule& schedule, const Product& product,
+                     const std::vector<Companion>& before, const std::vector<Companion>& after,
+                     const Environment& environment) {
+  if (product.depth.size() != 1 || product.outer.size() > 1 || product.has_strided_lanes ||
+      !suits_collective(schedule, product))
+    return false;
+  int64_t batches = 1;
+  for (const size_t o : product.outer)
+    batches *= product.extents[o];
+  const CollectiveTile best = best_tile(schedule, product, batches, 1, *environment.gpu).tile;
   const std::string instruction = collective_for(schedule, product, best.lanes, environment);
   if (instruction.empty())
     return false;
   const std::string update = schedule.scop[product.update()].text.name;
   const std::string i = schedule.order[product.nest.loops[product.rows]].name,
                     k = schedule.order[product.nest.loops[product.depth.front()]].name;
+  GpuProductPlanner planner(schedule, product, before, after);
   std::vector<Directive> plan = planner.plan({best.rows, best.lanes, kCollectiveDepth, true});
   plan.emplace_back(Tensorize{{update, i + ".1"}, instruction});
   const int64_t room =
       environment.gpu->shared_per_block - kBytesBesides - best.rows / 64 * kPanelsOfGroup;
   const int64_t stage = (best.rows + best.lanes) * kCollectiveDepth * 2;
-  plan.emplace_back(Pipeline{{update, k + ".0"}, std::clamp<int64_t>(room / stage, 2, 8)});
+  plan.emplace_back(
+      Pipeline{{update, k + ".0"}, std::clamp<int64_t>(room / stage, 2, kStagesOfCollective)});
   return try_plan(schedule, plan, environment);
 }
 
-} // namespace
+std::optional<int64_t> part_of_reduction(const Schedule& schedule, const Product& product,
+                                         const Environment& environment) {
+  if (product.depth.size() != 1 || !product.outer.empty() || product.has_strided_lanes ||
+      schedule.scop.numerics == program::Numerics::Exact || !suits_collective(schedule, product) ||
+      collective_for(schedule, product, 64, environment).empty())
+    return std::nullopt;
+  const int64_t depth = product.extents[product.depth.front()];
+  const double whole = best_tile(schedule, product, 1, 1, *environment.gpu).cost;
+  CollectiveChoice best{{}, 1, whole};
+  for (int64_t parts = 2; parts <= kMostParts && depth / parts >= 2 * kCollectiveDepth; ++parts) {
+    const CollectiveChoice choice = best_tile(schedule, product, 1, parts, *environment.gpu);
+    if (choice.cost < best.cost)
+      best = choice;
+  }
+  if (best.parts == 1)
+    return std::nullopt;
+  return parts_of(parts_of(depth, best.parts), kCollectiveDepth) * kCollectiveDepth;
+}
 
 bool bind_product(Schedule& schedule, const Product& product, const std::vector<Companion>& before,
                   const std::vector<Companion>& after, const Environment& environment) {
@@ -317,15 +388,14 @@ bool bind_product(Schedule& schedule, const Product& product, const std::vector<
   int64_t batches = 1;
   for (const size_t o : product.outer)
     batches *= product.extents[o];
-  GpuProductPlanner planner(schedule, product, before, after);
-  if (bind_collective(schedule, product, batches, planner, environment))
+  if (bind_collective(schedule, product, before, after, environment))
     return true;
+  GpuProductPlanner planner(schedule, product, before, after);
   const std::string update = schedule.scop[product.update()].text.name;
   const std::string k = schedule.order[product.nest.loops[product.depth.front()]].name + ".0";
   for (const Tiles& tiles : {Tiles{128, 128, 16}, Tiles{64, 64, 16}, Tiles{32, 32, 16}}) {
-    const auto parts = [](int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; };
-    const int64_t blocks = batches * parts(product.extents[product.rows], tiles.rows) *
-                           parts(product.extents[product.lanes], tiles.lanes);
+    const int64_t blocks = batches * parts_of(product.extents[product.rows], tiles.rows) *
+                           parts_of(product.extents[product.lanes], tiles.lanes);
     if (blocks < environment.gpu->multiprocessors && tiles.rows > 32)
       continue;
     if (!try_plan(schedule, planner.plan(tiles), environment))

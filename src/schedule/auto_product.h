@@ -43,6 +43,10 @@ struct Companion {
 /// The nest as a companion: one statement that touches the product's result at one cell for each cell of
 /// its own, in loops of the same lengths.
 std::optional<Companion> companion_of(const Schedule&, const Nest&, const Product&);
+/// The same for any nest of one update: the companion's loops are those that stand for its loops at `positions`,
+/// all of those that move the result.
+std::optional<Companion> companion_of(const Schedule&, const Nest&, const Nest& product,
+                                      const std::vector<size_t>& positions);
 
 /// Directives that block for the caches, pack both operands and keep a tile of the result in
 /// registers. `before` and `after`: what comes directly before and after the nest and runs with its tile.
