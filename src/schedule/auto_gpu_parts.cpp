@@ -13,7 +13,7 @@ using poly::TreeNode;
 constexpr int64_t kThreadsOfSums = 128;
 constexpr int64_t kMostRows = 65535; ///< of a grid in y
 
-LoopId root_of(const Schedule& schedule, StmtId id) {
+LoopId root_loop_of(const Schedule& schedule, StmtId id) {
   return poly::path_of(schedule.order, id).front();
 }
 
@@ -101,9 +101,9 @@ bool bind_product_in_parts(Schedule& schedule, const Product& product, int64_t p
     return false;
   // Results begin when their parts are known.
   for (const Companion& c : before)
-    move_before(trial.order, root_of(trial, c.statement), root_of(trial, combine));
-  const auto nest = perfect_nest_at(trial.order, root_of(trial, update));
-  const auto start_nest = perfect_nest_at(trial.order, root_of(trial, start));
+    move_before(trial.order, root_loop_of(trial, c.statement), root_loop_of(trial, combine));
+  const auto nest = perfect_nest_at(trial.order, root_loop_of(trial, update));
+  const auto start_nest = perfect_nest_at(trial.order, root_loop_of(trial, start));
   const auto found =
       nest ? product_of(trial, *nest, facts_of(trial, *nest), environment) : std::nullopt;
   const auto first = found && start_nest ? companion_of(trial, *start_nest, *found) : std::nullopt;

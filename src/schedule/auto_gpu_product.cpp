@@ -295,7 +295,7 @@ struct CollectiveChoice {
   double cost = 0; ///< in multiply-adds of one multiprocessor
 };
 
-int64_t parts_of(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
+int64_t pieces_of(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
 /// Bytes of both operands.
 int64_t operand_bytes(const Schedule& schedule, const Product& product) {
@@ -310,13 +310,14 @@ int64_t operand_bytes(const Schedule& schedule, const Product& product) {
 CollectiveChoice best_tile(const Schedule& schedule, const Product& product, int64_t batches,
                            int64_t parts, const target::Gpu& gpu) {
   const int64_t rows = product.extents[product.rows], lanes = product.extents[product.lanes],
-                depth = parts_of(product.extents[product.depth.front()], parts);
+                depth = pieces_of(product.extents[product.depth.front()], parts);
   CollectiveChoice best;
   for (const CollectiveTile& tile : kCollectiveTiles) {
-    const int64_t tiles = parts * batches * parts_of(rows, tile.rows) * parts_of(lanes, tile.lanes);
+    const int64_t tiles =
+        parts * batches * pieces_of(rows, tile.rows) * pieces_of(lanes, tile.lanes);
     const double one = static_cast<double>(depth) / tile.rate + kEndOfTile;
     const double cost =
-        static_cast<double>(parts_of(tiles, gpu.multiprocessors) * tile.rows * tile.lanes) * one;
+        static_cast<double>(pieces_of(tiles, gpu.multiprocessors) * tile.rows * tile.lanes) * one;
     if (best.cost == 0 || cost < best.cost)
       best = {tile, parts, cost};
   }
@@ -378,7 +379,7 @@ std::optional<int64_t> part_of_reduction(const Schedule& schedule, const Product
   }
   if (best.parts == 1)
     return std::nullopt;
-  return parts_of(parts_of(depth, best.parts), kCollectiveDepth) * kCollectiveDepth;
+  return pieces_of(pieces_of(depth, best.parts), kCollectiveDepth) * kCollectiveDepth;
 }
 
 bool bind_product(Schedule& schedule, const Product& product, const std::vector<Companion>& before,
@@ -394,8 +395,8 @@ bool bind_product(Schedule& schedule, const Product& product, const std::vector<
   const std::string update = schedule.scop[product.update()].text.name;
   const std::string k = schedule.order[product.nest.loops[product.depth.front()]].name + ".0";
   for (const Tiles& tiles : {Tiles{128, 128, 16}, Tiles{64, 64, 16}, Tiles{32, 32, 16}}) {
-    const int64_t blocks = batches * parts_of(product.extents[product.rows], tiles.rows) *
-                           parts_of(product.extents[product.lanes], tiles.lanes);
+    const int64_t blocks = batches * pieces_of(product.extents[product.rows], tiles.rows) *
+                           pieces_of(product.extents[product.lanes], tiles.lanes);
     if (blocks < environment.gpu->multiprocessors && tiles.rows > 32)
       continue;
     if (!try_plan(schedule, planner.plan(tiles), environment))

@@ -9,11 +9,11 @@ namespace {
 
 using poly::Axis;
 
-constexpr int64_t kWarp = 32;
+constexpr int64_t kLanesOfWarp = 32;
 constexpr int64_t kMostFew = 16;         ///< uses of a cell that arithmetic can follow memory with
 constexpr int64_t kFewForCollective = 4; ///< the same where tensor cores could do it
 constexpr int64_t kLeastWide = 64, kLeastDepth = 128;
-constexpr int64_t kThreads = 256;
+constexpr int64_t kThreadsOfSkinny = 256;
 constexpr int64_t kMostSums = 64; ///< that a thread keeps
 constexpr int64_t kTurns =
     4; ///< steps of a thread that are written out, so that loads need not wait
@@ -37,7 +37,7 @@ struct SkinnyCuts {
 SkinnyCuts cuts_along(const Skinny& s, int64_t width, const target::Gpu& gpu) {
   const int64_t few = product_of_extents(s, s.few);
   const int64_t columns = s.extents[s.wide] * product_of_extents(s, s.outer);
-  SkinnyCuts cuts{width, kWarp, kThreads / kWarp, few <= 4 ? 2 : 1};
+  SkinnyCuts cuts{width, kLanesOfWarp, kThreadsOfSkinny / kLanesOfWarp, few <= 4 ? 2 : 1};
   if (columns < cuts.y * cuts.columns * gpu.multiprocessors)
     cuts.columns = 1;
   while (cuts.y > 1 && columns < cuts.y * gpu.multiprocessors &&
@@ -59,7 +59,7 @@ SkinnyCuts cuts_across(const Skinny& s, int64_t width, const target::Gpu& gpu) {
   while (x > 4 && columns < x * width * gpu.multiprocessors * 2)
     x /= 2;
   const bool is_few_blocks = columns < x * width * gpu.multiprocessors * 2;
-  return {width, x, (is_few_blocks && few == 1 ? 2 : 1) * kThreads / x, width};
+  return {width, x, (is_few_blocks && few == 1 ? 2 : 1) * kThreadsOfSkinny / x, width};
 }
 
 class SkinnyPlanner {
@@ -252,7 +252,8 @@ private:
 };
 
 /// Whether tensor cores have an instruction for these tensors.
-bool has_collective(const Schedule& schedule, poly::StmtId update, const Environment& environment) {
+bool tensor_cores_can(const Schedule& schedule, poly::StmtId update,
+                      const Environment& environment) {
   const program::Statement& text = schedule.scop[update].text;
   const auto& instructions = target::intrinsics();
   return std::any_of(instructions.begin(), instructions.end(), [&](const target::Intrinsic& data) {
@@ -321,7 +322,8 @@ std::optional<Skinny> skinny_of(const Schedule& schedule, const Nest& nest,
     if (const auto* load = scalar::as<scalar::Load>(e))
       tensors.push_back(load->tensor);
   });
-  const int64_t most = has_collective(schedule, update, environment) ? kFewForCollective : kMostFew;
+  const int64_t most =
+      tensor_cores_can(schedule, update, environment) ? kFewForCollective : kMostFew;
   std::optional<Skinny> best;
   for (size_t matrix = 1; matrix <= tensors.size(); ++matrix)
     for (size_t wide = 0; wide < nest.loops.size(); ++wide) {
