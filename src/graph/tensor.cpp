@@ -2,6 +2,7 @@
 
 #include "scalar/half.h"
 #include "support/check.h"
+#include "support/zeros.h"
 
 #include <array>
 #include <cstring>
@@ -12,7 +13,6 @@
 namespace kawara::graph {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
 constexpr int64_t kSlackBytes = 64;
 
 int64_t memory_of_machine() { return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
@@ -96,9 +96,8 @@ std::shared_ptr<std::byte> make_memory(int64_t bytes) {
   // The system would promise more than it has and end the program later.
   if (bytes > memory_of_machine())
     throw std::bad_alloc();
-  auto* data = static_cast<std::byte*>(::operator new(size, kAlignment));
-  std::memset(data, 0, size);
-  return {data, [](std::byte* p) { ::operator delete(p, kAlignment); }};
+  return {static_cast<std::byte*>(allocate_zeros(size)),
+          [size](std::byte* p) { free_zeros(p, size); }};
 }
 
 Tensor::Tensor(DataType type, Shape shape) : Tensor(type, std::move(shape), nullptr) {

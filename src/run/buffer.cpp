@@ -1,8 +1,6 @@
 #include "run/buffer.h"
 
-#include "support/aligned.h"
-
-#include <cstring>
+#include "support/zeros.h"
 
 namespace kawara::run {
 
@@ -11,8 +9,7 @@ Buffer::Buffer(int64_t bytes) : bytes_(bytes) {
     bytes_ = 0;
     return;
   }
-  data_ = allocate_aligned(static_cast<size_t>(bytes));
-  std::memset(data_, 0, static_cast<size_t>(bytes));
+  data_ = allocate_zeros(static_cast<size_t>(bytes));
 }
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
@@ -21,6 +18,6 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
-Buffer::~Buffer() { free_aligned(data_); }
+Buffer::~Buffer() { free_zeros(data_, static_cast<size_t>(bytes_)); }
 
 } // namespace kawara::run
