@@ -7,7 +7,16 @@
 namespace kawara::run {
 namespace {
 
-constexpr std::string_view kKeptMagic = "kawara code 2\n";
+constexpr std::string_view kKeptMagic = "kawara code 3\n";
+
+/// Extents are built from these: they stand for themselves, the others have two operands.
+constexpr int64_t kNumber = -1, kParam = -2;
+
+bool makes_extents(scalar::BinaryOp op) {
+  using enum scalar::BinaryOp;
+  return op == Add || op == Sub || op == Mul || op == FloorDiv || op == Mod || op == Min ||
+         op == Max;
+}
 
 class KeptWriter {
 public:
@@ -26,14 +35,28 @@ public:
       number(b.is_constant ? 1 : 0);
       number(b.is_used_up ? 1 : 0);
       number(static_cast<int64_t>(b.shape.size()));
-      for (const scalar::Expr& extent : b.shape) {
-        const auto value = scalar::constant_of(scalar::simplify(extent));
-        if (!value)
+      for (const scalar::Expr& extent : b.shape)
+        if (!expression(scalar::simplify(extent)))
           return false;
-        number(*value);
-      }
     }
     return true;
+  }
+  bool expression(const scalar::Expr& e) {
+    if (const auto* literal = std::get_if<scalar::IntLit>(&e.node().kind)) {
+      number(kNumber);
+      number(literal->value);
+      return true;
+    }
+    if (const auto* param = std::get_if<scalar::Param>(&e.node().kind)) {
+      number(kParam);
+      number(param->index);
+      return true;
+    }
+    const auto* binary = std::get_if<scalar::Binary>(&e.node().kind);
+    if (binary == nullptr || !makes_extents(binary->op))
+      return false;
+    number(static_cast<int64_t>(binary->op));
+    return expression(binary->lhs) && expression(binary->rhs);
   }
   std::string bytes;
 };
@@ -63,7 +86,24 @@ public:
     is_good_ = is_good_ && value >= 0 && value <= static_cast<int64_t>(last);
     return is_good_ ? static_cast<Enum>(value) : Enum{};
   }
-  std::vector<emit::BufferInfo> buffers() {
+  scalar::Expr expression(size_t params) {
+    const int64_t what = number();
+    if (what == kNumber)
+      return scalar::int_lit(number());
+    if (what == kParam) {
+      const int64_t index = number();
+      is_good_ = is_good_ && index >= 0 && index < static_cast<int64_t>(params);
+      return scalar::param(static_cast<uint32_t>(is_good_ ? index : 0));
+    }
+    const auto op = static_cast<scalar::BinaryOp>(what);
+    is_good_ = is_good_ && what >= 0 && what <= static_cast<int64_t>(scalar::BinaryOp::Or) &&
+               makes_extents(op);
+    if (!is_good_)
+      return scalar::int_lit(0);
+    scalar::Expr lhs = expression(params);
+    return scalar::binary(op, std::move(lhs), expression(params));
+  }
+  std::vector<emit::BufferInfo> buffers(size_t params) {
     std::vector<emit::BufferInfo> all;
     for (int64_t left = count(); left > 0 && is_good_; --left) {
       emit::BufferInfo b;
@@ -74,7 +114,7 @@ public:
       b.is_constant = number() != 0;
       b.is_used_up = number() != 0;
       for (int64_t dims = count(); dims > 0 && is_good_; --dims)
-        b.shape.push_back(scalar::int_lit(number()));
+        b.shape.push_back(expression(params));
       all.push_back(std::move(b));
     }
     return all;
@@ -97,10 +137,11 @@ private:
 
 std::optional<std::string> bytes_of(const KeptCode& kept) {
   const emit::Signature& s = kept.signature;
-  if (!s.params.empty())
-    return std::nullopt;
   KeptWriter out;
   out.text(s.name);
+  out.number(static_cast<int64_t>(s.params.size()));
+  for (const program::Param& param : s.params)
+    out.text(param.name);
   out.number(s.has_prepared ? 1 : 0);
   if (!out.buffers(s.arguments) || !out.buffers(s.workspace) || !out.buffers(s.scratch))
     return std::nullopt;
@@ -125,10 +166,13 @@ std::optional<KeptCode> kept_from_bytes(std::string_view bytes) {
   KeptReader in(bytes);
   KeptCode kept;
   kept.signature.name = in.text();
+  for (int64_t left = in.count(); left > 0 && in.is_good(); --left)
+    kept.signature.params.push_back({in.text(), {}});
+  const size_t params = kept.signature.params.size();
   kept.signature.has_prepared = in.number() != 0;
-  kept.signature.arguments = in.buffers();
-  kept.signature.workspace = in.buffers();
-  kept.signature.scratch = in.buffers();
+  kept.signature.arguments = in.buffers(params);
+  kept.signature.workspace = in.buffers(params);
+  kept.signature.scratch = in.buffers(params);
   kept.object = in.text();
   if (!in.is_good() || !in.is_at_end())
     return std::nullopt;

@@ -8,7 +8,7 @@
 
 namespace kawara::run {
 
-/// Bytes for a file. Nothing when the signature has parameters: sizes in files are numbers.
+/// Bytes for a file. Nothing when an extent is not built from numbers and parameters by arithmetic.
 std::optional<std::string> bytes_of(const KeptCode&);
 /// What `bytes_of` wrote; nothing when a byte differs.
 std::optional<KeptCode> kept_from_bytes(std::string_view bytes);

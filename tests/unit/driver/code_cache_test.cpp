@@ -2,6 +2,7 @@
 
 #include "../graph/graph_text.h"
 #include "driver/model.h"
+#include "graph/builder.h"
 
 #include <gtest/gtest.h>
 
@@ -90,6 +91,31 @@ TEST(CodeCache, ServesModels) {
   const Folder folder;
   EXPECT_EQ(found_by_model(folder.path()), 0);
   EXPECT_EQ(found_by_model(folder.path()), 1);
+}
+
+/// Runs a net for several lengths of its input; how many kernels were made and how many found.
+std::pair<int64_t, int64_t> sized_by_model(const std::string& folder) {
+  graph::Builder b("lengths");
+  const ValueId x = b.input("x", graph::DataType::F32, {{{}, "length"}, {6, ""}});
+  b.output(b.add("Softmax", "y", {b.add("Exp", "e", {x})}, {{"axis", int64_t{0}}}),
+           graph::DataType::F32, {});
+  Model model(b.take(), ModelOptions{true, true, folder, nullptr}), plain(model.graph());
+  for (const int64_t length : {5, 9, 7, 12}) {
+    const auto inputs = model.pattern_inputs({}, {{"length", length}});
+    const auto got = model.run(inputs), wanted = plain.run(inputs);
+    EXPECT_TRUE(got && wanted);
+    for (int64_t k = 0; got && wanted && k < 6 * length; ++k)
+      EXPECT_NEAR((*got)[0].tensor.get_double(k), (*wanted)[0].tensor.get_double(k), 1e-6);
+  }
+  EXPECT_FALSE(model.sized_programs().empty());
+  return {model.kernels(), model.from_cache()};
+}
+
+TEST(CodeCache, KeepsCodeForARangeOfSizes) {
+  const Folder folder;
+  const auto [made, found] = sized_by_model(folder.path());
+  EXPECT_EQ(found, 0);
+  EXPECT_EQ(sized_by_model(folder.path()), std::pair(made, made));
 }
 
 TEST(CodeCache, DamagedFilesAreMadeAgain) {
