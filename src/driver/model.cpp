@@ -390,7 +390,6 @@ Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions
 
 Result<Model, Diagnostic> load_model_to_run(const std::string& path, ModelOptions options) {
   options.read_again = [path] { return read_graph(path); };
-  options.runs_once = true;
   return load_model(path, options);
 }
 

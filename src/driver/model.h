@@ -107,7 +107,7 @@ Tensor pattern_tensor(graph::DataType, const Shape&, uint64_t seed);
 /// A model from an `.onnx` file. Refuses a file that cannot be read (K0420), K0501 to K0505, and floats that
 /// it cannot have (K0735).
 Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions& = {});
-/// The same for a model that is run for inputs of one shape: its options' `read_again` reads the file.
+/// The same for a model that is only run: its options' `read_again` reads the file.
 Result<Model, Diagnostic> load_model_to_run(const std::string& path, ModelOptions);
 
 } // namespace kawara::driver

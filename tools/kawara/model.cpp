@@ -1,6 +1,7 @@
 #include "kawara/model.h"
 
 #include "estimate/operator_cost.h"
+#include "graph/onnx/export.h"
 #include "graph/rewrite/rewrite.h"
 #include "kawara/onnxruntime.h"
 #include "run/cpu/threads.h"
@@ -95,8 +96,9 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
     KAWARA_TRY([[maybe_unused]] const Done done, require_onnxruntime(options.peers));
   }
   const auto begin = std::chrono::steady_clock::now();
-  KAWARA_TRY(driver::Model model,
-             driver::load_model_to_run(options.file, model_options_of(options.floats)));
+  driver::ModelOptions model_options = model_options_of(options.floats);
+  model_options.runs_once = options.more_sizes.empty();
+  KAWARA_TRY(driver::Model model, driver::load_model_to_run(options.file, model_options));
   use_tuned(model, common);
   KAWARA_TRY(const auto inputs, read_model_inputs(model, options.inputs, options.symbols));
   ModelRun run;
@@ -237,7 +239,8 @@ int run_model(ModelOptions options, const CommonOptions& common) {
   return done ? kOk : report({done.error()}, common);
 }
 
-int show_model(const CommonOptions& common, const std::string& stage, const std::string& floats) {
+int show_model(const CommonOptions& common, const std::string& stage, const std::string& floats,
+               const std::string& onnx) {
   if ((stage == "cuda" || stage == "resources") && !is_compiled_model(common.file)) {
     const auto text = gpu_text_of_model(common, stage, floats);
     if (!text)
@@ -259,18 +262,23 @@ int show_model(const CommonOptions& common, const std::string& stage, const std:
   const auto model = driver::load_model(common.file, options);
   if (!model)
     return report({model.error()}, common);
+  const auto finish = [&](const graph::Graph& graph) {
+    fmt::print("{}", graph::print(graph));
+    const auto written =
+        onnx.empty() ? Result<Done, Diagnostic>(Done{}) : graph::write_onnx(graph, onnx);
+    return written ? kOk : report({written.error()}, common);
+  };
   if (stage != "rewrite") {
     for (const auto& pass : model->passes())
       fmt::print("# {}: {} nodes, {} before\n", pass.name, pass.after, pass.before);
-    fmt::print("{}", graph::print(model->graph()));
-    return kOk;
+    return finish(model->graph());
   }
   const auto rewritten = rewrite::rewrite(model->graph(), estimate::operator_cost(kShownRoof), {},
                                           rewrite::Numerics::Rounding);
   if (!rewritten)
     return report({rewritten.error()}, common);
-  fmt::print("{}\n{}", rewrite::print(rewritten->statistics), graph::print(rewritten->graph));
-  return kOk;
+  fmt::print("{}\n", rewrite::print(rewritten->statistics));
+  return finish(rewritten->graph);
 }
 
 } // namespace kawara::tools

@@ -90,7 +90,9 @@ Result<Done, Diagnostic> run_on_gpu(const ModelOptions&, const CommonOptions&);
 Result<std::string, Diagnostic> gpu_text_of_model(const CommonOptions&, const std::string& stage,
                                                   const std::string& floats);
 
-/// Prints a model at a stage of the line: graph, optimised, rewrite, for a GPU cuda and resources (K0438 for one that models do not have).
-int show_model(const CommonOptions&, const std::string& stage, const std::string& floats);
+/// Prints a model at a stage of the line: graph, optimised, rewrite, for a GPU cuda and resources (K0438 for one
+/// that models do not have), and writes it to the file `onnx` if there is one.
+int show_model(const CommonOptions&, const std::string& stage, const std::string& floats,
+               const std::string& onnx);
 
 } // namespace kawara::tools
