@@ -3,6 +3,7 @@
 #include "support/text.h"
 
 #include <random>
+#include <regex>
 
 // Products over rectangles and triangles, operands and results turned in all ways, in register tiles that fit or do
 // not: what the passes make of them computes what the program means.
@@ -115,8 +116,11 @@ TEST(RandomTiles, ComputeWhatTheProgramMeans) {
 
 /// A product whose results lie across lanes, from zeros to the stores, in tiles of any size.
 TEST(RandomTiles, StoresTilesThatBeginWithZeros) {
-  const std::string text = "input A: f32[7, 30], B: f32[7, 21]\noutput C: f32[21, 30]\n"
-                           "C[j, i] = sum(k, A[k, i] * B[k, j])\n";
+  const std::string text =
+      "input A: f32[7, 30], B: f32[7, 21]\noutput C: f32[21, 30]\n"
+      "for j in range(21):\n    for i in range(30):\n        C[j, i] = 0\n"
+      "for j in range(21):\n    for i in range(30):\n        for k in range(7):\n"
+      "            C[j, i] += A[k, i] * B[k, j]\n";
   for (const char* rows : {"2", "3", "4", "6", "7", "11"})
     for (const char* lanes : {"4", "8", "5"}) {
       const std::string n = rows, m = lanes;
@@ -125,10 +129,10 @@ TEST(RandomTiles, StoresTilesThatBeginWithZeros) {
         for (const std::string& d : {"split(" + std::string(s) + "i, " + n + ")",
                                      "split(" + std::string(s) + "j, " + m + ")"})
           list.push_back(d);
-      for (const char* d :
-           {"reorder(S0.j.0, S0.i.0, S0.i.1, S0.j.1)",
-            "reorder(S1.j.0, S1.i.0, S1.k, S1.i.1, S1.j.1)", "fuse(S0.j.0, S1.j.0)",
-            "fuse(S0.i.0, S1.i.0)", "pack(A)", "pack(B)", "unroll(S1.i.1)", "vectorize(S1.j.1, 4)"})
+      for (const char* d : {"reorder(S0.j.0, S0.i.0, S0.i.1, S0.j.1)",
+                            "reorder(S1.j.0, S1.i.0, S1.k, S1.i.1, S1.j.1)", "fuse(S0.j.0, S1.j.0)",
+                            "fuse(S0.i.0, S1.i.0)", "pack(A)", "pack(B)", "unroll(S0.i.1)",
+                            "vectorize(S0.j.1, 4)", "unroll(S1.i.1)", "vectorize(S1.j.1, 4)"})
         list.push_back(d);
       const Tiled made = tiled(text, list);
       SCOPED_TRACE(made.applied);
@@ -136,7 +140,7 @@ TEST(RandomTiles, StoresTilesThatBeginWithZeros) {
       ASSERT_EQ(line::difference(made.program, passed, {}, 1e-4), "");
       const std::string listing = kernel::print(passed);
       EXPECT_NE(listing.find("private C_tile"), std::string::npos) << listing;
-      EXPECT_EQ(listing.find("  C["), listing.find(" C[ramp(")) << "no cell is set to zero first";
+      EXPECT_FALSE(std::regex_search(listing, std::regex(" C\\[[^=]*= 0.0"))) << listing;
     }
 }
 
