@@ -7,6 +7,8 @@ namespace {
 
 /// An operand that is used fewer times than this is read where it lies.
 constexpr int64_t kWorthCopying = 16;
+/// Of the left operand, that times the lanes of a vector, up to this many: it may be copied cell by cell.
+constexpr int64_t kFewLanes = 4;
 
 /// A tensor of more bytes than this lies in more pages than a core remembers at once (96 of 4 KiB).
 constexpr int64_t kManyPages = 96 * 4096;
@@ -19,6 +21,28 @@ constexpr int64_t kManyTiles = 32;
 int64_t uses_of(const Product& p, size_t position, bool stays, int64_t lanes) {
   return p.extents[position] *
          (stays ? std::max(product_over(p.extents, p.outer), kWorthCopying * lanes) : 1);
+}
+
+/// Whether some index of the tensor mentions one of each of these loops.
+bool adds_up(const Schedule& schedule, const Product& p, uint32_t tensor,
+             const std::vector<size_t>& some, const std::vector<size_t>& others) {
+  const std::vector<scalar::Expr>& rows = schedule.order.rows[p.update().value];
+  const auto mentions_any = [&](const scalar::Expr& e, const std::vector<size_t>& positions) {
+    bool found = false;
+    scalar::visit(e, [&](const scalar::Expr& n) {
+      for (const size_t k : positions)
+        found = found || scalar::equal(n, rows[p.nest.depth + k]);
+    });
+    return found;
+  };
+  bool found = false;
+  scalar::visit(schedule.scop[p.update()].text.value, [&](const scalar::Expr& e) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    if (load != nullptr && load->tensor == tensor)
+      for (const scalar::Expr& index : load->index)
+        found = found || (mentions_any(index, some) && mentions_any(index, others));
+  });
+  return found;
 }
 
 /// The left operand's dimensions, those first along which the outer loops move.
@@ -78,7 +102,20 @@ bool packs_right(const Product& p, int64_t lanes) {
 bool packs_left(const Product& p, int64_t lanes) {
   // One row lies in reading order already.
   return p.left != p.right && p.extents[p.rows] > 1 && !p.left_has_window &&
-         uses_of(p, p.lanes, p.left_stays, lanes) >= kWorthCopying * lanes;
+         uses_of(p, p.lanes, p.left_stays, lanes) >= kWorthCopying * std::min(lanes, kFewLanes);
+}
+
+bool has_window(const Schedule& schedule, const Product& p, uint32_t tensor) {
+  std::vector<size_t> of_result = p.outer;
+  of_result.push_back(p.rows);
+  of_result.push_back(p.lanes);
+  return adds_up(schedule, p, tensor, of_result, p.depth);
+}
+
+void keep_shifts_apart(const Schedule& schedule, Product& p) {
+  if (p.depth.size() < 2 || !adds_up(schedule, p, p.left, {p.rows}, {p.depth.back()}))
+    return;
+  std::swap(p.depth[p.depth.size() - 1], p.depth[p.depth.size() - 2]);
 }
 
 EdgeCosts edge_costs(const Product& p, int64_t lanes) {

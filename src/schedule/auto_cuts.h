@@ -27,6 +27,12 @@ Cuts cuts_of(const Schedule&, const Product&, const Environment&);
 /// Whether an operand is used often enough to be copied, with that many lanes in a vector.
 bool packs_right(const Product&, int64_t lanes);
 bool packs_left(const Product&, int64_t lanes);
+/// Some index of the tensor adds a loop of the result to one that reduces: neighbouring results read
+/// the same cells, and a copy in reading order would hold each several times.
+bool has_window(const Schedule&, const Product&, uint32_t tensor);
+/// The innermost loop of the reduction is unrolled. Where it moves a window along the rows, its steps share cells, and LLVM would
+/// keep each of those in a register from step to step: there are not enough for a large tile. Another loop goes inside.
+void keep_shifts_apart(const Schedule&, Product&);
 /// Directives for a left operand that cannot be packed and of which one iteration of the outer loops reads cells far apart: a
 /// temp is laid out so that they lie together; of other tensors they are copied, by statement `next`.
 std::vector<Directive> bring_left_together(const Schedule&, const Product&, int64_t lanes,

@@ -14,13 +14,10 @@ using scalar::Expr;
 
 namespace {
 
-/// Storing a cell, storing it across lanes where tiles are turned over and where what follows stores lane by lane, and
-/// copying one, in vector multiply-adds.
-constexpr double kStore = 0.5;
-constexpr double kTurnedStore = 1.0,
-                 kTurnedVector = 4.0; ///< for a cell, and shared by those of a vector
-constexpr double kStridedStore = 4.0;
-constexpr double kCopy = 1.5;
+/// In vector multiply-adds: storing a cell; storing it across lanes, alone or in a tile that is turned over (for each cell and
+/// for each vector); copying one, in runs or from far apart.
+constexpr double kStore = 0.5, kStridedStore = 4.0, kTurnedStore = 1.0, kTurnedVector = 4.0;
+constexpr double kCopy = 1.5, kFarCopy = 4.0;
 /// Loops of at most this many iterations around the innermost are unrolled whole.
 constexpr int64_t kShort = 8;
 /// Assumed where an extent depends on parameters: large, so that buffers stay within their caches.
@@ -375,6 +372,8 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
   p.lanes = lanes;
   p.rows = *rows;
   p.has_strided_lanes = moves[lanes][0] != Move::Unit;
+  p.turns_over = p.has_strided_lanes && moves[*rows][0] == Move::Unit;
+  p.has_far_lanes = moves[lanes][right] != Move::Unit;
   p.left = loaded[left - 1];
   p.right = loaded[right - 1];
   return p;
@@ -391,46 +390,18 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
       register_tile(environment.cpu, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
   const double steps =
       tile_steps(environment.cpu, tile, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
-  const bool is_final = schedule.scop.tensors[p.result].role != program::Role::Temp;
-  const double store = rows * columns *
-                       (!p.has_strided_lanes ? kStore
-                        : is_final ? kTurnedStore + kTurnedVector / static_cast<double>(lanes)
-                                   : kStridedStore);
-  const double right_copies = p.right_stays ? 0 : columns * depth * kCopy;
+  // What follows a temp stores lane by lane.
+  const bool is_turned =
+      p.turns_over && schedule.scop.tensors[p.result].role != program::Role::Temp;
+  const double strided =
+      is_turned ? kTurnedStore + kTurnedVector / static_cast<double>(lanes) : kStridedStore;
+  const double store = rows * columns * (p.has_strided_lanes ? strided : kStore);
+  const double copy = p.has_far_lanes ? kFarCopy : kCopy;
+  const double right_copies = p.right_stays ? 0 : columns * depth * copy;
   const auto instruction = instruction_for(schedule, p, environment);
   const double speed = instruction ? instruction->speed : 1.0;
   const double left_copies = p.left_stays || p.left_has_window ? 0 : rows * depth * kCopy;
   return depth * steps / speed + store + right_copies + left_copies;
-}
-
-/// Some index of the tensor adds a loop of the result to one that reduces: neighbouring results read
-/// the same cells, and a copy in reading order would hold each several times.
-bool has_window(const Schedule& schedule, const Product& p, uint32_t tensor) {
-  const std::vector<Expr>& rows = schedule.order.rows[p.update().value];
-  const auto mentions_row = [&](const Expr& e, size_t position) {
-    bool found = false;
-    scalar::visit(e, [&](const Expr& n) {
-      found = found || scalar::equal(n, rows[p.nest.depth + position]);
-    });
-    return found;
-  };
-  std::vector<size_t> of_result = p.outer;
-  of_result.push_back(p.rows);
-  of_result.push_back(p.lanes);
-  bool found = false;
-  scalar::visit(schedule.scop[p.update()].text.value, [&](const Expr& e) {
-    const auto* load = scalar::as<scalar::Load>(e);
-    if (load == nullptr || load->tensor != tensor)
-      return;
-    for (const Expr& index : load->index) {
-      const auto any = [&](const std::vector<size_t>& positions) {
-        return std::any_of(positions.begin(), positions.end(),
-                           [&](size_t k) { return mentions_row(index, k); });
-      };
-      found = found || (any(of_result) && any(p.depth));
-    }
-  });
-  return found;
 }
 
 /// Threads of a GPU store neighbouring results together; what registers of the CPU gain counts behind that.
@@ -472,6 +443,9 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     other->left_stays = other->left_stays || schedule.scop.tensors[other->left].is_constant;
     other->right_stays = other->right_stays || schedule.scop.tensors[other->right].is_constant;
     other->left_has_window = has_window(schedule, *other, other->left);
+    if (other->left_has_window && !environment.gpu && environment.cpu.vector_bytes > 16 &&
+        schedule.scop.numerics != program::Numerics::Exact)
+      keep_shifts_apart(schedule, *other);
     if (!best || is_better(schedule, *other, *best, environment))
       best = std::move(other);
   }

@@ -336,24 +336,26 @@ llvm::Value* FunctionEmitter::load_lanes(uint32_t buffer, const std::vector<Expr
 
 namespace {
 
-/// x86 stores any number of lanes at once, under a mask; LLVM would cut a vector that is no power of two into pieces.
+/// A column of a square that was turned over has more lanes than are wanted where its side is no power of two. x86 stores it at
+/// once, under a mask; LLVM would cut it into pieces. What is stored so cannot be loaded again before it has reached the
+/// cache, so only tiles that leave are.
 void store_run(llvm::IRBuilder<>& b, llvm::Value* cells, llvm::Value* to, llvm::Align align,
                unsigned lanes) {
   const llvm::Triple triple(b.GetInsertBlock()->getModule()->getTargetTriple());
-  const unsigned whole = std::bit_ceil(lanes);
+  const auto* column = llvm::dyn_cast<llvm::ShuffleVectorInst>(cells);
   const bool has_masks = triple.isX86() && cells->getType()->getScalarSizeInBits() >= 32;
-  if (!has_masks || whole == lanes || lanes < 5) {
+  const bool is_column = column != nullptr && column->isIdentityWithExtract() &&
+                         llvm::isa<llvm::ShuffleVectorInst>(column->getOperand(0));
+  if (!has_masks || lanes < 5 || !is_column) {
     b.CreateAlignedStore(cells, to, align);
     return;
   }
-  std::vector<int> places;
+  llvm::Value* whole = column->getOperand(0);
+  const auto* type = llvm::cast<llvm::FixedVectorType>(whole->getType());
   std::vector<llvm::Constant*> mask;
-  for (unsigned lane = 0; lane < whole; ++lane) {
-    places.push_back(lane < lanes ? static_cast<int>(lane) : -1);
+  for (unsigned lane = 0; lane < type->getNumElements(); ++lane)
     mask.push_back(b.getInt1(lane < lanes));
-  }
-  b.CreateMaskedStore(b.CreateShuffleVector(cells, places), to, align,
-                      llvm::ConstantVector::get(mask));
+  b.CreateMaskedStore(whole, to, align, llvm::ConstantVector::get(mask));
 }
 
 } // namespace
