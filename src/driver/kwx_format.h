@@ -11,8 +11,10 @@ namespace kawara::driver {
 
 inline constexpr std::array<char, 8> kKwxMagic{'K', 'A', 'W', 'A', 'R', 'A', 'X', '\n'};
 /// Changes whenever the description, or what generated code expects of the run time, changes.
-inline constexpr int64_t kKwxVersion = 2;
+inline constexpr int64_t kKwxVersion = 3;
 inline constexpr int64_t kKwxPage = 4096;
+/// The place of a constant that is not in the file, because all that reads it is prepared.
+inline constexpr int64_t kKwxUsedUp = -1;
 /// Start of every piece of the data, as code expects of the memory that it gets.
 inline constexpr int64_t kKwxAlignment = 64;
 

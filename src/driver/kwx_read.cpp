@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <set>
 
 #include <fcntl.h>
@@ -204,7 +205,13 @@ private:
       type(elem, shape);
       const int64_t at = in_.integer();
       const int64_t bytes = graph::cells_of(shape).value_or(0) * graph::bytes_of(elem);
-      if (auto memory = piece(at, bytes); memory && !in_.has_failed())
+      if (at == kKwxUsedUp) {
+        try {
+          tape_.constants.emplace_back(elem, std::move(shape)); // never touched: only an address
+        } catch (const std::bad_alloc&) {
+          in_.fail();
+        }
+      } else if (auto memory = piece(at, bytes); memory && !in_.has_failed())
         tape_.constants.emplace_back(elem, std::move(shape), std::move(memory));
     }
   }
@@ -217,6 +224,7 @@ private:
           static_cast<scalar::Elem>(in_.below(static_cast<int64_t>(scalar::Elem::Bool) + 1));
       info.role = static_cast<program::Role>(in_.below(4));
       info.is_constant = in_.integer() != 0;
+      info.is_used_up = in_.integer() != 0;
       info.shape = {scalar::int_lit(in_.below(int64_t{1} << 48))};
     }
   }

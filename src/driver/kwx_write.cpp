@@ -60,10 +60,13 @@ public:
       }
     }
     out_.integer(static_cast<int64_t>(tape_.constants.size()));
-    for (const Tensor& tensor : tape_.constants) {
+    const std::vector<bool> is_read = constants_that_are_read();
+    for (size_t k = 0; k < tape_.constants.size(); ++k) {
+      const Tensor& tensor = tape_.constants[k];
       type(tensor.type(), tensor.shape());
-      out_.integer(data_.add(
-          {reinterpret_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.bytes())}));
+      out_.integer(is_read[k] ? data_.add({reinterpret_cast<const char*>(tensor.data()),
+                                           static_cast<size_t>(tensor.bytes())})
+                              : kKwxUsedUp);
     }
     codes();
     calls();
@@ -75,6 +78,32 @@ public:
   const DataPieces& data() const { return data_; }
 
 private:
+  /// Packed weights are read no more by the kernels that have packed them.
+  std::vector<bool> constants_that_are_read() const {
+    std::vector<bool> is_read(tape_.constants.size(), false);
+    const auto read = [&](const Slot& slot) {
+      if (slot.where == Slot::Where::Constant)
+        is_read[static_cast<size_t>(slot.at)] = true;
+    };
+    for (const TapeStep& step : tape_.steps)
+      if (const auto* kernel = std::get_if<TapeKernel>(&step)) {
+        const auto& arguments = kernel->code->signature().arguments;
+        const bool has_prepared = kernel->params.empty() && !kernel->code->prepared().empty();
+        for (size_t k = 0; k < arguments.size(); ++k)
+          if (!has_prepared || !arguments[k].is_used_up)
+            read(kernel->arguments[k]);
+      } else if (const auto* call = std::get_if<TapeCall>(&step)) {
+        for (const auto& input : call->inputs)
+          if (input)
+            read(input->slot);
+      } else if (const auto* copy = std::get_if<TapeCopy>(&step)) {
+        read(copy->from);
+      } else {
+        read(std::get<TapeGuard>(step).slot);
+      }
+    return is_read;
+  }
+
   using CodeKey = std::pair<std::string_view, std::vector<int64_t>>;
   static CodeKey key_of(const TapeKernel& kernel) { return {kernel.code->object(), kernel.params}; }
   void type(graph::DataType elem, const Shape& shape) {
@@ -100,6 +129,7 @@ private:
       out_.integer(static_cast<int64_t>(info.elem));
       out_.integer(static_cast<int64_t>(info.role));
       out_.integer(info.is_constant ? 1 : 0);
+      out_.integer(info.is_used_up ? 1 : 0);
       out_.integer(emit::bytes_of(info, params).value_or(0) / scalar::bytes_of(info.elem));
     }
   }

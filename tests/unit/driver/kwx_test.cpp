@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -214,7 +215,12 @@ TEST_F(Kwx, RunsInAnotherLife) {
   ASSERT_TRUE(tape) << render(tape.error());
   EXPECT_EQ(tape->name, "sample");
   EXPECT_EQ(tape->outputs.size(), 4U);
-  // Weights come packed: somebody has prepared them.
+  // Weights come packed, and packed only: somebody has prepared them.
+  const auto is_empty = [](const Tensor& tensor) {
+    return tensor.bytes() >= 1024 && std::all_of(tensor.data(), tensor.data() + tensor.bytes(),
+                                                 [](std::byte b) { return b == std::byte{0}; });
+  };
+  EXPECT_TRUE(std::any_of(tape->constants.begin(), tape->constants.end(), is_empty));
   bool has_prepared = false;
   for (const TapeStep& step : tape->steps)
     if (const auto* kernel = std::get_if<TapeKernel>(&step))
@@ -237,7 +243,7 @@ TEST_F(Kwx, RefusesOtherFilesAndVersions) {
   EXPECT_EQ(error_of("no such thing"), "K0564 It does not begin like one.");
   std::string newer = bytes_;
   newer[8] = 99;
-  EXPECT_EQ(error_of(newer), "K0564 It has version 99 of the format, this Kawara reads version 2.");
+  EXPECT_EQ(error_of(newer), "K0564 It has version 99 of the format, this Kawara reads version 3.");
   EXPECT_EQ(read_kwx(path_ + ".missing").error().code, "K0420");
 }
 
