@@ -34,11 +34,42 @@ std::vector<bool> constants_on_device(const Tape& tape) {
         read(slot);
     if (const auto* copy = std::get_if<TapeCopy>(&step))
       read(copy->from);
+    if (const auto* call = std::get_if<TapeCall>(&step); call && runs_on_device(step))
+      for (const auto& input : call->inputs)
+        read(input->slot);
   }
   return is_read;
 }
 
 } // namespace
+
+bool runs_on_device(const TapeStep& step) {
+  const auto* call = std::get_if<TapeCall>(&step);
+  if (!call)
+    return !std::holds_alternative<TapeGuard>(step);
+  if (call->node.op != "Gather" || call->inputs.size() != 2 || !call->inputs[0] ||
+      !call->inputs[1] || call->outputs.size() != 1 || !call->outputs[0])
+    return false;
+  const graph::DataType indices = call->inputs[1]->type;
+  return (indices == graph::DataType::I64 || indices == graph::DataType::I32) &&
+         !call->inputs[0]->shape.empty();
+}
+
+run::GatherSizes gather_sizes(const TapeCall& call) {
+  const Shape& table = call.inputs[0]->shape;
+  const auto given = call.node.attributes.find("axis");
+  const auto* axis =
+      given == call.node.attributes.end() ? nullptr : std::get_if<int64_t>(&given->second);
+  const auto at = static_cast<size_t>(
+      std::max<int64_t>(run::axis_of(axis ? *axis : 0, static_cast<int64_t>(table.size())), 0));
+  run::GatherSizes sizes;
+  for (size_t d = 0; d < table.size(); ++d)
+    (d < at ? sizes.outer : d == at ? sizes.rows : sizes.bytes) *= table[d];
+  sizes.bytes *= graph::bytes_of(call.inputs[0]->type);
+  sizes.count = graph::cells_of(call.inputs[1]->shape).value_or(0);
+  sizes.has_wide_indices = call.inputs[1]->type == graph::DataType::I64;
+  return sizes;
+}
 
 int64_t GpuLayout::of(const Slot& slot) const {
   const auto at = static_cast<size_t>(slot.at);

@@ -1,8 +1,14 @@
 #pragma once
 
 #include "driver/tape.h"
+#include "run/cuda/gather.h"
 
 namespace kawara::driver {
+
+/// Whether a call can run on the device: a look-up of rows (Gather).
+bool runs_on_device(const TapeStep&);
+/// Sizes of such a call.
+run::GatherSizes gather_sizes(const TapeCall&);
 
 /// Copies that surround a kernel: its argument `number` lies `at` in the tape's memory, where vectors cannot
 /// reach it, and is moved to a place of its own.

@@ -1,5 +1,6 @@
 #include "driver/gpu_model.h"
 
+#include "driver/gpu.h"
 #include "driver/gpu_memory.h"
 #include "support/check.h"
 #include "support/text.h"
@@ -17,10 +18,6 @@ using run::DevicePointer;
 
 constexpr unsigned char kPoisonByte = 0xff; ///< NaN in every float type
 
-bool is_on_host(const TapeStep& step) {
-  return std::holds_alternative<TapeCall>(step) || std::holds_alternative<TapeGuard>(step);
-}
-
 std::string doing_of(const Tape& tape) { return "run model `" + printable(tape.name) + "`"; }
 
 } // namespace
@@ -29,6 +26,7 @@ struct GpuModel::Impl {
   Tape tape;
   std::shared_ptr<CudaDevice> device;
   std::map<std::string, CudaExecutable> codes; ///< by text
+  std::optional<run::CudaGather> gather;
   GpuLayout layout;
   DevicePointer memory = 0;
   std::byte* host = nullptr; ///< inputs, then outputs
@@ -59,6 +57,16 @@ struct GpuModel::Impl {
       KAWARA_TRY(CudaExecutable code,
                  CudaExecutable::load(program->kernel, program->unit, program->cubin, device));
       codes.emplace(text, std::move(code));
+    }
+    const bool has_look_ups =
+        std::any_of(tape.steps.begin(), tape.steps.end(), [](const TapeStep& step) {
+          return std::holds_alternative<TapeCall>(step) && runs_on_device(step);
+        });
+    if (has_look_ups) {
+      run::NvrtcOptions options;
+      options.arch = device->gpu().arch;
+      options.cache = cuda_cache();
+      KAWARA_TRY(gather, run::CudaGather::load(device, options));
     }
     return Done{};
   }
@@ -104,6 +112,10 @@ struct GpuModel::Impl {
     const TapeStep& step = tape.steps[number];
     if (const auto* copy = std::get_if<TapeCopy>(&step))
       return device->copy(at(layout.of(copy->to)), at(layout.of(copy->from)), copy->bytes);
+    if (const auto* call = std::get_if<TapeCall>(&step))
+      return gather->start(gather_sizes(*call), at(layout.of(call->inputs[0]->slot)),
+                           at(layout.of(call->inputs[1]->slot)),
+                           at(layout.of(call->outputs[0]->slot)));
     const auto& kernel = std::get<TapeKernel>(step);
     std::vector<DevicePointer> arguments;
     for (const Slot& slot : kernel.arguments)
@@ -130,7 +142,7 @@ struct GpuModel::Impl {
 
   Result<Done, Diagnostic> capture() {
     for (size_t k = 0; k < tape.steps.size(); ++k) {
-      const bool on_host = is_on_host(tape.steps[k]);
+      const bool on_host = !runs_on_device(tape.steps[k]);
       if (segments.empty() || segments.back().is_on_host != on_host)
         segments.push_back({k, k, on_host});
       segments.back().end = k + 1;
@@ -204,7 +216,7 @@ struct GpuModel::Impl {
   /// Step by step, waiting after each, so that an error names the step.
   Result<Done, Diagnostic> run_carefully() {
     for (const TapeStep& step : tape.steps) {
-      if (is_on_host(step)) {
+      if (!runs_on_device(step)) {
         KAWARA_TRY([[maybe_unused]] const Done done, run_on_host(step));
         continue;
       }
@@ -212,7 +224,7 @@ struct GpuModel::Impl {
       KAWARA_TRY([[maybe_unused]] const Done started,
                  enqueue(static_cast<size_t>(&step - tape.steps.data())));
       KAWARA_TRY([[maybe_unused]] const Done done,
-                 device->wait(kernel ? "run kernel `" + kernel->name + "`" : "copy a value"));
+                 device->wait(kernel ? "run kernel `" + kernel->name + "`" : "move a value"));
     }
     return Done{};
   }
@@ -253,7 +265,8 @@ GpuModel::~GpuModel() = default;
 
 Result<GpuModel, Diagnostic> GpuModel::make(Tape tape, const GpuPrograms& programs,
                                             std::shared_ptr<CudaDevice> device) {
-  auto impl = std::make_unique<Impl>(std::move(tape), std::move(device));
+  auto impl = std::make_unique<Impl>(with_reordered_constants(std::move(tape), programs),
+                                     std::move(device));
   KAWARA_TRY([[maybe_unused]] const Done loaded, impl->load(programs));
   KAWARA_TRY([[maybe_unused]] const Done placed, impl->place());
   KAWARA_TRY([[maybe_unused]] const Done captured, impl->capture());
@@ -272,7 +285,9 @@ int64_t GpuModel::launches() const {
 
 int64_t GpuModel::host_calls() const {
   return std::count_if(impl_->tape.steps.begin(), impl_->tape.steps.end(),
-                       [](const TapeStep& step) { return std::holds_alternative<TapeCall>(step); });
+                       [](const TapeStep& step) {
+                         return std::holds_alternative<TapeCall>(step) && !runs_on_device(step);
+                       });
 }
 
 Result<std::vector<Datum>, Diagnostic> GpuModel::run(const std::vector<Datum>& inputs,
@@ -314,16 +329,17 @@ Result<std::vector<GpuStepTime>, Diagnostic> GpuModel::profile(int repetitions) 
   std::vector<GpuStepTime> times;
   for (size_t k = 0; k < impl_->tape.steps.size(); ++k) {
     const TapeStep& step = impl_->tape.steps[k];
-    if (const auto* call = std::get_if<TapeCall>(&step)) {
+    const auto* call = std::get_if<TapeCall>(&step);
+    if (call && !runs_on_device(step)) {
       const auto begin = std::chrono::steady_clock::now();
       KAWARA_TRY([[maybe_unused]] const Done done, impl_->run_on_host(step));
       const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
       times.push_back({call->node.op, true, passed.count()});
     }
-    if (is_on_host(step))
+    if (!runs_on_device(step))
       continue;
     const auto* kernel = std::get_if<TapeKernel>(&step);
-    const std::string name = kernel ? kernel->name : "copy";
+    const std::string name = kernel ? kernel->name : call ? "gather" : "copy";
     KAWARA_TRY(const CudaDevice::Graph graph, impl_->device->capture(
                                                   [&]() -> Result<Done, Diagnostic> {
                                                     for (int n = 0; n < repetitions; ++n) {

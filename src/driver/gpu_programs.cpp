@@ -2,10 +2,12 @@
 
 #include "driver/gpu.h"
 #include "driver/pipeline.h"
+#include "program/window_rows.h"
 #include "support/check.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
@@ -30,14 +32,43 @@ std::vector<GpuJob> jobs_of(const Tape& tape) {
   return jobs;
 }
 
+/// Channels from which tensor cores are worth the detour.
+constexpr int64_t kChannelsOfProduct = 16;
+
+/// A program as a GPU likes it, and what that asks of its constants.
+struct Suited {
+  SourcePtr text;
+  std::vector<GpuProgram::Reordered> reordered;
+};
+
+Suited suited_to_gpu(const GpuJob& job) {
+  Suited suited{make_source(job.name + ".kw", job.text), {}};
+  const auto program = program::parse(suited.text);
+  if (!program)
+    return suited;
+  const auto flat = program::with_flat_convolution(*program, kChannelsOfProduct);
+  if (!flat)
+    return suited;
+  GpuProgram::Reordered weights;
+  for (uint32_t t = 0; t < flat->weights; ++t)
+    weights.argument += program->tensors[t].role != program::Role::Temp ? 1 : 0;
+  for (const scalar::Expr& extent : program->tensors[flat->weights].shape)
+    weights.shape.push_back(scalar::constant_of(scalar::simplify(extent)).value_or(0));
+  weights.order = flat->order;
+  suited.text = make_source(job.name + ".kw", program::print(flat->program));
+  suited.reordered.push_back(std::move(weights));
+  return suited;
+}
+
 /// Kernel and text of a program by its default schedule; by the order of its text where that asks for
 /// more than a block can have.
 Result<GpuProgram, Diagnostic> lowered(const GpuJob& job,
                                        const schedule::Environment& environment) {
   std::optional<Diagnostic> problem;
+  const Suited suited = suited_to_gpu(job);
   for (const bool is_scheduled : {true, false}) {
     Request request;
-    request.text = make_source(job.name + ".kw", job.text);
+    request.text = suited.text;
     if (is_scheduled)
       request.directives = make_source("default.sched", "auto");
     Trace trace;
@@ -49,6 +80,7 @@ Result<GpuProgram, Diagnostic> lowered(const GpuJob& job,
     GpuProgram made;
     made.name = job.name;
     made.is_scheduled = is_scheduled;
+    made.reordered = suited.reordered;
     made.kernel = optimised_kernel_of(*front, environment, trace);
     made.unit = emit::cuda_from_kernel(made.kernel);
     problem = run::refuse_resources(made.unit, *environment.gpu);
@@ -107,6 +139,55 @@ Result<GpuPrograms, Diagnostic> gpu_programs_of(const Tape& tape,
   if (problem)
     return fail(*std::move(problem));
   return programs;
+}
+
+namespace {
+
+/// The cells of a tensor of that shape with its dimensions in this order.
+Tensor reordered_cells(const Tensor& tensor, const GpuProgram::Reordered& how) {
+  const auto bytes = static_cast<size_t>(graph::bytes_of(tensor.type()));
+  std::vector<size_t> strides(how.shape.size(), bytes);
+  for (size_t d = how.shape.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * static_cast<size_t>(how.shape[d]);
+  Shape shape;
+  for (const size_t d : how.order)
+    shape.push_back(how.shape[d]);
+  Tensor out(tensor.type(), shape);
+  std::vector<int64_t> at(shape.size(), 0);
+  size_t from = 0;
+  for (int64_t k = 0; k < out.cells(); ++k) {
+    std::memcpy(out.data() + static_cast<size_t>(k) * bytes, tensor.data() + from, bytes);
+    for (size_t d = shape.size(); d-- > 0;) {
+      from += strides[how.order[d]];
+      if (++at[d] < shape[d])
+        break;
+      from -= strides[how.order[d]] * static_cast<size_t>(shape[d]);
+      at[d] = 0;
+    }
+  }
+  return out;
+}
+
+} // namespace
+
+Tape with_reordered_constants(Tape tape, const GpuPrograms& programs) {
+  std::map<std::pair<int64_t, std::vector<size_t>>, int64_t> made;
+  for (TapeStep& step : tape.steps) {
+    auto* kernel = std::get_if<TapeKernel>(&step);
+    if (!kernel)
+      continue;
+    for (const GpuProgram::Reordered& how : programs.at(kernel->program)->reordered) {
+      Slot& slot = kernel->arguments[how.argument];
+      KAWARA_CHECK(slot.where == Slot::Where::Constant, "weights that are no constant");
+      const auto [at, is_new] =
+          made.emplace(std::pair(slot.at, how.order), static_cast<int64_t>(tape.constants.size()));
+      if (is_new)
+        tape.constants.push_back(
+            reordered_cells(tape.constants[static_cast<size_t>(slot.at)], how));
+      slot.at = at->second;
+    }
+  }
+  return tape;
 }
 
 } // namespace kawara::driver

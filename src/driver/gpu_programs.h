@@ -15,6 +15,14 @@ struct GpuProgram {
   emit::CudaUnit unit;
   run::Cubin cubin;         ///< empty where only text was asked for
   bool is_scheduled = true; ///< by default; otherwise in the order of the text, on few threads
+  /// Arguments, constants all of them, whose dimensions the kernel wants in another order: `order` has the old
+  /// dimension for each new one.
+  struct Reordered {
+    size_t argument = 0;
+    std::vector<int64_t> shape; ///< so far
+    std::vector<size_t> order;
+  };
+  std::vector<Reordered> reordered = {};
 };
 
 /// By text.
@@ -31,5 +39,8 @@ struct GpuProgramOptions {
 /// (K0710) and text that it does not take (K0711).
 Result<GpuPrograms, Diagnostic> gpu_programs_of(const Tape&, const schedule::Environment&,
                                                 const GpuProgramOptions&);
+
+/// The tape with constants as its programs want them.
+Tape with_reordered_constants(Tape, const GpuPrograms&);
 
 } // namespace kawara::driver

@@ -56,9 +56,12 @@ private:
   bool read_update(const For& outermost) {
     const For* loop = &outermost;
     form_.steps = For{};
-    if (loop->marks.instruction.empty()) {
+    form_.around.clear();
+    while (loop->marks.instruction.empty()) {
       if (loop->body.size() != 1 || std::get_if<For>(&loop->body[0]) == nullptr)
         return false;
+      if (form_.steps.lo)
+        form_.around.push_back(form_.steps);
       form_.steps = *loop;
       form_.steps.body.clear();
       loop = &std::get<For>(loop->body[0]);

@@ -40,6 +40,7 @@ struct CollectiveForm {
   TileAccess a, b;   ///< line: rows or columns; other: depth
   TileAccess result; ///< line: rows; other: columns
   For steps; ///< the loop around the update, its body left out; one iteration when there was none
+  std::vector<For> around;         ///< more such loops around that one, outermost first
   std::vector<uint32_t> allocated; ///< around all of it
   std::vector<TileNest> before, after;
 };

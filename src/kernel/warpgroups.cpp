@@ -44,7 +44,9 @@ public:
 
   bool can_run() const {
     const bool has_place = form_.columns.most <= columns_ && form_.depth.most <= kDepth &&
-                           rows_ <= 4 * kRowsOfGroup && form_.steps.step == 1;
+                           rows_ <= 4 * kRowsOfGroup && form_.steps.step == 1 &&
+                           std::all_of(form_.around.begin(), form_.around.end(),
+                                       [](const For& loop) { return loop.step == 1; });
     const bool has_other_storage =
         std::any_of(form_.allocated.begin(), form_.allocated.end(),
                     [&](uint32_t b) { return b != form_.result.buffer; });
@@ -202,12 +204,16 @@ private:
     loop.body.push_back(engine(std::move(mma)));
     loop.body.push_back(engine(AwaitMma{1}));
     const Expr is_first = is_first_lane(launch_);
-    const Expr has_last = binary(BinaryOp::Gt, scalar::var(loop.var), loop.lo);
+    Expr has_last = binary(BinaryOp::Gt, scalar::var(loop.var), loop.lo);
+    for (const For& outer : form_.around)
+      has_last =
+          binary(BinaryOp::Or, binary(BinaryOp::Gt, scalar::var(outer.var), outer.lo), has_last);
     const Block release = block_of(engine(Arrive{{1, scalar::var(last)}, 0}));
     loop.body.emplace_back(If{both(has_last, is_first), release, {}});
     loop.body.emplace_back(Assign{last, slot});
     advance(ring, loop.body);
-    out.emplace_back(std::move(loop));
+    for (Stmt& stmt : in_loops_around(block_of(std::move(loop))))
+      out.push_back(std::move(stmt));
     out.push_back(engine(AwaitMma{0}));
     out.emplace_back(If{is_first, release, {}});
     for (Stmt& stmt : results.after(is_result_used_))
@@ -230,7 +236,31 @@ private:
     advance(ring, loop.body);
     loop.body = substitute_var(loop.body, loop.var, scalar::var(own));
     loop.var = own;
-    return block_of(std::move(loop));
+    Block out = in_loops_around(block_of(std::move(loop)));
+    for (const For& outer : form_.around)
+      out = with_own_variable(out, outer.var);
+    return out;
+  }
+
+  Block in_loops_around(Block body) const {
+    for (size_t k = form_.around.size(); k-- > 0;) {
+      For loop = form_.around[k];
+      loop.marks = {};
+      loop.body = std::move(body);
+      body = block_of(std::move(loop));
+    }
+    return body;
+  }
+
+  /// The loops with another variable for `var`, which counts elsewhere, too.
+  Block with_own_variable(const Block& block, uint32_t var) {
+    const uint32_t own = add_variable(kernel_, kernel_.variables[var].name, scalar::kIndex);
+    Block out = substitute_var(block, var, scalar::var(own));
+    return rewrite(out, [&](Stmt stmt) {
+      if (auto* loop = std::get_if<For>(&stmt); loop != nullptr && loop->var == var)
+        loop->var = own;
+      return block_of(std::move(stmt));
+    });
   }
 
   void add_loads(const TileAccess& access, uint32_t tiles, int64_t lines, const Expr& slot,

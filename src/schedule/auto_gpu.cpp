@@ -186,11 +186,21 @@ private:
       go({StoreAt{result.name, {schedule_.scop[update].text.name, schedule_.order[*inner].name}}});
   }
 
-  /// Nests over the same rows that follow each other become one, where the rows stay parallel.
+  /// Each of its iterations is one row: all statements below have at most one loop more.
+  bool is_over_rows(LoopId loop) const {
+    const size_t depth = *poly::depth_of(schedule_.order, loop);
+    const auto below = poly::statements_below(schedule_.order, loop);
+    return std::all_of(below.begin(), below.end(), [&](const StmtId id) {
+      return schedule_.order.rows[id.value].size() <= depth + 2;
+    });
+  }
+
+  /// Nests over the same rows that follow each other become one, where the rows stay parallel. Iterations with more
+  /// inside (channels of an image) are too few and too long for that.
   void join_rows() {
     std::optional<LoopId> last;
     for (const LoopId loop : loops_in(schedule_.order.body)) {
-      if (done_.contains(loop) || !is_parallel(loop)) {
+      if (done_.contains(loop) || !is_over_rows(loop) || !is_parallel(loop)) {
         last.reset();
         continue;
       }

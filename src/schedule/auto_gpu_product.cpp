@@ -19,6 +19,15 @@ constexpr int64_t kSide = 16; ///< threads along rows and along lanes
 constexpr int64_t kWidth = 4; ///< neighbouring cells of a thread
 constexpr int64_t kStages = 3;
 
+/// Of several loops that reduce (a convolution's window and channels), the one that steps are taken along.
+size_t stepped_depth(const Product& product) {
+  size_t best = product.depth.front();
+  for (const size_t d : product.depth)
+    if (product.extents[d] > product.extents[best])
+      best = d;
+  return best;
+}
+
 class GpuProductPlanner {
 public:
   GpuProductPlanner(const Schedule& schedule, const Product& product,
@@ -29,18 +38,29 @@ public:
     plan_.clear();
     const std::string name = statement(product_.update());
     const std::string i = loop_name(product_.rows), j = loop_name(product_.lanes),
-                      k = loop_name(product_.depth.front());
+                      k = loop_name(stepped_depth(product_));
     GpuPlan update(name);
-    std::vector<std::string> outer;
+    std::vector<std::string> outer, sums;
     for (const size_t o : product_.outer)
       outer.push_back(loop_name(o));
+    for (const size_t d : product_.depth)
+      if (d != stepped_depth(product_))
+        sums.push_back(loop_name(d));
     std::vector<std::string> order = outer;
+    order.insert(order.end(), sums.begin(), sums.end());
     order.insert(order.end(), {i, j, k});
     update.reorder(order);
     Tile tile;
     tile.loops = {
         {update.loop(i), tiles.rows}, {update.loop(j), tiles.lanes}, {update.loop(k), tiles.depth}};
     update.add(std::move(tile));
+    if (!sums.empty()) { // between the blocks and the steps
+      order = outer;
+      order.insert(order.end(), {i + ".0", j + ".0"});
+      order.insert(order.end(), sums.begin(), sums.end());
+      order.insert(order.end(), {k + ".0", i + ".1", j + ".1", k + ".1"});
+      update.reorder(order);
+    }
     std::vector<std::string> points = {k + ".1"};
     split_points(update, i, j, tiles, points);
     for (const Directive& d : update.list())
@@ -222,9 +242,19 @@ std::string collective_for(const Schedule& schedule, const Product& product, int
   return "";
 }
 
-/// The iterator that an index is, but for a constant; nothing for other indices. -1: it is constant.
-std::optional<int64_t> only_iterator(const scalar::Expr& index) {
-  const scalar::AffineSum sum = scalar::affine_sum(index);
+/// The iterator that an index is, but for a constant; nothing for other indices. -1: it is constant. `fixed`
+/// iterators are constants within a step.
+std::optional<int64_t> only_iterator(const scalar::Expr& index, const std::vector<int64_t>& fixed) {
+  scalar::AffineSum sum = scalar::affine_sum(index);
+  std::erase_if(sum.terms, [&](const auto& term) {
+    bool is_fixed = true;
+    scalar::visit(term.first, [&](const scalar::Expr& e) {
+      const auto* iter = scalar::as<scalar::Iter>(e);
+      is_fixed = is_fixed && (iter == nullptr ||
+                              std::count(fixed.begin(), fixed.end(), int64_t{iter->index}) > 0);
+    });
+    return is_fixed;
+  });
   if (sum.terms.empty())
     return -1;
   const auto* iter = scalar::as<scalar::Iter>(sum.terms.front().first);
@@ -234,10 +264,11 @@ std::optional<int64_t> only_iterator(const scalar::Expr& index) {
 }
 
 /// By dimension, the iterator that moves an access; empty when it is not one each, all different.
-std::vector<int64_t> iterators_of(const std::vector<scalar::Expr>& index) {
+std::vector<int64_t> iterators_of(const std::vector<scalar::Expr>& index,
+                                  const std::vector<int64_t>& fixed) {
   std::vector<int64_t> iterators;
   for (const scalar::Expr& e : index) {
-    const auto one = only_iterator(e);
+    const auto one = only_iterator(e, fixed);
     if (!one || (*one >= 0 && std::count(iterators.begin(), iterators.end(), *one) > 0))
       return {};
     iterators.push_back(*one);
@@ -248,8 +279,9 @@ std::vector<int64_t> iterators_of(const std::vector<scalar::Expr>& index) {
 /// A step of the reduction reads a box of the operand, of which one side lies along its rows; what the last box
 /// has beyond the reduction lies outside the tensor.
 bool reads_boxes(const program::Tensor& tensor, const std::vector<scalar::Expr>& index,
-                 const std::vector<int64_t>& result, int64_t depth) {
-  const std::vector<int64_t> iterators = iterators_of(index);
+                 const std::vector<int64_t>& result, const std::vector<int64_t>& fixed,
+                 int64_t depth) {
+  const std::vector<int64_t> iterators = iterators_of(index, fixed);
   size_t reduced = iterators.size();
   for (size_t d = 0; d < iterators.size(); ++d) {
     const auto extent = scalar::constant_of(tensor.shape[d]);
@@ -276,14 +308,19 @@ bool is_part_number(const scalar::Expr& index) {
 
 bool suits_copy_engine(const Schedule& schedule, const Product& product) {
   const program::Statement& text = schedule.scop[product.update()].text;
+  std::vector<int64_t> fixed;
+  for (const size_t d : product.depth)
+    for (size_t n = 0; d != stepped_depth(product) && n < text.iters.size(); ++n)
+      if (text.iters[n] == schedule.order[product.nest.loops[d]].name)
+        fixed.push_back(static_cast<int64_t>(n));
   std::vector<scalar::Expr> cell = text.index;
   std::erase_if(cell, is_part_number);
-  const std::vector<int64_t> result = iterators_of(cell);
+  const std::vector<int64_t> result = iterators_of(cell, {});
   bool is_fine = result.size() >= 2;
   scalar::visit(text.value, [&](const scalar::Expr& e) {
     if (const auto* load = scalar::as<scalar::Load>(e))
       is_fine = is_fine && reads_boxes(schedule.scop.tensors[load->tensor], load->index, result,
-                                       product.extents[product.depth.front()]);
+                                       fixed, product.extents[stepped_depth(product)]);
   });
   return is_fine;
 }
@@ -297,11 +334,19 @@ struct CollectiveChoice {
 
 int64_t pieces_of(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
-/// Bytes of both operands.
+/// Multiply-adds of a cell: of all loops that reduce.
+int64_t length_of_reduction(const Product& product) {
+  int64_t length = 1;
+  for (const size_t d : product.depth)
+    length *= product.extents[d];
+  return length;
+}
+
+/// Bytes of both operands, of a convolution's at least.
 int64_t operand_bytes(const Schedule& schedule, const Product& product) {
   const auto bytes = [&](uint32_t tensor, size_t side) {
     return scalar::bytes_of(schedule.scop.tensors[tensor].elem) * product.extents[side] *
-           product.extents[product.depth.front()];
+           product.extents[stepped_depth(product)];
   };
   return bytes(product.left, product.rows) + bytes(product.right, product.lanes);
 }
@@ -310,7 +355,7 @@ int64_t operand_bytes(const Schedule& schedule, const Product& product) {
 CollectiveChoice best_tile(const Schedule& schedule, const Product& product, int64_t batches,
                            int64_t parts, const target::Gpu& gpu) {
   const int64_t rows = product.extents[product.rows], lanes = product.extents[product.lanes],
-                depth = pieces_of(product.extents[product.depth.front()], parts);
+                depth = pieces_of(length_of_reduction(product), parts);
   CollectiveChoice best;
   for (const CollectiveTile& tile : kCollectiveTiles) {
     const int64_t tiles =
@@ -330,7 +375,7 @@ CollectiveChoice best_tile(const Schedule& schedule, const Product& product, int
 bool suits_collective(const Schedule& schedule, const Product& product) {
   return product.extents[product.rows] >= kLeastRows &&
          product.extents[product.lanes] >= kLeastRows &&
-         product.extents[product.depth.front()] >= kLeastRows &&
+         product.extents[stepped_depth(product)] >= kLeastRows &&
          suits_copy_engine(schedule, product);
 }
 
@@ -339,7 +384,7 @@ bool suits_collective(const Schedule& schedule, const Product& product) {
 bool bind_collective(Schedule& schedule, const Product& product,
                      const std::vector<Companion>& before, const std::vector<Companion>& after,
                      const Environment& environment) {
-  if (product.depth.size() != 1 || product.outer.size() > 1 || product.has_strided_lanes ||
+  if (product.depth.empty() || product.outer.size() > 1 || product.has_strided_lanes ||
       !suits_collective(schedule, product))
     return false;
   int64_t batches = 1;
@@ -351,7 +396,7 @@ bool bind_collective(Schedule& schedule, const Product& product,
     return false;
   const std::string update = schedule.scop[product.update()].text.name;
   const std::string i = schedule.order[product.nest.loops[product.rows]].name,
-                    k = schedule.order[product.nest.loops[product.depth.front()]].name;
+                    k = schedule.order[product.nest.loops[stepped_depth(product)]].name;
   GpuProductPlanner planner(schedule, product, before, after);
   std::vector<Directive> plan = planner.plan({best.rows, best.lanes, kCollectiveDepth, true});
   plan.emplace_back(Tensorize{{update, i + ".1"}, instruction});
@@ -384,7 +429,7 @@ std::optional<int64_t> part_of_reduction(const Schedule& schedule, const Product
 
 bool bind_product(Schedule& schedule, const Product& product, const std::vector<Companion>& before,
                   const std::vector<Companion>& after, const Environment& environment) {
-  if (product.depth.size() != 1 || product.outer.size() > 1 || product.has_strided_lanes)
+  if (product.depth.empty() || product.outer.size() > 1 || product.has_strided_lanes)
     return false;
   int64_t batches = 1;
   for (const size_t o : product.outer)
@@ -393,7 +438,7 @@ bool bind_product(Schedule& schedule, const Product& product, const std::vector<
     return true;
   GpuProductPlanner planner(schedule, product, before, after);
   const std::string update = schedule.scop[product.update()].text.name;
-  const std::string k = schedule.order[product.nest.loops[product.depth.front()]].name + ".0";
+  const std::string k = schedule.order[product.nest.loops[stepped_depth(product)]].name + ".0";
   for (const Tiles& tiles : {Tiles{128, 128, 16}, Tiles{64, 64, 16}, Tiles{32, 32, 16}}) {
     const int64_t blocks = batches * pieces_of(product.extents[product.rows], tiles.rows) *
                            pieces_of(product.extents[product.lanes], tiles.lanes);
