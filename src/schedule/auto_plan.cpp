@@ -15,8 +15,8 @@ namespace {
 /// Below this many statement instances a parallel loop costs more than it gains.
 constexpr int64_t kParallelWorth = 32768;
 
-/// Cells that a transposition writes in a row before it turns to the next line of what it reads.
-constexpr int64_t kTurnedRun = 256;
+/// Cells that a transposition reads in a row: as many lines that it writes, one after the other.
+constexpr int64_t kTurnedRun = 64;
 
 /// A reduction of at most this many steps is spelled out: a window of a convolution or a stencil.
 constexpr int64_t kSmallWindow = 64;
@@ -233,25 +233,24 @@ private:
     return Sides{*write, *read};
   }
 
-  /// Blocks as wide as a cache line where they are read and several lines long where they are written,
-  /// made of squares that are turned over in registers.
+  /// Blocks as wide as a cache line where they are written, so that no line is written twice, and several lines long where they
+  /// are read, made of squares that are turned over in registers. They follow each other along what is written.
   std::vector<Directive> turned_over(const Sides& sides) const {
     const int64_t lanes = native_lanes();
     const int64_t line = std::max(lanes, cpu_.caches.line / element_bytes());
-    const int64_t run =
-        std::min(kTurnedRun, (facts_.extents[sides.write] + lanes - 1) / lanes * lanes);
     const size_t w = sides.write, r = sides.read;
-    std::vector<Directive> plan{Split{name(w), run}, Split{name(r), line},
+    const int64_t run = std::min(kTurnedRun, (facts_.extents[r] + lanes - 1) / lanes * lanes);
+    std::vector<Directive> plan{Split{name(w), line}, Split{name(r), run},
                                 Split{part(w, ".1"), lanes}, Split{part(r, ".1"), lanes}};
     Reorder order;
     for (size_t k = 0; k < nest_.loops.size(); ++k)
       if (k != w && k != r)
         order.loops.push_back(name(k));
-    const bool writes_first = facts_.extents[w] / run >= cpu_.cores;
-    order.loops.push_back(part(writes_first ? w : r, ".0"));
-    order.loops.push_back(part(writes_first ? r : w, ".0"));
+    const bool reads_first = facts_.extents[r] / run >= cpu_.cores;
+    order.loops.push_back(part(reads_first ? r : w, ".0"));
+    order.loops.push_back(part(reads_first ? w : r, ".0"));
     for (const LoopName& inner :
-         {part(w, ".1.0"), part(r, ".1.0"), part(r, ".1.1"), part(w, ".1.1")})
+         {part(r, ".1.0"), part(w, ".1.0"), part(r, ".1.1"), part(w, ".1.1")})
       order.loops.push_back(inner);
     const LoopName outermost = order.loops.front();
     plan.push_back(std::move(order));

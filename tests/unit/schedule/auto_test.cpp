@@ -88,8 +88,8 @@ Y[j, i] = X[i, j]
 )"));
   EXPECT_EQ(loops, R"(for j.0:  # parallel
   for i.0:
-    for i.1.0:
-      for j.1.0:
+    for j.1.0:
+      for i.1.0:
         for j.1.1:  # unroll
           for i.1.1:  # vector(4)
             S0
