@@ -110,7 +110,8 @@ private:
   void note_packed(const std::vector<Directive>& directives) {
     for (const Directive& directive : directives) {
       const auto* pack = std::get_if<schedule::Pack>(&directive);
-      if (std::holds_alternative<schedule::Auto>(directive))
+      // Where `auto` cannot be written as steps, it is its own only one.
+      if (std::holds_alternative<schedule::Auto>(directive) && &directives != &space_.steps())
         note_packed(space_.steps());
       for (uint32_t t = 0; pack != nullptr && t < schedule_.scop.tensors.size(); ++t)
         if (schedule_.scop.tensors[t].name == pack->tensor)

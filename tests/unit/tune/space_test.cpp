@@ -212,6 +212,23 @@ TEST(Features, rank_the_default_before_the_source) {
   }
 }
 
+TEST(Features, are_counted_where_the_default_has_no_steps) {
+  const Ready ready(R"(input A: f64[20, 20], B: f64[20, 24]
+inout C: f64[20, 24]
+temp acc: f64
+for i in range(20):
+    for j in range(24):
+        acc = 0.0
+        for k in range(i):
+            C[k, j] += B[i, j] * A[i, k]
+            acc += B[k, j] * A[i, k]
+        C[i, j] = C[i, j] + B[i, j] * A[i, i] + acc
+)");
+  const Space space = ready.space();
+  ASSERT_EQ(space.steps(), std::vector<Directive>{schedule::Auto{}});
+  EXPECT_TRUE(features_of(space, {space.steps(), "default"}));
+}
+
 TEST(Features, say_what_the_shape_of_the_loops_refuses) {
   const Ready ready(kProduct);
   const Space space = ready.space();
