@@ -3,6 +3,7 @@
 #include "estimate/count.h"
 #include "program/arguments.h"
 #include "scalar/type.h"
+#include "support/hash.h"
 
 #include <algorithm>
 #include <cmath>
@@ -149,6 +150,23 @@ double tolerance_of(const program::Program& program, const std::vector<int64_t>&
       tolerance += rounding_of(elem) * (kUnitsPerStore + (is_update ? std::sqrt(updates[s]) : 0));
   }
   return tolerance;
+}
+
+program::Arrays rounded_elsewhere(program::Arrays inputs) {
+  uint64_t turn = 1;
+  for (auto& [name, array] : inputs)
+    for (int64_t k = 0; scalar::is_float(array.elem()) && k < array.cells(); ++k) {
+      turn = hash_mix(turn, static_cast<uint64_t>(k));
+      const double by = rounding_of(array.elem()) * (turn % 2 == 0 ? 1 : -1);
+      array.set_double(k, array.get_double(k) * (1 + by));
+    }
+  return inputs;
+}
+
+double tolerance_from_rounding(double worst) {
+  // As many roundings as the tolerance for sums has; no more than what would still be called a number.
+  constexpr double kRoundings = 64, kMost = 1e-4;
+  return std::min(kRoundings * worst, kMost);
 }
 
 } // namespace kawara::driver

@@ -32,4 +32,13 @@ Difference compare(const program::Arrays& got, const program::Arrays& expected);
 /// each statement whose results are stored in a narrower type, with as many more as the root of its updates.
 double tolerance_of(const program::Program&, const std::vector<int64_t>& sizes);
 
+/// The inputs with every real number one rounding larger or smaller, by turns that look random. Some programs (a
+/// factorisation without pivots, a recursion) magnify roundings: how far their results then move says how far apart
+/// two right results may be.
+program::Arrays rounded_elsewhere(program::Arrays inputs);
+
+/// How far apart two right results may be that differ by this much after `rounded_elsewhere`. Never so far that
+/// anything would pass.
+double tolerance_from_rounding(double worst);
+
 } // namespace kawara::driver

@@ -45,5 +45,29 @@ TEST(Tolerance, KnowsThatFastAddsUpInF16) {
   EXPECT_EQ(tolerance_for("bf16", "f32", program::Numerics::Fast), tolerance_for("f32", "f32"));
 }
 
+TEST(Tolerance, InputsRoundedElsewhereMoveByOneUnit) {
+  program::Arrays inputs;
+  inputs.emplace("x", program::Array(scalar::Elem::F32, {100}));
+  inputs.emplace("n", program::Array(scalar::Elem::I32, {3}));
+  for (int64_t k = 0; k < 100; ++k)
+    inputs.at("x").set_double(k, 1.5);
+  const program::Arrays moved = rounded_elsewhere(inputs);
+  EXPECT_EQ(moved.at("n"), inputs.at("n"));
+  int64_t up = 0;
+  for (int64_t k = 0; k < 100; ++k) {
+    EXPECT_NEAR(moved.at("x").get_double(k), 1.5, 0x1p-22);
+    EXPECT_NE(moved.at("x").get_double(k), 1.5);
+    up += moved.at("x").get_double(k) > 1.5 ? 1 : 0;
+  }
+  EXPECT_GT(up, 25);
+  EXPECT_LT(up, 75);
+}
+
+TEST(Tolerance, ThatRoundingAsksForIsBounded) {
+  EXPECT_GT(tolerance_from_rounding(1e-9), 1e-8);
+  EXPECT_LT(tolerance_from_rounding(1e-9), 1e-6);
+  EXPECT_LE(tolerance_from_rounding(1), 1e-4);
+}
+
 } // namespace
 } // namespace kawara::driver
