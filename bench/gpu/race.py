@@ -53,6 +53,9 @@ PROGRAMS = {
                     "acc[h, i, j] = sum(k, f32(A[h, i, k]) * f32(B[h, k, j]))\n"
                     "C[h, i, j] = acc[h, i, j]\n",
 }
+# The peer's products of f32 may take tf32 too, for these alone.
+PROGRAMS["gemm_tf32"] = "numerics fast\n" + PROGRAMS["gemm"]
+PROGRAMS["gemm_nt_tf32"] = "numerics fast\n" + PROGRAMS["gemm_nt"]
 ATTENTION = """numerics fast
 output out: T[H, N, D]
 temp scores: f32[H, N, N], weights: f32[H, N, N], P: T[H, N, N]
@@ -107,6 +110,8 @@ TORCH = {
     "gemm_bias_gelu": "F.gelu(F.linear(A, B, b))",
     "gemm_f32out": "(A @ B).to(C.dtype)",
     "gemm_batched": "A @ B",
+    "gemm_tf32": "A @ B",
+    "gemm_nt_tf32": "A @ B.t()",
     "attention": "attend(Q, K, V, False)",
     "attention_causal": "attend(Q, K, V, True)",
     "attention_grouped": "attend(Q, K, V, False)",
@@ -135,8 +140,9 @@ def cases():
                 if elem == "bf16":
                     yield from attentions(kind, elem)
                 continue
-            if elem == "f16" and kind != "gemm" or (elem == "f32" and kind.startswith("gemm_") and
-                                                    kind != "gemm_nt"):
+            if elem == "f16" and kind != "gemm" or elem != "f32" and kind.endswith("tf32"):
+                continue
+            if elem == "f32" and kind.startswith("gemm_") and not re.search("nt|tf32", kind):
                 continue
             shapes = PRODUCTS if kind == "gemm" else VARIANTS if is_product else ROWS
             if kind in ("gemm", "gemm_nt"):
@@ -224,6 +230,7 @@ class Race:
             arguments.append(ctypes.c_void_p(self.workspace.data_ptr()))
         self.kawara = lambda: function(*arguments,
                                        ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+        torch.backends.cuda.matmul.allow_tf32 = case["kind"].endswith("tf32")
         code = compile(TORCH[case["kind"]], case["name"], "eval")
         names = {"torch": torch, "F": torch.nn.functional, "attend": self.attend, **self.given}
         self.peer = lambda: eval(code, names)
@@ -302,6 +309,8 @@ class Race:
     def line(self):
         distance = self.error()
         limit = 1e-5 if self.case["elem"] == "f32" else 1e-2
+        if self.case["kind"].endswith("tf32"):
+            limit = 1e-3
         own, peer = self.times()
         sizes = self.case["sizes"]
         if "D" in sizes:

@@ -9,9 +9,7 @@
 
 namespace kawara::kernel {
 
-namespace {
-constexpr int64_t kStepOfDepth = 16; ///< of one instruction along the reduction
-} // namespace
+namespace {} // namespace
 
 void Machine::run_groups(const Launch& s) {
   barriers_.clear();
@@ -290,7 +288,7 @@ void Machine::finish_product() {
   Thread& t = threads_[static_cast<size_t>(thread_)];
   const Mma& s = *t.products.front();
   const program::Instruction& one = program::instruction_of(*target::find_intrinsic(s.instruction));
-  const int64_t columns = one.extents[1], depth = s.steps * kStepOfDepth;
+  const int64_t columns = one.extents[1], depth = s.steps * one.extents[2];
   const auto operand = [&](const CellAt& from, const std::vector<Lanes>& start, bool is_turned,
                            int64_t line, int64_t k) {
     const std::vector<int64_t>& extents = storage_[from.buffer].extents;

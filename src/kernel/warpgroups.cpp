@@ -6,6 +6,7 @@
 #include "kernel/group_parts.h"
 #include "kernel/padded_rows.h"
 #include "kernel/tile_results.h"
+#include "kernel/turned_copy.h"
 #include "kernel/vars.h"
 
 #include <algorithm>
@@ -18,7 +19,6 @@ using scalar::BinaryOp;
 using scalar::int_lit;
 
 constexpr int64_t kCopyAlignment = 16; ///< bytes between rows that the copy engine can address
-constexpr int64_t kDepth = 64;         ///< of a step: a row of swizzled shared memory
 constexpr int64_t kRasterRows = 2048;  ///< of the result that neighbouring blocks share
 
 Expr quotient_of(const Expr& a, const Expr& b) { return binary(BinaryOp::FloorDiv, a, b); }
@@ -34,6 +34,7 @@ public:
     rows_ = (form_.rows.most + rows - 1) / rows * rows;
     columns_ = form_.instruction->extents[1];
     warps_ = rows_ / kRowsOfGroup * kWarpsOfGroup;
+    depth_ = kPanelBytes / scalar::bytes_of(kernel.buffers[form_.a.buffer].elem);
     stages_ = std::max<int64_t>(form_.steps.marks.stages, 2);
     if (!form_.steps.lo) {
       form_.steps.var = add_variable(kernel_, "step", scalar::kIndex);
@@ -43,7 +44,7 @@ public:
   }
 
   bool can_run() const {
-    const bool has_place = form_.columns.most <= columns_ && form_.depth.most <= kDepth &&
+    const bool has_place = form_.columns.most <= columns_ && form_.depth.most <= depth_ &&
                            rows_ <= 4 * kRowsOfGroup && form_.steps.step == 1 &&
                            std::all_of(form_.around.begin(), form_.around.end(),
                                        [](const For& loop) { return loop.step == 1; });
@@ -56,7 +57,14 @@ public:
   Block build() {
     Block out;
     for (TileAccess* access : {&form_.a, &form_.b})
-      if (auto copied = padded_rows(kernel_, access->buffer, kCopyAlignment)) {
+      if (is_turned(*access) && !can_be_turned(*access)) {
+        TurnedCopy turned = turned_copy(kernel_, access->buffer, kCopyAlignment);
+        turned.copy.name = launch_.name + "_" + kernel_.buffers[turned.buffer].name;
+        out.emplace_back(std::move(turned.copy));
+        access->buffer = turned.buffer;
+        std::swap(access->base[access->line], access->base[access->other]);
+        std::swap(access->line, access->other);
+      } else if (auto copied = padded_rows(kernel_, access->buffer, kCopyAlignment)) {
         copied->copy.name = launch_.name + "_" + kernel_.buffers[access->buffer].name;
         out.emplace_back(std::move(copied->copy));
         access->buffer = copied->buffer;
@@ -106,22 +114,29 @@ private:
     if (rank < 2 || rank > 5 || (access.line + 1 != rank && access.other + 1 != rank) ||
         !is_global || buffers_stored_in(launch_.body).contains(access.buffer))
       return false;
+    if (is_turned(access) && !can_be_turned(access) && access.other + 2 != rank)
+      return false;
     for (const Expr& extent : buffer.shape)
       if (!scalar::constant_of(extent))
         return false;
-    return ends_with_buffer(kernel_, form_.depth, kDepth, access, access.other);
+    return ends_with_buffer(kernel_, form_.depth, depth_, access, access.other);
   }
 
   bool is_turned(const TileAccess& access) const {
     return access.line + 1 == kernel_.buffers[access.buffer].shape.size();
   }
 
-  /// A ring of boxes: [stages, panels, rows, 64].
+  /// Tensor cores take operands whose reduction runs down the rows only where cells have two bytes.
+  bool can_be_turned(const TileAccess& access) const {
+    return scalar::bytes_of(kernel_.buffers[access.buffer].elem) == 2;
+  }
+
+  /// A ring of boxes: [stages, panels, rows, cells of 128 bytes].
   uint32_t add_tiles(const TileAccess& access, int64_t lines) {
     const Buffer source = kernel_.buffers[access.buffer];
     const std::vector<int64_t> shape =
-        is_turned(access) ? std::vector<int64_t>{stages_, lines / kDepth, kDepth, kDepth}
-                          : std::vector<int64_t>{stages_, 1, lines, kDepth};
+        is_turned(access) ? std::vector<int64_t>{stages_, lines / depth_, depth_, depth_}
+                          : std::vector<int64_t>{stages_, 1, lines, depth_};
     return add_group_buffer(kernel_, source.name + "_tiles", source.elem, shape, Scope::Shared);
   }
 
@@ -200,7 +215,7 @@ private:
                               : std::vector<Expr>{slot, none, group * int_lit(kRowsOfGroup), none}};
     mma.b = {tiles_of_b_, {slot, none, none, none}};
     mma.c = part_;
-    mma.steps = kDepth / form_.instruction->extents[2];
+    mma.steps = depth_ / form_.instruction->extents[2];
     loop.body.push_back(engine(std::move(mma)));
     loop.body.push_back(engine(AwaitMma{1}));
     const Expr is_first = is_first_lane(launch_);
@@ -229,7 +244,7 @@ private:
     loop.body.push_back(engine(AwaitPhase{{1, slot}, int_lit(1) - scalar::var(ring.parity)}));
     const int64_t bytes = (rows_ * scalar::bytes_of(kernel_.buffers[form_.a.buffer].elem) +
                            columns_ * scalar::bytes_of(kernel_.buffers[form_.b.buffer].elem)) *
-                          kDepth;
+                          depth_;
     loop.body.push_back(engine(Arrive{{0, slot}, bytes}));
     add_loads(form_.a, tiles_of_a_, rows_, slot, loop.body);
     add_loads(form_.b, tiles_of_b_, columns_, slot, loop.body);
@@ -266,15 +281,15 @@ private:
   void add_loads(const TileAccess& access, uint32_t tiles, int64_t lines, const Expr& slot,
                  Block& out) const {
     const bool turned = is_turned(access);
-    for (int64_t panel = 0; panel < (turned ? lines / kDepth : 1); ++panel) {
+    for (int64_t panel = 0; panel < (turned ? lines / depth_ : 1); ++panel) {
       BulkLoad load;
       load.to = {tiles, {slot, int_lit(panel), int_lit(0), int_lit(0)}};
       load.from = {access.buffer, access.base};
       Expr& line = load.from.index[access.line];
-      line = scalar::simplify(line + int_lit(panel * kDepth));
+      line = scalar::simplify(line + int_lit(panel * depth_));
       load.box.assign(access.base.size(), 1);
-      load.box[access.line] = turned ? kDepth : lines;
-      load.box[access.other] = kDepth;
+      load.box[access.line] = turned ? depth_ : lines;
+      load.box[access.other] = depth_;
       load.done = {0, slot};
       out.push_back(engine(std::move(load)));
     }
@@ -286,6 +301,7 @@ private:
   const target::Gpu& gpu_;
   bool is_result_used_; ///< after the launch, or as an output
   int64_t rows_ = 0, columns_ = 0, warps_ = 0, stages_ = 0;
+  int64_t depth_ = 0; ///< of a step: a row of swizzled shared memory
   uint32_t tiles_of_a_ = 0, tiles_of_b_ = 0, part_ = 0;
   Block counters_; ///< defined around the loop over tiles
 };

@@ -26,7 +26,8 @@ namespace kawara::kernel {
 ///
 /// Each thread has the cells of the result that fragment.h says. Edges of tensors are the copy engine's affair:
 /// it reads zeros and leaves out what lies outside. A result whose rows it cannot write is stored by threads, with
-/// conditions. An operand whose rows are not multiples of 16 bytes is copied first, to rows that are (padded_rows.h).
+/// conditions. An operand whose rows are not multiples of 16 bytes is copied first, to rows that are (padded_rows.h); so is one of f32 whose
+/// reduction runs down its rows, turned (turned_copy.h).
 ///
 /// A launch of several products in which one reads the result of another goes to chain_groups.h.
 ///

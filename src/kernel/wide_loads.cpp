@@ -1,5 +1,6 @@
 #include "kernel/wide_loads.h"
 
+#include "kernel/group_parts.h"
 #include "kernel/vars.h"
 #include "scalar/affine_sum.h"
 
@@ -176,7 +177,7 @@ private:
     Buffer wide;
     wide.elem = scalar::compute_type(kernel_.buffers[source].elem);
     const auto id = static_cast<uint32_t>(kernel_.buffers.size());
-    wide.name = kernel_.buffers[source].name + "_wide" + std::to_string(id);
+    wide.name = unique_buffer_name(kernel_, kernel_.buffers[source].name + "_wide");
     wide.shape = {int_lit(cells)};
     wide.scope = Scope::Private;
     kernel_.buffers.push_back(std::move(wide));

@@ -196,7 +196,9 @@ private:
       if (!data.is_collective || !target::is_available(data, *environment_.gpu))
         continue;
       const program::Instruction& one = program::instruction_of(data);
-      if (one.extents[1] == columns && one.result().elem == tensor(text(id).tensor).elem &&
+      const bool is_narrow = scalar::bytes_of(one.operands[0].elem) == 2;
+      if (is_narrow && one.extents[1] == columns &&
+          one.result().elem == tensor(text(id).tensor).elem &&
           !program::matching_loads(one, text(id).value).empty())
         return std::string(data.name);
     }

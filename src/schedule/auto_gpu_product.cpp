@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace kawara::schedule {
 namespace {
@@ -214,10 +215,11 @@ constexpr std::array<CollectiveTile, 7> kCollectiveTiles = {{{128, 256, 1.0},
                                                              {64, 128, 0.58},
                                                              {128, 64, 0.53},
                                                              {64, 64, 0.38}}};
-constexpr int64_t kCollectiveDepth = 64;
-constexpr int64_t kLeastRows = 16; ///< fewer are a matter of memory, not of products
+constexpr int64_t kStepBytes = 128; ///< of a row of an operand, in one step of the reduction
+constexpr int64_t kLeastRows = 5,
+                  kLeastSide = 16; ///< fewer are a matter of memory, not of products
 constexpr double kEndOfTile = 174; ///< length of a reduction that takes as long as writing the tile
-constexpr double kAnotherLaunch = 6e6; ///< starting a second kernel, in multiply-adds
+constexpr double kAnotherLaunch = 4e6; ///< starting a second kernel, in multiply-adds
 constexpr double kPartOfCell = 6.5;    ///< writing and reading a cell of a part, in the same
 constexpr double kByte = 0.75;         ///< bringing a byte of an operand, in the same
 constexpr int64_t kMostParts = 16;
@@ -276,11 +278,16 @@ std::vector<int64_t> iterators_of(const std::vector<scalar::Expr>& index,
   return iterators;
 }
 
+/// Cells of the reduction in one step.
+int64_t step_depth(const Schedule& schedule, const Product& product) {
+  return kStepBytes / scalar::bytes_of(schedule.scop.tensors[product.left].elem);
+}
+
 /// A step of the reduction reads a box of the operand, of which one side lies along its rows; what the last box
 /// has beyond the reduction lies outside the tensor.
 bool reads_boxes(const program::Tensor& tensor, const std::vector<scalar::Expr>& index,
                  const std::vector<int64_t>& result, const std::vector<int64_t>& fixed,
-                 int64_t depth) {
+                 int64_t depth, int64_t step) {
   const std::vector<int64_t> iterators = iterators_of(index, fixed);
   size_t reduced = iterators.size();
   for (size_t d = 0; d < iterators.size(); ++d) {
@@ -290,7 +297,7 @@ bool reads_boxes(const program::Tensor& tensor, const std::vector<scalar::Expr>&
     if (iterators[d] < 0 || std::count(result.begin(), result.end(), iterators[d]) > 0)
       continue;
     const int64_t end = scalar::affine_sum(index[d]).constant + depth;
-    if (reduced != iterators.size() || (end != *extent && depth % kCollectiveDepth != 0))
+    if (reduced != iterators.size() || (end != *extent && depth % step != 0))
       return false;
     reduced = d;
   }
@@ -319,8 +326,9 @@ bool suits_copy_engine(const Schedule& schedule, const Product& product) {
   bool is_fine = result.size() >= 2;
   scalar::visit(text.value, [&](const scalar::Expr& e) {
     if (const auto* load = scalar::as<scalar::Load>(e))
-      is_fine = is_fine && reads_boxes(schedule.scop.tensors[load->tensor], load->index, result,
-                                       fixed, product.extents[stepped_depth(product)]);
+      is_fine = is_fine &&
+                reads_boxes(schedule.scop.tensors[load->tensor], load->index, result, fixed,
+                            product.extents[stepped_depth(product)], step_depth(schedule, product));
   });
   return is_fine;
 }
@@ -366,7 +374,8 @@ CollectiveChoice best_tile(const Schedule& schedule, const Product& product, int
     if (best.cost == 0 || cost < best.cost)
       best = {tile, parts, cost};
   }
-  best.cost = std::max(best.cost, kByte * static_cast<double>(operand_bytes(schedule, product)));
+  // Copies and products overlap, but not wholly.
+  best.cost = std::hypot(best.cost, kByte * static_cast<double>(operand_bytes(schedule, product)));
   if (parts > 1)
     best.cost += kAnotherLaunch + kPartOfCell * static_cast<double>(parts * rows * lanes);
   return best;
@@ -374,8 +383,8 @@ CollectiveChoice best_tile(const Schedule& schedule, const Product& product, int
 
 bool suits_collective(const Schedule& schedule, const Product& product) {
   return product.extents[product.rows] >= kLeastRows &&
-         product.extents[product.lanes] >= kLeastRows &&
-         product.extents[stepped_depth(product)] >= kLeastRows &&
+         product.extents[product.lanes] >= kLeastSide &&
+         product.extents[stepped_depth(product)] >= kLeastSide &&
          suits_copy_engine(schedule, product);
 }
 
@@ -398,11 +407,12 @@ bool bind_collective(Schedule& schedule, const Product& product,
   const std::string i = schedule.order[product.nest.loops[product.rows]].name,
                     k = schedule.order[product.nest.loops[stepped_depth(product)]].name;
   GpuProductPlanner planner(schedule, product, before, after);
-  std::vector<Directive> plan = planner.plan({best.rows, best.lanes, kCollectiveDepth, true});
+  std::vector<Directive> plan =
+      planner.plan({best.rows, best.lanes, step_depth(schedule, product), true});
   plan.emplace_back(Tensorize{{update, i + ".1"}, instruction});
   const int64_t room =
       environment.gpu->shared_per_block - kBytesBesides - best.rows / 64 * kPanelsOfGroup;
-  const int64_t stage = (best.rows + best.lanes) * kCollectiveDepth * 2;
+  const int64_t stage = (best.rows + best.lanes) * kStepBytes;
   plan.emplace_back(
       Pipeline{{update, k + ".0"}, std::clamp<int64_t>(room / stage, 2, kStagesOfCollective)});
   return try_plan(schedule, plan, environment);
@@ -414,17 +424,18 @@ std::optional<int64_t> part_of_reduction(const Schedule& schedule, const Product
       schedule.scop.numerics == program::Numerics::Exact || !suits_collective(schedule, product) ||
       collective_for(schedule, product, 64, environment).empty())
     return std::nullopt;
-  const int64_t depth = product.extents[product.depth.front()];
+  const int64_t depth = product.extents[product.depth.front()],
+                step = step_depth(schedule, product);
   const double whole = best_tile(schedule, product, 1, 1, *environment.gpu).cost;
   CollectiveChoice best{{}, 1, whole};
-  for (int64_t parts = 2; parts <= kMostParts && depth / parts >= 2 * kCollectiveDepth; ++parts) {
+  for (int64_t parts = 2; parts <= kMostParts && depth / parts >= 2 * step; ++parts) {
     const CollectiveChoice choice = best_tile(schedule, product, 1, parts, *environment.gpu);
     if (choice.cost < best.cost)
       best = choice;
   }
   if (best.parts == 1)
     return std::nullopt;
-  return pieces_of(pieces_of(depth, best.parts), kCollectiveDepth) * kCollectiveDepth;
+  return pieces_of(pieces_of(depth, best.parts), step) * step;
 }
 
 bool bind_product(Schedule& schedule, const Product& product, const std::vector<Companion>& before,

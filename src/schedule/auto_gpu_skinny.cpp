@@ -15,8 +15,9 @@ constexpr int64_t kFewForCollective = 4; ///< the same where tensor cores could 
 constexpr int64_t kLeastWide = 64, kLeastDepth = 128;
 constexpr int64_t kThreadsOfSkinny = 256;
 constexpr int64_t kMostSums = 64; ///< that a thread keeps
-constexpr int64_t kTurns =
-    4; ///< steps of a thread that are written out, so that loads need not wait
+/// Steps of a thread that are written out, so that loads need not wait: along rows, and across them.
+constexpr int64_t kTurns = 4, kTurnsAcross = 8;
+constexpr int64_t kLanesOfLine = 8; ///< threads that read a cache line together
 constexpr int64_t kLoadBytes = 16;
 
 int64_t product_of_extents(const Skinny& s, const std::vector<size_t>& positions) {
@@ -33,15 +34,13 @@ struct SkinnyCuts {
   int64_t columns = 1;  ///< of the result that one thread has
 };
 
-/// Threads along the rows of the matrix, which are the reduction: each has a part of several columns' sums.
+/// Threads along the rows of the matrix, which are the reduction: each has a part of a column's sum. Two warps to a
+/// column read long rows evenly; where columns are few, more.
 SkinnyCuts cuts_along(const Skinny& s, int64_t width, const target::Gpu& gpu) {
-  const int64_t few = product_of_extents(s, s.few);
   const int64_t columns = s.extents[s.wide] * product_of_extents(s, s.outer);
-  SkinnyCuts cuts{width, kLanesOfWarp, kThreadsOfSkinny / kLanesOfWarp, few <= 4 ? 2 : 1};
-  if (columns < cuts.y * cuts.columns * gpu.multiprocessors)
-    cuts.columns = 1;
-  while (cuts.y > 1 && columns < cuts.y * gpu.multiprocessors &&
-         s.extents[s.depth] >= 2 * cuts.x * width) {
+  SkinnyCuts cuts{width, kLanesOfWarp, kThreadsOfSkinny / kLanesOfWarp, 1};
+  while (cuts.y > 1 && s.extents[s.depth] >= 2 * cuts.x * width * kTurns &&
+         (cuts.x == kLanesOfWarp || columns < cuts.y * gpu.multiprocessors)) {
     cuts.x *= 2;
     cuts.y /= 2;
   }
@@ -49,17 +48,15 @@ SkinnyCuts cuts_along(const Skinny& s, int64_t width, const target::Gpu& gpu) {
 }
 
 /// Threads across the rows, which are neighbouring results: each has sums of some columns over a part of the
-/// reduction.
+/// reduction. A block reads whole cache lines where there are enough of them for all multiprocessors, half lines else.
 SkinnyCuts cuts_across(const Skinny& s, int64_t width, const target::Gpu& gpu) {
   const int64_t few = product_of_extents(s, s.few);
   while (width > 1 && width * few > kMostSums)
     width /= 2;
   const int64_t columns = s.extents[s.wide] * product_of_extents(s, s.outer);
-  int64_t x = 16;
-  while (x > 4 && columns < x * width * gpu.multiprocessors * 2)
-    x /= 2;
-  const bool is_few_blocks = columns < x * width * gpu.multiprocessors * 2;
-  return {width, x, (is_few_blocks && few == 1 ? 2 : 1) * kThreadsOfSkinny / x, width};
+  const bool has_lines = columns >= kLanesOfLine * width * gpu.multiprocessors;
+  const int64_t x = has_lines ? kLanesOfLine : kLanesOfLine / 2;
+  return {width, x, (has_lines || few > 1 ? 1 : 2) * kThreadsOfSkinny / x, width};
 }
 
 class SkinnyPlanner {
@@ -134,8 +131,8 @@ private:
       serial_ = k + ".0.0";
       inner_ = k + ".1";
     } else {
-      plan.split(k, cuts_.y * kTurns);
-      plan.split(k + ".1", kTurns);
+      plan.split(k, cuts_.y * kTurnsAcross);
+      plan.split(k + ".1", kTurnsAcross);
       thread_ = k + ".1.0";
       serial_ = k + ".0";
       inner_ = k + ".1.1";
@@ -257,7 +254,8 @@ bool tensor_cores_can(const Schedule& schedule, poly::StmtId update,
   const program::Statement& text = schedule.scop[update].text;
   const auto& instructions = target::intrinsics();
   return std::any_of(instructions.begin(), instructions.end(), [&](const target::Intrinsic& data) {
-    if (!data.is_collective || !target::is_available(data, *environment.gpu))
+    if (!data.is_collective || !target::is_available(data, *environment.gpu) ||
+        static_cast<int>(schedule.scop.numerics) < static_cast<int>(data.strictness))
       return false;
     const program::Instruction& one = program::instruction_of(data);
     return one.op == text.op && one.result().elem == schedule.scop.tensors[text.tensor].elem &&

@@ -118,6 +118,30 @@ constexpr std::string_view kGroup256OfF16 = "input a: f16[64, 16], b: f16[16, 25
                                             "    for j in range(256):\n"
                                             "        for k in range(16):\n"
                                             "            c[i, j] += a[i, k] * b[k, j]\n";
+constexpr std::string_view kGroup64OfTf32 = "input a: f32[64, 8], b: f32[8, 64]\n"
+                                            "inout c: f32[64, 64]\n"
+                                            "for i in range(64):\n"
+                                            "    for j in range(64):\n"
+                                            "        for k in range(8):\n"
+                                            "            c[i, j] += a[i, k] * b[k, j]\n";
+constexpr std::string_view kGroup128OfTf32 = "input a: f32[64, 8], b: f32[8, 128]\n"
+                                             "inout c: f32[64, 128]\n"
+                                             "for i in range(64):\n"
+                                             "    for j in range(128):\n"
+                                             "        for k in range(8):\n"
+                                             "            c[i, j] += a[i, k] * b[k, j]\n";
+constexpr std::string_view kGroup192OfTf32 = "input a: f32[64, 8], b: f32[8, 192]\n"
+                                             "inout c: f32[64, 192]\n"
+                                             "for i in range(64):\n"
+                                             "    for j in range(192):\n"
+                                             "        for k in range(8):\n"
+                                             "            c[i, j] += a[i, k] * b[k, j]\n";
+constexpr std::string_view kGroup256OfTf32 = "input a: f32[64, 8], b: f32[8, 256]\n"
+                                             "inout c: f32[64, 256]\n"
+                                             "for i in range(64):\n"
+                                             "    for j in range(256):\n"
+                                             "        for k in range(8):\n"
+                                             "            c[i, j] += a[i, k] * b[k, j]\n";
 constexpr std::string_view kWideDot2OfI16 = "input a: i16[2], b: i16[16, 2]\n"
                                             "inout c: i32[16]\n"
                                             "for j in range(16):\n"
@@ -337,13 +361,14 @@ std::vector<Intrinsic> x86() {
   };
 }
 
-/// Products of 128 threads on tensor cores; products are exact, sums are rounded in an order of their own.
+/// Products of 128 threads on tensor cores; products are exact, sums are rounded in an order of their own. Those of
+/// f32 take the upper 19 bits of their operands.
 std::vector<Intrinsic> hopper_groups() {
   const auto group = [](std::string_view name, std::string_view program) {
     Intrinsic one;
     one.name = name;
     one.program = program;
-    one.strictness = Strictness::Rounding;
+    one.strictness = name.ends_with("tf32") ? Strictness::Fast : Strictness::Rounding;
     one.mnemonic = "wgmma";
     one.is_collective = true;
     return one;
@@ -355,7 +380,11 @@ std::vector<Intrinsic> hopper_groups() {
           group("wgmma.m64n64k16.f16", kGroup64OfF16),
           group("wgmma.m64n128k16.f16", kGroup128OfF16),
           group("wgmma.m64n192k16.f16", kGroup192OfF16),
-          group("wgmma.m64n256k16.f16", kGroup256OfF16)};
+          group("wgmma.m64n256k16.f16", kGroup256OfF16),
+          group("wgmma.m64n64k8.tf32", kGroup64OfTf32),
+          group("wgmma.m64n128k8.tf32", kGroup128OfTf32),
+          group("wgmma.m64n192k8.tf32", kGroup192OfTf32),
+          group("wgmma.m64n256k8.tf32", kGroup256OfTf32)};
 }
 
 } // namespace

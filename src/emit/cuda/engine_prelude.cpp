@@ -91,8 +91,10 @@ std::string wgmma_text(const target::Intrinsic& data, bool is_a_private) {
     registers.push_back("%" + std::to_string(n));
     outputs.push_back("\"+f\"(c[" + std::to_string(n) + "])");
   }
-  const std::string elem(scalar::name_of(instruction.operands[0].elem));
+  const std::string elem(data.name.substr(data.name.rfind('.') + 1));
   const std::string shape = std::string(data.name.substr(0, data.name.rfind('.'))).substr(6);
+  // Only operands of two bytes can be turned.
+  const bool has_turns = scalar::bytes_of(instruction.operands[0].elem) == 2;
   int64_t next = cells;
   const auto operand = [&] { return "%" + std::to_string(next++); };
   std::string left, given, values;
@@ -109,17 +111,20 @@ std::string wgmma_text(const target::Intrinsic& data, bool is_a_private) {
     values = "\"l\"(a)";
   }
   const std::string right = operand(), adds = operand();
-  std::string turned = is_a_private ? "" : operand() + ", ";
-  turned += operand();
+  std::string turned;
+  if (has_turns && !is_a_private)
+    turned += ", " + operand();
+  if (has_turns)
+    turned += ", " + operand();
   return std::string("template <") + (is_a_private ? "" : "int a_turned, ") +
          "int b_turned, int adds> static __device__ inline void kw_" + name + "(float (&c)[" +
          std::to_string(cells) + "], " + given +
          ", unsigned long long b) {\n  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, " + adds +
          ", 0;\\nwgmma.mma_async.sync.aligned." + shape + ".f32." + elem + "." + elem + " {" +
-         join(registers, ", ") + "}, " + left + ", " + right + ", p, 1, 1, " + turned +
-         ";\\n}\"\n    : " + join(outputs, ", ") + "\n    : " + values +
-         ", \"l\"(b), \"n\"(adds), " + (is_a_private ? "" : "\"n\"(a_turned), ") +
-         "\"n\"(b_turned));\n}\n";
+         join(registers, ", ") + "}, " + left + ", " + right + ", p, 1, 1" + turned +
+         ";\\n}\"\n    : " + join(outputs, ", ") + "\n    : " + values + ", \"l\"(b), \"n\"(adds)" +
+         (has_turns && !is_a_private ? ", \"n\"(a_turned)" : "") +
+         (has_turns ? ", \"n\"(b_turned)" : "") + ");\n}\n";
 }
 
 } // namespace

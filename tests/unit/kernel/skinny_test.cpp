@@ -8,7 +8,7 @@ using gpu_line::expect_same;
 using gpu_line::Line;
 using gpu_line::Sizes;
 
-std::string product(const std::string& elem, bool is_along) {
+std::string few_rows(const std::string& elem, bool is_along) {
   return "param M, N, K\n"
          "input A: " +
          elem + "[M, K], B: " + elem + (is_along ? "[N, K]" : "[K, N]") +
@@ -36,7 +36,7 @@ std::vector<Launch> launches_of(const Kernel& kernel) {
 TEST(Skinny, OneLaunchReadsTheMatrixInWholePieces) {
   for (const bool is_along : {true, false}) {
     const Line line =
-        compile(product("bf16", is_along), "auto", {{"M", 1}, {"N", 4096}, {"K", 4096}});
+        compile(few_rows("bf16", is_along), "auto", {{"M", 1}, {"N", 4096}, {"K", 4096}});
     const std::string text = print(line.kernel);
     EXPECT_EQ(launches_of(line.kernel).size(), 1U) << text;
     EXPECT_NE(text.find(is_along ? "f32x8(B[block_x" : "f32x8(B[thread_y"), std::string::npos)
@@ -50,8 +50,8 @@ TEST(Skinny, SumsAreRightForAFewRowsAndAnySize) {
     for (const Sizes& sizes :
          {Sizes{{"M", 1}, {"N", 96}, {"K", 256}}, Sizes{{"M", 3}, {"N", 70}, {"K", 300}},
           Sizes{{"M", 4}, {"N", 65}, {"K", 133}}}) {
-      expect_same(product("f32", is_along), "auto", sizes);
-      const Line line = compile(product("f32", is_along), "auto", sizes);
+      expect_same(few_rows("f32", is_along), "auto", sizes);
+      const Line line = compile(few_rows("f32", is_along), "auto", sizes);
       EXPECT_EQ(launches_of(line.kernel).size(), 1U) << print(line.kernel);
     }
 }
@@ -72,16 +72,16 @@ TEST(Skinny, BatchesAndVectorsWithoutRows) {
 
 TEST(Skinny, ALongReductionOfASmallResultIsDoneInParts) {
   const Sizes sizes = {{"M", 16}, {"N", 64}, {"K", 1000}};
-  const Line line = compile(product("bf16", false), "auto", sizes);
+  const Line line = compile(few_rows("bf16", false), "auto", sizes);
   const std::vector<Launch> launches = launches_of(line.kernel);
   ASSERT_EQ(launches.size(), 2U) << print(line.kernel);
   EXPECT_TRUE(has_engine(launches[0].body));
   EXPECT_FALSE(has_engine(launches[1].body));
-  expect_same(product("bf16", false), "auto", sizes);
+  expect_same(few_rows("bf16", false), "auto", sizes);
 }
 
 TEST(Skinny, ExactReductionsStayInOrder) {
-  const std::string text = "numerics exact\n" + product("f32", true);
+  const std::string text = "numerics exact\n" + few_rows("f32", true);
   expect_same(text, "auto", {{"M", 1}, {"N", 64}, {"K", 128}});
 }
 

@@ -48,6 +48,20 @@ TEST(CudaText, NvrtcCompilesProductsOnTensorCores) {
   }
 }
 
+TEST(CudaText, NvrtcCompilesProductsOfAFewRowsAndInParts) {
+  if (!has_nvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  for (const Sizes& sizes :
+       {Sizes{{"M", 1}, {"N", 256}, {"K", 512}}, Sizes{{"M", 3}, {"N", 70}, {"K", 300}}}) {
+    EXPECT_EQ(complaint(unit_of(gpu_line::kGemm, sizes)), "");
+    EXPECT_EQ(complaint(unit_of(gpu_line::kNarrowGemm, sizes)), "");
+  }
+  const emit::CudaUnit parts = unit_of(gpu_line::kNarrowGemm, {{"M", 16}, {"N", 64}, {"K", 1000}});
+  EXPECT_EQ(parts.launches.size(), 2U);
+  EXPECT_NE(parts.text.find("_workspace("), std::string::npos) << parts.text;
+  EXPECT_EQ(complaint(parts), "");
+}
+
 TEST(CudaText, VectorsAreLoadedWholeAndIndicesAreNarrow) {
   const emit::CudaUnit unit = unit_of(gpu_line::kGelu, {{"M", 64}, {"N", 1024}});
   EXPECT_TRUE(unit.has_narrow_indices);
