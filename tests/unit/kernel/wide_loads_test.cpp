@@ -31,8 +31,7 @@ size_t count_of(const std::string& text, const std::string& part) {
 TEST(WideLoads, EightNeighboursOfTwoBytesAreOneLoad) {
   const Line line = compile(kNarrowSums, neighbours(8), {{"M", 3}, {"N", 64}});
   const std::string text = print(line.kernel);
-  EXPECT_NE(text.find("X_wide[ramp(0, 1, 8)] = f32x8(X[block_x, ramp("), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("X_wide[ramp(0, 1, 8)] = f32x8(X[block_x, ramp("), std::string::npos) << text;
   EXPECT_EQ(count_of(text, " X["), 0U) << text;
   expect_same(kNarrowSums, neighbours(8), {{"M", 3}, {"N", 64}});
 }
