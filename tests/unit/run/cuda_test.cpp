@@ -62,6 +62,16 @@ TEST(CudaText, NvrtcCompilesProductsOfAFewRowsAndInParts) {
   EXPECT_EQ(complaint(parts), "");
 }
 
+TEST(CudaText, NvrtcCompilesProductsOfF32OnTensorCores) {
+  if (!has_nvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  const emit::CudaUnit unit =
+      unit_of("numerics fast\n" + gpu_line::kGemm, {{"M", 200}, {"N", 136}, {"K", 70}});
+  EXPECT_NE(unit.text.find(".f32.tf32.tf32 "), std::string::npos) << unit.text;
+  EXPECT_EQ(unit.launches.size(), 3U); // A has rows that no copy engine finds, B lies the other way
+  EXPECT_EQ(complaint(unit), "");
+}
+
 TEST(CudaText, VectorsAreLoadedWholeAndIndicesAreNarrow) {
   const emit::CudaUnit unit = unit_of(gpu_line::kGelu, {{"M", 64}, {"N", 1024}});
   EXPECT_TRUE(unit.has_narrow_indices);
