@@ -302,7 +302,9 @@ bool reads_boxes(const program::Tensor& tensor, const std::vector<scalar::Expr>&
     reduced = d;
   }
   const bool is_along_rows = !iterators.empty() && iterators.back() >= 0;
-  return iterators.size() >= 2 && reduced != iterators.size() && is_along_rows;
+  // Wide cells are turned by a copy, which exchanges the last two dimensions.
+  const bool can_be_turned = scalar::bytes_of(tensor.elem) == 2 || reduced + 2 >= iterators.size();
+  return iterators.size() >= 2 && reduced != iterators.size() && is_along_rows && can_be_turned;
 }
 
 /// The number of a part of the reduction: an iterator divided by a constant.
