@@ -70,5 +70,41 @@ TEST(InstructionCode, IsTheInstruction) {
   }
 }
 
+#ifdef KAWARA_LLVM_HAS_ALL_TARGETS
+/// out[j, 0..13] = tile[0..13, j], or out[j, 0..13] += tile[j, 0..13], for 16 values of j.
+kernel::Kernel sixteen_rows(bool turns_over) {
+  kernel::Kernel k;
+  k.name = "rows";
+  const auto matrix = [](const char* name) {
+    return kernel::Buffer{name,
+                          scalar::Elem::F32,
+                          {scalar::int_lit(16), scalar::int_lit(16)},
+                          kernel::Scope::Argument,
+                          program::Role::Inout};
+  };
+  k.buffers = {matrix("tile"), matrix("out")};
+  const scalar::Type type{scalar::Elem::F32, 14};
+  const scalar::Expr run = scalar::ramp(scalar::int_lit(0), 1, 14);
+  for (int64_t j = 0; j < 16; ++j) {
+    const scalar::Expr at = scalar::int_lit(j);
+    const scalar::Expr column = scalar::load(0, {run, at}, type);
+    const scalar::Expr sum = scalar::load(1, {at, run}, type) + scalar::load(0, {at, run}, type);
+    k.body.emplace_back(
+        kernel::Store{1, {at, run}, scalar::ReduceOp::None, turns_over ? column : sum});
+  }
+  return k;
+}
+
+TEST(InstructionCode, MasksStoresOfTilesThatWereTurnedOverAlone) {
+  EmitOptions options;
+  options.target = CodeTarget{"x86_64-unknown-linux-gnu", "sapphirerapids", ""};
+  const std::string tile = module_from_kernel(sixteen_rows(true), options).assembly();
+  EXPECT_NE(tile.find("{%k"), std::string::npos) << tile;
+  EXPECT_EQ(tile.find("gather"), std::string::npos) << tile;
+  const std::string sums = module_from_kernel(sixteen_rows(false), options).assembly();
+  EXPECT_EQ(sums.find("{%k"), std::string::npos) << "a load could not be forwarded" << sums;
+}
+#endif
+
 } // namespace
 } // namespace kawara::emit
