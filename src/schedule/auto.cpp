@@ -99,6 +99,8 @@ private:
       try_all({StoreAt{temp, name(loop)}});
     for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
       improve(child, false);
+    for (const std::string& tensor : rows_from_memory(schedule_, loop, environment_))
+      try_all({Prefetch{tensor, name(loop), 1}});
     try_all({Parallel{name(loop)}});
   }
 

@@ -4,6 +4,7 @@
 #include "schedule/extent.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace kawara::schedule {
@@ -15,6 +16,8 @@ namespace {
 
 /// Fewer planes than this do not keep threads busy.
 constexpr int64_t kManyPlanes = 16;
+/// Bytes of a row that the hardware does not have in time by itself.
+constexpr int64_t kLongRow = 4096;
 
 std::set<uint32_t> tensors_below(const Schedule& schedule, LoopId loop) {
   std::set<uint32_t> tensors;
@@ -107,6 +110,36 @@ bool share_rows(const Schedule& schedule, LoopId first, LoopId second,
   }
   return loop_values(schedule.scop, schedule.order, first)
       .is_equal(loop_values(schedule.scop, schedule.order, second));
+}
+
+std::vector<std::string> rows_from_memory(const Schedule& schedule, LoopId loop,
+                                          const Environment& environment) {
+  if (!is_flat(schedule, loop))
+    return {};
+  const size_t depth = *poly::depth_of(schedule.order, loop);
+  std::map<uint32_t, int> readers;
+  for (const StmtId id : poly::statements_below(schedule.order, loop)) {
+    const std::vector<Move> moves = moves_of(schedule.scop, schedule.order, id, depth);
+    std::set<uint32_t> read;
+    size_t at = 0;
+    scalar::visit(schedule.scop[id].text.value, [&](const scalar::Expr& e) {
+      const auto* load = scalar::as<scalar::Load>(e);
+      if (load != nullptr && moves[++at] != Move::None)
+        read.insert(load->tensor);
+    });
+    for (const uint32_t tensor : read)
+      ++readers[tensor];
+  }
+  std::vector<std::string> names;
+  for (const auto& [t, count] : readers) {
+    const program::Tensor& tensor = schedule.scop.tensors[t];
+    const auto row = share_of(schedule, loop, {t});
+    const auto runs = longest_run(schedule.scop, schedule.order, loop);
+    if (count > 1 && tensor.role != program::Role::Temp && row && *row >= kLongRow &&
+        *row * *runs > environment.cpu.caches.l2)
+      names.push_back(tensor.name);
+  }
+  return names;
 }
 
 std::vector<std::string> temps_of(const Schedule& schedule, LoopId loop) {

@@ -11,6 +11,10 @@ namespace kawara::schedule {
 /// one iteration's rows, or planes where there are many of them, are still in the cache for the second nest.
 bool share_rows(const Schedule&, poly::LoopId first, poly::LoopId second, const Environment&);
 
+/// Tensors of which several nests below the loop read the same row and that are larger than the second cache: while one row is worked
+/// on, the next one can be on its way.
+std::vector<std::string> rows_from_memory(const Schedule&, poly::LoopId loop, const Environment&);
+
 /// Temps that only statements below the loop touch.
 std::vector<std::string> temps_of(const Schedule&, poly::LoopId loop);
 
