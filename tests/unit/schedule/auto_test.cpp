@@ -167,6 +167,19 @@ TEST(Auto, copies_rows_of_images_that_lie_in_many_pages) {
   EXPECT_EQ(count("64"), 4U) << "packed weights and staged rows";
 }
 
+TEST(Auto, calls_the_next_row_where_several_nests_read_it_from_memory) {
+  const auto called = [](const std::string& rows) {
+    const Schedule schedule = scheduled_automatically(
+        "input X: f32[" + rows + ", 2048], g: f32[2048]\noutput Y: f32[" + rows +
+        ", 2048]\ntemp m: f32[" + rows + "]\nm[i] = max(j, X[i, j])\n" +
+        "Y[i, j] = (X[i, j] - m[i]) * g[j]\n");
+    const poly::LoopId rows_loop = poly::path_of(schedule.order, poly::StmtId{0}).front();
+    return schedule.order[rows_loop].marks.prefetches.size();
+  };
+  EXPECT_EQ(called("4096"), 1U) << "X, not g";
+  EXPECT_EQ(called("32"), 0U) << "all of it stays in a cache";
+}
+
 TEST(Auto, lays_out_temps_that_lie_in_many_pages_by_rows) {
   const Schedule schedule = scheduled_automatically(R"(input image: f32[48, 64, 64]
 const weight: f32[64, 48, 3, 3]
