@@ -6,12 +6,12 @@ namespace kawara::program::operators {
 namespace {
 
 std::vector<std::span<const Operator>> families() {
-  return {binary_operators(),        convolution_operators(),  einsum_operators(),
-          generator_operators(),     layout_operators(),       loss_operators(),
-          normalization_operators(), padding_operators(),      pooling_operators(),
-          product_operators(),       quantization_operators(), recurrent_operators(),
-          reduction_operators(),     resize_operators(),       shape_operators(),
-          unary_operators()};
+  return {attention_operators(), binary_operators(),        convolution_operators(),
+          einsum_operators(),    generator_operators(),     layout_operators(),
+          loss_operators(),      normalization_operators(), padding_operators(),
+          pooling_operators(),   product_operators(),       quantization_operators(),
+          recurrent_operators(), reduction_operators(),     resize_operators(),
+          shape_operators(),     unary_operators()};
 }
 
 } // namespace

@@ -19,6 +19,7 @@ const Operator* find_operator(std::string_view name);
 std::vector<std::string> operator_names();
 
 // One list per family.
+std::span<const Operator> attention_operators();
 std::span<const Operator> binary_operators();
 std::span<const Operator> convolution_operators();
 std::span<const Operator> einsum_operators();
