@@ -116,6 +116,28 @@ TEST(Count, LargeTriangularNestsAreQuick) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
 }
 
+/// A padded image of a damaged file: each cell is asked whether it is inside.
+TEST(Count, ConditionsOnManyCellsAreQuick) {
+  const auto program = program::parse(make_source("pad.kw", R"(input X: f32[8, 8]
+output Y: f32[1048584, 64]
+for i in range(1048584):
+    for j in range(64):
+        if i < 8 and j < 8:
+            Y[i, j] = X[i, j]
+        else:
+            Y[i, j] = 0
+)"));
+  ASSERT_TRUE(program);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto work = count(*program, {});
+  ASSERT_TRUE(work);
+  double instances = 0;
+  for (const StatementWork& statement : work->statements)
+    instances += statement.instances;
+  EXPECT_EQ(instances, 1048584.0 * 64);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+}
+
 TEST(Count, CompulsoryBytesFollowRoles) {
   const auto work = count(nest(nests()[0]), std::vector<int64_t>{100});
   ASSERT_TRUE(work);
