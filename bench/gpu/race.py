@@ -116,6 +116,12 @@ TORCH = {
     "attention_causal": "attend(Q, K, V, True)",
     "attention_grouped": "attend(Q, K, V, False)",
 }
+# Products of f32 on tensor cores are not what `auto` does by itself.
+TF32 = ("distribute(S0.j); distribute(S0.i); [tile(S1.i=128, S1.j=256, S1.k=32); "
+        "tile(S0.i=128, S0.j=256); tile(S2.i=128, S2.j=256); fuse(S0.i.0, S1.i.0); "
+        "fuse(S0.j.0, S1.j.0); fuse(S1.i.0, S2.i.0); fuse(S1.j.0, S2.j.0); bind(S0.i.0, block.y); "
+        "bind(S0.j.0, block.x)]; tensorize(S1.i.1, wgmma.m64n256k8.tf32); pipeline(S1.k.0, 4); "
+        "store_at(acc, S1.j.0)")
 CALLS_OF_GRAPH = 10
 BYTES = {"f32": 4, "bf16": 2, "f16": 2}
 ROWS = [(8192, 8192), (32768, 1024), (4096, 768), (1000, 1003)]
@@ -187,6 +193,8 @@ def program_of(case):
 
 
 def text_of(case, kawara, folder, schedule):
+    if schedule == "auto" and case["kind"].endswith("tf32"):
+        schedule = TF32
     program = folder / f"{case['name']}.kw"
     program.write_text(program_of(case))
     sizes = ",".join(f"{name}={value}" for name, value in case["sizes"].items())

@@ -90,8 +90,8 @@ public:
 private:
   bool is_fine(uint32_t buffer) const {
     const Buffer& b = kernel_.buffers[buffer];
-    return b.scope != Scope::Private && !stored_.contains(buffer) &&
-           scalar::bytes_of(b.elem) < kMostBytes;
+    return (b.scope == Scope::Argument || b.scope == Scope::Workspace) &&
+           !stored_.contains(buffer) && scalar::bytes_of(b.elem) < kMostBytes;
   }
 
   void note(const Expr& e, size_t statement) {

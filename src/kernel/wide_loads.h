@@ -4,8 +4,9 @@
 
 namespace kawara::kernel {
 
-/// Loads neighbouring cells of global or shared memory, that statements following each other read one by one, in
-/// pieces of up to 16 bytes. The kernel's body is that of `launch`.
+/// Loads neighbouring cells of global memory, that statements following each other read one by one, in pieces of
+/// up to 16 bytes. The kernel's body is that of `launch`. Cells of shared memory are near enough: there, waiting for
+/// whole pieces costs more registers than it saves loads.
 ///
 ///   before   s = s + f32(A[thread_x*8])                       A: bf16
 ///            s = s + f32(A[thread_x*8 + 1])

@@ -236,6 +236,9 @@ std::string collective_for(const Schedule& schedule, const Product& product, int
         static_cast<int>(schedule.scop.numerics) < static_cast<int>(data.strictness))
       continue;
     const program::Instruction& one = program::instruction_of(data);
+    // Operands of f32 lose 13 bits on tensor cores: that is done where it is asked for by name.
+    if (scalar::bytes_of(one.operands[0].elem) != 2)
+      continue;
     const auto& text = schedule.scop[product.update()].text;
     if (one.extents[1] == lanes && one.result().elem == tensors[product.result].elem &&
         one.op == text.op && !program::matching_loads(one, text.value).empty())

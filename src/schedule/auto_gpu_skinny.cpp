@@ -258,7 +258,8 @@ bool tensor_cores_can(const Schedule& schedule, poly::StmtId update,
         static_cast<int>(schedule.scop.numerics) < static_cast<int>(data.strictness))
       return false;
     const program::Instruction& one = program::instruction_of(data);
-    return one.op == text.op && one.result().elem == schedule.scop.tensors[text.tensor].elem &&
+    return scalar::bytes_of(one.operands[0].elem) == 2 && one.op == text.op &&
+           one.result().elem == schedule.scop.tensors[text.tensor].elem &&
            !program::matching_loads(one, text.value).empty();
   });
 }

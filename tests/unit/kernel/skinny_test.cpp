@@ -41,7 +41,7 @@ TEST(Skinny, OneLaunchReadsTheMatrixInWholePieces) {
     EXPECT_EQ(launches_of(line.kernel).size(), 1U) << text;
     EXPECT_NE(text.find(is_along ? "f32x8(B[block_x" : "f32x8(B[thread_y"), std::string::npos)
         << text;
-    EXPECT_EQ(launches_of(line.kernel)[0].threads[0], is_along ? 32 : 4) << text;
+    EXPECT_EQ(launches_of(line.kernel)[0].threads[0], is_along ? 64 : 4) << text;
   }
 }
 

@@ -65,8 +65,14 @@ TEST(CudaText, NvrtcCompilesProductsOfAFewRowsAndInParts) {
 TEST(CudaText, NvrtcCompilesProductsOfF32OnTensorCores) {
   if (!has_nvrtc())
     GTEST_SKIP() << "no NVRTC on this machine";
-  const emit::CudaUnit unit =
-      unit_of("numerics fast\n" + gpu_line::kGemm, {{"M", 200}, {"N", 136}, {"K", 70}});
+  const std::string directives =
+      "distribute(S0.j); distribute(S0.i)\n"
+      "[tile(S1.i=64, S1.j=64, S1.k=32); tile(S0.i=64, S0.j=64)\n"
+      "fuse(S0.i.0, S1.i.0); fuse(S0.j.0, S1.j.0); bind(S0.i.0, block.y); bind(S0.j.0, block.x)]\n"
+      "tensorize(S1.i.1, wgmma.m64n64k8.tf32); pipeline(S1.k.0, 3)";
+  const emit::CudaUnit unit = emit::cuda_from_kernel(
+      compile("numerics fast\n" + gpu_line::kGemm, directives, {{"M", 200}, {"N", 136}, {"K", 70}})
+          .kernel);
   EXPECT_NE(unit.text.find(".f32.tf32.tf32 "), std::string::npos) << unit.text;
   EXPECT_EQ(unit.launches.size(), 3U); // A has rows that no copy engine finds, B lies the other way
   EXPECT_EQ(complaint(unit), "");
