@@ -7,7 +7,7 @@ namespace {
 
 /// An operand that is used fewer times than this is read where it lies.
 constexpr int64_t kWorthCopying = 16;
-/// Of the left operand, that times the lanes of a vector, up to this many: it may be copied cell by cell.
+/// The left operand's uses are of one cell for all lanes: that times so many.
 constexpr int64_t kFewLanes = 4;
 
 /// A tensor of more bytes than this lies in more pages than a core remembers at once (96 of 4 KiB).
@@ -100,9 +100,10 @@ bool packs_right(const Product& p, int64_t lanes) {
   return p.left != p.right && uses_of(p, p.rows, p.right_stays, lanes) >= kWorthCopying;
 }
 bool packs_left(const Product& p, int64_t lanes) {
-  // One row lies in reading order already.
+  // One row lies in reading order already. What is copied cell by cell has to be used more often than what is in runs.
+  const int64_t least = kWorthCopying * (p.has_far_rows ? lanes : std::min(lanes, kFewLanes));
   return p.left != p.right && p.extents[p.rows] > 1 && !p.left_has_window &&
-         uses_of(p, p.lanes, p.left_stays, lanes) >= kWorthCopying * std::min(lanes, kFewLanes);
+         uses_of(p, p.lanes, p.left_stays, lanes) >= least;
 }
 
 bool has_window(const Schedule& schedule, const Product& p, uint32_t tensor) {

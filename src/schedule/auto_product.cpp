@@ -374,6 +374,7 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
   p.has_strided_lanes = moves[lanes][0] != Move::Unit;
   p.turns_over = p.has_strided_lanes && moves[*rows][0] == Move::Unit;
   p.has_far_lanes = moves[lanes][right] != Move::Unit;
+  p.has_far_rows = moves[*rows][left] != Move::Unit;
   p.left = loaded[left - 1];
   p.right = loaded[right - 1];
   return p;

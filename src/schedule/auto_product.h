@@ -23,7 +23,8 @@ struct Product {
   bool left_has_window = false;                 ///< neighbouring results read the same cells of it
   bool has_strided_lanes = false;               ///< the result's cells are not neighbours in lanes
   bool turns_over = false;                      ///< but they are along the rows
-  bool has_far_lanes = false;                   ///< the right operand's are not
+  bool has_far_lanes = false;                   ///< the right operand's are not, in lanes
+  bool has_far_rows = false;                    ///< the left operand's are not, along the rows
   bool combines_along_outer = false; ///< what follows adds up the results of the outer loops
   bool has_followers = false;        ///< what follows uses the results cell by cell
   std::optional<size_t> parts; ///< the outer loop over parts of the reduction, one thread each
