@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -41,13 +42,17 @@ struct Suited {
   std::vector<GpuProgram::Reordered> reordered;
 };
 
-Suited suited_to_gpu(const GpuJob& job) {
+Suited suited_to_gpu(const GpuJob& job, bool shifts_rows) {
   Suited suited{make_source(job.name + ".kw", job.text), {}};
   const auto program = program::parse(suited.text);
-  if (!program)
+  if (!program || !shifts_rows)
     return suited;
   const auto flat = program::with_flat_convolution(*program, kChannelsOfProduct);
-  if (!flat)
+  const auto is_narrow = [&] { // what tensor cores multiply
+    const scalar::Elem elem = program->tensors[flat->weights].elem;
+    return elem == scalar::Elem::BF16 || elem == scalar::Elem::F16;
+  };
+  if (!flat || !is_narrow())
     return suited;
   GpuProgram::Reordered weights;
   for (uint32_t t = 0; t < flat->weights; ++t)
@@ -62,10 +67,10 @@ Suited suited_to_gpu(const GpuJob& job) {
 
 /// Kernel and text of a program by its default schedule; by the order of its text where that asks for
 /// more than a block can have.
-Result<GpuProgram, Diagnostic> lowered(const GpuJob& job,
-                                       const schedule::Environment& environment) {
+Result<GpuProgram, Diagnostic> lowered(const GpuJob& job, const schedule::Environment& environment,
+                                       bool shifts_rows) {
   std::optional<Diagnostic> problem;
-  const Suited suited = suited_to_gpu(job);
+  const Suited suited = suited_to_gpu(job, shifts_rows);
   for (const bool is_scheduled : {true, false}) {
     Request request;
     request.text = suited.text;
@@ -92,7 +97,7 @@ Result<GpuProgram, Diagnostic> lowered(const GpuJob& job,
 
 Result<GpuProgram, Diagnostic> made_of(const GpuJob& job, const schedule::Environment& environment,
                                        const GpuProgramOptions& options) {
-  KAWARA_TRY(GpuProgram made, lowered(job, environment));
+  KAWARA_TRY(GpuProgram made, lowered(job, environment, options.shifts_rows));
   if (!options.makes_code)
     return made;
   run::NvrtcOptions how;
@@ -113,12 +118,20 @@ Result<GpuPrograms, Diagnostic> gpu_programs_of(const Tape& tape,
   const std::vector<GpuJob> jobs = jobs_of(tape);
   GpuPrograms programs;
   std::optional<Diagnostic> problem;
+  std::exception_ptr bug;
   std::atomic<size_t> next = 0;
   size_t done = 0;
   std::mutex mutex;
   const auto work = [&] {
     for (size_t k = next++; k < jobs.size(); k = next++) {
-      auto made = made_of(jobs[k], environment, options);
+      Result<GpuProgram, Diagnostic> made = GpuProgram{};
+      try {
+        made = made_of(jobs[k], environment, options);
+      } catch (...) { // a bug; the threads come home first
+        const std::lock_guard lock(mutex);
+        bug = std::current_exception();
+        return;
+      }
       const std::lock_guard lock(mutex);
       if (made)
         programs[jobs[k].text] = std::make_shared<const GpuProgram>(*std::move(made));
@@ -136,6 +149,8 @@ Result<GpuPrograms, Diagnostic> gpu_programs_of(const Tape& tape,
   work();
   for (std::thread& thread : threads)
     thread.join();
+  if (bug)
+    std::rethrow_exception(bug);
   if (problem)
     return fail(*std::move(problem));
   return programs;

@@ -32,6 +32,9 @@ struct GpuProgramOptions {
   std::filesystem::path cache; ///< of machine code; empty: none
   bool makes_code = true;      ///< otherwise the text of kernels only
   bool wants_log = false;      ///< registers and spills; without the cache
+  /// Windows of convolutions as shifted rows on tensor cores. Right in the interpreter, but an H200 stopped at them
+  /// with an illegal instruction (docs/benchmarks/h200.md).
+  bool shifts_rows = false;
   Progress progress;
 };
 

@@ -464,7 +464,8 @@ bool bind_product(Schedule& schedule, const Product& product, const std::vector<
       continue;
     for (const uint32_t operand : {product.left, product.right})
       stage_operand(schedule, operand, {update, k}, environment);
-    try_plan(schedule, {Pipeline{{update, k}, kStages}}, environment);
+    if (product.depth.size() == 1)
+      try_plan(schedule, {Pipeline{{update, k}, kStages}}, environment);
     return true;
   }
   return false;

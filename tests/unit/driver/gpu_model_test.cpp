@@ -121,7 +121,7 @@ private:
 };
 
 /// Largest difference of the interpreted kernels of a GPU from f32 on the processor.
-double difference_on_gpu(DataType floats) {
+double difference_on_gpu(DataType floats, bool shifts_rows) {
   ModelOptions options;
   options.floats = floats;
   Model model(small_net(), options), plain(small_net());
@@ -132,6 +132,7 @@ double difference_on_gpu(DataType floats) {
   EXPECT_EQ(model.kernels(), 0);
   GpuProgramOptions how;
   how.makes_code = run::has_nvrtc();
+  how.shifts_rows = shifts_rows;
   const auto programs = gpu_programs_of(*tape, hopper(), how);
   EXPECT_TRUE(programs) << render({programs.error()});
   for (const auto& [text, program] : *programs)
@@ -144,16 +145,18 @@ double difference_on_gpu(DataType floats) {
 }
 
 TEST(GpuModel, KernelsMeanTheSameAsTheProcessors) {
-  EXPECT_LT(difference_on_gpu(DataType::F32), 1e-5);
+  EXPECT_LT(difference_on_gpu(DataType::F32, false), 1e-5);
 }
 
 TEST(GpuModel, NarrowKernelsMeanNearlyTheSame) {
-  const double difference = difference_on_gpu(DataType::BF16);
-  EXPECT_LT(difference, 2e-2);
-  EXPECT_GT(difference, 0);
+  for (const bool shifts_rows : {false, true}) {
+    const double difference = difference_on_gpu(DataType::BF16, shifts_rows);
+    EXPECT_LT(difference, 2e-2);
+    EXPECT_GT(difference, 0);
+  }
 }
 
-TEST(GpuModel, NarrowConvolutionsRunOnTensorCores) {
+TEST(GpuModel, ShiftedRowsRunOnTensorCores) {
   ModelOptions options;
   options.floats = DataType::BF16;
   Model model(small_net(), options);
@@ -161,6 +164,7 @@ TEST(GpuModel, NarrowConvolutionsRunOnTensorCores) {
   ASSERT_TRUE(tape);
   GpuProgramOptions how;
   how.makes_code = false;
+  how.shifts_rows = true;
   const auto programs = gpu_programs_of(*tape, hopper(), how);
   ASSERT_TRUE(programs);
   int on_tensor_cores = 0;
