@@ -1,7 +1,7 @@
 #include "run/cuda/nvrtc.h"
 
-#include "run/library.h"
 #include "run/file.h"
+#include "run/library.h"
 #include "support/hash.h"
 
 #include <fmt/format.h>
