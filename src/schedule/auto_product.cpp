@@ -405,10 +405,11 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
   return depth * steps / speed + store + right_copies + left_copies;
 }
 
-/// Threads of a GPU store neighbouring results together; what registers of the CPU gain counts behind that.
+/// Threads of a GPU store neighbouring results together; what registers of the CPU gain counts behind that. So it does for
+/// sizes that are not known (`is_open`): the edges of tiles of an assumed size decide nothing.
 bool is_better(const Schedule& schedule, const Product& p, const Product& than,
-               const Environment& environment) {
-  if (environment.gpu && p.has_strided_lanes != than.has_strided_lanes)
+               const Environment& environment, bool is_open) {
+  if ((environment.gpu || is_open) && p.has_strided_lanes != than.has_strided_lanes)
     return than.has_strided_lanes;
   return cost_of(schedule, p, environment) < cost_of(schedule, than, environment);
 }
@@ -422,9 +423,12 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
   Product p;
   p.nest = nest;
   p.extents = facts.extents;
+  bool is_open = false;
   for (size_t k = 0; k < nest.loops.size(); ++k)
-    if (!longest_run(schedule.scop, schedule.order, nest.loops[k]))
+    if (!longest_run(schedule.scop, schedule.order, nest.loops[k])) {
       p.extents[k] = kUnknownDepth;
+      is_open = true;
+    }
   const program::Statement& text = schedule.scop[p.update()].text;
   if (text.op == scalar::ReduceOp::None)
     return std::nullopt;
@@ -447,7 +451,7 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     if (other->left_has_window && !environment.gpu && environment.cpu.vector_bytes > 16 &&
         schedule.scop.numerics != program::Numerics::Exact)
       keep_shifts_apart(schedule, *other);
-    if (!best || is_better(schedule, *other, *best, environment))
+    if (!best || is_better(schedule, *other, *best, environment, is_open))
       best = std::move(other);
   }
   return best;
