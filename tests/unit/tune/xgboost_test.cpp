@@ -36,8 +36,7 @@ class WithXGBoost : public testing::Test {
 protected:
   void SetUp() override {
     auto opened = XGBoost::open();
-    if (!opened)
-      GTEST_SKIP() << opened.error().headline;
+    ASSERT_TRUE(opened) << opened.error().headline << "; install libxgboost0";
     library = *opened;
   }
   std::shared_ptr<const XGBoost> library;
