@@ -4,6 +4,7 @@
 #include "driver/pipeline.h"
 #include "program/window_rows.h"
 #include "support/check.h"
+#include "support/side_by_side.h"
 
 #include <algorithm>
 #include <atomic>
@@ -141,14 +142,9 @@ Result<GpuPrograms, Diagnostic> gpu_programs_of(const Tape& tape,
         options.progress(++done, jobs.size());
     }
   };
-  const size_t helpers =
+  const size_t threads =
       std::min<size_t>(jobs.size(), std::max(1U, std::thread::hardware_concurrency()));
-  std::vector<std::thread> threads;
-  for (size_t k = 1; k < helpers; ++k)
-    threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads)
-    thread.join();
+  side_by_side(threads, work);
   if (bug)
     std::rethrow_exception(bug);
   if (problem)

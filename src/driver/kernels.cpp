@@ -3,6 +3,7 @@
 #include "driver/pipeline.h"
 #include "estimate/count.h"
 #include "support/build_id.h"
+#include "support/side_by_side.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +13,6 @@
 #include <malloc.h>
 #include <mutex>
 #include <set>
-#include <thread>
 
 namespace kawara::driver {
 namespace {
@@ -139,13 +139,8 @@ void Kernels::compile_all(std::vector<Job> jobs) {
         progress_(++done, jobs.size());
     }
   };
-  const auto helpers = std::min<size_t>(jobs.size(), static_cast<size_t>(environment_.cpu.cores));
-  std::vector<std::thread> threads;
-  for (size_t k = 1; k < helpers; ++k)
-    threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads)
-    thread.join();
+  const auto threads = std::min<size_t>(jobs.size(), static_cast<size_t>(environment_.cpu.cores));
+  side_by_side(threads, work);
 #if defined(__GLIBC__)
   if (!jobs.empty())
     ::malloc_trim(
