@@ -29,7 +29,7 @@ struct Effort {
   double hopeless = 3;      ///< after one sample, a candidate slower by this factor is given up
   double limit_seconds = 1; ///< fewer rounds, at least two, where they would take longer
   double unlikely = 1e9;    ///< after two samples, one that was slower by this factor both times
-  bool anew = false;        ///< code that was made for an equal candidate before is not used again
+  bool anew = false; ///< in processes that begin now: other memory, other places for the code
 };
 
 /// Samples of a candidate and of the default, each the seconds per call that its function says. Gives up early
@@ -45,8 +45,6 @@ public:
   virtual Prepared prepare(uint32_t id, const std::string& directives) = 0;
   virtual Samples time(uint32_t id, const Effort&) = 0;
   virtual void drop(uint32_t id) = 0;
-  /// Keeps nothing of what was compiled before, but for candidates that are not dropped yet.
-  virtual void forget() {}
   /// Seconds of one call of the default: limits grow with it.
   virtual double call_seconds() const { return 0; }
 };

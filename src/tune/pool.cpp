@@ -116,9 +116,13 @@ void Pool::time(std::vector<Job>& jobs, const Effort& effort, const Watch& watch
 
 std::vector<std::optional<Measured>> Pool::measure(const std::vector<std::string>& candidates,
                                                    const Effort& effort, const Watch& watch) {
-  if (effort.anew)
-    for (Worker& worker : workers_)
-      worker.tell_forget();
+  if (effort.anew) {
+    turns_.together();
+    const auto begun = start();
+    turns_.leave();
+    if (!begun)
+      return std::vector<std::optional<Measured>>(candidates.size());
+  }
   std::vector<Job> jobs;
   for (const std::string& directives : candidates) {
     Job job;

@@ -14,6 +14,10 @@ namespace {
 constexpr size_t kFinalists = 4;
 /// Samples of the final comparison; the interval of 31 is that between the 10th and the 22nd.
 constexpr Effort kFinalEffort{31, 0.002, 1e9, 20, 1e9, true};
+/// The two fastest of it meet the default this often in all.
+constexpr size_t kConfirmed = 2;
+constexpr int kMeetings = 3;
+constexpr Effort kAgainEffort{11, 0.002, 1e9, 8, 1e9, true};
 constexpr Effort kEffectEffort{9, 0.001, 20, 2};
 /// Candidates that are slower than the fastest by these factors are looked at once, or twice.
 constexpr double kHopelessFactor = 1.5, kUnlikelyFactor = 1.15;
@@ -232,24 +236,63 @@ Parsed<TuneReport> Search::finish() {
   return std::move(report_);
 }
 
-/// The finalists against the default, at length: which one is faster beyond doubt.
-std::optional<size_t> Search::compare(const std::vector<std::string>& finalists,
-                                      std::vector<std::optional<Measured>>& measured) {
-  measured = measurer_.measure(finalists, kFinalEffort);
-  std::optional<size_t> fastest;
-  report_.missing = 0;
+/// The default beside each of these, in processes of their own. The fastest first.
+std::vector<Search::Met> Search::meet(const std::vector<std::string>& finalists,
+                                      const Effort& effort) {
+  const auto measured = measurer_.measure(finalists, effort);
+  std::vector<Met> met;
   for (size_t k = 0; k < finalists.size(); ++k) {
     if (!measured[k] || measured[k]->outcome != Outcome::Measured)
       continue;
     const Samples& samples = measured[k]->samples;
-    const Interval ratio = ratio_interval(samples.own, samples.theirs);
     report_.missing = std::max(report_.missing, samples.missing);
-    if (!fastest || ratio.median < report_.ratio.median) {
-      fastest = k;
-      report_.ratio = ratio;
-    }
+    met.push_back({finalists[k], samples, ratio_interval(samples.own, samples.theirs)});
   }
-  return fastest && report_.ratio.high < kWorthwhile ? fastest : std::nullopt;
+  std::stable_sort(met.begin(), met.end(),
+                   [](const Met& a, const Met& b) { return a.ratio.median < b.ratio.median; });
+  return met;
+}
+
+/// Meets those once more. Who is not faster this time is out.
+void Search::meet_again(std::vector<Met>& winners) {
+  std::vector<std::string> texts;
+  for (const Met& winner : winners)
+    texts.push_back(winner.directives);
+  const std::vector<Met> again = meet(texts, kAgainEffort);
+  std::vector<Met> left;
+  for (Met& winner : winners) {
+    const auto same = std::find_if(again.begin(), again.end(), [&](const Met& one) {
+      return one.directives == winner.directives;
+    });
+    if (same == again.end() || same->ratio.median >= 1) {
+      ++report_.refuted;
+      continue;
+    }
+    Samples& all = winner.samples;
+    all.own.insert(all.own.end(), same->samples.own.begin(), same->samples.own.end());
+    all.theirs.insert(all.theirs.end(), same->samples.theirs.begin(), same->samples.theirs.end());
+    winner.ratio = ratio_interval(all.own, all.theirs);
+    left.push_back(std::move(winner));
+  }
+  winners = std::move(left);
+}
+
+/// The finalists against the default, at length: which one is faster beyond doubt, and whenever both begin
+/// anew. What a process finds can be where its memory lies.
+std::optional<Search::Met> Search::compare(const std::vector<std::string>& finalists) {
+  report_.missing = 0;
+  report_.refuted = 0;
+  std::vector<Met> winners = meet(finalists, kFinalEffort);
+  if (!winners.empty())
+    report_.ratio = winners.front().ratio;
+  std::erase_if(winners, [](const Met& one) { return one.ratio.high >= kWorthwhile; });
+  winners.resize(std::min(winners.size(), kConfirmed));
+  for (int meeting = 1; meeting < kMeetings && !winners.empty(); ++meeting)
+    meet_again(winners);
+  if (winners.empty())
+    return std::nullopt;
+  report_.ratio = winners.front().ratio;
+  return std::move(winners.front());
 }
 
 /// What wins while the machine is left to it is kept.
@@ -260,20 +303,19 @@ Parsed<Done> Search::decide() {
   for (const Observation& one : fastest_)
     if (texts.size() < kFinalists && one.ratio < 1)
       texts.push_back(text_of(one.point));
-  std::vector<std::optional<Measured>> measured;
-  std::optional<size_t> winner = compare(texts, measured);
+  std::optional<Met> winner = compare(texts);
   for (const double pause : options_.pauses) {
     if (!winner || report_.missing <= kMostMissing ||
         (options_.should_stop && options_.should_stop()))
       break;
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
-    winner = compare(texts, measured);
+    winner = compare(texts);
   }
   report_.is_undecided = winner && report_.missing > kMostMissing;
   if (!winner || report_.is_undecided)
     return Done{};
-  const Samples& samples = measured[*winner]->samples;
-  report_.best = Best{texts[*winner],
+  const Samples& samples = winner->samples;
+  report_.best = Best{winner->directives,
                       median_interval(samples.own).median,
                       median_interval(samples.theirs).median,
                       samples.own,

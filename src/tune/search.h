@@ -68,6 +68,8 @@ struct TuneReport {
   /// Cores that others had in the final comparison, of those that were wanted. Where they were too many
   /// each time it was tried there is no winner.
   double missing = 0;
+  /// Candidates that were faster beyond doubt in one process and not in another.
+  int refuted = 0;
   bool is_undecided =
       false; ///< a candidate seemed faster, on a machine that was too crowded to tell
   std::vector<Effect> effects;                  ///< of `why`
@@ -97,6 +99,13 @@ public:
   std::optional<double> best_seconds() const;
 
 private:
+  /// A finalist beside the default.
+  struct Met {
+    std::string directives;
+    Samples samples;
+    Interval ratio;
+  };
+
   bool is_over() const;
   Parsed<CostModel> earlier_model() const;
   Parsed<Done> borrow();
@@ -104,8 +113,9 @@ private:
   void remember(const Observation&);
   Trial trial_of(const std::string& text, const Measured&, const std::string& sketch);
   void count_trial(const Trial&);
-  std::optional<size_t> compare(const std::vector<std::string>& finalists,
-                                std::vector<std::optional<Measured>>& measured);
+  std::vector<Met> meet(const std::vector<std::string>& finalists, const Effort&);
+  void meet_again(std::vector<Met>& winners);
+  std::optional<Met> compare(const std::vector<std::string>& finalists);
   Parsed<Done> decide();
   void explain();
 

@@ -150,7 +150,6 @@ public:
     candidates_.erase(id);
     with_threads_.erase(id);
   }
-  void forget() override { codes_.clear(); }
   double call_seconds() const override { return call_seconds_; }
 
 private:

@@ -63,10 +63,7 @@ std::string answer_to(Bench& bench, const json& question) {
     return json{{"own", samples.own}, {"theirs", samples.theirs}, {"missing", samples.missing}}
         .dump();
   }
-  if (what == "forget")
-    bench.forget();
-  else
-    bench.drop(id);
+  bench.drop(id);
   return "";
 }
 
@@ -203,11 +200,6 @@ void Worker::ask_time(uint32_t id, const Effort& effort) {
 void Worker::tell_drop(uint32_t id) {
   if (is_alive_)
     channel_.send(json{{"what", "drop"}, {"id", id}}.dump());
-}
-
-void Worker::tell_forget() {
-  if (is_alive_)
-    channel_.send(json{{"what", "forget"}, {"id", 0}}.dump());
 }
 
 Prepared Worker::prepared() {

@@ -37,7 +37,6 @@ public:
   void ask_prepare(uint32_t id, const std::string& directives);
   void ask_time(uint32_t id, const Effort&);
   void tell_drop(uint32_t id);
-  void tell_forget();
 
   /// Seconds until the answer is late.
   double patience() const;

@@ -45,6 +45,8 @@ void print_text(const tune::TuneReport& report) {
   }
   if (!report.best) {
     fmt::print("nothing is faster than the default beyond doubt: it stays\n");
+    if (report.refuted > 0)
+      fmt::print("({} seemed to be, in one process and not in another)\n", report.refuted);
     return;
   }
   fmt::print("{:.2f}x faster than the default: {} instead of {} ({:.2f}x to {:.2f}x)\n",
@@ -68,6 +70,7 @@ void print_json(const tune::TuneReport& report) {
                      {"unfit", report.progress.unfit},
                      {"noise", report.noise},
                      {"missing_cores", report.missing},
+                     {"refuted", report.refuted},
                      {"is_undecided", report.is_undecided},
                      {"is_faster", report.best.has_value()}};
   for (const auto& [outcome, count] : report.progress.outcomes)

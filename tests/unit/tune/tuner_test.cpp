@@ -5,7 +5,9 @@
 #include "tune/tuned.h"
 #include "tune/tuner.h"
 
+#include <atomic>
 #include <csignal>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 namespace kawara::tune {
@@ -71,24 +73,82 @@ TEST(Tuner, keeps_the_default_when_nothing_is_faster) {
   EXPECT_FALSE(report->best);
 }
 
+/// A number that the processes of a test share.
+class Shared {
+public:
+  explicit Shared(int value) {
+    void* place = ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (place == MAP_FAILED)
+      throw std::bad_alloc();
+    value_ = new (place) std::atomic<int>(value);
+  }
+  ~Shared() { ::munmap(value_, sizeof(std::atomic<int>)); }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  std::atomic<int>& operator*() const { return *value_; }
+
+private:
+  std::atomic<int>* value_;
+};
+
 /// Its first comparisons at length have to share the cores with others.
 MakeBench crowded_benches(int comparisons) {
-  return [comparisons]() -> Parsed<std::unique_ptr<Bench>> {
+  const auto left = std::make_shared<Shared>(comparisons);
+  return [left]() -> Parsed<std::unique_ptr<Bench>> {
     class Crowded : public HashBench {
     public:
-      explicit Crowded(int comparisons) : crowded_(comparisons) {}
+      explicit Crowded(std::shared_ptr<Shared> left) : left_(std::move(left)) {}
       Samples time(uint32_t id, const Effort& effort) override {
         Samples samples = HashBench::time(id, effort);
-        if (effort.rounds > 20 && crowded_-- > 0)
+        if (effort.rounds > 20 && (**left_)-- > 0)
           samples.missing = 1;
         return samples;
       }
 
     private:
-      int crowded_;
+      std::shared_ptr<Shared> left_;
     };
-    return std::unique_ptr<Bench>(std::make_unique<Crowded>(comparisons));
+    return std::unique_ptr<Bench>(std::make_unique<Crowded>(left));
   };
+}
+
+/// Everything is faster in the first processes, and as fast as the default in those that come later.
+MakeBench moody_benches(int processes) {
+  const auto left = std::make_shared<Shared>(processes);
+  return [left]() -> Parsed<std::unique_ptr<Bench>> {
+    class Moody : public HashBench {
+    public:
+      explicit Moody(bool is_fast) : is_fast_(is_fast) {}
+      Samples time(uint32_t, const Effort& effort) override {
+        Samples samples;
+        samples.theirs.assign(static_cast<size_t>(effort.rounds), 1e-3);
+        samples.own.assign(static_cast<size_t>(effort.rounds), is_fast_ ? 0.5e-3 : 1e-3);
+        return samples;
+      }
+
+    private:
+      bool is_fast_;
+    };
+    return std::unique_ptr<Bench>(std::make_unique<Moody>((**left)-- > 0));
+  };
+}
+
+/// With one worker: a process for the search (and those that bad candidates cost), then one for each meeting.
+TEST(Tuner, keeps_the_default_when_a_winner_wins_in_some_processes_only) {
+  TuneOptions settings = options(1);
+  settings.workers = 1;
+  for (int processes : {2, 3}) {
+    const auto report = tune(small_reference(), moody_benches(processes), nullptr, settings);
+    ASSERT_TRUE(report);
+    ASSERT_EQ(report->progress.outcomes.count(Outcome::Measured), 1u);
+    EXPECT_FALSE(report->best) << processes;
+    EXPECT_EQ(report->refuted, 1);
+  }
+  const auto report = tune(small_reference(), moody_benches(4), nullptr, settings);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->best);
+  EXPECT_EQ(report->refuted, 0);
 }
 
 TEST(Tuner, keeps_the_default_when_others_always_have_the_cores) {
