@@ -1,6 +1,7 @@
 #include "tune/knobs.h"
 
 #include "schedule/extent.h"
+#include "tune/collective.h"
 
 #include <algorithm>
 #include <set>
@@ -19,7 +20,8 @@ constexpr int64_t kUnknownExtent = 1024;
 constexpr int64_t kMostRows = 14;
 constexpr int64_t kMostVectors = 6;
 constexpr int64_t kMostStages = 5;
-constexpr int64_t kMostGpuBlock = 256;
+/// Of a GPU: parts of a block, and cells of a thread along one loop.
+constexpr int64_t kMostGpuBlock = 256, kMostOfThread = 32, kMostGpuStages = 8;
 
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -30,6 +32,9 @@ LoopName point_loop(LoopName loop) {
 
 /// "i" of "i.1.0".
 std::string root_of(const std::string& loop) { return loop.substr(0, loop.find('.')); }
+
+/// ".1.0" of "i.1.0".
+std::string suffix_of(const std::string& loop) { return loop.substr(root_of(loop).size()); }
 
 /// The size at a place.
 int64_t& size_at(Directive& directive, size_t item) {
@@ -73,8 +78,7 @@ public:
 
   std::vector<Knob> knobs() {
     for (const CutLoop& cut : cuts_)
-      add(kind_of(cut), root_of(cut.loop.loop), {cut.directive, cut.item}, cut.size,
-          choices_for(cut));
+      add(kind_of(cut), name_of(cut), {cut.directive, cut.item}, cut.size, choices_for(cut));
     for (size_t k = 0; k < list_.size(); ++k) {
       if (const auto* unroll = std::get_if<Unroll>(&list_[k]); unroll != nullptr && unroll->factor)
         add(Knob::Kind::Unroll, unroll->loop.loop, {k, 0}, *unroll->factor, {2, 4, 8, 16});
@@ -88,16 +92,18 @@ public:
         const bool is_tile = marked_cut(vector->loop);
         const int64_t one = extents_.lanes;
         add(Knob::Kind::Width, vector->loop.loop, {k, 0}, *vector->width,
-            is_tile ? std::vector<int64_t>{one} : std::vector<int64_t>{one, 2 * one, 4 * one});
+            extents_.is_gpu ? std::vector<int64_t>{2, 4, 8}
+            : is_tile       ? std::vector<int64_t>{one}
+                            : std::vector<int64_t>{one, 2 * one, 4 * one});
       }
     }
     return std::move(knobs_);
   }
 
 private:
-  static std::vector<int64_t> stages() {
+  std::vector<int64_t> stages() const {
     std::vector<int64_t> choices;
-    for (int64_t k = 2; k <= kMostStages; ++k)
+    for (int64_t k = 2; k <= (extents_.is_gpu ? kMostGpuStages : kMostStages); ++k)
       choices.push_back(k);
     return choices;
   }
@@ -116,9 +122,28 @@ private:
 
   Knob::Kind kind_of(const CutLoop& cut) const {
     const LoopName point = point_loop(cut.loop);
-    if (is_marked<Vectorize>(point))
-      return Knob::Kind::Lanes;
+    if (is_marked<Vectorize>(
+            point)) // threads of a GPU have their cells alike, with vectors or without
+      return extents_.is_gpu ? Knob::Kind::Rows : Knob::Kind::Lanes;
     return is_marked<Unroll>(point) ? Knob::Kind::Rows : Knob::Kind::Block;
+  }
+
+  bool is_of_source(const LoopName& loop) const {
+    const std::string root = root_of(loop.loop);
+    return std::any_of(extents_.of_loop.begin(), extents_.of_loop.end(), [&](const auto& known) {
+      return known.first.substr(known.first.find('.') + 1) == root;
+    });
+  }
+
+  /// Cuts of one name and size are turned together. A copy to shared memory or registers has loops of other names:
+  /// threads that copy as they read later have the same cut as some reader.
+  std::string name_of(const CutLoop& cut) const {
+    if (extents_.is_gpu && !is_of_source(cut.loop))
+      for (const CutLoop& other : cuts_)
+        if (other.size == cut.size && kind_of(other) == kind_of(cut) && is_of_source(other.loop) &&
+            suffix_of(other.loop.loop) == suffix_of(cut.loop.loop))
+          return root_of(other.loop.loop);
+    return root_of(cut.loop.loop);
   }
 
   int64_t extent_of(const LoopName& loop) const {
@@ -145,8 +170,12 @@ private:
     std::vector<int64_t> choices;
     const int64_t extent = extent_of(cut.loop);
     if (extents_.is_gpu) {
-      for (int64_t power = 1; power <= kMostGpuBlock && power < 2 * extent; power *= 2)
-        choices.push_back(rounded_up(power, unit_of(cut)));
+      if (auto fixed = collective_choices(list_, cut.loop.loop, cut.size))
+        return *std::move(fixed);
+      const int64_t unit = unit_of(cut),
+                    most = kind_of(cut) == Knob::Kind::Rows ? kMostOfThread : kMostGpuBlock;
+      for (int64_t power = 1; power <= most && power * unit < 2 * extent; power *= 2)
+        choices.push_back(power * unit);
       return choices;
     }
     switch (kind_of(cut)) {
@@ -217,12 +246,13 @@ std::vector<Directive> turned(std::vector<Directive> list, const Knob& knob, int
   for (const auto& [directive, item] : knob.places)
     size_at(list[directive], item) = value;
   // A vector is no wider than its tile of lanes.
-  if (knob.kind == Knob::Kind::Lanes)
+  if (knob.kind == Knob::Kind::Lanes || knob.kind == Knob::Kind::Rows)
     for (const CutLoop& cut : cuts_of(list))
       for (Directive& d : list)
         if (auto* vector = std::get_if<Vectorize>(&d);
             vector != nullptr && vector->width && vector->loop == point_loop(cut.loop))
           vector->width = std::min(*vector->width, cut.size);
+  fit_instructions(list);
   for (const CutLoop& inner : cuts_of(list))
     for (const CutLoop& outer : cuts_of(list))
       if (inner.loop == point_loop(outer.loop))

@@ -1,5 +1,7 @@
 #include "tune/mutate.h"
 
+#include "tune/collective.h"
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -121,6 +123,10 @@ bool has_same_shape(const List& a, const List& b) {
       pipeline->stages = std::get<Pipeline>(b[k]).stages;
     if (auto* jam = std::get_if<UnrollAndJam>(&same[k]))
       jam->factor = std::get<UnrollAndJam>(b[k]).factor;
+    if (auto* tensorize = std::get_if<Tensorize>(&same[k]))
+      if (const auto& theirs = std::get<Tensorize>(b[k]);
+          is_same_but_lanes(tensorize->instruction, theirs.instruction))
+        tensorize->instruction = theirs.instruction;
     if (auto* tile = std::get_if<Tile>(&same[k])) {
       const auto& theirs = std::get<Tile>(b[k]).loops;
       for (size_t item = 0; item < std::min(theirs.size(), tile->loops.size()); ++item)

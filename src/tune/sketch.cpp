@@ -1,9 +1,9 @@
 #include "tune/sketch.h"
 
 #include "schedule/auto.h"
-#include "schedule/auto_gpu.h"
 #include "target/intrinsic.h"
 #include "tune/fused_tiles.h"
+#include "tune/gpu_sketch.h"
 #include "tune/nest_rules.h"
 
 #include <algorithm>
@@ -107,27 +107,6 @@ Rule rule_everywhere(std::string name, OfNest of_nest) {
           }};
 }
 
-/// The steps of the GPU's default, which begins by taking nests apart; just `auto` where that is not all that they
-/// leave out.
-List gpu_steps(const Schedule& initial, const Environment& environment) {
-  const Schedule whole = gpu_schedule(Schedule{initial.scop, initial.order, {}}, environment);
-  List steps;
-  for (const Directive& directive : whole.applied)
-    if (const auto* group = std::get_if<Group>(&directive))
-      append(steps, group->members);
-    else
-      steps.push_back(directive);
-  const auto names = poly::names_of_statements(whole.scop);
-  for (List list : {List{}, separations(initial)}) {
-    append(list, steps);
-    const auto again = apply(initial, Group{list}, environment);
-    if (again && again->scop.statements.size() == whole.scop.statements.size() &&
-        poly::print(again->order, names) == poly::print(whole.order, names))
-      return list;
-  }
-  return {Auto{}};
-}
-
 } // namespace
 
 Ground ground_of(const Schedule& initial, const Environment& environment) {
@@ -143,7 +122,10 @@ Ground ground_of(const Schedule& initial, const Environment& environment) {
 
 std::vector<Rule> known_rules(const Environment& environment) {
   if (environment.gpu)
-    return {{"default", defaults}};
+    return {{"default", defaults}, {"other GPUs", [](const Ground& ground) {
+                                      return steps_of_other_gpus(ground.initial,
+                                                                 ground.environment);
+                                    }}};
   return {
       {"source", [](const Ground&) { return std::vector<List>{{}}; }},
       {"default", defaults},

@@ -40,8 +40,8 @@ struct Rule {
 /// From `lanes` on, each is tried on the nests as they are, on nests of one statement each (distributed), on the nests
 /// that `auto` brings together, and with temps inlined.
 ///
-/// For a GPU there is `default` alone: its steps say what is bound to blocks and threads, and the search
-/// changes their numbers.
+/// For a GPU there are `default` and `other GPUs`, what it would be with fewer or more multiprocessors or less shared
+/// memory: these steps say what is bound to blocks and threads, and the search changes their numbers.
 std::vector<Rule> known_rules(const schedule::Environment&);
 
 /// One rule that gives exactly this list: how a user adds a way to begin.
