@@ -66,17 +66,20 @@ Suited suited_to_gpu(const GpuJob& job, bool shifts_rows) {
   return suited;
 }
 
-/// Kernel and text of a program by its default schedule; by the order of its text where that asks for
-/// more than a block can have.
+/// Kernel and text of a program by a schedule that is known for it, or by its default schedule; by the order of its text
+/// where that asks for more than a block can have.
 Result<GpuProgram, Diagnostic> lowered(const GpuJob& job, const schedule::Environment& environment,
-                                       bool shifts_rows) {
+                                       const GpuProgramOptions& options) {
   std::optional<Diagnostic> problem;
-  const Suited suited = suited_to_gpu(job, shifts_rows);
-  for (const bool is_scheduled : {true, false}) {
-    Request request;
-    request.text = suited.text;
-    if (is_scheduled)
-      request.directives = make_source("default.sched", "auto");
+  const Suited suited = suited_to_gpu(job, options.shifts_rows);
+  Request request;
+  request.text = suited.text;
+  std::vector<SourcePtr> schedules{make_source("default.sched", "auto"), nullptr};
+  if (SourcePtr known = options.known ? options.known(request) : nullptr)
+    schedules.insert(schedules.begin(), std::move(known));
+  for (const SourcePtr& directives : schedules) {
+    const bool is_scheduled = directives != nullptr;
+    request.directives = directives;
     Trace trace;
     const auto front = schedule(request, environment, trace);
     if (!front) {
@@ -98,7 +101,7 @@ Result<GpuProgram, Diagnostic> lowered(const GpuJob& job, const schedule::Enviro
 
 Result<GpuProgram, Diagnostic> made_of(const GpuJob& job, const schedule::Environment& environment,
                                        const GpuProgramOptions& options) {
-  KAWARA_TRY(GpuProgram made, lowered(job, environment, options.shifts_rows));
+  KAWARA_TRY(GpuProgram made, lowered(job, environment, options));
   if (!options.makes_code)
     return made;
   run::NvrtcOptions how;
@@ -111,6 +114,16 @@ Result<GpuProgram, Diagnostic> made_of(const GpuJob& job, const schedule::Enviro
 }
 
 } // namespace
+
+std::map<std::string, int64_t> gpu_texts_of(const Tape& tape, const GpuProgramOptions& options) {
+  std::map<std::string, int64_t> steps, uses;
+  for (const TapeStep& step : tape.steps)
+    if (const auto* kernel = std::get_if<TapeKernel>(&step))
+      ++steps[kernel->program];
+  for (const auto& [text, count] : steps)
+    uses[suited_to_gpu({"operator", text}, options.shifts_rows).text->text] += count;
+  return uses;
+}
 
 Result<GpuPrograms, Diagnostic> gpu_programs_of(const Tape& tape,
                                                 const schedule::Environment& environment,

@@ -35,8 +35,13 @@ struct GpuProgramOptions {
   /// Windows of convolutions as shifted rows on tensor cores. Right in the interpreter, but an H200 stopped at them
   /// with an illegal instruction (docs/benchmarks/h200.md).
   bool shifts_rows = false;
+  KnownSchedule known; ///< may be empty
   Progress progress;
 };
+
+/// The texts of a tape's programs as they are compiled for a GPU, with the number of steps that run each: what can be
+/// tuned, and what `known` is asked about.
+std::map<std::string, int64_t> gpu_texts_of(const Tape&, const GpuProgramOptions&);
 
 /// The programs of a tape for the environment's GPU, several at a time. Refuses a machine without NVRTC
 /// (K0710) and text that it does not take (K0711).

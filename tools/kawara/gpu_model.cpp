@@ -109,9 +109,9 @@ struct Made {
   int64_t kernels = 0, from_cache = 0, plain = 0;
 };
 
-Result<Made, Diagnostic> made(const ModelOptions& options, const std::string& target) {
+Result<Made, Diagnostic> made(const ModelOptions& options, const CommonOptions& common) {
   KAWARA_TRY(auto device, run::CudaDevice::open());
-  auto environment = driver::environment_for(target);
+  auto environment = driver::environment_for(common.target);
   if (!environment)
     return fail(environment.error().front());
   environment->gpu = device->gpu();
@@ -122,8 +122,9 @@ Result<Made, Diagnostic> made(const ModelOptions& options, const std::string& ta
   KAWARA_TRY(driver::Tape tape, model.tape_of_programs(inputs));
   const double load_seconds = seconds_from(begin);
   begin = std::chrono::steady_clock::now();
-  KAWARA_TRY(const driver::GpuPrograms programs,
-             driver::gpu_programs_of(tape, *environment, usual_gpu_options()));
+  driver::GpuProgramOptions how = usual_gpu_options();
+  how.known = tuned_schedules(common, *environment);
+  KAWARA_TRY(const driver::GpuPrograms programs, driver::gpu_programs_of(tape, *environment, how));
   const double compile_seconds = seconds_from(begin);
   begin = std::chrono::steady_clock::now();
   KAWARA_TRY(driver::GpuModel on_device,
@@ -206,7 +207,7 @@ bool is_for_gpu(const std::string& target) { return target.starts_with("cuda"); 
 
 Result<Done, Diagnostic> run_on_gpu(const ModelOptions& options, const CommonOptions& common) {
   const auto begin = std::chrono::steady_clock::now();
-  KAWARA_TRY(Made made, tools::made(options, common.target));
+  KAWARA_TRY(Made made, tools::made(options, common));
   const std::vector<Datum> data = in_order(made.model.tape(), made.inputs);
   ModelRun run;
   KAWARA_TRY(run.results, made.model.run(data, common.verify));
@@ -221,6 +222,15 @@ Result<Done, Diagnostic> run_on_gpu(const ModelOptions& options, const CommonOpt
   run.always_more = true;
   run.run_again = [&] { return static_cast<bool>(made.model.run(data)); };
   return show_run(options, run);
+}
+
+Result<std::map<std::string, int64_t>, Diagnostic>
+gpu_programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
+                      const std::map<std::string, int64_t>& symbols, const std::string& floats) {
+  KAWARA_TRY(driver::Model model, driver::load_model(path, model_options_of(floats)));
+  KAWARA_TRY(const auto inputs, read_model_inputs(model, bindings, symbols));
+  KAWARA_TRY(const driver::Tape tape, model.tape_of_programs(inputs));
+  return driver::gpu_texts_of(tape, usual_gpu_options());
 }
 
 Result<std::string, Diagnostic> gpu_text_of_model(const CommonOptions& common,

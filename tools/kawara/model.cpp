@@ -133,15 +133,21 @@ read_model_inputs(const driver::Model& model, const std::vector<std::string>& bi
   return model.pattern_inputs(std::move(given), symbols);
 }
 
-void use_tuned(driver::Model& model, const CommonOptions& common) {
+driver::KnownSchedule tuned_schedules(const CommonOptions& common,
+                                      const schedule::Environment& environment) {
   const std::string database = database_of(common);
   std::error_code ignored;
-  if (!database.empty() && std::filesystem::exists(database, ignored))
-    model.use([database, environment = driver::host_environment()](const driver::Request& request) {
-      const auto tuned =
-          tune::tuned_schedule(request, environment, run::default_threads(), database);
-      return tuned ? tuned->directives : SourcePtr();
-    });
+  if (database.empty() || !std::filesystem::exists(database, ignored))
+    return {};
+  return [database, environment](const driver::Request& request) {
+    const auto tuned = tune::tuned_schedule(request, environment, run::default_threads(), database);
+    return tuned ? tuned->directives : SourcePtr();
+  };
+}
+
+void use_tuned(driver::Model& model, const CommonOptions& common) {
+  if (auto known = tuned_schedules(common, driver::host_environment()))
+    model.use(std::move(known));
 }
 
 bool is_compiled_model(const std::string& path) {
@@ -223,9 +229,12 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
 }
 
 Result<std::map<std::string, int64_t>, Diagnostic>
-programs_of_model(const std::string& path, const std::vector<std::string>& bindings) {
-  KAWARA_TRY(driver::Model model, driver::load_model(path));
-  KAWARA_TRY(const auto inputs, read_model_inputs(model, bindings));
+programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
+                  const std::map<std::string, int64_t>& symbols, const std::string& floats) {
+  driver::ModelOptions options;
+  options.floats = model_options_of(floats).floats;
+  KAWARA_TRY(driver::Model model, driver::load_model(path, options));
+  KAWARA_TRY(const auto inputs, read_model_inputs(model, bindings, symbols));
   KAWARA_TRY([[maybe_unused]] const auto results, model.run(inputs));
   return model.programs();
 }

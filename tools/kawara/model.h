@@ -38,6 +38,8 @@ bool is_compiled_model(const std::string& path); ///< a `.kwx` file
 
 /// Lets programs that were tuned run as they were found to be fastest.
 void use_tuned(driver::Model&, const CommonOptions&);
+/// What the database has for programs on that machine; empty without a database.
+driver::KnownSchedule tuned_schedules(const CommonOptions&, const schedule::Environment&);
 
 /// Declared type of an input, if there is one of that name.
 using DeclaredType = std::function<std::optional<graph::DataType>(const std::string& name)>;
@@ -67,7 +69,8 @@ Result<Done, Diagnostic> run_compiled_model(const ModelOptions&);
 /// Texts of the programs that a model needs for these inputs, with the number of places where each runs.
 /// Runs the model.
 Result<std::map<std::string, int64_t>, Diagnostic>
-programs_of_model(const std::string& path, const std::vector<std::string>& bindings);
+programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
+                  const std::map<std::string, int64_t>& symbols, const std::string& floats);
 
 /// Runs a model with what was tuned for it and the sizes of `-p`, prints a line per output, or JSON; returns
 /// an exit code.
@@ -86,6 +89,10 @@ driver::ModelOptions model_options_of(const std::string& floats);
 bool is_for_gpu(const std::string& target);
 /// Runs a model on the GPU of this machine, as the options say. Refuses a machine without one (K0712, K0713).
 Result<Done, Diagnostic> run_on_gpu(const ModelOptions&, const CommonOptions&);
+/// Texts of the programs that a model needs on a GPU for these inputs, with the number of steps that run each.
+Result<std::map<std::string, int64_t>, Diagnostic>
+gpu_programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
+                      const std::map<std::string, int64_t>& symbols, const std::string& floats);
 /// CUDA text of all kernels of a model, or (stage resources) what the compiler says of each.
 Result<std::string, Diagnostic> gpu_text_of_model(const CommonOptions&, const std::string& stage,
                                                   const std::string& floats);

@@ -11,6 +11,7 @@ namespace kawara::tools {
 struct TuneSettings : CommonOptions {
   std::string budget = "60s", strategy = "guided", svg, model, recorded, learner = "trees";
   std::vector<std::string> inputs; ///< of a model: NAME=file.npy
+  std::string floats;              ///< of a model: bf16, f16; empty: f32
   uint64_t seed = 1;
   int workers = 0;
   bool why = false;
@@ -22,7 +23,7 @@ struct TuneSettings : CommonOptions {
 Parsed<tune::TuneOptions> tune_options(const TuneSettings&, const driver::Request& request);
 
 /// The machine that `--target` names. Refuses one that candidates cannot be measured on here (K0645): a GPU that is
-/// not in this machine, and GPUs for models and with `mpirun`.
+/// not in this machine, and GPUs with `mpirun`.
 Parsed<schedule::Environment> tune_environment(const TuneSettings&);
 
 /// The database that `--db` names, or the usual one; nothing with `--no-db`.

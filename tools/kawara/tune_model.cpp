@@ -14,9 +14,12 @@ namespace kawara::tools {
 namespace {
 
 /// The programs of a model. Running it starts threads, so another process does it.
-Parsed<std::vector<tune::SharedTask>> tasks_of(const TuneSettings& options) {
+Parsed<std::vector<tune::SharedTask>> tasks_of(const TuneSettings& options,
+                                               const schedule::Environment& environment) {
+  KAWARA_TRY(const auto symbols, sizes_of(options));
   KAWARA_TRY(const std::string text, tune::apart([&]() -> Parsed<std::string> {
-               auto programs = programs_of_model(options.file, options.inputs);
+               const auto make = environment.gpu ? gpu_programs_of_model : programs_of_model;
+               auto programs = make(options.file, options.inputs, symbols, options.floats);
                if (!programs)
                  return fail(Diagnostics{std::move(programs).error()});
                return nlohmann::json(*programs).dump();
@@ -26,8 +29,8 @@ Parsed<std::vector<tune::SharedTask>> tasks_of(const TuneSettings& options) {
   for (const auto& [program, uses] : programs) {
     driver::Request request;
     request.text = make_source("operator.kw", program);
-    KAWARA_TRY(tune::Task task, tune::task_of(std::move(request), driver::host_environment(),
-                                              run::default_threads()));
+    KAWARA_TRY(tune::Task task,
+               tune::task_of(std::move(request), environment, run::default_threads()));
     const std::string name = tune::id_of(tune::key_of(task)).substr(0, 8);
     tasks.push_back({name, std::move(task), uses});
   }
@@ -40,10 +43,10 @@ struct Found {
 };
 
 Parsed<Found> search_all(const TuneSettings& options) {
-  KAWARA_TRY([[maybe_unused]] const schedule::Environment host, tune_environment(options));
+  KAWARA_TRY(const schedule::Environment environment, tune_environment(options));
   tune::TasksOptions tuning;
   KAWARA_TRY(tuning.each, tune_options(options, {}));
-  KAWARA_TRY(std::vector<tune::SharedTask> tasks, tasks_of(options));
+  KAWARA_TRY(std::vector<tune::SharedTask> tasks, tasks_of(options, environment));
   Found found{tasks.size(), {}};
   tasks = tune::worth_tuning(std::move(tasks));
   KAWARA_TRY(std::optional<tune::Database> database, tuning_database(options));

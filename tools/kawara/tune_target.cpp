@@ -64,10 +64,9 @@ Parsed<schedule::Environment> tune_environment(const TuneSettings& options) {
   const auto refuse = [&](std::string why) {
     return fail(Diagnostics{cannot_tune_for(options.target, std::move(why))});
   };
-  if (is_model(options.file))
+  if (is_compiled_model(options.file))
     return refuse(
-        "A model's programs are tuned for the processor only; tune the program of one of its\n"
-        "operators for a GPU.");
+        "A compiled model is code for a processor. Tune the ONNX file that it was made of.");
   if (options.crew != nullptr)
     return refuse("Processes that `mpirun` starts measure on processors only.");
   const bool is_named = options.target != "cuda";

@@ -11,6 +11,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 namespace kawara::driver {
 namespace {
@@ -253,6 +255,43 @@ TEST(GpuLayout, ArgumentsWithinOthersGetPlacesThatVectorsReach) {
   EXPECT_EQ(to.place % 16, 0);
   EXPECT_GE(to.place, layout.block + tape.block_bytes);
   EXPECT_LE(from.place + from.bytes, layout.bytes);
+}
+
+TEST(GpuModel, AsksForSchedulesOfTheProgramsThatItNames) {
+  Model model(small_net());
+  auto tape = model.tape_of_programs(model.pattern_inputs({}));
+  ASSERT_TRUE(tape);
+  GpuProgramOptions how;
+  how.makes_code = false;
+  const auto texts = gpu_texts_of(*tape, how);
+  std::mutex mutex;
+  std::set<std::string> asked;
+  how.known = [&](const Request& request) {
+    const std::lock_guard lock(mutex);
+    asked.insert(request.text->text);
+    // Refused, and so the default is taken.
+    return make_source("known.sched", "parallel(no_such_loop)");
+  };
+  const auto programs = gpu_programs_of(*tape, hopper(), how);
+  ASSERT_TRUE(programs);
+  int64_t steps = 0;
+  for (const auto& [text, uses] : texts) {
+    EXPECT_TRUE(asked.contains(text)) << text;
+    steps += uses;
+  }
+  EXPECT_EQ(asked.size(), texts.size());
+  EXPECT_EQ(steps, static_cast<int64_t>(tape->steps.size()));
+  for (const auto& [text, program] : *programs)
+    EXPECT_TRUE(program->is_scheduled) << program->name;
+  how.known = [](const Request&) { return make_source("known.sched", "[]"); };
+  const auto plain = gpu_programs_of(*tape, hopper(), how);
+  how.known = nullptr;
+  const auto usual = gpu_programs_of(*tape, hopper(), how);
+  ASSERT_TRUE(plain && usual);
+  int changed = 0;
+  for (const auto& [text, program] : *usual)
+    changed += program->unit.text != plain->at(text)->unit.text ? 1 : 0;
+  EXPECT_GT(changed, 0) << "known schedules are not used";
 }
 
 TEST(GpuModel, RunsOnTheDevice) {
