@@ -33,6 +33,15 @@ PROGRAMS = {
                   "mean[i] = sum(j, f32(X[i, j])) / N\n"
                   "var[i] = sum(j, (X[i, j] - mean[i]) * (X[i, j] - mean[i])) / N\n"
                   "Y[i, j] = (X[i, j] - mean[i]) / sqrt(var[i] + 0.00001) * g[j] + b[j]\n",
+    "rms_norm": "input X: T[M, N], g: T[N]\noutput Y: T[M, N]\ntemp square: f32[M]\nassume N >= 1\n"
+                "square[i] = sum(j, X[i, j] * X[i, j]) / N\n"
+                "Y[i, j] = X[i, j] / sqrt(square[i] + 0.00001) * g[j]\n",
+    "add_layer_norm": "input X: T[M, N], R: T[M, N], g: T[N], b: T[N]\noutput Y: T[M, N]\n"
+                      "temp H: T[M, N], mean: f32[M], var: f32[M]\nassume N >= 1\n"
+                      "H[i, j] = X[i, j] + R[i, j]\n"
+                      "mean[i] = sum(j, f32(H[i, j])) / N\n"
+                      "var[i] = sum(j, (H[i, j] - mean[i]) * (H[i, j] - mean[i])) / N\n"
+                      "Y[i, j] = (H[i, j] - mean[i]) / sqrt(var[i] + 0.00001) * g[j] + b[j]\n",
     "gemm": "input A: T[M, K], B: T[K, N]\noutput C: T[M, N]\ntemp acc: f32[M, N]\n"
             "acc[i, j] = sum(k, f32(A[i, k]) * f32(B[k, j]))\nC[i, j] = acc[i, j]\n",
     "gemm_relu": "input A: T[M, K], B: T[K, N]\noutput C: T[M, N]\ntemp acc: f32[M, N]\n"
@@ -102,6 +111,8 @@ TORCH = {
     "sum_rows": "X.sum(1, dtype=s.dtype)",
     "softmax": "torch.softmax(X, 1)",
     "layer_norm": "F.layer_norm(X, (X.shape[1],), g, b, 1e-5)",
+    "rms_norm": "F.rms_norm(X, (X.shape[1],), g, 1e-5)",
+    "add_layer_norm": "F.layer_norm(X + R, (X.shape[1],), g, b, 1e-5)",
     "gemm": "A @ B",
     "gemm_relu": "torch.relu(A @ B)",
     "gemm_nt": "A @ B.t()",
@@ -214,7 +225,7 @@ def compiled(case, folder):
 
 
 class Race:
-    def __init__(self, case, library, uses_graphs):
+    def __init__(self, case, library, uses_graphs, compiles=False):
         import torch
         self.torch, self.case, self.uses_graphs = torch, case, uses_graphs
         types = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
@@ -243,6 +254,12 @@ class Race:
         names = {"torch": torch, "F": torch.nn.functional, "attend": self.attend, **self.given}
         self.peer = lambda: eval(code, names)
         self.code = code
+        if compiles:
+            inputs = [name for name, _, _, is_output in tensors_of(case) if not is_output]
+            own = {key: names[key] for key in ("torch", "F", "attend", self.result)}
+            text = f"lambda {', '.join(inputs)}: {TORCH[case['kind']]}"
+            fast = torch.compile(eval(text, own), mode="max-autotune-no-cudagraphs", dynamic=False)
+            self.peer = lambda: fast(*(self.given[name] for name in inputs))
 
     def error(self):
         torch = self.torch
@@ -347,6 +364,8 @@ def main():
     parser.add_argument("--schedule", default="auto", help="directives for all cases")
     parser.add_argument("--graphs", action="store_true",
                         help="time replays of CUDA graphs, so that launching costs neither side")
+    parser.add_argument("--compile", action="store_true",
+                        help="the peer is what torch.compile (max-autotune) makes of the program")
     options = parser.parse_args()
     chosen = [case for case in cases() if re.search(options.only, case["name"])]
     folder = pathlib.Path(options.write or options.texts or tempfile.mkdtemp())
@@ -366,7 +385,7 @@ def main():
             print(f"{case['name']}: nvcc says\n{library[:2000]}")
             wrong += 1
             continue
-        is_right, ratio, line = Race(case, library, options.graphs).line()
+        is_right, ratio, line = Race(case, library, options.graphs, options.compile).line()
         wrong += not is_right
         ratios.append(ratio)
         print(line, flush=True)

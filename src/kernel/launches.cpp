@@ -1,6 +1,7 @@
 #include "kernel/launches.h"
 
 #include "kernel/owned_cells.h"
+#include "kernel/thread_copies.h"
 #include "kernel/thread_phases.h"
 #include "kernel/vars.h"
 
@@ -100,7 +101,8 @@ private:
       body = substitute_var(loop->body, loop->var, value);
     }
     result.threads = threads_of(body);
-    const PhaseNodes phases = thread_phases(kernel_, result, body);
+    const PhaseNodes phases =
+        with_thread_copies(kernel_, result, thread_phases(kernel_, result, body));
     result.body = with_barriers(kernel_, phases, {});
     result.owned = owned_buffers(kernel_, result);
     result.body = with_barriers(kernel_, phases, result.owned);

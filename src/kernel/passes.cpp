@@ -15,6 +15,7 @@
 #include "kernel/reciprocals.h"
 #include "kernel/register_cells.h"
 #include "kernel/separate_tiles.h"
+#include "kernel/shared_divisors.h"
 #include "kernel/simplify.h"
 #include "kernel/tensorize.h"
 #include "kernel/uniform_tiles.h"
@@ -96,6 +97,8 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
       .run("pad_shared", unless_grouped(pad_shared))
       .run("lower_updates", lower_updates)
       .run("simplify", simplify)
+      .run("shared_divisors",
+           unless_grouped([](Kernel k, const Launch&) { return shared_divisors(std::move(k)); }))
       .run("wide_loads", unless_grouped(wide_loads))
       .run("hoist", plain(hoist))
       .result();

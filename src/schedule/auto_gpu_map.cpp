@@ -57,9 +57,10 @@ private:
     const Item x = others[along_memory()];
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(along_memory()));
     GpuPlan plan(first_);
-    const int64_t width = is_wide && serial_inside().empty()
-                              ? gpu_vector_width(schedule_, nest_.statements, x.extent)
-                              : 1;
+    const int64_t width =
+        is_wide && serial_inside().empty()
+            ? gpu_vector_width(schedule_, nest_.statements, x.extent, nest_.depth + x.position)
+            : 1;
     const int64_t groups = std::max<int64_t>(x.extent / width, 1);
     const int64_t across = std::min<int64_t>(
         kThreads, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(groups))));

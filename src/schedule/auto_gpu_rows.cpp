@@ -92,12 +92,15 @@ private:
       for (const uint32_t tensor : read)
         ++readers_[tensor];
     }
-    width_ = gpu_vector_width(schedule_, all, extent_);
+    width_ = all.empty() ? 1 : gpu_vector_width(schedule_, all, extent_, row_of(all.front()));
     has_constant_rows_ =
         longest_run(schedule_.scop, schedule_.order,
                     poly::path_of(schedule_.order, nests_.empty() ? first_ : nests_[0]).back())
             .has_value();
   }
+
+  /// Of the loop along the row.
+  size_t row_of(StmtId id) const { return poly::path_of(schedule_.order, id).size() - 1; }
 
   bool has_few_turns() const { return has_constant_rows_ && extent_ / threads() <= kMostKept; }
 

@@ -28,8 +28,9 @@ private:
 bool try_plan(Schedule&, const std::vector<Directive>&, const Environment&);
 
 /// Cells of the widest element that the statements touch in 16 bytes; 1 where a loop of that extent does
-/// not hold whole groups of them.
-int64_t gpu_vector_width(const Schedule&, const std::vector<poly::StmtId>&, int64_t extent);
+/// not hold whole groups of them. With a row: of those elements only whose tensors the row's loop walks through.
+int64_t gpu_vector_width(const Schedule&, const std::vector<poly::StmtId>&, int64_t extent,
+                         std::optional<size_t> row = std::nullopt);
 
 /// A product of which one operand, a matrix, is used a few times only (a vector times a matrix): a matter of
 /// memory, not of arithmetic.

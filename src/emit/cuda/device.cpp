@@ -340,11 +340,8 @@ private:
                           !stays_in_registers(s.buffer);
     expr_.need("vector");
     const std::string type = vector_of(s.buffer, lanes);
-    if (is_whole) {
-      line("*(" + type + "*)&" + expr_.cell(s.buffer, first_of(s.index)) + " = " + type +
-           braced(value, elem) + ";");
-      return;
-    }
+    if (is_whole)
+      return whole_store(s, value, type);
     const std::string name = "v" + std::to_string(vectors_++);
     line("const " + type + " " + name + " = " + braced(value, elem) + ";");
     for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -355,6 +352,34 @@ private:
     }
   }
 
+  /// An aligned vector: as it was loaded, in pairs of 16 bits, or cell by cell.
+  void whole_store(const kernel::Store& s, const Expr& value, const std::string& type) {
+    const scalar::Elem elem = kernel_.buffers[s.buffer].elem;
+    const std::string cell = expr_.cell(s.buffer, first_of(s.index));
+    const auto* cast = as<scalar::Cast>(value);
+    const Expr source = cast != nullptr && cast->arg.type().elem == elem ? cast->arg : value;
+    if (const std::string* name = source.type().elem == elem ? lanes_.name_of(source) : nullptr) {
+      line("*(" + type + "*)&" + cell + " = " + *name + ";");
+      return;
+    }
+    const bool is_short = elem == scalar::Elem::BF16 || elem == scalar::Elem::F16;
+    const int64_t lanes = value.type().lanes;
+    // Who reads the buffer in this launch must know its type.
+    if (!is_short || lanes % 2 != 0 || loaded_.contains(s.buffer) || source.type().elem == elem) {
+      line("*(" + type + "*)&" + cell + " = " + type + braced(value, elem) + ";");
+      return;
+    }
+    const std::string suffix = elem == scalar::Elem::BF16 ? "bf16" : "f16";
+    expr_.need("packed_" + suffix);
+    std::vector<std::string> parts;
+    for (int64_t lane = 0; lane < lanes; lane += 2)
+      parts.push_back("kw_pack_" + suffix + "(" +
+                      expr_.before_rounding(lanes_.lane_of(value, lane)) + ", " +
+                      expr_.before_rounding(lanes_.lane_of(value, lane + 1)) + ")");
+    const std::string words = "kw_vector<unsigned, " + std::to_string(lanes / 2) + ">";
+    line("*(" + words + "*)&" + cell + " = " + words + "{{" + join(parts, ", ") + "}};");
+  }
+
   /// Two cells at once, or one half of a register.
   void packed_store(const kernel::Store& s, const Expr& value) {
     const scalar::Elem elem = kernel_.buffers[s.buffer].elem;
@@ -362,9 +387,7 @@ private:
     expr_.need("packed_" + suffix);
     const Expr first = first_of(s.index).front();
     const std::string target = expr_.packed_register(s.buffer, first);
-    const auto lane = [&](int64_t n) {
-      return expr_.converted(lanes_.lane_of(value, n), scalar::Elem::F32);
-    };
+    const auto lane = [&](int64_t n) { return expr_.before_rounding(lanes_.lane_of(value, n)); };
     if (value.type().lanes == 2 && *scalar::constant_of(first) % 2 == 0) {
       line(target + " = kw_pack_" + suffix + "(" + lane(0) + ", " + lane(1) + ");");
       return;

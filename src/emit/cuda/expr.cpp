@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace kawara::emit {
 namespace {
@@ -49,6 +50,11 @@ const char* cuda_sign_of(BinaryOp op) {
       "+",     "-",     "*", "/",  nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
       nullptr, nullptr, "<", "<=", ">",     ">=",    "==",    "!=",    "&&",    "||"};
   return kSigns[static_cast<size_t>(op)];
+}
+
+bool is_activation(UnaryOp op) {
+  return op == UnaryOp::Sigmoid || op == UnaryOp::Silu || op == UnaryOp::Gelu ||
+         op == UnaryOp::GeluTanh;
 }
 
 /// How tightly an infix operator binds; 0 for what is no infix text.
@@ -160,9 +166,27 @@ std::string CudaExpr::conversion(const std::string& text, Elem from, Elem to) {
   return "(" + (to == Elem::I64 ? index_type() : cuda_type(to)) + ")" + text;
 }
 
+std::string CudaExpr::before_rounding(const Expr& value) {
+  if (value.type().elem != Elem::F32)
+    return converted(value, Elem::F32);
+  const bool before = std::exchange(is_rounded_, kernel_.numerics != program::Numerics::Exact);
+  const std::string text = print(value);
+  is_rounded_ = before;
+  return text;
+}
+
 std::string CudaExpr::converted(const Expr& value, Elem to) {
   const Elem from = value.type().elem;
-  return from == to ? print(value) : conversion(atom(value), from, to);
+  if (from == to)
+    return print(value);
+  const bool is_short = to == Elem::BF16 || to == Elem::F16;
+  // What was widened and is narrowed again has not changed.
+  if (const auto* cast = as<scalar::Cast>(value);
+      cast != nullptr && is_short && cast->arg.type().elem == to)
+    return print(cast->arg);
+  if (is_short && from == Elem::F32)
+    return conversion(before_rounding(value), from, to);
+  return conversion(atom(value), from, to);
 }
 
 std::string CudaExpr::atom(const Expr& e) {
@@ -189,7 +213,7 @@ std::string CudaExpr::division(const scalar::Binary& n, Elem elem) {
 std::string CudaExpr::binary(const scalar::Binary& n) {
   const Elem elem = n.lhs.type().elem;
   if (n.op == BinaryOp::Div && elem == Elem::F32 && is_fast()) {
-    need("fast");
+    need("approximate");
     return atom(n.lhs) + " * kw_reciprocal(" + print(n.rhs) + ")";
   }
   if (const char* sign = cuda_sign_of(n.op)) {
@@ -230,7 +254,7 @@ std::string CudaExpr::binary(const scalar::Binary& n) {
 /// an a of minus infinity gives 0.
 std::string CudaExpr::fast_exp(const Expr& arg) {
   constexpr double kLog2OfE = 1.4426950408889634;
-  need("fast");
+  need("approximate");
   Expr rest = arg;
   double factor = kLog2OfE;
   if (const auto* product = as<scalar::Binary>(arg); product && product->op == BinaryOp::Mul)
@@ -253,8 +277,9 @@ std::string CudaExpr::unary(const Expr& e, const scalar::Unary& n) {
   const std::string f = elem == Elem::F32 ? "f" : "";
   const auto call = [&](const char* name) { return name + f + "(" + print(n.arg) + ")"; };
   const auto own = [&](const char* name) {
-    need("activations");
-    return std::string("kw_") + name + "(" + print(n.arg) + ")";
+    const bool is_short = std::exchange(is_rounded_, false) && elem == Elem::F32;
+    need(is_short ? "short_activations" : "activations");
+    return std::string("kw_") + name + (is_short ? "_short(" : "(") + print(n.arg) + ")";
   };
   switch (n.op) {
   case UnaryOp::Neg:
@@ -300,7 +325,19 @@ std::string CudaExpr::unary(const Expr& e, const scalar::Unary& n) {
   KAWARA_CHECK(false, "unary operator in CUDA text");
 }
 
+/// Products pass on how many digits their factors need; sums may lose digits.
 std::string CudaExpr::print(const Expr& e) {
+  const auto* product = as<scalar::Binary>(e);
+  const auto* call = as<scalar::Unary>(e);
+  const bool passes = (product != nullptr && product->op == BinaryOp::Mul) ||
+                      (call != nullptr && is_activation(call->op));
+  const bool before = std::exchange(is_rounded_, is_rounded_ && passes);
+  std::string text = node(e);
+  is_rounded_ = before;
+  return text;
+}
+
+std::string CudaExpr::node(const Expr& e) {
   KAWARA_CHECK(e.type().lanes == 1, "vectors are printed lane by lane");
   const auto impossible = [](const char* what) -> std::string { KAWARA_CHECK(false, what); };
   return scalar::match(

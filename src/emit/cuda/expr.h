@@ -20,6 +20,8 @@ public:
   std::string cell(uint32_t buffer, const std::vector<scalar::Expr>& index); ///< `A[i * 64 + j]`
   std::string plain_cell(uint32_t buffer, const std::vector<scalar::Expr>& index); ///< not swizzled
   std::string converted(const scalar::Expr& value, scalar::Elem to);
+  /// The value in f32, which is then rounded to a type of 16 bits: functions need no more digits than that.
+  std::string before_rounding(const scalar::Expr& value);
   /// Cells of a private buffer of 2-byte cells lie two to a register.
   void set_packed(uint32_t buffer) { packed_.insert(buffer); }
   bool is_packed(uint32_t buffer) const { return packed_.contains(buffer); }
@@ -37,6 +39,7 @@ public:
 
 private:
   std::string print(const scalar::Expr& e);
+  std::string node(const scalar::Expr& e);
   std::string position(uint32_t buffer, const std::vector<scalar::Expr>& index);
   std::string atom(const scalar::Expr& e);
   std::string binary(const scalar::Binary& n);
@@ -49,6 +52,7 @@ private:
   const kernel::Kernel& kernel_;
   CNames names_;
   bool is_narrow_;
+  bool is_rounded_ = false; ///< what is being printed goes to a type of 16 bits
   std::set<uint32_t> packed_;
   std::set<std::string> needs_;
 };

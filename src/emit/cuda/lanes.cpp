@@ -15,9 +15,11 @@ void Lanes::set_loaded(const Expr& load, std::string name) {
   loaded_.emplace_back(load, std::move(name));
 }
 
-bool Lanes::is_loaded(const Expr& load) const {
-  return std::any_of(loaded_.begin(), loaded_.end(),
-                     [&](const auto& known) { return scalar::equal(known.first, load); });
+const std::string* Lanes::name_of(const Expr& load) const {
+  const auto found = std::find_if(loaded_.begin(), loaded_.end(), [&](const auto& known) {
+    return scalar::equal(known.first, load);
+  });
+  return found != loaded_.end() ? &found->second : nullptr;
 }
 
 Expr Lanes::lane_of(const Expr& e, int64_t lane) {

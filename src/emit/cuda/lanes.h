@@ -15,7 +15,8 @@ public:
   /// The load stands in the variable called `name`.
   void set_loaded(const scalar::Expr& load, std::string name);
   void forget_loaded() { loaded_.clear(); }
-  bool is_loaded(const scalar::Expr& load) const;
+  bool is_loaded(const scalar::Expr& load) const { return name_of(load) != nullptr; }
+  const std::string* name_of(const scalar::Expr& load) const; ///< null where it is not loaded
   scalar::Expr lane_of(const scalar::Expr& e, int64_t lane);
 
 private:

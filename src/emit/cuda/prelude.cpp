@@ -99,8 +99,7 @@ static __device__ inline double kw_gelu_tanh(double x) {
 
 )";
 
-constexpr const char* kFast = R"(// Approximations for `numerics fast`.
-static __device__ inline float kw_exp2(float x) {
+constexpr const char* kApproximate = R"(static __device__ inline float kw_exp2(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
@@ -109,6 +108,33 @@ static __device__ inline float kw_reciprocal(float x) {
   float result;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
+}
+
+)";
+
+constexpr const char* kShortActivations =
+    R"(// For results that are rounded to 16 bits: within 2^-15 of the value, everywhere. Exponents are 64 too high or too
+// low until the last step, so that no tail is lost.
+static __device__ inline float kw_gate(float x, float power) {
+  return x * 0x1p-64f * kw_reciprocal(0x1p-64f + kw_exp2(power - 64.0f));
+}
+static __device__ inline float kw_sigmoid_short(float x) { return kw_gate(1.0f, x * -1.442695041f); }
+static __device__ inline float kw_silu_short(float x) { return kw_gate(x, x * -1.442695041f); }
+static __device__ inline float kw_gelu_tanh_short(float x) {
+  return kw_gate(x, x * fmaf(x * x, -0.102943241f, -2.302208198f));
+}
+// max(x, 0) - z * Phi(-z) with z = |x|; Phi(-z) * exp(z^2/2) is a polynomial in 1 / (z + 2.2), over z + 2.2.
+static __device__ inline float kw_gelu_short(float x) {
+  const float z = fminf(fabsf(x), 14.5f);
+  const float q = kw_reciprocal(z + 2.2f);
+  float s = fmaf(q, 7.93595351f, -12.1629047f);
+  s = fmaf(s, q, 4.39960576f);
+  s = fmaf(s, q, 1.18658758f);
+  s = fmaf(s, q, 0.898519183f);
+  s = fmaf(s, q, 0.398460425f);
+  float above;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(above) : "f"(x), "f"(-0.0f));
+  return fmaf(z * q * kw_exp2(fmaf(z * -0.721347520f, z, 64.0f)), s * -0x1p-64f, above);
 }
 
 )";
@@ -173,7 +199,7 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 } // namespace
 
 std::string cuda_prelude(const std::set<std::string>& needs) {
-  constexpr std::array<std::pair<const char*, const char*>, 13> parts = {
+  constexpr std::array<std::pair<const char*, const char*>, 14> parts = {
       {{"begin", kBegin},
        {"inf", kInf},
        {"nan", kNan},
@@ -183,13 +209,17 @@ std::string cuda_prelude(const std::set<std::string>& needs) {
        {"packed_f16", kPackedF16},
        {"division", kDivision},
        {"activations", kActivations},
-       {"fast", kFast},
+       {"approximate", kApproximate},
+       {"short_activations", kShortActivations},
        {"vector", kVector},
        {"copy_async", kCopyAsync},
        {"combine", kCombine}}};
   std::string text;
+  const auto is_needed = [&](const std::string& name) {
+    return needs.contains(name) || (name == "approximate" && needs.contains("short_activations"));
+  };
   for (const auto& [name, code] : parts)
-    if (needs.contains(name))
+    if (is_needed(name))
       text += code;
   return text;
 }
