@@ -18,6 +18,22 @@ constexpr int kMajor = 75, kMinor = 76;
 constexpr int kDynamicSharedAttribute = 8;
 constexpr int kMapOfF32 = 7, kMapOfF16 = 6, kMapOfBf16 = 9;
 constexpr int kSwizzleOf128Bytes = 3, kPromoteTo256Bytes = 3;
+constexpr int kMayBeginEarly = 6; ///< "programmatic stream serialization"
+
+// As the driver lays them out.
+struct LaunchAttribute {
+  int id = 0;
+  int unused = 0;
+  int value[16] = {};
+};
+struct LaunchConfig {
+  unsigned blocks[3] = {}, threads[3] = {};
+  unsigned shared = 0;
+  void* stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned count = 0;
+};
+static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
 
 Diagnostic no_driver() {
   Diagnostic d;
@@ -68,7 +84,8 @@ struct CudaDevice::Api {
   Status (*event_destroy)(void*) = nullptr;
   Status (*event_record)(void*, void*) = nullptr;
   Status (*event_elapsed)(float*, void*, void*) = nullptr;
-  /// Of drivers for Hopper and later; null elsewhere.
+  // Of drivers for Hopper and later; null elsewhere.
+  Status (*launch_as)(const void*, void*, void**, void**) = nullptr;
   Status (*encode_map)(void*, int, unsigned, DevicePointer, const uint64_t*, const uint64_t*,
                        const unsigned*, const unsigned*, int, int, int, int) = nullptr;
 
@@ -117,6 +134,7 @@ struct CudaDevice::Api {
     find(event_destroy, "cuEventDestroy_v2");
     find(event_record, "cuEventRecord");
     find(event_elapsed, "cuEventElapsedTime");
+    launch_as = library->function<std::remove_pointer_t<decltype(launch_as)>>("cuLaunchKernelEx");
     encode_map =
         library->function<std::remove_pointer_t<decltype(encode_map)>>("cuTensorMapEncodeTiled");
     return is_complete;
@@ -162,6 +180,7 @@ Result<std::shared_ptr<CudaDevice>, Diagnostic> CudaDevice::open() {
     api.device_attribute(&value, attribute, device->device_);
     return value;
   };
+  device->places_early_ = fact(kMajor) >= 9;
   const std::string number = std::to_string(fact(kMajor)) + std::to_string(fact(kMinor));
   // Hopper's own instructions are those of the architecture with an `a`.
   const std::string arch = "sm_" + number + (number == "90" ? "a" : "");
@@ -325,7 +344,21 @@ Result<Done, Diagnostic> CudaDevice::fill(DevicePointer pointer, unsigned char v
 
 Result<Done, Diagnostic> CudaDevice::launch(const Function& function, const unsigned (&blocks)[3],
                                             const unsigned (&threads)[3], int64_t dynamic_shared,
-                                            std::span<void*> arguments) {
+                                            std::span<void*> arguments, bool waits_itself) {
+  if (waits_itself && places_early_ && api_->launch_as != nullptr) {
+    LaunchAttribute early;
+    early.id = kMayBeginEarly;
+    early.value[0] = 1;
+    LaunchConfig config;
+    std::copy_n(blocks, 3, config.blocks);
+    std::copy_n(threads, 3, config.threads);
+    config.shared = static_cast<unsigned>(dynamic_shared);
+    config.stream = stream_;
+    config.attributes = &early;
+    config.count = 1;
+    return checked(api_->launch_as(&config, function.handle, arguments.data(), nullptr),
+                   "launch kernel `" + function.name + "`");
+  }
   return checked(api_->launch(function.handle, blocks[0], blocks[1], blocks[2], threads[0],
                               threads[1], threads[2], static_cast<unsigned>(dynamic_shared),
                               stream_, arguments.data(), nullptr),

@@ -57,9 +57,11 @@ public:
   Result<Done, Diagnostic> download_later(void* to, DevicePointer from, int64_t bytes);
   Result<Done, Diagnostic> copy(DevicePointer to, DevicePointer from, int64_t bytes);
   Result<Done, Diagnostic> fill(DevicePointer, unsigned char value, int64_t bytes);
+  /// A kernel that waits itself for what was launched before it (kw_begin) may have its blocks placed while that is
+  /// still running, also inside a graph.
   Result<Done, Diagnostic> launch(const Function&, const unsigned (&blocks)[3],
                                   const unsigned (&threads)[3], int64_t dynamic_shared,
-                                  std::span<void*> arguments);
+                                  std::span<void*> arguments, bool waits_itself = false);
   /// How a row-major tensor lies in memory, for the copy engine: boxes whose rows are 128 bytes, swizzled.
   /// Refuses a driver that knows no such maps, and what it refuses (K0713).
   struct alignas(emit::kCudaMapAlignment) TensorMap {
@@ -93,6 +95,7 @@ private:
   void* stream_ = nullptr;
   void* events_[2] = {};
   int device_ = 0;
+  bool places_early_ = false; ///< the GPU knows how
   std::vector<void*> modules_, graphs_;
   std::mutex pool_mutex_;
   std::multimap<int64_t, DevicePointer> pool_; ///< free memory by size
