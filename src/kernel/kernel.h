@@ -36,6 +36,8 @@ struct Buffer {
   /// Of a shared buffer with rows of 128 bytes: pieces of 16 bytes may lie in another order within a row, as
   /// the copy engine and the tensor cores know them.
   bool is_swizzled = false;
+  /// Its stores are whole cache lines that nobody reads soon: where it begins with one, they go past the caches.
+  bool is_streamed = false;
 };
 
 struct Variable {

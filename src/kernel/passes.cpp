@@ -17,6 +17,7 @@
 #include "kernel/separate_tiles.h"
 #include "kernel/shared_divisors.h"
 #include "kernel/simplify.h"
+#include "kernel/streams.h"
 #include "kernel/tensorize.h"
 #include "kernel/uniform_tiles.h"
 #include "kernel/unroll.h"
@@ -122,6 +123,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("hoist", hoist)
       .run("addresses", addresses)
       .run("prepare", prepare)
+      .run("streams", [&](Kernel k) { return streams(std::move(k), cpu); })
       .result();
 }
 

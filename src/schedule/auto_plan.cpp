@@ -241,7 +241,7 @@ private:
     const size_t w = sides.write, r = sides.read;
     const int64_t run = std::min(kTurnedRun, (facts_.extents[r] + lanes - 1) / lanes * lanes);
     std::vector<Directive> plan{Split{name(w), line}, Split{name(r), run},
-                                Split{part(w, ".1"), lanes}, Split{part(r, ".1"), lanes}};
+                                Split{part(r, ".1"), lanes}};
     Reorder order;
     for (size_t k = 0; k < nest_.loops.size(); ++k)
       if (k != w && k != r)
@@ -249,13 +249,12 @@ private:
     const bool reads_first = facts_.extents[r] / run >= cpu_.cores;
     order.loops.push_back(part(reads_first ? r : w, ".0"));
     order.loops.push_back(part(reads_first ? w : r, ".0"));
-    for (const LoopName& inner :
-         {part(r, ".1.0"), part(w, ".1.0"), part(r, ".1.1"), part(w, ".1.1")})
+    for (const LoopName& inner : {part(r, ".1.0"), part(r, ".1.1"), part(w, ".1")})
       order.loops.push_back(inner);
     const LoopName outermost = order.loops.front();
     plan.push_back(std::move(order));
     plan.push_back(Unroll{part(r, ".1.1"), std::nullopt});
-    plan.push_back(Vectorize{part(w, ".1.1"), lanes});
+    plan.push_back(Vectorize{part(w, ".1"), line});
     if (may_be_parallel_)
       plan.push_back(Parallel{outermost});
     return plan;
@@ -378,12 +377,12 @@ private:
     return plan;
   }
 
-  /// Vectors side by side hide latency: two of plain arithmetic, four where each waits for its own last
+  /// Vectors side by side hide latency: two of plain arithmetic, or as many as make a cache line, four where each waits for its own last
   /// result, eight of the chains that exp and what is made of it become, four of longer ones, for which there
   /// are not registers enough.
   int64_t vectors_at_once(size_t v, bool is_reduction) const {
     using scalar::UnaryOp;
-    int64_t most = is_reduction ? 4 : 2;
+    int64_t most = is_reduction ? 4 : std::max<int64_t>(2, cpu_.caches.line / cpu_.vector_bytes);
     for (const poly::StmtId id : nest_.statements)
       scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
         const auto* n = scalar::as<scalar::Unary>(e);

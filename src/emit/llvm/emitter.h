@@ -27,7 +27,9 @@ struct ModuleParts {
   const kernel::Kernel& kernel;
   const Signature& signature;
   std::unordered_set<uint32_t> assigned; ///< variables that an Assign names
+  std::unordered_set<uint32_t> numbers;  ///< variables that are never NaN
   uint32_t bodies = 0;                   ///< parallel bodies so far; numbers their names
+  bool streams = false;                  ///< streamed buffers begin with a cache line
 };
 
 /// Writes the statements of a kernel into one LLVM function.
@@ -55,6 +57,8 @@ public:
   void unless_prepared(const kernel::Block&);
   /// The loop over [lo, hi) with the body of `loop`, as plain code.
   void serial_loop(const kernel::For& loop, llvm::Value* lo, llvm::Value* hi);
+  /// Makes what was streamed visible to other threads, and returns.
+  void finish();
   llvm::IRBuilder<>& builder() { return b_; }
 
 private:
@@ -92,11 +96,13 @@ private:
     int64_t stride = 0;
     std::vector<scalar::AffineSum> base; ///< at lane 0; the last without its constant
     int64_t offset = 0;                  ///< the constant of the first vector
+    unsigned side = 0;                   ///< vectors: as many as lanes, or a part of those
     size_t statement = 0;                ///< of the block: the first that needs one of them
     std::vector<Value*> columns;
   };
   std::vector<Square> squares_of(const kernel::Block&) const;
   void load_square(Square&);
+  std::vector<Value*> load_columns(const Square&, unsigned begin);
   /// The vector at that index where a square has it; else null.
   Value* column_of_square(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes) const;
 
@@ -142,6 +148,8 @@ private:
   Value* branch_select(const scalar::Select&);
   Value* masked_select(const scalar::Select&);
   Value* integer_binary(scalar::BinaryOp, Value* a, Value* b);
+  bool is_number(const Expr&) const;
+  Value* beside_number(scalar::BinaryOp, Value* any, Value* number);
   Value* float_binary(scalar::BinaryOp, Value* a, Value* b);
   bool is_natural_division(const scalar::Binary&) const;
   Value* floor_divide(Value* a, Value* b, bool wants_remainder);
@@ -181,6 +189,7 @@ private:
   Value* load_lanes(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
   Value* load_scalar(uint32_t buffer, const std::vector<Index>&);
   void store_cells(uint32_t buffer, const std::vector<Expr>& index, Value* value, unsigned lanes);
+  void stream_run(Value* cells, Value* to);
   Value* to_memory(uint32_t buffer, Value* value);
   Value* from_memory(uint32_t buffer, Value* value);
   Value* byte_size(uint32_t buffer);

@@ -2,6 +2,8 @@
 #include "scalar/match.h"
 #include "support/check.h"
 
+#include <llvm/TargetParser/Triple.h>
+
 #include <bit>
 
 namespace kawara::emit {
@@ -179,7 +181,31 @@ llvm::Value* FunctionEmitter::emit_binary(const Expr& e, const scalar::Binary& n
   // Vector code has its shape already; reassociating it would only break chains of fma.
   const bool is_update = update_ == &e.node() && e.type().lanes == 1;
   b_.setFastMathFlags(is_update ? update_flags() : plain_flags());
+  const bool chooses = n.op == BinaryOp::Max || n.op == BinaryOp::Min;
+  if (chooses && is_number(n.rhs))
+    return beside_number(n.op, a, b);
+  if (chooses && is_number(n.lhs))
+    return beside_number(n.op, b, a);
   return float_binary(n.op, a, b);
+}
+
+/// Never NaN: what starts as a number and is only ever the greater or smaller of itself and something else.
+bool FunctionEmitter::is_number(const Expr& e) const {
+  if (const auto* n = scalar::as<scalar::Var>(e))
+    return parts_.numbers.count(n->id) != 0;
+  if (const auto* n = scalar::as<scalar::Binary>(e))
+    return (n->op == BinaryOp::Max || n->op == BinaryOp::Min) &&
+           (is_number(n->lhs) || is_number(n->rhs));
+  return false;
+}
+
+/// The greater or smaller of two, the second of which is a number: it is the result where the first is NaN. x86 has
+/// one instruction for that, and takes three where either may be NaN.
+llvm::Value* FunctionEmitter::beside_number(BinaryOp op, Value* any, Value* number) {
+  if (!llvm::Triple(parts_.module.getTargetTriple()).isX86())
+    return float_binary(op, any, number);
+  Value* wins = op == BinaryOp::Max ? b_.CreateFCmpOGT(any, number) : b_.CreateFCmpOLT(any, number);
+  return b_.CreateSelect(wins, any, number);
 }
 
 llvm::Value* FunctionEmitter::float_binary(BinaryOp op, Value* a, Value* b) {
@@ -397,7 +423,9 @@ llvm::Value* FunctionEmitter::emit_reduce(const scalar::Reduce& n) {
     }
   }
   const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
-  b_.setFastMathFlags(update_flags());
+  llvm::FastMathFlags flags = update_flags();
+  flags.setNoNaNs(is_number(n.arg));
+  b_.setFastMathFlags(flags);
   llvm::Type* element = value_type(context_, {elem, 1});
   switch (n.op) {
   case ReduceOp::Sum: // -0.0 is the neutral element of + in every rounding

@@ -3,6 +3,7 @@
 #include "scalar/affine_sum.h"
 #include "support/check.h"
 
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include <bit>
@@ -360,6 +361,30 @@ void store_run(llvm::IRBuilder<>& b, llvm::Value* cells, llvm::Value* to, llvm::
 
 } // namespace
 
+/// Whole cache lines past the caches. aarch64 has an instruction for 32 bytes; what LLVM cuts in other pieces would
+/// come out as ordinary stores.
+void FunctionEmitter::stream_run(Value* cells, Value* to) {
+  const bool is_x86 = llvm::Triple(parts_.module.getTargetTriple()).isX86();
+  const auto* type = llvm::cast<llvm::FixedVectorType>(cells->getType());
+  const unsigned bits = type->getScalarSizeInBits();
+  const unsigned piece = (is_x86 ? 512 : 256) / bits;
+  llvm::MDNode* hint = llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt32(1)));
+  for (unsigned at = 0; at < type->getNumElements(); at += piece) {
+    std::vector<int> lanes(piece);
+    std::iota(lanes.begin(), lanes.end(), static_cast<int>(at));
+    Value* place = at == 0 ? to : b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, at * bits / 8);
+    b_.CreateAlignedStore(b_.CreateShuffleVector(cells, lanes), place,
+                          llvm::Align(piece * bits / 8))
+        ->setMetadata(llvm::LLVMContext::MD_nontemporal, hint);
+  }
+}
+
+void FunctionEmitter::finish() {
+  if (parts_.streams && llvm::Triple(parts_.module.getTargetTriple()).isX86())
+    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  b_.CreateRetVoid();
+}
+
 void FunctionEmitter::store_cells(uint32_t buffer, const std::vector<Expr>& index, Value* value,
                                   unsigned lanes) {
   Value* cells = to_memory(buffer, value);
@@ -374,7 +399,11 @@ void FunctionEmitter::store_cells(uint32_t buffer, const std::vector<Expr>& inde
     plain.back().expr = lowest_cell(*ramp, lanes);
     if (ramp->stride == -1)
       cells = b_.CreateShuffleVector(cells, reversed(lanes));
-    store_run(b_, cells, address(buffer, plain), cell_align(buffer), lanes);
+    Value* to = address(buffer, plain);
+    if (parts_.streams && parts_.kernel.buffers.at(buffer).is_streamed)
+      stream_run(cells, to);
+    else
+      store_run(b_, cells, to, cell_align(buffer), lanes);
     return;
   }
   bool has_vector_index = false;

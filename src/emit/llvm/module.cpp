@@ -7,6 +7,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace kawara::emit {
@@ -16,7 +17,9 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-std::string inner_name(const kernel::Kernel& kernel) { return kernel.name + ".kernel"; }
+std::string inner_name(const ModuleParts& parts) {
+  return parts.kernel.name + (parts.streams ? ".streaming" : ".kernel");
+}
 
 std::unordered_set<uint32_t> assigned_variables(const kernel::Block& block) {
   std::unordered_set<uint32_t> result;
@@ -25,6 +28,35 @@ std::unordered_set<uint32_t> assigned_variables(const kernel::Block& block) {
       result.insert(n->var);
   });
   return result;
+}
+
+/// Variables that start as a literal and become only the greater or smaller of themselves and something else.
+std::unordered_set<uint32_t> number_variables(const kernel::Block& block) {
+  std::unordered_set<uint32_t> numbers, others;
+  const auto is_choice = [](uint32_t var, const scalar::Expr& e) {
+    const auto* n = scalar::as<scalar::Binary>(e);
+    const auto is_self = [&](const scalar::Expr& side) {
+      const auto* v = scalar::as<scalar::Var>(side);
+      return v != nullptr && v->id == var;
+    };
+    return n != nullptr && (n->op == scalar::BinaryOp::Max || n->op == scalar::BinaryOp::Min) &&
+           (is_self(n->lhs) || is_self(n->rhs));
+  };
+  kernel::visit(block, [&](const kernel::Stmt& s) {
+    if (const auto* define = std::get_if<kernel::Define>(&s)) {
+      const auto* lanes = scalar::as<scalar::Broadcast>(define->value);
+      const auto* literal =
+          scalar::as<scalar::FloatLit>(lanes != nullptr ? lanes->arg : define->value);
+      (literal != nullptr && literal->value == literal->value ? numbers : others)
+          .insert(define->var);
+    } else if (const auto* assign = std::get_if<kernel::Assign>(&s);
+               assign != nullptr && !is_choice(assign->var, assign->value)) {
+      others.insert(assign->var);
+    }
+  });
+  for (const uint32_t var : others)
+    numbers.erase(var);
+  return numbers;
 }
 
 /// What is known of a buffer argument: nothing else points there, where it starts, how long it is.
@@ -59,9 +91,9 @@ llvm::Function* build_inner(ModuleParts& parts) {
   std::vector<llvm::Type*> types(ids.size(), ptr);
   types.insert(types.end(), parts.kernel.params.size(), i64);
   types.push_back(ptr);
-  auto* function = llvm::Function::Create(
-      llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
-      llvm::Function::InternalLinkage, inner_name(parts.kernel), parts.module);
+  auto* function =
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
+                             llvm::Function::InternalLinkage, inner_name(parts), parts.module);
   function->addFnAttr(llvm::Attribute::NoInline);
   llvm::BasicBlock::Create(context, "entry", function);
 
@@ -84,12 +116,24 @@ llvm::Function* build_inner(ModuleParts& parts) {
   if (parts.kernel.prepared != 0)
     emitter.unless_prepared({parts.kernel.body.begin(), rest});
   emitter.block({rest, parts.kernel.body.end()});
-  emitter.builder().CreateRetVoid();
+  emitter.finish();
   return function;
 }
 
-/// The visible function: unpacks the arrays of pointers and parameters.
-void build_entry(ModuleParts& parts, llvm::Function* inner) {
+/// Whether all streamed buffers begin with a cache line.
+llvm::Value* begin_with_lines(llvm::IRBuilder<>& b, const ModuleParts& parts,
+                              const std::vector<llvm::Value*>& arguments) {
+  const std::vector<uint32_t> ids = passed_buffers(parts.signature);
+  llvm::Value* bits = b.getInt64(0);
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (parts.kernel.buffers[ids[i]].is_streamed)
+      bits = b.CreateOr(bits, b.CreatePtrToInt(arguments[i], b.getInt64Ty()));
+  return b.CreateIsNull(b.CreateAnd(bits, b.getInt64(kBufferAlignment - 1)));
+}
+
+/// The visible function: unpacks the arrays of pointers and parameters. `streaming` does the same as `inner` where
+/// addresses allow it; null where nothing is streamed.
+void build_entry(ModuleParts& parts, llvm::Function* inner, llvm::Function* streaming) {
   llvm::LLVMContext& context = parts.module.getContext();
   auto* ptr = llvm::PointerType::getUnqual(context);
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {ptr, ptr, ptr}, false);
@@ -104,8 +148,27 @@ void build_entry(ModuleParts& parts, llvm::Function* inner) {
     arguments.push_back(
         b.CreateLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt64Ty(), entry->getArg(1), p)));
   arguments.push_back(entry->getArg(2));
+  if (streaming != nullptr) {
+    auto* aligned = llvm::BasicBlock::Create(context, "aligned", entry);
+    auto* otherwise = llvm::BasicBlock::Create(context, "otherwise", entry);
+    b.CreateCondBr(begin_with_lines(b, parts, arguments), aligned, otherwise);
+    b.SetInsertPoint(aligned);
+    b.CreateCall(streaming, arguments);
+    b.CreateRetVoid();
+    b.SetInsertPoint(otherwise);
+  }
   b.CreateCall(inner, arguments);
   b.CreateRetVoid();
+}
+
+llvm::Function* build_streaming(ModuleParts& parts) {
+  if (std::none_of(parts.kernel.buffers.begin(), parts.kernel.buffers.end(),
+                   [](const kernel::Buffer& b) { return b.is_streamed; }))
+    return nullptr;
+  parts.streams = true;
+  llvm::Function* function = build_inner(parts);
+  parts.streams = false;
+  return function;
 }
 
 /// Attributes of every function: the processor, and wide vectors where there are some.
@@ -141,8 +204,10 @@ LlvmUnit module_from_kernel(const kernel::Kernel& kernel, const EmitOptions& opt
   const auto machine = target_machine(impl->target);
   impl->module->setTargetTriple(impl->target.triple);
   impl->module->setDataLayout(machine->createDataLayout());
-  ModuleParts parts{*impl->module, kernel, impl->signature, assigned_variables(kernel.body)};
-  build_entry(parts, build_inner(parts));
+  ModuleParts parts{*impl->module, kernel, impl->signature, assigned_variables(kernel.body),
+                    number_variables(kernel.body)};
+  llvm::Function* inner = build_inner(parts);
+  build_entry(parts, inner, build_streaming(parts));
   set_attributes(*impl->module, impl->target);
   check_module(*impl->module);
   impl->times.build = seconds_since(begin);

@@ -127,7 +127,7 @@ llvm::Function* FunctionEmitter::range_function(const kernel::For& loop, const C
   for (unsigned i = 0; i < capture.variables.size(); ++i)
     emitter.bind(capture.variables[i], range->getArg(first_variable + i));
   emitter.serial_loop(loop, range->getArg(next + 1), range->getArg(next + 2));
-  emitter.builder().CreateRetVoid();
+  emitter.finish();
   return range;
 }
 

@@ -300,9 +300,11 @@ void FunctionEmitter::stmt(const kernel::Prefetch& n) {
   for (const Expr& e : n.index)
     index.push_back({e, nullptr});
   Value* pointer = address(n.buffer, index, false);
-  constexpr int kRead = 0, kKeep = 3, kData = 1;
+  // A packed panel is asked for while the one before it is in use: the first cache has no room for both.
+  constexpr int kRead = 0, kNear = 3, kSecond = 2, kData = 1;
+  const int cache = parts_.kernel.buffers.at(n.buffer).is_packed ? kSecond : kNear;
   b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
-                     {pointer, b_.getInt32(kRead), b_.getInt32(kKeep), b_.getInt32(kData)});
+                     {pointer, b_.getInt32(kRead), b_.getInt32(cache), b_.getInt32(kData)});
 }
 
 // Variables

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <numeric>
 
 // Lanes that lie a stride apart are loaded one by one: slow. Where a block asks for as many such vectors,
 // side by side, as each has lanes (or the next power of two), the same cells are as many runs: those are loaded, and
-// turned over in registers.
+// turned over in registers. Vectors of more lanes than there are of them are made of several such squares.
 
 namespace kawara::emit {
 
@@ -66,8 +67,30 @@ void visit_strided(const Expr& e,
     visit_strided(child, f);
 }
 
-/// Vectors side by side that a square of so many lanes takes.
-unsigned side_of(unsigned lanes) { return std::bit_ceil(lanes); }
+/// Vectors side by side that squares for so many lanes take, of which so many are wanted; 0 where they are too few.
+unsigned side_of(unsigned lanes, size_t wanted) {
+  constexpr unsigned kLeast = 4;
+  const unsigned whole = std::bit_ceil(lanes);
+  if (wanted >= whole)
+    return whole;
+  const auto side = static_cast<unsigned>(std::bit_floor(wanted));
+  return side >= kLeast && std::has_single_bit(lanes) ? side : 0;
+}
+
+/// The lanes of all, one after the other; a power of two of them.
+llvm::Value* joined(llvm::IRBuilder<>& b, std::vector<llvm::Value*> parts) {
+  while (parts.size() > 1) {
+    std::vector<llvm::Value*> pairs;
+    for (size_t k = 0; k + 1 < parts.size(); k += 2) {
+      const auto* type = llvm::cast<llvm::FixedVectorType>(parts[k]->getType());
+      std::vector<int> all(2 * type->getNumElements());
+      std::iota(all.begin(), all.end(), 0);
+      pairs.push_back(b.CreateShuffleVector(parts[k], parts[k + 1], all));
+    }
+    parts = std::move(pairs);
+  }
+  return parts.front();
+}
 
 /// Turns over a square of vectors: element k of the result's vector j is element j of vector k.
 std::vector<llvm::Value*> turned_over(llvm::IRBuilder<>& b, std::vector<llvm::Value*> rows) {
@@ -110,7 +133,7 @@ FunctionEmitter::squares_of(const kernel::Block& statements) const {
         });
         if (at == families.end())
           at = families.insert(
-              at, Family{{buffer, lanes, index.dim, index.stride, index.base, 0, 0, {}}, {}});
+              at, Family{{buffer, lanes, index.dim, index.stride, index.base, 0, 0, 0, {}}, {}});
         at->first_use.emplace(index.offset, s);
       });
     });
@@ -120,23 +143,37 @@ FunctionEmitter::squares_of(const kernel::Block& statements) const {
       Square square = family.square;
       square.offset = first->first;
       square.statement = statements.size();
-      auto next = first;
-      unsigned found = 0;
-      const unsigned side = side_of(square.lanes);
-      for (; next != family.first_use.end() && found < side && next->first == square.offset + found;
-           ++next, ++found)
-        square.statement = std::min(square.statement, next->second);
-      if (found == side)
+      unsigned wanted = 0;
+      for (auto at = first; at != family.first_use.end() && at->first == square.offset + wanted;
+           ++at)
+        ++wanted;
+      square.side = side_of(square.lanes, wanted);
+      const auto next = std::next(first, std::max(square.side, 1U));
+      for (; first != next; ++first)
+        square.statement = std::min(square.statement, first->second);
+      if (square.side != 0)
         squares.push_back(std::move(square));
-      first = found == side ? next : std::next(first);
     }
   return squares;
 }
 
 void FunctionEmitter::load_square(Square& square) {
+  const unsigned side = square.side;
+  std::vector<std::vector<Value*>> parts(side); // of each column
+  for (unsigned lane = 0; lane < square.lanes; lane += side) {
+    const std::vector<Value*> columns = load_columns(square, lane);
+    for (unsigned c = 0; c < side; ++c)
+      parts[c].push_back(columns[c]);
+  }
+  for (std::vector<Value*>& column : parts)
+    square.columns.push_back(joined(b_, std::move(column)));
+}
+
+/// The lanes from `begin` on, at most `side` of them, of all columns.
+std::vector<llvm::Value*> FunctionEmitter::load_columns(const Square& square, unsigned begin) {
   std::vector<Value*> rows;
-  const unsigned side = side_of(square.lanes);
-  for (unsigned lane = 0; lane < square.lanes; ++lane) {
+  const unsigned side = square.side, lanes = std::min(side, square.lanes - begin);
+  for (unsigned lane = begin; lane < begin + lanes; ++lane) {
     std::vector<Index> first;
     for (size_t d = 0; d < square.base.size(); ++d) {
       scalar::AffineSum at = square.base[d];
@@ -148,14 +185,14 @@ void FunctionEmitter::load_square(Square& square) {
   }
   while (rows.size() < side)
     rows.push_back(llvm::PoisonValue::get(rows.front()->getType()));
-  square.columns = turned_over(b_, std::move(rows));
-  if (square.lanes == side)
-    return;
-  std::vector<int> kept;
-  for (unsigned lane = 0; lane < square.lanes; ++lane)
-    kept.push_back(static_cast<int>(lane));
-  for (Value*& column : square.columns)
+  std::vector<Value*> columns = turned_over(b_, std::move(rows));
+  if (lanes == side)
+    return columns;
+  std::vector<int> kept(lanes);
+  std::iota(kept.begin(), kept.end(), 0);
+  for (Value*& column : columns)
     column = b_.CreateShuffleVector(column, kept);
+  return columns;
 }
 
 llvm::Value* FunctionEmitter::column_of_square(uint32_t buffer, const std::vector<Expr>& index,

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 // Every instruction is compiled for a processor that has it, whatever this one is.
 
 namespace kawara::emit {
@@ -105,6 +107,51 @@ TEST(InstructionCode, MasksStoresOfTilesThatWereTurnedOverAlone) {
   EXPECT_EQ(tile.find("gather"), std::string::npos) << tile;
   const std::string sums = module_from_kernel(sixteen_rows(false), options).assembly();
   EXPECT_EQ(sums.find("{%k"), std::string::npos) << "a load could not be forwarded" << sums;
+}
+
+std::string assembly_for(const kernel::Kernel& k, const char* triple, const char* cpu) {
+  EmitOptions options;
+  options.target = CodeTarget{triple, cpu, ""};
+  return module_from_kernel(k, options).assembly();
+}
+
+TEST(InstructionCode, StreamedResultsGoPastTheCaches) {
+  kernel::Kernel k = sixteen_rows(true);
+  k.body.resize(1);
+  const scalar::Expr run = scalar::ramp(scalar::int_lit(0), 1, 16);
+  const scalar::Type type{scalar::Elem::F32, 16};
+  const scalar::Expr row = scalar::load(0, {scalar::int_lit(0), run}, type);
+  k.body[0] = kernel::Store{1, {scalar::int_lit(0), run}, scalar::ReduceOp::None, row};
+  k.buffers[1].is_streamed = true;
+  const std::string x86 = assembly_for(k, "x86_64-unknown-linux-gnu", "sapphirerapids");
+  EXPECT_NE(x86.find("vmovntps"), std::string::npos) << x86;
+  EXPECT_NE(x86.find("sfence"), std::string::npos) << x86;
+  const std::string arm = assembly_for(k, "aarch64-unknown-linux-gnu", "neoverse-n1");
+  EXPECT_NE(arm.find("stnp\tq"), std::string::npos) << arm;
+}
+
+TEST(InstructionCode, TheGreaterOfANumberAndAnythingIsOneInstruction) {
+  kernel::Kernel k = sixteen_rows(false);
+  const scalar::Type type{scalar::Elem::F32, 16};
+  const scalar::Expr run = scalar::ramp(scalar::int_lit(0), 1, 16);
+  k.variables = {{"i", scalar::kIndex}, {"greatest", type}};
+  kernel::For loop;
+  loop.var = 0;
+  loop.lo = scalar::int_lit(0);
+  loop.hi = scalar::int_lit(16);
+  const scalar::Expr greatest = scalar::var(1, type);
+  loop.body = {kernel::Assign{1, scalar::binary(scalar::BinaryOp::Max, greatest,
+                                                scalar::load(0, {scalar::var(0), run}, type))}};
+  k.body = {kernel::Define{
+                1, scalar::broadcast(scalar::float_lit(-INFINITY, {scalar::Elem::F32, 1}), 16)},
+            loop, kernel::Store{1, {scalar::int_lit(0), run}, scalar::ReduceOp::None, greatest}};
+  EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
+  const std::string text = assembly_for(k, "x86_64-unknown-linux-gnu", "sapphirerapids");
+  EXPECT_NE(text.find("vmaxps"), std::string::npos) << text;
+  EXPECT_EQ(text.find("unord"), std::string::npos) << text;
+  std::get<kernel::Define>(k.body[0]).value = scalar::load(1, {scalar::int_lit(0), run}, type);
+  const std::string careful = assembly_for(k, "x86_64-unknown-linux-gnu", "sapphirerapids");
+  EXPECT_NE(careful.find("unord"), std::string::npos) << "it may start as NaN" << careful;
 }
 #endif
 

@@ -315,5 +315,26 @@ TEST(VectorCode, MicroKernelIsRightAndShowsItsSpeed) {
               executable.times().codegen * 1e3);
 }
 
+/// out[i, 0..31] = A[i, 0..31] + 1 in parallel, past the caches where `out` begins with a line.
+TEST(VectorCode, StreamsFromAnyAddress) {
+  HandKernel h;
+  const uint32_t A = h.buffer("A", Elem::F32, {int_lit(8), int_lit(32)});
+  const uint32_t out = h.buffer("out", Elem::F32, {int_lit(8), int_lit(32)});
+  h.kernel.buffers[out].is_streamed = true;
+  const uint32_t i = h.variable("i");
+  const std::vector<Expr> row{h.var(i), ramp(int_lit(0), 1, 32)};
+  const Expr one = broadcast(scalar::float_lit(1, {Elem::F32, 1}), 32);
+  h.kernel.body = {
+      parallel_loop(i, int_lit(0), int_lit(8), {store(out, row, h.load(A, row) + one)})};
+  const Executable executable = loaded(h.kernel);
+  std::vector<float> a = counted(256);
+  const Buffer memory(4 * (256 + 16));
+  for (int64_t offset = 0; offset < 16; offset += 3) {
+    float* o = memory.as<float>() + offset;
+    call(executable, {a.data(), o});
+    EXPECT_EQ(std::vector<float>(o, o + 256), counted(256, 2.0F)) << "at cell " << offset;
+  }
+}
+
 } // namespace
 } // namespace kawara::run

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "kernel/kernel.h"
+#include "target/cpu.h"
+
+namespace kawara::kernel {
+
+/// Marks results that go past the caches (Buffer::is_streamed): outputs of a fixed size that no cache of the
+/// machine keeps until somebody reads them, which the kernel never reads, and of which every store writes whole
+/// cache lines, counted from the start of the buffer.
+///
+/// An ordinary store first reads the line that it is about to replace; past the caches it does not, and what is there stays.
+Kernel streams(Kernel, const target::Cpu&);
+
+} // namespace kawara::kernel
