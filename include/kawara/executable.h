@@ -13,7 +13,21 @@ namespace kawara {
 using Sizes = std::map<std::string, int64_t>;
 
 /// Element types of the language. `Any` is what an untyped pointer has: it fits every tensor.
-enum class Element : uint8_t { Any, F64, F32, F16, BF16, I64, I32, I16, I8, U8, Bool };
+enum class Element : uint8_t {
+  Any,
+  F64,
+  F32,
+  F16,
+  BF16,
+  I64,
+  I32,
+  I16,
+  I8,
+  U8,
+  Bool,
+  F8E4M3,
+  F8E5M2
+};
 
 /// The element type that a C++ type stands for. f16 and bf16 have none: pass them as `void*`.
 template <class T> constexpr Element element_of() {

@@ -30,6 +30,10 @@ Element public_element(scalar::Elem elem) {
     return Element::U8;
   case scalar::Elem::Bool:
     return Element::Bool;
+  case scalar::Elem::F8E4M3:
+    return Element::F8E4M3;
+  case scalar::Elem::F8E5M2:
+    return Element::F8E5M2;
   }
   return Element::Any;
 }

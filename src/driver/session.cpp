@@ -38,6 +38,10 @@ double rounding_of(scalar::Elem elem) {
     return 0x1p-10;
   case scalar::Elem::BF16:
     return 0x1p-7;
+  case scalar::Elem::F8E4M3:
+    return 0x1p-3;
+  case scalar::Elem::F8E5M2:
+    return 0x1p-2;
   default:
     return 0;
   }

@@ -56,7 +56,9 @@ std::string_view name_of(DataType type) {
 bool is_program_type(DataType type) { return type <= DataType::Bool; }
 bool is_float(DataType type) { return type <= DataType::BF16; }
 int64_t bytes_of(DataType type) { return scalar::bytes_of(storage_of(type)); }
-DataType data_type_of(scalar::Elem elem) { return static_cast<DataType>(elem); }
+DataType data_type_of(scalar::Elem elem) {
+  return scalar::is_float8(elem) ? DataType::U8 : static_cast<DataType>(elem);
+}
 
 scalar::Elem storage_of(DataType type) {
   switch (type) {

@@ -15,17 +15,36 @@ constexpr Place kSize{"a size"};
 
 // Spellings of other languages.
 std::string elem_meant(std::string_view word) {
-  static const std::pair<const char*, const char*> kOthers[] = {
-      {"float", "f32"},   {"float32", "f32"},   {"fp32", "f32"},  {"double", "f64"},
-      {"float64", "f64"}, {"fp64", "f64"},      {"half", "f16"},  {"float16", "f16"},
-      {"fp16", "f16"},    {"bfloat16", "bf16"}, {"int", "i32"},   {"int32", "i32"},
-      {"int64", "i64"},   {"long", "i64"},      {"int16", "i16"}, {"short", "i16"},
-      {"int8", "i8"},     {"char", "i8"},       {"uint8", "u8"},  {"boolean", "bool"}};
+  static const std::pair<const char*, const char*> kOthers[] = {{"float", "f32"},
+                                                                {"float32", "f32"},
+                                                                {"fp32", "f32"},
+                                                                {"double", "f64"},
+                                                                {"float64", "f64"},
+                                                                {"fp64", "f64"},
+                                                                {"half", "f16"},
+                                                                {"float16", "f16"},
+                                                                {"fp16", "f16"},
+                                                                {"bfloat16", "bf16"},
+                                                                {"int", "i32"},
+                                                                {"int32", "i32"},
+                                                                {"int64", "i64"},
+                                                                {"long", "i64"},
+                                                                {"int16", "i16"},
+                                                                {"short", "i16"},
+                                                                {"float8_e4m3fn", "f8e4m3"},
+                                                                {"e4m3", "f8e4m3"},
+                                                                {"fp8", "f8e4m3"},
+                                                                {"float8_e5m2", "f8e5m2"},
+                                                                {"e5m2", "f8e5m2"},
+                                                                {"int8", "i8"},
+                                                                {"char", "i8"},
+                                                                {"uint8", "u8"},
+                                                                {"boolean", "bool"}};
   for (const auto& [other, ours] : kOthers)
     if (word == other)
       return ours;
-  const std::vector<std::string> all = {"f64", "f32", "f16", "bf16", "i64",
-                                        "i32", "i16", "i8",  "u8",   "bool"};
+  const std::vector<std::string> all = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2",
+                                        "i64", "i32", "i16", "i8",   "u8",     "bool"};
   return closest(word, all).value_or("");
 }
 
@@ -84,7 +103,7 @@ void Resolver::tensor(const ast::TensorDecl& decl) {
       help.push_back({"did you mean", meant});
     report_.error(code::kUnknownElem, decl.elem_where,
                   fmt::format("unknown element type `{}`", decl.elem), "", help,
-                  {"Element types are f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool."});
+                  {"Element types are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 u8 bool."});
     is_poisoned = true;
   }
   if (decl.shape.size() > kMaxRank) {

@@ -1,8 +1,10 @@
 #include "program/values.h"
 
+#include "scalar/float8.h"
 #include "scalar/half.h"
 #include "support/check.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace kawara::program {
@@ -62,6 +64,9 @@ Value Array::get(int64_t at) const {
     return scalar::int_value(cell<uint8_t>(d, at));
   case Elem::Bool:
     return scalar::int_value(cell<uint8_t>(d, at) != 0);
+  case Elem::F8E4M3:
+  case Elem::F8E5M2:
+    return scalar::float_value(scalar::float8_value(elem_, cell<uint8_t>(d, at)));
   }
   KAWARA_CHECK(false, "unknown element type");
 }
@@ -89,6 +94,9 @@ void Array::set(int64_t at, Value value) {
     return put(d, at, static_cast<uint8_t>(value.i));
   case Elem::Bool:
     return put(d, at, static_cast<uint8_t>(value.i != 0));
+  case Elem::F8E4M3:
+  case Elem::F8E5M2:
+    return put(d, at, scalar::float8_bits(elem_, value.f));
   }
 }
 
@@ -114,9 +122,9 @@ Array fill_pattern(Elem elem, std::vector<int64_t> shape, uint64_t seed) {
     const uint64_t bits = scrambled(scrambled(seed) + static_cast<uint64_t>(at));
     if (scalar::is_float(elem)) {
       // 7 bits after the point fit every format, bf16 included, so that no cell is rounded up to 1.
-      const bool is_narrow = scalar::bytes_of(elem) == 2;
-      const double unit = is_narrow ? static_cast<double>(bits >> 57) * 0x1p-7
-                                    : static_cast<double>(bits >> 41) * 0x1p-23;
+      // Floats of 8 bits have three.
+      const int kept = scalar::is_float8(elem) ? 3 : scalar::bytes_of(elem) == 2 ? 7 : 23;
+      const double unit = std::ldexp(static_cast<double>(bits >> (64 - kept)), -kept);
       array.set(at, scalar::float_value(2 * unit - 1));
     } else if (elem == Elem::Bool || elem == Elem::U8) {
       array.set(at,

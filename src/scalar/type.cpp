@@ -1,5 +1,6 @@
 #include "scalar/type.h"
 
+#include "scalar/float8.h"
 #include "scalar/half.h"
 
 #include <array>
@@ -14,7 +15,7 @@ struct ElemFacts {
   bool is_integer;
 };
 
-constexpr std::array<ElemFacts, 10> kFacts{{{"f64", 8, true, false},
+constexpr std::array<ElemFacts, 12> kFacts{{{"f64", 8, true, false},
                                             {"f32", 4, true, false},
                                             {"f16", 2, true, false},
                                             {"bf16", 2, true, false},
@@ -23,7 +24,9 @@ constexpr std::array<ElemFacts, 10> kFacts{{{"f64", 8, true, false},
                                             {"i16", 2, false, true},
                                             {"i8", 1, false, true},
                                             {"u8", 1, false, true},
-                                            {"bool", 1, false, false}}};
+                                            {"bool", 1, false, false},
+                                            {"f8e4m3", 1, true, false},
+                                            {"f8e5m2", 1, true, false}}};
 
 const ElemFacts& facts(Elem elem) { return kFacts[static_cast<size_t>(elem)]; }
 
@@ -31,6 +34,7 @@ const ElemFacts& facts(Elem elem) { return kFacts[static_cast<size_t>(elem)]; }
 
 bool is_float(Elem elem) { return facts(elem).is_float; }
 bool is_integer(Elem elem) { return facts(elem).is_integer; }
+bool is_float8(Elem elem) { return elem == Elem::F8E4M3 || elem == Elem::F8E5M2; }
 int64_t bytes_of(Elem elem) { return facts(elem).bytes; }
 std::string_view name_of(Elem elem) { return facts(elem).name; }
 
@@ -69,6 +73,9 @@ double round_to(Elem elem, double value) {
     return f16_value(f16_bits(value));
   case Elem::BF16:
     return bf16_value(bf16_bits(value));
+  case Elem::F8E4M3:
+  case Elem::F8E5M2:
+    return float8_value(elem, float8_bits(elem, value));
   default:
     return value;
   }
@@ -95,7 +102,8 @@ bool holds_all_of(Elem wide, Elem narrow) {
   if (wide == narrow)
     return true;
   if (is_float(wide) && is_float(narrow))
-    return wide == Elem::F64 || (wide == Elem::F32 && narrow != Elem::F64);
+    return wide == Elem::F64 || (wide == Elem::F32 && narrow != Elem::F64) ||
+           (is_float8(narrow) && bytes_of(wide) == 2);
   if (!is_integer(wide) || !is_integer(narrow))
     return false;
   // u8 is the only type without negative values.

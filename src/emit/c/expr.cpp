@@ -113,8 +113,19 @@ std::string c_type(Elem elem) {
     return "uint8_t";
   case Elem::Bool:
     return "bool";
+  case Elem::F8E4M3:
+    return "kw_f8e4m3";
+  case Elem::F8E5M2:
+    return "kw_f8e5m2";
   }
   KAWARA_CHECK(false, "element type");
+}
+
+bool has_own_type(Elem elem) { return elem == Elem::BF16 || scalar::is_float8(elem); }
+
+void CExpr::need_type(Elem elem) {
+  if (has_own_type(elem))
+    need(std::string(scalar::name_of(elem)));
 }
 
 std::string CExpr::cell(uint32_t buffer, const std::vector<Expr>& index) {
@@ -129,14 +140,16 @@ std::string CExpr::cell(uint32_t buffer, const std::vector<Expr>& index) {
 std::string CExpr::conversion(const std::string& text, Elem from, Elem to) {
   if (from == to)
     return text;
-  if (from == Elem::BF16) {
-    need("bf16");
-    const std::string wide = "kw_from_bf16(" + text + ")";
+  if (has_own_type(from)) {
+    need_type(from);
+    const std::string wide = "kw_from_" + std::string(scalar::name_of(from)) + "(" + text + ")";
     return conversion(wide, Elem::F32, to);
   }
-  if (to == Elem::BF16) {
-    need("bf16");
-    return "kw_to_bf16(" + conversion(text, from, Elem::F32) + ")";
+  if (has_own_type(to)) {
+    need_type(to);
+    const Elem through = to == Elem::BF16 ? Elem::F32 : Elem::F64;
+    const std::string wide = from == Elem::F32 ? text : conversion(text, from, through);
+    return "kw_to_" + std::string(scalar::name_of(to)) + "(" + wide + ")";
   }
   return "(" + c_type(to) + ")" + text;
 }

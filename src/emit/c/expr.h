@@ -16,6 +16,7 @@ struct CNames {
 CNames c_names_of(const kernel::Kernel&, const std::string& function);
 
 std::string c_type(scalar::Elem); ///< "float", "int64_t", "kw_bf16"
+bool has_own_type(scalar::Elem);  ///< one that C lacks; the prelude converts it
 
 /// Expressions as C, noting which helper functions they need.
 class CExpr {
@@ -29,6 +30,7 @@ public:
 
   const std::set<std::string>& helpers() const { return helpers_; }
   void need(const std::string& helper) { helpers_.insert(helper); }
+  void need_type(scalar::Elem);
 
 private:
   std::string print(const scalar::Expr& e);

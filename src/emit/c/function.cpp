@@ -115,8 +115,7 @@ private:
   bool declare(uint32_t id) {
     const Buffer& b = kernel_.buffers[id];
     const std::string type = c_type(b.elem), name = names_.buffers[id];
-    if (b.elem == scalar::Elem::BF16)
-      expr_.need("bf16");
+    expr_.need_type(b.elem);
     const auto cells = constant_count(b);
     if (cells && *cells * scalar::bytes_of(b.elem) <= kMaxLocalBytes) {
       line(type + " " + name + "[" + std::to_string(std::max<int64_t>(*cells, 1)) + "];");
@@ -311,12 +310,12 @@ CUnit c_from_kernel(const Kernel& given, const COptions& options) {
   const std::string body = writer.body();
   std::set<std::string> helpers = writer.helpers();
   for (const Buffer& b : k.buffers)
-    if (b.elem == scalar::Elem::BF16)
-      helpers.insert("bf16");
+    if (has_own_type(b.elem))
+      helpers.insert(std::string(scalar::name_of(b.elem)));
   const std::string prototype = signature(k, names);
   CUnit unit;
   unit.function = names.function;
-  unit.header_text = c_header(prototype, names.function, helpers.count("bf16") != 0);
+  unit.header_text = c_header(prototype, names.function, helpers);
   unit.text = c_prelude(helpers, k.numerics == program::Numerics::Exact) + prototype + ";\n\n" +
               prototype + " {\n" + body + "}\n";
   return unit;

@@ -112,6 +112,84 @@ static inline kw_bf16 kw_to_bf16(float value) {
 
 )";
 
+constexpr const char* kF8E4M3Type = R"(typedef uint8_t kw_f8e4m3;
+)";
+
+constexpr const char* kF8E4M3 = R"(
+/* A float of 8 bits. Rounded to nearest even; what is too large becomes the largest. */
+static inline float kw_from_f8e4m3(kw_f8e4m3 bits) {
+  const uint32_t wide = (uint32_t)(bits & 0x7f) << 20;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  value *= 0x1p120f;
+  if ((bits & 0x7f) == 0x7f)
+    value = NAN;
+  return (bits & 0x80) != 0 ? -value : value;
+}
+static inline kw_f8e4m3 kw_to_f8e4m3(double value) {
+  const int sign = signbit(value) ? 0x80 : 0;
+  double magnitude = fabs(value);
+  uint64_t wide;
+  if (value != value)
+    return 0x7f;
+  if (magnitude > 448.0)
+    magnitude = 448.0;
+  if (magnitude < 0x1p-6) {
+    magnitude += 0x1p43;
+    memcpy(&wide, &magnitude, sizeof wide);
+    return (kw_f8e4m3)(sign | (int)(wide & 0xff));
+  }
+  memcpy(&wide, &magnitude, sizeof wide);
+  wide += 0xffffffffffffu + ((wide >> 49) & 1u);
+  return (kw_f8e4m3)(sign | (int)((wide >> 49) - 8128u));
+}
+
+)";
+
+constexpr const char* kF8E5M2Type = R"(typedef uint8_t kw_f8e5m2;
+)";
+
+constexpr const char* kF8E5M2 = R"(
+/* A float of 8 bits. Rounded to nearest even; what is too large becomes the largest. */
+static inline float kw_from_f8e5m2(kw_f8e5m2 bits) {
+  const uint32_t wide = (uint32_t)(bits & 0x7f) << 21;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  value *= 0x1p112f;
+  if ((bits & 0x7f) >= 0x7c)
+    value = (bits & 0x7f) == 0x7c ? INFINITY : NAN;
+  return (bits & 0x80) != 0 ? -value : value;
+}
+static inline kw_f8e5m2 kw_to_f8e5m2(double value) {
+  const int sign = signbit(value) ? 0x80 : 0;
+  double magnitude = fabs(value);
+  uint64_t wide;
+  if (value != value)
+    return 0x7f;
+  if (magnitude > 57344.0)
+    magnitude = 57344.0;
+  if (magnitude < 0x1p-14) {
+    magnitude += 0x1p36;
+    memcpy(&wide, &magnitude, sizeof wide);
+    return (kw_f8e5m2)(sign | (int)(wide & 0xff));
+  }
+  memcpy(&wide, &magnitude, sizeof wide);
+  wide += 0x1ffffffffffffu + ((wide >> 50) & 1u);
+  return (kw_f8e5m2)(sign | (int)((wide >> 50) - 4032u));
+}
+
+)";
+
+/// Types that C lacks, and functions that convert them.
+struct NarrowFloat {
+  const char* name;
+  const char* type;
+  const char* functions;
+};
+constexpr std::array<NarrowFloat, 3> kNarrowFloats = {{{"bf16", kBf16Type, kBf16},
+                                                       {"f8e4m3", kF8E4M3Type, kF8E4M3},
+                                                       {"f8e5m2", kF8E5M2Type, kF8E5M2}}};
+
 } // namespace
 
 std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
@@ -132,8 +210,9 @@ std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
        {"alloc", kAlloc}}};
   constexpr std::array<std::pair<const char*, const char*>, 2> narrow_functions = {
       {{"floordiv32", kFloorDiv32}, {"mod32", kMod32}}};
-  if (helpers.count("bf16") != 0)
-    text += std::string(kBf16Type) + kBf16;
+  for (const NarrowFloat& type : kNarrowFloats)
+    if (helpers.count(type.name) != 0)
+      text += std::string(type.type) + type.functions;
   for (const auto& [name, code] : functions)
     if (helpers.count(name) != 0)
       text += code;
@@ -143,7 +222,8 @@ std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
   return text;
 }
 
-std::string c_header(const std::string& prototype, const std::string& function, bool has_bf16) {
+std::string c_header(const std::string& prototype, const std::string& function,
+                     const std::set<std::string>& helpers) {
   std::string guard;
   for (const char c : function)
     guard += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -151,8 +231,9 @@ std::string c_header(const std::string& prototype, const std::string& function, 
   std::string text = "#ifndef " + guard + "\n#define " + guard + "\n\n#include <stdbool.h>\n";
   text += "#include <stdint.h>\n\n#ifdef __cplusplus\n#define restrict __restrict\nextern \"C\" "
           "{\n#endif\n\n";
-  if (has_bf16)
-    text += kBf16Type;
+  for (const NarrowFloat& type : kNarrowFloats)
+    if (helpers.count(type.name) != 0)
+      text += type.type;
   text += prototype + ";\n\n#ifdef __cplusplus\n}\n#undef restrict\n#endif\n\n#endif\n";
   return text;
 }

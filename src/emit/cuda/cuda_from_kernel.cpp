@@ -53,12 +53,9 @@ CudaUnit cuda_from_kernel(const Kernel& kernel) {
   for (const std::string name : {"inf", "nan"})
     if (device.find("kw_" + name + "()") != std::string::npos)
       needs.insert(name);
-  for (const Buffer& b : kernel.buffers) {
-    if (b.elem == scalar::Elem::BF16)
-      needs.insert("bf16");
-    if (b.elem == scalar::Elem::F16)
-      needs.insert("f16");
-  }
+  for (const Buffer& b : kernel.buffers)
+    if (is_cuda_struct(b.elem))
+      needs.insert(std::string(scalar::name_of(b.elem)));
   unit.function = names.function;
   unit.prototype = cuda_prototype(kernel, names);
   if (kernel.numerics == program::Numerics::Exact)

@@ -102,9 +102,15 @@ std::string cuda_type(Elem elem) {
     return "unsigned char";
   case Elem::Bool:
     return "bool";
+  case Elem::F8E4M3:
+    return "kw_f8e4m3";
+  case Elem::F8E5M2:
+    return "kw_f8e5m2";
   }
   KAWARA_CHECK(false, "element type");
 }
+
+bool is_cuda_struct(Elem elem) { return scalar::is_float(elem) && scalar::bytes_of(elem) < 4; }
 
 CudaExpr::CudaExpr(const kernel::Kernel& kernel, CNames names, bool is_narrow)
     : kernel_(kernel), names_(std::move(names)), is_narrow_(is_narrow) {}
@@ -151,16 +157,21 @@ std::string CudaExpr::packed_register(uint32_t buffer, const Expr& index) const 
   return names_.buffers[buffer] + "[" + std::to_string(*cell / 2) + "]";
 }
 
+void CudaExpr::need_type(Elem elem) {
+  if (is_cuda_struct(elem))
+    need(std::string(scalar::name_of(elem)));
+}
+
 std::string CudaExpr::conversion(const std::string& text, Elem from, Elem to) {
   if (from == to)
     return text;
-  if (from == Elem::BF16 || from == Elem::F16) {
-    need(from == Elem::BF16 ? "bf16" : "f16");
+  if (is_cuda_struct(from)) {
+    need_type(from);
     return conversion("kw_to_float(" + text + ")", Elem::F32, to);
   }
-  if (to == Elem::BF16 || to == Elem::F16) {
-    need(to == Elem::BF16 ? "bf16" : "f16");
-    return (to == Elem::BF16 ? "kw_to_bf16(" : "kw_to_f16(") + conversion(text, from, Elem::F32) +
+  if (is_cuda_struct(to)) {
+    need_type(to);
+    return "kw_to_" + std::string(scalar::name_of(to)) + "(" + conversion(text, from, Elem::F32) +
            ")";
   }
   return "(" + (to == Elem::I64 ? index_type() : cuda_type(to)) + ")" + text;

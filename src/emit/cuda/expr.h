@@ -10,6 +10,7 @@
 namespace kawara::emit {
 
 std::string cuda_type(scalar::Elem); ///< "float", "long long", "kw_bf16"
+bool is_cuda_struct(scalar::Elem);   ///< a type that the prelude defines
 
 /// Scalar expressions as CUDA C++, noting which functions of the prelude they need.
 class CudaExpr {
@@ -36,6 +37,7 @@ public:
   const CNames& names() const { return names_; }
   const std::set<std::string>& needs() const { return needs_; }
   void need(const std::string& function) { needs_.insert(function); }
+  void need_type(scalar::Elem);
 
 private:
   std::string print(const scalar::Expr& e);

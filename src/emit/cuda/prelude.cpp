@@ -40,6 +40,66 @@ static __device__ inline kw_f16 kw_to_f16(float x) {
 
 )";
 
+constexpr const char* kCudaF8E4M3 =
+    R"(// A float of 8 bits. Rounded to nearest even; what is too large becomes the largest.
+struct kw_f8e4m3 { unsigned char bits; };
+static __device__ inline float kw_to_float(kw_f8e4m3 x) {
+  const unsigned code = x.bits & 0x7f;
+  const float value = code == 0x7f ? __uint_as_float(0x7fc00000) : code < 8 ? code * 0.001953125f
+                                    : __uint_as_float((code << 20) + 0x3c000000u);
+  return (x.bits & 0x80) != 0 ? -value : value;
+}
+static __device__ inline kw_f8e4m3 kw_to_f8e4m3(float x) {
+#if __CUDA_ARCH__ >= 890
+  unsigned short both;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(both) : "f"(0.0f), "f"(x));
+  return {(unsigned char)both};
+#else
+  if (x != x)
+    return {0x7f};
+  const unsigned sign = __float_as_uint(x) >> 24 & 0x80;
+  const float size = fminf(fabsf(x), 448.0f);
+  if (size < 0.015625f)
+    return {(unsigned char)(sign | (__float_as_uint(size + 16384.0f) - 0x46800000u))};
+  unsigned bits = __float_as_uint(size);
+  bits += 0x7ffffu + (bits >> 20 & 1);
+  return {(unsigned char)(sign | ((bits >> 20) - 960u))};
+#endif
+}
+
+)";
+
+constexpr const char* kCudaF8E5M2 =
+    R"(// A float of 8 bits. Rounded to nearest even; what is too large becomes the largest.
+struct kw_f8e5m2 { unsigned char bits; };
+static __device__ inline float kw_to_float(kw_f8e5m2 x) {
+  const unsigned code = x.bits & 0x7f;
+  const float value = code == 0x7c ? __uint_as_float(0x7f800000)
+                      : code > 0x7c ? __uint_as_float(0x7fc00000)
+                                    : code < 4 ? code * 1.52587890625e-05f
+                                    : __uint_as_float((code << 21) + 0x38000000u);
+  return (x.bits & 0x80) != 0 ? -value : value;
+}
+static __device__ inline kw_f8e5m2 kw_to_f8e5m2(float x) {
+#if __CUDA_ARCH__ >= 890
+  unsigned short both;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(both) : "f"(0.0f), "f"(x));
+  return {(unsigned char)both};
+#else
+  if (x != x)
+    return {0x7f};
+  const unsigned sign = __float_as_uint(x) >> 24 & 0x80;
+  const float size = fminf(fabsf(x), 57344.0f);
+  if (size < 6.103515625e-05f)
+    return {(unsigned char)(sign | (__float_as_uint(size + 128.0f) - 0x43000000u))};
+  unsigned bits = __float_as_uint(size);
+  bits += 0xfffffu + (bits >> 21 & 1);
+  return {(unsigned char)(sign | ((bits >> 21) - 448u))};
+#endif
+}
+
+)";
+
 constexpr const char* kPackedBf16 =
     R"(static __device__ inline unsigned kw_pack_bf16(float low, float high) {
   unsigned result;
@@ -199,12 +259,14 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 } // namespace
 
 std::string cuda_prelude(const std::set<std::string>& needs) {
-  constexpr std::array<std::pair<const char*, const char*>, 14> parts = {
+  constexpr std::array<std::pair<const char*, const char*>, 16> parts = {
       {{"begin", kBegin},
        {"inf", kInf},
        {"nan", kNan},
        {"bf16", kCudaBf16},
        {"f16", kCudaF16},
+       {"f8e4m3", kCudaF8E4M3},
+       {"f8e5m2", kCudaF8E5M2},
        {"packed_bf16", kPackedBf16},
        {"packed_f16", kPackedF16},
        {"division", kDivision},

@@ -1,6 +1,10 @@
 #include "emit/llvm/emitter.h"
+#include "scalar/float8.h"
 #include "scalar/half.h"
 #include "support/check.h"
+
+#include <bit>
+#include <cmath>
 
 namespace kawara::emit {
 
@@ -57,6 +61,8 @@ llvm::Value* FunctionEmitter::constant(const scalar::IntLit& lit, Elem elem) {
 llvm::Value* FunctionEmitter::constant(const scalar::FloatLit& lit, Elem elem) {
   if (elem == Elem::BF16)
     return b_.getInt16(scalar::bf16_bits(lit.value));
+  if (scalar::is_float8(elem))
+    return b_.getInt8(scalar::float8_bits(elem, lit.value));
   return llvm::ConstantFP::get(element_type(context_, elem), lit.value);
 }
 
@@ -73,6 +79,60 @@ llvm::Value* FunctionEmitter::bf16_from_f32(Value* v) {
   Value* is_nan = b_.CreateFCmpUNO(v, v);
   Value* result = b_.CreateSelect(is_nan, nan, b_.CreateLShr(rounded, number(16)));
   return b_.CreateTrunc(result, i16);
+}
+
+/// The code's exponent and fraction in their places in an f32 are a value 2^(bias - 127) times too small,
+/// also where the code is subnormal.
+llvm::Value* FunctionEmitter::f32_from_float8(Value* v, Elem elem) {
+  const scalar::Float8Format& format = scalar::float8_format(elem);
+  llvm::Type* i32 = with_element(v->getType(), b_.getInt32Ty());
+  llvm::Type* f32 = with_element(v->getType(), b_.getFloatTy());
+  const auto number = [&](uint64_t n) { return llvm::ConstantInt::get(i32, n); };
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  b_.setFastMathFlags({});
+  Value* wide = b_.CreateZExt(v, i32);
+  Value* code = b_.CreateAnd(wide, number(0x7f));
+  const unsigned shift = 23 - static_cast<unsigned>(format.fraction_bits);
+  Value* small = b_.CreateBitCast(b_.CreateShl(code, shift), f32);
+  Value* finite =
+      b_.CreateFMul(small, llvm::ConstantFP::get(f32, std::ldexp(1.0, 127 - format.bias)));
+  Value* bits = b_.CreateBitCast(finite, i32);
+  Value* special = number(0x7fc00000);
+  if (format.has_infinity)
+    special = b_.CreateSelect(b_.CreateICmpEQ(code, number(format.first_special)),
+                              number(0x7f800000), special);
+  Value* is_finite = b_.CreateICmpULT(code, number(format.first_special));
+  Value* sign = b_.CreateShl(b_.CreateAnd(wide, number(0x80)), 24);
+  return b_.CreateBitCast(b_.CreateOr(b_.CreateSelect(is_finite, bits, special), sign), f32);
+}
+
+/// Nearest even. From the least normal number on as for bf16; below it, adding a number whose last bit is worth the
+/// format's last bit does the rounding.
+llvm::Value* FunctionEmitter::float8_from_f32(Value* v, Elem elem) {
+  const scalar::Float8Format& format = scalar::float8_format(elem);
+  llvm::Type* i32 = with_element(v->getType(), b_.getInt32Ty());
+  const auto number = [&](uint64_t n) { return llvm::ConstantInt::get(i32, n); };
+  const auto real = [&](double x) { return llvm::ConstantFP::get(v->getType(), x); };
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  b_.setFastMathFlags({});
+  const unsigned dropped = 23 - static_cast<unsigned>(format.fraction_bits);
+  const auto least = static_cast<uint64_t>(127 - format.bias) << format.fraction_bits;
+  const int lowest = 1 - format.bias;
+  const double magic = std::ldexp(1.0, lowest + static_cast<int>(dropped));
+  Value* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v);
+  size = b_.CreateSelect(b_.CreateFCmpOGT(size, real(format.largest)), real(format.largest), size);
+  Value* bits = b_.CreateBitCast(size, i32);
+  Value* odd = b_.CreateAnd(b_.CreateLShr(bits, dropped), number(1));
+  Value* rounded = b_.CreateAdd(b_.CreateAdd(bits, number((1u << (dropped - 1)) - 1)), odd);
+  Value* normal = b_.CreateSub(b_.CreateLShr(rounded, dropped), number(least));
+  Value* steps = b_.CreateBitCast(b_.CreateFAdd(size, real(magic)), i32);
+  Value* subnormal =
+      b_.CreateSub(steps, number(std::bit_cast<uint32_t>(static_cast<float>(magic))));
+  Value* is_small = b_.CreateFCmpOLT(size, real(std::ldexp(1.0, lowest)));
+  Value* code = b_.CreateSelect(is_small, subnormal, normal);
+  Value* sign = b_.CreateAnd(b_.CreateLShr(b_.CreateBitCast(v, i32), 24), number(0x80));
+  Value* result = b_.CreateSelect(b_.CreateFCmpUNO(v, v), number(0x7f), b_.CreateOr(code, sign));
+  return b_.CreateTrunc(result, with_element(v->getType(), b_.getInt8Ty()));
 }
 
 /// An inexact result gets an odd last bit, so that a second rounding to fewer bits is the same as
@@ -102,11 +162,21 @@ llvm::Value* FunctionEmitter::convert(Value* v, Elem from, Elem to) {
     Value* wide = b_.CreateShl(b_.CreateZExt(v, typed(Elem::I32)), 16);
     return convert(b_.CreateBitCast(wide, typed(Elem::F32)), Elem::F32, to);
   }
+  if (scalar::is_float8(from))
+    return convert(f32_from_float8(v, from), Elem::F32, to);
   if (to == Elem::BF16) {
     if (from == Elem::F32)
       return bf16_from_f32(v);
     if (from == Elem::F64)
       return bf16_from_f32(f32_rounded_to_odd(v));
+    const Elem middle = from == Elem::F16 ? Elem::F32 : Elem::F64;
+    return convert(convert(v, from, middle), middle, to);
+  }
+  if (scalar::is_float8(to)) {
+    if (from == Elem::F32)
+      return float8_from_f32(v, to);
+    if (from == Elem::F64)
+      return float8_from_f32(f32_rounded_to_odd(v), to);
     const Elem middle = from == Elem::F16 ? Elem::F32 : Elem::F64;
     return convert(convert(v, from, middle), middle, to);
   }

@@ -162,6 +162,8 @@ private:
   // convert.cpp
   Value* convert(Value*, scalar::Elem from, scalar::Elem to);
   Value* bf16_from_f32(Value*);
+  Value* float8_from_f32(Value*, scalar::Elem);
+  Value* f32_from_float8(Value*, scalar::Elem);
   Value* f32_rounded_to_odd(Value*);
   Value* constant(const scalar::IntLit&, scalar::Elem);
   Value* constant(const scalar::FloatLit&, scalar::Elem);

@@ -149,6 +149,19 @@ for i in range(N):
            "", {19});
 }
 
+TEST(CFromKernel, FloatsOfEightBits) {
+  expect_c(R"(param N
+input a: f8e4m3[N], b: f8e5m2[N], x: f32[N], y: f64[N]
+output c: f8e5m2[N], d: f8e4m3[N], e: f8e4m3[N], f: f8e5m2[N]
+for i in range(N):
+    c[i] = a[i] * 0.001 + b[i] * 0.00002
+    d[i] = b[i] * 700 - a[i]
+    e[i] = x[i] * x[i] * 0.01
+    f[i] = y[i] * 0.3
+)",
+           "", {500});
+}
+
 TEST(CFromKernel, NamesThatMeanSomethingInC) {
   expect_c(R"(param double, exp
 input int: f32[double], y1: f32[double]

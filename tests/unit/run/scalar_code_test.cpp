@@ -1,6 +1,7 @@
 #include "hand_kernel.h"
 
 #include "scalar/eval.h"
+#include "scalar/float8.h"
 #include "scalar/half.h"
 
 #include <cmath>
@@ -54,6 +55,9 @@ void put(Elem elem, void* base, size_t at, Value v) {
     return write(static_cast<int32_t>(v.i));
   case Elem::I16:
     return write(static_cast<int16_t>(v.i));
+  case Elem::F8E4M3:
+  case Elem::F8E5M2:
+    return write(scalar::float8_bits(elem, v.f));
   default:
     return write(static_cast<int8_t>(v.i));
   }
@@ -83,6 +87,9 @@ Value get(Elem elem, const void* base, size_t at) {
     return scalar::int_value(cell_at<int16_t>(base, at));
   case Elem::I8:
     return scalar::int_value(cell_at<int8_t>(base, at));
+  case Elem::F8E4M3:
+  case Elem::F8E5M2:
+    return scalar::float_value(scalar::float8_value(elem, cell_at<uint8_t>(base, at)));
   default:
     return scalar::int_value(cell_at<uint8_t>(base, at));
   }
@@ -223,8 +230,9 @@ TEST(ScalarCode, LogicAndSelect) {
 }
 
 TEST(ScalarCode, EveryCast) {
-  const std::vector<Elem> all{Elem::F64, Elem::F32, Elem::F16, Elem::BF16, Elem::I64,
-                              Elem::I32, Elem::I16, Elem::I8,  Elem::U8,   Elem::Bool};
+  const std::vector<Elem> all{Elem::F64, Elem::F32,  Elem::F16,    Elem::BF16,
+                              Elem::I64, Elem::I32,  Elem::I16,    Elem::I8,
+                              Elem::U8,  Elem::Bool, Elem::F8E4M3, Elem::F8E5M2};
   for (const Elem from : all)
     for (const Elem to : all)
       check(
