@@ -65,6 +65,11 @@ PROGRAMS = {
 # The peer's products of f32 may take tf32 too, for these alone.
 PROGRAMS["gemm_tf32"] = "numerics fast\n" + PROGRAMS["gemm"]
 PROGRAMS["gemm_nt_tf32"] = "numerics fast\n" + PROGRAMS["gemm_nt"]
+# Cells of one byte, results wider.
+PROGRAMS["gemm_bytes"] = "numerics fast\n" + PROGRAMS["gemm"].replace("C: T", "C: bf16")
+PROGRAMS["gemm_nt_bytes"] = "numerics fast\n" + PROGRAMS["gemm_nt"].replace("C: T", "C: bf16")
+PROGRAMS["gemm_nt_i8"] = ("input A: i8[M, K], B: i8[N, K]\noutput C: i32[M, N]\n"
+                          "C[i, j] = sum(k, i32(A[i, k]) * i32(B[j, k]))\n")
 ATTENTION = """numerics fast
 output out: T[H, N, D]
 temp scores: f32[H, N, N], weights: f32[H, N, N], P: T[H, N, N]
@@ -123,18 +128,15 @@ TORCH = {
     "gemm_batched": "A @ B",
     "gemm_tf32": "A @ B",
     "gemm_nt_tf32": "A @ B.t()",
+    "gemm_bytes": "scaled(A, B.t().contiguous().t())",
+    "gemm_nt_bytes": "scaled(A, B.t())",
+    "gemm_nt_i8": "whole(A, B.t())",
     "attention": "attend(Q, K, V, False)",
     "attention_causal": "attend(Q, K, V, True)",
     "attention_grouped": "attend(Q, K, V, False)",
 }
-# Products of f32 on tensor cores are not what `auto` does by itself.
-TF32 = ("distribute(S0.j); distribute(S0.i); [tile(S1.i=128, S1.j=256, S1.k=32); "
-        "tile(S0.i=128, S0.j=256); tile(S2.i=128, S2.j=256); fuse(S0.i.0, S1.i.0); "
-        "fuse(S0.j.0, S1.j.0); fuse(S1.i.0, S2.i.0); fuse(S1.j.0, S2.j.0); bind(S0.i.0, block.y); "
-        "bind(S0.j.0, block.x)]; tensorize(S1.i.1, wgmma.m64n256k8.tf32); pipeline(S1.k.0, 4); "
-        "store_at(acc, S1.j.0)")
 CALLS_OF_GRAPH = 10
-BYTES = {"f32": 4, "bf16": 2, "f16": 2}
+BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f8e4m3": 1, "f8e5m2": 1}
 ROWS = [(8192, 8192), (32768, 1024), (4096, 768), (1000, 1003)]
 PRODUCTS = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024),
             (512, 512, 512), (4096, 3072, 768), (4096, 768, 3072), (8192, 14336, 4096),
@@ -150,9 +152,11 @@ VARIANTS = [(4096, 4096, 4096), (2048, 2048, 2048), (1000, 1000, 776)]  # transp
 
 
 def cases():
-    for elem in ("f32", "bf16", "f16"):
+    for elem in ("f32", "bf16", "f16", "f8e4m3", "f8e5m2", "i8"):
         for kind in PROGRAMS:
             is_product = kind.startswith("gemm")
+            if (BYTES.get(elem, 0) == 1) != kind.endswith("bytes") or (elem == "i8") != kind.endswith("i8"):
+                continue
             if kind.startswith("attention"):
                 if elem == "bf16":
                     yield from attentions(kind, elem)
@@ -164,6 +168,8 @@ def cases():
             shapes = PRODUCTS if kind == "gemm" else VARIANTS if is_product else ROWS
             if kind in ("gemm", "gemm_nt"):
                 shapes = shapes + SKINNY
+            if kind.endswith("bytes") or elem == "i8":
+                shapes = PRODUCTS[:4] + [(4096, 3072, 768)]
             if kind == "gemm_batched":
                 shapes = [(1024, 1024, 128), (512, 128, 512), (200, 136, 72)]
             for sizes in shapes:
@@ -204,8 +210,6 @@ def program_of(case):
 
 
 def text_of(case, kawara, folder, schedule):
-    if schedule == "auto" and case["kind"].endswith("tf32"):
-        schedule = TF32
     program = folder / f"{case['name']}.kw"
     program.write_text(program_of(case))
     sizes = ",".join(f"{name}={value}" for name, value in case["sizes"].items())
@@ -228,11 +232,16 @@ class Race:
     def __init__(self, case, library, uses_graphs, compiles=False):
         import torch
         self.torch, self.case, self.uses_graphs = torch, case, uses_graphs
-        types = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+        types = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i8": torch.int8,
+                 "f8e4m3": torch.float8_e4m3fn, "f8e5m2": torch.float8_e5m2, "i32": torch.int32}
         self.given = {}
         for name, elem, shape, is_output in tensors_of(case):
-            fresh = torch.full(shape, math.nan, device="cuda") if is_output else torch.randn(
-                shape, device="cuda")
+            if elem in ("i8", "i32"):
+                fresh = torch.randint(-128, 128, shape, device="cuda")
+            elif is_output:
+                fresh = torch.full(shape, math.nan, device="cuda")
+            else:
+                fresh = torch.randn(shape, device="cuda")
             self.given[name] = fresh.to(types[elem])
             if is_output:
                 self.result = name
@@ -251,7 +260,12 @@ class Race:
                                        ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
         torch.backends.cuda.matmul.allow_tf32 = case["kind"].endswith("tf32")
         code = compile(TORCH[case["kind"]], case["name"], "eval")
-        names = {"torch": torch, "F": torch.nn.functional, "attend": self.attend, **self.given}
+        self.one = torch.ones((), device="cuda")
+        # cuBLAS multiplies f8e5m2 with f8e4m3 at most.
+        theirs = {name: t.float().to(torch.float8_e4m3fn) if t.dtype == torch.float8_e5m2 else t
+                  for name, t in self.given.items()}
+        names = {"torch": torch, "F": torch.nn.functional, "attend": self.attend,
+                 "scaled": self.scaled, "whole": self.whole, **theirs}
         self.peer = lambda: eval(code, names)
         self.code = code
         if compiles:
@@ -265,12 +279,22 @@ class Race:
         torch = self.torch
         status = self.kawara()
         torch.cuda.synchronize()
-        wide = {name: t.double() for name, t in self.given.items()}
+        wide = {name: t.float().double() for name, t in self.given.items()}
         wanted = eval(self.code, {"torch": torch, "F": torch.nn.functional, "attend": self.attend,
-                                  **wide})
+                                  "scaled": self.scaled, "whole": self.whole, **wide})
         got = self.given[self.result].double()
         distance = ((got - wanted).norm() / wanted.norm()).item()
         return distance if status == 0 else math.inf
+
+    def scaled(self, a, b):
+        """cuBLAS's product of 8-bit floats, with its faster sums."""
+        if a.dtype == self.torch.float64:
+            return a @ b
+        return self.torch._scaled_mm(a, b, self.one, self.one, out_dtype=self.torch.bfloat16,
+                                     use_fast_accum=True)
+
+    def whole(self, a, b):
+        return a @ b if a.dtype == self.torch.float64 else self.torch._int_mm(a, b)
 
     def attend(self, q, k, v, is_causal):
         """cuDNN's kernel; in double precision, written out head by head."""

@@ -9,8 +9,6 @@
 
 namespace kawara::kernel {
 
-namespace {} // namespace
-
 void Machine::run_groups(const Launch& s) {
   barriers_.clear();
   for (const Mbarriers& row : s.mbarriers)
@@ -289,6 +287,7 @@ void Machine::finish_product() {
   const Mma& s = *t.products.front();
   const program::Instruction& one = program::instruction_of(*target::find_intrinsic(s.instruction));
   const int64_t columns = one.extents[1], depth = s.steps * one.extents[2];
+  const Elem sums = one.result().elem;
   const auto operand = [&](const CellAt& from, const std::vector<Lanes>& start, bool is_turned,
                            int64_t line, int64_t k) {
     const std::vector<int64_t>& extents = storage_[from.buffer].extents;
@@ -296,7 +295,7 @@ void Machine::finish_product() {
     const int64_t width = extents.back(), rows = extents[extents.size() - 2];
     const int64_t cell =
         is_turned ? line / width * rows * width + k * width + line % width : line * width + k;
-    return scalar::convert(kernel_.buffers[from.buffer].elem, Elem::F32,
+    return scalar::convert(kernel_.buffers[from.buffer].elem, sums,
                            read(from.buffer, first + cell));
   };
   const int64_t x = thread_ % kFragmentX, y = thread_ / kFragmentX % kFragmentY,
@@ -304,13 +303,14 @@ void Machine::finish_product() {
   for (int64_t cell = 0; cell < columns / 2; ++cell) {
     const int64_t row = 16 * warp + cell / 2 % 2 * 8 + y;
     const int64_t column = cell / 4 * 8 + 2 * x + cell % 2;
-    Value sum = s.starts_at_zero ? zero(Elem::F32) : read(s.c, cell);
+    Value sum = s.starts_at_zero ? zero(sums) : read(s.c, cell);
     for (int64_t k = 0; k < depth; ++k) {
       const Value left = s.is_a_private
                              ? private_operand(s, row, k)
                              : operand(s.a, t.product_operands[0], s.is_a_turned, row, k);
-      sum = scalar::apply_fma(Elem::F32, left,
-                              operand(s.b, t.product_operands[1], s.is_b_turned, column, k), sum);
+      const Value right = operand(s.b, t.product_operands[1], s.is_b_turned, column, k);
+      sum = scalar::is_float(sums) ? scalar::apply_fma(sums, left, right, sum)
+                                   : int_value(scalar::wrap_to(sums, left.i * right.i + sum.i));
     }
     write(s.c, cell, sum);
   }

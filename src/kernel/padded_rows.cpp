@@ -49,7 +49,7 @@ std::optional<PaddedRows> padded_rows(Kernel& kernel, uint32_t buffer, int64_t a
   };
   const Expr cell = scalar::load(buffer, {row * int_lit(given) + at}, {source.elem, 1});
   const Block zeros = block_of(
-      If{binary(BinaryOp::Lt, at, int_lit(padded)), store(scalar::float_lit(0.0, computed)), {}});
+      If{binary(BinaryOp::Lt, at, int_lit(padded)), store(scalar::zero_of(computed)), {}});
   copy.body = block_of(
       If{binary(BinaryOp::Lt, at, int_lit(given)), store(scalar::cast(cell, computed)), zeros});
   return result;

@@ -109,8 +109,8 @@ std::optional<TileAccess> TileCells::bulk_target(const Work& work) const {
   const auto to = tile_access(store.buffer, store.index, nest.rows.var, nest.columns.var,
                               {nest.rows.var, nest.columns.var});
   const int64_t bytes = scalar::bytes_of(target.elem);
-  if (!to || to->other + 1 != target.shape.size() || target.shape.size() > 5 ||
-      (bytes != 2 && bytes != 4) || work.columns % (kPanelBytes / bytes) != 0)
+  if (!to || to->other + 1 != target.shape.size() || target.shape.size() > 5 || bytes > 4 ||
+      work.columns < kPanelBytes / bytes)
     return std::nullopt;
   for (const Expr& extent : target.shape)
     if (!scalar::constant_of(extent))
@@ -134,13 +134,15 @@ std::optional<TileAccess> TileCells::bulk_target(const Work& work) const {
 Block TileCells::through_panels(const Work& work, const TileAccess& to, int64_t width) {
   const Expr group =
       binary(BinaryOp::FloorDiv, scalar::var(launch_.thread_vars[2]), int_lit(kWarpsOfGroup));
-  const int64_t count = work.columns / width;
+  const int64_t count = (work.columns + width - 1) / width;
   Block out;
   for (int64_t n = 0; n < count; ++n) {
-    const Panel panel{scalar::simplify(group * int_lit(2) + int_lit(n % 2)), width};
+    // The last one may begin within the one before it: cells of both are stored twice, the same.
+    const int64_t begin = std::min(n * width, work.columns - width);
+    const Panel panel{scalar::simplify(group * int_lit(2) + int_lit(n % 2)), begin, width};
     out.emplace_back(If{leader(), block_of(Engine{AwaitBulkStores{count > 1 ? 1 : 0}}), {}});
     out.emplace_back(Engine{GroupBarrier{}});
-    for (Stmt& stmt : cells(work, {n * width, width}, panel))
+    for (Stmt& stmt : cells(work, {begin, width}, panel))
       out.push_back(std::move(stmt));
     out.emplace_back(Engine{GroupBarrier{}});
     BulkStore store;
@@ -149,7 +151,7 @@ Block TileCells::through_panels(const Work& work, const TileAccess& to, int64_t 
     Expr& line = store.to.index[to.line];
     line = scalar::simplify(line + group * int_lit(kRowsOfGroup));
     Expr& column = store.to.index[to.other];
-    column = scalar::simplify(column + int_lit(n * width));
+    column = scalar::simplify(column + int_lit(begin));
     store.box.assign(to.base.size(), 1);
     store.box[to.line] = kRowsOfGroup;
     store.box[to.other] = width;
@@ -201,8 +203,7 @@ Store TileCells::placed(const Store& given, const Work& work, const Place& place
         binary(BinaryOp::Mod, scalar::var(launch_.thread_vars[2]), int_lit(kWarpsOfGroup));
     const Expr line = warp * int_lit(kRowsOfWarp) + place.at.half * int_lit(8) +
                       scalar::var(launch_.thread_vars[1]);
-    const Expr first =
-        binary(BinaryOp::Mod, place.at.group, int_lit(panel->width / kColumnsOfGroup));
+    const Expr first = scalar::simplify(place.at.group - int_lit(panel->first / kColumnsOfGroup));
     store.buffer = *panels_;
     store.index = {
         panel->number, scalar::simplify(line),

@@ -61,7 +61,7 @@ private:
   /// One panel of the shared buffer.
   struct Panel {
     Expr number;
-    int64_t width = 0;
+    int64_t first = 0, width = 0; ///< columns
   };
   struct Place;
   Block through_panels(const Work&, const TileAccess& to, int64_t width);

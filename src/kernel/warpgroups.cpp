@@ -82,7 +82,7 @@ private:
     tiles_of_a_ = add_tiles(form_.a, rows_);
     tiles_of_b_ = add_tiles(form_.b, columns_);
     part_ = add_group_buffer(kernel_, kernel_.buffers[form_.result.buffer].name + "_part",
-                             scalar::Elem::F32, {columns_ / 2}, Scope::Private);
+                             form_.instruction->result().elem, {columns_ / 2}, Scope::Private);
     TileResults results(kernel_, launch_, form_, part_, rows_, columns_);
     Block compute = in_tiles(consumer(results));
     for (Stmt& stmt : results.at_end())
@@ -131,11 +131,19 @@ private:
     return scalar::bytes_of(kernel_.buffers[access.buffer].elem) == 2;
   }
 
+  /// Of an operand that is turned; the last one may hold more than the lines.
+  int64_t panels_of(int64_t lines) const { return (lines + depth_ - 1) / depth_; }
+
+  int64_t bytes_of_tile(const TileAccess& access, int64_t lines) const {
+    return (is_turned(access) ? panels_of(lines) * depth_ : lines) * depth_ *
+           scalar::bytes_of(kernel_.buffers[access.buffer].elem);
+  }
+
   /// A ring of boxes: [stages, panels, rows, cells of 128 bytes].
   uint32_t add_tiles(const TileAccess& access, int64_t lines) {
     const Buffer source = kernel_.buffers[access.buffer];
     const std::vector<int64_t> shape =
-        is_turned(access) ? std::vector<int64_t>{stages_, lines / depth_, depth_, depth_}
+        is_turned(access) ? std::vector<int64_t>{stages_, panels_of(lines), depth_, depth_}
                           : std::vector<int64_t>{stages_, 1, lines, depth_};
     return add_group_buffer(kernel_, source.name + "_tiles", source.elem, shape, Scope::Shared);
   }
@@ -242,9 +250,7 @@ private:
     For loop = step_loop();
     const uint32_t own = add_variable(kernel_, kernel_.variables[loop.var].name, scalar::kIndex);
     loop.body.push_back(engine(AwaitPhase{{1, slot}, int_lit(1) - scalar::var(ring.parity)}));
-    const int64_t bytes = (rows_ * scalar::bytes_of(kernel_.buffers[form_.a.buffer].elem) +
-                           columns_ * scalar::bytes_of(kernel_.buffers[form_.b.buffer].elem)) *
-                          depth_;
+    const int64_t bytes = bytes_of_tile(form_.a, rows_) + bytes_of_tile(form_.b, columns_);
     loop.body.push_back(engine(Arrive{{0, slot}, bytes}));
     add_loads(form_.a, tiles_of_a_, rows_, slot, loop.body);
     add_loads(form_.b, tiles_of_b_, columns_, slot, loop.body);
@@ -281,7 +287,7 @@ private:
   void add_loads(const TileAccess& access, uint32_t tiles, int64_t lines, const Expr& slot,
                  Block& out) const {
     const bool turned = is_turned(access);
-    for (int64_t panel = 0; panel < (turned ? lines / depth_ : 1); ++panel) {
+    for (int64_t panel = 0; panel < (turned ? panels_of(lines) : 1); ++panel) {
       BulkLoad load;
       load.to = {tiles, {slot, int_lit(panel), int_lit(0), int_lit(0)}};
       load.from = {access.buffer, access.base};

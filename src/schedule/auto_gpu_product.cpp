@@ -1,10 +1,8 @@
-#include "program/instruction.h"
 #include "scalar/affine_sum.h"
+#include "schedule/auto_gpu_tiles.h"
 #include "schedule/gpu_plan.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace kawara::schedule {
 namespace {
@@ -14,11 +12,12 @@ using poly::Axis;
 /// Cells of the result per block, and of the reduction per step.
 struct Tiles {
   int64_t rows, lanes, depth;
-  bool is_collective = false; ///< an instruction spreads them over threads
+  bool is_collective = false;     ///< an instruction spreads them over threads
+  int64_t down = 16, across = 16; ///< threads along rows and along lanes
+  int64_t height = 4;             ///< neighbouring rows of a thread
+  int64_t stages = 3;
 };
-constexpr int64_t kSide = 16; ///< threads along rows and along lanes
-constexpr int64_t kWidth = 4; ///< neighbouring cells of a thread
-constexpr int64_t kStages = 3;
+constexpr int64_t kWidth = 4; ///< neighbouring lanes of a thread
 
 /// Of several loops that reduce (a convolution's window and channels), the one that steps are taken along.
 size_t stepped_depth(const Product& product) {
@@ -85,13 +84,13 @@ private:
                     const std::vector<std::string>& first) const {
     if (tiles.is_collective)
       return;
-    const auto split = [&](const std::string& loop, int64_t extent) {
-      const int64_t width = std::min(kWidth, extent / kSide);
-      plan.split(loop + ".1", kSide * width);
+    const auto split = [&](const std::string& loop, int64_t threads, int64_t width) {
+      plan.split(loop + ".1", threads * width);
       plan.split(loop + ".1.1", width);
     };
-    split(i, tiles.rows);
-    split(j, tiles.lanes);
+    const int64_t width = std::min(kWidth, tiles.lanes / tiles.across);
+    split(i, tiles.down, std::min(tiles.height, tiles.rows / tiles.down));
+    split(j, tiles.across, width);
     std::vector<std::string> order = {i + ".1.1.0", j + ".1.1.0"};
     order.insert(order.end(), first.begin(), first.end());
     order.insert(order.end(), {i + ".1.0", i + ".1.1.1", j + ".1.0", j + ".1.1.1"});
@@ -101,7 +100,7 @@ private:
     plan.unroll(i + ".1.0");
     plan.unroll(i + ".1.1.1");
     plan.unroll(j + ".1.0");
-    plan.vectorize(j + ".1.1.1", std::min(kWidth, tiles.lanes / kSide));
+    plan.vectorize(j + ".1.1.1", width);
     plan.bind(i + ".1.1.0", Axis::ThreadY);
     plan.bind(j + ".1.1.0", Axis::ThreadX);
   }
@@ -165,7 +164,7 @@ private:
 };
 
 /// Copies what a step of the reduction reads of an operand to shared memory, all threads taking part.
-void stage_operand(Schedule& schedule, uint32_t operand, const LoopName& at,
+void stage_operand(Schedule& schedule, uint32_t operand, const LoopName& at, const Tiles& tiles,
                    const Environment& environment) {
   Schedule staged = schedule;
   const program::Tensor& tensor = schedule.scop.tensors[operand];
@@ -182,16 +181,16 @@ void stage_operand(Schedule& schedule, uint32_t operand, const LoopName& at,
   wide.split(b, width);
   wide.add(Coalesce{wide.loop(a), wide.loop(b + ".0")});
   const std::string all = a + "_" + b + ".0";
-  wide.split(all, kSide);
-  wide.split(all + ".0", kSide);
+  wide.split(all, tiles.across);
+  wide.split(all + ".0", tiles.down);
   wide.reorder({all + ".0.1", all + ".1", all + ".0.0", b + ".1"});
   wide.bind(all + ".0.1", Axis::ThreadY);
   wide.bind(all + ".1", Axis::ThreadX);
   wide.unroll(all + ".0.0");
   wide.vectorize(b + ".1", width);
   GpuPlan plain(staged.scop[copy].text.name);
-  plain.split(a, kSide);
-  plain.split(b, kSide);
+  plain.split(a, tiles.down);
+  plain.split(b, tiles.across);
   plain.reorder({a + ".1", b + ".1", a + ".0", b + ".0"});
   plain.bind(a + ".1", Axis::ThreadY);
   plain.bind(b + ".1", Axis::ThreadX);
@@ -203,49 +202,14 @@ void stage_operand(Schedule& schedule, uint32_t operand, const LoopName& at,
 
 namespace {
 
-/// A tile that a collective instruction computes, and how much of the tensor cores' rate it reaches.
-struct CollectiveTile {
-  int64_t rows, lanes;
-  double rate;
-};
-constexpr std::array<CollectiveTile, 7> kCollectiveTiles = {{{128, 256, 1.0},
-                                                             {128, 192, 0.97},
-                                                             {128, 128, 0.92},
-                                                             {64, 256, 0.92},
-                                                             {64, 128, 0.58},
-                                                             {128, 64, 0.53},
-                                                             {64, 64, 0.38}}};
 constexpr int64_t kStepBytes = 128; ///< of a row of an operand, in one step of the reduction
-constexpr int64_t kLeastRows = 5,
+constexpr int64_t kLeastRows = 4,
                   kLeastSide = 16; ///< fewer are a matter of memory, not of products
-constexpr double kEndOfTile = 174; ///< length of a reduction that takes as long as writing the tile
-constexpr double kAnotherLaunch = 4e6; ///< starting a second kernel, in multiply-adds
-constexpr double kPartOfCell = 6.5;    ///< writing and reading a cell of a part, in the same
-constexpr double kByte = 0.75;         ///< bringing a byte of an operand, in the same
+constexpr int64_t kSideOfPanel = 64;
 constexpr int64_t kMostParts = 16;
 constexpr int64_t kStagesOfCollective = 8;
 constexpr int64_t kBytesBesides = 2048;   ///< of shared memory, for barriers and alignment
 constexpr int64_t kPanelsOfGroup = 16384; ///< bytes in which 64 rows of results wait to be written
-
-/// The instruction for tiles that wide; empty when there is none for these tensors.
-std::string collective_for(const Schedule& schedule, const Product& product, int64_t lanes,
-                           const Environment& environment) {
-  const auto& tensors = schedule.scop.tensors;
-  for (const target::Intrinsic& data : target::intrinsics()) {
-    if (!target::is_available(data, *environment.gpu) ||
-        static_cast<int>(schedule.scop.numerics) < static_cast<int>(data.strictness))
-      continue;
-    const program::Instruction& one = program::instruction_of(data);
-    // Operands of f32 lose 13 bits on tensor cores: that is done where it is asked for by name.
-    if (scalar::bytes_of(one.operands[0].elem) != 2)
-      continue;
-    const auto& text = schedule.scop[product.update()].text;
-    if (one.extents[1] == lanes && one.result().elem == tensors[product.result].elem &&
-        one.op == text.op && !program::matching_loads(one, text.value).empty())
-      return std::string(data.name);
-  }
-  return "";
-}
 
 /// The iterator that an index is, but for a constant; nothing for other indices. -1: it is constant. `fixed`
 /// iterators are constants within a step.
@@ -338,54 +302,6 @@ bool suits_copy_engine(const Schedule& schedule, const Product& product) {
   return is_fine;
 }
 
-/// A tile, and in how many parts the reduction is done.
-struct CollectiveChoice {
-  CollectiveTile tile;
-  int64_t parts = 1;
-  double cost = 0; ///< in multiply-adds of one multiprocessor
-};
-
-int64_t pieces_of(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
-
-/// Multiply-adds of a cell: of all loops that reduce.
-int64_t length_of_reduction(const Product& product) {
-  int64_t length = 1;
-  for (const size_t d : product.depth)
-    length *= product.extents[d];
-  return length;
-}
-
-/// Bytes of both operands, of a convolution's at least.
-int64_t operand_bytes(const Schedule& schedule, const Product& product) {
-  const auto bytes = [&](uint32_t tensor, size_t side) {
-    return scalar::bytes_of(schedule.scop.tensors[tensor].elem) * product.extents[side] *
-           product.extents[stepped_depth(product)];
-  };
-  return bytes(product.left, product.rows) + bytes(product.right, product.lanes);
-}
-
-/// The tile with the least time for all multiprocessors to finish, for a reduction in so many parts.
-CollectiveChoice best_tile(const Schedule& schedule, const Product& product, int64_t batches,
-                           int64_t parts, const target::Gpu& gpu) {
-  const int64_t rows = product.extents[product.rows], lanes = product.extents[product.lanes],
-                depth = pieces_of(length_of_reduction(product), parts);
-  CollectiveChoice best;
-  for (const CollectiveTile& tile : kCollectiveTiles) {
-    const int64_t tiles =
-        parts * batches * pieces_of(rows, tile.rows) * pieces_of(lanes, tile.lanes);
-    const double one = static_cast<double>(depth) / tile.rate + kEndOfTile;
-    const double cost =
-        static_cast<double>(pieces_of(tiles, gpu.multiprocessors) * tile.rows * tile.lanes) * one;
-    if (best.cost == 0 || cost < best.cost)
-      best = {tile, parts, cost};
-  }
-  // Copies and products overlap, but not wholly.
-  best.cost = std::hypot(best.cost, kByte * static_cast<double>(operand_bytes(schedule, product)));
-  if (parts > 1)
-    best.cost += kAnotherLaunch + kPartOfCell * static_cast<double>(parts * rows * lanes);
-  return best;
-}
-
 bool suits_collective(const Schedule& schedule, const Product& product) {
   return product.extents[product.rows] >= kLeastRows &&
          product.extents[product.lanes] >= kLeastSide &&
@@ -404,20 +320,22 @@ bool bind_collective(Schedule& schedule, const Product& product,
   int64_t batches = 1;
   for (const size_t o : product.outer)
     batches *= product.extents[o];
-  const CollectiveTile best = best_tile(schedule, product, batches, 1, *environment.gpu).tile;
-  const std::string instruction = collective_for(schedule, product, best.lanes, environment);
-  if (instruction.empty())
+  const auto choice = best_tile(schedule, product, stepped_depth(product), batches, 1, environment);
+  if (!choice)
     return false;
+  const CollectiveTile best = choice->tile;
   const std::string update = schedule.scop[product.update()].text.name;
   const std::string i = schedule.order[product.nest.loops[product.rows]].name,
                     k = schedule.order[product.nest.loops[stepped_depth(product)]].name;
   GpuProductPlanner planner(schedule, product, before, after);
   std::vector<Directive> plan =
       planner.plan({best.rows, best.lanes, step_depth(schedule, product), true});
-  plan.emplace_back(Tensorize{{update, i + ".1"}, instruction});
+  plan.emplace_back(Tensorize{{update, i + ".1"}, choice->instruction});
   const int64_t room =
       environment.gpu->shared_per_block - kBytesBesides - best.rows / 64 * kPanelsOfGroup;
-  const int64_t stage = (best.rows + best.lanes) * kStepBytes;
+  // An operand whose reduction runs down its rows comes in whole panels.
+  const int64_t stage =
+      (best.rows + pieces_of(best.lanes, kSideOfPanel) * kSideOfPanel) * kStepBytes;
   plan.emplace_back(
       Pipeline{{update, k + ".0"}, std::clamp<int64_t>(room / stage, 2, kStagesOfCollective)});
   return try_plan(schedule, plan, environment);
@@ -426,21 +344,20 @@ bool bind_collective(Schedule& schedule, const Product& product,
 std::optional<int64_t> part_of_reduction(const Schedule& schedule, const Product& product,
                                          const Environment& environment) {
   if (product.depth.size() != 1 || !product.outer.empty() || product.has_strided_lanes ||
-      schedule.scop.numerics == program::Numerics::Exact || !suits_collective(schedule, product) ||
-      collective_for(schedule, product, 64, environment).empty())
+      schedule.scop.numerics == program::Numerics::Exact || !suits_collective(schedule, product))
     return std::nullopt;
   const int64_t depth = product.extents[product.depth.front()],
                 step = step_depth(schedule, product);
-  const double whole = best_tile(schedule, product, 1, 1, *environment.gpu).cost;
-  CollectiveChoice best{{}, 1, whole};
-  for (int64_t parts = 2; parts <= kMostParts && depth / parts >= 2 * step; ++parts) {
-    const CollectiveChoice choice = best_tile(schedule, product, 1, parts, *environment.gpu);
-    if (choice.cost < best.cost)
+  const size_t stepped = stepped_depth(product);
+  auto best = best_tile(schedule, product, stepped, 1, 1, environment);
+  for (int64_t parts = 2; best && parts <= kMostParts && depth / parts >= 2 * step; ++parts) {
+    const auto choice = best_tile(schedule, product, stepped, 1, parts, environment);
+    if (choice->cost < best->cost)
       best = choice;
   }
-  if (best.parts == 1)
+  if (!best || best->parts == 1)
     return std::nullopt;
-  return pieces_of(pieces_of(depth, best.parts), step) * step;
+  return pieces_of(pieces_of(depth, best->parts), step) * step;
 }
 
 bool bind_product(Schedule& schedule, const Product& product, const std::vector<Companion>& before,
@@ -463,9 +380,9 @@ bool bind_product(Schedule& schedule, const Product& product, const std::vector<
     if (!try_plan(schedule, planner.plan(tiles), environment))
       continue;
     for (const uint32_t operand : {product.left, product.right})
-      stage_operand(schedule, operand, {update, k}, environment);
+      stage_operand(schedule, operand, {update, k}, tiles, environment);
     if (product.depth.size() == 1)
-      try_plan(schedule, {Pipeline{{update, k}, kStages}}, environment);
+      try_plan(schedule, {Pipeline{{update, k}, tiles.stages}}, environment);
     return true;
   }
   return false;

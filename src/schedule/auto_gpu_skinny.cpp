@@ -11,7 +11,7 @@ using poly::Axis;
 
 constexpr int64_t kLanesOfWarp = 32;
 constexpr int64_t kMostFew = 16;         ///< uses of a cell that arithmetic can follow memory with
-constexpr int64_t kFewForCollective = 4; ///< the same where tensor cores could do it
+constexpr int64_t kFewForCollective = 3; ///< the same where tensor cores could do it
 constexpr int64_t kLeastWide = 64, kLeastDepth = 128;
 constexpr int64_t kThreadsOfSkinny = 256;
 constexpr int64_t kMostSums = 64; ///< that a thread keeps
@@ -258,8 +258,7 @@ bool tensor_cores_can(const Schedule& schedule, poly::StmtId update,
         static_cast<int>(schedule.scop.numerics) < static_cast<int>(data.strictness))
       return false;
     const program::Instruction& one = program::instruction_of(data);
-    return scalar::bytes_of(one.operands[0].elem) == 2 && one.op == text.op &&
-           one.result().elem == schedule.scop.tensors[text.tensor].elem &&
+    return one.op == text.op && one.result().elem == schedule.scop.tensors[text.tensor].elem &&
            !program::matching_loads(one, text.value).empty();
   });
 }
@@ -321,17 +320,22 @@ std::optional<Skinny> skinny_of(const Schedule& schedule, const Nest& nest,
     if (const auto* load = scalar::as<scalar::Load>(e))
       tensors.push_back(load->tensor);
   });
-  const int64_t most =
-      tensor_cores_can(schedule, update, environment) ? kFewForCollective : kMostFew;
+  const bool has_instruction = tensor_cores_can(schedule, update, environment);
   std::optional<Skinny> best;
   for (size_t matrix = 1; matrix <= tensors.size(); ++matrix)
     for (size_t wide = 0; wide < nest.loops.size(); ++wide) {
       if (moves[wide][0] == Move::None || base.extents[wide] < kLeastWide)
         continue;
       auto s = with_matrix(base, moves, matrix, wide);
-      if (!s || product_of_extents(*s, s->few) > most)
+      if (!s)
         continue;
       s->matrix = tensors[matrix - 1];
+      // Tensor cores want the matrix turned where cells are not of two bytes: that costs more than it saves.
+      const bool is_ready =
+          s->is_along || scalar::bytes_of(schedule.scop.tensors[s->matrix].elem) == 2;
+      const int64_t most = has_instruction && is_ready ? kFewForCollective : kMostFew;
+      if (product_of_extents(*s, s->few) > most)
+        continue;
       if (!best || s->extents[wide] > best->extents[best->wide])
         best = std::move(s);
     }

@@ -318,6 +318,21 @@ bool is_allowed(target::Strictness needed, program::Numerics numerics) {
   return static_cast<int>(numerics) >= static_cast<int>(needed);
 }
 
+/// All instructions; those that differ in their width alone as one.
+std::vector<std::string> families_of_instructions() {
+  std::vector<std::string> families;
+  for (const target::Intrinsic& one : target::intrinsics()) {
+    std::string name(one.name);
+    if (one.is_collective) {
+      const size_t begin = name.find('n') + 1;
+      name.replace(begin, name.find('k') - begin, "N");
+    }
+    if (families.empty() || families.back() != name)
+      families.push_back(name);
+  }
+  return families;
+}
+
 Refusal::Shape unknown_instruction(const std::string& name, const std::string& request) {
   std::vector<std::string> names;
   for (const target::Intrinsic& one : target::intrinsics())
@@ -326,7 +341,8 @@ Refusal::Shape unknown_instruction(const std::string& name, const std::string& r
   return shape_refusal(kUnknownInstruction, request + ": there is no instruction `" + name + "`",
                        {}, "",
                        {meant ? "Did you mean `" + *meant + "`?"
-                              : "The instructions are " + join(names, ", ") + "."});
+                              : "The instructions are " + join(families_of_instructions(), ", ") +
+                                    "; N is a width from 64 to 256."});
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "target/intrinsic.h"
 
+#include "target/warpgroup_products.h"
+
 namespace kawara::target {
 namespace {
 
@@ -70,78 +72,6 @@ constexpr std::string_view kTileOfBf16 = "input a: bf16[2, 4], b: bf16[2, 4]\n"
                                          "    for j in range(2):\n"
                                          "        for k in range(4):\n"
                                          "            c[i, j] += a[i, k] * b[j, k]\n";
-constexpr std::string_view kGroup64OfBf16 = "input a: bf16[64, 16], b: bf16[16, 64]\n"
-                                            "inout c: f32[64, 64]\n"
-                                            "for i in range(64):\n"
-                                            "    for j in range(64):\n"
-                                            "        for k in range(16):\n"
-                                            "            c[i, j] += a[i, k] * b[k, j]\n";
-constexpr std::string_view kGroup128OfBf16 = "input a: bf16[64, 16], b: bf16[16, 128]\n"
-                                             "inout c: f32[64, 128]\n"
-                                             "for i in range(64):\n"
-                                             "    for j in range(128):\n"
-                                             "        for k in range(16):\n"
-                                             "            c[i, j] += a[i, k] * b[k, j]\n";
-constexpr std::string_view kGroup192OfBf16 = "input a: bf16[64, 16], b: bf16[16, 192]\n"
-                                             "inout c: f32[64, 192]\n"
-                                             "for i in range(64):\n"
-                                             "    for j in range(192):\n"
-                                             "        for k in range(16):\n"
-                                             "            c[i, j] += a[i, k] * b[k, j]\n";
-constexpr std::string_view kGroup256OfBf16 = "input a: bf16[64, 16], b: bf16[16, 256]\n"
-                                             "inout c: f32[64, 256]\n"
-                                             "for i in range(64):\n"
-                                             "    for j in range(256):\n"
-                                             "        for k in range(16):\n"
-                                             "            c[i, j] += a[i, k] * b[k, j]\n";
-constexpr std::string_view kGroup64OfF16 = "input a: f16[64, 16], b: f16[16, 64]\n"
-                                           "inout c: f32[64, 64]\n"
-                                           "for i in range(64):\n"
-                                           "    for j in range(64):\n"
-                                           "        for k in range(16):\n"
-                                           "            c[i, j] += a[i, k] * b[k, j]\n";
-constexpr std::string_view kGroup128OfF16 = "input a: f16[64, 16], b: f16[16, 128]\n"
-                                            "inout c: f32[64, 128]\n"
-                                            "for i in range(64):\n"
-                                            "    for j in range(128):\n"
-                                            "        for k in range(16):\n"
-                                            "            c[i, j] += a[i, k] * b[k, j]\n";
-constexpr std::string_view kGroup192OfF16 = "input a: f16[64, 16], b: f16[16, 192]\n"
-                                            "inout c: f32[64, 192]\n"
-                                            "for i in range(64):\n"
-                                            "    for j in range(192):\n"
-                                            "        for k in range(16):\n"
-                                            "            c[i, j] += a[i, k] * b[k, j]\n";
-constexpr std::string_view kGroup256OfF16 = "input a: f16[64, 16], b: f16[16, 256]\n"
-                                            "inout c: f32[64, 256]\n"
-                                            "for i in range(64):\n"
-                                            "    for j in range(256):\n"
-                                            "        for k in range(16):\n"
-                                            "            c[i, j] += a[i, k] * b[k, j]\n";
-constexpr std::string_view kGroup64OfTf32 = "input a: f32[64, 8], b: f32[8, 64]\n"
-                                            "inout c: f32[64, 64]\n"
-                                            "for i in range(64):\n"
-                                            "    for j in range(64):\n"
-                                            "        for k in range(8):\n"
-                                            "            c[i, j] += a[i, k] * b[k, j]\n";
-constexpr std::string_view kGroup128OfTf32 = "input a: f32[64, 8], b: f32[8, 128]\n"
-                                             "inout c: f32[64, 128]\n"
-                                             "for i in range(64):\n"
-                                             "    for j in range(128):\n"
-                                             "        for k in range(8):\n"
-                                             "            c[i, j] += a[i, k] * b[k, j]\n";
-constexpr std::string_view kGroup192OfTf32 = "input a: f32[64, 8], b: f32[8, 192]\n"
-                                             "inout c: f32[64, 192]\n"
-                                             "for i in range(64):\n"
-                                             "    for j in range(192):\n"
-                                             "        for k in range(8):\n"
-                                             "            c[i, j] += a[i, k] * b[k, j]\n";
-constexpr std::string_view kGroup256OfTf32 = "input a: f32[64, 8], b: f32[8, 256]\n"
-                                             "inout c: f32[64, 256]\n"
-                                             "for i in range(64):\n"
-                                             "    for j in range(256):\n"
-                                             "        for k in range(8):\n"
-                                             "            c[i, j] += a[i, k] * b[k, j]\n";
 constexpr std::string_view kWideDot2OfI16 = "input a: i16[2], b: i16[16, 2]\n"
                                             "inout c: i32[16]\n"
                                             "for j in range(16):\n"
@@ -361,38 +291,12 @@ std::vector<Intrinsic> x86() {
   };
 }
 
-/// Products of 128 threads on tensor cores; products are exact, sums are rounded in an order of their own. Those of
-/// f32 take the upper 19 bits of their operands.
-std::vector<Intrinsic> hopper_groups() {
-  const auto group = [](std::string_view name, std::string_view program) {
-    Intrinsic one;
-    one.name = name;
-    one.program = program;
-    one.strictness = name.ends_with("tf32") ? Strictness::Fast : Strictness::Rounding;
-    one.mnemonic = "wgmma";
-    one.is_collective = true;
-    return one;
-  };
-  return {group("wgmma.m64n64k16.bf16", kGroup64OfBf16),
-          group("wgmma.m64n128k16.bf16", kGroup128OfBf16),
-          group("wgmma.m64n192k16.bf16", kGroup192OfBf16),
-          group("wgmma.m64n256k16.bf16", kGroup256OfBf16),
-          group("wgmma.m64n64k16.f16", kGroup64OfF16),
-          group("wgmma.m64n128k16.f16", kGroup128OfF16),
-          group("wgmma.m64n192k16.f16", kGroup192OfF16),
-          group("wgmma.m64n256k16.f16", kGroup256OfF16),
-          group("wgmma.m64n64k8.tf32", kGroup64OfTf32),
-          group("wgmma.m64n128k8.tf32", kGroup128OfTf32),
-          group("wgmma.m64n192k8.tf32", kGroup192OfTf32),
-          group("wgmma.m64n256k8.tf32", kGroup256OfTf32)};
-}
-
 } // namespace
 
 const std::vector<Intrinsic>& intrinsics() {
   static const std::vector<Intrinsic> all = [] {
     std::vector<Intrinsic> list = neon();
-    for (auto& more : {x86(), hopper_groups()})
+    for (auto& more : {x86(), warpgroup_products()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();

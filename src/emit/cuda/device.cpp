@@ -25,6 +25,8 @@ using scalar::Expr;
 using scalar::ReduceOp;
 
 constexpr int64_t kThreadsInFlight = 512;
+constexpr int64_t kCellsOfThread =
+    64; ///< a thread that keeps more over a loop needs registers of two
 
 class DeviceWriter {
 public:
@@ -49,13 +51,33 @@ public:
     block(launch_.body);
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
     // Registers for two blocks of 256 threads on a multiprocessor: while one waits, the other computes.
-    const int64_t blocks = has_engine_ ? 1 : std::clamp<int64_t>(kThreadsInFlight / threads, 1, 16);
+    const int64_t in_flight = kThreadsInFlight / (kept_cells() > kCellsOfThread ? 2 : 1);
+    const int64_t blocks = has_engine_ ? 1 : std::clamp<int64_t>(in_flight / threads, 1, 16);
     return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", " +
            std::to_string(blocks) + ") " + launch_.name + "(" + join(parameters(), ", ") + ") {\n" +
            text_ + "}\n\n";
   }
 
 private:
+  /// Cells that variables hold from one iteration of a loop to the next.
+  int64_t kept_cells() const {
+    std::set<uint32_t> kept, local;
+    kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
+      if (const auto* loop = std::get_if<kernel::For>(&stmt))
+        kernel::visit(loop->body, [&](const kernel::Stmt& inner) {
+          if (const auto* assign = std::get_if<kernel::Assign>(&inner))
+            kept.insert(assign->var);
+          if (const auto* define = std::get_if<kernel::Define>(&inner))
+            local.insert(define->var);
+        });
+    });
+    int64_t cells = 0;
+    for (const uint32_t var : kept)
+      if (!local.contains(var) && scalar::is_float(kernel_.variables[var].type.elem))
+        cells += kernel_.variables[var].type.lanes;
+    return cells;
+  }
+
   void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
 
   void find_used() {
@@ -248,12 +270,7 @@ private:
   void one(const kernel::Prefetch&) {}
   void one(const kernel::Comment& s) { line("// " + s.text); }
 
-  void note_type(scalar::Elem elem) {
-    if (elem == scalar::Elem::BF16)
-      expr_.need("bf16");
-    if (elem == scalar::Elem::F16)
-      expr_.need("f16");
-  }
+  void note_type(scalar::Elem elem) { expr_.need_type(elem); }
 
   /// Loads every vector of the expression that lies in one aligned piece into a variable.
   void load_vectors(const Expr& root) {

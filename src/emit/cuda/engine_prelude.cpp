@@ -15,7 +15,7 @@ static __device__ inline unsigned kw_address(const void* shared) {
 }
 // Pieces of 16 bytes of a row of 128 change places with the row's number.
 template <int bytes> static __device__ inline int kw_swizzle(int cell) {
-  return bytes == 2 ? cell ^ (cell >> 3 & 0x38) : cell ^ (cell >> 3 & 0x1c);
+  return cell ^ (cell >> 3 & 0x70 / bytes);
 }
 static __device__ inline void kw_begin_barrier(unsigned barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
@@ -49,7 +49,7 @@ template <int n> static __device__ inline void kw_settle(float (&c)[n]) {
   for (int i = 0; i < n; ++i)
     asm volatile("" : "+f"(c[i])::"memory");
 }
-template <int n> static __device__ inline void kw_settle(unsigned (&c)[n]) {
+template <class T, int n> static __device__ inline void kw_settle(T (&c)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i)
     asm volatile("" : "+r"(c[i])::"memory");
@@ -84,12 +84,13 @@ std::string bulk_copies(int rank) {
 std::string wgmma_text(const target::Intrinsic& data, bool is_a_private) {
   const program::Instruction& instruction = program::instruction_of(data);
   const int64_t cells = instruction.result().lanes() / 128;
+  const bool has_floats = scalar::is_float(instruction.result().elem);
   std::string name(data.name);
   std::replace(name.begin(), name.end(), '.', '_');
   std::vector<std::string> registers, outputs;
   for (int64_t n = 0; n < cells; ++n) {
     registers.push_back("%" + std::to_string(n));
-    outputs.push_back("\"+f\"(c[" + std::to_string(n) + "])");
+    outputs.push_back((has_floats ? "\"+f\"(c[" : "\"+r\"(c[") + std::to_string(n) + "])");
   }
   const std::string elem(data.name.substr(data.name.rfind('.') + 1));
   const std::string shape = std::string(data.name.substr(0, data.name.rfind('.'))).substr(6);
@@ -117,12 +118,13 @@ std::string wgmma_text(const target::Intrinsic& data, bool is_a_private) {
   if (has_turns)
     turned += ", " + operand();
   return std::string("template <") + (is_a_private ? "" : "int a_turned, ") +
-         "int b_turned, int adds> static __device__ inline void kw_" + name + "(float (&c)[" +
-         std::to_string(cells) + "], " + given +
+         "int b_turned, int adds> static __device__ inline void kw_" + name +
+         (has_floats ? "(float" : "(int") + " (&c)[" + std::to_string(cells) + "], " + given +
          ", unsigned long long b) {\n  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, " + adds +
-         ", 0;\\nwgmma.mma_async.sync.aligned." + shape + ".f32." + elem + "." + elem + " {" +
-         join(registers, ", ") + "}, " + left + ", " + right + ", p, 1, 1" + turned +
-         ";\\n}\"\n    : " + join(outputs, ", ") + "\n    : " + values + ", \"l\"(b), \"n\"(adds)" +
+         ", 0;\\nwgmma.mma_async.sync.aligned." + shape + (has_floats ? ".f32." : ".s32.") + elem +
+         "." + elem + " {" + join(registers, ", ") + "}, " + left + ", " + right +
+         (has_floats ? ", p, 1, 1" : ", p") + turned + ";\\n}\"\n    : " + join(outputs, ", ") +
+         "\n    : " + values + ", \"l\"(b), \"n\"(adds)" +
          (has_turns && !is_a_private ? ", \"n\"(a_turned)" : "") +
          (has_turns ? ", \"n\"(b_turned)" : "") + ");\n}\n";
 }

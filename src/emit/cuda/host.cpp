@@ -138,9 +138,12 @@ private:
       box.push_back(std::to_string(map.box[d]));
     }
     const std::string rank = std::to_string(box.size());
-    const std::string type = b.elem == scalar::Elem::BF16  ? "BFLOAT16"
-                             : b.elem == scalar::Elem::F16 ? "FLOAT16"
-                                                           : "FLOAT32";
+    // Bytes of any meaning are copied alike.
+    const std::string type = b.elem == scalar::Elem::BF16    ? "BFLOAT16"
+                             : b.elem == scalar::Elem::F16   ? "FLOAT16"
+                             : scalar::bytes_of(b.elem) == 1 ? "UINT8"
+                             : scalar::is_integer(b.elem)    ? "INT32"
+                                                             : "FLOAT32";
     line("kw_map " + name + ";");
     line("const unsigned long long " + name + "_extents[] = {" + join(extents, ", ") + "};");
     line("const unsigned " + name + "_box[] = {" + join(box, ", ") + "};");

@@ -16,7 +16,7 @@ constexpr int kThreadsPerMultiprocessor = 39;
 constexpr int kL2Bytes = 38;
 constexpr int kMajor = 75, kMinor = 76;
 constexpr int kDynamicSharedAttribute = 8;
-constexpr int kMapOfF32 = 7, kMapOfF16 = 6, kMapOfBf16 = 9;
+constexpr int kMapOfU8 = 0, kMapOfI32 = 3, kMapOfF32 = 7, kMapOfF16 = 6, kMapOfBf16 = 9;
 constexpr int kSwizzleOf128Bytes = 3, kPromoteTo256Bytes = 3;
 constexpr int kMayBeginEarly = 6; ///< "programmatic stream serialization"
 
@@ -401,9 +401,11 @@ CudaDevice::tensor_map(DevicePointer at, scalar::Elem elem, const std::vector<in
     stride *= static_cast<uint64_t>(extents[d]);
     strides.push_back(stride);
   }
-  const int type = elem == scalar::Elem::BF16  ? kMapOfBf16
-                   : elem == scalar::Elem::F16 ? kMapOfF16
-                                               : kMapOfF32;
+  const int type = elem == scalar::Elem::BF16    ? kMapOfBf16
+                   : elem == scalar::Elem::F16   ? kMapOfF16
+                   : scalar::bytes_of(elem) == 1 ? kMapOfU8
+                   : scalar::is_integer(elem)    ? kMapOfI32
+                                                 : kMapOfF32;
   TensorMap map{};
   KAWARA_TRY(
       [[maybe_unused]] const Done done,

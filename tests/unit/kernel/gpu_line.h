@@ -96,7 +96,8 @@ inline Result<double, std::string> difference(const Line& line, const Sizes& siz
   for (const auto& [name, want] : *expected) {
     const auto at = std::find(names.begin(), names.end(), name) - names.begin();
     for (int64_t c = 0; c < want.cells(); ++c) {
-      const double got = arguments[static_cast<size_t>(at)][static_cast<size_t>(c)].f;
+      const scalar::Value cell = arguments[static_cast<size_t>(at)][static_cast<size_t>(c)];
+      const double got = scalar::is_float(want.elem()) ? cell.f : static_cast<double>(cell.i);
       const double error = std::abs(got - want.get_double(c)) / std::max(1.0, std::abs(got));
       worst = std::isnan(error) ? INFINITY : std::max(worst, error);
     }
