@@ -169,10 +169,10 @@ struct Model::Impl {
   }
 
   graph::optimise::Optimised prepared(Graph g) {
-    graph::optimise::Optimised made{std::move(g), {}};
+    graph::optimise::Optimised made{std::move(g), {}, {}};
     if (options.optimises)
-      made =
-          optimised_and_rewritten(std::move(made.graph), target::detect_cpu(), evaluator(kernels));
+      made = optimised_and_rewritten(std::move(made.graph), target::detect_cpu(),
+                                     evaluator(kernels), options.graph);
     // What was computed of constants on the way was computed in f32.
     if (options.floats != graph::DataType::F32)
       made.graph = graph::with_narrow_floats(std::move(made.graph), options.floats);
@@ -211,6 +211,7 @@ const Graph& Model::graph() const { return impl_->optimised.graph; }
 const std::vector<graph::optimise::PassResult>& Model::passes() const {
   return impl_->optimised.passes;
 }
+const std::vector<std::string>& Model::notes() const { return impl_->optimised.notes; }
 int64_t Model::from_cache() const { return impl_->kernels.from_cache(); }
 void Model::use(KnownSchedule known) { impl_->kernels.use(std::move(known)); }
 const std::map<std::string, int64_t>& Model::programs() const { return impl_->kernels.uses(); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "driver/rewriting.h"
 #include "driver/tape.h"
 #include "graph/graph.h"
 #include "graph/optimise/passes.h"
@@ -21,6 +22,7 @@ struct ModelOptions {
   Progress progress;        ///< told while kernels are compiled
   /// Type of all values that are f32 in the graph, but for its inputs and outputs; f32 leaves them as they are.
   graph::DataType floats = graph::DataType::F32;
+  GraphOptions graph = {}; ///< of the passes that decide by cost
   /// The model's graph once more, from where it came. With it weights that kernels have packed go, so
   /// that a net is in memory once; where plans for other shapes need them, they are read again. Without
   /// effect where inputs may have several shapes, unless it `runs_once`. Such a model can be run, but not
@@ -49,6 +51,7 @@ public:
 
   const graph::Graph& graph() const; ///< after the passes
   const std::vector<graph::optimise::PassResult>& passes() const;
+  const std::vector<std::string>& notes() const; ///< what passes decided by cost, and why
 
   /// The graph's outputs, in its order. Refuses an input that is missing or unknown (K0520), of another
   /// type or shape than declared (K0521), nodes that cannot be run (K0510, K0511), and a file that has

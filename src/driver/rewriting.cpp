@@ -3,6 +3,8 @@
 #include "estimate/operator_cost.h"
 #include "graph/rewrite/rewrite.h"
 
+#include <fmt/format.h>
+
 namespace kawara::driver {
 namespace {
 
@@ -20,24 +22,52 @@ estimate::Roof roof_of(const target::Cpu& cpu) {
   return {2 * 2 * 3e9 * lanes * cores, 15e9 * cores};
 }
 
-} // namespace
-
-graph::optimise::Optimised optimised_and_rewritten(graph::Graph graph, const target::Cpu& cpu,
-                                                   const graph::optimise::Evaluate& evaluate) {
-  graph::optimise::Optimised out = graph::optimise::optimise(std::move(graph), evaluate);
+/// Proved rewriting, where it gains something, and what it leaves of constants computed.
+void rewrite_in(graph::optimise::Optimised& out, const rewrite::Cost& cost,
+                const graph::optimise::Evaluate& evaluate) {
   if (out.graph.nodes.size() > kMostNodes)
-    return out;
+    return;
   rewrite::Limits limits;
   limits.nodes = kMostENodes;
-  auto rewritten = rewrite::rewrite(out.graph, estimate::fused_cost(roof_of(cpu)), limits,
-                                    rewrite::Numerics::Rounding);
+  auto rewritten = rewrite::rewrite(out.graph, cost, limits, rewrite::Numerics::Rounding);
   if (!rewritten ||
       rewritten->statistics.cost_after >= rewritten->statistics.cost_before * (1 - kLeastGain))
-    return out;
+    return;
   const size_t before = out.graph.nodes.size();
   auto again = graph::optimise::optimise(std::move(rewritten->graph), evaluate);
   out.graph = std::move(again.graph);
   out.passes.push_back({"rewrite", before, out.graph.nodes.size()});
+}
+
+void recognise_attention_in(graph::optimise::Optimised& out, const rewrite::Cost& cost,
+                            const graph::optimise::Evaluate& evaluate,
+                            graph::optimise::AttentionUse use) {
+  const size_t before = out.graph.nodes.size();
+  auto found = graph::optimise::recognise_attention(std::move(out.graph), use, cost);
+  out.graph = std::move(found.graph);
+  size_t taken = 0;
+  for (const graph::optimise::AttentionChoice& choice : found.choices) {
+    taken += choice.is_taken ? 1 : 0;
+    out.notes.push_back(fmt::format("attention `{}`: {:.1f} us in parts, {:.1f} us {}: {}",
+                                    choice.node, choice.apart * 1e6, choice.whole * 1e6,
+                                    choice.is_flat ? "with heads side by side" : "as one node",
+                                    choice.is_taken ? "one node" : "stays in parts"));
+  }
+  if (taken == 0)
+    return;
+  out.graph = graph::optimise::fold_constants(std::move(out.graph), evaluate);
+  out.passes.push_back({"recognise_attention", before, out.graph.nodes.size()});
+}
+
+} // namespace
+
+graph::optimise::Optimised optimised_and_rewritten(graph::Graph graph, const target::Cpu& cpu,
+                                                   const graph::optimise::Evaluate& evaluate,
+                                                   const GraphOptions& options) {
+  graph::optimise::Optimised out = graph::optimise::optimise(std::move(graph), evaluate);
+  const rewrite::Cost cost = estimate::fused_cost(roof_of(cpu));
+  rewrite_in(out, cost, evaluate);
+  recognise_attention_in(out, cost, evaluate, options.attention);
   return out;
 }
 

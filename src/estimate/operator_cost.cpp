@@ -19,16 +19,40 @@ double bytes_of(const Type& type, int64_t symbol) {
   return cells_of(type, symbol) * static_cast<double>(graph::bytes_of(type.elem));
 }
 
+/// Two products in one program share caches and tiles that each has for itself alone: measured on whole nets.
+constexpr double kSlowerInOneProgram = 1.08;
+
 /// Operations per cell of functions that are computed by polynomials.
 double flops_per_cell(std::string_view op) {
   for (const char* dear :
        {"Exp", "Log", "Sigmoid", "Tanh", "Erf", "Pow", "Softplus", "Elu", "Sin", "Cos"})
     if (op == dear)
       return 20;
+  if (op == "Softmax") // a maximum, a difference, an exponential, a sum and a quotient
+    return 27;
   for (const char* slow : {"Div", "Sqrt", "Reciprocal"})
     if (op == slow)
       return 4;
   return 1;
+}
+
+/// Two products and a softmax: of [batch, heads, rows, cells], or of rows with all heads side by side.
+double attention_flops(const Application& a, int64_t symbol) {
+  const Type &query = *a.operands[0], &key = *a.operands[1];
+  const auto heads = a.attributes.find("q_num_heads");
+  const bool is_flat = query.shape.size() == 3;
+  const auto extent = [&](const Type& type, size_t at) {
+    return cells_of({type.elem, {type.shape[at]}}, symbol);
+  };
+  const double keys = extent(key, is_flat ? 1 : 2);
+  const double count =
+      !is_flat ? extent(query, 1)
+      : heads != a.attributes.end() && std::holds_alternative<int64_t>(heads->second)
+          ? static_cast<double>(std::get<int64_t>(heads->second))
+          : 1;
+  const double scores = extent(query, 0) * count * extent(query, is_flat ? 1 : 2) * keys;
+  return 2 * keys * (cells_of(query, symbol) + cells_of(*a.result, symbol)) +
+         scores * flops_per_cell("Softmax");
 }
 
 } // namespace
@@ -46,6 +70,8 @@ double flops_of(const Application& a, int64_t symbol) {
            std::max(1.0, cells_of({x->elem, {a.result->shape[1]}}, symbol));
   if (a.op == "Conv" && w)
     return 2 * out * cells_of(*w, symbol) / cells_of({w->elem, {w->shape[0]}}, symbol);
+  if (a.op == "Attention" && x && w && x->shape.size() > 2)
+    return attention_flops(a, symbol);
   const auto* info = rewrite::find_operator_info(a.op);
   if (info && info->kind == rewrite::Kind::Move)
     return 0;
@@ -64,7 +90,9 @@ rewrite::Cost operator_cost(const Roof& roof, double seconds_per_node, int64_t s
       bytes += operand ? std::min(bytes_of(*operand, symbol),
                                   a.op == "Slice" ? bytes_of(*a.result, symbol) : 1e300)
                        : 0;
-    const double arithmetic = roof.peak_flops > 0 ? flops_of(a, symbol) / roof.peak_flops : 0;
+    double arithmetic = roof.peak_flops > 0 ? flops_of(a, symbol) / roof.peak_flops : 0;
+    if (a.op == "Attention")
+      arithmetic *= kSlowerInOneProgram;
     const double memory = roof.bandwidth_bytes > 0 ? bytes / roof.bandwidth_bytes : 0;
     return seconds_per_node + std::max(arithmetic, memory);
   };

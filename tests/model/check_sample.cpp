@@ -156,8 +156,10 @@ std::string optimised_mismatch(const Sample& sample, const std::vector<Datum>& w
   if (std::string wrong = mismatch_with(optimised, wanted, kernels, {}); !wrong.empty())
     return "optimised: " + wrong;
   Sample rewritten = sample;
+  driver::GraphOptions options;
+  options.attention = graph::optimise::AttentionUse::Always;
   rewritten.graph = driver::optimised_and_rewritten(sample.graph, target::detect_cpu(),
-                                                    driver::evaluator(kernels))
+                                                    driver::evaluator(kernels), options)
                         .graph;
   if (graph::print(rewritten.graph) == graph::print(optimised.graph))
     return "";

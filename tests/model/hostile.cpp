@@ -1,3 +1,5 @@
+#include "driver/evaluate_node.h"
+#include "driver/rewriting.h"
 #include "driver/runner.h"
 #include "graph/onnx/import.h"
 #include "mutate_model.h"
@@ -8,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -21,9 +24,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// hostile CASES FROM COUNT [FOLDER]: damaged models, made from the small ones below CASES. Each is read,
-/// compiled and run in a child process that may use little memory and time. Fails when one
-/// crashes, hangs, or gives no proper error; such files are written to FOLDER.
+/// hostile CASES FROM COUNT [FOLDER [SECONDS]]: damaged models, made from the small ones below CASES, as far as the time
+/// allows. Each is read, compiled and run, each second one after the passes over its graph, in a child process that may use
+/// little memory and time. Fails when one crashes, hangs, or gives no proper error; such files are written to FOLDER.
 namespace kawara::hostile {
 namespace {
 
@@ -56,8 +59,8 @@ std::vector<Seed> seeds_below(const std::string& cases) {
 
 /// What parent and child share.
 struct Shared {
-  std::atomic<int64_t> at;                 ///< the model that the child works on
-  std::atomic<int64_t> read, ran, refused; ///< counts
+  std::atomic<int64_t> at;                        ///< the model that the child works on
+  std::atomic<int64_t> tried, read, ran, refused; ///< counts
 };
 
 std::string model_of(const std::vector<Seed>& seeds, int64_t number) {
@@ -95,10 +98,10 @@ bool is_proper(const Diagnostic& d) {
   return d.code.size() == 5 && !d.headline.empty() && d.headline.back() != '.';
 }
 
-/// Reads and runs one model; false when an error is not proper.
-bool try_model(const std::string& bytes, const std::string& folder, driver::Kernels& kernels,
-               Shared& shared) {
-  const auto graph = graph::graph_from_onnx(bytes, "model.onnx", folder);
+/// Reads and runs one model, as it is or as the passes make it; false when an error is not proper.
+bool try_model(const std::string& bytes, const std::string& folder, bool optimises,
+               driver::Kernels& kernels, Shared& shared) {
+  auto graph = graph::graph_from_onnx(bytes, "model.onnx", folder);
   if (!graph)
     return is_proper(graph.error());
   ++shared.read;
@@ -109,8 +112,12 @@ bool try_model(const std::string& bytes, const std::string& folder, driver::Kern
   const auto inputs = inputs_for(*graph);
   if (!inputs)
     return true;
-  driver::Runner runner(*graph, kernels, {});
   try {
+    if (optimises)
+      *graph = driver::optimised_and_rewritten(*std::move(graph), target::detect_cpu(),
+                                               driver::evaluator(kernels))
+                   .graph;
+    driver::Runner runner(*graph, kernels, {});
     const auto results = runner.run(*inputs, {});
     ++(results ? shared.ran : shared.refused);
     return results || is_proper(results.error());
@@ -120,20 +127,21 @@ bool try_model(const std::string& bytes, const std::string& folder, driver::Kern
   }
 }
 
-[[noreturn]] void work(const std::vector<Seed>& seeds, int64_t from, int64_t end, Shared& shared) {
+[[noreturn]] void work(const std::vector<Seed>& seeds, int64_t from, int64_t end,
+                       std::chrono::steady_clock::time_point over, Shared& shared) {
   const rlimit memory{kMostMemory, kMostMemory}, no_core{0, 0};
   setrlimit(RLIMIT_AS, &memory);
   setrlimit(RLIMIT_CORE, &no_core);
   setenv("KAWARA_THREADS", "1", 1);
   auto kernels = std::make_unique<driver::Kernels>();
-  for (int64_t k = from; k < end; ++k) {
+  for (int64_t k = from; k < end && std::chrono::steady_clock::now() < over; ++k) {
     shared.at = k;
-    if (!try_model(model_of(seeds, k), folder_of(seeds, k), *kernels, shared))
+    ++shared.tried;
+    if (!try_model(model_of(seeds, k), folder_of(seeds, k), k % 2 == 1, *kernels, shared))
       std::_Exit(3);
     if (kernels->compiled() > 3000)
       kernels = std::make_unique<driver::Kernels>();
   }
-  shared.at = end;
   std::_Exit(0);
 }
 
@@ -170,7 +178,10 @@ std::string watch(pid_t child, const Shared& shared) {
   }
 }
 
-int try_all(const std::string& cases, int64_t from, int64_t count, const std::string& folder) {
+int try_all(const std::string& cases, int64_t from, int64_t count, const std::string& folder,
+            double seconds) {
+  const auto over = std::chrono::steady_clock::now() +
+                    std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
   const std::vector<Seed> seeds = seeds_below(cases);
   if (seeds.empty()) {
     fmt::print("no models below {}\n", cases);
@@ -185,7 +196,7 @@ int try_all(const std::string& cases, int64_t from, int64_t count, const std::st
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child == 0)
-      work(seeds, next, from + count, *shared);
+      work(seeds, next, from + count, over, *shared);
     const std::string what = watch(child, *shared);
     if (what.empty())
       break;
@@ -197,9 +208,11 @@ int try_all(const std::string& cases, int64_t from, int64_t count, const std::st
           run::write_file(fmt::format("{}/hostile_{}.onnx", folder, at), model_of(seeds, at)));
     next = at + 1;
   }
-  fmt::print("{} models from {} seeds: {} are read, of which {} run and {} are refused; {} wrong\n",
-             count, seeds.size(), shared->read.load(), shared->ran.load(), shared->refused.load(),
-             wrong);
+  fmt::print(
+      "{} models from {} on, of {} seeds: {} are read, of which {} run and {} are refused; {} "
+      "wrong\n",
+      shared->tried.load(), from, seeds.size(), shared->read.load(), shared->ran.load(),
+      shared->refused.load(), wrong);
   return wrong > 0 ? 1 : 0;
 }
 
@@ -210,5 +223,5 @@ int main(int argc, char** argv) {
   if (argc < 4)
     return 2;
   return kawara::hostile::try_all(argv[1], std::atoll(argv[2]), std::atoll(argv[3]),
-                                  argc > 4 ? argv[4] : "");
+                                  argc > 4 ? argv[4] : "", argc > 5 ? std::atof(argv[5]) : 1e6);
 }

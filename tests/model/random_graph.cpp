@@ -1,5 +1,7 @@
 #include "random_graph.h"
 
+#include "support/check.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -20,8 +22,8 @@ Tensor quarters(std::mt19937_64& random, DataType type, const Shape& shape, doub
 
 std::vector<Family> all_families() {
   std::vector<Family> all;
-  for (const auto& some :
-       {elementwise_families(), layout_families(), product_families(), reduction_families()})
+  for (const auto& some : {elementwise_families(), layout_families(), pattern_families(),
+                           product_families(), reduction_families()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
@@ -77,6 +79,19 @@ Made Generator::float_of_shape(const Shape& shape, double most) {
     return made.type == DataType::F32 && made.shape == shape && made.most() <= most;
   });
   return found && chance(60) ? *found : constant(DataType::F32, shape, -2, 2);
+}
+
+Made Generator::input_of_shape(const Shape& shape) {
+  values_.push_back(input(DataType::F32, shape));
+  return values_.back();
+}
+
+Made Generator::added(const std::string& op, const std::vector<ValueId>& inputs,
+                      graph::Attributes attributes, Made result) {
+  const size_t before = values_.size();
+  add(op, inputs, std::move(attributes), std::move(result));
+  KAWARA_CHECK(values_.size() == before + 1, "a pattern whose cells grow too large");
+  return values_.back();
 }
 
 void Generator::add(const std::string& op, const std::vector<ValueId>& inputs,

@@ -71,6 +71,11 @@ public:
   ValueId integers(const std::vector<int64_t>& values);
   /// A value or a constant of this shape.
   Made float_of_shape(const Shape& shape, double most = 4);
+  /// A new input of the graph.
+  Made input_of_shape(const Shape& shape);
+  /// The same as `add`, for bounds that are small enough; the result.
+  Made added(const std::string& op, const std::vector<ValueId>& inputs,
+             graph::Attributes attributes, Made result);
   /// Adds a node whose result has these bounds.
   void add(const std::string& op, const std::vector<ValueId>& inputs, graph::Attributes attributes,
            Made result);
@@ -93,6 +98,7 @@ private:
 using Family = void (*)(Generator&);
 std::vector<Family> elementwise_families();
 std::vector<Family> layout_families();
+std::vector<Family> pattern_families(); ///< several operators at once
 std::vector<Family> product_families();
 std::vector<Family> reduction_families();
 

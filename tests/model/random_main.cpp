@@ -10,8 +10,8 @@
 #include <cstring>
 #include <set>
 
-/// random_graphs FROM COUNT [EVERY [FOLDER]]: checks the graphs of so many seeds, of which each EVERYth is
-/// compiled, the others only interpreted. A mismatch is made small and written to FOLDER as
+/// random_graphs FROM COUNT [EVERY [FOLDER [SECONDS]]]: checks the graphs of so many seeds, as far as the time allows. Each
+/// EVERYth is compiled, the others only interpreted. A mismatch is made small and written to FOLDER as
 /// `seed_N.onnx` with its inputs `seed_N_0.npy`, ...
 namespace kawara::random_graphs {
 namespace {
@@ -31,12 +31,19 @@ void write_sample(const Sample& sample, const std::string& stem) {
   }
 }
 
-int check_all(uint64_t from, uint64_t count, uint64_t every, const std::string& folder) {
+double seconds_from(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+int check_all(uint64_t from, uint64_t most, uint64_t every, const std::string& folder,
+              double most_seconds) {
   const auto begin = std::chrono::steady_clock::now();
   auto kernels = std::make_unique<driver::Kernels>();
   std::set<std::string> operators;
   int64_t wrong = 0, nodes = 0;
-  for (uint64_t seed = from; seed < from + count; ++seed) {
+  uint64_t count = 0;
+  for (uint64_t seed = from; seed < from + most && seconds_from(begin) < most_seconds; ++seed) {
+    ++count;
     const Sample sample = Generator(seed).make();
     nodes += static_cast<int64_t>(sample.graph.nodes.size());
     for (const graph::Node& node : sample.graph.nodes)
@@ -55,10 +62,8 @@ int check_all(uint64_t from, uint64_t count, uint64_t every, const std::string& 
     if (wrong >= 10)
       break;
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  fmt::print("{} graphs, {} nodes, {} operators, {} wrong, {:.1f} s\n", count, nodes,
-             operators.size(), wrong, seconds);
+  fmt::print("{} graphs from {} on, {} nodes, {} operators, {} wrong, {:.1f} s\n", count, from,
+             nodes, operators.size(), wrong, seconds_from(begin));
   // Fewer operators, over many graphs, mean that the generator is broken.
   return wrong > 0 || (count >= 500 && operators.size() < 40) ? 1 : 0;
 }
@@ -71,5 +76,6 @@ int main(int argc, char** argv) {
     return 2;
   return kawara::random_graphs::check_all(
       std::strtoull(argv[1], nullptr, 10), std::strtoull(argv[2], nullptr, 10),
-      argc > 3 ? std::max(std::atoi(argv[3]), 1) : 1, argc > 4 ? argv[4] : "");
+      argc > 3 ? std::max(std::atoi(argv[3]), 1) : 1, argc > 4 ? argv[4] : "",
+      argc > 5 ? std::atof(argv[5]) : 1e9);
 }

@@ -53,7 +53,8 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
 /// Of models only.
 struct BenchOptions {
   std::vector<std::string> inputs;
-  std::string against, peers, floats;
+  std::string against, peers;
+  GraphFlags graph;
   std::vector<std::string> more_sizes;
 };
 
@@ -70,7 +71,7 @@ int bench(const CommonOptions& options, const BenchOptions& of_model) {
                       {},
                       of_model.more_sizes,
                       false,
-                      of_model.floats},
+                      of_model.graph},
                      options);
   auto request = request_of(options);
   if (!request)
@@ -121,7 +122,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_option("--peers", of_model->peers, "folder with libonnxruntime.so.1");
   command->add_option("--also", of_model->more_sizes,
                       "run the model with these sizes of symbols, too: past=64; repeat");
-  add_float_type(*command, of_model->floats);
+  add_graph_flags(*command, of_model->graph);
   add_examples(*command, {"kawara bench examples/gemm.kw -p M=512,N=512,K=512 -s auto",
                           "KAWARA_THREADS=1 kawara bench examples/add.kw -p N=1000000 --json",
                           "kawara bench model.onnx --against ort --peers build/bench/peers",

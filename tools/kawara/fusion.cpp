@@ -10,7 +10,7 @@ namespace kawara::tools {
 namespace {
 
 struct FusionOptions {
-  std::string floats;
+  GraphFlags graph;
   std::string file;
   std::vector<std::string> inputs;
   bool json = false, texts = false;
@@ -40,7 +40,7 @@ std::string kilobytes(int64_t bytes) {
 
 Result<Done, Diagnostic> print_fusion(const FusionOptions& options) {
   KAWARA_TRY(driver::Model model,
-             driver::load_model(options.file, model_options_of(options.floats)));
+             driver::load_model(options.file, model_options_of(options.graph)));
   KAWARA_TRY(const auto inputs, read_model_inputs(model, options.inputs));
   KAWARA_TRY(const auto plans, model.plan(inputs));
   const graph::Graph& graph = model.graph();
@@ -89,7 +89,7 @@ void add_fusion(CLI::App& app, int& exit_code) {
       "fusion", "show which nodes of a model share a kernel, and why others do not");
   command->add_option("FILE", options->file, "model in .onnx form")->required();
   command->add_option("--input", options->inputs, "input: NAME=file.npy; repeat");
-  add_float_type(*command, options->floats);
+  add_graph_flags(*command, options->graph);
   command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--programs", options->texts, "show the program of each group, too");
   add_examples(*command, {"kawara fusion model.onnx", "kawara fusion model.onnx --json"});

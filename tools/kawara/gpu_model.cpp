@@ -117,7 +117,7 @@ Result<Made, Diagnostic> made(const ModelOptions& options, const CommonOptions& 
   environment->gpu = device->gpu();
   auto begin = std::chrono::steady_clock::now();
   KAWARA_TRY(driver::Model model,
-             driver::load_model(options.file, model_options_of(options.floats)));
+             driver::load_model(options.file, model_options_of(options.graph)));
   KAWARA_TRY(auto inputs, read_model_inputs(model, options.inputs, options.symbols));
   KAWARA_TRY(driver::Tape tape, model.tape_of_programs(inputs));
   const double load_seconds = seconds_from(begin);
@@ -187,19 +187,29 @@ measured(Made& made, const ModelOptions& options, const std::vector<Datum>& resu
 
 } // namespace
 
-void add_float_type(CLI::App& command, std::string& floats) {
+void add_graph_flags(CLI::App& command, GraphFlags& flags) {
   command
-      .add_option("--type", floats,
+      .add_option("--type", flags.floats,
                   "of a model: bf16 or f16 for all its f32 values but inputs and outputs")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  command
+      .add_option(
+          "--attention", flags.attention,
+          "of a model: parts, or whole: attention that is written out as one node; cost (the "
+          "default) decides")
+      ->check(CLI::IsMember({"cost", "parts", "whole"}));
 }
 
-driver::ModelOptions model_options_of(const std::string& floats) {
+driver::ModelOptions model_options_of(const GraphFlags& flags) {
   driver::ModelOptions options = usual_model_options();
-  if (floats == "bf16")
+  if (flags.floats == "bf16")
     options.floats = graph::DataType::BF16;
-  if (floats == "f16")
+  if (flags.floats == "f16")
     options.floats = graph::DataType::F16;
+  if (flags.attention == "parts")
+    options.graph.attention = graph::optimise::AttentionUse::Never;
+  if (flags.attention == "whole")
+    options.graph.attention = graph::optimise::AttentionUse::Always;
   return options;
 }
 
@@ -226,22 +236,21 @@ Result<Done, Diagnostic> run_on_gpu(const ModelOptions& options, const CommonOpt
 
 Result<std::map<std::string, int64_t>, Diagnostic>
 gpu_programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
-                      const std::map<std::string, int64_t>& symbols, const std::string& floats) {
-  KAWARA_TRY(driver::Model model, driver::load_model(path, model_options_of(floats)));
+                      const std::map<std::string, int64_t>& symbols, const GraphFlags& flags) {
+  KAWARA_TRY(driver::Model model, driver::load_model(path, model_options_of(flags)));
   KAWARA_TRY(const auto inputs, read_model_inputs(model, bindings, symbols));
   KAWARA_TRY(const driver::Tape tape, model.tape_of_programs(inputs));
   return driver::gpu_texts_of(tape, usual_gpu_options());
 }
 
-Result<std::string, Diagnostic> gpu_text_of_model(const CommonOptions& common,
-                                                  const std::string& stage,
-                                                  const std::string& floats) {
+Result<std::string, Diagnostic>
+gpu_text_of_model(const CommonOptions& common, const std::string& stage, const GraphFlags& flags) {
   const auto environment = environment_of(common);
   if (!environment)
     return fail(environment.error().front());
   if (!environment->gpu)
     return fail(needs_gpu(stage));
-  KAWARA_TRY(driver::Model model, driver::load_model(common.file, model_options_of(floats)));
+  KAWARA_TRY(driver::Model model, driver::load_model(common.file, model_options_of(flags)));
   const auto symbols = sizes_of(common);
   if (!symbols)
     return fail(symbols.error().front());

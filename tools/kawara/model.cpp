@@ -96,7 +96,7 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
     KAWARA_TRY([[maybe_unused]] const Done done, require_onnxruntime(options.peers));
   }
   const auto begin = std::chrono::steady_clock::now();
-  driver::ModelOptions model_options = model_options_of(options.floats);
+  driver::ModelOptions model_options = model_options_of(options.graph);
   model_options.runs_once = options.more_sizes.empty();
   KAWARA_TRY(driver::Model model, driver::load_model_to_run(options.file, model_options));
   use_tuned(model, common);
@@ -230,9 +230,10 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
 
 Result<std::map<std::string, int64_t>, Diagnostic>
 programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
-                  const std::map<std::string, int64_t>& symbols, const std::string& floats) {
-  driver::ModelOptions options;
-  options.floats = model_options_of(floats).floats;
+                  const std::map<std::string, int64_t>& symbols, const GraphFlags& flags) {
+  driver::ModelOptions options = model_options_of(flags);
+  options.cache_folder.clear();
+  options.progress = nullptr;
   KAWARA_TRY(driver::Model model, driver::load_model(path, options));
   KAWARA_TRY(const auto inputs, read_model_inputs(model, bindings, symbols));
   KAWARA_TRY([[maybe_unused]] const auto results, model.run(inputs));
@@ -248,10 +249,10 @@ int run_model(ModelOptions options, const CommonOptions& common) {
   return done ? kOk : report({done.error()}, common);
 }
 
-int show_model(const CommonOptions& common, const std::string& stage, const std::string& floats,
+int show_model(const CommonOptions& common, const std::string& stage, const GraphFlags& flags,
                const std::string& onnx) {
   if ((stage == "cuda" || stage == "resources") && !is_compiled_model(common.file)) {
-    const auto text = gpu_text_of_model(common, stage, floats);
+    const auto text = gpu_text_of_model(common, stage, flags);
     if (!text)
       return report({text.error()}, common);
     fmt::print("{}", *text);
@@ -266,7 +267,7 @@ int show_model(const CommonOptions& common, const std::string& stage, const std:
                      "GPU also cuda\nand resources; a compiled one at none.");
     return report({d}, common);
   }
-  driver::ModelOptions options = model_options_of(floats);
+  driver::ModelOptions options = model_options_of(flags);
   options.optimises = stage == "optimised";
   const auto model = driver::load_model(common.file, options);
   if (!model)
@@ -280,6 +281,8 @@ int show_model(const CommonOptions& common, const std::string& stage, const std:
   if (stage != "rewrite") {
     for (const auto& pass : model->passes())
       fmt::print("# {}: {} nodes, {} before\n", pass.name, pass.after, pass.before);
+    for (const std::string& note : model->notes())
+      fmt::print("# {}\n", printable(note));
     return finish(model->graph());
   }
   const auto rewritten = rewrite::rewrite(model->graph(), estimate::operator_cost(kShownRoof), {},

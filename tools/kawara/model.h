@@ -9,6 +9,12 @@
 
 namespace kawara::tools {
 
+/// What is asked of a model's graph.
+struct GraphFlags {
+  std::string floats;    ///< bf16, f16: type of the model's f32 values; empty: f32
+  std::string attention; ///< parts, whole; empty: what costs less
+};
+
 struct ModelOptions {
   std::string file;
   std::vector<std::string> inputs; ///< NAME=file.npy
@@ -20,7 +26,7 @@ struct ModelOptions {
   std::map<std::string, int64_t> symbols; ///< sizes in the shapes of inputs that are not given
   std::vector<std::string> more_sizes;    ///< "past=64": run with these, too
   bool check = false;                     ///< on a GPU: compare with this machine's processor
-  std::string floats;                     ///< bf16, f16: type of the model's f32 values; empty: f32
+  GraphFlags graph;
 };
 
 /// With the cache of code, and a line of progress on standard error when compiling takes long.
@@ -70,7 +76,7 @@ Result<Done, Diagnostic> run_compiled_model(const ModelOptions&);
 /// Runs the model.
 Result<std::map<std::string, int64_t>, Diagnostic>
 programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
-                  const std::map<std::string, int64_t>& symbols, const std::string& floats);
+                  const std::map<std::string, int64_t>& symbols, const GraphFlags&);
 
 /// Runs a model with what was tuned for it and the sizes of `-p`, prints a line per output, or JSON; returns
 /// an exit code.
@@ -80,10 +86,10 @@ Result<std::pair<std::string, std::string>, Diagnostic>
 measure_steps(driver::Model&, const std::map<std::string, run::Datum>& inputs, const ModelOptions&,
               const std::vector<run::Datum>& results);
 
-/// Adds --type, the type of a model's floats.
-void add_float_type(CLI::App&, std::string& floats);
+/// Adds --type and --attention.
+void add_graph_flags(CLI::App&, GraphFlags&);
 /// `usual_model_options` with that type.
-driver::ModelOptions model_options_of(const std::string& floats);
+driver::ModelOptions model_options_of(const GraphFlags&);
 
 /// Does `--target` name a GPU?
 bool is_for_gpu(const std::string& target);
@@ -92,14 +98,14 @@ Result<Done, Diagnostic> run_on_gpu(const ModelOptions&, const CommonOptions&);
 /// Texts of the programs that a model needs on a GPU for these inputs, with the number of steps that run each.
 Result<std::map<std::string, int64_t>, Diagnostic>
 gpu_programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
-                      const std::map<std::string, int64_t>& symbols, const std::string& floats);
+                      const std::map<std::string, int64_t>& symbols, const GraphFlags&);
 /// CUDA text of all kernels of a model, or (stage resources) what the compiler says of each.
 Result<std::string, Diagnostic> gpu_text_of_model(const CommonOptions&, const std::string& stage,
-                                                  const std::string& floats);
+                                                  const GraphFlags&);
 
 /// Prints a model at a stage of the line: graph, optimised, rewrite, for a GPU cuda and resources (K0438 for one
 /// that models do not have), and writes it to the file `onnx` if there is one.
-int show_model(const CommonOptions&, const std::string& stage, const std::string& floats,
+int show_model(const CommonOptions&, const std::string& stage, const GraphFlags&,
                const std::string& onnx);
 
 } // namespace kawara::tools

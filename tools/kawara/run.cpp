@@ -20,7 +20,7 @@ namespace {
 struct RunOptions : CommonOptions {
   std::vector<std::string> inputs, outputs; ///< NAME=file.npy
   std::string output_dir;                   ///< models only
-  std::string floats;                       ///< models only
+  GraphFlags graph;                         ///< models only
   bool check = false, time = false;
 };
 
@@ -251,7 +251,7 @@ int run_program(const RunOptions& options) {
                       {},
                       {},
                       options.check,
-                      options.floats},
+                      options.graph},
                      options);
   Trace trace(trace_options(options));
   Report result(options);
@@ -276,7 +276,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_database(*command, *options);
   command->add_option("--output-dir", options->output_dir,
                       "of a model: where to write output_0.npy, output_1.npy, ...");
-  add_float_type(*command, options->floats);
+  add_graph_flags(*command, options->graph);
   command->add_flag("--check", options->check,
                     "compare with the interpreter, slow for large sizes; a model on a GPU with the "
                     "processor");

@@ -71,9 +71,9 @@ Diagnostic unknown_stage(const std::string& name) {
 }
 
 int show(const CommonOptions& options, const std::string& stage, const std::string& svg,
-         const std::string& floats, const std::string& onnx) {
+         const GraphFlags& flags, const std::string& onnx) {
   if (is_model(options.file))
-    return show_model(options, stage, floats, onnx);
+    return show_model(options, stage, flags, onnx);
   if (std::find(kStages.begin(), kStages.end(), stage) == kStages.end())
     return report({unknown_stage(stage)}, options);
   const auto request = request_of(options);
@@ -110,8 +110,8 @@ int show(const CommonOptions& options, const std::string& stage, const std::stri
 void add_show(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CommonOptions>();
   auto stage = std::make_shared<std::string>("schedule");
-  auto svg = std::make_shared<std::string>(), floats = std::make_shared<std::string>(),
-       onnx = std::make_shared<std::string>();
+  auto svg = std::make_shared<std::string>(), onnx = std::make_shared<std::string>();
+  auto flags = std::make_shared<GraphFlags>();
   CLI::App* command =
       app.add_subcommand("show", "print what a stage of the line makes of a program");
   add_common(*command, *options);
@@ -119,15 +119,15 @@ void add_show(CLI::App& app, int& exit_code) {
       "--stage", *stage,
       "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm; for a GPU "
       "cuda, ptx, sass or resources; graph, optimised or rewrite for a model");
-  add_float_type(*command, *floats);
+  add_graph_flags(*command, *flags);
   command->add_option("--svg", *svg, "also write a picture of the loop tree to this file");
   command->add_option("--onnx", *onnx, "also write the model's graph to this file");
   add_examples(*command, {"kawara show examples/gemm.kw --stage scop",
                           "kawara show examples/gemm.kw -s 'tile(i=64, j=64)' --stage tree",
                           "kawara show examples/gemm.kw -s auto --target cuda:sm_90a --stage cuda",
                           "kawara show model.onnx --stage optimised --onnx small.onnx"});
-  command->callback([options, stage, svg, floats, onnx, &exit_code] {
-    exit_code = show(*options, *stage, *svg, *floats, *onnx);
+  command->callback([options, stage, svg, flags, onnx, &exit_code] {
+    exit_code = show(*options, *stage, *svg, *flags, *onnx);
   });
 }
 

@@ -153,7 +153,7 @@ void add_tune(CLI::App& app, int& exit_code) {
   add_database(*command, *options);
   command->add_option("--input", options->inputs,
                       "an input of a model, for its shape: NAME=file.npy; others have a pattern");
-  add_float_type(*command, options->floats);
+  add_graph_flags(*command, options->graph);
   command->add_option("--budget", options->budget, "60s, 5m, 200trials, or several by commas");
   command->add_option("--strategy", options->strategy,
                       "guided, evolution, annealing, beam, grid or random");

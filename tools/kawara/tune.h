@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kawara/command.h"
+#include "kawara/model.h"
 
 #include "tune/ranks.h"
 #include "tune/tasks.h"
@@ -11,7 +12,7 @@ namespace kawara::tools {
 struct TuneSettings : CommonOptions {
   std::string budget = "60s", strategy = "guided", svg, model, recorded, learner = "trees";
   std::vector<std::string> inputs; ///< of a model: NAME=file.npy
-  std::string floats;              ///< of a model: bf16, f16; empty: f32
+  GraphFlags graph;                ///< of a model
   uint64_t seed = 1;
   int workers = 0;
   bool why = false;

@@ -19,7 +19,7 @@ Parsed<std::vector<tune::SharedTask>> tasks_of(const TuneSettings& options,
   KAWARA_TRY(const auto symbols, sizes_of(options));
   KAWARA_TRY(const std::string text, tune::apart([&]() -> Parsed<std::string> {
                const auto make = environment.gpu ? gpu_programs_of_model : programs_of_model;
-               auto programs = make(options.file, options.inputs, symbols, options.floats);
+               auto programs = make(options.file, options.inputs, symbols, options.graph);
                if (!programs)
                  return fail(Diagnostics{std::move(programs).error()});
                return nlohmann::json(*programs).dump();

@@ -51,7 +51,7 @@ std::optional<double> Edit::number(ValueId id) const {
              : std::nullopt;
 }
 
-ValueId Edit::add_constant(const std::string& name, Tensor tensor) {
+ValueId Edit::add_value(const std::string& name) {
   std::string unique = name;
   const auto is_taken = [&](const std::string& text) {
     return std::any_of(graph_.values.begin(), graph_.values.end(),
@@ -61,10 +61,21 @@ ValueId Edit::add_constant(const std::string& name, Tensor tensor) {
     unique = name + "_" + std::to_string(k);
   const auto id = static_cast<ValueId>(graph_.values.size());
   graph_.values.push_back({unique, {}});
-  graph_.initializers[id] = std::move(tensor);
   makers_.emplace_back();
   readers_.emplace_back();
   return id;
+}
+
+ValueId Edit::add_constant(const std::string& name, Tensor tensor) {
+  const ValueId id = add_value(name);
+  graph_.initializers[id] = std::move(tensor);
+  return id;
+}
+
+void Edit::add_node(Node node) {
+  graph_.nodes.push_back(std::move(node));
+  is_removed_.push_back(false);
+  index();
 }
 
 void Edit::make_constant(ValueId id, Tensor tensor) {

@@ -36,6 +36,8 @@ public:
   std::optional<double> number(ValueId) const;
 
   ValueId add_constant(const std::string& name, Tensor);
+  ValueId add_value(const std::string& name); ///< without a maker yet; the name is made unique
+  void add_node(Node node);
   /// A value that is a constant from now on; its maker's other results must not be read.
   void make_constant(ValueId, Tensor);
   /// All nodes that read `old` read `now`. `old` must not be pinned.

@@ -18,7 +18,7 @@ std::span<const Pass> passes() {
 }
 
 Optimised optimise(Graph graph, const Evaluate& evaluate) {
-  Optimised out{std::move(graph), {}};
+  Optimised out{std::move(graph), {}, {}};
   constexpr int kMostRounds = 4;
   for (int round = 0; round < kMostRounds; ++round) {
     bool is_changed = false;

@@ -35,6 +35,7 @@ struct PassResult {
 struct Optimised {
   Graph graph;
   std::vector<PassResult> passes; ///< those that changed something
+  std::vector<std::string> notes; ///< for people: what was decided by cost, and why
 };
 
 /// The graph after all passes, again and again until none makes it smaller. Subgraphs stay as they are.

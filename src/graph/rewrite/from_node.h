@@ -19,7 +19,8 @@ using NodeOperands = std::vector<NodeOperand>;
 std::vector<ClassId> terms_from_node(EGraph&, const graph::Node&, int64_t opset,
                                      const NodeOperands&);
 
-/// Type of the first output of some operators that are not terms: pools, casts, Shape, Gather, LayerNormalization.
+/// Type of the first output of some operators that are not terms: pools, casts, Shape, Gather, LayerNormalization,
+/// comparisons, Where, Attention.
 std::optional<Type> type_of_node(EGraph&, const graph::Node&, int64_t opset,
                                  const std::vector<ClassId>& operands);
 

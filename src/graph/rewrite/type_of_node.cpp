@@ -60,6 +60,28 @@ std::optional<Type> gathered(const Node& node, const Type& x, const std::optiona
   return result;
 }
 
+/// What all operands are broadcast to.
+std::optional<Shape> broadcast_all(const EGraph& egraph, const std::vector<ClassId>& operands) {
+  std::optional<Shape> shape = Shape{};
+  for (const ClassId id : operands) {
+    const auto& type = egraph.at(id).type;
+    shape = type && shape ? broadcast_shapes(*shape, type->shape) : std::nullopt;
+  }
+  return shape;
+}
+
+/// Comparisons, and what connects them; a choice between two values.
+std::optional<Type> compared(const EGraph& egraph, const Node& node,
+                             const std::vector<ClassId>& operands) {
+  const auto shape = broadcast_all(egraph, operands);
+  if (!shape)
+    return std::nullopt;
+  if (node.op == "Where")
+    return operands.size() == 3 ? std::optional(Type{egraph.at(operands[1]).type->elem, *shape})
+                                : std::nullopt;
+  return Type{DataType::Bool, *shape};
+}
+
 } // namespace
 
 std::optional<Type> type_of_node(EGraph& egraph, const Node& node, int64_t opset,
@@ -84,6 +106,15 @@ std::optional<Type> type_of_node(EGraph& egraph, const Node& node, int64_t opset
   for (const char* same : {"Gelu", "HardSwish", "LayerNormalization", "Mish", "Swish"})
     if (node.op == same)
       return x;
+  for (const char* by_cell : {"Where", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
+                              "Not", "And", "Or", "Xor", "IsNaN", "IsInf"})
+    if (node.op == by_cell)
+      return compared(egraph, node, operands);
+  if (node.op == "Attention" && operands.size() > 2 && x.shape.size() == 4) {
+    const auto& values = egraph.at(operands[2]).type;
+    if (values && values->shape.size() == 4)
+      return Type{x.elem, {x.shape[0], x.shape[1], x.shape[2], values->shape[3]}};
+  }
   if (node.op == "Gather" && operands.size() > 1)
     return gathered(node, x, egraph.at(operands[1]).type);
   if (node.op == "LSTM" && operands.size() > 2 && x.shape.size() == 3) {

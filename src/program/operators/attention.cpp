@@ -10,26 +10,59 @@ namespace of_attention {
 std::string wide_type(DataType type) { return type == DataType::F64 ? "f64" : "f32"; }
 
 /// Heads of queries come in groups, one for each head of keys and values. Operands are [batch, heads, rows, cells] or
-/// [batch, rows, heads * cells]; indices are b, n (head of keys), g (of its group), i (query), j (key), k and v (cells).
+/// [batch, rows, heads * cells]. Indices are b, n (head of keys), g (of its group), i (query), j (key), k and v (cells);
+/// those of one value only are left out, and b and n are one where nothing tells them apart.
 struct Heads {
-  bool is_flat = false;
+  bool is_flat = false, is_joined = false;
   int64_t batch = 0, heads = 0, group = 0, queries = 0, keys = 0, past = 0, cells = 0, values = 0;
 
   int64_t all_keys() const { return past + keys; }
-  Shape query_shape(int64_t last) const {
-    return is_flat ? Shape{batch, queries, heads, group, last}
-                   : Shape{batch, heads, group, queries, last};
-  }
-  std::string query_index(const char* last) const {
-    return is_flat ? fmt::format("b, i, n, g, {}", last) : fmt::format("b, n, g, i, {}", last);
-  }
-  Shape key_shape(int64_t last) const {
-    return is_flat ? Shape{batch, keys, heads, last} : Shape{batch, heads, keys, last};
-  }
-  std::string key_index(const char* last) const {
-    return is_flat ? fmt::format("b, j, n, {}", last) : fmt::format("b, n, j, {}", last);
-  }
+  int64_t query_heads() const { return heads * group; }
 };
+
+/// Dimensions of a tensor: names of indices, and extents.
+struct Dims {
+  std::string index;
+  Shape shape;
+
+  Dims& add(const char* name, int64_t extent, bool is_left_out = false) {
+    if (is_left_out)
+      return *this;
+    index += (index.empty() ? "" : ", ") + std::string(name);
+    shape.push_back(extent);
+    return *this;
+  }
+  std::string of(const std::string& tensor) const { return at(tensor, index); }
+};
+
+/// Batch and head of keys.
+Dims outer_dims(const Heads& h) {
+  Dims dims;
+  if (h.is_joined)
+    return dims.add("n", h.batch * h.heads);
+  return dims.add("b", h.batch, h.batch == 1).add("n", h.heads);
+}
+
+Dims row_dims(const Heads& h) {
+  return outer_dims(h).add("g", h.group, h.group == 1).add("i", h.queries, h.queries == 1);
+}
+
+Dims score_dims(const Heads& h) { return row_dims(h).add("j", h.all_keys()); }
+
+Dims query_dims(const Heads& h, const char* last, int64_t cells) {
+  if (!h.is_flat)
+    return row_dims(h).add(last, cells);
+  Dims dims;
+  dims.add("b", h.batch, h.batch == 1).add("i", h.queries, h.queries == 1).add("n", h.heads);
+  return dims.add("g", h.group, h.group == 1).add(last, cells);
+}
+
+Dims key_dims(const Heads& h, const char* last, int64_t cells) {
+  if (!h.is_flat)
+    return outer_dims(h).add("j", h.keys).add(last, cells);
+  Dims dims;
+  return dims.add("b", h.batch, h.batch == 1).add("j", h.keys).add("n", h.heads).add(last, cells);
+}
 
 /// Cells of one head: of a dimension that counts them, or that has all heads in a row; 0 where that is impossible.
 int64_t cells_of_head(const Shape& shape, int64_t heads, bool is_flat) {
@@ -64,120 +97,178 @@ std::optional<Heads> heads_of(Definition& d) {
                     cells_of_head(k, h.heads, h.is_flat) == h.cells &&
                     (h.is_flat || v[1] == h.heads) && d.has(4) == d.has(5) &&
                     (!d.has(4) || (d.shape(4) == Shape{h.batch, h.heads, h.past, h.cells} &&
-                                   d.shape(5) == Shape{h.batch, h.heads, h.past, h.values}));
+                                   d.shape(5) == Shape{h.batch, h.heads, h.past, h.values})) &&
+                    (!d.has(6) || d.shape(6) == Shape{h.batch});
   if (!fits) {
     d.refuse("the numbers of heads, rows and cells of its inputs do not fit together");
     return std::nullopt;
   }
   h.group = q_heads / h.heads;
+  // A mask or a length of its own for each batch or head needs both indices.
+  const bool tells_apart =
+      d.has(6) || (d.has(3) && d.rank(3) > 2 &&
+                   product(d.shape(3), 0, static_cast<size_t>(d.rank(3)) - 2) != 1);
+  h.is_joined = !h.is_flat && !tells_apart;
   return h;
 }
 
 /// The mask's cell for a score. Refuses one that does not spread over [batch, heads, queries, keys].
 std::string mask_cell(Definition& d, const Heads& h) {
   const Shape& shape = d.shape(3);
-  const std::vector<int64_t> extents{h.batch, h.heads * h.group, h.queries, h.all_keys()};
-  const std::vector<std::string> names{"b", "n, g", "i", "j"};
-  Shape declared;
-  std::string index;
-  for (size_t t = 0; t < shape.size() && shape.size() <= 4; ++t) {
+  const Shape extents{h.batch, h.query_heads(), h.queries, h.all_keys()};
+  if (shape.size() > 4) {
+    d.refuse("a mask has at most four dimensions");
+    return "";
+  }
+  Dims dims;
+  for (size_t t = 0; t < shape.size(); ++t) {
     const size_t at = 4 - shape.size() + t;
     if (shape[t] != 1 && shape[t] != extents[at])
       d.refuse(fmt::format("the mask {} does not spread over {}", graph::text_of(shape),
                            graph::text_of(extents)));
     if (shape[t] == 1)
       continue;
-    index += (index.empty() ? "" : ", ") + names[at];
     if (at == 1)
-      declared.insert(declared.end(), {h.heads, h.group});
+      dims.add("n", h.heads).add("g", h.group, h.group == 1);
     else
-      declared.push_back(shape[t]);
+      dims.add(at == 0 ? "b" : at == 2 ? "i" : "j", shape[t]);
   }
-  if (shape.size() > 4)
-    d.refuse("a mask has at most four dimensions");
-  d.declare_operand(3, declared);
-  return d.cell(3, index);
+  d.declare_operand(3, dims.shape);
+  return d.cell(3, dims.index);
 }
 
-/// Old and new rows of keys or values, one behind the other.
-void join_rows(Definition& d, const Heads& h, const char* name, size_t old_rows, size_t new_rows,
-               int64_t cells) {
-  d.temp(name, name_in_program(d.type(new_rows)), {h.batch, h.heads, h.all_keys(), cells});
-  const auto part = [&](int64_t begin, int64_t count, const std::string& from) {
-    d.add_line(
-        fmt::format("for b in range({}):\n    for n in range({}):\n        for j in "
-                    "range({}):\n            for k in range({}):\n                {}[b, n, j "
-                    "+ {}, k] = {}\n",
-                    h.batch, h.heads, count, cells, name, begin, from));
+/// Where keys or values are read: new ones alone from their operand, otherwise old and new rows from a tensor that
+/// has them one behind the other.
+std::string joined_rows(Definition& d, const Heads& h, const char* name, size_t old_rows,
+                        size_t new_rows, const char* last, int64_t cells) {
+  const Dims fresh = key_dims(h, last, cells);
+  d.declare_operand(new_rows, fresh.shape);
+  if (h.past == 0)
+    return fresh.of(fmt::format("X{}", new_rows));
+  Dims old = outer_dims(h), all = outer_dims(h), later = outer_dims(h);
+  old.add("j", h.past).add(last, cells);
+  all.add("j", h.all_keys()).add(last, cells);
+  later.add(fmt::format("j + {}", h.past).c_str(), h.all_keys()).add(last, cells);
+  d.declare_operand(old_rows, old.shape);
+  d.temp(name, name_in_program(d.type(new_rows)), all.shape);
+  const auto part = [&](const std::string& to, int64_t count, const std::string& from) {
+    std::string text, margin;
+    Dims loops = outer_dims(h);
+    loops.add("j", count).add(last, cells);
+    std::vector<std::string> names = h.is_joined || h.batch == 1
+                                         ? std::vector<std::string>{"n", "j", last}
+                                         : std::vector<std::string>{"b", "n", "j", last};
+    for (size_t t = 0; t < names.size(); ++t, margin += "    ")
+      text += fmt::format("{}for {} in range({}):\n", margin, names[t], loops.shape[t]);
+    d.add_line(text + margin + to + " = " + from + "\n");
   };
-  if (h.past > 0)
-    part(0, h.past, fmt::format("X{}[b, n, j, k]", old_rows));
-  part(h.past, h.keys, fmt::format("X{}[{}]", new_rows, h.key_index("k")));
+  part(all.of(name), h.past, old.of(fmt::format("X{}", old_rows)));
+  part(later.of(name), h.keys, fresh.of(fmt::format("X{}", new_rows)));
+  return all.of(name);
 }
 
-void scores(Definition& d, const Heads& h) {
-  const Shape all{h.batch, h.heads, h.group, h.queries, h.all_keys()};
+/// Which keys a query sees: not the later ones where that is asked for, and none behind the rows that are in use.
+std::string seen(Definition& d, const Heads& h) {
+  const bool is_causal = d.integer("is_causal", 0) != 0;
+  const char* i = h.queries == 1 ? "0" : "i";
+  if (!d.has(6)) {
+    const bool sees_all = !is_causal || h.past + 1 >= h.all_keys();
+    return sees_all ? "" : fmt::format("j <= {} + {}", i, h.past);
+  }
+  const std::string used = d.cell(6, h.batch == 1 ? "0" : "b");
+  if (!is_causal)
+    return fmt::format("j < {}", used);
+  return h.past > 0 ? fmt::format("j < {} and j <= {} + {}", used, i, h.past)
+                    : fmt::format("j <= {} + {} - {}", i, used, h.queries);
+}
+
+/// Scores, from the product to what softmax reads: S. The fourth output may be any of the steps.
+void scores(Definition& d, const Heads& h, const std::string& key) {
+  const Dims dims = score_dims(h);
   const double scale = d.real("scale", 1 / std::sqrt(static_cast<double>(h.cells)));
   const double cap = d.real("softcap", 0);
-  d.temp("S", wide_type(d.type(0)), all);
-  d.line("S[b, n, g, i, j] = sum(k, X0[{}] * K[b, n, j, k]) * {}", h.query_index("k"),
-         literal(scale));
-  if (cap != 0)
-    d.line("S[b, n, g, i, j] = {0} * tanh(S[b, n, g, i, j] / {0})", literal(cap));
+  const int64_t mode = d.integer("qk_matmul_output_mode", 0);
+  const std::string s = dims.of("S");
+  d.temp("S", wide_type(d.type(0)), dims.shape);
+  std::string value = fmt::format("sum(k, {} * {}) * {}", query_dims(h, "k", h.cells).of("X0"), key,
+                                  literal(scale));
+  const auto show = [&](int64_t step) {
+    if (!d.wants(3) || mode != step)
+      return;
+    d.line("{} = {}", s, value);
+    d.line("{} = {}", dims.of("Y3"), Definition::stored(d.type(0), s));
+    value = s;
+  };
+  show(0);
+  if (cap != 0) {
+    d.line("{} = {}", s, value);
+    value = fmt::format("{0} * tanh({1} / {0})", literal(cap), s);
+  }
+  show(1);
   if (d.has(3)) {
     const std::string mask = mask_cell(d, h);
-    if (d.type(3) == DataType::Bool)
-      d.line("S[b, n, g, i, j] = select({}, S[b, n, g, i, j], (-inf))", mask);
-    else
-      d.line("S[b, n, g, i, j] = S[b, n, g, i, j] + {}", mask);
+    value = d.type(3) == DataType::Bool ? fmt::format("select({}, {}, (-inf))", mask, value)
+                                        : fmt::format("{} + {}", value, mask);
   }
-  if (d.integer("is_causal", 0) != 0 && h.all_keys() > 1)
-    d.add_line(fmt::format("for b in range({}):\n    for n in range({}):\n        for g in "
-                           "range({}):\n            for i "
-                           "in range({}):\n                for j in range(i + 1, {}):\n            "
-                           "        S[b, n, g, i, "
-                           "j] = (-inf)\n",
-                           h.batch, h.heads, h.group, std::min(h.queries, h.all_keys() - 1),
-                           h.all_keys()));
+  if (const std::string condition = seen(d, h); !condition.empty())
+    value = fmt::format("select({}, {}, (-inf))", condition, value);
+  show(2);
+  if (value != s)
+    d.line("{} = {}", s, value);
 }
 
+void declare_attention(Definition& d, const Heads& h) {
+  d.output(d.type(0), h.is_flat ? Shape{h.batch, h.queries, h.query_heads() * h.values}
+                                : Shape{h.batch, h.query_heads(), h.queries, h.values});
+  if (d.outputs_wanted() > 1)
+    d.output(d.type(1), {h.batch, h.heads, h.all_keys(), h.cells});
+  if (d.outputs_wanted() > 2)
+    d.output(d.type(2), {h.batch, h.heads, h.all_keys(), h.values});
+  if (d.outputs_wanted() > 3)
+    d.output(d.type(0), {h.batch, h.query_heads(), h.queries, h.all_keys()});
+  d.declare_operand(0, query_dims(h, "k", h.cells).shape);
+  d.declare_output(0, query_dims(h, "v", h.values).shape);
+  if (d.outputs_wanted() > 3)
+    d.declare_output(3, score_dims(h).shape);
+}
+
+/// The new cache: all keys or values, as they are read.
+void keep_rows(Definition& d, const Heads& h, size_t output, const char* last, int64_t cells,
+               const std::string& from) {
+  if (!d.wants(output))
+    return;
+  const Dims dims = outer_dims(h).add("j", h.all_keys()).add(last, cells);
+  d.declare_output(output, dims.shape);
+  d.line("{} = {}", dims.of(fmt::format("Y{}", output)), from);
+}
+
+/// As the standard has it since its versions 23 and 24 were corrected: the cap before the mask, and with earlier keys a
+/// causal query sees them all.
 void attention(Definition& d) {
   const auto h = heads_of(d);
   if (!h)
     return;
-  if (d.wants(3))
-    return d.refuse("the scores are no output here; multiply queries and keys apart");
-  if (d.has(4) && d.integer("is_causal", 0) != 0)
-    return d.refuse("causal with earlier keys can be meant in two ways; give a mask");
-  if (d.has(3) && d.real("softcap", 0) != 0)
-    return d.refuse("versions of the standard disagree on a mask with softcap; use one of them");
-  d.output(d.type(0), h->is_flat ? Shape{h->batch, h->queries, h->heads * h->group * h->values}
-                                 : Shape{h->batch, h->heads * h->group, h->queries, h->values});
-  if (d.outputs_wanted() > 1)
-    d.output(d.type(1), {h->batch, h->heads, h->all_keys(), h->cells});
-  if (d.outputs_wanted() > 2)
-    d.output(d.type(2), {h->batch, h->heads, h->all_keys(), h->values});
-  d.declare_operand(0, h->query_shape(h->cells));
-  d.declare_operand(1, h->key_shape(h->cells));
-  d.declare_operand(2, h->key_shape(h->values));
-  d.declare_output(0, h->query_shape(h->values));
-  join_rows(d, *h, "K", 4, 1, h->cells);
-  join_rows(d, *h, "V", 5, 2, h->values);
-  if (d.outputs_wanted() > 1)
-    d.line("Y1[b, n, j, k] = K[b, n, j, k]");
-  if (d.outputs_wanted() > 2)
-    d.line("Y2[b, n, j, k] = V[b, n, j, k]");
-  scores(d, *h);
+  if (const int64_t mode = d.integer("qk_matmul_output_mode", 0); mode < 0 || mode > 3)
+    return d.refuse("qk_matmul_output_mode is 0, 1, 2 or 3");
+  declare_attention(d, *h);
+  const std::string key = joined_rows(d, *h, "K", 4, 1, "k", h->cells);
+  const std::string row = joined_rows(d, *h, "V", 5, 2, "v", h->values);
+  keep_rows(d, *h, 1, "k", h->cells, key);
+  keep_rows(d, *h, 2, "v", h->values, row);
+  scores(d, *h, key);
   const std::string type = wide_type(d.type(0));
+  const Dims rows = row_dims(*h), dims = score_dims(*h);
   for (const char* name : {"M", "T"})
-    d.temp(name, type, {h->batch, h->heads, h->group, h->queries});
+    d.temp(name, type, rows.shape);
   for (const char* name : {"E", "P"})
-    d.temp(name, type, {h->batch, h->heads, h->group, h->queries, h->all_keys()});
-  d.line("M[b, n, g, i] = max(j, S[b, n, g, i, j])");
-  d.line("E[b, n, g, i, j] = exp(S[b, n, g, i, j] - M[b, n, g, i])");
-  d.line("T[b, n, g, i] = sum(j, E[b, n, g, i, j])");
-  d.line("P[b, n, g, i, j] = E[b, n, g, i, j] / T[b, n, g, i]");
-  d.line("Y0[{}] = sum(j, P[b, n, g, i, j] * V[b, n, j, v])", h->query_index("v"));
+    d.temp(name, type, dims.shape);
+  d.line("{} = max(j, {})", rows.of("M"), dims.of("S"));
+  d.line("{} = exp({} - {})", dims.of("E"), dims.of("S"), rows.of("M"));
+  d.line("{} = sum(j, {})", rows.of("T"), dims.of("E"));
+  d.line("{} = {} / {}", dims.of("P"), dims.of("E"), rows.of("T"));
+  if (d.wants(3) && d.integer("qk_matmul_output_mode", 0) == 3)
+    d.line("{} = {}", dims.of("Y3"), Definition::stored(d.type(0), dims.of("P")));
+  d.line("{} = sum(j, {} * {})", query_dims(*h, "v", h->values).of("Y0"), dims.of("P"), row);
 }
 
 /// Pairs of cells are turned by an angle that grows with the position.
@@ -185,7 +276,7 @@ void rotary_embedding(Definition& d) {
   if (!d.need(0) || !d.need(1) || !d.need(2))
     return;
   if (d.has(3))
-    return d.refuse("positions are not looked up here; gather the rows of both tables before");
+    return d.decline(); // positions are looked up
   const Shape& x = d.shape(0);
   const bool is_flat = x.size() == 3;
   const int64_t heads = is_flat ? d.integer("num_heads", 0) : x.size() == 4 ? x[1] : 0;

@@ -108,7 +108,7 @@ std::vector<int64_t> Definition::values(size_t k) {
 }
 
 int64_t Definition::axis_of(int64_t axis, int64_t rank) {
-  if (axis < -rank || axis >= std::max<int64_t>(rank, 1)) {
+  if (axis < -rank || axis >= rank) {
     refuse(fmt::format("axis {} is outside the {} dimensions of the tensor", axis, rank));
     return 0;
   }

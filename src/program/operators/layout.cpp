@@ -248,7 +248,10 @@ void tile(Definition& d) {
     if (d.is_settled() || axis.size() != 1 || repeats.size() != 1)
       return d.refuse("it needs one count and one axis");
     std::vector<int64_t> all(d.shape(0).size(), 1);
-    all[static_cast<size_t>(d.axis_of(axis[0], d.rank(0)))] = repeats[0];
+    const auto at_axis = static_cast<size_t>(d.axis_of(axis[0], d.rank(0)));
+    if (d.is_settled())
+      return;
+    all[at_axis] = repeats[0];
     repeats = all;
   }
   if (repeats.size() != d.shape(0).size())

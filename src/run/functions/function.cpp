@@ -15,8 +15,8 @@ template <class T> T attribute(const graph::Node& node, const std::string& name,
 }
 
 std::vector<std::span<const Function>> families() {
-  return {gather_functions(), number_functions(), sample_functions(), search_functions(),
-          sequence_functions()};
+  return {gather_functions(), number_functions(), rotate_functions(),
+          sample_functions(), search_functions(), sequence_functions()};
 }
 
 } // namespace

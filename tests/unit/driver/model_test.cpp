@@ -91,6 +91,16 @@ TEST(Model, RefusesTypesWithoutAFormula) {
   EXPECT_EQ(code_of(model, {{"a", {Tensor(DataType::I64, {2, 3}), false, {}}}}), "K0511");
 }
 
+TEST(Model, RefusesDimensionsOfANumber) {
+  for (const char* op : {"ArgMax", "ArgMin", "Softmax", "Concat", "Split"}) {
+    Parts parts = kSum;
+    parts.nodes = {node(op, {"a"}, {"c"}, integer_attribute("axis", 0))};
+    parts.inputs = {value("a", kFloat, {})};
+    Model model = model_from(parts);
+    EXPECT_EQ(code_of(model, {{"a", {Tensor(DataType::F32, {}), false, {}}}}), "K0511") << op;
+  }
+}
+
 TEST(Model, PlansOnWhenValuesAreKnown) {
   const Parts parts{{node("Expand", {"a", "s"}, {"b"}), node("Relu", {"b"}, {"c"})},
                     {},

@@ -1,0 +1,179 @@
+#include "graph/optimise/recognise_attention.h"
+
+#include "graph_text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace kawara::graph::optimise {
+namespace {
+
+using namespace graph_text;
+using Order = std::vector<int64_t>;
+
+Attribute order(Order values) { return values; }
+
+/// As many as nodes.
+double one_each(const rewrite::Application&) { return 1; }
+
+std::string recognised(const Graph& graph, AttentionUse use = AttentionUse::ByCost) {
+  const Attentions out = recognise_attention(graph, use, one_each);
+  EXPECT_TRUE(spec(out.graph).empty());
+  EXPECT_EQ(out.graph.outputs, graph.outputs);
+  return ops_of(out.graph);
+}
+
+Tensor list_of(const Order& values) {
+  Tensor tensor(DataType::I64, {static_cast<int64_t>(values.size())});
+  for (size_t k = 0; k < values.size(); ++k)
+    tensor.set_int(static_cast<int64_t>(k), values[k]);
+  return tensor;
+}
+
+/// 0 up to the diagonal, `hidden` above it.
+Tensor triangle(int64_t rows, double hidden, DataType type = DataType::F32, double shown = 0) {
+  Tensor tensor(type, {rows, rows});
+  for (int64_t k = 0; k < rows * rows; ++k)
+    tensor.set_double(k, k % rows > k / rows ? hidden : shown);
+  return tensor;
+}
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+/// Heads apart: queries, keys and values are inputs of four dimensions.
+struct HeadsApart {
+  std::vector<Line> masked = {}; ///< from "s" to "m"
+  std::map<std::string, Tensor> constants = {};
+  std::map<std::string, Shape> more = {};
+
+  Graph graph() const {
+    std::vector<Line> lines{{"t", "Transpose", {"k"}, {{"perm", order({0, 1, 3, 2})}}},
+                            {"p", "MatMul", {"q", "t"}},
+                            {"s", "Div", {"p", "eight"}}};
+    lines.insert(lines.end(), masked.begin(), masked.end());
+    lines.push_back({"w", "Softmax", {masked.empty() ? "s" : "m"}, {{"axis", int64_t{-1}}}});
+    lines.push_back({"y", "MatMul", {"w", "v"}});
+    std::map<std::string, Tensor> all = constants;
+    all["eight"] = number(8);
+    std::map<std::string, Shape> inputs = more;
+    inputs["q"] = {2, 3, 4, 8};
+    inputs["k"] = {2, 3, 4, 8};
+    inputs["v"] = {2, 3, 4, 6};
+    return graph_of(lines, all, inputs);
+  }
+};
+
+TEST(RecogniseAttention, FindsHeadsApart) {
+  const Graph graph = HeadsApart{}.graph();
+  const Attentions out = recognise_attention(graph, AttentionUse::ByCost, one_each);
+  ASSERT_EQ(ops_of(out.graph), "Attention");
+  const Node& node = out.graph.nodes[0];
+  EXPECT_EQ(std::get<double>(node.attributes.at("scale")), 0.125);
+  EXPECT_EQ(node.attributes.count("is_causal"), 0U);
+  EXPECT_EQ(node.inputs.size(), 3U);
+  ASSERT_EQ(out.choices.size(), 1U);
+  EXPECT_TRUE(out.choices[0].is_taken);
+  EXPECT_EQ(out.choices[0].apart, 5);
+  EXPECT_EQ(out.choices[0].whole, 1);
+}
+
+TEST(RecogniseAttention, LooksAtTheCostAndAtWhatIsAsked) {
+  const Graph graph = HeadsApart{}.graph();
+  const auto dear = [](const rewrite::Application& a) { return a.op == "Attention" ? 10.0 : 1.0; };
+  EXPECT_EQ(ops_of(recognise_attention(graph, AttentionUse::ByCost, dear).graph),
+            "Transpose MatMul Div Softmax MatMul");
+  EXPECT_EQ(ops_of(recognise_attention(graph, AttentionUse::Always, dear).graph), "Attention");
+  EXPECT_EQ(recognised(graph, AttentionUse::Never), "Transpose MatMul Div Softmax MatMul");
+}
+
+TEST(RecogniseAttention, TakesMasks) {
+  HeadsApart sum{{{"m", "Add", {"s", "mask"}}}, {}, {{"mask", {2, 1, 1, 4}}}};
+  const Graph added = recognise_attention(sum.graph(), AttentionUse::ByCost, one_each).graph;
+  ASSERT_EQ(ops_of(added), "Attention");
+  EXPECT_EQ(added.nodes[0].inputs.size(), 4U);
+  // A mask for one more dimension makes the result larger.
+  HeadsApart larger{{{"m", "Add", {"s", "mask"}}}, {}, {{"mask", {5, 2, 1, 1, 4}}}};
+  EXPECT_EQ(recognised(larger.graph()), "Transpose MatMul Div Add Softmax MatMul");
+  // What is scaled after the mask is another mask.
+  HeadsApart late{
+      {{"a", "Add", {"s", "mask"}}, {"m", "Mul", {"a", "eight"}}}, {}, {{"mask", {2, 1, 1, 4}}}};
+  EXPECT_EQ(recognised(late.graph()), "Transpose MatMul Div Add Mul Softmax MatMul");
+}
+
+TEST(RecogniseAttention, KnowsCausalMasks) {
+  const auto is_causal = [](const HeadsApart& apart) {
+    const Graph out = recognise_attention(apart.graph(), AttentionUse::ByCost, one_each).graph;
+    EXPECT_EQ(ops_of(out), "Attention");
+    return out.nodes[0].attributes.count("is_causal") > 0 && out.nodes[0].inputs.size() == 3;
+  };
+  const std::vector<Line> sum{{"m", "Add", {"s", "mask"}}};
+  EXPECT_TRUE(is_causal({sum, {{"mask", triangle(4, -kInfinite)}}}));
+  EXPECT_TRUE(is_causal({sum, {{"mask", triangle(4, -3e38)}}}));
+  EXPECT_FALSE(is_causal({sum, {{"mask", triangle(4, -1e4)}}})); // a weight of nearly 0
+  const std::vector<Line> choice{{"m", "Where", {"mask", "s", "low"}}},
+      inverted{{"m", "Where", {"mask", "low", "s"}}};
+  EXPECT_TRUE(is_causal(
+      {choice, {{"mask", triangle(4, 0, DataType::Bool, 1)}, {"low", number(-kInfinite)}}}));
+  EXPECT_TRUE(
+      is_causal({inverted, {{"mask", triangle(4, 1, DataType::Bool, 0)}, {"low", number(-3e38)}}}));
+}
+
+TEST(RecogniseAttention, TakesChoicesThatHideAndNoOthers) {
+  const std::vector<Line> choice{{"c", "Less", {"x", "zero"}}, {"m", "Where", {"c", "s", "low"}}};
+  const HeadsApart hidden{
+      choice, {{"zero", number(0)}, {"low", number(-3e38)}}, {{"x", {2, 1, 1, 4}}}};
+  EXPECT_EQ(recognised(hidden.graph()), "Less Where Attention");
+  // A row without any key is spread evenly by softmax, and by nothing else.
+  HeadsApart shallow = hidden;
+  shallow.constants["low"] = number(-1e4);
+  EXPECT_EQ(recognised(shallow.graph()), "Transpose MatMul Div Less Where Softmax MatMul");
+}
+
+TEST(RecogniseAttention, LeavesWhatOthersRead) {
+  Graph graph = HeadsApart{}.graph();
+  graph.outputs.push_back(graph.nodes[3].outputs[0]); // the weights
+  EXPECT_EQ(recognised(graph), "Transpose MatMul Div Softmax MatMul");
+}
+
+TEST(RecogniseAttention, TakesThreeDimensions) {
+  const Graph graph = graph_of({{"p", "MatMul", {"q", "t"}},
+                                {"w", "Softmax", {"p"}, {{"axis", int64_t{2}}}},
+                                {"y", "MatMul", {"w", "v"}}},
+                               {}, {{"q", {6, 4, 8}}, {"t", {6, 8, 5}}, {"v", {6, 5, 8}}});
+  EXPECT_EQ(recognised(graph, AttentionUse::Always),
+            "Transpose Unsqueeze Unsqueeze Unsqueeze Attention Squeeze");
+}
+
+/// Rows with all heads side by side, taken apart and put together by Reshape and Transpose.
+Graph flat_graph(const Order& last) {
+  return graph_of(
+      {{"qh", "Reshape", {"q", "apart"}},
+       {"kh", "Reshape", {"k", "apart"}},
+       {"vh", "Reshape", {"v", "apart"}},
+       {"qt", "Transpose", {"qh"}, {{"perm", order({0, 2, 1, 3})}}},
+       {"kt", "Transpose", {"kh"}, {{"perm", order({0, 2, 3, 1})}}},
+       {"vt", "Transpose", {"vh"}, {{"perm", order({0, 2, 1, 3})}}},
+       {"qs", "Mul", {"qt", "scale"}},
+       {"p", "MatMul", {"qs", "kt"}},
+       {"w", "Softmax", {"p"}, {{"axis", int64_t{-1}}}},
+       {"z", "MatMul", {"w", "vt"}},
+       {"zt", "Transpose", {"z"}, {{"perm", order(last)}}},
+       {"y", "Reshape", {"zt", "together"}}},
+      {{"apart", list_of({2, 5, 3, 8})}, {"together", list_of({2, 5, 24})}, {"scale", number(0.5)}},
+      {{"q", {2, 5, 24}}, {"k", {2, 5, 24}}, {"v", {2, 5, 24}}});
+}
+
+TEST(RecogniseAttention, PutsHeadsSideBySide) {
+  const Graph out =
+      recognise_attention(flat_graph({0, 2, 1, 3}), AttentionUse::ByCost, one_each).graph;
+  ASSERT_EQ(ops_of(out), "Attention");
+  EXPECT_EQ(std::get<int64_t>(out.nodes[0].attributes.at("q_num_heads")), 3);
+  EXPECT_EQ(std::get<double>(out.nodes[0].attributes.at("scale")), 0.5);
+  // Another order of the result: heads stay apart, keys are turned back.
+  EXPECT_EQ(recognised(flat_graph({0, 2, 3, 1})),
+            "Reshape Reshape Reshape Transpose Transpose Transpose Attention Transpose Reshape");
+}
+
+} // namespace
+} // namespace kawara::graph::optimise
