@@ -122,8 +122,8 @@ Array fill_pattern(Elem elem, std::vector<int64_t> shape, uint64_t seed) {
     const uint64_t bits = scrambled(scrambled(seed) + static_cast<uint64_t>(at));
     if (scalar::is_float(elem)) {
       // 7 bits after the point fit every format, bf16 included, so that no cell is rounded up to 1.
-      // Floats of 8 bits have three.
-      const int kept = scalar::is_float8(elem) ? 3 : scalar::bytes_of(elem) == 2 ? 7 : 23;
+      // In floats of 8 bits, four do.
+      const int kept = scalar::is_float8(elem) ? 4 : scalar::bytes_of(elem) == 2 ? 7 : 23;
       const double unit = std::ldexp(static_cast<double>(bits >> (64 - kept)), -kept);
       array.set(at, scalar::float_value(2 * unit - 1));
     } else if (elem == Elem::Bool || elem == Elem::U8) {
