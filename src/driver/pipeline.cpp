@@ -5,6 +5,7 @@
 #include "kernel/passes.h"
 #include "poly/order_spec.h"
 #include "poly/scop.h"
+#include "program/filled_products.h"
 #include "program/joined_dimensions.h"
 #include "program/offset_products.h"
 #include "target/cpu.h"
@@ -28,15 +29,25 @@ Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& tex
 }
 
 /// What `auto` alone decides on may also be written another way to the same result: products of bytes for machines that
-/// multiply those with a sign by those without one, rows that are no whole vectors as one long row.
+/// multiply those with a sign by those without one, rows that are no whole vectors as one long row; for a GPU, products
+/// on plain cores in whole tiles.
 program::Program suited(program::Program program, const SourcePtr& text,
                         const schedule::Environment& environment) {
-  if (!text || environment.gpu)
+  if (!text)
     return program;
   const auto directives = schedule::parse_directives(text);
   if (!directives || directives->size() != 1 ||
       !std::holds_alternative<schedule::Auto>(directives->front()))
     return program;
+  if (environment.gpu) {
+    while (program.numerics == program::Numerics::Rounding) {
+      auto other = program::with_filled_products(program, {});
+      if (!other)
+        break;
+      program = *std::move(other);
+    }
+    return program;
+  }
   if (environment.cpu.features.has(target::Feature::Avx512vnni))
     if (auto other = program::with_offset_products(program))
       program = *std::move(other);
