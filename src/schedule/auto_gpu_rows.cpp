@@ -19,7 +19,9 @@ using poly::TreeNode;
 
 constexpr int64_t kWarp = 32;
 constexpr int64_t kMostThreadsOfRow = 256;
-constexpr int64_t kWarpsOfBlock = 8;
+constexpr int64_t kMostWarpsOfBlock = 8;
+/// Of a loop over rows without a known end.
+constexpr int64_t kManyRows = 1 << 20;
 /// Cells of a row that one thread keeps in registers.
 constexpr int64_t kMostKept = 64;
 
@@ -32,6 +34,7 @@ public:
     for (const TreeNode& node : poly::find_node(schedule.order, rows)->body)
       if (node.is_loop())
         nests_.push_back(poly::statements_below(node).front());
+    rows_ = longest_run(schedule.scop, schedule.order, rows).value_or(kManyRows);
     measure();
   }
 
@@ -40,8 +43,8 @@ public:
       return std::nullopt;
     const LoopName rows = loop(first_, row_name_);
     std::string place = row_name_;
-    if (is_warp_per_row()) {
-      if (!go({Split{rows, kWarpsOfBlock}, Bind{loop(first_, row_name_ + ".0"), Axis::BlockX},
+    if (warps_of_block() > 1) {
+      if (!go({Split{rows, warps_of_block()}, Bind{loop(first_, row_name_ + ".0"), Axis::BlockX},
                Bind{loop(first_, row_name_ + ".1"), Axis::ThreadY}}))
         return std::nullopt;
       place += ".0";
@@ -66,6 +69,13 @@ private:
   bool go(const std::vector<Directive>& plan) { return try_plan(schedule_, plan, environment_); }
 
   bool is_warp_per_row() const { return extent_ <= 1024; }
+  /// Several rows to a block, unless that leaves multiprocessors without any.
+  int64_t warps_of_block() const {
+    int64_t warps = is_warp_per_row() ? kMostWarpsOfBlock : 1;
+    while (warps > 1 && rows_ < warps * environment_.gpu->multiprocessors)
+      warps /= 2;
+    return warps;
+  }
   int64_t threads() const {
     if (is_warp_per_row())
       return kWarp;
@@ -156,7 +166,7 @@ private:
     plan.unroll(along + ".0");
     if (width_ > 1)
       plan.vectorize(along + ".1.1", width_);
-    if (is_warp_per_row())
+    if (warps_of_block() > 1)
       plan.bind(down, Axis::ThreadY);
     if (!go(plan.list()))
       schedule_ = std::move(before);
@@ -168,7 +178,7 @@ private:
   std::string row_name_;
   std::vector<StmtId> nests_; ///< a statement of each
   std::map<uint32_t, int> readers_;
-  int64_t extent_ = 0, width_ = 1;
+  int64_t rows_ = 0, extent_ = 0, width_ = 1;
   bool has_constant_rows_ = false;
 };
 
