@@ -3,6 +3,7 @@
 
 #include "driver/gpu.h"
 #include "driver/gpu_model.h"
+#include "driver/gpu_siblings.h"
 #include "driver/target_choice.h"
 #include "support/text.h"
 
@@ -120,6 +121,7 @@ Result<Made, Diagnostic> made(const ModelOptions& options, const CommonOptions& 
              driver::load_model(options.file, model_options_of(options.graph)));
   KAWARA_TRY(auto inputs, read_model_inputs(model, options.inputs, options.symbols));
   KAWARA_TRY(driver::Tape tape, model.tape_of_programs(inputs));
+  tape = driver::with_siblings_joined(std::move(tape));
   const double load_seconds = seconds_from(begin);
   begin = std::chrono::steady_clock::now();
   driver::GpuProgramOptions how = usual_gpu_options();
@@ -255,7 +257,8 @@ gpu_text_of_model(const CommonOptions& common, const std::string& stage, const G
   if (!symbols)
     return fail(symbols.error().front());
   KAWARA_TRY(const auto inputs, read_model_inputs(model, {}, *symbols));
-  KAWARA_TRY(const driver::Tape tape, model.tape_of_programs(inputs));
+  KAWARA_TRY(driver::Tape tape, model.tape_of_programs(inputs));
+  tape = driver::with_siblings_joined(std::move(tape));
   driver::GpuProgramOptions options = usual_gpu_options();
   options.makes_code = stage == "resources";
   options.wants_log = true;

@@ -1,0 +1,112 @@
+#include "driver/gpu_siblings.h"
+
+#include "driver/model.h"
+#include "graph/builder.h"
+#include "program/interpret.h"
+#include "program/values.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace kawara::driver {
+namespace {
+
+using graph::Builder;
+using graph::DataType;
+using graph::dims_of;
+using graph::ValueId;
+
+/// Three products of one input with weights of their own; the first is read before and after the others are made.
+Tape tape_of_three() {
+  Builder b("three");
+  const ValueId x = b.input("x", DataType::F32, dims_of({8, 32}));
+  const auto product = [&](const std::string& name, uint64_t seed) {
+    const ValueId weights = b.constant(name + ".w", pattern_tensor(DataType::F32, {32, 16}, seed));
+    return b.add("Add", name + ".sum",
+                 {b.add("MatMul", name, {x, weights}),
+                  b.constant(name + ".b", pattern_tensor(DataType::F32, {16}, seed + 10))});
+  };
+  const ValueId q = product("q", 1);
+  const ValueId early = b.add("Softmax", "early", {q});
+  const ValueId k = product("k", 2), v = product("v", 3);
+  const ValueId scores = b.add("Softmax", "scores", {b.add("Mul", "qk", {q, k})});
+  const ValueId mixed = b.add("Mul", "mixed", {scores, v});
+  b.output(b.add("Add", "y", {mixed, early}), DataType::F32, dims_of({8, 16}));
+  Model model(b.take());
+  auto tape = model.tape_of_programs(model.pattern_inputs({}));
+  EXPECT_TRUE(tape) << render({tape.error()});
+  return *std::move(tape);
+}
+
+/// The tape's one output, by the meaning of its programs.
+Tensor played(Tape tape, Tensor input) {
+  std::vector<std::byte> block(static_cast<size_t>(tape.block_bytes), std::byte{0xff});
+  Tensor output(tape.outputs[0].type, tape.outputs[0].shape);
+  const auto address = [&](const Slot& slot) -> std::byte* {
+    if (slot.where == Slot::Where::Block)
+      return block.data() + slot.at;
+    return slot.where == Slot::Where::Input ? input.data()
+           : slot.where == Slot::Where::Output
+               ? output.data()
+               : tape.constants[static_cast<size_t>(slot.at)].data();
+  };
+  for (const TapeStep& step : tape.steps) {
+    const auto& kernel = std::get<TapeKernel>(step);
+    const auto program = program::parse(make_source("step.kw", kernel.program));
+    EXPECT_TRUE(program) << kernel.program;
+    program::Arrays inputs;
+    std::map<std::string, std::byte*> places;
+    size_t n = 0;
+    for (const program::Tensor& tensor : program->tensors) {
+      if (tensor.role == program::Role::Temp)
+        continue;
+      std::vector<int64_t> shape;
+      for (const scalar::Expr& extent : tensor.shape)
+        shape.push_back(*scalar::constant_of(extent));
+      std::byte* const place = address(kernel.arguments[n++]);
+      if (tensor.role != program::Role::Input) {
+        places[tensor.name] = place;
+        continue;
+      }
+      program::Array array(tensor.elem, shape);
+      std::memcpy(array.data(), place, array.bytes());
+      inputs.emplace(tensor.name, std::move(array));
+    }
+    const auto results = program::interpret(*program, {}, inputs);
+    EXPECT_TRUE(results);
+    for (const auto& [name, array] : *results)
+      std::memcpy(places.at(name), array.data(), array.bytes());
+  }
+  return output;
+}
+
+TEST(GpuSiblings, ProductsOfOneInputBecomeOne) {
+  const Tape before = tape_of_three();
+  const Tape after = with_siblings_joined(before);
+  EXPECT_EQ(after.steps.size() + 2, before.steps.size());
+  const Tensor input = pattern_tensor(DataType::F32, {8, 32}, 7);
+  const Tensor want = played(before, input), got = played(after, input);
+  for (int64_t k = 0; k < want.cells(); ++k)
+    EXPECT_EQ(got.get_double(k), want.get_double(k)) << k;
+}
+
+TEST(GpuSiblings, NothingIsJoinedThatReadsOtherValues) {
+  Builder b("two");
+  const ValueId x = b.input("x", DataType::F32, dims_of({8, 32}));
+  const auto product = [&](const std::string& name, ValueId of, uint64_t seed) {
+    return b.add(
+        "Softmax", name + ".softmax",
+        {b.add("MatMul", name,
+               {of, b.constant(name + ".w", pattern_tensor(DataType::F32, {32, 32}, seed))})});
+  };
+  const ValueId one = product("one", x, 1);
+  b.output(product("two", one, 2), DataType::F32, dims_of({8, 32}));
+  Model model(b.take());
+  const auto tape = model.tape_of_programs(model.pattern_inputs({}));
+  ASSERT_TRUE(tape);
+  EXPECT_EQ(with_siblings_joined(*tape).steps.size(), tape->steps.size());
+}
+
+} // namespace
+} // namespace kawara::driver
