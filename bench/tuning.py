@@ -71,7 +71,9 @@ def row_of(name, result):
         return f"| {name} | {result['errors'][0]['message']} | | | | | | |", None
     lost = result["trials"] - result["outcomes"].get("measured", 0)
     gain = 1 / result["ratio"][1] if result["is_faster"] else 1.0
-    times = "| | default stays | |"
+    why = (" (others had the cores)" if result.get("is_undecided")
+           else f" ({result['refuted']} refuted)" if result.get("refuted") else "")
+    times = f"| | default stays{why} | |"
     if result["is_faster"]:
         low, _, high = result["ratio"]
         times = (f"| {result['default_seconds_per_call'] * 1e6:.1f} to "
