@@ -12,6 +12,8 @@ template <class E, class Out> void add_exprs(E& engine, Out& out) {
   if (auto* load = std::get_if<BulkLoad>(&engine.what)) {
     add_index(load->to, out);
     add_index(load->from, out);
+    for (auto& e : load->tap)
+      out.push_back(&e);
     out.push_back(&load->done.slot);
   } else if (auto* store = std::get_if<BulkStore>(&engine.what)) {
     add_index(store->to, out);

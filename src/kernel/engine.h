@@ -2,7 +2,9 @@
 
 #include "scalar/expr.h"
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -28,12 +30,25 @@ struct CellAt {
   std::vector<scalar::Expr> index;
 };
 
+/// Places that a window takes one after the other over an image [n, y, x, c], or [y, x, c]: along x from the first to the last in steps of
+/// the stride, then y likewise, then n. By direction: y, x.
+struct WindowWalk {
+  std::array<int64_t, 2> first = {}, last = {}, stride = {1, 1};
+  /// Of a place: zeros after them, the image's cells to the right before.
+  int64_t channels = 0;
+  friend bool operator==(const WindowWalk&, const WindowWalk&) = default;
+};
+
 /// Begins to copy a box of a tensor to shared memory. Cells of the box outside the tensor become zero. Its
 /// bytes come in at the barrier. The box fills the last dimensions of `to` without gaps.
 struct BulkLoad {
   CellAt to, from;
   std::vector<int64_t> box; ///< by dimension of `from`
   MbarrierSlot done;
+  /// Instead of a box: as many places of the walk as the box has columns, the first of which is `from`, and the box's channels of the
+  /// cell that lies `tap` (y, x) beside each.
+  std::optional<WindowWalk> walk = {};
+  std::vector<scalar::Expr> tap = {};
 };
 /// Begins to copy a box from shared memory to a tensor; cells outside the tensor are left out.
 struct BulkStore {

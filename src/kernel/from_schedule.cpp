@@ -8,6 +8,7 @@
 #include "kernel/shrink_buffers.h"
 #include "poly/isl/ast.h"
 #include "poly/legality.h"
+#include "schedule/window_fill.h"
 #include "support/check.h"
 
 #include <cctype>
@@ -390,6 +391,9 @@ Kernel kernel_with_copies(const schedule::Schedule& s, const std::map<uint32_t, 
     const bool is_temp = t.role == program::Role::Temp;
     kernel.buffers.push_back({t.name, t.elem, t.shape, is_temp ? Scope::Workspace : Scope::Argument,
                               t.role, t.is_packed, t.is_constant});
+    if (is_temp)
+      kernel.buffers.back().window =
+          schedule::inlined_window(s.scop, static_cast<uint32_t>(kernel.buffers.size() - 1));
   }
   for (const uint32_t tensor : s.scop.zeroed_outputs)
     kernel.body.emplace_back(Zero{tensor});

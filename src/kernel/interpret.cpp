@@ -1,6 +1,7 @@
 #include "kernel/interpret.h"
 
 #include "kernel/machine.h"
+#include "kernel/window_loads.h"
 
 namespace kawara::kernel {
 
@@ -8,7 +9,8 @@ Result<Done, std::string> interpret(const Kernel& kernel, const std::vector<int6
                                     std::vector<Cells>& arguments,
                                     const InterpretOptions& options) {
   try {
-    Machine(kernel, params, arguments, options).run(kernel.body);
+    const Kernel stored = window_loads(kernel);
+    Machine(stored, params, arguments, options).run(stored.body);
   } catch (const Stop& stop) {
     return fail(stop.why);
   }

@@ -3,6 +3,7 @@
 #include "kernel/engine.h"
 #include "poly/order.h"
 #include "program/program.h"
+#include "program/window_view.h"
 #include "scalar/expr.h"
 
 #include <array>
@@ -38,6 +39,8 @@ struct Buffer {
   bool is_swizzled = false;
   /// Its stores are whole cache lines that nobody reads soon: where it begins with one, they go past the caches.
   bool is_streamed = false;
+  /// Nothing stores it: its cells are those of another buffer (window_loads.h).
+  std::optional<program::WindowView> window = {};
 };
 
 struct Variable {

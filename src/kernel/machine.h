@@ -196,6 +196,8 @@ private:
     uint32_t shared = 0, tensor = 0;
     int64_t first = 0;                ///< cell of the shared buffer
     std::vector<int64_t> corner, box; ///< in the tensor
+    std::optional<WindowWalk> walk = {};
+    std::array<int64_t, 2> tap = {}; ///< of the walk
     bool is_load = true;
     size_t row = 0, slot = 0; ///< of the barrier that a load reports to
     int64_t thread = 0;       ///< that began it
@@ -223,6 +225,7 @@ private:
   Value private_operand(const Mma& s, int64_t row, int64_t k);
   BulkCopy copy_of(const CellAt& shared, const CellAt& tensor, const std::vector<int64_t>& box);
   template <class F> void each_cell(const BulkCopy& copy, F f);
+  template <class F> void each_cell_of_walk(const BulkCopy& copy, F f);
   void finish(const BulkCopy& copy);
   bool finish_one_load();
   void finish_product();

@@ -131,6 +131,8 @@ Machine::BulkCopy Machine::copy_of(const CellAt& shared, const CellAt& tensor,
 
 /// f(cell of the shared buffer, cell of the tensor or nothing outside it)
 template <class F> void Machine::each_cell(const BulkCopy& copy, F f) {
+  if (copy.walk)
+    return each_cell_of_walk(copy, f);
   const std::vector<int64_t>& extents = storage_[copy.tensor].extents;
   std::vector<int64_t> at(copy.box.size(), 0);
   for (int64_t cell = copy.first;; ++cell) {
@@ -149,8 +151,48 @@ template <class F> void Machine::each_cell(const BulkCopy& copy, F f) {
   }
 }
 
+/// The same for places of a window, which follow each other over the whole image.
+template <class F> void Machine::each_cell_of_walk(const BulkCopy& copy, F f) {
+  std::vector<int64_t> extents = storage_[copy.tensor].extents, at = copy.corner;
+  if (extents.size() == 3) { // one image
+    extents.insert(extents.begin(), 1);
+    at.insert(at.begin(), 0);
+  }
+  const WindowWalk& walk = *copy.walk;
+  const int64_t channels = copy.box.back(), places = copy.box[copy.box.size() - 2];
+  int64_t cell = copy.first;
+  for (int64_t place = 0; place < places; ++place) {
+    for (int64_t c = 0; c < channels; ++c, ++cell) {
+      const int64_t channel = at[3] + c;
+      const std::array<int64_t, 4> from = {at[0], at[1] + copy.tap[0],
+                                           at[2] + copy.tap[1] + channel / extents[3],
+                                           channel % extents[3]};
+      std::optional<int64_t> inside;
+      if (channel < walk.channels)
+        inside = 0;
+      for (size_t d = 0; d < from.size(); ++d) {
+        const bool is_inside = from[d] >= 0 && from[d] < extents[d];
+        inside = inside && is_inside ? std::optional(*inside * extents[d] + from[d]) : std::nullopt;
+      }
+      f(cell, inside);
+    }
+    at[2] += walk.stride[1];
+    if (at[2] <= walk.last[1])
+      continue;
+    at[2] = walk.first[1];
+    at[1] += walk.stride[0];
+    if (at[1] <= walk.last[0])
+      continue;
+    at[1] = walk.first[0];
+    ++at[0];
+  }
+}
+
 bool Machine::obey_one(const BulkLoad& s) {
   BulkCopy copy = copy_of(s.to, s.from, s.box);
+  copy.walk = s.walk;
+  for (size_t d = 0; d < s.tap.size(); ++d)
+    copy.tap[d] = index(s.tap[d]);
   copy.row = s.done.row;
   copy.slot = static_cast<size_t>(index(s.done.slot));
   each_cell(copy, [&](int64_t cell, std::optional<int64_t>) {

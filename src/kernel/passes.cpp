@@ -24,6 +24,7 @@
 #include "kernel/vectorize.h"
 #include "kernel/warpgroups.h"
 #include "kernel/wide_loads.h"
+#include "kernel/window_loads.h"
 
 #include <utility>
 
@@ -86,6 +87,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
       .run("join_loops", join_loops)
       .run("launches", launches)
       .run("warpgroups", [&](Kernel k) { return warpgroups(std::move(k), gpu); })
+      .run("window_loads", window_loads)
       .run("pipeline", plain(pipeline))
       .run("uniform_tiles", unless_grouped(uniform_tiles))
       .run("unroll", plain(unroll))
@@ -107,6 +109,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
 
 Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& observer) {
   return Passes(std::move(kernel), observer)
+      .run("window_loads", window_loads)
       .run("join_loops", join_loops)
       .run("separate_tiles", separate_tiles)
       .run("unroll", unroll)
@@ -129,6 +132,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
 
 Kernel optimise_for_text(Kernel kernel, const PassObserver& observer) {
   return Passes(std::move(kernel), observer)
+      .run("window_loads", window_loads)
       .run("join_loops", join_loops)
       .run("separate_tiles", separate_tiles)
       .run("unroll", unroll)

@@ -134,8 +134,18 @@ private:
       parts.push_back(std::to_string(n));
     return " box(" + join(parts, ", ") + ")";
   }
+  std::string walk(const BulkLoad& s) const {
+    if (!s.walk)
+      return "";
+    std::string words = " walk";
+    for (size_t d = 0; d < 2; ++d)
+      words += (d == 0 ? "(" : ", ") + std::to_string(s.walk->first[d]) + ".." +
+               std::to_string(s.walk->last[d]) + " by " + std::to_string(s.walk->stride[d]);
+    return words + ") of " + std::to_string(s.walk->channels) + " tap" + list(s.tap);
+  }
   std::string engine(const BulkLoad& s) const {
-    return "bulk " + cell(s.to) + " = " + cell(s.from) + box(s.box) + " to " + slot(s.done);
+    return "bulk " + cell(s.to) + " = " + cell(s.from) + box(s.box) + walk(s) + " to " +
+           slot(s.done);
   }
   std::string engine(const BulkStore& s) const {
     return "bulk " + cell(s.to) + " = " + cell(s.from) + box(s.box);

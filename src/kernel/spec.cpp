@@ -193,6 +193,13 @@ private:
   void engine(const BulkLoad& s) {
     box(s.to, s.from, s.box);
     slot(s.done);
+    if (!s.walk)
+      return;
+    require((s.box.size() == 3 || s.box.size() == 4) && s.tap.size() == 2 && s.walk->channels > 0,
+            "a window without an image");
+    for (size_t d = 0; d < 2; ++d)
+      require(s.walk->stride[d] > 0 && s.walk->last[d] >= s.walk->first[d],
+              "a window without places");
   }
   void engine(const BulkStore& s) { box(s.from, s.to, s.box); }
   void engine(const Arrive& s) { slot(s.at); }

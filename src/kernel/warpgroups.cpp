@@ -8,6 +8,7 @@
 #include "kernel/tile_results.h"
 #include "kernel/turned_copy.h"
 #include "kernel/vars.h"
+#include "kernel/window_loads.h"
 
 #include <algorithm>
 
@@ -57,7 +58,9 @@ public:
   Block build() {
     Block out;
     for (TileAccess* access : {&form_.a, &form_.b})
-      if (is_turned(*access) && !can_be_turned(*access)) {
+      if (kernel_.buffers[access->buffer].window)
+        continue;
+      else if (is_turned(*access) && !can_be_turned(*access)) {
         TurnedCopy turned = turned_copy(kernel_, access->buffer, kCopyAlignment);
         turned.copy.name = launch_.name + "_" + kernel_.buffers[turned.buffer].name;
         out.emplace_back(std::move(turned.copy));
@@ -109,6 +112,8 @@ private:
   /// The copy engine can bring boxes of it, with zeros beyond the end of the reduction.
   bool can_load(const TileAccess& access) const {
     const Buffer& buffer = kernel_.buffers[access.buffer];
+    if (buffer.window)
+      return can_walk(*buffer.window, access);
     const size_t rank = buffer.shape.size();
     const bool is_global = buffer.scope == Scope::Argument || buffer.scope == Scope::Workspace;
     if (rank < 2 || rank > 5 || (access.line + 1 != rank && access.other + 1 != rank) ||
@@ -120,6 +125,47 @@ private:
       if (!scalar::constant_of(extent))
         return false;
     return ends_with_buffer(kernel_, form_.depth, depth_, access, access.other);
+  }
+
+  /// The copy engine can bring places of a window one after the other.
+  bool can_walk(const program::WindowView& view, const TileAccess& access) const {
+    constexpr int64_t kFarthestCorner = 127, kFarthestTap = 255, kLongestStride = 8;
+    const Buffer &places = kernel_.buffers[access.buffer], &image = kernel_.buffers[view.image];
+    if (image.scope != Scope::Argument || buffers_stored_in(launch_.body).contains(view.image) ||
+        access.line != 0 || access.other + 1 != places.shape.size())
+      return false;
+    std::vector<int64_t> extents, taps;
+    for (const Expr& extent : image.shape)
+      extents.push_back(scalar::constant_of(extent).value_or(0));
+    for (const Expr& extent : whole_index(view, places.shape, 1))
+      taps.push_back(scalar::constant_of(extent).value_or(0));
+    const int64_t channels = extents.back();
+    if (std::count(extents.begin(), extents.end(), 0) != 0 ||
+        std::count(taps.begin(), taps.end(), 0) != 0 ||
+        channels * scalar::bytes_of(image.elem) % kCopyAlignment != 0)
+      return false;
+    const WindowWalk walk = walk_of(view, taps[3]);
+    const std::array<program::WindowView::Side, 2> sides = {view.down, view.right};
+    for (size_t d = 0; d < 2; ++d) {
+      const int64_t beside = d == 1 ? (taps[3] - 1) / channels : 0;
+      const int64_t end = walk.last[d] - (extents[extents.size() - 3 + d] - beside) + 1;
+      if (std::abs(walk.first[d]) > kFarthestCorner || std::abs(end) > kFarthestCorner ||
+          walk.stride[d] > kLongestStride || (taps[d + 1] - 1) * sides[d].dilation > kFarthestTap)
+        return false;
+    }
+    return ends_with_buffer(kernel_, form_.depth, depth_, access, access.other);
+  }
+
+  static WindowWalk walk_of(const program::WindowView& view, int64_t channels) {
+    WindowWalk walk;
+    walk.channels = channels;
+    const std::array<program::WindowView::Side, 2> sides = {view.down, view.right};
+    for (size_t d = 0; d < 2; ++d) {
+      walk.first[d] = -sides[d].before;
+      walk.last[d] = walk.first[d] + (sides[d].steps - 1) * sides[d].stride;
+      walk.stride[d] = sides[d].stride;
+    }
+    return walk;
   }
 
   bool is_turned(const TileAccess& access) const {
@@ -286,6 +332,10 @@ private:
 
   void add_loads(const TileAccess& access, uint32_t tiles, int64_t lines, const Expr& slot,
                  Block& out) const {
+    if (const auto& view = kernel_.buffers[access.buffer].window) {
+      add_walk(*view, access, tiles, lines, slot, out);
+      return;
+    }
     const bool turned = is_turned(access);
     for (int64_t panel = 0; panel < (turned ? panels_of(lines) : 1); ++panel) {
       BulkLoad load;
@@ -299,6 +349,32 @@ private:
       load.done = {0, slot};
       out.push_back(engine(std::move(load)));
     }
+  }
+
+  void add_walk(const program::WindowView& view, const TileAccess& access, uint32_t tiles,
+                int64_t lines, const Expr& slot, Block& out) const {
+    const std::array<Expr, 4> base = whole_index(view, access.base);
+    const Expr &first = base[0], columns = int_lit(view.right.steps),
+               rows = int_lit(view.down.steps);
+    const auto place = [](const program::WindowView::Side& side, const Expr& step) {
+      return scalar::simplify(step * int_lit(side.stride) - int_lit(side.before));
+    };
+    BulkLoad load;
+    load.to = {tiles, {slot, int_lit(0), int_lit(0), int_lit(0)}};
+    load.from = {view.image,
+                 {place(view.down, remainder_of(quotient_of(first, columns), rows)),
+                  place(view.right, remainder_of(first, columns)), base[3]}};
+    load.box = {1, lines, depth_};
+    if (kernel_.buffers[view.image].shape.size() == 4) {
+      const Expr cells = int_lit(view.right.steps * view.down.steps);
+      load.from.index.insert(load.from.index.begin(), scalar::simplify(quotient_of(first, cells)));
+      load.box.insert(load.box.begin(), 1);
+    }
+    load.walk = walk_of(view, *scalar::constant_of(kernel_.buffers[access.buffer].shape.back()));
+    load.tap = {scalar::simplify(base[1] * int_lit(view.down.dilation)),
+                scalar::simplify(base[2] * int_lit(view.right.dilation))};
+    load.done = {0, slot};
+    out.push_back(engine(std::move(load)));
   }
 
   Kernel& kernel_;

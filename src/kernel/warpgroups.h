@@ -31,6 +31,8 @@ namespace kawara::kernel {
 ///
 /// A launch of several products in which one reads the result of another goes to chain_groups.h.
 ///
+/// An operand that is an image under a window (Buffer::window) is brought from the image, place by place.
+///
 /// Needs    operands of constant shape of which one of the two dimensions that move is the last, not written in the
 ///          launch; a GPU that has the instruction. Elsewhere the loops stay.
 Kernel warpgroups(Kernel, const target::Gpu&);

@@ -4,6 +4,7 @@
 #include "schedule/gpu_plan.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
+#include "schedule/window_fill.h"
 
 #include <algorithm>
 #include <set>
@@ -248,7 +249,49 @@ private:
 
 } // namespace
 
+namespace {
+
+/// Temps that are filled with an image under a window, and are read where they stand.
+struct WindowTemps {
+  Schedule schedule; ///< without their statements
+  std::vector<uint32_t> tensors;
+};
+
+WindowTemps without_windows(const Schedule& schedule, const Environment& environment) {
+  WindowTemps made{schedule, {}};
+  for (uint32_t t = 0; t < schedule.scop.tensors.size(); ++t) {
+    const auto fill = window_fill(made.schedule.scop, t, false);
+    if (fill &&
+        try_plan(made.schedule, {Inline{made.schedule.scop[fill->statements.front()].text.name}},
+                 environment))
+      made.tensors.push_back(t);
+  }
+  return made;
+}
+
+/// All reads of them are by tensor cores, whose operands the copy engine brings.
+bool are_read_by_collectives(const Schedule& schedule, const std::vector<uint32_t>& tensors) {
+  for (const poly::Access& access : poly::accesses(schedule.scop)) {
+    if (access.is_write || std::count(tensors.begin(), tensors.end(), access.tensor) == 0)
+      continue;
+    const std::vector<LoopId> path = poly::path_of(schedule.order, access.statement);
+    if (std::none_of(path.begin(), path.end(),
+                     [&](LoopId loop) { return !schedule.order[loop].marks.instruction.empty(); }))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
 Schedule gpu_schedule(const Schedule& schedule, const Environment& environment) {
+  const WindowTemps windows = without_windows(schedule, environment);
+  if (!windows.tensors.empty()) {
+    Schedule made = GpuScheduler(windows.schedule, environment).run();
+    if (are_read_by_collectives(made, windows.tensors) &&
+        std::holds_alternative<poly::Legal>(poly::judge(made.scop, made.order, environment.quota)))
+      return made;
+  }
   Schedule made = GpuScheduler(schedule, environment).run();
   const bool is_legal =
       std::holds_alternative<poly::Legal>(poly::judge(made.scop, made.order, environment.quota));

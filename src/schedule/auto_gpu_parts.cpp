@@ -86,14 +86,23 @@ bool bind_product_in_parts(Schedule& schedule, const Product& product, int64_t p
   const auto loop_name = [&](size_t position) {
     return schedule.order[product.nest.loops[position]].name;
   };
+  const size_t stepped =
+      *std::max_element(product.depth.begin(), product.depth.end(), [&](size_t a, size_t b) {
+        return product.extents[a] < product.extents[b];
+      });
   const std::string i = loop_name(product.rows), j = loop_name(product.lanes),
-                    k = loop_name(product.depth.front());
+                    k = loop_name(stepped);
   const uint32_t number = static_cast<uint32_t>(schedule.scop.statements.size());
   const StmtId update = product.update(), combine{number}, start{number + 1};
   GpuPlan parts(schedule.scop[update].text.name), begin("S" + std::to_string(number + 1));
   parts.split(k, part);
   parts.add(Rfactor{parts.loop(k + ".0")});
-  parts.reorder({k + ".0", i, j, k + ".1"});
+  std::vector<std::string> order = {k + ".0", i, j};
+  for (const size_t d : product.depth)
+    if (d != stepped)
+      order.push_back(loop_name(d));
+  order.push_back(k + ".1");
+  parts.reorder(order);
   begin.reorder({k + ".0", i, j});
   std::vector<Directive> plan = parts.list();
   plan.insert(plan.end(), begin.list().begin(), begin.list().end());

@@ -343,14 +343,16 @@ bool bind_collective(Schedule& schedule, const Product& product,
 
 std::optional<int64_t> part_of_reduction(const Schedule& schedule, const Product& product,
                                          const Environment& environment) {
-  if (product.depth.size() != 1 || !product.outer.empty() || product.has_strided_lanes ||
+  if (product.depth.empty() || !product.outer.empty() || product.has_strided_lanes ||
       schedule.scop.numerics == program::Numerics::Exact || !suits_collective(schedule, product))
     return std::nullopt;
-  const int64_t depth = product.extents[product.depth.front()],
+  const int64_t depth = product.extents[stepped_depth(product)],
                 step = step_depth(schedule, product);
+  // Each part takes the steps of all loops around.
+  const int64_t least = product.depth.size() == 1 ? 2 * step : step;
   const size_t stepped = stepped_depth(product);
   auto best = best_tile(schedule, product, stepped, 1, 1, environment);
-  for (int64_t parts = 2; best && parts <= kMostParts && depth / parts >= 2 * step; ++parts) {
+  for (int64_t parts = 2; best && parts <= kMostParts && depth / parts >= least; ++parts) {
     const auto choice = best_tile(schedule, product, stepped, 1, parts, environment);
     if (choice->cost < best->cost)
       best = choice;

@@ -7,6 +7,7 @@
 #include "schedule/codes.h"
 #include "schedule/resolve.h"
 #include "schedule/rewrite.h"
+#include "schedule/window_fill.h"
 
 #include <algorithm>
 
@@ -129,6 +130,22 @@ Expr value_at(const program::Statement& producer, const program::Tensor& tensor,
 
 } // namespace
 
+namespace {
+
+/// The schedule without the statements that fill a window; the tensor stands for the cells of the image from now on.
+Proposal without_fill(const Schedule& schedule, const WindowFill& fill) {
+  Proposal made{schedule.scop, schedule.order};
+  for (const StmtId id : fill.statements) {
+    made.scop.statements[id.value].is_removed = true;
+    remove_leaf(made.scop.source_order, id);
+    remove_leaf(made.order, id);
+  }
+  made.scop = poly::rebuilt(std::move(made.scop));
+  return made;
+}
+
+} // namespace
+
 Proposed propose(const Schedule& schedule, const Inline& directive, const Environment&) {
   const std::string request = "cannot inline `" + directive.statement + "`";
   KAWARA_TRY(const StmtId id, resolve_statement(schedule, directive.statement, request));
@@ -138,6 +155,9 @@ Proposed propose(const Schedule& schedule, const Inline& directive, const Enviro
     return fail(
         shape_refusal(kCannotInline, request, producer.where, "must stay a statement", {why}));
   };
+  const auto fill = window_fill(scop, producer.tensor, false);
+  if (fill && (fill->statements.size() == 2 || !iterators_from_cell(producer)))
+    return without_fill(schedule, *fill);
   const std::vector<Access> all = poly::accesses(scop);
   if (const Reason why = unfit_statement(scop, id, all))
     return refused(*why);

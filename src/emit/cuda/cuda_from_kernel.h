@@ -11,6 +11,8 @@ namespace kawara::emit {
 struct CudaMap {
   uint32_t buffer = 0;
   std::vector<int64_t> box;
+  /// Instead of boxes, as many places of a window as the box has columns, with its channels.
+  std::optional<kernel::WindowWalk> walk = {};
   friend bool operator==(const CudaMap&, const CudaMap&) = default;
 };
 

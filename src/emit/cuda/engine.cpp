@@ -32,8 +32,7 @@ std::string EngineWriter::slot(const kernel::MbarrierSlot& at) {
   return "kw_" + launch_.mbarriers[at.row].name + " + 8 * (" + expr_(at.slot) + ")";
 }
 
-std::string EngineWriter::map_of(const CellAt& at, const std::vector<int64_t>& box) {
-  CudaMap map{at.buffer, box};
+std::string EngineWriter::map_of(CudaMap map) {
   size_t number = 0;
   while (number < out_.maps.size() && !(out_.maps[number] == map))
     ++number;
@@ -61,15 +60,25 @@ Lines EngineWriter::lines(const kernel::Engine& engine) {
 }
 
 Lines EngineWriter::one(const kernel::BulkLoad& s) {
-  expr_.need("bulk_" + std::to_string(s.box.size()));
-  return {"kw_bulk_load(" + address(s.to) + ", " + map_of(s.from, s.box) + ", " + slot(s.done) +
-          ", " + place_in(s.from) + ");"};
+  const std::string map = map_of({s.from.buffer, s.box, s.walk});
+  std::string name = "kw_bulk_load", tap;
+  if (s.walk) {
+    expr_.need("bulk_walk");
+    name = "kw_bulk_load_window";
+    if (s.from.index.size() == 3) // one image
+      tap += ", 0";
+    for (const size_t d : {1, 0})
+      tap += ", (unsigned short)(" + expr_(s.tap[d]) + ")";
+  } else
+    expr_.need("bulk_" + std::to_string(s.box.size()));
+  return {name + "(" + address(s.to) + ", " + map + ", " + slot(s.done) + ", " + place_in(s.from) +
+          tap + ");"};
 }
 
 Lines EngineWriter::one(const kernel::BulkStore& s) {
   expr_.need("bulk_" + std::to_string(s.box.size()));
-  return {"kw_bulk_store(" + map_of(s.to, s.box) + ", " + address(s.from) + ", " + place_in(s.to) +
-          ");"};
+  return {"kw_bulk_store(" + map_of({s.to.buffer, s.box}) + ", " + address(s.from) + ", " +
+          place_in(s.to) + ");"};
 }
 
 Lines EngineWriter::one(const kernel::AwaitBulkStores& s) {

@@ -35,7 +35,7 @@ private:
   std::vector<std::string> one(const kernel::SetRegisters&);
   std::string registers_of(const kernel::Mma&, int64_t step) const;
   std::string slot(const kernel::MbarrierSlot&);
-  std::string map_of(const kernel::CellAt&, const std::vector<int64_t>& box);
+  std::string map_of(CudaMap);
   std::string place_in(const kernel::CellAt&);
   std::string address(const kernel::CellAt&);
 
@@ -49,9 +49,11 @@ private:
 std::string name_of_map(const CNames&, const CudaMap&, size_t number);
 
 /// What these orders need above the functions; `needs` as in prelude.h (engine, bulk_2 to bulk_5 by
-/// rank, and instructions by name).
+/// rank, bulk_walk, and instructions by name).
 std::string engine_prelude(const std::set<std::string>& needs);
 /// Functions of the host that make tensor maps.
 std::string host_engine_prelude();
+/// The same for maps of windows.
+std::string host_window_prelude();
 
 } // namespace kawara::emit

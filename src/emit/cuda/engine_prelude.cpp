@@ -80,6 +80,15 @@ std::string bulk_copies(int rank) {
          list + " : \"memory\");\n}\n";
 }
 
+constexpr const char* kWindowCopies =
+    R"(// Places of a window that follow each other, from c1, c2, c3 on; of each the cell that lies (x, y) beside it.
+static __device__ inline void kw_bulk_load_window(unsigned to, const kw_map* from, unsigned done, int c0, int c1,
+                                                  int c2, int c3, unsigned short x, unsigned short y) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2], {%7, %8};"
+               ::"r"(to), "l"(from), "r"(done), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "h"(x), "h"(y) : "memory");
+}
+)";
+
 /// `is_a_private`: the left operand is four registers with two cells each.
 std::string wgmma_text(const target::Intrinsic& data, bool is_a_private) {
   const program::Instruction& instruction = program::instruction_of(data);
@@ -138,6 +147,8 @@ std::string engine_prelude(const std::set<std::string>& needs) {
   for (int rank = 2; rank <= 5; ++rank)
     if (needs.contains("bulk_" + std::to_string(rank)))
       text += bulk_copies(rank);
+  if (needs.contains("bulk_walk"))
+    text += kWindowCopies;
   for (const target::Intrinsic& data : target::intrinsics())
     for (const bool is_a_private : {false, true})
       if (needs.contains(std::string(data.name) + (is_a_private ? ".private" : "")))
@@ -172,6 +183,45 @@ static cudaError_t kw_make_map(kw_map* map, CUtensorMapDataType type, unsigned b
                                     CUtensorMapFloatOOBfill))found;
   const CUresult result =
       encode((CUtensorMap*)map, type, rank, (void*)at, sizes, strides, boxes, steps,
+             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+)";
+}
+
+std::string host_window_prelude() {
+  return R"(// An image [n, y, x, c] that is copied by places of a window; directions are x, y.
+static cudaError_t kw_make_window_map(kw_map* map, CUtensorMapDataType type, unsigned bytes, const void* at,
+                                      const unsigned long long* extents, const int* first, const int* last,
+                                      const unsigned* stride, unsigned cells, unsigned channels,
+                                      unsigned places) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult status;
+  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeIm2col", &found, 12000,
+                                                             cudaEnableDefault, &status);
+  if (error != cudaSuccess || found == nullptr)
+    return error != cudaSuccess ? error : cudaErrorNotSupported;
+  cuuint64_t sizes[4], strides[4], one = bytes;
+  for (int d = 0; d < 4; ++d) {
+    sizes[d] = extents[d];
+    one *= extents[d];
+    strides[d] = one;
+  }
+  // A place may have more channels than the image: they lie in the cells to the right.
+  sizes[0] = cells;
+  sizes[1] -= (cells - 1) / extents[0];
+  // Corners count from the image's first and last cells.
+  const int low[] = {first[0], first[1]};
+  const int high[] = {last[0] - (int)sizes[1] + 1, last[1] - (int)sizes[2] + 1};
+  const cuuint32_t steps[] = {1, stride[0], stride[1], 1};
+  const auto encode = (CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                                    const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t,
+                                    const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                    CUtensorMapL2promotion, CUtensorMapFloatOOBfill))found;
+  const CUresult result =
+      encode((CUtensorMap*)map, type, 4, (void*)at, sizes, strides, low, high, channels, places, steps,
              CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;

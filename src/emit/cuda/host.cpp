@@ -144,13 +144,32 @@ private:
                              : scalar::bytes_of(b.elem) == 1 ? "UINT8"
                              : scalar::is_integer(b.elem)    ? "INT32"
                                                              : "FLOAT32";
+    if (map.walk && extents.size() == 3) // one image
+      extents.emplace_back("1");
     line("kw_map " + name + ";");
     line("const unsigned long long " + name + "_extents[] = {" + join(extents, ", ") + "};");
+    if (map.walk)
+      return make_window_map(map, name, type);
     line("const unsigned " + name + "_box[] = {" + join(box, ", ") + "};");
     line("if (error == cudaSuccess)");
     line("  error = kw_make_map(&" + name + ", CU_TENSOR_MAP_DATA_TYPE_" + type + ", " +
          std::to_string(scalar::bytes_of(b.elem)) + ", " + rank + ", " +
          names_.buffers[map.buffer] + ", " + name + "_extents, " + name + "_box);");
+  }
+  void make_window_map(const CudaMap& map, const std::string& name, const std::string& type) {
+    const auto pair = [](const std::array<int64_t, 2>& of) {
+      return "{" + std::to_string(of[1]) + ", " + std::to_string(of[0]) + "};";
+    };
+    line("const int " + name + "_first[] = " + pair(map.walk->first));
+    line("const int " + name + "_last[] = " + pair(map.walk->last));
+    line("const unsigned " + name + "_stride[] = " + pair(map.walk->stride));
+    line("if (error == cudaSuccess)");
+    line("  error = kw_make_window_map(&" + name + ", CU_TENSOR_MAP_DATA_TYPE_" + type + ", " +
+         std::to_string(scalar::bytes_of(kernel_.buffers[map.buffer].elem)) + ", " +
+         names_.buffers[map.buffer] + ", " + name + "_extents, " + name + "_first, " + name +
+         "_last, " + name + "_stride, " + std::to_string(map.walk->channels) + ", " +
+         std::to_string(map.box.back()) + ", " + std::to_string(map.box[map.box.size() - 2]) +
+         ");");
   }
   void one(const kernel::Zero& s) {
     line("if (error == cudaSuccess)");
@@ -245,15 +264,20 @@ std::string cuda_prototype(const Kernel& kernel, const CNames& names) {
 }
 
 std::string cuda_host_function(const Kernel& kernel, const CNames& names, const CudaUnit& unit) {
-  const bool has_maps = std::any_of(unit.launches.begin(), unit.launches.end(),
-                                    [](const CudaLaunch& launch) { return !launch.maps.empty(); });
+  bool has_maps = false, has_windows = false;
+  for (const CudaLaunch& launch : unit.launches)
+    for (const CudaMap& map : launch.maps) {
+      has_maps = true;
+      has_windows = has_windows || map.walk.has_value();
+    }
   HostWriter writer(kernel, names, unit);
   const std::string functions =
       writer.temps().empty()
           ? "extern \"C\" " + cuda_prototype(kernel, names) + " {\n" + writer.text() + "}\n"
           : with_workspace(kernel, names, writer);
   return "#ifndef __CUDACC_RTC__\n#include <cuda_runtime.h>\n" +
-         (has_maps ? host_engine_prelude() : std::string("\n")) + kLaunch + functions + "#endif\n";
+         (has_maps ? host_engine_prelude() : std::string("\n")) +
+         (has_windows ? host_window_prelude() : "") + kLaunch + functions + "#endif\n";
 }
 
 } // namespace kawara::emit

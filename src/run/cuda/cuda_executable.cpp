@@ -200,7 +200,7 @@ Result<Done, Diagnostic> CudaExecutable::run(const Places& places,
       KAWARA_TRY(const CudaDevice::TensorMap made,
                  device_->tensor_map(places.at(map.buffer).first, buffer.elem,
                                      kernel::extents_of(buffer, {params.begin(), params.end()}),
-                                     map.box));
+                                     map));
       maps.push_back(made);
     }
     for (CudaDevice::TensorMap& map : maps)

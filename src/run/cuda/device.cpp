@@ -1,6 +1,7 @@
 #include "run/cuda/device.h"
 
 #include <algorithm>
+#include <array>
 
 namespace kawara::run {
 namespace {
@@ -88,6 +89,9 @@ struct CudaDevice::Api {
   Status (*launch_as)(const void*, void*, void**, void**) = nullptr;
   Status (*encode_map)(void*, int, unsigned, DevicePointer, const uint64_t*, const uint64_t*,
                        const unsigned*, const unsigned*, int, int, int, int) = nullptr;
+  Status (*encode_window_map)(void*, int, unsigned, DevicePointer, const uint64_t*, const uint64_t*,
+                              const int*, const int*, unsigned, unsigned, const unsigned*, int, int,
+                              int, int) = nullptr;
 
   bool open() {
     library = Library::open({"libcuda.so.1", "libcuda.so"});
@@ -137,6 +141,8 @@ struct CudaDevice::Api {
     launch_as = library->function<std::remove_pointer_t<decltype(launch_as)>>("cuLaunchKernelEx");
     encode_map =
         library->function<std::remove_pointer_t<decltype(encode_map)>>("cuTensorMapEncodeTiled");
+    encode_window_map = library->function<std::remove_pointer_t<decltype(encode_window_map)>>(
+        "cuTensorMapEncodeIm2col");
     return is_complete;
   }
 };
@@ -383,17 +389,23 @@ CudaDevice::seconds_of(const std::function<Result<Done, Diagnostic>()>& work) {
   return static_cast<double>(milliseconds) * 1e-3;
 }
 
-Result<CudaDevice::TensorMap, Diagnostic>
-CudaDevice::tensor_map(DevicePointer at, scalar::Elem elem, const std::vector<int64_t>& extents,
-                       const std::vector<int64_t>& box) const {
+Result<CudaDevice::TensorMap, Diagnostic> CudaDevice::tensor_map(DevicePointer at,
+                                                                 scalar::Elem elem,
+                                                                 const std::vector<int64_t>& given,
+                                                                 const emit::CudaMap& how) const {
+  std::vector<int64_t> extents = given, box = how.box;
+  if (how.walk && extents.size() == 3) { // one image
+    extents.insert(extents.begin(), 1);
+    box.insert(box.begin(), 1);
+  }
   constexpr int kNotSupported = 801; ///< of the driver
   const std::string doing = "describe a tensor to its copy engine";
-  if (api_->encode_map == nullptr)
+  if (how.walk ? api_->encode_window_map == nullptr : api_->encode_map == nullptr)
     return fail(checked(kNotSupported, doing).error());
   const auto rank = static_cast<unsigned>(extents.size());
   std::vector<uint64_t> sizes, strides;
   std::vector<unsigned> boxes;
-  const std::vector<unsigned> steps(rank, 1);
+  std::vector<unsigned> steps(rank, 1);
   auto stride = static_cast<uint64_t>(scalar::bytes_of(elem));
   for (size_t d = rank; d-- > 0;) {
     sizes.push_back(static_cast<uint64_t>(extents[d]));
@@ -407,6 +419,24 @@ CudaDevice::tensor_map(DevicePointer at, scalar::Elem elem, const std::vector<in
                    : scalar::is_integer(elem)    ? kMapOfI32
                                                  : kMapOfF32;
   TensorMap map{};
+  if (how.walk) {
+    sizes[0] = static_cast<uint64_t>(how.walk->channels);
+    const int64_t beside = (how.walk->channels - 1) / extents[3]; // cells that a place runs on into
+    sizes[1] -= static_cast<uint64_t>(beside);
+    std::array<int, 2> low{}, high{}; // x, y; counted from the image's first and last cells
+    for (size_t d = 0; d < 2; ++d) {
+      steps[2 - d] = static_cast<unsigned>(how.walk->stride[d]);
+      low[1 - d] = static_cast<int>(how.walk->first[d]);
+      high[1 - d] = static_cast<int>(how.walk->last[d] - static_cast<int64_t>(sizes[2 - d]) + 1);
+    }
+    KAWARA_TRY(
+        [[maybe_unused]] const Done done,
+        checked(api_->encode_window_map(&map, type, rank, at, sizes.data(), strides.data(),
+                                        low.data(), high.data(), boxes[0], boxes[1], steps.data(),
+                                        0, kSwizzleOf128Bytes, kPromoteTo256Bytes, 0),
+                doing));
+    return map;
+  }
   KAWARA_TRY(
       [[maybe_unused]] const Done done,
       checked(api_->encode_map(&map, type, rank, at, sizes.data(), strides.data(), boxes.data(),

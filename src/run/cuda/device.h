@@ -69,7 +69,7 @@ public:
   };
   Result<TensorMap, Diagnostic> tensor_map(DevicePointer, scalar::Elem,
                                            const std::vector<int64_t>& extents,
-                                           const std::vector<int64_t>& box) const;
+                                           const emit::CudaMap&) const;
   Result<Done, Diagnostic> wait(const std::string& doing);
 
   /// What was asked of a device once and can be asked again at the cost of one call. Lives as long as the device.
