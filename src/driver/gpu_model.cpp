@@ -265,8 +265,7 @@ GpuModel::~GpuModel() = default;
 
 Result<GpuModel, Diagnostic> GpuModel::make(Tape tape, const GpuPrograms& programs,
                                             std::shared_ptr<CudaDevice> device) {
-  auto impl = std::make_unique<Impl>(with_reordered_constants(std::move(tape), programs),
-                                     std::move(device));
+  auto impl = std::make_unique<Impl>(std::move(tape), std::move(device));
   KAWARA_TRY([[maybe_unused]] const Done loaded, impl->load(programs));
   KAWARA_TRY([[maybe_unused]] const Done placed, impl->place());
   KAWARA_TRY([[maybe_unused]] const Done captured, impl->capture());

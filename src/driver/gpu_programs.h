@@ -15,14 +15,6 @@ struct GpuProgram {
   emit::CudaUnit unit;
   run::Cubin cubin;         ///< empty where only text was asked for
   bool is_scheduled = true; ///< by default; otherwise in the order of the text, on few threads
-  /// Arguments, constants all of them, whose dimensions the kernel wants in another order: `order` has the old
-  /// dimension for each new one.
-  struct Reordered {
-    size_t argument = 0;
-    std::vector<int64_t> shape; ///< so far
-    std::vector<size_t> order;
-  };
-  std::vector<Reordered> reordered = {};
 };
 
 /// By text.
@@ -32,10 +24,7 @@ struct GpuProgramOptions {
   std::filesystem::path cache; ///< of machine code; empty: none
   bool makes_code = true;      ///< otherwise the text of kernels only
   bool wants_log = false;      ///< registers and spills; without the cache
-  /// Windows of convolutions as shifted rows on tensor cores. Right in the interpreter, but an H200 stopped at them
-  /// with an illegal instruction (docs/benchmarks/h200.md).
-  bool shifts_rows = false;
-  KnownSchedule known; ///< may be empty
+  KnownSchedule known;         ///< may be empty
   Progress progress;
 };
 
@@ -47,8 +36,5 @@ std::map<std::string, int64_t> gpu_texts_of(const Tape&, const GpuProgramOptions
 /// (K0710) and text that it does not take (K0711).
 Result<GpuPrograms, Diagnostic> gpu_programs_of(const Tape&, const schedule::Environment&,
                                                 const GpuProgramOptions&);
-
-/// The tape with constants as its programs want them.
-Tape with_reordered_constants(Tape, const GpuPrograms&);
 
 } // namespace kawara::driver

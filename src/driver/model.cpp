@@ -5,6 +5,7 @@
 #include "driver/rewriting.h"
 #include "driver/runner.h"
 #include "estimate/count.h"
+#include "graph/channels_last.h"
 #include "graph/errors.h"
 #include "graph/narrow_floats.h"
 #include "graph/onnx/import.h"
@@ -176,6 +177,8 @@ struct Model::Impl {
     // What was computed of constants on the way was computed in f32.
     if (options.floats != graph::DataType::F32)
       made.graph = graph::with_narrow_floats(std::move(made.graph), options.floats);
+    if (options.has_channels_last)
+      made.graph = graph::with_channels_last(std::move(made.graph));
     return made;
   }
 

@@ -23,6 +23,8 @@ struct ModelOptions {
   /// Type of all values that are f32 in the graph, but for its inputs and outputs; f32 leaves them as they are.
   graph::DataType floats = graph::DataType::F32;
   GraphOptions graph = {}; ///< of the passes that decide by cost
+  /// Images between convolutions have their channels last, as a GPU wants them (graph/channels_last.h).
+  bool has_channels_last = false;
   /// The model's graph once more, from where it came. With it weights that kernels have packed go, so
   /// that a net is in memory once; where plans for other shapes need them, they are read again. Without
   /// effect where inputs may have several shapes, unless it `runs_once`. Such a model can be run, but not

@@ -110,6 +110,12 @@ struct Made {
   int64_t kernels = 0, from_cache = 0, plain = 0;
 };
 
+/// Of a model for a GPU, whose tensor cores want narrow floats with their channels last.
+driver::ModelOptions with_gpu_layout(driver::ModelOptions options) {
+  options.has_channels_last = options.floats != graph::DataType::F32;
+  return options;
+}
+
 Result<Made, Diagnostic> made(const ModelOptions& options, const CommonOptions& common) {
   KAWARA_TRY(auto device, run::CudaDevice::open());
   auto environment = driver::environment_for(common.target);
@@ -118,7 +124,7 @@ Result<Made, Diagnostic> made(const ModelOptions& options, const CommonOptions& 
   environment->gpu = device->gpu();
   auto begin = std::chrono::steady_clock::now();
   KAWARA_TRY(driver::Model model,
-             driver::load_model(options.file, model_options_of(options.graph)));
+             driver::load_model(options.file, with_gpu_layout(model_options_of(options.graph))));
   KAWARA_TRY(auto inputs, read_model_inputs(model, options.inputs, options.symbols));
   KAWARA_TRY(driver::Tape tape, model.tape_of_programs(inputs));
   tape = driver::with_siblings_joined(std::move(tape));
@@ -239,7 +245,8 @@ Result<Done, Diagnostic> run_on_gpu(const ModelOptions& options, const CommonOpt
 Result<std::map<std::string, int64_t>, Diagnostic>
 gpu_programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
                       const std::map<std::string, int64_t>& symbols, const GraphFlags& flags) {
-  KAWARA_TRY(driver::Model model, driver::load_model(path, model_options_of(flags)));
+  KAWARA_TRY(driver::Model model,
+             driver::load_model(path, with_gpu_layout(model_options_of(flags))));
   KAWARA_TRY(const auto inputs, read_model_inputs(model, bindings, symbols));
   KAWARA_TRY(const driver::Tape tape, model.tape_of_programs(inputs));
   return driver::gpu_texts_of(tape, usual_gpu_options());
@@ -252,7 +259,8 @@ gpu_text_of_model(const CommonOptions& common, const std::string& stage, const G
     return fail(environment.error().front());
   if (!environment->gpu)
     return fail(needs_gpu(stage));
-  KAWARA_TRY(driver::Model model, driver::load_model(common.file, model_options_of(flags)));
+  KAWARA_TRY(driver::Model model,
+             driver::load_model(common.file, with_gpu_layout(model_options_of(flags))));
   const auto symbols = sizes_of(common);
   if (!symbols)
     return fail(symbols.error().front());

@@ -137,4 +137,6 @@ Mapping mapping_of(std::string_view op) {
   return is_listed(kShuffle, op) ? Mapping::Shuffle : Mapping::ManyToMany;
 }
 
+bool reads_from_memory(std::string_view op) { return op == "ChannelsLastConv"; }
+
 } // namespace kawara::program::fusion

@@ -159,6 +159,9 @@ private:
         else if (drafts_[d].part.program.statements.size() > kMostStatements)
           return fmt::format("{} has {} statements of its own", drafts_[d].op,
                              drafts_[d].part.program.statements.size());
+    for (const size_t d : b.members)
+      if (reads_from_memory(drafts_[d].op))
+        return fmt::format("{} reads its operands as they lie in memory", drafts_[d].op);
     if (a.members.size() + b.members.size() > kMostMembers)
       return fmt::format("the group would have more than {} operators", kMostMembers);
     if (is_reached_around(first, second))

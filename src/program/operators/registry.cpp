@@ -11,7 +11,7 @@ std::vector<std::span<const Operator>> families() {
           loss_operators(),      normalization_operators(), padding_operators(),
           pooling_operators(),   product_operators(),       quantization_operators(),
           recurrent_operators(), reduction_operators(),     resize_operators(),
-          shape_operators(),     unary_operators()};
+          shape_operators(),     unary_operators(),         channels_last_operators()};
 }
 
 } // namespace

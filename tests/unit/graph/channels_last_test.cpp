@@ -1,0 +1,88 @@
+#include "graph/channels_last.h"
+
+#include "graph/builder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace kawara::graph {
+namespace {
+
+Attribute list(std::vector<int64_t> values) { return Attribute(std::move(values)); }
+
+Tensor numbered(const Shape& shape) {
+  Tensor tensor(DataType::F32, shape);
+  for (int64_t k = 0; k < tensor.cells(); ++k)
+    tensor.set_double(k, static_cast<double>(k + 1));
+  return tensor;
+}
+
+std::vector<std::string> ops_of(const Graph& graph) {
+  std::vector<std::string> ops;
+  for (const Node& node : graph.nodes)
+    ops.push_back(node.op);
+  return ops;
+}
+
+const Node& first(const Graph& graph, const std::string& op) {
+  return *std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                       [&](const Node& node) { return node.op == op; });
+}
+
+TEST(ChannelsLast, images_are_turned_at_the_ends_only) {
+  Builder b("net");
+  const ValueId x = b.input("x", DataType::F32, dims_of({1, 16, 8, 8}));
+  ValueId y = b.add("Conv", "a", {x, b.constant("wa", numbered({16, 16, 3, 3}))},
+                    {{"pads", list({1, 1, 1, 1})}});
+  y = b.add("Relu", "r", {y});
+  ValueId z = b.add("Conv", "b", {y, b.constant("wb", numbered({16, 16, 1, 1}))});
+  z = b.add("Add", "s", {z, y});
+  z = b.add("Add", "c", {z, b.constant("k", numbered({1, 16, 1, 1}))});
+  z = b.add("MaxPool", "p", {z}, {{"kernel_shape", list({2, 2})}});
+  b.output(z, DataType::F32, dims_of({1, 16, 7, 7}));
+  const Graph turned = with_channels_last(b.take());
+  EXPECT_EQ(spec(turned), std::vector<std::string>{});
+  EXPECT_EQ(ops_of(turned),
+            (std::vector<std::string>{"Transpose", "ChannelsLastConv", "Relu", "ChannelsLastConv",
+                                      "Add", "Add", "ChannelsLastMaxPool", "Transpose"}));
+  const Tensor& weights = turned.initializers.at(turned.nodes[1].inputs[1]);
+  EXPECT_EQ(weights.shape(), (Shape{3, 3, 16, 16})); // r, s, m, c
+  EXPECT_EQ(weights.get_double(((1 * 3 + 2) * 16 + 5) * 16 + 7),
+            static_cast<double>(((5 * 16 + 7) * 3 + 1) * 3 + 2 + 1));
+  EXPECT_EQ(turned.initializers.at(turned.nodes[5].inputs[1]).shape(), (Shape{16}));
+}
+
+TEST(ChannelsLast, few_channels_become_blocks) {
+  Builder b("first");
+  const ValueId x = b.input("x", DataType::F32, dims_of({1, 3, 8, 8}));
+  const ValueId y = b.add("Conv", "a", {x, b.constant("w", numbered({16, 3, 3, 3}))},
+                          {{"strides", list({2, 2})}, {"pads", list({1, 1, 1, 1})}});
+  b.output(y, DataType::F32, dims_of({1, 16, 4, 4}));
+  const Graph turned = with_channels_last(b.take());
+  EXPECT_EQ(ops_of(turned),
+            (std::vector<std::string>{"ChannelsLastBlocks", "ChannelsLastConv", "Transpose"}));
+  // Two rows of two blocks with 2 x 2 cells of 3 channels, filled up to 16.
+  const Tensor& weights = turned.initializers.at(first(turned, "ChannelsLastConv").inputs[1]);
+  EXPECT_EQ(weights.shape(), (Shape{2, 1, 16, 32}));
+  // Filter 4, row 2 = block 1 line 0, column 1 = block 0 line 1, channel 2: cell (0 * 2 + 1) * 3 + 2.
+  EXPECT_EQ(weights.get_double((1 * 16 + 4) * 32 + 5),
+            static_cast<double>(((4 * 3 + 2) * 3 + 2) * 3 + 1 + 1));
+  EXPECT_EQ(weights.get_double(13), 0); // beyond the block's cells
+}
+
+TEST(ChannelsLast, what_has_no_such_form_sees_images_as_they_were) {
+  Builder b("mixed");
+  const ValueId x = b.input("x", DataType::F32, dims_of({1, 16, 8, 8}));
+  ValueId y = b.add("Conv", "a", {x, b.constant("w", numbered({32, 16, 1, 1}))});
+  y = b.add("Conv", "groups", {y, b.constant("g", numbered({32, 16, 1, 1}))},
+            {{"group", int64_t{2}}});
+  y = b.add("Softmax", "s", {y}, {{"axis", int64_t{1}}});
+  b.output(y, DataType::F32, dims_of({1, 32, 8, 8}));
+  EXPECT_EQ(
+      ops_of(with_channels_last(b.take())),
+      (std::vector<std::string>{"Transpose", "ChannelsLastConv", "Transpose", "Conv", "Softmax"}));
+}
+
+} // namespace
+} // namespace kawara::graph
