@@ -1,5 +1,6 @@
 #include "kernel/prefetch.h"
 
+#include "kernel/prefetch_copied.h"
 #include "kernel/prefetch_panel.h"
 #include "kernel/vars.h"
 #include "kernel/walk.h"
@@ -101,7 +102,7 @@ Block prefetches(const Kernel& kernel, For& loop) {
   Block made;
   const VarSet inside = vars_set_in(loop.body);
   for (const poly::Prefetched& mark : loop.marks.prefetches) {
-    if (prefetch_panel(kernel, loop, mark))
+    if (prefetch_panel(kernel, loop, mark) || prefetch_copied(kernel, loop, mark))
       continue;
     TouchedLines touched(kernel, mark.tensor);
     touched.walk(loop.body);

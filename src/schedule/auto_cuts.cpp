@@ -66,6 +66,28 @@ std::vector<LayoutPart> outer_dims_first(const Schedule& schedule, const Product
   return first;
 }
 
+/// Whether a block of the left operand is copied from cells far apart: neighbours lie along the rows, not along the reduction.
+bool copies_from_afar(const Product& p, const Cuts& cuts) {
+  return packs_left(p, cuts.lanes) && !p.left_stays && !p.has_far_rows && !cuts.instruction;
+}
+
+/// Blocks of rows that are copied from afar are small, so that there are several, and the next is on its way into the second
+/// cache while one is used. The right operand is read again for each of them: it stays in that cache.
+void cut_rows_finer(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
+  constexpr int64_t kLeastTiles = 4;
+  const int64_t row_bytes = product_over(p.extents, p.depth) * bytes;
+  if (!copies_from_afar(p, cuts) || p.extents[p.lanes] * row_bytes > cpu.caches.l2 / 2)
+    return;
+  const int64_t tile = cuts.tile.rows;
+  const int64_t most = std::max(kLeastTiles * tile,
+                                cpu.caches.l2 / 8 / std::max<int64_t>(1, row_bytes) / tile * tile);
+  if (cuts.blocks.rows <= most)
+    return;
+  const int64_t count = (p.extents[p.rows] + most - 1) / most;
+  const int64_t even = (p.extents[p.rows] + count - 1) / count;
+  cuts.blocks.rows = (even + tile - 1) / tile * tile;
+}
+
 /// The right operand is read once for each iteration of the outer loops. Where it is larger than the second cache, blocks of it
 /// that fit take turns.
 void bring_columns_outside(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
@@ -182,8 +204,11 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const int64_t part = std::max<int64_t>(1, cuts.blocks.depth / around / unit) * unit;
   cuts.depth_part = part < p.extents[cuts.deepest] ? part : 0;
   cuts.calls_results = is_near && is_packed && cuts.depth_part != 0;
-  if (cuts.depth_part == 0)
+  if (cuts.depth_part == 0) {
     bring_columns_outside(cuts, p, bytes, environment.cpu);
+    cut_rows_finer(cuts, p, bytes, environment.cpu);
+  }
+  cuts.calls_block = copies_from_afar(p, cuts) && rows > cuts.blocks.rows;
   return cuts;
 }
 

@@ -17,6 +17,7 @@ struct Cuts {
   bool rows_in_parallel = true;
   bool columns_outside = false; ///< blocks of columns stand around the outer loops
   bool calls_results = false;   ///< the next tile's results are called into the cache
+  bool calls_block = false;     ///< and what the next block of rows will copy
   int64_t companion_lanes = 1;  ///< of one vector of a companion
   int64_t instruction_depth() const { return instruction ? instruction->depth : 1; }
   int64_t instruction_rows() const { return instruction ? instruction->rows : 1; }

@@ -25,7 +25,7 @@ constexpr int64_t kUnknownDepth = 2048;
 /// Fewer multiply-adds than this are not worth copying operands.
 constexpr int64_t kWorthPacking = 4096;
 /// Fewer than this are not worth waking threads; fewer by `kWait` with few rows, which wait for memory.
-constexpr int64_t kWorthThreads = 1 << 20, kWait = 4;
+constexpr int64_t kWorthThreads = 1 << 16, kWait = 4;
 /// Rows of the result that make it worth to keep operands of narrow types converted.
 constexpr int64_t kWorthConverting = 8;
 
@@ -59,6 +59,8 @@ public:
     unroll_depth(update);
     if (cuts_.calls_results)
       add(Prefetch{schedule_.scop.tensors[p_.result].name, {update, own(p_.rows) + ".1.0"}, 1});
+    if (cuts_.calls_block)
+      add(Prefetch{schedule_.scop.tensors[p_.left].name, {update, own(p_.rows) + ".0"}, 1});
     if (may_be_parallel_ && work() * (p_.extents[p_.rows] < kWait ? kWait : 1) >= kWorthThreads)
       spread();
     return std::move(plan_);

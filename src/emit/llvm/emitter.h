@@ -206,6 +206,7 @@ private:
   std::vector<std::vector<Value*>> strides_; ///< by buffer and dimension, made in the entry block
   kernel::Intervals intervals_;              ///< of the variables bound so far
   std::set<uint32_t> stored_;                ///< buffers that the innermost loop under way writes
+  std::set<uint32_t> loaded_;                ///< and those that it reads
   llvm::Instruction* entry_end_ = nullptr;   ///< what belongs at the start goes before this
 
   // State of the statement under way.

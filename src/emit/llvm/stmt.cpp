@@ -61,6 +61,17 @@ bool has_loop(const kernel::Block& block) {
   return found;
 }
 
+std::set<uint32_t> buffers_loaded_in(const kernel::Block& block) {
+  std::set<uint32_t> loaded;
+  kernel::visit_exprs(block, [&](const scalar::Expr& root) {
+    scalar::visit(root, [&](const scalar::Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        loaded.insert(load->tensor);
+    });
+  });
+  return loaded;
+}
+
 /// Registers' worth of values that one iteration stores or assigns, at 16 bytes a register.
 int64_t stored_vectors(const kernel::Block& block) {
   int64_t vectors = 0;
@@ -184,9 +195,11 @@ void FunctionEmitter::serial_loop(const kernel::For& loop, Value* lo, Value* hi)
   iv->addIncoming(lo, before);
   bind(loop.var, iv);
   intervals_.enter(loop);
-  const std::set<uint32_t> around = std::exchange(stored_, kernel::buffers_stored_in(loop.body));
+  std::set<uint32_t> stored = std::exchange(stored_, kernel::buffers_stored_in(loop.body));
+  std::set<uint32_t> loaded = std::exchange(loaded_, buffers_loaded_in(loop.body));
   block(loop.body);
-  stored_ = around;
+  stored_ = std::move(stored);
+  loaded_ = std::move(loaded);
   Value* next = b_.CreateNSWAdd(iv, b_.getInt64(static_cast<uint64_t>(loop.step)));
   iv->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, hi), body, exit);
@@ -300,9 +313,12 @@ void FunctionEmitter::stmt(const kernel::Prefetch& n) {
   for (const Expr& e : n.index)
     index.push_back({e, nullptr});
   Value* pointer = address(n.buffer, index, false);
-  // A packed panel is asked for while the one before it is in use: the first cache has no room for both.
+  // A packed panel, or a block that another loop will copy, is asked for while the one before it is in use: the
+  // first cache has no room for both.
   constexpr int kRead = 0, kNear = 3, kSecond = 2, kData = 1;
-  const int cache = parts_.kernel.buffers.at(n.buffer).is_packed ? kSecond : kNear;
+  const bool is_far = parts_.kernel.buffers.at(n.buffer).is_packed ||
+                      (loaded_.count(n.buffer) == 0 && stored_.count(n.buffer) == 0);
+  const int cache = is_far ? kSecond : kNear;
   b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
                      {pointer, b_.getInt32(kRead), b_.getInt32(cache), b_.getInt32(kData)});
 }

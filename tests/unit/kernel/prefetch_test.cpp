@@ -37,6 +37,35 @@ TEST(PrefetchPanel, ChangesNoResult) {
             "");
 }
 
+constexpr const char* kCopied = R"(input A: f32[96, 128], B: f32[96, 32]
+output C: f32[128, 32]
+temp P: f32[8, 96, 16]
+C[i, l] = 0
+for b in range(8):
+    for k in range(96):
+        for r in range(16):
+            P[b, k, r] = A[k, b * 16 + r]
+    for l in range(32):
+        for k in range(96):
+            for r in range(16):
+                C[b * 16 + r, l] += P[b, k, r] * B[k, l]
+)";
+
+TEST(PrefetchCopied, AsksForTheNextBlockWhileThisOneIsUsed) {
+  const std::string text =
+      optimised(kCopied, "vectorize(S1.r, 4); unroll(S1.r); unroll(S2.r); prefetch(A, S1.b)");
+  const size_t asked = text.find("prefetch A[k, b * 16 + 16]");
+  EXPECT_NE(asked, std::string::npos) << text;
+  EXPECT_GT(asked, text.find("P[")) << "not where it is copied" << text;
+  EXPECT_EQ(text.find("prefetch A"), text.rfind("prefetch A")) << "one line for all rows" << text;
+}
+
+TEST(PrefetchCopied, ChangesNoResult) {
+  const auto line = compile(kCopied, "unroll(S1.r); unroll(S2.r); prefetch(A, S1.b)");
+  EXPECT_EQ(line::difference(line.program, kernel::optimise(line.kernel, line::test_cpu()), {}),
+            "");
+}
+
 TEST(PaddedTile, IsNotForResultsThatAreMadeOfResults) {
   const auto line = compile(R"(inout A: i32[5]
 for i in range(0, 3):

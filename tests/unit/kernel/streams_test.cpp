@@ -20,7 +20,7 @@ std::string doubled(const std::string& shape) {
 
 TEST(Streams, LargeResultsOfWholeLines) {
   EXPECT_TRUE(streams_result(doubled("4096, 4096"), "vectorize(j, 16)"));
-  EXPECT_TRUE(streams_result(doubled("4096, 4096"), "tile(i, j, 32, 64); vectorize(j.1, 32)"));
+  EXPECT_TRUE(streams_result(doubled("4096, 4096"), "tile(i=32, j=64); vectorize(j.1, 32)"));
 }
 
 TEST(Streams, NotWhatACacheKeeps) {
