@@ -1,5 +1,6 @@
 #include "kernel/streams.h"
 
+#include "kernel/vars.h"
 #include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 
@@ -119,6 +120,89 @@ private:
   Multiples multiples_;
 };
 
+/// How far ahead of a long computation its operands are asked for, and how many operations make it one, for each line of
+/// results.
+constexpr int64_t kAheadBytes = 8192;
+constexpr int64_t kLongComputation = 12;
+
+/// Cells of arguments that a body without loops reads as runs along `var`, and how much it computes for each line it streams.
+class StreamedBody {
+public:
+  StreamedBody(const Kernel& kernel, const For& loop) : kernel_(kernel) {
+    for (const Stmt& stmt : loop.body) {
+      if (const auto* store = std::get_if<Store>(&stmt);
+          store != nullptr && kernel.buffers[store->buffer].is_streamed)
+        lines_ += lines_of(store->value.type());
+      visit_own_exprs(stmt, [&](const Expr& root) {
+        scalar::visit(root, [&](const Expr& e) { add(e, loop.var); });
+      });
+    }
+  }
+
+  bool is_long() const { return lines_ > 0 && operations_ >= kLongComputation * lines_; }
+
+  Block prefetches() const {
+    Block made;
+    for (const Expr& e : runs_) {
+      const auto* load = scalar::as<scalar::Load>(e);
+      const int64_t bytes = scalar::bytes_of(kernel_.buffers[load->tensor].elem);
+      for (int64_t k = 0; k < lines_of(e.type()); ++k) {
+        std::vector<Expr> at = load->index;
+        at.back() = scalar::simplify(scalar::as<scalar::Ramp>(at.back())->base +
+                                     scalar::int_lit((kAheadBytes + k * kStreamedLine) / bytes));
+        made.emplace_back(Prefetch{load->tensor, std::move(at)});
+      }
+    }
+    return made;
+  }
+
+private:
+  static int64_t lines_of(scalar::Type type) {
+    return std::max<int64_t>(1, type.lanes * scalar::bytes_of(type.elem) / kStreamedLine);
+  }
+
+  void add(const Expr& e, uint32_t var) {
+    const bool computes = scalar::as<scalar::Unary>(e) != nullptr ||
+                          scalar::as<scalar::Binary>(e) != nullptr ||
+                          scalar::as<scalar::Fma>(e) != nullptr;
+    if (computes && scalar::is_float(e.type().elem))
+      operations_ += lines_of(e.type());
+    const auto* load = scalar::as<scalar::Load>(e);
+    if (load == nullptr || kernel_.buffers[load->tensor].scope != Scope::Argument ||
+        load->index.empty())
+      return;
+    const auto* run = scalar::as<scalar::Ramp>(load->index.back());
+    if (run != nullptr && run->stride == 1 && mentions(run->base, var) && !has_load(run->base))
+      runs_.push_back(e);
+  }
+
+  const Kernel& kernel_;
+  int64_t lines_ = 0, operations_ = 0;
+  std::vector<Expr> runs_;
+};
+
+/// Prefetchers of x86 stop at the end of a page, and a long computation keeps the processor from looking far ahead by itself.
+Block call_operands(const Kernel& kernel) {
+  return rewrite(kernel.body, [&](Stmt stmt) {
+    auto* loop = std::get_if<For>(&stmt);
+    bool is_plain = loop != nullptr;
+    if (loop != nullptr)
+      visit(loop->body, [&](const Stmt& s) {
+        is_plain = is_plain && !std::holds_alternative<For>(s) && !std::holds_alternative<If>(s);
+      });
+    if (!is_plain)
+      return block_of(std::move(stmt));
+    const StreamedBody body(kernel, *loop);
+    if (body.is_long()) {
+      Block made = body.prefetches();
+      made.insert(made.end(), std::make_move_iterator(loop->body.begin()),
+                  std::make_move_iterator(loop->body.end()));
+      loop->body = std::move(made);
+    }
+    return block_of(std::move(stmt));
+  });
+}
+
 } // namespace
 
 Kernel streams(Kernel kernel, const target::Cpu& cpu) {
@@ -140,6 +224,8 @@ Kernel streams(Kernel kernel, const target::Cpu& cpu) {
   stores.walk(kernel.body);
   for (const uint32_t id : stores.left())
     kernel.buffers[id].is_streamed = true;
+  if (cpu.arch == target::Arch::X86_64)
+    kernel.body = call_operands(kernel);
   return kernel;
 }
 

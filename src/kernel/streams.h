@@ -9,6 +9,8 @@ namespace kawara::kernel {
 /// machine keeps until somebody reads them, which the kernel never reads, and of which every store writes whole
 /// cache lines, counted from the start of the buffer.
 ///
+/// On x86, loops that compute much for each such line ask for their operands ahead.
+///
 /// An ordinary store first reads the line that it is about to replace; past the caches it does not, and what is there stays.
 Kernel streams(Kernel, const target::Cpu&);
 

@@ -17,6 +17,9 @@ constexpr int64_t kParallelWorth = 32768;
 
 /// Cells that a transposition reads in a row: as many lines that it writes, one after the other.
 constexpr int64_t kTurnedRun = 64;
+constexpr int64_t kLargeResult = int64_t{16} << 20;
+/// Accumulators of a reduction in lanes, each of which has some vectors to take.
+constexpr int64_t kFewVectors = 4;
 
 /// A reduction of at most this many steps is spelled out: a window of a convolution or a stencil.
 constexpr int64_t kSmallWindow = 64;
@@ -234,7 +237,8 @@ private:
   }
 
   /// Blocks as wide as a cache line where they are written, so that no line is written twice, and several lines long where they
-  /// are read, made of squares that are turned over in registers. They follow each other along what is written.
+  /// are read, made of squares that are turned over in registers. They follow each other along what is written; along what
+  /// is read where a vector is a line, so that each line is loaded once and the hardware sees some long rows.
   std::vector<Directive> turned_over(const Sides& sides) const {
     const int64_t lanes = native_lanes();
     const int64_t line = std::max(lanes, cpu_.caches.line / element_bytes());
@@ -246,7 +250,7 @@ private:
     for (size_t k = 0; k < nest_.loops.size(); ++k)
       if (k != w && k != r)
         order.loops.push_back(name(k));
-    const bool reads_first = facts_.extents[r] / run >= cpu_.cores;
+    const bool reads_first = facts_.extents[r] / run >= cpu_.cores && line > lanes;
     order.loops.push_back(part(reads_first ? r : w, ".0"));
     order.loops.push_back(part(reads_first ? w : r, ".0"));
     for (const LoopName& inner : {part(r, ".1.0"), part(r, ".1.1"), part(w, ".1")})
@@ -363,10 +367,7 @@ private:
     order.loops.push_back(lane_loop);
     if (order.loops.size() > 1)
       plan.push_back(order);
-    // A short reduction stays unmarked: the code generator may reassociate it, and picks lanes and
-    // accumulators to fit.
-    const bool is_long = facts_.strides[v].far == 0 && facts_.extents[v] >= 16 * native_lanes();
-    if (!is_reduction || is_long)
+    if (!is_reduction || is_long_reduction(v))
       plan.push_back(Vectorize{lane_loop, vectors_at_once(v, is_reduction) * native_lanes()});
     if (with_threads && may_be_parallel_) {
       if (cuts_lanes)
@@ -377,12 +378,28 @@ private:
     return plan;
   }
 
-  /// Vectors side by side hide latency: two of plain arithmetic, or as many as make a cache line, four where each waits for its own last
+  /// A short sum stays unmarked: the code generator may reassociate it, and picks lanes and accumulators to fit. A greatest or
+  /// smallest value it leaves as one chain, because of NaN.
+  bool is_long_reduction(size_t v) const {
+    bool chooses = true;
+    for (const poly::StmtId id : nest_.statements) {
+      const scalar::ReduceOp op = schedule_.scop[id].text.op;
+      chooses = chooses && (op == scalar::ReduceOp::Max || op == scalar::ReduceOp::Min);
+    }
+    return facts_.strides[v].far == 0 &&
+           facts_.extents[v] >= (chooses ? kFewVectors : 16) * native_lanes();
+  }
+
+  /// Vectors side by side hide latency: two of plain arithmetic, or a cache line of a large result, four where each waits for its own last
   /// result, eight of the chains that exp and what is made of it become, four of longer ones, for which there
   /// are not registers enough.
   int64_t vectors_at_once(size_t v, bool is_reduction) const {
     using scalar::UnaryOp;
-    int64_t most = is_reduction ? 4 : std::max<int64_t>(2, cpu_.caches.line / cpu_.vector_bytes);
+    constexpr int64_t kPlain = 2;
+    if (is_reduction)
+      return std::clamp<int64_t>(facts_.extents[v] / (kFewVectors * native_lanes()), 1, 4);
+    int64_t most =
+        makes_large_result() ? std::max(kPlain, cpu_.caches.line / cpu_.vector_bytes) : kPlain;
     for (const poly::StmtId id : nest_.statements)
       scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
         const auto* n = scalar::as<scalar::Unary>(e);
@@ -392,7 +409,20 @@ private:
             n->op == UnaryOp::Exp || n->op == UnaryOp::Tanh || n->op == UnaryOp::Sigmoid;
         most = std::max<int64_t>(most, is_short ? 8 : 4);
       });
-    return facts_.extents[v] >= most * native_lanes() ? most : is_reduction ? 4 : 2;
+    return facts_.extents[v] >= most * native_lanes() ? most : kPlain;
+  }
+
+  /// Larger than caches: whole lines of it can go past them.
+  bool makes_large_result() const {
+    for (const poly::StmtId id : nest_.statements) {
+      const program::Tensor& result = schedule_.scop.tensors[schedule_.scop[id].text.tensor];
+      int64_t bytes = scalar::bytes_of(result.elem);
+      for (const scalar::Expr& extent : result.shape)
+        bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
+      if (result.role == program::Role::Output && bytes >= kLargeResult)
+        return true;
+    }
+    return false;
   }
 
   /// A share of the lane loop for a thread: even over the cores, in whole vectors, within L1.

@@ -24,8 +24,9 @@ constexpr int64_t kShort = 8;
 constexpr int64_t kUnknownDepth = 2048;
 /// Fewer multiply-adds than this are not worth copying operands.
 constexpr int64_t kWorthPacking = 4096;
-/// Fewer than this are not worth waking threads; fewer by `kWait` with few rows, which wait for memory.
-constexpr int64_t kWorthThreads = 1 << 16, kWait = 4;
+/// Fewer than this for each byte of a vector are not worth waking threads; fewer by `kWait` with few rows, which wait for
+/// memory.
+constexpr int64_t kWorthThreads = 1 << 13, kWait = 4;
 /// Rows of the result that make it worth to keep operands of narrow types converted.
 constexpr int64_t kWorthConverting = 8;
 
@@ -35,7 +36,7 @@ public:
   ProductPlanner(const Schedule& schedule, const Product& p, const Environment& environment,
                  bool may_be_parallel)
       : schedule_(schedule), p_(p), cuts_(cuts_of(schedule, p, environment)),
-        may_be_parallel_(may_be_parallel) {}
+        may_be_parallel_(may_be_parallel), vector_bytes_(environment.cpu.vector_bytes) {}
 
   std::vector<Directive> plan(const std::vector<Companion>& before,
                               const std::vector<Companion>& after) {
@@ -61,7 +62,8 @@ public:
       add(Prefetch{schedule_.scop.tensors[p_.result].name, {update, own(p_.rows) + ".1.0"}, 1});
     if (cuts_.calls_block)
       add(Prefetch{schedule_.scop.tensors[p_.left].name, {update, own(p_.rows) + ".0"}, 1});
-    if (may_be_parallel_ && work() * (p_.extents[p_.rows] < kWait ? kWait : 1) >= kWorthThreads)
+    if (may_be_parallel_ &&
+        work() * (p_.extents[p_.rows] < kWait ? kWait : 1) >= kWorthThreads * vector_bytes_)
       spread();
     return std::move(plan_);
   }
@@ -220,6 +222,7 @@ private:
       else {
         add(Vectorize{{copy, cells}, cuts_.lanes});
         add(Unroll{{copy, cells}, std::nullopt});
+        turn_over_copy(copy);
       }
     }
     if (packs_left(p_, cuts_.lanes)) {
@@ -232,6 +235,13 @@ private:
     }
     for (Directive& directive : bring_left_together(schedule_, p_, cuts_.lanes, number))
       plan_.push_back(std::move(directive));
+  }
+
+  /// Lanes that lie far apart are copied as squares, turned over in registers, where neighbours lie along the reduction.
+  void turn_over_copy(const std::string& copy) {
+    const size_t last = p_.depth.back();
+    if (p_.has_far_lanes && p_.extents[last] >= cuts_.lanes)
+      add(Unroll{{copy, last == cuts_.deepest ? deepest_part() : own(last)}, cuts_.lanes});
   }
 
   /// The group of cells that an instruction takes of a row or column, inside the loops over those.
@@ -289,6 +299,7 @@ private:
   const Product& p_;
   Cuts cuts_;
   bool may_be_parallel_;
+  int64_t vector_bytes_;
   std::string right_copy_;
   std::vector<Directive> plan_;
 };

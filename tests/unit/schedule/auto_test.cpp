@@ -76,8 +76,9 @@ TEST(Auto, shares_weights_among_threads_where_few_rows_use_them) {
     return loops.substr(loops.find("S2")).find("parallel") != std::string::npos;
   };
   EXPECT_TRUE(is_spread(1, 768)) << "two megabytes of weights";
-  EXPECT_FALSE(is_spread(1, 256)) << "a quarter of one is read sooner than a thread is there";
-  EXPECT_FALSE(is_spread(8, 256)) << "half a million multiply-adds on weights in the cache";
+  EXPECT_TRUE(is_spread(8, 256)) << "half a million multiply-adds";
+  EXPECT_FALSE(is_spread(1, 128)) << "64 KiB are read sooner than a thread is there";
+  EXPECT_FALSE(is_spread(7, 128)) << "a hundred thousand multiply-adds take a few microseconds";
 }
 
 TEST(Auto, turns_squares_over_where_reads_and_writes_run_along_different_loops) {
@@ -89,10 +90,9 @@ Y[j, i] = X[i, j]
   EXPECT_EQ(loops, R"(for j.0:  # parallel
   for i.0:
     for j.1.0:
-      for i.1.0:
-        for j.1.1:  # unroll
-          for i.1.1:  # vector(4)
-            S0
+      for j.1.1:  # unroll
+        for i.1:  # vector(16)
+          S0
 )");
 }
 
@@ -200,6 +200,25 @@ out[k, h, w] = sum(c, r, s, padded[c, h + r, w + s] * weight[k, c, r, s])
       for (const scalar::Expr& extent : tensor.shape)
         shape.push_back(scalar::constant_of(extent).value_or(0));
   EXPECT_EQ(shape, (std::vector<int64_t>{66, 48, 66}));
+}
+
+TEST(Auto, stores_whole_lines_of_large_results) {
+  const auto scaled = [](const char* rows) {
+    return fmt::format("input x: f32[{0}, 4096]\noutput y: f32[{0}, 4096]\ny[i, j] = 2 * x[i, j]\n",
+                       rows);
+  };
+  EXPECT_NE(loops_of(scheduled_automatically(scaled("4096"))).find("vector(16)"),
+            std::string::npos);
+  EXPECT_NE(loops_of(scheduled_automatically(scaled("64"))).find("vector(8)"), std::string::npos);
+}
+
+TEST(Auto, takes_the_greatest_of_a_short_row_in_lanes) {
+  const auto of_rows = [](const char* what) {
+    return loops_of(scheduled_automatically(
+        fmt::format("input x: f32[512, 40]\noutput y: f32[512]\ny[i] = {}(j, x[i, j])\n", what)));
+  };
+  EXPECT_NE(of_rows("max").find("for j:  # vector(8)"), std::string::npos) << of_rows("max");
+  EXPECT_EQ(of_rows("sum").find("for j:  # vector"), std::string::npos) << of_rows("sum");
 }
 
 TEST(Auto, leaves_a_recurrence_as_it_is) {
