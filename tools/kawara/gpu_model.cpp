@@ -102,6 +102,22 @@ void add_gpu_steps(std::vector<driver::GpuStepTime> steps, nlohmann::json& json,
                         sum.seconds * 1e6, sum.times, name, sum.is_on_host ? " (host)" : "");
 }
 
+/// Attention of types that tensor cores multiply is one kernel there, whatever it costs a processor.
+driver::ModelOptions gpu_model_options_of(const GraphFlags& flags) {
+  driver::ModelOptions options = model_options_of(flags);
+  if (options.graph.attention == graph::optimise::AttentionUse::ByCost && !flags.floats.empty())
+    options.graph.attention = graph::optimise::AttentionUse::Always;
+  // Tensor cores want narrow floats with their channels last.
+  options.has_channels_last = options.floats != graph::DataType::F32;
+  return options;
+}
+
+Result<driver::Tape, Diagnostic> gpu_tape_of(driver::Model& model,
+                                             const std::map<std::string, Datum>& inputs) {
+  KAWARA_TRY(driver::Tape tape, model.tape_of_programs(inputs));
+  return driver::with_siblings_joined(std::move(tape));
+}
+
 /// The model on the device, and what making it took.
 struct Made {
   driver::GpuModel model;
@@ -109,12 +125,6 @@ struct Made {
   double load_seconds = 0, compile_seconds = 0, start_seconds = 0;
   int64_t kernels = 0, from_cache = 0, plain = 0;
 };
-
-/// Of a model for a GPU, whose tensor cores want narrow floats with their channels last.
-driver::ModelOptions with_gpu_layout(driver::ModelOptions options) {
-  options.has_channels_last = options.floats != graph::DataType::F32;
-  return options;
-}
 
 Result<Made, Diagnostic> made(const ModelOptions& options, const CommonOptions& common) {
   KAWARA_TRY(auto device, run::CudaDevice::open());
@@ -124,10 +134,9 @@ Result<Made, Diagnostic> made(const ModelOptions& options, const CommonOptions& 
   environment->gpu = device->gpu();
   auto begin = std::chrono::steady_clock::now();
   KAWARA_TRY(driver::Model model,
-             driver::load_model(options.file, with_gpu_layout(model_options_of(options.graph))));
+             driver::load_model(options.file, gpu_model_options_of(options.graph)));
   KAWARA_TRY(auto inputs, read_model_inputs(model, options.inputs, options.symbols));
-  KAWARA_TRY(driver::Tape tape, model.tape_of_programs(inputs));
-  tape = driver::with_siblings_joined(std::move(tape));
+  KAWARA_TRY(driver::Tape tape, gpu_tape_of(model, inputs));
   const double load_seconds = seconds_from(begin);
   begin = std::chrono::steady_clock::now();
   driver::GpuProgramOptions how = usual_gpu_options();
@@ -218,6 +227,8 @@ driver::ModelOptions model_options_of(const GraphFlags& flags) {
     options.graph.attention = graph::optimise::AttentionUse::Never;
   if (flags.attention == "whole")
     options.graph.attention = graph::optimise::AttentionUse::Always;
+  // Tensor cores want narrow floats with their channels last.
+  options.has_channels_last = options.floats != graph::DataType::F32;
   return options;
 }
 
@@ -245,10 +256,9 @@ Result<Done, Diagnostic> run_on_gpu(const ModelOptions& options, const CommonOpt
 Result<std::map<std::string, int64_t>, Diagnostic>
 gpu_programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
                       const std::map<std::string, int64_t>& symbols, const GraphFlags& flags) {
-  KAWARA_TRY(driver::Model model,
-             driver::load_model(path, with_gpu_layout(model_options_of(flags))));
+  KAWARA_TRY(driver::Model model, driver::load_model(path, gpu_model_options_of(flags)));
   KAWARA_TRY(const auto inputs, read_model_inputs(model, bindings, symbols));
-  KAWARA_TRY(const driver::Tape tape, model.tape_of_programs(inputs));
+  KAWARA_TRY(const driver::Tape tape, gpu_tape_of(model, inputs));
   return driver::gpu_texts_of(tape, usual_gpu_options());
 }
 
@@ -259,14 +269,12 @@ gpu_text_of_model(const CommonOptions& common, const std::string& stage, const G
     return fail(environment.error().front());
   if (!environment->gpu)
     return fail(needs_gpu(stage));
-  KAWARA_TRY(driver::Model model,
-             driver::load_model(common.file, with_gpu_layout(model_options_of(flags))));
+  KAWARA_TRY(driver::Model model, driver::load_model(common.file, gpu_model_options_of(flags)));
   const auto symbols = sizes_of(common);
   if (!symbols)
     return fail(symbols.error().front());
   KAWARA_TRY(const auto inputs, read_model_inputs(model, {}, *symbols));
-  KAWARA_TRY(driver::Tape tape, model.tape_of_programs(inputs));
-  tape = driver::with_siblings_joined(std::move(tape));
+  KAWARA_TRY(const driver::Tape tape, gpu_tape_of(model, inputs));
   driver::GpuProgramOptions options = usual_gpu_options();
   options.makes_code = stage == "resources";
   options.wants_log = true;

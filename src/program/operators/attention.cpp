@@ -242,6 +242,25 @@ void keep_rows(Definition& d, const Heads& h, size_t output, const char* last, i
   d.line("{} = {}", dims.of(fmt::format("Y{}", output)), from);
 }
 
+/// Types of 16 bits: weights are rounded to them before they are multiplied with the values, as tensor cores want
+/// it, and divided by their sum afterwards.
+void short_sums(Definition& d, const Heads& h, const std::string& row) {
+  const Dims rows = row_dims(h), dims = score_dims(h);
+  Dims sums = row_dims(h);
+  sums.add("v", h.values);
+  for (const char* name : {"M", "T"})
+    d.temp(name, "f32", rows.shape);
+  d.temp("E", "f32", dims.shape);
+  d.temp("P", name_in_program(d.type(0)), dims.shape);
+  d.temp("A", "f32", sums.shape);
+  d.line("{} = max(j, {})", rows.of("M"), dims.of("S"));
+  d.line("{} = exp({} - {})", dims.of("E"), dims.of("S"), rows.of("M"));
+  d.line("{} = {}", dims.of("P"), dims.of("E"));
+  d.line("{} = sum(j, {})", rows.of("T"), dims.of("E"));
+  d.line("{} = sum(j, {} * {})", sums.of("A"), dims.of("P"), row);
+  d.line("{} = {} / {}", query_dims(h, "v", h.values).of("Y0"), sums.of("A"), rows.of("T"));
+}
+
 /// As the standard has it since its versions 23 and 24 were corrected: the cap before the mask, and with earlier keys a
 /// causal query sees them all.
 void attention(Definition& d) {
@@ -256,6 +275,10 @@ void attention(Definition& d) {
   keep_rows(d, *h, 1, "k", h->cells, key);
   keep_rows(d, *h, 2, "v", h->values, row);
   scores(d, *h, key);
+  const bool shows_weights = d.wants(3) && d.integer("qk_matmul_output_mode", 0) == 3;
+  const bool is_short = d.type(0) == DataType::BF16 || d.type(0) == DataType::F16;
+  if (is_short && !shows_weights)
+    return short_sums(d, *h, row);
   const std::string type = wide_type(d.type(0));
   const Dims rows = row_dims(*h), dims = score_dims(*h);
   for (const char* name : {"M", "T"})
@@ -266,7 +289,7 @@ void attention(Definition& d) {
   d.line("{} = exp({} - {})", dims.of("E"), dims.of("S"), rows.of("M"));
   d.line("{} = sum(j, {})", rows.of("T"), dims.of("E"));
   d.line("{} = {} / {}", dims.of("P"), dims.of("E"), rows.of("T"));
-  if (d.wants(3) && d.integer("qk_matmul_output_mode", 0) == 3)
+  if (shows_weights)
     d.line("{} = {}", dims.of("Y3"), Definition::stored(d.type(0), dims.of("P")));
   d.line("{} = sum(j, {} * {})", query_dims(*h, "v", h->values).of("Y0"), dims.of("P"), row);
 }
