@@ -129,16 +129,18 @@ def median_ms(torch, call, seconds=0.5):
     return sorted(samples)[len(samples) // 2]
 
 
-def race_torch(torch, name, batch, compiles):
+def race_torch(torch, name, batch, mode):
     net, inputs = net_of(torch, name, batch)
     net = net.eval().cuda().to(torch.bfloat16)
     inputs = [x.cuda().to(torch.bfloat16) if x.is_floating_point() else x.cuda() for x in inputs]
     out = {}
     with torch.no_grad():
         out["eager_ms"] = median_ms(torch, replayed(torch, lambda: net(*inputs)))
-        if compiles:
+        if mode:
             begin = time.time()
-            fast = torch.compile(net)
+            # Graphs are made here, for both sides in the same way.
+            mode = "max-autotune-no-cudagraphs" if mode == "max-autotune" else mode
+            fast = torch.compile(net, mode=mode, dynamic=False)
             fast(*inputs)
             torch.cuda.synchronize()
             out["compile_s"] = time.time() - begin
@@ -163,7 +165,8 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--batches", default="1")
     parser.add_argument("--type", default="bf16")
-    parser.add_argument("--compile", action="store_true", help="race torch.compile, too")
+    parser.add_argument("--compile", nargs="?", const="max-autotune", metavar="MODE",
+                        help="race torch.compile, too, in this mode (max-autotune)")
     parser.add_argument("--write", help="file for the JSON list")
     options = parser.parse_args()
     import torch
@@ -184,6 +187,8 @@ def main():
                 for what, key in (("eager", "eager_ms"), ("torch.compile", "compiled_ms")):
                     if key in theirs:
                         text += f"; {what} {theirs[key]:.3f} ms ({theirs[key] / ours['device_ms']:.2f}x)"
+                if "compile_s" in theirs:
+                    text += f" after {theirs['compile_s']:.1f} s; here {ours['compile_ms'] / 1e3:.1f} s ({ours['from_cache']} kernels kept)"
                 print(text, flush=True)
     if options.write:
         pathlib.Path(options.write).write_text(json.dumps(rows, indent=2))

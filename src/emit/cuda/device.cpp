@@ -24,9 +24,10 @@ using scalar::as;
 using scalar::Expr;
 using scalar::ReduceOp;
 
+/// Registers for two blocks of 256 threads on a multiprocessor: while one waits, the other computes.
 constexpr int64_t kThreadsInFlight = 512;
-constexpr int64_t kCellsOfThread =
-    64; ///< a thread that keeps more over a loop needs registers of two
+/// A thread that keeps more over a loop needs registers of two.
+constexpr int64_t kCellsOfThread = 64;
 
 class DeviceWriter {
 public:
@@ -50,9 +51,8 @@ public:
     line("kw_begin();");
     block(launch_.body);
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
-    // Registers for two blocks of 256 threads on a multiprocessor: while one waits, the other computes.
-    const int64_t in_flight = kThreadsInFlight / (kept_cells() > kCellsOfThread ? 2 : 1);
-    const int64_t blocks = has_engine_ ? 1 : std::clamp<int64_t>(in_flight / threads, 1, 16);
+    const int64_t blocks =
+        has_engine_ ? 1 : std::clamp<int64_t>(threads_in_flight() / threads, 1, 16);
     return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", " +
            std::to_string(blocks) + ") " + launch_.name + "(" + join(parameters(), ", ") + ") {\n" +
            text_ + "}\n\n";
@@ -76,6 +76,17 @@ private:
       if (!local.contains(var) && scalar::is_float(kernel_.variables[var].type.elem))
         cells += kernel_.variables[var].type.lanes;
     return cells;
+  }
+
+  /// Threads that only pass cells of 16 bits on have half as many bytes under way as others: twice as many of them.
+  int64_t threads_in_flight() const {
+    const int64_t kept = kept_cells();
+    const bool is_short = std::all_of(out_.buffers.begin(), out_.buffers.end(), [&](uint32_t b) {
+      return scalar::bytes_of(kernel_.buffers[b].elem) <= 2;
+    });
+    return kept > kCellsOfThread   ? kThreadsInFlight / 2
+           : kept == 0 && is_short ? kThreadsInFlight * 2
+                                   : kThreadsInFlight;
   }
 
   void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }

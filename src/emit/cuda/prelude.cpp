@@ -173,10 +173,10 @@ static __device__ inline float kw_reciprocal(float x) {
 )";
 
 constexpr const char* kShortActivations =
-    R"(// For results that are rounded to 16 bits: within 2^-15 of the value, everywhere. Exponents are 64 too high or too
-// low until the last step, so that no tail is lost.
+    R"(// For results that are rounded to 16 bits: within 2^-15 of the value. Powers are too low or too high at first, so
+// that no tail is lost.
 static __device__ inline float kw_gate(float x, float power) {
-  return x * 0x1p-64f * kw_reciprocal(0x1p-64f + kw_exp2(power - 64.0f));
+  return x * (0x1p-32f * kw_reciprocal(0x1p-32f + kw_exp2(power - 32.0f)));
 }
 static __device__ inline float kw_sigmoid_short(float x) { return kw_gate(1.0f, x * -1.442695041f); }
 static __device__ inline float kw_silu_short(float x) { return kw_gate(x, x * -1.442695041f); }
