@@ -11,7 +11,7 @@ namespace kawara::driver {
 
 inline constexpr std::array<char, 8> kKwxMagic{'K', 'A', 'W', 'A', 'R', 'A', 'X', '\n'};
 /// Changes whenever the description, or what generated code expects of the run time, changes.
-inline constexpr int64_t kKwxVersion = 3;
+inline constexpr int64_t kKwxVersion = 4;
 inline constexpr int64_t kKwxPage = 4096;
 /// The place of a constant that is not in the file, because all that reads it is prepared.
 inline constexpr int64_t kKwxUsedUp = -1;

@@ -328,9 +328,9 @@ private:
       kernel.arguments.push_back(slot(emit::bytes_of(info, {}).value_or(-1)));
     if (in_.integer() != 0) {
       const int64_t at = in_.integer(), bytes = in_.integer();
-      const auto layout = emit::layout_of(codes_[pending.code].signature.workspace, {});
+      const auto layout = emit::workspace_layout(codes_[pending.code].signature, {});
       pending.prepared = piece(at, bytes);
-      if (!layout || layout->back() != bytes)
+      if (!layout || layout->kept_bytes != bytes)
         in_.fail();
     }
     tape_.steps.emplace_back(std::move(kernel));

@@ -1,4 +1,5 @@
 #include "emit/unit.h"
+#include "kernel/vars.h"
 #include "scalar/eval.h"
 
 namespace kawara::emit {
@@ -23,6 +24,13 @@ std::set<uint32_t> needed_again(kernel::Kernel kernel) {
   return kernel::used_buffers(kernel);
 }
 
+/// Workspaces whose cells calls after the first find as they are.
+std::set<uint32_t> prepared_buffers(const kernel::Kernel& kernel) {
+  const kernel::Block first(kernel.body.begin(),
+                            kernel.body.begin() + static_cast<std::ptrdiff_t>(kernel.prepared));
+  return kernel::buffers_stored_in(first);
+}
+
 } // namespace
 
 Signature signature_of(const kernel::Kernel& kernel) {
@@ -32,10 +40,16 @@ Signature signature_of(const kernel::Kernel& kernel) {
   signature.has_prepared = kernel.prepared != 0;
   const std::set<uint32_t> used = kernel::used_buffers(kernel);
   const std::set<uint32_t> again = kernel.prepared != 0 ? needed_again(kernel) : used;
+  const std::set<uint32_t> prepared = prepared_buffers(kernel);
   for (uint32_t id = 0; id < kernel.buffers.size(); ++id) {
     const kernel::Buffer& b = kernel.buffers[id];
-    const BufferInfo info{
-        id, b.name, b.elem, b.shape, b.role, b.is_constant, b.is_constant && again.count(id) == 0};
+    const BufferInfo info{id,
+                          b.name,
+                          b.elem,
+                          b.shape,
+                          b.role,
+                          b.is_constant || prepared.count(id) > 0,
+                          b.is_constant && again.count(id) == 0};
     if (b.scope == kernel::Scope::Argument)
       signature.arguments.push_back(info);
     else if (used.count(id) == 0)
@@ -74,6 +88,20 @@ std::optional<std::vector<int64_t>> layout_of(const std::vector<BufferInfo>& buf
     offsets.push_back(offsets.back() + rounded);
   }
   return offsets;
+}
+
+std::optional<WorkspaceLayout> workspace_layout(const Signature& signature,
+                                                std::span<const int64_t> params) {
+  WorkspaceLayout layout;
+  for (const BufferInfo& buffer : signature.workspace) {
+    const auto alone = layout_of({buffer}, params);
+    int64_t& bytes = buffer.is_constant ? layout.kept_bytes : layout.temp_bytes;
+    if (!alone || alone->back() > kLargest - bytes)
+      return std::nullopt;
+    layout.offsets.push_back(bytes);
+    bytes += alone->back();
+  }
+  return layout;
 }
 
 } // namespace kawara::emit

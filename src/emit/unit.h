@@ -18,7 +18,8 @@ struct BufferInfo {
   scalar::Elem elem = scalar::Elem::F32;
   std::vector<scalar::Expr> shape; ///< in the parameters; row-major
   program::Role role = program::Role::Temp;
-  bool is_constant = false; ///< keeps its values from call to call
+  /// Keeps its values from call to call; a workspace, after it was prepared.
+  bool is_constant = false;
   /// A constant that nothing reads where RuntimeApi::is_prepared.
   bool is_used_up = false;
 };
@@ -28,9 +29,10 @@ struct Signature {
   std::string name;
   std::vector<program::Param> params;
   std::vector<BufferInfo> arguments; ///< in the order of the call
-  std::vector<BufferInfo> workspace; ///< passed after the arguments, by the run time
-  bool has_prepared = false;         ///< part of the work is left out when RuntimeApi::is_prepared
-  std::vector<BufferInfo> scratch;   ///< private buffers that do not fit on the stack; per thread
+  /// Passed after the arguments, by the run time. Those that are not constant may hold anything before a call.
+  std::vector<BufferInfo> workspace;
+  bool has_prepared = false;       ///< part of the work is left out when RuntimeApi::is_prepared
+  std::vector<BufferInfo> scratch; ///< private buffers that do not fit on the stack; per thread
 };
 
 /// Private buffers up to this size and of constant shape live on the stack of their thread.
@@ -50,6 +52,14 @@ std::optional<int64_t> bytes_of(const BufferInfo&, std::span<const int64_t> para
 /// Offsets of buffers laid out one after the other, each aligned; the last entry is the whole size.
 std::optional<std::vector<int64_t>> layout_of(const std::vector<BufferInfo>&,
                                               std::span<const int64_t> params);
+
+/// Offsets of a kernel's workspaces, those that keep their values and the others each in a row of their own, and the bytes of
+/// both rows.
+struct WorkspaceLayout {
+  std::vector<int64_t> offsets;
+  int64_t kept_bytes = 0, temp_bytes = 0;
+};
+std::optional<WorkspaceLayout> workspace_layout(const Signature&, std::span<const int64_t> params);
 
 /// The processor that code is made for, in LLVM's names.
 struct CodeTarget {

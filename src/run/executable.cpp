@@ -18,9 +18,11 @@ struct CallContext : emit::RuntimeApi {
   ThreadPool* pool = nullptr;
   std::vector<int64_t> params; ///< that the blocks below were planned for
   bool is_planned = false;
-  Buffer workspace;
-  std::shared_ptr<std::byte> lent; ///< instead of `workspace`
-  Buffer private_blocks;           ///< one per thread
+  Buffer kept;                     ///< workspaces that are prepared once
+  std::shared_ptr<std::byte> lent; ///< instead of `kept`
+  std::vector<int64_t> offsets;    ///< of workspaces, in `kept` or in the memory of this call
+  int64_t temp_bytes = 0;          ///< of the memory of this call; private blocks come behind
+  char* private_blocks = nullptr;  ///< one per thread, during a call
   int64_t private_bytes = 0;
   std::vector<void*> buffers;
   std::vector<const void*> constants; ///< that the workspace was prepared from
@@ -33,7 +35,7 @@ void run_parallel(const emit::RuntimeApi* api, int64_t lo, int64_t hi, int64_t s
 
 void* scratch_of(const emit::RuntimeApi* api, int64_t thread) {
   const auto* context = static_cast<const CallContext*>(api);
-  return context->private_blocks.as<char>() + thread * context->private_bytes;
+  return context->private_blocks + thread * context->private_bytes;
 }
 
 Diagnostic diagnostic(const char* code, std::string headline, std::string body, std::string help) {
@@ -155,6 +157,9 @@ struct Executable::Impl {
   std::unique_ptr<CallContext> take(std::span<const int64_t> params);
   void give(std::unique_ptr<CallContext> context);
   std::optional<Diagnostic> plan(CallContext&, std::span<const int64_t> params) const;
+  /// Memory for one call, and the pointers into it.
+  Buffer place(CallContext&) const;
+  Diagnostic no_memory(std::span<const int64_t> params) const;
 };
 
 std::unique_ptr<CallContext> Executable::Impl::make_context() const {
@@ -195,7 +200,7 @@ std::optional<Diagnostic> Executable::Impl::plan(CallContext& context,
     return std::nullopt;
   if (const emit::BufferInfo* buffer = unplannable(signature, params))
     return too_large(signature, *buffer, params);
-  const auto workspace = emit::layout_of(signature.workspace, params);
+  const auto workspace = emit::workspace_layout(signature, params);
   const auto scratch = emit::layout_of(signature.scratch, params);
   if (!workspace)
     return too_large(signature, signature.workspace.back(), params);
@@ -204,24 +209,35 @@ std::optional<Diagnostic> Executable::Impl::plan(CallContext& context,
   context.is_planned = false;
   context.constants.clear();
   try {
-    if (!context.lent && context.workspace.bytes() < workspace->back())
-      context.workspace = Buffer(workspace->back());
-    context.private_bytes = scratch->back();
-    if (context.private_blocks.bytes() < scratch->back() * pool->threads())
-      context.private_blocks = Buffer(scratch->back() * pool->threads());
+    if (!context.lent && context.kept.bytes() < workspace->kept_bytes)
+      context.kept = Buffer(workspace->kept_bytes);
   } catch (const std::bad_alloc&) {
-    return too_large(signature,
-                     signature.workspace.empty() ? signature.scratch.back()
-                                                 : signature.workspace.back(),
-                     params);
+    return no_memory(params);
   }
-  context.buffers.assign(signature.arguments.size(), nullptr);
-  std::byte* block = context.lent ? context.lent.get() : context.workspace.as<std::byte>();
-  for (size_t i = 0; i < signature.workspace.size(); ++i)
-    context.buffers.push_back(block + (*workspace)[i]);
+  context.offsets = workspace->offsets;
+  context.temp_bytes = workspace->temp_bytes;
+  context.private_bytes = scratch->back();
+  context.buffers.assign(signature.arguments.size() + signature.workspace.size(), nullptr);
   context.params.assign(params.begin(), params.end());
   context.is_planned = true;
   return std::nullopt;
+}
+
+Buffer Executable::Impl::place(CallContext& context) const {
+  const int64_t bytes = context.temp_bytes + context.private_bytes * pool->threads();
+  Buffer temps = bytes > 0 ? pool->lend(bytes) : Buffer();
+  std::byte* kept = context.lent ? context.lent.get() : context.kept.as<std::byte>();
+  for (size_t i = 0; i < signature.workspace.size(); ++i)
+    context.buffers[signature.arguments.size() + i] =
+        (signature.workspace[i].is_constant ? kept : temps.as<std::byte>()) + context.offsets[i];
+  context.private_blocks = temps.as<char>() + context.temp_bytes;
+  return temps;
+}
+
+Diagnostic Executable::Impl::no_memory(std::span<const int64_t> params) const {
+  return too_large(
+      signature,
+      signature.workspace.empty() ? signature.scratch.back() : signature.workspace.back(), params);
 }
 
 Executable::Executable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -253,11 +269,11 @@ std::span<const std::byte> Executable::prepared() const {
   const std::lock_guard lock(impl_->mutex);
   if (!impl_->signature.has_prepared || !impl_->signature.params.empty())
     return {};
-  const auto layout = emit::layout_of(impl_->signature.workspace, {});
+  const auto layout = emit::workspace_layout(impl_->signature, {});
   for (const auto& context : impl_->idle)
     if (layout && context->is_planned && !context->constants.empty())
-      return {context->lent ? context->lent.get() : context->workspace.as<std::byte>(),
-              static_cast<size_t>(layout->back())};
+      return {context->lent ? context->lent.get() : context->kept.as<std::byte>(),
+              static_cast<size_t>(layout->kept_bytes)};
   return {};
 }
 
@@ -280,11 +296,20 @@ Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
     impl_->give(std::move(context));
     return fail(std::move(*refusal));
   }
+  Buffer temps;
+  try {
+    temps = impl_->place(*context);
+  } catch (const std::bad_alloc&) {
+    impl_->give(std::move(context));
+    return fail(impl_->no_memory(params));
+  }
   std::copy(arguments.begin(), arguments.end(), context->buffers.begin());
   const bool is_same = keep_constants(impl_->signature, arguments, context->constants);
   context->is_prepared = impl_->signature.has_prepared && is_same ? 1 : 0;
   impl_->code->function()(context->buffers.data(), params.data(), context.get());
   impl_->give(std::move(context));
+  if (temps.bytes() > 0)
+    impl_->pool->give_back(std::move(temps));
   return Done{};
 }
 

@@ -24,7 +24,8 @@ struct LoadOptions {
 /// own workspace.
 ///
 /// Memory for temps and for private buffers is planned at the first call with a set of parameter
-/// values and kept, so a further call with the same values allocates nothing.
+/// values, so a further call with the same values allocates nothing. Executables with one pool of threads share it; what is
+/// prepared from constants each keeps for itself.
 class Executable {
 public:
   struct Impl;
@@ -52,7 +53,7 @@ public:
   /// The machine code as an object file, for `load_kept` in another process.
   const std::string& object() const;
 
-  /// What calls so far prepared from constants: the whole workspace. Empty when nothing is prepared.
+  /// What calls so far prepared from constants. Empty when nothing is prepared.
   std::span<const std::byte> prepared() const;
   /// Lets calls with these arguments (without parameters) use a workspace that was prepared before, of
   /// the size that `prepared` had. It may be written; `workspace` keeps it alive.

@@ -236,4 +236,24 @@ void ThreadPool::parallel_for(int64_t lo, int64_t hi, int64_t step, emit::Partit
     wait_before_look(spin % kSpins, kCallersLoneSpins);
 }
 
+Buffer ThreadPool::lend(int64_t bytes) {
+  Buffer largest;
+  {
+    const std::lock_guard lock(lending_);
+    if (!lent_back_.empty()) {
+      largest = std::move(lent_back_.back());
+      lent_back_.pop_back();
+    }
+  }
+  if (largest.bytes() >= bytes)
+    return largest;
+  largest = Buffer(); // before the larger one is there
+  return Buffer(bytes);
+}
+
+void ThreadPool::give_back(Buffer buffer) {
+  const std::lock_guard lock(lending_);
+  lent_back_.push_back(std::move(buffer));
+}
+
 } // namespace kawara::run

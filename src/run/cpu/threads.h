@@ -1,8 +1,11 @@
 #pragma once
 
 #include "emit/runtime_api.h"
+#include "run/buffer.h"
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
 namespace kawara::run {
 
@@ -32,9 +35,16 @@ public:
   void parallel_for(int64_t lo, int64_t hi, int64_t step, emit::Partition, emit::ParallelBody body,
                     void* env);
 
+  /// Memory for one call, of at least so many bytes, which holds anything; given back after it. Calls one after the other
+  /// share one piece, as large as the largest of them needs. Throws std::bad_alloc.
+  Buffer lend(int64_t bytes);
+  void give_back(Buffer);
+
 private:
   struct State;
   std::unique_ptr<State> state_;
+  std::mutex lending_;
+  std::vector<Buffer> lent_back_; ///< guarded by `lending_`
 };
 
 } // namespace kawara::run

@@ -243,7 +243,7 @@ TEST_F(Kwx, RefusesOtherFilesAndVersions) {
   EXPECT_EQ(error_of("no such thing"), "K0564 It does not begin like one.");
   std::string newer = bytes_;
   newer[8] = 99;
-  EXPECT_EQ(error_of(newer), "K0564 It has version 99 of the format, this Kawara reads version 3.");
+  EXPECT_EQ(error_of(newer), "K0564 It has version 99 of the format, this Kawara reads version 4.");
   EXPECT_EQ(read_kwx(path_ + ".missing").error().code, "K0420");
 }
 
