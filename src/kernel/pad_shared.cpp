@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace kawara::kernel {
 namespace {
 
-constexpr int64_t kBanks = 32, kBankBytes = 4;
+constexpr int64_t kBanks = 32, kBankBytes = 4, kPieceBytes = 16;
 
 struct BankUse {
   bool has_clash = false;
@@ -40,7 +41,7 @@ private:
     if (b.scope != Scope::Shared || index.size() != b.shape.size() || index.size() < 2)
       return;
     BankUse& use = uses_[buffer];
-    use.lanes = std::max<int64_t>(use.lanes, index.back().type().lanes);
+    use.lanes = std::max({use.lanes, int64_t{index.back().type().lanes}, run_of(b, index.back())});
     int64_t row = scalar::bytes_of(b.elem);
     for (size_t d = index.size(); d-- > 0;) {
       if (d + 1 < index.size() && mentions_any(index[d], threads_) &&
@@ -48,6 +49,19 @@ private:
         use.has_clash = true;
       row *= scalar::constant_of(b.shape[d]).value_or(1);
     }
+  }
+
+  /// Neighbouring cells that belong to one thread, up to a piece of 16 bytes: they are read at once where rows keep
+  /// them aligned.
+  int64_t run_of(const Buffer& b, const Expr& index) const {
+    int64_t run = kPieceBytes / scalar::bytes_of(b.elem);
+    bool has_thread = false;
+    for (const auto& [term, factor] : scalar::affine_sum(index).terms)
+      if (mentions_any(term, threads_)) {
+        has_thread = true;
+        run = std::gcd(run, factor);
+      }
+    return has_thread ? run : 1;
   }
 
   const Kernel& kernel_;

@@ -3,6 +3,7 @@
 #include "schedule/gpu_plan.h"
 
 #include <algorithm>
+#include <array>
 
 namespace kawara::schedule {
 namespace {
@@ -14,10 +15,10 @@ struct Tiles {
   int64_t rows, lanes, depth;
   bool is_collective = false;     ///< an instruction spreads them over threads
   int64_t down = 16, across = 16; ///< threads along rows and along lanes
-  int64_t height = 4;             ///< neighbouring rows of a thread
   int64_t stages = 3;
+  double rate = 0;               ///< of the plain cores' that they reach; 0: other types than f32
+  int64_t height = 4, width = 4; ///< neighbouring rows and lanes of a thread
 };
-constexpr int64_t kWidth = 4; ///< neighbouring lanes of a thread
 
 /// Of several loops that reduce (a convolution's window and channels), the one that steps are taken along.
 size_t stepped_depth(const Product& product) {
@@ -88,7 +89,7 @@ private:
       plan.split(loop + ".1", threads * width);
       plan.split(loop + ".1.1", width);
     };
-    const int64_t width = std::min(kWidth, tiles.lanes / tiles.across);
+    const int64_t width = std::min(tiles.width, tiles.lanes / tiles.across);
     split(i, tiles.down, std::min(tiles.height, tiles.rows / tiles.down));
     split(j, tiles.across, width);
     std::vector<std::string> order = {i + ".1.1.0", j + ".1.1.0"};
@@ -100,7 +101,10 @@ private:
     plan.unroll(i + ".1.0");
     plan.unroll(i + ".1.1.1");
     plan.unroll(j + ".1.0");
-    plan.vectorize(j + ".1.1.1", width);
+    if (width > 1)
+      plan.vectorize(j + ".1.1.1", width);
+    else
+      plan.unroll(j + ".1.1.1");
     plan.bind(i + ".1.1.0", Axis::ThreadY);
     plan.bind(j + ".1.1.0", Axis::ThreadX);
   }
@@ -162,6 +166,45 @@ private:
   const std::vector<Companion>& after_;
   std::vector<Directive> plan_;
 };
+
+/// Whether the reduction runs along the rows of an operand.
+bool runs_along(const Schedule& schedule, const Product& product, uint32_t operand) {
+  const program::Statement& text = schedule.scop[product.update()].text;
+  const std::string& k = schedule.order[product.nest.loops[stepped_depth(product)]].name;
+  bool is_along = false;
+  scalar::visit(text.value, [&](const scalar::Expr& e) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    if (load == nullptr || load->tensor != operand || load->index.empty())
+      return;
+    scalar::visit(load->index.back(), [&](const scalar::Expr& part) {
+      const auto* iter = scalar::as<scalar::Iter>(part);
+      is_along = is_along || (iter != nullptr && text.iters[iter->index] == k);
+    });
+  });
+  return is_along;
+}
+
+/// The same for an operand of two dimensions along whose rows the reduction runs, turned on the way: threads read
+/// neighbouring rows of it in one piece. Cells come one by one, each thread of a row of them with a column of its own.
+bool stage_turned(Schedule& schedule, uint32_t operand, const LoopName& at, int64_t lines,
+                  const Tiles& tiles, const Environment& environment) {
+  const program::Tensor& tensor = schedule.scop.tensors[operand];
+  if (tensor.shape.size() != 2 || tiles.depth != tiles.across || lines % tiles.down != 0)
+    return false;
+  Schedule staged = schedule;
+  if (!try_plan(staged, {Stage{tensor.name, at, 0, lines}}, environment))
+    return false;
+  GpuPlan plan(staged.scop.statements.back().text.name);
+  plan.split("d0.1", tiles.down);
+  plan.reorder({"d0.1.1", "d1", "d0.0", "d0.1.0"});
+  plan.bind("d0.1.1", Axis::ThreadY);
+  plan.bind("d1", Axis::ThreadX);
+  plan.unroll("d0.1.0");
+  if (!try_plan(staged, plan.list(), environment))
+    return false;
+  schedule = std::move(staged);
+  return true;
+}
 
 /// Copies what a step of the reduction reads of an operand to shared memory, all threads taking part.
 void stage_operand(Schedule& schedule, uint32_t operand, const LoopName& at, const Tiles& tiles,
@@ -362,6 +405,54 @@ std::optional<int64_t> part_of_reduction(const Schedule& schedule, const Product
   return pieces_of(pieces_of(depth, best->parts), step) * step;
 }
 
+namespace {
+
+/// Products of f32 whose sizes are whole tiles.
+constexpr std::array<Tiles, 3> kTilesOfF32 = {{{64, 128, 16, false, 8, 16, 4, 1.0},
+                                               {64, 64, 16, false, 8, 16, 4, 0.8},
+                                               {32, 32, 16, false, 16, 16, 3, 0.4}}};
+constexpr std::array<Tiles, 3> kTilesOfOthers = {{{128, 128, 16}, {64, 64, 16}, {32, 32, 16}}};
+
+/// The order in which tiles are tried for a product that is not on tensor cores.
+std::vector<Tiles> plain_tiles(const Schedule& schedule, const Product& product, int64_t batches,
+                               const target::Gpu& gpu) {
+  const int64_t rows = product.extents[product.rows], lanes = product.extents[product.lanes],
+                depth = product.extents[stepped_depth(product)];
+  const auto blocks_of = [&](const Tiles& tiles) {
+    return batches * pieces_of(rows, tiles.rows) * pieces_of(lanes, tiles.lanes);
+  };
+  const auto is_f32 = [&](uint32_t tensor) {
+    return schedule.scop.tensors[tensor].elem == scalar::Elem::F32;
+  };
+  std::vector<std::pair<double, Tiles>> found;
+  const bool is_long = is_f32(product.left) && is_f32(product.right) && is_f32(product.result);
+  for (Tiles tiles : kTilesOfF32) {
+    if (!is_long || rows % tiles.rows != 0 || lanes % tiles.lanes != 0 || depth % tiles.depth != 0)
+      continue;
+    // Where an operand cannot be turned, threads of a warp read neighbouring rows of shared memory without waiting for
+    // each other.
+    const auto neighbours = [&](uint32_t operand) {
+      const bool is_turned = schedule.scop.tensors[operand].shape.size() == 2;
+      return is_turned || !runs_along(schedule, product, operand) ? 4 : 1;
+    };
+    tiles.height = neighbours(product.left);
+    tiles.width = neighbours(product.right);
+    const int64_t turns = pieces_of(blocks_of(tiles), gpu.multiprocessors);
+    found.emplace_back(static_cast<double>(turns * tiles.rows * tiles.lanes) / tiles.rate, tiles);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Tiles> order;
+  for (const auto& [cost, tiles] : found)
+    order.push_back(tiles);
+  for (const Tiles& tiles : kTilesOfOthers)
+    if (blocks_of(tiles) >= gpu.multiprocessors || tiles.rows == 32)
+      order.push_back(tiles);
+  return order;
+}
+
+} // namespace
+
 bool bind_product(Schedule& schedule, const Product& product, const std::vector<Companion>& before,
                   const std::vector<Companion>& after, const Environment& environment) {
   if (product.depth.empty() || product.outer.size() > 1 || product.has_strided_lanes)
@@ -374,15 +465,14 @@ bool bind_product(Schedule& schedule, const Product& product, const std::vector<
   GpuProductPlanner planner(schedule, product, before, after);
   const std::string update = schedule.scop[product.update()].text.name;
   const std::string k = schedule.order[product.nest.loops[stepped_depth(product)]].name + ".0";
-  for (const Tiles& tiles : {Tiles{128, 128, 16}, Tiles{64, 64, 16}, Tiles{32, 32, 16}}) {
-    const int64_t blocks = batches * pieces_of(product.extents[product.rows], tiles.rows) *
-                           pieces_of(product.extents[product.lanes], tiles.lanes);
-    if (blocks < environment.gpu->multiprocessors && tiles.rows > 32)
-      continue;
+  for (const Tiles& tiles : plain_tiles(schedule, product, batches, *environment.gpu)) {
     if (!try_plan(schedule, planner.plan(tiles), environment))
       continue;
-    for (const uint32_t operand : {product.left, product.right})
-      stage_operand(schedule, operand, {update, k}, tiles, environment);
+    for (const auto& [operand, lines] :
+         {std::pair(product.left, tiles.rows), std::pair(product.right, tiles.lanes)})
+      if (tiles.rate == 0 || !runs_along(schedule, product, operand) ||
+          !stage_turned(schedule, operand, {update, k}, lines, tiles, environment))
+        stage_operand(schedule, operand, {update, k}, tiles, environment);
     if (product.depth.size() == 1)
       try_plan(schedule, {Pipeline{{update, k}, tiles.stages}}, environment);
     return true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 namespace kawara::schedule {
 namespace {
@@ -14,36 +15,63 @@ struct RateAt {
   int64_t lanes;
   double rate;
 };
+/// Measured on an H200, with reductions of 4096 cells of two bytes.
+constexpr std::array<RateAt, 13> kRatesOf128Rows = {{{256, 1.0},
+                                                     {240, 0.95},
+                                                     {224, 0.97},
+                                                     {208, 0.98},
+                                                     {192, 0.99},
+                                                     {176, 0.98},
+                                                     {160, 0.98},
+                                                     {144, 0.96},
+                                                     {128, 0.97},
+                                                     {112, 0.92},
+                                                     {96, 0.8},
+                                                     {80, 0.65},
+                                                     {64, 0.55}}};
+/// The right operand's reduction runs down its rows: it comes in panels of 64 columns, the last one whole.
+constexpr std::array<RateAt, 8> kRatesOf128RowsTurned = {{{256, 1.0},
+                                                          {240, 0.97},
+                                                          {224, 0.975},
+                                                          {192, 0.99},
+                                                          {176, 0.96},
+                                                          {160, 0.9},
+                                                          {128, 0.97},
+                                                          {64, 0.55}}};
+constexpr std::array<RateAt, 4> kRatesOf64Rows = {
+    {{256, 0.94}, {192, 0.88}, {128, 0.68}, {64, 0.41}}};
 struct RatesOfHeight {
   int64_t rows;
-  std::array<RateAt, 5> rates; ///< between them, in proportion
+  std::span<const RateAt> rates;
 };
-constexpr std::array<RatesOfHeight, 2> kRates = {
-    {{128, {{{64, 0.53}, {96, 0.74}, {128, 0.92}, {192, 0.97}, {256, 1.0}}}},
-     {64, {{{64, 0.38}, {96, 0.48}, {128, 0.58}, {192, 0.78}, {256, 0.92}}}}}};
-constexpr int64_t kPanel = 64;
-constexpr double kRateOfOddWidths = 0.97;
 constexpr double kEndOfTile = 174; ///< length of a reduction that takes as long as writing the tile
 constexpr double kAnotherLaunch = 4e6; ///< starting a second kernel, in multiply-adds
 constexpr double kPartOfCell = 6.5;    ///< writing and reading a cell of a part, in the same
 constexpr double kByte = 0.75;         ///< bringing a byte of an operand, in the same
 
-/// Between the widths that were measured.
-double plain_rate_of(const RatesOfHeight& height, int64_t lanes) {
-  const auto& rates = height.rates;
-  for (size_t n = 1; n < rates.size(); ++n)
-    if (lanes <= rates[n].lanes) {
-      const RateAt a = rates[n - 1], b = rates[n];
-      const double part =
-          static_cast<double>(lanes - a.lanes) / static_cast<double>(b.lanes - a.lanes);
-      return a.rate + part * (b.rate - a.rate);
-    }
-  return rates.back().rate;
+/// 0 for a width that is not in the table.
+double rate_of(const RatesOfHeight& height, int64_t lanes) {
+  for (const RateAt& at : height.rates)
+    if (at.lanes == lanes)
+      return at.rate;
+  return 0;
 }
 
-/// Tiles of no whole panels bring and write some cells twice.
-double rate_of(const RatesOfHeight& height, int64_t lanes) {
-  return plain_rate_of(height, lanes) * (lanes % kPanel == 0 ? 1 : kRateOfOddWidths);
+/// Whether the reduction runs down the rows of the right operand, and tensor cores take it so.
+bool is_right_turned(const Schedule& schedule, const Product& product) {
+  const program::Statement& text = schedule.scop[product.update()].text;
+  const std::string& j = schedule.order[product.nest.loops[product.lanes]].name;
+  bool is_turned = false;
+  scalar::visit(text.value, [&](const scalar::Expr& e) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    if (load == nullptr || load->tensor != product.right || load->index.empty())
+      return;
+    scalar::visit(load->index.back(), [&](const scalar::Expr& part) {
+      const auto* iter = scalar::as<scalar::Iter>(part);
+      is_turned = is_turned || (iter != nullptr && text.iters[iter->index] == j);
+    });
+  });
+  return is_turned && scalar::bytes_of(schedule.scop.tensors[product.right].elem) == 2;
 }
 
 /// An instruction for the product's tensors.
@@ -99,11 +127,17 @@ std::optional<CollectiveChoice> best_tile(const Schedule& schedule, const Produc
       std::ceil(length_of_reduction(schedule, product) / static_cast<double>(parts));
   std::optional<CollectiveChoice> best;
   const std::vector<Width> widths = widths_for(schedule, product, environment);
-  for (const RatesOfHeight& height : kRates)
+  std::array<RatesOfHeight, 2> heights = {{{128, kRatesOf128Rows}, {64, kRatesOf64Rows}}};
+  if (is_right_turned(schedule, product))
+    heights[0].rates = kRatesOf128RowsTurned;
+  for (const RatesOfHeight& height : heights)
     for (const Width& width : widths) {
+      const double rate = rate_of(height, width.lanes);
+      if (rate == 0)
+        continue;
       const int64_t tiles =
           parts * batches * pieces_of(rows, height.rows) * pieces_of(lanes, width.lanes);
-      const double one = depth / rate_of(height, width.lanes) + kEndOfTile;
+      const double one = depth / rate + kEndOfTile;
       const int64_t turns = pieces_of(tiles, environment.gpu->multiprocessors);
       const double cost = static_cast<double>(turns * height.rows * width.lanes) * one;
       if (!best || cost < best->cost)

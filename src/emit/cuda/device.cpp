@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -24,10 +25,9 @@ using scalar::as;
 using scalar::Expr;
 using scalar::ReduceOp;
 
-/// Registers for two blocks of 256 threads on a multiprocessor: while one waits, the other computes.
-constexpr int64_t kThreadsInFlight = 512;
-/// A thread that keeps more over a loop needs registers of two.
-constexpr int64_t kCellsOfThread = 64;
+constexpr double kRegisters = 65536; ///< of a multiprocessor
+/// Of a thread, at least, and for each cell that it keeps over a loop.
+constexpr double kRegistersOfThread = 128, kRegistersOfCell = 2.5;
 
 class DeviceWriter {
 public:
@@ -48,17 +48,30 @@ public:
     positions();
     declare_shared();
     expr_.need("begin");
-    line("kw_begin();");
+    // Blocks that fill multiprocessors in several turns would find places taken unevenly by the next kernel's.
+    const bool is_late = has_copies_in_flight();
+    line(is_late ? "kw_await_last();" : "kw_begin();");
     block(launch_.body);
+    if (is_late)
+      line("kw_allow_next();");
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
-    const int64_t blocks =
-        has_engine_ ? 1 : std::clamp<int64_t>(threads_in_flight() / threads, 1, 16);
+    const auto fitting =
+        std::llround(kRegisters / (registers_of_thread() * static_cast<double>(threads)));
+    const int64_t blocks = has_engine_ ? 1 : std::clamp<int64_t>(fitting, 1, 16);
     return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", " +
            std::to_string(blocks) + ") " + launch_.name + "(" + join(parameters(), ", ") + ") {\n" +
            text_ + "}\n\n";
   }
 
 private:
+  bool has_copies_in_flight() const {
+    bool found = false;
+    kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
+      found = found || std::holds_alternative<kernel::Commit>(stmt);
+    });
+    return found;
+  }
+
   /// Cells that variables hold from one iteration of a loop to the next.
   int64_t kept_cells() const {
     std::set<uint32_t> kept, local;
@@ -78,15 +91,16 @@ private:
     return cells;
   }
 
-  /// Threads that only pass cells of 16 bits on have half as many bytes under way as others: twice as many of them.
-  int64_t threads_in_flight() const {
+  /// Two blocks of 256 threads on a multiprocessor: while one waits, the other computes. Threads that only pass cells
+  /// of 16 bits on have half as many bytes under way as others: twice as many of them.
+  double registers_of_thread() const {
     const int64_t kept = kept_cells();
     const bool is_short = std::all_of(out_.buffers.begin(), out_.buffers.end(), [&](uint32_t b) {
       return scalar::bytes_of(kernel_.buffers[b].elem) <= 2;
     });
-    return kept > kCellsOfThread   ? kThreadsInFlight / 2
-           : kept == 0 && is_short ? kThreadsInFlight * 2
-                                   : kThreadsInFlight;
+    if (kept == 0 && is_short)
+      return kRegistersOfThread / 2;
+    return std::max(kRegistersOfThread, kRegistersOfCell * static_cast<double>(kept));
   }
 
   void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }

@@ -159,7 +159,8 @@ std::string engine_prelude(const std::set<std::string>& needs) {
 std::string host_engine_prelude() {
   return R"(#include <cuda.h>
 
-// A tensor, innermost extent first, that is copied in boxes; rows of a box are 128 bytes, swizzled.
+// A tensor, innermost extent first, that is copied in boxes; rows of a box are 128 bytes, swizzled. The cache fetches
+// pairs of its lines where rows begin with one.
 static cudaError_t kw_make_map(kw_map* map, CUtensorMapDataType type, unsigned bytes, unsigned rank,
                                const void* at, const unsigned long long* extents, const unsigned* box) {
   void* found = nullptr;
@@ -184,7 +185,8 @@ static cudaError_t kw_make_map(kw_map* map, CUtensorMapDataType type, unsigned b
   const CUresult result =
       encode((CUtensorMap*)map, type, rank, (void*)at, sizes, strides, boxes, steps,
              CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+             strides[0] % 256 == 0 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 

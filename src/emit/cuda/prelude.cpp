@@ -119,11 +119,19 @@ constexpr const char* kPackedF16 =
 
 constexpr const char* kBegin =
     R"(// Waits until what was launched before is done; what is launched next may place its blocks from now on.
-static __device__ inline void kw_begin() {
+static __device__ inline void kw_await_last() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+static __device__ inline void kw_allow_next() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
+}
+static __device__ inline void kw_begin() {
+  kw_await_last();
+  kw_allow_next();
 }
 
 )";

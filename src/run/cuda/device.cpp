@@ -18,7 +18,7 @@ constexpr int kL2Bytes = 38;
 constexpr int kMajor = 75, kMinor = 76;
 constexpr int kDynamicSharedAttribute = 8;
 constexpr int kMapOfU8 = 0, kMapOfI32 = 3, kMapOfF32 = 7, kMapOfF16 = 6, kMapOfBf16 = 9;
-constexpr int kSwizzleOf128Bytes = 3, kPromoteTo256Bytes = 3;
+constexpr int kSwizzleOf128Bytes = 3, kPromoteTo128Bytes = 2, kPromoteTo256Bytes = 3;
 constexpr int kMayBeginEarly = 6; ///< "programmatic stream serialization"
 
 // As the driver lays them out.
@@ -440,7 +440,8 @@ Result<CudaDevice::TensorMap, Diagnostic> CudaDevice::tensor_map(DevicePointer a
   KAWARA_TRY(
       [[maybe_unused]] const Done done,
       checked(api_->encode_map(&map, type, rank, at, sizes.data(), strides.data(), boxes.data(),
-                               steps.data(), 0, kSwizzleOf128Bytes, kPromoteTo256Bytes, 0),
+                               steps.data(), 0, kSwizzleOf128Bytes,
+                               strides[0] % 256 == 0 ? kPromoteTo256Bytes : kPromoteTo128Bytes, 0),
               doing));
   return map;
 }
