@@ -220,8 +220,7 @@ private:
     list.resize(in_.count());
     for (emit::BufferInfo& info : list) {
       info.name = in_.text();
-      info.elem =
-          static_cast<scalar::Elem>(in_.below(static_cast<int64_t>(scalar::kLastElem) + 1));
+      info.elem = static_cast<scalar::Elem>(in_.below(static_cast<int64_t>(scalar::kLastElem) + 1));
       info.role = static_cast<program::Role>(in_.below(4));
       info.is_constant = in_.integer() != 0;
       info.is_used_up = in_.integer() != 0;

@@ -48,8 +48,8 @@ std::optional<PaddedRows> padded_rows(Kernel& kernel, uint32_t buffer, int64_t a
     return block_of(Store{result.buffer, {row * int_lit(padded) + at}, ReduceOp::None, value});
   };
   const Expr cell = scalar::load(buffer, {row * int_lit(given) + at}, {source.elem, 1});
-  const Block zeros = block_of(
-      If{binary(BinaryOp::Lt, at, int_lit(padded)), store(scalar::zero_of(computed)), {}});
+  const Block zeros =
+      block_of(If{binary(BinaryOp::Lt, at, int_lit(padded)), store(scalar::zero_of(computed)), {}});
   copy.body = block_of(
       If{binary(BinaryOp::Lt, at, int_lit(given)), store(scalar::cast(cell, computed)), zeros});
   return result;
