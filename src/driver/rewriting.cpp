@@ -1,6 +1,8 @@
 #include "driver/rewriting.h"
 
 #include "estimate/operator_cost.h"
+#include "graph/optimise/choose_layout.h"
+#include "graph/optimise/edit.h"
 #include "graph/rewrite/rewrite.h"
 
 #include <fmt/format.h>
@@ -20,6 +22,25 @@ estimate::Roof roof_of(const target::Cpu& cpu) {
   const double lanes = static_cast<double>(cpu.vector_bytes) / 4,
                cores = static_cast<double>(cpu.cores);
   return {2 * 2 * 3e9 * lanes * cores, 15e9 * cores};
+}
+
+/// Orders of dimensions that need the cheapest transpositions.
+void choose_layout_in(graph::optimise::Optimised& out, const rewrite::Cost& cost,
+                      const graph::optimise::Evaluate& evaluate) {
+  const size_t before = out.graph.nodes.size();
+  auto chosen = graph::optimise::choose_layout(std::move(out.graph), cost);
+  out.graph = std::move(chosen.graph);
+  for (const graph::optimise::LayoutChoice& choice : chosen.choices)
+    out.notes.push_back(fmt::format("layout around `{}`: {} of {} nodes in another order of "
+                                    "dimensions; transpositions {} -> {}, "
+                                    "{:.1f} -> {:.1f} us",
+                                    choice.first, choice.moved, choice.nodes, choice.before,
+                                    choice.after, choice.seconds_before * 1e6,
+                                    choice.seconds_after * 1e6));
+  if (chosen.choices.empty())
+    return;
+  out.graph = graph::optimise::optimise(std::move(out.graph), evaluate).graph;
+  out.passes.push_back({"choose_layout", before, out.graph.nodes.size()});
 }
 
 /// Proved rewriting, where it gains something, and what it leaves of constants computed.
@@ -65,7 +86,11 @@ graph::optimise::Optimised optimised_and_rewritten(graph::Graph graph, const tar
                                                    const graph::optimise::Evaluate& evaluate,
                                                    const GraphOptions& options) {
   graph::optimise::Optimised out = graph::optimise::optimise(std::move(graph), evaluate);
+  if (!graph::optimise::has_all_operands(out.graph))
+    return out;
   const rewrite::Cost cost = estimate::fused_cost(roof_of(cpu));
+  if (options.chooses_layouts)
+    choose_layout_in(out, cost, evaluate);
   rewrite_in(out, cost, evaluate);
   recognise_attention_in(out, cost, evaluate, options.attention);
   return out;

@@ -9,9 +9,10 @@ namespace kawara::driver {
 /// What is asked of the passes that decide by cost.
 struct GraphOptions {
   graph::optimise::AttentionUse attention = graph::optimise::AttentionUse::ByCost;
+  bool chooses_layouts = true; ///< graph/optimise/choose_layout.h
 };
 
-/// The graph after proved rewriting (graph/rewrite) for this machine, with the passes before and after it:
+/// The graph after the choice of layouts and proved rewriting (graph/rewrite) for this machine, with the passes before and after it:
 /// what rewriting leaves of constants is computed. Then attention that is written out becomes one node
 /// (graph/optimise/recognise_attention.h). Never dearer by the estimate of graphs whose
 /// element-wise nodes are fused; the graph stays as it was where nothing is gained. Takes a fraction of a

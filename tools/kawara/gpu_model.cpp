@@ -215,6 +215,12 @@ void add_graph_flags(CLI::App& command, GraphFlags& flags) {
           "of a model: parts, or whole: attention that is written out as one node; cost (the "
           "default) decides")
       ->check(CLI::IsMember({"cost", "parts", "whole"}));
+  command
+      .add_option(
+          "--layout", flags.layout,
+          "of a model: written, the order of dimensions that the file has; cost (the default) "
+          "changes it where transpositions go")
+      ->check(CLI::IsMember({"cost", "written"}));
 }
 
 driver::ModelOptions model_options_of(const GraphFlags& flags) {
@@ -223,6 +229,7 @@ driver::ModelOptions model_options_of(const GraphFlags& flags) {
     options.floats = graph::DataType::BF16;
   if (flags.floats == "f16")
     options.floats = graph::DataType::F16;
+  options.graph.chooses_layouts = flags.layout != "written";
   if (flags.attention == "parts")
     options.graph.attention = graph::optimise::AttentionUse::Never;
   if (flags.attention == "whole")

@@ -13,6 +13,7 @@ namespace kawara::tools {
 struct GraphFlags {
   std::string floats;    ///< bf16, f16: type of the model's f32 values; empty: f32
   std::string attention; ///< parts, whole; empty: what costs less
+  std::string layout;    ///< written; empty: what costs least
 };
 
 struct ModelOptions {
@@ -86,7 +87,7 @@ Result<std::pair<std::string, std::string>, Diagnostic>
 measure_steps(driver::Model&, const std::map<std::string, run::Datum>& inputs, const ModelOptions&,
               const std::vector<run::Datum>& results);
 
-/// Adds --type and --attention.
+/// Adds --type, --attention and --layout.
 void add_graph_flags(CLI::App&, GraphFlags&);
 /// `usual_model_options` with that type.
 driver::ModelOptions model_options_of(const GraphFlags&);

@@ -1,6 +1,8 @@
 #include "graph/optimise/edit.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 namespace kawara::graph::optimise {
 
@@ -170,6 +172,61 @@ std::vector<int64_t> integers_of(const Node& node, const std::string& name) {
 }
 
 bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
+
+namespace {
+
+/// Operands that an operator cannot do without, as far as passes look at it.
+size_t needed_operands(const Node& node) {
+  static const std::map<std::string_view, size_t> kNone{
+      {"Constant", 0},      {"EyeLike", 0},  {"If", 0},
+      {"Loop", 0},          {"Optional", 0}, {"RandomNormal", 0},
+      {"RandomUniform", 0}, {"Scan", 0},     {"SequenceEmpty", 0},
+      {"SequenceMap", 0}};
+  static const std::map<std::string_view, size_t> kSeveral{{"Add", 2},
+                                                           {"And", 2},
+                                                           {"Attention", 3},
+                                                           {"BatchNormalization", 5},
+                                                           {"Conv", 2},
+                                                           {"ConvTranspose", 2},
+                                                           {"Div", 2},
+                                                           {"Equal", 2},
+                                                           {"Expand", 2},
+                                                           {"Gather", 2},
+                                                           {"Gemm", 2},
+                                                           {"Greater", 2},
+                                                           {"GreaterOrEqual", 2},
+                                                           {"LSTM", 3},
+                                                           {"LayerNormalization", 2},
+                                                           {"Less", 2},
+                                                           {"LessOrEqual", 2},
+                                                           {"MatMul", 2},
+                                                           {"Mul", 2},
+                                                           {"Or", 2},
+                                                           {"PRelu", 2},
+                                                           {"Pow", 2},
+                                                           {"Sub", 2},
+                                                           {"Where", 3},
+                                                           {"Xor", 2}};
+  if (!node.domain.empty() || kNone.count(node.op) > 0)
+    return 0;
+  const auto several = kSeveral.find(node.op);
+  return several == kSeveral.end() ? 1 : several->second;
+}
+
+} // namespace
+
+bool has_all_operands(const Graph& graph) {
+  return std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    const size_t needed = needed_operands(node);
+    if (needed == 0)
+      return true;
+    const bool has_result =
+        node.outputs.size() > 1 || (node.outputs.size() == 1 && node.outputs[0] != kAbsent);
+    return has_result && node.inputs.size() >= needed &&
+           std::find(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(needed),
+                     kAbsent) == node.inputs.begin() + static_cast<std::ptrdiff_t>(needed);
+  });
+}
 
 int64_t version_of(const Graph& graph) {
   const auto at = graph.opsets.find("");

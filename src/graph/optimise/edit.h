@@ -66,6 +66,9 @@ std::vector<int64_t> integers_of(const Node&, const std::string& name);
 
 /// Is the node the standard's operator of that name?
 bool is_op(const Node&, std::string_view op);
+/// Has every node the operands and the result that passes look at? Files may leave out anything; what is missing is refused when
+/// the node is planned.
+bool has_all_operands(const Graph&);
 int64_t version_of(const Graph&); ///< of the standard's operators
 
 } // namespace kawara::graph::optimise

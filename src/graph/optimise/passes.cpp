@@ -1,5 +1,7 @@
 #include "graph/optimise/passes.h"
 
+#include "graph/optimise/edit.h"
+
 namespace kawara::graph::optimise {
 
 std::span<const Pass> passes() {
@@ -11,6 +13,8 @@ std::span<const Pass> passes() {
        recognise_layer_norm},
       {"recognise_activations", "Gelu, Swish, HardSwish, written out, are one node",
        recognise_activations},
+      {"absorb_transposes", "a transposition before flattened rows goes into the next matrix",
+       absorb_transposes},
       {"fold_affine", "scales and shifts go into the weights of convolutions", fold_affine},
       {"remove_dead", "what nobody reads goes", remove_dead},
   };
@@ -19,6 +23,8 @@ std::span<const Pass> passes() {
 
 Optimised optimise(Graph graph, const Evaluate& evaluate) {
   Optimised out{std::move(graph), {}, {}};
+  if (!has_all_operands(out.graph))
+    return out;
   constexpr int kMostRounds = 4;
   for (int round = 0; round < kMostRounds; ++round) {
     bool is_changed = false;

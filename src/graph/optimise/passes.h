@@ -38,7 +38,8 @@ struct Optimised {
   std::vector<std::string> notes; ///< for people: what was decided by cost, and why
 };
 
-/// The graph after all passes, again and again until none makes it smaller. Subgraphs stay as they are.
+/// The graph after all passes, again and again until none makes it smaller. Subgraphs stay as they are, and so does a graph with
+/// a node that lacks operands (`has_all_operands`).
 Optimised optimise(Graph, const Evaluate&);
 
 // The passes one by one.
@@ -58,5 +59,8 @@ Graph fold_affine(Graph, const Evaluate&);
 Graph recognise_activations(Graph, const Evaluate&);
 /// A normalisation of rows, written out, becomes one node.
 Graph recognise_layer_norm(Graph, const Evaluate&);
+
+/// A transposition before rows that are multiplied by constant matrices goes into these.
+Graph absorb_transposes(Graph, const Evaluate&);
 
 } // namespace kawara::graph::optimise

@@ -18,5 +18,7 @@ void add_alexnet(Net&, const Sizes&);
 void add_bert_base(Net&, const Sizes&);
 void add_gpt2_prefill(Net&, const Sizes&);
 void add_gpt2_decode(Net&, const Sizes&);
+void add_one_attention(Net&, const Sizes&);
+void add_channels_last(Net&, const Sizes&);
 
 } // namespace kawara::graph::zoo

@@ -24,7 +24,9 @@ constexpr std::array kRecipes{
     Recipe{"alexnet", "images 227 x 227 to 1000 classes", add_alexnet},
     Recipe{"bert-base", "tokens to vectors, both directions", add_bert_base, true},
     Recipe{"gpt2-prefill", "tokens to logits and a cache", add_gpt2_prefill, true},
-    Recipe{"gpt2-decode", "one token and a cache to logits", add_gpt2_decode, false, true}};
+    Recipe{"gpt2-decode", "one token and a cache to logits", add_gpt2_decode, false, true},
+    Recipe{"one-attention", "one layer of attention, for lessons", add_one_attention, true},
+    Recipe{"channels-last", "convolutions between transpositions, for lessons", add_channels_last}};
 
 Diagnostic no_such_net(const std::string& name) {
   std::vector<std::string> known;

@@ -252,5 +252,34 @@ TEST(Optimise, RepeatsUntilNothingChanges) {
   EXPECT_EQ(out.passes[0].after, 3U);
 }
 
+TEST(AbsorbTransposes, TurnsTheMatrix) {
+  for (const bool is_turned : {false, true}) {
+    Tensor matrix(DataType::F32, is_turned ? Shape{1, 12} : Shape{12, 1});
+    for (int64_t k = 0; k < 12; ++k)
+      matrix.set_double(k, static_cast<double>(k));
+    const auto graph = graph_of({{"t", "Transpose", {"x"}, {{"perm", list({0, 2, 3, 1})}}},
+                                 {"f", "Flatten", {"t"}, {{"axis", int64_t{1}}}},
+                                 {"y", "Gemm", {"f", "m"}, {{"transB", int64_t{is_turned}}}}},
+                                {{"m", matrix}}, {{"x", {2, 3, 2, 2}}});
+    const Graph out = absorb_transposes(graph, nullptr);
+    ASSERT_EQ(ops_of(out), "Flatten Gemm");
+    const Tensor& turned = out.initializers.at(out.nodes[1].inputs[1]);
+    // Cell [c, h, w] of a row was at [h, w, c].
+    for (int64_t c = 0; c < 3; ++c)
+      for (int64_t p = 0; p < 4; ++p)
+        EXPECT_EQ(turned.get_double(c * 4 + p), static_cast<double>(p * 3 + c));
+  }
+}
+
+TEST(AbsorbTransposes, LeavesRowsThatOthersRead) {
+  auto graph = graph_of({{"t", "Transpose", {"x"}, {{"perm", list({0, 2, 3, 1})}}},
+                         {"f", "Flatten", {"t"}, {{"axis", int64_t{1}}}},
+                         {"a", "Relu", {"f"}},
+                         {"y", "MatMul", {"f", "m"}}},
+                        {{"m", ramp({12, 5})}}, {{"x", {2, 3, 2, 2}}});
+  graph.outputs.push_back(graph.nodes[2].outputs[0]);
+  EXPECT_EQ(after(absorb_transposes, graph), "Transpose Flatten Relu MatMul");
+}
+
 } // namespace
 } // namespace kawara::graph::optimise
