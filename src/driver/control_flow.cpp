@@ -95,6 +95,22 @@ Results collected(const Node& node, const GraphPtr& body, size_t first,
   return results;
 }
 
+/// Rounds that no model needs, and no user waits for.
+constexpr int64_t kMostRounds = 100'000'000;
+
+/// Is what the body says about going on the same in every round, namely yes?
+bool always_goes_on(const graph::Graph& body) {
+  ValueId id = body.outputs[0];
+  for (size_t n = body.nodes.size(); n-- > 0;) // makers come before readers
+    if (const Node& node = body.nodes[n]; node.op == "Identity" && node.domain.empty() &&
+                                          node.inputs.size() == 1 && node.outputs.size() == 1 &&
+                                          node.outputs[0] == id)
+      id = node.inputs[0];
+  if (const auto constant = body.initializers.find(id); constant != body.initializers.end())
+    return constant->second.cells() == 1 && constant->second.get_int(0) != 0;
+  return id == body.inputs[1];
+}
+
 Results run_loop(const Node& node, const std::vector<Datum>& inputs, const RunGraph& run) {
   const GraphPtr body = body_of(node, "body");
   if (!body || inputs.size() < 2 || body->inputs.size() != inputs.size() ||
@@ -106,6 +122,8 @@ Results run_loop(const Node& node, const std::vector<Datum>& inputs, const RunGr
     limit = inputs[0].tensor.get_int(0);
   bool goes_on =
       !inputs[1].tensor || inputs[1].tensor.cells() != 1 || inputs[1].tensor.get_int(0) != 0;
+  if (goes_on && limit > kMostRounds && always_goes_on(*body))
+    return fail(refused_data(node, inputs, "it does not end: its condition never changes"));
   std::vector<Datum> state(inputs.begin() + 2, inputs.end());
   std::vector<std::vector<Tensor>> lists(body->outputs.size() - 1 - carried);
   for (int64_t i = 0; i < limit && goes_on; ++i) {

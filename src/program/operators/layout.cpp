@@ -277,8 +277,9 @@ void depth_to_space(Definition& d) {
   const int64_t b = d.integer("blocksize", 0);
   const bool to_space = d.node().op == "DepthToSpace";
   const Shape s = d.shape(0);
-  const bool fits =
-      s.size() == 4 && b > 0 && (to_space ? s[1] % (b * b) == 0 : s[2] % b == 0 && s[3] % b == 0);
+  constexpr int64_t most = 1 << 20; // whose square is a number
+  const bool fits = s.size() == 4 && b > 0 && b <= most &&
+                    (to_space ? s[1] % (b * b) == 0 : s[2] % b == 0 && s[3] % b == 0);
   if (!fits)
     return d.refuse(fmt::format("blocks of {} do not fit {}", b, graph::text_of(s)));
   if (!to_space) {

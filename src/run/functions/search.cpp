@@ -257,11 +257,14 @@ Outputs tf_idf(const FunctionCall& call) {
                              starts = call.integers("ngram_counts"),
                              targets = call.integers("ngram_indexes");
   const std::vector<double> weights = call.reals("weights");
-  const int64_t low = call.integer("min_gram_length", 1), high = call.integer("max_gram_length", 1);
+  const int64_t low = call.integer("min_gram_length", 1);
+  // The pool has no longer grams than it has lists.
+  const int64_t high =
+      std::min(call.integer("max_gram_length", 1), static_cast<int64_t>(starts.size()));
   const int64_t skips = call.integer("max_skip_count", 0);
   const std::string mode = call.word("mode", "TF");
-  if (x.rank() < 1 || x.rank() > 2 || graph::is_float(x.type()) || pool.empty() || low < 1 ||
-      high < low)
+  if (x.rank() < 1 || x.rank() > 2 || graph::is_float(x.type()) || pool.empty() ||
+      targets.empty() || low < 1 || call.integer("max_gram_length", 1) < low)
     return fail(std::string("rows of integers and a pool of integers are needed"));
   std::map<std::vector<int64_t>, size_t> grams; // to their number in the pool
   size_t number = 0;
@@ -284,7 +287,7 @@ Outputs tf_idf(const FunctionCall& call) {
   float* cells = out.as<float>();
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t n = low; n <= high; ++n)
-      for (int64_t step = 1; step <= (n == 1 ? 1 : skips + 1); ++step)
+      for (int64_t step = 1; step <= (n == 1 ? 1 : std::min(skips, length) + 1); ++step)
         for (int64_t at = 0; at + (n - 1) * step < length; ++at) {
           std::vector<int64_t> gram;
           for (int64_t k = 0; k < n; ++k)

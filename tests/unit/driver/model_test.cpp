@@ -101,6 +101,24 @@ TEST(Model, RefusesDimensionsOfANumber) {
   }
 }
 
+TEST(Model, RefusesNodesWithoutOperands) {
+  for (const char* op : {"Sigmoid", "Softmax", "Transpose", "Slice", "Mul", "Conv", "MatMul"}) {
+    Parts parts = kSum;
+    parts.nodes = {node(op, {}, {"d"}), node("Mul", {"a", "d"}, {"c"})};
+    Model model = model_from(parts);
+    EXPECT_EQ(code_of(model, {{"a", filled({2, 3}, 1)}, {"b", filled({2, 3}, 1)}}), "K0511") << op;
+  }
+}
+
+TEST(Model, RefusesBlocksBeyondAllNumbers) {
+  Parts parts = kSum;
+  parts.nodes = {
+      node("DepthToSpace", {"a"}, {"c"}, integer_attribute("blocksize", int64_t{1} << 40))};
+  parts.inputs = {value("a", kFloat, {1, 4, 2, 2})};
+  Model model = model_from(parts);
+  EXPECT_EQ(code_of(model, {{"a", filled({1, 4, 2, 2}, 1)}}), "K0511");
+}
+
 TEST(Model, PlansOnWhenValuesAreKnown) {
   const Parts parts{{node("Expand", {"a", "s"}, {"b"}), node("Relu", {"b"}, {"c"})},
                     {},
