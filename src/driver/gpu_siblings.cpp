@@ -99,11 +99,26 @@ private:
     std::vector<size_t> all = {step};
     const size_t end = std::min(tape_.steps.size(), step + kFarthestSibling);
     for (size_t k = step + 1; k < end; ++k)
-      if (const TapeKernel* other = kernel_at(k); other != nullptr &&
-                                                  other->program == first->program &&
-                                                  is_sibling(*first, *other, arguments))
+      if (const TapeKernel* other = kernel_at(k);
+          other != nullptr && other->program == first->program &&
+          is_sibling(*first, *other, arguments) && keeps_inputs(step, k))
         all.push_back(k);
     return all;
+  }
+
+  /// What the kernel at `step` reads is still there at step `other`: memory is used again and again.
+  bool keeps_inputs(size_t step, size_t other) {
+    const TapeKernel& first = *kernel_at(step);
+    const std::vector<KernelArgument>& arguments = arguments_of(first.program);
+    for (size_t n = 0; n < arguments.size(); ++n) {
+      const Slot& slot = first.arguments[n];
+      if (!arguments[n].is_input || slot.where != Slot::Where::Block)
+        continue;
+      for (size_t k = step; k < other; ++k)
+        if (!is_gone_[k] && overwrites(tape_.steps[k], {slot.at, slot.at + arguments[n].bytes}))
+          return false;
+    }
+    return true;
   }
 
   bool is_sibling(const TapeKernel& first, const TapeKernel& other,

@@ -108,5 +108,21 @@ TEST(GpuSiblings, NothingIsJoinedThatReadsOtherValues) {
   EXPECT_EQ(with_siblings_joined(*tape).steps.size(), tape->steps.size());
 }
 
+/// Layers of one program in a row: every other one reads and writes the same memory.
+TEST(GpuSiblings, MemoryThatIsUsedAgainHoldsAnotherValue) {
+  Builder b("row");
+  ValueId x = b.input("x", DataType::F32, dims_of({8, 32}));
+  for (uint64_t n = 0; n < 6; ++n) {
+    const std::string name = "layer" + std::to_string(n);
+    x = b.add("MatMul", name,
+              {x, b.constant(name + ".w", pattern_tensor(DataType::F32, {32, 32}, n))});
+  }
+  b.output(b.add("Relu", "y", {x}), DataType::F32, dims_of({8, 32}));
+  Model model(b.take());
+  const auto tape = model.tape_of_programs(model.pattern_inputs({}));
+  ASSERT_TRUE(tape);
+  EXPECT_EQ(with_siblings_joined(*tape).steps.size(), tape->steps.size());
+}
+
 } // namespace
 } // namespace kawara::driver
