@@ -36,7 +36,7 @@ public:
     columns_ = form_.instruction->extents[1];
     warps_ = rows_ / kRowsOfGroup * kWarpsOfGroup;
     depth_ = kPanelBytes / scalar::bytes_of(kernel.buffers[form_.a.buffer].elem);
-    stages_ = std::max<int64_t>(form_.steps.marks.stages, 2);
+    stages_ = form_.steps.marks.stages > 1 ? form_.steps.marks.stages : stages_that_fit();
     if (!form_.steps.lo) {
       form_.steps.var = add_variable(kernel_, "step", scalar::kIndex);
       form_.steps.lo = int_lit(0);
@@ -105,6 +105,14 @@ private:
     if (const auto tiles = tile_count())
       result.blocks = {int_lit(std::min(*tiles, gpu_.multiprocessors)), int_lit(1), int_lit(1)};
     return result;
+  }
+
+  /// A reduction of one step has no loop that could say how many: the ring goes on over tiles and the loops around.
+  int64_t stages_that_fit() const {
+    constexpr int64_t kMostStages = 8, kBesides = 2048, kResultsOfGroup = 16384;
+    const int64_t stage = (rows_ + columns_) * kPanelBytes;
+    const int64_t room = gpu_.shared_per_block - kBesides - rows_ / kRowsOfGroup * kResultsOfGroup;
+    return std::clamp<int64_t>(room / stage, 2, kMostStages);
   }
 
   Expr thread(size_t axis) const { return scalar::var(launch_.thread_vars[axis]); }
