@@ -108,4 +108,73 @@ std::optional<ChainOverlap> chain_overlap(const ChainForm& form) {
   return is_reordering_safe(form, overlap) ? std::optional(overlap) : std::nullopt;
 }
 
+namespace {
+
+Expr without_casts(Expr e) {
+  while (const auto* cast = scalar::as<scalar::Cast>(e)) {
+    Expr inside = cast->arg;
+    e = std::move(inside);
+  }
+  return e;
+}
+
+std::optional<uint32_t> loaded_by(const Expr& e) {
+  const auto* load = scalar::as<scalar::Load>(without_casts(e));
+  return load != nullptr ? std::optional(load->tensor) : std::nullopt;
+}
+
+/// Does the value go to minus infinity with the scores? Whatever a difference takes away is the row's.
+bool falls_with(const Expr& value, const ChainForm& form, uint32_t scores) {
+  const Expr e = without_casts(value);
+  if (loaded_by(e) == scores)
+    return true;
+  const auto* n = scalar::as<scalar::Binary>(e);
+  if (n == nullptr)
+    return false;
+  const auto is_positive = [](const Expr& side) {
+    const auto* literal = scalar::as<scalar::FloatLit>(side);
+    return literal != nullptr && literal->value > 0;
+  };
+  if (n->op == scalar::BinaryOp::Mul)
+    return (is_positive(n->rhs) && falls_with(n->lhs, form, scores)) ||
+           (is_positive(n->lhs) && falls_with(n->rhs, form, scores));
+  const auto taken = loaded_by(n->rhs);
+  const auto of_row = taken ? form.buffers.find(*taken) : form.buffers.end();
+  return n->op == scalar::BinaryOp::Sub && of_row != form.buffers.end() && !of_row->second.column &&
+         falls_with(n->lhs, form, scores);
+}
+
+} // namespace
+
+std::optional<ChainMask> chain_mask(const ChainForm& form) {
+  std::optional<ChainMask> mask;
+  for (const ChainItem& item : form.inside) {
+    const auto* nest = std::get_if<ChainNest>(&item);
+    const auto own = nest ? form.buffers.find(nest->store.buffer) : form.buffers.end();
+    if (own == form.buffers.end() || !nest->columns)
+      continue;
+    const auto loaded = loaded_by(nest->store.value);
+    if (!own->second.column) {
+      const auto from = loaded ? form.buffers.find(*loaded) : form.buffers.end();
+      if (!mask && nest->store.op == ReduceOp::Max && from != form.buffers.end() &&
+          from->second.column)
+        mask = ChainMask{*loaded, {}};
+      continue;
+    }
+    if (!mask)
+      continue;
+    if (own->first == mask->scores)
+      return std::nullopt; // others than those whose maximum was taken
+    const auto* call = scalar::as<scalar::Unary>(without_casts(nest->store.value));
+    const bool is_weight = call != nullptr && call->op == scalar::UnaryOp::Exp &&
+                           falls_with(call->arg, form, mask->scores);
+    const bool is_zero = is_weight || (loaded && mask->zeros.contains(*loaded));
+    if (nest->store.op == ReduceOp::None && is_zero)
+      mask->zeros.insert(own->first);
+    else
+      mask->zeros.erase(own->first);
+  }
+  return mask;
+}
+
 } // namespace kawara::kernel

@@ -28,4 +28,14 @@ struct ChainOverlap {
 /// Nothing when there are not two such products, or an item would have to change places with one that it needs.
 std::optional<ChainOverlap> chain_overlap(const ChainForm&);
 
+/// What follows from scores that are minus infinity outside the columns of their row: their maximum needs no other bounds,
+/// and weights made of them by exp are zero there, as are copies of weights.
+struct ChainMask {
+  uint32_t scores = 0;      ///< a buffer of the block
+  std::set<uint32_t> zeros; ///< buffers of the block
+};
+
+/// Nothing where no maximum of a buffer of the block is taken.
+std::optional<ChainMask> chain_mask(const ChainForm&);
+
 } // namespace kawara::kernel

@@ -25,9 +25,9 @@ struct Line {
   std::vector<std::string> broken; ///< what the spec says after each of them
 };
 
-/// Sizes are fixed, or stay parameters.
+/// Sizes are fixed, or stay parameters. The GPU may have fewer multiprocessors than usual.
 inline Line compile(const std::string& text, const std::string& directives, const Sizes& sizes,
-                    bool are_fixed = true) {
+                    bool are_fixed = true, int64_t multiprocessors = 0) {
   auto program = program::parse(make_source("test.kw", text));
   if (!program)
     throw std::runtime_error(render(program.error()));
@@ -44,6 +44,8 @@ inline Line compile(const std::string& text, const std::string& directives, cons
   schedule::Environment environment;
   environment.cpu = *target::named_cpu("neoverse-n1");
   environment.gpu = target::named_gpu("sm_90a");
+  if (multiprocessors > 0)
+    environment.gpu->multiprocessors = multiprocessors;
   schedule::Schedule at = schedule::initial_schedule(*std::move(scop));
   const auto list = schedule::parse_directives(make_source("test.sched", directives));
   if (!list)
