@@ -27,7 +27,7 @@ struct SharedDivisor {
 };
 
 /// The divisor of a quotient of f32 as a scalar; nothing where each lane has its own, or it is a number.
-Expr divisor_of(const Expr& e) {
+Expr divisor_in(const Expr& e) {
   const auto* quotient = as<scalar::Binary>(e);
   if (quotient == nullptr || quotient->op != BinaryOp::Div || e.type().elem != scalar::Elem::F32)
     return {};
@@ -90,7 +90,7 @@ private:
       if (value == nullptr)
         break;
       scalar::visit(*value, [&](const Expr& e) {
-        const Expr other = divisor_of(e);
+        const Expr other = divisor_in(e);
         if (other && scalar::equal(other, divisor))
           cells += e.type().lanes;
       });
@@ -136,7 +136,7 @@ private:
     // A side of a select that is not chosen may not even be loaded.
     if (is_a_step(e) || as<scalar::Select>(e) != nullptr)
       return e;
-    const Expr divisor = divisor_of(e);
+    const Expr divisor = divisor_in(e);
     std::vector<Expr> kids = scalar::children(e);
     bool is_changed = false;
     for (size_t k = 0; k < (divisor ? 1 : kids.size()); ++k) {

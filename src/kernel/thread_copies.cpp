@@ -11,13 +11,13 @@ namespace {
 using scalar::as;
 
 /// The statements of a phase and the conditions around all of them.
-struct Guarded {
+struct GuardedPhase {
   std::vector<Expr> conditions;
   Block body;
 };
 
-Guarded guarded(const Phase& phase) {
-  Guarded result{{}, phase.body};
+GuardedPhase guarded_phase(const Phase& phase) {
+  GuardedPhase result{{}, phase.body};
   while (result.body.size() == 1) {
     const auto* branch = std::get_if<If>(&result.body[0]);
     if (branch == nullptr || !branch->otherwise.empty())
@@ -128,7 +128,7 @@ private:
            store->value.type().lanes == 1 && is_place(store->index) && is_agreed(store->value);
   }
 
-  bool may_be_split(const Guarded& phase) const {
+  bool may_be_split(const GuardedPhase& phase) const {
     return std::any_of(phase.conditions.begin(), phase.conditions.end(),
                        [&](const Expr& e) { return is_for_the_first(e); }) &&
            std::all_of(
@@ -148,7 +148,7 @@ private:
     for (const PhaseNode& node : nodes) {
       if (const auto* phase = std::get_if<Phase>(&node.what)) {
         check_loads(phase->body);
-        const Guarded inside = guarded(*phase);
+        const GuardedPhase inside = guarded_phase(*phase);
         const bool is_split = may_be_split(inside);
         for (const Stmt& stmt : inside.body)
           if (!is_split || !is_copy(stmt))
@@ -173,7 +173,7 @@ private:
   }
 
   PhaseNodes split(const Phase& phase) {
-    const Guarded inside = guarded(phase);
+    const GuardedPhase inside = guarded_phase(phase);
     if (!may_be_split(inside))
       return {{Phase{renamed(phase.body)}}};
     std::vector<Expr> shared = inside.conditions;
