@@ -47,9 +47,9 @@ public:
     depth_ = 1;
     positions();
     declare_shared();
-    expr_.need("begin");
     // Blocks that fill multiprocessors in several turns would find places taken unevenly by the next kernel's.
     const bool is_late = has_copies_in_flight();
+    expr_.need(is_late ? "late_begin" : "begin");
     line(is_late ? "kw_await_last();" : "kw_begin();");
     block(launch_.body);
     if (is_late)

@@ -119,6 +119,16 @@ constexpr const char* kPackedF16 =
 
 constexpr const char* kBegin =
     R"(// Waits until what was launched before is done; what is launched next may place its blocks from now on.
+static __device__ inline void kw_begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+)";
+constexpr const char* kLateBegin =
+    R"(// The two halves of kw_begin, for kernels that place the next one's blocks at their end.
 static __device__ inline void kw_await_last() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -128,10 +138,6 @@ static __device__ inline void kw_allow_next() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
-}
-static __device__ inline void kw_begin() {
-  kw_await_last();
-  kw_allow_next();
 }
 
 )";
@@ -305,8 +311,9 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 } // namespace
 
 std::string cuda_prelude(const std::set<std::string>& needs) {
-  constexpr std::array<std::pair<const char*, const char*>, 16> parts = {
+  constexpr std::array<std::pair<const char*, const char*>, 17> parts = {
       {{"begin", kBegin},
+       {"late_begin", kLateBegin},
        {"inf", kInf},
        {"nan", kNan},
        {"bf16", kCudaBf16},
