@@ -2,6 +2,7 @@
 
 #include "emit/cuda/engine.h"
 #include "emit/cuda/lanes.h"
+#include "emit/cuda/occupancy.h"
 #include "kernel/interpret.h"
 #include "kernel/vars.h"
 #include "kernel/walk.h"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <map>
 
@@ -24,10 +24,6 @@ using kernel::Scope;
 using scalar::as;
 using scalar::Expr;
 using scalar::ReduceOp;
-
-constexpr double kRegisters = 65536; ///< of a multiprocessor
-/// Of a thread, at least, and for each cell that it keeps over a loop.
-constexpr double kRegistersOfThread = 128, kRegistersOfCell = 2.5;
 
 class DeviceWriter {
 public:
@@ -55,9 +51,8 @@ public:
     if (is_late)
       line("kw_allow_next();");
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
-    const auto fitting =
-        std::llround(kRegisters / (registers_of_thread() * static_cast<double>(threads)));
-    const int64_t blocks = has_engine_ ? 1 : std::clamp<int64_t>(fitting, 1, 16);
+    const int64_t blocks =
+        has_engine_ ? 1 : blocks_in_flight(kernel_, launch_.body, out_.buffers, threads);
     return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", " +
            std::to_string(blocks) + ") " + launch_.name + "(" + join(parameters(), ", ") + ") {\n" +
            text_ + "}\n\n";
@@ -70,37 +65,6 @@ private:
       found = found || std::holds_alternative<kernel::Commit>(stmt);
     });
     return found;
-  }
-
-  /// Cells that variables hold from one iteration of a loop to the next.
-  int64_t kept_cells() const {
-    std::set<uint32_t> kept, local;
-    kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
-      if (const auto* loop = std::get_if<kernel::For>(&stmt))
-        kernel::visit(loop->body, [&](const kernel::Stmt& inner) {
-          if (const auto* assign = std::get_if<kernel::Assign>(&inner))
-            kept.insert(assign->var);
-          if (const auto* define = std::get_if<kernel::Define>(&inner))
-            local.insert(define->var);
-        });
-    });
-    int64_t cells = 0;
-    for (const uint32_t var : kept)
-      if (!local.contains(var) && scalar::is_float(kernel_.variables[var].type.elem))
-        cells += kernel_.variables[var].type.lanes;
-    return cells;
-  }
-
-  /// Two blocks of 256 threads on a multiprocessor: while one waits, the other computes. Threads that only pass cells
-  /// of 16 bits on have half as many bytes under way as others: twice as many of them.
-  double registers_of_thread() const {
-    const int64_t kept = kept_cells();
-    const bool is_short = std::all_of(out_.buffers.begin(), out_.buffers.end(), [&](uint32_t b) {
-      return scalar::bytes_of(kernel_.buffers[b].elem) <= 2;
-    });
-    if (kept == 0 && is_short)
-      return kRegistersOfThread / 2;
-    return std::max(kRegistersOfThread, kRegistersOfCell * static_cast<double>(kept));
   }
 
   void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }

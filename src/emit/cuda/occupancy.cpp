@@ -1,0 +1,54 @@
+#include "emit/cuda/occupancy.h"
+
+#include "kernel/walk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace kawara::emit {
+namespace {
+
+constexpr double kRegisters = 65536; ///< of a multiprocessor
+/// Of a thread, at least, and for each cell that it keeps over a loop.
+constexpr double kRegistersOfThread = 128, kRegistersOfCell = 2.5;
+constexpr int64_t kMostBlocks = 16;
+
+/// Cells that variables hold from one iteration of a loop to the next.
+int64_t kept_cells(const kernel::Kernel& kernel, const kernel::Block& body) {
+  std::set<uint32_t> kept, local;
+  kernel::visit(body, [&](const kernel::Stmt& stmt) {
+    if (const auto* loop = std::get_if<kernel::For>(&stmt))
+      kernel::visit(loop->body, [&](const kernel::Stmt& inner) {
+        if (const auto* assign = std::get_if<kernel::Assign>(&inner))
+          kept.insert(assign->var);
+        if (const auto* define = std::get_if<kernel::Define>(&inner))
+          local.insert(define->var);
+      });
+  });
+  int64_t cells = 0;
+  for (const uint32_t var : kept)
+    if (!local.contains(var) && scalar::is_float(kernel.variables[var].type.elem))
+      cells += kernel.variables[var].type.lanes;
+  return cells;
+}
+
+} // namespace
+
+int64_t blocks_in_flight(const kernel::Kernel& kernel, const kernel::Block& body,
+                         const std::vector<uint32_t>& buffers, int64_t threads) {
+  const int64_t kept = kept_cells(kernel, body);
+  const bool is_short = std::all_of(buffers.begin(), buffers.end(), [&](uint32_t b) {
+    return scalar::bytes_of(kernel.buffers[b].elem) <= 2;
+  });
+  // Two blocks of 256 threads: while one waits, the other computes. Threads that only pass cells of 16 bits on have half
+  // as many bytes under way as others: twice as many of them.
+  const double registers =
+      kept == 0 && is_short
+          ? kRegistersOfThread / 2
+          : std::max(kRegistersOfThread, kRegistersOfCell * static_cast<double>(kept));
+  const auto fitting = std::llround(kRegisters / (registers * static_cast<double>(threads)));
+  return std::clamp<int64_t>(fitting, 1, kMostBlocks);
+}
+
+} // namespace kawara::emit

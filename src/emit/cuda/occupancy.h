@@ -1,0 +1,14 @@
+#pragma once
+
+#include "kernel/kernel.h"
+
+#include <vector>
+
+namespace kawara::emit {
+
+/// Blocks of so many threads that a multiprocessor shall have at a time; the compiler keeps registers so few that they
+/// fit. `buffers` are those that the body touches.
+int64_t blocks_in_flight(const kernel::Kernel&, const kernel::Block& body,
+                         const std::vector<uint32_t>& buffers, int64_t threads);
+
+} // namespace kawara::emit
