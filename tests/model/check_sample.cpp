@@ -148,6 +148,17 @@ std::string mismatch_with(const Sample& sample, const std::vector<Datum>& wanted
   return wrong.empty() ? "" : "tape: " + wrong;
 }
 
+/// The graph after all passes: with layouts chosen, proved rules, whole attention.
+Sample after_all_passes(const Sample& sample, driver::Kernels& kernels) {
+  Sample rewritten = sample;
+  driver::GraphOptions options;
+  options.attention = graph::optimise::AttentionUse::Always;
+  rewritten.graph = driver::optimised_and_rewritten(sample.graph, target::detect_cpu(),
+                                                    driver::evaluator(kernels), options)
+                        .graph;
+  return rewritten;
+}
+
 /// The same for the graphs that the optimiser makes of it, without and with rewriting.
 std::string optimised_mismatch(const Sample& sample, const std::vector<Datum>& wanted,
                                driver::Kernels& kernels, Ways ways) {
@@ -157,12 +168,7 @@ std::string optimised_mismatch(const Sample& sample, const std::vector<Datum>& w
     if (std::string wrong = mismatch_with(optimised, wanted, kernels, {}); !wrong.empty())
       return "optimised: " + wrong;
   }
-  Sample rewritten = sample;
-  driver::GraphOptions options;
-  options.attention = graph::optimise::AttentionUse::Always;
-  rewritten.graph = driver::optimised_and_rewritten(sample.graph, target::detect_cpu(),
-                                                    driver::evaluator(kernels), options)
-                        .graph;
+  const Sample rewritten = after_all_passes(sample, kernels);
   if (graph::print(rewritten.graph) == graph::print(optimised.graph))
     return "";
   const std::string wrong = mismatch_with(rewritten, wanted, kernels, {});
@@ -187,6 +193,13 @@ std::string mismatch(const Sample& sample, driver::Kernels& kernels, Ways ways) 
   if (std::string wrong = mismatch(sample); !wrong.empty())
     return wrong;
   const auto wanted = driver::interpret(sample.graph, sample.inputs);
+  if (ways == Ways::None) {
+    const auto got = driver::interpret(after_all_passes(sample, kernels).graph, sample.inputs);
+    if (!got)
+      return "after all passes the reference refuses: " + render(got.error());
+    const std::string wrong = differences_of(sample, *got, *wanted);
+    return wrong.empty() ? "" : "after all passes, interpreted: " + wrong;
+  }
   for (const bool fuses : {false, true}) {
     if (!fuses && ways == Ways::Few)
       continue;

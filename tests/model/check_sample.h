@@ -12,6 +12,7 @@ namespace kawara::random_graphs {
 std::string mismatch(const Sample&);
 /// In how many ways a graph is compiled. Compiling takes nearly all the time.
 enum class Ways : uint8_t {
+  None, ///< only the reference runs: the graph as it is, and after all passes
   Few, ///< as it is, fused; and after all passes, with layouts chosen, proved rules, whole attention
   All  ///< also node by node, and after the passes without rules
 };

@@ -30,6 +30,9 @@ public:
       : edit_(edit), region_(region), labels_(labels) {}
 
   void run() {
+    // Readers with an order of their own may read what free nodes read, too, and get another value.
+    for (const FreeNode& free : region_.nodes)
+      written_.push_back(edit_.node(free.node));
     for (size_t s = 0; s < region_.sources.size(); ++s) {
       for (const LayoutDemand& demand : region_.sources[s].demands)
         source_of_[demand.seen] = s;
@@ -120,7 +123,7 @@ private:
     const FreeNode& free = region_.nodes[n];
     const DimOrder& label = labels_.of_nodes[n];
     const DimOrder order = order_between(free.dims, label);
-    Node node = edit_.node(free.node);
+    Node node = written_[n];
     const auto moving = moving_operands(edit_, node);
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       if (node.inputs[k] == kAbsent)
@@ -155,6 +158,7 @@ private:
   Edit& edit_;
   const LayoutRegion& region_;
   const LayoutLabels& labels_;
+  std::vector<Node> written_;           ///< the free nodes, as they were
   std::vector<ValueId> bases_;          ///< by source
   std::map<ValueId, size_t> source_of_; ///< of what is read
   std::map<std::pair<size_t, DimOrder>, ValueId> made_;
@@ -188,6 +192,18 @@ double seconds_of_join(const Node& node, const FreeNode& free, const DimOrder& l
   return copy;
 }
 
+/// Less than any transposition: among equals, nodes work in the order of the operators whose kernels they can join.
+constexpr double kPreference = 5e-9;
+
+/// Layouts that operators with an order of their own make.
+std::set<DimOrder> made_layouts(const Edit& edit, const LayoutRegion& region) {
+  std::set<DimOrder> layouts;
+  for (const LayoutSource& source : region.sources)
+    if (!source.maker && edit.maker(source.value))
+      layouts.insert(source.dims);
+  return layouts;
+}
+
 } // namespace
 
 Layouts choose_layout(Graph graph, const rewrite::Cost& cost) {
@@ -205,10 +221,12 @@ Layouts choose_layout(Graph graph, const rewrite::Cost& cost) {
     return moved > 1 ? cost({"Transpose", {}, {&type}, {false}, &type}) : 0;
   };
   for (const LayoutRegion& region : layout_regions(edit, types, seconds)) {
+    const std::set<DimOrder> made = made_layouts(edit, region);
     const NodeSeconds node_seconds = [&](const FreeNode& free, const DimOrder& layout) {
       const Node& node = edit.node(free.node);
       const Type& type = *types.of(node.outputs[0]);
-      return seconds_of_join(node, free, layout, type, seconds(type));
+      return seconds_of_join(node, free, layout, type, seconds(type)) +
+             (made.empty() || made.count(layout) > 0 ? 0 : kPreference);
     };
     if (std::any_of(region.nodes.begin(), region.nodes.end(), [&](const FreeNode& free) {
           return !has_known_axis(edit.node(free.node), free.dims.size());

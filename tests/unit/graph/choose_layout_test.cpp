@@ -94,6 +94,32 @@ TEST(ChooseLayout, WeighsBothSides) {
   EXPECT_EQ(laid_out(early), "Relu");
 }
 
+TEST(ChooseLayout, PrefersTheOrderOfWhatComesBefore) {
+  // One transposition either way; behind the sum, so that the convolution's kernel can add.
+  const Graph graph = graph_of({conv("c", "x"), to_last("t", "c"), {"y", "Add", {"t", "b"}}},
+                               kWeights, {{"x", {1, 4, 5, 6}}});
+  EXPECT_EQ(laid_out(graph), "Conv Add Transpose");
+}
+
+TEST(ChooseLayout, ServesBothKindsOfReadersOfOneValue) {
+  // Flatten and Relu read the same transposition; one keeps it, the other does without.
+  Graph graph = graph_of({conv("c", "x"),
+                          to_last("t", "c"),
+                          {"f", "Flatten", {"t"}},
+                          {"r", "Relu", {"t"}},
+                          to_first("g", "r"),
+                          conv("y", "g")},
+                         kWeights, {{"x", {1, 4, 5, 6}}});
+  graph.outputs.push_back(graph.nodes[2].outputs[0]);
+  const Graph out = choose_layout(graph, by_cells).graph;
+  ASSERT_EQ(std::count_if(out.nodes.begin(), out.nodes.end(),
+                          [](const Node& node) { return node.op == "Transpose"; }),
+            1);
+  for (const Node& node : out.nodes)
+    if (node.op == "Relu")
+      EXPECT_EQ(node.inputs[0], out.nodes[0].outputs[0]);
+}
+
 TEST(ChooseLayout, KeepsResultsAndWhatOthersRead) {
   Graph graph = graph_of({to_first("a", "x"),
                           conv("c", "a"),

@@ -64,7 +64,7 @@ TEST(Zoo, RefusesNamesAndSizesThatAreNot) {
             "error[K0561]: no net of the zoo is called `resnet51`\n"
             "\n"
             "  The nets are resnet50, mobilenet-v2, vgg16, alexnet, bert-base, gpt2-prefill, "
-            "gpt2-decode.\n"
+            "gpt2-decode, one-attention, channels-last.\n"
             "\n"
             "  help: did you mean:  resnet50\n");
   Choices past;
