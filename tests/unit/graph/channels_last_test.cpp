@@ -18,7 +18,7 @@ Tensor numbered(const Shape& shape) {
   return tensor;
 }
 
-std::vector<std::string> ops_of(const Graph& graph) {
+std::vector<std::string> operators_in(const Graph& graph) {
   std::vector<std::string> ops;
   for (const Node& node : graph.nodes)
     ops.push_back(node.op);
@@ -43,7 +43,7 @@ TEST(ChannelsLast, images_are_turned_at_the_ends_only) {
   b.output(z, DataType::F32, dims_of({1, 16, 7, 7}));
   const Graph turned = with_channels_last(b.take());
   EXPECT_EQ(spec(turned), std::vector<std::string>{});
-  EXPECT_EQ(ops_of(turned),
+  EXPECT_EQ(operators_in(turned),
             (std::vector<std::string>{"Transpose", "ChannelsLastConv", "Relu", "ChannelsLastConv",
                                       "Add", "Add", "ChannelsLastMaxPool", "Transpose"}));
   const Tensor& weights = turned.initializers.at(turned.nodes[1].inputs[1]);
@@ -60,7 +60,7 @@ TEST(ChannelsLast, few_channels_become_blocks) {
                           {{"strides", list({2, 2})}, {"pads", list({1, 1, 1, 1})}});
   b.output(y, DataType::F32, dims_of({1, 16, 4, 4}));
   const Graph turned = with_channels_last(b.take());
-  EXPECT_EQ(ops_of(turned),
+  EXPECT_EQ(operators_in(turned),
             (std::vector<std::string>{"ChannelsLastBlocks", "ChannelsLastConv", "Transpose"}));
   // Two rows of two blocks with 2 x 2 cells of 3 channels, filled up to 16.
   const Tensor& weights = turned.initializers.at(first(turned, "ChannelsLastConv").inputs[1]);
@@ -80,7 +80,7 @@ TEST(ChannelsLast, what_has_no_such_form_sees_images_as_they_were) {
   y = b.add("Softmax", "s", {y}, {{"axis", int64_t{1}}});
   b.output(y, DataType::F32, dims_of({1, 32, 8, 8}));
   EXPECT_EQ(
-      ops_of(with_channels_last(b.take())),
+      operators_in(with_channels_last(b.take())),
       (std::vector<std::string>{"Transpose", "ChannelsLastConv", "Transpose", "Conv", "Softmax"}));
 }
 
