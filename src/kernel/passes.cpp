@@ -1,6 +1,7 @@
 #include "kernel/passes.h"
 
 #include "kernel/addresses.h"
+#include "kernel/bounded_exp.h"
 #include "kernel/expand_math.h"
 #include "kernel/hoist.h"
 #include "kernel/join_loops.h"
@@ -110,6 +111,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
 Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& observer) {
   return Passes(std::move(kernel), observer)
       .run("window_loads", window_loads)
+      .run("bounded_exp", bounded_exp)
       .run("join_loops", join_loops)
       .run("separate_tiles", separate_tiles)
       .run("unroll", unroll)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace kawara::run {
 namespace {
@@ -109,6 +110,9 @@ private:
     const int64_t last = std::max({caches.l1d, caches.l2, caches.l3});
     large_ = std::clamp<int64_t>(4 * last, int64_t{48} << 20, int64_t{512} << 20);
     arrays_ = {Buffer(large_ + 4096), Buffer(large_ / 2 + 4096), Buffer(large_ / 3 + 4096)};
+    // Pages that nobody wrote are all the same one, which stays in the cache.
+    for (const Buffer& array : arrays_)
+      std::memset(array.data(), 1, static_cast<size_t>(array.bytes()));
     for (Level& level : machine_.levels) {
       level.read = stream_rate(Stream::Read, level);
       level.write = stream_rate(Stream::Write, level);

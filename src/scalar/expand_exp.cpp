@@ -69,6 +69,21 @@ Expr expand_exp(const Formula& f, const Expr& x) {
   return f.add_product(e.high, e.part, e.high) * f.power_of_two(e.exponent_of_low);
 }
 
+/// One power of two suffices: 2^n * 2^64, which is never too small, and 2^-64.
+Expr expand_exp_below_zero(const Formula& f, const Expr& x) {
+  const Expr z = f.let("z", f.at_least(x, -104.5));
+  const Expr shifter = f.number(kShifter + kBias + 64);
+  const Expr shifted = f.let("t", f.add_product(shifter, z, f.number(1 / std::numbers::ln2)));
+  const Expr n = f.let("n", shifted - shifter);
+  const Expr r =
+      f.let("r", f.add_product(f.add_product(z, n, f.number(-kLn2High)), n, f.number(-kLn2Low)));
+  const Expr rr = f.let("rr", r * r);
+  const Expr part =
+      f.let("p", f.add_product(r, rr, f.polynomial(exponential_coefficients(), r, rr)));
+  const Expr scale = f.let("s", f.power_of_two(unary(UnaryOp::Bits, shifted)));
+  return f.add_product(scale, part, scale) * f.number(0x1p-64);
+}
+
 Expr expand_sigmoid(const Formula& f, const Expr& x) {
   const Expr z = f.let("z", f.at_most(f.at_least(x, -104.5), 20));
   const Gate g = gate(f, exponential(f, z, true));

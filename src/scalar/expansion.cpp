@@ -19,6 +19,20 @@ Expr Formula::polynomial(const std::vector<double>& c, const Expr& x, const Expr
   return sum;
 }
 
+namespace {
+
+/// The smaller of zero and something.
+bool is_below_zero(const Expr& e) {
+  const auto* n = as<Binary>(e);
+  if (n == nullptr || n->op != BinaryOp::NanMin)
+    return false;
+  const auto* lanes = as<Broadcast>(n->lhs);
+  const auto* literal = as<FloatLit>(lanes != nullptr ? lanes->arg : n->lhs);
+  return literal != nullptr && literal->value <= 0;
+}
+
+} // namespace
+
 bool has_expansion(UnaryOp op, Elem elem) {
   if (elem != Elem::F32)
     return false;
@@ -45,7 +59,7 @@ Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let) {
   const Expr arg = let("x", x);
   switch (op) {
   case UnaryOp::Exp:
-    return expand_exp(formula, arg);
+    return is_below_zero(x) ? expand_exp_below_zero(formula, arg) : expand_exp(formula, arg);
   case UnaryOp::Log:
     return expand_log(formula, arg);
   case UnaryOp::Tanh:

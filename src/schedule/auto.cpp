@@ -3,6 +3,7 @@
 #include "poly/directions.h"
 #include "poly/scheduled.h"
 #include "schedule/auto_distribute.h"
+#include "schedule/auto_dots.h"
 #include "schedule/auto_gpu.h"
 #include "schedule/auto_instruction.h"
 #include "schedule/auto_nest.h"
@@ -280,6 +281,9 @@ private:
       if (const auto split = reduction_split(schedule_, nest, facts, environment_))
         if (const auto shared = share_sum(nest, *split))
           return improve_nest(*shared, true);
+    if (const auto dots = dots_plan(schedule_, nest, facts, environment_, may_be_parallel);
+        !dots.empty() && try_all(dots))
+      return;
     for (const auto& plan : plans_for(schedule_, nest, facts, environment_, may_be_parallel))
       if (try_all(plan))
         return;

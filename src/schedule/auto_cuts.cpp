@@ -66,9 +66,11 @@ std::vector<LayoutPart> outer_dims_first(const Schedule& schedule, const Product
   return first;
 }
 
-/// Whether a block of the left operand is copied from cells far apart: neighbours lie along the rows, not along the reduction.
-bool copies_from_afar(const Product& p, const Cuts& cuts) {
-  return packs_left(p, cuts.lanes) && !p.left_stays && !p.has_far_rows && !cuts.instruction;
+/// Whether blocks of the left operand are copied from cells far apart, neighbours lying along the rows and not along the
+/// reduction, and from beyond the second cache.
+bool copies_from_afar(const Product& p, const Cuts& cuts, int64_t bytes, const target::Cpu& cpu) {
+  return packs_left(p, cuts.lanes) && !p.left_stays && !p.has_far_rows && !cuts.instruction &&
+         p.extents[p.rows] * product_over(p.extents, p.depth) * bytes > cpu.caches.l2;
 }
 
 /// Blocks of rows that are copied from afar are small, so that there are several, and the next is on its way into the second
@@ -76,7 +78,7 @@ bool copies_from_afar(const Product& p, const Cuts& cuts) {
 void cut_rows_finer(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
   constexpr int64_t kLeastTiles = 4;
   const int64_t row_bytes = product_over(p.extents, p.depth) * bytes;
-  if (!copies_from_afar(p, cuts) || p.extents[p.lanes] * row_bytes > cpu.caches.l2 / 2)
+  if (!copies_from_afar(p, cuts, bytes, cpu) || p.extents[p.lanes] * row_bytes > cpu.caches.l2 / 2)
     return;
   const int64_t tile = cuts.tile.rows;
   const int64_t most = std::max(kLeastTiles * tile,
@@ -208,7 +210,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
     bring_columns_outside(cuts, p, bytes, environment.cpu);
     cut_rows_finer(cuts, p, bytes, environment.cpu);
   }
-  cuts.calls_block = copies_from_afar(p, cuts) && rows > cuts.blocks.rows;
+  cuts.calls_block = copies_from_afar(p, cuts, bytes, environment.cpu) && rows > cuts.blocks.rows;
   return cuts;
 }
 

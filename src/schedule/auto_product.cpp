@@ -222,7 +222,9 @@ private:
       else {
         add(Vectorize{{copy, cells}, cuts_.lanes});
         add(Unroll{{copy, cells}, std::nullopt});
-        turn_over_copy(copy);
+        // Lanes that lie far apart come as squares, turned over in registers.
+        if (p_.has_far_lanes && p_.extents[p_.depth.back()] >= cuts_.lanes)
+          add(Unroll{{copy, copied_depth(p_.depth.back())}, cuts_.lanes});
       }
     }
     if (packs_left(p_, cuts_.lanes)) {
@@ -230,18 +232,26 @@ private:
           pack_one(p_.left, p_.left_stays, own(p_.rows) + ".0", own(p_.rows));
       if (cuts_.instruction_depth() > 1)
         unroll_groups(copy, cells);
-      else
+      else {
+        if (cuts_.calls_block)
+          walk_along_rows(copy);
         add(Unroll{{copy, cells}, std::nullopt});
+      }
     }
     for (Directive& directive : bring_left_together(schedule_, p_, cuts_.lanes, number))
       plan_.push_back(std::move(directive));
   }
 
-  /// Lanes that lie far apart are copied as squares, turned over in registers, where neighbours lie along the reduction.
-  void turn_over_copy(const std::string& copy) {
-    const size_t last = p_.depth.back();
-    if (p_.has_far_lanes && p_.extents[last] >= cuts_.lanes)
-      add(Unroll{{copy, last == cuts_.deepest ? deepest_part() : own(last)}, cuts_.lanes});
+  std::string copied_depth(size_t k) const { return k == cuts_.deepest ? deepest_part() : own(k); }
+
+  /// A copy from afar takes neighbours together: each row of the reduction may lie on a page of its own.
+  void walk_along_rows(const std::string& copy) {
+    Reorder order;
+    for (const size_t k : p_.depth)
+      order.loops.push_back({copy, copied_depth(k)});
+    order.loops.push_back({copy, own(p_.rows) + ".1.0"});
+    order.loops.push_back({copy, own(p_.rows) + ".1.1"});
+    add(std::move(order));
   }
 
   /// The group of cells that an instruction takes of a row or column, inside the loops over those.

@@ -114,6 +114,28 @@ TEST_P(MathCode, IsWithinTwoUnitsEverywhere) {
   EXPECT_LE(most, 2.0) << scalar::name_of(GetParam()) << " of " << at;
 }
 
+/// exp(nan_min(0, x)) has a formula of its own.
+TEST(MathCodeBelowZero, IsWithinTwoUnitsEverywhere) {
+  std::vector<float> x = samples();
+  std::vector<float> y(x.size());
+  HandKernel h;
+  h.kernel.numerics = Numerics::Rounding;
+  const auto n = static_cast<int64_t>(x.size());
+  const uint32_t A = h.buffer("A", Elem::F32, {int_lit(n)}),
+                 B = h.buffer("B", Elem::F32, {int_lit(n)});
+  const uint32_t i = h.variable("i");
+  const Expr at = scalar::ramp(h.var(i), 1, kLanes);
+  const Expr zero = scalar::broadcast(scalar::float_lit(0, {Elem::F32, 1}), kLanes);
+  const Expr low = scalar::binary(scalar::BinaryOp::NanMin, zero, h.load(A, {at}));
+  h.kernel.body = {
+      loop(i, int_lit(0), int_lit(n), {store(B, {at}, scalar::unary(UnaryOp::Exp, low))}, kLanes)};
+  call(loaded(kernel::expand_math(h.kernel, target::detect_cpu())), {x.data(), y.data()});
+  double most = 0;
+  for (size_t k = 0; k < x.size(); ++k)
+    most = std::max(most, units_apart(y[k], reference(UnaryOp::Exp, x[k] > 0 ? 0 : x[k])));
+  EXPECT_LE(most, 2.0);
+}
+
 TEST_P(MathCode, DoesNotDependOnTheLane) {
   std::vector<float> x = samples();
   x.resize(40000);

@@ -221,6 +221,24 @@ TEST(Auto, takes_the_greatest_of_a_short_row_in_lanes) {
   EXPECT_EQ(of_rows("sum").find("for j:  # vector"), std::string::npos) << of_rows("sum");
 }
 
+TEST(Auto, lays_a_few_columns_along_the_reduction) {
+  const auto product = [](int columns) {
+    return loops_of(scheduled_automatically(
+        fmt::format("input A: f32[512, 300], B: f32[300, {0}]\noutput C: f32[512, {0}]\n"
+                    "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                    columns)));
+  };
+  EXPECT_NE(product(3).find(R"(for i:  # parallel
+  for j:
+    for k:  # vector(4)
+      S1
+)"),
+            std::string::npos)
+      << product(3);
+  EXPECT_NE(product(3).find("S2"), std::string::npos) << "the columns are copied";
+  EXPECT_EQ(product(8).find("for k:  # vector(4)"), std::string::npos) << "wide enough for lanes";
+}
+
 TEST(Auto, leaves_a_recurrence_as_it_is) {
   EXPECT_EQ(loops_of(scheduled_automatically(kPrefixSum)), "for i:\n  S0\n");
 }
