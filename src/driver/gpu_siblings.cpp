@@ -94,7 +94,7 @@ private:
     if (first == nullptr || first->program.empty() || !first->params.empty())
       return {};
     const std::vector<KernelArgument>& arguments = arguments_of(first->program);
-    if (arguments.size() != first->arguments.size())
+    if (arguments.size() != first->arguments.size() || has_copies(*program_of(first->program)))
       return {};
     std::vector<size_t> all = {step};
     const size_t end = std::min(tape_.steps.size(), step + kFarthestSibling);
@@ -104,6 +104,19 @@ private:
           is_sibling(*first, *other, arguments) && keeps_inputs(step, k))
         all.push_back(k);
     return all;
+  }
+
+  /// A temp that is filled once and not added up: the windows of a convolution, of which each sibling would have its own.
+  static bool has_copies(const program::Program& program) {
+    for (uint32_t t = 0; t < program.tensors.size(); ++t) {
+      const auto adds = [&](const program::Statement& s) {
+        return s.tensor == t && s.op != scalar::ReduceOp::None;
+      };
+      if (program.tensors[t].role == program::Role::Temp &&
+          std::none_of(program.statements.begin(), program.statements.end(), adds))
+        return true;
+    }
+    return false;
   }
 
   /// What the kernel at `step` reads is still there at step `other`: memory is used again and again.

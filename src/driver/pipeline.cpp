@@ -8,6 +8,7 @@
 #include "program/filled_products.h"
 #include "program/joined_dimensions.h"
 #include "program/offset_products.h"
+#include "program/unit_loops.h"
 #include "target/cpu.h"
 
 namespace kawara::driver {
@@ -30,7 +31,7 @@ Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& tex
 
 /// What `auto` alone decides on may also be written another way to the same result: products of bytes for machines that
 /// multiply those with a sign by those without one, rows that are no whole vectors as one long row; for a GPU, products
-/// on plain cores in whole tiles.
+/// on plain cores in whole tiles, and nothing in loops of one iteration.
 program::Program suited(program::Program program, const SourcePtr& text,
                         const schedule::Environment& environment) {
   if (!text)
@@ -40,6 +41,7 @@ program::Program suited(program::Program program, const SourcePtr& text,
       !std::holds_alternative<schedule::Auto>(directives->front()))
     return program;
   if (environment.gpu) {
+    program = program::without_unit_loops(std::move(program));
     while (program.numerics == program::Numerics::Rounding) {
       auto other = program::with_filled_products(program, {});
       if (!other)

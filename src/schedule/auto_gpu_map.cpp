@@ -9,6 +9,9 @@ namespace {
 using poly::Axis;
 
 constexpr int64_t kThreads = 256;
+constexpr int64_t kLeastThreads = 32;
+constexpr int64_t kLeastWidth = 2;
+constexpr size_t kManyLoads = 8; ///< for one cell
 /// Of a grid in y and z.
 constexpr int64_t kMostBlocks = 65535;
 
@@ -21,8 +24,9 @@ struct Item {
 
 class MapPlanner {
 public:
-  MapPlanner(const Schedule& schedule, const Nest& nest, const NestFacts& facts)
-      : schedule_(schedule), nest_(nest), facts_(facts),
+  MapPlanner(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
+             const target::Gpu& gpu)
+      : schedule_(schedule), nest_(nest), facts_(facts), gpu_(gpu),
         first_(schedule.scop[nest.statements.front()].text.name) {
     for (size_t k = 0; k < nest.loops.size(); ++k) {
       Item item{k, schedule.order[nest.loops[k]].name, facts.extents[k]};
@@ -57,13 +61,18 @@ private:
     const Item x = others[along_memory()];
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(along_memory()));
     GpuPlan plan(first_);
-    const int64_t width =
+    int64_t width =
         is_wide && serial_inside().empty()
             ? gpu_vector_width(schedule_, nest_.statements, x.extent, nest_.depth + x.position)
             : 1;
+    // Few cells that much is read for are better spread over multiprocessors than in wide groups.
+    while (reads_much() && width > kLeastWidth &&
+           threads_in_all(width) < gpu_.multiprocessors * kLeastThreads)
+      width /= 2;
+    const int64_t most = reads_much() ? threads_of_block(width) : kThreads;
     const int64_t groups = std::max<int64_t>(x.extent / width, 1);
-    const int64_t across = std::min<int64_t>(
-        kThreads, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(groups))));
+    const int64_t across =
+        std::min<int64_t>(most, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(groups))));
     // One loop after the other, from the inside out: threads of x, then rows of them.
     std::vector<std::string> blocks, threads, inner = serial_inside();
     plan.split(x.name, across * width);
@@ -75,7 +84,7 @@ private:
     }
     threads.push_back(thread);
     blocks.push_back(x.name + ".0");
-    int64_t down = kThreads / across;
+    int64_t down = most / across;
     if (down > 1 && !others.empty()) {
       const Item y = others.back();
       down = std::min<int64_t>(down, static_cast<int64_t>(std::bit_ceil(
@@ -118,6 +127,31 @@ private:
     return plan.list();
   }
 
+  int64_t threads_in_all(int64_t width) const {
+    int64_t cells = 1;
+    for (const Item& item : parallel_)
+      cells *= std::max<int64_t>(item.extent, 1);
+    return cells / width;
+  }
+
+  /// So many that all multiprocessors have a block.
+  int64_t threads_of_block(int64_t width) const {
+    const int64_t share = threads_in_all(width) / gpu_.multiprocessors;
+    return std::clamp<int64_t>(
+        static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(share, 1)))),
+        kLeastThreads, kThreads);
+  }
+
+  /// A cell is made of many: the window of a pool, or a whole image.
+  bool reads_much() const {
+    size_t loads = 0;
+    for (const poly::StmtId id : nest_.statements)
+      scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
+        loads += scalar::as<scalar::Load>(e) != nullptr ? 1 : 0;
+      });
+    return loads >= kManyLoads;
+  }
+
   /// Loops that carry something and may stand inside the threads.
   std::vector<std::string> serial_inside() const {
     std::vector<std::string> names;
@@ -130,6 +164,7 @@ private:
   const Schedule& schedule_;
   const Nest& nest_;
   const NestFacts& facts_;
+  const target::Gpu& gpu_;
   std::string first_;
   std::vector<Item> parallel_, serial_;
 };
@@ -138,7 +173,7 @@ private:
 
 bool bind_map(Schedule& schedule, const Nest& nest, const Environment& environment) {
   const NestFacts facts = facts_of(schedule, nest);
-  for (const auto& plan : MapPlanner(schedule, nest, facts).plans())
+  for (const auto& plan : MapPlanner(schedule, nest, facts, *environment.gpu).plans())
     if (try_plan(schedule, plan, environment))
       return true;
   return false;

@@ -25,6 +25,7 @@ public:
 
 private:
   std::vector<std::string> one(const kernel::BulkLoad&);
+  std::vector<std::string> one(const kernel::BulkPrefetch&);
   std::vector<std::string> one(const kernel::BulkStore&);
   std::vector<std::string> one(const kernel::AwaitBulkStores&);
   std::vector<std::string> one(const kernel::Arrive&);
