@@ -36,6 +36,29 @@ TEST(CudaText, NvrtcCompilesEveryDefaultSchedule) {
   }
 }
 
+TEST(CudaText, ResultsOfSixteenBitsTakeShortFunctions) {
+  const auto unit_with = [](const std::string& value, const std::string& numerics) {
+    return unit_of("param M, N\nnumerics " + numerics +
+                       "\ninput X: bf16[M, N]\noutput Y: bf16[M, N]\nY[i, j] = " + value + "\n",
+                   {{"M", 64}, {"N", 96}});
+  };
+  const auto has = [](const emit::CudaUnit& unit, const std::string& call) {
+    return unit.text.find(" " + call) != std::string::npos ||
+           unit.text.find("(" + call) != std::string::npos;
+  };
+  const emit::CudaUnit product = unit_with("gelu(X[i, j]) * silu(X[i, j])", "rounding");
+  EXPECT_TRUE(has(product, "kw_gelu_short(kw_to_float") && has(product, "kw_silu_short(kw_to"));
+  // A sum may lose the digits that are there.
+  const emit::CudaUnit sum = unit_with("gelu(X[i, j]) - X[i, j]", "rounding");
+  EXPECT_TRUE(has(sum, "kw_gelu(kw_to_float")) << sum.text;
+  EXPECT_TRUE(has(unit_with("gelu(X[i, j])", "exact"), "kw_gelu(kw_to_float"));
+  if (!has_nvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  EXPECT_EQ(complaint(product), "");
+  EXPECT_EQ(complaint(sum), "");
+  EXPECT_EQ(complaint(unit_with("sigmoid(X[i, j]) * gelu_tanh(X[i, j])", "fast")), "");
+}
+
 TEST(CudaText, NvrtcCompilesProductsOnTensorCores) {
   if (!has_nvrtc())
     GTEST_SKIP() << "no NVRTC on this machine";
