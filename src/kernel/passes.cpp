@@ -1,4 +1,5 @@
 #include "kernel/passes.h"
+#include "kernel/work_ahead.h"
 
 #include "kernel/addresses.h"
 #include "kernel/bounded_exp.h"
@@ -104,6 +105,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
       .run("shared_divisors",
            unless_grouped([](Kernel k, const Launch&) { return shared_divisors(std::move(k)); }))
       .run("wide_loads", unless_grouped(wide_loads))
+      .run("work_ahead", unless_grouped(work_ahead))
       .run("hoist", plain(hoist))
       .result();
 }

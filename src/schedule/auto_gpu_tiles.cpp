@@ -39,6 +39,8 @@ constexpr std::array<RateAt, 8> kRatesOf128RowsTurned = {{{256, 1.0},
                                                           {128, 0.97},
                                                           {64, 0.55}}};
 constexpr std::array<RateAt, 4> kRatesOf64Rows = {
+    {{256, 0.93}, {192, 0.89}, {128, 0.78}, {64, 0.44}}};
+constexpr std::array<RateAt, 4> kRatesOf64RowsTurned = {
     {{256, 0.94}, {192, 0.88}, {128, 0.68}, {64, 0.41}}};
 struct RatesOfHeight {
   int64_t rows;
@@ -129,7 +131,7 @@ std::optional<CollectiveChoice> best_tile(const Schedule& schedule, const Produc
   const std::vector<Width> widths = widths_for(schedule, product, environment);
   std::array<RatesOfHeight, 2> heights = {{{128, kRatesOf128Rows}, {64, kRatesOf64Rows}}};
   if (is_right_turned(schedule, product))
-    heights[0].rates = kRatesOf128RowsTurned;
+    heights = {{{128, kRatesOf128RowsTurned}, {64, kRatesOf64RowsTurned}}};
   for (const RatesOfHeight& height : heights)
     for (const Width& width : widths) {
       const double rate = rate_of(height, width.lanes);
