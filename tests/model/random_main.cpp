@@ -52,7 +52,13 @@ int check_all(uint64_t from, uint64_t most, uint64_t every, const std::string& f
                       : seed % (4 * every) == 0 ? Ways::All
                                                 : Ways::Few;
     compiled += ways == Ways::None ? 0 : 1;
-    const std::string what = mismatch(sample, *kernels, ways);
+    std::string what;
+    try {
+      what = mismatch(sample, *kernels, ways);
+    } catch (const std::exception& e) {
+      fmt::print("seed {} throws: {}\n{}\n", seed, e.what(), graph::print(sample.graph));
+      ++wrong;
+    }
     if (kernels->compiled() > kMostKernels)
       kernels = std::make_unique<driver::Kernels>();
     if (what.empty())
