@@ -151,7 +151,7 @@ private:
       made = constant(id, op);
     } else {
       made = new_value(name_of_class(id), type_of(id));
-      const std::string& name = result_.values[made].name;
+      const std::string name = result_.values[made].name; // further values move it
       const auto old = node_names_.find(name);
       const NewConstant new_constant = [&](Tensor tensor) {
         const ValueId fresh = new_value(name + "_" + op, {});

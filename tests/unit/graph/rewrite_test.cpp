@@ -194,6 +194,24 @@ TEST(Rewrite, KeepsOpaqueNodesSubgraphsAndNames) {
   EXPECT_EQ(result.values[kept->captures[0].outer].name, "x");
 }
 
+TEST(Rewrite, NamesNewConstantsAfterTheirReader) {
+  Builder b;
+  ValueId x = b.input("x", {2});
+  for (int k = 0; k < 40; ++k) {
+    const std::string number = std::to_string(k);
+    const ValueId low = b.constant("low_" + number, {}, -k),
+                  high = b.constant("high_" + number, {}, k);
+    x = b.node("Sigmoid", {b.node("Clip", {x, low, high}, "a_name_that_is_rather_long_" + number)},
+               "sigmoid_" + number);
+  }
+  const Rewritten out = rewritten(b.done({x}));
+  for (const Node& node : out.graph.nodes)
+    if (node.op == "Clip")
+      EXPECT_EQ(out.graph.values[node.inputs[2]].name.rfind(
+                    out.graph.values[node.outputs[0]].name + "_Clip", 0),
+                0U);
+}
+
 TEST(Rewrite, StopsAtItsLimits) {
   Builder b;
   ValueId sum = b.input("x0", {4});
