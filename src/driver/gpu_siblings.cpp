@@ -106,17 +106,18 @@ private:
     return all;
   }
 
-  /// A temp that is filled once and not added up: the windows of a convolution, of which each sibling would have its own.
+  /// A temp into which cells of an input are copied: the windows of a convolution, of which each sibling would have its own.
   static bool has_copies(const program::Program& program) {
-    for (uint32_t t = 0; t < program.tensors.size(); ++t) {
-      const auto adds = [&](const program::Statement& s) {
-        return s.tensor == t && s.op != scalar::ReduceOp::None;
-      };
-      if (program.tensors[t].role == program::Role::Temp &&
-          std::none_of(program.statements.begin(), program.statements.end(), adds))
-        return true;
-    }
-    return false;
+    return std::any_of(program.statements.begin(), program.statements.end(),
+                       [&](const program::Statement& s) {
+                         scalar::Expr value = s.value;
+                         while (const auto* cast = scalar::as<scalar::Cast>(value))
+                           value = cast->arg;
+                         const auto* load = scalar::as<scalar::Load>(value);
+                         return s.op == scalar::ReduceOp::None && load != nullptr &&
+                                program.tensors[s.tensor].role == program::Role::Temp &&
+                                program.tensors[load->tensor].role == program::Role::Input;
+                       });
   }
 
   /// What the kernel at `step` reads is still there at step `other`: memory is used again and again.

@@ -15,9 +15,7 @@ template <class E, class Out> void add_exprs(E& engine, Out& out) {
     for (auto& e : load->tap)
       out.push_back(&e);
     out.push_back(&load->done.slot);
-  } else if (auto* ask = std::get_if<BulkPrefetch>(&engine.what))
-    add_index(ask->from, out);
-  else if (auto* store = std::get_if<BulkStore>(&engine.what)) {
+  } else if (auto* store = std::get_if<BulkStore>(&engine.what)) {
     add_index(store->to, out);
     add_index(store->from, out);
   } else if (auto* arrive = std::get_if<Arrive>(&engine.what))

@@ -50,11 +50,6 @@ struct BulkLoad {
   std::optional<WindowWalk> walk = {};
   std::vector<scalar::Expr> tap = {};
 };
-/// Asks for a box of a tensor, which threads will read soon: the copy engine brings it to the GPU's second cache. Changes nothing.
-struct BulkPrefetch {
-  CellAt from;
-  std::vector<int64_t> box; ///< by dimension
-};
 /// Begins to copy a box from shared memory to a tensor; cells outside the tensor are left out.
 struct BulkStore {
   CellAt to, from;
@@ -108,7 +103,7 @@ struct SetRegisters {
 
 /// Of a Launch: an order to the copy engine or the tensor cores, which work beside the threads, or a wait for them.
 struct Engine {
-  std::variant<BulkLoad, BulkPrefetch, BulkStore, AwaitBulkStores, Arrive, AwaitPhase, Mma, AwaitMma,
+  std::variant<BulkLoad, BulkStore, AwaitBulkStores, Arrive, AwaitPhase, Mma, AwaitMma,
                GroupBarrier, SetRegisters>
       what;
 };

@@ -213,7 +213,6 @@ private:
   bool enter(const Stmt& stmt, std::vector<Frame>& frames);
   bool obey(const Engine& s);
   bool obey_one(const BulkLoad& s);
-  bool obey_one(const BulkPrefetch&) { return true; }
   bool obey_one(const BulkStore& s);
   bool obey_one(const AwaitBulkStores& s);
   bool obey_one(const Arrive& s);

@@ -147,9 +147,6 @@ private:
     return "bulk " + cell(s.to) + " = " + cell(s.from) + box(s.box) + walk(s) + " to " +
            slot(s.done);
   }
-  std::string engine(const BulkPrefetch& s) const {
-    return "bulk prefetch " + cell(s.from) + box(s.box);
-  }
   std::string engine(const BulkStore& s) const {
     return "bulk " + cell(s.to) + " = " + cell(s.from) + box(s.box);
   }

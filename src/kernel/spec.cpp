@@ -201,10 +201,6 @@ private:
       require(s.walk->stride[d] > 0 && s.walk->last[d] >= s.walk->first[d],
               "a window without places");
   }
-  void engine(const BulkPrefetch& s) {
-    index(s.from.buffer, s.from.index, "bulk prefetch");
-    require(s.box.size() == s.from.index.size(), "box of a bulk prefetch has another rank");
-  }
   void engine(const BulkStore& s) { box(s.from, s.to, s.box); }
   void engine(const Arrive& s) { slot(s.at); }
   void engine(const AwaitPhase& s) { slot(s.at); }

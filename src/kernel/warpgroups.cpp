@@ -315,56 +315,7 @@ private:
     Block out = in_loops_around(block_of(std::move(loop)));
     for (const For& outer : form_.around)
       out = with_own_variable(out, outer.var);
-    Block asked = prefetches();
-    asked.insert(asked.end(), out.begin(), out.end());
-    return asked;
-  }
-
-  /// Tiles of other tensors that results are made of (the other branch of a net), asked for while operands are brought: threads
-  /// will read them in pieces, all at once.
-  Block prefetches() const {
-    Block out;
-    std::set<uint32_t> seen = {form_.result.buffer};
-    for (const TileNest& nest : form_.after)
-      for (const Store& store : nest.stores)
-        scalar::visit(store.value, [&](const Expr& e) {
-          const auto* load = scalar::as<scalar::Load>(e);
-          if (load == nullptr || !seen.insert(load->tensor).second)
-            return;
-          const auto access = tile_access(load->tensor, load->index, nest.rows.var,
-                                          nest.columns.var, {nest.rows.var, nest.columns.var});
-          if (access && can_prefetch(*access))
-            add_prefetches(*access, out);
-        });
     return out;
-  }
-
-  bool can_prefetch(const TileAccess& access) const {
-    const Buffer& buffer = kernel_.buffers[access.buffer];
-    const size_t rank = buffer.shape.size();
-    if (rank < 2 || rank > 5 || access.other + 1 != rank || buffer.scope != Scope::Argument ||
-        buffer.role != program::Role::Input)
-      return false;
-    for (const Expr& extent : buffer.shape)
-      if (!scalar::constant_of(extent))
-        return false;
-    return *scalar::constant_of(buffer.shape.back()) * scalar::bytes_of(buffer.elem) %
-               kCopyAlignment ==
-           0;
-  }
-
-  void add_prefetches(const TileAccess& access, Block& out) const {
-    const int64_t cells = kPanelBytes / scalar::bytes_of(kernel_.buffers[access.buffer].elem);
-    for (int64_t column = 0; column < columns_; column += cells) {
-      BulkPrefetch ask;
-      ask.from = {access.buffer, access.base};
-      Expr& first = ask.from.index[access.other];
-      first = scalar::simplify(first + int_lit(column));
-      ask.box.assign(access.base.size(), 1);
-      ask.box[access.line] = rows_;
-      ask.box[access.other] = cells;
-      out.push_back(engine(std::move(ask)));
-    }
   }
 
   Block in_loops_around(Block body) const {

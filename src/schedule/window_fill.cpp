@@ -136,11 +136,11 @@ private:
     const bool has_places = has_place(step_[1], 1) && has_place(step_[0], view_.right.steps) &&
                             has_place(n, cells) && line->terms.size() == terms;
     std::vector<int64_t> shape = {length(n) * cells};
-    for (const auto& tap : tap_)
-      if (tap) {
-        shape.push_back(extent(*tap));
-        ++loops;
-      }
+    for (size_t d = 0; d < 2; ++d) {
+      if ((d == 0 ? view_.down : view_.right).has_taps)
+        shape.push_back(length(tap_[d]));
+      loops += tap_[d] ? 1 : 0;
+    }
     shape.push_back(extent(*c));
     for (size_t d = 0; d < shape.size(); ++d)
       if (scalar::constant_of(scalar::simplify(places().shape[d])) != shape[d])
@@ -153,10 +153,13 @@ private:
     const std::vector<Expr>& to = copy_->text.index;
     const bool has_both = to.size() == 4;
     view_.down.has_taps = view_.right.has_taps = has_both;
+    const auto is_tap = [&](size_t d) { // a loop, or the only cell
+      return lone_iterator(to[d]) || scalar::constant_of(to[d]) == 0;
+    };
     if (has_both)
       tap_ = {lone_iterator(to[1]), lone_iterator(to[2])};
     if (to.size() != 3)
-      return !has_both || (tap_[0] && tap_[1]);
+      return !has_both || (is_tap(1) && is_tap(2));
     const auto only = lone_iterator(to[1]);
     const auto row = sum_of_iterators(image_index(0));
     if (!only || !row)

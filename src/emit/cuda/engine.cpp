@@ -75,11 +75,6 @@ Lines EngineWriter::one(const kernel::BulkLoad& s) {
           tap + ");"};
 }
 
-Lines EngineWriter::one(const kernel::BulkPrefetch& s) {
-  expr_.need("bulk_" + std::to_string(s.box.size()));
-  return {"kw_bulk_prefetch(" + map_of({s.from.buffer, s.box}) + ", " + place_in(s.from) + ");"};
-}
-
 Lines EngineWriter::one(const kernel::BulkStore& s) {
   expr_.need("bulk_" + std::to_string(s.box.size()));
   return {"kw_bulk_store(" + map_of({s.to.buffer, s.box}) + ", " + address(s.from) + ", " +

@@ -25,7 +25,6 @@ public:
 
 private:
   std::vector<std::string> one(const kernel::BulkLoad&);
-  std::vector<std::string> one(const kernel::BulkPrefetch&);
   std::vector<std::string> one(const kernel::BulkStore&);
   std::vector<std::string> one(const kernel::AwaitBulkStores&);
   std::vector<std::string> one(const kernel::Arrive&);

@@ -58,11 +58,10 @@ template <class T, int n> static __device__ inline void kw_settle(T (&c)[n]) {
 
 /// The copies of boxes of one rank.
 std::string bulk_copies(int rank) {
-  std::vector<std::string> given, names, loads, asked, values;
+  std::vector<std::string> given, names, loads, values;
   for (int d = 0; d < rank; ++d) {
     given.push_back("int c" + std::to_string(d));
     loads.push_back("%" + std::to_string(3 + d));
-    asked.push_back("%" + std::to_string(1 + d));
     names.push_back("%" + std::to_string(2 + d));
     values.push_back("\"r\"(c" + std::to_string(d) + ")");
   }
@@ -73,10 +72,6 @@ std::string bulk_copies(int rank) {
          at + ") {\n  asm volatile(\"cp.async.bulk.tensor." + dims +
          ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" + join(loads, ", ") +
          "}], [%2];\"\n               ::\"r\"(to), \"l\"(from), \"r\"(done), " + list +
-         " : \"memory\");\n}\n" +
-         "static __device__ inline void kw_bulk_prefetch(const kw_map* from, " + at +
-         ") {\n  asm volatile(\"cp.async.bulk.prefetch.tensor." + dims + ".L2.global [%0, {" +
-         join(asked, ", ") + "}];\"\n               ::\"l\"(from), " + list +
          " : \"memory\");\n}\n" +
          "static __device__ inline void kw_bulk_store(const kw_map* to, unsigned from, " + at +
          ") {\n  asm volatile(\"cp.async.bulk.tensor." + dims +
