@@ -206,10 +206,10 @@ TEST(Rewrite, NamesNewConstantsAfterTheirReader) {
   }
   const Rewritten out = rewritten(b.done({x}));
   for (const Node& node : out.graph.nodes)
-    if (node.op == "Clip")
-      EXPECT_EQ(out.graph.values[node.inputs[2]].name.rfind(
-                    out.graph.values[node.outputs[0]].name + "_Clip", 0),
-                0U);
+    if (node.op == "Clip") {
+      const std::string& name = out.graph.values[node.outputs[0]].name;
+      EXPECT_EQ(out.graph.values[node.inputs[2]].name.rfind(name + "_Clip", 0), 0U);
+    }
 }
 
 TEST(Rewrite, StopsAtItsLimits) {
