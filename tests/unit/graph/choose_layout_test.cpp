@@ -116,8 +116,9 @@ TEST(ChooseLayout, ServesBothKindsOfReadersOfOneValue) {
                           [](const Node& node) { return node.op == "Transpose"; }),
             1);
   for (const Node& node : out.nodes)
-    if (node.op == "Relu")
+    if (node.op == "Relu") {
       EXPECT_EQ(node.inputs[0], out.nodes[0].outputs[0]);
+    }
 }
 
 TEST(ChooseLayout, KeepsResultsAndWhatOthersRead) {

@@ -41,8 +41,9 @@ TEST(Float8, EveryCodeHasItsValue) {
 TEST(Float8, EveryFiniteCodeComesBack) {
   for (const Elem elem : kFloat8)
     for (int code = 0; code < 256; ++code)
-      if (std::isfinite(decoded(elem, code)))
+      if (std::isfinite(decoded(elem, code))) {
         EXPECT_EQ(float8_bits(elem, decoded(elem, code)), code);
+      }
 }
 
 TEST(Float8, BetweenNeighboursTheNearestIsTakenAndOfTwoTheEven) {
