@@ -57,10 +57,10 @@ int64_t ChainOperands::bytes_of(const ChainOperand& operand) const {
          scalar::bytes_of(kernel_.buffers[operand.access.buffer].elem);
 }
 
-void ChainOperands::make(int64_t stages, int64_t warps, std::vector<Mbarriers>& barriers) {
+void ChainOperands::make(const Stages& stages, int64_t warps, std::vector<Mbarriers>& barriers) {
   for (ChainOperand& operand : operands_) {
     const Buffer source = kernel_.buffers[operand.access.buffer];
-    operand.stages = operand.is_resident ? 1 : stages;
+    operand.stages = operand.is_resident ? stages.resident : stages.moving;
     const int64_t blocks = operand.depth / kSide;
     const std::vector<int64_t> shape =
         is_turned(operand)

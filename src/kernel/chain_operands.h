@@ -29,8 +29,12 @@ public:
 
   /// Its number. Rows of which the copy engine cannot find the beginning are copied first: `copies`.
   size_t add(const TileAccess&, int64_t lines, int64_t depth, Block& copies);
+  /// Boxes of an operand that lie in shared memory at a time: of one that steps move, and of one that stays for a tile.
+  struct Stages {
+    int64_t moving = 2, resident = 1;
+  };
   /// Shared buffers and barriers, when all are known.
-  void make(int64_t stages, int64_t warps, std::vector<Mbarriers>& barriers);
+  void make(const Stages&, int64_t warps, std::vector<Mbarriers>& barriers);
 
   const std::vector<ChainOperand>& all() const { return operands_; }
   int64_t bytes_of(const ChainOperand&) const; ///< of one box

@@ -31,7 +31,7 @@ bool ChainSteps::can_run() {
   return widths.has_value();
 }
 
-void ChainSteps::place(int64_t stages, int64_t warps, Block& copies,
+void ChainSteps::place(const ChainOperands::Stages& stages, int64_t warps, Block& copies,
                        std::vector<Mbarriers>& barriers) {
   place_products(copies);
   operands_.make(stages, warps, barriers);

@@ -27,7 +27,8 @@ public:
   /// Whether the GPU has the products' instructions and the copy engine can bring their operands.
   bool can_run();
   /// Gives operands and buffers of the block their places. Copies that come before the launch go to `copies`.
-  void place(int64_t stages, int64_t warps, Block& copies, std::vector<Mbarriers>& barriers);
+  void place(const ChainOperands::Stages& stages, int64_t warps, Block& copies,
+             std::vector<Mbarriers>& barriers);
 
   ChainOperands& operands() { return operands_; }
   ChainNests& nests() { return nests_; }

@@ -38,6 +38,9 @@ public:
                  static_cast<double>(pairs()) >= kLeastBusy * static_cast<double>(rounds * blocks_);
   }
 
+  /// The tile in the middle of a row that is taken in pairs has no other: a turn without a tile.
+  bool has_gaps() const { return is_paired_ && nx_ % 2 == 1; }
+
   int64_t turns() const {
     const int64_t each = is_paired_ ? pairs() : rows_ * nx_;
     return (each + blocks_ - 1) / blocks_ * (is_paired_ ? 2 : 1);
@@ -138,6 +141,27 @@ Block tiles_in_turn(Kernel& kernel, const Launch& launch, const For& steps, cons
   else
     loop.body.insert(loop.body.end(), work.begin(), work.end());
   return block_of(std::move(loop));
+}
+
+std::optional<TileTurns> TileTurns::make(Kernel& kernel, const Launch& launch, const For& steps,
+                                         const target::Gpu& gpu) {
+  const auto blocks = blocks_that_stay(launch, gpu);
+  if (!blocks)
+    return std::nullopt;
+  TileTurns turns(kernel, launch, steps, *blocks);
+  const TileOrder order(kernel, launch, steps, *blocks);
+  turns.count_ = order.turns();
+  return order.has_gaps() ? std::nullopt : std::optional(turns);
+}
+
+TilePlace TileTurns::of(const Expr& turn, Block& out) const {
+  auto [at, exists] = TileOrder(*kernel_, *launch_, *steps_, blocks_).place_of(turn, out);
+  const auto number = scalar::constant_of(turn);
+  if (!number || *number >= count_) {
+    const Expr is_turn = binary(BinaryOp::Lt, turn, int_lit(count_));
+    exists = exists ? both(is_turn, exists) : is_turn;
+  }
+  return {at, exists};
 }
 
 } // namespace kawara::kernel

@@ -17,4 +17,30 @@ std::optional<int64_t> blocks_that_stay(const Launch&, const target::Gpu&);
 /// that, the longest first.
 Block tiles_in_turn(Kernel&, const Launch&, const For& steps, const target::Gpu&, Block work);
 
+/// x, y and z of a tile, and whether there is one (empty: always).
+struct TilePlace {
+  std::array<Expr, 3> at;
+  Expr exists;
+};
+
+/// The same order, for whoever writes the loop over turns.
+class TileTurns {
+public:
+  /// Nothing where `tiles_in_turn` has no loop, or where a block has a turn without a tile before one with.
+  static std::optional<TileTurns> make(Kernel&, const Launch&, const For& steps,
+                                       const target::Gpu&);
+  int64_t count() const { return count_; }
+  /// The tile of that turn; what it needs is defined in `out`. There is none after the last turn.
+  TilePlace of(const Expr& turn, Block& out) const;
+
+private:
+  TileTurns(Kernel& kernel, const Launch& launch, const For& steps, int64_t blocks)
+      : kernel_(&kernel), launch_(&launch), steps_(&steps), blocks_(blocks) {}
+
+  Kernel* kernel_;
+  const Launch* launch_;
+  const For* steps_;
+  int64_t blocks_, count_ = 0;
+};
+
 } // namespace kawara::kernel

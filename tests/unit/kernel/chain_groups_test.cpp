@@ -92,9 +92,14 @@ TEST(ChainGroups, blocks_may_end_anywhere_and_rows_may_see_what_is_before_them) 
   expect_same(compile(attention("i + 1"), kBlocks, sizes), sizes);
 }
 
-TEST(ChainGroups, blocks_that_stay_have_several_tiles) {
+TEST(ChainGroups, tiles_of_a_block_follow_each_other_without_a_gap) {
   const Sizes sizes = {{"H", 3}, {"N", 128}, {"D", 16}};
-  expect_same(compile(attention("i + 1"), kBlocks, sizes, true, 2), sizes);
+  using Case = std::pair<std::string, int64_t>;
+  for (const auto& [end, blocks] : {Case{"N", 4}, Case{"i + 1", 2}}) { // some have no second tile
+    const Line line = compile(attention(end), kBlocks, sizes, true, blocks);
+    expect_same(line, sizes);
+    EXPECT_NE(print(line.kernel).find("total_before"), std::string::npos) << print(line.kernel);
+  }
 }
 
 TEST(ChainGroups, cells_that_a_row_does_not_see_are_left_out_once) {
