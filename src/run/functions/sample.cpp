@@ -350,8 +350,10 @@ Outputs max_unpool(const FunctionCall& call) {
     for (size_t k = 0; k < shape.size(); ++k)
       shape[k] = call.tensor(2).get_int(static_cast<int64_t>(k));
   const auto cells = graph::cells_of(shape);
-  if (!cells || !graph::cells_of(natural))
-    return fail("the result would have the shape " + graph::text_of(shape));
+  const auto natural_cells = graph::cells_of(natural);
+  if (!cells || !natural_cells || (*natural_cells == 0 && x.cells() > 0))
+    return fail("the result would have the shape " +
+                graph::text_of(natural_cells ? natural : shape));
   Tensor out(x.type(), shape);
   for (int64_t k = 0; k < x.cells(); ++k) {
     // Places count the cells of the natural size.

@@ -2,6 +2,7 @@
 
 #include "../graph/onnx_bytes.h"
 #include "driver/conformance.h"
+#include "graph/builder.h"
 #include "graph/onnx/import.h"
 #include "run/file.h"
 
@@ -117,6 +118,20 @@ TEST(Model, RefusesBlocksBeyondAllNumbers) {
   parts.inputs = {value("a", kFloat, {1, 4, 2, 2})};
   Model model = model_from(parts);
   EXPECT_EQ(code_of(model, {{"a", filled({1, 4, 2, 2}, 1)}}), "K0511");
+}
+
+TEST(Model, RefusesPlacesInNoImage) {
+  graph::Builder b("net");
+  const ValueId x = b.input("x", DataType::F32, graph::dims_of({1, 1, 2, 2}));
+  const ValueId places = b.input("places", DataType::I64, graph::dims_of({1, 1, 2, 2}));
+  b.output(b.add("MaxUnpool", "y", {x, places},
+                 {{"kernel_shape", std::vector<int64_t>{2, 2}},
+                  {"strides", std::vector<int64_t>{2, -2}}}),
+           DataType::F32, {});
+  Model model(b.take());
+  EXPECT_EQ(code_of(model, {{"x", filled({1, 1, 2, 2}, 1)},
+                            {"places", {Tensor(DataType::I64, {1, 1, 2, 2}), false, {}}}}),
+            "K0511");
 }
 
 TEST(Model, PlansOnWhenValuesAreKnown) {
