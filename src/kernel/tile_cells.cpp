@@ -140,7 +140,9 @@ Block TileCells::through_panels(const Work& work, const TileAccess& to, int64_t 
     // The last one may begin within the one before it: cells of both are stored twice, the same.
     const int64_t begin = std::min(n * width, work.columns - width);
     const Panel panel{scalar::simplify(group * int_lit(2) + int_lit(n % 2)), begin, width};
-    out.emplace_back(If{leader(), block_of(Engine{AwaitBulkStores{count > 1 ? 1 : 0}}), {}});
+    // The buffer was read before the last store, unless an odd number of panels ended the last tile with it.
+    const int64_t pending = count == 1 || (n == 0 && count % 2 == 1) ? 0 : 1;
+    out.emplace_back(If{leader(), block_of(Engine{AwaitBulkStores{pending}}), {}});
     out.emplace_back(Engine{GroupBarrier{}});
     for (Stmt& stmt : cells(work, {begin, width}, panel))
       out.push_back(std::move(stmt));

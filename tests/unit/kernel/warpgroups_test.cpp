@@ -57,6 +57,18 @@ TEST(Warpgroups, operands_may_lie_either_way_and_edges_are_filled_with_zeros) {
     }
 }
 
+/// Two buffers for panels of 64 columns: three panels end with the buffer that the next tile begins with.
+TEST(Warpgroups, a_tile_does_not_overwrite_panels_of_the_last_one) {
+  const Sizes sizes = {{"M", 256}, {"N", 144}, {"K", 24}};
+  std::string tiles = kTiles;
+  for (size_t at = tiles.find("j=64"); at != std::string::npos; at = tiles.find("j=64"))
+    tiles.replace(at, 4, "j=144");
+  tiles.replace(tiles.find("n64k16"), 6, "n144k16");
+  const Line line =
+      compile(product("M, K", "N, K", "bf16", "max(acc[i, j] + b[j], 0)"), tiles, sizes, true, 1);
+  expect_same(line, sizes, 1e-2);
+}
+
 TEST(Warpgroups, threads_store_what_the_copy_engine_cannot) {
   const Sizes sizes = {{"M", 70}, {"N", 75}, {"K", 72}};
   const Line line = compile(product("M, K", "N, K", "bf16", "acc[i, j]"), kTiles, sizes);
