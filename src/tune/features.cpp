@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -21,12 +22,15 @@ enum Feature : size_t {
   kInnermost,
   kVectorWidth,
   kIsVector,
+  kLanesUsed,
   kUnit,
   kFar,
   kNone,
   kWritesStay,
   kUnrolled,
   kAccumulators,
+  kChain,
+  kResult,
   kSpills,
   kLoadsPerInstance,
   kWaste,
@@ -48,17 +52,29 @@ enum Feature : size_t {
   kFeatures
 };
 constexpr std::array<std::string_view, kFeatures> kFeatureNames{
-    "instances",   "loops",     "innermost length", "vector width", "is vector",    "unit strides",
-    "far strides", "stays",     "writes stay",      "unrolled",     "accumulators", "spills",
-    "loads",       "waste",     "parallel length",  "imbalance",    "thread work",  "beyond l1",
-    "beyond l2",   "beyond l3", "inner bytes",      "reduction",    "trips around", "packs",
-    "partial",     "stores",    "instructions",     "directives",   "cost"};
+    "instances",    "loops",        "innermost length",
+    "vector width", "is vector",    "lanes used",
+    "unit strides", "far strides",  "stays",
+    "writes stay",  "unrolled",     "accumulators",
+    "chain",        "result moves", "spills",
+    "loads",        "waste",        "parallel length",
+    "imbalance",    "thread work",  "beyond l1",
+    "beyond l2",    "beyond l3",    "inner bytes",
+    "reduction",    "trips around", "packs",
+    "partial",      "stores",       "instructions",
+    "directives",   "cost"};
 
 constexpr double kUnknownLength = 1024;
 /// How much faster than plain loops an instruction for products is, roughly.
 constexpr double kInstructionGain = 8;
 /// log2 of registers that are missing.
 constexpr double kMostSpills = 3;
+/// Cycles until a sum can be added to again.
+constexpr double kLatency = 4;
+/// Vectors of a loop that the code generator unrolls by itself.
+constexpr double kUnrolledVectors = 4;
+/// Partial sums go through memory.
+constexpr double kPartialLoss = 1.5;
 
 double log_of(double x) { return std::log2(std::max(x, 0.0) + 1); }
 
@@ -101,6 +117,8 @@ public:
     }
     if (sum[kInstructions] > 0)
       cost /= kInstructionGain;
+    if (sum[kPartial] > 0)
+      cost *= kPartialLoss;
     sum[kCost] = std::log2(std::max(cost, 1.0));
     return sum;
   }
@@ -217,11 +235,41 @@ private:
     return {instances, std::move(f)};
   }
 
+  /// Steps of a vectorised loop over so many cells. What is left of a row behind vectors of one register is
+  /// computed in halves of it, behind wider ones cell by cell.
+  double steps_of(const poly::Marks& marks, double cells) const {
+    const auto lanes =
+        static_cast<double>(std::max<int64_t>(space_.surroundings().extents.lanes, 1));
+    const auto width = static_cast<double>(std::max<int64_t>(marks.vector_width, 1));
+    const double rows = std::floor(cells / width), left = cells - rows * width;
+    const bool is_halved = width <= lanes || marks.unroll == poly::kFullUnroll;
+    const double registers = is_halved ? std::floor(left / lanes) : 0;
+    const double rest = left - registers * lanes;
+    return rows * std::max(1.0, width / lanes) + registers +
+           (is_halved ? std::popcount(static_cast<uint64_t>(rest)) : rest);
+  }
+
+  /// Cells that a step of the innermost loop computes on the average; the last tile of a row may be short.
+  double cells_a_step(poly::StmtId id, const Level& last) const {
+    if (last.marks.vector_width <= 1)
+      return 1;
+    double all = last.extent;
+    const auto& rows = schedule_.order.rows[id.value];
+    if (const size_t depth = poly::path_of(schedule_.order, id).size(); depth > 0)
+      scalar::visit(rows[depth - 1], [&](const scalar::Expr& e) {
+        if (const auto* iterator = scalar::as<scalar::Iter>(e))
+          all = std::max(last.extent, length_of(id, iterator->index));
+      });
+    const double tiles = std::floor(all / last.extent), left = all - tiles * last.extent;
+    return all / (tiles * steps_of(last.marks, last.extent) + steps_of(last.marks, left));
+  }
+
   void innermost(poly::StmtId id, const std::vector<Level>& levels, Features& f) const {
     const Level& last = levels.back();
     f[kInnermost] = log_of(last.extent);
     f[kVectorWidth] = static_cast<double>(std::max<int64_t>(last.marks.vector_width, 1));
     f[kIsVector] = last.marks.vector_width > 0 ? 1 : 0;
+    f[kLanesUsed] = std::log2(cells_a_step(id, last));
     const std::vector<uint32_t> tensors = tensors_of(id);
     for (size_t a = 0; a < last.moves.size(); ++a) {
       const Move move = last.moves[a];
@@ -241,15 +289,20 @@ private:
     const double lanes = static_cast<double>(space_.surroundings().extents.lanes);
     const size_t accesses = levels.back().moves.size();
     std::vector<double> registers(accesses, 1);
-    double copies = 1;
-    size_t k = levels.size();
-    for (; k > 0; --k) {
-      const Level& level = levels[k - 1];
+    double copies = 1, sums = 1, lanes_apart = 1, trips = 1;
+    size_t around = levels.size(); ///< the loop around the body
+    while (around > 0) {
+      const Level& level = levels[--around];
       const bool is_vector = level.marks.vector_width > 0;
-      const double length = level.marks.unroll == poly::kFullUnroll ? level.extent
+      const double width = static_cast<double>(level.marks.vector_width);
+      // Short loops over whole vectors are unrolled without being told.
+      const bool is_short = is_vector && level.extent <= kUnrolledVectors * width &&
+                            (width <= lanes || std::fmod(level.extent, width) == 0);
+      const bool is_whole = level.marks.unroll == poly::kFullUnroll || is_short;
+      const double length = is_whole                 ? level.extent
                             : level.marks.unroll > 0 ? static_cast<double>(level.marks.unroll)
-                            : is_vector              ? static_cast<double>(level.marks.vector_width)
-                                                     : 0;
+                                                     : width;
+      trips = std::max(1.0, level.extent / std::max(length, 1.0));
       if (length == 0)
         break;
       const double steps = is_vector ? std::max(1.0, length / lanes) : length;
@@ -257,6 +310,11 @@ private:
       for (size_t a = 0; a < accesses; ++a)
         if (level.moves[a] != Move::None)
           registers[a] *= steps;
+      // A sum over the lanes of vectors is one sum a register, added up at the end.
+      if (accesses > 0 && level.moves[0] == Move::None)
+        (is_vector ? lanes_apart : sums) *= steps;
+      if (!is_whole && (is_vector || trips > 1))
+        break;
     }
     double loads = 0;
     for (size_t a = 1; a < accesses; ++a)
@@ -268,7 +326,12 @@ private:
     const int64_t there = gpu ? gpu->registers_per_thread : cpu_.vector_registers;
     f[kSpills] = log_of(std::max(0.0, used - static_cast<double>(there)));
     f[kLoadsPerInstance] = loads / copies;
-    f[kTripsAround] = k > 0 ? log_of(levels[k - 1].extent) : 0;
+    f[kTripsAround] = log_of(trips);
+    const bool is_carried =
+        accesses > 0 && !levels.empty() && trips > 1 && levels[around].moves[0] == Move::None;
+    const double apart = std::max(1.0, (accesses > 0 ? registers[0] : 1) * lanes_apart);
+    f[kChain] = is_carried || sums > 1 || f[kWritesStay] > 0 ? kLatency / apart : 0;
+    f[kResult] = f[kReduction] > 0 ? 1 / (sums * (is_carried ? trips : 1)) : 1;
   }
 
   void threads(const std::vector<Level>& levels, double instances, Features& f) const {
@@ -320,18 +383,20 @@ private:
   }
 
   double cost_of(const Features& f, double instances) const {
-    const double lanes = static_cast<double>(space_.surroundings().extents.lanes);
-    const double width = f[kIsVector] > 0 ? std::min(lanes, f[kVectorWidth]) : 1;
-    const double stalls = f[kWritesStay] > 0 ? 3.0 / std::exp2(f[kAccumulators]) : 0;
-    const double compute = (0.5 + 0.5 * f[kLoadsPerInstance] + stalls + 2 * f[kSpills]) / width +
-                           2 * f[kFar] * (f[kIsVector] > 0 ? 1 : 0.5) +
-                           2 / std::exp2(f[kUnrolled] + f[kTripsAround]) / width;
+    const double width = std::exp2(f[kLanesUsed]);
+    const double issue = 0.5 + 0.5 * f[kLoadsPerInstance] + 1.5 * f[kResult] + 2 * f[kSpills];
+    const double copies = std::max(1.0, std::exp2(f[kUnrolled]) - 1);
+    const double trips = std::max(1.0, std::exp2(f[kTripsAround]) - 1);
+    const double around = (1 + 4 / trips) / copies;
+    const double across = f[kWritesStay] * f[kIsVector] * 8 / std::exp2(f[kInnermost]);
+    const double compute = (std::max(issue, f[kChain]) + around) / width + across +
+                           2 * f[kFar] * (f[kIsVector] > 0 ? 1 : 0.5);
     const double memory = 0.02 * (std::exp2(f[kBeyondL1]) - 1) +
                           0.05 * (std::exp2(f[kBeyondL2]) - 1) +
                           0.15 * (std::exp2(f[kBeyondL3]) - 1);
     const auto cores = static_cast<double>(std::max<int64_t>(cpu_.cores, 1));
     const double shared = f[kParallel] > 0 ? f[kImbalance] / cores : 1;
-    const double start = f[kParallel] > 0 ? 5000 : 0;
+    const double start = f[kParallel] > 0 && cores > 1 ? 5000 : 0;
     return instances * (compute * std::exp2(f[kWaste]) + memory) * shared + start;
   }
 

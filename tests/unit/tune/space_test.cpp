@@ -76,6 +76,12 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+double cost_of(const Space& space, const std::string& text) {
+  const auto features = features_of(space, *point_from_text(text, ""));
+  EXPECT_TRUE(features) << text;
+  return features ? analytic_cost(*features) : 0;
+}
+
 TEST(Space, has_every_rule_that_fits_the_program) {
   const auto product = legal_sketches(kProduct);
   for (const char* rule : {"source", "default", "default 2", "lanes", "levels", "packed"})
@@ -234,6 +240,34 @@ TEST(Features, say_what_the_shape_of_the_loops_refuses) {
   const Space space = ready.space();
   EXPECT_FALSE(features_of(space, {{schedule::Split{{{}, "x"}, 4}}, ""}));
   EXPECT_FALSE(features_of(space, {{schedule::Vectorize{{{}, "x"}, 4}}, ""}));
+}
+
+/// Column sums of rows of 61 cells, vectors of 4 lanes.
+constexpr const char* kColumns = R"(input x: f32[997, 61]
+output y: f32[61]
+for j in range(61):
+    y[j] = 0.0
+    for i in range(997):
+        y[j] += x[i, j]
+)";
+
+TEST(Features, count_the_lanes_that_a_row_fills) {
+  const Ready ready(kColumns);
+  const Space space = ready.space();
+  const std::string order = "[distribute(j); reorder(i, S1.j); ";
+  const double one = cost_of(space, order + "vectorize(S1.j, 4)]");
+  EXPECT_LT(one, cost_of(space, order + "vectorize(S1.j, 32)]")) << "29 cells are left over";
+  EXPECT_LT(cost_of(space, order + "vectorize(S1.j, 32)]"),
+            cost_of(space, order + "vectorize(S1.j, 64)]"))
+      << "no row fills a vector";
+}
+
+TEST(Features, count_what_sums_wait_for_each_other) {
+  const Ready ready("input x: f32[61, 1024]\noutput y: f32[61]\ny[i] = sum(k, x[i, k])\n");
+  const Space space = ready.space();
+  EXPECT_LT(cost_of(space, "[distribute(i); vectorize(S1.k, 16)]"),
+            cost_of(space, "[distribute(i); vectorize(S1.k, 4)]"))
+      << "four sums at a time instead of one";
 }
 
 } // namespace

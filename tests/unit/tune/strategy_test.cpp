@@ -10,11 +10,18 @@
 namespace kawara::tune {
 namespace {
 
+double feature(const Features& features, std::string_view name) {
+  const auto names = feature_names();
+  return features.at(
+      static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin()));
+}
+
 /// A time that the model can learn but does not know: other weights than its formula has.
 double pretended(const Space& space, const Point& point) {
-  const auto f = features_of(space, point);
+  const Features f = *features_of(space, point);
   const double bumps = 0.05 * static_cast<double>(hash_text(text_of(point)) % 7);
-  return std::exp2(0.4 * std::abs((*f)[2] - 3) + 0.3 * std::abs((*f)[9] - 2.5) - 0.1 * (*f)[3] +
+  return std::exp2(0.4 * std::abs(feature(f, "innermost length") - 3) +
+                   0.3 * std::abs(feature(f, "unrolled") - 2.5) - 0.1 * feature(f, "vector width") +
                    bumps) /
          4;
 }

@@ -136,7 +136,7 @@ MakeBench moody_benches(int processes) {
 
 /// With one worker: a process for the search (and those that bad candidates cost), then one for each meeting.
 TEST(Tuner, keeps_the_default_when_a_winner_wins_in_some_processes_only) {
-  TuneOptions settings = options(1);
+  TuneOptions settings = options(1, 2);
   settings.workers = 1;
   for (int processes : {2, 3}) {
     const auto report = tune(small_reference(), moody_benches(processes), nullptr, settings);
