@@ -8,8 +8,10 @@
 namespace kawara::bench {
 namespace {
 
-/// Calls that take longer need no call before that warms up.
-constexpr double kLongCall = 0.03;
+/// Calls that take longer need no call before that warms up; shorter ones are repeated until threads that slept are awake.
+constexpr double kLongCall = 0.03, kWarmUp = 0.001;
+/// Threads of ONNX Runtime look for work a million times, between pauses that take 140 cycles on some processors: 60 ms.
+constexpr double kLongestSpin = 0.5;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -40,11 +42,18 @@ double estimate(const std::function<void()>& work, const RaceOptions& options) {
   return std::max(std::min(first, several / static_cast<double>(tries)), 1e-9);
 }
 
+void warm_up(const std::function<void()>& work, bool has_threads) {
+  const double begin = now();
+  do
+    work();
+  while (has_threads && now() - begin < kWarmUp);
+}
+
 } // namespace
 
 void wait_for_quiet() {
   const double begin = now();
-  while (now() - begin < 0.05) {
+  while (now() - begin < kLongestSpin) {
     const double used = process_seconds();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (process_seconds() - used < 1e-4)
@@ -71,7 +80,7 @@ std::vector<run::Timing> race(const std::vector<std::function<void()>>& works,
       if (options.waits_for_quiet)
         wait_for_quiet();
       if (estimates[i] < kLongCall)
-        works[i]();
+        warm_up(works[i], options.waits_for_quiet);
       const double seconds = seconds_of(works[i], batches[i], options.counts_cpu_time);
       samples[i].push_back(seconds / static_cast<double>(batches[i]));
     }

@@ -14,12 +14,12 @@ struct RaceOptions {
   bool counts_cpu_time = false; ///< time of this process only; for works of one thread
 };
 
-/// Times several works in turns: each round takes one sample of each, after one call that is not timed
+/// Times several works in turns: each round takes one sample of each, after calls that are not timed
 /// unless calls are long. Every round starts with another work. In the order given.
 std::vector<run::Timing> race(const std::vector<std::function<void()>>& works, const RaceOptions&);
 
-/// Returns when the other threads of this process have stopped computing, after 50 ms at the latest:
-/// libraries let their threads spin for some milliseconds after the last call.
+/// Returns when the other threads of this process have stopped computing, after half a second at the latest:
+/// libraries let their threads spin after the last call, some for 60 ms.
 void wait_for_quiet();
 
 } // namespace kawara::bench

@@ -10,7 +10,7 @@ using ParallelBody = void (*)(void* env, int64_t begin, int64_t end, int64_t thr
 
 /// How the iterations of a parallel loop are handed out.
 enum class Partition : int64_t {
-  Static = 0,  ///< one contiguous share per thread
+  Static = 0,  ///< a contiguous share per thread, in a few pieces
   Dynamic = 1, ///< small contiguous pieces, taken by whoever is free: for uneven iterations
 };
 

@@ -23,8 +23,10 @@ constexpr int kSpins = 20'000;
 constexpr int kCallersLoneSpins = 2000, kWorkersLoneSpins = 10'000;
 /// Looks between two offers.
 constexpr int kSpinsPerOffer = 50;
-/// Pieces per thread of a dynamic loop.
-constexpr int64_t kPieces = 8;
+/// Pieces that a share is cut into: what is left of a share when its thread is late goes to others.
+constexpr int64_t kStaticPieces = 4, kDynamicPieces = 16;
+/// Loops in a row that a worker came too late for before it is sent to another processor.
+constexpr int kOftenLate = 3;
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -55,28 +57,35 @@ struct Job {
   int64_t lo = 0;
   int64_t step = 1;
   int64_t hi = 0;
-  int64_t count = 0;   ///< iterations
-  int64_t threads = 1; ///< that take part
-  int64_t piece = 1;   ///< iterations per grab of a dynamic loop
-  emit::Partition partition = emit::Partition::Static;
+  int64_t count = 0;  ///< iterations
+  int64_t shares = 1; ///< as many as threads that take part
   emit::ParallelBody body = nullptr;
   void* env = nullptr;
 };
 
+/// One thread's part of the iterations, of which others take what it has not come to yet.
+struct alignas(64) Share {
+  std::atomic<int64_t> next{0}; ///< first iteration that nobody has taken
+  int64_t end = 0;
+  int64_t piece = 1; ///< iterations that are taken at once
+};
+
 /// Where a worker waits. `ticket` is odd while a loop waits for it to join; whoever makes it even, the worker
-/// or the caller who is tired of waiting, runs the worker's share.
+/// or the caller who does not need it any more, decides whether it does. All that the two watch lies in one cache line.
 struct alignas(64) Worker {
   std::atomic<uint64_t> ticket{0};
+  std::atomic<uint64_t> done{0}; ///< the last ticket whose loop the worker has left
   std::atomic<bool> is_asleep{false};
-  std::mutex mutex;
+  int late = 0; ///< loops in a row that were over before it came; guarded by `busy`, as the next
+  int shunned = -1; ///< the processor that it is kept off
+  alignas(64) std::mutex mutex;
   std::condition_variable wake;
   std::thread thread;
-  int shunned = -1; ///< the processor that it is kept off; guarded by `busy`
 };
 
 bool is_odd(uint64_t ticket) { return (ticket & 1U) != 0; }
 
-/// Takes the worker's part in the loop that waits for it; false when somebody else has.
+/// Takes the worker's place in the loop that waits for it; false when somebody else has.
 bool claim(Worker& worker) {
   uint64_t ticket = worker.ticket.load(std::memory_order_acquire);
   return is_odd(ticket) &&
@@ -97,25 +106,33 @@ void keep_off_caller(Worker& worker) {
     pthread_setaffinity_np(worker.thread.native_handle(), sizeof set, &set);
 }
 
+void wake_up(Worker& worker) {
+  { const std::lock_guard lock(worker.mutex); }
+  worker.wake.notify_one();
+}
+
 } // namespace
 
 struct ThreadPool::State {
-  explicit State(int64_t count) : workers(static_cast<size_t>(std::max<int64_t>(count, 1) - 1)) {}
+  explicit State(int64_t count)
+      : workers(static_cast<size_t>(std::max<int64_t>(count, 1) - 1)), shares(workers.size() + 1) {}
 
   std::vector<Worker> workers; ///< worker w is thread w + 1
-  std::mutex busy;             ///< held while a loop runs
-  bool is_started = false;     ///< guarded by `busy`
+  std::vector<Share> shares;
+  std::mutex busy;         ///< held while a loop runs
+  bool is_started = false; ///< guarded by `busy`
   std::atomic<bool> is_ending{false};
   Job job;
-  alignas(64) std::atomic<int64_t> next{0}; ///< first iteration not yet taken, of a dynamic loop
-  alignas(64) std::atomic<int64_t> running{0};
 
   void start();
-  void tell(Worker&);
-  void work(Worker&, int64_t thread);
-  void wait_for_ticket(Worker&);
-  void run_share(int64_t share, int64_t thread);
+  void deal(emit::Partition);
+  void call_workers(size_t count);
+  void wake_children(size_t w);
+  void work(size_t w);
+  void wait_for_ticket(size_t w);
+  void run_shares(int64_t first, int64_t thread);
   void run_range(int64_t begin, int64_t end, int64_t thread) const;
+  void wait_for_workers(size_t count);
 };
 
 void ThreadPool::State::start() {
@@ -123,64 +140,114 @@ void ThreadPool::State::start() {
     return;
   is_started = true;
   for (size_t w = 0; w < workers.size(); ++w)
-    workers[w].thread = std::thread([this, w] { work(workers[w], static_cast<int64_t>(w) + 1); });
+    workers[w].thread = std::thread([this, w] { work(w); });
 }
 
-/// The sleeper sets `is_asleep` and then looks at `ticket`; the teller sets `ticket` and then looks
-/// at `is_asleep`. Both in one total order, so at least one of them sees the other.
-void ThreadPool::State::tell(Worker& worker) {
-  worker.ticket.fetch_add(1, std::memory_order_seq_cst);
-  if (worker.is_asleep.load(std::memory_order_seq_cst)) {
-    { const std::lock_guard lock(worker.mutex); }
-    worker.wake.notify_one();
+/// Every thread its share of the iterations, in pieces.
+void ThreadPool::State::deal(emit::Partition partition) {
+  const int64_t pieces = partition == emit::Partition::Static ? kStaticPieces : kDynamicPieces;
+  const int64_t whole = job.count / job.shares, extra = job.count % job.shares;
+  int64_t begin = 0;
+  for (int64_t s = 0; s < job.shares; ++s) {
+    Share& share = shares[static_cast<size_t>(s)];
+    share.next.store(begin, std::memory_order_relaxed);
+    share.end = begin + whole + (s < extra ? 1 : 0);
+    share.piece = std::max<int64_t>(1, (share.end - begin + pieces - 1) / pieces);
+    begin = share.end;
   }
 }
 
-void ThreadPool::State::wait_for_ticket(Worker& worker) {
-  for (int spin = 0; spin < kSpins; ++spin) {
-    if (is_odd(worker.ticket.load(std::memory_order_acquire)))
-      return;
-    wait_before_look(spin, kWorkersLoneSpins);
+/// A sleeper sets `is_asleep` and then looks at `ticket`; who calls it sets `ticket` and then looks
+/// at `is_asleep`. Both in one total order, so at least one of them sees the other. A worker that wakes up wakes two others,
+/// so the caller wakes only those that nobody asleep will.
+void ThreadPool::State::call_workers(size_t count) {
+  for (size_t w = 0; w < count; ++w) {
+    std::atomic<uint64_t>& ticket = workers[w].ticket;
+    ticket.store(ticket.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
-  std::unique_lock lock(worker.mutex);
-  worker.is_asleep.store(true, std::memory_order_seq_cst);
-  worker.wake.wait(lock, [&] { return is_odd(worker.ticket.load(std::memory_order_seq_cst)); });
-  worker.is_asleep.store(false, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (size_t w = 0; w < count; ++w) {
+    const bool has_waker = w > 0 && workers[(w - 1) / 2].is_asleep.load(std::memory_order_seq_cst);
+    if (!has_waker && workers[w].is_asleep.load(std::memory_order_seq_cst))
+      wake_up(workers[w]);
+  }
 }
 
-void ThreadPool::State::work(Worker& worker, int64_t thread) {
+void ThreadPool::State::wake_children(size_t w) {
+  for (size_t child = 2 * w + 1; child <= 2 * w + 2 && child < workers.size(); ++child)
+    if (is_odd(workers[child].ticket.load(std::memory_order_seq_cst)) &&
+        workers[child].is_asleep.load(std::memory_order_seq_cst))
+      wake_up(workers[child]);
+}
+
+/// Who is woken for a loop that is over by then looks out for the next one for a while: where waking takes longer
+/// than a loop, nobody would ever join one otherwise.
+void ThreadPool::State::wait_for_ticket(size_t w) {
+  Worker& worker = workers[w];
   for (;;) {
-    wait_for_ticket(worker);
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if (is_odd(worker.ticket.load(std::memory_order_acquire)))
+        return;
+      wait_before_look(spin, kWorkersLoneSpins);
+    }
+    {
+      std::unique_lock lock(worker.mutex);
+      worker.is_asleep.store(true, std::memory_order_seq_cst);
+      if (!is_odd(worker.ticket.load(std::memory_order_seq_cst)))
+        worker.wake.wait(lock);
+      worker.is_asleep.store(false, std::memory_order_seq_cst);
+    }
+    wake_children(w);
+  }
+}
+
+void ThreadPool::State::work(size_t w) {
+  Worker& worker = workers[w];
+  for (;;) {
+    wait_for_ticket(w);
     if (!claim(worker))
       continue;
     if (is_ending.load(std::memory_order_acquire))
       return;
-    run_share(thread, thread);
-    running.fetch_sub(1, std::memory_order_release);
+    const auto thread = static_cast<int64_t>(w) + 1;
+    run_shares(thread, thread);
+    worker.done.store(worker.ticket.load(std::memory_order_relaxed), std::memory_order_release);
   }
 }
 
 /// Iterations by number, [begin, end).
 void ThreadPool::State::run_range(int64_t begin, int64_t end, int64_t thread) const {
-  if (begin >= end)
-    return;
   const int64_t stop = end == job.count ? job.hi : job.lo + end * job.step;
   job.body(job.env, job.lo + begin * job.step, stop, thread);
 }
 
-/// One of `job.threads` shares of a static loop; what is left of a dynamic one.
-void ThreadPool::State::run_share(int64_t share, int64_t thread) {
-  if (job.partition == emit::Partition::Static) {
-    const int64_t whole = job.count / job.threads, extra = job.count % job.threads;
-    const int64_t begin = share * whole + std::min(share, extra);
-    run_range(begin, begin + whole + (share < extra ? 1 : 0), thread);
-    return;
+/// The thread's own share, then what is left of the others'.
+void ThreadPool::State::run_shares(int64_t first, int64_t thread) {
+  for (int64_t k = 0; k < job.shares; ++k) {
+    Share& share = shares[static_cast<size_t>((first + k) % job.shares)];
+    while (share.next.load(std::memory_order_relaxed) < share.end) {
+      const int64_t begin = share.next.fetch_add(share.piece, std::memory_order_relaxed);
+      if (begin < share.end)
+        run_range(begin, std::min(begin + share.piece, share.end), thread);
+    }
   }
-  for (;;) {
-    const int64_t begin = next.fetch_add(job.piece, std::memory_order_relaxed);
-    if (begin >= job.count)
-      return;
-    run_range(begin, std::min(begin + job.piece, job.count), thread);
+}
+
+/// All pieces are taken. A worker that has not begun, perhaps because it has no processor, is not waited for.
+void ThreadPool::State::wait_for_workers(size_t count) {
+  for (size_t w = 0; w < count; ++w) {
+    Worker& worker = workers[w];
+    if (claim(worker)) {
+      worker.done.store(worker.ticket.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      if (++worker.late >= kOftenLate)
+        keep_off_caller(worker);
+    } else
+      worker.late = 0;
+  }
+  for (size_t w = 0; w < count; ++w) {
+    const uint64_t ticket = workers[w].ticket.load(std::memory_order_relaxed);
+    for (int spin = 0; workers[w].done.load(std::memory_order_acquire) != ticket; ++spin)
+      wait_before_look(spin % kSpins, kCallersLoneSpins);
   }
 }
 
@@ -198,7 +265,8 @@ ThreadPool::~ThreadPool() {
   state_->is_ending.store(true, std::memory_order_release);
   for (Worker& worker : state_->workers)
     if (worker.thread.joinable()) {
-      state_->tell(worker);
+      worker.ticket.fetch_add(1, std::memory_order_seq_cst);
+      wake_up(worker);
       worker.thread.join();
     }
 }
@@ -218,22 +286,12 @@ void ThreadPool::parallel_for(int64_t lo, int64_t hi, int64_t step, emit::Partit
   }
   s.start();
   const int64_t used = std::min(threads(), count);
-  const int64_t piece = std::max<int64_t>(1, count / (used * kPieces));
-  s.job = Job{lo, step, hi, count, used, piece, partition, body, env};
-  s.next.store(0, std::memory_order_relaxed);
-  s.running.store(used - 1, std::memory_order_relaxed);
-  for (int64_t w = 0; w + 1 < used; ++w)
-    s.tell(s.workers[static_cast<size_t>(w)]);
-  s.run_share(0, 0);
-  // A worker that has not begun, perhaps because it has no processor, is not waited for.
-  for (int64_t w = 0; w + 1 < used; ++w)
-    if (claim(s.workers[static_cast<size_t>(w)])) {
-      keep_off_caller(s.workers[static_cast<size_t>(w)]);
-      s.run_share(w + 1, 0);
-      s.running.fetch_sub(1, std::memory_order_relaxed);
-    }
-  for (int spin = 0; s.running.load(std::memory_order_acquire) != 0; ++spin)
-    wait_before_look(spin % kSpins, kCallersLoneSpins);
+  s.job = Job{lo, step, hi, count, used, body, env};
+  s.deal(partition);
+  const auto others = static_cast<size_t>(used - 1);
+  s.call_workers(others);
+  s.run_shares(0, 0);
+  s.wait_for_workers(others);
 }
 
 Buffer ThreadPool::lend(int64_t bytes) {

@@ -13,10 +13,11 @@ namespace kawara::run {
 /// not set or not a positive number.
 int64_t default_threads();
 
-/// Threads that stay alive between parallel loops. A waiting thread spins for some microseconds and
-/// then sleeps, so that loops in quick succession start fast and an idle pool costs nothing. What a
-/// thread has not begun when the caller is done with its own part, the caller does: on a machine that is
-/// busy a loop takes no longer than without threads, and its thread is sent to another processor.
+/// Threads that stay alive between parallel loops. A waiting thread spins for some hundred microseconds and
+/// then sleeps, so that loops in quick succession start fast and an idle pool costs nothing. Every thread has a share of the
+/// iterations and takes it in pieces; who is done takes pieces of others, the caller too. On a machine that is busy a loop
+/// so takes little longer than on the processors that are free, and a thread that comes late again and again is sent to another
+/// processor than its caller's.
 ///
 /// Safe to use from several threads: while one caller's loop runs, another caller's loop runs on
 /// that caller alone. A body that starts a parallel loop of its own runs it alone as well.
@@ -29,8 +30,8 @@ public:
 
   int64_t threads() const; ///< the caller counts as one
 
-  /// Runs lo, lo+step, ... < hi in contiguous pieces and returns when all have finished. `body`
-  /// must not throw; its thread number is below `threads()`, 0 for the caller, and tells who runs a
+  /// Runs lo, lo+step, ... < hi in contiguous pieces, smaller ones for a dynamic partition, and returns when all have
+  /// finished. `body` must not throw; its thread number is below `threads()`, 0 for the caller, and tells who runs a
   /// piece, not which piece it is.
   void parallel_for(int64_t lo, int64_t hi, int64_t step, emit::Partition, emit::ParallelBody body,
                     void* env);
