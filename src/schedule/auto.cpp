@@ -190,7 +190,7 @@ private:
         before.clear();
         after.clear();
       }
-      if (!try_all(product_plan(schedule_, product, before, after, environment_, true)))
+      if (!apply_product_plan(product, before, after))
         continue;
       done_.insert(poly::path_of(schedule_.order, product.update()).front());
       if (!after.empty())
@@ -198,6 +198,17 @@ private:
       return true;
     }
     return false;
+  }
+
+  bool apply_product_plan(const Product& product, const std::vector<Companion>& before,
+                          const std::vector<Companion>& after) {
+    if (try_all(product_plan(schedule_, product, before, after, environment_, true)))
+      return true;
+    if (!shares_one_loop(schedule_, product, environment_))
+      return false;
+    Product other = product;
+    other.avoids_one_loop = true;
+    return try_all(product_plan(schedule_, other, before, after, environment_, true));
   }
 
   /// The nests directly before and after that only touch the product's cells one by one.

@@ -101,10 +101,22 @@ void bring_columns_outside(Cuts& cuts, const Product& p, int64_t bytes, const ta
     return;
   const int64_t width = cuts.tile.vectors * cuts.lanes;
   const int64_t widest = std::max(width, room / column_bytes / width * width);
-  const int64_t count = (columns + widest - 1) / widest;
+  const int64_t count = even_blocks((columns + widest - 1) / widest, (columns + width - 1) / width,
+                                    product_over(p.extents, p.outer), cuts.threads);
   const int64_t even = (columns + count - 1) / count;
   cuts.columns_outside = true;
   cuts.blocks.columns = (even + width - 1) / width * width;
+}
+
+/// Few rows leave nothing but columns to share, in whole vectors.
+int64_t columns_of_thread(const Product& p, const Cuts& cuts) {
+  constexpr int64_t kFewRows = 4;
+  const int64_t columns = p.extents[p.lanes];
+  if (cuts.threads == 1 || p.parts || p.extents[p.rows] >= kFewRows ||
+      product_over(p.extents, p.outer) > 1)
+    return columns;
+  const int64_t each = (columns + cuts.threads - 1) / cuts.threads;
+  return std::min(columns, (each + cuts.lanes - 1) / cuts.lanes * cuts.lanes);
 }
 
 } // namespace
@@ -171,7 +183,6 @@ std::vector<Directive> bring_left_together(const Schedule& schedule, const Produ
 Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& environment) {
   Cuts cuts;
   int64_t bytes = element_bytes(schedule, p);
-  const int64_t cores = environment.cpu.cores;
   const int64_t rows = p.extents[p.rows], columns = p.extents[p.lanes];
   cuts.lanes = target::vector_lanes(environment.cpu, bytes);
   cuts.instruction = instruction_for(schedule, p, environment);
@@ -184,20 +195,28 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
     cuts.instruction.reset();
   cuts.companion_lanes = cuts.lanes;
   const int64_t accumulator_rows = cuts.instruction_rows();
+  cuts.threads = threads_for(p, environment.cpu);
   cuts.tile =
       register_tile(environment.cpu, cuts.lanes, (rows + accumulator_rows - 1) / accumulator_rows,
-                    columns, edge_costs(p, cuts.lanes));
+                    columns_of_thread(p, cuts), edge_costs(p, cuts.lanes));
   cuts.tile.rows *= accumulator_rows;
   if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
     cuts.companion_lanes *= accumulator_rows;
-  cuts.rows_in_parallel = rows / cuts.tile.rows >= 2 * cores;
+  cuts.grid = thread_grid(p, cuts.tile, cuts.lanes, bytes, cuts.threads, environment.cpu);
+  cuts.rows_in_parallel =
+      may_share_blocks(p) ? !cuts.grid.is_one_loop : rows / cuts.tile.rows >= 2 * cuts.threads;
+  if (!may_share_blocks(p))
+    cuts.grid = cuts.rows_in_parallel ? ThreadGrid{cuts.threads, 1, false}
+                                      : ThreadGrid{1, cuts.threads, false};
   const bool is_packed = packs_left(p, cuts.lanes);
   const bool is_near = !p.has_followers && (!is_packed || rows / cuts.tile.rows >= kManyTiles);
-  cuts.blocks =
-      cache_blocks(environment.cpu, cuts.tile, cuts.lanes, bytes, rows, columns,
-                   product_over(p.extents, p.depth) *
-                       (p.combines_along_outer ? product_over(p.extents, p.outer) : 1),
-                   cuts.rows_in_parallel ? cores : 1, cuts.rows_in_parallel ? 1 : cores, is_near);
+  const auto cut_blocks = [&](int64_t row_parts, int64_t column_parts) {
+    const int64_t together = p.combines_along_outer ? product_over(p.extents, p.outer) : 1;
+    return cache_blocks(environment.cpu, cuts.tile, cuts.lanes, bytes, rows, columns,
+                        product_over(p.extents, p.depth) * together, row_parts, column_parts,
+                        is_near);
+  };
+  cuts.blocks = cut_blocks(cuts.grid.row_parts, cuts.grid.column_parts);
   cuts.deepest = *std::max_element(p.depth.begin(), p.depth.end(),
                                    [&](size_t a, size_t b) { return p.extents[a] < p.extents[b]; });
   const int64_t around =
@@ -208,9 +227,15 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   cuts.calls_results = is_near && is_packed && cuts.depth_part != 0;
   if (cuts.depth_part == 0) {
     bring_columns_outside(cuts, p, bytes, environment.cpu);
-    cut_rows_finer(cuts, p, bytes, environment.cpu);
+    if (cuts.columns_outside) {
+      cuts.grid = {};
+      cuts.blocks.rows = cut_blocks(1, 1).rows;
+    }
+    if (!cuts.grid.is_one_loop)
+      cut_rows_finer(cuts, p, bytes, environment.cpu);
   }
-  cuts.calls_block = copies_from_afar(p, cuts, bytes, environment.cpu) && rows > cuts.blocks.rows;
+  cuts.calls_block = !cuts.packs_left_before() &&
+                     copies_from_afar(p, cuts, bytes, environment.cpu) && rows > cuts.blocks.rows;
   return cuts;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "schedule/auto_grid.h"
 #include "schedule/auto_instruction.h"
 #include "schedule/auto_product.h"
 #include "schedule/register_tile.h"
@@ -14,11 +15,20 @@ struct Cuts {
   int64_t lanes = 1; ///< of one vector
   size_t deepest = 0;
   int64_t depth_part = 0; ///< of the deepest loop; 0: it is not cut
+  int64_t threads = 1;
+  ThreadGrid grid;
   bool rows_in_parallel = true;
   bool columns_outside = false; ///< blocks of columns stand around the outer loops
   bool calls_results = false;   ///< the next tile's results are called into the cache
   bool calls_block = false;     ///< and what the next block of rows will copy
   int64_t companion_lanes = 1;  ///< of one vector of a companion
+  /// Several blocks read it, and threads have one each: it is copied before their loop.
+  bool packs_left_before() const {
+    return grid.is_one_loop && !columns_outside && grid.column_parts > 1;
+  }
+  bool packs_right_before() const {
+    return grid.is_one_loop && !columns_outside && grid.row_parts > 1;
+  }
   int64_t instruction_depth() const { return instruction ? instruction->depth : 1; }
   int64_t instruction_rows() const { return instruction ? instruction->rows : 1; }
 };

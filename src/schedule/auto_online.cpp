@@ -98,7 +98,7 @@ public:
     if (!join_members() || !move_producers())
       return std::nullopt;
     put_rows_last();
-    tile_blocks(schedule_, outermost(), row_loop_, block_loop_, environment_);
+    tile_blocks(schedule_, outermost(), row_loop_, block_loop_, !is_even(), environment_);
     run_in_parallel();
     const LoopId whole = outermost();
     return OnePass{std::move(schedule_), {whole}};
@@ -303,15 +303,31 @@ private:
 
   LoopId outermost() const { return loop_around(chain_.maximum, 0); }
 
-  /// Threads share the outermost loop when it has work for all of them, else blocks of rows.
-  void run_in_parallel() {
-    const LoopId first = outermost();
-    const auto count = longest_run(schedule_.scop, schedule_.order, first);
+  /// Whether the outermost loop has work for all threads.
+  bool is_even() const {
+    const auto count = longest_run(schedule_.scop, schedule_.order, outermost());
     const int64_t cores = environment_.cpu.cores;
-    const bool is_even = !count || *count % cores == 0 || *count >= 4 * cores;
-    if (!is_even && first != row_loop_ && try_all({Parallel{name(row_loop_)}}))
-      return;
-    try_all({Parallel{name(first)}});
+    return !count || *count % cores == 0 || *count >= 4 * cores;
+  }
+
+  /// Threads share the outermost loop when it has work for all of them, else all blocks of rows.
+  void run_in_parallel() {
+    if (is_even() || outermost() == row_loop_ || !share_blocks())
+      try_all({Parallel{name(outermost())}});
+  }
+
+  /// All of them at once, or those of one iteration of the loops around.
+  bool share_blocks() {
+    std::vector<Directive> plan;
+    const std::string& statement = text(chain_.maximum).name;
+    LoopName whole{statement, schedule_.order[outermost()].name};
+    for (size_t d = 1; d < depth(); ++d) {
+      const std::string inner = schedule_.order[loop_around(chain_.maximum, d)].name;
+      plan.emplace_back(Coalesce{whole, {statement, inner}});
+      whole.loop += "_" + inner;
+    }
+    plan.emplace_back(Parallel{whole});
+    return try_all(plan) || try_all({Parallel{name(row_loop_)}});
   }
 
   Schedule schedule_;

@@ -27,6 +27,7 @@ struct Product {
   bool has_far_rows = false;                    ///< the left operand's are not, along the rows
   bool combines_along_outer = false; ///< what follows adds up the results of the outer loops
   bool has_followers = false;        ///< what follows uses the results cell by cell
+  bool avoids_one_loop = false;      ///< for all blocks: it was refused
   std::optional<size_t> parts; ///< the outer loop over parts of the reduction, one thread each
   poly::StmtId update() const { return nest.statements.front(); }
 };
@@ -64,6 +65,9 @@ Directive keep_tile_in_registers(const Schedule&, const Product&);
 
 /// Whether the innermost loops will run as an instruction.
 bool runs_as_instruction(const Schedule&, const Product&, const Environment&);
+
+/// Whether threads share one loop over all blocks of the result.
+bool shares_one_loop(const Schedule&, const Product&, const Environment&);
 
 /// Whether the reduction runs in one go, so that companions find the finished tile in registers.
 bool runs_in_one_go(const Schedule&, const Product&, const Environment&);

@@ -10,8 +10,15 @@ namespace {
 /// Iterations that make a part worth a thread, and multiply-adds that make threads worth waking.
 constexpr int64_t kWorthAPart = 256;
 constexpr int64_t kWorthSharing = int64_t{1} << 21;
+/// Parts for each thread that would be busy without them: they are added up afterwards.
+constexpr double kWorthAdding = 1.5;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Threads that so many equal tasks keep busy, on average.
+double busy_threads(int64_t tasks, int64_t cores) {
+  return static_cast<double>(tasks) / static_cast<double>(ceil_div(tasks, cores));
+}
 
 std::optional<ReductionSplit> in_parts(poly::LoopId loop, int64_t extent, int64_t cores) {
   const int64_t parts = std::min(cores, extent / kWorthAPart);
@@ -32,12 +39,15 @@ std::optional<ReductionSplit> reduction_split(const Schedule& schedule, const Pr
       product_over(p.extents, p.outer);
   const int64_t work = p.extents[p.rows] * p.extents[p.lanes] * product_over(p.extents, p.outer) *
                        product_over(p.extents, p.depth);
-  if (tiles >= 2 * cores || work < kWorthSharing)
+  if (work < kWorthSharing)
     return std::nullopt;
   const size_t longest = *std::max_element(p.depth.begin(), p.depth.end(), [&](size_t a, size_t b) {
     return p.extents[a] < p.extents[b];
   });
-  return in_parts(p.nest.loops[longest], p.extents[longest], cores);
+  const auto split = in_parts(p.nest.loops[longest], p.extents[longest], cores);
+  const int64_t parts = split ? ceil_div(p.extents[longest], split->size) : 1;
+  return busy_threads(tiles, cores) * kWorthAdding < static_cast<double>(parts) ? split
+                                                                                : std::nullopt;
 }
 
 std::optional<ReductionSplit> reduction_split(const Schedule& schedule, const Nest& nest,

@@ -28,10 +28,10 @@ struct BlockProduct {
 
 class BlockTiler {
 public:
-  BlockTiler(Schedule& schedule, LoopId outermost, LoopId rows, LoopId block,
+  BlockTiler(Schedule& schedule, LoopId outermost, LoopId rows, LoopId block, bool copies_before,
              const Environment& environment)
       : schedule_(schedule), outermost_(outermost), rows_(rows), block_(block),
-        environment_(environment) {}
+        copies_before_(copies_before), environment_(environment) {}
 
   void tile() {
     std::vector<LoopId> nests;
@@ -156,6 +156,8 @@ private:
       const bool is_by_row = moves_along(product.update, tensor, rows_);
       const LoopId at =
           is_by_row || outermost_ == rows_ ? (is_by_row ? rows_ : block_) : outermost_;
+      if (at == outermost_ && copies_before_ && try_all({Pack{operand.name, std::nullopt, {}}}))
+        continue;
       try_all({Pack{operand.name, name(at)}});
     }
   }
@@ -219,14 +221,15 @@ private:
 
   Schedule& schedule_;
   LoopId outermost_, rows_, block_;
+  bool copies_before_;
   const Environment& environment_;
 };
 
 } // namespace
 
 void tile_blocks(Schedule& schedule, LoopId outermost, LoopId rows, LoopId block,
-                 const Environment& environment) {
-  BlockTiler(schedule, outermost, rows, block, environment).tile();
+                 bool copies_before, const Environment& environment) {
+  BlockTiler(schedule, outermost, rows, block, copies_before, environment).tile();
 }
 
 } // namespace kawara::schedule

@@ -77,7 +77,9 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
   for (int64_t vectors = 1; vectors <= std::min<int64_t>(widest, 16); ++vectors)
     for (int64_t r = 1; r <= 14; ++r) {
       const RegisterTile tile{r, vectors};
-      if (r * vectors + vectors + kOperandRegisters > room)
+      // The vectors of a single row are read by the multiply-adds themselves, where these take memory.
+      const int64_t held = r == 1 && cpu.vector_bytes > 16 ? 1 : vectors;
+      if (r * vectors + held + kOperandRegisters > room)
         continue;
       const double cost = tile_steps(cpu, tile, lanes, rows, columns, edges);
       const bool is_fewer = cost < fewest * 0.999;

@@ -1,0 +1,152 @@
+#include "schedule/auto_grid.h"
+
+#include "schedule/auto_cuts.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace kawara::schedule {
+namespace {
+
+/// Fewer multiply-adds than this for each byte of a vector are not worth waking threads; fewer by `kWait` with few rows, which
+/// wait for memory.
+constexpr int64_t kWorthThreads = 1 << 13, kWait = 4;
+/// Steps of a vector multiply-add: to start threads on one more loop, to copy a cell.
+constexpr double kForkSteps = 12000, kCopySteps = 1.5;
+/// Bytes that come from the cache that all cores share in the time of a step.
+constexpr double kSharedBytes = 6;
+/// Blocks for each thread that are tried.
+constexpr int64_t kMostBlocks = 4;
+/// What one loop for all blocks must gain.
+constexpr double kWorthOneLoop = 0.97;
+/// An outermost loop of at least this many iterations is shared as it is, if that leaves few threads waiting.
+constexpr int64_t kWideLoop = 8;
+
+int64_t parts_of(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
+
+/// Of the time that threads have for so many equal tasks, the share in which they work.
+double busy_share(int64_t tasks, int64_t threads) {
+  return static_cast<double>(tasks) / static_cast<double>(parts_of(tasks, threads) * threads);
+}
+
+/// Costs of sharing a product, in multiply-adds of vectors by one thread for each step of the reduction.
+class GridCosts {
+public:
+  GridCosts(const Product& p, const RegisterTile& tile, int64_t lanes, int64_t element_bytes,
+            int64_t threads)
+      : p_(p), tile_(tile), width_(tile.vectors * lanes), bytes_(element_bytes), threads_(threads),
+        tile_rows_(parts_of(p.extents[p.rows], tile.rows)),
+        tile_columns_(parts_of(p.extents[p.lanes], width_)),
+        outer_(product_over(p.extents, p.outer)),
+        depth_(std::max<double>(1, static_cast<double>(product_over(p.extents, p.depth)))),
+        packs_left_(packs_left(p, lanes) && !p.left_stays),
+        packs_right_(packs_right(p, lanes) && !p.right_stays) {}
+
+  int64_t tile_rows() const { return tile_rows_; }
+  int64_t tile_columns() const { return tile_columns_; }
+
+  /// Threads share the rows only, outer iterations come one after the other. Each packs its own.
+  double of_rows() const {
+    const int64_t high = parts_of(tile_rows_, std::min(tile_rows_, threads_));
+    return static_cast<double>(outer_) *
+               (block(high, tile_columns_) + packing_left(1) / static_cast<double>(threads_)) +
+           fork() * static_cast<double>(outer_ - 1);
+  }
+
+  /// Threads share the outermost loop; each has all of the result of its iterations.
+  double of_outermost() const {
+    const int64_t first = p_.extents[p_.outer.front()];
+    const double share =
+        static_cast<double>(parts_of(first, threads_)) / static_cast<double>(first);
+    return share * static_cast<double>(outer_) *
+           (block(tile_rows_, tile_columns_) + packing_left(1) + packing_right(1));
+  }
+
+  double of_one_loop(int64_t high, int64_t wide) const {
+    const int64_t rows = parts_of(tile_rows_, high), columns = parts_of(tile_columns_, wide);
+    const auto rounds = static_cast<double>(parts_of(outer_ * rows * columns, threads_));
+    double copies = 0;
+    if (packs_left_)
+      copies += (columns > 1 ? fork() : 0) + packing_left(outer_) / static_cast<double>(threads_);
+    if (packs_right_)
+      copies += (rows > 1 ? fork() : 0) + packing_right(outer_) / static_cast<double>(threads_);
+    return rounds * block(high, wide) + copies;
+  }
+
+private:
+  double block(int64_t high, int64_t wide) const {
+    const auto rows = static_cast<double>(high), columns = static_cast<double>(wide);
+    return rows * columns * static_cast<double>(tile_.rows * tile_.vectors) +
+           static_cast<double>(bytes_) *
+               (rows * static_cast<double>(tile_.rows) + columns * static_cast<double>(width_)) /
+               kSharedBytes;
+  }
+  double fork() const { return kForkSteps / depth_; }
+  double packing_left(int64_t times) const {
+    return packs_left_ ? kCopySteps * static_cast<double>(times * p_.extents[p_.rows]) : 0;
+  }
+  double packing_right(int64_t times) const {
+    return packs_right_ ? kCopySteps * static_cast<double>(times * p_.extents[p_.lanes]) : 0;
+  }
+
+  const Product& p_;
+  RegisterTile tile_;
+  int64_t width_, bytes_, threads_, tile_rows_, tile_columns_, outer_;
+  double depth_;
+  bool packs_left_, packs_right_;
+};
+
+/// A copy of the whole right operand, made in each call, stays in the cache that cores share.
+bool may_copy_right(const Product& p, int64_t element_bytes, const target::Cpu& cpu) {
+  const int64_t bytes = p.extents[p.lanes] * product_over(p.extents, p.depth) *
+                        product_over(p.extents, p.outer) * element_bytes;
+  return p.right_stays || bytes <= std::max(cpu.caches.l3, 4 * cpu.caches.l2) / 4;
+}
+
+} // namespace
+
+int64_t threads_for(const Product& p, const target::Cpu& cpu) {
+  std::vector<size_t> all(p.extents.size());
+  for (size_t k = 0; k < all.size(); ++k)
+    all[k] = k;
+  const int64_t work = product_over(p.extents, all) * (p.extents[p.rows] < kWait ? kWait : 1);
+  return work >= kWorthThreads * cpu.vector_bytes ? cpu.cores : 1;
+}
+
+bool may_share_blocks(const Product& p) {
+  return !p.parts && !p.combines_along_outer && !p.left_has_window && !p.avoids_one_loop;
+}
+
+ThreadGrid thread_grid(const Product& p, const RegisterTile& tile, int64_t lanes,
+                       int64_t element_bytes, int64_t threads, const target::Cpu& cpu) {
+  const GridCosts costs(p, tile, lanes, element_bytes, threads);
+  ThreadGrid best{threads, 1, false};
+  if (threads == 1 || !may_share_blocks(p))
+    return best;
+  const bool has_wide = !p.outer.empty() && p.extents[p.outer.front()] >= kWideLoop;
+  double least = (has_wide ? costs.of_outermost() : costs.of_rows()) * kWorthOneLoop;
+  const int64_t most = kMostBlocks * threads;
+  for (int64_t rows = 1; rows <= std::min(costs.tile_rows(), most); ++rows) {
+    if (rows > 1 && !may_copy_right(p, element_bytes, cpu))
+      break;
+    for (int64_t columns = 1; columns <= std::min(costs.tile_columns(), most); ++columns) {
+      const double cost = costs.of_one_loop(parts_of(costs.tile_rows(), rows),
+                                            parts_of(costs.tile_columns(), columns));
+      if (cost >= least)
+        continue;
+      least = cost;
+      best = {rows, columns, true};
+    }
+  }
+  return best;
+}
+
+int64_t even_blocks(int64_t least, int64_t most, int64_t outer, int64_t threads) {
+  constexpr double kEven = 0.93;
+  for (int64_t count = least; count <= std::min(most, least + threads); ++count)
+    if (busy_share(count * outer, threads) >= kEven)
+      return count;
+  return least;
+}
+
+} // namespace kawara::schedule

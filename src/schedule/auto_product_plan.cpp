@@ -1,0 +1,347 @@
+#include "schedule/auto_cuts.h"
+#include "schedule/auto_product.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::StmtId;
+
+namespace {
+
+/// Loops of at most this many iterations around the innermost are unrolled whole.
+constexpr int64_t kShort = 8;
+/// Rows of the result that make it worth to keep operands of narrow types converted.
+constexpr int64_t kWorthConverting = 8;
+
+/// Builds the directive list; loops are named by statement, so that equal names do not matter.
+class ProductPlanner {
+public:
+  ProductPlanner(const Schedule& schedule, const Product& p, const Environment& environment,
+                 bool may_be_parallel)
+      : schedule_(schedule), p_(p), cuts_(cuts_of(schedule, p, environment)),
+        may_be_parallel_(may_be_parallel) {}
+
+  std::vector<Directive> plan(const std::vector<Companion>& before,
+                              const std::vector<Companion>& after) {
+    tile_product();
+    for (const auto* list : {&before, &after})
+      for (const Companion& c : *list)
+        tile_companion(c);
+    for (const Companion& c : before)
+      fuse(c, true);
+    for (const Companion& c : after)
+      fuse(c, false);
+    pack();
+    const std::string update = name(p_.update());
+    if (cuts_.instruction)
+      tensorize(update);
+    else
+      mark_tile(update, own(p_.rows), own(p_.lanes));
+    for (const auto* list : {&before, &after})
+      for (const Companion& c : *list)
+        mark_tile(name(c.statement), loop_name(c.loops.back()), loop_name(lanes_of(c)));
+    unroll_depth(update);
+    if (cuts_.calls_results)
+      add(Prefetch{schedule_.scop.tensors[p_.result].name, {update, own(p_.rows) + ".1.0"}, 1});
+    if (cuts_.calls_block)
+      add(Prefetch{schedule_.scop.tensors[p_.left].name, {update, own(p_.rows) + ".0"}, 1});
+    if (may_be_parallel_ && cuts_.threads > 1)
+      spread();
+    return std::move(plan_);
+  }
+
+private:
+  const std::string& name(StmtId id) const { return schedule_.scop[id].text.name; }
+  const std::string& loop_name(LoopId loop) const { return schedule_.order[loop].name; }
+  std::string own(size_t position) const { return loop_name(p_.nest.loops[position]); }
+  static LoopId lanes_of(const Companion& c) { return c.loops[c.loops.size() - 2]; }
+  int64_t width() const { return cuts_.tile.vectors * cuts_.lanes; }
+
+  template <class D> void add(D directive) { plan_.emplace_back(std::move(directive)); }
+
+  void cut_result(const std::string& statement, const std::string& rows, const std::string& lanes) {
+    add(Split{{statement, lanes}, cuts_.blocks.columns});
+    add(Split{{statement, rows}, cuts_.blocks.rows});
+    add(Split{{statement, lanes + ".1"}, width()});
+    add(Split{{statement, rows + ".1"}, cuts_.tile.rows});
+  }
+
+  /// Outer loops stand around blocks, but inside them where results are added up along them: those then
+  /// stay in the nearest cache. Inside the blocks of columns where each of these stays in a cache that all do not fit.
+  std::vector<std::string> around_tile(std::vector<std::string> outer,
+                                       std::vector<std::string> blocks) const {
+    if (p_.combines_along_outer)
+      outer.swap(blocks);
+    else if (cuts_.columns_outside) {
+      outer.insert(outer.begin(), blocks.front());
+      blocks.erase(blocks.begin());
+    }
+    outer.insert(outer.end(), blocks.begin(), blocks.end());
+    return outer;
+  }
+
+  /// Outer loops, blocks, register tiles, then `inside`, then the cells of the tile.
+  void order(const std::string& statement, const std::vector<std::string>& outer,
+             const std::string& rows, const std::string& lanes, bool has_depth_blocks,
+             const std::vector<std::string>& inside, const std::vector<std::string>& innermost) {
+    std::vector<std::string> blocks{lanes + ".0", rows + ".0", lanes + ".1.0", rows + ".1.0"};
+    if (has_depth_blocks)
+      blocks.insert(blocks.begin() + (cuts_.packs_right_before() ? 2 : 1),
+                    own(cuts_.deepest) + ".0");
+    std::vector<std::string> names = around_tile(outer, blocks);
+    names.insert(names.end(), inside.begin(), inside.end());
+    names.insert(names.end(), innermost.begin(), innermost.end());
+    Reorder reorder;
+    for (const std::string& n : names)
+      reorder.loops.push_back({statement, n});
+    add(std::move(reorder));
+  }
+
+  void tile_product() {
+    const std::string statement = name(p_.update());
+    const bool is_cut = cuts_.depth_part != 0;
+    cut_result(statement, own(p_.rows), own(p_.lanes));
+    if (is_cut)
+      add(Split{{statement, own(cuts_.deepest)}, cuts_.depth_part});
+    std::vector<std::string> outer, inside, innermost;
+    const std::string tile_rows = own(p_.rows) + ".1.1", tile_lanes = own(p_.lanes) + ".1.1";
+    if (cuts_.instruction_rows() > 1) {
+      add(Split{{statement, tile_rows}, cuts_.instruction_rows()});
+      add(Split{{statement, tile_lanes}, cuts_.instruction->lanes});
+      innermost = {tile_rows + ".0", tile_lanes + ".0", tile_rows + ".1", tile_lanes + ".1"};
+    } else
+      innermost = {tile_rows, tile_lanes};
+    if (cuts_.instruction_depth() > 1) {
+      add(Split{{statement, deepest_part()}, cuts_.instruction_depth()});
+      innermost.push_back(deepest_part() + ".1");
+    }
+    for (const size_t k : p_.outer)
+      outer.push_back(own(k));
+    for (const size_t k : p_.depth)
+      inside.push_back(depth_loop(k));
+    order(statement, outer, own(p_.rows), own(p_.lanes), is_cut, inside, innermost);
+  }
+
+  std::string deepest_part() const {
+    return own(cuts_.deepest) + (cuts_.depth_part != 0 ? ".1" : "");
+  }
+
+  /// The loop of the reduction that runs around the register tile.
+  std::string depth_loop(size_t k) const {
+    if (k != cuts_.deepest)
+      return own(k);
+    return deepest_part() + (cuts_.instruction_depth() > 1 ? ".0" : "");
+  }
+
+  /// The innermost reduction loop four times over; a short one whole, with the one around it.
+  void unroll_depth(const std::string& update) {
+    const size_t last = p_.depth.back();
+    if (p_.extents[last] > kShort || p_.depth.size() == 1)
+      return add(Unroll{{update, depth_loop(last)}, 4});
+    add(Unroll{{update, depth_loop(last)}, std::nullopt});
+  }
+
+  void tile_companion(const Companion& c) {
+    const std::string& rows = loop_name(c.loops.back());
+    const std::string& lanes = loop_name(lanes_of(c));
+    cut_result(name(c.statement), rows, lanes);
+    std::vector<std::string> outer;
+    for (size_t k = 0; k + 2 < c.loops.size(); ++k)
+      outer.push_back(loop_name(c.loops[k]));
+    order(name(c.statement), outer, rows, lanes, false, {}, {rows + ".1.1", lanes + ".1.1"});
+  }
+
+  /// Loop by loop, from the outermost down to the register tiles.
+  void fuse(const Companion& c, bool is_before) {
+    const auto parts = [&](std::vector<std::string> outer, const std::string& lanes,
+                           const std::string& rows) {
+      return around_tile(std::move(outer),
+                         {lanes + ".0", rows + ".0", lanes + ".1.0", rows + ".1.0"});
+    };
+    std::vector<std::string> mine, theirs;
+    for (const size_t k : p_.outer)
+      mine.push_back(own(k));
+    for (size_t k = 0; k + 2 < c.loops.size(); ++k)
+      theirs.push_back(loop_name(c.loops[k]));
+    mine = parts(std::move(mine), own(p_.lanes), own(p_.rows));
+    theirs = parts(std::move(theirs), loop_name(lanes_of(c)), loop_name(c.loops.back()));
+    for (size_t k = 0; k < mine.size(); ++k) {
+      const LoopName a{name(p_.update()), mine[k]}, b{name(c.statement), theirs[k]};
+      if (is_before)
+        add(Fuse{b, a});
+      else
+        add(Fuse{a, b});
+    }
+  }
+
+  void pack() {
+    const std::string statement = name(p_.update());
+    const bool is_cut = cuts_.depth_part != 0;
+    auto number = static_cast<uint32_t>(schedule_.scop.statements.size());
+    const auto pack_one = [&](uint32_t tensor, bool is_whole, const std::string& at,
+                              const std::string& cells) {
+      Pack pack{schedule_.scop.tensors[tensor].name, std::nullopt, packed_type(tensor)};
+      if (!is_whole)
+        pack.loop = LoopName{statement, at};
+      add(std::move(pack));
+      return std::pair("S" + std::to_string(number++), cells + ".1.1");
+    };
+    if (packs_right(p_, cuts_.lanes)) {
+      const bool is_whole = p_.right_stays || cuts_.packs_right_before();
+      const auto [copy, cells] =
+          pack_one(p_.right, is_whole, is_cut ? own(cuts_.deepest) + ".0" : own(p_.lanes) + ".0",
+                   own(p_.lanes));
+      right_copy_ = is_whole ? "" : copy;
+
+      if (cuts_.instruction_depth() > 1)
+        unroll_groups(copy, cells);
+      else {
+        add(Vectorize{{copy, cells}, cuts_.lanes});
+        add(Unroll{{copy, cells}, std::nullopt});
+        // Lanes that lie far apart come as squares, turned over in registers.
+        if (p_.has_far_lanes && p_.extents[p_.depth.back()] >= cuts_.lanes)
+          add(Unroll{{copy, copied_depth(p_.depth.back())}, cuts_.lanes});
+      }
+      if (cuts_.packs_right_before() && !p_.right_stays)
+        share_copy(copy, p_.lanes, cuts_.blocks.columns);
+    }
+    if (packs_left(p_, cuts_.lanes)) {
+      const auto [copy, cells] = pack_one(p_.left, p_.left_stays || cuts_.packs_left_before(),
+                                          own(p_.rows) + ".0", own(p_.rows));
+      if (cuts_.instruction_depth() > 1)
+        unroll_groups(copy, cells);
+      else {
+        if (cuts_.calls_block)
+          walk_along_rows(copy);
+        add(Unroll{{copy, cells}, std::nullopt});
+      }
+      if (cuts_.packs_left_before() && !p_.left_stays)
+        share_copy(copy, p_.rows, cuts_.blocks.rows);
+    }
+    for (Directive& directive : bring_left_together(schedule_, p_, cuts_.lanes, number))
+      plan_.push_back(std::move(directive));
+  }
+
+  /// Threads share the panels of all blocks that are copied before the product's loop.
+  void share_copy(const std::string& copy, size_t position, int64_t block) {
+    if (!may_be_parallel_ || cuts_.threads == 1)
+      return;
+    const std::string blocks = own(position) + ".0", panels = own(position) + ".1.0";
+    if (block >= p_.extents[position])
+      return add(Parallel{{copy, panels}});
+    Reorder order{{{copy, blocks}, {copy, panels}}};
+    if (cuts_.depth_part != 0)
+      order.loops.push_back({copy, own(cuts_.deepest) + ".0"});
+    add(std::move(order));
+    add(Coalesce{{copy, blocks}, {copy, panels}});
+    add(Parallel{{copy, blocks + "_" + panels}});
+  }
+
+  std::string copied_depth(size_t k) const { return k == cuts_.deepest ? deepest_part() : own(k); }
+
+  /// A copy from afar takes neighbours together: each row of the reduction may lie on a page of its own.
+  void walk_along_rows(const std::string& copy) {
+    Reorder order;
+    for (const size_t k : p_.depth)
+      order.loops.push_back({copy, copied_depth(k)});
+    order.loops.push_back({copy, own(p_.rows) + ".1.0"});
+    order.loops.push_back({copy, own(p_.rows) + ".1.1"});
+    add(std::move(order));
+  }
+
+  /// The group of cells that an instruction takes of a row or column, inside the loops over those.
+  void unroll_groups(const std::string& copy, const std::string& cells) {
+    if (cuts_.instruction_rows() > 1) {
+      add(Unroll{{copy, cells + ".0"}, std::nullopt});
+      add(Unroll{{copy, cells + ".1"}, std::nullopt});
+    } else
+      add(Unroll{{copy, cells}, std::nullopt});
+    add(Vectorize{{copy, deepest_part() + ".1"}, cuts_.instruction_depth()});
+  }
+
+  void tensorize(const std::string& update) {
+    const std::string rows = own(p_.rows) + ".1.1", lanes = own(p_.lanes) + ".1.1";
+    const bool has_rows = cuts_.instruction_rows() > 1;
+    add(Unroll{{update, has_rows ? rows + ".0" : rows}, std::nullopt});
+    if (has_rows)
+      add(Unroll{{update, lanes + ".0"}, std::nullopt});
+    add(Tensorize{{update, has_rows ? rows + ".1" : lanes}, cuts_.instruction->name});
+  }
+
+  /// The instruction's operands; for plain vectors the type that is computed with, so that cells are
+  /// converted once. Cells that are used but a few times cost more in memory than in conversions.
+  std::optional<scalar::Elem> packed_type(uint32_t tensor) const {
+    if (cuts_.instruction)
+      return cuts_.instruction->type;
+    const scalar::Elem elem = schedule_.scop.tensors[tensor].elem;
+    const scalar::Elem computed = scalar::compute_type(elem);
+    const bool is_used_often = p_.extents[p_.rows] >= kWorthConverting;
+    return computed != elem && is_used_often ? std::optional(computed) : std::nullopt;
+  }
+
+  void mark_tile(const std::string& statement, const std::string& rows, const std::string& lanes) {
+    add(Unroll{{statement, rows + ".1.1"}, std::nullopt});
+    add(Vectorize{{statement, lanes + ".1.1"}, cuts_.companion_lanes});
+    add(Unroll{{statement, lanes + ".1.1"}, std::nullopt});
+  }
+
+  void spread() {
+    const std::string statement = name(p_.update());
+    if (p_.parts)
+      return add(Parallel{{statement, own(*p_.parts)}});
+    std::vector<std::string> outer;
+    for (const size_t k : p_.outer)
+      outer.push_back(own(k));
+    if (cuts_.columns_outside) {
+      outer.insert(outer.begin(), own(p_.lanes) + ".0");
+      return share_as_one(outer);
+    }
+    if (cuts_.grid.is_one_loop) {
+      for (const std::string& blocks : {own(p_.lanes) + ".0", own(p_.rows) + ".0"})
+        outer.push_back(blocks);
+      if (cuts_.grid.row_parts == 1)
+        outer.pop_back();
+      return share_as_one(outer);
+    }
+    const auto wide = std::find_if(p_.outer.begin(), p_.outer.end(),
+                                   [&](size_t k) { return p_.extents[k] >= 8; });
+    if (wide != p_.outer.end() && *wide == p_.outer.front() && !p_.combines_along_outer)
+      return add(Parallel{{statement, own(*wide)}});
+    if (!cuts_.rows_in_parallel)
+      return add(Parallel{{statement, own(p_.lanes) + ".0"}});
+    add(Parallel{{statement, own(p_.rows) + ".0"}});
+    if (!right_copy_.empty())
+      add(Parallel{{right_copy_, own(p_.lanes) + ".1.0"}});
+  }
+
+  /// One loop that counts through these, which are directly inside each other.
+  void share_as_one(const std::vector<std::string>& loops) {
+    const std::string statement = name(p_.update());
+    std::string whole = loops.front();
+    for (size_t k = 1; k < loops.size(); ++k) {
+      add(Coalesce{{statement, whole}, {statement, loops[k]}});
+      whole += "_" + loops[k];
+    }
+    add(Parallel{{statement, whole}});
+  }
+
+  const Schedule& schedule_;
+  const Product& p_;
+  Cuts cuts_;
+  bool may_be_parallel_;
+  std::string right_copy_;
+  std::vector<Directive> plan_;
+};
+
+} // namespace
+
+std::vector<Directive> product_plan(const Schedule& schedule, const Product& p,
+                                    const std::vector<Companion>& before,
+                                    const std::vector<Companion>& after,
+                                    const Environment& environment, bool may_be_parallel) {
+  return ProductPlanner(schedule, p, environment, may_be_parallel).plan(before, after);
+}
+
+} // namespace kawara::schedule
