@@ -108,11 +108,13 @@ void bring_columns_outside(Cuts& cuts, const Product& p, int64_t bytes, const ta
   cuts.blocks.columns = (even + width - 1) / width * width;
 }
 
-/// Few rows leave nothing but columns to share, in whole vectors.
+/// Fewer rows leave nothing but columns to share.
+constexpr int64_t kShareRows = 4;
+
+/// Then each thread has its part, in whole vectors.
 int64_t columns_of_thread(const Product& p, const Cuts& cuts) {
-  constexpr int64_t kFewRows = 4;
   const int64_t columns = p.extents[p.lanes];
-  if (cuts.threads == 1 || p.parts || p.extents[p.rows] >= kFewRows ||
+  if (cuts.threads == 1 || p.parts || p.extents[p.rows] >= kShareRows ||
       product_over(p.extents, p.outer) > 1)
     return columns;
   const int64_t each = (columns + cuts.threads - 1) / cuts.threads;
@@ -196,9 +198,11 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   cuts.companion_lanes = cuts.lanes;
   const int64_t accumulator_rows = cuts.instruction_rows();
   cuts.threads = threads_for(p, environment.cpu);
+  const bool is_shared = may_share_blocks(p) && rows >= kShareRows;
+  const TileShares shares{is_shared ? cuts.threads : 1, product_over(p.extents, p.outer)};
   cuts.tile =
       register_tile(environment.cpu, cuts.lanes, (rows + accumulator_rows - 1) / accumulator_rows,
-                    columns_of_thread(p, cuts), edge_costs(p, cuts.lanes));
+                    columns_of_thread(p, cuts), edge_costs(p, cuts.lanes), shares);
   cuts.tile.rows *= accumulator_rows;
   if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
     cuts.companion_lanes *= accumulator_rows;

@@ -102,6 +102,8 @@ public:
       out.push_back(register_tiles());
     if (const auto sides = transposition())
       out.push_back(turned_over(*sides));
+    if (sums_columns())
+      out.push_back(columns());
     if (parts_.vector && !parts_.rest.empty())
       out.push_back(jammed());
     if (parts_.vector) {
@@ -203,6 +205,25 @@ private:
     if (may_be_parallel_)
       plan.emplace_back(Parallel{outermost});
     return plan;
+  }
+
+  /// Short rows are added up cell by cell: there are registers for all the sums.
+  bool sums_columns() const {
+    constexpr int64_t kShortestSum = 8, kMostSums = 16;
+    if (!parts_.vector || reduces(*parts_.vector) || nest_.statements.size() != 1 ||
+        facts_.fixed != 0 || nest_.loops.size() != 2)
+      return false;
+    const size_t v = *parts_.vector, r = 1 - v;
+    const Strides& lanes = facts_.strides[v];
+    return reduces(r) && facts_.is_parallel[v] && lanes.far == 0 && lanes.none == 0 &&
+           facts_.extents[r] >= kShortestSum && facts_.extents[v] >= native_lanes() &&
+           facts_.extents[v] <= kMostSums * native_lanes();
+  }
+
+  std::vector<Directive> columns() const {
+    const LoopName cells = name(*parts_.vector);
+    return {Reorder{{name(1 - *parts_.vector), cells}}, Vectorize{cells, native_lanes()},
+            Unroll{cells, std::nullopt}};
   }
 
   /// The loops along which a copy writes and reads neighbouring cells, where they are not the same.

@@ -205,7 +205,7 @@ private:
           add(Unroll{{copy, copied_depth(p_.depth.back())}, cuts_.lanes});
       }
       if (cuts_.packs_right_before() && !p_.right_stays)
-        share_copy(copy, p_.lanes, cuts_.blocks.columns);
+        share_copy(copy, p_.lanes, cuts_.blocks.columns, width());
     }
     if (packs_left(p_, cuts_.lanes)) {
       const auto [copy, cells] = pack_one(p_.left, p_.left_stays || cuts_.packs_left_before(),
@@ -218,25 +218,41 @@ private:
         add(Unroll{{copy, cells}, std::nullopt});
       }
       if (cuts_.packs_left_before() && !p_.left_stays)
-        share_copy(copy, p_.rows, cuts_.blocks.rows);
+        share_copy(copy, p_.rows, cuts_.blocks.rows, cuts_.tile.rows);
     }
     for (Directive& directive : bring_left_together(schedule_, p_, cuts_.lanes, number))
       plan_.push_back(std::move(directive));
   }
 
-  /// Threads share the panels of all blocks that are copied before the product's loop.
-  void share_copy(const std::string& copy, size_t position, int64_t block) {
-    if (!may_be_parallel_ || cuts_.threads == 1)
+  /// Threads share the panels of all blocks that are copied before the product's loop; parts of the reduction where the
+  /// last block has fewer panels.
+  void share_copy(const std::string& copy, size_t position, int64_t block, int64_t panel) {
+    if (!may_be_parallel_ || cuts_.threads == 1 || !p_.outer.empty())
       return;
     const std::string blocks = own(position) + ".0", panels = own(position) + ".1.0";
-    if (block >= p_.extents[position])
+    const int64_t extent = p_.extents[position], count = (extent + panel - 1) / panel;
+    if (block >= extent)
       return add(Parallel{{copy, panels}});
+    const bool is_cut = cuts_.depth_part != 0;
+    const std::string depth = deepest_part(), depth_blocks = own(cuts_.deepest) + ".0";
     Reorder order{{{copy, blocks}, {copy, panels}}};
-    if (cuts_.depth_part != 0)
-      order.loops.push_back({copy, own(cuts_.deepest) + ".0"});
+    if (count % (block / panel) == 0) {
+      if (is_cut)
+        order.loops.push_back({copy, depth_blocks});
+      add(std::move(order));
+      add(Coalesce{{copy, blocks}, {copy, panels}});
+      return add(Parallel{{copy, blocks + "_" + panels}});
+    }
+    if (cuts_.instruction || (position == p_.lanes && p_.has_far_lanes))
+      return;
+    const int64_t steps = is_cut ? cuts_.depth_part : p_.extents[cuts_.deepest];
+    add(Split{{copy, depth}, (steps + cuts_.threads - 1) / cuts_.threads});
+    order.loops.insert(order.loops.begin(), {copy, depth + ".0"});
+    if (is_cut)
+      order.loops.push_back({copy, depth_blocks});
+    order.loops.push_back({copy, depth + ".1"});
     add(std::move(order));
-    add(Coalesce{{copy, blocks}, {copy, panels}});
-    add(Parallel{{copy, blocks + "_" + panels}});
+    add(Parallel{{copy, depth + ".0"}});
   }
 
   std::string copied_depth(size_t k) const { return k == cuts_.deepest ? deepest_part() : own(k); }

@@ -50,6 +50,13 @@ int64_t deepest_panel(const target::Cpu& cpu, const RegisterTile& tile, int64_t 
   return is_near && near >= kShallowest ? near : usual;
 }
 
+/// How much more than its part the thread with the most tiles has.
+double unevenness(int64_t tiles, const TileShares& shares) {
+  const int64_t all = std::max<int64_t>(1, tiles * shares.results);
+  return static_cast<double>(parts(all, shares.threads) * shares.threads) /
+         static_cast<double>(all);
+}
+
 } // namespace
 
 double tile_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lanes, int64_t rows,
@@ -67,7 +74,7 @@ double tile_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lane
 }
 
 RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, int64_t columns,
-                           const EdgeCosts& edges) {
+                           const EdgeCosts& edges, const TileShares& shares) {
   RegisterTile best;
   double fewest = std::numeric_limits<double>::infinity();
   const int64_t room =
@@ -81,7 +88,8 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
       const int64_t held = r == 1 && cpu.vector_bytes > 16 ? 1 : vectors;
       if (r * vectors + held + kOperandRegisters > room)
         continue;
-      const double cost = tile_steps(cpu, tile, lanes, rows, columns, edges);
+      const double cost = tile_steps(cpu, tile, lanes, rows, columns, edges) *
+                          unevenness(parts(rows, r) * parts(columns, vectors * lanes), shares);
       const bool is_fewer = cost < fewest * 0.999;
       const bool is_larger = cost < fewest * 1.001 && r * vectors > best.rows * best.vectors;
       if (is_fewer || is_larger) {

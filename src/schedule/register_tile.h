@@ -15,10 +15,15 @@ struct EdgeCosts {
   double rows = 1.5, columns = 1.5;
 };
 
+/// Threads that share the tiles of `results` results of the same size.
+struct TileShares {
+  int64_t threads = 1, results = 1;
+};
+
 /// The tile that does `rows` x `columns` results in the fewest multiply-add steps, edges included, among
-/// those that fit the register file and keep its pipelines busy.
+/// those that fit the register file and keep its pipelines busy; the fewest steps of the thread that has the most tiles.
 RegisterTile register_tile(const target::Cpu&, int64_t lanes, int64_t rows, int64_t columns,
-                           const EdgeCosts& = {});
+                           const EdgeCosts& = {}, const TileShares& = {});
 
 /// Vector multiply-adds that one step of the reduction costs with that tile, edges and loads included.
 double tile_steps(const target::Cpu&, const RegisterTile&, int64_t lanes, int64_t rows,

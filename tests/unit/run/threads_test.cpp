@@ -57,6 +57,33 @@ TEST(Threads, SleepingWorkersWakeUp) {
   }
 }
 
+struct Held {
+  std::atomic<bool> is_held{false}; ///< one worker's piece waits for all others
+  std::atomic<int64_t> done{0};
+  std::atomic<bool> is_late{false};
+};
+
+TEST(Threads, OthersTakeWhatAThreadHasNotBegun) {
+  constexpr int64_t kCount = 64;
+  ThreadPool pool(4);
+  for (const Partition partition : {Partition::Static, Partition::Dynamic}) {
+    Held held;
+    const auto body = [](void* env, int64_t begin, int64_t end, int64_t thread) {
+      auto& h = *static_cast<Held*>(env);
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      if (thread != 0 && !h.is_held.exchange(true))
+        while (h.done.load() < kCount - (end - begin) && !h.is_late.load()) {
+          std::this_thread::yield();
+          h.is_late = std::chrono::steady_clock::now() > until;
+        }
+      h.done.fetch_add(end - begin);
+    };
+    pool.parallel_for(0, kCount, 1, partition, body, &held);
+    EXPECT_EQ(held.done.load(), kCount);
+    EXPECT_FALSE(held.is_late.load()) << "the rest of a share waited for its thread";
+  }
+}
+
 struct Nested {
   ThreadPool* pool;
   Seen* seen;

@@ -239,6 +239,16 @@ TEST(Auto, lays_a_few_columns_along_the_reduction) {
   EXPECT_EQ(product(8).find("for k:  # vector(4)"), std::string::npos) << "wide enough for lanes";
 }
 
+TEST(Auto, keeps_the_sums_of_short_rows_in_registers) {
+  const auto loops = [](int columns) {
+    return loops_of(scheduled_automatically(fmt::format(
+        "input x: f32[997, {0}]\noutput y: f32[{0}]\ny[j] = sum(i, x[i, j])\n", columns)));
+  };
+  EXPECT_NE(loops(61).find("for i:\n  for j:  # vector(4) unroll\n    S1\n"), std::string::npos)
+      << loops(61);
+  EXPECT_EQ(loops(1024).find("for j:  # vector(4) unroll"), std::string::npos) << loops(1024);
+}
+
 TEST(Auto, leaves_a_recurrence_as_it_is) {
   EXPECT_EQ(loops_of(scheduled_automatically(kPrefixSum)), "for i:\n  S0\n");
 }

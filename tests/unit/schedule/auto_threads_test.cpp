@@ -1,0 +1,90 @@
+#include "programs.h"
+
+#include "schedule/auto_grid.h"
+#include "schedule/extent.h"
+
+#include <fmt/format.h>
+
+namespace kawara::schedule {
+namespace {
+
+Environment with_cores(int64_t cores) {
+  Environment environment = test_environment();
+  environment.cpu.cores = cores;
+  return environment;
+}
+
+Schedule for_cores(const std::string& text, int64_t cores) {
+  const Schedule start = initial(text);
+  auto result = apply(start, Auto{}, with_cores(cores));
+  EXPECT_TRUE(static_cast<bool>(result));
+  return result ? *std::move(result) : start;
+}
+
+std::string product_text(int rows, int columns, int depth) {
+  return fmt::format("input A: f32[{0}, {2}]\nconst B: f32[{2}, {1}]\noutput C: f32[{0}, {1}]\n"
+                     "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                     rows, columns, depth);
+}
+
+/// Iterations that threads share around a statement: of its outermost parallel loop, and those it counts through.
+int64_t shared_iterations(const Schedule& schedule, poly::StmtId id) {
+  int64_t count = 1;
+  for (const poly::LoopId loop : poly::path_of(schedule.order, id))
+    if (schedule.order[loop].marks.is_parallel)
+      count *= longest_run(schedule.scop, schedule.order, loop).value_or(1);
+  return count;
+}
+
+/// Of `id`'s loops that run in parallel, are there at least so many iterations for every core?
+bool keeps_busy(const Schedule& schedule, poly::StmtId id, int64_t cores) {
+  const int64_t count = shared_iterations(schedule, id);
+  return static_cast<double>(count) >=
+         0.8 * static_cast<double>((count + cores - 1) / cores * cores);
+}
+
+TEST(AutoThreads, shares_rows_and_columns_of_products) {
+  for (const auto& [rows, columns, depth] :
+       {std::array{128, 768, 768}, {256, 256, 256}, {49, 512, 4608}, {1, 768, 768}})
+    for (const int64_t cores : {8, 16}) {
+      const Schedule shared = for_cores(product_text(rows, columns, depth), cores);
+      EXPECT_TRUE(keeps_busy(shared, poly::StmtId{1}, cores))
+          << rows << "x" << columns << "x" << depth << " on " << cores << ":\n"
+          << listing(shared);
+    }
+}
+
+TEST(AutoThreads, copies_what_several_blocks_read_once) {
+  const Schedule shared = for_cores(product_text(128, 768, 768), 8);
+  ASSERT_EQ(shared.scop.statements.size(), 4U) << listing(shared);
+  const poly::StmtId copy{3};
+  EXPECT_NE(poly::path_of(shared.order, copy).front(),
+            poly::path_of(shared.order, poly::StmtId{1}).front())
+      << "not inside the loop that threads share\n"
+      << listing(shared);
+  EXPECT_GE(shared_iterations(shared, copy), 8) << listing(shared);
+}
+
+TEST(AutoThreads, shares_all_blocks_of_all_heads) {
+  const std::string attention = R"(input Q: f32[12, 512, 64], K: f32[12, 512, 64]
+input V: f32[12, 512, 64]
+output out: f32[12, 512, 64]
+temp scores: f32[12, 512, 512], weights: f32[12, 512, 512]
+scores[h, i, j] = sum(d, Q[h, i, d] * K[h, j, d])
+weights[h, i, j] = exp(scores[h, i, j] - max(k, scores[h, i, k]))
+out[h, i, d] = sum(j, weights[h, i, j] * V[h, j, d]) / sum(j, weights[h, i, j])
+)";
+  EXPECT_EQ(shared_iterations(for_cores(attention, 8), poly::StmtId{1}), 12 * 8);
+  EXPECT_EQ(shared_iterations(for_cores(attention, 4), poly::StmtId{1}), 12)
+      << "whole heads are even";
+}
+
+TEST(AutoThreads, cut_columns_until_few_threads_wait) {
+  EXPECT_EQ(even_blocks(9, 64, 7, 8), 9) << "63 blocks for 64 places";
+  EXPECT_EQ(even_blocks(3, 64, 14, 8), 4) << "42 blocks leave six of 48 places empty";
+  EXPECT_EQ(even_blocks(1, 1, 3, 8), 1) << "there are no more columns";
+  EXPECT_EQ(even_blocks(5, 64, 3, 1), 5);
+}
+
+} // namespace
+} // namespace kawara::schedule
