@@ -1,5 +1,6 @@
 #include "kernel/padded_tile.h"
 
+#include "kernel/turn_over.h"
 #include "kernel/vars.h"
 #include "program/instruction.h"
 #include "scalar/affine_sum.h"
@@ -179,43 +180,9 @@ std::optional<int64_t> step_of(const Kernel& kernel, const Store& store, uint32_
   return step;
 }
 
-bool is_strided(const For& lanes, const Store& store) {
-  return !mentions(store.index.back(), lanes.var) &&
-         std::any_of(store.index.begin(), store.index.end(),
-                     [&](const Expr& e) { return mentions(e, lanes.var); });
-}
-
-/// Whether the store goes on to the neighbouring cell as the loop goes on.
-bool is_run(const For& loop, const Store& store) {
-  const scalar::AffineSum last = scalar::affine_sum(store.index.back());
-  const bool is_next = std::any_of(last.terms.begin(), last.terms.end(), [&](const auto& term) {
-    const auto* var = as<scalar::Var>(term.first);
-    return var != nullptr && var->id == loop.var && term.second == 1;
-  });
-  return is_next && std::none_of(store.index.begin(), store.index.end() - 1,
-                                 [&](const Expr& e) { return mentions(e, loop.var); });
-}
-
 void without_unrolling(std::vector<For>& loops) {
   for (For& loop : loops)
     loop.marks.unroll = 0;
-}
-
-/// The loops that bring a tile out whose lanes are no neighbours in the result: along the result's own neighbours, the lanes
-/// outside, but not of loops that bound them. As many lanes side by side as there are in a vector, so that the tile is turned over in registers.
-void turn_over(std::vector<For>& loops, const Store& store) {
-  const int64_t width = std::exchange(loops.back().marks.vector_width, 0);
-  const For& lanes = loops.back();
-  const auto bounding = std::find_if(loops.rbegin() + 1, loops.rend(), [&](const For& loop) {
-    return mentions(lanes.lo, loop.var) || mentions(lanes.hi, loop.var);
-  });
-  const auto first = std::rotate(bounding.base(), loops.end() - 1, loops.end()) - 1;
-  For& neighbours = loops.back();
-  const auto length = trip_count(neighbours);
-  if (loops.end() - first != 2 || !length || *length < 2 || !is_run(neighbours, store))
-    return;
-  neighbours.marks.vector_width = std::min(width, *length);
-  first->marks.unroll = width;
 }
 
 } // namespace

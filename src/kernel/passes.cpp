@@ -21,6 +21,7 @@
 #include "kernel/simplify.h"
 #include "kernel/streams.h"
 #include "kernel/tensorize.h"
+#include "kernel/turned_stores.h"
 #include "kernel/uniform_tiles.h"
 #include "kernel/unroll.h"
 #include "kernel/vectorize.h"
@@ -116,6 +117,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("bounded_exp", bounded_exp)
       .run("join_loops", join_loops)
       .run("separate_tiles", separate_tiles)
+      .run("turned_stores", turned_stores)
       .run("unroll", unroll)
       .run("tensorize", [&](Kernel k) { return tensorize(std::move(k), cpu); })
       .run("vectorize", [](Kernel k) { return vectorize(std::move(k), Rest::NarrowVector); })

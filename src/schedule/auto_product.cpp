@@ -123,11 +123,10 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
       register_tile(environment.cpu, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
   const double steps =
       tile_steps(environment.cpu, tile, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
-  // What follows a temp stores lane by lane.
-  const bool is_turned =
-      p.turns_over && schedule.scop.tensors[p.result].role != program::Role::Temp;
-  const double strided =
-      is_turned ? kTurnedStore + kTurnedVector / static_cast<double>(lanes) : kStridedStore;
+  // What follows a temp takes it out of memory again.
+  const double again = schedule.scop.tensors[p.result].role == program::Role::Temp ? kStore : 0;
+  const double turned = kTurnedStore + kTurnedVector / static_cast<double>(lanes) + again;
+  const double strided = p.turns_over ? turned : kStridedStore;
   const double store = rows * columns * (p.has_strided_lanes ? strided : kStore);
   const double copy = p.has_far_lanes ? kFarCopy : kCopy;
   const double right_copies = p.right_stays ? 0 : columns * depth * copy;

@@ -106,6 +106,10 @@ private:
   /// The vector at that index where a square has it; else null.
   Value* column_of_square(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes) const;
 
+  // masked_store.cpp
+  /// Stores a vector that fills no register as one that does, under a mask, where that is worth it; whether it was.
+  bool store_under_mask(const kernel::Store&);
+
   // instruction.cpp
   Value* emit_instruction(const scalar::Instruction&, scalar::Type);
   /// A value again and again until all lanes are full.

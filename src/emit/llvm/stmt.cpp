@@ -291,6 +291,8 @@ llvm::Value* FunctionEmitter::private_memory(uint32_t buffer) {
 }
 
 void FunctionEmitter::stmt(const kernel::Store& n) {
+  if (store_under_mask(n))
+    return;
   const scalar::Elem elem = parts_.kernel.buffers.at(n.buffer).elem;
   const scalar::Type type = n.value.type();
   update_ = update_node(n.value, [&](const Expr& e) { return is_load_of(e, n); });

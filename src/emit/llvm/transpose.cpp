@@ -110,6 +110,16 @@ std::vector<llvm::Value*> turned_over(llvm::IRBuilder<>& b, std::vector<llvm::Va
   return rows;
 }
 
+/// With the lanes that were cut off, where there are as many in all.
+llvm::Value* whole_column(llvm::Value* column, unsigned lanes) {
+  const auto* cut = llvm::dyn_cast<llvm::ShuffleVectorInst>(column);
+  if (cut == nullptr || !cut->isIdentityWithExtract())
+    return nullptr;
+  llvm::Value* whole = cut->getOperand(0);
+  return llvm::cast<llvm::FixedVectorType>(whole->getType())->getNumElements() == lanes ? whole
+                                                                                        : nullptr;
+}
+
 } // namespace
 
 /// One square per set of vectors that differ only by a constant and cover a run of lanes.
@@ -197,16 +207,20 @@ std::vector<llvm::Value*> FunctionEmitter::load_columns(const Square& square, un
 
 llvm::Value* FunctionEmitter::column_of_square(uint32_t buffer, const std::vector<Expr>& index,
                                                unsigned lanes) const {
-  const auto wanted = squares_.empty() || mask_ != nullptr ? std::nullopt : strided_index(index);
+  const auto wanted = squares_.empty() ? std::nullopt : strided_index(index);
   if (!wanted)
     return nullptr;
   for (const Square& square : squares_) {
-    const int64_t column = wanted->offset - square.offset;
-    if (!square.columns.empty() && square.buffer == buffer && square.lanes == lanes &&
-        square.dim == wanted->dim && square.stride == wanted->stride &&
-        is_same(square.base, wanted->base) && column >= 0 &&
-        column < static_cast<int64_t>(square.columns.size()))
-      return square.columns[static_cast<size_t>(column)];
+    const int64_t at = wanted->offset - square.offset;
+    if (square.columns.empty() || square.buffer != buffer || square.dim != wanted->dim ||
+        square.stride != wanted->stride || !is_same(square.base, wanted->base) || at < 0 ||
+        at >= static_cast<int64_t>(square.columns.size()))
+      continue;
+    Value* column = square.columns[static_cast<size_t>(at)];
+    if (square.lanes == lanes)
+      return column;
+    if (Value* whole = whole_column(column, lanes))
+      return whole;
   }
   return nullptr;
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 
 // Every instruction is compiled for a processor that has it, whatever this one is.
 
@@ -113,6 +114,27 @@ std::string assembly_for(const kernel::Kernel& k, const char* triple, const char
   EmitOptions options;
   options.target = CodeTarget{triple, cpu, ""};
   return module_from_kernel(k, options).assembly();
+}
+
+TEST(InstructionCode, ResultsThatLeaveAreStoredUnderMasks) {
+  kernel::Kernel k = sixteen_rows(true);
+  k.buffers[1].role = program::Role::Output;
+  k.buffers.push_back(k.buffers[0]);
+  k.buffers.back().name = "more";
+  for (kernel::Stmt& stmt : k.body) {
+    auto& store = std::get<kernel::Store>(stmt);
+    const scalar::Type type = store.value.type();
+    const scalar::Expr cell = scalar::load(2, {store.index[0], scalar::int_lit(3)}, {type.elem, 1});
+    store.value =
+        scalar::binary(scalar::BinaryOp::Max, store.value + scalar::load(2, store.index, type),
+                       scalar::broadcast(cell, type.lanes));
+  }
+  EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
+  const std::string text = assembly_for(k, "x86_64-unknown-linux-gnu", "sapphirerapids");
+  EXPECT_TRUE(std::regex_search(text, std::regex("vmovups\\s+%zmm[0-9]+, .*\\{%k"))) << text;
+  EXPECT_EQ(text.find("vextractf"), std::string::npos) << "stored in pieces" << text;
+  const std::string arm = assembly_for(k, "aarch64-unknown-linux-gnu", "neoverse-n1");
+  EXPECT_NE(arm.find("fmax"), std::string::npos) << arm;
 }
 
 TEST(InstructionCode, StreamedResultsGoPastTheCaches) {

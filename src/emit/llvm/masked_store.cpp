@@ -1,0 +1,86 @@
+#include "emit/llvm/emitter.h"
+
+#include <llvm/TargetParser/Triple.h>
+
+#include <algorithm>
+#include <bit>
+
+// Vectors of, say, 14 lanes: LLVM computes with 16 and cuts what is stored into pieces of 8, 4 and 2, and what is loaded,
+// too. x86 can store and load the first lanes of a register at once, under a mask. What was stored so cannot be loaded
+// again before it has reached the cache, so only results that leave are.
+
+namespace kawara::emit {
+
+using scalar::Expr;
+
+namespace {
+
+/// The same value with more lanes, of which the first are the old ones; empty where it is made of lanes that
+/// cannot be had more of.
+Expr widened(const Expr& e, uint16_t lanes) {
+  const scalar::Type type{e.type().elem, lanes};
+  if (e.type().lanes == 1)
+    return e;
+  if (const auto* ramp = scalar::as<scalar::Ramp>(e))
+    return scalar::ramp(ramp->base, ramp->stride, lanes);
+  if (const auto* cell = scalar::as<scalar::Broadcast>(e))
+    return cell->arg.type().lanes == 1 ? scalar::broadcast(cell->arg, lanes) : Expr();
+  const bool is_known =
+      scalar::as<scalar::Load>(e) != nullptr || scalar::as<scalar::Unary>(e) != nullptr ||
+      scalar::as<scalar::Binary>(e) != nullptr || scalar::as<scalar::Fma>(e) != nullptr ||
+      scalar::as<scalar::Cast>(e) != nullptr;
+  if (!is_known)
+    return {};
+  std::vector<Expr> parts = scalar::children(e);
+  for (Expr& part : parts)
+    if (part = widened(part, lanes); !part)
+      return {};
+  if (const auto* load = scalar::as<scalar::Load>(e))
+    return scalar::load(load->tensor, std::move(parts), type);
+  if (scalar::as<scalar::Cast>(e) != nullptr)
+    return scalar::cast(parts.front(), type);
+  return scalar::with_children(e, std::move(parts));
+}
+
+/// The first index of neighbouring cells.
+const scalar::Ramp* upward_run(const std::vector<Expr>& index) {
+  const auto* ramp = index.empty() ? nullptr : scalar::as<scalar::Ramp>(index.back());
+  const bool is_run = ramp != nullptr && ramp->stride == 1 &&
+                      std::all_of(index.begin(), index.end() - 1,
+                                  [](const Expr& e) { return e.type().lanes == 1; });
+  return is_run ? ramp : nullptr;
+}
+
+} // namespace
+
+bool FunctionEmitter::store_under_mask(const kernel::Store& store) {
+  constexpr unsigned kLeast = 5;
+  const kernel::Buffer& buffer = parts_.kernel.buffers.at(store.buffer);
+  const unsigned lanes = store.value.type().lanes, longer = std::bit_ceil(lanes);
+  const scalar::Ramp* run = lanes >= kLeast && lanes != longer ? upward_run(store.index) : nullptr;
+  if (run == nullptr || store.op != kernel::ReduceOp::None || mask_ != nullptr ||
+      !llvm::Triple(parts_.module.getTargetTriple()).isX86() ||
+      buffer.role != program::Role::Output || loaded_.contains(store.buffer) ||
+      buffer.is_streamed || scalar::bytes_of(buffer.elem) < 4 ||
+      buffer.elem != store.value.type().elem)
+    return false;
+  const Expr value = widened(store.value, static_cast<uint16_t>(longer));
+  if (!value)
+    return false;
+  std::vector<llvm::Constant*> wanted;
+  for (unsigned lane = 0; lane < longer; ++lane)
+    wanted.push_back(b_.getInt1(lane < lanes));
+  Value* first_lanes = llvm::ConstantVector::get(wanted);
+  mask_ = first_lanes;
+  Value* cells = emit(value);
+  mask_ = nullptr;
+  std::vector<Index> first;
+  for (const Expr& e : store.index)
+    first.push_back({e, nullptr});
+  first.back().expr = run->base;
+  b_.CreateMaskedStore(to_memory(store.buffer, cells), address(store.buffer, first),
+                       cell_align(store.buffer), first_lanes);
+  return true;
+}
+
+} // namespace kawara::emit

@@ -1,0 +1,56 @@
+#include "line.h"
+
+#include "kernel/turned_stores.h"
+
+namespace kawara {
+namespace {
+
+/// A product whose result's rows are short, so that its lanes lie across them, and what follows it.
+std::string product_and(const std::string& value, int64_t columns) {
+  const std::string n = std::to_string(columns);
+  return "input X: f32[24, " + n + "], R: f32[48, " + n + "]\nconst W: f32[48, 24], B: f32[48]\n" +
+         "const low: f32, high: f32\noutput Y: f32[48, " + n + "]\ntemp T: f32[48, " + n +
+         "]\n\nT[m, o] = sum(c, X[c, o] * W[m, c])\nY[m, o] = " + value + "\n";
+}
+
+kernel::Kernel optimised(const std::string& text) {
+  return kernel::optimise(line::compile(text, "auto").kernel, line::test_cpu());
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(TurnedStores, WhatFollowsATileAcrossTheRowsRunsAlongThem) {
+  const std::string text = kernel::print(optimised(product_and("max(T[m, o] + B[m], low)", 7)));
+  EXPECT_TRUE(has(text, "max(T_tile[ramp(")) << text;
+  EXPECT_FALSE(has(text, "workspace T:")) << text;
+  EXPECT_FALSE(has(text, "T[")) << text;
+}
+
+TEST(TurnedStores, ComputeTheSame) {
+  for (const int64_t columns : {7, 10, 21})
+    for (const char* value : {"min(max(T[m, o] + B[m], low), high)", "R[m, o] + (T[m, o] + B[m])"})
+      line::expect_same(product_and(value, columns), "auto", {{}});
+}
+
+TEST(TurnedStores, ANestThatReadsWhatItStoresStays) {
+  const std::string text = "inout Y: f32[16, 4]\n\nfor j in range(4):\n    for i in range(16):\n"
+                           "        Y[i, j] = Y[i, j] * 2\n";
+  const line::Line made = line::compile(text, "vectorize(S0.i, 4)");
+  EXPECT_EQ(kernel::print(kernel::turned_stores(made.kernel)), kernel::print(made.kernel));
+}
+
+TEST(TurnedStores, ANestIsTurnedByItself) {
+  const std::string text = "input X: f32[16], Z: f32[4]\noutput Y: f32[16, 4]\n\n"
+                           "for j in range(4):\n    for i in range(16):\n"
+                           "        Y[i, j] = X[i] * Z[j]\n";
+  const line::Line made = line::compile(text, "vectorize(S0.i, 4)");
+  const std::string turned = kernel::print(kernel::turned_stores(made.kernel));
+  EXPECT_LT(turned.find("for i in"), turned.find("for j in")) << turned;
+  EXPECT_TRUE(has(turned, "vector(4)")) << turned;
+  line::expect_same(text, "vectorize(S0.i, 4)", {{}});
+}
+
+} // namespace
+} // namespace kawara
