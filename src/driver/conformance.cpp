@@ -2,7 +2,9 @@
 
 #include "driver/model.h"
 #include "graph/errors.h"
+#include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
+#include "graph/onnx/opset.h"
 #include "run/file.h"
 
 #include <fmt/format.h>
@@ -70,6 +72,18 @@ Result<std::string, Diagnostic> run_set(Model& model, const fs::path& set) {
   return std::string();
 }
 
+Result<Model, Diagnostic> model_of(const ConformanceCase& c, std::optional<int64_t> opset) {
+  const std::string path = c.folder + "/model.onnx";
+  if (!opset)
+    return load_model(path);
+  KAWARA_TRY(const std::string given, run::read_file(path));
+  KAWARA_TRY(graph::Graph read, graph::graph_from_onnx(given, path, c.folder));
+  KAWARA_TRY(const graph::Graph raised, graph::with_opset(std::move(read), *opset));
+  KAWARA_TRY(const std::string written, graph::onnx_from_graph(raised));
+  KAWARA_TRY(graph::Graph again, graph::graph_from_onnx(written, path, c.folder));
+  return Model(std::move(again));
+}
+
 } // namespace
 
 std::string_view name_of(Verdict verdict) {
@@ -117,8 +131,8 @@ std::string difference(const Datum& got, const Datum& expected, double relative,
   return "";
 }
 
-ConformanceResult run_case(const ConformanceCase& c) {
-  auto model = load_model(c.folder + "/model.onnx");
+ConformanceResult run_case(const ConformanceCase& c, std::optional<int64_t> opset) {
+  auto model = model_of(c, opset);
   if (!model)
     return not_run(model.error(), "?");
   const graph::Graph& graph = model->graph();

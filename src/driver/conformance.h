@@ -3,6 +3,7 @@
 #include "run/functions/function.h"
 #include "support/diagnostic.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,9 @@ struct ConformanceResult {
   std::string detail; ///< why it did not pass
 };
 
-/// Runs one case on all its data sets.
-ConformanceResult run_case(const ConformanceCase&);
+/// Runs one case on all its data sets. With a version of the operators: of the model as that version spells it
+/// (graph/onnx/opset.h), written as a file and read again.
+ConformanceResult run_case(const ConformanceCase&, std::optional<int64_t> opset = {});
 
 /// Where `got` is not `expected`; empty when it is. Floats may differ by `relative` of the expected value
 /// and by `absolute`, everything else not at all.

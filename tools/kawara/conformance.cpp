@@ -23,6 +23,7 @@ constexpr const char* kDefaultFolder = "/usr/share/libonnx-testdata/data";
 struct Options : CommonOptions {
   std::string folder = kDefaultFolder, filter;
   int64_t jobs = 0, at_least = 0;
+  std::optional<int64_t> opset;
   unsigned seconds = 60;
   bool verbose = false;
 };
@@ -34,13 +35,13 @@ struct Outcome {
 
 /// In a child process: runs cases and writes a line for each, so that a crash costs one case only.
 [[noreturn]] void work(const std::vector<driver::ConformanceCase>& cases,
-                       const std::vector<size_t>& mine, unsigned seconds, int pipe) {
+                       const std::vector<size_t>& mine, const Options& options, int pipe) {
   FILE* out = fdopen(pipe, "w");
   for (const size_t k : mine) {
-    alarm(seconds);
+    alarm(options.seconds);
     driver::ConformanceResult result;
     try {
-      result = driver::run_case(cases[k]);
+      result = driver::run_case(cases[k], options.opset);
     } catch (const std::exception& e) {
       result = {driver::Verdict::Failed, "?", std::string("internal error: ") + e.what()};
     }
@@ -71,7 +72,7 @@ std::vector<std::string> lines_from(int pipe) {
 }
 
 void run_part(const std::vector<driver::ConformanceCase>& cases, std::vector<size_t> mine,
-              unsigned seconds, std::mutex& mutex, std::map<size_t, Outcome>& outcomes) {
+              const Options& options, std::mutex& mutex, std::map<size_t, Outcome>& outcomes) {
   while (!mine.empty()) {
     int ends[2];
     pid_t child = -1;
@@ -83,7 +84,7 @@ void run_part(const std::vector<driver::ConformanceCase>& cases, std::vector<siz
       child = fork();
       if (child == 0) {
         close(ends[0]);
-        work(cases, mine, seconds, ends[1]);
+        work(cases, mine, options, ends[1]);
       }
       close(ends[1]);
     }
@@ -116,7 +117,7 @@ std::map<size_t, Outcome> run_all(const std::vector<driver::ConformanceCase>& ca
   std::mutex mutex;
   std::vector<std::thread> threads;
   for (const std::vector<size_t>& part : parts)
-    threads.emplace_back([&] { run_part(cases, part, options.seconds, mutex, outcomes); });
+    threads.emplace_back([&] { run_part(cases, part, options, mutex, outcomes); });
   for (std::thread& thread : threads)
     thread.join();
   return outcomes;
@@ -176,9 +177,13 @@ void add_conformance(CLI::App& app, int& exit_code) {
   command->add_option("--seconds", options->seconds, "time limit of one case")
       ->capture_default_str();
   command->add_option("--at-least", options->at_least, "fail when fewer cases pass");
+  command->add_option(
+      "--opset", options->opset,
+      "write each model with this version of the operators first, and read it again");
   command->add_flag("--verbose", options->verbose, "say why cases do not pass");
   command->add_flag("--json", options->json, "print JSON");
-  add_examples(*command, {"kawara conformance", "kawara conformance --filter conv --verbose"});
+  add_examples(*command, {"kawara conformance", "kawara conformance --filter conv --verbose",
+                          "kawara conformance --opset 24 --at-least 990"});
   command->callback([options, &exit_code] { exit_code = conformance(*options); });
 }
 

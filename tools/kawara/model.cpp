@@ -2,6 +2,7 @@
 
 #include "estimate/operator_cost.h"
 #include "graph/onnx/export.h"
+#include "graph/onnx/opset.h"
 #include "graph/rewrite/rewrite.h"
 #include "kawara/onnxruntime.h"
 #include "run/cpu/threads.h"
@@ -272,10 +273,16 @@ int show_model(const CommonOptions& common, const std::string& stage, const Grap
   const auto model = driver::load_model(common.file, options);
   if (!model)
     return report({model.error()}, common);
-  const auto finish = [&](const graph::Graph& graph) {
-    fmt::print("{}", graph::print(graph));
-    const auto written =
-        onnx.empty() ? Result<Done, Diagnostic>(Done{}) : graph::write_onnx(graph, onnx);
+  const auto finish = [&](const graph::Graph& shown) {
+    if (onnx.empty()) {
+      fmt::print("{}", graph::print(shown));
+      return kOk;
+    }
+    const auto graph = graph::with_opset(shown, graph::needed_opset(shown));
+    if (!graph)
+      return report({graph.error()}, common);
+    fmt::print("{}", graph::print(*graph));
+    const auto written = graph::write_onnx(*graph, onnx);
     return written ? kOk : report({written.error()}, common);
   };
   if (stage != "rewrite") {

@@ -203,11 +203,21 @@ Diagnostic not_written(const std::string& path) {
                      "The file cannot be created, or the disk is full.", "choose another place");
 }
 
+/// The version of the format that came with a version of the operators.
+int64_t format_of(const Graph& graph) {
+  constexpr std::pair<int64_t, int64_t> kFormats[] = {{24, 12}, {23, 11}, {21, 10}, {19, 9}};
+  const auto own = graph.opsets.find("");
+  for (const auto& [opset, format] : kFormats)
+    if (own != graph.opsets.end() && own->second >= opset)
+      return format;
+  return 8;
+}
+
 Result<ModelProto, Diagnostic> model_of(const Graph& graph, ExternalFile& external) {
   if (const int64_t bytes = inner_bytes(graph, external); bytes > kMostBytes)
     return fail(too_large_for_a_file(graph, bytes));
   ModelProto model;
-  model.set_ir_version(8);
+  model.set_ir_version(format_of(graph));
   model.set_producer_name("kawara");
   for (const auto& [domain, version] : graph.opsets) {
     auto& opset = *model.add_opset_import();

@@ -154,7 +154,11 @@ Outputs mel_weight_matrix(const FunctionCall& call) {
 /// Sums of waves along an axis: forward or inverse, of real or complex values (last dimension 1 or 2).
 Outputs dft(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
-  const int64_t axis = axis_of(call.integer("axis", 1), x.rank());
+  const bool is_operand = call.opset >= 20; // an attribute before
+  const int64_t given = !is_operand                                  ? call.integer("axis", 1)
+                        : call.has(2) && call.tensor(2).cells() == 1 ? call.tensor(2).get_int(0)
+                                                                     : -2;
+  const int64_t axis = axis_of(given, x.rank());
   if (axis < 0 || axis == x.rank() - 1 || x.rank() < 2 ||
       (x.shape().back() != 1 && x.shape().back() != 2))
     return fail(

@@ -216,7 +216,7 @@ struct Grid {
     if (mode == "nearest")
       return cell(x, plane, std::nearbyint(bounded(y, height)),
                   std::nearbyint(bounded(column, width)));
-    const bool is_cubic = mode == "bicubic";
+    const bool is_cubic = mode == "bicubic" || mode == "cubic"; // its name since version 20
     if (!is_cubic) {
       y = bounded(y, height);
       column = bounded(column, width);
