@@ -142,6 +142,17 @@ void cast_like(Definition& d) {
 }
 
 /// Bounds by inputs 1 and 2, or, before version 11, by attributes.
+/// A bound of Clip: an operand or an attribute. What is known is written out: against a number, and no NaN, processors
+/// compare in one instruction.
+std::string bound_of(Definition& d, size_t operand, const char* attribute) {
+  if (!d.has(operand))
+    return literal(d.real(attribute, 0));
+  const Tensor* known = d.operand(operand).value;
+  if (known != nullptr && known->cells() == 1 && graph::is_float(known->type()))
+    return literal(known->get_double(0));
+  return d.cell(operand, "");
+}
+
 void clip(Definition& d) {
   if (!d.need(0))
     return;
@@ -156,9 +167,9 @@ void clip(Definition& d) {
   const bool has_low = d.has(1) || d.has_attribute("min");
   const bool has_high = d.has(2) || d.has_attribute("max");
   if (has_low)
-    value = "max(" + value + ", " + (d.has(1) ? d.cell(1, "") : literal(d.real("min", 0))) + ")";
+    value = "max(" + value + ", " + bound_of(d, 1, "min") + ")";
   if (has_high)
-    value = "min(" + value + ", " + (d.has(2) ? d.cell(2, "") : literal(d.real("max", 0))) + ")";
+    value = "min(" + value + ", " + bound_of(d, 2, "max") + ")";
   if (!has_low && !has_high)
     return d.output(d.type(0), d.shape(0)), d.view(0);
   x.store(d.type(0), value);
