@@ -32,6 +32,30 @@ Block unbound(const Block& block) {
   });
 }
 
+/// Positions that are named before loops bound to threads (a bound loop that two others became names both), written out:
+/// what is inside may be a phase of its own, which sees no names.
+Block without_names(Block block) {
+  for (size_t n = 0; n < block.size(); ++n) {
+    if (auto* loop = std::get_if<For>(&block[n]))
+      loop->body = without_names(std::move(loop->body));
+    else if (auto* branch = std::get_if<If>(&block[n])) {
+      branch->then = without_names(std::move(branch->then));
+      branch->otherwise = without_names(std::move(branch->otherwise));
+    } else if (auto* allocate = std::get_if<Allocate>(&block[n]))
+      allocate->body = without_names(std::move(allocate->body));
+    const auto* define = std::get_if<Define>(&block[n]);
+    Block rest(block.begin() + static_cast<std::ptrdiff_t>(n) + 1, block.end());
+    if (define == nullptr || has_load(define->value) || !has_thread_loop(rest))
+      continue;
+    rest = substitute_var(rest, define->var, define->value);
+    block.resize(n);
+    for (Stmt& stmt : without_names(std::move(rest)))
+      block.push_back(std::move(stmt));
+    return block;
+  }
+  return block;
+}
+
 /// A cell that all threads of a loop update, and the variable in which each keeps its part.
 struct Partial {
   Store update; ///< index and operation
@@ -232,7 +256,7 @@ private:
 } // namespace
 
 PhaseNodes thread_phases(Kernel& kernel, const Launch& launch, const Block& body) {
-  return Threads(kernel, launch).block(body, {});
+  return Threads(kernel, launch).block(without_names(body), {});
 }
 
 } // namespace kawara::kernel

@@ -56,6 +56,31 @@ TEST(Launches, ThreadsThatStayInTheirCellsDoNotWait) {
   EXPECT_TRUE(difference(line, {{"N", 8}}, 5));
 }
 
+TEST(Launches, TwoLoopsThatBecameOneMayBeThreads) {
+  const std::string text = "param M, N, K\n"
+                           "input A: f32[M, K], B: f32[K, N]\n"
+                           "output C: f32[M, N]\n"
+                           "C[i, j] = sum(k, A[i, k] * B[k, j])\n";
+  const std::string lanes = "tile(S.i=4, S.j=8); split(S.i.1, 2)\n"
+                            "reorder(S.i.1.0, S.j.1, S.i.1.1)\n"
+                            "coalesce(S.j.1, S.i.1.1)\n"
+                            "bind(S.i.1.0, thread.y); bind(S.j.1_i.1.1, thread.x)\n";
+  std::string plan = "distribute(S0.j); distribute(S0.i)\n";
+  for (const char* name : {"S0", "S1"}) {
+    std::string own = lanes;
+    for (size_t at = own.find("S."); at != std::string::npos; at = own.find("S.", at + 2))
+      own.replace(at, 1, name);
+    plan += own;
+  }
+  plan +=
+      "bind(S0.i.0, block.y); bind(S0.j.0, block.x); bind(S1.i.0, block.y); bind(S1.j.0, block.x)";
+  const gpu_line::Sizes sizes = {{"M", 8}, {"N", 16}, {"K", 5}};
+  const auto line = compile(text, plan, sizes);
+  const auto worst = difference(line, sizes, 3);
+  ASSERT_TRUE(worst) << worst.error() << print(line.kernel);
+  EXPECT_LE(*worst, 1e-6);
+}
+
 TEST(Launches, LoopsAroundBlocksStayWithTheHost) {
   const std::string text = "param T, N\n"
                            "inout A: f32[T + 1, N]\n"
