@@ -3,6 +3,7 @@
 #include "emit/cuda/engine.h"
 #include "emit/cuda/lanes.h"
 #include "emit/cuda/occupancy.h"
+#include "emit/cuda/warp_shape.h"
 #include "kernel/interpret.h"
 #include "kernel/vars.h"
 #include "kernel/walk.h"
@@ -184,8 +185,11 @@ private:
     };
     for (size_t a = 0; a < 3; ++a)
       define(launch_.block_vars[a], std::string("blockIdx.") + kNames[a]);
+    const auto shape = warp_shape(kernel_, launch_);
     for (size_t a = 0; a < 3; ++a)
-      define(launch_.thread_vars[a], std::string("threadIdx.") + kNames[a]);
+      define(launch_.thread_vars[a], shape && a < 2
+                                         ? number_in_warps(*shape, launch_.threads[0], a == 0)
+                                         : std::string("threadIdx.") + kNames[a]);
   }
 
   void block(const Block& statements) {
