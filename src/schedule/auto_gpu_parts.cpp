@@ -116,7 +116,7 @@ bool bind_product_in_parts(Schedule& schedule, const Product& product, int64_t p
   const auto found =
       nest ? product_of(trial, *nest, facts_of(trial, *nest), environment) : std::nullopt;
   const auto first = found && start_nest ? companion_of(trial, *start_nest, *found) : std::nullopt;
-  if (!first || !bind_collective(trial, *found, {*first}, {}, environment))
+  if (!first || !bind_product(trial, *found, {*first}, {}, environment))
     return false;
   SumsPlanner sums(trial, product.extents[product.lanes]);
   const auto add = [&](const Companion& c) {

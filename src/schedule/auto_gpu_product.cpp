@@ -170,7 +170,9 @@ private:
 /// Whether the reduction runs along the rows of an operand.
 bool runs_along(const Schedule& schedule, const Product& product, uint32_t operand) {
   const program::Statement& text = schedule.scop[product.update()].text;
-  const std::string& k = schedule.order[product.nest.loops[stepped_depth(product)]].name;
+  // A part of the reduction is a loop that was split: `k.1`.
+  const std::string& loop = schedule.order[product.nest.loops[stepped_depth(product)]].name;
+  const std::string k = loop.substr(0, loop.find('.'));
   bool is_along = false;
   scalar::visit(text.value, [&](const scalar::Expr& e) {
     const auto* load = scalar::as<scalar::Load>(e);

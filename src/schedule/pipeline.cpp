@@ -11,7 +11,7 @@
 namespace kawara::schedule {
 namespace {
 
-constexpr int64_t kMostStages = 8;
+constexpr int64_t kMostStages = 16;
 
 /// A loop below runs as an instruction whose operands go through shared memory.
 bool has_collective(const Schedule& schedule, poly::LoopId loop) {

@@ -20,7 +20,7 @@ constexpr std::array<ProductType, 6> kProductTypes = {
      {"e4m3", "f8e4m3", "f32", 32, 32, Strictness::Fast},
      {"e5m2", "f8e5m2", "f32", 32, 32, Strictness::Fast},
      {"s8", "i8", "i32", 32, 32, Strictness::Exact}}};
-constexpr int kRows = 64, kLeastWidth = 64, kMostWidth = 256;
+constexpr int kRows = 64, kLeastWidth = 32, kMostWidth = 256;
 
 struct ProductText {
   std::string name, program;
