@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kRegisters = 65536; ///< of a multiprocessor
 /// Of a thread, at least, and for each cell that it keeps over a loop.
-constexpr double kRegistersOfThread = 128, kRegistersOfCell = 2.5;
+constexpr double kRegistersOfThread = 128, kRegistersOfCell = 2.5, kMostRegisters = 255;
 constexpr int64_t kMostBlocks = 16;
 
 /// Cells that variables hold from one iteration of a loop to the next.
@@ -43,10 +43,10 @@ int64_t blocks_in_flight(const kernel::Kernel& kernel, const kernel::Block& body
   });
   // Two blocks of 256 threads: while one waits, the other computes. Threads that only pass cells of 16 bits on have half
   // as many bytes under way as others: twice as many of them.
-  const double registers =
-      kept == 0 && is_short
-          ? kRegistersOfThread / 2
-          : std::max(kRegistersOfThread, kRegistersOfCell * static_cast<double>(kept));
+  const double registers = kept == 0 && is_short
+                               ? kRegistersOfThread / 2
+                               : std::clamp(kRegistersOfCell * static_cast<double>(kept),
+                                            kRegistersOfThread, kMostRegisters);
   const auto fitting = std::llround(kRegisters / (registers * static_cast<double>(threads)));
   return std::clamp<int64_t>(fitting, 1, kMostBlocks);
 }
