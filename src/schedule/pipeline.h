@@ -18,7 +18,7 @@ namespace kawara::schedule {
 /// Needs    a loop of a block, around its thread loops, at which tensors are staged, or directly around a
 ///          collective instruction.
 /// Legal    always: nothing that is staged is written in the loop, or `stage` would have been refused.
-/// Refuses  fewer than 2 or more than 8 stages (K0212), a loop at which nothing is staged (K0704), a
+/// Refuses  fewer than 2 or more than 16 stages (K0212), a loop at which nothing is staged (K0704), a
 ///          parallel, vector, unrolled or bound loop (K0217).
 Proposed propose(const Schedule&, const Pipeline&, const Environment&);
 
