@@ -6,6 +6,7 @@
 #include "scalar/affine_sum.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kawara::kernel {
 
@@ -131,19 +132,36 @@ std::optional<TileAccess> TileCells::bulk_target(const Work& work) const {
   return is_whole && (!is_loaded || has_part) ? to : std::nullopt;
 }
 
+std::vector<int64_t> TileCells::panels_of(const Work& work) const {
+  const Buffer& target = kernel_.buffers[work.nest.stores.front().buffer];
+  const int64_t width = kPanelBytes / scalar::bytes_of(target.elem);
+  std::vector<int64_t> first;
+  // The last one may begin within the one before it: cells of both are stored twice, the same.
+  for (int64_t begin = 0; begin < work.columns; begin += width)
+    first.push_back(std::min(begin, work.columns - width));
+  return first;
+}
+
+bool TileCells::has_sources(const Work& work) const {
+  return sources_ && sources_->result == work.nest.stores.front().buffer;
+}
+
 Block TileCells::through_panels(const Work& work, const TileAccess& to, int64_t width) {
   const Expr group =
       binary(BinaryOp::FloorDiv, scalar::var(launch_.thread_vars[2]), int_lit(kWarpsOfGroup));
-  const int64_t count = (work.columns + width - 1) / width;
+  const std::vector<int64_t> first = panels_of(work);
+  const auto count = static_cast<int64_t>(first.size());
   Block out;
   for (int64_t n = 0; n < count; ++n) {
-    // The last one may begin within the one before it: cells of both are stored twice, the same.
-    const int64_t begin = std::min(n * width, work.columns - width);
+    const int64_t begin = first[static_cast<size_t>(n)];
     const Panel panel{scalar::simplify(group * int_lit(2) + int_lit(n % 2)), begin, width};
     // The buffer was read before the last store, unless an odd number of panels ended the last tile with it.
     const int64_t pending = count == 1 || (n == 0 && count % 2 == 1) ? 0 : 1;
     out.emplace_back(If{leader(), block_of(Engine{AwaitBulkStores{pending}}), {}});
     out.emplace_back(Engine{GroupBarrier{}});
+    if (has_sources(work))
+      out.emplace_back(Engine{AwaitPhase{{sources_->full, scalar::var(sources_->ring.slot)},
+                                         scalar::var(sources_->ring.parity)}});
     for (Stmt& stmt : cells(work, {begin, width}, panel))
       out.push_back(std::move(stmt));
     out.emplace_back(Engine{GroupBarrier{}});
@@ -157,9 +175,60 @@ Block TileCells::through_panels(const Work& work, const TileAccess& to, int64_t 
     store.box.assign(to.base.size(), 1);
     store.box[to.line] = kRowsOfGroup;
     store.box[to.other] = width;
-    out.emplace_back(If{leader(), block_of(Engine{std::move(store)}), {}});
+    Block leave = block_of(Engine{std::move(store)});
+    if (has_sources(work))
+      leave.emplace_back(Engine{Arrive{{sources_->empty, scalar::var(sources_->ring.slot)}, 0}});
+    out.emplace_back(If{leader(), std::move(leave), {}});
+    if (has_sources(work))
+      advance(std::as_const(sources_->ring), out);
   }
   return out;
+}
+
+std::optional<TileAccess> TileCells::source_of(const Work& work, const scalar::Load& load,
+                                               int64_t bytes) const {
+  constexpr int64_t kAlignment = 16;
+  const TileNest& nest = work.nest;
+  const Buffer& tensor = kernel_.buffers[load.tensor];
+  const size_t rank = tensor.shape.size();
+  const bool is_global = tensor.scope == Scope::Argument || tensor.scope == Scope::Workspace;
+  if (parts_.contains(load.tensor) || !is_global || tensor.window || rank < 2 || rank > 5 ||
+      load.index.size() != rank || scalar::bytes_of(tensor.elem) != bytes ||
+      buffers_stored_in(launch_.body).contains(load.tensor))
+    return std::nullopt;
+  auto access = tile_access(load.tensor, load.index, nest.rows.var, nest.columns.var,
+                            {nest.rows.var, nest.columns.var});
+  if (!access || access->other + 1 != rank)
+    return std::nullopt;
+  for (const Expr& extent : tensor.shape)
+    if (!scalar::constant_of(extent))
+      return std::nullopt;
+  const bool is_whole = ends_with_buffer(kernel_, nest.rows, rows_, *access, access->line) &&
+                        ends_with_buffer(kernel_, nest.columns, work.columns, *access, rank - 1);
+  const bool is_aligned = *scalar::constant_of(tensor.shape.back()) * bytes % kAlignment == 0;
+  return is_whole && is_aligned ? access : std::nullopt;
+}
+
+std::vector<TileAccess> TileCells::sources_of(const Work& work) const {
+  const auto to = bulk_target(work);
+  if (!to)
+    return {};
+  std::map<uint32_t, std::vector<const scalar::Load*>> loads;
+  scalar::visit(work.nest.stores.front().value, [&](const Expr& e) {
+    if (const auto* load = scalar::as<scalar::Load>(e))
+      loads[load->tensor].push_back(load);
+  });
+  std::vector<TileAccess> found;
+  for (const auto& [tensor, all] : loads) {
+    const bool is_one = std::all_of(all.begin(), all.end(), [&](const scalar::Load* load) {
+      return std::equal(load->index.begin(), load->index.end(), all.front()->index.begin(),
+                        all.front()->index.end(), scalar::equal);
+    });
+    const int64_t bytes = scalar::bytes_of(kernel_.buffers[to->buffer].elem);
+    if (const auto access = is_one ? source_of(work, *all.front(), bytes) : std::nullopt)
+      found.push_back(*access);
+  }
+  return found;
 }
 
 /// Touches nothing but the thread's own parts.
@@ -186,12 +255,22 @@ Block TileCells::cells(const Work& work, const Columns& columns,
   return block_of(unrolled(group, columns.count / kColumnsOfGroup, std::move(body)));
 }
 
+Expr TileCells::column_in(const Panel& panel, const Place& place) const {
+  const Expr group = scalar::simplify(place.at.group - int_lit(panel.first / kColumnsOfGroup));
+  return scalar::simplify(fragment_column(launch_, {place.at.half, group, place.at.place}));
+}
+
 Store TileCells::placed(const Store& given, const Work& work, const Place& place,
                         const std::optional<Panel>& panel) const {
   Store store = given;
   const auto in_part = [&](const Expr& e) {
     const auto* load = scalar::as<scalar::Load>(e);
     const TilePart* part = load != nullptr && work.loads_parts ? part_of(load->tensor) : nullptr;
+    if (load != nullptr && part == nullptr && panel && has_sources(work))
+      if (const auto source = sources_->panels.find(load->tensor); source != sources_->panels.end())
+        return scalar::load(source->second,
+                            {scalar::var(sources_->ring.slot), place.row, column_in(*panel, place)},
+                            e.type());
     return part != nullptr ? scalar::load(part->buffer, {place.in_part(part->form)}, e.type())
                            : Expr();
   };
@@ -205,11 +284,8 @@ Store TileCells::placed(const Store& given, const Work& work, const Place& place
         binary(BinaryOp::Mod, scalar::var(launch_.thread_vars[2]), int_lit(kWarpsOfGroup));
     const Expr line = warp * int_lit(kRowsOfWarp) + place.at.half * int_lit(8) +
                       scalar::var(launch_.thread_vars[1]);
-    const Expr first = scalar::simplify(place.at.group - int_lit(panel->first / kColumnsOfGroup));
     store.buffer = *panels_;
-    store.index = {
-        panel->number, scalar::simplify(line),
-        scalar::simplify(fragment_column(launch_, {place.at.half, first, place.at.place}))};
+    store.index = {panel->number, scalar::simplify(line), column_in(*panel, place)};
   } else
     for (Expr& e : store.index)
       e = place.of(e, work.nest);

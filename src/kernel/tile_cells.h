@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernel/collective_form.h"
+#include "kernel/group_parts.h"
 
 #include <map>
 
@@ -15,6 +16,16 @@ struct TilePart {
   };
   uint32_t buffer = 0;
   Form form = Form::Cells;
+};
+
+/// Tensors that have a cell for each of a result's (a residual), in shared memory: panels of the tile, 128 bytes of each row, as the
+/// result leaves. A ring of them goes on over panels and tiles.
+struct PanelSources {
+  uint32_t result = 0;                 ///< whose panels they follow
+  std::map<uint32_t, uint32_t> panels; ///< by tensor: [slots, rows of the tile, cells of 128 bytes]
+  Ring ring;
+  uint32_t full = 0,
+           empty = 0; ///< rows of Launch::mbarriers; a slot is empty when each warpgroup says so
 };
 
 /// Nests over a tile, each thread doing the cells that it has.
@@ -38,6 +49,12 @@ public:
     bool loads_parts = true, stores_parts = true;
   };
   Block run(const Work&);
+  /// Tensors that `work` reads at the very cells of the result that it writes by panels, with cells as wide: what the copy
+  /// engine can bring beforehand, panel by panel. Empty where results do not leave by panels.
+  std::vector<TileAccess> sources_of(const Work&) const;
+  /// The first column of each panel by which the result of `work` leaves.
+  std::vector<int64_t> panels_of(const Work&) const;
+  void set_sources(PanelSources sources) { sources_ = std::move(sources); }
   /// It touches nothing but parts, and so needs no bounds.
   bool is_private(const Work&) const;
   /// Stores of `nest` to every row, its columns left out.
@@ -65,10 +82,13 @@ private:
   };
   struct Place;
   Block through_panels(const Work&, const TileAccess& to, int64_t width);
+  bool has_sources(const Work&) const;
+  std::optional<TileAccess> source_of(const Work&, const scalar::Load&, int64_t bytes) const;
   std::optional<TileAccess> bulk_target(const Work&) const;
   Block cells(const Work&, const Columns&, const std::optional<Panel>&);
   Block pair_of_cells(const Work&, const Expr& group, const Expr& half,
                       const std::optional<Panel>&);
+  Expr column_in(const Panel&, const Place&) const;
   Store placed(const Store&, const Work&, const Place&, const std::optional<Panel>&) const;
   Expr leader() const;
 
@@ -77,6 +97,7 @@ private:
   int64_t rows_;
   std::map<uint32_t, TilePart> parts_;
   std::optional<uint32_t> panels_;
+  std::optional<PanelSources> sources_;
 };
 
 } // namespace kawara::kernel

@@ -12,6 +12,26 @@ TileNest TileResults::copy_of_result() const {
   return {form_.rows, form_.columns, {std::move(store)}};
 }
 
+const TileNest* TileResults::nest_with_sources() const {
+  for (const TileNest& nest : form_.after)
+    if (!cells_.sources_of({nest, columns_}).empty())
+      return &nest;
+  return nullptr;
+}
+
+TileSources TileResults::sources() const {
+  const TileNest* nest = nest_with_sources();
+  if (nest == nullptr)
+    return {kernel_, {}, {}, rows_};
+  const TileCells::Work work{*nest, columns_};
+  return {kernel_, cells_.sources_of(work), cells_.panels_of(work), rows_};
+}
+
+void TileResults::set_sources(PanelSources sources) {
+  sources.result = nest_with_sources()->stores.front().buffer;
+  cells_.set_sources(std::move(sources));
+}
+
 Block TileResults::before() {
   Block out;
   bool has_values = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernel/tile_cells.h"
+#include "kernel/tile_sources.h"
 
 namespace kawara::kernel {
 
@@ -11,10 +11,13 @@ public:
   /// `part`: the private buffer that stands for the result. Tiles have `rows` and `columns`.
   TileResults(Kernel& kernel, const Launch& launch, const CollectiveForm& form, uint32_t part,
               int64_t rows, int64_t columns)
-      : kernel_(kernel), form_(form), cells_(kernel, launch, rows), columns_(columns) {
+      : kernel_(kernel), form_(form), cells_(kernel, launch, rows), rows_(rows), columns_(columns) {
     cells_.set_part(form.result.buffer, {part, TilePart::Form::Cells});
   }
 
+  /// What the first nest after the reduction that reads such tensors reads of them (TileCells::sources_of), for its panels.
+  TileSources sources() const;
+  void set_sources(PanelSources sources);
   Block before();                 ///< the reduction
   Block after(bool keeps_result); ///< it; with the result itself if something else reads it
   Block at_end() const { return cells_.at_end(); }                   ///< of a block's last tile
@@ -22,11 +25,12 @@ public:
 
 private:
   TileNest copy_of_result() const;
+  const TileNest* nest_with_sources() const;
 
   Kernel& kernel_;
   const CollectiveForm& form_;
   TileCells cells_;
-  int64_t columns_;
+  int64_t rows_, columns_;
 };
 
 } // namespace kawara::kernel

@@ -80,24 +80,33 @@ public:
 private:
   Launch grouped() {
     Launch result = launch_;
-    result.threads = {kFragmentX, kFragmentY, warps_ + 1};
     result.owned.clear();
-    result.mbarriers = {{"full", stages_, 1}, {"empty", stages_, warps_}};
-    tiles_of_a_ = add_tiles(form_.a, rows_);
-    tiles_of_b_ = add_tiles(form_.b, columns_);
     part_ = add_group_buffer(kernel_, kernel_.buffers[form_.result.buffer].name + "_part",
                              form_.instruction->result().elem, {columns_ / 2}, Scope::Private);
     TileResults results(kernel_, launch_, form_, part_, rows_, columns_);
+    TileSources sources = results.sources();
+    stages_ = sources.share(
+        room(), bytes_of_tile(form_.a, rows_) + bytes_of_tile(form_.b, columns_), stages_);
+    result.threads = {kFragmentX, kFragmentY, warps_ + (sources.empty() ? 1 : 2)};
+    result.mbarriers = {{"full", stages_, 1}, {"empty", stages_, warps_}};
+    tiles_of_a_ = add_tiles(form_.a, rows_);
+    tiles_of_b_ = add_tiles(form_.b, columns_);
+    if (!sources.empty())
+      results.set_sources(sources.add(result, rows_ / kRowsOfGroup, counters_));
     Block compute = in_tiles(consumer(results));
     for (Stmt& stmt : results.at_end())
       compute.push_back(std::move(stmt));
     compute = block_of(Allocate{part_, std::move(compute)});
     Block bring = in_tiles(producer());
     const Expr z = thread(2);
+    if (!sources.empty())
+      bring =
+          block_of(If{is_equal(z, warps_), std::move(bring), in_tiles(sources.bring(counters_))});
     Block other = block_of(If{is_first_lane(launch_), std::move(bring), {}});
     Block body = block_of(
         If{binary(BinaryOp::Lt, z, int_lit(warps_)), std::move(compute), std::move(other)});
-    std::vector<uint32_t> shared = {tiles_of_a_, tiles_of_b_};
+    std::vector<uint32_t> shared = sources.buffers();
+    shared.insert(shared.end(), {tiles_of_a_, tiles_of_b_});
     if (const auto out = results.buffer())
       shared.push_back(*out);
     for (const uint32_t buffer : shared)
@@ -110,10 +119,15 @@ private:
 
   /// A reduction of one step has no loop that could say how many: the ring goes on over tiles and the loops around.
   int64_t stages_that_fit() const {
-    constexpr int64_t kMostStages = 8, kBesides = 2048, kResultsOfGroup = 16384;
+    constexpr int64_t kMostStages = 8;
     const int64_t stage = (rows_ + columns_) * kPanelBytes;
-    const int64_t room = gpu_.shared_per_block - kBesides - rows_ / kRowsOfGroup * kResultsOfGroup;
-    return std::clamp<int64_t>(room / stage, 2, kMostStages);
+    return std::clamp<int64_t>(room() / stage, 2, kMostStages);
+  }
+
+  /// Bytes of shared memory besides barriers and results.
+  int64_t room() const {
+    constexpr int64_t kBesides = 2048, kResultsOfGroup = 16384;
+    return gpu_.shared_per_block - kBesides - rows_ / kRowsOfGroup * kResultsOfGroup;
   }
 
   Expr thread(size_t axis) const { return scalar::var(launch_.thread_vars[axis]); }

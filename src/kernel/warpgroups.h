@@ -29,6 +29,9 @@ namespace kawara::kernel {
 /// conditions. An operand whose rows are not multiples of 16 bytes is copied first, to rows that are (padded_rows.h); so is one of f32 whose
 /// reduction runs down its rows, turned (turned_copy.h).
 ///
+/// Tensors that results are made of besides the product, cell by cell (a residual), come to shared memory as panels of the tile, by
+/// another warp and a ring of their own (tile_sources.h); the ring of operands becomes shorter where they need its room.
+///
 /// A launch of several products in which one reads the result of another goes to chain_groups.h.
 ///
 /// An operand that is an image under a window (Buffer::window) is brought from the image, place by place.
