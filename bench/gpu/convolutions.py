@@ -164,6 +164,39 @@ class ConvolutionRace(race.Race):
         return distance if status == 0 else math.inf
 
 
+def layers_of(batch, only=""):
+    return [layer for layer in (Layer(batch, *sizes) for sizes in LAYERS) if re.search(only, layer.name)]
+
+
+def programs_of(layers):
+    return [pair for layer in layers for pair in layer.programs().items()]
+
+
+def make_texts(layers, kawara, folder):
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(lambda pair: text_of(*pair, kawara, folder), programs_of(layers)))
+
+
+def races(layers, folder):
+    """(layer, is right, times of both in ms, line) for each, from texts in the folder."""
+    names = [name for name, _ in programs_of(layers)]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        libraries = dict(zip(names, pool.map(lambda name: race.compiled({"name": name}, folder), names)))
+    for layer in layers:
+        mine = {name: libraries[name] for name in layer.programs()}
+        problems = [text for text in mine.values() if isinstance(text, str)]
+        if problems:
+            yield layer, False, (0, 0), f"{layer.name}: nvcc says\n{problems[0][:2000]}"
+            continue
+        runner = ConvolutionRace(layer, mine)
+        distance = runner.error()
+        own, peer = runner.times()
+        is_right = distance < 1e-2
+        yield layer, is_right, (own, peer), (
+            f"{layer.name:32s} {'right' if is_right else 'WRONG'} {distance:.1e} {own * 1e3:8.2f} us "
+            f"{layer.flops / own * 1e-9:7.1f} TFLOP/s  cuDNN {peer * 1e3:8.2f} us {peer / own:6.2f}x")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kawara", default="build/tools/kawara")
@@ -176,32 +209,16 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     wrong = 0
     for batch in map(int, options.batches.split(",")):
-        layers = [layer for layer in (Layer(batch, *sizes) for sizes in LAYERS)
-                  if re.search(options.only, layer.name)]
-        texts = [pair for layer in layers for pair in layer.programs().items()]
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            if not options.texts:
-                list(pool.map(lambda pair: text_of(*pair, options.kawara, folder), texts))
-            if options.write:
-                continue
-            made = list(pool.map(lambda pair: race.compiled({"name": pair[0]}, folder), texts))
-        libraries = dict(zip((name for name, _ in texts), made))
+        chosen = layers_of(batch, options.only)
+        if not options.texts:
+            make_texts(chosen, options.kawara, folder)
+        if options.write:
+            continue
         own_sum = peer_sum = 0
-        for layer in layers:
-            mine = {name: libraries[name] for name in layer.programs()}
-            problems = [text for text in mine.values() if isinstance(text, str)]
-            if problems:
-                print(f"{layer.name}: nvcc says\n{problems[0][:2000]}")
-                wrong += 1
-                continue
-            runner = ConvolutionRace(layer, mine)
-            distance = runner.error()
-            own, peer = runner.times()
-            wrong += not distance < 1e-2
-            own_sum, peer_sum = own_sum + layer.count * own, peer_sum + layer.count * peer
-            print(f"{layer.name:32s} {'right' if distance < 1e-2 else 'WRONG'} {distance:.1e} {own * 1e3:8.2f} us "
-                  f"{layer.flops / own * 1e-9:7.1f} TFLOP/s  cuDNN {peer * 1e3:8.2f} us {peer / own:6.2f}x",
-                  flush=True)
+        for layer, is_right, times, line in races(chosen, folder):
+            wrong += not is_right
+            own_sum, peer_sum = own_sum + layer.count * times[0], peer_sum + layer.count * times[1]
+            print(line, flush=True)
         if own_sum:
             print(f"batch {batch}, all of them: {own_sum * 1e3:.1f} us, cuDNN {peer_sum * 1e3:.1f} us "
                   f"({peer_sum / own_sum:.2f}x)", flush=True)

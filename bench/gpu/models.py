@@ -148,15 +148,28 @@ def race_torch(torch, name, batch, mode):
     return out
 
 
-def race_kawara(options, name, batch, folder):
+def race_kawara(kawara, name, batch, folder, elem="bf16"):
     path = folder / f"{name}-{batch}.onnx"
-    subprocess.run([options.kawara, "zoo", name, "--batch", str(batch), "-o", str(path)], check=True,
+    subprocess.run([kawara, "zoo", name, "--batch", str(batch), "-o", str(path)], check=True,
                    stdout=subprocess.DEVNULL)
-    done = subprocess.run([options.kawara, "run", str(path), "--target", "cuda", "--type", options.type,
+    done = subprocess.run([kawara, "run", str(path), "--target", "cuda", "--type", elem,
                            "--check", "--time", "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         return {"error": (done.stdout + done.stderr).strip()}
     return json.loads(done.stdout)
+
+
+def line_of(name, batch, ours, theirs):
+    if "error" in ours:
+        return f"{name} batch {batch}: {ours['error']}"
+    text = f"{name} batch {batch}: {ours['device_ms']:.3f} ms, off by {ours['check']['norm']:.1e}"
+    for what, key in (("eager", "eager_ms"), ("torch.compile", "compiled_ms")):
+        if key in theirs:
+            text += f"; {what} {theirs[key]:.3f} ms ({theirs[key] / ours['device_ms']:.2f}x)"
+    if "compile_s" in theirs:
+        text += (f" after {theirs['compile_s']:.1f} s; here {ours['compile_ms'] / 1e3:.1f} s "
+                 f"({ours['from_cache']} kernels kept)")
+    return text
 
 
 def main():
@@ -177,19 +190,10 @@ def main():
             if options.only not in name:
                 continue
             for batch in map(int, options.batches.split(",")):
-                ours = race_kawara(options, name, batch, pathlib.Path(folder))
+                ours = race_kawara(options.kawara, name, batch, pathlib.Path(folder), options.type)
                 theirs = race_torch(torch, name, batch, options.compile)
                 rows.append({"net": name, "batch": batch, "kawara": ours, "torch": theirs})
-                if "error" in ours:
-                    print(f"{name} batch {batch}: {ours['error']}", flush=True)
-                    continue
-                text = f"{name} batch {batch}: {ours['device_ms']:.3f} ms, off by {ours['check']['norm']:.1e}"
-                for what, key in (("eager", "eager_ms"), ("torch.compile", "compiled_ms")):
-                    if key in theirs:
-                        text += f"; {what} {theirs[key]:.3f} ms ({theirs[key] / ours['device_ms']:.2f}x)"
-                if "compile_s" in theirs:
-                    text += f" after {theirs['compile_s']:.1f} s; here {ours['compile_ms'] / 1e3:.1f} s ({ours['from_cache']} kernels kept)"
-                print(text, flush=True)
+                print(line_of(name, batch, ours, theirs), flush=True)
     if options.write:
         pathlib.Path(options.write).write_text(json.dumps(rows, indent=2))
 

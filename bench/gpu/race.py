@@ -55,6 +55,9 @@ PROGRAMS = {
     "gemm_bias_gelu": "input A: T[M, K], B: T[N, K], b: T[N]\noutput C: T[M, N]\n"
                       "temp acc: f32[M, N]\nacc[i, j] = sum(k, f32(A[i, k]) * f32(B[j, k]))\n"
                       "C[i, j] = gelu(acc[i, j] + b[j])\n",
+    "gemm_residual": "input A: T[M, K], B: T[N, K], R: T[M, N]\noutput C: T[M, N]\n"
+                     "temp acc: f32[M, N]\nacc[i, j] = sum(k, f32(A[i, k]) * f32(B[j, k]))\n"
+                     "C[i, j] = acc[i, j] + R[i, j]\n",
     "gemm_f32out": "input A: T[M, K], B: T[K, N]\noutput C: f32[M, N]\n"
                    "C[i, j] = sum(k, f32(A[i, k]) * f32(B[k, j]))\n",
     "gemm_batched": "input A: T[32, M, K], B: T[32, K, N]\noutput C: T[32, M, N]\n"
@@ -124,6 +127,7 @@ TORCH = {
     "gemm_tn": "A.t() @ B",
     "gemm_tt": "A.t() @ B.t()",
     "gemm_bias_gelu": "F.gelu(F.linear(A, B, b))",
+    "gemm_residual": "torch.addmm(R, A, B.t())",
     "gemm_f32out": "(A @ B).to(C.dtype)",
     "gemm_batched": "A @ B",
     "gemm_tf32": "A @ B",
@@ -378,6 +382,22 @@ class Race:
                                       f"{distance:.1e} {own:9.4f} ms {rate}  {peer / own:6.2f}x")
 
 
+def make_texts(chosen, kawara, folder, schedule="auto"):
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(lambda case: text_of(case, kawara, folder, schedule), chosen))
+
+
+def races(chosen, folder, uses_graphs, compiles=False):
+    """(case, is right, ratio or None, line) for each, from texts in the folder."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        libraries = list(pool.map(lambda case: compiled(case, folder), chosen))
+    for case, library in zip(chosen, libraries):
+        if isinstance(library, str):
+            yield case, False, None, f"{case['name']}: nvcc says\n{library[:2000]}"
+            continue
+        yield case, *Race(case, library, uses_graphs, compiles).line()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -395,23 +415,14 @@ def main():
     folder = pathlib.Path(options.write or options.texts or tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     if not options.texts:
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            list(pool.map(lambda case: text_of(case, options.kawara, folder, options.schedule),
-                          chosen))
+        make_texts(chosen, options.kawara, folder, options.schedule)
         (folder / "cases.json").write_text(json.dumps([case["name"] for case in chosen]))
     if options.write:
         return 0
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        libraries = list(pool.map(lambda case: compiled(case, folder), chosen))
     ratios, wrong = [], 0
-    for case, library in zip(chosen, libraries):
-        if isinstance(library, str):
-            print(f"{case['name']}: nvcc says\n{library[:2000]}")
-            wrong += 1
-            continue
-        is_right, ratio, line = Race(case, library, options.graphs, options.compile).line()
+    for _, is_right, ratio, line in races(chosen, folder, options.graphs, options.compile):
         wrong += not is_right
-        ratios.append(ratio)
+        ratios += [ratio] if ratio else []
         print(line, flush=True)
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))

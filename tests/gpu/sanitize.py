@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Runs one small kernel of every family under compute-sanitizer, on a machine with a GPU.
+
+    tests/gpu/sanitize.py --kawara build/tools/kawara [--only conv] [--tools memcheck,racecheck] [--jobs 8]
+
+Programs are those of bench/gpu (products, attention, rows, convolutions) at small odd sizes, by their default schedules,
+and small nets as whole models in both types. memcheck's runs are compared with the interpreter, nets with the processor. Prints a
+line for each; the exit code is 1 when a tool found something, did not finish or a result was wrong, and 77 when there is no
+compute-sanitizer or no GPU. --write FOLDER only writes the programs.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"))
+import convolutions
+import race
+import small_nets
+
+# (kind, elem, sizes) of race.py. Some products and heads have more tiles than an H200 has multiprocessors (132).
+PRODUCTS = [("gemm", "bf16", (200, 136, 72)), ("gemm", "bf16", (201, 137, 75)), ("gemm_nt", "bf16", (2060, 1288, 72)),
+            ("gemm_tn", "bf16", (136, 200, 72)), ("gemm_tt", "f16", (136, 200, 72)),
+            ("gemm_bias_gelu", "bf16", (200, 136, 72)), ("gemm_residual", "bf16", (2060, 1288, 72)),
+            ("gemm_batched", "bf16", (72, 136, 40)), ("gemm", "bf16", (1, 1000, 777)),
+            ("gemm_nt", "bf16", (3, 1001, 776)), ("gemm", "bf16", (16, 200, 1000)), ("gemm_nt", "f32", (3, 201, 300)),
+            ("gemm", "f32", (192, 128, 80)), ("gemm", "f32", (100, 101, 77)), ("gemm_nt_tf32", "f32", (136, 200, 72)),
+            ("gemm_tf32", "f32", (136, 200, 72)), ("gemm_nt_bytes", "f8e4m3", (136, 208, 144)),
+            ("gemm_bytes", "f8e5m2", (136, 208, 144)), ("gemm_nt_i8", "i8", (136, 208, 144))]
+HEADS = [(kind, "bf16", sizes) for kind in ("attention", "attention_causal")
+         for sizes in ((3, 200, 64), (2, 333, 128), (70, 256, 64))] + [("attention_grouped", "bf16", (2, 200, 64))]
+ROWS = [(kind, elem, sizes) for elem in ("f32", "bf16")
+        for kind, sizes in (("softmax", (37, 1003)), ("layer_norm", (37, 1000)), ("rms_norm", (70, 264)),
+                            ("add_layer_norm", (37, 520)), ("bias_gelu", (37, 1003)), ("add_relu", (33, 1000)),
+                            ("transpose", (100, 203)), ("sum_rows", (37, 1003)))]
+# batch, channels, size, filters, window, stride
+LAYERS = [(2, 64, 14, 72, 3, 1), (2, 64, 15, 128, 3, 2), (1, 64, 9, 64, 5, 1), (2, 64, 13, 136, 1, 2), (2, 64, 9, 72, 1, 1),
+          (1, 3, 30, 64, 7, 2), (21, 64, 30, 64, 3, 1)]
+OTHERS = {
+    "max_pool": "input X: bf16[2, 15, 15, 24]\noutput Y: bf16[2, 7, 7, 24]\n"
+                "Y[n, y, x, c] = max(r in range(3), s in range(3), X[n, 2 * y + r, 2 * x + s, c])\n",
+    "mean_pool": "input X: bf16[3, 49, 40]\noutput Y: bf16[3, 40]\ntemp T: f32[3, 40]\n"
+                 "T[n, c] = sum(p, f32(X[n, p, c]))\nY[n, c] = T[n, c] / 49\n",
+    "sum_columns": "input X: f32[403, 101]\noutput s: f32[101]\ns[j] = sum(i, X[i, j])\n",
+    "sum_all": "input X: f32[10007]\noutput s: f32[1]\ns[0] = 0\nfor i in range(10007):\n  s[0] += X[i]\n",
+}
+INTERPRETED = 3e7  # steps that the interpreter is asked for
+
+
+class Job:
+    def __init__(self, name, path, sizes=(), work=0.0, more=()):
+        self.name, self.path, self.work, self.more = name, path, work, list(more)
+        self.sizes = ["-p", ",".join(f"{n}={v}" for n, v in sizes)] if sizes else []
+
+    def command(self, kawara, checks):
+        """`kawara run` of it; a net is always compared, a program where the interpreter is quick enough."""
+        compares = checks and self.work <= INTERPRETED
+        schedule = [] if self.path.suffix == ".onnx" else ["-s", "auto"]
+        return [kawara, "run", str(self.path), "--target", "cuda", *schedule, *self.sizes, *self.more,
+                *(["--check"] if compares else [])]
+
+
+def sized(kind, elem, sizes):
+    names = ("M", "N", "K") if kind.startswith("gemm") else ("M", "N")
+    if kind.startswith("attention"):
+        names = ("G" if kind.endswith("grouped") else "H", "N", "D")
+    return {"kind": kind, "elem": elem, "sizes": dict(zip(names, sizes)),
+            "name": f"{kind}_{elem}_" + "_".join(map(str, sizes))}
+
+
+def race_jobs(folder):
+    for kind, elem, sizes in PRODUCTS + HEADS + ROWS:
+        case = sized(kind, elem, sizes)
+        path = folder / f"{case['name']}.kw"
+        path.write_text(race.program_of(case))
+        work = 1.0
+        for extent in sizes:
+            work *= extent
+        if kind.startswith("attention"):
+            work *= 2 * sizes[1] * (4 if kind.endswith("grouped") else 1)
+        elif kind == "gemm_batched":
+            work *= 32
+        yield Job(case["name"], path, case["sizes"].items(), work)
+
+
+def other_jobs(folder):
+    for sizes in LAYERS:
+        layer = convolutions.Layer(*sizes, 1)
+        for name, text in layer.programs().items():
+            path = folder / f"{name}.kw"
+            path.write_text(text)
+            yield Job(name, path, work=layer.flops / 2)
+    layer = convolutions.Layer(2, 64, 14, 136, 1, 1, 1)
+    OTHERS["conv_residual"] = layer.convolution(64, 14, (1, 1), 1, 0, 1).replace(
+        "\noutput", ", R: bf16[392, 136]\noutput", 1).replace("= T[q, m]", "= max(T[q, m] + R[q, m], 0)")
+    for name, text in OTHERS.items():
+        path = folder / f"{name}.kw"
+        path.write_text(text)
+        yield Job(name, path)
+    for name, path in small_nets.write_all(folder).items():
+        for elem in ("f32", "bf16"):
+            yield Job(f"net_{name}_{elem}", path, more=[] if elem == "f32" else ["--type", elem])
+
+
+def verdict(tool, done):
+    """What a tool says of a run: "clean", or its findings."""
+    text = done.stdout + done.stderr
+    if tool == "racecheck":
+        found = re.search(r"RACECHECK SUMMARY: (\d+) hazards?", text)
+    else:
+        found = re.search(r"ERROR SUMMARY: (\d+) errors?", text)
+    if not found:
+        return "did not run"
+    if int(found.group(1)):
+        return f"{found.group(1)} found"
+    return "clean" if done.returncode == 0 else "wrong"
+
+
+def run(job, tool, options, environment):
+    # What the interpreter compares costs the same under every tool.
+    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9",
+               *job.command(options.kawara, tool == "memcheck")]
+    begin = time.time()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout, env=environment)
+    except subprocess.TimeoutExpired:
+        return f"not done in {options.timeout} s", "", time.time() - begin
+    return verdict(tool, done), done.stdout + done.stderr, time.time() - begin
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kawara", default="build/tools/kawara")
+    parser.add_argument("--only", default="", help="kernels whose name has this regular expression")
+    parser.add_argument("--tools", default="memcheck,racecheck")
+    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1))
+    parser.add_argument("--timeout", type=int, default=60, help="seconds for one run")
+    parser.add_argument("--log", help="folder for what tools said of kernels that are not clean")
+    parser.add_argument("--write", help="only write the programs, in this folder")
+    options = parser.parse_args()
+    folder = pathlib.Path(options.write or tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    jobs = [job for job in [*race_jobs(folder), *other_jobs(folder)] if re.search(options.only, job.name)]
+    if options.write:
+        for job in jobs:
+            print(" ".join(job.command(options.kawara, True)))
+        return 0
+    has_gpu = shutil.which("nvidia-smi") and subprocess.run(["nvidia-smi", "-L"], capture_output=True).returncode == 0
+    if not shutil.which("compute-sanitizer") or not has_gpu:
+        print("no compute-sanitizer, or no GPU, on this machine: nothing was run")
+        return 77
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    tools = options.tools.split(",")
+    begin = time.time()
+    # Kernels that take long come first, one tool after the other: the second finds compiled code.
+    order = [(job, tool) for tool in tools for job in sorted(jobs, key=lambda job: -job.work)]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        found = list(pool.map(lambda pair: run(*pair, options, environment), order))
+    results = {(job.name, tool): result for (job, tool), result in zip(order, found)}
+    wrong = 0
+    for job in jobs:
+        row = [results[job.name, tool] for tool in tools]
+        wrong += any(said != "clean" for said, _, _ in row)
+        print(f"{job.name:40s} " + "  ".join(f"{tool} {said:12s} {spent:5.1f} s"
+                                             for tool, (said, _, spent) in zip(tools, row)))
+        for tool, (said, text, _) in zip(tools, row):
+            if said != "clean" and options.log:
+                pathlib.Path(options.log).mkdir(parents=True, exist_ok=True)
+                (pathlib.Path(options.log) / f"{job.name}.{tool}.txt").write_text(text)
+    print(f"{len(jobs)} kernels and nets, {wrong} not clean, {time.time() - begin:.0f} s")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
