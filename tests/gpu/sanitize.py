@@ -158,22 +158,18 @@ def main():
         return 77
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
     tools = options.tools.split(",")
-    begin = time.time()
-    # Kernels that take long come first, one tool after the other: the second finds compiled code.
-    order = [(job, tool) for tool in tools for job in sorted(jobs, key=lambda job: -job.work)]
+    begin, wrong = time.time(), 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        found = list(pool.map(lambda pair: run(*pair, options, environment), order))
-    results = {(job.name, tool): result for (job, tool), result in zip(order, found)}
-    wrong = 0
-    for job in jobs:
-        row = [results[job.name, tool] for tool in tools]
-        wrong += any(said != "clean" for said, _, _ in row)
-        print(f"{job.name:40s} " + "  ".join(f"{tool} {said:12s} {spent:5.1f} s"
-                                             for tool, (said, _, spent) in zip(tools, row)))
-        for tool, (said, text, _) in zip(tools, row):
-            if said != "clean" and options.log:
-                pathlib.Path(options.log).mkdir(parents=True, exist_ok=True)
-                (pathlib.Path(options.log) / f"{job.name}.{tool}.txt").write_text(text)
+        # The second tool finds compiled code.
+        rows = pool.map(lambda job: [run(job, tool, options, environment) for tool in tools], jobs)
+        for job, row in zip(jobs, rows):
+            wrong += any(said != "clean" for said, _, _ in row)
+            print(f"{job.name:40s} " + "  ".join(f"{tool} {said:12s} {spent:5.1f} s"
+                                                 for tool, (said, _, spent) in zip(tools, row)), flush=True)
+            for tool, (said, text, _) in zip(tools, row):
+                if said != "clean" and options.log:
+                    pathlib.Path(options.log).mkdir(parents=True, exist_ok=True)
+                    (pathlib.Path(options.log) / f"{job.name}.{tool}.txt").write_text(text)
     print(f"{len(jobs)} kernels and nets, {wrong} not clean, {time.time() - begin:.0f} s")
     return 1 if wrong else 0
 
