@@ -11,13 +11,13 @@ int64_t TileSources::bytes_of_slot() const {
 }
 
 int64_t TileSources::share(int64_t room, int64_t stage, int64_t stages) {
-  constexpr int64_t kFewestStages = 3, kFewestSlots = 2, kMostSlots = 4;
+  // Four stages and as many panels as possible, up to four; three stages where there is no room for four.
+  constexpr int64_t kFewestSlots = 2, kMostSlots = 4;
   for (; !tensors_.empty(); tensors_.pop_back())
-    for (int64_t n = stages; n >= std::min(stages, kFewestStages); --n)
-      if (const int64_t slots = (room - n * stage) / bytes_of_slot(); slots >= kFewestSlots) {
-        slots_ = std::min(slots, kMostSlots);
-        return n;
-      }
+    for (const int64_t fewest : {std::min<int64_t>(stages, 4), std::min<int64_t>(stages, 3)})
+      for (slots_ = kMostSlots; slots_ >= kFewestSlots; --slots_)
+        if (const int64_t left = (room - slots_ * bytes_of_slot()) / stage; left >= fewest)
+          return std::min(stages, left);
   return stages;
 }
 

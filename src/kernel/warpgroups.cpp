@@ -8,7 +8,7 @@
 #include "kernel/tile_results.h"
 #include "kernel/turned_copy.h"
 #include "kernel/vars.h"
-#include "kernel/window_loads.h"
+#include "kernel/window_walk.h"
 
 #include <algorithm>
 #include <set>
@@ -21,10 +21,13 @@ using scalar::BinaryOp;
 using scalar::int_lit;
 
 constexpr int64_t kCopyAlignment = 16; ///< bytes between rows that the copy engine can address
-constexpr int64_t kRasterRows = 2048;  ///< of the result that neighbouring blocks share
+constexpr int64_t kMostStages = 8;
+constexpr int64_t kRasterRows = 2048; ///< of the result that neighbouring blocks share
 
 Expr quotient_of(const Expr& a, const Expr& b) { return binary(BinaryOp::FloorDiv, a, b); }
 Expr remainder_of(const Expr& a, const Expr& b) { return binary(BinaryOp::Mod, a, b); }
+
+constexpr uint32_t kHeld = 2; ///< row of barriers for an operand that stays
 
 class GroupBuilder {
 public:
@@ -85,12 +88,17 @@ private:
                              form_.instruction->result().elem, {columns_ / 2}, Scope::Private);
     TileResults results(kernel_, launch_, form_, part_, rows_, columns_);
     TileSources sources = results.sources();
-    stages_ = sources.share(
-        room(), bytes_of_tile(form_.a, rows_) + bytes_of_tile(form_.b, columns_), stages_);
+    held_ = steps_to_hold();
+    if (held_ > 0)
+      stages_ = stages_beside_held();
+    stages_ =
+        sources.share(room() - held_ * bytes_of_tile(form_.b, columns_), bytes_of_stage(), stages_);
     result.threads = {kFragmentX, kFragmentY, warps_ + (sources.empty() ? 1 : 2)};
     result.mbarriers = {{"full", stages_, 1}, {"empty", stages_, warps_}};
-    tiles_of_a_ = add_tiles(form_.a, rows_);
-    tiles_of_b_ = add_tiles(form_.b, columns_);
+    if (held_ > 0)
+      result.mbarriers.push_back({"held", held_, 1});
+    tiles_of_a_ = add_tiles(form_.a, rows_, stages_);
+    tiles_of_b_ = add_tiles(form_.b, columns_, held_ > 0 ? held_ : stages_);
     if (!sources.empty())
       results.set_sources(sources.add(result, rows_ / kRowsOfGroup, counters_));
     Block compute = in_tiles(consumer(results));
@@ -119,9 +127,42 @@ private:
 
   /// A reduction of one step has no loop that could say how many: the ring goes on over tiles and the loops around.
   int64_t stages_that_fit() const {
-    constexpr int64_t kMostStages = 8;
     const int64_t stage = (rows_ + columns_) * kPanelBytes;
     return std::clamp<int64_t>(room() / stage, 2, kMostStages);
+  }
+
+  /// Of the right operand, when it stays in shared memory because all tiles of a block, several of them, read the same of it; 0
+  /// when it comes with every step, because there is no room or the tiles differ.
+  int64_t steps_to_hold() const {
+    constexpr int64_t kFewestStages = 4;
+    const auto tiles = tile_count();
+    if (!tiles || *tiles < 2 * gpu_.multiprocessors)
+      return 0;
+    for (const Expr& e : form_.b.base)
+      for (size_t a = 0; a < 3; ++a)
+        if (scalar::constant_of(launch_.blocks[a]) != 1 && mentions(e, launch_.block_vars[a]))
+          return 0;
+    int64_t steps = 1;
+    std::vector<For> loops = form_.around;
+    loops.push_back(form_.steps);
+    for (const For& loop : loops) {
+      const auto lo = scalar::constant_of(loop.lo), hi = scalar::constant_of(loop.hi);
+      if (!lo || !hi)
+        return 0;
+      steps *= *hi - *lo;
+    }
+    const int64_t rest = room() - steps * bytes_of_tile(form_.b, columns_);
+    return rest >= kFewestStages * bytes_of_tile(form_.a, rows_) ? steps : 0;
+  }
+
+  int64_t stages_beside_held() const {
+    const int64_t rest = room() - held_ * bytes_of_tile(form_.b, columns_);
+    const int64_t most = form_.steps.marks.stages > 1 ? form_.steps.marks.stages : kMostStages;
+    return std::min(most, rest / bytes_of_tile(form_.a, rows_));
+  }
+
+  int64_t bytes_of_stage() const {
+    return bytes_of_tile(form_.a, rows_) + (held_ > 0 ? 0 : bytes_of_tile(form_.b, columns_));
   }
 
   /// Bytes of shared memory besides barriers and results.
@@ -136,7 +177,8 @@ private:
   bool can_load(const TileAccess& access) const {
     const Buffer& buffer = kernel_.buffers[access.buffer];
     if (buffer.window)
-      return can_walk(*buffer.window, access);
+      return can_walk(kernel_, launch_, access) &&
+             ends_with_buffer(kernel_, form_.depth, depth_, access, access.other);
     const size_t rank = buffer.shape.size();
     const bool is_global = buffer.scope == Scope::Argument || buffer.scope == Scope::Workspace;
     if (rank < 2 || rank > 5 || (access.line + 1 != rank && access.other + 1 != rank) ||
@@ -148,47 +190,6 @@ private:
       if (!scalar::constant_of(extent))
         return false;
     return ends_with_buffer(kernel_, form_.depth, depth_, access, access.other);
-  }
-
-  /// The copy engine can bring places of a window one after the other.
-  bool can_walk(const program::WindowView& view, const TileAccess& access) const {
-    constexpr int64_t kFarthestCorner = 127, kFarthestTap = 255, kLongestStride = 8;
-    const Buffer &places = kernel_.buffers[access.buffer], &image = kernel_.buffers[view.image];
-    if (image.scope != Scope::Argument || buffers_stored_in(launch_.body).contains(view.image) ||
-        access.line != 0 || access.other + 1 != places.shape.size())
-      return false;
-    std::vector<int64_t> extents, taps;
-    for (const Expr& extent : image.shape)
-      extents.push_back(scalar::constant_of(extent).value_or(0));
-    for (const Expr& extent : whole_index(view, places.shape, 1))
-      taps.push_back(scalar::constant_of(extent).value_or(0));
-    const int64_t channels = extents.back();
-    if (std::count(extents.begin(), extents.end(), 0) != 0 ||
-        std::count(taps.begin(), taps.end(), 0) != 0 ||
-        channels * scalar::bytes_of(image.elem) % kCopyAlignment != 0)
-      return false;
-    const WindowWalk walk = walk_of(view, taps[3]);
-    const std::array<program::WindowView::Side, 2> sides = {view.down, view.right};
-    for (size_t d = 0; d < 2; ++d) {
-      const int64_t beside = d == 1 ? (taps[3] - 1) / channels : 0;
-      const int64_t end = walk.last[d] - (extents[extents.size() - 3 + d] - beside) + 1;
-      if (std::abs(walk.first[d]) > kFarthestCorner || std::abs(end) > kFarthestCorner ||
-          walk.stride[d] > kLongestStride || (taps[d + 1] - 1) * sides[d].dilation > kFarthestTap)
-        return false;
-    }
-    return ends_with_buffer(kernel_, form_.depth, depth_, access, access.other);
-  }
-
-  static WindowWalk walk_of(const program::WindowView& view, int64_t channels) {
-    WindowWalk walk;
-    walk.channels = channels;
-    const std::array<program::WindowView::Side, 2> sides = {view.down, view.right};
-    for (size_t d = 0; d < 2; ++d) {
-      walk.first[d] = -sides[d].before;
-      walk.last[d] = walk.first[d] + (sides[d].steps - 1) * sides[d].stride;
-      walk.stride[d] = sides[d].stride;
-    }
-    return walk;
   }
 
   bool is_turned(const TileAccess& access) const {
@@ -208,12 +209,12 @@ private:
            scalar::bytes_of(kernel_.buffers[access.buffer].elem);
   }
 
-  /// A ring of boxes: [stages, panels, rows, cells of 128 bytes].
-  uint32_t add_tiles(const TileAccess& access, int64_t lines) {
+  /// A ring of boxes, or all of them: [count, panels, rows, cells of 128 bytes].
+  uint32_t add_tiles(const TileAccess& access, int64_t lines, int64_t count) {
     const Buffer source = kernel_.buffers[access.buffer];
     const std::vector<int64_t> shape =
-        is_turned(access) ? std::vector<int64_t>{stages_, panels_of(lines), depth_, depth_}
-                          : std::vector<int64_t>{stages_, 1, lines, depth_};
+        is_turned(access) ? std::vector<int64_t>{count, panels_of(lines), depth_, depth_}
+                          : std::vector<int64_t>{count, 1, lines, depth_};
     return add_group_buffer(kernel_, source.name + "_tiles", source.elem, shape, Scope::Shared);
   }
 
@@ -281,6 +282,11 @@ private:
     Block out = results.before();
     For loop = step_loop();
     const Expr group = quotient_of(thread(2), int_lit(kWarpsOfGroup));
+    Expr place_of_b = slot;
+    if (held_ > 0) {
+      place_of_b = counted_steps("product_step", out);
+      loop.body.push_back(engine(AwaitPhase{{kHeld, place_of_b}, int_lit(0)}));
+    }
     loop.body.push_back(engine(AwaitPhase{{0, slot}, scalar::var(ring.parity)}));
     Mma mma;
     mma.instruction = form_.instruction->data->name;
@@ -290,7 +296,7 @@ private:
     mma.a = {tiles_of_a_, mma.is_a_turned
                               ? std::vector<Expr>{slot, group, none, none}
                               : std::vector<Expr>{slot, none, group * int_lit(kRowsOfGroup), none}};
-    mma.b = {tiles_of_b_, {slot, none, none, none}};
+    mma.b = {tiles_of_b_, {place_of_b, none, none, none}};
     mma.c = part_;
     mma.steps = depth_ / form_.instruction->extents[2];
     loop.body.push_back(engine(std::move(mma)));
@@ -304,6 +310,8 @@ private:
     loop.body.emplace_back(If{both(has_last, is_first), release, {}});
     loop.body.emplace_back(Assign{last, slot});
     advance(ring, loop.body);
+    if (held_ > 0)
+      count_step(place_of_b, loop.body);
     for (Stmt& stmt : in_loops_around(block_of(std::move(loop))))
       out.push_back(std::move(stmt));
     out.push_back(engine(AwaitMma{0}));
@@ -319,10 +327,12 @@ private:
     For loop = step_loop();
     const uint32_t own = add_variable(kernel_, kernel_.variables[loop.var].name, scalar::kIndex);
     loop.body.push_back(engine(AwaitPhase{{1, slot}, int_lit(1) - scalar::var(ring.parity)}));
-    const int64_t bytes = bytes_of_tile(form_.a, rows_) + bytes_of_tile(form_.b, columns_);
-    loop.body.push_back(engine(Arrive{{0, slot}, bytes}));
-    add_loads(form_.a, tiles_of_a_, rows_, slot, loop.body);
-    add_loads(form_.b, tiles_of_b_, columns_, slot, loop.body);
+    loop.body.push_back(engine(Arrive{{0, slot}, bytes_of_stage()}));
+    add_loads(form_.a, tiles_of_a_, rows_, 0, slot, loop.body);
+    if (held_ > 0)
+      add_held(loop.body);
+    else
+      add_loads(form_.b, tiles_of_b_, columns_, 0, slot, loop.body);
     advance(ring, loop.body);
     loop.body = substitute_var(loop.body, loop.var, scalar::var(own));
     loop.var = own;
@@ -330,6 +340,29 @@ private:
     for (const For& outer : form_.around)
       out = with_own_variable(out, outer.var);
     return out;
+  }
+
+  /// The step of the right operand that stays, which comes with the first tile: a counter that goes on over all tiles says so.
+  void add_held(Block& out) {
+    const uint32_t count = add_variable(kernel_, "copy_step", scalar::kIndex);
+    counters_.emplace_back(Define{count, int_lit(0)});
+    const Expr step = scalar::var(count);
+    Block bring = block_of(engine(Arrive{{kHeld, step}, bytes_of_tile(form_.b, columns_)}));
+    add_loads(form_.b, tiles_of_b_, columns_, kHeld, step, bring);
+    count_step(step, bring);
+    out.emplace_back(If{binary(BinaryOp::Lt, step, int_lit(held_)), std::move(bring), {}});
+  }
+
+  /// A variable that is 0 from here on.
+  Expr counted_steps(const std::string& name, Block& out) {
+    const uint32_t var = add_variable(kernel_, name, scalar::kIndex);
+    counters_.emplace_back(Define{var, int_lit(0)});
+    out.emplace_back(Assign{var, int_lit(0)});
+    return scalar::var(var);
+  }
+
+  static void count_step(const Expr& step, Block& out) {
+    out.emplace_back(Assign{scalar::as<scalar::Var>(step)->id, step + int_lit(1)});
   }
 
   Block in_loops_around(Block body) const {
@@ -353,10 +386,13 @@ private:
     });
   }
 
-  void add_loads(const TileAccess& access, uint32_t tiles, int64_t lines, const Expr& slot,
-                 Block& out) const {
-    if (const auto& view = kernel_.buffers[access.buffer].window) {
-      add_walk(*view, access, tiles, lines, slot, out);
+  void add_loads(const TileAccess& access, uint32_t tiles, int64_t lines, uint32_t barrier,
+                 const Expr& slot, Block& out) const {
+    if (kernel_.buffers[access.buffer].window) {
+      BulkLoad load = walk_load(kernel_, access, lines, depth_);
+      load.to = {tiles, {slot, int_lit(0), int_lit(0), int_lit(0)}};
+      load.done = {barrier, slot};
+      out.push_back(engine(std::move(load)));
       return;
     }
     const bool turned = is_turned(access);
@@ -369,35 +405,9 @@ private:
       load.box.assign(access.base.size(), 1);
       load.box[access.line] = turned ? depth_ : lines;
       load.box[access.other] = depth_;
-      load.done = {0, slot};
+      load.done = {barrier, slot};
       out.push_back(engine(std::move(load)));
     }
-  }
-
-  void add_walk(const program::WindowView& view, const TileAccess& access, uint32_t tiles,
-                int64_t lines, const Expr& slot, Block& out) const {
-    const std::array<Expr, 4> base = whole_index(view, access.base);
-    const Expr &first = base[0], columns = int_lit(view.right.steps),
-               rows = int_lit(view.down.steps);
-    const auto place = [](const program::WindowView::Side& side, const Expr& step) {
-      return scalar::simplify(step * int_lit(side.stride) - int_lit(side.before));
-    };
-    BulkLoad load;
-    load.to = {tiles, {slot, int_lit(0), int_lit(0), int_lit(0)}};
-    load.from = {view.image,
-                 {place(view.down, remainder_of(quotient_of(first, columns), rows)),
-                  place(view.right, remainder_of(first, columns)), base[3]}};
-    load.box = {1, lines, depth_};
-    if (kernel_.buffers[view.image].shape.size() == 4) {
-      const Expr cells = int_lit(view.right.steps * view.down.steps);
-      load.from.index.insert(load.from.index.begin(), scalar::simplify(quotient_of(first, cells)));
-      load.box.insert(load.box.begin(), 1);
-    }
-    load.walk = walk_of(view, *scalar::constant_of(kernel_.buffers[access.buffer].shape.back()));
-    load.tap = {scalar::simplify(base[1] * int_lit(view.down.dilation)),
-                scalar::simplify(base[2] * int_lit(view.right.dilation))};
-    load.done = {0, slot};
-    out.push_back(engine(std::move(load)));
   }
 
   Kernel& kernel_;
@@ -407,6 +417,7 @@ private:
   bool is_result_used_; ///< after the launch, or as an output
   int64_t rows_ = 0, columns_ = 0, warps_ = 0, stages_ = 0;
   int64_t depth_ = 0; ///< of a step: a row of swizzled shared memory
+  int64_t held_ = 0;  ///< steps of the right operand that stay in shared memory
   uint32_t tiles_of_a_ = 0, tiles_of_b_ = 0, part_ = 0;
   Block counters_; ///< defined around the loop over tiles
 };

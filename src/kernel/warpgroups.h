@@ -32,6 +32,9 @@ namespace kawara::kernel {
 /// Tensors that results are made of besides the product, cell by cell (a residual), come to shared memory as panels of the tile, by
 /// another warp and a ring of their own (tile_sources.h); the ring of operands becomes shorter where they need its room.
 ///
+/// A right operand that is the same for all tiles (few columns, a short reduction: the weights of a net's first layers) comes once and
+/// stays, if there is room.
+///
 /// A launch of several products in which one reads the result of another goes to chain_groups.h.
 ///
 /// An operand that is an image under a window (Buffer::window) is brought from the image, place by place.

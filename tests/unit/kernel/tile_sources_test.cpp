@@ -40,7 +40,7 @@ void expect_right(const Line& line, const Sizes& sizes) {
 }
 
 TEST(TileSources, a_residual_comes_by_panels) {
-  const Sizes sizes = {{"M", 136}, {"N", 200}, {"K", 72}};
+  const Sizes sizes = {{"M", 72}, {"N", 136}, {"K", 72}};
   const Line line = residual("bf16", "bf16", "max(acc[i, j] + b[j] + R[i, j], 0)", sizes);
   expect_right(line, sizes);
   EXPECT_TRUE(has(line, "R_panels"));
@@ -99,7 +99,7 @@ TEST(TileSources, default_schedules_have_them_and_keep_to_shared_memory) {
 
 /// What the interpreter says of the kernel without the statements that `is_left_out` picks.
 template <class F> std::string residual_without(F is_left_out) {
-  const Sizes sizes = {{"M", 256}, {"N", 128}, {"K", 64}};
+  const Sizes sizes = {{"M", 192}, {"N", 128}, {"K", 64}};
   Line line = residual("bf16", "bf16", "acc[i, j] + R[i, j]", sizes);
   line.kernel.body = rewrite(line.kernel.body, [&](Stmt stmt) {
     const auto* engine = std::get_if<Engine>(&stmt);
