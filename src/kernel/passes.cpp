@@ -27,6 +27,7 @@
 #include "kernel/vectorize.h"
 #include "kernel/warpgroups.h"
 #include "kernel/wide_loads.h"
+#include "kernel/wide_stores.h"
 #include "kernel/window_loads.h"
 
 #include <utility>
@@ -106,6 +107,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
       .run("shared_divisors",
            unless_grouped([](Kernel k, const Launch&) { return shared_divisors(std::move(k)); }))
       .run("wide_loads", unless_grouped(wide_loads))
+      .run("wide_stores", unless_grouped(wide_stores))
       .run("work_ahead", unless_grouped(work_ahead))
       .run("hoist", plain(hoist))
       .result();

@@ -11,6 +11,7 @@ using poly::Axis;
 constexpr int64_t kThreads = 256;
 constexpr int64_t kLeastThreads = 32;
 constexpr int64_t kLeastWidth = 2;
+constexpr int64_t kShortRow = 16;
 constexpr size_t kManyLoads = 8; ///< for one cell
 /// Of a grid in y and z.
 constexpr int64_t kMostBlocks = 65535;
@@ -65,6 +66,9 @@ private:
         is_wide && serial_inside().empty()
             ? gpu_vector_width(schedule_, nest_.statements, x.extent, nest_.depth + x.position)
             : 1;
+    // Cells of a short row that differ by divisions: a thread that has them all divides constants.
+    if (is_wide && is_short_and_divided(x))
+      width = x.extent;
     // Few cells that much is read for are better spread over multiprocessors than in wide groups.
     while (reads_much() && width > kLeastWidth &&
            threads_in_all(width) < gpu_.multiprocessors * kLeastThreads)
@@ -97,6 +101,10 @@ private:
     return bound(plan, others, blocks, threads, inner, x, width);
   }
 
+  bool is_short_and_divided(const Item& x) const {
+    return serial_inside().empty() && x.extent > 1 && x.extent <= kShortRow && divides(x.name);
+  }
+
   std::vector<Directive> bound(GpuPlan plan, const std::vector<Item>& others,
                                std::vector<std::string> blocks,
                                const std::vector<std::string>& threads,
@@ -122,7 +130,9 @@ private:
     plan.bind(threads.back(), Axis::ThreadX);
     if (threads.size() > 1)
       plan.bind(threads.front(), Axis::ThreadY);
-    if (width > 1)
+    if (width == x.extent && is_short_and_divided(x))
+      plan.unroll(x.name + ".1.1");
+    else if (width > 1)
       plan.vectorize(x.name + ".1.1", width);
     return plan.list();
   }
@@ -140,6 +150,24 @@ private:
     return std::clamp<int64_t>(
         static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(share, 1)))),
         kLeastThreads, kThreads);
+  }
+
+  /// Whether some index or condition has a quotient or remainder of the loop's variable.
+  bool divides(const std::string& loop) const {
+    bool is_found = false;
+    for (const poly::StmtId id : nest_.statements) {
+      const program::Statement& text = schedule_.scop[id].text;
+      scalar::visit(text.value, [&](const scalar::Expr& e) {
+        const auto* n = scalar::as<scalar::Binary>(e);
+        if (n == nullptr || (n->op != scalar::BinaryOp::FloorDiv && n->op != scalar::BinaryOp::Mod))
+          return;
+        scalar::visit(n->lhs, [&](const scalar::Expr& part) {
+          const auto* iter = scalar::as<scalar::Iter>(part);
+          is_found = is_found || (iter != nullptr && text.iters[iter->index] == loop);
+        });
+      });
+    }
+    return is_found;
   }
 
   /// A cell is made of many: the window of a pool, or a whole image.
