@@ -1,5 +1,4 @@
 #include "kernel/passes.h"
-#include "kernel/work_ahead.h"
 
 #include "kernel/addresses.h"
 #include "kernel/bounded_exp.h"
@@ -22,6 +21,7 @@
 #include "kernel/streams.h"
 #include "kernel/tensorize.h"
 #include "kernel/turned_stores.h"
+#include "kernel/unequal_copies.h"
 #include "kernel/uniform_tiles.h"
 #include "kernel/unroll.h"
 #include "kernel/vectorize.h"
@@ -29,6 +29,7 @@
 #include "kernel/wide_loads.h"
 #include "kernel/wide_stores.h"
 #include "kernel/window_loads.h"
+#include "kernel/work_ahead.h"
 
 #include <utility>
 
@@ -94,6 +95,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
       .run("window_loads", window_loads)
       .run("pipeline", plain(pipeline))
       .run("uniform_tiles", unless_grouped(uniform_tiles))
+      .run("unequal_copies", unless_grouped(unequal_copies))
       .run("unroll", plain(unroll))
       .run("vectorize", plain([](Kernel k) { return vectorize(std::move(k), Rest::OneByOne); }))
       .run("simplify", simplify)

@@ -42,8 +42,10 @@ int64_t gpu_vector_width(const Schedule& schedule, const std::vector<poly::StmtI
         count(load->tensor, next());
     });
   }
-  const int64_t width = 16 / bytes;
-  return width > 1 && extent % width == 0 ? width : 1;
+  int64_t width = 16 / bytes;
+  while (width > 1 && extent % width != 0)
+    width /= 2;
+  return std::max<int64_t>(width, 1);
 }
 
 } // namespace kawara::schedule

@@ -27,7 +27,7 @@ private:
 /// Applies all of the directives or none; whether it did.
 bool try_plan(Schedule&, const std::vector<Directive>&, const Environment&);
 
-/// Cells of the widest element that the statements touch in 16 bytes; 1 where a loop of that extent does
+/// Cells of the widest element that the statements touch in 16 bytes; in 8, 4 or 2 where a loop of that extent does
 /// not hold whole groups of them. With a row: of those elements only whose tensors the row's loop walks through.
 int64_t gpu_vector_width(const Schedule&, const std::vector<poly::StmtId>&, int64_t extent,
                          std::optional<size_t> row = std::nullopt);

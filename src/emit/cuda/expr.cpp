@@ -353,7 +353,10 @@ std::string CudaExpr::node(const Expr& e) {
   const auto impossible = [](const char* what) -> std::string { KAWARA_CHECK(false, what); };
   return scalar::match(
       e, [&](const scalar::IntLit& n) { return cuda_int_text(n.value, e.type().elem); },
-      [&](const scalar::FloatLit& n) { return cuda_float_text(n.value, e.type().elem); },
+      [&](const scalar::FloatLit& n) {
+        const Elem computed = scalar::compute_type(e.type().elem);
+        return conversion(cuda_float_text(n.value, computed), computed, e.type().elem);
+      },
       [&](const scalar::Iter&) { return impossible("iterator"); },
       [&](const scalar::Param& n) { return names_.params.at(n.index); },
       [&](const scalar::Var& n) { return names_.variables.at(n.id); },
