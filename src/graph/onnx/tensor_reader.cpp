@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -146,6 +149,21 @@ int64_t bytes_at_hand(const TensorProto& proto) {
   return numbers * 8;
 }
 
+/// The bytes as they were read become the tensor's cells, without a copy. Empty where they are few, or lack the room behind
+/// them that tensors have.
+Tensor adopted(DataType type, const Shape& shape, TensorProto& proto) {
+  constexpr size_t kLeastBytes = size_t{1} << 16, kSlackBytes = 64;
+  std::string& raw = *proto.mutable_raw_data();
+  const bool has_room =
+      raw.size() >= kLeastBytes && malloc_usable_size(raw.data()) >= raw.size() + kSlackBytes;
+  const bool is_aligned = reinterpret_cast<uintptr_t>(raw.data()) % alignof(std::max_align_t) == 0;
+  if (!has_room || !is_aligned)
+    return {};
+  const std::shared_ptr<std::string> bytes(proto.release_raw_data());
+  return {type, shape,
+          std::shared_ptr<std::byte>(bytes, reinterpret_cast<std::byte*>(bytes->data()))};
+}
+
 } // namespace
 
 std::optional<DataType> data_type_from_onnx(int number) {
@@ -186,7 +204,13 @@ Result<Tensor, Diagnostic> read_tensor(TensorProto& proto, const std::string& wh
     return fail(bad_data(what, fmt::format("Its type {}{} needs {} bytes, the file has {}.",
                                            name_of(*type), text_of(shape), *cells * bytes_of(*type),
                                            bytes_at_hand(proto))));
+  const int64_t bytes = *cells * bytes_of(*type);
   Tensor tensor;
+  if (!is_external && proto.has_raw_data() && *type != DataType::Bool &&
+      static_cast<int64_t>(proto.raw_data().size()) == bytes)
+    tensor = adopted(*type, shape, proto);
+  if (tensor)
+    return tensor;
   try {
     tensor = Tensor(*type, std::move(shape));
   } catch (const std::bad_alloc&) {

@@ -81,6 +81,14 @@ struct Weights {
   int64_t groups = 1, filters = 1, rank = 4;
   bool is_transposed = false;
 
+  /// Neighbouring cells of `weight` that belong to the same filter.
+  int64_t run() const {
+    const Shape& s = weight.shape();
+    int64_t cells = is_transposed ? 1 : s[1];
+    for (size_t k = 2; k < s.size(); ++k)
+      cells *= s[k];
+    return cells;
+  }
   /// The filter that a cell of `weight` belongs to.
   int64_t filter_of(int64_t cell) const {
     const Shape& s = weight.shape();
@@ -117,11 +125,24 @@ std::optional<Weights> weights_of(const Edit& edit, const Node& node) {
   return w;
 }
 
+template <class T> void scale_filters(const Weights& w, const Affine& f, Tensor& scaled) {
+  const T* from = w.weight.as<T>();
+  T* to = scaled.as<T>();
+  const int64_t run = w.run();
+  for (int64_t begin = 0; begin < scaled.cells(); begin += run) {
+    const double scale = f.scale_of(static_cast<size_t>(w.filter_of(begin)));
+    for (int64_t k = begin; k < begin + run; ++k)
+      to[k] = static_cast<T>(static_cast<double>(from[k]) * scale);
+  }
+}
+
 /// The convolution followed by the function.
 void apply_after(Weights& w, const Affine& f) {
   Tensor weight(w.weight.type(), w.weight.shape()), bias(w.bias.type(), w.bias.shape());
-  for (int64_t k = 0; k < weight.cells(); ++k)
-    weight.set_double(k, w.weight.get_double(k) * f.scale_of(static_cast<size_t>(w.filter_of(k))));
+  if (weight.type() == DataType::F32)
+    scale_filters<float>(w, f, weight);
+  else
+    scale_filters<double>(w, f, weight);
   for (int64_t c = 0; c < w.filters; ++c)
     bias.set_double(c, w.bias.get_double(c) * f.scale_of(static_cast<size_t>(c)) +
                            f.shift_of(static_cast<size_t>(c)));
