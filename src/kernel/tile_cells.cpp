@@ -92,8 +92,9 @@ Block TileCells::run(const Work& work) {
     const Buffer& target = kernel_.buffers[to->buffer];
     const int64_t width = kPanelBytes / scalar::bytes_of(target.elem);
     if (!panels_)
-      panels_ = add_group_buffer(kernel_, target.name + "_tiles", target.elem,
-                                 {2 * rows_ / kRowsOfGroup, kRowsOfGroup, width}, Scope::Shared);
+      panels_ = add_group_buffer(
+          kernel_, target.name + "_tiles", target.elem,
+          {buffers_of_group(work) * rows_ / kRowsOfGroup, kRowsOfGroup, width}, Scope::Shared);
     return through_panels(work, *to, width);
   }
   return cells(work, {0, work.columns}, std::nullopt);
@@ -142,6 +143,10 @@ std::vector<int64_t> TileCells::panels_of(const Work& work) const {
   return first;
 }
 
+int64_t TileCells::buffers_of_group(const Work& work) const {
+  return panels_of(work).size() == 1 ? 1 : 2;
+}
+
 bool TileCells::has_sources(const Work& work) const {
   return sources_ && sources_->result == work.nest.stores.front().buffer;
 }
@@ -154,7 +159,9 @@ Block TileCells::through_panels(const Work& work, const TileAccess& to, int64_t 
   Block out;
   for (int64_t n = 0; n < count; ++n) {
     const int64_t begin = first[static_cast<size_t>(n)];
-    const Panel panel{scalar::simplify(group * int_lit(2) + int_lit(n % 2)), begin, width};
+    const int64_t buffers = buffers_of_group(work);
+    const Panel panel{scalar::simplify(group * int_lit(buffers) + int_lit(n % buffers)), begin,
+                      width};
     // The buffer was read before the last store, unless an odd number of panels ended the last tile with it.
     const int64_t pending = count == 1 || (n == 0 && count % 2 == 1) ? 0 : 1;
     out.emplace_back(If{leader(), block_of(Engine{AwaitBulkStores{pending}}), {}});

@@ -82,6 +82,7 @@ private:
   };
   struct Place;
   Block through_panels(const Work&, const TileAccess& to, int64_t width);
+  int64_t buffers_of_group(const Work&) const; ///< of shared memory, for panels
   bool has_sources(const Work&) const;
   std::optional<TileAccess> source_of(const Work&, const scalar::Load&, int64_t bytes) const;
   std::optional<TileAccess> bulk_target(const Work&) const;
