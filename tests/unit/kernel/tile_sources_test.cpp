@@ -97,6 +97,21 @@ TEST(TileSources, default_schedules_have_them_and_keep_to_shared_memory) {
   }
 }
 
+/// As the first residual blocks of ResNet-50 have it: two warpgroups to a tile, weights that stay, four panels.
+TEST(TileSources, several_warpgroups_share_panels) {
+  const Sizes sizes = {{"M", 200}, {"N", 256}, {"K", 24}};
+  const Line line = compile(
+      "param M, N, K\ninput A: bf16[M, K], B: bf16[N, K], R: bf16[M, N]\noutput C: bf16[M, N]\n"
+      "temp acc: f32[M, N]\nacc[i, j] = sum(k, f32(A[i, k]) * f32(B[j, k]))\n"
+      "C[i, j] = max(acc[i, j] + R[i, j], 0)\n",
+      "auto", sizes, true, 1);
+  EXPECT_TRUE(has(line, "source_empty[4] of 2")) << print(line.kernel);
+  EXPECT_TRUE(has(line, "held[1] of 1")) << print(line.kernel);
+  const auto worst = gpu_line::difference(line, sizes, 3);
+  ASSERT_TRUE(worst) << worst.error();
+  EXPECT_LE(*worst, 1e-2);
+}
+
 /// What the interpreter says of the kernel without the statements that `is_left_out` picks.
 template <class F> std::string residual_without(F is_left_out) {
   const Sizes sizes = {{"M", 192}, {"N", 128}, {"K", 64}};
