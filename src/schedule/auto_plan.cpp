@@ -20,6 +20,8 @@ constexpr int64_t kTurnedRun = 64;
 constexpr int64_t kLargeResult = int64_t{16} << 20;
 /// Accumulators of a reduction in lanes, each of which has some vectors to take.
 constexpr int64_t kFewVectors = 4;
+/// Cells of a sum from which lanes are chosen here, however wide they are.
+constexpr int64_t kShortSum = 64;
 
 /// A reduction of at most this many steps is spelled out: a window of a convolution or a stencil.
 constexpr int64_t kSmallWindow = 64;
@@ -399,16 +401,17 @@ private:
     return plan;
   }
 
-  /// A short sum stays unmarked: the code generator may reassociate it, and picks lanes and accumulators to fit. A greatest or
-  /// smallest value it leaves as one chain, because of NaN.
+  /// A short sum stays unmarked: the code generator may reassociate it, and picks lanes and accumulators to fit; with wide vectors
+  /// it leaves much of a middle-sized one over. A greatest or smallest value it leaves as one chain, because of NaN.
   bool is_long_reduction(size_t v) const {
     bool chooses = true;
     for (const poly::StmtId id : nest_.statements) {
       const scalar::ReduceOp op = schedule_.scop[id].text.op;
       chooses = chooses && (op == scalar::ReduceOp::Max || op == scalar::ReduceOp::Min);
     }
+    const int64_t many = std::min<int64_t>(16 * native_lanes(), kShortSum);
     return facts_.strides[v].far == 0 &&
-           facts_.extents[v] >= (chooses ? kFewVectors : 16) * native_lanes();
+           facts_.extents[v] >= (chooses ? kFewVectors * native_lanes() : many);
   }
 
   /// Vectors side by side hide latency: two of plain arithmetic, or a cache line of a large result, four where each waits for its own last
