@@ -168,7 +168,8 @@ def line_of(name, batch, ours, theirs):
             text += f"; {what} {theirs[key]:.3f} ms ({theirs[key] / ours['device_ms']:.2f}x)"
     if "compile_s" in theirs:
         text += (f" after {theirs['compile_s']:.1f} s; here {ours['compile_ms'] / 1e3:.1f} s "
-                 f"({ours['from_cache']} kernels kept)")
+                 f"({ours['from_cache']} kernels kept), first result after "
+                 f"{ours['first_result_ms'] / 1e3:.1f} s")
     return text
 
 
