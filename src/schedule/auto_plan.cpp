@@ -411,7 +411,19 @@ private:
     }
     const int64_t many = std::min<int64_t>(16 * native_lanes(), kShortSum);
     return facts_.strides[v].far == 0 &&
-           facts_.extents[v] >= (chooses ? kFewVectors * native_lanes() : many);
+           (has_functions() ||
+            facts_.extents[v] >= (chooses ? kFewVectors * native_lanes() : many));
+  }
+
+  /// exp and the like: long enough to be worth lanes that stay empty.
+  bool has_functions() const {
+    bool has = false;
+    for (const poly::StmtId id : nest_.statements)
+      scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
+        const auto* unary = scalar::as<scalar::Unary>(e);
+        has = has || (unary != nullptr && scalar::has_expansion(unary->op, scalar::Elem::F32));
+      });
+    return has;
   }
 
   /// Vectors side by side hide latency: two of plain arithmetic, or a cache line of a large result, four where each waits for its own last
