@@ -92,7 +92,7 @@ private:
   static constexpr double kCurious = 0.1;
   static constexpr size_t kEarly = 16, kSmallBatch = 8;
   /// How many of the model's own doubts a point is given credit for.
-  static constexpr double kHope = 0.5;
+  static constexpr double kHope = 1.0;
   /// Ways to begin that only lost this many are not tried further.
   static constexpr size_t kHopeless = 2;
 
