@@ -6,6 +6,9 @@
 namespace kawara::random_graphs {
 namespace {
 
+/// An end that lies before the front of every tensor.
+constexpr int64_t kFarBefore = -(int64_t{1} << 40);
+
 const Made* any_value(Generator& g, int64_t least_rank = 0) {
   return g.choose([&](const Made& made) { return made.rank() >= least_rank; });
 }
@@ -141,14 +144,14 @@ void add_slice(Generator& g) {
     y.shape[at] = start / step + 1;
     return g.add(
         "Slice",
-        {a.id, g.integers({start}), g.integers({-1000}), g.integers({axis}), g.integers({-step})},
+        {a.id, g.integers({start}), g.integers({kFarBefore}), g.integers({axis}), g.integers({-step})},
         {}, y);
   }
   const int64_t start = g.pick(extent), end = g.between(start + 1, extent);
   y.shape[at] = (end - start + step - 1) / step;
   g.add("Slice",
         {a.id, g.integers({g.chance(50) ? start : start - extent}),
-         g.integers({end == extent && g.chance(50) ? 1000 : end}), g.integers({axis}),
+         g.integers({end == extent && g.chance(50) ? -kFarBefore : end}), g.integers({axis}),
          g.integers({step})},
         {}, y);
 }
