@@ -1,5 +1,6 @@
 #include "kernel/separate_tiles.h"
 
+#include "kernel/intervals.h"
 #include "kernel/padded_tile.h"
 #include "kernel/partial_tile.h"
 #include "kernel/ranges.h"
@@ -153,8 +154,11 @@ public:
   /// `settled`: conditions that were tested further out; loops that need only those stay as they are.
   Block block(const Block& statements, const std::vector<Expr>& settled) {
     Block result;
-    size_t last = 0; // where what the statement before became begins
+    size_t last = 0;    // where what the statement before became begins
+    size_t defined = 0; // variables of this block that have known ends
     for (size_t s = 0; s < statements.size(); ++s) {
+      if (const auto* define = std::get_if<Define>(&statements[s]))
+        defined += enter(*define) ? 1 : 0;
       Block filled = filled_copy(statements[s], settled);
       if (filled.empty())
         filled = block_of(one(statements[s], settled));
@@ -163,10 +167,28 @@ public:
       last = result.size();
       std::move(filled.begin(), filled.end(), std::back_inserter(result));
     }
+    for (; defined > 0; --defined)
+      ranges_.leave();
     return result;
   }
 
 private:
+  /// A variable with known ends is as good as that of a loop between them: loops that run as one (join_loops.h) define
+  /// what was theirs.
+  bool enter(const Define& define) {
+    intervals_.define(define.var, define.value);
+    const scalar::Bounds ends =
+        define.value.type() == scalar::kIndex ? intervals_.of(define.value) : scalar::Bounds{};
+    if (!ends.low || !ends.high)
+      return false;
+    For loop;
+    loop.var = define.var;
+    loop.lo = int_lit(*ends.low);
+    loop.hi = int_lit(*ends.high + 1);
+    ranges_.enter(loop);
+    return true;
+  }
+
   /// A copy into a packed buffer that is known not to be full: padded tiles may read it all the same. Empty for
   /// others.
   Block filled_copy(const Stmt& stmt, const std::vector<Expr>& settled) {
@@ -357,6 +379,7 @@ private:
   Stmt inside(Stmt stmt, const std::vector<Expr>& settled) {
     if (auto* loop = std::get_if<For>(&stmt)) {
       ranges_.enter(*loop);
+      intervals_.enter(*loop);
       loop->body = block(loop->body, settled);
       ranges_.leave();
     } else if (auto* branch = std::get_if<If>(&stmt)) {
@@ -417,6 +440,7 @@ private:
   Spans spans_;
   std::set<uint32_t> zero_filled_; ///< packed buffers whose partial tiles were filled up so far
   Ranges ranges_;
+  Intervals intervals_;
 };
 
 } // namespace
