@@ -56,15 +56,17 @@ Operands operands_of(const Schedule& schedule, const Nest& nest) {
   return operands;
 }
 
-/// Rows that make a copy of the right operand worth its while; one that is kept from call to call always is.
-constexpr int64_t kFewRows = 4;
+/// Rows that make a copy of the right operand worth its while; one that is kept from call to call always is. So many
+/// rows of one vector each keep the multipliers busy, sums that wait for each other do not.
+constexpr int64_t kFewRows = 4, kManyRows = 8;
 
 bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& environment) {
   const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
   const int64_t work = p.extents[p.rows] * p.extents[p.lanes] * product_over(p.extents, p.depth);
   const bool is_kept = schedule.scop.tensors[p.right].is_constant;
-  return p.extents[p.lanes] >= 2 * vector && (is_kept || p.extents[p.rows] >= kFewRows) &&
-         work >= kWorthPacking;
+  const bool is_wide = p.extents[p.lanes] >= 2 * vector ||
+                       (p.extents[p.lanes] == vector && p.extents[p.rows] >= kManyRows);
+  return is_wide && (is_kept || p.extents[p.rows] >= kFewRows) && work >= kWorthPacking;
 }
 
 /// The loops by role when `lanes` runs in lanes; nothing when no loop is left for the rows.

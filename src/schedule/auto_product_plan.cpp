@@ -194,12 +194,17 @@ private:
           pack_one(p_.right, is_whole, is_cut ? own(cuts_.deepest) + ".0" : own(p_.lanes) + ".0",
                    own(p_.lanes));
       right_copy_ = is_whole ? "" : copy;
-
+      right_copy_loop_ = own(p_.lanes) + ".1.0";
       if (cuts_.instruction_depth() > 1)
         unroll_groups(copy, cells);
       else {
         add(Vectorize{{copy, cells}, cuts_.lanes});
         add(Unroll{{copy, cells}, std::nullopt});
+        if (!p_.has_far_lanes && !p_.right_stays && !cuts_.packs_right_before() &&
+            has_bands(cuts_.blocks.columns, width())) {
+          copy_in_bands(copy, p_.lanes);
+          right_copy_loop_ = copied_depth(p_.depth[0]) + ".0";
+        }
         // Lanes that lie far apart come as squares, turned over in registers.
         if (p_.has_far_lanes && p_.extents[p_.depth.back()] >= cuts_.lanes)
           add(Unroll{{copy, copied_depth(p_.depth.back())}, cuts_.lanes});
@@ -215,6 +220,9 @@ private:
       else {
         if (cuts_.calls_block)
           walk_along_rows(copy);
+        else if (!p_.has_far_rows && !p_.left_stays && !cuts_.packs_left_before() &&
+                 has_bands(cuts_.blocks.rows, cuts_.tile.rows))
+          copy_in_bands(copy, p_.rows);
         add(Unroll{{copy, cells}, std::nullopt});
       }
       if (cuts_.packs_left_before() && !p_.left_stays)
@@ -264,6 +272,21 @@ private:
       order.loops.push_back({copy, copied_depth(k)});
     order.loops.push_back({copy, own(p_.rows) + ".1.0"});
     order.loops.push_back({copy, own(p_.rows) + ".1.1"});
+    add(std::move(order));
+  }
+
+  /// A few steps of the reduction at a time, all panels of them: cells that lie next to each other are read one after the
+  /// other, though they go to different panels, and each panel is written in runs.
+  static constexpr int64_t kBand = 8;
+  bool has_bands(int64_t block, int64_t panel) const {
+    return p_.depth.size() == 1 && p_.extents[p_.depth[0]] >= 2 * kBand && block >= 2 * panel;
+  }
+  void copy_in_bands(const std::string& copy, size_t position) {
+    const std::string depth = copied_depth(p_.depth[0]), cells = own(position);
+    add(Split{{copy, depth}, kBand});
+    Reorder order;
+    for (const std::string& loop : {depth + ".0", cells + ".1.0", depth + ".1", cells + ".1.1"})
+      order.loops.push_back({copy, loop});
     add(std::move(order));
   }
 
@@ -329,7 +352,7 @@ private:
       return add(Parallel{{statement, own(p_.lanes) + ".0"}});
     add(Parallel{{statement, own(p_.rows) + ".0"}});
     if (!right_copy_.empty())
-      add(Parallel{{right_copy_, own(p_.lanes) + ".1.0"}});
+      add(Parallel{{right_copy_, right_copy_loop_}});
   }
 
   /// One loop that counts through these, which are directly inside each other.
@@ -347,7 +370,7 @@ private:
   const Product& p_;
   Cuts cuts_;
   bool may_be_parallel_;
-  std::string right_copy_;
+  std::string right_copy_, right_copy_loop_; ///< the copy's outermost loop, for threads
   std::vector<Directive> plan_;
 };
 

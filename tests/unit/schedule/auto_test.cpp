@@ -25,10 +25,11 @@ TEST(Auto, tiles_a_matrix_product_for_registers) {
     S0
 for j.0:
   for k.0:
-    for j.1.0:  # parallel
-      for k.1:
-        for j.1.1:  # vector(4) unroll
-          S2
+    for k.1.0:  # parallel
+      for j.1.0:
+        for k.1.1:
+          for j.1.1:  # vector(4) unroll
+            S2
     for i.0:  # parallel
       for i.1.0:
         for k.1:
