@@ -218,11 +218,11 @@ private:
       if (cuts_.instruction_depth() > 1)
         unroll_groups(copy, cells);
       else {
-        if (cuts_.calls_block)
-          walk_along_rows(copy);
-        else if (!p_.has_far_rows && !p_.left_stays && !cuts_.packs_left_before() &&
-                 has_bands(cuts_.blocks.rows, cuts_.tile.rows))
+        if (!p_.has_far_rows && !p_.left_stays && !cuts_.packs_left_before() &&
+            has_bands(cuts_.blocks.rows, cuts_.tile.rows))
           copy_in_bands(copy, p_.rows);
+        else if (cuts_.calls_block)
+          walk_along_rows(copy);
         add(Unroll{{copy, cells}, std::nullopt});
       }
       if (cuts_.packs_left_before() && !p_.left_stays)
