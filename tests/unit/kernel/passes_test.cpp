@@ -274,6 +274,26 @@ TEST(JoinLoops, LeavesVectorLoopsAlone) {
   EXPECT_EQ(occurrences(copy(4, 0), "for "), 2U) << copy(4, 0);
 }
 
+TEST(JoinLoops, PartialTilesInsideStayTiles) {
+  constexpr const char* kText = R"(input A: f32[24, 6, 8]
+const W: f32[28, 24]
+inout C: f32[28, 6, 8]
+for m in range(28):
+    for o in range(6):
+        for j in range(8):
+            for k in range(24):
+                C[m, o, j] += A[k, o, j] * W[m, k]
+)";
+  const std::string tiles = "split(m, 12); reorder(m.0, o, k, j, m.1); pack(W); unroll(S0.j); "
+                            "vectorize(S0.m.1, 4); unroll(S0.m.1)";
+  const std::string apart = after(kText, tiles, "separate_tiles");
+  const std::string joined = after(kText, tiles + "; coalesce(S0.m.0, S0.o)", "separate_tiles");
+  EXPECT_EQ(occurrences(joined, "let m_0"), 1U) << joined;
+  EXPECT_GT(occurrences(apart, "private C_tile"), 0U) << apart;
+  EXPECT_EQ(occurrences(joined, "private C_tile"), occurrences(apart, "private C_tile")) << joined;
+  line::expect_same(kText, tiles + "; coalesce(S0.m.0, S0.o)", {{}});
+}
+
 TEST(JoinLoops, TheLoopIsNamedAfterBoth) {
   const std::string text = after(R"(param M, N
 input A: f32[M, N]
