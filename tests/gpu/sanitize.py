@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs one small kernel of every family under compute-sanitizer, on a machine with a GPU.
 
-    tests/gpu/sanitize.py --kawara build/tools/kawara [--only conv] [--tools memcheck,racecheck] [--jobs 8]
+    tests/gpu/sanitize.py --kernels build/tests/gpu/gpu_kernels --kawara build/tools/kawara
+                          [--only conv] [--tools memcheck,racecheck] [--jobs 8]
 
-Programs are those of bench/gpu (products, attention, rows, convolutions) at small odd sizes, by their default schedules,
-and small nets as whole models in both types. memcheck's runs are compared with the interpreter, nets with the processor. Prints a
-line for each; the exit code is 1 when a tool found something, did not finish or a result was wrong, and 77 when there is no
-compute-sanitizer or no GPU. --write FOLDER only writes the programs.
+Programs are those of bench/gpu (products, attention, rows, convolutions) at small odd sizes, by their default schedules, run by
+gpu_kernels (kernels.cpp) a few to a process, and small nets as whole models in both types. memcheck's runs are compared with the
+interpreter, nets with the processor. Prints a line for each; the exit code is 1 when a tool found something, did not finish or
+a result was wrong, and 77 when there is no compute-sanitizer or no GPU. --write FOLDER only writes the programs.
 """
 
 import argparse
@@ -55,16 +56,14 @@ INTERPRETED = 3e7  # steps that the interpreter is asked for
 
 
 class Job:
-    def __init__(self, name, path, sizes=(), work=0.0, more=()):
-        self.name, self.path, self.work, self.more = name, path, work, list(more)
-        self.sizes = ["-p", ",".join(f"{n}={v}" for n, v in sizes)] if sizes else []
+    def __init__(self, name, path, sizes=(), work=0.0, elem=None):
+        self.name, self.path, self.work, self.elem = name, path, work, elem
+        self.sizes = ",".join(f"{n}={v}" for n, v in sizes) or "-"
 
-    def command(self, kawara, checks):
-        """`kawara run` of it; a net is always compared, a program where the interpreter is quick enough."""
-        compares = checks and self.work <= INTERPRETED
-        schedule = [] if self.path.suffix == ".onnx" else ["-s", "auto"]
-        return [kawara, "run", str(self.path), "--target", "cuda", *schedule, *self.sizes, *self.more,
-                *(["--check"] if compares else [])]
+    def line(self, checks):
+        """Of gpu_kernels' list; the interpreter is asked where it is quick enough."""
+        what = "check" if checks and self.work <= INTERPRETED else "run"
+        return f"{self.name} {self.path} {self.sizes} {what}\n"
 
 
 def sized(kind, elem, sizes):
@@ -106,42 +105,96 @@ def other_jobs(folder):
         yield Job(name, path)
     for name, path in small_nets.write_all(folder).items():
         for elem in ("f32", "bf16"):
-            yield Job(f"net_{name}_{elem}", path, more=[] if elem == "f32" else ["--type", elem])
+            yield Job(f"net_{name}_{elem}", path, elem=elem)
 
 
-def verdict(tool, done):
-    """What a tool says of a run: "clean", or its findings."""
-    text = done.stdout + done.stderr
-    if tool == "racecheck":
-        found = re.search(r"RACECHECK SUMMARY: (\d+) hazards?", text)
-    else:
-        found = re.search(r"ERROR SUMMARY: (\d+) errors?", text)
-    if not found:
-        return "did not run"
-    if int(found.group(1)):
-        return f"{found.group(1)} found"
-    return "clean" if done.returncode == 0 else "wrong"
+FOUND = re.compile(r"^=+ +(Invalid|Error|Program hit|Misaligned|Out-of-range|.*[Rr]ace|.*hazard|Barrier|Uninit)", re.M)
 
 
-def run(job, tool, options, environment):
-    # What the interpreter compares costs the same under every tool.
-    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9",
-               *job.command(options.kawara, tool == "memcheck")]
-    begin = time.time()
+def sanitized(tool, command, options, environment):
+    """What is said under a tool, or None when it took too long."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout, env=environment)
+        done = subprocess.run(["compute-sanitizer", "--tool", tool, *command], capture_output=True, text=True,
+                              timeout=options.timeout, env=environment)
     except subprocess.TimeoutExpired:
-        return f"not done in {options.timeout} s", "", time.time() - begin
-    return verdict(tool, done), done.stdout + done.stderr, time.time() - begin
+        return None
+    return done.stdout + done.stderr
+
+
+def summary_of(tool, text):
+    """How much a tool found in a process, or None when it did not come to its end."""
+    what = r"RACECHECK SUMMARY: (\d+) hazard" if tool == "racecheck" else r"ERROR SUMMARY: (\d+) error"
+    found = re.search(what, text)
+    return int(found.group(1)) if found else None
+
+
+def verdict(said, is_right, findings):
+    if not said:
+        return "did not run"
+    return f"{findings} found" if findings else "clean" if is_right else "wrong"
+
+
+def run_programs(jobs, tool, number, options, environment, folder):
+    """{name: (verdict, text)} of several programs in one process."""
+    lines = folder / f"list{number}.{tool}"
+    lines.write_text("".join(job.line(tool == "memcheck") for job in jobs))
+    text = sanitized(tool, [options.kernels, str(lines)], options, environment) or ""
+    results = {}
+    for job in jobs:
+        part = re.search(rf"^begin {job.name}$(.*?)^end {job.name} (.*?)$", text, re.M | re.S)
+        own = part.group(1) if part else ""
+        results[job.name] = verdict(part, part and part.group(2) in ("right", "done"), len(FOUND.findall(own))), own
+    total = summary_of(tool, text)
+    if total != 0:  # what nobody was charged with, everybody is
+        charged = any("found" in said for said, _ in results.values())
+        for job in jobs:
+            if not charged and results[job.name][0] == "clean":
+                results[job.name] = (f"{total} found" if total else "no summary"), text
+    return results
+
+
+def run_net(job, tool, options, environment):
+    text = sanitized(tool, [options.kawara, "run", str(job.path), "--target", "cuda", "--type", job.elem, "--check"],
+                     options, environment) or ""
+    total = summary_of(tool, text)
+    # A net that differs from the processor's is reported as an error of Kawara.
+    return {job.name: (verdict(total is not None, "error[" not in text, total), text)}
+
+
+def shares(jobs, count):
+    """The jobs in so many heaps of about the same work; scheduling and compiling count, too."""
+    heaps = [[] for _ in range(max(count, 1))]
+    costs = [0.0] * len(heaps)
+    for job in sorted(jobs, key=lambda job: -job.work):
+        least = costs.index(min(costs))
+        heaps[least].append(job)
+        costs[least] += min(job.work, INTERPRETED) + 1e7
+    return [heap for heap in heaps if heap]
+
+
+def run_all(jobs, tools, options, environment, folder):
+    """{(name, tool): (verdict, text)}; one tool after the other, so that the second finds compiled code."""
+    nets = [job for job in jobs if job.elem]
+    heaps = shares([job for job in jobs if not job.elem], options.jobs)
+    results = {}
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for tool in tools:
+            works = [pool.submit(run_programs, heap, tool, number, options, environment, folder)
+                     for number, heap in enumerate(heaps)]
+            works += [pool.submit(run_net, job, tool, options, environment) for job in nets]
+            for work in works:
+                results.update({(name, tool): result for name, result in work.result().items()})
+    return results
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kawara", default="build/tools/kawara")
+    parser.add_argument("--kernels", default="build/tests/gpu/gpu_kernels")
     parser.add_argument("--only", default="", help="kernels whose name has this regular expression")
     parser.add_argument("--tools", default="memcheck,racecheck")
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1))
-    parser.add_argument("--timeout", type=int, default=60, help="seconds for one run")
+    parser.add_argument("--timeout", type=int, default=120, help="seconds for one process")
     parser.add_argument("--log", help="folder for what tools said of kernels that are not clean")
     parser.add_argument("--write", help="only write the programs, in this folder")
     options = parser.parse_args()
@@ -149,8 +202,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     jobs = [job for job in [*race_jobs(folder), *other_jobs(folder)] if re.search(options.only, job.name)]
     if options.write:
-        for job in jobs:
-            print(" ".join(job.command(options.kawara, True)))
+        print("".join(job.line(True) for job in jobs if not job.elem), end="")
         return 0
     has_gpu = shutil.which("nvidia-smi") and subprocess.run(["nvidia-smi", "-L"], capture_output=True).returncode == 0
     if not shutil.which("compute-sanitizer") or not has_gpu:
@@ -159,17 +211,15 @@ def main():
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
     tools = options.tools.split(",")
     begin, wrong = time.time(), 0
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        # The second tool finds compiled code.
-        rows = pool.map(lambda job: [run(job, tool, options, environment) for tool in tools], jobs)
-        for job, row in zip(jobs, rows):
-            wrong += any(said != "clean" for said, _, _ in row)
-            print(f"{job.name:40s} " + "  ".join(f"{tool} {said:12s} {spent:5.1f} s"
-                                                 for tool, (said, _, spent) in zip(tools, row)), flush=True)
-            for tool, (said, text, _) in zip(tools, row):
-                if said != "clean" and options.log:
-                    pathlib.Path(options.log).mkdir(parents=True, exist_ok=True)
-                    (pathlib.Path(options.log) / f"{job.name}.{tool}.txt").write_text(text)
+    results = run_all(jobs, tools, options, environment, folder)
+    for job in jobs:
+        row = [results[job.name, tool] for tool in tools]
+        wrong += any(said != "clean" for said, _ in row)
+        print(f"{job.name:40s} " + "  ".join(f"{tool} {said:12s}" for tool, (said, _) in zip(tools, row)))
+        for tool, (said, text) in zip(tools, row):
+            if said != "clean" and options.log:
+                pathlib.Path(options.log).mkdir(parents=True, exist_ok=True)
+                (pathlib.Path(options.log) / f"{job.name}.{tool}.txt").write_text(text)
     print(f"{len(jobs)} kernels and nets, {wrong} not clean, {time.time() - begin:.0f} s")
     return 1 if wrong else 0
 
