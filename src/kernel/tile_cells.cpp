@@ -6,6 +6,7 @@
 #include "scalar/affine_sum.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace kawara::kernel {
@@ -236,6 +237,42 @@ std::vector<TileAccess> TileCells::sources_of(const Work& work) const {
       found.push_back(*access);
   }
   return found;
+}
+
+Block TileCells::ask_ahead(const Work& work) const {
+  const uint32_t rows = work.nest.rows.var, columns = work.nest.columns.var;
+  const Expr lane = scalar::var(launch_.thread_vars[1]) * int_lit(kFragmentX) +
+                    scalar::var(launch_.thread_vars[0]);
+  Block out;
+  std::set<uint32_t> asked;
+  const auto ask = [&](const scalar::Load& load) {
+    const Buffer& buffer = kernel_.buffers[load.tensor];
+    const bool is_global = buffer.scope == Scope::Argument || buffer.scope == Scope::Workspace;
+    if (!is_global || load.index.empty() || load.index.size() != buffer.shape.size() ||
+        !base_of(load.index.back(), columns, {rows, columns}) ||
+        std::any_of(load.index.begin(), load.index.end() - 1,
+                    [&](const Expr& e) { return mentions(e, rows) || mentions(e, columns); }) ||
+        std::any_of(load.index.begin(), load.index.end(), has_load) ||
+        !asked.insert(load.tensor).second)
+      return;
+    const int64_t cells = kPanelBytes / scalar::bytes_of(buffer.elem); // a cache line
+    const int64_t lines = std::min((work.columns + cells - 1) / cells, kThreadsOfWarp);
+    std::vector<Expr> index = load.index;
+    const Expr place = substitute_var(index.back(), columns, lane * int_lit(cells));
+    index.back() =
+        scalar::simplify(binary(BinaryOp::Min, place, buffer.shape[index.size() - 1] - int_lit(1)));
+    const Expr is_first = is_equal(scalar::var(launch_.thread_vars[2]), 0);
+    out.emplace_back(If{both(is_first, binary(BinaryOp::Lt, lane, int_lit(lines))),
+                        block_of(Prefetch{load.tensor, std::move(index)}),
+                        {}});
+  };
+  for (const Store& store : work.nest.stores)
+    scalar::visit(store.value, [&](const Expr& e) {
+      const auto* load = scalar::as<scalar::Load>(e);
+      if (load != nullptr && !parts_.contains(load->tensor))
+        ask(*load);
+    });
+  return out;
 }
 
 /// Touches nothing but the thread's own parts.

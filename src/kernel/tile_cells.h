@@ -54,6 +54,8 @@ public:
   std::vector<TileAccess> sources_of(const Work&) const;
   /// The first column of each panel by which the result of `work` leaves.
   std::vector<int64_t> panels_of(const Work&) const;
+  /// Asks the first cache for what `work` reads along its columns alone (a bias): otherwise results wait for it, panel after panel.
+  Block ask_ahead(const Work&) const;
   void set_sources(PanelSources sources) { sources_ = std::move(sources); }
   /// It touches nothing but parts, and so needs no bounds.
   bool is_private(const Work&) const;

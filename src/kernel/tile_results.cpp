@@ -48,6 +48,14 @@ Block TileResults::before() {
   return out;
 }
 
+Block TileResults::ask_ahead() const {
+  Block out;
+  for (const TileNest& nest : form_.after)
+    for (Stmt& stmt : cells_.ask_ahead({nest, columns_}))
+      out.push_back(std::move(stmt));
+  return out;
+}
+
 Block TileResults::after(bool keeps_result) {
   Block out;
   for (const TileNest& nest : form_.after)

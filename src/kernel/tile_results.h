@@ -19,6 +19,7 @@ public:
   TileSources sources() const;
   void set_sources(PanelSources sources);
   Block before();                 ///< the reduction
+  Block ask_ahead() const;        ///< for what the nests after it read (TileCells::ask_ahead)
   Block after(bool keeps_result); ///< it; with the result itself if something else reads it
   Block at_end() const { return cells_.at_end(); }                   ///< of a block's last tile
   std::optional<uint32_t> buffer() const { return cells_.buffer(); } ///< shared, if one is needed

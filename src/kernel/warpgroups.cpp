@@ -279,7 +279,9 @@ private:
     const uint32_t last = add_variable(kernel_, "product_last", scalar::kIndex);
     counters_.emplace_back(Define{last, int_lit(0)});
     const Expr slot = scalar::var(ring.slot);
-    Block out = results.before();
+    Block out = results.ask_ahead();
+    for (Stmt& stmt : results.before())
+      out.push_back(std::move(stmt));
     For loop = step_loop();
     const Expr group = quotient_of(thread(2), int_lit(kWarpsOfGroup));
     Expr place_of_b = slot;

@@ -1,6 +1,7 @@
 #include "schedule/auto_gpu_tiles.h"
 
 #include "program/instruction.h"
+#include "schedule/window_fill.h"
 
 #include <algorithm>
 #include <array>
@@ -42,6 +43,9 @@ constexpr std::array<RateAt, 4> kRatesOf64Rows = {
     {{256, 0.93}, {192, 0.89}, {128, 0.78}, {64, 0.44}}};
 constexpr std::array<RateAt, 4> kRatesOf64RowsTurned = {
     {{256, 0.94}, {192, 0.88}, {128, 0.68}, {64, 0.41}}};
+/// Three warpgroups. Slower for what they compute, but with tiles of another size there are other numbers of them.
+/// Wider ones have too few registers for what follows the product.
+constexpr std::array<RateAt, 3> kRatesOf192Rows = {{{128, 0.82}, {96, 0.78}, {64, 0.63}}};
 struct RatesOfHeight {
   int64_t rows;
   std::span<const RateAt> rates;
@@ -129,9 +133,12 @@ std::optional<CollectiveChoice> best_tile(const Schedule& schedule, const Produc
       std::ceil(length_of_reduction(schedule, product) / static_cast<double>(parts));
   std::optional<CollectiveChoice> best;
   const std::vector<Width> widths = widths_for(schedule, product, environment);
-  std::array<RatesOfHeight, 2> heights = {{{128, kRatesOf128Rows}, {64, kRatesOf64Rows}}};
+  std::vector<RatesOfHeight> heights = {{128, kRatesOf128Rows}, {64, kRatesOf64Rows}};
   if (is_right_turned(schedule, product))
-    heights = {{{128, kRatesOf128RowsTurned}, {64, kRatesOf64RowsTurned}}};
+    heights = {{128, kRatesOf128RowsTurned}, {64, kRatesOf64RowsTurned}};
+  else if (scalar::bytes_of(schedule.scop.tensors[product.left].elem) == 2 &&
+           !inlined_window(schedule.scop, product.left))
+    heights.push_back({192, kRatesOf192Rows});
   for (const RatesOfHeight& height : heights)
     for (const Width& width : widths) {
       const double rate = rate_of(height, width.lanes);

@@ -260,7 +260,10 @@ private:
       line(text);
   }
   void one(const kernel::Zero&) {}
-  void one(const kernel::Prefetch&) {}
+  void one(const kernel::Prefetch& s) {
+    line("asm volatile(\"prefetch.global.L1 [%0];\" ::\"l\"(&" + expr_.cell(s.buffer, s.index) +
+         "));");
+  }
   void one(const kernel::Comment& s) { line("// " + s.text); }
 
   void note_type(scalar::Elem elem) { expr_.need_type(elem); }
