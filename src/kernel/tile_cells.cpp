@@ -291,12 +291,69 @@ bool TileCells::is_private(const Work& work) const {
 /// All cells of a thread in these columns.
 Block TileCells::cells(const Work& work, const Columns& columns,
                        const std::optional<Panel>& panel) {
+  if (panel && has_sources(work)) {
+    Block out;
+    for (int64_t first = 0; first < columns.count; first += kColumnsAhead)
+      for (Stmt& stmt : cells_from_sources(work, {columns.first + first, kColumnsAhead}, *panel))
+        out.push_back(std::move(stmt));
+    return out;
+  }
   const uint32_t group = add_variable(kernel_, "group", scalar::kIndex);
   const uint32_t half = add_variable(kernel_, "half", scalar::kIndex);
   const Expr number = scalar::var(group) + int_lit(columns.first / kColumnsOfGroup);
   Block body = pair_of_cells(work, number, scalar::var(half), panel);
   body = block_of(unrolled(half, 2, std::move(body)));
   return block_of(unrolled(group, columns.count / kColumnsOfGroup, std::move(body)));
+}
+
+/// The source whose cell this is, in the type that is computed with.
+std::optional<uint32_t> TileCells::source_cell(const Expr& e) const {
+  const auto* cast = scalar::as<scalar::Cast>(e);
+  const Expr& inner = cast == nullptr ? e : cast->arg;
+  const auto* load = scalar::as<scalar::Load>(inner);
+  const bool is_source = load != nullptr && sources_->panels.contains(load->tensor) &&
+                         e.type().elem == scalar::compute_type(inner.type().elem);
+  return is_source ? std::optional(load->tensor) : std::nullopt;
+}
+
+/// Where a cell's sources wait.
+Expr TileCells::ahead_cell(const Place& place) const {
+  constexpr int64_t kGroupsAhead = kColumnsAhead / kColumnsOfGroup;
+  const Expr group = binary(BinaryOp::Mod, place.at.group, int_lit(kGroupsAhead));
+  return scalar::simplify((group * int_lit(2) + place.at.half) * int_lit(kPair) + place.at.place);
+}
+
+/// The cells of the columns, all sources first.
+Block TileCells::cells_from_sources(const Work& work, const Columns& columns, const Panel& panel) {
+  Block out;
+  for (const auto& [tensor, panels] : sources_->panels) {
+    const uint32_t group = add_variable(kernel_, "group", scalar::kIndex);
+    const uint32_t half = add_variable(kernel_, "half", scalar::kIndex);
+    For pair = unrolled(add_variable(kernel_, "pair", scalar::kIndex), kPair, {});
+    pair.marks.unroll = 0;
+    pair.marks.vector_width = kPair;
+    const Expr number = scalar::var(group) + int_lit(columns.first / kColumnsOfGroup);
+    Place place{{scalar::var(half), number, scalar::var(pair.var)}, {}, {}};
+    place.row = scalar::simplify(fragment_row(launch_, place.at));
+    const scalar::Elem elem = kernel_.buffers[panels].elem;
+    const Expr cell = scalar::load(
+        panels, {scalar::var(sources_->ring.slot), place.row, column_in(panel, place)}, {elem, 1});
+    pair.body = block_of(Store{sources_->ahead.at(tensor),
+                               {ahead_cell(place)},
+                               ReduceOp::None,
+                               scalar::cast(cell, {scalar::compute_type(elem), 1})});
+    Block body = block_of(unrolled(half, 2, block_of(std::move(pair))));
+    out.emplace_back(unrolled(group, columns.count / kColumnsOfGroup, std::move(body)));
+  }
+  const uint32_t group = add_variable(kernel_, "group", scalar::kIndex);
+  const uint32_t half = add_variable(kernel_, "half", scalar::kIndex);
+  const Expr number = scalar::var(group) + int_lit(columns.first / kColumnsOfGroup);
+  Block body = pair_of_cells(work, number, scalar::var(half), panel);
+  body = block_of(unrolled(half, 2, std::move(body)));
+  out.emplace_back(unrolled(group, columns.count / kColumnsOfGroup, std::move(body)));
+  for (const auto& [tensor, ahead] : sources_->ahead)
+    out = block_of(Allocate{ahead, std::move(out)});
+  return out;
 }
 
 Expr TileCells::column_in(const Panel& panel, const Place& place) const {
@@ -310,11 +367,9 @@ Store TileCells::placed(const Store& given, const Work& work, const Place& place
   const auto in_part = [&](const Expr& e) {
     const auto* load = scalar::as<scalar::Load>(e);
     const TilePart* part = load != nullptr && work.loads_parts ? part_of(load->tensor) : nullptr;
-    if (load != nullptr && part == nullptr && panel && has_sources(work))
-      if (const auto source = sources_->panels.find(load->tensor); source != sources_->panels.end())
-        return scalar::load(source->second,
-                            {scalar::var(sources_->ring.slot), place.row, column_in(*panel, place)},
-                            e.type());
+    if (panel && has_sources(work) && part == nullptr)
+      if (const auto tensor = source_cell(e))
+        return scalar::load(sources_->ahead.at(*tensor), {ahead_cell(place)}, e.type());
     return part != nullptr ? scalar::load(part->buffer, {place.in_part(part->form)}, e.type())
                            : Expr();
   };

@@ -23,6 +23,9 @@ struct TilePart {
 struct PanelSources {
   uint32_t result = 0;                 ///< whose panels they follow
   std::map<uint32_t, uint32_t> panels; ///< by tensor: [slots, rows of the tile, cells of 128 bytes]
+  /// By tensor: cells of a few groups of columns, which a thread loads before it stores any: compilers do not know that what it
+  /// stores to shared memory lies elsewhere.
+  std::map<uint32_t, uint32_t> ahead;
   Ring ring;
   uint32_t full = 0,
            empty = 0; ///< rows of Launch::mbarriers; a slot is empty when each warpgroup says so
@@ -34,6 +37,9 @@ struct PanelSources {
 /// time and two such panels in turns, so that the next tile's products run while they are written.
 class TileCells {
 public:
+  /// Columns whose sources are loaded at once.
+  static constexpr int64_t kColumnsAhead = 16;
+
   /// Tiles have that many `rows`. Threads are those of `launch`.
   TileCells(Kernel& kernel, const Launch& launch, int64_t rows)
       : kernel_(kernel), launch_(launch), rows_(rows) {}
@@ -89,6 +95,9 @@ private:
   std::optional<TileAccess> source_of(const Work&, const scalar::Load&, int64_t bytes) const;
   std::optional<TileAccess> bulk_target(const Work&) const;
   Block cells(const Work&, const Columns&, const std::optional<Panel>&);
+  Block cells_from_sources(const Work&, const Columns&, const Panel&);
+  std::optional<uint32_t> source_cell(const Expr&) const;
+  Expr ahead_cell(const Place&) const;
   Block pair_of_cells(const Work&, const Expr& group, const Expr& half,
                       const std::optional<Panel>&);
   Expr column_in(const Panel&, const Place&) const;

@@ -1,5 +1,7 @@
 #include "kernel/tile_sources.h"
 
+#include "kernel/fragment.h"
+
 #include <algorithm>
 
 namespace kawara::kernel {
@@ -31,6 +33,10 @@ PanelSources TileSources::add(Launch& launch, int64_t groups, Block& counters) {
     added_.panels[access.buffer] = add_group_buffer(
         kernel_, tensor.name + "_panels", tensor.elem,
         {slots_, rows_, kPanelBytes / scalar::bytes_of(tensor.elem)}, Scope::Shared);
+    // Threads of a row share its columns, and have two rows.
+    added_.ahead[access.buffer] =
+        add_group_buffer(kernel_, tensor.name + "_ahead", scalar::compute_type(tensor.elem),
+                         {2 * TileCells::kColumnsAhead / kFragmentX}, Scope::Private);
   }
   PanelSources out = added_;
   out.ring = add_ring(kernel_, "source", slots_, counters);
