@@ -179,11 +179,15 @@ def run_all(jobs, tools, options, environment, folder):
     results = {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for tool in tools:
+            begin = time.time()
             works = [pool.submit(run_programs, heap, tool, number, options, environment, folder)
                      for number, heap in enumerate(heaps)]
             works += [pool.submit(run_net, job, tool, options, environment) for job in nets]
             for work in works:
                 results.update({(name, tool): result for name, result in work.result().items()})
+            others = [f"{job.name} ({results[job.name, tool][0]})" for job in jobs if results[job.name, tool][0] != "clean"]
+            print(f"{tool}: {len(jobs) - len(others)} clean in {time.time() - begin:.0f} s; others: "
+                  f"{', '.join(others) or 'none'}", flush=True)
     return results
 
 
