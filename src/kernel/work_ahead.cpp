@@ -168,9 +168,13 @@ Block ahead(Kernel& kernel, const For& loop) {
   steps.body.emplace_back(ring->await);
   steps.body.emplace_back(Barrier{});
   const Expr next = scalar::var(loop.var) + int_lit(1);
-  steps.body.emplace_back(If{scalar::binary(scalar::BinaryOp::Lt, next, loop.hi),
-                             first.set(false, ring->stage, slot_at(next)),
-                             {}});
+  // After the last step nobody uses them. Where all slots are full by then they are loaded even so: a condition would
+  // keep the products on either side of it.
+  const Block more = first.set(false, ring->stage, slot_at(next));
+  if (*hi - *lo >= ring->await.pending + 2)
+    add(more);
+  else
+    steps.body.emplace_back(If{scalar::binary(scalar::BinaryOp::Lt, next, loop.hi), more, {}});
   for (size_t n = ring->computed.size() - each; n < ring->computed.size(); ++n) {
     Assign assign = ring->computed[n];
     assign.value = last.used_in(assign.value);

@@ -16,7 +16,7 @@ namespace kawara::kernel {
 ///              ...
 ///              let u = T[k%3, 15]
 ///              await; barrier
-///              if k + 1 < K: t = T[(k + 1)%3, 0]
+///              t = T[(k + 1)%3, 0]                  (under a condition where slots may be empty at the end)
 ///              c = c + u * ...
 ///
 /// Needs    a body of these parts in this order, whose computing statements set the same variables as often each, in the same

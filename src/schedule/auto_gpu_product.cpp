@@ -1,4 +1,5 @@
 #include "scalar/affine_sum.h"
+#include "schedule/auto_gpu_plain.h"
 #include "schedule/auto_gpu_tiles.h"
 #include "schedule/gpu_plan.h"
 
@@ -10,32 +11,13 @@ namespace {
 
 using poly::Axis;
 
-/// Cells of the result per block, and of the reduction per step.
-struct Tiles {
-  int64_t rows, lanes, depth;
-  bool is_collective = false;     ///< an instruction spreads them over threads
-  int64_t down = 16, across = 16; ///< threads along rows and along lanes
-  int64_t stages = 3;
-  double rate = 0;               ///< of the plain cores' that they reach; 0: other types than f32
-  int64_t height = 4, width = 4; ///< neighbouring rows and lanes of a thread
-};
-
-/// Of several loops that reduce (a convolution's window and channels), the one that steps are taken along.
-size_t stepped_depth(const Product& product) {
-  size_t best = product.depth.front();
-  for (const size_t d : product.depth)
-    if (product.extents[d] > product.extents[best])
-      best = d;
-  return best;
-}
-
 class GpuProductPlanner {
 public:
   GpuProductPlanner(const Schedule& schedule, const Product& product,
                     const std::vector<Companion>& before, const std::vector<Companion>& after)
       : schedule_(schedule), product_(product), before_(before), after_(after) {}
 
-  std::vector<Directive> plan(const Tiles& tiles) {
+  std::vector<Directive> plan(const ProductTiles& tiles) {
     plan_.clear();
     const std::string name = statement(product_.update());
     const std::string i = loop_name(product_.rows), j = loop_name(product_.lanes),
@@ -81,8 +63,8 @@ private:
   }
 
   /// Threads take neighbouring groups of four, again and again until the tile is done.
-  void split_points(GpuPlan& plan, const std::string& i, const std::string& j, const Tiles& tiles,
-                    const std::vector<std::string>& first) const {
+  void split_points(GpuPlan& plan, const std::string& i, const std::string& j,
+                    const ProductTiles& tiles, const std::vector<std::string>& first) const {
     if (tiles.is_collective)
       return;
     const auto split = [&](const std::string& loop, int64_t threads, int64_t width) {
@@ -112,7 +94,7 @@ private:
   /// Another statement over the tile, in loops of its own inside the same blocks.
   void join(const Companion& companion, const std::string& update,
             const std::vector<std::string>& outer, const std::string& i, const std::string& j,
-            const Tiles& tiles, bool is_before) {
+            const ProductTiles& tiles, bool is_before) {
     const std::string name = statement(companion.statement);
     GpuPlan plan(name);
     std::vector<std::string> own;
@@ -167,29 +149,10 @@ private:
   std::vector<Directive> plan_;
 };
 
-/// Whether the reduction runs along the rows of an operand.
-bool runs_along(const Schedule& schedule, const Product& product, uint32_t operand) {
-  const program::Statement& text = schedule.scop[product.update()].text;
-  // A part of the reduction is a loop that was split: `k.1`.
-  const std::string& loop = schedule.order[product.nest.loops[stepped_depth(product)]].name;
-  const std::string k = loop.substr(0, loop.find('.'));
-  bool is_along = false;
-  scalar::visit(text.value, [&](const scalar::Expr& e) {
-    const auto* load = scalar::as<scalar::Load>(e);
-    if (load == nullptr || load->tensor != operand || load->index.empty())
-      return;
-    scalar::visit(load->index.back(), [&](const scalar::Expr& part) {
-      const auto* iter = scalar::as<scalar::Iter>(part);
-      is_along = is_along || (iter != nullptr && text.iters[iter->index] == k);
-    });
-  });
-  return is_along;
-}
-
 /// The same for an operand of two dimensions along whose rows the reduction runs, turned on the way: threads read
 /// neighbouring rows of it in one piece. Cells come one by one, each thread of a row of them with a column of its own.
 bool stage_turned(Schedule& schedule, uint32_t operand, const LoopName& at, int64_t lines,
-                  const Tiles& tiles, const Environment& environment) {
+                  const ProductTiles& tiles, const Environment& environment) {
   const program::Tensor& tensor = schedule.scop.tensors[operand];
   if (tensor.shape.size() != 2 || tiles.depth != tiles.across || lines % tiles.down != 0)
     return false;
@@ -209,8 +172,8 @@ bool stage_turned(Schedule& schedule, uint32_t operand, const LoopName& at, int6
 }
 
 /// Copies what a step of the reduction reads of an operand to shared memory, all threads taking part.
-void stage_operand(Schedule& schedule, uint32_t operand, const LoopName& at, const Tiles& tiles,
-                   const Environment& environment) {
+void stage_operand(Schedule& schedule, uint32_t operand, const LoopName& at,
+                   const ProductTiles& tiles, const Environment& environment) {
   Schedule staged = schedule;
   const program::Tensor& tensor = schedule.scop.tensors[operand];
   if (!try_plan(staged, {Stage{tensor.name, at, std::nullopt, std::nullopt}}, environment))
@@ -389,71 +352,27 @@ bool bind_collective(Schedule& schedule, const Product& product,
 std::optional<int64_t> part_of_reduction(const Schedule& schedule, const Product& product,
                                          const Environment& environment) {
   if (product.depth.empty() || !product.outer.empty() || product.has_strided_lanes ||
-      schedule.scop.numerics == program::Numerics::Exact || !suits_collective(schedule, product))
+      schedule.scop.numerics == program::Numerics::Exact)
     return std::nullopt;
+  if (!suits_collective(schedule, product))
+    return plain_part(schedule, product, *environment.gpu);
   const int64_t depth = product.extents[stepped_depth(product)],
                 step = step_depth(schedule, product);
   // Each part takes the steps of all loops around.
   const int64_t least = product.depth.size() == 1 ? 2 * step : step;
   const size_t stepped = stepped_depth(product);
   auto best = best_tile(schedule, product, stepped, 1, 1, environment);
-  for (int64_t parts = 2; best && parts <= kMostParts && depth / parts >= least; ++parts) {
+  if (!best)
+    return plain_part(schedule, product, *environment.gpu);
+  for (int64_t parts = 2; parts <= kMostParts && depth / parts >= least; ++parts) {
     const auto choice = best_tile(schedule, product, stepped, 1, parts, environment);
     if (choice->cost < best->cost)
       best = choice;
   }
-  if (!best || best->parts == 1)
+  if (best->parts == 1)
     return std::nullopt;
   return pieces_of(pieces_of(depth, best->parts), step) * step;
 }
-
-namespace {
-
-/// Products of f32 whose sizes are whole tiles.
-constexpr std::array<Tiles, 3> kTilesOfF32 = {{{64, 128, 16, false, 8, 16, 4, 1.0},
-                                               {64, 64, 16, false, 8, 16, 4, 0.8},
-                                               {32, 32, 16, false, 16, 16, 3, 0.4}}};
-constexpr std::array<Tiles, 3> kTilesOfOthers = {{{128, 128, 16}, {64, 64, 16}, {32, 32, 16}}};
-
-/// The order in which tiles are tried for a product that is not on tensor cores.
-std::vector<Tiles> plain_tiles(const Schedule& schedule, const Product& product, int64_t batches,
-                               const target::Gpu& gpu) {
-  const int64_t rows = product.extents[product.rows], lanes = product.extents[product.lanes],
-                depth = product.extents[stepped_depth(product)];
-  const auto blocks_of = [&](const Tiles& tiles) {
-    return batches * pieces_of(rows, tiles.rows) * pieces_of(lanes, tiles.lanes);
-  };
-  const auto is_f32 = [&](uint32_t tensor) {
-    return schedule.scop.tensors[tensor].elem == scalar::Elem::F32;
-  };
-  std::vector<std::pair<double, Tiles>> found;
-  const bool is_long = is_f32(product.left) && is_f32(product.right) && is_f32(product.result);
-  for (Tiles tiles : kTilesOfF32) {
-    if (!is_long || rows % tiles.rows != 0 || lanes % tiles.lanes != 0 || depth % tiles.depth != 0)
-      continue;
-    // Where an operand cannot be turned, threads of a warp read neighbouring rows of shared memory without waiting for
-    // each other.
-    const auto neighbours = [&](uint32_t operand) {
-      const bool is_turned = schedule.scop.tensors[operand].shape.size() == 2;
-      return is_turned || !runs_along(schedule, product, operand) ? 4 : 1;
-    };
-    tiles.height = neighbours(product.left);
-    tiles.width = neighbours(product.right);
-    const int64_t turns = pieces_of(blocks_of(tiles), gpu.multiprocessors);
-    found.emplace_back(static_cast<double>(turns * tiles.rows * tiles.lanes) / tiles.rate, tiles);
-  }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Tiles> order;
-  for (const auto& [cost, tiles] : found)
-    order.push_back(tiles);
-  for (const Tiles& tiles : kTilesOfOthers)
-    if (blocks_of(tiles) >= gpu.multiprocessors || tiles.rows == 32)
-      order.push_back(tiles);
-  return order;
-}
-
-} // namespace
 
 bool bind_product(Schedule& schedule, const Product& product, const std::vector<Companion>& before,
                   const std::vector<Companion>& after, const Environment& environment) {
@@ -467,12 +386,12 @@ bool bind_product(Schedule& schedule, const Product& product, const std::vector<
   GpuProductPlanner planner(schedule, product, before, after);
   const std::string update = schedule.scop[product.update()].text.name;
   const std::string k = schedule.order[product.nest.loops[stepped_depth(product)]].name + ".0";
-  for (const Tiles& tiles : plain_tiles(schedule, product, batches, *environment.gpu)) {
+  for (const ProductTiles& tiles : plain_tiles(schedule, product, batches, *environment.gpu)) {
     if (!try_plan(schedule, planner.plan(tiles), environment))
       continue;
     for (const auto& [operand, lines] :
          {std::pair(product.left, tiles.rows), std::pair(product.right, tiles.lanes)})
-      if (tiles.rate == 0 || !runs_along(schedule, product, operand) ||
+      if (tiles.rate == 0 || !tiles.turns || !runs_along(schedule, product, operand) ||
           !stage_turned(schedule, operand, {update, k}, lines, tiles, environment))
         stage_operand(schedule, operand, {update, k}, tiles, environment);
     if (product.depth.size() == 1)

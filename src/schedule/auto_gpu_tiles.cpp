@@ -39,8 +39,15 @@ constexpr std::array<RateAt, 8> kRatesOf128RowsTurned = {{{256, 1.0},
                                                           {160, 0.9},
                                                           {128, 0.97},
                                                           {64, 0.55}}};
-constexpr std::array<RateAt, 4> kRatesOf64Rows = {
-    {{256, 0.93}, {192, 0.89}, {128, 0.78}, {64, 0.44}}};
+constexpr std::array<RateAt, 9> kRatesOf64Rows = {{{256, 0.93},
+                                                   {224, 0.92},
+                                                   {192, 0.89},
+                                                   {160, 0.77},
+                                                   {128, 0.78},
+                                                   {112, 0.7},
+                                                   {96, 0.62},
+                                                   {80, 0.52},
+                                                   {64, 0.44}}};
 constexpr std::array<RateAt, 4> kRatesOf64RowsTurned = {
     {{256, 0.94}, {192, 0.88}, {128, 0.68}, {64, 0.41}}};
 /// Three warpgroups. Slower for what they compute, but with tiles of another size there are other numbers of them.

@@ -23,6 +23,7 @@ struct CudaLaunch {
   std::vector<uint32_t> params, variables, buffers;
   int64_t shared_bytes = 0; ///< of all shared buffers
   bool is_dynamic = false;  ///< they are asked for at the launch, not by the function
+  bool is_alone = false;    ///< begins when the launch before has ended, and so does the next one
   std::vector<CudaMap> maps = {};
 };
 
@@ -44,8 +45,9 @@ struct CudaUnit {
 ///   cudaError_t gemm(const float* A, ..., cudaStream_t stream)         launches them in order
 ///
 /// A kernel with temps has two functions more: `gemm_workspace` says how many bytes they take, `gemm_in` is given
-/// that memory, so that nothing is allocated; `gemm` asks the stream for it. Every launch allows the next
-/// to place its blocks early; blocks wait, before they touch memory, until the launch before is done (kw_begin).
+/// that memory, so that nothing is allocated; `gemm` asks the stream for it. Every launch but those that copy ahead of their
+/// computation allows the next to place its blocks early; blocks wait, before they touch memory, until the launch before is done
+/// (kw_begin).
 ///
 /// Pointers are to device memory, aligned to 16 bytes. Vectors are loaded and stored whole where their
 /// position is provably a multiple of their size, else lane by lane. Indices are 32 bits wide when all

@@ -3,6 +3,7 @@
 #include "emit/cuda/engine.h"
 #include "emit/cuda/lanes.h"
 #include "emit/cuda/occupancy.h"
+#include "emit/cuda/update_columns.h"
 #include "emit/cuda/warp_shape.h"
 #include "kernel/interpret.h"
 #include "kernel/vars.h"
@@ -44,13 +45,13 @@ public:
     depth_ = 1;
     positions();
     declare_shared();
-    // Blocks that fill multiprocessors in several turns would find places taken unevenly by the next kernel's.
-    const bool is_late = has_copies_in_flight();
-    expr_.need(is_late ? "late_begin" : "begin");
-    line(is_late ? "kw_await_last();" : "kw_begin();");
+    // Blocks that compute for long would find places taken unevenly by those of the kernel before or after.
+    out_.is_alone = copies_ahead(launch_.body);
+    if (!out_.is_alone) {
+      expr_.need("begin");
+      line("kw_begin();");
+    }
     block(launch_.body);
-    if (is_late)
-      line("kw_allow_next();");
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
     const int64_t blocks =
         has_engine_ ? 1 : blocks_in_flight(kernel_, launch_.body, out_.buffers, threads);
@@ -60,14 +61,6 @@ public:
   }
 
 private:
-  bool has_copies_in_flight() const {
-    bool found = false;
-    kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
-      found = found || std::holds_alternative<kernel::Commit>(stmt);
-    });
-    return found;
-  }
-
   void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
 
   void find_used() {
@@ -193,8 +186,13 @@ private:
   }
 
   void block(const Block& statements) {
-    for (const kernel::Stmt& stmt : statements)
-      std::visit([&](const auto& s) { one(s); }, stmt);
+    for (size_t n = 0; n < statements.size();) {
+      if (const UpdateColumns columns = update_columns(kernel_, statements, n); columns.count > 0) {
+        updates(columns);
+        n += columns.count;
+      } else
+        std::visit([&](const auto& s) { one(s); }, statements[n++]);
+    }
   }
 
   void nested(const Block& statements) {
@@ -442,8 +440,29 @@ private:
       return;
     }
     for (int64_t lane = 0; lane < type.lanes; ++lane)
-      line(name + ".at[" + std::to_string(lane) +
-           "] = " + expr_.converted(lanes_.lane_of(value, lane), type.elem) + ";");
+      set_lane(var, value, lane);
+  }
+
+  void set_lane(uint32_t var, const Expr& value, int64_t lane) {
+    line(expr_.names().variables[var] + ".at[" + std::to_string(lane) + "] = " +
+         expr_.converted(lanes_.lane_of(value, lane), kernel_.variables[var].type.elem) + ";");
+  }
+
+  void updates(const UpdateColumns& columns) {
+    lanes_.forget_loaded();
+    expr_.need("vector");
+    for (const auto& group : columns.groups)
+      for (const kernel::Assign* s : group) {
+        note_type(kernel_.variables[s->var].type.elem);
+        load_vectors(s->value);
+      }
+    for (std::vector<const kernel::Assign*> group : columns.groups)
+      for (int64_t lane = 0; lane < kernel_.variables[group.front()->var].type.lanes; ++lane) {
+        for (const kernel::Assign* s : group)
+          if (used_vars_.contains(s->var))
+            set_lane(s->var, without_reductions(s->value), lane);
+        std::reverse(group.begin(), group.end());
+      }
   }
 
   /// All lanes of a vector: {{a, b, c, d}}

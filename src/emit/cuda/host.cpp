@@ -125,7 +125,8 @@ private:
     arguments.insert(arguments.begin(), {s.name, "dim3(" + join(blocks, ", ") + ")",
                                          "dim3(" + join(threads, ", ") + ")", shared, "stream"});
     line("if (error == cudaSuccess)");
-    line("  error = kw_launch(" + join(arguments, ", ") + ");");
+    line("  error = kw_launch<" + std::string(passed.is_alone ? "false" : "true") + ">(" +
+         join(arguments, ", ") + ");");
     --depth_;
     line("}");
   }
@@ -198,8 +199,8 @@ private:
 };
 
 constexpr const char* kLaunch =
-    R"(// The kernel's blocks may get ready while the one before it finishes; they wait for it in kw_begin.
-template <class... P, class... A>
+    R"(// The kernel's blocks may get ready while the one before it finishes, if it is early; they wait for it in kw_begin.
+template <bool is_early, class... P, class... A>
 static cudaError_t kw_launch(void (*function)(P...), dim3 blocks, dim3 threads, unsigned shared,
                              cudaStream_t stream, A... given) {
   cudaLaunchAttribute early;
@@ -211,7 +212,7 @@ static cudaError_t kw_launch(void (*function)(P...), dim3 blocks, dim3 threads, 
   config.dynamicSmemBytes = shared;
   config.stream = stream;
   config.attrs = &early;
-  config.numAttrs = 1;
+  config.numAttrs = is_early ? 1 : 0;
   return cudaLaunchKernelEx(&config, function, (P)given...);
 }
 

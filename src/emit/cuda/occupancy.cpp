@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kRegisters = 65536; ///< of a multiprocessor
 /// Of a thread, at least, and for each cell that it keeps over a loop.
-constexpr double kRegistersOfThread = 128, kRegistersOfCell = 2.5, kMostRegisters = 255;
+constexpr double kRegistersOfThread = 128, kRegistersOfCell = 1.6, kMostRegisters = 255;
 constexpr int64_t kMostBlocks = 16;
 
 /// Cells that variables hold from one iteration of a loop to the next.
@@ -49,6 +49,14 @@ int64_t blocks_in_flight(const kernel::Kernel& kernel, const kernel::Block& body
                                             kRegistersOfThread, kMostRegisters);
   const auto fitting = std::llround(kRegisters / (registers * static_cast<double>(threads)));
   return std::clamp<int64_t>(fitting, 1, kMostBlocks);
+}
+
+bool copies_ahead(const kernel::Block& body) {
+  bool found = false;
+  kernel::visit(body, [&](const kernel::Stmt& stmt) {
+    found = found || std::holds_alternative<kernel::Commit>(stmt);
+  });
+  return found;
 }
 
 } // namespace kawara::emit

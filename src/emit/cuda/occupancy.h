@@ -11,4 +11,7 @@ namespace kawara::emit {
 int64_t blocks_in_flight(const kernel::Kernel&, const kernel::Block& body,
                          const std::vector<uint32_t>& buffers, int64_t threads);
 
+/// Whether copies to shared memory are under way while the body computes.
+bool copies_ahead(const kernel::Block& body);
+
 } // namespace kawara::emit

@@ -127,21 +127,6 @@ static __device__ inline void kw_begin() {
 }
 
 )";
-constexpr const char* kLateBegin =
-    R"(// The two halves of kw_begin, for kernels that place the next one's blocks at their end.
-static __device__ inline void kw_await_last() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-static __device__ inline void kw_allow_next() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
-)";
-
 constexpr const char* kDivision =
     R"(// Division that rounds towards minus infinity, and its remainder.
 template <class T> static __device__ inline T kw_floordiv(T a, T b) {
@@ -313,7 +298,6 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 std::string cuda_prelude(const std::set<std::string>& needs) {
   constexpr std::array<std::pair<const char*, const char*>, 17> parts = {
       {{"begin", kBegin},
-       {"late_begin", kLateBegin},
        {"inf", kInf},
        {"nan", kNan},
        {"bf16", kCudaBf16},

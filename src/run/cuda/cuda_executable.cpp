@@ -209,7 +209,8 @@ Result<Done, Diagnostic> CudaExecutable::run(const Places& places,
     for (size_t a = 0; a < 3; ++a)
       threads[a] = static_cast<unsigned>(launch.threads[a]);
     return device_->launch(functions_[number], blocks, threads,
-                           passed.is_dynamic ? passed.shared_bytes : 0, arguments, true);
+                           passed.is_dynamic ? passed.shared_bytes : 0, arguments,
+                           !passed.is_alone);
   };
   const auto clear = [&](uint32_t buffer) {
     const auto& [pointer, bytes] = places.at(buffer);
