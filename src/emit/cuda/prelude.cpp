@@ -296,7 +296,7 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 } // namespace
 
 std::string cuda_prelude(const std::set<std::string>& needs) {
-  constexpr std::array<std::pair<const char*, const char*>, 17> parts = {
+  constexpr std::array<std::pair<const char*, const char*>, 16> parts = {
       {{"begin", kBegin},
        {"inf", kInf},
        {"nan", kNan},
