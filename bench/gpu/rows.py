@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Row-wise programs on a GPU: how near to a copy they come, and torch.compile beside them.
 
-    bench/gpu/rows.py --kawara build/tools/kawara [--only gelu] [--sizes 8192x8192] [--peer eager]
+    bench/gpu/rows.py --kawara build/tools/kawara [--only gelu] [--sizes 8192x8192] [--peer eager] [--jobs 8]
 
 Default schedules (`auto`) of softmax, layer norm, residual + layer norm, bias + gelu and RMS norm, in f32 and bf16, made,
 checked and timed as in race.py: graphs of ten calls replayed in turns with what torch.compile (max-autotune) makes of
 the same function. A copy of a matrix of the same size and type is timed in turns with both. Rates are bytes that have to
-be moved (every input once, every output once).
+be moved (every input once, every output once). With --jobs the peer's kernels are compiled by so many processes first; the
+race finds them in torch.compile's cache.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import concurrent.futures
 import math
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -30,6 +32,28 @@ def chosen_cases(only, sizes):
                 if re.search(only, name):
                     yield {"kind": kind, "elem": elem, "sizes": {"M": rows, "N": columns},
                            "name": name}
+
+
+def warm(case):
+    """Has torch.compile make its kernel, as race.Race does."""
+    import torch
+    types = {"f32": torch.float32, "bf16": torch.bfloat16}
+    inputs = {name: torch.randn(shape, device="cuda").to(types[elem])
+              for name, elem, shape, is_output in race.tensors_of(case) if not is_output}
+    function = eval(f"lambda {', '.join(inputs)}: {race.TORCH[case['kind']]}",
+                    {"torch": torch, "F": torch.nn.functional})
+    torch.compile(function, mode="max-autotune-no-cudagraphs", dynamic=False)(*inputs.values())
+    torch.cuda.synchronize()
+
+
+def warm_all(cases, jobs):
+    def one(case):
+        rows, columns = case["sizes"].values()
+        subprocess.run([sys.executable, __file__, "--warm", "--only", f"^{case['name']}$",
+                        "--sizes", f"{rows}x{columns}"], capture_output=True)
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, cases))
 
 
 class Beside(race.Race):
@@ -69,9 +93,15 @@ def main():
     parser.add_argument("--only", default="", help="cases whose name has this regular expression")
     parser.add_argument("--sizes", default="8192x8192", help="rows x columns, separated by commas")
     parser.add_argument("--peer", default="compile", choices=["compile", "eager"])
+    parser.add_argument("--jobs", type=int, default=0, help="processes that compile for the peer first")
+    parser.add_argument("--warm", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     sizes = [tuple(map(int, pair.split("x"))) for pair in options.sizes.split(",")]
     cases = list(chosen_cases(options.only, sizes))
+    if options.warm:
+        for case in cases:
+            warm(case)
+        return 0
     folder = pathlib.Path(tempfile.mkdtemp())
 
     def made(case):
@@ -80,6 +110,8 @@ def main():
 
     with concurrent.futures.ThreadPoolExecutor() as pool:
         libraries = list(pool.map(made, cases))
+    if options.jobs and options.peer == "compile":
+        warm_all(cases, options.jobs)
     rows, wrong = [], 0
     for case, library in zip(cases, libraries):
         if isinstance(library, str):

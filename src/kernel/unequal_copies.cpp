@@ -19,11 +19,8 @@ class UnequalLoops {
 public:
   UnequalLoops(Kernel& kernel, const Launch& launch) : kernel_(kernel) {
     for (size_t axis = 0; axis < 3; ++axis) {
-      For range;
-      range.var = launch.thread_vars[axis];
-      range.lo = int_lit(0);
-      range.hi = int_lit(launch.threads[axis]);
-      intervals_.enter(range);
+      enter(launch.thread_vars[axis], int_lit(launch.threads[axis]));
+      enter(launch.block_vars[axis], launch.blocks[axis]);
     }
   }
 
@@ -36,6 +33,14 @@ public:
   }
 
 private:
+  void enter(uint32_t var, const Expr& count) {
+    For range;
+    range.var = var;
+    range.lo = int_lit(0);
+    range.hi = count;
+    intervals_.enter(range);
+  }
+
   Block replaced(Stmt stmt) {
     if (auto* loop = std::get_if<For>(&stmt)) {
       intervals_.enter(*loop);

@@ -16,7 +16,7 @@ namespace kawara::kernel {
 ///              T[thread_x + 992] = A[thread_x + 992]
 ///
 /// Needs    a first iteration that is a constant; ends that differ by kMostUnequal iterations at most, as far as the
-///          ranges of threads and loops around show; at most kMaxCopies statements (unroll.h).
+///          ranges of blocks, threads and loops around show; at most kMaxCopies statements (unroll.h).
 Kernel unequal_copies(Kernel, const Launch& launch);
 
 inline constexpr int64_t kMostUnequal = 2;

@@ -70,17 +70,39 @@ private:
   }
 
   /// Narrow results leave registers for a third warpgroup, which keeps tensor cores busy while others compute
-  /// exponentials.
+  /// exponentials, or for a fourth where keys come in shorter blocks; that one pays where it leaves fewer rows empty.
   std::optional<Schedule> widened() {
-    const ChainBlocks wide = {192, 128};
     const ChainBlocks given = blocks_;
-    if (given.rows == 128 && given.reduced == 128 && *width_of_sums() <= kSideOfBox &&
-        needs_few_registers() && join(wide) && find_products() && may_reach_over_rows() && fits() &&
-        finish())
+    const bool may_widen = given.rows == 128 && given.reduced == 128 &&
+                           *width_of_sums() <= kSideOfBox && needs_few_registers();
+    if (may_widen && join_widest(rows_in_tiles()) && finish())
       return std::move(joined_.schedule);
     if (blocks_.rows != given.rows && !(join(given) && find_products()))
       return std::nullopt;
     return finish() ? std::optional(std::move(joined_.schedule)) : std::nullopt;
+  }
+
+  /// `least`: rows of all tiles when these are small.
+  bool join_widest(int64_t least) {
+    constexpr double kWorth =
+        1.06; ///< of three groups with long blocks of keys against four with short ones, measured
+    const auto joins = [&](const ChainBlocks& blocks) {
+      return join(blocks) && find_products() && may_reach_over_rows() && fits();
+    };
+    const ChainBlocks three = {192, 128}, four = {256, 64};
+    if (!joins(three))
+      return false;
+    const auto most = static_cast<double>(rows_in_tiles());
+    if (kWorth * static_cast<double>(least) >= most ||
+        (joins(four) && kWorth * static_cast<double>(rows_in_tiles()) < most))
+      return true;
+    return joins(three);
+  }
+
+  /// Of all tiles that share keys, those that are empty too; of one tile where it is not known how many there are.
+  int64_t rows_in_tiles() const {
+    const auto tiles = longest_run(scop(), joined_.schedule.order, joined_.rows.back());
+    return tiles.value_or(1) * blocks_.rows;
   }
 
   /// What is computed between the products reads no other tensor cell by cell, which takes addresses.
@@ -186,7 +208,7 @@ private:
     const int64_t bytes = 2 * (rows * depth + kStagesOfChain * keys * (depth + columns)) +
                           2 * rows * 2 * kSideOfBox + kBytesOfBarriers;
     // Results, scores and weights of a thread leave registers for the rest.
-    const int64_t registers = rows > 128 ? 128 : 176;
+    const int64_t registers = rows > 192 ? 80 : rows > 128 ? 128 : 176;
     return bytes <= environment_.gpu->shared_per_block &&
            columns / 2 + keys / 2 + keys / 4 <= registers;
   }

@@ -13,6 +13,11 @@ constexpr int64_t kLeastThreads = 32;
 constexpr int64_t kLeastWidth = 2;
 constexpr int64_t kShortRow = 16;
 constexpr size_t kManyLoads = 8; ///< for one cell
+/// Cells of a thread that has the same columns of several rows, where that saves loads; pieces of a row that are shorter
+/// than 16 bytes.
+constexpr int64_t kCellsOfThread = 16, kMostPieces = 8;
+/// Threads of a multiprocessor that are left at least when each has several rows or pieces.
+constexpr int64_t kManyThreads = 1024;
 /// Of a grid in y and z.
 constexpr int64_t kMostBlocks = 65535;
 
@@ -78,63 +83,127 @@ private:
     const int64_t across =
         std::min<int64_t>(most, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(groups))));
     // One loop after the other, from the inside out: threads of x, then rows of them.
-    std::vector<std::string> blocks, threads, inner = serial_inside();
-    plan.split(x.name, across * width);
-    std::string thread = x.name + ".1";
-    if (width > 1) {
-      plan.split(thread, width);
-      inner.push_back(thread + ".1");
-      thread += ".0";
-    }
-    threads.push_back(thread);
-    blocks.push_back(x.name + ".0");
-    int64_t down = most / across;
-    if (down > 1 && !others.empty()) {
-      const Item y = others.back();
-      down = std::min<int64_t>(down, static_cast<int64_t>(std::bit_ceil(
-                                         static_cast<uint64_t>(std::max<int64_t>(y.extent, 1)))));
-      plan.split(y.name, down);
-      threads.insert(threads.begin(), y.name + ".1");
-      others.back().name = y.name + ".0";
-      others.back().extent = (y.extent + down - 1) / down;
-    }
-    return bound(plan, others, blocks, threads, inner, x, width);
+    Names names;
+    names.inner = serial_inside();
+    const int64_t pieces = is_wide ? pieces_of_thread(x, width, across) : 1;
+    split_columns(plan, names, x.name, {across, width, pieces});
+    if (!others.empty() && most > across)
+      split_threads(plan, names, others.back(), most / across);
+    else if (!others.empty() && pieces == 1 &&
+             shares_columns(others.back(), kCellsOfThread / width))
+      split_rows(plan, names, others.back(), kCellsOfThread / width);
+    return bound(plan, others, std::move(names), x, width);
   }
 
   bool is_short_and_divided(const Item& x) const {
     return serial_inside().empty() && x.extent > 1 && x.extent <= kShortRow && divides(x.name);
   }
 
-  std::vector<Directive> bound(GpuPlan plan, const std::vector<Item>& others,
-                               std::vector<std::string> blocks,
-                               const std::vector<std::string>& threads,
-                               std::vector<std::string> inner, const Item& x, int64_t width) const {
+  /// Names of loops, those further out first.
+  struct Names {
+    std::vector<std::string> blocks, threads, inner;
+    std::string vector; ///< one of the inner loops
+  };
+
+  /// Of a block: threads along x, cells that each has side by side, and how often.
+  struct Columns {
+    int64_t threads, width, pieces;
+  };
+
+  static void split_columns(GpuPlan& plan, Names& names, const std::string& x, const Columns& of) {
+    plan.split(x, of.pieces * of.threads * of.width);
+    std::string thread = x + ".1";
+    if (of.pieces > 1) {
+      plan.split(thread, of.threads * of.width);
+      plan.unroll(thread + ".0");
+      names.inner.push_back(thread + ".0");
+      thread += ".1";
+    }
+    if (of.width > 1) {
+      plan.split(thread, of.width);
+      names.vector = thread + ".1";
+      names.inner.push_back(names.vector);
+      thread += ".0";
+    }
+    names.threads.push_back(thread);
+    names.blocks.push_back(x + ".0");
+  }
+
+  /// Several rows to a block.
+  static void split_threads(GpuPlan& plan, Names& names, Item& y, int64_t most) {
+    const auto rows = static_cast<uint64_t>(std::max<int64_t>(y.extent, 1));
+    const int64_t down = std::min<int64_t>(most, static_cast<int64_t>(std::bit_ceil(rows)));
+    plan.split(y.name, down);
+    names.threads.insert(names.threads.begin(), y.name + ".1");
+    y.name += ".0";
+    y.extent = (y.extent + down - 1) / down;
+  }
+
+  /// Several rows to a thread.
+  static void split_rows(GpuPlan& plan, Names& names, Item& y, int64_t count) {
+    plan.split(y.name, count);
+    plan.unroll(y.name + ".1");
+    names.inner.insert(names.inner.begin(), y.name + ".1");
+    y.name += ".0";
+    y.extent /= count;
+  }
+
+  std::vector<Directive> bound(GpuPlan plan, const std::vector<Item>& others, Names names,
+                               const Item& x, int64_t width) const {
     std::vector<Item> outer = others;
     while (outer.size() > 2) { // more loops than axes: run inside a thread
-      inner.insert(inner.begin(), outer.front().name);
+      names.inner.insert(names.inner.begin(), outer.front().name);
       outer.erase(outer.begin());
     }
     for (size_t o = outer.size(); o-- > 0;)
-      blocks.insert(blocks.begin(), outer[o].name);
-    std::vector<std::string> order = blocks;
-    order.insert(order.end(), threads.begin(), threads.end());
-    order.insert(order.end(), inner.begin(), inner.end());
+      names.blocks.insert(names.blocks.begin(), outer[o].name);
+    std::vector<std::string> order = names.blocks;
+    order.insert(order.end(), names.threads.begin(), names.threads.end());
+    order.insert(order.end(), names.inner.begin(), names.inner.end());
     if (order.size() > 1)
       plan.reorder(order);
     std::vector<Axis> axes = {Axis::BlockX, Axis::BlockY, Axis::BlockZ};
     // The axis that may be long goes to the longest loop.
     if (!outer.empty() && outer.back().extent > kMostBlocks)
       std::swap(axes[0], axes[1]);
-    for (size_t b = 0; b < blocks.size(); ++b)
-      plan.bind(blocks[blocks.size() - 1 - b], axes[b]);
-    plan.bind(threads.back(), Axis::ThreadX);
-    if (threads.size() > 1)
-      plan.bind(threads.front(), Axis::ThreadY);
+    for (size_t b = 0; b < names.blocks.size(); ++b)
+      plan.bind(names.blocks[names.blocks.size() - 1 - b], axes[b]);
+    plan.bind(names.threads.back(), Axis::ThreadX);
+    if (names.threads.size() > 1)
+      plan.bind(names.threads.front(), Axis::ThreadY);
     if (width == x.extent && is_short_and_divided(x))
-      plan.unroll(x.name + ".1.1");
+      plan.unroll(names.vector);
     else if (width > 1)
-      plan.vectorize(x.name + ".1.1", width);
+      plan.vectorize(names.vector, width);
     return plan.list();
+  }
+
+  /// Where 16 bytes at a time are not possible, several pieces of a row that are under way together.
+  int64_t pieces_of_thread(const Item& x, int64_t width, int64_t across) const {
+    if (!serial_inside().empty() || reads_much())
+      return 1;
+    const int64_t whole =
+        gpu_vector_width(schedule_, nest_.statements, 0, nest_.depth + x.position);
+    int64_t pieces = std::min(whole / width, kMostPieces);
+    while (pieces > 1 && (pieces * across * width > x.extent || !has_threads_for(width * pieces)))
+      pieces /= 2;
+    return std::max<int64_t>(pieces, 1);
+  }
+
+  bool has_threads_for(int64_t cells) const {
+    return threads_in_all(cells) >= kManyThreads * gpu_.multiprocessors;
+  }
+
+  /// Something is read (a bias) that is the same for all of these many rows.
+  bool shares_columns(const Item& rows, int64_t count) const {
+    if (!serial_inside().empty() || reads_much() || count < 2 || count > kMostPieces ||
+        rows.extent % count != 0 || !has_threads_for(kCellsOfThread))
+      return false;
+    return std::any_of(nest_.statements.begin(), nest_.statements.end(), [&](poly::StmtId id) {
+      const std::vector<Move> moves =
+          moves_of(schedule_.scop, schedule_.order, id, nest_.depth + rows.position);
+      return std::count(moves.begin() + 1, moves.end(), Move::None) > 0;
+    });
   }
 
   int64_t threads_in_all(int64_t width) const {

@@ -45,6 +45,8 @@ public:
     depth_ = 1;
     positions();
     declare_shared();
+    expr_.set_tails(looks_tails_up());
+    const size_t beginning = text_.size();
     // Blocks that compute for long would find places taken unevenly by those of the kernel before or after.
     out_.is_alone = copies_ahead(launch_.body);
     if (!out_.is_alone) {
@@ -52,6 +54,9 @@ public:
       line("kw_begin();");
     }
     block(launch_.body);
+    if (expr_.uses_tails())
+      text_.insert(beginning, "  kw_bring_tails();\n");
+    expr_.set_tails(false);
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
     const int64_t blocks =
         has_engine_ ? 1 : blocks_in_flight(kernel_, launch_.body, out_.buffers, threads);
@@ -61,6 +66,19 @@ public:
   }
 
 private:
+  /// Threads that compute many tails, in a launch that needs shared memory for nothing else.
+  bool looks_tails_up() const {
+    constexpr int64_t kMany = 16;
+    int64_t count = 0;
+    kernel::visit_exprs(launch_.body, [&](const Expr& root) {
+      scalar::visit(root, [&](const Expr& e) {
+        const auto* call = as<scalar::Unary>(e);
+        count += call != nullptr && call->op == scalar::UnaryOp::Gelu ? e.type().lanes : 0;
+      });
+    });
+    return count >= kMany && offsets_.empty() && !has_engine_;
+  }
+
   void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
 
   void find_used() {

@@ -283,12 +283,22 @@ std::string CudaExpr::fast_exp(const Expr& arg) {
          scale + ", -3.4028235e+38f)))";
 }
 
+std::string CudaExpr::gelu(const Expr& arg) {
+  need("gelu");
+  if (has_tails_)
+    need("gelu_by_tails");
+  uses_tails_ = has_tails_;
+  return (has_tails_ ? "kw_gelu_by_tails(" : "kw_gelu(") + print(arg) + ")";
+}
+
 std::string CudaExpr::unary(const Expr& e, const scalar::Unary& n) {
   const Elem elem = e.type().elem;
   const std::string f = elem == Elem::F32 ? "f" : "";
   const auto call = [&](const char* name) { return name + f + "(" + print(n.arg) + ")"; };
   const auto own = [&](const char* name) {
     const bool is_short = std::exchange(is_rounded_, false) && elem == Elem::F32;
+    if (!is_short && n.op == UnaryOp::Gelu && elem == Elem::F32)
+      return gelu(n.arg);
     need(is_short ? "short_activations" : "activations");
     return std::string("kw_") + name + (is_short ? "_short(" : "(") + print(n.arg) + ")";
   };

@@ -28,6 +28,12 @@ public:
   bool is_packed(uint32_t buffer) const { return packed_.contains(buffer); }
   /// The register, and which half of it.
   std::string packed_register(uint32_t buffer, const scalar::Expr& index) const;
+  /// Whether gelu of f32 may look into shared memory (gelu_table.h), from now on; and whether it has since.
+  void set_tails(bool has_tails) {
+    has_tails_ = has_tails;
+    uses_tails_ = false;
+  }
+  bool uses_tails() const { return uses_tails_; }
   std::string index_type() const { return is_narrow_ ? "int" : "long long"; }
   std::string type_of(scalar::Type type) const; ///< of a variable; vectors too
 
@@ -48,12 +54,14 @@ private:
   std::string division(const scalar::Binary& n, scalar::Elem elem);
   std::string unary(const scalar::Expr& e, const scalar::Unary& n);
   std::string fast_exp(const scalar::Expr& arg);
+  std::string gelu(const scalar::Expr& arg); ///< of f32
   bool is_fast() const { return kernel_.numerics == program::Numerics::Fast; }
   std::string conversion(const std::string& text, scalar::Elem from, scalar::Elem to);
 
   const kernel::Kernel& kernel_;
   CNames names_;
   bool is_narrow_;
+  bool has_tails_ = false, uses_tails_ = false;
   bool is_rounded_ = false; ///< what is being printed goes to a type of 16 bits
   std::set<uint32_t> packed_;
   std::set<std::string> needs_;

@@ -12,6 +12,9 @@ namespace {
 constexpr double kRegisters = 65536; ///< of a multiprocessor
 /// Of a thread, at least, and for each cell that it keeps over a loop.
 constexpr double kRegistersOfThread = 128, kRegistersOfCell = 1.6, kMostRegisters = 255;
+/// Of a thread that loads these bytes at most, computes and stores: cells of 16 bits, and others.
+constexpr double kRegistersOfShortMap = 40, kRegistersOfMap = 64;
+constexpr int64_t kBytesOfMap = 128;
 constexpr int64_t kMostBlocks = 16;
 
 /// Cells that variables hold from one iteration of a loop to the next.
@@ -33,6 +36,23 @@ int64_t kept_cells(const kernel::Kernel& kernel, const kernel::Block& body) {
   return cells;
 }
 
+/// Loads, arithmetic and stores, of not too many cells.
+bool is_small_map(const kernel::Kernel& kernel, const kernel::Block& body) {
+  bool is_map = true;
+  kernel::visit(body, [&](const kernel::Stmt& stmt) {
+    is_map = is_map && (std::holds_alternative<kernel::Store>(stmt) ||
+                        std::holds_alternative<kernel::Define>(stmt));
+  });
+  int64_t bytes = 0;
+  kernel::visit_exprs(body, [&](const scalar::Expr& root) {
+    scalar::visit(root, [&](const scalar::Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        bytes += e.type().lanes * scalar::bytes_of(kernel.buffers[load->tensor].elem);
+    });
+  });
+  return is_map && bytes <= kBytesOfMap;
+}
+
 } // namespace
 
 int64_t blocks_in_flight(const kernel::Kernel& kernel, const kernel::Block& body,
@@ -42,11 +62,12 @@ int64_t blocks_in_flight(const kernel::Kernel& kernel, const kernel::Block& body
     return scalar::bytes_of(kernel.buffers[b].elem) <= 2;
   });
   // Two blocks of 256 threads: while one waits, the other computes. Threads that only pass cells of 16 bits on have half
-  // as many bytes under way as others: twice as many of them.
-  const double registers = kept == 0 && is_short
-                               ? kRegistersOfThread / 2
-                               : std::clamp(kRegistersOfCell * static_cast<double>(kept),
-                                            kRegistersOfThread, kMostRegisters);
+  // as many bytes under way as others: twice as many of them. Threads of maps load once and end: more still.
+  const double registers =
+      is_small_map(kernel, body) ? (is_short ? kRegistersOfShortMap : kRegistersOfMap)
+      : kept == 0 && is_short    ? kRegistersOfThread / 2
+                                 : std::clamp(kRegistersOfCell * static_cast<double>(kept),
+                                              kRegistersOfThread, kMostRegisters);
   const auto fitting = std::llround(kRegisters / (registers * static_cast<double>(threads)));
   return std::clamp<int64_t>(fitting, 1, kMostBlocks);
 }

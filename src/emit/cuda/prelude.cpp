@@ -1,5 +1,7 @@
 #include "emit/cuda/prelude.h"
 
+#include "emit/cuda/gelu_table.h"
+
 #include <array>
 #include <utility>
 
@@ -143,45 +145,6 @@ template <class T> static __device__ inline T kw_mod(T a, T b) {
 constexpr const char* kActivations =
     R"(static __device__ inline float kw_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 static __device__ inline float kw_silu(float x) { return x / (1.0f + expf(-x)); }
-// max(x, 0) - z * Phi(-z) with z = |x|, its factors known as numbers and small rests: the formula of scalar/expand_erf.
-static __device__ inline float kw_gelu(float x) {
-  const float z = fminf(fabsf(x), 14.5f);
-  const float square = z * z, excess = fmaf(-z, z, square);
-  const float shifted = fmaf(square, -0.72134752f, 0x1.8p23f + 191.0f);
-  const float n = shifted - (0x1.8p23f + 191.0f);
-  const float m = fmaf(n, 0x1.62e4p+0f, square) - fmaf(n, -2.85721364e-06f, excess);
-  float p = -0x1.6a4f28p-15f;
-  p = fmaf(p, m, 0x1.123982p-11f);
-  p = fmaf(p, m, -0x1.5558aep-8f);
-  p = fmaf(p, m, 0x1.555492p-5f);
-  p = fmaf(p, m, -0x1.fffffcp-3f);
-  const float scale = __int_as_float(__float_as_int(shifted) << 23);
-  const float d = z + 1.5f;
-  float q;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(q) : "f"(d));
-  q = fmaf(fmaf(-d, q, 1.0f), q, q);
-  const float rest = fmaf(-(z - (d - 1.5f)), q, fmaf(-d, q, 1.0f));
-  const float lack = fmaf(rest, -2.5f, fmaf(m * m, p, m));
-  const float u = q - 0x1.554p-2f;
-  float e = -0x1.ab75ap+5f;
-  e = fmaf(e, u, 0x1.b41e74p+5f);
-  e = fmaf(e, u, -0x1.3b7874p+3f);
-  e = fmaf(e, u, -0x1.b1aa88p+3f);
-  e = fmaf(e, u, 0x1.7b3e58p+3f);
-  e = fmaf(e, u, -0x1.c83dp+1f);
-  e = fmaf(e, u, -0x1.ef7f5p+0f);
-  e = fmaf(e, u, 0x1.6dedb6p+1f);
-  e = fmaf(e, u, -0x1.ef4b0ap-1f);
-  e = fmaf(e, u, -0x1.08e13p+0f);
-  e = fmaf(e, u, 0x1.2bb74ap+0f);
-  e = fmaf(e, u, 0x1.e0701p-3f);
-  const float part = z * q;
-  const float below =
-      fmaf(-part, e, fmaf(part * 0.5f, fmaf(e, lack, lack), fmaf(-z, q, part)));
-  float above;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(above) : "f"(x), "f"(-0.0f));
-  return fmaf((part - below) * scale, -0x1p-65f, above);
-}
 static __device__ inline float kw_gelu_tanh(float x) {
   return x / (1.0f + expf(-1.5957691f * (x + 0.044715f * x * x * x)));
 }
@@ -320,6 +283,10 @@ std::string cuda_prelude(const std::set<std::string>& needs) {
   for (const auto& [name, code] : parts)
     if (is_needed(name))
       text += code;
+  if (needs.contains("gelu"))
+    text += gelu_text();
+  if (needs.contains("gelu_by_tails"))
+    text += gelu_by_tails_text();
   return text;
 }
 
