@@ -13,6 +13,7 @@
 #include "schedule/auto_rows.h"
 #include "schedule/auto_score.h"
 #include "schedule/auto_split_k.h"
+#include "schedule/auto_windows.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
 
@@ -35,9 +36,12 @@ public:
       : schedule_(std::move(schedule)), environment_(environment), done_(std::move(done)) {}
 
   Schedule improved() {
+    while (const auto chunks = window_chunks(schedule_, environment_))
+      if (!run_in_chunks(*chunks))
+        break;
     for (const LoopId loop : child_loops(schedule_.order.body))
       if (!done_.contains(loop) && !perfect_nest_at(schedule_.order, loop) &&
-          wants_distribution(loop))
+          wants_distribution(schedule_, loop))
         distribute(loop);
     for (const LoopId loop : child_loops(schedule_.order.body))
       tile_product(loop);
@@ -55,6 +59,29 @@ private:
       if (node.is_loop())
         loops.push_back(node.loop());
     return loops;
+  }
+
+  /// What a window needs is made chunk by chunk; threads share these.
+  bool run_in_chunks(const WindowChunks& chunks) {
+    const Schedule before = schedule_;
+    if (!try_all(chunks.plan))
+      return false;
+    const LoopId whole = poly::path_of(schedule_.order, chunks.reader).front();
+    if (!try_all({Parallel{name(whole)}})) {
+      schedule_ = before;
+      return false;
+    }
+    const auto inside = [&] { return child_loops(poly::find_node(schedule_.order, whole)->body); };
+    for (const LoopId loop : inside())
+      if (!perfect_nest_at(schedule_.order, loop) && wants_distribution(schedule_, loop))
+        distribute(loop);
+    for (const LoopId loop : inside())
+      tile_product(loop, true);
+    for (const LoopId loop : inside())
+      if (!done_.contains(loop))
+        improve(loop, false);
+    done_.insert(whole);
+    return true;
   }
 
   /// Nests that follow each other get one outermost loop where one iteration's rows then stay in the
@@ -120,12 +147,15 @@ private:
 
   /// A product gets blocks, packed operands and register tiles, together with the nests around it that
   /// begin or finish its cells where that is possible.
-  void tile_product(LoopId loop) {
-    // A companion of an earlier product is not at the root any more.
+  void tile_product(LoopId loop, bool is_inside = false) {
+    // A companion of an earlier product is not where it was.
     if (poly::find_node(schedule_.order, loop) == nullptr)
       return;
-    const auto product = product_at(loop);
-    if (product && !sum_blocks_in_f16(*product) && !share_reduction(*product))
+    auto product = product_at(loop);
+    if (!product)
+      return;
+    product->is_inside = is_inside;
+    if (is_inside || (!sum_blocks_in_f16(*product) && !share_reduction(*product)))
       plan_product(*product, loop);
   }
 
@@ -192,7 +222,7 @@ private:
       }
       if (!apply_product_plan(product, before, after))
         continue;
-      done_.insert(poly::path_of(schedule_.order, product.update()).front());
+      done_.insert(poly::path_of(schedule_.order, product.update())[product.nest.depth]);
       if (!after.empty())
         try_all({keep_tile_in_registers(schedule_, product)});
       return true;
@@ -214,8 +244,11 @@ private:
   /// The nests directly before and after that only touch the product's cells one by one.
   void find_companions(const Product& product, LoopId loop, std::vector<Companion>& before,
                        std::vector<Companion>& after) const {
-    const std::vector<LoopId> loops = child_loops(schedule_.order.body);
-    if (loops.size() != schedule_.order.body.size())
+    const auto parent = parent_of(schedule_.order, loop);
+    const std::vector<TreeNode>& body =
+        parent ? poly::find_node(schedule_.order, *parent)->body : schedule_.order.body;
+    const std::vector<LoopId> loops = child_loops(body);
+    if (loops.size() != body.size())
       return;
     const auto at =
         static_cast<size_t>(std::find(loops.begin(), loops.end(), loop) - loops.begin());
@@ -240,7 +273,7 @@ private:
       improve_nest(*nest, may_be_parallel);
       return;
     }
-    if (nest || wants_distribution(loop)) {
+    if (nest || wants_distribution(schedule_, loop)) {
       const std::vector<LoopId> parts = distribute(loop);
       if (parts.size() > 1) {
         for (const LoopId part : parts)
@@ -316,27 +349,6 @@ private:
         return shared;
     schedule_ = before;
     return std::nullopt;
-  }
-
-  /// Some statement below would gain from loops of its own: its reduction can then be tiled, or its
-  /// innermost loop exchanged for one that walks along memory.
-  bool wants_distribution(LoopId loop) const {
-    const size_t depth = *poly::depth_of(schedule_.order, loop);
-    for (const StmtId id : poly::statements_below(schedule_.order, loop)) {
-      const size_t rows = schedule_.order.rows[id.value].size();
-      if (rows < depth + 2)
-        continue;
-      const auto strides = [&](size_t k) {
-        return strides_of(schedule_.scop, schedule_.order, {id}, k);
-      };
-      const Strides innermost = strides(rows - 1);
-      for (size_t k = depth; k + 1 < rows; ++k)
-        if (strides(k).far < innermost.far && strides(k).far_writes <= innermost.far_writes)
-          return true;
-      if (rows >= depth + 3 && innermost.writes_same_cell)
-        return true;
-    }
-    return false;
   }
 
   LoopName name(LoopId loop) const { return name_of_loop(schedule_.scop, schedule_.order, loop); }

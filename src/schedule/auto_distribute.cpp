@@ -1,6 +1,7 @@
 #include "schedule/auto_distribute.h"
 
 #include "poly/directions.h"
+#include "schedule/auto_nest.h"
 #include "schedule/nest.h"
 
 #include <algorithm>
@@ -103,6 +104,25 @@ Distributed distributed_at(const Scop& scop, const Order& order, LoopId loop) {
   const auto at = place.sequence->begin() + static_cast<std::ptrdiff_t>(place.index);
   place.sequence->insert(place.sequence->erase(at), nests.begin(), nests.end());
   return result;
+}
+
+bool wants_distribution(const Schedule& schedule, LoopId loop) {
+  const size_t depth = *poly::depth_of(schedule.order, loop);
+  for (const StmtId id : poly::statements_below(schedule.order, loop)) {
+    const size_t rows = schedule.order.rows[id.value].size();
+    if (rows < depth + 2)
+      continue;
+    const auto strides = [&](size_t k) {
+      return strides_of(schedule.scop, schedule.order, {id}, k);
+    };
+    const Strides innermost = strides(rows - 1);
+    for (size_t k = depth; k + 1 < rows; ++k)
+      if (strides(k).far < innermost.far && strides(k).far_writes <= innermost.far_writes)
+        return true;
+    if (rows >= depth + 3 && innermost.writes_same_cell)
+      return true;
+  }
+  return false;
 }
 
 } // namespace kawara::schedule

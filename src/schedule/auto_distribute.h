@@ -13,4 +13,8 @@ struct Distributed {
 };
 Distributed distributed_at(const poly::Scop&, const poly::Order&, poly::LoopId loop);
 
+/// Some statement below the loop would gain from loops of its own: its reduction can then be tiled, or its
+/// innermost loop exchanged for one that walks along memory.
+bool wants_distribution(const Schedule&, poly::LoopId loop);
+
 } // namespace kawara::schedule

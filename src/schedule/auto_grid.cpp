@@ -110,7 +110,7 @@ int64_t threads_for(const Product& p, const target::Cpu& cpu) {
   for (size_t k = 0; k < all.size(); ++k)
     all[k] = k;
   const int64_t work = product_over(p.extents, all) * (p.extents[p.rows] < kWait ? kWait : 1);
-  return work >= kWorthThreads * cpu.vector_bytes ? cpu.cores : 1;
+  return !p.is_inside && work >= kWorthThreads * cpu.vector_bytes ? cpu.cores : 1;
 }
 
 bool may_share_blocks(const Product& p) {

@@ -69,16 +69,28 @@ bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& 
   return is_wide && (is_kept || p.extents[p.rows] >= kFewRows) && work >= kWorthPacking;
 }
 
+/// Loops that begin where a loop around the nest says: blocks of them would begin elsewhere each time.
+std::vector<bool> shifted_loops(const Schedule& schedule, const Nest& nest) {
+  std::vector<bool> shifted(nest.loops.size(), false);
+  if (nest.depth == 0)
+    return shifted;
+  const LoopId outermost = poly::path_of(schedule.order, nest.statements.front()).front();
+  for (size_t k = 0; k < nest.loops.size(); ++k)
+    shifted[k] = !is_rectangular_block(schedule.scop, schedule.order, outermost, nest.loops[k]);
+  return shifted;
+}
+
 /// The loops by role when `lanes` runs in lanes; nothing when no loop is left for the rows.
 std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts& facts,
-                                  size_t lanes, const std::vector<uint32_t>& loaded) {
+                                  size_t lanes, const std::vector<uint32_t>& loaded,
+                                  const std::vector<bool>& shifted) {
   const size_t right = moves[lanes][1] == Move::None ? 2 : 1;
   const size_t left = 3 - right;
   std::optional<size_t> rows;
   for (size_t k = 0; k < moves.size(); ++k) {
     if (moves[k][0] == Move::None)
       p.depth.push_back(k);
-    else if (k != lanes && facts.is_parallel[k] && moves[k][left] != Move::None &&
+    else if (k != lanes && !shifted[k] && facts.is_parallel[k] && moves[k][left] != Move::None &&
              moves[k][right] == Move::None &&
              (!rows || moves[k][0] == Move::Unit ||
               (moves[*rows][0] != Move::Unit && p.extents[k] > p.extents[*rows])))
@@ -170,11 +182,12 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     return std::nullopt;
   p.result = text.tensor;
   std::optional<Product> best;
+  const std::vector<bool> shifted = shifted_loops(schedule, nest);
   for (size_t k = 0; k < nest.loops.size(); ++k) {
     const bool is_one_sided = (moves[k][1] == Move::None) != (moves[k][2] == Move::None);
-    if (moves[k][0] == Move::None || !facts.is_parallel[k] || !is_one_sided)
+    if (moves[k][0] == Move::None || !facts.is_parallel[k] || !is_one_sided || shifted[k])
       continue;
-    auto other = with_lanes(p, moves, facts, k, loaded);
+    auto other = with_lanes(p, moves, facts, k, loaded, shifted);
     if (!other || !is_worth_it(schedule, *other, environment))
       continue;
     // What keeps its values is packed once for all calls.

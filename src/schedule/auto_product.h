@@ -28,6 +28,7 @@ struct Product {
   bool combines_along_outer = false; ///< what follows adds up the results of the outer loops
   bool has_followers = false;        ///< what follows uses the results cell by cell
   bool avoids_one_loop = false;      ///< for all blocks: it was refused
+  bool is_inside = false;            ///< of a loop that threads share
   std::optional<size_t> parts; ///< the outer loop over parts of the reduction, one thread each
   poly::StmtId update() const { return nest.statements.front(); }
 };
