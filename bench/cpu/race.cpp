@@ -1,8 +1,13 @@
 #include "cpu/race.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
 namespace kawara::bench {
@@ -42,6 +47,24 @@ double estimate(const std::function<void()>& work, const RaceOptions& options) {
   return std::max(std::min(first, several / static_cast<double>(tries)), 1e-9);
 }
 
+/// Whether another thread of this process is running or wants to. Its processor time would not tell: the system
+/// adds up that of threads on other cores a few hundred times a second only, for all of them at once.
+bool other_threads_run() {
+  const auto own = std::to_string(gettid());
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == own)
+      continue;
+    std::ifstream file(task.path() / "stat");
+    std::string line;
+    std::getline(file, line);
+    // The name in brackets may hold anything; the state follows it.
+    const size_t end = line.rfind(')');
+    if (end != std::string::npos && line.compare(end, 3, ") R") == 0)
+      return true;
+  }
+  return false;
+}
+
 void warm_up(const std::function<void()>& work, bool has_threads) {
   const double begin = now();
   do
@@ -53,11 +76,9 @@ void warm_up(const std::function<void()>& work, bool has_threads) {
 
 void wait_for_quiet() {
   const double begin = now();
-  while (now() - begin < kLongestSpin) {
-    const double used = process_seconds();
+  for (int quiet = 0; quiet < 2 && now() - begin < kLongestSpin;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (process_seconds() - used < 1e-4)
-      return;
+    quiet = other_threads_run() ? 0 : quiet + 1;
   }
 }
 

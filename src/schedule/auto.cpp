@@ -14,6 +14,7 @@
 #include "schedule/auto_score.h"
 #include "schedule/auto_split_k.h"
 #include "schedule/auto_windows.h"
+#include "schedule/auto_worth.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
 
@@ -129,7 +130,8 @@ private:
       improve(child, false);
     for (const std::string& tensor : rows_from_memory(schedule_, loop, environment_))
       try_all({Prefetch{tensor, name(loop), 1}});
-    try_all({Parallel{name(loop)}});
+    if (is_worth_threads(schedule_, loop, environment_))
+      try_all({Parallel{name(loop)}});
   }
 
   bool is_parallel(LoopId loop) const {

@@ -10,15 +10,17 @@ namespace {
 
 /// Fewer multiply-adds than this for each byte of a vector are not worth waking threads; fewer by `kWait` with few rows, which
 /// wait for memory.
-constexpr int64_t kWorthThreads = 1 << 13, kWait = 4;
+constexpr int64_t kWorthThreads = 1 << 14, kWait = 4;
 /// Steps of a vector multiply-add: to start threads on one more loop, to copy a cell.
 constexpr double kForkSteps = 12000, kCopySteps = 1.5;
-/// Bytes that come from the cache that all cores share in the time of a step.
-constexpr double kSharedBytes = 6;
+/// Bytes that come from the cache that all cores share, and from a core's second one, in the time of a step.
+constexpr double kSharedBytes = 6, kNearBytes = 24;
 /// Blocks for each thread that are tried.
-constexpr int64_t kMostBlocks = 4;
+constexpr int64_t kMostBlocks = 8;
+/// Of its last block, what a thread is late on average.
+constexpr double kLate = 0.25;
 /// What one loop for all blocks must gain.
-constexpr double kWorthOneLoop = 0.97;
+constexpr double kWorthOneLoop = 0.98;
 /// An outermost loop of at least this many iterations is shared as it is, if that leaves few threads waiting.
 constexpr int64_t kWideLoop = 8;
 
@@ -33,12 +35,13 @@ double busy_share(int64_t tasks, int64_t threads) {
 class GridCosts {
 public:
   GridCosts(const Product& p, const RegisterTile& tile, int64_t lanes, int64_t element_bytes,
-            int64_t threads)
+            int64_t threads, const target::Cpu& cpu)
       : p_(p), tile_(tile), width_(tile.vectors * lanes), bytes_(element_bytes), threads_(threads),
         tile_rows_(parts_of(p.extents[p.rows], tile.rows)),
         tile_columns_(parts_of(p.extents[p.lanes], width_)),
         outer_(product_over(p.extents, p.outer)),
         depth_(std::max<double>(1, static_cast<double>(product_over(p.extents, p.depth)))),
+        room_(static_cast<double>(cpu.caches.l2) / 2),
         packs_left_(packs_left(p, lanes) && !p.left_stays),
         packs_right_(packs_right(p, lanes) && !p.right_stays) {}
 
@@ -48,39 +51,53 @@ public:
   /// Threads share the rows only, outer iterations come one after the other. Each packs its own.
   double of_rows() const {
     const int64_t high = parts_of(tile_rows_, std::min(tile_rows_, threads_));
-    return static_cast<double>(outer_) *
-               (block(high, tile_columns_) + packing_left(1) / static_cast<double>(threads_)) +
-           fork() * static_cast<double>(outer_ - 1);
+    const double each = steps(high, tile_columns_) + left_bytes(high) + right_bytes(tile_columns_) +
+                        near_bytes(tile_columns_) + packing_left(1) / static_cast<double>(threads_);
+    return static_cast<double>(outer_) * each + fork() * static_cast<double>(outer_ - 1) +
+           waiting(high, tile_columns_);
   }
 
   /// Threads share the outermost loop; each has all of the result of its iterations.
   double of_outermost() const {
     const int64_t first = p_.extents[p_.outer.front()];
-    const double share =
-        static_cast<double>(parts_of(first, threads_)) / static_cast<double>(first);
-    return share * static_cast<double>(outer_) *
-           (block(tile_rows_, tile_columns_) + packing_left(1) + packing_right(1));
+    const auto inner = static_cast<double>(outer_ / first);
+    const double each = inner * (steps(tile_rows_, tile_columns_) + left_bytes(tile_rows_) +
+                                 right_bytes(tile_columns_) + near_bytes(tile_columns_) +
+                                 packing_left(1) + packing_right(1));
+    return (static_cast<double>(parts_of(first, threads_)) + kLate) * each;
   }
 
+  /// One after the other, a thread's blocks have the same columns, which stay in its second cache if they fit.
   double of_one_loop(int64_t high, int64_t wide) const {
     const int64_t rows = parts_of(tile_rows_, high), columns = parts_of(tile_columns_, wide);
-    const auto rounds = static_cast<double>(parts_of(outer_ * rows * columns, threads_));
+    const int64_t rounds = parts_of(outer_ * rows * columns, threads_);
+    const bool stays = static_cast<double>(wide * width_ * bytes_) * depth_ <= room_;
+    const int64_t reads = stays && p_.right_rests ? parts_of(rounds, rows) : rounds;
     double copies = 0;
     if (packs_left_)
       copies += (columns > 1 ? fork() : 0) + packing_left(outer_) / static_cast<double>(threads_);
     if (packs_right_)
       copies += (rows > 1 ? fork() : 0) + packing_right(outer_) / static_cast<double>(threads_);
-    return rounds * block(high, wide) + copies;
+    return static_cast<double>(rounds) * (steps(high, wide) + left_bytes(high) + near_bytes(wide)) +
+           static_cast<double>(reads) * right_bytes(wide) + waiting(high, wide) + copies;
   }
 
 private:
-  double block(int64_t high, int64_t wide) const {
-    const auto rows = static_cast<double>(high), columns = static_cast<double>(wide);
-    return rows * columns * static_cast<double>(tile_.rows * tile_.vectors) +
-           static_cast<double>(bytes_) *
-               (rows * static_cast<double>(tile_.rows) + columns * static_cast<double>(width_)) /
-               kSharedBytes;
+  double steps(int64_t high, int64_t wide) const {
+    return static_cast<double>(high * wide * tile_.rows * tile_.vectors);
   }
+  double left_bytes(int64_t high) const {
+    return static_cast<double>(bytes_ * high * tile_.rows) / kSharedBytes;
+  }
+  double right_bytes(int64_t wide) const {
+    return static_cast<double>(bytes_ * wide * width_) / kSharedBytes;
+  }
+  /// Every block walks once through its columns of the right operand.
+  double near_bytes(int64_t wide) const {
+    return static_cast<double>(bytes_ * wide * width_) / kNearBytes;
+  }
+  /// For a thread that was interrupted, or for the last of them.
+  double waiting(int64_t high, int64_t wide) const { return kLate * steps(high, wide); }
   double fork() const { return kForkSteps / depth_; }
   double packing_left(int64_t times) const {
     return packs_left_ ? kCopySteps * static_cast<double>(times * p_.extents[p_.rows]) : 0;
@@ -92,7 +109,7 @@ private:
   const Product& p_;
   RegisterTile tile_;
   int64_t width_, bytes_, threads_, tile_rows_, tile_columns_, outer_;
-  double depth_;
+  double depth_, room_;
   bool packs_left_, packs_right_;
 };
 
@@ -119,7 +136,7 @@ bool may_share_blocks(const Product& p) {
 
 ThreadGrid thread_grid(const Product& p, const RegisterTile& tile, int64_t lanes,
                        int64_t element_bytes, int64_t threads, const target::Cpu& cpu) {
-  const GridCosts costs(p, tile, lanes, element_bytes, threads);
+  const GridCosts costs(p, tile, lanes, element_bytes, threads, cpu);
   ThreadGrid best{threads, 1, false};
   if (threads == 1 || !may_share_blocks(p))
     return best;

@@ -1,6 +1,7 @@
 #include "schedule/auto_plan.h"
 
 #include "scalar/expansion.h"
+#include "schedule/auto_worth.h"
 #include "schedule/resolve.h"
 #include "target/cpu.h"
 
@@ -11,9 +12,6 @@ namespace kawara::schedule {
 using poly::LoopId;
 
 namespace {
-
-/// Below this many statement instances a parallel loop costs more than it gains.
-constexpr int64_t kParallelWorth = 32768;
 
 /// Cells that a transposition reads in a row: as many lines that it writes, one after the other.
 constexpr int64_t kTurnedRun = 64;
@@ -94,7 +92,7 @@ public:
   NestPlanner(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
               const Environment& environment, bool may_be_parallel)
       : schedule_(schedule), nest_(nest), facts_(facts), cpu_(environment.cpu),
-        parts_(parts_of(facts)), may_be_parallel_(may_be_parallel && work() >= kParallelWorth) {}
+        parts_(parts_of(facts)), may_be_parallel_(may_be_parallel && is_worth_threads(steps())) {}
 
   std::vector<std::vector<Directive>> plans() const {
     std::vector<std::vector<Directive>> out;
@@ -123,6 +121,13 @@ private:
     for (const int64_t e : facts_.extents)
       product = std::min<int64_t>(product * std::max<int64_t>(e, 1), int64_t{1} << 40);
     return product;
+  }
+
+  double steps() const {
+    double sum = 0;
+    for (const poly::StmtId id : nest_.statements)
+      sum += steps_of(schedule_, id, work(), parts_.vector ? native_lanes() : 1);
+    return sum;
   }
 
   LoopName name(size_t k) const {

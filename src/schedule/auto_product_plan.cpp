@@ -241,6 +241,8 @@ private:
     const int64_t extent = p_.extents[position], count = (extent + panel - 1) / panel;
     if (block >= extent)
       return add(Parallel{{copy, panels}});
+    if (block <= panel)
+      return add(Parallel{{copy, blocks}});
     const bool is_cut = cuts_.depth_part != 0;
     const std::string depth = deepest_part(), depth_blocks = own(cuts_.deepest) + ".0";
     Reorder order{{{copy, blocks}, {copy, panels}}};

@@ -25,8 +25,9 @@ constexpr int kCallersLoneSpins = 2000, kWorkersLoneSpins = 10'000;
 constexpr int kSpinsPerOffer = 50;
 /// Pieces that a share is cut into: what is left of a share when its thread is late goes to others.
 constexpr int64_t kStaticPieces = 4, kDynamicPieces = 16;
-/// Loops in a row that a worker came too late for before it is sent to another processor.
-constexpr int kOftenLate = 3;
+/// Loops in a row that a worker came too late for, or ran on its caller's processor in, before it is sent to another; after
+/// every time twice as many, where that does not help.
+constexpr int kOftenLate = 3, kMostLate = 3 << 12;
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -76,8 +77,9 @@ struct alignas(64) Worker {
   std::atomic<uint64_t> ticket{0};
   std::atomic<uint64_t> done{0}; ///< the last ticket whose loop the worker has left
   std::atomic<bool> is_asleep{false};
-  int late = 0; ///< loops in a row that were over before it came; guarded by `busy`, as the next
-  int shunned = -1; ///< the processor that it is kept off
+  std::atomic<int> processor{-1}; ///< that it began its last loop on
+  int late = 0; ///< loops in a row that it was late for; guarded by `busy`, as the next
+  int patience = kOftenLate; ///< so many are too many
   alignas(64) std::mutex mutex;
   std::condition_variable wake;
   std::thread thread;
@@ -92,18 +94,34 @@ bool claim(Worker& worker) {
          worker.ticket.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel);
 }
 
-/// Keeps a worker off the processor that the caller runs on. A thread that works for microseconds at a
-/// time looks idle to a system that is busy with other work, which may leave it where its caller is.
-void keep_off_caller(Worker& worker) {
-  const int here = sched_getcpu();
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (here < 0 || here == worker.shunned || sched_getaffinity(0, sizeof set, &set) != 0)
+/// Sends a worker to another processor than the caller runs on. A thread that works for microseconds at a
+/// time looks idle to a system that is busy with other work, which may leave it where its caller is. It may come back
+/// afterwards: a thread that is kept off one processor for good shares another with its caller some day.
+void send_away(Worker& worker, int here) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  if (sched_getaffinity(0, sizeof all, &all) != 0)
     return;
-  worker.shunned = here;
-  CPU_CLR(here, &set);
-  if (CPU_COUNT(&set) > 0)
-    pthread_setaffinity_np(worker.thread.native_handle(), sizeof set, &set);
+  cpu_set_t others = all;
+  CPU_CLR(here, &others);
+  if (CPU_COUNT(&others) == 0)
+    return;
+  pthread_setaffinity_np(worker.thread.native_handle(), sizeof others, &others);
+  pthread_setaffinity_np(worker.thread.native_handle(), sizeof all, &all);
+}
+
+/// Notes whether a worker was of use in a loop.
+void judge_worker(Worker& worker, bool was_late, int here) {
+  if (!was_late) {
+    worker.late = 0;
+    worker.patience = kOftenLate;
+    return;
+  }
+  if (++worker.late < worker.patience || here < 0)
+    return;
+  send_away(worker, here);
+  worker.late = 0;
+  worker.patience = std::min(2 * worker.patience, kMostLate);
 }
 
 void wake_up(Worker& worker) {
@@ -210,6 +228,7 @@ void ThreadPool::State::work(size_t w) {
     if (is_ending.load(std::memory_order_acquire))
       return;
     const auto thread = static_cast<int64_t>(w) + 1;
+    worker.processor.store(sched_getcpu(), std::memory_order_relaxed);
     run_shares(thread, thread);
     worker.done.store(worker.ticket.load(std::memory_order_relaxed), std::memory_order_release);
   }
@@ -235,14 +254,14 @@ void ThreadPool::State::run_shares(int64_t first, int64_t thread) {
 
 /// All pieces are taken. A worker that has not begun, perhaps because it has no processor, is not waited for.
 void ThreadPool::State::wait_for_workers(size_t count) {
+  const int here = sched_getcpu();
   for (size_t w = 0; w < count; ++w) {
     Worker& worker = workers[w];
-    if (claim(worker)) {
+    const bool has_not_begun = claim(worker);
+    if (has_not_begun)
       worker.done.store(worker.ticket.load(std::memory_order_relaxed), std::memory_order_relaxed);
-      if (++worker.late >= kOftenLate)
-        keep_off_caller(worker);
-    } else
-      worker.late = 0;
+    judge_worker(worker, has_not_begun || worker.processor.load(std::memory_order_relaxed) == here,
+                 here);
   }
   for (size_t w = 0; w < count; ++w) {
     const uint64_t ticket = workers[w].ticket.load(std::memory_order_relaxed);

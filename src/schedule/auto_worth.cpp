@@ -1,0 +1,48 @@
+#include "schedule/auto_worth.h"
+
+#include "scalar/expansion.h"
+#include "schedule/extent.h"
+#include "target/cpu.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+namespace {
+
+/// Instructions of a function that is spelled out: as many as the exponential takes.
+constexpr double kFunction = 22;
+/// Steps that take as long as threads need to begin and to end, twice over.
+constexpr double kWorthThreads = 4096;
+/// Where nobody knows how long a loop is, it is long.
+constexpr int64_t kUnknownRun = 256;
+
+} // namespace
+
+double steps_of(const Schedule& schedule, poly::StmtId id, int64_t iterations, int64_t lanes) {
+  const program::Statement& text = schedule.scop[id].text;
+  double each = 1;
+  scalar::visit(text.value, [&](const scalar::Expr& e) {
+    if (const auto* unary = scalar::as<scalar::Unary>(e))
+      each += scalar::has_expansion(unary->op, scalar::Elem::F32) ? kFunction : 1;
+  });
+  return each * static_cast<double>(iterations) / static_cast<double>(lanes);
+}
+
+bool is_worth_threads(double steps) { return steps >= kWorthThreads; }
+
+bool is_worth_threads(const Schedule& schedule, poly::LoopId loop, const Environment& environment) {
+  double steps = 0;
+  for (const poly::StmtId id : poly::statements_below(schedule.order, loop)) {
+    int64_t iterations = 1;
+    for (const poly::LoopId around : poly::path_of(schedule.order, id))
+      iterations = std::min(
+          iterations * longest_run(schedule.scop, schedule.order, around).value_or(kUnknownRun),
+          int64_t{1} << 40);
+    const scalar::Elem elem = schedule.scop.tensors[schedule.scop[id].text.tensor].elem;
+    const int64_t bytes = scalar::bytes_of(scalar::compute_type(elem));
+    steps += steps_of(schedule, id, iterations, target::vector_lanes(environment.cpu, bytes));
+  }
+  return is_worth_threads(steps);
+}
+
+} // namespace kawara::schedule
