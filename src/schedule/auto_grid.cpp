@@ -20,7 +20,7 @@ constexpr int64_t kMostBlocks = 8;
 /// Of its last block, what a thread is late on average.
 constexpr double kLate = 0.25;
 /// What one loop for all blocks must gain.
-constexpr double kWorthOneLoop = 0.98;
+constexpr double kWorthOneLoop = 0.95;
 /// An outermost loop of at least this many iterations is shared as it is, if that leaves few threads waiting.
 constexpr int64_t kWideLoop = 8;
 
@@ -54,7 +54,7 @@ public:
     const double each = steps(high, tile_columns_) + left_bytes(high) + right_bytes(tile_columns_) +
                         near_bytes(tile_columns_) + packing_left(1) / static_cast<double>(threads_);
     return static_cast<double>(outer_) * each + fork() * static_cast<double>(outer_ - 1) +
-           waiting(high, tile_columns_);
+           waiting(std::min(high, rows_that_fit()), tile_columns_);
   }
 
   /// Threads share the outermost loop; each has all of the result of its iterations.
@@ -95,6 +95,12 @@ private:
   /// Every block walks once through its columns of the right operand.
   double near_bytes(int64_t wide) const {
     return static_cast<double>(bytes_ * wide * width_) / kNearBytes;
+  }
+  /// Rows of tiles of the left operand that blocks are cut into anyway, for the second cache.
+  int64_t rows_that_fit() const {
+    constexpr double kUsualDepth = 1024;
+    const double row = std::min(depth_, kUsualDepth) * static_cast<double>(bytes_ * tile_.rows);
+    return std::max<int64_t>(1, static_cast<int64_t>(room_ / row));
   }
   /// For a thread that was interrupted, or for the last of them.
   double waiting(int64_t high, int64_t wide) const { return kLate * steps(high, wide); }

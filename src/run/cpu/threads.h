@@ -16,8 +16,8 @@ int64_t default_threads();
 /// Threads that stay alive between parallel loops. A waiting thread spins for some hundred microseconds and
 /// then sleeps, so that loops in quick succession start fast and an idle pool costs nothing. Every thread has a share of the
 /// iterations and takes it in pieces; who is done takes pieces of others, the caller too. On a machine that is busy a loop
-/// so takes little longer than on the processors that are free, and a thread that comes late again and again, or shares its caller's processor, is sent to another
-/// processor than its caller's.
+/// so takes little longer than on the processors that are free. A thread that comes late again and again, or runs on its caller's
+/// processor, is sent to another one.
 ///
 /// Safe to use from several threads: while one caller's loop runs, another caller's loop runs on
 /// that caller alone. A body that starts a parallel loop of its own runs it alone as well.
