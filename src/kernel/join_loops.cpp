@@ -44,17 +44,23 @@ Block joined_pair(Kernel& kernel, For outer) {
   if (child == nullptr)
     return block_of(std::move(outer));
   const For inner = *child;
-  // The joined loop has the outer one's name, i_j; what the outer loop counted is i again.
-  const uint32_t first =
-      add_variable(kernel, first_part(kernel, outer.var, inner.var), scalar::kIndex);
   const Expr width = extent_of(inner), at = scalar::var(outer.var);
+  const Expr quotient = scalar::simplify(outer.lo + binary(BinaryOp::FloorDiv, at, width));
+  const Expr remainder = scalar::simplify(inner.lo + binary(BinaryOp::Mod, at, width));
   For joined;
   joined.var = outer.var;
   joined.lo = int_lit(0);
   joined.hi = scalar::simplify(extent_of(outer) * width);
   joined.marks = outer.marks;
-  joined.body = {Define{first, scalar::simplify(outer.lo + binary(BinaryOp::FloorDiv, at, width))},
-                 Define{inner.var, scalar::simplify(inner.lo + binary(BinaryOp::Mod, at, width))}};
+  if (joined.marks.axis != poly::Axis::None) {
+    joined.body =
+        substitute_var(substitute_var(inner.body, outer.var, quotient), inner.var, remainder);
+    return block_of(std::move(joined));
+  }
+  // The joined loop has the outer one's name, i_j; what the outer loop counted is i again.
+  const uint32_t first =
+      add_variable(kernel, first_part(kernel, outer.var, inner.var), scalar::kIndex);
+  joined.body = {Define{first, quotient}, Define{inner.var, remainder}};
   const Block body = substitute_var(inner.body, outer.var, scalar::var(first));
   joined.body.insert(joined.body.end(), body.begin(), body.end());
   return block_of(std::move(joined));

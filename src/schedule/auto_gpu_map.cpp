@@ -16,8 +16,8 @@ constexpr size_t kManyLoads = 8; ///< for one cell
 /// Cells of a thread that has the same columns of several rows, where that saves loads; pieces of a row that are shorter
 /// than 16 bytes.
 constexpr int64_t kCellsOfThread = 16, kMostPieces = 8;
-/// Threads of a multiprocessor that are left at least when each has several rows or pieces.
-constexpr int64_t kManyThreads = 1024;
+/// Threads of a multiprocessor that are left at least when each has several pieces, or several rows.
+constexpr int64_t kThreadsWithPieces = 1024, kThreadsWithRows = 4096;
 /// Of a grid in y and z.
 constexpr int64_t kMostBlocks = 65535;
 
@@ -45,7 +45,9 @@ public:
       return {};
     std::vector<std::vector<Directive>> all;
     for (const bool is_wide : {true, false})
-      all.push_back(plan(is_wide));
+      for (const bool joins : {true, false})
+        if (!joins || parallel_.size() > 3)
+          all.push_back(plan(is_wide, joins));
     return all;
   }
 
@@ -62,7 +64,7 @@ private:
     return best;
   }
 
-  std::vector<Directive> plan(bool is_wide) const {
+  std::vector<Directive> plan(bool is_wide, bool joins) const {
     std::vector<Item> others = parallel_;
     const Item x = others[along_memory()];
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(along_memory()));
@@ -89,10 +91,9 @@ private:
     split_columns(plan, names, x.name, {across, width, pieces});
     if (!others.empty() && most > across)
       split_threads(plan, names, others.back(), most / across);
-    else if (!others.empty() && pieces == 1 &&
-             shares_columns(others.back(), kCellsOfThread / width))
+    if (!others.empty() && pieces == 1 && shares_columns(others.back(), kCellsOfThread / width))
       split_rows(plan, names, others.back(), kCellsOfThread / width);
-    return bound(plan, others, std::move(names), x, width);
+    return bound(plan, others, std::move(names), x, width, joins);
   }
 
   bool is_short_and_divided(const Item& x) const {
@@ -148,20 +149,32 @@ private:
     y.extent /= count;
   }
 
-  std::vector<Directive> bound(GpuPlan plan, const std::vector<Item>& others, Names names,
-                               const Item& x, int64_t width) const {
-    std::vector<Item> outer = others;
-    while (outer.size() > 2) { // more loops than axes: run inside a thread
-      names.inner.insert(names.inner.begin(), outer.front().name);
+  std::vector<Directive> bound(GpuPlan plan, std::vector<Item> outer, Names names, const Item& x,
+                               int64_t width, bool joins) const {
+    // More loops than axes: all but the last run as one, or the outermost inside a thread.
+    int64_t together = 1;
+    for (size_t o = 0; o + 1 < outer.size(); ++o)
+      together *= outer[o].extent;
+    std::vector<std::string> joined;
+    while (outer.size() > 2) {
+      if (joins && together <= kMostBlocks)
+        joined.push_back(outer[0].name);
+      else
+        names.inner.insert(names.inner.begin(), outer[0].name);
       outer.erase(outer.begin());
     }
     for (size_t o = outer.size(); o-- > 0;)
       names.blocks.insert(names.blocks.begin(), outer[o].name);
-    std::vector<std::string> order = names.blocks;
+    std::vector<std::string> order = joined;
+    order.insert(order.end(), names.blocks.begin(), names.blocks.end());
     order.insert(order.end(), names.threads.begin(), names.threads.end());
     order.insert(order.end(), names.inner.begin(), names.inner.end());
     if (order.size() > 1)
       plan.reorder(order);
+    for (size_t n = joined.size(); n-- > 0;) {
+      plan.add(Coalesce{plan.loop(joined[n]), plan.loop(names.blocks.front())});
+      names.blocks.front() = joined[n] + "_" + names.blocks.front();
+    }
     std::vector<Axis> axes = {Axis::BlockX, Axis::BlockY, Axis::BlockZ};
     // The axis that may be long goes to the longest loop.
     if (!outer.empty() && outer.back().extent > kMostBlocks)
@@ -185,19 +198,18 @@ private:
     const int64_t whole =
         gpu_vector_width(schedule_, nest_.statements, 0, nest_.depth + x.position);
     int64_t pieces = std::min(whole / width, kMostPieces);
-    while (pieces > 1 && (pieces * across * width > x.extent || !has_threads_for(width * pieces)))
+    while (pieces > 1 &&
+           (pieces * across * width > x.extent ||
+            threads_in_all(width * pieces) < kThreadsWithPieces * gpu_.multiprocessors))
       pieces /= 2;
     return std::max<int64_t>(pieces, 1);
-  }
-
-  bool has_threads_for(int64_t cells) const {
-    return threads_in_all(cells) >= kManyThreads * gpu_.multiprocessors;
   }
 
   /// Something is read (a bias) that is the same for all of these many rows.
   bool shares_columns(const Item& rows, int64_t count) const {
     if (!serial_inside().empty() || reads_much() || count < 2 || count > kMostPieces ||
-        rows.extent % count != 0 || !has_threads_for(kCellsOfThread))
+        rows.extent % count != 0 ||
+        threads_in_all(kCellsOfThread) < kThreadsWithRows * gpu_.multiprocessors)
       return false;
     return std::any_of(nest_.statements.begin(), nest_.statements.end(), [&](poly::StmtId id) {
       const std::vector<Move> moves =
