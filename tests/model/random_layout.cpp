@@ -142,10 +142,10 @@ void add_slice(Generator& g) {
   if (g.chance(25)) { // backwards, to the front
     const int64_t start = g.pick(extent);
     y.shape[at] = start / step + 1;
-    return g.add(
-        "Slice",
-        {a.id, g.integers({start}), g.integers({kFarBefore}), g.integers({axis}), g.integers({-step})},
-        {}, y);
+    return g.add("Slice",
+                 {a.id, g.integers({start}), g.integers({kFarBefore}), g.integers({axis}),
+                  g.integers({-step})},
+                 {}, y);
   }
   const int64_t start = g.pick(extent), end = g.between(start + 1, extent);
   y.shape[at] = (end - start + step - 1) / step;
