@@ -54,6 +54,13 @@ std::vector<Rule> rules_of(const TuneOptions& options) {
   return rules;
 }
 
+/// The fastest samples of both: what is left when nobody disturbs.
+bool is_faster_at_best(const Samples& samples) {
+  return !samples.own.empty() && !samples.theirs.empty() &&
+         *std::min_element(samples.own.begin(), samples.own.end()) <
+             *std::min_element(samples.theirs.begin(), samples.theirs.end());
+}
+
 } // namespace
 
 Search::Search(const Reference& reference, Measurer& measurer, Database* database,
@@ -264,7 +271,8 @@ void Search::meet_again(std::vector<Met>& winners) {
     const auto same = std::find_if(again.begin(), again.end(), [&](const Met& one) {
       return one.directives == winner.directives;
     });
-    if (same == again.end() || same->ratio.median >= 1) {
+    if (same == again.end() || same->ratio.median >= kWorthwhile ||
+        !is_faster_at_best(same->samples)) {
       ++report_.refuted;
       continue;
     }
@@ -285,7 +293,9 @@ std::optional<Search::Met> Search::compare(const std::vector<std::string>& final
   std::vector<Met> winners = meet(finalists, kFinalEffort);
   if (!winners.empty())
     report_.ratio = winners.front().ratio;
-  std::erase_if(winners, [](const Met& one) { return one.ratio.high >= kWorthwhile; });
+  std::erase_if(winners, [](const Met& one) {
+    return one.ratio.high >= kWorthwhile || !is_faster_at_best(one.samples);
+  });
   winners.resize(std::min(winners.size(), kConfirmed));
   for (int meeting = 1; meeting < kMeetings && !winners.empty(); ++meeting)
     meet_again(winners);

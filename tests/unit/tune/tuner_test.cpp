@@ -134,6 +134,30 @@ MakeBench moody_benches(int processes) {
   };
 }
 
+/// Everything has half of the default's time in the median, but the default's fastest call is the fastest of all.
+MakeBench disturbed_benches() {
+  return []() -> Parsed<std::unique_ptr<Bench>> {
+    class Disturbed : public HashBench {
+    public:
+      Samples time(uint32_t, const Effort& effort) override {
+        Samples samples;
+        samples.theirs.assign(static_cast<size_t>(effort.rounds), 1e-3);
+        samples.own.assign(static_cast<size_t>(effort.rounds), 0.5e-3);
+        samples.theirs.front() = 0.4e-3;
+        return samples;
+      }
+    };
+    return std::unique_ptr<Bench>(std::make_unique<Disturbed>());
+  };
+}
+
+TEST(Tuner, keeps_the_default_when_its_fastest_call_is_the_fastest) {
+  const auto report = tune(small_reference(), disturbed_benches(), nullptr, options(10));
+  ASSERT_TRUE(report);
+  EXPECT_GT(report->progress.outcomes.count(Outcome::Measured), 0u);
+  EXPECT_FALSE(report->best);
+}
+
 /// With one worker: a process for the search (and those that bad candidates cost), then one for each meeting.
 TEST(Tuner, keeps_the_default_when_a_winner_wins_in_some_processes_only) {
   TuneOptions settings = options(1, 2);
