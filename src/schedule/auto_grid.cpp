@@ -10,7 +10,7 @@ namespace {
 
 /// Fewer multiply-adds than this for each byte of a vector are not worth waking threads; fewer by `kWait` with few rows, which
 /// wait for memory.
-constexpr int64_t kWorthThreads = 1 << 14, kWait = 4;
+constexpr int64_t kWorthThreads = 1 << 13, kWait = 4;
 /// Steps of a vector multiply-add: to start threads on one more loop, to copy a cell.
 constexpr double kForkSteps = 12000, kCopySteps = 1.5;
 /// Bytes that come from the cache that all cores share, and from a core's second one, in the time of a step.
