@@ -103,12 +103,10 @@ TEST(ChainGroups, tiles_of_a_block_follow_each_other_without_a_gap) {
 }
 
 TEST(ChainGroups, four_groups_share_keys_where_three_leave_more_rows_empty) {
-  const Sizes sizes = {{"H", 3}, {"N", 200}, {"D", 16}};
-  const Line line = compile(attention("N"), "auto", sizes, true, 2);
+  const Sizes sizes = {{"H", 2}, {"N", 200}, {"D", 16}};
+  const Line line = compile(attention("N"), "auto", sizes, true, 1);
   expect_same(line, sizes);
   EXPECT_NE(print(line.kernel).find("thread_z < 16"), std::string::npos) << print(line.kernel);
-  const Line full = compile(attention("N"), "auto", {{"H", 1}, {"N", 384}, {"D", 16}});
-  EXPECT_NE(print(full.kernel).find("thread_z < 12"), std::string::npos) << print(full.kernel);
 }
 
 TEST(ChainGroups, cells_that_a_row_does_not_see_are_left_out_once) {
