@@ -78,9 +78,11 @@ private:
             define("tile_z", quotient(row, ny_), out)};
   }
 
+  /// The last tile of a row has fewer rows than the others: no block gets that of every row.
   Place row_by_row(const Expr& turn, Block& out) const {
     const Expr tile = define("tile", turn * int_lit(blocks_) + block(), out);
-    const Expr x = define("tile_x", remainder(tile, nx_), out);
+    const Expr place = nx_ > 1 && blocks_ % nx_ == 0 ? tile + turn : tile;
+    const Expr x = define("tile_x", remainder(place, nx_), out);
     return {at(x, quotient(tile, nx_), out), is_below(tile, rows_ * nx_)};
   }
 

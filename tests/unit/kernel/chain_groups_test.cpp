@@ -102,6 +102,13 @@ TEST(ChainGroups, tiles_of_a_block_follow_each_other_without_a_gap) {
   }
 }
 
+TEST(ChainGroups, no_block_has_the_last_tile_of_every_row) {
+  const Sizes sizes = {{"H", 3}, {"N", 100}, {"D", 16}};
+  const Line line = compile(attention("N"), kBlocks, sizes, true, 2);
+  expect_same(line, sizes);
+  EXPECT_NE(print(line.kernel).find("+ turn) % 2"), std::string::npos) << print(line.kernel);
+}
+
 TEST(ChainGroups, four_groups_share_keys_where_three_leave_more_rows_empty) {
   const Sizes sizes = {{"H", 2}, {"N", 200}, {"D", 16}};
   const Line line = compile(attention("N"), "auto", sizes, true, 1);
