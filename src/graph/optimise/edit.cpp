@@ -218,10 +218,10 @@ size_t needed_operands(const Node& node) {
 bool has_all_operands(const Graph& graph) {
   return std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
     const size_t needed = needed_operands(node);
-    if (needed == 0)
-      return true;
     const bool has_result =
         node.outputs.size() > 1 || (node.outputs.size() == 1 && node.outputs[0] != kAbsent);
+    if (needed == 0)
+      return has_result || !is_op(node, "Constant");
     return has_result && node.inputs.size() >= needed &&
            std::find(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(needed),
                      kAbsent) == node.inputs.begin() + static_cast<std::ptrdiff_t>(needed);

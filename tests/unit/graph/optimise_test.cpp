@@ -1,3 +1,4 @@
+#include "graph/optimise/edit.h"
 #include "graph/optimise/passes.h"
 
 #include "graph_text.h"
@@ -279,6 +280,16 @@ TEST(AbsorbTransposes, LeavesRowsThatOthersRead) {
                         {{"m", ramp({12, 5})}}, {{"x", {2, 3, 2, 2}}});
   graph.outputs.push_back(graph.nodes[2].outputs[0]);
   EXPECT_EQ(after(absorb_transposes, graph), "Transpose Flatten Relu MatMul");
+}
+
+TEST(Optimise, LeavesGraphsWithAConstantForNobody) {
+  auto graph = graph_of({{"c", "Constant", {}, {{"value_int", int64_t{3}}}}, {"y", "Relu", {"x"}}},
+                        {}, {{"x", {2}}});
+  ASSERT_EQ(graph.nodes[0].op, "Constant");
+  EXPECT_TRUE(has_all_operands(graph));
+  graph.nodes[0].outputs[0] = kAbsent;
+  EXPECT_FALSE(has_all_operands(graph));
+  EXPECT_EQ(optimise(graph, {}).graph.nodes.size(), 2U);
 }
 
 } // namespace
