@@ -3,9 +3,9 @@
 #include "emit/cuda/engine.h"
 #include "emit/cuda/lanes.h"
 #include "emit/cuda/occupancy.h"
+#include "emit/cuda/shared_layout.h"
 #include "emit/cuda/update_columns.h"
 #include "emit/cuda/warp_shape.h"
-#include "kernel/interpret.h"
 #include "kernel/vars.h"
 #include "kernel/walk.h"
 #include "support/text.h"
@@ -138,19 +138,10 @@ private:
     return stored_.contains(buffer) && loaded_.contains(buffer) && !launch_.owned.contains(buffer);
   }
 
-  /// Every shared buffer has a place of its own: nothing waits between the last use of one and the first of
-  /// another.
   void plan_shared() {
-    kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
-      const auto* allocate = std::get_if<kernel::Allocate>(&stmt);
-      if (allocate == nullptr || offsets_.contains(allocate->buffer))
-        return;
-      const Buffer& b = kernel_.buffers[allocate->buffer];
-      if (b.scope != Scope::Shared)
-        return;
-      offsets_[allocate->buffer] = out_.shared_bytes;
-      out_.shared_bytes += bytes_of_cells(b);
-    });
+    const SharedLayout layout = shared_layout(kernel_, launch_.body);
+    offsets_ = layout.offsets;
+    out_.shared_bytes = layout.bytes;
     barriers_at_ = out_.shared_bytes;
     if (has_engine_)
       out_.shared_bytes += engine_.bytes_of_barriers() + kSwizzleAlignment;
@@ -177,14 +168,6 @@ private:
         line("__shared__ __align__(16) " + type + " " + name + "[" + std::to_string(cells_of(b)) +
              "];");
     }
-  }
-
-  static int64_t cells_of(const Buffer& b) {
-    return std::max<int64_t>(kernel::cell_count(kernel::extents_of(b, {})), 1);
-  }
-  static int64_t bytes_of_cells(const Buffer& b) {
-    const int64_t bytes = cells_of(b) * scalar::bytes_of(b.elem);
-    return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
   }
 
   void positions() {

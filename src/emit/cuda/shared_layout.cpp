@@ -1,0 +1,31 @@
+#include "emit/cuda/shared_layout.h"
+
+#include "emit/cuda/cuda_from_kernel.h"
+#include "kernel/interpret.h"
+#include "kernel/walk.h"
+
+#include <algorithm>
+
+namespace kawara::emit {
+
+int64_t cells_of(const kernel::Buffer& b) {
+  return std::max<int64_t>(kernel::cell_count(kernel::extents_of(b, {})), 1);
+}
+
+SharedLayout shared_layout(const kernel::Kernel& kernel, const kernel::Block& body) {
+  SharedLayout layout;
+  kernel::visit(body, [&](const kernel::Stmt& stmt) {
+    const auto* allocate = std::get_if<kernel::Allocate>(&stmt);
+    if (allocate == nullptr || layout.offsets.contains(allocate->buffer))
+      return;
+    const kernel::Buffer& b = kernel.buffers[allocate->buffer];
+    if (b.scope != kernel::Scope::Shared)
+      return;
+    layout.offsets[allocate->buffer] = layout.bytes;
+    const int64_t bytes = cells_of(b) * scalar::bytes_of(b.elem);
+    layout.bytes += (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
+  });
+  return layout;
+}
+
+} // namespace kawara::emit
