@@ -57,6 +57,8 @@ struct RatesOfHeight {
   int64_t rows;
   std::span<const RateAt> rates;
 };
+constexpr double kLongReduction = 512; ///< shorter ones are a matter of memory
+constexpr double kClearly = 0.95;
 constexpr double kEndOfTile = 174; ///< length of a reduction that takes as long as writing the tile
 constexpr double kAnotherLaunch = 4e6; ///< starting a second kernel, in multiply-adds
 constexpr double kPartOfCell = 6.5;    ///< writing and reading a cell of a part, in the same
@@ -139,12 +141,13 @@ std::optional<CollectiveChoice> best_tile(const Schedule& schedule, const Produc
   const double depth =
       std::ceil(length_of_reduction(schedule, product) / static_cast<double>(parts));
   std::optional<CollectiveChoice> best;
+  double cells_of_best = 0;
   const std::vector<Width> widths = widths_for(schedule, product, environment);
   std::vector<RatesOfHeight> heights = {{128, kRatesOf128Rows}, {64, kRatesOf64Rows}};
   if (is_right_turned(schedule, product))
     heights = {{128, kRatesOf128RowsTurned}, {64, kRatesOf64RowsTurned}};
   else if (scalar::bytes_of(schedule.scop.tensors[product.left].elem) == 2 &&
-           !inlined_window(schedule.scop, product.left))
+           depth >= kLongReduction && !inlined_window(schedule.scop, product.left))
     heights.push_back({192, kRatesOf192Rows});
   for (const RatesOfHeight& height : heights)
     for (const Width& width : widths) {
@@ -156,8 +159,13 @@ std::optional<CollectiveChoice> best_tile(const Schedule& schedule, const Produc
       const double one = depth / rate + kEndOfTile;
       const int64_t turns = pieces_of(tiles, environment.gpu->multiprocessors);
       const double cost = static_cast<double>(turns * height.rows * width.lanes) * one;
-      if (!best || cost < best->cost)
+      // Many more cells than others, beyond the edges: only where that is clearly faster.
+      const auto cells = static_cast<double>(tiles * height.rows * width.lanes);
+      const double margin = best && kClearly * cells > cells_of_best ? kClearly : 1;
+      if (!best || cost < margin * best->cost) {
         best = CollectiveChoice{{height.rows, width.lanes}, width.instruction, parts, cost};
+        cells_of_best = cells;
+      }
     }
   if (!best)
     return std::nullopt;
