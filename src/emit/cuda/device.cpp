@@ -1,6 +1,7 @@
 #include "emit/cuda/device.h"
 
 #include "emit/cuda/engine.h"
+#include "emit/cuda/gelu_table.h"
 #include "emit/cuda/lanes.h"
 #include "emit/cuda/occupancy.h"
 #include "emit/cuda/shared_layout.h"
@@ -45,7 +46,7 @@ public:
     depth_ = 1;
     positions();
     declare_shared();
-    expr_.set_tails(looks_tails_up());
+    expr_.set_tails(offsets_.empty() && !has_engine_ && computes_many_tails(launch_.body));
     const size_t beginning = text_.size();
     // Blocks that compute for long would find places taken unevenly by those of the kernel before or after.
     out_.is_alone = copies_ahead(launch_.body);
@@ -66,19 +67,6 @@ public:
   }
 
 private:
-  /// Threads that compute many tails, in a launch that needs shared memory for nothing else.
-  bool looks_tails_up() const {
-    constexpr int64_t kMany = 16;
-    int64_t count = 0;
-    kernel::visit_exprs(launch_.body, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        const auto* call = as<scalar::Unary>(e);
-        count += call != nullptr && call->op == scalar::UnaryOp::Gelu ? e.type().lanes : 0;
-      });
-    });
-    return count >= kMany && offsets_.empty() && !has_engine_;
-  }
-
   void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
 
   void find_used() {
@@ -289,19 +277,6 @@ private:
            ">";
   }
 
-  /// Horizontal reductions spelled out lane by lane.
-  Expr without_reductions(const Expr& root) {
-    return scalar::rewrite(root, [&](const Expr& e) {
-      const auto* n = as<scalar::Reduce>(e);
-      if (n == nullptr)
-        return Expr();
-      Expr total = lanes_.lane_of(n->arg, 0);
-      for (int64_t lane = 1; lane < n->arg.type().lanes; ++lane)
-        total = scalar::combine(n->op, total, lanes_.lane_of(n->arg, lane));
-      return total;
-    });
-  }
-
   /// The load of an asynchronous copy that the hardware can do: 4, 8 or 16 aligned bytes of one type.
   const scalar::Load* copied(const kernel::Store& s) const {
     Expr value = s.value;
@@ -341,7 +316,7 @@ private:
       value = scalar::combine(s.op, old, value);
     }
     load_vectors(value);
-    value = without_reductions(value);
+    value = lanes_.without_reductions(value);
     if (expr_.is_packed(s.buffer))
       return packed_store(s, value);
     if (lanes == 1) {
@@ -426,7 +401,7 @@ private:
       return;
     lanes_.forget_loaded();
     load_vectors(given);
-    const Expr value = without_reductions(given);
+    const Expr value = lanes_.without_reductions(given);
     const scalar::Type type = kernel_.variables[var].type;
     note_type(type.elem);
     const std::string name = expr_.names().variables[var];
@@ -461,7 +436,7 @@ private:
       for (int64_t lane = 0; lane < kernel_.variables[group.front()->var].type.lanes; ++lane) {
         for (const kernel::Assign* s : group)
           if (used_vars_.contains(s->var))
-            set_lane(s->var, without_reductions(s->value), lane);
+            set_lane(s->var, lanes_.without_reductions(s->value), lane);
         std::reverse(group.begin(), group.end());
       }
   }

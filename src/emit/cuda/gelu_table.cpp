@@ -1,5 +1,7 @@
 #include "emit/cuda/gelu_table.h"
 
+#include "kernel/walk.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -147,6 +149,18 @@ static __device__ inline void kw_bring_tails() {
 static __device__ inline float kw_gelu_by_tails(float x) { return kw_gelu_from(kw_tails(), x); }
 
 )";
+}
+
+bool computes_many_tails(const kernel::Block& body) {
+  constexpr int64_t kMany = 16;
+  int64_t count = 0;
+  kernel::visit_exprs(body, [&](const scalar::Expr& root) {
+    scalar::visit(root, [&](const scalar::Expr& e) {
+      const auto* call = scalar::as<scalar::Unary>(e);
+      count += call != nullptr && call->op == scalar::UnaryOp::Gelu ? e.type().lanes : 0;
+    });
+  });
+  return count >= kMany;
 }
 
 } // namespace kawara::emit

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "kernel/kernel.h"
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -29,5 +31,8 @@ std::string gelu_text();
 /// After it: kw_gelu_by_tails looks into shared memory, where kw_bring_tails, which all threads of a block call, has put
 /// the table.
 std::string gelu_by_tails_text();
+
+/// Whether a thread that runs this has so many cells of gelu that bringing the table pays.
+bool computes_many_tails(const kernel::Block&);
 
 } // namespace kawara::emit

@@ -72,6 +72,18 @@ std::vector<Expr> first_of(const std::vector<Expr>& index) {
   return first;
 }
 
+Expr Lanes::without_reductions(const Expr& root) {
+  return scalar::rewrite(root, [&](const Expr& e) {
+    const auto* n = as<scalar::Reduce>(e);
+    if (n == nullptr)
+      return Expr();
+    Expr total = lane_of(n->arg, 0);
+    for (int64_t lane = 1; lane < n->arg.type().lanes; ++lane)
+      total = scalar::combine(n->op, total, lane_of(n->arg, lane));
+    return total;
+  });
+}
+
 Definitions definitions_in(const kernel::Block& block) {
   Definitions found;
   std::set<uint32_t> unknown;

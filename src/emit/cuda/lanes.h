@@ -18,6 +18,8 @@ public:
   bool is_loaded(const scalar::Expr& load) const { return name_of(load) != nullptr; }
   const std::string* name_of(const scalar::Expr& load) const; ///< null where it is not loaded
   scalar::Expr lane_of(const scalar::Expr& e, int64_t lane);
+  /// Horizontal reductions spelled out lane by lane.
+  scalar::Expr without_reductions(const scalar::Expr&);
 
 private:
   CudaExpr& expr_;
