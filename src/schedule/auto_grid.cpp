@@ -15,11 +15,13 @@ constexpr int64_t kWorthThreads = 1 << 13, kWait = 4;
 constexpr double kForkSteps = 12000, kCopySteps = 1.5;
 /// Bytes that come from the cache that all cores share, and from a core's second one, in the time of a step.
 constexpr double kSharedBytes = 6, kNearBytes = 24;
+/// How much longer bytes of rows that are not packed take.
+constexpr double kApart = 2;
 /// Blocks for each thread that are tried.
 constexpr int64_t kMostBlocks = 8;
 /// Of its last block, what a thread is late on average.
 constexpr double kLate = 0.25;
-/// What one loop for all blocks must gain.
+/// What one loop for all blocks must gain, unless its blocks have all columns: nothing is copied before it then.
 constexpr double kWorthOneLoop = 0.95;
 /// An outermost loop of at least this many iterations is shared as it is, if that leaves few threads waiting.
 constexpr int64_t kWideLoop = 8;
@@ -41,8 +43,8 @@ public:
         tile_columns_(parts_of(p.extents[p.lanes], width_)),
         outer_(product_over(p.extents, p.outer)),
         depth_(std::max<double>(1, static_cast<double>(product_over(p.extents, p.depth)))),
-        room_(static_cast<double>(cpu.caches.l2) / 2),
-        packs_left_(packs_left(p, lanes) && !p.left_stays),
+        room_(static_cast<double>(cpu.caches.l2) / 2), is_left_packed_(packs_left(p, lanes)),
+        packs_left_(is_left_packed_ && !p.left_stays),
         packs_right_(packs_right(p, lanes) && !p.right_stays) {}
 
   int64_t tile_rows() const { return tile_rows_; }
@@ -86,8 +88,10 @@ private:
   double steps(int64_t high, int64_t wide) const {
     return static_cast<double>(high * wide * tile_.rows * tile_.vectors);
   }
+  /// Rows that are read where they lie come from as many places at once.
   double left_bytes(int64_t high) const {
-    return static_cast<double>(bytes_ * high * tile_.rows) / kSharedBytes;
+    const double apart = is_left_packed_ ? 1 : kApart;
+    return apart * static_cast<double>(bytes_ * high * tile_.rows) / kSharedBytes;
   }
   double right_bytes(int64_t wide) const {
     return static_cast<double>(bytes_ * wide * width_) / kSharedBytes;
@@ -116,7 +120,7 @@ private:
   RegisterTile tile_;
   int64_t width_, bytes_, threads_, tile_rows_, tile_columns_, outer_;
   double depth_, room_;
-  bool packs_left_, packs_right_;
+  bool is_left_packed_, packs_left_, packs_right_;
 };
 
 /// A copy of the whole right operand, made in each call, stays in the cache that cores share.
@@ -154,7 +158,8 @@ ThreadGrid thread_grid(const Product& p, const RegisterTile& tile, int64_t lanes
       break;
     for (int64_t columns = 1; columns <= std::min(costs.tile_columns(), most); ++columns) {
       const double cost = costs.of_one_loop(parts_of(costs.tile_rows(), rows),
-                                            parts_of(costs.tile_columns(), columns));
+                                            parts_of(costs.tile_columns(), columns)) *
+                          (columns == 1 ? kWorthOneLoop : 1);
       if (cost >= least)
         continue;
       least = cost;
