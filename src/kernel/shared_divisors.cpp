@@ -1,5 +1,6 @@
 #include "kernel/shared_divisors.h"
 
+#include "kernel/nested_blocks.h"
 #include "kernel/vars.h"
 
 #include <algorithm>
@@ -72,14 +73,7 @@ public:
 
 private:
   Stmt inside(Stmt stmt) {
-    if (auto* loop = std::get_if<For>(&stmt))
-      loop->body = block(loop->body);
-    else if (auto* branch = std::get_if<If>(&stmt)) {
-      branch->then = block(branch->then);
-      branch->otherwise = block(branch->otherwise);
-    } else if (auto* allocate = std::get_if<Allocate>(&stmt))
-      allocate->body = block(allocate->body);
-    return stmt;
+    return with_nested_blocks(std::move(stmt), [&](const Block& inner) { return block(inner); });
   }
 
   /// From statement `first` on, as long as the divisor stays the same.

@@ -1,6 +1,7 @@
 #include "kernel/wide_loads.h"
 
 #include "kernel/group_parts.h"
+#include "kernel/nested_blocks.h"
 #include "kernel/vars.h"
 #include "scalar/affine_sum.h"
 
@@ -260,14 +261,7 @@ private:
   }
 
   Stmt inside(Stmt stmt) {
-    if (auto* loop = std::get_if<For>(&stmt))
-      loop->body = block(loop->body);
-    else if (auto* branch = std::get_if<If>(&stmt)) {
-      branch->then = block(branch->then);
-      branch->otherwise = block(branch->otherwise);
-    } else if (auto* allocate = std::get_if<Allocate>(&stmt))
-      allocate->body = block(allocate->body);
-    return stmt;
+    return with_nested_blocks(std::move(stmt), [&](const Block& inner) { return block(inner); });
   }
 
   Kernel& kernel_;

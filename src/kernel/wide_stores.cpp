@@ -1,6 +1,7 @@
 #include "kernel/wide_stores.h"
 
 #include "kernel/group_parts.h"
+#include "kernel/nested_blocks.h"
 #include "scalar/affine_sum.h"
 
 #include <algorithm>
@@ -46,14 +47,7 @@ public:
 
 private:
   Stmt inside(Stmt stmt) {
-    if (auto* loop = std::get_if<For>(&stmt))
-      loop->body = block(loop->body);
-    else if (auto* branch = std::get_if<If>(&stmt)) {
-      branch->then = block(branch->then);
-      branch->otherwise = block(branch->otherwise);
-    } else if (auto* allocate = std::get_if<Allocate>(&stmt))
-      allocate->body = block(allocate->body);
-    return stmt;
+    return with_nested_blocks(std::move(stmt), [&](const Block& inner) { return block(inner); });
   }
 
   const Store* cell_store(const Stmt& stmt) const {

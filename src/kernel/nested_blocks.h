@@ -1,0 +1,22 @@
+#pragma once
+
+#include "kernel/kernel.h"
+
+#include <utility>
+
+namespace kawara::kernel {
+
+/// The statement with `map` done to the blocks right inside it: a loop's body, both sides of a condition, what a
+/// buffer lives for. Launches stay as they are.
+template <class Map> Stmt with_nested_blocks(Stmt stmt, Map&& map) {
+  if (auto* loop = std::get_if<For>(&stmt))
+    loop->body = map(loop->body);
+  else if (auto* branch = std::get_if<If>(&stmt)) {
+    branch->then = map(branch->then);
+    branch->otherwise = map(branch->otherwise);
+  } else if (auto* allocate = std::get_if<Allocate>(&stmt))
+    allocate->body = map(allocate->body);
+  return stmt;
+}
+
+} // namespace kawara::kernel
