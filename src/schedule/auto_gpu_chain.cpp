@@ -1,5 +1,6 @@
 #include "poly/affine.h"
 #include "program/instruction.h"
+#include "scalar/loads.h"
 #include "schedule/auto_online.h"
 #include "schedule/extent.h"
 #include "schedule/gpu_plan.h"
@@ -24,15 +25,6 @@ constexpr int64_t kStagesOfChain = 2; ///< two boxes of each operand
 constexpr int64_t kBytesOfBarriers = 2048;
 
 int64_t whole_boxes(int64_t extent) { return (extent + kSideOfBox - 1) / kSideOfBox * kSideOfBox; }
-
-std::vector<const scalar::Load*> loads_in(const Expr& value) {
-  std::vector<const scalar::Load*> loads;
-  scalar::visit(value, [&](const Expr& e) {
-    if (const auto* load = scalar::as<scalar::Load>(e))
-      loads.push_back(load);
-  });
-  return loads;
-}
 
 /// A chain of which the scores and one sum are products that tensor cores can compute.
 class ChainPlanner {
@@ -108,7 +100,7 @@ private:
   /// What is computed between the products reads no other tensor cell by cell, which takes addresses.
   bool needs_few_registers() const {
     return std::all_of(joined_.chain.members.begin(), joined_.chain.members.end(), [&](StmtId id) {
-      const auto loads = loads_in(text(id).value);
+      const auto loads = scalar::loads_in(text(id).value);
       return id == sums_ || std::all_of(loads.begin(), loads.end(), [&](const auto* load) {
                return load->index.empty() || tensor(load->tensor).role == program::Role::Temp;
              });
@@ -139,7 +131,7 @@ private:
 
   /// Every operand that is no temp of the chain is a tensor of constant shape, read in boxes along its rows.
   bool has_boxes(StmtId id) const {
-    const std::vector<const scalar::Load*> loads = loads_in(text(id).value);
+    const std::vector<const scalar::Load*> loads = scalar::loads_in(text(id).value);
     return loads.size() == 2 && std::all_of(loads.begin(), loads.end(), [&](const auto* load) {
              const program::Tensor& read = tensor(load->tensor);
              const bool is_own = read.role == program::Role::Temp;
@@ -158,7 +150,7 @@ private:
   /// Columns of the sums, and length of the scores' reduction: the last extent of the tensors read.
   std::optional<int64_t> last_extent(StmtId id) const {
     std::optional<int64_t> most;
-    for (const scalar::Load* load : loads_in(text(id).value))
+    for (const scalar::Load* load : scalar::loads_in(text(id).value))
       if (tensor(load->tensor).role != program::Role::Temp) {
         const auto extent = scalar::constant_of(tensor(load->tensor).shape.back());
         most = std::max(most.value_or(0), extent.value_or(kWidest + 1));

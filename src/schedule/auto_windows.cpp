@@ -1,5 +1,6 @@
 #include "schedule/auto_windows.h"
 
+#include "scalar/loads.h"
 #include "schedule/extent.h"
 
 #include <algorithm>
@@ -23,15 +24,6 @@ std::vector<StmtId> present_statements(const Schedule& schedule) {
     if (!schedule.scop.statements[s].is_removed)
       ids.push_back(StmtId{s});
   return ids;
-}
-
-std::vector<const scalar::Load*> reads_in(const Expr& value) {
-  std::vector<const scalar::Load*> loads;
-  scalar::visit(value, [&](const Expr& e) {
-    if (const auto* load = scalar::as<scalar::Load>(e))
-      loads.push_back(load);
-  });
-  return loads;
 }
 
 std::set<uint32_t> iterators_in(const Expr& e) {
@@ -68,7 +60,7 @@ private:
 
   std::optional<Window> window_of(StmtId id) const {
     const program::Statement& own = text(id);
-    const auto loads = reads_in(own.value);
+    const auto loads = scalar::loads_in(own.value);
     if (own.op == scalar::ReduceOp::None || loads.size() != 1 ||
         tensor(loads[0]->tensor).role != program::Role::Temp)
       return std::nullopt;
@@ -94,7 +86,7 @@ private:
     bool has_product = false;
     for (size_t k = 0; k < temps.size(); ++k) {
       for (const StmtId id : ids_) {
-        const auto loads = reads_in(text(id).value);
+        const auto loads = scalar::loads_in(text(id).value);
         const bool reads = std::any_of(loads.begin(), loads.end(),
                                        [&](auto* load) { return load->tensor == temps[k]; });
         if (reads && !users.contains(id) && text(id).tensor != temps[k])
@@ -104,7 +96,7 @@ private:
         if (text(id).tensor != temps[k])
           continue;
         users.insert(id);
-        const auto loads = reads_in(text(id).value);
+        const auto loads = scalar::loads_in(text(id).value);
         has_product = has_product || (text(id).op == scalar::ReduceOp::Sum && loads.size() == 2);
         for (const auto* load : loads)
           if (tensor(load->tensor).role == program::Role::Temp &&
