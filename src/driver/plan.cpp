@@ -115,9 +115,9 @@ private:
   std::vector<std::string> operand_texts(const Node& node) {
     std::vector<std::string> texts;
     for (const ValueId id : node.inputs)
-      texts.push_back(id == graph::kAbsent   ? "-"
-                      : info(id).is_sequence ? "a sequence"
-                                             : type_text(info(id).type, info(id).shape));
+      texts.push_back(id == graph::kAbsent || info(id).is_nothing ? "-"
+                      : info(id).is_sequence                      ? "a sequence"
+                                                                  : type_text(info(id).type, info(id).shape));
     return texts;
   }
 
@@ -142,26 +142,28 @@ private:
       return id == graph::kAbsent || static_cast<bool>(info(id).constant);
     });
   }
-  bool has_sequence(const Node& node) {
-    return std::any_of(node.inputs.begin(), node.inputs.end(),
-                       [&](ValueId id) { return id != graph::kAbsent && info(id).is_sequence; });
+  /// Run-time functions know what to do with sequences and with what an empty optional holds; programs do not.
+  bool has_more_than_tensors(const Node& node) {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+      return id != graph::kAbsent && (info(id).is_sequence || info(id).is_nothing);
+    });
   }
 
   /// Adds one node; false when the plan must stop here (before the node if values are asked for).
   Result<bool, Diagnostic> add(const Node& node, size_t index) {
     const auto* op = node.domain.empty() ? program::operators::find_operator(node.op) : nullptr;
-    if (op && !has_sequence(node))
+    if (op && !has_more_than_tensors(node))
       return add_defined(node, *op);
     const run::Function* function = node.domain.empty() ? run::find_function(node.op) : nullptr;
     if (op && !function)
-      return fail(refused(node, operand_texts(node), "it does not take sequences"));
+      return fail(refused(node, operand_texts(node), "it takes tensors only: no sequences, and nothing that has no value"));
     if (!function && !is_control_flow(node))
       return fail(unknown_operator(node));
     return add_call(node, index, function);
   }
 
   Result<bool, Diagnostic> add_call(const Node& node, size_t index, const run::Function* function) {
-    if (function && is_constant(node) && !has_sequence(node)) {
+    if (function && is_constant(node) && !has_more_than_tensors(node)) {
       KAWARA_TRY(const std::vector<Datum> results, call_function(graph_, node, constants(node)));
       bool is_plain = true;
       for (const Datum& datum : results)

@@ -24,6 +24,7 @@ using run::Datum;
 struct Info {
   bool is_known = false;
   bool is_sequence = false;
+  bool is_nothing = false; ///< neither a tensor nor a sequence: an optional without an element
   graph::DataType type = graph::DataType::F32;
   Shape shape;
   Tensor constant; ///< its cells, when they do not depend on the inputs

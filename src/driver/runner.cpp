@@ -17,6 +17,7 @@ Info info_of(const Datum& datum) {
   Info info;
   info.is_known = true;
   info.is_sequence = datum.is_sequence;
+  info.is_nothing = !datum.is_sequence && !datum.tensor;
   if (!datum.is_sequence && datum.tensor) {
     info.type = datum.tensor.type();
     info.shape = datum.tensor.shape();
@@ -30,12 +31,14 @@ void add_key(std::string& key, const Datum& datum, bool with_cells) {
     key += static_cast<char>('a' + static_cast<int>(tensor.type()));
     for (const int64_t extent : tensor.shape())
       key += std::to_string(extent) + ",";
-    if (with_cells && tensor)
+    if (with_cells)
       key.append(reinterpret_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.bytes()));
     key += ';';
   };
   if (datum.is_sequence)
     key += "[]";
+  else if (!datum.tensor)
+    key += "-;";
   else
     add(datum.tensor);
 }

@@ -111,6 +111,31 @@ TEST(Model, RefusesNodesWithoutOperands) {
   }
 }
 
+/// A loop that carries what nobody gave: its body may hand it on, and may not compute with it.
+Model loop_over_nothing(const char* op) {
+  graph::Builder body("body");
+  body.input("i", DataType::I64, {});
+  const ValueId goes_on = body.input("goes_on", DataType::Bool, {});
+  const ValueId state = body.input("state", DataType::F32, {});
+  body.output(body.add("Identity", "again", {goes_on}), DataType::Bool, {});
+  body.output(body.add(op, "next", {state}), DataType::F32, {});
+  graph::Builder b("net");
+  const ValueId limit = b.input("limit", DataType::I64, {});
+  b.output(b.add("Loop", "y", {limit, graph::kAbsent, graph::kAbsent},
+                 {{"body", std::make_shared<const graph::Graph>(body.take())}}),
+           DataType::F32, {});
+  return Model(b.take());
+}
+
+TEST(Model, RefusesToComputeWithNothing) {
+  Tensor three(DataType::I64, {});
+  three.set_int(0, 3);
+  for (const char* op : {"Neg", "Softmax", "Identity", "Flatten", "Transpose"}) {
+    Model model = loop_over_nothing(op);
+    EXPECT_EQ(code_of(model, {{"limit", {three, false, {}}}}), "K0511") << op;
+  }
+}
+
 TEST(Model, RefusesBlocksBeyondAllNumbers) {
   Parts parts = kSum;
   parts.nodes = {
