@@ -192,6 +192,8 @@ private:
   Value* load_longer_run(uint32_t buffer, const std::vector<Index>& first, unsigned lanes);
   Value* load_run(uint32_t buffer, const std::vector<Index>&, unsigned lanes, bool reversed);
   Value* load_every_other(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
+  Value* load_between(uint32_t buffer, const std::vector<Index>& first, unsigned lanes,
+                      unsigned stride);
   Value* load_lanes(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
   Value* load_scalar(uint32_t buffer, const std::vector<Index>&);
   void store_cells(uint32_t buffer, const std::vector<Expr>& index, Value* value, unsigned lanes);

@@ -192,15 +192,14 @@ llvm::Value* FunctionEmitter::load_cells(uint32_t buffer, const std::vector<Expr
   return from_memory(buffer, load_lanes(buffer, index, lanes));
 }
 
-/// Lanes a few cells apart, out of a load of all cells between them. Null where those may not be loaded.
+/// Lanes a few cells apart, out of loads of all cells between them. Null where those may not be loaded.
 llvm::Value* FunctionEmitter::load_every_other(uint32_t buffer, const std::vector<Expr>& index,
                                                unsigned lanes) {
   const auto* ramp = index.empty() ? nullptr : scalar::as<scalar::Ramp>(index.back());
   const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
   constexpr int64_t kFarthest = 4;
   if (ramp == nullptr || ramp->stride < 2 || ramp->stride > kFarthest || mask_ != nullptr ||
-      (ramp->stride - 1) * scalar::bytes_of(b.elem) > kSlackBytes ||
-      ramp->base.type() != scalar::kIndex || !may_load_neighbours(buffer, ramp->base))
+      ramp->base.type() != scalar::kIndex)
     return nullptr;
   std::vector<Index> first;
   for (const Expr& e : index) {
@@ -210,10 +209,41 @@ llvm::Value* FunctionEmitter::load_every_other(uint32_t buffer, const std::vecto
   }
   first.back().expr = ramp->base;
   const auto stride = static_cast<unsigned>(ramp->stride);
+  if ((stride - 1) * scalar::bytes_of(b.elem) > kSlackBytes ||
+      !may_load_neighbours(buffer, ramp->base))
+    return stored_.count(buffer) == 0 ? load_between(buffer, first, lanes, stride) : nullptr;
   std::vector<int> wanted(lanes);
   for (unsigned lane = 0; lane < lanes; ++lane)
     wanted[lane] = static_cast<int>(lane * stride);
   return b_.CreateShuffleVector(load_run(buffer, first, lanes * stride, false), wanted);
+}
+
+/// The same without a cell that is not between the first and the last lane: the last of the loads ends with it, and has some cells of
+/// the one before it again.
+llvm::Value* FunctionEmitter::load_between(uint32_t buffer, const std::vector<Index>& first,
+                                           unsigned lanes, unsigned stride) {
+  const unsigned cells = stride * (lanes - 1) + 1, piece = std::bit_ceil(lanes);
+  if (lanes < 3 || piece > cells)
+    return nullptr;
+  Value* found = nullptr;
+  for (unsigned begin = 0; begin < cells; begin += piece) {
+    const unsigned at = std::min(begin, cells - piece);
+    std::vector<Index> start = first;
+    start.back().expr = first.back().expr + scalar::int_lit(at);
+    Value* run = load_run(buffer, start, piece, false);
+    std::vector<int> wanted(piece, llvm::PoisonMaskElem);
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      const unsigned cell = lane * stride;
+      if (cell < begin)
+        wanted[lane] = static_cast<int>(begin == piece ? cell : lane); // the first run is as it was
+      else if (cell < at + piece)
+        wanted[lane] = static_cast<int>(piece + cell - at);
+    }
+    found = begin == 0 ? run : b_.CreateShuffleVector(found, run, wanted);
+  }
+  std::vector<int> kept(lanes);
+  std::iota(kept.begin(), kept.end(), 0);
+  return lanes == piece ? found : b_.CreateShuffleVector(found, kept);
 }
 
 /// Cells beyond the last of a row can be loaded too: those of packed buffers are in reading order, a workspace
