@@ -5,6 +5,7 @@
 #include "kernel/expand_math.h"
 #include "kernel/hoist.h"
 #include "kernel/join_loops.h"
+#include "kernel/last_tiles.h"
 #include "kernel/launches.h"
 #include "kernel/lower_updates.h"
 #include "kernel/narrow.h"
@@ -120,6 +121,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("window_loads", window_loads)
       .run("bounded_exp", bounded_exp)
       .run("join_loops", join_loops)
+      .run("last_tiles", last_tiles)
       .run("separate_tiles", separate_tiles)
       .run("turned_stores", turned_stores)
       .run("unroll", unroll)

@@ -1,8 +1,11 @@
 #include "kernel/turned_stores.h"
 
+#include "kernel/intervals.h"
+#include "kernel/nested_blocks.h"
 #include "kernel/ranges.h"
 #include "kernel/turn_over.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 
 #include <algorithm>
@@ -48,11 +51,17 @@ Stmt with_turned_nest(Stmt stmt) {
   return loops[0];
 }
 
-/// Cells of a buffer that are copies of a tile's: dimension d of it is `sums[d]`, a loop's variable plus a constant.
+/// Cells of a buffer that are copies of a tile's: a box.
 struct Copied {
+  /// Along a dimension of the buffer: the loop's variable and a constant, if it is not a single cell, and the box's ends.
+  struct Dim {
+    std::optional<uint32_t> var;
+    int64_t constant = 0;
+    int64_t begin = 0, end = 1;
+    bool is_whole = false; ///< no cell of the dimension is outside the box
+  };
   uint32_t buffer = 0, tile = 0;
-  std::vector<std::pair<uint32_t, int64_t>>
-      dims;               ///< variable and constant, by dimension of the buffer
+  std::vector<Dim> dims;
   std::vector<Expr> cell; ///< of the tile, in these variables
 };
 
@@ -65,8 +74,8 @@ std::optional<std::pair<uint32_t, int64_t>> shifted_variable(const Expr& e) {
   return var != nullptr ? std::optional(std::pair(var->id, sum.constant)) : std::nullopt;
 }
 
-/// What the last nest of a tile brings out, where that is the whole of a buffer of its size.
-std::optional<Copied> whole_copy(const Kernel& kernel, const Allocate& tile) {
+/// What the last nest of a tile brings out, where that is a box of a buffer that nobody else sees.
+std::optional<Copied> copy_of(const Kernel& kernel, const Allocate& tile) {
   std::map<uint32_t, const For*> loops;
   const Stmt* stmt = tile.body.empty() ? nullptr : &tile.body.back();
   while (const auto* loop = stmt != nullptr ? std::get_if<For>(stmt) : nullptr) {
@@ -87,16 +96,54 @@ std::optional<Copied> whole_copy(const Kernel& kernel, const Allocate& tile) {
     return std::nullopt;
   Copied copied{store->buffer, tile.buffer, {}, load->index};
   for (size_t d = 0; d < to.shape.size(); ++d) {
-    const auto at = shifted_variable(store->index[d]);
-    const auto loop = at ? loops.find(at->first) : loops.end();
-    const auto extent = scalar::constant_of(to.shape[d]);
-    if (loop == loops.end() || !extent || trip_count(*loop->second) != extent ||
-        scalar::constant_of(loop->second->lo) != std::optional(-at->second))
-      return std::nullopt;
-    copied.dims.push_back(*at);
-    loops.erase(loop);
+    Copied::Dim dim;
+    if (const auto at = scalar::constant_of(store->index[d])) {
+      dim.constant = dim.begin = *at;
+      dim.end = *at + 1;
+    } else {
+      const auto sum = shifted_variable(store->index[d]);
+      const auto loop = sum ? loops.find(sum->first) : loops.end();
+      const auto lo = loop != loops.end() ? scalar::constant_of(loop->second->lo) : std::nullopt;
+      const auto trips = lo ? trip_count(*loop->second) : std::nullopt;
+      if (!trips)
+        return std::nullopt;
+      dim.var = sum->first;
+      dim.constant = sum->second;
+      dim.begin = *lo + sum->second;
+      dim.end = dim.begin + *trips;
+      loops.erase(loop);
+    }
+    dim.is_whole = dim.begin == 0 && scalar::constant_of(to.shape[d]) == std::optional(dim.end);
+    copied.dims.push_back(dim);
   }
   return loops.empty() ? std::optional(std::move(copied)) : std::nullopt;
+}
+
+/// Whether all reads of the buffer are of cells of the box.
+bool reads_inside(const Block& block, const Copied& copied) {
+  Intervals intervals;
+  bool holds = true;
+  visit(block, [&](const Stmt& stmt) { // parents first
+    if (const auto* loop = std::get_if<For>(&stmt))
+      intervals.enter(*loop);
+    else if (const auto* define = std::get_if<Define>(&stmt))
+      intervals.define(define->var, define->value);
+    visit_own_exprs(stmt, [&](const Expr& root) {
+      scalar::visit(root, [&](const Expr& e) {
+        const auto* load = as<scalar::Load>(e);
+        if (load == nullptr || load->tensor != copied.buffer)
+          return;
+        holds = holds && load->index.size() == copied.dims.size();
+        for (size_t d = 0; holds && d < copied.dims.size(); ++d) {
+          const Copied::Dim& dim = copied.dims[d];
+          const scalar::Bounds ends = intervals.of(load->index[d]);
+          holds = dim.is_whole ||
+                  (ends.low && ends.high && *ends.low >= dim.begin && *ends.high < dim.end);
+        }
+      });
+    });
+  });
+  return holds;
 }
 
 size_t uses_of(const Block& block, uint32_t buffer) {
@@ -126,60 +173,91 @@ Block reading_tile(const Block& block, const Copied& copied) {
         return {};
       std::vector<Expr> cell = copied.cell;
       for (Expr& index : cell)
-        for (size_t d = 0; d < copied.dims.size(); ++d) {
-          const auto& [var, constant] = copied.dims[d];
-          index = substitute_var(index, var, load->index[d] - scalar::int_lit(constant));
-        }
+        for (size_t d = 0; d < copied.dims.size(); ++d)
+          if (const Copied::Dim& dim = copied.dims[d]; dim.var)
+            index = substitute_var(index, *dim.var, load->index[d] - scalar::int_lit(dim.constant));
       return scalar::load(copied.tile, std::move(cell), e.type());
     });
   });
 }
 
+/// Tiles of which copies are read right after them, and those statements. A buffer of such copies goes where nobody else
+/// touches it.
 class Forwarder {
 public:
-  explicit Forwarder(const Kernel& kernel) : kernel_(kernel) {}
+  explicit Forwarder(const Kernel& kernel) : kernel_(kernel) { count(kernel.body); }
 
   Block block(Block statements) {
     for (size_t s = 0; s < statements.size(); ++s) {
-      if (auto* allocate = std::get_if<Allocate>(&statements[s])) {
-        if (const auto copied = whole_copy(kernel_, *allocate))
-          forward(statements, s, *copied);
-        auto& inner = std::get<Allocate>(statements[s]);
-        inner.body = block(std::move(inner.body));
-      } else if (auto* loop = std::get_if<For>(&statements[s])) {
-        loop->body = block(std::move(loop->body));
-      } else if (auto* branch = std::get_if<If>(&statements[s])) {
-        branch->then = block(std::move(branch->then));
-        branch->otherwise = block(std::move(branch->otherwise));
-      }
+      if (const auto readers = readers_after(statements, s))
+        forward(statements, s, *readers);
+      statements[s] = with_nested_blocks(std::move(statements[s]),
+                                         [&](Block& inner) { return block(std::move(inner)); });
     }
     return statements;
   }
 
 private:
-  /// The statements after the tile that read the copy go into it and read the tile.
-  void forward(Block& statements, size_t at, const Copied& copied) const {
+  struct Readers {
+    Copied copied;
+    size_t end = 0; ///< the statements after the tile before this one
+  };
+
+  std::optional<Readers> readers_after(const Block& statements, size_t at) const {
+    const auto* tile = std::get_if<Allocate>(&statements[at]);
+    const auto copied = tile != nullptr ? copy_of(kernel_, *tile) : std::nullopt;
+    if (!copied)
+      return std::nullopt;
     size_t end = statements.size();
-    while (end > at + 1 && uses_of(block_of(statements[end - 1]), copied.buffer) == 0)
+    while (end > at + 1 && uses_of(block_of(statements[end - 1]), copied->buffer) == 0)
       --end;
-    const auto first = statements.begin() + static_cast<std::ptrdiff_t>(at + 1);
-    const auto last = statements.begin() + static_cast<std::ptrdiff_t>(end);
-    const Block readers(first, last);
+    const Block readers = part(statements, at + 1, end);
     const bool is_closed = std::none_of(readers.begin(), readers.end(), [](const Stmt& stmt) {
       return std::get_if<Define>(&stmt) != nullptr;
     });
-    // The store of the copy itself is the only other use.
-    if (readers.empty() || !is_closed || buffers_stored_in(readers).contains(copied.buffer) ||
-        uses_of(kernel_.body, copied.buffer) != uses_of(readers, copied.buffer) + 1)
+    if (readers.empty() || !is_closed || buffers_stored_in(readers).contains(copied->buffer) ||
+        !reads_inside(readers, *copied))
+      return std::nullopt;
+    return Readers{*copied, end};
+  }
+
+  static Block part(const Block& statements, size_t begin, size_t end) {
+    return {statements.begin() + static_cast<std::ptrdiff_t>(begin),
+            statements.begin() + static_cast<std::ptrdiff_t>(end)};
+  }
+
+  /// Uses of each buffer by tiles that copy to it and by those who read the copies.
+  void count(const Block& statements) {
+    for (size_t s = 0; s < statements.size(); ++s) {
+      if (const auto readers = readers_after(statements, s))
+        uses_[readers->copied.buffer] +=
+            1 + uses_of(part(statements, s + 1, readers->end), readers->copied.buffer);
+      if (const auto* loop = std::get_if<For>(&statements[s]))
+        count(loop->body);
+      else if (const auto* allocate = std::get_if<Allocate>(&statements[s]))
+        count(allocate->body);
+      else if (const auto* branch = std::get_if<If>(&statements[s])) {
+        count(branch->then);
+        count(branch->otherwise);
+      }
+    }
+  }
+
+  /// The statements after the tile that read the copy go into it and read the tile.
+  void forward(Block& statements, size_t at, const Readers& readers) const {
+    const uint32_t buffer = readers.copied.buffer;
+    if (uses_of(kernel_.body, buffer) != uses_.at(buffer))
       return;
-    const Block moved = reading_tile(readers, copied);
+    const Block moved = reading_tile(part(statements, at + 1, readers.end), readers.copied);
     Block& body = std::get<Allocate>(statements[at]).body;
     body.pop_back();
     body.insert(body.end(), moved.begin(), moved.end());
-    statements.erase(first, last);
+    statements.erase(statements.begin() + static_cast<std::ptrdiff_t>(at + 1),
+                     statements.begin() + static_cast<std::ptrdiff_t>(readers.end));
   }
 
   const Kernel& kernel_;
+  std::map<uint32_t, size_t> uses_;
 };
 
 } // namespace

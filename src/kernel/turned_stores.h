@@ -21,8 +21,8 @@ namespace kawara::kernel {
 ///                  Y[32*i_0 + i, 14*j_0 + j] = max(T_tile[j, i] + B[32*i_0 + i], 0)
 ///
 /// A nest is turned where its store is strided along its lanes and a run along the loop around them, of known length, and
-/// reads nothing that it stores. T goes where it holds just the cells of the tile, is filled whole by it and read by the
-/// statements after it in the same block, and by nobody else.
+/// reads nothing that it stores. T goes where only tiles fill it, boxes of it, and only the statements after each of them in the
+/// same block read it, cells of that box.
 Kernel turned_stores(Kernel);
 
 } // namespace kawara::kernel

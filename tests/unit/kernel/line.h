@@ -22,7 +22,8 @@ struct Line {
   kernel::Kernel kernel; ///< as isl orders it, before the passes
 };
 
-inline Line compile(const std::string& text, const std::string& directives = "") {
+inline Line compile(const std::string& text, const std::string& directives = "",
+                    const target::Cpu& cpu = test_cpu()) {
   auto program = program::parse(make_source("test.kw", text));
   if (!program)
     throw std::runtime_error(render(program.error()));
@@ -30,7 +31,7 @@ inline Line compile(const std::string& text, const std::string& directives = "")
   if (!scop)
     throw std::runtime_error(render(scop.error()));
   schedule::Schedule schedule = schedule::initial_schedule(*scop);
-  const schedule::Environment environment{.cpu = test_cpu()};
+  const schedule::Environment environment{.cpu = cpu};
   const auto list = schedule::parse_directives(make_source("test.sched", directives));
   if (!list)
     throw std::runtime_error(render(list.error()));
@@ -88,9 +89,10 @@ inline std::string difference(const program::Program& program, const kernel::Ker
 
 /// Checks the kernel after isl and after every pass, at these parameter values.
 inline void expect_same(const std::string& text, const std::string& directives,
-                        const std::vector<std::vector<int64_t>>& sizes) {
+                        const std::vector<std::vector<int64_t>>& sizes,
+                        const target::Cpu& cpu = test_cpu()) {
   SCOPED_TRACE(directives);
-  const Line made = compile(text, directives);
+  const Line made = compile(text, directives, cpu);
   const auto check = [&](std::string_view pass, const kernel::Kernel& kernel) {
     for (const auto& params : sizes) {
       const std::string what = difference(made.program, kernel, params);
@@ -100,7 +102,7 @@ inline void expect_same(const std::string& text, const std::string& directives,
     }
   };
   check("from_schedule", made.kernel);
-  kernel::optimise(made.kernel, test_cpu(), check);
+  kernel::optimise(made.kernel, cpu, check);
   kernel::optimise_for_text(made.kernel, check);
 }
 

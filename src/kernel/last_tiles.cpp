@@ -1,0 +1,110 @@
+#include "kernel/last_tiles.h"
+
+#include "kernel/nested_blocks.h"
+#include "kernel/ranges.h"
+#include "kernel/unroll.h"
+#include "kernel/vars.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::BinaryOp;
+using scalar::int_lit;
+
+/// Whether the loop, which becomes straight code, ends at a constant in all iterations of `tiles` but the last.
+bool ends_early_at_last(const For& loop, uint32_t tiles, int64_t first, int64_t last) {
+  if (loop.marks.unroll != poly::kFullUnroll && loop.marks.vector_width == 0)
+    return false;
+  const auto end_at = [&](int64_t iteration) {
+    return scalar::constant_of(substitute_var(loop.hi, tiles, int_lit(iteration)));
+  };
+  const auto at_last = end_at(last), at_first = end_at(first), before = end_at(last - 1);
+  return operands_of(loop.hi, BinaryOp::Min).size() == 2 && at_last && at_first && before &&
+         *at_first == *before && *at_last < *before;
+}
+
+/// Loops that run over register tiles of sums; the tiles of packed copies and of instructions have their own ways.
+bool has_plain_tiles(const Kernel& kernel, const For& tiles) {
+  bool has_update = false, is_plain = true;
+  visit(tiles.body, [&](const Stmt& stmt) {
+    if (const auto* store = std::get_if<Store>(&stmt)) {
+      has_update = has_update || store->op != ReduceOp::None;
+      is_plain = is_plain && !kernel.buffers[store->buffer].is_packed;
+    } else if (const auto* loop = std::get_if<For>(&stmt))
+      is_plain = is_plain && loop->marks.instruction.empty() && !loop->marks.is_parallel;
+  });
+  return has_update && is_plain;
+}
+
+/// The last value of the loop's variable where its tiles are smaller than the others.
+std::optional<int64_t> smaller_tile(const Kernel& kernel, const For& tiles) {
+  const auto lo = scalar::constant_of(tiles.lo), hi = scalar::constant_of(tiles.hi);
+  if (!lo || !hi || *hi - *lo < 2 || tiles.step != 1 || tiles.joins_child ||
+      tiles.marks.is_parallel || tiles.marks.vector_width != 0 || tiles.marks.unroll != 0 ||
+      !has_plain_tiles(kernel, tiles))
+    return std::nullopt;
+  bool is_smaller = false;
+  visit(tiles.body, [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<For>(&stmt);
+    is_smaller =
+        is_smaller || (loop != nullptr && ends_early_at_last(*loop, tiles.var, *lo, *hi - 1));
+  });
+  return is_smaller ? std::optional(*hi - 1) : std::nullopt;
+}
+
+class Peeler {
+public:
+  explicit Peeler(Kernel& kernel) : kernel_(kernel) {}
+
+  Block block(const Block& statements) {
+    Block result;
+    for (const Stmt& stmt : statements)
+      for (Stmt& s : one(stmt))
+        result.push_back(std::move(s));
+    return result;
+  }
+
+private:
+  Block one(const Stmt& stmt) {
+    const auto inside = [&](const Block& b) { return block(b); };
+    const auto* loop = std::get_if<For>(&stmt);
+    const auto last = loop != nullptr ? smaller_tile(kernel_, *loop) : std::nullopt;
+    if (!last)
+      return block_of(with_nested_blocks(stmt, inside));
+    For others = *loop;
+    others.hi = int_lit(*last);
+    others.body = block(full_tiles(*loop, *last));
+    For same = *loop;
+    same.body = with_fresh_defines(kernel_, loop->body);
+    Block result = block_of(std::move(others));
+    for (Stmt& s : block(copies_of_body(kernel_, same, int_lit(*last), 1)))
+      result.push_back(std::move(s));
+    return result;
+  }
+
+  /// With the constants as ends of the loops that are smaller in the last iteration.
+  static Block full_tiles(const For& tiles, int64_t last) {
+    const int64_t first = *scalar::constant_of(tiles.lo);
+    return rewrite(tiles.body, [&](Stmt stmt) {
+      if (auto* loop = std::get_if<For>(&stmt);
+          loop != nullptr && ends_early_at_last(*loop, tiles.var, first, last))
+        loop->hi = substitute_var(loop->hi, tiles.var, int_lit(first));
+      return block_of(std::move(stmt));
+    });
+  }
+
+  Kernel& kernel_;
+};
+
+} // namespace
+
+Kernel last_tiles(Kernel kernel) {
+  const Block body = kernel.body;
+  kernel.body = Peeler(kernel).block(body);
+  return kernel;
+}
+
+} // namespace kawara::kernel

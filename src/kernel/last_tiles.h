@@ -1,0 +1,19 @@
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace kawara::kernel {
+
+/// The last iteration of a loop over register tiles by itself, where it has fewer rows or columns than the others and their
+/// number is known: both then have constant bounds.
+///
+///   before   for i_0 in range(0, 19):  for k: for i in range(0, min(6, 111 - 6*i_0)): ...
+///   after    for i_0 in range(0, 18):  for k: for i in range(0, 6): ...
+///            for k: for i in range(0, 3): ...
+///
+/// All that follows in the tile's loop is apart in the same way, so that nothing asks at run time, and what belongs to a
+/// tile meets it: where it starts (tile_start.h), what is made of it (turned_stores.h). Loops whose threads share iterations stay
+/// as they are, and so do copies into packed buffers, which are filled up, and tiles of instructions.
+Kernel last_tiles(Kernel);
+
+} // namespace kawara::kernel
