@@ -157,10 +157,12 @@ void keep_shifts_apart(const Schedule& schedule, Product& p) {
   std::swap(p.depth[p.depth.size() - 1], p.depth[p.depth.size() - 2]);
 }
 
-EdgeCosts edge_costs(const Product& p, int64_t lanes) {
+EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
   // Rows that are not packed have nothing beyond the edge: they are done one by one. Neighbouring results are
-  // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway.
-  return {packs_left(p, lanes) ? 1.5 : 4.0, p.has_strided_lanes ? 1.2 : 4.0};
+  // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway. Under a window the last tile of
+  // a row is code of its own (kernel/last_tiles.h), which the costs for narrow vectors do not count on.
+  const bool is_apart = p.left_has_window && cpu.vector_bytes > 16;
+  return {packs_left(p, lanes) ? 1.5 : 4.0, p.has_strided_lanes ? 1.2 : 4.0, is_apart};
 }
 
 std::vector<Directive> bring_left_together(const Schedule& schedule, const Product& p,
@@ -202,7 +204,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const TileShares shares{is_shared ? cuts.threads : 1, product_over(p.extents, p.outer)};
   cuts.tile =
       register_tile(environment.cpu, cuts.lanes, (rows + accumulator_rows - 1) / accumulator_rows,
-                    columns_of_thread(p, cuts), edge_costs(p, cuts.lanes), shares);
+                    columns_of_thread(p, cuts), edge_costs(p, cuts.lanes, environment.cpu), shares);
   cuts.tile.rows *= accumulator_rows;
   if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
     cuts.companion_lanes *= accumulator_rows;

@@ -50,7 +50,7 @@ std::vector<Directive> bring_left_together(const Schedule&, const Product&, int6
                                            uint32_t next);
 
 /// What tiles at the edges of the result cost with that many lanes in a vector.
-EdgeCosts edge_costs(const Product&, int64_t lanes);
+EdgeCosts edge_costs(const Product&, int64_t lanes, const target::Cpu&);
 
 /// Of the extents at these positions, at most 2^40.
 int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size_t>& positions);

@@ -132,7 +132,7 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
   const double rows = static_cast<double>(p.extents[p.rows]);
   const double columns = static_cast<double>(p.extents[p.lanes]);
   const auto depth = static_cast<double>(product_over(p.extents, p.depth));
-  const EdgeCosts edges = edge_costs(p, lanes);
+  const EdgeCosts edges = edge_costs(p, lanes, environment.cpu);
   const RegisterTile tile =
       register_tile(environment.cpu, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
   const double steps =

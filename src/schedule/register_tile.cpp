@@ -62,15 +62,24 @@ double unevenness(int64_t tiles, const TileShares& shares) {
 double tile_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lanes, int64_t rows,
                   int64_t columns, const EdgeCosts& edges) {
   const StepCosts costs = step_costs(cpu);
+  const auto step_of = [&](int64_t high, int64_t vectors) {
+    return static_cast<double>(std::max(high * vectors, costs.busy)) +
+           costs.row * static_cast<double>(high) + costs.vector * static_cast<double>(vectors);
+  };
   const int64_t width = tile.vectors * lanes;
-  const double each = static_cast<double>(std::max(tile.rows * tile.vectors, costs.busy)) +
-                      costs.row * static_cast<double>(tile.rows) +
-                      costs.vector * static_cast<double>(tile.vectors);
-  const double full_rows = static_cast<double>(rows / tile.rows);
-  const double full_columns = static_cast<double>(columns / width);
-  const double row_edge = rows % tile.rows == 0 ? 0 : edges.rows;
-  const double column_edge = columns % width == 0 ? 0 : edges.columns;
-  return each * (full_rows + row_edge) * (full_columns + column_edge);
+  const auto full_rows = static_cast<double>(rows / tile.rows);
+  const auto full_columns = static_cast<double>(columns / width);
+  const int64_t rows_left = rows % tile.rows, vectors_left = parts(columns % width, lanes);
+  if (edges.is_apart) {
+    const auto strip = [&](int64_t high) {
+      return full_columns * step_of(high, tile.vectors) +
+             (vectors_left == 0 ? 0 : step_of(high, vectors_left));
+    };
+    return full_rows * strip(tile.rows) + (rows_left == 0 ? 0 : strip(rows_left));
+  }
+  const double row_edge = rows_left == 0 ? 0 : edges.rows;
+  const double column_edge = vectors_left == 0 ? 0 : edges.columns;
+  return step_of(tile.rows, tile.vectors) * (full_rows + row_edge) * (full_columns + column_edge);
 }
 
 RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, int64_t columns,

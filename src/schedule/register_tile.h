@@ -13,6 +13,7 @@ struct RegisterTile {
 /// What a tile at the edge costs, in full tiles: it computes all its cells and picks out those that exist.
 struct EdgeCosts {
   double rows = 1.5, columns = 1.5;
+  bool is_apart = false; ///< instead: what a tile of its size costs, as code of its own
 };
 
 /// Threads that share the tiles of `results` results of the same size.
