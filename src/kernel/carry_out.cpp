@@ -1,6 +1,7 @@
 #include "kernel/carry_out.h"
 
 #include "program/instruction.h"
+#include "scalar/table.h"
 #include "support/check.h"
 
 namespace kawara::kernel {
@@ -39,6 +40,11 @@ BinaryOp combining(ReduceOp op) {
 } // namespace
 
 std::vector<Value> carried_out(const std::string& name, std::vector<std::vector<Value>> args) {
+  if (const auto column = scalar::column_from_name(name)) {
+    for (Value& v : args.back())
+      v = scalar::int_value(scalar::cell_in(*column, v.i));
+    return std::move(args.back());
+  }
   const target::Intrinsic* data = target::find_intrinsic(name);
   KAWARA_CHECK(data != nullptr, "no instruction " + name);
   const program::Instruction& instruction = program::instruction_of(*data);

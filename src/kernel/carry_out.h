@@ -7,7 +7,8 @@
 
 namespace kawara::kernel {
 
-/// What an instruction leaves in its accumulator, by the program that describes it (target/intrinsic.h).
+/// What an instruction leaves in its accumulator, by the program that describes it (target/intrinsic.h), or
+/// the cell of a table (scalar/table.h).
 /// `args`: the lanes of every operand, the accumulator last.
 std::vector<scalar::Value> carried_out(const std::string& instruction,
                                        std::vector<std::vector<scalar::Value>> args);

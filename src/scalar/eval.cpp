@@ -1,6 +1,7 @@
 #include "scalar/eval.h"
 
 #include "scalar/match.h"
+#include "scalar/table.h"
 #include "support/check.h"
 
 #include <bit>
@@ -232,8 +233,12 @@ public:
           const auto a = eval(n.a), b = eval(n.b), c = eval(n.c);
           return a && b && c ? std::optional(apply_fma(e.type().elem, *a, *b, *c)) : std::nullopt;
         },
-        // Its meaning is known to those who know the machine.
-        [&](const Instruction&) -> std::optional<Value> { return std::nullopt; });
+        [&](const Instruction& n) -> std::optional<Value> {
+          // The meaning of others is known to those who know the machine.
+          const auto column = column_from_name(n.name);
+          const auto row = column ? eval(n.args.front()) : std::nullopt;
+          return row ? std::optional(int_value(cell_in(*column, row->i))) : std::nullopt;
+        });
   }
 
 private:

@@ -14,8 +14,8 @@ using Let = std::function<Expr(std::string_view name, Expr value)>;
 /// Whether `expand` has a formula for the function on this element type (f32 only).
 bool has_expansion(UnaryOp, Elem);
 
-/// `op(x)` as arithmetic without calls, branches and tables, for any number of lanes: arguments are
-/// reduced, a polynomial or a quotient of two is evaluated, and the result put together.
+/// `op(x)` as arithmetic without calls and branches, for any number of lanes: arguments are reduced, a
+/// polynomial or a quotient of two is evaluated, and the result put together. gelu looks its polynomial up in a table.
 ///
 /// `Accurate`: at most 2 units in the last place from the value of the function at the float `x`, for
 /// every x: also where x or the result is denormal, infinite or zero (the sign of a zero is right), and NaN
@@ -24,8 +24,7 @@ bool has_expansion(UnaryOp, Elem);
 ///
 /// exp(nan_min(0, x)) is cheaper than exp(x): its result does not overflow.
 ///
-/// `Quick` differs for erf (3 units) and gelu, which is within 2^-23 of |x| but loses the digits of
-/// its lower tail, as computing 0.5 * x * (1 + erf(x / sqrt(2))) in f32 does.
+/// `Quick` differs for erf (3 units).
 enum class Accuracy : uint8_t { Accurate, Quick };
 Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "scalar/expansion.h"
+#include "scalar/table.h"
 
 #include <initializer_list>
 #include <vector>
@@ -37,6 +38,11 @@ public:
   /// c[0] + c[1] * x + c[2] * x * x + ... with `xx` = x * x. Terms are taken in pairs: half the
   /// latency of Horner's rule, and machines whose fma overwrites its sum copy half the constants.
   Expr polynomial(const std::vector<double>& c, const Expr& x, const Expr& xx) const;
+
+  /// Column `number` of the table in the row (an integer) that each lane names.
+  Expr looked_up(Table table, size_t number, const Expr& row) const {
+    return unary(UnaryOp::FromBits, instruction(name_of(Column{table, number}), {row}));
+  }
 
   /// The float with this biased exponent (in the low bits) and mantissa 1.
   Expr power_of_two(const Expr& exponent) const {
@@ -78,7 +84,6 @@ Expr expand_log(const Formula&, const Expr& x);
 Expr expand_erf(const Formula&, const Expr& x);
 Expr expand_erf_quickly(const Formula&, const Expr& x);
 Expr expand_gelu(const Formula&, const Expr& x);
-Expr expand_gelu_quickly(const Formula&, const Expr& x);
 Expr expand_gelu_tanh(const Formula&, const Expr& x);
 
 } // namespace kawara::scalar

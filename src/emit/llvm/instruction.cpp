@@ -1,4 +1,5 @@
 #include "emit/llvm/emitter.h"
+#include "emit/llvm/lookup.h"
 #include "support/check.h"
 #include "target/intrinsic.h"
 
@@ -34,6 +35,8 @@ llvm::Value* FunctionEmitter::repeated(Value* value, unsigned lanes) {
 }
 
 llvm::Value* FunctionEmitter::emit_instruction(const scalar::Instruction& n, scalar::Type type) {
+  if (const auto column = scalar::column_from_name(n.name))
+    return look_up(b_, *column, emit(n.args.front()));
   const target::Intrinsic* data = target::find_intrinsic(n.name);
   KAWARA_CHECK(data != nullptr, "no instruction " + n.name);
   std::vector<llvm::Type*> types;

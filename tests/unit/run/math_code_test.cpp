@@ -41,7 +41,7 @@ std::vector<float> samples() {
     for (const float sign : {1.0F, -1.0F})
       x.push_back(std::copysign(special, sign));
   // Where functions bend, sampled much more densely than a binade is above.
-  for (int32_t i = -400000; i <= 400000; ++i)
+  for (int32_t i = -540000; i <= 400000; ++i)
     x.push_back(static_cast<float>(i) * 2.7e-5F);
   while (x.size() % kLanes != 0)
     x.push_back(1.0F);
@@ -139,9 +139,11 @@ TEST(MathCodeBelowZero, IsWithinTwoUnitsEverywhere) {
 TEST_P(MathCode, DoesNotDependOnTheLane) {
   std::vector<float> x = samples();
   x.resize(40000);
-  const std::vector<float> a = mapped(GetParam(), Numerics::Rounding, x, kLanes),
-                           b = mapped(GetParam(), Numerics::Rounding, x, 1);
-  EXPECT_EQ(0, std::memcmp(a.data(), b.data(), a.size() * sizeof(float)));
+  const std::vector<float> a = mapped(GetParam(), Numerics::Rounding, x, kLanes);
+  for (const uint16_t lanes : {1, 2, 5, 8, 16}) {
+    const std::vector<float> b = mapped(GetParam(), Numerics::Rounding, x, lanes);
+    EXPECT_EQ(0, std::memcmp(a.data(), b.data(), a.size() * sizeof(float))) << lanes << " lanes";
+  }
 }
 
 TEST_P(MathCode, IsWhatTheFormulaEvaluatesTo) {
@@ -200,15 +202,6 @@ TEST(QuickMathCode, SaysHowFarItIsOff) {
   const double erf = worst(UnaryOp::Erf, x, mapped(UnaryOp::Erf, Numerics::Fast, x, kLanes), at);
   EXPECT_LE(erf, 3.0) << "erf of " << at;
   EXPECT_GT(erf, 2.0) << "the quick formula could be the only one";
-  const std::vector<float> y = mapped(UnaryOp::Gelu, Numerics::Fast, x, kLanes);
-  for (size_t i = 0; i < x.size(); ++i) {
-    if (!std::isfinite(x[i]))
-      continue;
-    const double want = reference(UnaryOp::Gelu, x[i]);
-    ASSERT_LE(std::fabs(static_cast<double>(y[i]) - want),
-              std::fabs(static_cast<double>(x[i])) * 0x1p-23 + 0x1p-148)
-        << "gelu of " << x[i];
-  }
 }
 
 } // namespace
