@@ -117,7 +117,7 @@ private:
     for (const ValueId id : node.inputs)
       texts.push_back(id == graph::kAbsent || info(id).is_nothing ? "-"
                       : info(id).is_sequence                      ? "a sequence"
-                                                                  : type_text(info(id).type, info(id).shape));
+                                             : type_text(info(id).type, info(id).shape));
     return texts;
   }
 
@@ -156,7 +156,8 @@ private:
       return add_defined(node, *op);
     const run::Function* function = node.domain.empty() ? run::find_function(node.op) : nullptr;
     if (op && !function)
-      return fail(refused(node, operand_texts(node), "it takes tensors only: no sequences, and nothing that has no value"));
+      return fail(refused(node, operand_texts(node),
+                          "it takes tensors only: no sequences, and nothing that has no value"));
     if (!function && !is_control_flow(node))
       return fail(unknown_operator(node));
     return add_call(node, index, function);
