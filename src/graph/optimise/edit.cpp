@@ -220,8 +220,10 @@ bool has_all_operands(const Graph& graph) {
     const size_t needed = needed_operands(node);
     const bool has_result =
         node.outputs.size() > 1 || (node.outputs.size() == 1 && node.outputs[0] != kAbsent);
+    if (is_op(node, "Constant"))
+      return has_result && node.outputs.size() == 1;
     if (needed == 0)
-      return has_result || !is_op(node, "Constant");
+      return true;
     return has_result && node.inputs.size() >= needed &&
            std::find(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(needed),
                      kAbsent) == node.inputs.begin() + static_cast<std::ptrdiff_t>(needed);

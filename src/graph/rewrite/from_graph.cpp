@@ -86,9 +86,16 @@ private:
 
   static const Tensor* constant_value(const Node& node) {
     const auto at = node.attributes.find("value");
-    return node.op == "Constant" && node.domain.empty() && at != node.attributes.end()
+    return node.op == "Constant" && node.domain.empty() && node.outputs.size() == 1 &&
+                   at != node.attributes.end()
                ? std::get_if<Tensor>(&at->second)
                : nullptr;
+  }
+
+  static bool has_output_from(const Node& node, size_t first) {
+    return first < node.outputs.size() &&
+           std::any_of(node.outputs.begin() + static_cast<std::ptrdiff_t>(first),
+                       node.outputs.end(), [](ValueId id) { return id != kAbsent; });
   }
 
   bool add_known(const Node& node) {
@@ -103,9 +110,9 @@ private:
       operands.push_back({from, constant == terms_.constants.end() ? nullptr : &constant->second});
     }
     const auto results = terms_from_node(terms_.egraph, node, opset_, operands);
-    if (results.empty())
+    if (results.empty() || has_output_from(node, results.size()))
       return false;
-    for (size_t k = 0; k < results.size(); ++k)
+    for (size_t k = 0; k < results.size() && k < node.outputs.size(); ++k)
       if (node.outputs[k] != kAbsent)
         terms_.classes[node.outputs[k]] = results[k];
     return true;

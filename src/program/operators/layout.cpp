@@ -20,9 +20,11 @@ void transpose(Definition& d) {
       order.push_back(static_cast<int64_t>(rank - 1 - k));
   std::vector<int64_t> sorted = order;
   std::sort(sorted.begin(), sorted.end());
-  for (size_t k = 0; k < sorted.size(); ++k)
-    if (sorted.size() != rank || sorted[k] != static_cast<int64_t>(k))
-      return d.refuse(fmt::format("{} is no order of {} dimensions", graph::text_of(order), rank));
+  bool is_order = sorted.size() == rank;
+  for (size_t k = 0; is_order && k < rank; ++k)
+    is_order = sorted[k] == static_cast<int64_t>(k);
+  if (!is_order)
+    return d.refuse(fmt::format("{} is no order of {} dimensions", graph::text_of(order), rank));
   Shape result;
   for (const int64_t axis : order)
     result.push_back(d.shape(0)[static_cast<size_t>(axis)]);

@@ -136,6 +136,17 @@ TEST(Model, RefusesToComputeWithNothing) {
   }
 }
 
+TEST(Model, RefusesOrdersOfOtherDimensions) {
+  for (const std::vector<int64_t>& order :
+       std::vector<std::vector<int64_t>>{{}, {0}, {0, 0}, {1, 0, 2}, {0, 2}}) {
+    graph::Builder b("net");
+    const ValueId x = b.input("x", DataType::F32, graph::dims_of({2, 3}));
+    b.output(b.add("Transpose", "y", {x}, {{"perm", order}}), DataType::F32, {});
+    Model model(b.take());
+    EXPECT_EQ(code_of(model, {{"x", filled({2, 3}, 1)}}), "K0511") << graph::text_of(order);
+  }
+}
+
 TEST(Model, RefusesBlocksBeyondAllNumbers) {
   Parts parts = kSum;
   parts.nodes = {

@@ -290,6 +290,8 @@ TEST(Optimise, LeavesGraphsWithAConstantForNobody) {
   graph.nodes[0].outputs[0] = kAbsent;
   EXPECT_FALSE(has_all_operands(graph));
   EXPECT_EQ(optimise(graph, {}).graph.nodes.size(), 2U);
+  graph.nodes[0].outputs.push_back(graph.nodes[1].outputs[0]);
+  EXPECT_FALSE(has_all_operands(graph));
 }
 
 } // namespace

@@ -115,6 +115,23 @@ TEST(Rewrite, CancelsTransposesAroundRelu) {
   EXPECT_GT(result.statistics.saturation.fired.size(), 0U);
 }
 
+TEST(Rewrite, TakesResultsThatAnOperatorDoesNotHave) {
+  for (const char* op : {"Constant", "Relu", "Transpose"}) {
+    Builder b;
+    const ValueId x = b.input("x", {2, 3});
+    Tensor three(DataType::F32, {3});
+    const bool is_constant = std::string(op) == "Constant";
+    b.node(op, is_constant ? std::vector<ValueId>{} : std::vector<ValueId>{x}, "first",
+           is_constant ? graph::Attributes{{"value", three}} : graph::Attributes{});
+    const ValueId second = b.value("second");
+    b.graph.nodes.back().outputs.push_back(second);
+    const ValueId y = b.node("Neg", {second}, "y");
+    const Terms terms = terms_from_graph(b.done({y}));
+    EXPECT_EQ(terms.classes.count(second), 1U) << op;
+    EXPECT_EQ(terms.classes.count(y), 1U) << op;
+  }
+}
+
 TEST(Rewrite, MergesProductsThatShareAnOperand) {
   Builder b;
   const ValueId x = b.input("x", {4, 8});
