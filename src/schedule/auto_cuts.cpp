@@ -12,6 +12,9 @@ constexpr int64_t kFewLanes = 4;
 
 /// A tensor of more bytes than this lies in more pages than a core remembers at once (96 of 4 KiB).
 constexpr int64_t kManyPages = 96 * 4096;
+/// One of more bytes does not stay in a first cache beside the other operand. Distances that are a power of two fill few of its
+/// sets.
+constexpr int64_t kManyLines = 32 * 1024;
 
 /// Rows of tiles that make up for loading and storing results more often, if these are called in time.
 constexpr int64_t kManyTiles = 32;
@@ -171,10 +174,12 @@ std::vector<Directive> bring_left_together(const Schedule& schedule, const Produ
   int64_t bytes = scalar::bytes_of(left.elem);
   for (const scalar::Expr& extent : left.shape)
     bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
-  if (!p.left_has_window || p.outer.empty() || bytes <= kManyPages ||
+  // The layout of a temp costs nothing, a copy does.
+  const bool is_temp = left.role == program::Role::Temp && left.private_dims == 0;
+  if (!p.left_has_window || p.outer.empty() || bytes <= (is_temp ? kManyLines : kManyPages) ||
       p.extents[p.lanes] < kWorthCopying || packs_left(p, lanes))
     return {};
-  if (left.role == program::Role::Temp && left.private_dims == 0)
+  if (is_temp)
     return {Layout{left.name, outer_dims_first(schedule, p)}};
   const std::string copy = "S" + std::to_string(next);
   const std::string cells = "d" + std::to_string(left.shape.size() - 1);

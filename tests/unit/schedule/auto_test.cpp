@@ -181,26 +181,33 @@ TEST(Auto, calls_the_next_row_where_several_nests_read_it_from_memory) {
   EXPECT_EQ(called("32"), 0U) << "all of it stays in a cache";
 }
 
-TEST(Auto, lays_out_temps_that_lie_in_many_pages_by_rows) {
-  const Schedule schedule = scheduled_automatically(R"(input image: f32[48, 64, 64]
-const weight: f32[64, 48, 3, 3]
-output out: f32[64, 64, 64]
-temp padded: f32[48, 66, 66]
-for c in range(48):
-    for h in range(66):
-        for w in range(66):
-            if 1 <= h < 65 and 1 <= w < 65:
+TEST(Auto, lays_out_temps_by_rows_that_a_first_cache_does_not_hold) {
+  const auto shape_of_padded = [](int64_t channels, int64_t size) {
+    const Schedule schedule =
+        scheduled_automatically(fmt::format(R"(input image: f32[{0}, {1}, {1}]
+const weight: f32[64, {0}, 3, 3]
+output out: f32[64, {1}, {1}]
+temp padded: f32[{0}, {2}, {2}]
+for c in range({0}):
+    for h in range({2}):
+        for w in range({2}):
+            if 1 <= h < {3} and 1 <= w < {3}:
                 padded[c, h, w] = image[c, h - 1, w - 1]
             else:
                 padded[c, h, w] = 0
 out[k, h, w] = sum(c, r, s, padded[c, h + r, w + s] * weight[k, c, r, s])
-)");
-  std::vector<int64_t> shape;
-  for (const program::Tensor& tensor : schedule.scop.tensors)
-    if (tensor.name == "padded")
-      for (const scalar::Expr& extent : tensor.shape)
-        shape.push_back(scalar::constant_of(extent).value_or(0));
-  EXPECT_EQ(shape, (std::vector<int64_t>{66, 48, 66}));
+)",
+                                            channels, size, size + 2, size + 1));
+    std::vector<int64_t> shape;
+    for (const program::Tensor& tensor : schedule.scop.tensors)
+      if (tensor.name == "padded")
+        for (const scalar::Expr& extent : tensor.shape)
+          shape.push_back(scalar::constant_of(extent).value_or(0));
+    return shape;
+  };
+  EXPECT_EQ(shape_of_padded(48, 64), (std::vector<int64_t>{66, 48, 66})) << "many pages";
+  EXPECT_EQ(shape_of_padded(64, 14), (std::vector<int64_t>{16, 64, 16})) << "few sets of lines";
+  EXPECT_EQ(shape_of_padded(12, 14), (std::vector<int64_t>{12, 16, 16})) << "stays as it is";
 }
 
 TEST(Auto, stores_whole_lines_of_large_results) {
