@@ -33,13 +33,17 @@ public:
   Schedule& cut(const std::string& loop, int64_t at);
   Schedule& isolate(const std::string& loop);
   Schedule& compute_at(const std::string& statement, const std::string& loop);
+  /// `rounded`: dimensions, "d1", that get a multiple of a number as their length, filled up with zeros.
   Schedule& stage(const std::string& tensor, const std::string& loop,
-                  std::optional<int64_t> panel = {}, std::optional<int64_t> width = {});
+                  std::optional<int64_t> panel = {}, std::optional<int64_t> width = {},
+                  const std::vector<std::pair<std::string, int64_t>>& rounded = {});
   Schedule& pack(const std::string& tensor, std::optional<std::string> loop = {});
   Schedule& store_at(const std::string& tensor, const std::string& loop);
   /// Parts as in text: "d1/16", "d0", "d1%16".
   Schedule& layout(const std::string& tensor, const std::vector<std::string>& parts);
   Schedule& pad(const std::string& tensor, const std::string& dimension, int64_t by);
+  /// To a multiple of `to`, with zeros.
+  Schedule& pad_to(const std::string& tensor, const std::string& dimension, int64_t to);
   Schedule& fold(const std::string& tensor, const std::string& loop,
                  std::optional<int64_t> size = {});
   Schedule& promote(const std::string& tensor, const std::string& loop);

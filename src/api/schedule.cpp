@@ -128,12 +128,15 @@ Schedule& Schedule::compute_at(const std::string& statement, const std::string& 
   return *this;
 }
 Schedule& Schedule::stage(const std::string& tensor, const std::string& name,
-                          std::optional<int64_t> panel, std::optional<int64_t> width) {
+                          std::optional<int64_t> panel, std::optional<int64_t> width,
+                          const std::vector<std::pair<std::string, int64_t>>& rounded) {
   std::vector<Argument> arguments{loop(tensor), loop(name)};
   if (panel)
     arguments.push_back({"panel", *panel, {}});
   if (width)
     arguments.push_back({"width", *width, {}});
+  for (const auto& [dimension, to] : rounded)
+    arguments.push_back({dimension, to, {}});
   impl_ = after(*impl_, "stage", arguments);
   return *this;
 }
@@ -157,6 +160,10 @@ Schedule& Schedule::layout(const std::string& tensor, const std::vector<std::str
 }
 Schedule& Schedule::pad(const std::string& tensor, const std::string& dimension, int64_t by) {
   impl_ = after(*impl_, "pad", {loop(tensor), loop(dimension), {"by", by, {}}});
+  return *this;
+}
+Schedule& Schedule::pad_to(const std::string& tensor, const std::string& dimension, int64_t to) {
+  impl_ = after(*impl_, "pad", {loop(tensor), loop(dimension), {"to", to, {}}});
   return *this;
 }
 Schedule& Schedule::fold(const std::string& tensor, const std::string& name,

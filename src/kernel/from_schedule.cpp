@@ -367,7 +367,8 @@ void add_pads(const schedule::Schedule& s, const std::vector<schedule::Directive
       if (const auto tensor = number_of(layout->tensor))
         pads.erase(*tensor);
     const auto* pad = std::get_if<schedule::Pad>(&directive);
-    const auto tensor = pad != nullptr ? number_of(pad->tensor) : std::nullopt;
+    // Zeros that fill a tensor up are stored: they are part of what it needs.
+    const auto tensor = pad != nullptr && !pad->to ? number_of(pad->tensor) : std::nullopt;
     if (!tensor)
       continue;
     const program::Tensor& padded = s.scop.tensors[*tensor];

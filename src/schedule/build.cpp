@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <map>
 
 namespace kawara::schedule {
 namespace {
@@ -125,9 +126,13 @@ std::vector<Signature> signatures() {
          return StoreAt{text(b[0]), loop(b[1])};
        }},
       {"pad",
-       {{"tensor", Kind::Tensor}, {"dimension", Kind::Dimension}, amount("by")},
+       {{"tensor", Kind::Tensor},
+        {"dimension", Kind::Dimension},
+        amount("by", true),
+        amount("to", true)},
        [](const Bound& b) {
-         return Pad{text(b[0]), layout_part(text(b[1]))->dim, number(b[2])};
+         return Pad{text(b[0]), layout_part(text(b[1]))->dim, number_if(b[2]).value_or(0),
+                    number_if(b[3])};
        }},
       {"fold",
        {{"tensor", Kind::Tensor}, on, amount("size", true)},
@@ -308,6 +313,41 @@ Result<Directive, WrongArguments> build_online(const std::vector<Argument>& argu
   return Directive(Online{std::move(loops)});
 }
 
+/// `stage(B, k.0, panel=1, width=12, d0=4, d1=12)`: what `signature` has, and dimensions with what they are rounded to.
+Result<Directive, WrongArguments> build_stage(const Signature& signature,
+                                              const std::vector<Argument>& arguments) {
+  std::vector<Argument> fixed;
+  std::map<int64_t, int64_t> rounded;
+  for (const Argument& argument : arguments) {
+    const auto part = layout_part(argument.keyword);
+    if (!part || part->kind != LayoutPart::Kind::Whole) {
+      fixed.push_back(argument);
+      continue;
+    }
+    if (!fits(argument, Kind::Number))
+      return fail(WrongArguments{"here stands a number that `" + argument.keyword +
+                                     "` shall be a multiple of",
+                                 argument.where});
+    if (!rounded.emplace(part->dim, number(&argument)).second)
+      return fail(WrongArguments{"`" + argument.keyword + "` is given twice", argument.where});
+  }
+  KAWARA_TRY(Directive directive, build_fixed(signature, fixed));
+  for (const auto& [dim, to] : rounded)
+    std::get<Stage>(directive).rounded.push_back({dim, to});
+  return directive;
+}
+
+/// `pad(T, d1, 16)` or `pad(T, d1, to=16)`
+Result<Directive, WrongArguments> build_pad(const Signature& signature,
+                                            const std::vector<Argument>& arguments) {
+  KAWARA_TRY(Directive directive, build_fixed(signature, arguments));
+  if (arguments.size() == 3)
+    return directive;
+  return fail(WrongArguments{arguments.size() > 3 ? "`by` and `to` exclude each other"
+                                                  : "the `by` or the `to` is missing",
+                             Span{}});
+}
+
 /// `layout(T, d1/16, d0, d1%16)`
 Result<Directive, WrongArguments> build_layout(const std::vector<Argument>& arguments) {
   Layout layout;
@@ -350,6 +390,10 @@ std::string form_of(std::string_view directive) {
     return "online(loop, loop, ...)";
   if (directive == "layout")
     return "layout(tensor, d1/16, d0, d1%16, ...)";
+  if (directive == "stage")
+    return "stage(tensor, loop[, panel, width][, d0=number, ...])";
+  if (directive == "pad")
+    return "pad(tensor, dimension, by) or pad(tensor, dimension, to=number)";
   for (const Signature& signature : signatures()) {
     if (signature.name != directive)
       continue;
@@ -383,7 +427,9 @@ Result<Directive, WrongArguments> build_directive(std::string_view name,
     return build_layout(arguments);
   for (const Signature& signature : signatures())
     if (signature.name == name)
-      return build_fixed(signature, arguments);
+      return name == "stage" ? build_stage(signature, arguments)
+             : name == "pad" ? build_pad(signature, arguments)
+                             : build_fixed(signature, arguments);
   return fail(WrongArguments{"there is no such directive", Span{}});
 }
 

@@ -78,10 +78,17 @@ struct ComputeAt {
   LoopName loop;
   friend bool operator==(const ComputeAt&, const ComputeAt&) = default;
 };
+/// Dimension `dim` gets the next multiple of `to` as its extent.
+struct RoundedDim {
+  int64_t dim = 0, to = 1;
+  friend bool operator==(const RoundedDim&, const RoundedDim&) = default;
+};
 struct Stage {
   std::string tensor;
   LoopName loop;
   std::optional<int64_t> panel, width; ///< both or none
+  std::vector<RoundedDim> rounded =
+      {}; ///< in the order of the dimensions; not empty: zeros fill the buffer up
   friend bool operator==(const Stage&, const Stage&) = default;
 };
 struct Pack {
@@ -116,6 +123,7 @@ struct Pad {
   std::string tensor;
   int64_t dim = 0;
   int64_t by = 0;
+  std::optional<int64_t> to = std::nullopt; ///< instead of `by`: up to a multiple, with zeros
   friend bool operator==(const Pad&, const Pad&) = default;
 };
 struct Fold {

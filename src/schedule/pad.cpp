@@ -4,6 +4,7 @@
 #include "schedule/relocate.h"
 #include "schedule/request.h"
 #include "schedule/staged_reads.h"
+#include "schedule/zero_fill.h"
 
 namespace kawara::schedule {
 
@@ -20,16 +21,30 @@ Proposed propose(const Schedule& schedule, const Pad& directive, const Environme
     return refused(kCannotLayOut, "`" + directive.tensor + "` has " + std::to_string(rank) +
                                       (rank == 1 ? " dimension" : " dimensions") +
                                       ", counted from 0.");
-  if (directive.by < 1 || directive.by > kMost)
-    return refused(kBadSize, "It would become longer by " + std::to_string(directive.by) +
-                                 " cells; 1 to " + std::to_string(kMost) + " are possible.");
+  const int64_t number = directive.to.value_or(directive.by);
+  if (number < 1 || number > kMost)
+    return refused(kBadSize, std::string("It would become ") +
+                                 (directive.to ? "a multiple of " : "longer by ") +
+                                 std::to_string(number) + (directive.to ? "" : " cells") +
+                                 "; 1 to " + std::to_string(kMost) + " are possible.");
   const size_t dim = whole.private_dims + static_cast<size_t>(directive.dim);
   Placement placement{whole.shape, [](const std::vector<scalar::Expr>& cell) { return cell; }};
-  placement.shape[dim] = scalar::simplify(whole.shape[dim] + scalar::int_lit(directive.by));
+  placement.shape[dim] = directive.to
+                             ? rounded_up(whole.shape[dim], number)
+                             : scalar::simplify(whole.shape[dim] + scalar::int_lit(number));
   auto made = relocated(schedule, tensor, placement, "_padded");
   if (!made)
     return refused(kCannotLayOut, made.error());
-  return *std::move(made);
+  if (!directive.to)
+    return *std::move(made);
+  // What was an input or an output is a new temp now.
+  const auto padded = whole.role == program::Role::Temp
+                          ? tensor
+                          : static_cast<uint32_t>(schedule.scop.tensors.size());
+  auto filled = zero_filled(*std::move(made), padded);
+  if (!filled)
+    return refused(kCannotLayOut, filled.error());
+  return *std::move(filled);
 }
 
 } // namespace kawara::schedule

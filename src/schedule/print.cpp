@@ -58,6 +58,8 @@ std::string text_of(const Stage& d) {
     arguments.push_back(key("panel", number(*d.panel)));
   if (d.width)
     arguments.push_back(key("width", number(*d.width)));
+  for (const RoundedDim& rounded : d.rounded)
+    arguments.push_back(key("d" + number(rounded.dim), number(rounded.to)));
   return call("stage", arguments);
 }
 std::string text_of(const Pack& d) {
@@ -87,7 +89,8 @@ std::string text_of(const Layout& d) {
   return call("layout", arguments);
 }
 std::string text_of(const Pad& d) {
-  return call("pad", {d.tensor, "d" + number(d.dim), number(d.by)});
+  return call("pad",
+              {d.tensor, "d" + number(d.dim), d.to ? key("to", number(*d.to)) : number(d.by)});
 }
 std::string text_of(const Fold& d) {
   std::vector<std::string> arguments{d.tensor, to_string(d.loop)};

@@ -6,6 +6,7 @@
 #include "schedule/resolve.h"
 #include "schedule/rewrite.h"
 #include "schedule/staged_reads.h"
+#include "schedule/zero_fill.h"
 
 #include <algorithm>
 
@@ -40,14 +41,16 @@ public:
         depth_(*poly::depth_of(schedule.order, loop) + 1), place_(std::move(place)),
         footprint_(footprint_of(schedule.scop, schedule.order, place_.reads, depth_)) {}
 
-  Proposal proposal() {
+  Result<Proposal, std::string> proposal() {
     add_buffer();
     rewrite_readers();
     const StmtId copy = add_copy();
     place_in_source(made_.scop, copy, place_.source_root);
     place_in_order(copy);
     made_.scop = poly::rebuilt(std::move(made_.scop));
-    return std::move(made_);
+    if (directive_.rounded.empty())
+      return std::move(made_);
+    return zero_filled(std::move(made_), buffer_);
   }
 
 private:
@@ -82,9 +85,12 @@ private:
       lows_.push_back(ends.low);
       buffer.shape.push_back(extent_of(ends));
     }
-    std::vector<Expr> last;
-    for (const Expr& extent : footprint_.extent)
-      last.push_back(scalar::simplify(extent - int_lit(1)));
+    std::vector<Expr> last = footprint_.extent;
+    for (const RoundedDim& rounded : directive_.rounded)
+      last[static_cast<size_t>(rounded.dim)] =
+          rounded_up(last[static_cast<size_t>(rounded.dim)], rounded.to);
+    for (Expr& extent : last)
+      extent = scalar::simplify(extent - int_lit(1));
     std::vector<Expr> shape = arranged(last);
     for (Expr& extent : shape)
       extent = scalar::simplify(extent + int_lit(1));
@@ -202,15 +208,31 @@ private:
   std::vector<Expr> lows_; ///< smallest value of each of these loops
 };
 
+std::string no_dimension(const std::string& tensor, size_t rank, int64_t dim) {
+  return "`" + tensor + "` has " + std::to_string(rank) +
+         (rank == 1 ? " dimension" : " dimensions") + ", counted from 0; there is no dimension " +
+         std::to_string(dim) + ".";
+}
+
+std::optional<std::string> wrong_dimension(const Stage& directive, size_t rank) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  for (const RoundedDim& rounded : directive.rounded) {
+    if (rounded.dim >= static_cast<int64_t>(rank))
+      return no_dimension(directive.tensor, rank, rounded.dim);
+    if (rounded.to < 1 || rounded.to > kMost)
+      return "Dimension " + std::to_string(rounded.dim) + " would be a multiple of " +
+             std::to_string(rounded.to) + "; 1 to " + std::to_string(kMost) + " are possible.";
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> wrong_panel(const Stage& directive, size_t rank) {
   if (directive.panel.has_value() != directive.width.has_value())
     return "A panel needs a width, and a width a panel: `panel=0, width=8`.";
   if (!directive.panel)
     return std::nullopt;
   if (*directive.panel < 0 || *directive.panel >= static_cast<int64_t>(rank))
-    return "`" + directive.tensor + "` has " + std::to_string(rank) +
-           (rank == 1 ? " dimension" : " dimensions") + ", counted from 0; there is no dimension " +
-           std::to_string(*directive.panel) + ".";
+    return no_dimension(directive.tensor, rank, *directive.panel);
   if (*directive.width < 1)
     return "A panel of width " + std::to_string(*directive.width) + " holds nothing.";
   return std::nullopt;
@@ -226,12 +248,20 @@ Proposed propose(const Schedule& schedule, const Stage& directive, const Environ
   if (auto refused = refuse_as_place(schedule.order, loop, request))
     return fail(*std::move(refused));
   const Span where = schedule.order[loop].where;
-  if (const auto why = wrong_panel(directive, schedule.scop.tensors[tensor].shape.size()))
-    return fail(shape_refusal(kBadSize, request, where, "", {*why}));
+  const size_t rank = schedule.scop.tensors[tensor].shape.size();
+  for (const auto& why : {wrong_panel(directive, rank), wrong_dimension(directive, rank)})
+    if (why)
+      return fail(shape_refusal(kBadSize, request, where, "", {*why}));
   auto place = staged_reads(schedule, tensor, loop, loop_name);
+  const auto refused = [&](const std::string& why) {
+    return fail(shape_refusal(kCannotStage, request, where, "cannot stage here", {why}));
+  };
   if (!place)
-    return fail(shape_refusal(kCannotStage, request, where, "cannot stage here", {place.error()}));
-  return Staging(schedule, directive, tensor, loop, *std::move(place)).proposal();
+    return refused(place.error());
+  auto made = Staging(schedule, directive, tensor, loop, *std::move(place)).proposal();
+  if (!made)
+    return refused(made.error());
+  return *std::move(made);
 }
 
 } // namespace kawara::schedule

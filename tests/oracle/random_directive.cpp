@@ -87,7 +87,7 @@ public:
     case 27:
       return layout();
     case 28:
-      return Pad{pick(schedule_.scop.tensors).name, draw(0, draw(0, 1)), draw(1, 3)};
+      return pad();
     case 29:
     case 30:
       return draw(0, 2) == 0 ? Fold{temp(), loop(), draw(1, 4)} : Fold{temp(), loop(), {}};
@@ -210,10 +210,22 @@ private:
     const auto [name, at] = read_below();
     Stage stage{name, at, std::nullopt, std::nullopt};
     if (draw(0, 1) == 0)
+      stage.rounded.push_back({draw(0, draw(0, 1)), draw(1, 4)});
+    if (draw(0, 1) == 0)
       return stage;
     stage.panel = draw(0, draw(0, 1)); // the first dimension more often: every tensor has it
     stage.width = draw(1, 4);
     return stage;
+  }
+
+  /// Half of them with zeros.
+  Pad pad() {
+    Pad pad{pick(schedule_.scop.tensors).name, draw(0, draw(0, 1)), 0};
+    if (draw(0, 1) == 0)
+      pad.by = draw(1, 3);
+    else
+      pad.to = draw(1, 4);
+    return pad;
   }
 
   Tile tile() {
