@@ -44,6 +44,7 @@ public:
   Schedule& pad(const std::string& tensor, const std::string& dimension, int64_t by);
   /// To a multiple of `to`, with zeros.
   Schedule& pad_to(const std::string& tensor, const std::string& dimension, int64_t to);
+  Schedule& extend(const std::string& loop, int64_t to);
   Schedule& fold(const std::string& tensor, const std::string& loop,
                  std::optional<int64_t> size = {});
   Schedule& promote(const std::string& tensor, const std::string& loop);

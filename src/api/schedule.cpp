@@ -166,6 +166,10 @@ Schedule& Schedule::pad_to(const std::string& tensor, const std::string& dimensi
   impl_ = after(*impl_, "pad", {loop(tensor), loop(dimension), {"to", to, {}}});
   return *this;
 }
+Schedule& Schedule::extend(const std::string& name, int64_t to) {
+  impl_ = after(*impl_, "extend", {loop(name), number(to)});
+  return *this;
+}
 Schedule& Schedule::fold(const std::string& tensor, const std::string& name,
                          std::optional<int64_t> size) {
   std::vector<Argument> arguments{loop(tensor), loop(name)};

@@ -4,6 +4,7 @@
 #include "schedule/compute_at.h"
 #include "schedule/cut.h"
 #include "schedule/distribute.h"
+#include "schedule/extend.h"
 #include "schedule/fold.h"
 #include "schedule/fuse.h"
 #include "schedule/inline.h"

@@ -115,6 +115,11 @@ std::vector<Signature> signatures() {
        [](const Bound& b) {
          return Stage{text(b[0]), loop(b[1]), number_if(b[2]), number_if(b[3])};
        }},
+      {"extend",
+       {on, amount("to")},
+       [](const Bound& b) {
+         return Extend{loop(b[0]), number(b[1])};
+       }},
       {"pack",
        {{"tensor", Kind::Tensor}, {"loop", Kind::Loop, true}, type},
        [](const Bound& b) {

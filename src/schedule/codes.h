@@ -29,6 +29,7 @@ namespace kawara::schedule {
 //                                          K0235  tensor cannot be staged there
 //                                          K0236  iterations cannot have copies of a tensor
 //                                          K0245  nothing to prefetch
+//                                          K0260  added iterations change results
 //   K0209  no such instruction             K0242  the instruction computes something else
 //   one pass
 //   K0240  nothing to run in one pass
@@ -81,6 +82,7 @@ inline constexpr std::string_view kNothingToPrefetch = "K0245";
 inline constexpr std::string_view kCannotFold = "K0255";
 inline constexpr std::string_view kCannotPromote = "K0256";
 inline constexpr std::string_view kCannotLayOut = "K0257";
+inline constexpr std::string_view kChangesResults = "K0260";
 
 inline constexpr std::string_view kNotADirective = "K0230";
 inline constexpr std::string_view kUnexpectedText = "K0231";

@@ -126,6 +126,11 @@ struct Pad {
   std::optional<int64_t> to = std::nullopt; ///< instead of `by`: up to a multiple, with zeros
   friend bool operator==(const Pad&, const Pad&) = default;
 };
+struct Extend {
+  LoopName loop;
+  int64_t to = 1;
+  friend bool operator==(const Extend&, const Extend&) = default;
+};
 struct Fold {
   std::string tensor;
   LoopName loop;
@@ -197,9 +202,9 @@ struct Group;
 
 using Directive =
     std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce, Fuse,
-                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, Layout, Pad, Fold,
-                 Promote, Prefetch, Inline, Unroll, UnrollAndJam, Vectorize, Tensorize, Parallel,
-                 Bind, Pipeline, Rfactor, Online, Auto, Group>;
+                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, Layout, Pad, Extend,
+                 Fold, Promote, Prefetch, Inline, Unroll, UnrollAndJam, Vectorize, Tensorize,
+                 Parallel, Bind, Pipeline, Rfactor, Online, Auto, Group>;
 
 /// `[d; d; ...]`: judged as a whole, after the last.
 struct Group {

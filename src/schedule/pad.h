@@ -13,7 +13,7 @@ namespace kawara::schedule {
 /// it is full. Rows that are a little longer spread them over all sets.
 ///
 /// With `to=8` the dimension is as long as the next multiple of 8, and a statement of its own writes zeros to all cells of
-/// the tensor that nothing else writes. Those cells may be read.
+/// the tensor that nothing else writes. Those cells may be read; `extend` runs loops over them.
 ///
 /// A temp, or the buffer of a `stage` or `pack`, is stored so. Inputs and outputs are the caller's: they are copied into
 /// a padded temp before everything, or out of it after everything, as by `layout`.

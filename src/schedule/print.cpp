@@ -92,6 +92,7 @@ std::string text_of(const Pad& d) {
   return call("pad",
               {d.tensor, "d" + number(d.dim), d.to ? key("to", number(*d.to)) : number(d.by)});
 }
+std::string text_of(const Extend& d) { return call("extend", with(d.loop, d.to)); }
 std::string text_of(const Fold& d) {
   std::vector<std::string> arguments{d.tensor, to_string(d.loop)};
   if (d.size)

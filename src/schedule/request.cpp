@@ -62,6 +62,10 @@ Words words(const Layout& d) { return {"lay out `" + d.tensor + "`", "layout", "
 Words words(const Pad& d) {
   return {"pad dimension " + std::to_string(d.dim) + " of `" + d.tensor + "`", "padding", "", true};
 }
+Words words(const Extend& d) {
+  return {"extend loop " + quoted(d.loop), "extension",
+          " to a multiple of " + std::to_string(d.to)};
+}
 Words words(const Fold& d) {
   return {"fold `" + d.tensor + "` along loop " + quoted(d.loop), "change", "", true};
 }

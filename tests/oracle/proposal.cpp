@@ -6,6 +6,7 @@
 #include "schedule/compute_at.h"
 #include "schedule/cut.h"
 #include "schedule/distribute.h"
+#include "schedule/extend.h"
 #include "schedule/fold.h"
 #include "schedule/fuse.h"
 #include "schedule/inline.h"
@@ -72,7 +73,7 @@ bool rewrites_statements(const Directive& directive) {
     return std::any_of(group->members.begin(), group->members.end(), rewrites_statements);
   return std::visit(
       []<class D>(const D&) {
-        return is_any_of<D, Cut, Inline, ComputeAt, Stage, Pack, StoreAt, Layout, Pad, Fold,
+        return is_any_of<D, Cut, Inline, ComputeAt, Stage, Pack, StoreAt, Layout, Pad, Extend, Fold,
                          Promote, Rfactor, Online, Auto>;
       },
       directive);

@@ -22,7 +22,7 @@ public:
   Directive one() {
     if (loops_.empty())
       return Inline{statement()};
-    const int64_t kind = draw(0, 32);
+    const int64_t kind = draw(0, 34);
     const int64_t small = draw(2, 4);
     switch (kind) {
     case 0:
@@ -95,6 +95,9 @@ public:
       const auto [name, at] = written_below();
       return Promote{name, at};
     }
+    case 32:
+    case 33:
+      return Extend{loop(), small};
     default:
       return Rfactor{loop()};
     }
@@ -218,7 +221,7 @@ private:
     return stage;
   }
 
-  /// Half of them with zeros.
+  /// Half of them with zeros, so that loops can be extended over them.
   Pad pad() {
     Pad pad{pick(schedule_.scop.tensors).name, draw(0, draw(0, 1)), 0};
     if (draw(0, 1) == 0)
