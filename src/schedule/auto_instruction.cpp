@@ -74,7 +74,8 @@ std::optional<ProductInstruction> instruction_for(const Schedule& schedule, cons
   // Integers without an instruction take two conversions and a multiplication: a tie is worth it.
   double most = static_cast<double>(plain) * (scalar::is_integer(result) ? 0.99 : 1.01);
   for (const target::Intrinsic& data : target::intrinsics()) {
-    if (!target::is_available(data, environment.cpu) ||
+    // Tiles want groups of the reduction around the columns, and operands copied so: nothing here plans that.
+    if (data.is_tile || !target::is_available(data, environment.cpu) ||
         static_cast<int>(scop.numerics) < static_cast<int>(data.strictness))
       continue;
     const Instruction& instruction = program::instruction_of(data);

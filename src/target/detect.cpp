@@ -13,6 +13,8 @@
 #include <array>
 #include <cpuid.h>
 #include <cstring>
+#include <sys/syscall.h>
+#include <unistd.h>
 #else
 #error "Kawara runs on aarch64 and x86-64"
 #endif
@@ -106,13 +108,25 @@ uint64_t saved_state() {
   return uint64_t{high} << 32 | low;
 }
 
+/// Linux keeps tiles only for processes that have asked; in others the first of them is the last instruction. Threads and
+/// children have what their parent was granted.
+bool may_use_tiles() {
+#ifdef __linux__
+  constexpr long kRequestPermission = 0x1023,
+                 kTileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
 Features host_features() {
   const Registers one = cpuid(1, 0), seven = cpuid(7, 0), seven_one = cpuid(7, 1);
   const auto bit = [](uint32_t word, unsigned at) { return (word >> at & 1U) != 0; };
   const uint64_t saved = bit(one.c, 27) ? saved_state() : 0;
   const bool has_ymm = (saved & 0x6U) == 0x6U;
   const bool has_zmm = (saved & 0xE6U) == 0xE6U;
-  const bool has_tiles = (saved & 0x60000U) == 0x60000U && bit(seven.d, 24);
+  const bool has_tiles = (saved & 0x60000U) == 0x60000U && bit(seven.d, 24) && may_use_tiles();
   Features features{Feature::Sse2}; // part of the base architecture
   const auto add_if = [&](bool present, Feature feature) {
     if (present)

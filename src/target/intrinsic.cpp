@@ -98,6 +98,46 @@ constexpr std::string_view kWideDot2OfBf16 = "input a: bf16[2], b: bf16[16, 2]\n
                                              "    for k in range(2):\n"
                                              "        c[j] += a[k] * b[j, k]\n";
 
+// Tiles: rows of `b` hold groups of neighbouring rows of the right matrix.
+constexpr std::string_view kTileOfBf16Pairs =
+    "input a: bf16[16, 16, 2], b: bf16[16, 16, 2]\n"
+    "inout c: f32[16, 16]\n"
+    "for i in range(16):\n"
+    "    for k in range(16):\n"
+    "        for j in range(16):\n"
+    "            for l in range(2):\n"
+    "                c[i, j] += a[i, k, l] * b[k, j, l]\n";
+constexpr std::string_view kTileOfI8Groups = "input a: i8[16, 16, 4], b: i8[16, 16, 4]\n"
+                                             "inout c: i32[16, 16]\n"
+                                             "for i in range(16):\n"
+                                             "    for k in range(16):\n"
+                                             "        for j in range(16):\n"
+                                             "            for l in range(4):\n"
+                                             "                c[i, j] += a[i, k, l] * b[k, j, l]\n";
+constexpr std::string_view kTileOfU8Groups = "input a: u8[16, 16, 4], b: u8[16, 16, 4]\n"
+                                             "inout c: i32[16, 16]\n"
+                                             "for i in range(16):\n"
+                                             "    for k in range(16):\n"
+                                             "        for j in range(16):\n"
+                                             "            for l in range(4):\n"
+                                             "                c[i, j] += a[i, k, l] * b[k, j, l]\n";
+constexpr std::string_view kTileOfU8AndI8Groups =
+    "input a: u8[16, 16, 4], b: i8[16, 16, 4]\n"
+    "inout c: i32[16, 16]\n"
+    "for i in range(16):\n"
+    "    for k in range(16):\n"
+    "        for j in range(16):\n"
+    "            for l in range(4):\n"
+    "                c[i, j] += a[i, k, l] * b[k, j, l]\n";
+constexpr std::string_view kTileOfI8AndU8Groups =
+    "input a: i8[16, 16, 4], b: u8[16, 16, 4]\n"
+    "inout c: i32[16, 16]\n"
+    "for i in range(16):\n"
+    "    for k in range(16):\n"
+    "        for j in range(16):\n"
+    "            for l in range(4):\n"
+    "                c[i, j] += a[i, k, l] * b[k, j, l]\n";
+
 std::vector<Register> accumulate(std::string_view sum, uint16_t sums, std::string_view elem,
                                  uint16_t lanes) {
   return {{'c', sum, sums}, {'a', elem, lanes}, {'b', elem, lanes}};
@@ -291,12 +331,38 @@ std::vector<Intrinsic> x86() {
   };
 }
 
+/// A tile does 16 x 16 x 16 groups in 16 cycles, while two pipes do a vector each in every cycle: as many as 32 of them.
+constexpr double kTileCost = 32.0;
+
+Intrinsic tile(std::string_view name, std::string_view program, Feature needs,
+               Strictness strictness, std::string_view llvm, std::vector<Register> arguments,
+               std::string_view mnemonic) {
+  Intrinsic one{name,      program, Arch::X86_64,         {needs}, strictness,
+                kTileCost, llvm,    std::move(arguments), mnemonic};
+  one.is_tile = true;
+  return one;
+}
+
+std::vector<Intrinsic> amx() {
+  const auto bytes = accumulate("i32", 256, "i8", 1024);
+  return {tile("amx.tdpbf16ps", kTileOfBf16Pairs, Feature::AmxBf16, Strictness::Fast,
+               "llvm.x86.tdpbf16ps.internal", accumulate("f32", 256, "bf16", 512), "tdpbf16ps"),
+          tile("amx.tdpbssd", kTileOfI8Groups, Feature::AmxInt8, Strictness::Exact,
+               "llvm.x86.tdpbssd.internal", bytes, "tdpbssd"),
+          tile("amx.tdpbuud", kTileOfU8Groups, Feature::AmxInt8, Strictness::Exact,
+               "llvm.x86.tdpbuud.internal", bytes, "tdpbuud"),
+          tile("amx.tdpbusd", kTileOfU8AndI8Groups, Feature::AmxInt8, Strictness::Exact,
+               "llvm.x86.tdpbusd.internal", bytes, "tdpbusd"),
+          tile("amx.tdpbsud", kTileOfI8AndU8Groups, Feature::AmxInt8, Strictness::Exact,
+               "llvm.x86.tdpbsud.internal", bytes, "tdpbsud")};
+}
+
 } // namespace
 
 const std::vector<Intrinsic>& intrinsics() {
   static const std::vector<Intrinsic> all = [] {
     std::vector<Intrinsic> list = neon();
-    for (auto& more : {x86(), warpgroup_products()})
+    for (auto& more : {x86(), amx(), warpgroup_products()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();

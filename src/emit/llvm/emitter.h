@@ -6,6 +6,7 @@
 #include "kernel/intervals.h"
 #include "scalar/affine_sum.h"
 #include "support/check.h"
+#include "target/intrinsic.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -112,6 +113,12 @@ private:
 
   // instruction.cpp
   Value* emit_instruction(const scalar::Instruction&, scalar::Type);
+  Value* emit_tile_instruction(const scalar::Instruction&, const target::Intrinsic&,
+                               llvm::Type* result);
+  /// Vectors of this size are operands of tile instructions; loaded as tiles, they never pass through other registers.
+  static constexpr unsigned kTileBytes = 1024;
+  Value* load_tile(Value* pointer, llvm::Type*);
+  Value* from_tile(Value* tile, llvm::Type*);
   /// A value again and again until all lanes are full.
   Value* repeated(Value* value, unsigned lanes);
 

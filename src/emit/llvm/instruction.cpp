@@ -8,6 +8,8 @@ namespace {
 
 using scalar::Elem;
 
+constexpr uint16_t kTileRows = 16, kTileRowBytes = 64;
+
 /// The type that LLVM's function has for a register: bf16 is a type of its own there.
 llvm::Type* register_type(llvm::LLVMContext& context, const target::Register& held) {
   const Elem elem = *scalar::elem_from_name(held.elem);
@@ -34,11 +36,52 @@ llvm::Value* FunctionEmitter::repeated(Value* value, unsigned lanes) {
   return b_.CreateBitCast(whole, llvm::FixedVectorType::get(vector->getElementType(), lanes));
 }
 
+llvm::Value* FunctionEmitter::from_tile(Value* tile, llvm::Type* type) {
+  auto* cells = llvm::FixedVectorType::get(b_.getInt32Ty(), kTileBytes / 4);
+  const llvm::FunctionCallee cast = parts_.module.getOrInsertFunction(
+      "llvm.x86.cast.tile.to.vector.v256i32",
+      llvm::FunctionType::get(cells, {llvm::Type::getX86_AMXTy(context_)}, false));
+  return b_.CreateBitCast(b_.CreateCall(cast, {tile}), type);
+}
+
+llvm::Value* FunctionEmitter::load_tile(Value* pointer, llvm::Type* type) {
+  llvm::Type* tile = llvm::Type::getX86_AMXTy(context_);
+  const llvm::FunctionCallee load = parts_.module.getOrInsertFunction(
+      "llvm.x86.tileloadd64.internal",
+      llvm::FunctionType::get(
+          tile, {b_.getInt16Ty(), b_.getInt16Ty(), b_.getPtrTy(), b_.getInt64Ty()}, false));
+  return from_tile(b_.CreateCall(load, {b_.getInt16(kTileRows), b_.getInt16(kTileRowBytes), pointer,
+                                        b_.getInt64(kTileRowBytes)}),
+                   type);
+}
+
+llvm::Value* FunctionEmitter::emit_tile_instruction(const scalar::Instruction& n,
+                                                    const target::Intrinsic& data,
+                                                    llvm::Type* result) {
+  llvm::Type* tile = llvm::Type::getX86_AMXTy(context_);
+  auto* cells = llvm::FixedVectorType::get(b_.getInt32Ty(), kTileBytes / 4);
+  const llvm::FunctionCallee cast = parts_.module.getOrInsertFunction(
+      "llvm.x86.cast.vector.to.tile.v256i32", llvm::FunctionType::get(tile, {cells}, false));
+  std::vector<llvm::Type*> types(3, b_.getInt16Ty());
+  std::vector<Value*> arguments{b_.getInt16(kTileRows), b_.getInt16(kTileRowBytes),
+                                b_.getInt16(kTileRowBytes)};
+  for (const target::Register& held : data.arguments) {
+    Value* value = emit(n.args.at(position_of(held.operand, n.args.size())));
+    types.push_back(tile);
+    arguments.push_back(b_.CreateCall(cast, {b_.CreateBitCast(value, cells)}));
+  }
+  const llvm::FunctionCallee function =
+      parts_.module.getOrInsertFunction(data.llvm, llvm::FunctionType::get(tile, types, false));
+  return from_tile(b_.CreateCall(function, arguments), result);
+}
+
 llvm::Value* FunctionEmitter::emit_instruction(const scalar::Instruction& n, scalar::Type type) {
   if (const auto column = scalar::column_from_name(n.name))
     return look_up(b_, *column, emit(n.args.front()));
   const target::Intrinsic* data = target::find_intrinsic(n.name);
   KAWARA_CHECK(data != nullptr, "no instruction " + n.name);
+  if (data->is_tile)
+    return emit_tile_instruction(n, *data, value_type(context_, type));
   std::vector<llvm::Type*> types;
   std::vector<Value*> arguments;
   for (const target::Register& held : data->arguments) {

@@ -313,6 +313,10 @@ llvm::Value* FunctionEmitter::load_run(uint32_t buffer, const std::vector<Index>
   llvm::Type* cell = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
   auto* type = llvm::FixedVectorType::get(cell, lanes);
   Value* pointer = address(buffer, first);
+  if (lanes * static_cast<uint64_t>(scalar::bytes_of(parts_.kernel.buffers.at(buffer).elem)) ==
+          kTileBytes &&
+      mask_ == nullptr && !is_reversed && llvm::Triple(parts_.module.getTargetTriple()).isX86())
+    return load_tile(pointer, type);
   if (Value* run = is_reversed ? nullptr : load_longer_run(buffer, first, lanes))
     return run;
   if (mask_ == nullptr || mask_->getType() != llvm::FixedVectorType::get(b_.getInt1Ty(), lanes)) {

@@ -16,7 +16,7 @@ CodeTarget target_with(const target::Intrinsic& data) {
   if (data.arch == target::Arch::Aarch64)
     return {"aarch64-unknown-linux-gnu", "neoverse-v1",
             "+neon,+fullfp16,+dotprod,+i8mm,+bf16,-sve"};
-  if (data.name.rfind("avx512.", 0) == 0)
+  if (data.name.rfind("avx512.", 0) == 0 || data.is_tile)
     return {"x86_64-unknown-linux-gnu", "sapphirerapids", ""};
   return {"x86_64-unknown-linux-gnu", "haswell", ""};
 }
@@ -76,6 +76,44 @@ TEST(InstructionCode, IsTheInstruction) {
 }
 
 #ifdef KAWARA_LLVM_HAS_ALL_TARGETS
+TEST(InstructionCode, TilesStayInTheirRegistersOverALoop) {
+  const target::Intrinsic& data = *target::find_intrinsic("amx.tdpbf16ps");
+  kernel::Kernel k = one(data);
+  for (kernel::Buffer& buffer : k.buffers)
+    if (buffer.name != "c")
+      buffer.shape = {scalar::int_lit(100 * 512)};
+  auto update = std::get<kernel::Store>(k.body.front());
+  const uint32_t sum = kernel::add_variable(k, "sum", {scalar::Elem::F32, 256});
+  const uint32_t step = kernel::add_variable(k, "step", scalar::kIndex);
+  const scalar::Expr at = scalar::ramp(scalar::var(step) * scalar::int_lit(512), 1, 512);
+  const scalar::Type pairs{scalar::Elem::BF16, 512};
+  kernel::For loop;
+  loop.var = step;
+  loop.lo = scalar::int_lit(0);
+  loop.hi = scalar::int_lit(100);
+  loop.body.emplace_back(kernel::Assign{
+      sum, scalar::instruction(std::string(data.name),
+                               {scalar::load(0, {at}, pairs), scalar::load(1, {at}, pairs),
+                                scalar::var(sum, {scalar::Elem::F32, 256})})});
+  k.body = {kernel::Define{sum, scalar::load(2, update.index, {scalar::Elem::F32, 256})},
+            std::move(loop),
+            kernel::Store{2, update.index, scalar::ReduceOp::None,
+                          scalar::var(sum, {scalar::Elem::F32, 256})}};
+  EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
+  EmitOptions options;
+  options.target = target_with(data);
+  const std::string text = module_from_kernel(k, options).assembly();
+  const auto count = [&](const std::string& word) {
+    size_t found = 0;
+    for (size_t p = text.find(word); p != std::string::npos; p = text.find(word, p + 1))
+      ++found;
+    return found;
+  };
+  EXPECT_GE(count("tdpbf16ps"), 1U) << text;
+  EXPECT_EQ(count("tileloadd"), 2 * count("tdpbf16ps") + 1) << text;
+  EXPECT_EQ(count("tilestored"), 1U) << text;
+}
+
 /// out[j, 0..13] = tile[0..13, j], or out[j, 0..13] += tile[j, 0..13], for 16 values of j.
 kernel::Kernel sixteen_rows(bool turns_over) {
   kernel::Kernel k;

@@ -115,5 +115,44 @@ TEST(Tensorize, sums_over_zeros_need_no_test_in_the_reduction) {
       << kernel::print(done);
 }
 
+/// Tiles of 16 x 16 results, `group` cells of the reduction side by side, every loop whole.
+std::string directives_for_tiles(const std::string& instruction, int64_t group) {
+  const std::string g = std::to_string(group);
+  return "split(i, 16); split(j, 16); split(k, " + std::to_string(16 * group) + "); split(k.1, " +
+         g + "); reorder(i.0, j.0, k.0, i.1, k.1.0, j.1, k.1.1); pack(A, i.0); pack(B, j.0); " +
+         "pad(A_packed, d1, to=16); pad(A_packed, d2, to=16); pad(A_packed, d3, to=" + g +
+         "); pad(B_packed, d1, to=16); pad(B_packed, d2, to=16); pad(B_packed, d3, to=" + g +
+         "); promote(C, S0.k.0); pad(C_held, d0, to=16); pad(C_held, d1, to=16); "
+         "extend(S0.k.1.1, " +
+         g + "); extend(S0.k.1.0, 16); extend(S0.i.1, 16); extend(S0.j.1, 16); tensorize(S0.i.1, " +
+         instruction + ")";
+}
+
+TEST(Tensorize, tiles_of_any_size_are_whole_tiles) {
+  const target::Cpu cpu = *target::named_cpu("sapphirerapids");
+  for (const target::Intrinsic& data : target::intrinsics()) {
+    if (!data.is_tile)
+      continue;
+    SCOPED_TRACE(data.name);
+    const program::Instruction instruction = program::instruction_of(data);
+    const auto name = [&](size_t k) {
+      return std::string(scalar::name_of(instruction.operands[k].elem));
+    };
+    for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{5, 19, 130}, {17, 7, 65}}) {
+      const auto text = [&](size_t s) { return std::to_string(sizes[s]); };
+      const auto made = line::compile(
+          "numerics fast\ninput A: " + name(0) + "[" + text(0) + ", " + text(2) +
+              "], B: " + name(1) + "[" + text(2) + ", " + text(1) + "]\ninout C: " + name(2) + "[" +
+              text(0) + ", " + text(1) + "]\nfor i in range(" + text(0) +
+              "):\n    for j in range(" + text(1) + "):\n        for k in range(" + text(2) +
+              "):\n" + "            C[i, j] += A[i, k] * B[k, j]\n",
+          directives_for_tiles(std::string(data.name), instruction.extents.back()));
+      const kernel::Kernel done = kernel::optimise(made.kernel, cpu);
+      EXPECT_TRUE(has_instruction(done)) << kernel::print(done);
+      EXPECT_EQ(line::difference(made.program, done, {}, 1e-4), "") << kernel::print(done);
+    }
+  }
+}
+
 } // namespace
 } // namespace kawara
