@@ -165,7 +165,9 @@ EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
   // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway. Under a window the last tile of
   // a row is code of its own (kernel/last_tiles.h), which the costs for narrow vectors do not count on.
   const bool is_apart = p.left_has_window && cpu.vector_bytes > 16;
-  return {packs_left(p, lanes) ? 1.5 : 4.0, p.has_strided_lanes ? 1.2 : 4.0, is_apart};
+  const bool is_packed = packs_left(p, lanes);
+  return {is_packed ? 1.5 : 4.0, p.has_strided_lanes ? 1.2 : 4.0, is_apart,
+          is_packed && !p.left_stays && p.has_far_rows};
 }
 
 std::vector<Directive> bring_left_together(const Schedule& schedule, const Product& p,

@@ -13,9 +13,18 @@ struct StepCosts {
 };
 
 /// Where multiply-adds take a lane of a register (16-byte vectors), one load brings several rows. Elsewhere a row is a cell from the
-/// first cache, a vector a whole line that mostly comes from the second.
-StepCosts step_costs(const target::Cpu& cpu) {
-  return cpu.vector_bytes <= 16 ? StepCosts{15, 0.4, 0.85} : StepCosts{16, 0.25, 1.25};
+/// first cache, a vector a whole line that mostly comes from the second. To gather many rows at once costs more than few: with wide
+/// vectors, tiles of 8 x 3 and 6 x 4 were 4 to 20 % faster than 14 x 2 then, and full register files slower.
+StepCosts step_costs(const target::Cpu& cpu, const EdgeCosts& edges) {
+  if (cpu.vector_bytes <= 16)
+    return {15, 0.4, 0.85};
+  return edges.is_gathered ? StepCosts{16, 0.6, 1.1} : StepCosts{16, 0.25, 1.25};
+}
+
+/// Registers for accumulators and operands.
+int64_t room_for(const target::Cpu& cpu, const EdgeCosts& edges) {
+  return cpu.vector_bytes <= 16 || edges.is_gathered ? std::min<int64_t>(cpu.vector_registers, 30)
+                                                     : cpu.vector_registers;
 }
 
 /// Registers that hold operands besides one row of vectors.
@@ -61,7 +70,7 @@ double unevenness(int64_t tiles, const TileShares& shares) {
 
 double tile_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lanes, int64_t rows,
                   int64_t columns, const EdgeCosts& edges) {
-  const StepCosts costs = step_costs(cpu);
+  const StepCosts costs = step_costs(cpu, edges);
   const auto step_of = [&](int64_t high, int64_t vectors) {
     return static_cast<double>(std::max(high * vectors, costs.busy)) +
            costs.row * static_cast<double>(high) + costs.vector * static_cast<double>(vectors);
@@ -86,8 +95,7 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
                            const EdgeCosts& edges, const TileShares& shares) {
   RegisterTile best;
   double fewest = std::numeric_limits<double>::infinity();
-  const int64_t room =
-      cpu.vector_bytes <= 16 ? std::min<int64_t>(cpu.vector_registers, 30) : cpu.vector_registers;
+  const int64_t room = room_for(cpu, edges);
   // Few rows leave room for more vectors side by side.
   const int64_t widest = rows < 4 ? 24 / std::max<int64_t>(rows, 1) : 6;
   for (int64_t vectors = 1; vectors <= std::min<int64_t>(widest, 16); ++vectors)

@@ -1,0 +1,55 @@
+#include "schedule/register_tile.h"
+
+#include <gtest/gtest.h>
+
+namespace kawara::schedule {
+namespace {
+
+target::Cpu cpu(int64_t vector_bytes, int64_t registers) {
+  target::Cpu cpu;
+  cpu.vector_bytes = vector_bytes;
+  cpu.vector_registers = registers;
+  return cpu;
+}
+
+int64_t registers_of(const RegisterTile& tile) { return tile.rows * tile.vectors + tile.vectors; }
+
+TEST(RegisterTile, FitsTheRegisterFile) {
+  for (const int64_t bytes : {16, 32, 64})
+    for (const int64_t registers : {16, 32})
+      for (const int64_t rows : {1, 3, 7, 49, 512})
+        for (const int64_t columns : {5, 64, 1000})
+          for (const bool is_gathered : {false, true}) {
+            EdgeCosts edges;
+            edges.is_gathered = is_gathered;
+            const RegisterTile tile =
+                register_tile(cpu(bytes, registers), bytes / 4, rows, columns, edges);
+            if (tile.rows > 1) // the vectors of a single row need not be held
+              EXPECT_LE(registers_of(tile), registers - 2) << rows << " x " << columns;
+          }
+}
+
+TEST(RegisterTile, GathersFewRowsAtOnceWithWideVectors) {
+  EdgeCosts edges;
+  const target::Cpu wide = cpu(64, 32);
+  const RegisterTile read = register_tile(wide, 16, 512, 512, edges);
+  edges.is_gathered = true;
+  const RegisterTile gathered = register_tile(wide, 16, 512, 512, edges);
+  EXPECT_LT(gathered.rows, read.rows);
+  EXPECT_GT(gathered.vectors, read.vectors);
+  // Narrow vectors take several rows from one register, wherever these came from.
+  const target::Cpu narrow = cpu(16, 32);
+  const RegisterTile lanes = register_tile(narrow, 4, 512, 512, edges);
+  EXPECT_EQ(lanes.rows, register_tile(narrow, 4, 512, 512).rows);
+}
+
+TEST(RegisterTile, FitsItsResults) {
+  const target::Cpu wide = cpu(64, 32);
+  EdgeCosts edges;
+  edges.columns = 4.0;
+  EXPECT_EQ(register_tile(wide, 16, 128, 48 * 16, edges).vectors, 3);
+  EXPECT_EQ(register_tile(wide, 16, 128, 16, edges).vectors, 1);
+}
+
+} // namespace
+} // namespace kawara::schedule
