@@ -162,6 +162,7 @@ private:
   bool is_number(const Expr&) const;
   Value* beside_number(scalar::BinaryOp, Value* any, Value* number);
   Value* float_binary(scalar::BinaryOp, Value* a, Value* b);
+  Value* within_limit(scalar::BinaryOp, Value* a, Value* b);
   bool is_natural_division(const scalar::Binary&) const;
   Value* floor_divide(Value* a, Value* b, bool wants_remainder);
   Value* combine(scalar::ReduceOp, scalar::Elem, Value* old, Value* value);
@@ -198,6 +199,7 @@ private:
   Value* load_cells(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
   Value* load_longer_run(uint32_t buffer, const std::vector<Index>& first, unsigned lanes);
   Value* load_run(uint32_t buffer, const std::vector<Index>&, unsigned lanes, bool reversed);
+  Value* load_first_lanes(llvm::FixedVectorType* type, Value* from, llvm::Align align);
   Value* load_every_other(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
   Value* load_between(uint32_t buffer, const std::vector<Index>& first, unsigned lanes,
                       unsigned stride);

@@ -208,6 +208,31 @@ llvm::Value* FunctionEmitter::beside_number(BinaryOp op, Value* any, Value* numb
   return b_.CreateSelect(wins, any, number);
 }
 
+namespace {
+
+/// The same number in all lanes, and neither zero.
+bool is_limit(const llvm::Value* value) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (constant != nullptr && constant->getType()->isVectorTy())
+    constant = constant->getSplatValue();
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  return number != nullptr && !number->isNaN() && !number->isZero();
+}
+
+} // namespace
+
+/// The greater or smaller of two, NaN where one is. Beside a number that is no zero x86 has one instruction for that, too: what is
+/// not beyond it stays, whatever it is.
+llvm::Value* FunctionEmitter::within_limit(BinaryOp op, Value* a, Value* b) {
+  const bool is_max = op == BinaryOp::NanMax;
+  if (is_limit(b))
+    std::swap(a, b);
+  if (!is_limit(a) || !llvm::Triple(parts_.module.getTargetTriple()).isX86())
+    return b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a,
+                                    b);
+  return b_.CreateSelect(is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b), a, b);
+}
+
 llvm::Value* FunctionEmitter::float_binary(BinaryOp op, Value* a, Value* b) {
   switch (op) {
   case BinaryOp::Add:
@@ -225,9 +250,8 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, Value* a, Value* b) {
   case BinaryOp::Pow:
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::pow, a, b);
   case BinaryOp::NanMin:
-    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, a, b);
   case BinaryOp::NanMax:
-    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, a, b);
+    return within_limit(op, a, b);
   case BinaryOp::CopySign:
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
   case BinaryOp::Lt:

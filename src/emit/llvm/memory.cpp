@@ -139,6 +139,29 @@ const scalar::Ramp* run_of(const std::vector<scalar::Expr>& index) {
   return ramp != nullptr && (ramp->stride == 1 || ramp->stride == -1) ? ramp : nullptr;
 }
 
+/// Fewer lanes are loaded and stored in pieces.
+constexpr unsigned kLeastUnderMask = 5;
+
+bool has_masks(const llvm::Triple& triple, const llvm::Type* cells) {
+  return triple.isX86() && cells->getScalarSizeInBits() >= 32;
+}
+
+/// The first lanes of a vector of a power of two.
+llvm::Constant* first_lanes(llvm::IRBuilder<>& b, unsigned lanes, unsigned of) {
+  std::vector<llvm::Constant*> mask;
+  for (unsigned lane = 0; lane < of; ++lane)
+    mask.push_back(b.getInt1(lane < lanes));
+  return llvm::ConstantVector::get(mask);
+}
+
+/// With lanes of any value behind its own.
+llvm::Value* with_more_lanes(llvm::IRBuilder<>& b, llvm::Value* cells, unsigned lanes) {
+  std::vector<int> order(lanes, llvm::PoisonMaskElem);
+  const unsigned own = llvm::cast<llvm::FixedVectorType>(cells->getType())->getNumElements();
+  std::iota(order.begin(), order.begin() + own, 0);
+  return b.CreateShuffleVector(cells, order);
+}
+
 std::vector<int> reversed(unsigned lanes) {
   std::vector<int> order(lanes);
   std::iota(order.rbegin(), order.rend(), 0);
@@ -319,6 +342,9 @@ llvm::Value* FunctionEmitter::load_run(uint32_t buffer, const std::vector<Index>
     return load_tile(pointer, type);
   if (Value* run = is_reversed ? nullptr : load_longer_run(buffer, first, lanes))
     return run;
+  if (mask_ == nullptr && !is_reversed && lanes >= kLeastUnderMask && !std::has_single_bit(lanes) &&
+      stored_.count(buffer) == 0 && has_masks(llvm::Triple(parts_.module.getTargetTriple()), cell))
+    return load_first_lanes(type, pointer, cell_align(buffer));
   if (mask_ == nullptr || mask_->getType() != llvm::FixedVectorType::get(b_.getInt1Ty(), lanes)) {
     Value* run = b_.CreateAlignedLoad(type, pointer, cell_align(buffer));
     return is_reversed ? b_.CreateShuffleVector(run, reversed(lanes)) : run;
@@ -327,6 +353,18 @@ llvm::Value* FunctionEmitter::load_run(uint32_t buffer, const std::vector<Index>
   Value* run = b_.CreateMaskedLoad(type, pointer, cell_align(buffer), mask,
                                    llvm::Constant::getNullValue(type));
   return is_reversed ? b_.CreateShuffleVector(run, reversed(lanes)) : run;
+}
+
+/// x86 loads the first lanes of a register at once, under a mask.
+llvm::Value* FunctionEmitter::load_first_lanes(llvm::FixedVectorType* type, Value* from,
+                                               llvm::Align align) {
+  const unsigned lanes = type->getNumElements(), longer = std::bit_ceil(lanes);
+  auto* whole = llvm::FixedVectorType::get(type->getElementType(), longer);
+  Value* run = b_.CreateMaskedLoad(whole, from, align, first_lanes(b_, lanes, longer),
+                                   llvm::PoisonValue::get(whole));
+  std::vector<int> wanted(lanes);
+  std::iota(wanted.begin(), wanted.end(), 0);
+  return b_.CreateShuffleVector(run, wanted);
 }
 
 /// As many lanes as a register has, of which the first are wanted. Null where the others may not be loaded.
@@ -371,26 +409,24 @@ llvm::Value* FunctionEmitter::load_lanes(uint32_t buffer, const std::vector<Expr
 
 namespace {
 
-/// A column of a square that was turned over has more lanes than are wanted where its side is no power of two. x86 stores it at
-/// once, under a mask; LLVM would cut it into pieces. What is stored so cannot be loaded again before it has reached the
-/// cache, so only tiles that leave are.
+/// x86 stores the first lanes of a register at once, under a mask; LLVM would cut them into pieces. What is stored so cannot be
+/// loaded again before it has reached the cache, so only what `leaves` is, and columns of a square that was turned over, which
+/// have more lanes than are wanted where its side is no power of two.
 void store_run(llvm::IRBuilder<>& b, llvm::Value* cells, llvm::Value* to, llvm::Align align,
-               unsigned lanes) {
+               unsigned lanes, bool leaves) {
   const llvm::Triple triple(b.GetInsertBlock()->getModule()->getTargetTriple());
   const auto* column = llvm::dyn_cast<llvm::ShuffleVectorInst>(cells);
-  const bool has_masks = triple.isX86() && cells->getType()->getScalarSizeInBits() >= 32;
   const bool is_column = column != nullptr && column->isIdentityWithExtract() &&
                          llvm::isa<llvm::ShuffleVectorInst>(column->getOperand(0));
-  if (!has_masks || lanes < 5 || !is_column) {
+  if (!has_masks(triple, cells->getType()) || lanes < kLeastUnderMask ||
+      (!is_column && (!leaves || std::has_single_bit(lanes)))) {
     b.CreateAlignedStore(cells, to, align);
     return;
   }
-  llvm::Value* whole = column->getOperand(0);
+  llvm::Value* whole =
+      is_column ? column->getOperand(0) : with_more_lanes(b, cells, std::bit_ceil(lanes));
   const auto* type = llvm::cast<llvm::FixedVectorType>(whole->getType());
-  std::vector<llvm::Constant*> mask;
-  for (unsigned lane = 0; lane < type->getNumElements(); ++lane)
-    mask.push_back(b.getInt1(lane < lanes));
-  b.CreateMaskedStore(whole, to, align, llvm::ConstantVector::get(mask));
+  b.CreateMaskedStore(whole, to, align, first_lanes(b, lanes, type->getNumElements()));
 }
 
 } // namespace
@@ -437,7 +473,9 @@ void FunctionEmitter::store_cells(uint32_t buffer, const std::vector<Expr>& inde
     if (parts_.streams && parts_.kernel.buffers.at(buffer).is_streamed)
       stream_run(cells, to);
     else
-      store_run(b_, cells, to, cell_align(buffer), lanes);
+      store_run(b_, cells, to, cell_align(buffer), lanes,
+                parts_.kernel.buffers.at(buffer).role == program::Role::Output &&
+                    !loaded_.contains(buffer));
     return;
   }
   bool has_vector_index = false;

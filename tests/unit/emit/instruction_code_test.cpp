@@ -175,6 +175,45 @@ TEST(InstructionCode, ResultsThatLeaveAreStoredUnderMasks) {
   EXPECT_NE(arm.find("fmax"), std::string::npos) << arm;
 }
 
+/// out[0, 0..10] = limited(in[0, 0..10]), through a variable.
+kernel::Kernel eleven_lanes() {
+  kernel::Kernel k = sixteen_rows(false);
+  const scalar::Type type{scalar::Elem::F32, 11};
+  const auto number = [&](double value) {
+    return scalar::broadcast(scalar::float_lit(value, {scalar::Elem::F32, 1}), 11);
+  };
+  const scalar::Expr run = scalar::ramp(scalar::int_lit(0), 1, 11);
+  const scalar::Expr x = scalar::var(0, type);
+  k.variables = {{"x", type}};
+  k.buffers[1].role = program::Role::Output;
+  k.body = {
+      kernel::Define{0, scalar::load(0, {scalar::int_lit(0), run}, type)},
+      kernel::Store{1,
+                    {scalar::int_lit(0), run},
+                    scalar::ReduceOp::None,
+                    scalar::binary(scalar::BinaryOp::NanMin, number(20),
+                                   scalar::binary(scalar::BinaryOp::NanMax, number(-120), x)) *
+                        x}};
+  return k;
+}
+
+TEST(InstructionCode, LanesThatFillNoRegisterComeAndGoUnderAMask) {
+  const kernel::Kernel k = eleven_lanes();
+  EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
+  const std::string text = assembly_for(k, "x86_64-unknown-linux-gnu", "sapphirerapids");
+  EXPECT_TRUE(std::regex_search(text, std::regex("vmovups\\s+%zmm[0-9]+, .*\\{%k"))) << text;
+  EXPECT_EQ(text.find("vinsert"), std::string::npos) << "loaded in pieces" << text;
+  EXPECT_EQ(text.find("vextract"), std::string::npos) << "stored in pieces" << text;
+}
+
+TEST(InstructionCode, ALimitThatKeepsNanIsOneInstruction) {
+  const std::string text =
+      assembly_for(eleven_lanes(), "x86_64-unknown-linux-gnu", "sapphirerapids");
+  EXPECT_NE(text.find("vmaxps"), std::string::npos) << text;
+  EXPECT_NE(text.find("vminps"), std::string::npos) << text;
+  EXPECT_EQ(text.find("unord"), std::string::npos) << text;
+}
+
 TEST(InstructionCode, StreamedResultsGoPastTheCaches) {
   kernel::Kernel k = sixteen_rows(true);
   k.body.resize(1);
