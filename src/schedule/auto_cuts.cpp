@@ -162,12 +162,12 @@ void keep_shifts_apart(const Schedule& schedule, Product& p) {
 
 EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
   // Rows that are not packed have nothing beyond the edge: they are done one by one. Neighbouring results are
-  // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway. Under a window the last tile of
+  // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway. The last tile of
   // a row is code of its own (kernel/last_tiles.h), which the costs for narrow vectors do not count on.
-  const bool is_apart = p.left_has_window && cpu.vector_bytes > 16;
+  const bool is_wide = cpu.vector_bytes > 16, is_apart = p.left_has_window && is_wide;
   const bool is_packed = packs_left(p, lanes);
   return {is_packed ? 1.5 : 4.0, p.has_strided_lanes ? 1.2 : 4.0, is_apart,
-          is_packed && !p.left_stays && p.has_far_rows};
+          is_wide && !p.has_strided_lanes, is_packed && !p.left_stays && p.has_far_rows};
 }
 
 std::vector<Directive> bring_left_together(const Schedule& schedule, const Product& p,

@@ -18,7 +18,9 @@ using poly::StmtId;
 using poly::TreeNode;
 
 constexpr int64_t kWarp = 32;
-constexpr int64_t kMostThreadsOfRow = 256;
+constexpr int64_t kMostThreadsOfRow = 512, kUsualThreadsOfRow = 256;
+/// Groups of neighbouring cells that are left to a thread at least when there are more threads than usual.
+constexpr int64_t kLeastGroups = 4;
 constexpr int64_t kMostWarpsOfBlock = 8;
 /// Of a loop over rows without a known end.
 constexpr int64_t kManyRows = 1 << 20;
@@ -80,8 +82,11 @@ private:
     if (is_warp_per_row())
       return kWarp;
     const auto groups = static_cast<uint64_t>(std::max<int64_t>(extent_ / width_, 1));
-    return std::clamp<int64_t>(static_cast<int64_t>(std::bit_floor(groups)), kWarp,
-                               kMostThreadsOfRow);
+    const auto threads = static_cast<int64_t>(std::bit_floor(groups));
+    // Rows of 8192 numbers of f32 were 0.2 to 1.1 % faster with 512 threads.
+    return std::clamp<int64_t>(
+        threads, kWarp,
+        std::clamp<int64_t>(threads / kLeastGroups, kUsualThreadsOfRow, kMostThreadsOfRow));
   }
 
   /// Length and vector width of the rows, and how many nests read each tensor along them.

@@ -18,7 +18,7 @@ struct StepCosts {
 StepCosts step_costs(const target::Cpu& cpu, const EdgeCosts& edges) {
   if (cpu.vector_bytes <= 16)
     return {15, 0.4, 0.85};
-  return edges.is_gathered ? StepCosts{16, 0.6, 1.1} : StepCosts{16, 0.25, 1.25};
+  return edges.is_gathered ? StepCosts{16, 0.5, 1.25} : StepCosts{16, 0.25, 1.25};
 }
 
 /// Registers for accumulators and operands.
@@ -87,8 +87,12 @@ double tile_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lane
     return full_rows * strip(tile.rows) + (rows_left == 0 ? 0 : strip(rows_left));
   }
   const double row_edge = rows_left == 0 ? 0 : edges.rows;
-  const double column_edge = vectors_left == 0 ? 0 : edges.columns;
-  return step_of(tile.rows, tile.vectors) * (full_rows + row_edge) * (full_columns + column_edge);
+  const double full = step_of(tile.rows, tile.vectors);
+  const bool is_whole = edges.columns_apart && columns % lanes == 0;
+  const double column_edge = vectors_left == 0 ? 0
+                             : is_whole        ? step_of(tile.rows, vectors_left) / full
+                                               : edges.columns;
+  return full * (full_rows + row_edge) * (full_columns + column_edge);
 }
 
 RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, int64_t columns,

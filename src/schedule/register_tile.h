@@ -13,8 +13,9 @@ struct RegisterTile {
 /// What a tile at the edge costs, in full tiles: it computes all its cells and picks out those that exist.
 struct EdgeCosts {
   double rows = 1.5, columns = 1.5;
-  bool is_apart = false;    ///< instead: what a tile of its size costs, as code of its own
-  bool is_gathered = false; ///< rows are copied cell by cell for each call, from lines far apart
+  bool is_apart = false;      ///< instead: what a tile of its size costs, as code of its own
+  bool columns_apart = false; ///< so for whole vectors left over in a row
+  bool is_gathered = false;   ///< rows are copied cell by cell for each call, from lines far apart
 };
 
 /// Threads that share the tiles of `results` results of the same size.

@@ -43,6 +43,15 @@ TEST(RegisterTile, GathersFewRowsAtOnceWithWideVectors) {
   EXPECT_EQ(lanes.rows, register_tile(narrow, 4, 512, 512).rows);
 }
 
+TEST(RegisterTile, LeavesVectorsOverWhereThatIsCheap) {
+  const target::Cpu wide = cpu(64, 32);
+  EdgeCosts edges{4.0, 4.0};
+  EXPECT_EQ(register_tile(wide, 16, 128, 128, edges).vectors, 2);
+  edges.columns_apart = true;
+  EXPECT_EQ(register_tile(wide, 16, 128, 128, edges).vectors, 3);
+  EXPECT_EQ(register_tile(wide, 16, 128, 124, edges).vectors, 2) << "part of a vector is left";
+}
+
 TEST(RegisterTile, FitsItsResults) {
   const target::Cpu wide = cpu(64, 32);
   EdgeCosts edges;
