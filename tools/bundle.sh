@@ -35,7 +35,8 @@ work=$(CDPATH='' cd -- "$work" && pwd)
 file=$(CDPATH='' cd -- "$(dirname -- "$file")" && pwd)/$(basename -- "$file")
 limit=40000000
 
-programs="kawara bench_cpu unit_run unit_emit unit_scalar"
+# bin/kawara is the only program: under these names it is others (tools/portable).
+names="bench_cpu unit_tests"
 # The llvm-19 programs and some libraries are never used: LLVM's list for CMake refuses to load
 # without them.
 packages="libc6 libc6-dev linux-libc-dev libgcc-s1 libgcc-12-dev libstdc++6 libstdc++-12-dev
@@ -100,8 +101,7 @@ build_programs() {
   fi
   cmake -G Ninja -S "$root" -B "$work/build" "$@" >"$work/configure.log" 2>&1 ||
     { cat "$work/configure.log" >&2; die "the build could not be configured"; }
-  # shellcheck disable=SC2086
-  cmake --build "$work/build" --target $programs bench_cpu_peers >&2
+  cmake --build "$work/build" --target kawara_portable bench_cpu_peers >&2
 }
 
 # The libraries to race against go where bench_cpu looks for them.
@@ -123,10 +123,8 @@ build_programs
 top=$work/kawara-$arch
 rm -rf "$top"
 mkdir -p "$top/bin"
-for program in $programs; do
-  llvm-strip-19 -o "$top/bin/$program" \
-    "$(find "$work/build" -name "$program" -type f -perm -u+x | head -n 1)"
-done
+llvm-strip-19 -o "$top/bin/kawara" "$work/build/tools/portable/kawara_portable"
+for name in $names; do ln -s kawara "$top/bin/$name"; done
 [ $with_peers = no ] || add_peers "$top/bin/peers"
 cp -R "$root/examples" "$top/examples"
 cp "$root/tools/bundle_try.sh" "$top/run.sh"
@@ -134,9 +132,9 @@ python3 "$root/tools/bundle_contents.py" "$arch" "$top" || die "the bundle would
 filter=
 [ "$arch" != x86_64 ] || filter=--x86
 say "packing"
-# One archive: the programs share most of their code, which then is packed once.
+# One archive, as tight as it gets: a minute or two.
 tar -C "$work" -cf - "kawara-$arch" |
-  xz -T1 $filter --lzma2=preset=6,dict=256MiB >"$file.part"
+  xz -T1 $filter --lzma2=preset=9e,dict=256MiB >"$file.part"
 size=$(wc -c <"$file.part")
 [ "$size" -le $limit ] || die "$size bytes are more than $limit: leave something out"
 mv "$file.part" "$file"
