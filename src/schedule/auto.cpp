@@ -1,13 +1,13 @@
 #include "schedule/auto.h"
 
 #include "poly/directions.h"
-#include "poly/scheduled.h"
 #include "schedule/auto_distribute.h"
 #include "schedule/auto_dots.h"
 #include "schedule/auto_gpu.h"
 #include "schedule/auto_instruction.h"
 #include "schedule/auto_nest.h"
 #include "schedule/auto_online.h"
+#include "schedule/auto_orders.h"
 #include "schedule/auto_plan.h"
 #include "schedule/auto_product.h"
 #include "schedule/auto_rows.h"
@@ -47,6 +47,7 @@ public:
     for (const LoopId loop : child_loops(schedule_.order.body))
       tile_product(loop);
     share_rows();
+    tile_windows(child_loops(schedule_.order.body), true);
     for (const LoopId loop : child_loops(schedule_.order.body))
       if (!done_.contains(loop))
         improve(loop, true);
@@ -124,10 +125,13 @@ private:
 
   void finish_rows(LoopId loop) {
     done_.insert(loop);
+    const auto inside = [&] { return child_loops(poly::find_node(schedule_.order, loop)->body); };
+    tile_windows(inside(), false);
     for (const std::string& temp : temps_of(schedule_, loop))
       try_all({StoreAt{temp, name(loop)}});
-    for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
-      improve(child, false);
+    for (const LoopId child : inside())
+      if (!done_.contains(child))
+        improve(child, false);
     for (const std::string& tensor : rows_from_memory(schedule_, loop, environment_))
       try_all({Prefetch{tensor, name(loop), 1}});
     if (is_worth_threads(schedule_, loop, environment_))
@@ -209,7 +213,9 @@ private:
 
   bool plan_product(Product product, LoopId loop) {
     std::vector<Companion> before, after;
-    find_companions(product, loop, before, after);
+    find_companions(
+        loop, [&](const Nest& nest) { return companion_of(schedule_, nest, product); }, before,
+        after);
     product.has_followers = !after.empty();
     if (!runs_in_one_go(schedule_, product, environment_)) {
       before.clear();
@@ -226,7 +232,7 @@ private:
         continue;
       done_.insert(poly::path_of(schedule_.order, product.update())[product.nest.depth]);
       if (!after.empty())
-        try_all({keep_tile_in_registers(schedule_, product)});
+        try_all({keep_tile_in_registers(schedule_, product.update())});
       return true;
     }
     return false;
@@ -243,9 +249,37 @@ private:
     return try_all(product_plan(schedule_, other, before, after, environment_, true));
   }
 
-  /// The nests directly before and after that only touch the product's cells one by one.
-  void find_companions(const Product& product, LoopId loop, std::vector<Companion>& before,
-                       std::vector<Companion>& after) const {
+  /// The results of small windows start where they are added up, and what is made of them follows there.
+  void tile_windows(const std::vector<LoopId>& siblings, bool may_be_parallel) {
+    for (const LoopId loop : siblings)
+      if (!done_.contains(loop) && poly::find_node(schedule_.order, loop) != nullptr)
+        tile_window(loop, may_be_parallel);
+  }
+
+  void tile_window(LoopId loop, bool may_be_parallel) {
+    const auto nest = perfect_nest_at(schedule_.order, loop);
+    const auto window = nest ? window_of(schedule_, *nest, environment_) : std::nullopt;
+    if (!window)
+      return;
+    std::vector<Companion> before, after;
+    find_companions(
+        loop, [&](const Nest& other) { return companion_of(schedule_, other, *window); }, before,
+        after);
+    if ((before.empty() && after.empty()) ||
+        !try_all(window_plan(schedule_, *window, before, after)))
+      return;
+    const LoopId shared = poly::path_of(schedule_.order, window->update())[nest->depth];
+    done_.insert(shared);
+    if (!after.empty())
+      try_all({keep_tile_in_registers(schedule_, window->update())});
+    if (may_be_parallel && is_worth_threads(schedule_, shared, environment_))
+      try_all({Parallel{name(shared)}});
+  }
+
+  /// The nests directly before and after that only touch the cells of the nest at `loop` one by one.
+  template <class CompanionOf>
+  void find_companions(LoopId loop, const CompanionOf& companion_of_nest,
+                       std::vector<Companion>& before, std::vector<Companion>& after) const {
     const auto parent = parent_of(schedule_.order, loop);
     const std::vector<TreeNode>& body =
         parent ? poly::find_node(schedule_.order, *parent)->body : schedule_.order.body;
@@ -256,7 +290,7 @@ private:
         static_cast<size_t>(std::find(loops.begin(), loops.end(), loop) - loops.begin());
     const auto companion = [&](size_t k) -> std::optional<Companion> {
       const auto nest = perfect_nest_at(schedule_.order, loops[k]);
-      return nest ? companion_of(schedule_, *nest, product) : std::nullopt;
+      return nest ? companion_of_nest(*nest) : std::nullopt;
     };
     if (at > 0)
       if (const auto found = companion(at - 1))
@@ -374,32 +408,6 @@ Schedule improved(const Schedule& start, Order order, const Environment& environ
   return Improver(std::move(schedule), environment).improved();
 }
 
-/// isl's scheduler is asked for orders that bring nests together; it may take this many operations.
-/// One of them can be a pivot of a whole table: the quota is seconds in the worst case, and the orders
-/// that are worth having take a fraction of it.
-constexpr unsigned long kSchedulerQuota = 100'000;
-
-/// Several nests, few enough statements and loops that the scheduler answers in a fraction of a second:
-/// with the six loops of a convolution it takes minutes, whatever its quota.
-bool may_fuse(const Schedule& schedule) {
-  constexpr size_t kMostStatements = 4, kMostLoops = 4;
-  const auto& statements = schedule.scop.statements;
-  return schedule.order.body.size() > 1 && statements.size() <= kMostStatements &&
-         std::all_of(statements.begin(), statements.end(), [](const poly::ScopStatement& s) {
-           return s.text.iters.size() <= kMostLoops;
-         });
-}
-
-/// Every row is an iterator plus a constant. Skewed orders, and statements that run in one iteration of
-/// a loop only, cost more in loop bounds than they gain here.
-bool is_plain(const poly::Scop& scop, const Order& order) {
-  for (uint32_t s = 0; s < scop.statements.size(); ++s)
-    for (size_t row = 0; row < order.rows[s].size(); ++row)
-      if (!is_plain_row(scop, order, StmtId{s}, row))
-        return false;
-  return true;
-}
-
 /// A product fills the machine as it is; an order that brings it together with others would not.
 bool has_packed(const Schedule& schedule) {
   return std::any_of(schedule.scop.tensors.begin(), schedule.scop.tensors.end(),
@@ -431,10 +439,10 @@ Schedule chosen(const Schedule& schedule, const Environment& environment) {
   if (!is_legal(best, environment))
     best = schedule;
   for (const bool prefers_parallel : {true, false}) {
-    if (!may_fuse(schedule) || has_packed(best))
+    if (has_packed(best))
       break;
-    const auto order = poly::scheduled_order(schedule.scop, prefers_parallel, kSchedulerQuota);
-    if (!order || !is_plain(schedule.scop, *order))
+    const auto order = fused_order(schedule, prefers_parallel);
+    if (!order)
       continue;
     Schedule other = improved(schedule, *order, environment);
     if (estimated_cost(other, environment) < estimated_cost(best, environment) &&

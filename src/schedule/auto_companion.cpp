@@ -51,15 +51,16 @@ std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest
   return companion_of(schedule, nest, p.nest, positions);
 }
 
-Directive keep_tile_in_registers(const Schedule& schedule, const Product& p) {
-  // The innermost loop that the product shares with its companions: the one above the reduction.
-  const std::vector<LoopId> path = poly::path_of(schedule.order, p.update());
+Directive keep_tile_in_registers(const Schedule& schedule, StmtId update) {
+  // The innermost loop that the update shares with its companions: the one above the reduction.
+  const std::vector<LoopId> path = poly::path_of(schedule.order, update);
   size_t tile = 0;
   for (size_t d = 0; d < path.size(); ++d)
     if (poly::statements_below(schedule.order, path[d]).size() > 1)
       tile = d;
-  return StoreAt{schedule.scop.tensors[p.result].name,
-                 {schedule.scop[p.update()].text.name, schedule.order[path[tile]].name}};
+  const program::Statement& text = schedule.scop[update].text;
+  return StoreAt{schedule.scop.tensors[text.tensor].name,
+                 {text.name, schedule.order[path[tile]].name}};
 }
 
 } // namespace kawara::schedule

@@ -1,6 +1,7 @@
 #include "schedule/auto_plan.h"
 
 #include "scalar/expansion.h"
+#include "schedule/auto_window_plan.h"
 #include "schedule/auto_worth.h"
 #include "schedule/resolve.h"
 #include "target/cpu.h"
@@ -20,12 +21,6 @@ constexpr int64_t kLargeResult = int64_t{16} << 20;
 constexpr int64_t kFewVectors = 4;
 /// Cells of a sum from which lanes are chosen here, however wide they are.
 constexpr int64_t kShortSum = 64;
-
-/// A reduction of at most this many steps is spelled out: a window of a convolution or a stencil.
-constexpr int64_t kSmallWindow = 64;
-
-/// Neighbouring results that are worth a vector, if not a full one, and vectors that are worth spelling out.
-constexpr int64_t kShortestRow = 4, kShortRow = 8;
 
 /// Loops by the part they play in a nest.
 struct Parts {
@@ -96,8 +91,8 @@ public:
 
   std::vector<std::vector<Directive>> plans() const {
     std::vector<std::vector<Directive>> out;
-    if (is_window())
-      out.push_back(window());
+    if (const auto small = window())
+      out.push_back(window_directives(*small));
     if (is_contraction())
       out.push_back(register_tiles());
     if (const auto sides = transposition())
@@ -113,6 +108,11 @@ public:
     if (may_be_parallel_ && parts_.parallel)
       out.push_back({Parallel{name(*parts_.parallel)}});
     return out;
+  }
+
+  std::optional<SmallWindow> window() const {
+    return parts_.vector ? small_window(nest_, facts_, *parts_.vector, native_lanes())
+                         : std::nullopt;
   }
 
 private:
@@ -165,52 +165,11 @@ private:
 
   bool reduces(size_t k) const { return facts_.strides[k].writes_same_cell; }
 
-  /// A few neighbouring cells are added up for each result: nothing else is used again.
-  bool is_window() const {
-    if (!parts_.vector || reduces(*parts_.vector) || nest_.statements.size() != 1 ||
-        facts_.fixed != 0)
-      return false;
-    int64_t steps = 1;
-    bool found = false;
-    for (size_t k = 0; k < nest_.loops.size(); ++k)
-      if (reduces(k)) {
-        steps *= std::min(facts_.extents[k], kSmallWindow + 1);
-        found = true;
-      }
-    const Strides& lanes = facts_.strides[*parts_.vector];
-    return found && steps <= kSmallWindow && facts_.is_parallel[*parts_.vector] &&
-           lanes.far_writes == 0 && facts_.extents[*parts_.vector] >= kShortestRow;
-  }
-
-  /// Vectors side by side, each added up in a register over the whole window.
-  std::vector<Directive> window() const {
-    const size_t v = *parts_.vector;
-    int64_t width = native_lanes();
-    while (width < 4 * native_lanes() && facts_.extents[v] % (2 * width) == 0)
-      width *= 2;
-    // A short row is taken whole: cut, its last part would need questions at run time.
-    if (width < 4 * native_lanes() && facts_.extents[v] <= kShortRow * native_lanes())
-      width = facts_.extents[v];
-    std::vector<Directive> plan{Split{name(v), width}};
-    Reorder order;
-    for (size_t k = 0; k < nest_.loops.size(); ++k)
-      if (k != v && !reduces(k))
-        order.loops.push_back(name(k));
-    order.loops.push_back(part(v, ".0"));
-    const LoopName outermost = order.loops.front();
-    std::vector<Directive> unrolled;
-    for (size_t k = 0; k < nest_.loops.size(); ++k)
-      if (reduces(k)) {
-        order.loops.push_back(name(k));
-        unrolled.emplace_back(Unroll{name(k), std::nullopt});
-      }
-    order.loops.push_back(part(v, ".1"));
-    plan.emplace_back(std::move(order));
-    plan.insert(plan.end(), unrolled.begin(), unrolled.end());
-    plan.emplace_back(Vectorize{part(v, ".1"), native_lanes()});
-    plan.emplace_back(Unroll{part(v, ".1"), std::nullopt});
+  std::vector<Directive> window_directives(const SmallWindow& window) const {
+    std::vector<Directive> plan = window_plan(schedule_, window);
     if (may_be_parallel_)
-      plan.emplace_back(Parallel{outermost});
+      plan.emplace_back(
+          Parallel{window.outer.empty() ? part(window.lanes, ".0") : name(window.outer.front())});
     return plan;
   }
 
@@ -489,6 +448,12 @@ std::vector<std::vector<Directive>> plans_for(const Schedule& schedule, const Ne
                                               const Environment& environment,
                                               bool may_be_parallel) {
   return NestPlanner(schedule, nest, facts, environment, may_be_parallel).plans();
+}
+
+std::optional<SmallWindow> window_of(const Schedule& schedule, const Nest& nest,
+                                     const Environment& environment) {
+  const NestFacts facts = facts_of(schedule, nest);
+  return NestPlanner(schedule, nest, facts, environment, false).window();
 }
 
 } // namespace kawara::schedule

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/auto_nest.h"
+#include "schedule/auto_window_plan.h"
 
 namespace kawara::schedule {
 
@@ -8,5 +8,8 @@ namespace kawara::schedule {
 /// takes the first that the judge accepts. `may_be_parallel`: no loop around runs in parallel.
 std::vector<std::vector<Directive>> plans_for(const Schedule&, const Nest&, const NestFacts&,
                                               const Environment&, bool may_be_parallel);
+
+/// The nest as a small window, where the first of its plans is one.
+std::optional<SmallWindow> window_of(const Schedule&, const Nest&, const Environment&);
 
 } // namespace kawara::schedule

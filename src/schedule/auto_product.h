@@ -60,9 +60,9 @@ std::vector<Directive> product_plan(const Schedule&, const Product&,
                                     const std::vector<Companion>& after, const Environment&,
                                     bool may_be_parallel);
 
-/// Gives the product's result, a temp, storage of the size of a register tile. For the schedule after
-/// `product_plan` with companions.
-Directive keep_tile_in_registers(const Schedule&, const Product&);
+/// Gives an update's result, a temp, storage of the size of a register tile. For the schedule after
+/// `product_plan` or `window_plan` with companions.
+Directive keep_tile_in_registers(const Schedule&, poly::StmtId update);
 
 /// Whether the innermost loops will run as an instruction.
 bool runs_as_instruction(const Schedule&, const Product&, const Environment&);

@@ -144,14 +144,32 @@ TEST(Auto, runs_a_plane_through_padding_and_a_window_in_registers) {
     for w:  # vector(8)
       S1
   for h:
-    for w:  # vector(8)
-      S2
-  for h:
     for w.0:
+      for w.1:  # vector(4) unroll
+        S2
       for r:  # unroll
         for s:  # unroll
           for w.1:  # vector(4) unroll
             S3
+)");
+}
+
+TEST(Auto, what_is_made_of_a_window_follows_it_in_registers) {
+  const Schedule schedule = scheduled_automatically(
+      "input X: f32[32, 58, 58]\nconst W: f32[32, 3, 3], B: f32[32]\noutput Y: f32[32, 56, 56]\n"
+      "temp T: f32[32, 56, 56]\n\nT[c, h, w] = sum(r, s, X[c, h + r, w + s] * W[c, r, s])\n"
+      "Y[c, h, w] = max(T[c, h, w] + B[c], 0.0)\n");
+  EXPECT_EQ(loops_of(schedule), R"(for c:  # parallel
+  for h:
+    for w.0:
+      for w.1:  # vector(4) unroll
+        S0
+      for r:  # unroll
+        for s:  # unroll
+          for w.1:  # vector(4) unroll
+            S1
+      for w.1:  # vector(4) unroll
+        S2
 )");
 }
 
