@@ -56,4 +56,12 @@ Expr expand_erf_quickly(const Formula& f, const Expr& x) {
   return erf_within(f, f.let("z", f.at_most(f.at_least(x, -kEnd), kEnd)));
 }
 
+Expr expand_gelu_quickly(const Formula& f, const Expr& x) {
+  // Far down, 1 + erf may not be exactly zero and must not be multiplied by much.
+  const Expr low = f.let("low", f.at_least(x, -15));
+  const Expr erf = expand_erf_quickly(f, low * f.number(1 / std::numbers::sqrt2));
+  const Expr half = f.let("half", low * f.number(0.5));
+  return f.add_product(half, half, erf);
+}
+
 } // namespace kawara::scalar

@@ -71,7 +71,7 @@ Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let) {
   case UnaryOp::Silu:
     return expand_silu(formula, arg);
   case UnaryOp::Gelu:
-    return expand_gelu(formula, arg);
+    return is_quick ? expand_gelu_quickly(formula, arg) : expand_gelu(formula, arg);
   default:
     return expand_gelu_tanh(formula, arg);
   }

@@ -84,6 +84,7 @@ Expr expand_log(const Formula&, const Expr& x);
 Expr expand_erf(const Formula&, const Expr& x);
 Expr expand_erf_quickly(const Formula&, const Expr& x);
 Expr expand_gelu(const Formula&, const Expr& x);
+Expr expand_gelu_quickly(const Formula&, const Expr& x);
 Expr expand_gelu_tanh(const Formula&, const Expr& x);
 
 } // namespace kawara::scalar

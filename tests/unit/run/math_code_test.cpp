@@ -202,6 +202,15 @@ TEST(QuickMathCode, SaysHowFarItIsOff) {
   const double erf = worst(UnaryOp::Erf, x, mapped(UnaryOp::Erf, Numerics::Fast, x, kLanes), at);
   EXPECT_LE(erf, 3.0) << "erf of " << at;
   EXPECT_GT(erf, 2.0) << "the quick formula could be the only one";
+  const std::vector<float> y = mapped(UnaryOp::Gelu, Numerics::Fast, x, kLanes);
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!std::isfinite(x[i]))
+      continue;
+    const double want = reference(UnaryOp::Gelu, x[i]);
+    ASSERT_LE(std::fabs(static_cast<double>(y[i]) - want),
+              std::fabs(static_cast<double>(x[i])) * 0x1p-23 + 0x1p-148)
+        << "gelu of " << x[i];
+  }
 }
 
 } // namespace
