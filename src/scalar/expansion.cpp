@@ -21,14 +21,14 @@ Expr Formula::polynomial(const std::vector<double>& c, const Expr& x, const Expr
 
 namespace {
 
-/// The smaller of zero and something.
-bool is_below_zero(const Expr& e) {
+/// What the smaller of it and zero is taken of; else empty.
+Expr known_below_zero(const Expr& e) {
   const auto* n = as<Binary>(e);
   if (n == nullptr || n->op != BinaryOp::NanMin)
-    return false;
+    return {};
   const auto* lanes = as<Broadcast>(n->lhs);
   const auto* literal = as<FloatLit>(lanes != nullptr ? lanes->arg : n->lhs);
-  return literal != nullptr && literal->value <= 0;
+  return literal != nullptr && literal->value == 0 ? n->rhs : Expr();
 }
 
 } // namespace
@@ -56,10 +56,12 @@ Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let) {
                std::string(name_of(op)) + " of " + to_string(x.type()));
   const Formula formula(x.type(), let);
   const bool is_quick = accuracy == Accuracy::Quick;
+  if (const Expr low = op == UnaryOp::Exp ? known_below_zero(x) : Expr())
+    return expand_exp_below_zero(formula, let("x", low));
   const Expr arg = let("x", x);
   switch (op) {
   case UnaryOp::Exp:
-    return is_below_zero(x) ? expand_exp_below_zero(formula, arg) : expand_exp(formula, arg);
+    return expand_exp(formula, arg);
   case UnaryOp::Log:
     return expand_log(formula, arg);
   case UnaryOp::Tanh:

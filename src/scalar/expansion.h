@@ -22,7 +22,8 @@ bool has_expansion(UnaryOp, Elem);
 /// for NaN. The bound holds when fma and division are rounded correctly and operations are not
 /// reordered; merging a product and a sum into one fma does no harm.
 ///
-/// exp(nan_min(0, x)) is cheaper than exp(x): its result does not overflow.
+/// exp(nan_min(0, x)) is for an x that is known not to be positive (kernel/bounded_exp), and cheaper than exp(x): its result
+/// does not overflow. The formula leaves nan_min out.
 ///
 /// `Quick` differs for erf (3 units) and gelu, which is within 2^-23 of |x| but loses the digits of
 /// its lower tail, as computing 0.5 * x * (1 + erf(x / sqrt(2))) in f32 does.

@@ -1,6 +1,7 @@
 #include "schedule/auto_plan.h"
 
 #include "scalar/expansion.h"
+#include "schedule/auto_lanes.h"
 #include "schedule/auto_window_plan.h"
 #include "schedule/auto_worth.h"
 #include "schedule/resolve.h"
@@ -391,24 +392,15 @@ private:
   }
 
   /// Vectors side by side hide latency: two of plain arithmetic, or a cache line of a large result, four where each waits for its own last
-  /// result, eight of the chains that exp and what is made of it become, four of longer ones, for which there
-  /// are not registers enough.
+  /// result, more of functions.
   int64_t vectors_at_once(size_t v, bool is_reduction) const {
-    using scalar::UnaryOp;
     constexpr int64_t kPlain = 2;
     if (is_reduction)
       return std::clamp<int64_t>(facts_.extents[v] / (kFewVectors * native_lanes()), 1, 4);
     int64_t most =
         makes_large_result() ? std::max(kPlain, cpu_.caches.line / cpu_.vector_bytes) : kPlain;
     for (const poly::StmtId id : nest_.statements)
-      scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
-        const auto* n = scalar::as<scalar::Unary>(e);
-        if (n == nullptr || !scalar::has_expansion(n->op, scalar::Elem::F32))
-          return;
-        const bool is_short =
-            n->op == UnaryOp::Exp || n->op == UnaryOp::Tanh || n->op == UnaryOp::Sigmoid;
-        most = std::max<int64_t>(most, is_short ? 8 : 4);
-      });
+      most = std::max(most, vectors_of_functions(schedule_, id, cpu_, native_lanes()));
     return facts_.extents[v] >= most * native_lanes() ? most : kPlain;
   }
 

@@ -1,3 +1,4 @@
+#include "emit/llvm/addend.h"
 #include "emit/llvm/emitter.h"
 #include "scalar/match.h"
 #include "support/check.h"
@@ -85,7 +86,9 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
       [&](const scalar::Reduce& n) -> Value* { return emit_reduce(n); },
       [&](const scalar::Fma& n) -> Value* {
         Value* a = emit(n.a);
-        return b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, emit(n.b), emit(n.c)});
+        Value* b = emit(n.b);
+        return b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()},
+                                  {a, b, loaded_addend(b_, emit(n.c))});
       },
       [&](const scalar::Instruction& n) -> Value* { return emit_instruction(n, type); });
 }

@@ -1,6 +1,7 @@
 #include "programs.h"
 
 #include "poly/legality.h"
+#include "schedule/auto_lanes.h"
 
 #include <fmt/format.h>
 
@@ -226,6 +227,25 @@ out[k, h, w] = sum(c, r, s, padded[c, h + r, w + s] * weight[k, c, r, s])
   EXPECT_EQ(shape_of_padded(48, 64), (std::vector<int64_t>{66, 48, 66})) << "many pages";
   EXPECT_EQ(shape_of_padded(64, 14), (std::vector<int64_t>{16, 64, 16})) << "few sets of lines";
   EXPECT_EQ(shape_of_padded(12, 14), (std::vector<int64_t>{12, 16, 16})) << "stays as it is";
+}
+
+TEST(Auto, puts_as_many_functions_side_by_side_as_registers_allow) {
+  const auto vectors = [](const std::string& value, const char* cpu, int64_t lanes) {
+    const Schedule schedule =
+        initial("input x: f32[64, 64]\noutput y: f32[64, 64]\ntemp m: f32[64]\n"
+                "m[i] = max(j, x[i, j])\ny[i, j] = " +
+                value + "\n");
+    const auto last = static_cast<uint32_t>(schedule.scop.statements.size() - 1);
+    return vectors_of_functions(schedule, poly::StmtId{last}, *target::named_cpu(cpu), lanes);
+  };
+  EXPECT_EQ(vectors("x[i, j] * m[i]", "neoverse-n1", 4), 0);
+  EXPECT_EQ(vectors("exp(x[i, j] - m[i])", "neoverse-n1", 4), 8) << "has the shortest formula";
+  EXPECT_EQ(vectors("exp(x[i, j] * m[i])", "neoverse-n1", 4), 4);
+  EXPECT_EQ(vectors("exp(m[i] - x[i, j])", "neoverse-n1", 4), 4);
+  EXPECT_EQ(vectors("exp(x[i, j] * m[i])", "haswell", 8), 8);
+  EXPECT_EQ(vectors("erf(x[i, j]) * m[i]", "haswell", 8), 4);
+  EXPECT_EQ(vectors("gelu(x[i, j]) * m[i]", "neoverse-n1", 4), 8);
+  EXPECT_EQ(vectors("gelu(x[i, j]) * m[i]", "sapphirerapids", 16), 2);
 }
 
 TEST(Auto, stores_whole_lines_of_large_results) {
