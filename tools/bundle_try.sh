@@ -37,7 +37,7 @@ sizes_of() {
   attention) echo N=40,D=33 ;;
   blur) echo H=70,W=37 ;;
   conv2d) echo L=2,C=17,H=9,W=6,K=18,R=3,S=2 ;;
-  gemm | gemm_relu) echo M=70,N=133,K=67 ;;
+  gemm | gemm_bf16 | gemm_i8 | gemm_relu) echo M=70,N=133,K=67 ;;
   jacobi1d) echo T=37,N=300 ;;
   maxpool) echo L=2,C=4,H=8,W=8 ;;
   coalesce) echo M=40,N=33 ;;
