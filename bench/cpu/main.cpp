@@ -1,5 +1,3 @@
 #include "cpu/program.h"
 
-int main(int argc, char** argv) {
-  return kawara::bench::program(argc, argv);
-}
+int main(int argc, char** argv) { return kawara::bench::program(argc, argv); }

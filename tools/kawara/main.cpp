@@ -1,5 +1,3 @@
 #include "kawara/program.h"
 
-int main(int argc, char** argv) {
-  return kawara::tools::program(argc, argv);
-}
+int main(int argc, char** argv) { return kawara::tools::program(argc, argv); }
