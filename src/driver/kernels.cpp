@@ -72,15 +72,17 @@ Parsed<Kernels::Made> Kernels::make(const Job& job) const {
       fmt::format("{}\n{}\n{}", key_, request.directives ? request.directives->text : "", text);
   if (auto code = found(key))
     return Made{std::make_shared<const run::Executable>(*std::move(code)), true};
+  compiler_.trim();
   Trace trace;
-  auto compiled = driver::compile(request, environment_, trace, options_);
-  if (!compiled && request.directives) { // an order of its own always works
+  const auto trim = [&] { compiler_.trim(); };
+  auto made = executable_of(request, environment_, trace, options_, trim);
+  if (!made && request.directives) { // an order of its own always works
     request.directives = nullptr;
-    compiled = driver::compile(request, environment_, trace, options_);
+    made = executable_of(request, environment_, trace, options_, trim);
   }
-  if (!compiled)
-    return fail(std::move(compiled).error());
-  auto code = std::make_shared<const run::Executable>(std::move(compiled->executable));
+  if (!made)
+    return fail(std::move(made).error());
+  auto code = std::make_shared<const run::Executable>(*std::move(made));
   if (const auto bytes = run::bytes_of({code->signature(), code->object()}); bytes && !key_.empty())
     cache_.put(key, *bytes);
   return Made{std::move(code), false};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "driver/code_cache.h"
+#include "driver/compiler_code.h"
 #include "driver/request.h"
 #include "driver/text_family.h"
 #include "run/kept_code.h"
@@ -89,6 +90,7 @@ private:
   schedule::Environment environment_;
   run::LoadOptions options_;
   CodeCache cache_;
+  mutable CompilerCode compiler_;
   Progress progress_;
   std::string key_; ///< of everything but the program that code depends on
   std::map<std::string, std::shared_ptr<const run::Executable>> kernels_;

@@ -11,6 +11,8 @@
 #include "program/unit_loops.h"
 #include "target/cpu.h"
 
+#include <optional>
+
 namespace kawara::driver {
 namespace {
 
@@ -57,6 +59,20 @@ program::Program suited(program::Program program, const SourcePtr& text,
           program::with_joined_dimensions(program, target::vector_lanes(environment.cpu, 4)))
     program = *std::move(other);
   return program;
+}
+
+emit::LlvmUnit unit_of(const kernel::Kernel& kernel, Trace& trace) {
+  emit::LlvmUnit unit = trace.stage("emit", [&] { return emit::module_from_kernel(kernel); });
+  trace.after(
+      "emit", [] { return std::vector<std::string>{}; }, [&] { return unit.ir(); });
+  return unit;
+}
+
+Parsed<run::Executable> loaded(emit::LlvmUnit unit, const run::LoadOptions& options, Trace& trace) {
+  auto executable = trace.stage("run", [&] { return run::load(std::move(unit), options); });
+  if (!executable)
+    return fail(Diagnostics{std::move(executable).error()});
+  return *std::move(executable);
 }
 
 } // namespace
@@ -125,21 +141,32 @@ kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Envir
 Parsed<Compiled> compile(Scheduled front, const schedule::Environment& environment, Trace& trace,
                          const run::LoadOptions& options) {
   kernel::Kernel kernel = optimised_kernel_of(front, environment, trace);
-
-  emit::LlvmUnit unit = trace.stage("emit", [&] { return emit::module_from_kernel(kernel); });
-  trace.after(
-      "emit", [] { return std::vector<std::string>{}; }, [&] { return unit.ir(); });
-
-  auto executable = trace.stage("run", [&] { return run::load(std::move(unit), options); });
-  if (!executable)
-    return fail(Diagnostics{std::move(executable).error()});
-  return Compiled{std::move(front), std::move(kernel), *std::move(executable)};
+  KAWARA_TRY(run::Executable executable, loaded(unit_of(kernel, trace), options, trace));
+  return Compiled{std::move(front), std::move(kernel), std::move(executable)};
 }
 
 Parsed<Compiled> compile(const Request& request, const schedule::Environment& environment,
                          Trace& trace, const run::LoadOptions& options) {
   KAWARA_TRY(Scheduled front, schedule(request, environment, trace));
   return compile(std::move(front), environment, trace, options);
+}
+
+Parsed<run::Executable> executable_of(const Request& request,
+                                      const schedule::Environment& environment, Trace& trace,
+                                      const run::LoadOptions& options,
+                                      const std::function<void()>& between) {
+  std::optional<kernel::Kernel> kernel;
+  {
+    KAWARA_TRY(const Scheduled front, schedule(request, environment, trace));
+    kernel = optimised_kernel_of(front, environment, trace);
+  }
+  between();
+  emit::LlvmUnit unit = unit_of(*kernel, trace);
+  kernel.reset();
+  between();
+  auto executable = loaded(std::move(unit), options, trace);
+  between();
+  return executable;
 }
 
 } // namespace kawara::driver

@@ -6,6 +6,8 @@
 #include "schedule/schedule.h"
 #include "support/trace.h"
 
+#include <functional>
+
 namespace kawara::driver {
 
 /// The line up to a proven schedule.
@@ -41,5 +43,11 @@ Parsed<Compiled> compile(Scheduled, const schedule::Environment&, Trace&,
 /// Text to callable code.
 Parsed<Compiled> compile(const Request&, const schedule::Environment&, Trace&,
                          const run::LoadOptions& = {});
+
+/// Text to callable code and nothing else: what a stage made is freed as soon as the next one is done with it. `between` is
+/// called then.
+Parsed<run::Executable> executable_of(const Request&, const schedule::Environment&, Trace&,
+                                      const run::LoadOptions&,
+                                      const std::function<void()>& between);
 
 } // namespace kawara::driver
