@@ -115,8 +115,10 @@ private:
   Value* emit_instruction(const scalar::Instruction&, scalar::Type);
   Value* emit_tile_instruction(const scalar::Instruction&, const target::Intrinsic&,
                                llvm::Type* result);
-  /// Vectors of this size are operands of tile instructions; loaded as tiles, they never pass through other registers.
+  /// Where there are tile instructions, vectors of this size are their operands; loaded as tiles, they never pass through
+  /// other registers.
   static constexpr unsigned kTileBytes = 1024;
+  bool has_tiles() const;
   Value* load_tile(Value* pointer, llvm::Type*);
   Value* from_tile(Value* tile, llvm::Type*);
   /// A value again and again until all lanes are full.

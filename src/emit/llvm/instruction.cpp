@@ -36,6 +36,17 @@ llvm::Value* FunctionEmitter::repeated(Value* value, unsigned lanes) {
   return b_.CreateBitCast(whole, llvm::FixedVectorType::get(vector->getElementType(), lanes));
 }
 
+bool FunctionEmitter::has_tiles() const {
+  bool found = false;
+  kernel::visit_exprs(parts_.kernel.body, [&](const Expr& root) {
+    scalar::visit(root, [&](const Expr& e) {
+      const auto* n = scalar::as<scalar::Instruction>(e);
+      found = found || (n != nullptr && target::find_intrinsic(n->name)->is_tile);
+    });
+  });
+  return found;
+}
+
 llvm::Value* FunctionEmitter::from_tile(Value* tile, llvm::Type* type) {
   auto* cells = llvm::FixedVectorType::get(b_.getInt32Ty(), kTileBytes / 4);
   const llvm::FunctionCallee cast = parts_.module.getOrInsertFunction(

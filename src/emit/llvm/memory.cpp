@@ -338,7 +338,7 @@ llvm::Value* FunctionEmitter::load_run(uint32_t buffer, const std::vector<Index>
   Value* pointer = address(buffer, first);
   if (lanes * static_cast<uint64_t>(scalar::bytes_of(parts_.kernel.buffers.at(buffer).elem)) ==
           kTileBytes &&
-      mask_ == nullptr && !is_reversed && llvm::Triple(parts_.module.getTargetTriple()).isX86())
+      mask_ == nullptr && !is_reversed && has_tiles())
     return load_tile(pointer, type);
   if (Value* run = is_reversed ? nullptr : load_longer_run(buffer, first, lanes))
     return run;

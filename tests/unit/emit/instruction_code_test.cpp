@@ -76,6 +76,18 @@ TEST(InstructionCode, IsTheInstruction) {
 }
 
 #ifdef KAWARA_LLVM_HAS_ALL_TARGETS
+TEST(InstructionCode, LongVectorsAreNoTiles) {
+  kernel::Kernel k = one(*target::find_intrinsic("amx.tdpbf16ps"));
+  const auto update = std::get<kernel::Store>(k.body.front());
+  const scalar::Expr cells = scalar::load(2, update.index, {scalar::Elem::F32, 256});
+  k.body = {kernel::Store{2, update.index, scalar::ReduceOp::None, cells + cells}};
+  EmitOptions options;
+  options.target = CodeTarget{"x86_64-unknown-linux-gnu", "haswell", ""};
+  const std::string text = module_from_kernel(k, options).assembly();
+  EXPECT_EQ(text.find("tile"), std::string::npos) << text;
+  EXPECT_NE(text.find("vaddps"), std::string::npos) << text;
+}
+
 TEST(InstructionCode, TilesStayInTheirRegistersOverALoop) {
   const target::Intrinsic& data = *target::find_intrinsic("amx.tdpbf16ps");
   kernel::Kernel k = one(data);
