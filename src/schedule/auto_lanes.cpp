@@ -9,7 +9,7 @@ namespace {
 
 using scalar::UnaryOp;
 
-constexpr int64_t kMostRows = 32;
+constexpr int64_t kRowsUnderWay = 32;
 
 bool is_maximum(const Schedule& schedule, uint32_t tensor) {
   for (uint32_t n = 0; n < schedule.scop.statements.size(); ++n) {
@@ -40,7 +40,7 @@ int64_t vectors_of_functions(const Schedule& schedule, poly::StmtId statement,
       return;
     int64_t vectors = 4;
     if (call->op == UnaryOp::Gelu)
-      vectors = std::max<int64_t>(1, kMostRows / lanes);
+      vectors = std::max<int64_t>(1, kRowsUnderWay / lanes);
     else if (cpu.arch == target::Arch::Aarch64)
       vectors = is_bounded(schedule, *call) ? 8 : 4;
     else if (call->op == UnaryOp::Exp || call->op == UnaryOp::Tanh || call->op == UnaryOp::Sigmoid)
