@@ -48,7 +48,7 @@ std::vector<Value*> row_numbers(llvm::IRBuilder<>& b, Value* row, unsigned lanes
 
 /// One column of the rows of all lanes. Rows of lanes 0, 4, ... stand in one vector, those of 1, 5, ... in the next, so that four
 /// lanes are turned over where they are in a wider register.
-Value* turned_over(llvm::IRBuilder<>& b, const std::vector<Value*>& rows, size_t column) {
+Value* column_of_rows(llvm::IRBuilder<>& b, const std::vector<Value*>& rows, size_t column) {
   const auto lanes = static_cast<unsigned>(rows.size());
   llvm::Type* whole = llvm::FixedVectorType::get(b.getInt32Ty(), lanes);
   std::array<Value*, kColumns> places{};
@@ -88,7 +88,7 @@ Value* look_up(llvm::IRBuilder<>& b, const scalar::Column& column, Value* row) {
     for (Value* number : numbers)
       rows.push_back(
           b.CreateAlignedLoad(cells, b.CreateInBoundsGEP(cells, table, {number}), llvm::Align(16)));
-    return turned_over(b, rows, column.number);
+    return column_of_rows(b, rows, column.number);
   }
   Value* result = llvm::PoisonValue::get(row->getType());
   for (unsigned lane = 0; lane < lanes; ++lane) {
