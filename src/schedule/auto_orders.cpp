@@ -20,12 +20,11 @@ constexpr unsigned long kSchedulerQuota = 100'000;
 /// Several nests, few enough statements and loops that the scheduler answers in a fraction of a second:
 /// with the six loops of a convolution it takes minutes, whatever its quota.
 bool may_fuse(const Schedule& schedule) {
-  constexpr size_t kMostStatements = 4, kMostLoops = 4;
+  constexpr size_t kFewStatements = 4, kFewLoops = 4;
   const auto& statements = schedule.scop.statements;
-  return schedule.order.body.size() > 1 && statements.size() <= kMostStatements &&
-         std::all_of(statements.begin(), statements.end(), [](const poly::ScopStatement& s) {
-           return s.text.iters.size() <= kMostLoops;
-         });
+  return schedule.order.body.size() > 1 && statements.size() <= kFewStatements &&
+         std::all_of(statements.begin(), statements.end(),
+                     [](const poly::ScopStatement& s) { return s.text.iters.size() <= kFewLoops; });
 }
 
 /// Every row is an iterator plus a constant. Skewed orders, and statements that run in one iteration of

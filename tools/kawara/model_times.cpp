@@ -145,7 +145,8 @@ measure_steps(driver::Model& model, const std::map<std::string, Datum>& inputs,
     run::MeasureOptions turns;
     turns.sample_seconds = 0.02;
     turns.limit_seconds = 12;
-    turns.pause_seconds = 0.03; // both keep threads that wait for more work for some milliseconds
+    turns.pause_seconds =
+        0.1; // both keep threads that wait for more work, ONNX Runtime for up to 60 ms
     const std::vector<run::Timing> timings = run::measure_interleaved(
         {[&] { is_fine = static_cast<bool>(model.run(inputs)) && is_fine; }, [&] { other->run(); }},
         turns);
