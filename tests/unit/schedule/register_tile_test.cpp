@@ -24,8 +24,9 @@ TEST(RegisterTile, FitsTheRegisterFile) {
             edges.is_gathered = is_gathered;
             const RegisterTile tile =
                 register_tile(cpu(bytes, registers), bytes / 4, rows, columns, edges);
-            if (tile.rows > 1) // the vectors of a single row need not be held
+            if (tile.rows > 1) { // the vectors of a single row need not be held
               EXPECT_LE(registers_of(tile), registers - 2) << rows << " x " << columns;
+            }
           }
 }
 
