@@ -80,7 +80,9 @@ private:
       const bool takes = instruction.inputs() == 2 && (instruction.operands[0].elem == elem ||
                                                        instruction.operands[1].elem == elem);
       // What is added to the result of a function of operands that stay the same is not repeated.
-      if (!takes || data.is_added || !target::is_available(data, cpu_))
+      // Neither are tiles of many vectors measured: nothing is chosen by what they could do.
+      if (!takes || data.is_added || !target::is_available(data, cpu_) ||
+          largest_register_bytes(data) > cpu_.vector_bytes)
         continue;
       const Rate rate = instruction_rate(data, instruction);
       if (rate.all > best.flops.all)
@@ -96,9 +98,10 @@ private:
     double flops = 2.0 * kProbeDepth * kProbeDepth * static_cast<double>(sums);
     for (const int64_t extent : instruction.extents)
       flops *= static_cast<double>(extent);
-    const Buffer a(64), b(64);
+    const int64_t bytes = largest_register_bytes(data);
+    const Buffer a(bytes), b(bytes);
     const auto rate = [&](int64_t threads) {
-      const Buffer out(threads * sums * 64);
+      const Buffer out(threads * sums * bytes);
       return flops * static_cast<double>(threads) /
              fastest_call(executable, {a.data(), b.data(), out.data()}, {threads}, seconds_);
     };

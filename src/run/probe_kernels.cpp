@@ -4,6 +4,8 @@
 #include "run/measure.h"
 #include "support/check.h"
 
+#include <algorithm>
+
 namespace kawara::run {
 namespace {
 
@@ -131,6 +133,15 @@ kernel::Kernel instruction_kernel(const target::Intrinsic& data, int64_t sums) {
   }
   k.body = repeated(std::move(before), std::move(inner), after);
   return k;
+}
+
+int64_t largest_register_bytes(const target::Intrinsic& data) {
+  const program::Operand& result = program::instruction_of(data).result();
+  int64_t bytes = result.lanes() * scalar::bytes_of(result.elem);
+  for (const target::Register& held : data.arguments)
+    bytes =
+        std::max<int64_t>(bytes, held.lanes * scalar::bytes_of(*scalar::elem_from_name(held.elem)));
+  return bytes;
 }
 
 int64_t arrays_of(Stream stream) {

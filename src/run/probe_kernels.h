@@ -29,6 +29,9 @@ kernel::Kernel multiply_add_kernel(const ProbeTile&);
 /// step. Arguments a, b (as long as one register each), out; parameter threads.
 kernel::Kernel instruction_kernel(const target::Intrinsic&, int64_t sums);
 
+/// Of the operand or result of the instruction that takes the most room: a vector, or a tile of many.
+int64_t largest_register_bytes(const target::Intrinsic&);
+
 /// Ways to go through arrays of f32 from end to end.
 enum class Stream : uint8_t {
   Read,  ///< s += a[i]

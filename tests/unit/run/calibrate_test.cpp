@@ -1,5 +1,8 @@
 #include "run/calibrate.h"
 
+#include "program/instruction.h"
+#include "run/probe_kernels.h"
+
 #include "target/intrinsic.h"
 
 #include <gtest/gtest.h>
@@ -39,6 +42,23 @@ TEST(Calibrate, HasAFigureForEachTypeThatAnInstructionTakes) {
   EXPECT_EQ(estimate::find_peak(machine, scalar::Elem::I8) != nullptr, has_dot);
   const bool has_f16 = cpu.features.has(target::Feature::Fp16);
   EXPECT_EQ(estimate::find_peak(machine, scalar::Elem::F16) != nullptr, has_f16);
+}
+
+TEST(Calibrate, InstructionsHaveRoomForTheirOperands) {
+  for (const target::Intrinsic& data : target::intrinsics()) {
+    if (program::instruction_of(data).inputs() != 2)
+      continue;
+    constexpr int64_t sums = 2;
+    const kernel::Kernel kernel = instruction_kernel(data, sums);
+    const int64_t room = largest_register_bytes(data);
+    for (const kernel::Buffer& buffer : kernel.buffers) {
+      int64_t bytes = scalar::bytes_of(buffer.elem);
+      for (const scalar::Expr& extent : buffer.shape)
+        bytes *= scalar::constant_of(extent).value_or(1); // of one thread
+      EXPECT_LE(bytes, buffer.name == "out" ? sums * room : room)
+          << data.name << " " << buffer.name;
+    }
+  }
 }
 
 } // namespace
