@@ -13,9 +13,9 @@ constexpr int64_t kLeastThreads = 32;
 constexpr int64_t kLeastWidth = 2;
 constexpr int64_t kShortRow = 16;
 constexpr size_t kManyLoads = 8; ///< for one cell
-/// Cells of a thread that has the same columns of several rows, where that saves loads; pieces of a row that are shorter
-/// than 16 bytes.
-constexpr int64_t kCellsOfThread = 16, kMostPieces = 8;
+/// Groups of 16 bytes of a thread that has the same columns of several rows, where that saves loads; pieces of a row that
+/// are shorter than 16 bytes.
+constexpr int64_t kGroupsOfThread = 2, kMostPieces = 8;
 /// Threads of a multiprocessor that are left at least when each has several pieces, or several rows.
 constexpr int64_t kThreadsWithPieces = 1024, kThreadsWithRows = 4096;
 /// Of a grid in y and z.
@@ -91,8 +91,9 @@ private:
     split_columns(plan, names, x.name, {across, width, pieces});
     if (!others.empty() && most > across)
       split_threads(plan, names, others.back(), most / across);
-    if (!others.empty() && pieces == 1 && shares_columns(others.back(), kCellsOfThread / width))
-      split_rows(plan, names, others.back(), kCellsOfThread / width);
+    const int64_t rows = kGroupsOfThread * cells_of_group(x) / width;
+    if (!others.empty() && pieces == 1 && width > 1 && shares_columns(others.back(), rows, width))
+      split_rows(plan, names, others.back(), rows);
     return bound(plan, others, std::move(names), x, width, joins);
   }
 
@@ -195,9 +196,7 @@ private:
   int64_t pieces_of_thread(const Item& x, int64_t width, int64_t across) const {
     if (!serial_inside().empty() || reads_much())
       return 1;
-    const int64_t whole =
-        gpu_vector_width(schedule_, nest_.statements, 0, nest_.depth + x.position);
-    int64_t pieces = std::min(whole / width, kMostPieces);
+    int64_t pieces = std::min(cells_of_group(x) / width, kMostPieces);
     while (pieces > 1 &&
            (pieces * across * width > x.extent ||
             threads_in_all(width * pieces) < kThreadsWithPieces * gpu_.multiprocessors))
@@ -205,11 +204,16 @@ private:
     return std::max<int64_t>(pieces, 1);
   }
 
+  /// Cells of 16 bytes.
+  int64_t cells_of_group(const Item& x) const {
+    return gpu_vector_width(schedule_, nest_.statements, 0, nest_.depth + x.position);
+  }
+
   /// Something is read (a bias) that is the same for all of these many rows.
-  bool shares_columns(const Item& rows, int64_t count) const {
+  bool shares_columns(const Item& rows, int64_t count, int64_t width) const {
     if (!serial_inside().empty() || reads_much() || count < 2 || count > kMostPieces ||
         rows.extent % count != 0 ||
-        threads_in_all(kCellsOfThread) < kThreadsWithRows * gpu_.multiprocessors)
+        threads_in_all(count * width) < kThreadsWithRows * gpu_.multiprocessors)
       return false;
     return std::any_of(nest_.statements.begin(), nest_.statements.end(), [&](poly::StmtId id) {
       const std::vector<Move> moves =

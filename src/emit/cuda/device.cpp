@@ -4,6 +4,7 @@
 #include "emit/cuda/gelu_table.h"
 #include "emit/cuda/lanes.h"
 #include "emit/cuda/occupancy.h"
+#include "emit/cuda/repeated_operand.h"
 #include "emit/cuda/shared_layout.h"
 #include "emit/cuda/update_columns.h"
 #include "emit/cuda/warp_shape.h"
@@ -46,7 +47,8 @@ public:
     depth_ = 1;
     positions();
     declare_shared();
-    expr_.set_tails(offsets_.empty() && !has_engine_ && computes_many_tails(launch_.body));
+    const bool has_tails = offsets_.empty() && !has_engine_ && computes_many_tails(launch_.body);
+    expr_.set_tails(has_tails);
     const size_t beginning = text_.size();
     // Blocks that compute for long would find places taken unevenly by those of the kernel before or after.
     out_.is_alone = copies_ahead(launch_.body);
@@ -54,20 +56,36 @@ public:
       expr_.need("begin");
       line("kw_begin();");
     }
+    if (has_tails && is_plain_map(launch_.body))
+      load_ahead();
     block(launch_.body);
     if (expr_.uses_tails())
-      text_.insert(beginning, "  kw_bring_tails();\n");
+      text_.insert(beginning, awaits_tails_ ? "  kw_bring_tails();\n"
+                                            : "  kw_bring_tails();\n  kw_await_tails();\n");
+    const bool looks = expr_.uses_tails();
     expr_.set_tails(false);
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
     const int64_t blocks =
-        has_engine_ ? 1 : blocks_in_flight(kernel_, launch_.body, out_.buffers, threads);
+        has_engine_ ? 1 : blocks_in_flight(kernel_, launch_.body, out_.buffers, threads, looks);
     return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", " +
            std::to_string(blocks) + ") " + launch_.name + "(" + join(parameters(), ", ") + ") {\n" +
            text_ + "}\n\n";
   }
 
 private:
-  void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
+  void line(const std::string& text) {
+    if (awaits_tails_ && expr_.uses_tails() && !std::exchange(has_awaited_, true))
+      text_ += "  kw_await_tails();\n";
+    text_ += std::string(2 * depth_, ' ') + text + "\n";
+  }
+
+  /// Everything that a map reads is under way before it waits for the table and computes.
+  void load_ahead() {
+    awaits_tails_ = true;
+    lanes_.keep_loaded();
+    for (const kernel::Stmt& stmt : launch_.body)
+      load_vectors(std::get<kernel::Store>(stmt).value);
+  }
 
   void find_used() {
     std::set<uint32_t> params, vars, buffers;
@@ -266,8 +284,13 @@ private:
       expr_.need("vector");
       const std::string name = "v" + std::to_string(vectors_++);
       const std::string type = vector_of(load->tensor, e.type().lanes);
-      line("const " + type + " " + name + " = *(const " + type + "*)&" +
-           expr_.cell(load->tensor, first_of(load->index)) + ";");
+      const std::string cell = expr_.cell(load->tensor, first_of(load->index));
+      const bool has_many =
+          !stored_.contains(load->tensor) && is_repeated(kernel_, launch_, known_, e);
+      if (has_many)
+        expr_.need("repeated");
+      line("const " + type + " " + name + " = " + (has_many ? "kw_repeated(" : "*") + "(const " +
+           type + "*)&" + cell + (has_many ? ");" : ";"));
       lanes_.set_loaded(e, name);
     });
   }
@@ -462,6 +485,7 @@ private:
   std::map<uint32_t, int64_t> offsets_;
   std::string text_;
   size_t depth_ = 0;
+  bool awaits_tails_ = false, has_awaited_ = false; ///< the table, where it is first looked at
   int vectors_ = 0;
 };
 

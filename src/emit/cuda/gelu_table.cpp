@@ -138,13 +138,38 @@ std::string gelu_by_tails_text() {
   __shared__ __align__(16) float tails[7 * 256];
   return tails;
 }
-// To shared memory, where threads that look for different intervals do not wait for each other.
+static __device__ inline unsigned kw_tails_barrier() {
+  __shared__ unsigned long long barrier;
+  return (unsigned)__cvta_generic_to_shared(&barrier);
+}
+// To shared memory, where threads that look for different intervals do not wait for each other; in one piece, beside
+// whatever comes before kw_await_tails.
 static __device__ inline void kw_bring_tails() {
-  const int threads = blockDim.x * blockDim.y * blockDim.z;
   const int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+#if __CUDA_ARCH__ >= 900
+  if (thread == 0)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
+                 "fence.mbarrier_init.release.cluster;\n"
+                 "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %3;\n"
+                 "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%1], [%2], %3, [%0];"
+                 ::"r"(kw_tails_barrier()), "r"((unsigned)__cvta_generic_to_shared(kw_tails())),
+                 "l"(__cvta_generic_to_global(kw_given_tails)), "r"((unsigned)sizeof(kw_given_tails))
+                 : "memory");
+#else
+  const int threads = blockDim.x * blockDim.y * blockDim.z;
   for (int n = thread; n < 7 * 256 / 4; n += threads)
     ((uint4*)kw_tails())[n] = ((const uint4*)kw_given_tails)[n];
+#endif
+}
+static __device__ inline void kw_await_tails() {
   __syncthreads();
+#if __CUDA_ARCH__ >= 900
+  int done = 0;
+  while (!done)
+    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n"
+                 "selp.b32 %0, 1, 0, p;\n}"
+                 : "=r"(done) : "r"(kw_tails_barrier()) : "memory");
+#endif
 }
 static __device__ inline float kw_gelu_by_tails(float x) { return kw_gelu_from(kw_tails(), x); }
 
@@ -152,7 +177,7 @@ static __device__ inline float kw_gelu_by_tails(float x) { return kw_gelu_from(k
 }
 
 bool computes_many_tails(const kernel::Block& body) {
-  constexpr int64_t kMany = 16;
+  constexpr int64_t kMany = 8;
   int64_t count = 0;
   kernel::visit_exprs(body, [&](const scalar::Expr& root) {
     scalar::visit(root, [&](const scalar::Expr& e) {

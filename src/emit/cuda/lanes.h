@@ -14,7 +14,12 @@ public:
 
   /// The load stands in the variable called `name`.
   void set_loaded(const scalar::Expr& load, std::string name);
-  void forget_loaded() { loaded_.clear(); }
+  /// Before the next statement, which may find other values there; nothing after keep_loaded.
+  void forget_loaded() {
+    if (!is_kept_)
+      loaded_.clear();
+  }
+  void keep_loaded() { is_kept_ = true; }
   bool is_loaded(const scalar::Expr& load) const { return name_of(load) != nullptr; }
   const std::string* name_of(const scalar::Expr& load) const; ///< null where it is not loaded
   scalar::Expr lane_of(const scalar::Expr& e, int64_t lane);
@@ -24,6 +29,7 @@ public:
 private:
   CudaExpr& expr_;
   std::vector<std::pair<scalar::Expr, std::string>> loaded_;
+  bool is_kept_ = false;
 };
 
 /// Values of variables that are defined once and never assigned.

@@ -1,5 +1,6 @@
 #include "emit/cuda/occupancy.h"
 
+#include "kernel/vars.h"
 #include "kernel/walk.h"
 
 #include <algorithm>
@@ -15,6 +16,8 @@ constexpr double kRegistersOfThread = 128, kRegistersOfCell = 1.6, kMostRegister
 /// Of a thread that loads these bytes at most, computes and stores: cells of 16 bits, and others.
 constexpr double kRegistersOfShortMap = 40, kRegistersOfMap = 64;
 constexpr int64_t kBytesOfMap = 128;
+/// Of a thread that looks gelu up for what is half of that: while some look, all others have their loads under way.
+constexpr double kRegistersOfLooks = 32;
 constexpr int64_t kMostBlocks = 16;
 
 /// Cells that variables hold from one iteration of a loop to the next.
@@ -36,13 +39,8 @@ int64_t kept_cells(const kernel::Kernel& kernel, const kernel::Block& body) {
   return cells;
 }
 
-/// Loads, arithmetic and stores, of not too many cells.
-bool is_small_map(const kernel::Kernel& kernel, const kernel::Block& body) {
-  bool is_map = true;
-  kernel::visit(body, [&](const kernel::Stmt& stmt) {
-    is_map = is_map && (std::holds_alternative<kernel::Store>(stmt) ||
-                        std::holds_alternative<kernel::Define>(stmt));
-  });
+/// What the expressions of a body load, each as often as it is written.
+int64_t bytes_loaded(const kernel::Kernel& kernel, const kernel::Block& body) {
   int64_t bytes = 0;
   kernel::visit_exprs(body, [&](const scalar::Expr& root) {
     scalar::visit(root, [&](const scalar::Expr& e) {
@@ -50,24 +48,53 @@ bool is_small_map(const kernel::Kernel& kernel, const kernel::Block& body) {
         bytes += e.type().lanes * scalar::bytes_of(kernel.buffers[load->tensor].elem);
     });
   });
-  return is_map && bytes <= kBytesOfMap;
+  return bytes;
+}
+
+/// Loads, arithmetic and stores, of not too many cells.
+bool is_small_map(const kernel::Kernel& kernel, const kernel::Block& body) {
+  bool is_map = true;
+  kernel::visit(body, [&](const kernel::Stmt& stmt) {
+    is_map = is_map && (std::holds_alternative<kernel::Store>(stmt) ||
+                        std::holds_alternative<kernel::Define>(stmt));
+  });
+  return is_map && bytes_loaded(kernel, body) <= kBytesOfMap;
 }
 
 } // namespace
 
+bool is_plain_map(const kernel::Block& body) {
+  bool is_plain = true;
+  kernel::visit(body, [&](const kernel::Stmt& stmt) {
+    is_plain = is_plain && std::holds_alternative<kernel::Store>(stmt);
+  });
+  const std::set<uint32_t> stored = kernel::buffers_stored_in(body);
+  kernel::visit_exprs(body, [&](const scalar::Expr& root) {
+    scalar::visit(root, [&](const scalar::Expr& e) {
+      const auto* load = scalar::as<scalar::Load>(e);
+      is_plain = is_plain && (load == nullptr || !stored.contains(load->tensor));
+    });
+  });
+  return is_plain;
+}
+
 int64_t blocks_in_flight(const kernel::Kernel& kernel, const kernel::Block& body,
-                         const std::vector<uint32_t>& buffers, int64_t threads) {
+                         const std::vector<uint32_t>& buffers, int64_t threads, bool has_tails) {
   const int64_t kept = kept_cells(kernel, body);
   const bool is_short = std::all_of(buffers.begin(), buffers.end(), [&](uint32_t b) {
     return scalar::bytes_of(kernel.buffers[b].elem) <= 2;
   });
   // Two blocks of 256 threads: while one waits, the other computes. Threads that only pass cells of 16 bits on have half
   // as many bytes under way as others: twice as many of them. Threads of maps load once and end: more still.
-  const double registers =
-      is_small_map(kernel, body) ? (is_short ? kRegistersOfShortMap : kRegistersOfMap)
-      : kept == 0 && is_short    ? kRegistersOfThread / 2
-                                 : std::clamp(kRegistersOfCell * static_cast<double>(kept),
-                                              kRegistersOfThread, kMostRegisters);
+  const bool only_looks = has_tails && bytes_loaded(kernel, body) <= kBytesOfMap / 2;
+  const double of_map = is_short     ? kRegistersOfShortMap
+                        : only_looks ? kRegistersOfLooks
+                                     : kRegistersOfMap;
+  const double registers = is_small_map(kernel, body) ? of_map
+                           : kept == 0 && is_short
+                               ? kRegistersOfThread / 2
+                               : std::clamp(kRegistersOfCell * static_cast<double>(kept),
+                                            kRegistersOfThread, kMostRegisters);
   const auto fitting = std::llround(kRegisters / (registers * static_cast<double>(threads)));
   return std::clamp<int64_t>(fitting, 1, kMostBlocks);
 }

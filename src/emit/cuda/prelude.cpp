@@ -204,6 +204,20 @@ template <class T, int n> struct alignas(sizeof(T) * n < 16 ? sizeof(T) * n : 16
 
 )";
 
+constexpr const char* kRepeated = R"(// 16 bytes that many blocks read.
+template <class V> static __device__ inline V kw_repeated(const V* from) {
+  unsigned word[4];
+  asm volatile("ld.global.nc.L1::evict_last.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+               : "l"(__cvta_generic_to_global(from)));
+  V vector;
+  static_assert(sizeof(vector) == sizeof(word), "16 bytes");
+  memcpy(&vector, word, sizeof(word));
+  return vector;
+}
+
+)";
+
 constexpr const char* kCopyAsync = R"(// Copies cells to shared memory beside the computation.
 template <int bytes> static __device__ inline void kw_copy_async(void* to, const void* from) {
   const unsigned at = (unsigned)__cvta_generic_to_shared(to);
@@ -259,7 +273,7 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 } // namespace
 
 std::string cuda_prelude(const std::set<std::string>& needs) {
-  constexpr std::array<std::pair<const char*, const char*>, 16> parts = {
+  constexpr std::array<std::pair<const char*, const char*>, 17> parts = {
       {{"begin", kBegin},
        {"inf", kInf},
        {"nan", kNan},
@@ -274,6 +288,7 @@ std::string cuda_prelude(const std::set<std::string>& needs) {
        {"approximate", kApproximate},
        {"short_activations", kShortActivations},
        {"vector", kVector},
+       {"repeated", kRepeated},
        {"copy_async", kCopyAsync},
        {"combine", kCombine}}};
   std::string text;
