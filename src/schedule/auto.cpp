@@ -322,6 +322,8 @@ private:
       return;
     }
     const bool is_parallel = may_be_parallel && try_all({Parallel{name(loop)}});
+    if (const auto stores = private_temps(schedule_, loop); !stores.empty())
+      try_all(stores);
     for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
       improve(child, may_be_parallel && !is_parallel);
   }

@@ -218,8 +218,9 @@ private:
       for (size_t k = 0; k < moves.size() && moves[*write][access] == Move::Far; ++k)
         if (k != *write && moves[k][access] == Move::Unit)
           read = k;
-    const int64_t least = 2 * native_lanes();
-    if (!read || facts_.extents[*write] < least || facts_.extents[*read] < least)
+    const int64_t lanes = native_lanes();
+    if (!read || facts_.extents[*write] < lanes || facts_.extents[*read] < 2 * lanes ||
+        (facts_.extents[*write] < 2 * lanes && facts_.extents[*write] % lanes != 0))
       return std::nullopt;
     return Sides{*write, *read};
   }
@@ -229,8 +230,9 @@ private:
   /// is read where a vector is a line, so that each line is loaded once and the hardware sees some long rows.
   std::vector<Directive> turned_over(const Sides& sides) const {
     const int64_t lanes = native_lanes();
-    const int64_t line = std::max(lanes, cpu_.caches.line / element_bytes());
     const size_t w = sides.write, r = sides.read;
+    const int64_t line = std::min(std::max(lanes, cpu_.caches.line / element_bytes()),
+                                  (facts_.extents[w] + lanes - 1) / lanes * lanes);
     const int64_t run = std::min(kTurnedRun, (facts_.extents[r] + lanes - 1) / lanes * lanes);
     std::vector<Directive> plan{Split{name(w), line}, Split{name(r), run},
                                 Split{part(r, ".1"), lanes}};

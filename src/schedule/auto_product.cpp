@@ -1,5 +1,6 @@
 #include "schedule/auto_product.h"
 
+#include "scalar/loads.h"
 #include "schedule/auto_cuts.h"
 #include "schedule/extent.h"
 #include "schedule/resolve.h"
@@ -63,7 +64,7 @@ constexpr int64_t kFewRows = 4, kManyRows = 8;
 bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& environment) {
   const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
   const int64_t work = p.extents[p.rows] * p.extents[p.lanes] * product_over(p.extents, p.depth);
-  const bool is_kept = schedule.scop.tensors[p.right].is_constant;
+  const bool is_kept = keeps_values(schedule, p.right);
   const bool is_wide = p.extents[p.lanes] >= 2 * vector ||
                        (p.extents[p.lanes] == vector && p.extents[p.rows] >= kManyRows);
   return is_wide && (is_kept || p.extents[p.rows] >= kFewRows) && work >= kWorthPacking;
@@ -161,6 +162,24 @@ bool is_better(const Schedule& schedule, const Product& p, const Product& than,
 
 } // namespace
 
+bool keeps_values(const Schedule& schedule, uint32_t tensor) {
+  const program::Tensor& own = schedule.scop.tensors[tensor];
+  if (own.is_constant || own.role != program::Role::Temp)
+    return own.is_constant;
+  bool is_made = false;
+  for (const poly::ScopStatement& statement : schedule.scop.statements) {
+    if (statement.is_removed || statement.text.tensor != tensor)
+      continue;
+    const auto loads = scalar::loads_in(statement.text.value);
+    is_made = !loads.empty();
+    if (!is_made || !std::all_of(loads.begin(), loads.end(), [&](const scalar::Load* load) {
+          return load->tensor != tensor && keeps_values(schedule, load->tensor);
+        }))
+      return false;
+  }
+  return is_made;
+}
+
 std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
                                   const NestFacts& facts, const Environment& environment) {
   if (nest.statements.size() != 1 || facts.fixed != 0)
@@ -191,8 +210,8 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     if (!other || !is_worth_it(schedule, *other, environment))
       continue;
     // What keeps its values is packed once for all calls.
-    other->left_stays = other->left_stays || schedule.scop.tensors[other->left].is_constant;
-    other->right_stays = other->right_stays || schedule.scop.tensors[other->right].is_constant;
+    other->left_stays = other->left_stays || keeps_values(schedule, other->left);
+    other->right_stays = other->right_stays || keeps_values(schedule, other->right);
     other->left_has_window = has_window(schedule, *other, other->left);
     if (other->left_has_window && !environment.gpu && environment.cpu.vector_bytes > 16 &&
         schedule.scop.numerics != program::Numerics::Exact)

@@ -33,6 +33,10 @@ struct Product {
   poly::StmtId update() const { return nest.statements.front(); }
 };
 
+/// Whether the tensor has the same values in every call: a constant, or a temp that is made of such tensors alone and not of
+/// itself.
+bool keeps_values(const Schedule&, uint32_t tensor);
+
 /// The nest as a product, when it is one that is worth registers and packing.
 std::optional<Product> product_of(const Schedule&, const Nest&, const NestFacts&,
                                   const Environment&);

@@ -2,6 +2,7 @@
 
 #include "schedule/auto_nest.h"
 #include "schedule/extent.h"
+#include "schedule/resolve.h"
 
 #include <algorithm>
 #include <map>
@@ -155,6 +156,17 @@ std::vector<std::string> temps_of(const Schedule& schedule, LoopId loop) {
       names.push_back(tensor.name);
   }
   return names;
+}
+
+std::vector<Directive> private_temps(const Schedule& schedule, LoopId loop) {
+  const poly::TreeNode* node = poly::find_node(schedule.order, loop);
+  while (node->body.size() == 1 && node->body.front().is_loop())
+    node = &node->body.front();
+  std::vector<Directive> stores;
+  if (node->body.size() > 1)
+    for (const std::string& temp : temps_of(schedule, node->loop()))
+      stores.emplace_back(StoreAt{temp, name_of_loop(schedule.scop, schedule.order, node->loop())});
+  return stores;
 }
 
 } // namespace kawara::schedule

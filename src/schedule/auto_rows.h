@@ -18,4 +18,8 @@ std::vector<std::string> rows_from_memory(const Schedule&, poly::LoopId loop, co
 /// Temps that only statements below the loop touch.
 std::vector<std::string> temps_of(const Schedule&, poly::LoopId loop);
 
+/// Gives each iteration of a loop its own copy of the temps that only it touches: of the loop itself or of the innermost one that
+/// is alone in the body of the one before. None where several nests do not follow each other there.
+std::vector<Directive> private_temps(const Schedule&, poly::LoopId loop);
+
 } // namespace kawara::schedule
