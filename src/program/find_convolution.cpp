@@ -71,6 +71,7 @@ public:
     if (!is_product() || !find_path(program_.body, found_.statement, found_.loops) || !is_alone() ||
         !(has_window() || has_window_turned()) || !has_roles())
       return std::nullopt;
+    found_.begin = beginning();
     return found_;
   }
 
@@ -108,6 +109,31 @@ private:
                     (other.tensor == found_.result && other.op == ReduceOp::None &&
                      as<scalar::FloatLit>(other.value) != nullptr);
            });
+  }
+
+  /// It stands in all loops that move the result and in no other.
+  std::optional<uint32_t> beginning() const {
+    const size_t depth = text().index.size();
+    for (uint32_t it = 0; it < depth; ++it)
+      if (it == found_.c || it == found_.r || it == found_.s)
+        return std::nullopt;
+    for (const BodyNode& node : found_.loops[depth - 1]->body) {
+      const auto* ref = std::get_if<StatementRef>(&node);
+      const auto* loop = std::get_if<Loop>(&node);
+      if (ref != nullptr && begins(program_.statements[ref->statement]))
+        return ref->statement;
+      if (loop == found_.loops[depth])
+        break;
+    }
+    return std::nullopt;
+  }
+
+  bool begins(const Statement& other) const {
+    const auto* value = as<scalar::FloatLit>(other.value);
+    return other.tensor == found_.result && other.op == ReduceOp::None && value != nullptr &&
+           value->value == 0 &&
+           std::equal(other.index.begin(), other.index.end(), text().index.begin(),
+                      text().index.end(), scalar::equal);
   }
 
   bool has_window_turned() {

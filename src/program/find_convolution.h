@@ -11,6 +11,7 @@ namespace kawara::program {
 struct Convolution {
   size_t root = 0; ///< node of the body that holds it
   uint32_t statement = 0;
+  std::optional<uint32_t> begin; ///< sets each cell of the result to zero first, in the same loops
   uint32_t result = 0, image = 0, weights = 0;
   std::vector<const Loop*> loops; ///< around the statement
   uint32_t y = 0, x = 0, c = 0, r = 0, s = 0;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 
 namespace kawara::program {
 namespace {
@@ -22,83 +24,104 @@ public:
                    WinogradMatrices matrices)
       : program_(program), conv_(conv), text_(program.statements[conv.statement]), m_(m), t_(m + 2),
         down_((conv.height + m - 1) / m), across_((conv.width + m - 1) / m),
-        matrices_(std::move(matrices)) {}
+        matrices_(std::move(matrices)), images_(dims_of(conv.of_image)),
+        filters_(dims_of(conv.of_weights)) {}
 
   Program run() {
-    image_ = conv_.height % m_ == 0 && conv_.width % m_ == 0 ? conv_.image : padded_image();
-    u_ = add_tensor("_windows", {t(), t()}, conv_.of_weights, {conv_.c}, {});
-    v_ = add_tensor("_tiles", {t(), t()}, {conv_.c}, conv_.of_image, {tiles()});
-    p_ = add_tensor("_products", {t(), t()}, conv_.of_weights, conv_.of_image, {tiles()});
-    for (int64_t a = 0; a < t_; ++a)
-      for (int64_t b = 0; b < t_; ++b)
-        transform_window(a, b);
-    for (int64_t a = 0; a < t_; ++a)
-      for (int64_t b = 0; b < t_; ++b)
-        transform_tile(a, b);
+    image_ = image_by_tiles();
+    transform_windows();
+    transform_tiles();
     multiply();
-    for (int64_t y = 0; y < m_; ++y)
-      for (int64_t x = 0; x < m_; ++x)
-        transform_back(y, x);
+    transform_back();
     return finished();
   }
 
 private:
   using Iterators = std::vector<uint32_t>;
-  Expr t() const { return int_lit(t_); }
-  Expr tiles() const { return int_lit(down_ * across_); }
-  Expr length(uint32_t it) const { return int_lit(*length_of(*conv_.loops[it])); }
-  const std::vector<Expr>& image_index() const { return load_of(conv_.image).index; }
-  const std::vector<Expr>& weights_index() const { return load_of(conv_.weights).index; }
+  struct Dim {
+    std::string name;
+    int64_t length = 1;
+  };
+  using Dims = std::vector<Dim>;
+  /// What a statement does, in terms of the loops around it.
+  struct Made {
+    uint32_t tensor = 0;
+    std::vector<Expr> index;
+    Expr value;
+    ReduceOp op = ReduceOp::None;
+    Expr condition = Expr(); ///< none: always
+  };
+
+  int64_t length(uint32_t it) const { return *length_of(*conv_.loops[it]); }
+  Dim channel() const { return {conv_.loops[conv_.c]->name, length(conv_.c)}; }
+  Dims dims_of(const Iterators& list) const {
+    Dims dims;
+    for (const uint32_t it : list)
+      dims.push_back({conv_.loops[it]->name, length(it)});
+    return dims;
+  }
+  /// A loop of its own name.
+  Dim dim(std::string name, int64_t length) const {
+    while (std::any_of(conv_.loops.begin(), conv_.loops.end(),
+                       [&](const Loop* loop) { return loop->name == name; }))
+      name += "_";
+    return {name, length};
+  }
+  static int64_t cells_of(const Dims& dims) {
+    int64_t cells = 1;
+    for (const Dim& d : dims)
+      cells *= d.length;
+    return cells;
+  }
+  static Dims joined(std::initializer_list<Dims> lists) {
+    Dims all;
+    for (const Dims& list : lists)
+      all.insert(all.end(), list.begin(), list.end());
+    return all;
+  }
+  int64_t tiles() const { return cells_of(images_) * down_ * across_; }
+  int64_t height() const { return down_ * m_ + 2; }
+  int64_t width() const { return across_ * m_ + 2; }
+
   const scalar::Load& load_of(uint32_t tensor) const {
     const auto* product = as<scalar::Binary>(text_.value);
     const auto* lhs = as<scalar::Load>(product->lhs);
     return lhs->tensor == tensor ? *lhs : *as<scalar::Load>(product->rhs);
   }
 
-  uint32_t add_tensor(const std::string& suffix, std::vector<Expr> shape, const Iterators& first,
-                      const Iterators& second, const std::vector<Expr>& last) {
+  uint32_t add_tensor(const std::string& suffix, const std::vector<int64_t>& shape) {
     Tensor tensor;
     tensor.name = program_.tensors[conv_.result].name + suffix;
     while (std::any_of(program_.tensors.begin(), program_.tensors.end(),
                        [&](const Tensor& other) { return other.name == tensor.name; }))
       tensor.name += "_";
-    for (const Iterators* list : {&first, &second})
-      for (const uint32_t it : *list)
-        shape.push_back(length(it));
-    shape.insert(shape.end(), last.begin(), last.end());
-    tensor.shape = std::move(shape);
+    for (const int64_t extent : shape)
+      tensor.shape.push_back(int_lit(extent));
     tensor.is_hidden = true;
     tensor.where = text_.where;
     program_.tensors.push_back(std::move(tensor));
     return static_cast<uint32_t>(program_.tensors.size() - 1);
   }
 
-  /// One nest: loops over these lengths, and inside them what `make` gives for the loops' values.
-  struct Dim {
-    std::string name;
-    Expr length;
-  };
-  using Dims = std::vector<Dim>;
-  struct Made {
-    uint32_t tensor;
-    std::vector<Expr> index;
-    ReduceOp op;
-    Expr value;
-    Expr condition = Expr(); ///< none: always
-  };
-
-  Dims dims_of(std::initializer_list<const Iterators*> lists) const {
-    Dims dims;
-    for (const Iterators* list : lists)
-      for (const uint32_t it : *list)
-        dims.push_back({conv_.loops[it]->name, length(it)});
-    return dims;
+  static Expr at(size_t depth) { return scalar::iter(static_cast<uint32_t>(depth)); }
+  static std::vector<Expr> cells(size_t first, size_t count) {
+    std::vector<Expr> list;
+    for (size_t k = 0; k < count; ++k)
+      list.push_back(at(first + k));
+    return list;
+  }
+  /// The iteration of the loops `dims`, the first of which is at depth `first`, among all of theirs.
+  static Expr number_of(const Dims& dims, size_t first) {
+    Expr number = int_lit(0);
+    for (size_t k = 0; k < dims.size(); ++k)
+      number = k == 0 ? at(first) : number * int_lit(dims[k].length) + at(first + k);
+    return number;
   }
 
-  BodyNode statement(const Dims& dims, Made made) {
+  BodyNode statement(const Dims& around, Made made) {
     Statement text;
-    for (const Dim& dim : dims)
-      text.iters.push_back(dim.name);
+    for (const Dim& d : around)
+      text.iters.push_back(d.name);
     text.tensor = made.tensor;
     text.index = std::move(made.index);
     text.op = made.op;
@@ -115,64 +138,41 @@ private:
     return branch;
   }
 
-  BodyNode around(const Dims& dims, size_t from, Body inside) const {
-    for (size_t d = dims.size(); d-- > from;) {
+  Body inside(const Dims& dims, Body body) const {
+    for (size_t d = dims.size(); d-- > 0;) {
       Loop loop;
       loop.name = dims[d].name;
       loop.lo = int_lit(0);
-      loop.hi = dims[d].length;
+      loop.hi = int_lit(dims[d].length);
       loop.where = text_.where;
-      loop.body = std::move(inside);
-      inside.clear();
-      inside.emplace_back(std::move(loop));
+      loop.body = std::move(body);
+      body.clear();
+      body.emplace_back(std::move(loop));
     }
-    return std::move(inside.front());
+    return body;
   }
 
+  void add(Body body) {
+    for (BodyNode& node : body)
+      added_.push_back(std::move(node));
+  }
   void add_nest(const Dims& dims, Made made) {
-    Body inside;
-    inside.push_back(statement(dims, std::move(made)));
-    added_.push_back(around(dims, 0, std::move(inside)));
+    Body body;
+    body.push_back(statement(dims, std::move(made)));
+    add(inside(dims, std::move(body)));
   }
 
-  static std::vector<Expr> iters(size_t from, size_t count) {
-    std::vector<Expr> list;
-    for (size_t k = 0; k < count; ++k)
-      list.push_back(scalar::iter(static_cast<uint32_t>(from + k)));
-    return list;
+  /// Half of a transform: below `around`, in loops over `inner`, one statement for each row of a matrix.
+  Body pass(const Dims& around, const Dims& inner, size_t rows,
+            const std::function<Made(size_t)>& row) {
+    const Dims all = joined({around, inner});
+    Body body;
+    for (size_t r = 0; r < rows; ++r)
+      body.push_back(statement(all, row(r)));
+    return inside(inner, std::move(body));
   }
 
-  static void append(std::vector<Expr>& to, const std::vector<Expr>& more) {
-    to.insert(to.end(), more.begin(), more.end());
-  }
-
-  /// Sum of factor * term over the terms whose factor is not zero.
-  static Expr weighted(const std::vector<std::pair<double, Expr>>& terms) {
-    Expr sum;
-    for (const auto& [factor, term] : terms) {
-      const Expr scaled =
-          std::abs(factor) == 1 ? term : scalar::float_lit(std::abs(factor), kF32) * term;
-      sum = !sum ? (factor < 0 ? scalar::unary(scalar::UnaryOp::Neg, scaled) : scaled)
-                 : scalar::binary(factor < 0 ? BinaryOp::Sub : BinaryOp::Add, sum, scaled);
-    }
-    return sum ? sum : scalar::float_lit(0, kF32);
-  }
-
-  /// Sum over i, j of left[a][i] * right[b][j] * cell(i, j).
-  template <class Cell>
-  static Expr transformed(const Matrix& matrix, int64_t a, int64_t b, const Cell& cell) {
-    std::vector<std::pair<double, Expr>> terms;
-    const auto& left = matrix[static_cast<size_t>(a)];
-    const auto& right = matrix[static_cast<size_t>(b)];
-    for (size_t i = 0; i < left.size(); ++i)
-      for (size_t j = 0; j < right.size(); ++j)
-        if (left[i] * right[j] != 0)
-          terms.emplace_back(left[i] * right[j],
-                             cell(static_cast<int64_t>(i), static_cast<int64_t>(j)));
-    return weighted(terms);
-  }
-
-  /// An index of the source with its iterators in other places; the last two are `row` and `column`.
+  /// An index of the source with its iterators at other places; the last two are `row` and `column`.
   static std::vector<Expr> moved(std::vector<Expr> index, const std::vector<Expr>& places,
                                  const Expr& row, const Expr& column) {
     for (Expr& e : index)
@@ -182,126 +182,251 @@ private:
     index[index.size() - 1] = column;
     return index;
   }
-
-  /// Where the loops of a nest over these iterators of the source stand in it.
-  std::vector<Expr> places(std::initializer_list<const Iterators*> lists) const {
+  /// Where the source's iterators are: those of each list at depths from the one beside it.
+  std::vector<Expr> places(std::initializer_list<std::pair<const Iterators*, size_t>> lists) const {
     std::vector<Expr> found(conv_.loops.size(), int_lit(0));
-    uint32_t at = 0;
-    for (const Iterators* list : lists)
-      for (const uint32_t it : *list)
-        found[it] = scalar::iter(at++);
+    for (const auto& [list, first] : lists)
+      for (size_t k = 0; k < list->size(); ++k)
+        found[(*list)[k]] = at(first + k);
     return found;
   }
 
-  /// A copy of the image, filled up with zeros to whole tiles.
-  uint32_t padded_image() {
-    const std::vector<Expr>& shape = program_.tensors[conv_.image].shape;
-    Dims whole, part;
-    for (size_t d = 0; d + 2 < shape.size(); ++d)
-      whole.push_back({"d" + std::to_string(d), shape[d]});
-    part = whole;
-    whole.push_back({"y", int_lit(down_ * m_ + 2)});
-    whole.push_back({"x", int_lit(across_ * m_ + 2)});
-    part.push_back({"y", int_lit(conv_.height + 2)});
-    part.push_back({"x", int_lit(conv_.width + 2)});
-    std::vector<Expr> lengths;
-    for (const Dim& dim : whole)
-      lengths.push_back(dim.length);
-    const uint32_t padded = add_tensor("_image", lengths, {}, {}, {});
-    const std::vector<Expr> cell = iters(0, whole.size());
-    add_nest(whole, {padded, cell, ReduceOp::None, scalar::float_lit(0, kF32)});
-    add_nest(part, {padded, cell, ReduceOp::None, scalar::load(conv_.image, cell, kF32)});
-    return padded;
+  /// Whether the image is a temp of just these rows and columns that only the convolution reads.
+  bool owns_image() const {
+    const Tensor& tensor = program_.tensors[conv_.image];
+    const size_t n = tensor.shape.size();
+    if (tensor.role != Role::Temp || scalar::constant_of(tensor.shape[n - 2]) != conv_.height + 2 ||
+        scalar::constant_of(tensor.shape[n - 1]) != conv_.width + 2)
+      return false;
+    for (uint32_t s = 0; s < program_.statements.size(); ++s)
+      if (s != conv_.statement && reads_image(program_.statements[s].value))
+        return false;
+    return true;
+  }
+  bool reads_image(const Expr& value) const {
+    bool reads = false;
+    scalar::visit(value, [&](const Expr& e) {
+      const auto* load = as<scalar::Load>(e);
+      reads = reads || (load != nullptr && load->tensor == conv_.image);
+    });
+    return reads;
   }
 
-  void transform_window(int64_t a, int64_t b) {
-    const Iterators channel{conv_.c};
-    const Dims dims = dims_of({&conv_.of_weights, &channel});
-    const std::vector<Expr> at = places({&conv_.of_weights, &channel});
-    std::vector<Expr> index{int_lit(a), int_lit(b)};
-    append(index, iters(0, dims.size()));
-    add_nest(dims, {u_, index, ReduceOp::None,
-                    transformed(matrices_.window, a, b, [&](int64_t r, int64_t s) {
-                      return scalar::load(conv_.weights,
-                                          moved(weights_index(), at, int_lit(r), int_lit(s)), kF32);
-                    })});
+  /// The image with its channels last, filled up with zeros to whole tiles: where it is, or as a copy.
+  uint32_t image_by_tiles() {
+    const size_t n = images_.size();
+    uint32_t image = conv_.image;
+    if (owns_image())
+      turn_image();
+    else {
+      std::vector<int64_t> shape;
+      for (const Dim& d : images_)
+        shape.push_back(d.length);
+      for (const int64_t extent : {height(), width(), length(conv_.c)})
+        shape.push_back(extent);
+      image = add_tensor("_image", shape);
+      const Dims dims =
+          joined({images_, {channel(), dim("y", conv_.height + 2)}, {dim("x", conv_.width + 2)}});
+      const Iterators channel_only{conv_.c};
+      std::vector<Expr> to = cells(0, n);
+      for (const size_t depth : {n + 1, n + 2, n})
+        to.push_back(at(depth));
+      const auto from =
+          moved(load_of(conv_.image).index, places({{&conv_.of_image, 0}, {&channel_only, n}}),
+                at(n + 1), at(n + 2));
+      add_nest(dims, {image, to, scalar::load(conv_.image, from, kF32)});
+    }
+    fill(image, {conv_.height + 2, height()}, {0, width()});
+    fill(image, {0, conv_.height + 2}, {conv_.width + 2, width()});
+    return image;
   }
 
-  void transform_tile(int64_t a, int64_t b) {
-    const Iterators channel{conv_.c};
-    Dims dims = dims_of({&channel, &conv_.of_image});
-    const std::vector<Expr> at = places({&channel, &conv_.of_image});
-    const auto corner = corner_of(scalar::iter(static_cast<uint32_t>(dims.size())));
-    dims.push_back({"p", tiles()});
-    std::vector<Expr> index{int_lit(a), int_lit(b)};
-    append(index, iters(0, dims.size()));
-    add_nest(dims, {v_, index, ReduceOp::None,
-                    transformed(matrices_.image, a, b, [&](int64_t i, int64_t j) {
-                      return scalar::load(image_,
-                                          moved(image_index(), at, corner.first + int_lit(i),
-                                                corner.second + int_lit(j)),
-                                          kF32);
-                    })});
+  /// Zeros in rows and columns of the image, from first to before last.
+  void fill(uint32_t image, std::pair<int64_t, int64_t> rows, std::pair<int64_t, int64_t> columns) {
+    if (rows.first == rows.second || columns.first == columns.second)
+      return;
+    const size_t n = images_.size();
+    const Dims dims = joined({images_,
+                              {dim("y", rows.second - rows.first)},
+                              {dim("x", columns.second - columns.first)},
+                              {channel()}});
+    std::vector<Expr> index = cells(0, n + 3);
+    index[n] = index[n] + int_lit(rows.first);
+    index[n + 1] = index[n + 1] + int_lit(columns.first);
+    add_nest(dims, {image, index, scalar::float_lit(0, kF32)});
   }
 
-  /// First row and column of a tile.
-  std::pair<Expr, Expr> corner_of(const Expr& tile) const {
-    return {scalar::binary(BinaryOp::FloorDiv, tile, int_lit(across_)) * int_lit(m_),
-            scalar::binary(BinaryOp::Mod, tile, int_lit(across_)) * int_lit(m_)};
+  /// Moves the channels behind rows and columns, wherever the image is written.
+  void turn_image() {
+    const std::vector<Expr>& read = load_of(conv_.image).index;
+    std::vector<size_t> order;
+    for (const uint32_t it : conv_.of_image)
+      for (size_t d = 0; d + 2 < read.size(); ++d)
+        if (single_iterator(read[d]) == it)
+          order.push_back(d);
+    order.push_back(read.size() - 2);
+    order.push_back(read.size() - 1);
+    for (size_t d = 0; d + 2 < read.size(); ++d)
+      if (single_iterator(read[d]) == conv_.c)
+        order.push_back(d);
+    const auto turned = [&](const std::vector<Expr>& index) {
+      std::vector<Expr> result;
+      for (const size_t d : order)
+        result.push_back(index[d]);
+      return result;
+    };
+    Tensor& tensor = program_.tensors[conv_.image];
+    tensor.shape = turned(tensor.shape);
+    tensor.shape[order.size() - 3] = int_lit(height());
+    tensor.shape[order.size() - 2] = int_lit(width());
+    for (Statement& statement : program_.statements)
+      if (statement.tensor == conv_.image)
+        statement.index = turned(statement.index);
+  }
+
+  void transform_windows() {
+    const int64_t channels = length(conv_.c), filters = cells_of(filters_);
+    const auto t = static_cast<size_t>(t_);
+    const uint32_t rows = add_tensor("_window_rows", {t_, 3, channels, filters});
+    u_ = add_tensor("_windows", {t_ * t_, channels, filters});
+    const Dims around{channel()};
+    const Iterators channel_only{conv_.c};
+    const std::vector<Expr> from = places({{&channel_only, 0}, {&conv_.of_weights, 2}});
+    const Expr filter = number_of(filters_, 2);
+    Body first = pass(around, joined({{dim("s", 3)}, filters_}), t, [&](size_t a) -> Made {
+      const auto cell = [&](size_t r) {
+        const Expr row = int_lit(static_cast<int64_t>(r));
+        return scalar::load(conv_.weights, moved(load_of(conv_.weights).index, from, row, at(1)),
+                            kF32);
+      };
+      return {rows,
+              {int_lit(static_cast<int64_t>(a)), at(1), at(0), filter},
+              transformed_row(matrices_.window, a, cell)};
+    });
+    Body second = pass(around, joined({{dim("a", t_)}, filters_}), t, [&](size_t b) -> Made {
+      const auto cell = [&](size_t s) {
+        return scalar::load(rows, {at(1), int_lit(static_cast<int64_t>(s)), at(0), filter}, kF32);
+      };
+      return {u_,
+              {at(1) * int_lit(t_) + int_lit(static_cast<int64_t>(b)), at(0), filter},
+              transformed_row(matrices_.window, b, cell)};
+    });
+    first.push_back(std::move(second.front()));
+    add(inside(around, std::move(first)));
+  }
+
+  Dims over_tiles() const {
+    return joined({images_, {dim("down", down_), dim("across", across_)}});
+  }
+
+  void transform_tiles() {
+    const int64_t channels = length(conv_.c);
+    const auto t = static_cast<size_t>(t_);
+    const uint32_t rows = add_tensor("_tile_rows", {t_, t_, tiles(), channels});
+    v_ = add_tensor("_tiles", {t_ * t_, tiles(), channels});
+    const Dims around = over_tiles();
+    const size_t n = images_.size(), middle = n + 2, lane = n + 3;
+    const Expr tile = number_of(around, 0);
+    Body first = pass(around, {dim("j", t_), channel()}, t, [&](size_t a) -> Made {
+      const auto cell = [&](size_t i) {
+        std::vector<Expr> index = cells(0, n);
+        index.push_back(at(n) * int_lit(m_) + int_lit(static_cast<int64_t>(i)));
+        index.push_back(at(n + 1) * int_lit(m_) + at(middle));
+        index.push_back(at(lane));
+        return scalar::load(image_, index, kF32);
+      };
+      return {rows,
+              {int_lit(static_cast<int64_t>(a)), at(middle), tile, at(lane)},
+              transformed_row(matrices_.image, a, cell)};
+    });
+    Body second = pass(around, {dim("a", t_), channel()}, t, [&](size_t b) -> Made {
+      const auto cell = [&](size_t j) {
+        return scalar::load(rows, {at(middle), int_lit(static_cast<int64_t>(j)), tile, at(lane)},
+                            kF32);
+      };
+      return {v_,
+              {at(middle) * int_lit(t_) + int_lit(static_cast<int64_t>(b)), tile, at(lane)},
+              transformed_row(matrices_.image, b, cell)};
+    });
+    first.push_back(std::move(second.front()));
+    add(inside(around, std::move(first)));
   }
 
   void multiply() {
-    Dims dims{{"a", t()}, {"b", t()}};
-    for (const Dim& dim : dims_of({&conv_.of_weights, &conv_.of_image}))
-      dims.push_back(dim);
-    dims.push_back({"p", tiles()});
-    const size_t result = dims.size(), nk = conv_.of_weights.size(), ni = conv_.of_image.size();
-    const std::vector<Expr> cell = iters(0, result);
-    const Expr channel = scalar::iter(static_cast<uint32_t>(result));
-    Body inside;
-    inside.push_back(statement(dims, {p_, cell, ReduceOp::None, scalar::float_lit(0, kF32)}));
-    Dims deeper = dims;
-    deeper.push_back({conv_.loops[conv_.c]->name, length(conv_.c)});
-    std::vector<Expr> u = iters(0, 2), v = iters(0, 2);
-    append(u, iters(2, nk));
-    u.push_back(channel);
-    v.push_back(channel);
-    append(v, iters(2 + nk, ni + 1));
+    const int64_t filters = cells_of(filters_);
+    p_ = add_tensor("_products", {t_ * t_, tiles(), filters});
+    const Dims dims{dim("ab", t_ * t_), dim("tile", tiles()), dim("filter", filters)};
+    const Dims deeper = joined({dims, {channel()}});
+    Body body;
+    body.push_back(statement(dims, {p_, cells(0, 3), scalar::float_lit(0, kF32)}));
     Body update;
-    update.push_back(statement(
-        deeper, {p_, cell, ReduceOp::Sum, scalar::load(u_, u, kF32) * scalar::load(v_, v, kF32)}));
-    inside.push_back(around(deeper, result, std::move(update)));
-    added_.push_back(around(dims, 0, std::move(inside)));
+    update.push_back(statement(deeper, {p_, cells(0, 3),
+                                        scalar::load(v_, {at(0), at(1), at(3)}, kF32) *
+                                            scalar::load(u_, {at(0), at(3), at(2)}, kF32),
+                                        ReduceOp::Sum}));
+    body.push_back(std::move(inside({channel()}, std::move(update)).front()));
+    add(inside(dims, std::move(body)));
   }
 
-  void transform_back(int64_t y, int64_t x) {
-    Dims dims = dims_of({&conv_.of_weights, &conv_.of_image});
-    const std::vector<Expr> at = places({&conv_.of_weights, &conv_.of_image});
-    const auto [row, column] = corner_of(scalar::iter(static_cast<uint32_t>(dims.size())));
-    dims.push_back({"p", tiles()});
-    const std::vector<Expr> rest = iters(0, dims.size());
-    const Expr value = transformed(matrices_.result, y, x, [&](int64_t a, int64_t b) {
-      std::vector<Expr> index{int_lit(a), int_lit(b)};
-      append(index, rest);
-      return scalar::load(p_, index, kF32);
+  void transform_back() {
+    const int64_t filters = cells_of(filters_);
+    const auto m = static_cast<size_t>(m_);
+    const uint32_t rows = add_tensor("_result_rows", {m_, t_, tiles(), filters});
+    const uint32_t results = add_tensor("_results", {m_, m_, tiles(), filters});
+    const Dims around = over_tiles();
+    const size_t n = images_.size(), middle = n + 2;
+    const Expr tile = number_of(around, 0), filter = number_of(filters_, n + 3);
+    Body first = pass(around, joined({{dim("b", t_)}, filters_}), m, [&](size_t y) -> Made {
+      const auto cell = [&](size_t a) {
+        const Expr ab = at(middle) + int_lit(t_ * static_cast<int64_t>(a));
+        return scalar::load(p_, {ab, tile, filter}, kF32);
+      };
+      return {rows,
+              {int_lit(static_cast<int64_t>(y)), at(middle), tile, filter},
+              transformed_row(matrices_.result, y, cell)};
     });
-    const Expr to_y = row + int_lit(y), to_x = column + int_lit(x);
-    Made made{conv_.result, moved(text_.index, at, to_y, to_x), ReduceOp::Sum, value};
-    if (image_ != conv_.image)
-      made.condition =
-          scalar::binary(BinaryOp::And, scalar::binary(BinaryOp::Lt, to_y, int_lit(conv_.height)),
-                         scalar::binary(BinaryOp::Lt, to_x, int_lit(conv_.width)));
-    add_nest(dims, std::move(made));
+    Body second = pass(around, joined({{dim("y", m_)}, filters_}), m, [&](size_t x) -> Made {
+      const auto cell = [&](size_t b) {
+        return scalar::load(rows, {at(middle), int_lit(static_cast<int64_t>(b)), tile, filter},
+                            kF32);
+      };
+      return {results,
+              {at(middle), int_lit(static_cast<int64_t>(x)), tile, filter},
+              transformed_row(matrices_.result, x, cell)};
+    });
+    first.push_back(std::move(second.front()));
+    Body third = pass(around, joined({{dim("y", m_), dim("x", m_)}, filters_}), 1,
+                      [&](size_t) { return stored(results, tile); });
+    first.push_back(std::move(third.front()));
+    add(inside(around, std::move(first)));
   }
 
-  static Body without(const Body& body, uint32_t statement) {
+  /// A cell of a tile's results where it belongs.
+  Made stored(uint32_t results, const Expr& tile) const {
+    const size_t n = images_.size();
+    const Expr filter = number_of(filters_, n + 4);
+    const Expr row = at(n) * int_lit(m_) + at(n + 2);
+    const Expr column = at(n + 1) * int_lit(m_) + at(n + 3);
+    const auto to = places({{&conv_.of_image, 0}, {&conv_.of_weights, n + 4}});
+    Made made{conv_.result, moved(text_.index, to, row, column),
+              scalar::load(results, {at(n + 2), at(n + 3), tile, filter}, kF32),
+              conv_.begin ? ReduceOp::None : ReduceOp::Sum};
+    if (down_ * m_ != conv_.height || across_ * m_ != conv_.width)
+      made.condition =
+          scalar::binary(BinaryOp::And, scalar::binary(BinaryOp::Lt, row, int_lit(conv_.height)),
+                         scalar::binary(BinaryOp::Lt, column, int_lit(conv_.width)));
+    return made;
+  }
+
+  static Body without(const Body& body, const std::set<uint32_t>& statements) {
     Body kept;
     for (const BodyNode& node : body) {
-      if (const auto* ref = std::get_if<StatementRef>(&node); ref && ref->statement == statement)
+      if (const auto* ref = std::get_if<StatementRef>(&node);
+          ref && statements.contains(ref->statement))
         continue;
       if (const auto* loop = std::get_if<Loop>(&node)) {
         Loop copy = *loop;
-        copy.body = without(loop->body, statement);
+        copy.body = without(loop->body, statements);
         if (!copy.body.empty())
           kept.emplace_back(std::move(copy));
       } else
@@ -311,14 +436,16 @@ private:
   }
 
   Program finished() {
-    Body body(program_.body.begin(),
-              program_.body.begin() + static_cast<std::ptrdiff_t>(conv_.root));
-    for (BodyNode& node : without({program_.body[conv_.root]}, conv_.statement))
+    const auto root = static_cast<std::ptrdiff_t>(conv_.root);
+    std::set<uint32_t> replaced{conv_.statement};
+    if (conv_.begin)
+      replaced.insert(*conv_.begin);
+    Body body(program_.body.begin(), program_.body.begin() + root);
+    for (BodyNode& node : without({program_.body[conv_.root]}, replaced))
       body.push_back(std::move(node));
     for (BodyNode& node : added_)
       body.push_back(std::move(node));
-    body.insert(body.end(), program_.body.begin() + static_cast<std::ptrdiff_t>(conv_.root) + 1,
-                program_.body.end());
+    body.insert(body.end(), program_.body.begin() + root + 1, program_.body.end());
     program_.body = std::move(body);
     number_statements(program_);
     return std::move(program_);
@@ -330,6 +457,7 @@ private:
   int64_t m_, t_;
   int64_t down_, across_; ///< tiles
   WinogradMatrices matrices_;
+  Dims images_, filters_;
   uint32_t image_ = 0, u_ = 0, v_ = 0, p_ = 0;
   Body added_;
 };
@@ -341,8 +469,9 @@ std::optional<Program> with_winograd(const Program& program, int64_t m) {
   if (program.numerics != Numerics::Fast || !matrices)
     return std::nullopt;
   const auto found = find_convolution(program);
-  return found ? std::optional(WinogradRewriter(program, *found, m, *matrices).run())
-               : std::nullopt;
+  return found && !found->of_weights.empty()
+             ? std::optional(WinogradRewriter(program, *found, m, *matrices).run())
+             : std::nullopt;
 }
 
 double winograd_bound(int64_t m, int64_t channels) {

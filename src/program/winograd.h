@@ -11,13 +11,19 @@ namespace kawara::program {
 /// which are multiplied and added up channel by channel, t * t products of matrices, and transformed back.
 ///
 ///   before   for n, k, y, x: for c, r, s:   out[n, k, y, x] += X[n, c, y + r, x + s] * W[k, c, r, s]
-///   after    U[a, b, k, c] = (G W G')[a, b]         one statement for each a, b
-///            V[a, b, c, n, p] = (B' X B)[a, b]      p: a tile
-///            P[a, b, k, n, p] = sum(c, U[a, b, k, c] * V[a, b, c, n, p])
-///            out[n, k, y, x] += (A' P A)[y % m, x % m]
+///   after    for c:          for s, k: R[a, s, c, k] = (G W)[a, s]          one statement for each a
+///                            for a, k: U[a, b, c, k] = (R G')[a, b]         one for each b
+///            for n, v, h:    for j, c: Q[a, j, p, c] = (B' X)[a, j]         tile p: number h of row v of image n
+///                            for a, c: V[a, b, p, c] = (Q B)[a, b]
+///            for ab, p, k:   P[ab, p, k] = sum(c, V[ab, p, c] * U[ab, c, k])
+///            for n, v, h:    for b, k: S[y, b, p, k] = (A' P)[y, b]
+///                            for y, k: T[y, x, p, k] = (S A)[y, x]
+///                            for y, x, k: out[n, k, m*v + y, m*h + x] = T[y, x, p, k]
 ///
 /// 36 multiplications become 16 (m = 2) for each 2 x 2 results, 144 become 36 (m = 4) for each 4 x 4. All statements are
-/// ordinary ones; where m does not divide the result's height or width the image is copied with zeros behind it.
+/// ordinary ones: each transform is a matrix with known cells, written out, by rows and then by columns, and neighbouring cells of
+/// everything it touches are channels. So X has its channels last: a temp that nothing else reads is written so, of others there is
+/// a copy; zeros stand behind it where m does not divide the result's height or width.
 ///
 /// Changes rounding as no reassociation does, so it is for `numerics fast` only: nothing under any other contract. The error of a
 /// result is at most `winograd_bound`.

@@ -92,12 +92,92 @@ TEST(Winograd, GivesTheResultOfTheDirectProgramWithinItsBound) {
   }
 }
 
-TEST(Winograd, MultipliesLess) {
+/// A padded image as networks have it: a temp that only the convolution reads.
+std::string padded_convolution(int64_t channels, int64_t filters, int64_t size,
+                               const std::string& more = "") {
+  return fmt::format("numerics fast\n"
+                     "input X: f32[{0}, {2}, {2}], W: f32[{1}, {0}, 3, 3]\n"
+                     "output Y: f32[{1}, {2}, {2}]\n{5}"
+                     "temp P: f32[{0}, {3}, {3}]\n"
+                     "for c in range({0}):\n"
+                     "    for h in range({3}):\n"
+                     "        for w in range({3}):\n"
+                     "            if 1 <= h < {4} and 1 <= w < {4}:\n"
+                     "                P[c, h, w] = X[c, h - 1, w - 1]\n"
+                     "            else:\n"
+                     "                P[c, h, w] = 0\n"
+                     "Y[k, y, x] = sum((c, r, s), P[c, y + r, x + s] * W[k, c, r, s])\n",
+                     channels, filters, size, size + 2, size + 1, more);
+}
+
+const Tensor* tensor_of(const Program& program, const std::string& name) {
+  for (const Tensor& tensor : program.tensors)
+    if (tensor.name == name)
+      return &tensor;
+  return nullptr;
+}
+
+TEST(Winograd, TransformsInTwoPasses) {
   const auto fast = with_winograd(parsed(convolution(8, 8, 8, 8)), 4);
   ASSERT_TRUE(fast);
-  const auto& tensors = fast->tensors;
-  EXPECT_EQ(tensors.size(), 8U); // X, W, bias, Y, T and windows, tiles, products
-  EXPECT_EQ(fast->statements.size(), 1U + 36 + 36 + 2 + 16 + 1); // T = 0 stays
+  // The image turned; 6 rows of windows and of tiles, twice each; the products; 4 rows of results, twice, and storing them; Y.
+  EXPECT_EQ(fast->statements.size(), 1U + 12 + 12 + 2 + 8 + 1 + 1);
+  for (const Statement& statement : fast->statements)
+    if (tensor_of(*fast, "T") == &fast->tensors[statement.tensor])
+      EXPECT_EQ(statement.op, ReduceOp::None); // no cell begins with zero and is added to
+}
+
+TEST(Winograd, TurnsATempWhereItIsWritten) {
+  for (const int64_t size : {8, 7, 5, 3}) {
+    const Program direct = parsed(padded_convolution(3, 4, size));
+    for (const int64_t m : {2, 4}) {
+      const auto fast = with_winograd(direct, m);
+      ASSERT_TRUE(fast);
+      EXPECT_EQ(spec(*fast), std::vector<std::string>{});
+      EXPECT_EQ(tensor_of(*fast, "Y_image"), nullptr);
+      EXPECT_EQ(scalar::constant_of(tensor_of(*fast, "P")->shape[2]), 3);
+      EXPECT_LE(difference(direct, *fast), winograd_bound(m, 3)) << "m " << m << " size " << size;
+    }
+  }
+}
+
+TEST(Winograd, CopiesATempThatOthersRead) {
+  const Program direct =
+      parsed(padded_convolution(3, 4, 6, "output Z: f32[3]\n") + "Z[c] = P[c, 1, 1]\n");
+  const auto fast = with_winograd(direct, 4);
+  ASSERT_TRUE(fast);
+  EXPECT_NE(tensor_of(*fast, "Y_image"), nullptr);
+  EXPECT_LE(difference(direct, *fast), winograd_bound(4, 3));
+}
+
+TEST(Winograd, AddsWhereTheResultDoesNotBeginWithTheConvolution) {
+  const Program direct =
+      parsed("numerics fast\ninput X: f32[3, 8, 8], W: f32[4, 3, 3, 3], B: f32[4]\noutput Y: "
+             "f32[4, 6, 6]\n"
+             "for k in range(4):\n    for y in range(6):\n        for x in range(6):\n"
+             "            Y[k, y, x] = B[k]\n"
+             "for k in range(4):\n    for y in range(6):\n        for x in range(6):\n"
+             "            for c in range(3):\n                for r in range(3):\n"
+             "                    for s in range(3):\n"
+             "                        Y[k, y, x] += X[c, y + r, x + s] * W[k, c, r, s]\n");
+  const auto fast = with_winograd(direct, 4);
+  ASSERT_TRUE(fast);
+  EXPECT_LE(difference(direct, *fast), winograd_bound(4, 3));
+}
+
+TEST(Winograd, RowsThatMirrorEachOtherShareTheirHalves) {
+  const Matrix image = winograd_matrices(4)->image;
+  const auto cell = [](size_t k) {
+    return scalar::load(0, {scalar::int_lit(static_cast<int64_t>(k))}, {scalar::Elem::F32, 1});
+  };
+  const auto halves = [&](size_t row) {
+    const Expr sum = transformed_row(image, row, cell);
+    const auto* both = scalar::as<scalar::Binary>(sum);
+    return std::pair(both->lhs, both->rhs);
+  };
+  EXPECT_TRUE(scalar::equal(halves(1).first, halves(2).first));
+  EXPECT_TRUE(scalar::equal(halves(1).second, halves(2).second));
+  EXPECT_TRUE(scalar::equal(halves(3).second, halves(4).second));
 }
 
 TEST(Winograd, IsForFastOnly) {
@@ -115,6 +195,9 @@ TEST(Winograd, LeavesOtherProgramsAlone) {
         "Y[n, k, y, x] = sum((r, s), X[n, k, y + r, x + s] * W[k, r, s])\n",
         "numerics fast\ninput X: f64[1, 3, 10, 10], W: f64[4, 3, 3, 3]\noutput Y: f64[1, 4, 8, 8]\n"
         "Y[n, k, y, x] = sum((c, r, s), X[n, c, y + r, x + s] * W[k, c, r, s])\n",
+        "numerics fast\ninput X: f32[2, 3, 10, 10], W: f32[2, 4, 3, 3, 3]\noutput Y: f32[2, 4, 8, "
+        "8]\n"
+        "Y[g, k, y, x] = sum((c, r, s), X[g, c, y + r, x + s] * W[g, k, c, r, s])\n",
         "numerics fast\ninput A: f32[4, 5], B: f32[5, 6]\noutput C: f32[4, 6]\n"
         "C[i, j] = sum(k, A[i, k] * B[k, j])\n"})
     EXPECT_FALSE(with_winograd(parsed(text), 2)) << text;
