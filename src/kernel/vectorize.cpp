@@ -6,6 +6,8 @@
 #include "kernel/unroll.h"
 #include "kernel/vars.h"
 #include "kernel/vector_expr.h"
+#include "kernel/walk.h"
+#include "scalar/expansion.h"
 
 #include <algorithm>
 
@@ -19,6 +21,21 @@ using scalar::int_lit;
 
 /// Additions in flight that keep the adders of current processors busy.
 constexpr int64_t kAccumulators = 4;
+
+/// How much longer the code of a statement is than plain arithmetic: what becomes of exp and the like is.
+int64_t weight_of(const Block& body) {
+  constexpr int64_t kFunction = 4;
+  int64_t functions = 0;
+  visit(body, [&](const Stmt& stmt) {
+    visit_own_exprs(stmt, [&](const Expr& root) {
+      scalar::visit(root, [&](const Expr& e) {
+        const auto* call = as<scalar::Unary>(e);
+        functions += call != nullptr && scalar::has_expansion(call->op, call->arg.type().elem);
+      });
+    });
+  });
+  return std::max<int64_t>(1, kFunction * functions);
+}
 
 /// A cell that every lane updates; one vector variable per copy of the body.
 struct Accumulator {
@@ -282,7 +299,8 @@ private:
     const auto at = [&](int64_t iteration) {
       return scalar::simplify(loop_.lo + int_lit(iteration * loop_.step));
     };
-    const bool is_short = vectors <= kMaxVectors || loop_.marks.unroll == poly::kFullUnroll;
+    const bool is_short =
+        vectors * weight_of(loop_.body) <= kMaxVectors || loop_.marks.unroll == poly::kFullUnroll;
     Block result;
     open(result);
     if (is_short && !loop_.marks.is_parallel) {

@@ -18,7 +18,7 @@ enum class Rest : uint8_t { NarrowVector, OneByOne };
 ///              C[i, ramp(j, 1, 4)] += broadcast(A[i, k], 4) * B[k, ramp(j, 1, 4)]
 ///            for j in range(j_rest, N): ...
 ///
-/// A known multiple of W has no rest, and of fewer iterations than W there is nothing else; few vectors (kMaxVectors) are written out without a loop. An
+/// A known multiple of W has no rest, and of fewer iterations than W there is nothing else; few vectors (kMaxVectors, fewer of exp and the like) are written out without a loop. An
 /// update of one cell by all lanes goes through vector accumulators, several of them so that additions need
 /// not wait for each other, and is combined once after the loop. A statement whose store is no
 /// vector store runs lane by lane between the others. Selects that differ from lane to lane compute both

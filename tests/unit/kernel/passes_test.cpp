@@ -178,6 +178,17 @@ TEST(Vectorize, TakesTheRestOfAKnownLoopAtOnce) {
   line::expect_same(text, "vectorize(S0.i, 8); vectorize(S1.i, 16)", {{}});
 }
 
+TEST(Vectorize, WritesOutFewVectorsOfLongFormulas) {
+  const auto has_loop = [](const std::string& value) {
+    const std::string listing =
+        after(("input A: f32[32]\noutput B: f32[32]\nB[i] = " + value + "\n").c_str(),
+              "vectorize(i, 4)", "vectorize");
+    return occurrences(listing, "for i") == 1;
+  };
+  EXPECT_FALSE(has_loop("A[i] * 2"));
+  EXPECT_TRUE(has_loop("exp(A[i])")) << "eight times a formula is long code for nothing";
+}
+
 TEST(Unroll, ByAFactorKeepsARest) {
   const std::string text = after(kPassedGemm, "unroll(S0.j, 4)", "unroll");
   EXPECT_EQ(occurrences(text, "let j_rest: i64 = max(N, 0) // 4 * 4") +
