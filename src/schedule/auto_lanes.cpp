@@ -29,15 +29,23 @@ bool is_bounded(const Schedule& schedule, const scalar::Unary& call) {
   return m != nullptr && is_maximum(schedule, m->tensor);
 }
 
+bool has_formula(const scalar::Expr& e) {
+  const auto* call = scalar::as<scalar::Unary>(e);
+  return call != nullptr && scalar::has_expansion(call->op, scalar::Elem::F32);
+}
+
 } // namespace
 
 int64_t vectors_of_functions(const Schedule& schedule, poly::StmtId statement,
                              const target::Cpu& cpu, int64_t lanes) {
-  int64_t most = 0;
+  int64_t most = 0, chains = 0;
   scalar::visit(schedule.scop[statement].text.value, [&](const scalar::Expr& e) {
     const auto* call = scalar::as<scalar::Unary>(e);
-    if (call == nullptr || !scalar::has_expansion(call->op, scalar::Elem::F32))
+    if (call == nullptr || !has_formula(e))
       return;
+    bool is_first = true; // of those that wait for each other
+    scalar::visit(call->arg, [&](const scalar::Expr& inner) { is_first &= !has_formula(inner); });
+    chains += is_first;
     int64_t vectors = 4;
     if (call->op == UnaryOp::Gelu)
       vectors = std::max<int64_t>(1, kRowsUnderWay / lanes);
@@ -47,7 +55,8 @@ int64_t vectors_of_functions(const Schedule& schedule, poly::StmtId statement,
       vectors = 8;
     most = std::max(most, vectors);
   });
-  return most;
+  constexpr int64_t kLeast = 2;
+  return chains > 1 ? std::max(kLeast, most / chains) : most;
 }
 
 } // namespace kawara::schedule

@@ -92,6 +92,11 @@ public:
 
   std::vector<std::vector<Directive>> plans() const {
     std::vector<std::vector<Directive>> out;
+    if (has_lanes()) {
+      if (const auto shared = shared_loop())
+        out.push_back({Parallel{name(*shared)}});
+      return out;
+    }
     if (const auto small = window())
       out.push_back(window_directives(*small));
     if (is_contraction())
@@ -148,6 +153,23 @@ private:
           widest, scalar::bytes_of(scalar::compute_type(schedule_.scop.tensors[text.tensor].elem)));
     }
     return widest;
+  }
+
+  /// Somebody chose lanes already: a copy that came with a product's plan.
+  bool has_lanes() const {
+    return std::any_of(nest_.loops.begin(), nest_.loops.end(),
+                       [&](LoopId loop) { return schedule_.order[loop].marks.vector_width != 0; });
+  }
+
+  /// The outermost loop that threads can share and that is not marked yet.
+  std::optional<size_t> shared_loop() const {
+    for (size_t k = 0; may_be_parallel_ && k < nest_.loops.size(); ++k) {
+      const poly::Marks& marks = schedule_.order[nest_.loops[k]].marks;
+      if (facts_.is_parallel[k] && facts_.extents[k] > 1 && marks.vector_width == 0 &&
+          marks.unroll == 0)
+        return k;
+    }
+    return std::nullopt;
   }
 
   int64_t native_lanes() const { return target::vector_lanes(cpu_, element_bytes()); }

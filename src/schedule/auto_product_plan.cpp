@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kShort = 8;
 /// Rows of the result that make it worth to keep operands of narrow types converted.
 constexpr int64_t kWorthConverting = 8;
+/// Cells of a cache line, those of f32; narrower ones are copied in parts of a line.
+constexpr int64_t kLineCells = 16;
 
 /// Builds the directive list; loops are named by statement, so that equal names do not matter.
 class ProductPlanner {
@@ -197,6 +199,8 @@ private:
       right_copy_loop_ = own(p_.lanes) + ".1.0";
       if (cuts_.instruction_depth() > 1)
         unroll_groups(copy, cells);
+      else if (copies_lines())
+        copy_line_by_line(copy, cells);
       else {
         add(Vectorize{{copy, cells}, cuts_.lanes});
         add(Unroll{{copy, cells}, std::nullopt});
@@ -290,6 +294,27 @@ private:
     for (const std::string& loop : {depth + ".0", cells + ".1.0", depth + ".1", cells + ".1.1"})
       order.loops.push_back({copy, loop});
     add(std::move(order));
+  }
+
+  /// Lanes that lie far apart come as squares, turned over in registers. Of an operand that is copied once and for all, in wide
+  /// panels, a line at a time: all of a panel at once is no faster, and has the compiler at work for seconds.
+  ///
+  ///   for k: # unroll(4)                          for j.1.1.0:
+  ///     for j.1.1: # vector(4) unroll       =>      for k: # unroll(4)
+  ///       B_packed[j.0, k, j.1.1] = B[j, k]           for j.1.1.1: # vector(4) unroll
+  ///                                                     B_packed[j.0, k, 16*j.1.1.0 + j.1.1.1] = B[j, k]
+  bool copies_lines() const {
+    return p_.has_far_lanes && p_.right_stays && p_.extents[p_.depth.back()] >= cuts_.lanes &&
+           width() > line() && width() % line() == 0;
+  }
+  int64_t line() const { return std::max(cuts_.lanes, kLineCells); }
+  void copy_line_by_line(const std::string& copy, const std::string& cells) {
+    const std::string steps = copied_depth(p_.depth.back());
+    add(Split{{copy, cells}, line()});
+    add(Reorder{{{copy, cells + ".0"}, {copy, steps}, {copy, cells + ".1"}}});
+    add(Vectorize{{copy, cells + ".1"}, cuts_.lanes});
+    add(Unroll{{copy, cells + ".1"}, std::nullopt});
+    add(Unroll{{copy, steps}, cuts_.lanes});
   }
 
   /// The group of cells that an instruction takes of a row or column, inside the loops over those.

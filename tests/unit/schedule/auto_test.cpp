@@ -69,6 +69,28 @@ TEST(Auto, packs_weights_for_a_single_row) {
   EXPECT_EQ(count("input"), 2U) << "a copy would cost as much as the product";
 }
 
+TEST(Auto, turns_weights_over_line_by_line) {
+  const std::string rows = loops_of(scheduled_automatically(
+      "input x: f32[1, 256]\nconst W: f32[640, 256]\noutput y: f32[1, 640]\n"
+      "y[i, j] = sum(k, x[i, k] * W[j, k])\n"));
+  EXPECT_EQ(rows.substr(0, rows.find("S2")), R"(for j.0:  # parallel
+  for j.1.0:
+    for j.1.1.0:
+      for k:  # unroll(4)
+        for j.1.1.1:  # vector(4) unroll
+          )")
+      << "one square of cells is as wide as a line; more of them have the compiler at work";
+}
+
+TEST(Auto, copies_keep_the_lanes_of_their_product) {
+  const std::string rows = loops_of(scheduled_automatically(
+      "input x: f32[64, 256]\nconst W: f32[640, 256]\noutput y: f32[64, 640]\n"
+      "y[i, j] = sum(k, x[i, k] * W[j, k])\n"));
+  const std::string copy = rows.substr(0, rows.find("S2"));
+  EXPECT_NE(copy.find("# vector(4) unroll"), std::string::npos) << rows;
+  EXPECT_NE(copy.find("# parallel"), std::string::npos) << "threads still share it: " << rows;
+}
+
 TEST(Auto, shares_weights_among_threads_where_few_rows_use_them) {
   const auto is_spread = [](int rows, int width) {
     const std::string loops = loops_of(scheduled_automatically(
@@ -244,6 +266,9 @@ TEST(Auto, puts_as_many_functions_side_by_side_as_registers_allow) {
   EXPECT_EQ(vectors("exp(m[i] - x[i, j])", "neoverse-n1", 4), 4);
   EXPECT_EQ(vectors("exp(x[i, j] * m[i])", "haswell", 8), 8);
   EXPECT_EQ(vectors("erf(x[i, j]) * m[i]", "haswell", 8), 4);
+  EXPECT_EQ(vectors("exp(x[i, j]) * tanh(m[i])", "haswell", 8), 4) << "beside each other already";
+  EXPECT_EQ(vectors("exp(x[i, j]) * tanh(m[i]) + exp(x[j, i])", "haswell", 8), 2);
+  EXPECT_EQ(vectors("exp(tanh(x[i, j]) * m[i])", "haswell", 8), 8) << "one waits for the other";
   EXPECT_EQ(vectors("gelu(x[i, j]) * m[i]", "neoverse-n1", 4), 8);
   EXPECT_EQ(vectors("gelu(x[i, j]) * m[i]", "sapphirerapids", 16), 2);
 }
