@@ -15,6 +15,10 @@ Diagnostic unknown_target(const std::string& name) {
   d.code = "K0301";
   d.headline = "no target is called `" + name + "`";
   d.body.push_back("Targets are " + join(known, ", ") + ".");
+  d.body.push_back("Processors by name, to look at their code: cpu:" +
+                   join(target::named_cpus(), ", cpu:") + ".");
+  for (const std::string& cpu : target::named_cpus())
+    known.push_back("cpu:" + cpu);
   const auto meant = closest(name, known);
   d.help.push_back(
       {meant ? "did you mean" : "for example", "--target " + meant.value_or("cuda:sm_90a"), false});
@@ -23,10 +27,19 @@ Diagnostic unknown_target(const std::string& name) {
 
 } // namespace
 
+bool is_named_cpu(const std::string& name) { return name.starts_with("cpu:"); }
+
 Parsed<schedule::Environment> environment_for(const std::string& name) {
   schedule::Environment environment = host_environment();
   if (name.empty() || name == "cpu")
     return environment;
+  if (is_named_cpu(name)) {
+    const auto cpu = target::named_cpu(name.substr(4));
+    if (!cpu)
+      return fail(Diagnostics{unknown_target(name)});
+    environment.cpu = *cpu;
+    return environment;
+  }
   // What directives ask about vectors and caches must not depend on the machine that makes the code.
   environment.cpu = *target::named_cpu("neoverse-n1");
   if (name == "cuda") {

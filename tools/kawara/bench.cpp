@@ -23,7 +23,7 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
                          Trace& trace) {
   KAWARA_TRY(const program::Program program, driver::program_of(request));
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
-  KAWARA_TRY(const schedule::Environment environment, environment_of(options));
+  KAWARA_TRY(const schedule::Environment environment, environment_to_run_on(options));
   KAWARA_TRY(program::Arrays inputs, driver::inputs_for(program, sizes, {}));
   Measured measured;
   const auto time = [&](const auto& compiled) -> Parsed<run::Timing> {

@@ -75,7 +75,8 @@ void add_common(CLI::App& app, CommonOptions& options) {
       "--winograd", options.winograd,
       "compute convolutions by 3 x 3 windows in tiles of 2 x 2 or 4 x 4 (numerics fast)");
   app.add_option("--target", options.target,
-                 "machine to make code for: cpu (the default), cuda, or cuda:sm_90a by name");
+                 "machine to make code for: cpu (the default), cuda, or one by name: "
+                 "cpu:sapphirerapids, cuda:sm_90a");
   app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--verify", options.verify, "check every artefact on the way");
   app.add_flag("--time-passes", options.time_passes, "show where compile time went");
@@ -151,6 +152,24 @@ Parsed<driver::Request> request_of(const CommonOptions& options) {
 
 Parsed<schedule::Environment> environment_of(const CommonOptions& options) {
   return driver::environment_for(options.target);
+}
+
+Diagnostic no_code_here(const std::string& target, std::string why) {
+  Diagnostic d;
+  d.code = "K0302";
+  d.headline = "no code for `" + target + "` here";
+  d.body.push_back(std::move(why));
+  d.help.push_back({"to look at what it would run",
+                    "kawara show FILE -s auto --target " + target + " --stage kernel", false});
+  return d;
+}
+
+Parsed<schedule::Environment> environment_to_run_on(const CommonOptions& options) {
+  KAWARA_TRY(schedule::Environment environment, environment_of(options));
+  if (driver::is_named_cpu(options.target))
+    return fail(Diagnostics{no_code_here(
+        options.target, "Programs run on the processor of this machine, `--target cpu`.")});
+  return environment;
 }
 
 TraceOptions trace_options(const CommonOptions& options) {

@@ -53,6 +53,10 @@ Parsed<std::map<std::string, int64_t>> sizes_of(const CommonOptions&);
 
 /// The machine that `--target` names. Errors: driver::environment_for.
 Parsed<schedule::Environment> environment_of(const CommonOptions&);
+/// The same for a command that runs what it compiles. Errors: also a processor by name (K0302).
+Parsed<schedule::Environment> environment_to_run_on(const CommonOptions&);
+/// K0302: what the command cannot do for a processor that is named.
+Diagnostic no_code_here(const std::string& target, std::string why);
 
 TraceOptions trace_options(const CommonOptions&);
 

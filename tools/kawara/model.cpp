@@ -93,6 +93,8 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
     return run_compiled_model(options);
   if (is_for_gpu(common.target))
     return run_on_gpu(options, common);
+  if (const auto environment = environment_to_run_on(common); !environment)
+    return fail(environment.error().front());
   if (!options.against.empty()) {
     KAWARA_TRY([[maybe_unused]] const Done done, require_onnxruntime(options.peers));
   }

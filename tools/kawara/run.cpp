@@ -223,7 +223,7 @@ Parsed<Done> finish(const RunOptions& options, const CompiledCode& compiled,
 
 Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
   KAWARA_TRY(driver::Request request, request_of(options));
-  KAWARA_TRY(const schedule::Environment environment, environment_of(options));
+  KAWARA_TRY(const schedule::Environment environment, environment_to_run_on(options));
   use_tuned(request, options);
   KAWARA_TRY(const program::Program program, driver::program_of(request));
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));

@@ -2,7 +2,9 @@
 #include "kawara/model.h"
 #include "kawara/show_gpu.h"
 
+#include "driver/target_choice.h"
 #include "emit/c/c_from_kernel.h"
+#include "emit/named_target.h"
 #include "emit/unit.h"
 #include "explain/dependences.h"
 #include "kernel/passes.h"
@@ -31,7 +33,20 @@ Diagnostic for_processors(const std::string& stage) {
   return d;
 }
 
-Parsed<std::string> text_at(const std::string& stage, const driver::Scheduled& front,
+/// For the processor that the target names, else for this one.
+Parsed<emit::EmitOptions> emit_options_for(const std::string& target,
+                                           const schedule::Environment& environment) {
+  emit::EmitOptions options;
+  if (!driver::is_named_cpu(target))
+    return options;
+  options.target = emit::named_code_target(environment.cpu);
+  if (!options.target)
+    return fail(Diagnostics{no_code_here(target, "This build's LLVM makes no code for it.")});
+  return options;
+}
+
+Parsed<std::string> text_at(const std::string& stage, const std::string& target,
+                            const driver::Scheduled& front,
                             const schedule::Environment& environment, Trace& trace) {
   if (const auto& gpu = gpu_stages(); std::find(gpu.begin(), gpu.end(), stage) != gpu.end())
     return gpu_text_at(stage, front, environment, trace);
@@ -55,7 +70,9 @@ Parsed<std::string> text_at(const std::string& stage, const driver::Scheduled& f
     return kernel::print(kernel);
   if (environment.gpu)
     return fail(Diagnostics{for_processors(stage)});
-  const emit::LlvmUnit unit = trace.stage("emit", [&] { return emit::module_from_kernel(kernel); });
+  KAWARA_TRY(const emit::EmitOptions options, emit_options_for(target, environment));
+  const emit::LlvmUnit unit =
+      trace.stage("emit", [&] { return emit::module_from_kernel(kernel, options); });
   return stage == "llvm" ? unit.ir() : unit.assembly();
 }
 
@@ -87,7 +104,7 @@ int show(const CommonOptions& options, const std::string& stage, const std::stri
   if (!front)
     return report(front.error(), options);
   warn(front->warnings, options);
-  const auto shown = text_at(stage, *front, *environment, trace);
+  const auto shown = text_at(stage, options.target, *front, *environment, trace);
   if (!shown)
     return report(shown.error(), options);
   const std::string& text = *shown;
@@ -125,6 +142,7 @@ void add_show(CLI::App& app, int& exit_code) {
   add_examples(*command, {"kawara show examples/gemm.kw --stage scop",
                           "kawara show examples/gemm.kw -s 'tile(i=64, j=64)' --stage tree",
                           "kawara show examples/gemm.kw -s auto --target cuda:sm_90a --stage cuda",
+                          "kawara show examples/gemm.kw -s auto --target cpu:znver4 --stage asm",
                           "kawara show model.onnx --stage optimised --onnx small.onnx"});
   command->callback([options, stage, svg, flags, onnx, &exit_code] {
     exit_code = show(*options, *stage, *svg, *flags, *onnx);

@@ -72,7 +72,7 @@ Parsed<schedule::Environment> tune_environment(const TuneSettings& options) {
   const bool is_named = options.target != "cuda";
   schedule::Environment environment;
   if (is_named) {
-    KAWARA_TRY(environment, environment_of(options));
+    KAWARA_TRY(environment, environment_to_run_on(options));
   }
   const auto gpu = gpu_of_this_machine();
   if (!gpu)

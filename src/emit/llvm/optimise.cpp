@@ -1,4 +1,5 @@
 #include "emit/llvm/module.h"
+#include "emit/named_target.h"
 #include "support/check.h"
 #include "target/cpu.h"
 
@@ -79,6 +80,21 @@ CodeTarget host_code_target() {
   }
   for (const std::string& feature : features)
     target.features += (target.features.empty() ? "" : ",") + feature;
+  return target;
+}
+
+std::optional<CodeTarget> named_code_target(const target::Cpu& cpu) {
+  const std::string arch(target::name_of(cpu.arch));
+#ifndef KAWARA_LLVM_HAS_ALL_TARGETS
+  if (!llvm::sys::getProcessTriple().starts_with(arch))
+    return std::nullopt;
+#endif
+  const bool is_arm = cpu.arch == target::Arch::Aarch64;
+  CodeTarget target{arch + "-unknown-linux-gnu", cpu.name, ""};
+  if (cpu.name.starts_with("generic"))
+    target.cpu = is_arm ? "generic" : "x86-64";
+  if (is_arm && !cpu.features.has(target::Feature::Sve))
+    target.features = "-sve,-sve2";
   return target;
 }
 
