@@ -180,6 +180,51 @@ std::optional<int64_t> step_of(const Kernel& kernel, const Store& store, uint32_
   return step;
 }
 
+/// Loops of a tile that end in those of an instruction whose results are one of its registers (target::Intrinsic::is_tile):
+/// how many these are; 0 for others.
+size_t register_loops(const std::vector<For>& loops, const std::map<uint32_t, FullBounds>& bounds) {
+  const target::Intrinsic* data = target::find_intrinsic(loops.back().marks.instruction);
+  if (data == nullptr || !data->is_tile)
+    return 0;
+  const program::Operand& result = program::instruction_of(*data).result();
+  const size_t count = result.shape.size();
+  if (loops.size() < count)
+    return 0;
+  for (size_t d = 0; d < count; ++d) {
+    const For& loop = loops[loops.size() - count + d];
+    const FullBounds full = bounds.at(loop.var);
+    if (loop.marks.instruction != data->name || result.axes[d] != loop.marks.instruction_axis ||
+        full.hi - full.lo != result.shape[d])
+      return 0;
+  }
+  return count;
+}
+
+/// Sets the cells of a tile, those of a register at once.
+Block start_of_tile(const Kernel& kernel, uint32_t tile, std::vector<For> loops,
+                    const std::vector<Expr>& cell, const std::map<uint32_t, FullBounds>& bounds,
+                    const Expr& value) {
+  const size_t held = register_loops(loops, bounds);
+  if (held == 0) {
+    as_plain_lanes(loops);
+    return around(with_bounds(loops, bounds), Store{tile, cell, ReduceOp::None, value});
+  }
+  Expr first = int_lit(0);
+  int64_t lanes = 1;
+  for (size_t d = 0; d < cell.size(); ++d) {
+    const bool is_held = d + held >= cell.size();
+    const int64_t extent = *scalar::constant_of(kernel.buffers[tile].shape[d]);
+    first = first * int_lit(extent) + (is_held ? int_lit(0) : cell[d]);
+    lanes *= is_held ? extent : 1;
+  }
+  loops.resize(loops.size() - held);
+  const auto count = static_cast<uint16_t>(lanes);
+  return around(with_bounds(loops, bounds), Store{tile,
+                                                  {scalar::ramp(scalar::simplify(first), 1, count)},
+                                                  ReduceOp::None,
+                                                  scalar::broadcast(value, count)});
+}
+
 void without_unrolling(std::vector<For>& loops) {
   for (For& loop : loops)
     loop.marks.unroll = 0;
@@ -226,12 +271,11 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
   const scalar::Type type = store.value.type();
   const Expr neutral = scalar::cast(scalar::identity_of(store.op, stored), type);
 
-  std::vector<For> plain = roles->tile;
-  as_plain_lanes(plain);
-  Block body = around(with_bounds(plain, of_tile), Store{id, cell, ReduceOp::None, neutral});
+  Block body = start_of_tile(kernel, id, roles->tile, cell, of_tile, neutral);
   for (Stmt& s : around(with_bounds(roles->inner, of_tile), Store{id, cell, store.op, store.value}))
     body.push_back(std::move(s));
-  std::vector<For> edge = std::move(plain);
+  std::vector<For> edge = roles->tile;
+  as_plain_lanes(edge);
   without_unrolling(edge);
   if (edge.back().marks.vector_width > 1 && is_strided(edge.back(), store))
     turn_over(edge, store);

@@ -322,7 +322,9 @@ public:
   Block block(const Block& statements) {
     Block result;
     for (const Stmt& stmt : statements) {
-      for (Stmt& s : one(stmt))
+      Block made = one(stmt);
+      start_with_stored(result, made);
+      for (Stmt& s : made)
         result.push_back(std::move(s));
       forget_stored({stmt});
     }
@@ -330,6 +332,42 @@ public:
   }
 
 private:
+  /// A whole tile (target::Intrinsic::is_tile) that was set just before its loop starts with what it was set to, and is not
+  /// stored twice. LLVM does as much for vectors, but does not look into loads of tiles.
+  void start_with_stored(Block& before, Block& made) const {
+    constexpr int64_t kLongestVector = 256;
+    for (Stmt& stmt : made) {
+      auto* define = std::get_if<Define>(&stmt);
+      const auto* load = define != nullptr ? as<scalar::Load>(define->value) : nullptr;
+      if (load == nullptr ||
+          define->value.type().lanes * scalar::bytes_of(define->value.type().elem) <=
+              kLongestVector)
+        continue;
+      const Cell cell = cell_of(define->value, *load);
+      for (size_t s = before.size(); s-- > 0;) {
+        const auto* store = std::get_if<Store>(&before[s]);
+        if (store == nullptr)
+          break;
+        const Cell stored = cell_of(kernel_, *store);
+        if (is_same(stored, cell) && store->op == ReduceOp::None && !has_load(store->value)) {
+          define->value = scalar::cast(store->value, cell.type);
+          if (stores(made, cell))
+            before.erase(before.begin() + static_cast<std::ptrdiff_t>(s));
+          break;
+        }
+        if (store->buffer == cell.buffer && !are_apart(stored, cell, ranges_))
+          break;
+      }
+    }
+  }
+
+  bool stores(const Block& statements, const Cell& cell) const {
+    return std::any_of(statements.begin(), statements.end(), [&](const Stmt& stmt) {
+      const auto* store = std::get_if<Store>(&stmt);
+      return store != nullptr && is_same(cell_of(kernel_, *store), cell);
+    });
+  }
+
   Block one(Stmt stmt) {
     if (auto* branch = std::get_if<If>(&stmt)) {
       const std::set<uint32_t> before = fresh_;

@@ -130,26 +130,24 @@ Filled filled_dimensions(const Kernel& kernel) {
   return filled;
 }
 
-/// A loop that becomes straight has the constants among its bounds as its ends, or fewer iterations.
-Spans straight_spans(const Kernel& kernel) {
-  Spans spans;
-  visit(kernel.body, [&](const Stmt& stmt) {
-    const auto* loop = std::get_if<For>(&stmt);
-    if (loop == nullptr || !becomes_straight(*loop))
-      return;
-    const auto lo = limit_of(loop->lo, BinaryOp::Max, BinaryOp::Le, {});
-    const auto hi = limit_of(loop->hi, BinaryOp::Min, BinaryOp::Ge, {});
-    if (lo && hi && lo->value < hi->value)
-      spans.emplace(loop->var, std::pair(lo->value, hi->value - 1));
-  });
-  return spans;
+/// A loop of a tile has the constants among its bounds as its ends, or fewer iterations.
+void add_span(const For& loop, Spans& spans) {
+  const auto lo = limit_of(loop.lo, BinaryOp::Max, BinaryOp::Le, {});
+  const auto hi = limit_of(loop.hi, BinaryOp::Min, BinaryOp::Ge, {});
+  if (lo && hi && lo->value < hi->value)
+    spans.emplace(loop.var, std::pair(lo->value, hi->value - 1));
 }
 
 class Separator {
 public:
   explicit Separator(Kernel& kernel)
-      : kernel_(kernel), buffers_(kernel.buffers.size()), filled_(filled_dimensions(kernel)),
-        spans_(straight_spans(kernel)) {}
+      : kernel_(kernel), buffers_(kernel.buffers.size()), filled_(filled_dimensions(kernel)) {
+    visit(kernel.body, [&](const Stmt& stmt) {
+      const auto* loop = std::get_if<For>(&stmt);
+      if (loop != nullptr && (becomes_straight(*loop) || fills_packed(*loop)))
+        add_span(*loop, spans_);
+    });
+  }
 
   /// `settled`: conditions that were tested further out; loops that need only those stay as they are.
   Block block(const Block& statements, const std::vector<Expr>& settled) {
@@ -206,9 +204,21 @@ private:
   Block zero_filled(const For& nest) {
     Block block = zero_padded(kernel_, nest, bounds_in_full_tile(), ranges_);
     if (!block.empty())
-      for (const uint32_t buffer : buffers_stored_in(block))
-        zero_filled_.insert(buffer);
+      visit(block_of(nest), [&](const Stmt& stmt) {
+        const auto* loop = std::get_if<For>(&stmt);
+        if (loop != nullptr && full_of(*loop))
+          note_filled(*loop);
+      });
     return block;
+  }
+
+  void note_filled(const For& loop) {
+    visit(loop.body, [&](const Stmt& stmt) {
+      if (const auto* store = std::get_if<Store>(&stmt))
+        for (size_t d = 0; d < store->index.size(); ++d)
+          if (mentions(store->index[d], loop.var))
+            zero_filled_.emplace(store->buffer, d);
+    });
   }
 
   /// Constant bounds matter to loops that become straight code, and to those that fill packed buffers;
@@ -345,9 +355,15 @@ private:
     while (const auto* cast = scalar::as<scalar::Cast>(e))
       e = cast->arg;
     const auto* load = scalar::as<scalar::Load>(e);
-    return load != nullptr && zero_filled_.contains(load->tensor) &&
-           std::any_of(load->index.begin(), load->index.end(),
-                       [&](const Expr& i) { return mentions(i, var); });
+    if (load == nullptr)
+      return false;
+    bool follows = false, is_filled = true;
+    for (size_t d = 0; d < load->index.size(); ++d)
+      if (mentions(load->index[d], var)) {
+        follows = true;
+        is_filled = is_filled && zero_filled_.contains({load->tensor, d});
+      }
+    return follows && is_filled;
   }
 
   FullBoundsOf bounds_in_full_tile() const {
@@ -428,7 +444,8 @@ private:
       const auto full = loop != nullptr ? full_of(*loop) : std::nullopt;
       if (!full || contains_all(settled, full->conditions))
         return;
-      for (const Expr& e : full->conditions)
+      // A copy is filled up as a whole where any part of it is missing.
+      for (const Expr& e : fills_packed(*loop) ? full->everywhere : full->conditions)
         found |= mentions(e, outer.var);
     });
     return found;
@@ -438,7 +455,8 @@ private:
   size_t buffers_; ///< that there were before
   Filled filled_;
   Spans spans_;
-  std::set<uint32_t> zero_filled_; ///< packed buffers whose partial tiles were filled up so far
+  Filled
+      zero_filled_; ///< dimensions of packed buffers along which partial tiles were filled up so far
   Ranges ranges_;
   Intervals intervals_;
 };

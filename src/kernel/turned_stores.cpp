@@ -26,8 +26,18 @@ bool reads(const Expr& e, uint32_t buffer) {
   return found;
 }
 
+/// Whether the loop's iterations fill the last dimension of a packed buffer, of a few cells: unrolled, they take turns in one run
+/// (emit/llvm/transpose.cpp).
+bool takes_turns(const Kernel& kernel, const For& rows, const Store& store) {
+  constexpr int64_t kMost = 4;
+  const Buffer& buffer = kernel.buffers[store.buffer];
+  const auto trips = trip_count(rows);
+  return buffer.is_packed && trips && *trips <= kMost && rows.marks.unroll == poly::kFullUnroll &&
+         scalar::constant_of(buffer.shape.back()) == trips;
+}
+
 /// The two innermost loops change places where the lanes of the inner one are stored apart.
-Stmt with_turned_nest(Stmt stmt) {
+Stmt with_turned_nest(const Kernel& kernel, Stmt stmt) {
   auto* rows = std::get_if<For>(&stmt);
   const auto* lanes =
       rows != nullptr && rows->body.size() == 1 ? std::get_if<For>(&rows->body[0]) : nullptr;
@@ -37,7 +47,8 @@ Stmt with_turned_nest(Stmt stmt) {
       rows->marks.vector_width != 0 || rows->marks.is_parallel || rows->step != 1 ||
       lanes->step != 1 || !is_strided(*lanes, *store) || !is_run(*rows, *store) ||
       mentions(lanes->lo, rows->var) || mentions(lanes->hi, rows->var) ||
-      trip_count(*rows).value_or(0) < 2 || reads(store->value, store->buffer))
+      trip_count(*rows).value_or(0) < 2 || reads(store->value, store->buffer) ||
+      takes_turns(kernel, *rows, *store))
     return stmt;
   const Store kept = *store;
   std::vector<For> loops{*rows, *lanes};
@@ -263,8 +274,8 @@ private:
 } // namespace
 
 Kernel turned_stores(Kernel kernel) {
-  kernel.body =
-      rewrite(kernel.body, [](Stmt stmt) { return block_of(with_turned_nest(std::move(stmt))); });
+  kernel.body = rewrite(
+      kernel.body, [&](Stmt stmt) { return block_of(with_turned_nest(kernel, std::move(stmt))); });
   Block body = Forwarder(kernel).block(kernel.body);
   kernel.body = std::move(body);
   return kernel;
