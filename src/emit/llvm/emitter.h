@@ -104,6 +104,8 @@ private:
   std::vector<Square> squares_of(const kernel::Block&) const;
   void load_square(Square&);
   std::vector<Value*> load_columns(const Square&, unsigned begin);
+  /// Stores from there on whose lanes take turns in one run, as that run; how many statements these are, 0 where they are none.
+  size_t store_in_turns(const kernel::Block&, size_t first);
   /// The vector at that index where a square has it; else null.
   Value* column_of_square(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes) const;
 
@@ -119,7 +121,8 @@ private:
   /// other registers.
   static constexpr unsigned kTileBytes = 1024;
   bool has_tiles() const;
-  Value* load_tile(Value* pointer, llvm::Type*);
+  Value* load_tile(uint32_t buffer, const std::vector<Index>& first, llvm::Type*);
+  void forget_tiles(const kernel::Stmt&);
   Value* from_tile(Value* tile, llvm::Type*);
   /// A value again and again until all lanes are full.
   Value* repeated(Value* value, unsigned lanes);
@@ -138,6 +141,8 @@ private:
   template <class GpuStmt> void stmt(const GpuStmt&) {
     KAWARA_CHECK(false, "code of a GPU for a processor");
   }
+  /// What a store leaves in its cells, in their type.
+  Value* stored_value(const kernel::Store&);
   void store_variable(uint32_t variable, Value* value);
   void begin_statement();
   Value* private_memory(uint32_t buffer);
@@ -233,8 +238,15 @@ private:
     Value* value;
   };
   std::unordered_map<const scalar::Node*, Known> known_; ///< shared nodes are emitted once
-  std::vector<Expr> safe_loads_;         ///< loads that this statement does in any case
-  std::vector<Square> squares_;          ///< of the block under way
+  std::vector<Expr> safe_loads_; ///< loads that this statement does in any case
+  std::vector<Square> squares_;  ///< of the block under way
+  /// Tiles that its statements have loaded: LLVM does not see that two loads of one are the same.
+  struct LoadedTile {
+    uint32_t buffer = 0;
+    std::vector<Expr> index;
+    Value* value = nullptr;
+  };
+  std::vector<LoadedTile> tiles_;
   const scalar::Node* update_ = nullptr; ///< the combining operation of an update
   Value* mask_ = nullptr;                ///< lanes that are wanted, inside a vector select
 };

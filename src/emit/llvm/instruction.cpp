@@ -1,7 +1,10 @@
 #include "emit/llvm/emitter.h"
 #include "emit/llvm/lookup.h"
+#include "kernel/vars.h"
 #include "support/check.h"
 #include "target/intrinsic.h"
+
+#include <algorithm>
 
 namespace kawara::emit {
 namespace {
@@ -55,15 +58,40 @@ llvm::Value* FunctionEmitter::from_tile(Value* tile, llvm::Type* type) {
   return b_.CreateBitCast(b_.CreateCall(cast, {tile}), type);
 }
 
-llvm::Value* FunctionEmitter::load_tile(Value* pointer, llvm::Type* type) {
+llvm::Value* FunctionEmitter::load_tile(uint32_t buffer, const std::vector<Index>& first,
+                                        llvm::Type* type) {
+  std::vector<Expr> index;
+  for (const Index& at : first)
+    index.push_back(at.expr);
+  for (const LoadedTile& loaded : tiles_)
+    if (loaded.buffer == buffer &&
+        std::equal(index.begin(), index.end(), loaded.index.begin(), loaded.index.end(),
+                   [](const Expr& x, const Expr& y) { return x && y && scalar::equal(x, y); }))
+      return loaded.value;
+  Value* pointer = address(buffer, first);
   llvm::Type* tile = llvm::Type::getX86_AMXTy(context_);
   const llvm::FunctionCallee load = parts_.module.getOrInsertFunction(
       "llvm.x86.tileloadd64.internal",
       llvm::FunctionType::get(
           tile, {b_.getInt16Ty(), b_.getInt16Ty(), b_.getPtrTy(), b_.getInt64Ty()}, false));
-  return from_tile(b_.CreateCall(load, {b_.getInt16(kTileRows), b_.getInt16(kTileRowBytes), pointer,
-                                        b_.getInt64(kTileRowBytes)}),
-                   type);
+  Value* value = from_tile(b_.CreateCall(load, {b_.getInt16(kTileRows), b_.getInt16(kTileRowBytes),
+                                                pointer, b_.getInt64(kTileRowBytes)}),
+                           type);
+  tiles_.push_back({buffer, std::move(index), value});
+  return value;
+}
+
+/// Of those that were loaded, what the statement may change or may not have run through.
+void FunctionEmitter::forget_tiles(const kernel::Stmt& stmt) {
+  if (const auto* store = std::get_if<kernel::Store>(&stmt))
+    std::erase_if(tiles_, [&](const LoadedTile& tile) { return tile.buffer == store->buffer; });
+  else if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
+    std::erase_if(tiles_, [&](const LoadedTile& tile) {
+      return std::any_of(tile.index.begin(), tile.index.end(),
+                         [&](const Expr& e) { return e && kernel::mentions(e, assign->var); });
+    });
+  else if (std::get_if<kernel::Define>(&stmt) == nullptr)
+    tiles_.clear();
 }
 
 llvm::Value* FunctionEmitter::emit_tile_instruction(const scalar::Instruction& n,

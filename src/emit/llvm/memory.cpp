@@ -335,11 +335,11 @@ llvm::Value* FunctionEmitter::load_run(uint32_t buffer, const std::vector<Index>
                                        unsigned lanes, bool is_reversed) {
   llvm::Type* cell = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
   auto* type = llvm::FixedVectorType::get(cell, lanes);
-  Value* pointer = address(buffer, first);
   if (lanes * static_cast<uint64_t>(scalar::bytes_of(parts_.kernel.buffers.at(buffer).elem)) ==
           kTileBytes &&
       mask_ == nullptr && !is_reversed && has_tiles())
-    return load_tile(pointer, type);
+    return load_tile(buffer, first, type);
+  Value* pointer = address(buffer, first);
   if (Value* run = is_reversed ? nullptr : load_longer_run(buffer, first, lanes))
     return run;
   if (mask_ == nullptr && !is_reversed && lanes >= kLeastUnderMask && !std::has_single_bit(lanes) &&

@@ -150,12 +150,18 @@ void FunctionEmitter::begin_statement() {
 
 void FunctionEmitter::block(const kernel::Block& statements) {
   std::vector<Square> around = std::exchange(squares_, squares_of(statements));
+  tiles_.clear();
   for (size_t s = 0; s < statements.size(); ++s) {
     begin_statement();
     for (Square& square : squares_)
       if (square.statement == s)
         load_square(square);
+    if (const size_t stored = store_in_turns(statements, s)) {
+      s += stored - 1;
+      continue;
+    }
     std::visit([&](const auto& kind) { stmt(kind); }, statements[s]);
+    forget_tiles(statements[s]);
   }
   squares_ = std::move(around);
 }
@@ -290,18 +296,38 @@ llvm::Value* FunctionEmitter::private_memory(uint32_t buffer) {
   return place;
 }
 
+namespace {
+
+/// Cells that are stored as they were loaded: what converts them back and forth changes nothing.
+const scalar::Cast* copy_of(const kernel::Store& n, scalar::Elem elem) {
+  const auto* cast = scalar::as<scalar::Cast>(n.value);
+  const bool is_same = cast != nullptr && n.op == ReduceOp::None && scalar::is_float(elem) &&
+                       cast->arg.type().elem == elem &&
+                       scalar::holds_all_of(n.value.type().elem, elem) &&
+                       scalar::as<scalar::Load>(cast->arg) != nullptr;
+  return is_same ? cast : nullptr;
+}
+
+} // namespace
+
 void FunctionEmitter::stmt(const kernel::Store& n) {
   if (store_under_mask(n))
     return;
+  store_cells(n.buffer, n.index, stored_value(n), n.value.type().lanes);
+}
+
+llvm::Value* FunctionEmitter::stored_value(const kernel::Store& n) {
   const scalar::Elem elem = parts_.kernel.buffers.at(n.buffer).elem;
   const scalar::Type type = n.value.type();
+  if (const scalar::Cast* cast = copy_of(n, elem))
+    return emit(cast->arg);
   update_ = update_node(n.value, [&](const Expr& e) { return is_load_of(e, n); });
   Value* value = emit(n.value);
   if (n.op != ReduceOp::None) {
     Value* old = convert(load_cells(n.buffer, n.index, type.lanes), elem, type.elem);
     value = combine(n.op, type.elem, old, value);
   }
-  store_cells(n.buffer, n.index, convert(value, type.elem, elem), type.lanes);
+  return convert(value, type.elem, elem);
 }
 
 void FunctionEmitter::stmt(const kernel::Zero& n) {

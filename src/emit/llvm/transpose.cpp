@@ -110,6 +110,66 @@ std::vector<llvm::Value*> turned_over(llvm::IRBuilder<>& b, std::vector<llvm::Va
   return rows;
 }
 
+/// Lane 0 of all, then lane 1 of all, and so on; a power of two of vectors.
+llvm::Value* in_turns(llvm::IRBuilder<>& b, const std::vector<llvm::Value*>& vectors) {
+  if (vectors.size() == 1)
+    return vectors.front();
+  std::vector<llvm::Value*> even, odd;
+  for (size_t k = 0; k < vectors.size(); ++k)
+    (k % 2 == 0 ? even : odd).push_back(vectors[k]);
+  llvm::Value* first = in_turns(b, even);
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(first->getType())->getNumElements();
+  std::vector<int> order;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    for (const unsigned from : {lane, lane + lanes})
+      order.push_back(static_cast<int>(from));
+  return b.CreateShuffleVector(first, in_turns(b, odd), order);
+}
+
+/// A plain store whose lanes are a few cells apart in memory.
+struct FewApart {
+  std::vector<Expr> first; ///< where lane 0 is
+  int64_t apart = 0;
+};
+
+std::optional<FewApart> few_apart(const kernel::Kernel& kernel, const kernel::Stmt& stmt) {
+  constexpr int64_t kFarthest = 4;
+  const auto* store = std::get_if<kernel::Store>(&stmt);
+  if (store == nullptr || store->op != scalar::ReduceOp::None)
+    return std::nullopt;
+  const std::vector<Expr>& shape = kernel.buffers.at(store->buffer).shape;
+  FewApart found{store->index, 0};
+  int64_t cells = 1; // between neighbours of the dimension
+  for (size_t d = found.first.size(); d-- > 0;) {
+    if (const auto* ramp = scalar::as<scalar::Ramp>(found.first[d])) {
+      if (found.apart != 0 || cells > kFarthest || std::abs(ramp->stride) > kFarthest)
+        return std::nullopt;
+      found.apart = ramp->stride * cells;
+      found.first[d] = Expr(ramp->base);
+    }
+    if (found.first[d].type() != scalar::kIndex)
+      return std::nullopt;
+    const auto extent =
+        d < shape.size() ? scalar::constant_of(shape[d]) : std::optional<int64_t>(1);
+    cells = extent && cells <= kFarthest ? cells * *extent : kFarthest + 1;
+  }
+  const bool fits = found.apart == 2 || found.apart == kFarthest;
+  return fits ? std::optional(std::move(found)) : std::nullopt;
+}
+
+/// Whether lane 0 of `to` is so many cells behind that of `from`.
+bool follows(const FewApart& from, const FewApart& to, int64_t by) {
+  if (from.apart != to.apart || from.first.size() != to.first.size())
+    return false;
+  for (size_t d = 0; d < from.first.size(); ++d) {
+    const scalar::AffineSum apart =
+        scalar::difference(scalar::affine_sum(to.first[d]), scalar::affine_sum(from.first[d]));
+    if (!apart.terms.empty() || apart.constant != (d + 1 == from.first.size() ? by : 0))
+      return false;
+  }
+  return true;
+}
+
 /// With the lanes that were cut off, where there are as many in all.
 llvm::Value* whole_column(llvm::Value* column, unsigned lanes) {
   const auto* cut = llvm::dyn_cast<llvm::ShuffleVectorInst>(column);
@@ -203,6 +263,45 @@ std::vector<llvm::Value*> FunctionEmitter::load_columns(const Square& square, un
   for (Value*& column : columns)
     column = b_.CreateShuffleVector(column, kept);
   return columns;
+}
+
+size_t FunctionEmitter::store_in_turns(const kernel::Block& statements, size_t first) {
+  const auto start = few_apart(parts_.kernel, statements[first]);
+  const auto count = start ? static_cast<size_t>(start->apart) : 0;
+  if (!start || first + count > statements.size())
+    return 0;
+  const auto& one = std::get<kernel::Store>(statements[first]);
+  const scalar::Elem elem = parts_.kernel.buffers.at(one.buffer).elem;
+  const auto is_next = [&](size_t k) {
+    const auto next = few_apart(parts_.kernel, statements[first + k]);
+    const auto* store = std::get_if<kernel::Store>(&statements[first + k]);
+    bool reads = false;
+    if (next)
+      scalar::visit(store->value, [&](const Expr& e) {
+        const auto* load = scalar::as<scalar::Load>(e);
+        reads = reads || (load != nullptr && load->tensor == one.buffer);
+      });
+    return next && store->buffer == one.buffer && store->value.type() == one.value.type() &&
+           !reads && follows(*start, *next, static_cast<int64_t>(k));
+  };
+  for (size_t k = 0; k < count; ++k)
+    if (!is_next(k))
+      return 0;
+  for (const Square& square : squares_)
+    if (square.statement > first && square.statement < first + count)
+      return 0;
+  if (elem == scalar::Elem::Bool)
+    return 0;
+  std::vector<Value*> values;
+  for (size_t k = 0; k < count; ++k) {
+    begin_statement();
+    values.push_back(stored_value(std::get<kernel::Store>(statements[first + k])));
+  }
+  std::vector<Expr> index = start->first;
+  const auto lanes = static_cast<uint16_t>(one.value.type().lanes * count);
+  index.back() = scalar::ramp(index.back(), 1, lanes);
+  store_cells(one.buffer, index, in_turns(b_, values), lanes);
+  return count;
 }
 
 llvm::Value* FunctionEmitter::column_of_square(uint32_t buffer, const std::vector<Expr>& index,
