@@ -52,8 +52,12 @@ program::Program suited(program::Program program, const SourcePtr& text,
     }
     return program;
   }
+  // Tiles multiply i8 by i8; with fewer rows than this they are left alone.
+  constexpr int64_t kRowsForTiles = 4;
+  const bool has_tiles = environment.cpu.features.has(target::Feature::AmxInt8);
   if (environment.cpu.features.has(target::Feature::Avx512vnni))
-    if (auto other = program::with_offset_products(program))
+    if (auto other =
+            program::with_offset_products(program, has_tiles ? kRowsForTiles - 1 : INT64_MAX))
       program = *std::move(other);
   if (auto other =
           program::with_joined_dimensions(program, target::vector_lanes(environment.cpu, 4)))

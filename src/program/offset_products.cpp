@@ -64,7 +64,10 @@ struct OffsetProduct {
 
 class OffsetFinder {
 public:
-  OffsetFinder(const Program& program, size_t root) : program_(program) { found_.root = root; }
+  OffsetFinder(const Program& program, size_t root, int64_t most_uses)
+      : program_(program), most_uses_(most_uses) {
+    found_.root = root;
+  }
 
   std::optional<OffsetProduct> run() {
     std::vector<const Loop*> path;
@@ -126,7 +129,7 @@ private:
         return false;
     }
     return !found_.summed.empty() && (is_constant(stays) || uses >= kWorthSums) &&
-           begins_in_order();
+           uses <= most_uses_ && begins_in_order();
   }
 
   /// The statement that begins cells knows the iterators of the result by the same numbers.
@@ -138,6 +141,7 @@ private:
   }
 
   const Program& program_;
+  int64_t most_uses_;
   OffsetProduct found_;
 };
 
@@ -266,9 +270,9 @@ private:
 
 } // namespace
 
-std::optional<Program> with_offset_products(const Program& program) {
+std::optional<Program> with_offset_products(const Program& program, int64_t most_uses) {
   for (size_t root = 0; root < program.body.size(); ++root)
-    if (auto product = OffsetFinder(program, root).run())
+    if (auto product = OffsetFinder(program, root, most_uses).run())
       return OffsetRewriter(program, *std::move(product)).run();
   return std::nullopt;
 }

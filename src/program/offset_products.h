@@ -21,7 +21,8 @@ namespace kawara::program {
 /// computed once, and its copy is marked constant; of two that are not, the right one, where the result has 64 or more cells for each of its sums.
 ///
 /// Recognised is an update of i32 with + in loops from 0 with step 1 of constant length, alone in its outermost loop but for
-/// the statement that sets its cells to zero. Nothing when there is none.
-std::optional<Program> with_offset_products(const Program&);
+/// the statement that sets its cells to zero. Nothing when there is none, or when the result has more than `most_uses` cells for
+/// each sum: for machines that multiply many rows by many columns of i8 at once.
+std::optional<Program> with_offset_products(const Program&, int64_t most_uses = INT64_MAX);
 
 } // namespace kawara::program

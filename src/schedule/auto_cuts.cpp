@@ -133,6 +133,11 @@ int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size
   return product;
 }
 
+size_t deepest_of(const Product& p) {
+  return *std::max_element(p.depth.begin(), p.depth.end(),
+                           [&](size_t a, size_t b) { return p.extents[a] < p.extents[b]; });
+}
+
 int64_t element_bytes(const Schedule& schedule, const Product& p) {
   return scalar::bytes_of(scalar::compute_type(schedule.scop.tensors[p.result].elem));
 }
@@ -198,30 +203,36 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   cuts.lanes = target::vector_lanes(environment.cpu, bytes);
   cuts.instruction = instruction_for(schedule, p, environment);
   // Operands have to lie in the order of the instruction's lanes.
-  if (cuts.instruction && packs_right(p, cuts.instruction->lanes) &&
-      packs_left(p, cuts.instruction->lanes)) {
+  if (cuts.instruction && packs_right(p, cuts.instruction->copied_lanes()) &&
+      packs_left(p, cuts.instruction->copied_lanes())) {
     cuts.lanes = cuts.instruction->lanes;
     bytes = cuts.instruction->operand_bytes;
   } else
     cuts.instruction.reset();
   cuts.companion_lanes = cuts.lanes;
   const int64_t accumulator_rows = cuts.instruction_rows();
-  cuts.threads = threads_for(p, environment.cpu);
+  const bool has_tiles = cuts.instruction && cuts.instruction->is_tile;
+  const double speed = has_tiles ? cuts.instruction->speed : 1.0;
+  const Copies copies{packs_left(p, cuts.copied_lanes()), packs_right(p, cuts.copied_lanes())};
+  cuts.threads = threads_for(p, environment.cpu, speed);
   const bool is_shared = may_share_blocks(p) && rows >= kShareRows;
   const TileShares shares{is_shared ? cuts.threads : 1, product_over(p.extents, p.outer)};
+  const int64_t row_count = (rows + accumulator_rows - 1) / accumulator_rows;
   cuts.tile =
-      register_tile(environment.cpu, cuts.lanes, (rows + accumulator_rows - 1) / accumulator_rows,
-                    columns_of_thread(p, cuts), edge_costs(p, cuts.lanes, environment.cpu), shares);
+      has_tiles ? block_of_tiles(row_count, (columns + cuts.lanes - 1) / cuts.lanes, shares)
+                : register_tile(environment.cpu, cuts.lanes, row_count, columns_of_thread(p, cuts),
+                                edge_costs(p, cuts.lanes, environment.cpu), shares);
   cuts.tile.rows *= accumulator_rows;
   if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
     cuts.companion_lanes *= accumulator_rows;
-  cuts.grid = thread_grid(p, cuts.tile, cuts.lanes, bytes, cuts.threads, environment.cpu);
+  cuts.grid =
+      thread_grid(p, cuts.tile, cuts.lanes, bytes, copies, speed, cuts.threads, environment.cpu);
   cuts.rows_in_parallel =
       may_share_blocks(p) ? !cuts.grid.is_one_loop : rows / cuts.tile.rows >= 2 * cuts.threads;
   if (!may_share_blocks(p))
     cuts.grid = cuts.rows_in_parallel ? ThreadGrid{cuts.threads, 1, false}
                                       : ThreadGrid{1, cuts.threads, false};
-  const bool is_packed = packs_left(p, cuts.lanes);
+  const bool is_packed = copies.left;
   const bool is_near = !p.has_followers && (!is_packed || rows / cuts.tile.rows >= kManyTiles);
   const auto cut_blocks = [&](int64_t row_parts, int64_t column_parts) {
     const int64_t together = p.combines_along_outer ? product_over(p.extents, p.outer) : 1;
@@ -230,12 +241,12 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
                         is_near);
   };
   cuts.blocks = cut_blocks(cuts.grid.row_parts, cuts.grid.column_parts);
-  cuts.deepest = *std::max_element(p.depth.begin(), p.depth.end(),
-                                   [&](size_t a, size_t b) { return p.extents[a] < p.extents[b]; });
+  cuts.deepest = deepest_of(p);
   const int64_t around =
       std::max<int64_t>(1, product_over(p.extents, p.depth) / p.extents[cuts.deepest]);
   const int64_t unit = cuts.instruction_depth();
-  const int64_t part = std::max<int64_t>(1, cuts.blocks.depth / around / unit) * unit;
+  const int64_t steps = std::max<int64_t>(1, cuts.blocks.depth / around);
+  const int64_t part = (steps + unit - 1) / unit * unit;
   cuts.depth_part = part < p.extents[cuts.deepest] ? part : 0;
   cuts.calls_results = is_near && is_packed && cuts.depth_part != 0;
   if (cuts.depth_part == 0) {

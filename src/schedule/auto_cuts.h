@@ -31,6 +31,9 @@ struct Cuts {
   }
   int64_t instruction_depth() const { return instruction ? instruction->depth : 1; }
   int64_t instruction_rows() const { return instruction ? instruction->rows : 1; }
+  int64_t copied_lanes() const { return instruction ? instruction->copied_lanes() : lanes; }
+  /// Its depth is several groups, which lie around the columns.
+  bool has_groups() const { return instruction && instruction->group < instruction->depth; }
 };
 
 Cuts cuts_of(const Schedule&, const Product&, const Environment&);
@@ -54,6 +57,8 @@ EdgeCosts edge_costs(const Product&, int64_t lanes, const target::Cpu&);
 
 /// Of the extents at these positions, at most 2^40.
 int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size_t>& positions);
+/// The longest loop of the reduction.
+size_t deepest_of(const Product&);
 /// Of the type that the product is computed in.
 int64_t element_bytes(const Schedule&, const Product&);
 

@@ -37,15 +37,15 @@ double busy_share(int64_t tasks, int64_t threads) {
 class GridCosts {
 public:
   GridCosts(const Product& p, const RegisterTile& tile, int64_t lanes, int64_t element_bytes,
-            int64_t threads, const target::Cpu& cpu)
+            const Copies& copies, double speed, int64_t threads, const target::Cpu& cpu)
       : p_(p), tile_(tile), width_(tile.vectors * lanes), bytes_(element_bytes), threads_(threads),
         tile_rows_(parts_of(p.extents[p.rows], tile.rows)),
         tile_columns_(parts_of(p.extents[p.lanes], width_)),
-        outer_(product_over(p.extents, p.outer)),
+        outer_(product_over(p.extents, p.outer)), speed_(speed),
         depth_(std::max<double>(1, static_cast<double>(product_over(p.extents, p.depth)))),
-        room_(static_cast<double>(cpu.caches.l2) / 2), is_left_packed_(packs_left(p, lanes)),
+        room_(static_cast<double>(cpu.caches.l2) / 2), is_left_packed_(copies.left),
         packs_left_(is_left_packed_ && !p.left_stays),
-        packs_right_(packs_right(p, lanes) && !p.right_stays) {}
+        packs_right_(copies.right && !p.right_stays) {}
 
   int64_t tile_rows() const { return tile_rows_; }
   int64_t tile_columns() const { return tile_columns_; }
@@ -86,7 +86,7 @@ public:
 
 private:
   double steps(int64_t high, int64_t wide) const {
-    return static_cast<double>(high * wide * tile_.rows * tile_.vectors);
+    return static_cast<double>(high * wide * tile_.rows * tile_.vectors) / speed_;
   }
   /// Rows that are read where they lie come from as many places at once.
   double left_bytes(int64_t high) const {
@@ -119,7 +119,7 @@ private:
   const Product& p_;
   RegisterTile tile_;
   int64_t width_, bytes_, threads_, tile_rows_, tile_columns_, outer_;
-  double depth_, room_;
+  double speed_, depth_, room_;
   bool is_left_packed_, packs_left_, packs_right_;
 };
 
@@ -132,12 +132,13 @@ bool may_copy_right(const Product& p, int64_t element_bytes, const target::Cpu& 
 
 } // namespace
 
-int64_t threads_for(const Product& p, const target::Cpu& cpu) {
+int64_t threads_for(const Product& p, const target::Cpu& cpu, double speed) {
   std::vector<size_t> all(p.extents.size());
   for (size_t k = 0; k < all.size(); ++k)
     all[k] = k;
   const int64_t work = product_over(p.extents, all) * (p.extents[p.rows] < kWait ? kWait : 1);
-  return !p.is_inside && work >= kWorthThreads * cpu.vector_bytes ? cpu.cores : 1;
+  const double least = static_cast<double>(kWorthThreads * cpu.vector_bytes) * speed;
+  return !p.is_inside && static_cast<double>(work) >= least ? cpu.cores : 1;
 }
 
 bool may_share_blocks(const Product& p) {
@@ -145,8 +146,9 @@ bool may_share_blocks(const Product& p) {
 }
 
 ThreadGrid thread_grid(const Product& p, const RegisterTile& tile, int64_t lanes,
-                       int64_t element_bytes, int64_t threads, const target::Cpu& cpu) {
-  const GridCosts costs(p, tile, lanes, element_bytes, threads, cpu);
+                       int64_t element_bytes, const Copies& copies, double speed, int64_t threads,
+                       const target::Cpu& cpu) {
+  const GridCosts costs(p, tile, lanes, element_bytes, copies, speed, threads, cpu);
   ThreadGrid best{threads, 1, false};
   if (threads == 1 || !may_share_blocks(p))
     return best;

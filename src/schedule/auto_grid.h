@@ -13,15 +13,20 @@ struct ThreadGrid {
   bool is_one_loop = false;
 };
 
-/// Threads that a product is worth: all cores, or one.
-int64_t threads_for(const Product&, const target::Cpu&);
+/// Threads that a product is worth: all cores, or one. `speed`: multiplications at a time, relative to plain vectors.
+int64_t threads_for(const Product&, const target::Cpu&, double speed);
+
+/// Whether operands are copied for the product.
+struct Copies {
+  bool left = false, right = false;
+};
 
 /// Whether blocks of rows and columns can be shared at all; threads share one loop of the nest otherwise.
 bool may_share_blocks(const Product&);
 
 /// The grid that keeps that many threads busy with the fewest steps, edges and what blocks read counted.
 ThreadGrid thread_grid(const Product&, const RegisterTile&, int64_t lanes, int64_t element_bytes,
-                       int64_t threads, const target::Cpu&);
+                       const Copies&, double speed, int64_t threads, const target::Cpu&);
 
 /// The least number of blocks of columns, not below `least`, that with `outer` iterations of other loops for each of them
 /// leaves few threads waiting; `least` where there is none.

@@ -1,6 +1,7 @@
 #include "schedule/auto_instruction.h"
 
 #include "program/instruction.h"
+#include "schedule/auto_cuts.h"
 #include "target/intrinsic.h"
 
 #include <algorithm>
@@ -28,6 +29,7 @@ Expr with_operands_as(const Expr& value, Elem type) {
 /// Results in lanes that move `b`, perhaps in rows that move `a`, and a depth that moves both.
 struct AxisShape {
   int64_t lanes = 1, rows = 1, depth = 1;
+  int64_t group = 1; ///< of the depth, what is innermost
   int64_t work() const { return lanes * rows * depth; }
 };
 
@@ -39,6 +41,8 @@ std::optional<AxisShape> shape_of(const Instruction& instruction) {
     const bool is_depth = !instruction.result().follows(axis);
     if (is_depth ? !(a.follows(axis) && b.follows(axis)) : a.follows(axis) == b.follows(axis))
       return std::nullopt;
+    if (is_depth)
+      shape.group = instruction.extents[axis];
     (is_depth          ? shape.depth
      : a.follows(axis) ? shape.rows
                        : shape.lanes) *= instruction.extents[axis];
@@ -49,6 +53,26 @@ std::optional<AxisShape> shape_of(const Instruction& instruction) {
 bool is_left_times_right(const Product& p, const program::OperandLoads& loads) {
   return scalar::as<scalar::Load>(loads[0])->tensor == p.left &&
          scalar::as<scalar::Load>(loads[1])->tensor == p.right;
+}
+
+/// Storing a row of a tile, reading it again and adding it to the result, in vector multiply-adds.
+constexpr double kTileRow = 4.0;
+
+int64_t whole(int64_t extent, int64_t block) { return (extent + block - 1) / block * block; }
+
+/// Multiply-adds of one program iteration each that an instruction does in the time of a vector multiply-add. Tiles are
+/// large: what of them lies beyond the edges of the product counts for nothing, and bringing them back to the result is work.
+double work_of(const target::Intrinsic& data, const AxisShape& shape, const Product& p) {
+  if (!data.is_tile)
+    return static_cast<double>(shape.work()) / data.cost;
+  const int64_t rows = p.extents[p.rows], columns = p.extents[p.lanes];
+  const int64_t deepest = p.extents[deepest_of(p)];
+  const auto depth = static_cast<double>(product_over(p.extents, p.depth) / deepest);
+  const auto tiles = static_cast<double>(whole(rows, shape.rows) / shape.rows *
+                                         (whole(columns, shape.lanes) / shape.lanes));
+  const double steps = depth * static_cast<double>(whole(deepest, shape.depth) / shape.depth);
+  return static_cast<double>(rows) * static_cast<double>(columns * deepest) * depth /
+         (tiles * (steps * data.cost + kTileRow * static_cast<double>(shape.rows)));
 }
 
 /// Types in which operands may be packed: their own, and wider ones of the same kind.
@@ -74,15 +98,14 @@ std::optional<ProductInstruction> instruction_for(const Schedule& schedule, cons
   // Integers without an instruction take two conversions and a multiplication: a tie is worth it.
   double most = static_cast<double>(plain) * (scalar::is_integer(result) ? 0.99 : 1.01);
   for (const target::Intrinsic& data : target::intrinsics()) {
-    // Tiles want groups of the reduction around the columns, and operands copied so: nothing here plans that.
-    if (data.is_tile || !target::is_available(data, environment.cpu) ||
+    if (!target::is_available(data, environment.cpu) ||
         static_cast<int>(scop.numerics) < static_cast<int>(data.strictness))
       continue;
     const Instruction& instruction = program::instruction_of(data);
     const auto shape = shape_of(instruction);
     if (!shape || instruction.op != text.op || instruction.result().elem != result)
       continue;
-    const double work = static_cast<double>(shape->work()) / data.cost;
+    const double work = work_of(data, *shape, p);
     for (const auto& type : types_for(left, right)) {
       const auto ways = program::matching_loads(
           instruction, type ? with_operands_as(text.value, *type) : text.value);
@@ -94,9 +117,11 @@ std::optional<ProductInstruction> instruction_for(const Schedule& schedule, cons
                                   shape->lanes,
                                   shape->rows,
                                   shape->depth,
+                                  shape->group,
                                   type,
                                   scalar::bytes_of(type.value_or(right)),
-                                  work / static_cast<double>(plain)};
+                                  work / static_cast<double>(plain),
+                                  data.is_tile};
       }
     }
   }

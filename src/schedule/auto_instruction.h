@@ -13,9 +13,13 @@ struct ProductInstruction {
   int64_t lanes = 1;                ///< neighbouring results in one accumulator
   int64_t rows = 1;                 ///< rows of them
   int64_t depth = 1;                ///< iterations of the reduction that one instruction does
+  int64_t group = 1;                ///< of these, neighbours in both operands
   std::optional<scalar::Elem> type; ///< operands are packed as this; none: as they are
   int64_t operand_bytes = 4;        ///< of a packed cell
   double speed = 1.0;               ///< multiplications at a time, relative to plain vectors
+  bool is_tile = false; ///< its operands have registers of their own (target::Intrinsic)
+  /// That a copy has to pay for: tiles are copied by whole rows of theirs.
+  int64_t copied_lanes() const { return is_tile ? 1 : lanes; }
 };
 
 /// The instruction that does most of the product's multiplications at once, among those that the

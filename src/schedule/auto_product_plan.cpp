@@ -44,7 +44,8 @@ public:
     for (const auto* list : {&before, &after})
       for (const Companion& c : *list)
         mark_tile(name(c.statement), loop_name(c.loops.back()), loop_name(lanes_of(c)));
-    unroll_depth(update);
+    if (!cuts_.has_groups())
+      unroll_depth(update);
     if (cuts_.calls_results)
       add(Prefetch{schedule_.scop.tensors[p_.result].name, {update, own(p_.rows) + ".1.0"}, 1});
     if (cuts_.calls_block)
@@ -109,21 +110,33 @@ private:
       add(Split{{statement, own(cuts_.deepest)}, cuts_.depth_part});
     std::vector<std::string> outer, inside, innermost;
     const std::string tile_rows = own(p_.rows) + ".1.1", tile_lanes = own(p_.lanes) + ".1.1";
-    if (cuts_.instruction_rows() > 1) {
-      add(Split{{statement, tile_rows}, cuts_.instruction_rows()});
-      add(Split{{statement, tile_lanes}, cuts_.instruction->lanes});
-      innermost = {tile_rows + ".0", tile_lanes + ".0", tile_rows + ".1", tile_lanes + ".1"};
-    } else
+    if (cuts_.instruction_rows() > 1)
+      innermost = cut_tile(statement, own(p_.rows), own(p_.lanes));
+    else
       innermost = {tile_rows, tile_lanes};
     if (cuts_.instruction_depth() > 1) {
       add(Split{{statement, deepest_part()}, cuts_.instruction_depth()});
-      innermost.push_back(deepest_part() + ".1");
+      if (cuts_.has_groups()) {
+        add(Split{{statement, deepest_part() + ".1"}, cuts_.instruction->group});
+        innermost.insert(innermost.end() - 1, deepest_part() + ".1.0");
+        innermost.push_back(deepest_part() + ".1.1");
+      } else
+        innermost.push_back(deepest_part() + ".1");
     }
     for (const size_t k : p_.outer)
       outer.push_back(own(k));
     for (const size_t k : p_.depth)
       inside.push_back(depth_loop(k));
     order(statement, outer, own(p_.rows), own(p_.lanes), is_cut, inside, innermost);
+  }
+
+  /// The register tile as results of the instruction, and their cells.
+  std::vector<std::string> cut_tile(const std::string& statement, const std::string& rows,
+                                    const std::string& lanes) {
+    const std::string high = rows + ".1.1", wide = lanes + ".1.1";
+    add(Split{{statement, high}, cuts_.instruction_rows()});
+    add(Split{{statement, wide}, cuts_.instruction->lanes});
+    return {high + ".0", wide + ".0", high + ".1", wide + ".1"};
   }
 
   std::string deepest_part() const {
@@ -149,10 +162,12 @@ private:
     const std::string& rows = loop_name(c.loops.back());
     const std::string& lanes = loop_name(lanes_of(c));
     cut_result(name(c.statement), rows, lanes);
-    std::vector<std::string> outer;
+    std::vector<std::string> outer, cells{rows + ".1.1", lanes + ".1.1"};
     for (size_t k = 0; k + 2 < c.loops.size(); ++k)
       outer.push_back(loop_name(c.loops[k]));
-    order(name(c.statement), outer, rows, lanes, false, {}, {rows + ".1.1", lanes + ".1.1"});
+    if (cuts_.has_groups())
+      cells = cut_tile(name(c.statement), rows, lanes);
+    order(name(c.statement), outer, rows, lanes, false, {}, cells);
   }
 
   /// Loop by loop, from the outermost down to the register tiles.
@@ -190,7 +205,7 @@ private:
       add(std::move(pack));
       return std::pair("S" + std::to_string(number++), cells + ".1.1");
     };
-    if (packs_right(p_, cuts_.lanes)) {
+    if (packs_right(p_, cuts_.copied_lanes())) {
       const bool is_whole = p_.right_stays || cuts_.packs_right_before();
       const auto [copy, cells] =
           pack_one(p_.right, is_whole, is_cut ? own(cuts_.deepest) + ".0" : own(p_.lanes) + ".0",
@@ -216,7 +231,7 @@ private:
       if (cuts_.packs_right_before() && !p_.right_stays)
         share_copy(copy, p_.lanes, cuts_.blocks.columns, width());
     }
-    if (packs_left(p_, cuts_.lanes)) {
+    if (packs_left(p_, cuts_.copied_lanes())) {
       const auto [copy, cells] = pack_one(p_.left, p_.left_stays || cuts_.packs_left_before(),
                                           own(p_.rows) + ".0", own(p_.rows));
       if (cuts_.instruction_depth() > 1)
@@ -319,12 +334,35 @@ private:
 
   /// The group of cells that an instruction takes of a row or column, inside the loops over those.
   void unroll_groups(const std::string& copy, const std::string& cells) {
+    if (cuts_.has_groups())
+      return copy_tiles(copy, cells);
     if (cuts_.instruction_rows() > 1) {
       add(Unroll{{copy, cells + ".0"}, std::nullopt});
       add(Unroll{{copy, cells + ".1"}, std::nullopt});
     } else
       add(Unroll{{copy, cells}, std::nullopt});
     add(Vectorize{{copy, deepest_part() + ".1"}, cuts_.instruction_depth()});
+  }
+
+  /// Rows of a tile of the left operand are runs of it. Those of the right one are several rows of it, cell by cell in turns;
+  /// or groups that are runs.
+  void copy_tiles(const std::string& copy, const std::string& cells) {
+    const std::string groups = deepest_part() + ".1.0", group = deepest_part() + ".1.1";
+    const bool is_right = cells == own(p_.lanes) + ".1.1";
+    const bool is_far = is_right ? p_.has_far_lanes : p_.has_far_rows;
+    // Groups at the end that are not whole keep the two loops apart.
+    const bool is_whole = p_.extents[cuts_.deepest] % cuts_.instruction->group == 0;
+    if (!is_right && is_far && is_whole) {
+      const std::string row = groups + "_" + group;
+      add(Coalesce{{copy, groups}, {copy, group}});
+      add(Split{{copy, row}, cuts_.instruction->depth});
+      return add(Vectorize{{copy, row + ".1"}, cuts_.instruction->depth});
+    }
+    if (is_far)
+      return add(Vectorize{{copy, group}, cuts_.instruction->group});
+    add(Reorder{{{copy, groups}, {copy, group}, {copy, cells + ".1"}}});
+    add(Vectorize{{copy, cells + ".1"}, is_right ? cuts_.lanes : cuts_.instruction_rows()});
+    add(Unroll{{copy, group}, std::nullopt});
   }
 
   void tensorize(const std::string& update) {
@@ -348,6 +386,9 @@ private:
   }
 
   void mark_tile(const std::string& statement, const std::string& rows, const std::string& lanes) {
+    // A block of tiles has more rows than code should have.
+    if (cuts_.has_groups())
+      return add(Vectorize{{statement, lanes + ".1.1.1"}, cuts_.companion_lanes});
     add(Unroll{{statement, rows + ".1.1"}, std::nullopt});
     add(Vectorize{{statement, lanes + ".1.1"}, cuts_.companion_lanes});
     add(Unroll{{statement, lanes + ".1.1"}, std::nullopt});

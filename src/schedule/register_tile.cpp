@@ -121,6 +121,27 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
   return best;
 }
 
+RegisterTile block_of_tiles(int64_t rows, int64_t columns, const TileShares& shares) {
+  // One product waits for the one before it on the same tile for as long as four take; to load a tile takes half as long as a
+  // product.
+  constexpr int64_t kTiles = 8, kBusy = 4;
+  constexpr double kLoad = 0.5;
+  RegisterTile best;
+  double fewest = std::numeric_limits<double>::infinity();
+  for (int64_t r = 1; r <= kTiles; ++r)
+    for (int64_t c = 1; r * c + (r == 1 ? 1 : c) + 1 <= kTiles; ++c) {
+      const int64_t blocks = parts(rows, r) * parts(columns, c);
+      const double step =
+          static_cast<double>(std::max(r * c, kBusy)) + kLoad * static_cast<double>(r + c);
+      const double cost = step * static_cast<double>(blocks) * unevenness(blocks, shares);
+      if (cost < fewest * 0.999) {
+        best = {r, c};
+        fewest = cost;
+      }
+    }
+  return best;
+}
+
 CacheBlocks cache_blocks(const target::Cpu& cpu, const RegisterTile& tile, int64_t lanes,
                          int64_t element_bytes, int64_t rows, int64_t columns, int64_t depth,
                          int64_t row_parts, int64_t column_parts, bool is_near) {

@@ -28,6 +28,10 @@ struct TileShares {
 RegisterTile register_tile(const target::Cpu&, int64_t lanes, int64_t rows, int64_t columns,
                            const EdgeCosts& = {}, const TileShares& = {});
 
+/// The same for an instruction whose operands are tiles (target::Intrinsic::is_tile), of which there are eight registers: tiles of
+/// results, for a result of that many.
+RegisterTile block_of_tiles(int64_t rows, int64_t columns, const TileShares& = {});
+
 /// Vector multiply-adds that one step of the reduction costs with that tile, edges and loads included.
 double tile_steps(const target::Cpu&, const RegisterTile&, int64_t lanes, int64_t rows,
                   int64_t columns, const EdgeCosts& = {});
