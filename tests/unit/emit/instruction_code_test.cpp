@@ -76,6 +76,13 @@ TEST(InstructionCode, IsTheInstruction) {
 }
 
 #ifdef KAWARA_LLVM_HAS_ALL_TARGETS
+size_t count_of(const std::string& text, const std::string& word) {
+  size_t found = 0;
+  for (size_t p = text.find(word); p != std::string::npos; p = text.find(word, p + 1))
+    ++found;
+  return found;
+}
+
 TEST(InstructionCode, LongVectorsAreNoTiles) {
   kernel::Kernel k = one(*target::find_intrinsic("amx.tdpbf16ps"));
   const auto update = std::get<kernel::Store>(k.body.front());
@@ -115,15 +122,64 @@ TEST(InstructionCode, TilesStayInTheirRegistersOverALoop) {
   EmitOptions options;
   options.target = target_with(data);
   const std::string text = module_from_kernel(k, options).assembly();
-  const auto count = [&](const std::string& word) {
-    size_t found = 0;
-    for (size_t p = text.find(word); p != std::string::npos; p = text.find(word, p + 1))
-      ++found;
-    return found;
-  };
+  const auto count = [&](const std::string& word) { return count_of(text, word); };
   EXPECT_GE(count("tdpbf16ps"), 1U) << text;
   EXPECT_EQ(count("tileloadd"), 2 * count("tdpbf16ps") + 1) << text;
   EXPECT_EQ(count("tilestored"), 1U) << text;
+}
+
+TEST(InstructionCode, TilesOfABlockAreLoadedOnce) {
+  const target::Intrinsic& data = *target::find_intrinsic("amx.tdpbf16ps");
+  kernel::Kernel k = one(data);
+  for (kernel::Buffer& buffer : k.buffers)
+    buffer.shape = {scalar::int_lit(2 * (buffer.name == "c" ? 256 : 512))};
+  // Two products with the same left tile; the second starts from zero.
+  const scalar::Type pairs{scalar::Elem::BF16, 512}, sums{scalar::Elem::F32, 256};
+  const auto tile = [](int64_t at, uint16_t lanes) {
+    return std::vector{scalar::ramp(scalar::int_lit(at), 1, lanes)};
+  };
+  k.body.clear();
+  for (int64_t j = 0; j < 2; ++j)
+    k.body.emplace_back(kernel::Store{
+        2, tile(256 * j, 256), scalar::ReduceOp::None,
+        scalar::instruction(
+            std::string(data.name),
+            {scalar::load(0, tile(0, 512), pairs), scalar::load(1, tile(512 * j, 512), pairs),
+             j == 0 ? scalar::load(2, tile(0, 256), sums)
+                    : scalar::broadcast(scalar::float_lit(0, {scalar::Elem::F32, 1}), 256)})});
+  EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
+  EmitOptions options;
+  options.target = target_with(data);
+  const std::string text = module_from_kernel(k, options).assembly();
+  EXPECT_EQ(count_of(text, "tdpbf16ps"), 2U) << text;
+  EXPECT_EQ(count_of(text, "tileloadd"), 4U) << "a, two of b, one of c" << text;
+  EXPECT_EQ(count_of(text, "tilezero"), 1U) << text;
+  EXPECT_EQ(count_of(text, "ldtilecfg"), 1U) << text;
+}
+
+TEST(InstructionCode, LanesThatTakeTurnsAreOneStore) {
+  kernel::Kernel k;
+  k.name = "turns";
+  for (const char* name : {"rows", "packed"})
+    k.buffers.push_back({name,
+                         scalar::Elem::I8,
+                         {scalar::int_lit(64)},
+                         kernel::Scope::Argument,
+                         program::Role::Inout});
+  const scalar::Type row{scalar::Elem::I8, 16};
+  for (int64_t r = 0; r < 4; ++r)
+    k.body.emplace_back(kernel::Store{
+        1,
+        {scalar::ramp(scalar::int_lit(r), 4, 16)},
+        scalar::ReduceOp::None,
+        scalar::cast(scalar::load(0, {scalar::ramp(scalar::int_lit(16 * r), 1, 16)}, row),
+                     {scalar::Elem::I32, 16})});
+  EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
+  EmitOptions options;
+  options.target = CodeTarget{"x86_64-unknown-linux-gnu", "sapphirerapids", ""};
+  const std::string text = module_from_kernel(k, options).assembly();
+  EXPECT_EQ(count_of(text, "vpextrb"), 0U) << text;
+  EXPECT_NE(text.find("%zmm"), std::string::npos) << "one run of 64 bytes" << text;
 }
 
 /// out[j, 0..13] = tile[0..13, j], or out[j, 0..13] += tile[j, 0..13], for 16 values of j.
