@@ -41,9 +41,28 @@ Touched touched_by(const Kernel& kernel, const Stmt& stmt) {
   return touched;
 }
 
+/// Whether the statement reads or sets a variable that lives longer than it.
+bool shares_variables(const VarSet& of_body, const Stmt& stmt) {
+  const Block block = block_of(stmt);
+  const VarSet set = vars_set_in(block);
+  bool found =
+      std::any_of(set.begin(), set.end(), [&](uint32_t var) { return of_body.contains(var); });
+  visit_exprs(block, [&](const Expr& e) { found = found || mentions_any(e, of_body); });
+  return found;
+}
+
+VarSet variables_of(const Block& body) {
+  VarSet found;
+  for (const Stmt& stmt : body)
+    if (const auto* define = std::get_if<Define>(&stmt))
+      found.insert(define->var);
+  return found;
+}
+
 } // namespace
 
 Kernel prepare(Kernel kernel) {
+  const VarSet of_body = variables_of(kernel.body);
   std::vector<Touched> touched;
   for (const Stmt& stmt : kernel.body)
     touched.push_back(touched_by(kernel, stmt));
@@ -51,7 +70,8 @@ Kernel prepare(Kernel kernel) {
   Block first, rest;
   for (size_t s = 0; s < kernel.body.size(); ++s) {
     const Touched& own = touched[s];
-    const bool is_work = std::get_if<For>(&kernel.body[s]) != nullptr;
+    const bool is_work =
+        std::get_if<For>(&kernel.body[s]) != nullptr && !shares_variables(of_body, kernel.body[s]);
     const bool reads_ready = std::all_of(own.read.begin(), own.read.end(), [&](uint32_t id) {
       return kernel.buffers[id].is_constant || ready.contains(id);
     });

@@ -14,7 +14,7 @@ namespace kawara::kernel {
 ///            ...
 ///
 /// A statement of the body qualifies when it reads nothing but constants and workspaces that were
-/// prepared before it, and writes workspaces that no other statement writes.
+/// prepared before it, and writes workspaces that no other statement writes. It shares no variable with others either.
 Kernel prepare(Kernel);
 
 } // namespace kawara::kernel

@@ -319,6 +319,16 @@ for i in range(M):
   EXPECT_EQ(occurrences(text, "let j: i64 = i_j % N"), 1U) << text;
 }
 
+TEST(Prepare, LeavesALoopWithTheVariablesThatItAddsTo) {
+  // Sums of a constant, all of them in variables over k: the loop reads constants alone, but its sums are defined before it.
+  const std::string text = "const W: f32[9, 8]\ninput X: f32[8]\noutput Y: f32[8]\ntemp s: f32[8]\n"
+                           "for j in range(8):\n    s[j] = 0.0\n"
+                           "for k in range(9):\n    for j in range(8):\n        s[j] += W[k, j]\n"
+                           "for j in range(8):\n    Y[j] = X[j] * s[j]\n";
+  line::expect_same(text, "vectorize(S0.j, 4); unroll(S0.j); vectorize(S1.j, 4); unroll(S1.j)",
+                    {{}});
+}
+
 TEST(Ranges, ProvesThatPointLoopsRun) {
   using scalar::int_lit, scalar::param, scalar::var;
   kernel::For tiles, points;
