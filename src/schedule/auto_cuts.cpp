@@ -233,10 +233,16 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
     cuts.grid = cuts.rows_in_parallel ? ThreadGrid{cuts.threads, 1, false}
                                       : ThreadGrid{1, cuts.threads, false};
   const bool is_packed = copies.left;
-  const bool is_near = !p.has_followers && (!is_packed || rows / cuts.tile.rows >= kManyTiles);
+  const bool is_near =
+      !has_tiles && !p.has_followers && (!is_packed || rows / cuts.tile.rows >= kManyTiles);
+  // Tiles ask for more of the second cache than for their products: blocks of 256 KiB were faster than larger ones, and results
+  // that are loaded and stored more often cost more than panels beyond the first cache.
+  target::Cpu blocked = environment.cpu;
+  if (has_tiles)
+    blocked.caches.l2 /= 4;
   const auto cut_blocks = [&](int64_t row_parts, int64_t column_parts) {
     const int64_t together = p.combines_along_outer ? product_over(p.extents, p.outer) : 1;
-    return cache_blocks(environment.cpu, cuts.tile, cuts.lanes, bytes, rows, columns,
+    return cache_blocks(blocked, cuts.tile, cuts.lanes, bytes, rows, columns,
                         product_over(p.extents, p.depth) * together, row_parts, column_parts,
                         is_near);
   };
