@@ -191,14 +191,20 @@ private:
   /// others.
   Block filled_copy(const Stmt& stmt, const std::vector<Expr>& settled) {
     const auto* nest = std::get_if<For>(&stmt);
-    bool is_partial = false;
-    if (nest != nullptr && !settled.empty())
-      visit(block_of(stmt), [&](const Stmt& s) {
+    return nest != nullptr && is_partial(*nest, settled, true) ? zero_filled(*nest) : Block();
+  }
+
+  /// Whether a test further out has found that a tile of the nest is not full: where it is, its ends are constants by now.
+  bool is_partial(const For& nest, const std::vector<Expr>& settled, bool fills = false) const {
+    bool found = false;
+    if (!settled.empty())
+      visit(block_of(Stmt(nest)), [&](const Stmt& s) {
         const auto* loop = std::get_if<For>(&s);
-        const auto full = loop != nullptr && fills_packed(*loop) ? full_of(*loop) : std::nullopt;
-        is_partial |= full && contains_all(settled, full->conditions);
+        const auto full =
+            loop != nullptr && (!fills || fills_packed(*loop)) ? full_of(*loop) : std::nullopt;
+        found |= full && contains_all(settled, full->conditions);
       });
-    return is_partial ? zero_filled(*nest) : Block();
+    return found;
   }
 
   Block zero_filled(const For& nest) {
@@ -269,11 +275,17 @@ private:
         nest != nullptr && !is_tile(*nest) && has_results_apart(kernel_, *nest))
       if (Block tile = padded_tile(kernel_, *nest, bounds_in_full_tile(), ranges_); !tile.empty())
         return inside(std::move(tile.front()), settled);
+    const auto* whole = std::get_if<For>(&stmt);
+    const bool is_known_partial = whole != nullptr && is_partial(*whole, settled);
+    if (is_known_partial)
+      if (Block tile = padded_tile(kernel_, *whole, bounds_in_full_tile(), ranges_); !tile.empty())
+        return std::move(tile.front());
     std::vector<Expr> conditions;
     if (std::get_if<For>(&stmt) != nullptr && !shares_test_below(stmt, settled))
       conditions = available(stmt, settled);
     if (conditions.empty())
-      return inside(stmt, settled);
+      return inside(is_known_partial && !has_update(*whole) ? without_unrolling(stmt) : stmt,
+                    settled);
     std::vector<Expr> tested = settled;
     tested.insert(tested.end(), conditions.begin(), conditions.end());
     Expr all = conditions[0];
@@ -297,6 +309,27 @@ private:
     if (both.otherwise.empty())
       both.otherwise = block(block_of(stmt), tested);
     return both;
+  }
+
+  /// What is made of sums, in a tile that is not full: no copies of it for each row.
+  static Stmt without_unrolling(const Stmt& stmt) {
+    return rewrite(block_of(stmt),
+                   [](Stmt s) {
+                     if (auto* loop = std::get_if<For>(&s);
+                         loop != nullptr && loop->marks.vector_width == 0)
+                       loop->marks.unroll = 0;
+                     return block_of(std::move(s));
+                   })
+        .front();
+  }
+
+  static bool has_update(const For& nest) {
+    bool found = false;
+    visit(nest.body, [&](const Stmt& s) {
+      const auto* store = std::get_if<Store>(&s);
+      found |= store != nullptr && store->op != ReduceOp::None;
+    });
+    return found;
   }
 
   /// No loop of the tile ends where another one of it says.

@@ -168,6 +168,28 @@ for i in range(M):
   line::expect_same(moving, directives, {{1, 1}, {5, 2}, {11, 5}, {12, 4}});
 }
 
+TEST(PaddedTile, AlsoWhereTheTestStandsFurtherOut) {
+  const char* text = R"(param N
+input A: f32[16, 64], B: f32[64, N], x: f32[16]
+output C: f32[16, N]
+temp T: f32[16, N]
+for i in range(16):
+    for j in range(N):
+        T[i, j] = 0
+        for k in range(64):
+            T[i, j] += A[i, k] * B[k, j]
+for i in range(16):
+    for j in range(N):
+        C[i, j] = max(T[i, j] + x[i], 0)
+)";
+  const std::string listing = after(text, "auto", "separate_tiles");
+  const std::string partial = listing.substr(listing.rfind("else:"));
+  EXPECT_EQ(occurrences(partial, "private T_tile: f32[8, 12]:"), 1U) << partial;
+  EXPECT_EQ(occurrences(partial, "# unroll"), 3U) << "zeros and sums of the whole tile\n"
+                                                  << partial;
+  line::expect_same(text, "auto", {{5}, {29}});
+}
+
 TEST(Vectorize, TakesTheRestOfAKnownLoopAtOnce) {
   const char* text = "input A: f32[14], B: f32[7]\noutput C: f32[14], D: f32[7]\n"
                      "C[i] = A[i] * 2\nD[i] = B[i] * 2\n";
