@@ -1,3 +1,4 @@
+#include "poly/isl/context.h"
 #include "schedule/auto.h"
 #include "schedule/bind.h"
 #include "schedule/coalesce.h"
@@ -34,8 +35,12 @@
 #include "schedule/unroll_and_jam.h"
 #include "schedule/vectorize.h"
 
+#include <optional>
+
 namespace kawara::schedule {
 namespace {
+
+constexpr unsigned long kQuotaOfProposal = 4; ///< in quotas of the judge
 
 Proposed propose_any(const Schedule& schedule, const Directive& directive,
                      const Environment& environment);
@@ -61,10 +66,21 @@ Proposed propose_any(const Schedule& schedule, const Directive& directive,
 
 Result<Schedule, Refusal> apply(const Schedule& schedule, const Directive& directive,
                                 const Environment& environment) {
-  Proposed proposed = propose_any(schedule, directive, environment);
-  if (!proposed)
-    return fail(Refusal{directive, std::move(proposed).error(), {}});
-  return require_legal(schedule, *std::move(proposed), directive, environment);
+  std::optional<Proposed> proposed;
+  // The sets of a proposal can be far harder than the question whether it is legal.
+  const unsigned long quota = kQuotaOfProposal * environment.quota;
+  const bool finished = poly::within_quota(*schedule.scop.context_owner, quota, [&] {
+    proposed.emplace(propose_any(schedule, directive, environment));
+  });
+  if (!finished) {
+    const poly::Undecided why{"what it would make takes more than " + std::to_string(quota) +
+                              " operations on integer sets"};
+    return fail(Refusal{
+        directive, Refusal::Judged{schedule.scop, schedule.order, schedule.order, why}, {}});
+  }
+  if (!*proposed)
+    return fail(Refusal{directive, std::move(*proposed).error(), {}});
+  return require_legal(schedule, *std::move(*proposed), directive, environment);
 }
 
 Result<Schedule, Refusal> apply(const Schedule& schedule, const std::vector<Directive>& directives,

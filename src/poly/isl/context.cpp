@@ -17,8 +17,13 @@ ContextPtr make_context() { return ContextPtr(std::make_shared<Context>()); }
 bool within_quota(const Context& context, unsigned long operations,
                   const std::function<void()>& question) {
   isl_ctx* ctx = context.get().get();
-  const auto lift = [ctx] {
-    isl_ctx_set_max_operations(ctx, 0);
+  const unsigned long around = isl_ctx_get_max_operations(ctx);
+  // A question inside one that has run out already: the outer one must still find out.
+  if (around != 0 && isl_ctx_last_error(ctx) == isl_error_quota)
+    return false;
+  const auto lift = [ctx, around] {
+    isl_ctx_reset_operations(ctx);
+    isl_ctx_set_max_operations(ctx, around);
     isl_ctx_reset_error(ctx);
   };
   isl_ctx_reset_error(ctx);
@@ -27,6 +32,8 @@ bool within_quota(const Context& context, unsigned long operations,
   bool finished = true;
   try {
     question();
+    // What C functions give when they run out may have been taken for an answer.
+    finished = isl_ctx_last_error(ctx) != isl_error_quota;
   } catch (const isl::exception_quota&) {
     finished = false;
   } catch (...) {

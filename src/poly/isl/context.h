@@ -46,7 +46,8 @@ ContextPtr make_context();
 inline constexpr unsigned long kDefaultQuota = 40'000'000;
 
 /// Runs `question` under an operation quota. True when it finished; false when the quota ran out
-/// (the context is usable again afterwards). Other isl errors propagate as isl::exception.
+/// (the context is usable again afterwards). Other isl errors propagate as isl::exception. A question may ask others, each
+/// with a quota of its own; its own starts afresh after each of them.
 bool within_quota(const Context&, unsigned long operations, const std::function<void()>& question);
 
 } // namespace kawara::poly

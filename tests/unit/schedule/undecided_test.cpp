@@ -16,5 +16,16 @@ TEST(Undecided, is_refused_and_said_so) {
       << render(d);
 }
 
+TEST(Undecided, ProposalsHaveALimitToo) {
+  const Schedule start = initial(kGemm);
+  Environment poor = test_environment();
+  poor.quota = 1;
+  const auto result = apply(start, directives("promote(C, k)"), poor);
+  ASSERT_FALSE(result);
+  const Diagnostic d = explain(start, result.error(), poor);
+  EXPECT_EQ(d.code, "K0206");
+  EXPECT_NE(render(d).find("takes more than 4 operations"), std::string::npos) << render(d);
+}
+
 } // namespace
 } // namespace kawara::schedule
