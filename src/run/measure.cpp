@@ -63,6 +63,13 @@ Timing summarise(std::vector<double> samples, int64_t batch) {
   return timing;
 }
 
+Timing quotient(const Timing& other, const Timing& own) {
+  std::vector<double> quotients;
+  for (size_t n = 0; n < std::min(other.samples.size(), own.samples.size()); ++n)
+    quotients.push_back(other.samples[n] / own.samples[n]);
+  return summarise(std::move(quotients), 1);
+}
+
 Timing measure(const std::function<void()>& work, const MeasureOptions& options) {
   return measure_interleaved({work}, options).front();
 }

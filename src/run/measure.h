@@ -31,6 +31,10 @@ struct Timing {
 /// Median, extremes and spread of the samples.
 Timing summarise(std::vector<double> samples, int64_t batch);
 
+/// How many times as long as `own` the other took, sample by sample: of two that were measured in turns. Whatever slows the machine
+/// down for some turns slows both, so that this says more than the quotient of their medians.
+Timing quotient(const Timing& other, const Timing& own);
+
 /// Warms up, finds a batch size, and takes the samples.
 Timing measure(const std::function<void()>& work, const MeasureOptions& = {});
 

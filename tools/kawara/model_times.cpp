@@ -150,19 +150,18 @@ measure_steps(driver::Model& model, const std::map<std::string, Datum>& inputs,
     const std::vector<run::Timing> timings = run::measure_interleaved(
         {[&] { is_fine = static_cast<bool>(model.run(inputs)) && is_fine; }, [&] { other->run(); }},
         turns);
-    const double ratio = timings[1].median / timings[0].median;
+    const run::Timing ratio = run::quotient(timings[1], timings[0]);
     const double difference = difference_of(results, *other);
-    json["onnxruntime"] = {{"version", other->version()},
-                           {"median_ms", timings[1].median * 1e3},
-                           {"kawara_ms", timings[0].median * 1e3},
-                           {"spread", timings[1].spread},
-                           {"times_faster", ratio},
-                           {"largest_difference", difference}};
-    text +=
-        fmt::format("in turns: {}\nONNX Runtime {}: {}\nKawara is {:.2f} times as fast; largest "
-                    "difference {:.1e} of the largest result\n",
-                    run::to_string(timings[0]), other->version(), run::to_string(timings[1]), ratio,
-                    difference);
+    json["onnxruntime"] = {
+        {"version", other->version()},          {"median_ms", timings[1].median * 1e3},
+        {"kawara_ms", timings[0].median * 1e3}, {"spread", timings[1].spread},
+        {"times_faster", ratio.median},         {"times_faster_spread", ratio.spread},
+        {"largest_difference", difference}};
+    text += fmt::format(
+        "in turns: {}\nONNX Runtime {}: {}\nKawara is {:.2f} times as fast, "
+        "turn by turn (spread {:.1f} %); largest difference {:.1e} of the largest result\n",
+        run::to_string(timings[0]), other->version(), run::to_string(timings[1]), ratio.median,
+        ratio.spread * 100, difference);
   }
   KAWARA_TRY(std::vector<driver::StepProfile> steps, model.profile(inputs, 7));
   add_steps(std::move(steps), json, text);
