@@ -124,6 +124,7 @@ private:
   Value* load_tile(uint32_t buffer, const std::vector<Index>& first, llvm::Type*);
   void forget_tiles(const kernel::Stmt&);
   Value* from_tile(Value* tile, llvm::Type*);
+  Value* with_zero_tile(Value*);
   /// A value again and again until all lanes are full.
   Value* repeated(Value* value, unsigned lanes);
 

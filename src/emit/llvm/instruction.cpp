@@ -94,6 +94,20 @@ void FunctionEmitter::forget_tiles(const kernel::Stmt& stmt) {
     tiles_.clear();
 }
 
+/// LLVM would store zeros that go into a tile and load them.
+llvm::Value* FunctionEmitter::with_zero_tile(Value* value) {
+  const auto* zero = llvm::dyn_cast<llvm::Constant>(value);
+  if (zero == nullptr || !zero->isNullValue() ||
+      value->getType()->getPrimitiveSizeInBits() != uint64_t{8} * kTileBytes || !has_tiles())
+    return value;
+  const llvm::FunctionCallee make = parts_.module.getOrInsertFunction(
+      "llvm.x86.tilezero.internal",
+      llvm::FunctionType::get(llvm::Type::getX86_AMXTy(context_),
+                              {b_.getInt16Ty(), b_.getInt16Ty()}, false));
+  return from_tile(b_.CreateCall(make, {b_.getInt16(kTileRows), b_.getInt16(kTileRowBytes)}),
+                   value->getType());
+}
+
 llvm::Value* FunctionEmitter::emit_tile_instruction(const scalar::Instruction& n,
                                                     const target::Intrinsic& data,
                                                     llvm::Type* result) {
@@ -105,7 +119,7 @@ llvm::Value* FunctionEmitter::emit_tile_instruction(const scalar::Instruction& n
   std::vector<Value*> arguments{b_.getInt16(kTileRows), b_.getInt16(kTileRowBytes),
                                 b_.getInt16(kTileRowBytes)};
   for (const target::Register& held : data.arguments) {
-    Value* value = emit(n.args.at(position_of(held.operand, n.args.size())));
+    Value* value = with_zero_tile(emit(n.args.at(position_of(held.operand, n.args.size()))));
     types.push_back(tile);
     arguments.push_back(b_.CreateCall(cast, {b_.CreateBitCast(value, cells)}));
   }

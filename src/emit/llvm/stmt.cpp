@@ -356,7 +356,7 @@ void FunctionEmitter::stmt(const kernel::Prefetch& n) {
 void FunctionEmitter::stmt(const kernel::Define& n) {
   if (parts_.assigned.count(n.var) == 0)
     intervals_.define(n.var, n.value);
-  store_variable(n.var, emit(n.value));
+  store_variable(n.var, with_zero_tile(emit(n.value)));
 }
 
 void FunctionEmitter::stmt(const kernel::Assign& n) {

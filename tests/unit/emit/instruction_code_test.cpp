@@ -76,7 +76,7 @@ TEST(InstructionCode, IsTheInstruction) {
 }
 
 #ifdef KAWARA_LLVM_HAS_ALL_TARGETS
-size_t count_of(const std::string& text, const std::string& word) {
+size_t words_in(const std::string& text, const std::string& word) {
   size_t found = 0;
   for (size_t p = text.find(word); p != std::string::npos; p = text.find(word, p + 1))
     ++found;
@@ -122,7 +122,7 @@ TEST(InstructionCode, TilesStayInTheirRegistersOverALoop) {
   EmitOptions options;
   options.target = target_with(data);
   const std::string text = module_from_kernel(k, options).assembly();
-  const auto count = [&](const std::string& word) { return count_of(text, word); };
+  const auto count = [&](const std::string& word) { return words_in(text, word); };
   EXPECT_GE(count("tdpbf16ps"), 1U) << text;
   EXPECT_EQ(count("tileloadd"), 2 * count("tdpbf16ps") + 1) << text;
   EXPECT_EQ(count("tilestored"), 1U) << text;
@@ -151,10 +151,10 @@ TEST(InstructionCode, TilesOfABlockAreLoadedOnce) {
   EmitOptions options;
   options.target = target_with(data);
   const std::string text = module_from_kernel(k, options).assembly();
-  EXPECT_EQ(count_of(text, "tdpbf16ps"), 2U) << text;
-  EXPECT_EQ(count_of(text, "tileloadd"), 4U) << "a, two of b, one of c" << text;
-  EXPECT_EQ(count_of(text, "tilezero"), 1U) << text;
-  EXPECT_EQ(count_of(text, "ldtilecfg"), 1U) << text;
+  EXPECT_EQ(words_in(text, "tdpbf16ps"), 2U) << text;
+  EXPECT_EQ(words_in(text, "tileloadd"), 4U) << "a, two of b, one of c" << text;
+  EXPECT_EQ(words_in(text, "tilezero"), 1U) << text;
+  EXPECT_EQ(words_in(text, "ldtilecfg"), 1U) << text;
 }
 
 TEST(InstructionCode, LanesThatTakeTurnsAreOneStore) {
@@ -178,7 +178,7 @@ TEST(InstructionCode, LanesThatTakeTurnsAreOneStore) {
   EmitOptions options;
   options.target = CodeTarget{"x86_64-unknown-linux-gnu", "sapphirerapids", ""};
   const std::string text = module_from_kernel(k, options).assembly();
-  EXPECT_EQ(count_of(text, "vpextrb"), 0U) << text;
+  EXPECT_EQ(words_in(text, "vpextrb"), 0U) << text;
   EXPECT_NE(text.find("%zmm"), std::string::npos) << "one run of 64 bytes" << text;
 }
 
