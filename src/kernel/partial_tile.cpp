@@ -178,4 +178,24 @@ Block partial_tile(Kernel& kernel, const For& outermost, const std::vector<TileL
   return PartialTile(kernel, tile).settle(nest, 0, true);
 }
 
+Stmt without_unrolled_rows(const Stmt& stmt) {
+  return rewrite(block_of(stmt),
+                 [](Stmt s) {
+                   if (auto* loop = std::get_if<For>(&s);
+                       loop != nullptr && loop->marks.vector_width == 0)
+                     loop->marks.unroll = 0;
+                   return block_of(std::move(s));
+                 })
+      .front();
+}
+
+bool has_update(const For& nest) {
+  bool found = false;
+  visit(nest.body, [&](const Stmt& s) {
+    const auto* store = std::get_if<Store>(&s);
+    found |= store != nullptr && store->op != ReduceOp::None;
+  });
+  return found;
+}
+
 } // namespace kawara::kernel

@@ -27,4 +27,9 @@ struct TileLoop {
 ///          Empty elsewhere.
 Block partial_tile(Kernel&, const For& nest, const std::vector<TileLoop>& tile);
 
+/// What is made of sums, in a tile that is not full: no copies of it for each row.
+Stmt without_unrolled_rows(const Stmt&);
+/// Whether something in the nest is added up.
+bool has_update(const For& nest);
+
 } // namespace kawara::kernel

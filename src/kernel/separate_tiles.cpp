@@ -284,7 +284,7 @@ private:
     if (std::get_if<For>(&stmt) != nullptr && !shares_test_below(stmt, settled))
       conditions = available(stmt, settled);
     if (conditions.empty())
-      return inside(is_known_partial && !has_update(*whole) ? without_unrolling(stmt) : stmt,
+      return inside(is_known_partial && !has_update(*whole) ? without_unrolled_rows(stmt) : stmt,
                     settled);
     std::vector<Expr> tested = settled;
     tested.insert(tested.end(), conditions.begin(), conditions.end());
@@ -309,27 +309,6 @@ private:
     if (both.otherwise.empty())
       both.otherwise = block(block_of(stmt), tested);
     return both;
-  }
-
-  /// What is made of sums, in a tile that is not full: no copies of it for each row.
-  static Stmt without_unrolling(const Stmt& stmt) {
-    return rewrite(block_of(stmt),
-                   [](Stmt s) {
-                     if (auto* loop = std::get_if<For>(&s);
-                         loop != nullptr && loop->marks.vector_width == 0)
-                       loop->marks.unroll = 0;
-                     return block_of(std::move(s));
-                   })
-        .front();
-  }
-
-  static bool has_update(const For& nest) {
-    bool found = false;
-    visit(nest.body, [&](const Stmt& s) {
-      const auto* store = std::get_if<Store>(&s);
-      found |= store != nullptr && store->op != ReduceOp::None;
-    });
-    return found;
   }
 
   /// No loop of the tile ends where another one of it says.
