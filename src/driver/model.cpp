@@ -279,11 +279,11 @@ Result<std::vector<Datum>, Diagnostic> Model::run(const std::map<std::string, Da
   }
 }
 
-Result<std::vector<const Plan*>, Diagnostic>
-Model::plan(const std::map<std::string, Datum>& inputs) {
+Result<std::vector<const Plan*>, Diagnostic> Model::plan(const std::map<std::string, Datum>& inputs,
+                                                         bool in_place) {
   KAWARA_TRY(const std::vector<Datum> data, ordered_inputs(graph(), inputs));
   try {
-    KAWARA_TRY([[maybe_unused]] const Done done, impl_->runner.plan(data));
+    KAWARA_TRY([[maybe_unused]] const Done done, impl_->runner.plan(data, in_place));
   } catch (const std::bad_alloc&) {
     return fail(out_of_memory(graph()));
   }
@@ -292,7 +292,7 @@ Model::plan(const std::map<std::string, Datum>& inputs) {
 
 Result<Tape, Diagnostic> Model::tape_of_programs(const std::map<std::string, Datum>& inputs) {
   KAWARA_CHECK(!impl_->options.read_again, "a tape needs weights that may be gone");
-  KAWARA_TRY([[maybe_unused]] const auto plans, plan(inputs));
+  KAWARA_TRY([[maybe_unused]] const auto plans, plan(inputs, false));
   auto tape = tape_from_plans(graph(), impl_->runner.planned());
   if (!tape && tape.error().code == "K0563")
     return fail(only_here(graph(), tape.error()));

@@ -85,9 +85,10 @@ public:
   /// Texts of the programs that were needed so far, with the number of places where each runs.
   const std::map<std::string, int64_t>& programs() const;
 
-  /// Plans for these inputs, without compiling where that is possible. What `run` refuses is refused.
-  Result<std::vector<const Plan*>, Diagnostic>
-  plan(const std::map<std::string, run::Datum>& inputs);
+  /// Plans for these inputs, without compiling where that is possible, with results in the memory of operands where that
+  /// pays, if `in_place`. What `run` refuses is refused.
+  Result<std::vector<const Plan*>, Diagnostic> plan(const std::map<std::string, run::Datum>& inputs,
+                                                    bool in_place = true);
   /// Time of each step over several calls.
   Result<std::vector<StepProfile>, Diagnostic>
   profile(const std::map<std::string, run::Datum>& inputs, int calls);

@@ -2,6 +2,7 @@
 
 #include "driver/control_flow.h"
 #include "driver/give_back.h"
+#include "driver/in_place.h"
 #include "driver/plan_groups.h"
 #include "driver/plan_memory.h"
 #include "estimate/count.h"
@@ -100,10 +101,13 @@ public:
         break;
     }
     group_steps(graph_, *plan_, drafts_, options_);
+    if (options_.in_place)
+      place_in_place(graph_, *plan_);
+    else
+      place_values(graph_, *plan_);
     if (options_.compiles) {
       KAWARA_TRY([[maybe_unused]] const Done done, compile_all());
     }
-    place_values(graph_, *plan_);
     if (options_.compiles && options_.gives_back)
       plan_->used_up = used_up_by_steps(graph_, *plan_);
     return std::move(plan_);

@@ -36,6 +36,8 @@ struct KernelStep {
   std::vector<int64_t> params;            ///< of the code: a size, or none
   std::vector<ValueId> operands, results; ///< in the order of the code's signature
   size_t group = 0;                       ///< in `Plan::groups`
+  /// The value whose memory the first result takes over, none of the operands: the code reads and writes it.
+  ValueId replaced = graph::kAbsent;
 };
 /// `result` is the cells of `operand` under another shape and type.
 struct ViewStep {
@@ -67,10 +69,19 @@ struct GroupBorder {
   std::string why;
 };
 
+/// A result that could lie where an operand of its step ends, and whether it does.
+struct InPlace {
+  size_t group; ///< in `Plan::groups`
+  ValueId operand, result;
+  bool is_done = false;
+  std::string why;
+};
+
 struct PlanOptions {
   bool fuses = true;       ///< several nodes in one kernel
   bool compiles = true;    ///< otherwise steps have no code, and cannot run
   bool gives_back = false; ///< the memory of constants that kernels have prepared goes
+  bool in_place = true;    ///< results take over the memory of operands (driver/in_place.h)
 };
 
 /// Where the memory of a value lies in the plan's block; those of the model's results are apart.
@@ -91,6 +102,8 @@ struct Plan {
   std::map<ValueId, Place> places;
   std::shared_ptr<std::byte> block; ///< while it runs
   int64_t block_bytes = 0;
+  std::vector<InPlace> in_place;
+  int64_t bytes_in_place = 0; ///< by which the block is smaller for it
   std::vector<ValueId>
       asked; ///< values whose cells (or, made by a call, whose shapes) decide how to go on
   bool asks_for_cells = false;

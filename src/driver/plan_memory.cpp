@@ -25,24 +25,9 @@ public:
   Placer(const graph::Graph& graph, Plan& plan) : graph_(graph), plan_(plan) {}
 
   void place() {
-    for (size_t k = 0; k < plan_.steps.size(); ++k)
-      std::visit([&](const auto& step) { visit(step, k); }, plan_.steps[k]);
-    for (size_t n = plan_.end; n < graph_.nodes.size(); ++n)
-      for_each_read(graph_.nodes[n], [&](ValueId id) { keep(id); });
-    for (const ValueId id : graph_.outputs)
-      keep(id);
-    for (const Step& step : plan_.steps)
-      if (const auto* join = std::get_if<JoinStep>(&step))
-        place_parts(*join);
-    for (const auto& [value, part] : parts_) {
-      Use& whole = uses_.at(whole_of(value).whole);
-      whole.first = std::min(whole.first, uses_.at(value).first);
-      whole.last = std::max(whole.last, uses_.at(value).last);
-    }
-    std::vector<Use> uses;
-    for (const auto& [value, use] : uses_)
-      if (kept_.count(value) == 0 && parts_.count(value) == 0)
-        uses.push_back(use);
+    plan_.places.clear();
+    plan_.block_bytes = 0;
+    std::vector<Use> uses = own_uses();
     assign(uses);
     for (const Use& use : uses)
       plan_.places[use.value] = Place{use.offset};
@@ -52,7 +37,70 @@ public:
     }
   }
 
+  MemoryUse memory_use() {
+    MemoryUse out;
+    out.bytes_at.resize(plan_.steps.size());
+    for (const Use& use : own_uses())
+      for (size_t k = use.first; k <= use.last; ++k)
+        out.bytes_at[k] += use.bytes;
+    std::set<ValueId> joined;
+    for (const Step& step : plan_.steps)
+      if (const auto* join = std::get_if<JoinStep>(&step)) {
+        joined.insert(join->result);
+        for (const ValueId id : join->operands)
+          joined.insert(root(id));
+      }
+    const auto is_own = [&](ValueId id) {
+      return uses_.count(id) && !kept_.count(id) && !joined.count(id);
+    };
+    for (size_t k = 0; k < plan_.steps.size(); ++k) {
+      const auto* step = std::get_if<KernelStep>(&plan_.steps[k]);
+      if (step == nullptr || step->results.size() != 1 || !is_own(step->results.front()))
+        continue;
+      for (size_t o = 0; o < step->operands.size(); ++o) {
+        const ValueId id = root(step->operands[o]);
+        const auto is_same = [&](ValueId other) { return root(other) == id; };
+        if (is_own(id) && uses_.at(id).last == k && uses_.at(id).first < k &&
+            uses_.at(id).bytes == uses_.at(step->results.front()).bytes &&
+            std::count_if(step->operands.begin(), step->operands.end(), is_same) == 1)
+          out.last_uses.push_back({k, o, uses_.at(id).bytes});
+      }
+    }
+    return out;
+  }
+
 private:
+  /// Of all values that do not lie within others.
+  std::vector<Use> own_uses() {
+    find_uses();
+    for (const Step& step : plan_.steps)
+      if (const auto* join = std::get_if<JoinStep>(&step))
+        place_parts(*join);
+    for (const Step& step : plan_.steps)
+      if (const auto* kernel = std::get_if<KernelStep>(&step);
+          kernel != nullptr && kernel->replaced != graph::kAbsent)
+        parts_[kernel->results.front()] = {root(kernel->replaced), 0};
+    for (const auto& [value, part] : parts_) {
+      Use& whole = uses_.at(whole_of(value).whole);
+      whole.first = std::min(whole.first, uses_.at(value).first);
+      whole.last = std::max(whole.last, uses_.at(value).last);
+    }
+    std::vector<Use> uses;
+    for (const auto& [value, use] : uses_)
+      if (kept_.count(value) == 0 && parts_.count(value) == 0)
+        uses.push_back(use);
+    return uses;
+  }
+
+  void find_uses() {
+    for (size_t k = 0; k < plan_.steps.size(); ++k)
+      std::visit([&](const auto& step) { visit(step, k); }, plan_.steps[k]);
+    for (size_t n = plan_.end; n < graph_.nodes.size(); ++n)
+      for_each_read(graph_.nodes[n], [&](ValueId id) { keep(id); });
+    for (const ValueId id : graph_.outputs)
+      keep(id);
+  }
+
   /// The value whose memory `id` shares.
   ValueId root(ValueId id) const {
     const auto at = views_.find(id);
@@ -73,6 +121,8 @@ private:
   void visit(const KernelStep& step, size_t k) {
     for (const ValueId id : step.operands)
       read(id, k);
+    if (step.replaced != graph::kAbsent)
+      read(step.replaced, k);
     for (const ValueId id : step.results)
       if (id != graph::kAbsent)
         make(id, k);
@@ -152,5 +202,9 @@ private:
 } // namespace
 
 void place_values(const graph::Graph& graph, Plan& plan) { Placer(graph, plan).place(); }
+
+MemoryUse memory_use(const graph::Graph& graph, Plan& plan) {
+  return Placer(graph, plan).memory_use();
+}
 
 } // namespace kawara::driver

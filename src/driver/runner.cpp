@@ -96,12 +96,13 @@ Result<std::vector<Datum>, Diagnostic> Runner::run(std::vector<Datum> inputs,
   return results(**plan, data);
 }
 
-Result<Done, Diagnostic> Runner::plan(const std::vector<Datum>& inputs) {
+Result<Done, Diagnostic> Runner::plan(const std::vector<Datum>& inputs, bool in_place) {
   std::vector<Datum> data(graph_.values.size());
   for (size_t k = 0; k < inputs.size(); ++k)
     data[graph_.inputs[k]] = inputs[k];
   PlanOptions options = options_;
   options.compiles = false;
+  options.in_place = options.in_place && in_place;
   drafted_.clear();
   path_.clear();
   size_t begin = 0;

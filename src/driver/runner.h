@@ -18,7 +18,7 @@ public:
                                              std::vector<Datum> captured);
   /// The plans for these inputs, made without code where no values must be known for them; otherwise the
   /// inputs are run. All of them are among `plans` then.
-  Result<Done, Diagnostic> plan(const std::vector<Datum>& inputs);
+  Result<Done, Diagnostic> plan(const std::vector<Datum>& inputs, bool in_place = true);
   /// What the last `plan` made, in the order in which it would run; valid until the next call.
   std::vector<const Plan*> planned() const;
   int64_t block_bytes() const; ///< largest block of a plan

@@ -38,15 +38,42 @@ std::string kilobytes(int64_t bytes) {
   return fmt::format("{:.1f} kB", static_cast<double>(bytes) * 1e-3);
 }
 
+/// What lies where an operand ended, and what does not.
+std::string in_place_text(const graph::Graph& graph, const driver::Plan& plan) {
+  std::string text;
+  for (const driver::InPlace& share : plan.in_place) {
+    const driver::KernelGroup& group = plan.groups[share.group];
+    text +=
+        fmt::format("  {} ({}): {}{} {}: {}\n", printable(graph.nodes[group.nodes.front()].name),
+                    operators_of(graph, group), printable(graph.values[share.result].name),
+                    share.is_done ? " lies where" : " cannot lie where",
+                    printable(graph.values[share.operand].name) + " ends", share.why);
+  }
+  if (plan.bytes_in_place > 0)
+    text +=
+        fmt::format("  {} of memory between kernels instead of {}\n", kilobytes(plan.block_bytes),
+                    kilobytes(plan.block_bytes + plan.bytes_in_place));
+  return text;
+}
+
+nlohmann::json json_of(const graph::Graph& graph, const driver::InPlace& share) {
+  return {{"operand", graph.values[share.operand].name},
+          {"result", graph.values[share.result].name},
+          {"done", share.is_done},
+          {"why", share.why}};
+}
+
 Result<Done, Diagnostic> print_fusion(const FusionOptions& options) {
   KAWARA_TRY(driver::Model model,
              driver::load_model(options.file, model_options_of(options.graph)));
   KAWARA_TRY(const auto inputs, read_model_inputs(model, options.inputs));
   KAWARA_TRY(const auto plans, model.plan(inputs));
   const graph::Graph& graph = model.graph();
-  nlohmann::json json{
-      {"ok", true}, {"groups", nlohmann::json::array()}, {"borders", nlohmann::json::array()}};
-  std::string text, whys;
+  nlohmann::json json{{"ok", true},
+                      {"groups", nlohmann::json::array()},
+                      {"borders", nlohmann::json::array()},
+                      {"in_place", nlohmann::json::array()}};
+  std::string text, whys, places;
   int64_t saved = 0;
   size_t nodes = 0, groups = 0;
   for (const driver::Plan* plan : plans) {
@@ -61,6 +88,9 @@ Result<Done, Diagnostic> print_fusion(const FusionOptions& options) {
       saved += group.bytes_saved;
       nodes += group.nodes.size();
     }
+    for (const driver::InPlace& share : plan->in_place)
+      json["in_place"].push_back(json_of(graph, share));
+    places += in_place_text(graph, *plan);
     for (const driver::GroupBorder& border : plan->borders) {
       const graph::Node &from = graph.nodes[border.from], &to = graph.nodes[border.to];
       json["borders"].push_back({{"from", from.name},
@@ -77,7 +107,8 @@ Result<Done, Diagnostic> print_fusion(const FusionOptions& options) {
                   "{:>4}  {:<12} {:>10}  operators\n",
                   nodes, groups, kilobytes(saved), "", "mapping", "saved");
   fmt::print("{}", options.json ? json.dump(2) + "\n"
-                                : head + text + (whys.empty() ? "" : "\nNot fused:\n" + whys));
+                                : head + text + (whys.empty() ? "" : "\nNot fused:\n" + whys) +
+                                      (places.empty() ? "" : "\nIn place:\n" + places));
   return Done{};
 }
 

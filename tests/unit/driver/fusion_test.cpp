@@ -74,6 +74,45 @@ TEST(Fusion, ResidualBlock) {
   EXPECT_EQ(same_kernels(graph), 2U);
 }
 
+/// Three products in a row; what the first one makes is wanted again at the end.
+Graph with_residual(const std::string& last) {
+  return graph_of({{"a", "MatMul", {"x", "w"}},
+                   {"b", "MatMul", {"a", "w"}},
+                   {"c", "MatMul", {"b", "w"}},
+                   {"d", "Add", {"c", last}},
+                   {"y", "MatMul", {"d", "w"}}},
+                  {{"w", ramp({16, 16}, 0.01)}}, {{"x", {16, 16}}});
+}
+
+TEST(InPlace, ResultsTakeOverWhatEndsThere) {
+  const Graph graph = with_residual("a");
+  Model model(graph, ModelOptions{false, true, "", nullptr});
+  const auto plans = model.plan(inputs_of(graph));
+  ASSERT_TRUE(plans);
+  const Plan& plan = *plans->front();
+  ASSERT_EQ(plan.in_place.size(), 2U);
+  EXPECT_EQ(plan.in_place[0].why, "S1 reads cells before another iteration of S2 writes them")
+      << "the product's own operand ends there, too";
+  const InPlace& share = plan.in_place[1];
+  EXPECT_TRUE(share.is_done) << share.why;
+  EXPECT_EQ(graph.values[share.operand].name, "a");
+  EXPECT_EQ(plan.places.at(share.operand).offset, plan.places.at(share.result).offset);
+  EXPECT_EQ(plan.bytes_in_place, plan.block_bytes / 2) << "two of three tensors are left";
+  EXPECT_NE(plan.groups[share.group].program.find("inout Y0"), std::string::npos);
+  same_kernels(graph);
+}
+
+TEST(InPlace, NotWhereTheBlockStaysAsLarge) {
+  const Graph graph = with_residual("b"); // read by the product, too: every row needs all of it
+  Model model(graph, ModelOptions{false, true, "", nullptr});
+  const auto plans = model.plan(inputs_of(graph));
+  ASSERT_TRUE(plans);
+  for (const InPlace& share : plans->front()->in_place)
+    EXPECT_FALSE(share.is_done);
+  EXPECT_EQ(plans->front()->bytes_in_place, 0);
+  same_kernels(graph);
+}
+
 TEST(Fusion, GatedAndPaddedInABatch) {
   const Graph graph = graph_of(
       {{"a", "Conv", {"x", "w1"}, {{"group", int64_t{4}}, {"pads", list({1, 1, 1, 1})}}},
