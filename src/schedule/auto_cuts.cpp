@@ -111,6 +111,19 @@ void bring_columns_outside(Cuts& cuts, const Product& p, int64_t bytes, const ta
   cuts.blocks.columns = (even + width - 1) / width * width;
 }
 
+/// Whether each panel of the right operand, packed before, comes from beyond the second cache for a few tiles and is gone again: the
+/// hardware is not in time for its next rows. Wide vectors take whole lines, of which it sees the next.
+bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& cuts,
+                        const target::Cpu& cpu) {
+  constexpr int64_t kFewTiles = 8;
+  int64_t bytes = scalar::bytes_of(schedule.scop.tensors[p.right].elem);
+  for (const scalar::Expr& extent : schedule.scop.tensors[p.right].shape)
+    bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
+  return cpu.vector_bytes <= 16 && p.right_stays && packs_right(p, cuts.lanes) &&
+         cuts.depth_part == 0 && !cuts.instruction && p.extents[p.rows] > 1 &&
+         p.extents[p.rows] <= kFewTiles * cuts.tile.rows && bytes > cpu.caches.l2;
+}
+
 /// Fewer rows leave nothing but columns to share.
 constexpr int64_t kShareRows = 4;
 
@@ -264,6 +277,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
     if (!cuts.grid.is_one_loop)
       cut_rows_finer(cuts, p, bytes, environment.cpu);
   }
+  cuts.calls_panel = has_passing_panels(schedule, p, cuts, environment.cpu);
   cuts.calls_block = !cuts.packs_left_before() &&
                      copies_from_afar(p, cuts, bytes, environment.cpu) && rows > cuts.blocks.rows;
   return cuts;

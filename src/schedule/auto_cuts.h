@@ -21,6 +21,7 @@ struct Cuts {
   bool columns_outside = false; ///< blocks of columns stand around the outer loops
   bool calls_results = false;   ///< the next tile's results are called into the cache
   bool calls_block = false;     ///< and what the next block of rows will copy
+  bool calls_panel = false;     ///< and the next panel of the right operand
   int64_t companion_lanes = 1;  ///< of one vector of a companion
   /// Several blocks read it, and threads have one each: it is copied before their loop.
   bool packs_left_before() const {

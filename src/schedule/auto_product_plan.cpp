@@ -50,6 +50,8 @@ public:
       add(Prefetch{schedule_.scop.tensors[p_.result].name, {update, own(p_.rows) + ".1.0"}, 1});
     if (cuts_.calls_block)
       add(Prefetch{schedule_.scop.tensors[p_.left].name, {update, own(p_.rows) + ".0"}, 1});
+    if (cuts_.calls_panel)
+      call_panel(update);
     if (may_be_parallel_ && cuts_.threads > 1)
       spread();
     return std::move(plan_);
@@ -156,6 +158,13 @@ private:
     if (p_.extents[last] > kShort || p_.depth.size() == 1)
       return add(Unroll{{update, depth_loop(last)}, 4});
     add(Unroll{{update, depth_loop(last)}, std::nullopt});
+  }
+
+  void call_panel(const std::string& update) {
+    const std::string packed = schedule_.scop.tensors[p_.right].name + "_packed";
+    if (std::none_of(schedule_.scop.tensors.begin(), schedule_.scop.tensors.end(),
+                     [&](const program::Tensor& other) { return other.name == packed; }))
+      add(Prefetch{packed, {update, own(p_.lanes) + ".1.0"}, 1});
   }
 
   void tile_companion(const Companion& c) {

@@ -1,5 +1,6 @@
 #include "schedule/auto_rows.h"
 
+#include "poly/accesses.h"
 #include "schedule/auto_nest.h"
 #include "schedule/extent.h"
 #include "schedule/resolve.h"
@@ -146,7 +147,7 @@ std::vector<std::string> rows_from_memory(const Schedule& schedule, LoopId loop,
 std::vector<std::string> temps_of(const Schedule& schedule, LoopId loop) {
   const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
   std::set<uint32_t> inside = tensors_below(schedule, loop), outside;
-  for (const poly::Access& access : poly::accesses(schedule.scop))
+  for (const poly::Access& access : poly::bare_accesses(schedule.scop))
     if (std::find(below.begin(), below.end(), access.statement) == below.end())
       outside.insert(access.tensor);
   std::vector<std::string> names;
