@@ -1,6 +1,7 @@
 #include "driver/pipeline.h"
 
 #include "emit/unit.h"
+#include "estimate/winograd_tile.h"
 #include "kernel/from_schedule.h"
 #include "kernel/passes.h"
 #include "poly/order_spec.h"
@@ -9,6 +10,7 @@
 #include "program/joined_dimensions.h"
 #include "program/offset_products.h"
 #include "program/unit_loops.h"
+#include "program/winograd.h"
 #include "target/cpu.h"
 
 #include <optional>
@@ -33,12 +35,13 @@ Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& tex
 
 /// What `auto` alone decides on may also be written another way to the same result: products of bytes for machines that
 /// multiply those with a sign by those without one, rows that are no whole vectors as one long row; for a GPU, products
-/// on plain cores in whole tiles, and nothing in loops of one iteration.
-program::Program suited(program::Program program, const SourcePtr& text,
+/// on plain cores in whole tiles, and nothing in loops of one iteration. Under `numerics fast` to nearly the same: convolutions
+/// in Winograd's form, unless the request says which form they have.
+program::Program suited(program::Program program, const Request& request,
                         const schedule::Environment& environment) {
-  if (!text)
+  if (!request.directives)
     return program;
-  const auto directives = schedule::parse_directives(text);
+  const auto directives = schedule::parse_directives(request.directives);
   if (!directives || directives->size() != 1 ||
       !std::holds_alternative<schedule::Auto>(directives->front()))
     return program;
@@ -51,6 +54,14 @@ program::Program suited(program::Program program, const SourcePtr& text,
       program = *std::move(other);
     }
     return program;
+  }
+  while (const auto m = request.winograd == 0 && program.numerics == program::Numerics::Fast
+                            ? estimate::winograd_tile(program, environment.cpu)
+                            : std::nullopt) {
+    auto other = program::with_winograd(program, *m);
+    if (!other)
+      break;
+    program = *std::move(other);
   }
   // Tiles multiply i8 by i8; with fewer rows than this they are left alone.
   constexpr int64_t kRowsForTiles = 4;
@@ -94,8 +105,7 @@ Parsed<Scheduled> schedule(const Request& request, const schedule::Environment& 
       "program", [&] { return program::spec(program); }, [&] { return program::print(program); });
 
   KAWARA_TRY(poly::Scop scop, trace.stage("poly", [&] {
-    return poly::scop_from_program(suited(program, request.directives, environment),
-                                   poly::make_context());
+    return poly::scop_from_program(suited(program, request, environment), poly::make_context());
   }));
   trace.after(
       "poly", [&] { return poly::spec(scop); }, [&] { return poly::print(scop); });

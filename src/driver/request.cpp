@@ -63,7 +63,7 @@ Diagnostic no_winograd(const program::Program& program, int64_t m) {
   d.headline =
       "no convolution can be computed in tiles of " + std::to_string(m) + " x " + std::to_string(m);
   if (m != 2 && m != 4)
-    d.body.push_back("There are tiles of 2 x 2 and of 4 x 4.");
+    d.body.push_back("There are tiles of 2 x 2 and of 4 x 4; 1 stands for the direct sum.");
   else if (program.numerics != program::Numerics::Fast)
     d.body.push_back("Winograd's form rounds otherwise than the sum, and `numerics " +
                      std::string(name_of(program.numerics)) + "` does not allow that.");
@@ -104,7 +104,7 @@ Parsed<program::Program> program_of(const Request& request) {
     return fail(std::move(errors));
   if (request.numerics)
     program.numerics = *request.numerics;
-  if (request.winograd != 0) {
+  if (request.winograd != 0 && request.winograd != 1) {
     auto made = program::with_winograd(program, request.winograd);
     if (!made)
       return fail(Diagnostics{no_winograd(program, request.winograd)});

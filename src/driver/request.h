@@ -16,7 +16,8 @@ struct Request {
   SourcePtr directives;                      ///< may be null: the source order
   std::map<std::string, int64_t> sizes;      ///< parameter values; those given become constants
   std::optional<program::Numerics> numerics; ///< instead of the file's
-  int64_t winograd = 0;                      ///< tile of convolutions (program/winograd.h); 0: none
+  /// Tile of convolutions (program/winograd.h); 1: the direct sum; 0: `auto` decides, under `numerics fast`.
+  int64_t winograd = 0;
 };
 
 /// Program of the request: parsed, the given sizes fixed. Refuses sizes that name no parameter

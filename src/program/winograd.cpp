@@ -295,57 +295,69 @@ private:
     const Expr filter = number_of(filters_, 2);
     Body first = pass(around, joined({{dim("s", 3)}, filters_}), t, [&](size_t a) -> Made {
       const auto cell = [&](size_t r) {
-        const Expr row = int_lit(static_cast<int64_t>(r));
+        const Expr row = literal(r);
         return scalar::load(conv_.weights, moved(load_of(conv_.weights).index, from, row, at(1)),
                             kF32);
       };
-      return {rows,
-              {int_lit(static_cast<int64_t>(a)), at(1), at(0), filter},
-              transformed_row(matrices_.window, a, cell)};
+      return {rows, {literal(a), at(1), at(0), filter}, transformed_row(matrices_.window, a, cell)};
     });
     Body second = pass(around, joined({{dim("a", t_)}, filters_}), t, [&](size_t b) -> Made {
       const auto cell = [&](size_t s) {
-        return scalar::load(rows, {at(1), int_lit(static_cast<int64_t>(s)), at(0), filter}, kF32);
+        return scalar::load(rows, {at(1), literal(s), at(0), filter}, kF32);
       };
       return {u_,
-              {at(1) * int_lit(t_) + int_lit(static_cast<int64_t>(b)), at(0), filter},
+              {at(1) * int_lit(t_) + literal(b), at(0), filter},
               transformed_row(matrices_.window, b, cell)};
     });
     first.push_back(std::move(second.front()));
     add(inside(around, std::move(first)));
   }
 
+  /// Rows of tiles are outermost: some of all images together are a part that can be done for itself.
   Dims over_tiles() const {
-    return joined({images_, {dim("down", down_), dim("across", across_)}});
+    return joined({{dim("down", down_)}, images_, {dim("across", across_)}});
   }
+  /// A temp of so many cells for each tile and each of `lanes`.
+  uint32_t add_rows(const std::string& suffix, int64_t rows, int64_t columns, int64_t lanes) {
+    std::vector<int64_t> shape{rows, columns};
+    for (const Dim& d : over_tiles())
+      shape.push_back(d.length);
+    shape.push_back(lanes);
+    return add_tensor(suffix, shape);
+  }
+  std::vector<Expr> of_tile(const Expr& row, const Expr& column, const Expr& lane) const {
+    std::vector<Expr> index{row, column};
+    for (const Expr& loop : cells(0, images_.size() + 2))
+      index.push_back(loop);
+    index.push_back(lane);
+    return index;
+  }
+  static Expr literal(size_t value) { return int_lit(static_cast<int64_t>(value)); }
 
   void transform_tiles() {
     const int64_t channels = length(conv_.c);
     const auto t = static_cast<size_t>(t_);
-    const uint32_t rows = add_tensor("_tile_rows", {t_, t_, tiles(), channels});
+    const uint32_t rows = add_rows("_tile_rows", t_, t_, channels);
     v_ = add_tensor("_tiles", {t_ * t_, tiles(), channels});
     const Dims around = over_tiles();
     const size_t n = images_.size(), middle = n + 2, lane = n + 3;
-    const Expr tile = number_of(around, 0);
     Body first = pass(around, {dim("j", t_), channel()}, t, [&](size_t a) -> Made {
       const auto cell = [&](size_t i) {
-        std::vector<Expr> index = cells(0, n);
-        index.push_back(at(n) * int_lit(m_) + int_lit(static_cast<int64_t>(i)));
+        std::vector<Expr> index = cells(1, n);
+        index.push_back(at(0) * int_lit(m_) + literal(i));
         index.push_back(at(n + 1) * int_lit(m_) + at(middle));
         index.push_back(at(lane));
         return scalar::load(image_, index, kF32);
       };
-      return {rows,
-              {int_lit(static_cast<int64_t>(a)), at(middle), tile, at(lane)},
+      return {rows, of_tile(literal(a), at(middle), at(lane)),
               transformed_row(matrices_.image, a, cell)};
     });
     Body second = pass(around, {dim("a", t_), channel()}, t, [&](size_t b) -> Made {
       const auto cell = [&](size_t j) {
-        return scalar::load(rows, {at(middle), int_lit(static_cast<int64_t>(j)), tile, at(lane)},
-                            kF32);
+        return scalar::load(rows, of_tile(at(middle), literal(j), at(lane)), kF32);
       };
       return {v_,
-              {at(middle) * int_lit(t_) + int_lit(static_cast<int64_t>(b)), tile, at(lane)},
+              {at(middle) * int_lit(t_) + literal(b), number_of(around, 0), at(lane)},
               transformed_row(matrices_.image, b, cell)};
     });
     first.push_back(std::move(second.front()));
@@ -371,45 +383,40 @@ private:
   void transform_back() {
     const int64_t filters = cells_of(filters_);
     const auto m = static_cast<size_t>(m_);
-    const uint32_t rows = add_tensor("_result_rows", {m_, t_, tiles(), filters});
-    const uint32_t results = add_tensor("_results", {m_, m_, tiles(), filters});
+    const uint32_t rows = add_rows("_result_rows", m_, t_, filters);
+    const uint32_t results = add_rows("_results", m_, m_, filters);
     const Dims around = over_tiles();
-    const size_t n = images_.size(), middle = n + 2;
-    const Expr tile = number_of(around, 0), filter = number_of(filters_, n + 3);
+    const size_t middle = images_.size() + 2;
+    const Expr tile = number_of(around, 0), filter = number_of(filters_, middle + 1);
     Body first = pass(around, joined({{dim("b", t_)}, filters_}), m, [&](size_t y) -> Made {
       const auto cell = [&](size_t a) {
-        const Expr ab = at(middle) + int_lit(t_ * static_cast<int64_t>(a));
-        return scalar::load(p_, {ab, tile, filter}, kF32);
+        return scalar::load(p_, {at(middle) + literal(a * static_cast<size_t>(t_)), tile, filter},
+                            kF32);
       };
-      return {rows,
-              {int_lit(static_cast<int64_t>(y)), at(middle), tile, filter},
+      return {rows, of_tile(literal(y), at(middle), filter),
               transformed_row(matrices_.result, y, cell)};
     });
     Body second = pass(around, joined({{dim("y", m_)}, filters_}), m, [&](size_t x) -> Made {
       const auto cell = [&](size_t b) {
-        return scalar::load(rows, {at(middle), int_lit(static_cast<int64_t>(b)), tile, filter},
-                            kF32);
+        return scalar::load(rows, of_tile(at(middle), literal(b), filter), kF32);
       };
-      return {results,
-              {at(middle), int_lit(static_cast<int64_t>(x)), tile, filter},
+      return {results, of_tile(at(middle), literal(x), filter),
               transformed_row(matrices_.result, x, cell)};
     });
     first.push_back(std::move(second.front()));
     Body third = pass(around, joined({{dim("y", m_), dim("x", m_)}, filters_}), 1,
-                      [&](size_t) { return stored(results, tile); });
+                      [&](size_t) { return stored(results); });
     first.push_back(std::move(third.front()));
     add(inside(around, std::move(first)));
   }
 
   /// A cell of a tile's results where it belongs.
-  Made stored(uint32_t results, const Expr& tile) const {
-    const size_t n = images_.size();
-    const Expr filter = number_of(filters_, n + 4);
-    const Expr row = at(n) * int_lit(m_) + at(n + 2);
-    const Expr column = at(n + 1) * int_lit(m_) + at(n + 3);
-    const auto to = places({{&conv_.of_image, 0}, {&conv_.of_weights, n + 4}});
+  Made stored(uint32_t results) const {
+    const size_t n = images_.size(), y = n + 2, x = n + 3;
+    const Expr row = at(0) * int_lit(m_) + at(y), column = at(n + 1) * int_lit(m_) + at(x);
+    const auto to = places({{&conv_.of_image, 1}, {&conv_.of_weights, n + 4}});
     Made made{conv_.result, moved(text_.index, to, row, column),
-              scalar::load(results, {at(n + 2), at(n + 3), tile, filter}, kF32),
+              scalar::load(results, of_tile(at(y), at(x), number_of(filters_, n + 4)), kF32),
               conv_.begin ? ReduceOp::None : ReduceOp::Sum};
     if (down_ * m_ != conv_.height || across_ * m_ != conv_.width)
       made.condition =

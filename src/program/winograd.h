@@ -13,10 +13,10 @@ namespace kawara::program {
 ///   before   for n, k, y, x: for c, r, s:   out[n, k, y, x] += X[n, c, y + r, x + s] * W[k, c, r, s]
 ///   after    for c:          for s, k: R[a, s, c, k] = (G W)[a, s]          one statement for each a
 ///                            for a, k: U[a, b, c, k] = (R G')[a, b]         one for each b
-///            for n, v, h:    for j, c: Q[a, j, p, c] = (B' X)[a, j]         tile p: number h of row v of image n
+///            for v, n, h:    for j, c: Q[a, j, p, c] = (B' X)[a, j]         tile p: number h of row v of image n
 ///                            for a, c: V[a, b, p, c] = (Q B)[a, b]
 ///            for ab, p, k:   P[ab, p, k] = sum(c, V[ab, p, c] * U[ab, c, k])
-///            for n, v, h:    for b, k: S[y, b, p, k] = (A' P)[y, b]
+///            for v, n, h:    for b, k: S[y, b, p, k] = (A' P)[y, b]
 ///                            for y, k: T[y, x, p, k] = (S A)[y, x]
 ///                            for y, x, k: out[n, k, m*v + y, m*h + x] = T[y, x, p, k]
 ///

@@ -20,7 +20,8 @@ namespace kawara::schedule {
 ///
 /// Where `auto` is all that is asked for, the program may be written another way first, with the same result: rows of a product that are no
 /// whole vectors as one long row (program/joined_dimensions.h), sums of i8 by i8 as u8 by i8 where the machine has instructions for
-/// those only (program/offset_products.h).
+/// those only (program/offset_products.h). Under `numerics fast`, with nearly the same result: convolutions by 3 x 3 windows in tiles
+/// (program/winograd.h) where that is estimated to be faster.
 ///
 /// Needs    nothing.
 /// Legal    always: in the worst case the order stays as it is.

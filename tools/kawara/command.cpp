@@ -71,9 +71,9 @@ void add_common(CLI::App& app, CommonOptions& options) {
                  "size of a parameter: N=1024; repeat or separate by commas");
   app.add_option("-s,--schedule", options.schedule, "directives separated by `;`, or @file.sched");
   app.add_option("--numerics", options.numerics, "exact, rounding or fast; instead of the file's");
-  app.add_option(
-      "--winograd", options.winograd,
-      "compute convolutions by 3 x 3 windows in tiles of 2 x 2 or 4 x 4 (numerics fast)");
+  app.add_option("--winograd", options.winograd,
+                 "compute convolutions by 3 x 3 windows in tiles of 2 x 2 or 4 x 4 (numerics "
+                 "fast), or 1: directly");
   app.add_option("--target", options.target,
                  "machine to make code for: cpu (the default), cuda, or one by name: "
                  "cpu:sapphirerapids, cuda:sm_90a");

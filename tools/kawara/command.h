@@ -23,7 +23,7 @@ struct CommonOptions {
   std::string schedule;           ///< directives, or @file.sched
   std::string numerics;
   std::string target;   ///< cpu, cuda or cuda:ARCH
-  int64_t winograd = 0; ///< tile of convolutions; 0: none
+  int64_t winograd = 0; ///< tile of convolutions; 0: whoever schedules decides
   bool json = false;
   bool verify = false;
   bool time_passes = false;

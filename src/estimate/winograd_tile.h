@@ -1,0 +1,33 @@
+#pragma once
+
+#include "program/program.h"
+#include "target/cpu.h"
+
+#include <optional>
+
+namespace kawara::estimate {
+
+/// What computing a convolution by 3 x 3 windows takes, as vector operations in one pipeline: directly (m = 1), or in
+/// tiles of m x m results (program/winograd.h).
+///
+///   product     multiply-adds, or as long as the weights take to come where they are more than the second cache holds
+///   transforms  of tiles there and back: arithmetic, stores and turning results over
+///   between     transformed tiles and products are written and read again
+///   windows     transformed in each call where they are not constant
+struct ConvolutionCost {
+  double product = 0, transforms = 0, between = 0, windows = 0;
+  double total() const { return product + transforms + between + windows; }
+};
+
+/// Sizes of a convolution.
+struct ConvolutionSizes {
+  int64_t images = 1, channels = 1, filters = 1, height = 1, width = 1; ///< of the result
+  bool has_constant_windows = true;
+};
+
+ConvolutionCost convolution_cost(const ConvolutionSizes&, int64_t m, const target::Cpu&);
+
+/// The tile with which the program's first convolution takes the least time, when that is clearly less than the direct sum's.
+std::optional<int64_t> winograd_tile(const program::Program&, const target::Cpu&);
+
+} // namespace kawara::estimate
