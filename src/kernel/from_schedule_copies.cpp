@@ -1,5 +1,6 @@
 #include "kernel/from_schedule_copies.h"
 
+#include "poly/accesses.h"
 #include "schedule/rewrite.h"
 
 #include <algorithm>
@@ -84,13 +85,15 @@ std::optional<SingleCopy> single_copy(const schedule::Schedule& s, uint32_t tens
 
 std::vector<SingleCopy> single_copies(const schedule::Schedule& s) {
   std::vector<SingleCopy> found;
-  const std::vector<Access> all = poly::accesses(s.scop);
+  const std::vector<Access> all = poly::bare_accesses(s.scop);
   for (uint32_t tensor = 0; tensor < s.scop.tensors.size(); ++tensor) {
     if (s.scop.tensors[tensor].private_dims == 0)
       continue;
     std::vector<Access> own;
     std::copy_if(all.begin(), all.end(), std::back_inserter(own),
                  [&](const Access& access) { return access.tensor == tensor; });
+    for (Access& access : own)
+      access.relation = poly::relation_of(s.scop, access);
     if (!own.empty())
       if (const auto copy = single_copy(s, tensor, own))
         found.push_back(*copy);

@@ -1,3 +1,5 @@
+#include "poly/accesses.h"
+
 #include "poly/affine.h"
 #include "poly/isl/dimensions.h"
 #include "poly/scop.h"
@@ -19,22 +21,23 @@ isl::map relation_of(const Scop& scop, StmtId id, uint32_t tensor, const std::ve
   return isl::multi_pw_aff(space, functions).as_map().intersect_domain(domain);
 }
 
-Access access_of(const Scop& scop, StmtId id, uint32_t tensor, std::vector<Expr> index,
-                 bool is_write, bool is_update) {
-  Access access;
-  access.statement = id;
-  access.tensor = tensor;
-  access.is_write = is_write;
-  access.is_update = is_update;
-  access.relation = relation_of(scop, id, tensor, index);
-  access.index = std::move(index);
-  return access;
+/// isl's values cannot be copied while they hold nothing.
+isl::map no_relation(const Scop& scop) {
+  const isl::set all = statement_universe(scop.context_owner->get(), scop.params, "", 0);
+  return isl::map::empty(pairs_of(all, all).space());
+}
+
+std::vector<Access> with_relations(const Scop& scop, std::vector<Access> all) {
+  for (Access& access : all)
+    access.relation = relation_of(scop, access);
+  return all;
 }
 
 } // namespace
 
-std::vector<Access> accesses(const Scop& scop) {
+std::vector<Access> bare_accesses(const Scop& scop) {
   std::vector<Access> all;
+  const isl::map none = no_relation(scop);
   for (uint32_t s = 0; s < scop.statements.size(); ++s) {
     const ScopStatement& statement = scop.statements[s];
     if (statement.is_removed)
@@ -43,14 +46,26 @@ std::vector<Access> accesses(const Scop& scop) {
     const program::Statement& text = statement.text;
     scalar::visit(text.value, [&](const Expr& e) {
       if (const auto* load = scalar::as<scalar::Load>(e))
-        all.push_back(access_of(scop, id, load->tensor, load->index, false, false));
+        all.push_back({id, load->tensor, false, false, load->index, none});
     });
     const bool is_update = text.op != scalar::ReduceOp::None;
     if (is_update)
-      all.push_back(access_of(scop, id, text.tensor, text.index, false, true));
-    all.push_back(access_of(scop, id, text.tensor, text.index, true, is_update));
+      all.push_back({id, text.tensor, false, true, text.index, none});
+    all.push_back({id, text.tensor, true, is_update, text.index, none});
   }
   return all;
+}
+
+isl::map relation_of(const Scop& scop, const Access& access) {
+  return relation_of(scop, access.statement, access.tensor, access.index);
+}
+
+std::vector<Access> accesses(const Scop& scop) { return with_relations(scop, bare_accesses(scop)); }
+
+std::vector<Access> accesses_of(const Scop& scop, uint32_t tensor) {
+  std::vector<Access> all = bare_accesses(scop);
+  std::erase_if(all, [&](const Access& access) { return access.tensor != tensor; });
+  return with_relations(scop, std::move(all));
 }
 
 } // namespace kawara::poly

@@ -125,6 +125,8 @@ isl::set unwritten(const Scop& scop, const Access& read, const std::vector<Acces
   for (const Access& write : all) {
     if (!write.is_write || write.tensor != read.tensor)
       continue;
+    if (missing.is_empty())
+      break;
     const isl::map same_cell = write.relation.apply_range(read.relation.reverse());
     const isl::map earlier =
         same_cell.intersect(before(scop, scop.source_order, write.statement, read.statement));

@@ -1,5 +1,6 @@
 #include "poly/dependences.h"
 
+#include "poly/accesses.h"
 #include "poly/affine.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
@@ -51,12 +52,12 @@ public:
       if (is_known(d.source, d.sink))
         found_.emplace(Key{d.source.value, d.sink.value, d.tensor, d.kind, d.is_reduction},
                        d.relation);
-    const std::vector<Access> accesses = poly::accesses(scop_);
-    for (const Access& source : accesses)
-      for (const Access& sink : accesses)
-        if (source.tensor == sink.tensor && (source.is_write || sink.is_write) &&
-            !is_known(source.statement, sink.statement))
-          add(source, sink);
+    accesses_ = bare_accesses(scop_);
+    has_relation_.assign(accesses_.size(), false);
+    for (size_t a = 0; a < accesses_.size(); ++a)
+      for (size_t b = 0; b < accesses_.size(); ++b)
+        if (may_conflict(accesses_[a], accesses_[b]))
+          add(a, b);
     std::vector<Dependence> out;
     for (const auto& [key, relation] : found_) {
       const auto& [source, sink, tensor, kind, is_reduction] = key;
@@ -68,6 +69,21 @@ public:
 
 private:
   using Key = std::tuple<uint32_t, uint32_t, uint32_t, DependenceKind, bool>;
+
+  bool may_conflict(const Access& a, const Access& b) {
+    return a.tensor == b.tensor && (a.is_write || b.is_write) &&
+           !is_known(a.statement, b.statement) && !is_apart(a, b);
+  }
+
+  /// Some index has one value here and another there: no cell is the same.
+  static bool is_apart(const Access& a, const Access& b) {
+    for (size_t d = 0; d < a.index.size() && d < b.index.size(); ++d) {
+      const auto here = scalar::constant_of(a.index[d]), there = scalar::constant_of(b.index[d]);
+      if (here && there && *here != *there)
+        return true;
+    }
+    return false;
+  }
 
   /// Neither the statements nor which of their iterations come first have changed.
   bool is_known(StmtId a, StmtId b) {
@@ -91,13 +107,14 @@ private:
     return true;
   }
 
-  void add(const Access& source, const Access& sink) {
+  void add(size_t a, size_t b) {
+    const Access &source = accesses_[a], &sink = accesses_[b];
     const bool is_reduction = commutes(scop_, source, sink);
     const DependenceKind kind = kind_of(source, sink);
     // The three kinds between two updates are one relation; the flow stands for them.
     if (is_reduction && kind != DependenceKind::Flow)
       return;
-    const isl::map pairs = conflicts(source, sink);
+    const isl::map pairs = conflicts(a, b);
     if (pairs.is_empty())
       return;
     const Key key{source.statement.value, sink.statement.value, source.tensor, kind, is_reduction};
@@ -107,19 +124,30 @@ private:
   }
 
   /// Pairs of instances that touch the same cell through these accesses, in source order.
-  isl::map conflicts(const Access& source, const Access& sink) {
-    const isl::map same_cell = source.relation.apply_range(sink.relation.reverse());
-    if (same_cell.is_empty())
-      return same_cell;
-    const StmtId a = source.statement, b = sink.statement;
-    auto at = before_.find({a.value, b.value});
+  isl::map conflicts(size_t a, size_t b) {
+    const StmtId source = accesses_[a].statement, sink = accesses_[b].statement;
+    auto at = before_.find({source.value, sink.value});
     if (at == before_.end())
-      at = before_.emplace(std::pair(a.value, b.value), before(scop_, scop_.source_order, a, b))
+      at = before_
+               .emplace(std::pair(source.value, sink.value),
+                        before(scop_, scop_.source_order, source, sink))
                .first;
-    return same_cell.intersect(at->second);
+    if (at->second.is_empty())
+      return at->second;
+    const isl::map same_cell = relation(a).apply_range(relation(b).reverse());
+    return same_cell.is_empty() ? same_cell : same_cell.intersect(at->second);
+  }
+
+  const isl::map& relation(size_t access) {
+    if (!has_relation_[access])
+      accesses_[access].relation = relation_of(scop_, accesses_[access]);
+    has_relation_[access] = true;
+    return accesses_[access].relation;
   }
 
   const Scop& scop_;
+  std::vector<Access> accesses_;
+  std::vector<bool> has_relation_; ///< of these: worked out when they are needed
   std::vector<bool> is_known_;
   std::map<std::pair<uint32_t, uint32_t>, bool> is_known_pair_;
   std::map<std::pair<uint32_t, uint32_t>, isl::map> before_;

@@ -169,6 +169,8 @@ private:
   void examine(size_t index) {
     const Dependence& d = scop_.dependences[index];
     const Meeting meeting = meet(order_, d.source, d.sink);
+    if (meeting.shared_loops == 0 && meeting.order < 0)
+      return;
     const bool may_reassociate = d.is_reduction && scop_.numerics != program::Numerics::Exact;
     Levels levels(d.relation, rows_, d.source, d.sink,
                   loops_in_common(scop_, order_, d, meeting.shared_loops));

@@ -1,5 +1,6 @@
 #include "schedule/prefetch.h"
 
+#include "poly/accesses.h"
 #include "schedule/codes.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
@@ -28,7 +29,7 @@ Proposed propose(const Schedule& schedule, const Prefetch& directive, const Envi
         kBadSize, request + ": it can look 1 to " + std::to_string(kFarthest) + " iterations ahead",
         where, "", {"It was " + std::to_string(directive.ahead) + "."}));
   const std::vector<poly::StmtId> below = poly::statements_below(schedule.order, loop);
-  const auto all = poly::accesses(schedule.scop);
+  const auto all = poly::bare_accesses(schedule.scop);
   const bool is_touched = std::any_of(all.begin(), all.end(), [&](const poly::Access& a) {
     return a.tensor == tensor && std::find(below.begin(), below.end(), a.statement) != below.end();
   });

@@ -1,5 +1,6 @@
 #include "schedule/staged_reads.h"
 
+#include "poly/accesses.h"
 #include "schedule/codes.h"
 #include "support/check.h"
 #include "support/text.h"
@@ -57,7 +58,7 @@ Result<StagedReads, std::string> staged_reads(const Schedule& schedule, uint32_t
     return !loop || std::find(below.begin(), below.end(), id) != below.end();
   };
   StagedReads place;
-  const std::vector<Access> all = poly::accesses(scop);
+  const std::vector<Access> all = poly::accesses_of(scop, tensor);
   for (const Access& access : all) {
     if (access.tensor != tensor || !is_below(access.statement))
       continue;

@@ -1,5 +1,6 @@
 #include "schedule/store_at.h"
 
+#include "poly/accesses.h"
 #include "schedule/codes.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
@@ -116,10 +117,7 @@ Proposed propose(const Schedule& schedule, const StoreAt& directive, const Envir
   if (role != program::Role::Temp)
     return refused("`" + directive.tensor + "` is an " + std::string(name_of(role)) +
                    ": its cells belong to the caller. Only a temp can be stored elsewhere.");
-  std::vector<Access> accesses;
-  for (Access& access : poly::accesses(schedule.scop))
-    if (access.tensor == tensor)
-      accesses.push_back(std::move(access));
+  const std::vector<Access> accesses = poly::accesses_of(schedule.scop, tensor);
   if (accesses.empty())
     return refused("Nothing reads or writes `" + directive.tensor + "`.");
   if (const auto why = shared_by_iterations(schedule, accesses, loop, loop_name, directive.tensor))

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "poly/scop.h"
+
+namespace kawara::poly {
+
+/// As `accesses`, of one tensor alone.
+std::vector<Access> accesses_of(const Scop&, uint32_t tensor);
+
+/// As `accesses`, all relations empty: most questions about them need none, and each is an integer map.
+std::vector<Access> bare_accesses(const Scop&);
+
+/// The relation of an access.
+isl::map relation_of(const Scop&, const Access&);
+
+} // namespace kawara::poly
