@@ -2,6 +2,7 @@
 
 // For emit/llvm only: LLVM types.
 
+#include "emit/llvm/loaded_constant.h"
 #include "emit/unit.h"
 #include "kernel/intervals.h"
 #include "scalar/affine_sum.h"
@@ -225,6 +226,7 @@ private:
   llvm::Function* function_;
   Frame frame_;
   llvm::IRBuilder<> b_;
+  LoadedConstants constants_{b_};
   std::vector<Binding> variables_;
   std::vector<std::vector<Value*>> strides_; ///< by buffer and dimension, made in the entry block
   kernel::Intervals intervals_;              ///< of the variables bound so far

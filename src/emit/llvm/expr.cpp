@@ -1,4 +1,3 @@
-#include "emit/llvm/addend.h"
 #include "emit/llvm/emitter.h"
 #include "scalar/match.h"
 #include "support/check.h"
@@ -85,10 +84,10 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
       },
       [&](const scalar::Reduce& n) -> Value* { return emit_reduce(n); },
       [&](const scalar::Fma& n) -> Value* {
-        Value* a = emit(n.a);
-        Value* b = emit(n.b);
+        Value* a = constants_.operand(emit(n.a));
+        Value* b = constants_.operand(emit(n.b));
         return b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()},
-                                  {a, b, loaded_addend(b_, emit(n.c))});
+                                  {a, b, constants_.addend(emit(n.c))});
       },
       [&](const scalar::Instruction& n) -> Value* { return emit_instruction(n, type); });
 }
@@ -189,7 +188,7 @@ llvm::Value* FunctionEmitter::emit_binary(const Expr& e, const scalar::Binary& n
     return beside_number(n.op, a, b);
   if (chooses && is_number(n.lhs))
     return beside_number(n.op, b, a);
-  return float_binary(n.op, a, b);
+  return float_binary(n.op, constants_.operand(a), constants_.operand(b));
 }
 
 /// Never NaN: what starts as a number and is only ever the greater or smaller of itself and something else.

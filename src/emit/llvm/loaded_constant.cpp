@@ -1,0 +1,89 @@
+#include "emit/llvm/loaded_constant.h"
+
+#include <llvm/IR/Module.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <vector>
+
+namespace kawara::emit {
+namespace {
+
+constexpr unsigned kRegisterBits = 128;
+/// Registers from which one more load is nothing to their arithmetic.
+constexpr unsigned kSeveralRegisters = 4;
+
+llvm::GlobalVariable* constant_in(llvm::Module& module, const std::string& name,
+                                  llvm::Constant* value) {
+  if (llvm::GlobalVariable* known = module.getNamedGlobal(name))
+    return known;
+  // The module owns it.
+  auto* global = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                                          llvm::GlobalValue::InternalLinkage, value, name);
+  global->setAlignment(llvm::Align(kRegisterBits / 8));
+  return global;
+}
+
+/// The float that every lane of `value` is, where that is a constant in whole registers of AArch64; else null.
+llvm::Constant* lane_of(llvm::Module& module, llvm::Value* value) {
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  llvm::Constant* element =
+      type == nullptr || constant == nullptr ? nullptr : constant->getSplatValue();
+  return element != nullptr && llvm::isa<llvm::ConstantFP>(element) &&
+                 llvm::Triple(module.getTargetTriple()).isAArch64() &&
+                 type->getPrimitiveSizeInBits() % kRegisterBits == 0
+             ? element
+             : nullptr;
+}
+
+} // namespace
+
+/// Nothing, from memory: what is loaded at an address that it is added to cannot leave the loop, and is free to move within.
+llvm::Value* LoadedConstants::zero() {
+  if (block_ == b_.GetInsertBlock())
+    return zero_;
+  block_ = b_.GetInsertBlock();
+  llvm::GlobalVariable* memory =
+      constant_in(*block_->getModule(), "kw_constant.zero", b_.getInt64(0));
+  zero_ = b_.CreateAlignedLoad(b_.getInt64Ty(), memory, memory->getAlign(), /*isVolatile=*/true);
+  return zero_;
+}
+
+llvm::Value* LoadedConstants::load(llvm::Constant* element, llvm::FixedVectorType* type) {
+  const llvm::APInt bits = llvm::cast<llvm::ConstantFP>(element)->getValueAPF().bitcastToAPInt();
+  const std::string name = "kw_constant." + std::to_string(type->getNumElements()) + "x" +
+                           std::to_string(bits.getBitWidth()) + "." +
+                           std::to_string(bits.getZExtValue());
+  // As many others behind it, which are never read: a load that can only be this one would be folded.
+  std::vector<llvm::Constant*> cells(type->getNumElements(), element);
+  cells.resize(2 * cells.size(),
+               llvm::ConstantFP::get(element->getType(), element->isZeroValue() ? 1 : 0));
+  llvm::GlobalVariable* memory = constant_in(
+      *b_.GetInsertBlock()->getModule(), name,
+      llvm::ConstantArray::get(llvm::ArrayType::get(element->getType(), cells.size()), cells));
+  return b_.CreateAlignedLoad(type, b_.CreateGEP(b_.getInt8Ty(), memory, {zero()}),
+                              memory->getAlign());
+}
+
+llvm::Value* LoadedConstants::addend(llvm::Value* value) {
+  llvm::Constant* element = lane_of(*b_.GetInsertBlock()->getModule(), value);
+  return element == nullptr ? value
+                            : load(element, llvm::cast<llvm::FixedVectorType>(value->getType()));
+}
+
+llvm::Value* LoadedConstants::operand(llvm::Value* value) {
+  llvm::Constant* element = lane_of(*b_.GetInsertBlock()->getModule(), value);
+  // Zero is made without reading anything.
+  if (element == nullptr || element->isZeroValue() ||
+      value->getType()->getPrimitiveSizeInBits() < kSeveralRegisters * kRegisterBits)
+    return value;
+  auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
+  const auto lanes = kRegisterBits / element->getType()->getScalarSizeInBits();
+  llvm::Value* once = load(element, llvm::FixedVectorType::get(element->getType(), lanes));
+  llvm::Value* whole = llvm::PoisonValue::get(type);
+  for (unsigned lane = 0; lane < type->getNumElements(); lane += lanes)
+    whole = b_.CreateInsertVector(type, whole, once, b_.getInt64(lane));
+  return whole;
+}
+
+} // namespace kawara::emit
