@@ -81,6 +81,13 @@ def fit_exp():
     fit_in_f32("(exp(r) - 1 - r) / r^2", f, lambda x: x * x / exp(x), (-half, half), 4)
 
 
+def fit_short_exp():
+    """For results of either side of one to be equally many units off: those below have half the unit."""
+    half = log(2) / 2 * mpf("1.0002")
+    f = lambda x: (exp(x) - 1) / x if abs(x) > mpf("1e-12") else mpf(1)
+    fit_in_f32("(exp(r) - 1) / r, short", f, lambda x: abs(x) * (2 if x < 0 else 1), (-half, half), 4)
+
+
 def fit_log():
     f = lambda g: (log1p(g) - g + g * g / 2) / g**3 if abs(g) > mpf("1e-6") else mpf(1) / 3 - g / 4
     ends = (sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1)
@@ -108,7 +115,7 @@ def fit_tail():
                (1 / (mpf("14.5") + shift) - middle, 1 / shift - middle), 11)
 
 
-FITS = {"exp": fit_exp, "log": fit_log, "erf": fit_erf, "tail": fit_tail}
+FITS = {"exp": fit_exp, "short_exp": fit_short_exp, "log": fit_log, "erf": fit_erf, "tail": fit_tail}
 
 if __name__ == "__main__":
     for which in sys.argv[1:] or FITS:

@@ -24,10 +24,6 @@ public:
       return value;
     if (as<scalar::Select>(value) != nullptr && has_load(value))
       return scalar::rewrite(value, [&](const Expr& e) { return formula_of(e, in_place); });
-    std::vector<Expr> kids = scalar::children(value);
-    for (Expr& kid : kids)
-      kid = expand(kid, before);
-    const Expr whole = scalar::with_children(value, std::move(kids));
     const auto define = [&](std::string_view name, Expr named) {
       if (as<scalar::Var>(named) != nullptr)
         return named;
@@ -36,6 +32,9 @@ public:
       before.push_back(Define{var, std::move(named)});
       return stands_for;
     };
+    if (is_scaled_exp(value))
+      return scaled_formula_of(value, before, define);
+    const Expr whole = with_expanded_children(value, before);
     const Expr formula = formula_of(whole, define);
     return formula ? formula : whole;
   }
@@ -50,6 +49,28 @@ private:
     bool found = false;
     scalar::visit(e, [&](const Expr& n) { found = found || is_call(n); });
     return found;
+  }
+
+  /// exp(nan_min(0, x)) * kExpBelowZeroScale
+  static bool is_scaled_exp(const Expr& e) {
+    const auto* n = as<scalar::Binary>(e);
+    if (n == nullptr || n->op != scalar::BinaryOp::Mul || !scalar::is_exp_below_zero(n->lhs))
+      return false;
+    const auto* lanes = as<scalar::Broadcast>(n->rhs);
+    const auto* literal = as<scalar::FloatLit>(lanes != nullptr ? lanes->arg : n->rhs);
+    return literal != nullptr && literal->value == scalar::kExpBelowZeroScale;
+  }
+
+  Expr scaled_formula_of(const Expr& e, Block& before, const scalar::Let& let) {
+    return scalar::expand_scaled_exp(with_expanded_children(as<scalar::Binary>(e)->lhs, before),
+                                     let);
+  }
+
+  Expr with_expanded_children(const Expr& e, Block& before) {
+    std::vector<Expr> kids = scalar::children(e);
+    for (Expr& kid : kids)
+      kid = expand(kid, before);
+    return scalar::with_children(e, std::move(kids));
   }
 
   static Expr in_place(std::string_view, Expr value) { return value; }

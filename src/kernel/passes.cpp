@@ -16,6 +16,7 @@
 #include "kernel/promote.h"
 #include "kernel/reciprocals.h"
 #include "kernel/register_cells.h"
+#include "kernel/scaled_exp.h"
 #include "kernel/separate_tiles.h"
 #include "kernel/shared_divisors.h"
 #include "kernel/simplify.h"
@@ -120,6 +121,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
   return Passes(std::move(kernel), observer)
       .run("window_loads", window_loads)
       .run("bounded_exp", bounded_exp)
+      .run("scaled_exp", scaled_exp)
       .run("join_loops", join_loops)
       .run("last_tiles", last_tiles)
       .run("separate_tiles", separate_tiles)

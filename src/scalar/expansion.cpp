@@ -33,6 +33,18 @@ Expr known_below_zero(const Expr& e) {
 
 } // namespace
 
+bool is_exp_below_zero(const Expr& e) {
+  const auto* n = as<Unary>(e);
+  return n != nullptr && n->op == UnaryOp::Exp && has_expansion(n->op, e.type().elem) &&
+         known_below_zero(n->arg);
+}
+
+Expr expand_scaled_exp(const Expr& e, const Let& let) {
+  KAWARA_CHECK(is_exp_below_zero(e), "no exponential of what is never positive");
+  const Formula formula(e.type(), let);
+  return scaled_exp_below_zero(formula, let("x", known_below_zero(as<Unary>(e)->arg)));
+}
+
 bool has_expansion(UnaryOp op, Elem elem) {
   if (elem != Elem::F32)
     return false;
@@ -57,7 +69,7 @@ Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let) {
   const Formula formula(x.type(), let);
   const bool is_quick = accuracy == Accuracy::Quick;
   if (const Expr low = op == UnaryOp::Exp ? known_below_zero(x) : Expr())
-    return expand_exp_below_zero(formula, let("x", low));
+    return scaled_exp_below_zero(formula, let("x", low)) * formula.number(1 / kExpBelowZeroScale);
   const Expr arg = let("x", x);
   switch (op) {
   case UnaryOp::Exp:
