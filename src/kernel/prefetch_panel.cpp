@@ -4,6 +4,7 @@
 #include "kernel/vars.h"
 #include "kernel/walk.h"
 #include "scalar/affine_sum.h"
+#include "scalar/expansion.h"
 
 #include <algorithm>
 #include <optional>
@@ -14,6 +15,9 @@ namespace {
 constexpr int64_t kLineOfPanel = 64;
 /// Fewer lines than this are asked for at once.
 constexpr int64_t kFewLines = 32;
+/// Operations for each cell by which one nest outweighs another: while it computes, there is time for all to arrive. Nests that
+/// all wait for memory ask each, which is faster than one of them.
+constexpr double kMuchWork = 8;
 /// Lines that one iteration asks for.
 constexpr int64_t kMostAtOnce = 8;
 
@@ -52,9 +56,11 @@ public:
         found = walk(allocate->body) || found;
       } else if (auto* inner = std::get_if<For>(&stmt)) {
         inside_.push_back(inner);
-        const bool is_placed = place(*inner);
-        found = is_placed || found;
-        if (!is_placed)
+        const auto place = place_in(*inner);
+        found = place.has_value() || found;
+        if (place)
+          places_.push_back(*place);
+        else
           found = walk(inner->body) || found;
         inside_.pop_back();
       }
@@ -62,7 +68,27 @@ public:
     return found;
   }
 
+  /// To be called once, after `walk`. Of nests that read the same row one after the other, one that computes much more than others asks for the next.
+  void insert() const {
+    for (const Place& place : places_)
+      if (std::none_of(places_.begin(), places_.end(), [&](const Place& other) {
+            return place.repeats == 1 && other.repeats == 1 && other.panel == place.panel &&
+                   scalar::equal(other.row, place.row) && other.work >= place.work + kMuchWork;
+          }))
+        insert(place);
+  }
+
 private:
+  /// A loop to ask in.
+  struct Place {
+    For* loop;
+    std::vector<For*> inside; ///< the loops around it, itself the last
+    scalar::AffineSum position;
+    Expr row; ///< the position without the loops inside
+    int64_t repeats, panel, advance;
+    double work; ///< operations for each cell
+  };
+
   /// Row-major; nothing for buffers of a size that depends on parameters.
   std::optional<scalar::AffineSum> position(const std::vector<Expr>& index) const {
     Expr flat = scalar::int_lit(0);
@@ -107,30 +133,36 @@ private:
   }
 
   /// `inner` is the last of `inside_`.
-  bool place(For& inner) {
+  std::optional<Place> place_in(For& inner) const {
     const Reads reads = reads_of(inner.body);
     if (!reads.first)
-      return false;
+      return std::nullopt;
     const int64_t advance = coefficient(*reads.first, inner.var) * inner.step;
     // Every cell is read, so that all of them will be needed.
     if (coefficient(*reads.first, loop_.var) == 0 || advance <= 0 || advance > reads.cells ||
         !is_known_before(*reads.first, inner.body))
-      return false;
+      return std::nullopt;
     int64_t repeats = 1, panel = advance;
     for (const For* around : inside_) {
       const auto trips = most_trips(*around);
       const int64_t step = coefficient(*reads.first, around->var) * around->step;
       if (!trips || step < 0)
-        return false;
+        return std::nullopt;
       if (step == 0)
         repeats *= std::max<int64_t>(1, *trips);
       else
         panel += step * std::max<int64_t>(0, *trips - 1);
     }
     if (panel <= kFewLines * line_)
-      return false;
-    insert(inner, *reads.first, repeats, panel, advance);
-    return true;
+      return std::nullopt;
+    return Place{&inner,
+                 inside_,
+                 *reads.first,
+                 row_of(*reads.first),
+                 repeats,
+                 panel,
+                 advance,
+                 static_cast<double>(operations_of(inner.body)) / static_cast<double>(reads.cells)};
   }
 
   /// Whether the position can be computed at the start of the body, for later iterations too.
@@ -141,32 +173,53 @@ private:
     });
   }
 
-  /// Of the cells to ask for, the iterations of loops along which the position stays have a part each; within
-  /// it, the others go on that much slower.
-  void insert(For& inner, scalar::AffineSum position, int64_t repeats, int64_t panel,
-              int64_t advance) const {
+  /// Arithmetic of one iteration, lane by lane; functions are long formulas.
+  static int64_t operations_of(const Block& body) {
+    constexpr int64_t kOfFunction = 12;
+    int64_t count = 0;
+    visit_exprs(body, [&](const Expr& root) {
+      scalar::visit(root, [&](const Expr& e) {
+        const auto* call = scalar::as<scalar::Unary>(e);
+        if (call != nullptr && scalar::has_expansion(call->op, e.type().elem))
+          count += kOfFunction * e.type().lanes;
+        else if (call != nullptr || scalar::as<scalar::Binary>(e) != nullptr ||
+                 scalar::as<scalar::Fma>(e) != nullptr)
+          count += scalar::is_float(e.type().elem) ? e.type().lanes : 0;
+      });
+    });
+    return count;
+  }
+
+  Expr row_of(const scalar::AffineSum& position) const {
     Expr at = scalar::int_lit(0);
     for (const auto& [term, factor] : position.terms)
       if (const auto* v = scalar::as<scalar::Var>(term); v == nullptr || !is_inside(v->id))
         at = at + substitute_var(term, loop_.var, ahead()) * scalar::int_lit(factor);
-    int64_t part = rounded_up((panel + repeats - 1) / repeats, line_);
-    for (auto around = inside_.rbegin(); around != inside_.rend(); ++around) {
+    return at;
+  }
+
+  /// Of the cells to ask for, the iterations of loops along which the position stays have a part each; within
+  /// it, the others go on that much slower.
+  void insert(const Place& place) const {
+    Expr at = place.row;
+    int64_t part = rounded_up((place.panel + place.repeats - 1) / place.repeats, line_);
+    for (auto around = place.inside.rbegin(); around != place.inside.rend(); ++around) {
       const For& other = **around;
-      const int64_t step = coefficient(position, other.var) * other.step;
-      const int64_t cells = step == 0 ? part : (step + repeats - 1) / repeats;
+      const int64_t step = coefficient(place.position, other.var) * other.step;
+      const int64_t cells = step == 0 ? part : (step + place.repeats - 1) / place.repeats;
       const int64_t each = rounded_up(cells, other.step) / other.step;
       if (step == 0)
         part *= most_trips(other).value_or(1);
       at = at + (var_expr(kernel_, other.var) - other.lo) * scalar::int_lit(each);
     }
-    const int64_t lines = ((advance + repeats - 1) / repeats + line_ - 1) / line_;
+    const int64_t lines = ((place.advance + place.repeats - 1) / place.repeats + line_ - 1) / line_;
     Block body;
     for (int64_t k = 0; k < std::min(lines, kMostAtOnce); ++k)
       body.emplace_back(
           Prefetch{mark_.tensor, {scalar::simplify(at + scalar::int_lit(k * line_))}});
-    body.insert(body.end(), std::make_move_iterator(inner.body.begin()),
-                std::make_move_iterator(inner.body.end()));
-    inner.body = std::move(body);
+    body.insert(body.end(), std::make_move_iterator(place.loop->body.begin()),
+                std::make_move_iterator(place.loop->body.end()));
+    place.loop->body = std::move(body);
   }
 
   bool is_inside(uint32_t var) const {
@@ -183,12 +236,16 @@ private:
   const Buffer& buffer_;
   int64_t line_;
   std::vector<For*> inside_;
+  std::vector<Place> places_;
 };
 
 } // namespace
 
 bool prefetch_panel(const Kernel& kernel, For& loop, const poly::Prefetched& mark) {
-  return PanelPrefetcher(kernel, loop, mark).walk(loop.body);
+  PanelPrefetcher prefetcher(kernel, loop, mark);
+  const bool found = prefetcher.walk(loop.body);
+  prefetcher.insert();
+  return found;
 }
 
 } // namespace kawara::kernel

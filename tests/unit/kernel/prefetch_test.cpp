@@ -37,6 +37,24 @@ TEST(PrefetchPanel, ChangesNoResult) {
             "");
 }
 
+TEST(PrefetchPanel, OfNestsThatReadOneRowTheBusiestAsks) {
+  constexpr const char* kRows = R"(input X: f32[64, 1024]
+output Y: f32[64, 1024], s: f32[64]
+for i in range(64):
+    s[i] = 0
+    for k in range(1024):
+        s[i] += X[i, k]
+    for j in range(1024):
+        Y[i, j] = exp(X[i, j]) * s[i]
+)";
+  const std::string text =
+      optimised(kRows, "vectorize(S1.k, 4); vectorize(S2.j, 4); prefetch(X, S1.i)");
+  const size_t asked = text.find("prefetch X");
+  ASSERT_NE(asked, std::string::npos) << text;
+  EXPECT_GT(asked, text.find("for j")) << text;
+  EXPECT_EQ(asked, text.rfind("prefetch X")) << text;
+}
+
 constexpr const char* kCopied = R"(input A: f32[96, 128], B: f32[96, 32]
 output C: f32[128, 32]
 temp P: f32[8, 96, 16]
