@@ -123,8 +123,9 @@ TEST(Winograd, TransformsInTwoPasses) {
   // The image turned; 6 rows of windows and of tiles, twice each; the products; 4 rows of results, twice, and storing them; Y.
   EXPECT_EQ(fast->statements.size(), 1U + 12 + 12 + 2 + 8 + 1 + 1);
   for (const Statement& statement : fast->statements)
-    if (tensor_of(*fast, "T") == &fast->tensors[statement.tensor])
+    if (tensor_of(*fast, "T") == &fast->tensors[statement.tensor]) {
       EXPECT_EQ(statement.op, ReduceOp::None); // no cell begins with zero and is added to
+    }
 }
 
 TEST(Winograd, TurnsATempWhereItIsWritten) {
