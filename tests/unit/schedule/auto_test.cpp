@@ -71,7 +71,7 @@ TEST(Auto, packs_weights_for_a_single_row) {
 
 TEST(Auto, turns_weights_over_line_by_line) {
   const std::string rows = loops_of(scheduled_automatically(
-      "input x: f32[1, 256]\nconst W: f32[640, 256]\noutput y: f32[1, 640]\n"
+      "input x: f32[1, 256]\nconst W: f32[1024, 256]\noutput y: f32[1, 1024]\n"
       "y[i, j] = sum(k, x[i, k] * W[j, k])\n"));
   EXPECT_EQ(rows.substr(0, rows.find("S2")), R"(for j.0:  # parallel
   for j.1.0:
