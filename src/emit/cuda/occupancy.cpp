@@ -66,7 +66,8 @@ bool is_small_map(const kernel::Kernel& kernel, const kernel::Block& body) {
 bool is_plain_map(const kernel::Block& body) {
   bool is_plain = true;
   kernel::visit(body, [&](const kernel::Stmt& stmt) {
-    is_plain = is_plain && std::holds_alternative<kernel::Store>(stmt);
+    const auto* store = std::get_if<kernel::Store>(&stmt);
+    is_plain = is_plain && store != nullptr && store->op == scalar::ReduceOp::None;
   });
   const std::set<uint32_t> stored = kernel::buffers_stored_in(body);
   kernel::visit_exprs(body, [&](const scalar::Expr& root) {

@@ -46,6 +46,16 @@ TEST(GeluTails, AreAwaitedOnceBehindAllLoads) {
   EXPECT_EQ(count_of("&b[", text), 1U) << "and one bias";
 }
 
+TEST(GeluTails, AreAwaitedFirstWhereCellsAreAddedTo) {
+  // What a cell had before is read when it is added to, not ahead of all.
+  const std::string program = "param M, N\ninput X: f32[M, N], b: f32[N]\ninout Y: f32[M, N]\n"
+                              "for i in range(M):\n    for j in range(N):\n"
+                              "        Y[i, j] += gelu(X[i, j] + b[j])\n";
+  const std::string text =
+      cuda_from_kernel(gpu_line::compile(program, "auto", {{"M", 8192}, {"N", 8192}}).kernel).text;
+  EXPECT_NE(text.find("  kw_bring_tails();\n  kw_await_tails();\n"), std::string::npos) << text;
+}
+
 TEST(GeluTails, AreAwaitedFirstWhereLoopsLookThemUp) {
   // Rows that are normalised first: gelu is computed inside.
   const std::string program = R"(param M, N
