@@ -124,6 +124,14 @@ bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& 
          p.extents[p.rows] <= kFewTiles * cuts.tile.rows && bytes > cpu.caches.l2;
 }
 
+/// Rows that are read where they lie meet all panels of the right operand one after the other where these stay in the second cache:
+/// operands and results beyond it are then walked through once, row by row.
+bool brings_rows_outside(const Product& p, const Cuts& cuts, int64_t bytes,
+                         const target::Cpu& cpu) {
+  return p.reads_left_in_place && cuts.depth_part == 0 && packs_right(p, cuts.lanes) &&
+         cuts.blocks.columns * product_over(p.extents, p.depth) * bytes <= cpu.caches.l2 / 2;
+}
+
 /// Fewer rows leave nothing but columns to share.
 constexpr int64_t kShareRows = 4;
 
@@ -162,7 +170,7 @@ bool packs_left(const Product& p, int64_t lanes) {
   // One row lies in reading order already. What is copied cell by cell has to be used more often than what is in runs.
   const int64_t least = kWorthCopying * (p.has_far_rows ? lanes : std::min(lanes, kFewLanes));
   return p.left != p.right && p.extents[p.rows] > 1 && !p.left_has_window &&
-         uses_of(p, p.lanes, p.left_stays, lanes) >= least;
+         !p.reads_left_in_place && uses_of(p, p.lanes, p.left_stays, lanes) >= least;
 }
 
 bool has_window(const Schedule& schedule, const Product& p, uint32_t tensor) {
@@ -182,7 +190,8 @@ EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
   // Rows that are not packed have nothing beyond the edge: they are done one by one. Neighbouring results are
   // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway. The last tile of
   // a row is code of its own (kernel/last_tiles.h), which the costs for narrow vectors do not count on.
-  const bool is_wide = cpu.vector_bytes > 16, is_apart = p.left_has_window && is_wide;
+  const bool is_wide = cpu.vector_bytes > 16;
+  const bool is_apart = is_wide && (p.left_has_window || p.reads_left_in_place);
   const bool is_packed = packs_left(p, lanes);
   return {is_packed ? 1.5 : 4.0, p.has_strided_lanes ? 1.2 : 4.0, is_apart,
           is_wide && !p.has_strided_lanes, is_packed && !p.left_stays && p.has_far_rows};
@@ -277,6 +286,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
     if (!cuts.grid.is_one_loop)
       cut_rows_finer(cuts, p, bytes, environment.cpu);
   }
+  cuts.rows_outside = brings_rows_outside(p, cuts, bytes, environment.cpu);
   cuts.calls_panel = has_passing_panels(schedule, p, cuts, environment.cpu);
   cuts.calls_block = !cuts.packs_left_before() &&
                      copies_from_afar(p, cuts, bytes, environment.cpu) && rows > cuts.blocks.rows;

@@ -19,6 +19,7 @@ struct Cuts {
   ThreadGrid grid;
   bool rows_in_parallel = true;
   bool columns_outside = false; ///< blocks of columns stand around the outer loops
+  bool rows_outside = false;    ///< tiles of rows around those of columns, inside a block
   bool calls_results = false;   ///< the next tile's results are called into the cache
   bool calls_block = false;     ///< and what the next block of rows will copy
   bool calls_panel = false;     ///< and the next panel of the right operand

@@ -94,8 +94,8 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
     else if (k != lanes && !shifted[k] && facts.is_parallel[k] && moves[k][left] != Move::None &&
              moves[k][right] == Move::None &&
              (!rows || moves[k][0] == Move::Unit ||
-              (moves[*rows][0] != Move::Unit && p.extents[k] > p.extents[*rows])))
-      rows = k;
+              (moves[*rows][0] != Move::Unit && p.extents[k] >= p.extents[*rows])))
+      rows = k; // of equally long ones the inner: its cells lie nearer to each other
   }
   // A loop that runs once moves nothing; it can stand for the rows of a result that has but one.
   const auto single = std::find_if(p.depth.begin(), p.depth.end(), [&](size_t k) {
@@ -127,6 +127,20 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
   return p;
 }
 
+/// Columns and steps of the reduction that make up for copying rows side by side, cell by cell, so that a tile finds its next
+/// step in one line.
+constexpr int64_t kManyColumns = 512, kLongRun = 256;
+
+/// Rows that are runs along the reduction, each step one cell of them, are read where they lie by machines that load one cell into
+/// all lanes at no extra cost.
+bool reads_in_place(const Schedule& schedule, const Product& p, const Environment& environment) {
+  if (environment.gpu || environment.cpu.vector_bytes <= 16 || !p.has_far_rows || p.left_stays ||
+      p.left_has_window || instruction_for(schedule, p, environment) ||
+      scalar::bytes_of(schedule.scop.tensors[p.left].elem) != element_bytes(schedule, p))
+    return false;
+  return p.extents[p.lanes] < kManyColumns || product_over(p.extents, p.depth) <= kLongRun;
+}
+
 /// Multiply-adds of vectors that the product takes, with what edges, stores and copies add.
 double cost_of(const Schedule& schedule, const Product& p, const Environment& environment) {
   const int64_t lanes = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
@@ -147,7 +161,8 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
   const double right_copies = p.right_stays ? 0 : columns * depth * copy;
   const auto instruction = instruction_for(schedule, p, environment);
   const double speed = instruction ? instruction->speed : 1.0;
-  const double left_copies = p.left_stays || p.left_has_window ? 0 : rows * depth * kCopy;
+  const bool copies_left = !p.left_stays && !p.left_has_window && !p.reads_left_in_place;
+  const double left_copies = copies_left ? rows * depth * kCopy : 0;
   return depth * steps / speed + store + right_copies + left_copies;
 }
 
@@ -216,6 +231,7 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     if (other->left_has_window && !environment.gpu && environment.cpu.vector_bytes > 16 &&
         schedule.scop.numerics != program::Numerics::Exact)
       keep_shifts_apart(schedule, *other);
+    other->reads_left_in_place = reads_in_place(schedule, *other, environment);
     if (!best || is_better(schedule, *other, *best, environment, is_open))
       best = std::move(other);
   }

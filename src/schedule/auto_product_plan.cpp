@@ -87,11 +87,18 @@ private:
     return outer;
   }
 
+  /// Blocks, then the register tiles of one, outermost first.
+  std::vector<std::string> blocks_of(const std::string& rows, const std::string& lanes) const {
+    if (cuts_.rows_outside)
+      return {lanes + ".0", rows + ".0", rows + ".1.0", lanes + ".1.0"};
+    return {lanes + ".0", rows + ".0", lanes + ".1.0", rows + ".1.0"};
+  }
+
   /// Outer loops, blocks, register tiles, then `inside`, then the cells of the tile.
   void order(const std::string& statement, const std::vector<std::string>& outer,
              const std::string& rows, const std::string& lanes, bool has_depth_blocks,
              const std::vector<std::string>& inside, const std::vector<std::string>& innermost) {
-    std::vector<std::string> blocks{lanes + ".0", rows + ".0", lanes + ".1.0", rows + ".1.0"};
+    std::vector<std::string> blocks = blocks_of(rows, lanes);
     if (has_depth_blocks)
       blocks.insert(blocks.begin() + (cuts_.packs_right_before() ? 2 : 1),
                     own(cuts_.deepest) + ".0");
@@ -183,8 +190,7 @@ private:
   void fuse(const Companion& c, bool is_before) {
     const auto parts = [&](std::vector<std::string> outer, const std::string& lanes,
                            const std::string& rows) {
-      return around_tile(std::move(outer),
-                         {lanes + ".0", rows + ".0", lanes + ".1.0", rows + ".1.0"});
+      return around_tile(std::move(outer), blocks_of(rows, lanes));
     };
     std::vector<std::string> mine, theirs;
     for (const size_t k : p_.outer)
