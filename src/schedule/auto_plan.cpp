@@ -117,7 +117,7 @@ public:
   }
 
   std::optional<SmallWindow> window() const {
-    return parts_.vector ? small_window(nest_, facts_, *parts_.vector, native_lanes())
+    return parts_.vector ? small_window(schedule_, nest_, facts_, *parts_.vector, native_lanes())
                          : std::nullopt;
   }
 
@@ -191,8 +191,9 @@ private:
   std::vector<Directive> window_directives(const SmallWindow& window) const {
     std::vector<Directive> plan = window_plan(schedule_, window);
     if (may_be_parallel_)
-      plan.emplace_back(
-          Parallel{window.outer.empty() ? part(window.lanes, ".0") : name(window.outer.front())});
+      plan.emplace_back(Parallel{window.outer.empty()       ? part(window.lanes, ".0")
+                                 : window.rows == size_t{0} ? part(window.outer.front(), ".0")
+                                                            : name(window.outer.front())});
     return plan;
   }
 

@@ -12,32 +12,88 @@ constexpr int64_t kMostSteps = 64;
 /// Neighbouring results that are worth a vector, if not a full one, and vectors that are worth spelling out.
 constexpr int64_t kShortestRow = 4, kShortRow = 8;
 
+/// Results of a window that are added up at the same time, in vectors: with those, weights and cells fit the registers. More of a large
+/// window, whose work hides that results go to as many lines; fewer where vectors are but parts of lines.
+constexpr int64_t kManySteps = 16, kMostSums = 12, kUsualSums = 8, kFewSums = 4, kLineBytes = 64;
+
 /// The directives of one statement in the loops of the window's results; the last of `loops` are the lanes.
 struct ResultLoops {
   std::string statement;
   std::vector<std::string> loops;
-  LoopName name(size_t k) const { return {statement, loops[k]}; }
-  LoopName lanes(const char* suffix) const { return {statement, loops.back() + suffix}; }
+  std::optional<size_t> rows; ///< the loop of which several iterations go together
+  LoopName name(size_t k, const char* suffix = "") const { return {statement, loops[k] + suffix}; }
+  LoopName lanes(const char* suffix) const { return name(loops.size() - 1, suffix); }
   /// The loops that are shared, the blocks of lanes innermost.
   std::vector<LoopName> shared() const {
     std::vector<LoopName> names;
     for (size_t k = 0; k + 1 < loops.size(); ++k)
-      names.push_back(name(k));
+      names.push_back(name(k, rows == k ? ".0" : ""));
     names.push_back(lanes(".0"));
+    return names;
+  }
+  /// The results that go together.
+  std::vector<LoopName> inside() const {
+    std::vector<LoopName> names{lanes(".1")};
+    if (rows)
+      names.insert(names.begin(), name(*rows, ".1"));
     return names;
   }
 };
 
+void cut_results(std::vector<Directive>& plan, const ResultLoops& own, const SmallWindow& window) {
+  if (own.rows)
+    plan.emplace_back(Split{own.name(*own.rows), window.height});
+  plan.emplace_back(Split{own.lanes(""), window.width});
+}
+
 void add_lanes(std::vector<Directive>& plan, const ResultLoops& own, int64_t vector) {
+  if (own.rows)
+    plan.emplace_back(Unroll{own.name(*own.rows, ".1"), std::nullopt});
   plan.emplace_back(Vectorize{own.lanes(".1"), vector});
   plan.emplace_back(Unroll{own.lanes(".1"), std::nullopt});
 }
 
+/// The innermost outer loop along which some load stays that moves with the lanes: weights of single channels in lanes.
+std::optional<size_t> rows_of(const Schedule& schedule, const SmallWindow& window) {
+  const auto moves = [&](size_t k) {
+    return moves_of(schedule.scop, schedule.order, window.update(), window.nest.depth + k);
+  };
+  const std::vector<Move> along_lanes = moves(window.lanes);
+  for (size_t at = window.outer.size(); at-- > 0;) {
+    const std::vector<Move> along = moves(window.outer[at]);
+    for (size_t load = 1; load < along.size(); ++load)
+      if (along[load] == Move::None && along_lanes[load] == Move::Unit)
+        return at;
+  }
+  return std::nullopt;
+}
+
+/// Several rows go together, evenly, as many as there are registers for.
+void take_rows(const Schedule& schedule, SmallWindow& window, const NestFacts& facts,
+               int64_t steps) {
+  const auto rows = rows_of(schedule, window);
+  if (!rows || !facts.is_parallel[window.outer[*rows]])
+    return;
+  const int64_t row = facts.extents[window.lanes], vector = window.vector;
+  const int64_t count = facts.extents[window.outer[*rows]];
+  const scalar::Elem elem = schedule.scop.tensors[schedule.scop[window.update()].text.tensor].elem;
+  const int64_t usual = vector * scalar::bytes_of(elem) >= kLineBytes ? kUsualSums : kFewSums;
+  const int64_t sums = steps >= kManySteps ? kMostSums : usual;
+  window.width = row % (2 * vector) == 0 && count < sums ? 2 * vector : vector;
+  if (row <= 2 * vector) // taken whole, as it is alone
+    window.width = row;
+  const int64_t most = std::max<int64_t>(1, sums / ((window.width + vector - 1) / vector));
+  const int64_t parts = (count + most - 1) / most;
+  window.height = (count + parts - 1) / parts;
+  if (window.height > 1)
+    window.rows = rows;
+}
+
 } // namespace
 
-std::optional<SmallWindow> small_window(const Nest& nest, const NestFacts& facts, size_t lanes,
-                                        int64_t vector) {
-  SmallWindow found{nest, {}, lanes, {}, vector, vector};
+std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& nest,
+                                        const NestFacts& facts, size_t lanes, int64_t vector) {
+  SmallWindow found{nest, {}, lanes, {}, vector, vector, {}, 1};
   int64_t steps = 1;
   for (size_t k = 0; k < nest.loops.size(); ++k)
     if (facts.strides[k].writes_same_cell) {
@@ -55,6 +111,7 @@ std::optional<SmallWindow> small_window(const Nest& nest, const NestFacts& facts
   // A short row is taken whole: cut, its last part would need questions at run time.
   if (found.width < 4 * vector && row <= kShortRow * vector)
     found.width = row;
+  take_rows(schedule, found, facts, steps);
   return found;
 }
 
@@ -78,26 +135,29 @@ std::vector<Directive> window_plan(const Schedule& schedule, const SmallWindow& 
                                    const std::vector<Companion>& after) {
   const auto loop_name = [&](poly::LoopId loop) { return schedule.order[loop].name; };
   const auto own_name = [&](size_t k) { return loop_name(window.nest.loops[k]); };
-  ResultLoops own{schedule.scop[window.update()].text.name, {}};
+  ResultLoops own{schedule.scop[window.update()].text.name, {}, window.rows};
   for (const size_t k : window.outer)
     own.loops.push_back(own_name(k));
   own.loops.push_back(own_name(window.lanes));
-  std::vector<Directive> plan{Split{own.name(own.loops.size() - 1), window.width}};
+  std::vector<Directive> plan;
+  cut_results(plan, own, window);
   Reorder order{own.shared()};
   for (const size_t k : window.window)
     order.loops.push_back({own.statement, own_name(k)});
-  order.loops.push_back(own.lanes(".1"));
+  for (const LoopName& loop : own.inside())
+    order.loops.push_back(loop);
   plan.emplace_back(std::move(order));
   for (const size_t k : window.window)
     plan.emplace_back(Unroll{{own.statement, own_name(k)}, std::nullopt});
   for (const auto* list : {&before, &after})
     for (const Companion& companion : *list) {
-      ResultLoops theirs{schedule.scop[companion.statement].text.name, {}};
+      ResultLoops theirs{schedule.scop[companion.statement].text.name, {}, window.rows};
       for (const poly::LoopId loop : companion.loops)
         theirs.loops.push_back(loop_name(loop));
-      plan.emplace_back(Split{theirs.name(theirs.loops.size() - 1), window.width});
+      cut_results(plan, theirs, window);
       Reorder same{theirs.shared()};
-      same.loops.push_back(theirs.lanes(".1"));
+      for (const LoopName& loop : theirs.inside())
+        same.loops.push_back(loop);
       plan.emplace_back(std::move(same));
       const std::vector<LoopName> a = own.shared(), b = theirs.shared();
       for (size_t k = 0; k < a.size(); ++k)

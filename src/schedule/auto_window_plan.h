@@ -13,12 +13,14 @@ struct SmallWindow {
   std::vector<size_t> window; ///< that reduce
   int64_t vector = 1;         ///< lanes of a vector
   int64_t width = 1;          ///< results side by side, each added up in a register
+  std::optional<size_t> rows; ///< of `outer`: a load that differs from lane to lane serves all of them
+  int64_t height = 1;         ///< of these at a time
   poly::StmtId update() const { return nest.statements.front(); }
 };
 
 /// The nest as such a window, with `lanes` in lanes, `vector` of them in a vector.
-std::optional<SmallWindow> small_window(const Nest&, const NestFacts&, size_t lanes,
-                                        int64_t vector);
+std::optional<SmallWindow> small_window(const Schedule&, const Nest&, const NestFacts&,
+                                        size_t lanes, int64_t vector);
 
 /// The nest as a companion of the window (auto_product.h). Functions that become dozens of operations run on more vectors at a time
 /// than a window has, in loops of their own.
