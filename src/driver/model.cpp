@@ -177,8 +177,11 @@ struct Model::Impl {
     // What was computed of constants on the way was computed in f32.
     if (options.floats != graph::DataType::F32)
       made.graph = graph::with_narrow_floats(std::move(made.graph), options.floats);
-    if (options.has_channels_last)
+    if (options.images == ImageOrder::ChannelsLast)
       made.graph = graph::with_channels_last(std::move(made.graph));
+    else if (options.images == ImageOrder::ByCost && options.optimises &&
+             options.graph.chooses_layouts)
+      choose_image_order(made, target::detect_cpu());
     return made;
   }
 

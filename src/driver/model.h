@@ -15,6 +15,13 @@
 
 namespace kawara::driver {
 
+/// The order of an image's dimensions between convolutions (graph/channels_last.h).
+enum class ImageOrder : uint8_t {
+  Written,      ///< as in the file
+  ByCost,       ///< channels last where this processor gains by it
+  ChannelsLast, ///< in the form for GPUs
+};
+
 struct ModelOptions {
   bool optimises = true;    ///< runs the passes of graph/optimise
   bool fuses = true;        ///< several nodes in one kernel
@@ -23,8 +30,7 @@ struct ModelOptions {
   /// Type of all values that are f32 in the graph, but for its inputs and outputs; f32 leaves them as they are.
   graph::DataType floats = graph::DataType::F32;
   GraphOptions graph = {}; ///< of the passes that decide by cost
-  /// Images between convolutions have their channels last, as a GPU wants them (graph/channels_last.h).
-  bool has_channels_last = false;
+  ImageOrder images = ImageOrder::ByCost;
   /// The model's graph once more, from where it came. With it weights that kernels have packed go, so
   /// that a net is in memory once; where plans for other shapes need them, they are read again. Without
   /// effect where inputs may have several shapes, unless it `runs_once`. Such a model can be run, but not

@@ -1,6 +1,7 @@
 #include "driver/rewriting.h"
 
 #include "estimate/operator_cost.h"
+#include "graph/channels_last.h"
 #include "graph/optimise/choose_layout.h"
 #include "graph/optimise/edit.h"
 #include "graph/rewrite/rewrite.h"
@@ -94,6 +95,25 @@ graph::optimise::Optimised optimised_and_rewritten(graph::Graph graph, const tar
   rewrite_in(out, cost, evaluate);
   recognise_attention_in(out, cost, evaluate, options.attention);
   return out;
+}
+
+void choose_image_order(graph::optimise::Optimised& made, const target::Cpu& cpu) {
+  /// Convolutions that pay for turning one image over.
+  constexpr int64_t kForTransposition = 4;
+  /// With shorter vectors pixels in lanes do as well: a register tile of them needs no filters beside each other.
+  constexpr int64_t kWideVector = 64;
+  if (cpu.vector_bytes < kWideVector)
+    return;
+  graph::ChannelsLastEffect effect =
+      graph::try_channels_last(made.graph, graph::ChannelsLastForm::Padded);
+  if (effect.convolutions == 0)
+    return;
+  const bool pays = effect.convolutions > kForTransposition * effect.transpositions;
+  made.notes.push_back(fmt::format(
+      "images with channels last: {} convolutions gain, {} images would be turned over: {}",
+      effect.convolutions, effect.transpositions, pays ? "taken" : "left as written"));
+  if (pays)
+    made.graph = std::move(effect.graph);
 }
 
 } // namespace kawara::driver

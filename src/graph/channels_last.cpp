@@ -69,7 +69,7 @@ template <class F> Tensor gathered(const Tensor& from, const Shape& shape, const
 
 class LayoutChanger {
 public:
-  explicit LayoutChanger(Graph graph) : graph_(std::move(graph)) {
+  LayoutChanger(Graph graph, ChannelsLastForm form) : graph_(std::move(graph)), form_(form) {
     for (const Value& value : graph_.values)
       names_.insert(value.name);
     for (const Node& node : graph_.nodes) {
@@ -84,14 +84,14 @@ public:
       ++readers_[id];
   }
 
-  Graph run() {
+  ChannelsLastEffect run() {
     const std::vector<Node> nodes = std::exchange(graph_.nodes, {});
     for (const Node& node : nodes)
       if (!change(node))
         keep(node);
     for (const ValueId id : graph_.outputs)
       turn_back(id);
-    return std::move(graph_);
+    return {std::move(graph_), convolutions_, transpositions_};
   }
 
 private:
@@ -130,6 +130,7 @@ private:
     if (const auto at = turned_.find(id); at != turned_.end())
       return at->second;
     const ValueId out = add_value(name_of_value(id) + ".last");
+    transpositions_ += single_cells_.count(id) > 0 ? 0 : 1;
     graph_.nodes.push_back({name_of_value(out),
                             "Transpose",
                             "",
@@ -145,6 +146,7 @@ private:
     if (!is_turned(id) || !is_gone_.count(id))
       return;
     is_gone_.erase(id);
+    transpositions_ += single_cells_.count(id) > 0 ? 0 : 1;
     graph_.nodes.push_back({name_of_value(id) + ".first",
                             "Transpose",
                             "",
@@ -182,12 +184,18 @@ private:
     if (!is_turned(node.inputs[0]))
       return false;
     const std::vector<int64_t> window = integers_of(node, "kernel_shape");
-    if (is_op(node, "MaxPool") && window.size() == 2 && window[0] * window[1] <= kMostTaps) {
+    const bool is_padded = form_ == ChannelsLastForm::Padded;
+    if (is_op(node, "MaxPool") && window.size() == 2 &&
+        (is_padded || window[0] * window[1] <= kMostTaps)) {
       set_turned(node.outputs[0],
-                 add_node(node, "ChannelsLastMaxPool", {turned(node.inputs[0])}, node.attributes));
+                 add_node(node, is_padded ? "ChannelsLastPaddedMaxPool" : "ChannelsLastMaxPool",
+                          {turned(node.inputs[0])}, node.attributes));
       return true;
     }
+    if (is_padded && is_op(node, "Resize"))
+      return change_resize(node);
     if (is_op(node, "GlobalAveragePool")) { // its cells are in the same order either way
+      single_cells_.insert(node.outputs[0]);
       graph_.nodes.push_back({node.name,
                               "ChannelsLastGlobalAveragePool",
                               "",
@@ -209,6 +217,9 @@ private:
       return groups == shape[0] && shape[1] == 1 && change_depthwise(node, *weights);
     if (shape[0] < kFewFilters)
       return false;
+    ++convolutions_;
+    if (form_ == ChannelsLastForm::Padded)
+      return change_padded_convolution(node, shape);
     if (shape[1] < kFewChannels)
       return change_first_convolution(node, *weights);
     if (shape[1] % kChannelsOfBlock != 0)
@@ -224,18 +235,53 @@ private:
     return true;
   }
 
+  /// An image of few channels is read as it is.
+  bool change_padded_convolution(const Node& node, const Shape& weights) {
+    Attributes how = node.attributes;
+    const bool is_first = weights[1] < kFewChannels && !is_turned(node.inputs[0]);
+    if (is_first)
+      how["channels_first"] = int64_t{1};
+    const ValueId image = is_first ? node.inputs[0] : turned(node.inputs[0]);
+    if (single_cells_.count(node.inputs[0]) > 0)
+      single_cells_.insert(node.outputs[0]);
+    finish_convolution(node, "ChannelsLastPaddedConv", {image, node.inputs[1]}, std::move(how));
+    return true;
+  }
+
+  /// By constant factors or sizes, or by an image's own.
+  bool change_resize(const Node& node) {
+    std::vector<ValueId> inputs = node.inputs;
+    inputs[0] = turned(node.inputs[0]);
+    for (size_t k = 1; k < inputs.size(); ++k) {
+      const Tensor* values = inputs[k] == kAbsent ? nullptr : constant(inputs[k]);
+      if (inputs[k] == kAbsent || (values != nullptr && values->cells() == 0))
+        continue;
+      if (values == nullptr || values->cells() != 4 || node.attributes.count("axes") > 0)
+        return false;
+      inputs[k] = add_constant(name_of_value(inputs[k]) + ".last",
+                               gathered(*values, {4}, [](const std::vector<int64_t>& at) {
+                                 static constexpr std::array<int64_t, 4> kFrom = {0, 2, 3, 1};
+                                 return kFrom[static_cast<size_t>(at[0])];
+                               }));
+    }
+    set_turned(node.outputs[0], add_node(node, "Resize", inputs, node.attributes));
+    return true;
+  }
+
   /// One filter a channel.
   bool change_depthwise(const Node& node, const Tensor& weights) {
     const Shape& shape = weights.shape(); // c, 1, r, s
-    if (!is_turned(node.inputs[0]) || shape[2] * shape[3] > kMostTaps)
+    const bool is_padded = form_ == ChannelsLastForm::Padded;
+    if (!is_turned(node.inputs[0]) || (!is_padded && shape[2] * shape[3] > kMostTaps))
       return false;
+    ++convolutions_;
     const ValueId reordered = add_constant(
         name_of_value(node.inputs[1]) + ".last",
         gathered(weights, {shape[2], shape[3], shape[0]}, [&](const std::vector<int64_t>& at) {
           return (at[2] * shape[2] + at[0]) * shape[3] + at[1];
         }));
-    finish_convolution(node, "ChannelsLastDepthwise", {turned(node.inputs[0]), reordered},
-                       node.attributes);
+    finish_convolution(node, is_padded ? "ChannelsLastPaddedDepthwise" : "ChannelsLastDepthwise",
+                       {turned(node.inputs[0]), reordered}, node.attributes);
     return true;
   }
 
@@ -344,6 +390,9 @@ private:
   }
 
   Graph graph_;
+  ChannelsLastForm form_;
+  int64_t convolutions_ = 0, transpositions_ = 0; ///< changed, added
+  std::set<ValueId> single_cells_;                ///< images of one cell: nothing is to be turned
   std::set<std::string> names_;
   std::map<ValueId, int64_t> readers_; ///< in the given graph
   std::map<ValueId, ValueId> turned_;  ///< images that are there with their channels last
@@ -352,6 +401,12 @@ private:
 
 } // namespace
 
-Graph with_channels_last(Graph graph) { return LayoutChanger(std::move(graph)).run(); }
+ChannelsLastEffect try_channels_last(Graph graph, ChannelsLastForm form) {
+  return LayoutChanger(std::move(graph), form).run();
+}
+
+Graph with_channels_last(Graph graph, ChannelsLastForm form) {
+  return try_channels_last(std::move(graph), form).graph;
+}
 
 } // namespace kawara::graph

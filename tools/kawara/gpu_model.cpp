@@ -108,7 +108,8 @@ driver::ModelOptions gpu_model_options_of(const GraphFlags& flags) {
   if (options.graph.attention == graph::optimise::AttentionUse::ByCost && !flags.floats.empty())
     options.graph.attention = graph::optimise::AttentionUse::Always;
   // Tensor cores want narrow floats with their channels last.
-  options.has_channels_last = options.floats != graph::DataType::F32;
+  options.images = options.floats != graph::DataType::F32 ? driver::ImageOrder::ChannelsLast
+                                                          : driver::ImageOrder::Written;
   return options;
 }
 
@@ -234,8 +235,6 @@ driver::ModelOptions model_options_of(const GraphFlags& flags) {
     options.graph.attention = graph::optimise::AttentionUse::Never;
   if (flags.attention == "whole")
     options.graph.attention = graph::optimise::AttentionUse::Always;
-  // Tensor cores want narrow floats with their channels last.
-  options.has_channels_last = options.floats != graph::DataType::F32;
   return options;
 }
 

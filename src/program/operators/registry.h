@@ -23,6 +23,7 @@ std::span<const Operator> attention_operators();
 std::span<const Operator> binary_operators();
 /// Not the standard's: what graph/channels_last makes of some of them.
 std::span<const Operator> channels_last_operators();
+std::span<const Operator> padded_channels_last_operators();
 std::span<const Operator> convolution_operators();
 std::span<const Operator> einsum_operators();
 std::span<const Operator> generator_operators();

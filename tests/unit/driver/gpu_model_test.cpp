@@ -134,7 +134,7 @@ private:
 double difference_on_gpu(DataType floats, bool has_channels_last) {
   ModelOptions options;
   options.floats = floats;
-  options.has_channels_last = has_channels_last;
+  options.images = has_channels_last ? ImageOrder::ChannelsLast : ImageOrder::Written;
   Model model(small_net(), options), plain(small_net());
   const auto inputs = model.pattern_inputs({});
   const auto expected = plain.run(inputs);
@@ -169,7 +169,7 @@ TEST(GpuModel, NarrowKernelsMeanNearlyTheSame) {
 TEST(GpuModel, ConvolutionsWithChannelsLastRunOnTensorCores) {
   ModelOptions options;
   options.floats = DataType::BF16;
-  options.has_channels_last = true;
+  options.images = ImageOrder::ChannelsLast;
   Model model(small_net(), options);
   auto tape = model.tape_of_programs(model.pattern_inputs({}));
   ASSERT_TRUE(tape);
