@@ -132,17 +132,11 @@ bool brings_rows_outside(const Product& p, const Cuts& cuts, int64_t bytes,
          cuts.blocks.columns * product_over(p.extents, p.depth) * bytes <= cpu.caches.l2 / 2;
 }
 
-/// Fewer rows leave nothing but columns to share.
-constexpr int64_t kShareRows = 4;
-
-/// Then each thread has its part, in whole vectors.
-int64_t columns_of_thread(const Product& p, const Cuts& cuts) {
-  const int64_t columns = p.extents[p.lanes];
-  if (cuts.threads == 1 || p.parts || p.extents[p.rows] >= kShareRows ||
-      product_over(p.extents, p.outer) > 1)
-    return columns;
-  const int64_t each = (columns + cuts.threads - 1) / cuts.threads;
-  return std::min(columns, (each + cuts.lanes - 1) / cuts.lanes * cuts.lanes);
+/// Do threads share the tiles of one result? Of few rows they share the columns.
+bool shares_tiles(const Product& p) {
+  constexpr int64_t kFewRows = 4;
+  return p.extents[p.rows] >= kFewRows ? may_share_blocks(p)
+                                       : !p.parts && product_over(p.extents, p.outer) == 1;
 }
 
 } // namespace
@@ -237,13 +231,11 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const double speed = has_tiles ? cuts.instruction->speed : 1.0;
   const Copies copies{packs_left(p, cuts.copied_lanes()), packs_right(p, cuts.copied_lanes())};
   cuts.threads = threads_for(p, environment.cpu, speed);
-  const bool is_shared = may_share_blocks(p) && rows >= kShareRows;
-  const TileShares shares{is_shared ? cuts.threads : 1, product_over(p.extents, p.outer)};
+  const TileShares shares{shares_tiles(p) ? cuts.threads : 1, product_over(p.extents, p.outer)};
   const int64_t row_count = (rows + accumulator_rows - 1) / accumulator_rows;
-  cuts.tile =
-      has_tiles ? block_of_tiles(row_count, (columns + cuts.lanes - 1) / cuts.lanes, shares)
-                : register_tile(environment.cpu, cuts.lanes, row_count, columns_of_thread(p, cuts),
-                                edge_costs(p, cuts.lanes, environment.cpu), shares);
+  cuts.tile = has_tiles ? block_of_tiles(row_count, (columns + cuts.lanes - 1) / cuts.lanes, shares)
+                        : register_tile(environment.cpu, cuts.lanes, row_count, columns,
+                                        edge_costs(p, cuts.lanes, environment.cpu), shares);
   cuts.tile.rows *= accumulator_rows;
   if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
     cuts.companion_lanes *= accumulator_rows;

@@ -35,6 +35,8 @@ constexpr int64_t kDeepest = 1024;
 constexpr int64_t kShallowest = 384;
 /// With fewer tiles that use a panel one after the other, it need not stay in the nearest cache.
 constexpr int64_t kFewTiles = 4;
+/// Fewer rows than this leave nothing but columns to share.
+constexpr int64_t kFewRows = 4;
 
 int64_t parts(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
@@ -95,22 +97,41 @@ double tile_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lane
   return full * (full_rows + row_edge) * (full_columns + column_edge);
 }
 
+namespace {
+
+/// Steps of the threads' tiles together, as if each had as many as the one with the most.
+double shared_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lanes, int64_t rows,
+                    int64_t columns, const EdgeCosts& edges, const TileShares& shares) {
+  const int64_t width = tile.vectors * lanes,
+                tiles = parts(rows, tile.rows) * parts(columns, width);
+  if (shares.threads == 1 || rows >= kFewRows)
+    return tile_steps(cpu, tile, lanes, rows, columns, edges) * unevenness(tiles, shares);
+  // Every thread has tiles side by side; the last tile of all may be a part.
+  const int64_t most = parts(parts(columns, width), shares.threads) * width;
+  const int64_t last = most - (parts(columns, width) * width - columns);
+  return static_cast<double>(shares.threads) *
+         std::max(tile_steps(cpu, tile, lanes, rows, most, edges),
+                  tile_steps(cpu, tile, lanes, rows, last, edges));
+}
+
+} // namespace
+
 RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, int64_t columns,
                            const EdgeCosts& edges, const TileShares& shares) {
   RegisterTile best;
   double fewest = std::numeric_limits<double>::infinity();
   const int64_t room = room_for(cpu, edges);
-  // Few rows leave room for more vectors side by side.
-  const int64_t widest = rows < 4 ? 24 / std::max<int64_t>(rows, 1) : 6;
-  for (int64_t vectors = 1; vectors <= std::min<int64_t>(widest, 16); ++vectors)
+  // Few rows leave room for more vectors side by side. A tile wider than the columns would take a neighbour's as well.
+  const int64_t widest = std::min({rows < kFewRows ? 24 / std::max<int64_t>(rows, 1) : 6,
+                                   int64_t{16}, std::max<int64_t>(1, parts(columns, lanes))});
+  for (int64_t vectors = 1; vectors <= widest; ++vectors)
     for (int64_t r = 1; r <= 14; ++r) {
       const RegisterTile tile{r, vectors};
       // The vectors of a single row are read by the multiply-adds themselves, where these take memory.
       const int64_t held = r == 1 && cpu.vector_bytes > 16 ? 1 : vectors;
       if (r * vectors + held + kOperandRegisters > room)
         continue;
-      const double cost = tile_steps(cpu, tile, lanes, rows, columns, edges) *
-                          unevenness(parts(rows, r) * parts(columns, vectors * lanes), shares);
+      const double cost = shared_steps(cpu, tile, lanes, rows, columns, edges, shares);
       const bool is_fewer = cost < fewest * 0.999;
       const bool is_larger = cost < fewest * 1.001 && r * vectors > best.rows * best.vectors;
       if (is_fewer || is_larger) {

@@ -14,11 +14,15 @@ Environment with_cores(int64_t cores) {
   return environment;
 }
 
-Schedule for_cores(const std::string& text, int64_t cores) {
+Schedule for_environment(const std::string& text, const Environment& environment) {
   const Schedule start = initial(text);
-  auto result = apply(start, Auto{}, with_cores(cores));
+  auto result = apply(start, Auto{}, environment);
   EXPECT_TRUE(static_cast<bool>(result));
   return result ? *std::move(result) : start;
+}
+
+Schedule for_cores(const std::string& text, int64_t cores) {
+  return for_environment(text, with_cores(cores));
 }
 
 std::string product_text(int rows, int columns, int depth) {
@@ -52,6 +56,20 @@ TEST(AutoThreads, shares_rows_and_columns_of_products) {
           << rows << "x" << columns << "x" << depth << " on " << cores << ":\n"
           << listing(shared);
     }
+}
+
+TEST(AutoThreads, shares_the_columns_of_one_row) {
+  for (const std::string& name : target::named_cpus())
+    for (const int64_t cores : {8, 16})
+      for (const int columns : {768, 2304, 3072, 50257}) {
+        Environment environment = with_cores(cores);
+        environment.cpu = *target::named_cpu(name);
+        environment.cpu.cores = cores;
+        const Schedule shared = for_environment(product_text(1, columns, 768), environment);
+        EXPECT_TRUE(keeps_busy(shared, poly::StmtId{1}, cores))
+            << columns << " on " << cores << " of " << name << ":\n"
+            << listing(shared);
+      }
 }
 
 TEST(AutoThreads, copies_what_several_blocks_read_once) {

@@ -61,5 +61,31 @@ TEST(RegisterTile, FitsItsResults) {
   EXPECT_EQ(register_tile(wide, 16, 128, 16, edges).vectors, 1);
 }
 
+TEST(RegisterTile, OfOneRowLeavesEveryThreadItsColumns) {
+  EdgeCosts edges{4.0, 4.0};
+  for (const bool columns_apart : {false, true}) {
+    edges.columns_apart = columns_apart;
+    for (const int64_t bytes : {16, 32, 64})
+      for (const int64_t threads : {2, 8, 16})
+        for (const int64_t columns : {768, 2304, 3072}) {
+          const int64_t lanes = bytes / 4;
+          const RegisterTile tile =
+              register_tile(cpu(bytes, 32), lanes, 1, columns, edges, {threads, 1});
+          const int64_t width = tile.vectors * lanes, tiles = (columns + width - 1) / width;
+          const int64_t most = (tiles + threads - 1) / threads * width;
+          EXPECT_LE(most * threads, columns * 9 / 8)
+              << columns << " columns, " << threads << " threads, " << tile.vectors
+              << " vectors of " << lanes;
+        }
+  }
+}
+
+TEST(RegisterTile, IsNotWiderThanItsResults) {
+  EdgeCosts edges{4.0, 4.0};
+  edges.columns_apart = true;
+  for (const int64_t rows : {1, 2, 8, 128})
+    EXPECT_EQ(register_tile(cpu(64, 32), 16, rows, 48, edges).vectors, 3) << rows;
+}
+
 } // namespace
 } // namespace kawara::schedule
