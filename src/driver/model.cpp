@@ -268,7 +268,7 @@ Result<std::vector<Datum>, Diagnostic> Model::run(const std::map<std::string, Da
   KAWARA_TRY(const std::vector<Datum> data, ordered_inputs(graph(), inputs));
   try {
     if (Player* player = impl_->is_timed ? nullptr : impl_->recordings.find(data)) {
-      if (auto results = play(*player, data))
+      if (auto results = play(*player, data, impl_->runner.result_memory()))
         return results;
       // Shapes depend on cells, and these are others: that takes plans, now and henceforth.
       impl_->recordings.drop(data);

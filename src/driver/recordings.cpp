@@ -51,13 +51,14 @@ void Recordings::drop(const std::vector<Datum>& inputs) {
   recordings_[key_of_shapes(inputs)].player.reset();
 }
 
-Result<std::vector<Datum>, Diagnostic> play(Player& player, std::vector<Datum> inputs) {
+Result<std::vector<Datum>, Diagnostic> play(Player& player, std::vector<Datum> inputs,
+                                            ResultMemory& memory) {
   std::vector<void*> reads, writes;
   std::vector<Datum> results;
   for (Datum& datum : inputs)
     reads.push_back(datum.tensor.data());
   for (const Port& port : player.tape().outputs) {
-    results.push_back({Tensor(port.type, port.shape), false, {}});
+    results.push_back({Tensor(port.type, port.shape, memory.take(port.bytes())), false, {}});
     writes.push_back(results.back().tensor.data());
   }
   KAWARA_TRY([[maybe_unused]] const Done done, player.play(reads, writes));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "driver/result_memory.h"
 #include "driver/tape.h"
 
 #include <map>
@@ -28,7 +29,7 @@ private:
   std::map<std::string, Recording> recordings_;
 };
 
-/// Plays a tape into new memory. Refuses what `Player::play` refuses.
-Result<std::vector<Datum>, Diagnostic> play(Player&, std::vector<Datum> inputs);
+/// Plays a tape into memory for its results. Refuses what `Player::play` refuses.
+Result<std::vector<Datum>, Diagnostic> play(Player&, std::vector<Datum> inputs, ResultMemory&);
 
 } // namespace kawara::driver

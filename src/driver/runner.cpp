@@ -52,14 +52,6 @@ std::unique_ptr<Plan>& slot(std::map<std::string, std::unique_ptr<Plan>>& plans,
   return plans[key];
 }
 
-Tensor memory_of(const Plan& plan, ValueId id, const Info& info) {
-  const auto at = plan.places.find(id);
-  if (at == plan.places.end())
-    return Tensor(info.type, info.shape);
-  return Tensor(info.type, info.shape,
-                std::shared_ptr<std::byte>(plan.block, plan.block.get() + at->second.offset));
-}
-
 } // namespace
 
 Result<std::vector<Datum>, Diagnostic> Runner::run(std::vector<Datum> inputs,
@@ -228,6 +220,18 @@ Result<Done, Diagnostic> Runner::run(Plan& plan, std::vector<Datum>& data) {
   return Done{};
 }
 
+/// Cells of a value that a step is about to write: its place in the plan's block, or memory of its own.
+Tensor Runner::memory_of(const Plan& plan, ValueId id) {
+  const Info& info = plan.infos[id];
+  const auto at = plan.places.find(id);
+  if (at != plan.places.end())
+    return Tensor(info.type, info.shape,
+                  std::shared_ptr<std::byte>(plan.block, plan.block.get() + at->second.offset));
+  const auto cells = graph::cells_of(info.shape);
+  return cells ? Tensor(info.type, info.shape, results_.take(*cells * graph::bytes_of(info.type)))
+               : Tensor(info.type, info.shape);
+}
+
 Result<Done, Diagnostic> Runner::run_step(Plan& plan, const Step& step, std::vector<Datum>& data) {
   if (const auto* view = std::get_if<ViewStep>(&step)) {
     const Info& info = plan.infos[view->result];
@@ -238,7 +242,7 @@ Result<Done, Diagnostic> Runner::run_step(Plan& plan, const Step& step, std::vec
   if (const auto* kernel = std::get_if<KernelStep>(&step))
     return run(plan, *kernel, data);
   if (const auto* join = std::get_if<JoinStep>(&step)) {
-    Tensor whole = memory_of(plan, join->result, plan.infos[join->result]);
+    Tensor whole = memory_of(plan, join->result);
     std::byte* to = whole.data();
     for (const ValueId id : join->operands) {
       const Tensor& part = data[id].tensor;
@@ -252,11 +256,10 @@ Result<Done, Diagnostic> Runner::run_step(Plan& plan, const Step& step, std::vec
   return call(graph_.nodes[std::get<CallStep>(step).node], data);
 }
 
-Result<Done, Diagnostic> Runner::run(Plan& plan, const KernelStep& step,
-                                     std::vector<Datum>& data) const {
+Result<Done, Diagnostic> Runner::run(Plan& plan, const KernelStep& step, std::vector<Datum>& data) {
   std::vector<void*> pointers;
   size_t operand = 0, result = 0;
-  std::vector<Tensor> unused;
+  std::vector<std::shared_ptr<std::byte>> unused;
   for (const emit::BufferInfo& argument : step.code->signature().arguments) {
     if (argument.name[0] == 'X') {
       pointers.push_back(data[step.operands[operand++]].tensor.data());
@@ -265,11 +268,11 @@ Result<Done, Diagnostic> Runner::run(Plan& plan, const KernelStep& step,
     const ValueId id = step.results[result++];
     if (id == graph::kAbsent) { // computed, though nobody reads it
       const auto bytes = emit::bytes_of(argument, step.params);
-      unused.emplace_back(graph::DataType::U8, Shape{bytes.value_or(0)});
-      pointers.push_back(unused.back().data());
+      unused.push_back(results_.take(bytes.value_or(0)));
+      pointers.push_back(unused.back().get());
       continue;
     }
-    data[id] = {memory_of(plan, id, plan.infos[id]), false, {}};
+    data[id] = {memory_of(plan, id), false, {}};
     pointers.push_back(data[id].tensor.data());
   }
   return step.code->call(pointers, step.params);

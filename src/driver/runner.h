@@ -1,6 +1,7 @@
 #pragma once
 
 #include "driver/plan.h"
+#include "driver/result_memory.h"
 
 #include <functional>
 
@@ -26,6 +27,7 @@ public:
   void restore_with(std::function<Result<Done, Diagnostic>()> f) { restore_ = std::move(f); }
   /// Gives memory between steps back until the next run.
   void release_block();
+  ResultMemory& result_memory() { return results_; }
   /// The plans that the last run went through, in order; valid until the next run.
   const std::vector<const Plan*>& path() const { return path_; }
   /// The plans made so far, each after those that it continues.
@@ -48,7 +50,8 @@ private:
   bool is_draft(const Plan* plan) const;
   Result<Done, Diagnostic> run(Plan& plan, std::vector<Datum>& data);
   Result<Done, Diagnostic> run_step(Plan& plan, const Step& step, std::vector<Datum>& data);
-  Result<Done, Diagnostic> run(Plan& plan, const KernelStep& step, std::vector<Datum>& data) const;
+  Result<Done, Diagnostic> run(Plan& plan, const KernelStep& step, std::vector<Datum>& data);
+  Tensor memory_of(const Plan& plan, ValueId id);
   Result<Done, Diagnostic> call(const graph::Node& node, std::vector<Datum>& data);
   std::vector<Datum> results(const Plan& plan, const std::vector<Datum>& data) const;
   bool is_given(const Tensor& tensor, const std::vector<Datum>& data) const;
@@ -60,6 +63,7 @@ private:
   std::vector<std::unique_ptr<Plan>> drafted_; ///< without code, each goes on after the one before
   std::shared_ptr<std::byte> block_;           ///< for the plan that runs
   int64_t block_bytes_ = 0;
+  ResultMemory results_;
   std::vector<StepTime>* times_ = nullptr;
   std::map<const graph::Graph*, std::unique_ptr<Runner>> inner_;
   std::vector<const Plan*> path_;
