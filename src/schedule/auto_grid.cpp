@@ -106,8 +106,11 @@ private:
     const double row = std::min(depth_, kUsualDepth) * static_cast<double>(bytes_ * tile_.rows);
     return std::max<int64_t>(1, static_cast<int64_t>(room_ / row));
   }
-  /// For a thread that was interrupted, or for the last of them.
-  double waiting(int64_t high, int64_t wide) const { return kLate * steps(high, wide); }
+  /// For a thread that was interrupted, or for the last of them. A single row of tiles takes as long as its columns take to come.
+  double waiting(int64_t high, int64_t wide) const {
+    const double coming = tile_rows_ == 1 ? right_bytes(wide) + near_bytes(wide) : 0;
+    return kLate * (steps(high, wide) + coming);
+  }
   double fork() const { return kForkSteps / depth_; }
   double packing_left(int64_t times) const {
     return packs_left_ ? kCopySteps * static_cast<double>(times * p_.extents[p_.rows]) : 0;

@@ -74,11 +74,10 @@ TEST(Auto, turns_weights_over_line_by_line) {
       "input x: f32[1, 256]\nconst W: f32[1024, 256]\noutput y: f32[1, 1024]\n"
       "y[i, j] = sum(k, x[i, k] * W[j, k])\n"));
   EXPECT_EQ(rows.substr(0, rows.find("S2")), R"(for j.0:  # parallel
-  for j.1.0:
-    for j.1.1.0:
-      for k:  # unroll(4)
-        for j.1.1.1:  # vector(4) unroll
-          )")
+  for j.1.1.0:
+    for k:  # unroll(4)
+      for j.1.1.1:  # vector(4) unroll
+        )")
       << "one square of cells is as wide as a line; more of them have the compiler at work";
 }
 

@@ -72,6 +72,16 @@ TEST(AutoThreads, shares_the_columns_of_one_row) {
       }
 }
 
+TEST(AutoThreads, leaves_late_threads_little_of_one_row) {
+  Environment environment = with_cores(16);
+  environment.cpu = *target::named_cpu("sapphirerapids");
+  environment.cpu.cores = 16;
+  const Schedule shared = for_environment(product_text(1, 50257, 768), environment);
+  EXPECT_GE(shared_iterations(shared, poly::StmtId{1}), 4 * 16)
+      << "who comes early takes what others have not begun\n"
+      << listing(shared);
+}
+
 TEST(AutoThreads, copies_what_several_blocks_read_once) {
   const Schedule shared = for_cores(product_text(128, 768, 768), 8);
   ASSERT_EQ(shared.scop.statements.size(), 4U) << listing(shared);
