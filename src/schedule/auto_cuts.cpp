@@ -93,35 +93,45 @@ void cut_rows_finer(Cuts& cuts, const Product& p, int64_t bytes, const target::C
   cuts.blocks.rows = (even + tile - 1) / tile * tile;
 }
 
+/// At most 2^40.
+int64_t tensor_bytes(const Schedule& schedule, uint32_t tensor) {
+  int64_t bytes = scalar::bytes_of(schedule.scop.tensors[tensor].elem);
+  for (const scalar::Expr& extent : schedule.scop.tensors[tensor].shape)
+    bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
+  return bytes;
+}
+
 /// The right operand is read once for each iteration of the outer loops. Where it is larger than the second cache, blocks of it
-/// that fit take turns.
-void bring_columns_outside(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
-  const int64_t columns = p.extents[p.lanes],
+/// that fit take turns; single panels, where the whole left operand fits that cache itself.
+void bring_columns_outside(Cuts& cuts, const Schedule& schedule, const Product& p, int64_t bytes,
+                           const target::Cpu& cpu) {
+  const int64_t columns = p.extents[p.lanes], outer = product_over(p.extents, p.outer),
                 column_bytes = product_over(p.extents, p.depth) * bytes;
   const int64_t room = cpu.caches.l2 / 2;
-  if (p.outer.empty() || !p.right_rests || p.combines_along_outer || p.parts ||
-      product_over(p.extents, p.outer) < 2 || columns * column_bytes <= room)
+  if (p.outer.empty() || !p.right_rests || p.combines_along_outer || p.parts || outer < 2 ||
+      columns * column_bytes <= room)
     return;
+  const int64_t left_bytes = packs_left(p, cuts.lanes) ? outer * p.extents[p.rows] * column_bytes
+                                                       : tensor_bytes(schedule, p.left);
   const int64_t width = cuts.tile.vectors * cuts.lanes;
-  const int64_t widest = std::max(width, room / column_bytes / width * width);
+  const int64_t widest =
+      left_bytes <= room ? width : std::max(width, room / column_bytes / width * width);
   const int64_t count = even_blocks((columns + widest - 1) / widest, (columns + width - 1) / width,
-                                    product_over(p.extents, p.outer), cuts.threads);
+                                    outer, cuts.threads);
   const int64_t even = (columns + count - 1) / count;
   cuts.columns_outside = true;
   cuts.blocks.columns = (even + width - 1) / width * width;
 }
 
 /// Whether each panel of the right operand, packed before, comes from beyond the second cache for a few tiles and is gone again: the
-/// hardware is not in time for its next rows. Wide vectors take whole lines, of which it sees the next.
+/// hardware is not in time for its next rows. Blocks of columns that stand around outer loops stay. Wide vectors take whole lines, of which it sees the next.
 bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& cuts,
                         const target::Cpu& cpu) {
   constexpr int64_t kFewTiles = 8;
-  int64_t bytes = scalar::bytes_of(schedule.scop.tensors[p.right].elem);
-  for (const scalar::Expr& extent : schedule.scop.tensors[p.right].shape)
-    bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
   return cpu.vector_bytes <= 16 && p.right_stays && packs_right(p, cuts.lanes) &&
-         cuts.depth_part == 0 && !cuts.instruction && p.extents[p.rows] > 1 &&
-         p.extents[p.rows] <= kFewTiles * cuts.tile.rows && bytes > cpu.caches.l2;
+         cuts.depth_part == 0 && !cuts.columns_outside && !cuts.instruction &&
+         p.extents[p.rows] > 1 && p.extents[p.rows] <= kFewTiles * cuts.tile.rows &&
+         tensor_bytes(schedule, p.right) > cpu.caches.l2;
 }
 
 /// Rows that are read where they lie meet all panels of the right operand one after the other where these stay in the second cache:
@@ -194,9 +204,7 @@ EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
 std::vector<Directive> bring_left_together(const Schedule& schedule, const Product& p,
                                            int64_t lanes, uint32_t next) {
   const program::Tensor& left = schedule.scop.tensors[p.left];
-  int64_t bytes = scalar::bytes_of(left.elem);
-  for (const scalar::Expr& extent : left.shape)
-    bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
+  const int64_t bytes = tensor_bytes(schedule, p.left);
   // The layout of a temp costs nothing, a copy does.
   const bool is_temp = left.role == program::Role::Temp && left.private_dims == 0;
   if (!p.left_has_window || p.outer.empty() || bytes <= (is_temp ? kManyLines : kManyPages) ||
@@ -270,7 +278,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   cuts.depth_part = part < p.extents[cuts.deepest] ? part : 0;
   cuts.calls_results = is_near && is_packed && cuts.depth_part != 0;
   if (cuts.depth_part == 0) {
-    bring_columns_outside(cuts, p, bytes, environment.cpu);
+    bring_columns_outside(cuts, schedule, p, bytes, environment.cpu);
     if (cuts.columns_outside) {
       cuts.grid = {};
       cuts.blocks.rows = cut_blocks(1, 1).rows;

@@ -24,9 +24,10 @@ struct Cuts {
   bool calls_block = false;     ///< and what the next block of rows will copy
   bool calls_panel = false;     ///< and the next panel of the right operand
   int64_t companion_lanes = 1;  ///< of one vector of a companion
-  /// Several blocks read it, and threads have one each: it is copied before their loop.
+  /// Several blocks read it, and threads have one each: it is copied before their loop. So it is where blocks of columns stand
+  /// around the outer loops: each of them would copy all of it again.
   bool packs_left_before() const {
-    return grid.is_one_loop && !columns_outside && grid.column_parts > 1;
+    return columns_outside || (grid.is_one_loop && grid.column_parts > 1);
   }
   bool packs_right_before() const {
     return grid.is_one_loop && !columns_outside && grid.row_parts > 1;

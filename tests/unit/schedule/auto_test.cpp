@@ -208,6 +208,38 @@ TEST(Auto, copies_rows_of_images_that_lie_in_many_pages) {
   EXPECT_EQ(count("64"), 4U) << "packed weights and staged rows";
 }
 
+TEST(Auto, copies_rows_once_where_blocks_of_weights_stand_around_them) {
+  const auto loops = [](int64_t filters) {
+    return loops_of(scheduled_automatically(
+        fmt::format("input image: f32[512, 14, 14]\nconst weight: f32[{0}, 512]\n"
+                    "output out: f32[{0}, 7, 7]\n"
+                    "out[k, h, w] = sum(c, image[c, 2 * h, 2 * w] * weight[k, c])\n",
+                    filters)));
+  };
+  const std::string copy = "for c:\n      for w.1.1:  # unroll\n        S3";
+  EXPECT_NE(loops(64).find("for h_k.0:  # parallel\n  for w.0:\n    " + copy), std::string::npos)
+      << "for each row";
+  EXPECT_NE(
+      loops(1024).find("for h:  # parallel\n  for c:\n    for w.1.1:  # vector(8) unroll\n      "
+                       "S3\nfor k.0_h:  # parallel\n"),
+      std::string::npos)
+      << "once for all panels";
+}
+
+TEST(Auto, calls_panels_of_weights_that_pass_by_once) {
+  const auto is_called = [](const std::string& text) {
+    return loops_of(scheduled_automatically(text)).find("# prefetch") != std::string::npos;
+  };
+  EXPECT_TRUE(is_called("input V: f32[16, 16, 256]\nconst U: f32[16, 256, 256]\n"
+                        "output P: f32[16, 16, 256]\n"
+                        "P[a, i, j] = sum(c, V[a, i, c] * U[a, c, j])\n"));
+  EXPECT_FALSE(is_called("input image: f32[256, 9, 9]\nconst weight: f32[512, 256, 3, 3]\n"
+                         "output out: f32[512, 7, 7]\n"
+                         "out[k, h, w] = sum(c, r, s, image[c, h + r, w + s] * "
+                         "weight[k, c, r, s])\n"))
+      << "they stay for all rows";
+}
+
 TEST(Auto, calls_the_next_row_where_several_nests_read_it_from_memory) {
   const auto called = [](const std::string& rows) {
     const Schedule schedule = scheduled_automatically(
