@@ -10,6 +10,9 @@ constexpr int64_t kWorthCopying = 16;
 /// The left operand's uses are of one cell for all lanes: that times so many.
 constexpr int64_t kFewLanes = 4;
 
+/// What lies in runs along the reduction is read by vectors as it is: it has to be used more often than this.
+constexpr int64_t kSeldomUsed = 64;
+
 /// A tensor of more bytes than this lies in more pages than a core remembers at once (96 of 4 KiB).
 constexpr int64_t kManyPages = 96 * 4096;
 /// One of more bytes does not stay in a first cache beside the other operand. Distances that are a power of two fill few of its
@@ -171,8 +174,11 @@ bool packs_right(const Product& p, int64_t lanes) {
   return p.left != p.right && uses_of(p, p.rows, p.right_stays, lanes) >= kWorthCopying;
 }
 bool packs_left(const Product& p, int64_t lanes) {
-  // One row lies in reading order already. What is copied cell by cell has to be used more often than what is in runs.
-  const int64_t least = kWorthCopying * (p.has_far_rows ? lanes : std::min(lanes, kFewLanes));
+  // One row lies in reading order already. What is copied cell by cell has to be used more often than what is in runs, and what
+  // can be read by vectors where it lies still more often.
+  const int64_t least = p.has_far_rows && p.has_near_depth
+                            ? kSeldomUsed + 1
+                            : kWorthCopying * (p.has_far_rows ? lanes : std::min(lanes, kFewLanes));
   return p.left != p.right && p.extents[p.rows] > 1 && !p.left_has_window &&
          !p.reads_left_in_place && uses_of(p, p.lanes, p.left_stays, lanes) >= least;
 }

@@ -70,6 +70,16 @@ bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& 
   return is_wide && (is_kept || p.extents[p.rows] >= kFewRows) && work >= kWorthPacking;
 }
 
+/// Whether multiply-adds take a cell of the left operand from any lane of a vector: then a vector of neighbours along the
+/// reduction does for as many steps. Rows as far apart as a quarter of the first cache would share the few lines of one set.
+bool takes_lanes(const Schedule& schedule, const Product& p, const Environment& environment) {
+  const scalar::Elem elem = schedule.scop.tensors[p.left].elem;
+  const int64_t row_bytes = p.extents[p.depth.back()] * scalar::bytes_of(elem);
+  return !environment.gpu && environment.cpu.arch == target::Arch::Aarch64 &&
+         environment.cpu.vector_bytes <= 16 && elem == scalar::Elem::F32 &&
+         schedule.scop.tensors[p.result].elem == elem && row_bytes < environment.cpu.caches.l1d / 4;
+}
+
 /// Loops that begin where a loop around the nest says: blocks of them would begin elsewhere each time.
 std::vector<bool> shifted_loops(const Schedule& schedule, const Nest& nest) {
   std::vector<bool> shifted(nest.loops.size(), false);
@@ -122,6 +132,7 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
   p.turns_over = p.has_strided_lanes && moves[*rows][0] == Move::Unit;
   p.has_far_lanes = moves[lanes][right] != Move::Unit;
   p.has_far_rows = moves[*rows][left] != Move::Unit;
+  p.has_near_depth = p.depth.size() == 1 && moves[p.depth[0]][left] == Move::Unit;
   p.left = loaded[left - 1];
   p.right = loaded[right - 1];
   return p;
@@ -228,6 +239,7 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     other->left_stays = other->left_stays || keeps_values(schedule, other->left);
     other->right_stays = other->right_stays || keeps_values(schedule, other->right);
     other->left_has_window = has_window(schedule, *other, other->left);
+    other->has_near_depth = other->has_near_depth && takes_lanes(schedule, *other, environment);
     if (other->left_has_window && !environment.gpu && environment.cpu.vector_bytes > 16 &&
         schedule.scop.numerics != program::Numerics::Exact)
       keep_shifts_apart(schedule, *other);

@@ -159,11 +159,13 @@ private:
     return deepest_part() + (cuts_.instruction_depth() > 1 ? ".0" : "");
   }
 
-  /// The innermost reduction loop four times over; a short one whole, with the one around it.
+  /// The innermost reduction loop four times over, twice the lanes of a vector where rows are read by vectors along it; a short one
+  /// whole, with the one around it.
   void unroll_depth(const std::string& update) {
     const size_t last = p_.depth.back();
+    const bool reads_runs = p_.has_near_depth && !packs_left(p_, cuts_.lanes);
     if (p_.extents[last] > kShort || p_.depth.size() == 1)
-      return add(Unroll{{update, depth_loop(last)}, 4});
+      return add(Unroll{{update, depth_loop(last)}, reads_runs ? 2 * cuts_.lanes : 4});
     add(Unroll{{update, depth_loop(last)}, std::nullopt});
   }
 

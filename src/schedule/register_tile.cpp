@@ -17,7 +17,7 @@ struct StepCosts {
 /// vectors, tiles of 8 x 3 and 6 x 4 were 4 to 20 % faster than 14 x 2 then, and full register files slower.
 StepCosts step_costs(const target::Cpu& cpu, const EdgeCosts& edges) {
   if (cpu.vector_bytes <= 16)
-    return {15, 0.4, 0.85};
+    return {15, 0.46, 0.85};
   return edges.is_gathered ? StepCosts{16, 0.5, 1.25} : StepCosts{16, 0.25, 1.25};
 }
 

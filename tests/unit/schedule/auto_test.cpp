@@ -57,6 +57,19 @@ for i in range(300):
   EXPECT_EQ(scaled.scop.statements.size(), 3U) << loops_of(scaled);
 }
 
+TEST(Auto, reads_rows_where_they_lie_for_few_columns) {
+  const auto loops = [](int64_t depth, int64_t columns) {
+    return loops_of(scheduled_automatically(
+        fmt::format("input A: f32[128, {0}]\nconst B: f32[{0}, {1}]\noutput C: f32[128, {1}]\n"
+                    "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                    depth, columns)));
+  };
+  EXPECT_EQ(loops(256, 64).find("S3"), std::string::npos) << loops(256, 64);
+  EXPECT_NE(loops(256, 64).find("for k:  # unroll(8)"), std::string::npos) << "two vectors";
+  EXPECT_NE(loops(256, 128).find("S3"), std::string::npos) << "a copy of A";
+  EXPECT_NE(loops(4096, 64).find("S3"), std::string::npos) << "its rows would share lines";
+}
+
 TEST(Auto, packs_weights_for_a_single_row) {
   const auto program = [](const std::string& role) {
     return "input x: f32[1, 512]\n" + role +
