@@ -106,9 +106,10 @@ private:
     const double row = std::min(depth_, kUsualDepth) * static_cast<double>(bytes_ * tile_.rows);
     return std::max<int64_t>(1, static_cast<int64_t>(room_ / row));
   }
-  /// For a thread that was interrupted, or for the last of them. A single row of tiles takes as long as its columns take to come.
+  /// For a thread that was interrupted, or for the last of them. The only row of tiles takes as long as its columns take to come.
   double waiting(int64_t high, int64_t wide) const {
-    const double coming = tile_rows_ == 1 ? right_bytes(wide) + near_bytes(wide) : 0;
+    const bool is_single = tile_rows_ == 1 && p_.outer.empty();
+    const double coming = is_single ? right_bytes(wide) + near_bytes(wide) : 0;
     return kLate * (steps(high, wide) + coming);
   }
   double fork() const { return kForkSteps / depth_; }
