@@ -84,5 +84,59 @@ TEST(ChannelsLast, what_has_no_such_form_sees_images_as_they_were) {
       (std::vector<std::string>{"Transpose", "ChannelsLastConv", "Transpose", "Conv", "Softmax"}));
 }
 
+/// A net of every operator that has such a form for processors.
+Graph small_net() {
+  Builder b("net");
+  const ValueId x = b.input("x", DataType::F32, dims_of({2, 3, 9, 11}));
+  ValueId y = b.add("Conv", "first", {x, b.constant("wf", numbered({16, 3, 3, 3}))},
+                    {{"strides", list({2, 1})}, {"pads", list({1, 1, 1, 1})}});
+  y = b.add("Relu", "r", {y});
+  const ValueId one = b.add("Conv", "one", {y, b.constant("wo", numbered({32, 16, 1, 1}))}, {});
+  ValueId z = b.add("Conv", "each", {one, b.constant("we", numbered({32, 1, 3, 3}))},
+                    {{"group", int64_t{32}}, {"pads", list({1, 1, 1, 1})}});
+  z = b.add("Concat", "both", {one, z}, {{"axis", int64_t{1}}});
+  z = b.add("MaxPool", "pool", {z}, {{"kernel_shape", list({2, 2})}, {"strides", list({2, 2})}});
+  Tensor twice(DataType::F32, {4});
+  for (int64_t k = 0; k < 4; ++k)
+    twice.set_double(k, k < 2 ? 1 : 2);
+  z = b.add("Resize", "twice", {z, kAbsent, b.constant("scales", twice)},
+            {{"mode", std::string("nearest")}});
+  ValueId mean = b.add("GlobalAveragePool", "mean", {z});
+  mean = b.add("Conv", "gate", {mean, b.constant("wg", numbered({64, 64, 1, 1}))});
+  z = b.add("Mul", "gated", {z, b.add("Sigmoid", "open", {mean})});
+  b.output(z, DataType::F32, dims_of({2, 64, 4, 10}));
+  return b.take();
+}
+
+TEST(ChannelsLast, processors_keep_weights_and_pad_images) {
+  const ChannelsLastEffect effect = try_channels_last(small_net(), ChannelsLastForm::Padded);
+  EXPECT_EQ(spec(effect.graph), std::vector<std::string>{});
+  EXPECT_EQ(operators_in(effect.graph),
+            (std::vector<std::string>{"ChannelsLastPaddedConv", "Relu", "ChannelsLastPaddedConv",
+                                      "ChannelsLastPaddedDepthwise", "Concat",
+                                      "ChannelsLastPaddedMaxPool", "Resize",
+                                      "ChannelsLastGlobalAveragePool", "Transpose",
+                                      "ChannelsLastPaddedConv", "Sigmoid", "Mul", "Transpose"}));
+  EXPECT_EQ(effect.convolutions, 4);
+  EXPECT_EQ(effect.transpositions, 1) << "the result; an image of one cell costs nothing";
+  const Node& stem = effect.graph.nodes.front();
+  EXPECT_EQ(std::get<int64_t>(stem.attributes.at("channels_first")), 1);
+  EXPECT_EQ(effect.graph.initializers.at(stem.inputs[1]).shape(), (Shape{16, 3, 3, 3}));
+  const Node& twice = first(effect.graph, "Resize");
+  EXPECT_EQ(effect.graph.initializers.at(twice.inputs[2]).get_double(1), 2);
+  EXPECT_EQ(effect.graph.initializers.at(twice.inputs[2]).get_double(3), 1);
+}
+
+TEST(ChannelsLast, images_are_turned_for_what_has_no_such_form) {
+  Builder b("mixed");
+  const ValueId x = b.input("x", DataType::F32, dims_of({1, 32, 8, 8}));
+  ValueId y = b.add("Conv", "a", {x, b.constant("w", numbered({32, 32, 1, 1}))});
+  y = b.add("Softmax", "s", {y}, {{"axis", int64_t{1}}});
+  b.output(y, DataType::F32, dims_of({1, 32, 8, 8}));
+  const ChannelsLastEffect effect = try_channels_last(b.take(), ChannelsLastForm::Padded);
+  EXPECT_EQ(effect.convolutions, 1);
+  EXPECT_EQ(effect.transpositions, 2);
+}
+
 } // namespace
 } // namespace kawara::graph

@@ -231,7 +231,8 @@ TEST(Auto, copies_rows_once_where_blocks_of_weights_stand_around_them) {
   };
   const std::string copy = "for c:\n      for w.1.1:  # unroll\n        S3";
   EXPECT_NE(loops(64).find("for h_k.0:  # parallel\n  for w.0:\n    " + copy), std::string::npos)
-      << "for each row";
+      << "for each row:\n"
+      << loops(64);
   EXPECT_NE(
       loops(1024).find("for h:  # parallel\n  for c:\n    for w.1.1:  # vector(8) unroll\n      "
                        "S3\nfor k.0_h:  # parallel\n"),
@@ -415,6 +416,50 @@ TEST(Auto, does_not_reassociate_under_exact) {
   const auto verdict = poly::judge(schedule.scop, schedule.order);
   ASSERT_TRUE(std::holds_alternative<poly::Legal>(verdict));
   EXPECT_FALSE(std::get<poly::Legal>(verdict).reassociates);
+}
+
+Schedule scheduled_for(const char* machine, const std::string& text) {
+  Environment environment = test_environment();
+  environment.cpu = *target::named_cpu(machine);
+  environment.cpu.cores = 1;
+  const Schedule start = initial(text);
+  auto result = apply(start, Auto{}, environment);
+  EXPECT_TRUE(static_cast<bool>(result));
+  return result ? *std::move(result) : start;
+}
+
+TEST(Auto, reads_rows_in_place_that_wide_vectors_take_cell_by_cell) {
+  const auto product = [](int64_t columns, int64_t depth) {
+    return scheduled_for("sapphirerapids",
+                         fmt::format("input A: f32[3136, {1}]\nconst B: f32[{1}, {0}]\n"
+                                     "output C: f32[3136, {0}]\n"
+                                     "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                                     columns, depth));
+  };
+  const auto copies = [&](int64_t columns, int64_t depth) {
+    return product(columns, depth).scop.statements.size() - 2;
+  };
+  EXPECT_EQ(copies(256, 64), 1U) << "weights alone";
+  EXPECT_EQ(copies(1024, 256), 1U);
+  EXPECT_EQ(copies(1024, 1024), 2U) << "so many columns pay for copies of long rows";
+  const std::string loops = loops_of(product(256, 64));
+  EXPECT_LT(loops.find("for i.1.0:"), loops.rfind("for j.1.0:"))
+      << "rows meet all columns in turn:\n"
+      << loops;
+}
+
+TEST(Auto, windows_over_single_channels_in_lanes_take_several_pixels) {
+  const auto depthwise = [](const char* machine, int64_t window) {
+    return loops_of(scheduled_for(
+        machine, fmt::format("input X: f32[{0}, {0}, 64], w: f32[{1}, {1}, 64]\n"
+                             "output Y: f32[24, 24, 64]\n"
+                             "Y[h, x, c] = sum(r, s, X[h + r, x + s, c] * w[r, s, c])\n",
+                             23 + window, window)));
+  };
+  EXPECT_NE(depthwise("sapphirerapids", 3).find("for x.1:  # unroll\n"), std::string::npos)
+      << depthwise("sapphirerapids", 3);
+  EXPECT_NE(depthwise("neoverse-n1", 5).find("for x.1:  # unroll\n"), std::string::npos)
+      << depthwise("neoverse-n1", 5);
 }
 
 } // namespace
