@@ -126,15 +126,25 @@ void bring_columns_outside(Cuts& cuts, const Schedule& schedule, const Product& 
   cuts.blocks.columns = (even + width - 1) / width * width;
 }
 
+/// Kept weights of more bytes come from beyond the second cache in a net: those of other layers went through it in between.
+constexpr int64_t kFewWeights = 64 * 1024;
+
 /// Whether each panel of the right operand, packed before, comes from beyond the second cache for a few tiles and is gone again: the
-/// hardware is not in time for its next rows. Blocks of columns that stand around outer loops stay. Wide vectors take whole lines, of which it sees the next.
+/// hardware is not in time for its next rows. Blocks of columns that stand around outer loops stay. Wide vectors are so much faster than
+/// memory that they wait for any panel that was not there before; all tiles that use one give the next the time to come.
 bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& cuts,
                         const target::Cpu& cpu) {
   constexpr int64_t kFewTiles = 8;
-  return cpu.vector_bytes <= 16 && p.right_stays && packs_right(p, cuts.lanes) &&
-         cuts.depth_part == 0 && !cuts.columns_outside && !cuts.instruction &&
-         p.extents[p.rows] > 1 && p.extents[p.rows] <= kFewTiles * cuts.tile.rows &&
-         tensor_bytes(schedule, p.right) > cpu.caches.l2;
+  if (!p.right_stays || !packs_right(p, cuts.lanes) || cuts.depth_part != 0 || cuts.instruction ||
+      p.extents[p.rows] <= 1)
+    return false;
+  const int64_t bytes = tensor_bytes(schedule, p.right);
+  if (cpu.vector_bytes <= 16)
+    return !cuts.columns_outside && p.extents[p.rows] <= kFewTiles * cuts.tile.rows &&
+           bytes > cpu.caches.l2;
+  const bool has_panels =
+      !cuts.columns_outside || cuts.blocks.columns == cuts.tile.vectors * cuts.lanes;
+  return cuts.threads == 1 && !cuts.rows_outside && has_panels && bytes > kFewWeights;
 }
 
 /// Rows that are read where they lie meet all panels of the right operand one after the other where these stay in the second cache:
@@ -142,7 +152,8 @@ bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& 
 bool brings_rows_outside(const Product& p, const Cuts& cuts, int64_t bytes,
                          const target::Cpu& cpu) {
   return p.reads_left_in_place && cuts.depth_part == 0 && packs_right(p, cuts.lanes) &&
-         cuts.blocks.columns * product_over(p.extents, p.depth) * bytes <= cpu.caches.l2 / 2;
+         cuts.blocks.columns * product_over(p.extents, p.depth) * bytes <=
+             (p.right_stays ? kFewWeights : cpu.caches.l2 / 2);
 }
 
 /// Do threads share the tiles of one result? Of few rows they share the columns.

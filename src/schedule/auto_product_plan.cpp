@@ -169,11 +169,13 @@ private:
     add(Unroll{{update, depth_loop(last)}, std::nullopt});
   }
 
+  /// In the loop over panels: that of a block, or of blocks that are single panels.
   void call_panel(const std::string& update) {
     const std::string packed = schedule_.scop.tensors[p_.right].name + "_packed";
+    const bool are_blocks = cuts_.threads == 1 && cuts_.blocks.columns <= width();
     if (std::none_of(schedule_.scop.tensors.begin(), schedule_.scop.tensors.end(),
                      [&](const program::Tensor& other) { return other.name == packed; }))
-      add(Prefetch{packed, {update, own(p_.lanes) + ".1.0"}, 1});
+      add(Prefetch{packed, {update, own(p_.lanes) + (are_blocks ? ".0" : ".1.0")}, 1});
   }
 
   void tile_companion(const Companion& c) {

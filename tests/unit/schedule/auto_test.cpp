@@ -448,6 +448,27 @@ TEST(Auto, reads_rows_in_place_that_wide_vectors_take_cell_by_cell) {
       << loops;
 }
 
+TEST(Auto, wide_vectors_call_panels_of_kept_weights) {
+  const auto loops = [](const char* kind, int64_t channels, int64_t filters) {
+    return loops_of(scheduled_for(
+        "sapphirerapids",
+        fmt::format("input image: f32[196, {1}]\n{0} weight: f32[{1}, {2}]\n"
+                    "output out: f32[196, {2}]\nout[q, k] = sum(c, image[q, c] * weight[c, k])\n",
+                    kind, channels, filters)));
+  };
+  const auto calls = [&](const char* kind, int64_t channels, int64_t filters) {
+    return loops(kind, channels, filters).find("# prefetch") != std::string::npos;
+  };
+  EXPECT_TRUE(calls("const", 256, 256)) << loops("const", 256, 256);
+  EXPECT_FALSE(calls("const", 64, 128)) << "few weights are there in time";
+  EXPECT_FALSE(calls("input", 256, 256)) << "these were packed just before";
+  const std::string around = loops_of(scheduled_for(
+      "sapphirerapids", "input image: f32[16, 16, 256]\nconst weight: f32[3, 3, 256, 256]\n"
+                        "output out: f32[14, 14, 256]\nout[h, w, k] = "
+                        "sum(r, s, c, image[h + r, w + s, c] * weight[r, s, c, k])\n"));
+  EXPECT_NE(around.find("for k.0:  # prefetch"), std::string::npos) << around;
+}
+
 TEST(Auto, windows_over_single_channels_in_lanes_take_several_pixels) {
   const auto depthwise = [](const char* machine, int64_t window) {
     return loops_of(scheduled_for(
