@@ -294,6 +294,17 @@ bool has_strided_lanes(const For& outermost) {
   return lanes.marks.vector_width > 1 && is_strided(lanes, *nest.store);
 }
 
+Block with_own_lanes(Kernel& kernel, const Block& block, const Ranges& ranges) {
+  return rewrite(block, [&](Stmt s) {
+    const auto* nest = std::get_if<For>(&s);
+    Block tile;
+    if (nest != nullptr && has_strided_lanes(*nest))
+      tile = padded_tile(
+          kernel, *nest, [](const For&) { return std::nullopt; }, ranges);
+    return tile.empty() ? block_of(std::move(s)) : tile;
+  });
+}
+
 bool has_results_apart(const Kernel& kernel, const For& outermost) {
   const PaddedNest nest = nest_of(outermost, [](const For&) { return std::nullopt; });
   const std::string& name = nest.loops.back().marks.instruction;

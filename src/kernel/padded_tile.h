@@ -30,6 +30,13 @@ Block padded_tile(Kernel&, const For& nest, const FullBoundsOf&, Ranges);
 /// as a padded tile, lanes are neighbours in the tile's own storage.
 bool has_strided_lanes(const For& nest);
 
+/// The statements with nests of such lanes as padded tiles, where that is possible.
+///
+///   before   for j in range(0, 3): for k: for i in range(0, 16):  # vector(16)
+///              C[i, j] += A_packed[k, i] * B[k, j]
+///   after    for j in range(0, 3): private C_tile: f32[16]: ...
+Block with_own_lanes(Kernel&, const Block&, const Ranges&);
+
 /// Whether the nest's innermost loops run as an instruction whose results are not neighbours in the
 /// result's buffer: as a padded tile, the storage of the tile follows the loops.
 bool has_results_apart(const Kernel&, const For& nest);

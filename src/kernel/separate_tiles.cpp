@@ -390,7 +390,9 @@ private:
     Block block = padded_tile(kernel_, nest, bounds, ranges_);
     if (block.empty())
       block = zero_filled(nest);
-    return block.empty() ? partial_tile(kernel_, nest, tile_of(nest, conditions)) : block;
+    if (!block.empty())
+      return block;
+    return with_own_lanes(kernel_, partial_tile(kernel_, nest, tile_of(nest, conditions)), ranges_);
   }
 
   /// The loops that are full where the conditions hold.

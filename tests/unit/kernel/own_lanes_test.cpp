@@ -1,0 +1,37 @@
+#include "line.h"
+
+namespace kawara {
+namespace {
+
+// Lanes along the rows of the result, in tiles of four columns of which the last has one.
+const std::string kRows = "input X: f32[12, 13]\nconst W: f32[16, 12]\noutput C: f32[16, 13]\n\n"
+                          "C[m, o] = sum(c, X[c, o] * W[m, c])\n";
+const std::string kAcross = "distribute(m); tile(S1.m=8, S1.o=4); reorder(S1.o.0, S1.m.0, S1.c, "
+                            "S1.o.1, S1.m.1); unroll(S1.o.1); vectorize(S1.m.1, 4); "
+                            "parallel(S1.o.0)";
+
+/// The part of the kernel where the columns are fewer than four.
+std::string last_columns(const std::string& numerics) {
+  const line::Line made = line::compile(numerics + kRows, kAcross);
+  const std::string text = kernel::print(kernel::optimise(made.kernel, line::test_cpu()));
+  return text.substr(std::min(text.find("else:"), text.size()));
+}
+
+TEST(OwnLanes, OfFewerColumnsAreVectorsToo) {
+  const std::string rest = last_columns("");
+  EXPECT_NE(rest.find("private C_tile: f32[8]"), std::string::npos) << rest;
+  EXPECT_NE(rest.find("f32x4"), std::string::npos) << rest;
+}
+
+TEST(OwnLanes, KeepTheOrderOfExactSums) {
+  const std::string rest = last_columns("numerics exact\n");
+  EXPECT_EQ(rest.find("private C_tile: f32[8]"), std::string::npos) << rest;
+}
+
+TEST(OwnLanes, ComputeTheSame) {
+  line::expect_same(kRows, kAcross, {{}});
+  line::expect_same("numerics exact\n" + kRows, kAcross, {{}});
+}
+
+} // namespace
+} // namespace kawara
