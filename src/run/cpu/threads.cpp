@@ -4,7 +4,6 @@
 #include <atomic>
 #include <charconv>
 #include <condition_variable>
-#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -66,19 +65,17 @@ struct Job {
 };
 
 /// One thread's part of the iterations, of which others take what it has not come to yet.
-struct Share {
+struct alignas(64) Share {
   std::atomic<int64_t> next{0}; ///< first iteration that nobody has taken
   int64_t end = 0;
   int64_t piece = 1; ///< iterations that are taken at once
 };
 
 /// Where a worker waits. `ticket` is odd while a loop waits for it to join; whoever makes it even, the worker
-/// or the caller who does not need it any more, decides whether it does. All that the two watch lies in one cache line, with the
-/// worker's share, so that a call moves one line to each worker and one back.
+/// or the caller who does not need it any more, decides whether it does. All that the two watch lies in one cache line.
 struct alignas(64) Worker {
   std::atomic<uint64_t> ticket{0};
   std::atomic<uint64_t> done{0}; ///< the last ticket whose loop the worker has left
-  Share share;
   std::atomic<bool> is_asleep{false};
   std::atomic<int> processor{-1}; ///< that it began its last loop on
   int late = 0; ///< loops in a row that it was late for; guarded by `busy`, as the next
@@ -87,8 +84,6 @@ struct alignas(64) Worker {
   std::condition_variable wake;
   std::thread thread;
 };
-
-static_assert(offsetof(Worker, mutex) == 64, "one cache line for what caller and worker watch");
 
 bool is_odd(uint64_t ticket) { return (ticket & 1U) != 0; }
 
@@ -115,13 +110,11 @@ void send_away(Worker& worker, int here) {
   pthread_setaffinity_np(worker.thread.native_handle(), sizeof all, &all);
 }
 
-/// Notes whether a worker was of use in a loop. Nothing is written where nothing is new: the worker watches that cache line.
+/// Notes whether a worker was of use in a loop.
 void judge_worker(Worker& worker, bool was_late, int here) {
   if (!was_late) {
-    if (worker.late != 0 || worker.patience != kOftenLate) {
-      worker.late = 0;
-      worker.patience = kOftenLate;
-    }
+    worker.late = 0;
+    worker.patience = kOftenLate;
     return;
   }
   if (++worker.late < worker.patience || here < 0)
@@ -139,16 +132,15 @@ void wake_up(Worker& worker) {
 } // namespace
 
 struct ThreadPool::State {
-  explicit State(int64_t count) : workers(static_cast<size_t>(std::max<int64_t>(count, 1) - 1)) {}
+  explicit State(int64_t count)
+      : workers(static_cast<size_t>(std::max<int64_t>(count, 1) - 1)), shares(workers.size() + 1) {}
 
   std::vector<Worker> workers; ///< worker w is thread w + 1
-  std::mutex busy;             ///< held while a loop runs
-  bool is_started = false;     ///< guarded by `busy`
-  alignas(64) std::atomic<bool> is_ending{false};
+  std::vector<Share> shares;
+  std::mutex busy;         ///< held while a loop runs
+  bool is_started = false; ///< guarded by `busy`
+  std::atomic<bool> is_ending{false};
   Job job;
-  alignas(64) Share callers;
-
-  Share& share_of(size_t thread) { return thread == 0 ? callers : workers[thread - 1].share; }
 
   void start();
   void deal(emit::Partition);
@@ -175,7 +167,7 @@ void ThreadPool::State::deal(emit::Partition partition) {
   const int64_t whole = job.count / job.shares, extra = job.count % job.shares;
   int64_t begin = 0;
   for (int64_t s = 0; s < job.shares; ++s) {
-    Share& share = share_of(static_cast<size_t>(s));
+    Share& share = shares[static_cast<size_t>(s)];
     share.next.store(begin, std::memory_order_relaxed);
     share.end = begin + whole + (s < extra ? 1 : 0);
     share.piece = std::max<int64_t>(1, (share.end - begin + pieces - 1) / pieces);
@@ -250,10 +242,8 @@ void ThreadPool::State::run_range(int64_t begin, int64_t end, int64_t thread) co
 
 /// The thread's own share, then what is left of the others'.
 void ThreadPool::State::run_shares(int64_t first, int64_t thread) {
-  const int64_t shares = job.shares;
-  for (int64_t k = 0; k < shares; ++k) {
-    const int64_t owner = first + k < shares ? first + k : first + k - shares;
-    Share& share = share_of(static_cast<size_t>(owner));
+  for (int64_t k = 0; k < job.shares; ++k) {
+    Share& share = shares[static_cast<size_t>((first + k) % job.shares)];
     while (share.next.load(std::memory_order_relaxed) < share.end) {
       const int64_t begin = share.next.fetch_add(share.piece, std::memory_order_relaxed);
       if (begin < share.end)
