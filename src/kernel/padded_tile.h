@@ -30,7 +30,7 @@ Block padded_tile(Kernel&, const For& nest, const FullBoundsOf&, Ranges);
 /// as a padded tile, lanes are neighbours in the tile's own storage.
 bool has_strided_lanes(const For& nest);
 
-/// The statements with nests of such lanes as padded tiles, where that is possible.
+/// The statements with nests of such lanes as padded tiles where that is possible, around whole reductions.
 ///
 ///   before   for j in range(0, 3): for k: for i in range(0, 16):  # vector(16)
 ///              C[i, j] += A_packed[k, i] * B[k, j]

@@ -23,6 +23,20 @@ TEST(OwnLanes, OfFewerColumnsAreVectorsToo) {
   EXPECT_NE(rest.find("f32x4"), std::string::npos) << rest;
 }
 
+TEST(OwnLanes, LastOverTheWholeReduction) {
+  const std::string text =
+      "input X: f32[3, 4, 13]\nconst W: f32[16, 3, 4]\noutput C: f32[16, 13]\n\n"
+      "C[m, o] = sum((c, k), X[c, k, o] * W[m, c, k])\n";
+  const std::string directives =
+      "distribute(m); tile(S1.m=8, S1.o=4); reorder(S1.o.0, S1.m.0, S1.c, S1.k, S1.o.1, S1.m.1); "
+      "unroll(S1.o.1); vectorize(S1.m.1, 4); parallel(S1.o.0)";
+  const line::Line made = line::compile(text, directives);
+  const std::string all = kernel::print(kernel::optimise(made.kernel, line::test_cpu()));
+  const std::string rest = all.substr(std::min(all.find("else:"), all.size()));
+  EXPECT_LT(rest.find("private C_tile: f32[8]"), rest.find("for c in")) << rest;
+  line::expect_same(text, directives, {{}});
+}
+
 TEST(OwnLanes, KeepTheOrderOfExactSums) {
   const std::string rest = last_columns("numerics exact\n");
   EXPECT_EQ(rest.find("private C_tile: f32[8]"), std::string::npos) << rest;
