@@ -2,8 +2,20 @@
 
 #include <isl/ctx.h>
 #include <isl/options.h>
+#include <isl/val.h>
 
 namespace kawara::poly {
+namespace {
+
+/// isl's reader says that a text is wrong when it runs out, and the bindings forget the error that they throw; but a context
+/// that has run out grants nothing any more.
+bool has_run_out(isl_ctx* ctx) {
+  isl_val* const more = isl_val_zero(ctx);
+  isl_val_free(more);
+  return more == nullptr;
+}
+
+} // namespace
 
 Context::Context() : ctx_(isl_ctx_alloc()) {
   // The C++ bindings turn errors into exceptions themselves; the C calls must stay quiet too.
@@ -37,9 +49,8 @@ bool within_quota(const Context& context, unsigned long operations,
   } catch (const isl::exception_quota&) {
     finished = false;
   } catch (...) {
-    // A C function that ran out gives null, which the bindings report as a wrong input: only the
-    // context still knows why.
-    finished = isl_ctx_last_error(ctx) != isl_error_quota;
+    // A C function that ran out gives null, which the bindings report as a wrong input.
+    finished = !has_run_out(ctx);
     if (finished) {
       lift();
       throw;

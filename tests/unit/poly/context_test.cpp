@@ -50,5 +50,18 @@ TEST(Context, AnAnswerThatWasNoneDoesNotCount) {
   }));
 }
 
+// isl's reader takes what it was not given for a mistake in the text.
+TEST(Context, RunsOutWhileATextIsRead) {
+  const ContextPtr context = make_context();
+  for (unsigned long quota = 1; quota < 200; ++quota)
+    EXPECT_NO_THROW(within_quota(*context, quota, [&] {
+      isl::map(context->get(), "{ [a, b] -> [c] : a <= c < b }");
+    })) << quota;
+  EXPECT_FALSE(within_quota(*context, 20,
+                            [&] { isl::map(context->get(), "{ [a, b] -> [c] : a <= c < b }"); }));
+  EXPECT_THROW(within_quota(*context, kDefaultQuota, [&] { isl::map(context->get(), "{ a"); }),
+               isl::exception);
+}
+
 } // namespace
 } // namespace kawara::poly
