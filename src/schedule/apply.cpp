@@ -1,4 +1,5 @@
 #include "poly/isl/context.h"
+#include "poly/isl/pieces.h"
 #include "schedule/auto.h"
 #include "schedule/bind.h"
 #include "schedule/coalesce.h"
@@ -74,7 +75,8 @@ Result<Schedule, Refusal> apply(const Schedule& schedule, const Directive& direc
   });
   if (!finished) {
     const poly::Undecided why{"what it would make takes more than " + std::to_string(quota) +
-                              " operations on integer sets"};
+                              " operations on integer sets, or sets of more than " +
+                              std::to_string(poly::kMostDivisions) + " divisions"};
     return fail(Refusal{
         directive, Refusal::Judged{schedule.scop, schedule.order, schedule.order, why}, {}});
   }

@@ -3,6 +3,7 @@
 #include "poly/affine.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
+#include "poly/isl/pieces.h"
 #include "schedule/rewrite.h"
 #include "support/check.h"
 
@@ -78,7 +79,7 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
         one.lexmax_pw_multi_aff().as_map().apply_range(to_high));
     box = box.is_null() ? poly::coalesced(line) : box.range_product(poly::coalesced(line));
   }
-  result.cells = poly::coalesced(box.wrap().flatten());
+  result.cells = poly::coalesced(poly::with_divisions(box.wrap().flatten()));
   for (size_t d = 0; d < dims; ++d) {
     const Expr from_first = scalar::iter(static_cast<uint32_t>(depth + d)) - result.first[d];
     const isl::set offsets = map_of({from_first}, result.cells, params).range();

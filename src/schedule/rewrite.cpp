@@ -3,6 +3,7 @@
 #include "poly/affine.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
+#include "poly/isl/pieces.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ isl::set renamed(const isl::set& set, const std::string& tuple) {
 StmtId add_statement(Proposal& to, program::Statement text, const isl::set& domain) {
   const StmtId id{static_cast<uint32_t>(to.scop.statements.size())};
   text.name = "S" + std::to_string(id.value);
-  const isl::set own = poly::coalesced(renamed(domain, text.name));
+  const isl::set own = poly::coalesced(poly::with_divisions(renamed(domain, text.name)));
   to.scop.statements.push_back({std::move(text), own, false});
   to.scop.source_order.rows.emplace_back();
   to.order.rows.emplace_back();

@@ -60,4 +60,11 @@ bool within_quota(const Context& context, unsigned long operations,
   return finished;
 }
 
+void give_up(isl::ctx ctx) {
+  if (isl_ctx_get_max_operations(ctx.get()) == 0)
+    return;
+  isl_handle_error(ctx.get(), isl_error_quota, "too large", __FILE__, __LINE__);
+  isl::exception::throw_last_error(ctx);
+}
+
 } // namespace kawara::poly

@@ -49,5 +49,7 @@ inline constexpr unsigned long kDefaultQuota = 40'000'000;
 /// (the context is usable again afterwards). Other isl errors propagate as isl::exception. A question may ask others, each
 /// with a quota of its own; its own starts afresh after each of them.
 bool within_quota(const Context&, unsigned long operations, const std::function<void()>& question);
+/// Ends the question around as though its quota had run out; without one, nothing happens.
+void give_up(isl::ctx);
 
 } // namespace kawara::poly

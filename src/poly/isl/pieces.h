@@ -10,6 +10,14 @@ namespace kawara::poly {
 /// (`x % 2 = 0` in all of them).
 isl::set in_one_piece(const isl::set&);
 
+/// How many divisions the pieces of a set in a question may have together. Programs have a handful.
+inline constexpr unsigned kMostDivisions = 32;
+/// The same points, with every existentially quantified variable as a division: only of divisions isl sees that two are the
+/// same. Without, a set that meets itself (as domains and accesses do in every directive) has each of them twice.
+/// With more than `kMostDivisions` of them the question around is given up: isl eliminates one after the other, each
+/// time between all pairs of bounds, in what it counts as a single operation.
+isl::set with_divisions(const isl::set&);
+
 /// `function >= 0`, or `function = 0`.
 struct Constraint {
   isl::aff function;
