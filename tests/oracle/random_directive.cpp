@@ -22,7 +22,7 @@ public:
   Directive one() {
     if (loops_.empty())
       return Inline{statement()};
-    const int64_t kind = draw(0, 32);
+    const int64_t kind = draw(0, 34);
     const int64_t small = draw(2, 4);
     switch (kind) {
     case 0:
@@ -87,7 +87,7 @@ public:
     case 27:
       return layout();
     case 28:
-      return Pad{pick(schedule_.scop.tensors).name, draw(0, draw(0, 1)), draw(1, 3)};
+      return pad();
     case 29:
     case 30:
       return draw(0, 2) == 0 ? Fold{temp(), loop(), draw(1, 4)} : Fold{temp(), loop(), {}};
@@ -95,6 +95,9 @@ public:
       const auto [name, at] = written_below();
       return Promote{name, at};
     }
+    case 32:
+    case 33:
+      return Extend{loop(), small};
     default:
       return Rfactor{loop()};
     }
@@ -210,10 +213,22 @@ private:
     const auto [name, at] = read_below();
     Stage stage{name, at, std::nullopt, std::nullopt};
     if (draw(0, 1) == 0)
+      stage.rounded.push_back({draw(0, draw(0, 1)), draw(1, 4)});
+    if (draw(0, 1) == 0)
       return stage;
     stage.panel = draw(0, draw(0, 1)); // the first dimension more often: every tensor has it
     stage.width = draw(1, 4);
     return stage;
+  }
+
+  /// Half of them with zeros, so that loops can be extended over them.
+  Pad pad() {
+    Pad pad{pick(schedule_.scop.tensors).name, draw(0, draw(0, 1)), 0};
+    if (draw(0, 1) == 0)
+      pad.by = draw(1, 3);
+    else
+      pad.to = draw(1, 4);
+    return pad;
   }
 
   Tile tile() {
