@@ -49,7 +49,7 @@ Expr expand_gelu(const Formula& f, const Expr& x) {
   for (size_t k = kTableColumns - 1; k-- > 0;)
     sum = f.add_product(f.looked_up(Table::Gelu, k, row), sum, t);
   const Expr inside = f.let("p", sum);
-  return select(binary(BinaryOp::Gt, low, f.number(kGeluEnd)), low, inside);
+  return select(binary(BinaryOp::Gt, x, f.number(kGeluEnd)), x, inside);
 }
 
 Expr expand_erf_quickly(const Formula& f, const Expr& x) {

@@ -164,6 +164,7 @@ private:
   Value* emit_unary(const scalar::Unary&);
   Value* emit_binary(const Expr&, const scalar::Binary&);
   Value* emit_select(const scalar::Select&);
+  void load_limited(const scalar::Select&);
   Value* emit_reduce(const scalar::Reduce&);
   Value* branch_select(const scalar::Select&);
   Value* masked_select(const scalar::Select&);

@@ -363,8 +363,21 @@ bool FunctionEmitter::is_speculatable(const Expr& e) const {
   return safe;
 }
 
+/// select(x > limit, x, ...) after all that was made of x: it need not wait for that in registers.
+void FunctionEmitter::load_limited(const scalar::Select& n) {
+  const auto* chosen = scalar::as<scalar::Var>(n.then);
+  const auto* compared = scalar::as<scalar::Binary>(n.cond);
+  if (chosen == nullptr || compared == nullptr || !scalar::equal(compared->lhs, n.then) ||
+      known_.contains(&n.then.node()))
+    return;
+  const Binding& binding = variables_.at(chosen->id);
+  if (binding.slot == nullptr && binding.value != nullptr)
+    bind(chosen->id, constants_.again(binding.value));
+}
+
 llvm::Value* FunctionEmitter::emit_select(const scalar::Select& n) {
   const bool is_vector_choice = n.cond.type().lanes > 1;
+  load_limited(n);
   Value* cond = emit(n.cond);
   if (is_speculatable(n.then) && is_speculatable(n.otherwise)) {
     Value* a = emit(n.then);

@@ -11,6 +11,8 @@ namespace {
 constexpr unsigned kRegisterBits = 128;
 /// Registers from which one more load is nothing to their arithmetic.
 constexpr unsigned kSeveralRegisters = 4;
+/// Registers that are better free than full of what memory has.
+constexpr unsigned kManyRegisters = 8;
 
 llvm::GlobalVariable* constant_in(llvm::Module& module, const std::string& name,
                                   llvm::Constant* value) {
@@ -34,6 +36,13 @@ llvm::Constant* lane_of(llvm::Module& module, llvm::Value* value) {
                  type->getPrimitiveSizeInBits() % kRegisterBits == 0
              ? element
              : nullptr;
+}
+
+bool writes_after(const llvm::LoadInst& load) {
+  const llvm::Instruction* next = load.getNextNode();
+  while (next != nullptr && (llvm::isa<llvm::LoadInst>(next) || !next->mayWriteToMemory()))
+    next = next->getNextNode();
+  return next != nullptr;
 }
 
 } // namespace
@@ -74,7 +83,7 @@ llvm::Value* LoadedConstants::addend(llvm::Value* value) {
 llvm::Value* LoadedConstants::operand(llvm::Value* value) {
   llvm::Constant* element = lane_of(*b_.GetInsertBlock()->getModule(), value);
   // Zero is made without reading anything.
-  if (element == nullptr || element->isZeroValue() ||
+  if (is_kept_ || element == nullptr || element->isZeroValue() ||
       value->getType()->getPrimitiveSizeInBits() < kSeveralRegisters * kRegisterBits)
     return value;
   auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
@@ -84,6 +93,19 @@ llvm::Value* LoadedConstants::operand(llvm::Value* value) {
   for (unsigned lane = 0; lane < type->getNumElements(); lane += lanes)
     whole = b_.CreateInsertVector(type, whole, once, b_.getInt64(lane));
   return whole;
+}
+
+llvm::Value* LoadedConstants::again(llvm::Value* value) {
+  auto* load = llvm::dyn_cast<llvm::LoadInst>(value);
+  if (load == nullptr || load->getParent() != b_.GetInsertBlock() ||
+      b_.GetInsertPoint() != load->getParent()->end() ||
+      !llvm::Triple(load->getModule()->getTargetTriple()).isAArch64() ||
+      load->getType()->getPrimitiveSizeInBits() < kManyRegisters * kRegisterBits ||
+      writes_after(*load))
+    return value;
+  return b_.CreateAlignedLoad(load->getType(),
+                              b_.CreateGEP(b_.getInt8Ty(), load->getPointerOperand(), {zero()}),
+                              load->getAlign());
 }
 
 } // namespace kawara::emit

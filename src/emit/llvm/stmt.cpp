@@ -61,6 +61,18 @@ bool has_loop(const kernel::Block& block) {
   return found;
 }
 
+/// Numbers in the expressions of vectors, each once.
+size_t numbers_in(const kernel::Block& block) {
+  std::set<double> numbers;
+  kernel::visit_exprs(block, [&](const scalar::Expr& root) {
+    scalar::visit(root, [&](const scalar::Expr& e) {
+      if (const auto* number = scalar::as<scalar::FloatLit>(e); number && number->value != 0)
+        numbers.insert(number->value);
+    });
+  });
+  return numbers.size();
+}
+
 std::set<uint32_t> buffers_loaded_in(const kernel::Block& block) {
   std::set<uint32_t> loaded;
   kernel::visit_exprs(block, [&](const scalar::Expr& root) {
@@ -203,9 +215,11 @@ void FunctionEmitter::serial_loop(const kernel::For& loop, Value* lo, Value* hi)
   intervals_.enter(loop);
   std::set<uint32_t> stored = std::exchange(stored_, kernel::buffers_stored_in(loop.body));
   std::set<uint32_t> loaded = std::exchange(loaded_, buffers_loaded_in(loop.body));
+  const bool were_kept = constants_.keep(numbers_in(loop.body) <= LoadedConstants::kFew);
   block(loop.body);
   stored_ = std::move(stored);
   loaded_ = std::move(loaded);
+  constants_.keep(were_kept);
   Value* next = b_.CreateNSWAdd(iv, b_.getInt64(static_cast<uint64_t>(loop.step)));
   iv->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, hi), body, exit);

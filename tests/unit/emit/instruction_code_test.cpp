@@ -297,6 +297,67 @@ TEST(InstructionCode, StreamedResultsGoPastTheCaches) {
   EXPECT_NE(arm.find("stnp\tq"), std::string::npos) << arm;
 }
 
+/// For 16 rows of 32 cells: out = x > 5.5 ? x : a chain of products and sums of x with so many numbers. With `writes_before`
+/// x goes to another row first.
+kernel::Kernel limited_rows(int numbers, bool writes_before) {
+  kernel::Kernel k = sixteen_rows(false);
+  for (kernel::Buffer& buffer : k.buffers)
+    buffer.shape[1] = scalar::int_lit(32);
+  const scalar::Type type{scalar::Elem::F32, 32};
+  const auto number = [&](double value) {
+    return scalar::broadcast(scalar::float_lit(value, {scalar::Elem::F32, 1}), 32);
+  };
+  const scalar::Expr run = scalar::ramp(scalar::int_lit(0), 1, 32);
+  const scalar::Expr x = scalar::var(1, type);
+  scalar::Expr value = x;
+  for (int i = 1; i < numbers; ++i)
+    value = scalar::binary(i % 2 == 0 ? scalar::BinaryOp::Mul : scalar::BinaryOp::Sub, value,
+                           number(i + 0.3));
+  k.variables = {{"i", scalar::kIndex}, {"x", type}, {"p", type}};
+  kernel::For loop;
+  loop.var = 0;
+  loop.lo = scalar::int_lit(0);
+  loop.hi = scalar::int_lit(16);
+  loop.body = {kernel::Define{1, scalar::load(0, {scalar::var(0), run}, type)}};
+  if (writes_before)
+    loop.body.emplace_back(
+        kernel::Store{1, {scalar::int_lit(15) - scalar::var(0), run}, scalar::ReduceOp::None, x});
+  loop.body.emplace_back(kernel::Define{2, value});
+  loop.body.emplace_back(
+      kernel::Store{1,
+                    {scalar::var(0), run},
+                    scalar::ReduceOp::None,
+                    scalar::select(scalar::binary(scalar::BinaryOp::Gt, x, number(5.5)), x,
+                                   scalar::var(2, type))});
+  k.body = {loop};
+  return k;
+}
+
+TEST(InstructionCode, WhatIsNeededOnceMoreAtTheEndIsLoadedAgain) {
+  const auto registers_loaded = [](bool writes_before) {
+    const kernel::Kernel k = limited_rows(3, writes_before);
+    EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
+    const std::string text = assembly_for(k, "aarch64-unknown-linux-gnu", "neoverse-n1");
+    const auto count = [&](const char* pattern) {
+      const std::regex load(pattern);
+      return std::distance(std::sregex_iterator(text.begin(), text.end(), load),
+                           std::sregex_iterator());
+    };
+    return 2 * count("ldp\\s+q") + count("ldr\\s+q[0-9]+, \\[x[0-9]+(, [x#]|\\])");
+  };
+  EXPECT_GE(registers_loaded(false), 16) << "32 cells twice";
+  EXPECT_LT(registers_loaded(true), 16) << "perhaps they are others by then";
+}
+
+TEST(InstructionCode, FewNumbersStayInRegisters) {
+  const auto loads_numbers = [](int numbers) {
+    return assembly_for(limited_rows(numbers, true), "aarch64-unknown-linux-gnu", "neoverse-n1")
+               .find("kw_constant.4x32") != std::string::npos;
+  };
+  EXPECT_FALSE(loads_numbers(4));
+  EXPECT_TRUE(loads_numbers(5));
+}
+
 TEST(InstructionCode, TheGreaterOfANumberAndAnythingIsOneInstruction) {
   kernel::Kernel k = sixteen_rows(false);
   const scalar::Type type{scalar::Elem::F32, 16};
