@@ -13,8 +13,9 @@ struct SmallWindow {
   std::vector<size_t> window; ///< that reduce
   int64_t vector = 1;         ///< lanes of a vector
   int64_t width = 1;          ///< results side by side, each added up in a register
-  std::optional<size_t> rows; ///< of `outer`: a load that differs from lane to lane serves all of them
-  int64_t height = 1;         ///< of these at a time
+  std::optional<size_t>
+      rows;           ///< of `outer`: a load that differs from lane to lane serves all of them
+  int64_t height = 1; ///< of these at a time
   poly::StmtId update() const { return nest.statements.front(); }
 };
 

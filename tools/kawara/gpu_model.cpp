@@ -220,7 +220,7 @@ void add_graph_flags(CLI::App& command, GraphFlags& flags) {
       .add_option(
           "--layout", flags.layout,
           "of a model: written, the order of dimensions that the file has; cost (the default) "
-          "changes it where transpositions go")
+          "changes it where that pays")
       ->check(CLI::IsMember({"cost", "written"}));
 }
 
