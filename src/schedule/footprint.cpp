@@ -61,6 +61,14 @@ Expr largest_of(const isl::set& offsets, const std::vector<program::Param>& para
 
 } // namespace
 
+std::vector<Expr> positions_in(const Footprint& box, const std::vector<Expr>& outer,
+                               const std::vector<Expr>& index) {
+  std::vector<Expr> list;
+  for (size_t d = 0; d < index.size(); ++d)
+    list.push_back(scalar::simplify(index[d] - scalar::substitute_iters(box.first[d], outer)));
+  return list;
+}
+
 Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
                    const std::vector<program::Param>& params) {
   const isl::map from_low(relation.ctx(), "{ [a] -> [b] : b >= a }");

@@ -15,6 +15,10 @@ struct Footprint {
   std::vector<scalar::Expr> extent; ///< by dimension: how many, in the parameters
 };
 
+/// Of cell `index`, from the first one of the box that iteration `outer` has.
+std::vector<scalar::Expr> positions_in(const Footprint&, const std::vector<scalar::Expr>& outer,
+                                       const std::vector<scalar::Expr>& index);
+
 /// { [o] -> [c] } as boxes: `depth` is the number of dimensions of o. Not empty.
 Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
                    const std::vector<program::Param>&);

@@ -5,6 +5,7 @@
 #include "schedule/codes.h"
 #include "schedule/footprint.h"
 #include "schedule/nest.h"
+#include "schedule/private_buffer.h"
 #include "schedule/resolve.h"
 #include "schedule/rewrite.h"
 #include "schedule/staged_reads.h"
@@ -160,35 +161,15 @@ private:
   }
 
   void add_buffer() {
-    const program::Tensor& whole = made_.scop.tensors[tensor_];
-    program::Tensor buffer;
-    std::vector<std::string> taken;
-    for (const program::Tensor& tensor : made_.scop.tensors)
-      taken.push_back(tensor.name);
-    buffer.name = fresh_name(whole.name + "_packed", "_", taken);
+    buffer_ = add_private_buffer(made_, tensor_, "_packed", cells_, depth_, boxes_.extent);
+    program::Tensor& buffer = made_.scop.tensors[buffer_.tensor];
     buffer.elem = elem_;
-    buffer.where = whole.where;
-    buffer.is_hidden = true;
     buffer.is_packed = true;
-    buffer.private_dims = static_cast<uint32_t>(depth_);
-    for (size_t d = 0; d < depth_; ++d) {
-      const Ends ends = ends_of(cells_, static_cast<unsigned>(d), made_.scop.params);
-      lows_.push_back(ends.low);
-      buffer.shape.push_back(extent_of(ends));
-    }
-    buffer.shape.insert(buffer.shape.end(), boxes_.extent.begin(), boxes_.extent.end());
-    buffer_ = static_cast<uint32_t>(made_.scop.tensors.size());
-    made_.scop.tensors.push_back(std::move(buffer));
   }
 
   std::vector<Expr> buffer_cell(const std::vector<Expr>& outer,
                                 const std::vector<Expr>& inner) const {
-    std::vector<Expr> cell;
-    for (size_t d = 0; d < depth_; ++d)
-      cell.push_back(scalar::simplify(outer[d] - lows_[d]));
-    for (size_t d = 0; d < inner.size(); ++d)
-      cell.push_back(scalar::simplify(inner[d] - scalar::substitute_iters(boxes_.first[d], outer)));
-    return cell;
+    return buffer_.cell(outer, positions_in(boxes_, outer, inner));
   }
 
   /// Iterators of the copying statement: the outer loops' values, then the chosen loops'.
@@ -203,7 +184,7 @@ private:
       inner.push_back(iter(depth_ + d));
       text.iters.push_back(fresh_name(made_.order[path_[chosen_[d]]].name, "_", text.iters));
     }
-    text.tensor = buffer_;
+    text.tensor = buffer_.tensor;
     text.index = buffer_cell(outer, inner);
     std::vector<Expr> from;
     for (const Expr& e : index_)
@@ -221,7 +202,7 @@ private:
     text.value = scalar::rewrite(text.value, [&](const Expr& e) -> Expr {
       const auto* load = scalar::as<scalar::Load>(e);
       if (load != nullptr && load->tensor == tensor_)
-        return scalar::cast(scalar::load(buffer_, cell, {elem_, 1}), e.type());
+        return scalar::cast(scalar::load(buffer_.tensor, cell, {elem_, 1}), e.type());
       return without_narrow_cast(e);
     });
   }
@@ -232,7 +213,8 @@ private:
     const auto* outer = scalar::as<scalar::Cast>(e);
     const auto* inner = outer != nullptr ? scalar::as<scalar::Cast>(outer->arg) : nullptr;
     const auto* load = inner != nullptr ? scalar::as<scalar::Load>(inner->arg) : nullptr;
-    return load != nullptr && load->tensor == buffer_ ? scalar::cast(inner->arg, e.type()) : Expr();
+    return load != nullptr && load->tensor == buffer_.tensor ? scalar::cast(inner->arg, e.type())
+                                                             : Expr();
   }
 
   void place_in_order(StmtId copy) {
@@ -264,8 +246,7 @@ private:
   std::vector<Expr> solved_;    ///< iterators of the reader in those of the copy
   isl::set cells_;              ///< { [outer, chosen] }
   Footprint boxes_;
-  uint32_t buffer_ = 0;
-  std::vector<Expr> lows_;
+  PrivateBuffer buffer_;
 };
 
 bool is_one_read(const std::vector<Access>& reads) {

@@ -4,6 +4,7 @@
 #include "schedule/codes.h"
 #include "schedule/footprint.h"
 #include "schedule/nest.h"
+#include "schedule/private_buffer.h"
 #include "schedule/rebase.h"
 #include "schedule/request.h"
 #include "schedule/resolve.h"
@@ -70,7 +71,7 @@ public:
   }
 
   Proposal proposal() {
-    add_tile();
+    tile_ = add_private_buffer(made_, tensor_, "_held", box_.cells, region_.depth, box_.extent);
     for (const Access& access : region_.inside)
       rewrite(access.statement);
     if (!read_.is_empty())
@@ -137,44 +138,9 @@ private:
     return poly::coalesced(all);
   }
 
-  void add_tile() {
-    const program::Tensor& whole = made_.scop.tensors[tensor_];
-    program::Tensor tile;
-    std::vector<std::string> taken;
-    for (const program::Tensor& tensor : made_.scop.tensors)
-      taken.push_back(tensor.name);
-    tile.name = fresh_name(whole.name + "_held", "_", taken);
-    tile.elem = whole.elem;
-    tile.where = whole.where;
-    tile.is_hidden = true;
-    tile.private_dims = static_cast<uint32_t>(region_.depth);
-    for (size_t d = 0; d < region_.depth; ++d) {
-      const Ends ends = ends_of(box_.cells, static_cast<unsigned>(d), made_.scop.params);
-      lows_.push_back(ends.low);
-      tile.shape.push_back(extent_of(ends));
-    }
-    tile.shape.insert(tile.shape.end(), box_.extent.begin(), box_.extent.end());
-    tile_ = static_cast<uint32_t>(made_.scop.tensors.size());
-    made_.scop.tensors.push_back(std::move(tile));
-  }
-
-  /// Positions from the first cell that this run of the loop touches.
-  std::vector<Expr> positions(const std::vector<Expr>& around,
-                              const std::vector<Expr>& index) const {
-    std::vector<Expr> list;
-    for (size_t d = 0; d < index.size(); ++d)
-      list.push_back(scalar::simplify(index[d] - scalar::substitute_iters(box_.first[d], around)));
-    return list;
-  }
-
   std::vector<Expr> tile_cell(const std::vector<Expr>& around,
                               const std::vector<Expr>& index) const {
-    std::vector<Expr> cell;
-    for (size_t d = 0; d < region_.depth; ++d)
-      cell.push_back(scalar::simplify(around[d] - lows_[d]));
-    for (const Expr& e : positions(around, index))
-      cell.push_back(e);
-    return cell;
+    return tile_.cell(around, positions_in(box_, around, index));
   }
 
   void rewrite(StmtId id) {
@@ -182,12 +148,12 @@ private:
     const std::vector<Expr> around = outer_rows(id);
     if (text.tensor == tensor_) {
       text.index = tile_cell(around, text.index);
-      text.tensor = tile_;
+      text.tensor = tile_.tensor;
     }
     text.value = scalar::rewrite(text.value, [&](const Expr& e) -> Expr {
       const auto* load = scalar::as<scalar::Load>(e);
       return load != nullptr && load->tensor == tensor_
-                 ? scalar::load(tile_, tile_cell(around, load->index), e.type())
+                 ? scalar::load(tile_.tensor, tile_cell(around, load->index), e.type())
                  : Expr();
     });
   }
@@ -207,10 +173,11 @@ private:
     const std::vector<Expr> held = tile_cell(around, cell);
     const scalar::Type stored{made_.scop.tensors[tensor_].elem, 1};
     const scalar::Type computed{scalar::compute_type(stored.elem), 1};
-    text.tensor = is_in ? tile_ : tensor_;
+    text.tensor = is_in ? tile_.tensor : tensor_;
     text.index = is_in ? held : cell;
-    text.value = scalar::cast(
-        is_in ? scalar::load(tensor_, cell, stored) : scalar::load(tile_, held, stored), computed);
+    text.value = scalar::cast(is_in ? scalar::load(tensor_, cell, stored)
+                                    : scalar::load(tile_.tensor, held, stored),
+                              computed);
     text.where = made_.scop[region_.inside.front().statement].text.where;
     return add_statement(made_, std::move(text), which);
   }
@@ -223,7 +190,7 @@ private:
     for (size_t d = 0; d < names.size(); ++d)
       (d < region_.depth ? around : cell).push_back(scalar::iter(static_cast<uint32_t>(d)));
     order.rows[copy.value] = around;
-    const std::vector<Expr> at = positions(around, cell);
+    const std::vector<Expr> at = positions_in(box_, around, cell);
     order.rows[copy.value].insert(order.rows[copy.value].end(), at.begin(), at.end());
     TreeNode node{copy, {}};
     for (size_t d = cell.size(); d-- > 0;) {
@@ -244,8 +211,7 @@ private:
   Region region_;
   Footprint box_;
   isl::set read_, written_; ///< { [o, c] }: copied in, copied out
-  uint32_t tile_ = 0;
-  std::vector<Expr> lows_;
+  PrivateBuffer tile_;
 };
 
 } // namespace

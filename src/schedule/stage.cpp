@@ -3,6 +3,7 @@
 #include "schedule/codes.h"
 #include "schedule/footprint.h"
 #include "schedule/nest.h"
+#include "schedule/private_buffer.h"
 #include "schedule/resolve.h"
 #include "schedule/rewrite.h"
 #include "schedule/staged_reads.h"
@@ -50,7 +51,7 @@ public:
     made_.scop = poly::rebuilt(std::move(made_.scop));
     if (directive_.rounded.empty())
       return std::move(made_);
-    return zero_filled(std::move(made_), buffer_);
+    return zero_filled(std::move(made_), buffer_.tensor);
   }
 
 private:
@@ -71,20 +72,6 @@ private:
   }
 
   void add_buffer() {
-    program::Tensor buffer;
-    std::vector<std::string> taken;
-    for (const program::Tensor& tensor : made_.scop.tensors)
-      taken.push_back(tensor.name);
-    buffer.name = fresh_name(whole().name + "_staged", "_", taken);
-    buffer.elem = whole().elem;
-    buffer.where = whole().where;
-    buffer.is_hidden = true;
-    buffer.private_dims = static_cast<uint32_t>(depth_);
-    for (size_t d = 0; d < depth_; ++d) {
-      const Ends ends = ends_of(footprint_.cells, static_cast<unsigned>(d), made_.scop.params);
-      lows_.push_back(ends.low);
-      buffer.shape.push_back(extent_of(ends));
-    }
     std::vector<Expr> last = footprint_.extent;
     for (const RoundedDim& rounded : directive_.rounded)
       last[static_cast<size_t>(rounded.dim)] =
@@ -96,29 +83,13 @@ private:
       extent = scalar::simplify(extent + int_lit(1));
     if (directive_.panel)
       shape.back() = int_lit(*directive_.width);
-    buffer.shape.insert(buffer.shape.end(), shape.begin(), shape.end());
-    buffer_ = static_cast<uint32_t>(made_.scop.tensors.size());
-    made_.scop.tensors.push_back(std::move(buffer));
+    buffer_ = add_private_buffer(made_, tensor_, "_staged", footprint_.cells, depth_, shape);
   }
 
   /// Cell of the buffer for cell `index` of the tensor in iteration `outer` of the loops.
   std::vector<Expr> buffer_cell(const std::vector<Expr>& outer,
                                 const std::vector<Expr>& index) const {
-    std::vector<Expr> out;
-    for (size_t d = 0; d < depth_; ++d)
-      out.push_back(scalar::simplify(outer[d] - lows_[d]));
-    for (const Expr& e : arranged(positions(outer, index)))
-      out.push_back(e);
-    return out;
-  }
-
-  std::vector<Expr> positions(const std::vector<Expr>& outer,
-                              const std::vector<Expr>& index) const {
-    std::vector<Expr> out;
-    for (size_t d = 0; d < dims(); ++d)
-      out.push_back(
-          scalar::simplify(index[d] - scalar::substitute_iters(footprint_.first[d], outer)));
-    return out;
+    return buffer_.cell(outer, arranged(positions_in(footprint_, outer, index)));
   }
 
   void rewrite_readers() {
@@ -131,7 +102,7 @@ private:
         const auto* load = scalar::as<scalar::Load>(e);
         if (load == nullptr || load->tensor != tensor_)
           return {};
-        return scalar::load(buffer_, buffer_cell(outer, load->index), e.type());
+        return scalar::load(buffer_.tensor, buffer_cell(outer, load->index), e.type());
       });
     }
   }
@@ -150,7 +121,7 @@ private:
       cell.push_back(iter(depth_ + d));
       text.iters.push_back(fresh_name("d" + std::to_string(d), "_", text.iters));
     }
-    text.tensor = buffer_;
+    text.tensor = buffer_.tensor;
     text.index = buffer_cell(outer, cell);
     const scalar::Type stored{whole().elem, 1};
     text.value =
@@ -170,7 +141,7 @@ private:
     for (size_t d = 0; d < depth_; ++d)
       taken.push_back(made_.scop[copy].text.iters[d]);
     rows = outer;
-    const std::vector<Expr> position = arranged(positions(outer, cell));
+    const std::vector<Expr> position = arranged(positions_in(footprint_, outer, cell));
     rows.insert(rows.end(), position.begin(), position.end());
     std::vector<std::string> names = loop_names();
     TreeNode node{copy, {}};
@@ -204,8 +175,7 @@ private:
   size_t depth_; ///< loops from the outermost to the one that is staged at
   StagedReads place_;
   Footprint footprint_;
-  uint32_t buffer_ = 0;
-  std::vector<Expr> lows_; ///< smallest value of each of these loops
+  PrivateBuffer buffer_;
 };
 
 std::string no_dimension(const std::string& tensor, size_t rank, int64_t dim) {
