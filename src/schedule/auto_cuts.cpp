@@ -269,8 +269,9 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   cuts.rows_in_parallel =
       may_share_blocks(p) ? !cuts.grid.is_one_loop : rows / cuts.tile.rows >= 2 * cuts.threads;
   if (!may_share_blocks(p))
-    cuts.grid = cuts.rows_in_parallel ? ThreadGrid{cuts.threads, 1, false}
-                                      : ThreadGrid{1, cuts.threads, false};
+    cuts.grid = shares_outermost(p)     ? ThreadGrid{1, 1, false}
+                : cuts.rows_in_parallel ? ThreadGrid{cuts.threads, 1, false}
+                                        : ThreadGrid{1, cuts.threads, false};
   const bool is_packed = copies.left;
   const bool is_near =
       !has_tiles && !p.has_followers && (!is_packed || rows / cuts.tile.rows >= kManyTiles);

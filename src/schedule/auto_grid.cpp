@@ -149,6 +149,11 @@ bool may_share_blocks(const Product& p) {
   return !p.parts && !p.combines_along_outer && !p.left_has_window && !p.avoids_one_loop;
 }
 
+bool shares_outermost(const Product& p) {
+  return !p.parts && !p.outer.empty() && p.extents[p.outer.front()] >= kWideLoop &&
+         !p.combines_along_outer;
+}
+
 ThreadGrid thread_grid(const Product& p, const RegisterTile& tile, int64_t lanes,
                        int64_t element_bytes, const Copies& copies, double speed, int64_t threads,
                        const target::Cpu& cpu) {

@@ -23,6 +23,8 @@ struct Copies {
 
 /// Whether blocks of rows and columns can be shared at all; threads share one loop of the nest otherwise.
 bool may_share_blocks(const Product&);
+/// Whether that loop is the outermost, of which there are enough iterations: nothing else is cut for threads.
+bool shares_outermost(const Product&);
 
 /// The grid that keeps that many threads busy with the fewest steps, edges and what blocks read counted.
 ThreadGrid thread_grid(const Product&, const RegisterTile&, int64_t lanes, int64_t element_bytes,

@@ -431,10 +431,8 @@ private:
         outer.pop_back();
       return share_as_one(outer);
     }
-    const auto wide = std::find_if(p_.outer.begin(), p_.outer.end(),
-                                   [&](size_t k) { return p_.extents[k] >= 8; });
-    if (wide != p_.outer.end() && *wide == p_.outer.front() && !p_.combines_along_outer)
-      return add(Parallel{{statement, own(*wide)}});
+    if (shares_outermost(p_))
+      return add(Parallel{{statement, own(p_.outer.front())}});
     if (!cuts_.rows_in_parallel)
       return add(Parallel{{statement, own(p_.lanes) + ".0"}});
     add(Parallel{{statement, own(p_.rows) + ".0"}});

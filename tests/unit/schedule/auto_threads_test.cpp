@@ -82,6 +82,29 @@ TEST(AutoThreads, leaves_late_threads_little_of_one_row) {
       << listing(shared);
 }
 
+TEST(AutoThreads, cut_nothing_else_where_they_share_rows_of_images) {
+  const std::string window = R"(input X: f32[3, 224, 224]
+const W: f32[64, 3, 3, 3], B: f32[64]
+output Y: f32[64, 111, 111]
+temp T: f32[64, 111, 111]
+T[m, i, j] = sum((c, p, q), X[c, 2 * i + p, 2 * j + q] * W[m, c, p, q])
+Y[m, i, j] = max(T[m, i, j] + B[m], 0.0)
+)";
+  for (const int64_t cores : {2, 16}) {
+    Environment environment = with_cores(cores);
+    environment.cpu = *target::named_cpu("sapphirerapids");
+    environment.cpu.cores = cores;
+    const Schedule shared = for_environment(window, environment);
+    EXPECT_EQ(shared_iterations(shared, poly::StmtId{1}), 111) << listing(shared);
+    for (const poly::LoopId loop : poly::path_of(shared.order, poly::StmtId{1}))
+      if (const std::string& name = shared.order[loop].name; name == "j.0" || name == "m.0") {
+        EXPECT_EQ(longest_run(shared.scop, shared.order, loop).value_or(0), 1)
+            << name << " on " << cores << ":\n"
+            << listing(shared);
+      }
+  }
+}
+
 TEST(AutoThreads, copies_what_several_blocks_read_once) {
   const Schedule shared = for_cores(product_text(128, 768, 768), 8);
   ASSERT_EQ(shared.scop.statements.size(), 4U) << listing(shared);
