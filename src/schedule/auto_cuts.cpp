@@ -148,12 +148,14 @@ bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& 
 }
 
 /// Rows that are read where they lie meet all panels of the right operand one after the other where these stay in the second cache:
-/// operands and results beyond it are then walked through once, row by row.
+/// operands and results beyond it are then walked through once, row by row. Weights that are not there yet are better asked for
+/// panel by panel, if the rows are.
 bool brings_rows_outside(const Product& p, const Cuts& cuts, int64_t bytes,
                          const target::Cpu& cpu) {
+  const int64_t depth_bytes = product_over(p.extents, p.depth) * bytes;
+  const bool comes_late = p.right_stays && p.extents[p.rows] * depth_bytes <= cpu.caches.l2;
   return p.reads_left_in_place && cuts.depth_part == 0 && packs_right(p, cuts.lanes) &&
-         cuts.blocks.columns * product_over(p.extents, p.depth) * bytes <=
-             (p.right_stays ? kFewWeights : cpu.caches.l2 / 2);
+         cuts.blocks.columns * depth_bytes <= (comes_late ? kFewWeights : cpu.caches.l2 / 2);
 }
 
 /// Do threads share the tiles of one result? Of few rows they share the columns.
