@@ -15,7 +15,6 @@ using optimise::integers_of;
 using optimise::is_op;
 
 constexpr int64_t kFewChannels = 16; ///< fewer are too few for a step of a product
-constexpr int64_t kFewFilters = 16;  ///< and for its columns
 constexpr int64_t kChannelsOfBlock = 8;
 constexpr int64_t kMostTaps = 64; ///< of a window that is written out
 constexpr int64_t kOnnxBf16 = 16, kOnnxF16 = 10;
@@ -69,7 +68,8 @@ template <class F> Tensor gathered(const Tensor& from, const Shape& shape, const
 
 class LayoutChanger {
 public:
-  LayoutChanger(Graph graph, ChannelsLastForm form) : graph_(std::move(graph)), form_(form) {
+  LayoutChanger(Graph graph, ChannelsLastForm form, int64_t fewest_filters)
+      : graph_(std::move(graph)), form_(form), fewest_filters_(fewest_filters) {
     for (const Value& value : graph_.values)
       names_.insert(value.name);
     for (const Node& node : graph_.nodes) {
@@ -215,7 +215,7 @@ private:
     const int64_t groups = integer_of(node, "group", 1);
     if (groups != 1)
       return groups == shape[0] && shape[1] == 1 && change_depthwise(node, *weights);
-    if (shape[0] < kFewFilters)
+    if (shape[0] < fewest_filters_)
       return false;
     ++convolutions_;
     if (form_ == ChannelsLastForm::Padded)
@@ -391,6 +391,7 @@ private:
 
   Graph graph_;
   ChannelsLastForm form_;
+  int64_t fewest_filters_;                        ///< fewer are too few for a vector of them
   int64_t convolutions_ = 0, transpositions_ = 0; ///< changed, added
   std::set<ValueId> single_cells_;                ///< images of one cell: nothing is to be turned
   std::set<std::string> names_;
@@ -401,8 +402,8 @@ private:
 
 } // namespace
 
-ChannelsLastEffect try_channels_last(Graph graph, ChannelsLastForm form) {
-  return LayoutChanger(std::move(graph), form).run();
+ChannelsLastEffect try_channels_last(Graph graph, ChannelsLastForm form, int64_t fewest_filters) {
+  return LayoutChanger(std::move(graph), form, fewest_filters).run();
 }
 
 Graph with_channels_last(Graph graph, ChannelsLastForm form) {

@@ -25,11 +25,12 @@ enum class ChannelsLastForm : uint8_t {
 /// turned over, and what is read and written for a pixel lies together.
 Graph with_channels_last(Graph, ChannelsLastForm = ChannelsLastForm::Windows);
 
-/// Convolutions that would have their channels last, and the images that would have to be turned for that.
+/// Convolutions that would have their channels last, those of at least so many filters, and the images that would have to be turned
+/// for that.
 struct ChannelsLastEffect {
   Graph graph;
   int64_t convolutions = 0, transpositions = 0;
 };
-ChannelsLastEffect try_channels_last(Graph, ChannelsLastForm);
+ChannelsLastEffect try_channels_last(Graph, ChannelsLastForm, int64_t fewest_filters = 16);
 
 } // namespace kawara::graph

@@ -5,6 +5,7 @@
 #include "driver/rewriting.h"
 #include "driver/runner.h"
 #include "driver/tape.h"
+#include "graph/channels_last.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
 #include "graph/optimise/passes.h"
@@ -159,6 +160,17 @@ Sample after_all_passes(const Sample& sample, driver::Kernels& kernels) {
   return rewritten;
 }
 
+/// That with channels last wherever there is a convolution, in the form for processors; nothing where there is none.
+std::optional<Sample> with_channels_last(const Sample& sample) {
+  constexpr int64_t kAny = 1;
+  auto effect = graph::try_channels_last(sample.graph, graph::ChannelsLastForm::Padded, kAny);
+  if (effect.convolutions == 0)
+    return std::nullopt;
+  Sample last = sample;
+  last.graph = std::move(effect.graph);
+  return last;
+}
+
 /// The same for the graphs that the optimiser makes of it, without and with rewriting.
 std::string optimised_mismatch(const Sample& sample, const std::vector<Datum>& wanted,
                                driver::Kernels& kernels, Ways ways) {
@@ -169,6 +181,9 @@ std::string optimised_mismatch(const Sample& sample, const std::vector<Datum>& w
       return "optimised: " + wrong;
   }
   const Sample rewritten = after_all_passes(sample, kernels);
+  if (const auto last = with_channels_last(rewritten))
+    if (std::string wrong = mismatch_with(*last, wanted, kernels, {}); !wrong.empty())
+      return "channels last: " + wrong;
   if (graph::print(rewritten.graph) == graph::print(optimised.graph))
     return "";
   const std::string wrong = mismatch_with(rewritten, wanted, kernels, {});
@@ -194,11 +209,18 @@ std::string mismatch(const Sample& sample, driver::Kernels& kernels, Ways ways) 
     return wrong;
   const auto wanted = driver::interpret(sample.graph, sample.inputs);
   if (ways == Ways::None) {
-    const auto got = driver::interpret(after_all_passes(sample, kernels).graph, sample.inputs);
-    if (!got)
-      return "after all passes the reference refuses: " + render(got.error());
-    const std::string wrong = differences_of(sample, *got, *wanted);
-    return wrong.empty() ? "" : "after all passes, interpreted: " + wrong;
+    const Sample rewritten = after_all_passes(sample, kernels);
+    std::vector<std::pair<std::string, Sample>> forms{{"after all passes", rewritten}};
+    if (auto last = with_channels_last(rewritten))
+      forms.emplace_back("channels last", *std::move(last));
+    for (const auto& [what, form] : forms) {
+      const auto got = driver::interpret(form.graph, sample.inputs);
+      if (!got)
+        return what + ": the reference refuses: " + render(got.error());
+      if (std::string wrong = differences_of(sample, *got, *wanted); !wrong.empty())
+        return what + ", interpreted: " + wrong;
+    }
+    return "";
   }
   for (const bool fuses : {false, true}) {
     if (!fuses && ways == Ways::Few)

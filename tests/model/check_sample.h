@@ -12,8 +12,8 @@ namespace kawara::random_graphs {
 std::string mismatch(const Sample&);
 /// In how many ways a graph is compiled. Compiling takes nearly all the time.
 enum class Ways : uint8_t {
-  None, ///< only the reference runs: the graph as it is, and after all passes
-  Few, ///< as it is, fused; and after all passes, with layouts chosen, proved rules, whole attention
+  None, ///< only the reference runs: the graph as it is, after all passes, and with channels last
+  Few, ///< as it is, fused; and after all passes, with layouts chosen, proved rules, whole attention; that with channels last
   All  ///< also node by node, and after the passes without rules
 };
 /// The same, and where the compiled graph, run twice and once more from a tape, differs from the reference.
