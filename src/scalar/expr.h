@@ -127,6 +127,8 @@ public:
   const Node& node() const { return *node_; }
   Type type() const;
   bool is_same_object(const Expr& other) const { return node_ == other.node_; }
+  /// Seen from a copy of a parent's operand: is the node part of others, too? May say so of one that is not.
+  bool is_shared() const { return node_.use_count() > 2; }
 
 private:
   std::shared_ptr<const Node> node_;
@@ -210,7 +212,7 @@ std::vector<Expr> children(const Expr&);
 Expr with_children(const Expr&, std::vector<Expr> children);
 
 /// Replaces bottom-up: `f` sees each node after its children were rewritten; an empty Expr keeps
-/// it.
+/// it. Nodes that are shared are rewritten once and stay shared.
 Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& f);
 /// Calls `f` on every node, parents first.
 void visit(const Expr&, const std::function<void(const Expr&)>& f);

@@ -2,6 +2,8 @@
 #include "scalar/match.h"
 #include "support/check.h"
 
+#include <unordered_map>
+
 namespace kawara::scalar {
 
 std::vector<Expr> children(const Expr& e) {
@@ -79,17 +81,46 @@ Expr with_children(const Expr& e, std::vector<Expr> c) {
       });
 }
 
-Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) {
-  std::vector<Expr> kids = children(e);
-  bool changed = false;
-  for (Expr& kid : kids) {
-    Expr better = rewrite(kid, f);
-    changed |= !better.is_same_object(kid);
-    kid = std::move(better);
+namespace {
+
+/// A node that several others have is rewritten once and stays shared: written out, formulas of formulas (log of exp of ...) grow
+/// with the product of their parts.
+class Rewriter {
+public:
+  explicit Rewriter(const std::function<Expr(const Expr&)>& f) : f_(f) {}
+
+  Expr rewritten(const Expr& e) {
+    if (!e.is_shared())
+      return made_of(e);
+    if (const auto found = known_.find(&e.node()); found != known_.end())
+      return found->second;
+    Expr made = made_of(e);
+    known_.emplace(&e.node(), made);
+    return made;
   }
-  const Expr whole = changed ? with_children(e, std::move(kids)) : e;
-  const Expr replaced = f(whole);
-  return replaced ? replaced : whole;
+
+private:
+  Expr made_of(const Expr& e) {
+    std::vector<Expr> kids = children(e);
+    bool changed = false;
+    for (Expr& kid : kids) {
+      Expr better = rewritten(kid);
+      changed |= !better.is_same_object(kid);
+      kid = std::move(better);
+    }
+    const Expr whole = changed ? with_children(e, std::move(kids)) : e;
+    const Expr replaced = f_(whole);
+    return replaced ? replaced : whole;
+  }
+
+  const std::function<Expr(const Expr&)>& f_;
+  std::unordered_map<const Node*, Expr> known_;
+};
+
+} // namespace
+
+Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) {
+  return Rewriter(f).rewritten(e);
 }
 
 void visit(const Expr& e, const std::function<void(const Expr&)>& f) {

@@ -176,7 +176,9 @@ private:
   bool is_natural_division(const scalar::Binary&) const;
   Value* floor_divide(Value* a, Value* b, bool wants_remainder);
   Value* combine(scalar::ReduceOp, scalar::Elem, Value* old, Value* value);
+  void forget(size_t from);
   bool is_speculatable(const Expr&) const;
+  bool is_speculatable(const Expr&, std::unordered_set<const scalar::Node*>& seen) const;
   Value* variable(uint32_t id);
   llvm::FastMathFlags plain_flags() const;
   llvm::FastMathFlags update_flags() const;
@@ -242,6 +244,7 @@ private:
     Value* value;
   };
   std::unordered_map<const scalar::Node*, Known> known_; ///< shared nodes are emitted once
+  std::vector<const scalar::Node*> made_;                ///< those, in order
   std::vector<Expr> safe_loads_; ///< loads that this statement does in any case
   std::vector<Square> squares_;  ///< of the block under way
   /// Tiles that its statements have loaded: LLVM does not see that two loads of one are the same.

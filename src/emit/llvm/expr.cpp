@@ -46,7 +46,14 @@ llvm::Value* FunctionEmitter::emit(const Expr& e) {
     return found->second.value;
   Value* value = emit_node(e);
   known_.emplace(&e.node(), Known{e, value});
+  made_.push_back(&e.node());
   return value;
+}
+
+/// What was made from `from` on is known in a branch only.
+void FunctionEmitter::forget(size_t from) {
+  for (; made_.size() > from; made_.pop_back())
+    known_.erase(made_.back());
 }
 
 llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
@@ -349,18 +356,25 @@ llvm::Value* FunctionEmitter::floor_divide(Value* a, Value* b, bool wants_remain
 // Selection
 
 bool FunctionEmitter::is_speculatable(const Expr& e) const {
-  bool safe = true;
-  scalar::visit(e, [&](const Expr& x) {
-    if (const auto* n = scalar::as<scalar::Binary>(x)) {
-      const bool divides = n->op == BinaryOp::FloorDiv || n->op == BinaryOp::Mod;
-      safe = safe && (!divides || scalar::constant_of(n->rhs));
-    }
-    if (scalar::as<scalar::Load>(x) != nullptr) {
-      const auto same = [&](const Expr& known) { return scalar::equal(known, x); };
-      safe = safe && std::any_of(safe_loads_.begin(), safe_loads_.end(), same);
-    }
-  });
-  return safe;
+  std::unordered_set<const scalar::Node*> seen;
+  return is_speculatable(e, seen);
+}
+
+/// What was computed already costs and risks nothing; nodes that are shared are looked at once.
+bool FunctionEmitter::is_speculatable(const Expr& e,
+                                      std::unordered_set<const scalar::Node*>& seen) const {
+  if (known_.contains(&e.node()) || !seen.insert(&e.node()).second)
+    return true;
+  if (const auto* n = scalar::as<scalar::Binary>(e))
+    if ((n->op == BinaryOp::FloorDiv || n->op == BinaryOp::Mod) && !scalar::constant_of(n->rhs))
+      return false;
+  if (scalar::as<scalar::Load>(e) != nullptr &&
+      std::none_of(safe_loads_.begin(), safe_loads_.end(),
+                   [&](const Expr& known) { return scalar::equal(known, e); }))
+    return false;
+  const std::vector<Expr> parts = scalar::children(e);
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const Expr& part) { return is_speculatable(part, seen); });
 }
 
 /// select(x > limit, x, ...) after all that was made of x: it need not wait for that in registers.
@@ -392,12 +406,12 @@ llvm::Value* FunctionEmitter::masked_select(const scalar::Select& n) {
   Value* cond = emit(n.cond);
   Value* outer = mask_;
   const auto side = [&](const Expr& e, Value* lanes) {
-    const auto known = known_;
+    const size_t made = made_.size();
     mask_ = outer != nullptr && outer->getType() == lanes->getType() ? b_.CreateAnd(outer, lanes)
                                                                      : lanes;
     Value* value = emit(e);
     mask_ = outer;
-    known_ = known;
+    forget(made);
     return value;
   };
   Value* a = side(n.then, cond);
@@ -412,11 +426,10 @@ llvm::Value* FunctionEmitter::branch_select(const scalar::Select& n) {
   llvm::BasicBlock* join = new_block("join");
   b_.CreateCondBr(cond, then, otherwise);
   const auto side = [&](const Expr& e, llvm::BasicBlock* begin) {
-    const auto known = known_;
-    const size_t loads = safe_loads_.size();
+    const size_t made = made_.size(), loads = safe_loads_.size();
     b_.SetInsertPoint(begin);
     Value* value = emit(e);
-    known_ = known;
+    forget(made);
     safe_loads_.resize(loads);
     llvm::BasicBlock* end = b_.GetInsertBlock();
     b_.CreateBr(join);

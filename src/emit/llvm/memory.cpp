@@ -18,8 +18,10 @@ using scalar::Elem;
 
 llvm::Value* FunctionEmitter::extent(uint32_t buffer, size_t dim) {
   auto known = std::exchange(known_, {});
+  auto made = std::exchange(made_, {});
   Value* value = emit(parts_.kernel.buffers.at(buffer).shape.at(dim));
   known_ = std::move(known);
+  made_ = std::move(made);
   return value;
 }
 

@@ -156,6 +156,7 @@ llvm::BasicBlock* FunctionEmitter::new_block(const char* name) {
 
 void FunctionEmitter::begin_statement() {
   known_.clear();
+  made_.clear();
   safe_loads_.clear();
   update_ = nullptr;
 }

@@ -175,5 +175,24 @@ TEST(Print, FloatLiteralsComeBack) {
   }
 }
 
+TEST(Expr, rewriting_keeps_what_is_shared) {
+  Expr e = iter(0);
+  for (int k = 0; k < 30; ++k)
+    e = e + e;
+  int calls = 0;
+  Expr rewritten = rewrite(e, [&](const Expr& n) {
+    ++calls;
+    return as<Iter>(n) != nullptr ? iter(1) : Expr();
+  });
+  EXPECT_EQ(calls, 31) << "written out there are a thousand million nodes";
+  for (int k = 0; k < 30; ++k) {
+    const std::vector<Expr> parts = children(rewritten);
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_TRUE(parts[0].is_same_object(parts[1]));
+    rewritten = parts[0];
+  }
+  EXPECT_TRUE(equal(rewritten, iter(1)));
+}
+
 } // namespace
 } // namespace kawara::scalar
