@@ -4,6 +4,8 @@
 #include "run/cuda/device.h"
 #include "support/text.h"
 
+#include <charconv>
+
 namespace kawara::driver {
 namespace {
 
@@ -17,12 +19,26 @@ Diagnostic unknown_target(const std::string& name) {
   d.body.push_back("Targets are " + join(known, ", ") + ".");
   d.body.push_back("Processors by name, to look at their code: cpu:" +
                    join(target::named_cpus(), ", cpu:") + ".");
+  d.body.push_back("A number of cores (1 to 1024) may follow: cpu:znver4:1.");
   for (const std::string& cpu : target::named_cpus())
     known.push_back("cpu:" + cpu);
   const auto meant = closest(name, known);
   d.help.push_back(
       {meant ? "did you mean" : "for example", "--target " + meant.value_or("cuda:sm_90a"), false});
   return d;
+}
+
+/// `sapphirerapids`, or `sapphirerapids:1` for one core of it.
+std::optional<target::Cpu> cpu_by_name(std::string_view name) {
+  const size_t colon = name.find(':');
+  std::optional<target::Cpu> cpu = target::named_cpu(name.substr(0, colon));
+  if (!cpu || colon == std::string_view::npos)
+    return cpu;
+  const std::string_view cores = name.substr(colon + 1);
+  const auto read = std::from_chars(cores.begin(), cores.end(), cpu->cores);
+  if (read.ec != std::errc() || read.ptr != cores.end() || cpu->cores < 1 || cpu->cores > 1024)
+    return std::nullopt;
+  return cpu;
 }
 
 } // namespace
@@ -34,7 +50,7 @@ Parsed<schedule::Environment> environment_for(const std::string& name) {
   if (name.empty() || name == "cpu")
     return environment;
   if (is_named_cpu(name)) {
-    const auto cpu = target::named_cpu(name.substr(4));
+    const auto cpu = cpu_by_name(std::string_view(name).substr(4));
     if (!cpu)
       return fail(Diagnostics{unknown_target(name)});
     environment.cpu = *cpu;

@@ -7,7 +7,8 @@
 namespace kawara::driver {
 
 /// The machine that code is made for, by what a user calls it: `cpu` or nothing for this machine's processor,
-/// `cpu:sapphirerapids` for one by name, `cuda:sm_90a` for a GPU by name, `cuda` for the one in this machine.
+/// `cpu:sapphirerapids` for one by name, `cpu:sapphirerapids:1` for so many cores of it, `cuda:sm_90a` for a GPU by name,
+/// `cuda` for the one in this machine.
 ///
 /// Refuses  a name it does not know (K0301); for `cuda`, a machine without driver or GPU (K0712, K0713).
 Parsed<schedule::Environment> environment_for(const std::string& target);
