@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -105,6 +106,7 @@ int measure(const Options& options) {
   }
   results.limits = bench::larger_of(results.limits, bench::measured_limits(results.threads));
   fmt::print("{}", bench::table_of(results));
+  std::fflush(stdout); // peers may end the process when they are closed
   const auto written = run::write_file(options.json_path, json_of(results).dump());
   return written ? 0 : 1;
 }
@@ -139,12 +141,12 @@ int measure_all(const Options& options, const std::vector<std::string>& argument
     }
     if (std::exchange(last, threads) == threads)
       continue;
-    const auto text = bench::run_worker(arguments, threads, options.peer_folder);
-    if (text)
-      all["runs"].push_back(json::parse(*text));
+    const auto end = bench::run_worker(arguments, threads, options.peer_folder);
+    if (end.failure.empty())
+      all["runs"].push_back(json::parse(end.text));
     else
-      fmt::print(stderr, "the run with {} threads did not end well\n", threads);
-    is_fine = is_fine && text.has_value();
+      fmt::print(stderr, "the run with {} threads did not end well: {}\n", threads, end.failure);
+    is_fine = is_fine && end.failure.empty();
   }
   if (!options.json_path.empty() && !run::write_file(options.json_path, all.dump(1) + "\n")) {
     fmt::print(stderr, "cannot write {}\n", options.json_path);

@@ -2,11 +2,14 @@
 
 #include "run/file.h"
 
+#include <fmt/core.h>
+
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 namespace kawara::bench {
@@ -55,12 +58,12 @@ void pin_to_one_core() {
 
 } // namespace
 
-std::optional<std::string> run_worker(const std::vector<std::string>& arguments, int64_t threads,
-                                      const std::string& peer_folder) {
+WorkerEnd run_worker(const std::vector<std::string>& arguments, int64_t threads,
+                     const std::string& peer_folder) {
   std::string path = (std::filesystem::temp_directory_path() / "kawara-bench-XXXXXX").string();
   const int file = mkstemp(path.data());
   if (file < 0)
-    return std::nullopt;
+    return {"", "no file could be made for its results"};
   close(file);
   std::vector<std::string> words = {"bench_cpu"};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -72,12 +75,13 @@ std::optional<std::string> run_worker(const std::vector<std::string>& arguments,
   int status = -1;
   if (child > 0)
     waitpid(child, &status, 0);
-  std::optional<std::string> result;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    if (auto text = run::read_file(path))
-      result = *std::move(text);
+  const auto text = run::read_file(path);
   unlink(path.c_str());
-  return result;
+  if (WIFSIGNALED(status))
+    return {"", fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))};
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return {"", fmt::format("status {}", WEXITSTATUS(status))};
+  return text ? WorkerEnd{*text, ""} : WorkerEnd{"", "its results cannot be read"};
 }
 
 } // namespace kawara::bench
