@@ -19,6 +19,9 @@ constexpr int64_t kManyPages = 96 * 4096;
 /// sets.
 constexpr int64_t kManyLines = 32 * 1024;
 
+/// Rows of a tile that lie in the same lines of the first cache, which has 8 to 12 of each.
+constexpr int64_t kCrowdedRows = 6;
+
 /// Rows of tiles that make up for loading and storing results more often, if these are called in time.
 constexpr int64_t kManyTiles = 32;
 
@@ -96,6 +99,28 @@ void cut_rows_finer(Cuts& cuts, const Product& p, int64_t bytes, const target::C
   cuts.blocks.rows = (even + tile - 1) / tile * tile;
 }
 
+/// Blocks of nearly as many columns each, at most as many as fit the room, if one tile does.
+void cut_columns(Cuts& cuts, const Product& p, int64_t column_bytes, int64_t room) {
+  const int64_t width = cuts.tile.vectors * cuts.lanes;
+  const int64_t most =
+      std::max<int64_t>(1, room / std::max<int64_t>(1, column_bytes) / width) * width;
+  if (cuts.blocks.columns <= most)
+    return;
+  const int64_t count = (p.extents[p.lanes] + most - 1) / most;
+  const int64_t even = (p.extents[p.lanes] + count - 1) / count;
+  cuts.blocks.columns = (even + width - 1) / width * width;
+}
+
+/// A right operand that each call copies is used from the second cache, if the left one stays there beside it: both are then walked
+/// through once. Copies of more would go through the cache behind it and come back.
+void cut_columns_finer(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
+  const int64_t column_bytes = product_over(p.extents, p.depth) * bytes;
+  const bool copies_left = packs_left(p, cuts.copied_lanes()) && !p.left_stays;
+  if (!p.right_stays && packs_right(p, cuts.copied_lanes()) && !copies_left &&
+      p.extents[p.rows] * column_bytes <= cpu.caches.l2 / 2)
+    cut_columns(cuts, p, column_bytes, cpu.caches.l2 / 2);
+}
+
 /// At most 2^40.
 int64_t tensor_bytes(const Schedule& schedule, uint32_t tensor) {
   int64_t bytes = scalar::bytes_of(schedule.scop.tensors[tensor].elem);
@@ -135,8 +160,8 @@ constexpr int64_t kFewWeights = 64 * 1024;
 bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& cuts,
                         const target::Cpu& cpu) {
   constexpr int64_t kFewTiles = 8;
-  if (!p.right_stays || !packs_right(p, cuts.lanes) || cuts.depth_part != 0 || cuts.instruction ||
-      p.extents[p.rows] <= 1)
+  if (!p.right_stays || !packs_right(p, cuts.lanes) || cuts.instruction ||
+      (cuts.depth_part != 0 && !p.reads_left_in_place) || p.extents[p.rows] <= 1)
     return false;
   const int64_t bytes = tensor_bytes(schedule, p.right);
   if (cpu.vector_bytes <= 16)
@@ -150,12 +175,17 @@ bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& 
 /// Rows that are read where they lie meet all panels of the right operand one after the other where these stay in the second cache:
 /// operands and results beyond it are then walked through once, row by row. Weights that are not there yet are better asked for
 /// panel by panel, if the rows are.
-bool brings_rows_outside(const Product& p, const Cuts& cuts, int64_t bytes,
-                         const target::Cpu& cpu) {
+void bring_rows_outside(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
+  if (!p.reads_left_in_place || !packs_right(p, cuts.lanes))
+    return;
   const int64_t depth_bytes = product_over(p.extents, p.depth) * bytes;
+  const int64_t column_bytes =
+      cuts.depth_part == 0 ? depth_bytes : depth_bytes / p.extents[cuts.deepest] * cuts.depth_part;
   const bool comes_late = p.right_stays && p.extents[p.rows] * depth_bytes <= cpu.caches.l2;
-  return p.reads_left_in_place && cuts.depth_part == 0 && packs_right(p, cuts.lanes) &&
-         cuts.blocks.columns * depth_bytes <= (comes_late ? kFewWeights : cpu.caches.l2 / 2);
+  const int64_t room = comes_late ? kFewWeights : cpu.caches.l2 / 2;
+  if (!comes_late && cuts.threads == 1 && !cuts.columns_outside)
+    cut_columns(cuts, p, column_bytes, room);
+  cuts.rows_outside = cuts.blocks.columns * column_bytes <= room;
 }
 
 /// Do threads share the tiles of one result? Of few rows they share the columns.
@@ -216,8 +246,16 @@ EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
   const bool is_wide = cpu.vector_bytes > 16;
   const bool is_apart = is_wide && (p.left_has_window || p.reads_left_in_place);
   const bool is_packed = packs_left(p, lanes);
-  return {is_packed ? 1.5 : 4.0, p.has_strided_lanes ? 1.2 : 4.0, is_apart,
-          is_wide && !p.has_strided_lanes, is_packed && !p.left_stays && p.has_far_rows};
+  EdgeCosts costs{is_packed ? 1.5 : 4.0,
+                  p.has_strided_lanes ? 1.2 : 4.0,
+                  is_apart,
+                  is_wide && !p.has_strided_lanes,
+                  is_packed && !p.left_stays && p.has_far_rows,
+                  is_wide && p.reads_left_in_place && p.right_stays};
+  // Rows that share lines of the first cache leave some for the other operand.
+  if (costs.is_in_place && p.has_crowded_rows)
+    costs.most_rows = kCrowdedRows;
+  return costs;
 }
 
 std::vector<Directive> bring_left_together(const Schedule& schedule, const Product& p,
@@ -303,10 +341,12 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
       cuts.grid = {};
       cuts.blocks.rows = cut_blocks(1, 1).rows;
     }
-    if (!cuts.grid.is_one_loop)
+    if (!cuts.grid.is_one_loop) {
       cut_rows_finer(cuts, p, bytes, environment.cpu);
+      cut_columns_finer(cuts, p, bytes, environment.cpu);
+    }
   }
-  cuts.rows_outside = brings_rows_outside(p, cuts, bytes, environment.cpu);
+  bring_rows_outside(cuts, p, bytes, environment.cpu);
   cuts.calls_panel = has_passing_panels(schedule, p, cuts, environment.cpu);
   cuts.calls_block = !cuts.packs_left_before() &&
                      copies_from_afar(p, cuts, bytes, environment.cpu) && rows > cuts.blocks.rows;

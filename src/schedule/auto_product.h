@@ -26,8 +26,11 @@ struct Product {
   bool has_far_lanes = false;                   ///< the right operand's are not, in lanes
   bool has_far_rows = false;                    ///< the left operand's are not, along the rows
   bool has_near_depth =
-      false; ///< but they are along the reduction, and come as vectors as they are
-  bool reads_left_in_place = false;  ///< or cell by cell where they lie: no copies
+      false;             ///< but they are along the reduction, and come as vectors as they are
+  bool has_runs = false; ///< the left operand's cells are neighbours along the innermost reduction
+  bool has_crowded_rows =
+      false; ///< and its rows so far apart that they share lines of the first cache
+  bool reads_left_in_place = false;  ///< its rows are read cell by cell where they lie: no copies
   bool combines_along_outer = false; ///< what follows adds up the results of the outer loops
   bool has_followers = false;        ///< what follows uses the results cell by cell
   bool avoids_one_loop = false;      ///< for all blocks: it was refused

@@ -14,10 +14,13 @@ struct StepCosts {
 
 /// Where multiply-adds take a lane of a register (16-byte vectors), one load brings several rows. Elsewhere a row is a cell from the
 /// first cache, a vector a whole line that mostly comes from the second. To gather many rows at once costs more than few: with wide
-/// vectors, tiles of 8 x 3 and 6 x 4 were 4 to 20 % faster than 14 x 2 then, and full register files slower.
+/// vectors, tiles of 8 x 3 and 6 x 4 were 4 to 20 % faster than 14 x 2 then, and full register files slower. Rows that are read where
+/// they lie come from a line each: 9 x 3 was 5 % faster than 13 x 2.
 StepCosts step_costs(const target::Cpu& cpu, const EdgeCosts& edges) {
   if (cpu.vector_bytes <= 16)
     return {15, 0.46, 0.85};
+  if (edges.is_in_place)
+    return {16, 0.5, 1.0};
   return edges.is_gathered ? StepCosts{16, 0.5, 1.25} : StepCosts{16, 0.25, 1.25};
 }
 
@@ -125,7 +128,7 @@ RegisterTile register_tile(const target::Cpu& cpu, int64_t lanes, int64_t rows, 
   const int64_t widest = std::min({rows < kFewRows ? 24 / std::max<int64_t>(rows, 1) : 6,
                                    int64_t{16}, std::max<int64_t>(1, parts(columns, lanes))});
   for (int64_t vectors = 1; vectors <= widest; ++vectors)
-    for (int64_t r = 1; r <= 14; ++r) {
+    for (int64_t r = 1; r <= edges.most_rows; ++r) {
       const RegisterTile tile{r, vectors};
       // The vectors of a single row are read by the multiply-adds themselves, where these take memory.
       const int64_t held = r == 1 && cpu.vector_bytes > 16 ? 1 : vectors;

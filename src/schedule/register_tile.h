@@ -16,6 +16,8 @@ struct EdgeCosts {
   bool is_apart = false;      ///< instead: what a tile of its size costs, as code of its own
   bool columns_apart = false; ///< so for whole vectors left over in a row
   bool is_gathered = false;   ///< rows are copied cell by cell for each call, from lines far apart
+  bool is_in_place = false;   ///< or read where they lie, beside weights that are copied once
+  int64_t most_rows = 14;
 };
 
 /// Threads that share the tiles of `results` results of the same size.
