@@ -2,6 +2,7 @@
 
 #include "kernel/vars.h"
 #include "kernel/walk.h"
+#include "scalar/expansion.h"
 
 #include <algorithm>
 #include <map>
@@ -157,6 +158,16 @@ Kernel bounded_exp(Kernel kernel) {
   Block body = std::move(kernel.body);
   Bounder(kernel).walk(body);
   kernel.body = std::move(body);
+  return kernel;
+}
+
+Kernel plain_exp(Kernel kernel) {
+  kernel.body = map_exprs(kernel.body, [](const Expr& root) {
+    return scalar::rewrite(root, [](const Expr& e) -> Expr {
+      const auto* n = scalar::is_exp_below_zero(e) ? scalar::as<scalar::Unary>(e) : nullptr;
+      return n == nullptr ? Expr() : scalar::unary(n->op, scalar::as<scalar::Binary>(n->arg)->rhs);
+    });
+  });
   return kernel;
 }
 

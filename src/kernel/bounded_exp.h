@@ -14,4 +14,7 @@ namespace kawara::kernel {
 /// For kernels whose loops are still as the schedule made them. Exact kernels stay as they are.
 Kernel bounded_exp(Kernel);
 
+/// exp(nan_min(0, x)) becomes exp(x) again, for text: its compiler has one exponential.
+Kernel plain_exp(Kernel);
+
 } // namespace kawara::kernel

@@ -147,6 +147,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
 Kernel optimise_for_text(Kernel kernel, const PassObserver& observer) {
   return Passes(std::move(kernel), observer)
       .run("window_loads", window_loads)
+      .run("plain_exp", plain_exp)
       .run("join_loops", join_loops)
       .run("separate_tiles", separate_tiles)
       .run("unroll", unroll)

@@ -20,8 +20,11 @@ bool is_maximum(const Schedule& schedule, uint32_t tensor) {
   return false;
 }
 
-/// exp(a - m), m being a maximum.
-bool is_bounded(const Schedule& schedule, const scalar::Unary& call) {
+/// exp(a - m), m being a maximum, or what `online` made of it.
+bool is_bounded(const Schedule& schedule, const scalar::Expr& e) {
+  if (scalar::is_exp_below_zero(e))
+    return true;
+  const scalar::Unary& call = *scalar::as<scalar::Unary>(e);
   const auto* apart = scalar::as<scalar::Binary>(call.arg);
   const auto* m = call.op == UnaryOp::Exp && apart != nullptr && apart->op == scalar::BinaryOp::Sub
                       ? scalar::as<scalar::Load>(apart->rhs)
@@ -50,7 +53,7 @@ int64_t vectors_of_functions(const Schedule& schedule, poly::StmtId statement,
     if (call->op == UnaryOp::Gelu)
       vectors = std::max<int64_t>(1, kRowsUnderWay / lanes);
     else if (cpu.arch == target::Arch::Aarch64)
-      vectors = is_bounded(schedule, *call) ? 8 : 4;
+      vectors = is_bounded(schedule, e) ? 8 : 4;
     else if (call->op == UnaryOp::Exp || call->op == UnaryOp::Tanh || call->op == UnaryOp::Sigmoid)
       vectors = 8;
     most = std::max(most, vectors);

@@ -71,7 +71,7 @@ Proposed propose(const Schedule& schedule, const Online& online, const Environme
                             "the maximum or minimum over e, of finished results, and of what "
                             "depends on neither. Inline "
                             "what stands between, or keep the loops apart."}));
-  return rewrite_online(schedule, *chain);
+  return rewrite_online(schedule, *chain, !environment.gpu);
 }
 
 } // namespace kawara::schedule

@@ -33,8 +33,9 @@ std::vector<Expr> iters_from(size_t first, size_t count) {
 
 class Rewriting {
 public:
-  Rewriting(const Schedule& schedule, const Chain& chain)
-      : made_{schedule.scop, schedule.order}, chain_(chain), inside_(chain.depth + 1) {}
+  Rewriting(const Schedule& schedule, const Chain& chain, bool says_bounds)
+      : made_{schedule.scop, schedule.order}, chain_(chain), inside_(chain.depth + 1),
+        says_bounds_(says_bounds) {}
 
   Proposal proposal() {
     for (const auto& [id, value] : chain_.values)
@@ -110,6 +111,8 @@ private:
     Expr exponent = old - now;
     if (number != 1.0)
       exponent = scalar::expr_of(rate, exponent.type()) * exponent;
+    else if (says_bounds_ && is_max() && exponent.type().elem == scalar::Elem::F32)
+      exponent = never_positive(exponent);
     const Expr factor = scalar::unary(scalar::UnaryOp::Exp, exponent);
     if (number && (*number > 0) == is_max())
       return factor;
@@ -157,13 +160,45 @@ private:
     return index;
   }
 
+  static Expr never_positive(const Expr& e) {
+    return scalar::binary(BinaryOp::NanMin, scalar::float_lit(0, e.type()), e);
+  }
+
+  bool reads_reference(const Expr& e) const {
+    bool found = false;
+    scalar::visit(e, [&](const Expr& part) {
+      const auto* load = scalar::as<scalar::Load>(part);
+      found = found || (load != nullptr && load->tensor == reference());
+    });
+    return found;
+  }
+
+  /// exp(e - m) becomes exp(nan_min(0, e - m)): e is among what the maximum m took in (schedule/online_bound.h), and
+  /// exponentials of what is never positive are cheaper in f32 (scalar/expansion.h). Not where m may have been rounded down.
+  Expr with_bounds(const Expr& value) const {
+    if (!says_bounds_ || !is_max() || tensor(reference()).elem != scalar::Elem::F32)
+      return value;
+    return scalar::rewrite(value, [&](const Expr& e) -> Expr {
+      const auto* n = scalar::as<scalar::Unary>(e);
+      const auto* apart = n != nullptr && n->op == scalar::UnaryOp::Exp
+                              ? scalar::as<scalar::Binary>(n->arg)
+                              : nullptr;
+      const auto* m = apart != nullptr && apart->op == BinaryOp::Sub
+                          ? scalar::as<scalar::Load>(apart->rhs)
+                          : nullptr;
+      return m != nullptr && m->tensor == reference() && !reads_reference(apart->lhs)
+                 ? scalar::unary(n->op, never_positive(n->arg))
+                 : Expr();
+    });
+  }
+
   /// What read the final value reads the one of its iteration.
   void redirect_reads() {
     for (const auto& [id, value] : chain_.values) {
       const std::vector<Expr>& rows = made_.order.rows[id.value];
       const scalar::Type stored{tensor(now_).elem, 1};
       Expr& own = statement(id).text.value;
-      own = scalar::rewrite(own, [&](const Expr& e) -> Expr {
+      own = scalar::rewrite(with_bounds(own), [&](const Expr& e) -> Expr {
         const auto* load = scalar::as<scalar::Load>(e);
         if (load == nullptr || load->tensor != reference())
           return {};
@@ -346,6 +381,7 @@ private:
   Proposal made_;
   const Chain& chain_;
   size_t inside_; ///< loops around what runs in one iteration
+  bool says_bounds_;
   std::vector<Expr> lows_;
   uint32_t now_ = 0;
   std::vector<std::pair<scalar::Polynomial, uint32_t>> factors_; ///< by rate
@@ -353,8 +389,8 @@ private:
 
 } // namespace
 
-Proposal rewrite_online(const Schedule& schedule, const Chain& chain) {
-  return Rewriting(schedule, chain).proposal();
+Proposal rewrite_online(const Schedule& schedule, const Chain& chain, bool says_bounds) {
+  return Rewriting(schedule, chain, says_bounds).proposal();
 }
 
 } // namespace kawara::schedule

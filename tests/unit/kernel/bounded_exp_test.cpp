@@ -32,6 +32,12 @@ TEST(BoundedExp, DifferenceFromTheGreatest) {
   line::expect_same(kSoftmaxRow, "vectorize(S1.k, 8); vectorize(S2.j, 8)", {{1}, {37}});
 }
 
+TEST(BoundedExp, TextHasOneExponential) {
+  const Kernel bounded = bounded_exp(line::compile(kSoftmaxRow).kernel);
+  EXPECT_NE(print(bounded), print(plain_exp(bounded)));
+  EXPECT_EQ(print(plain_exp(bounded)), print(line::compile(kSoftmaxRow).kernel));
+}
+
 TEST(BoundedExp, NotWhereTheGreatestIsOfLess) {
   EXPECT_FALSE(is_bounded("for k in range(N)", "for k in range(N - 1)")) << "one cell is left out";
   EXPECT_FALSE(is_bounded("m[0] max= X[k]", "m[0] max= X[k] * 2")) << "of something else";

@@ -73,10 +73,10 @@ TEST(Online, corrects_the_sum_when_the_maximum_moves) {
             "S0 none -inf\n"
             "S1 max s[i, j]\n"
             "S2 none 0.0\n"
-            "S3 sum exp(s[i, j] - m_now[i, j, i])\n"
+            "S3 sum exp(nan_min(0.0, s[i, j] - m_now[i, j, i]))\n"
             "S4 none max(m[i], -3.4028235e+38)\n"
             "S5 none max(m[i], -3.4028235e+38)\n"
-            "S6 none exp(m_old[i, j, i] - m_now[i, j, i])\n"
+            "S6 none exp(nan_min(0.0, m_old[i, j, i] - m_now[i, j, i]))\n"
             "S7 prod m_factor[i, j, i]\n"
             "S8 sum select(m[i] < -3.4028235e+38, nan, 0.0)\n");
 }
@@ -99,6 +99,24 @@ TEST(Online, guards_corrections_that_may_grow) {
                       "exp(b * (m_old[i, j, i] - m_now[i, j, i])))"),
             std::string::npos)
       << text;
+}
+
+TEST(Online, says_which_exponents_are_never_positive) {
+  const auto bounds = [](const std::string& program) {
+    const std::string text = added(program, kOnePass);
+    size_t count = 0;
+    for (size_t at = text.find("nan_min"); at != std::string::npos;
+         at = text.find("nan_min", at + 1))
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(bounds(chain("exp(s[i, j] - m[i]) * t[i, j]")), 2) << "of the term and of the factor";
+  EXPECT_EQ(bounds(chain("exp(2 * (s[i, j] - m[i]))")), 0);
+  EXPECT_EQ(bounds(chain("exp(b * s[i, j] - b * m[i])")), 0) << "b may be negative";
+  EXPECT_EQ(bounds(chain("exp(m[i] - s[i, j])", "min(j, s[i, j])")), 0);
+  std::string rounded = chain("exp(s[i, j] - m[i])");
+  rounded.replace(rounded.find("m: f32"), 6, "m: f16");
+  EXPECT_EQ(bounds(rounded), 1) << "of the factor: both its sides are kept as they are";
 }
 
 TEST(Online, lets_constant_factors_wait) {
