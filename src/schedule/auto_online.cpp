@@ -6,6 +6,7 @@
 #include "schedule/auto_tiles.h"
 #include "schedule/extent.h"
 #include "schedule/resolve.h"
+#include "target/cpu.h"
 
 #include <algorithm>
 
@@ -20,10 +21,16 @@ using scalar::Expr;
 
 namespace {
 
-/// Rows and reduced cells of a block: tiles of a few registers divide both, and two temps of such a block
-/// fit the first cache.
-constexpr int64_t kRows = 64;
-constexpr int64_t kReduced = 96;
+/// Rows and reduced cells of a block: tiles of a few registers divide both, two temps of such a block fit the first cache, and
+/// the rows are enough for the chains of exp that hide each other's latency (auto_lanes.h).
+ChainBlocks blocks_for(const target::Cpu& cpu) {
+  constexpr int64_t kChains = 8;
+  const bool is_narrow = kChains * target::vector_lanes(cpu, 4) <= 32;
+  return is_narrow ? ChainBlocks{32, 128} : ChainBlocks{64, 96};
+}
+/// A chain that stores more than a cache holds is worth a single pass; there are two such temps, what the maximum is taken of and the
+/// exponentials.
+constexpr int64_t kLargeTemps = 2;
 /// Blocks that are no rectangles (a row sees only the positions before it) run in the slow code for
 /// partial tiles; that is worth it only where the temps would take this many bytes, or nobody knows how
 /// many.
@@ -84,7 +91,7 @@ public:
     for (const LoopId loop : child_loops(schedule_.order.body))
       separate(loop);
     inline_cheap_maps(false);
-    auto chain = reduction_chain(schedule_, environment_.cpu.caches.l2);
+    auto chain = reduction_chain(schedule_, environment_.cpu.caches.l2 / kLargeTemps);
     if (!chain)
       return std::nullopt;
     chain_ = *std::move(chain);
@@ -350,7 +357,7 @@ std::optional<OnePass> one_pass(const Schedule& schedule, const Environment& env
                     return !s.is_removed && (s.text.op == scalar::ReduceOp::Max ||
                                              s.text.op == scalar::ReduceOp::Min);
                   });
-  return has_extreme ? OnePassBuilder(schedule, environment, {kRows, kReduced}).result()
+  return has_extreme ? OnePassBuilder(schedule, environment, blocks_for(environment.cpu)).result()
                      : std::nullopt;
 }
 

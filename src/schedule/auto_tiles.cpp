@@ -1,5 +1,6 @@
 #include "schedule/auto_tiles.h"
 
+#include "schedule/auto_lanes.h"
 #include "schedule/auto_nest.h"
 #include "schedule/extent.h"
 #include "schedule/resolve.h"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace kawara::schedule {
 
@@ -23,7 +25,18 @@ struct BlockProduct {
   LoopId lanes, rows, depth;
   std::optional<uint32_t> left;  ///< moves along the rows, in place along the lanes
   std::optional<uint32_t> right; ///< moves along the lanes
-  bool is_right_far = false;     ///< and not to the neighbouring cell
+};
+
+/// The tiles of a product that registers hold, and the loops over them.
+struct Tiling {
+  int64_t rows = 0, lanes = 0;
+  bool has_lanes_outside = true;
+  LoopName outer, inner;
+};
+
+/// The loops of a nest that has been split into tiles.
+struct TileLoops {
+  LoopName row_tiles, lane_tiles, row, lane;
 };
 
 class BlockTiler {
@@ -36,8 +49,20 @@ public:
   void tile() {
     std::vector<LoopId> nests;
     collect(*poly::find_node(schedule_.order, rows_), nests);
+    std::set<LoopId> done;
+    for (size_t n = 0; n < nests.size(); ++n) {
+      const auto product = product_of(*perfect_nest_at(schedule_.order, nests[n]));
+      const auto tiling = product ? tile_product(*product) : std::nullopt;
+      if (!tiling)
+        continue;
+      done.insert(nests[n]);
+      const auto start = start_of(*product, nests, n);
+      if (start && start_tile(*tiling, *start))
+        done.insert(*start);
+    }
     for (const LoopId loop : nests)
-      improve(*perfect_nest_at(schedule_.order, loop));
+      if (!done.contains(loop))
+        improve(*perfect_nest_at(schedule_.order, loop));
   }
 
 private:
@@ -53,9 +78,6 @@ private:
   }
 
   void improve(const Nest& nest) {
-    const auto product = product_of(nest);
-    if (product && tile_product(*product))
-      return;
     const NestFacts facts = facts_of(schedule_, nest);
     const size_t n = nest.loops.size();
     const auto walks = [&](size_t k) { return k < n && facts.strides[k].far == 0; };
@@ -70,18 +92,29 @@ private:
     const LoopName lane{statement, schedule_.order[nest.loops[v]].name};
     if (v == last) {
       // A reduction in lanes needs several vectors to hide the latency of its operation.
-      const int64_t vectors = facts.is_parallel[last] ? 2 : 4;
+      const int64_t vectors = facts.is_parallel[last] ? vectors_along(nest, last) : 4;
       try_all({Vectorize{lane, vectors * lanes()}});
       return;
     }
     const LoopName inner{statement, schedule_.order[nest.loops[last]].name};
     if (facts.is_parallel[last]) {
-      try_all({Reorder{{inner, lane}}, Vectorize{lane, 2 * lanes()}});
+      try_all({Reorder{{inner, lane}}, Vectorize{lane, vectors_along(nest, v) * lanes()}});
       return;
     }
     const LoopName tiles{statement, lane.loop + ".0"}, points{statement, lane.loop + ".1"};
     try_all({Split{lane, 8 * lanes()}, Reorder{{tiles, inner, points}}, Vectorize{points, lanes()},
              Unroll{points, std::nullopt}});
+  }
+
+  /// Vectors side by side of what has no other to wait for: enough for its functions, as far as they divide the loop.
+  int64_t vectors_along(const Nest& nest, size_t loop) const {
+    int64_t vectors = 2;
+    for (const StmtId id : nest.statements)
+      vectors = std::max(vectors, vectors_of_functions(schedule_, id, environment_.cpu, lanes()));
+    const int64_t run = longest_run(schedule_.scop, schedule_.order, nest.loops[loop]).value_or(0);
+    while (vectors > 2 && run % (vectors * lanes()) != 0)
+      --vectors;
+    return vectors;
   }
 
   std::optional<BlockProduct> product_of(const Nest& nest) const {
@@ -112,10 +145,9 @@ private:
       if (load == nullptr)
         return;
       ++at;
-      if (along_lanes[at] != Move::None) {
+      if (along_lanes[at] != Move::None)
         product.right = load->tensor;
-        product.is_right_far = along_lanes[at] == Move::Far;
-      } else if (along_rows[at] != Move::None)
+      else if (along_rows[at] != Move::None)
         product.left = load->tensor;
     });
     return product.left && product.right ? std::optional(product) : std::nullopt;
@@ -125,40 +157,87 @@ private:
     return moves_of(schedule_.scop, schedule_.order, id, row);
   }
 
-  /// Tiles of rows and lanes in registers along the whole depth, operands in the order of their use.
-  bool tile_product(const BlockProduct& product) {
+  /// As many rows and lanes as registers hold.
+  Tiling tiling_of(const BlockProduct& product) const {
     const bool has_many = environment_.cpu.vector_registers >= 32;
     const int64_t width = longest_run(schedule_.scop, schedule_.order, product.lanes).value_or(0);
     const int64_t height = longest_run(schedule_.scop, schedule_.order, product.rows).value_or(0);
     const int64_t vectors = has_many && width % (3 * lanes()) == 0 ? 3 : 2;
     const int64_t rows = !has_many ? 4 : vectors == 2 && height % 12 == 0 ? 12 : 8;
-    const std::string& statement = schedule_.scop[product.update].text.name;
-    const auto part = [&](LoopId loop, const std::string& suffix) {
-      return LoopName{statement, schedule_.order[loop].name + suffix};
-    };
-    const LoopName lane_tiles = part(product.lanes, ".0"), lane = part(product.lanes, ".1");
-    const LoopName row_tiles = part(product.rows, ".0"), row = part(product.rows, ".1");
-    if (!try_all({Split{part(product.rows, ""), rows},
-                  Split{part(product.lanes, ""), vectors * lanes()},
-                  Reorder{{lane_tiles, row_tiles, part(product.depth, ""), row, lane}}}))
-      return false;
+    return {rows, vectors * lanes(), !schedule_.scop.tensors[*product.left].private_dims, {}, {}};
+  }
+
+  TileLoops tile_loops(StmtId id, LoopId rows, LoopId lanes) const {
+    const std::string& statement = schedule_.scop[id].text.name;
+    const std::string &row = schedule_.order[rows].name, &lane = schedule_.order[lanes].name;
+    return {{statement, row + ".0"},
+            {statement, lane + ".0"},
+            {statement, row + ".1"},
+            {statement, lane + ".1"}};
+  }
+
+  static std::pair<LoopName, LoopName> order_of(const Tiling& tiling, const TileLoops& loops) {
+    return tiling.has_lanes_outside ? std::pair(loops.lane_tiles, loops.row_tiles)
+                                    : std::pair(loops.row_tiles, loops.lane_tiles);
+  }
+
+  /// Tiles of rows and lanes in registers along the whole depth, operands in the order of their use. The tiles of one part of the
+  /// block's rows follow each other: what they read of a temp of the block is little.
+  std::optional<Tiling> tile_product(const BlockProduct& product) {
+    Tiling tiling = tiling_of(product);
+    const LoopName depth = name_in(product.update, product.depth);
+    const TileLoops loops = tile_loops(product.update, product.rows, product.lanes);
+    std::tie(tiling.outer, tiling.inner) = order_of(tiling, loops);
+    if (!try_all({Split{name_in(product.update, product.rows), tiling.rows},
+                  Split{name_in(product.update, product.lanes), tiling.lanes},
+                  Reorder{{tiling.outer, tiling.inner, depth, loops.row, loops.lane}}}))
+      return std::nullopt;
     pack(product);
-    return try_all(
-        {Unroll{row, std::nullopt}, Vectorize{lane, lanes()}, Unroll{lane, std::nullopt}});
+    const bool is_marked = try_all({Unroll{loops.row, std::nullopt}, Vectorize{loops.lane, lanes()},
+                                    Unroll{loops.lane, std::nullopt}});
+    return is_marked ? std::optional(tiling) : std::nullopt;
+  }
+
+  /// The last of these nests that gives the product's cells the values which it adds to.
+  std::optional<LoopId> start_of(const BlockProduct& product, const std::vector<LoopId>& nests,
+                                 size_t count) const {
+    const uint32_t tensor = schedule_.scop[product.update].text.tensor;
+    while (count-- > 0) {
+      const auto nest = perfect_nest_at(schedule_.order, nests[count]);
+      if (nest && nest->statements.size() == 1 && nest->loops.size() == 2 &&
+          schedule_.scop[nest->statements.front()].text.tensor == tensor)
+        return nests[count];
+    }
+    return std::nullopt;
+  }
+
+  /// Runs it tile by tile with the product, whose cells are then in registers from the beginning.
+  bool start_tile(const Tiling& tiling, LoopId start) {
+    const Nest nest = *perfect_nest_at(schedule_.order, start);
+    const StmtId id = nest.statements.front();
+    const bool ends_with_lanes = moves(id, nest.depth + 1).front() == Move::Unit;
+    const LoopId rows = nest.loops[ends_with_lanes ? 0 : 1];
+    const LoopId across = nest.loops[ends_with_lanes ? 1 : 0];
+    const TileLoops loops = tile_loops(id, rows, across);
+    const auto [outer, inner] = order_of(tiling, loops);
+    return try_all({Split{name_in(id, rows), tiling.rows}, Split{name_in(id, across), tiling.lanes},
+                    Reorder{{outer, inner, loops.row, loops.lane}}, Fuse{outer, tiling.outer},
+                    Fuse{inner, tiling.inner}, Unroll{loops.row, std::nullopt},
+                    Vectorize{loops.lane, lanes()}, Unroll{loops.lane, std::nullopt}});
   }
 
   /// Each operand once for as many blocks as read the same of it. A temp of the block stays as it is.
   void pack(const BlockProduct& product) {
     for (const uint32_t tensor : {*product.left, *product.right}) {
       const program::Tensor& operand = schedule_.scop.tensors[tensor];
-      if (operand.private_dims > 0 || (tensor == *product.right && !product.is_right_far))
+      if (operand.private_dims > 0)
         continue;
       const bool is_by_row = moves_along(product.update, tensor, rows_);
-      const LoopId at =
-          is_by_row || outermost_ == rows_ ? (is_by_row ? rows_ : block_) : outermost_;
-      if (at == outermost_ && copies_before_ && try_all({Pack{operand.name, std::nullopt, {}}}))
+      const bool is_alone = outermost_ == rows_;
+      const bool is_before = !is_by_row && (is_alone || copies_before_);
+      if (is_before && try_all({Pack{operand.name, std::nullopt, {}}}))
         continue;
-      try_all({Pack{operand.name, name(at)}});
+      try_all({Pack{operand.name, name(is_by_row ? rows_ : is_alone ? block_ : outermost_)}});
     }
   }
 
@@ -202,6 +281,9 @@ private:
     return false;
   }
 
+  LoopName name_in(StmtId id, LoopId loop) const {
+    return {schedule_.scop[id].text.name, schedule_.order[loop].name};
+  }
   LoopName name(LoopId loop) const { return name_of_loop(schedule_.scop, schedule_.order, loop); }
 
   int64_t lanes() const {

@@ -69,7 +69,7 @@ TEST(OnePass, AutoKeepsBlocksOnly) {
   for (const char* path : {"attention_heads", "attention_causal"}) {
     const Example example = example_at(path);
     const driver::Compiled compiled = compile(request_of(example, "auto"));
-    // Twelve heads: a sum of 64 cells, a maximum and a total for each row, and one head's packed keys.
+    // Twelve heads: a sum of 64 cells, a maximum and a total for each row, and one head's packed keys and values.
     EXPECT_LE(cells_for(compiled, {40000}), 40000 * 12 * 80) << path;
     for (const int64_t n : {1, 67, 200}) {
       const Sizes sizes{{"N", n}};

@@ -125,7 +125,7 @@ scores[h, i, j] = sum(d, Q[h, i, d] * K[h, j, d])
 weights[h, i, j] = exp(scores[h, i, j] - max(k, scores[h, i, k]))
 out[h, i, d] = sum(j, weights[h, i, j] * V[h, j, d]) / sum(j, weights[h, i, j])
 )";
-  EXPECT_EQ(shared_iterations(for_cores(attention, 8), poly::StmtId{1}), 12 * 8);
+  EXPECT_EQ(shared_iterations(for_cores(attention, 8), poly::StmtId{1}), 12 * 16);
   EXPECT_EQ(shared_iterations(for_cores(attention, 4), poly::StmtId{1}), 12)
       << "whole heads are even";
 }
