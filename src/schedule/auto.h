@@ -14,7 +14,7 @@ namespace kawara::schedule {
 /// nest (distribution, order of loops, tiles, register tiles, parallel and vector marks) and the better
 /// one is kept. Every step is one of the other directives and passes the judge; a step that is refused is
 /// left out. A maximum and sums that need it (attention) run in one pass (`online`) where that saves a temp
-/// larger than the second cache. What comes out depends on the program, the fixed sizes and the machine,
+/// larger than half the second cache. What comes out depends on the program, the fixed sizes and the machine,
 /// on nothing else. For a GPU (`--target cuda`) loops are bound to blocks and threads instead, and tiles go to shared memory and
 /// registers (auto_gpu.h).
 ///

@@ -23,7 +23,8 @@ namespace kawara::schedule {
 /// loop, such as `/ l`, wait until it ends. Temps between the reductions move along. `lowest` is the
 /// lowest finite number, so that tiles of -inf do no harm; S8 restores the NaN of the source where every
 /// s is -inf. The order so far counts as the source from here on; what `online` adds and fuses is judged
-/// against it.
+/// against it. On a CPU exponents that are never positive in f32 say so, `exp(nan_min(0, s[k] - m_now))`: such an exponential is
+/// cheaper.
 ///
 /// Needs    loops that follow each other inside the same loops; sums whose terms are products of factors
 ///          `exp(b * (e - m))`, with m the maximum or minimum over e, of factors made of finished
