@@ -1,5 +1,7 @@
 #include "scalar/formula.h"
 
+#include <bit>
+#include <cmath>
 #include <numbers>
 
 namespace kawara::scalar {
@@ -33,6 +35,21 @@ const std::vector<double>& short_exponential_coefficients() {
   static const std::vector<double> c{0x1.ffffeep-1, 0x1.fffdbep-2, 0x1.555d6p-3, 0x1.573cbap-5,
                                      0x1.0eab4ep-7};
   return c;
+}
+
+/// (exp(r) - 1) / r on |r| <= ln(2)/4, largest error 2^-23.5 of exp(r); found among the floats around the best fit by trying all
+/// results.
+const std::vector<double>& half_step_coefficients() {
+  static const std::vector<double> c{0x1.ffffb4p-1, 0x1.ffffeep-2, 0x1.55f6c8p-3, 0x1.55bd12p-5};
+  return c;
+}
+
+/// c[0] + c[1] * x + ... term by term: more latency than in pairs, but less registers, so that more vectors stand side by side.
+Expr horner(const Formula& f, const std::vector<double>& c, const Expr& x) {
+  Expr sum = f.number(c.back());
+  for (size_t k = c.size() - 1; k-- > 0;)
+    sum = f.add_product(f.number(c[k]), sum, x);
+  return sum;
 }
 
 } // namespace
@@ -76,21 +93,38 @@ Expr expand_exp(const Formula& f, const Expr& x) {
   return f.add_product(e.high, e.part, e.high) * f.power_of_two(e.exponent_of_low);
 }
 
-/// One power of two suffices: 2^n * 2^64, which is never too small. The polynomial is taken term by term: more latency than in
-/// pairs, but less registers, so that more vectors stand side by side.
-Expr scaled_exp_below_zero(const Formula& f, const Expr& x) {
+/// One power of two suffices: 2^n * 2^64, which is never too small.
+Expr expand_exp_below_zero(const Formula& f, const Expr& x) {
+  constexpr int64_t kShift = 64;
   const Expr z = f.let("z", f.at_least(x, -104.5));
-  const Expr shifter = f.number(kShifter + kBias + 64);
+  const Expr shifter = f.number(kShifter + kBias + kShift);
   const Expr shifted = f.let("t", f.add_product(shifter, z, f.number(1 / std::numbers::ln2)));
   const Expr n = f.let("n", shifted - shifter);
   const Expr r =
       f.let("r", f.add_product(f.add_product(z, n, f.number(-kLn2High)), n, f.number(-kLn2Low)));
-  const std::vector<double>& c = short_exponential_coefficients();
-  Expr slope = f.number(c.back());
-  for (size_t k = c.size() - 1; k-- > 0;)
-    slope = f.add_product(f.number(c[k]), slope, r);
+  const Expr slope = horner(f, short_exponential_coefficients(), r);
   const Expr scale = f.let("s", f.power_of_two(unary(UnaryOp::Bits, shifted)));
-  return f.add_product(scale, r * scale, slope);
+  return f.add_product(scale, r * scale, slope) * f.number(std::ldexp(1, -kShift));
+}
+
+/// In steps of the square root of 2, so that r is half as large and the polynomial a term shorter. The bits of twice the exponent, shifted
+/// into a float whose lower bits are there already, make two floats in turns that are a half apart; kExpBelowZeroScale begins with
+/// the only bits for which they are also a factor of that root apart: 1.207 and 1.707.
+Expr scaled_exp_below_zero(const Formula& f, const Expr& x) {
+  constexpr int64_t kBelowExponent = 22;
+  constexpr double kStep = std::numbers::ln2 / 2, kStepHigh = 0x1.62e43p-2;
+  const auto scale = std::bit_cast<uint32_t>(static_cast<float>(kExpBelowZeroScale));
+  const Expr z = f.let("z", f.at_least(x, -104.5));
+  const Expr shifter = f.number(kShifter + (scale >> kBelowExponent));
+  const Expr shifted = f.let("t", f.add_product(shifter, z, f.number(1 / kStep)));
+  const Expr n = f.let("n", shifted - shifter);
+  const Expr r = f.let("r", f.add_product(f.add_product(z, n, f.number(-kStepHigh)), n,
+                                          f.number(kStepHigh - kStep)));
+  const Expr slope = horner(f, half_step_coefficients(), r);
+  const Expr bits = unary(UnaryOp::Bits, shifted) * f.integer(1 << kBelowExponent) +
+                    f.integer(scale % (1 << kBelowExponent));
+  const Expr power = f.let("s", unary(UnaryOp::FromBits, bits));
+  return f.add_product(power, r * power, slope);
 }
 
 Expr expand_sigmoid(const Formula& f, const Expr& x) {

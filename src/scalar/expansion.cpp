@@ -69,7 +69,7 @@ Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let) {
   const Formula formula(x.type(), let);
   const bool is_quick = accuracy == Accuracy::Quick;
   if (const Expr low = op == UnaryOp::Exp ? known_below_zero(x) : Expr())
-    return scaled_exp_below_zero(formula, let("x", low)) * formula.number(1 / kExpBelowZeroScale);
+    return expand_exp_below_zero(formula, let("x", low));
   const Expr arg = let("x", x);
   switch (op) {
   case UnaryOp::Exp:

@@ -25,14 +25,14 @@ bool has_expansion(UnaryOp, Elem);
 /// exp(nan_min(0, x)) is for an x that is known not to be positive (kernel/bounded_exp), and cheaper than exp(x): its result
 /// does not overflow. The formula leaves nan_min out.
 ///
-/// exp(nan_min(0, x)) * kExpBelowZeroScale (kernel/scaled_exp) is what the formula has before its last product.
+/// exp(nan_min(0, x)) * kExpBelowZeroScale (kernel/scaled_exp) is cheaper still.
 ///
 /// `Quick` differs for erf (3 units) and gelu, which is within 2^-23 of |x| but loses the digits of
 /// its lower tail, as computing 0.5 * x * (1 + erf(x / sqrt(2))) in f32 does.
 enum class Accuracy : uint8_t { Accurate, Quick };
 Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let);
 
-constexpr double kExpBelowZeroScale = 0x1p64;
+constexpr double kExpBelowZeroScale = 0x1.3504f4p64;
 /// Whether this is exp(nan_min(0, x)).
 bool is_exp_below_zero(const Expr&);
 /// The formula of `e` * kExpBelowZeroScale, `e` being exp(nan_min(0, x)).

@@ -76,8 +76,8 @@ const std::vector<double>& exponential_coefficients();
 
 // One file per family.
 Expr expand_exp(const Formula&, const Expr& x);
-Expr scaled_exp_below_zero(const Formula&,
-                           const Expr& x); ///< exp(x) * kExpBelowZeroScale for x <= 0
+Expr expand_exp_below_zero(const Formula&, const Expr& x); ///< exp(x) for x <= 0
+Expr scaled_exp_below_zero(const Formula&, const Expr& x); ///< the same * kExpBelowZeroScale
 Expr expand_sigmoid(const Formula&, const Expr& x);
 Expr expand_silu(const Formula&, const Expr& x);
 Expr expand_tanh(const Formula&, const Expr& x);

@@ -126,6 +126,8 @@ private:
   void forget_tiles(const kernel::Stmt&);
   Value* from_tile(Value* tile, llvm::Type*);
   Value* with_zero_tile(Value*);
+  /// x * 2^k + number in one instruction, where the number fills the lower bits and the machine has it; else null.
+  Value* shifted_onto_number(const scalar::Binary&);
   /// A value again and again until all lanes are full.
   Value* repeated(Value* value, unsigned lanes);
 

@@ -179,6 +179,8 @@ llvm::Value* FunctionEmitter::emit_unary(const scalar::Unary& n) {
 }
 
 llvm::Value* FunctionEmitter::emit_binary(const Expr& e, const scalar::Binary& n) {
+  if (Value* inserted = shifted_onto_number(n))
+    return inserted;
   // Operands first: they are no part of the update that `e` may be.
   Value* a = emit(n.lhs);
   Value* b = emit(n.rhs);

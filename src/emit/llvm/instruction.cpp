@@ -152,4 +152,20 @@ llvm::Value* FunctionEmitter::emit_instruction(const scalar::Instruction& n, sca
   return scalar::is_float(type.elem) ? b_.CreateFAdd(old, value) : b_.CreateAdd(old, value);
 }
 
+llvm::Value* FunctionEmitter::shifted_onto_number(const scalar::Binary& n) {
+  const auto* product = scalar::as<scalar::Binary>(n.lhs);
+  if (n.op != scalar::BinaryOp::Add || product == nullptr || product->op != scalar::BinaryOp::Mul ||
+      n.lhs.type().elem != scalar::Elem::I32)
+    return nullptr;
+  const auto number_in = [](const Expr& e) {
+    const auto* lanes = scalar::as<scalar::Broadcast>(e);
+    return scalar::constant_of(lanes != nullptr ? lanes->arg : e).value_or(0);
+  };
+  const int64_t factor = number_in(product->rhs);
+  return factor > 0 && number_in(n.rhs) > 0
+             ? constants_.shifted_onto(emit(n.rhs), emit(product->lhs),
+                                       static_cast<uint64_t>(factor))
+             : nullptr;
+}
+
 } // namespace kawara::emit

@@ -1,8 +1,10 @@
 #include "emit/llvm/loaded_constant.h"
 
+#include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <bit>
 #include <vector>
 
 namespace kawara::emit {
@@ -92,6 +94,35 @@ llvm::Value* LoadedConstants::operand(llvm::Value* value) {
   llvm::Value* whole = llvm::PoisonValue::get(type);
   for (unsigned lane = 0; lane < type->getNumElements(); lane += lanes)
     whole = b_.CreateInsertVector(type, whole, once, b_.getInt64(lane));
+  return whole;
+}
+
+llvm::Value* LoadedConstants::shifted_onto(llvm::Value* low, llvm::Value* value, uint64_t factor) {
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  auto* lanes = llvm::dyn_cast<llvm::Constant>(low);
+  auto* lane = type == nullptr || lanes == nullptr
+                   ? nullptr
+                   : llvm::dyn_cast_or_null<llvm::ConstantInt>(lanes->getSplatValue());
+  if (lane == nullptr || lane->getBitWidth() != 32 || !std::has_single_bit(factor) ||
+      lane->getValue().uge(factor) || factor > uint64_t{1} << 31 ||
+      type->getPrimitiveSizeInBits() % kRegisterBits != 0 ||
+      !llvm::Triple(b_.GetInsertBlock()->getModule()->getTargetTriple()).isAArch64())
+    return nullptr;
+  auto* part = llvm::FixedVectorType::get(type->getElementType(), kRegisterBits / 32);
+  auto* number = llvm::ConstantFP::get(
+      b_.getContext(), llvm::APFloat(llvm::APFloat::IEEEsingle(), lane->getValue()));
+  llvm::Value* from = b_.CreateBitCast(
+      load(number, llvm::FixedVectorType::get(b_.getFloatTy(), type->getNumElements())), type);
+  llvm::Value* whole = llvm::PoisonValue::get(type);
+  for (unsigned first = 0; first < type->getNumElements(); first += part->getNumElements()) {
+    const auto lanes_of = [&](llvm::Value* all) {
+      return b_.CreateExtractVector(part, all, b_.getInt64(first));
+    };
+    llvm::Value* made = b_.CreateIntrinsic(
+        llvm::Intrinsic::aarch64_neon_vsli, {part},
+        {lanes_of(from), lanes_of(value), b_.getInt32(std::countr_zero(factor))});
+    whole = b_.CreateInsertVector(type, whole, made, b_.getInt64(first));
+  }
   return whole;
 }
 

@@ -26,6 +26,10 @@ public:
   /// What is only read, for vectors that take several registers: one load for all of them.
   llvm::Value* operand(llvm::Value*);
 
+  /// value * 2^shift + low, `low` being less than 2^shift and the same in all lanes: `value` shifted into registers that have `low` in them
+  /// already, an instruction of AArch64. Null where that is not so.
+  llvm::Value* shifted_onto(llvm::Value* low, llvm::Value* value, uint64_t factor);
+
   /// The same cells, loaded once more: what is a load of many registers in this block, since which nothing was written. Else itself.
   llvm::Value* again(llvm::Value*);
 

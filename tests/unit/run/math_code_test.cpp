@@ -114,11 +114,9 @@ TEST_P(MathCode, IsWithinTwoUnitsEverywhere) {
   EXPECT_LE(most, 2.0) << scalar::name_of(GetParam()) << " of " << at;
 }
 
-/// exp(nan_min(0, x)), x not being positive, has a formula of its own.
-TEST(MathCodeBelowZero, IsWithinTwoUnitsEverywhere) {
-  std::vector<float> x = samples();
-  for (float& v : x)
-    v = -std::fabs(v);
+/// exp(nan_min(0, x)) * scale, x not being positive, has formulas of its own.
+std::vector<float> exponentials_below_zero(std::vector<float> x, double scale,
+                                           uint16_t lanes = kLanes) {
   std::vector<float> y(x.size());
   HandKernel h;
   h.kernel.numerics = Numerics::Rounding;
@@ -126,16 +124,60 @@ TEST(MathCodeBelowZero, IsWithinTwoUnitsEverywhere) {
   const uint32_t A = h.buffer("A", Elem::F32, {int_lit(n)}),
                  B = h.buffer("B", Elem::F32, {int_lit(n)});
   const uint32_t i = h.variable("i");
-  const Expr at = scalar::ramp(h.var(i), 1, kLanes);
-  const Expr zero = scalar::broadcast(scalar::float_lit(0, {Elem::F32, 1}), kLanes);
-  const Expr low = scalar::binary(scalar::BinaryOp::NanMin, zero, h.load(A, {at}));
-  h.kernel.body = {
-      loop(i, int_lit(0), int_lit(n), {store(B, {at}, scalar::unary(UnaryOp::Exp, low))}, kLanes)};
+  const Expr at = scalar::ramp(h.var(i), 1, lanes);
+  const auto number = [&](double v) { return scalar::float_lit(v, {Elem::F32, lanes}); };
+  const Expr low = scalar::binary(scalar::BinaryOp::NanMin, number(0), h.load(A, {at}));
+  Expr value = scalar::unary(UnaryOp::Exp, low);
+  if (scale != 1)
+    value = value * number(scale);
+  h.kernel.body = {loop(i, int_lit(0), int_lit(n), {store(B, {at}, value)}, lanes)};
   call(loaded(kernel::expand_math(h.kernel, target::detect_cpu())), {x.data(), y.data()});
+  return y;
+}
+
+std::vector<float> samples_below_zero() {
+  std::vector<float> x = samples();
+  for (float& v : x)
+    v = -std::fabs(v);
+  return x;
+}
+
+TEST(MathCodeBelowZero, IsWithinTwoUnitsEverywhere) {
+  const std::vector<float> x = samples_below_zero(), y = exponentials_below_zero(x, 1);
   double most = 0;
   for (size_t k = 0; k < x.size(); ++k)
     most = std::max(most, units_apart(y[k], reference(UnaryOp::Exp, x[k])));
   EXPECT_LE(most, 2.0);
+}
+
+/// Where the result is more than the smallest float: it stands for nothing below, and is not zero there.
+TEST(MathCodeBelowZero, IsWithinTwoUnitsWhenScaled) {
+  std::vector<float> x;
+  for (const float v : samples_below_zero())
+    if (!(v < -104))
+      x.push_back(v);
+  // Steps of about 2^-14, each a little further within the step of the formula.
+  for (int k = 0; k < 1700000; ++k)
+    x.push_back(static_cast<float>(-k * 6.1e-5));
+  x.resize(x.size() / kLanes * kLanes);
+  const std::vector<float> y = exponentials_below_zero(x, scalar::kExpBelowZeroScale);
+  double most = 0;
+  for (size_t k = 0; k < x.size(); ++k)
+    most = std::max(
+        most, units_apart(y[k], std::exp(static_cast<double>(x[k])) * scalar::kExpBelowZeroScale));
+  RecordProperty("units", std::to_string(most));
+  EXPECT_LE(most, 2.0);
+  EXPECT_GT(most, 1.0) << "not the formula";
+}
+
+TEST(MathCodeBelowZero, DoesNotDependOnTheLaneWhenScaled) {
+  std::vector<float> x = samples_below_zero();
+  x.resize(40000);
+  const std::vector<float> a = exponentials_below_zero(x, scalar::kExpBelowZeroScale);
+  for (const uint16_t lanes : {1, 2, 5, 8, 32}) {
+    const std::vector<float> b = exponentials_below_zero(x, scalar::kExpBelowZeroScale, lanes);
+    EXPECT_EQ(0, std::memcmp(a.data(), b.data(), a.size() * sizeof(float))) << lanes << " lanes";
+  }
 }
 
 TEST_P(MathCode, DoesNotDependOnTheLane) {
