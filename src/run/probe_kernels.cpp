@@ -166,8 +166,10 @@ kernel::Kernel stream_kernel(Stream stream, const ProbeTile& shape) {
   k.buffers = {argument("a", shape.elem, extents), argument("b", shape.elem, extents),
                argument("c", shape.elem, extents), argument("s", shape.elem, {int_lit(1)})};
   k.variables = {{"t", scalar::kIndex}, {"r", scalar::kIndex}, {"i", scalar::kIndex}};
-  if (stream == Stream::Read)
+  if (stream == Stream::Read) {
+    k.buffers[1].shape = {scalar::param(0), int_lit(shape.vectors * shape.lanes)};
     return read_kernel(shape, std::move(k));
+  }
   const Expr s = scalar::broadcast(scalar::load(3, {int_lit(0)}, {shape.elem, 1}), shape.lanes);
   kernel::Block inner;
   for (int64_t v = 0; v < shape.vectors; ++v) {

@@ -42,7 +42,8 @@ enum class Stream : uint8_t {
 int64_t arrays_of(Stream);
 
 /// For each thread t, `repeats` times one walk over n cells of arrays [threads, n]; n is a multiple of
-/// the cells per iteration. Arguments a, b, c, s; parameters threads, repeats, n.
+/// the cells per iteration. Arguments a, b, c, s; parameters threads, repeats, n. Of b, Read takes a cell for each cell per
+/// iteration and thread, where it adds up.
 kernel::Kernel stream_kernel(Stream, const ProbeTile&);
 
 Executable loaded_probe(const kernel::Kernel&, const std::shared_ptr<ThreadPool>&);
