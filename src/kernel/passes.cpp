@@ -2,6 +2,7 @@
 
 #include "kernel/addresses.h"
 #include "kernel/bounded_exp.h"
+#include "kernel/diagonals.h"
 #include "kernel/expand_math.h"
 #include "kernel/hoist.h"
 #include "kernel/join_loops.h"
@@ -123,6 +124,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("bounded_exp", bounded_exp)
       .run("scaled_exp", scaled_exp)
       .run("join_loops", join_loops)
+      .run("diagonals", diagonals)
       .run("last_tiles", last_tiles)
       .run("separate_tiles", separate_tiles)
       .run("turned_stores", turned_stores)

@@ -1,0 +1,203 @@
+#include "kernel/diagonals.h"
+
+#include "kernel/nested_blocks.h"
+#include "kernel/ranges.h"
+#include "kernel/vars.h"
+#include "scalar/affine_sum.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::AffineSum;
+using scalar::BinaryOp;
+using scalar::int_lit;
+
+/// Values of a loop's variable, whatever the variables around it are: from the constants in its bounds.
+struct Span {
+  int64_t first = 0, last = 0;
+};
+
+/// The constant among what a bound is the greatest or the smallest of.
+std::optional<int64_t> constant_among(const std::vector<Expr>& operands) {
+  for (const Expr& e : operands)
+    if (const auto value = scalar::constant_of(e))
+      return value;
+  return std::nullopt;
+}
+
+bool becomes_code(const For& loop) {
+  return loop.marks.vector_width != 0 || loop.marks.unroll != 0;
+}
+
+bool has_code_inside(const For& loop) {
+  bool found = becomes_code(loop);
+  visit(loop.body, [&](const Stmt& stmt) {
+    const auto* inner = std::get_if<For>(&stmt);
+    found = found || (inner != nullptr && becomes_code(*inner));
+  });
+  return found;
+}
+
+/// Looks inside one loop for bounds that are constant up to some value of its variable.
+class DiagonalSearch {
+public:
+  explicit DiagonalSearch(const For& loop) : loop_(loop), inside_(vars_set_in(loop.body)) {
+    look(loop.body);
+  }
+
+  /// Where iterations begin that meet a diagonal; nothing when there are none to tell apart.
+  std::optional<Expr> first_that_meets() const {
+    if (ends_.empty())
+      return std::nullopt;
+    Expr first = ends_.front();
+    for (const Expr& end : ends_)
+      if (!scalar::equal(end, first))
+        first = scalar::binary(BinaryOp::Min, first, end);
+    return scalar::simplify(first);
+  }
+
+  /// The body where no iteration meets one.
+  Block whole() const {
+    return rewrite(loop_.body, [&](Stmt stmt) {
+      if (auto* inner = std::get_if<For>(&stmt)) {
+        inner->lo = without_diagonals(inner->lo, BinaryOp::Max);
+        inner->hi = without_diagonals(inner->hi, BinaryOp::Min);
+      }
+      return block_of(std::move(stmt));
+    });
+  }
+
+private:
+  void look(const Block& block) {
+    for (const Stmt& stmt : block) {
+      if (const auto* inner = std::get_if<For>(&stmt)) {
+        if (!has_code_inside(*inner))
+          continue;
+        note(inner->lo, BinaryOp::Max);
+        note(inner->hi, BinaryOp::Min);
+        const auto first = constant_among(operands_of(inner->lo, BinaryOp::Max));
+        const auto end = constant_among(operands_of(inner->hi, BinaryOp::Min));
+        if (first && end)
+          spans_[inner->var] = {*first, *end - 1};
+        look(inner->body);
+      } else if (const auto* branch = std::get_if<If>(&stmt)) {
+        look(branch->then);
+        look(branch->otherwise);
+      } else if (const auto* allocate = std::get_if<Allocate>(&stmt))
+        look(allocate->body);
+    }
+  }
+
+  void note(const Expr& bound, BinaryOp op) {
+    const std::vector<Expr> operands = operands_of(bound, op);
+    const auto constant = constant_among(operands);
+    if (!constant)
+      return;
+    for (const Expr& e : operands)
+      if (const auto end = end_of_whole(e, *constant, op == BinaryOp::Max)) {
+        ends_.push_back(*end);
+        diagonals_.push_back(e);
+      }
+  }
+
+  /// The value of the loop's variable from which on the operand may decide over the constant, where it is a diagonal's.
+  std::optional<Expr> end_of_whole(const Expr& operand, int64_t constant, bool is_lower) const {
+    const AffineSum limit{{}, constant};
+    const AffineSum room = is_lower ? difference(limit, scalar::affine_sum(operand))
+                                    : difference(scalar::affine_sum(operand), limit);
+    AffineSum rest{{}, room.constant};
+    int64_t step = 0;
+    bool moves_against = false;
+    for (const auto& [term, factor] : room.terms) {
+      const auto* v = scalar::as<scalar::Var>(term);
+      if (v == nullptr)
+        return std::nullopt;
+      if (v->id == loop_.var) {
+        step = factor;
+        continue;
+      }
+      if (!inside_.contains(v->id)) {
+        rest.terms.emplace_back(term, factor);
+        moves_against = moves_against || factor > 0;
+        continue;
+      }
+      const auto span = spans_.find(v->id);
+      if (span == spans_.end())
+        return std::nullopt;
+      rest.constant += factor * (factor > 0 ? span->second.first : span->second.last);
+    }
+    if (step >= 0 || !moves_against)
+      return std::nullopt;
+    return scalar::simplify(scalar::divide_sum(rest, -step) + int_lit(1));
+  }
+
+  Expr without_diagonals(const Expr& bound, BinaryOp op) const {
+    Expr left;
+    for (const Expr& e : operands_of(bound, op)) {
+      const bool is_diagonal = std::any_of(diagonals_.begin(), diagonals_.end(),
+                                           [&](const Expr& d) { return scalar::equal(d, e); });
+      if (!is_diagonal)
+        left = left ? scalar::binary(op, left, e) : e;
+    }
+    return left ? left : bound;
+  }
+
+  const For& loop_;
+  VarSet inside_;
+  std::map<uint32_t, Span> spans_; ///< of loops inside
+  std::vector<Expr> ends_, diagonals_;
+};
+
+class DiagonalSplitter {
+public:
+  explicit DiagonalSplitter(Kernel& kernel) : kernel_(kernel) {}
+
+  Block block(const Block& statements) {
+    Block result;
+    for (const Stmt& stmt : statements)
+      for (Stmt& s : one(stmt))
+        result.push_back(std::move(s));
+    return result;
+  }
+
+private:
+  static bool is_plain(const For& loop) {
+    return loop.step == 1 && !loop.joins_child && !loop.marks.is_parallel && !becomes_code(loop) &&
+           loop.marks.instruction.empty();
+  }
+
+  Block one(const Stmt& stmt) {
+    const auto inside = [&](const Block& b) { return block(b); };
+    const auto* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr || !is_plain(*loop))
+      return block_of(with_nested_blocks(stmt, inside));
+    const DiagonalSearch search(*loop);
+    const auto first = search.first_that_meets();
+    if (!first)
+      return block_of(with_nested_blocks(stmt, inside));
+    For whole = *loop, others = *loop;
+    whole.hi = scalar::simplify(scalar::binary(BinaryOp::Min, loop->hi, *first));
+    whole.body = block(search.whole());
+    others.lo = scalar::simplify(scalar::binary(BinaryOp::Max, loop->lo, *first));
+    others.body = block(with_fresh_defines(kernel_, loop->body));
+    Block result = block_of(std::move(whole));
+    result.emplace_back(std::move(others));
+    return result;
+  }
+
+  Kernel& kernel_;
+};
+
+} // namespace
+
+Kernel diagonals(Kernel kernel) {
+  const Block body = kernel.body;
+  kernel.body = DiagonalSplitter(kernel).block(body);
+  return kernel;
+}
+
+} // namespace kawara::kernel
