@@ -31,10 +31,6 @@ ChainBlocks blocks_for(const target::Cpu& cpu) {
 /// A chain that stores more than a cache holds is worth a single pass; there are two such temps, what the maximum is taken of and the
 /// exponentials.
 constexpr int64_t kLargeTemps = 2;
-/// Blocks that are no rectangles (a row sees only the positions before it) run in the slow code for
-/// partial tiles; that is worth it only where the temps would take this many bytes, or nobody knows how
-/// many.
-constexpr int64_t kHuge = int64_t{1} << 30;
 /// A program with more statements is left to the other plans: looking for chains costs proofs.
 constexpr size_t kMostStatements = 40;
 
@@ -95,10 +91,7 @@ public:
     if (!chain)
       return std::nullopt;
     chain_ = *std::move(chain);
-    const bool is_huge = reduction_chain(schedule_, kHuge).has_value();
     arrange();
-    if (!is_huge && !is_rectangular())
-      return std::nullopt;
     if (!std::holds_alternative<poly::Legal>(
             poly::judge(schedule_.scop, schedule_.order, environment_.quota)))
       return std::nullopt;
@@ -233,12 +226,6 @@ private:
     return poly::path_of(schedule_.order, id)[depth];
   }
   size_t depth() const { return chain_.roles.at(chain_.maximum).rows.size(); }
-
-  bool is_rectangular() const {
-    return is_rectangular_block(schedule_.scop, schedule_.order,
-                                loop_around(chain_.maximum, depth() + 1),
-                                loop_around(chain_.maximum, depth() + 2));
-  }
 
   bool join_members() {
     Online online;
