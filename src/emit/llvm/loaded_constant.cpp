@@ -1,5 +1,6 @@
 #include "emit/llvm/loaded_constant.h"
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>
@@ -40,27 +41,35 @@ llvm::Constant* lane_of(llvm::Module& module, llvm::Value* value) {
              : nullptr;
 }
 
+bool writes(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  const bool is_zero = call != nullptr && call->isInlineAsm(); // LoadedConstants::zero
+  return !is_zero && !llvm::isa<llvm::LoadInst>(instruction) && instruction.mayWriteToMemory();
+}
+
 bool writes_after(const llvm::LoadInst& load) {
   const llvm::Instruction* next = load.getNextNode();
-  while (next != nullptr && (llvm::isa<llvm::LoadInst>(next) || !next->mayWriteToMemory()))
+  while (next != nullptr && !writes(*next))
     next = next->getNextNode();
   return next != nullptr;
 }
 
 } // namespace
 
-/// Nothing, from memory: what is loaded at an address that it is added to cannot leave the loop, and is free to move within.
+/// Nothing, as far as LLVM knows some number: what is loaded at an address that it is added to cannot leave the loop, and is free to move
+/// within.
 llvm::Value* LoadedConstants::zero() {
   if (block_ == b_.GetInsertBlock())
     return zero_;
   block_ = b_.GetInsertBlock();
-  llvm::GlobalVariable* memory =
-      constant_in(*block_->getModule(), "kw_constant.zero", b_.getInt64(0));
-  zero_ = b_.CreateAlignedLoad(b_.getInt64Ty(), memory, memory->getAlign(), /*isVolatile=*/true);
+  auto* type = llvm::FunctionType::get(b_.getInt64Ty(), {b_.getInt64Ty()}, false);
+  zero_ = b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", /*hasSideEffects=*/true),
+                        {b_.getInt64(0)});
   return zero_;
 }
 
 llvm::Value* LoadedConstants::load(llvm::Constant* element, llvm::FixedVectorType* type) {
+  b_.GetInsertBlock()->getParent()->addFnAttr(kLoadsConstants);
   const llvm::APInt bits = llvm::cast<llvm::ConstantFP>(element)->getValueAPF().bitcastToAPInt();
   const std::string name = "kw_constant." + std::to_string(type->getNumElements()) + "x" +
                            std::to_string(bits.getBitWidth()) + "." +

@@ -1,6 +1,7 @@
 #include "emit/llvm/module.h"
 
 #include "emit/llvm/emitter.h"
+#include "emit/llvm/loaded_constant.h"
 #include "support/check.h"
 
 #include <llvm/IR/Verifier.h>
@@ -179,7 +180,11 @@ void set_attributes(llvm::Module& module, const CodeTarget& target) {
       continue;
     function.setDoesNotThrow();
     function.addFnAttr("target-cpu", target.cpu);
-    function.addFnAttr("target-features", target.features);
+    // A Neoverse-N1 loads two registers at once later than one after the other, which arithmetic then waits for.
+    const bool loads_singly =
+        target.cpu == "neoverse-n1" && function.hasFnAttribute(kLoadsConstants);
+    function.addFnAttr("target-features",
+                       loads_singly ? target.features + ",+slow-paired-128" : target.features);
     if (has_512)
       function.addFnAttr("prefer-vector-width", "512");
   }
