@@ -8,10 +8,6 @@ namespace {
 
 using scalar::as;
 
-bool has_fma(const target::Cpu& cpu) {
-  return cpu.arch == target::Arch::Aarch64 || cpu.features.has(target::Feature::Fma);
-}
-
 class Expander {
 public:
   Expander(Kernel& kernel, const target::Cpu& cpu)
@@ -32,8 +28,8 @@ public:
       before.push_back(Define{var, std::move(named)});
       return stands_for;
     };
-    if (is_scaled_exp(value))
-      return scaled_formula_of(value, before, define);
+    if (scalar::is_scaled_exp(value))
+      return scalar::expand_scaled_exp(with_expanded_arguments(value, before), define);
     const Expr whole = with_expanded_children(value, before);
     const Expr formula = formula_of(whole, define);
     return formula ? formula : whole;
@@ -51,19 +47,11 @@ private:
     return found;
   }
 
-  /// exp(nan_min(0, x)) * kExpBelowZeroScale
-  static bool is_scaled_exp(const Expr& e) {
-    const auto* n = as<scalar::Binary>(e);
-    if (n == nullptr || n->op != scalar::BinaryOp::Mul || !scalar::is_exp_below_zero(n->lhs))
-      return false;
-    const auto* lanes = as<scalar::Broadcast>(n->rhs);
-    const auto* literal = as<scalar::FloatLit>(lanes != nullptr ? lanes->arg : n->rhs);
-    return literal != nullptr && literal->value == scalar::kExpBelowZeroScale;
-  }
-
-  Expr scaled_formula_of(const Expr& e, Block& before, const scalar::Let& let) {
-    return scalar::expand_scaled_exp(with_expanded_children(as<scalar::Binary>(e)->lhs, before),
-                                     let);
+  /// Of a product with a call: what the call is given.
+  Expr with_expanded_arguments(const Expr& e, Block& before) {
+    std::vector<Expr> kids = scalar::children(e);
+    kids.front() = with_expanded_children(kids.front(), before);
+    return scalar::with_children(e, std::move(kids));
   }
 
   Expr with_expanded_children(const Expr& e, Block& before) {
@@ -92,8 +80,12 @@ private:
 
 } // namespace
 
+bool has_formulas(const target::Cpu& cpu) {
+  return cpu.arch == target::Arch::Aarch64 || cpu.features.has(target::Feature::Fma);
+}
+
 Kernel expand_math(Kernel kernel, const target::Cpu& cpu) {
-  if (kernel.numerics == program::Numerics::Exact || !has_fma(cpu))
+  if (kernel.numerics == program::Numerics::Exact || !has_formulas(cpu))
     return kernel;
   Expander expander(kernel, cpu);
   Block body = rewrite(kernel.body, [&](Stmt stmt) {

@@ -18,4 +18,7 @@ namespace kawara::kernel {
 /// itself, because the load may be done only when that side is chosen.
 Kernel expand_math(Kernel, const target::Cpu&);
 
+/// Whether that machine has what formulas need: fma.
+bool has_formulas(const target::Cpu&);
+
 } // namespace kawara::kernel

@@ -27,6 +27,7 @@
 #include "kernel/unequal_copies.h"
 #include "kernel/uniform_tiles.h"
 #include "kernel/unroll.h"
+#include "kernel/unshifted_exp.h"
 #include "kernel/vectorize.h"
 #include "kernel/warpgroups.h"
 #include "kernel/wide_loads.h"
@@ -137,6 +138,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("simplify", simplify)
       .run("prefetch", prefetch)
       .run("reciprocals", reciprocals)
+      .run("unshifted_exp", [&](Kernel k) { return unshifted_exp(std::move(k), cpu); })
       .run("expand_math", [&](Kernel k) { return expand_math(std::move(k), cpu); })
       .run("narrow", narrow)
       .run("hoist", hoist)

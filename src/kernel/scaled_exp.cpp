@@ -3,6 +3,7 @@
 #include "kernel/vars.h"
 #include "scalar/expansion.h"
 
+#include <algorithm>
 #include <set>
 
 namespace kawara::kernel {
@@ -44,8 +45,12 @@ public:
     });
   }
 
-  /// Buffers of exponentials alone, of which all that comes of them may be larger; empty if there are none.
-  Buffers exponentials() const {
+  struct Found {
+    Buffers
+        first; ///< that hold exponentials alone, of which all that comes of them may be larger; empty if there are none
+    double scale = scalar::kExpBelowZeroScale;
+  };
+  Found exponentials() const {
     Buffers first;
     for (const Store* store : stores_)
       if (is_exponential(*store))
@@ -57,13 +62,60 @@ public:
         if (const auto from = cell_of(store->value); from && all.contains(*from))
           all.insert(store->buffer);
     }
-    return is_closed(all) ? first : Buffers();
+    if (!is_closed(all))
+      return {};
+    Buffers everywhere = own_;
+    visit(kernel_.body, [&](const Stmt& stmt) {
+      if (const auto* allocate = std::get_if<Allocate>(&stmt))
+        everywhere.erase(allocate->buffer);
+    });
+    return {first, is_by_rows(kernel_.body, all, everywhere) ? scalar::kRowExpScale
+                                                             : scalar::kExpBelowZeroScale};
   }
 
 private:
   bool is_exponential(const Store& store) const {
     return store.op == ReduceOp::None && own_.contains(store.buffer) &&
            scalar::is_exp_below_zero(store.value);
+  }
+
+  /// Whether all that is in these buffers at a time comes of exponentials of differences with one subtrahend. `fresh` are buffers of which
+  /// nothing is known but what `block` stores.
+  bool is_by_rows(const Block& block, const Buffers& all, const Buffers& fresh) const {
+    if (std::includes(fresh.begin(), fresh.end(), all.begin(), all.end()))
+      return has_one_subtrahend(block);
+    return std::all_of(block.begin(), block.end(), [&](const Stmt& stmt) {
+      if (const auto* loop = std::get_if<For>(&stmt))
+        return is_by_rows(loop->body, all, {});
+      if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
+        Buffers more = fresh;
+        more.insert(allocate->buffer);
+        return is_by_rows(allocate->body, all, more);
+      }
+      const Buffers stored = buffers_stored_in(block_of(stmt));
+      return std::none_of(stored.begin(), stored.end(),
+                          [&](uint32_t buffer) { return all.contains(buffer); });
+    });
+  }
+
+  bool has_one_subtrahend(const Block& block) const {
+    const VarSet inside = vars_set_in(block);
+    Expr one;
+    bool is_one = true;
+    for (const Stmt& stmt : block) {
+      visit(block_of(stmt), [&](const Stmt& part) {
+        const auto* store = std::get_if<Store>(&part);
+        if (store == nullptr || !is_exponential(*store))
+          return;
+        const Expr m = scalar::subtrahend_in(store->value);
+        is_one = is_one && m && cell_of(m) && !mentions_any(m, inside) &&
+                 (!one || scalar::equal(one, m));
+        one = m;
+      });
+      // Later it must not change.
+      is_one = is_one && (!one || !buffers_stored_in(block_of(stmt)).contains(*cell_of(one)));
+    }
+    return is_one;
   }
 
   bool is_closed(const Buffers& all) const {
@@ -110,15 +162,14 @@ private:
 Kernel scaled_exp(Kernel kernel) {
   if (kernel.numerics == program::Numerics::Exact)
     return kernel;
-  const Buffers larger = Family(kernel).exponentials();
+  const auto [larger, scale] = Family(kernel).exponentials();
   if (larger.empty())
     return kernel;
-  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
+  kernel.body = rewrite(kernel.body, [&larger = larger, scale = scale](Stmt stmt) {
     if (auto* store = std::get_if<Store>(&stmt); store != nullptr &&
                                                  larger.contains(store->buffer) &&
                                                  scalar::is_exp_below_zero(store->value))
-      store->value =
-          store->value * scalar::float_lit(scalar::kExpBelowZeroScale, store->value.type());
+      store->value = store->value * scalar::float_lit(scale, store->value.type());
     return block_of(std::move(stmt));
   });
   return kernel;

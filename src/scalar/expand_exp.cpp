@@ -108,21 +108,20 @@ Expr expand_exp_below_zero(const Formula& f, const Expr& x) {
 }
 
 /// In steps of the square root of 2, so that r is half as large and the polynomial a term shorter. The bits of twice the exponent, shifted
-/// into a float whose lower bits are there already, make two floats in turns that are a half apart; kExpBelowZeroScale begins with
+/// into a float whose lower bits are there already, make two floats in turns that are a half apart; the scale begins with
 /// the only bits for which they are also a factor of that root apart: 1.207 and 1.707.
-Expr scaled_exp_below_zero(const Formula& f, const Expr& x) {
+Expr scaled_exp(const Formula& f, const Expr& z, double scale) {
   constexpr int64_t kBelowExponent = 22;
   constexpr double kStep = std::numbers::ln2 / 2, kStepHigh = 0x1.62e43p-2;
-  const auto scale = std::bit_cast<uint32_t>(static_cast<float>(kExpBelowZeroScale));
-  const Expr z = f.let("z", f.at_least(x, -104.5));
-  const Expr shifter = f.number(kShifter + (scale >> kBelowExponent));
+  const auto first = std::bit_cast<uint32_t>(static_cast<float>(scale));
+  const Expr shifter = f.number(kShifter + (first >> kBelowExponent));
   const Expr shifted = f.let("t", f.add_product(shifter, z, f.number(1 / kStep)));
   const Expr n = f.let("n", shifted - shifter);
   const Expr r = f.let("r", f.add_product(f.add_product(z, n, f.number(-kStepHigh)), n,
                                           f.number(kStepHigh - kStep)));
   const Expr slope = horner(f, half_step_coefficients(), r);
   const Expr bits = unary(UnaryOp::Bits, shifted) * f.integer(1 << kBelowExponent) +
-                    f.integer(scale % (1 << kBelowExponent));
+                    f.integer(first % (1 << kBelowExponent));
   const Expr power = f.let("s", unary(UnaryOp::FromBits, bits));
   return f.add_product(power, r * power, slope);
 }

@@ -21,28 +21,68 @@ Expr Formula::polynomial(const std::vector<double>& c, const Expr& x, const Expr
 
 namespace {
 
-/// What the smaller of it and zero is taken of; else empty.
-Expr known_below_zero(const Expr& e) {
+/// Below this exponentials of kernel/unshifted_exp are nothing beside the largest.
+constexpr double kLeastUnshifted = -132;
+
+/// The right side of op(number, x); else empty.
+Expr beside(const Expr& e, BinaryOp op, double number) {
   const auto* n = as<Binary>(e);
-  if (n == nullptr || n->op != BinaryOp::NanMin)
-    return {};
-  const auto* lanes = as<Broadcast>(n->lhs);
-  const auto* literal = as<FloatLit>(lanes != nullptr ? lanes->arg : n->lhs);
-  return literal != nullptr && literal->value == 0 ? n->rhs : Expr();
+  return n != nullptr && n->op == op && is_number(n->lhs, number) ? n->rhs : Expr();
+}
+
+Expr known_below_zero(const Expr& e) { return beside(e, BinaryOp::NanMin, 0); }
+
+/// x of exp(x) in f32; else empty.
+Expr exponent_in(const Expr& e) {
+  const auto* n = as<Unary>(e);
+  return n != nullptr && n->op == UnaryOp::Exp && has_expansion(n->op, e.type().elem) ? n->arg
+                                                                                      : Expr();
 }
 
 } // namespace
 
+bool is_number(const Expr& e, double value) {
+  const auto* lanes = as<Broadcast>(e);
+  const auto* literal = as<FloatLit>(lanes != nullptr ? lanes->arg : e);
+  return literal != nullptr && literal->value == value;
+}
+
 bool is_exp_below_zero(const Expr& e) {
-  const auto* n = as<Unary>(e);
-  return n != nullptr && n->op == UnaryOp::Exp && has_expansion(n->op, e.type().elem) &&
-         known_below_zero(n->arg);
+  const Expr x = exponent_in(e);
+  return x && known_below_zero(x);
+}
+
+Expr subtrahend_in(const Expr& e) {
+  const Expr x = exponent_in(e), below = x ? known_below_zero(x) : Expr();
+  const auto* difference = below ? as<Binary>(below) : nullptr;
+  if (difference == nullptr || difference->op != BinaryOp::Sub)
+    return {};
+  const auto* lanes = as<Broadcast>(difference->rhs);
+  return lanes != nullptr ? lanes->arg : difference->rhs;
+}
+
+Expr unshifted_exp(const Expr& x) {
+  return unary(UnaryOp::Exp, binary(BinaryOp::NanMax, float_lit(kLeastUnshifted, x.type()), x));
+}
+
+bool is_scaled_exp(const Expr& e) {
+  const auto* n = as<Binary>(e);
+  const Expr x = n != nullptr && n->op == BinaryOp::Mul ? exponent_in(n->lhs) : Expr();
+  if (!x)
+    return false;
+  const bool is_of_rows = is_number(n->rhs, kRowExpScale);
+  return known_below_zero(x) ? is_of_rows || is_number(n->rhs, kExpBelowZeroScale)
+                             : is_of_rows && beside(x, BinaryOp::NanMax, kLeastUnshifted);
 }
 
 Expr expand_scaled_exp(const Expr& e, const Let& let) {
-  KAWARA_CHECK(is_exp_below_zero(e), "no exponential of what is never positive");
+  KAWARA_CHECK(is_scaled_exp(e), "no exponential that is larger by a factor");
   const Formula formula(e.type(), let);
-  return scaled_exp_below_zero(formula, let("x", known_below_zero(as<Unary>(e)->arg)));
+  const auto* product = as<Binary>(e);
+  const Expr x = exponent_in(product->lhs), below = known_below_zero(x);
+  const Expr z = below ? formula.at_least(let("x", below), -104.5) : x;
+  const bool is_of_rows = is_number(product->rhs, kRowExpScale);
+  return scaled_exp(formula, let("z", z), is_of_rows ? kRowExpScale : kExpBelowZeroScale);
 }
 
 bool has_expansion(UnaryOp op, Elem elem) {

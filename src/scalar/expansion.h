@@ -25,7 +25,8 @@ bool has_expansion(UnaryOp, Elem);
 /// exp(nan_min(0, x)) is for an x that is known not to be positive (kernel/bounded_exp), and cheaper than exp(x): its result
 /// does not overflow. The formula leaves nan_min out.
 ///
-/// exp(nan_min(0, x)) * kExpBelowZeroScale (kernel/scaled_exp) is cheaper still.
+/// exp(nan_min(0, x)) * kExpBelowZeroScale (kernel/scaled_exp) is cheaper still, and so is unshifted_exp(x) * kRowExpScale
+/// (kernel/unshifted_exp).
 ///
 /// `Quick` differs for erf (3 units) and gelu, which is within 2^-23 of |x| but loses the digits of
 /// its lower tail, as computing 0.5 * x * (1 + erf(x / sqrt(2))) in f32 does.
@@ -33,9 +34,22 @@ enum class Accuracy : uint8_t { Accurate, Quick };
 Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let);
 
 constexpr double kExpBelowZeroScale = 0x1.3504f4p64;
+/// In place of kExpBelowZeroScale for exponentials of differences x - m that are only ever seen beside others with the same m. All of them
+/// may be as many times larger or smaller.
+constexpr double kRowExpScale = 4 * kExpBelowZeroScale;
+/// Where the largest of the x is at most this far from zero, m need not be subtracted.
+constexpr double kLargestUnshifted = 28;
+
 /// Whether this is exp(nan_min(0, x)).
 bool is_exp_below_zero(const Expr&);
-/// The formula of `e` * kExpBelowZeroScale, `e` being exp(nan_min(0, x)).
-Expr expand_scaled_exp(const Expr& e, const Let& let);
+/// Of exp(nan_min(0, x - m)): m, in one lane; else empty.
+Expr subtrahend_in(const Expr&);
+/// exp(x), and for x below -132 as there.
+Expr unshifted_exp(const Expr& x);
+/// Whether this is a product that `expand_scaled_exp` has a formula for.
+bool is_scaled_exp(const Expr&);
+Expr expand_scaled_exp(const Expr&, const Let& let);
+/// Whether this is that number, in all lanes.
+bool is_number(const Expr&, double value);
 
 } // namespace kawara::scalar

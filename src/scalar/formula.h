@@ -77,7 +77,8 @@ const std::vector<double>& exponential_coefficients();
 // One file per family.
 Expr expand_exp(const Formula&, const Expr& x);
 Expr expand_exp_below_zero(const Formula&, const Expr& x); ///< exp(x) for x <= 0
-Expr scaled_exp_below_zero(const Formula&, const Expr& x); ///< the same * kExpBelowZeroScale
+/// exp(z) * scale, the latter kExpBelowZeroScale times a power of two, where the result is a normal number.
+Expr scaled_exp(const Formula&, const Expr& z, double scale);
 Expr expand_sigmoid(const Formula&, const Expr& x);
 Expr expand_silu(const Formula&, const Expr& x);
 Expr expand_tanh(const Formula&, const Expr& x);

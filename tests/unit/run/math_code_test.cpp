@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <numbers>
 
@@ -114,9 +115,9 @@ TEST_P(MathCode, IsWithinTwoUnitsEverywhere) {
   EXPECT_LE(most, 2.0) << scalar::name_of(GetParam()) << " of " << at;
 }
 
-/// exp(nan_min(0, x)) * scale, x not being positive, has formulas of its own.
-std::vector<float> exponentials_below_zero(std::vector<float> x, double scale,
-                                           uint16_t lanes = kLanes) {
+/// `exponential` of a vector, times `scale`.
+std::vector<float> exponentials(std::vector<float> x, double scale, uint16_t lanes,
+                                const std::function<Expr(Expr)>& exponential) {
   std::vector<float> y(x.size());
   HandKernel h;
   h.kernel.numerics = Numerics::Rounding;
@@ -126,13 +127,21 @@ std::vector<float> exponentials_below_zero(std::vector<float> x, double scale,
   const uint32_t i = h.variable("i");
   const Expr at = scalar::ramp(h.var(i), 1, lanes);
   const auto number = [&](double v) { return scalar::float_lit(v, {Elem::F32, lanes}); };
-  const Expr low = scalar::binary(scalar::BinaryOp::NanMin, number(0), h.load(A, {at}));
-  Expr value = scalar::unary(UnaryOp::Exp, low);
+  Expr value = exponential(h.load(A, {at}));
   if (scale != 1)
     value = value * number(scale);
   h.kernel.body = {loop(i, int_lit(0), int_lit(n), {store(B, {at}, value)}, lanes)};
   call(loaded(kernel::expand_math(h.kernel, target::detect_cpu())), {x.data(), y.data()});
   return y;
+}
+
+/// exp(nan_min(0, x)) * scale, x not being positive, has formulas of its own.
+std::vector<float> exponentials_below_zero(const std::vector<float>& x, double scale,
+                                           uint16_t lanes = kLanes) {
+  return exponentials(x, scale, lanes, [](const Expr& e) {
+    const Expr zero = scalar::float_lit(0, e.type());
+    return scalar::unary(UnaryOp::Exp, scalar::binary(scalar::BinaryOp::NanMin, zero, e));
+  });
 }
 
 std::vector<float> samples_below_zero() {
@@ -168,6 +177,29 @@ TEST(MathCodeBelowZero, IsWithinTwoUnitsWhenScaled) {
   RecordProperty("units", std::to_string(most));
   EXPECT_LE(most, 2.0);
   EXPECT_GT(most, 1.0) << "not the formula";
+}
+
+TEST(MathCodeBelowZero, IsWithinTwoUnitsWithoutASubtrahend) {
+  std::vector<float> x;
+  for (const float v : samples())
+    if (!(v < -132) && !(v > scalar::kLargestUnshifted))
+      x.push_back(v);
+  for (int k = 0; k < 1600000; ++k)
+    x.push_back(static_cast<float>(28 - k * 1e-4));
+  x.resize(x.size() / kLanes * kLanes);
+  const std::vector<float> y = exponentials(x, scalar::kRowExpScale, kLanes, scalar::unshifted_exp);
+  double most = 0;
+  for (size_t k = 0; k < x.size(); ++k)
+    most = std::max(most,
+                    units_apart(y[k], std::exp(static_cast<double>(x[k])) * scalar::kRowExpScale));
+  RecordProperty("units", std::to_string(most));
+  EXPECT_LE(most, 2.0);
+  EXPECT_GT(most, 1.0) << "not the formula";
+  // What is nothing beside exp(-28) stays so.
+  const std::vector<float> far = exponentials({-133, -1e9F, -HUGE_VALF, -3e38F},
+                                              scalar::kRowExpScale, kLanes, scalar::unshifted_exp);
+  for (const float value : far)
+    EXPECT_LT(value, std::exp(-28.0) * scalar::kRowExpScale * 0x1p-150);
 }
 
 TEST(MathCodeBelowZero, DoesNotDependOnTheLaneWhenScaled) {
