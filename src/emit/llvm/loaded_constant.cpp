@@ -69,7 +69,6 @@ llvm::Value* LoadedConstants::zero() {
 }
 
 llvm::Value* LoadedConstants::load(llvm::Constant* element, llvm::FixedVectorType* type) {
-  b_.GetInsertBlock()->getParent()->addFnAttr(kLoadsConstants);
   const llvm::APInt bits = llvm::cast<llvm::ConstantFP>(element)->getValueAPF().bitcastToAPInt();
   const std::string name = "kw_constant." + std::to_string(type->getNumElements()) + "x" +
                            std::to_string(bits.getBitWidth()) + "." +

@@ -8,9 +8,6 @@
 
 namespace kawara::emit {
 
-/// An attribute of functions that have such loads.
-constexpr const char* kLoadsConstants = "kawara-loads-constants";
-
 /// Constants of vector arithmetic as loads, where these take no place among the arithmetic (AArch64). Left to LLVM, a constant
 /// stays in a register, is copied for whatever overwrites it, and is made again (`dup`) where registers are short: instructions
 /// that the pipes of arithmetic have to do. Anything but such a constant comes back as it is. So do cells that are needed once more

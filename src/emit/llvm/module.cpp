@@ -1,7 +1,6 @@
 #include "emit/llvm/module.h"
 
 #include "emit/llvm/emitter.h"
-#include "emit/llvm/loaded_constant.h"
 #include "support/check.h"
 
 #include <llvm/IR/Verifier.h>
@@ -175,16 +174,15 @@ llvm::Function* build_streaming(ModuleParts& parts) {
 /// Attributes of every function: the processor, and wide vectors where there are some.
 void set_attributes(llvm::Module& module, const CodeTarget& target) {
   const bool has_512 = target.features.find("+avx512f") != std::string::npos;
+  // A Neoverse-N1 has two registers that are loaded at once later than one after the other, and arithmetic waits.
+  const std::string features =
+      target.features + (target.cpu == "neoverse-n1" ? ",+slow-paired-128" : "");
   for (llvm::Function& function : module) {
     if (function.isDeclaration())
       continue;
     function.setDoesNotThrow();
     function.addFnAttr("target-cpu", target.cpu);
-    // A Neoverse-N1 loads two registers at once later than one after the other, which arithmetic then waits for.
-    const bool loads_singly =
-        target.cpu == "neoverse-n1" && function.hasFnAttribute(kLoadsConstants);
-    function.addFnAttr("target-features",
-                       loads_singly ? target.features + ",+slow-paired-128" : target.features);
+    function.addFnAttr("target-features", features);
     if (has_512)
       function.addFnAttr("prefer-vector-width", "512");
   }

@@ -243,6 +243,39 @@ TEST(InstructionCode, ResultsThatLeaveAreStoredUnderMasks) {
   EXPECT_NE(arm.find("fmax"), std::string::npos) << arm;
 }
 
+TEST(InstructionCode, RegistersAreLoadedSinglyOnANeoverseN1) {
+  kernel::Kernel k = sixteen_rows(false);
+  const scalar::Type type{scalar::Elem::F32, 8};
+  const scalar::Expr run = scalar::ramp(scalar::int_lit(0), 1, 8);
+  const scalar::Expr x = scalar::load(0, {scalar::int_lit(0), run}, type);
+  k.buffers[1].role = program::Role::Output;
+  k.body = {kernel::Store{1, {scalar::int_lit(0), run}, scalar::ReduceOp::None, x + x}};
+  const std::regex pair("ldp\\s+q");
+  const auto loads_pairs = [&](const char* cpu) {
+    return std::regex_search(assembly_for(k, "aarch64-unknown-linux-gnu", cpu), pair);
+  };
+  EXPECT_TRUE(loads_pairs("neoverse-v1"));
+  EXPECT_FALSE(loads_pairs("neoverse-n1"));
+}
+
+/// A shift into a number of which the lower bits are there, and where they do not fit a sum.
+TEST(InstructionCode, ShiftsIntoANumberAreOneInstruction) {
+  kernel::Kernel k = sixteen_rows(false);
+  k.buffers[0].elem = k.buffers[1].elem = scalar::Elem::I32;
+  k.buffers[1].role = program::Role::Output;
+  const scalar::Type type{scalar::Elem::I32, 8};
+  const scalar::Expr run = scalar::ramp(scalar::int_lit(0), 1, 8);
+  const scalar::Expr x = scalar::load(0, {scalar::int_lit(0), run}, type);
+  for (const int64_t low : {(int64_t{1} << 22) - 1, int64_t{1} << 22}) {
+    k.body = {kernel::Store{1,
+                            {scalar::int_lit(0), run},
+                            scalar::ReduceOp::None,
+                            x * scalar::int_lit(1 << 22, type) + scalar::int_lit(low, type)}};
+    const std::string text = assembly_for(k, "aarch64-unknown-linux-gnu", "neoverse-n1");
+    EXPECT_EQ(text.find("\tsli\t") != std::string::npos, low < 1 << 22) << text;
+  }
+}
+
 /// out[0, 0..10] = limited(in[0, 0..10]), through a variable.
 kernel::Kernel eleven_lanes() {
   kernel::Kernel k = sixteen_rows(false);
