@@ -22,7 +22,7 @@ Expr Formula::polynomial(const std::vector<double>& c, const Expr& x, const Expr
 namespace {
 
 /// Below this exponentials of kernel/unshifted_exp are nothing beside the largest.
-constexpr double kLeastUnshifted = -132;
+constexpr double kLeastUnshifted = -104.5 - kLargestUnshifted;
 
 /// The right side of op(number, x); else empty.
 Expr beside(const Expr& e, BinaryOp op, double number) {

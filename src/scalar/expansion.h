@@ -35,16 +35,17 @@ Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let);
 
 constexpr double kExpBelowZeroScale = 0x1.3504f4p64;
 /// In place of kExpBelowZeroScale for exponentials of differences x - m that are only ever seen beside others with the same m. All of them
-/// may be as many times larger or smaller.
-constexpr double kRowExpScale = 4 * kExpBelowZeroScale;
+/// may be as many times larger or smaller. With kLargestUnshifted: the smallest that counts is well above the smallest normal number, and a sum of 2^40 of the
+/// largest does not overflow.
+constexpr double kRowExpScale = 0x1p-6 * kExpBelowZeroScale;
 /// Where the largest of the x is at most this far from zero, m need not be subtracted.
-constexpr double kLargestUnshifted = 28;
+constexpr double kLargestUnshifted = 20;
 
 /// Whether this is exp(nan_min(0, x)).
 bool is_exp_below_zero(const Expr&);
 /// Of exp(nan_min(0, x - m)): m, in one lane; else empty.
 Expr subtrahend_in(const Expr&);
-/// exp(x), and for x below -132 as there.
+/// exp(x), and for x below -124.5 as there.
 Expr unshifted_exp(const Expr& x);
 /// Whether this is a product that `expand_scaled_exp` has a formula for.
 bool is_scaled_exp(const Expr&);
