@@ -15,26 +15,28 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// A contestant that is ready, with the place of its entry.
+/// A contestant that is ready, with the place of its entry and with operands of its own: what several read would be in a cache for
+/// those among them that come next.
 struct Starter {
   Contestant* contestant;
   size_t entry;
+  std::unique_ptr<OperandMemory> memory;
 };
 
-std::vector<Starter> prepare_all(const Case& c, const Operands& operands,
-                                 const Contestants& contestants, Row& row) {
+std::vector<Starter> prepare_all(const Case& c, const Contestants& contestants, Row& row) {
   std::vector<Starter> starters;
   for (const auto& contestant : contestants) {
     Entry entry;
     entry.contestant = contestant->name();
     entry.is_kawara = contestant->is_kawara();
     try {
+      auto memory = std::make_unique<OperandMemory>(c);
       const double begin = now();
-      if (!contestant->prepare(c, operands))
+      if (!contestant->prepare(c, memory->operands()))
         continue;
       entry.prepare_seconds = now() - begin;
       contestant->run();
-      starters.push_back({contestant.get(), row.entries.size()});
+      starters.push_back({contestant.get(), row.entries.size(), std::move(memory)});
     } catch (const std::exception& e) {
       entry.failure = e.what();
     }
@@ -43,14 +45,14 @@ std::vector<Starter> prepare_all(const Case& c, const Operands& operands,
   return starters;
 }
 
-void compare(const Case& c, const Operands& operands, const std::vector<Starter>& starters,
-             Row& row) {
+void compare(const Case& c, const std::vector<Starter>& starters, Row& row) {
   std::vector<std::vector<float>> results;
   for (const Starter& starter : starters) {
     results.emplace_back(static_cast<size_t>(output_cells(c)));
     starter.contestant->output(results.back().data());
   }
-  const auto agreements = compare_results(c, operands, results);
+  const OperandMemory memory(c);
+  const auto agreements = compare_results(c, memory.operands(), results);
   for (size_t i = 0; i < starters.size(); ++i)
     row.entries[starters[i].entry].agreement = agreements[i];
 }
@@ -59,9 +61,8 @@ void compare(const Case& c, const Operands& operands, const std::vector<Starter>
 
 Row run_case(const Case& c, const Contestants& contestants, const RaceOptions& options) {
   Row row{c, {}};
-  const OperandMemory memory(c);
-  const std::vector<Starter> starters = prepare_all(c, memory.operands(), contestants, row);
-  compare(c, memory.operands(), starters, row);
+  const std::vector<Starter> starters = prepare_all(c, contestants, row);
+  compare(c, starters, row);
   std::vector<std::function<void()>> works;
   for (const Starter& starter : starters)
     works.emplace_back([contestant = starter.contestant] { contestant->run(); });
