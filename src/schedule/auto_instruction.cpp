@@ -135,7 +135,7 @@ bool gains_from_f16_sums(const Schedule& schedule, const Product& p,
                          tensors[p.result].elem == Elem::F32;
   return has_types && schedule.scop.numerics == program::Numerics::Fast &&
          schedule.scop[p.update()].text.op == scalar::ReduceOp::Sum && p.depth.size() == 1 &&
-         p.outer.empty() && environment.cpu.features.has(target::Feature::Fp16);
+         p.outer.empty() && target::has_f16_arithmetic(environment.cpu);
 }
 
 } // namespace kawara::schedule

@@ -15,10 +15,13 @@ struct StepCosts {
 /// Where multiply-adds take a lane of a register (16-byte vectors), one load brings several rows. Elsewhere a row is a cell from the
 /// first cache, a vector a whole line that mostly comes from the second. To gather many rows at once costs more than few: with wide
 /// vectors, tiles of 8 x 3 and 6 x 4 were 4 to 20 % faster than 14 x 2 then, and full register files slower. Rows that are read where
-/// they lie come from a line each: 9 x 3 was 5 % faster than 13 x 2.
-StepCosts step_costs(const target::Cpu& cpu, const EdgeCosts& edges) {
+/// they lie come from a line each: 9 x 3 was 5 % faster than 13 x 2. One cell of two bytes comes into all lanes by the units that
+/// multiply.
+StepCosts step_costs(const target::Cpu& cpu, const EdgeCosts& edges, int64_t lanes) {
   if (cpu.vector_bytes <= 16)
     return {15, 0.46, 0.85};
+  if (cpu.vector_bytes / lanes == 2)
+    return {16, 1.25, 1.25};
   if (edges.is_in_place)
     return {16, 0.5, 1.0};
   return edges.is_gathered ? StepCosts{16, 0.5, 1.25} : StepCosts{16, 0.25, 1.25};
@@ -75,7 +78,7 @@ double unevenness(int64_t tiles, const TileShares& shares) {
 
 double tile_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lanes, int64_t rows,
                   int64_t columns, const EdgeCosts& edges) {
-  const StepCosts costs = step_costs(cpu, edges);
+  const StepCosts costs = step_costs(cpu, edges, lanes);
   const auto step_of = [&](int64_t high, int64_t vectors) {
     return static_cast<double>(std::max(high * vectors, costs.busy)) +
            costs.row * static_cast<double>(high) + costs.vector * static_cast<double>(vectors);

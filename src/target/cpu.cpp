@@ -42,7 +42,7 @@ std::vector<Cpu> table() {
        {32 * kKiB, kMiB, 32 * kMiB, 64}},
       {"sapphirerapids",
        Arch::X86_64,
-       {Sse2, Avx2, Fma, Avx512f, Avx512vnni, Avx512bf16, AmxBf16, AmxInt8},
+       {Sse2, Avx2, Fma, Avx512f, Avx512vnni, Avx512bf16, Avx512fp16, AmxBf16, AmxInt8},
        0,
        0,
        8,
@@ -70,8 +70,8 @@ std::string_view name_of(Arch arch) { return arch == Arch::Aarch64 ? "aarch64" :
 
 std::string_view name_of(Feature feature) {
   constexpr std::array<std::string_view, kFeatureCount> kNames{
-      "neon", "fp16", "dotprod", "i8mm",       "bf16",       "sve",      "sse2",
-      "avx2", "fma",  "avx512f", "avx512vnni", "avx512bf16", "amx_bf16", "amx_int8"};
+      "neon", "fp16",    "dotprod",    "i8mm",       "bf16",       "sve",      "sse2",    "avx2",
+      "fma",  "avx512f", "avx512vnni", "avx512bf16", "avx512fp16", "amx_bf16", "amx_int8"};
   return kNames.at(static_cast<size_t>(feature));
 }
 
@@ -103,6 +103,10 @@ void set_vector_shape(Cpu& cpu) {
   // Vectors of a length that is known only at run time are not used, so SVE counts as NEON here.
   cpu.vector_bytes = has_512 ? 64 : cpu.features.has(Feature::Avx2) ? 32 : 16;
   cpu.vector_registers = is_arm || has_512 ? 32 : 16;
+}
+
+bool has_f16_arithmetic(const Cpu& cpu) {
+  return cpu.features.has(Feature::Fp16) || cpu.features.has(Feature::Avx512fp16);
 }
 
 int64_t vector_lanes(const Cpu& cpu, int64_t element_bytes) {

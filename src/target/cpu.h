@@ -26,10 +26,11 @@ enum class Feature : uint8_t {
   Avx512f,
   Avx512vnni,
   Avx512bf16,
+  Avx512fp16,
   AmxBf16,
   AmxInt8, // x86-64
 };
-inline constexpr uint32_t kFeatureCount = 14;
+inline constexpr uint32_t kFeatureCount = 15;
 std::string_view name_of(Feature); ///< "neon", "avx512f", "amx_bf16"
 
 /// A set of features.
@@ -84,6 +85,9 @@ Caches caches_from_folder(const std::filesystem::path& folder);
 
 /// `vector_bytes` and `vector_registers` follow from the architecture and the features.
 void set_vector_shape(Cpu&);
+
+/// Whether the processor adds and multiplies f16, twice as many at a time as f32.
+bool has_f16_arithmetic(const Cpu&);
 
 /// Lanes of an element of `element_bytes` bytes in one vector register; at least 1.
 int64_t vector_lanes(const Cpu&, int64_t element_bytes);

@@ -137,6 +137,7 @@ Features host_features() {
   add_if(has_zmm && bit(seven.b, 16), Feature::Avx512f);
   add_if(has_zmm && bit(seven.c, 11), Feature::Avx512vnni);
   add_if(has_zmm && bit(seven_one.a, 5), Feature::Avx512bf16);
+  add_if(has_zmm && bit(seven.d, 23), Feature::Avx512fp16);
   add_if(has_tiles && bit(seven.d, 22), Feature::AmxBf16);
   add_if(has_tiles && bit(seven.d, 25), Feature::AmxInt8);
   return features;

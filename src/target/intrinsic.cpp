@@ -61,6 +61,10 @@ constexpr std::string_view kEightOfF16 = "input a: f16[1], b: f16[8]\n"
                                          "inout c: f16[8]\n"
                                          "for j in range(8):\n"
                                          "    c[j] += a[0] * b[j]\n";
+constexpr std::string_view kThirtyTwoOfF16 = "input a: f16[1], b: f16[32]\n"
+                                             "inout c: f16[32]\n"
+                                             "for j in range(32):\n"
+                                             "    c[j] += a[0] * b[j]\n";
 constexpr std::string_view kDot2OfBf16 = "input a: bf16[2], b: bf16[4, 2]\n"
                                          "inout c: f32[4]\n"
                                          "for j in range(4):\n"
@@ -279,6 +283,15 @@ std::vector<Intrinsic> x86() {
        1.0,
        "llvm.fma.v16f32",
        fused("f32", 16),
+       "vfmadd"},
+      {"avx512.fmadd_f16",
+       kThirtyTwoOfF16,
+       kX86,
+       {Avx512f, Avx512fp16},
+       Strictness::Rounding,
+       1.0,
+       "llvm.fma.v32f16",
+       fused("f16", 32),
        "vfmadd"},
       // i8 times i8 is done on i16: operands are packed as i16, see `pack`.
       {"avx2.vpmaddwd",

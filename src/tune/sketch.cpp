@@ -42,9 +42,9 @@ std::vector<List> defaults(const Ground& ground) { return {{Auto{}}, ground.step
 
 /// Features that only bring instructions for products.
 constexpr target::Feature kProductFeatures[] = {
-    target::Feature::Fp16,    target::Feature::Dotprod,    target::Feature::I8mm,
-    target::Feature::Bf16,    target::Feature::Avx512vnni, target::Feature::Avx512bf16,
-    target::Feature::AmxBf16, target::Feature::AmxInt8};
+    target::Feature::Fp16,       target::Feature::Dotprod,    target::Feature::I8mm,
+    target::Feature::Bf16,       target::Feature::Avx512vnni, target::Feature::Avx512bf16,
+    target::Feature::Avx512fp16, target::Feature::AmxBf16,    target::Feature::AmxInt8};
 
 Environment without_feature(Environment environment, std::optional<target::Feature> only) {
   target::Features left;

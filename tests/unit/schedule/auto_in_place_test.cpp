@@ -73,5 +73,18 @@ TEST(AutoInPlace, copies_an_image_in_blocks_that_the_second_cache_holds) {
       << listing(schedule);
 }
 
+TEST(AutoInPlace, sums_of_f16_take_tiles_of_few_rows) {
+  const Schedule schedule = for_wide_vectors("numerics fast\n"
+                                             "input A: f16[768, 512]\nconst B: f16[512, 768]\n"
+                                             "output C: f32[768, 768]\n"
+                                             "C[i, j] = sum(k, A[i, k] * B[k, j])\n");
+  EXPECT_NE(poly::print(schedule.order, poly::names_of_statements(schedule.scop))
+                .find("avx512.fmadd_f16"),
+            std::string::npos)
+      << listing(schedule);
+  EXPECT_EQ(shape_of_copy(schedule, "B_packed").back(), 4 * 32)
+      << "to bring a cell of two bytes into all lanes costs a multiply-add";
+}
+
 } // namespace
 } // namespace kawara::schedule

@@ -30,6 +30,8 @@ TEST(Intrinsics, are_there_when_all_features_are) {
   EXPECT_TRUE(available("znver4", "avx512.vpdpbusd"));
   EXPECT_FALSE(available("znver4", "amx.tdpbssd"));
   EXPECT_TRUE(available("sapphirerapids", "amx.tdpbssd"));
+  EXPECT_TRUE(available("sapphirerapids", "avx512.fmadd_f16"));
+  EXPECT_FALSE(available("znver4", "avx512.fmadd_f16"));
   EXPECT_FALSE(available("neoverse-v1", "wgmma.m64n64k16.bf16"));
   EXPECT_TRUE(is_available(*find_intrinsic("wgmma.m64n64k16.bf16"), *named_gpu("sm_90a")));
   EXPECT_FALSE(is_available(*find_intrinsic("wgmma.m64n64k16.bf16"), *named_gpu("sm_80")));
