@@ -60,11 +60,7 @@ public:
   explicit Peeler(Kernel& kernel) : kernel_(kernel) {}
 
   Block block(const Block& statements) {
-    Block result;
-    for (const Stmt& stmt : statements)
-      for (Stmt& s : one(stmt))
-        result.push_back(std::move(s));
-    return result;
+    return with_each_replaced(statements, [&](const Stmt& stmt) { return one(stmt); });
   }
 
 private:

@@ -19,4 +19,13 @@ template <class Map> Stmt with_nested_blocks(Stmt stmt, Map&& map) {
   return stmt;
 }
 
+/// What `map` makes of each statement, one after the other.
+template <class Map> Block with_each_replaced(const Block& statements, Map&& map) {
+  Block result;
+  for (const Stmt& stmt : statements)
+    for (Stmt& made : map(stmt))
+      result.push_back(std::move(made));
+  return result;
+}
+
 } // namespace kawara::kernel

@@ -1,6 +1,6 @@
 #include "kernel/reciprocals.h"
 
-#include "kernel/vars.h"
+#include "kernel/fixed.h"
 
 #include <cmath>
 #include <limits>
@@ -102,7 +102,8 @@ private:
       return whole;
     const auto* lanes = as<scalar::Broadcast>(quotient->rhs);
     const Expr divisor = lanes != nullptr ? lanes->arg : quotient->rhs;
-    if (divisor.type().lanes != 1 || !stays(divisor) || is_cheap(*quotient, divisor))
+    if (divisor.type().lanes != 1 || !is_fixed(divisor, inside_, stored_) ||
+        is_cheap(*quotient, divisor))
       return whole;
     const Expr factor = reciprocal_of(divisor);
     return quotient->lhs *
@@ -115,15 +116,6 @@ private:
     int exponent = 0;
     return as<scalar::FloatLit>(quotient.lhs) != nullptr ||
            (literal != nullptr && std::frexp(std::fabs(literal->value), &exponent) == 0.5);
-  }
-
-  bool stays(const Expr& e) const {
-    bool is_fixed = !mentions_any(e, inside_);
-    scalar::visit(e, [&](const Expr& node) {
-      const auto* load = as<scalar::Load>(node);
-      is_fixed = is_fixed && (load == nullptr || !stored_.contains(load->tensor));
-    });
-    return is_fixed;
   }
 
   Expr reciprocal_of(const Expr& divisor) {

@@ -1,6 +1,7 @@
 #include "kernel/unequal_copies.h"
 
 #include "kernel/intervals.h"
+#include "kernel/nested_blocks.h"
 #include "kernel/ranges.h"
 #include "kernel/unroll.h"
 #include "kernel/vars.h"
@@ -25,11 +26,7 @@ public:
   }
 
   Block walk(const Block& block) {
-    Block result;
-    for (const Stmt& stmt : block)
-      for (Stmt& one : replaced(stmt))
-        result.push_back(std::move(one));
-    return result;
+    return with_each_replaced(block, [&](const Stmt& stmt) { return replaced(stmt); });
   }
 
 private:

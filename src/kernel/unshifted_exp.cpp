@@ -1,7 +1,8 @@
 #include "kernel/unshifted_exp.h"
 
 #include "kernel/expand_math.h"
-#include "kernel/vars.h"
+#include "kernel/fixed.h"
+#include "kernel/nested_blocks.h"
 #include "scalar/expansion.h"
 
 #include <algorithm>
@@ -37,7 +38,8 @@ public:
       if (std::holds_alternative<Store>(stmt) || (loop != nullptr && is_innermost(*loop)))
         result.push_back(unshifted(stmt));
       else
-        result.push_back(with_blocks(stmt));
+        result.push_back(
+            with_nested_blocks(stmt, [&](const Block& inner) { return block(inner); }));
     }
     return result;
   }
@@ -49,18 +51,6 @@ private:
     visit(loop.body,
           [&](const Stmt& stmt) { has_loops = has_loops || std::holds_alternative<For>(stmt); });
     return !has_loops;
-  }
-
-  Stmt with_blocks(Stmt stmt) {
-    if (auto* loop = std::get_if<For>(&stmt))
-      loop->body = block(loop->body);
-    else if (auto* allocate = std::get_if<Allocate>(&stmt))
-      allocate->body = block(allocate->body);
-    else if (auto* branch = std::get_if<If>(&stmt)) {
-      branch->then = block(branch->then);
-      branch->otherwise = block(branch->otherwise);
-    }
-    return stmt;
   }
 
   Stmt unshifted(const Stmt& stmt) {
@@ -88,7 +78,7 @@ private:
       return {};
     const auto* product = as<scalar::Binary>(e);
     const Expr m = scalar::subtrahend_in(product->lhs);
-    if (!m || m.type().lanes != 1 || !stays(m))
+    if (!m || m.type().lanes != 1 || !is_fixed(m, inside_, stored_))
       return {};
     if (std::none_of(subtrahends_.begin(), subtrahends_.end(),
                      [&](const Expr& known) { return scalar::equal(known, m); }))
@@ -96,15 +86,6 @@ private:
     ++count_;
     const auto* below = as<scalar::Binary>(as<scalar::Unary>(product->lhs)->arg);
     return scalar::unshifted_exp(as<scalar::Binary>(below->rhs)->lhs) * product->rhs;
-  }
-
-  bool stays(const Expr& e) const {
-    bool is_fixed = !mentions_any(e, inside_);
-    scalar::visit(e, [&](const Expr& node) {
-      const auto* load = as<scalar::Load>(node);
-      is_fixed = is_fixed && (load == nullptr || !stored_.contains(load->tensor));
-    });
-    return is_fixed;
   }
 
   VarSet inside_;

@@ -2,6 +2,7 @@
 
 #include "kernel/cells.h"
 #include "kernel/lift_loads.h"
+#include "kernel/nested_blocks.h"
 #include "kernel/ranges.h"
 #include "kernel/unroll.h"
 #include "kernel/vars.h"
@@ -446,11 +447,7 @@ public:
   Vectorizer(Kernel& kernel, Rest rest) : kernel_(kernel), rest_(rest) {}
 
   Block block(const Block& statements) {
-    Block result;
-    for (const Stmt& stmt : statements)
-      for (Stmt& s : one(stmt))
-        result.push_back(std::move(s));
-    return result;
+    return with_each_replaced(statements, [&](const Stmt& stmt) { return one(stmt); });
   }
 
 private:
