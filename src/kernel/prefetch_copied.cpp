@@ -1,5 +1,6 @@
 #include "kernel/prefetch_copied.h"
 
+#include "kernel/nested_blocks.h"
 #include "kernel/vars.h"
 #include "kernel/walk.h"
 
@@ -42,12 +43,6 @@ std::optional<CopiedCell> copied_cell(const Block& block, uint32_t tensor) {
   return found;
 }
 
-bool has_inner_loop(const Block& block) {
-  bool found = false;
-  visit(block, [&](const Stmt& stmt) { found = found || std::holds_alternative<For>(stmt); });
-  return found;
-}
-
 class CopyPrefetcher {
 public:
   CopyPrefetcher(const Kernel& kernel, const For& loop, const poly::Prefetched& mark,
@@ -55,18 +50,7 @@ public:
       : kernel_(kernel), loop_(loop), mark_(mark), copied_(std::move(copied)) {}
 
   bool walk(Block& block) {
-    bool found = false;
-    for (Stmt& stmt : block) {
-      if (auto* branch = std::get_if<If>(&stmt)) {
-        found = walk(branch->then) || found;
-        found = walk(branch->otherwise) || found;
-      } else if (auto* allocate = std::get_if<Allocate>(&stmt)) {
-        found = walk(allocate->body) || found;
-      } else if (auto* inner = std::get_if<For>(&stmt)) {
-        found = (has_inner_loop(inner->body) ? walk(inner->body) : place(*inner)) || found;
-      }
-    }
-    return found;
+    return change_innermost_loops(block, [this](For& inner) { return place(inner); });
   }
 
 private:

@@ -12,9 +12,10 @@ namespace kawara::schedule {
 /// At the start of each iteration the cache lines are asked for that the iteration `ahead` of it touches
 /// first: of loops inside, those of their first iteration. What the loops inside read cell after cell, more
 /// than can be asked for at once (a panel of a packed operand), is asked for a few lines at a time all through
-/// the iteration. What they copy into a buffer (`pack`, `stage`) is asked for where the copy is read. It hides the time until memory answers where
-/// the hardware does not foresee the next access (tiles of a matrix, rows far apart); where it does, the
-/// instructions are wasted.
+/// the iteration. What they copy into a buffer (`pack`, `stage`) is asked for where the copy is read. Where each
+/// iteration of an innermost loop reads another row, that loop asks for the same row's cells. It hides the time
+/// until memory answers where the hardware does not foresee the next access (tiles of a matrix, rows far apart);
+/// where it does, the instructions are wasted.
 ///
 /// Needs    a loop that something below touches the tensor in.
 /// Legal    always: nothing is read or written.

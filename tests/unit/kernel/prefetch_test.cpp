@@ -84,6 +84,33 @@ TEST(PrefetchCopied, ChangesNoResult) {
             "");
 }
 
+constexpr const char* kRowsApart = R"(input A: f32[24, 96], B: f32[96, 256]
+output C: f32[24, 256]
+C[i, j] = 0
+for t in range(8):
+    for i in range(24):
+        for k in range(96):
+            for l in range(32):
+                C[i, t * 32 + l] += A[i, k] * B[k, t * 32 + l]
+)";
+
+TEST(PrefetchRows, AsksInEveryRowForTheNextColumns) {
+  const std::string text = optimised(kRowsApart, "vectorize(l, 4); unroll(l); prefetch(B, S1.t)");
+  const size_t first = text.find("prefetch B[k, t * 32 + 32]");
+  const size_t second = text.find("prefetch B[k, t * 32 + 48]");
+  EXPECT_NE(first, std::string::npos) << text;
+  EXPECT_NE(second, std::string::npos) << text;
+  EXPECT_GT(first, text.find("for k")) << "in the loop that walks through the rows" << text;
+  EXPECT_EQ(second, text.rfind("prefetch B")) << "two lines of each row" << text;
+}
+
+TEST(PrefetchRows, ChangesNoResult) {
+  const auto line =
+      compile(kRowsApart, "vectorize(l, 4); unroll(l); unroll(k, 4); prefetch(B, S1.t)");
+  EXPECT_EQ(line::difference(line.program, kernel::optimise(line.kernel, line::test_cpu()), {}),
+            "");
+}
+
 TEST(PaddedTile, IsNotForResultsThatAreMadeOfResults) {
   const auto line = compile(R"(inout A: i32[5]
 for i in range(0, 3):
