@@ -56,6 +56,17 @@ int64_t even_part(int64_t extent, int64_t largest, int64_t wanted, int64_t unit)
   return parts(units, std::min(count, units)) * unit;
 }
 
+/// Parts of a reduction, all of them equal where a part of at least half the length divides it: the last one would be code of its own,
+/// whose loop is not unrolled to its end.
+int64_t depth_part(int64_t depth, int64_t largest) {
+  constexpr int64_t kUnit = 8;
+  const int64_t fewest = parts(depth, std::max(largest, kUnit));
+  for (int64_t count = fewest; count < 2 * fewest; ++count)
+    if (depth % (count * kUnit) == 0)
+      return depth / count;
+  return even_part(depth, largest, 1, kUnit);
+}
+
 /// Steps of the reduction that run at once. Few tiles that use a panel of the right operand one after the other gain
 /// less from finding it in the nearest cache than from having their results in registers all the time.
 int64_t deepest_panel(const target::Cpu& cpu, const RegisterTile& tile, int64_t step_bytes,
@@ -176,7 +187,7 @@ CacheBlocks cache_blocks(const target::Cpu& cpu, const RegisterTile& tile, int64
   const int64_t width = tile.vectors * lanes;
   const int64_t deepest =
       deepest_panel(cpu, tile, width * element_bytes, element_bytes, rows, is_near);
-  blocks.depth = depth <= deepest + deepest / 4 ? depth : even_part(depth, deepest, 1, 8);
+  blocks.depth = depth <= deepest + deepest / 4 ? depth : depth_part(depth, deepest);
   const int64_t line = blocks.depth * element_bytes;
   const int64_t shared = std::max(cpu.caches.l3, 4 * cpu.caches.l2);
   blocks.rows = even_part(rows, cpu.caches.l2 / 2 / line, row_parts, tile.rows);
