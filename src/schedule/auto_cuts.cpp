@@ -118,15 +118,7 @@ void cut_columns_finer(Cuts& cuts, const Product& p, int64_t bytes, const target
   const bool copies_left = packs_left(p, cuts.copied_lanes()) && !p.left_stays;
   if (!p.right_stays && packs_right(p, cuts.copied_lanes()) && !copies_left &&
       p.extents[p.rows] * column_bytes <= cpu.caches.l2 / 2)
-    cut_columns(cuts, p, column_bytes, cpu.caches.l2 / 2);
-}
-
-/// At most 2^40.
-int64_t tensor_bytes(const Schedule& schedule, uint32_t tensor) {
-  int64_t bytes = scalar::bytes_of(schedule.scop.tensors[tensor].elem);
-  for (const scalar::Expr& extent : schedule.scop.tensors[tensor].shape)
-    bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
-  return bytes;
+    cut_columns(cuts, p, column_bytes, cpu.caches.l2 / 4);
 }
 
 /// The right operand is read once for each iteration of the outer loops. Where it is larger than the second cache, blocks of it
@@ -204,6 +196,13 @@ int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size
   return product;
 }
 
+int64_t tensor_bytes(const Schedule& schedule, uint32_t tensor) {
+  int64_t bytes = scalar::bytes_of(schedule.scop.tensors[tensor].elem);
+  for (const scalar::Expr& extent : schedule.scop.tensors[tensor].shape)
+    bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
+  return bytes;
+}
+
 size_t deepest_of(const Product& p) {
   return *std::max_element(p.depth.begin(), p.depth.end(),
                            [&](size_t a, size_t b) { return p.extents[a] < p.extents[b]; });
@@ -214,7 +213,8 @@ int64_t element_bytes(const Schedule& schedule, const Product& p) {
 }
 
 bool packs_right(const Product& p, int64_t lanes) {
-  return p.left != p.right && uses_of(p, p.rows, p.right_stays, lanes) >= kWorthCopying;
+  return p.left != p.right && !p.reads_right_in_place &&
+         uses_of(p, p.rows, p.right_stays, lanes) >= kWorthCopying;
 }
 bool packs_left(const Product& p, int64_t lanes) {
   // One row lies in reading order already. What is copied cell by cell has to be used more often than what is in runs, and what
@@ -223,7 +223,13 @@ bool packs_left(const Product& p, int64_t lanes) {
                             ? kSeldomUsed + 1
                             : kWorthCopying * (p.has_far_rows ? lanes : std::min(lanes, kFewLanes));
   return p.left != p.right && p.extents[p.rows] > 1 && !p.left_has_window &&
-         !p.reads_left_in_place && uses_of(p, p.lanes, p.left_stays, lanes) >= least;
+         !p.reads_left_in_place && !p.reads_left_cells &&
+         uses_of(p, p.lanes, p.left_stays, lanes) >= least;
+}
+
+bool asks_for_columns(const Schedule& schedule, const Product& p, const target::Cpu& cpu) {
+  constexpr int64_t kFewUses = 64;
+  return p.extents[p.rows] <= kFewUses && tensor_bytes(schedule, p.right) > cpu.caches.l2 / 2;
 }
 
 bool has_window(const Schedule& schedule, const Product& p, uint32_t tensor) {
@@ -244,7 +250,8 @@ EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
   // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway. The last tile of
   // a row is code of its own (kernel/last_tiles.h), which the costs for narrow vectors do not count on.
   const bool is_wide = cpu.vector_bytes > 16;
-  const bool is_apart = is_wide && (p.left_has_window || p.reads_left_in_place);
+  const bool is_apart =
+      is_wide && (p.left_has_window || p.reads_left_in_place || p.reads_left_cells);
   const bool is_packed = packs_left(p, lanes);
   EdgeCosts costs{is_packed ? 1.5 : 4.0,
                   p.has_strided_lanes ? 1.2 : 4.0,
@@ -348,6 +355,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   }
   bring_rows_outside(cuts, p, bytes, environment.cpu);
   cuts.calls_panel = has_passing_panels(schedule, p, cuts, environment.cpu);
+  cuts.calls_columns = p.reads_right_in_place && asks_for_columns(schedule, p, environment.cpu);
   cuts.calls_block = !cuts.packs_left_before() &&
                      copies_from_afar(p, cuts, bytes, environment.cpu) && rows > cuts.blocks.rows;
   return cuts;

@@ -23,6 +23,7 @@ struct Cuts {
   bool calls_results = false;   ///< the next tile's results are called into the cache
   bool calls_block = false;     ///< and what the next block of rows will copy
   bool calls_panel = false;     ///< and the next panel of the right operand
+  bool calls_columns = false;   ///< and its next columns, where they lie
   int64_t companion_lanes = 1;  ///< of one vector of a companion
   /// Several blocks read it, and threads have one each: it is copied before their loop. So it is where blocks of columns stand
   /// around the outer loops: each of them would copy all of it again.
@@ -44,6 +45,8 @@ Cuts cuts_of(const Schedule&, const Product&, const Environment&);
 /// Whether an operand is used often enough to be copied, with that many lanes in a vector.
 bool packs_right(const Product&, int64_t lanes);
 bool packs_left(const Product&, int64_t lanes);
+/// Whether tiles would wait for a right operand that is read where it lies: few rows use what comes from beyond the second cache.
+bool asks_for_columns(const Schedule&, const Product&, const target::Cpu&);
 /// Some index of the tensor adds a loop of the result to one that reduces: neighbouring results read
 /// the same cells, and a copy in reading order would hold each several times.
 bool has_window(const Schedule&, const Product&, uint32_t tensor);
@@ -60,6 +63,8 @@ EdgeCosts edge_costs(const Product&, int64_t lanes, const target::Cpu&);
 
 /// Of the extents at these positions, at most 2^40.
 int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size_t>& positions);
+/// Of a tensor whose size is known, at most 2^40.
+int64_t tensor_bytes(const Schedule&, uint32_t tensor);
 /// The longest loop of the reduction.
 size_t deepest_of(const Product&);
 /// Of the type that the product is computed in.

@@ -150,6 +150,32 @@ bool reads_in_place(const Schedule& schedule, const Product& p, const Environmen
          scalar::bytes_of(schedule.scop.tensors[p.left].elem) == element_bytes(schedule, p);
 }
 
+/// Neighbours along the rows are read where they lie by the same machines, if few columns use them: to copy one cell takes as long as
+/// to multiply it with 32 columns. Beyond the second cache each step of the reduction waits for another page.
+bool reads_cells(const Schedule& schedule, const Product& p, const Environment& environment) {
+  constexpr int64_t kOftenUsed = 512;
+  return !environment.gpu && environment.cpu.vector_bytes > 16 && !p.has_far_rows &&
+         !p.left_stays && p.right_stays && !p.left_has_window && p.extents[p.lanes] <= kOftenUsed &&
+         tensor_bytes(schedule, p.left) <= environment.cpu.caches.l2 &&
+         !instruction_for(schedule, p, environment) &&
+         scalar::bytes_of(schedule.scop.tensors[p.left].elem) == element_bytes(schedule, p);
+}
+
+/// Neighbours in lanes that are used by few rows are read where they lie, if a kept left operand is all that is copied: a copy goes
+/// through memory twice. Each step of the reduction is in another page, and more pages than a core remembers would be looked up
+/// by every row of tiles. Narrow vectors gain by it only where tiles wait for memory and can ask for the next.
+bool reads_right_in_place(const Schedule& schedule, const Product& p,
+                          const Environment& environment) {
+  constexpr int64_t kOftenUsed = 256, kFewPages = 160;
+  if (environment.gpu || p.right_stays || !p.left_stays || p.has_far_lanes || p.left == p.right ||
+      has_window(schedule, p, p.right) || instruction_for(schedule, p, environment) ||
+      scalar::bytes_of(schedule.scop.tensors[p.right].elem) != element_bytes(schedule, p))
+    return false;
+  const bool is_wide = environment.cpu.vector_bytes > 16;
+  return p.extents[p.rows] < kOftenUsed && product_over(p.extents, p.depth) <= kFewPages &&
+         (is_wide || asks_for_columns(schedule, p, environment.cpu));
+}
+
 /// Rows whose distance is a multiple of what a way of the first cache holds lie in the same few lines of it.
 bool has_crowded_rows(const Schedule& schedule, const Product& p) {
   constexpr int64_t kWayBytes = 4096;
@@ -175,10 +201,12 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
   const double strided = p.turns_over ? turned : kStridedStore;
   const double store = rows * columns * (p.has_strided_lanes ? strided : kStore);
   const double copy = p.has_far_lanes ? kFarCopy : kCopy;
-  const double right_copies = p.right_stays ? 0 : columns * depth * copy;
+  const bool copies_right = !p.right_stays && !p.reads_right_in_place;
+  const double right_copies = copies_right ? columns * depth * copy : 0;
   const auto instruction = instruction_for(schedule, p, environment);
   const double speed = instruction ? instruction->speed : 1.0;
-  const bool copies_left = !p.left_stays && !p.left_has_window && !p.reads_left_in_place;
+  const bool copies_left =
+      !p.left_stays && !p.left_has_window && !p.reads_left_in_place && !p.reads_left_cells;
   const double left_copies = copies_left ? rows * depth * kCopy : 0;
   const double in_place = p.reads_left_in_place ? kInPlace : 1.0;
   return depth * steps * in_place / speed + store + right_copies + left_copies;
@@ -251,6 +279,8 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
         schedule.scop.numerics != program::Numerics::Exact)
       keep_shifts_apart(schedule, *other);
     other->reads_left_in_place = reads_in_place(schedule, *other, environment);
+    other->reads_left_cells = reads_cells(schedule, *other, environment);
+    other->reads_right_in_place = reads_right_in_place(schedule, *other, environment);
     other->has_crowded_rows = has_crowded_rows(schedule, *other);
     if (!best || is_better(schedule, *other, *best, environment, is_open))
       best = std::move(other);

@@ -31,6 +31,8 @@ struct Product {
   bool has_crowded_rows =
       false; ///< and its rows so far apart that they share lines of the first cache
   bool reads_left_in_place = false;  ///< its rows are read cell by cell where they lie: no copies
+  bool reads_left_cells = false;     ///< and so are neighbours along the rows, used by few columns
+  bool reads_right_in_place = false; ///< vectors of it are read where they lie
   bool combines_along_outer = false; ///< what follows adds up the results of the outer loops
   bool has_followers = false;        ///< what follows uses the results cell by cell
   bool avoids_one_loop = false;      ///< for all blocks: it was refused

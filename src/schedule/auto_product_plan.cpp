@@ -52,6 +52,8 @@ public:
       add(Prefetch{schedule_.scop.tensors[p_.left].name, {update, own(p_.rows) + ".0"}, 1});
     if (cuts_.calls_panel)
       call_panel(update);
+    if (cuts_.calls_columns)
+      add(Prefetch{schedule_.scop.tensors[p_.right].name, {update, own(p_.lanes) + ".1.0"}, 1});
     if (may_be_parallel_ && cuts_.threads > 1)
       spread();
     return std::move(plan_);

@@ -5,15 +5,27 @@
 namespace kawara::schedule {
 namespace {
 
-/// `auto` for one core with vectors of 64 bytes.
-Schedule for_wide_vectors(const std::string& text) {
+/// `auto` for one core of a processor.
+Schedule for_one_core_of(const std::string& processor, const std::string& text) {
   Environment environment = test_environment();
-  environment.cpu = *target::named_cpu("sapphirerapids");
+  environment.cpu = *target::named_cpu(processor);
   environment.cpu.cores = 1;
   const Schedule start = initial(text);
   auto result = apply(start, Auto{}, environment);
   EXPECT_TRUE(static_cast<bool>(result));
   return result ? *std::move(result) : start;
+}
+
+Schedule for_wide_vectors(const std::string& text) {
+  return for_one_core_of("sapphirerapids", text);
+}
+
+/// A 1x1 convolution: `channels` of `cells` into so many others.
+std::string of_image(int64_t channels, int64_t cells, int64_t others) {
+  return fmt::format("input image: f32[{0}, {1}]\nconst weight: f32[{2}, {0}]\n"
+                     "output out: f32[{2}, {1}]\n"
+                     "out[k, q] = sum(c, image[c, q] * weight[k, c])\n",
+                     channels, cells, others);
 }
 
 Schedule of_sizes(int64_t rows, int64_t columns, int64_t depth) {
@@ -64,13 +76,50 @@ TEST(AutoInPlace, copies_what_is_no_run_along_the_sum) {
 }
 
 TEST(AutoInPlace, copies_an_image_in_blocks_that_the_second_cache_holds) {
-  const Schedule schedule =
-      for_wide_vectors("input image: f32[256, 3136]\nconst weight: f32[64, 256]\n"
-                       "output out: f32[64, 3136]\n"
-                       "out[k, q] = sum(c, image[c, q] * weight[k, c])\n");
-  EXPECT_EQ(shape_of_copy(schedule, "image_packed"), (std::vector<int64_t>{4, 17, 256, 48}))
-      << "four blocks of 0.8 MB:\n"
+  const Schedule schedule = for_wide_vectors(of_image(256, 3136, 64));
+  EXPECT_EQ(shape_of_copy(schedule, "image_packed"), (std::vector<int64_t>{7, 10, 256, 48}))
+      << "seven blocks of 0.5 MB:\n"
       << listing(schedule);
+}
+
+TEST(AutoInPlace, reads_an_image_where_it_lies_that_few_results_use) {
+  const auto copies = [](const Schedule& schedule) {
+    return !shape_of_copy(schedule, "image_packed").empty();
+  };
+  const auto asks = [](const Schedule& schedule) {
+    return poly::print(schedule.order, poly::names_of_statements(schedule.scop)).find("prefetch") !=
+           std::string::npos;
+  };
+  const Schedule few = for_wide_vectors(of_image(96, 3136, 24));
+  EXPECT_FALSE(copies(few)) << listing(few);
+  EXPECT_TRUE(asks(few)) << "1.2 MB come from beyond the second cache:\n" << listing(few);
+  const Schedule near = for_wide_vectors(of_image(64, 1024, 48));
+  EXPECT_FALSE(copies(near) || asks(near)) << listing(near);
+  EXPECT_TRUE(copies(for_wide_vectors(of_image(256, 3136, 24))))
+      << "each of 256 channels is in other pages";
+  EXPECT_TRUE(copies(for_wide_vectors(of_image(64, 3136, 512)))) << "used by many results";
+  const Schedule narrow = for_one_core_of("neoverse-n1", of_image(96, 3136, 24));
+  EXPECT_TRUE(!copies(narrow) && asks(narrow)) << listing(narrow);
+  EXPECT_TRUE(copies(for_one_core_of("neoverse-n1", of_image(64, 1024, 48))))
+      << "narrow vectors do not wait for what is in the second cache";
+}
+
+TEST(AutoInPlace, reads_cells_of_a_small_image_where_they_lie) {
+  const auto copies = [](const Schedule& schedule) {
+    return !shape_of_copy(schedule, "image_packed").empty();
+  };
+  EXPECT_FALSE(copies(for_wide_vectors(of_image(576, 49, 160))));
+  EXPECT_TRUE(copies(for_wide_vectors(of_image(160, 49, 960)))) << "used by many columns";
+}
+
+TEST(AutoInPlace, cuts_long_sums_into_equal_parts) {
+  EXPECT_EQ(shape_of_copy(of_sizes(49, 512, 4608), "B_packed"),
+            (std::vector<int64_t>{6, 11, 768, 48}));
+  EXPECT_EQ(shape_of_copy(of_sizes(49, 512, 4600), "B_packed"),
+            (std::vector<int64_t>{5, 11, 920, 48}));
+  EXPECT_EQ(shape_of_copy(of_sizes(49, 512, 4603), "B_packed"),
+            (std::vector<int64_t>{5, 11, 928, 48}))
+      << "no part divides it";
 }
 
 TEST(AutoInPlace, sums_of_f16_take_tiles_of_few_rows) {
