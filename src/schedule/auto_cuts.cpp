@@ -133,6 +133,10 @@ void bring_columns_outside(Cuts& cuts, const Schedule& schedule, const Product& 
     return;
   const int64_t left_bytes = packs_left(p, cuts.lanes) ? outer * p.extents[p.rows] * column_bytes
                                                        : tensor_bytes(schedule, p.left);
+  // The next panel comes into the second cache while one is used (has_passing_panels).
+  while (cpu.vector_bytes > 16 && left_bytes <= room && cuts.tile.vectors > 2 &&
+         2 * cuts.tile.vectors * cuts.lanes * column_bytes > cpu.caches.l2 / 4 * 3)
+    --cuts.tile.vectors;
   const int64_t width = cuts.tile.vectors * cuts.lanes;
   const int64_t widest =
       left_bytes <= room ? width : std::max(width, room / column_bytes / width * width);

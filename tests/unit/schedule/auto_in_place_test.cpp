@@ -112,6 +112,19 @@ TEST(AutoInPlace, reads_cells_of_a_small_image_where_they_lie) {
   EXPECT_TRUE(copies(for_wide_vectors(of_image(160, 49, 960)))) << "used by many columns";
 }
 
+TEST(AutoInPlace, has_room_for_two_panels_in_the_second_cache) {
+  const auto of_channels = [](int64_t channels) {
+    return for_wide_vectors(
+        fmt::format("input image: f32[{0}, 9, 9]\nconst weight: f32[512, {0}, 3, 3]\n"
+                    "output out: f32[512, 7, 7]\n"
+                    "out[k, h, w] = sum(c, r, s, image[c, h + r, w + s] * weight[k, c, r, s])\n",
+                    channels));
+  };
+  EXPECT_EQ(shape_of_copy(of_channels(256), "weight_packed").back(), 48);
+  EXPECT_EQ(shape_of_copy(of_channels(512), "weight_packed").back(), 32)
+      << "two panels of 48 columns would be 1.8 of 2 MB";
+}
+
 TEST(AutoInPlace, cuts_long_sums_into_equal_parts) {
   EXPECT_EQ(shape_of_copy(of_sizes(49, 512, 4608), "B_packed"),
             (std::vector<int64_t>{6, 11, 768, 48}));
