@@ -24,6 +24,7 @@
 #include "kernel/streams.h"
 #include "kernel/tensorize.h"
 #include "kernel/turned_stores.h"
+#include "kernel/twin_cells.h"
 #include "kernel/unequal_copies.h"
 #include "kernel/uniform_tiles.h"
 #include "kernel/unroll.h"
@@ -132,6 +133,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("unroll", unroll)
       .run("tensorize", [&](Kernel k) { return tensorize(std::move(k), cpu); })
       .run("vectorize", [](Kernel k) { return vectorize(std::move(k), Rest::NarrowVector); })
+      .run("twin_cells", [&](Kernel k) { return twin_cells(std::move(k), cpu); })
       .run("simplify", simplify)
       .run("promote", [](Kernel k) { return promote(std::move(k)); })
       .run("lower_updates", lower_updates)

@@ -109,6 +109,8 @@ bool has_f16_arithmetic(const Cpu& cpu) {
   return cpu.features.has(Feature::Fp16) || cpu.features.has(Feature::Avx512fp16);
 }
 
+int64_t least_broadcast(const Cpu& cpu) { return cpu.arch == Arch::X86_64 ? 4 : 1; }
+
 int64_t vector_lanes(const Cpu& cpu, int64_t element_bytes) {
   KAWARA_CHECK(element_bytes > 0, fmt::format("element of {} bytes", element_bytes));
   return std::max<int64_t>(cpu.vector_bytes / element_bytes, 1);

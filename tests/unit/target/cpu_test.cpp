@@ -69,6 +69,11 @@ TEST(NamedCpu, vector_shape_follows_the_features) {
   EXPECT_EQ(vector_lanes(*named_cpu("haswell"), 64), 1);
 }
 
+TEST(NamedCpu, x86_loads_four_bytes_into_all_lanes) {
+  EXPECT_EQ(least_broadcast(*named_cpu("sapphirerapids")), 4);
+  EXPECT_EQ(least_broadcast(*named_cpu("neoverse-v1")), 1);
+}
+
 TEST(NamedCpu, unknown_names_give_nothing) {
   EXPECT_FALSE(named_cpu("pdp11").has_value());
   for (const std::string& name : named_cpus())
