@@ -331,6 +331,8 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   target::Cpu blocked = environment.cpu;
   if (has_tiles)
     blocked.caches.l2 /= 4;
+  else if (cuts.instruction)
+    blocked.caches.l2 /= cuts.instruction->copies;
   const auto cut_blocks = [&](int64_t row_parts, int64_t column_parts) {
     const int64_t together = p.combines_along_outer ? product_over(p.extents, p.outer) : 1;
     return cache_blocks(blocked, cuts.tile, cuts.lanes, bytes, rows, columns,

@@ -55,6 +55,12 @@ bool is_left_times_right(const Product& p, const program::OperandLoads& loads) {
          scalar::as<scalar::Load>(loads[1])->tensor == p.right;
 }
 
+/// Where one cell goes into all lanes: as many times as a load does that with.
+int64_t copies_of(const AxisShape& shape, int64_t bytes, const target::Cpu& cpu) {
+  const bool is_one_cell = shape.rows * shape.depth == 1;
+  return is_one_cell ? std::max<int64_t>(1, target::least_broadcast(cpu) / bytes) : 1;
+}
+
 /// Storing a row of a tile, reading it again and adding it to the result, in vector multiply-adds.
 constexpr double kTileRow = 4.0;
 
@@ -113,15 +119,19 @@ std::optional<ProductInstruction> instruction_for(const Schedule& schedule, cons
             return is_left_times_right(p, loads);
           })) {
         most = work;
-        best = ProductInstruction{std::string(data.name),
-                                  shape->lanes,
-                                  shape->rows,
-                                  shape->depth,
-                                  shape->group,
-                                  type,
-                                  scalar::bytes_of(type.value_or(right)),
-                                  work / static_cast<double>(plain),
-                                  data.is_tile};
+        best = ProductInstruction{
+            std::string(data.name),
+            shape->lanes,
+            shape->rows,
+            shape->depth,
+            shape->group,
+            type,
+            scalar::bytes_of(type.value_or(right)),
+            work / static_cast<double>(plain),
+            copies_of(*shape, scalar::bytes_of(type.value_or(left)), environment.cpu),
+            false,
+            data.is_tile};
+        best->copies_rows = best->copies > 1 && p.has_far_rows && p.has_runs && p.depth.size() == 1;
       }
     }
   }

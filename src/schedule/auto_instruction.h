@@ -17,9 +17,12 @@ struct ProductInstruction {
   std::optional<scalar::Elem> type; ///< operands are packed as this; none: as they are
   int64_t operand_bytes = 4;        ///< of a packed cell
   double speed = 1.0;               ///< multiplications at a time, relative to plain vectors
-  bool is_tile = false; ///< its operands have registers of their own (target::Intrinsic)
-  /// That a copy has to pay for: tiles are copied by whole rows of theirs.
-  int64_t copied_lanes() const { return is_tile ? 1 : lanes; }
+  /// Of a cell of the left operand side by side in its copy (kernel/twin_cells.h).
+  int64_t copies = 1;
+  bool copies_rows = false; ///< there, rows that are runs along the reduction stay such runs
+  bool is_tile = false;     ///< its operands have registers of their own (target::Intrinsic)
+  /// That a copy has to pay for: what is copied by rows costs little.
+  int64_t copied_lanes() const { return is_tile || copies_rows ? 1 : lanes; }
 };
 
 /// The instruction that does most of the product's multiplications at once, among those that the

@@ -253,9 +253,14 @@ private:
         share_copy(copy, p_.lanes, cuts_.blocks.columns, width());
     }
     if (packs_left(p_, cuts_.copied_lanes())) {
+      const bool by_rows = copies_rows();
+      if (by_rows)
+        order_cells(true);
       const auto [copy, cells] = pack_one(p_.left, p_.left_stays || cuts_.packs_left_before(),
                                           own(p_.rows) + ".0", own(p_.rows));
-      if (cuts_.instruction_depth() > 1)
+      if (by_rows)
+        copy_row_by_row(copy);
+      else if (cuts_.instruction_depth() > 1)
         unroll_groups(copy, cells);
       else {
         if (!p_.has_far_rows && !p_.left_stays && !cuts_.packs_left_before() &&
@@ -270,6 +275,22 @@ private:
     }
     for (Directive& directive : bring_left_together(schedule_, p_, cuts_.lanes, number))
       plan_.push_back(std::move(directive));
+  }
+
+  /// Cells of the left operand that are kept several times are read one by one, by loads that bring them into all lanes: so rows that
+  /// are runs along the reduction stay such runs, and are copied by vectors.
+  ///
+  ///   for k.1: for i.1.1: # unroll           =>   for i.1.1: for k.1: # vector(32)
+  ///     A_packed[i.1.0, k.1, i.1.1] = A[i, k]       A_packed[i.1.0, i.1.1, k.1] = A[i, k]
+  bool copies_rows() const { return cuts_.instruction && cuts_.instruction->copies_rows; }
+  void order_cells(bool rows_first) {
+    const LoopName rows{name(p_.update()), own(p_.rows) + ".1.1"};
+    const LoopName steps{name(p_.update()), depth_loop(p_.depth[0])};
+    add(rows_first ? Reorder{{rows, steps}} : Reorder{{steps, rows}});
+  }
+  void copy_row_by_row(const std::string& copy) {
+    order_cells(false);
+    add(Vectorize{{copy, copied_depth(p_.depth[0])}, cuts_.lanes});
   }
 
   /// Threads share the panels of all blocks that are copied before the product's loop; parts of the reduction where the

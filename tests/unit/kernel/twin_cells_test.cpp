@@ -48,6 +48,23 @@ TEST(TwinCells, are_side_by_side_where_loads_bring_four_bytes_into_all_lanes) {
   }
 }
 
+TEST(TwinCells, products_in_f16_come_out_right_for_any_size) {
+  target::Cpu cpu = *target::named_cpu("sapphirerapids");
+  cpu.cores = 1;
+  const auto expect_right = [&](const std::string& m, const std::string& n, const std::string& k) {
+    const line::Line made = line::compile(
+        "numerics fast\ninput A: f16[" + m + ", " + k + "], B: f16[" + k + ", " + n +
+            "]\noutput C: f32[" + m + ", " + n + "]\nC[i, j] = sum(k, A[i, k] * B[k, j])\n",
+        "auto", cpu);
+    const Kernel done = optimise(made.kernel, cpu);
+    const std::string text = print(done);
+    EXPECT_NE(text.find("1, 2)], 32), B_packed"), std::string::npos) << text;
+    EXPECT_EQ(line::difference(made.program, done, {}, 5e-2), "") << text;
+  };
+  expect_right("23", "100", "131");
+  expect_right("20", "65", "300");
+}
+
 TEST(TwinCells, are_single_where_multiply_adds_take_a_lane) {
   const line::Line made = with_instruction("neon.fmla_f16", 8, false);
   const Kernel done = optimise(made.kernel, *target::named_cpu("neoverse-v1"));
