@@ -56,10 +56,11 @@ Lanes Machine::eval(const Expr& e) {
       },
       [&](const scalar::Reduce& n) {
         const Lanes values = eval(n.arg);
-        Value total = values.front();
-        for (size_t lane = 1; lane < values.size(); ++lane)
-          total = reduce(n.op, e.type().elem, total, values[lane]);
-        return Lanes{total};
+        const size_t lanes = e.type().lanes;
+        Lanes totals(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(lanes));
+        for (size_t lane = lanes; lane < values.size(); ++lane)
+          totals[lane % lanes] = reduce(n.op, e.type().elem, totals[lane % lanes], values[lane]);
+        return totals;
       },
       [&](const scalar::Fma& n) {
         Lanes a = eval(n.a);

@@ -132,7 +132,8 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("turned_stores", turned_stores)
       .run("unroll", unroll)
       .run("tensorize", [&](Kernel k) { return tensorize(std::move(k), cpu); })
-      .run("vectorize", [](Kernel k) { return vectorize(std::move(k), Rest::NarrowVector); })
+      .run("vectorize",
+           [&](Kernel k) { return vectorize(std::move(k), Rest::NarrowVector, cpu.vector_bytes); })
       .run("twin_cells", [&](Kernel k) { return twin_cells(std::move(k), cpu); })
       .run("simplify", simplify)
       .run("promote", [](Kernel k) { return promote(std::move(k)); })

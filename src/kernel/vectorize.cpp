@@ -4,6 +4,7 @@
 #include "kernel/lift_loads.h"
 #include "kernel/nested_blocks.h"
 #include "kernel/ranges.h"
+#include "kernel/stored_by_position.h"
 #include "kernel/unroll.h"
 #include "kernel/vars.h"
 #include "kernel/vector_expr.h"
@@ -11,6 +12,7 @@
 #include "scalar/expansion.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace kawara::kernel {
 namespace {
@@ -38,6 +40,9 @@ int64_t weight_of(const Block& body) {
   return std::max<int64_t>(1, kFunction * functions);
 }
 
+/// Registers of accumulators that a loop with much else in its body has to spare.
+constexpr int64_t kKeptRegisters = 2;
+
 /// A cell that every lane updates; one vector variable per copy of the body.
 struct Accumulator {
   Store update; ///< index and op of the cell; the value is the loop body's
@@ -45,92 +50,21 @@ struct Accumulator {
   std::vector<uint32_t> vars;
 };
 
-/// e // n * (n * f) + e % n * f is e * f.
-void join_digits(scalar::AffineSum& sum) {
-  for (auto& [high, factor] : sum.terms) {
-    const auto* quotient = as<scalar::Binary>(high);
-    if (quotient == nullptr || quotient->op != BinaryOp::FloorDiv)
-      continue;
-    const auto low = std::find_if(sum.terms.begin(), sum.terms.end(), [&](const auto& term) {
-      const auto* rest = as<scalar::Binary>(term.first);
-      const auto divisor = scalar::constant_of(quotient->rhs);
-      return rest != nullptr && rest->op == BinaryOp::Mod && divisor &&
-             scalar::equal(rest->lhs, quotient->lhs) && scalar::equal(rest->rhs, quotient->rhs) &&
-             term.second * *divisor == factor;
-    });
-    if (low == sum.terms.end())
-      continue;
-    factor = low->second;
-    high = Expr(quotient->lhs);
-    sum.terms.erase(low);
-    return join_digits(sum);
-  }
-}
-
-/// The same in all indices of loads.
-Expr with_joined_digits(const Expr& value, uint32_t var) {
-  return scalar::rewrite(value, [&](const Expr& e) {
-    const auto* load = as<scalar::Load>(e);
-    if (load == nullptr)
-      return Expr();
-    std::vector<Expr> index = load->index;
-    for (Expr& at : index)
-      if (at.type() == scalar::kIndex && mentions(at, var)) {
-        scalar::AffineSum sum = scalar::affine_sum(at);
-        join_digits(sum);
-        at = scalar::expr_of(sum);
-      }
-    return scalar::load(load->tensor, std::move(index), e.type());
-  });
-}
-
-/// Cells of a packed buffer that this many apart others fill up: they are stored together (emit/llvm/transpose.cpp).
-bool takes_turns(int64_t apart) { return apart == 2 || apart == 4; }
-
-/// Stores to cells that follow each other over several dimensions (`T[j // 4, j % 4]`), by their position in the buffer; so those
-/// that leave a few out in packed buffers (`T[j, 3]`).
-Block stored_by_position(const Kernel& kernel, Block body, uint32_t var) {
-  for (Stmt& stmt : body) {
-    auto* store = std::get_if<Store>(&stmt);
-    if (store == nullptr || store->index.empty())
-      continue;
-    const Buffer& buffer = kernel.buffers[store->buffer];
-    const auto dims = std::count_if(store->index.begin(), store->index.end(),
-                                    [&](const Expr& e) { return mentions(e, var); });
-    if (dims < (buffer.is_packed && !mentions(store->index.back(), var) ? 1 : 2) ||
-        store->index.size() != buffer.shape.size())
-      continue;
-    Expr flat = int_lit(0);
-    for (size_t d = 0; d < store->index.size(); ++d)
-      flat = flat * buffer.shape[d] + store->index[d];
-    scalar::AffineSum sum = scalar::affine_sum(flat);
-    join_digits(sum);
-    sum = scalar::affine_sum(scalar::expr_of(sum));
-    const bool is_run = std::all_of(sum.terms.begin(), sum.terms.end(), [&](const auto& term) {
-      const bool fits = term.second == 1 || (buffer.is_packed && takes_turns(term.second));
-      return !mentions(term.first, var) || (as<scalar::Var>(term.first) != nullptr && fits);
-    });
-    if (!is_run)
-      continue;
-    store->index = {scalar::expr_of(sum)};
-    store->value = with_joined_digits(store->value, var);
-  }
-  return body;
-}
-
 class LoopVectorizer {
 public:
   /// `inside` knows the loop and those around it.
-  LoopVectorizer(Kernel& kernel, const For& loop, const Ranges& inside, Rest rest)
+  LoopVectorizer(Kernel& kernel, const For& loop, const Ranges& inside, Rest rest,
+                 int64_t register_bytes)
       : kernel_(kernel), loop_(loop), inside_(inside),
-        lanes_(static_cast<uint16_t>(loop.marks.vector_width)), rest_(rest) {}
+        lanes_(static_cast<uint16_t>(loop.marks.vector_width)), rest_(rest),
+        register_bytes_(register_bytes) {}
 
   /// The statements for the loop; empty when it cannot be done.
   Block run() {
     if (!plan(loop_.body, vector_of_loop()))
       return {};
     const auto trips = trip_count(loop_);
-    copies_ = accumulators_.empty() ? 1 : kAccumulators;
+    copies_ = accumulators_.empty() || folds() ? 1 : kAccumulators;
     if (const auto most = trips ? trips : most_trips(); most && *most < lanes_ * copies_)
       copies_ = 1;
     if (trips && *trips < lanes_) {
@@ -165,13 +99,37 @@ private:
       if (store == nullptr)
         return false;
       if (is_accumulation(*store, vector) && accumulator_of(*store) == nullptr)
-        accumulators_.push_back({*store, {store->value.type().elem, lanes_}, {}});
+        accumulators_.push_back({*store, {}, {}});
+      has_company_ |= accumulator_of(*store) == nullptr;
     }
     return true;
   }
 
   bool has_narrow_rest(int64_t iterations) const {
-    return rest_ == Rest::NarrowVector && iterations > 1 && accumulators_.empty();
+    return rest_ == Rest::NarrowVector && iterations > 1 && (accumulators_.empty() || folds());
+  }
+
+  /// A loop that does more than add up has vectors side by side already, and needs the registers. Products would no longer be
+  /// added up as they are made.
+  bool folds() const {
+    return register_bytes_ > 0 && (has_company_ || weight_of(loop_.body) > 1) &&
+           std::all_of(accumulators_.begin(), accumulators_.end(), [&](const Accumulator& a) {
+             const auto* product = as<scalar::Binary>(a.update.value);
+             return a.update.op == ReduceOp::Sum && lanes_ > kept_lanes(a) &&
+                    (product == nullptr || product->op != BinaryOp::Mul);
+           });
+  }
+
+  int64_t kept_lanes(const Accumulator& a) const {
+    return kKeptRegisters * register_bytes_ / scalar::bytes_of(a.update.value.type().elem);
+  }
+
+  /// Lanes of the variables that an accumulator is made of.
+  uint16_t accumulator_lanes(const Accumulator& a) const {
+    const int64_t kept = folds() ? kept_lanes(a) : lanes_;
+    const bool divides =
+        lanes_ % kept == 0 && std::has_single_bit(static_cast<uint64_t>(lanes_ / kept));
+    return divides ? static_cast<uint16_t>(kept) : lanes_;
   }
 
   /// What a constant among the bounds allows (the point loop of a tile).
@@ -270,8 +228,8 @@ private:
       if (const Accumulator* a = accumulator_of(*store); a != nullptr) {
         const uint32_t var = a->vars[copy];
         const Expr old = scalar::var(var, a->type);
-        result.emplace_back(
-            Assign{var, placed(scalar::combine(store->op, old, vector.widened(store->value)))});
+        const Expr value = scalar::reduce(store->op, vector.widened(store->value), a->type.lanes);
+        result.emplace_back(Assign{var, placed(scalar::combine(store->op, old, value))});
         continue;
       }
       if (const auto whole = vector_store(*store, vector)) {
@@ -320,12 +278,14 @@ private:
   }
 
   void open(Block& out) {
-    for (Accumulator& a : accumulators_)
+    for (Accumulator& a : accumulators_) {
+      a.type = {a.update.value.type().elem, accumulator_lanes(a)};
       for (int64_t copy = 0; copy < copies_; ++copy) {
         const std::string name = kernel_.buffers[a.update.buffer].name + "_lanes";
         a.vars.push_back(add_variable(kernel_, name, a.type));
         out.emplace_back(Define{a.vars.back(), scalar::identity_of(a.update.op, a.type)});
       }
+    }
   }
 
   void close(Block& out) {
@@ -395,7 +355,7 @@ private:
     Block last;
     if (has_narrow_rest(left)) {
       rest.marks.vector_width = left;
-      last = LoopVectorizer(kernel_, rest, inside_, rest_).run();
+      last = LoopVectorizer(kernel_, rest, inside_, rest_, register_bytes_).run();
     }
     if (last.empty())
       last = copies_of_body(kernel_, rest, rest.lo, left);
@@ -437,14 +397,17 @@ private:
   const Ranges& inside_;
   uint16_t lanes_;
   Rest rest_;
+  int64_t register_bytes_;
   int64_t copies_ = 1;
+  bool has_company_ = false; ///< statements that are no updates of accumulators
   std::vector<Accumulator> accumulators_;
 };
 
 /// All vector loops, with what is known of the loops around them.
 class Vectorizer {
 public:
-  Vectorizer(Kernel& kernel, Rest rest) : kernel_(kernel), rest_(rest) {}
+  Vectorizer(Kernel& kernel, Rest rest, int64_t register_bytes)
+      : kernel_(kernel), rest_(rest), register_bytes_(register_bytes) {}
 
   Block block(const Block& statements) {
     return with_each_replaced(statements, [&](const Stmt& stmt) { return one(stmt); });
@@ -470,7 +433,7 @@ private:
       For lifted = *loop;
       lifted.body = stored_by_position(kernel_, lift_loads(kernel_, *loop, ranges_), loop->var);
       ranges_.enter(*loop);
-      vectors = LoopVectorizer(kernel_, lifted, ranges_, rest_).run();
+      vectors = LoopVectorizer(kernel_, lifted, ranges_, rest_, register_bytes_).run();
       ranges_.leave();
     }
     if (!vectors.empty())
@@ -481,14 +444,15 @@ private:
 
   Kernel& kernel_;
   Rest rest_;
+  int64_t register_bytes_;
   Ranges ranges_;
 };
 
 } // namespace
 
-Kernel vectorize(Kernel kernel, Rest rest) {
+Kernel vectorize(Kernel kernel, Rest rest, int64_t register_bytes) {
   const Block body = kernel.body;
-  kernel.body = Vectorizer(kernel, rest).block(body);
+  kernel.body = Vectorizer(kernel, rest, register_bytes).block(body);
   return kernel;
 }
 

@@ -228,7 +228,7 @@ public:
         [&](const Broadcast& n) {
           return Evaluator(leaves_, lane_ % n.arg.type().lanes).eval(n.arg);
         },
-        [&](const Reduce& n) { return eval_reduce(n); },
+        [&](const Reduce& n) { return eval_reduce(n, e.type().lanes); },
         [&](const Fma& n) -> std::optional<Value> {
           const auto a = eval(n.a), b = eval(n.b), c = eval(n.c);
           return a && b && c ? std::optional(apply_fma(e.type().elem, *a, *b, *c)) : std::nullopt;
@@ -254,10 +254,11 @@ private:
     return leaves_.load(n, index, elem);
   }
 
-  std::optional<Value> eval_reduce(const Reduce& n) const {
+  std::optional<Value> eval_reduce(const Reduce& n, int lanes) const {
     const Elem elem = n.arg.type().elem;
-    auto total = Evaluator(leaves_, 0).eval(n.arg);
-    for (int lane = 1; total && lane < n.arg.type().lanes; ++lane) {
+    const int first = lanes == 1 ? 0 : lane_;
+    auto total = Evaluator(leaves_, first).eval(n.arg);
+    for (int lane = first + lanes; total && lane < n.arg.type().lanes; lane += lanes) {
       const auto next = Evaluator(leaves_, lane).eval(n.arg);
       if (!next)
         return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include "support/check.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -160,11 +161,14 @@ Expr broadcast(Expr arg, uint16_t lanes) {
   return lanes == arg.type().lanes ? arg : make(Type{elem, lanes}, Broadcast{std::move(arg)});
 }
 
-Expr reduce(ReduceOp op, Expr arg) {
+Expr reduce(ReduceOp op, Expr arg, uint16_t lanes) {
   KAWARA_CHECK(arg && op != ReduceOp::None && is_computed(arg.type().elem),
                "horizontal " + std::string(name_of(op)));
-  const Type type = scalar_of(arg.type());
-  return arg.type().lanes == 1 ? arg : make(type, Reduce{op, std::move(arg)});
+  KAWARA_CHECK(lanes == 1 || (lanes > 0 && arg.type().lanes % lanes == 0 &&
+                              std::has_single_bit(unsigned{arg.type().lanes} / lanes)),
+               "lanes reduced to " + std::to_string(lanes));
+  const Type type{arg.type().elem, lanes};
+  return arg.type().lanes == lanes ? arg : make(type, Reduce{op, std::move(arg)});
 }
 
 Expr fma(Expr a, Expr b, Expr c) {

@@ -156,10 +156,11 @@ struct Ramp {
 struct Broadcast {
   Expr arg;
 };
+/// Horizontal: lanes that stand as far apart as the type has lanes become one; with one lane, all of them.
 struct Reduce {
   ReduceOp op;
   Expr arg;
-}; ///< horizontal: vector to scalar
+};
 struct Fma {
   Expr a, b, c;
 };
@@ -191,7 +192,8 @@ Expr select(Expr cond, Expr then, Expr otherwise);
 Expr cast(Expr arg, Type to); ///< the argument itself when it has that type already
 Expr ramp(Expr base, int64_t stride, uint16_t lanes);
 Expr broadcast(Expr arg, uint16_t lanes); ///< a multiple of the lanes of `arg`
-Expr reduce(ReduceOp, Expr arg);
+/// `lanes` times a power of two makes the lanes of `arg`, or is 1.
+Expr reduce(ReduceOp, Expr arg, uint16_t lanes = 1);
 Expr fma(Expr a, Expr b, Expr c);
 /// The accumulator is the last argument; the value has its type.
 Expr instruction(std::string name, std::vector<Expr> args);

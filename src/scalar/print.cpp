@@ -138,7 +138,9 @@ private:
           return call("broadcast", {n.arg, int_lit(e.type().lanes)});
         },
         [&](const Reduce& n) {
-          return "reduce_" + std::string(name_of(n.op)) + "(" + print(n.arg, 0) + ")";
+          const std::string lanes =
+              e.type().lanes == 1 ? "" : ", " + std::to_string(e.type().lanes);
+          return "reduce_" + std::string(name_of(n.op)) + "(" + print(n.arg, 0) + lanes + ")";
         },
         [&](const Fma& n) {
           return call("fma", {n.a, n.b, n.c});

@@ -69,7 +69,7 @@ Expr with_children(const Expr& e, std::vector<Expr> c) {
       },
       [&](const Reduce& n) {
         expect(1);
-        return reduce(n.op, c[0]);
+        return reduce(n.op, c[0], e.type().lanes);
       },
       [&](const Fma&) {
         expect(3);

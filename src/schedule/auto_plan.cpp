@@ -420,12 +420,18 @@ private:
   /// result, more of functions.
   int64_t vectors_at_once(size_t v, bool is_reduction) const {
     constexpr int64_t kPlain = 2;
+    int64_t functions = 0;
+    for (const poly::StmtId id : nest_.statements)
+      functions = std::max(functions, vectors_of_functions(schedule_, id, cpu_, native_lanes()));
+    if (is_reduction && functions * native_lanes() > facts_.extents[v])
+      functions = 0;
+    if (is_reduction && functions > 0)
+      return functions;
     if (is_reduction)
       return std::clamp<int64_t>(facts_.extents[v] / (kFewVectors * native_lanes()), 1, 4);
-    int64_t most =
+    const int64_t plain =
         makes_large_result() ? std::max(kPlain, cpu_.caches.line / cpu_.vector_bytes) : kPlain;
-    for (const poly::StmtId id : nest_.statements)
-      most = std::max(most, vectors_of_functions(schedule_, id, cpu_, native_lanes()));
+    const int64_t most = std::max(plain, functions);
     return facts_.extents[v] >= most * native_lanes() ? most : kPlain;
   }
 

@@ -159,6 +159,11 @@ private:
   llvm::Function* range_function(const kernel::For&, const Capture&);
   llvm::Function* unpacking_body(const Capture&, llvm::Function* range);
 
+  // reduce.cpp
+  Value* combine(scalar::ReduceOp, scalar::Elem, Value* old, Value* value);
+  Value* folded(scalar::ReduceOp, scalar::Elem, Value* value, uint16_t lanes);
+  Value* emit_reduce(const scalar::Reduce&, uint16_t lanes);
+
   // expr.cpp
   Value* emit(const Expr&);
   Value* emit_node(const Expr&);
@@ -167,7 +172,6 @@ private:
   Value* emit_binary(const Expr&, const scalar::Binary&);
   Value* emit_select(const scalar::Select&);
   void load_limited(const scalar::Select&);
-  Value* emit_reduce(const scalar::Reduce&);
   Value* branch_select(const scalar::Select&);
   Value* masked_select(const scalar::Select&);
   Value* integer_binary(scalar::BinaryOp, Value* a, Value* b);
@@ -177,7 +181,6 @@ private:
   Value* within_limit(scalar::BinaryOp, Value* a, Value* b);
   bool is_natural_division(const scalar::Binary&) const;
   Value* floor_divide(Value* a, Value* b, bool wants_remainder);
-  Value* combine(scalar::ReduceOp, scalar::Elem, Value* old, Value* value);
   void forget(size_t from);
   bool is_speculatable(const Expr&) const;
   bool is_speculatable(const Expr&, std::unordered_set<const scalar::Node*>& seen) const;

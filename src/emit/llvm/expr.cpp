@@ -89,7 +89,7 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
           return lanes;
         return repeated(emit(n.arg), type.lanes);
       },
-      [&](const scalar::Reduce& n) -> Value* { return emit_reduce(n); },
+      [&](const scalar::Reduce& n) -> Value* { return emit_reduce(n, e.type().lanes); },
       [&](const scalar::Fma& n) -> Value* {
         Value* a = constants_.operand(emit(n.a));
         Value* b = constants_.operand(emit(n.b));
@@ -444,53 +444,6 @@ llvm::Value* FunctionEmitter::branch_select(const scalar::Select& n) {
   phi->addIncoming(a.first, a.second);
   phi->addIncoming(b.first, b.second);
   return phi;
-}
-
-// Reductions
-
-/// `old op value`, the combining operation of an update.
-llvm::Value* FunctionEmitter::combine(ReduceOp op, Elem elem, Value* old, Value* value) {
-  const BinaryOp binary = op == ReduceOp::Sum    ? BinaryOp::Add
-                          : op == ReduceOp::Prod ? BinaryOp::Mul
-                          : op == ReduceOp::Max  ? BinaryOp::Max
-                                                 : BinaryOp::Min;
-  if (!scalar::is_float(elem))
-    return integer_binary(binary, old, value);
-  const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
-  b_.setFastMathFlags(value->getType()->isVectorTy() ? plain_flags() : update_flags());
-  return float_binary(binary, old, value);
-}
-
-llvm::Value* FunctionEmitter::emit_reduce(const scalar::Reduce& n) {
-  const Elem elem = n.arg.type().elem;
-  Value* v = emit(n.arg);
-  if (!scalar::is_float(elem)) {
-    switch (n.op) {
-    case ReduceOp::Sum:
-      return b_.CreateAddReduce(v);
-    case ReduceOp::Prod:
-      return b_.CreateMulReduce(v);
-    case ReduceOp::Max:
-      return b_.CreateIntMaxReduce(v, true);
-    default:
-      return b_.CreateIntMinReduce(v, true);
-    }
-  }
-  const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
-  llvm::FastMathFlags flags = update_flags();
-  flags.setNoNaNs(is_number(n.arg));
-  b_.setFastMathFlags(flags);
-  llvm::Type* element = value_type(context_, {elem, 1});
-  switch (n.op) {
-  case ReduceOp::Sum: // -0.0 is the neutral element of + in every rounding
-    return b_.CreateFAddReduce(llvm::ConstantFP::get(element, -0.0), v);
-  case ReduceOp::Prod:
-    return b_.CreateFMulReduce(llvm::ConstantFP::get(element, 1.0), v);
-  case ReduceOp::Max:
-    return b_.CreateFPMaxReduce(v);
-  default:
-    return b_.CreateFPMinReduce(v);
-  }
 }
 
 } // namespace kawara::emit

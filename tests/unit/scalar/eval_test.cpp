@@ -78,6 +78,10 @@ TEST(Evaluate, VectorsLaneByLane) {
   EXPECT_EQ(whole(reduce(ReduceOp::Sum, lanes)), 10 + 13 + 16 + 19);
   EXPECT_EQ(whole(reduce(ReduceOp::Max, lanes)), 19);
   EXPECT_EQ(whole(reduce(ReduceOp::Prod, broadcast(int_lit(3), 4))), 81);
+  const Expr folded = reduce(ReduceOp::Sum, lanes, 2);
+  EXPECT_EQ(evaluate(folded, Leaves{}, 0)->i, 10 + 16);
+  EXPECT_EQ(evaluate(folded, Leaves{}, 1)->i, 13 + 19);
+  EXPECT_EQ(whole(reduce(ReduceOp::Sum, folded)), 10 + 13 + 16 + 19);
 }
 
 TEST(Evaluate, AsksItsLeaves) {

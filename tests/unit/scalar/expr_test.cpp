@@ -38,6 +38,9 @@ TEST(Makers, DeriveTypes) {
   EXPECT_EQ(ramp(i, 2, 4).type(), (Type{Elem::I64, 4}));
   EXPECT_EQ(zero_of({Elem::F32, 4}).type(), (Type{Elem::F32, 4}));
   EXPECT_EQ(reduce(ReduceOp::Sum, zero_of({Elem::F32, 4})).type(), kF32);
+  EXPECT_EQ(text(reduce(ReduceOp::Sum, zero_of({Elem::F32, 8}), 2)),
+            "reduce_sum(broadcast(0.0, 8), 2)");
+  EXPECT_THROW(reduce(ReduceOp::Sum, zero_of({Elem::F32, 12}), 4), InternalError);
   EXPECT_TRUE(cast(i, kIndex).is_same_object(i));
   EXPECT_EQ(cast(i, kF32).type(), kF32);
 }
@@ -63,6 +66,7 @@ TEST(Walk, RebuildsFromItsChildren) {
                               ramp(i, 1, 4),
                               broadcast(x, 4),
                               reduce(ReduceOp::Max, broadcast(x, 4)),
+                              reduce(ReduceOp::Sum, broadcast(x, 8), 2),
                               var(0),
                               param(1)};
   for (const Expr& e : all) {
