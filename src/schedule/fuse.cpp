@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 namespace kawara::schedule {
 
@@ -53,6 +54,41 @@ void rename_loops(Order& order, std::vector<TreeNode>& nodes, std::vector<std::s
   }
 }
 
+struct Used {
+  std::set<uint32_t> all, written;
+};
+
+Used used_by(const poly::Scop& scop, const TreeNode& node) {
+  Used used;
+  for (const poly::StmtId id : poly::statements_below(node)) {
+    used.written.insert(scop[id].text.tensor);
+    used.all.insert(scop[id].text.tensor);
+    scalar::visit(scop[id].text.value, [&](const scalar::Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        used.all.insert(load->tensor);
+    });
+  }
+  return used;
+}
+
+bool have_common(const std::set<uint32_t>& a, const std::set<uint32_t>& b) {
+  return std::any_of(a.begin(), a.end(), [&](uint32_t tensor) { return b.contains(tensor); });
+}
+
+/// What stands between two nodes writes what the later one uses, and may come before the earlier one.
+bool belongs_before(const poly::Scop& scop, const std::vector<TreeNode>& sequence, size_t early,
+                    size_t late) {
+  const Used first = used_by(scop, sequence[early]), second = used_by(scop, sequence[late]);
+  bool is_needed = false;
+  for (size_t at = early + 1; at < late; ++at) {
+    const Used between = used_by(scop, sequence[at]);
+    if (have_common(between.written, first.all) || have_common(between.all, first.written))
+      return false;
+    is_needed |= have_common(between.written, second.all);
+  }
+  return is_needed;
+}
+
 } // namespace
 
 Proposed propose(const Schedule& schedule, const Fuse& fuse, const Environment&) {
@@ -78,6 +114,7 @@ Proposed propose(const Schedule& schedule, const Fuse& fuse, const Environment&)
   std::vector<TreeNode>& sequence = *place_of(order, a).sequence;
   const size_t at_a = place_of(order, a).index, at_b = place_of(order, b).index;
   const size_t early = std::min(at_a, at_b), late = std::max(at_a, at_b);
+  const bool stays_late = belongs_before(schedule.scop, sequence, early, late);
   // The name of a may be the one of a loop inside b.
   rename_loops(order, sequence[at_b].body, {order[a].name});
   std::vector<TreeNode> moved = std::move(sequence[late].body);
@@ -85,6 +122,10 @@ Proposed propose(const Schedule& schedule, const Fuse& fuse, const Environment&)
   TreeNode& fused = sequence[early];
   fused.what = a;
   std::move(moved.begin(), moved.end(), std::back_inserter(fused.body));
+  if (stays_late)
+    std::rotate(sequence.begin() + static_cast<std::ptrdiff_t>(early),
+                sequence.begin() + static_cast<std::ptrdiff_t>(early + 1),
+                sequence.begin() + static_cast<std::ptrdiff_t>(late));
   if (order[a].tile_size != order[b].tile_size) {
     order[a].tile_size = 0;
     order[a].marks.is_isolated = false;

@@ -77,6 +77,24 @@ TEST(Distribute, copies_the_loops_between) {
             "K0218: cannot distribute loop `i`: it holds one statement only");
 }
 
+TEST(Fuse, has_the_start_of_a_sum_before_it) {
+  const std::string text = R"(param N
+input x: f32[N]
+output y: f32[N], s: f32[1], t: f32[1]
+for i in range(N):
+    y[i] = x[i] * 2
+s[0] = 0
+for i in range(N):
+    s[0] += y[i]
+)";
+  EXPECT_EQ(outcome(text, "fuse(S0.i, S2.i)"), "\nS1\nfor i:\n  S0\n  S2\n");
+  std::string other = text;
+  other.replace(other.find("s[0] = 0"), 8, "t[0] = 0");
+  other.replace(other.find("s[0] +="), 7, "s[0] =");
+  EXPECT_EQ(outcome(other, "fuse(S0.i, S2.i)"), "\nfor i:\n  S0\n  S2\nS1\n")
+      << "what neither uses comes after it";
+}
+
 TEST(Distribute, undoes_fuse) {
   EXPECT_EQ(outcome(kGemm, "distribute(i); fuse(S0.i, S1.i)"), "\n"
                                                                "for i:\n"
