@@ -10,25 +10,28 @@
 namespace kawara::kernel {
 namespace {
 
-/// Loops, each the only statement of the one around it, and the store inside.
+/// Loops, each the only statement of the one around it, and the stores inside, of which there is nothing else.
 struct StoreNest {
   std::vector<For*> loops;
-  Store* store = nullptr;
+  std::vector<Store*> stores;
 };
 
 std::optional<StoreNest> store_nest(Stmt& stmt) {
   StoreNest nest;
-  for (Stmt* at = &stmt;;) {
-    if (auto* store = std::get_if<Store>(at)) {
-      nest.store = store;
-      return nest;
-    }
-    auto* loop = std::get_if<For>(at);
-    if (loop == nullptr || loop->body.size() != 1)
-      return std::nullopt;
+  Stmt* at = &stmt;
+  for (auto* loop = std::get_if<For>(at); loop != nullptr; loop = std::get_if<For>(at)) {
     nest.loops.push_back(loop);
+    if (loop->body.size() != 1) {
+      for (Stmt& inner : loop->body)
+        nest.stores.push_back(std::get_if<Store>(&inner));
+      break;
+    }
     at = &loop->body.front();
   }
+  if (nest.stores.empty())
+    nest.stores.push_back(std::get_if<Store>(at));
+  const bool has_others = std::count(nest.stores.begin(), nest.stores.end(), nullptr) > 0;
+  return has_others ? std::nullopt : std::optional(nest);
 }
 
 std::set<uint32_t> buffers_loaded_in(const Expr& e) {
@@ -100,10 +103,14 @@ public:
 
 private:
   void visit_nest(const StoreNest& nest) {
-    Store& store = *nest.store;
-    store.value = bounded(store.value, nest);
-    if (store.op != ReduceOp::Max) {
-      forget({store.buffer});
+    std::set<uint32_t> stored;
+    for (const Store* store : nest.stores)
+      stored.insert(store->buffer);
+    for (Store* store : nest.stores)
+      store->value = bounded(store->value, nest, stored);
+    const Store& store = *nest.stores.front();
+    if (nest.stores.size() > 1 || store.op != ReduceOp::Max) {
+      forget(stored);
       return;
     }
     // A greater value bounds what it bounded before; what was bounded must not change.
@@ -117,7 +124,8 @@ private:
         {{nest.loops.begin(), nest.loops.end()}, store.buffer, store.index, store.value});
   }
 
-  Expr bounded(const Expr& value, const StoreNest& nest) const {
+  Expr bounded(const Expr& value, const StoreNest& nest, const std::set<uint32_t>& stored) const {
+    const auto changes = [&](uint32_t buffer) { return stored.contains(buffer); };
     return scalar::rewrite(value, [&](const Expr& e) -> Expr {
       const auto* n = scalar::as<scalar::Unary>(e);
       const auto* apart = n != nullptr && n->op == scalar::UnaryOp::Exp && e.type().lanes == 1
@@ -126,8 +134,10 @@ private:
       const auto* m = apart != nullptr && apart->op == scalar::BinaryOp::Sub
                           ? scalar::as<scalar::Load>(apart->rhs)
                           : nullptr;
-      if (m == nullptr || nest.store->buffer == m->tensor ||
-          buffers_loaded_in(apart->lhs).contains(nest.store->buffer) ||
+      if (m == nullptr || changes(m->tensor))
+        return Expr();
+      const std::set<uint32_t> loaded = buffers_loaded_in(apart->lhs);
+      if (std::any_of(loaded.begin(), loaded.end(), changes) ||
           std::none_of(facts_.begin(), facts_.end(),
                        [&](const Fact& f) { return says(f, nest, apart->lhs, *m); }))
         return Expr();

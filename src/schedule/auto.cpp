@@ -129,6 +129,7 @@ private:
     tile_windows(inside(), false);
     for (const std::string& temp : temps_of(schedule_, loop))
       try_all({StoreAt{temp, name(loop)}});
+    join_sums(loop);
     for (const LoopId child : inside())
       if (!done_.contains(child))
         improve(child, false);
@@ -136,6 +137,27 @@ private:
       try_all({Prefetch{tensor, name(loop), 1}});
     if (is_worth_threads(schedule_, loop, environment_))
       try_all({Parallel{name(loop)}});
+  }
+
+  /// Sums of what the loop before them makes are added up there, where both run in lanes.
+  void join_sums(LoopId around) {
+    const std::vector<LoopId> loops = child_loops(poly::find_node(schedule_.order, around)->body);
+    for (size_t at = 0; at + 1 < loops.size(); ++at) {
+      const Schedule before = schedule_;
+      size_t last = at;
+      while (last + 1 < loops.size() && !done_.contains(loops[last + 1]) &&
+             sums_row_of(schedule_, loops[at], loops[last + 1], environment_) &&
+             try_all({Fuse{name(loops[at]), name(loops[last + 1])}}))
+        ++last;
+      if (last == at || done_.contains(loops[at]))
+        continue;
+      improve(loops[at], false);
+      if (schedule_.order[loops[at]].marks.vector_width == 0)
+        schedule_ = before;
+      else
+        done_.insert(loops[at]);
+      at = last;
+    }
   }
 
   bool is_parallel(LoopId loop) const {
@@ -305,7 +327,7 @@ private:
 
   void improve(LoopId loop, bool may_be_parallel) {
     const auto nest = perfect_nest_at(schedule_.order, loop);
-    if (nest && !writes_in_turn(*nest)) {
+    if (nest && !writes_in_turn(schedule_, *nest)) {
       improve_nest(*nest, may_be_parallel);
       return;
     }
@@ -326,19 +348,6 @@ private:
       try_all(stores);
     for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
       improve(child, may_be_parallel && !is_parallel);
-  }
-
-  /// Several statements give the same cell a value: each runs where others do not, as in the branches of an
-  /// `if`, and does without the question in loops of its own.
-  bool writes_in_turn(const Nest& nest) const {
-    const auto& first = schedule_.scop[nest.statements.front()].text;
-    return nest.statements.size() > 1 &&
-           std::all_of(nest.statements.begin(), nest.statements.end(), [&](StmtId id) {
-             const auto& text = schedule_.scop[id].text;
-             return text.op == scalar::ReduceOp::None && text.tensor == first.tensor &&
-                    std::equal(text.index.begin(), text.index.end(), first.index.begin(),
-                               first.index.end(), scalar::equal);
-           });
   }
 
   /// Separates what can be separated below the loop, innermost loops first, and the loop itself. Noted
@@ -463,18 +472,6 @@ void flatten(const std::vector<Directive>& from, std::vector<Directive>& to) {
       flatten(group->members, to);
     else
       to.push_back(directive);
-}
-
-bool is_same_order(const Schedule& a, const Schedule& b) {
-  const auto names = poly::names_of_statements(a.scop);
-  if (a.scop.statements.size() != b.scop.statements.size() ||
-      poly::print(a.order, names) != poly::print(b.order, names))
-    return false;
-  for (size_t s = 0; s < a.order.rows.size(); ++s)
-    for (size_t k = 0; k < a.order.rows[s].size(); ++k)
-      if (!scalar::equal(a.order.rows[s][k], b.order.rows[s][k]))
-        return false;
-  return true;
 }
 
 } // namespace

@@ -125,4 +125,15 @@ bool wants_distribution(const Schedule& schedule, LoopId loop) {
   return false;
 }
 
+bool writes_in_turn(const Schedule& schedule, const Nest& nest) {
+  const auto& first = schedule.scop[nest.statements.front()].text;
+  return nest.statements.size() > 1 &&
+         std::all_of(nest.statements.begin(), nest.statements.end(), [&](poly::StmtId id) {
+           const auto& text = schedule.scop[id].text;
+           return text.op == scalar::ReduceOp::None && text.tensor == first.tensor &&
+                  std::equal(text.index.begin(), text.index.end(), first.index.begin(),
+                             first.index.end(), scalar::equal);
+         });
+}
+
 } // namespace kawara::schedule

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/schedule.h"
+#include "schedule/auto_nest.h"
 
 namespace kawara::schedule {
 
@@ -16,5 +16,9 @@ Distributed distributed_at(const poly::Scop&, const poly::Order&, poly::LoopId l
 /// Some statement below the loop would gain from loops of its own: its reduction can then be tiled, or its
 /// innermost loop exchanged for one that walks along memory.
 bool wants_distribution(const Schedule&, poly::LoopId loop);
+
+/// Several statements give the same cell a value: each runs where others do not, as in the branches of an
+/// `if`, and does without the question in loops of its own.
+bool writes_in_turn(const Schedule&, const Nest&);
 
 } // namespace kawara::schedule

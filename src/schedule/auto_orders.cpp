@@ -46,4 +46,16 @@ std::optional<Order> fused_order(const Schedule& schedule, bool prefers_parallel
   return order && is_plain(schedule.scop, *order) ? std::optional(*std::move(order)) : std::nullopt;
 }
 
+bool is_same_order(const Schedule& a, const Schedule& b) {
+  const auto names = poly::names_of_statements(a.scop);
+  if (a.scop.statements.size() != b.scop.statements.size() ||
+      poly::print(a.order, names) != poly::print(b.order, names))
+    return false;
+  for (size_t s = 0; s < a.order.rows.size(); ++s)
+    for (size_t k = 0; k < a.order.rows[s].size(); ++k)
+      if (!scalar::equal(a.order.rows[s][k], b.order.rows[s][k]))
+        return false;
+  return true;
+}
+
 } // namespace kawara::schedule

@@ -1,9 +1,12 @@
 #include "schedule/auto_rows.h"
 
 #include "poly/accesses.h"
+#include "schedule/auto_lanes.h"
 #include "schedule/auto_nest.h"
 #include "schedule/extent.h"
+#include "schedule/nest.h"
 #include "schedule/resolve.h"
+#include "target/cpu.h"
 
 #include <algorithm>
 #include <map>
@@ -90,7 +93,80 @@ std::optional<int64_t> share_of(const Schedule& schedule, LoopId loop,
   return bytes;
 }
 
+/// The statements of a loop without loops inside.
+std::vector<StmtId> own_statements(const Schedule& schedule, LoopId loop) {
+  const poly::TreeNode& node = *poly::find_node(schedule.order, loop);
+  const bool is_innermost = std::none_of(node.body.begin(), node.body.end(),
+                                         [](const poly::TreeNode& n) { return n.is_loop(); });
+  return is_innermost ? poly::statements_below(node) : std::vector<StmtId>();
+}
+
+/// A cell by the loops of a statement, where each is one of its iterators.
+std::vector<scalar::Expr> cell_by_loops(const Schedule& schedule, StmtId id,
+                                        const std::vector<scalar::Expr>& index) {
+  std::vector<scalar::Expr> loops;
+  const auto& rows = schedule.order.rows[id.value];
+  for (uint32_t row = 0; row < rows.size(); ++row)
+    if (const auto* iterator = scalar::as<scalar::Iter>(rows[row])) {
+      loops.resize(std::max<size_t>(loops.size(), iterator->index + 1));
+      loops[iterator->index] = scalar::var(row);
+    }
+  if (loops.size() != schedule.scop[id].text.iters.size() ||
+      !std::all_of(loops.begin(), loops.end(), [](const scalar::Expr& e) { return bool(e); }))
+    return {};
+  std::vector<scalar::Expr> cell;
+  for (const scalar::Expr& at : index)
+    cell.push_back(scalar::substitute_iters(at, loops));
+  return cell;
+}
+
+/// The one adds up the cells that the other makes, as they are.
+bool adds_cell_of(const Schedule& schedule, StmtId reader, StmtId maker) {
+  const program::Statement& text = schedule.scop[maker].text;
+  const auto* load = scalar::as<scalar::Load>(schedule.scop[reader].text.value);
+  if (load == nullptr || load->tensor != text.tensor || text.op != scalar::ReduceOp::None)
+    return false;
+  const std::vector<scalar::Expr> made = cell_by_loops(schedule, maker, text.index);
+  const std::vector<scalar::Expr> read = cell_by_loops(schedule, reader, load->index);
+  return !made.empty() &&
+         std::equal(made.begin(), made.end(), read.begin(), read.end(), scalar::equal);
+}
+
+/// Functions keep a loop busy, so that the end of a sum would be waited for: worth it where the next row comes from memory meanwhile,
+/// and no last lanes are left over.
+bool is_worth_joining(const Schedule& schedule, StmtId made, LoopId loop,
+                      const Environment& environment) {
+  const int64_t lanes = target::vector_lanes(
+      environment.cpu,
+      scalar::bytes_of(schedule.scop.tensors[schedule.scop[made].text.tensor].elem));
+  const int64_t vectors = vectors_of_functions(schedule, made, environment.cpu, lanes);
+  if (vectors == 0)
+    return true;
+  const auto run = longest_run(schedule.scop, schedule.order, loop);
+  const auto around = parent_of(schedule.order, loop);
+  return run && *run % (vectors * lanes) == 0 && around &&
+         !rows_from_memory(schedule, *around, environment).empty();
+}
+
 } // namespace
+
+bool sums_row_of(const Schedule& schedule, LoopId maker, LoopId sum,
+                 const Environment& environment) {
+  const std::vector<StmtId> made = own_statements(schedule, maker);
+  const std::vector<StmtId> sums = own_statements(schedule, sum);
+  if (made.empty() || sums.size() != 1 ||
+      schedule.scop[sums.front()].text.op != scalar::ReduceOp::Sum)
+    return false;
+  const size_t row = schedule.order.rows[sums.front().value].size() - 1;
+  if (moves_of(schedule.scop, schedule.order, sums.front(), row).front() != Move::None)
+    return false;
+  const auto made_here = std::find_if(made.begin(), made.end(), [&](StmtId id) {
+    return adds_cell_of(schedule, sums.front(), id);
+  });
+  return made_here != made.end() && is_worth_joining(schedule, *made_here, maker, environment) &&
+         loop_values(schedule.scop, schedule.order, maker)
+             .is_equal(loop_values(schedule.scop, schedule.order, sum));
+}
 
 bool share_rows(const Schedule& schedule, LoopId first, LoopId second,
                 const Environment& environment) {

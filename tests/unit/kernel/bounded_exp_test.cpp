@@ -32,6 +32,16 @@ TEST(BoundedExp, DifferenceFromTheGreatest) {
   line::expect_same(kSoftmaxRow, "vectorize(S1.k, 8); vectorize(S2.j, 8)", {{1}, {37}});
 }
 
+TEST(BoundedExp, BesideWhatElseTheLoopDoes) {
+  std::string text = kSoftmaxRow;
+  text.replace(text.find("temp"), 4, "output s: f32[1]\ntemp");
+  text.replace(text.find("for j"), 5, "s[0] = 0\nfor j");
+  text += "    s[0] += e[j]\n";
+  EXPECT_TRUE(is_bounded(text, "X[k]", "X[k]"));
+  EXPECT_FALSE(is_bounded(text, "s[0] += e[j]", "m[0] += e[j]")) << "the greatest changes";
+  line::expect_same(text, "vectorize(S3.j, 32)", {{1}, {37}, {100}});
+}
+
 TEST(BoundedExp, TextHasOneExponential) {
   const Kernel bounded = bounded_exp(line::compile(kSoftmaxRow).kernel);
   EXPECT_NE(print(bounded), print(plain_exp(bounded)));
