@@ -142,23 +142,28 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
   return p;
 }
 
+/// Whether a processor's plain vectors compute with the operand's cells as they lie in memory.
+bool takes_cells_as_they_are(const Schedule& schedule, const Product& p, uint32_t operand,
+                             const Environment& environment) {
+  return !environment.gpu && !instruction_for(schedule, p, environment) &&
+         scalar::bytes_of(schedule.scop.tensors[operand].elem) == element_bytes(schedule, p);
+}
+
 /// Rows that are runs along the reduction, each step one cell of them, are read where they lie by machines that load one cell into
 /// all lanes at no extra cost.
 bool reads_in_place(const Schedule& schedule, const Product& p, const Environment& environment) {
-  return !environment.gpu && environment.cpu.vector_bytes > 16 && p.has_far_rows && p.has_runs &&
-         !p.left_stays && !p.left_has_window && !instruction_for(schedule, p, environment) &&
-         scalar::bytes_of(schedule.scop.tensors[p.left].elem) == element_bytes(schedule, p);
+  return environment.cpu.vector_bytes > 16 && p.has_far_rows && p.has_runs && !p.left_stays &&
+         !p.left_has_window && takes_cells_as_they_are(schedule, p, p.left, environment);
 }
 
 /// Neighbours along the rows are read where they lie by the same machines, if few columns use them: to copy one cell takes as long as
 /// to multiply it with 32 columns. Beyond the second cache each step of the reduction waits for another page.
 bool reads_cells(const Schedule& schedule, const Product& p, const Environment& environment) {
   constexpr int64_t kOftenUsed = 512;
-  return !environment.gpu && environment.cpu.vector_bytes > 16 && !p.has_far_rows &&
-         !p.left_stays && p.right_stays && !p.left_has_window && p.extents[p.lanes] <= kOftenUsed &&
+  return environment.cpu.vector_bytes > 16 && !p.has_far_rows && !p.left_stays && p.right_stays &&
+         !p.left_has_window && p.extents[p.lanes] <= kOftenUsed &&
          tensor_bytes(schedule, p.left) <= environment.cpu.caches.l2 &&
-         !instruction_for(schedule, p, environment) &&
-         scalar::bytes_of(schedule.scop.tensors[p.left].elem) == element_bytes(schedule, p);
+         takes_cells_as_they_are(schedule, p, p.left, environment);
 }
 
 /// Neighbours in lanes that are used by few rows are read where they lie, if a kept left operand is all that is copied: a copy goes
@@ -167,13 +172,12 @@ bool reads_cells(const Schedule& schedule, const Product& p, const Environment& 
 bool reads_right_in_place(const Schedule& schedule, const Product& p,
                           const Environment& environment) {
   constexpr int64_t kOftenUsed = 256, kFewPages = 160;
-  if (environment.gpu || p.right_stays || !p.left_stays || p.has_far_lanes || p.left == p.right ||
-      has_window(schedule, p, p.right) || instruction_for(schedule, p, environment) ||
-      scalar::bytes_of(schedule.scop.tensors[p.right].elem) != element_bytes(schedule, p))
-    return false;
-  const bool is_wide = environment.cpu.vector_bytes > 16;
-  return p.extents[p.rows] < kOftenUsed && product_over(p.extents, p.depth) <= kFewPages &&
-         (is_wide || asks_for_columns(schedule, p, environment.cpu));
+  const bool gains =
+      environment.cpu.vector_bytes > 16 || asks_for_columns(schedule, p, environment.cpu);
+  return gains && !p.right_stays && p.left_stays && !p.has_far_lanes && p.left != p.right &&
+         p.extents[p.rows] < kOftenUsed && product_over(p.extents, p.depth) <= kFewPages &&
+         !has_window(schedule, p, p.right) &&
+         takes_cells_as_they_are(schedule, p, p.right, environment);
 }
 
 /// Rows whose distance is a multiple of what a way of the first cache holds lie in the same few lines of it.

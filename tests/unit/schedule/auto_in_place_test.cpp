@@ -45,6 +45,10 @@ std::vector<int64_t> shape_of_copy(const Schedule& schedule, const std::string& 
   return extents;
 }
 
+bool copies_image(const Schedule& schedule) {
+  return !shape_of_copy(schedule, "image_packed").empty();
+}
+
 bool walks_columns_inside(const Schedule& schedule) {
   const std::string loops = poly::print(schedule.order, poly::names_of_statements(schedule.scop));
   return loops.rfind("for i.1.0:") < loops.rfind("for j.1.0:");
@@ -72,7 +76,7 @@ TEST(AutoInPlace, copies_what_is_no_run_along_the_sum) {
       for_wide_vectors("input image: f32[256, 56, 56]\nconst weight: f32[512, 256]\n"
                        "output out: f32[512, 28, 28]\n"
                        "out[k, h, w] = sum(c, image[c, 2 * h, 2 * w] * weight[k, c])\n");
-  EXPECT_FALSE(shape_of_copy(strided, "image_packed").empty()) << listing(strided);
+  EXPECT_TRUE(copies_image(strided)) << listing(strided);
 }
 
 TEST(AutoInPlace, copies_an_image_in_blocks_that_the_second_cache_holds) {
@@ -83,33 +87,27 @@ TEST(AutoInPlace, copies_an_image_in_blocks_that_the_second_cache_holds) {
 }
 
 TEST(AutoInPlace, reads_an_image_where_it_lies_that_few_results_use) {
-  const auto copies = [](const Schedule& schedule) {
-    return !shape_of_copy(schedule, "image_packed").empty();
-  };
   const auto asks = [](const Schedule& schedule) {
     return poly::print(schedule.order, poly::names_of_statements(schedule.scop)).find("prefetch") !=
            std::string::npos;
   };
   const Schedule few = for_wide_vectors(of_image(96, 3136, 24));
-  EXPECT_FALSE(copies(few)) << listing(few);
+  EXPECT_FALSE(copies_image(few)) << listing(few);
   EXPECT_TRUE(asks(few)) << "1.2 MB come from beyond the second cache:\n" << listing(few);
   const Schedule near = for_wide_vectors(of_image(64, 1024, 48));
-  EXPECT_FALSE(copies(near) || asks(near)) << listing(near);
-  EXPECT_TRUE(copies(for_wide_vectors(of_image(256, 3136, 24))))
+  EXPECT_FALSE(copies_image(near) || asks(near)) << listing(near);
+  EXPECT_TRUE(copies_image(for_wide_vectors(of_image(256, 3136, 24))))
       << "each of 256 channels is in other pages";
-  EXPECT_TRUE(copies(for_wide_vectors(of_image(64, 3136, 512)))) << "used by many results";
+  EXPECT_TRUE(copies_image(for_wide_vectors(of_image(64, 3136, 512)))) << "used by many results";
   const Schedule narrow = for_one_core_of("neoverse-n1", of_image(96, 3136, 24));
-  EXPECT_TRUE(!copies(narrow) && asks(narrow)) << listing(narrow);
-  EXPECT_TRUE(copies(for_one_core_of("neoverse-n1", of_image(64, 1024, 48))))
+  EXPECT_TRUE(!copies_image(narrow) && asks(narrow)) << listing(narrow);
+  EXPECT_TRUE(copies_image(for_one_core_of("neoverse-n1", of_image(64, 1024, 48))))
       << "narrow vectors do not wait for what is in the second cache";
 }
 
 TEST(AutoInPlace, reads_cells_of_a_small_image_where_they_lie) {
-  const auto copies = [](const Schedule& schedule) {
-    return !shape_of_copy(schedule, "image_packed").empty();
-  };
-  EXPECT_FALSE(copies(for_wide_vectors(of_image(576, 49, 160))));
-  EXPECT_TRUE(copies(for_wide_vectors(of_image(160, 49, 960)))) << "used by many columns";
+  EXPECT_FALSE(copies_image(for_wide_vectors(of_image(576, 49, 160))));
+  EXPECT_TRUE(copies_image(for_wide_vectors(of_image(160, 49, 960)))) << "used by many columns";
 }
 
 TEST(AutoInPlace, has_room_for_two_panels_in_the_second_cache) {
