@@ -120,14 +120,16 @@ public:
             std::span<const Capacity> capacities, const Pace& pace)
       : kernel_(kernel), params_(params), capacities_(capacities), pace_(pace),
         whole_(kernel, params) {
-    whole_.add(kernel.body, {});
+    whole_.add(
+        Block(kernel.body.begin() + static_cast<ptrdiff_t>(kernel.prepared), kernel.body.end()),
+        {});
   }
 
   std::vector<PartCost> run() {
     std::vector<PartCost> parts;
     Environment at;
-    for (const kernel::Stmt& stmt : kernel_.body) {
-      Cost cost = of(stmt, at, 1);
+    for (size_t k = kernel_.prepared; k < kernel_.body.size(); ++k) {
+      Cost cost = of(kernel_.body[k], at, 1);
       for (size_t c = 0; c < capacities_.size(); ++c) {
         const bool is_there =
             whole_.bytes(capacities_[c].line) <= static_cast<double>(capacities_[c].bytes);

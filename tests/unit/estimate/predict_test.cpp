@@ -3,6 +3,7 @@
 #include "estimate/boxes.h"
 #include "estimate/traffic.h"
 #include "kernel/from_schedule.h"
+#include "kernel/prepare.h"
 #include "poly/scop.h"
 #include "schedule/schedule.h"
 
@@ -52,6 +53,23 @@ std::vector<double> bytes_of(const Predicted& p, int64_t n) {
     for (size_t k = 0; k < sum.size(); ++k)
       sum[k] += part.bytes[k];
   return sum;
+}
+
+/// A constant is packed in the first call; of 4 MiB each, what is packed, the other operand and the result come from memory.
+TEST(Traffic, LeavesOutWhatAnEarlierCallPrepared) {
+  Predicted product = loops_of("param N\n"
+                               "input A: f32[N, N]\n"
+                               "const B: f32[N, N]\n"
+                               "output C: f32[N, N]\n"
+                               "for i in range(N):\n"
+                               "    for j in range(N):\n"
+                               "        C[i, j] = A[i, j] + B[j, i]\n",
+                               "pack(B)");
+  const double each = 4.0 * 1024 * 1024, before = bytes_of(product, 1024).back();
+  product.kernel = kernel::prepare(std::move(product.kernel));
+  ASSERT_EQ(product.kernel.prepared, 1U);
+  EXPECT_EQ(bytes_of(product, 1024).back(), 3 * each);
+  EXPECT_GE(before, 5 * each);
 }
 
 TEST(Traffic, OfACopyIsTheSameEverywhere) {
