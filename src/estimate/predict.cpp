@@ -1,5 +1,6 @@
 #include "estimate/predict.h"
 
+#include "estimate/replay.h"
 #include "estimate/traffic.h"
 
 #include <fmt/format.h>
@@ -100,7 +101,7 @@ std::string print(const Prediction& p, const Machine& machine) {
                             p.bound.empty() ? "nothing" : p.bound, source_of(machine));
 }
 
-std::string to_json(const Prediction& p, const Machine& machine) {
+std::string to_json(const Prediction& p, const Machine& machine, const Replayed* replayed) {
   nlohmann::ordered_json json{{"ok", true},
                               {"flops", p.work.flops},
                               {"compulsory_bytes", p.work.compulsory_bytes},
@@ -114,6 +115,10 @@ std::string to_json(const Prediction& p, const Machine& machine) {
   for (const LevelTraffic& level : p.levels)
     json["levels"].push_back(nlohmann::ordered_json{
         {"from", level.name}, {"bytes", level.bytes}, {"ms", level.seconds * 1e3}});
+  for (size_t k = 0; replayed != nullptr && k < replayed->levels.size(); ++k) {
+    json["levels"][k]["replayed_read"] = replayed->levels[k].read;
+    json["levels"][k]["replayed_written"] = replayed->levels[k].written;
+  }
   return json.dump(2);
 }
 

@@ -10,6 +10,8 @@
 
 namespace kawara::estimate {
 
+struct Replayed;
+
 /// Bytes that go through one level in a call, and how long they take.
 struct LevelTraffic {
   std::string name; ///< where the bytes come from: "L1", ..., "memory"
@@ -28,13 +30,13 @@ struct Prediction {
   std::string bound; ///< what sets the pace: "arithmetic", "L1", "memory", ...
 };
 
-/// Predicts one call of the kernel, whose marks have not been carried out, at these sizes: each part takes as
+/// Predicts one call of the kernel, whose marks have not been carried out, at these sizes: each part that is not prepared takes as
 /// long as the slowest of its arithmetic and the traffic of each level (traffic.h).
 Prediction predict(const Work&, const kernel::Kernel&, std::span<const int64_t> params,
                    const Machine&, int64_t threads);
 
 /// Operations, bytes per level, intensity and its inverse, and the time.
 std::string print(const Prediction&, const Machine&);
-std::string to_json(const Prediction&, const Machine&);
+std::string to_json(const Prediction&, const Machine&, const Replayed* = nullptr);
 
 } // namespace kawara::estimate
