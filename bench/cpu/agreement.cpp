@@ -81,6 +81,22 @@ double layer_norm_cell(const Case& c, const Operands& x, const float* row, int64
          static_cast<double>(x.c[column]);
 }
 
+double gelu(double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); }
+
+double pooled_cell(const Conv& c, const Operands& x, int64_t cell) {
+  const int64_t size = c.out_size(), pooled = Pool::out_size(size);
+  const int64_t filter = cell / (pooled * pooled), top = cell / pooled % pooled * Pool::kStride,
+                left = cell % pooled * Pool::kStride;
+  const auto norm = [&](int64_t row) { return static_cast<double>(x.c[row * c.filters + filter]); };
+  double largest = 0; // of relu
+  for (int64_t r = 0; r < Pool::kWindow; ++r)
+    for (int64_t s = 0; s < Pool::kWindow; ++s) {
+      const double sum = conv_cell(c, x, (filter * size + top + r) * size + left + s);
+      largest = std::max(largest, (sum - norm(2)) / std::sqrt(norm(3) + 1e-5) * norm(0) + norm(1));
+    }
+  return largest;
+}
+
 double root_mean_square(const std::vector<float>& values) {
   double sum = 0;
   for (const float v : values)
@@ -149,10 +165,12 @@ double expected_cell(const Case& c, const Operands& x, int64_t cell) {
     return softmax_cell(c, x.a + cell / c.n * c.n, cell % c.n);
   case Op::LayerNorm:
     return layer_norm_cell(c, x, x.a + cell / c.n * c.n, cell % c.n);
-  case Op::Gelu: {
-    const auto v = static_cast<double>(x.a[cell]);
-    return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
-  }
+  case Op::Gelu:
+    return gelu(static_cast<double>(x.a[cell]));
+  case Op::GemmGelu:
+    return gelu(product_cell(c, x, cell / c.n, cell % c.n));
+  case Op::ConvPool:
+    return pooled_cell(c.conv, x, cell);
   case Op::AddRelu:
     return std::max(static_cast<double>(x.a[cell]) + static_cast<double>(x.b[cell]), 0.0);
   case Op::Transpose:

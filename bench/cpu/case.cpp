@@ -108,6 +108,26 @@ void add_rows(std::vector<Case>& cases) {
   }
 }
 
+/// Chains that one kernel each computes, beyond those above.
+void add_fused(std::vector<Case>& cases) {
+  cases.push_back(product(Op::GemmGelu, "gemm + gelu", 128, 3072, 768, kFloat));
+  cases.back().group = "fused";
+  Conv head;
+  head.channels = 3;
+  head.size = 231;
+  head.filters = 64;
+  head.window = 7;
+  head.stride = 2;
+  Case c = convolution(head);
+  c.op = Op::ConvPool;
+  c.group = "fused";
+  c.name = fmt::format("conv + norm + relu + pool {},{} -> {} {}x{}/{}", head.channels, head.size,
+                       head.filters, head.window, head.window, head.stride);
+  c.bytes -= static_cast<double>(
+      kFloat * (head.filters * head.out_size() * head.out_size() - output_cells(c)));
+  cases.push_back(c);
+}
+
 } // namespace
 
 std::vector<Case> all_cases() {
@@ -116,6 +136,7 @@ std::vector<Case> all_cases() {
   add_convolutions(cases);
   add_attention(cases);
   add_rows(cases);
+  add_fused(cases);
   return cases;
 }
 

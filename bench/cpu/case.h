@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -19,6 +20,14 @@ enum class Op : uint8_t {
   Gelu,      ///< with erf
   AddRelu,   ///< max(A + B, 0)
   Transpose, ///< Y[j, i] = X[i, j]
+  GemmGelu,  ///< gelu(A[m, k] * B[k, n]), with erf; B is a constant
+  ConvPool, ///< a convolution, its results normalised channel by channel, relu, the largest of 3 x 3 windows with stride 2
+};
+
+/// Largest values of windows, as in the heads of residual nets.
+struct Pool {
+  static constexpr int64_t kWindow = 3, kStride = 2;
+  static int64_t out_size(int64_t size) { return (size - kWindow) / kStride + 1; }
 };
 
 /// A square convolution of one image.
@@ -36,9 +45,12 @@ struct Conv {
   }
 };
 
+inline constexpr std::array<const char*, 5> kGroups = {"gemm", "conv", "attention", "rows",
+                                                       "fused"};
+
 /// One thing that all contestants do.
 struct Case {
-  std::string group; ///< "gemm", "conv", "attention", "rows"
+  std::string group; ///< one of `kGroups`
   std::string name;  ///< "gemm 128,768,768"; unique
   Op op = Op::Gemm;
   int64_t m = 0, n = 0, k = 0;
@@ -55,6 +67,10 @@ inline int64_t output_cells(const Case& c) {
   switch (c.op) {
   case Op::Conv:
     return c.conv.filters * c.conv.out_size() * c.conv.out_size();
+  case Op::ConvPool: {
+    const int64_t size = Pool::out_size(c.conv.out_size());
+    return c.conv.filters * size * size;
+  }
   case Op::Attention:
     return c.m * c.n * c.k;
   default:

@@ -44,6 +44,7 @@ OperandMemory::OperandMemory(const Case& c) {
   case Op::Gemm:
   case Op::GemmI8:
   case Op::GemmF16:
+  case Op::GemmGelu:
     operands_.a = floats(c.m * c.k);
     operands_.b = floats(c.k * c.n);
     break;
@@ -52,6 +53,16 @@ OperandMemory::OperandMemory(const Case& c) {
     operands_.b = floats(c.conv.filters * (c.conv.is_depthwise ? 1 : c.conv.channels) *
                          c.conv.window * c.conv.window);
     break;
+  case Op::ConvPool: {
+    operands_.a = floats(c.conv.channels * c.conv.size * c.conv.size);
+    operands_.b = floats(c.conv.filters * c.conv.channels * c.conv.window * c.conv.window);
+    // gamma, beta, mean, variance; the last is positive
+    operands_.c = floats(4 * c.conv.filters);
+    auto* variance = buffers_.back().as<float>() + 3 * c.conv.filters;
+    for (int64_t k = 0; k < c.conv.filters; ++k)
+      variance[k] = std::abs(variance[k]) + 0.5F;
+    break;
+  }
   case Op::Attention:
     operands_.a = floats(output_cells(c));
     operands_.b = floats(output_cells(c));

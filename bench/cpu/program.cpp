@@ -4,8 +4,10 @@
 
 #include "cpu/program.h"
 
+#include "cpu/bytes.h"
 #include "cpu/kawara_contestant.h"
 #include "cpu/peers/peers.h"
+#include "cpu/program_text.h"
 #include "cpu/report.h"
 #include "cpu/suite.h"
 #include "cpu/worker.h"
@@ -33,18 +35,23 @@ struct Options {
   std::vector<std::string> peers = {"all"};
   std::vector<std::string> threads = {"1", "all"};
   bool is_quick = false;
+  bool counts_bytes = false;
   int64_t worker_threads = 0; ///< of the process that measures; 0 in the one that was called
 };
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("--only", options.only, "one group: gemm, conv, attention or rows")
-      ->check(CLI::IsMember({"gemm", "conv", "attention", "rows"}));
+  app.add_option("--only", options.only,
+                 "one group: " + join({bench::kGroups.begin(), bench::kGroups.end()}, ", "))
+      ->check(
+          CLI::IsMember(std::vector<std::string>{bench::kGroups.begin(), bench::kGroups.end()}));
   app.add_option("--filter", options.filter, "only cases with this text in their name");
   app.add_option("--threads", options.threads, "numbers of threads, `all` for every core")
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--json", options.json_path, "write everything to this file")->take_last();
   app.add_flag("--quick", options.is_quick, "fewer and shorter samples");
+  app.add_flag("--bytes", options.counts_bytes,
+               "measure nothing: what one program and several would move, predicted and counted");
   app.add_option("--peers", options.peers,
                  "who else takes part: all, none, or some of " + join(bench::peer_names(), ", "))
       ->delimiter(',')
@@ -111,6 +118,19 @@ int measure(const Options& options) {
   return written ? 0 : 1;
 }
 
+/// For one thread: cases that several programs can do as well.
+int count_bytes(const Options& options) {
+  std::vector<bench::MovedBytes> counted;
+  for (const bench::Case& c : bench::selected_cases(options.only, options.filter)) {
+    if (bench::separate_programs(c).programs.empty())
+      continue;
+    fmt::print(stderr, "{}\n", c.name);
+    counted.push_back(bench::moved_bytes(c));
+  }
+  fmt::print("{}", bench::table_of(counted));
+  return 0;
+}
+
 std::string today() {
   const std::time_t t = std::time(nullptr);
   char text[32];
@@ -173,6 +193,8 @@ int kawara::bench::program(int argc, char** argv) {
       return measure(options);
     if (!asked_peers(options))
       return 1;
+    if (options.counts_bytes)
+      return count_bytes(options);
     return measure_all(options, {argv + 1, argv + argc});
   } catch (const std::exception& e) {
     fmt::print(stderr, "{}\n", e.what());

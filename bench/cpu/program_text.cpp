@@ -145,14 +145,70 @@ std::vector<std::string> separate_rows(const Case& c) {
   return {};
 }
 
+/// A statement, what it makes, and the constants that it reads.
+struct Link {
+  std::string tensor, type, constants, statement;
+};
+
+/// As one program, or with every statement a program of its own.
+std::vector<std::string> chain(const std::string& input, const std::vector<Link>& links,
+                               bool is_one) {
+  std::vector<std::string> programs;
+  std::string declared = input, statements;
+  for (const Link& link : links) {
+    const bool is_last = &link == &links.back();
+    declared += link.constants + (is_one && !is_last ? "temp " : "output ") + link.tensor + ": " +
+                link.type + "\n";
+    statements += link.statement;
+    if (is_one && !is_last)
+      continue;
+    programs.push_back(declared + "\n" + statements);
+    declared = "input " + link.tensor + ": " + link.type + "\n";
+    statements.clear();
+  }
+  return programs;
+}
+
+std::vector<std::string> product_and_gelu(const Case& c, bool is_one) {
+  const std::string result = fmt::format("f32[{}, {}]", c.m, c.n);
+  return chain(fmt::format("input A: f32[{}, {}]\n", c.m, c.k),
+               {{"P", result, fmt::format("const B: f32[{}, {}]\n", c.k, c.n),
+                 "P[i, j] = sum(k, A[i, k] * B[k, j])\n"},
+                {"C", result, "", "C[i, j] = gelu(P[i, j])\n"}},
+               is_one);
+}
+
+std::vector<std::string> convolution_and_pool(const Conv& conv, bool is_one) {
+  const int64_t size = conv.out_size(), pooled = Pool::out_size(size);
+  const std::string between = fmt::format("f32[{0}, {1}, {1}]", conv.filters, size);
+  return chain(
+      fmt::format("input image: f32[{0}, {1}, {1}]\n", conv.channels, conv.size),
+      {{"sums", between,
+        fmt::format("const weight: f32[{0}, {1}, {2}, {2}]\n", conv.filters, conv.channels,
+                    conv.window),
+        fmt::format("sums[k, h, w] = sum(c, r, s, image[c, {}, {}] * weight[k, c, r, s])\n",
+                    position(conv, "h", "r"), position(conv, "w", "s"))},
+       {"active", between, fmt::format("const norm: f32[4, {}]\n", conv.filters),
+        "active[k, h, w] = relu((sums[k, h, w] - norm[2, k]) * rsqrt(norm[3, k] + 1e-5) * "
+        "norm[0, k] + norm[1, k])\n"},
+       {"out", fmt::format("f32[{0}, {1}, {1}]", conv.filters, pooled), "",
+        fmt::format("out[k, h, w] = max(r in range({0}), s in range({0}), "
+                    "active[k, {1} * h + r, {1} * w + s])\n",
+                    Pool::kWindow, Pool::kStride)}},
+      is_one);
+}
+
 std::map<std::string, Slot> slots_of(Op op) {
   switch (op) {
   case Op::Gemm:
   case Op::GemmI8:
   case Op::GemmF16:
+  case Op::GemmGelu:
     return {{"A", Slot::A}, {"B", Slot::B}, {"C", Slot::Out}};
   case Op::Conv:
     return {{"image", Slot::A}, {"weight", Slot::B}, {"out", Slot::Out}};
+  case Op::ConvPool:
+    return {{"image", Slot::A}, {"weight", Slot::B}, {"norm", Slot::C}, {"out", Slot::Out}};
   case Op::Attention:
     return {{"Q", Slot::A}, {"K", Slot::B}, {"V", Slot::C}, {"out", Slot::Out}};
   case Op::LayerNorm:
@@ -165,6 +221,10 @@ std::map<std::string, Slot> slots_of(Op op) {
 } // namespace
 
 ProgramTexts fused_program(const Case& c) {
+  if (c.op == Op::GemmGelu)
+    return {product_and_gelu(c, true), slots_of(c.op)};
+  if (c.op == Op::ConvPool)
+    return {convolution_and_pool(c.conv, true), slots_of(c.op)};
   const std::string text = c.group == "gemm"        ? product(c)
                            : c.group == "conv"      ? convolution_text(c.conv)
                            : c.group == "attention" ? attention(c)
@@ -173,6 +233,10 @@ ProgramTexts fused_program(const Case& c) {
 }
 
 ProgramTexts separate_programs(const Case& c) {
+  if (c.op == Op::GemmGelu)
+    return {product_and_gelu(c, false), slots_of(c.op)};
+  if (c.op == Op::ConvPool)
+    return {convolution_and_pool(c.conv, false), slots_of(c.op)};
   return {c.op == Op::Attention ? separate_attention(c) : separate_rows(c), slots_of(c.op)};
 }
 

@@ -8,7 +8,7 @@ namespace {
 using nlohmann::json;
 
 json shape_of(const Case& c) {
-  if (c.op != Op::Conv)
+  if (c.op != Op::Conv && c.op != Op::ConvPool)
     return {{"m", c.m}, {"n", c.n}, {"k", c.k}};
   return {{"channels", c.conv.channels},     {"size", c.conv.size},     {"filters", c.conv.filters},
           {"window", c.conv.window},         {"stride", c.conv.stride}, {"pad", c.conv.pad},
@@ -49,7 +49,7 @@ json row_json(const Row& row, const Limits& limits) {
 
 json standings_json(const Results& results) {
   json out = json::object();
-  for (const char* group : {"gemm", "conv", "attention", "rows"})
+  for (const char* group : kGroups)
     for (const ContestantInfo& contestant : results.contestants) {
       if (contestant.name.rfind("kawara", 0) != 0)
         continue;

@@ -1,3 +1,4 @@
+#include "cpu/markdown.h"
 #include "cpu/report.h"
 
 #include "support/text.h"
@@ -8,29 +9,6 @@
 
 namespace kawara::bench {
 namespace {
-
-/// Rows of cells as a Markdown table, columns padded; the first column is text, the others numbers.
-std::string markdown(std::vector<std::vector<std::string>> table) {
-  std::vector<size_t> widths(table.front().size(), 3);
-  for (const auto& row : table)
-    for (size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], display_width(row[i]));
-  std::string text;
-  for (size_t r = 0; r < table.size(); ++r) {
-    for (size_t i = 0; i < table[r].size(); ++i) {
-      const std::string blanks(widths[i] - display_width(table[r][i]), ' ');
-      text += "| " + (i == 0 ? table[r][i] + blanks : blanks + table[r][i]) + " ";
-    }
-    text += "|\n";
-    if (r == 0) {
-      for (size_t i = 0; i < widths.size(); ++i)
-        text += i == 0 ? "|" + std::string(widths[i] + 2, '-')
-                       : "|" + std::string(widths[i] + 1, '-') + ":";
-      text += "|\n";
-    }
-  }
-  return text;
-}
 
 std::string milliseconds(double seconds) {
   const double ms = seconds * 1e3;
@@ -102,7 +80,7 @@ std::string group_table(const Results& results, const std::string& group) {
 std::string standings(const Results& results) {
   std::vector<std::vector<std::string>> table{{"against the best peer per case", "contestant",
                                                "cases", "lost", "geomean", "worst", "where"}};
-  for (const char* group : {"gemm", "conv", "attention", "rows"})
+  for (const char* group : kGroups)
     for (const ContestantInfo& contestant : results.contestants) {
       if (contestant.name.rfind("kawara", 0) != 0)
         continue;
@@ -183,7 +161,7 @@ std::string table_of(const Results& results) {
   if (!results.missing.empty())
     text += "skipped: " + join(results.missing, "; ") + "\n";
   text += "\n";
-  for (const char* group : {"gemm", "conv", "attention", "rows"})
+  for (const char* group : kGroups)
     text += group_table(results, group);
   return text + standings(results) + networks(results) + own_ratios(results);
 }

@@ -11,7 +11,7 @@
 namespace kawara::bench {
 namespace {
 
-double now() {
+double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
@@ -31,10 +31,10 @@ std::vector<Starter> prepare_all(const Case& c, const Contestants& contestants, 
     entry.is_kawara = contestant->is_kawara();
     try {
       auto memory = std::make_unique<OperandMemory>(c);
-      const double begin = now();
+      const double begin = wall_seconds();
       if (!contestant->prepare(c, memory->operands()))
         continue;
-      entry.prepare_seconds = now() - begin;
+      entry.prepare_seconds = wall_seconds() - begin;
       contestant->run();
       starters.push_back({contestant.get(), row.entries.size(), std::move(memory)});
     } catch (const std::exception& e) {

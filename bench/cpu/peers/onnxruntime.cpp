@@ -90,6 +90,32 @@ Model attention(const Case& c, const Operands& x) {
   return m;
 }
 
+/// The model's result goes through more nodes.
+Model product_and_gelu(const Case& c, const Operands& x) {
+  Model m = product(c, x);
+  m.output.name = "Y";
+  m.nodes.node("Gelu", {"C"}, "Y");
+  return m;
+}
+
+Model convolution_and_pool(const Conv& c, const Operands& x) {
+  Model m = convolution(c, x);
+  const int64_t pooled = Pool::out_size(c.out_size());
+  const auto channels = static_cast<size_t>(c.filters);
+  for (const auto& [name, row] : {std::pair{"gamma", 0}, {"beta", 1}, {"mean", 2}, {"variance", 3}})
+    m.nodes.constant(name, OnnxType::F32, {c.filters}, x.c + static_cast<size_t>(row) * channels,
+                     channels * sizeof(float));
+  m.nodes
+      .node("BatchNormalization", {"Y", "gamma", "beta", "mean", "variance"}, "N",
+            {OnnxModel::real("epsilon", 1e-5F)})
+      .node("Relu", {"N"}, "R")
+      .node("MaxPool", {"R"}, "P",
+            {OnnxModel::list("kernel_shape", {Pool::kWindow, Pool::kWindow}),
+             OnnxModel::list("strides", {Pool::kStride, Pool::kStride})});
+  m.output = {"P", OnnxType::F32, {1, c.filters, pooled, pooled}, nullptr};
+  return m;
+}
+
 Model rows(const Case& c, const Operands& x) {
   Model m;
   const Shape shape{c.m, c.n};
@@ -181,7 +207,9 @@ public:
   bool prepare(const Case& c, const Operands& x) override {
     release();
     cells_ = static_cast<size_t>(output_cells(c));
-    Model model = c.group == "gemm"        ? product(c, x)
+    Model model = c.op == Op::GemmGelu     ? product_and_gelu(c, x)
+                  : c.op == Op::ConvPool   ? convolution_and_pool(c.conv, x)
+                  : c.group == "gemm"      ? product(c, x)
                   : c.group == "conv"      ? convolution(c.conv, x)
                   : c.group == "attention" ? attention(c, x)
                                            : rows(c, x);

@@ -1,3 +1,4 @@
+#include "cpu/bytes.h"
 #include "cpu/kawara_contestant.h"
 #include "cpu/networks.h"
 #include "cpu/operands.h"
@@ -21,7 +22,7 @@ Case small_case(Op op) {
       c.n = 20;
       c.k = 16;
       c.conv.channels = 4;
-      c.conv.size = 12;
+      c.conv.size = op == Op::ConvPool ? 24 : 12;
       c.conv.filters = c.conv.is_depthwise ? 4 : 6;
       return c;
     }
@@ -72,8 +73,9 @@ TEST(Suite, ProgramsMeanTheirOperations) {
   Contestants contestants;
   for (const Way way : {Way::Default, Way::Fast, Way::Separate})
     contestants.push_back(make_kawara(way, ""));
-  for (const Op op : {Op::Gemm, Op::GemmI8, Op::GemmF16, Op::Conv, Op::Attention, Op::Softmax,
-                      Op::LayerNorm, Op::Gelu, Op::AddRelu, Op::Transpose}) {
+  for (const Op op :
+       {Op::Gemm, Op::GemmI8, Op::GemmF16, Op::Conv, Op::Attention, Op::Softmax, Op::LayerNorm,
+        Op::Gelu, Op::AddRelu, Op::Transpose, Op::GemmGelu, Op::ConvPool}) {
     const Row row = run_case(small_case(op), contestants, {1e-4, 3, 1});
     EXPECT_NE(find_entry(row, "kawara"), nullptr);
     for (const Entry& entry : row.entries) {
@@ -105,7 +107,8 @@ TEST(Suite, EveryShapeOfConvolutionIsAProgram) {
 }
 
 TEST(Suite, AWrongCellIsFoundAndBlamedOnTheRightOne) {
-  for (const Op op : {Op::Gemm, Op::GemmI8, Op::Conv, Op::Softmax, Op::Transpose}) {
+  for (const Op op :
+       {Op::Gemm, Op::GemmI8, Op::Conv, Op::Softmax, Op::Transpose, Op::GemmGelu, Op::ConvPool}) {
     Contestants contestants;
     contestants.push_back(std::make_unique<Fake>(0.5F));
     contestants.push_back(std::make_unique<Fake>(0.0F));
@@ -113,6 +116,21 @@ TEST(Suite, AWrongCellIsFoundAndBlamedOnTheRightOne) {
     EXPECT_FALSE(row.entries[0].agreement.is_right);
     EXPECT_TRUE(row.entries[1].agreement.is_right) << row.entries[1].agreement.error;
   }
+}
+
+TEST(Bytes, OfOneProgramAreFewerThanOfSeveral) {
+  Case c = small_case(Op::AddRelu);
+  c.m = c.n = 1024; // 4 MiB each
+  const MovedBytes moved = moved_bytes(c);
+  ASSERT_FALSE(moved.levels.empty());
+  const LevelBytes& nearest = moved.levels.front();
+  EXPECT_EQ(nearest.from, "L2");
+  const double matrix = 4.0 * 1024 * 1024;
+  EXPECT_NEAR(nearest.one_replayed, 3 * matrix, 0.01 * matrix);
+  EXPECT_NEAR(nearest.one_predicted, 3 * matrix, 0.01 * matrix);
+  EXPECT_NEAR(nearest.several_replayed, 5 * matrix, 0.01 * matrix);
+  EXPECT_NEAR(nearest.several_predicted, 5 * matrix, 0.01 * matrix);
+  EXPECT_NE(table_of({moved}).find("0.60"), std::string::npos) << table_of({moved});
 }
 
 TEST(Race, TakesTurnsAndStopsInTime) {
