@@ -34,11 +34,40 @@ std::optional<int64_t> most_trips(const For& loop) {
   return std::nullopt;
 }
 
+/// Cells from `begin` up to `end`, counted from the first that a body reads.
+struct Run {
+  int64_t begin, end;
+};
+
 /// Reads of one buffer by the statements of one body, not those of its loops.
 struct Reads {
   std::optional<scalar::AffineSum> first; ///< row-major position of the first cell
   int64_t cells = 0;
+  std::vector<Run> runs; ///< those of known distance to the first
 };
+
+/// Several rows at equal distances, of each of which an iteration reads the same cells.
+struct Rows {
+  int64_t count = 1, distance = 0;
+};
+
+/// One row where the runs are not so many cells each, or not equally far apart.
+Rows rows_of(std::vector<Run> runs, int64_t cells) {
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
+  std::vector<Run> whole;
+  for (const Run& run : runs)
+    if (whole.empty() || run.begin > whole.back().end)
+      whole.push_back(run);
+    else
+      whole.back().end = std::max(whole.back().end, run.end);
+  Rows rows{static_cast<int64_t>(whole.size()),
+            whole.size() > 1 ? whole[1].begin - whole[0].begin : 0};
+  for (size_t k = 0; k < whole.size(); ++k)
+    if (whole[k].end - whole[k].begin != cells ||
+        whole[k].begin - whole[0].begin != static_cast<int64_t>(k) * rows.distance)
+      return {};
+  return rows;
+}
 
 class PanelPrefetcher {
 public:
@@ -86,6 +115,7 @@ private:
     scalar::AffineSum position;
     Expr row; ///< the position without the loops inside
     int64_t repeats, panel, advance;
+    Rows rows;
     double work; ///< operations for each cell
   };
 
@@ -118,8 +148,13 @@ private:
             return;
           seen.push_back(e);
           reads.cells += e.type().lanes;
+          const auto at = position(load->index);
           if (!reads.first)
-            reads.first = position(load->index);
+            reads.first = at;
+          if (!at || !reads.first)
+            return;
+          if (const auto from = scalar::difference(*at, *reads.first); from.terms.empty())
+            reads.runs.push_back({from.constant, from.constant + e.type().lanes});
         });
       });
     return reads;
@@ -162,6 +197,7 @@ private:
                  repeats,
                  panel,
                  advance,
+                 rows_of(reads.runs, advance),
                  static_cast<double>(operations_of(inner.body)) / static_cast<double>(reads.cells)};
   }
 
@@ -199,24 +235,30 @@ private:
   }
 
   /// Of the cells to ask for, the iterations of loops along which the position stays have a part each; within
-  /// it, the others go on that much slower.
+  /// it, the others go on that much slower. Of several rows they have some each, which the others go through.
   void insert(const Place& place) const {
+    const bool has_rows = place.rows.count > 1;
+    const int64_t share = (place.rows.count + place.repeats - 1) / place.repeats;
+    const int64_t slower = has_rows ? 1 : place.repeats;
     Expr at = place.row;
-    int64_t part = rounded_up((place.panel + place.repeats - 1) / place.repeats, line_);
+    int64_t part = has_rows ? share * place.rows.distance
+                            : rounded_up((place.panel + place.repeats - 1) / place.repeats, line_);
     for (auto around = place.inside.rbegin(); around != place.inside.rend(); ++around) {
       const For& other = **around;
       const int64_t step = coefficient(place.position, other.var) * other.step;
-      const int64_t cells = step == 0 ? part : (step + place.repeats - 1) / place.repeats;
+      const int64_t cells = step == 0 ? part : (step + slower - 1) / slower;
       const int64_t each = rounded_up(cells, other.step) / other.step;
       if (step == 0)
         part *= most_trips(other).value_or(1);
       at = at + (var_expr(kernel_, other.var) - other.lo) * scalar::int_lit(each);
     }
-    const int64_t lines = ((place.advance + place.repeats - 1) / place.repeats + line_ - 1) / line_;
+    const int64_t lines = ((place.advance + slower - 1) / slower + line_ - 1) / line_;
     Block body;
-    for (int64_t k = 0; k < std::min(lines, kMostAtOnce); ++k)
+    for (int64_t k = 0; k < std::min(lines * share, kMostAtOnce); ++k)
       body.emplace_back(
-          Prefetch{mark_.tensor, {scalar::simplify(at + scalar::int_lit(k * line_))}});
+          Prefetch{mark_.tensor,
+                   {scalar::simplify(at + scalar::int_lit(k / lines * place.rows.distance +
+                                                          k % lines * line_))}});
     body.insert(body.end(), std::make_move_iterator(place.loop->body.begin()),
                 std::make_move_iterator(place.loop->body.end()));
     place.loop->body = std::move(body);

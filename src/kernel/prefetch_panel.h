@@ -17,6 +17,9 @@ namespace kawara::kernel {
 ///                  prefetch B[j + 1, cell i*1024 + k*2]
 ///                  ... B[j, k, 0..15] ...
 ///
+/// Of several rows at equal distances (a tile of a matrix that is read where it lies) the loops that use them again ask for
+/// some each.
+///
 /// Where several nests read the same row once each, those that compute much less than another leave the asking to it.
 ///
 /// Returns whether some loop inside reads the buffer in that way; else the body is as it was.

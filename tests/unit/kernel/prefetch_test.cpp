@@ -37,6 +37,30 @@ TEST(PrefetchPanel, ChangesNoResult) {
             "");
 }
 
+constexpr const char* kTiles = R"(input A: f32[24, 1024], B: f32[4, 1024, 16]
+inout C: f32[24, 4, 16]
+for i in range(24):
+    for j in range(4):
+        for k in range(1024):
+            for l in range(16):
+                C[i, j, l] += A[i, k] * B[j, k, l]
+)";
+constexpr const char* kOfSixRows = "split(i, 6); reorder(i.0, j, k, i.1, l); vectorize(l, 4); "
+                                   "unroll(l); unroll(i.1); prefetch(A, i.0)";
+
+/// Six rows for four tiles: two of them in each, and the last tile those after the six.
+TEST(PrefetchPanel, SharesSeveralRowsAmongTheLoopsThatUseThemAgain) {
+  const std::string text = optimised(kTiles, kOfSixRows);
+  EXPECT_NE(text.find("prefetch A[i_0 * 6144 + k + j * 2048 + 6144]"), std::string::npos) << text;
+  EXPECT_NE(text.find("prefetch A[i_0 * 6144 + k + j * 2048 + 7168]"), std::string::npos) << text;
+}
+
+TEST(PrefetchPanel, OfSeveralRowsChangesNoResult) {
+  const auto line = compile(kTiles, kOfSixRows);
+  EXPECT_EQ(line::difference(line.program, kernel::optimise(line.kernel, line::test_cpu()), {}),
+            "");
+}
+
 TEST(PrefetchPanel, OfNestsThatReadOneRowTheBusiestAsks) {
   constexpr const char* kRows = R"(input X: f32[64, 1024]
 output Y: f32[64, 1024], s: f32[64]
