@@ -12,7 +12,9 @@ class Expander {
 public:
   Expander(Kernel& kernel, const target::Cpu& cpu)
       : kernel_(kernel), is_fast_(kernel.numerics == program::Numerics::Fast),
-        loads_rows_cheaply_(cpu.arch == target::Arch::Aarch64) {}
+        loads_rows_cheaply_(cpu.arch == target::Arch::Aarch64),
+        denormals_(cpu.arch == target::Arch::Aarch64 ? scalar::Denormals::Fast
+                                                     : scalar::Denormals::Slow) {}
 
   /// `value` without calls that have a formula; what it needs is defined at the end of `before`.
   Expr expand(const Expr& value, Block& before) {
@@ -29,7 +31,7 @@ public:
       return stands_for;
     };
     if (scalar::is_scaled_exp(value))
-      return scalar::expand_scaled_exp(with_expanded_arguments(value, before), define);
+      return scalar::expand_scaled_exp(with_expanded_arguments(value, before), define, denormals_);
     const Expr whole = with_expanded_children(value, before);
     const Expr formula = formula_of(whole, define);
     return formula ? formula : whole;
@@ -71,11 +73,12 @@ private:
     const bool looks_up = n->op == scalar::UnaryOp::Gelu && loads_rows_cheaply_;
     return scalar::expand(
         n->op, n->arg, is_fast_ && !looks_up ? scalar::Accuracy::Quick : scalar::Accuracy::Accurate,
-        let);
+        let, denormals_);
   }
 
   Kernel& kernel_;
   bool is_fast_, loads_rows_cheaply_;
+  scalar::Denormals denormals_;
 };
 
 } // namespace

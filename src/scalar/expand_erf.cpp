@@ -38,6 +38,13 @@ Expr expand_erf(const Formula& f, const Expr& x) {
   return f.narrowed(erf_within(wide, wide.let("z", f.widened(z))));
 }
 
+/// Numbers of the tail are taken back to their size beside the smallest normal number (Formula::small_product).
+Expr with_tail(const Formula& f, const Expr& sum, const Expr& is_tail) {
+  const Expr beside = f.add_product(f.number(-kLeastNormal), sum, f.number(kGeluTailScale));
+  const Expr bits = unary(UnaryOp::Bits, beside) - f.integer(f.lowest_exponent_bit());
+  return select(is_tail, unary(UnaryOp::FromBits, bits), sum);
+}
+
 /// A polynomial for each of many short cells, and the argument itself where it is large.
 Expr expand_gelu(const Formula& f, const Expr& x) {
   const Expr low = f.let("low", f.at_least(x, kGeluStart));
@@ -45,10 +52,13 @@ Expr expand_gelu(const Formula& f, const Expr& x) {
   const Expr shifted = f.let("m", low + shift);
   const Expr t = f.let("t", low - (shifted - shift));
   const Expr row = f.let("row", unary(UnaryOp::Bits, shifted));
-  Expr sum = f.looked_up(Table::Gelu, kTableColumns - 1, row);
+  const Table table = f.avoids_denormals() ? Table::GeluTail : Table::Gelu;
+  Expr sum = f.looked_up(table, kTableColumns - 1, row);
   for (size_t k = kTableColumns - 1; k-- > 0;)
-    sum = f.add_product(f.looked_up(Table::Gelu, k, row), sum, t);
-  const Expr inside = f.let("p", sum);
+    sum = f.add_product(f.looked_up(table, k, row), sum, t);
+  Expr inside = f.let("p", sum);
+  if (f.avoids_denormals())
+    inside = with_tail(f, inside, binary(BinaryOp::Le, x, f.number(kGeluTail)));
   return select(binary(BinaryOp::Gt, x, f.number(kGeluEnd)), x, inside);
 }
 

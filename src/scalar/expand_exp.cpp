@@ -16,6 +16,9 @@ constexpr double kLn2Low = std::numbers::ln2 - kLn2High;
 constexpr double kShifter = 0x1.8p23;
 constexpr int64_t kBias = 127;
 
+/// Smaller results are rounded to zero.
+constexpr double kNothing = 0x1p-150;
+
 /// x / (1 + exp(-z)), x being at least -2^64: `scaled_one` * x / (scaled_one + exp(-z) *
 /// scaled_one), so that nothing overflows and the result is rounded once even if it is denormal.
 struct Gate {
@@ -29,6 +32,10 @@ Gate gate(const Formula& f, const Exponential& e) {
   // In this order the small sum is rounded first, at a finer grain than the large one.
   return {e.high + f.add_product(one, e.part, e.high), one};
 }
+
+/// Of two factors of about equal size, neither of which is more than sqrt(2) times a power of two: where the larger one is below this,
+/// their product is below 2^-126.5. Says so of no NaN.
+constexpr double kHalfway = 0x1.6ap-64;
 
 /// (exp(r) - 1) / r on |r| <= ln(2)/2, largest error 2^-22.9 of one: 1.1 units of the result, of which those below one are half as large.
 const std::vector<double>& short_exponential_coefficients() {
@@ -90,7 +97,8 @@ Expr expand_exp(const Formula& f, const Expr& x) {
   // Beyond these the result is infinite or zero.
   const Expr z = f.let("z", f.at_most(f.at_least(x, -104.5), 89.5));
   const Exponential e = exponential(f, z, false);
-  return f.add_product(e.high, e.part, e.high) * f.power_of_two(e.exponent_of_low);
+  const Expr large = f.let("e", f.add_product(e.high, e.part, e.high));
+  return f.small_product(large, f.power_of_two(e.exponent_of_low), f.is_below(large, kHalfway));
 }
 
 /// One power of two suffices: 2^n * 2^64, which is never too small.
@@ -104,7 +112,9 @@ Expr expand_exp_below_zero(const Formula& f, const Expr& x) {
       f.let("r", f.add_product(f.add_product(z, n, f.number(-kLn2High)), n, f.number(-kLn2Low)));
   const Expr slope = horner(f, short_exponential_coefficients(), r);
   const Expr scale = f.let("s", f.power_of_two(unary(UnaryOp::Bits, shifted)));
-  return f.add_product(scale, r * scale, slope) * f.number(std::ldexp(1, -kShift));
+  const Expr scaled = f.let("e", f.add_product(scale, r * scale, slope));
+  return scaled * f.zero_where(f.is_below(scaled, std::ldexp(kNothing, kShift)),
+                               f.number(std::ldexp(1, -kShift)));
 }
 
 /// In steps of the square root of 2, so that r is half as large and the polynomial a term shorter. The bits of twice the exponent, shifted
@@ -129,14 +139,16 @@ Expr scaled_exp(const Formula& f, const Expr& z, double scale) {
 Expr expand_sigmoid(const Formula& f, const Expr& x) {
   const Expr z = f.let("z", f.at_most(f.at_least(x, -104.5), 20));
   const Gate g = gate(f, exponential(f, z, true));
-  return binary(BinaryOp::Div, g.scaled_one, g.divisor);
+  const Expr one = f.zero_where(f.is_above(g.divisor, 0x1.2p75), g.scaled_one);
+  return binary(BinaryOp::Div, one, g.divisor);
 }
 
 Expr expand_silu(const Formula& f, const Expr& x) {
   const Expr low = f.let("low", f.at_least(x, -120));
   const Expr z = f.let("z", f.at_most(low, 20));
   const Gate g = gate(f, exponential(f, z, true));
-  return binary(BinaryOp::Div, low, g.divisor) * g.scaled_one;
+  const Expr one = f.zero_where(f.is_above(g.divisor, 0x1p79), g.scaled_one);
+  return binary(BinaryOp::Div, low, g.divisor) * one;
 }
 
 /// With z = sqrt(2/pi) * (x + 0.044715 * x^3) this is x / (1 + exp(-2 z)). Below zero an error of z
@@ -157,7 +169,8 @@ Expr expand_gelu_tanh(const Formula& f, const Expr& x) {
   const Expr z = f.let("z", y * slope);
   const Expr z_excess = f.sub_product(f.sub_product(z, y, slope), y, slope_lack + constants);
   const Gate g = gate(f, exponential(f, z, true, z_excess));
-  return binary(BinaryOp::Div, low, g.divisor) * g.scaled_one;
+  const Expr one = f.zero_where(f.is_above(g.divisor, 0x1p78), g.scaled_one);
+  return binary(BinaryOp::Div, low, g.divisor) * one;
 }
 
 } // namespace kawara::scalar

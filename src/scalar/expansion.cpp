@@ -3,6 +3,8 @@
 #include "scalar/formula.h"
 #include "support/check.h"
 
+#include <cmath>
+
 namespace kawara::scalar {
 
 Expr Formula::polynomial(const std::vector<double>& c, const Expr& x, const Expr& xx) const {
@@ -19,10 +21,22 @@ Expr Formula::polynomial(const std::vector<double>& c, const Expr& x, const Expr
   return sum;
 }
 
+Expr Formula::small_product(const Expr& a, const Expr& b, const Expr& is_small) const {
+  if (!avoids_denormals())
+    return a * b;
+  const Expr edge = select(is_small, number(kLeastNormal), number(0));
+  const Expr bits = let("b", unary(UnaryOp::Bits, add_product(edge, a, b)));
+  return unary(UnaryOp::FromBits, select(is_small, bits - integer(lowest_exponent_bit()), bits));
+}
+
+Expr Formula::zero_where(const Expr& is_nothing, const Expr& factor) const {
+  return avoids_denormals() ? select(is_nothing, number(0), factor) : factor;
+}
+
 namespace {
 
 /// Below this exponentials of kernel/unshifted_exp are nothing beside the largest.
-constexpr double kLeastUnshifted = -104.5 - kLargestUnshifted;
+constexpr double kLeastBelowZero = -104.5, kLeastUnshifted = kLeastBelowZero - kLargestUnshifted;
 
 /// The right side of op(number, x); else empty.
 Expr beside(const Expr& e, BinaryOp op, double number) {
@@ -75,14 +89,20 @@ bool is_scaled_exp(const Expr& e) {
                              : is_of_rows && beside(x, BinaryOp::NanMax, kLeastUnshifted);
 }
 
-Expr expand_scaled_exp(const Expr& e, const Let& let) {
+Expr expand_scaled_exp(const Expr& e, const Let& let, Denormals denormals) {
   KAWARA_CHECK(is_scaled_exp(e), "no exponential that is larger by a factor");
   const Formula formula(e.type(), let);
   const auto* product = as<Binary>(e);
   const Expr x = exponent_in(product->lhs), below = known_below_zero(x);
-  const Expr z = below ? formula.at_least(let("x", below), -104.5) : x;
+  const double least = below ? kLeastBelowZero : kLeastUnshifted;
+  const Expr z = let("z", below ? formula.at_least(let("x", below), least) : x);
   const bool is_of_rows = is_number(product->rhs, kRowExpScale);
-  return scaled_exp(formula, let("z", z), is_of_rows ? kRowExpScale : kExpBelowZeroScale);
+  const double scale = is_of_rows ? kRowExpScale : kExpBelowZeroScale;
+  const Expr scaled = scaled_exp(formula, z, scale);
+  if (denormals == Denormals::Fast)
+    return scaled;
+  const Expr e_z = let("e", scaled);
+  return select(formula.is_below(e_z, std::exp(least + 0.0625) * scale), formula.number(0), e_z);
 }
 
 bool has_expansion(UnaryOp op, Elem elem) {
@@ -103,10 +123,10 @@ bool has_expansion(UnaryOp op, Elem elem) {
   }
 }
 
-Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let) {
+Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let, Denormals denormals) {
   KAWARA_CHECK(has_expansion(op, x.type().elem),
                std::string(name_of(op)) + " of " + to_string(x.type()));
-  const Formula formula(x.type(), let);
+  const Formula formula(x.type(), let, denormals);
   const bool is_quick = accuracy == Accuracy::Quick;
   if (const Expr low = op == UnaryOp::Exp ? known_below_zero(x) : Expr())
     return expand_exp_below_zero(formula, let("x", low));

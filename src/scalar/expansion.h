@@ -31,7 +31,15 @@ bool has_expansion(UnaryOp, Elem);
 /// `Quick` differs for erf (3 units) and gelu, which is within 2^-23 of |x| but loses the digits of
 /// its lower tail, as computing 0.5 * x * (1 + erf(x / sqrt(2))) in f32 does.
 enum class Accuracy : uint8_t { Accurate, Quick };
-Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let);
+
+/// What floats below the smallest normal one cost. `Slow`: a product or quotient that is one, or that is nothing for being still
+/// smaller, takes a hundred times as long as another (x86-64), and so does one of them as a factor. Formulas then multiply by zero what would
+/// come to nothing; exp and gelu come to denormal results by a sum and a subtraction of integers. Values
+/// are the same.
+enum class Denormals : uint8_t { Fast, Slow };
+
+Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let,
+            Denormals denormals = Denormals::Fast);
 
 constexpr double kExpBelowZeroScale = 0x1.3504f4p64;
 /// In place of kExpBelowZeroScale for exponentials of differences x - m that are only ever seen beside others with the same m. All of them
@@ -49,7 +57,9 @@ Expr subtrahend_in(const Expr&);
 Expr unshifted_exp(const Expr& x);
 /// Whether this is a product that `expand_scaled_exp` has a formula for.
 bool is_scaled_exp(const Expr&);
-Expr expand_scaled_exp(const Expr&, const Let& let);
+/// Where denormals are slow, what is nothing beside the largest of a row is zero: it would become nothing, slowly, when it is
+/// divided by the row's sum.
+Expr expand_scaled_exp(const Expr&, const Let& let, Denormals denormals = Denormals::Fast);
 /// Whether this is that number, in all lanes.
 bool is_number(const Expr&, double value);
 

@@ -10,10 +10,15 @@
 
 namespace kawara::scalar {
 
+constexpr double kLeastNormal = 0x1p-126; ///< of f32
+
 /// Makes terms of one vector (or scalar) type.
 class Formula {
 public:
-  Formula(Type type, const Let& let) : type_(type), let_(let) {}
+  Formula(Type type, const Let& let, Denormals denormals = Denormals::Fast)
+      : type_(type), let_(let), denormals_(denormals) {}
+
+  bool avoids_denormals() const { return denormals_ == Denormals::Slow; }
 
   Expr number(double value) const { return float_lit(value, type_); }
   /// An integer as wide as the floats.
@@ -33,6 +38,18 @@ public:
   }
   Expr at_most(const Expr& x, double high) const {
     return binary(BinaryOp::NanMin, number(high), x);
+  }
+
+  /// a * b in f32, positive and neither of them denormal. Lanes in which `is_small` holds have results below the smallest normal number. Where
+  /// denormals are slow these are rounded beside that number, in the bits of whose mantissa they stand then.
+  Expr small_product(const Expr& a, const Expr& b, const Expr& is_small) const;
+  /// `factor`, and where denormals are slow zero in lanes whose product would come to nothing: that is as quick as any other.
+  Expr zero_where(const Expr& is_nothing, const Expr& factor) const;
+  Expr is_below(const Expr& x, double limit) const {
+    return binary(BinaryOp::Lt, x, number(limit));
+  }
+  Expr is_above(const Expr& x, double limit) const {
+    return binary(BinaryOp::Gt, x, number(limit));
   }
 
   /// c[0] + c[1] * x + c[2] * x * x + ... with `xx` = x * x. Terms are taken in pairs: half the
@@ -57,6 +74,7 @@ public:
 private:
   Type type_;
   const Let& let_;
+  Denormals denormals_;
 };
 
 /// exp(z) = (1 + part) * high * low, where `high` and `low` are powers of two of about equal size,

@@ -8,7 +8,7 @@ namespace kawara::scalar {
 namespace {
 
 constexpr size_t kGeluRows = 2048;
-constexpr std::string_view kGeluName = "gelu_table.";
+constexpr std::string_view kGeluName = "gelu_table.", kGeluTailName = "gelu_tail_table.";
 
 /// Of gelu around x for |t| <= reach: Taylor's polynomial, the term of t^4 replaced by the parabola nearest to it.
 std::array<double, kTableColumns> gelu_around(double x, double reach) {
@@ -26,8 +26,10 @@ std::array<double, kTableColumns> gelu_around(double x, double reach) {
   return c;
 }
 
-Rows gelu_rows() {
-  constexpr float kLeast = 0x1p-149F;
+/// `tail_scale`: how many times larger cells of the tail are; 1 for as large as they are.
+Rows gelu_rows(double tail_scale) {
+  // Nothing, but of one sign: a product with it and the scale vanishes.
+  const float least = tail_scale == 1 ? 0x1p-149F : 0x1p-100F;
   Rows rows(kGeluRows);
   const auto first = std::bit_cast<uint32_t>(kGeluStart + kGeluShift);
   const auto last = std::bit_cast<uint32_t>(kGeluEnd + kGeluShift);
@@ -37,24 +39,26 @@ Rows gelu_rows() {
   for (uint32_t bits = first; bits <= last; ++bits) {
     const double x = static_cast<double>(std::bit_cast<float>(bits)) - kGeluShift;
     const std::array<double, kTableColumns> c = gelu_around(x, x < -5 ? 0x1p-8 : 0x1p-7);
+    const double scale = x < static_cast<double>(kGeluTail) ? tail_scale : 1;
     auto& row = rows[bits % kGeluRows];
     for (size_t k = 0; k < kTableColumns; ++k)
-      row[k] = static_cast<float>(c[k]);
+      row[k] = static_cast<float>(c[k] * scale);
     // The sign of a zero: of the argument at zero, minus where the value vanishes.
     if (x == 0)
       row[0] = -0.0F;
     else if (row[0] == 0)
-      row[0] = -kLeast;
+      row[0] = -least;
   }
-  rows[first % kGeluRows] = {-0.0F, -kLeast, 0, 0};
+  rows[first % kGeluRows] = {-0.0F, -least, 0, 0};
   return rows;
 }
 
 } // namespace
 
-const Rows& rows_of(Table) {
-  static const Rows gelu = gelu_rows();
-  return gelu;
+const Rows& rows_of(Table table) {
+  static const Rows gelu = gelu_rows(1);
+  static const Rows tail = gelu_rows(1 / static_cast<double>(kGeluTailScale));
+  return table == Table::Gelu ? gelu : tail;
 }
 
 int32_t cell_in(const Column& column, int64_t row) {
@@ -63,13 +67,15 @@ int32_t cell_in(const Column& column, int64_t row) {
 }
 
 std::string name_of(const Column& column) {
-  return std::string(kGeluName) + std::to_string(column.number);
+  return std::string(column.table == Table::Gelu ? kGeluName : kGeluTailName) +
+         std::to_string(column.number);
 }
 
 std::optional<Column> column_from_name(std::string_view name) {
-  for (size_t k = 0; k < kTableColumns; ++k)
-    if (const Column column{Table::Gelu, k}; name == name_of(column))
-      return column;
+  for (const Table table : {Table::Gelu, Table::GeluTail})
+    for (size_t k = 0; k < kTableColumns; ++k)
+      if (const Column column{table, k}; name == name_of(column))
+        return column;
   return std::nullopt;
 }
 

@@ -16,13 +16,18 @@ namespace kawara::scalar {
 /// `Gelu`: row r is the cubic polynomial in x - centre that gelu is within a cell around the centre, of all x for which
 /// the bits of x + kGeluShift end in r. The sum rounds x to the centre: a multiple of 1/128 below -5, of 1/64 above. Beyond
 /// kGeluEnd gelu is its argument, and below kGeluStart as there, -0.
-enum class Table : uint8_t { Gelu };
+///
+/// `GeluTail`: the same, but cells of x up to kGeluTail are 1 / kGeluTailScale times as large, so that none of their numbers is
+/// denormal.
+enum class Table : uint8_t { Gelu, GeluTail };
 
 constexpr size_t kTableColumns = 4;
 using Rows = std::vector<std::array<float, kTableColumns>>;
 
 constexpr float kGeluStart = -14.375F, kGeluEnd = 5.5F;
 constexpr float kGeluShift = 0x1p17F + 5;
+/// Up to the first, the end of a cell, gelu is smaller than any normal number.
+constexpr float kGeluTail = -13.15234375F, kGeluTailScale = 0x1p-64F;
 
 struct Column {
   Table table;
