@@ -139,7 +139,8 @@ Expr scaled_exp(const Formula& f, const Expr& z, double scale) {
 Expr expand_sigmoid(const Formula& f, const Expr& x) {
   const Expr z = f.let("z", f.at_most(f.at_least(x, -104.5), 20));
   const Gate g = gate(f, exponential(f, z, true));
-  const Expr one = f.zero_where(f.is_above(g.divisor, 0x1.2p75), g.scaled_one);
+  // A divisor this large belongs to z below -104.3: nothing comes of it.
+  const Expr one = f.zero_where(f.is_above(g.divisor, 0x1.6bp75), g.scaled_one);
   return binary(BinaryOp::Div, one, g.divisor);
 }
 
@@ -147,6 +148,7 @@ Expr expand_silu(const Formula& f, const Expr& x) {
   const Expr low = f.let("low", f.at_least(x, -120));
   const Expr z = f.let("z", f.at_most(low, 20));
   const Gate g = gate(f, exponential(f, z, true));
+  // That of z below -108.8, which the argument makes up to 120 times as large.
   const Expr one = f.zero_where(f.is_above(g.divisor, 0x1p79), g.scaled_one);
   return binary(BinaryOp::Div, low, g.divisor) * one;
 }
@@ -169,6 +171,7 @@ Expr expand_gelu_tanh(const Formula& f, const Expr& x) {
   const Expr z = f.let("z", y * slope);
   const Expr z_excess = f.sub_product(f.sub_product(z, y, slope), y, slope_lack + constants);
   const Gate g = gate(f, exponential(f, z, true, z_excess));
+  // That of 2 z below -107.4, which the argument makes up to 11 times as large.
   const Expr one = f.zero_where(f.is_above(g.divisor, 0x1p78), g.scaled_one);
   return binary(BinaryOp::Div, low, g.divisor) * one;
 }

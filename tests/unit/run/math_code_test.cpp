@@ -132,7 +132,7 @@ TEST_P(MathCode, HasTheSameDenormalsWithoutDenormalOperations) {
   EXPECT_LE(worst(GetParam(), x, careful, at), 2.0) << scalar::name_of(GetParam()) << " of " << at;
   for (size_t i = 0; i < x.size(); ++i) {
     const bool is_small = std::fabs(plain[i]) < 0x1p-126F;
-    if (std::isnan(plain[i]) || (is_small && GetParam() != UnaryOp::Exp))
+    if (std::isnan(plain[i]) || (is_small && GetParam() == UnaryOp::Gelu))
       continue;
     ASSERT_EQ(std::bit_cast<uint32_t>(plain[i]), std::bit_cast<uint32_t>(careful[i])) << x[i];
   }
