@@ -40,7 +40,8 @@ TEST(Calibrate, HasAFigureForEachTypeThatAnInstructionTakes) {
   const bool has_dot =
       cpu.features.has(target::Feature::Dotprod) || cpu.features.has(target::Feature::Avx512vnni);
   EXPECT_EQ(estimate::find_peak(machine, scalar::Elem::I8) != nullptr, has_dot);
-  const bool has_f16 = cpu.features.has(target::Feature::Fp16);
+  const bool has_f16 =
+      cpu.features.has(target::Feature::Fp16) || cpu.features.has(target::Feature::Avx512fp16);
   EXPECT_EQ(estimate::find_peak(machine, scalar::Elem::F16) != nullptr, has_f16);
 }
 
