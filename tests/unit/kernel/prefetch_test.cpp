@@ -37,12 +37,12 @@ TEST(PrefetchPanel, ChangesNoResult) {
             "");
 }
 
-constexpr const char* kTiles = R"(input A: f32[24, 1024], B: f32[4, 1024, 16]
-inout C: f32[24, 4, 16]
-for i in range(24):
+constexpr const char* kTiles = R"(input A: f32[12, 1024], B: f32[4, 1024, 4]
+inout C: f32[12, 4, 4]
+for i in range(12):
     for j in range(4):
         for k in range(1024):
-            for l in range(16):
+            for l in range(4):
                 C[i, j, l] += A[i, k] * B[j, k, l]
 )";
 constexpr const char* kOfSixRows = "split(i, 6); reorder(i.0, j, k, i.1, l); vectorize(l, 4); "
