@@ -2,10 +2,8 @@
 
 #include "estimate/accesses.h"
 #include "estimate/caches.h"
-#include "kernel/from_schedule.h"
 #include "kernel/prepare.h"
-#include "poly/scop.h"
-#include "schedule/schedule.h"
+#include "loops.h"
 
 #include <gtest/gtest.h>
 
@@ -13,14 +11,7 @@ namespace kawara::estimate {
 namespace {
 
 kernel::Kernel kernel_of(const std::string& text, const std::string& directives = "") {
-  const auto program = program::parse(make_source("test.kw", text));
-  EXPECT_TRUE(program) << render(program.error());
-  const auto scop = poly::scop_from_program(*program, poly::make_context());
-  const auto list = schedule::parse_directives(make_source("test.sched", directives));
-  const auto schedule = schedule::apply(schedule::initial_schedule(*scop), *list,
-                                        {.cpu = *target::named_cpu("neoverse-n1")});
-  EXPECT_TRUE(schedule);
-  return kernel::prepare(kernel::kernel_from_schedule(*schedule));
+  return kernel::prepare(loops_of(text, directives).kernel);
 }
 
 /// 32 KiB and 1 MiB before the memory.
