@@ -184,6 +184,14 @@ void bring_rows_outside(Cuts& cuts, const Product& p, int64_t bytes, const targe
   cuts.rows_outside = cuts.blocks.columns * column_bytes <= room;
 }
 
+/// Blocks of rows: several for each thread, so that others can take what a slow one has not come to. f16 products of 1024 rows took
+/// 1.0 ms with 16 threads, 1.23 with one block for each.
+int64_t shares_of_rows(int64_t rows, const Cuts& cuts) {
+  constexpr int64_t kPieces = 4;
+  const int64_t pieces = rows / (cuts.tile.rows * cuts.threads);
+  return cuts.threads == 1 ? 1 : cuts.threads * std::clamp<int64_t>(pieces, 1, kPieces);
+}
+
 /// Do threads share the tiles of one result? Of few rows they share the columns.
 bool shares_tiles(const Product& p) {
   constexpr int64_t kFewRows = 4;
@@ -321,7 +329,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
       may_share_blocks(p) ? !cuts.grid.is_one_loop : rows / cuts.tile.rows >= 2 * cuts.threads;
   if (!may_share_blocks(p))
     cuts.grid = shares_outermost(p)     ? ThreadGrid{1, 1, false}
-                : cuts.rows_in_parallel ? ThreadGrid{cuts.threads, 1, false}
+                : cuts.rows_in_parallel ? ThreadGrid{shares_of_rows(rows, cuts), 1, false}
                                         : ThreadGrid{1, cuts.threads, false};
   const bool is_packed = copies.left;
   const bool is_near =

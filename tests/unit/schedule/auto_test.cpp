@@ -222,20 +222,21 @@ TEST(Auto, copies_rows_of_images_that_lie_in_many_pages) {
 }
 
 TEST(Auto, copies_rows_once_where_blocks_of_weights_stand_around_them) {
-  const auto loops = [](int64_t filters) {
+  const auto loops = [](int64_t filters, int64_t rows) {
     return loops_of(scheduled_automatically(
-        fmt::format("input image: f32[512, 14, 14]\nconst weight: f32[{0}, 512]\n"
-                    "output out: f32[{0}, 7, 7]\n"
+        fmt::format("input image: f32[512, {1}, {1}]\nconst weight: f32[{0}, 512]\n"
+                    "output out: f32[{0}, {2}, {2}]\n"
                     "out[k, h, w] = sum(c, image[c, 2 * h, 2 * w] * weight[k, c])\n",
-                    filters)));
+                    filters, 2 * rows, rows)));
   };
-  const std::string copy = "for c:\n      for w.1.1:  # unroll\n        S3";
-  EXPECT_NE(loops(64).find("for h_k.0:  # parallel\n  for w.0:\n    " + copy), std::string::npos)
+  const std::string copy = "for w.1.0:\n      for c:\n        for w.1.1:  # unroll\n          S3";
+  EXPECT_NE(loops(64, 28).find("for h_k.0:  # parallel\n  for w.0:\n    " + copy),
+            std::string::npos)
       << "for each row:\n"
-      << loops(64);
+      << loops(64, 28);
   EXPECT_NE(
-      loops(1024).find("for h:  # parallel\n  for c:\n    for w.1.1:  # vector(8) unroll\n      "
-                       "S3\nfor k.0_h:  # parallel\n"),
+      loops(1024, 7).find("for h:  # parallel\n  for c:\n    for w.1.1:  # vector(8) unroll\n      "
+                          "S3\nfor k.0_h:  # parallel\n"),
       std::string::npos)
       << "once for all panels";
 }

@@ -82,6 +82,24 @@ TEST(AutoThreads, leaves_late_threads_little_of_one_row) {
       << listing(shared);
 }
 
+TEST(AutoThreads, leaves_late_threads_little_of_a_product) {
+  const auto blocks_each = [](const std::string& text, int64_t cores) {
+    Environment environment = with_cores(cores);
+    environment.cpu = *target::named_cpu("sapphirerapids");
+    environment.cpu.cores = cores;
+    return shared_iterations(for_environment(text, environment), poly::StmtId{1}) / cores;
+  };
+  for (const auto& [rows, columns, depth] :
+       {std::array{1024, 1024, 1024}, {3136, 64, 576}, {128, 3072, 768}}) {
+    EXPECT_GE(blocks_each(product_text(rows, columns, depth), 16), 6)
+        << rows << "x" << columns << "x" << depth;
+    EXPECT_LT(blocks_each(product_text(rows, columns, depth), 2), 32) << "few are seldom late";
+  }
+  const std::string halves = "numerics fast\ninput A: f16[1024, 1024]\nconst B: f16[1024, 1024]\n"
+                             "output C: f32[1024, 1024]\nC[i, j] = sum(k, A[i, k] * B[k, j])\n";
+  EXPECT_GE(blocks_each(halves, 16), 3) << "also where each thread adds up sums of f16";
+}
+
 TEST(AutoThreads, cut_nothing_else_where_they_share_rows_of_images) {
   const std::string window = R"(input X: f32[3, 224, 224]
 const W: f32[64, 3, 3, 3], B: f32[64]

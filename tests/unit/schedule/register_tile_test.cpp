@@ -80,6 +80,26 @@ TEST(RegisterTile, OfOneRowLeavesEveryThreadItsColumns) {
   }
 }
 
+TEST(RegisterTile, OfOneRowLeavesLittleToLateThreads) {
+  EdgeCosts edges{4.0, 4.0};
+  for (const int64_t columns : {3072, 4096}) {
+    const RegisterTile tile = register_tile(cpu(64, 32), 16, 1, columns, edges, {16, 1});
+    EXPECT_GE(columns / (tile.vectors * 16), 4 * 16) << tile.vectors << " vectors";
+    EXPECT_GE(tile.vectors, 3) << "sums wait for each other";
+  }
+  EXPECT_EQ(register_tile(cpu(64, 32), 16, 1, 16, edges, {16, 1}).vectors, 1);
+  EXPECT_EQ(register_tile(cpu(64, 32), 16, 2, 4096, edges, {16, 1}).rows, 2)
+      << "both rows with each column";
+}
+
+TEST(RegisterTile, HasRowsEnoughForTheSecondCache) {
+  EdgeCosts edges{4.0, 4.0};
+  edges.is_apart = edges.is_in_place = true;
+  edges.most_rows = 6;
+  // Tiles of four rows divide evenly among the threads, those of six do not.
+  EXPECT_GE(register_tile(cpu(64, 32), 16, 128, 768, edges, {16, 1}).rows, 5);
+}
+
 TEST(RegisterTile, IsNotWiderThanItsResults) {
   EdgeCosts edges{4.0, 4.0};
   edges.columns_apart = true;
