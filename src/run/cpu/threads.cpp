@@ -24,7 +24,7 @@ constexpr int kCallersLoneSpins = 2000, kWorkersLoneSpins = 10'000;
 /// Looks between two offers.
 constexpr int kSpinsPerOffer = 50;
 /// Pieces that a share is cut into: what is left of a share when its thread is late goes to others.
-constexpr int64_t kStaticPieces = 4, kDynamicPieces = 16;
+constexpr int64_t kStaticPieces = 16, kDynamicPieces = 32;
 /// Loops in a row that a worker came too late for, or ran on its caller's processor in, before it is sent to another; after
 /// every time twice as many, where that does not help.
 constexpr int kOftenLate = 3, kMostLate = 3 << 12;
