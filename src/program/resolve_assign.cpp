@@ -149,8 +149,9 @@ bool Resolver::push_free(const ast::Expr& index, uint32_t tensor, uint32_t dim) 
   return true;
 }
 
-/// `C[i] = sum(k, ...)` and `C[i] += sum(k, ...)` accumulate in C itself. False when the statement
-/// has another form; true also after an error.
+/// `C[i] = sum(k, ...)` and `C[i] += sum(k, ...)` accumulate in C itself, unless its floats are narrower than those that are computed
+/// with: a sum is rounded once, at its end, wherever it stands. False when the statement has another form; true also after
+/// an error.
 bool Resolver::whole_reduction(const ast::Statement& s, const std::vector<Expr>& index, Body& out) {
   if (!is_reduction(s.value) || reads(s.value, s.target.name))
     return false;
@@ -158,6 +159,9 @@ bool Resolver::whole_reduction(const ast::Statement& s, const std::vector<Expr>&
   if (s.op != ReduceOp::None && (is_arg || scalar::name_of(s.op) != s.value.name))
     return false;
   const uint32_t tensor = assignment_->tensor;
+  const Elem elem = program_.tensors[tensor].elem;
+  if (!is_arg && scalar::is_float(elem) && compute_elem(tensor) != elem)
+    return false;
   Reduction r;
   if (open_reduction(s.value, r)) {
     if (s.is_minus)

@@ -16,6 +16,19 @@ TEST(Reduction, WholeRightSideIsInitialisationAndUpdateInOneNest) {
       "for i in range(N):\n    C[i] = -inf\n    for k in range(M):\n        C[i] max= A[i, k]\n");
 }
 
+TEST(Reduction, OfNarrowFloatsIsRoundedOnceAtItsEnd) {
+  const std::string head = "param N, M\ninput A: bf16[N, M]\ninout C: bf16[N], h: f16[N]\n";
+  EXPECT_EQ(body_of(head + "C[i] = sum(k, A[i, k])\n"),
+            "for i in range(N):\n    _sum0[i] = 0.0\n    for k in range(M):\n"
+            "        _sum0[i] += f32(A[i, k])\n    C[i] = _sum0[i]\n");
+  EXPECT_EQ(body_of(head + "h[i] += sum(k, A[i, k])\n"),
+            "for i in range(N):\n    _sum0[i] = 0.0\n    for k in range(M):\n"
+            "        _sum0[i] += f32(A[i, k])\n    h[i] += _sum0[i]\n");
+  EXPECT_EQ(body_of(head + "for i in range(N):\n    for k in range(M):\n        C[i] += A[i, k]\n"),
+            "for i in range(N):\n    for k in range(M):\n        C[i] += f32(A[i, k])\n")
+      << "loops mean what they say";
+}
+
 TEST(Reduction, UpdateWithTheSameOperatorNeedsNoTemp) {
   EXPECT_EQ(body_of(kReductionHead + "C[i] -= sum(k, A[i, k])\n"),
             "for i in range(N):\n    for k in range(M):\n        C[i] += -A[i, k]\n");
