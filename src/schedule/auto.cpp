@@ -55,14 +55,6 @@ public:
   }
 
 private:
-  static std::vector<LoopId> child_loops(const std::vector<TreeNode>& body) {
-    std::vector<LoopId> loops;
-    for (const TreeNode& node : body)
-      if (node.is_loop())
-        loops.push_back(node.loop());
-    return loops;
-  }
-
   /// What a window needs is made chunk by chunk; threads share these.
   bool run_in_chunks(const WindowChunks& chunks) {
     const Schedule before = schedule_;
@@ -77,8 +69,14 @@ private:
     for (const LoopId loop : inside())
       if (!perfect_nest_at(schedule_.order, loop) && wants_distribution(schedule_, loop))
         distribute(loop);
+    std::vector<Directive> layouts;
+    for (const LoopId loop : inside())
+      if (const auto product = product_at(loop))
+        layouts = lanes_together(schedule_, chunks, *product, environment_);
     for (const LoopId loop : inside())
       tile_product(loop, true);
+    try_all(layouts);
+    tile_windows(inside(), false);
     for (const LoopId loop : inside())
       if (!done_.contains(loop))
         improve(loop, false);

@@ -21,16 +21,22 @@ std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest
   });
   if (cell == nullptr)
     return std::nullopt;
-  // The companion's loop that walks the same dimension of the result as the product's loop does.
+  // The companion's loop that walks the same way through the result's cells as the product's loop does.
   const auto loop_like = [&](size_t position) -> std::optional<LoopId> {
-    const Expr& row = schedule.order.rows[update.value][product.depth + position];
-    for (size_t d = 0; d < of_product.index.size(); ++d) {
-      if (!scalar::equal(of_product.index[d], row))
-        continue;
-      for (size_t k = 0; k < nest.loops.size(); ++k)
-        if (scalar::equal(schedule.order.rows[id.value][nest.depth + k], (*cell)[d]))
-          return nest.loops[k];
-    }
+    bool is_known = true;
+    const Expr& own = schedule.order.rows[update.value][product.depth + position];
+    const Expr row = scalar::rewrite(own, [&](const Expr& e) -> Expr {
+      if (scalar::as<scalar::Iter>(e) == nullptr)
+        return {};
+      for (size_t d = 0; d < of_product.index.size(); ++d)
+        if (scalar::equal(of_product.index[d], e))
+          return (*cell)[d];
+      is_known = false;
+      return {};
+    });
+    for (size_t k = 0; is_known && k < nest.loops.size(); ++k)
+      if (scalar::equal(schedule.order.rows[id.value][nest.depth + k], row))
+        return nest.loops[k];
     return std::nullopt;
   };
   Companion companion{id, nest.loops.front(), {}};

@@ -5,6 +5,7 @@
 #include "schedule/auto_nest.h"
 #include "schedule/auto_tiles.h"
 #include "schedule/extent.h"
+#include "schedule/nest.h"
 #include "schedule/resolve.h"
 #include "target/cpu.h"
 
@@ -33,14 +34,6 @@ ChainBlocks blocks_for(const target::Cpu& cpu) {
 constexpr int64_t kLargeTemps = 2;
 /// A program with more statements is left to the other plans: looking for chains costs proofs.
 constexpr size_t kMostStatements = 40;
-
-std::vector<LoopId> child_loops(const std::vector<TreeNode>& body) {
-  std::vector<LoopId> loops;
-  for (const TreeNode& node : body)
-    if (node.is_loop())
-      loops.push_back(node.loop());
-  return loops;
-}
 
 /// Arithmetic that costs less than a trip through memory.
 bool is_cheap(const Expr& value) {

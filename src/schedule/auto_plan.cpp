@@ -117,6 +117,9 @@ public:
   }
 
   std::optional<SmallWindow> window() const {
+    if (auto turned =
+            turned_window(schedule_, nest_, facts_, native_lanes(), cpu_.vector_registers))
+      return turned;
     return parts_.vector ? small_window(schedule_, nest_, facts_, *parts_.vector, native_lanes())
                          : std::nullopt;
   }

@@ -15,6 +15,7 @@ constexpr int64_t kShortestRow = 4, kShortRow = 8;
 /// Results of a window that are added up at the same time, in vectors: with those, weights and cells fit the registers. More of a large
 /// window, whose work hides that results go to as many lines; fewer where vectors are but parts of lines.
 constexpr int64_t kManySteps = 16, kMostSums = 12, kUsualSums = 8, kFewSums = 4, kLineBytes = 64;
+constexpr int64_t kFloat = 4;
 
 /// The directives of one statement in the loops of the window's results; the last of `loops` are the lanes.
 struct ResultLoops {
@@ -113,6 +114,45 @@ std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& ne
     found.width = row;
   take_rows(schedule, found, facts, steps);
   return found;
+}
+
+std::optional<SmallWindow> turned_window(const Schedule& schedule, const Nest& nest,
+                                         const NestFacts& facts, int64_t vector,
+                                         int64_t registers) {
+  if (nest.statements.size() != 1 || facts.fixed != 0)
+    return std::nullopt;
+  std::optional<size_t> lanes, rows;
+  std::vector<size_t> outer, window;
+  int64_t steps = 1;
+  for (size_t k = 0; k < nest.loops.size(); ++k) {
+    const std::vector<Move> moves =
+        moves_of(schedule.scop, schedule.order, nest.statements.front(), nest.depth + k);
+    const bool reads_runs = moves.size() > 1 && std::all_of(moves.begin() + 1, moves.end(),
+                                                            [](Move m) { return m == Move::Unit; });
+    if (facts.strides[k].writes_same_cell) {
+      steps *= std::min(facts.extents[k], kMostSteps + 1);
+      window.push_back(k);
+    } else if (!facts.is_parallel[k])
+      return std::nullopt;
+    else if (reads_runs && moves.front() == Move::Far && facts.extents[k] % vector == 0)
+      lanes = k;
+    else if (moves.front() == Move::Unit && !reads_runs)
+      rows = k;
+  }
+  if (!lanes || !rows || window.empty() || steps > kMostSteps ||
+      facts.extents[*rows] < kShortestRow)
+    return std::nullopt;
+  for (size_t k = 0; k < nest.loops.size(); ++k)
+    if (k != *lanes && !facts.strides[k].writes_same_cell)
+      outer.push_back(k);
+  // Half of the registers hold results, a line of them from each row of the window where vectors are parts of lines.
+  const int64_t most = registers / 2;
+  const int64_t width =
+      vector * kFloat < kLineBytes && facts.extents[*lanes] % (2 * vector) == 0 ? 2 : 1;
+  const int64_t parts = (facts.extents[*rows] * width + most - 1) / most;
+  const int64_t height = (facts.extents[*rows] + parts - 1) / parts;
+  const auto at = static_cast<size_t>(std::find(outer.begin(), outer.end(), *rows) - outer.begin());
+  return SmallWindow{nest, outer, *lanes, window, vector, width * vector, at, height};
 }
 
 std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest,

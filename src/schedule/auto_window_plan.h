@@ -23,6 +23,11 @@ struct SmallWindow {
 std::optional<SmallWindow> small_window(const Schedule&, const Nest&, const NestFacts&,
                                         size_t lanes, int64_t vector);
 
+/// The nest as a window whose loads are neighbours along a loop that its results are not: that loop in lanes, and several of those
+/// results side by side that are neighbours, which are turned over when they are done.
+std::optional<SmallWindow> turned_window(const Schedule&, const Nest&, const NestFacts&,
+                                         int64_t vector, int64_t registers);
+
 /// The nest as a companion of the window (auto_product.h). Functions that become dozens of operations run on more vectors at a time
 /// than a window has, in loops of their own.
 std::optional<Companion> companion_of(const Schedule&, const Nest&, const SmallWindow&);

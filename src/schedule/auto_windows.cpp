@@ -1,7 +1,9 @@
 #include "schedule/auto_windows.h"
 
 #include "scalar/loads.h"
+#include "schedule/auto_cuts.h"
 #include "schedule/extent.h"
+#include "target/cpu.h"
 
 #include <algorithm>
 #include <limits>
@@ -159,7 +161,7 @@ private:
     const auto loop = [&](size_t d, const char* suffix) {
       return LoopName{text(reader).name, schedule_.order[path[d]].name + suffix};
     };
-    WindowChunks chunks{{Split{loop(depth, ""), *chunk}}, reader};
+    WindowChunks chunks{{Split{loop(depth, ""), *chunk}}, reader, temps};
     if (depth > 0) {
       Reorder order{{loop(depth, ".0")}};
       for (size_t d = 0; d < depth; ++d)
@@ -180,7 +182,64 @@ private:
   std::vector<StmtId> ids_;
 };
 
+/// An index without what counts copies.
+std::vector<Expr> own_index(const Schedule& schedule, uint32_t tensor,
+                            const std::vector<Expr>& index) {
+  const auto copies = static_cast<std::ptrdiff_t>(schedule.scop.tensors[tensor].private_dims);
+  return {index.begin() + copies, index.end()};
+}
+
+/// The dimension of the product's result that its lanes walk along.
+std::optional<size_t> lane_dimension(const Schedule& schedule, const Product& p) {
+  const Expr& lanes = schedule.order.rows[p.update().value][p.nest.depth + p.lanes];
+  const std::vector<Expr> index =
+      own_index(schedule, p.result, schedule.scop[p.update()].text.index);
+  for (size_t d = 0; d < index.size(); ++d)
+    if (scalar::equal(index[d], lanes))
+      return d;
+  return std::nullopt;
+}
+
+/// Whether the statement reads the temp, if at all, at the index of the cell that it writes.
+bool reads_own_cell(const Schedule& schedule, StmtId id, uint32_t temp) {
+  const program::Statement& text = schedule.scop[id].text;
+  const std::vector<Expr> own = own_index(schedule, text.tensor, text.index);
+  const auto loads = scalar::loads_in(text.value);
+  return std::all_of(loads.begin(), loads.end(), [&](const scalar::Load* load) {
+    if (load->tensor != temp)
+      return true;
+    const std::vector<Expr> index = own_index(schedule, temp, load->index);
+    return std::equal(index.begin(), index.end(), own.begin(), own.end(), scalar::equal);
+  });
+}
+
 } // namespace
+
+std::vector<Directive> lanes_together(const Schedule& schedule, const WindowChunks& chunks,
+                                      const Product& p, const Environment& environment) {
+  const auto dim = lane_dimension(schedule, p);
+  const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
+  if (!p.turns_over || !dim || p.extents[p.lanes] % vector != 0)
+    return {};
+  // A window that reached along the lanes would need several vectors for one.
+  const scalar::Load* window = scalar::loads_in(schedule.scop[chunks.reader].text.value).front();
+  const std::vector<Expr> cell = own_index(schedule, window->tensor, window->index);
+  if (scalar::as<scalar::Iter>(cell[*dim]) == nullptr)
+    return {};
+  std::vector<LayoutPart> parts;
+  for (size_t d = 0; d < cell.size(); ++d)
+    if (d != *dim)
+      parts.push_back({static_cast<int64_t>(d)});
+  parts.push_back({static_cast<int64_t>(*dim)});
+  std::vector<Directive> plan;
+  for (const uint32_t temp : chunks.temps) {
+    for (const StmtId id : present_statements(schedule))
+      if (id != chunks.reader && !reads_own_cell(schedule, id, temp))
+        return {};
+    plan.emplace_back(Layout{schedule.scop.tensors[temp].name, parts});
+  }
+  return plan;
+}
 
 std::optional<WindowChunks> window_chunks(const Schedule& schedule,
                                           const Environment& environment) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/schedule.h"
+#include "schedule/auto_product.h"
 
 #include <optional>
 #include <vector>
@@ -12,10 +12,17 @@ namespace kawara::schedule {
 struct WindowChunks {
   std::vector<Directive> plan; ///< brings them together
   poly::StmtId reader;         ///< inside the loop over chunks, its outermost
+  std::vector<uint32_t> temps; ///< that are made in chunks, the one that windows are taken of first
 };
 
 /// For the first such nest whose temp only it reads, and which a product makes; rows that two chunks need are made twice, so
 /// chunks have several. Nothing where there are too few rows or one chunk's do not fit.
 std::optional<WindowChunks> window_chunks(const Schedule&, const Environment&);
+
+/// Where a product makes the cells of chunks in lanes that lie across their rows: directives that have those lanes lie side by side
+/// in all temps of the chunks, so that nothing is turned over before the window's own results, of which there are fewer. Nothing
+/// where lanes lie along rows, are no whole vectors, or where the temps' cells are not made one by one of each other.
+std::vector<Directive> lanes_together(const Schedule&, const WindowChunks&, const Product&,
+                                      const Environment&);
 
 } // namespace kawara::schedule

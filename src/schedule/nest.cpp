@@ -115,6 +115,14 @@ bool is_inside(const Order& order, LoopId inner, LoopId outer) {
   return false;
 }
 
+std::vector<poly::LoopId> child_loops(const std::vector<poly::TreeNode>& body) {
+  std::vector<poly::LoopId> loops;
+  for (const poly::TreeNode& node : body)
+    if (node.is_loop())
+      loops.push_back(node.loop());
+  return loops;
+}
+
 std::vector<LoopId> unit_of(const Order& order, LoopId loop) {
   std::vector<LoopId> unit{loop};
   const TreeNode* node = poly::find_node(order, loop);

@@ -19,6 +19,9 @@ Place place_of(poly::Order&, poly::LoopId);
 std::optional<poly::LoopId> parent_of(const poly::Order&, poly::LoopId);
 bool is_inside(const poly::Order&, poly::LoopId inner, poly::LoopId outer);
 
+/// The loops among the nodes of a body, in their order.
+std::vector<poly::LoopId> child_loops(const std::vector<poly::TreeNode>& body);
+
 /// The loop and the loops that run as one with it (coalesce), outermost first.
 std::vector<poly::LoopId> unit_of(const poly::Order&, poly::LoopId);
 

@@ -58,9 +58,19 @@ for k in range(20):
                     Y[k, y, x] max= act[k, 2*y + r, 2*x + s]
 )";
 
+/// Channels in lanes from the convolution to the pool, whose results are made of what its windows add up.
+const char* const kPooledLanes = R"(input X: f32[3, 75, 75]
+const W: f32[24, 3, 5, 5], shift: f32[24]
+output Y: f32[24, 17, 17]
+temp conv: f32[24, 36, 36], act: f32[24, 36, 36]
+conv[k, y, x] = sum(c, r, s, X[c, 2*y + r, 2*x + s] * W[k, c, r, s])
+act[k, y, x] = relu(conv[k, y, x] + shift[k])
+Y[k, y, x] = sum(r in range(3), s in range(3), act[k, 2*y + r, 2*x + s]) * 0.25
+)";
+
 TEST(ManyCores, ComputeWhatTheInterpreterComputes) {
-  for (const char* text : {kProduct, kBatches, kRow, kPooled})
-    for (const int64_t cores : {2, 5, 16}) {
+  for (const char* text : {kProduct, kBatches, kRow, kPooled, kPooledLanes})
+    for (const int64_t cores : {1, 2, 5, 16}) {
       const Results results = results_on(text, cores, 64 * 1024);
       const Difference difference = compare(results.got, results.expected);
       EXPECT_LE(difference.worst, results.allowed) << cores << " cores:\n" << text;

@@ -50,5 +50,64 @@ TEST(AutoWindows, leave_what_fits_the_second_cache) {
   EXPECT_NE(outermost(apart, 1), outermost(apart, 4)) << listing(apart);
 }
 
+/// A convolution with stride 2 whose filters are constant: a vector holds a cell of several of them.
+std::string strided(const char* pool) {
+  return fmt::format(R"(input X: f32[3, 231, 231]
+const W: f32[64, 3, 7, 7], shift: f32[64]
+output Y: f32[64, 56, 56]
+temp conv: f32[64, 113, 113], act: f32[64, 113, 113]
+conv[k, y, x] = sum(c, r, s, X[c, 2*y + r, 2*x + s] * W[k, c, r, s])
+act[k, y, x] = relu(conv[k, y, x] + shift[k])
+Y[k, y, x] = max(r in range(3), s in range(3), {})
+)",
+                     pool);
+}
+
+Schedule strided_schedule(const char* pool, const char* cpu) {
+  const Schedule start = initial(strided(pool));
+  Environment environment;
+  environment.cpu = *target::named_cpu(cpu);
+  auto result = apply(start, Auto{}, environment);
+  EXPECT_TRUE(static_cast<bool>(result));
+  return result ? *std::move(result) : start;
+}
+
+const program::Tensor& tensor_of(const Schedule& schedule, const std::string& name) {
+  for (const program::Tensor& tensor : schedule.scop.tensors)
+    if (tensor.name == name)
+      return tensor;
+  throw std::runtime_error("no such tensor");
+}
+
+TEST(AutoWindows, keep_lanes_of_a_product_side_by_side_until_windows_are_done) {
+  for (const char* cpu : {"neoverse-n1", "sapphirerapids"}) {
+    const Schedule chunks = strided_schedule("act[k, 2*y + r, 2*x + s]", cpu);
+    EXPECT_EQ(scalar::constant_of(tensor_of(chunks, "act").shape.back()), 64) << cpu;
+    const poly::LoopId lanes = poly::path_of(chunks.order, poly::StmtId{4}).back();
+    EXPECT_EQ(chunks.order[lanes].name, "k.1") << listing(chunks);
+    EXPECT_GT(chunks.order[lanes].marks.vector_width, 1) << listing(chunks);
+    // Results start in the loop that finishes them.
+    EXPECT_EQ(poly::path_of(chunks.order, poly::StmtId{3})[3],
+              poly::path_of(chunks.order, poly::StmtId{4})[3])
+        << listing(chunks);
+  }
+}
+
+TEST(AutoWindows, leave_lanes_that_windows_reach_across) {
+  const Schedule chunks = strided_schedule("act[(k + r) // 2, 2*y + r, 2*x + s]", "neoverse-n1");
+  EXPECT_EQ(scalar::constant_of(tensor_of(chunks, "act").shape.back()), 113) << listing(chunks);
+}
+
+TEST(AutoWindows, turn_over_results_of_neighbours_that_lie_apart) {
+  const Schedule start = initial("input X: f32[33, 33, 32]\noutput Y: f32[32, 16, 16]\n"
+                                 "Y[k, y, x] = max(r in range(3), s in range(3), "
+                                 "X[2*y + r, 2*x + s, k])\n");
+  const auto turned = apply(start, Auto{}, test_environment());
+  ASSERT_TRUE(static_cast<bool>(turned));
+  const std::vector<poly::LoopId> path = poly::path_of(turned->order, poly::StmtId{1});
+  EXPECT_EQ(turned->order[path.back()].name, "k.1") << listing(*turned);
+  EXPECT_EQ(turned->order[path[path.size() - 2]].name, "x.1") << listing(*turned);
+}
+
 } // namespace
 } // namespace kawara::schedule
