@@ -180,12 +180,24 @@ llvm::Value* whole_column(llvm::Value* column, unsigned lanes) {
                                                                                         : nullptr;
 }
 
+/// The last statement of a block that stores to a buffer: cells that are read after it do not change any more.
+std::map<uint32_t, size_t> last_stores(const kernel::Block& statements) {
+  std::map<uint32_t, size_t> last;
+  for (size_t s = 0; s < statements.size(); ++s)
+    if (const auto* store = std::get_if<kernel::Store>(&statements[s]))
+      last[store->buffer] = s;
+    else
+      for (const uint32_t buffer : kernel::buffers_stored_in(kernel::block_of(statements[s])))
+        last[buffer] = s;
+  return last;
+}
+
 } // namespace
 
 /// One square per set of vectors that differ only by a constant and cover a run of lanes.
 std::vector<FunctionEmitter::Square>
 FunctionEmitter::squares_of(const kernel::Block& statements) const {
-  const std::set<uint32_t> stored = kernel::buffers_stored_in(statements);
+  const std::map<uint32_t, size_t> stored = last_stores(statements);
   struct Family {
     Square square; ///< without its first offset
     std::map<int64_t, size_t> first_use;
@@ -194,7 +206,9 @@ FunctionEmitter::squares_of(const kernel::Block& statements) const {
   for (size_t s = 0; s < statements.size(); ++s)
     kernel::visit_own_exprs(statements[s], [&](const Expr& root) {
       visit_strided(root, [&](uint32_t buffer, const StridedIndex& index, unsigned lanes) {
-        if (stored.contains(buffer) || parts_.kernel.buffers.at(buffer).elem == scalar::Elem::Bool)
+        const auto last = stored.find(buffer);
+        if ((last != stored.end() && last->second >= s) ||
+            parts_.kernel.buffers.at(buffer).elem == scalar::Elem::Bool)
           return;
         auto at = std::find_if(families.begin(), families.end(), [&](const Family& f) {
           return f.square.buffer == buffer && f.square.lanes == lanes &&

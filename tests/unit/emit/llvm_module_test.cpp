@@ -212,6 +212,16 @@ TEST(LlvmModule, ColumnsSideBySideAreLoadedAsRows) {
   EXPECT_TRUE(has(ir_of(transposition(3), 0), "load float,")) << "three columns are no square";
 }
 
+TEST(LlvmModule, ColumnsOfWhatWasJustStoredAreLoadedAsRows) {
+  const kernel::Stmt write =
+      kernel::Store{0, {int_lit(0), int_lit(2)}, ReduceOp::None, scalar::float_lit(1, kF32)};
+  kernel::Kernel before = transposition(4), between = before;
+  before.body.insert(before.body.begin(), write);
+  between.body.insert(between.body.begin() + 2, write);
+  EXPECT_FALSE(has(ir_of(before, 0), "load float,"));
+  EXPECT_TRUE(has(ir_of(between, 0), "load float,")) << "the first two columns come before";
+}
+
 TEST(LlvmModule, CompileTimesAreReported) {
   const EmitTimes times = module_from_kernel(dot(Numerics::Rounding)).times();
   EXPECT_GT(times.build, 0);
