@@ -58,14 +58,16 @@ private:
   /// What a window needs is made chunk by chunk; threads share these.
   bool run_in_chunks(const WindowChunks& chunks) {
     const Schedule before = schedule_;
-    if (!try_all(chunks.plan))
+    const bool has_parts = !chunks.in_parts.empty() && try_all(chunks.in_parts);
+    if (!has_parts && (chunks.plan.empty() || !try_all(chunks.plan)))
       return false;
-    const LoopId whole = poly::path_of(schedule_.order, chunks.reader).front();
+    const std::vector<LoopId> path = poly::path_of(schedule_.order, chunks.reader);
+    const LoopId whole = path.front(), chunk = path[has_parts ? 1 : 0];
     if (!try_all({Parallel{name(whole)}})) {
       schedule_ = before;
       return false;
     }
-    const auto inside = [&] { return child_loops(poly::find_node(schedule_.order, whole)->body); };
+    const auto inside = [&] { return child_loops(poly::find_node(schedule_.order, chunk)->body); };
     for (const LoopId loop : inside())
       if (!perfect_nest_at(schedule_.order, loop) && wants_distribution(schedule_, loop))
         distribute(loop);
@@ -80,7 +82,9 @@ private:
     for (const LoopId loop : inside())
       if (!done_.contains(loop))
         improve(loop, false);
-    done_.insert(whole);
+    if (has_parts)
+      try_all({Coalesce{name(whole), name(chunk)}});
+    done_.insert(poly::path_of(schedule_.order, chunks.reader).front());
     return true;
   }
 

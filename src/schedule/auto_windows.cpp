@@ -19,6 +19,8 @@ namespace {
 
 /// Rows of results in a chunk: with fewer, too many rows would be made twice.
 constexpr int64_t kLeastRows = 4;
+/// Channels that could be made in the time that it takes to bring together what all of a part's are made of.
+constexpr int64_t kBrought = 1;
 
 std::vector<StmtId> present_statements(const Schedule& schedule) {
   std::vector<StmtId> ids;
@@ -110,9 +112,15 @@ private:
     return has_product ? temps : std::vector<uint32_t>{};
   }
 
-  /// Rows of results in a chunk: as many as leave the rows of the temp that they need in the second cache, and
-  /// every thread with as many chunks as any other. Nothing where all of the temp fits there.
-  std::optional<int64_t> rows_of_chunk(const Window& window, int64_t rows) const {
+  /// What a chunk has of the results.
+  struct Chunk {
+    int64_t rows = 0, channels = 0;
+  };
+
+  /// Chunks leave the rows of the temp that they need in the second cache, and every thread with as many as any other. Rows that two
+  /// of them need are made twice, of fewer channels where chunks have not all of them; what those are made of is then brought
+  /// together for each part of them. Nothing where all of the temp fits that cache.
+  std::optional<Chunk> chunk_of(const Window& window, int64_t rows, int64_t channels) const {
     const program::Tensor& temp = tensor(window.temp);
     int64_t bytes = scalar::bytes_of(temp.elem);
     for (size_t d = 0; d < temp.shape.size(); ++d) {
@@ -121,60 +129,131 @@ private:
         return std::nullopt;
       bytes *= d == window.dim ? 1 : *extent;
     }
+    const target::Cpu& cpu = environment_.cpu;
     const auto all = scalar::constant_of(temp.shape[window.dim]);
-    if (!all || rows < kLeastRows || *all < rows)
-      return std::nullopt;
-    if (bytes * *all <= environment_.cpu.caches.l2)
+    if (!all || rows < kLeastRows || *all < rows || bytes * *all <= cpu.caches.l2)
       return std::nullopt;
     const int64_t stride = *all / rows, overlap = *all - stride * rows + stride;
-    const int64_t room = environment_.cpu.caches.l2 / 8 * 7 / std::max<int64_t>(1, bytes);
-    const int64_t most = (room - overlap) / stride, cores = environment_.cpu.cores;
-    if (most < kLeastRows)
-      return std::nullopt;
-    // Of the thread that makes the most rows of the temp, as few as possible.
-    int64_t best = most, fewest = std::numeric_limits<int64_t>::max();
-    for (int64_t chunk = std::min(most, rows); chunk >= kLeastRows; --chunk) {
-      const int64_t count = (rows + chunk - 1) / chunk;
-      const int64_t made = (count + cores - 1) / cores * (chunk * stride + overlap - stride);
-      if (made < fewest) {
-        fewest = made;
-        best = chunk;
+    const int64_t unit =
+        std::max(cpu.caches.line, 2 * cpu.vector_bytes) / scalar::bytes_of(temp.elem);
+    // Of the thread that makes the most cells of the temp, as few as possible.
+    std::optional<Chunk> best;
+    int64_t fewest = std::numeric_limits<int64_t>::max();
+    for (int64_t parts = 1; parts == 1 || parts * unit <= channels; ++parts) {
+      const int64_t part = channels / parts;
+      if (channels % parts != 0 || (parts > 1 && part % unit != 0))
+        continue;
+      const int64_t room = cpu.caches.l2 / 8 * 7 / std::max<int64_t>(1, bytes / parts);
+      const int64_t most = std::min((room - overlap) / stride, parts > 1 ? rows : rows - 1);
+      for (int64_t chunk = most; chunk >= kLeastRows; --chunk) {
+        const int64_t count = parts * ((rows + chunk - 1) / chunk);
+        const int64_t made = (count + cpu.cores - 1) / cpu.cores *
+                             (chunk * stride + overlap - stride) * (part + kBrought);
+        if (made < fewest) {
+          fewest = made;
+          best = Chunk{chunk, part};
+        }
       }
     }
     return best;
   }
 
   std::optional<WindowChunks> chunks_for(StmtId reader, const Window& window) const {
-    const std::vector<uint32_t> temps = made_for(reader, window.temp);
-    const std::vector<LoopId> path = poly::path_of(schedule_.order, reader);
-    const std::vector<Expr>& rows = schedule_.order.rows[reader.value];
-    const Expr iterator = scalar::iter(window.iterator);
+    WindowChunks chunks{{}, {}, reader, made_for(reader, window.temp)};
+    const auto depth = depth_of(reader, scalar::iter(window.iterator));
+    const auto rows = depth ? length(reader, *depth) : std::nullopt;
+    if (chunks.temps.empty() || !rows)
+      return std::nullopt;
+    if (const auto chunk = chunk_of(window, *rows, 1))
+      add_chunks(chunks.plan, chunks, *depth, chunk->rows, std::nullopt);
+    for (size_t dim = 0; dim < window.dim; ++dim) {
+      const auto parted = channels_of(reader, chunks, dim);
+      const auto channels = parted ? length(reader, *parted) : std::nullopt;
+      const auto chunk = channels ? chunk_of(window, *rows, *channels) : std::nullopt;
+      if (!chunk || chunk->channels == *channels)
+        continue;
+      add_parts(chunks.in_parts, chunks, dim, chunk->channels);
+      add_chunks(chunks.in_parts, chunks, *depth, chunk->rows, parted);
+      break;
+    }
+    const bool is_found = !chunks.plan.empty() || !chunks.in_parts.empty();
+    return is_found ? std::optional(std::move(chunks)) : std::nullopt;
+  }
+
+  LoopName loop(StmtId id, size_t depth, const char* suffix) const {
+    const LoopId at = poly::path_of(schedule_.order, id)[depth];
+    return {text(id).name, schedule_.order[at].name + suffix};
+  }
+
+  std::optional<int64_t> length(StmtId id, size_t depth) const {
+    const LoopId at = poly::path_of(schedule_.order, id)[depth];
+    return longest_run(schedule_.scop, schedule_.order, at);
+  }
+
+  /// The position of the loop that walks along an iterator.
+  std::optional<size_t> depth_of(StmtId id, const Expr& iterator) const {
+    const std::vector<Expr>& rows = schedule_.order.rows[id.value];
     const auto at = std::find_if(rows.begin(), rows.end(),
                                  [&](const Expr& row) { return scalar::equal(row, iterator); });
-    if (temps.empty() || at == rows.end())
+    if (at == rows.end() || scalar::as<scalar::Iter>(iterator) == nullptr)
       return std::nullopt;
-    const auto depth = static_cast<size_t>(at - rows.begin());
-    const auto count = longest_run(schedule_.scop, schedule_.order, path[depth]);
-    const auto chunk = count ? rows_of_chunk(window, *count) : std::nullopt;
-    if (!chunk || *chunk >= *count)
-      return std::nullopt;
-    const auto loop = [&](size_t d, const char* suffix) {
-      return LoopName{text(reader).name, schedule_.order[path[d]].name + suffix};
-    };
-    WindowChunks chunks{{Split{loop(depth, ""), *chunk}}, reader, temps};
-    if (depth > 0) {
-      Reorder order{{loop(depth, ".0")}};
-      for (size_t d = 0; d < depth; ++d)
-        order.loops.push_back(loop(d, ""));
-      chunks.plan.emplace_back(std::move(order));
-    }
-    for (const uint32_t temp : temps)
+    return static_cast<size_t>(at - rows.begin());
+  }
+
+  /// Chunks of rows, with what each needs right before it. `parted`: the loop of which only a part is still inside.
+  void add_chunks(std::vector<Directive>& plan, const WindowChunks& chunks, size_t depth,
+                  int64_t rows, std::optional<size_t> parted) const {
+    const StmtId reader = chunks.reader;
+    plan.emplace_back(Split{loop(reader, depth, ""), rows});
+    Reorder order{{loop(reader, depth, ".0")}};
+    for (size_t d = 0; d < depth; ++d)
+      order.loops.push_back(loop(reader, d, parted == d ? ".1" : ""));
+    if (depth > 0)
+      plan.emplace_back(std::move(order));
+    for (const uint32_t temp : chunks.temps)
       for (const StmtId id : ids_)
         if (text(id).tensor == temp) {
-          chunks.plan.emplace_back(ComputeAt{text(id).name, loop(depth, ".0")});
+          plan.emplace_back(ComputeAt{text(id).name, loop(reader, depth, ".0")});
           break;
         }
-    return chunks;
+  }
+
+  /// The loop over a dimension of the temps, in a statement that makes one of them or the reader's result.
+  std::optional<size_t> channels_of(StmtId id, const WindowChunks& chunks, size_t dim) const {
+    const program::Statement& own = text(chunks.reader);
+    size_t at = dim;
+    if (text(id).tensor == own.tensor) {
+      const Expr& channel = scalar::loads_in(own.value).front()->index[dim];
+      for (at = 0; at < own.index.size() && !scalar::equal(own.index[at], channel);)
+        ++at;
+    }
+    return at < text(id).index.size() ? depth_of(id, text(id).index[at]) : std::nullopt;
+  }
+
+  /// One loop over parts of a dimension around all nests.
+  void add_parts(std::vector<Directive>& plan, const WindowChunks& chunks, size_t dim,
+                 int64_t size) const {
+    std::set<LoopId> nests;
+    std::vector<LoopName> parts;
+    for (const StmtId id : ids_) {
+      const auto is_own = [&](uint32_t t) { return text(id).tensor == t; };
+      if ((!is_own(text(chunks.reader).tensor) &&
+           std::none_of(chunks.temps.begin(), chunks.temps.end(), is_own)) ||
+          !nests.insert(poly::path_of(schedule_.order, id).front()).second)
+        continue;
+      const auto depth = channels_of(id, chunks, dim);
+      if (!depth)
+        return plan.clear();
+      plan.emplace_back(Split{loop(id, *depth, ""), size});
+      parts.push_back(loop(id, *depth, ".0"));
+      Reorder order{{parts.back()}};
+      for (size_t d = 0; d < *depth; ++d)
+        order.loops.push_back(loop(id, d, ""));
+      if (*depth > 0)
+        plan.emplace_back(std::move(order));
+    }
+    for (size_t k = 1; k < parts.size(); ++k)
+      plan.emplace_back(Fuse{parts.front(), parts[k]});
   }
 
   const Schedule& schedule_;
@@ -192,10 +271,11 @@ std::vector<Expr> own_index(const Schedule& schedule, uint32_t tensor,
 /// The dimension of the product's result that its lanes walk along.
 std::optional<size_t> lane_dimension(const Schedule& schedule, const Product& p) {
   const Expr& lanes = schedule.order.rows[p.update().value][p.nest.depth + p.lanes];
+  const std::set<uint32_t> walked = iterators_in(lanes);
   const std::vector<Expr> index =
       own_index(schedule, p.result, schedule.scop[p.update()].text.index);
   for (size_t d = 0; d < index.size(); ++d)
-    if (scalar::equal(index[d], lanes))
+    if (scalar::as<scalar::Iter>(index[d]) != nullptr && iterators_in(index[d]) == walked)
       return d;
   return std::nullopt;
 }

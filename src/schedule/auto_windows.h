@@ -10,8 +10,10 @@ namespace kawara::schedule {
 /// A nest that reduces windows of a temp (pooling) can run in chunks of rows, each with the rows of the temp that it needs made
 /// right before it: products and what follows them cell by cell, all of which then stay in a cache.
 struct WindowChunks {
-  std::vector<Directive> plan; ///< brings them together
-  poly::StmtId reader;         ///< inside the loop over chunks, its outermost
+  /// Brings them together in a loop over chunks. `in_parts`, if there is such a plan: in a loop over parts of a dimension in which
+  /// windows do not reach from cell to cell, channels, and one over chunks inside it.
+  std::vector<Directive> plan, in_parts;
+  poly::StmtId reader;         ///< inside these loops
   std::vector<uint32_t> temps; ///< that are made in chunks, the one that windows are taken of first
 };
 

@@ -1,5 +1,7 @@
 #include "programs.h"
 
+#include "schedule/extent.h"
+
 #include <fmt/format.h>
 
 namespace kawara::schedule {
@@ -63,10 +65,11 @@ Y[k, y, x] = max(r in range(3), s in range(3), {})
                      pool);
 }
 
-Schedule strided_schedule(const char* pool, const char* cpu) {
+Schedule strided_schedule(const char* pool, const char* cpu, int64_t cores = 1) {
   const Schedule start = initial(strided(pool));
   Environment environment;
   environment.cpu = *target::named_cpu(cpu);
+  environment.cpu.cores = cores;
   auto result = apply(start, Auto{}, environment);
   EXPECT_TRUE(static_cast<bool>(result));
   return result ? *std::move(result) : start;
@@ -83,14 +86,25 @@ TEST(AutoWindows, keep_lanes_of_a_product_side_by_side_until_windows_are_done) {
   for (const char* cpu : {"neoverse-n1", "sapphirerapids"}) {
     const Schedule chunks = strided_schedule("act[k, 2*y + r, 2*x + s]", cpu);
     EXPECT_EQ(scalar::constant_of(tensor_of(chunks, "act").shape.back()), 64) << cpu;
-    const poly::LoopId lanes = poly::path_of(chunks.order, poly::StmtId{4}).back();
-    EXPECT_EQ(chunks.order[lanes].name, "k.1") << listing(chunks);
-    EXPECT_GT(chunks.order[lanes].marks.vector_width, 1) << listing(chunks);
-    // Results start in the loop that finishes them.
-    EXPECT_EQ(poly::path_of(chunks.order, poly::StmtId{3})[3],
-              poly::path_of(chunks.order, poly::StmtId{4})[3])
-        << listing(chunks);
+    const std::vector<poly::LoopId> start = poly::path_of(chunks.order, poly::StmtId{3});
+    const std::vector<poly::LoopId> update = poly::path_of(chunks.order, poly::StmtId{4});
+    EXPECT_EQ(chunks.order[update.back()].name.substr(0, 2), "k.") << listing(chunks);
+    EXPECT_GT(chunks.order[update.back()].marks.vector_width, 1) << listing(chunks);
+    // Results start in the loop that finishes them: inside are their cells, and the window's.
+    EXPECT_EQ(start[start.size() - 3], update[update.size() - 5]) << listing(chunks);
   }
+}
+
+TEST(AutoWindows, give_parts_of_channels_to_threads_where_that_is_more_even) {
+  const char* const pool = "act[k, 2*y + r, 2*x + s]";
+  // 56 rows in chunks of 4 would be 14 times 9 rows of the convolution; in chunks of 7, halves of 15.
+  const Schedule many = strided_schedule(pool, "sapphirerapids", 16);
+  EXPECT_NE(listing(many).find("for k.0_y.0:  # parallel"), std::string::npos) << listing(many);
+  const std::vector<poly::LoopId> path = poly::path_of(many.order, poly::StmtId{4});
+  EXPECT_EQ(longest_run(many.scop, many.order, path[0]), 2) << listing(many);
+  EXPECT_EQ(longest_run(many.scop, many.order, path[1]), 8) << listing(many);
+  const Schedule one = strided_schedule(pool, "sapphirerapids", 1);
+  EXPECT_NE(listing(one).find("for y.0:  # parallel"), std::string::npos) << listing(one);
 }
 
 TEST(AutoWindows, leave_lanes_that_windows_reach_across) {
