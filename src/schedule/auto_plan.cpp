@@ -67,15 +67,17 @@ std::optional<size_t> best_row_loop(const NestFacts& facts, size_t vector) {
   return best;
 }
 
-Parts parts_of(const NestFacts& facts) {
+Parts parts_of(const NestFacts& facts, int64_t cores) {
   Parts parts;
   const size_t n = facts.extents.size();
   parts.vector = best_vector_loop(facts);
   if (parts.vector)
     parts.rows = best_row_loop(facts, *parts.vector);
-  for (size_t k = 0; k < n && !parts.parallel; ++k)
-    if (facts.is_parallel[k] && facts.extents[k] > 1 && k != parts.vector.value_or(n))
-      parts.parallel = k;
+  std::vector<size_t> others;
+  for (size_t k = 0; k < n; ++k)
+    if (k != parts.vector.value_or(n))
+      others.push_back(k);
+  parts.parallel = best_shared_loop(facts, others, cores);
   for (size_t k = facts.fixed; k < n; ++k)
     if (k != parts.vector.value_or(n) && k != parts.rows.value_or(n))
       parts.rest.push_back(k);
@@ -88,7 +90,8 @@ public:
   NestPlanner(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
               const Environment& environment, bool may_be_parallel)
       : schedule_(schedule), nest_(nest), facts_(facts), cpu_(environment.cpu),
-        parts_(parts_of(facts)), may_be_parallel_(may_be_parallel && is_worth_threads(steps())) {}
+        parts_(parts_of(facts, environment.cpu.cores)),
+        may_be_parallel_(may_be_parallel && is_worth_threads(steps())) {}
 
   std::vector<std::vector<Directive>> plans() const {
     std::vector<std::vector<Directive>> out;
@@ -120,8 +123,9 @@ public:
     if (auto turned =
             turned_window(schedule_, nest_, facts_, native_lanes(), cpu_.vector_registers))
       return turned;
-    return parts_.vector ? small_window(schedule_, nest_, facts_, *parts_.vector, native_lanes())
-                         : std::nullopt;
+    return parts_.vector
+               ? small_window(schedule_, nest_, facts_, *parts_.vector, native_lanes(), cpu_.cores)
+               : std::nullopt;
   }
 
 private:

@@ -1,6 +1,7 @@
 #include "schedule/auto_window_plan.h"
 
 #include "scalar/expansion.h"
+#include "schedule/auto_worth.h"
 
 #include <algorithm>
 
@@ -93,7 +94,8 @@ void take_rows(const Schedule& schedule, SmallWindow& window, const NestFacts& f
 } // namespace
 
 std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& nest,
-                                        const NestFacts& facts, size_t lanes, int64_t vector) {
+                                        const NestFacts& facts, size_t lanes, int64_t vector,
+                                        int64_t cores) {
   SmallWindow found{nest, {}, lanes, {}, vector, vector, {}, 1};
   int64_t steps = 1;
   for (size_t k = 0; k < nest.loops.size(); ++k)
@@ -107,6 +109,10 @@ std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& ne
       steps > kMostSteps || facts.strides[lanes].writes_same_cell || !facts.is_parallel[lanes] ||
       facts.strides[lanes].far_writes != 0 || row < kShortestRow)
     return std::nullopt;
+  if (const auto shared = best_shared_loop(facts, found.outer, cores)) {
+    const auto at = std::find(found.outer.begin(), found.outer.end(), *shared);
+    std::rotate(found.outer.begin(), at, at + 1);
+  }
   while (found.width < 4 * vector && row % (2 * found.width) == 0)
     found.width *= 2;
   // A short row is taken whole: cut, its last part would need questions at run time.

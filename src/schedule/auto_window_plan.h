@@ -19,9 +19,9 @@ struct SmallWindow {
   poly::StmtId update() const { return nest.statements.front(); }
 };
 
-/// The nest as such a window, with `lanes` in lanes, `vector` of them in a vector.
+/// The nest as such a window, with `lanes` in lanes, `vector` of them in a vector; what so many threads share best is outermost.
 std::optional<SmallWindow> small_window(const Schedule&, const Nest&, const NestFacts&,
-                                        size_t lanes, int64_t vector);
+                                        size_t lanes, int64_t vector, int64_t cores);
 
 /// The nest as a window whose loads are neighbours along a loop that its results are not: that loop in lanes, and several of those
 /// results side by side that are neighbours, which are turned over when they are done.

@@ -15,6 +15,8 @@ constexpr double kFunction = 22;
 constexpr double kWorthThreads = 4096;
 /// Where nobody knows how long a loop is, it is long.
 constexpr int64_t kUnknownRun = 256;
+/// Share of the threads' time in which they have something to do that is good enough.
+constexpr double kNearlyAll = 0.8;
 
 } // namespace
 
@@ -43,6 +45,24 @@ bool is_worth_threads(const Schedule& schedule, poly::LoopId loop, const Environ
     steps += steps_of(schedule, id, iterations, target::vector_lanes(environment.cpu, bytes));
   }
   return is_worth_threads(steps);
+}
+
+std::optional<size_t> best_shared_loop(const NestFacts& facts, const std::vector<size_t>& loops,
+                                       int64_t cores) {
+  const auto busy = [&](size_t k) {
+    const int64_t rounds = (facts.extents[k] + cores - 1) / cores;
+    return static_cast<double>(facts.extents[k]) / static_cast<double>(rounds * cores);
+  };
+  std::optional<size_t> best;
+  for (const size_t k : loops) {
+    if (!facts.is_parallel[k] || facts.extents[k] < 2)
+      continue;
+    if (busy(k) >= kNearlyAll)
+      return k;
+    if (!best || busy(k) > busy(*best))
+      best = k;
+  }
+  return best;
 }
 
 } // namespace kawara::schedule

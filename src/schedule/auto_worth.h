@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/schedule.h"
+#include "schedule/auto_nest.h"
 
 namespace kawara::schedule {
 
@@ -13,5 +13,10 @@ bool is_worth_threads(double steps);
 
 /// Whether all that runs below the loop is.
 bool is_worth_threads(const Schedule&, poly::LoopId loop, const Environment&);
+
+/// Of these loops of a nest the first that has iterations for nearly all threads; otherwise the one that has them for the most.
+/// Positions; nothing where no loop can be shared.
+std::optional<size_t> best_shared_loop(const NestFacts&, const std::vector<size_t>& loops,
+                                       int64_t cores);
 
 } // namespace kawara::schedule

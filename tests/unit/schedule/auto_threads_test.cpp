@@ -155,5 +155,19 @@ TEST(AutoThreads, cut_columns_until_few_threads_wait) {
   EXPECT_EQ(even_blocks(5, 64, 3, 1), 5);
 }
 
+TEST(AutoThreads, share_loops_that_are_long_enough_for_all) {
+  const std::string maps = "input X: f32[3, 64, 40, 48], g: f32[64]\noutput Y: f32[3, 64, 40, 48]\n"
+                           "Y[n, c, h, w] = gelu(X[n, c, h, w] * g[c])\n";
+  const std::string window =
+      "input X: f32[1, 96, 58, 66], W: f32[96, 3, 3]\noutput Y: f32[1, 96, 56, 64]\n"
+      "Y[n, c, h, w] = sum(r, s, X[n, c, h + r, w + s] * W[c, r, s])\n";
+  for (const int64_t cores : {2, 8, 16}) {
+    EXPECT_TRUE(keeps_busy(for_cores(maps, cores), poly::StmtId{0}, cores)) << cores;
+    EXPECT_TRUE(keeps_busy(for_cores(window, cores), poly::StmtId{1}, cores))
+        << cores << ":\n"
+        << listing(for_cores(window, cores));
+  }
+}
+
 } // namespace
 } // namespace kawara::schedule
