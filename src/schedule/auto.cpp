@@ -10,6 +10,7 @@
 #include "schedule/auto_orders.h"
 #include "schedule/auto_plan.h"
 #include "schedule/auto_product.h"
+#include "schedule/auto_resident.h"
 #include "schedule/auto_rows.h"
 #include "schedule/auto_score.h"
 #include "schedule/auto_split_k.h"
@@ -37,9 +38,10 @@ public:
       : schedule_(std::move(schedule)), environment_(environment), done_(std::move(done)) {}
 
   Schedule improved() {
-    while (const auto chunks = window_chunks(schedule_, environment_))
-      if (!run_in_chunks(*chunks))
-        break;
+    for (const auto& chunks_of : {window_chunks, resident_products})
+      while (const auto chunks = chunks_of(schedule_, environment_))
+        if (!run_in_chunks(*chunks))
+          break;
     for (const LoopId loop : child_loops(schedule_.order.body))
       if (!done_.contains(loop) && !perfect_nest_at(schedule_.order, loop) &&
           wants_distribution(schedule_, loop))
@@ -55,7 +57,7 @@ public:
   }
 
 private:
-  /// What a window needs is made chunk by chunk; threads share these.
+  /// What a window or a product needs is made chunk by chunk; threads share these.
   bool run_in_chunks(const WindowChunks& chunks) {
     const Schedule before = schedule_;
     const bool has_parts = !chunks.in_parts.empty() && try_all(chunks.in_parts);
@@ -73,7 +75,7 @@ private:
         distribute(loop);
     std::vector<Directive> layouts;
     for (const LoopId loop : inside())
-      if (const auto product = product_at(loop))
+      if (const auto product = chunks.is_product ? std::nullopt : product_at(loop))
         layouts = lanes_together(schedule_, chunks, *product, environment_);
     for (const LoopId loop : inside())
       tile_product(loop, true);

@@ -3,6 +3,7 @@
 #include "scalar/loads.h"
 #include "schedule/auto_cuts.h"
 #include "schedule/extent.h"
+#include "schedule/nest.h"
 #include "target/cpu.h"
 
 #include <algorithm>
@@ -15,13 +16,6 @@ using poly::LoopId;
 using poly::StmtId;
 using scalar::Expr;
 
-namespace {
-
-/// Rows of results in a chunk: with fewer, too many rows would be made twice.
-constexpr int64_t kLeastRows = 4;
-/// Channels that could be made in the time that it takes to bring together what all of a part's are made of.
-constexpr int64_t kBrought = 1;
-
 std::vector<StmtId> present_statements(const Schedule& schedule) {
   std::vector<StmtId> ids;
   for (uint32_t s = 0; s < schedule.scop.statements.size(); ++s)
@@ -30,14 +24,42 @@ std::vector<StmtId> present_statements(const Schedule& schedule) {
   return ids;
 }
 
-std::set<uint32_t> iterators_in(const Expr& e) {
-  std::set<uint32_t> found;
-  scalar::visit(e, [&](const Expr& n) {
-    if (const auto* it = scalar::as<scalar::Iter>(n))
-      found.insert(it->index);
-  });
-  return found;
+std::vector<uint32_t> temps_made_for(const Schedule& schedule, StmtId reader, uint32_t temp) {
+  const std::vector<StmtId> ids = present_statements(schedule);
+  const auto text = [&](StmtId id) -> const program::Statement& { return schedule.scop[id].text; };
+  std::vector<uint32_t> temps{temp};
+  std::set<StmtId> users{reader};
+  bool has_product = false;
+  for (size_t k = 0; k < temps.size(); ++k) {
+    for (const StmtId id : ids) {
+      const auto loads = scalar::loads_in(text(id).value);
+      const bool reads = std::any_of(loads.begin(), loads.end(),
+                                     [&](auto* load) { return load->tensor == temps[k]; });
+      if (reads && !users.contains(id) && text(id).tensor != temps[k])
+        return {};
+    }
+    for (const StmtId id : ids) {
+      if (text(id).tensor != temps[k])
+        continue;
+      users.insert(id);
+      const auto loads = scalar::loads_in(text(id).value);
+      has_product = has_product || (text(id).op == scalar::ReduceOp::Sum && loads.size() == 2);
+      for (const auto* load : loads)
+        if (schedule.scop.tensors[load->tensor].role == program::Role::Temp &&
+            text(id).op == scalar::ReduceOp::None &&
+            std::find(temps.begin(), temps.end(), load->tensor) == temps.end())
+          temps.push_back(load->tensor);
+    }
+  }
+  return has_product ? temps : std::vector<uint32_t>{};
 }
+
+namespace {
+
+/// Rows of results in a chunk: with fewer, too many rows would be made twice.
+constexpr int64_t kLeastRows = 4;
+/// Channels that could be made in the time that it takes to bring together what all of a part's are made of.
+constexpr int64_t kBrought = 1;
 
 /// The window that a statement reduces: the iterator over its rows and the dimension of the temp that those are in.
 struct Window {
@@ -70,10 +92,10 @@ private:
       return std::nullopt;
     std::set<uint32_t> of_result;
     for (const Expr& index : own.index)
-      for (const uint32_t it : iterators_in(index))
+      for (const uint32_t it : iterators_of(index))
         of_result.insert(it);
     for (size_t d = 0; d < loads[0]->index.size(); ++d) {
-      const std::set<uint32_t> mixed = iterators_in(loads[0]->index[d]);
+      const std::set<uint32_t> mixed = iterators_of(loads[0]->index[d]);
       for (const uint32_t it : mixed)
         if (mixed.size() == 2 && of_result.contains(it) &&
             !std::all_of(mixed.begin(), mixed.end(),
@@ -81,35 +103,6 @@ private:
           return Window{loads[0]->tensor, it, d};
     }
     return std::nullopt;
-  }
-
-  /// Temps that are made for the window alone, the last first, when one of them is a product.
-  std::vector<uint32_t> made_for(StmtId reader, uint32_t temp) const {
-    std::vector<uint32_t> temps{temp};
-    std::set<StmtId> users{reader};
-    bool has_product = false;
-    for (size_t k = 0; k < temps.size(); ++k) {
-      for (const StmtId id : ids_) {
-        const auto loads = scalar::loads_in(text(id).value);
-        const bool reads = std::any_of(loads.begin(), loads.end(),
-                                       [&](auto* load) { return load->tensor == temps[k]; });
-        if (reads && !users.contains(id) && text(id).tensor != temps[k])
-          return {};
-      }
-      for (const StmtId id : ids_) {
-        if (text(id).tensor != temps[k])
-          continue;
-        users.insert(id);
-        const auto loads = scalar::loads_in(text(id).value);
-        has_product = has_product || (text(id).op == scalar::ReduceOp::Sum && loads.size() == 2);
-        for (const auto* load : loads)
-          if (tensor(load->tensor).role == program::Role::Temp &&
-              text(id).op == scalar::ReduceOp::None &&
-              std::find(temps.begin(), temps.end(), load->tensor) == temps.end())
-            temps.push_back(load->tensor);
-      }
-    }
-    return has_product ? temps : std::vector<uint32_t>{};
   }
 
   /// What a chunk has of the results.
@@ -159,7 +152,7 @@ private:
   }
 
   std::optional<WindowChunks> chunks_for(StmtId reader, const Window& window) const {
-    WindowChunks chunks{{}, {}, reader, made_for(reader, window.temp)};
+    WindowChunks chunks{{}, {}, reader, temps_made_for(schedule_, reader, window.temp)};
     const auto depth = depth_of(reader, scalar::iter(window.iterator));
     const auto rows = depth ? length(reader, *depth) : std::nullopt;
     if (chunks.temps.empty() || !rows)
@@ -271,11 +264,11 @@ std::vector<Expr> own_index(const Schedule& schedule, uint32_t tensor,
 /// The dimension of the product's result that its lanes walk along.
 std::optional<size_t> lane_dimension(const Schedule& schedule, const Product& p) {
   const Expr& lanes = schedule.order.rows[p.update().value][p.nest.depth + p.lanes];
-  const std::set<uint32_t> walked = iterators_in(lanes);
+  const std::set<uint32_t> walked = iterators_of(lanes);
   const std::vector<Expr> index =
       own_index(schedule, p.result, schedule.scop[p.update()].text.index);
   for (size_t d = 0; d < index.size(); ++d)
-    if (scalar::as<scalar::Iter>(index[d]) != nullptr && iterators_in(index[d]) == walked)
+    if (scalar::as<scalar::Iter>(index[d]) != nullptr && iterators_of(index[d]) == walked)
       return d;
   return std::nullopt;
 }

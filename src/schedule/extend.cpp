@@ -22,15 +22,6 @@ using scalar::Expr;
 
 namespace {
 
-std::set<uint32_t> iterators_in_row(const Expr& row) {
-  std::set<uint32_t> found;
-  scalar::visit(row, [&](const Expr& e) {
-    if (const auto* it = scalar::as<scalar::Iter>(e))
-      found.insert(it->index);
-  });
-  return found;
-}
-
 /// What iterations of one block of the loop have in common: the other loops' values and iterators, and the block.
 std::vector<Expr> keys_of(const Schedule& schedule, StmtId id, size_t depth, uint32_t iter,
                           int64_t to) {
@@ -84,7 +75,7 @@ Proposed propose(const Schedule& schedule, const Extend& directive,
   std::vector<Added> added;
   std::optional<Change> change;
   for (const StmtId id : poly::statements_below(schedule.order, loop)) {
-    const std::set<uint32_t> iters = iterators_in_row(schedule.order.rows[id.value][depth]);
+    const std::set<uint32_t> iters = iterators_of(schedule.order.rows[id.value][depth]);
     if (iters.size() > 1)
       return refused(kChangesResults,
                      {schedule.scop[id].text.name + " follows " + quoted(directive.loop) +
@@ -92,7 +83,7 @@ Proposed propose(const Schedule& schedule, const Extend& directive,
   }
   const bool finished = poly::within_quota(*schedule.scop.context_owner, environment.quota, [&] {
     for (const StmtId id : poly::statements_below(schedule.order, loop)) {
-      const std::set<uint32_t> iters = iterators_in_row(schedule.order.rows[id.value][depth]);
+      const std::set<uint32_t> iters = iterators_of(schedule.order.rows[id.value][depth]);
       if (iters.empty())
         continue;
       const isl::set whole = whole_blocks(schedule, id, depth, *iters.begin(), directive.to);

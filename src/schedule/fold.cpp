@@ -2,6 +2,7 @@
 
 #include "schedule/codes.h"
 #include "schedule/live_cells.h"
+#include "schedule/nest.h"
 #include "schedule/rebase.h"
 #include "schedule/request.h"
 #include "schedule/resolve.h"
@@ -19,15 +20,6 @@ using poly::StmtId;
 using scalar::Expr;
 
 namespace {
-
-std::set<uint32_t> iterators_of(const Expr& e) {
-  std::set<uint32_t> found;
-  scalar::visit(e, [&](const Expr& n) {
-    if (const auto* it = scalar::as<scalar::Iter>(n))
-      found.insert(it->index);
-  });
-  return found;
-}
 
 /// Dimensions whose index moves when the loop does, in some statement that writes the tensor.
 std::set<size_t> dimensions_along(const Schedule& schedule, uint32_t tensor, LoopId loop) {

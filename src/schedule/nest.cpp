@@ -115,6 +115,15 @@ bool is_inside(const Order& order, LoopId inner, LoopId outer) {
   return false;
 }
 
+std::set<uint32_t> iterators_of(const scalar::Expr& e) {
+  std::set<uint32_t> found;
+  scalar::visit(e, [&](const scalar::Expr& n) {
+    if (const auto* it = scalar::as<scalar::Iter>(n))
+      found.insert(it->index);
+  });
+  return found;
+}
+
 std::vector<poly::LoopId> child_loops(const std::vector<poly::TreeNode>& body) {
   std::vector<poly::LoopId> loops;
   for (const poly::TreeNode& node : body)

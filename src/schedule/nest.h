@@ -3,6 +3,7 @@
 #include "schedule/propose.h"
 
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,9 @@ Place place_of(poly::Order&, poly::LoopId);
 
 std::optional<poly::LoopId> parent_of(const poly::Order&, poly::LoopId);
 bool is_inside(const poly::Order&, poly::LoopId inner, poly::LoopId outer);
+
+/// Iterators of the statement that stand in an expression.
+std::set<uint32_t> iterators_of(const scalar::Expr&);
 
 /// The loops among the nodes of a body, in their order.
 std::vector<poly::LoopId> child_loops(const std::vector<poly::TreeNode>& body);

@@ -68,8 +68,18 @@ act[k, y, x] = relu(conv[k, y, x] + shift[k])
 Y[k, y, x] = sum(r in range(3), s in range(3), act[k, 2*y + r, 2*x + s]) * 0.25
 )";
 
+/// The rows between two products are made in chunks.
+const char* const kInARow = R"(input A: f32[480, 40]
+const B: f32[40, 48], D: f32[48, 20], shift: f32[48]
+output C: f32[480, 20]
+temp S: f32[480, 48], T: f32[480, 48]
+S[i, j] = sum(k, A[i, k] * B[k, j])
+T[i, j] = relu(S[i, j] + shift[j])
+C[i, j] = sum(k, T[i, k] * D[k, j])
+)";
+
 TEST(ManyCores, ComputeWhatTheInterpreterComputes) {
-  for (const char* text : {kProduct, kBatches, kRow, kPooled, kPooledLanes})
+  for (const char* text : {kProduct, kBatches, kRow, kPooled, kPooledLanes, kInARow})
     for (const int64_t cores : {1, 2, 5, 16}) {
       const Results results = results_on(text, cores, 64 * 1024);
       const Difference difference = compare(results.got, results.expected);
