@@ -9,6 +9,7 @@
 #include "program/filled_products.h"
 #include "program/joined_dimensions.h"
 #include "program/offset_products.h"
+#include "program/unit_dimensions.h"
 #include "program/unit_loops.h"
 #include "program/winograd.h"
 #include "target/cpu.h"
@@ -34,8 +35,7 @@ Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& tex
 }
 
 /// What `auto` alone decides on may also be written another way to the same result: products of bytes for machines that
-/// multiply those with a sign by those without one, rows that are no whole vectors as one long row; for a GPU, products
-/// on plain cores in whole tiles, and nothing in loops of one iteration. Under `numerics fast` to nearly the same: convolutions
+/// multiply those with a sign by those without one, rows that are no whole vectors as one long row, and nothing in loops of one iteration; for a GPU, products on plain cores in whole tiles. Under `numerics fast` to nearly the same: convolutions
 /// in Winograd's form, unless the request says which form they have.
 program::Program suited(program::Program program, const Request& request,
                         const schedule::Environment& environment) {
@@ -55,6 +55,7 @@ program::Program suited(program::Program program, const Request& request,
     }
     return program;
   }
+  program = program::without_unit_dimensions(std::move(program));
   while (const auto m = request.winograd == 0 && program.numerics == program::Numerics::Fast
                             ? estimate::winograd_tile(program, environment.cpu)
                             : std::nullopt) {

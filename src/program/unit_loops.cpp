@@ -5,7 +5,8 @@ namespace {
 
 class UnitLoopRemover {
 public:
-  explicit UnitLoopRemover(Program program) : program_(std::move(program)) {}
+  UnitLoopRemover(Program program, const std::set<size_t>& kept)
+      : program_(std::move(program)), kept_(kept) {}
 
   Program run() {
     program_.body = stripped(program_.body);
@@ -36,7 +37,8 @@ private:
 
   void add(const Loop& loop, Body& out) {
     const Expr first = moved(loop.lo), end = moved(loop.hi);
-    const bool is_unit = loop.step == 1 && scalar::constant_of(first) &&
+    const bool is_unit = !kept_.contains(count_++) && loop.step == 1 &&
+                         scalar::constant_of(first) &&
                          scalar::constant_of(end) == *scalar::constant_of(first) + 1;
     values_.push_back(is_unit ? first : scalar::iter(static_cast<uint32_t>(names_.size())));
     if (!is_unit)
@@ -59,17 +61,30 @@ private:
   void move(Statement& statement) const {
     for (Expr& e : statement.index)
       e = moved(e);
-    statement.value = scalar::substitute_iters(statement.value, values_);
+    statement.value =
+        scalar::rewrite(scalar::substitute_iters(statement.value, values_), [](const Expr& e) {
+          const auto* load = scalar::as<scalar::Load>(e);
+          if (load == nullptr)
+            return Expr();
+          std::vector<Expr> index;
+          for (const Expr& at : load->index)
+            index.push_back(scalar::simplify(at));
+          return scalar::load(load->tensor, std::move(index), e.type());
+        });
     statement.iters = names_;
   }
 
   Program program_;
+  const std::set<size_t>& kept_;
+  size_t count_ = 0;               ///< loops met
   std::vector<Expr> values_;       ///< by loop around: its new iterator, or its value
   std::vector<std::string> names_; ///< of loops around that stay
 };
 
 } // namespace
 
-Program without_unit_loops(Program program) { return UnitLoopRemover(std::move(program)).run(); }
+Program without_unit_loops(Program program, const std::set<size_t>& kept) {
+  return UnitLoopRemover(std::move(program), kept).run();
+}
 
 } // namespace kawara::program
