@@ -35,7 +35,8 @@ Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& tex
 }
 
 /// What `auto` alone decides on may also be written another way to the same result: products of bytes for machines that
-/// multiply those with a sign by those without one, rows that are no whole vectors as one long row, and nothing in loops of one iteration; for a GPU, products on plain cores in whole tiles. Under `numerics fast` to nearly the same: convolutions
+/// multiply those with a sign by those without one, rows that are no whole vectors as one long row, rows of several dimensions as
+/// those of one, and nothing in loops of one iteration; for a GPU, products on plain cores in whole tiles. Under `numerics fast` to nearly the same: convolutions
 /// in Winograd's form, unless the request says which form they have.
 program::Program suited(program::Program program, const Request& request,
                         const schedule::Environment& environment) {
@@ -71,8 +72,8 @@ program::Program suited(program::Program program, const Request& request,
     if (auto other =
             program::with_offset_products(program, has_tiles ? kRowsForTiles - 1 : INT64_MAX))
       program = *std::move(other);
-  if (auto other =
-          program::with_joined_dimensions(program, target::vector_lanes(environment.cpu, 4)))
+  while (auto other =
+             program::with_joined_dimensions(program, target::vector_lanes(environment.cpu, 4)))
     program = *std::move(other);
   return program;
 }

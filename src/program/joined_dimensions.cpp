@@ -43,9 +43,18 @@ public:
     find_pairs(program_.body, 0);
     find_places();
     while (drop_pairs() || drop_places()) {}
-    const auto worth = std::find_if(pairs_.begin(), pairs_.end(),
-                                    [&](const LoopPair& pair) { return is_worth_joining(pair); });
-    return worth != pairs_.end() ? std::optional(joined()) : std::nullopt;
+    const std::vector<LoopPair> pairs = pairs_;
+    const std::set<TensorDimension> places = places_;
+    for (const LoopPair& pair : pairs) {
+      pairs_ = pairs;
+      places_ = places;
+      if (!is_worth_joining(pair))
+        continue;
+      keep_apart(pair);
+      if (!pairs_.empty())
+        return joined();
+    }
+    return std::nullopt;
   }
 
 private:
@@ -148,7 +157,52 @@ private:
   }
 
   bool is_worth_joining(const LoopPair& pair) const {
-    if (*length_of(*pair.inner) % unit_ == 0 || *length_of(*pair.outer) == 1)
+    return makes_long_rows(pair) || counts_rows(pair) || reduces(pair);
+  }
+
+  /// Outermost loops of several nests, of which one adds up: they can share one loop over rows, and threads have all of these to share.
+  bool counts_rows(const LoopPair& pair) const {
+    if (pair.depth != 0)
+      return false;
+    size_t nests = 0, reductions = 0;
+    for (const LoopPair& other : pairs_) {
+      if (other.depth != 0 || !is_as_long(other, pair))
+        continue;
+      ++nests;
+      reductions += std::any_of(other.statements.begin(), other.statements.end(), [&](uint32_t s) {
+        return text(s).op != ReduceOp::None && text(s).iters.size() > 2;
+      });
+    }
+    return nests > 1 && reductions > 0;
+  }
+
+  /// Both are added up: threads can have even parts of one long loop, and only its last vector is not whole.
+  bool reduces(const LoopPair& pair) const {
+    return *length_of(*pair.outer) > 1 &&
+           std::any_of(pair.statements.begin(), pair.statements.end(), [&](uint32_t s) {
+             return text(s).op != ReduceOp::None &&
+                    std::none_of(text(s).index.begin(), text(s).index.end(), [&](const Expr& e) {
+                      return moves_with(e, pair.depth) || moves_with(e, pair.depth + 1);
+                    });
+           });
+  }
+
+  static bool moves_with(const Expr& root, uint32_t depth) {
+    bool found = false;
+    scalar::visit(root, [&](const Expr& e) {
+      const auto* it = as<scalar::Iter>(e);
+      found = found || (it != nullptr && it->index == depth);
+    });
+    return found;
+  }
+
+  static bool is_as_long(const LoopPair& a, const LoopPair& b) {
+    return length_of(*a.outer) == length_of(*b.outer) && length_of(*a.inner) == length_of(*b.inner);
+  }
+
+  bool makes_long_rows(const LoopPair& pair) const {
+    const bool has_whole_vectors = *length_of(*pair.inner) % unit_ == 0;
+    if ((has_whole_vectors && pair.depth > 0) || *length_of(*pair.outer) == 1)
       return false;
     return std::any_of(pair.statements.begin(), pair.statements.end(), [&](uint32_t s) {
       size_t moving = 0, all = 0;
@@ -166,8 +220,7 @@ private:
 
   // The joined program. A place or pair that shares a dimension or loop with one before it is left for another time.
 
-  Program joined() {
-    keep_apart();
+  Program joined() const {
     Program result = program_;
     for (uint32_t s = 0; s < result.statements.size(); ++s) {
       Statement& statement = result.statements[s];
@@ -186,13 +239,8 @@ private:
     return result;
   }
 
-  void keep_apart() {
-    const LoopPair chosen = *std::find_if(pairs_.begin(), pairs_.end(),
-                                          [&](const LoopPair& p) { return is_worth_joining(p); });
-    const auto sizes = std::pair(*length_of(*chosen.outer), *length_of(*chosen.inner));
-    std::erase_if(pairs_, [&](const LoopPair& p) {
-      return std::pair(*length_of(*p.outer), *length_of(*p.inner)) != sizes;
-    });
+  void keep_apart(const LoopPair& chosen) {
+    std::erase_if(pairs_, [&](const LoopPair& p) { return !is_as_long(p, chosen); });
     // One pass more over what is left: a place needs the pairs it had.
     while (drop_pairs() || drop_places()) {}
     std::set<const Loop*> taken;

@@ -6,16 +6,18 @@
 
 namespace kawara::program {
 
-/// The program with two neighbouring dimensions of the results of products counted as one, where all statements walk
-/// through both of them whole and together; loops and tensors alike.
+/// The program with two neighbouring dimensions counted as one, where all statements walk through both of them whole and together;
+/// loops and tensors alike.
 ///
 ///   before   out[k, h, w] += image[c, h, w] * weight[k, c]        h, w < 14
 ///   after    out[k, h_w] += image[c, h_w] * weight[k, c]          h_w < 196
 ///
-/// Tensors keep their cells where they are: only their shapes differ, those of inputs and outputs too. What it is for: rows that
-/// are no whole vectors, of which the joined loop has one at its end only. Joined is only the loop pair of a sum of
-/// products of which one operand does not move along it, and whose inner loop's length is no multiple of `unit`.
-/// Nothing when there is none.
+/// Tensors keep their cells where they are: only their shapes differ, those of inputs and outputs too. What it is for:
+///   - a sum of products of which one operand does not move along the two loops: an outermost loop of more rows, and inside others,
+///     where the inner loop is no multiple of `unit`, a row of which only the last vector is not whole
+///   - the outermost loops of several nests, of which one reduces: these can share one loop over rows, and threads all of them
+///   - two loops over which something is reduced: threads can share one long loop evenly
+/// Nothing when there is none; one such pair at a time.
 std::optional<Program> with_joined_dimensions(const Program&, int64_t unit);
 
 } // namespace kawara::program

@@ -82,5 +82,39 @@ TEST(JoinedDimensions, NeedRowsThatAreWalkedWhole) {
     EXPECT_FALSE(with_joined_dimensions(parsed_joined(text), kUnit)) << text;
 }
 
+/// Nests over rows of several dimensions can then share one loop over all rows.
+TEST(JoinedDimensions, CountRows) {
+  const std::string text = joined("input X: f32[3, 4, 8]\noutput Y: f32[3, 4, 8]\n"
+                                  "temp m: f32[3, 4]\n"
+                                  "m[b, i] = max(k, X[b, i, k])\n"
+                                  "Y[b, i, j] = X[b, i, j] - m[b, i]\n");
+  EXPECT_NE(text.find("X: f32[12, 8]"), std::string::npos) << text;
+  EXPECT_NE(text.find("for b_i in range(12)"), std::string::npos) << text;
+  for (const char* alone :
+       {"input X: f32[3, 4, 8], g: f32[4]\noutput Y: f32[3, 4, 8]\n"
+        "Y[b, i, j] = X[b, i, j] * g[i]\n",
+        "input X: f32[3, 4, 8]\noutput Y: f32[3, 4]\nY[b, i] = max(k, X[b, i, k])\n",
+        "input X: f32[3, 4, 8]\noutput Y: f32[3, 4, 8]\ntemp T: f32[3, 4, 8]\n"
+        "T[b, i, j] = X[b, i, j] * 2\nY[b, i, j] = X[b, i, j] + T[b, i, j]\n"})
+    EXPECT_FALSE(with_joined_dimensions(parsed_joined(alone), kUnit)) << alone;
+}
+
+TEST(JoinedDimensions, CountRowsOfProducts) {
+  const std::string text = joined("input A: f32[3, 4, 8], B: f32[8, 5]\noutput C: f32[3, 4, 5]\n"
+                                  "C[b, i, j] = sum(k, A[b, i, k] * B[k, j])\n");
+  EXPECT_NE(text.find("A: f32[12, 8]"), std::string::npos) << text;
+}
+
+TEST(JoinedDimensions, AreAddedUpInOneLoop) {
+  const std::string text = joined("input X: f32[2, 3, 4]\noutput Y: f32[2]\n"
+                                  "Y[i] = sum(j, k, X[i, j, k])\n");
+  EXPECT_NE(text.find("for j_k in range(12)"), std::string::npos) << text;
+  EXPECT_NE(text.find("X: f32[2, 12]"), std::string::npos) << text;
+  EXPECT_FALSE(with_joined_dimensions(parsed_joined("input X: f32[2, 3, 4]\noutput Y: f32[3]\n"
+                                                    "Y[j] = sum(i, k, X[i, j, k])\n"),
+                                      kUnit))
+      << "no neighbours";
+}
+
 } // namespace
 } // namespace kawara::program
