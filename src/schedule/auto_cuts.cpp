@@ -328,7 +328,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   cuts.rows_in_parallel =
       may_share_blocks(p) ? !cuts.grid.is_one_loop : rows / cuts.tile.rows >= 2 * cuts.threads;
   if (!may_share_blocks(p))
-    cuts.grid = shares_outermost(p)     ? ThreadGrid{1, 1, false}
+    cuts.grid = shared_outer_loops(p, cuts.threads) > 0 ? ThreadGrid{1, 1, false}
                 : cuts.rows_in_parallel ? ThreadGrid{shares_of_rows(rows, cuts), 1, false}
                                         : ThreadGrid{1, cuts.threads, false};
   const bool is_packed = copies.left;

@@ -33,6 +33,8 @@ constexpr double kBlockSteps = 600;
 constexpr double kWorthOneLoop = 0.95;
 /// An outermost loop of at least this many iterations is shared as it is, if that leaves few threads waiting.
 constexpr int64_t kWideLoop = 8;
+/// With so many of the threads at work, more iterations are not worth another loop.
+constexpr double kMostBusy = 0.8;
 
 int64_t parts_of(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
@@ -163,9 +165,18 @@ bool may_share_blocks(const Product& p) {
   return !p.parts && !p.combines_along_outer && !p.left_has_window && !p.avoids_one_loop;
 }
 
-bool shares_outermost(const Product& p) {
-  return !p.parts && !p.outer.empty() && p.extents[p.outer.front()] >= kWideLoop &&
-         !p.combines_along_outer;
+size_t shared_outer_loops(const Product& p, int64_t threads) {
+  if (p.parts || p.outer.empty() || p.combines_along_outer)
+    return 0;
+  if (may_share_blocks(p))
+    return p.extents[p.outer.front()] >= kWideLoop ? 1 : 0;
+  int64_t tasks = 1;
+  for (size_t k = 0; k < p.outer.size(); ++k) {
+    tasks *= p.extents[p.outer[k]];
+    if (tasks >= kWideLoop && busy_share(tasks, threads) >= kMostBusy)
+      return k + 1;
+  }
+  return tasks >= kWideLoop ? p.outer.size() : 0;
 }
 
 ThreadGrid thread_grid(const Product& p, const RegisterTile& tile, int64_t lanes,

@@ -23,8 +23,9 @@ struct Copies {
 
 /// Whether blocks of rows and columns can be shared at all; threads share one loop of the nest otherwise.
 bool may_share_blocks(const Product&);
-/// Whether that loop is the outermost, of which there are enough iterations: nothing else is cut for threads.
-bool shares_outermost(const Product&);
+/// How many outer loops, from the outermost, that one loop counts through: those that have iterations enough for so many threads, so
+/// that nothing else is cut for them. 0 where there are not.
+size_t shared_outer_loops(const Product&, int64_t threads);
 
 /// The grid that keeps that many threads busy with the fewest steps, edges and what blocks read counted.
 ThreadGrid thread_grid(const Product&, const RegisterTile&, int64_t lanes, int64_t element_bytes,

@@ -454,8 +454,10 @@ private:
         outer.pop_back();
       return share_as_one(outer);
     }
-    if (shares_outermost(p_))
-      return add(Parallel{{statement, own(p_.outer.front())}});
+    if (const size_t shared = shared_outer_loops(p_, cuts_.threads); shared > 0) {
+      outer.resize(shared);
+      return share_as_one(outer);
+    }
     if (!cuts_.rows_in_parallel)
       return add(Parallel{{statement, own(p_.lanes) + ".0"}});
     add(Parallel{{statement, own(p_.rows) + ".0"}});

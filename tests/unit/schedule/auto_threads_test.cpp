@@ -169,5 +169,20 @@ TEST(AutoThreads, share_loops_that_are_long_enough_for_all) {
   }
 }
 
+TEST(AutoThreads, share_rows_of_several_images) {
+  Environment environment = with_cores(16);
+  environment.cpu = *target::named_cpu("sapphirerapids");
+  environment.cpu.cores = 16;
+  for (const int images : {2, 3, 8}) {
+    const std::string text =
+        fmt::format("input X: f32[{0}, 64, 58, 58]\nconst W: f32[64, 64, 3, 3]\n"
+                    "output Y: f32[{0}, 64, 56, 56]\n"
+                    "Y[n, k, h, w] = sum(c, r, s, X[n, c, h + r, w + s] * W[k, c, r, s])\n",
+                    images);
+    const Schedule shared = for_environment(text, environment);
+    EXPECT_EQ(shared_iterations(shared, poly::StmtId{1}), images * 56) << listing(shared);
+  }
+}
+
 } // namespace
 } // namespace kawara::schedule
