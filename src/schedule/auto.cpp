@@ -16,6 +16,7 @@
 #include "schedule/auto_split_k.h"
 #include "schedule/auto_windows.h"
 #include "schedule/auto_worth.h"
+#include "schedule/extent.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
 
@@ -335,7 +336,9 @@ private:
       improve_nest(*nest, may_be_parallel);
       return;
     }
-    if (nest || wants_distribution(schedule_, loop)) {
+    // A loop of one iteration keeps nothing together.
+    if (nest || wants_distribution(schedule_, loop) ||
+        longest_run(schedule_.scop, schedule_.order, loop) == 1) {
       const std::vector<LoopId> parts = distribute(loop);
       if (parts.size() > 1) {
         for (const LoopId part : parts)

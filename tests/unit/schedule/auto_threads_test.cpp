@@ -184,5 +184,17 @@ TEST(AutoThreads, share_rows_of_several_images) {
   }
 }
 
+TEST(AutoThreads, share_sums_of_several_short_loops) {
+  const std::string text = "input X: f32[200, 3, 150, 170]\noutput Y: f32[3]\n"
+                           "Y[j] = sum(i, k, l, X[i, j, k, l])\n";
+  for (const int64_t cores : {8, 16}) {
+    const Schedule shared = for_cores(text, cores);
+    EXPECT_TRUE(keeps_busy(shared, poly::StmtId{1}, cores)) << listing(shared);
+  }
+  EXPECT_EQ(shared_iterations(for_cores("numerics exact\n" + text, 8), poly::StmtId{1}), 3);
+  const std::string one_cell = "input X: f32[5100000]\noutput Y: f32[1]\nY[z] = sum(i, X[i])\n";
+  EXPECT_EQ(shared_iterations(for_cores(one_cell, 8), poly::StmtId{1}), 8);
+}
+
 } // namespace
 } // namespace kawara::schedule
