@@ -18,8 +18,9 @@ namespace kawara::schedule {
 /// on nothing else. For a GPU (`--target cuda`) loops are bound to blocks and threads instead, and tiles go to shared memory and
 /// registers (auto_gpu.h).
 ///
-/// Where `auto` is all that is asked for, the program may be written another way first, with the same result: rows of a product that are no
-/// whole vectors as one long row (program/joined_dimensions.h), sums of i8 by i8 as u8 by i8 where the machine has instructions for
+/// Where `auto` is all that is asked for, the program may be written another way first, with the same result: without dimensions of
+/// one cell (program/unit_dimensions.h), with several dimensions as one where that makes long rows, more rows or longer sums
+/// (program/joined_dimensions.h), sums of i8 by i8 as u8 by i8 where the machine has instructions for
 /// those only (program/offset_products.h). Under `numerics fast`, with nearly the same result: convolutions by 3 x 3 windows in tiles
 /// (program/winograd.h) where that is estimated to be faster.
 ///
