@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 // Vectors of, say, 14 lanes: LLVM computes with 16 and cuts what is stored into pieces of 8, 4 and 2, and what is loaded,
 // too. x86 can store and load the first lanes of a register at once, under a mask. What was stored so cannot be loaded
@@ -81,6 +82,24 @@ bool FunctionEmitter::store_under_mask(const kernel::Store& store) {
   b_.CreateMaskedStore(to_memory(store.buffer, cells), address(store.buffer, first),
                        cell_align(store.buffer), first_lanes);
   return true;
+}
+
+/// Whole cache lines past the caches. aarch64 has an instruction for 32 bytes; what LLVM cuts in other pieces would
+/// come out as ordinary stores.
+void FunctionEmitter::stream_run(Value* cells, Value* to) {
+  const bool is_x86 = llvm::Triple(parts_.module.getTargetTriple()).isX86();
+  const auto* type = llvm::cast<llvm::FixedVectorType>(cells->getType());
+  const unsigned bits = type->getScalarSizeInBits();
+  const unsigned piece = (is_x86 ? 512 : 256) / bits;
+  llvm::MDNode* hint = llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt32(1)));
+  for (unsigned at = 0; at < type->getNumElements(); at += piece) {
+    std::vector<int> lanes(piece);
+    std::iota(lanes.begin(), lanes.end(), static_cast<int>(at));
+    Value* place = at == 0 ? to : b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, at * bits / 8);
+    b_.CreateAlignedStore(b_.CreateShuffleVector(cells, lanes), place,
+                          llvm::Align(piece * bits / 8))
+        ->setMetadata(llvm::LLVMContext::MD_nontemporal, hint);
+  }
 }
 
 } // namespace kawara::emit

@@ -411,11 +411,25 @@ llvm::Value* FunctionEmitter::load_lanes(uint32_t buffer, const std::vector<Expr
 
 namespace {
 
+/// LLVM 19 for AArch64 stores the first and the last of three lanes that come from 64 bits as bytes 0 and 1. One by one they are right.
+bool store_three_bytes(llvm::IRBuilder<>& b, llvm::Value* cells, llvm::Value* to) {
+  const llvm::Triple triple(b.GetInsertBlock()->getModule()->getTargetTriple());
+  const auto* type = llvm::cast<llvm::FixedVectorType>(cells->getType());
+  if (!triple.isAArch64() || type->getNumElements() != 3 || type->getScalarSizeInBits() != 8)
+    return false;
+  for (unsigned lane = 0; lane < 3; ++lane)
+    b.CreateAlignedStore(b.CreateExtractElement(cells, lane),
+                         b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), to, lane), llvm::Align(1));
+  return true;
+}
+
 /// x86 stores the first lanes of a register at once, under a mask; LLVM would cut them into pieces. What is stored so cannot be
 /// loaded again before it has reached the cache, so only what `leaves` is, and columns of a square that was turned over, which
 /// have more lanes than are wanted where its side is no power of two.
 void store_run(llvm::IRBuilder<>& b, llvm::Value* cells, llvm::Value* to, llvm::Align align,
                unsigned lanes, bool leaves) {
+  if (store_three_bytes(b, cells, to))
+    return;
   const llvm::Triple triple(b.GetInsertBlock()->getModule()->getTargetTriple());
   const auto* column = llvm::dyn_cast<llvm::ShuffleVectorInst>(cells);
   const bool is_column = column != nullptr && column->isIdentityWithExtract() &&
@@ -432,24 +446,6 @@ void store_run(llvm::IRBuilder<>& b, llvm::Value* cells, llvm::Value* to, llvm::
 }
 
 } // namespace
-
-/// Whole cache lines past the caches. aarch64 has an instruction for 32 bytes; what LLVM cuts in other pieces would
-/// come out as ordinary stores.
-void FunctionEmitter::stream_run(Value* cells, Value* to) {
-  const bool is_x86 = llvm::Triple(parts_.module.getTargetTriple()).isX86();
-  const auto* type = llvm::cast<llvm::FixedVectorType>(cells->getType());
-  const unsigned bits = type->getScalarSizeInBits();
-  const unsigned piece = (is_x86 ? 512 : 256) / bits;
-  llvm::MDNode* hint = llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt32(1)));
-  for (unsigned at = 0; at < type->getNumElements(); at += piece) {
-    std::vector<int> lanes(piece);
-    std::iota(lanes.begin(), lanes.end(), static_cast<int>(at));
-    Value* place = at == 0 ? to : b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, at * bits / 8);
-    b_.CreateAlignedStore(b_.CreateShuffleVector(cells, lanes), place,
-                          llvm::Align(piece * bits / 8))
-        ->setMetadata(llvm::LLVMContext::MD_nontemporal, hint);
-  }
-}
 
 void FunctionEmitter::finish() {
   if (parts_.streams && llvm::Triple(parts_.module.getTargetTriple()).isX86())

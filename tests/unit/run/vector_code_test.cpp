@@ -41,6 +41,18 @@ TEST(VectorCode, LoadsRuns) {
   EXPECT_EQ(std::vector<float>(o.begin(), o.begin() + 5), (std::vector<float>{11, 12, 13, 14, 0}));
 }
 
+TEST(VectorCode, RoundsThreeLanesToBytes) {
+  HandKernel h;
+  const uint32_t A = h.buffer("A", Elem::F32, {int_lit(3)});
+  const uint32_t out = h.buffer("out", Elem::I8, {int_lit(3)});
+  const Expr three = h.load(A, {ramp(int_lit(0), 1, 3)});
+  h.kernel.body = {store(out, {ramp(int_lit(0), 1, 3)}, scalar::cast(three, {Elem::I8, 3}))};
+  std::vector<float> a{-5.0F, 7.0F, 100.0F};
+  std::vector<int8_t> o(3, 0);
+  call(loaded(h.kernel), {a.data(), o.data()});
+  EXPECT_EQ(o, (std::vector<int8_t>{-5, 7, 100}));
+}
+
 TEST(VectorCode, LoadsReversedRuns) {
   const auto o = four_lanes([](HandKernel& h, uint32_t A) {
     return h.load(A, {int_lit(1), ramp(int_lit(5), -1, 4)});
