@@ -17,6 +17,7 @@
 #include "schedule/auto_windows.h"
 #include "schedule/auto_worth.h"
 #include "schedule/extent.h"
+#include "schedule/flatten.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
 
@@ -470,15 +471,6 @@ Schedule chosen(const Schedule& schedule, const Environment& environment) {
     }
   }
   return best;
-}
-
-/// Members of groups instead of the groups.
-void flatten(const std::vector<Directive>& from, std::vector<Directive>& to) {
-  for (const Directive& directive : from)
-    if (const auto* group = std::get_if<Group>(&directive))
-      flatten(group->members, to);
-    else
-      to.push_back(directive);
 }
 
 } // namespace
