@@ -22,9 +22,20 @@ std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest
   if (cell == nullptr)
     return std::nullopt;
   // The companion's loop that walks the same way through the result's cells as the product's loop does.
+  const auto loop_along = [&](const Expr& row) -> std::optional<LoopId> {
+    for (size_t k = 0; k < nest.loops.size(); ++k)
+      if (scalar::equal(schedule.order.rows[id.value][nest.depth + k], row))
+        return nest.loops[k];
+    return std::nullopt;
+  };
   const auto loop_like = [&](size_t position) -> std::optional<LoopId> {
     bool is_known = true;
     const Expr& own = schedule.order.rows[update.value][product.depth + position];
+    // A dimension may be walked by parts of an iterator that is none itself: sums of parts.
+    for (size_t d = 0; d < of_product.index.size(); ++d)
+      if (scalar::equal(of_product.index[d], own))
+        if (const auto loop = loop_along((*cell)[d]))
+          return loop;
     const Expr row = scalar::rewrite(own, [&](const Expr& e) -> Expr {
       if (scalar::as<scalar::Iter>(e) == nullptr)
         return {};
@@ -34,10 +45,7 @@ std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest
       is_known = false;
       return {};
     });
-    for (size_t k = 0; is_known && k < nest.loops.size(); ++k)
-      if (scalar::equal(schedule.order.rows[id.value][nest.depth + k], row))
-        return nest.loops[k];
-    return std::nullopt;
+    return is_known ? loop_along(row) : std::nullopt;
   };
   Companion companion{id, nest.loops.front(), {}};
   for (const size_t position : positions) {
