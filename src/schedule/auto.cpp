@@ -240,10 +240,12 @@ private:
   }
 
   bool plan_product(Product product, LoopId loop) {
-    std::vector<Companion> before, after;
-    find_companions(
-        loop, [&](const Nest& nest) { return companion_of(schedule_, nest, product); }, before,
-        after);
+    auto [before, after] = companions_around(schedule_.order, loop, [&](const Nest& nest) {
+      return companion_of(schedule_, nest, product);
+    });
+    if (product.combines_along_outer && before.size() == 1 && !after.empty())
+      if (const auto start = start_of(schedule_, before.front(), after.front()))
+        before.push_back(*start);
     product.has_followers = !after.empty();
     if (!runs_in_one_go(schedule_, product, environment_)) {
       before.clear();
@@ -289,10 +291,9 @@ private:
     const auto window = nest ? window_of(schedule_, *nest, environment_) : std::nullopt;
     if (!window)
       return;
-    std::vector<Companion> before, after;
-    find_companions(
-        loop, [&](const Nest& other) { return companion_of(schedule_, other, *window); }, before,
-        after);
+    const auto [before, after] = companions_around(schedule_.order, loop, [&](const Nest& other) {
+      return companion_of(schedule_, other, *window);
+    });
     if ((before.empty() && after.empty()) ||
         !try_all(window_plan(schedule_, *window, before, after)))
       return;
@@ -302,33 +303,6 @@ private:
       try_all({keep_tile_in_registers(schedule_, window->update())});
     if (may_be_parallel && is_worth_threads(schedule_, shared, environment_))
       try_all({Parallel{name(shared)}});
-  }
-
-  /// The nests directly before and after that only touch the cells of the nest at `loop` one by one.
-  template <class CompanionOf>
-  void find_companions(LoopId loop, const CompanionOf& companion_of_nest,
-                       std::vector<Companion>& before, std::vector<Companion>& after) const {
-    const auto parent = parent_of(schedule_.order, loop);
-    const std::vector<TreeNode>& body =
-        parent ? poly::find_node(schedule_.order, *parent)->body : schedule_.order.body;
-    const std::vector<LoopId> loops = child_loops(body);
-    if (loops.size() != body.size())
-      return;
-    const auto at =
-        static_cast<size_t>(std::find(loops.begin(), loops.end(), loop) - loops.begin());
-    const auto companion = [&](size_t k) -> std::optional<Companion> {
-      const auto nest = perfect_nest_at(schedule_.order, loops[k]);
-      return nest ? companion_of_nest(*nest) : std::nullopt;
-    };
-    if (at > 0)
-      if (const auto found = companion(at - 1))
-        before.push_back(*found);
-    for (size_t k = at + 1; k < loops.size(); ++k) {
-      const auto found = companion(k);
-      if (!found)
-        break;
-      after.push_back(*found);
-    }
   }
 
   void improve(LoopId loop, bool may_be_parallel) {

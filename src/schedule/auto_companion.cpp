@@ -1,5 +1,7 @@
 #include "schedule/auto_product.h"
 
+#include <algorithm>
+
 namespace kawara::schedule {
 
 using poly::LoopId;
@@ -63,6 +65,64 @@ std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest
   positions.push_back(p.lanes);
   positions.push_back(p.rows);
   return companion_of(schedule, nest, p.nest, positions);
+}
+
+namespace {
+
+/// The loops beside a loop, itself among them; none where statements stand between.
+std::vector<LoopId> loops_beside(const poly::Order& order, LoopId loop) {
+  const auto parent = parent_of(order, loop);
+  const std::vector<poly::TreeNode>& body =
+      parent ? poly::find_node(order, *parent)->body : order.body;
+  std::vector<LoopId> loops = child_loops(body);
+  if (loops.size() != body.size())
+    loops.clear();
+  return loops;
+}
+
+} // namespace
+
+Company companions_around(const poly::Order& order, LoopId loop, const CompanionFinder& find) {
+  Company company;
+  const std::vector<LoopId> loops = loops_beside(order, loop);
+  const auto at = std::find(loops.begin(), loops.end(), loop);
+  const auto companion = [&](LoopId other) -> std::optional<Companion> {
+    const auto nest = perfect_nest_at(order, other);
+    return nest ? find(*nest) : std::nullopt;
+  };
+  if (at == loops.end())
+    return company;
+  if (at != loops.begin())
+    if (const auto found = companion(*std::prev(at)))
+      company.before.push_back(*found);
+  for (auto next = std::next(at); next != loops.end(); ++next) {
+    const auto found = companion(*next);
+    if (!found)
+      break;
+    company.after.push_back(*found);
+  }
+  return company;
+}
+
+std::optional<Companion> start_of(const Schedule& schedule, const Companion& first,
+                                  const Companion& sum) {
+  const std::vector<LoopId> loops = loops_beside(schedule.order, first.nest);
+  const auto at = std::find(loops.begin(), loops.end(), first.nest);
+  if (at == loops.end() || at == loops.begin())
+    return std::nullopt;
+  const auto nest = perfect_nest_at(schedule.order, *std::prev(at));
+  const auto of_sum = perfect_nest_at(schedule.order, sum.nest);
+  if (!nest || !of_sum || nest->statements.size() != 1)
+    return std::nullopt;
+  const auto& start = schedule.scop[nest->statements.front()].text;
+  if (start.tensor != schedule.scop[sum.statement].text.tensor ||
+      start.op != scalar::ReduceOp::None)
+    return std::nullopt;
+  std::vector<size_t> positions;
+  for (const LoopId loop : {sum.loops[sum.loops.size() - 2], sum.loops.back()})
+    positions.push_back(static_cast<size_t>(
+        std::find(of_sum->loops.begin(), of_sum->loops.end(), loop) - of_sum->loops.begin()));
+  return companion_of(schedule, *nest, *of_sum, positions);
 }
 
 Directive keep_tile_in_registers(const Schedule& schedule, StmtId update) {

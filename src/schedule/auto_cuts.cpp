@@ -272,8 +272,8 @@ EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
                   is_packed && !p.left_stays && p.has_far_rows,
                   is_wide && p.reads_left_in_place && p.right_stays};
   // Rows that share lines of the first cache leave some for the other operand.
-  if (costs.is_in_place && p.has_crowded_rows)
-    costs.most_rows = kCrowdedRows;
+  if (costs.is_in_place)
+    costs.most_rows = std::min(costs.most_rows, kCrowdedRows * p.row_lines);
   return costs;
 }
 
@@ -313,7 +313,8 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const int64_t accumulator_rows = cuts.instruction_rows();
   const bool has_tiles = cuts.instruction && cuts.instruction->is_tile;
   const double speed = has_tiles ? cuts.instruction->speed : 1.0;
-  const Copies copies{packs_left(p, cuts.copied_lanes()), packs_right(p, cuts.copied_lanes())};
+  const Copies copies{packs_left(p, cuts.copied_lanes()), packs_right(p, cuts.copied_lanes()),
+                      cuts.instruction ? cuts.instruction->copies : 1};
   cuts.threads = threads_for(p, environment.cpu, speed);
   const TileShares shares{shares_tiles(p) ? cuts.threads : 1, product_over(p.extents, p.outer)};
   const int64_t row_count = (rows + accumulator_rows - 1) / accumulator_rows;

@@ -6,6 +6,7 @@
 #include "schedule/resolve.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace kawara::schedule {
 
@@ -180,12 +181,15 @@ bool reads_right_in_place(const Schedule& schedule, const Product& p,
          takes_cells_as_they_are(schedule, p, p.right, environment);
 }
 
-/// Rows whose distance is a multiple of what a way of the first cache holds lie in the same few lines of it.
-bool has_crowded_rows(const Schedule& schedule, const Product& p) {
-  constexpr int64_t kWayBytes = 4096;
+/// Rows whose distance has a large factor in common with what a way of the first cache holds lie in the same few lines of it.
+int64_t row_lines(const Schedule& schedule, const Product& p) {
+  constexpr int64_t kWayBytes = 4096, kLineBytes = 64;
   const program::Tensor& left = schedule.scop.tensors[p.left];
   const auto run = scalar::constant_of(left.shape.back());
-  return p.has_runs && run && *run * scalar::bytes_of(left.elem) % kWayBytes == 0;
+  if (!p.has_runs || !run)
+    return kWayBytes / kLineBytes;
+  const int64_t common = std::gcd(*run * scalar::bytes_of(left.elem), kWayBytes);
+  return kWayBytes / std::max(common, kLineBytes);
 }
 
 /// Multiply-adds of vectors that the product takes, with what edges, stores and copies add.
@@ -285,7 +289,7 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     other->reads_left_in_place = reads_in_place(schedule, *other, environment);
     other->reads_left_cells = reads_cells(schedule, *other, environment);
     other->reads_right_in_place = reads_right_in_place(schedule, *other, environment);
-    other->has_crowded_rows = has_crowded_rows(schedule, *other);
+    other->row_lines = row_lines(schedule, *other);
     if (!best || is_better(schedule, *other, *best, environment, is_open))
       best = std::move(other);
   }

@@ -2,6 +2,7 @@
 
 #include "schedule/auto_nest.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,10 +27,9 @@ struct Product {
   bool has_far_lanes = false;                   ///< the right operand's are not, in lanes
   bool has_far_rows = false;                    ///< the left operand's are not, along the rows
   bool has_near_depth =
-      false;             ///< but they are along the reduction, and come as vectors as they are
-  bool has_runs = false; ///< the left operand's cells are neighbours along the innermost reduction
-  bool has_crowded_rows =
-      false; ///< and its rows so far apart that they share lines of the first cache
+      false;              ///< but they are along the reduction, and come as vectors as they are
+  bool has_runs = false;  ///< the left operand's cells are neighbours along the innermost reduction
+  int64_t row_lines = 64; ///< of a way of the first cache, that its rows begin in
   bool reads_left_in_place = false;  ///< its rows are read cell by cell where they lie: no copies
   bool reads_left_cells = false;     ///< and so are neighbours along the rows, used by few columns
   bool reads_right_in_place = false; ///< vectors of it are read where they lie
@@ -64,6 +64,16 @@ std::optional<Companion> companion_of(const Schedule&, const Nest&, const Produc
 /// all of those that move the result.
 std::optional<Companion> companion_of(const Schedule&, const Nest&, const Nest& product,
                                       const std::vector<size_t>& positions);
+
+/// The nests directly before and after the one at `loop` that are companions of it.
+struct Company {
+  std::vector<Companion> before, after;
+};
+using CompanionFinder = std::function<std::optional<Companion>(const Nest&)>;
+Company companions_around(const poly::Order&, poly::LoopId loop, const CompanionFinder&);
+/// The nest before `first` that starts what `sum` adds the results of a product's outer loops to: a companion of the tile without
+/// those loops.
+std::optional<Companion> start_of(const Schedule&, const Companion& first, const Companion& sum);
 
 /// Directives that block for the caches, pack both operands and keep a tile of the result in
 /// registers. `before` and `after`: what comes directly before and after the nest and runs with its tile.

@@ -205,7 +205,8 @@ private:
       theirs.push_back(loop_name(c.loops[k]));
     mine = parts(std::move(mine), own(p_.lanes), own(p_.rows));
     theirs = parts(std::move(theirs), loop_name(lanes_of(c)), loop_name(c.loops.back()));
-    for (size_t k = 0; k < mine.size(); ++k) {
+    // What starts sums of the outer loops has none of these.
+    for (size_t k = 0; k < theirs.size(); ++k) {
       const LoopName a{name(p_.update()), mine[k]}, b{name(c.statement), theirs[k]};
       if (is_before)
         add(Fuse{b, a});
@@ -296,7 +297,7 @@ private:
   /// Threads share the panels of all blocks that are copied before the product's loop; parts of the reduction where the
   /// last block has fewer panels.
   void share_copy(const std::string& copy, size_t position, int64_t block, int64_t panel) {
-    if (!may_be_parallel_ || cuts_.threads == 1 || !p_.outer.empty())
+    if (!may_be_parallel_ || cuts_.threads == 1 || (!p_.outer.empty() && !p_.combines_along_outer))
       return;
     const std::string blocks = own(position) + ".0", panels = own(position) + ".1.0";
     const int64_t extent = p_.extents[position], count = (extent + panel - 1) / panel;
@@ -314,6 +315,8 @@ private:
       add(Coalesce{{copy, blocks}, {copy, panels}});
       return add(Parallel{{copy, blocks + "_" + panels}});
     }
+    if (cuts_.instruction && (extent + block - 1) / block >= cuts_.threads)
+      return add(Parallel{{copy, blocks}});
     if (cuts_.instruction || (position == p_.lanes && p_.has_far_lanes))
       return;
     const int64_t steps = is_cut ? cuts_.depth_part : p_.extents[cuts_.deepest];
@@ -441,8 +444,9 @@ private:
     if (p_.parts)
       return add(Parallel{{statement, own(*p_.parts)}});
     std::vector<std::string> outer;
-    for (const size_t k : p_.outer)
-      outer.push_back(own(k));
+    if (!p_.combines_along_outer)
+      for (const size_t k : p_.outer)
+        outer.push_back(own(k));
     if (cuts_.columns_outside) {
       outer.insert(outer.begin(), own(p_.lanes) + ".0");
       return share_as_one(outer);

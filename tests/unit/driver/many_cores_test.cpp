@@ -87,6 +87,16 @@ TEST(ManyCores, ComputeWhatTheInterpreterComputes) {
     }
 }
 
+/// Blocks of the sum in f16, blocks of rows and columns for the threads.
+TEST(ManyCores, ShareProductsOfF16) {
+  const char* const text = "input A: f16[90, 300]\nconst B: f16[300, 130]\n"
+                           "output C: f32[90, 130]\nC[i, j] = sum(k, A[i, k] * B[k, j])\n";
+  for (const int64_t cores : {1, 2, 16}) {
+    const Results results = results_on(text, cores, 64 * 1024, program::Numerics::Fast);
+    EXPECT_LE(compare(results.got, results.expected).worst, results.allowed) << cores;
+  }
+}
+
 TEST(ManyCores, ChangeNothingUnderExact) {
   for (const int64_t cores : {1, 5, 16}) {
     const Results results = results_on(kProduct, cores, 64 * 1024, program::Numerics::Exact);
