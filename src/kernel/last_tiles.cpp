@@ -26,17 +26,34 @@ bool ends_early_at_last(const For& loop, uint32_t tiles, int64_t first, int64_t 
          *at_first == *before && *at_last < *before;
 }
 
-/// Loops that run over register tiles of sums; the tiles of packed copies and of instructions have their own ways.
+/// Whether all that is multiplied lies in packed buffers: such tiles are filled up instead (padded_tile.h).
+bool reads_packed_cells_only(const Kernel& kernel, const Store& update) {
+  bool holds = true;
+  scalar::visit(update.value, [&](const Expr& e) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    holds = holds && (load == nullptr || kernel.buffers[load->tensor].is_packed);
+  });
+  return holds;
+}
+
+/// Loops that run over register tiles of sums; the tiles of packed copies have their own ways, and so have those of instructions
+/// whose operands are packed, and the columns of all instructions.
 bool has_plain_tiles(const Kernel& kernel, const For& tiles) {
-  bool has_update = false, is_plain = true;
+  bool has_update = false, is_plain = true, has_instruction = false, reads_others = false;
   visit(tiles.body, [&](const Stmt& stmt) {
     if (const auto* store = std::get_if<Store>(&stmt)) {
-      has_update = has_update || store->op != ReduceOp::None;
+      const bool is_update = store->op != ReduceOp::None;
+      has_update = has_update || is_update;
+      reads_others = reads_others || (is_update && !reads_packed_cells_only(kernel, *store));
       is_plain = is_plain && !kernel.buffers[store->buffer].is_packed;
-    } else if (const auto* loop = std::get_if<For>(&stmt))
-      is_plain = is_plain && loop->marks.instruction.empty() && !loop->marks.is_parallel;
+    } else if (const auto* loop = std::get_if<For>(&stmt)) {
+      const bool is_axis = !loop->marks.instruction.empty();
+      has_instruction = has_instruction || is_axis;
+      is_plain =
+          is_plain && !loop->marks.is_parallel && !(is_axis && mentions(loop->hi, tiles.var));
+    }
   });
-  return has_update && is_plain;
+  return has_update && is_plain && (!has_instruction || reads_others);
 }
 
 /// The last value of the loop's variable where its tiles are smaller than the others.

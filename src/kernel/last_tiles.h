@@ -13,7 +13,7 @@ namespace kawara::kernel {
 ///
 /// All that follows in the tile's loop is apart in the same way, so that nothing asks at run time, and what belongs to a
 /// tile meets it: where it starts (tile_start.h), what is made of it (turned_stores.h). Loops whose threads share iterations stay
-/// as they are, and so do copies into packed buffers, which are filled up, and tiles of instructions.
+/// as they are, and so do copies into packed buffers, which are filled up, and tiles of instructions that read those alone.
 Kernel last_tiles(Kernel);
 
 } // namespace kawara::kernel

@@ -4,6 +4,7 @@
 #include "schedule/auto_distribute.h"
 #include "schedule/auto_dots.h"
 #include "schedule/auto_gpu.h"
+#include "schedule/auto_groups.h"
 #include "schedule/auto_instruction.h"
 #include "schedule/auto_nest.h"
 #include "schedule/auto_online.h"
@@ -29,7 +30,6 @@ namespace kawara::schedule {
 using poly::LoopId;
 using poly::Order;
 using poly::StmtId;
-using poly::TreeNode;
 
 namespace {
 
@@ -189,8 +189,21 @@ private:
     if (!product)
       return;
     product->is_inside = is_inside;
-    if (is_inside || (!sum_blocks_in_f16(*product) && !share_reduction(*product)))
+    if (is_inside ||
+        (!take_in_groups(*product) && !sum_blocks_in_f16(*product) && !share_reduction(*product)))
       plan_product(*product, loop);
+  }
+
+  /// An operand that cannot be packed is laid out as an instruction takes it.
+  bool take_in_groups(const Product& product) {
+    const auto grouped = with_groups(schedule_, product, environment_);
+    if (!grouped)
+      return false;
+    Schedule before = std::exchange(schedule_, grouped->schedule);
+    const bool is_planned = plan_product(grouped->product, grouped->root);
+    if (!is_planned)
+      schedule_ = std::move(before);
+    return is_planned;
   }
 
   /// Where the result has too few tiles for all threads, each of them adds up a part of the reduction.
@@ -397,8 +410,7 @@ private:
 };
 
 Schedule improved(const Schedule& start, Order order, const Environment& environment) {
-  Schedule schedule{start.scop, std::move(order), {}};
-  return Improver(std::move(schedule), environment).improved();
+  return Improver(Schedule{start.scop, std::move(order), {}}, environment).improved();
 }
 
 /// A product fills the machine as it is; an order that brings it together with others would not.

@@ -199,6 +199,19 @@ bool shares_tiles(const Product& p) {
                                        : !p.parts && product_over(p.extents, p.outer) == 1;
 }
 
+/// Operands have to lie in the order of the instruction's lanes: in copies, or the left one as it is.
+std::optional<ProductInstruction> usable_instruction(const Schedule& schedule, const Product& p,
+                                                     const Environment& environment) {
+  const auto copied = instruction_for(schedule, p, environment);
+  if (copied && packs_left(p, copied->copied_lanes()))
+    return packs_right(p, copied->copied_lanes()) ? copied : std::nullopt;
+  auto in_place = instruction_in_place(schedule, p, environment);
+  return in_place && packs_right(p, in_place->copied_lanes()) &&
+                 !packs_left(p, in_place->copied_lanes())
+             ? in_place
+             : std::nullopt;
+}
+
 } // namespace
 
 int64_t product_over(const std::vector<int64_t>& extents, const std::vector<size_t>& positions) {
@@ -301,14 +314,11 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   int64_t bytes = element_bytes(schedule, p);
   const int64_t rows = p.extents[p.rows], columns = p.extents[p.lanes];
   cuts.lanes = target::vector_lanes(environment.cpu, bytes);
-  cuts.instruction = instruction_for(schedule, p, environment);
-  // Operands have to lie in the order of the instruction's lanes.
-  if (cuts.instruction && packs_right(p, cuts.instruction->copied_lanes()) &&
-      packs_left(p, cuts.instruction->copied_lanes())) {
+  cuts.instruction = usable_instruction(schedule, p, environment);
+  if (cuts.instruction) {
     cuts.lanes = cuts.instruction->lanes;
     bytes = cuts.instruction->operand_bytes;
-  } else
-    cuts.instruction.reset();
+  }
   cuts.companion_lanes = cuts.lanes;
   const int64_t accumulator_rows = cuts.instruction_rows();
   const bool has_tiles = cuts.instruction && cuts.instruction->is_tile;
@@ -349,7 +359,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
                         is_near);
   };
   cuts.blocks = cut_blocks(cuts.grid.row_parts, cuts.grid.column_parts);
-  cuts.deepest = deepest_of(p);
+  cuts.deepest = cuts.instruction_depth() > 1 && !copies.left ? *p.groups : deepest_of(p);
   const int64_t around =
       std::max<int64_t>(1, product_over(p.extents, p.depth) / p.extents[cuts.deepest]);
   const int64_t unit = cuts.instruction_depth();

@@ -2,6 +2,7 @@
 
 #include "program/instruction.h"
 #include "schedule/auto_cuts.h"
+#include "schedule/extent.h"
 #include "target/intrinsic.h"
 
 #include <algorithm>
@@ -90,10 +91,17 @@ std::vector<std::optional<Elem>> types_for(Elem left, Elem right) {
   return types;
 }
 
-} // namespace
+/// Whether the left operand's cells lie as the instruction takes them: whole groups of the reduction side by side.
+bool takes_left_in_place(const Schedule& schedule, const AxisShape& shape, const Product& p) {
+  if (shape.rows != 1 || shape.depth == 1)
+    return shape.rows == 1;
+  return p.groups && shape.depth == shape.group && p.extents[*p.groups] % shape.depth == 0 &&
+         longest_run(schedule.scop, schedule.order, p.nest.loops[*p.groups]).has_value();
+}
 
-std::optional<ProductInstruction> instruction_for(const Schedule& schedule, const Product& p,
-                                                  const Environment& environment) {
+std::optional<ProductInstruction> best_instruction(const Schedule& schedule, const Product& p,
+                                                   const Environment& environment,
+                                                   bool is_in_place) {
   const poly::Scop& scop = schedule.scop;
   const program::Statement& text = scop[p.update()].text;
   const Elem left = scop.tensors[p.left].elem, right = scop.tensors[p.right].elem;
@@ -109,10 +117,13 @@ std::optional<ProductInstruction> instruction_for(const Schedule& schedule, cons
       continue;
     const Instruction& instruction = program::instruction_of(data);
     const auto shape = shape_of(instruction);
-    if (!shape || instruction.op != text.op || instruction.result().elem != result)
+    if (!shape || instruction.op != text.op || instruction.result().elem != result ||
+        (is_in_place && !takes_left_in_place(schedule, *shape, p)))
       continue;
     const double work = work_of(data, *shape, p);
     for (const auto& type : types_for(left, right)) {
+      if (type && is_in_place)
+        continue;
       const auto ways = program::matching_loads(
           instruction, type ? with_operands_as(text.value, *type) : text.value);
       if (work > most && std::any_of(ways.begin(), ways.end(), [&](const auto& loads) {
@@ -131,11 +142,25 @@ std::optional<ProductInstruction> instruction_for(const Schedule& schedule, cons
             copies_of(*shape, scalar::bytes_of(type.value_or(left)), environment.cpu),
             false,
             data.is_tile};
+        if (is_in_place)
+          best->copies = 1;
         best->copies_rows = best->copies > 1 && p.has_far_rows && p.has_runs && p.depth.size() == 1;
       }
     }
   }
   return best;
+}
+
+} // namespace
+
+std::optional<ProductInstruction> instruction_for(const Schedule& schedule, const Product& p,
+                                                  const Environment& environment) {
+  return best_instruction(schedule, p, environment, false);
+}
+
+std::optional<ProductInstruction> instruction_in_place(const Schedule& schedule, const Product& p,
+                                                       const Environment& environment) {
+  return best_instruction(schedule, p, environment, true);
 }
 
 bool gains_from_f16_sums(const Schedule& schedule, const Product& p,

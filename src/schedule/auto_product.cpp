@@ -138,6 +138,9 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
   p.has_far_rows = moves[*rows][left] != Move::Unit;
   p.has_near_depth = p.depth.size() == 1 && moves[p.depth[0]][left] == Move::Unit;
   p.has_runs = moves[p.depth.back()][left] == Move::Unit;
+  for (const size_t k : p.depth)
+    if (moves[k][left] == Move::Unit)
+      p.groups = k;
   p.left = loaded[left - 1];
   p.right = loaded[right - 1];
   return p;

@@ -37,6 +37,8 @@ struct Product {
   bool has_followers = false;        ///< what follows uses the results cell by cell
   bool avoids_one_loop = false;      ///< for all blocks: it was refused
   bool is_inside = false;            ///< of a loop that threads share
+  /// The loop of the reduction along which the left operand's cells are neighbours: an instruction takes them from there.
+  std::optional<size_t> groups;
   std::optional<size_t> parts; ///< the outer loop over parts of the reduction, one thread each
   poly::StmtId update() const { return nest.statements.front(); }
 };

@@ -81,6 +81,46 @@ TEST(Narrow, RequantisesInTheSameTile) {
                 "D[i, j] = u8(min(max(round(f32(C[i, j]) * scale[j] * 0.01) + 3, 0), 255))\n");
 }
 
+/// A convolution; `channels` of an image come first, of another last.
+std::string image_text(const Types& types, int64_t channels, int64_t filters, int64_t width,
+                       int64_t stride, bool is_last) {
+  const std::string at =
+      std::to_string(stride) + " * h + r, " + std::to_string(stride) + " * w + s";
+  const std::string c = std::to_string(channels), k = std::to_string(filters);
+  const std::string in = "8, " + std::to_string(stride * (width - 1) + 3);
+  const std::string out = std::to_string((8 - 3) / stride + 1) + ", " + std::to_string(width);
+  const auto of = [&](const std::string& cells, const std::string& first) {
+    return is_last ? cells + ", " + first : first + ", " + cells;
+  };
+  return std::string("input X: ") + types.left + "[" + of(in, c) + "]\nconst W: " + types.right +
+         "[" + k + ", " + c + ", 3, 3]\noutput Y: " + types.result + "[" + of(out, k) + "]\nY[" +
+         of("h, w", "k") + "] = sum((c, r, s), X[" + of(at, "c") + "] * W[k, c, r, s])\n";
+}
+
+TEST(Narrow, ImagesAreExact) {
+  for (const Types& types : kIntegers)
+    for (const bool is_last : {false, true}) {
+      expect_narrow(image_text(types, 8, 48, 16, 1, is_last));
+      expect_narrow(image_text(types, 7, 37, 19, 1, is_last));
+      expect_narrow(image_text(types, 12, 24, 13, 2, is_last));
+    }
+}
+
+TEST(Narrow, ImagesOfFloatsAreWithinTheContract) {
+  for (const Types& types : kFloats)
+    for (const bool is_last : {false, true})
+      expect_narrow("numerics rounding\n" + image_text(types, 7, 40, 19, 1, is_last));
+}
+
+TEST(Narrow, RequantisesRowsOfAnyLength) {
+  for (const std::string type : {"i8", "u8", "i16"})
+    for (const std::string width : {"3", "5", "7", "11"})
+      expect_narrow("input X: i8[12, 40], W: i8[16, 12]\noutput Y: " + type + "[16, " + width +
+                    "]\ntemp T: i32[16, " + width +
+                    "]\nT[k, w] = sum(c, X[c, 3 * w + 1] * W[k, c])\nY[k, w] = " + type +
+                    "(max(0 - 100, min(127, round(f32(T[k, w]) * 0.5))))\n");
+}
+
 TEST(Narrow, FewRowsReadWeightsAsTheyAre) {
   for (const Types& types : {kIntegers[0], kFloats[0], kFloats[1]})
     expect_narrow(product_text(types, "1", "200", "300"));

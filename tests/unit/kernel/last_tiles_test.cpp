@@ -45,6 +45,19 @@ TEST(LastTiles, ComputeTheSame) {
   line::expect_same(convolution_text(2, 20, 2, 13, 1), "auto", {{}});
 }
 
+/// Bytes under a window, in groups of channels: the rows of the last tile are fewer, its groups and columns whole.
+TEST(LastTiles, OfInstructionsThatReadAnImageAreApart) {
+  const std::string text = "input X: u8[6, 5, 21]\nconst W: i8[48, 6, 3, 3]\n"
+                           "output Y: i32[48, 3, 19]\n\n"
+                           "Y[k, h, w] = sum((c, r, s), X[c, h + r, w + s] * W[k, c, r, s])\n";
+  for (const target::Cpu& cpu : {wide_cpu(), line::test_cpu()})
+    line::expect_same(text, "auto", {{}}, cpu);
+  const line::Line made = line::compile(text, "auto", wide_cpu());
+  const std::string code = kernel::print(kernel::optimise(made.kernel, wide_cpu()));
+  EXPECT_NE(code.find("avx512.vpdpbusd("), std::string::npos) << code;
+  EXPECT_EQ(code.find("* broadcast(i32(X"), std::string::npos) << code;
+}
+
 TEST(LastTiles, OfALoopThatThreadsShareStay) {
   const line::Line made = line::compile(kEdges, kEdgeTiles + "; parallel(S1.i.0)");
   EXPECT_NE(kernel::print(kernel::last_tiles(made.kernel)).find("19 - "), std::string::npos);

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "schedule/auto_product.h"
+
+namespace kawara::schedule {
+
+/// A product whose left operand was laid out so that an instruction takes it from where it lies.
+struct Grouped {
+  Schedule schedule;
+  Product product;
+  poly::LoopId root; ///< its outermost loop
+};
+
+/// Instructions take a few neighbours along the reduction at once. Images whose channels come first, and other operands that cannot
+/// be packed because windows overlap, get them innermost, with zeros where the last group is not whole:
+///
+///   before   Y[k, h, w] += X[c, h + r, w + s] * W[k, c, r, s]
+///   after    Y[k, h, w] += X_laid_out[c // 4, h + r, w + s, c % 4] * W[k, c, r, s]
+///
+/// Nothing where no instruction gains by it, or too few columns use a cell.
+std::optional<Grouped> with_groups(const Schedule&, const Product&, const Environment&);
+
+} // namespace kawara::schedule
