@@ -69,6 +69,63 @@ struct Kind {
   std::string image_zero, weight_zero; ///< subtracted before multiplying; may be empty
 };
 
+/// "g, m" without what `nest` left out: index of a value per filter, seen as [groups, filters].
+std::string filter_index(const Sizes& s) {
+  std::vector<std::string> parts;
+  if (s.groups != 1)
+    parts.push_back("g");
+  if (!(s.groups != 1 && s.filters == 1))
+    parts.push_back("m");
+  return with_comma(parts);
+}
+
+Shape filter_shape(const Sizes& s) {
+  Shape shape;
+  if (s.groups != 1)
+    shape.push_back(s.groups);
+  if (!(s.groups != 1 && s.filters == 1))
+    shape.push_back(s.filters);
+  return shape;
+}
+
+/// A sum of products as text: loops, factors, and the part of them that belongs to one filter.
+struct SumText {
+  std::string taps, image, weight;
+  std::string filter;
+  Shape filters;
+  int64_t count = 0; ///< of products
+};
+
+/// Sums of (x - a) * (w - b), as those of x * w less what the zero points make of the sums of x and of w: i32 wraps, so this is the
+/// same, and products of bytes alone are what instructions compute. Those of w stay from call to call.
+void add_sums_around_zeros(Definition& d, const Kind& kind, const Nest& nest, const SumText& sum) {
+  const std::string &a = kind.image_zero, &b = kind.weight_zero;
+  const std::string cell = nest.index();
+  d.temp("S", "i32", nest.shape());
+  d.line("{} = sum(({}), i32({}) * i32({}))", at("S", cell), sum.taps, sum.image, sum.weight);
+  std::string value = at("S", cell);
+  if (!a.empty()) {
+    d.temp("V", "i32", sum.filters);
+    d.line("{} = sum(({}), i32({}))", at("V", sum.filter), sum.taps, sum.weight);
+    value += fmt::format(" - {} * {}", a, at("V", sum.filter));
+  }
+  if (!b.empty()) {
+    std::vector<std::string> of_image;
+    Shape shape;
+    for (size_t k = 0; k < nest.shape().size(); ++k)
+      if (nest.name(k) != "m") {
+        of_image.push_back(nest.name(k));
+        shape.push_back(nest.shape()[k]);
+      }
+    d.temp("U", "i32", shape);
+    d.line("{} = sum(({}), i32({}))", at("U", with_comma(of_image)), sum.taps, sum.image);
+    value += fmt::format(" - {} * {}", b, at("U", with_comma(of_image)));
+  }
+  if (!a.empty() && !b.empty())
+    value += fmt::format(" + {} * {} * {}", sum.count, a, b);
+  d.line("{} = {}", at("T", cell), value);
+}
+
 /// Lines that leave the sums in temp T[n, g, m, o...]; returns the index of T.
 Nest add_sums(Definition& d, const Kind& kind, const Sizes& s, const Window& w) {
   const std::string image = "X" + std::to_string(kind.image),
@@ -125,7 +182,13 @@ Nest add_sums(Definition& d, const Kind& kind, const Sizes& s, const Window& w) 
   const auto shifted = [&](const std::string& load, const std::string& zero) {
     return zero.empty() ? load : fmt::format("(i32({}) - {})", load, zero);
   };
-  if (taps.empty()) // one channel and one tap
+  const bool has_zeros = !kind.image_zero.empty() || !kind.weight_zero.empty();
+  if (has_zeros && !taps.empty() && !is_depthwise)
+    add_sums_around_zeros(d, kind, nest,
+                          {with_comma(taps), at(source, with_comma(x)), at(weight, with_comma(f)),
+                           filter_index(s), filter_shape(s),
+                           product(w_shape) / product(filter_shape(s))});
+  else if (taps.empty()) // one channel and one tap
     d.line("{} = {} * {}", at("T", nest.index()),
            shifted(at(source, with_comma(x)), kind.image_zero),
            shifted(at(weight, with_comma(f)), kind.weight_zero));
@@ -135,25 +198,6 @@ Nest add_sums(Definition& d, const Kind& kind, const Sizes& s, const Window& w) 
            shifted(at(weight, with_comma(f)), kind.weight_zero));
   d.temp("T", kind.sum_type, nest.shape());
   return nest;
-}
-
-/// "g, m" without what `nest` left out: index of a value per filter, seen as [groups, filters].
-std::string filter_index(const Sizes& s) {
-  std::vector<std::string> parts;
-  if (s.groups != 1)
-    parts.push_back("g");
-  if (!(s.groups != 1 && s.filters == 1))
-    parts.push_back("m");
-  return with_comma(parts);
-}
-
-Shape filter_shape(const Sizes& s) {
-  Shape shape;
-  if (s.groups != 1)
-    shape.push_back(s.groups);
-  if (!(s.groups != 1 && s.filters == 1))
-    shape.push_back(s.filters);
-  return shape;
 }
 
 Shape result_shape(const Sizes& s, const Window& w) {
@@ -186,9 +230,11 @@ void conv(Definition& d) {
   d.line("{} = {}", at("Y0", nest.index()), value);
 }
 
-/// "i32(X2)" for a zero point that is one number, or empty.
-std::string zero_point(Definition& d, size_t k) {
+/// "i32(X2)" for a zero point that is one number, or empty. One that is added to results may not be left out.
+std::string zero_point(Definition& d, size_t k, bool may_be_left_out = true) {
   if (!d.has(k))
+    return "";
+  if (product(d.shape(k)) == 1 && may_be_left_out && is_known_zero(d, k))
     return "";
   if (product(d.shape(k)) != 1)
     d.refuse(fmt::format("input {} must be one number, not {}", k, graph::text_of(d.shape(k))));
@@ -223,8 +269,8 @@ void qlinear_conv(Definition& d) {
   const Kind kind{0, 3, "i32", zero_point(d, 2), zero_point(d, 5)};
   check_bias(d, 8, *s);
   for (const size_t k : {size_t{1}, size_t{6}})
-    zero_point(d, k);
-  const std::string out_zero = zero_point(d, 7);
+    zero_point(d, k, false);
+  const std::string out_zero = zero_point(d, 7, false);
   const bool is_per_filter = product(d.shape(4)) != 1;
   if (is_per_filter && product(d.shape(4)) != s->groups * s->filters)
     d.refuse("there must be one weight scale, or one per filter");

@@ -199,6 +199,16 @@ std::string indices(const std::string& prefix, size_t count) {
   return join(names, ", ");
 }
 
+bool is_known_zero(const Definition& d, size_t operand) {
+  const Tensor* tensor = d.operand(operand).value;
+  if (tensor == nullptr || graph::is_float(tensor->type()))
+    return false;
+  for (int64_t i = 0; i < tensor->cells(); ++i)
+    if (tensor->get_int(i) != 0)
+      return false;
+  return true;
+}
+
 std::string at(const std::string& name, const std::string& index) {
   return index.empty() ? name : name + "[" + index + "]";
 }

@@ -127,6 +127,8 @@ private:
 std::string indices(const std::string& prefix, size_t count);
 /// "X0[i, j]"; only the name when the index is empty.
 std::string at(const std::string& name, const std::string& index);
+/// Whether the operand's integers are known, and all of them zero.
+bool is_known_zero(const Definition&, size_t operand);
 std::string name_in_program(DataType); ///< of the cells that hold it
 /// A literal that reads back as the same number: "0.5", "(-inf)".
 std::string literal(double value);

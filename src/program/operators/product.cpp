@@ -109,14 +109,45 @@ void matmul(Definition& d) {
 
 /// Zero point of a side: nothing, one number, or one per row (left) or column (right).
 std::string zero_of(Definition& d, size_t k, int64_t extent, const char* index) {
-  if (!d.has(k))
+  if (!d.has(k) || is_known_zero(d, k))
     return "";
   const int64_t cells = product(d.shape(k));
   if (cells != 1 && cells != extent)
     d.refuse(fmt::format("the zero point {} fits neither the matrix nor its rows or columns",
                          graph::text_of(d.shape(k))));
   d.declare_operand(k, cells == 1 ? Shape{} : Shape{cells});
-  return " - i32(" + at("X" + std::to_string(k), cells == 1 ? "" : index) + ")";
+  return "i32(" + at("X" + std::to_string(k), cells == 1 ? "" : index) + ")";
+}
+
+/// Sums of (x - a) * (y - b), as those of x * y less what the zero points make of the sums of rows and columns: i32 wraps, so this is
+/// the same, and products of bytes alone are what instructions compute. The value of one cell; `left`, `right`: operands.
+std::string sums_around_zeros(Definition& d, const Sizes& s, size_t left, size_t right,
+                              size_t left_zero, size_t right_zero) {
+  const std::string a = zero_of(d, left_zero, s.m, "i"), b = zero_of(d, right_zero, s.n, "j");
+  const std::string x = fmt::format("i32(X{}[{}i, k])", left, s.left),
+                    y = fmt::format("i32(X{}[{}k, j])", right, s.right);
+  if (a.empty() && b.empty())
+    return fmt::format("sum(k, {} * {})", x, y);
+  const auto without_depth = [](Shape shape, bool is_left) {
+    shape.erase(shape.end() - (is_left ? 1 : 2));
+    return shape;
+  };
+  d.temp("S", "i32", program_shape(s));
+  d.line("S[{}i, j] = sum(k, {} * {})", batch_index(s), x, y);
+  std::string value = fmt::format("S[{}i, j]", batch_index(s));
+  if (!a.empty()) {
+    d.temp("R", "i32", without_depth(s.right_shape, false));
+    d.line("R[{}j] = sum(k, {})", s.right, y);
+    value += fmt::format(" - {} * R[{}j]", a, s.right);
+  }
+  if (!b.empty()) {
+    d.temp("L", "i32", without_depth(s.left_shape, true));
+    d.line("L[{}i] = sum(k, {})", s.left, x);
+    value += fmt::format(" - {} * L[{}i]", b, s.left);
+  }
+  if (!a.empty() && !b.empty())
+    value += fmt::format(" + {} * {} * {}", s.k, a, b);
+  return value;
 }
 
 void matmul_integer(Definition& d) {
@@ -127,8 +158,8 @@ void matmul_integer(Definition& d) {
   d.declare_operand(0, s->left_shape);
   d.declare_operand(1, s->right_shape);
   d.declare_output(0, program_shape(*s));
-  d.line("Y0[{}i, j] = sum(k, (i32(X0[{}i, k]){}) * (i32(X1[{}k, j]){}))", batch_index(*s), s->left,
-         zero_of(d, 2, s->m, "i"), s->right, zero_of(d, 3, s->n, "j"));
+  const std::string value = sums_around_zeros(d, *s, 0, 1, 2, 3);
+  d.line("Y0[{}i, j] = {}", batch_index(*s), value);
 }
 
 /// a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero.
@@ -151,8 +182,8 @@ void qlinear_matmul(Definition& d) {
   d.declare_output(0, program_shape(*s));
   d.temp("T", "i32", program_shape(*s));
   const std::string index = batch_index(*s) + "i, j";
-  d.line("T[{}] = sum(k, (i32(X0[{}i, k]){}) * (i32(X3[{}k, j]){}))", index, s->left,
-         zero_of(d, 2, s->m, "i"), s->right, zero_of(d, 5, s->n, "j"));
+  const std::string value = sums_around_zeros(d, *s, 0, 3, 2, 5);
+  d.line("T[{}] = {}", index, value);
   const auto [low, high] = type == DataType::I8 ? std::pair{-128, 127} : std::pair{0, 255};
   d.line(
       "Y0[{}] = {}", index,

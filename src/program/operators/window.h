@@ -30,6 +30,7 @@ class Nest {
 public:
   void loop(const std::string& name, int64_t extent) { loops_.emplace_back(name, extent); }
   std::string index() const; ///< "n, c, i0"
+  const std::string& name(size_t k) const { return loops_[k].first; }
   Shape shape() const;
   /// The loops with `body` (lines without indentation) inside.
   std::string around(const std::vector<std::string>& body) const;
