@@ -22,8 +22,8 @@ Tensor quarters(std::mt19937_64& random, DataType type, const Shape& shape, doub
 
 std::vector<Family> all_families() {
   std::vector<Family> all;
-  for (const auto& some : {elementwise_families(), layout_families(), pattern_families(),
-                           product_families(), reduction_families()})
+  for (const auto& some : {elementwise_families(), layout_families(), narrow_families(),
+                           pattern_families(), product_families(), reduction_families()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
@@ -51,11 +51,10 @@ std::string Generator::next_name(const std::string& prefix) {
   return prefix + std::to_string(names_++);
 }
 
-Made Generator::input(DataType type, const Shape& shape) {
-  const double most = type == DataType::Bool ? 1 : 2, least = type == DataType::Bool ? 0 : -2;
+Made Generator::input(DataType type, const Shape& shape, double low, double high) {
   const ValueId id = builder_.input(next_name("input"), type, graph::dims_of(shape));
-  inputs_.push_back({quarters(random_, type, shape, least, most), false, {}});
-  return {id, type, shape, least, most, 0};
+  inputs_.push_back({quarters(random_, type, shape, low, high), false, {}});
+  return {id, type, shape, low, high, 0};
 }
 
 Made Generator::constant(DataType type, const Shape& shape, double low, double high) {
@@ -81,8 +80,8 @@ Made Generator::float_of_shape(const Shape& shape, double most) {
   return found && chance(60) ? *found : constant(DataType::F32, shape, -2, 2);
 }
 
-Made Generator::input_of_shape(const Shape& shape) {
-  values_.push_back(input(DataType::F32, shape));
+Made Generator::input_of_shape(const Shape& shape, DataType type, double low, double high) {
+  values_.push_back(input(type, shape, low, high));
   return values_.back();
 }
 
@@ -136,12 +135,11 @@ void Generator::finish(Sample& sample) {
 Sample Generator::make() {
   static const std::vector<Family> families = all_families();
   const int64_t inputs = between(1, 3), nodes = between(3, 14);
-  values_.push_back(input(DataType::F32, random_shape(2, 4)));
-  for (int64_t k = 1; k < inputs; ++k)
-    values_.push_back(input(chance(80)   ? DataType::F32
-                            : chance(50) ? DataType::I64
-                                         : DataType::I32,
-                            random_shape(0, 4)));
+  input_of_shape(random_shape(2, 4));
+  for (int64_t k = 1; k < inputs; ++k) {
+    const DataType type = chance(80) ? DataType::F32 : chance(50) ? DataType::I64 : DataType::I32;
+    input_of_shape(random_shape(0, 4), type);
+  }
   for (int64_t tries = 0; tries < 200; ++tries) {
     if (static_cast<int64_t>(builder_.graph().nodes.size()) >= nodes)
       break;

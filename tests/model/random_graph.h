@@ -72,7 +72,8 @@ public:
   /// A value or a constant of this shape.
   Made float_of_shape(const Shape& shape, double most = 4);
   /// A new input of the graph.
-  Made input_of_shape(const Shape& shape);
+  Made input_of_shape(const Shape& shape, DataType type = DataType::F32, double low = -2,
+                      double high = 2);
   /// The same as `add`, for bounds that are small enough; the result.
   Made added(const std::string& op, const std::vector<ValueId>& inputs,
              graph::Attributes attributes, Made result);
@@ -83,7 +84,7 @@ public:
                 graph::Attributes attributes, std::vector<Made> results);
 
 private:
-  Made input(DataType type, const Shape& shape);
+  Made input(DataType type, const Shape& shape, double low, double high);
   std::string next_name(const std::string& prefix);
   void finish(Sample& sample);
 
@@ -98,6 +99,7 @@ private:
 using Family = void (*)(Generator&);
 std::vector<Family> elementwise_families();
 std::vector<Family> layout_families();
+std::vector<Family> narrow_families();  ///< bytes and half floats
 std::vector<Family> pattern_families(); ///< several operators at once
 std::vector<Family> product_families();
 std::vector<Family> reduction_families();
