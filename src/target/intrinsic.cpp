@@ -195,6 +195,7 @@ std::vector<Intrinsic> neon() {
        "llvm.aarch64.neon.udot.v4i32.v16i8",
        dot,
        "udot"},
+      // With a source in all lanes LLVM takes the other spelling, sudot.
       {"neon.usdot",
        kDot4OfU8AndI8,
        kArm,
@@ -203,7 +204,7 @@ std::vector<Intrinsic> neon() {
        1.0,
        "llvm.aarch64.neon.usdot.v4i32.v16i8",
        dot,
-       "usdot"},
+       "dot"},
       // The same instruction with its sources exchanged.
       {"neon.sudot",
        kDot4OfI8AndU8,
