@@ -1,6 +1,7 @@
 #include "driver/request.h"
 
 #include "program/assumption_place.h"
+#include "program/find_convolution.h"
 #include "program/winograd.h"
 #include "support/text.h"
 
@@ -67,10 +68,13 @@ Diagnostic no_winograd(const program::Program& program, int64_t m) {
   else if (program.numerics != program::Numerics::Fast)
     d.body.push_back("Winograd's form rounds otherwise than the sum, and `numerics " +
                      std::string(name_of(program.numerics)) + "` does not allow that.");
-  else
-    d.body.push_back("The program has no convolution of f32 by windows of 3 x 3 with stride 1 and "
-                     "constant sizes, alone in its "
-                     "outermost loop.");
+  else if (const auto found = program::find_convolution(program); !found) {
+    d.source = program.source;
+    d.where = found.error().where;
+    d.body.push_back(found.error().why);
+    d.body.push_back(found.error().instead);
+    return d;
+  }
   d.help.push_back({"for example", "--winograd 2 --numerics fast", false});
   return d;
 }

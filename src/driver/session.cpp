@@ -2,6 +2,8 @@
 
 #include "estimate/count.h"
 #include "program/arguments.h"
+#include "program/find_convolution.h"
+#include "program/winograd.h"
 #include "scalar/type.h"
 #include "support/hash.h"
 
@@ -144,6 +146,10 @@ double tolerance_of(const program::Program& program, const std::vector<int64_t>&
   for (const double count : updates)
     longest = std::max(longest, count);
   double tolerance = 64 * rounding_of_sums(program) * std::sqrt(longest + 1);
+  if (program.numerics == program::Numerics::Fast)
+    if (const auto found = program::find_convolution(program))
+      tolerance = std::max(
+          tolerance, program::winograd_error(4, *program::length_of(*found->loops[found->c])));
   // What is stored in a narrow type may fall on the other side of a rounding, and what is computed from it may
   // magnify that. Updates in place are rounded one by one.
   constexpr double kUnitsPerStore = 4;

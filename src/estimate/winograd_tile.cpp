@@ -11,8 +11,8 @@ namespace {
 constexpr double kProduct = 1.15, kTransform = 1.5;
 /// Operations in the time of a byte: of weights that come once in a call, of what is written and read again.
 constexpr double kFarByte = 0.36, kNearByte = 0.4;
-/// Operations for a vector of the image that is turned over, and for a cell of transformed windows.
-constexpr double kTurnedVector = 10, kWindowCell = 4;
+/// Operations for a vector of the image that is turned over or copied, and for a cell of transformed windows.
+constexpr double kTurnedVector = 10, kCopiedVector = 2, kWindowCell = 4;
 /// The estimate is off by that much.
 constexpr double kClearly = 0.85;
 
@@ -43,9 +43,9 @@ ConvolutionCost convolution_cost(const ConvolutionSizes& sizes, int64_t m, const
   // 2 t operations for a row or column of a tile, as many for one of the products.
   const double there = number(2 * t * 2 * t) + 2 * points;
   const double back = number((t + m) * 2 * t + t * m + m * m + 3 * m * m);
-  cost.transforms =
-      kTransform * tiles * (image_vectors * there + vectors * back) +
-      number(sizes.images * (down * m + 2) * (across * m + 2)) * image_vectors * kTurnedVector;
+  cost.transforms = kTransform * tiles * (image_vectors * there + vectors * back) +
+                    number(sizes.images * (down * m + 2) * (across * m + 2)) * image_vectors *
+                        (sizes.has_channels_last ? kCopiedVector : kTurnedVector);
   const double bytes = points * tiles * (channels + filters) * 4;
   cost.between = bytes > number(cpu.caches.l2) ? 2 * bytes * kNearByte : 0;
   cost.windows = sizes.has_constant_windows ? 0 : points * channels * filters * kWindowCell;
@@ -65,6 +65,7 @@ std::optional<int64_t> winograd_tile(const program::Program& program, const targ
     sizes.filters *= length(it);
   sizes.height = found->height;
   sizes.width = found->width;
+  sizes.has_channels_last = std::is_sorted(found->image_order.begin(), found->image_order.end());
   sizes.has_constant_windows = program.tensors[found->weights].is_constant;
   std::optional<int64_t> best;
   double least = kClearly * convolution_cost(sizes, 1, cpu).total();

@@ -23,6 +23,7 @@ struct ConvolutionCost {
 struct ConvolutionSizes {
   int64_t images = 1, channels = 1, filters = 1, height = 1, width = 1; ///< of the result
   bool has_constant_windows = true;
+  bool has_channels_last = false; ///< of the image: it is copied at most, not turned over
 };
 
 ConvolutionCost convolution_cost(const ConvolutionSizes&, int64_t m, const target::Cpu&);

@@ -172,14 +172,11 @@ private:
     return inside(inner, std::move(body));
   }
 
-  /// An index of the source with its iterators at other places; the last two are `row` and `column`.
-  static std::vector<Expr> moved(std::vector<Expr> index, const std::vector<Expr>& places,
-                                 const Expr& row, const Expr& column) {
+  /// An index of the source with its iterators at other places.
+  static std::vector<Expr> moved(std::vector<Expr> index, const std::vector<Expr>& places) {
     for (Expr& e : index)
       if (const auto it = single_iterator(e))
         e = places[*it];
-    index[index.size() - 2] = row;
-    index[index.size() - 1] = column;
     return index;
   }
   /// Where the source's iterators are: those of each list at depths from the one beside it.
@@ -193,10 +190,9 @@ private:
 
   /// Whether the image is a temp of just these rows and columns that only the convolution reads.
   bool owns_image() const {
-    const Tensor& tensor = program_.tensors[conv_.image];
-    const size_t n = tensor.shape.size();
-    if (tensor.role != Role::Temp || scalar::constant_of(tensor.shape[n - 2]) != conv_.height + 2 ||
-        scalar::constant_of(tensor.shape[n - 1]) != conv_.width + 2)
+    if (program_.tensors[conv_.image].role != Role::Temp ||
+        image_extent(conv_.image_rows) != conv_.height + 2 ||
+        image_extent(conv_.image_columns) != conv_.width + 2)
       return false;
     for (uint32_t s = 0; s < program_.statements.size(); ++s)
       if (s != conv_.statement && reads_image(program_.statements[s].value))
@@ -212,10 +208,23 @@ private:
     return reads;
   }
 
+  std::optional<int64_t> image_extent(size_t dim) const {
+    return scalar::constant_of(program_.tensors[conv_.image].shape[dim]);
+  }
+
+  /// Whether the image lies in the order of tiles already, and all of them within it.
+  bool has_image_by_tiles() const {
+    return std::is_sorted(conv_.image_order.begin(), conv_.image_order.end()) &&
+           image_extent(conv_.image_rows).value_or(0) >= height() &&
+           image_extent(conv_.image_columns).value_or(0) >= width();
+  }
+
   /// The image with its channels last, filled up with zeros to whole tiles: where it is, or as a copy.
   uint32_t image_by_tiles() {
     const size_t n = images_.size();
     uint32_t image = conv_.image;
+    if (has_image_by_tiles())
+      return image;
     if (owns_image())
       turn_image();
     else {
@@ -231,9 +240,10 @@ private:
       std::vector<Expr> to = cells(0, n);
       for (const size_t depth : {n + 1, n + 2, n})
         to.push_back(at(depth));
-      const auto from =
-          moved(load_of(conv_.image).index, places({{&conv_.of_image, 0}, {&channel_only, n}}),
-                at(n + 1), at(n + 2));
+      auto from =
+          moved(load_of(conv_.image).index, places({{&conv_.of_image, 0}, {&channel_only, n}}));
+      from[conv_.image_rows] = at(n + 1);
+      from[conv_.image_columns] = at(n + 2);
       add_nest(dims, {image, to, scalar::load(conv_.image, from, kF32)});
     }
     fill(image, {conv_.height + 2, height()}, {0, width()});
@@ -258,17 +268,7 @@ private:
 
   /// Moves the channels behind rows and columns, wherever the image is written.
   void turn_image() {
-    const std::vector<Expr>& read = load_of(conv_.image).index;
-    std::vector<size_t> order;
-    for (const uint32_t it : conv_.of_image)
-      for (size_t d = 0; d + 2 < read.size(); ++d)
-        if (single_iterator(read[d]) == it)
-          order.push_back(d);
-    order.push_back(read.size() - 2);
-    order.push_back(read.size() - 1);
-    for (size_t d = 0; d + 2 < read.size(); ++d)
-      if (single_iterator(read[d]) == conv_.c)
-        order.push_back(d);
+    const std::vector<size_t>& order = conv_.image_order;
     const auto turned = [&](const std::vector<Expr>& index) {
       std::vector<Expr> result;
       for (const size_t d : order)
@@ -295,9 +295,10 @@ private:
     const Expr filter = number_of(filters_, 2);
     Body first = pass(around, joined({{dim("s", 3)}, filters_}), t, [&](size_t a) -> Made {
       const auto cell = [&](size_t r) {
-        const Expr row = literal(r);
-        return scalar::load(conv_.weights, moved(load_of(conv_.weights).index, from, row, at(1)),
-                            kF32);
+        std::vector<Expr> window = from;
+        window[conv_.r] = literal(r);
+        window[conv_.s] = at(1);
+        return scalar::load(conv_.weights, moved(load_of(conv_.weights).index, window), kF32);
       };
       return {rows, {literal(a), at(1), at(0), filter}, transformed_row(matrices_.window, a, cell)};
     });
@@ -414,8 +415,10 @@ private:
   Made stored(uint32_t results) const {
     const size_t n = images_.size(), y = n + 2, x = n + 3;
     const Expr row = at(0) * int_lit(m_) + at(y), column = at(n + 1) * int_lit(m_) + at(x);
-    const auto to = places({{&conv_.of_image, 1}, {&conv_.of_weights, n + 4}});
-    Made made{conv_.result, moved(text_.index, to, row, column),
+    auto to = places({{&conv_.of_image, 1}, {&conv_.of_weights, n + 4}});
+    to[conv_.y] = row;
+    to[conv_.x] = column;
+    Made made{conv_.result, moved(text_.index, to),
               scalar::load(results, of_tile(at(y), at(x), number_of(filters_, n + 4)), kF32),
               conv_.begin ? ReduceOp::None : ReduceOp::Sum};
     if (down_ * m_ != conv_.height || across_ * m_ != conv_.width)
@@ -476,14 +479,18 @@ std::optional<Program> with_winograd(const Program& program, int64_t m) {
   if (program.numerics != Numerics::Fast || !matrices)
     return std::nullopt;
   const auto found = find_convolution(program);
-  return found && !found->of_weights.empty()
-             ? std::optional(WinogradRewriter(program, *found, m, *matrices).run())
-             : std::nullopt;
+  return found ? std::optional(WinogradRewriter(program, *found, m, *matrices).run())
+               : std::nullopt;
 }
 
 double winograd_bound(int64_t m, int64_t channels) {
+  const double roundings = std::sqrt(static_cast<double>(channels + 6 * (m + 2)));
+  return winograd_error(m, channels) * roundings;
+}
+
+double winograd_error(int64_t m, int64_t channels) {
   const double rows = m == 2 ? 8 : 48;
-  return std::ldexp(static_cast<double>(channels + 6 * (m + 2)), -24) * rows * rows;
+  return std::ldexp(std::sqrt(static_cast<double>(channels + 6 * (m + 2))), -24) * rows * rows;
 }
 
 } // namespace kawara::program

@@ -28,9 +28,8 @@ namespace kawara::program {
 /// Changes rounding as no reassociation does, so it is for `numerics fast` only: nothing under any other contract. The error of a
 /// result is at most `winograd_bound`.
 ///
-/// Recognised is an update of f32 with + in loops from 0 with step 1, alone in its outermost loop but for statements that
-/// begin its cells; the last two indices of the result are loops of constant length, those of the image these plus the
-/// window's, those of the weights the window's; one other loop is reduced. Nothing when there is none.
+/// `find_convolution` says what is recognised; channels may be last already, and an image that holds whole tiles in that order is
+/// read where it lies. Nothing when there is none.
 std::optional<Program> with_winograd(const Program&, int64_t m);
 
 /// How far a result of `with_winograd` can be from the exact sum, over largest |X| times largest |W|, to first order in
@@ -40,5 +39,7 @@ std::optional<Program> with_winograd(const Program&, int64_t m);
 ///
 /// The plain sum's bound is 2^-24 * (9 channels) * 9 channels of the same; for few channels Winograd's is larger.
 double winograd_bound(int64_t m, int64_t channels);
+/// How far one is to be expected, with roundings as often up as down: the same with the root of (channels + 6 t).
+double winograd_error(int64_t m, int64_t channels);
 
 } // namespace kawara::program

@@ -45,6 +45,19 @@ TEST(Tolerance, KnowsThatFastAddsUpInF16) {
   EXPECT_EQ(tolerance_for("bf16", "f32", program::Numerics::Fast), tolerance_for("f32", "f32"));
 }
 
+TEST(Tolerance, KnowsThatFastMayTransformTiles) {
+  const auto of = [](program::Numerics numerics) {
+    return tolerance_of(
+        parsed("input X: f32[10, 10, 64], W: f32[3, 3, 64, 8]\noutput Y: f32[8, 8, 8]\n"
+               "Y[y, x, k] = sum((c, r, s), X[y + r, x + s, c] * W[r, s, c, k])\n",
+               numerics),
+        {});
+  };
+  EXPECT_GT(of(program::Numerics::Fast), 1e-3) << "tiles of 4 x 4 are off by 2e-4";
+  EXPECT_LT(of(program::Numerics::Fast), 1e-2);
+  EXPECT_LT(of(program::Numerics::Rounding), 2e-4);
+}
+
 TEST(Tolerance, InputsRoundedElsewhereMoveByOneUnit) {
   program::Arrays inputs;
   inputs.emplace("x", program::Array(scalar::Elem::F32, {100}));

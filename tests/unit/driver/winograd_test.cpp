@@ -16,9 +16,19 @@ namespace {
 
 struct Conv {
   int64_t images, channels, filters, height, width, pad;
+  bool has_channels_last = false;
 };
 
+std::string channels_last_text(const Conv& c) {
+  return fmt::format("input X: f32[{0}, {3}, {4}, {1}]\nconst W: f32[3, 3, {1}, {2}]\n"
+                     "output Y: f32[{0}, {5}, {6}, {2}]\n"
+                     "Y[n, h, w, k] = sum(c, r, s, X[n, h + r, w + s, c] * W[r, s, c, k])\n",
+                     c.images, c.channels, c.filters, c.height + 2, c.width + 2, c.height, c.width);
+}
+
 std::string text_of(const Conv& c) {
+  if (c.has_channels_last)
+    return channels_last_text(c);
   const std::string image = fmt::format("f32[{}, {}, {}, {}]", c.images, c.channels,
                                         c.height + 2 - 2 * c.pad, c.width + 2 - 2 * c.pad);
   std::string text = fmt::format("input X: {0}\nconst W: f32[{2}, {1}, 3, 3]\n"
@@ -69,8 +79,9 @@ std::pair<double, double> difference_of(const Conv& c, int64_t m) {
 }
 
 TEST(WinogradCode, StaysWithinItsBound) {
-  for (const Conv& c : {Conv{1, 16, 32, 8, 8, 1}, Conv{2, 5, 7, 7, 9, 0}, Conv{1, 33, 18, 14, 6, 1},
-                        Conv{3, 8, 8, 3, 2, 1}})
+  for (const Conv& c :
+       {Conv{1, 16, 32, 8, 8, 1}, Conv{2, 5, 7, 7, 9, 0}, Conv{1, 33, 18, 14, 6, 1},
+        Conv{3, 8, 8, 3, 2, 1}, Conv{1, 16, 32, 8, 8, 0, true}, Conv{2, 5, 7, 7, 9, 0, true}})
     for (const int64_t m : {2, 4}) {
       const auto [worst, bound] = difference_of(c, m);
       EXPECT_LE(worst, bound) << text_of(c) << "m " << m;
@@ -97,6 +108,7 @@ bool has_tiles(const Conv& c, program::Numerics numerics, int64_t winograd = 0,
 TEST(WinogradCode, IsChosenWhereItPaysUnderFast) {
   const Conv wide{1, 64, 64, 28, 28, 1}, narrow{1, 3, 64, 28, 28, 1};
   EXPECT_TRUE(has_tiles(wide, program::Numerics::Fast));
+  EXPECT_TRUE(has_tiles({1, 64, 64, 28, 28, 0, true}, program::Numerics::Fast));
   EXPECT_FALSE(has_tiles(wide, program::Numerics::Rounding));
   EXPECT_FALSE(has_tiles(narrow, program::Numerics::Fast)) << "transforms outweigh products";
   EXPECT_FALSE(has_tiles(wide, program::Numerics::Fast, 1)) << "the direct sum was asked for";

@@ -1,12 +1,14 @@
 #include "program/winograd.h"
 
 #include "program/arguments.h"
+#include "program/find_convolution.h"
 #include "program/interpret.h"
 #include "program/winograd_matrices.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace kawara::program {
@@ -90,6 +92,43 @@ TEST(Winograd, GivesTheResultOfTheDirectProgramWithinItsBound) {
     ASSERT_TRUE(again) << render(again.error());
     EXPECT_LE(difference(direct, *again), winograd_bound(s.m, s.channels));
   }
+}
+
+/// The same with channels last; weights as `order` says, in k, c, r, s.
+std::string channels_last(int64_t channels, int64_t filters, int64_t height, int64_t width,
+                          const std::string& order) {
+  std::string shape;
+  for (const char dim : order)
+    shape += (shape.empty() ? "" : ", ") + (dim == 'k'   ? std::to_string(filters)
+                                            : dim == 'c' ? std::to_string(channels)
+                                                         : "3");
+  return fmt::format("numerics fast\n"
+                     "input X: f32[2, {3}, {4}, {0}], W: f32[{2}], bias: f32[{1}]\n"
+                     "output Y: f32[2, {5}, {6}, {1}]\n"
+                     "temp T: f32[2, {5}, {6}, {1}]\n"
+                     "T[n, y, x, k] = sum((c, r, s), X[n, y + r, x + s, c] * W[{7}])\n"
+                     "Y[n, y, x, k] = max(T[n, y, x, k] + bias[k], 0)\n",
+                     channels, filters, shape, height + 2, width + 2, height, width,
+                     fmt::format("{}, {}, {}, {}", order[0], order[1], order[2], order[3]));
+}
+
+TEST(Winograd, TakesChannelsLast) {
+  struct Shape {
+    int64_t m, channels, filters, height, width;
+  };
+  for (const char* order : {"rsck", "krsc", "kcrs"})
+    for (const Shape& s : {Shape{2, 3, 4, 8, 6}, Shape{4, 3, 4, 8, 4}, Shape{2, 1, 2, 7, 5},
+                           Shape{4, 5, 3, 7, 7}, Shape{4, 2, 2, 1, 1}}) {
+      const Program direct = parsed(channels_last(s.channels, s.filters, s.height, s.width, order));
+      const auto fast = with_winograd(direct, s.m);
+      ASSERT_TRUE(fast) << order;
+      EXPECT_EQ(spec(*fast), std::vector<std::string>{});
+      EXPECT_LE(difference(direct, *fast), winograd_bound(s.m, s.channels)) << order;
+      const bool is_whole = s.height % s.m == 0 && s.width % s.m == 0;
+      const bool has_copy = std::any_of(fast->tensors.begin(), fast->tensors.end(),
+                                        [](const Tensor& t) { return t.name == "T_image"; });
+      EXPECT_EQ(has_copy, !is_whole) << "an image that holds all tiles is read where it lies";
+    }
 }
 
 /// A padded image as networks have it: a temp that only the convolution reads.
@@ -187,21 +226,48 @@ TEST(Winograd, IsForFastOnly) {
 }
 
 TEST(Winograd, LeavesOtherProgramsAlone) {
-  for (const char* text :
-       {"numerics fast\ninput X: f32[1, 3, 10, 10], W: f32[4, 3, 5, 5]\noutput Y: f32[1, 4, 6, 6]\n"
-        "Y[n, k, y, x] = sum((c, r, s), X[n, c, y + r, x + s] * W[k, c, r, s])\n",
-        "numerics fast\ninput X: f32[1, 3, 10, 10], W: f32[4, 3, 3, 3]\noutput Y: f32[1, 4, 4, 4]\n"
-        "Y[n, k, y, x] = sum((c, r, s), X[n, c, 2*y + r, 2*x + s] * W[k, c, r, s])\n",
-        "numerics fast\ninput X: f32[1, 3, 10, 10], W: f32[3, 3, 3]\noutput Y: f32[1, 3, 8, 8]\n"
-        "Y[n, k, y, x] = sum((r, s), X[n, k, y + r, x + s] * W[k, r, s])\n",
-        "numerics fast\ninput X: f64[1, 3, 10, 10], W: f64[4, 3, 3, 3]\noutput Y: f64[1, 4, 8, 8]\n"
-        "Y[n, k, y, x] = sum((c, r, s), X[n, c, y + r, x + s] * W[k, c, r, s])\n",
-        "numerics fast\ninput X: f32[2, 3, 10, 10], W: f32[2, 4, 3, 3, 3]\noutput Y: f32[2, 4, 8, "
-        "8]\n"
-        "Y[g, k, y, x] = sum((c, r, s), X[g, c, y + r, x + s] * W[g, k, c, r, s])\n",
-        "numerics fast\ninput A: f32[4, 5], B: f32[5, 6]\noutput C: f32[4, 6]\n"
-        "C[i, j] = sum(k, A[i, k] * B[k, j])\n"})
-    EXPECT_FALSE(with_winograd(parsed(text), 2)) << text;
+  const auto refused = [](const std::string& tensors, const std::string& body) {
+    const Program program = parsed("numerics fast\n" + tensors + "\n" + body + "\n");
+    EXPECT_FALSE(with_winograd(program, 2)) << body;
+    const auto found = find_convolution(program);
+    return found ? std::string() : found.error().why;
+  };
+  const std::string sum = "Y[n, k, y, x] = sum((c, r, s), X[n, c, y + r, x + s] * W[k, c, r, s])";
+  EXPECT_EQ(
+      refused("input X: f32[1, 3, 10, 10], W: f32[4, 3, 5, 5]\noutput Y: f32[1, 4, 6, 6]", sum),
+      "S1 has windows of 5 x 5.");
+  EXPECT_EQ(
+      refused("input X: f64[1, 3, 10, 10], W: f64[4, 3, 3, 3]\noutput Y: f64[1, 4, 8, 8]", sum),
+      "S1 takes `X` in f64; how far transforms round is known for f32.");
+  EXPECT_EQ(refused("input X: f32[1, 3, 10, 10], W: f32[4, 3, 3, 3]\noutput Y: f32[1, 4, 4, 4]",
+                    "Y[n, k, y, x] = sum((c, r, s), X[n, c, 2*y + r, 2*x + s] * W[k, c, r, s])"),
+            "S1 reads `X[n, c, 2 * y + r, 2 * x + s]`, which is no window with stride 1.");
+  EXPECT_EQ(refused("input X: f32[1, 3, 10, 10], W: f32[3, 3, 3]\noutput Y: f32[1, 3, 8, 8]",
+                    "Y[n, k, y, x] = sum((r, s), X[n, k, y + r, x + s] * W[k, r, s])"),
+            "S1 is grouped: `k` moves the image, the weights and the result.");
+  EXPECT_EQ(refused("input X: f32[2, 3, 10, 10], W: f32[2, 4, 3, 3, 3]\noutput Y: f32[2, 4, 8, 8]",
+                    "Y[g, k, y, x] = sum((c, r, s), X[g, c, y + r, x + s] * W[g, k, c, r, s])"),
+            "S1 is grouped: `g` moves the image, the weights and the result.");
+  EXPECT_EQ(refused("input X: f32[2, 10, 10], W: f32[3, 3]\noutput Y: f32[2, 8, 8]",
+                    "Y[n, y, x] = sum((r, s), X[n, y + r, x + s] * W[r, s])"),
+            "S1 adds up no channels.");
+  EXPECT_EQ(refused("input X: f32[2, 3, 10, 10], W: f32[3, 3, 3]\noutput Y: f32[2, 8, 8]",
+                    "Y[n, y, x] = sum((c, r, s), X[n, c, y + r, x + s] * W[c, r, s])"),
+            "S1 has no filters: no loop moves the weights alone.");
+  EXPECT_EQ(refused("input A: f32[4, 5], B: f32[5, 6]\noutput C: f32[4, 6]",
+                    "C[i, j] = sum(k, A[i, k] * B[k, j])"),
+            "S1 moves no window over two dimensions of an image.");
+  EXPECT_EQ(refused("input A: f32[4], B: f32[4]\noutput C: f32[4]", "C[i] = A[i] + B[i]"),
+            "S0 adds up no products.");
+  EXPECT_EQ(refused("input X: f32[3, 10, 10], W: f32[4, 3, 3, 3]\noutput Y: f32[4, 8, 8]\n"
+                    "temp T: f32[4, 8, 8]",
+                    "for k in range(4):\n    for y in range(8):\n        for x in range(8):\n"
+                    "            T[k, y, x] = 0\n"
+                    "            for c in range(3):\n                for r in range(3):\n"
+                    "                    for s in range(3):\n"
+                    "                        T[k, y, x] += X[c, y + r, x + s] * W[k, c, r, s]\n"
+                    "            Y[k, y, x] = max(T[k, y, x], 0)"),
+            "S1 shares its outermost loop with S2.");
   EXPECT_FALSE(with_winograd(parsed(convolution(3, 4, 8, 8)), 3));
 }
 
