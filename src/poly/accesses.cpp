@@ -12,13 +12,7 @@ isl::map relation_of(const Scop& scop, StmtId id, uint32_t tensor, const std::ve
   const isl::set& domain = scop[id].domain;
   const isl::set cells =
       statement_universe(domain.ctx(), scop.params, scop.tensors[tensor].name, index.size());
-  if (index.empty())
-    return pairs_of(domain, cells);
-  isl::pw_aff_list functions(domain.ctx(), static_cast<int>(index.size()));
-  for (const Expr& e : index)
-    functions = functions.add(pw_aff_from_expr(e, domain, scop.params));
-  const isl::space space = pairs_of(domain, cells).space();
-  return isl::multi_pw_aff(space, functions).as_map().intersect_domain(domain);
+  return map_from_exprs(index, domain, cells, scop.params);
 }
 
 /// isl's values cannot be copied while they hold nothing.

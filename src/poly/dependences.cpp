@@ -52,6 +52,7 @@ public:
       if (is_known(d.source, d.sink))
         found_.emplace(Key{d.source.value, d.sink.value, d.tensor, d.kind, d.is_reduction},
                        d.relation);
+    const std::map<Key, isl::map> known = found_;
     accesses_ = bare_accesses(scop_);
     has_relation_.assign(accesses_.size(), false);
     for (size_t a = 0; a < accesses_.size(); ++a)
@@ -61,8 +62,8 @@ public:
     std::vector<Dependence> out;
     for (const auto& [key, relation] : found_) {
       const auto& [source, sink, tensor, kind, is_reduction] = key;
-      out.push_back(
-          {kind, tensor, StmtId{source}, StmtId{sink}, is_reduction, coalesced(relation)});
+      out.push_back({kind, tensor, StmtId{source}, StmtId{sink}, is_reduction,
+                     known.contains(key) ? relation : coalesced(relation)});
     }
     return out;
   }

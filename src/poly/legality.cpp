@@ -259,8 +259,8 @@ isl::map not_before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
 }
 
 isl::map before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
-  isl::map early = isl::map::empty(all_pairs(scop, x, y).space());
-  isl::map tied = all_pairs(scop, x, y);
+  const isl::space space = all_pairs(scop, x, y).space();
+  isl::map early = isl::map::empty(space), tied = isl::map::universe(space);
   const Rows rows = rows_of(scop, order, x, y);
   const Meeting meeting = meet(order, x, y);
   for (size_t k = 0; k < meeting.shared_loops; ++k) {

@@ -121,14 +121,9 @@ Expr extent_of(const Ends& ends) {
 
 isl::map map_of(const std::vector<Expr>& functions, const isl::set& domain,
                 const std::vector<program::Param>& params) {
-  const isl::set range = poly::statement_universe(domain.ctx(), params, "", functions.size());
-  const isl::map pairs = poly::pairs_of(domain, range);
-  if (functions.empty())
-    return pairs;
-  isl::pw_aff_list list(domain.ctx(), static_cast<int>(functions.size()));
-  for (const Expr& f : functions)
-    list = list.add(poly::pw_aff_from_expr(f, domain, params));
-  return isl::multi_pw_aff(pairs.space(), list).as_map().intersect_domain(domain);
+  return poly::map_from_exprs(functions, domain,
+                              poly::statement_universe(domain.ctx(), params, "", functions.size()),
+                              params);
 }
 
 std::string fresh_name(std::string name, const std::string& suffix,

@@ -5,10 +5,12 @@
 #include <isl/aff.h>
 #include <isl/local_space.h>
 #include <isl/map.h>
+#include <isl/mat.h>
 #include <isl/point.h>
 #include <isl/set.h>
 #include <isl/space.h>
 #include <isl/val.h>
+#include <memory>
 
 namespace kawara::poly {
 namespace {
@@ -26,12 +28,53 @@ std::optional<int64_t> finite(__isl_take isl_val* value) {
   return isl_val_get_num_si(owned.get());
 }
 
+/// Some equality of the piece says so and nothing else.
+bool has_plain_equality(const isl::basic_map& piece, unsigned from, unsigned to) {
+  const std::unique_ptr<isl_mat, isl_mat* (*)(isl_mat*)> rows(
+      isl_basic_map_equalities_matrix(piece.get(), isl_dim_in, isl_dim_out, isl_dim_param,
+                                      isl_dim_div, isl_dim_cst),
+      isl_mat_free);
+  if (rows == nullptr)
+    return false;
+  const int columns = isl_mat_cols(rows.get());
+  const int one = static_cast<int>(from);
+  const int other = isl_basic_map_dim(piece.get(), isl_dim_in) + static_cast<int>(to);
+  const auto at = [&](int row, int column) {
+    const isl::val value = isl::manage(isl_mat_get_element_val(rows.get(), row, column));
+    return value.is_zero() ? 0 : value.is_one() ? 1 : value.is_negone() ? -1 : 2;
+  };
+  const auto says_so = [&](int row) {
+    const int first = at(row, one);
+    if (first * first != 1 || at(row, other) != -first)
+      return false;
+    for (int k = 0; k < columns; ++k)
+      if (k != one && k != other && at(row, k) != 0)
+        return false;
+    return true;
+  };
+  for (int row = 0; row < isl_mat_rows(rows.get()); ++row)
+    if (says_so(row))
+      return true;
+  return false;
+}
+
 } // namespace
 
+isl::aff dimension_function(const isl::space& domain, unsigned position) {
+  return isl::manage(
+      isl_aff_var_on_domain(isl_local_space_from_space(domain.copy()), isl_dim_set, position));
+}
+
 isl::pw_aff dimension_function(const isl::set& domain, unsigned position) {
-  isl_local_space* space = isl_local_space_from_space(isl_set_get_space(domain.get()));
-  isl_aff* aff = isl_aff_var_on_domain(space, isl_dim_set, position);
-  return isl::manage(isl_pw_aff_from_aff(aff)).intersect_domain(domain);
+  return isl::pw_aff(dimension_function(domain.space(), position)).intersect_domain(domain);
+}
+
+std::optional<isl::aff> parameter_function(const isl::space& domain, const std::string& name) {
+  const int at = isl_space_find_dim_by_name(domain.get(), isl_dim_param, name.c_str());
+  if (at < 0)
+    return std::nullopt;
+  return isl::manage(isl_aff_var_on_domain(isl_local_space_from_space(domain.copy()), isl_dim_param,
+                                           static_cast<unsigned>(at)));
 }
 
 unsigned dimension_count(const isl::set& set) {
@@ -88,6 +131,12 @@ isl::map pairs_of(const isl::set& domain, const isl::set& range) {
 }
 
 bool has_equal_dims(const isl::map& pairs, unsigned from, unsigned to) {
+  bool is_plain = true;
+  pairs.foreach_basic_map([&](const isl::basic_map& piece) {
+    is_plain = is_plain && has_plain_equality(piece, from, to);
+  });
+  if (is_plain)
+    return true;
   const isl::map equal = isl::manage(isl_map_equate(
       isl_map_universe(isl_map_get_space(pairs.get())), isl_dim_in, from, isl_dim_out, to));
   return pairs.is_subset(equal);

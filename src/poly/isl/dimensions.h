@@ -9,8 +9,12 @@
 
 namespace kawara::poly {
 
-/// The function x -> x[position] on `domain`.
+/// The function x -> x[position] on a space.
+isl::aff dimension_function(const isl::space& domain, unsigned position);
+/// The same on `domain` alone.
 isl::pw_aff dimension_function(const isl::set& domain, unsigned position);
+/// The function x -> a parameter; nothing when the space does not have it.
+std::optional<isl::aff> parameter_function(const isl::space& domain, const std::string& name);
 /// Number of set dimensions (not parameters).
 unsigned dimension_count(const isl::set&);
 std::string tuple_name(const isl::set&);
