@@ -2,8 +2,12 @@
 
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
+#include "scalar/eval.h"
 #include "schedule/rewrite.h"
 #include "support/check.h"
+
+#include <algorithm>
+#include <map>
 
 namespace kawara::schedule {
 
@@ -68,6 +72,85 @@ std::optional<ConstantRange> range_in_boxes(const Scop& scop, const Order& order
   return range;
 }
 
+constexpr int64_t kMostCounted = 4096;
+
+/// The only iterator of an expression without parameters.
+std::optional<uint32_t> only_iter(const scalar::Expr& row) {
+  std::optional<uint32_t> found;
+  bool is_only = true;
+  scalar::visit(row, [&](const scalar::Expr& e) {
+    const auto* it = scalar::as<scalar::Iter>(e);
+    is_only = is_only && !scalar::as<scalar::Param>(e) &&
+              (it == nullptr || !found || *found == it->index);
+    if (it != nullptr)
+      found = it->index;
+  });
+  return is_only ? found : std::nullopt;
+}
+
+/// The first and the last value of a loop by those of the loops around it which run over the same iterator, each with
+/// its depth.
+struct CountedRuns {
+  std::vector<size_t> depths;
+  std::map<std::vector<int64_t>, ConstantRange> ranges;
+};
+
+/// For rows that divide one iterator into blocks (`i // 8`, `i % 8`) over a box of fixed sizes: all its values are gone
+/// through.
+std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scalar::Expr>& rows,
+                                        size_t depth, const isl::set& domain) {
+  const auto iter = only_iter(rows[depth]);
+  if (!iter || !scop.params.empty() || !poly::is_box(domain))
+    return std::nullopt;
+  const auto low = finite(domain.dim_min_val(static_cast<int>(*iter)));
+  const auto high = finite(domain.dim_max_val(static_cast<int>(*iter)));
+  if (!low || !high || *high - *low >= kMostCounted)
+    return std::nullopt;
+  CountedRuns runs;
+  for (size_t k = 0; k < depth; ++k) {
+    if (!mentions(rows[k], *iter))
+      continue;
+    if (only_iter(rows[k]) != iter)
+      return std::nullopt;
+    runs.depths.push_back(k);
+  }
+  std::vector<int64_t> at(poly::dimension_count(domain), 0);
+  for (int64_t x = *low; x <= *high; ++x) {
+    at[*iter] = x;
+    std::vector<int64_t> around;
+    for (const size_t k : runs.depths)
+      around.push_back(scalar::evaluate_index(rows[k], at, {}).value());
+    const int64_t value = scalar::evaluate_index(rows[depth], at, {}).value();
+    const auto [run, is_new] = runs.ranges.try_emplace(around, ConstantRange{value, value});
+    run->second = {std::min(run->second.low, value), std::max(run->second.high, value)};
+  }
+  return runs;
+}
+
+bool has_equal_ranges(const CountedRuns& a, const CountedRuns& b) {
+  return std::equal(a.ranges.begin(), a.ranges.end(), b.ranges.begin(), b.ranges.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.first == y.first && x.second.low == y.second.low &&
+                             x.second.high == y.second.high;
+                    });
+}
+
+std::optional<int64_t> longest_counted_run(const Scop& scop, const Order& order, LoopId loop) {
+  const size_t depth = *poly::depth_of(order, loop);
+  std::optional<CountedRuns> all;
+  for (const StmtId statement : poly::statements_below(order, loop)) {
+    auto runs = counted_runs(scop, order.rows[statement.value], depth, scop[statement].domain);
+    if (!runs || (all && (all->depths != runs->depths || !has_equal_ranges(*all, *runs))))
+      return std::nullopt;
+    all = std::move(runs);
+  }
+  int64_t most = 0;
+  if (all)
+    for (const auto& [around, range] : all->ranges)
+      most = std::max(most, range.high - range.low + 1);
+  return all ? std::optional(most) : std::nullopt;
+}
+
 } // namespace
 
 isl::set loop_values(const Scop& scop, const Order& order, LoopId loop) {
@@ -107,6 +190,8 @@ std::optional<ConstantRange> constant_range(const Scop& scop, const Order& order
 std::optional<int64_t> longest_run(const Scop& scop, const Order& order, LoopId loop) {
   if (const auto range = range_in_boxes(scop, order, loop))
     return range->high - range->low + 1;
+  if (const auto counted = longest_counted_run(scop, order, loop))
+    return counted;
   const isl::set values = loop_values(scop, order, loop);
   const size_t size = *poly::depth_of(order, loop) + 1;
   const isl::map pairs(values.ctx(), "{ " + tuple(size, size - 1, size, 'x') + " -> " +

@@ -98,17 +98,27 @@ private:
     for (size_t p = depth_; p < path_.size(); ++p)
       if (runs_over_index(p))
         chosen_.push_back(p);
-    if (!iterators_by_loops(chosen_).is_single_valued()) {
+    by_loops_ = iterators_by_loops(chosen_);
+    is_solved_ = by_loops_.is_single_valued();
+    if (!is_solved_) {
       chosen_.clear();
       for (size_t p = depth_; p < path_.size(); ++p)
         chosen_.push_back(p);
+      by_loops_ = iterators_by_loops(chosen_);
+      is_solved_ = by_loops_.is_single_valued();
     }
     const std::vector<size_t> candidates = chosen_;
     for (const size_t p : candidates) {
       std::vector<size_t> fewer = chosen_;
       fewer.erase(std::find(fewer.begin(), fewer.end(), p));
-      if (may_leave_out(p, fewer) && iterators_by_loops(fewer).is_single_valued())
-        chosen_ = fewer;
+      if (!may_leave_out(p, fewer))
+        continue;
+      const isl::map relation = iterators_by_loops(fewer);
+      if (!relation.is_single_valued())
+        continue;
+      chosen_ = fewer;
+      by_loops_ = relation;
+      is_solved_ = true;
     }
   }
 
@@ -142,14 +152,13 @@ private:
   }
 
   bool solve_iterators() {
-    const isl::map relation = iterators_by_loops(chosen_);
-    if (!relation.is_single_valued())
+    if (!is_solved_)
       return false;
-    cells_ = relation.domain();
+    cells_ = by_loops_.domain();
     solved_.assign(made_.scop[reader_].text.iters.size(), Expr());
     if (iterators_.empty())
       return true;
-    const isl::pw_multi_aff function = relation.as_pw_multi_aff();
+    const isl::pw_multi_aff function = by_loops_.as_pw_multi_aff();
     for (size_t k = 0; k < iterators_.size(); ++k) {
       const Expr solved = poly::expr_from_pw_aff(poly::coalesced(function.at(static_cast<int>(k))),
                                                  made_.scop.params);
@@ -243,6 +252,8 @@ private:
   isl::set domain_;
   std::vector<Expr> iterators_; ///< in the index
   std::vector<size_t> chosen_;  ///< positions in the path, below the loop
+  isl::map by_loops_;           ///< { [outer, chosen] -> [iterators] }
+  bool is_solved_ = false;      ///< that is a function
   std::vector<Expr> solved_;    ///< iterators of the reader in those of the copy
   isl::set cells_;              ///< { [outer, chosen] }
   Footprint boxes_;

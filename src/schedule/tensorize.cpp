@@ -2,6 +2,8 @@
 
 #include "poly/affine.h"
 #include "poly/isl/coalesced.h"
+#include "poly/isl/compare.h"
+#include "poly/isl/dimensions.h"
 #include "program/instruction.h"
 #include "scalar/eval.h"
 #include "schedule/codes.h"
@@ -89,25 +91,125 @@ public:
       return Differs{3, "`" + cell +
                             "` is not at fixed distances along the loops; pack the tensor"
                             " first, so that its cells lie in the order of the loops."};
+    if (const auto wrong = wrong_step(operand, *steps)) {
+      const auto [d, expected] = *wrong;
+      return Differs{4, what + " has neighbouring cells " + std::to_string(expected) +
+                            " apart along " + loop_name(*operand.axes[d]) + ", but `" + cell +
+                            "` moves by " + distance_text((*steps)[d]) +
+                            "; pack the tensor first, with that loop innermost."};
+    }
+    return std::nullopt;
+  }
+
+  /// Whether rows or a few questions show that `index` is the operand's access. False: relations have to be asked.
+  bool is_plainly(const Operand& operand, uint32_t tensor, const std::vector<Expr>& index) const {
+    if (instruction_.data->is_collective)
+      return false;
+    std::vector<int64_t> steps(operand.shape.size(), 0);
+    std::optional<int64_t> stride = 1;
+    for (size_t d = index.size(); d-- > 0; stride = stride_above(stride, tensor, d)) {
+      const auto move = plain_move(operand, index[d]);
+      if (!move)
+        return false;
+      add_move(*move, stride, steps);
+    }
+    return !wrong_step(operand, steps);
+  }
+
+private:
+  /// A dimension and the cells that steps along it should take.
+  std::optional<std::pair<size_t, int64_t>> wrong_step(const Operand& operand,
+                                                       const std::vector<int64_t>& steps) const {
     int64_t expected = 1;
     const bool is_result = &operand == &instruction_.result();
     for (size_t d = operand.shape.size(); d-- > 0; expected *= operand.shape[d]) {
       // Results may be apart: they are brought to their places once, after the reduction.
       // What goes through shared memory is arranged on the way.
-      const bool may_be_apart = (is_result || instruction_.data->is_collective) && (*steps)[d] != 0;
-      if (operand.shape[d] > 1 && (*steps)[d] != expected && !may_be_apart)
-        return Differs{4, what + " has neighbouring cells " + std::to_string(expected) +
-                              " apart along " + loop_name(*operand.axes[d]) + ", but `" + cell +
-                              "` moves by " + distance_text((*steps)[d]) +
-                              "; pack the tensor first, with that loop innermost."};
+      const bool may_be_apart = (is_result || instruction_.data->is_collective) && steps[d] != 0;
+      if (operand.shape[d] > 1 && steps[d] != expected && !may_be_apart)
+        return std::pair(d, expected);
     }
     return std::nullopt;
   }
 
-private:
+  /// By dimension of the operand: how far one index moves from place to place. Nothing when that is not plain.
+  std::optional<std::vector<int64_t>> plain_move(const Operand& operand, const Expr& index) const {
+    std::vector<int64_t> move(operand.shape.size(), 0);
+    const std::vector<Expr>& rows = schedule_.order.rows[band_.update.value];
+    const size_t outer = rows.size() - band_.loops.size();
+    for (size_t p = 0; p < rows.size(); ++p) {
+      if (!scalar::equal(index, rows[p]))
+        continue;
+      if (p < outer)
+        return move;
+      const auto axis = static_cast<size_t>(std::find(loop_of_.begin(), loop_of_.end(), p - outer) -
+                                            loop_of_.begin());
+      for (size_t d = 0; d < move.size(); ++d)
+        if (operand.axes[d] == axis)
+          move[d] = 1;
+      return operand.follows(static_cast<uint32_t>(axis)) ? std::optional(move) : std::nullopt;
+    }
+    Expr start = index;
+    for (size_t d = 0; d < move.size(); ++d) {
+      if (operand.shape[d] == 1 || !operand.axes[d])
+        continue;
+      const auto step = step_along(index, *operand.axes[d]);
+      if (!step)
+        return std::nullopt;
+      move[d] = *step;
+      start = start - places_[*operand.axes[d]] * scalar::int_lit(*step);
+    }
+    return starts_block(start, index) ? std::optional(move) : std::nullopt;
+  }
+
+  /// What `index` gains by one step of the iterator that moves the place on this axis and no other: a guess.
+  std::optional<int64_t> step_along(const Expr& index, size_t axis) const {
+    const std::vector<int64_t> none(params().size(), 0);
+    const std::vector<int64_t> origin(schedule_.scop[band_.update].text.iters.size(), 0);
+    for (size_t i = 0; i < origin.size(); ++i) {
+      std::vector<int64_t> next = origin;
+      next[i] = 1;
+      const auto value = [&](const Expr& e, const std::vector<int64_t>& at) {
+        return scalar::evaluate_index(e, at, none).value_or(0);
+      };
+      if (value(places_[axis], next) == 1 + value(places_[axis], origin))
+        return value(index, next) - value(index, origin);
+    }
+    return std::nullopt;
+  }
+
+  /// Whether `start` of an iteration is `index` of the first one in its block.
+  bool starts_block(const Expr& start, const Expr& index) const {
+    if (!block_starts_) {
+      isl::map pairs = poly::pairs_of(domain_, first_);
+      for (const Expr& key : keys_)
+        pairs = pairs.intersect(poly::equal_map(function(key), function(key)));
+      block_starts_ = pairs;
+    }
+    const isl::pw_aff from = function(start), to = function(index);
+    return block_starts_->is_disjoint(poly::less_map(from, to)) &&
+           block_starts_->is_disjoint(poly::greater_map(from, to));
+  }
+
+  std::optional<int64_t> stride_above(std::optional<int64_t> stride, uint32_t tensor,
+                                      size_t dimension) const {
+    const auto extent = scalar::constant_of(schedule_.scop.tensors[tensor].shape[dimension]);
+    return stride && extent ? std::optional(*stride * *extent) : std::nullopt;
+  }
+
+  static void add_move(const std::vector<int64_t>& move, std::optional<int64_t> stride,
+                       std::vector<int64_t>& steps) {
+    for (size_t d = 0; d < steps.size(); ++d)
+      if (move[d] != 0)
+        steps[d] = stride && steps[d] != kFar ? steps[d] + move[d] * *stride : kFar;
+  }
+
   const std::vector<program::Param>& params() const { return schedule_.scop.params; }
   isl::map map(const std::vector<Expr>& functions, const isl::set& domain) const {
     return map_of(functions, domain, params());
+  }
+  isl::pw_aff function(const Expr& e) const {
+    return poly::pw_aff_from_expr(e, isl::set::universe(domain_.space()), params());
   }
   std::string loop_name(size_t axis) const {
     return quoted(name_of_loop(schedule_.scop, schedule_.order, band_.loops[loop_of_[axis]]));
@@ -162,16 +264,13 @@ private:
   std::optional<std::vector<int64_t>> steps_of(const isl::map& moves, const Operand& operand,
                                                uint32_t tensor, size_t dims) const {
     const isl::pw_multi_aff function = moves.as_pw_multi_aff();
-    const std::vector<Expr>& shape = schedule_.scop.tensors[tensor].shape;
     std::vector<int64_t> steps(operand.shape.size(), 0);
     std::optional<int64_t> stride = 1;
-    for (size_t d = dims; d-- > 0;) {
+    for (size_t d = dims; d-- > 0; stride = stride_above(stride, tensor, d)) {
       const Expr move =
           poly::expr_from_pw_aff(poly::coalesced(function.at(static_cast<int>(d))), params());
       if (!move || !add_steps(move, operand, stride, steps))
         return std::nullopt;
-      const auto extent = scalar::constant_of(shape[d]);
-      stride = stride && extent ? std::optional(*stride * *extent) : std::nullopt;
     }
     return steps;
   }
@@ -192,9 +291,8 @@ private:
       if (!step)
         return false;
       unit[d] = *step;
-      if (*step != 0)
-        steps[d] = stride && steps[d] != kFar ? steps[d] + *step * *stride : kFar;
     }
+    add_move(unit, stride, steps);
     for (int64_t lane = 0; lane < operand.lanes(); ++lane) {
       const std::vector<int64_t> at = program::cell_at(operand, lane);
       if (value(lane) != std::inner_product(at.begin(), at.end(), unit.begin(), int64_t{0}))
@@ -209,9 +307,10 @@ private:
   const Instruction& instruction_;
   const Band& band_;
   std::vector<size_t> loop_of_;
-  isl::set domain_, first_;  ///< all iterations; those at the start of a block
-  std::vector<Expr> keys_;   ///< loops around, and the block
-  std::vector<Expr> places_; ///< by axis: where in the block
+  isl::set domain_, first_;                      ///< all iterations; those at the start of a block
+  std::vector<Expr> keys_;                       ///< loops around, and the block
+  std::vector<Expr> places_;                     ///< by axis: where in the block
+  mutable std::optional<isl::map> block_starts_; ///< { iteration -> the first of its block }
 };
 
 std::string value_text(const Instruction& instruction) {
@@ -265,20 +364,28 @@ std::optional<Differs> compare_lengths(const Schedule& schedule, const Instructi
   return std::nullopt;
 }
 
-/// Relations under one assignment of loops to axes and of loads to operands.
+/// Relations under one assignment of loops to axes and of loads to operands. `only_plainly`: a difference says nothing.
 std::optional<Differs> compare_accesses(const Schedule& schedule, const Instruction& instruction,
                                         const Band& band, const std::vector<size_t>& loop_of,
-                                        const program::OperandLoads& loads) {
+                                        const program::OperandLoads& loads, bool only_plainly) {
   const program::Statement& text = schedule.scop[band.update].text;
   const Comparison comparison(schedule, instruction, band, loop_of);
+  const auto compare = [&](const Operand& operand, uint32_t tensor,
+                           const std::vector<Expr>& index) -> std::optional<Differs> {
+    if (!only_plainly)
+      return comparison.operand(operand, tensor, index);
+    if (comparison.is_plainly(operand, tensor, index))
+      return std::nullopt;
+    return Differs{-1, {}};
+  };
   for (size_t k = 0; k < loads.size(); ++k) {
     const auto* load = scalar::as<scalar::Load>(loads[k]);
     if (load->tensor == text.tensor)
       return Differs{3, text.name + " reads the tensor that it adds to."};
-    if (auto differs = comparison.operand(instruction.operands[k], load->tensor, load->index))
+    if (auto differs = compare(instruction.operands[k], load->tensor, load->index))
       return differs;
   }
-  return comparison.operand(instruction.result(), text.tensor, text.index);
+  return compare(instruction.result(), text.tensor, text.index);
 }
 
 /// The band position of each axis under which the loops are the instruction; else the nearest miss.
@@ -293,24 +400,26 @@ Result<std::vector<size_t>, Differs> axes_of(const Schedule& schedule,
                                schedule.scop[band.update].text.name + "."});
   std::vector<size_t> loop_of(band.loops.size());
   std::iota(loop_of.begin(), loop_of.end(), size_t{0});
+  const auto all_loads =
+      program::matching_loads(instruction, schedule.scop[band.update].text.value);
   std::optional<Differs> nearest;
   const auto miss = [&](Differs differs) {
     if (!nearest || differs.stage > nearest->stage)
       nearest = std::move(differs);
   };
-  do {
-    if (auto differs = compare_lengths(schedule, instruction, band, loop_of)) {
-      miss(*std::move(differs));
-      continue;
-    }
-    for (const program::OperandLoads& loads :
-         program::matching_loads(instruction, schedule.scop[band.update].text.value)) {
-      auto differs = compare_accesses(schedule, instruction, band, loop_of, loads);
-      if (!differs)
-        return loop_of;
-      miss(*std::move(differs));
-    }
-  } while (std::next_permutation(loop_of.begin(), loop_of.end()));
+  for (const bool only_plainly : {true, false})
+    do {
+      if (auto differs = compare_lengths(schedule, instruction, band, loop_of)) {
+        miss(*std::move(differs));
+        continue;
+      }
+      for (const program::OperandLoads& loads : all_loads) {
+        auto differs = compare_accesses(schedule, instruction, band, loop_of, loads, only_plainly);
+        if (!differs)
+          return loop_of;
+        miss(*std::move(differs));
+      }
+    } while (std::next_permutation(loop_of.begin(), loop_of.end()));
   return fail(*std::move(nearest));
 }
 
