@@ -3,8 +3,10 @@
 #include "schedule/auto_lanes.h"
 #include "schedule/auto_nest.h"
 #include "schedule/extent.h"
+#include "schedule/require_legal.h"
 #include "schedule/resolve.h"
 #include "schedule/rewrite.h"
+#include "schedule/unproved.h"
 #include "target/cpu.h"
 
 #include <algorithm>
@@ -41,10 +43,11 @@ struct TileLoops {
 
 class BlockTiler {
 public:
+  /// `is_proved`: every step by itself, so that one which is refused can be left out.
   BlockTiler(Schedule& schedule, LoopId outermost, LoopId rows, LoopId block, bool copies_before,
-             const Environment& environment)
+             bool is_proved, const Environment& environment)
       : schedule_(schedule), outermost_(outermost), rows_(rows), block_(block),
-        copies_before_(copies_before), environment_(environment) {}
+        copies_before_(copies_before), is_proved_(is_proved), environment_(environment) {}
 
   void tile() {
     std::vector<LoopId> nests;
@@ -294,7 +297,8 @@ private:
   }
 
   bool try_all(const std::vector<Directive>& plan) {
-    auto result = apply(schedule_, Group{plan}, environment_);
+    auto result = is_proved_ ? apply(schedule_, Group{plan}, environment_)
+                             : unproved(schedule_, {Group{plan}}, environment_);
     if (!result)
       return false;
     schedule_ = *std::move(result);
@@ -303,15 +307,41 @@ private:
 
   Schedule& schedule_;
   LoopId outermost_, rows_, block_;
-  bool copies_before_;
+  bool copies_before_, is_proved_;
   const Environment& environment_;
 };
+
+/// All steps as one directive; nothing when some step would have to be left out.
+std::optional<Schedule> tiled_at_once(const Schedule& schedule, LoopId outermost, LoopId rows,
+                                      LoopId block, bool copies_before,
+                                      const Environment& environment) {
+  Schedule tiled = schedule;
+  const bool finished = poly::within_quota(*schedule.scop.context_owner, environment.quota, [&] {
+    BlockTiler(tiled, outermost, rows, block, copies_before, false, environment).tile();
+  });
+  if (!finished)
+    return std::nullopt;
+  std::vector<Directive> steps(tiled.applied.begin() +
+                                   static_cast<std::ptrdiff_t>(schedule.applied.size()),
+                               tiled.applied.end());
+  const Proposal proposal{tiled.scop, tiled.order};
+  auto proved = require_legal(schedule, proposal, Group{std::move(steps)}, environment);
+  if (!proved)
+    return std::nullopt;
+  proved->applied = std::move(tiled.applied);
+  return *std::move(proved);
+}
 
 } // namespace
 
 void tile_blocks(Schedule& schedule, LoopId outermost, LoopId rows, LoopId block,
                  bool copies_before, const Environment& environment) {
-  BlockTiler(schedule, outermost, rows, block, copies_before, environment).tile();
+  // Nearly all of the time goes to proofs, and one is enough when it succeeds.
+  if (auto tiled = tiled_at_once(schedule, outermost, rows, block, copies_before, environment)) {
+    schedule = *std::move(tiled);
+    return;
+  }
+  BlockTiler(schedule, outermost, rows, block, copies_before, true, environment).tile();
 }
 
 } // namespace kawara::schedule
