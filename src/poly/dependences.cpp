@@ -5,7 +5,7 @@
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/text.h"
-#include "poly/legality.h"
+#include "poly/levels.h"
 #include "poly/witness.h"
 #include "support/check.h"
 
@@ -127,16 +127,13 @@ private:
   /// Pairs of instances that touch the same cell through these accesses, in source order.
   isl::map conflicts(size_t a, size_t b) {
     const StmtId source = accesses_[a].statement, sink = accesses_[b].statement;
-    auto at = before_.find({source.value, sink.value});
-    if (at == before_.end())
-      at = before_
-               .emplace(std::pair(source.value, sink.value),
-                        before(scop_, scop_.source_order, source, sink))
-               .first;
-    if (at->second.is_empty())
-      return at->second;
+    const Meeting meeting = meet(scop_.source_order, source, sink);
+    if (meeting.shared_loops == 0 && meeting.order >= 0)
+      return isl::map::empty(pairs_of(scop_[source].domain, scop_[sink].domain).space());
     const isl::map same_cell = relation(a).apply_range(relation(b).reverse());
-    return same_cell.is_empty() ? same_cell : same_cell.intersect(at->second);
+    return same_cell.is_empty()
+               ? same_cell
+               : pairs_in_order(scop_, scop_.source_order, same_cell, source, sink);
   }
 
   const isl::map& relation(size_t access) {
@@ -151,7 +148,6 @@ private:
   std::vector<bool> has_relation_; ///< of these: worked out when they are needed
   std::vector<bool> is_known_;
   std::map<std::pair<uint32_t, uint32_t>, bool> is_known_pair_;
-  std::map<std::pair<uint32_t, uint32_t>, isl::map> before_;
   std::map<Key, isl::map> found_;
 };
 

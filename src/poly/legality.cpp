@@ -1,8 +1,7 @@
 #include "poly/legality.h"
 
-#include "poly/affine.h"
-#include "poly/isl/compare.h"
 #include "poly/isl/dimensions.h"
+#include "poly/levels.h"
 #include "poly/witness.h"
 #include "support/check.h"
 
@@ -10,101 +9,6 @@
 
 namespace kawara::poly {
 namespace {
-
-using Rows = std::vector<std::vector<isl::pw_aff>>;
-
-/// Which loops have the same value on both sides of every pair, seen from the text of their rows: they are
-/// the same function of iterators that the pairs have in common. Nothing is decided there, and left
-/// out of the sets such loops (tiles, mostly) cost nothing.
-std::vector<bool> loops_in_common(const Scop& scop, const Order& order, const Dependence& d,
-                                  size_t shared_loops) {
-  const auto &from = scop[d.source].text.iters, &to = scop[d.sink].text.iters;
-  std::vector<Expr> twins(from.size());
-  for (uint32_t i = 0; i < from.size(); ++i)
-    for (uint32_t j = 0; j < to.size() && !twins[i]; ++j)
-      if (from[i] == to[j] && has_equal_dims(d.relation, i, j))
-        twins[i] = scalar::iter(j);
-  const auto is_in_common = [&](const Expr& row, const Expr& other) {
-    bool has_twins = true;
-    scalar::visit(row, [&](const Expr& e) {
-      if (const auto* it = scalar::as<scalar::Iter>(e))
-        has_twins = has_twins && twins[it->index];
-    });
-    return has_twins && scalar::equal(scalar::substitute_iters(row, twins), other);
-  };
-  std::vector<bool> in_common;
-  for (size_t k = 0; k < shared_loops; ++k)
-    in_common.push_back(is_in_common(order.rows[d.source.value][k], order.rows[d.sink.value][k]));
-  return in_common;
-}
-
-/// What an order does to the pairs of one dependence, loop by loop. Every level is worked out once: the
-/// order, the parallel loops and the lanes all ask for the pairs that agree in the loops above.
-class Levels {
-public:
-  Levels(const isl::map& pairs, const Rows& rows, StmtId source, StmtId sink,
-         std::vector<bool> in_common = {})
-      : source_(rows[source.value]), sink_(rows[sink.value]), in_common_(std::move(in_common)),
-        none_(isl::map::empty(pairs.space())) {
-    tied_.push_back(pairs.is_empty() ? none_ : pairs);
-    is_over_ = tied_.back().is_empty();
-  }
-
-  /// Pairs that agree in the loops above `depth`.
-  const isl::map& tied(size_t depth) {
-    while (tied_.size() <= depth && !is_over_) {
-      const size_t k = tied_.size() - 1;
-      if (is_in_common(k)) {
-        tied_.push_back(tied_.back());
-        continue;
-      }
-      tied_.push_back(tied_.back().intersect(equal_map(source_[k], sink_[k])));
-      is_over_ = tied_.back().is_empty();
-    }
-    return depth < tied_.size() ? tied_[depth] : none_;
-  }
-
-  /// Those whose source comes later at `depth`.
-  const isl::map& late(size_t depth) {
-    while (late_.size() <= depth) {
-      const size_t k = late_.size();
-      const isl::map& agreed = tied(k);
-      late_.push_back(is_none(k) ? none_ : agreed.intersect(greater_map(source_[k], sink_[k])));
-    }
-    return late_[depth];
-  }
-
-  isl::map early(size_t depth) {
-    const isl::map& agreed = tied(depth);
-    return is_none(depth) ? none_ : agreed.intersect(less_map(source_[depth], sink_[depth]));
-  }
-
-  /// Those less than `width` iterations ahead.
-  isl::map early_within(size_t depth, int64_t width) {
-    const isl::map near = early(depth);
-    if (is_none(depth))
-      return near;
-    const isl::pw_aff end = source_[depth].add_constant(static_cast<long>(width));
-    return near.intersect(greater_map(end, sink_[depth]));
-  }
-
-  const isl::map& none() const { return none_; }
-
-private:
-  bool is_in_common(size_t depth) const { return depth < in_common_.size() && in_common_[depth]; }
-
-  /// No pair is ahead or behind at `depth`: all have gone their ways above it, or none does so here.
-  bool is_none(size_t depth) const {
-    return is_in_common(depth) || (is_over_ && depth + 1 >= tied_.size());
-  }
-
-  const std::vector<isl::pw_aff>& source_;
-  const std::vector<isl::pw_aff>& sink_;
-  std::vector<bool> in_common_;
-  isl::map none_;
-  std::vector<isl::map> tied_, late_;
-  bool is_over_ = false; ///< the last of `tied_` is empty, hence all that would follow
-};
 
 /// Pairs whose source does not come first.
 isl::map late_pairs(Levels& levels, Meeting meeting) {
@@ -138,24 +42,10 @@ isl::map clashing_lanes(Levels& levels, DependenceKind kind, size_t depth, int64
   return is_kept ? levels.none() : levels.early_within(depth, width);
 }
 
-/// Rows on the whole space of a statement: the pairs they are compared on lie within the domains
-/// already, and comparisons without domains are much cheaper.
-std::vector<isl::pw_aff> unbounded_rows(const Scop& scop, const Order& order, StmtId id) {
-  const isl::set everywhere = isl::set::universe(scop[id].domain.space());
-  std::vector<isl::pw_aff> rows;
-  for (const Expr& row : order.rows[id.value])
-    rows.push_back(pw_aff_from_expr(row, everywhere, scop.params));
-  return rows;
-}
-
 class Judgement {
 public:
-  Judgement(const Scop& scop, const Order& order) : scop_(scop), order_(order) {
-    rows_.resize(scop.statements.size());
-    for (uint32_t s = 0; s < scop.statements.size(); ++s)
-      if (!scop.statements[s].is_removed)
-        rows_[s] = unbounded_rows(scop, order, StmtId{s});
-  }
+  Judgement(const Scop& scop, const Order& order)
+      : scop_(scop), order_(order), rows_(scop, order) {}
 
   Verdict verdict() {
     for (size_t d = 0; d < scop_.dependences.size(); ++d)
@@ -172,8 +62,10 @@ private:
     if (meeting.shared_loops == 0 && meeting.order < 0)
       return;
     const bool may_reassociate = d.is_reduction && scop_.numerics != program::Numerics::Exact;
-    Levels levels(d.relation, rows_, d.source, d.sink,
-                  loops_in_common(scop_, order_, d, meeting.shared_loops));
+    const std::vector<bool> in_common =
+        loops_in_common(order_, twins_of(scop_, d.relation, d.source, d.sink), d.source, d.sink,
+                        meeting.shared_loops);
+    Levels levels(d.relation, rows_, d.source, d.sink, in_common);
     if (may_reassociate)
       reassociates_ = reassociates_ || !late_pairs(levels, meeting).is_empty();
     else
@@ -205,7 +97,7 @@ private:
 
   /// Threads of one block can add up what each of them has, for one cell at a time: all iterations that share
   /// the loops above `depth` update the same one.
-  bool updates_one_cell(const Dependence& d, size_t depth) const {
+  bool updates_one_cell(const Dependence& d, size_t depth) {
     if (d.source != d.sink)
       return false;
     const isl::set& domain = scop_[d.source].domain;
@@ -224,20 +116,13 @@ private:
 
   const Scop& scop_;
   const Order& order_;
-  Rows rows_;
+  RowFunctions rows_;
   std::vector<Violation> violations_;
   bool reassociates_ = false;
 };
 
 isl::map all_pairs(const Scop& scop, StmtId x, StmtId y) {
   return pairs_of(scop[x].domain, scop[y].domain);
-}
-
-Rows rows_of(const Scop& scop, const Order& order, StmtId x, StmtId y) {
-  Rows rows(scop.statements.size());
-  rows[x.value] = unbounded_rows(scop, order, x);
-  rows[y.value] = unbounded_rows(scop, order, y);
-  return rows;
 }
 
 } // namespace
@@ -253,21 +138,13 @@ Verdict judge(const Scop& scop, const Order& order, unsigned long quota) {
 }
 
 isl::map not_before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
-  const Rows rows = rows_of(scop, order, x, y);
+  RowFunctions rows(scop, order);
   Levels levels(all_pairs(scop, x, y), rows, x, y);
   return late_pairs(levels, meet(order, x, y));
 }
 
 isl::map before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
-  const isl::space space = all_pairs(scop, x, y).space();
-  isl::map early = isl::map::empty(space), tied = isl::map::universe(space);
-  const Rows rows = rows_of(scop, order, x, y);
-  const Meeting meeting = meet(order, x, y);
-  for (size_t k = 0; k < meeting.shared_loops; ++k) {
-    early = early.unite(tied.intersect(less_map(rows[x.value][k], rows[y.value][k])));
-    tied = tied.intersect(equal_map(rows[x.value][k], rows[y.value][k]));
-  }
-  return meeting.order < 0 ? early.unite(tied) : early;
+  return pairs_in_order(scop, order, isl::map::universe(all_pairs(scop, x, y).space()), x, y);
 }
 
 } // namespace kawara::poly

@@ -1,6 +1,7 @@
 #include "schedule/store_at.h"
 
 #include "poly/accesses.h"
+#include "poly/levels.h"
 #include "schedule/codes.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
@@ -36,17 +37,14 @@ std::optional<std::string> shared_by_iterations(const Schedule& schedule,
     if (std::find(below.begin(), below.end(), access.statement) == below.end())
       return name(access) + (access.is_write ? " writes `" : " reads `") + tensor +
              "` and is not inside " + loop_name + ".";
-  const auto iteration = [&](const Access& a) {
-    return map_of(outer_rows(schedule.order, a.statement, depth), schedule.scop[a.statement].domain,
-                  schedule.scop.params);
-  };
   for (const Access& write : accesses)
     for (const Access& read : accesses) {
       if (!write.is_write || read.is_write)
         continue;
       const isl::map pairs = write.relation.apply_range(read.relation.reverse())
                                  .intersect_params(schedule.scop.context);
-      if (!pairs.is_subset(iteration(write).apply_range(iteration(read).reverse())))
+      if (!poly::agree_above(schedule.scop, schedule.order, pairs, write.statement, read.statement,
+                             depth))
         return name(read) + " reads cells of `" + tensor + "` that " + name(write) +
                " writes in another iteration of " + loop_name + " or of a loop around it.";
     }
