@@ -48,11 +48,14 @@ public:
   }
 
   std::vector<Dependence> all() {
-    for (const Dependence& d : scop_.dependences)
-      if (is_known(d.source, d.sink))
-        found_.emplace(Key{d.source.value, d.sink.value, d.tensor, d.kind, d.is_reduction},
-                       d.relation);
-    const std::map<Key, isl::map> known = found_;
+    std::map<Key, std::shared_ptr<Shown>> known;
+    for (const Dependence& d : scop_.dependences) {
+      if (!is_known(d.source, d.sink))
+        continue;
+      const Key key{d.source.value, d.sink.value, d.tensor, d.kind, d.is_reduction};
+      found_.emplace(key, d.relation);
+      known.emplace(key, d.shown);
+    }
     accesses_ = bare_accesses(scop_);
     has_relation_.assign(accesses_.size(), false);
     for (size_t a = 0; a < accesses_.size(); ++a)
@@ -62,8 +65,11 @@ public:
     std::vector<Dependence> out;
     for (const auto& [key, relation] : found_) {
       const auto& [source, sink, tensor, kind, is_reduction] = key;
+      const auto at = known.find(key);
+      const bool is_new = at == known.end();
       out.push_back({kind, tensor, StmtId{source}, StmtId{sink}, is_reduction,
-                     known.contains(key) ? relation : coalesced(relation)});
+                     is_new ? coalesced(relation) : relation,
+                     is_new ? std::make_shared<Shown>() : at->second});
     }
     return out;
   }

@@ -2,6 +2,7 @@
 
 #include "poly/isl/context.h"
 #include "poly/order.h"
+#include "poly/shown.h"
 #include "program/program.h"
 
 #include <memory>
@@ -23,6 +24,7 @@ struct Dependence {
   /// in either order where the numerics contract lets reductions be reassociated.
   bool is_reduction = false;
   isl::map relation;
+  std::shared_ptr<Shown> shown = nullptr; ///< by the judge, of the relation
 };
 
 /// How one statement touches one tensor. `relation` is { S[iters] -> T[cell] }, within the domain.
