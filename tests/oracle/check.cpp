@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace kawara::oracle {
 
@@ -99,8 +100,25 @@ public:
       own_run_ = std::move(changed);
       run_ = &own_run_;
     }
+    counts_.tensorize += std::holds_alternative<Tensorize>(directive) ? 1 : 0;
+    counts_.online += std::holds_alternative<Online>(directive) ? 1 : 0;
     fixed_ = *std::move(applied);
+    if (std::holds_alternative<Auto>(directive))
+      if (auto wrong = part_from_open_sizes())
+        return wrong;
     return compare_result(*run_, fixed_.scop, fixed_.order, "the accepted schedule");
+  }
+
+  /// `auto` looks at sizes: where it has chosen otherwise without them, the same names mean other loops from there on.
+  std::optional<Disagreement> part_from_open_sizes() {
+    const auto text = [](const Schedule& schedule) {
+      return poly::print(schedule.order, names_of_statements(schedule.scop));
+    };
+    if (!symbolic_ || text(*symbolic_) == text(fixed_))
+      return std::nullopt;
+    const Schedule open = *std::exchange(symbolic_, std::nullopt);
+    return compare_result(run_of(open.scop, subject_.params), open.scop, open.order,
+                          "the default schedule for all sizes");
   }
 
   /// At the end the schedule for all sizes, run at these sizes, must give the result too.
@@ -174,8 +192,8 @@ private:
   std::optional<Disagreement> compare_result(const Run& run, const poly::Scop& scop,
                                              const poly::Order& order, const std::string& who) {
     ++counts_.runs;
-    const auto other =
-        difference(run_order(run, scop, order, subject_.inputs, manner_.seed), subject_.expected);
+    const auto other = difference(run_order(run, scop, order, subject_.inputs, manner_.seed),
+                                  subject_.expected, subject_.tolerance);
     if (!other)
       return std::nullopt;
     return Disagreement{who + " gives another result than the interpreter: " + *other + "\n" +
@@ -234,11 +252,11 @@ Result<Subject, Rejected> subject_from(const Sketch& sketch) {
   auto expected = program::interpret(*program, params, *inputs);
   if (!expected)
     return fail(Rejected{"accepted, but the interpreter stops: " + render(expected.error()), true});
-  Subject subject{*program,         params,      run_of(*program, params), *inputs, *expected,
-                  std::move(fixed), std::nullopt};
+  Subject subject{*program,         params,       run_of(*program, params), *inputs, *expected,
+                  std::move(fixed), std::nullopt, sketch.tolerance};
   if (subject.run.instances != instances_of(subject.fixed.scop, params))
     return fail(Rejected{"domains and source order give other instances than the loops", true});
-  if (may_be_rounded(subject))
+  if (subject.tolerance == 0 && may_be_rounded(subject))
     return fail(Rejected{"numbers too large for floats", false});
   if (!sketch.params.empty()) {
     KAWARA_TRY(subject.symbolic, schedule_of(*program));

@@ -16,8 +16,9 @@ struct Counts {
   size_t programs = 0, rejected = 0;
   size_t sequences = 0, directives = 0;
   size_t legal = 0, illegal = 0, shapes = 0, symbolic = 0, runs = 0;
-  size_t rewrites = 0; ///< accepted directives that changed statements
-  size_t compiled = 0; ///< schedules carried out as code
+  size_t rewrites = 0;              ///< accepted directives that changed statements
+  size_t tensorize = 0, online = 0; ///< accepted directives of these kinds
+  size_t compiled = 0;              ///< schedules carried out as code
 };
 
 /// A disagreement: what was expected and what came.
@@ -33,6 +34,7 @@ struct Subject {
   program::Arrays inputs, expected;
   schedule::Schedule fixed;                   ///< sizes put in
   std::optional<schedule::Schedule> symbolic; ///< sizes open; absent without parameters
+  double tolerance = 0;                       ///< of results (same_result.h)
 };
 
 /// Why a sketch gives no subject: its program is refused. Disagreements (the interpreter stops where

@@ -51,7 +51,8 @@ std::optional<std::string> wrong_kernel(const Subject& subject, const Kernel& ke
   const auto done = kernel::interpret(kernel, subject.params, arguments, {.seed = seed});
   if (!done)
     return done.error();
-  return difference(results_of(kernel, subject.params, arguments), subject.expected);
+  return difference(results_of(kernel, subject.params, arguments), subject.expected,
+                    subject.tolerance);
 }
 
 std::optional<std::string> wrong_machine_code(const Subject& subject, schedule::Schedule schedule,
@@ -64,7 +65,7 @@ std::optional<std::string> wrong_machine_code(const Subject& subject, schedule::
   const auto got = driver::call(compiled, subject.params, subject.inputs);
   if (!got)
     return render(got.error());
-  return difference(*got, subject.expected);
+  return difference(*got, subject.expected, subject.tolerance);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 // disagreement is shrunk and printed; the last line counts what was checked.
 
 #include "oracle/check.h"
+#include "oracle/planned_case.h"
 #include "oracle/random_directive.h"
 #include "oracle/random_program.h"
 #include "oracle/shrink.h"
@@ -100,7 +101,7 @@ void report(const Case& failing, uint64_t seed, const Manner& manner) {
 
 /// Returns the number of disagreements (at most one per program).
 size_t check_program(const Options& options, uint64_t seed, Counts& counts) {
-  const Sketch sketch = random_program(seed);
+  const Sketch sketch = has_plan(seed) ? planned_program(seed) : random_program(seed);
   ++counts.programs;
   if (options.program_only) {
     std::printf("# seed %llu\n%s\n", static_cast<unsigned long long>(seed),
@@ -122,10 +123,19 @@ size_t check_program(const Options& options, uint64_t seed, Counts& counts) {
       manner.is_compiled = options.compiled_every != 0 && (seed + k) % options.compiled_every == 0;
       std::mt19937_64 random(manner.seed);
       uint64_t left = 1 + std::min(random() % 4, random() % 4);
+      std::vector<schedule::Directive> plan;
+      if (has_plan(seed))
+        plan = random_plan(sketch, random);
+      size_t planned = 0;
       const Next next = [&](const schedule::Schedule& now) -> std::optional<schedule::Directive> {
-        if (left-- == 0)
+        // Those of the plan, now and then with another between them; what is left afterwards.
+        if (planned < plan.size() && (left == 0 || random() % 8 != 0))
+          return plan[planned++];
+        if (left == 0)
           return std::nullopt;
-        return random_directive(now, machine, random);
+        --left;
+        return has_plan(seed) && random() % 4 == 0 ? random_request(now, random)
+                                                   : random_directive(now, machine, random);
       };
       std::vector<schedule::Directive> asked;
       if (check_sequence(*subject, machine, next, manner, counts, asked)) {
@@ -158,11 +168,12 @@ int main(int argc, char** argv) {
     wrong += check_program(options, seed, counts);
   std::printf(
       "%zu programs (%zu refused), %zu program x sequence checks, %zu directives: %zu legal, "
-      "%zu not legal, %zu refused for shape, %zu rewrites; %zu asked for all sizes, %zu "
+      "%zu not legal, %zu refused for shape, %zu rewrites, %zu tensorize, %zu online; %zu asked "
+      "for all sizes, %zu "
       "runs, %zu compiled; "
       "%zu disagreements\n",
       counts.programs, counts.rejected, counts.sequences, counts.directives, counts.legal,
-      counts.illegal, counts.shapes, counts.rewrites, counts.symbolic, counts.runs, counts.compiled,
-      wrong);
+      counts.illegal, counts.shapes, counts.rewrites, counts.tensorize, counts.online,
+      counts.symbolic, counts.runs, counts.compiled, wrong);
   return wrong == 0 ? 0 : 1;
 }

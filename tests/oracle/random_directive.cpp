@@ -2,6 +2,7 @@
 
 #include "oracle/proposal.h"
 #include "schedule/resolve.h"
+#include "target/intrinsic.h"
 
 #include <algorithm>
 #include <set>
@@ -101,6 +102,15 @@ public:
     default:
       return Rfactor{loop()};
     }
+  }
+
+  Directive request() {
+    if (loops_.empty())
+      return Inline{statement()};
+    if (draw(0, 1) == 0)
+      return Online{{loop(), loop()}};
+    const auto& known = target::intrinsics();
+    return Tensorize{loop(), std::string(known[random_() % known.size()].name)};
   }
 
 private:
@@ -293,6 +303,10 @@ Group random_group(Schedule schedule, const Environment& environment, std::mt199
 }
 
 } // namespace
+
+Directive random_request(const Schedule& schedule, std::mt19937_64& random) {
+  return Chooser(schedule, random).request();
+}
 
 Directive random_directive(const Schedule& schedule, const Environment& environment,
                            std::mt19937_64& random) {

@@ -11,4 +11,7 @@ namespace kawara::oracle {
 schedule::Directive random_directive(const schedule::Schedule&, const schedule::Environment&,
                                      std::mt19937_64& random);
 
+/// `tensorize` or `online` of loops and an instruction drawn without regard to what they mean.
+schedule::Directive random_request(const schedule::Schedule&, std::mt19937_64& random);
+
 } // namespace kawara::oracle

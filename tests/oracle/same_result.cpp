@@ -8,12 +8,13 @@ using program::Array;
 
 namespace {
 
-bool is_same(const Array& got, const Array& expected, int64_t at) {
+bool is_same(const Array& got, const Array& expected, int64_t at, double tolerance) {
   if (!scalar::is_float(expected.elem()))
     return got.get(at).i == expected.get(at).i;
   const double a = got.get_double(at);
   const double b = expected.get_double(at);
-  return a == b || (std::isnan(a) && std::isnan(b));
+  return a == b || (std::isnan(a) && std::isnan(b)) ||
+         std::abs(a - b) <= tolerance * (1 + std::abs(b));
 }
 
 std::string text_of(const Array& array, int64_t at) {
@@ -23,7 +24,8 @@ std::string text_of(const Array& array, int64_t at) {
 
 } // namespace
 
-std::optional<std::string> difference(const program::Arrays& got, const program::Arrays& expected) {
+std::optional<std::string> difference(const program::Arrays& got, const program::Arrays& expected,
+                                      double tolerance) {
   for (const auto& [name, want] : expected) {
     const auto have = got.find(name);
     if (have == got.end())
@@ -31,7 +33,7 @@ std::optional<std::string> difference(const program::Arrays& got, const program:
     if (have->second.elem() != want.elem() || have->second.shape() != want.shape())
       return name + " has another shape or type";
     for (int64_t at = 0; at < want.cells(); ++at)
-      if (!is_same(have->second, want, at))
+      if (!is_same(have->second, want, at, tolerance))
         return name + ", cell " + std::to_string(at) + ": " + text_of(have->second, at) +
                " instead of " + text_of(want, at);
   }

@@ -222,7 +222,9 @@ std::string to_string(const Affine& e) {
   return text;
 }
 
-std::string text_of(const Sketch& sketch) { return Printer(sketch).text(); }
+std::string text_of(const Sketch& sketch) {
+  return sketch.text.empty() ? Printer(sketch).text() : sketch.text;
+}
 
 std::vector<int64_t> values_of(const Sketch& sketch) {
   std::vector<int64_t> values;

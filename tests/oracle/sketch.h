@@ -60,6 +60,11 @@ struct Sketch {
   std::vector<SketchTensor> tensors;
   std::vector<SketchNode> body;
   std::string numerics; ///< empty: the default
+  // of planned_case.h
+  std::string text;            ///< not empty: the whole program, instead of what stands above
+  std::string instruction;     ///< that a product is made for; empty: rows, made for `online`
+  bool has_second_sum = false; ///< of two that need the maximum of a row
+  double tolerance = 0;        ///< for each unit of a result, where sums are rounded
 };
 
 /// The sketch as `.kw` text.
