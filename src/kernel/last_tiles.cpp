@@ -56,12 +56,12 @@ bool has_plain_tiles(const Kernel& kernel, const For& tiles) {
   return has_update && is_plain && (!has_instruction || reads_others);
 }
 
-/// The last value of the loop's variable where its tiles are smaller than the others.
-std::optional<int64_t> smaller_tile(const Kernel& kernel, const For& tiles) {
+/// The last value of the loop's variable where its tiles are smaller than the others. Of loops that threads share, or of others.
+std::optional<int64_t> smaller_tile(const Kernel& kernel, const For& tiles, bool is_shared) {
   const auto lo = scalar::constant_of(tiles.lo), hi = scalar::constant_of(tiles.hi);
   if (!lo || !hi || *hi - *lo < 2 || tiles.step != 1 || tiles.joins_child ||
-      tiles.marks.is_parallel || tiles.marks.vector_width != 0 || tiles.marks.unroll != 0 ||
-      !has_plain_tiles(kernel, tiles))
+      tiles.marks.is_parallel != is_shared || tiles.marks.vector_width != 0 ||
+      tiles.marks.unroll != 0 || !has_plain_tiles(kernel, tiles))
     return std::nullopt;
   bool is_smaller = false;
   visit(tiles.body, [&](const Stmt& stmt) {
@@ -74,7 +74,7 @@ std::optional<int64_t> smaller_tile(const Kernel& kernel, const For& tiles) {
 
 class Peeler {
 public:
-  explicit Peeler(Kernel& kernel) : kernel_(kernel) {}
+  Peeler(Kernel& kernel, bool is_shared) : kernel_(kernel), is_shared_(is_shared) {}
 
   Block block(const Block& statements) {
     return with_each_replaced(statements, [&](const Stmt& stmt) { return one(stmt); });
@@ -84,16 +84,23 @@ private:
   Block one(const Stmt& stmt) {
     const auto inside = [&](const Block& b) { return block(b); };
     const auto* loop = std::get_if<For>(&stmt);
-    const auto last = loop != nullptr ? smaller_tile(kernel_, *loop) : std::nullopt;
+    const auto last = loop != nullptr ? smaller_tile(kernel_, *loop, is_shared_) : std::nullopt;
     if (!last)
       return block_of(with_nested_blocks(stmt, inside));
     For others = *loop;
-    others.hi = int_lit(*last);
     others.body = block(full_tiles(*loop, *last));
     For same = *loop;
     same.body = with_fresh_defines(kernel_, loop->body);
+    Block at_last = block(copies_of_body(kernel_, same, int_lit(*last), 1));
+    if (is_shared_) {
+      others.body =
+          block_of(If{scalar::binary(BinaryOp::Lt, var_expr(kernel_, loop->var), int_lit(*last)),
+                      std::move(others.body), std::move(at_last)});
+      return block_of(std::move(others));
+    }
+    others.hi = int_lit(*last);
     Block result = block_of(std::move(others));
-    for (Stmt& s : block(copies_of_body(kernel_, same, int_lit(*last), 1)))
+    for (Stmt& s : at_last)
       result.push_back(std::move(s));
     return result;
   }
@@ -110,13 +117,20 @@ private:
   }
 
   Kernel& kernel_;
+  bool is_shared_;
 };
 
 } // namespace
 
 Kernel last_tiles(Kernel kernel) {
   const Block body = kernel.body;
-  kernel.body = Peeler(kernel).block(body);
+  kernel.body = Peeler(kernel, false).block(body);
+  return kernel;
+}
+
+Kernel last_shared_tiles(Kernel kernel) {
+  const Block body = kernel.body;
+  kernel.body = Peeler(kernel, true).block(body);
   return kernel;
 }
 

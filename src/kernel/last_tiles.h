@@ -13,7 +13,15 @@ namespace kawara::kernel {
 ///
 /// All that follows in the tile's loop is apart in the same way, so that nothing asks at run time, and what belongs to a
 /// tile meets it: where it starts (tile_start.h), what is made of it (turned_stores.h). Loops whose threads share iterations stay
-/// as they are, and so do copies into packed buffers, which are filled up, and tiles of instructions that read those alone.
+/// as they are (last_shared_tiles), and so do copies into packed buffers, which are filled up, and tiles of instructions that read those alone.
 Kernel last_tiles(Kernel);
+
+/// The same for loops over tiles that threads share, one tile for each iteration, before join_loops: the iteration asks once which it is.
+/// Without this its rows would be done one by one, each of them reading all of the right operand.
+///
+///   after    for i_0 in range(0, 19):  # parallel
+///              if i_0 < 18:  for k: for i in range(0, 6): ...
+///              else:         for k: for i in range(0, 3): ...
+Kernel last_shared_tiles(Kernel);
 
 } // namespace kawara::kernel

@@ -125,6 +125,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("window_loads", window_loads)
       .run("bounded_exp", bounded_exp)
       .run("scaled_exp", scaled_exp)
+      .run("last_shared_tiles", last_shared_tiles)
       .run("join_loops", join_loops)
       .run("diagonals", diagonals)
       .run("last_tiles", last_tiles)

@@ -58,9 +58,16 @@ TEST(LastTiles, OfInstructionsThatReadAnImageAreApart) {
   EXPECT_EQ(code.find("* broadcast(i32(X"), std::string::npos) << code;
 }
 
-TEST(LastTiles, OfALoopThatThreadsShareStay) {
-  const line::Line made = line::compile(kEdges, kEdgeTiles + "; parallel(S1.i.0)");
+TEST(LastTiles, OfALoopThatThreadsShareAreAskedForOnce) {
+  const std::string shared = kEdgeTiles + "; parallel(S1.i.0)";
+  const line::Line made = line::compile(kEdges, shared);
   EXPECT_NE(kernel::print(kernel::last_tiles(made.kernel)).find("19 - "), std::string::npos);
+  const std::string apart = kernel::print(kernel::last_shared_tiles(made.kernel));
+  EXPECT_EQ(apart.find("19 - "), std::string::npos) << apart;
+  EXPECT_NE(apart.find("if i_0 < 4:"), std::string::npos) << apart;
+  EXPECT_NE(apart.find("in range(0, 3):  # unroll"), std::string::npos) << "19 rows are 4 x 4 + 3";
+  line::expect_same(kEdges, shared, {{}});
+  line::expect_same(kEdges, shared + "; coalesce(S1.i.0, S1.j.0); parallel(S1.i.0_j.0)", {{}});
 }
 
 TEST(LastTiles, OfSizesThatAreNotKnownStay) {
