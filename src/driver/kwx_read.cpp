@@ -105,7 +105,7 @@ std::set<std::string> present(const std::string& features) {
 std::optional<Diagnostic> other_processor(const std::string& path, const emit::CodeTarget& made) {
   const emit::CodeTarget host = emit::host_code_target();
   std::string why;
-  if (made.triple != host.triple) {
+  if (!emit::has_same_system(made.triple, host.triple)) {
     why = fmt::format("It is for {}, this is {}.", made.triple, host.triple);
   } else {
     std::vector<std::string> missing;

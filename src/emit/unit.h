@@ -69,6 +69,8 @@ struct CodeTarget {
 };
 /// The machine this runs on. Features that the model implies but the system hides are off.
 CodeTarget host_code_target();
+/// Whether two triples name the same architecture and system: who made the machine (`pc`, `unknown`) changes nothing about code.
+bool has_same_system(const std::string& triple, const std::string& other);
 
 struct EmitOptions {
   std::optional<CodeTarget> target; ///< the host when empty

@@ -323,7 +323,7 @@ Diagnostic cannot_load(const std::string& name, const std::string& why) {
 /// The linker in memory takes objects of a related processor without complaint.
 std::optional<std::string> other_machine(const std::string& triple) {
   const std::string host = emit::host_code_target().triple;
-  if (triple == host)
+  if (emit::has_same_system(triple, host))
     return std::nullopt;
   return fmt::format("Its code is for {}, this is {}.", triple, host);
 }

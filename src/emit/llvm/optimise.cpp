@@ -64,6 +64,12 @@ void register_native_target() {
   });
 }
 
+bool has_same_system(const std::string& triple, const std::string& other) {
+  const llvm::Triple a(llvm::Triple::normalize(triple)), b(llvm::Triple::normalize(other));
+  return a.getArch() == b.getArch() && a.getSubArch() == b.getSubArch() && a.getOS() == b.getOS() &&
+         a.getEnvironment() == b.getEnvironment();
+}
+
 CodeTarget host_code_target() {
   CodeTarget target;
   target.triple = llvm::sys::getProcessTriple();

@@ -416,5 +416,11 @@ TEST(InstructionCode, TheGreaterOfANumberAndAnythingIsOneInstruction) {
 }
 #endif
 
+TEST(CodeTargets, AreTheSameSystemWhoeverMadeTheMachine) {
+  EXPECT_TRUE(has_same_system("x86_64-unknown-linux-gnu", "x86_64-pc-linux-gnu"));
+  EXPECT_FALSE(has_same_system("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"));
+  EXPECT_FALSE(has_same_system("x86_64-pc-linux-gnu", "x86_64-pc-windows-msvc"));
+}
+
 } // namespace
 } // namespace kawara::emit
