@@ -88,8 +88,9 @@ TEST(Shown, WhatPairsHaveInCommonNeedsNoNewProof) {
     tiled.rows[s][0] = tile(iter(0));
     tiled.rows[s][1] = place(iter(0));
   }
-  // Without j neither start nor end of a sum is known: not what was proved.
-  EXPECT_FALSE(is_legal(judge(scop, tiled, kNothing)));
+  EXPECT_TRUE(is_legal(judge(scop, tiled, kNothing)));
+  tiled.rows[1][2] = tile(iter(2));
+  EXPECT_TRUE(is_undecided(judge(scop, tiled, kNothing)));
   Order parallel = scop.source_order;
   const std::vector<LoopId> path = path_of(parallel, update);
   parallel[path[0]].marks.is_parallel = true;
