@@ -53,8 +53,9 @@ Plain plain_binary(const scalar::Binary& b, const isl::space& domain,
   }
 }
 
-/// The expression as one function on the whole space, divisions included; nothing where it has cases. Far
-/// cheaper than the same steps on functions with domains, which isl intersects at each.
+/// The expression as one function on the whole space, divisions included;
+/// nothing where it has cases. Far cheaper than the same steps on functions
+/// with domains, which isl intersects at each.
 Plain plain_function(const Expr& e, const isl::space& domain,
                      const std::vector<program::Param>& params) {
   if (const auto* lit = as<scalar::IntLit>(e))
@@ -154,13 +155,12 @@ Expr expr_from_aff(const isl::aff& aff, const std::vector<program::Param>& param
 
 isl::set statement_universe(isl::ctx ctx, const std::vector<program::Param>& params,
                             const std::string& tuple, size_t iters) {
-  std::string text = "[";
-  for (size_t k = 0; k < params.size(); ++k)
-    text += (k ? ", " : "") + params[k].name;
-  text += "] -> { " + tuple + "[";
-  for (size_t k = 0; k < iters; ++k)
-    text += (k ? ", i" : "i") + std::to_string(k);
-  return isl::set(ctx, text + "] }");
+  isl::space space = isl::space::unit(ctx);
+  for (const program::Param& param : params)
+    space = space.add_param(param.name);
+  const auto count = static_cast<unsigned>(iters);
+  return isl::set::universe(tuple.empty() ? space.add_unnamed_tuple(count)
+                                          : space.add_named_tuple(tuple, count));
 }
 
 isl::pw_aff pw_aff_from_expr(const Expr& e, const isl::set& domain,

@@ -2,6 +2,7 @@
 
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
+#include "poly/isl/pieces.h"
 #include "scalar/eval.h"
 #include "schedule/rewrite.h"
 #include "support/check.h"
@@ -49,25 +50,24 @@ bool mentions(const scalar::Expr& row, uint32_t iter) {
   return found;
 }
 
-/// The values of a loop that runs over one iterator of each statement below it, where these are boxes of
-/// fixed sizes, the same for all: most loops of most programs, at a fraction of what sets cost.
-std::optional<ConstantRange> range_in_boxes(const Scop& scop, const Order& order, LoopId loop) {
+/// The values of a loop that runs over one iterator of each statement below it, where that has the same fixed values for all of
+/// them, whatever the loops around do: most loops of most programs, at a fraction of what sets cost.
+std::optional<ConstantRange> range_of_iterator(const Scop& scop, const Order& order, LoopId loop) {
   const size_t depth = *poly::depth_of(order, loop);
   std::optional<ConstantRange> range;
   for (const StmtId statement : poly::statements_below(order, loop)) {
     const std::vector<scalar::Expr>& rows = order.rows[statement.value];
     const auto* it = scalar::as<scalar::Iter>(rows[depth]);
     const isl::set& domain = scop[statement].domain;
-    if (!it || !poly::is_box(domain))
+    if (!it)
       return std::nullopt;
     for (size_t k = 0; k < depth; ++k)
       if (mentions(rows[k], it->index))
         return std::nullopt;
-    const auto low = finite(domain.dim_min_val(static_cast<int>(it->index)));
-    const auto high = finite(domain.dim_max_val(static_cast<int>(it->index)));
-    if (!low || !high || (range && (range->low != *low || range->high != *high)))
+    const auto own = poly::own_range(domain, it->index);
+    if (!own || (range && (range->low != own->first || range->high != own->second)))
       return std::nullopt;
-    range = ConstantRange{*low, *high};
+    range = ConstantRange{own->first, own->second};
   }
   return range;
 }
@@ -95,16 +95,14 @@ struct CountedRuns {
   std::map<std::vector<int64_t>, ConstantRange> ranges;
 };
 
-/// For rows that divide one iterator into blocks (`i // 8`, `i % 8`) over a box of fixed sizes: all its values are gone
-/// through.
+/// For rows that divide one iterator of fixed size into blocks (`i // 8`, `i % 8`): all its values are gone through.
 std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scalar::Expr>& rows,
                                         size_t depth, const isl::set& domain) {
   const auto iter = only_iter(rows[depth]);
-  if (!iter || !scop.params.empty() || !poly::is_box(domain))
+  if (!iter || !scop.params.empty())
     return std::nullopt;
-  const auto low = finite(domain.dim_min_val(static_cast<int>(*iter)));
-  const auto high = finite(domain.dim_max_val(static_cast<int>(*iter)));
-  if (!low || !high || *high - *low >= kMostCounted)
+  const auto own = poly::own_range(domain, *iter);
+  if (!own || own->second - own->first >= kMostCounted)
     return std::nullopt;
   CountedRuns runs;
   for (size_t k = 0; k < depth; ++k) {
@@ -115,7 +113,7 @@ std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scal
     runs.depths.push_back(k);
   }
   std::vector<int64_t> at(poly::dimension_count(domain), 0);
-  for (int64_t x = *low; x <= *high; ++x) {
+  for (int64_t x = own->first; x <= own->second; ++x) {
     at[*iter] = x;
     std::vector<int64_t> around;
     for (const size_t k : runs.depths)
@@ -169,6 +167,8 @@ isl::set loop_values(const Scop& scop, const Order& order, LoopId loop) {
 }
 
 bool is_rectangular_block(const Scop& scop, const Order& order, LoopId outer, LoopId inner) {
+  if (range_of_iterator(scop, order, inner))
+    return true;
   const isl::set values = loop_values(scop, order, inner);
   const size_t first = *poly::depth_of(order, outer), last = *poly::depth_of(order, inner);
   const isl::set rectangle =
@@ -177,6 +177,8 @@ bool is_rectangular_block(const Scop& scop, const Order& order, LoopId outer, Lo
 }
 
 std::optional<ConstantRange> constant_range(const Scop& scop, const Order& order, LoopId loop) {
+  if (const auto range = range_of_iterator(scop, order, loop))
+    return range;
   const isl::set values = loop_values(scop, order, loop);
   const int at = static_cast<int>(*poly::depth_of(order, loop));
   if (values.is_empty())
@@ -188,7 +190,7 @@ std::optional<ConstantRange> constant_range(const Scop& scop, const Order& order
 }
 
 std::optional<int64_t> longest_run(const Scop& scop, const Order& order, LoopId loop) {
-  if (const auto range = range_in_boxes(scop, order, loop))
+  if (const auto range = range_of_iterator(scop, order, loop))
     return range->high - range->low + 1;
   if (const auto counted = longest_counted_run(scop, order, loop))
     return counted;

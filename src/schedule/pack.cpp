@@ -8,6 +8,7 @@
 #include "schedule/private_buffer.h"
 #include "schedule/resolve.h"
 #include "schedule/rewrite.h"
+#include "schedule/solve_iterators.h"
 #include "schedule/staged_reads.h"
 
 #include <algorithm>
@@ -39,7 +40,8 @@ std::vector<Expr> iterators_in(const std::vector<Expr>& index) {
   return list;
 }
 
-/// The loops below the one that is packed at which decide what cell the reader reads.
+/// The loops below the one that is packed at which decide what cell the reader
+/// reads.
 class Packing {
 public:
   Packing(const Schedule& schedule, uint32_t tensor, std::optional<LoopId> loop,
@@ -86,40 +88,45 @@ private:
 
   /// { [outer, chosen] -> [iterators] }
   isl::map iterators_by_loops(const std::vector<size_t>& chosen) const {
+    return map(keys_of(chosen)).reverse().apply_range(map(iterators_));
+  }
+  std::vector<Expr> keys_of(const std::vector<size_t>& chosen) const {
     std::vector<Expr> keys = outer_rows();
     const std::vector<Expr> inner = rows_at(chosen);
     keys.insert(keys.end(), inner.begin(), inner.end());
-    return map(keys).reverse().apply_range(map(iterators_));
+    return keys;
   }
 
-  /// As few loops as still decide the iterators in the index. Those that run over other iterators are
-  /// left out at once; sets are asked where several run over the same.
+  /// As few loops as still decide the iterators in the index. Those that run
+  /// over other iterators are left out at once; sets are asked where several
+  /// run over the same.
   void choose_loops() {
     for (size_t p = depth_; p < path_.size(); ++p)
       if (runs_over_index(p))
         chosen_.push_back(p);
-    by_loops_ = iterators_by_loops(chosen_);
-    is_solved_ = by_loops_.is_single_valued();
+    is_solved_ = are_decided_by(chosen_);
     if (!is_solved_) {
       chosen_.clear();
       for (size_t p = depth_; p < path_.size(); ++p)
         chosen_.push_back(p);
-      by_loops_ = iterators_by_loops(chosen_);
-      is_solved_ = by_loops_.is_single_valued();
+      is_solved_ = are_decided_by(chosen_);
     }
     const std::vector<size_t> candidates = chosen_;
     for (const size_t p : candidates) {
       std::vector<size_t> fewer = chosen_;
       fewer.erase(std::find(fewer.begin(), fewer.end(), p));
-      if (!may_leave_out(p, fewer))
-        continue;
-      const isl::map relation = iterators_by_loops(fewer);
-      if (!relation.is_single_valued())
+      if (!may_leave_out(p, fewer) || !are_decided_by(fewer))
         continue;
       chosen_ = fewer;
-      by_loops_ = relation;
       is_solved_ = true;
     }
+  }
+
+  /// Whether these loops, with those outside, give the iterators in the index.
+  bool are_decided_by(const std::vector<size_t>& chosen) const {
+    if (const auto known = gives_iterators(keys_of(chosen), iterators_, domain_))
+      return *known;
+    return iterators_by_loops(chosen).is_single_valued();
   }
 
   static bool has(const std::vector<Expr>& iterators, const Expr& one) {
@@ -133,12 +140,10 @@ private:
                        [&](const Expr& e) { return has(iterators_, e); });
   }
 
-  /// Every iterator of the index that the loop runs over is also in another row, or has one value only.
+  /// Every iterator of the index that the loop runs over is also in another
+  /// row, or has one value only.
   bool may_leave_out(size_t position, const std::vector<size_t>& others) const {
-    std::vector<Expr> rest = outer_rows();
-    const std::vector<Expr> inner = rows_at(others);
-    rest.insert(rest.end(), inner.begin(), inner.end());
-    const std::vector<Expr> covered = iterators_in(rest);
+    const std::vector<Expr> covered = iterators_in(keys_of(others));
     const std::vector<Expr> found = iterators_in({rows()[position]});
     return std::all_of(found.begin(), found.end(), [&](const Expr& e) {
       return !has(iterators_, e) || has(covered, e) || is_fixed(scalar::as<scalar::Iter>(e)->index);
@@ -154,11 +159,12 @@ private:
   bool solve_iterators() {
     if (!is_solved_)
       return false;
-    cells_ = by_loops_.domain();
+    const isl::map by_loops = iterators_by_loops(chosen_);
+    cells_ = by_loops.domain();
     solved_.assign(made_.scop[reader_].text.iters.size(), Expr());
     if (iterators_.empty())
       return true;
-    const isl::pw_multi_aff function = by_loops_.as_pw_multi_aff();
+    const isl::pw_multi_aff function = by_loops.as_pw_multi_aff();
     for (size_t k = 0; k < iterators_.size(); ++k) {
       const Expr solved = poly::expr_from_pw_aff(poly::coalesced(function.at(static_cast<int>(k))),
                                                  made_.scop.params);
@@ -181,7 +187,8 @@ private:
     return buffer_.cell(outer, positions_in(boxes_, outer, inner));
   }
 
-  /// Iterators of the copying statement: the outer loops' values, then the chosen loops'.
+  /// Iterators of the copying statement: the outer loops' values, then the
+  /// chosen loops'.
   StmtId add_copy() {
     program::Statement text;
     std::vector<Expr> outer, inner;
@@ -216,8 +223,8 @@ private:
     });
   }
 
-  /// A cell of the buffer converted straight to what it is used as: the narrow type in between holds
-  /// what the tensor held.
+  /// A cell of the buffer converted straight to what it is used as: the narrow
+  /// type in between holds what the tensor held.
   Expr without_narrow_cast(const Expr& e) const {
     const auto* outer = scalar::as<scalar::Cast>(e);
     const auto* inner = outer != nullptr ? scalar::as<scalar::Cast>(outer->arg) : nullptr;
@@ -252,8 +259,7 @@ private:
   isl::set domain_;
   std::vector<Expr> iterators_; ///< in the index
   std::vector<size_t> chosen_;  ///< positions in the path, below the loop
-  isl::map by_loops_;           ///< { [outer, chosen] -> [iterators] }
-  bool is_solved_ = false;      ///< that is a function
+  bool is_solved_ = false;      ///< those and the loops outside give the iterators
   std::vector<Expr> solved_;    ///< iterators of the reader in those of the copy
   isl::set cells_;              ///< { [outer, chosen] }
   Footprint boxes_;
@@ -292,7 +298,8 @@ Proposed propose(const Schedule& schedule, const Pack& directive, const Environm
     auto several =
         shape_refusal(kCannotStage, request, where, "cannot pack here",
                       {"`" + directive.tensor + "` is read in several places below " + loop_name +
-                       ", each in an order of its own; `stage` keeps the order of the tensor."});
+                       ", each in an order of its own; `stage` keeps the order "
+                       "of the tensor."});
     if (directive.loop)
       several.ways_out.push_back({Stage{directive.tensor, *directive.loop, {}, {}}});
     return fail(std::move(several));

@@ -110,9 +110,8 @@ void renumber_loops(Order& order, std::vector<TreeNode>& nodes) {
 }
 
 Ends ends_of(const isl::set& set, unsigned dimension, const std::vector<program::Param>& params) {
-  const int at = static_cast<int>(dimension);
-  return {over_cases(set.min_multi_pw_aff().at(at), BinaryOp::Min, params),
-          over_cases(set.max_multi_pw_aff().at(at), BinaryOp::Max, params)};
+  return {over_cases(poly::least_value(set, dimension), BinaryOp::Min, params),
+          over_cases(poly::largest_value(set, dimension), BinaryOp::Max, params)};
 }
 
 Expr extent_of(const Ends& ends) {

@@ -1,10 +1,93 @@
 #include "schedule/solve_iterators.h"
 
+#include "poly/isl/dimensions.h"
 #include "scalar/affine_sum.h"
+#include "scalar/eval.h"
+
+#include <algorithm>
+#include <set>
 
 namespace kawara::schedule {
 
+using scalar::BinaryOp;
 using scalar::Expr;
+
+namespace {
+
+constexpr int64_t kMostValues = 4096;
+
+/// The rows that run over an iterator; nothing when one of them runs over
+/// something else too.
+std::optional<std::vector<Expr>> rows_over(uint32_t iterator, const std::vector<Expr>& rows) {
+  std::vector<Expr> found;
+  for (const Expr& row : rows) {
+    bool is_over = false, is_alone = true;
+    scalar::visit(row, [&](const Expr& e) {
+      const auto* it = scalar::as<scalar::Iter>(e);
+      is_over = is_over || (it != nullptr && it->index == iterator);
+      is_alone =
+          is_alone && !scalar::as<scalar::Param>(e) && (it == nullptr || it->index == iterator);
+    });
+    if (is_over && !is_alone)
+      return std::nullopt;
+    if (is_over)
+      found.push_back(row);
+  }
+  return found;
+}
+
+std::optional<int64_t> divisor_in(const Expr& row) {
+  const auto* b = scalar::as<scalar::Binary>(row);
+  return b != nullptr && (b->op == BinaryOp::FloorDiv || b->op == BinaryOp::Mod)
+             ? scalar::constant_of(b->rhs)
+             : std::nullopt;
+}
+
+/// The value is one of the rows, or what it is in blocks of some size, and
+/// where in the block, can be put together from them.
+bool is_put_together(const Expr& value, const std::vector<Expr>& rows, size_t steps) {
+  const auto is_row = [&](const Expr& e) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const Expr& row) { return scalar::equal(row, e); });
+  };
+  if (is_row(value))
+    return true;
+  if (steps == 0)
+    return false;
+  for (const Expr& row : rows) {
+    const auto divisor = divisor_in(row);
+    if (!divisor || *divisor < 2)
+      continue;
+    const Expr size = scalar::int_lit(*divisor);
+    const Expr block = scalar::simplify(scalar::binary(BinaryOp::FloorDiv, value, size));
+    const Expr place = scalar::simplify(scalar::binary(BinaryOp::Mod, value, size));
+    if ((is_row(block) && is_put_together(place, rows, steps - 1)) ||
+        (is_row(place) && is_put_together(block, rows, steps - 1)))
+      return true;
+  }
+  return false;
+}
+
+/// Whether no two values from the first to the last have the same rows; nothing
+/// when there are too many to try.
+std::optional<bool> tell_apart(const std::vector<Expr>& rows, uint32_t iterator, size_t iterators,
+                               int64_t first, int64_t last) {
+  std::vector<int64_t> at(iterators, 0);
+  std::set<std::vector<int64_t>> seen;
+  for (int64_t x = first; x <= last; ++x) {
+    if (x - first >= kMostValues)
+      return std::nullopt;
+    at[iterator] = x;
+    std::vector<int64_t> values;
+    for (const Expr& row : rows)
+      values.push_back(scalar::evaluate_index(row, at, {}).value());
+    if (!seen.insert(std::move(values)).second)
+      return false;
+  }
+  return true;
+}
+
+} // namespace
 
 std::vector<Expr> iterators_from_keys(const std::vector<Expr>& keys, size_t iterators) {
   std::vector<Expr> solved(iterators);
@@ -29,6 +112,29 @@ Expr in_solved(const Expr& e, const std::vector<Expr>& solved) {
     is_known = is_known && (!it || solved[it->index]);
   });
   return is_known ? scalar::simplify(scalar::substitute_iters(e, solved)) : Expr{};
+}
+
+std::optional<bool> gives_iterators(const std::vector<Expr>& rows,
+                                    const std::vector<Expr>& iterators, const isl::set& domain) {
+  const bool is_box = poly::is_box(domain);
+  bool is_known = true;
+  for (const Expr& iterator : iterators) {
+    const uint32_t index = scalar::as<scalar::Iter>(iterator)->index;
+    const auto own = rows_over(index, rows);
+    if (own && is_put_together(iterator, *own, own->size()))
+      continue;
+    const auto first = is_box ? poly::dimension_min(domain, index) : std::nullopt;
+    const auto last = is_box ? poly::dimension_max(domain, index) : std::nullopt;
+    const auto is_given =
+        own && first && last ? tell_apart(*own, index, poly::dimension_count(domain), *first, *last)
+                             : std::nullopt;
+    // Two iterations of a box that differ in this iterator alone have all other
+    // rows in common.
+    if (is_given == false)
+      return false;
+    is_known = is_known && is_given;
+  }
+  return is_known ? std::optional(true) : std::nullopt;
 }
 
 } // namespace kawara::schedule

@@ -2,6 +2,8 @@
 
 #include "scalar/expr.h"
 
+#include <isl/cpp.h>
+#include <optional>
 #include <vector>
 
 namespace kawara::schedule {
@@ -13,5 +15,13 @@ std::vector<scalar::Expr> iterators_from_keys(const std::vector<scalar::Expr>& k
 
 /// `e` with its iterators replaced by what they were solved to; empty when it needs one that was not.
 scalar::Expr in_solved(const scalar::Expr& e, const std::vector<scalar::Expr>& solved);
+
+/// Whether the values of rows give those of iterators (each an `Iter`) in every
+/// iteration of `domain`: seen from the text where rows divide one iterator
+/// each (`i // 8`, `i % 8`), by counting where the domain is a box. Nothing:
+/// sets have to be asked.
+std::optional<bool> gives_iterators(const std::vector<scalar::Expr>& rows,
+                                    const std::vector<scalar::Expr>& iterators,
+                                    const isl::set& domain);
 
 } // namespace kawara::schedule

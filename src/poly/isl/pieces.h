@@ -2,6 +2,9 @@
 
 #include <isl/cpp.h>
 
+#include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace kawara::poly {
@@ -25,5 +28,13 @@ struct Constraint {
 };
 /// By piece; all existentially quantified variables as divisions.
 std::vector<std::vector<Constraint>> constraints_of(const isl::set&);
+
+/// The first and the last value of a dimension that takes all values between them whatever the other dimensions are, and has the
+/// same ones for all parameters, as constraints show it. May miss some.
+std::optional<std::pair<int64_t, int64_t>> own_range(const isl::set&, unsigned position);
+
+/// The ends of a dimension, as functions of the parameters.
+isl::pw_aff least_value(const isl::set&, unsigned position);
+isl::pw_aff largest_value(const isl::set&, unsigned position);
 
 } // namespace kawara::poly
