@@ -7,6 +7,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#if defined(__x86_64__)
+// The compiler's own, for processors without instructions that convert f16. A program that has them inside shows them to nobody.
+extern "C" {
+void __extendhfsf2();
+void __extendhfdf2();
+void __truncsfhf2();
+void __truncdfhf2();
+}
+#endif
+
 namespace kawara::run {
 namespace {
 
@@ -349,6 +359,12 @@ std::vector<std::pair<std::string, void*>> library_functions() {
   add("memcpy", &std::memcpy);
   add("memmove", &std::memmove);
   add("memset", &std::memset);
+#if defined(__x86_64__)
+  add("__extendhfsf2", &__extendhfsf2);
+  add("__extendhfdf2", &__extendhfdf2);
+  add("__truncsfhf2", &__truncsfhf2);
+  add("__truncdfhf2", &__truncdfhf2);
+#endif
   return all;
 }
 
