@@ -18,8 +18,8 @@ struct StepCosts {
 /// first cache, a vector a whole line that mostly comes from the second. To gather many rows at once costs more than few: with wide
 /// vectors, tiles of 8 x 3 and 6 x 4 were 4 to 20 % faster than 14 x 2 then, and full register files slower. Rows that are read where
 /// they lie come from a line each: 9 x 3 was 5 % faster than 13 x 2. With cells of two bytes, which lie twice in the copy, 6 x 4 was
-/// as fast as 13 x 2 and up to 20 % faster than 8 x 3 and 9 x 3. Fewer than six rows wait for the second cache: with 16 threads 4 x 6
-/// took a quarter longer than 6 x 4, and 5 x 4 than 7 x 3.
+/// as fast as 13 x 2 and up to 20 % faster than 8 x 3 and 9 x 3. Fewer than six rows are counted as waiting for the second cache:
+/// with 16 threads 4 x 6 took a quarter longer than 6 x 4.
 StepCosts step_costs(const target::Cpu& cpu, const EdgeCosts& edges, int64_t lanes) {
   constexpr double kFlow = 6;
   if (cpu.vector_bytes <= 16)
