@@ -141,41 +141,56 @@ std::string difference(const program::Program& program, const Executable& code,
   return "";
 }
 
-class EveryInstruction : public testing::TestWithParam<std::string_view> {};
-
-TEST_P(EveryInstruction, runs_where_this_machine_has_it) {
-  const Intrinsic& data = *target::find_intrinsic(GetParam());
+/// Does something with each of an instruction's programs, compiled for the narrowest processor that has it.
+template <class Use> void for_each_case(std::string_view name, const Use& use) {
+  const Intrinsic& data = *target::find_intrinsic(name);
   const Cpu cpu = narrowest_with(data);
-  if (!can_make_code_for(cpu))
-    GTEST_SKIP() << "this LLVM makes no code for " << target::name_of(cpu.arch);
-  const bool is_here = target::is_available(data, target::detect_cpu());
   const program::Instruction& instruction = program::instruction_of(data);
   for (const auto& [text, directives, sizes] : instruction_schedules::cases_for(instruction)) {
     const line::Line made = line::compile(text, directives, cpu);
     const kernel::Kernel kernel = kernel::optimise(made.kernel, cpu);
-    emit::LlvmUnit unit = unit_of(kernel, cpu);
-    const std::string listing = unit.assembly();
-    EXPECT_NE(listing.find(data.mnemonic), std::string::npos) << listing;
-    if (!is_here)
-      continue;
+    SCOPED_TRACE(kernel::print(kernel));
+    use(made.program, unit_of(kernel, cpu), sizes);
+  }
+}
+
+class EveryInstruction : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(EveryInstruction, is_compiled) {
+  const std::string_view mnemonic = target::find_intrinsic(GetParam())->mnemonic;
+  for_each_case(GetParam(), [&](const auto&, emit::LlvmUnit unit, const auto&) {
+    EXPECT_NE(unit.assembly().find(mnemonic), std::string::npos) << unit.assembly();
+  });
+}
+
+class InstructionHere : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(InstructionHere, computes_what_the_interpreter_computes) {
+  const double tolerance = instruction_schedules::tolerance_of(
+      program::instruction_of(*target::find_intrinsic(GetParam())));
+  for_each_case(GetParam(), [&](const auto& program, emit::LlvmUnit unit, const auto& sizes) {
     const auto code = load(std::move(unit));
     ASSERT_TRUE(code) << render(code.error());
     for (const std::vector<int64_t>& at : sizes)
-      EXPECT_EQ(
-          difference(made.program, *code, at, instruction_schedules::tolerance_of(instruction)), "")
-          << kernel::print(kernel);
-  }
-  if (!is_here)
-    GTEST_SKIP() << "compiled, not run: this machine lacks one of "
-                 << join(data.needs.names(), ", ");
+      EXPECT_EQ(difference(program, *code, at, tolerance), "");
+  });
 }
 
-/// Those of processors; emit/cuda has the others.
+/// Those of processors that this LLVM makes code for; emit/cuda has the others.
 std::vector<std::string_view> of_processors() {
   std::vector<std::string_view> found;
   for (const Intrinsic& data : target::intrinsics())
-    if (!data.is_collective)
+    if (!data.is_collective && can_make_code_for(narrowest_with(data)))
       found.push_back(data.name);
+  return found;
+}
+
+/// Those that this machine has.
+std::vector<std::string_view> of_this_machine() {
+  std::vector<std::string_view> found;
+  for (const std::string_view name : of_processors())
+    if (target::is_available(*target::find_intrinsic(name), target::detect_cpu()))
+      found.push_back(name);
   return found;
 }
 
@@ -189,14 +204,14 @@ std::string with_underscores(std::string_view name) {
 
 INSTANTIATE_TEST_SUITE_P(Processors, EveryInstruction, testing::ValuesIn(of_processors()),
                          [](const auto& one) { return with_underscores(one.param); });
+INSTANTIATE_TEST_SUITE_P(ThisMachine, InstructionHere, testing::ValuesIn(of_this_machine()),
+                         [](const auto& one) { return with_underscores(one.param); });
 
 class EveryProcessor : public testing::TestWithParam<std::string> {};
 
 /// Default schedules for a processor, which this machine can run when it has all that the processor has.
 TEST_P(EveryProcessor, runs_products_on_machines_that_have_more) {
   const Cpu cpu = *target::named_cpu(GetParam());
-  if (!can_make_code_for(cpu))
-    GTEST_SKIP() << "this LLVM makes no code for " << target::name_of(cpu.arch);
   const Cpu host = target::detect_cpu();
   const bool is_here = cpu.arch == host.arch && both(cpu.features, host.features) == cpu.features;
   struct Types {
@@ -224,11 +239,16 @@ TEST_P(EveryProcessor, runs_products_on_machines_that_have_more) {
     ASSERT_TRUE(code) << render(code.error());
     EXPECT_EQ(difference(made.program, *code, {}, types.tolerance), "");
   }
-  if (!is_here)
-    GTEST_SKIP() << "compiled, not run: this machine is no " << cpu.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Named, EveryProcessor, testing::ValuesIn(target::named_cpus()),
+std::vector<std::string> named_processors() {
+  std::vector<std::string> names = target::named_cpus();
+  std::erase_if(names,
+                [](const auto& name) { return !can_make_code_for(*target::named_cpu(name)); });
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Named, EveryProcessor, testing::ValuesIn(named_processors()),
                          [](const auto& one) { return with_underscores(one.param); });
 
 } // namespace
