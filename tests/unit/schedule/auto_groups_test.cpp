@@ -5,17 +5,6 @@
 namespace kawara::schedule {
 namespace {
 
-/// `auto` for one core of a processor.
-Schedule of_core(const std::string& processor, const std::string& text) {
-  Environment environment = test_environment();
-  environment.cpu = *target::named_cpu(processor);
-  environment.cpu.cores = 1;
-  const Schedule start = initial(text);
-  auto result = apply(start, Auto{}, environment);
-  EXPECT_TRUE(static_cast<bool>(result));
-  return result ? *std::move(result) : start;
-}
-
 std::string text_of_loops(const Schedule& schedule) {
   return poly::print(schedule.order, poly::names_of_statements(schedule.scop));
 }
@@ -44,41 +33,42 @@ std::string channels_first(const std::string& image, const std::string& weight,
 }
 
 TEST(AutoGroups, lay_channels_of_bytes_side_by_side) {
-  const Schedule made = of_core("neoverse-n1", channels_first("i8", "i8", "i32", 32));
+  const Schedule made = for_one_core_of("neoverse-n1", channels_first("i8", "i8", "i32", 32));
   EXPECT_TRUE(runs_as(made, "neon.sdot")) << text_of_loops(made);
   EXPECT_EQ(extents_of(made, "X_laid_out").back(), 4);
-  EXPECT_TRUE(runs_as(of_core("neoverse-n1", channels_first("u8", "u8", "i32", 32)), "neon.udot"));
+  EXPECT_TRUE(
+      runs_as(for_one_core_of("neoverse-n1", channels_first("u8", "u8", "i32", 32)), "neon.udot"));
 }
 
 TEST(AutoGroups, are_those_of_the_processor) {
-  const Schedule bytes = of_core("sapphirerapids", channels_first("u8", "i8", "i32", 32));
+  const Schedule bytes = for_one_core_of("sapphirerapids", channels_first("u8", "i8", "i32", 32));
   EXPECT_TRUE(runs_as(bytes, "avx512.vpdpbusd")) << text_of_loops(bytes);
-  const Schedule halves =
-      of_core("sapphirerapids", "numerics fast\n" + channels_first("bf16", "bf16", "f32", 32));
+  const Schedule halves = for_one_core_of(
+      "sapphirerapids", "numerics fast\n" + channels_first("bf16", "bf16", "f32", 32));
   EXPECT_TRUE(runs_as(halves, "avx512.vdpbf16ps")) << text_of_loops(halves);
   EXPECT_EQ(extents_of(halves, "X_laid_out").back(), 2);
 }
 
 TEST(AutoGroups, that_are_not_whole_end_in_zeros) {
-  const Schedule made = of_core("neoverse-n1", channels_first("i8", "i8", "i32", 30));
+  const Schedule made = for_one_core_of("neoverse-n1", channels_first("i8", "i8", "i32", 30));
   EXPECT_TRUE(runs_as(made, "neon.sdot")) << text_of_loops(made);
   EXPECT_EQ(extents_of(made, "X_padded").front(), 8);
 }
 
 TEST(AutoGroups, lie_there_already_where_channels_come_last) {
-  const Schedule made =
-      of_core("neoverse-n1",
-              "input X: i8[18, 18, 32]\nconst W: i8[3, 3, 32, 48]\noutput Y: i32[16, 16, 48]\n"
-              "Y[h, w, k] = sum(r, s, c, X[h + r, w + s, c] * W[r, s, c, k])\n");
+  const Schedule made = for_one_core_of(
+      "neoverse-n1",
+      "input X: i8[18, 18, 32]\nconst W: i8[3, 3, 32, 48]\noutput Y: i32[16, 16, 48]\n"
+      "Y[h, w, k] = sum(r, s, c, X[h + r, w + s, c] * W[r, s, c, k])\n");
   EXPECT_TRUE(runs_as(made, "neon.sdot")) << text_of_loops(made);
   EXPECT_TRUE(extents_of(made, "X_laid_out").empty());
   EXPECT_TRUE(extents_of(made, "X_packed").empty());
 }
 
 TEST(AutoGroups, of_one_row_are_read_where_they_lie) {
-  const Schedule made =
-      of_core("neoverse-n1", "input X: i8[1, 256]\nconst W: i8[256, 512]\noutput Y: i32[1, 512]\n"
-                             "Y[i, j] = sum(k, X[i, k] * W[k, j])\n");
+  const Schedule made = for_one_core_of(
+      "neoverse-n1", "input X: i8[1, 256]\nconst W: i8[256, 512]\noutput Y: i32[1, 512]\n"
+                     "Y[i, j] = sum(k, X[i, k] * W[k, j])\n");
   EXPECT_TRUE(runs_as(made, "neon.sdot")) << text_of_loops(made);
 }
 
@@ -86,7 +76,7 @@ TEST(AutoGroups, are_not_made_where_nothing_gains) {
   for (const std::string& text :
        {channels_first("f32", "f32", "f32", 32), channels_first("i8", "i8", "i32", 1),
         channels_first("i16", "i16", "i32", 32)}) {
-    const Schedule made = of_core("neoverse-n1", text);
+    const Schedule made = for_one_core_of("neoverse-n1", text);
     EXPECT_TRUE(extents_of(made, "X_laid_out").empty()) << text_of_loops(made);
   }
 }

@@ -5,17 +5,6 @@
 namespace kawara::schedule {
 namespace {
 
-/// `auto` for one core of a processor.
-Schedule for_one_core_of(const std::string& processor, const std::string& text) {
-  Environment environment = test_environment();
-  environment.cpu = *target::named_cpu(processor);
-  environment.cpu.cores = 1;
-  const Schedule start = initial(text);
-  auto result = apply(start, Auto{}, environment);
-  EXPECT_TRUE(static_cast<bool>(result));
-  return result ? *std::move(result) : start;
-}
-
 Schedule for_wide_vectors(const std::string& text) {
   return for_one_core_of("sapphirerapids", text);
 }

@@ -108,4 +108,15 @@ inline std::string rows(const std::string& program, const std::string& schedule)
   return text;
 }
 
+/// `auto` for one core of a processor.
+inline Schedule for_one_core_of(const std::string& processor, const std::string& text) {
+  Environment environment = test_environment();
+  environment.cpu = *target::named_cpu(processor);
+  environment.cpu.cores = 1;
+  const Schedule start = initial(text);
+  auto result = apply(start, Auto{}, environment);
+  EXPECT_TRUE(static_cast<bool>(result));
+  return result ? *std::move(result) : start;
+}
+
 } // namespace kawara::schedule
