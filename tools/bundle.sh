@@ -91,6 +91,18 @@ EOF
     "$work/sysroot/usr/lib/llvm-19/lib/cmake/llvm/LLVMExports.cmake"
 }
 
+# Before anything is downloaded: all that is missing at once, and what brings it.
+need_tools() {
+  tools="cmake ninja xz python3 protoc"
+  [ "$arch" = "$(uname -m)" ] || tools="$tools clang-19 clang++-19 ld.lld-19 llvm-strip-19"
+  missing=
+  for tool in $tools; do
+    command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
+  done
+  [ -z "$missing" ] || die "not installed:$missing; on Debian: apt-get install cmake ninja-build" \
+    "xz-utils python3 protobuf-compiler clang-19 lld-19 llvm-19"
+}
+
 build_programs() {
   set -- -DCMAKE_BUILD_TYPE=Release -DKAWARA_STATIC=ON -DCMAKE_UNITY_BUILD=ON
   if [ "$arch" != "$(uname -m)" ]; then
@@ -119,6 +131,7 @@ add_peers() {
     cp "$work/onnxruntime/libonnxruntime.so.1" "$1/" || say "ONNX Runtime is left out"
 }
 
+need_tools
 build_programs
 top=$work/kawara-$arch
 rm -rf "$top"

@@ -174,9 +174,7 @@ private:
   }
 
   std::optional<Product> product_at(LoopId loop) const {
-    const auto nest = perfect_nest_at(schedule_.order, loop);
-    return nest ? product_of(schedule_, *nest, facts_of(schedule_, *nest), environment_)
-                : std::nullopt;
+    return schedule::product_at(schedule_, loop, environment_);
   }
 
   /// A product gets blocks, packed operands and register tiles, together with the nests around it that
@@ -190,13 +188,15 @@ private:
       return;
     product->is_inside = is_inside;
     if (is_inside ||
-        (!take_in_groups(*product) && !sum_blocks_in_f16(*product) && !share_reduction(*product)))
+        (!lay_out_left(*product) && !sum_blocks_in_f16(*product) && !share_reduction(*product)))
       plan_product(*product, loop);
   }
 
-  /// An operand that cannot be packed is laid out as an instruction takes it.
-  bool take_in_groups(const Product& product) {
-    const auto grouped = with_groups(schedule_, product, environment_);
+  /// An operand that cannot be packed is laid out as an instruction takes it, or in the type that is computed with.
+  bool lay_out_left(const Product& product) {
+    auto grouped = with_groups(schedule_, product, environment_);
+    if (!grouped)
+      grouped = with_wide_cells(schedule_, product, environment_);
     if (!grouped)
       return false;
     Schedule before = std::exchange(schedule_, grouped->schedule);

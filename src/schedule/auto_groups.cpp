@@ -8,7 +8,7 @@
 namespace kawara::schedule {
 namespace {
 
-/// Uses of a cell that make up for its copy.
+/// Uses of a cell that make up for its copy, in groups or in the type that is computed with.
 constexpr int64_t kOftenUsed = 64;
 /// What an instruction has to gain, beyond cells that are zeros.
 constexpr double kLeastGain = 1.2;
@@ -93,13 +93,18 @@ private:
   const Environment& environment_;
 };
 
+std::vector<LayoutPart> as_they_are(size_t rank) {
+  std::vector<LayoutPart> parts;
+  for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
+    parts.push_back({d, LayoutPart::Kind::Whole, 1});
+  return parts;
+}
+
 /// The product over the operand that was laid out, if it now runs as an instruction.
 std::optional<Grouped> planned(Schedule schedule, const Product& p, uint32_t left,
                                const std::string& channels, const Environment& environment) {
   const poly::LoopId root = poly::path_of(schedule.order, p.update()).front();
-  const auto nest = perfect_nest_at(schedule.order, root);
-  auto made =
-      nest ? product_of(schedule, *nest, facts_of(schedule, *nest), environment) : std::nullopt;
+  auto made = product_at(schedule, root, environment);
   if (!made || made->left != left)
     return std::nullopt;
   for (const size_t k : made->depth)
@@ -124,7 +129,7 @@ std::optional<Grouped> with_groups(const Schedule& schedule, const Product& p,
   grouped.groups = channels->position;
   constexpr int64_t kWidest = 4;
   grouped.extents[channels->position] = (extent + kWidest - 1) / kWidest * kWidest;
-  const auto instruction = instruction_in_place(schedule, grouped, environment);
+  const auto instruction = instruction_laid_out(schedule, grouped, environment);
   if (!instruction || instruction->depth < 2 || !packs_right(p, instruction->copied_lanes()))
     return std::nullopt;
   const int64_t group = instruction->depth, whole = (extent + group - 1) / group * group;
@@ -143,10 +148,34 @@ std::optional<Grouped> with_groups(const Schedule& schedule, const Product& p,
       return std::nullopt;
   }
   const size_t rank = schedule.scop.tensors[p.left].shape.size();
-  left = grouping.move(*left, Layout{"", in_groups(rank, channels->left_dim, group)});
+  left = grouping.move(
+      *left, Layout{"", in_groups(rank, channels->left_dim, group), instruction->type});
   if (!left)
     return std::nullopt;
   return planned(std::move(grouping.schedule_), p, *left, loop, environment);
+}
+
+std::optional<Grouped> with_wide_cells(const Schedule& schedule, const Product& p,
+                                       const Environment& environment) {
+  const program::Tensor& left = schedule.scop.tensors[p.left];
+  const scalar::Elem wide = scalar::compute_type(left.elem);
+  int64_t iterations = 1;
+  for (const int64_t extent : p.extents)
+    iterations = std::min(iterations * extent, int64_t{1} << 40);
+  const int64_t uses = iterations / (tensor_bytes(schedule, p.left) / scalar::bytes_of(left.elem));
+  if (environment.gpu || wide == left.elem || !scalar::is_float(wide) || !p.left_has_window ||
+      p.left == p.right || p.nest.depth != 0 || left.private_dims != 0 || uses < kOftenUsed ||
+      runs_as_instruction(schedule, p, environment))
+    return std::nullopt;
+  Grouping grouping(schedule, environment);
+  const auto moved = grouping.move(p.left, Layout{"", as_they_are(left.shape.size()), wide});
+  if (!moved)
+    return std::nullopt;
+  const poly::LoopId root = poly::path_of(grouping.schedule_.order, p.update()).front();
+  auto made = product_at(grouping.schedule_, root, environment);
+  if (!made || made->left != *moved)
+    return std::nullopt;
+  return Grouped{std::move(grouping.schedule_), *std::move(made), root};
 }
 
 } // namespace kawara::schedule

@@ -20,4 +20,10 @@ struct Grouped {
 /// Nothing where no instruction gains by it, or too few columns use a cell.
 std::optional<Grouped> with_groups(const Schedule&, const Product&, const Environment&);
 
+/// Cells of f16 and bf16 that cannot be packed and meet no instruction are converted wherever they are used. If that is often, they
+/// are converted once, before:
+///
+///   after    Y[k, h, w] += X_laid_out[c, h + r, w + s] * W[k, c, r, s]     X_laid_out: f32
+std::optional<Grouped> with_wide_cells(const Schedule&, const Product&, const Environment&);
+
 } // namespace kawara::schedule

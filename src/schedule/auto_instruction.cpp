@@ -99,9 +99,13 @@ bool takes_left_in_place(const Schedule& schedule, const AxisShape& shape, const
          longest_run(schedule.scop, schedule.order, p.nest.loops[*p.groups]).has_value();
 }
 
+/// How an instruction gets the left operand: from a copy in its order and type, from where it lies, or from where it would lie.
+enum class LeftCells : uint8_t { Copied, InPlace, LaidOut };
+
 std::optional<ProductInstruction> best_instruction(const Schedule& schedule, const Product& p,
                                                    const Environment& environment,
-                                                   bool is_in_place) {
+                                                   LeftCells cells) {
+  const bool is_in_place = cells != LeftCells::Copied;
   const poly::Scop& scop = schedule.scop;
   const program::Statement& text = scop[p.update()].text;
   const Elem left = scop.tensors[p.left].elem, right = scop.tensors[p.right].elem;
@@ -122,7 +126,7 @@ std::optional<ProductInstruction> best_instruction(const Schedule& schedule, con
       continue;
     const double work = work_of(data, *shape, p);
     for (const auto& type : types_for(left, right)) {
-      if (type && is_in_place)
+      if (type && cells == LeftCells::InPlace && left != *type)
         continue;
       const auto ways = program::matching_loads(
           instruction, type ? with_operands_as(text.value, *type) : text.value);
@@ -155,12 +159,17 @@ std::optional<ProductInstruction> best_instruction(const Schedule& schedule, con
 
 std::optional<ProductInstruction> instruction_for(const Schedule& schedule, const Product& p,
                                                   const Environment& environment) {
-  return best_instruction(schedule, p, environment, false);
+  return best_instruction(schedule, p, environment, LeftCells::Copied);
 }
 
 std::optional<ProductInstruction> instruction_in_place(const Schedule& schedule, const Product& p,
                                                        const Environment& environment) {
-  return best_instruction(schedule, p, environment, true);
+  return best_instruction(schedule, p, environment, LeftCells::InPlace);
+}
+
+std::optional<ProductInstruction> instruction_laid_out(const Schedule& schedule, const Product& p,
+                                                       const Environment& environment) {
+  return best_instruction(schedule, p, environment, LeftCells::LaidOut);
 }
 
 bool gains_from_f16_sums(const Schedule& schedule, const Product& p,

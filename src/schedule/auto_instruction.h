@@ -33,6 +33,9 @@ std::optional<ProductInstruction> instruction_for(const Schedule&, const Product
 /// The same among those that take the left operand from where it lies: one row at a time, in groups of neighbours.
 std::optional<ProductInstruction> instruction_in_place(const Schedule&, const Product&,
                                                        const Environment&);
+/// The same where the left operand can be laid out anew, in the instruction's type.
+std::optional<ProductInstruction> instruction_laid_out(const Schedule&, const Product&,
+                                                       const Environment&);
 
 /// Iterations of the reduction after which sums of f16 products go on in f32. A block rounds at most
 /// this often: its error is below kF16Depth * 2^-11 times the sum of the products' sizes.

@@ -51,6 +51,9 @@ bool keeps_values(const Schedule&, uint32_t tensor);
 std::optional<Product> product_of(const Schedule&, const Nest&, const NestFacts&,
                                   const Environment&);
 
+/// The same of what stands at that loop.
+std::optional<Product> product_at(const Schedule&, poly::LoopId, const Environment&);
+
 /// Other nests that run with a product's tile while it is in registers: `loops` are those that stand
 /// for the product's outer loops, then its lanes and its rows.
 struct Companion {

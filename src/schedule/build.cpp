@@ -353,7 +353,7 @@ Result<Directive, WrongArguments> build_pad(const Signature& signature,
                              Span{}});
 }
 
-/// `layout(T, d1/16, d0, d1%16)`
+/// `layout(T, d1/16, d0, d1%16)`, `layout(T, d1, d0, type=f32)`
 Result<Directive, WrongArguments> build_layout(const std::vector<Argument>& arguments) {
   Layout layout;
   for (const Argument& argument : arguments) {
@@ -363,6 +363,15 @@ Result<Directive, WrongArguments> build_layout(const std::vector<Argument>& argu
       if (!is_word)
         return fail(WrongArguments{"here stands a tensor", argument.where});
       layout.tensor = text(&argument);
+      continue;
+    }
+    if (argument.keyword == "type") {
+      if (layout.type)
+        return fail(WrongArguments{"`type` is given twice", argument.where});
+      if (!fits(argument, Kind::Type))
+        return fail(WrongArguments{"here stands " + std::string(said(Kind::Type)) + ", the `type`",
+                                   argument.where});
+      layout.type = scalar::elem_from_name(text(&argument));
       continue;
     }
     const auto part = is_word ? layout_part(text(&argument)) : std::nullopt;
@@ -394,7 +403,7 @@ std::string form_of(std::string_view directive) {
   if (directive == "online")
     return "online(loop, loop, ...)";
   if (directive == "layout")
-    return "layout(tensor, d1/16, d0, d1%16, ...)";
+    return "layout(tensor, d1/16, d0, d1%16, ...[, type=f32])";
   if (directive == "stage")
     return "stage(tensor, loop[, panel, width][, d0=number, ...])";
   if (directive == "pad")

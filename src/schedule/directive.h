@@ -116,7 +116,8 @@ struct LayoutPart {
 };
 struct Layout {
   std::string tensor;
-  std::vector<LayoutPart> parts; ///< outermost first
+  std::vector<LayoutPart> parts;                   ///< outermost first
+  std::optional<scalar::Elem> type = std::nullopt; ///< of the cells there; none: the tensor's
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 struct Pad {

@@ -44,6 +44,7 @@ std::string wrong_parts(const Layout& layout, size_t rank) {
 Placement placement_of(const Layout& layout, const program::Tensor& tensor) {
   const size_t copies = tensor.private_dims;
   Placement placement;
+  placement.elem = layout.type;
   placement.index = [&layout, copies](const std::vector<Expr>& cell) {
     std::vector<Expr> index(cell.begin(), cell.begin() + static_cast<std::ptrdiff_t>(copies));
     for (const LayoutPart& part : layout.parts) {

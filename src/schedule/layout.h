@@ -4,7 +4,8 @@
 
 namespace kawara::schedule {
 
-/// Choose the order of a tensor's cells in memory: `layout(B, d1, d0)`, `layout(B, d1/16, d0, d1%16)`.
+/// Choose the order of a tensor's cells in memory: `layout(B, d1, d0)`, `layout(B, d1/16, d0, d1%16)`,
+/// `layout(B, d1, d0, type=f32)`.
 ///
 ///   before   B: f32[K, N]                    ... B[k, j] ...
 ///   after    B: f32[(N + 15)//16, K, 16]     ... B[j // 16, k, j % 16] ...
@@ -18,9 +19,13 @@ namespace kawara::schedule {
 /// new order before everything, or out of it after everything; a constant input once for all calls. The copying
 /// statements get the next free numbers; their loops are called d0, d1, ...
 ///
+/// With `type=f32` the cells are kept in that type: those that several iterations use are converted once instead of in each of
+/// them. What is stored in a temp is still rounded to the temp's own type, so no result changes.
+///
 /// Needs    parts in which every dimension occurs once, whole or as blocks and places of the same block.
 /// Legal    always: no two cells share a place.
-/// Refuses  an unknown tensor (K0208), parts that leave something out, or a tensor that cannot move (K0257).
+/// Refuses  an unknown tensor (K0208), parts that leave something out, a tensor that cannot move, a type that does not hold every
+///          value of the tensor's, or one for a tensor that statements add up in (K0257).
 Proposed propose(const Schedule&, const Layout&, const Environment&);
 
 } // namespace kawara::schedule

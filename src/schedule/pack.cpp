@@ -217,20 +217,11 @@ private:
     const std::vector<Expr> cell = buffer_cell(outer_rows(), rows_at(chosen_));
     text.value = scalar::rewrite(text.value, [&](const Expr& e) -> Expr {
       const auto* load = scalar::as<scalar::Load>(e);
-      if (load != nullptr && load->tensor == tensor_)
-        return scalar::cast(scalar::load(buffer_.tensor, cell, {elem_, 1}), e.type());
-      return without_narrow_cast(e);
+      return load != nullptr && load->tensor == tensor_
+                 ? scalar::load(buffer_.tensor, cell, e.type())
+                 : Expr();
     });
-  }
-
-  /// A cell of the buffer converted straight to what it is used as: the narrow
-  /// type in between holds what the tensor held.
-  Expr without_narrow_cast(const Expr& e) const {
-    const auto* outer = scalar::as<scalar::Cast>(e);
-    const auto* inner = outer != nullptr ? scalar::as<scalar::Cast>(outer->arg) : nullptr;
-    const auto* load = inner != nullptr ? scalar::as<scalar::Load>(inner->arg) : nullptr;
-    return load != nullptr && load->tensor == buffer_.tensor ? scalar::cast(inner->arg, e.type())
-                                                             : Expr();
+    text.value = with_cells_as(text.value, buffer_.tensor, elem_);
   }
 
   void place_in_order(StmtId copy) {

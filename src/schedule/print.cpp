@@ -86,6 +86,8 @@ std::string text_of(const Layout& d) {
   std::vector<std::string> arguments{d.tensor};
   for (const LayoutPart& part : d.parts)
     arguments.push_back(text_of(part));
+  if (d.type)
+    arguments.push_back(key("type", std::string(scalar::name_of(*d.type))));
   return call("layout", arguments);
 }
 std::string text_of(const Pad& d) {

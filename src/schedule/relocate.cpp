@@ -6,6 +6,7 @@
 #include "schedule/rewrite.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kawara::schedule {
 
@@ -15,6 +16,19 @@ using poly::TreeNode;
 using scalar::Expr;
 
 namespace {
+
+/// Whether rounding to that type changes nothing: cells of it, zeros, and what is chosen among such.
+bool has_only_values_of(scalar::Elem narrow, const Expr& value) {
+  if (const auto* cast = scalar::as<scalar::Cast>(value))
+    return scalar::holds_all_of(value.type().elem, cast->arg.type().elem) &&
+           has_only_values_of(narrow, cast->arg);
+  if (const auto* choice = scalar::as<scalar::Select>(value))
+    return has_only_values_of(narrow, choice->then) &&
+           has_only_values_of(narrow, choice->otherwise);
+  if (scalar::as<scalar::Load>(value) != nullptr)
+    return scalar::holds_all_of(narrow, value.type().elem);
+  return scalar::equal(value, scalar::zero_of(value.type()));
+}
 
 class CellMove {
 public:
@@ -135,15 +149,43 @@ private:
   Proposal placed() {
     made_.scop.tensors[to_].shape = placement_.shape;
     rewrite_accesses(to_, to_, placement_.index);
+    if (placement_.elem)
+      convert(*placement_.elem);
     made_.scop.analysed = std::make_shared<poly::Analysed>(
         poly::Analysed{made_.scop.statements, made_.scop.source_order});
     return std::move(made_);
+  }
+
+  /// Cells in a type that holds all their values. What is stored is rounded as the tensor's own type would round it, and what
+  /// was converted where it is read is so already.
+  void convert(scalar::Elem elem) {
+    const scalar::Elem narrow = std::exchange(made_.scop.tensors[to_].elem, elem);
+    for (poly::ScopStatement& statement : made_.scop.statements) {
+      if (statement.is_removed)
+        continue;
+      program::Statement& text = statement.text;
+      text.value = with_cells_as(text.value, to_, elem);
+      if (text.tensor == to_)
+        text.value = scalar::cast(has_only_values_of(narrow, text.value)
+                                      ? text.value
+                                      : scalar::cast(text.value, {narrow, 1}),
+                                  {scalar::compute_type(elem), 1});
+    }
   }
 
   Proposal made_;
   uint32_t from_, to_;
   const Placement& placement_;
 };
+
+/// A statement that combines cells of the tensor with what they held; empty when there is none.
+std::string updated_by(const poly::Scop& scop, uint32_t tensor) {
+  for (const poly::ScopStatement& statement : scop.statements)
+    if (!statement.is_removed && statement.text.tensor == tensor &&
+        statement.text.op != scalar::ReduceOp::None)
+      return statement.text.name;
+  return "";
+}
 
 } // namespace
 
@@ -154,6 +196,15 @@ Result<Proposal, std::string> relocated(const Schedule& schedule, uint32_t tenso
   const std::vector<Access> all = poly::accesses(scop);
   if (std::none_of(all.begin(), all.end(), [&](const Access& a) { return a.tensor == tensor; }))
     return fail("Nothing reads or writes `" + whole.name + "`.");
+  if (placement.elem && !scalar::holds_all_of(*placement.elem, whole.elem))
+    return fail("`" + whole.name + "` holds " + std::string(scalar::name_of(whole.elem)) +
+                ", and not every such value is one of " +
+                std::string(scalar::name_of(*placement.elem)) + ".");
+  if (placement.elem && placement.elem != whole.elem)
+    if (const std::string name = updated_by(scop, tensor); !name.empty())
+      return fail(name + " adds up in `" + whole.name + "`, whose " +
+                  std::string(scalar::name_of(whole.elem)) +
+                  " rounds every step: another type would not.");
   CellMove move(schedule, tensor, placement);
   if (whole.role == program::Role::Temp)
     return move.in_place();

@@ -132,4 +132,18 @@ std::string fresh_name(std::string name, const std::string& suffix,
   return name;
 }
 
+scalar::Expr with_cells_as(const scalar::Expr& value, uint32_t tensor, scalar::Elem elem) {
+  using scalar::Expr;
+  return scalar::rewrite(value, [&](const Expr& e) -> Expr {
+    if (const auto* load = scalar::as<scalar::Load>(e))
+      return load->tensor == tensor
+                 ? scalar::cast(scalar::load(tensor, load->index, {elem, 1}), e.type())
+                 : Expr();
+    const auto* outer = scalar::as<scalar::Cast>(e);
+    const auto* inner = outer != nullptr ? scalar::as<scalar::Cast>(outer->arg) : nullptr;
+    const auto* load = inner != nullptr ? scalar::as<scalar::Load>(inner->arg) : nullptr;
+    return load != nullptr && load->tensor == tensor ? scalar::cast(inner->arg, e.type()) : Expr();
+  });
+}
+
 } // namespace kawara::schedule

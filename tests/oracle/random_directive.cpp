@@ -199,10 +199,13 @@ private:
     return {schedule_.scop.tensors[schedule_.scop[id].text.tensor].name, named(at)};
   }
 
-  /// Dimensions in any order, some in blocks; now and then one twice or one too few.
+  /// Dimensions in any order, some in blocks; now and then one twice or one too few, or cells in another type.
   Layout layout() {
     const program::Tensor& tensor = pick(schedule_.scop.tensors);
     Layout layout{tensor.name, {}};
+    if (draw(0, 3) == 0)
+      layout.type = pick(std::vector{scalar::Elem::F32, scalar::Elem::F64, scalar::Elem::I32,
+                                     scalar::Elem::I64});
     for (size_t d = tensor.private_dims; d < tensor.shape.size(); ++d) {
       const auto dim = static_cast<int64_t>(d - tensor.private_dims);
       if (draw(0, 1) == 0) {

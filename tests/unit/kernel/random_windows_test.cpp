@@ -40,7 +40,7 @@ public:
     if (rows <= 2 * pad_ || columns <= 2 * pad_)
       pad_ = 0;
     std::string text = fmt::format("numerics {}\ninput X: {}{}{}\nconst W: {}{}\n",
-                                   is_float_ ? "fast" : "rounding", types.image,
+                                   is_float_ && chance(50) ? "fast" : "rounding", types.image,
                                    image(channels_, rows - 2 * pad_, columns - 2 * pad_),
                                    chance(20) ? ", z: i32" : "", types.weight, weights(filters));
     const bool has_zero = text.find(", z: i32") != std::string::npos;

@@ -23,6 +23,14 @@ std::vector<int64_t> extents_of(const Schedule& schedule, const std::string& nam
   return extents;
 }
 
+/// Its type; nothing where there is none.
+std::optional<scalar::Elem> elem_of(const Schedule& schedule, const std::string& name) {
+  for (const program::Tensor& tensor : schedule.scop.tensors)
+    if (tensor.name == name)
+      return tensor.elem;
+  return std::nullopt;
+}
+
 /// A 3x3 convolution of an image whose channels come first.
 std::string channels_first(const std::string& image, const std::string& weight,
                            const std::string& sum, int64_t channels, int64_t filters = 48) {
@@ -70,6 +78,36 @@ TEST(AutoGroups, of_one_row_are_read_where_they_lie) {
       "neoverse-n1", "input X: i8[1, 256]\nconst W: i8[256, 512]\noutput Y: i32[1, 512]\n"
                      "Y[i, j] = sum(k, X[i, k] * W[k, j])\n");
   EXPECT_TRUE(runs_as(made, "neon.sdot")) << text_of_loops(made);
+}
+
+TEST(AutoGroups, of_signed_bytes_are_kept_as_i16_where_the_instruction_takes_those) {
+  const Schedule made = for_one_core_of("sapphirerapids", channels_first("i8", "i8", "i32", 32));
+  EXPECT_TRUE(runs_as(made, "avx512.vpdpwssd")) << text_of_loops(made);
+  EXPECT_EQ(extents_of(made, "X_laid_out").back(), 2);
+  EXPECT_EQ(elem_of(made, "X_laid_out"), scalar::Elem::I16);
+}
+
+TEST(AutoGroups, may_leave_lanes_of_an_instruction_empty) {
+  const Schedule made =
+      for_one_core_of("sapphirerapids", channels_first("u8", "i8", "i32", 32, 24));
+  EXPECT_TRUE(runs_as(made, "avx512.vpdpbusd")) << text_of_loops(made);
+}
+
+TEST(AutoGroups, half_floats_are_converted_once_where_no_instruction_takes_them) {
+  for (const char* elem : {"f16", "bf16"})
+    for (const char* cpu : {"neoverse-n1", "sapphirerapids"}) {
+      const Schedule made = for_one_core_of(cpu, channels_first(elem, elem, "f32", 32));
+      EXPECT_EQ(elem_of(made, "X_laid_out"), scalar::Elem::F32) << text_of_loops(made);
+      EXPECT_EQ(elem_of(made, "W_packed"), scalar::Elem::F32) << text_of_loops(made);
+    }
+}
+
+TEST(AutoGroups, half_floats_stay_where_few_filters_use_them) {
+  const Schedule made =
+      for_one_core_of("neoverse-n1", "input X: f16[32, 18, 18]\nconst W: f16[32, 3, 3]\n"
+                                     "output Y: f32[32, 16, 16]\n"
+                                     "Y[c, h, w] = sum(r, s, X[c, h + r, w + s] * W[c, r, s])\n");
+  EXPECT_EQ(elem_of(made, "X_laid_out"), std::nullopt) << text_of_loops(made);
 }
 
 TEST(AutoGroups, are_not_made_where_nothing_gains) {
