@@ -93,8 +93,8 @@ EOF
 
 # Before anything is downloaded: all that is missing at once, and what brings it.
 need_tools() {
-  tools="cmake ninja xz python3 protoc"
-  [ "$arch" = "$(uname -m)" ] || tools="$tools clang-19 clang++-19 ld.lld-19 llvm-strip-19"
+  tools="cmake ninja xz python3 protoc llvm-strip-19"
+  [ "$arch" = "$(uname -m)" ] || tools="$tools clang-19 clang++-19 ld.lld-19"
   missing=
   for tool in $tools; do
     command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
