@@ -32,8 +32,8 @@ ConvolutionCost convolution_cost(const ConvolutionSizes& sizes, int64_t m, const
   const double cells = number(sizes.images * sizes.height * sizes.width);
   ConvolutionCost cost;
   if (m == 1) {
-    cost.product = product_cost(9 * cells * channels * filters / number(lanes),
-                                9 * channels * filters * 4, cpu);
+    cost.product = product_cost(9 * cells * channels * filters / number(lanes) / sizes.direct_speed,
+                                9 * channels * filters * 4 / sizes.direct_speed, cpu);
     return cost;
   }
   const int64_t t = m + 2, down = (sizes.height + m - 1) / m, across = (sizes.width + m - 1) / m;
@@ -63,6 +63,13 @@ std::optional<int64_t> winograd_tile(const program::Program& program, const targ
     sizes.images *= length(it);
   for (const uint32_t it : found->of_weights)
     sizes.filters *= length(it);
+  const auto are = [&](scalar::Elem elem) {
+    return program.tensors[found->image].elem == elem &&
+           program.tensors[found->weights].elem == elem;
+  };
+  if ((are(scalar::Elem::F16) && target::has_f16_arithmetic(cpu)) ||
+      (are(scalar::Elem::BF16) && cpu.features.has(target::Feature::Bf16)))
+    sizes.direct_speed = 2;
   sizes.height = found->height;
   sizes.width = found->width;
   sizes.has_channels_last = std::is_sorted(found->image_order.begin(), found->image_order.end());

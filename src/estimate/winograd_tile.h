@@ -23,6 +23,8 @@ struct ConvolutionCost {
 struct ConvolutionSizes {
   int64_t images = 1, channels = 1, filters = 1, height = 1, width = 1; ///< of the result
   bool has_constant_windows = true;
+  double direct_speed =
+      1; ///< of the direct sum, over that of f32: half floats have instructions of their own
   bool has_channels_last = false; ///< of the image: it is copied at most, not turned over
 };
 

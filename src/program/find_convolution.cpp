@@ -11,6 +11,11 @@ namespace kawara::program {
 using scalar::as;
 using scalar::BinaryOp;
 
+const scalar::Load* factor_of(const Expr& factor) {
+  const auto* cast = as<scalar::Cast>(factor);
+  return as<scalar::Load>(cast != nullptr ? cast->arg : factor);
+}
+
 std::optional<uint32_t> single_iterator(const Expr& e) {
   const auto* it = as<scalar::Iter>(scalar::simplify(e));
   return it != nullptr ? std::optional(it->index) : std::nullopt;
@@ -100,8 +105,8 @@ private:
       return miss(1, "adds up no products.",
                   "Write the convolution as one sum of products, and what follows it (a bias, an "
                   "activation) as statements of their own.");
-    a_ = as<scalar::Load>(product->lhs);
-    b_ = as<scalar::Load>(product->rhs);
+    a_ = factor_of(product->lhs);
+    b_ = factor_of(product->rhs);
     if (a_ == nullptr || b_ == nullptr || a_->tensor == b_->tensor || a_->tensor == text().tensor ||
         b_->tensor == text().tensor)
       return miss(2, "multiplies something else than a cell of an image by a cell of weights.",
@@ -117,12 +122,19 @@ private:
   }
 
   bool is_f32() {
-    for (const uint32_t t : {a_->tensor, b_->tensor, found_.result})
-      if (program_.tensors[t].elem != scalar::Elem::F32)
-        return miss(3,
-                    "takes `" + program_.tensors[t].name + "` in " +
-                        std::string(scalar::name_of(program_.tensors[t].elem)) +
-                        "; how far transforms round is known for f32.",
+    const auto name_and_type = [&](uint32_t t) {
+      return "`" + program_.tensors[t].name + "` in " +
+             std::string(scalar::name_of(program_.tensors[t].elem));
+    };
+    if (program_.tensors[found_.result].elem != scalar::Elem::F32)
+      return miss(3,
+                  "adds up " + name_and_type(found_.result) +
+                      "; how far transforms round is known for f32.",
+                  "Add up in a temp of f32, or keep the direct sum (`--winograd 1`).");
+    for (const uint32_t t : {a_->tensor, b_->tensor})
+      if (const scalar::Elem elem = program_.tensors[t].elem;
+          !scalar::is_float(elem) || !scalar::holds_all_of(scalar::Elem::F32, elem))
+        return miss(3, "takes " + name_and_type(t) + "; how far transforms round is known for f32.",
                     "Convert it to a temp of f32, or keep the direct sum (`--winograd 1`).");
     return true;
   }

@@ -9,7 +9,7 @@
 
 namespace kawara::program {
 
-/// A convolution of f32 by a window of 3 x 3, as its parts: iterators by number, outermost first.
+/// A convolution by a window of 3 x 3, added up in f32, as its parts: iterators by number, outermost first.
 struct Convolution {
   size_t root = 0; ///< node of the body that holds it
   uint32_t statement = 0;
@@ -37,6 +37,8 @@ struct NoConvolution {
 /// stand before rows and columns or behind them. `loops` point into the program.
 Result<Convolution, NoConvolution> find_convolution(const Program&);
 
+/// A factor of a convolution's product: a cell of f32, or one of f16 or bf16 that is converted to it. Nothing for anything else.
+const scalar::Load* factor_of(const Expr&);
 /// The iterator that an index is; nothing for anything else.
 std::optional<uint32_t> single_iterator(const Expr&);
 /// Of a loop from 0 with step 1 and a constant end.

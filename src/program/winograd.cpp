@@ -85,8 +85,13 @@ private:
 
   const scalar::Load& load_of(uint32_t tensor) const {
     const auto* product = as<scalar::Binary>(text_.value);
-    const auto* lhs = as<scalar::Load>(product->lhs);
-    return lhs->tensor == tensor ? *lhs : *as<scalar::Load>(product->rhs);
+    const scalar::Load* lhs = factor_of(product->lhs);
+    return lhs->tensor == tensor ? *lhs : *factor_of(product->rhs);
+  }
+  /// A cell in f32, whatever it is stored in.
+  Expr cell_of(uint32_t tensor, std::vector<Expr> index) const {
+    const scalar::Type stored{program_.tensors[tensor].elem, 1};
+    return scalar::cast(scalar::load(tensor, std::move(index), stored), kF32);
   }
 
   uint32_t add_tensor(const std::string& suffix, const std::vector<int64_t>& shape) {
@@ -231,8 +236,7 @@ private:
       std::vector<int64_t> shape;
       for (const Dim& d : images_)
         shape.push_back(d.length);
-      for (const int64_t extent : {height(), width(), length(conv_.c)})
-        shape.push_back(extent);
+      shape.insert(shape.end(), {height(), width(), length(conv_.c)});
       image = add_tensor("_image", shape);
       const Dims dims =
           joined({images_, {channel(), dim("y", conv_.height + 2)}, {dim("x", conv_.width + 2)}});
@@ -240,11 +244,11 @@ private:
       std::vector<Expr> to = cells(0, n);
       for (const size_t depth : {n + 1, n + 2, n})
         to.push_back(at(depth));
-      auto from =
-          moved(load_of(conv_.image).index, places({{&conv_.of_image, 0}, {&channel_only, n}}));
+      const std::vector<Expr> of_cell = places({{&conv_.of_image, 0}, {&channel_only, n}});
+      std::vector<Expr> from = moved(load_of(conv_.image).index, of_cell);
       from[conv_.image_rows] = at(n + 1);
       from[conv_.image_columns] = at(n + 2);
-      add_nest(dims, {image, to, scalar::load(conv_.image, from, kF32)});
+      add_nest(dims, {image, to, cell_of(conv_.image, from)});
     }
     fill(image, {conv_.height + 2, height()}, {0, width()});
     fill(image, {0, conv_.height + 2}, {conv_.width + 2, width()});
@@ -298,7 +302,7 @@ private:
         std::vector<Expr> window = from;
         window[conv_.r] = literal(r);
         window[conv_.s] = at(1);
-        return scalar::load(conv_.weights, moved(load_of(conv_.weights).index, window), kF32);
+        return cell_of(conv_.weights, moved(load_of(conv_.weights).index, window));
       };
       return {rows, {literal(a), at(1), at(0), filter}, transformed_row(matrices_.window, a, cell)};
     });
@@ -348,7 +352,7 @@ private:
         index.push_back(at(0) * int_lit(m_) + literal(i));
         index.push_back(at(n + 1) * int_lit(m_) + at(middle));
         index.push_back(at(lane));
-        return scalar::load(image_, index, kF32);
+        return cell_of(image_, index);
       };
       return {rows, of_tile(literal(a), at(middle), at(lane)),
               transformed_row(matrices_.image, a, cell)};

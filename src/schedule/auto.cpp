@@ -1,6 +1,7 @@
 #include "schedule/auto.h"
 
 #include "poly/directions.h"
+#include "schedule/auto_cuts.h"
 #include "schedule/auto_distribute.h"
 #include "schedule/auto_dots.h"
 #include "schedule/auto_gpu.h"
@@ -187,16 +188,14 @@ private:
     if (!product)
       return;
     product->is_inside = is_inside;
-    if (is_inside ||
-        (!lay_out_left(*product) && !sum_blocks_in_f16(*product) && !share_reduction(*product)))
+    if (is_inside || (!lay_out_left(*product, with_groups) && !sum_blocks_in_f16(*product) &&
+                      !lay_out_left(*product, with_wide_cells) && !share_reduction(*product)))
       plan_product(*product, loop);
   }
 
   /// An operand that cannot be packed is laid out as an instruction takes it, or in the type that is computed with.
-  bool lay_out_left(const Product& product) {
-    auto grouped = with_groups(schedule_, product, environment_);
-    if (!grouped)
-      grouped = with_wide_cells(schedule_, product, environment_);
+  bool lay_out_left(const Product& product, decltype(with_groups)& laid_out) {
+    const auto grouped = laid_out(schedule_, product, environment_);
     if (!grouped)
       return false;
     Schedule before = std::exchange(schedule_, grouped->schedule);
@@ -237,17 +236,25 @@ private:
     const Schedule before = schedule_;
     const StmtId update = product.update();
     const std::string& statement = schedule_.scop[update].text.name;
-    const std::string loop = schedule_.order[product.nest.loops[product.depth.front()]].name;
-    if (!try_all({Split{{statement, loop}, kF16Depth},
+    const std::string loop = schedule_.order[product.nest.loops[deepest_of(product)]].name;
+    if (!try_all({Split{{statement, loop}, f16_block(product)},
                   Rfactor{{statement, loop + ".0"}, scalar::Elem::F16}}))
       return false;
     const LoopId root = poly::path_of(schedule_.order, update).front();
     auto blocks = product_at(root);
-    if (blocks && runs_as_instruction(schedule_, *blocks, environment_)) {
-      blocks->combines_along_outer = true;
-      if (plan_product(*blocks, root))
-        return true;
+    if (blocks) {
+      const auto is_combined = [&](size_t k) {
+        return schedule_.order[blocks->nest.loops[k]].name == loop + ".0";
+      };
+      const auto at = std::find_if(blocks->outer.begin(), blocks->outer.end(), is_combined);
+      if (at != blocks->outer.end()) {
+        blocks->combined = *at;
+        blocks->outer.erase(at);
+      }
     }
+    if (blocks && blocks->combined && runs_as_instruction(schedule_, *blocks, environment_) &&
+        plan_product(*blocks, root))
+      return true;
     schedule_ = before;
     return false;
   }
@@ -256,7 +263,7 @@ private:
     auto [before, after] = companions_around(schedule_.order, loop, [&](const Nest& nest) {
       return companion_of(schedule_, nest, product);
     });
-    if (product.combines_along_outer && before.size() == 1 && !after.empty())
+    if (product.combined && before.size() == 1 && !after.empty())
       if (const auto start = start_of(schedule_, before.front(), after.front()))
         before.push_back(*start);
     product.has_followers = !after.empty();

@@ -62,6 +62,8 @@ std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest
 std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest,
                                       const Product& p) {
   std::vector<size_t> positions = p.outer;
+  if (p.combined)
+    positions.push_back(*p.combined);
   positions.push_back(p.lanes);
   positions.push_back(p.rows);
   return companion_of(schedule, nest, p.nest, positions);
@@ -118,10 +120,13 @@ std::optional<Companion> start_of(const Schedule& schedule, const Companion& fir
   if (start.tensor != schedule.scop[sum.statement].text.tensor ||
       start.op != scalar::ReduceOp::None)
     return std::nullopt;
+  // The loop over blocks stands before those of the lanes and rows.
   std::vector<size_t> positions;
-  for (const LoopId loop : {sum.loops[sum.loops.size() - 2], sum.loops.back()})
-    positions.push_back(static_cast<size_t>(
-        std::find(of_sum->loops.begin(), of_sum->loops.end(), loop) - of_sum->loops.begin()));
+  for (size_t k = 0; k < sum.loops.size(); ++k)
+    if (k + 3 != sum.loops.size())
+      positions.push_back(
+          static_cast<size_t>(std::find(of_sum->loops.begin(), of_sum->loops.end(), sum.loops[k]) -
+                              of_sum->loops.begin()));
   return companion_of(schedule, *nest, *of_sum, positions);
 }
 

@@ -128,7 +128,7 @@ void bring_columns_outside(Cuts& cuts, const Schedule& schedule, const Product& 
   const int64_t columns = p.extents[p.lanes], outer = product_over(p.extents, p.outer),
                 column_bytes = product_over(p.extents, p.depth) * bytes;
   const int64_t room = cpu.caches.l2 / 2;
-  if (p.outer.empty() || !p.right_rests || p.combines_along_outer || p.parts || outer < 2 ||
+  if (p.outer.empty() || !p.right_rests || p.combined || p.parts || outer < 2 ||
       columns * column_bytes <= room)
     return;
   const int64_t left_bytes = packs_left(p, cuts.lanes) ? outer * p.extents[p.rows] * column_bytes
@@ -326,7 +326,8 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const Copies copies{packs_left(p, cuts.copied_lanes()), packs_right(p, cuts.copied_lanes()),
                       cuts.instruction ? cuts.instruction->copies : 1};
   cuts.threads = threads_for(p, environment.cpu, speed);
-  const TileShares shares{shares_tiles(p) ? cuts.threads : 1, product_over(p.extents, p.outer)};
+  const TileShares shares{shares_tiles(p) ? cuts.threads : 1,
+                          product_over(p.extents, p.outer) * p.combined_extent()};
   const int64_t row_count = (rows + accumulator_rows - 1) / accumulator_rows;
   cuts.tile = has_tiles ? block_of_tiles(row_count, (columns + cuts.lanes - 1) / cuts.lanes, shares)
                         : register_tile(environment.cpu, cuts.lanes, row_count, columns,
@@ -356,10 +357,9 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   else if (cuts.instruction)
     blocked.caches.l2 /= cuts.instruction->copies;
   const auto cut_blocks = [&](int64_t row_parts, int64_t column_parts) {
-    const int64_t together = p.combines_along_outer ? product_over(p.extents, p.outer) : 1;
     return cache_blocks(blocked, cuts.tile, cuts.lanes, bytes, rows, columns,
-                        product_over(p.extents, p.depth) * together, row_parts, column_parts,
-                        is_near);
+                        product_over(p.extents, p.depth) * p.combined_extent(), row_parts,
+                        column_parts, is_near);
   };
   cuts.blocks = cut_blocks(cuts.grid.row_parts, cuts.grid.column_parts);
   cuts.deepest = cuts.instruction_depth() > 1 && !copies.left ? *p.groups : deepest_of(p);

@@ -46,8 +46,7 @@ double busy_share(int64_t tasks, int64_t threads) {
 
 /// Steps of the reduction for one cell of the result, with those that are added up afterwards.
 int64_t whole_depth(const Product& p) {
-  return product_over(p.extents, p.depth) *
-         (p.combines_along_outer ? product_over(p.extents, p.outer) : 1);
+  return product_over(p.extents, p.depth) * p.combined_extent();
 }
 
 /// Costs of sharing a product, in multiply-adds of vectors by one thread for each step of the reduction.
@@ -58,7 +57,7 @@ public:
       : p_(p), tile_(tile), width_(tile.vectors * lanes), bytes_(element_bytes), threads_(threads),
         tile_rows_(parts_of(p.extents[p.rows], tile.rows)),
         tile_columns_(parts_of(p.extents[p.lanes], width_)),
-        outer_(p.combines_along_outer ? 1 : product_over(p.extents, p.outer)), speed_(speed),
+        outer_(product_over(p.extents, p.outer)), speed_(speed),
         depth_(std::max<double>(1, static_cast<double>(whole_depth(p)))),
         room_(static_cast<double>(cpu.caches.l2) / 2), left_cells_(copies.left_cells),
         is_left_packed_(copies.left), packs_left_(is_left_packed_ && !p.left_stays),
@@ -93,7 +92,7 @@ public:
     const int64_t rows = parts_of(tile_rows_, high), columns = parts_of(tile_columns_, wide);
     const int64_t rounds = parts_of(outer_ * rows * columns, threads_);
     const bool stays = static_cast<double>(wide * width_ * bytes_) * depth_ <= room_;
-    const bool rests = p_.right_rests || p_.combines_along_outer;
+    const bool rests = p_.right_rests || p_.combined;
     const int64_t reads = stays && rests ? parts_of(rounds, rows) : rounds;
     double copies = 0;
     if (packs_left_)
@@ -132,7 +131,7 @@ private:
   }
   /// For a thread that was interrupted, or for the last of them. The only row of tiles takes as long as its columns take to come.
   double waiting(int64_t high, int64_t wide) const {
-    const bool is_single = tile_rows_ == 1 && p_.outer.empty();
+    const bool is_single = tile_rows_ == 1 && p_.outer.empty() && !p_.combined;
     const double coming = is_single ? right_bytes(wide) + near_bytes(wide) : 0;
     return late() * (steps(high, wide) + coming);
   }
@@ -158,8 +157,8 @@ private:
 
 /// A copy of the whole right operand, made in each call, stays in the cache that cores share.
 bool may_copy_right(const Product& p, int64_t element_bytes, const target::Cpu& cpu) {
-  const int64_t bytes = p.extents[p.lanes] * product_over(p.extents, p.depth) *
-                        product_over(p.extents, p.outer) * element_bytes;
+  const int64_t bytes =
+      p.extents[p.lanes] * whole_depth(p) * product_over(p.extents, p.outer) * element_bytes;
   return p.right_stays || bytes <= std::max(cpu.caches.l3, 4 * cpu.caches.l2) / 4;
 }
 
@@ -179,7 +178,7 @@ bool may_share_blocks(const Product& p) {
 }
 
 size_t shared_outer_loops(const Product& p, int64_t threads) {
-  if (p.parts || p.outer.empty() || p.combines_along_outer)
+  if (p.parts || p.outer.empty())
     return 0;
   if (may_share_blocks(p))
     return p.extents[p.outer.front()] >= kWideLoop ? 1 : 0;
@@ -199,8 +198,7 @@ ThreadGrid thread_grid(const Product& p, const RegisterTile& tile, int64_t lanes
   ThreadGrid best{threads, 1, false};
   if (threads == 1 || !may_share_blocks(p))
     return best;
-  const bool has_wide =
-      !p.outer.empty() && !p.combines_along_outer && p.extents[p.outer.front()] >= kWideLoop;
+  const bool has_wide = !p.outer.empty() && p.extents[p.outer.front()] >= kWideLoop;
   double least = (has_wide ? costs.of_outermost() : costs.of_rows()) * kWorthOneLoop;
   const int64_t most = kMostBlocks * threads;
   for (int64_t rows = 1; rows <= std::min(costs.tile_rows(), most); ++rows) {

@@ -148,8 +148,8 @@ std::optional<Grouped> with_groups(const Schedule& schedule, const Product& p,
       return std::nullopt;
   }
   const size_t rank = schedule.scop.tensors[p.left].shape.size();
-  left = grouping.move(
-      *left, Layout{"", in_groups(rank, channels->left_dim, group), instruction->type});
+  left = grouping.move(*left,
+                       Layout{"", in_groups(rank, channels->left_dim, group), instruction->type});
   if (!left)
     return std::nullopt;
   return planned(std::move(grouping.schedule_), p, *left, loop, environment);

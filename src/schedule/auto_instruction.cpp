@@ -178,8 +178,18 @@ bool gains_from_f16_sums(const Schedule& schedule, const Product& p,
   const bool has_types = tensors[p.left].elem == Elem::F16 && tensors[p.right].elem == Elem::F16 &&
                          tensors[p.result].elem == Elem::F32;
   return has_types && schedule.scop.numerics == program::Numerics::Fast &&
-         schedule.scop[p.update()].text.op == scalar::ReduceOp::Sum && p.depth.size() == 1 &&
-         p.outer.empty() && target::has_f16_arithmetic(environment.cpu);
+         schedule.scop[p.update()].text.op == scalar::ReduceOp::Sum &&
+         target::has_f16_arithmetic(environment.cpu);
+}
+
+int64_t f16_block(const Product& p) {
+  const int64_t extent = p.extents[deepest_of(p)];
+  const int64_t around = product_over(p.extents, p.depth) / extent;
+  const int64_t most = std::clamp<int64_t>(kF16Depth / around, 1, extent);
+  for (int64_t size = most; size > most / 2; --size)
+    if (extent % size == 0)
+      return size;
+  return most;
 }
 
 } // namespace kawara::schedule

@@ -33,13 +33,17 @@ struct Product {
   bool reads_left_in_place = false;  ///< its rows are read cell by cell where they lie: no copies
   bool reads_left_cells = false;     ///< and so are neighbours along the rows, used by few columns
   bool reads_right_in_place = false; ///< vectors of it are read where they lie
-  bool combines_along_outer = false; ///< what follows adds up the results of the outer loops
   bool has_followers = false;        ///< what follows uses the results cell by cell
   bool avoids_one_loop = false;      ///< for all blocks: it was refused
   bool is_inside = false;            ///< of a loop that threads share
   /// The loop of the reduction along which the left operand's cells are neighbours: an instruction takes them from there.
   std::optional<size_t> groups;
   std::optional<size_t> parts; ///< the outer loop over parts of the reduction, one thread each
+  /// The loop over blocks of the reduction whose results are added up by what follows; none of the outer ones, it stands inside
+  /// all blocks of the result.
+  std::optional<size_t> combined;
+  /// Results that are computed for each cell.
+  int64_t combined_extent() const { return combined ? extents[*combined] : 1; }
   poly::StmtId update() const { return nest.statements.front(); }
 };
 
@@ -76,8 +80,8 @@ struct Company {
 };
 using CompanionFinder = std::function<std::optional<Companion>(const Nest&)>;
 Company companions_around(const poly::Order&, poly::LoopId loop, const CompanionFinder&);
-/// The nest before `first` that starts what `sum` adds the results of a product's outer loops to: a companion of the tile without
-/// those loops.
+/// The nest before `first` that starts what `sum` adds the results of blocks of a reduction to: a companion of the tile without
+/// the loop over those (`Product::combined`).
 std::optional<Companion> start_of(const Schedule&, const Companion& first, const Companion& sum);
 
 /// Directives that block for the caches, pack both operands and keep a tile of the result in

@@ -75,17 +75,27 @@ private:
     add(Split{{statement, rows + ".1"}, cuts_.tile.rows});
   }
 
-  /// Outer loops stand around blocks, but inside them where results are added up along them: those then
-  /// stay in the nearest cache. Inside the blocks of columns where each of these stays in a cache that all do not fit.
+  /// Outer loops stand around blocks; inside the blocks of columns where each of these stays in a cache that all do not fit. The
+  /// loop whose results are added up comes last (if it is one of `outer`): what they are added to stays in the nearest cache.
   std::vector<std::string> around_tile(std::vector<std::string> outer,
                                        std::vector<std::string> blocks) const {
-    if (p_.combines_along_outer)
-      outer.swap(blocks);
-    else if (cuts_.columns_outside) {
+    if (outer.size() > p_.outer.size()) {
+      blocks.push_back(outer.back());
+      outer.pop_back();
+    }
+    if (cuts_.columns_outside) {
       outer.insert(outer.begin(), blocks.front());
       blocks.erase(blocks.begin());
     }
     outer.insert(outer.end(), blocks.begin(), blocks.end());
+    return outer;
+  }
+  std::vector<std::string> own_outer() const {
+    std::vector<std::string> outer;
+    for (const size_t k : p_.outer)
+      outer.push_back(own(k));
+    if (p_.combined)
+      outer.push_back(own(*p_.combined));
     return outer;
   }
 
@@ -119,7 +129,7 @@ private:
     cut_result(statement, own(p_.rows), own(p_.lanes));
     if (is_cut)
       add(Split{{statement, own(cuts_.deepest)}, cuts_.depth_part});
-    std::vector<std::string> outer, inside, innermost;
+    std::vector<std::string> inside, innermost;
     const std::string tile_rows = own(p_.rows) + ".1.1", tile_lanes = own(p_.lanes) + ".1.1";
     if (cuts_.instruction_rows() > 1)
       innermost = cut_tile(statement, own(p_.rows), own(p_.lanes));
@@ -134,11 +144,9 @@ private:
       } else
         innermost.push_back(deepest_part() + ".1");
     }
-    for (const size_t k : p_.outer)
-      outer.push_back(own(k));
     for (const size_t k : p_.depth)
       inside.push_back(depth_loop(k));
-    order(statement, outer, own(p_.rows), own(p_.lanes), is_cut, inside, innermost);
+    order(statement, own_outer(), own(p_.rows), own(p_.lanes), is_cut, inside, innermost);
   }
 
   /// The register tile as results of the instruction, and their cells.
@@ -194,18 +202,14 @@ private:
 
   /// Loop by loop, from the outermost down to the register tiles.
   void fuse(const Companion& c, bool is_before) {
-    const auto parts = [&](std::vector<std::string> outer, const std::string& lanes,
-                           const std::string& rows) {
-      return around_tile(std::move(outer), blocks_of(rows, lanes));
-    };
-    std::vector<std::string> mine, theirs;
-    for (const size_t k : p_.outer)
-      mine.push_back(own(k));
+    std::vector<std::string> theirs;
     for (size_t k = 0; k + 2 < c.loops.size(); ++k)
       theirs.push_back(loop_name(c.loops[k]));
-    mine = parts(std::move(mine), own(p_.lanes), own(p_.rows));
-    theirs = parts(std::move(theirs), loop_name(lanes_of(c)), loop_name(c.loops.back()));
-    // What starts sums of the outer loops has none of these.
+    const std::vector<std::string> mine =
+        around_tile(own_outer(), blocks_of(own(p_.rows), own(p_.lanes)));
+    theirs = around_tile(std::move(theirs),
+                         blocks_of(loop_name(c.loops.back()), loop_name(lanes_of(c))));
+    // What starts sums of blocks does not have the loop over those.
     for (size_t k = 0; k < theirs.size(); ++k) {
       const LoopName a{name(p_.update()), mine[k]}, b{name(c.statement), theirs[k]};
       if (is_before)
@@ -297,7 +301,7 @@ private:
   /// Threads share the panels of all blocks that are copied before the product's loop; parts of the reduction where the
   /// last block has fewer panels.
   void share_copy(const std::string& copy, size_t position, int64_t block, int64_t panel) {
-    if (!may_be_parallel_ || cuts_.threads == 1 || (!p_.outer.empty() && !p_.combines_along_outer))
+    if (!may_be_parallel_ || cuts_.threads == 1 || !p_.outer.empty())
       return;
     const std::string blocks = own(position) + ".0", panels = own(position) + ".1.0";
     const int64_t extent = p_.extents[position], count = (extent + panel - 1) / panel;
@@ -443,10 +447,8 @@ private:
     const std::string statement = name(p_.update());
     if (p_.parts)
       return add(Parallel{{statement, own(*p_.parts)}});
-    std::vector<std::string> outer;
-    if (!p_.combines_along_outer)
-      for (const size_t k : p_.outer)
-        outer.push_back(own(k));
+    std::vector<std::string> outer = own_outer();
+    outer.resize(p_.outer.size());
     if (cuts_.columns_outside) {
       outer.insert(outer.begin(), own(p_.lanes) + ".0");
       return share_as_one(outer);

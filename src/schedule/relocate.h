@@ -12,7 +12,8 @@ struct Placement {
   using Index = std::function<std::vector<scalar::Expr>(const std::vector<scalar::Expr>&)>;
   std::vector<scalar::Expr> shape;
   Index index;
-  std::optional<scalar::Elem> elem = std::nullopt; ///< one that holds all values of the tensor's; none: that
+  std::optional<scalar::Elem> elem =
+      std::nullopt; ///< one that holds all values of the tensor's; none: that
 };
 
 /// The schedule with a tensor's cells elsewhere. A temp gets the shape itself. Cells of inputs and outputs belong to

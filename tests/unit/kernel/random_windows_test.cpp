@@ -154,7 +154,10 @@ TEST(RandomWindows, ComputeWhatTheProgramMeans) {
     const line::Line made = line::compile(text, "auto", cpu);
     const kernel::Kernel passed = kernel::optimise(made.kernel, cpu);
     instructions += kernel::print(passed).find("dot") != std::string::npos ? 1 : 0;
-    ASSERT_EQ(line::difference(made.program, passed, {}, 1e-2), "") << kernel::print(passed);
+    // Sums of f16 are rounded to 11 bits at every step; sums of hundreds of products that nearly cancel show it.
+    const bool adds_in_f16 = text.starts_with("numerics fast\ninput X: f16");
+    ASSERT_EQ(line::difference(made.program, passed, {}, adds_in_f16 ? 1e-1 : 1e-2), "")
+        << kernel::print(passed);
   }
   EXPECT_GT(instructions, 0U);
 }

@@ -167,6 +167,22 @@ TEST(Winograd, TransformsInTwoPasses) {
     }
 }
 
+TEST(Winograd, TakesImagesAndWeightsOfHalfFloats) {
+  for (const char* elem : {"f16", "bf16"})
+    for (const char* more : {"", "output Z: f32[3, 10, 10]\n"}) {
+      std::string text = padded_convolution(3, 4, 8, more);
+      for (const char* name : {"X: f32", "W: f32", "P: f32"})
+        text.replace(text.find(name), 6, std::string(name, 3) + elem);
+      if (*more != 0)
+        text += "Z[c, h, w] = P[c, h, w]\n";
+      const Program direct = parsed(text);
+      const auto fast = with_winograd(direct, 4);
+      ASSERT_TRUE(fast) << text;
+      EXPECT_EQ(spec(*fast), std::vector<std::string>{});
+      EXPECT_LE(difference(direct, *fast), winograd_bound(4, 3)) << text;
+    }
+}
+
 TEST(Winograd, TurnsATempWhereItIsWritten) {
   for (const int64_t size : {8, 7, 5, 3}) {
     const Program direct = parsed(padded_convolution(3, 4, size));
@@ -238,7 +254,7 @@ TEST(Winograd, LeavesOtherProgramsAlone) {
       "S1 has windows of 5 x 5.");
   EXPECT_EQ(
       refused("input X: f64[1, 3, 10, 10], W: f64[4, 3, 3, 3]\noutput Y: f64[1, 4, 8, 8]", sum),
-      "S1 takes `X` in f64; how far transforms round is known for f32.");
+      "S1 adds up `Y` in f64; how far transforms round is known for f32.");
   EXPECT_EQ(refused("input X: f32[1, 3, 10, 10], W: f32[4, 3, 3, 3]\noutput Y: f32[1, 4, 4, 4]",
                     "Y[n, k, y, x] = sum((c, r, s), X[n, c, 2*y + r, 2*x + s] * W[k, c, r, s])"),
             "S1 reads `X[n, c, 2 * y + r, 2 * x + s]`, which is no window with stride 1.");

@@ -102,6 +102,15 @@ TEST(AutoGroups, half_floats_are_converted_once_where_no_instruction_takes_them)
     }
 }
 
+TEST(AutoGroups, f16_is_added_up_in_f16_block_by_block_where_that_is_allowed) {
+  const Schedule made = for_one_core_of(
+      "neoverse-n1", "numerics fast\n" + channels_first("f16", "f16", "f32", 32));
+  EXPECT_TRUE(runs_as(made, "neon.fmla_f16")) << text_of_loops(made);
+  // 16 channels of 9 taps are a block, and the image stays as it is.
+  EXPECT_EQ(extents_of(made, "W_packed")[1], 2) << text_of_loops(made);
+  EXPECT_EQ(elem_of(made, "X_laid_out"), std::nullopt);
+}
+
 TEST(AutoGroups, half_floats_stay_where_few_filters_use_them) {
   const Schedule made =
       for_one_core_of("neoverse-n1", "input X: f16[32, 18, 18]\nconst W: f16[32, 3, 3]\n"
