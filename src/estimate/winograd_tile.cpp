@@ -67,7 +67,7 @@ std::optional<int64_t> winograd_tile(const program::Program& program, const targ
     return program.tensors[found->image].elem == elem &&
            program.tensors[found->weights].elem == elem;
   };
-  if ((are(scalar::Elem::F16) && target::has_f16_arithmetic(cpu)) ||
+  if ((are(scalar::Elem::F16) && cpu.features.has(target::Feature::Fp16)) ||
       (are(scalar::Elem::BF16) && cpu.features.has(target::Feature::Bf16)))
     sizes.direct_speed = 2;
   sizes.height = found->height;

@@ -179,7 +179,8 @@ bool gains_from_f16_sums(const Schedule& schedule, const Product& p,
                          tensors[p.result].elem == Elem::F32;
   return has_types && schedule.scop.numerics == program::Numerics::Fast &&
          schedule.scop[p.update()].text.op == scalar::ReduceOp::Sum &&
-         target::has_f16_arithmetic(environment.cpu);
+         target::has_f16_arithmetic(environment.cpu) &&
+         !(p.left_has_window && p.has_strided_lanes && environment.cpu.vector_bytes > 16);
 }
 
 int64_t f16_block(const Product& p) {

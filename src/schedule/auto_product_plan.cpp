@@ -129,12 +129,9 @@ private:
     cut_result(statement, own(p_.rows), own(p_.lanes));
     if (is_cut)
       add(Split{{statement, own(cuts_.deepest)}, cuts_.depth_part});
-    std::vector<std::string> inside, innermost;
-    const std::string tile_rows = own(p_.rows) + ".1.1", tile_lanes = own(p_.lanes) + ".1.1";
+    std::vector<std::string> inside, innermost{own(p_.rows) + ".1.1", own(p_.lanes) + ".1.1"};
     if (cuts_.instruction_rows() > 1)
       innermost = cut_tile(statement, own(p_.rows), own(p_.lanes));
-    else
-      innermost = {tile_rows, tile_lanes};
     if (cuts_.instruction_depth() > 1) {
       add(Split{{statement, deepest_part()}, cuts_.instruction_depth()});
       if (cuts_.has_groups()) {

@@ -204,8 +204,8 @@ private:
     const program::Tensor& tensor = pick(schedule_.scop.tensors);
     Layout layout{tensor.name, {}};
     if (draw(0, 3) == 0)
-      layout.type = pick(std::vector{scalar::Elem::F32, scalar::Elem::F64, scalar::Elem::I32,
-                                     scalar::Elem::I64});
+      layout.type = pick(
+          std::vector{scalar::Elem::F32, scalar::Elem::F64, scalar::Elem::I32, scalar::Elem::I64});
     for (size_t d = tensor.private_dims; d < tensor.shape.size(); ++d) {
       const auto dim = static_cast<int64_t>(d - tensor.private_dims);
       if (draw(0, 1) == 0) {
