@@ -153,6 +153,7 @@ StepProfile profile_of(const Graph& graph, const Plan& plan, const Step& step) {
                             : Result<estimate::Work, Diagnostic>(estimate::Work{});
   if (work) {
     out.flops = work->flops;
+    out.int_ops = work->int_ops;
     out.bytes = work->compulsory_bytes;
   }
   return out;

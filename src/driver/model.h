@@ -43,7 +43,7 @@ struct ModelOptions {
 struct StepProfile {
   std::string nodes, ops; ///< name of the first node and how many more; "Conv + Relu"
   double seconds = 0;     ///< median over the calls
-  double flops = 0, bytes = 0;
+  double flops = 0, int_ops = 0, bytes = 0; ///< estimate/count.h
 };
 
 /// A model that can be run. Shapes are taken from the inputs of the first call; code for them is made

@@ -13,10 +13,6 @@ namespace {
 
 using scalar::Expr;
 
-bool is_counted(const scalar::Binary& n) {
-  return n.op < scalar::BinaryOp::Lt && scalar::is_float(n.lhs.type().elem);
-}
-
 bool uses_iter(const Expr& e, uint32_t depth) {
   bool found = false;
   scalar::visit(e, [&](const Expr& x) {
@@ -213,17 +209,21 @@ double bytes_of(const program::Tensor& tensor, const std::vector<int64_t>& param
 
 } // namespace
 
-int64_t flops_of(const Expr& e) {
-  if (const auto* n = scalar::as<scalar::Select>(e))
-    return flops_of(n->cond) + std::max(flops_of(n->then), flops_of(n->otherwise));
-  int64_t flops = 0;
-  if (const auto* n = scalar::as<scalar::Binary>(e))
-    flops += is_counted(*n) ? 1 : 0;
-  if (const auto* n = scalar::as<scalar::Unary>(e))
-    flops += scalar::is_float(n->arg.type().elem) ? 1 : 0;
-  for (const Expr& child : scalar::children(e))
-    flops += flops_of(child);
-  return flops;
+int64_t flops_of(const Expr& e) { return static_cast<int64_t>(floats_of(operations_of(e))); }
+
+std::string quantity(double value, const char* unit) {
+  const auto [scale, prefix] = value >= 1e9   ? std::pair(1e-9, "G")
+                               : value >= 1e6 ? std::pair(1e-6, "M")
+                               : value >= 1e3 ? std::pair(1e-3, "k")
+                                              : std::pair(1.0, "");
+  return fmt::format("{:.4g} {}{}", value * scale, prefix, unit);
+}
+
+std::string quantities(const Work& work) {
+  if (work.int_ops == 0)
+    return quantity(work.flops, "FLOP");
+  const std::string integers = quantity(work.int_ops, "OP");
+  return work.flops == 0 ? integers : quantity(work.flops, "FLOP") + ", " + integers;
 }
 
 Result<Work, Diagnostic> count(const program::Program& program, std::span<const int64_t> params) {
@@ -236,11 +236,14 @@ Result<Work, Diagnostic> count(const program::Program& program, std::span<const 
   Work work;
   for (size_t s = 0; s < program.statements.size(); ++s) {
     const program::Statement& statement = program.statements[s];
-    const bool is_update =
-        statement.op != scalar::ReduceOp::None && scalar::is_float(statement.value.type().elem);
-    const int64_t flops = flops_of(statement.value) + (is_update ? 1 : 0);
-    work.statements.push_back({statement.name, counter.counts()[s], flops});
-    work.flops += counter.counts()[s] * static_cast<double>(flops);
+    const OperationsByType each = operations_of(statement.value, statement.op);
+    const double instances = counter.counts()[s];
+    work.statements.push_back({statement.name, instances, static_cast<int64_t>(floats_of(each)),
+                               static_cast<int64_t>(integers_of(each))});
+    work.flops += instances * floats_of(each);
+    work.int_ops += instances * integers_of(each);
+    for (const auto& [elem, operations] : each)
+      work.types[elem] += instances * operations;
   }
   const std::vector<int64_t> values(params.begin(), params.end());
   for (const program::Tensor& tensor : program.tensors) {

@@ -136,6 +136,16 @@ const Peak* find_peak(const Machine& machine, Elem elem) {
   return found == machine.peaks.end() ? nullptr : &*found;
 }
 
+const Peak& peak_for(const Machine& machine, Elem elem) {
+  if (const Peak* own = find_peak(machine, elem == Elem::U8 ? Elem::I8 : elem))
+    return *own;
+  return *find_peak(machine, scalar::bytes_of(elem) > 4 ? Elem::F64 : Elem::F32);
+}
+
+double rate_with(const Rate& rate, double threads) {
+  return threads <= 1 ? rate.one : std::min(rate.all, rate.one * threads);
+}
+
 std::string print(const Machine& machine) {
   const std::string all =
       machine.threads == 1 ? "1 thread" : fmt::format("{} threads", machine.threads);

@@ -57,6 +57,13 @@ Machine described_machine(const target::Cpu&);
 /// Null where the machine has no instruction for the type.
 const Peak* find_peak(const Machine&, scalar::Elem);
 
+/// The peak for operands of that type: its own or, where there is no instruction for it, that of the vectors in
+/// which it is computed (u8 has i8's instructions).
+const Peak& peak_for(const Machine&, scalar::Elem);
+
+/// As much as that many threads get.
+double rate_with(const Rate&, double threads);
+
 /// Tables for people: peaks, then the levels.
 std::string print(const Machine&);
 

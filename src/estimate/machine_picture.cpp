@@ -72,10 +72,11 @@ std::string slope(const Frame& frame, const Level& level, double peak) {
 /// A ceiling, from the steepest slope to the right edge.
 std::string ceiling(const Frame& frame, const Peak& peak, double fastest) {
   return fmt::format("<line class='peak' x1='{0:.1f}' y1='{1:.1f}' x2='{2}' y2='{1:.1f}'/>"
-                     "<text x='{2}' y='{3:.1f}' text-anchor='end'>{4} {5:.0f} GFLOP/s</text>\n",
+                     "<text x='{2}' y='{3:.1f}' text-anchor='end'>{4} {5:.0f} G{6}/s</text>\n",
                      frame.x(peak.flops.all / fastest), frame.y(peak.flops.all),
                      kPictureWidth - kMargin, frame.y(peak.flops.all) - 4,
-                     scalar::name_of(peak.elem), peak.flops.all * 1e-9);
+                     scalar::name_of(peak.elem), peak.flops.all * 1e-9,
+                     scalar::is_float(peak.elem) ? "FLOP" : "OP");
 }
 
 } // namespace

@@ -11,19 +11,6 @@
 namespace kawara::estimate {
 namespace {
 
-/// As much as that many threads get.
-double rate_for(const Rate& rate, double threads) {
-  return threads <= 1 ? rate.one : std::min(rate.all, rate.one * threads);
-}
-
-std::string quantity(double value, const char* unit) {
-  const auto [scale, prefix] = value >= 1e9   ? std::pair(1e-9, "G")
-                               : value >= 1e6 ? std::pair(1e-6, "M")
-                               : value >= 1e3 ? std::pair(1e-3, "k")
-                                              : std::pair(1.0, "");
-  return fmt::format("{:.4g} {}{}", value * scale, prefix, unit);
-}
-
 std::string duration(double seconds) {
   return seconds >= 1      ? fmt::format("{:.3f} s", seconds)
          : seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3)
@@ -42,8 +29,14 @@ Prediction predict(const Work& work, const kernel::Kernel& kernel, std::span<con
   for (const Level& level : machine.levels)
     if (level.bytes > 0)
       capacities.push_back({level.bytes, machine.line_bytes});
-  const Pace pace{find_peak(machine, scalar::Elem::F32)->flops.one,
-                  static_cast<double>(machine.vector_bytes) / 4, machine.add_seconds, threads};
+  Pace pace{find_peak(machine, scalar::Elem::F32)->flops.one,
+            static_cast<double>(machine.vector_bytes) / 4,
+            machine.add_seconds,
+            threads,
+            {}};
+  for (const Peak& peak : machine.peaks)
+    if (!peak.instruction.empty())
+      pace.instructions[peak.elem] = peak.flops.one;
   Prediction result;
   result.work = work;
   result.threads = threads;
@@ -55,7 +48,7 @@ Prediction predict(const Work& work, const kernel::Kernel& kernel, std::span<con
     double slowest = arithmetic;
     std::string bound = "arithmetic";
     for (size_t k = 0; k < result.levels.size(); ++k) {
-      const double seconds = part.bytes[k] / rate_for(machine.levels[k].triad, part.parallel);
+      const double seconds = part.bytes[k] / rate_with(machine.levels[k].triad, part.parallel);
       result.levels[k].bytes += part.bytes[k];
       result.levels[k].seconds += seconds;
       if (seconds > slowest) {
@@ -77,22 +70,20 @@ Prediction predict(const Work& work, const kernel::Kernel& kernel, std::span<con
 }
 
 std::string print(const Prediction& p, const Machine& machine) {
-  std::string text =
-      fmt::format("{} in {} statements, {} must move at least\n", quantity(p.work.flops, "FLOP"),
-                  p.work.statements.size(), quantity(p.work.compulsory_bytes, "B"));
-  if (p.work.flops > 0 && p.work.compulsory_bytes > 0)
-    text +=
-        fmt::format("intensity {:.3g} FLOP/byte, {:.3g} byte/FLOP\n",
-                    p.work.flops / p.work.compulsory_bytes, p.work.compulsory_bytes / p.work.flops);
-  text += fmt::format("{:<12}{:>12}{:>14}{:>14}{:>14}\n", "from", "bytes", "FLOP/byte", "byte/FLOP",
-                      "takes");
-  for (const LevelTraffic& level : p.levels) {
-    const double flops = p.work.flops;
+  const std::string unit = unit_of(p.work);
+  const double operations = operations_of(p.work), bytes = p.work.compulsory_bytes;
+  std::string text = fmt::format("{} in {} statements, {} must move at least\n", quantities(p.work),
+                                 p.work.statements.size(), quantity(bytes, "B"));
+  if (operations > 0 && bytes > 0)
+    text += fmt::format("intensity {:.3g} {unit}/byte, {:.3g} byte/{unit}\n", operations / bytes,
+                        bytes / operations, fmt::arg("unit", unit));
+  text += fmt::format("{:<12}{:>12}{:>14}{:>14}{:>14}\n", "from", "bytes", unit + "/byte",
+                      "byte/" + unit, "takes");
+  for (const LevelTraffic& level : p.levels)
     text += fmt::format("{:<12}{:>12}{:>14}{:>14}{:>14}\n", level.name, quantity(level.bytes, "B"),
-                        level.bytes > 0 ? fmt::format("{:.3g}", flops / level.bytes) : "-",
-                        flops > 0 ? fmt::format("{:.3g}", level.bytes / flops) : "-",
+                        level.bytes > 0 ? fmt::format("{:.3g}", operations / level.bytes) : "-",
+                        operations > 0 ? fmt::format("{:.3g}", level.bytes / operations) : "-",
                         duration(level.seconds));
-  }
   text += fmt::format("{:<12}{:>54}\n", "arithmetic", duration(p.arithmetic_seconds));
   if (p.threads > 1)
     text += fmt::format("{:<12}{:>54}\n", "threads", duration(p.fork_seconds));
@@ -104,6 +95,7 @@ std::string print(const Prediction& p, const Machine& machine) {
 std::string to_json(const Prediction& p, const Machine& machine, const Replayed* replayed) {
   nlohmann::ordered_json json{{"ok", true},
                               {"flops", p.work.flops},
+                              {"int_ops", p.work.int_ops},
                               {"compulsory_bytes", p.work.compulsory_bytes},
                               {"threads", p.threads},
                               {"figures", source_of(machine)},
@@ -111,6 +103,12 @@ std::string to_json(const Prediction& p, const Machine& machine, const Replayed*
                               {"fork_ms", p.fork_seconds * 1e3},
                               {"predicted_ms", p.seconds * 1e3},
                               {"bound", p.bound}};
+  json["operations"] = nlohmann::ordered_json::array();
+  for (const auto& [elem, count] : p.work.types)
+    json["operations"].push_back(nlohmann::ordered_json{
+        {"type", scalar::name_of(elem)},
+        {"count", count},
+        {"peak", rate_with(peak_for(machine, elem).flops, static_cast<double>(p.threads))}});
   json["levels"] = nlohmann::ordered_json::array();
   for (const LevelTraffic& level : p.levels)
     json["levels"].push_back(nlohmann::ordered_json{

@@ -9,7 +9,7 @@
 namespace kawara::estimate {
 namespace {
 
-std::string rate(double per_second, const char* unit) {
+std::string rate(double per_second, const std::string& unit) {
   const auto [scale, prefix] = per_second >= 1e12  ? std::pair(1e-12, "T")
                                : per_second >= 1e9 ? std::pair(1e-9, "G")
                                                    : std::pair(1e-6, "M");
@@ -85,11 +85,21 @@ std::string drawn(const Axes& axes, const Roof& roof, const RooflinePoint& point
                      "<circle cx='{0:.1f}' cy='{1:.1f}' r='5'/>"
                      "<text x='{3:.1f}' y='{4:.1f}' text-anchor='{5}'>{6}: {7}, {8:.0f} %</text>\n",
                      x, y, axes.y(at.attainable), is_right ? x - 9 : x + 9, y + 4,
-                     is_right ? "end" : "start", escaped(point.label), rate(at.achieved, "FLOP/s"),
-                     at.share * 100);
+                     is_right ? "end" : "start", escaped(point.label),
+                     rate(at.achieved, std::string(roof.unit) + "/s"), at.share * 100);
 }
 
 } // namespace
+
+Roof roof_over(const Work& work, const Machine& machine, int64_t threads) {
+  const auto used = static_cast<double>(threads);
+  double seconds = 0;
+  for (const auto& [elem, count] : work.types)
+    seconds += count / rate_with(peak_for(machine, elem).flops, used);
+  const double peak = seconds > 0 ? operations_of(work) / seconds
+                                  : rate_with(peak_for(machine, scalar::Elem::F32).flops, used);
+  return {peak, rate_with(machine.levels.back().triad, used), unit_of(work)};
+}
 
 RooflinePlace place(const Roof& roof, const RooflinePoint& point) {
   RooflinePlace at;
@@ -106,17 +116,18 @@ RooflinePlace place(const Roof& roof, const RooflinePoint& point) {
 
 std::string describe(const Roof& roof, const RooflinePoint& point) {
   const RooflinePlace at = place(roof, point);
+  const std::string unit = std::string(roof.unit) + "/s";
   const std::string intensity = std::isfinite(at.intensity)
-                                    ? fmt::format("{:.3g} FLOP/byte", at.intensity)
+                                    ? fmt::format("{:.3g} {}/byte", at.intensity, roof.unit)
                                     : std::string("no compulsory traffic");
   return fmt::format(
-      "{}: {} of {} attainable ({:.0f} %), {}\n{}\n", point.label, rate(at.achieved, "FLOP/s"),
-      rate(at.attainable, "FLOP/s"), at.share * 100, intensity,
+      "{}: {} of {} attainable ({:.0f} %), {}\n{}\n", point.label, rate(at.achieved, unit),
+      rate(at.attainable, unit), at.share * 100, intensity,
       at.is_memory_bound
           ? fmt::format("bound by memory: {} of bandwidth; arithmetic could be {}",
-                        rate(roof.bandwidth_bytes, "B/s"), rate(roof.peak_flops, "FLOP/s"))
+                        rate(roof.bandwidth_bytes, "B/s"), rate(roof.peak_flops, unit))
           : fmt::format("bound by arithmetic: peak {}; memory could feed {}",
-                        rate(roof.peak_flops, "FLOP/s"), rate(roof.bandwidth_bytes, "B/s")));
+                        rate(roof.peak_flops, unit), rate(roof.bandwidth_bytes, "B/s")));
 }
 
 std::string roofline_svg(const Roof& roof, const std::vector<RooflinePoint>& points) {
@@ -138,15 +149,17 @@ std::string roofline_svg(const Roof& roof, const std::vector<RooflinePoint>& poi
                   axes.x(start), axes.y(start * roof.bandwidth_bytes), axes.x(ridge),
                   axes.y(roof.peak_flops), kWidth - kRight, axes.y(roof.peak_flops));
   svg += fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>peak {}</text>\n", kWidth - kRight,
-                     axes.y(roof.peak_flops) - 6, rate(roof.peak_flops, "FLOP/s"));
+                     axes.y(roof.peak_flops) - 6,
+                     rate(roof.peak_flops, std::string(roof.unit) + "/s"));
   svg += fmt::format("<text x='{:.1f}' y='{:.1f}'>memory {}</text>\n", axes.x(start) + 8,
                      axes.y(start * roof.bandwidth_bytes) - 10, rate(roof.bandwidth_bytes, "B/s"));
   for (const RooflinePoint& point : points)
     svg += drawn(axes, roof, point);
-  svg += fmt::format("<text x='{}' y='{}' text-anchor='middle'>FLOP per byte</text>\n"
-                     "<text x='16' y='{}' text-anchor='middle' transform='rotate(-90 16 {})'>"
-                     "GFLOP/s</text>\n</svg>\n",
-                     (kLeft + kWidth - kRight) / 2, kHeight - 16, kHeight / 2, kHeight / 2);
+  svg +=
+      fmt::format("<text x='{0}' y='{1}' text-anchor='middle'>{4} per byte</text>\n"
+                  "<text x='16' y='{2}' text-anchor='middle' transform='rotate(-90 16 {3})'>"
+                  "G{4}/s</text>\n</svg>\n",
+                  (kLeft + kWidth - kRight) / 2, kHeight - 16, kHeight / 2, kHeight / 2, roof.unit);
   return svg;
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "estimate/count.h"
+#include "estimate/machine.h"
+
 #include <string>
 #include <vector>
 
@@ -9,20 +12,25 @@ namespace kawara::estimate {
 struct Roof {
   double peak_flops = 0;      ///< per second
   double bandwidth_bytes = 0; ///< per second
+  const char* unit = "FLOP";  ///< what is counted: "OP" where some are of integers
 };
+
+/// The roof over this work with that many threads. Its peak is that of the types in the mix they come in: what their
+/// operations take together, each at its own peak.
+Roof roof_over(const Work&, const Machine&, int64_t threads);
 
 /// One measured run.
 struct RooflinePoint {
   std::string label;
-  double flops = 0;
+  double flops = 0; ///< operations, in the roof's unit
   double bytes = 0; ///< that must cross the bus
   double seconds = 0;
 };
 
 /// Where a point sits under the roof.
 struct RooflinePlace {
-  double intensity = 0;  ///< FLOPs per byte; infinite when no byte must move
-  double achieved = 0;   ///< FLOPs per second
+  double intensity = 0;  ///< operations per byte; infinite when no byte must move
+  double achieved = 0;   ///< operations per second
   double attainable = 0; ///< min(peak, bandwidth * intensity)
   /// Achieved share of the bound that applies, 0..1 and more where caches beat the model; by time,
   /// so that it is also right for programs without arithmetic.

@@ -1,6 +1,7 @@
 #include "estimate/traffic.h"
 
 #include "estimate/boxes.h"
+#include "estimate/operations.h"
 
 #include <algorithm>
 #include <cmath>
@@ -34,36 +35,32 @@ double slots_of(scalar::UnaryOp op) {
   }
 }
 
-/// Counts of an expression: operations as people count them, and multiply-adds as the machine does them.
-struct Operations {
-  double flops = 0;
-  double slots = 0;
-};
+/// Whether arithmetic that gives this is work; that of indices is not.
+bool is_worked_out(const Expr& e) {
+  const scalar::Elem elem = e.type().elem;
+  return scalar::is_float(elem) || (scalar::is_integer(elem) && is_data(e));
+}
 
-Operations operations_of(const Expr& e) {
-  Operations sum;
-  const bool is_counted = scalar::is_float(e.type().elem);
+/// Multiply-adds that an expression takes the machine.
+double slots_of(const Expr& e) {
+  if (as<scalar::Load>(e) != nullptr)
+    return 0; // what says where it lies is no work
+  double slots = 0;
+  const bool is_counted = is_worked_out(e);
   if (const auto* n = as<scalar::Binary>(e); n != nullptr && is_counted) {
     const bool is_fused =
         (n->op == scalar::BinaryOp::Add || n->op == scalar::BinaryOp::Sub) &&
         (as<scalar::Binary>(n->lhs) != nullptr || as<scalar::Binary>(n->rhs) != nullptr);
-    sum.flops += 1;
-    sum.slots += n->op == scalar::BinaryOp::Div   ? 8
-                 : n->op == scalar::BinaryOp::Pow ? 40
-                 : is_fused                       ? 0.5
-                                                  : 1;
+    slots += n->op == scalar::BinaryOp::Div   ? 8
+             : n->op == scalar::BinaryOp::Pow ? 40
+             : is_fused                       ? 0.5
+                                              : 1;
   } else if (const auto* u = as<scalar::Unary>(e); u != nullptr && is_counted) {
-    sum.flops += 1;
-    sum.slots += slots_of(u->op);
+    slots += slots_of(u->op);
   }
-  for (const Expr& child : scalar::children(e)) {
-    if (as<scalar::Load>(child) != nullptr)
-      continue;
-    const Operations inner = operations_of(child);
-    sum.flops += inner.flops;
-    sum.slots += inner.slots;
-  }
-  return sum;
+  for (const Expr& child : scalar::children(e))
+    slots += slots_of(child);
+  return slots;
 }
 
 bool mentions_var(const std::vector<Expr>& index, uint32_t var) {
@@ -138,7 +135,7 @@ public:
           for (const auto& [buffer, bytes] : cost.fetched[c])
             cost.part.bytes.back() += bytes;
       }
-      if (cost.part.flops > 0 || cost.part.seconds > 0 || !cost.fetched.front().empty())
+      if (cost.part.operations > 0 || cost.part.seconds > 0 || !cost.fetched.front().empty())
         parts.push_back(std::move(cost.part));
     }
     return parts;
@@ -148,7 +145,7 @@ private:
   Cost none() const { return {{}, std::vector<std::map<uint32_t, double>>(capacities_.size())}; }
 
   void merge(Cost& into, const Cost& from) const {
-    into.part.flops += from.part.flops;
+    into.part.operations += from.part.operations;
     into.part.seconds += from.part.seconds;
     into.part.parallel = std::max(into.part.parallel, from.part.parallel);
     into.part.forks += from.part.forks;
@@ -184,15 +181,14 @@ private:
   Cost of_leaf(const kernel::Stmt& stmt, const Environment& at, double lanes) {
     Cost cost = none();
     if (const auto* store = std::get_if<kernel::Store>(&stmt)) {
-      Operations work = operations_of(store->value);
-      if (store->op != scalar::ReduceOp::None && scalar::is_float(store->value.type().elem)) {
-        work.flops += 1;
-        work.slots += work.slots > 0 ? 0 : 1; // joins the product as one multiply-add
-      }
+      for (const auto& [elem, count] : operations_of(store->value, store->op))
+        cost.part.operations += count;
+      double slots = slots_of(store->value);
+      if (store->op != scalar::ReduceOp::None && slots == 0)
+        slots = 1; // else it joins the product as one multiply-add
       const double bytes = static_cast<double>(scalar::bytes_of(store->value.type().elem));
-      cost.part.flops = work.flops;
       cost.part.seconds =
-          std::max(work.slots, 0.5) * 2 / pace_.flops * pace_.lanes / lanes * (bytes > 4 ? 2 : 1);
+          std::max(slots, 0.5) * 2 / pace_.flops * pace_.lanes / lanes * (bytes > 4 ? 2 : 1);
     }
     Boxes boxes(kernel_, params_);
     boxes.add({stmt}, at);
@@ -217,7 +213,9 @@ private:
     if (trips <= 0)
       return none();
     const bool is_vector = runs_in_vectors(loop);
-    const double inner = is_vector ? std::max(lanes, std::min(trips, pace_.lanes)) : lanes;
+    const double inner = !loop.marks.instruction.empty() ? lanes_of_instruction(loop)
+                         : is_vector ? std::max(lanes, std::min(trips, pace_.lanes))
+                                     : lanes;
     const std::vector<int64_t> stands = representatives(loop, lo->lo, trips);
     Environment at = around;
     Cost cost = none();
@@ -229,7 +227,7 @@ private:
     }
     const double each = trips / static_cast<double>(stands.size());
     cost.part.seconds *= each;
-    cost.part.flops *= each;
+    cost.part.operations *= each;
     cost.part.forks *= each;
     for (auto& fetched : cost.fetched)
       for (auto& [buffer, bytes] : fetched)
@@ -241,6 +239,20 @@ private:
     }
     fetch(cost, loop, around, at);
     return cost;
+  }
+
+  /// Iterations that an instruction does in the time of a vector multiply-add, over the lanes that has: the peak for its
+  /// operands says so, or there is none and it is as fast as vectors.
+  double lanes_of_instruction(const For& loop) const {
+    double gain = 1;
+    kernel::visit(loop.body, [&](const kernel::Stmt& stmt) {
+      const auto* store = std::get_if<kernel::Store>(&stmt);
+      const scalar::Elem elem = store != nullptr ? operand_type(store->value) : scalar::Elem::F32;
+      const auto peak = pace_.instructions.find(elem == scalar::Elem::U8 ? scalar::Elem::I8 : elem);
+      if (peak != pace_.instructions.end())
+        gain = peak->second / pace_.flops;
+    });
+    return pace_.lanes * gain;
   }
 
   /// The iteration in the middle stands for all, or each of them for itself where there are few and loops inside are

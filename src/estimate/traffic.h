@@ -16,10 +16,10 @@ struct Capacity {
 
 /// Work and traffic of one part of a kernel.
 struct PartCost {
-  double flops = 0;          ///< of floats; a multiply-add counts two
-  double seconds = 0;        ///< of arithmetic with one thread
-  double parallel = 1;       ///< how many threads can share it
-  double forks = 0;          ///< times that threads are started
+  double operations = 0; ///< of floats, and of integers that are data; a multiply-add counts two
+  double seconds = 0;    ///< of arithmetic with one thread
+  double parallel = 1;   ///< how many threads can share it
+  double forks = 0;      ///< times that threads are started
   std::vector<double> bytes; ///< that come into the k-th capacity from what is behind it
 };
 
@@ -29,6 +29,8 @@ struct Pace {
   double lanes = 4;       ///< of these vectors
   double add_seconds = 0; ///< until a sum can be added to again
   int64_t threads = 1;
+  /// Per second, where an instruction takes operands of a type; such loops run at this pace.
+  std::map<scalar::Elem, double> instructions = {};
 };
 
 /// Costs of the statements of a kernel's body, one by one, at these sizes: loops as they are before marks

@@ -2,9 +2,11 @@
 #include "kawara/model.h"
 
 #include "driver/gpu.h"
+#include "driver/machine.h"
 #include "driver/session.h"
-#include "estimate/count.h"
+#include "estimate/roofline.h"
 #include "run/cpu/threads.h"
+#include "run/file.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -17,6 +19,7 @@ struct Measured {
   estimate::Work work;
   double compile_seconds = 0;
   std::string machine;
+  std::optional<estimate::Machine> figures; ///< of a processor
 };
 
 Parsed<Measured> measure(const CommonOptions& options, const driver::Request& request,
@@ -40,6 +43,7 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
   } else {
     const int64_t threads = run::default_threads();
     measured.machine = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+    measured.figures = driver::known_machine(target::detect_cpu());
     KAWARA_TRY(const driver::Compiled compiled, driver::compile(request, environment, trace));
     KAWARA_TRY(measured.timing, time(compiled));
   }
@@ -50,28 +54,88 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
   return measured;
 }
 
-/// Of models only.
+/// Where the program is under the machine's roof; its unit says what operations were counted.
+struct UnderRoof {
+  estimate::Roof roof;
+  estimate::RooflinePoint point;
+};
+
+std::optional<UnderRoof> under_roof(const Measured& measured, const std::string& file) {
+  if (!measured.figures)
+    return std::nullopt;
+  return UnderRoof{
+      estimate::roof_over(measured.work, *measured.figures, run::default_threads()),
+      {file, operations_of(measured.work), measured.work.compulsory_bytes, measured.timing.median}};
+}
+
+nlohmann::json json_of(const Measured& measured, const std::optional<UnderRoof>& place) {
+  const double seconds = measured.timing.median;
+  nlohmann::json json{{"ok", true},
+                      {"median_ms", seconds * 1e3},
+                      {"min_ms", measured.timing.min * 1e3},
+                      {"max_ms", measured.timing.max * 1e3},
+                      {"spread", measured.timing.spread},
+                      {"samples", measured.timing.samples.size()},
+                      {"threads", run::default_threads()},
+                      {"gflops", measured.work.flops / seconds * 1e-9},
+                      {"gops", operations_of(measured.work) / seconds * 1e-9},
+                      {"gbytes_per_s", measured.work.compulsory_bytes / seconds * 1e-9},
+                      {"flops", measured.work.flops},
+                      {"int_ops", measured.work.int_ops},
+                      {"compulsory_bytes", measured.work.compulsory_bytes},
+                      {"compile_ms", measured.compile_seconds * 1e3}};
+  if (!place)
+    return json;
+  const estimate::RooflinePlace at = estimate::place(place->roof, place->point);
+  json["roofline"] = {{"peak_gops", place->roof.peak_flops * 1e-9},
+                      {"bandwidth_gbytes_per_s", place->roof.bandwidth_bytes * 1e-9},
+                      {"attainable_gops", at.attainable * 1e-9},
+                      {"share", at.share},
+                      {"bound", at.is_memory_bound ? "memory" : "arithmetic"},
+                      {"figures", measured.figures->is_measured ? "measured" : "described"}};
+  return json;
+}
+
+std::string text_of(const Measured& measured, const std::optional<UnderRoof>& place) {
+  const double seconds = measured.timing.median;
+  std::string speed;
+  if (measured.work.flops > 0 || measured.work.int_ops == 0)
+    speed += fmt::format(", {:.2f} GFLOP/s", measured.work.flops / seconds * 1e-9);
+  if (measured.work.int_ops > 0)
+    speed += fmt::format(", {:.2f} GOP/s of integers", measured.work.int_ops / seconds * 1e-9);
+  std::string text =
+      fmt::format("{}\n{}{}, {:.2f} GB/s of compulsory traffic, compiled in {:.0f} ms\n",
+                  run::to_string(measured.timing), measured.machine, speed,
+                  measured.work.compulsory_bytes / seconds * 1e-9, measured.compile_seconds * 1e3);
+  // What was only described may be half of what the machine can do.
+  if (place && measured.figures->is_measured)
+    text += estimate::describe(place->roof, place->point);
+  return text;
+}
+
 struct BenchOptions {
+  std::string svg;
+  // Of models only.
   std::vector<std::string> inputs;
   std::string against, peers;
   GraphFlags graph;
   std::vector<std::string> more_sizes;
 };
 
-int bench(const CommonOptions& options, const BenchOptions& of_model) {
+int bench(const CommonOptions& options, const BenchOptions& own) {
   if (is_model(options.file))
     return run_model({options.file,
-                      of_model.inputs,
+                      own.inputs,
                       "",
                       true,
                       options.json,
                       options.verify,
-                      of_model.against,
-                      of_model.peers,
+                      own.against,
+                      own.peers,
                       {},
-                      of_model.more_sizes,
+                      own.more_sizes,
                       false,
-                      of_model.graph},
+                      own.graph},
                      options);
   auto request = request_of(options);
   if (!request)
@@ -82,28 +146,15 @@ int bench(const CommonOptions& options, const BenchOptions& of_model) {
   show_times(trace, options);
   if (!measured)
     return report(measured.error(), options);
-  const double seconds = measured->timing.median;
-  const double gflops = measured->work.flops / seconds * 1e-9;
-  const double gbytes = measured->work.compulsory_bytes / seconds * 1e-9;
-  const int64_t threads = run::default_threads();
-  if (options.json)
-    fmt::print("{}\n", nlohmann::json{{"ok", true},
-                                      {"median_ms", seconds * 1e3},
-                                      {"min_ms", measured->timing.min * 1e3},
-                                      {"max_ms", measured->timing.max * 1e3},
-                                      {"spread", measured->timing.spread},
-                                      {"samples", measured->timing.samples.size()},
-                                      {"threads", threads},
-                                      {"gflops", gflops},
-                                      {"gbytes_per_s", gbytes},
-                                      {"flops", measured->work.flops},
-                                      {"compulsory_bytes", measured->work.compulsory_bytes},
-                                      {"compile_ms", measured->compile_seconds * 1e3}}
-                           .dump(2));
-  else
-    fmt::print("{}\n{}, {:.2f} GFLOP/s, {:.2f} GB/s of compulsory traffic, compiled in {:.0f} ms\n",
-               run::to_string(measured->timing), measured->machine, gflops, gbytes,
-               measured->compile_seconds * 1e3);
+  const std::optional<UnderRoof> place = under_roof(*measured, options.file);
+  if (place && !own.svg.empty()) {
+    const auto written =
+        run::write_file(own.svg, estimate::roofline_svg(place->roof, {place->point}));
+    if (!written)
+      return report(Diagnostics{written.error()}, options);
+  }
+  fmt::print("{}",
+             options.json ? json_of(*measured, place).dump(2) + "\n" : text_of(*measured, place));
   return kOk;
 }
 
@@ -111,24 +162,25 @@ int bench(const CommonOptions& options, const BenchOptions& of_model) {
 
 void add_bench(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CommonOptions>();
-  CLI::App* command =
-      app.add_subcommand("bench", "measure a program: median time, spread, GFLOP/s, GB/s");
+  CLI::App* command = app.add_subcommand(
+      "bench", "measure a program: median time, spread, operations a second, GB/s");
   add_common(*command, *options);
   add_database(*command, *options);
-  auto of_model = std::make_shared<BenchOptions>();
-  command->add_option("--input", of_model->inputs, "input of a model: NAME=file.npy; repeat");
-  command->add_option("--against", of_model->against, "another run time for the model: ort")
+  auto own = std::make_shared<BenchOptions>();
+  command->add_option("--svg", own->svg, "write a program's place under the roofline to this file");
+  command->add_option("--input", own->inputs, "input of a model: NAME=file.npy; repeat");
+  command->add_option("--against", own->against, "another run time for the model: ort")
       ->check(CLI::IsMember({"ort"}));
-  command->add_option("--peers", of_model->peers, "folder with libonnxruntime.so.1");
-  command->add_option("--also", of_model->more_sizes,
+  command->add_option("--peers", own->peers, "folder with libonnxruntime.so.1");
+  command->add_option("--also", own->more_sizes,
                       "run the model with these sizes of symbols, too: past=64; repeat");
-  add_graph_flags(*command, of_model->graph);
+  add_graph_flags(*command, own->graph);
   add_examples(*command, {"kawara bench examples/gemm.kw -p M=512,N=512,K=512 -s auto",
                           "KAWARA_THREADS=1 kawara bench examples/add.kw -p N=1000000 --json",
                           "kawara bench model.onnx --against ort --peers build/bench/peers",
                           "kawara bench gpt2-decode.onnx -p past=16 --also past=64",
                           "kawara bench resnet50.onnx --target cuda --type bf16"});
-  command->callback([options, of_model, &exit_code] { exit_code = bench(*options, *of_model); });
+  command->callback([options, own, &exit_code] { exit_code = bench(*options, *own); });
 }
 
 } // namespace kawara::tools

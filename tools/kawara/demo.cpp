@@ -144,8 +144,7 @@ Parsed<Done> place_under_roof(const run::Timing& naive, const run::Timing& fast,
   constexpr double kSecondsAFigure = 0.02;
   const estimate::Machine machine =
       run::calibrate(environment.cpu, std::make_shared<run::ThreadPool>(), kSecondsAFigure);
-  const estimate::Roof roof{estimate::find_peak(machine, scalar::Elem::F32)->flops.all,
-                            machine.levels.back().triad.all};
+  const estimate::Roof roof = estimate::roof_over(work, machine, machine.threads);
   const auto point = [&](const char* label, const run::Timing& timing) {
     return estimate::RooflinePoint{label, work.flops, work.compulsory_bytes, timing.median};
   };

@@ -46,7 +46,7 @@ void add_steps(std::vector<driver::StepProfile> steps, nlohmann::json& json, std
     whole += step.seconds;
   std::stable_sort(steps.begin(), steps.end(),
                    [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
-  text += fmt::format("{:>6} {:>9} {:>8} {:>7}  step\n", "share", "us", "GFLOP/s", "GB/s");
+  text += fmt::format("{:>6} {:>9} {:>8} {:>7}  step\n", "share", "us", "GOP/s", "GB/s");
   double rest = 0;
   size_t left = 0;
   for (const driver::StepProfile& step : steps) {
@@ -54,6 +54,7 @@ void add_steps(std::vector<driver::StepProfile> steps, nlohmann::json& json, std
                              {"operators", step.ops},
                              {"us", step.seconds * 1e6},
                              {"flops", step.flops},
+                             {"int_ops", step.int_ops},
                              {"bytes", step.bytes},
                              {"share", step.seconds / whole}});
     constexpr double kLeast = 0.005;
@@ -64,7 +65,7 @@ void add_steps(std::vector<driver::StepProfile> steps, nlohmann::json& json, std
     }
     text +=
         fmt::format("{:>5.1f}% {:>9.1f} {:>8.2f} {:>7.2f}  {}: {}\n", step.seconds / whole * 100,
-                    step.seconds * 1e6, step.flops / step.seconds * 1e-9,
+                    step.seconds * 1e6, (step.flops + step.int_ops) / step.seconds * 1e-9,
                     step.bytes / step.seconds * 1e-9, step.ops, printable(step.nodes));
   }
   if (left > 0)

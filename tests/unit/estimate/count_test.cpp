@@ -158,6 +158,72 @@ TEST(Count, SelectCountsTheDearerSide) {
   EXPECT_EQ(flops_of(scalar::cast(iter(0) + int_lit(1), kF64)), 0);
 }
 
+program::Program parsed(const char* text) {
+  auto program = program::parse(make_source("test.kw", text));
+  EXPECT_TRUE(program);
+  return *std::move(program);
+}
+
+constexpr const char* kBytes = R"(param M, N, K
+input A: i8[M, K], B: i8[K, N]
+output C: i32[M, N]
+for i in range(M):
+    for j in range(N):
+        C[i, j] = 0
+        for k in range(K):
+            C[i, j] += A[i, k] * B[k, j]
+)";
+
+TEST(Count, ProductsOfIntegersAreOperationsOfTheirOperands) {
+  const auto work = count(parsed(kBytes), std::vector<int64_t>{3, 5, 7});
+  ASSERT_TRUE(work);
+  EXPECT_EQ(work->flops, 0);
+  EXPECT_EQ(work->int_ops, 2.0 * 3 * 5 * 7);
+  EXPECT_EQ(work->types, (OperationsByType{{Elem::I8, 2.0 * 3 * 5 * 7}}));
+  EXPECT_EQ(quantities(*work), "210 OP");
+  EXPECT_EQ(std::string(unit_of(*work)), "OP");
+}
+
+/// i + 1 and the row number plus one say where a cell lies; 2 * S[i] is data, and so is the float beside it.
+TEST(Count, ArithmeticOfIndicesIsNone) {
+  const auto work = count(parsed(R"(param N
+input X: f32[N + 2], S: i64[N], W: bf16[N]
+output Y: f32[N], T: i64[N]
+for i in range(N):
+    T[i] = 2 * S[i] - i
+    Y[i] = X[i + 1] * W[i]
+)"),
+                          std::vector<int64_t>{100});
+  ASSERT_TRUE(work);
+  EXPECT_EQ(work->statements[0].int_ops_per_instance, 2);
+  EXPECT_EQ(work->statements[1].int_ops_per_instance, 0);
+  EXPECT_EQ(work->types, (OperationsByType{{Elem::I64, 200}, {Elem::F32, 100}}))
+      << "bf16 is widened to meet f32";
+  EXPECT_EQ(quantities(*work), "100 FLOP, 200 OP");
+}
+
+TEST(Roofline, IsOfTheTypesThatAreMultiplied) {
+  Machine machine = described_machine(*target::named_cpu("neoverse-n1"));
+  const auto work = count(parsed(kBytes), std::vector<int64_t>{64, 64, 64});
+  ASSERT_TRUE(work);
+  const double vectors = find_peak(machine, Elem::F32)->flops.one;
+  EXPECT_DOUBLE_EQ(roof_over(*work, machine, 1).peak_flops, vectors) << "computed in i32";
+  machine.peaks.push_back({Elem::I8, "neon.sdot", {4 * vectors, 8 * vectors}});
+  const Roof roof = roof_over(*work, machine, 1);
+  EXPECT_DOUBLE_EQ(roof.peak_flops, 4 * vectors);
+  EXPECT_DOUBLE_EQ(roof_over(*work, machine, 2).peak_flops, 8 * vectors);
+  Work mixed = *work;
+  mixed.flops = work->int_ops;
+  mixed.types[Elem::F32] = work->int_ops;
+  EXPECT_DOUBLE_EQ(roof_over(mixed, machine, 1).peak_flops, 2 / (1 / vectors + 0.25 / vectors));
+  const RooflinePoint point{"bytes", operations_of(*work), work->compulsory_bytes, 1e-6};
+  EXPECT_NE(describe(roof, point).find("GOP/s attainable"), std::string::npos)
+      << describe(roof, point);
+  const std::string svg = roofline_svg(roof, {point});
+  EXPECT_NE(svg.find(">OP per byte<"), std::string::npos) << svg;
+  EXPECT_NE(svg.find(">GOP/s<"), std::string::npos) << svg;
+}
+
 TEST(Roofline, PlacesPoints) {
   const Roof roof{40e9, 20e9};
   const RooflinePlace gemm = place(roof, {"gemm", 2e9, 12e6, 0.1});

@@ -93,12 +93,12 @@ TEST(Traffic, CountsArithmeticAndSumsThatWait) {
   pace.flops = 64e9;
   pace.lanes = 4;
   pace.add_seconds = 2e-9;
-  double flops = 0, seconds = 0, fast = 0;
+  double operations = 0, seconds = 0, fast = 0;
   for (const PartCost& part : part_costs(loops_of(kProduct).kernel, params, kCaches, pace)) {
-    flops += part.flops;
+    operations += part.operations;
     seconds += part.seconds;
   }
-  EXPECT_EQ(flops, 2.0 * 64 * 64 * 64);
+  EXPECT_EQ(operations, 2.0 * 64 * 64 * 64);
   EXPECT_GE(seconds, 64.0 * 64 * 64 * 2e-9); // one sum after the other
   const Predicted vectors =
       loops_of(kProduct, "distribute(i); interchange(S1.j, S1.k); vectorize(S1.j, 4)");
@@ -123,6 +123,40 @@ TEST(Predict, SaysWhatIsInTheWay) {
   for (const char* part : {"byte/FLOP", "from", "memory", "bound by memory (described figures)"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
   EXPECT_NE(to_json(one, machine).find("\"bound\": \"memory\""), std::string::npos);
+}
+
+constexpr const char* kByteProduct = "param N\n"
+                                     "input A: i8[N, N], B: i8[N, N]\n"
+                                     "output C: i32[N, N]\n"
+                                     "for i in range(N):\n"
+                                     "    for j in range(N):\n"
+                                     "        C[i, j] = 0\n"
+                                     "        for k in range(N):\n"
+                                     "            C[i, j] += A[i, k] * B[j, k]\n";
+
+TEST(Predict, CountsIntegersAndTheirInstructions) {
+  Machine machine = described_machine(*target::named_cpu("neoverse-n1"));
+  const std::vector<int64_t> params{256};
+  const Predicted plain = loops_of(kByteProduct, "distribute(i); vectorize(S0.j, 4)");
+  const Predicted dots = loops_of(kByteProduct, "distribute(i); split(S1.j, 8); split(S1.k, 4); "
+                                                "reorder(S1.j.0, S1.k.0, S1.i, S1.j.1, S1.k.1); "
+                                                "pack(B, S1.j.0); tensorize(S1.j.1, neon.sdot)");
+  const auto work = count(plain.program, params);
+  ASSERT_TRUE(work);
+  const Prediction slow = predict(*work, plain.kernel, params, machine, 1);
+  const Prediction vectors = predict(*work, dots.kernel, params, machine, 1);
+  EXPECT_LT(vectors.arithmetic_seconds, slow.arithmetic_seconds);
+  machine.peaks.push_back({scalar::Elem::I8, "neon.sdot", {320e9, 640e9}});
+  const Prediction fast = predict(*work, dots.kernel, params, machine, 1);
+  EXPECT_LT(fast.arithmetic_seconds * 2, vectors.arithmetic_seconds);
+  const std::string text = print(fast, machine);
+  for (const char* part : {"33.55 MOP in 2 statements", "OP/byte", "byte/OP"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  EXPECT_EQ(text.find("FLOP"), std::string::npos) << text;
+  const std::string json = to_json(fast, machine);
+  for (const char* part : {"\"flops\": 0.0", "\"int_ops\": 33554432.0", "\"type\": \"i8\"",
+                           "\"peak\": 320000000000.0"})
+    EXPECT_NE(json.find(part), std::string::npos) << json;
 }
 
 TEST(Intervals, OfRemaindersAreTight) {
