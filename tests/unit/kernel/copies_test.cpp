@@ -187,5 +187,17 @@ for h in range(3):
   EXPECT_EQ(shown.find("private A_staged"), shown.rfind("private A_staged")) << shown;
 }
 
+/// A ring of rows, cells in another order, and calls into the cache: the result is the one as written.
+TEST(Copies, OtherPlacesHoldTheSameValues) {
+  const std::string together = "shift(S1.y, 2); fuse(S0.y, S1.y); ";
+  for (const char* more : {"fold(rows, y)", "fold(rows, y, 5)", "fold(rows, y); prefetch(image, y)",
+                           "layout(rows, d1, d0)", "layout(rows, d1/4, d0, d1%4); fold(rows, y)"})
+    expect_same(kStrips, together + more, kSizes);
+  for (const char* alone :
+       {"layout(image, d1/2, d0/3, d0%3, d1%2)", "layout(out, d1, d0)",
+        "layout(rows, d0/2, d1, d0%2); vectorize(S0.x, 4)", "prefetch(out, S1.y, 3)"})
+    expect_same(kStrips, alone, kSizes);
+}
+
 } // namespace
 } // namespace kawara
