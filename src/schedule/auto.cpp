@@ -4,6 +4,7 @@
 #include "schedule/auto_cuts.h"
 #include "schedule/auto_distribute.h"
 #include "schedule/auto_dots.h"
+#include "schedule/auto_few_sums.h"
 #include "schedule/auto_gpu.h"
 #include "schedule/auto_groups.h"
 #include "schedule/auto_instruction.h"
@@ -49,8 +50,10 @@ public:
       if (!done_.contains(loop) && !perfect_nest_at(schedule_.order, loop) &&
           wants_distribution(schedule_, loop))
         distribute(loop);
+    sum_few(true);
     for (const LoopId loop : child_loops(schedule_.order.body))
       tile_product(loop);
+    sum_few(false);
     share_rows();
     tile_windows(child_loops(schedule_.order.body), true);
     for (const LoopId loop : child_loops(schedule_.order.body))
@@ -193,6 +196,27 @@ private:
       plan_product(*product, loop);
   }
 
+  /// A few sums of many terms keep all results in registers; what begins them goes before.
+  void sum_few(bool comes_first) {
+    for (const LoopId loop : child_loops(schedule_.order.body))
+      if (!done_.contains(loop) && may_have_few_sums(schedule_, loop))
+        sum_few(loop, comes_first);
+  }
+
+  void sum_few(LoopId loop, bool comes_first) {
+    const Schedule before = schedule_;
+    const bool is_nest = perfect_nest_at(schedule_.order, loop).has_value();
+    for (const LoopId part : is_nest ? std::vector{loop} : distribute(loop)) {
+      const StmtId sum = poly::statements_below(schedule_.order, part).front();
+      const auto plan = few_sums_plan(schedule_, part, environment_, comes_first);
+      if (plan.empty() || !try_all(plan))
+        continue;
+      done_.insert(poly::path_of(schedule_.order, sum).front());
+      return;
+    }
+    schedule_ = before;
+  }
+
   /// An operand that cannot be packed is laid out as an instruction takes it, or in the type that is computed with.
   bool lay_out_left(const Product& product, decltype(with_groups)& laid_out) {
     const auto grouped = laid_out(schedule_, product, environment_);
@@ -242,18 +266,8 @@ private:
       return false;
     const LoopId root = poly::path_of(schedule_.order, update).front();
     auto blocks = product_at(root);
-    if (blocks) {
-      const auto is_combined = [&](size_t k) {
-        return schedule_.order[blocks->nest.loops[k]].name == loop + ".0";
-      };
-      const auto at = std::find_if(blocks->outer.begin(), blocks->outer.end(), is_combined);
-      if (at != blocks->outer.end()) {
-        blocks->combined = *at;
-        blocks->outer.erase(at);
-      }
-    }
-    if (blocks && blocks->combined && runs_as_instruction(schedule_, *blocks, environment_) &&
-        plan_product(*blocks, root))
+    if (blocks && combine_along(schedule_, *blocks, loop + ".0") &&
+        runs_as_instruction(schedule_, *blocks, environment_) && plan_product(*blocks, root))
       return true;
     schedule_ = before;
     return false;
@@ -368,12 +382,12 @@ private:
     return parts.loops;
   }
 
-  void improve_nest(const Nest& nest, bool may_be_parallel) {
+  void improve_nest(const Nest& nest, bool may_be_parallel, bool is_shared = false) {
     const NestFacts facts = facts_of(schedule_, nest);
-    if (may_be_parallel)
+    if (may_be_parallel && !is_shared)
       if (const auto split = reduction_split(schedule_, nest, facts, environment_))
         if (const auto shared = share_sum(nest, *split))
-          return improve_nest(*shared, true);
+          return improve_nest(*shared, true, true);
     if (const auto dots = dots_plan(schedule_, nest, facts, environment_, may_be_parallel);
         !dots.empty() && try_all(dots))
       return;
@@ -418,12 +432,6 @@ private:
 
 Schedule improved(const Schedule& start, Order order, const Environment& environment) {
   return Improver(Schedule{start.scop, std::move(order), {}}, environment).improved();
-}
-
-/// A product fills the machine as it is; an order that brings it together with others would not.
-bool has_packed(const Schedule& schedule) {
-  return std::any_of(schedule.scop.tensors.begin(), schedule.scop.tensors.end(),
-                     [](const program::Tensor& tensor) { return tensor.is_packed; });
 }
 
 bool is_legal(const Schedule& schedule, const Environment& environment) {

@@ -44,16 +44,6 @@ int vector_worth(const NestFacts& facts, size_t k) {
   return std::max(worth, 0);
 }
 
-std::optional<size_t> best_vector_loop(const NestFacts& facts) {
-  std::optional<size_t> best;
-  for (size_t k = 0; k < facts.extents.size(); ++k)
-    if (const int worth = vector_worth(facts, k); worth >= 0)
-      // A tie goes to the inner loop: it is where the text has it.
-      if (!best || worth >= vector_worth(facts, *best))
-        best = k;
-  return best;
-}
-
 /// A parallel loop besides the vector loop along which some operand stays in place.
 std::optional<size_t> best_row_loop(const NestFacts& facts, size_t vector) {
   std::optional<size_t> best;
@@ -372,7 +362,7 @@ private:
     std::vector<Directive> plan;
     const bool is_reduction = !facts_.is_parallel[v];
     const bool cuts_lanes = with_threads && may_be_parallel_ && !parts_.parallel &&
-                            facts_.is_parallel[v] && facts_.extents[v] >= 512;
+                            facts_.is_parallel[v] && facts_.extents[v] >= kLongLanes;
     const LoopName lane_loop = cuts_lanes ? part(v, ".1") : name(v);
     if (cuts_lanes)
       plan.push_back(Split{name(v), chunk(facts_.extents[v])});
@@ -472,6 +462,16 @@ private:
 };
 
 } // namespace
+
+std::optional<size_t> best_vector_loop(const NestFacts& facts) {
+  std::optional<size_t> best;
+  for (size_t k = 0; k < facts.extents.size(); ++k)
+    if (const int worth = vector_worth(facts, k); worth >= 0)
+      // A tie goes to the inner loop: it is where the text has it.
+      if (!best || worth >= vector_worth(facts, *best))
+        best = k;
+  return best;
+}
 
 std::vector<std::vector<Directive>> plans_for(const Schedule& schedule, const Nest& nest,
                                               const NestFacts& facts,

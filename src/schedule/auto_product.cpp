@@ -253,6 +253,11 @@ bool keeps_values(const Schedule& schedule, uint32_t tensor) {
   return is_made;
 }
 
+bool has_packed(const Schedule& schedule) {
+  return std::any_of(schedule.scop.tensors.begin(), schedule.scop.tensors.end(),
+                     [](const program::Tensor& tensor) { return tensor.is_packed; });
+}
+
 std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
                                   const NestFacts& facts, const Environment& environment) {
   if (nest.statements.size() != 1 || facts.fixed != 0)
@@ -304,6 +309,17 @@ std::optional<Product> product_at(const Schedule& schedule, LoopId loop,
                                   const Environment& environment) {
   const auto nest = perfect_nest_at(schedule.order, loop);
   return nest ? product_of(schedule, *nest, facts_of(schedule, *nest), environment) : std::nullopt;
+}
+
+bool combine_along(const Schedule& schedule, Product& p, const std::string& loop) {
+  const auto at = std::find_if(p.outer.begin(), p.outer.end(), [&](size_t k) {
+    return schedule.order[p.nest.loops[k]].name == loop;
+  });
+  if (at == p.outer.end())
+    return false;
+  p.combined = *at;
+  p.outer.erase(at);
+  return true;
 }
 
 bool runs_as_instruction(const Schedule& schedule, const Product& p,

@@ -51,12 +51,18 @@ struct Product {
 /// itself.
 bool keeps_values(const Schedule&, uint32_t tensor);
 
+/// Whether some operand is copied: a product fills the machine as it is; an order that brings it together with others would not.
+bool has_packed(const Schedule&);
+
 /// The nest as a product, when it is one that is worth registers and packing.
 std::optional<Product> product_of(const Schedule&, const Nest&, const NestFacts&,
                                   const Environment&);
 
 /// The same of what stands at that loop.
 std::optional<Product> product_at(const Schedule&, poly::LoopId, const Environment&);
+
+/// Makes the outer loop of that name the one over blocks of the reduction (`combined`). False where there is none.
+bool combine_along(const Schedule&, Product&, const std::string& loop);
 
 /// Other nests that run with a product's tile while it is in registers: `loops` are those that stand
 /// for the product's outer loops, then its lanes and its rows.

@@ -233,8 +233,11 @@ private:
       const auto [copy, cells] =
           pack_one(p_.right, is_whole, is_cut ? own(cuts_.deepest) + ".0" : own(p_.lanes) + ".0",
                    own(p_.lanes));
-      right_copy_ = is_whole ? "" : copy;
-      right_copy_loop_ = own(p_.lanes) + ".1.0";
+      // Of a single panel there are only steps to share, if they are not taken otherwise.
+      const bool is_one = std::min(cuts_.blocks.columns, p_.extents[p_.lanes]) <= width();
+      const bool takes_steps = is_one && (p_.has_far_lanes || cuts_.instruction_depth() > 1);
+      right_copy_ = is_whole || takes_steps ? "" : copy;
+      right_copy_loop_ = is_one ? copied_depth(p_.depth[0]) : own(p_.lanes) + ".1.0";
       if (cuts_.instruction_depth() > 1)
         unroll_groups(copy, cells);
       else if (copies_lines())
@@ -247,7 +250,6 @@ private:
           copy_in_bands(copy, p_.lanes);
           right_copy_loop_ = copied_depth(p_.depth[0]) + ".0";
         }
-        // Lanes that lie far apart come as squares, turned over in registers.
         if (p_.has_far_lanes && p_.extents[p_.depth.back()] >= cuts_.lanes)
           add(Unroll{{copy, copied_depth(p_.depth.back())}, cuts_.lanes});
       }
@@ -295,8 +297,7 @@ private:
     add(Vectorize{{copy, copied_depth(p_.depth[0])}, cuts_.lanes});
   }
 
-  /// Threads share the panels of all blocks that are copied before the product's loop; parts of the reduction where the
-  /// last block has fewer panels.
+  /// Threads share the panels of all blocks copied before the product's loop; parts of the reduction where the last block has fewer.
   void share_copy(const std::string& copy, size_t position, int64_t block, int64_t panel) {
     if (!may_be_parallel_ || cuts_.threads == 1 || !p_.outer.empty())
       return;
@@ -451,10 +452,9 @@ private:
       return share_as_one(outer);
     }
     if (cuts_.grid.is_one_loop) {
-      for (const std::string& blocks : {own(p_.lanes) + ".0", own(p_.rows) + ".0"})
-        outer.push_back(blocks);
-      if (cuts_.grid.row_parts == 1)
-        outer.pop_back();
+      outer.emplace_back(own(p_.lanes) + ".0");
+      if (cuts_.grid.row_parts > 1)
+        outer.push_back(own(p_.rows) + ".0");
       return share_as_one(outer);
     }
     if (const size_t shared = shared_outer_loops(p_, cuts_.threads); shared > 0) {
@@ -470,7 +470,7 @@ private:
 
   /// One loop that counts through these, which are directly inside each other.
   void share_as_one(const std::vector<std::string>& loops) {
-    const std::string statement = name(p_.update());
+    const std::string& statement = name(p_.update());
     std::string whole = loops.front();
     for (size_t k = 1; k < loops.size(); ++k) {
       add(Coalesce{{statement, whole}, {statement, loops[k]}});

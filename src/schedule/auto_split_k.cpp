@@ -1,6 +1,8 @@
 #include "schedule/auto_split_k.h"
 
 #include "schedule/auto_cuts.h"
+#include "schedule/auto_plan.h"
+#include "schedule/auto_worth.h"
 
 #include <algorithm>
 
@@ -10,8 +12,12 @@ namespace {
 /// Iterations that make a part worth a thread, and multiply-adds that make threads worth waking.
 constexpr int64_t kWorthAPart = 256;
 constexpr int64_t kWorthSharing = int64_t{1} << 21;
+/// Vector instructions of a sum that take as long with two threads as with one: both halves are started, awaited and added.
+constexpr double kWorthHalves = 1 << 16;
 /// Parts for each thread that would be busy without them: they are added up afterwards.
 constexpr double kWorthAdding = 1.5;
+/// Bytes that a thread with a part of the result reads, for each that one with a part of the reduction does: from there on the parts win.
+constexpr double kReadTwice = 1.4;
 /// A loop that leaves fewer threads without a part is shared though another is longer: parts of an outer one lie in one piece.
 constexpr double kFewIdle = 0.8;
 
@@ -29,6 +35,31 @@ std::optional<ReductionSplit> in_parts(poly::LoopId loop, int64_t extent, int64_
   return parts < 2 ? std::nullopt : std::optional(ReductionSplit{loop, ceil_div(extent, parts)});
 }
 
+/// Tiles of the result as one thread would cut it: those that are made smaller for many threads load more for each product.
+int64_t whole_tiles(const Schedule& schedule, const Product& p, Environment environment) {
+  environment.cpu.cores = 1;
+  const Cuts cuts = cuts_of(schedule, p, environment);
+  return ceil_div(p.extents[p.rows], std::max<int64_t>(cuts.tile.rows, 1)) *
+         ceil_div(p.extents[p.lanes], std::max<int64_t>(cuts.tile.vectors * cuts.lanes, 1)) *
+         product_over(p.extents, p.outer);
+}
+
+/// Whether a thread that has some rows and columns of the result reads much more of the operands than one that has a part of the
+/// reduction, and more than its second cache holds.
+bool reads_less_in_parts(const Schedule& schedule, const Product& p, const Environment& environment,
+                         int64_t parts) {
+  if (!p.outer.empty() || parts < environment.cpu.cores)
+    return false;
+  const ThreadGrid grid = cuts_of(schedule, p, environment).grid;
+  const int64_t deep = product_over(p.extents, p.depth) * element_bytes(schedule, p);
+  const int64_t of_tiles = (ceil_div(p.extents[p.rows], grid.row_parts) +
+                            ceil_div(p.extents[p.lanes], grid.column_parts)) *
+                           deep;
+  const int64_t of_part = (p.extents[p.rows] + p.extents[p.lanes]) * deep / parts;
+  return of_tiles > environment.cpu.caches.l2 &&
+         static_cast<double>(of_tiles) > kReadTwice * static_cast<double>(of_part);
+}
+
 } // namespace
 
 std::optional<ReductionSplit> reduction_split(const Schedule& schedule, const Product& p,
@@ -36,11 +67,6 @@ std::optional<ReductionSplit> reduction_split(const Schedule& schedule, const Pr
   const int64_t cores = environment.cpu.cores;
   if (cores < 2 || p.depth.empty() || schedule.scop.numerics == program::Numerics::Exact)
     return std::nullopt;
-  const Cuts cuts = cuts_of(schedule, p, environment);
-  const int64_t tiles =
-      ceil_div(p.extents[p.rows], std::max<int64_t>(cuts.tile.rows, 1)) *
-      ceil_div(p.extents[p.lanes], std::max<int64_t>(cuts.tile.vectors * cuts.lanes, 1)) *
-      product_over(p.extents, p.outer);
   const int64_t work = p.extents[p.rows] * p.extents[p.lanes] * product_over(p.extents, p.outer) *
                        product_over(p.extents, p.depth);
   if (work < kWorthSharing)
@@ -49,9 +75,15 @@ std::optional<ReductionSplit> reduction_split(const Schedule& schedule, const Pr
     return p.extents[a] < p.extents[b];
   });
   const auto split = in_parts(p.nest.loops[longest], p.extents[longest], 1, cores);
-  const int64_t parts = split ? ceil_div(p.extents[longest], split->size) : 1;
-  return busy_threads(tiles, cores) * kWorthAdding < static_cast<double>(parts) ? split
-                                                                                : std::nullopt;
+  if (!split)
+    return std::nullopt;
+  const int64_t parts = ceil_div(p.extents[longest], split->size);
+  const int64_t tiles = whole_tiles(schedule, p, environment);
+  const bool has_too_few = busy_threads(tiles, cores) * kWorthAdding < static_cast<double>(parts);
+  const bool has_few = tiles <= 2 * cores;
+  return has_too_few || (has_few && reads_less_in_parts(schedule, p, environment, parts))
+             ? split
+             : std::nullopt;
 }
 
 std::optional<ReductionSplit> reduction_split(const Schedule& schedule, const Nest& nest,
@@ -62,12 +94,17 @@ std::optional<ReductionSplit> reduction_split(const Schedule& schedule, const Ne
       schedule.scop.numerics == program::Numerics::Exact ||
       schedule.scop[nest.statements.front()].text.op == scalar::ReduceOp::None)
     return std::nullopt;
-  int64_t apart = 1, work = 1, steps = 1;
+  const auto lanes = best_vector_loop(facts);
+  if (lanes && facts.is_parallel[*lanes] && facts.extents[*lanes] >= kLongLanes)
+    return std::nullopt;
+  double busy = 1;
+  int64_t work = 1, steps = 1;
   std::optional<size_t> outermost, longest;
   for (size_t k = 0; k < nest.loops.size(); ++k) {
     const int64_t extent = std::max<int64_t>(facts.extents[k], 1);
     work = std::min(work * extent, int64_t{1} << 40);
-    apart = facts.is_parallel[k] ? std::min(apart * extent, int64_t{1} << 20) : apart;
+    if (facts.is_parallel[k] && k != lanes)
+      busy = std::max(busy, busy_threads(extent, cores));
     if (!facts.is_reduction[k] || facts.is_parallel[k])
       continue;
     steps = std::min(steps * extent, int64_t{1} << 40);
@@ -76,7 +113,12 @@ std::optional<ReductionSplit> reduction_split(const Schedule& schedule, const Ne
     if (!outermost && busy_threads(extent, cores) >= kFewIdle * static_cast<double>(cores))
       outermost = k;
   }
-  if (apart >= cores || work < kWorthSharing || !longest)
+  const program::Statement& text = schedule.scop[nest.statements.front()].text;
+  const int64_t bytes =
+      scalar::bytes_of(scalar::compute_type(schedule.scop.tensors[text.tensor].elem));
+  const double instructions = steps_of(schedule, nest.statements.front(), work,
+                                       target::vector_lanes(environment.cpu, bytes));
+  if (busy >= kFewIdle * static_cast<double>(cores) || instructions < kWorthHalves || !longest)
     return std::nullopt;
   const size_t shared = outermost.value_or(*longest);
   const int64_t extent = std::max<int64_t>(facts.extents[shared], 1);

@@ -16,7 +16,7 @@ struct ReductionSplit {
 /// reduction is long enough for every part to be worth a thread; nothing for all others.
 std::optional<ReductionSplit> reduction_split(const Schedule&, const Product&, const Environment&);
 
-/// The same for any nest of one update whose loops that could run in parallel are too short for the machine.
+/// The same for any nest of one update in which no loop but the one in lanes has iterations for nearly all threads.
 std::optional<ReductionSplit> reduction_split(const Schedule&, const Nest&, const NestFacts&,
                                               const Environment&);
 

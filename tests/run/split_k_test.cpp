@@ -64,6 +64,34 @@ TEST(SplitK, AutoDoesNotShareWithoutThreadsOrUnderExact) {
   EXPECT_FALSE(is_shared(compile(exact, with_cores(4)).front.schedule));
 }
 
+/// Few results, terms that no vector, part or tile divides: lanes along the terms, along the results, tiles of both.
+TEST(SplitK, AFewSumsOfManyTerms) {
+  for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{
+           {"nt", "input A: f32[3, 40003], B: f32[5, 40003]\noutput C: f32[3, 5]\n"
+                  "C[i, j] = sum(k, A[i, k] * B[j, k])\n"},
+           {"nn", "input A: f32[3, 40003], B: f32[40003, 5]\noutput C: f32[3, 5]\n"
+                  "C[i, j] = sum(k, A[i, k] * B[k, j])\n"},
+           {"tn", "input A: f64[40003, 2], B: f64[40003, 9]\noutput C: f64[2, 9]\n"
+                  "C[i, j] = sum(k, A[k, i] * B[k, j])\n"},
+           {"tiles", "input A: f32[2, 30001], B: f32[53, 30001]\noutput C: f32[2, 53]\n"
+                     "C[i, j] = sum(k, A[i, k] * B[j, k])\n"},
+           {"halves", "input A: f16[3, 20003], B: f16[5, 20003]\noutput C: f32[3, 5]\n"
+                      "C[i, j] = sum(k, A[i, k] * B[j, k])\n"},
+           {"greatest", "input A: f32[40003, 3]\noutput C: f32[3]\nC[i] = max(k, A[k, i])\n"},
+           {"channels", "input X: f32[5, 3, 41, 300]\noutput S: f32[3]\n"
+                        "S[c] = sum(n, h, w, X[n, c, h, w] * X[n, c, h, w])\n"}}) {
+    SCOPED_TRACE(name);
+    const Example example = example_of(name, text);
+    const program::Arrays inputs = inputs_of(example, {});
+    const program::Arrays expected = expected_of(example, {}, inputs);
+    const driver::Request request = request_of(example, "auto");
+    const program::Arrays one = run_compiled(compiled_for(request, 1), {}, inputs);
+    expect_near(example, {}, name, one, expected);
+    EXPECT_TRUE(run_compiled(compiled_for(request, 3), {}, inputs) == one)
+        << "parts are the machine's, not the threads'";
+  }
+}
+
 TEST(Threads, GiveTheSameBitsUnderExactHoweverMany) {
   Example example = example_of("long", kLong);
   example.program.numerics = program::Numerics::Exact;
