@@ -165,4 +165,14 @@ NestFacts facts_of(const Schedule& schedule, const Nest& nest) {
   return facts;
 }
 
+int64_t widest_bytes(const Schedule& schedule, const Nest& nest) {
+  int64_t widest = 1;
+  for (const StmtId id : nest.statements) {
+    const uint32_t tensor = schedule.scop[id].text.tensor;
+    widest = std::max(widest,
+                      scalar::bytes_of(scalar::compute_type(schedule.scop.tensors[tensor].elem)));
+  }
+  return widest;
+}
+
 } // namespace kawara::schedule

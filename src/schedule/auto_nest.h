@@ -36,6 +36,8 @@ struct NestFacts {
 /// The nest that starts at `loop`, when it is perfect down to its statements.
 std::optional<Nest> perfect_nest_at(const poly::Order&, poly::LoopId loop);
 NestFacts facts_of(const Schedule&, const Nest&);
+/// Of the widest type that results of the nest are computed in.
+int64_t widest_bytes(const Schedule&, const Nest&);
 
 /// How an access moves when a loop advances by one.
 enum class Move : uint8_t { None, Unit, Far };

@@ -2,6 +2,7 @@
 
 #include "scalar/expansion.h"
 #include "schedule/auto_lanes.h"
+#include "schedule/auto_turned.h"
 #include "schedule/auto_window_plan.h"
 #include "schedule/auto_worth.h"
 #include "schedule/resolve.h"
@@ -15,8 +16,6 @@ using poly::LoopId;
 
 namespace {
 
-/// Cells that a transposition reads in a row: as many lines that it writes, one after the other.
-constexpr int64_t kTurnedRun = 64;
 constexpr int64_t kLargeResult = int64_t{16} << 20;
 /// Accumulators of a reduction in lanes, each of which has some vectors to take.
 constexpr int64_t kFewVectors = 4;
@@ -94,8 +93,9 @@ public:
       out.push_back(window_directives(*small));
     if (is_contraction())
       out.push_back(register_tiles());
-    if (const auto sides = transposition())
-      out.push_back(turned_over(*sides));
+    if (auto turned = turned_plan(schedule_, nest_, facts_, cpu_, may_be_parallel_);
+        !turned.empty())
+      out.push_back(std::move(turned));
     if (sums_columns())
       out.push_back(columns());
     if (parts_.vector && !parts_.rest.empty())
@@ -142,15 +142,7 @@ private:
     return n;
   }
 
-  int64_t element_bytes() const {
-    int64_t widest = 1;
-    for (const poly::StmtId id : nest_.statements) {
-      const auto& text = schedule_.scop[id].text;
-      widest = std::max(
-          widest, scalar::bytes_of(scalar::compute_type(schedule_.scop.tensors[text.tensor].elem)));
-    }
-    return widest;
-  }
+  int64_t element_bytes() const { return widest_bytes(schedule_, nest_); }
 
   /// Somebody chose lanes already: a copy that came with a product's plan.
   bool has_lanes() const {
@@ -211,67 +203,6 @@ private:
     const LoopName cells = name(*parts_.vector);
     return {Reorder{{name(1 - *parts_.vector), cells}}, Vectorize{cells, native_lanes()},
             Unroll{cells, std::nullopt}};
-  }
-
-  /// The loops along which a copy writes and reads neighbouring cells, where they are not the same.
-  struct Sides {
-    size_t write, read;
-  };
-
-  std::optional<Sides> transposition() const {
-    const auto is_plain = [&](size_t k) { return facts_.is_parallel[k] && facts_.extents[k] > 0; };
-    if (nest_.statements.size() != 1 || facts_.fixed != 0)
-      return std::nullopt;
-    std::optional<size_t> write, read;
-    std::vector<std::vector<Move>> moves;
-    for (size_t k = 0; k < nest_.loops.size(); ++k) {
-      if (!is_plain(k))
-        return std::nullopt;
-      moves.push_back(
-          moves_of(schedule_.scop, schedule_.order, nest_.statements.front(), nest_.depth + k));
-      if (moves.back().front() == Move::Unit)
-        write = k;
-    }
-    if (!write)
-      return std::nullopt;
-    for (size_t access = 1; access < moves.front().size(); ++access)
-      for (size_t k = 0; k < moves.size() && moves[*write][access] == Move::Far; ++k)
-        if (k != *write && moves[k][access] == Move::Unit)
-          read = k;
-    const int64_t lanes = native_lanes();
-    if (!read || facts_.extents[*write] < lanes || facts_.extents[*read] < 2 * lanes ||
-        (facts_.extents[*write] < 2 * lanes && facts_.extents[*write] % lanes != 0))
-      return std::nullopt;
-    return Sides{*write, *read};
-  }
-
-  /// Blocks as wide as a cache line where they are written, so that no line is written twice, and several lines long where they
-  /// are read, made of squares that are turned over in registers. They follow each other along what is written; along what
-  /// is read where a vector is a line, so that each line is loaded once and the hardware sees some long rows.
-  std::vector<Directive> turned_over(const Sides& sides) const {
-    const int64_t lanes = native_lanes();
-    const size_t w = sides.write, r = sides.read;
-    const int64_t line = std::min(std::max(lanes, cpu_.caches.line / element_bytes()),
-                                  (facts_.extents[w] + lanes - 1) / lanes * lanes);
-    const int64_t run = std::min(kTurnedRun, (facts_.extents[r] + lanes - 1) / lanes * lanes);
-    std::vector<Directive> plan{Split{name(w), line}, Split{name(r), run},
-                                Split{part(r, ".1"), lanes}};
-    Reorder order;
-    for (size_t k = 0; k < nest_.loops.size(); ++k)
-      if (k != w && k != r)
-        order.loops.push_back(name(k));
-    const bool reads_first = facts_.extents[r] / run >= cpu_.cores && line > lanes;
-    order.loops.push_back(part(reads_first ? r : w, ".0"));
-    order.loops.push_back(part(reads_first ? w : r, ".0"));
-    for (const LoopName& inner : {part(r, ".1.0"), part(r, ".1.1"), part(w, ".1")})
-      order.loops.push_back(inner);
-    const LoopName outermost = order.loops.front();
-    plan.push_back(std::move(order));
-    plan.push_back(Unroll{part(r, ".1.1"), std::nullopt});
-    plan.push_back(Vectorize{part(w, ".1"), line});
-    if (may_be_parallel_)
-      plan.push_back(Parallel{outermost});
-    return plan;
   }
 
   /// Rows and lanes that fill the register file: rows x (lanes / W) accumulators and their operands.
