@@ -275,6 +275,43 @@ private:
   int lane_;
 };
 
+/// The value of an index expression of the usual operators; nothing of others, and where numbers are too large.
+std::optional<int64_t> quick_index(const Expr& e, const std::vector<int64_t>& iters,
+                                   const std::vector<int64_t>& params) {
+  constexpr int64_t kLarge = int64_t{1} << 31;
+  const auto leaf = [](uint32_t at, const std::vector<int64_t>& values) {
+    return at < values.size() ? std::optional(values[at]) : std::nullopt;
+  };
+  if (e.type() != kIndex)
+    return std::nullopt;
+  if (const auto* n = as<Iter>(e))
+    return leaf(n->index, iters);
+  if (const auto* n = as<IntLit>(e))
+    return n->value;
+  if (const auto* n = as<Param>(e))
+    return leaf(n->index, params);
+  const auto* n = as<Binary>(e);
+  const auto a = n != nullptr ? quick_index(n->lhs, iters, params) : std::nullopt;
+  const auto b = a ? quick_index(n->rhs, iters, params) : std::nullopt;
+  if (!b || *a >= kLarge || *a <= -kLarge || *b >= kLarge || *b <= -kLarge)
+    return std::nullopt;
+  const int64_t rest = *b > 0 ? ((*a % *b) + *b) % *b : 0;
+  switch (n->op) {
+  case BinaryOp::Add:
+    return *a + *b;
+  case BinaryOp::Sub:
+    return *a - *b;
+  case BinaryOp::Mul:
+    return *a * *b;
+  case BinaryOp::FloorDiv:
+    return *b > 0 ? std::optional((*a - rest) / *b) : std::nullopt;
+  case BinaryOp::Mod:
+    return *b > 0 ? std::optional(rest) : std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
 } // namespace
 
 std::optional<Value> apply(BinaryOp op, Elem elem, Value a, Value b) {
@@ -326,6 +363,8 @@ std::optional<Value> evaluate(const Expr& e, const Leaves& leaves, int lane) {
 
 std::optional<int64_t> evaluate_index(const Expr& e, const std::vector<int64_t>& iters,
                                       const std::vector<int64_t>& params) {
+  if (const auto value = quick_index(e, iters, params))
+    return value;
   const auto from = [](const std::vector<int64_t>& values) {
     return [&values](uint32_t i) {
       return i < values.size() ? std::optional(int_value(values[i])) : std::nullopt;
