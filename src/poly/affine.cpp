@@ -23,8 +23,6 @@ int64_t divisor_of(const Expr& e) {
 
 using Plain = std::optional<isl::aff>;
 
-Plain plain_function(const Expr&, const isl::space& domain, const std::vector<program::Param>&);
-
 Plain plain_binary(const scalar::Binary& b, const isl::space& domain,
                    const std::vector<program::Param>& params) {
   const bool has_factor = b.op == BinaryOp::Mul && scalar::constant_of(b.lhs);
@@ -51,27 +49,6 @@ Plain plain_binary(const scalar::Binary& b, const isl::space& domain,
   default:
     return std::nullopt;
   }
-}
-
-/// The expression as one function on the whole space, divisions included;
-/// nothing where it has cases. Far cheaper than the same steps on functions
-/// with domains, which isl intersects at each.
-Plain plain_function(const Expr& e, const isl::space& domain,
-                     const std::vector<program::Param>& params) {
-  if (const auto* lit = as<scalar::IntLit>(e))
-    return isl::aff::zero_on_domain(domain).add_constant(static_cast<long>(lit->value));
-  if (const auto* it = as<scalar::Iter>(e))
-    return dimension_function(domain, it->index);
-  if (const auto* p = as<scalar::Param>(e))
-    return parameter_function(domain, params[p->index].name);
-  if (const auto* u = as<scalar::Unary>(e); u && u->op == UnaryOp::Neg) {
-    const auto arg = plain_function(u->arg, domain, params);
-    return arg ? Plain(arg->neg()) : std::nullopt;
-  }
-  if (const auto* c = as<scalar::Cast>(e))
-    return plain_function(c->arg, domain, params);
-  const auto* b = as<scalar::Binary>(e);
-  return b ? plain_binary(*b, domain, params) : std::nullopt;
 }
 
 isl::pw_aff product(const scalar::Binary& b, const isl::set& domain,
@@ -152,6 +129,24 @@ Expr expr_from_aff(const isl::aff& aff, const std::vector<program::Param>& param
 }
 
 } // namespace
+
+std::optional<isl::aff> plain_function(const Expr& e, const isl::space& domain,
+                                       const std::vector<program::Param>& params) {
+  if (const auto* lit = as<scalar::IntLit>(e))
+    return isl::aff::zero_on_domain(domain).add_constant(static_cast<long>(lit->value));
+  if (const auto* it = as<scalar::Iter>(e))
+    return dimension_function(domain, it->index);
+  if (const auto* p = as<scalar::Param>(e))
+    return parameter_function(domain, params[p->index].name);
+  if (const auto* u = as<scalar::Unary>(e); u && u->op == UnaryOp::Neg) {
+    const auto arg = plain_function(u->arg, domain, params);
+    return arg ? Plain(arg->neg()) : std::nullopt;
+  }
+  if (const auto* c = as<scalar::Cast>(e))
+    return plain_function(c->arg, domain, params);
+  const auto* b = as<scalar::Binary>(e);
+  return b ? plain_binary(*b, domain, params) : std::nullopt;
+}
 
 isl::set statement_universe(isl::ctx ctx, const std::vector<program::Param>& params,
                             const std::string& tuple, size_t iters) {

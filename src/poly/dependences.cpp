@@ -2,9 +2,11 @@
 
 #include "poly/accesses.h"
 #include "poly/affine.h"
+#include "poly/definitions.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/text.h"
+#include "poly/legality.h"
 #include "poly/levels.h"
 #include "poly/witness.h"
 #include "support/check.h"
@@ -32,30 +34,69 @@ bool is_same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), scalar::equal);
 }
 
-bool is_same(const ScopStatement& a, const ScopStatement& b) {
-  return a.is_removed == b.is_removed && a.text.tensor == b.text.tensor && a.text.op == b.text.op &&
-         is_same(a.text.index, b.text.index) && scalar::equal(a.text.value, b.text.value) &&
-         is_plainly_equal(a.domain, b.domain);
+/// How a statement touches one tensor.
+struct Touch {
+  bool is_write = false;
+  scalar::ReduceOp op = scalar::ReduceOp::None; ///< of a write
+  const std::vector<Expr>* index = nullptr;
+};
+
+std::vector<Touch> touches_of(const program::Statement& text, uint32_t tensor) {
+  std::vector<Touch> all;
+  scalar::visit(text.value, [&](const Expr& e) {
+    if (const auto* load = scalar::as<scalar::Load>(e); load != nullptr && load->tensor == tensor)
+      all.push_back({false, scalar::ReduceOp::None, &load->index});
+  });
+  if (text.tensor == tensor)
+    all.push_back({true, text.op, &text.index});
+  return all;
+}
+
+/// What stands before the earlier index in the later one; nothing when that is not all that is new.
+std::optional<std::vector<Expr>> put_before(const std::vector<Expr>& later,
+                                            const std::vector<Expr>& earlier) {
+  if (later.size() < earlier.size())
+    return std::nullopt;
+  const auto more = static_cast<std::ptrdiff_t>(later.size() - earlier.size());
+  if (!is_same({later.begin() + more, later.end()}, earlier))
+    return std::nullopt;
+  return std::vector<Expr>(later.begin(), later.begin() + more);
+}
+
+/// The functions that one statement's indices of one tensor have got in front, all of them the same ones; nothing when anything else
+/// about them has changed.
+std::optional<std::vector<Expr>> put_before_all(const program::Statement& later,
+                                                const program::Statement& earlier,
+                                                uint32_t tensor) {
+  const auto now = touches_of(later, tensor), then = touches_of(earlier, tensor);
+  std::optional<std::vector<Expr>> all;
+  if (now.size() != then.size())
+    return std::nullopt;
+  for (size_t k = 0; k < now.size(); ++k) {
+    const auto own = put_before(*now[k].index, *then[k].index);
+    if (!own || now[k].is_write != then[k].is_write || now[k].op != then[k].op ||
+        (all && !is_same(*all, *own)))
+      return std::nullopt;
+    all = own;
+  }
+  return all ? all : std::vector<Expr>{};
 }
 
 /// Dependences of a scop, pair of accesses by pair of accesses; known ones are taken over.
 class MemoryDependences {
 public:
-  explicit MemoryDependences(const Scop& scop) : scop_(scop) {
+  explicit MemoryDependences(const Scop& scop) : scop_(scop), definitions_(scop.statements.size()) {
     for (uint32_t s = 0; s < scop.statements.size(); ++s)
-      is_known_.push_back(scop.analysed && s < scop.analysed->statements.size() &&
-                          is_same(scop.statements[s], scop.analysed->statements[s]));
+      has_same_iterations_.push_back(
+          scop.analysed && s < scop.analysed->statements.size() &&
+          scop.statements[s].is_removed == scop.analysed->statements[s].is_removed &&
+          is_plainly_equal(scop.statements[s].domain, scop.analysed->statements[s].domain));
   }
 
   std::vector<Dependence> all() {
-    std::map<Key, std::shared_ptr<Shown>> known;
-    for (const Dependence& d : scop_.dependences) {
-      if (!is_known(d.source, d.sink))
-        continue;
-      const Key key{d.source.value, d.sink.value, d.tensor, d.kind, d.is_reduction};
-      found_.emplace(key, d.relation);
-      known.emplace(key, d.shown);
-    }
+    for (const Dependence& d : scop_.dependences)
+      if (is_known(d.source, d.sink, d.tensor))
+        take_over(d);
     accesses_ = bare_accesses(scop_);
     has_relation_.assign(accesses_.size(), false);
     for (size_t a = 0; a < accesses_.size(); ++a)
@@ -63,23 +104,26 @@ public:
         if (may_conflict(accesses_[a], accesses_[b]))
           add(a, b);
     std::vector<Dependence> out;
-    for (const auto& [key, relation] : found_) {
+    for (auto& [key, found] : found_) {
       const auto& [source, sink, tensor, kind, is_reduction] = key;
-      const auto at = known.find(key);
-      const bool is_new = at == known.end();
+      const bool is_new = found.shown == nullptr;
       out.push_back({kind, tensor, StmtId{source}, StmtId{sink}, is_reduction,
-                     is_new ? coalesced(relation) : relation,
-                     is_new ? std::make_shared<Shown>() : at->second});
+                     is_new ? coalesced(found.pairs) : found.pairs,
+                     is_new ? std::make_shared<Shown>() : found.shown});
     }
     return out;
   }
 
 private:
   using Key = std::tuple<uint32_t, uint32_t, uint32_t, DependenceKind, bool>;
+  struct Found {
+    isl::map pairs;
+    std::shared_ptr<Shown> shown; ///< of pairs that are known from before
+  };
 
   bool may_conflict(const Access& a, const Access& b) {
     return a.tensor == b.tensor && (a.is_write || b.is_write) &&
-           !is_known(a.statement, b.statement) && !is_apart(a, b);
+           !is_known(a.statement, b.statement, a.tensor) && !is_apart(a, b);
   }
 
   /// Some index has one value here and another there: no cell is the same.
@@ -92,13 +136,27 @@ private:
     return false;
   }
 
-  /// Neither the statements nor which of their iterations come first have changed.
-  bool is_known(StmtId a, StmtId b) {
-    if (!is_known_[a.value] || !is_known_[b.value])
+  /// Neither the iterations of the statements nor which of them come first have changed, and the tensor's cells are the same but for
+  /// loops that have got copies of their own.
+  bool is_known(StmtId a, StmtId b, uint32_t tensor) {
+    if (!has_same_iterations_[a.value] || !has_same_iterations_[b.value])
       return false;
-    const auto [at, is_new] = is_known_pair_.try_emplace({a.value, b.value}, false);
+    const auto [at, is_new] = is_known_pair_.try_emplace(
+        {std::min(a.value, b.value), std::max(a.value, b.value), tensor}, false);
+    if (is_new) {
+      const auto &one = copies(a, tensor), &other = copies(b, tensor);
+      at->second = one && other && one->size() == other->size() &&
+                   (is_ordered_as_before(a, b) || is_kept(a, b, tensor));
+    }
+    return at->second;
+  }
+
+  /// What the statement's indices of the tensor have got in front.
+  const std::optional<std::vector<Expr>>& copies(StmtId id, uint32_t tensor) {
+    const auto [at, is_new] = copies_.try_emplace({id.value, tensor});
     if (is_new)
-      at->second = is_ordered_as_before(a, b);
+      at->second =
+          put_before_all(scop_[id].text, scop_.analysed->statements[id.value].text, tensor);
     return at->second;
   }
 
@@ -114,6 +172,34 @@ private:
     return true;
   }
 
+  /// It has been proved that all pairs which touch one cell of the tensor come in the order in which they came: then they are the
+  /// dependences of the new order, too.
+  bool is_kept(StmtId a, StmtId b, uint32_t tensor) const {
+    return std::all_of(
+        scop_.dependences.begin(), scop_.dependences.end(), [&](const Dependence& d) {
+          const bool is_between = (d.source == a && d.sink == b) || (d.source == b && d.sink == a);
+          return d.tensor != tensor || !is_between ||
+                 is_known_to_keep(scop_, scop_.source_order, d);
+        });
+  }
+
+  /// With copies for iterations of loops only pairs in the same iterations are left.
+  void take_over(const Dependence& d) {
+    const std::vector<Expr>&one = *copies(d.source, d.tensor), &other = *copies(d.sink, d.tensor);
+    Found found{d.relation, d.shown};
+    if (!one.empty()) {
+      const Ties ties =
+          d.shown && d.shown->ties ? *d.shown->ties : ties_of(scop_, d.relation, d.source, d.sink);
+      const RowPairs rows(scop_, d.source, d.sink);
+      for (size_t k = 0; k < one.size(); ++k)
+        if (!is_tied(ties, one[k], other[k]))
+          found = {found.pairs.intersect(rows.equal(one[k], other[k])), nullptr};
+    }
+    if (found.shown || !found.pairs.is_empty())
+      found_.emplace(Key{d.source.value, d.sink.value, d.tensor, d.kind, d.is_reduction},
+                     std::move(found));
+  }
+
   void add(size_t a, size_t b) {
     const Access &source = accesses_[a], &sink = accesses_[b];
     const bool is_reduction = commutes(scop_, source, sink);
@@ -121,25 +207,34 @@ private:
     // The three kinds between two updates are one relation; the flow stands for them.
     if (is_reduction && kind != DependenceKind::Flow)
       return;
-    const isl::map pairs = conflicts(a, b);
-    if (pairs.is_empty())
+    const auto pairs = conflicts(a, b);
+    if (!pairs || pairs->is_empty())
       return;
     const Key key{source.statement.value, sink.statement.value, source.tensor, kind, is_reduction};
-    const auto [at, is_new] = found_.try_emplace(key, pairs);
+    const auto [at, is_new] = found_.try_emplace(key, Found{*pairs, nullptr});
     if (!is_new)
-      at->second = at->second.unite(pairs);
+      at->second.pairs = at->second.pairs.unite(*pairs);
   }
 
-  /// Pairs of instances that touch the same cell through these accesses, in source order.
-  isl::map conflicts(size_t a, size_t b) {
+  /// Pairs of instances that touch the same cell through these accesses, in source order; nothing where text shows that there are
+  /// none.
+  std::optional<isl::map> conflicts(size_t a, size_t b) {
     const StmtId source = accesses_[a].statement, sink = accesses_[b].statement;
     const Meeting meeting = meet(scop_.source_order, source, sink);
-    if (meeting.shared_loops == 0 && meeting.order >= 0)
-      return isl::map::empty(pairs_of(scop_[source].domain, scop_[sink].domain).space());
-    const isl::map same_cell = relation(a).apply_range(relation(b).reverse());
-    return same_cell.is_empty()
-               ? same_cell
-               : pairs_in_order(scop_, scop_.source_order, same_cell, source, sink);
+    const std::vector<Step> steps = steps_of(scop_.source_order,
+                                             ties_of_cells(accesses_[a].index, accesses_[b].index,
+                                                           definitions(source), definitions(sink)),
+                                             source, sink, meeting.shared_loops);
+    if (steps.empty() && meeting.order >= 0)
+      return std::nullopt;
+    return pairs_in_order(scop_, relation(a).apply_range(relation(b).reverse()), source, sink,
+                          steps, meeting.order);
+  }
+
+  const std::vector<Expr>& definitions(StmtId id) {
+    if (!definitions_[id.value])
+      definitions_[id.value] = definitions_of(scop_[id].domain);
+    return *definitions_[id.value];
   }
 
   const isl::map& relation(size_t access) {
@@ -152,9 +247,11 @@ private:
   const Scop& scop_;
   std::vector<Access> accesses_;
   std::vector<bool> has_relation_; ///< of these: worked out when they are needed
-  std::vector<bool> is_known_;
-  std::map<std::pair<uint32_t, uint32_t>, bool> is_known_pair_;
-  std::map<Key, isl::map> found_;
+  std::vector<bool> has_same_iterations_;
+  std::vector<std::optional<std::vector<Expr>>> definitions_; ///< by statement
+  std::map<std::pair<uint32_t, uint32_t>, std::optional<std::vector<Expr>>> copies_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, bool> is_known_pair_;
+  std::map<Key, Found> found_;
 };
 
 StmtId statement_named(const Scop& scop, const std::string& name) {
@@ -227,10 +324,14 @@ isl::union_map times_of(const Scop& scop, const Order& order) {
   return out;
 }
 
-Scop rebuilt(Scop scop) {
-  scop.dependences = MemoryDependences(scop).all();
+Scop with_cells_moved(Scop scop) {
   scop.analysed = std::make_shared<Analysed>(Analysed{scop.statements, scop.source_order});
   return scop;
+}
+
+Scop rebuilt(Scop scop) {
+  scop.dependences = MemoryDependences(scop).all();
+  return with_cells_moved(std::move(scop));
 }
 
 std::vector<Dependence> exact_dependences(const Scop& scop) {

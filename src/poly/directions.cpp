@@ -1,6 +1,6 @@
 #include "poly/directions.h"
 
-#include "poly/isl/compare.h"
+#include "poly/affine.h"
 #include "poly/isl/dimensions.h"
 #include "poly/levels.h"
 
@@ -9,36 +9,42 @@
 namespace kawara::poly {
 namespace {
 
-Range range_of(const isl::map& pairs, const isl::pw_aff& source, const isl::pw_aff& sink) {
-  const isl::set difference =
-      pairs.apply_domain(source.as_map()).apply_range(sink.as_map()).deltas();
+Range range_of(const Scop& scop, const isl::map& pairs, const Dependence& d, const Step& step) {
+  const auto function = [&](const Expr& row, StmtId id) {
+    return pw_aff_from_expr(row, isl::set::universe(scop[id].domain.space()), scop.params).as_map();
+  };
+  const isl::set difference = pairs.apply_domain(function(step.source, d.source))
+                                  .apply_range(function(step.sink, d.sink))
+                                  .deltas();
   return {dimension_min(difference, 0), dimension_max(difference, 0)};
 }
 
-/// Loops above `depth`, or more, that both sides of every pair have in common.
-std::vector<bool> common_loops(const Scop& scop, const Order& order, const Dependence& d,
+/// Steps of the loops above `depth`, each of them by itself.
+std::vector<Step> single_steps(const Scop& scop, const Order& order, const Dependence& d,
                                size_t depth) {
   const size_t count =
       std::min({depth, order.rows[d.source.value].size(), order.rows[d.sink.value].size()});
-  const std::vector<Expr> twins =
-      d.shown && d.shown->twins ? *d.shown->twins : twins_of(scop, d.relation, d.source, d.sink);
-  return loops_in_common(order, twins, d.source, d.sink, count);
+  const std::vector<bool> is_apart(count, true);
+  return d.shown && d.shown->ties
+             ? steps_of(order, *d.shown->ties, d.source, d.sink, count, is_apart)
+             : steps_of(order, ties_of(scop, d.relation, d.source, d.sink), d.source, d.sink, count,
+                        is_apart);
 }
 
-isl::map tied_in(const isl::map& pairs, RowFunctions& rows, const Dependence& d,
-                 const std::vector<bool>& in_common, size_t depth) {
-  isl::map tied = pairs;
-  for (size_t k = 0; k < depth && k < in_common.size(); ++k)
-    if (!in_common[k])
-      tied = tied.intersect(equal_map(rows.at(d.source, k), rows.at(d.sink, k)));
+isl::map tied_in(const Scop& scop, const Dependence& d, const std::vector<Step>& steps,
+                 size_t depth) {
+  const RowPairs rows(scop, d.source, d.sink);
+  isl::map tied = d.relation;
+  for (const Step& step : steps)
+    if (step.first < depth)
+      tied = tied.intersect(rows.equal(step.source, step.sink));
   return tied;
 }
 
 } // namespace
 
 isl::map tied_above(const Scop& scop, const Order& order, const Dependence& d, size_t depth) {
-  RowFunctions rows(scop, order);
-  return tied_in(d.relation, rows, d, common_loops(scop, order, d, depth), depth);
+  return tied_in(scop, d, single_steps(scop, order, d, depth), depth);
 }
 
 std::vector<Direction> directions(const Scop& scop, const Order& order,
@@ -52,16 +58,16 @@ std::vector<Direction> directions(const Scop& scop, const Order& order,
     if (!is_among(d.source) || !is_among(d.sink))
       continue;
     const size_t shared = std::max(depth, meet(order, d.source, d.sink).shared_loops);
-    const std::vector<bool> in_common = common_loops(scop, order, d, shared);
-    RowFunctions rows(scop, order);
-    const isl::map tied = tied_in(d.relation, rows, d, in_common, depth);
+    const std::vector<Step> steps = single_steps(scop, order, d, shared);
+    const isl::map tied = tied_in(scop, d, steps, depth);
     if (tied.is_empty())
       continue;
     Direction direction;
     direction.dependence = index;
-    for (size_t k = depth; k < shared; ++k)
-      direction.by_loop.push_back(
-          in_common[k] ? Range{0, 0} : range_of(tied, rows.at(d.source, k), rows.at(d.sink, k)));
+    direction.by_loop.assign(shared - depth, Range{0, 0});
+    for (const Step& step : steps)
+      if (step.first >= depth)
+        direction.by_loop[step.first - depth] = range_of(scop, tied, d, step);
     out.push_back(std::move(direction));
   }
   return out;

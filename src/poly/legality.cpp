@@ -11,9 +11,9 @@ namespace kawara::poly {
 namespace {
 
 /// Pairs whose source does not come first.
-isl::map late_pairs(Levels& levels, Meeting meeting) {
-  isl::map bad = meeting.order >= 0 ? levels.tied(meeting.shared_loops) : levels.none();
-  for (size_t k = 0; k < meeting.shared_loops; ++k)
+isl::map late_pairs(Levels& levels, int order) {
+  isl::map bad = order >= 0 ? levels.tied(levels.steps().size()) : levels.none();
+  for (size_t k = 0; k < levels.steps().size(); ++k)
     bad = bad.unite(levels.late(k));
   return bad;
 }
@@ -30,7 +30,8 @@ size_t group_end(const Order& order, const std::vector<LoopId>& path, size_t dep
 isl::map colliding_pairs(Levels& levels, size_t depth, size_t end) {
   isl::map bad = levels.none();
   for (size_t k = depth; k < end; ++k)
-    bad = bad.unite(levels.early(k)).unite(levels.late(k));
+    if (const auto step = levels.step_at(k))
+      bad = bad.unite(levels.early(*step)).unite(levels.late(*step));
   return bad;
 }
 
@@ -39,13 +40,58 @@ isl::map colliding_pairs(Levels& levels, size_t depth, size_t end) {
 isl::map clashing_lanes(Levels& levels, DependenceKind kind, size_t depth, int64_t width,
                         Meeting meeting) {
   const bool is_kept = meeting.order < 0 || (meeting.order == 0 && kind == DependenceKind::Anti);
-  return is_kept ? levels.none() : levels.early_within(depth, width);
+  const auto step = levels.step_at(depth);
+  return is_kept || !step ? levels.none() : levels.early_within(*step, width);
+}
+
+/// The marks of the loops that two statements share, as far as they are questions.
+std::vector<KeptOrder::Level> marks_of(const Order& order, const std::vector<LoopId>& path,
+                                       size_t loops) {
+  std::vector<KeptOrder::Level> all(loops);
+  for (size_t depth = 0; depth < loops; ++depth) {
+    const Marks& marks = order[path[depth]].marks;
+    const size_t end = std::min(group_end(order, path, depth), loops);
+    for (size_t k = depth; k < end; ++k)
+      all[k].is_parallel = all[k].is_parallel || marks.is_parallel || marks.axis != Axis::None;
+    // Of lanes that run together in wider vectors as well the wider ones decide.
+    all[end - 1].vector_width = std::max<int64_t>(all[end - 1].vector_width, marks.vector_width);
+  }
+  return all;
+}
+
+/// A dependence under an order, as the judge sees it.
+struct Question {
+  std::shared_ptr<const Ties> ties;
+  std::vector<Step> steps;
+  KeptOrder asked;
+};
+
+Question question_of(const Scop& scop, const Order& order, const Dependence& d, Meeting meeting) {
+  Question question;
+  question.ties = d.shown && d.shown->ties
+                      ? d.shown->ties
+                      : std::make_shared<const Ties>(ties_of(scop, d.relation, d.source, d.sink));
+  const std::vector<KeptOrder::Level> marks =
+      marks_of(order, path_of(order, d.source), meeting.shared_loops);
+  std::vector<bool> is_apart;
+  for (const KeptOrder::Level& level : marks)
+    is_apart.push_back(level.is_parallel || level.vector_width > 0);
+  question.steps =
+      steps_of(order, *question.ties, d.source, d.sink, meeting.shared_loops, is_apart);
+  for (const Step& step : question.steps) {
+    KeptOrder::Level level = marks[step.first];
+    level.source = step.source;
+    level.sink = step.sink;
+    question.asked.levels.push_back(std::move(level));
+  }
+  question.asked.order = meeting.order < 0 ? -1 : meeting.order > 0 ? 1 : 0;
+  question.asked.may_reassociate = d.is_reduction && scop.numerics != program::Numerics::Exact;
+  return question;
 }
 
 class Judgement {
 public:
-  Judgement(const Scop& scop, const Order& order)
-      : scop_(scop), order_(order), rows_(scop, order) {}
+  Judgement(const Scop& scop, const Order& order) : scop_(scop), order_(order) {}
 
   Verdict verdict() {
     for (size_t d = 0; d < scop_.dependences.size(); ++d)
@@ -59,7 +105,7 @@ public:
   void remember() {
     for (Learned& learned : learned_) {
       Shown& shown = *scop_.dependences[learned.dependence].shown;
-      shown.twins = std::move(learned.twins);
+      shown.ties = std::move(learned.ties);
       shown.kept.push_back(std::move(learned.kept));
     }
   }
@@ -70,21 +116,21 @@ private:
     const Meeting meeting = meet(order_, d.source, d.sink);
     if (meeting.shared_loops == 0 && meeting.order < 0)
       return;
-    const std::vector<Expr> twins =
-        d.shown && d.shown->twins ? *d.shown->twins : twins_of(scop_, d.relation, d.source, d.sink);
-    const std::vector<bool> in_common =
-        loops_in_common(order_, twins, d.source, d.sink, meeting.shared_loops);
-    KeptOrder asked = question(d, meeting, in_common);
+    Question question = question_of(scop_, order_, d, meeting);
+    KeptOrder& asked = question.asked;
     if (const KeptOrder* kept = d.shown ? find_kept(*d.shown, asked) : nullptr) {
       reassociates_ = reassociates_ || kept->reassociates;
       return;
     }
     const size_t violations = violations_.size();
-    Levels levels(d.relation, rows_, d.source, d.sink, in_common);
-    asked.reassociates = examine(index, meeting, levels, asked.may_reassociate);
-    reassociates_ = reassociates_ || asked.reassociates;
+    // With nothing left to decide the sequence has decided.
+    if (!asked.levels.empty() || asked.order >= 0) {
+      Levels levels(scop_, d.relation, d.source, d.sink, question.steps);
+      asked.reassociates = examine(index, meeting, levels, asked.may_reassociate);
+      reassociates_ = reassociates_ || asked.reassociates;
+    }
     if (d.shown && violations == violations_.size() && !asks_for_cells(d, meeting))
-      learned_.push_back({index, twins, std::move(asked)});
+      learned_.push_back({index, std::move(question.ties), std::move(asked)});
   }
 
   /// Adds what is violated. True when pairs of a reduction change their order, or run together.
@@ -99,7 +145,7 @@ private:
       else
         violations_.push_back({broken, index, loop, pairs});
     };
-    take(Broken::Order, LoopId{}, late_pairs(levels, meeting), may_reassociate);
+    take(Broken::Order, LoopId{}, late_pairs(levels, meeting.order), may_reassociate);
     const std::vector<LoopId> path = path_of(order_, d.source);
     for (size_t depth = 0; depth < meeting.shared_loops; ++depth) {
       const Marks& marks = order_[path[depth]].marks;
@@ -113,29 +159,6 @@ private:
              clashing_lanes(levels, d.kind, end - 1, marks.vector_width, meeting), may_reassociate);
     }
     return reassociates;
-  }
-
-  KeptOrder question(const Dependence& d, Meeting meeting,
-                     const std::vector<bool>& in_common) const {
-    const std::vector<LoopId> path = path_of(order_, d.source);
-    std::vector<KeptOrder::Level> all(meeting.shared_loops);
-    for (size_t depth = 0; depth < meeting.shared_loops; ++depth) {
-      const Marks& marks = order_[path[depth]].marks;
-      const size_t end = std::min(group_end(order_, path, depth), meeting.shared_loops);
-      all[depth].source = order_.rows[d.source.value][depth];
-      all[depth].sink = order_.rows[d.sink.value][depth];
-      for (size_t k = depth; k < end; ++k)
-        all[k].is_parallel = all[k].is_parallel || marks.is_parallel || marks.axis != Axis::None;
-      // Of lanes that run together in wider vectors as well the wider ones decide.
-      all[end - 1].vector_width = std::max<int64_t>(all[end - 1].vector_width, marks.vector_width);
-    }
-    KeptOrder asked;
-    for (size_t depth = 0; depth < all.size(); ++depth)
-      if (!in_common[depth])
-        asked.levels.push_back(std::move(all[depth]));
-    asked.order = meeting.order < 0 ? -1 : meeting.order > 0 ? 1 : 0;
-    asked.may_reassociate = d.is_reduction && scop_.numerics != program::Numerics::Exact;
-    return asked;
   }
 
   /// The answer is not one about the pairs alone.
@@ -153,7 +176,11 @@ private:
     if (d.source != d.sink)
       return false;
     const isl::set& domain = scop_[d.source].domain;
-    Levels levels(pairs_of(domain, domain), rows_, d.source, d.sink);
+    const std::vector<Expr>& rows = order_.rows[d.source.value];
+    std::vector<Step> steps;
+    for (size_t k = 0; k < depth; ++k)
+      steps.push_back({rows[k], rows[k], k, k});
+    Levels levels(scop_, pairs_of(domain, domain), d.source, d.sink, steps);
     return levels.tied(depth)
         .subtract(d.relation)
         .subtract(d.relation.reverse())
@@ -163,12 +190,11 @@ private:
 
   const Scop& scop_;
   const Order& order_;
-  RowFunctions rows_;
   std::vector<Violation> violations_;
   bool reassociates_ = false;
   struct Learned {
     size_t dependence = 0;
-    std::vector<Expr> twins;
+    std::shared_ptr<const Ties> ties;
     KeptOrder kept;
   };
   std::vector<Learned> learned_;
@@ -193,14 +219,29 @@ Verdict judge(const Scop& scop, const Order& order, unsigned long quota) {
                    " operations on integer sets"};
 }
 
+bool is_known_to_keep(const Scop& scop, const Order& order, const Dependence& d) {
+  const Meeting meeting = meet(order, d.source, d.sink);
+  if (meeting.shared_loops == 0)
+    return meeting.order < 0;
+  const Question question = question_of(scop, order, d, meeting);
+  if (question.asked.levels.empty() && question.asked.order < 0)
+    return true;
+  const KeptOrder* kept = d.shown ? find_kept(*d.shown, question.asked) : nullptr;
+  return kept != nullptr && !kept->reassociates;
+}
+
 isl::map not_before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
-  RowFunctions rows(scop, order);
-  Levels levels(all_pairs(scop, x, y), rows, x, y);
-  return late_pairs(levels, meet(order, x, y));
+  const Meeting meeting = meet(order, x, y);
+  Levels levels(scop, all_pairs(scop, x, y), x, y,
+                steps_of(order, no_ties(scop, x, y), x, y, meeting.shared_loops));
+  return late_pairs(levels, meeting.order);
 }
 
 isl::map before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
-  return pairs_in_order(scop, order, isl::map::universe(all_pairs(scop, x, y).space()), x, y);
+  const Meeting meeting = meet(order, x, y);
+  return pairs_in_order(scop, isl::map::universe(all_pairs(scop, x, y).space()), x, y,
+                        steps_of(order, no_ties(scop, x, y), x, y, meeting.shared_loops),
+                        meeting.order);
 }
 
 } // namespace kawara::poly

@@ -48,6 +48,10 @@ using Verdict = std::variant<Legal, Illegal, Undecided>;
 /// iterations, statement by statement, all lanes read before any lane writes.
 Verdict judge(const Scop& scop, const Order& order, unsigned long quota = kDefaultQuota);
 
+/// Whether it has been proved, without a question, that every pair of the dependence keeps its order, and not because reductions may
+/// be reassociated.
+bool is_known_to_keep(const Scop&, const Order&, const Dependence&);
+
 /// { x -> y : x runs at the same time as y or later } for two statements under an order.
 isl::map not_before(const Scop&, const Order&, StmtId x, StmtId y);
 /// { x -> y : x runs before y }, of all points of their spaces: what it is intersected with has the domains.

@@ -7,121 +7,117 @@
 #include <algorithm>
 
 namespace kawara::poly {
+namespace {
 
-RowFunctions::RowFunctions(const Scop& scop, const Order& order)
-    : scop_(scop), order_(order), made_(scop.statements.size()) {}
-
-const isl::pw_aff& RowFunctions::at(StmtId id, size_t depth) {
-  std::vector<std::optional<isl::pw_aff>>& rows = made_[id.value];
-  rows.resize(order_.rows[id.value].size());
-  if (!rows[depth])
-    rows[depth] = pw_aff_from_expr(order_.rows[id.value][depth],
-                                   isl::set::universe(scop_[id].domain.space()), scop_.params);
-  return *rows[depth];
+Expr shifted(const Expr& row, size_t iterators, size_t by) {
+  std::vector<Expr> iters;
+  for (size_t k = 0; k < iterators; ++k)
+    iters.push_back(scalar::iter(static_cast<uint32_t>(k + by)));
+  return scalar::substitute_iters(row, iters);
 }
 
-std::vector<Expr> twins_of(const Scop& scop, const isl::map& pairs, StmtId source, StmtId sink) {
-  const auto &from = scop[source].text.iters, &to = scop[sink].text.iters;
-  std::vector<Expr> twins(from.size());
-  for (uint32_t i = 0; i < from.size(); ++i)
-    for (uint32_t j = 0; j < to.size() && !twins[i]; ++j)
-      if (from[i] == to[j] && has_equal_dims(pairs, i, j))
-        twins[i] = scalar::iter(j);
-  return twins;
-}
+} // namespace
 
-std::vector<bool> loops_in_common(const Order& order, const std::vector<Expr>& twins, StmtId source,
-                                  StmtId sink, size_t shared_loops) {
-  const auto is_in_common = [&](const Expr& row, const Expr& other) {
-    bool has_twins = true;
-    scalar::visit(row, [&](const Expr& e) {
-      if (const auto* it = scalar::as<scalar::Iter>(e))
-        has_twins = has_twins && twins[it->index];
-    });
-    return has_twins && scalar::equal(scalar::substitute_iters(row, twins), other);
+RowPairs::RowPairs(const Scop& scop, StmtId source, StmtId sink)
+    : scop_(scop), source_(source), sink_(sink),
+      space_(pairs_of(isl::set::universe(scop[source].domain.space()),
+                      isl::set::universe(scop[sink].domain.space()))
+                 .space()) {}
+
+isl::map RowPairs::compared(Comparison comparison, const Expr& source, const Expr& sink) const {
+  const size_t before = scop_[source_].text.iters.size(), own = scop_[sink_].text.iters.size();
+  const isl::space points = points_of_pairs(space_);
+  const auto a = plain_function(source, points, scop_.params);
+  const auto b = a ? plain_function(shifted(sink, own, before), points, scop_.params) : a;
+  const auto answer = [&](const auto& one, const auto& other) {
+    return comparison == Comparison::Less      ? less_map(one, other)
+           : comparison == Comparison::Greater ? greater_map(one, other)
+                                               : equal_map(one, other);
   };
-  std::vector<bool> in_common;
-  for (size_t k = 0; k < shared_loops; ++k)
-    in_common.push_back(is_in_common(order.rows[source.value][k], order.rows[sink.value][k]));
-  return in_common;
+  if (b)
+    return answer(*a, *b);
+  const auto function = [&](const Expr& row, StmtId id) {
+    return pw_aff_from_expr(row, isl::set::universe(scop_[id].domain.space()), scop_.params);
+  };
+  return answer(function(source, source_), function(sink, sink_));
 }
 
-Levels::Levels(const isl::map& pairs, RowFunctions& rows, StmtId source, StmtId sink,
-               std::vector<bool> in_common)
-    : rows_(rows), source_(source), sink_(sink), in_common_(std::move(in_common)),
-      none_(isl::map::empty(pairs.space())) {
+isl::map RowPairs::less(const Expr& source, const Expr& sink) const {
+  return compared(Comparison::Less, source, sink);
+}
+isl::map RowPairs::greater(const Expr& source, const Expr& sink) const {
+  return compared(Comparison::Greater, source, sink);
+}
+isl::map RowPairs::equal(const Expr& source, const Expr& sink) const {
+  return compared(Comparison::Equal, source, sink);
+}
+
+Levels::Levels(const Scop& scop, const isl::map& pairs, StmtId source, StmtId sink,
+               std::vector<Step> steps)
+    : rows_(scop, source, sink), steps_(std::move(steps)), none_(isl::map::empty(pairs.space())) {
   tied_.push_back(pairs.is_empty() ? none_ : pairs);
   is_over_ = tied_.back().is_empty();
 }
 
-const isl::map& Levels::tied(size_t depth) {
-  while (tied_.size() <= depth && !is_over_) {
-    const size_t k = tied_.size() - 1;
-    if (is_in_common(k)) {
-      tied_.push_back(tied_.back());
-      continue;
-    }
-    tied_.push_back(tied_.back().intersect(equal_map(source(k), sink(k))));
+const isl::map& Levels::tied(size_t steps) {
+  while (tied_.size() <= steps && !is_over_) {
+    const Step& step = steps_[tied_.size() - 1];
+    tied_.push_back(tied_.back().intersect(rows_.equal(step.source, step.sink)));
     is_over_ = tied_.back().is_empty();
   }
-  return depth < tied_.size() ? tied_[depth] : none_;
+  return steps < tied_.size() ? tied_[steps] : none_;
 }
 
-const isl::map& Levels::late(size_t depth) {
-  while (late_.size() <= depth) {
+const isl::map& Levels::late(size_t step) {
+  while (late_.size() <= step) {
     const size_t k = late_.size();
     const isl::map& agreed = tied(k);
-    late_.push_back(is_none(k) ? none_ : agreed.intersect(greater_map(source(k), sink(k))));
+    late_.push_back(is_none(k) ? none_
+                               : agreed.intersect(rows_.greater(steps_[k].source, steps_[k].sink)));
   }
-  return late_[depth];
+  return late_[step];
 }
 
-isl::map Levels::early(size_t depth) {
-  const isl::map& agreed = tied(depth);
-  return is_none(depth) ? none_ : agreed.intersect(less_map(source(depth), sink(depth)));
+isl::map Levels::early(size_t step) {
+  const isl::map& agreed = tied(step);
+  return is_none(step) ? none_
+                       : agreed.intersect(rows_.less(steps_[step].source, steps_[step].sink));
 }
 
-isl::map Levels::early_within(size_t depth, int64_t width) {
-  const isl::map near = early(depth);
-  if (is_none(depth))
+isl::map Levels::early_within(size_t step, int64_t width) {
+  const isl::map near = early(step);
+  if (is_none(step))
     return near;
-  const isl::pw_aff end = source(depth).add_constant(static_cast<long>(width));
-  return near.intersect(greater_map(end, sink(depth)));
+  return near.intersect(
+      rows_.greater(steps_[step].source + scalar::int_lit(width), steps_[step].sink));
 }
 
-/// No pair is ahead or behind at `depth`: all have gone their ways above it, or none does so here.
-bool Levels::is_none(size_t depth) const {
-  return is_in_common(depth) || (is_over_ && depth + 1 >= tied_.size());
+std::optional<size_t> Levels::step_at(size_t depth) const {
+  for (size_t k = 0; k < steps_.size(); ++k)
+    if (steps_[k].first == depth && steps_[k].last == depth)
+      return k;
+  return std::nullopt;
 }
 
 bool agree_above(const Scop& scop, const Order& order, const isl::map& pairs, StmtId source,
                  StmtId sink, size_t depth) {
-  const std::vector<bool> in_common =
-      loops_in_common(order, twins_of(scop, pairs, source, sink), source, sink, depth);
-  RowFunctions rows(scop, order);
-  for (size_t k = 0; k < depth; ++k)
-    if (!in_common[k] && (!pairs.is_disjoint(less_map(rows.at(source, k), rows.at(sink, k))) ||
-                          !pairs.is_disjoint(greater_map(rows.at(source, k), rows.at(sink, k)))))
+  const RowPairs rows(scop, source, sink);
+  for (const Step& step : steps_of(order, ties_of(scop, pairs, source, sink), source, sink, depth))
+    if (!pairs.is_disjoint(rows.less(step.source, step.sink)) ||
+        !pairs.is_disjoint(rows.greater(step.source, step.sink)))
       return false;
   return true;
 }
 
-isl::map pairs_in_order(const Scop& scop, const Order& order, const isl::map& pairs, StmtId source,
-                        StmtId sink) {
-  const Meeting meeting = meet(order, source, sink);
-  if (meeting.shared_loops == 0)
-    return meeting.order < 0 ? pairs : isl::map::empty(pairs.space());
-  const std::vector<bool> in_common = loops_in_common(order, twins_of(scop, pairs, source, sink),
-                                                      source, sink, meeting.shared_loops);
-  RowFunctions rows(scop, order);
+isl::map pairs_in_order(const Scop& scop, const isl::map& pairs, StmtId source, StmtId sink,
+                        const std::vector<Step>& steps, int order) {
+  const RowPairs rows(scop, source, sink);
   isl::map early = isl::map::empty(pairs.space()), tied = pairs;
-  for (size_t k = 0; k < meeting.shared_loops; ++k) {
-    if (in_common[k])
-      continue;
-    early = early.unite(tied.intersect(less_map(rows.at(source, k), rows.at(sink, k))));
-    tied = tied.intersect(equal_map(rows.at(source, k), rows.at(sink, k)));
+  for (const Step& step : steps) {
+    early = early.unite(tied.intersect(rows.less(step.source, step.sink)));
+    tied = tied.intersect(rows.equal(step.source, step.sink));
   }
-  return meeting.order < 0 ? early.unite(tied) : early;
+  return order < 0 ? early.unite(tied) : early;
 }
 
 } // namespace kawara::poly

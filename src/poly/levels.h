@@ -1,63 +1,57 @@
 #pragma once
 
-#include "poly/scop.h"
+#include "poly/ties.h"
 
 #include <optional>
 #include <vector>
 
 namespace kawara::poly {
 
-/// Rows of statements under an order, as functions on the whole of their spaces: the pairs they are compared on lie within the
-/// domains already, and comparisons without domains are much cheaper. Made when they are asked for.
-class RowFunctions {
+/// Comparisons of rows of two statements as relations on the whole of their spaces: the pairs they are met with lie within the domains
+/// already, and comparisons without domains are much cheaper.
+class RowPairs {
 public:
-  RowFunctions(const Scop& scop, const Order& order);
-  const isl::pw_aff& at(StmtId, size_t depth);
+  RowPairs(const Scop& scop, StmtId source, StmtId sink);
+
+  isl::map less(const Expr& source, const Expr& sink) const;
+  isl::map greater(const Expr& source, const Expr& sink) const;
+  isl::map equal(const Expr& source, const Expr& sink) const;
+  const isl::space& space() const { return space_; }
 
 private:
+  enum class Comparison : uint8_t { Less, Greater, Equal };
+  isl::map compared(Comparison, const Expr& source, const Expr& sink) const;
+
   const Scop& scop_;
-  const Order& order_;
-  std::vector<std::vector<std::optional<isl::pw_aff>>> made_;
+  StmtId source_, sink_;
+  isl::space space_;
 };
 
-/// By iterator of the source: the iterator of the sink that has the same name and in every pair the same value. Without
-/// expression: none.
-std::vector<Expr> twins_of(const Scop&, const isl::map& pairs, StmtId source, StmtId sink);
-
-/// Which of the shared loops have the same value on both sides of every pair, seen from the text of their rows: they are
-/// the same function of iterators that the pairs have in common. Nothing is decided there, and left
-/// out of the sets such loops (tiles, mostly) cost nothing.
-std::vector<bool> loops_in_common(const Order&, const std::vector<Expr>& twins, StmtId source,
-                                  StmtId sink, size_t shared_loops);
-
-/// What an order does to pairs of iterations of two statements, loop by loop. Every level is worked out once: the
-/// order, the parallel loops and the lanes all ask for the pairs that agree in the loops above.
+/// What an order does to pairs of iterations of two statements, step by step. Every level is worked out once: the
+/// order, the parallel loops and the lanes all ask for the pairs that agree in the steps above.
 class Levels {
 public:
-  Levels(const isl::map& pairs, RowFunctions& rows, StmtId source, StmtId sink,
-         std::vector<bool> in_common = {});
+  Levels(const Scop&, const isl::map& pairs, StmtId source, StmtId sink, std::vector<Step> steps);
 
-  /// Pairs that agree in the loops above `depth`.
-  const isl::map& tied(size_t depth);
-  /// Those whose source comes later at `depth`.
-  const isl::map& late(size_t depth);
-  /// Those whose source comes earlier at `depth`.
-  isl::map early(size_t depth);
+  /// Pairs that agree in the first steps.
+  const isl::map& tied(size_t steps);
+  /// Those whose source comes later at a step.
+  const isl::map& late(size_t step);
+  /// Those whose source comes earlier.
+  isl::map early(size_t step);
   /// Those less than `width` iterations ahead.
-  isl::map early_within(size_t depth, int64_t width);
+  isl::map early_within(size_t step, int64_t width);
 
   const isl::map& none() const { return none_; }
+  const std::vector<Step>& steps() const { return steps_; }
+  /// The step that the loop at this depth is by itself; nothing when it decides nothing.
+  std::optional<size_t> step_at(size_t depth) const;
 
 private:
-  bool is_in_common(size_t depth) const { return depth < in_common_.size() && in_common_[depth]; }
-  bool is_none(size_t depth) const;
+  bool is_none(size_t step) const { return is_over_ && step + 1 >= tied_.size(); }
 
-  const isl::pw_aff& source(size_t depth) { return rows_.at(source_, depth); }
-  const isl::pw_aff& sink(size_t depth) { return rows_.at(sink_, depth); }
-
-  RowFunctions& rows_;
-  StmtId source_, sink_;
-  std::vector<bool> in_common_;
+  RowPairs rows_;
+  std::vector<Step> steps_;
   isl::map none_;
   std::vector<isl::map> tied_, late_;
   bool is_over_ = false; ///< the last of `tied_` is empty, hence all that would follow
@@ -67,8 +61,8 @@ private:
 bool agree_above(const Scop&, const Order&, const isl::map& pairs, StmtId source, StmtId sink,
                  size_t depth);
 
-/// Those of the pairs whose source runs before the sink.
-isl::map pairs_in_order(const Scop&, const Order&, const isl::map& pairs, StmtId source,
-                        StmtId sink);
+/// Those of the pairs whose source runs before the sink, where these steps and then the sequence decide that.
+isl::map pairs_in_order(const Scop&, const isl::map& pairs, StmtId source, StmtId sink,
+                        const std::vector<Step>& steps, int order);
 
 } // namespace kawara::poly

@@ -89,6 +89,10 @@ std::vector<Access> accesses(const Scop&);
 /// `scop` with the dependences of its statements and source order.
 Scop rebuilt(Scop scop);
 
+/// `scop` after cells of tensors have got other places, different cells different ones: its dependences are what they were, and the
+/// divisions of the new indices need not go through the analysis.
+Scop with_cells_moved(Scop scop);
+
 /// Exact value-based dependences: a flow goes from the last write of the value that is read, anti
 /// and output to the next write of the cell.
 std::vector<Dependence> exact_dependences(const Scop&);

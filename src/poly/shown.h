@@ -2,13 +2,15 @@
 
 #include "poly/order.h"
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 namespace kawara::poly {
 
+struct Ties;
+
 /// All that the judge looks at for one dependence under an order. Loops that both sides of every pair have in common are left out:
-/// nothing happens there.
+/// nothing happens there. Loops that count blocks and what is in them are one (ties.h).
 struct KeptOrder {
   struct Level {
     Expr source, sink; ///< rows
@@ -25,7 +27,7 @@ struct KeptOrder {
 /// the others proved again. Only what holds is kept, so that a refusal is always worked out with its witness.
 /// Whatever is in here follows from the pairs alone, so copies of a dependence share it.
 struct Shown {
-  std::optional<std::vector<Expr>> twins; ///< `twins_of`
+  std::shared_ptr<const Ties> ties; ///< of the pairs
   std::vector<KeptOrder> kept;
 };
 

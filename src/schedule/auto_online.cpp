@@ -257,7 +257,7 @@ private:
     }
     for (const uint32_t tensor : turned)
       swap_last_two(tensor);
-    schedule_.scop = poly::rebuilt(std::move(schedule_.scop));
+    schedule_.scop = poly::with_cells_moved(std::move(schedule_.scop));
   }
 
   /// The index is the iterator that had this number before blocks and copies put others in front of it.

@@ -1,5 +1,6 @@
 #include "schedule/extent.h"
 
+#include "poly/definitions.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/pieces.h"
@@ -50,21 +51,32 @@ bool mentions(const scalar::Expr& row, uint32_t iter) {
   return found;
 }
 
+/// The rows down to a depth, in iterators that have no definition.
+std::vector<scalar::Expr> rows_in_own_words(const std::vector<scalar::Expr>& rows, size_t depth,
+                                            const isl::set& domain) {
+  const std::vector<scalar::Expr> definitions = poly::definitions_of(domain);
+  std::vector<scalar::Expr> own;
+  for (size_t k = 0; k <= depth; ++k)
+    own.push_back(poly::in_own_words(rows[k], definitions));
+  return own;
+}
+
 /// The values of a loop that runs over one iterator of each statement below it, where that has the same fixed values for all of
 /// them, whatever the loops around do: most loops of most programs, at a fraction of what sets cost.
 std::optional<ConstantRange> range_of_iterator(const Scop& scop, const Order& order, LoopId loop) {
   const size_t depth = *poly::depth_of(order, loop);
   std::optional<ConstantRange> range;
   for (const StmtId statement : poly::statements_below(order, loop)) {
-    const std::vector<scalar::Expr>& rows = order.rows[statement.value];
-    const auto* it = scalar::as<scalar::Iter>(rows[depth]);
     const isl::set& domain = scop[statement].domain;
+    const std::vector<scalar::Expr> rows =
+        rows_in_own_words(order.rows[statement.value], depth, domain);
+    const auto* it = scalar::as<scalar::Iter>(rows[depth]);
     if (!it)
       return std::nullopt;
     for (size_t k = 0; k < depth; ++k)
       if (mentions(rows[k], it->index))
         return std::nullopt;
-    const auto own = poly::own_range(domain, it->index);
+    const auto own = poly::free_range(domain, it->index);
     if (!own || (range && (range->low != own->first || range->high != own->second)))
       return std::nullopt;
     range = ConstantRange{own->first, own->second};
@@ -96,12 +108,13 @@ struct CountedRuns {
 };
 
 /// For rows that divide one iterator of fixed size into blocks (`i // 8`, `i % 8`): all its values are gone through.
-std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scalar::Expr>& rows,
+std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scalar::Expr>& all_rows,
                                         size_t depth, const isl::set& domain) {
+  const std::vector<scalar::Expr> rows = rows_in_own_words(all_rows, depth, domain);
   const auto iter = only_iter(rows[depth]);
   if (!iter || !scop.params.empty())
     return std::nullopt;
-  const auto own = poly::own_range(domain, *iter);
+  const auto own = poly::free_range(domain, *iter);
   if (!own || own->second - own->first >= kMostCounted)
     return std::nullopt;
   CountedRuns runs;

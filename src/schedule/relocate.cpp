@@ -1,5 +1,6 @@
 #include "schedule/relocate.h"
 
+#include "poly/accesses.h"
 #include "poly/affine.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/pieces.h"
@@ -144,15 +145,13 @@ private:
     }
   }
 
-  /// The cells where they shall be. Different cells stay different, so what depended on what still does, and the
-  /// divisions of the new indices need not go through the analysis.
+  /// The cells where they shall be. Different cells stay different.
   Proposal placed() {
     made_.scop.tensors[to_].shape = placement_.shape;
     rewrite_accesses(to_, to_, placement_.index);
     if (placement_.elem)
       convert(*placement_.elem);
-    made_.scop.analysed = std::make_shared<poly::Analysed>(
-        poly::Analysed{made_.scop.statements, made_.scop.source_order});
+    made_.scop = poly::with_cells_moved(std::move(made_.scop));
     return std::move(made_);
   }
 
@@ -193,7 +192,7 @@ Result<Proposal, std::string> relocated(const Schedule& schedule, uint32_t tenso
                                         const Placement& placement, const std::string& suffix) {
   const poly::Scop& scop = schedule.scop;
   const program::Tensor& whole = scop.tensors[tensor];
-  const std::vector<Access> all = poly::accesses(scop);
+  const std::vector<Access> all = poly::bare_accesses(scop);
   if (std::none_of(all.begin(), all.end(), [&](const Access& a) { return a.tensor == tensor; }))
     return fail("Nothing reads or writes `" + whole.name + "`.");
   if (placement.elem && !scalar::holds_all_of(*placement.elem, whole.elem))

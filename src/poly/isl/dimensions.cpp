@@ -2,6 +2,7 @@
 
 #include "support/check.h"
 
+#include <algorithm>
 #include <isl/aff.h>
 #include <isl/local_space.h>
 #include <isl/map.h>
@@ -28,34 +29,40 @@ std::optional<int64_t> finite(__isl_take isl_val* value) {
   return isl_val_get_num_si(owned.get());
 }
 
-/// Some equality of the piece says so and nothing else.
-bool has_plain_equality(const isl::basic_map& piece, unsigned from, unsigned to) {
+using DimPairs = std::vector<std::pair<unsigned, unsigned>>;
+
+/// The first and the second dimension that a row says to be the same; nothing when it says something else.
+std::optional<std::pair<unsigned, unsigned>> equal_in_row(isl_mat* rows, int row, int from,
+                                                          int to) {
+  std::vector<std::pair<int, int>> found;
+  for (int column = 0; column < isl_mat_cols(rows); ++column) {
+    const isl::val value = isl::manage(isl_mat_get_element_val(rows, row, column));
+    if (value.is_zero())
+      continue;
+    if (found.size() == 2 || !(value.is_one() || value.is_negone()))
+      return std::nullopt;
+    found.emplace_back(column, value.is_one() ? 1 : -1);
+  }
+  if (found.size() != 2 || found[0].second == found[1].second || found[0].first >= from ||
+      found[1].first < from || found[1].first >= from + to)
+    return std::nullopt;
+  return std::pair(static_cast<unsigned>(found[0].first),
+                   static_cast<unsigned>(found[1].first - from));
+}
+
+/// What equalities of the piece say.
+DimPairs equal_dims_in(const isl::basic_map& piece) {
   const std::unique_ptr<isl_mat, isl_mat* (*)(isl_mat*)> rows(
       isl_basic_map_equalities_matrix(piece.get(), isl_dim_in, isl_dim_out, isl_dim_param,
                                       isl_dim_div, isl_dim_cst),
       isl_mat_free);
-  if (rows == nullptr)
-    return false;
-  const int columns = isl_mat_cols(rows.get());
-  const int one = static_cast<int>(from);
-  const int other = isl_basic_map_dim(piece.get(), isl_dim_in) + static_cast<int>(to);
-  const auto at = [&](int row, int column) {
-    const isl::val value = isl::manage(isl_mat_get_element_val(rows.get(), row, column));
-    return value.is_zero() ? 0 : value.is_one() ? 1 : value.is_negone() ? -1 : 2;
-  };
-  const auto says_so = [&](int row) {
-    const int first = at(row, one);
-    if (first * first != 1 || at(row, other) != -first)
-      return false;
-    for (int k = 0; k < columns; ++k)
-      if (k != one && k != other && at(row, k) != 0)
-        return false;
-    return true;
-  };
-  for (int row = 0; row < isl_mat_rows(rows.get()); ++row)
-    if (says_so(row))
-      return true;
-  return false;
+  const int from = isl_basic_map_dim(piece.get(), isl_dim_in),
+            to = isl_basic_map_dim(piece.get(), isl_dim_out);
+  DimPairs pairs;
+  for (int row = 0; rows != nullptr && row < isl_mat_rows(rows.get()); ++row)
+    if (const auto pair = equal_in_row(rows.get(), row, from, to))
+      pairs.push_back(*pair);
+  return pairs;
 }
 
 } // namespace
@@ -130,13 +137,20 @@ isl::map pairs_of(const isl::set& domain, const isl::set& range) {
   return isl::manage(isl_map_from_domain_and_range(domain.copy(), range.copy()));
 }
 
-bool has_equal_dims(const isl::map& pairs, unsigned from, unsigned to) {
-  bool is_plain = true;
+DimPairs plainly_equal_dims(const isl::map& pairs) {
+  std::optional<DimPairs> all;
   pairs.foreach_basic_map([&](const isl::basic_map& piece) {
-    is_plain = is_plain && has_plain_equality(piece, from, to);
+    const DimPairs own = equal_dims_in(piece);
+    if (!all)
+      all = own;
+    std::erase_if(*all, [&](const auto& pair) {
+      return std::find(own.begin(), own.end(), pair) == own.end();
+    });
   });
-  if (is_plain)
-    return true;
+  return all.value_or(DimPairs{});
+}
+
+bool has_equal_dims(const isl::map& pairs, unsigned from, unsigned to) {
   const isl::map equal = isl::manage(isl_map_equate(
       isl_map_universe(isl_map_get_space(pairs.get())), isl_dim_in, from, isl_dim_out, to));
   return pairs.is_subset(equal);

@@ -2,62 +2,69 @@
 
 #include "poly/isl/context.h"
 
-#include <algorithm>
 #include <isl/aff.h>
 #include <isl/constraint.h>
+#include <isl/mat.h>
 #include <isl/set.h>
 #include <isl/val.h>
+#include <memory>
 
 namespace kawara::poly {
 namespace {
 
 isl::set defined(const isl::set& set) { return isl::manage(isl_set_compute_divs(set.copy())); }
 
-int64_t whole(__isl_take isl_val* value) {
-  const isl::val owned = isl::manage(value);
-  return owned.num_si();
+using Matrix = std::unique_ptr<isl_mat, isl_mat* (*)(isl_mat*)>;
+
+/// A number of the matrix; nothing when it is a large one.
+std::optional<int64_t> small_number(isl_mat* matrix, int row, int column) {
+  constexpr long kLarge = 1L << 40;
+  const isl::val value = isl::manage(isl_mat_get_element_val(matrix, row, column));
+  if (isl_val_cmp_si(value.get(), kLarge) > 0 || isl_val_cmp_si(value.get(), -kLarge) < 0)
+    return std::nullopt;
+  return isl_val_get_num_si(value.get());
 }
 
-/// Bounds that constraints put on one dimension; `is_alone` as long as none has anything else in it.
-struct OwnBounds {
-  unsigned position = 0;
-  bool is_alone = true;
-  std::optional<int64_t> low, high;
-
-  void add(isl_constraint* constraint) {
-    const auto has = [&](isl_dim_type type, unsigned from, unsigned count) {
-      return count > 0 &&
-             isl_constraint_involves_dims(constraint, type, from, count) != isl_bool_false;
-    };
-    const auto count = [&](isl_dim_type type) {
-      return static_cast<unsigned>(isl_constraint_dim(constraint, type));
-    };
-    if (!has(isl_dim_set, position, 1))
-      return;
-    if (has(isl_dim_param, 0, count(isl_dim_param)) || has(isl_dim_div, 0, count(isl_dim_div)) ||
-        has(isl_dim_set, 0, position) ||
-        has(isl_dim_set, position + 1, count(isl_dim_set) - position - 1)) {
-      is_alone = false;
-      return;
+/// Columns: dimensions, parameters, divisions, the constant.
+void add_rows(isl_mat* matrix, size_t dimensions, bool is_equality,
+              std::vector<PlainConstraint>& to) {
+  const int columns = isl_mat_cols(matrix), count = static_cast<int>(dimensions);
+  for (int row = 0; row < isl_mat_rows(matrix); ++row) {
+    PlainConstraint constraint{std::vector<int64_t>(dimensions, 0), 0, is_equality, false};
+    for (int column = 0; column < columns; ++column) {
+      const auto number = small_number(matrix, row, column);
+      const bool is_other = column >= count && column + 1 < columns;
+      constraint.has_more = constraint.has_more || !number || (is_other && *number != 0);
+      if (column < count)
+        constraint.factors[static_cast<size_t>(column)] = number.value_or(0);
+      else if (!is_other)
+        constraint.constant = number.value_or(0);
     }
-    // factor * x + constant >= 0, or = 0
-    const int64_t factor = whole(
-        isl_constraint_get_coefficient_val(constraint, isl_dim_set, static_cast<int>(position)));
-    const int64_t constant = whole(isl_constraint_get_constant_val(constraint));
-    if (factor != 1 && factor != -1) {
-      is_alone = false;
-      return;
-    }
-    const int64_t end = -constant * factor;
-    const bool is_fixed = isl_constraint_is_equality(constraint) != isl_bool_false;
-    if (is_fixed || factor == 1)
-      low = std::max(low.value_or(end), end);
-    if (is_fixed || factor == -1)
-      high = std::min(high.value_or(end), end);
+    to.push_back(std::move(constraint));
   }
-};
+}
 
 } // namespace
+
+std::optional<std::vector<PlainConstraint>> plain_constraints(const isl::set& set) {
+  if (isl_set_n_basic_set(set.get()) != 1)
+    return std::nullopt;
+  std::vector<PlainConstraint> list;
+  const auto dimensions = static_cast<size_t>(isl_set_dim(set.get(), isl_dim_set));
+  set.foreach_basic_set([&](const isl::basic_set& piece) {
+    const Matrix equal(isl_basic_set_equalities_matrix(piece.get(), isl_dim_set, isl_dim_param,
+                                                       isl_dim_div, isl_dim_cst),
+                       isl_mat_free);
+    const Matrix rest(isl_basic_set_inequalities_matrix(piece.get(), isl_dim_set, isl_dim_param,
+                                                        isl_dim_div, isl_dim_cst),
+                      isl_mat_free);
+    if (equal != nullptr)
+      add_rows(equal.get(), dimensions, true, list);
+    if (rest != nullptr)
+      add_rows(rest.get(), dimensions, false, list);
+  });
+  return list;
+}
 
 isl::set in_one_piece(const isl::set& set) {
   if (set.is_empty())
@@ -91,25 +98,6 @@ std::vector<std::vector<Constraint>> constraints_of(const isl::set& set) {
     isl_basic_set_foreach_constraint(piece.get(), add, &pieces.back());
   });
   return pieces;
-}
-
-std::optional<std::pair<int64_t, int64_t>> own_range(const isl::set& set, unsigned position) {
-  if (isl_set_n_basic_set(set.get()) != 1)
-    return std::nullopt;
-  OwnBounds bounds;
-  bounds.position = position;
-  const auto add = [](isl_constraint* constraint, void* to) {
-    static_cast<OwnBounds*>(to)->add(constraint);
-    isl_constraint_free(constraint);
-    return isl_stat_ok;
-  };
-  set.foreach_basic_set([&](const isl::basic_set& piece) {
-    isl_basic_set_foreach_constraint(piece.get(), add, &bounds);
-  });
-  if (!bounds.is_alone || !bounds.low || !bounds.high || *bounds.low > *bounds.high ||
-      set.is_empty())
-    return std::nullopt;
-  return std::pair(*bounds.low, *bounds.high);
 }
 
 isl::pw_aff least_value(const isl::set& set, unsigned position) {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace kawara::poly {
@@ -29,9 +28,16 @@ struct Constraint {
 /// By piece; all existentially quantified variables as divisions.
 std::vector<std::vector<Constraint>> constraints_of(const isl::set&);
 
-/// The first and the last value of a dimension that takes all values between them whatever the other dimensions are, and has the
-/// same ones for all parameters, as constraints show it. May miss some.
-std::optional<std::pair<int64_t, int64_t>> own_range(const isl::set&, unsigned position);
+/// `sum of factor * dimension + constant >= 0`, or `= 0`.
+struct PlainConstraint {
+  std::vector<int64_t> factors; ///< by dimension
+  int64_t constant = 0;
+  bool is_equality = false;
+  bool has_more =
+      false; ///< parameters, divisions or numbers that are too large: the rest says little
+};
+/// The constraints of a set in one piece as numbers, nothing asked; nothing for one in several.
+std::optional<std::vector<PlainConstraint>> plain_constraints(const isl::set&);
 
 /// The ends of a dimension, as functions of the parameters.
 isl::pw_aff least_value(const isl::set&, unsigned position);

@@ -46,29 +46,23 @@ TEST(WithDivisions, TooManyEndTheQuestion) {
   EXPECT_TRUE(with_divisions(more).is_equal(more)) << "without a question there is no limit";
 }
 
-using Ends = std::pair<int64_t, int64_t>;
-
-std::optional<Ends> range_of(const char* set, unsigned position) {
+TEST(PlainConstraints, AreTheNumbersOfOnePiece) {
   const ContextPtr context = make_context();
-  return own_range(isl::set(context->get(), set), position);
-}
-
-TEST(OwnRange, IsOfDimensionsThatDependOnNoOther) {
-  EXPECT_EQ(range_of("{ S[i, j] : 0 <= i < 9 and 2 <= j <= 5 }", 0), Ends(0, 8));
-  EXPECT_EQ(range_of("{ S[i, j] : 0 <= i < 9 and 2 <= j <= 5 }", 1), Ends(2, 5));
-  EXPECT_EQ(range_of("{ S[i, j] : i = 3 and 0 <= j < 4 }", 0), Ends(3, 3));
-  EXPECT_EQ(range_of("{ S[i, j, k] : 0 <= i < 9 and 0 <= j <= k and k < 4 }", 0), Ends(0, 8));
-  EXPECT_EQ(range_of("[N] -> { S[i, j] : 0 <= i < 9 and 0 <= j < N }", 0), Ends(0, 8));
-}
-
-TEST(OwnRange, IsMissingWhereSomethingElseDecides) {
-  EXPECT_EQ(range_of("{ S[i, j] : 0 <= i <= j and j < 4 }", 0), std::nullopt);
-  EXPECT_EQ(range_of("[N] -> { S[i] : 0 <= i < N }", 0), std::nullopt);
-  EXPECT_EQ(range_of("{ S[i] : 0 <= i }", 0), std::nullopt);
-  EXPECT_EQ(range_of("{ S[i] : 0 <= i < 9 and i mod 2 = 0 }", 0), std::nullopt);
-  EXPECT_EQ(range_of("{ S[i] : 0 <= i < 4 or 8 <= i < 10 }", 0), std::nullopt);
-  EXPECT_EQ(range_of("{ S[i, j, k] : 0 <= i < 4 and 2j = 2k + 1 and 0 <= j < 3 }", 0),
-            std::nullopt);
+  const auto list = [&](const char* set) {
+    return plain_constraints(isl::set(context->get(), set));
+  };
+  EXPECT_EQ(list("{ S[i] : 0 <= i < 4 or 8 <= i < 10 }"), std::nullopt);
+  const auto all = list("[N] -> { S[i, j] : 3j = i + 1 and i >= 2 and j < N }");
+  ASSERT_TRUE(all);
+  size_t equalities = 0, with_more = 0;
+  for (const PlainConstraint& constraint : *all) {
+    equalities += constraint.is_equality ? 1 : 0;
+    with_more += constraint.has_more ? 1 : 0;
+    if (constraint.is_equality)
+      EXPECT_EQ(constraint.factors[1], -3 * constraint.factors[0]);
+  }
+  EXPECT_EQ(equalities, 1U);
+  EXPECT_EQ(with_more, 1U);
 }
 
 } // namespace

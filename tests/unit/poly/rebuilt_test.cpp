@@ -76,5 +76,89 @@ TEST(Rebuilt, SeesAStatementRemoved) {
   expect_as_from_scratch(scop);
 }
 
+Expr block_of(const Expr& e) {
+  return scalar::binary(scalar::BinaryOp::FloorDiv, e, scalar::int_lit(8));
+}
+Expr place_in(const Expr& e) {
+  return scalar::binary(scalar::BinaryOp::Mod, e, scalar::int_lit(8));
+}
+
+/// y[cell] of both statements that touch it as y[block, cell].
+void put_in_front(Scop& scop, const Expr& of_writer, const Expr& of_reader) {
+  scop.statements[0].text.index.insert(scop.statements[0].text.index.begin(), of_writer);
+  scop.tensors[1].shape.insert(scop.tensors[1].shape.begin(), scop.tensors[1].shape.front());
+  for (const size_t s : {1U, 2U})
+    scop.statements[s].text.value =
+        scalar::rewrite(scop.statements[s].text.value, [&](const Expr& e) -> Expr {
+          const auto* load = scalar::as<scalar::Load>(e);
+          if (load == nullptr || load->tensor != 1)
+            return {};
+          std::vector<Expr> index = load->index;
+          index.insert(index.begin(), of_reader);
+          return scalar::load(1, index, e.type());
+        });
+}
+
+const Shown* shown_of(const Scop& scop, uint32_t source, uint32_t sink) {
+  for (const Dependence& d : scop.dependences)
+    if (d.source.value == source && d.sink.value == sink)
+      return d.shown.get();
+  return nullptr;
+}
+
+TEST(Rebuilt, KeepsWhatIsOfOtherTensors) {
+  Scop scop = scop_of(kThreeNests);
+  // w[i] = z[i]: what it read of y is gone, what it reads of z is known.
+  scop.statements[2].text.value = scalar::load(2, {scalar::iter(0)}, {scalar::Elem::F32, 1});
+  expect_as_from_scratch(scop);
+  const Scop made = rebuilt(scop);
+  EXPECT_EQ(shown_of(made, 1, 2), shown_of(scop, 1, 2));
+  EXPECT_EQ(shown_of(made, 0, 1), shown_of(scop, 0, 1));
+  EXPECT_EQ(shown_of(made, 0, 2), nullptr);
+}
+
+TEST(Rebuilt, KeepsPairsInOneCopy) {
+  Scop scop = scop_of(kThreeNests);
+  put_in_front(scop, block_of(scalar::iter(0)), block_of(scalar::iter(0)));
+  expect_as_from_scratch(scop);
+  EXPECT_EQ(shown_of(rebuilt(scop), 0, 1), shown_of(scop, 0, 1));
+}
+
+TEST(Rebuilt, LeavesPairsInOtherCopiesOut) {
+  Scop scop = scop_of(kThreeNests);
+  put_in_front(scop, block_of(scalar::iter(0)), scalar::int_lit(1));
+  expect_as_from_scratch(scop);
+  EXPECT_NE(shown_of(rebuilt(scop), 0, 1), shown_of(scop, 0, 1));
+  Scop apart = scop_of(kThreeNests);
+  put_in_front(apart, scalar::int_lit(0), scalar::int_lit(1));
+  expect_as_from_scratch(apart);
+  EXPECT_EQ(shown_of(rebuilt(apart), 0, 1), nullptr);
+}
+
+TEST(Rebuilt, KeepsWhatWasProvedOfTheNewOrder) {
+  Scop scop = scop_of(kJacobi);
+  const Scop before = scop;
+  // t in blocks: the same order, and proved to be legal.
+  scop.source_order.rows[0] = {block_of(scalar::iter(0)), place_in(scalar::iter(0)),
+                               scalar::iter(1)};
+  scop.source_order.body[0] = {add_loop(scop.source_order, "t.0", {}), {scop.source_order.body[0]}};
+  ASSERT_TRUE(is_legal(judge(before, before.source_order)));
+  expect_as_from_scratch(scop);
+  EXPECT_EQ(shown_of(rebuilt(scop), 0, 0), shown_of(before, 0, 0));
+}
+
+TEST(Rebuilt, FindsReductionsInTheirNewOrder) {
+  Scop scop = scop_of(R"(param N
+input x: f32[N]
+inout s: f32
+for i in range(N):
+    s += x[i]
+)");
+  const Order reversed = with_rows(scop, {scalar::int_lit(0) - scalar::iter(0)});
+  ASSERT_TRUE(is_legal(judge(scop, reversed)));
+  scop.source_order = reversed;
+  expect_as_from_scratch(scop);
+}
+
 } // namespace
 } // namespace kawara::poly

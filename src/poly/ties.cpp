@@ -1,0 +1,122 @@
+#include "poly/ties.h"
+
+#include "poly/definitions.h"
+#include "poly/isl/dimensions.h"
+
+#include <algorithm>
+
+namespace kawara::poly {
+
+using scalar::BinaryOp;
+
+namespace {
+
+/// Notes that iterator i of the source and j of the sink are the same.
+void add_twin(Ties& ties, uint32_t i, uint32_t j) {
+  const Expr own = in_own_words(scalar::iter(i), ties.source);
+  if (const auto* it = scalar::as<scalar::Iter>(own); it != nullptr && !ties.twins[it->index])
+    ties.twins[it->index] = scalar::iter(j);
+}
+
+/// e where the row is e // size.
+struct Blocks {
+  Expr of;
+  int64_t size = 0;
+};
+
+std::optional<Blocks> blocks_in(const Expr& row) {
+  const auto* b = scalar::as<scalar::Binary>(row);
+  const auto size =
+      b != nullptr && b->op == BinaryOp::FloorDiv ? scalar::constant_of(b->rhs) : std::nullopt;
+  return size && *size > 0 ? std::optional(Blocks{b->lhs, *size}) : std::nullopt;
+}
+
+bool is_place(const Expr& row, const Blocks& blocks) {
+  return scalar::equal(row, scalar::simplify(scalar::binary(BinaryOp::Mod, blocks.of,
+                                                            scalar::int_lit(blocks.size))));
+}
+
+/// Both as one, when the inner one counts within the blocks of the outer one.
+std::optional<Step> joined(const Step& outer, const Step& inner) {
+  const auto source = blocks_in(outer.source), sink = blocks_in(outer.sink);
+  if (!source || !sink || source->size != sink->size || !is_place(inner.source, *source) ||
+      !is_place(inner.sink, *sink))
+    return std::nullopt;
+  return Step{source->of, sink->of, outer.first, inner.last};
+}
+
+} // namespace
+
+Ties ties_of(const Scop& scop, const isl::map& pairs, StmtId source, StmtId sink) {
+  const auto &from = scop[source].text.iters, &to = scop[sink].text.iters;
+  Ties ties{definitions_of(scop[source].domain),
+            definitions_of(scop[sink].domain),
+            std::vector<Expr>(from.size()),
+            {}};
+  for (const auto& [i, j] : plainly_equal_dims(pairs))
+    add_twin(ties, i, j);
+  for (uint32_t i = 0; i < from.size(); ++i)
+    for (uint32_t j = 0; j < to.size() && !ties.twins[i] && !ties.source[i]; ++j)
+      if (from[i] == to[j] && has_equal_dims(pairs, i, j))
+        add_twin(ties, i, j);
+  return ties;
+}
+
+Ties no_ties(const Scop& scop, StmtId source, StmtId sink) {
+  const size_t from = scop[source].text.iters.size(), to = scop[sink].text.iters.size();
+  return {std::vector<Expr>(from), std::vector<Expr>(to), std::vector<Expr>(from), {}};
+}
+
+Ties ties_of_cells(const std::vector<Expr>& source_index, const std::vector<Expr>& sink_index,
+                   std::vector<Expr> source_definitions, std::vector<Expr> sink_definitions) {
+  Ties ties{std::move(source_definitions), std::move(sink_definitions), {}, {}};
+  ties.twins.resize(ties.source.size());
+  for (size_t d = 0; d < source_index.size() && d < sink_index.size(); ++d) {
+    const Expr one = in_own_words(source_index[d], ties.source);
+    const Expr other = in_own_words(sink_index[d], ties.sink);
+    const auto *i = scalar::as<scalar::Iter>(one), *j = scalar::as<scalar::Iter>(other);
+    if (i != nullptr && j != nullptr)
+      add_twin(ties, i->index, j->index);
+    ties.equal.emplace_back(one, other);
+  }
+  return ties;
+}
+
+bool is_tied(const Ties& ties, const Expr& of_source, const Expr& of_sink) {
+  const Expr one = in_own_words(of_source, ties.source), other = in_own_words(of_sink, ties.sink);
+  for (const auto& [a, b] : ties.equal)
+    if (scalar::equal(a, one) && scalar::equal(b, other))
+      return true;
+  bool has_twins = true;
+  scalar::visit(one, [&](const Expr& e) {
+    if (const auto* it = scalar::as<scalar::Iter>(e))
+      has_twins = has_twins && ties.twins[it->index];
+  });
+  return has_twins &&
+         scalar::equal(in_own_words(scalar::substitute_iters(one, ties.twins), ties.sink), other);
+}
+
+std::vector<Step> steps_of(const Order& order, const Ties& ties, StmtId source, StmtId sink,
+                           size_t loops, const std::vector<bool>& is_apart) {
+  const auto &from = order.rows[source.value], &to = order.rows[sink.value];
+  const auto may_join = [&](const Step& step) {
+    return is_apart.empty() || (!is_apart[step.first] && !is_apart[step.last]);
+  };
+  std::vector<Step> steps;
+  for (size_t k = 0; k < loops; ++k) {
+    if (is_tied(ties, from[k], to[k]))
+      continue;
+    Step step{from[k], to[k], k, k};
+    while (!steps.empty() && may_join(step) && may_join(steps.back())) {
+      const auto both = joined(steps.back(), step);
+      if (!both)
+        break;
+      step = *both;
+      steps.pop_back();
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+} // namespace kawara::poly
