@@ -1,6 +1,8 @@
 #include "schedule/compute_at.h"
 
+#include "poly/accesses.h"
 #include "poly/affine.h"
+#include "poly/definitions.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "schedule/codes.h"
@@ -47,9 +49,7 @@ Result<Producer, std::string> stage_of(const Scop& scop, StmtId id) {
   if (tensor.role != program::Role::Temp)
     return fail("`" + tensor.name + "` is an " + std::string(name_of(tensor.role)) +
                 ": all of it must be stored, so only what writes a temp can move.");
-  for (const Access& access : poly::accesses(scop)) {
-    if (access.tensor != stage.tensor)
-      continue;
+  for (const Access& access : poly::accesses_of(scop, stage.tensor)) {
     if (access.is_write) {
       stage.writes.push_back(access);
       add_once(stage.producers, access.statement);
@@ -269,15 +269,26 @@ private:
     for (unsigned d = 0; d < depth_; ++d) {
       bool is_equal = true;
       for (const StmtId id : poly::statements_below(node)) {
-        const isl::set& domain = made_.scop[id].domain;
-        const isl::pw_aff row =
-            poly::pw_aff_from_expr(made_.order.rows[id.value][row_at], domain, made_.scop.params);
-        is_equal = is_equal && domain.is_subset(row.eq_set(poly::dimension_function(domain, d)));
+        is_equal = is_equal && is_iterator(made_.order.rows[id.value][row_at], id, d);
       }
       if (is_equal)
         return true;
     }
     return false;
+  }
+
+  /// Whether the row has the value of iterator `d` in every iteration of the statement.
+  bool is_iterator(const Expr& row, StmtId id, unsigned d) const {
+    const isl::set& domain = made_.scop[id].domain;
+    const std::vector<Expr> definitions = poly::definitions_of(domain);
+    const Expr one = poly::in_own_words(row, definitions),
+               other = poly::in_own_words(scalar::iter(d), definitions);
+    if (scalar::equal(one, other))
+      return true;
+    if (poly::differ_somewhere(one, other, domain))
+      return false;
+    const isl::pw_aff function = poly::pw_aff_from_expr(row, domain, made_.scop.params);
+    return domain.is_subset(function.eq_set(poly::dimension_function(domain, d)));
   }
 
   void rename_loops(std::vector<TreeNode>& nodes, const std::vector<std::string>& taken) {

@@ -1,10 +1,12 @@
 #include "schedule/solve_iterators.h"
 
+#include "poly/definitions.h"
 #include "poly/isl/dimensions.h"
 #include "scalar/affine_sum.h"
 #include "scalar/eval.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace kawara::schedule {
@@ -87,6 +89,68 @@ std::optional<bool> tell_apart(const std::vector<Expr>& rows, uint32_t iterator,
   return true;
 }
 
+std::vector<Expr> in_words(const std::vector<Expr>& rows, const std::vector<Expr>& definitions) {
+  std::vector<Expr> words;
+  for (const Expr& row : rows)
+    words.push_back(poly::in_own_words(row, definitions));
+  return words;
+}
+
+/// The only iterator of an expression without parameters.
+std::optional<uint32_t> iterator_alone(const Expr& e) {
+  std::optional<uint32_t> found;
+  bool is_alone = true;
+  scalar::visit(e, [&](const Expr& n) {
+    const auto* it = scalar::as<scalar::Iter>(n);
+    is_alone = is_alone && !scalar::as<scalar::Param>(n) &&
+               (it == nullptr || !found || *found == it->index);
+    if (it != nullptr)
+      found = it->index;
+  });
+  return is_alone ? found : std::nullopt;
+}
+
+/// Whether a value that depends on one iterator is a function of the rows that do so, too.
+bool is_given_alone(const Expr& value, uint32_t iterator, const std::vector<Expr>& rows,
+                    const isl::set& domain) {
+  std::vector<Expr> own;
+  for (const Expr& row : rows)
+    if (iterator_alone(row) == iterator)
+      own.push_back(row);
+  const Expr itself = scalar::iter(iterator);
+  if (is_put_together(value, own, own.size()) || is_put_together(itself, own, own.size()))
+    return true;
+  const auto range = poly::bounds_of_iterator(domain, iterator);
+  if (!range || range->second - range->first >= kMostValues)
+    return false;
+  std::vector<int64_t> at(poly::dimension_count(domain), 0);
+  std::map<std::vector<int64_t>, int64_t> seen;
+  for (int64_t x = range->first; x <= range->second; ++x) {
+    at[iterator] = x;
+    std::vector<int64_t> keys;
+    for (const Expr& row : own)
+      keys.push_back(scalar::evaluate_index(row, at, {}).value());
+    const int64_t made = scalar::evaluate_index(value, at, {}).value();
+    if (seen.try_emplace(std::move(keys), made).first->second != made)
+      return false;
+  }
+  return true;
+}
+
+/// The same of a sum whose terms depend on one iterator each.
+bool is_plainly_given(const Expr& value, const std::vector<Expr>& rows, const isl::set& domain) {
+  std::map<uint32_t, scalar::AffineSum> by_iterator;
+  for (const auto& term : scalar::affine_sum(value).terms) {
+    const auto iterator = iterator_alone(term.first);
+    if (!iterator)
+      return false;
+    by_iterator[*iterator].terms.push_back(term);
+  }
+  return std::all_of(by_iterator.begin(), by_iterator.end(), [&](const auto& part) {
+    return is_given_alone(scalar::expr_of(part.second), part.first, rows, domain);
+  });
+}
+
 } // namespace
 
 std::vector<Expr> iterators_from_keys(const std::vector<Expr>& keys, size_t iterators) {
@@ -116,25 +180,35 @@ Expr in_solved(const Expr& e, const std::vector<Expr>& solved) {
 
 std::optional<bool> gives_iterators(const std::vector<Expr>& rows,
                                     const std::vector<Expr>& iterators, const isl::set& domain) {
-  const bool is_box = poly::is_box(domain);
+  const std::vector<Expr> definitions = poly::definitions_of(domain);
+  const std::vector<Expr> words = in_words(rows, definitions);
   bool is_known = true;
   for (const Expr& iterator : iterators) {
-    const uint32_t index = scalar::as<scalar::Iter>(iterator)->index;
-    const auto own = rows_over(index, rows);
-    if (own && is_put_together(iterator, *own, own->size()))
+    const Expr value = poly::in_own_words(iterator, definitions);
+    const auto* it = scalar::as<scalar::Iter>(value);
+    if (it == nullptr) {
+      is_known = is_known && is_plainly_given(value, words, domain);
       continue;
-    const auto first = is_box ? poly::dimension_min(domain, index) : std::nullopt;
-    const auto last = is_box ? poly::dimension_max(domain, index) : std::nullopt;
-    const auto is_given =
-        own && first && last ? tell_apart(*own, index, poly::dimension_count(domain), *first, *last)
-                             : std::nullopt;
-    // Two iterations of a box that differ in this iterator alone have all other
-    // rows in common.
+    }
+    const auto own = rows_over(it->index, words);
+    if (own && is_put_together(value, *own, own->size()))
+      continue;
+    const auto range = own ? poly::free_range(domain, it->index) : std::nullopt;
+    const auto is_given = range ? tell_apart(*own, it->index, poly::dimension_count(domain),
+                                             range->first, range->second)
+                                : std::nullopt;
+    // Two iterations that differ in this iterator and those that it defines have all other rows in common.
     if (is_given == false)
       return false;
     is_known = is_known && is_given;
   }
   return is_known ? std::optional(true) : std::nullopt;
+}
+
+bool gives_value(const Expr& value, const std::vector<Expr>& rows, const isl::set& domain) {
+  const std::vector<Expr> definitions = poly::definitions_of(domain);
+  return is_plainly_given(scalar::simplify(poly::in_own_words(value, definitions)),
+                          in_words(rows, definitions), domain);
 }
 
 } // namespace kawara::schedule

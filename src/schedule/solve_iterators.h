@@ -18,10 +18,15 @@ scalar::Expr in_solved(const scalar::Expr& e, const std::vector<scalar::Expr>& s
 
 /// Whether the values of rows give those of iterators (each an `Iter`) in every
 /// iteration of `domain`: seen from the text where rows divide one iterator
-/// each (`i // 8`, `i % 8`), by counting where the domain is a box. Nothing:
-/// sets have to be asked.
+/// each (`i // 8`, `i % 8`), by counting where it has the same values whatever
+/// the others are. Nothing: sets have to be asked.
 std::optional<bool> gives_iterators(const std::vector<scalar::Expr>& rows,
                                     const std::vector<scalar::Expr>& iterators,
                                     const isl::set& domain);
+
+/// Whether the values of rows give a value in every iteration of `domain`, seen
+/// in the same way. False: sets have to be asked.
+bool gives_value(const scalar::Expr& value, const std::vector<scalar::Expr>& rows,
+                 const isl::set& domain);
 
 } // namespace kawara::schedule

@@ -12,6 +12,7 @@
 #include "schedule/request.h"
 #include "schedule/resolve.h"
 #include "schedule/rewrite.h"
+#include "schedule/solve_iterators.h"
 #include "support/text.h"
 
 #include <algorithm>
@@ -180,6 +181,9 @@ private:
 
   /// Whether `start` of an iteration is `index` of the first one in its block.
   bool starts_block(const Expr& start, const Expr& index) const {
+    // Places in the first iteration are 0: `start` is `index` there, and the same wherever its value follows from the block.
+    if (gives_value(start, keys_, domain_))
+      return true;
     if (!block_starts_) {
       isl::map pairs = poly::pairs_of(domain_, first_);
       for (const Expr& key : keys_)
@@ -423,10 +427,6 @@ Result<std::vector<size_t>, Differs> axes_of(const Schedule& schedule,
   return fail(*std::move(nearest));
 }
 
-bool is_allowed(target::Strictness needed, program::Numerics numerics) {
-  return static_cast<int>(numerics) >= static_cast<int>(needed);
-}
-
 /// All instructions; those that differ in their width alone as one.
 std::vector<std::string> families_of_instructions() {
   std::vector<std::string> families;
@@ -481,7 +481,7 @@ Proposed propose(const Schedule& schedule, const Tensorize& directive, const Env
   if (!loop_of)
     return fail(shape_refusal(kOtherMeaning, request, where, "computes something else",
                               {loop_of.error().why}));
-  if (!is_allowed(data->strictness, schedule.scop.numerics))
+  if (static_cast<int>(schedule.scop.numerics) < static_cast<int>(data->strictness))
     return fail(shape_refusal(
         kNumericsForbid, request, where, "would round in another way",
         {"`" + std::string(data->name) + "` rounds sums in a way that `numerics " +

@@ -56,5 +56,26 @@ TEST(GivenIterators, AreAskedOfSetsOtherwise) {
   EXPECT_EQ(gives({place(i, 8192), j}, "{ S[i, j] : 0 <= i < 8000 and 0 <= j < 3 }"), std::nullopt);
 }
 
+TEST(GivenIterators, AreSeenThroughBlocksWithNamesOfTheirOwn) {
+  // The first iterator counts blocks of the second.
+  constexpr const char* kBlocks = "{ S[b, i] : 0 <= i < 64 and 32b <= i <= 32b + 31 }";
+  const Expr b = iter(0), i = iter(1);
+  EXPECT_EQ(gives({b, tile(place(i, 32), 16), place(i, 16)}, kBlocks), true);
+  EXPECT_EQ(gives({tile(place(i, 32), 16), place(i, 16)}, kBlocks), false);
+  EXPECT_EQ(gives({b, place(i, 16)}, kBlocks), false);
+}
+
+TEST(GivenValues, FollowFromBlocks) {
+  const poly::ContextPtr context = poly::make_context();
+  const isl::set box(context->get(), kBox);
+  const Expr i = iter(0), j = iter(1);
+  const std::vector<Expr> keys{tile(i, 32), tile(place(i, 32), 8), j};
+  EXPECT_TRUE(gives_value(i - place(i, 8), keys, box));
+  EXPECT_TRUE(gives_value(i - place(i, 8) + j, keys, box));
+  EXPECT_FALSE(gives_value(i, keys, box));
+  EXPECT_FALSE(gives_value(i - place(i, 4), keys, box));
+  EXPECT_FALSE(gives_value(tile(i + j, 8), keys, box)) << "sets have to be asked";
+}
+
 } // namespace
 } // namespace kawara::schedule
