@@ -209,6 +209,106 @@ std::optional<Ends> free_range_in(const std::vector<PlainConstraint>& constraint
   return ends;
 }
 
+/// Every iterator has a value whatever the others are.
+bool has_points(const std::vector<PlainConstraint>& constraints,
+                const std::vector<Expr>& definitions) {
+  for (uint32_t d = 0; d < definitions.size(); ++d)
+    if (!definitions[d] && !free_range_in(constraints, definitions, d))
+      return false;
+  return true;
+}
+
+bool touches(const PlainConstraint& constraint, const std::vector<bool>& dims) {
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (dims[d] && constraint.factors[d] != 0)
+      return true;
+  return false;
+}
+
+/// The dimensions that constraints tie to one; nothing where they are about something else, too.
+std::optional<std::vector<bool>> tied_dimensions(const std::vector<PlainConstraint>& constraints,
+                                                 size_t dimensions, uint32_t from) {
+  std::vector<bool> tied(dimensions, false);
+  tied[from] = true;
+  for (bool has_grown = true; has_grown;) {
+    has_grown = false;
+    for (const PlainConstraint& constraint : constraints) {
+      if (!touches(constraint, tied))
+        continue;
+      if (constraint.has_more)
+        return std::nullopt;
+      for (const uint32_t d : dimensions_in(constraint)) {
+        has_grown = has_grown || !tied[d];
+        tied[d] = true;
+      }
+    }
+  }
+  return tied;
+}
+
+/// Bounds of dimensions that follow from those of others, constraint by constraint.
+class Bounds {
+public:
+  explicit Bounds(size_t dimensions) : low_(dimensions), high_(dimensions) {}
+
+  /// Whether something new followed.
+  bool narrow(const PlainConstraint& constraint) {
+    bool is_new = false;
+    for (uint32_t d = 0; d < constraint.factors.size(); ++d)
+      for (const int64_t sign : {1, -1})
+        if (constraint.factors[d] != 0 && (sign == 1 || constraint.is_equality))
+          is_new = narrow(constraint, sign, d) || is_new;
+    return is_new;
+  }
+
+  std::optional<Ends> of(uint32_t d) const {
+    return low_[d] && high_[d] ? std::optional(Ends(*low_[d], *high_[d])) : std::nullopt;
+  }
+
+private:
+  /// sign * (factor * x + the rest) >= 0, where the rest is as large as it can be.
+  bool narrow(const PlainConstraint& constraint, int64_t sign, uint32_t d) {
+    int64_t rest = sign * constraint.constant;
+    for (uint32_t k = 0; k < constraint.factors.size(); ++k) {
+      const int64_t factor = sign * constraint.factors[k];
+      const auto& end = factor > 0 ? high_[k] : low_[k];
+      if (k == d || factor == 0)
+        continue;
+      if (!end)
+        return false;
+      rest += factor * *end;
+    }
+    const int64_t factor = sign * constraint.factors[d], size = std::abs(factor);
+    const int64_t most = rest >= 0 ? rest / size : -((-rest + size - 1) / size);
+    auto& end = factor > 0 ? low_[d] : high_[d];
+    const int64_t value = factor > 0 ? -most : most;
+    if (std::abs(value) > kLargestPlain || (end && (factor > 0 ? *end >= value : *end <= value)))
+      return false;
+    end = value;
+    return true;
+  }
+
+  std::vector<std::optional<int64_t>> low_, high_;
+};
+
+Bounds bounds_in(const std::vector<PlainConstraint>& constraints, size_t dimensions) {
+  Bounds bounds(dimensions);
+  bool is_new = true;
+  for (size_t turn = 0; turn <= 2 * dimensions && is_new; ++turn) {
+    is_new = false;
+    for (const PlainConstraint& constraint : constraints)
+      is_new = (!constraint.has_more && bounds.narrow(constraint)) || is_new;
+  }
+  return bounds;
+}
+
+bool is_met_at(const PlainConstraint& constraint, const std::vector<int64_t>& at) {
+  int64_t sum = constraint.constant;
+  for (size_t d = 0; d < at.size(); ++d)
+    sum += constraint.factors[d] * at[d];
+  return constraint.is_equality ? sum == 0 : sum >= 0;
+}
+
 } // namespace
 
 std::vector<Expr> definitions_of(const isl::set& domain) {
@@ -226,10 +326,54 @@ std::optional<Ends> free_range(const isl::set& domain, uint32_t iterator) {
   const auto ends = free_range_in(*constraints, definitions, iterator);
   if (!ends)
     return std::nullopt;
-  bool has_points = true; // each iterator has a value whatever the others are
-  for (uint32_t d = 0; d < definitions.size() && has_points; ++d)
-    has_points = definitions[d] || free_range_in(*constraints, definitions, d);
-  return has_points || !domain.is_empty() ? ends : std::nullopt;
+  return has_points(*constraints, definitions) || !domain.is_empty() ? ends : std::nullopt;
+}
+
+std::optional<Bundle> bundle_of(const isl::set& domain, uint32_t iterator, int64_t most) {
+  const auto constraints = plain_constraints(domain);
+  const auto tied =
+      constraints ? tied_dimensions(*constraints, domain.tuple_dim(), iterator) : std::nullopt;
+  if (!tied)
+    return std::nullopt;
+  const std::vector<Expr> definitions = definitions_in(*constraints, domain.tuple_dim());
+  std::vector<PlainConstraint> own;
+  for (const PlainConstraint& constraint : *constraints)
+    if (touches(constraint, *tied))
+      own.push_back(constraint);
+  const Bounds bounds = bounds_in(own, tied->size());
+  std::vector<std::pair<uint32_t, Ends>> free;
+  int64_t count = 1;
+  for (uint32_t d = 0; d < tied->size(); ++d) {
+    if (!(*tied)[d] || definitions[d])
+      continue;
+    const auto ends = bounds.of(d);
+    if (!ends || ends->second < ends->first || ends->second - ends->first >= most)
+      return std::nullopt;
+    count *= ends->second - ends->first + 1;
+    if (count > most)
+      return std::nullopt;
+    free.emplace_back(d, *ends);
+  }
+  if (!has_points(*constraints, definitions) && domain.is_empty())
+    return std::nullopt;
+  Bundle bundle{*tied, {}};
+  for (int64_t n = 0; n < count; ++n) {
+    std::vector<int64_t> at(tied->size(), 0);
+    int64_t rest = n;
+    for (auto one = free.rbegin(); one != free.rend(); ++one) {
+      const int64_t size = one->second.second - one->second.first + 1;
+      at[one->first] = one->second.first + rest % size;
+      rest /= size;
+    }
+    for (uint32_t d = 0; d < tied->size(); ++d)
+      if ((*tied)[d] && definitions[d])
+        at[d] = scalar::evaluate_index(definitions[d], at, {}).value_or(0);
+    if (std::all_of(own.begin(), own.end(),
+                    [&](const PlainConstraint& c) { return is_met_at(c, at); }))
+      bundle.points.push_back(std::move(at));
+  }
+  std::sort(bundle.points.begin(), bundle.points.end());
+  return bundle;
 }
 
 std::optional<Ends> bounds_of_iterator(const isl::set& domain, uint32_t iterator) {
@@ -238,31 +382,41 @@ std::optional<Ends> bounds_of_iterator(const isl::set& domain, uint32_t iterator
 }
 
 bool differ_somewhere(const Expr& a, const Expr& b, const isl::set& domain) {
-  std::map<uint32_t, Ends> ranges;
+  constexpr int64_t kFew = 4096;
+  std::vector<bool> is_placed(domain.tuple_dim(), false);
+  std::vector<std::vector<int64_t>> firsts, lasts;
+  bool is_known = true;
   for (const Expr& e : {a, b})
     scalar::visit(e, [&](const Expr& n) {
-      if (const auto* it = scalar::as<scalar::Iter>(n))
-        ranges.try_emplace(it->index, 0, -1);
+      const auto* it = scalar::as<scalar::Iter>(n);
+      if (it == nullptr || is_placed[it->index] || !is_known)
+        return;
+      const auto range = free_range(domain, it->index);
+      const auto bundle = range ? std::nullopt : bundle_of(domain, it->index, kFew);
+      is_known = range || (bundle && !bundle->points.empty());
+      for (size_t d = 0; bundle && d < is_placed.size(); ++d)
+        is_known = is_known && !(is_placed[d] && bundle->has[d]);
+      if (!is_known)
+        return;
+      std::vector<int64_t> first(is_placed.size(), 0), last = first;
+      first[it->index] = range ? range->first : 0;
+      last[it->index] = range ? range->second : 0;
+      firsts.push_back(range ? first : bundle->points.front());
+      lasts.push_back(range ? last : bundle->points.back());
+      for (size_t d = 0; d < is_placed.size(); ++d)
+        is_placed[d] = is_placed[d] || (range ? d == it->index : bundle->has[d]);
     });
-  std::vector<int64_t> at(domain.tuple_dim(), 0);
-  for (auto& [iterator, ends] : ranges) {
-    const auto range = free_range(domain, iterator);
-    if (!range)
-      return false;
-    ends = *range;
-    at[iterator] = range->first;
-  }
-  const auto differ = [&] {
+  // All at their first values, then one after the other at its last.
+  for (size_t turn = 0; is_known && turn <= firsts.size(); ++turn) {
+    std::vector<int64_t> at(is_placed.size(), 0);
+    for (size_t k = 0; k < firsts.size(); ++k)
+      for (size_t d = 0; d < at.size(); ++d)
+        at[d] += k + 1 == turn ? lasts[k][d] : firsts[k][d];
     const auto one = scalar::evaluate_index(a, at, {}), other = scalar::evaluate_index(b, at, {});
-    return one && other && *one != *other;
-  };
-  bool found = differ();
-  for (const auto& [iterator, ends] : ranges) {
-    at[iterator] = ends.second;
-    found = found || differ();
-    at[iterator] = ends.first;
+    if (one && other && *one != *other)
+      return true;
   }
-  return found;
+  return false;
 }
 
 Expr in_own_words(const Expr& e, const std::vector<Expr>& definitions) {

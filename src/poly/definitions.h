@@ -25,6 +25,15 @@ std::optional<std::pair<int64_t, int64_t>> free_range(const isl::set& domain, ui
 std::optional<std::pair<int64_t, int64_t>> bounds_of_iterator(const isl::set& domain,
                                                               uint32_t iterator);
 
+/// An iterator with those that constraints tie it to, and all values that they have together, whatever the other iterators are.
+struct Bundle {
+  std::vector<bool> has; ///< by iterator
+  std::vector<std::vector<int64_t>>
+      points; ///< values by iterator, 0 for the others; in lexicographic order
+};
+/// Nothing where parameters or divisions are involved, or there are more than `most` points.
+std::optional<Bundle> bundle_of(const isl::set& domain, uint32_t iterator, int64_t most);
+
 /// Whether two functions have different values in some iteration, of a few that are tried; false where none shows it.
 bool differ_somewhere(const scalar::Expr&, const scalar::Expr&, const isl::set& domain);
 

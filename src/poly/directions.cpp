@@ -10,6 +10,9 @@ namespace kawara::poly {
 namespace {
 
 Range range_of(const Scop& scop, const isl::map& pairs, const Dependence& d, const Step& step) {
+  const RowPairs rows(scop, d.source, d.sink);
+  if (const auto ends = rows.distance(pairs, step.source, step.sink))
+    return {ends->first, ends->second};
   const auto function = [&](const Expr& row, StmtId id) {
     return pw_aff_from_expr(row, isl::set::universe(scop[id].domain.space()), scop.params).as_map();
   };

@@ -24,18 +24,34 @@ RowPairs::RowPairs(const Scop& scop, StmtId source, StmtId sink)
                       isl::set::universe(scop[sink].domain.space()))
                  .space()) {}
 
-isl::map RowPairs::compared(Comparison comparison, const Expr& source, const Expr& sink) const {
+std::optional<std::pair<isl::aff, isl::aff>> RowPairs::functions(const Expr& source,
+                                                                 const Expr& sink) const {
   const size_t before = scop_[source_].text.iters.size(), own = scop_[sink_].text.iters.size();
   const isl::space points = points_of_pairs(space_);
   const auto a = plain_function(source, points, scop_.params);
   const auto b = a ? plain_function(shifted(sink, own, before), points, scop_.params) : a;
+  return b ? std::optional(std::pair(*a, *b)) : std::nullopt;
+}
+
+std::optional<RowPairs::Distance> RowPairs::distance(const isl::map& pairs, const Expr& source,
+                                                     const Expr& sink) const {
+  const auto both = functions(source, sink);
+  if (!both)
+    return std::nullopt;
+  const isl::aff apart = both->second.sub(both->first);
+  const isl::set points = pairs.wrap();
+  return Distance(least_of(apart, points), greatest_of(apart, points));
+}
+
+isl::map RowPairs::compared(Comparison comparison, const Expr& source, const Expr& sink) const {
+  const auto both = functions(source, sink);
   const auto answer = [&](const auto& one, const auto& other) {
     return comparison == Comparison::Less      ? less_map(one, other)
            : comparison == Comparison::Greater ? greater_map(one, other)
                                                : equal_map(one, other);
   };
-  if (b)
-    return answer(*a, *b);
+  if (both)
+    return answer(both->first, both->second);
   const auto function = [&](const Expr& row, StmtId id) {
     return pw_aff_from_expr(row, isl::set::universe(scop_[id].domain.space()), scop_.params);
   };
@@ -112,12 +128,17 @@ bool agree_above(const Scop& scop, const Order& order, const isl::map& pairs, St
 isl::map pairs_in_order(const Scop& scop, const isl::map& pairs, StmtId source, StmtId sink,
                         const std::vector<Step>& steps, int order) {
   const RowPairs rows(scop, source, sink);
-  isl::map early = isl::map::empty(pairs.space()), tied = pairs;
-  for (const Step& step : steps) {
-    early = early.unite(tied.intersect(rows.less(step.source, step.sink)));
-    tied = tied.intersect(rows.equal(step.source, step.sink));
+  std::optional<isl::map> early;
+  isl::map tied = pairs;
+  const auto add = [&](const isl::map& more) { early = early ? early->unite(more) : more; };
+  for (size_t k = 0; k < steps.size(); ++k) {
+    add(tied.intersect(rows.less(steps[k].source, steps[k].sink)));
+    if (k + 1 < steps.size() || order < 0)
+      tied = tied.intersect(rows.equal(steps[k].source, steps[k].sink));
   }
-  return order < 0 ? early.unite(tied) : early;
+  if (order < 0)
+    add(tied);
+  return early ? *early : isl::map::empty(pairs.space());
 }
 
 } // namespace kawara::poly

@@ -2,6 +2,7 @@
 
 #include "poly/affine.h"
 #include "poly/isl/dimensions.h"
+#include "scalar/eval.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -89,6 +90,8 @@ std::vector<std::vector<Expr>> cells_of(const Scop& scop, StmtId id, uint32_t te
 
 int64_t value_at(const Expr& e, const std::vector<int64_t>& params,
                  const std::vector<int64_t>& iters) {
+  if (const auto value = scalar::evaluate_index(e, iters, params))
+    return *value;
   const auto literals = [](const std::vector<int64_t>& values) {
     std::vector<Expr> out;
     for (const int64_t v : values)

@@ -160,7 +160,9 @@ NestFacts facts_of(const Schedule& schedule, const Nest& nest) {
     facts.is_parallel.push_back(is_parallel);
     facts.is_reduction.push_back(is_reduction && !is_parallel);
     facts.strides.push_back(strides_of(scop, order, nest.statements, nest.depth + k));
-    facts.extents.push_back(longest_run(scop, order, nest.loops[k]).value_or(kUnknownExtent));
+    const auto run = longest_run(scop, order, nest.loops[k]);
+    facts.extents.push_back(run.value_or(kUnknownExtent));
+    facts.is_open.push_back(!run);
   }
   return facts;
 }

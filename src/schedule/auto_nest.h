@@ -31,6 +31,7 @@ struct NestFacts {
   size_t fixed = 0;               ///< this many outer loops must stay where they are
   std::vector<Strides> strides;
   std::vector<int64_t> extents; ///< longest run; a guess where it depends on parameters
+  std::vector<bool> is_open;    ///< it does
 };
 
 /// The nest that starts at `loop`, when it is perfect down to its statements.

@@ -258,26 +258,27 @@ bool has_packed(const Schedule& schedule) {
                      [](const program::Tensor& tensor) { return tensor.is_packed; });
 }
 
+bool may_be_product(const Schedule& schedule, const Nest& nest) {
+  return nest.statements.size() == 1 &&
+         schedule.scop[nest.statements.front()].text.op != scalar::ReduceOp::None &&
+         operands_of(schedule, nest).tensors.size() == 2;
+}
+
 std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
                                   const NestFacts& facts, const Environment& environment) {
-  if (nest.statements.size() != 1 || facts.fixed != 0)
+  if (!may_be_product(schedule, nest) || facts.fixed != 0)
     return std::nullopt;
   Product p;
   p.nest = nest;
   p.extents = facts.extents;
   bool is_open = false;
   for (size_t k = 0; k < nest.loops.size(); ++k)
-    if (!longest_run(schedule.scop, schedule.order, nest.loops[k])) {
+    if (facts.is_open[k]) {
       p.extents[k] = kUnknownDepth;
       is_open = true;
     }
-  const program::Statement& text = schedule.scop[p.update()].text;
-  if (text.op == scalar::ReduceOp::None)
-    return std::nullopt;
   const auto [moves, loaded] = operands_of(schedule, nest);
-  if (loaded.size() != 2)
-    return std::nullopt;
-  p.result = text.tensor;
+  p.result = schedule.scop[p.update()].text.tensor;
   std::optional<Product> best;
   const std::vector<bool> shifted = shifted_loops(schedule, nest);
   for (size_t k = 0; k < nest.loops.size(); ++k) {
@@ -308,7 +309,9 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
 std::optional<Product> product_at(const Schedule& schedule, LoopId loop,
                                   const Environment& environment) {
   const auto nest = perfect_nest_at(schedule.order, loop);
-  return nest ? product_of(schedule, *nest, facts_of(schedule, *nest), environment) : std::nullopt;
+  return nest && may_be_product(schedule, *nest)
+             ? product_of(schedule, *nest, facts_of(schedule, *nest), environment)
+             : std::nullopt;
 }
 
 bool combine_along(const Schedule& schedule, Product& p, const std::string& loop) {

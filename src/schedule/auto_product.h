@@ -57,6 +57,8 @@ bool has_packed(const Schedule&);
 /// The nest as a product, when it is one that is worth registers and packing.
 std::optional<Product> product_of(const Schedule&, const Nest&, const NestFacts&,
                                   const Environment&);
+/// Whether it adds up something of two operands: what is no product otherwise needs no facts to be seen.
+bool may_be_product(const Schedule&, const Nest&);
 
 /// The same of what stands at that loop.
 std::optional<Product> product_at(const Schedule&, poly::LoopId, const Environment&);

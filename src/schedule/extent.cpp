@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace kawara::schedule {
 
@@ -107,22 +108,116 @@ struct CountedRuns {
   std::map<std::vector<int64_t>, ConstantRange> ranges;
 };
 
+/// The iterators of a row with those that constraints tie them to; nothing where some row up to a depth is about them and others.
+std::optional<poly::Bundle> bundle_at(const std::vector<scalar::Expr>& rows, size_t depth,
+                                      const isl::set& domain) {
+  std::optional<uint32_t> first;
+  scalar::visit(rows[depth], [&](const scalar::Expr& e) {
+    if (const auto* it = scalar::as<scalar::Iter>(e))
+      first = it->index;
+  });
+  auto bundle = first ? poly::bundle_of(domain, *first, kMostCounted) : std::nullopt;
+  for (size_t k = 0; bundle && k <= depth; ++k) {
+    bool is_inside = false, is_outside = false;
+    scalar::visit(rows[k], [&](const scalar::Expr& e) {
+      if (const auto* it = scalar::as<scalar::Iter>(e))
+        (bundle->has[it->index] ? is_inside : is_outside) = true;
+    });
+    if (is_inside && is_outside)
+      return std::nullopt;
+  }
+  return bundle;
+}
+
+bool is_about(const scalar::Expr& row, const poly::Bundle& bundle) {
+  bool found = false;
+  scalar::visit(row, [&](const scalar::Expr& e) {
+    const auto* it = scalar::as<scalar::Iter>(e);
+    found = found || (it && bundle.has[it->index]);
+  });
+  return found;
+}
+
+std::vector<int64_t> values_at(const std::vector<scalar::Expr>& rows,
+                               const std::vector<size_t>& depths,
+                               const std::vector<int64_t>& point) {
+  std::vector<int64_t> values;
+  for (const size_t k : depths)
+    values.push_back(scalar::evaluate_index(rows[k], point, {}).value());
+  return values;
+}
+
+/// The same of rows over several iterators that depend on one another and on no other: all their values are gone through.
+std::optional<CountedRuns> runs_in_bundle(const std::vector<scalar::Expr>& rows, size_t depth,
+                                          const isl::set& domain) {
+  const auto bundle = bundle_at(rows, depth, domain);
+  if (!bundle)
+    return std::nullopt;
+  CountedRuns runs;
+  for (size_t k = 0; k < depth; ++k)
+    if (is_about(rows[k], *bundle))
+      runs.depths.push_back(k);
+  for (const std::vector<int64_t>& point : bundle->points) {
+    const int64_t value = scalar::evaluate_index(rows[depth], point, {}).value();
+    const auto [run, is_new] =
+        runs.ranges.try_emplace(values_at(rows, runs.depths, point), ConstantRange{value, value});
+    run->second = {std::min(run->second.low, value), std::max(run->second.high, value)};
+  }
+  return runs;
+}
+
+/// As `is_rectangular_block`, of one statement; nothing where sets have to be asked.
+std::optional<bool> is_counted_rectangle(const Scop& scop, const Order& order, LoopId outer,
+                                         LoopId inner) {
+  const std::vector<StmtId> below = poly::statements_below(order, inner);
+  const size_t first = *poly::depth_of(order, outer), last = *poly::depth_of(order, inner);
+  if (below.size() != 1 || !scop.params.empty())
+    return std::nullopt;
+  const isl::set& domain = scop[below.front()].domain;
+  const std::vector<scalar::Expr> rows =
+      rows_in_own_words(order.rows[below.front().value], last, domain);
+  const auto bundle = bundle_at(rows, last, domain);
+  if (!bundle)
+    return std::nullopt;
+  std::vector<size_t> around, between;
+  for (size_t k = 0; k < last; ++k)
+    if (is_about(rows[k], *bundle))
+      (k < first ? around : between).push_back(k);
+  // By what is around: blocks, values of the inner loop, and how many of their pairs there are.
+  struct Seen {
+    std::set<std::vector<int64_t>> blocks, values, pairs;
+  };
+  std::map<std::vector<int64_t>, Seen> all;
+  for (const std::vector<int64_t>& point : bundle->points) {
+    Seen& seen = all[values_at(rows, around, point)];
+    std::vector<int64_t> pair = values_at(rows, between, point);
+    seen.blocks.insert(pair);
+    seen.values.insert(values_at(rows, {last}, point));
+    pair.push_back(scalar::evaluate_index(rows[last], point, {}).value());
+    seen.pairs.insert(std::move(pair));
+  }
+  return std::all_of(all.begin(), all.end(), [](const auto& entry) {
+    const Seen& seen = entry.second;
+    return seen.pairs.size() == seen.blocks.size() * seen.values.size();
+  });
+}
+
 /// For rows that divide one iterator of fixed size into blocks (`i // 8`, `i % 8`): all its values are gone through.
 std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scalar::Expr>& all_rows,
                                         size_t depth, const isl::set& domain) {
   const std::vector<scalar::Expr> rows = rows_in_own_words(all_rows, depth, domain);
+  if (!scop.params.empty())
+    return std::nullopt;
   const auto iter = only_iter(rows[depth]);
-  if (!iter || !scop.params.empty())
-    return std::nullopt;
-  const auto own = poly::free_range(domain, *iter);
+  const auto own = iter ? poly::free_range(domain, *iter) : std::nullopt;
   if (!own || own->second - own->first >= kMostCounted)
-    return std::nullopt;
+    return runs_in_bundle(rows, depth, domain);
   CountedRuns runs;
   for (size_t k = 0; k < depth; ++k) {
     if (!mentions(rows[k], *iter))
       continue;
     if (only_iter(rows[k]) != iter)
-      return std::nullopt;
+      return runs_in_bundle(rows, depth, domain);
     runs.depths.push_back(k);
   }
   std::vector<int64_t> at(poly::dimension_count(domain), 0);
@@ -182,6 +277,8 @@ isl::set loop_values(const Scop& scop, const Order& order, LoopId loop) {
 bool is_rectangular_block(const Scop& scop, const Order& order, LoopId outer, LoopId inner) {
   if (range_of_iterator(scop, order, inner))
     return true;
+  if (const auto counted = is_counted_rectangle(scop, order, outer, inner))
+    return *counted;
   const isl::set values = loop_values(scop, order, inner);
   const size_t first = *poly::depth_of(order, outer), last = *poly::depth_of(order, inner);
   const isl::set rectangle =

@@ -1,5 +1,6 @@
 #include "schedule/inline.h"
 
+#include "poly/accesses.h"
 #include "poly/affine.h"
 #include "poly/isl/dimensions.h"
 #include "poly/legality.h"
@@ -95,17 +96,21 @@ Reason overwritten_operand(const Scop& scop, StmtId id, const std::vector<Access
   for (const Access& use : all) {
     if (use.tensor != own->tensor || use.is_write)
       continue;
-    const isl::map uses = own->relation.apply_range(use.relation.reverse());
     for (const Access& operand : all) {
       if (operand.statement != id || operand.is_write)
         continue;
       for (const Access& change : all) {
         if (change.tensor != operand.tensor || !change.is_write)
           continue;
-        const isl::map changes = operand.relation.apply_range(change.relation.reverse())
-                                     .intersect(before(id, change.statement));
-        const isl::map late =
-            changes.apply_range(before(change.statement, use.statement)).intersect(uses);
+        const poly::Meeting meeting = poly::meet(scop.source_order, id, change.statement);
+        if (meeting.shared_loops == 0 && meeting.order > 0)
+          continue; // all before
+        const auto same_cell = [&](const Access& a, const Access& b) {
+          return poly::relation_of(scop, a).apply_range(poly::relation_of(scop, b).reverse());
+        };
+        const isl::map changes = same_cell(operand, change).intersect(before(id, change.statement));
+        const isl::map late = changes.apply_range(before(change.statement, use.statement))
+                                  .intersect(same_cell(*own, use));
         if (late.is_empty())
           continue;
         return "`" + scop.tensors[change.tensor].name + "`, which " + scop[id].text.name +
@@ -158,7 +163,7 @@ Proposed propose(const Schedule& schedule, const Inline& directive, const Enviro
   const auto fill = window_fill(scop, producer.tensor, false);
   if (fill && (fill->statements.size() == 2 || !iterators_from_cell(producer)))
     return without_fill(schedule, *fill);
-  const std::vector<Access> all = poly::accesses(scop);
+  const std::vector<Access> all = poly::bare_accesses(scop);
   if (const Reason why = unfit_statement(scop, id, all))
     return refused(*why);
   const auto solved = iterators_from_cell(producer);

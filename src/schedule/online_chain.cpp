@@ -1,5 +1,6 @@
 #include "schedule/online_chain.h"
 
+#include "poly/accesses.h"
 #include "poly/directions.h"
 #include "schedule/codes.h"
 #include "schedule/online_bound.h"
@@ -261,7 +262,7 @@ private:
       return NoChain{kNoLaw,
                      tensor_name(tensor) +
                          " would hold values for a result that is not final, and it is no temp."};
-    for (const poly::Access& access : poly::accesses(scop_))
+    for (const poly::Access& access : poly::bare_accesses(scop_))
       if (access.tensor == tensor && !loop_of_.contains(access.statement))
         return NoChain{kNoLaw, name_of(access.statement) + " uses " + tensor_name(tensor) +
                                    ", which would hold values for a result that is not final. "
@@ -284,7 +285,7 @@ private:
     const std::vector<StmtId>& updates = reduced_.at(a.tensor).updates;
     bool crosses = false;
     std::vector<StmtId> starts;
-    for (const poly::Access& access : poly::accesses(scop_)) {
+    for (const poly::Access& access : poly::bare_accesses(scop_)) {
       const StmtId id = access.statement;
       if (access.tensor != a.tensor || contains(updates, id))
         continue;

@@ -1,5 +1,6 @@
 #include "schedule/online_rewrite.h"
 
+#include "poly/accesses.h"
 #include "poly/affine.h"
 #include "poly/directions.h"
 #include "poly/isl/coalesced.h"
@@ -279,7 +280,7 @@ private:
   /// reused: T[cell] becomes T[loops, cell].
   void give_copies(uint32_t tensor) {
     isl::set loops;
-    for (const poly::Access& access : poly::accesses(made_.scop)) {
+    for (const poly::Access& access : poly::bare_accesses(made_.scop)) {
       if (access.tensor != tensor || !access.is_write)
         continue;
       const isl::set own = map_of(loops_around(access.statement),

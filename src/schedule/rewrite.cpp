@@ -53,6 +53,8 @@ Expr over_cases(const isl::pw_aff& end, BinaryOp op, const std::vector<program::
 } // namespace
 
 isl::set renamed(const isl::set& set, const std::string& tuple) {
+  if (!tuple.empty())
+    return poly::with_tuple_name(set, tuple);
   const unsigned size = poly::dimension_count(set);
   const isl::map rename(set.ctx(), "{ " + tuple_text(poly::tuple_name(set), size) + " -> " +
                                        tuple_text(tuple, size) + " }");

@@ -29,6 +29,7 @@ ContextPtr make_context() { return ContextPtr(std::make_shared<Context>()); }
 bool within_quota(const Context& context, unsigned long operations,
                   const std::function<void()>& question) {
   isl_ctx* ctx = context.get().get();
+  ++context.questions_;
   const unsigned long around = isl_ctx_get_max_operations(ctx);
   // A question inside one that has run out already: the outer one must still find out.
   if (around != 0 && isl_ctx_last_error(ctx) == isl_error_quota)

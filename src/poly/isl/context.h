@@ -19,9 +19,13 @@ public:
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   isl::ctx get() const { return isl::ctx(ctx_); }
+  /// How often `within_quota` was asked: what tests limit, as they cannot trust clocks.
+  unsigned long questions() const { return questions_; }
 
 private:
+  friend bool within_quota(const Context&, unsigned long, const std::function<void()>&);
   isl_ctx* ctx_;
+  mutable unsigned long questions_ = 0;
 };
 
 /// Shares a context. A move copies: isl's C++ objects have no moves of their own, so an artefact that was

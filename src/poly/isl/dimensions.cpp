@@ -174,6 +174,18 @@ std::optional<int64_t> dimension_max(const isl::set& set, unsigned position) {
   return finite(isl_set_dim_max_val(owned.copy(), static_cast<int>(position)));
 }
 
+std::optional<int64_t> least_of(const isl::aff& function, const isl::set& set) {
+  return finite(isl_set_min_val(set.get(), function.get()));
+}
+
+std::optional<int64_t> greatest_of(const isl::aff& function, const isl::set& set) {
+  return finite(isl_set_max_val(set.get(), function.get()));
+}
+
+isl::set with_tuple_name(const isl::set& set, const std::string& name) {
+  return isl::manage(isl_set_set_tuple_name(set.copy(), name.c_str()));
+}
+
 std::vector<int64_t> first_point(const isl::set& set) {
   const isl::set smallest = set.lexmin();
   const isl::point point = isl::manage(isl_set_sample_point(smallest.copy()));

@@ -19,6 +19,8 @@ std::optional<isl::aff> parameter_function(const isl::space& domain, const std::
 /// Number of set dimensions (not parameters).
 unsigned dimension_count(const isl::set&);
 std::string tuple_name(const isl::set&);
+/// The same points in a space with another name, which is not empty.
+isl::set with_tuple_name(const isl::set&, const std::string& name);
 std::string domain_tuple_name(const isl::map&);
 std::string range_tuple_name(const isl::map&);
 
@@ -44,6 +46,10 @@ bool is_box(const isl::set&);
 /// Smallest and largest value of a dimension over all parameter values; nothing when unbounded.
 std::optional<int64_t> dimension_min(const isl::set&, unsigned position);
 std::optional<int64_t> dimension_max(const isl::set&, unsigned position);
+
+/// The same of a function on the set's points.
+std::optional<int64_t> least_of(const isl::aff&, const isl::set&);
+std::optional<int64_t> greatest_of(const isl::aff&, const isl::set&);
 
 /// Coordinates of the lexicographically smallest point; the set must be bounded from below and
 /// not empty.

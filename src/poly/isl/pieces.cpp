@@ -18,8 +18,10 @@ using Matrix = std::unique_ptr<isl_mat, isl_mat* (*)(isl_mat*)>;
 
 /// A number of the matrix; nothing when it is a large one.
 std::optional<int64_t> small_number(isl_mat* matrix, int row, int column) {
-  constexpr long kLarge = 1L << 40;
+  constexpr long kLarge = kLargestPlain;
   const isl::val value = isl::manage(isl_mat_get_element_val(matrix, row, column));
+  if (isl_val_is_zero(value.get()) == isl_bool_true)
+    return 0;
   if (isl_val_cmp_si(value.get(), kLarge) > 0 || isl_val_cmp_si(value.get(), -kLarge) < 0)
     return std::nullopt;
   return isl_val_get_num_si(value.get());

@@ -28,6 +28,8 @@ struct Constraint {
 /// By piece; all existentially quantified variables as divisions.
 std::vector<std::vector<Constraint>> constraints_of(const isl::set&);
 
+/// Products of two such numbers, and sums of many of these, are far from where integers end.
+inline constexpr int64_t kLargestPlain = int64_t{1} << 28;
 /// `sum of factor * dimension + constant >= 0`, or `= 0`.
 struct PlainConstraint {
   std::vector<int64_t> factors; ///< by dimension

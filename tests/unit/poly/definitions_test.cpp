@@ -84,6 +84,22 @@ TEST(FreeRange, IsOfIteratorsThatDefineOthers) {
       << "another one depends on it";
 }
 
+TEST(Bundle, HasAllValuesOfWhatDependsOnOneAnother) {
+  const ContextPtr context = make_context();
+  const isl::set domain(
+      context->get(),
+      "{ S[a, b, c] : 0 <= a <= 1 and 0 <= b <= 4 and 2a <= b <= 2a + 2 and 0 <= c < 9 }");
+  const auto bundle = bundle_of(domain, 1, 100);
+  ASSERT_TRUE(bundle);
+  EXPECT_EQ(bundle->has, (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(bundle->points, (std::vector<std::vector<int64_t>>{
+                                {0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 2, 0}, {1, 3, 0}, {1, 4, 0}}));
+  EXPECT_FALSE(bundle_of(domain, 1, 9)) << "ten are tried";
+  const isl::set open(context->get(), "[N] -> { S[a, b] : 0 <= a < N and 0 <= b < 4 }");
+  EXPECT_FALSE(bundle_of(open, 0, 100));
+  EXPECT_TRUE(bundle_of(open, 1, 100));
+}
+
 TEST(DifferSomewhere, IsSeenAtTheEnds) {
   const ContextPtr context = make_context();
   const isl::set domain(context->get(), "{ S[a, b] : 0 <= a < 9 and 0 <= b < 9 }");
