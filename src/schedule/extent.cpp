@@ -220,14 +220,16 @@ std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scal
       return runs_in_bundle(rows, depth, domain);
     runs.depths.push_back(k);
   }
-  std::vector<int64_t> at(poly::dimension_count(domain), 0);
+  std::vector<int64_t> at(poly::dimension_count(domain), 0), around;
+  auto run = runs.ranges.end(); // neighbours are mostly in the same one
   for (int64_t x = own->first; x <= own->second; ++x) {
     at[*iter] = x;
-    std::vector<int64_t> around;
+    around.clear();
     for (const size_t k : runs.depths)
       around.push_back(scalar::evaluate_index(rows[k], at, {}).value());
     const int64_t value = scalar::evaluate_index(rows[depth], at, {}).value();
-    const auto [run, is_new] = runs.ranges.try_emplace(around, ConstantRange{value, value});
+    if (run == runs.ranges.end() || run->first != around)
+      run = runs.ranges.try_emplace(around, ConstantRange{value, value}).first;
     run->second = {std::min(run->second.low, value), std::max(run->second.high, value)};
   }
   return runs;
