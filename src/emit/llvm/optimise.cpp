@@ -1,4 +1,5 @@
 #include "emit/llvm/module.h"
+#include "emit/llvm/wide_integers.h"
 #include "emit/named_target.h"
 #include "support/check.h"
 #include "target/cpu.h"
@@ -143,6 +144,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, int opt_level)
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(level_of(opt_level)).run(module, modules);
+  take_vectors_apart_by_lanes(module);
 }
 
 std::string assembly_of(const llvm::Module& module, llvm::TargetMachine& machine) {

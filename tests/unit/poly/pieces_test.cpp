@@ -58,8 +58,9 @@ TEST(PlainConstraints, AreTheNumbersOfOnePiece) {
   for (const PlainConstraint& constraint : *all) {
     equalities += constraint.is_equality ? 1 : 0;
     with_more += constraint.has_more ? 1 : 0;
-    if (constraint.is_equality)
+    if (constraint.is_equality) {
       EXPECT_EQ(constraint.factors[1], -3 * constraint.factors[0]);
+    }
   }
   EXPECT_EQ(equalities, 1U);
   EXPECT_EQ(with_more, 1U);

@@ -241,6 +241,29 @@ TEST_P(EveryProcessor, runs_products_on_machines_that_have_more) {
   }
 }
 
+/// The second vector of filters is nearly empty, and results are turned over in halves of the first.
+TEST_P(EveryProcessor, runs_windows_of_bytes_with_a_few_filters_more_than_lanes) {
+  const Cpu cpu = *target::named_cpu(GetParam());
+  const Cpu host = target::detect_cpu();
+  const bool is_here = cpu.arch == host.arch && both(cpu.features, host.features) == cpu.features;
+  for (const char* types : {"u8 u8", "i8 i8", "u8 i8"}) {
+    const std::string image(types, 2), weight(types + 3);
+    const line::Line made =
+        line::compile("input X: " + image + "[12, 6, 30], W: " + weight + "[18, 12, 2, 2]\n" +
+                          "output Y: i32[18, 3, 15]\n"
+                          "Y[k, h, w] = sum((c, r, s), X[c, 2*h + r, 2*w + s] * W[k, c, r, s])\n",
+                      "auto", cpu);
+    emit::LlvmUnit unit = unit_of(kernel::optimise(made.kernel, cpu), cpu);
+    if (!is_here) {
+      EXPECT_NE(unit.assembly(), "");
+      continue;
+    }
+    const auto code = load(std::move(unit));
+    ASSERT_TRUE(code) << render(code.error());
+    EXPECT_EQ(difference(made.program, *code, {}, 0), "");
+  }
+}
+
 std::vector<std::string> named_processors() {
   std::vector<std::string> names = target::named_cpus();
   std::erase_if(names,
