@@ -332,9 +332,9 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   cuts.tile = has_tiles ? block_of_tiles(row_count, (columns + cuts.lanes - 1) / cuts.lanes, shares)
                         : register_tile(environment.cpu, cuts.lanes, row_count, columns,
                                         edge_costs(p, cuts.lanes, environment.cpu), shares);
-  // A loop that ends within an instruction's lanes is none of its loops; one that is cut there reaches beyond the edge.
-  if (cuts.instruction && cuts.tile.vectors * cuts.lanes > columns)
-    cuts.tile.vectors = std::max<int64_t>(1, columns / cuts.lanes);
+  // Of one vector and a part the instruction does not take two: where the left operand is read in place, nothing lies beyond the edge.
+  if (cuts.instruction && columns < 2 * cuts.lanes)
+    cuts.tile.vectors = 1;
   cuts.tile.rows *= accumulator_rows;
   if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
     cuts.companion_lanes *= accumulator_rows;

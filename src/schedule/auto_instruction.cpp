@@ -62,6 +62,9 @@ int64_t copies_of(const AxisShape& shape, int64_t bytes, const target::Cpu& cpu)
   return is_one_cell ? std::max<int64_t>(1, target::least_broadcast(cpu) / bytes) : 1;
 }
 
+/// Steps of the reduction that a copy takes at a time (ProductPlanner::copy_in_bands).
+constexpr int64_t kBand = 8;
+
 /// Storing a row of a tile, reading it again and adding it to the result, in vector multiply-adds.
 constexpr double kTileRow = 4.0;
 
@@ -186,11 +189,15 @@ bool gains_from_f16_sums(const Schedule& schedule, const Product& p,
 int64_t f16_block(const Product& p) {
   const int64_t extent = p.extents[deepest_of(p)];
   const int64_t around = product_over(p.extents, p.depth) / extent;
-  const int64_t most = std::clamp<int64_t>(kF16Depth / around, 1, extent);
-  for (int64_t size = most; size > most / 2; --size)
+  // One block would be no loop, and its results no companions of what they are added to.
+  const int64_t most =
+      std::clamp<int64_t>(kF16Depth / around, 1, std::max<int64_t>(1, (extent + 1) / 2));
+  // Matrices are copied in bands of eight steps, which blocks shall not cut.
+  const int64_t unit = around == 1 && most >= 2 * kBand ? kBand : 1;
+  for (int64_t size = most / unit * unit; size > most / 2; size -= unit)
     if (extent % size == 0)
       return size;
-  return most;
+  return most / unit * unit;
 }
 
 } // namespace kawara::schedule

@@ -70,8 +70,13 @@ bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& 
   const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
   const int64_t work = p.extents[p.rows] * p.extents[p.lanes] * product_over(p.extents, p.depth);
   const bool is_kept = keeps_values(schedule, p.right);
-  const bool is_wide = p.extents[p.lanes] >= 2 * vector ||
-                       (p.extents[p.lanes] >= vector && p.extents[p.rows] >= kManyRows);
+  const auto fills_a_vector = [&] {
+    if (p.extents[p.lanes] < vector || p.extents[p.rows] < kManyRows)
+      return false;
+    const auto instruction = instruction_for(schedule, p, environment);
+    return !instruction || p.extents[p.lanes] >= instruction->lanes;
+  };
+  const bool is_wide = p.extents[p.lanes] >= 2 * vector || fills_a_vector();
   return is_wide && (is_kept || p.extents[p.rows] >= kFewRows) && work >= kWorthPacking;
 }
 
