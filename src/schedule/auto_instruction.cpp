@@ -62,9 +62,6 @@ int64_t copies_of(const AxisShape& shape, int64_t bytes, const target::Cpu& cpu)
   return is_one_cell ? std::max<int64_t>(1, target::least_broadcast(cpu) / bytes) : 1;
 }
 
-/// Steps of the reduction that a copy takes at a time (ProductPlanner::copy_in_bands).
-constexpr int64_t kBand = 8;
-
 /// Storing a row of a tile, reading it again and adding it to the result, in vector multiply-adds.
 constexpr double kTileRow = 4.0;
 

@@ -40,6 +40,8 @@ std::optional<ProductInstruction> instruction_laid_out(const Schedule&, const Pr
 /// Iterations of the reduction after which sums of f16 products go on in f32: 16 channels of 3x3 windows. A block rounds at most
 /// this often: its error is below kF16Depth * 2^-11 times the sum of the products' sizes.
 inline constexpr int64_t kF16Depth = 144;
+/// Steps of the reduction that a copy of a matrix takes at a time.
+inline constexpr int64_t kBand = 8;
 /// Iterations of the longest loop of the reduction that make up such a block: a divisor of its extent where there is a large
 /// one; two blocks at least.
 int64_t f16_block(const Product&);

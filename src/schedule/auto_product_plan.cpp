@@ -345,7 +345,6 @@ private:
 
   /// A few steps of the reduction at a time, all panels of them: cells that lie next to each other are read one after the
   /// other, though they go to different panels, and each panel is written in runs.
-  static constexpr int64_t kBand = 8;
   bool has_bands(int64_t block, int64_t panel) const {
     return p_.depth.size() == 1 && p_.extents[p_.depth[0]] >= 2 * kBand && block >= 2 * panel;
   }
