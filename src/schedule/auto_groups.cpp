@@ -93,6 +93,7 @@ private:
   const Environment& environment_;
 };
 
+/// All dimensions in their order.
 std::vector<LayoutPart> as_they_are(size_t rank) {
   std::vector<LayoutPart> parts;
   for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
@@ -162,7 +163,8 @@ std::optional<Grouped> with_wide_cells(const Schedule& schedule, const Product& 
   int64_t iterations = 1;
   for (const int64_t extent : p.extents)
     iterations = std::min(iterations * extent, int64_t{1} << 40);
-  const int64_t uses = iterations / (tensor_bytes(schedule, p.left) / scalar::bytes_of(left.elem));
+  const int64_t cells = tensor_bytes(schedule, p.left) / scalar::bytes_of(left.elem);
+  const int64_t uses = iterations / std::max<int64_t>(cells, 1);
   if (environment.gpu || wide == left.elem || !scalar::is_float(wide) || !p.left_has_window ||
       p.left == p.right || p.nest.depth != 0 || left.private_dims != 0 || uses < kOftenUsed ||
       runs_as_instruction(schedule, p, environment))

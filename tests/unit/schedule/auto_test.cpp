@@ -419,23 +419,13 @@ TEST(Auto, does_not_reassociate_under_exact) {
   EXPECT_FALSE(std::get<poly::Legal>(verdict).reassociates);
 }
 
-Schedule scheduled_for(const char* machine, const std::string& text) {
-  Environment environment = test_environment();
-  environment.cpu = *target::named_cpu(machine);
-  environment.cpu.cores = 1;
-  const Schedule start = initial(text);
-  auto result = apply(start, Auto{}, environment);
-  EXPECT_TRUE(static_cast<bool>(result));
-  return result ? *std::move(result) : start;
-}
-
 TEST(Auto, reads_rows_in_place_that_wide_vectors_take_cell_by_cell) {
   const auto product = [](int64_t columns, int64_t depth) {
-    return scheduled_for("sapphirerapids",
-                         fmt::format("input A: f32[3136, {1}]\nconst B: f32[{1}, {0}]\n"
-                                     "output C: f32[3136, {0}]\n"
-                                     "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
-                                     columns, depth));
+    return for_one_core_of("sapphirerapids",
+                           fmt::format("input A: f32[3136, {1}]\nconst B: f32[{1}, {0}]\n"
+                                       "output C: f32[3136, {0}]\n"
+                                       "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                                       columns, depth));
   };
   const auto copies = [&](int64_t columns, int64_t depth) {
     return product(columns, depth).scop.statements.size() - 2;
@@ -451,7 +441,7 @@ TEST(Auto, reads_rows_in_place_that_wide_vectors_take_cell_by_cell) {
 
 TEST(Auto, wide_vectors_call_panels_of_kept_weights) {
   const auto loops = [](const char* kind, int64_t channels, int64_t filters) {
-    return loops_of(scheduled_for(
+    return loops_of(for_one_core_of(
         "sapphirerapids",
         fmt::format("input image: f32[196, {1}]\n{0} weight: f32[{1}, {2}]\n"
                     "output out: f32[196, {2}]\nout[q, k] = sum(c, image[q, c] * weight[c, k])\n",
@@ -463,7 +453,7 @@ TEST(Auto, wide_vectors_call_panels_of_kept_weights) {
   EXPECT_TRUE(calls("const", 256, 256)) << loops("const", 256, 256);
   EXPECT_FALSE(calls("const", 64, 128)) << "few weights are there in time";
   EXPECT_FALSE(calls("input", 256, 256)) << "these were packed just before";
-  const std::string around = loops_of(scheduled_for(
+  const std::string around = loops_of(for_one_core_of(
       "sapphirerapids", "input image: f32[16, 16, 256]\nconst weight: f32[3, 3, 256, 256]\n"
                         "output out: f32[14, 14, 256]\nout[h, w, k] = "
                         "sum(r, s, c, image[h + r, w + s, c] * weight[r, s, c, k])\n"));
@@ -472,7 +462,7 @@ TEST(Auto, wide_vectors_call_panels_of_kept_weights) {
 
 TEST(Auto, windows_over_single_channels_in_lanes_take_several_pixels) {
   const auto depthwise = [](const char* machine, int64_t window) {
-    return loops_of(scheduled_for(
+    return loops_of(for_one_core_of(
         machine, fmt::format("input X: f32[{0}, {0}, 64], w: f32[{1}, {1}, 64]\n"
                              "output Y: f32[24, 24, 64]\n"
                              "Y[h, x, c] = sum(r, s, X[h + r, x + s, c] * w[r, s, c])\n",
