@@ -18,15 +18,15 @@ Type scalar_of(Type type) { return {type.elem, 1}; }
 bool is_computed(Elem elem) { return compute_type(elem) == elem; }
 
 void check_unary(UnaryOp op, Type type) {
-  const std::string seen = std::string(name_of(op)) + " of " + to_string(type);
+  const auto seen = [&] { return std::string(name_of(op)) + " of " + to_string(type); };
   if (op == UnaryOp::Not)
-    KAWARA_CHECK(type.elem == Elem::Bool, seen);
+    KAWARA_CHECK(type.elem == Elem::Bool, seen());
   else if (op == UnaryOp::Neg || op == UnaryOp::Abs)
-    KAWARA_CHECK(is_computed(type.elem), seen);
+    KAWARA_CHECK(is_computed(type.elem), seen());
   else if (op == UnaryOp::Bits || op == UnaryOp::FromBits)
-    KAWARA_CHECK(is_computed(type.elem) && is_float(type.elem) == (op == UnaryOp::Bits), seen);
+    KAWARA_CHECK(is_computed(type.elem) && is_float(type.elem) == (op == UnaryOp::Bits), seen());
   else
-    KAWARA_CHECK(is_computed(type.elem) && is_float(type.elem), seen);
+    KAWARA_CHECK(is_computed(type.elem) && is_float(type.elem), seen());
 }
 
 bool accepts(BinaryOp op, Elem elem) {

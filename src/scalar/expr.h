@@ -2,6 +2,7 @@
 
 #include "scalar/type.h"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -169,11 +170,26 @@ struct Instruction {
   std::vector<Expr> args;
 };
 
+/// That `simplify` left a node as it is: found out once, by whichever thread asks first. No part of the node's value; a copy
+/// starts without it.
+class SimplestMark {
+public:
+  SimplestMark() = default;
+  SimplestMark(const SimplestMark&) {}
+  SimplestMark& operator=(const SimplestMark&) = delete;
+  bool is_set() const { return set_.load(std::memory_order_relaxed); }
+  void set() const { set_.store(true, std::memory_order_relaxed); }
+
+private:
+  mutable std::atomic<bool> set_ = false;
+};
+
 struct Node {
   Type type;
   std::variant<IntLit, FloatLit, Iter, Param, Var, Load, Unary, Binary, Select, Cast, Ramp,
                Broadcast, Reduce, Fma, Instruction>
       kind;
+  SimplestMark simplest = {};
 };
 
 inline Type Expr::type() const { return node_->type; }
@@ -216,6 +232,9 @@ Expr with_children(const Expr&, std::vector<Expr> children);
 /// Replaces bottom-up: `f` sees each node after its children were rewritten; an empty Expr keeps
 /// it. Nodes that are shared are rewritten once and stay shared.
 Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& f);
+/// The same, with nodes and all below them kept where `keep` says so; it is asked before the node's children are rewritten.
+Expr rewrite(const Expr&, const std::function<Expr(const Expr&)>& f,
+             const std::function<bool(const Expr&)>& keep);
 /// Calls `f` on every node, parents first.
 void visit(const Expr&, const std::function<void(const Expr&)>& f);
 /// Iter i becomes iters[i]; Iters past the end stay.

@@ -14,6 +14,15 @@ bool bind(Expr& slot, const Expr& e) {
   return true;
 }
 
+/// Most rules fail here, before anything is bound.
+bool has_root(const Pattern& p, const Expr& e) {
+  if (p.kind == Pattern::Kind::Binary) {
+    const auto* n = as<Binary>(e);
+    return n != nullptr && n->op == p.binary;
+  }
+  return p.kind != Pattern::Kind::Select || as<Select>(e) != nullptr;
+}
+
 bool matches_all(const std::vector<PatternPtr>& patterns, const Expr& e, Binding& b);
 
 bool matches(const Pattern& p, const Expr& e, Binding& b) {
@@ -96,6 +105,8 @@ Rule rule(const P& pattern, const P& result, When when) {
 
 Expr apply_first(const Rules& rules, const Expr& e) {
   for (const Rule& r : rules) {
+    if (!has_root(*r.pattern, e))
+      continue;
     Binding b;
     if (!matches(*r.pattern, e, b))
       continue;

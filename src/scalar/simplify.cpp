@@ -105,7 +105,11 @@ Expr index_algebra(const Expr& e) {
   }
 }
 
+bool is_leaf(const Expr& e) { return is_literal(e) || as<Iter>(e) || as<Param>(e) || as<Var>(e); }
+
 Expr step(const Expr& e) {
+  if (is_leaf(e))
+    return Expr();
   if (Expr folded = fold(e))
     return folded;
   if (Expr side = choose_side(e))
@@ -120,10 +124,14 @@ Expr step(const Expr& e) {
 } // namespace
 
 Expr simplify(const Expr& e) {
-  return rewrite(e, [](const Expr& n) {
+  const auto simpler = [](const Expr& n) {
     const Expr better = step(n);
-    return better ? simplify(better) : Expr();
-  });
+    if (better)
+      return simplify(better);
+    n.node().simplest.set();
+    return Expr();
+  };
+  return rewrite(e, simpler, [](const Expr& n) { return n.node().simplest.is_set(); });
 }
 
 } // namespace kawara::scalar

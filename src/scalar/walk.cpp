@@ -87,9 +87,12 @@ namespace {
 /// with the product of their parts.
 class Rewriter {
 public:
-  explicit Rewriter(const std::function<Expr(const Expr&)>& f) : f_(f) {}
+  Rewriter(const std::function<Expr(const Expr&)>& f, const std::function<bool(const Expr&)>& keep)
+      : f_(f), keep_(keep) {}
 
   Expr rewritten(const Expr& e) {
+    if (keep_ && keep_(e))
+      return e;
     if (!e.is_shared())
       return made_of(e);
     if (const auto found = known_.find(&e.node()); found != known_.end())
@@ -114,13 +117,17 @@ private:
   }
 
   const std::function<Expr(const Expr&)>& f_;
+  const std::function<bool(const Expr&)>& keep_;
   std::unordered_map<const Node*, Expr> known_;
 };
 
 } // namespace
 
-Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) {
-  return Rewriter(f).rewritten(e);
+Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) { return rewrite(e, f, {}); }
+
+Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f,
+             const std::function<bool(const Expr&)>& keep) {
+  return Rewriter(f, keep).rewritten(e);
 }
 
 void visit(const Expr& e, const std::function<void(const Expr&)>& f) {

@@ -66,6 +66,17 @@ void check_table(const Rules& rules, int64_t low, int64_t high) {
   }
 }
 
+TEST(Simplify, LeavesWhatIsSimpleAsItIs) {
+  const Expr once = simplify(div(iter(0) * lit(6) + iter(1), 3) + lit(0));
+  EXPECT_TRUE(simplify(once).is_same_object(once));
+  EXPECT_TRUE(once.node().simplest.is_set());
+  // What is made of it is not taken for simple.
+  const Expr more = once - once;
+  EXPECT_FALSE(more.node().simplest.is_set());
+  EXPECT_EQ(simple(more), "0");
+  EXPECT_EQ(simple(substitute_iters(once, {lit(1), lit(5)})), "3");
+}
+
 TEST(Rules, HoldOnSmallRanges) {
   check_table(add_rules(), -4, 4);
   check_table(mul_rules(), -4, 4);
