@@ -100,6 +100,8 @@ public:
     accesses_ = bare_accesses(scop_);
     has_relation_.assign(accesses_.size(), false);
     for (size_t a = 0; a < accesses_.size(); ++a)
+      first_alike_.push_back(first_alike(a));
+    for (size_t a = 0; a < accesses_.size(); ++a)
       for (size_t b = 0; b < accesses_.size(); ++b)
         if (may_conflict(accesses_[a], accesses_[b]))
           add(a, b);
@@ -108,7 +110,7 @@ public:
       const auto& [source, sink, tensor, kind, is_reduction] = key;
       const bool is_new = found.shown == nullptr;
       out.push_back({kind, tensor, StmtId{source}, StmtId{sink}, is_reduction,
-                     is_new ? coalesced(found.pairs) : found.pairs,
+                     is_new ? in_fewer_pieces(found.pairs) : found.pairs,
                      is_new ? std::make_shared<Shown>() : found.shown});
     }
     return out;
@@ -120,6 +122,14 @@ private:
     isl::map pairs;
     std::shared_ptr<Shown> shown; ///< of pairs that are known from before
   };
+
+  /// Kinds with the same pairs share one relation.
+  const isl::map& in_fewer_pieces(const isl::map& pairs) {
+    const auto [at, is_new] = in_fewer_pieces_.try_emplace(pairs.get());
+    if (is_new)
+      at->second = coalesced(pairs);
+    return at->second;
+  }
 
   bool may_conflict(const Access& a, const Access& b) {
     return a.tensor == b.tensor && (a.is_write || b.is_write) &&
@@ -207,8 +217,8 @@ private:
     // The three kinds between two updates are one relation; the flow stands for them.
     if (is_reduction && kind != DependenceKind::Flow)
       return;
-    const auto pairs = conflicts(a, b);
-    if (!pairs || pairs->is_empty())
+    const auto& pairs = conflicts(first_alike_[a], first_alike_[b]);
+    if (!pairs)
       return;
     const Key key{source.statement.value, sink.statement.value, source.tensor, kind, is_reduction};
     const auto [at, is_new] = found_.try_emplace(key, Found{*pairs, nullptr});
@@ -216,9 +226,30 @@ private:
       at->second.pairs = at->second.pairs.unite(*pairs);
   }
 
-  /// Pairs of instances that touch the same cell through these accesses, in source order; nothing where text shows that there are
-  /// none.
-  std::optional<isl::map> conflicts(size_t a, size_t b) {
+  /// The first access by which the same statement touches the same cells: an update reads what it writes, and takes part in three
+  /// kinds of dependences that are the same pairs.
+  size_t first_alike(size_t access) const {
+    const Access& own = accesses_[access];
+    size_t a = 0;
+    while (accesses_[a].statement != own.statement || accesses_[a].tensor != own.tensor ||
+           !is_same(accesses_[a].index, own.index))
+      ++a;
+    return a;
+  }
+
+  /// Pairs of instances that touch the same cell through these accesses, in source order; nothing where there are none.
+  const std::optional<isl::map>& conflicts(size_t a, size_t b) {
+    const auto [at, is_new] = conflicts_.try_emplace({a, b});
+    if (is_new) {
+      at->second = found_conflicts(a, b);
+      if (at->second && at->second->is_empty())
+        at->second.reset();
+    }
+    return at->second;
+  }
+
+  /// The same; may be an empty relation.
+  std::optional<isl::map> found_conflicts(size_t a, size_t b) {
     const StmtId source = accesses_[a].statement, sink = accesses_[b].statement;
     const Meeting meeting = meet(scop_.source_order, source, sink);
     const std::vector<Step> steps = steps_of(scop_.source_order,
@@ -247,11 +278,14 @@ private:
   const Scop& scop_;
   std::vector<Access> accesses_;
   std::vector<bool> has_relation_; ///< of these: worked out when they are needed
+  std::vector<size_t> first_alike_;
+  std::map<std::pair<size_t, size_t>, std::optional<isl::map>> conflicts_;
   std::vector<bool> has_same_iterations_;
   std::vector<std::optional<std::vector<Expr>>> definitions_; ///< by statement
   std::map<std::pair<uint32_t, uint32_t>, std::optional<std::vector<Expr>>> copies_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, bool> is_known_pair_;
   std::map<Key, Found> found_;
+  std::map<const isl_map*, isl::map> in_fewer_pieces_;
 };
 
 StmtId statement_named(const Scop& scop, const std::string& name) {

@@ -1,5 +1,6 @@
 #include "scops.h"
 
+#include <map>
 #include <utility>
 
 namespace kawara::poly {
@@ -35,6 +36,24 @@ void expect_as_from_scratch(Scop changed) {
     EXPECT_EQ(a.is_reduction, b.is_reduction);
     EXPECT_TRUE(a.relation.is_equal(b.relation));
   }
+}
+
+/// An update and a plain assignment of one cell: three kinds of dependences with the same pairs.
+TEST(Rebuilt, SharesPairsBetweenKinds) {
+  const Scop scop = scop_of(R"(param N
+input x: f32[N]
+inout y: f32[N]
+for i in range(N):
+    y[i] += x[i]
+    y[i] = y[i] * 2
+)");
+  std::map<DependenceKind, const isl_map*> pairs;
+  for (const Dependence& d : scop.dependences)
+    if (d.source == StmtId{0} && d.sink == StmtId{1})
+      pairs[d.kind] = d.relation.get();
+  ASSERT_EQ(pairs.size(), 3U);
+  EXPECT_EQ(pairs[DependenceKind::Flow], pairs[DependenceKind::Anti]);
+  EXPECT_EQ(pairs[DependenceKind::Flow], pairs[DependenceKind::Output]);
 }
 
 TEST(Rebuilt, SeesANewIndex) {
