@@ -210,8 +210,8 @@ std::optional<Ends> free_range_in(const std::vector<PlainConstraint>& constraint
 }
 
 /// Every iterator has a value whatever the others are.
-bool has_points(const std::vector<PlainConstraint>& constraints,
-                const std::vector<Expr>& definitions) {
+bool leave_points(const std::vector<PlainConstraint>& constraints,
+                  const std::vector<Expr>& definitions) {
   for (uint32_t d = 0; d < definitions.size(); ++d)
     if (!definitions[d] && !free_range_in(constraints, definitions, d))
       return false;
@@ -311,31 +311,48 @@ bool is_met_at(const PlainConstraint& constraint, const std::vector<int64_t>& at
 
 } // namespace
 
-std::vector<Expr> definitions_of(const isl::set& domain) {
-  const auto constraints = plain_constraints(domain);
-  return definitions_in(constraints.value_or(std::vector<PlainConstraint>{}), domain.tuple_dim());
+Reading::Reading(isl::set domain)
+    : domain_(std::move(domain)), constraints_(plain_constraints(domain_)),
+      definitions_(definitions_in(constraints_.value_or(std::vector<PlainConstraint>{}),
+                                  domain_.tuple_dim())) {}
+
+std::optional<Ends> Reading::free_range(uint32_t iterator) const {
+  if (const auto known = free_ranges_.find(iterator); known != free_ranges_.end())
+    return known->second;
+  const auto found = found_range(iterator); // may run out of its quota: then nothing is known
+  free_ranges_.emplace(iterator, found);
+  return found;
 }
 
-std::optional<Ends> free_range(const isl::set& domain, uint32_t iterator) {
-  const auto constraints = plain_constraints(domain);
-  if (!constraints)
+std::optional<Ends> Reading::found_range(uint32_t iterator) const {
+  if (!constraints_)
     return std::nullopt;
-  if (const auto fixed = own_bounds(*constraints, iterator); fixed && fixed->first == fixed->second)
-    return domain.is_empty() ? std::nullopt : fixed;
-  const std::vector<Expr> definitions = definitions_in(*constraints, domain.tuple_dim());
-  const auto ends = free_range_in(*constraints, definitions, iterator);
-  if (!ends)
-    return std::nullopt;
-  return has_points(*constraints, definitions) || !domain.is_empty() ? ends : std::nullopt;
+  const auto own = own_bounds(*constraints_, iterator);
+  const auto ends =
+      own && own->first == own->second ? own : free_range_in(*constraints_, definitions_, iterator);
+  return ends && has_points() ? ends : std::nullopt;
 }
 
-std::optional<Bundle> bundle_of(const isl::set& domain, uint32_t iterator, int64_t most) {
-  const auto constraints = plain_constraints(domain);
+bool Reading::has_points() const {
+  if (!has_points_)
+    has_points_ =
+        (constraints_ && leave_points(*constraints_, definitions_)) || !domain_.is_empty();
+  return *has_points_;
+}
+
+std::shared_ptr<const Reading> reading_of(const ScopStatement& statement) {
+  if (!statement.reading || statement.reading->domain().get() != statement.domain.get())
+    statement.reading = std::make_shared<const Reading>(statement.domain);
+  return statement.reading;
+}
+
+std::optional<Bundle> bundle_of(const Reading& reading, uint32_t iterator, int64_t most) {
+  const auto& constraints = reading.constraints();
+  const std::vector<Expr>& definitions = reading.definitions();
   const auto tied =
-      constraints ? tied_dimensions(*constraints, domain.tuple_dim(), iterator) : std::nullopt;
+      constraints ? tied_dimensions(*constraints, definitions.size(), iterator) : std::nullopt;
   if (!tied)
     return std::nullopt;
-  const std::vector<Expr> definitions = definitions_in(*constraints, domain.tuple_dim());
   std::vector<PlainConstraint> own;
   for (const PlainConstraint& constraint : *constraints)
     if (touches(constraint, *tied))
@@ -354,7 +371,7 @@ std::optional<Bundle> bundle_of(const isl::set& domain, uint32_t iterator, int64
       return std::nullopt;
     free.emplace_back(d, *ends);
   }
-  if (!has_points(*constraints, definitions) && domain.is_empty())
+  if (!reading.has_points())
     return std::nullopt;
   Bundle bundle{*tied, {}};
   for (int64_t n = 0; n < count; ++n) {
@@ -376,14 +393,13 @@ std::optional<Bundle> bundle_of(const isl::set& domain, uint32_t iterator, int64
   return bundle;
 }
 
-std::optional<Ends> bounds_of_iterator(const isl::set& domain, uint32_t iterator) {
-  const auto constraints = plain_constraints(domain);
-  return constraints ? own_bounds(*constraints, iterator) : std::nullopt;
+std::optional<Ends> bounds_of_iterator(const Reading& reading, uint32_t iterator) {
+  return reading.constraints() ? own_bounds(*reading.constraints(), iterator) : std::nullopt;
 }
 
-bool differ_somewhere(const Expr& a, const Expr& b, const isl::set& domain) {
+bool differ_somewhere(const Expr& a, const Expr& b, const Reading& reading) {
   constexpr int64_t kFew = 4096;
-  std::vector<bool> is_placed(domain.tuple_dim(), false);
+  std::vector<bool> is_placed(reading.definitions().size(), false);
   std::vector<std::vector<int64_t>> firsts, lasts;
   bool is_known = true;
   for (const Expr& e : {a, b})
@@ -391,8 +407,8 @@ bool differ_somewhere(const Expr& a, const Expr& b, const isl::set& domain) {
       const auto* it = scalar::as<scalar::Iter>(n);
       if (it == nullptr || is_placed[it->index] || !is_known)
         return;
-      const auto range = free_range(domain, it->index);
-      const auto bundle = range ? std::nullopt : bundle_of(domain, it->index, kFew);
+      const auto range = reading.free_range(it->index);
+      const auto bundle = range ? std::nullopt : bundle_of(reading, it->index, kFew);
       is_known = range || (bundle && !bundle->points.empty());
       for (size_t d = 0; bundle && d < is_placed.size(); ++d)
         is_known = is_known && !(is_placed[d] && bundle->has[d]);

@@ -85,7 +85,7 @@ std::optional<std::vector<Expr>> put_before_all(const program::Statement& later,
 /// Dependences of a scop, pair of accesses by pair of accesses; known ones are taken over.
 class MemoryDependences {
 public:
-  explicit MemoryDependences(const Scop& scop) : scop_(scop), definitions_(scop.statements.size()) {
+  explicit MemoryDependences(const Scop& scop) : scop_(scop) {
     for (uint32_t s = 0; s < scop.statements.size(); ++s)
       has_same_iterations_.push_back(
           scop.analysed && s < scop.analysed->statements.size() &&
@@ -254,18 +254,13 @@ private:
     const Meeting meeting = meet(scop_.source_order, source, sink);
     const std::vector<Step> steps = steps_of(scop_.source_order,
                                              ties_of_cells(accesses_[a].index, accesses_[b].index,
-                                                           definitions(source), definitions(sink)),
+                                                           reading_of(scop_[source])->definitions(),
+                                                           reading_of(scop_[sink])->definitions()),
                                              source, sink, meeting.shared_loops);
     if (steps.empty() && meeting.order >= 0)
       return std::nullopt;
     return pairs_in_order(scop_, relation(a).apply_range(relation(b).reverse()), source, sink,
                           steps, meeting.order);
-  }
-
-  const std::vector<Expr>& definitions(StmtId id) {
-    if (!definitions_[id.value])
-      definitions_[id.value] = definitions_of(scop_[id].domain);
-    return *definitions_[id.value];
   }
 
   const isl::map& relation(size_t access) {
@@ -281,7 +276,6 @@ private:
   std::vector<size_t> first_alike_;
   std::map<std::pair<size_t, size_t>, std::optional<isl::map>> conflicts_;
   std::vector<bool> has_same_iterations_;
-  std::vector<std::optional<std::vector<Expr>>> definitions_; ///< by statement
   std::map<std::pair<uint32_t, uint32_t>, std::optional<std::vector<Expr>>> copies_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, bool> is_known_pair_;
   std::map<Key, Found> found_;

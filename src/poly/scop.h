@@ -37,12 +37,16 @@ struct Access {
   isl::map relation;
 };
 
+class Reading;
+
 /// A statement with its iterations. `text.iters` names the dimensions of `domain`; Iter d in its
 /// expressions is dimension d. The isl tuple is called like the statement.
 struct ScopStatement {
   program::Statement text;
   isl::set domain;
   bool is_removed = false; ///< inlined away; keeps its number
+  mutable std::shared_ptr<const Reading> reading =
+      nullptr; ///< of a domain, once asked (`reading_of`)
 };
 
 /// What dependences were worked out from: `rebuilt` keeps those between statements that have not changed

@@ -49,8 +49,8 @@ std::optional<Step> joined(const Step& outer, const Step& inner) {
 
 Ties ties_of(const Scop& scop, const isl::map& pairs, StmtId source, StmtId sink) {
   const auto &from = scop[source].text.iters, &to = scop[sink].text.iters;
-  Ties ties{definitions_of(scop[source].domain),
-            definitions_of(scop[sink].domain),
+  Ties ties{reading_of(scop[source])->definitions(),
+            reading_of(scop[sink])->definitions(),
             std::vector<Expr>(from.size()),
             {}};
   for (const auto& [i, j] : plainly_equal_dims(pairs))

@@ -280,12 +280,13 @@ private:
   /// Whether the row has the value of iterator `d` in every iteration of the statement.
   bool is_iterator(const Expr& row, StmtId id, unsigned d) const {
     const isl::set& domain = made_.scop[id].domain;
-    const std::vector<Expr> definitions = poly::definitions_of(domain);
+    const auto reading = poly::reading_of(made_.scop[id]);
+    const std::vector<Expr>& definitions = reading->definitions();
     const Expr one = poly::in_own_words(row, definitions),
                other = poly::in_own_words(scalar::iter(d), definitions);
     if (scalar::equal(one, other))
       return true;
-    if (poly::differ_somewhere(one, other, domain))
+    if (poly::differ_somewhere(one, other, *reading))
       return false;
     const isl::pw_aff function = poly::pw_aff_from_expr(row, domain, made_.scop.params);
     return domain.is_subset(function.eq_set(poly::dimension_function(domain, d)));

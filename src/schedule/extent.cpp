@@ -54,8 +54,8 @@ bool mentions(const scalar::Expr& row, uint32_t iter) {
 
 /// The rows down to a depth, in iterators that have no definition.
 std::vector<scalar::Expr> rows_in_own_words(const std::vector<scalar::Expr>& rows, size_t depth,
-                                            const isl::set& domain) {
-  const std::vector<scalar::Expr> definitions = poly::definitions_of(domain);
+                                            const poly::Reading& domain) {
+  const std::vector<scalar::Expr>& definitions = domain.definitions();
   std::vector<scalar::Expr> own;
   for (size_t k = 0; k <= depth; ++k)
     own.push_back(poly::in_own_words(rows[k], definitions));
@@ -68,16 +68,16 @@ std::optional<ConstantRange> range_of_iterator(const Scop& scop, const Order& or
   const size_t depth = *poly::depth_of(order, loop);
   std::optional<ConstantRange> range;
   for (const StmtId statement : poly::statements_below(order, loop)) {
-    const isl::set& domain = scop[statement].domain;
+    const auto domain = poly::reading_of(scop[statement]);
     const std::vector<scalar::Expr> rows =
-        rows_in_own_words(order.rows[statement.value], depth, domain);
+        rows_in_own_words(order.rows[statement.value], depth, *domain);
     const auto* it = scalar::as<scalar::Iter>(rows[depth]);
     if (!it)
       return std::nullopt;
     for (size_t k = 0; k < depth; ++k)
       if (mentions(rows[k], it->index))
         return std::nullopt;
-    const auto own = poly::free_range(domain, it->index);
+    const auto own = domain->free_range(it->index);
     if (!own || (range && (range->low != own->first || range->high != own->second)))
       return std::nullopt;
     range = ConstantRange{own->first, own->second};
@@ -110,7 +110,7 @@ struct CountedRuns {
 
 /// The iterators of a row with those that constraints tie them to; nothing where some row up to a depth is about them and others.
 std::optional<poly::Bundle> bundle_at(const std::vector<scalar::Expr>& rows, size_t depth,
-                                      const isl::set& domain) {
+                                      const poly::Reading& domain) {
   std::optional<uint32_t> first;
   scalar::visit(rows[depth], [&](const scalar::Expr& e) {
     if (const auto* it = scalar::as<scalar::Iter>(e))
@@ -149,7 +149,7 @@ std::vector<int64_t> values_at(const std::vector<scalar::Expr>& rows,
 
 /// The same of rows over several iterators that depend on one another and on no other: all their values are gone through.
 std::optional<CountedRuns> runs_in_bundle(const std::vector<scalar::Expr>& rows, size_t depth,
-                                          const isl::set& domain) {
+                                          const poly::Reading& domain) {
   const auto bundle = bundle_at(rows, depth, domain);
   if (!bundle)
     return std::nullopt;
@@ -173,10 +173,10 @@ std::optional<bool> is_counted_rectangle(const Scop& scop, const Order& order, L
   const size_t first = *poly::depth_of(order, outer), last = *poly::depth_of(order, inner);
   if (below.size() != 1 || !scop.params.empty())
     return std::nullopt;
-  const isl::set& domain = scop[below.front()].domain;
+  const auto domain = poly::reading_of(scop[below.front()]);
   const std::vector<scalar::Expr> rows =
-      rows_in_own_words(order.rows[below.front().value], last, domain);
-  const auto bundle = bundle_at(rows, last, domain);
+      rows_in_own_words(order.rows[below.front().value], last, *domain);
+  const auto bundle = bundle_at(rows, last, *domain);
   if (!bundle)
     return std::nullopt;
   std::vector<size_t> around, between;
@@ -204,12 +204,12 @@ std::optional<bool> is_counted_rectangle(const Scop& scop, const Order& order, L
 
 /// For rows that divide one iterator of fixed size into blocks (`i // 8`, `i % 8`): all its values are gone through.
 std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scalar::Expr>& all_rows,
-                                        size_t depth, const isl::set& domain) {
+                                        size_t depth, const poly::Reading& domain) {
   const std::vector<scalar::Expr> rows = rows_in_own_words(all_rows, depth, domain);
   if (!scop.params.empty())
     return std::nullopt;
   const auto iter = only_iter(rows[depth]);
-  const auto own = iter ? poly::free_range(domain, *iter) : std::nullopt;
+  const auto own = iter ? domain.free_range(*iter) : std::nullopt;
   if (!own || own->second - own->first >= kMostCounted)
     return runs_in_bundle(rows, depth, domain);
   CountedRuns runs;
@@ -220,7 +220,7 @@ std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scal
       return runs_in_bundle(rows, depth, domain);
     runs.depths.push_back(k);
   }
-  std::vector<int64_t> at(poly::dimension_count(domain), 0), around;
+  std::vector<int64_t> at(domain.definitions().size(), 0), around;
   auto run = runs.ranges.end(); // neighbours are mostly in the same one
   for (int64_t x = own->first; x <= own->second; ++x) {
     at[*iter] = x;
@@ -247,7 +247,8 @@ std::optional<int64_t> longest_counted_run(const Scop& scop, const Order& order,
   const size_t depth = *poly::depth_of(order, loop);
   std::optional<CountedRuns> all;
   for (const StmtId statement : poly::statements_below(order, loop)) {
-    auto runs = counted_runs(scop, order.rows[statement.value], depth, scop[statement].domain);
+    auto runs =
+        counted_runs(scop, order.rows[statement.value], depth, *poly::reading_of(scop[statement]));
     if (!runs || (all && (all->depths != runs->depths || !has_equal_ranges(*all, *runs))))
       return std::nullopt;
     all = std::move(runs);

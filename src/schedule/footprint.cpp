@@ -61,7 +61,7 @@ Expr largest_of(const isl::set& offsets, const std::vector<program::Param>& para
 
 } // namespace
 
-std::vector<Expr> positions_in(const Footprint& box, const std::vector<Expr>& outer,
+std::vector<Expr> positions_in(const Boxes& box, const std::vector<Expr>& outer,
                                const std::vector<Expr>& index) {
   std::vector<Expr> list;
   for (size_t d = 0; d < index.size(); ++d)

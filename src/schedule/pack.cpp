@@ -52,15 +52,14 @@ public:
         reader_(reads_.reads.front().statement), index_(reads_.reads.front().index),
         path_(poly::path_of(schedule.order, reader_)),
         domain_(schedule.scop[reader_].domain.intersect_params(schedule.scop.context)),
-        iterators_(iterators_in(index_)) {}
+        reading_(poly::reading_of(schedule.scop[reader_])), iterators_(iterators_in(index_)) {}
 
   /// Empty when the loops do not give the reader's iterators as one function.
   std::optional<Proposal> proposal() {
     choose_loops();
     if (!solve_iterators())
       return std::nullopt;
-    boxes_ = boxes_of(outer_map().reverse().apply_range(map(rows_at(chosen_))), depth_,
-                      chosen_.size(), made_.scop.params);
+    find_boxes();
     add_buffer();
     const StmtId copy = add_copy();
     rewrite_reader();
@@ -124,7 +123,7 @@ private:
 
   /// Whether these loops, with those outside, give the iterators in the index.
   bool are_decided_by(const std::vector<size_t>& chosen) const {
-    if (const auto known = gives_iterators(keys_of(chosen), iterators_, domain_))
+    if (const auto known = gives_iterators(keys_of(chosen), iterators_, *reading_))
       return *known;
     return iterators_by_loops(chosen).is_single_valued();
   }
@@ -159,11 +158,15 @@ private:
   bool solve_iterators() {
     if (!is_solved_)
       return false;
+    solved_.assign(made_.scop[reader_].text.iters.size(), Expr());
+    if (const auto known = iterators_from_rows(keys_of(chosen_), iterators_, *reading_)) {
+      cells_ = map(keys_of(chosen_)).range();
+      for (size_t k = 0; k < iterators_.size(); ++k)
+        solved_[scalar::as<scalar::Iter>(iterators_[k])->index] = (*known)[k];
+      return true;
+    }
     const isl::map by_loops = iterators_by_loops(chosen_);
     cells_ = by_loops.domain();
-    solved_.assign(made_.scop[reader_].text.iters.size(), Expr());
-    if (iterators_.empty())
-      return true;
     const isl::pw_multi_aff function = by_loops.as_pw_multi_aff();
     for (size_t k = 0; k < iterators_.size(); ++k) {
       const Expr solved = poly::expr_from_pw_aff(poly::coalesced(function.at(static_cast<int>(k))),
@@ -173,6 +176,15 @@ private:
       solved_[scalar::as<scalar::Iter>(iterators_[k])->index] = solved;
     }
     return true;
+  }
+
+  void find_boxes() {
+    const std::vector<Expr> inner = rows_at(chosen_);
+    if (const auto plain = plain_boxes(outer_rows(), inner, *reading_))
+      boxes_ = *plain;
+    else
+      boxes_ = boxes_of(outer_map().reverse().apply_range(map(inner)), depth_, chosen_.size(),
+                        made_.scop.params);
   }
 
   void add_buffer() {
@@ -248,12 +260,13 @@ private:
   std::vector<Expr> index_;  ///< of the read
   std::vector<LoopId> path_; ///< loops around the reader
   isl::set domain_;
-  std::vector<Expr> iterators_; ///< in the index
-  std::vector<size_t> chosen_;  ///< positions in the path, below the loop
-  bool is_solved_ = false;      ///< those and the loops outside give the iterators
-  std::vector<Expr> solved_;    ///< iterators of the reader in those of the copy
-  isl::set cells_;              ///< { [outer, chosen] }
-  Footprint boxes_;
+  std::shared_ptr<const poly::Reading> reading_; ///< of the domain
+  std::vector<Expr> iterators_;                  ///< in the index
+  std::vector<size_t> chosen_;                   ///< positions in the path, below the loop
+  bool is_solved_ = false;                       ///< those and the loops outside give the iterators
+  std::vector<Expr> solved_;                     ///< iterators of the reader in those of the copy
+  isl::set cells_;                               ///< { [outer, chosen] }
+  Boxes boxes_;
   PrivateBuffer buffer_;
 };
 

@@ -45,29 +45,36 @@ std::optional<int64_t> divisor_in(const Expr& row) {
              : std::nullopt;
 }
 
-/// The value is one of the rows, or what it is in blocks of some size, and
-/// where in the block, can be put together from them.
-bool is_put_together(const Expr& value, const std::vector<Expr>& rows, size_t steps) {
-  const auto is_row = [&](const Expr& e) {
-    return std::any_of(rows.begin(), rows.end(),
-                       [&](const Expr& row) { return scalar::equal(row, e); });
+/// A value as a function of the values of rows (Iter k: row k): it is one of them, or what it is in blocks of some size, and where in
+/// the block, can be put together from them. Empty: it cannot.
+Expr put_together(const Expr& value, const std::vector<Expr>& rows, size_t steps) {
+  const auto row_like = [&](const Expr& e) {
+    const auto at = std::find_if(rows.begin(), rows.end(),
+                                 [&](const Expr& row) { return scalar::equal(row, e); });
+    return at == rows.end() ? Expr() : scalar::iter(static_cast<uint32_t>(at - rows.begin()));
   };
-  if (is_row(value))
-    return true;
-  if (steps == 0)
-    return false;
-  for (const Expr& row : rows) {
-    const auto divisor = divisor_in(row);
+  if (const Expr found = row_like(value))
+    return found;
+  for (size_t k = 0; k < rows.size() && steps > 0; ++k) {
+    const auto divisor = divisor_in(rows[k]);
     if (!divisor || *divisor < 2)
       continue;
     const Expr size = scalar::int_lit(*divisor);
     const Expr block = scalar::simplify(scalar::binary(BinaryOp::FloorDiv, value, size));
     const Expr place = scalar::simplify(scalar::binary(BinaryOp::Mod, value, size));
-    if ((is_row(block) && is_put_together(place, rows, steps - 1)) ||
-        (is_row(place) && is_put_together(block, rows, steps - 1)))
-      return true;
+    Expr of_block = row_like(block), of_place = row_like(place);
+    if (of_block && !of_place)
+      of_place = put_together(place, rows, steps - 1);
+    else if (of_place && !of_block)
+      of_block = put_together(block, rows, steps - 1);
+    if (of_block && of_place)
+      return of_block * size + of_place;
   }
-  return false;
+  return Expr();
+}
+
+bool is_put_together(const Expr& value, const std::vector<Expr>& rows) {
+  return static_cast<bool>(put_together(value, rows, rows.size()));
 }
 
 /// Whether no two values from the first to the last have the same rows; nothing
@@ -112,18 +119,18 @@ std::optional<uint32_t> iterator_alone(const Expr& e) {
 
 /// Whether a value that depends on one iterator is a function of the rows that do so, too.
 bool is_given_alone(const Expr& value, uint32_t iterator, const std::vector<Expr>& rows,
-                    const isl::set& domain) {
+                    const poly::Reading& domain) {
   std::vector<Expr> own;
   for (const Expr& row : rows)
     if (iterator_alone(row) == iterator)
       own.push_back(row);
   const Expr itself = scalar::iter(iterator);
-  if (is_put_together(value, own, own.size()) || is_put_together(itself, own, own.size()))
+  if (is_put_together(value, own) || is_put_together(itself, own))
     return true;
   const auto range = poly::bounds_of_iterator(domain, iterator);
   if (!range || range->second - range->first >= kMostValues)
     return false;
-  std::vector<int64_t> at(poly::dimension_count(domain), 0);
+  std::vector<int64_t> at(domain.definitions().size(), 0);
   std::map<std::vector<int64_t>, int64_t> seen;
   for (int64_t x = range->first; x <= range->second; ++x) {
     at[iterator] = x;
@@ -138,7 +145,8 @@ bool is_given_alone(const Expr& value, uint32_t iterator, const std::vector<Expr
 }
 
 /// The same of a sum whose terms depend on one iterator each.
-bool is_plainly_given(const Expr& value, const std::vector<Expr>& rows, const isl::set& domain) {
+bool is_plainly_given(const Expr& value, const std::vector<Expr>& rows,
+                      const poly::Reading& domain) {
   std::map<uint32_t, scalar::AffineSum> by_iterator;
   for (const auto& term : scalar::affine_sum(value).terms) {
     const auto iterator = iterator_alone(term.first);
@@ -149,6 +157,21 @@ bool is_plainly_given(const Expr& value, const std::vector<Expr>& rows, const is
   return std::all_of(by_iterator.begin(), by_iterator.end(), [&](const auto& part) {
     return is_given_alone(scalar::expr_of(part.second), part.first, rows, domain);
   });
+}
+
+/// The value of a row that has a single one: blocks of an iterator that one of them holds.
+Expr only_value(const Expr& row, const poly::Reading& domain) {
+  const auto* b = scalar::as<scalar::Binary>(row);
+  const auto* it = b != nullptr ? scalar::as<scalar::Iter>(b->lhs) : nullptr;
+  const auto range =
+      it != nullptr && b->op == BinaryOp::FloorDiv ? domain.free_range(it->index) : std::nullopt;
+  if (!range)
+    return Expr();
+  const auto value = [&](int64_t at) {
+    return scalar::simplify(scalar::binary(BinaryOp::FloorDiv, scalar::int_lit(at), b->rhs));
+  };
+  const Expr first = value(range->first);
+  return scalar::equal(first, value(range->second)) ? first : Expr();
 }
 
 } // namespace
@@ -179,8 +202,9 @@ Expr in_solved(const Expr& e, const std::vector<Expr>& solved) {
 }
 
 std::optional<bool> gives_iterators(const std::vector<Expr>& rows,
-                                    const std::vector<Expr>& iterators, const isl::set& domain) {
-  const std::vector<Expr> definitions = poly::definitions_of(domain);
+                                    const std::vector<Expr>& iterators,
+                                    const poly::Reading& domain) {
+  const std::vector<Expr>& definitions = domain.definitions();
   const std::vector<Expr> words = in_words(rows, definitions);
   bool is_known = true;
   for (const Expr& iterator : iterators) {
@@ -191,10 +215,10 @@ std::optional<bool> gives_iterators(const std::vector<Expr>& rows,
       continue;
     }
     const auto own = rows_over(it->index, words);
-    if (own && is_put_together(value, *own, own->size()))
+    if (own && is_put_together(value, *own))
       continue;
-    const auto range = own ? poly::free_range(domain, it->index) : std::nullopt;
-    const auto is_given = range ? tell_apart(*own, it->index, poly::dimension_count(domain),
+    const auto range = own ? domain.free_range(it->index) : std::nullopt;
+    const auto is_given = range ? tell_apart(*own, it->index, domain.definitions().size(),
                                              range->first, range->second)
                                 : std::nullopt;
     // Two iterations that differ in this iterator and those that it defines have all other rows in common.
@@ -205,8 +229,38 @@ std::optional<bool> gives_iterators(const std::vector<Expr>& rows,
   return is_known ? std::optional(true) : std::nullopt;
 }
 
-bool gives_value(const Expr& value, const std::vector<Expr>& rows, const isl::set& domain) {
-  const std::vector<Expr> definitions = poly::definitions_of(domain);
+std::optional<std::vector<Expr>> iterators_from_rows(const std::vector<Expr>& rows,
+                                                     const std::vector<Expr>& iterators,
+                                                     const poly::Reading& domain) {
+  const std::vector<Expr>& definitions = domain.definitions();
+  const std::vector<Expr> words = in_words(rows, definitions);
+  std::vector<Expr> solved(definitions.size()), values;
+  for (uint32_t k = 0; k < words.size(); ++k) {
+    const Expr only = only_value(words[k], domain);
+    values.push_back(only ? only : scalar::iter(k));
+  }
+  const auto solve = [&](const Expr& e) {
+    const auto* it = scalar::as<scalar::Iter>(e);
+    if (it != nullptr && !solved[it->index])
+      solved[it->index] = put_together(e, words, words.size());
+  };
+  std::vector<Expr> list;
+  for (const Expr& iterator : iterators) {
+    list.push_back(put_together(iterator, rows, 0));
+    if (list.back())
+      continue;
+    const Expr value = poly::in_own_words(iterator, definitions);
+    scalar::visit(value, solve);
+    list.back() = in_solved(value, solved);
+    if (!list.back())
+      return std::nullopt;
+    list.back() = scalar::simplify(scalar::substitute_iters(list.back(), values));
+  }
+  return list;
+}
+
+bool gives_value(const Expr& value, const std::vector<Expr>& rows, const poly::Reading& domain) {
+  const std::vector<Expr>& definitions = domain.definitions();
   return is_plainly_given(scalar::simplify(poly::in_own_words(value, definitions)),
                           in_words(rows, definitions), domain);
 }

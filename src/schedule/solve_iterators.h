@@ -1,5 +1,6 @@
 #pragma once
 
+#include "poly/definitions.h"
 #include "scalar/expr.h"
 
 #include <isl/cpp.h>
@@ -22,11 +23,19 @@ scalar::Expr in_solved(const scalar::Expr& e, const std::vector<scalar::Expr>& s
 /// the others are. Nothing: sets have to be asked.
 std::optional<bool> gives_iterators(const std::vector<scalar::Expr>& rows,
                                     const std::vector<scalar::Expr>& iterators,
-                                    const isl::set& domain);
+                                    const poly::Reading& domain);
+
+/// Iterators (each an `Iter`) as functions of the values of `rows` (Iter k of the result: row k) in every iteration of `domain`, as
+/// text shows it. Nothing: sets have to be asked.
+///
+///   i from i // 64, i % 64 // 8 and i % 8:  64 r0 + 8 r1 + r2
+std::optional<std::vector<scalar::Expr>>
+iterators_from_rows(const std::vector<scalar::Expr>& rows,
+                    const std::vector<scalar::Expr>& iterators, const poly::Reading& domain);
 
 /// Whether the values of rows give a value in every iteration of `domain`, seen
 /// in the same way. False: sets have to be asked.
 bool gives_value(const scalar::Expr& value, const std::vector<scalar::Expr>& rows,
-                 const isl::set& domain);
+                 const poly::Reading& domain);
 
 } // namespace kawara::schedule

@@ -182,7 +182,7 @@ private:
   /// Whether `start` of an iteration is `index` of the first one in its block.
   bool starts_block(const Expr& start, const Expr& index) const {
     // Places in the first iteration are 0: `start` is `index` there, and the same wherever its value follows from the block.
-    if (gives_value(start, keys_, domain_))
+    if (gives_value(start, keys_, *poly::reading_of(schedule_.scop[band_.update])))
       return true;
     if (!block_starts_) {
       isl::map pairs = poly::pairs_of(domain_, first_);

@@ -9,7 +9,7 @@ namespace {
 /// "b = i // 32; x = h": the iterators that have definitions, with letters for their numbers.
 std::string defined(const char* set) {
   const ContextPtr context = make_context();
-  const std::vector<scalar::Expr> all = definitions_of(isl::set(context->get(), set));
+  const std::vector<scalar::Expr> all = Reading(isl::set(context->get(), set)).definitions();
   scalar::Names names;
   for (size_t k = 0; k < all.size(); ++k)
     names.iters.push_back(std::string(1, static_cast<char>('a' + k)));
@@ -50,7 +50,19 @@ using Ends = std::pair<int64_t, int64_t>;
 
 std::optional<Ends> range_of(const char* set, unsigned position) {
   const ContextPtr context = make_context();
-  return free_range(isl::set(context->get(), set), position);
+  return Reading(isl::set(context->get(), set)).free_range(position);
+}
+
+TEST(Reading, IsSharedByCopiesUntilTheDomainChanges) {
+  const ContextPtr context = make_context();
+  ScopStatement statement;
+  statement.domain = isl::set(context->get(), "{ S[i] : 0 <= i < 9 }");
+  EXPECT_EQ(reading_of(statement)->free_range(0), Ends(0, 8));
+  ScopStatement copy = statement;
+  EXPECT_EQ(reading_of(copy), reading_of(statement));
+  copy.domain = copy.domain.subtract(copy.domain.lexmin());
+  EXPECT_EQ(reading_of(copy)->free_range(0), Ends(1, 8));
+  EXPECT_EQ(reading_of(statement)->free_range(0), Ends(0, 8));
 }
 
 TEST(FreeRange, IsOfIteratorsThatDependOnNoOther) {

@@ -1,7 +1,14 @@
 #include "programs.h"
 
+#include "schedule/footprint.h"
+#include "schedule/rewrite.h"
+
+#include <random>
+
 namespace kawara::schedule {
 namespace {
+
+using scalar::Expr;
 
 /// Iterations of `i` read cells of one parity: which are the first and last, and whether there is any, needs divisions.
 constexpr const char* kParity = R"(param N
@@ -47,6 +54,61 @@ TEST(Footprint, WithVeryManyDivisionsIsUndecided) {
   const std::string said = refusal_under(kResidues, "stage(T, i)", test_environment());
   EXPECT_NE(said.find("K0206"), std::string::npos) << said;
   EXPECT_NE(said.find("sets of more than"), std::string::npos) << said;
+}
+
+Expr tile_of(const Expr& e, int64_t size) {
+  return scalar::simplify(scalar::binary(scalar::BinaryOp::FloorDiv, e, scalar::int_lit(size)));
+}
+Expr place_of(const Expr& e, int64_t size) {
+  return scalar::simplify(scalar::binary(scalar::BinaryOp::Mod, e, scalar::int_lit(size)));
+}
+
+std::string text_of(const Boxes& boxes) {
+  std::string text;
+  for (size_t d = 0; d < boxes.first.size(); ++d)
+    text +=
+        scalar::to_string(boxes.first[d], {}) + "+" + scalar::to_string(boxes.extent[d], {}) + " ";
+  return text;
+}
+
+TEST(PlainBoxes, AreWhatSetsSay) {
+  const poly::ContextPtr context = poly::make_context();
+  const isl::set box(context->get(), "{ S[i, j] : 0 <= i < 100 and 0 <= j < 7 }");
+  std::mt19937 random(3);
+  size_t seen = 0;
+  for (int turn = 0; turn < 150; ++turn) {
+    // Loops over i and j as tiles make them; the outer ones count blocks, or places in them.
+    std::vector<Expr> rows{scalar::iter(0), scalar::iter(1)};
+    for (size_t cuts = random() % 5; cuts > 0; --cuts) {
+      const size_t at = random() % rows.size();
+      const auto size = static_cast<int64_t>(1 + random() % 12);
+      rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(at) + 1, place_of(rows[at], size));
+      rows[at] = tile_of(rows[at], size);
+    }
+    const auto split = static_cast<std::ptrdiff_t>(random() % rows.size());
+    if (random() % 3 == 0)
+      std::swap(rows.front(), rows.back());
+    const std::vector<Expr> outer(rows.begin(), rows.begin() + split),
+        inner(rows.begin() + split, rows.end());
+    const auto plain = plain_boxes(outer, inner, box);
+    if (!plain)
+      continue;
+    ++seen;
+    const isl::map relation = map_of(outer, box, {}).reverse().apply_range(map_of(inner, box, {}));
+    EXPECT_EQ(text_of(*plain), text_of(boxes_of(relation, outer.size(), inner.size(), {})));
+  }
+  EXPECT_GT(seen, 40U);
+}
+
+TEST(PlainBoxes, AreMissingWhereTheyDiffer) {
+  const poly::ContextPtr context = poly::make_context();
+  const isl::set box(context->get(), "{ S[i, j] : 0 <= i < 100 and 0 <= j < 7 }");
+  const isl::set triangle(context->get(), "{ S[i, j] : 0 <= i < 100 and 0 <= j <= i }");
+  const Expr i = scalar::iter(0), j = scalar::iter(1);
+  EXPECT_FALSE(plain_boxes({tile_of(i, 8)}, {i}, box)) << "each box has a first cell of its own";
+  EXPECT_FALSE(plain_boxes({place_of(i, 2)}, {place_of(i, 8)}, box));
+  EXPECT_FALSE(plain_boxes({i}, {j}, triangle));
+  EXPECT_FALSE(plain_boxes({}, {i + j}, box));
 }
 
 } // namespace
