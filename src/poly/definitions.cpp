@@ -333,6 +333,20 @@ std::optional<Ends> Reading::found_range(uint32_t iterator) const {
   return ends && has_points() ? ends : std::nullopt;
 }
 
+std::optional<std::vector<int64_t>> Reading::corner(const std::vector<bool>& is_last) const {
+  std::vector<int64_t> at(definitions_.size(), 0);
+  for (uint32_t d = 0; constraints_ && d < at.size(); ++d)
+    if (const auto ends = definitions_[d] ? std::nullopt : own_bounds(*constraints_, d))
+      at[d] = is_last[d] ? ends->second : ends->first;
+  for (uint32_t d = 0; d < at.size(); ++d)
+    if (definitions_[d])
+      at[d] = scalar::evaluate_index(definitions_[d], at, {}).value_or(0);
+  const auto is_met = [&](const PlainConstraint& c) { return !c.has_more && is_met_at(c, at); };
+  return constraints_ && std::all_of(constraints_->begin(), constraints_->end(), is_met)
+             ? std::optional(at)
+             : std::nullopt;
+}
+
 bool Reading::has_points() const {
   if (!has_points_)
     has_points_ =

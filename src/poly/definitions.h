@@ -35,6 +35,9 @@ public:
   /// The first and the last value of an iterator that takes all values between them whatever the other iterators are, those apart that
   /// it defines, and has the same ones for all parameters, as constraints show it. May miss some.
   std::optional<std::pair<int64_t, int64_t>> free_range(uint32_t iterator) const;
+  /// The iteration in which iterators without definition have their first values, `is_last` (by iterator) their last ones; nothing where
+  /// there is no such iteration, for any parameters, or constraints do not show it.
+  std::optional<std::vector<int64_t>> corner(const std::vector<bool>& is_last) const;
   /// There are iterations at all.
   bool has_points() const;
 

@@ -9,6 +9,7 @@
 #include "poly/legality.h"
 #include "poly/levels.h"
 #include "poly/witness.h"
+#include "scalar/eval.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -80,6 +81,21 @@ std::optional<std::vector<Expr>> put_before_all(const program::Statement& later,
     all = own;
   }
   return all ? all : std::vector<Expr>{};
+}
+
+/// Whether iteration x of the one comes before y of the other; false where that depends on parameters.
+bool is_before(const Order& order, StmtId source, const std::vector<int64_t>& x, StmtId sink,
+               const std::vector<int64_t>& y) {
+  const Meeting meeting = meet(order, source, sink);
+  for (size_t k = 0; k < meeting.shared_loops; ++k) {
+    const auto here = scalar::evaluate_index(order.rows[source.value][k], x, {});
+    const auto there = scalar::evaluate_index(order.rows[sink.value][k], y, {});
+    if (!here || !there)
+      return false;
+    if (*here != *there)
+      return *here < *there;
+  }
+  return meeting.order < 0;
 }
 
 /// Dependences of a scop, pair of accesses by pair of accesses; known ones are taken over.
@@ -242,7 +258,7 @@ private:
     const auto [at, is_new] = conflicts_.try_emplace({a, b});
     if (is_new) {
       at->second = found_conflicts(a, b);
-      if (at->second && at->second->is_empty())
+      if (at->second && !has_conflict_at_corners(a, b) && at->second->is_empty())
         at->second.reset();
     }
     return at->second;
@@ -261,6 +277,37 @@ private:
       return std::nullopt;
     return pairs_in_order(scop_, relation(a).apply_range(relation(b).reverse()), source, sink,
                           steps, meeting.order);
+  }
+
+  /// The first iteration of the source and the first one of the sink, or the last of the same cell, are such a pair. Most pairs
+  /// that there are have one of these two among them, and need not be looked for.
+  bool has_conflict_at_corners(size_t a, size_t b) const {
+    const StmtId source = accesses_[a].statement, sink = accesses_[b].statement;
+    const auto first = reading_of(scop_[source])
+                           ->corner(std::vector<bool>(scop_[source].text.iters.size(), false));
+    std::vector<bool> is_free(scop_[sink].text.iters.size(), true);
+    for (const Expr& e : accesses_[b].index)
+      scalar::visit(e, [&](const Expr& n) {
+        if (const auto* it = scalar::as<scalar::Iter>(n))
+          is_free[it->index] = false;
+      });
+    for (const std::vector<bool>& is_last : {is_free, std::vector<bool>(is_free.size(), false)}) {
+      const auto other = reading_of(scop_[sink])->corner(is_last);
+      if (first && other && is_same_cell(a, *first, b, *other) &&
+          is_before(scop_.source_order, source, *first, sink, *other))
+        return true;
+    }
+    return false;
+  }
+
+  bool is_same_cell(size_t a, const std::vector<int64_t>& x, size_t b,
+                    const std::vector<int64_t>& y) const {
+    const auto &from = accesses_[a].index, &to = accesses_[b].index;
+    return std::equal(from.begin(), from.end(), to.begin(), to.end(),
+                      [&](const Expr& one, const Expr& other) {
+                        const auto here = scalar::evaluate_index(one, x, {});
+                        return here && here == scalar::evaluate_index(other, y, {});
+                      });
   }
 
   const isl::map& relation(size_t access) {

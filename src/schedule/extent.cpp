@@ -5,6 +5,7 @@
 #include "poly/isl/dimensions.h"
 #include "poly/isl/pieces.h"
 #include "scalar/eval.h"
+#include "schedule/footprint.h"
 #include "schedule/rewrite.h"
 #include "support/check.h"
 
@@ -260,6 +261,21 @@ std::optional<int64_t> longest_counted_run(const Scop& scop, const Order& order,
   return all ? std::optional(most) : std::nullopt;
 }
 
+/// Where every box of the loop's values starts at 0, the largest of them.
+std::optional<int64_t> longest_plain_run(const Scop& scop, const Order& order, LoopId loop) {
+  const auto depth = static_cast<std::ptrdiff_t>(*poly::depth_of(order, loop));
+  int64_t most = 0;
+  for (const StmtId statement : poly::statements_below(order, loop)) {
+    const std::vector<scalar::Expr>& rows = order.rows[statement.value];
+    const auto boxes = plain_boxes({rows.begin(), rows.begin() + depth}, {rows.begin()[depth]},
+                                   *poly::reading_of(scop[statement]));
+    if (!boxes)
+      return std::nullopt;
+    most = std::max(most, *scalar::constant_of(boxes->extent[0]));
+  }
+  return most;
+}
+
 } // namespace
 
 isl::set loop_values(const Scop& scop, const Order& order, LoopId loop) {
@@ -305,6 +321,8 @@ std::optional<ConstantRange> constant_range(const Scop& scop, const Order& order
 std::optional<int64_t> longest_run(const Scop& scop, const Order& order, LoopId loop) {
   if (const auto range = range_of_iterator(scop, order, loop))
     return range->high - range->low + 1;
+  if (const auto plain = longest_plain_run(scop, order, loop))
+    return plain;
   if (const auto counted = longest_counted_run(scop, order, loop))
     return counted;
   const isl::set values = loop_values(scop, order, loop);

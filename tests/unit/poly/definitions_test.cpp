@@ -65,6 +65,25 @@ TEST(Reading, IsSharedByCopiesUntilTheDomainChanges) {
   EXPECT_EQ(reading_of(statement)->free_range(0), Ends(0, 8));
 }
 
+TEST(Reading, HasCornersThatAreIterations) {
+  using Point = std::vector<int64_t>;
+  const ContextPtr context = make_context();
+  const auto corner = [&](const char* set, const std::vector<bool>& is_last) {
+    return Reading(isl::set(context->get(), set)).corner(is_last);
+  };
+  EXPECT_EQ(corner("{ S[i, j] : 1 <= i < 9 and 0 <= j < 4 }", {false, true}), Point({1, 3}));
+  EXPECT_EQ(corner("{ S[b, i] : 0 <= i < 64 and 32b <= i <= 32b + 31 }", {false, true}),
+            Point({1, 63}));
+  EXPECT_EQ(corner("{ S[i, j] : 0 <= i < 9 and 0 <= j < 9 and i >= j }", {true, false}),
+            Point({8, 0}));
+  EXPECT_EQ(corner("{ S[i, j] : 0 <= i < 9 and 0 <= j < 9 and i >= j }", {false, true}),
+            std::nullopt)
+      << "not in the triangle";
+  EXPECT_EQ(corner("[N] -> { S[i] : 0 <= i < 9 and i < N }", {false}), std::nullopt)
+      << "not for every N";
+  EXPECT_EQ(corner("{ S[i] : 0 <= i < 9 and i % 2 = 1 }", {false}), std::nullopt);
+}
+
 TEST(FreeRange, IsOfIteratorsThatDependOnNoOther) {
   EXPECT_EQ(range_of("{ S[i, j] : 0 <= i < 9 and 2 <= j <= 5 }", 0), Ends(0, 8));
   EXPECT_EQ(range_of("{ S[i, j] : 0 <= i < 9 and 2 <= j <= 5 }", 1), Ends(2, 5));
