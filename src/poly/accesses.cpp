@@ -56,10 +56,23 @@ isl::map relation_of(const Scop& scop, const Access& access) {
 
 std::vector<Access> accesses(const Scop& scop) { return with_relations(scop, bare_accesses(scop)); }
 
-std::vector<Access> accesses_of(const Scop& scop, uint32_t tensor) {
+std::vector<Access> bare_accesses_of(const Scop& scop, uint32_t tensor) {
   std::vector<Access> all = bare_accesses(scop);
   std::erase_if(all, [&](const Access& access) { return access.tensor != tensor; });
-  return with_relations(scop, std::move(all));
+  return all;
+}
+
+std::vector<Access> accesses_of(const Scop& scop, uint32_t tensor) {
+  return with_relations(scop, bare_accesses_of(scop, tensor));
+}
+
+bool are_apart(const Access& a, const Access& b) {
+  for (size_t d = 0; d < a.index.size() && d < b.index.size(); ++d) {
+    const auto here = scalar::constant_of(a.index[d]), there = scalar::constant_of(b.index[d]);
+    if (here && there && *here != *there)
+      return true;
+  }
+  return false;
 }
 
 } // namespace kawara::poly

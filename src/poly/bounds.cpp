@@ -1,4 +1,5 @@
 #include "poly/bounds.h"
+#include "poly/accesses.h"
 
 #include "poly/affine.h"
 #include "poly/isl/dimensions.h"
@@ -123,7 +124,7 @@ Diagnostic out_of_bounds_error(const Scop& scop, const Access& access, const isl
 isl::set unwritten(const Scop& scop, const Access& read, const std::vector<Access>& all) {
   isl::set missing = scop[read.statement].domain;
   for (const Access& write : all) {
-    if (!write.is_write || write.tensor != read.tensor)
+    if (!write.is_write || write.tensor != read.tensor || are_apart(write, read))
       continue;
     if (missing.is_empty())
       break;

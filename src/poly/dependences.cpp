@@ -149,17 +149,7 @@ private:
 
   bool may_conflict(const Access& a, const Access& b) {
     return a.tensor == b.tensor && (a.is_write || b.is_write) &&
-           !is_known(a.statement, b.statement, a.tensor) && !is_apart(a, b);
-  }
-
-  /// Some index has one value here and another there: no cell is the same.
-  static bool is_apart(const Access& a, const Access& b) {
-    for (size_t d = 0; d < a.index.size() && d < b.index.size(); ++d) {
-      const auto here = scalar::constant_of(a.index[d]), there = scalar::constant_of(b.index[d]);
-      if (here && there && *here != *there)
-        return true;
-    }
-    return false;
+           !is_known(a.statement, b.statement, a.tensor) && !are_apart(a, b);
   }
 
   /// Neither the iterations of the statements nor which of them come first have changed, and the tensor's cells are the same but for

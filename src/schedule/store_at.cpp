@@ -1,7 +1,9 @@
 #include "schedule/store_at.h"
 
 #include "poly/accesses.h"
+#include "poly/definitions.h"
 #include "poly/levels.h"
+#include "poly/ties.h"
 #include "schedule/codes.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
@@ -25,6 +27,17 @@ std::vector<Expr> outer_rows(const poly::Order& order, StmtId id, size_t depth) 
   return {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(depth)};
 }
 
+/// Text shows that whoever reads a cell is in the iteration of the first `depth` loops in which it is written.
+bool are_in_one_iteration(const Schedule& schedule, const Access& write, const Access& read,
+                          size_t depth) {
+  const auto definitions = [&](const Access& access) {
+    return poly::reading_of(schedule.scop[access.statement])->definitions();
+  };
+  const poly::Ties ties =
+      poly::ties_of_cells(write.index, read.index, definitions(write), definitions(read));
+  return poly::steps_of(schedule.order, ties, write.statement, read.statement, depth).empty();
+}
+
 /// Why iterations cannot have copies of their own; empty when they can.
 std::optional<std::string> shared_by_iterations(const Schedule& schedule,
                                                 const std::vector<Access>& accesses, LoopId loop,
@@ -39,9 +52,11 @@ std::optional<std::string> shared_by_iterations(const Schedule& schedule,
              "` and is not inside " + loop_name + ".";
   for (const Access& write : accesses)
     for (const Access& read : accesses) {
-      if (!write.is_write || read.is_write)
+      if (!write.is_write || read.is_write || poly::are_apart(write, read) ||
+          are_in_one_iteration(schedule, write, read, depth))
         continue;
-      const isl::map pairs = write.relation.apply_range(read.relation.reverse())
+      const isl::map pairs = poly::relation_of(schedule.scop, write)
+                                 .apply_range(poly::relation_of(schedule.scop, read).reverse())
                                  .intersect_params(schedule.scop.context);
       if (!poly::agree_above(schedule.scop, schedule.order, pairs, write.statement, read.statement,
                              depth))
@@ -115,7 +130,7 @@ Proposed propose(const Schedule& schedule, const StoreAt& directive, const Envir
   if (role != program::Role::Temp)
     return refused("`" + directive.tensor + "` is an " + std::string(name_of(role)) +
                    ": its cells belong to the caller. Only a temp can be stored elsewhere.");
-  const std::vector<Access> accesses = poly::accesses_of(schedule.scop, tensor);
+  const std::vector<Access> accesses = poly::bare_accesses_of(schedule.scop, tensor);
   if (accesses.empty())
     return refused("Nothing reads or writes `" + directive.tensor + "`.");
   if (const auto why = shared_by_iterations(schedule, accesses, loop, loop_name, directive.tensor))

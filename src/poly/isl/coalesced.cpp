@@ -20,13 +20,15 @@ bool is_costly(const isl::map& map) {
 } // namespace
 
 isl::set coalesced(const isl::set& set) {
+  if (isl_set_n_basic_set(set.get()) < 2)
+    return set;
   const isl::set joined = set.coalesce();
   const bool has_fewer = isl_set_n_basic_set(joined.get()) < isl_set_n_basic_set(set.get());
   return has_fewer && joined.is_subset(set) ? joined : set;
 }
 
 isl::map coalesced(const isl::map& map) {
-  if (is_costly(map))
+  if (isl_map_n_basic_map(map.get()) < 2 || is_costly(map))
     return map;
   const isl::map joined = map.coalesce();
   const bool has_fewer = isl_map_n_basic_map(joined.get()) < isl_map_n_basic_map(map.get());
