@@ -167,11 +167,12 @@ private:
     int64_t stride = 1;
     for (size_t d = 0; d < index.size(); ++d) {
       const auto* ramp = as<scalar::Ramp>(index[d]);
+      const auto* rows = as<scalar::Runs>(index[d]); // counted as if they followed each other
       if (ramp != nullptr)
         stride = ramp->stride;
       if (index.size() > 1)
         flat = flat * scalar::int_lit(extents_[buffer][d]);
-      flat = flat + (ramp != nullptr ? ramp->base : index[d]);
+      flat = flat + (ramp != nullptr ? ramp->base : rows != nullptr ? rows->base : index[d]);
     }
     if (stride == 1)
       access.bytes *= lanes;

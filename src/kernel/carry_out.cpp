@@ -47,7 +47,12 @@ std::vector<Value> carried_out(const std::string& name, std::vector<std::vector<
   }
   const target::Intrinsic* data = target::find_intrinsic(name);
   KAWARA_CHECK(data != nullptr, "no instruction " + name);
-  const program::Instruction& instruction = program::instruction_of(*data);
+  program::Instruction instruction = program::instruction_of(*data);
+  if (const auto axis = program::axis_of_rows(instruction)) {
+    const int64_t row = instruction.result().lanes() / instruction.extents[*axis];
+    instruction =
+        program::with_rows(std::move(instruction), static_cast<int64_t>(args.back().size()) / row);
+  }
   KAWARA_CHECK(args.size() == instruction.operands.size(), "arguments of " + name);
   std::vector<Value>& result = args.back();
   const scalar::Elem stored = instruction.result().elem;

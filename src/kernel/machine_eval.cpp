@@ -47,6 +47,13 @@ Lanes Machine::eval(const Expr& e) {
           values.push_back(int_value(base + lane * n.stride));
         return values;
       },
+      [&](const scalar::Runs& n) {
+        const int64_t base = index(n.base);
+        Lanes values;
+        for (int64_t lane = 0; lane < e.type().lanes; ++lane)
+          values.push_back(int_value(base + lane / n.length * n.stride + lane % n.length));
+        return values;
+      },
       [&](const scalar::Broadcast& n) {
         const Lanes values = eval(n.arg);
         Lanes repeated;

@@ -193,8 +193,10 @@ size_t register_loops(const std::vector<For>& loops, const std::map<uint32_t, Fu
   for (size_t d = 0; d < count; ++d) {
     const For& loop = loops[loops.size() - count + d];
     const FullBounds full = bounds.at(loop.var);
+    const int64_t length = full.hi - full.lo;
+    const bool fits = d == 0 ? length <= result.shape[d] : length == result.shape[d];
     if (loop.marks.instruction != data->name || result.axes[d] != loop.marks.instruction_axis ||
-        full.hi - full.lo != result.shape[d])
+        !fits)
       return 0;
   }
   return count;

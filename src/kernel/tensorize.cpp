@@ -47,6 +47,7 @@ public:
 
   Block run() {
     const Store& update = *band_.update;
+    take_rows();
     if (update.op != instruction_.op || !order_loops() ||
         kernel_.buffers[update.buffer].elem != instruction_.result().elem)
       return {};
@@ -60,6 +61,16 @@ public:
   }
 
 private:
+  /// Tiles may have fewer rows than an instruction can do.
+  void take_rows() {
+    const auto axis = program::axis_of_rows(instruction_);
+    for (const For* loop : band_.loops)
+      if (const auto trips = trip_count(*loop); axis && loop->marks.instruction_axis == *axis &&
+                                                trips && *trips > 0 &&
+                                                *trips < instruction_.extents[*axis])
+        instruction_ = program::with_rows(instruction_, *trips);
+  }
+
   /// By axis: the loop, and that it is a multiple of the axis long.
   bool order_loops() {
     by_axis_.assign(instruction_.extents.size(), nullptr);
@@ -115,6 +126,8 @@ private:
   Expr in_register(size_t k, const std::vector<Expr>& index, uint32_t buffer) const {
     const Operand& operand = instruction_.operands[k];
     const scalar::Type type{operand.elem, static_cast<uint16_t>(operand.lanes())};
+    if (instruction_.data->is_tile)
+      return scalar::load(buffer, index, type);
     const auto& registers = instruction_.data->arguments;
     const auto held = std::find_if(registers.begin(), registers.end(), [&](const auto& r) {
       return std::string_view(&r.operand, 1) == operand.name;
@@ -146,6 +159,11 @@ private:
     return steps;
   }
 
+  /// Whether rows of the operand, along its outermost dimension, may lie anywhere.
+  bool has_rows(const Operand& operand) const {
+    return instruction_.data->is_tile && &operand != &instruction_.result();
+  }
+
   /// The cells of the operand's lanes are neighbours in their order and do not move along other axes.
   bool is_run(const Operand& operand, const std::vector<int64_t>& steps) const {
     for (uint32_t axis = 0; axis < steps.size(); ++axis)
@@ -153,7 +171,8 @@ private:
         return false;
     int64_t expected = 1;
     for (size_t d = operand.shape.size(); d-- > 0; expected *= operand.shape[d])
-      if (operand.axes[d] && steps[*operand.axes[d]] != expected)
+      if (operand.axes[d] && steps[*operand.axes[d]] != expected &&
+          !(d == 0 && has_rows(operand) && steps[*operand.axes[d]] > expected))
         return false;
     return true;
   }
@@ -171,27 +190,34 @@ private:
         e = substitute_var(e, by_axis_[axis]->var, starts_[axis]);
       first.push_back(e);
     }
-    return as_run(operand, buffer, std::move(first));
+    const int64_t rows = operand.shape.front(), row = operand.lanes() / rows;
+    const int64_t apart = has_rows(operand) ? (*steps)[*operand.axes.front()] : row;
+    return apart == row ? as_run(operand, buffer, std::move(first))
+                        : std::vector<Expr>{scalar::runs(flat_position(buffer, first), row, apart,
+                                                         static_cast<uint16_t>(operand.lanes()))};
   }
 
   /// Within the last dimension as a ramp there. Over several dimensions, or in a packed buffer, where
   /// neighbouring operands share one load, as a ramp over the flat position.
   std::vector<Expr> as_run(const Operand& operand, uint32_t buffer, std::vector<Expr> first) const {
     const auto lanes = static_cast<uint16_t>(operand.lanes());
-    const std::vector<Expr>& shape = kernel_.buffers[buffer].shape;
     const bool is_one_row = operand.shape.back() == lanes && !kernel_.buffers[buffer].is_packed;
     if (is_one_row || first.size() == 1) {
       first.back() = scalar::ramp(first.back(), 1, lanes);
       return first;
     }
-    Expr flat = first[0];
-    for (size_t d = 1; d < first.size(); ++d)
-      flat = flat * shape[d] + first[d];
-    return {scalar::ramp(scalar::expr_of(scalar::affine_sum(flat)), 1, lanes)};
+    return {scalar::ramp(flat_position(buffer, first), 1, lanes)};
+  }
+
+  Expr flat_position(uint32_t buffer, const std::vector<Expr>& index) const {
+    Expr flat = index[0];
+    for (size_t d = 1; d < index.size(); ++d)
+      flat = flat * kernel_.buffers[buffer].shape[d] + index[d];
+    return scalar::expr_of(scalar::affine_sum(flat));
   }
 
   const Kernel& kernel_;
-  const Instruction& instruction_;
+  Instruction instruction_;
   const Band& band_;
   std::vector<const For*> by_axis_;
   std::vector<Expr> starts_; ///< of the block under way, by axis

@@ -76,8 +76,9 @@ private:
           emit({.kind = Kind::Convert, .elem = n.arg.type().elem, .to = elem}, 0);
         },
         [&](const scalar::Var& n) { refuse(n); }, [&](const scalar::Ramp& n) { refuse(n); },
-        [&](const scalar::Broadcast& n) { refuse(n); }, [&](const scalar::Reduce& n) { refuse(n); },
-        [&](const scalar::Fma& n) { refuse(n); }, [&](const scalar::Instruction& n) { refuse(n); });
+        [&](const scalar::Runs& n) { refuse(n); }, [&](const scalar::Broadcast& n) { refuse(n); },
+        [&](const scalar::Reduce& n) { refuse(n); }, [&](const scalar::Fma& n) { refuse(n); },
+        [&](const scalar::Instruction& n) { refuse(n); });
   }
 
   Code code_;

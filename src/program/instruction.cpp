@@ -140,6 +140,27 @@ const Instruction& instruction_of(const target::Intrinsic& data) {
   return all.at(static_cast<size_t>(&data - target::intrinsics().data()));
 }
 
+std::optional<uint32_t> axis_of_rows(const Instruction& instruction) {
+  if (!instruction.data->is_tile)
+    return std::nullopt;
+  for (uint32_t axis = 0; axis < instruction.axes.size(); ++axis)
+    if (instruction.result().follows(axis) && instruction.operands.front().follows(axis))
+      return axis;
+  return std::nullopt;
+}
+
+Instruction with_rows(Instruction instruction, int64_t rows) {
+  const auto axis = axis_of_rows(instruction);
+  KAWARA_CHECK(axis && rows > 0 && rows <= instruction.extents[*axis],
+               std::to_string(rows) + " rows of " + std::string(instruction.data->name));
+  instruction.extents[*axis] = rows;
+  for (Operand& operand : instruction.operands)
+    for (size_t d = 0; d < operand.shape.size(); ++d)
+      if (operand.axes[d] == axis)
+        operand.shape[d] = rows;
+  return instruction;
+}
+
 std::vector<OperandLoads> matching_loads(const Instruction& instruction, const Expr& value) {
   Matcher matcher(instruction.inputs());
   matcher.match(instruction.value, value);

@@ -33,6 +33,12 @@ struct Instruction {
 /// Of an entry of `target::intrinsics()`; all of them are read when the first is asked for.
 const Instruction& instruction_of(const target::Intrinsic&);
 
+/// The axis of rows, which tiles may have fewer of (target::Intrinsic::is_tile): it moves `a` and the result alone. Nothing for
+/// other instructions.
+std::optional<uint32_t> axis_of_rows(const Instruction&);
+/// The tile instruction on that many rows, at most its own.
+Instruction with_rows(Instruction, int64_t rows);
+
 /// Which load of an update each input operand stands for.
 using OperandLoads = std::vector<Expr>;
 /// All ways in which `value` computes what the instruction combines, whatever the cells: the same

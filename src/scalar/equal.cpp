@@ -25,8 +25,10 @@ uint64_t payload(const Expr& e) {
       [&](const Var& n) { return bits(n.id); }, [&](const Load& n) { return bits(n.tensor); },
       [&](const Unary& n) { return bits(n.op); }, [&](const Binary& n) { return bits(n.op); },
       [&](const Select&) { return bits(0); }, [&](const Cast&) { return bits(0); },
-      [&](const Ramp& n) { return bits(n.stride); }, [&](const Broadcast&) { return bits(0); },
-      [&](const Reduce& n) { return bits(n.op); }, [&](const Fma&) { return bits(0); },
+      [&](const Ramp& n) { return bits(n.stride); },
+      [&](const Runs& n) { return mix(bits(n.length), bits(n.stride)); },
+      [&](const Broadcast&) { return bits(0); }, [&](const Reduce& n) { return bits(n.op); },
+      [&](const Fma&) { return bits(0); },
       [&](const Instruction& n) { return bits(std::hash<std::string>{}(n.name)); });
 }
 

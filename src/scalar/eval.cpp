@@ -225,6 +225,13 @@ public:
             return std::nullopt;
           return apply(BinaryOp::Add, e.type().elem, *base, int_value(n.stride * lane_));
         },
+        [&](const Runs& n) -> std::optional<Value> {
+          const auto base = Evaluator(leaves_, 0).eval(n.base);
+          if (!base)
+            return std::nullopt;
+          const int64_t step = lane_ / n.length * n.stride + lane_ % n.length;
+          return apply(BinaryOp::Add, e.type().elem, *base, int_value(step));
+        },
         [&](const Broadcast& n) {
           return Evaluator(leaves_, lane_ % n.arg.type().lanes).eval(n.arg);
         },

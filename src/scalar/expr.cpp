@@ -154,6 +154,18 @@ Expr ramp(Expr base, int64_t stride, uint16_t lanes) {
   return lanes == 1 ? base : make(Type{elem, lanes}, Ramp{std::move(base), stride});
 }
 
+Expr runs(Expr base, int64_t length, int64_t stride, uint16_t lanes) {
+  KAWARA_CHECK(length > 0 && lanes % length == 0, "runs of " + std::to_string(length) + " cells");
+  if (length == lanes || stride == length)
+    return ramp(std::move(base), 1, lanes);
+  if (length == 1)
+    return ramp(std::move(base), stride, lanes);
+  KAWARA_CHECK(base && base.type().lanes == 1 && is_integer(base.type().elem),
+               "base of runs must be a scalar integer");
+  const Elem elem = base.type().elem;
+  return make(Type{elem, lanes}, Runs{std::move(base), length, stride});
+}
+
 Expr broadcast(Expr arg, uint16_t lanes) {
   KAWARA_CHECK(arg && lanes >= 1 && lanes % arg.type().lanes == 0,
                "broadcast to " + std::to_string(lanes) + " lanes");

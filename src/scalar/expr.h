@@ -15,7 +15,7 @@ namespace kawara::scalar {
 // The expression grammar, shared by Program, Scop and Kernel.
 //
 //   expr = IntLit | FloatLit | Iter | Param | Var | Load | Unary | Binary | Select | Cast
-//        | Ramp | Broadcast | Reduce | Fma | Instruction              (the last five: kernels only)
+//        | Ramp | Runs | Broadcast | Reduce | Fma | Instruction       (the last six: kernels only)
 //
 // Semantics. Expressions have no effects and a fixed type. Operands of a Binary have the type of
 // each other; arithmetic is done in that type: integers wrap, floats round to nearest even after
@@ -113,6 +113,7 @@ struct Binary;
 struct Select;
 struct Cast;
 struct Ramp;
+struct Runs;
 struct Broadcast;
 struct Reduce;
 struct Fma;
@@ -153,6 +154,11 @@ struct Ramp {
   Expr base;
   int64_t stride;
 }; ///< base, base + stride, ...; lanes from the type
+/// Runs of `length` neighbours: from base on, from base + stride on, ...; lanes from the type.
+struct Runs {
+  Expr base;
+  int64_t length, stride;
+};
 /// The lanes of `arg`, one or several, again and again.
 struct Broadcast {
   Expr arg;
@@ -186,7 +192,7 @@ private:
 
 struct Node {
   Type type;
-  std::variant<IntLit, FloatLit, Iter, Param, Var, Load, Unary, Binary, Select, Cast, Ramp,
+  std::variant<IntLit, FloatLit, Iter, Param, Var, Load, Unary, Binary, Select, Cast, Ramp, Runs,
                Broadcast, Reduce, Fma, Instruction>
       kind;
   SimplestMark simplest = {};
@@ -207,6 +213,8 @@ Expr binary(BinaryOp, Expr lhs, Expr rhs);
 Expr select(Expr cond, Expr then, Expr otherwise);
 Expr cast(Expr arg, Type to); ///< the argument itself when it has that type already
 Expr ramp(Expr base, int64_t stride, uint16_t lanes);
+/// `lanes` is a multiple of `length`. A ramp where runs follow each other, or there is one.
+Expr runs(Expr base, int64_t length, int64_t stride, uint16_t lanes);
 Expr broadcast(Expr arg, uint16_t lanes); ///< a multiple of the lanes of `arg`
 /// `lanes` times a power of two makes the lanes of `arg`, or is 1.
 Expr reduce(ReduceOp, Expr arg, uint16_t lanes = 1);

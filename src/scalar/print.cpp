@@ -134,6 +134,10 @@ private:
         [&](const Ramp& n) {
           return call("ramp", {n.base, int_lit(n.stride), int_lit(e.type().lanes)});
         },
+        [&](const Runs& n) {
+          return call("runs",
+                      {n.base, int_lit(n.length), int_lit(n.stride), int_lit(e.type().lanes)});
+        },
         [&](const Broadcast& n) {
           return call("broadcast", {n.arg, int_lit(e.type().lanes)});
         },

@@ -20,7 +20,8 @@ std::vector<Expr> children(const Expr& e) {
         return List{n.cond, n.then, n.otherwise};
       },
       [](const Cast& n) { return List{n.arg}; }, [](const Ramp& n) { return List{n.base}; },
-      [](const Broadcast& n) { return List{n.arg}; }, [](const Reduce& n) { return List{n.arg}; },
+      [](const Runs& n) { return List{n.base}; }, [](const Broadcast& n) { return List{n.arg}; },
+      [](const Reduce& n) { return List{n.arg}; },
       [](const Fma& n) {
         return List{n.a, n.b, n.c};
       },
@@ -62,6 +63,10 @@ Expr with_children(const Expr& e, std::vector<Expr> c) {
       [&](const Ramp& n) {
         expect(1);
         return ramp(c[0], n.stride, e.type().lanes);
+      },
+      [&](const Runs& n) {
+        expect(1);
+        return runs(c[0], n.length, n.stride, e.type().lanes);
       },
       [&](const Broadcast&) {
         expect(1);

@@ -124,10 +124,12 @@ private:
     int64_t expected = 1;
     const bool is_result = &operand == &instruction_.result();
     for (size_t d = operand.shape.size(); d-- > 0; expected *= operand.shape[d]) {
-      // Results may be apart: they are brought to their places once, after the reduction.
-      // What goes through shared memory is arranged on the way.
+      // Results may be apart: they are brought to their places once, after the reduction. What goes through shared memory is
+      // arranged on the way, and rows of tiles are loaded from wherever they lie.
+      const bool is_row = instruction_.data->is_tile && d == 0 && steps[d] != kFar;
       const bool may_be_apart = (is_result || instruction_.data->is_collective) && steps[d] != 0;
-      if (operand.shape[d] > 1 && steps[d] != expected && !may_be_apart)
+      if (operand.shape[d] > 1 && steps[d] != expected && !may_be_apart &&
+          !(is_row && steps[d] > expected))
         return std::pair(d, expected);
     }
     return std::nullopt;
@@ -200,7 +202,6 @@ private:
     const auto extent = scalar::constant_of(schedule_.scop.tensors[tensor].shape[dimension]);
     return stride && extent ? std::optional(*stride * *extent) : std::nullopt;
   }
-
   static void add_move(const std::vector<int64_t>& move, std::optional<int64_t> stride,
                        std::vector<int64_t>& steps) {
     for (size_t d = 0; d < steps.size(); ++d)
@@ -246,8 +247,7 @@ private:
     return map(places_of(operand), domain_).reverse().apply_range(points).apply_range(moves);
   }
 
-  /// The axis along which a cell moves though the operand does not, or moves differently from block to
-  /// block.
+  /// The axis along which a cell moves though the operand does not, or moves differently from block to block.
   std::string moving_text(const Operand& operand, const std::string& what, const std::string& cell,
                           const std::vector<Expr>& index) const {
     for (uint32_t axis = 0; axis < places_.size(); ++axis) {
@@ -263,8 +263,8 @@ private:
     return "`" + cell + "` moves along the loops in another way from block to block.";
   }
 
-  /// Cells that an access moves by along each dimension of the operand, in row-major order; kFar where
-  /// that depends on sizes. Nothing when it is no constant.
+  /// Cells that an access moves by along each dimension of the operand, in row-major order; kFar where that depends on sizes.
+  /// Nothing when it is no constant.
   std::optional<std::vector<int64_t>> steps_of(const isl::map& moves, const Operand& operand,
                                                uint32_t tensor, size_t dims) const {
     const isl::pw_multi_aff function = moves.as_pw_multi_aff();
@@ -306,7 +306,6 @@ private:
   }
 
   static constexpr int64_t kFar = INT64_MAX;
-
   const Schedule& schedule_;
   const Instruction& instruction_;
   const Band& band_;
@@ -357,7 +356,8 @@ std::optional<Differs> compare_lengths(const Schedule& schedule, const Instructi
     const LoopId loop = band.loops[loop_of[axis]];
     const auto run = longest_run(schedule.scop, schedule.order, loop);
     const int64_t length = instruction.extents[axis];
-    if (!run || *run % length != 0)
+    const bool is_shorter = run && *run < length && program::axis_of_rows(instruction) == axis;
+    if (!run || (*run % length != 0 && !is_shorter))
       return Differs{2, "Axis `" + instruction.axes[axis] + "` of `" +
                             std::string(instruction.data->name) + "` has " +
                             std::to_string(length) + " iterations; loop " +

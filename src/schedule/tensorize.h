@@ -18,6 +18,9 @@ namespace kawara::schedule {
 /// shape and added up in place after the reduction. Names and spelling do not matter. Loops may be several times as long as the
 /// axes they are mapped to. On a machine without the instruction the loops stay plain loops.
 ///
+/// Rows of tiles (`amx...`) may lie at any one distance, as cells of an image do, and may be fewer than 16: the registers are configured
+/// for what there is.
+///
 /// A collective instruction (`wgmma...`) is run by 128 threads of a GPU together. Its operands may lie in any order with
 /// constant distances, because they go through shared memory in boxes, and loops may have any length: boxes are filled
 /// up with zeros at the edges of tensors. Bind the loops around to blocks, none to threads, and `pipeline` the

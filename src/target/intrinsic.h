@@ -41,8 +41,9 @@ struct Intrinsic {
   std::vector<Register> arguments; ///< of that function, in its order
   std::string_view mnemonic;       ///< what an assembly listing shows
   bool is_added = false;           ///< the function leaves out `c`, which is added to its result
-  /// Operands are tiles of 16 rows of 64 bytes, which have registers of their own (AMX). The function takes first
-  /// the number of rows, the bytes of a row of `c` and the bytes of a row of `a`.
+  /// Operands are tiles of 16 rows of 64 bytes, which have registers of their own (AMX); `a` and `c` may have fewer rows. Rows of `a`
+  /// and `b` may lie at any one distance in memory. The function takes first the number of rows, the bytes of a row of `c` and the
+  /// bytes of a row of `a`.
   bool is_tile = false;
   /// Of an NVIDIA GPU, run by 128 threads together (`arch` says nothing then). `a` and `b` are boxes of tensors that it brings to shared memory, with zeros where they reach
   /// over an edge; `c` is spread over the registers of 128 threads. Loops of any length will do.

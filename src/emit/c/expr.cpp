@@ -293,6 +293,7 @@ std::string CExpr::print(const Expr& e) {
       },
       [&](const scalar::Cast& n) { return converted(n.arg, e.type().elem); },
       [&](const scalar::Ramp&) { return impossible("ramp"); },
+      [&](const scalar::Runs&) { return impossible("runs"); },
       [&](const scalar::Broadcast&) { return impossible("broadcast"); },
       [&](const scalar::Reduce&) { return impossible("reduce"); },
       [&](const scalar::Fma&) { return impossible("fma"); },

@@ -378,6 +378,7 @@ std::string CudaExpr::node(const Expr& e) {
       },
       [&](const scalar::Cast& n) { return converted(n.arg, e.type().elem); },
       [&](const scalar::Ramp&) { return impossible("ramp"); },
+      [&](const scalar::Runs&) { return impossible("runs"); },
       [&](const scalar::Broadcast&) { return impossible("broadcast"); },
       [&](const scalar::Reduce&) { return impossible("reduce"); },
       [&](const scalar::Instruction&) { return impossible("instruction of a processor"); },

@@ -118,11 +118,12 @@ private:
   Value* emit_instruction(const scalar::Instruction&, scalar::Type);
   Value* emit_tile_instruction(const scalar::Instruction&, const target::Intrinsic&,
                                llvm::Type* result);
-  /// Where there are tile instructions, vectors of this size are their operands; loaded as tiles, they never pass through
+  /// Where there are tile instructions, vectors of this size are operands of theirs; loaded as tiles, they never pass through
   /// other registers.
   static constexpr unsigned kTileBytes = 1024;
   bool has_tiles() const;
-  Value* load_tile(uint32_t buffer, const std::vector<Index>& first, llvm::Type*);
+  Value* load_tile(uint32_t buffer, const std::vector<Expr>& index, scalar::Type);
+  Value* tile_operand(const Expr&);
   void forget_tiles(const kernel::Stmt&);
   Value* from_tile(Value* tile, llvm::Type*);
   Value* with_zero_tile(Value*);

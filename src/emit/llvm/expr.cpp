@@ -84,6 +84,15 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
         return b_.CreateAdd(b_.CreateVectorSplat(type.lanes, emit(n.base)),
                             llvm::ConstantVector::get(steps));
       },
+      [&](const scalar::Runs& n) -> Value* {
+        std::vector<llvm::Constant*> steps;
+        auto* element = llvm::cast<llvm::IntegerType>(value_type(context_, {type.elem, 1}));
+        for (int64_t lane = 0; lane < type.lanes; ++lane)
+          steps.push_back(
+              llvm::ConstantInt::getSigned(element, lane / n.length * n.stride + lane % n.length));
+        return b_.CreateAdd(b_.CreateVectorSplat(type.lanes, emit(n.base)),
+                            llvm::ConstantVector::get(steps));
+      },
       [&](const scalar::Broadcast& n) -> Value* {
         if (Value* lanes = splat_of_neighbour(n.arg, type.lanes))
           return lanes;

@@ -11,7 +11,15 @@ namespace {
 
 using scalar::Elem;
 
-constexpr uint16_t kTileRows = 16, kTileRowBytes = 64;
+constexpr uint16_t kTileRowBytes = 64;
+/// Of bytes that are no tile: of as many as a register has, computed with as i32.
+constexpr uint64_t kLongestVector = 256;
+
+/// A vector's bits as words: the type in which tiles come and go.
+llvm::FixedVectorType* words_of(llvm::IRBuilder<>& b, llvm::Type* type) {
+  const auto bits = type->getPrimitiveSizeInBits().getFixedValue();
+  return llvm::FixedVectorType::get(b.getInt32Ty(), static_cast<unsigned>(bits / 32));
+}
 
 /// The type that LLVM's function has for a register: bf16 is a type of its own there.
 llvm::Type* register_type(llvm::LLVMContext& context, const target::Register& held) {
@@ -51,34 +59,52 @@ bool FunctionEmitter::has_tiles() const {
 }
 
 llvm::Value* FunctionEmitter::from_tile(Value* tile, llvm::Type* type) {
-  auto* cells = llvm::FixedVectorType::get(b_.getInt32Ty(), kTileBytes / 4);
+  auto* cells = words_of(b_, type);
   const llvm::FunctionCallee cast = parts_.module.getOrInsertFunction(
-      "llvm.x86.cast.tile.to.vector.v256i32",
+      "llvm.x86.cast.tile.to.vector.v" + std::to_string(cells->getNumElements()) + "i32",
       llvm::FunctionType::get(cells, {llvm::Type::getX86_AMXTy(context_)}, false));
   return b_.CreateBitCast(b_.CreateCall(cast, {tile}), type);
 }
 
-llvm::Value* FunctionEmitter::load_tile(uint32_t buffer, const std::vector<Index>& first,
-                                        llvm::Type* type) {
-  std::vector<Expr> index;
-  for (const Index& at : first)
-    index.push_back(at.expr);
+/// Rows of 64 bytes, one behind the other or `Runs` apart.
+llvm::Value* FunctionEmitter::load_tile(uint32_t buffer, const std::vector<Expr>& index,
+                                        scalar::Type type) {
   for (const LoadedTile& loaded : tiles_)
-    if (loaded.buffer == buffer &&
-        std::equal(index.begin(), index.end(), loaded.index.begin(), loaded.index.end(),
-                   [](const Expr& x, const Expr& y) { return x && y && scalar::equal(x, y); }))
+    if (loaded.buffer == buffer && std::equal(index.begin(), index.end(), loaded.index.begin(),
+                                              loaded.index.end(), scalar::equal))
       return loaded.value;
+  std::vector<Index> first;
+  for (const Expr& e : index)
+    first.push_back({e, nullptr});
+  const auto* rows = scalar::as<scalar::Runs>(index.back());
+  first.back().expr = rows != nullptr ? rows->base : scalar::as<scalar::Ramp>(index.back())->base;
+  const int64_t bytes = scalar::bytes_of(type.elem);
+  const int64_t apart = rows != nullptr ? rows->stride * bytes : kTileRowBytes;
   Value* pointer = address(buffer, first);
   llvm::Type* tile = llvm::Type::getX86_AMXTy(context_);
   const llvm::FunctionCallee load = parts_.module.getOrInsertFunction(
       "llvm.x86.tileloadd64.internal",
       llvm::FunctionType::get(
           tile, {b_.getInt16Ty(), b_.getInt16Ty(), b_.getPtrTy(), b_.getInt64Ty()}, false));
-  Value* value = from_tile(b_.CreateCall(load, {b_.getInt16(kTileRows), b_.getInt16(kTileRowBytes),
-                                                pointer, b_.getInt64(kTileRowBytes)}),
-                           type);
-  tiles_.push_back({buffer, std::move(index), value});
+  const auto count = static_cast<uint16_t>(type.lanes * bytes / kTileRowBytes);
+  Value* value = from_tile(b_.CreateCall(load, {b_.getInt16(count), b_.getInt16(kTileRowBytes),
+                                                pointer, b_.getInt64(apart)}),
+                           memory_type(context_, type));
+  tiles_.push_back({buffer, index, value});
   return value;
+}
+
+/// An operand that is loaded comes as a tile, however few rows it has.
+llvm::Value* FunctionEmitter::tile_operand(const Expr& e) {
+  const auto* load = scalar::as<scalar::Load>(e);
+  if (load == nullptr || load->index.empty() || mask_ != nullptr)
+    return with_zero_tile(emit(e));
+  const auto* ramp = scalar::as<scalar::Ramp>(load->index.back());
+  const auto* rows = scalar::as<scalar::Runs>(load->index.back());
+  const bool is_tile =
+      (ramp != nullptr && ramp->stride == 1) ||
+      (rows != nullptr && rows->length * scalar::bytes_of(e.type().elem) == int64_t{kTileRowBytes});
+  return is_tile ? load_tile(load->tensor, load->index, e.type()) : emit(e);
 }
 
 /// Of those that were loaded, what the statement may change or may not have run through.
@@ -97,14 +123,16 @@ void FunctionEmitter::forget_tiles(const kernel::Stmt& stmt) {
 /// LLVM would store zeros that go into a tile and load them.
 llvm::Value* FunctionEmitter::with_zero_tile(Value* value) {
   const auto* zero = llvm::dyn_cast<llvm::Constant>(value);
-  if (zero == nullptr || !zero->isNullValue() ||
-      value->getType()->getPrimitiveSizeInBits() != uint64_t{8} * kTileBytes || !has_tiles())
+  const auto bytes = value->getType()->getPrimitiveSizeInBits().getFixedValue() / 8;
+  if (zero == nullptr || !zero->isNullValue() || bytes <= kLongestVector || bytes > kTileBytes ||
+      bytes % kTileRowBytes != 0 || !has_tiles())
     return value;
   const llvm::FunctionCallee make = parts_.module.getOrInsertFunction(
       "llvm.x86.tilezero.internal",
       llvm::FunctionType::get(llvm::Type::getX86_AMXTy(context_),
                               {b_.getInt16Ty(), b_.getInt16Ty()}, false));
-  return from_tile(b_.CreateCall(make, {b_.getInt16(kTileRows), b_.getInt16(kTileRowBytes)}),
+  const auto rows = static_cast<uint16_t>(bytes / kTileRowBytes);
+  return from_tile(b_.CreateCall(make, {b_.getInt16(rows), b_.getInt16(kTileRowBytes)}),
                    value->getType());
 }
 
@@ -112,14 +140,17 @@ llvm::Value* FunctionEmitter::emit_tile_instruction(const scalar::Instruction& n
                                                     const target::Intrinsic& data,
                                                     llvm::Type* result) {
   llvm::Type* tile = llvm::Type::getX86_AMXTy(context_);
-  auto* cells = llvm::FixedVectorType::get(b_.getInt32Ty(), kTileBytes / 4);
-  const llvm::FunctionCallee cast = parts_.module.getOrInsertFunction(
-      "llvm.x86.cast.vector.to.tile.v256i32", llvm::FunctionType::get(tile, {cells}, false));
+  const auto rows =
+      static_cast<uint16_t>(words_of(b_, result)->getNumElements() * 4 / kTileRowBytes);
   std::vector<llvm::Type*> types(3, b_.getInt16Ty());
-  std::vector<Value*> arguments{b_.getInt16(kTileRows), b_.getInt16(kTileRowBytes),
+  std::vector<Value*> arguments{b_.getInt16(rows), b_.getInt16(kTileRowBytes),
                                 b_.getInt16(kTileRowBytes)};
   for (const target::Register& held : data.arguments) {
-    Value* value = with_zero_tile(emit(n.args.at(position_of(held.operand, n.args.size()))));
+    Value* value = tile_operand(n.args.at(position_of(held.operand, n.args.size())));
+    auto* cells = words_of(b_, value->getType());
+    const llvm::FunctionCallee cast = parts_.module.getOrInsertFunction(
+        "llvm.x86.cast.vector.to.tile.v" + std::to_string(cells->getNumElements()) + "i32",
+        llvm::FunctionType::get(tile, {cells}, false));
     types.push_back(tile);
     arguments.push_back(b_.CreateCall(cast, {b_.CreateBitCast(value, cells)}));
   }

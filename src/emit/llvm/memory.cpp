@@ -204,6 +204,10 @@ llvm::Value* FunctionEmitter::load_cells(uint32_t buffer, const std::vector<Expr
     return from_memory(buffer, load_scalar(buffer, plain));
   }
   if (const scalar::Ramp* ramp = run_of(index)) {
+    const Elem elem = parts_.kernel.buffers.at(buffer).elem;
+    if (lanes * static_cast<uint64_t>(scalar::bytes_of(elem)) == kTileBytes && mask_ == nullptr &&
+        ramp->stride == 1 && has_tiles())
+      return load_tile(buffer, index, {elem, static_cast<uint16_t>(lanes)});
     std::vector<Index> first;
     for (const Expr& e : index)
       first.push_back({e, nullptr});
@@ -337,10 +341,6 @@ llvm::Value* FunctionEmitter::load_run(uint32_t buffer, const std::vector<Index>
                                        unsigned lanes, bool is_reversed) {
   llvm::Type* cell = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
   auto* type = llvm::FixedVectorType::get(cell, lanes);
-  if (lanes * static_cast<uint64_t>(scalar::bytes_of(parts_.kernel.buffers.at(buffer).elem)) ==
-          kTileBytes &&
-      mask_ == nullptr && !is_reversed && has_tiles())
-    return load_tile(buffer, first, type);
   Value* pointer = address(buffer, first);
   if (Value* run = is_reversed ? nullptr : load_longer_run(buffer, first, lanes))
     return run;

@@ -222,6 +222,27 @@ std::string assembly_for(const kernel::Kernel& k, const char* triple, const char
   return module_from_kernel(k, options).assembly();
 }
 
+/// Rows of an image that are 320 bytes apart, seven of them.
+TEST(InstructionCode, LoadsFewRowsOfTilesFromWhereTheyLie) {
+  const scalar::Expr zero = scalar::int_lit(0);
+  kernel::Kernel k = one(*target::find_intrinsic("amx.tdpbssd"));
+  k.buffers[0].shape = {scalar::int_lit(16), scalar::int_lit(320)};
+  const std::vector<scalar::Expr> cells{scalar::ramp(zero, 1, 7 * 16)};
+  std::vector<scalar::Expr> args{
+      scalar::load(0, {scalar::runs(zero, 64, 320, 7 * 64)}, {scalar::Elem::I8, 7 * 64}),
+      scalar::load(1, {scalar::ramp(zero, 1, 1024)}, {scalar::Elem::I8, 1024}),
+      scalar::load(2, cells, {scalar::Elem::I32, 7 * 16})};
+  k.body = {kernel::Store{2, cells, scalar::ReduceOp::None,
+                          scalar::instruction("amx.tdpbssd", std::move(args))}};
+  EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
+  const std::string text = assembly_for(k, "x86_64-unknown-linux-gnu", "sapphirerapids");
+  EXPECT_EQ(words_in(text, "tileloadd"), 3U) << text;
+  EXPECT_EQ(words_in(text, "tdpbssd"), 1U) << text;
+  EXPECT_EQ(words_in(text, "tilestored"), 1U) << "results go straight to memory" << text;
+  EXPECT_NE(text.find("$320, %"), std::string::npos) << "the distance of rows" << text;
+  EXPECT_NE(text.find("$7, "), std::string::npos) << "registers are configured for seven" << text;
+}
+
 TEST(InstructionCode, ResultsThatLeaveAreStoredUnderMasks) {
   kernel::Kernel k = sixteen_rows(true);
   k.buffers[1].role = program::Role::Output;

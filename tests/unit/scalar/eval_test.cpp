@@ -75,6 +75,9 @@ TEST(Evaluate, VectorsLaneByLane) {
   const Expr lanes = ramp(int_lit(10), 3, 4);
   for (int lane = 0; lane < 4; ++lane)
     EXPECT_EQ(evaluate(lanes, Leaves{}, lane)->i, 10 + 3 * lane);
+  const Expr rows = runs(int_lit(10), 2, 100, 6);
+  for (int lane = 0; lane < 6; ++lane)
+    EXPECT_EQ(evaluate(rows, Leaves{}, lane)->i, 10 + 100 * (lane / 2) + lane % 2);
   EXPECT_EQ(whole(reduce(ReduceOp::Sum, lanes)), 10 + 13 + 16 + 19);
   EXPECT_EQ(whole(reduce(ReduceOp::Max, lanes)), 19);
   EXPECT_EQ(whole(reduce(ReduceOp::Prod, broadcast(int_lit(3), 4))), 81);

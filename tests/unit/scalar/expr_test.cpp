@@ -64,6 +64,7 @@ TEST(Walk, RebuildsFromItsChildren) {
                               select(op(BinaryOp::Lt, i, n(2)), x, float_lit(0, kF32)),
                               cast(x, kF64),
                               ramp(i, 1, 4),
+                              runs(i, 2, 8, 4),
                               broadcast(x, 4),
                               reduce(ReduceOp::Max, broadcast(x, 4)),
                               reduce(ReduceOp::Sum, broadcast(x, 8), 2),
@@ -105,7 +106,9 @@ TEST(Equal, DistinguishesWhatDiffers) {
                               load(0, {}, kF32),
                               ramp(iter(0), 1, 4),
                               ramp(iter(0), 2, 4),
-                              ramp(iter(0), 1, 8)};
+                              ramp(iter(0), 1, 8),
+                              runs(iter(0), 2, 8, 4),
+                              runs(iter(0), 2, 9, 4)};
   std::set<uint64_t> hashes;
   for (size_t a = 0; a < all.size(); ++a) {
     hashes.insert(hash_of(all[a]));
@@ -162,6 +165,9 @@ TEST(Print, UsesFewestParentheses) {
   EXPECT_EQ(text(cast(load(0, {}, {Elem::F16, 1}), kF32)), "f32(A)");
   EXPECT_EQ(text(select(lt, i, j)), "select(i < j, i, j)");
   EXPECT_EQ(text(ramp(i, 1, 4)), "ramp(i, 1, 4)");
+  EXPECT_EQ(text(runs(i, 4, 16, 12)), "runs(i, 4, 16, 12)");
+  EXPECT_EQ(text(runs(i, 4, 4, 12)), "ramp(i, 1, 12)") << "runs that follow each other are one";
+  EXPECT_EQ(text(runs(i, 1, 16, 12)), "ramp(i, 16, 12)");
 }
 
 TEST(Print, FloatLiteralsComeBack) {

@@ -71,6 +71,35 @@ TEST(Tensorize, cells_that_lie_elsewhere_are_refused) {
       "j]` moves by 32 cells; pack the tensor first, with that loop innermost.");
 }
 
+/// Tiles of `rows` cells of an image, the weights packed.
+std::string tiles_of_rows(int64_t rows) {
+  return "split(S0.w, " + std::to_string(rows) +
+         "); split(S0.c, 64); split(S0.c.1, 4); "
+         "reorder(S0.w.0, S0.c.0, S0.r, S0.w.1, S0.c.1.0, S0.k, S0.c.1.1); pack(W); "
+         "tensorize(S0.w.1, amx.tdpbssd)";
+}
+
+TEST(Tensorize, rows_of_tiles_may_be_few_and_apart) {
+  const auto image = [](const std::string& width, const std::string& step) {
+    return "input X: i8[66, 128]\nconst W: i8[16, 128, 3]\noutput Y: i32[" + width +
+           ", 16]\nfor w in range(" + width +
+           "):\n    for k in range(16):\n        for c in range(128):\n"
+           "            for r in range(3):\n                Y[w, k] += X[" +
+           step + "w + r, c] * W[k, c, r]\n";
+  };
+  EXPECT_EQ(verdict(image("28", ""), tiles_of_rows(14)), "legal");
+  EXPECT_EQ(verdict(image("28", "2*"), tiles_of_rows(14)), "legal");
+  EXPECT_EQ(verdict(image("32", ""), tiles_of_rows(16)), "legal");
+  EXPECT_EQ(verdict(image("64", ""), tiles_of_rows(32)), "legal");
+  EXPECT_EQ(verdict(image("40", ""), tiles_of_rows(20)).substr(0, 5), "K0242");
+  // Cells of a row of a tile have to be neighbours.
+  const std::string turned = "input X: i8[128, 66]\nconst W: i8[16, 128, 3]\noutput Y: i32[28, "
+                             "16]\nfor w in range(28):\n    for k in range(16):\n"
+                             "        for c in range(128):\n            for r in range(3):\n"
+                             "                Y[w, k] += X[c, w + r] * W[k, c, r]\n";
+  EXPECT_EQ(verdict(turned, tiles_of_rows(14)).substr(0, 5), "K0242");
+}
+
 TEST(Tensorize, results_may_lie_apart) {
   // The lanes are rows of the result.
   const std::string text =
