@@ -33,7 +33,13 @@ void turn_over(std::vector<For>& loops, const Store& store) {
   const auto bounding = std::find_if(loops.rbegin() + 1, loops.rend(), [&](const For& loop) {
     return mentions(lanes.lo, loop.var) || mentions(lanes.hi, loop.var);
   });
-  const auto first = std::rotate(bounding.base(), loops.end() - 1, loops.end()) - 1;
+  // Rows of a tile of an instruction, inside the loops over tiles.
+  constexpr int64_t kFewRows = 4;
+  const auto rows = loops.end() - 2;
+  const bool has_tiles = loops.size() > 2 && bounding.base() <= rows &&
+                         trip_count(*rows).value_or(0) > kFewRows && is_run(*rows, store);
+  const auto first =
+      std::rotate(has_tiles ? rows : bounding.base(), loops.end() - 1, loops.end()) - 1;
   For& neighbours = loops.back();
   const auto length = trip_count(neighbours);
   if (loops.end() - first != 2 || !length || *length < 2 || !is_run(neighbours, store))

@@ -10,7 +10,8 @@ bool is_strided(const For& lanes, const Store&);
 bool is_run(const For&, const Store&);
 
 /// For a perfect nest around a store whose innermost loop is a vector loop that `is_strided`: lets the nest run along the
-/// store's own neighbours, the lanes outside, but not of loops that bound them. As many lanes side by side as there are in a
+/// store's own neighbours, the lanes outside, but not of loops that bound them; of several loops of a block of tiles, right outside of
+/// those neighbours. As many lanes side by side as there are in a
 /// vector, so that what is read along the lanes is turned over in registers (emit/llvm/transpose.cpp).
 void turn_over(std::vector<For>& loops, const Store&);
 
