@@ -17,6 +17,7 @@
 #include "schedule/auto_rows.h"
 #include "schedule/auto_score.h"
 #include "schedule/auto_split_k.h"
+#include "schedule/auto_tile_rows.h"
 #include "schedule/auto_windows.h"
 #include "schedule/auto_worth.h"
 #include "schedule/extent.h"
@@ -191,7 +192,8 @@ private:
     if (!product)
       return;
     product->is_inside = is_inside;
-    if (is_inside || (!lay_out_left(*product, with_groups) && !sum_blocks_in_f16(*product) &&
+    if (is_inside || (!lay_out_left(*product, with_tile_rows) &&
+                      !lay_out_left(*product, with_groups) && !sum_blocks_in_f16(*product) &&
                       !lay_out_left(*product, with_wide_cells) && !share_reduction(*product)))
       plan_product(*product, loop);
   }

@@ -202,7 +202,7 @@ bool shares_tiles(const Product& p) {
 /// Operands have to lie in the order of the instruction's lanes: in copies, or the left one as it is.
 std::optional<ProductInstruction> usable_instruction(const Schedule& schedule, const Product& p,
                                                      const Environment& environment) {
-  const auto copied = instruction_for(schedule, p, environment);
+  const auto copied = p.tile_rows ? std::nullopt : instruction_for(schedule, p, environment);
   if (copied && packs_left(p, copied->copied_lanes()))
     return packs_right(p, copied->copied_lanes()) ? copied : std::nullopt;
   auto in_place = instruction_in_place(schedule, p, environment);
@@ -247,7 +247,7 @@ bool packs_left(const Product& p, int64_t lanes) {
   const int64_t least = p.has_far_rows && p.has_near_depth
                             ? kSeldomUsed + 1
                             : kWorthCopying * (p.has_far_rows ? lanes : std::min(lanes, kFewLanes));
-  return p.left != p.right && p.extents[p.rows] > 1 && !p.left_has_window &&
+  return p.left != p.right && p.extents[p.rows] > 1 && !p.left_has_window && !p.tile_rows &&
          !p.reads_left_in_place && !p.reads_left_cells &&
          uses_of(p, p.lanes, p.left_stays, lanes) >= least;
 }
@@ -262,6 +262,10 @@ bool has_window(const Schedule& schedule, const Product& p, uint32_t tensor) {
   of_result.push_back(p.rows);
   of_result.push_back(p.lanes);
   return adds_up(schedule, p, tensor, of_result, p.depth);
+}
+
+bool stays_along(const Schedule& schedule, const Product& p, uint32_t tensor, size_t position) {
+  return !adds_up(schedule, p, tensor, {position}, {position});
 }
 
 void keep_shifts_apart(const Schedule& schedule, Product& p) {

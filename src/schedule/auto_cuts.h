@@ -50,6 +50,8 @@ bool asks_for_columns(const Schedule&, const Product&, const target::Cpu&);
 /// Some index of the tensor adds a loop of the result to one that reduces: neighbouring results read
 /// the same cells, and a copy in reading order would hold each several times.
 bool has_window(const Schedule&, const Product&, uint32_t tensor);
+/// Whether no index of the tensor in the update moves along the loop at that position.
+bool stays_along(const Schedule&, const Product&, uint32_t tensor, size_t position);
 /// The innermost loop of the reduction is unrolled. Where it moves a window along the rows, its steps share cells, and LLVM would
 /// keep each of those in a register from step to step: there are not enough for a large tile. Another loop goes inside.
 void keep_shifts_apart(const Schedule&, Product&);

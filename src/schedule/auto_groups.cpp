@@ -35,38 +35,6 @@ std::optional<int64_t> dimension_along(const Schedule& schedule, const Product& 
   return found;
 }
 
-/// A loop of the reduction that runs through a whole dimension of each operand.
-struct Channels {
-  size_t position = 0;
-  int64_t left_dim = 0, right_dim = 0;
-};
-
-std::optional<Channels> channels_of(const Schedule& schedule, const Product& p) {
-  const auto runs_through = [&](uint32_t tensor, int64_t dim, size_t position) {
-    const auto& shape = schedule.scop.tensors[tensor].shape;
-    return scalar::constant_of(shape[static_cast<size_t>(dim)]) == p.extents[position];
-  };
-  std::optional<Channels> best;
-  for (const size_t k : p.depth) {
-    const auto left = dimension_along(schedule, p, p.left, k);
-    const auto right = dimension_along(schedule, p, p.right, k);
-    if (left && right && runs_through(p.left, *left, k) && runs_through(p.right, *right, k) &&
-        (!best || p.extents[k] > p.extents[best->position]))
-      best = Channels{k, *left, *right};
-  }
-  return best;
-}
-
-/// The dimensions in their order, one of them in groups that are innermost.
-std::vector<LayoutPart> in_groups(size_t rank, int64_t dim, int64_t group) {
-  std::vector<LayoutPart> parts;
-  for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
-    parts.push_back(d == dim ? LayoutPart{d, LayoutPart::Kind::Blocks, group}
-                             : LayoutPart{d, LayoutPart::Kind::Whole, 1});
-  parts.push_back({dim, LayoutPart::Kind::Inside, group});
-  return parts;
-}
-
 /// Applies directives one by one; a tensor of the caller becomes a new one where it moves.
 class Grouping {
 public:
@@ -117,6 +85,31 @@ std::optional<Grouped> planned(Schedule schedule, const Product& p, uint32_t lef
 }
 
 } // namespace
+
+std::optional<Channels> channels_of(const Schedule& schedule, const Product& p) {
+  const auto runs_through = [&](uint32_t tensor, int64_t dim, size_t position) {
+    const auto& shape = schedule.scop.tensors[tensor].shape;
+    return scalar::constant_of(shape[static_cast<size_t>(dim)]) == p.extents[position];
+  };
+  std::optional<Channels> best;
+  for (const size_t k : p.depth) {
+    const auto left = dimension_along(schedule, p, p.left, k);
+    const auto right = dimension_along(schedule, p, p.right, k);
+    if (left && right && runs_through(p.left, *left, k) && runs_through(p.right, *right, k) &&
+        (!best || p.extents[k] > p.extents[best->position]))
+      best = Channels{k, *left, *right};
+  }
+  return best;
+}
+
+std::vector<LayoutPart> in_groups(size_t rank, int64_t dim, int64_t group) {
+  std::vector<LayoutPart> parts;
+  for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
+    parts.push_back(d == dim ? LayoutPart{d, LayoutPart::Kind::Blocks, group}
+                             : LayoutPart{d, LayoutPart::Kind::Whole, 1});
+  parts.push_back({dim, LayoutPart::Kind::Inside, group});
+  return parts;
+}
 
 std::optional<Grouped> with_groups(const Schedule& schedule, const Product& p,
                                    const Environment& environment) {

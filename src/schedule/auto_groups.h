@@ -11,6 +11,17 @@ struct Grouped {
   poly::LoopId root; ///< its outermost loop
 };
 
+/// A loop of the reduction that runs through a whole dimension of each operand.
+struct Channels {
+  size_t position = 0;
+  int64_t left_dim = 0, right_dim = 0;
+};
+/// The longest of them.
+std::optional<Channels> channels_of(const Schedule&, const Product&);
+
+/// The dimensions of a tensor in their order, one of them in groups that are innermost.
+std::vector<LayoutPart> in_groups(size_t rank, int64_t dim, int64_t group);
+
 /// Instructions take a few neighbours along the reduction at once. Images whose channels come first, and other operands that cannot
 /// be packed because windows overlap, get them innermost, with zeros where the last group is not whole:
 ///

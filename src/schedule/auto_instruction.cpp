@@ -92,7 +92,10 @@ std::vector<std::optional<Elem>> types_for(Elem left, Elem right) {
 }
 
 /// Whether the left operand's cells lie as the instruction takes them: whole groups of the reduction side by side.
-bool takes_left_in_place(const Schedule& schedule, const AxisShape& shape, const Product& p) {
+bool takes_left_in_place(const Schedule& schedule, const target::Intrinsic& data,
+                         const AxisShape& shape, const Product& p) {
+  if (data.is_tile)
+    return p.tile_rows && p.groups && p.extents[*p.groups] % shape.depth == 0;
   if (shape.rows != 1 || shape.depth == 1)
     return shape.rows == 1;
   return p.groups && shape.depth == shape.group && p.extents[*p.groups] % shape.depth == 0 &&
@@ -120,9 +123,11 @@ std::optional<ProductInstruction> best_instruction(const Schedule& schedule, con
         static_cast<int>(scop.numerics) < static_cast<int>(data.strictness))
       continue;
     const Instruction& instruction = program::instruction_of(data);
-    const auto shape = shape_of(instruction);
+    auto shape = shape_of(instruction);
+    if (shape && data.is_tile && is_in_place)
+      shape->rows = p.tile_rows.value_or(shape->rows);
     if (!shape || instruction.op != text.op || instruction.result().elem != result ||
-        (is_in_place && !takes_left_in_place(schedule, *shape, p)))
+        (is_in_place && !takes_left_in_place(schedule, data, *shape, p)))
       continue;
     const double work = work_of(data, *shape, p);
     for (const auto& type : types_for(left, right)) {

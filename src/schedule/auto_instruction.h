@@ -30,7 +30,8 @@ struct ProductInstruction {
 std::optional<ProductInstruction> instruction_for(const Schedule&, const Product&,
                                                   const Environment&);
 
-/// The same among those that take the left operand from where it lies: one row at a time, in groups of neighbours.
+/// The same among those that take the left operand from where it lies: one row at a time, in groups of neighbours, or tiles of
+/// `Product::tile_rows`.
 std::optional<ProductInstruction> instruction_in_place(const Schedule&, const Product&,
                                                        const Environment&);
 /// The same where the left operand can be laid out anew, in the instruction's type.

@@ -38,6 +38,8 @@ struct Product {
   bool is_inside = false;            ///< of a loop that threads share
   /// The loop of the reduction along which the left operand's cells are neighbours: an instruction takes them from there.
   std::optional<size_t> groups;
+  /// Cells of an image that tiles take where they lie (auto_tile_rows.h), as many neighbours at a time.
+  std::optional<int64_t> tile_rows;
   std::optional<size_t> parts; ///< the outer loop over parts of the reduction, one thread each
   /// The loop over blocks of the reduction whose results are added up by what follows; none of the outer ones, it stands inside
   /// all blocks of the result.

@@ -32,12 +32,13 @@ TEST(WinogradTile, WindowsOfEachCallCost) {
 }
 
 std::optional<int64_t> tile_of(int64_t channels, int64_t size,
-                               const target::Cpu& cpu = narrow_machine()) {
+                               const target::Cpu& cpu = narrow_machine(),
+                               const std::string& elem = "f32") {
   const auto program = program::parse(make_source(
-      "conv.kw", fmt::format("numerics fast\ninput X: f32[{0}, {1}, {1}]\n"
-                             "const W: f32[{0}, {0}, 3, 3]\noutput Y: f32[{0}, {2}, {2}]\n"
+      "conv.kw", fmt::format("numerics fast\ninput X: {3}[{0}, {1}, {1}]\n"
+                             "const W: {3}[{0}, {0}, 3, 3]\noutput Y: f32[{0}, {2}, {2}]\n"
                              "Y[k, y, x] = sum((c, r, s), X[c, y + r, x + s] * W[k, c, r, s])\n",
-                             channels, size + 2, size)));
+                             channels, size + 2, size, elem)));
   EXPECT_TRUE(program);
   return winograd_tile(*program, cpu);
 }
@@ -47,6 +48,14 @@ TEST(WinogradTile, DependsOnTheShape) {
   EXPECT_EQ(tile_of(512, 7), 4);
   EXPECT_EQ(tile_of(4, 28), std::nullopt) << "transforms outweigh products";
   EXPECT_EQ(tile_of(128, 1), std::nullopt) << "one result in 16 of a tile";
+}
+
+TEST(WinogradTile, TilesOfBf16AreFasterThanWhatItSaves) {
+  const target::Cpu cpu = *target::named_cpu("sapphirerapids");
+  EXPECT_EQ(tile_of(128, 28, cpu, "bf16"), std::nullopt);
+  EXPECT_EQ(tile_of(128, 28, cpu, "f32"), 4);
+  EXPECT_EQ(tile_of(128, 19, cpu, "bf16"), 4) << "rows of 19 do not run as tiles";
+  EXPECT_EQ(tile_of(48, 28, cpu, "bf16"), 4) << "nor do channels that fill no rows of them";
 }
 
 TEST(WinogradTile, WideVectorsWaitForWeights) {

@@ -258,6 +258,31 @@ TEST_P(EveryProcessor, runs_windows_of_bytes_with_a_few_filters_more_than_lanes)
   }
 }
 
+/// Channels in whole rows of tiles where there are such registers (AMX), images of both layouts, several widths and strides.
+TEST_P(EveryProcessor, runs_windows_with_many_channels) {
+  const Cpu cpu = *target::named_cpu(GetParam());
+  struct Types {
+    const char *image, *weight, *result;
+    double tolerance;
+  };
+  for (const Types& types :
+       {Types{"bf16", "bf16", "f32", 1e-4}, {"i8", "i8", "i32", 0}, {"u8", "i8", "i32", 0}}) {
+    const std::string head = std::string("numerics fast\ninput X: ") + types.image;
+    const std::string weight = std::string("const W: ") + types.weight,
+                      result = std::string("output Y: ") + types.result;
+    expect_right(
+        cpu,
+        head + "[6, 16, 64]\n" + weight + "[40, 64, 3, 3]\n" + result +
+            "[4, 14, 40]\nY[h, w, k] = sum((c, r, s), X[h + r, w + s, c] * W[k, c, r, s])\n",
+        types.tolerance);
+    expect_right(
+        cpu,
+        head + "[64, 9, 15]\n" + weight + "[32, 64, 3, 3]\n" + result +
+            "[32, 4, 7]\nY[k, h, w] = sum((c, r, s), X[c, 2*h + r, 2*w + s] * W[k, c, r, s])\n",
+        types.tolerance);
+  }
+}
+
 std::vector<std::string> named_processors() {
   std::vector<std::string> names = target::named_cpus();
   std::erase_if(names,
