@@ -16,7 +16,9 @@ struct WindowTypes {
 
 class RandomWindow {
 public:
-  explicit RandomWindow(uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15ULL + 1) {}
+  explicit RandomWindow(uint64_t seed,
+                        std::vector<int64_t> channels = {1, 3, 4, 6, 7, 8, 12, 16, 32, 64})
+      : random_(seed * 0x9e3779b97f4a7c15ULL + 1), all_channels_(std::move(channels)) {}
 
   std::string program() {
     const WindowTypes types = pick<WindowTypes>({{"i8", "i8", "i32"},
@@ -31,7 +33,7 @@ public:
     gap_ = taps_ > 1 && chance(20) ? 2 : 1;
     groups_ = chance(15) ? 2 : 1;
     is_last_ = chance(40);
-    channels_ = pick<int64_t>({1, 3, 4, 6, 7, 8, 12, 16, 32, 64});
+    channels_ = pick(all_channels_);
     const int64_t filters = pick<int64_t>({8, 13, 16, 20, 33, 48});
     const int64_t height = between(1, 4), width = between(1, 21);
     const int64_t reach = gap_ * (taps_ - 1) + 1;
@@ -138,6 +140,7 @@ private:
   }
 
   std::mt19937_64 random_;
+  std::vector<int64_t> all_channels_;
   int64_t taps_ = 1, stride_ = 1, gap_ = 1, groups_ = 1, channels_ = 1, pad_ = 0;
   bool is_float_ = false, is_last_ = false;
 };
@@ -160,6 +163,25 @@ TEST(RandomWindows, ComputeWhatTheProgramMeans) {
         << kernel::print(passed);
   }
   EXPECT_GT(instructions, 0U);
+}
+
+/// Channels that fill rows of tiles.
+TEST(RandomWindows, ComputeTheSameOnTiles) {
+  constexpr uint64_t kSeeds = 30;
+  size_t tiles = 0;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const std::string text = RandomWindow(seed, {32, 64, 64, 128}).program();
+    target::Cpu cpu = *target::named_cpu("sapphirerapids");
+    cpu.cores = seed % 3 == 0 ? 4 : 1;
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + text);
+    const line::Line made = line::compile(text, "auto", cpu);
+    const kernel::Kernel passed = kernel::optimise(made.kernel, cpu);
+    tiles += kernel::print(passed).find("amx.") != std::string::npos ? 1 : 0;
+    const bool adds_in_f16 = text.starts_with("numerics fast\ninput X: f16");
+    ASSERT_EQ(line::difference(made.program, passed, {}, adds_in_f16 ? 1e-1 : 1e-2), "")
+        << kernel::print(passed);
+  }
+  EXPECT_GT(tiles, kSeeds / 6);
 }
 
 } // namespace

@@ -103,7 +103,7 @@ TEST(TileWindows, ComputeTheSame) {
        {WindowSizes{}, WindowSizes{.channels = 128, .filters = 48, .width = 7},
         WindowSizes{.filters = 40, .width = 28}, WindowSizes{.width = 10, .stride = 2},
         WindowSizes{.filters = 16, .width = 32, .window = 2},
-        WindowSizes{.width = 14, .window = 1, .stride = 2}})
+        WindowSizes{.filters = 64, .width = 14, .window = 1, .stride = 2}})
     for (const char* elem : {"i8", "bf16"})
       for (const bool has_channels_last : {true, false}) {
         WindowSizes these = sizes;

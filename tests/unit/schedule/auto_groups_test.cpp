@@ -57,6 +57,29 @@ TEST(AutoGroups, are_those_of_the_processor) {
   EXPECT_EQ(extents_of(halves, "X_laid_out").back(), 2);
 }
 
+TEST(AutoTileRows, are_groups_of_64_bytes_that_are_turned_over_in_squares) {
+  const Schedule made = for_one_core_of("sapphirerapids", channels_first("u8", "i8", "i32", 128));
+  EXPECT_TRUE(runs_as(made, "amx.tdpbusd")) << text_of_loops(made);
+  EXPECT_EQ(extents_of(made, "X_laid_out"), (std::vector<int64_t>{2, 18, 18, 64}));
+  EXPECT_NE(text_of_loops(made).find("for d2.1:  # unroll"), std::string::npos)
+      << "whole rows of the image, 18 cells" << text_of_loops(made);
+  EXPECT_NE(text_of_loops(made).find("for d0.1.1:  # vector(16)"), std::string::npos)
+      << text_of_loops(made);
+}
+
+TEST(AutoTileRows, need_tiles_and_channels_that_fill_them) {
+  const auto loops = [](const char* cpu, const char* elem, int64_t channels) {
+    return for_one_core_of(
+        cpu,
+        "numerics fast\n" + channels_first(elem, elem, elem[0] == 'b' ? "f32" : "i32", channels));
+  };
+  EXPECT_TRUE(runs_as(loops("sapphirerapids", "bf16", 32), "amx.tdpbf16ps"));
+  EXPECT_TRUE(runs_as(loops("sapphirerapids", "i8", 64), "amx.tdpbssd"));
+  EXPECT_FALSE(runs_as(loops("sapphirerapids", "bf16", 24), "amx."));
+  EXPECT_FALSE(runs_as(loops("sapphirerapids", "i8", 32), "amx."));
+  EXPECT_FALSE(runs_as(loops("znver4", "i8", 64), "amx."));
+}
+
 TEST(AutoGroups, that_are_not_whole_end_in_zeros) {
   const Schedule made = for_one_core_of("neoverse-n1", channels_first("i8", "i8", "i32", 30));
   EXPECT_TRUE(runs_as(made, "neon.sdot")) << text_of_loops(made);
