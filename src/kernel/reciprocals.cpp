@@ -1,9 +1,7 @@
 #include "kernel/reciprocals.h"
 
 #include "kernel/fixed.h"
-
-#include <cmath>
-#include <limits>
+#include "kernel/quotients.h"
 
 namespace kawara::kernel {
 namespace {
@@ -12,15 +10,6 @@ using scalar::as;
 using scalar::Binary;
 using scalar::BinaryOp;
 using scalar::Elem;
-using scalar::UnaryOp;
-
-/// A unit more or less in what this node is given can be seen as a whole step in what it gives.
-bool is_stepped(const Expr& e) {
-  if (const auto* unary = as<scalar::Unary>(e))
-    return unary->op == UnaryOp::Floor || unary->op == UnaryOp::Ceil ||
-           unary->op == UnaryOp::Round || unary->op == UnaryOp::Bits;
-  return !scalar::is_float(e.type().elem);
-}
 
 class ReciprocalPass {
 public:
@@ -65,24 +54,15 @@ private:
       const Expr one = scalar::float_lit(1, divisor.value.type());
       result.push_back(Define{as<scalar::Var>(divisor.reciprocal)->id,
                               scalar::binary(BinaryOp::Div, one, divisor.value)});
-      const Expr has_all_digits = is_normal(divisor.reciprocal);
-      condition =
-          condition ? scalar::binary(BinaryOp::And, condition, has_all_digits) : has_all_digits;
+      const Expr size = scalar::unary(scalar::UnaryOp::Abs, divisor.reciprocal);
+      const Expr has_all = has_all_digits(size, size);
+      condition = condition ? scalar::binary(BinaryOp::And, condition, has_all) : has_all;
     }
     result.push_back(If{condition, block_of(std::move(quick)), block_of(loop)});
     const auto low = scalar::constant_of(loop.lo), high = scalar::constant_of(loop.hi);
     if (low && high && *low < *high)
       return result;
     return block_of(If{scalar::binary(BinaryOp::Lt, loop.lo, loop.hi), std::move(result), {}});
-  }
-
-  static Expr is_normal(const Expr& x) {
-    const Expr size = scalar::unary(UnaryOp::Abs, x);
-    const auto number = [&](double value) { return scalar::float_lit(value, x.type()); };
-    return scalar::binary(
-        BinaryOp::And,
-        scalar::binary(BinaryOp::Le, number(std::numeric_limits<float>::min()), size),
-        scalar::binary(BinaryOp::Lt, size, number(std::numeric_limits<float>::infinity())));
   }
 
   Expr replaced(const Expr& e) {
@@ -103,19 +83,11 @@ private:
     const auto* lanes = as<scalar::Broadcast>(quotient->rhs);
     const Expr divisor = lanes != nullptr ? lanes->arg : quotient->rhs;
     if (divisor.type().lanes != 1 || !is_fixed(divisor, inside_, stored_) ||
-        is_cheap(*quotient, divisor))
+        is_cheap_quotient(*quotient, divisor))
       return whole;
     const Expr factor = reciprocal_of(divisor);
     return quotient->lhs *
            (lanes != nullptr ? scalar::broadcast(factor, whole.type().lanes) : factor);
-  }
-
-  /// Constants over constants, and powers of two, which compilers turn into products themselves.
-  static bool is_cheap(const Binary& quotient, const Expr& divisor) {
-    const auto* literal = as<scalar::FloatLit>(divisor);
-    int exponent = 0;
-    return as<scalar::FloatLit>(quotient.lhs) != nullptr ||
-           (literal != nullptr && std::frexp(std::fabs(literal->value), &exponent) == 0.5);
   }
 
   Expr reciprocal_of(const Expr& divisor) {

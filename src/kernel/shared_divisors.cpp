@@ -1,6 +1,7 @@
 #include "kernel/shared_divisors.h"
 
 #include "kernel/nested_blocks.h"
+#include "kernel/quotients.h"
 #include "kernel/vars.h"
 
 #include <algorithm>
@@ -14,14 +15,6 @@ using scalar::UnaryOp;
 
 /// Cells that must share a divisor before it is worth a variable.
 constexpr int64_t kFewestCells = 3;
-
-/// A unit more or less in what this node is given can be seen as a whole step in what it gives.
-bool is_a_step(const Expr& e) {
-  if (const auto* unary = as<scalar::Unary>(e))
-    return unary->op == UnaryOp::Floor || unary->op == UnaryOp::Ceil ||
-           unary->op == UnaryOp::Round || unary->op == UnaryOp::Bits;
-  return !scalar::is_float(e.type().elem);
-}
 
 struct SharedDivisor {
   Expr value, reciprocal, scale; ///< scalars; all but the first variables
@@ -128,7 +121,7 @@ private:
   Expr replaced(const Expr& e, std::vector<SharedDivisor>& known, const Count& count,
                 Block& before) {
     // A side of a select that is not chosen may not even be loaded.
-    if (is_a_step(e) || as<scalar::Select>(e) != nullptr)
+    if (is_stepped(e) || as<scalar::Select>(e) != nullptr)
       return e;
     const Expr divisor = divisor_in(e);
     std::vector<Expr> kids = scalar::children(e);
