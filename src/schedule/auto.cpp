@@ -1,6 +1,7 @@
 #include "schedule/auto.h"
 
 #include "poly/directions.h"
+#include "schedule/auto_columns.h"
 #include "schedule/auto_cuts.h"
 #include "schedule/auto_distribute.h"
 #include "schedule/auto_dots.h"
@@ -55,6 +56,7 @@ public:
     for (const LoopId loop : child_loops(schedule_.order.body))
       tile_product(loop);
     sum_few(false);
+    schedule_ = with_walked_columns(std::move(schedule_), done_, environment_);
     share_rows();
     tile_windows(child_loops(schedule_.order.body), true);
     for (const LoopId loop : child_loops(schedule_.order.body))

@@ -1,6 +1,7 @@
 #include "schedule/auto_plan.h"
 
 #include "scalar/expansion.h"
+#include "schedule/auto_columns.h"
 #include "schedule/auto_lanes.h"
 #include "schedule/auto_turned.h"
 #include "schedule/auto_window_plan.h"
@@ -21,6 +22,17 @@ constexpr int64_t kLargeResult = int64_t{16} << 20;
 constexpr int64_t kFewVectors = 4;
 /// Cells of a sum from which lanes are chosen here, however wide they are.
 constexpr int64_t kShortSum = 64;
+
+/// Rows from which on each is a stream of its own for the hardware that reads ahead: some pages.
+constexpr int64_t kLongRowBytes = 16384;
+
+/// Of a tensor; sizes that are not fixed count as 1.
+int64_t bytes_in(const program::Tensor& tensor) {
+  int64_t bytes = scalar::bytes_of(tensor.elem);
+  for (const scalar::Expr& extent : tensor.shape)
+    bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
+  return bytes;
+}
 
 /// Loops by the part they play in a nest.
 struct Parts {
@@ -89,6 +101,8 @@ public:
         out.push_back({Parallel{name(*shared)}});
       return out;
     }
+    if (const auto columns = walked_columns())
+      return {columns->bounds_exponentials ? lanes(true) : jammed(), lanes(true), lanes(false)};
     if (const auto small = window())
       out.push_back(window_directives(*small));
     if (is_contraction())
@@ -110,6 +124,8 @@ public:
   }
 
   std::optional<SmallWindow> window() const {
+    if (walked_columns())
+      return std::nullopt;
     if (auto turned =
             turned_window(schedule_, nest_, facts_, native_lanes(), cpu_.vector_registers))
       return turned;
@@ -159,6 +175,12 @@ private:
         return k;
     }
     return std::nullopt;
+  }
+
+  /// Columns of what other nests touch, too: rows come one after the other.
+  std::optional<ColumnSums> walked_columns() const {
+    const auto columns = column_sums(schedule_, nest_, facts_);
+    return columns && parts_.vector == columns->lanes ? columns : std::nullopt;
   }
 
   int64_t native_lanes() const { return target::vector_lanes(cpu_, element_bytes()); }
@@ -261,12 +283,12 @@ private:
   }
 
   /// Lanes innermost, several iterations of the loop outside them at once, so that what stays in place
-  /// along that loop is loaded once for all of them.
+  /// along that loop is loaded once for all of them. Functions have vectors side by side already.
   std::vector<Directive> jammed() const {
     const size_t u = parts_.rest.back();
     const size_t v = *parts_.vector;
     if (facts_.strides[u].none == 0 || facts_.extents[u] < 8 || !facts_.is_parallel[v] ||
-        u == parts_.parallel.value_or(nest_.loops.size()))
+        u == parts_.parallel.value_or(nest_.loops.size()) || has_functions() || streams_rows(u, v))
       return lanes(true);
     std::vector<Directive> plan = lanes(true);
     const bool is_cut = std::holds_alternative<Split>(plan.front());
@@ -287,18 +309,47 @@ private:
     return plan;
   }
 
+  /// Threads share parts of the lanes where there is nothing else.
+  bool cuts_lanes(size_t v) const {
+    return may_be_parallel_ && !parts_.parallel && facts_.is_parallel[v] &&
+           facts_.extents[v] >= kLongLanes;
+  }
+
+  /// Short rows that come from memory are one stream; several at once would be as many, each of which ends soon.
+  bool streams_rows(size_t u, size_t v) const {
+    if (cuts_lanes(v))
+      return false;
+    const poly::StmtId id = nest_.statements.front();
+    const std::vector<Move> along_rows =
+        moves_of(schedule_.scop, schedule_.order, id, nest_.depth + u);
+    const std::vector<Move> along_lanes =
+        moves_of(schedule_.scop, schedule_.order, id, nest_.depth + v);
+    bool is_stream = false;
+    size_t at = 0;
+    scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
+      const auto* load = scalar::as<scalar::Load>(e);
+      if (load == nullptr)
+        return;
+      ++at;
+      const program::Tensor& tensor = schedule_.scop.tensors[load->tensor];
+      is_stream = is_stream || (along_rows[at] == Move::Far && along_lanes[at] == Move::Unit &&
+                                facts_.extents[v] * scalar::bytes_of(tensor.elem) < kLongRowBytes &&
+                                bytes_in(tensor) > cpu_.caches.l2);
+    });
+    return is_stream;
+  }
+
   std::vector<Directive> lanes(bool with_threads) const {
     const size_t v = *parts_.vector;
     const size_t n = nest_.loops.size();
     std::vector<Directive> plan;
     const bool is_reduction = !facts_.is_parallel[v];
-    const bool cuts_lanes = with_threads && may_be_parallel_ && !parts_.parallel &&
-                            facts_.is_parallel[v] && facts_.extents[v] >= kLongLanes;
-    const LoopName lane_loop = cuts_lanes ? part(v, ".1") : name(v);
-    if (cuts_lanes)
+    const bool is_cut = with_threads && cuts_lanes(v);
+    const LoopName lane_loop = is_cut ? part(v, ".1") : name(v);
+    if (is_cut)
       plan.push_back(Split{name(v), chunk(facts_.extents[v])});
     Reorder order;
-    if (cuts_lanes)
+    if (is_cut)
       order.loops.push_back(part(v, ".0"));
     if (parts_.parallel && *parts_.parallel >= facts_.fixed)
       order.loops.push_back(name(*parts_.parallel));
@@ -311,7 +362,7 @@ private:
     if (!is_reduction || is_long_reduction(v))
       plan.push_back(Vectorize{lane_loop, vectors_at_once(v, is_reduction) * native_lanes()});
     if (with_threads && may_be_parallel_) {
-      if (cuts_lanes)
+      if (is_cut)
         plan.push_back(Parallel{part(v, ".0")});
       else if (parts_.parallel)
         plan.push_back(Parallel{name(*parts_.parallel)});
@@ -367,10 +418,7 @@ private:
   bool makes_large_result() const {
     for (const poly::StmtId id : nest_.statements) {
       const program::Tensor& result = schedule_.scop.tensors[schedule_.scop[id].text.tensor];
-      int64_t bytes = scalar::bytes_of(result.elem);
-      for (const scalar::Expr& extent : result.shape)
-        bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
-      if (result.role == program::Role::Output && bytes >= kLargeResult)
+      if (result.role == program::Role::Output && bytes_in(result) >= kLargeResult)
         return true;
     }
     return false;

@@ -2,7 +2,6 @@
 
 #include "poly/accesses.h"
 #include "schedule/auto_lanes.h"
-#include "schedule/auto_nest.h"
 #include "schedule/extent.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
@@ -93,6 +92,33 @@ std::optional<int64_t> share_of(const Schedule& schedule, LoopId loop,
   return bytes;
 }
 
+/// Does the statement combine columns, row after row?
+bool combines_columns(const Schedule& schedule, StmtId id) {
+  const size_t rows = schedule.order.rows[id.value].size();
+  const auto move = [&](size_t row) {
+    return moves_of(schedule.scop, schedule.order, id, row).front();
+  };
+  return rows > 2 && move(rows - 1) == Move::Unit && move(rows - 2) == Move::None;
+}
+
+/// Planes of any size can follow each other where nests walk along their rows one after the other: no access is in another place than before,
+/// and temps are one plane.
+bool walk_planes(const Schedule& schedule, LoopId loop, const std::set<uint32_t>& tensors,
+                 int64_t cores) {
+  const auto runs = longest_run(schedule.scop, schedule.order, loop);
+  if (!runs || *runs < cores)
+    return false;
+  const std::vector<LoopId> nests = child_loops(schedule.order.body);
+  return std::any_of(nests.begin(), nests.end(), [&](LoopId nest) {
+    const std::set<uint32_t> theirs = tensors_below(schedule, nest);
+    const std::vector<StmtId> below = poly::statements_below(schedule.order, nest);
+    return std::any_of(below.begin(), below.end(),
+                       [&](StmtId id) { return combines_columns(schedule, id); }) &&
+           std::any_of(tensors.begin(), tensors.end(),
+                       [&](uint32_t tensor) { return theirs.contains(tensor); });
+  });
+}
+
 /// The statements of a loop without loops inside.
 std::vector<StmtId> own_statements(const Schedule& schedule, LoopId loop) {
   const poly::TreeNode& node = *poly::find_node(schedule.order, loop);
@@ -168,6 +194,19 @@ bool sums_row_of(const Schedule& schedule, LoopId maker, LoopId sum,
              .is_equal(loop_values(schedule.scop, schedule.order, sum));
 }
 
+bool sums_cells_of(const Schedule& schedule, const Nest& maker, const Nest& sum) {
+  if (maker.loops.size() != sum.loops.size() || sum.statements.size() != 1 ||
+      schedule.scop[sum.statements.front()].text.op != scalar::ReduceOp::Sum ||
+      std::none_of(maker.statements.begin(), maker.statements.end(),
+                   [&](StmtId id) { return adds_cell_of(schedule, sum.statements.front(), id); }))
+    return false;
+  for (size_t k = 0; k < sum.loops.size(); ++k)
+    if (!loop_values(schedule.scop, schedule.order, maker.loops[k])
+             .is_equal(loop_values(schedule.scop, schedule.order, sum.loops[k])))
+      return false;
+  return true;
+}
+
 bool share_rows(const Schedule& schedule, LoopId first, LoopId second,
                 const Environment& environment) {
   const std::set<uint32_t> a = tensors_below(schedule, first), b = tensors_below(schedule, second);
@@ -183,7 +222,8 @@ bool share_rows(const Schedule& schedule, LoopId first, LoopId second,
     std::set<uint32_t> all = a;
     all.insert(b.begin(), b.end());
     const auto bytes = share_of(schedule, first, all);
-    if (!bytes || *bytes > environment.cpu.caches.l2 / 2)
+    if ((!bytes || *bytes > environment.cpu.caches.l2 / 2) &&
+        !walk_planes(schedule, first, all, environment.cpu.cores))
       return false;
   }
   return loop_values(schedule.scop, schedule.order, first)

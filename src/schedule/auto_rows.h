@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/schedule.h"
+#include "schedule/auto_nest.h"
 
 #include <vector>
 
@@ -14,6 +14,9 @@ bool share_rows(const Schedule&, poly::LoopId first, poly::LoopId second, const 
 /// Whether an innermost loop adds up the cells that another one before it makes, as they are, and that is worth one loop, in which they are
 /// still in registers. Only statements may stand between the two.
 bool sums_row_of(const Schedule&, poly::LoopId maker, poly::LoopId sum, const Environment&);
+
+/// The same of whole nests: the one statement of the second adds up the cells that the first makes, in the same loops.
+bool sums_cells_of(const Schedule&, const Nest& maker, const Nest& sum);
 
 /// Tensors of which several nests below the loop read the same row and that are larger than the second cache: while one row is worked
 /// on, the next one can be on its way.
