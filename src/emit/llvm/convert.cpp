@@ -70,6 +70,8 @@ llvm::Value* FunctionEmitter::constant(const scalar::FloatLit& lit, Elem elem) {
 llvm::Value* FunctionEmitter::bf16_from_f32(Value* v) {
   llvm::Type* i32 = with_element(v->getType(), b_.getInt32Ty());
   llvm::Type* i16 = with_element(v->getType(), b_.getInt16Ty());
+  if (parts_.rounds_to_bf16)
+    return b_.CreateBitCast(b_.CreateFPTrunc(v, with_element(v->getType(), b_.getBFloatTy())), i16);
   const auto number = [&](uint64_t n) { return llvm::ConstantInt::get(i32, n); };
   Value* bits = b_.CreateBitCast(v, i32);
   Value* high = b_.CreateLShr(bits, number(16));

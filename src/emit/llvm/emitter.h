@@ -32,6 +32,7 @@ struct ModuleParts {
   std::unordered_set<uint32_t> numbers;  ///< variables that are never NaN
   uint32_t bodies = 0;                   ///< parallel bodies so far; numbers their names
   bool streams = false;                  ///< streamed buffers begin with a cache line
+  bool rounds_to_bf16 = false; ///< there is an instruction for it, also for denormal numbers
 };
 
 /// Writes the statements of a kernel into one LLVM function.

@@ -4,6 +4,7 @@
 #include "support/check.h"
 
 #include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -188,6 +189,12 @@ void set_attributes(llvm::Module& module, const CodeTarget& target) {
   }
 }
 
+/// x86 has an instruction, too, but for it denormal numbers are zero.
+bool rounds_to_bf16(const llvm::TargetMachine& machine) {
+  return machine.getTargetTriple().isAArch64() &&
+         machine.getMCSubtargetInfo()->checkFeatures("+bf16");
+}
+
 void check_module(const llvm::Module& module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -209,6 +216,7 @@ LlvmUnit module_from_kernel(const kernel::Kernel& kernel, const EmitOptions& opt
   impl->module->setDataLayout(machine->createDataLayout());
   ModuleParts parts{*impl->module, kernel, impl->signature, assigned_variables(kernel.body),
                     number_variables(kernel.body)};
+  parts.rounds_to_bf16 = rounds_to_bf16(*machine);
   llvm::Function* inner = build_inner(parts);
   build_entry(parts, inner, build_streaming(parts));
   set_attributes(*impl->module, impl->target);
