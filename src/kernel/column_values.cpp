@@ -1,5 +1,6 @@
 #include "kernel/column_values.h"
 
+#include "kernel/converted_rows.h"
 #include "kernel/fixed.h"
 #include "kernel/group_parts.h"
 #include "kernel/nested_blocks.h"
@@ -52,6 +53,13 @@ bool is_costly(const Expr& root) {
   return found;
 }
 
+/// A cell of f16 in the type that is computed with: its conversion takes longer than to read the other type, as long as that is near.
+bool is_f16_cell(const Expr& e) {
+  const auto* cast = as<scalar::Cast>(e);
+  return cast != nullptr && e.type().elem == scalar::Elem::F32 &&
+         cast->arg.type().elem == scalar::Elem::F16;
+}
+
 /// What the rows below one loop share.
 class RowsBelow {
 public:
@@ -63,16 +71,7 @@ public:
   For changed(For loop, int64_t rows, bool takes_reciprocals) {
     if (!is_plain(loop))
       return loop;
-    rows *= *fixed_trips(loop);
-    for (Stmt& stmt : loop.body) {
-      auto* inner = std::get_if<For>(&stmt);
-      if (inner == nullptr)
-        continue;
-      if (has_loop(inner->body))
-        *inner = changed(std::move(*inner), rows, takes_reciprocals);
-      else if (rows >= kFewRows && !loop.joins_child && has_stores_only(*inner))
-        share(*inner, takes_reciprocals);
-    }
+    change_inside(loop.body, rows * *fixed_trips(loop), loop.joins_child, takes_reciprocals);
     return loop;
   }
 
@@ -97,6 +96,18 @@ private:
     Expr digits; ///< of a reciprocal that may lack some
   };
 
+  void change_inside(Block& body, int64_t rows, bool is_joined, bool takes_reciprocals) {
+    for (Stmt& stmt : body) {
+      auto* inner = std::get_if<For>(&stmt);
+      if (auto* allocate = std::get_if<Allocate>(&stmt))
+        change_inside(allocate->body, rows, false, takes_reciprocals);
+      else if (inner != nullptr && has_loop(inner->body))
+        *inner = changed(std::move(*inner), rows, takes_reciprocals);
+      else if (inner != nullptr && rows >= kFewRows && !is_joined && has_stores_only(*inner))
+        share(*inner, takes_reciprocals);
+    }
+  }
+
   void share(For& columns, bool takes_reciprocals) {
     inside_.erase(columns.var);
     for (Stmt& stmt : columns.body) {
@@ -116,7 +127,8 @@ private:
     // A side of a select that is not chosen may not even be loaded.
     if (as<scalar::Select>(e) != nullptr)
       return e;
-    if (is_of_column(e, columns) && is_costly(e))
+    if (is_of_column(e, columns) &&
+        (is_costly(e) || (is_f16_cell(e) && *fixed_trips(columns) <= kLongestConverted)))
       return value_of(e, columns, false);
     is_seen_in_steps = is_seen_in_steps || is_stepped(e);
     const auto* quotient = as<scalar::Binary>(e);

@@ -3,6 +3,7 @@
 #include "kernel/addresses.h"
 #include "kernel/bounded_exp.h"
 #include "kernel/column_values.h"
+#include "kernel/converted_rows.h"
 #include "kernel/diagonals.h"
 #include "kernel/expand_math.h"
 #include "kernel/hoist.h"
@@ -127,6 +128,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("bounded_exp", bounded_exp)
       .run("scaled_exp", scaled_exp)
       .run("column_values", column_values)
+      .run("converted_rows", converted_rows)
       .run("last_shared_tiles", last_shared_tiles)
       .run("join_loops", join_loops)
       .run("diagonals", diagonals)
