@@ -62,7 +62,7 @@ TEST(PrefetchPanel, OfSeveralRowsChangesNoResult) {
 }
 
 TEST(PrefetchPanel, OfNestsThatReadOneRowTheBusiestAsks) {
-  constexpr const char* kRows = R"(input X: f32[64, 1024]
+  constexpr const char* kSumsAndRows = R"(input X: f32[64, 1024]
 output Y: f32[64, 1024], s: f32[64]
 for i in range(64):
     s[i] = 0
@@ -72,7 +72,7 @@ for i in range(64):
         Y[i, j] = exp(X[i, j]) * s[i]
 )";
   const std::string text =
-      optimised(kRows, "vectorize(S1.k, 4); vectorize(S2.j, 4); prefetch(X, S1.i)");
+      optimised(kSumsAndRows, "vectorize(S1.k, 4); vectorize(S2.j, 4); prefetch(X, S1.i)");
   const size_t asked = text.find("prefetch X");
   ASSERT_NE(asked, std::string::npos) << text;
   EXPECT_GT(asked, text.find("for j")) << text;
