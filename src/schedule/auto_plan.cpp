@@ -25,6 +25,8 @@ constexpr int64_t kShortSum = 64;
 
 /// Rows from which on each is a stream of its own for the hardware that reads ahead: some pages.
 constexpr int64_t kLongRowBytes = 16384;
+/// A tensor so many times as large as the second cache comes from further away.
+constexpr int64_t kFarCells = 4;
 
 /// Of a tensor; sizes that are not fixed count as 1.
 int64_t bytes_in(const program::Tensor& tensor) {
@@ -315,6 +317,15 @@ private:
            facts_.extents[v] >= kLongLanes;
   }
 
+  /// Whether the first statement's access moves along all loops: none reads the same cells again.
+  bool is_read_once(size_t access) const {
+    for (size_t k = 0; k < nest_.loops.size(); ++k)
+      if (moves_of(schedule_.scop, schedule_.order, nest_.statements.front(),
+                   nest_.depth + k)[access] == Move::None)
+        return false;
+    return true;
+  }
+
   /// Short rows that come from memory are one stream; several at once would be as many, each of which ends soon.
   bool streams_rows(size_t u, size_t v) const {
     if (cuts_lanes(v))
@@ -334,7 +345,7 @@ private:
       const program::Tensor& tensor = schedule_.scop.tensors[load->tensor];
       is_stream = is_stream || (along_rows[at] == Move::Far && along_lanes[at] == Move::Unit &&
                                 facts_.extents[v] * scalar::bytes_of(tensor.elem) < kLongRowBytes &&
-                                bytes_in(tensor) > cpu_.caches.l2);
+                                bytes_in(tensor) > kFarCells * cpu_.caches.l2 && is_read_once(at));
     });
     return is_stream;
   }

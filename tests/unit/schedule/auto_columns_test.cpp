@@ -39,7 +39,7 @@ TEST(AutoColumns, planes_go_through_all_of_a_softmax) {
 
 TEST(AutoColumns, walk_along_rows_without_planes) {
   const std::string loops =
-      loops_of_columns("input X: f32[4096, 256], g: f32[4096]\noutput Y: f32[4096, 256]\n"
+      loops_of_columns("input X: f32[16384, 256], g: f32[16384]\noutput Y: f32[16384, 256]\n"
                        "temp s: f32[256]\ns[c] = sum(b, X[b, c] * X[b, c])\n"
                        "Y[b, c] = X[b, c] * rsqrt(s[c] + 1e-5) * g[b]\n",
                        1);
@@ -71,7 +71,7 @@ TEST(AutoColumns, short_rows_from_memory_are_one_stream) {
     return loops.find("for b.1:  # unroll") != std::string::npos;
   };
   EXPECT_FALSE(has_several(64, 196));
-  EXPECT_TRUE(has_several(2, 196)) << "stays in the second cache";
+  EXPECT_TRUE(has_several(5, 196)) << "much of it stays in the second cache";
   EXPECT_TRUE(has_several(4, 8192)) << "each row is a stream";
 }
 
