@@ -84,7 +84,8 @@ private:
         distribute(loop);
     std::vector<Directive> layouts;
     for (const LoopId loop : inside())
-      if (const auto product = chunks.is_product ? std::nullopt : product_at(loop))
+      if (const auto product =
+              chunks.is_product ? std::nullopt : product_at(schedule_, loop, environment_))
         layouts = lanes_together(schedule_, chunks, *product, environment_);
     for (const LoopId loop : inside())
       tile_product(loop, true);
@@ -180,24 +181,28 @@ private:
         poly::judge(schedule_.scop, order, environment_.quota));
   }
 
-  std::optional<Product> product_at(LoopId loop) const {
-    return schedule::product_at(schedule_, loop, environment_);
-  }
-
   /// A product gets blocks, packed operands and register tiles, together with the nests around it that
   /// begin or finish its cells where that is possible.
   void tile_product(LoopId loop, bool is_inside = false) {
     // A companion of an earlier product is not where it was.
     if (poly::find_node(schedule_.order, loop) == nullptr)
       return;
-    auto product = product_at(loop);
+    auto product = product_at(schedule_, loop, environment_);
     if (!product)
       return;
     product->is_inside = is_inside;
-    if (is_inside || (!lay_out_left(*product, with_tile_rows) &&
-                      !lay_out_left(*product, with_groups) && !sum_blocks_in_f16(*product) &&
-                      !lay_out_left(*product, with_wide_cells) && !share_reduction(*product)))
-      plan_product(*product, loop);
+    if (tile_as_it_is(*product, loop))
+      return;
+    product->avoids_tiles = true;
+    tile_as_it_is(*product, loop);
+  }
+
+  bool tile_as_it_is(const Product& product, LoopId loop) {
+    const bool is_laid_out =
+        !product.is_inside && (lay_out_left(product, with_tile_rows) ||
+                               lay_out_left(product, with_groups) || sum_blocks_in_f16(product) ||
+                               lay_out_left(product, with_wide_cells) || share_reduction(product));
+    return is_laid_out || plan_product(product, loop);
   }
 
   /// A few sums of many terms keep all results in registers; what begins them goes before.
@@ -246,12 +251,8 @@ private:
                   Rfactor{{statement, parts}}}))
       return false;
     const LoopId root = poly::path_of(schedule_.order, update).front();
-    auto shared = product_at(root);
-    if (shared)
-      for (const size_t k : shared->outer)
-        if (schedule_.order[shared->nest.loops[k]].name == parts)
-          shared->parts = k;
-    if (shared && shared->parts && plan_product(*shared, root))
+    const auto shared = product_in_parts(schedule_, root, parts, environment_);
+    if (shared && plan_product(*shared, root))
       return true;
     schedule_ = before;
     return false;
@@ -269,7 +270,7 @@ private:
                   Rfactor{{statement, loop + ".0"}, scalar::Elem::F16}}))
       return false;
     const LoopId root = poly::path_of(schedule_.order, update).front();
-    auto blocks = product_at(root);
+    auto blocks = product_at(schedule_, root, environment_);
     if (blocks && combine_along(schedule_, *blocks, loop + ".0") &&
         runs_as_instruction(schedule_, *blocks, environment_) && plan_product(*blocks, root))
       return true;

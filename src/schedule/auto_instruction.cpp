@@ -119,7 +119,7 @@ std::optional<ProductInstruction> best_instruction(const Schedule& schedule, con
   // Integers without an instruction take two conversions and a multiplication: a tie is worth it.
   double most = static_cast<double>(plain) * (scalar::is_integer(result) ? 0.99 : 1.01);
   for (const target::Intrinsic& data : target::intrinsics()) {
-    if (!target::is_available(data, environment.cpu) ||
+    if (!target::is_available(data, environment.cpu) || (data.is_tile && p.avoids_tiles) ||
         static_cast<int>(scop.numerics) < static_cast<int>(data.strictness))
       continue;
     const Instruction& instruction = program::instruction_of(data);

@@ -35,6 +35,7 @@ struct Product {
   bool reads_right_in_place = false; ///< vectors of it are read where they lie
   bool has_followers = false;        ///< what follows uses the results cell by cell
   bool avoids_one_loop = false;      ///< for all blocks: it was refused
+  bool avoids_tiles = false;         ///< a plan with registers for tiles was refused
   bool is_inside = false;            ///< of a loop that threads share
   /// The loop of the reduction along which the left operand's cells are neighbours: an instruction takes them from there.
   std::optional<size_t> groups;

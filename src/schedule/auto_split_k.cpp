@@ -125,4 +125,14 @@ std::optional<ReductionSplit> reduction_split(const Schedule& schedule, const Ne
   return in_parts(nest.loops[shared], extent, steps / extent, cores);
 }
 
+std::optional<Product> product_in_parts(const Schedule& schedule, poly::LoopId loop,
+                                        const std::string& parts, const Environment& environment) {
+  auto product = product_at(schedule, loop, environment);
+  if (product)
+    for (const size_t k : product->outer)
+      if (schedule.order[product->nest.loops[k]].name == parts)
+        product->parts = k;
+  return product && product->parts ? product : std::nullopt;
+}
+
 } // namespace kawara::schedule

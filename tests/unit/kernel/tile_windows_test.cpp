@@ -98,6 +98,14 @@ TEST(TileWindows, AreLeftToVectorsWhereTilesWouldBeEmpty) {
       << "sums are rounded as only `fast` allows";
 }
 
+/// Half a row of a tile: a plan with copies of the image is refused, and the next best instruction is taken, not none.
+TEST(TileWindows, ThatAreRefusedGiveWayToVectors) {
+  const std::string text = text_by_default(convolution(
+      "u8", "i8", {.channels = 32, .filters = 64, .width = 56, .window = 1, .stride = 2}));
+  EXPECT_FALSE(shows(text, "amx.")) << text;
+  EXPECT_TRUE(shows(text, "vpdp")) << text;
+}
+
 TEST(TileWindows, ComputeTheSame) {
   for (const WindowSizes& sizes :
        {WindowSizes{}, WindowSizes{.channels = 128, .filters = 48, .width = 7},
