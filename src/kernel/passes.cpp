@@ -5,6 +5,7 @@
 #include "kernel/column_values.h"
 #include "kernel/converted_rows.h"
 #include "kernel/diagonals.h"
+#include "kernel/exact_functions.h"
 #include "kernel/expand_math.h"
 #include "kernel/hoist.h"
 #include "kernel/join_loops.h"
@@ -125,6 +126,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
 Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& observer) {
   return Passes(std::move(kernel), observer)
       .run("window_loads", window_loads)
+      .run("exact_functions", exact_functions)
       .run("bounded_exp", bounded_exp)
       .run("scaled_exp", scaled_exp)
       .run("column_values", column_values)
@@ -159,6 +161,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
 Kernel optimise_for_text(Kernel kernel, const PassObserver& observer) {
   return Passes(std::move(kernel), observer)
       .run("window_loads", window_loads)
+      .run("exact_functions", exact_functions)
       .run("plain_exp", plain_exp)
       .run("join_loops", join_loops)
       .run("separate_tiles", separate_tiles)

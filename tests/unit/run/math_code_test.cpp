@@ -1,5 +1,6 @@
 #include "hand_kernel.h"
 
+#include "kernel/exact_functions.h"
 #include "kernel/expand_math.h"
 #include "scalar/eval.h"
 #include "scalar/expansion.h"
@@ -296,6 +297,22 @@ TEST_P(MathCode, IsWhatTheFormulaEvaluatesTo) {
     ASSERT_TRUE(want);
     if (!std::isnan(want->f))
       ASSERT_EQ(want->f, static_cast<double>(y[i])) << x[i];
+    else
+      ASSERT_TRUE(std::isnan(y[i])) << x[i];
+  }
+}
+
+TEST_P(MathCode, IsTheInterpretersUnderExact) {
+  std::vector<float> x = samples();
+  std::vector<float> y(x.size());
+  const auto n = static_cast<int64_t>(x.size());
+  call(loaded(kernel::exact_functions(map_kernel(GetParam(), Numerics::Exact, n, kLanes))),
+       {x.data(), y.data()});
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double want =
+        scalar::apply(GetParam(), Elem::F32, scalar::float_value(static_cast<double>(x[i]))).f;
+    if (!std::isnan(want))
+      ASSERT_EQ(want, static_cast<double>(y[i])) << x[i];
     else
       ASSERT_TRUE(std::isnan(y[i])) << x[i];
   }
