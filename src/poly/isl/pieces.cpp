@@ -60,10 +60,11 @@ std::optional<std::vector<PlainConstraint>> plain_constraints(const isl::set& se
     const Matrix rest(isl_basic_set_inequalities_matrix(piece.get(), isl_dim_set, isl_dim_param,
                                                         isl_dim_div, isl_dim_cst),
                       isl_mat_free);
-    if (equal != nullptr)
-      add_rows(equal.get(), dimensions, true, list);
-    if (rest != nullptr)
-      add_rows(rest.get(), dimensions, false, list);
+    // The quota ran out: fewer constraints would be another set.
+    if (equal == nullptr || rest == nullptr)
+      isl::exception::throw_last_error(set.ctx());
+    add_rows(equal.get(), dimensions, true, list);
+    add_rows(rest.get(), dimensions, false, list);
   });
   return list;
 }

@@ -65,6 +65,24 @@ TEST(Reading, IsSharedByCopiesUntilTheDomainChanges) {
   EXPECT_EQ(reading_of(statement)->free_range(0), Ends(0, 8));
 }
 
+/// What could not be read is not kept as though it were all there is.
+TEST(Reading, IsNotKeptWhereItsQuotaRanOut) {
+  const ContextPtr context = make_context();
+  const isl::set domain(context->get(),
+                        "{ S[b, i] : 0 <= i < 64 and 32b <= i <= 32b + 31 and 0 <= b <= 1 }");
+  bool has_run_out = false;
+  for (unsigned long quota = 1; quota <= 60; ++quota) {
+    ScopStatement statement;
+    statement.domain = domain;
+    const auto ask = [&] { (void)reading_of(statement)->free_range(1); };
+    has_run_out = !within_quota(*context, quota, ask) || has_run_out;
+    EXPECT_EQ(reading_of(statement)->constraints()->size(), 6U) << quota;
+    EXPECT_TRUE(reading_of(statement)->definitions()[0]) << quota;
+    EXPECT_EQ(reading_of(statement)->free_range(1), Ends(0, 63)) << quota;
+  }
+  EXPECT_TRUE(has_run_out);
+}
+
 TEST(Reading, HasCornersThatAreIterations) {
   using Point = std::vector<int64_t>;
   const ContextPtr context = make_context();
