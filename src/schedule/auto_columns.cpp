@@ -3,6 +3,7 @@
 #include "schedule/auto_plan.h"
 #include "schedule/auto_rows.h"
 #include "schedule/nest.h"
+#include "schedule/solve_iterators.h"
 
 #include <algorithm>
 
@@ -22,12 +23,6 @@ std::optional<uint32_t> iterator_of_loop(const Schedule& schedule, const Nest& n
 bool is_iterator(const scalar::Expr& e, uint32_t iterator) {
   const auto* it = scalar::as<scalar::Iter>(e);
   return it != nullptr && it->index == iterator;
-}
-
-bool mentions_iterator(const scalar::Expr& e, uint32_t iterator) {
-  bool found = false;
-  scalar::visit(e, [&](const scalar::Expr& node) { found = found || is_iterator(node, iterator); });
-  return found;
 }
 
 /// Rows and columns of a load are dimensions of their own, the columns' the last.

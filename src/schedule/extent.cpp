@@ -7,6 +7,7 @@
 #include "scalar/eval.h"
 #include "schedule/footprint.h"
 #include "schedule/rewrite.h"
+#include "schedule/solve_iterators.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -44,15 +45,6 @@ std::optional<int64_t> finite(const isl::val& value) {
   return value.num_si();
 }
 
-bool mentions(const scalar::Expr& row, uint32_t iter) {
-  bool found = false;
-  scalar::visit(row, [&](const scalar::Expr& e) {
-    const auto* it = scalar::as<scalar::Iter>(e);
-    found = found || (it && it->index == iter);
-  });
-  return found;
-}
-
 /// The rows down to a depth, in iterators that have no definition.
 std::vector<scalar::Expr> rows_in_own_words(const std::vector<scalar::Expr>& rows, size_t depth,
                                             const poly::Reading& domain) {
@@ -76,7 +68,7 @@ std::optional<ConstantRange> range_of_iterator(const Scop& scop, const Order& or
     if (!it)
       return std::nullopt;
     for (size_t k = 0; k < depth; ++k)
-      if (mentions(rows[k], it->index))
+      if (mentions_iterator(rows[k], it->index))
         return std::nullopt;
     const auto own = domain->free_range(it->index);
     if (!own || (range && (range->low != own->first || range->high != own->second)))
@@ -215,7 +207,7 @@ std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scal
     return runs_in_bundle(rows, depth, domain);
   CountedRuns runs;
   for (size_t k = 0; k < depth; ++k) {
-    if (!mentions(rows[k], *iter))
+    if (!mentions_iterator(rows[k], *iter))
       continue;
     if (only_iter(rows[k]) != iter)
       return runs_in_bundle(rows, depth, domain);

@@ -5,6 +5,7 @@
 #include "poly/legality.h"
 #include "poly/witness.h"
 #include "schedule/rewrite.h"
+#include "schedule/solve_iterators.h"
 #include "support/text.h"
 
 #include <algorithm>
@@ -51,15 +52,6 @@ bool divides_integers(const Expr& value) {
   return found;
 }
 
-bool mentions_iter(const Expr& e, uint32_t iter) {
-  bool found = false;
-  scalar::visit(e, [&](const Expr& n) {
-    const auto* it = as<scalar::Iter>(n);
-    found = found || (it != nullptr && it->index == iter);
-  });
-  return found;
-}
-
 class Neutrality {
 public:
   Neutrality(const Scop& scop, const std::vector<Added>& added, int64_t to)
@@ -79,7 +71,7 @@ public:
       return Change{{first_text(added.iterations, added) +
                      " would divide integers, and by zero that fails."}};
     const bool moves = std::any_of(text.index.begin(), text.index.end(),
-                                   [&](const Expr& e) { return mentions_iter(e, added.iter); });
+                                   [&](const Expr& e) { return mentions_iterator(e, added.iter); });
     return moves ? kept(added) : not_zero(added);
   }
 

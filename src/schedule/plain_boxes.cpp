@@ -1,5 +1,6 @@
 #include "poly/definitions.h"
 #include "schedule/footprint.h"
+#include "schedule/solve_iterators.h"
 
 #include <algorithm>
 #include <limits>
@@ -40,18 +41,9 @@ std::optional<InPeriod> in_period(Expr e) {
   return place;
 }
 
-bool mentions(const Expr& e, uint32_t iterator) {
-  bool is_found = false;
-  scalar::visit(e, [&](const Expr& n) {
-    const auto* it = scalar::as<scalar::Iter>(n);
-    is_found = is_found || (it != nullptr && it->index == iterator);
-  });
-  return is_found;
-}
-
 /// Whether an outer row has one value in each whole period of the place, so that all of the period is in one box.
 bool keeps_periods(const Expr& outer, const InPeriod& place) {
-  if (!mentions(outer, place.iterator))
+  if (!mentions_iterator(outer, place.iterator))
     return true;
   const auto own = place.period ? in_period(outer) : std::nullopt;
   return own && own->size % *place.period == 0 &&

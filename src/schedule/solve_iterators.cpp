@@ -176,6 +176,15 @@ Expr only_value(const Expr& row, const poly::Reading& domain) {
 
 } // namespace
 
+bool mentions_iterator(const Expr& e, uint32_t iterator) {
+  bool found = false;
+  scalar::visit(e, [&](const Expr& n) {
+    const auto* it = scalar::as<scalar::Iter>(n);
+    found = found || (it != nullptr && it->index == iterator);
+  });
+  return found;
+}
+
 std::vector<Expr> iterators_from_keys(const std::vector<Expr>& keys, size_t iterators) {
   std::vector<Expr> solved(iterators);
   for (uint32_t k = 0; k < keys.size(); ++k) {

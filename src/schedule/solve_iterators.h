@@ -17,6 +17,9 @@ std::vector<scalar::Expr> iterators_from_keys(const std::vector<scalar::Expr>& k
 /// `e` with its iterators replaced by what they were solved to; empty when it needs one that was not.
 scalar::Expr in_solved(const scalar::Expr& e, const std::vector<scalar::Expr>& solved);
 
+/// Whether the iterator is part of the expression.
+bool mentions_iterator(const scalar::Expr&, uint32_t iterator);
+
 /// Whether the values of rows give those of iterators (each an `Iter`) in every
 /// iteration of `domain`: seen from the text where rows divide one iterator
 /// each (`i // 8`, `i % 8`), by counting where it has the same values whatever
