@@ -53,13 +53,6 @@ bool is_costly(const Expr& root) {
   return found;
 }
 
-/// A cell of f16 in the type that is computed with: its conversion takes longer than to read the other type, as long as that is near.
-bool is_f16_cell(const Expr& e) {
-  const auto* cast = as<scalar::Cast>(e);
-  return cast != nullptr && e.type().elem == scalar::Elem::F32 &&
-         cast->arg.type().elem == scalar::Elem::F16;
-}
-
 /// What the rows below one loop share.
 class RowsBelow {
 public:
@@ -128,7 +121,7 @@ private:
     if (as<scalar::Select>(e) != nullptr)
       return e;
     if (is_of_column(e, columns) &&
-        (is_costly(e) || (is_f16_cell(e) && *fixed_trips(columns) <= kLongestConverted)))
+        (is_costly(e) || (is_converted_f16(e) && *fixed_trips(columns) <= kLongestConverted)))
       return value_of(e, columns, false);
     is_seen_in_steps = is_seen_in_steps || is_stepped(e);
     const auto* quotient = as<scalar::Binary>(e);

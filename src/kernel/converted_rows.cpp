@@ -36,20 +36,13 @@ std::optional<RowLoop> row_loop(const Stmt& stmt, size_t at) {
   return RowLoop{at, loop->var, *first, *last};
 }
 
-/// A cell of f16, converted.
-bool is_converted(const Expr& e) {
-  const auto* cast = as<scalar::Cast>(e);
-  return cast != nullptr && e.type() == scalar::Type{scalar::Elem::F32, 1} &&
-         cast->arg.type().elem == scalar::Elem::F16 && as<scalar::Load>(cast->arg) != nullptr;
-}
-
 /// All that the loop converts where it is always read: not in one side of a select.
 std::vector<Expr> conversions_in(const For& loop) {
   std::vector<Expr> found;
   const std::function<void(const Expr&)> walk = [&](const Expr& e) {
     if (as<scalar::Select>(e) != nullptr)
       return;
-    if (is_converted(e) && mentions(e, loop.var))
+    if (is_converted_f16(e) && mentions(e, loop.var))
       found.push_back(e);
     for (const Expr& kid : scalar::children(e))
       walk(kid);
@@ -135,6 +128,12 @@ private:
 };
 
 } // namespace
+
+bool is_converted_f16(const Expr& e) {
+  const auto* cast = as<scalar::Cast>(e);
+  return cast != nullptr && e.type() == scalar::Type{scalar::Elem::F32, 1} &&
+         cast->arg.type().elem == scalar::Elem::F16 && as<scalar::Load>(cast->arg) != nullptr;
+}
 
 Kernel converted_rows(Kernel kernel) {
   const Block body = std::exchange(kernel.body, {});

@@ -17,6 +17,9 @@ namespace kawara::kernel {
 /// Innermost loops of one fixed length that a near cache holds. The value is the same under every contract.
 Kernel converted_rows(Kernel);
 
+/// A cell of f16, converted to f32: that takes longer than to read f32, as long as it is near.
+bool is_converted_f16(const Expr&);
+
 /// The longest row that is kept so, in cells.
 inline constexpr int64_t kLongestConverted = 8192;
 
