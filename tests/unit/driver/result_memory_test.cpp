@@ -59,9 +59,13 @@ TEST(ResultMemory, OutlivesItsLender) {
 TEST(ResultMemory, ComesBackFromOtherThreads) {
   ResultMemory memory;
   for (int round = 0; round < 20; ++round) {
+    // All are taken before the first comes back, so that none serves twice.
+    std::vector<std::shared_ptr<std::byte>> pieces;
+    for (int64_t k = 1; k <= 4; ++k)
+      pieces.push_back(memory.take(k * kLarge));
     std::vector<std::thread> threads;
     for (int64_t k = 1; k <= 4; ++k)
-      threads.emplace_back([piece = memory.take(k * kLarge), k]() mutable {
+      threads.emplace_back([piece = std::move(pieces[static_cast<size_t>(k - 1)]), k]() mutable {
         std::memset(piece.get(), static_cast<int>(k), static_cast<size_t>(k * kLarge));
         piece.reset();
       });
