@@ -9,6 +9,9 @@ namespace kawara::kernel {
 ///
 ///   before   shared T: f32[32, 32]:  ... T[thread_x, i] ...      all threads in one bank
 ///   after    shared T: f32[32, 33]:  ... T[thread_x, i] ...
+///
+/// Positions in such a buffer (stored_by_position.h) move with their rows; where one may be in two rows, the buffer stays
+/// as it is.
 Kernel pad_shared(Kernel, const Launch& launch);
 
 } // namespace kawara::kernel

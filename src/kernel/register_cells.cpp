@@ -126,7 +126,8 @@ private:
       return;
     const auto spot = spot_of(index);
     const bool is_first = cells_.empty();
-    is_fine_ = spot.has_value();
+    // A position in the buffer and indices by dimension do not compare.
+    is_fine_ = spot.has_value() && (is_first || spot->terms.size() == terms_.size());
     if (!is_fine_)
       return;
     if (is_first) {
