@@ -1,6 +1,7 @@
 #include "driver/gpu_programs.h"
 
 #include "driver/gpu.h"
+#include "driver/gpu_siblings.h"
 #include "driver/pipeline.h"
 #include "support/check.h"
 #include "support/side_by_side.h"
@@ -78,6 +79,19 @@ Result<GpuProgram, Diagnostic> made_of(const GpuJob& job, const schedule::Enviro
 }
 
 } // namespace
+
+ModelOptions options_for_gpu(ModelOptions options) {
+  const bool is_narrow = options.floats != graph::DataType::F32;
+  if (options.graph.attention == graph::optimise::AttentionUse::ByCost && is_narrow)
+    options.graph.attention = graph::optimise::AttentionUse::Always;
+  options.images = is_narrow ? ImageOrder::ChannelsLast : ImageOrder::Written;
+  return options;
+}
+
+Result<Tape, Diagnostic> gpu_tape_of(Model& model, const std::map<std::string, Datum>& inputs) {
+  KAWARA_TRY(Tape tape, model.tape_of_programs(inputs));
+  return with_siblings_joined(std::move(tape));
+}
 
 std::map<std::string, int64_t> gpu_texts_of(const Tape& tape, const GpuProgramOptions&) {
   std::map<std::string, int64_t> uses;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "driver/kernels.h"
+#include "driver/model.h"
 #include "driver/tape.h"
 #include "emit/cuda/cuda_from_kernel.h"
 #include "kernel/kernel.h"
@@ -27,6 +28,13 @@ struct GpuProgramOptions {
   KnownSchedule known;         ///< may be empty
   Progress progress;
 };
+
+/// The options with what tensor cores want: of narrow floats, images with their channels last and attention as one node
+/// unless it is to be in parts.
+ModelOptions options_for_gpu(ModelOptions);
+
+/// What a run with these inputs does, as programs for a GPU. Refuses what `Model::tape_of_programs` refuses.
+Result<Tape, Diagnostic> gpu_tape_of(Model&, const std::map<std::string, Datum>& inputs);
 
 /// The texts of a tape's programs as they are compiled for a GPU, with the number of steps that run each: what can be
 /// tuned, and what `known` is asked about.

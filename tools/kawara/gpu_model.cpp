@@ -3,7 +3,6 @@
 
 #include "driver/gpu.h"
 #include "driver/gpu_model.h"
-#include "driver/gpu_siblings.h"
 #include "driver/target_choice.h"
 #include "support/text.h"
 
@@ -102,21 +101,8 @@ void add_gpu_steps(std::vector<driver::GpuStepTime> steps, nlohmann::json& json,
                         sum.seconds * 1e6, sum.times, name, sum.is_on_host ? " (host)" : "");
 }
 
-/// Attention of types that tensor cores multiply is one kernel there, whatever it costs a processor.
 driver::ModelOptions gpu_model_options_of(const GraphFlags& flags) {
-  driver::ModelOptions options = model_options_of(flags);
-  if (options.graph.attention == graph::optimise::AttentionUse::ByCost && !flags.floats.empty())
-    options.graph.attention = graph::optimise::AttentionUse::Always;
-  // Tensor cores want narrow floats with their channels last.
-  options.images = options.floats != graph::DataType::F32 ? driver::ImageOrder::ChannelsLast
-                                                          : driver::ImageOrder::Written;
-  return options;
-}
-
-Result<driver::Tape, Diagnostic> gpu_tape_of(driver::Model& model,
-                                             const std::map<std::string, Datum>& inputs) {
-  KAWARA_TRY(driver::Tape tape, model.tape_of_programs(inputs));
-  return driver::with_siblings_joined(std::move(tape));
+  return driver::options_for_gpu(model_options_of(flags));
 }
 
 /// The model on the device, and what making it took.
@@ -137,7 +123,7 @@ Result<Made, Diagnostic> made(const ModelOptions& options, const CommonOptions& 
   KAWARA_TRY(driver::Model model,
              driver::load_model(options.file, gpu_model_options_of(options.graph)));
   KAWARA_TRY(auto inputs, read_model_inputs(model, options.inputs, options.symbols));
-  KAWARA_TRY(driver::Tape tape, gpu_tape_of(model, inputs));
+  KAWARA_TRY(driver::Tape tape, driver::gpu_tape_of(model, inputs));
   const double load_seconds = seconds_from(begin);
   begin = std::chrono::steady_clock::now();
   driver::GpuProgramOptions how = usual_gpu_options();
@@ -264,7 +250,7 @@ gpu_programs_of_model(const std::string& path, const std::vector<std::string>& b
                       const std::map<std::string, int64_t>& symbols, const GraphFlags& flags) {
   KAWARA_TRY(driver::Model model, driver::load_model(path, gpu_model_options_of(flags)));
   KAWARA_TRY(const auto inputs, read_model_inputs(model, bindings, symbols));
-  KAWARA_TRY(const driver::Tape tape, gpu_tape_of(model, inputs));
+  KAWARA_TRY(const driver::Tape tape, driver::gpu_tape_of(model, inputs));
   return driver::gpu_texts_of(tape, usual_gpu_options());
 }
 
@@ -280,7 +266,7 @@ gpu_text_of_model(const CommonOptions& common, const std::string& stage, const G
   if (!symbols)
     return fail(symbols.error().front());
   KAWARA_TRY(const auto inputs, read_model_inputs(model, {}, *symbols));
-  KAWARA_TRY(const driver::Tape tape, gpu_tape_of(model, inputs));
+  KAWARA_TRY(const driver::Tape tape, driver::gpu_tape_of(model, inputs));
   driver::GpuProgramOptions options = usual_gpu_options();
   options.makes_code = stage == "resources";
   options.wants_log = true;
