@@ -1,12 +1,17 @@
 """Nets of a few thousand weights as ONNX files, written byte by byte: no package is needed.
 
-A net is a list of nodes; weights are random numbers. `write_all(folder)` writes each and returns {name: path}.
+A net is a list of nodes; weights are random numbers. `write_all(folder)` writes each and returns {name: path}; as a program:
+
+    small_nets.py FOLDER
 """
 
+import pathlib
 import random
 import struct
+import sys
 
-FLOAT, INT64 = 1, 7
+FLOAT, UINT16, INT64 = 1, 4, 7
+FORMATS = {FLOAT: "f", UINT16: "H", INT64: "q"}
 
 
 def varint(value):
@@ -37,7 +42,7 @@ def attribute(name, value):
 
 
 def tensor(name, kind, shape, values):
-    raw = struct.pack(f"<{len(values)}{'f' if kind == FLOAT else 'q'}", *values)
+    raw = struct.pack(f"<{len(values)}{FORMATS[kind]}", *values)
     return b"".join(field(1, d) for d in shape) + field(2, kind) + field(8, name) + field(9, raw)
 
 
@@ -82,11 +87,11 @@ class Net:
         return self.add("Conv", source or self.at, self.weight(filters, channels, window, window),
                         self.weight(filters), kernel_shape=[window] * 2, strides=[stride] * 2, pads=pads)
 
-    def write(self, folder, shape):
+    def write(self, folder, shape, kind=FLOAT, opset=17):
         graph = self.nodes + field(2, self.name) + self.weights + self.inputs
-        graph += field(12, value_info(self.at, FLOAT, shape))
+        graph += field(12, value_info(self.at, kind, shape))
         path = folder / f"{self.name}.onnx"
-        path.write_bytes(field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 17)))
+        path.write_bytes(field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, opset)))
         return path
 
 
@@ -144,5 +149,37 @@ def words(folder):
     return net.write(folder, [1, tokens, width])
 
 
+def pixels(folder, images):
+    """What squeezed images are weighed by: rows that no step of a reduction divides."""
+    net = Net(f"pixels_{images}", [images, 26, 1, 1])
+    net.conv(26, 104, 1)
+    net.add("HardSigmoid", alpha=0.2, beta=0.5)
+    return net.write(folder, [images, 104, 1, 1])
+
+
+def classes(folder):
+    """The last convolution of a segmentation net: few filters, an odd number."""
+    net = Net("classes", [1, 40, 28, 28])
+    net.conv(40, 21, 1)
+    return net.write(folder, [1, 21, 28, 28])
+
+
+def levels(folder):
+    """Numbers to 16 bits without a sign, up to both ends."""
+    net = Net("levels", [3, 100])
+    scale, zero = net.constant(FLOAT, [], [2.0**-16]), net.constant(UINT16, [], [7])
+    net.add("QuantizeLinear", "input", scale, zero)
+    return net.write(folder, [3, 100], UINT16, 21)
+
+
 def write_all(folder):
-    return {"digits": digits(folder), "residual": residual(folder), "words": words(folder)}
+    nets = {"digits": digits(folder), "residual": residual(folder), "words": words(folder),
+            "classes": classes(folder), "levels": levels(folder)}
+    return nets | {f"pixels_{images}": pixels(folder, images) for images in (1, 2, 3, 4)}
+
+
+if __name__ == "__main__":
+    target = pathlib.Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    for name, path in write_all(target).items():
+        print(path)

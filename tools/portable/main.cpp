@@ -1,6 +1,7 @@
 // The programs of a bundle in one, which has LLVM once: what it is called decides which it is. ./kw bundle makes the links.
 
 #include "cpu/program.h"
+#include "gpu/shapes.h"
 #include "kawara/program.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,8 @@ int main(int argc, char** argv) {
   const auto name = std::filesystem::path(argc > 0 ? argv[0] : "").filename();
   if (name == "bench_cpu")
     return kawara::bench::program(argc, argv);
+  if (name == "gpu_shapes")
+    return kawara::operator_models::shapes_program(argc, argv);
   if (name != "unit_tests")
     return kawara::tools::program(argc, argv);
   testing::InitGoogleTest(&argc, argv);

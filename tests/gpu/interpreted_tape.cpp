@@ -1,0 +1,195 @@
+#include "interpreted_tape.h"
+
+#include "driver/session.h"
+#include "emit/unit.h"
+#include "kernel/interpret.h"
+#include "program/interpret.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace kawara::operator_models {
+namespace {
+
+using driver::Slot;
+using driver::TapeKernel;
+using graph::Tensor;
+
+constexpr auto kPoison = std::byte{0xff}; ///< NaN in every float type
+
+std::vector<driver::ArgumentSize> sizes_of(const driver::GpuProgram& program) {
+  std::vector<driver::ArgumentSize> sizes;
+  for (const emit::BufferInfo& info : emit::signature_of(program.kernel).arguments)
+    sizes.push_back({emit::bytes_of(info, {}).value_or(0), info.role == program::Role::Input});
+  return sizes;
+}
+
+/// What the program's own meaning gives for these arguments, by name.
+Result<program::Arrays, std::string> meaning_of(const program::Program& program,
+                                                const program::Arrays& inputs) {
+  auto expected = program::interpret(program, {}, inputs);
+  if (!expected)
+    return fail(render({expected.error()}));
+  return *std::move(expected);
+}
+
+/// What the interpreted kernel makes of these arguments, by name; blocks and threads in an order that the seed chooses.
+Result<program::Arrays, std::string>
+results_of_kernel(const kernel::Kernel& kernel, std::vector<program::Array> arrays, uint64_t seed) {
+  std::vector<kernel::Cells> cells;
+  for (const program::Array& array : arrays) {
+    cells.emplace_back();
+    for (int64_t k = 0; k < array.cells(); ++k)
+      cells.back().push_back(array.get(k));
+  }
+  kernel::InterpretOptions options;
+  options.seed = seed;
+  KAWARA_TRY([[maybe_unused]] const Done done, kernel::interpret(kernel, {}, cells, options));
+  const emit::Signature signature = emit::signature_of(kernel);
+  program::Arrays results;
+  for (size_t n = 0; n < arrays.size(); ++n) {
+    if (signature.arguments[n].role == program::Role::Input)
+      continue;
+    for (int64_t k = 0; k < arrays[n].cells(); ++k)
+      arrays[n].set(k, cells[n][static_cast<size_t>(k)]);
+    results.emplace(kernel.buffers[signature.arguments[n].id].name, std::move(arrays[n]));
+  }
+  return results;
+}
+
+/// Cells that are not numbers on both sides agree.
+std::string difference_of(const program::Arrays& got, const program::Arrays& expected,
+                          double allowed) {
+  for (const auto& [name, want] : expected) {
+    const program::Array& have = got.at(name);
+    for (int64_t k = 0; k < want.cells(); ++k) {
+      const double a = have.get_double(k), b = want.get_double(k);
+      const bool is_equal = a == b || (std::isnan(a) && std::isnan(b));
+      if (!is_equal && !(std::abs(a - b) <= allowed * std::max({1.0, std::abs(a), std::abs(b)})))
+        return fmt::format("cell {} of {}{} is {:.9g} instead of {:.9g}, allowed {:.2g}", k, name,
+                           program::shape_text(want.shape()), a, b, allowed);
+    }
+  }
+  return "";
+}
+
+} // namespace
+
+InterpretedTape::InterpretedTape(driver::Tape tape, const driver::GpuPrograms& programs,
+                                 Played played)
+    : tape_(std::move(tape)), programs_(programs), played_(played) {
+  layout_ = driver::gpu_layout(tape_, 0, [&](size_t step) {
+    return sizes_of(*programs_.at(std::get<TapeKernel>(tape_.steps[step]).program));
+  });
+  memory_.assign(static_cast<size_t>(layout_.bytes), kPoison);
+  for (size_t k = 0; k < tape_.constants.size(); ++k)
+    if (layout_.constants[k] >= 0)
+      std::memcpy(memory_.data() + layout_.constants[k], tape_.constants[k].data(),
+                  static_cast<size_t>(tape_.constants[k].bytes()));
+}
+
+Result<std::vector<Tensor>, std::string>
+InterpretedTape::play(const std::map<std::string, run::Datum>& inputs) {
+  for (size_t k = 0; k < tape_.inputs.size(); ++k)
+    std::memcpy(memory_.data() + layout_.inputs[k], inputs.at(tape_.inputs[k].name).tensor.data(),
+                static_cast<size_t>(tape_.inputs[k].bytes()));
+  for (size_t k = 0; k < tape_.steps.size(); ++k) {
+    const driver::TapeStep& step = tape_.steps[k];
+    if (const auto* kernel = std::get_if<TapeKernel>(&step)) {
+      KAWARA_TRY([[maybe_unused]] const Done done, run(k, *kernel));
+    } else if (const auto* copy = std::get_if<driver::TapeCopy>(&step)) {
+      std::memmove(address(copy->to), address(copy->from), static_cast<size_t>(copy->bytes));
+    } else if (const auto* one = std::get_if<driver::TapeCall>(&step)) {
+      KAWARA_TRY([[maybe_unused]] const Done done, call(*one));
+    }
+  }
+  std::vector<Tensor> results;
+  for (size_t k = 0; k < tape_.outputs.size(); ++k) {
+    results.emplace_back(tape_.outputs[k].type, tape_.outputs[k].shape);
+    std::memcpy(results.back().data(), memory_.data() + layout_.outputs[k],
+                static_cast<size_t>(results.back().bytes()));
+  }
+  return results;
+}
+
+Result<Done, std::string> InterpretedTape::run(size_t number, const TapeKernel& step) {
+  const driver::GpuProgram& made = *programs_.at(step.program);
+  const emit::Signature signature = emit::signature_of(made.kernel);
+  std::vector<std::byte*> places;
+  for (const Slot& slot : step.arguments)
+    places.push_back(address(slot));
+  if (const auto detours = layout_.detours.find(number); detours != layout_.detours.end())
+    for (const driver::Detour& detour : detours->second)
+      if (detour.is_input) // results lie where they will be
+        std::memcpy(memory_.data() + detour.place, memory_.data() + detour.at,
+                    static_cast<size_t>(detour.bytes));
+  program::Arrays inputs;
+  std::vector<program::Array> arrays;
+  for (size_t n = 0; n < signature.arguments.size(); ++n) {
+    const kernel::Buffer& buffer = made.kernel.buffers[signature.arguments[n].id];
+    program::Array array(buffer.elem, kernel::extents_of(buffer, {}));
+    std::memcpy(array.data(), places[n], array.bytes());
+    if (signature.arguments[n].role == program::Role::Input)
+      inputs.emplace(buffer.name, array);
+    arrays.push_back(std::move(array));
+  }
+  const auto fail_with = [&](const std::string& what) {
+    return fail(made.name + ": " + what + "\n" + step.program);
+  };
+  const auto program = program::parse(make_source("step.kw", step.program));
+  if (!program)
+    return fail_with(render(program.error()));
+  const auto expected = meaning_of(*program, inputs);
+  if (!expected)
+    return fail_with(expected.error());
+  const double allowed = driver::tolerance_of(*program, {});
+  allowed_ += allowed;
+  program::Arrays got = *expected;
+  if (played_ == Played::Kernels) {
+    auto made_by_kernel = results_of_kernel(made.kernel, arrays, number + 1);
+    if (!made_by_kernel)
+      return fail_with(made_by_kernel.error());
+    got = *std::move(made_by_kernel);
+  }
+  const std::string wrong = difference_of(got, *expected, allowed);
+  if (!wrong.empty())
+    return fail_with(wrong);
+  for (size_t n = 0; n < arrays.size(); ++n)
+    if (signature.arguments[n].role != program::Role::Input) {
+      const program::Array& result = got.at(made.kernel.buffers[signature.arguments[n].id].name);
+      std::memcpy(places[n], result.data(), result.bytes());
+    }
+  return Done{};
+}
+
+Tensor InterpretedTape::fetch(const driver::TapeTensor& tensor) {
+  if (tensor.slot.where == Slot::Where::Constant)
+    return tape_.constants[static_cast<size_t>(tensor.slot.at)]
+        .with_type(tensor.type)
+        .with_shape(tensor.shape);
+  Tensor cells(tensor.type, tensor.shape);
+  std::memcpy(cells.data(), address(tensor.slot), static_cast<size_t>(cells.bytes()));
+  return cells;
+}
+
+Result<Done, std::string> InterpretedTape::call(const driver::TapeCall& step) {
+  std::vector<run::Datum> data;
+  for (const auto& input : step.inputs) {
+    data.emplace_back();
+    if (input)
+      data.back().tensor = fetch(*input);
+  }
+  const auto results = driver::results_of(step, std::move(data));
+  if (!results)
+    return fail(render({results.error()}));
+  for (size_t k = 0; k < results->size(); ++k)
+    if ((*results)[k])
+      std::memcpy(address(step.outputs[k]->slot), (*results)[k].data(),
+                  static_cast<size_t>((*results)[k].bytes()));
+  return Done{};
+}
+
+} // namespace kawara::operator_models
