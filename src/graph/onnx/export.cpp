@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
 
 namespace kawara::graph {
 namespace {
@@ -43,13 +44,26 @@ struct ExternalFile {
 
 class GraphWriter {
 public:
-  /// `outer` has the names of the values of the graph around, which captured values go by.
-  GraphWriter(const Graph& graph, ExternalFile& external, const std::vector<std::string>& outer)
+  /// `outer` writes the graph around, null for a model: captured values go by the names they have there, and
+  /// no value of this graph gets a name that a graph around has.
+  GraphWriter(const Graph& graph, ExternalFile& external, const GraphWriter* outer)
       : graph_(graph), external_(external) {
-    for (const Value& value : graph.values)
-      names_.push_back(value.name);
+    if (outer)
+      taken_ = outer->taken_;
+    names_.resize(graph.values.size());
     for (const Capture& capture : graph.captures)
-      names_[capture.inner] = outer[capture.outer];
+      names_[capture.inner] = outer->names_[capture.outer];
+    std::set<std::string> own;
+    for (const Value& value : graph.values)
+      own.insert(value.name);
+    for (size_t id = 0; id < names_.size(); ++id) {
+      if (!names_[id].empty())
+        continue;
+      names_[id] = graph.values[id].name;
+      for (int k = 1; taken_.count(names_[id]) || (k > 1 && own.count(names_[id])); ++k)
+        names_[id] = fmt::format("{}_{}", graph.values[id].name, k);
+      taken_.insert(names_[id]);
+    }
   }
 
   void write(GraphProto& proto) {
@@ -153,7 +167,7 @@ private:
       write_cells(*tensor, *proto.mutable_t(), false);
     } else if (const auto* inner = std::get_if<GraphPtr>(&value)) {
       proto.set_type(AttributeProto::GRAPH);
-      GraphWriter(**inner, external_, names_).write(*proto.mutable_g());
+      GraphWriter(**inner, external_, this).write(*proto.mutable_g());
     } else {
       write_list(value, proto);
     }
@@ -181,6 +195,7 @@ private:
   const Graph& graph_;
   ExternalFile& external_;
   std::vector<std::string> names_;
+  std::set<std::string> taken_; ///< names of this graph and those around
 };
 
 /// Bytes of cells that will lie in the model's own file, before any of them is copied.
@@ -224,7 +239,7 @@ Result<ModelProto, Diagnostic> model_of(const Graph& graph, ExternalFile& extern
     opset.set_domain(domain);
     opset.set_version(version);
   }
-  GraphWriter(graph, external, {}).write(*model.mutable_graph());
+  GraphWriter(graph, external, nullptr).write(*model.mutable_graph());
   if (const auto bytes = static_cast<int64_t>(model.ByteSizeLong()); bytes > kMostBytes)
     return fail(too_large_for_a_file(graph, bytes));
   return model;

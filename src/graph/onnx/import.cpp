@@ -1,6 +1,7 @@
 #include "graph/onnx/import.h"
 
 #include "graph/errors.h"
+#include "graph/onnx/scope.h"
 #include "graph/onnx/tensor_reader.h"
 #include "support/text.h"
 
@@ -50,17 +51,6 @@ private:
 
 std::string quoted(const std::string& name) { return "`" + printable(name) + "`"; }
 
-/// Names that `node` reads, in its subgraphs too.
-void add_reads(const NodeProto& node, std::set<std::string>& names) {
-  names.insert(node.input().begin(), node.input().end());
-  for (const AttributeProto& attribute : node.attribute()) {
-    for (const NodeProto& inner : attribute.g().node())
-      add_reads(inner, names);
-    for (const auto& output : attribute.g().output())
-      names.insert(output.name());
-  }
-}
-
 ValueType type_of(const ::onnx::TypeProto& proto) {
   ValueType type;
   if (proto.has_sequence_type()) {
@@ -84,7 +74,8 @@ ValueType type_of(const ::onnx::TypeProto& proto) {
 class GraphReader {
 public:
   GraphReader(const File& file, GraphProto& proto, GraphReader* outer)
-      : file_(file), proto_(proto), outer_(outer) {}
+      : file_(file), proto_(proto), outer_(outer), scope_(proto, outer ? &outer->scope_ : nullptr) {
+  }
 
   Result<Graph, Diagnostic> read() {
     graph_.name = proto_.name();
@@ -95,6 +86,7 @@ public:
     for (const int k : order) {
       KAWARA_TRY([[maybe_unused]] const Done done, read_node(*proto_.mutable_node(k), k));
     }
+    scope_.enter(proto_.node_size());
     for (const auto& info : proto_.output()) {
       const ValueId id = lookup(info.name());
       if (id == kAbsent)
@@ -128,17 +120,31 @@ private:
     return id;
   }
 
-  /// The value of that name, taken over from the graphs around if need be; kAbsent if there is none.
+  /// What the node being read means by that name, taken over from the graphs around if need be; kAbsent
+  /// if there is none.
   ValueId lookup(const std::string& name) {
-    const auto at = ids_.find(name);
-    if (at != ids_.end())
+    if (scope_.is_own(name)) {
+      const auto at = ids_.find(name);
+      return at == ids_.end() ? kAbsent : at->second;
+    }
+    if (const auto at = captured_.find(name); at != captured_.end())
       return at->second;
     const ValueId outer = outer_ ? outer_->lookup(name) : kAbsent;
     if (outer == kAbsent)
       return kAbsent;
-    const ValueId inner = define(name);
+    const auto inner = static_cast<ValueId>(graph_.values.size());
+    graph_.values.push_back({*taken_.insert(name_of_captured(name)).first, {}});
     graph_.captures.push_back({outer, inner});
+    captured_.emplace(name, inner);
     return inner;
+  }
+
+  /// Another name where this graph has a value of its own with that one.
+  std::string name_of_captured(const std::string& name) const {
+    std::string other = name;
+    while (scope_.maker(other) || ids_.count(other) || taken_.count(other))
+      other += "_outer";
+    return other;
   }
 
   Result<Done, Diagnostic> read_initializers() {
@@ -171,23 +177,15 @@ private:
   }
 
   /// Positions of the nodes so that producers come first; among those ready, in the file's order.
-  Result<std::vector<int>, Diagnostic> sorted_nodes() const {
-    std::map<std::string, int> producer;
-    for (int k = 0; k < proto_.node_size(); ++k)
-      for (const std::string& name : proto_.node(k).output())
-        if (!name.empty())
-          producer.emplace(name, k);
+  Result<std::vector<int>, Diagnostic> sorted_nodes() {
     std::vector<std::vector<int>> readers(static_cast<size_t>(proto_.node_size()));
     std::vector<int> waiting(readers.size(), 0);
-    for (int k = 0; k < proto_.node_size(); ++k) {
-      std::set<std::string> names;
-      add_reads(proto_.node(k), names);
-      for (const std::string& name : names)
-        if (const auto at = producer.find(name); at != producer.end()) {
-          readers[static_cast<size_t>(at->second)].push_back(k);
+    for (int k = 0; k < proto_.node_size(); ++k)
+      for (const std::string& name : scope_.reads(k))
+        if (const auto maker = scope_.maker(name); maker && scope_.is_own(name)) {
+          readers[static_cast<size_t>(*maker)].push_back(k);
           ++waiting[static_cast<size_t>(k)];
         }
-    }
     std::set<int> ready;
     for (int k = 0; k < proto_.node_size(); ++k)
       if (waiting[static_cast<size_t>(k)] == 0)
@@ -216,6 +214,7 @@ private:
   }
 
   Result<Done, Diagnostic> read_node(NodeProto& proto, int position) {
+    scope_.enter(position);
     const std::string shown = name_of_node(proto, position);
     Node node;
     node.name = proto.name().empty() ? fmt::format("{}_{}", printable(proto.op_type()), position)
@@ -291,8 +290,11 @@ private:
   const File& file_;
   GraphProto& proto_;
   GraphReader* outer_;
+  Scope scope_;
   Graph graph_;
-  std::map<std::string, ValueId> ids_;
+  std::map<std::string, ValueId> ids_;      ///< what this graph defines
+  std::map<std::string, ValueId> captured_; ///< what it reads from further out
+  std::set<std::string> taken_;             ///< names of those here
 };
 
 Diagnostic not_a_model(const std::string& name, std::string why) {

@@ -71,6 +71,10 @@ inline std::string graph(const Parts& parts) {
   return out;
 }
 
+inline std::string graph_attribute(const std::string& name, const Parts& parts) {
+  return bytes(5, bytes(1, name) + bytes(6, graph(parts)) + number(20, 5));
+}
+
 inline std::string model(const Parts& parts, int64_t opset = 17) {
   return number(1, 8) + bytes(7, graph(parts)) + bytes(8, bytes(1, "") + number(2, opset));
 }
