@@ -234,10 +234,14 @@ Buffer Executable::Impl::place(CallContext& context) const {
   return temps;
 }
 
+/// Names the largest of the buffers.
 Diagnostic Executable::Impl::no_memory(std::span<const int64_t> params) const {
-  return too_large(
-      signature,
-      signature.workspace.empty() ? signature.scratch.back() : signature.workspace.back(), params);
+  const emit::BufferInfo* largest = nullptr;
+  for (const auto* group : {&signature.workspace, &signature.scratch})
+    for (const emit::BufferInfo& buffer : *group)
+      if (!largest || emit::bytes_of(buffer, params) > emit::bytes_of(*largest, params))
+        largest = &buffer;
+  return too_large(signature, *largest, params);
 }
 
 Executable::Executable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

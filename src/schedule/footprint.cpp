@@ -49,13 +49,14 @@ isl::map dimension_of(const isl::map& relation, const std::vector<program::Param
   return relation.apply_range(map_of({scalar::iter(static_cast<uint32_t>(d))}, cells, params));
 }
 
-/// The largest offset: 3 for tiles of 4, though the only tile of a smaller tensor has fewer.
+/// The largest offset: 3 for tiles of 4, though the only tile of a smaller tensor has fewer. A number only where it is one
+/// however large parameters are: not what an assumption about them leaves.
 Expr largest_of(const isl::set& offsets, const std::vector<program::Param>& params) {
   const Expr high = ends_of(offsets, 0, params).high;
   const auto* cases = scalar::as<scalar::Binary>(high);
   if (cases == nullptr || cases->op != BinaryOp::Max)
     return high;
-  const isl::val most = offsets.dim_max_val(0);
+  const isl::val most = offsets.gist_params(offsets.params()).dim_max_val(0);
   return most.is_int() ? scalar::int_lit(most.num_si()) : high;
 }
 

@@ -1,4 +1,5 @@
 #include "driver/model.h"
+#include "driver/pipeline.h"
 #include "driver/text_family.h"
 #include "graph/builder.h"
 
@@ -131,6 +132,34 @@ TEST(Sizes, BatchesOfImages) {
 
 TEST(Sizes, OneIsAProgramOfItsOwn) { // where dimensions of one cell are left out
   EXPECT_EQ(same_at(images_in_batches(), "batch", {1, 2, 1, 5, 7}).size(), 5U);
+}
+
+/// Attention whose batch and sequence both change: the family of two texts is one of rows of 31 n - 60 cells.
+TEST(Sizes, CodeForARangeTakesTheMemoryOfItsSize) {
+  const std::string rows = "f32[size, (31 * size - 60)", matrix = rows + ", (31 * size - 60)]";
+  Request request;
+  request.text =
+      make_source("operator.kw",
+                  "param size\nassume size >= 1\nassume size <= 69273666\ninput X0: " + rows +
+                      ", 4]\ninput X1: " + rows + ", 4]\ninput X2: " + rows +
+                      ", 4]\noutput Y: " + rows + ", 4]\ntemp S: " + matrix + "\ntemp M: " + rows +
+                      "]\ntemp T: " + rows + "]\ntemp E: " + matrix + "\ntemp P: " + matrix +
+                      "\nS[n, i, j] = sum(k, X0[n, i, k] * X1[n, j, k]) * 1.0\n"
+                      "M[n, i] = max(j, S[n, i, j])\nE[n, i, j] = exp(S[n, i, j] - M[n, i])\n"
+                      "T[n, i] = sum(j, E[n, i, j])\nP[n, i, j] = E[n, i, j] / T[n, i]\n"
+                      "Y[n, i, v] = sum(j, P[n, i, j] * X2[n, j, v])\n");
+  request.directives = make_source("operator.sched", "auto");
+  Trace trace;
+  const auto code = executable_of(request, host_environment(), trace, {}, [] {});
+  ASSERT_TRUE(code);
+  const emit::Signature& signature = code->signature();
+  for (const auto* group : {&signature.workspace, &signature.scratch})
+    for (const emit::BufferInfo& buffer : *group) {
+      const std::vector<int64_t> params{3};
+      const auto bytes = emit::bytes_of(buffer, params);
+      ASSERT_TRUE(bytes) << buffer.name;
+      EXPECT_LT(*bytes, 1 << 20) << buffer.name;
+    }
 }
 
 } // namespace

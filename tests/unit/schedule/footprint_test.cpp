@@ -1,5 +1,6 @@
 #include "programs.h"
 
+#include "scalar/eval.h"
 #include "schedule/footprint.h"
 #include "schedule/rewrite.h"
 
@@ -54,6 +55,31 @@ TEST(Footprint, WithVeryManyDivisionsIsUndecided) {
   const std::string said = refusal_under(kResidues, "stage(T, i)", test_environment());
   EXPECT_NE(said.find("K0206"), std::string::npos) << said;
   EXPECT_NE(said.find("sets of more than"), std::string::npos) << said;
+}
+
+/// Rows of 3 N - 1 cells in tiles of 128, those in tiles of 8.
+constexpr const char* kRows = R"(param N
+assume N >= 2
+assume N <= 1000000000
+input A: f32[N, 3 * N - 1, 4]
+input B: f32[N, 3 * N - 1, 4]
+output C: f32[N, 3 * N - 1, 3 * N - 1]
+C[n, i, j] = sum(k, A[n, i, k] * B[n, j, k])
+)";
+
+TEST(Footprint, IsNotWhatAnAssumptionLeavesOfASize) {
+  const auto result =
+      apply(initial(kRows), directives("split(j, 128); split(S1.j.1, 8); pack(B, n)"),
+            test_environment());
+  ASSERT_TRUE(result);
+  const auto& packed = result->scop.tensors.back();
+  ASSERT_EQ(packed.name, "B_packed");
+  for (const int64_t n : {2, 3, 43, 44, 100, 5000}) {
+    std::vector<int64_t> extents;
+    for (const Expr& extent : packed.shape)
+      extents.push_back(scalar::evaluate_index(extent, {}, {n}).value_or(-1));
+    EXPECT_EQ(extents, (std::vector<int64_t>{n, (3 * n - 1 + 127) / 128, 16, 8, 4})) << n;
+  }
 }
 
 Expr tile_of(const Expr& e, int64_t size) {
