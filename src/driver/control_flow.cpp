@@ -1,5 +1,6 @@
 #include "driver/control_flow.h"
 
+#include "graph/attributes.h"
 #include "support/text.h"
 
 #include <algorithm>
@@ -192,6 +193,7 @@ Results run_scan(int64_t opset, const Node& node, std::vector<Datum> inputs, con
   const run::FunctionCall call{node, opset, {}};
   // Version 8 had a batch in front of everything, and lengths as an optional first input.
   const bool is_batched = opset < 9;
+  const Tensor lengths = is_batched && !inputs.empty() ? inputs[0].tensor : Tensor();
   if (is_batched && !inputs.empty())
     inputs.erase(inputs.begin());
   const int64_t given = call.integer("num_scan_inputs", 0);
@@ -239,6 +241,8 @@ Results run_scan(int64_t opset, const Node& node, std::vector<Datum> inputs, con
     }
     if (!prepare(one))
       return fail(refused_data(node, inputs, "the scanned inputs have different lengths"));
+    if (lengths && (lengths.cells() <= b || lengths.get_int(b) != scan.length))
+      return fail(refused_data(node, inputs, "sequences of different lengths are not known"));
     KAWARA_TRY(const std::vector<Datum> results, scan_once(node, body, scan, one, run));
     for (size_t k = 0; k < results.size(); ++k)
       parts[k].push_back(results[k].tensor);
@@ -281,13 +285,16 @@ bool is_control_flow(const Node& node) {
 
 Results call_function(const graph::Graph& graph, const Node& node, std::vector<Datum> inputs) {
   const run::Function* function = run::find_function(node.op);
-  const run::FunctionCall call{node, opset_of(graph), std::move(inputs)};
+  std::set<std::string> reads;
+  const run::FunctionCall call{node, opset_of(graph), std::move(inputs), &reads};
   for (size_t k = 0; k < function->needed; ++k)
     if (!call.has(k))
       return fail(refused_data(node, call.inputs, fmt::format("input {} is missing", k)));
   auto results = function->call(call);
   if (!results)
     return fail(refused_data(node, call.inputs, results.error()));
+  if (auto problem = graph::unread_attribute(node, call.opset, reads))
+    return fail(*std::move(problem));
   return *std::move(results);
 }
 

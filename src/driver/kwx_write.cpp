@@ -163,6 +163,7 @@ private:
     for (const TapeStep& step : tape_.steps)
       if (const auto* call = std::get_if<TapeCall>(&step)) {
         graph::Node node = call->node;
+        graph.opsets[""] = call->opset; // that of the model, for all of them
         node.inputs.clear();
         for (graph::ValueId& id : node.outputs) {
           graph.values.push_back({"v" + std::to_string(graph.values.size()), {}});

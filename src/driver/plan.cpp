@@ -6,6 +6,7 @@
 #include "driver/plan_groups.h"
 #include "driver/plan_memory.h"
 #include "estimate/count.h"
+#include "graph/attributes.h"
 #include "graph/errors.h"
 #include "program/interpret.h"
 #include "program/operators/registry.h"
@@ -218,6 +219,8 @@ private:
       plan_->asks_for_cells = true;
       return false;
     }
+    if (auto problem = graph::unread_attribute(node, definition.opset(), definition.reads()))
+      return fail(*std::move(problem));
     const auto& given = definition.constants();
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       if (node.outputs[k] == graph::kAbsent)

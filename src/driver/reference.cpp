@@ -2,6 +2,7 @@
 
 #include "driver/control_flow.h"
 #include "driver/request.h"
+#include "graph/attributes.h"
 #include "program/interpret.h"
 #include "program/operators/registry.h"
 
@@ -97,6 +98,8 @@ private:
       return call_function(graph_, node, inputs);
     if (definition.refusal())
       return fail(refusal(node, *definition.refusal()));
+    if (auto problem = graph::unread_attribute(node, definition.opset(), definition.reads()))
+      return fail(*std::move(problem));
     std::vector<Datum> results;
     for (const program::operators::Output& output : definition.results())
       results.push_back({Tensor(output.type, output.shape), false, {}});

@@ -212,6 +212,9 @@ private:
     if (weights == nullptr || weights->shape().size() != 4)
       return false;
     const Shape& shape = weights->shape(); // m, c, r, s
+    const std::vector<int64_t> window = integers_of(node, "kernel_shape");
+    if (!window.empty() && window != std::vector<int64_t>{shape[2], shape[3]})
+      return false; // refused by the rule of the operator
     const int64_t groups = integer_of(node, "group", 1);
     if (groups != 1)
       return groups == shape[0] && shape[1] == 1 && change_depthwise(node, *weights);

@@ -39,7 +39,8 @@ using GraphPtr = std::shared_ptr<const Graph>;
 using Attribute = std::variant<int64_t, double, std::string, Tensor, GraphPtr, std::vector<int64_t>,
                                std::vector<double>, std::vector<std::string>, std::vector<Tensor>>;
 using Attributes = std::map<std::string, Attribute>;
-std::string_view kind_of(const Attribute&); ///< "an integer", "a list of numbers"
+std::string_view kind_of(const Attribute&);      ///< "an integer", "a list of numbers"
+std::string text_of_attribute(const Attribute&); ///< its value: "3", "[1, 2]"
 
 /// One operator applied to values. Every value has at most one node that makes it.
 struct Node {

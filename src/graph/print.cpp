@@ -28,25 +28,6 @@ template <class T, class F> std::string list(const std::vector<T>& items, F each
   return "[" + join(parts, ", ") + "]";
 }
 
-std::string text_of(const Attribute& attribute) {
-  struct Printer {
-    std::string operator()(int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const { return number(v); }
-    std::string operator()(const std::string& v) const { return "\"" + printable(v) + "\""; }
-    std::string operator()(const Tensor& v) const { return brief(v); }
-    std::string operator()(const GraphPtr& v) const {
-      return fmt::format("graph of {} nodes", v->nodes.size());
-    }
-    std::string operator()(const std::vector<int64_t>& v) const { return graph::text_of(v); }
-    std::string operator()(const std::vector<double>& v) const { return list(v, number); }
-    std::string operator()(const std::vector<std::string>& v) const {
-      return list(v, [](const std::string& s) { return "\"" + printable(s) + "\""; });
-    }
-    std::string operator()(const std::vector<Tensor>& v) const { return list(v, brief); }
-  };
-  return std::visit(Printer{}, attribute);
-}
-
 class Printer {
 public:
   explicit Printer(const Graph& graph) : graph_(graph) {}
@@ -83,7 +64,7 @@ private:
     if (!node.inputs.empty())
       parts.push_back(names(node.inputs));
     for (const auto& [key, value] : node.attributes)
-      parts.push_back(printable(key) + "=" + text_of(value));
+      parts.push_back(printable(key) + "=" + text_of_attribute(value));
     const std::string domain = node.domain.empty() ? "" : printable(node.domain) + ".";
     line(indent, fmt::format("{} = {}{}({})", names(node.outputs), domain, printable(node.op),
                              join(parts, ", ")));
@@ -99,6 +80,25 @@ private:
 };
 
 } // namespace
+
+std::string text_of_attribute(const Attribute& attribute) {
+  struct Printer {
+    std::string operator()(int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return number(v); }
+    std::string operator()(const std::string& v) const { return "\"" + printable(v) + "\""; }
+    std::string operator()(const Tensor& v) const { return brief(v); }
+    std::string operator()(const GraphPtr& v) const {
+      return fmt::format("graph of {} nodes", v->nodes.size());
+    }
+    std::string operator()(const std::vector<int64_t>& v) const { return graph::text_of(v); }
+    std::string operator()(const std::vector<double>& v) const { return list(v, number); }
+    std::string operator()(const std::vector<std::string>& v) const {
+      return list(v, [](const std::string& s) { return "\"" + printable(s) + "\""; });
+    }
+    std::string operator()(const std::vector<Tensor>& v) const { return list(v, brief); }
+  };
+  return std::visit(Printer{}, attribute);
+}
 
 std::string_view kind_of(const Attribute& attribute) {
   constexpr std::string_view kinds[] = {

@@ -73,6 +73,16 @@ scalar::Elem storage_of(DataType type) {
   }
 }
 
+std::optional<DataType> data_type_with_number(int64_t onnx_number) {
+  using enum DataType;
+  static constexpr std::optional<DataType> kTypes[] = {
+      std::nullopt, F32, U8,  I8,  U16, I16,          I32,          I64, std::nullopt,
+      Bool,         F16, F64, U32, U64, std::nullopt, std::nullopt, BF16};
+  return onnx_number >= 0 && onnx_number < static_cast<int64_t>(std::size(kTypes))
+             ? kTypes[onnx_number]
+             : std::nullopt;
+}
+
 std::string text_of(const Shape& shape) {
   std::string text = "[";
   for (const int64_t extent : shape)

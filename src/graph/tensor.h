@@ -21,6 +21,8 @@ bool is_float(DataType);
 /// The type of a program's cells that hold this type's bits: its own, or the signed one of equal size.
 scalar::Elem storage_of(DataType);
 DataType data_type_of(scalar::Elem);
+/// The type that ONNX gives this number; nothing for types that Kawara has no numbers for.
+std::optional<DataType> data_type_with_number(int64_t onnx_number);
 bool is_program_type(DataType); ///< is there a type of programs with the same values?
 
 using Shape = std::vector<int64_t>;

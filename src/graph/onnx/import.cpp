@@ -1,5 +1,6 @@
 #include "graph/onnx/import.h"
 
+#include "graph/attributes.h"
 #include "graph/errors.h"
 #include "graph/onnx/scope.h"
 #include "graph/onnx/tensor_reader.h"
@@ -230,6 +231,8 @@ private:
     for (auto& attribute : *proto.mutable_attribute()) {
       KAWARA_TRY([[maybe_unused]] const Done done, read_attribute(attribute, shown, node));
     }
+    if (auto problem = refused_attribute(node, file_.opsets.at("")))
+      return fail(*std::move(problem));
     for (const std::string& name : proto.output()) {
       const ValueId id = name.empty() ? kAbsent : define(name);
       if (id == kAbsent && !name.empty())

@@ -14,7 +14,7 @@ namespace kawara::graph {
 /// Fields that newer versions of the format added are skipped. Refuses what is no such file or is cut
 /// off (K0501), a graph with undefined or doubly defined names or a cycle (K0502), element types that
 /// Kawara has no numbers for (K0503), tensors whose data does not fit their shape or cannot be read
-/// (K0504), and a file that names no version of the standard's operators (K0505).
+/// (K0504), attributes that Kawara does not know (K0512), and a file that names no version of the standard's operators (K0505).
 Result<Graph, Diagnostic> graph_from_onnx(std::string_view bytes, const std::string& name,
                                           const std::string& folder);
 

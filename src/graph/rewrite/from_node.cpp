@@ -118,7 +118,7 @@ private:
 
   Ids same() const {
     const bool has_mask = node_.outputs.size() > 1 && node_.outputs[1] != graph::kAbsent;
-    const bool may_train = has(2) && node_.op == "Dropout";
+    const bool may_train = node_.op == "Dropout" && (has(2) || opset_ < 7);
     return has_mask || may_train ? Ids{} : Ids{*operands_[0].from};
   }
 
@@ -363,7 +363,12 @@ private:
     const size_t spatial = kernel.size();
     const auto* padding = attribute("auto_pad");
     const auto* word = padding ? std::get_if<std::string>(padding) : nullptr;
-    if (spatial == 0 || shape(0)->size() != spatial + 2)
+    if (spatial == 0 || shape(0)->size() != spatial + 2 ||
+        list("kernel_shape").value_or(kernel) != kernel)
+      return {};
+    const bool is_known = !word || *word == "NOTSET" || *word == "VALID" || *word == "SAME_UPPER" ||
+                          *word == "SAME_LOWER";
+    if (!is_known)
       return {};
     const Integers ones(spatial, 1), strides = list("strides").value_or(ones),
                                      dilations = list("dilations").value_or(ones);

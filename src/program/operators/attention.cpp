@@ -82,8 +82,9 @@ std::optional<Heads> heads_of(Definition& d) {
   Heads h;
   h.is_flat = rank == 3;
   const Shape &q = d.shape(0), &k = d.shape(1), &v = d.shape(2);
-  const int64_t q_heads = h.is_flat ? d.integer("q_num_heads", 0) : q[1];
-  h.heads = h.is_flat ? d.integer("kv_num_heads", 0) : k[1];
+  // With four dimensions these are known; an attribute may repeat them.
+  const int64_t q_heads = d.integer("q_num_heads", h.is_flat ? 0 : q[1]);
+  h.heads = d.integer("kv_num_heads", h.is_flat ? 0 : k[1]);
   const size_t rows = h.is_flat ? 1 : 2;
   h.batch = q[0];
   h.queries = q[rows];
@@ -95,7 +96,8 @@ std::optional<Heads> heads_of(Definition& d) {
   const bool fits = h.heads > 0 && q_heads % h.heads == 0 && h.cells > 0 && h.values > 0 &&
                     k[0] == h.batch && v[0] == h.batch && v[rows] == h.keys &&
                     cells_of_head(k, h.heads, h.is_flat) == h.cells &&
-                    (h.is_flat || v[1] == h.heads) && d.has(4) == d.has(5) &&
+                    (h.is_flat || (v[1] == h.heads && k[1] == h.heads && q[1] == q_heads)) &&
+                    d.has(4) == d.has(5) &&
                     (!d.has(4) || (d.shape(4) == Shape{h.batch, h.heads, h.past, h.cells} &&
                                    d.shape(5) == Shape{h.batch, h.heads, h.past, h.values})) &&
                     (!d.has(6) || d.shape(6) == Shape{h.batch});
@@ -261,11 +263,23 @@ void short_sums(Definition& d, const Heads& h, const std::string& row) {
   d.line("{} = {} / {}", query_dims(h, "v", h.values).of("Y0"), sums.of("A"), rows.of("T"));
 }
 
+/// Softmax is computed in f64 for f64, in f32 for all others: at least what attribute softmax_precision asks for, unless that is more.
+bool softmax_is_precise(Definition& d) {
+  constexpr int64_t f32 = 1, f16 = 10, f64 = 11, bf16 = 16;
+  const int64_t asked = d.integer("softmax_precision", f32);
+  const bool is_known =
+      asked == f32 || asked == f16 || asked == bf16 || (asked == f64 && d.type(0) == DataType::F64);
+  if (!is_known)
+    d.refuse(fmt::format("softmax_precision is {}, and softmax of {} is computed in {}", asked,
+                         graph::name_of(d.type(0)), wide_type(d.type(0))));
+  return is_known;
+}
+
 /// As the standard has it since its versions 23 and 24 were corrected: the cap before the mask, and with earlier keys a
 /// causal query sees them all.
 void attention(Definition& d) {
   const auto h = heads_of(d);
-  if (!h)
+  if (!h || !softmax_is_precise(d))
     return;
   if (const int64_t mode = d.integer("qk_matmul_output_mode", 0); mode < 0 || mode > 3)
     return d.refuse("qk_matmul_output_mode is 0, 1, 2 or 3");
@@ -302,7 +316,8 @@ void rotary_embedding(Definition& d) {
     return d.decline(); // positions are looked up
   const Shape& x = d.shape(0);
   const bool is_flat = x.size() == 3;
-  const int64_t heads = is_flat ? d.integer("num_heads", 0) : x.size() == 4 ? x[1] : 0;
+  const int64_t named = d.integer("num_heads", 0);
+  const int64_t heads = is_flat ? named : x.size() == 4 && (named == 0 || named == x[1]) ? x[1] : 0;
   if (heads <= 0 || (is_flat && x[2] % heads != 0))
     return d.refuse("it needs [batch, heads, rows, cells], or three dimensions and num_heads");
   const int64_t cells = is_flat ? x[2] / heads : x[3], rows = is_flat ? x[1] : x[2];

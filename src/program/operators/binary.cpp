@@ -47,7 +47,10 @@ bool must_not_be_u64(Definition& d) {
 /// Before version 7 the second operand could be aligned at an axis instead of the last dimension.
 std::vector<Shape> aligned_shapes(Definition& d) {
   std::vector<Shape> shapes{d.shape(0), d.shape(1)};
-  if (d.opset() >= 7 || !d.has_attribute("axis") || d.integer("broadcast", 0) == 0)
+  if (d.opset() >= 7)
+    return shapes;
+  const bool spreads = d.integer("broadcast", 0) != 0;
+  if (!d.has_attribute("axis") || !spreads)
     return shapes;
   const int64_t axis = d.axis_of(d.integer("axis", 0), d.rank(0));
   while (axis + static_cast<int64_t>(shapes[1].size()) < d.rank(0))
@@ -109,9 +112,9 @@ void mod(Definition& d) {
   Elementwise x(d, 2);
   if (d.is_settled())
     return;
+  const bool keeps_sign = d.integer("fmod", 0) != 0; // the same for what has none
   if (d.type(0) == DataType::U64)
     return x.store(d.type(0), unsigned_rest(x[0], x[1]));
-  const bool keeps_sign = d.integer("fmod", 0) != 0;
   const std::string a = x[0], b = x[1];
   if (graph::is_float(d.type(0))) {
     if (!keeps_sign)

@@ -241,6 +241,7 @@ std::optional<Window> small_window(Definition& d, const std::vector<int64_t>& ke
 
 /// The largest cell of the window that lies in the image.
 void max_pool(Definition& d) {
+  d.needs_no("storage_order");
   if (!need_image(d))
     return;
   const auto w = small_window(d, {});

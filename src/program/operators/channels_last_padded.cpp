@@ -186,6 +186,7 @@ void depthwise(Definition& d) {
 
 /// The largest cell of the window that lies in the image; rows first where windows overlap much.
 void max_pool(Definition& d) {
+  d.needs_no("storage_order");
   const auto image = image_of(d);
   if (!image)
     return;

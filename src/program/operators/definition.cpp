@@ -2,6 +2,7 @@
 
 #include "support/text.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kawara::program::operators {
@@ -25,57 +26,67 @@ bool Definition::wants(size_t output) const {
   return output < node_.outputs.size() && node_.outputs[output] != graph::kAbsent;
 }
 
-int64_t Definition::integer(const std::string& name, int64_t otherwise) {
+const graph::Attribute* Definition::attribute(const std::string& name) {
+  reads_.insert(name);
   const auto at = node_.attributes.find(name);
-  if (at == node_.attributes.end())
-    return otherwise;
-  if (const auto* value = std::get_if<int64_t>(&at->second))
-    return *value;
-  refuse(
-      fmt::format("attribute `{}` must be an integer, not {}", name, graph::kind_of(at->second)));
-  return otherwise;
+  return at == node_.attributes.end() ? nullptr : &at->second;
 }
 
-double Definition::real(const std::string& name, double otherwise) {
-  const auto at = node_.attributes.find(name);
-  if (at == node_.attributes.end())
-    return otherwise;
-  if (const auto* value = std::get_if<double>(&at->second))
-    return *value;
-  refuse(fmt::format("attribute `{}` must be a number, not {}", name, graph::kind_of(at->second)));
-  return otherwise;
-}
-
-std::string Definition::word(const std::string& name, const std::string& otherwise) {
-  const auto at = node_.attributes.find(name);
-  if (at == node_.attributes.end())
-    return otherwise;
-  if (const auto* value = std::get_if<std::string>(&at->second))
-    return *value;
-  refuse(fmt::format("attribute `{}` must be a text, not {}", name, graph::kind_of(at->second)));
-  return otherwise;
-}
-
-std::optional<std::vector<int64_t>> Definition::integers(const std::string& name) {
-  const auto at = node_.attributes.find(name);
-  if (at == node_.attributes.end())
+template <class T>
+std::optional<T> Definition::attribute_as(const std::string& name, const char* kind) {
+  const graph::Attribute* given = attribute(name);
+  if (!given)
     return std::nullopt;
-  if (const auto* value = std::get_if<std::vector<int64_t>>(&at->second))
+  if (const T* value = std::get_if<T>(given))
     return *value;
-  refuse(fmt::format("attribute `{}` must be a list of integers, not {}", name,
-                     graph::kind_of(at->second)));
+  refuse(fmt::format("attribute `{}` must be {}, not {}", name, kind, graph::kind_of(*given)));
   return std::nullopt;
 }
 
+int64_t Definition::integer(const std::string& name, int64_t otherwise) {
+  return attribute_as<int64_t>(name, "an integer").value_or(otherwise);
+}
+
+double Definition::real(const std::string& name, double otherwise) {
+  return attribute_as<double>(name, "a number").value_or(otherwise);
+}
+
+std::optional<DataType> Definition::data_type(const std::string& name, DataType otherwise) {
+  if (!has_attribute(name))
+    return otherwise;
+  const int64_t number = integer(name, 0);
+  const auto type = graph::data_type_with_number(number);
+  if (!type)
+    refuse(fmt::format("attribute `{}` is {}, and Kawara has no element type of that number", name,
+                       number));
+  return type;
+}
+
+std::string Definition::word(const std::string& name, const std::string& otherwise) {
+  return attribute_as<std::string>(name, "a text").value_or(otherwise);
+}
+
+std::string Definition::word_of(const std::string& name, const std::string& otherwise,
+                                const std::vector<std::string>& known) {
+  std::string given = word(name, otherwise);
+  if (std::find(known.begin(), known.end(), given) == known.end())
+    refuse(fmt::format("attribute `{}` is `{}`; known are {}", name, printable(given),
+                       join(known, ", ")));
+  return given;
+}
+
+std::optional<std::vector<int64_t>> Definition::integers(const std::string& name) {
+  return attribute_as<std::vector<int64_t>>(name, "a list of integers");
+}
+
 std::vector<double> Definition::reals(const std::string& name) {
-  const auto at = node_.attributes.find(name);
-  if (at == node_.attributes.end())
-    return {};
-  if (const auto* value = std::get_if<std::vector<double>>(&at->second))
-    return *value;
-  refuse(fmt::format("attribute `{}` must be a list of numbers, not {}", name,
-                     graph::kind_of(at->second)));
-  return {};
+  return attribute_as<std::vector<double>>(name, "a list of numbers")
+      .value_or(std::vector<double>{});
+}
+
+std::vector<std::string> Definition::words(const std::string& name) {
+  return attribute_as<std::vector<std::string>>(name, "a list of texts")
+      .value_or(std::vector<std::string>{});
 }
 
 DataType Definition::type(size_t k) const { return has(k) ? operands_[k].type : kMissing.type; }

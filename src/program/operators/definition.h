@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,12 +52,22 @@ public:
   int64_t opset() const { return opset_; }
   size_t outputs_wanted() const { return node_.outputs.size(); }
   bool wants(size_t output) const;
-  bool has_attribute(const std::string& name) const { return node_.attributes.count(name) > 0; }
+  bool has_attribute(const std::string& name) { return attribute(name) != nullptr; }
+  /// The attribute as it is written; null where it is left out.
+  const graph::Attribute* attribute(const std::string& name);
   int64_t integer(const std::string& name, int64_t otherwise);
   double real(const std::string& name, double otherwise);
+  /// Of an attribute that has ONNX's number of an element type.
+  std::optional<DataType> data_type(const std::string& name, DataType otherwise);
   std::string word(const std::string& name, const std::string& otherwise);
+  /// The same for an attribute that names one of a few ways; refuses others.
+  std::string word_of(const std::string& name, const std::string& otherwise,
+                      const std::vector<std::string>& known);
   std::optional<std::vector<int64_t>> integers(const std::string& name);
   std::vector<double> reals(const std::string& name);
+  std::vector<std::string> words(const std::string& name);
+  /// For an attribute that has no influence in the case at hand.
+  void needs_no(const std::string& name) { attribute(name); }
 
   // The operands. A missing one has type f32 and no dimensions.
   size_t operands() const { return operands_.size(); }
@@ -96,6 +107,9 @@ public:
   static std::string stored(DataType type, const std::string& value);
 
   // For whoever asked.
+  /// Attributes that the rule has looked at, whether the node has them or not. What a node has beyond them did not
+  /// go into the answer (graph/attributes.h).
+  const std::set<std::string>& reads() const { return reads_; }
   const std::optional<std::string>& refusal() const { return refusal_; }
   std::optional<size_t> wanted() const { return wanted_; }
   bool is_declined() const { return is_declined_; }
@@ -109,6 +123,7 @@ public:
   std::vector<size_t> used_operands() const;
 
 private:
+  template <class T> std::optional<T> attribute_as(const std::string& name, const char* kind);
   bool mentions(const std::string& name) const;
 
   const graph::Node& node_;
@@ -120,6 +135,7 @@ private:
   std::optional<size_t> view_, wanted_;
   std::vector<Tensor> constants_;
   std::optional<std::string> refusal_;
+  std::set<std::string> reads_;
   bool is_declined_ = false;
 };
 

@@ -8,22 +8,6 @@ namespace kawara::program::operators {
 namespace {
 namespace of_generator {
 
-/// Element type with ONNX's number; the attribute `name` or `otherwise`.
-std::optional<DataType> type_attribute(Definition& d, const char* name, DataType otherwise) {
-  using enum DataType;
-  static constexpr std::optional<DataType> kTypes[] = {
-      std::nullopt, F32, U8,  I8,  U16, I16,          I32,          I64, std::nullopt,
-      Bool,         F16, F64, U32, U64, std::nullopt, std::nullopt, BF16};
-  if (!d.has_attribute(name))
-    return otherwise;
-  const int64_t number = d.integer(name, 0);
-  const auto type = number >= 0 && number < static_cast<int64_t>(std::size(kTypes)) ? kTypes[number]
-                                                                                    : std::nullopt;
-  if (!type)
-    d.refuse(fmt::format("there is no element type with ONNX's number {}", number));
-  return type;
-}
-
 void constant_of_shape(Definition& d) {
   const std::vector<int64_t> shape = d.values(0);
   if (d.is_settled())
@@ -31,9 +15,8 @@ void constant_of_shape(Definition& d) {
   if (!graph::cells_of(shape))
     return d.refuse("its shape is " + graph::text_of(shape));
   Tensor value(DataType::F32, {1});
-  const auto given = d.node().attributes.find("value");
-  if (given != d.node().attributes.end())
-    if (const auto* tensor = std::get_if<Tensor>(&given->second))
+  if (const graph::Attribute* given = d.attribute("value"))
+    if (const auto* tensor = std::get_if<Tensor>(given))
       value = *tensor;
   if (value.cells() != 1)
     return d.refuse("its value must be one number");
@@ -65,7 +48,7 @@ void range(Definition& d) {
 void eye_like(Definition& d) {
   if (!d.need(0))
     return;
-  const auto type = type_attribute(d, "dtype", d.type(0));
+  const auto type = d.data_type("dtype", d.type(0));
   if (d.is_settled())
     return;
   if (d.rank(0) != 2)
@@ -101,7 +84,7 @@ void one_hot(Definition& d) {
 /// Hann, Hamming and Blackman: sums of cosines over the window.
 void window(Definition& d) {
   const std::vector<int64_t> size = d.values(0);
-  const auto type = type_attribute(d, "output_datatype", DataType::F32);
+  const auto type = d.data_type("output_datatype", DataType::F32);
   if (d.is_settled())
     return;
   if (size.size() != 1 || size[0] < 0 || size[0] > (int64_t{1} << 40))

@@ -120,6 +120,8 @@ void split(Definition& d) {
     return d.refuse("a number without dimensions cannot be split");
   const int64_t extent = d.shape(0)[axis];
   const auto parts = static_cast<int64_t>(d.outputs_wanted());
+  if (const int64_t asked = d.integer("num_outputs", parts); asked != parts)
+    return d.refuse(fmt::format("num_outputs is {} for {} outputs", asked, parts));
   if (!sizes && parts > 0) {
     const int64_t each = (extent + parts - 1) / parts;
     sizes.emplace();
@@ -293,7 +295,7 @@ void depth_to_space(Definition& d) {
   const int64_t c = s[1] / (b * b);
   d.output(d.type(0), {s[0], c, s[2] * b, s[3] * b});
   d.declare_output(0, {s[0], c, s[2], b, s[3], b});
-  const bool is_crd = d.word("mode", "DCR") == "CRD";
+  const bool is_crd = d.word_of("mode", "DCR", {"DCR", "CRD"}) == "CRD";
   d.declare_operand(0,
                     is_crd ? Shape{s[0], c, b, b, s[2], s[3]} : Shape{s[0], b, b, c, s[2], s[3]});
   d.line("Y0[n, c, h, p, w, q] = X0[{}]", is_crd ? "n, c, p, q, h, w" : "n, p, q, c, h, w");

@@ -36,6 +36,7 @@ void batch_normalization(Definition& d) {
     return;
   const std::string epsilon = literal(d.real("epsilon", 1e-5)), type = float_type(d.type(0));
   const bool trains = d.opset() >= 14 && d.integer("training_mode", 0) != 0;
+  const double momentum = d.real("momentum", 0.9); // of no use but for training
   d.output(d.type(0), d.shape(0));
   d.declare_operand(0, *s);
   d.declare_output(0, *s);
@@ -46,7 +47,6 @@ void batch_normalization(Definition& d) {
     return d.line("Y0[n, c, r] = (X0[n, c, r] - X3[c]) * A[c] + X2[c]");
   }
   // Statistics of this batch, and the running ones moved towards them.
-  const double momentum = d.real("momentum", 0.9);
   const std::string count = literal(static_cast<double>((*s)[0] * (*s)[2]));
   for (const char* name : {"S", "M", "Q", "V"})
     d.temp(name, type, channel);

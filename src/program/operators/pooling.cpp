@@ -3,6 +3,8 @@
 
 #include "support/text.h"
 
+#include <cmath>
+
 namespace kawara::program::operators {
 namespace {
 namespace of_pooling {
@@ -119,6 +121,7 @@ void max_pool(Definition& d) {
     return;
   if (!graph::is_float(d.type(0)) && d.type(0) != DataType::I8 && d.type(0) != DataType::U8)
     return d.refuse("known element types are floats, i8 and u8");
+  const bool by_column = d.integer("storage_order", 0) != 0; // counts for positions alone
   d.output(d.type(0), pooled_shape(d, *p));
   d.declare_output(0, p->nest.shape());
   std::string source = "X0";
@@ -137,7 +140,6 @@ void max_pool(Definition& d) {
   // The position of the first largest cell, counted in the whole input.
   d.output(DataType::I64, pooled_shape(d, *p));
   d.declare_output(1, p->nest.shape());
-  const bool by_column = d.integer("storage_order", 0) != 0;
   std::vector<int64_t> strides(p->spatial.size(), 1);
   int64_t stride = 1;
   for (size_t t = 0; t < p->spatial.size(); ++t) {
@@ -200,13 +202,38 @@ void average_pool(Definition& d) {
          join(factors, " * "));
 }
 
+/// The order of a norm: an integer, in version 1 a number. Nothing when it is none.
+std::optional<int64_t> norm_order(Definition& d) {
+  const bool is_real = d.opset() < 2;
+  const double given = is_real ? d.real("p", 2) : static_cast<double>(d.integer("p", 2));
+  constexpr double most = 1000;
+  if (given >= 1 && given <= most && given == std::floor(given))
+    return static_cast<int64_t>(given);
+  d.refuse(fmt::format("attribute `p` is {}; norms have a whole order from 1 to 1000", given));
+  return std::nullopt;
+}
+
+/// A cell's part of the sum, and what the sum becomes.
+std::string norm_part(int64_t order, const std::string& cell) {
+  if (order == 1)
+    return "abs(" + cell + ")";
+  return order == 2 ? cell + " * " + cell
+                    : fmt::format("pow(abs({}), {})", cell, literal(static_cast<double>(order)));
+}
+std::string norm_of_sum(int64_t order, const std::string& sum) {
+  if (order == 1)
+    return sum;
+  return order == 2 ? "sqrt(" + sum + ")"
+                    : fmt::format("pow({}, {})", sum, literal(1 / static_cast<double>(order)));
+}
+
 void lp_pool(Definition& d) {
   auto p = pool_of(d);
   if (!p)
     return;
-  const int64_t order = d.integer("p", 2);
-  if (order != 1 && order != 2)
-    return d.refuse("known norms are p = 1 and p = 2");
+  const auto order = norm_order(d);
+  if (!order)
+    return;
   d.output(d.type(0), pooled_shape(d, *p));
   d.declare_output(0, p->nest.shape());
   std::string source = "X0";
@@ -216,10 +243,8 @@ void lp_pool(Definition& d) {
   }
   d.temp("T", "f32", p->nest.shape());
   const std::string cell = at(source, p->index);
-  d.line("{} = {}", at("T", p->nest.index()),
-         reduced(*p, "sum", order == 1 ? "abs(" + cell + ")" : cell + " * " + cell));
-  d.line("{0} = {1}", at("Y0", p->nest.index()),
-         order == 1 ? at("T", p->nest.index()) : "sqrt(" + at("T", p->nest.index()) + ")");
+  d.line("{} = {}", at("T", p->nest.index()), reduced(*p, "sum", norm_part(*order, cell)));
+  d.line("{} = {}", at("Y0", p->nest.index()), norm_of_sum(*order, at("T", p->nest.index())));
 }
 
 void global_pool(Definition& d) {
@@ -241,11 +266,11 @@ void global_pool(Definition& d) {
     d.line("T[a] = sum(k, X0[a, k])");
     return d.line("Y0[a] = T[a] / {}", literal(static_cast<double>(inner)));
   }
-  const int64_t order = d.integer("p", 2);
-  if (order != 1 && order != 2)
-    return d.refuse("known norms are p = 1 and p = 2");
-  d.line("T[a] = sum(k, {})", order == 1 ? "abs(X0[a, k])" : "X0[a, k] * X0[a, k]");
-  d.line("Y0[a] = {}", order == 1 ? "T[a]" : "sqrt(T[a])");
+  const auto order = norm_order(d);
+  if (!order)
+    return;
+  d.line("T[a] = sum(k, {})", norm_part(*order, "X0[a, k]"));
+  d.line("Y0[a] = {}", norm_of_sum(*order, "T[a]"));
 }
 
 constexpr Operator kAll[] = {{"AveragePool", average_pool}, {"GlobalAveragePool", global_pool},

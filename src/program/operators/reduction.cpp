@@ -52,13 +52,14 @@ Folded fold(const Shape& shape, const std::set<int64_t>& axes, bool keeps) {
 /// none are named, unless that is to mean none.
 std::optional<std::set<int64_t>> reduced_axes(Definition& d) {
   std::optional<std::vector<int64_t>> given = d.integers("axes");
+  const bool may_be_none = d.integer("noop_with_empty_axes", 0) != 0;
   if (d.has(1))
     given = d.values(1);
   if (d.is_settled())
     return std::nullopt;
   std::set<int64_t> axes;
   if (!given || given->empty()) {
-    if (d.integer("noop_with_empty_axes", 0) != 0)
+    if (may_be_none)
       return axes;
     for (int64_t k = 0; k < d.rank(0); ++k)
       axes.insert(k);

@@ -171,7 +171,7 @@ void constant(Definition& d) {
   };
   if (attributes.size() != 1)
     return d.refuse("it needs one attribute with its value");
-  const auto& [name, value] = *attributes.begin();
+  const graph::Attribute& value = *d.attribute(attributes.begin()->first);
   if (const auto* tensor = std::get_if<Tensor>(&value))
     return d.constant(*tensor);
   if (const auto* number = std::get_if<double>(&value))

@@ -102,16 +102,6 @@ void is_inf(Definition& d) {
   x.store(DataType::Bool, test);
 }
 
-/// Type with ONNX's number.
-std::optional<DataType> type_with_number(int64_t number) {
-  using enum DataType;
-  static constexpr std::optional<DataType> kTypes[] = {
-      std::nullopt, F32, U8,  I8,  U16, I16,          I32,          I64, std::nullopt,
-      Bool,         F16, F64, U32, U64, std::nullopt, std::nullopt, BF16};
-  return number >= 0 && number < static_cast<int64_t>(std::size(kTypes)) ? kTypes[number]
-                                                                         : std::nullopt;
-}
-
 void cast_to(Definition& d, DataType to) {
   const DataType from = d.type(0);
   if (from == to)
@@ -129,7 +119,7 @@ void cast(Definition& d) {
   if (!d.need(0))
     return;
   const int64_t number = d.integer("to", 0);
-  const auto to = type_with_number(number);
+  const auto to = graph::data_type_with_number(number);
   if (!to)
     return d.refuse(
         fmt::format("there is no conversion to the element type with ONNX's number {}", number));

@@ -25,6 +25,11 @@ Window attributes_of(Definition& d, size_t dims, const std::vector<int64_t>& ker
                          w.kernel.size(), dims));
     w.kernel.assign(dims, 1);
   }
+  if (!kernel.empty() && w.kernel != kernel) {
+    d.refuse(fmt::format("attribute `kernel_shape` is {}, and the weights are for windows of {}",
+                         graph::text_of(w.kernel), graph::text_of(kernel)));
+    w.kernel = kernel;
+  }
   w.stride = list_or(d, "strides", dims, 1);
   w.dilation = list_or(d, "dilations", dims, 1);
   const std::vector<int64_t> pads = list_or(d, "pads", 2 * dims, 0);
@@ -63,7 +68,8 @@ bool is_same(const std::string& mode) { return mode == "SAME_UPPER" || mode == "
 Window window_of(Definition& d, const std::vector<int64_t>& spatial,
                  const std::vector<int64_t>& kernel) {
   Window w = attributes_of(d, spatial.size(), kernel);
-  const std::string mode = d.word("auto_pad", "NOTSET");
+  const std::string mode =
+      d.word_of("auto_pad", "NOTSET", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"});
   const bool is_ceil = d.integer("ceil_mode", 0) != 0;
   for (size_t k = 0; k < spatial.size(); ++k) {
     if (is_same(mode)) {
@@ -93,7 +99,8 @@ Window transposed_window_of(Definition& d, const std::vector<int64_t>& spatial,
                             const std::vector<int64_t>& kernel) {
   const size_t dims = spatial.size();
   Window w = attributes_of(d, dims, kernel);
-  const std::string mode = d.word("auto_pad", "NOTSET");
+  const std::string mode =
+      d.word_of("auto_pad", "NOTSET", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"});
   const std::vector<int64_t> extra = list_or(d, "output_padding", dims, 0);
   auto wanted = d.integers("output_shape");
   if (wanted && wanted->size() > dims) // batch and channels may stand in front
@@ -103,6 +110,8 @@ Window transposed_window_of(Definition& d, const std::vector<int64_t>& spatial,
     wanted.reset();
   }
   for (size_t k = 0; k < dims; ++k) {
+    if (mode == "VALID")
+      w.begin[k] = w.end[k] = 0;
     const int64_t whole = w.stride[k] * (spatial[k] - 1) + extra[k] + reach(w, k);
     if (wanted || is_same(mode)) {
       const int64_t out = wanted ? (*wanted)[k] : spatial[k] * w.stride[k];

@@ -1,16 +1,15 @@
 #include "run/functions/function.h"
 
+#include "support/text.h"
+
 #include <algorithm>
 #include <cstring>
 
 namespace kawara::run {
 namespace {
 
-template <class T> T attribute(const graph::Node& node, const std::string& name, T otherwise) {
-  const auto at = node.attributes.find(name);
-  if (at == node.attributes.end())
-    return otherwise;
-  const T* value = std::get_if<T>(&at->second);
+template <class T> T value_of(const graph::Attribute* attribute, T otherwise) {
+  const T* value = attribute ? std::get_if<T>(attribute) : nullptr;
   return value ? *value : otherwise;
 }
 
@@ -21,20 +20,33 @@ std::vector<std::span<const Function>> families() {
 
 } // namespace
 
+const graph::Attribute* FunctionCall::attribute(const std::string& name) const {
+  if (reads)
+    reads->insert(name);
+  const auto at = node.attributes.find(name);
+  return at == node.attributes.end() ? nullptr : &at->second;
+}
 int64_t FunctionCall::integer(const std::string& name, int64_t otherwise) const {
-  return attribute<int64_t>(node, name, otherwise);
+  return value_of<int64_t>(attribute(name), otherwise);
 }
 double FunctionCall::real(const std::string& name, double otherwise) const {
-  return attribute<double>(node, name, otherwise);
+  return value_of<double>(attribute(name), otherwise);
 }
 std::string FunctionCall::word(const std::string& name, const std::string& otherwise) const {
-  return attribute<std::string>(node, name, otherwise);
+  return value_of<std::string>(attribute(name), otherwise);
+}
+std::optional<std::string> FunctionCall::unknown_word(const std::string& name,
+                                                      const std::vector<std::string>& known) const {
+  const std::string given = word(name, known.front());
+  if (std::find(known.begin(), known.end(), given) != known.end())
+    return std::nullopt;
+  return "attribute `" + name + "` is `" + printable(given) + "`; known are " + join(known, ", ");
 }
 std::vector<int64_t> FunctionCall::integers(const std::string& name) const {
-  return attribute<std::vector<int64_t>>(node, name, {});
+  return value_of<std::vector<int64_t>>(attribute(name), {});
 }
 std::vector<double> FunctionCall::reals(const std::string& name) const {
-  return attribute<std::vector<double>>(node, name, {});
+  return value_of<std::vector<double>>(attribute(name), {});
 }
 
 const Function* find_function(std::string_view name) {

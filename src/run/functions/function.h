@@ -3,6 +3,8 @@
 #include "graph/graph.h"
 #include "support/result.h"
 
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,14 +28,21 @@ struct FunctionCall {
   const graph::Node& node;
   int64_t opset = 0;
   std::vector<Datum> inputs;
+  std::set<std::string>* reads =
+      nullptr; ///< gets the names of attributes that the function looks at
 
   bool has(size_t k) const {
     return k < inputs.size() && (inputs[k].is_sequence || static_cast<bool>(inputs[k].tensor));
   }
   const Tensor& tensor(size_t k) const { return inputs[k].tensor; }
+  /// The attribute as it is written; null where it is left out.
+  const graph::Attribute* attribute(const std::string& name) const;
   int64_t integer(const std::string& name, int64_t otherwise) const;
   double real(const std::string& name, double otherwise) const;
   std::string word(const std::string& name, const std::string& otherwise) const;
+  /// Why an attribute that names one of a few ways names none of these; nothing when it does, or is left out.
+  std::optional<std::string> unknown_word(const std::string& name,
+                                          const std::vector<std::string>& known) const;
   std::vector<int64_t> integers(const std::string& name) const;
   std::vector<double> reals(const std::string& name) const;
 };

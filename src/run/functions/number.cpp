@@ -124,6 +124,9 @@ Outputs mel_weight_matrix(const FunctionCall& call) {
   if (bins < 1 || length < 1 || rate < 1 || bins > (1 << 20) || spectrum > (1 << 20) ||
       high < low || low < 0)
     return fail(std::string("its sizes or edges are out of bounds"));
+  const auto type = graph::data_type_with_number(call.integer("output_datatype", 1));
+  if (!type)
+    return fail(std::string("attribute `output_datatype` names no type that Kawara has"));
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   std::vector<int64_t> edges;
   const double step = (mel(high) - mel(low)) / static_cast<double>(bins + 2);
@@ -133,7 +136,7 @@ Outputs mel_weight_matrix(const FunctionCall& call) {
     edges.push_back(static_cast<int64_t>(
         std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
   }
-  Tensor out(DataType::F32, {spectrum, bins});
+  Tensor out(*type, {spectrum, bins});
   const auto set = [&](int64_t at, int64_t bin, double value) {
     if (at >= 0 && at < spectrum)
       out.set_double(at * bins + bin, value);

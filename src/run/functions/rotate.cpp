@@ -20,7 +20,8 @@ Result<Turned, std::string> turned_of(const FunctionCall& call) {
   const Shape& x = call.tensor(0).shape();
   Turned t;
   t.is_flat = x.size() == 3;
-  t.heads = t.is_flat ? call.integer("num_heads", 0) : x.size() == 4 ? x[1] : 0;
+  const int64_t named = call.integer("num_heads", 0);
+  t.heads = t.is_flat ? named : x.size() == 4 && (named == 0 || named == x[1]) ? x[1] : 0;
   if (t.heads <= 0 || (t.is_flat && x[2] % t.heads != 0))
     return fail(
         std::string("it needs [batch, heads, rows, cells], or three dimensions and num_heads"));

@@ -244,6 +244,11 @@ Outputs grid_sample(const FunctionCall& call) {
   Grid g;
   g.mode = call.word("mode", "bilinear");
   g.padding = call.word("padding_mode", "zeros");
+  for (const auto& problem :
+       {call.unknown_word("mode", {"bilinear", "linear", "nearest", "bicubic", "cubic"}),
+        call.unknown_word("padding_mode", {"zeros", "border", "reflection"})})
+    if (problem)
+      return fail(*problem);
   g.aligns = call.integer("align_corners", 0) != 0;
   g.height = x.shape()[2];
   g.width = x.shape()[3];
@@ -287,6 +292,11 @@ Outputs roi_align(const FunctionCall& call) {
     return fail(std::string("the result's size or the sampling ratio is out of bounds"));
   const double scale = call.real("spatial_scale", 1);
   const std::string mode = call.word("mode", "avg");
+  for (const auto& problem :
+       {call.unknown_word("mode", {"avg", "max"}),
+        call.unknown_word("coordinate_transformation_mode", {"half_pixel", "output_half_pixel"})})
+    if (problem)
+      return fail(*problem);
   const bool is_half =
       call.word("coordinate_transformation_mode",
                 call.opset >= 16 ? "half_pixel" : "output_half_pixel") == "half_pixel";
@@ -373,11 +383,8 @@ Outputs max_unpool(const FunctionCall& call) {
   return one(std::move(out));
 }
 
-constexpr Function kAll[] = {{"GridSample", 2, grid_sample},
-                             {"MaxUnpool", 2, max_unpool},
-                             {"Resize", 1, resize},
-                             {"RoiAlign", 3, roi_align},
-                             {"Upsample", 1, resize}};
+constexpr Function kAll[] = {
+    {"GridSample", 2, grid_sample}, {"MaxUnpool", 2, max_unpool}, {"RoiAlign", 3, roi_align}};
 
 } // namespace of_sample
 } // namespace

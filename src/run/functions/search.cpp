@@ -86,7 +86,7 @@ Outputs non_zero(const FunctionCall& call) {
 
 Outputs compress(const FunctionCall& call) {
   const Tensor& condition = call.tensor(1);
-  const bool is_flat = call.node.attributes.count("axis") == 0;
+  const bool is_flat = call.attribute("axis") == nullptr;
   const Tensor x = is_flat ? call.tensor(0).with_shape({call.tensor(0).cells()}) : call.tensor(0);
   const int64_t axis = axis_of(call.integer("axis", 0), x.rank());
   if (axis < 0 || condition.cells() > x.shape()[static_cast<size_t>(axis)])
@@ -110,7 +110,7 @@ Outputs compress(const FunctionCall& call) {
 
 /// Distinct slices along an axis (cells when there is none), in order of value or of appearance.
 Outputs unique(const FunctionCall& call) {
-  const bool is_flat = call.node.attributes.count("axis") == 0;
+  const bool is_flat = call.attribute("axis") == nullptr;
   const Tensor x = is_flat ? call.tensor(0).with_shape({call.tensor(0).cells()}) : call.tensor(0);
   const int64_t axis = axis_of(call.integer("axis", 0), x.rank());
   if (axis < 0)
@@ -263,6 +263,8 @@ Outputs tf_idf(const FunctionCall& call) {
       std::min(call.integer("max_gram_length", 1), static_cast<int64_t>(starts.size()));
   const int64_t skips = call.integer("max_skip_count", 0);
   const std::string mode = call.word("mode", "TF");
+  if (const auto problem = call.unknown_word("mode", {"TF", "IDF", "TFIDF"}))
+    return fail(*problem);
   if (x.rank() < 1 || x.rank() > 2 || graph::is_float(x.type()) || pool.empty() ||
       targets.empty() || low < 1 || call.integer("max_gram_length", 1) < low)
     return fail(std::string("rows of integers and a pool of integers are needed"));

@@ -107,7 +107,7 @@ Outputs split_to_sequence(const FunctionCall& call) {
     total += size < 0 ? extent + 1 : size;
   if (total != extent)
     return fail(fmt::format("the parts do not make up {} cells", extent));
-  const bool keeps = call.has(1) || call.integer("keepdims", 1) != 0;
+  const bool keeps = call.integer("keepdims", 1) != 0 || call.has(1);
   std::vector<Tensor> items;
   int64_t begin = 0;
   for (const int64_t size : sizes) {

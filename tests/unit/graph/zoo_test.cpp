@@ -132,7 +132,7 @@ TEST(Export, KeepsEveryKindOfAttributeAndSubgraphs) {
   const ValueId x = builder.input("x", DataType::Bool, {});
   Tensor cells(DataType::F16, {3});
   cells.set_double(1, 0.5);
-  const ValueId y = builder.add("If", "choice", {x},
+  const ValueId y = builder.add("Choice", "choice", {x},
                                 {{"then_branch", std::make_shared<const Graph>(inner.take())},
                                  {"i", int64_t{-3}},
                                  {"f", 0.25},
