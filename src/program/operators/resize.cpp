@@ -2,6 +2,7 @@
 
 #include "support/text.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kawara::program::operators {
@@ -10,52 +11,84 @@ namespace of_resize {
 
 /// Does cell x of the result come from cell x // scale, for every whole scale?
 bool repeats_cells(Definition& d) {
-  if (d.word("mode", "nearest") != "nearest")
+  // Those of interpolation and cuts have no influence on cells that are repeated.
+  for (const char* name : {"antialias", "cubic_coeff_a", "exclude_outside", "extrapolation_value"})
+    d.needs_no(name);
+  const std::string coordinates = d.word("coordinate_transformation_mode", "half_pixel");
+  const std::string nearest = d.word("nearest_mode", "round_prefer_floor");
+  if (d.word("mode", "nearest") != "nearest" ||
+      d.word("keep_aspect_ratio_policy", "stretch") != "stretch")
     return false;
   if (d.node().op == "Upsample" || d.opset() < 11)
     return true;
-  const std::string coordinates = d.word("coordinate_transformation_mode", "half_pixel");
-  const std::string nearest = d.word("nearest_mode", "round_prefer_floor");
   if (coordinates == "asymmetric" || coordinates == "tf_half_pixel_for_nn")
     return nearest == "floor";
   // Between two cells there is none of the result's, so ties do not matter.
-  return (coordinates == "half_pixel" || coordinates == "pytorch_half_pixel") &&
-         nearest.rfind("round", 0) == 0;
+  return (coordinates == "half_pixel" || coordinates == "half_pixel_symmetric" ||
+          coordinates == "pytorch_half_pixel") &&
+         (nearest == "round_prefer_floor" || nearest == "round_prefer_ceil");
+}
+
+/// Dimensions that scales and sizes are listed for; nothing when they are no list of them.
+std::optional<std::vector<size_t>> listed_axes(Definition& d) {
+  std::vector<size_t> axes;
+  const auto given = d.integers("axes");
+  for (int64_t k = 0; !given && k < d.rank(0); ++k)
+    axes.push_back(static_cast<size_t>(k));
+  for (const int64_t axis : given.value_or(std::vector<int64_t>{})) {
+    const auto at = static_cast<size_t>(axis < 0 ? axis + d.rank(0) : axis);
+    if (axis < -d.rank(0) || axis >= d.rank(0) ||
+        std::find(axes.begin(), axes.end(), at) != axes.end())
+      return std::nullopt;
+    axes.push_back(at);
+  }
+  return axes;
+}
+
+/// The scales of these dimensions, as far as they are known.
+std::vector<double> known_scales(Definition& d, const std::vector<size_t>& axes) {
+  const bool is_old = d.node().op == "Upsample" || d.opset() < 11;
+  const auto known = [&](size_t k) {
+    const bool is_full = d.has(k) && d.operand(k).value &&
+                         d.operand(k).value->cells() == static_cast<int64_t>(axes.size());
+    return is_full ? d.operand(k).value : nullptr;
+  };
+  if (d.has_attribute("height_scale") || d.has_attribute("width_scale"))
+    return {1, 1, d.real("height_scale", 1), d.real("width_scale", 1)};
+  std::vector<double> scales = d.reals("scales");
+  if (const Tensor* given = known(is_old ? 1 : 2); scales.empty() && given)
+    for (int64_t k = 0; k < given->cells(); ++k)
+      scales.push_back(given->get_double(k));
+  else if (const Tensor* sizes = is_old ? nullptr : known(3); scales.empty() && sizes)
+    for (size_t k = 0; k < axes.size(); ++k)
+      scales.push_back(static_cast<double>(sizes->get_int(static_cast<int64_t>(k))) /
+                       static_cast<double>(d.shape(0)[axes[k]]));
+  return scales;
 }
 
 /// How often each cell is repeated per dimension, when that is known and whole.
 std::optional<std::vector<int64_t>> repeats_of(Definition& d) {
-  const auto rank = static_cast<size_t>(d.rank(0));
-  const bool is_old = d.node().op == "Upsample" || d.opset() < 11;
-  const size_t scales_at = is_old ? 1 : 2;
-  const auto known = [&](size_t k) {
-    const bool is_full = d.has(k) && d.operand(k).value && d.shape(k) == Shape{d.rank(0)};
-    return is_full ? d.operand(k).value : nullptr;
-  };
-  std::vector<double> scales = d.reals("scales");
-  if (const Tensor* given = known(scales_at); scales.empty() && given)
-    for (int64_t k = 0; k < given->cells(); ++k)
-      scales.push_back(given->get_double(k));
-  else if (const Tensor* sizes = is_old ? nullptr : known(3); scales.empty() && sizes)
-    for (size_t k = 0; k < rank; ++k)
-      scales.push_back(static_cast<double>(sizes->get_int(static_cast<int64_t>(k))) /
-                       static_cast<double>(d.shape(0)[k]));
-  std::vector<int64_t> repeats;
+  const auto axes = listed_axes(d);
+  if (!axes)
+    return std::nullopt;
+  const std::vector<double> scales = known_scales(d, *axes);
+  if (scales.size() != axes->size() || d.rank(0) == 0)
+    return std::nullopt;
+  std::vector<int64_t> repeats(d.shape(0).size(), 1);
   constexpr double kMost = 1 << 20;
-  for (const double scale : scales)
-    if (scale >= 1 && scale <= kMost && scale == std::floor(scale))
-      repeats.push_back(static_cast<int64_t>(scale));
-  return repeats.size() == rank && rank > 0 ? std::optional(repeats) : std::nullopt;
+  for (size_t k = 0; k < scales.size(); ++k) {
+    if (!(scales[k] >= 1 && scales[k] <= kMost && scales[k] == std::floor(scales[k])))
+      return std::nullopt;
+    repeats[(*axes)[k]] = static_cast<int64_t>(scales[k]);
+  }
+  return repeats;
 }
 
 /// Whole enlargements by repeating cells are programs; all others are left to a function.
 void resize(Definition& d) {
   if (!d.need(0))
     return;
-  const auto repeats = repeats_cells(d) && product(d.shape(0)) > 0 && !d.has_attribute("axes") &&
-                               !d.has_attribute("keep_aspect_ratio_policy")
-                           ? repeats_of(d)
-                           : std::nullopt;
+  const auto repeats = repeats_cells(d) && product(d.shape(0)) > 0 ? repeats_of(d) : std::nullopt;
   if (!repeats)
     return d.decline();
   Shape result, from, to;

@@ -14,7 +14,7 @@ template <class T> T value_of(const graph::Attribute* attribute, T otherwise) {
 }
 
 std::vector<std::span<const Function>> families() {
-  return {gather_functions(), number_functions(), rotate_functions(),
+  return {gather_functions(), number_functions(), resize_functions(),  rotate_functions(),
           sample_functions(), search_functions(), sequence_functions()};
 }
 
