@@ -131,9 +131,27 @@ constexpr ElemName kElems[] = {{Elem::F64, "f8"},   {Elem::F32, "f4"},  {Elem::F
                                {Elem::BF16, "V2"},  {Elem::BF16, "u2"}, {Elem::F8E4M3, "V1"},
                                {Elem::F8E5M2, "V1"}};
 
-std::optional<Elem> elem_of(std::string_view descr) {
+/// Types that only models have, with the cells that hold them.
+struct UnsignedName {
+  graph::DataType type;
+  std::string_view code;
+};
+constexpr UnsignedName kUnsigned[] = {
+    {graph::DataType::U16, "u2"}, {graph::DataType::U32, "u4"}, {graph::DataType::U64, "u8"}};
+
+std::optional<graph::DataType> unsigned_of(std::string_view descr) {
+  for (const UnsignedName& e : kUnsigned)
+    if (descr.size() == 3 && e.code == descr.substr(1))
+      return e.type;
+  return std::nullopt;
+}
+
+/// The cells' type; of a model's tensor where `is_model`.
+std::optional<Elem> elem_of(std::string_view descr, bool is_model) {
   if (descr.size() != 3 || std::strchr("<>|=", descr[0]) == nullptr)
     return std::nullopt;
+  if (const auto type = unsigned_of(descr); type && is_model)
+    return graph::storage_of(*type);
   for (const ElemName& e : kElems)
     if (e.code == descr.substr(1))
       return e.elem;
@@ -214,10 +232,11 @@ Diagnostic damaged_header(const std::string& name, const std::string& why) {
                     "write the file again, for example with numpy.save");
 }
 
-Diagnostic wrong_type(const std::string& name, const std::string& descr) {
+Diagnostic wrong_type(const std::string& name, const std::string& descr, bool is_model) {
   return file_error(
       "K0423", "the element type " + quoted(descr) + " of " + quoted(name) + " is not supported",
-      "Supported are f8 f4 f2 i8 i4 i2 i1 u1 b1, V2 or u2 for bf16, and V1 for f8e4m3.",
+      is_model ? "Supported are f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1 b1, and V2 for bf16."
+               : "Supported are f8 f4 f2 i8 i4 i2 i1 u1 b1, V2 or u2 for bf16, and V1 for f8e4m3.",
       "convert the array first, for example with a.astype('float32')");
 }
 
@@ -232,7 +251,16 @@ Diagnostic wrong_length(const std::string& name, const Header& header, size_t fo
 
 } // namespace
 
-Result<Array, Diagnostic> array_from_npy(std::string_view bytes, const std::string& name) {
+namespace {
+
+/// Cells of a file, and how it spells their type.
+struct Cells {
+  Array array;
+  std::string descr;
+};
+
+Result<Cells, Diagnostic> cells_from_npy(std::string_view bytes, const std::string& name,
+                                         bool is_model) {
   if (bytes.substr(0, kMagic.size()) != kMagic)
     return fail(file_error("K0421", quoted(name) + " is not a .npy file",
                            "Such a file starts with the bytes \\x93NUMPY.",
@@ -246,9 +274,9 @@ Result<Array, Diagnostic> array_from_npy(std::string_view bytes, const std::stri
   const auto header = HeaderReader(parts->header).read();
   if (!header)
     return fail(damaged_header(name, "It is no dictionary of descr, fortran_order and shape."));
-  const auto elem = elem_of(header->descr);
+  const auto elem = elem_of(header->descr, is_model);
   if (!elem)
-    return fail(wrong_type(name, header->descr));
+    return fail(wrong_type(name, header->descr, is_model));
   const auto needed = bytes_needed(*header, *elem);
   if (!needed || static_cast<size_t>(*needed) != parts->data.size())
     return fail(wrong_length(name, *header, parts->data.size(), needed));
@@ -257,26 +285,67 @@ Result<Array, Diagnostic> array_from_npy(std::string_view bytes, const std::stri
     std::memcpy(array.data(), parts->data.data(), array.bytes());
   if (header->descr[0] == '>')
     swap_bytes(array);
-  return header->is_fortran && header->shape.size() > 1 ? transposed_storage(array)
-                                                        : std::move(array);
+  const bool is_turned = header->is_fortran && header->shape.size() > 1;
+  return Cells{is_turned ? transposed_storage(array) : std::move(array), header->descr};
 }
 
-std::string npy_from_array(const Array& array) {
+std::string file_of(const std::string& descr, const std::vector<int64_t>& extents,
+                    const std::byte* data, size_t size) {
   std::string shape;
-  for (const int64_t extent : array.shape())
-    shape += std::to_string(extent) + (array.shape().size() == 1 ? "," : ", ");
-  if (array.shape().size() > 1)
+  for (const int64_t extent : extents)
+    shape += std::to_string(extent) + (extents.size() == 1 ? "," : ", ");
+  if (extents.size() > 1)
     shape.resize(shape.size() - 2);
-  std::string header = "{'descr': '" + descr_of(array.elem()) +
-                       "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  std::string header =
+      "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
   // Data start at a multiple of 64, so that the file can be mapped; the header ends with a newline.
   header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');
   header += '\n';
   std::string bytes(kMagic);
   bytes += {1, 0, static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   bytes += header;
-  bytes.append(reinterpret_cast<const char*>(array.data()), array.bytes());
+  bytes.append(reinterpret_cast<const char*>(data), size);
   return bytes;
+}
+
+} // namespace
+
+Result<Array, Diagnostic> array_from_npy(std::string_view bytes, const std::string& name) {
+  KAWARA_TRY(Cells cells, cells_from_npy(bytes, name, false));
+  return std::move(cells.array);
+}
+
+std::string npy_from_array(const Array& array) {
+  return file_of(descr_of(array.elem()), array.shape(), array.data(), array.bytes());
+}
+
+Result<graph::Tensor, Diagnostic> tensor_from_npy(std::string_view bytes, const std::string& name,
+                                                  std::optional<graph::DataType> declared) {
+  KAWARA_TRY(const Cells cells, cells_from_npy(bytes, name, true));
+  graph::DataType type = unsigned_of(cells.descr).value_or(graph::data_type_of(cells.array.elem()));
+  if (type == graph::DataType::U16 && declared == graph::DataType::BF16)
+    type = graph::DataType::BF16;
+  graph::Tensor tensor(type, cells.array.shape());
+  std::memcpy(tensor.data(), cells.array.data(), cells.array.bytes());
+  return tensor;
+}
+
+std::string npy_from_tensor(const graph::Tensor& tensor) {
+  std::string descr = descr_of(graph::storage_of(tensor.type()));
+  for (const UnsignedName& e : kUnsigned)
+    if (e.type == tensor.type())
+      descr = "<" + std::string(e.code);
+  return file_of(descr, tensor.shape(), tensor.data(), static_cast<size_t>(tensor.bytes()));
+}
+
+Result<graph::Tensor, Diagnostic> read_npy_tensor(const std::string& path,
+                                                  std::optional<graph::DataType> declared) {
+  KAWARA_TRY(const std::string bytes, read_file(path));
+  return tensor_from_npy(bytes, path, declared);
+}
+
+Result<Done, Diagnostic> write_npy_tensor(const std::string& path, const graph::Tensor& tensor) {
+  return write_file(path, npy_from_tensor(tensor));
 }
 
 Result<Array, Diagnostic> read_npy(const std::string& path) {

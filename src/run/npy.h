@@ -1,8 +1,10 @@
 #pragma once
 
+#include "graph/tensor.h"
 #include "program/values.h"
 #include "support/diagnostic.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +25,16 @@ Result<program::Array, Diagnostic> array_from_npy(std::string_view bytes, const 
 std::string npy_from_array(const program::Array& array);
 
 Result<program::Array, Diagnostic> read_npy(const std::string& path);
+
+// The same for the tensors of models, which also have u16, u32 and u64: NumPy's `u2`, `u4` and `u8`. `u2` is bf16 where
+// `declared` says so.
+Result<graph::Tensor, Diagnostic> tensor_from_npy(std::string_view bytes, const std::string& name,
+                                                  std::optional<graph::DataType> declared = {});
+std::string npy_from_tensor(const graph::Tensor& tensor);
+Result<graph::Tensor, Diagnostic> read_npy_tensor(const std::string& path,
+                                                  std::optional<graph::DataType> declared = {});
+Result<Done, Diagnostic> write_npy_tensor(const std::string& path, const graph::Tensor& tensor);
+
 Result<Done, Diagnostic> write_npy(const std::string& path, const program::Array& array);
 
 } // namespace kawara::run

@@ -29,25 +29,6 @@ using run::Tensor;
 /// A middle-sized processor: what is shown does not depend on the machine.
 constexpr estimate::Roof kShownRoof{100e9, 20e9};
 
-Tensor tensor_from_array(const program::Array& array, std::optional<graph::DataType> declared) {
-  graph::DataType type = graph::data_type_of(array.elem());
-  // A .npy file of unsigned 16-bit cells is read as bf16, which has the same bits.
-  if (declared && graph::storage_of(*declared) != array.elem() &&
-      graph::bytes_of(*declared) == graph::bytes_of(type) && array.elem() == scalar::Elem::BF16)
-    type = *declared;
-  else if (declared && graph::storage_of(*declared) == array.elem())
-    type = *declared;
-  Tensor tensor(type, array.shape());
-  std::memcpy(tensor.data(), array.data(), array.bytes());
-  return tensor;
-}
-
-program::Array array_from_tensor(const Tensor& tensor) {
-  program::Array array(graph::storage_of(tensor.type()), tensor.shape());
-  std::memcpy(array.data(), tensor.data(), array.bytes());
-  return array;
-}
-
 Diagnostic bad_input(const std::string& text) {
   Diagnostic d;
   d.code = "K0434";
@@ -77,9 +58,9 @@ Result<Done, Diagnostic> write_outputs(const std::string& folder,
   std::filesystem::create_directories(folder, error);
   for (size_t k = 0; k < results.size(); ++k)
     if (results[k].tensor) {
-      KAWARA_TRY([[maybe_unused]] const Done done,
-                 run::write_npy(fmt::format("{}/output_{}.npy", folder, k),
-                                array_from_tensor(results[k].tensor)));
+      KAWARA_TRY(
+          [[maybe_unused]] const Done done,
+          run::write_npy_tensor(fmt::format("{}/output_{}.npy", folder, k), results[k].tensor));
     }
   return Done{};
 }
@@ -169,8 +150,8 @@ read_bindings(const std::vector<std::string>& bindings, const DeclaredType& decl
     if (equals == std::string::npos || equals == 0)
       return fail(bad_input(binding));
     const std::string name = binding.substr(0, equals);
-    KAWARA_TRY(const program::Array array, run::read_npy(binding.substr(equals + 1)));
-    inputs[name] = {tensor_from_array(array, declared(name)), false, {}};
+    KAWARA_TRY(Tensor tensor, run::read_npy_tensor(binding.substr(equals + 1), declared(name)));
+    inputs[name] = {std::move(tensor), false, {}};
   }
   return inputs;
 }

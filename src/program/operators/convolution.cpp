@@ -242,12 +242,25 @@ std::string zero_point(Definition& d, size_t k, bool may_be_left_out = true) {
   return "i32(X" + std::to_string(k) + ")";
 }
 
+/// The same for weights, of which each filter may have its own.
+std::string weight_zero_point(Definition& d, size_t k, const Sizes& s) {
+  if (!d.has(k) || product(d.shape(k)) == 1)
+    return zero_point(d, k);
+  if (is_known_zero(d, k))
+    return "";
+  if (d.shape(k) != Shape{s.groups * s.filters})
+    d.refuse(fmt::format("input {} must be one number or one per filter, not {}", k,
+                         graph::text_of(d.shape(k))));
+  d.declare_operand(k, filter_shape(s));
+  return "i32(" + at("X" + std::to_string(k), filter_index(s)) + ")";
+}
+
 void conv_integer(Definition& d) {
   auto s = sizes_of(d, 0, 1, false);
   if (!s)
     return;
   Window w = window_of(d, s->spatial, s->kernel);
-  const Kind kind{0, 1, "i32", zero_point(d, 2), zero_point(d, 3)};
+  const Kind kind{0, 1, "i32", zero_point(d, 2), weight_zero_point(d, 3, *s)};
   if (d.is_settled())
     return;
   d.output(DataType::I32, result_shape(*s, w));
@@ -266,7 +279,7 @@ void qlinear_conv(Definition& d) {
   if (!s)
     return;
   Window w = window_of(d, s->spatial, s->kernel);
-  const Kind kind{0, 3, "i32", zero_point(d, 2), zero_point(d, 5)};
+  const Kind kind{0, 3, "i32", zero_point(d, 2), weight_zero_point(d, 5, *s)};
   check_bias(d, 8, *s);
   for (const size_t k : {size_t{1}, size_t{6}})
     zero_point(d, k, false);

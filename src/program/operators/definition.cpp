@@ -164,7 +164,10 @@ std::string Definition::cell(size_t k, const std::string& index) const {
 }
 
 std::string Definition::stored(DataType type, const std::string& value) {
-  return type == DataType::Bool ? value : name_in_program(type) + "(" + value + ")";
+  // Cells of unsigned types have the signed type of equal size, whose largest value is half of theirs: integers wrap, floats would not.
+  const char* wide = type == DataType::U16 ? "i32" : type == DataType::U32 ? "i64" : nullptr;
+  const std::string whole = wide ? fmt::format("{}({})", wide, value) : value;
+  return type == DataType::Bool ? value : name_in_program(type) + "(" + whole + ")";
 }
 
 bool Definition::mentions(const std::string& name) const {

@@ -10,6 +10,8 @@ namespace of_product {
 /// Shapes of a product of (stacks of) matrices: [batch..., m, k] * [batch..., k, n].
 struct Sizes {
   Shape batch, result; ///< result: as the standard has it
+  Shape stack;         ///< the batch as the standard has it
+  int64_t rows = 1;    ///< of one matrix on the left
   int64_t m = 1, n = 1, k = 1;
   std::string left, right; ///< indices in the batch dimensions, with a comma behind
   Shape left_shape, right_shape;
@@ -35,7 +37,8 @@ std::optional<Sizes> sizes_of(Definition& d, size_t a, size_t b) {
     return std::nullopt;
   }
   Sizes s;
-  s.m = x[x.size() - 2];
+  s.stack = *batch;
+  s.m = s.rows = x[x.size() - 2];
   s.k = x.back();
   s.n = y.back();
   s.result = *batch;
@@ -107,23 +110,61 @@ void matmul(Definition& d) {
     d.line("Y0[{0}i, j] = T[{0}i, j]", batch_index(*s));
 }
 
-/// Zero point of a side: nothing, one number, or one per row (left) or column (right).
-std::string zero_of(Definition& d, size_t k, int64_t extent, const char* index) {
-  if (!d.has(k) || is_known_zero(d, k))
-    return "";
-  const int64_t cells = product(d.shape(k));
-  if (cells != 1 && cells != extent)
-    d.refuse(fmt::format("the zero point {} fits neither the matrix nor its rows or columns",
-                         graph::text_of(d.shape(k))));
-  d.declare_operand(k, cells == 1 ? Shape{} : Shape{cells});
-  return "i32(" + at("X" + std::to_string(k), cells == 1 ? "" : index) + ")";
+/// A scale or zero point: one number, one per row (of the left side and of the result) or column (of the right side), or one per
+/// row or column of each matrix. Its cell for row i and column j.
+std::string spread(Definition& d, size_t k, const Sizes& s, bool is_by_row) {
+  const Shape& given = d.shape(k);
+  const std::string name = "X" + std::to_string(k);
+  const auto misfit = [&] {
+    d.refuse(fmt::format("input {} of shape {} fits neither the matrices nor their {}", k,
+                         graph::text_of(given), is_by_row ? "rows" : "columns"));
+    return name;
+  };
+  if (product(given) == 1) {
+    d.declare_operand(k, {});
+    return name;
+  }
+  const int64_t extent = is_by_row ? s.rows : s.n;
+  const size_t rank = given.size(), outer = rank < 2 ? 0 : rank - 2;
+  const bool is_list = rank == 1 && given[0] == extent;
+  const bool is_stack = rank >= 2 && outer <= s.stack.size() &&
+                        given[outer] == (is_by_row ? extent : 1) &&
+                        given[outer + 1] == (is_by_row ? 1 : extent);
+  if (!is_list && !is_stack)
+    return misfit();
+  const int64_t matrices = product(given, 0, outer);
+  if (s.m != s.rows && is_by_row) { // rows of all matrices are counted as one
+    if (matrices != 1 && matrices != product(s.stack))
+      return misfit();
+    d.declare_operand(k, {matrices * extent});
+    return at(name, matrices == 1 ? fmt::format("i % {}", extent) : "i");
+  }
+  Shape shape;
+  std::string index;
+  for (size_t t = 0; t < outer; ++t) {
+    const size_t place = s.stack.size() - outer + t;
+    if (given[t] == 1)
+      continue;
+    if (given[t] != s.stack[place])
+      return misfit();
+    shape.push_back(given[t]);
+    index += fmt::format("b{}, ", place);
+  }
+  shape.push_back(extent);
+  d.declare_operand(k, shape);
+  return at(name, index + (is_by_row ? "i" : "j"));
+}
+
+/// Zero point of a side; empty for zero.
+std::string zero_of(Definition& d, size_t k, const Sizes& s, bool is_left) {
+  return !d.has(k) || is_known_zero(d, k) ? "" : "i32(" + spread(d, k, s, is_left) + ")";
 }
 
 /// Sums of (x - a) * (y - b), as those of x * y less what the zero points make of the sums of rows and columns: i32 wraps, so this is
 /// the same, and products of bytes alone are what instructions compute. The value of one cell; `left`, `right`: operands.
 std::string sums_around_zeros(Definition& d, const Sizes& s, size_t left, size_t right,
                               size_t left_zero, size_t right_zero) {
-  const std::string a = zero_of(d, left_zero, s.m, "i"), b = zero_of(d, right_zero, s.n, "j");
+  const std::string a = zero_of(d, left_zero, s, true), b = zero_of(d, right_zero, s, false);
   const std::string x = fmt::format("i32(X{}[{}i, k])", left, s.left),
                     y = fmt::format("i32(X{}[{}k, j])", right, s.right);
   if (a.empty() && b.empty())
@@ -170,11 +211,8 @@ void qlinear_matmul(Definition& d) {
   const auto s = sizes_of(d, 0, 3);
   if (!s)
     return;
-  for (const size_t k : {size_t{1}, size_t{4}, size_t{6}, size_t{7}}) {
-    if (product(d.shape(k)) != 1)
-      return d.refuse("scales must be one number each");
-    d.declare_operand(k, {});
-  }
+  const std::string left = spread(d, 1, *s, true), right = spread(d, 4, *s, false),
+                    scale = spread(d, 6, *s, true), zero = spread(d, 7, *s, true);
   const DataType type = d.type(7);
   d.output(type, s->result);
   d.declare_operand(0, s->left_shape);
@@ -187,9 +225,9 @@ void qlinear_matmul(Definition& d) {
   const auto [low, high] = type == DataType::I8 ? std::pair{-128, 127} : std::pair{0, 255};
   d.line(
       "Y0[{}] = {}", index,
-      Definition::stored(type, fmt::format("max({}, min({}, round(f32(T[{}]) * (X1 * X4 / X6)) + "
-                                           "f32(i32(X7))))",
-                                           low, high, index)));
+      Definition::stored(type, fmt::format("max({}, min({}, round(f32(T[{}]) * ({} * {} / {})) + "
+                                           "f32(i32({}))))",
+                                           low, high, index, left, right, scale, zero)));
 }
 
 void gemm(Definition& d) {

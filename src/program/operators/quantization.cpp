@@ -8,65 +8,109 @@ struct Range {
   int64_t low, high;
 };
 
-Range range_of(DataType type) {
+std::optional<Range> range_of(DataType type) {
   switch (type) {
   case DataType::I8:
-    return {-128, 127};
+    return Range{-128, 127};
+  case DataType::U8:
+    return Range{0, 255};
   case DataType::I16:
-    return {-32768, 32767};
+    return Range{-32768, 32767};
   case DataType::U16:
-    return {0, 65535};
+    return Range{0, 65535};
   default:
-    return {0, 255};
+    return std::nullopt;
   }
 }
 
-/// Scale and zero point: one for the tensor, or one per place along an axis. Declares the operands as
-/// X0[a, c, r] with those at c; false when they do not fit.
-bool declare_scales(Definition& d, std::string& index) {
+/// Which scale and zero point a cell X0[a, c, r] has: one for the tensor, one per place c along an axis, or one per block of
+/// `block` such places in a row. Declares the operands; the index of the scale, nothing when they do not fit.
+std::optional<std::string> declare_scales(Definition& d) {
   if (!d.need(0) || !d.need(1))
-    return false;
-  const int64_t scales = product(d.shape(1));
-  Shape s{1, 1, product(d.shape(0))};
-  if (scales != 1 || d.rank(1) == 1) {
-    const int64_t axis = d.rank(0) == 0 ? 0 : d.axis_of(d.integer("axis", 1), d.rank(0));
-    const auto cut = static_cast<size_t>(axis);
-    if (scales != 1 && (d.rank(0) == 0 || d.shape(0)[cut] != scales))
-      d.refuse(fmt::format("{} scales do not fit dimension {} of {}", scales, axis,
-                           graph::text_of(d.shape(0))));
-    if (scales != 1 && !d.is_settled())
-      s = {product(d.shape(0), 0, cut), scales, product(d.shape(0), cut + 1, d.shape(0).size())};
+    return std::nullopt;
+  const Shape &x = d.shape(0), &scale = d.shape(1);
+  const int64_t block = d.integer("block_size", 0), given = d.integer("axis", 1);
+  const bool is_one = product(scale) == 1 && (scale.size() <= 1 || block == 0);
+  Shape cells{1, 1, product(x)}, scales;
+  std::string index;
+  if (!is_one) {
+    const auto axis = static_cast<size_t>(d.axis_of(given, d.rank(0)));
+    if (d.is_settled())
+      return std::nullopt;
+    cells = {product(x, 0, axis), x[axis], product(x, axis + 1, x.size())};
+    Shape blocks = x;
+    if (block > 0)
+      blocks[axis] = (x[axis] + block - 1) / block;
+    const bool fits = block > 0 ? scale == blocks : block == 0 ? scale == Shape{x[axis]} : false;
+    if (!fits)
+      d.refuse(fmt::format("scales {} in blocks of {} do not fit dimension {} of {}",
+                           graph::text_of(scale), block, axis, graph::text_of(x)));
+    scales = block > 0 ? Shape{cells[0], blocks[axis], cells[2]} : Shape{x[axis]};
+    index = block > 0 ? fmt::format("a, c // {}, r", block) : "c";
+  } else if (block != 0) {
+    d.refuse("blocks need a scale each");
   }
-  if (d.has(2) && product(d.shape(2)) != scales)
+  if (d.has(2) && product(d.shape(2)) != product(scale))
     d.refuse("scales and zero points differ in number");
-  index = scales == 1 ? "" : "c";
-  d.declare_operand(0, s);
-  d.declare_output(0, s);
+  d.declare_operand(0, cells);
+  d.declare_output(0, cells);
   for (const size_t k : {size_t{1}, size_t{2}})
-    d.declare_operand(k, scales == 1 ? Shape{} : Shape{scales});
-  return !d.is_settled();
+    d.declare_operand(k, scales);
+  return d.is_settled() ? std::nullopt : std::optional(index);
+}
+
+/// The type that cells are quantised to: that of the zero point or by an attribute, which must agree.
+std::optional<DataType> quantised_type(Definition& d) {
+  const DataType otherwise = d.has(2) ? d.type(2) : DataType::U8;
+  const bool is_named = d.integer("output_dtype", 0) != 0;
+  const auto type = is_named ? d.data_type("output_dtype", otherwise) : otherwise;
+  if (type && d.has(2) && *type != d.type(2))
+    d.refuse(fmt::format("output_dtype is {}, and the zero point is {}", graph::name_of(*type),
+                         graph::name_of(d.type(2))));
+  if (type && !range_of(*type))
+    d.refuse("known results are u8, i8, u16 and i16, not " + std::string(graph::name_of(*type)));
+  return d.is_settled() ? std::nullopt : type;
+}
+
+/// Quotients are rounded to the type of the scale, or to the one that an attribute names.
+std::optional<DataType> quotient_type(Definition& d) {
+  const bool is_named = d.integer("precision", 0) != 0;
+  const auto type = is_named ? d.data_type("precision", d.type(1)) : d.type(1);
+  if (type && !graph::is_float(*type))
+    d.refuse("quotients are floats, not " + std::string(graph::name_of(*type)));
+  return d.is_settled() ? std::nullopt : type;
 }
 
 void quantize_linear(Definition& d) {
-  std::string index;
-  if (!declare_scales(d, index))
+  const auto index = declare_scales(d);
+  const auto type = quantised_type(d), precision = quotient_type(d);
+  if (!index || !type || !precision)
     return;
-  const DataType type = d.has(2) ? d.type(2) : DataType::U8;
-  const auto [low, high] = range_of(type);
-  d.output(type, d.shape(0));
-  const std::string zero = d.has(2) ? " + f32(" + d.cell(2, index) + ")" : "";
-  d.line("Y0[a, c, r] = {}",
-         Definition::stored(type, fmt::format("max({}, min({}, round(f32(X0[a, c, r]) / {}){}))",
-                                              low, high, at("X1", index), zero)));
+  const auto [low, high] = *range_of(*type);
+  d.output(*type, d.shape(0));
+  const std::string wide = *precision == DataType::F64 ? "f64" : "f32";
+  const auto number = [&](const std::string& cell) { return wide + "(" + cell + ")"; };
+  std::string quotient =
+      fmt::format("{} / {}", number(d.cell(0, "a, c, r")), number(at("X1", *index)));
+  if (*precision == DataType::F16 || *precision == DataType::BF16)
+    quotient = fmt::format("{}({}({}))", wide, graph::name_of(*precision), quotient);
+  const std::string zero = d.has(2) ? " + " + number(d.cell(2, *index)) : "";
+  d.line("Y0[a, c, r] = {}", Definition::stored(*type, fmt::format("max({}, min({}, round({}){}))",
+                                                                   low, high, quotient, zero)));
 }
 
 void dequantize_linear(Definition& d) {
-  std::string index;
-  if (!declare_scales(d, index))
+  const auto index = declare_scales(d);
+  const bool is_named = d.integer("output_dtype", 0) != 0;
+  const auto type = is_named ? d.data_type("output_dtype", d.type(1)) : d.type(1);
+  if (!index || d.is_settled())
     return;
-  d.output(d.type(1), d.shape(0));
-  const std::string zero = d.has(2) ? " - f32(" + d.cell(2, index) + ")" : "";
-  d.line("Y0[a, c, r] = (f32({}){}) * {}", d.cell(0, "a, c, r"), zero, at("X1", index));
+  if (!graph::is_float(*type))
+    return d.refuse("results are floats, not " + std::string(graph::name_of(*type)));
+  d.output(*type, d.shape(0));
+  const std::string wide = *type == DataType::F64 ? "f64" : "f32";
+  const std::string zero = d.has(2) ? fmt::format(" - {}({})", wide, d.cell(2, *index)) : "";
+  d.line("Y0[a, c, r] = ({}({}){}) * {}", wide, d.cell(0, "a, c, r"), zero, at("X1", *index));
 }
 
 /// To u8, with a scale that covers all values and zero.

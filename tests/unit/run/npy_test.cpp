@@ -160,5 +160,29 @@ TEST(Npy, FilesOnDisk) {
   EXPECT_EQ(write_npy(testing::TempDir() + "no/such/folder/a.npy", a).error().code, "K0425");
 }
 
+/// Unsigned types of models have NumPy's names, and their own values.
+TEST(Npy, KeepsTheUnsignedTypesOfModels) {
+  using graph::DataType;
+  for (const auto& [type, code] : {std::pair{DataType::U16, "'<u2'"},
+                                   {DataType::U32, "'<u4'"},
+                                   {DataType::U64, "'<u8'"},
+                                   {DataType::I16, "'<i2'"},
+                                   {DataType::BF16, "'|V2'"}}) {
+    graph::Tensor tensor(type, {2});
+    tensor.set_int(0, 1);
+    tensor.set_int(1, 60000);
+    const std::string bytes = npy_from_tensor(tensor);
+    EXPECT_NE(bytes.find(code), std::string::npos) << graph::name_of(type);
+    const auto again = tensor_from_npy(bytes, "x");
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->type(), type);
+    EXPECT_EQ(again->get_double(1), tensor.get_double(1));
+  }
+  graph::Tensor bits(DataType::U16, {1});
+  const auto declared = tensor_from_npy(npy_from_tensor(bits), "x", DataType::BF16);
+  ASSERT_TRUE(declared);
+  EXPECT_EQ(declared->type(), DataType::BF16);
+}
+
 } // namespace
 } // namespace kawara::run
