@@ -137,19 +137,30 @@ void size(Definition& d) {
   d.constant(std::move(value));
 }
 
-/// When nothing is trained, nothing is dropped.
+/// Does the node drop cells? By an operand since version 12, by an attribute before 7, and never in between.
+bool may_drop(Definition& d) {
+  if (d.opset() < 7)
+    return d.integer("is_test", 0) == 0 && d.real("ratio", 0.5) != 0;
+  if (d.opset() < 12 || !d.has(2))
+    return false;
+  const Tensor* mode = d.value(2);
+  const Tensor* ratio = d.has(1) ? d.value(1) : nullptr;
+  if (d.is_settled())
+    return false;
+  return mode->get_int(0) != 0 && (!ratio || ratio->get_double(0) != 0.0);
+}
+
+/// When nothing is trained, nothing is dropped; otherwise a function drops.
 void dropout(Definition& d) {
   if (!d.need(0))
     return;
-  const bool may_train = d.opset() >= 12 && d.has(2);
-  if (may_train) {
-    const Tensor* mode = d.value(2);
-    const Tensor* ratio = d.has(1) ? d.value(1) : nullptr;
-    if (d.is_settled())
-      return;
-    if (mode->get_int(0) != 0 && (!ratio || ratio->get_double(0) != 0.0))
-      return d.refuse("it would drop values at random; Kawara runs models, it does not train them");
-  }
+  const bool drops = may_drop(d);
+  for (const char* name : {"ratio", "seed"})
+    d.needs_no(name);
+  if (d.is_settled())
+    return;
+  if (drops)
+    return d.decline();
   same_cells(d, d.shape(0));
   if (!d.wants(1))
     return;

@@ -65,6 +65,7 @@ std::vector<std::string> function_names();
 // One list per family.
 std::span<const Function> gather_functions();
 std::span<const Function> number_functions();
+std::span<const Function> random_functions();
 std::span<const Function> resize_functions();
 std::span<const Function> rotate_functions();
 std::span<const Function> sample_functions();
