@@ -5,6 +5,7 @@
 #include "driver/in_place.h"
 #include "driver/plan_groups.h"
 #include "driver/plan_memory.h"
+#include "driver/unknown_operators.h"
 #include "estimate/count.h"
 #include "graph/attributes.h"
 #include "graph/errors.h"
@@ -26,25 +27,6 @@ using program::operators::Operand;
 
 std::string type_text(graph::DataType type, const Shape& shape) {
   return std::string(graph::name_of(type)) + graph::text_of(shape);
-}
-
-Diagnostic unknown_operator(const Node& node) {
-  std::vector<std::string> known = program::operators::operator_names();
-  for (const auto& more : {run::function_names(), control_flow_names()})
-    known.insert(known.end(), more.begin(), more.end());
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  const std::string domain = node.domain.empty() ? "" : printable(node.domain) + ".";
-  Diagnostic d = graph::model_error(
-      "K0510",
-      fmt::format("node `{}` uses the operator `{}{}`, which Kawara does not know", node.name,
-                  domain, printable(node.op)),
-      node.domain.empty() ? "Kawara knows " + join(known, " ") + "."
-                          : "Only operators of the ONNX standard itself are known.",
-      "");
-  if (const auto meant = closest(node.op, known); meant && node.domain.empty())
-    d.help.push_back({"did you mean", *meant, false});
-  return d;
 }
 
 /// Interprets a program that takes longer to compile than to interpret; false when it is none, or stops.
@@ -164,7 +146,7 @@ private:
       return fail(refused(node, operand_texts(node),
                           "it takes tensors only: no sequences, and nothing that has no value"));
     if (!function && !is_control_flow(node))
-      return fail(unknown_operator(node));
+      return fail(unknown_operators(graph_));
     return add_call(node, index, function);
   }
 

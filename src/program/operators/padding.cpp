@@ -2,6 +2,8 @@
 
 #include "support/text.h"
 
+#include <algorithm>
+
 namespace kawara::program::operators {
 namespace {
 namespace of_padding {
@@ -62,6 +64,8 @@ std::string source_of(Definition& d, const std::string& mode, const Amounts& amo
     return moved;
   if (n == 0)
     d.refuse(fmt::format("dimension {} has no border", k));
+  if (mode == "wrap")
+    return fmt::format("({}) % {}", moved, std::max<int64_t>(n, 1));
   if (mode == "edge")
     return fmt::format("min(max({}, 0), {})", moved, n - 1);
   if (amounts.begin[k] >= n || amounts.end[k] >= n)
@@ -75,9 +79,8 @@ void pad(Definition& d) {
   if (!d.need(0))
     return;
   const auto amounts = amounts_of(d);
-  const std::string mode = d.word("mode", "constant"), fill = fill_of(d);
-  if (mode != "constant" && mode != "edge" && mode != "reflect")
-    d.refuse("attribute `mode` is `" + printable(mode) + "`; known are constant, edge, reflect");
+  const std::string mode = d.word_of("mode", "constant", {"constant", "edge", "reflect", "wrap"}),
+                    fill = fill_of(d);
   if (d.is_settled())
     return;
   Shape shape;
