@@ -14,8 +14,23 @@ using kernel::Buffer;
 using kernel::Kernel;
 using scalar::Expr;
 
+/// A number that is made a wide integer, or one that is computed with where positions are not meant: nothing bounds it.
+bool has_wide_data(const Kernel& kernel) {
+  bool is_found = false;
+  kernel::visit_exprs(kernel.body, [&](const Expr& root) {
+    scalar::visit(root, [&](const Expr& e) {
+      const auto* cast = scalar::as<scalar::Cast>(e);
+      is_found = is_found || (cast != nullptr && e.type().elem == scalar::Elem::I64 &&
+                              cast->arg.type().elem != scalar::Elem::Bool);
+    });
+  });
+  return is_found;
+}
+
 /// Every position in every buffer fits into an int, and no data is 64 bits wide.
 bool has_small_buffers(const Kernel& kernel) {
+  if (has_wide_data(kernel))
+    return false;
   for (const Buffer& b : kernel.buffers) {
     int64_t cells = 1;
     for (const Expr& extent : b.shape) {

@@ -57,6 +57,26 @@ bool is_activation(UnaryOp op) {
          op == UnaryOp::GeluTanh;
 }
 
+/// A literal that is an int, but for its fraction.
+bool is_int_literal(const Expr& e) {
+  const auto* literal = as<scalar::FloatLit>(e);
+  return literal != nullptr && std::abs(literal->value) < 0x1p31;
+}
+
+/// Whether a float lies between two ints, or is no number: max(-128, min(127, x)).
+bool is_within_int(const Expr& e) {
+  bool has_lower = false, has_upper = false;
+  Expr inner = e;
+  while (const auto* n = as<scalar::Binary>(inner)) {
+    const bool is_left = is_int_literal(n->lhs);
+    if ((n->op != BinaryOp::Min && n->op != BinaryOp::Max) || (!is_left && !is_int_literal(n->rhs)))
+      break;
+    (n->op == BinaryOp::Max ? has_lower : has_upper) = true;
+    inner = is_left ? n->rhs : n->lhs;
+  }
+  return has_lower && has_upper;
+}
+
 /// How tightly an infix operator binds; 0 for what is no infix text.
 int strength_of(const Expr& e) {
   const auto* n = as<scalar::Binary>(e);
@@ -174,7 +194,12 @@ std::string CudaExpr::conversion(const std::string& text, Elem from, Elem to) {
     return "kw_to_" + std::string(scalar::name_of(to)) + "(" + conversion(text, from, Elem::F32) +
            ")";
   }
-  return "(" + (to == Elem::I64 ? index_type() : cuda_type(to)) + ")" + text;
+  const std::string type = to == Elem::I64 ? index_type() : cuda_type(to);
+  if (scalar::is_float(from) && scalar::is_integer(to)) {
+    need("integers");
+    return "(" + type + ")kw_to_integer(" + text + ")";
+  }
+  return "(" + type + ")" + text;
 }
 
 std::string CudaExpr::before_rounding(const Expr& value) {
@@ -197,6 +222,13 @@ std::string CudaExpr::converted(const Expr& value, Elem to) {
     return print(cast->arg);
   if (is_short && from == Elem::F32)
     return conversion(before_rounding(value), from, to);
+  // What is known to lie within 32 bits needs no more.
+  if (scalar::is_integer(to) && scalar::is_float(from) && is_within_int(value)) {
+    need("integers");
+    return conversion("kw_to_int(" + conversion(print(value), from, scalar::compute_type(from)) +
+                          ")",
+                      Elem::I32, to);
+  }
   return conversion(atom(value), from, to);
 }
 

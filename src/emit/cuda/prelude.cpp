@@ -142,6 +142,15 @@ template <class T> static __device__ inline T kw_mod(T a, T b) {
 
 )";
 
+constexpr const char* kIntegers =
+    R"(// The whole part of a float, the nearest one that fits; 0 of what is no number.
+static __device__ inline long long kw_to_integer(float x) { return x == x ? __float2ll_rz(x) : 0; }
+static __device__ inline long long kw_to_integer(double x) { return x == x ? __double2ll_rz(x) : 0; }
+static __device__ inline int kw_to_int(float x) { return x == x ? __float2int_rz(x) : 0; }
+static __device__ inline int kw_to_int(double x) { return x == x ? __double2int_rz(x) : 0; }
+
+)";
+
 constexpr const char* kActivations =
     R"(static __device__ inline float kw_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 static __device__ inline float kw_silu(float x) { return x / (1.0f + expf(-x)); }
@@ -273,7 +282,7 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 } // namespace
 
 std::string cuda_prelude(const std::set<std::string>& needs) {
-  constexpr std::array<std::pair<const char*, const char*>, 17> parts = {
+  constexpr std::array<std::pair<const char*, const char*>, 18> parts = {
       {{"begin", kBegin},
        {"inf", kInf},
        {"nan", kNan},
@@ -284,6 +293,7 @@ std::string cuda_prelude(const std::set<std::string>& needs) {
        {"packed_bf16", kPackedBf16},
        {"packed_f16", kPackedF16},
        {"division", kDivision},
+       {"integers", kIntegers},
        {"activations", kActivations},
        {"approximate", kApproximate},
        {"short_activations", kShortActivations},

@@ -106,6 +106,28 @@ TEST(CudaText, NvrtcCompilesProductsOfF32OnTensorCores) {
   EXPECT_EQ(complaint(unit), "");
 }
 
+/// A GPU's own conversions stop at the ends of the type; those of programs go through 64 bits (scalar/eval.h).
+TEST(CudaText, FloatsBecomeIntegersThroughSixtyFourBits) {
+  const auto unit_with = [](const std::string& elem, const std::string& value) {
+    return unit_of("input X: f32[64]\noutput Y: " + elem + "[64]\nY[i] = " + value + "\n", {});
+  };
+  const auto has = [](const emit::CudaUnit& unit, const std::string& text) {
+    return unit.text.find(text) != std::string::npos;
+  };
+  const emit::CudaUnit any = unit_with("i16", "i16(X[i])");
+  EXPECT_TRUE(has(any, "(short)kw_to_integer(v0.at")) << any.text;
+  const emit::CudaUnit within = unit_with("i16", "i16(max(0, min(65535, X[i])))");
+  EXPECT_TRUE(has(within, "kw_to_int(fm")) << within.text;
+  const emit::CudaUnit above = unit_with("i16", "i16(max(0, X[i]))");
+  EXPECT_TRUE(has(above, "kw_to_integer(fm")) << above.text;
+  const emit::CudaUnit wide = unit_with("f32", "f32(i64(X[i]))");
+  EXPECT_FALSE(wide.has_narrow_indices) << wide.text;
+  if (!has_nvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  for (const emit::CudaUnit& unit : {any, within, above, wide})
+    EXPECT_EQ(complaint(unit), "");
+}
+
 TEST(CudaText, VectorsAreLoadedWholeAndIndicesAreNarrow) {
   const emit::CudaUnit unit = unit_of(gpu_line::kGelu, {{"M", 64}, {"N", 1024}});
   EXPECT_TRUE(unit.has_narrow_indices);
@@ -192,6 +214,50 @@ TEST(CudaDevice, KernelsOnTheGpuMeanTheSame) {
       total += static_cast<double>(y[row * 2000 + j]);
     EXPECT_NEAR(total, 1.0, 1e-4);
   }
+}
+
+/// Results of `Y[i] = value` for these X, from the GPU and from the interpreter.
+template <class T>
+void expect_interpreted(const std::string& elem, const std::string& value,
+                        const std::vector<float>& x, const std::shared_ptr<CudaDevice>& device) {
+  const std::string count = std::to_string(x.size());
+  const auto line = compile("input X: f32[" + count + "]\noutput Y: " + elem + "[" + count +
+                                "]\nY[i] = " + value + "\n",
+                            "auto", {});
+  NvrtcOptions options;
+  options.arch = device->gpu().arch;
+  auto code =
+      CudaExecutable::load(line.kernel, emit::cuda_from_kernel(line.kernel), device, options);
+  ASSERT_TRUE(code) << render({code.error()});
+  std::vector<float> given = x;
+  std::vector<T> y(x.size());
+  void* arguments[] = {given.data(), y.data()};
+  ASSERT_TRUE(code->call(arguments, {}));
+  program::Array array(scalar::Elem::F32, {static_cast<int64_t>(x.size())});
+  for (size_t k = 0; k < x.size(); ++k)
+    array.set_double(static_cast<int64_t>(k), static_cast<double>(x[k]));
+  const auto expected = program::interpret(line.program, {}, {{"X", array}});
+  ASSERT_TRUE(expected);
+  for (size_t k = 0; k < x.size(); ++k)
+    EXPECT_EQ(static_cast<double>(y[k]), expected->at("Y").get_double(static_cast<int64_t>(k)))
+        << value << " of " << x[k];
+}
+
+TEST(CudaDevice, FloatsBecomeIntegersAsTheInterpreterSays) {
+  const auto device = CudaDevice::open();
+  if (!device || !has_nvrtc())
+    GTEST_SKIP() << "no GPU, or no NVRTC, on this machine";
+  const std::vector<float> x = {0.0F,   -0.75F,  1.5F,      127.9F,     128.0F,   255.0F,
+                                256.0F, -129.0F, 32768.0F,  65535.0F,   65536.0F, -40000.0F,
+                                3e9F,   -3e9F,   6e18F,     1e30F,      -1e30F,   INFINITY,
+                                NAN,    2.5F,    -INFINITY, 16777216.0F};
+  expect_interpreted<int16_t>("i16", "i16(X[i])", x, *device);
+  expect_interpreted<int16_t>("i16", "i16(max(0, min(65535, X[i])))", x, *device);
+  expect_interpreted<int8_t>("i8", "i8(X[i])", x, *device);
+  expect_interpreted<uint8_t>("u8", "u8(X[i])", x, *device);
+  expect_interpreted<int32_t>("i32", "i32(X[i])", x, *device);
+  expect_interpreted<int64_t>("i64", "i64(X[i])", x, *device);
+  expect_interpreted<float>("f32", "f32(i64(X[i]))", x, *device);
 }
 
 } // namespace
