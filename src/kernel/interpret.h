@@ -23,7 +23,8 @@ struct InterpretOptions {
 /// (of outputs, workspaces and private buffers), integer division by zero, and races. A race is two
 /// iterations of one parallel loop, two blocks of a launch, or two threads of a block with no barrier
 /// between, that touch the same cell, one of them writing. Threads must agree on every loop and condition
-/// that has a barrier inside.
+/// that has a barrier inside. Nobody may touch a cell to which an asynchronous copy is under way: until the thread that
+/// began it has waited for it.
 ///
 /// `arguments` holds one entry per buffer with scope Argument, in buffer order; inputs and inouts
 /// carry their values, all are filled with the results. The error says what went wrong where.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernel/copies_under_way.h"
 #include "kernel/interpret.h"
 #include "kernel/race.h"
 #include "support/hash.h"
@@ -129,8 +130,10 @@ private:
     races_.leave();
     launch_ = nullptr;
   }
-  /// Barriers and the like: nothing for one thread alone. Asynchronous stores are done at once.
+  /// Barriers and the like: nothing for one thread alone.
   template <class Waiting> void one(const Waiting&) {}
+  void one(const Commit&) { under_way_.commit(thread_); }
+  void one(const Await& s) { under_way_.await(thread_, s.pending); }
   void one(const If& s) { run(eval(s.cond).front().i != 0 ? s.then : s.otherwise); }
   void one(const Allocate& s) {
     create(s.buffer, nullptr);
@@ -165,8 +168,12 @@ private:
         v = scalar::convert(given, elem, v);
       results.push_back(v);
     }
-    for (size_t lane = 0; lane < values.size(); ++lane)
-      write(s.buffer, cell_of(s.buffer, at, lane), results[lane]);
+    for (size_t lane = 0; lane < values.size(); ++lane) {
+      const int64_t cell = cell_of(s.buffer, at, lane);
+      write(s.buffer, cell, results[lane]);
+      if (s.is_async)
+        under_way_.begin(thread_, {storage_[s.buffer].number, cell});
+    }
   }
 
   void set_position(const std::array<uint32_t, 3>& vars, const std::array<int64_t, 3>& counts,
@@ -239,6 +246,7 @@ private:
     const std::vector<Lanes> host = variables_;
     threads_.clear();
     owners_.clear();
+    under_way_.clear();
     for (int64_t t = 0; t < count; ++t) {
       set_position(s.thread_vars, s.threads, t);
       threads_.emplace_back();
@@ -386,6 +394,8 @@ private:
   }
 
   void touch(uint32_t buffer, int64_t cell, bool is_write) {
+    if (under_way_.has({storage_[buffer].number, cell}))
+      throw Stop{place(buffer, cell) + " is touched while a copy to it is under way"};
     if (launch_ != nullptr && thread_ >= 0 && launch_->owned.contains(buffer)) {
       const auto owner = owners_.try_emplace({storage_[buffer].number, cell}, thread_).first;
       if (owner->second != thread_)
@@ -454,6 +464,7 @@ private:
   int64_t thread_ = -1;                                    ///< that is running
   std::map<std::pair<uint64_t, int64_t>, int64_t> owners_; ///< thread by storage and cell
   std::unordered_map<const Stmt*, bool> waits_, engaged_;
+  CopiesUnderWay under_way_;
   std::vector<BulkCopy> copies_;                    ///< under way, oldest first
   std::set<std::pair<uint32_t, int64_t>> copying_;  ///< shared cells that bulk stores will read
   std::vector<std::vector<BarrierState>> barriers_; ///< by row and slot
