@@ -115,9 +115,15 @@ std::vector<ProductTiles> plain_tiles(const Schedule& schedule, const Product& p
   std::vector<ProductTiles> order;
   for (const PlainChoice& choice : choices_for(schedule, product, batches, 1, gpu))
     order.push_back(choice.tiles);
-  for (const ProductTiles& tiles : kTilesOfOthers)
+  // Of a row that ends within a thread's neighbours, each thread has single cells: where its last group ends is known before it
+  // runs, so that sums stay in registers and each has one copy of its text.
+  const int64_t lanes = product.extents[product.lanes];
+  for (ProductTiles tiles : kTilesOfOthers) {
+    while (tiles.width > 1 && lanes % tiles.width != 0)
+      tiles.width /= 2;
     if (plain_blocks(product, tiles, batches) >= gpu.multiprocessors || tiles.rows == 32)
       order.push_back(tiles);
+  }
   return order;
 }
 
