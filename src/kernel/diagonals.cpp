@@ -45,9 +45,8 @@ bool has_code_inside(const For& loop) {
 /// Looks inside one loop for bounds that are constant up to some value of its variable.
 class DiagonalSearch {
 public:
-  explicit DiagonalSearch(const For& loop) : loop_(loop), inside_(vars_set_in(loop.body)) {
-    look(loop.body);
-  }
+  explicit DiagonalSearch(const For& loop)
+      : loop_(loop), inside_(vars_set_in(loop.body)), whole_(look(loop.body, {})) {}
 
   /// Where iterations begin that meet a diagonal; nothing when there are none to tell apart.
   std::optional<Expr> first_that_meets() const {
@@ -61,51 +60,57 @@ public:
   }
 
   /// The body where no iteration meets one.
-  Block whole() const {
-    return rewrite(loop_.body, [&](Stmt stmt) {
-      if (auto* inner = std::get_if<For>(&stmt)) {
-        inner->lo = without_diagonals(inner->lo, BinaryOp::Max);
-        inner->hi = without_diagonals(inner->hi, BinaryOp::Min);
-      }
-      return block_of(std::move(stmt));
-    });
-  }
+  const Block& whole() const { return whole_; }
 
 private:
-  void look(const Block& block) {
+  /// Of loops around a place, by variable: another loop may have the same variable and other ends.
+  using SpansAround = std::map<uint32_t, Span>;
+
+  /// The statements without the diagonals, whose ends it notes.
+  Block look(const Block& block, const SpansAround& around) {
+    Block result;
     for (const Stmt& stmt : block) {
-      if (const auto* inner = std::get_if<For>(&stmt)) {
-        if (!has_code_inside(*inner))
-          continue;
-        note(inner->lo, BinaryOp::Max);
-        note(inner->hi, BinaryOp::Min);
+      const auto* loop = std::get_if<For>(&stmt);
+      if (loop != nullptr && !has_code_inside(*loop)) {
+        result.push_back(stmt);
+        continue;
+      }
+      Stmt copy = stmt;
+      SpansAround inside = around;
+      if (auto* inner = std::get_if<For>(&copy)) {
+        inside.erase(inner->var);
         const auto first = constant_among(operands_of(inner->lo, BinaryOp::Max));
         const auto end = constant_among(operands_of(inner->hi, BinaryOp::Min));
         if (first && end)
-          spans_[inner->var] = {*first, *end - 1};
-        look(inner->body);
-      } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        look(branch->then);
-        look(branch->otherwise);
-      } else if (const auto* allocate = std::get_if<Allocate>(&stmt))
-        look(allocate->body);
+          inside[inner->var] = {*first, *end - 1};
+        inner->lo = without_diagonals(inner->lo, BinaryOp::Max, around);
+        inner->hi = without_diagonals(inner->hi, BinaryOp::Min, around);
+      }
+      result.push_back(
+          with_nested_blocks(std::move(copy), [&](const Block& b) { return look(b, inside); }));
     }
+    return result;
   }
 
-  void note(const Expr& bound, BinaryOp op) {
+  /// The bound without the operands that are diagonals.
+  Expr without_diagonals(const Expr& bound, BinaryOp op, const SpansAround& around) {
     const std::vector<Expr> operands = operands_of(bound, op);
     const auto constant = constant_among(operands);
     if (!constant)
-      return;
-    for (const Expr& e : operands)
-      if (const auto end = end_of_whole(e, *constant, op == BinaryOp::Max)) {
+      return bound;
+    Expr left;
+    for (const Expr& e : operands) {
+      if (const auto end = end_of_whole(e, *constant, op == BinaryOp::Max, around))
         ends_.push_back(*end);
-        diagonals_.push_back(e);
-      }
+      else
+        left = left ? scalar::binary(op, left, e) : e;
+    }
+    return left;
   }
 
   /// The value of the loop's variable from which on the operand may decide over the constant, where it is a diagonal's.
-  std::optional<Expr> end_of_whole(const Expr& operand, int64_t constant, bool is_lower) const {
+  std::optional<Expr> end_of_whole(const Expr& operand, int64_t constant, bool is_lower,
+                                   const SpansAround& around) const {
     const AffineSum limit{{}, constant};
     const AffineSum room = is_lower ? difference(limit, scalar::affine_sum(operand))
                                     : difference(scalar::affine_sum(operand), limit);
@@ -125,8 +130,8 @@ private:
         moves_against = moves_against || factor > 0;
         continue;
       }
-      const auto span = spans_.find(v->id);
-      if (span == spans_.end())
+      const auto span = around.find(v->id);
+      if (span == around.end())
         return std::nullopt;
       rest.constant += factor * (factor > 0 ? span->second.first : span->second.last);
     }
@@ -135,21 +140,10 @@ private:
     return scalar::simplify(scalar::divide_sum(rest, -step) + int_lit(1));
   }
 
-  Expr without_diagonals(const Expr& bound, BinaryOp op) const {
-    Expr left;
-    for (const Expr& e : operands_of(bound, op)) {
-      const bool is_diagonal = std::any_of(diagonals_.begin(), diagonals_.end(),
-                                           [&](const Expr& d) { return scalar::equal(d, e); });
-      if (!is_diagonal)
-        left = left ? scalar::binary(op, left, e) : e;
-    }
-    return left ? left : bound;
-  }
-
   const For& loop_;
   VarSet inside_;
-  std::map<uint32_t, Span> spans_; ///< of loops inside
-  std::vector<Expr> ends_, diagonals_;
+  std::vector<Expr> ends_;
+  Block whole_;
 };
 
 class DiagonalSplitter {

@@ -16,6 +16,9 @@ namespace kawara::kernel {
 /// Unlike Ranges, each variable stands for itself, so nothing cancels; in return both ends come
 /// with every answer. Index arithmetic is taken not to wrap, as everywhere; an end that does not
 /// fit into 64 bits is absent.
+///
+/// Loops that do not nest may share a variable, and a Define may give it another value: whoever asks has reported every loop
+/// and every Define on the way to the place, in text order. What was reported last of a variable holds.
 class Intervals {
 public:
   void enter(const For& loop);

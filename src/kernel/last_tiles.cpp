@@ -4,6 +4,7 @@
 #include "kernel/ranges.h"
 #include "kernel/unroll.h"
 #include "kernel/vars.h"
+#include "scalar/affine_sum.h"
 
 #include <algorithm>
 #include <optional>
@@ -14,16 +15,22 @@ namespace {
 using scalar::BinaryOp;
 using scalar::int_lit;
 
-/// Whether the loop, which becomes straight code, ends at a constant in all iterations of `tiles` but the last.
+/// Whether the loop, which becomes straight code, ends at a constant in all iterations of `tiles` but the last: that of min(6, 111 - 6*i_0).
 bool ends_early_at_last(const For& loop, uint32_t tiles, int64_t first, int64_t last) {
-  if (loop.marks.unroll != poly::kFullUnroll && loop.marks.vector_width == 0)
+  const std::vector<Expr> ends = operands_of(loop.hi, BinaryOp::Min);
+  if ((loop.marks.unroll != poly::kFullUnroll && loop.marks.vector_width == 0) || ends.size() != 2)
     return false;
-  const auto end_at = [&](int64_t iteration) {
-    return scalar::constant_of(substitute_var(loop.hi, tiles, int_lit(iteration)));
+  const size_t fixed = scalar::constant_of(ends[0]) ? 0 : 1;
+  const auto full = scalar::constant_of(ends[fixed]);
+  const scalar::AffineSum edge = scalar::affine_sum(ends[1 - fixed]);
+  const auto* var =
+      edge.terms.size() == 1 ? scalar::as<scalar::Var>(edge.terms.begin()->first) : nullptr;
+  if (!full || var == nullptr || var->id != tiles)
+    return false;
+  const auto edge_at = [&](int64_t tile) {
+    return edge.terms.begin()->second * tile + edge.constant;
   };
-  const auto at_last = end_at(last), at_first = end_at(first), before = end_at(last - 1);
-  return operands_of(loop.hi, BinaryOp::Min).size() == 2 && at_last && at_first && before &&
-         *at_first == *before && *at_last < *before;
+  return edge_at(first) >= *full && edge_at(last - 1) >= *full && edge_at(last) < *full;
 }
 
 /// Whether all that is multiplied lies in packed buffers: such tiles are filled up instead (padded_tile.h).

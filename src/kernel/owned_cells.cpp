@@ -80,6 +80,8 @@ private:
         walk(branch->otherwise);
       } else if (const auto* allocate = std::get_if<Allocate>(&stmt))
         walk(allocate->body);
+      else if (const auto* define = std::get_if<Define>(&stmt))
+        intervals_.define(define->var, define->value);
     }
   }
 

@@ -73,6 +73,14 @@ bool is_inside(const Kernel& kernel, uint32_t buffer, const std::vector<Expr>& i
   return true;
 }
 
+/// The variables, and those of loops whose ends depend on them.
+VarSet with_followers(VarSet vars, const std::vector<For>& loops) {
+  for (const For& loop : loops) // outermost first: what a loop depends on comes before it
+    if (mentions_any(loop.lo, vars) || mentions_any(loop.hi, vars))
+      vars.insert(loop.var);
+  return vars;
+}
+
 /// Every load that follows a loop with an edge reads a cell of a packed buffer, also beyond the edge.
 bool reads_packed_cells(const Kernel& kernel, const Expr& value, const VarSet& with_edge,
                         const Ranges& ranges) {
@@ -119,6 +127,7 @@ struct Roles {
 
 std::optional<Roles> roles_of(const PaddedNest& nest) {
   Roles roles;
+  VarSet reductions;
   for (const For& loop : nest.loops) {
     if (loop.marks.is_parallel)
       return std::nullopt;
@@ -131,17 +140,15 @@ std::optional<Roles> roles_of(const PaddedNest& nest) {
       roles.outer.push_back(loop);
       continue;
     }
-    // A tile whose edge moves along the reduction would add what lies beyond it.
-    const bool has_moving_edge =
-        std::any_of(roles.inner.begin(), roles.inner.end(), [&](const For& reduction) {
-          return !nest.full.contains(reduction.var) &&
-                 (mentions(loop.lo, reduction.var) || mentions(loop.hi, reduction.var));
-        });
-    if (is_tile && has_moving_edge)
+    // A tile whose edge moves along the reduction would add what lies beyond it, and its results are stored where there
+    // is no reduction.
+    if (is_tile && (mentions_any(loop.lo, reductions) || mentions_any(loop.hi, reductions)))
       return std::nullopt;
     roles.inner.push_back(loop);
     if (is_tile)
       roles.tile.push_back(loop);
+    else
+      reductions.insert(loop.var);
   }
   const bool reduces = roles.tile.size() < roles.inner.size();
   return reduces && !roles.tile.empty() ? std::optional(std::move(roles)) : std::nullopt;
@@ -251,9 +258,10 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
   std::map<uint32_t, FullBounds> of_tile;
   for (const For& loop : roles->tile)
     of_tile[loop.var] = nest.full.at(loop.var);
-  for (const For& loop : with_bounds(nest.loops, of_tile))
+  const std::vector<For> full = with_bounds(nest.loops, of_tile);
+  for (const For& loop : full)
     ranges.enter(loop);
-  if (!reads_packed_cells(kernel, nest.store->value, with_edge, ranges))
+  if (!reads_packed_cells(kernel, nest.store->value, with_followers(with_edge, full), ranges))
     return {};
 
   const Store& store = *nest.store;

@@ -1,18 +1,19 @@
 #include "kernel/separate_tiles.h"
 
 #include "kernel/intervals.h"
+#include "kernel/nested_blocks.h"
 #include "kernel/padded_tile.h"
 #include "kernel/partial_tile.h"
 #include "kernel/ranges.h"
+#include "kernel/tile_limits.h"
 #include "kernel/tile_start.h"
 #include "kernel/vars.h"
-#include "scalar/affine_sum.h"
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace kawara::kernel {
 namespace {
@@ -20,67 +21,6 @@ namespace {
 using scalar::binary;
 using scalar::BinaryOp;
 using scalar::int_lit;
-
-/// First and last value that variables of straight loops can have.
-using Spans = std::map<uint32_t, std::pair<int64_t, int64_t>>;
-
-/// The smallest value of a sum over all values of those variables, or the largest. What is not a multiple of
-/// one of them stays as it is.
-Expr extreme_of(const Expr& e, const Spans& spans, bool is_smallest) {
-  scalar::AffineSum sum = scalar::affine_sum(e);
-  std::erase_if(sum.terms, [&](const auto& term) {
-    const auto& [factor, coefficient] = term;
-    const auto* var = scalar::as<scalar::Var>(factor);
-    const auto span = var != nullptr ? spans.find(var->id) : spans.end();
-    if (span == spans.end())
-      return false;
-    const auto [first, last] = span->second;
-    sum.constant += coefficient * ((coefficient > 0) == is_smallest ? first : last);
-    return true;
-  });
-  return scalar::expr_of(sum);
-}
-
-/// The constant among `operands` and what must hold for it to be the bound; none without a constant
-/// or without other operands.
-struct Limit {
-  int64_t value = 0;
-  std::vector<Expr> holds;
-  std::vector<Expr> holds_everywhere; ///< in all iterations of straight loops
-};
-
-std::optional<Limit> limit_of(const Expr& bound, BinaryOp op, BinaryOp comparison,
-                              const Spans& spans) {
-  Limit limit;
-  bool has_constant = false;
-  std::vector<Expr> others;
-  for (const Expr& e : operands_of(bound, op)) {
-    if (const auto c = scalar::constant_of(e)) {
-      limit.value = has_constant ? (op == BinaryOp::Min ? std::min(limit.value, *c)
-                                                        : std::max(limit.value, *c))
-                                 : *c;
-      has_constant = true;
-    } else
-      others.push_back(e);
-  }
-  if (!has_constant)
-    return std::nullopt;
-  const auto is_limit = [&](const Expr& e) {
-    return scalar::simplify(binary(comparison, e, int_lit(limit.value)));
-  };
-  for (const Expr& e : others) {
-    limit.holds.push_back(is_limit(e));
-    limit.holds_everywhere.push_back(is_limit(extreme_of(e, spans, op == BinaryOp::Min)));
-  }
-  return limit;
-}
-
-/// What a loop becomes in a full tile.
-struct Full {
-  int64_t lo = 0, hi = 0;
-  std::vector<Expr> conditions;
-  std::vector<Expr> everywhere; ///< enough for the conditions in all iterations of the tile's loops
-};
 
 bool contains(const std::vector<Expr>& list, const Expr& e) {
   return std::any_of(list.begin(), list.end(), [&](const Expr& x) { return equal(x, e); });
@@ -130,24 +70,10 @@ Filled filled_dimensions(const Kernel& kernel) {
   return filled;
 }
 
-/// A loop of a tile has the constants among its bounds as its ends, or fewer iterations.
-void add_span(const For& loop, Spans& spans) {
-  const auto lo = limit_of(loop.lo, BinaryOp::Max, BinaryOp::Le, {});
-  const auto hi = limit_of(loop.hi, BinaryOp::Min, BinaryOp::Ge, {});
-  if (lo && hi && lo->value < hi->value)
-    spans.emplace(loop.var, std::pair(lo->value, hi->value - 1));
-}
-
 class Separator {
 public:
   explicit Separator(Kernel& kernel)
-      : kernel_(kernel), buffers_(kernel.buffers.size()), filled_(filled_dimensions(kernel)) {
-    visit(kernel.body, [&](const Stmt& stmt) {
-      const auto* loop = std::get_if<For>(&stmt);
-      if (loop != nullptr && (becomes_straight(*loop) || fills_packed(*loop)))
-        add_span(*loop, spans_);
-    });
-  }
+      : kernel_(kernel), buffers_(kernel.buffers.size()), filled_(filled_dimensions(kernel)) {}
 
   /// `settled`: conditions that were tested further out; loops that need only those stay as they are.
   Block block(const Block& statements, const std::vector<Expr>& settled) {
@@ -198,11 +124,8 @@ private:
   bool is_partial(const For& nest, const std::vector<Expr>& settled, bool fills = false) const {
     bool found = false;
     if (!settled.empty())
-      visit(block_of(Stmt(nest)), [&](const Stmt& s) {
-        const auto* loop = std::get_if<For>(&s);
-        const auto full =
-            loop != nullptr && (!fills || fills_packed(*loop)) ? full_of(*loop) : std::nullopt;
-        found |= full && contains_all(settled, full->conditions);
+      each_full(nest, [&](const For& loop, const Full& full) {
+        found |= (!fills || fills_packed(loop)) && contains_all(settled, full.conditions);
       });
     return found;
   }
@@ -210,11 +133,7 @@ private:
   Block zero_filled(const For& nest) {
     Block block = zero_padded(kernel_, nest, bounds_in_full_tile(), ranges_);
     if (!block.empty())
-      visit(block_of(nest), [&](const Stmt& stmt) {
-        const auto* loop = std::get_if<For>(&stmt);
-        if (loop != nullptr && full_of(*loop))
-          note_filled(*loop);
-      });
+      each_full(nest, [&](const For& loop, const Full&) { note_filled(loop); });
     return block;
   }
 
@@ -252,18 +171,56 @@ private:
     return found;
   }
 
-  std::optional<Full> full_of(const For& loop) const {
-    if (!gains_from_constants(loop))
-      return std::nullopt;
-    const auto lo = limit_of(loop.lo, BinaryOp::Max, BinaryOp::Le, spans_);
-    const auto hi = limit_of(loop.hi, BinaryOp::Min, BinaryOp::Ge, spans_);
-    if (!lo || !hi || lo->value >= hi->value || lo->holds.size() + hi->holds.size() == 0)
-      return std::nullopt;
-    Full full{lo->value, hi->value, lo->holds, lo->holds_everywhere};
-    full.conditions.insert(full.conditions.end(), hi->holds.begin(), hi->holds.end());
-    full.everywhere.insert(full.everywhere.end(), hi->holds_everywhere.begin(),
-                           hi->holds_everywhere.end());
-    return full;
+  /// `around`: of the loops around this one.
+  std::optional<Full> full_of(const For& loop, const Spans& around) const {
+    return gains_from_constants(loop) ? full_loop(loop, around) : std::nullopt;
+  }
+
+  /// The spans inside a loop.
+  Spans with_loop(const For& loop, Spans around) const {
+    around.erase(loop.var);
+    if (becomes_straight(loop) || fills_packed(loop))
+      if (const auto span = span_of(loop))
+        around[loop.var] = *span;
+    return around;
+  }
+
+  /// Calls `f` with each loop of the block that can be full and what it then is, parents first.
+  template <class F> void each_full(const Block& block, const Spans& around, const F& f) const {
+    for (const Stmt& stmt : block) {
+      if (const auto* loop = std::get_if<For>(&stmt)) {
+        if (const auto full = full_of(*loop, around))
+          f(*loop, *full);
+        each_full(loop->body, with_loop(*loop, around), f);
+      } else if (const auto* branch = std::get_if<If>(&stmt)) {
+        each_full(branch->then, around, f);
+        each_full(branch->otherwise, around, f);
+      } else if (const auto* allocate = std::get_if<Allocate>(&stmt))
+        each_full(allocate->body, around, f);
+    }
+  }
+  template <class F> void each_full(const Stmt& stmt, const F& f) const {
+    each_full(block_of(stmt), spans_, f);
+  }
+
+  /// The statement where the conditions hold: with constants as ends of the loops that need no others.
+  Stmt full_tile(Stmt stmt, const Spans& around, const std::vector<Expr>& conditions) const {
+    Spans inside = around;
+    if (auto* loop = std::get_if<For>(&stmt)) {
+      inside = with_loop(*loop, around);
+      if (const auto full = full_of(*loop, around);
+          full && (contains_all(conditions, full->conditions) ||
+                   contains_all(conditions, full->everywhere))) {
+        loop->lo = int_lit(full->lo);
+        loop->hi = int_lit(full->hi);
+      }
+    }
+    return with_nested_blocks(std::move(stmt), [&](const Block& statements) {
+      Block result;
+      for (const Stmt& s : statements)
+        result.push_back(full_tile(s, inside, conditions));
+      return result;
+    });
   }
 
   Stmt one(const Stmt& given, const std::vector<Expr>& settled) {
@@ -293,17 +250,7 @@ private:
       all = binary(BinaryOp::And, all, conditions[c]);
     If both;
     both.cond = scalar::simplify(all);
-    const Block full = rewrite(block_of(stmt), [&](Stmt s) {
-      if (auto* loop = std::get_if<For>(&s))
-        if (const auto limits = full_of(*loop);
-            limits && (contains_all(conditions, limits->conditions) ||
-                       contains_all(conditions, limits->everywhere))) {
-          loop->lo = int_lit(limits->lo);
-          loop->hi = int_lit(limits->hi);
-        }
-      return block_of(std::move(s));
-    });
-    both.then = block(full, tested);
+    both.then = block(block_of(full_tile(stmt, spans_, conditions)), tested);
     if (is_rectangular(stmt, conditions))
       both.otherwise = partial(std::get<For>(stmt), conditions);
     if (both.otherwise.empty())
@@ -314,11 +261,9 @@ private:
   /// No loop of the tile ends where another one of it says.
   bool is_rectangular(const Stmt& stmt, const std::vector<Expr>& conditions) const {
     bool holds = true;
-    visit(block_of(stmt), [&](const Stmt& s) {
-      const auto* loop = std::get_if<For>(&s);
-      const auto full = loop != nullptr ? full_of(*loop) : std::nullopt;
-      if (full && contains_all(conditions, full->everywhere))
-        holds = holds && contains_all(conditions, full->conditions);
+    each_full(stmt, [&](const For&, const Full& full) {
+      if (contains_all(conditions, full.everywhere))
+        holds = holds && contains_all(conditions, full.conditions);
     });
     return holds;
   }
@@ -339,7 +284,7 @@ private:
                      if (loop == nullptr || loop->marks.instruction.empty() ||
                          !adds_zeros_beyond(*loop))
                        return block_of(std::move(s));
-                     if (const auto full = full_of(*loop)) {
+                     if (const auto full = full_of(*loop, {})) {
                        loop->lo = int_lit(full->lo);
                        loop->hi = int_lit(full->hi);
                      }
@@ -380,7 +325,7 @@ private:
 
   FullBoundsOf bounds_in_full_tile() const {
     return [this](const For& loop) -> std::optional<FullBounds> {
-      const auto full = full_of(loop);
+      const auto full = full_of(loop, {});
       return full ? std::optional(FullBounds{full->lo, full->hi}) : std::nullopt;
     };
   }
@@ -398,20 +343,21 @@ private:
   /// The loops that are full where the conditions hold.
   std::vector<TileLoop> tile_of(const Stmt& stmt, const std::vector<Expr>& conditions) const {
     std::vector<TileLoop> tile;
-    visit(block_of(stmt), [&](const Stmt& s) {
-      if (const auto* loop = std::get_if<For>(&s))
-        if (const auto full = full_of(*loop); full && contains_all(conditions, full->conditions))
-          tile.push_back({loop->var, full->lo, full->hi, full->conditions});
+    each_full(stmt, [&](const For& loop, const Full& full) {
+      if (contains_all(conditions, full.conditions))
+        tile.push_back({loop.var, full.lo, full.hi, full.conditions});
     });
     return tile;
   }
 
   Stmt inside(Stmt stmt, const std::vector<Expr>& settled) {
     if (auto* loop = std::get_if<For>(&stmt)) {
+      const Spans around = std::exchange(spans_, with_loop(*loop, spans_));
       ranges_.enter(*loop);
       intervals_.enter(*loop);
       loop->body = block(loop->body, settled);
       ranges_.leave();
+      spans_ = around;
     } else if (auto* branch = std::get_if<If>(&stmt)) {
       branch->then = block(branch->then, settled);
       branch->otherwise = block(branch->otherwise, settled);
@@ -424,10 +370,8 @@ private:
   std::vector<Expr> available(const Stmt& stmt, const std::vector<Expr>& settled) const {
     const VarSet inner = vars_set_in(stmt);
     std::vector<Expr> conditions;
-    visit(block_of(stmt), [&](const Stmt& s) {
-      const auto* loop = std::get_if<For>(&s);
-      const auto full = loop != nullptr ? full_of(*loop) : std::nullopt;
-      if (!full || contains_all(settled, full->conditions))
+    each_full(stmt, [&](const For&, const Full& full) {
+      if (contains_all(settled, full.conditions))
         return;
       const auto stands_before = [&](const std::vector<Expr>& list) {
         return std::none_of(list.begin(), list.end(),
@@ -435,11 +379,11 @@ private:
       };
       // Where bounds depend on other loops of the tile (triangles), the tile is full where the worst of their
       // iterations is; in tiles across the edge each iteration is then tested by itself.
-      const bool is_tested_once = stands_before(full->conditions);
+      const bool is_tested_once = stands_before(full.conditions);
       if (!is_tested_once &&
-          (!stands_before(full->everywhere) || contains_all(settled, full->everywhere)))
+          (!stands_before(full.everywhere) || contains_all(settled, full.everywhere)))
         return;
-      for (const Expr& e : is_tested_once ? full->conditions : full->everywhere)
+      for (const Expr& e : is_tested_once ? full.conditions : full.everywhere)
         if (!contains(conditions, e))
           conditions.push_back(e);
     });
@@ -453,13 +397,11 @@ private:
     if (may_reduce(outer))
       return false;
     bool found = false;
-    visit(outer.body, [&](const Stmt& s) {
-      const auto* loop = std::get_if<For>(&s);
-      const auto full = loop != nullptr ? full_of(*loop) : std::nullopt;
-      if (!full || contains_all(settled, full->conditions))
+    each_full(outer.body, with_loop(outer, spans_), [&](const For& loop, const Full& full) {
+      if (contains_all(settled, full.conditions))
         return;
       // A copy is filled up as a whole where any part of it is missing.
-      for (const Expr& e : fills_packed(*loop) ? full->everywhere : full->conditions)
+      for (const Expr& e : fills_packed(loop) ? full.everywhere : full.conditions)
         found |= mentions(e, outer.var);
     });
     return found;
@@ -468,7 +410,7 @@ private:
   Kernel& kernel_;
   size_t buffers_; ///< that there were before
   Filled filled_;
-  Spans spans_;
+  Spans spans_; ///< of the loops around the present place
   Filled
       zero_filled_; ///< dimensions of packed buffers along which partial tiles were filled up so far
   Ranges ranges_;

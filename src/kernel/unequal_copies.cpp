@@ -49,6 +49,8 @@ private:
       branch->otherwise = walk(branch->otherwise);
     } else if (auto* allocate = std::get_if<Allocate>(&stmt))
       allocate->body = walk(allocate->body);
+    else if (const auto* define = std::get_if<Define>(&stmt))
+      intervals_.define(define->var, define->value);
     return block_of(std::move(stmt));
   }
 

@@ -53,6 +53,8 @@ private:
         }
       } else if (auto* allocate = std::get_if<Allocate>(&copy))
         allocate->body = walk(allocate->body);
+      else if (const auto* define = std::get_if<Define>(&copy))
+        intervals_.define(define->var, define->value);
       result.push_back(std::move(copy));
     }
     return result;
