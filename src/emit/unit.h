@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernel/kernel.h"
+#include "support/diagnostic.h"
 
 #include <cstdint>
 #include <memory>
@@ -96,8 +97,9 @@ public:
   const Signature& signature() const;
   const CodeTarget& target() const;
   EmitTimes times() const;
-  std::string ir() const;       ///< LLVM IR text
-  std::string assembly() const; ///< of the unit's target
+  std::string ir() const; ///< LLVM IR text
+  /// Of the unit's target. Refuses what LLVM cannot compile (K0449).
+  Result<std::string, Diagnostic> assembly() const;
   Impl& impl() { return *impl_; }
 
 private:
@@ -110,6 +112,7 @@ private:
 /// a*b+c may be contracted everywhere and only the combining operation of an update may be
 /// reassociated; fast adds approximate functions and reciprocals. NaN and infinity always count.
 /// Loops marked parallel run through `RuntimeApi::parallel_for`, nested ones serially.
+/// Where LLVM gives up, whoever asks for the unit's code is told (K0449).
 LlvmUnit module_from_kernel(const kernel::Kernel&, const EmitOptions& = {});
 
 } // namespace kawara::emit

@@ -333,7 +333,7 @@ std::optional<std::string> other_machine(const std::string& triple) {
 }
 
 std::string not_linked(const std::string& triple, const std::string& words) {
-  return fmt::format("Code for {} could not be made or linked: {}.", triple, words);
+  return fmt::format("Code for {} could not be linked: {}.", triple, words);
 }
 
 } // namespace
@@ -346,10 +346,11 @@ Result<Executable, Diagnostic> load(emit::LlvmUnit unit, const LoadOptions& opti
   const std::string triple = unit.target().triple;
   if (const auto why = other_machine(triple))
     return fail(cannot_load(impl->signature.name, *why));
-  auto code = jit(std::move(unit));
-  if (!code)
-    return fail(cannot_load(impl->signature.name, not_linked(triple, code.error())));
-  impl->code = std::make_shared<const JitCode>(*std::move(code));
+  KAWARA_TRY(std::string object, object_from_unit(unit));
+  auto codes = link({{std::move(object), emit::entry_symbol(unit.signature())}}, unit.target());
+  if (!codes)
+    return fail(cannot_load(impl->signature.name, not_linked(triple, codes.error())));
+  impl->code = std::make_shared<const JitCode>(std::move(codes->front()));
   impl->times.codegen =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return Executable(std::move(impl));

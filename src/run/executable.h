@@ -73,8 +73,8 @@ struct KeptCode {
 Result<std::vector<Executable>, Diagnostic>
 load_kept(const std::vector<KeptCode>&, const emit::CodeTarget& target, const LoadOptions& = {});
 
-/// Machine code for the unit, in this process. Refuses a unit for another machine, or one that
-/// needs a function this process does not have (K0444).
+/// Machine code for the unit, in this process. Refuses a unit for another machine or one that
+/// needs a function this process does not have (K0444), and one that LLVM cannot compile (K0449).
 Result<Executable, Diagnostic> load(emit::LlvmUnit unit, const LoadOptions& = {});
 
 } // namespace kawara::run

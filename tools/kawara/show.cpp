@@ -73,7 +73,12 @@ Parsed<std::string> text_at(const std::string& stage, const std::string& target,
   KAWARA_TRY(const emit::EmitOptions options, emit_options_for(target, environment));
   const emit::LlvmUnit unit =
       trace.stage("emit", [&] { return emit::module_from_kernel(kernel, options); });
-  return stage == "llvm" ? unit.ir() : unit.assembly();
+  if (stage == "llvm")
+    return unit.ir();
+  auto assembly = unit.assembly();
+  if (!assembly)
+    return fail(Diagnostics{std::move(assembly).error()});
+  return *std::move(assembly);
 }
 
 Diagnostic unknown_stage(const std::string& name) {

@@ -1,5 +1,6 @@
 #include "emit/llvm/module.h"
 
+#include "emit/llvm/bf16_stores.h"
 #include "emit/llvm/emitter.h"
 #include "support/check.h"
 
@@ -210,6 +211,7 @@ LlvmUnit module_from_kernel(const kernel::Kernel& kernel, const EmitOptions& opt
   impl->signature = signature_of(kernel);
   impl->target = options.target ? *options.target : host_code_target();
   impl->context = std::make_unique<llvm::LLVMContext>();
+  impl->error = keep_errors(*impl->context);
   impl->module = std::make_unique<llvm::Module>(kernel.name, *impl->context);
   const auto machine = target_machine(impl->target);
   impl->module->setTargetTriple(impl->target.triple);
@@ -217,16 +219,49 @@ LlvmUnit module_from_kernel(const kernel::Kernel& kernel, const EmitOptions& opt
   ModuleParts parts{*impl->module, kernel, impl->signature, assigned_variables(kernel.body),
                     number_variables(kernel.body)};
   parts.rounds_to_bf16 = rounds_to_bf16(*machine);
-  llvm::Function* inner = build_inner(parts);
-  build_entry(parts, inner, build_streaming(parts));
-  set_attributes(*impl->module, impl->target);
-  check_module(*impl->module);
+  impl->attempt([&] {
+    llvm::Function* inner = build_inner(parts);
+    build_entry(parts, inner, build_streaming(parts));
+    set_attributes(*impl->module, impl->target);
+    check_module(*impl->module);
+  });
   impl->times.build = seconds_since(begin);
   const auto middle = std::chrono::steady_clock::now();
-  if (options.opt_level > 0)
-    optimise(*impl->module, *machine, options.opt_level);
+  impl->attempt([&] {
+    if (options.opt_level > 0)
+      optimise(*impl->module, *machine, options.opt_level);
+    if (parts.rounds_to_bf16)
+      store_bf16_as_integers(*impl->module);
+  });
   impl->times.optimise = seconds_since(middle);
   return LlvmUnit(std::move(impl));
+}
+
+LlvmUnit::Impl::~Impl() {
+  if (!is_abandoned)
+    return;
+  (void)module.release();
+  (void)context.release();
+}
+
+bool LlvmUnit::Impl::attempt(const std::function<void()>& work) {
+  if (failure)
+    return false;
+  failure = failure_of_llvm(work);
+  is_abandoned = failure.has_value();
+  if (!failure && !error->empty())
+    failure = *error;
+  return !failure;
+}
+
+Diagnostic cannot_compile(const LlvmUnit::Impl& unit) {
+  Diagnostic d;
+  d.code = "K0449";
+  d.headline = "LLVM cannot compile kernel `" + unit.signature.name + "` for " + unit.target.cpu;
+  d.body.push_back("LLVM says: " + unit.failure.value_or("nothing"));
+  d.help.push_back({"try another schedule", "-s ''", false});
+  d.help.push_back({"or write the kernel as C", "kawara emit", false});
+  return d;
 }
 
 LlvmUnit::LlvmUnit(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -246,9 +281,12 @@ std::string LlvmUnit::ir() const {
   return stream.str();
 }
 
-std::string LlvmUnit::assembly() const {
+Result<std::string, Diagnostic> LlvmUnit::assembly() const {
   const auto machine = target_machine(impl_->target);
-  return assembly_of(*impl_->module, *machine);
+  std::string text;
+  if (!impl_->attempt([&] { text = assembly_of(*impl_->module, *machine); }))
+    return fail(cannot_compile(*impl_));
+  return text;
 }
 
 } // namespace kawara::emit

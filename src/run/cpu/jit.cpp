@@ -64,19 +64,6 @@ llvm::Error add_functions(llvm::orc::LLJIT& session, llvm::orc::JITDylib& librar
   return llvm::Error::success();
 }
 
-/// The module as an object file.
-llvm::Expected<std::string> compiled(emit::LlvmUnit& unit) {
-  auto machine = machine_for(unit.target()).createTargetMachine();
-  if (!machine)
-    return machine.takeError();
-  llvm::Module& module = *unit.impl().module;
-  module.setDataLayout((*machine)->createDataLayout());
-  auto object = llvm::orc::SimpleCompiler(**machine)(module);
-  if (!object)
-    return object.takeError();
-  return (*object)->getBuffer().str();
-}
-
 /// Each object in a library of its own: their functions may have the same names.
 llvm::Expected<std::vector<JitCode>> link_objects(const std::vector<KeptObject>& objects,
                                                   const emit::CodeTarget& target) {
@@ -138,20 +125,39 @@ Result<std::vector<JitCode>, std::string> link(const std::vector<KeptObject>& ob
                                                const emit::CodeTarget& target) {
   if (auto codes = linked_here(objects))
     return *std::move(codes);
-  auto codes = link_objects(objects, target);
-  if (!codes)
-    return fail(llvm::toString(codes.takeError()));
-  return std::move(*codes);
+  std::vector<JitCode> codes;
+  std::string error;
+  const auto failure = emit::failure_of_llvm([&] {
+    auto linked = link_objects(objects, target);
+    if (linked)
+      codes = std::move(*linked);
+    else
+      error = llvm::toString(linked.takeError());
+  });
+  if (failure || !error.empty())
+    return fail(failure.value_or(error));
+  return codes;
 }
 
-Result<JitCode, std::string> jit(emit::LlvmUnit unit) {
-  auto object = compiled(unit);
-  if (!object)
-    return fail(llvm::toString(object.takeError()));
-  auto codes = link({{*std::move(object), emit::entry_symbol(unit.signature())}}, unit.target());
-  if (!codes)
-    return fail(std::move(codes).error());
-  return std::move(codes->front());
+Result<std::string, Diagnostic> object_from_unit(emit::LlvmUnit& unit) {
+  std::string object;
+  emit::LlvmUnit::Impl& impl = unit.impl();
+  const bool is_done = impl.attempt([&] {
+    auto machine = machine_for(unit.target()).createTargetMachine();
+    if (!machine) {
+      *impl.error = llvm::toString(machine.takeError());
+      return;
+    }
+    impl.module->setDataLayout((*machine)->createDataLayout());
+    auto made = llvm::orc::SimpleCompiler(**machine)(*impl.module);
+    if (made)
+      object = (*made)->getBuffer().str();
+    else
+      *impl.error = llvm::toString(made.takeError());
+  });
+  if (!is_done)
+    return fail(emit::cannot_compile(impl));
+  return object;
 }
 
 } // namespace kawara::run

@@ -2,7 +2,7 @@
 
 #include "emit/runtime_api.h"
 #include "emit/unit.h"
-#include "support/result.h"
+#include "support/diagnostic.h"
 
 #include <memory>
 #include <string>
@@ -25,10 +25,10 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
-/// Compiles and links the unit; on failure LLVM's words.
-Result<JitCode, std::string> jit(emit::LlvmUnit unit);
+/// The unit as an object file. Refuses what LLVM cannot compile (K0449).
+Result<std::string, Diagnostic> object_from_unit(emit::LlvmUnit&);
 
-/// An object file that `JitCode::object` gave, perhaps in another process, and its visible function.
+/// An object file that `object_from_unit` or `JitCode::object` gave, perhaps in another process, and its visible function.
 struct KeptObject {
   std::string object, symbol;
 };

@@ -18,7 +18,7 @@ std::string rounded_on(const CodeTarget& target) {
       1, {cells}, scalar::ReduceOp::None, scalar::load(0, {cells}, {scalar::Elem::F32, 8})});
   EmitOptions options;
   options.target = target;
-  return module_from_kernel(k, options).assembly();
+  return *module_from_kernel(k, options).assembly();
 }
 
 TEST(Bf16Code, RoundsWithAnInstructionWhereThatIsExact) {
@@ -28,6 +28,42 @@ TEST(Bf16Code, RoundsWithAnInstructionWhereThatIsExact) {
   EXPECT_EQ(rounded_on({"x86_64-unknown-linux-gnu", "sapphirerapids", ""}).find("vcvtneps2bf16"),
             std::string::npos)
       << "denormal numbers would become zero";
+}
+
+/// Of a loop that counts by its address LLVM makes stores that move the address.
+TEST(Bf16Code, SingleCellsAreStoredWhileTheirAddressMoves) {
+  for (const int level : {0, 3})
+    for (const int64_t stride : {1, 2, 5}) {
+      kernel::Kernel k;
+      k.name = "cells";
+      for (const auto& [name, elem] :
+           {std::pair{"to", scalar::Elem::BF16}, {"from", scalar::Elem::F32}})
+        k.buffers.push_back(
+            {name, elem, {scalar::int_lit(128)}, kernel::Scope::Argument, program::Role::Inout});
+      const uint32_t i = add_variable(k, "i", scalar::kIndex);
+      kernel::For loop;
+      loop.var = i;
+      loop.lo = scalar::int_lit(0);
+      loop.hi = scalar::int_lit(21);
+      const auto at = [&](int64_t cell) {
+        return scalar::simplify(scalar::var(i) * scalar::int_lit(stride) + scalar::int_lit(cell));
+      };
+      const auto f32 = [](const scalar::Expr& e) {
+        return scalar::cast(e, {scalar::Elem::F32, 1});
+      };
+      const scalar::Expr before = scalar::load(0, {at(0)}, {scalar::Elem::BF16, 1});
+      const scalar::Expr one = scalar::load(1, {scalar::int_lit(2)}, {scalar::Elem::F32, 1});
+      loop.body.emplace_back(
+          kernel::Store{0, {at(stride)}, scalar::ReduceOp::None, f32(before) * one});
+      k.body.emplace_back(std::move(loop));
+      EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
+      EmitOptions options;
+      options.opt_level = level;
+      options.target = CodeTarget{"aarch64-unknown-linux-gnu", "neoverse-v1", "+bf16,-sve"};
+      const auto text = module_from_kernel(k, options).assembly();
+      ASSERT_TRUE(text) << render(text.error());
+      EXPECT_NE(text->find("bfcvt"), std::string::npos) << *text;
+    }
 }
 
 } // namespace

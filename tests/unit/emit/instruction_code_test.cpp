@@ -55,6 +55,33 @@ kernel::Kernel one(const target::Intrinsic& data) {
   return k;
 }
 
+/// What LLVM cannot select by itself ends the process.
+TEST(InstructionCode, OfAProcessorThatLacksItIsRefused) {
+  const bool is_arm = host_code_target().triple.starts_with("aarch64");
+  const target::Intrinsic& data =
+      *target::find_intrinsic(is_arm ? "neon.smmla" : "avx512.vpdpbusd");
+  const kernel::Kernel k = one(data);
+  EmitOptions without;
+  without.target = is_arm ? CodeTarget{"aarch64-unknown-linux-gnu", "cortex-a53", "-i8mm,-sve"}
+                          : CodeTarget{"x86_64-unknown-linux-gnu", "x86-64", ""};
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const LlvmUnit unit = module_from_kernel(k, without);
+    const auto refused = unit.assembly();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, "K0449");
+    EXPECT_NE(refused.error().headline.find("kernel `one` for "), std::string::npos);
+    EXPECT_NE(refused.error().body.at(0).find("LLVM says: "), std::string::npos);
+    EXPECT_EQ(refused.error().body.at(0).find("0x"), std::string::npos)
+        << "addresses are others in every run: " << refused.error().body.at(0);
+    EXPECT_FALSE(unit.assembly()) << "a unit that LLVM left amid its work stays refused";
+  }
+  EmitOptions with;
+  with.target = target_with(data);
+  const auto text = module_from_kernel(k, with).assembly();
+  ASSERT_TRUE(text);
+  EXPECT_NE(text->find(data.mnemonic), std::string::npos) << "LLVM works on after a failure";
+}
+
 TEST(InstructionCode, IsTheInstruction) {
   for (const target::Intrinsic& data : target::intrinsics()) {
     if (data.is_collective)
@@ -70,7 +97,7 @@ TEST(InstructionCode, IsTheInstruction) {
 #endif
     const kernel::Kernel k = one(data);
     EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
-    const std::string text = module_from_kernel(k, options).assembly();
+    const std::string text = *module_from_kernel(k, options).assembly();
     EXPECT_NE(text.find(data.mnemonic), std::string::npos) << text;
   }
 }
@@ -90,7 +117,7 @@ TEST(InstructionCode, LongVectorsAreNoTiles) {
   k.body = {kernel::Store{2, update.index, scalar::ReduceOp::None, cells + cells}};
   EmitOptions options;
   options.target = CodeTarget{"x86_64-unknown-linux-gnu", "haswell", ""};
-  const std::string text = module_from_kernel(k, options).assembly();
+  const std::string text = *module_from_kernel(k, options).assembly();
   EXPECT_EQ(text.find("tile"), std::string::npos) << text;
   EXPECT_NE(text.find("vaddps"), std::string::npos) << text;
 }
@@ -121,7 +148,7 @@ TEST(InstructionCode, TilesStayInTheirRegistersOverALoop) {
   EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
   EmitOptions options;
   options.target = target_with(data);
-  const std::string text = module_from_kernel(k, options).assembly();
+  const std::string text = *module_from_kernel(k, options).assembly();
   const auto count = [&](const std::string& word) { return words_in(text, word); };
   EXPECT_GE(count("tdpbf16ps"), 1U) << text;
   EXPECT_EQ(count("tileloadd"), 2 * count("tdpbf16ps") + 1) << text;
@@ -150,7 +177,7 @@ TEST(InstructionCode, TilesOfABlockAreLoadedOnce) {
   EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
   EmitOptions options;
   options.target = target_with(data);
-  const std::string text = module_from_kernel(k, options).assembly();
+  const std::string text = *module_from_kernel(k, options).assembly();
   EXPECT_EQ(words_in(text, "tdpbf16ps"), 2U) << text;
   EXPECT_EQ(words_in(text, "tileloadd"), 4U) << "a, two of b, one of c" << text;
   EXPECT_EQ(words_in(text, "tilezero"), 1U) << text;
@@ -177,7 +204,7 @@ TEST(InstructionCode, LanesThatTakeTurnsAreOneStore) {
   EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
   EmitOptions options;
   options.target = CodeTarget{"x86_64-unknown-linux-gnu", "sapphirerapids", ""};
-  const std::string text = module_from_kernel(k, options).assembly();
+  const std::string text = *module_from_kernel(k, options).assembly();
   EXPECT_EQ(words_in(text, "vpextrb"), 0U) << text;
   EXPECT_NE(text.find("%zmm"), std::string::npos) << "one run of 64 bytes" << text;
 }
@@ -209,17 +236,17 @@ kernel::Kernel sixteen_rows(bool turns_over) {
 TEST(InstructionCode, MasksStoresOfTilesThatWereTurnedOverAlone) {
   EmitOptions options;
   options.target = CodeTarget{"x86_64-unknown-linux-gnu", "sapphirerapids", ""};
-  const std::string tile = module_from_kernel(sixteen_rows(true), options).assembly();
+  const std::string tile = *module_from_kernel(sixteen_rows(true), options).assembly();
   EXPECT_NE(tile.find("{%k"), std::string::npos) << tile;
   EXPECT_EQ(tile.find("gather"), std::string::npos) << tile;
-  const std::string sums = module_from_kernel(sixteen_rows(false), options).assembly();
+  const std::string sums = *module_from_kernel(sixteen_rows(false), options).assembly();
   EXPECT_EQ(sums.find("{%k"), std::string::npos) << "a load could not be forwarded" << sums;
 }
 
 std::string assembly_for(const kernel::Kernel& k, const char* triple, const char* cpu) {
   EmitOptions options;
   options.target = CodeTarget{triple, cpu, ""};
-  return module_from_kernel(k, options).assembly();
+  return *module_from_kernel(k, options).assembly();
 }
 
 /// Rows of an image that are 320 bytes apart, seven of them.

@@ -180,8 +180,8 @@ TEST(LlvmModule, AccumulatorsStayInRegisters) {
   const bool has_many = host.triple.rfind("aarch64", 0) == 0 || has(host.features, "+avx512vl");
   const int64_t rows = has_many ? 8 : 3;
   const LlvmUnit unit = module_from_kernel(micro_kernel(rows));
-  const auto lines = loop_lines(unit.assembly());
-  ASSERT_FALSE(lines.empty()) << unit.assembly();
+  const auto lines = loop_lines(*unit.assembly());
+  ASSERT_FALSE(lines.empty()) << *unit.assembly();
   int products = 0;
   for (const std::string& line : lines) {
     products += has(line, "fmla") || has(line, "vfmadd") ? 1 : 0;

@@ -159,7 +159,7 @@ class EveryInstruction : public testing::TestWithParam<std::string_view> {};
 TEST_P(EveryInstruction, is_compiled) {
   const std::string_view mnemonic = target::find_intrinsic(GetParam())->mnemonic;
   for_each_case(GetParam(), [&](const auto&, emit::LlvmUnit unit, const auto&) {
-    EXPECT_NE(unit.assembly().find(mnemonic), std::string::npos) << unit.assembly();
+    EXPECT_NE(unit.assembly()->find(mnemonic), std::string::npos) << *unit.assembly();
   });
 }
 
@@ -216,7 +216,7 @@ void expect_right(const Cpu& cpu, const std::string& text, double tolerance) {
   const line::Line made = line::compile(text, "auto", cpu);
   emit::LlvmUnit unit = unit_of(kernel::optimise(made.kernel, cpu), cpu);
   if (!is_here) {
-    EXPECT_NE(unit.assembly(), "");
+    EXPECT_NE(*unit.assembly(), "");
     return;
   }
   const auto code = load(std::move(unit));
