@@ -52,7 +52,7 @@ isl::map dimension_of(const isl::map& relation, const std::vector<program::Param
 /// The largest offset: 3 for tiles of 4, though the only tile of a smaller tensor has fewer. A number only where it is one
 /// however large parameters are: not what an assumption about them leaves.
 Expr largest_of(const isl::set& offsets, const std::vector<program::Param>& params) {
-  const Expr high = ends_of(offsets, 0, params).high;
+  const Expr high = high_of(offsets, 0, params);
   const auto* cases = scalar::as<scalar::Binary>(high);
   if (cases == nullptr || cases->op != BinaryOp::Max)
     return high;
@@ -80,18 +80,21 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
     return result;
   }
   isl::map box;
+  std::vector<isl::map> lines;
   for (size_t d = 0; d < dims; ++d) {
     const isl::map one = dimension_of(relation, params, dims, d);
     const isl::pw_multi_aff low = one.lexmin_pw_multi_aff();
     result.first.push_back(bound_of(low, BinaryOp::Min, params));
-    const isl::map line = low.as_map().apply_range(from_low).intersect(
-        one.lexmax_pw_multi_aff().as_map().apply_range(to_high));
-    box = box.is_null() ? poly::coalesced(line) : box.range_product(poly::coalesced(line));
+    lines.push_back(poly::coalesced(low.as_map().apply_range(from_low).intersect(
+        one.lexmax_pw_multi_aff().as_map().apply_range(to_high))));
+    box = box.is_null() ? lines.back() : box.range_product(lines.back());
   }
   result.cells = poly::coalesced(poly::with_divisions(box.wrap().flatten()));
   for (size_t d = 0; d < dims; ++d) {
-    const Expr from_first = scalar::iter(static_cast<uint32_t>(depth + d)) - result.first[d];
-    const isl::set offsets = map_of({from_first}, result.cells, params).range();
+    // Of one dimension by itself: the box has the cases of each for every case of the others.
+    const isl::set line = poly::coalesced(poly::with_divisions(lines[d].wrap().flatten()));
+    const Expr from_first = scalar::iter(static_cast<uint32_t>(depth)) - result.first[d];
+    const isl::set offsets = map_of({from_first}, line, params).range();
     result.extent.push_back(scalar::simplify(largest_of(offsets, params) + scalar::int_lit(1)));
   }
   return result;

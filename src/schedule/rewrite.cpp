@@ -111,9 +111,13 @@ void renumber_loops(Order& order, std::vector<TreeNode>& nodes) {
   }
 }
 
+Expr high_of(const isl::set& set, unsigned dimension, const std::vector<program::Param>& params) {
+  return over_cases(poly::largest_value(set, dimension), BinaryOp::Max, params);
+}
+
 Ends ends_of(const isl::set& set, unsigned dimension, const std::vector<program::Param>& params) {
   return {over_cases(poly::least_value(set, dimension), BinaryOp::Min, params),
-          over_cases(poly::largest_value(set, dimension), BinaryOp::Max, params)};
+          high_of(set, dimension, params)};
 }
 
 Expr extent_of(const Ends& ends) {

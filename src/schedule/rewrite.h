@@ -39,6 +39,8 @@ struct Ends {
   scalar::Expr low, high;
 };
 Ends ends_of(const isl::set&, unsigned dimension, const std::vector<program::Param>&);
+/// The upper one alone: each takes as long as the other.
+scalar::Expr high_of(const isl::set&, unsigned dimension, const std::vector<program::Param>&);
 /// Number of values from `low` to `high`.
 scalar::Expr extent_of(const Ends&);
 
