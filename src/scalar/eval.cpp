@@ -1,5 +1,6 @@
 #include "scalar/eval.h"
 
+#include "scalar/algebra.h"
 #include "scalar/match.h"
 #include "scalar/table.h"
 #include "support/check.h"
@@ -191,25 +192,40 @@ int64_t truncated(double v) {
   return static_cast<int64_t>(v);
 }
 
-class Evaluator {
+class Numbers final : public Algebra {
 public:
-  Evaluator(const Leaves& leaves, int lane) : leaves_(leaves), lane_(lane) {}
+  Value literal(double v) const override { return float_value(v); }
+  std::optional<Value> apply(BinaryOp op, Elem elem, Value a, Value b) const override {
+    return scalar::apply(op, elem, a, b);
+  }
+  Value apply(UnaryOp op, Elem elem, Value a) const override { return scalar::apply(op, elem, a); }
+  Value apply_fma(Elem elem, Value a, Value b, Value c) const override {
+    return scalar::apply_fma(elem, a, b, c);
+  }
+  Value convert(Elem from, Elem to, Value v) const override { return scalar::convert(from, to, v); }
+};
+
+/// A template, because numbers, the usual case, need no virtual calls.
+template <class Operations> class Evaluator {
+public:
+  Evaluator(const Leaves& leaves, const Operations& operations, int lane)
+      : leaves_(leaves), operations_(operations), lane_(lane) {}
 
   std::optional<Value> eval(const Expr& e) const {
     return match(
         e, [&](const IntLit& n) { return std::optional(int_value(n.value)); },
-        [&](const FloatLit& n) { return std::optional(float_value(n.value)); },
+        [&](const FloatLit& n) { return std::optional(operations_.literal(n.value)); },
         [&](const Iter& n) { return leaves_.iter(n.index); },
         [&](const Param& n) { return leaves_.param(n.index); },
         [&](const Var& n) { return leaves_.var(n.id); },
         [&](const Load& n) { return eval_load(n, e.type().elem); },
         [&](const Unary& n) -> std::optional<Value> {
           const auto a = eval(n.arg);
-          return a ? std::optional(apply(n.op, n.arg.type().elem, *a)) : std::nullopt;
+          return a ? std::optional(operations_.apply(n.op, n.arg.type().elem, *a)) : std::nullopt;
         },
         [&](const Binary& n) -> std::optional<Value> {
           const auto a = eval(n.lhs), b = eval(n.rhs);
-          return a && b ? apply(n.op, n.lhs.type().elem, *a, *b) : std::nullopt;
+          return a && b ? operations_.apply(n.op, n.lhs.type().elem, *a, *b) : std::nullopt;
         },
         [&](const Select& n) -> std::optional<Value> {
           const auto cond = eval(n.cond);
@@ -217,28 +233,28 @@ public:
         },
         [&](const Cast& n) -> std::optional<Value> {
           const auto a = eval(n.arg);
-          return a ? std::optional(convert(n.arg.type().elem, e.type().elem, *a)) : std::nullopt;
+          return a ? std::optional(operations_.convert(n.arg.type().elem, e.type().elem, *a))
+                   : std::nullopt;
         },
         [&](const Ramp& n) -> std::optional<Value> {
-          const auto base = Evaluator(leaves_, 0).eval(n.base);
+          const auto base = at_lane(0).eval(n.base);
           if (!base)
             return std::nullopt;
-          return apply(BinaryOp::Add, e.type().elem, *base, int_value(n.stride * lane_));
+          return scalar::apply(BinaryOp::Add, e.type().elem, *base, int_value(n.stride * lane_));
         },
         [&](const Runs& n) -> std::optional<Value> {
-          const auto base = Evaluator(leaves_, 0).eval(n.base);
+          const auto base = at_lane(0).eval(n.base);
           if (!base)
             return std::nullopt;
           const int64_t step = lane_ / n.length * n.stride + lane_ % n.length;
-          return apply(BinaryOp::Add, e.type().elem, *base, int_value(step));
+          return scalar::apply(BinaryOp::Add, e.type().elem, *base, int_value(step));
         },
-        [&](const Broadcast& n) {
-          return Evaluator(leaves_, lane_ % n.arg.type().lanes).eval(n.arg);
-        },
+        [&](const Broadcast& n) { return at_lane(lane_ % n.arg.type().lanes).eval(n.arg); },
         [&](const Reduce& n) { return eval_reduce(n, e.type().lanes); },
         [&](const Fma& n) -> std::optional<Value> {
           const auto a = eval(n.a), b = eval(n.b), c = eval(n.c);
-          return a && b && c ? std::optional(apply_fma(e.type().elem, *a, *b, *c)) : std::nullopt;
+          return a && b && c ? std::optional(operations_.apply_fma(e.type().elem, *a, *b, *c))
+                             : std::nullopt;
         },
         [&](const Instruction& n) -> std::optional<Value> {
           // The meaning of others is known to those who know the machine.
@@ -249,6 +265,8 @@ public:
   }
 
 private:
+  Evaluator at_lane(int lane) const { return Evaluator(leaves_, operations_, lane); }
+
   std::optional<Value> eval_load(const Load& n, Elem elem) const {
     std::vector<int64_t> index;
     index.reserve(n.index.size());
@@ -264,21 +282,18 @@ private:
   std::optional<Value> eval_reduce(const Reduce& n, int lanes) const {
     const Elem elem = n.arg.type().elem;
     const int first = lanes == 1 ? 0 : lane_;
-    auto total = Evaluator(leaves_, first).eval(n.arg);
+    auto total = at_lane(first).eval(n.arg);
     for (int lane = first + lanes; total && lane < n.arg.type().lanes; lane += lanes) {
-      const auto next = Evaluator(leaves_, lane).eval(n.arg);
+      const auto next = at_lane(lane).eval(n.arg);
       if (!next)
         return std::nullopt;
-      const BinaryOp op = n.op == ReduceOp::Sum    ? BinaryOp::Add
-                          : n.op == ReduceOp::Prod ? BinaryOp::Mul
-                          : n.op == ReduceOp::Max  ? BinaryOp::Max
-                                                   : BinaryOp::Min;
-      total = apply(op, elem, *total, *next);
+      total = operations_.reduce(n.op, elem, *total, *next);
     }
     return total;
   }
 
   const Leaves& leaves_;
+  const Operations& operations_;
   int lane_;
 };
 
@@ -365,7 +380,18 @@ Value convert(Elem from, Elem to, Value v) {
 }
 
 std::optional<Value> evaluate(const Expr& e, const Leaves& leaves, int lane) {
-  return Evaluator(leaves, lane).eval(e);
+  static const Numbers usual;
+  return Evaluator(leaves, usual, lane).eval(e);
+}
+
+std::optional<Value> evaluate(const Expr& e, const Leaves& leaves, const Algebra& algebra,
+                              int lane) {
+  return Evaluator(leaves, algebra, lane).eval(e);
+}
+
+const Algebra& numbers() {
+  static const Numbers usual;
+  return usual;
 }
 
 std::optional<int64_t> evaluate_index(const Expr& e, const std::vector<int64_t>& iters,
