@@ -8,8 +8,6 @@ namespace kawara::kernel {
 namespace {
 
 using program::Operand;
-using scalar::BinaryOp;
-using scalar::ReduceOp;
 using scalar::Value;
 
 /// Row-major position of the cell that an operand has at a point of the axes.
@@ -30,16 +28,10 @@ bool next_point(std::vector<int64_t>& point, const std::vector<int64_t>& extents
   return false;
 }
 
-BinaryOp combining(ReduceOp op) {
-  return op == ReduceOp::Sum    ? BinaryOp::Add
-         : op == ReduceOp::Prod ? BinaryOp::Mul
-         : op == ReduceOp::Max  ? BinaryOp::Max
-                                : BinaryOp::Min;
-}
-
 } // namespace
 
-std::vector<Value> carried_out(const std::string& name, std::vector<std::vector<Value>> args) {
+std::vector<Value> carried_out(const std::string& name, std::vector<std::vector<Value>> args,
+                               const scalar::Algebra& algebra) {
   if (const auto column = scalar::column_from_name(name)) {
     for (Value& v : args.back())
       v = scalar::int_value(scalar::cell_in(*column, v.i));
@@ -65,11 +57,11 @@ std::vector<Value> carried_out(const std::string& name, std::vector<std::vector<
   };
   do {
     Value& cell = result[lane_of(instruction.result(), point)];
-    const auto value = scalar::evaluate(instruction.value, leaves);
+    const auto value = scalar::evaluate(instruction.value, leaves, algebra);
     KAWARA_CHECK(value, "value of " + name);
-    const auto sum = scalar::apply(combining(instruction.op), computed,
-                                   scalar::convert(stored, computed, cell), *value);
-    cell = scalar::convert(computed, stored, *sum);
+    const Value sum =
+        algebra.reduce(instruction.op, computed, algebra.convert(stored, computed, cell), *value);
+    cell = algebra.convert(computed, stored, sum);
   } while (next_point(point, instruction.extents));
   return std::move(result);
 }

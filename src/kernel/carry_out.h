@@ -1,6 +1,6 @@
 #pragma once
 
-#include "scalar/eval.h"
+#include "scalar/algebra.h"
 
 #include <string>
 #include <vector>
@@ -11,6 +11,7 @@ namespace kawara::kernel {
 /// the cell of a table (scalar/table.h).
 /// `args`: the lanes of every operand, the accumulator last.
 std::vector<scalar::Value> carried_out(const std::string& instruction,
-                                       std::vector<std::vector<scalar::Value>> args);
+                                       std::vector<std::vector<scalar::Value>> args,
+                                       const scalar::Algebra& = scalar::numbers());
 
 } // namespace kawara::kernel

@@ -10,7 +10,18 @@ Result<Done, std::string> interpret(const Kernel& kernel, const std::vector<int6
                                     const InterpretOptions& options) {
   try {
     const Kernel stored = window_loads(kernel);
-    Machine(stored, params, arguments, options).run(stored.body);
+    Machine machine(stored, params, arguments, options);
+    machine.run(stored.body);
+    if (options.ran != nullptr) {
+      size_t number = 0;
+      visit(stored.body, [&](const Stmt& stmt) {
+        if (options.ran->size() <= number)
+          options.ran->push_back(false);
+        if (machine.has_run(stmt))
+          (*options.ran)[number] = true;
+        ++number;
+      });
+    }
   } catch (const Stop& stop) {
     return fail(stop.why);
   }

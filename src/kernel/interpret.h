@@ -2,7 +2,7 @@
 
 #include "kernel/extents.h"
 #include "kernel/kernel.h"
-#include "scalar/eval.h"
+#include "scalar/algebra.h"
 #include "support/result.h"
 
 #include <optional>
@@ -17,7 +17,14 @@ struct InterpretOptions {
   std::optional<uint64_t> seed;
   /// Statements that may run before the kernel is taken to hang.
   uint64_t step_limit = 200'000'000;
+  /// What data are; inputs are given accordingly.
+  const scalar::Algebra* algebra = &scalar::numbers();
+  /// Where to note which statements ran, in the order of `visit`; of the kernel with its windows spelled out (window_loads.h).
+  std::vector<bool>* ran = nullptr;
 };
+
+/// The error of a kernel that ran more statements than it may.
+inline constexpr const char* kStepLimitReached = "the step limit was reached";
 
 /// Executes a kernel, slowly and with every check: bounds, reads of cells that nobody has written
 /// (of outputs, workspaces and private buffers), integer division by zero, and races. A race is two

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace kawara::kernel {
 
@@ -39,7 +40,8 @@ public:
   Machine(const Kernel& kernel, const std::vector<int64_t>& params, std::vector<Cells>& arguments,
           const InterpretOptions& options)
       : kernel_(kernel), names_(names_of(kernel)), params_(params), options_(options),
-        variables_(kernel.variables.size()), storage_(kernel.buffers.size()) {
+        algebra_(*options.algebra), variables_(kernel.variables.size()),
+        storage_(kernel.buffers.size()) {
     size_t next = 0;
     for (uint32_t b = 0; b < kernel.buffers.size(); ++b) {
       const Buffer& buffer = kernel.buffers[b];
@@ -57,11 +59,19 @@ public:
       step(stmt);
   }
 
+  bool has_run(const Stmt& stmt) const { return ran_.contains(&stmt); }
+
 private:
   void step(const Stmt& stmt) {
+    note(stmt);
     if (++steps_ > options_.step_limit)
-      throw Stop{"the step limit was reached"};
+      throw Stop{kStepLimitReached};
     std::visit([&](const auto& s) { one(s); }, stmt);
+  }
+
+  void note(const Stmt& stmt) {
+    if (options_.ran != nullptr)
+      ran_.insert(&stmt);
   }
 
   void create(uint32_t b, Cells* cells) {
@@ -83,9 +93,7 @@ private:
     s.cells->resize(count, zero(buffer.elem));
   }
 
-  static Value zero(Elem elem) {
-    return scalar::is_float(elem) ? scalar::float_value(0.0) : int_value(0);
-  }
+  Value zero(Elem elem) const { return algebra_.zero(elem); }
 
   /// 0 to count - 1, in an order that the seed chooses.
   std::vector<int64_t> shuffled(int64_t count) {
@@ -161,11 +169,11 @@ private:
       Value v = values[lane];
       if (s.op != ReduceOp::None) {
         const Value old =
-            scalar::convert(elem, compute, read(s.buffer, cell_of(s.buffer, at, lane)));
-        v = reduce(s.op, compute, old, scalar::convert(given, compute, v));
-        v = scalar::convert(compute, elem, v);
+            algebra_.convert(elem, compute, read(s.buffer, cell_of(s.buffer, at, lane)));
+        v = algebra_.reduce(s.op, compute, old, algebra_.convert(given, compute, v));
+        v = algebra_.convert(compute, elem, v);
       } else
-        v = scalar::convert(given, elem, v);
+        v = algebra_.convert(given, elem, v);
       results.push_back(v);
     }
     for (size_t lane = 0; lane < values.size(); ++lane) {
@@ -310,6 +318,7 @@ private:
   /// Runs statements by all threads of a block, in step where they wait for each other.
   void together(const Block& block) {
     for (const Stmt& stmt : block) {
+      note(stmt);
       if (!waits(stmt)) {
         as_each_thread([&] { step(stmt); });
       } else if (const auto* loop = std::get_if<For>(&stmt)) {
@@ -343,7 +352,7 @@ private:
     for (size_t first = 0; first < values.size(); first += width) {
       Value total = values[first];
       for (size_t t = first + 1; t < first + width; ++t)
-        total = reduce(s.op, elem, total, values[t]);
+        total = algebra_.reduce(s.op, elem, total, values[t]);
       for (size_t t = first; t < first + width; ++t)
         threads_[t].variables[s.var] = {total};
     }
@@ -439,15 +448,6 @@ private:
     return *v;
   }
 
-  static Value reduce(ReduceOp op, Elem elem, Value a, Value b) {
-    using scalar::BinaryOp;
-    const BinaryOp binary = op == ReduceOp::Sum    ? BinaryOp::Add
-                            : op == ReduceOp::Prod ? BinaryOp::Mul
-                            : op == ReduceOp::Max  ? BinaryOp::Max
-                                                   : BinaryOp::Min;
-    return checked(scalar::apply(binary, elem, a, b));
-  }
-
   Lanes eval(const Expr& e);
   Lanes choose(const scalar::Select& n);
 
@@ -455,6 +455,7 @@ private:
   scalar::Names names_;
   const std::vector<int64_t>& params_;
   const InterpretOptions& options_;
+  const scalar::Algebra& algebra_;
   std::vector<Lanes> variables_;
   std::vector<Storage> storage_;
   RaceDetector races_;
@@ -465,6 +466,7 @@ private:
   std::map<std::pair<uint64_t, int64_t>, int64_t> owners_; ///< thread by storage and cell
   std::unordered_map<const Stmt*, bool> waits_, engaged_;
   CopiesUnderWay under_way_;
+  std::unordered_set<const Stmt*> ran_;
   std::vector<BulkCopy> copies_;                    ///< under way, oldest first
   std::set<std::pair<uint32_t, int64_t>> copying_;  ///< shared cells that bulk stores will read
   std::vector<std::vector<BarrierState>> barriers_; ///< by row and slot

@@ -9,7 +9,7 @@ using scalar::match;
 Lanes Machine::eval(const Expr& e) {
   return match(
       e, [&](const scalar::IntLit& n) { return Lanes{int_value(n.value)}; },
-      [&](const scalar::FloatLit& n) { return Lanes{scalar::float_value(n.value)}; },
+      [&](const scalar::FloatLit& n) { return Lanes{algebra_.literal(n.value)}; },
       [&](const scalar::Iter&) -> Lanes { throw Stop{"iterator in a kernel"}; },
       [&](const scalar::Param& n) { return Lanes{int_value(params_.at(n.index))}; },
       [&](const scalar::Var& n) { return variables_[n.id]; },
@@ -23,21 +23,21 @@ Lanes Machine::eval(const Expr& e) {
       [&](const scalar::Unary& n) {
         Lanes values = eval(n.arg);
         for (Value& v : values)
-          v = scalar::apply(n.op, n.arg.type().elem, v);
+          v = algebra_.apply(n.op, n.arg.type().elem, v);
         return values;
       },
       [&](const scalar::Binary& n) {
         Lanes a = eval(n.lhs);
         const Lanes b = eval(n.rhs);
         for (size_t lane = 0; lane < a.size(); ++lane)
-          a[lane] = checked(scalar::apply(n.op, n.lhs.type().elem, a[lane], b[lane]));
+          a[lane] = checked(algebra_.apply(n.op, n.lhs.type().elem, a[lane], b[lane]));
         return a;
       },
       [&](const scalar::Select& n) { return choose(n); },
       [&](const scalar::Cast& n) {
         Lanes values = eval(n.arg);
         for (Value& v : values)
-          v = scalar::convert(n.arg.type().elem, e.type().elem, v);
+          v = algebra_.convert(n.arg.type().elem, e.type().elem, v);
         return values;
       },
       [&](const scalar::Ramp& n) {
@@ -66,21 +66,22 @@ Lanes Machine::eval(const Expr& e) {
         const size_t lanes = e.type().lanes;
         Lanes totals(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(lanes));
         for (size_t lane = lanes; lane < values.size(); ++lane)
-          totals[lane % lanes] = reduce(n.op, e.type().elem, totals[lane % lanes], values[lane]);
+          totals[lane % lanes] =
+              algebra_.reduce(n.op, e.type().elem, totals[lane % lanes], values[lane]);
         return totals;
       },
       [&](const scalar::Fma& n) {
         Lanes a = eval(n.a);
         const Lanes b = eval(n.b), c = eval(n.c);
         for (size_t lane = 0; lane < a.size(); ++lane)
-          a[lane] = scalar::apply_fma(e.type().elem, a[lane], b[lane], c[lane]);
+          a[lane] = algebra_.apply_fma(e.type().elem, a[lane], b[lane], c[lane]);
         return a;
       },
       [&](const scalar::Instruction& n) {
         std::vector<Lanes> args;
         for (const Expr& arg : n.args)
           args.push_back(eval(arg));
-        return carried_out(n.name, std::move(args));
+        return carried_out(n.name, std::move(args), algebra_);
       });
 }
 

@@ -75,6 +75,7 @@ bool Machine::is_engaged(const Stmt& stmt) {
 
 /// Begins a statement, or all of it; false when the thread must wait first.
 bool Machine::enter(const Stmt& stmt, std::vector<Frame>& frames) {
+  note(stmt);
   if (const auto* engine = std::get_if<Engine>(&stmt)) {
     if (!obey(*engine))
       return false;
@@ -320,7 +321,7 @@ Value Machine::private_operand(const Mma& s, int64_t row, int64_t k) {
       static_cast<size_t>(own.product_operands[0][0].front().i + k / 8 * 4 + 2 * half + k % 2);
   if (cell >= part.is_written.size() || !part.is_written[cell])
     throw Stop{place(s.a.buffer, static_cast<int64_t>(cell)) + " is read before it is written"};
-  return scalar::convert(kernel_.buffers[s.a.buffer].elem, Elem::F32, part.own[cell]);
+  return algebra_.convert(kernel_.buffers[s.a.buffer].elem, Elem::F32, part.own[cell]);
 }
 
 /// The oldest product, this thread's cells of it.
@@ -337,22 +338,27 @@ void Machine::finish_product() {
     const int64_t width = extents.back(), rows = extents[extents.size() - 2];
     const int64_t cell =
         is_turned ? line / width * rows * width + k * width + line % width : line * width + k;
-    return scalar::convert(kernel_.buffers[from.buffer].elem, sums,
-                           read(from.buffer, first + cell));
+    return algebra_.convert(kernel_.buffers[from.buffer].elem, sums,
+                            read(from.buffer, first + cell));
   };
   const int64_t x = thread_ % kFragmentX, y = thread_ / kFragmentX % kFragmentY,
                 warp = thread_ / (kFragmentX * kFragmentY) % kWarpsOfGroup;
   for (int64_t cell = 0; cell < columns / 2; ++cell) {
     const int64_t row = 16 * warp + cell / 2 % 2 * 8 + y;
     const int64_t column = cell / 4 * 8 + 2 * x + cell % 2;
+    // Of cells past the end of a tensor nobody wrote a first value; nobody reads their sum either.
+    if (!s.starts_at_zero && !storage_[s.c].is_written.at(static_cast<size_t>(cell)))
+      continue;
     Value sum = s.starts_at_zero ? zero(sums) : read(s.c, cell);
     for (int64_t k = 0; k < depth; ++k) {
       const Value left = s.is_a_private
                              ? private_operand(s, row, k)
                              : operand(s.a, t.product_operands[0], s.is_a_turned, row, k);
       const Value right = operand(s.b, t.product_operands[1], s.is_b_turned, column, k);
-      sum = scalar::is_float(sums) ? scalar::apply_fma(sums, left, right, sum)
-                                   : int_value(scalar::wrap_to(sums, left.i * right.i + sum.i));
+      sum = scalar::is_float(sums)
+                ? algebra_.apply_fma(sums, left, right, sum)
+                : algebra_.reduce(ReduceOp::Sum, sums, sum,
+                                  algebra_.reduce(ReduceOp::Prod, sums, left, right));
     }
     write(s.c, cell, sum);
   }
@@ -412,7 +418,7 @@ bool Machine::combine_in_warp(const Combine& s) {
   for (size_t row = 0; row < values.size(); row += width) {
     Value total = values[row];
     for (size_t t = row + 1; t < row + width; ++t)
-      total = reduce(s.op, s.value.type().elem, total, values[t]);
+      total = algebra_.reduce(s.op, s.value.type().elem, total, values[t]);
     for (size_t t = row; t < row + width; ++t)
       threads_[static_cast<size_t>(first) + t].variables[s.var] = {total};
   }

@@ -46,20 +46,22 @@ namespace {
 
 class Passes {
 public:
-  Passes(Kernel kernel, const PassObserver& observer)
-      : kernel_(std::move(kernel)), observer_(observer) {}
+  Passes(Kernel kernel, PassOptions options)
+      : kernel_(std::move(kernel)), options_(std::move(options)) {}
 
   template <class Pass> Passes& run(std::string_view name, Pass&& pass) {
     kernel_ = pass(std::move(kernel_));
-    if (observer_)
-      observer_(name, kernel_);
+    if (options_.change)
+      kernel_ = options_.change(name, std::move(kernel_));
+    if (options_.observer)
+      options_.observer(name, kernel_);
     return *this;
   }
   Kernel result() { return std::move(kernel_); }
 
 private:
   Kernel kernel_;
-  const PassObserver& observer_;
+  PassOptions options_;
 };
 
 /// The pass on the body of every launch.
@@ -84,6 +86,10 @@ Kernel optimise_for_gpu(Kernel kernel, const PassObserver& observer) {
 }
 
 Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserver& observer) {
+  return optimise_for_gpu(std::move(kernel), gpu, PassOptions{.observer = observer});
+}
+
+Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassOptions& options) {
   const auto inside = [](auto pass) {
     return [pass](Kernel k) { return in_launches(std::move(k), pass); };
   };
@@ -96,7 +102,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
       return has_engine(k.body) ? std::move(k) : pass(std::move(k), launch);
     });
   };
-  return Passes(std::move(kernel), observer)
+  return Passes(std::move(kernel), options)
       .run("join_loops", join_loops)
       .run("launches", launches)
       .run("warpgroups", [&](Kernel k) { return warpgroups(std::move(k), gpu); })
@@ -124,7 +130,14 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassObserve
 }
 
 Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& observer) {
-  return Passes(std::move(kernel), observer)
+  return optimise(std::move(kernel), cpu, PassOptions{.observer = observer});
+}
+
+Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassOptions& options) {
+  const auto expand = [&](Kernel k) {
+    return options.keeps_functions ? std::move(k) : expand_math(std::move(k), cpu);
+  };
+  return Passes(std::move(kernel), options)
       .run("window_loads", window_loads)
       .run("exact_functions", exact_functions)
       .run("bounded_exp", bounded_exp)
@@ -149,7 +162,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
       .run("prefetch", prefetch)
       .run("reciprocals", reciprocals)
       .run("unshifted_exp", [&](Kernel k) { return unshifted_exp(std::move(k), cpu); })
-      .run("expand_math", [&](Kernel k) { return expand_math(std::move(k), cpu); })
+      .run("expand_math", expand)
       .run("narrow", narrow)
       .run("hoist", hoist)
       .run("addresses", addresses)
@@ -159,7 +172,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassObserver& obser
 }
 
 Kernel optimise_for_text(Kernel kernel, const PassObserver& observer) {
-  return Passes(std::move(kernel), observer)
+  return Passes(std::move(kernel), PassOptions{.observer = observer})
       .run("window_loads", window_loads)
       .run("exact_functions", exact_functions)
       .run("plain_exp", plain_exp)

@@ -83,6 +83,17 @@ TEST(Warpgroups, operands_whose_rows_the_copy_engine_cannot_find_are_copied_firs
   EXPECT_NE(print(line.kernel).find("workspace A_padded: bf16[66, 72]"), std::string::npos);
 }
 
+/// Sums that go on from given cells: past the end of the tensor there are none, and nothing is made of them.
+TEST(Warpgroups, sums_that_go_on_from_given_cells_may_end_anywhere) {
+  const Sizes sizes = {{"M", 19}, {"N", 35}, {"K", 21}};
+  const Line line =
+      compile("param M, N, K\ninput A: bf16[M, K], B: bf16[K, N]\n"
+              "inout C: f32[M, N]\nfor i in range(M):\n    for j in range(N):\n"
+              "        for k in range(K):\n            C[i, j] += A[i, k] * B[k, j]\n",
+              "auto", sizes);
+  expect_same(line, sizes, 1e-5);
+}
+
 TEST(Warpgroups, loops_stay_where_sizes_are_not_known) {
   const Sizes sizes = {{"M", 9}, {"N", 10}, {"K", 11}};
   const Line line = compile(product("M, K", "K, N", "f32", "acc[i, j]"), kTiles, sizes, false);
