@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernel/origin.h"
 #include "scalar/expr.h"
 
 #include <array>
@@ -82,6 +83,7 @@ struct Mma {
   bool is_a_turned = false, is_b_turned = false;
   bool is_a_private = false;
   bool starts_at_zero = false; ///< whatever `c` holds
+  Origins origins = {};
 };
 /// Waits until this warp's part of its warpgroup's Mmas, but for the last `pending`, is done: with none pending
 /// results may be used. The threads of a warp go on together.

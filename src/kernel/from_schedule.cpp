@@ -326,6 +326,7 @@ private:
                  : Expr();
     });
     Store store{text.tensor, {}, text.op, at(value)};
+    store.origins = {Origin{id, iters}};
     for (const Expr& e : cell_of(text.tensor, text.index))
       store.index.push_back(at(e));
     if (const auto condition = loops_.conditions.find(id); condition != loops_.conditions.end())

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernel/engine.h"
+#include "kernel/origin.h"
 #include "poly/order.h"
 #include "program/program.h"
 #include "program/window_view.h"
@@ -63,16 +64,19 @@ struct Store {
   Expr value;
   /// A copy of cells to shared memory that need not be there before an Await and the Barrier after it.
   bool is_async = false;
+  Origins origins = {}; ///< what of the scop it runs; copies of cells that passes add have none
 };
 /// First and only definition of a variable that is never assigned, or the first value of one that is.
 /// Visible to the end of its block; not defined again while visible.
 struct Define {
   uint32_t var = 0;
   Expr value;
+  Origins origins = {};
 };
 struct Assign {
   uint32_t var = 0;
   Expr value;
+  Origins origins = {};
 };
 struct Zero {
   uint32_t buffer = 0;
@@ -125,6 +129,7 @@ struct If {
 struct Allocate {
   uint32_t buffer = 0;
   Block body;
+  Origins origins = {}; ///< what the first values of its cells stand for (tile_start.h)
 };
 
 /// Work for a GPU: `body` is run by every thread of every block. Blocks run in any order and do not

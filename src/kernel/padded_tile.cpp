@@ -282,7 +282,9 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
   const Expr neutral = scalar::cast(scalar::identity_of(store.op, stored), type);
 
   Block body = start_of_tile(kernel, id, roles->tile, cell, of_tile, neutral);
-  for (Stmt& s : around(with_bounds(roles->inner, of_tile), Store{id, cell, store.op, store.value}))
+  Store update{id, cell, store.op, store.value};
+  update.origins = padded(store.origins);
+  for (Stmt& s : around(with_bounds(roles->inner, of_tile), std::move(update)))
     body.push_back(std::move(s));
   std::vector<For> edge = roles->tile;
   as_plain_lanes(edge);
@@ -354,6 +356,7 @@ Block zero_padded(const Kernel& kernel, const For& outermost, const FullBoundsOf
     return {};
   Store zero = *nest.store;
   zero.value = scalar::zero_of(zero.value.type());
+  zero.origins.clear();
   Block result = around(full, std::move(zero));
   std::vector<For> edge = nest.loops;
   without_unrolling(edge);

@@ -301,7 +301,7 @@ private:
         return block_of(std::move(stmt));
       const Expr given = scalar::cast(store->value, computed(chosen_[*id].type));
       const Expr result = scalar::combine(store->op, value(*id), given);
-      return block_of(Assign{vars_[*id], scalar::cast(result, chosen_[*id].type)});
+      return block_of(Assign{vars_[*id], scalar::cast(result, chosen_[*id].type), store->origins});
     });
   }
 
@@ -351,8 +351,10 @@ private:
         const Cell stored = cell_of(kernel_, *store);
         if (is_same(stored, cell) && store->op == ReduceOp::None && !has_load(store->value)) {
           define->value = scalar::cast(store->value, cell.type);
-          if (stores(made, cell))
+          if (stores(made, cell)) {
+            define->origins = store->origins;
             before.erase(before.begin() + static_cast<std::ptrdiff_t>(s));
+          }
           break;
         }
         if (store->buffer == cell.buffer && !are_apart(stored, cell, ranges_))

@@ -115,7 +115,7 @@ private:
            const uint32_t var = var_of(store->index);
            const Expr old = scalar::cast(scalar::var(var, type), computed);
            const Expr value = scalar::combine(store->op, old, scalar::cast(store->value, computed));
-           return block_of(Assign{var, scalar::cast(value, type)});
+           return block_of(Assign{var, scalar::cast(value, type), store->origins});
          }))
       result.push_back(std::move(stmt));
     return result;

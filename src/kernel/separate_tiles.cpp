@@ -287,6 +287,11 @@ private:
                      if (const auto full = full_of(*loop, {})) {
                        loop->lo = int_lit(full->lo);
                        loop->hi = int_lit(full->hi);
+                       loop->body = rewrite(loop->body, [](Stmt inner) {
+                         if (auto* store = std::get_if<Store>(&inner))
+                           store->origins = padded(std::move(store->origins));
+                         return block_of(std::move(inner));
+                       });
                      }
                      return block_of(std::move(s));
                    })

@@ -119,7 +119,12 @@ private:
     args.push_back(scalar::load(update.buffer, *cells, stored));
     const Expr value = scalar::instruction(std::string(instruction_.data->name), std::move(args));
     const scalar::Type computed{scalar::compute_type(result.elem), stored.lanes};
-    out.emplace_back(Store{update.buffer, *cells, ReduceOp::None, scalar::cast(value, computed)});
+    Store store{update.buffer, *cells, ReduceOp::None, scalar::cast(value, computed)};
+    store.origins = update.origins;
+    for (size_t axis = 0; axis < by_axis_.size(); ++axis)
+      store.origins = over_iterations(std::move(store.origins), by_axis_[axis]->var, starts_[axis],
+                                      1, int_lit(instruction_.extents[axis]));
+    out.emplace_back(std::move(store));
     return true;
   }
 

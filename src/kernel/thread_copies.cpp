@@ -186,9 +186,18 @@ private:
       Block piece;
       for (; k < inside.body.size() && is_copy(inside.body[k]) == is_own; ++k)
         piece.push_back(inside.body[k]);
-      result.push_back(phase_of(renamed(piece), is_own ? shared : inside.conditions));
+      result.push_back(is_own ? phase_of(on_each_thread(renamed(piece)), shared)
+                              : phase_of(renamed(piece), inside.conditions));
     }
     return result;
+  }
+
+  static Block on_each_thread(const Block& block) {
+    return rewrite(block, [](Stmt stmt) {
+      if (auto* store = std::get_if<Store>(&stmt))
+        store->origins = per_thread(std::move(store->origins));
+      return block_of(std::move(stmt));
+    });
   }
 
   Block renamed(const Block& block) {

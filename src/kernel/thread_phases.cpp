@@ -231,7 +231,8 @@ private:
         if (is_same_cell(partial.update, *store)) {
           const Expr old = var_expr(kernel_, partial.var);
           const Expr value = scalar::cast(store->value, old.type());
-          return block_of(Assign{partial.var, scalar::combine(store->op, old, value)});
+          return block_of(
+              Assign{partial.var, scalar::combine(store->op, old, value), store->origins});
         }
       return block_of(std::move(stmt));
     });
@@ -245,6 +246,7 @@ private:
         {Phase{block_of(Combine{total, partial.update.op, var_expr(kernel_, partial.var)})}});
     Store store = partial.update;
     store.value = var_expr(kernel_, total);
+    store.origins.clear();
     nodes.push_back({phase(block_of(std::move(store)), place)});
   }
 

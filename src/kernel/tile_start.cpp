@@ -1,5 +1,6 @@
 #include "kernel/tile_start.h"
 
+#include "kernel/ranges.h"
 #include "kernel/vars.h"
 
 #include <algorithm>
@@ -75,6 +76,10 @@ bool starts_tile(const Kernel& kernel, const Stmt& first, Block& tile) {
     if (!has_same_cells(before, after, order))
       continue;
     Block& body = allocate->body;
+    Origins started = before.store->origins;
+    for (size_t l = before.loops.size(); l-- > 0;)
+      started = over_loop(std::move(started), *before.loops[l]);
+    allocate->origins = joined(std::move(allocate->origins), started);
     const Block out = rewrite(block_of(body.back()), [](Stmt stmt) {
       if (auto* store = std::get_if<Store>(&stmt))
         store->op = ReduceOp::None;

@@ -1,5 +1,7 @@
 #include "kernel/vars.h"
 
+#include "kernel/walk.h"
+
 namespace kawara::kernel {
 
 using scalar::as;
@@ -55,7 +57,15 @@ Expr substitute_var(const Expr& e, uint32_t var, const Expr& value) {
 }
 
 Block substitute_var(const Block& block, uint32_t var, const Expr& value) {
-  return map_exprs(block, [&](const Expr& e) { return substitute_var(e, var, value); });
+  const auto substituted = [&](const Expr& e) { return substitute_var(e, var, value); };
+  return map_origins(map_exprs(block, substituted), substituted);
+}
+
+Origins over_loop(Origins origins, const For& loop) {
+  const Expr distance = loop.hi - loop.lo + scalar::int_lit(loop.step - 1);
+  const Expr count =
+      scalar::binary(scalar::BinaryOp::FloorDiv, distance, scalar::int_lit(loop.step));
+  return over_iterations(std::move(origins), loop.var, loop.lo, loop.step, scalar::simplify(count));
 }
 
 Block with_fresh_defines(Kernel& kernel, const Block& block) {
@@ -68,12 +78,13 @@ Block with_fresh_defines(Kernel& kernel, const Block& block) {
     const uint32_t old_id = define != nullptr ? define->var : combine->var;
     const Variable old = kernel.variables[old_id];
     const uint32_t id = add_variable(kernel, old.name, old.type);
-    copy = map_exprs(copy, [&](const Expr& e) {
+    const auto renamed = [&](const Expr& e) {
       return scalar::rewrite(e, [&](const Expr& n) {
         const auto* v = as<scalar::Var>(n);
         return v != nullptr && v->id == old_id ? scalar::var(id, old.type) : Expr();
       });
-    });
+    };
+    copy = map_origins(map_exprs(copy, renamed), renamed);
     copy = rewrite(copy, [&](Stmt stmt) {
       if (auto* d = std::get_if<Define>(&stmt); d != nullptr && d->var == old_id)
         d->var = id;

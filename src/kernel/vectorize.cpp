@@ -218,7 +218,8 @@ private:
       if (const auto* define = std::get_if<Define>(&stmt)) {
         const scalar::Type type = vector_type(define->value);
         const uint32_t var = add_variable(kernel_, kernel_.variables[define->var].name, type);
-        result.emplace_back(Define{var, placed(vector.widened(define->value))});
+        result.emplace_back(
+            Define{var, placed(vector.widened(define->value)), lanes_at(define->origins, at)});
         vector.set_vector(define->var, scalar::var(var, type));
         continue;
       }
@@ -229,7 +230,8 @@ private:
         const uint32_t var = a->vars[copy];
         const Expr old = scalar::var(var, a->type);
         const Expr value = scalar::reduce(store->op, vector.widened(store->value), a->type.lanes);
-        result.emplace_back(Assign{var, placed(scalar::combine(store->op, old, value))});
+        result.emplace_back(Assign{var, placed(scalar::combine(store->op, old, value)),
+                                   lanes_at(store->origins, at)});
         continue;
       }
       if (const auto whole = vector_store(*store, vector)) {
@@ -237,12 +239,17 @@ private:
         for (Expr& e : moved.index)
           e = placed(e);
         moved.value = placed(moved.value);
+        moved.origins = lanes_at(store->origins, at);
         result.emplace_back(std::move(moved));
         continue;
       }
       append_lanes(*store, block, at, result);
     }
     return result;
+  }
+
+  Origins lanes_at(const Origins& origins, const Expr& at) const {
+    return over_iterations(origins, loop_.var, at, loop_.step, int_lit(lanes_));
   }
 
   /// The store lane by lane, with the definitions of its block (they hold no lanes of a vector)
@@ -298,6 +305,7 @@ private:
           parts[p] = scalar::combine(a.update.op, parts[p], parts[parts.size() - 1 - p]);
       Store update = a.update;
       update.value = scalar::reduce(a.update.op, parts[0]);
+      update.origins.clear();
       out.emplace_back(std::move(update));
     }
   }

@@ -48,6 +48,22 @@ template <class S> auto exprs_of(S& stmt) {
   return exprs;
 }
 
+/// The origins of a statement; null where it cannot have any.
+Origins* origins_in(Stmt& stmt) {
+  if (auto* store = std::get_if<Store>(&stmt))
+    return &store->origins;
+  if (auto* define = std::get_if<Define>(&stmt))
+    return &define->origins;
+  if (auto* assign = std::get_if<Assign>(&stmt))
+    return &assign->origins;
+  if (auto* allocate = std::get_if<Allocate>(&stmt))
+    return &allocate->origins;
+  if (auto* engine = std::get_if<Engine>(&stmt))
+    if (auto* product = std::get_if<Mma>(&engine->what))
+      return &product->origins;
+  return nullptr;
+}
+
 } // namespace
 
 Block rewrite(const Block& block, const std::function<Block(Stmt)>& f) {
@@ -78,6 +94,20 @@ Block map_exprs(const Block& block, const ExprMap& f) {
       *e = f(*e);
     for (Block* inner : blocks_of(stmt))
       *inner = map_exprs(*inner, f);
+  }
+  return result;
+}
+
+Block map_origins(const Block& block, const ExprMap& f) {
+  Block result = block;
+  for (Stmt& stmt : result) {
+    if (Origins* origins = origins_in(stmt))
+      for (Origin& origin : *origins)
+        for (std::vector<Expr>* list : {&origin.iters, &origin.points})
+          for (Expr& e : *list)
+            e = f(e);
+    for (Block* inner : blocks_of(stmt))
+      *inner = map_origins(*inner, f);
   }
   return result;
 }

@@ -110,10 +110,13 @@ private:
                  Block& result) const {
     for (int64_t lane = 0; lane < count; ++lane) {
       const Store& store = std::get<Store>(statements[first + static_cast<size_t>(lane)]);
-      result.emplace_back(Store{wide, {int_lit(lane)}, ReduceOp::None, store.value});
+      Store part{wide, {int_lit(lane)}, ReduceOp::None, store.value};
+      part.origins = store.origins;
+      result.emplace_back(std::move(part));
     }
     const auto lanes = static_cast<uint16_t>(count);
     Store whole = std::get<Store>(statements[first]);
+    whole.origins.clear();
     whole.index.back() = scalar::ramp(whole.index.back(), 1, lanes);
     whole.value = scalar::load(wide, {scalar::ramp(int_lit(0), 1, lanes)},
                                {kernel_.buffers[wide].elem, lanes});
