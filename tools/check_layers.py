@@ -8,7 +8,7 @@ import tree
 
 LEVELS = {
     "support": 0, "scalar": 1, "target": 1, "graph": 2, "program": 3, "poly": 4, "schedule": 5,
-    "kernel": 6, "emit": 7, "estimate": 7, "run": 8, "driver": 9, "explain": 9, "tune": 10,
+    "kernel": 6, "emit": 7, "estimate": 7, "validate": 7, "run": 8, "driver": 9, "explain": 9, "tune": 10,
     "api": 11,
 }
 
@@ -16,9 +16,10 @@ LEVELS = {
 # reach them through other headers. `None` means that every place may.
 FENCES = [
     ("isl", ("isl/",),
-     ("src/poly/", "src/schedule/", "src/kernel/from_schedule",
+     ("src/poly/", "src/schedule/", "src/kernel/from_schedule", "src/validate/",
       "tests/unit/poly/", "tests/unit/schedule/"),
-     ("src/poly/", "src/schedule/", "src/kernel/from_schedule", "src/estimate/", "src/driver/",
+     ("src/poly/", "src/schedule/", "src/kernel/from_schedule", "src/validate/", "src/estimate/",
+      "src/driver/",
       "src/explain/", "src/tune/", "src/api/", "tools/", "tests/")),
     ("LLVM", ("llvm/", "llvm-c/"), ("src/emit/llvm/", "src/run/cpu/"),
      ("src/emit/llvm/", "src/run/cpu/")),

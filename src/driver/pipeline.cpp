@@ -13,6 +13,7 @@
 #include "program/unit_loops.h"
 #include "program/winograd.h"
 #include "target/cpu.h"
+#include "validate/validate.h"
 
 #include <optional>
 
@@ -150,7 +151,14 @@ kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Envir
                            : kernel::optimise(std::move(loops), environment.cpu);
   });
   trace.after(
-      "kernel", [&] { return kernel::spec(kernel); }, [&] { return kernel::print(kernel); });
+      "kernel",
+      [&] {
+        std::vector<std::string> broken = kernel::spec(kernel);
+        for (std::string& fault : validate::validate(front.schedule, kernel).faults)
+          broken.push_back(std::move(fault));
+        return broken;
+      },
+      [&] { return kernel::print(kernel); });
   return kernel;
 }
 

@@ -1,0 +1,137 @@
+#include "validate/happens_before.h"
+
+#include "poly/affine.h"
+#include "poly/isl/compare.h"
+#include "poly/isl/dimensions.h"
+#include "poly/isl/text.h"
+
+#include <algorithm>
+
+namespace kawara::validate {
+namespace {
+
+using Kind = Step::Kind;
+
+/// Where two runs part: the loops they share, and what comes first in the block where they stand side by side.
+struct Parting {
+  std::vector<Step> loops;
+  enum class Side : uint8_t { First, Second, Same } side = Side::Same; ///< who comes first
+  bool is_mixed = false; ///< copies of the one stand between copies of the other
+};
+
+Parting parting_of(const Run& a, const Run& b) {
+  Parting result;
+  for (size_t n = 0; n < std::min(a.path.size(), b.path.size()); ++n) {
+    const Step &x = a.path[n], &y = b.path[n];
+    const bool ends_a = n + 1 == a.path.size(), ends_b = n + 1 == b.path.size();
+    if (x.kind == Kind::Position && (ends_a || ends_b)) {
+      const uint32_t last_a = ends_a ? a.last_copy : x.at, last_b = ends_b ? b.last_copy : y.at;
+      result.is_mixed = x.at <= last_b && y.at <= last_a;
+      // The statement itself comes before what is in its blocks (kernel::Allocate).
+      if (x.at == y.at && last_a == last_b && ends_a != ends_b)
+        result.is_mixed = false;
+      if (!result.is_mixed)
+        result.side =
+            x.at < y.at || (x.at == y.at && ends_a) ? Parting::Side::First : Parting::Side::Second;
+      return result;
+    }
+    if (x.kind == Kind::Position && x.at != y.at) {
+      result.side = x.at < y.at ? Parting::Side::First : Parting::Side::Second;
+      return result;
+    }
+    if (x.kind != Kind::Position)
+      result.loops.push_back(x);
+  }
+  return result;
+}
+
+bool has_threads(const Parting& parting) {
+  return std::any_of(parting.loops.begin(), parting.loops.end(),
+                     [](const Step& step) { return step.kind == Kind::Thread; });
+}
+
+class Order {
+public:
+  Order(const poly::Scop& scop, const Runs& runs, Report& report)
+      : scop_(scop), runs_(runs), report_(report) {}
+
+  bool check() {
+    for (const poly::Dependence& dependence : scop_.dependences) {
+      if (dependence.is_reduction && scop_.numerics != program::Numerics::Exact)
+        continue;
+      for (const Run& a : runs_.all)
+        for (const Run& b : runs_.all)
+          if (a.statement == dependence.source.value && b.statement == dependence.sink.value &&
+              ((a.is_then && b.is_then) || (a.is_otherwise && b.is_otherwise)))
+            check_pair(dependence, a, b);
+    }
+    return is_decided_;
+  }
+
+private:
+  void check_pair(const poly::Dependence& dependence, const Run& a, const Run& b) {
+    const Parting parting = parting_of(a, b);
+    const bool is_launch = has_threads(parting);
+    // Stages of a pipeline have storage of their own: what is read from one is not overwritten by the next copy.
+    if (is_launch && dependence.kind != poly::DependenceKind::Flow &&
+        scop_.tensors[dependence.tensor].role == program::Role::Temp)
+      return;
+    if (parting.loops.empty() && parting.side == Parting::Side::First)
+      return;
+    const isl::map dependent =
+        a.instances.apply_range(dependence.relation).apply_range(b.instances.reverse());
+    if (dependent.is_empty())
+      return;
+    const isl::space pairs = poly::points_of_pairs(dependent.space());
+    const auto before = [&](const Step& loop) { return poly::dimension_function(pairs, loop.at); };
+    const auto after = [&](const Step& loop) {
+      return poly::dimension_function(pairs, poly::dimension_count(a.domain) + loop.at);
+    };
+    isl::map tied = dependent;
+    for (const Step& loop : parting.loops) {
+      if (loop.kind == Kind::Thread) // they go in step, as far as barriers make them
+        continue;
+      isl::map late = tied.intersect(poly::greater_map(before(loop), after(loop)));
+      if (loop.kind == Kind::Parallel)
+        late = late.unite(tied.intersect(poly::less_map(before(loop), after(loop))));
+      if (!late.is_empty())
+        return fault(dependence, a, b, late,
+                     loop.kind == Kind::Parallel ? "may run in another order: iterations of a "
+                                                   "parallel loop depend on each other"
+                                                 : "run in another order");
+      tied = tied.intersect(poly::equal_map(before(loop), after(loop)));
+    }
+    if (parting.side == Parting::Side::First || tied.is_empty())
+      return;
+    // Lanes all read before one writes.
+    if (&a == &b && dependence.kind == poly::DependenceKind::Anti &&
+        a.path.back().at == a.last_copy)
+      return;
+    if (parting.is_mixed && (a.path.back().at != a.last_copy || b.path.back().at != b.last_copy))
+      is_decided_ = false;
+    else
+      fault(dependence, a, b, tied, "run in another order");
+  }
+
+  void fault(const poly::Dependence& dependence, const Run& a, const Run& b, const isl::map& pairs,
+             const std::string& what) {
+    const isl::map instances = a.instances.reverse().apply_range(pairs).apply_range(b.instances);
+    const isl::map broken = instances.intersect(dependence.relation);
+    report_.faults.push_back(std::string(poly::name_of(dependence.kind)) + " of " +
+                             scop_.tensors[dependence.tensor].name + ": " + what + ": " +
+                             poly::text_of(isl::map(broken.lexmin())));
+  }
+
+  const poly::Scop& scop_;
+  const Runs& runs_;
+  Report& report_;
+  bool is_decided_ = true;
+};
+
+} // namespace
+
+bool check_order(const poly::Scop& scop, const Runs& runs, Report& report) {
+  return Order(scop, runs, report).check();
+}
+
+} // namespace kawara::validate

@@ -1,0 +1,123 @@
+#include "line.h"
+
+namespace kawara::validate {
+namespace {
+
+std::vector<std::string> faults(const std::string& text, const std::string& directives,
+                                bool is_for_gpu = false) {
+  const Made all = made(text, directives, is_for_gpu);
+  const Report report = validate(all.schedule, all.kernel);
+  EXPECT_TRUE(report.is_finished);
+  EXPECT_EQ(report.unchecked, std::vector<std::string>{});
+  return report.faults;
+}
+
+/// The first loop or condition for which `change` says that it has changed it.
+Kernel changed(Kernel kernel, const std::function<bool(kernel::Stmt&)>& change) {
+  bool is_done = false;
+  kernel.body = kernel::rewrite(kernel.body, [&](kernel::Stmt stmt) {
+    is_done = is_done || change(stmt);
+    return kernel::block_of(std::move(stmt));
+  });
+  EXPECT_TRUE(is_done);
+  return kernel;
+}
+
+const std::string kProduct =
+    "param M, N, K\ninput A: f32[M, K], B: f32[K, N]\noutput C: f32[M, N]\n"
+    "C[i, j] = sum(k, A[i, k] * B[k, j])\n";
+const std::string kTiles = "distribute(i); tile(S1.i=4, S1.j=8); reorder(S1.i.0, S1.j.0, S1.k, "
+                           "S1.i.1, S1.j.1); unroll(S1.i.1); vectorize(S1.j.1, 4)";
+const std::string kStencil = "param T, N\ninout A: f64[T + 1, N]\nfor t in range(T):\n"
+                             "    for i in range(1, N - 1):\n"
+                             "        A[t + 1, i] = A[t, i - 1] + A[t, i + 1]\n";
+const std::string kSoftmax = "param M, N\ninput X: f32[M, N]\noutput Y: f32[M, N]\n"
+                             "temp m: f32[M], s: f32[M]\nassume N >= 1\nm[i] = max(j, X[i, j])\n"
+                             "s[i] = sum(j, exp(X[i, j] - m[i]))\n"
+                             "Y[i, j] = exp(X[i, j] - m[i]) / s[i]\n";
+
+TEST(Validate, FindsNothingInKernelsThatAreRight) {
+  for (const char* directives : {"", "auto", kTiles.c_str()})
+    EXPECT_EQ(faults(kProduct, directives), std::vector<std::string>{}) << directives;
+  for (const char* directives : {"", "auto", "vectorize(i, 4)", "parallel(i)"})
+    EXPECT_EQ(faults(kStencil, directives), std::vector<std::string>{}) << directives;
+  EXPECT_EQ(faults(kSoftmax, "auto"), std::vector<std::string>{});
+}
+
+TEST(Validate, ReadsLaunches) {
+  EXPECT_EQ(faults(kSoftmax, "auto", true), std::vector<std::string>{});
+  EXPECT_EQ(faults("input A: f32[70, 40], B: f32[40, 90]\noutput C: f32[70, 90]\n"
+                   "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                   "auto", true),
+            std::vector<std::string>{});
+}
+
+TEST(Validate, FindsInstancesThatDoNotRun) {
+  const Made all = made(kProduct, kTiles);
+  size_t loops = 0;
+  kernel::visit(all.kernel.body, [&](const kernel::Stmt& stmt) {
+    loops += std::holds_alternative<kernel::For>(stmt) ? 1 : 0;
+  });
+  for (size_t n = 0; n < loops; ++n) {
+    size_t at = 0;
+    const Kernel shorter = changed(all.kernel, [&](kernel::Stmt& stmt) {
+      auto* loop = std::get_if<kernel::For>(&stmt);
+      if (loop == nullptr || at++ != n)
+        return false;
+      loop->lo = loop->lo + scalar::int_lit(loop->step);
+      return true;
+    });
+    const Report report = validate(all.schedule, shorter);
+    ASSERT_FALSE(report.faults.empty()) << kernel::print(shorter);
+    EXPECT_NE(report.faults[0].find("does not run: "), std::string::npos) << report.faults[0];
+  }
+}
+
+TEST(Validate, FindsInstancesThatRunTwice) {
+  const Made all = made(kStencil, "");
+  const Kernel twice = changed(all.kernel, [](kernel::Stmt& stmt) {
+    auto* loop = std::get_if<kernel::For>(&stmt);
+    if (loop == nullptr || loop->body.size() != 1 ||
+        !std::holds_alternative<kernel::Store>(loop->body[0]))
+      return false;
+    loop->body.push_back(loop->body[0]);
+    return true;
+  });
+  const Report report = validate(all.schedule, twice);
+  ASSERT_FALSE(report.faults.empty());
+  EXPECT_NE(report.faults[0].find("runs more than once: "), std::string::npos) << report.faults[0];
+}
+
+TEST(Validate, FindsOrdersThatChangeWhatIsRead) {
+  const Made all = made(kSoftmax, "");
+  Kernel swapped = all.kernel;
+  ASSERT_GE(swapped.body.size(), 2U) << kernel::print(swapped);
+  std::swap(swapped.body.front(), swapped.body.back());
+  const Report report = validate(all.schedule, swapped);
+  ASSERT_FALSE(report.faults.empty()) << kernel::print(swapped);
+  EXPECT_NE(report.faults[0].find("run in another order"), std::string::npos) << report.faults[0];
+}
+
+TEST(Validate, FindsParallelLoopsThatCarryADependence) {
+  const Made all = made(kStencil, "");
+  const Kernel parallel = changed(all.kernel, [&](kernel::Stmt& stmt) {
+    auto* loop = std::get_if<kernel::For>(&stmt);
+    if (loop == nullptr || all.kernel.variables[loop->var].name != "t")
+      return false;
+    loop->marks.is_parallel = true;
+    return true;
+  });
+  const Report report = validate(all.schedule, parallel);
+  ASSERT_FALSE(report.faults.empty());
+  EXPECT_NE(report.faults[0].find("parallel"), std::string::npos) << report.faults[0];
+}
+
+TEST(Validate, StopsWhenTheQuotaRunsOut) {
+  const Made all = made(kProduct, kTiles);
+  const Report report = validate(all.schedule, all.kernel, 10);
+  EXPECT_FALSE(report.is_finished);
+  EXPECT_EQ(report.faults, std::vector<std::string>{});
+}
+
+} // namespace
+} // namespace kawara::validate
