@@ -169,6 +169,7 @@ Body Resolver::reduction_body(const Reduction& r, const Nest& nest, uint32_t ten
 
 /// argmax and argmin, the first index wins:
 ///   best = start; at = lo; for k: at = select(x > best, k, at); best max= x
+/// NaN never wins: of floats it is `best max= select(x == x, x, start)`.
 Body Resolver::arg_body(const Reduction& r, const Nest& nest, uint32_t tensor,
                         std::vector<Expr> index) {
   const Elem elem = r.body.is_bool() ? Elem::I32 : r.body.elem();
@@ -189,7 +190,10 @@ Body Resolver::arg_body(const Reduction& r, const Nest& nest, uint32_t tensor,
   Body inner;
   inner.push_back(add_statement(tensor, std::move(index), ReduceOp::None,
                                 scalar::select(is_better, k, old), nest.order));
-  inner.push_back(add_statement(best, best_cell, r.op, x, nest.order));
+  const Expr counted = scalar::is_float(elem) ? scalar::select(scalar::binary(BinaryOp::Eq, x, x),
+                                                               x, start_of(r.op, elem))
+                                              : x;
+  inner.push_back(add_statement(best, best_cell, r.op, counted, nest.order));
   for (BodyNode& node : wrapped(nest, outer.size(), nest.order.size(), std::move(inner)))
     body.push_back(std::move(node));
   return body;

@@ -1,5 +1,6 @@
 #include "run/executable.h"
 
+#include "emit/runtime_faults.h"
 #include "run/buffer.h"
 #include "run/cpu/jit.h"
 
@@ -13,8 +14,8 @@
 namespace kawara::run {
 namespace {
 
-/// Everything one call needs besides its arguments. Generated code sees the RuntimeApi part.
-struct CallContext : emit::RuntimeApi {
+/// Everything one call needs besides its arguments. Generated code sees the RuntimeFaults part.
+struct CallContext : emit::RuntimeFaults {
   ThreadPool* pool = nullptr;
   std::vector<int64_t> params; ///< that the blocks below were planned for
   bool is_planned = false;
@@ -45,6 +46,13 @@ Diagnostic diagnostic(const char* code, std::string headline, std::string body, 
   d.body.push_back(std::move(body));
   d.help.push_back({"", std::move(help), false});
   return d;
+}
+
+Diagnostic divided_by_zero(const std::string& name) {
+  return diagnostic(
+      "K0412", "integer division by zero",
+      fmt::format("Kernel `{}` divided an integer by zero; its results are not to be used.", name),
+      "guard the divisor:  select(d != 0, n // d, 0)");
 }
 
 std::string names_of(const std::vector<emit::BufferInfo>& buffers) {
@@ -311,9 +319,14 @@ Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
   const bool is_same = keep_constants(impl_->signature, arguments, context->constants);
   context->is_prepared = impl_->signature.has_prepared && is_same ? 1 : 0;
   impl_->code->function()(context->buffers.data(), params.data(), context.get());
+  const bool is_fine = context->divided_by_zero.exchange(0) == 0;
+  if (!is_fine)
+    context->constants.clear(); // what was prepared is no good either
   impl_->give(std::move(context));
   if (temps.bytes() > 0)
     impl_->pool->give_back(std::move(temps));
+  if (!is_fine)
+    return fail(divided_by_zero(impl_->signature.name));
   return Done{};
 }
 

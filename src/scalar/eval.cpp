@@ -134,7 +134,7 @@ std::optional<Value> on_integers(BinaryOp op, Elem elem, int64_t a, int64_t b) {
 }
 
 /// The lower side; NaN if one is NaN. -0 is below +0.
-double nan_min(double a, double b) {
+double minimum(double a, double b) {
   if (std::isnan(a) || std::isnan(b))
     return std::numeric_limits<double>::quiet_NaN();
   return a < b || (a == b && std::signbit(a)) ? a : b;
@@ -153,15 +153,13 @@ Value on_floats(BinaryOp op, Elem elem, double a, double b) {
   case BinaryOp::Div:
     return value(a / b);
   case BinaryOp::Min:
-    return value(std::fmin(a, b));
+  case BinaryOp::NanMin:
+    return value(minimum(a, b));
   case BinaryOp::Max:
-    return value(std::fmax(a, b));
+  case BinaryOp::NanMax:
+    return value(-minimum(-a, -b));
   case BinaryOp::Pow:
     return value(std::pow(a, b));
-  case BinaryOp::NanMin:
-    return value(nan_min(a, b));
-  case BinaryOp::NanMax:
-    return value(-nan_min(-a, -b));
   case BinaryOp::CopySign:
     return value(std::copysign(a, b));
   case BinaryOp::Lt:
@@ -182,13 +180,15 @@ Value on_floats(BinaryOp op, Elem elem, double a, double b) {
   KAWARA_CHECK(false, "float operands of an integer operation");
 }
 
-int64_t truncated(double v) {
+/// The integer without the fraction, NaN as 0, and what is out of the range of Int as its nearest number.
+template <class Int> int64_t truncated(double v) {
+  using Limits = std::numeric_limits<Int>;
   if (std::isnan(v))
     return 0;
-  if (v >= 0x1p63)
-    return std::numeric_limits<int64_t>::max();
-  if (v <= -0x1p63)
-    return std::numeric_limits<int64_t>::min();
+  if (v >= -static_cast<double>(Limits::min()))
+    return Limits::max();
+  if (v <= static_cast<double>(Limits::min()))
+    return Limits::min();
   return static_cast<int64_t>(v);
 }
 
@@ -369,7 +369,10 @@ Value convert(Elem from, Elem to, Value v) {
   if (is_float(from)) {
     if (is_float(to))
       return float_value(round_to(to, v.f));
-    return int_value(to == Elem::Bool ? v.f != 0 : wrap_to(to, truncated(v.f)));
+    if (to == Elem::Bool)
+      return int_value(v.f != 0);
+    return int_value(to == Elem::I64 ? truncated<int64_t>(v.f)
+                                     : wrap_to(to, truncated<int32_t>(v.f)));
   }
   if (!is_float(to))
     return int_value(wrap_to(to, v.i));

@@ -69,7 +69,9 @@ Expr expand_erf_quickly(const Formula& f, const Expr& x) {
 Expr expand_gelu_quickly(const Formula& f, const Expr& x) {
   // Far down, 1 + erf may not be exactly zero and must not be multiplied by much.
   const Expr low = f.let("low", f.at_least(x, -15));
-  const Expr erf = expand_erf_quickly(f, low * f.number(1 / std::numbers::sqrt2));
+  // A zero becomes +0 here: then the sum below has the sign of `half`.
+  const Expr erf =
+      expand_erf_quickly(f, f.add_product(f.number(0), low, f.number(1 / std::numbers::sqrt2)));
   const Expr half = f.let("half", low * f.number(0.5));
   return f.add_product(half, half, erf);
 }

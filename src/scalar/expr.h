@@ -22,14 +22,16 @@ namespace kawara::scalar {
 // each operation. f16, bf16 and integers under 32 bits are never computed with: front ends insert
 // Casts to f32 / i32 after the load and before the store. Comparisons give Bool. `FloorDiv` and
 // `Mod` round towards minus infinity (Mod has the sign of the divisor) and fail on zero. `Min` and
-// `Max` of floats return the number if one side is NaN... they follow IEEE minNum/maxNum. Select
-// evaluates only the chosen side. Iter i is the value of the i-th iterator of the statement that
+// `Max` of floats are NaN where a side is, as IEEE 754-2019 minimum and maximum are; of two zeros
+// emitted code may take either. A Cast of a float to an integer drops the fraction, takes NaN to 0 and what is
+// out of range to the nearest number of i64, or, for types of 32 bits and fewer, of i32, of which narrower ones keep the
+// lower bits. Select evaluates only the chosen side. Iter i is the value of the i-th iterator of the statement that
 // contains the expression (outermost first); Param p the p-th parameter of the program; Var a
 // variable of a Kernel. A Load names a tensor (of the Program or Scop) or a buffer (of the Kernel).
 //
 // Kernels only, as what functions are made of (scalar/expansion.h): `Fma` is a * b + c with one
 // rounding; `Bits` is the integer (i32, i64) with the bits of a float (f32, f64), `FromBits` the way
-// back; `NanMin` and `NanMax` are NaN where a side is, and know that -0 is below +0; `CopySign` has the size of its left side and the
+// back; `NanMin` and `NanMax` are `Min` and `Max` for which -0 is below +0 in emitted code, too; `CopySign` has the size of its left side and the
 // sign of its right.
 //
 // An Instruction is what the machine does at once (target/intrinsic.h names and describes it): its

@@ -45,8 +45,8 @@ ValueRange range_of(const Tensor& tensor) {
   ValueRange s;
   for (int64_t k = 0; k < tensor.cells(); ++k) {
     const double v = tensor.get_double(k);
-    s.low = k ? std::min(s.low, v) : v;
-    s.high = k ? std::max(s.high, v) : v;
+    s.low = k == 0 || v < s.low || v != v ? v : s.low; // NaN stays
+    s.high = k == 0 || v > s.high || v != v ? v : s.high;
     s.mean += v / static_cast<double>(tensor.cells());
   }
   return s;

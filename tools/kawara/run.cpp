@@ -112,8 +112,8 @@ Summary summary_of(const program::Array& array) {
   Summary s;
   for (int64_t k = 0; k < array.cells(); ++k) {
     const double v = array.get_double(k);
-    s.low = k ? std::min(s.low, v) : v;
-    s.high = k ? std::max(s.high, v) : v;
+    s.low = k == 0 || v < s.low || v != v ? v : s.low; // NaN stays
+    s.high = k == 0 || v > s.high || v != v ? v : s.high;
     s.mean += v;
   }
   s.mean /= std::max<double>(1, static_cast<double>(array.cells()));
@@ -206,7 +206,12 @@ Parsed<Done> finish(const RunOptions& options, const CompiledCode& compiled,
                     const std::vector<int64_t>& sizes, const program::Arrays& inputs,
                     Report& report) {
   warn(compiled.front.warnings, options);
-  KAWARA_TRY(const program::Arrays results, driver::call(compiled, sizes, inputs));
+  auto called = driver::call(compiled, sizes, inputs);
+  // What went wrong in a kernel, the interpreter can say where.
+  if (!called && options.check)
+    if (auto found = program::interpret(compiled.front.program, sizes, inputs); !found)
+      return fail(Diagnostics{std::move(found).error()});
+  KAWARA_TRY(const program::Arrays results, std::move(called));
   report.results(results);
   if (options.check) {
     // Of a convolution in Winograd's form the direct sum is what it must be.

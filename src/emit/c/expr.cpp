@@ -151,7 +151,10 @@ std::string CExpr::conversion(const std::string& text, Elem from, Elem to) {
     const std::string wide = from == Elem::F32 ? text : conversion(text, from, through);
     return "kw_to_" + std::string(scalar::name_of(to)) + "(" + wide + ")";
   }
-  return "(" + c_type(to) + ")" + text;
+  if (!scalar::is_float(from) || scalar::is_float(to) || to == Elem::Bool)
+    return "(" + c_type(to) + ")" + text;
+  const std::string whole = plain_helper(to == Elem::I64 ? "to_i64" : "to_i32", text);
+  return to == Elem::I64 || to == Elem::I32 ? whole : "(" + c_type(to) + ")" + whole;
 }
 
 std::string CExpr::converted(const Expr& value, Elem to) {
@@ -191,7 +194,7 @@ std::string CExpr::helper(const std::string& name, const std::string& arguments,
   return elem == Elem::I64 ? call : "(" + c_type(elem) + ")" + call;
 }
 
-std::string CExpr::narrow_helper(const std::string& name, const std::string& arguments) {
+std::string CExpr::plain_helper(const std::string& name, const std::string& arguments) {
   need(name);
   return "kw_" + name + "(" + arguments + ")";
 }
@@ -208,9 +211,9 @@ std::string CExpr::binary(const Expr& e, const scalar::Binary& n) {
   const std::string both = print(n.lhs) + ", " + print(n.rhs);
   if (elem == Elem::I32 && scalar::constant_of(n.rhs).value_or(0) > 0) {
     if (n.op == BinaryOp::FloorDiv)
-      return narrow_helper("floordiv32", both);
+      return plain_helper("floordiv32", both);
     if (n.op == BinaryOp::Mod)
-      return narrow_helper("mod32", both);
+      return plain_helper("mod32", both);
   }
   const std::string suffix = elem == Elem::F32 ? "f" : "";
   switch (n.op) {
@@ -219,9 +222,11 @@ std::string CExpr::binary(const Expr& e, const scalar::Binary& n) {
   case BinaryOp::Mod:
     return helper("mod", both, elem);
   case BinaryOp::Min:
-    return scalar::is_float(elem) ? "fmin" + suffix + "(" + both + ")" : helper("min", both, elem);
+    return scalar::is_float(elem) ? plain_helper("minimum" + suffix, both)
+                                  : helper("min", both, elem);
   case BinaryOp::Max:
-    return scalar::is_float(elem) ? "fmax" + suffix + "(" + both + ")" : helper("max", both, elem);
+    return scalar::is_float(elem) ? plain_helper("maximum" + suffix, both)
+                                  : helper("max", both, elem);
   case BinaryOp::Pow:
     return "pow" + suffix + "(" + both + ")";
   default:

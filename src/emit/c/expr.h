@@ -39,7 +39,7 @@ private:
   std::string binary(const scalar::Expr& e, const scalar::Binary& n);
   std::string unary(const scalar::Expr& e, const scalar::Unary& n);
   std::string helper(const std::string& name, const std::string& arguments, scalar::Elem elem);
-  std::string narrow_helper(const std::string& name, const std::string& arguments);
+  std::string plain_helper(const std::string& name, const std::string& arguments);
   std::string conversion(const std::string& text, scalar::Elem from, scalar::Elem to);
 
   const kernel::Kernel& kernel_;

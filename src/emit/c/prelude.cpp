@@ -9,6 +9,8 @@ namespace {
 
 constexpr const char* kFloorDiv = R"(/* Division that rounds towards minus infinity. */
 static inline int64_t kw_floordiv(int64_t a, int64_t b) {
+  if (b == -1)
+    return (int64_t)(0 - (uint64_t)a);
   const int64_t q = a / b;
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
@@ -17,7 +19,7 @@ static inline int64_t kw_floordiv(int64_t a, int64_t b) {
 
 constexpr const char* kMod = R"(/* Remainder with the sign of the divisor. */
 static inline int64_t kw_mod(int64_t a, int64_t b) {
-  const int64_t r = a % b;
+  const int64_t r = b == -1 ? 0 : a % b;
   return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;
 }
 
@@ -47,7 +49,49 @@ constexpr const char* kMax =
 
 )";
 
-constexpr const char* kAbs = R"(static inline int64_t kw_abs(int64_t a) { return a < 0 ? -a : a; }
+constexpr const char* kMaximum = R"(/* NaN where a side is. */
+static inline double kw_maximum(double a, double b) { return a > b || a != a ? a : b; }
+
+)";
+
+constexpr const char* kMinimum = R"(/* NaN where a side is. */
+static inline double kw_minimum(double a, double b) { return a < b || a != a ? a : b; }
+
+)";
+
+constexpr const char* kMaximumF = R"(/* NaN where a side is. */
+static inline float kw_maximumf(float a, float b) { return a > b || a != a ? a : b; }
+
+)";
+
+constexpr const char* kMinimumF = R"(/* NaN where a side is. */
+static inline float kw_minimumf(float a, float b) { return a < b || a != a ? a : b; }
+
+)";
+
+constexpr const char* kToI32 =
+    R"(/* Without the fraction; NaN is 0, what is out of range the nearest number. */
+static inline int32_t kw_to_i32(double x) {
+  if (x != x)
+    return 0;
+  return x >= 0x1p31 ? INT32_MAX : x <= -0x1p31 ? INT32_MIN : (int32_t)x;
+}
+
+)";
+
+constexpr const char* kToI64 =
+    R"(/* Without the fraction; NaN is 0, what is out of range the nearest number. */
+static inline int64_t kw_to_i64(double x) {
+  if (x != x)
+    return 0;
+  return x >= 0x1p63 ? INT64_MAX : x <= -0x1p63 ? INT64_MIN : (int64_t)x;
+}
+
+)";
+
+constexpr const char* kAbs = R"(static inline int64_t kw_abs(int64_t a) {
+  return a < 0 ? (int64_t)(0 - (uint64_t)a) : a;
+}
 
 )";
 
@@ -197,11 +241,17 @@ std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
                      "#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n";
   if (is_exact)
     text += "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n";
-  constexpr std::array<std::pair<const char*, const char*>, 10> functions = {
+  constexpr std::array<std::pair<const char*, const char*>, 16> functions = {
       {{"floordiv", kFloorDiv},
        {"mod", kMod},
        {"min", kMin},
        {"max", kMax},
+       {"maximum", kMaximum},
+       {"minimum", kMinimum},
+       {"maximumf", kMaximumF},
+       {"minimumf", kMinimumF},
+       {"to_i32", kToI32},
+       {"to_i64", kToI64},
        {"abs", kAbs},
        {"silu", kSilu},
        {"gelu", kGelu},

@@ -195,11 +195,12 @@ std::string CudaExpr::conversion(const std::string& text, Elem from, Elem to) {
            ")";
   }
   const std::string type = to == Elem::I64 ? index_type() : cuda_type(to);
-  if (scalar::is_float(from) && scalar::is_integer(to)) {
-    need("integers");
-    return "(" + type + ")kw_to_integer(" + text + ")";
-  }
-  return "(" + type + ")" + text;
+  if (!scalar::is_float(from) || scalar::is_float(to) || to == Elem::Bool)
+    return "(" + type + ")" + text;
+  need("whole");
+  const bool is_wide = to == Elem::I64;
+  return (is_wide || to == Elem::I32 ? "" : "(" + type + ")") +
+         std::string(is_wide ? "kw_to_i64(" : "kw_to_i32(") + text + ")";
 }
 
 std::string CudaExpr::before_rounding(const Expr& value) {
@@ -224,8 +225,8 @@ std::string CudaExpr::converted(const Expr& value, Elem to) {
     return conversion(before_rounding(value), from, to);
   // What is known to lie within 32 bits needs no more.
   if (scalar::is_integer(to) && scalar::is_float(from) && is_within_int(value)) {
-    need("integers");
-    return conversion("kw_to_int(" + conversion(print(value), from, scalar::compute_type(from)) +
+    need("whole");
+    return conversion("kw_to_i32(" + conversion(print(value), from, scalar::compute_type(from)) +
                           ")",
                       Elem::I32, to);
   }
@@ -286,8 +287,10 @@ std::string CudaExpr::binary(const scalar::Binary& n) {
     return "pow" + suffix + "(" + both + ")";
   KAWARA_CHECK(n.op == BinaryOp::Min || n.op == BinaryOp::Max, "operator in CUDA text");
   const std::string name = n.op == BinaryOp::Min ? "min" : "max";
-  if (is_float)
-    return "f" + name + suffix + "(" + both + ")";
+  if (is_float) {
+    need("extremes");
+    return "kw_" + name + "imum(" + both + ")";
+  }
   const std::string type = type_of({elem, 1});
   return name + "((" + type + ")" + atom(n.lhs) + ", (" + type + ")" + atom(n.rhs) + ")";
 }
@@ -311,8 +314,9 @@ std::string CudaExpr::fast_exp(const Expr& arg) {
   const auto* gap = as<scalar::Binary>(rest);
   if (gap == nullptr || gap->op != BinaryOp::Sub || factor <= 0)
     return "kw_exp2(" + atom(rest) + " * " + scale + ")";
-  return "kw_exp2(fmaf(" + print(gap->lhs) + ", " + scale + ", -fmaxf(" + atom(gap->rhs) + " * " +
-         scale + ", -3.4028235e+38f)))";
+  need("extremes");
+  return "kw_exp2(fmaf(" + print(gap->lhs) + ", " + scale + ", -kw_maximum(" + atom(gap->rhs) +
+         " * " + scale + ", -3.4028235e+38f)))";
 }
 
 std::string CudaExpr::gelu(const Expr& arg) {

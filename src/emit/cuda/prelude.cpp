@@ -132,38 +132,65 @@ static __device__ inline void kw_begin() {
 constexpr const char* kDivision =
     R"(// Division that rounds towards minus infinity, and its remainder.
 template <class T> static __device__ inline T kw_floordiv(T a, T b) {
+  if (b == -1)
+    return (T)(0 - (unsigned long long)a);
   const T q = a / b;
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
 template <class T> static __device__ inline T kw_mod(T a, T b) {
-  const T r = a % b;
+  const T r = b == -1 ? 0 : a % b;
   return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;
 }
 
 )";
 
-constexpr const char* kIntegers =
-    R"(// The whole part of a float, the nearest one that fits; 0 of what is no number.
-static __device__ inline long long kw_to_integer(float x) { return x == x ? __float2ll_rz(x) : 0; }
-static __device__ inline long long kw_to_integer(double x) { return x == x ? __double2ll_rz(x) : 0; }
-static __device__ inline int kw_to_int(float x) { return x == x ? __float2int_rz(x) : 0; }
-static __device__ inline int kw_to_int(double x) { return x == x ? __double2int_rz(x) : 0; }
+constexpr const char* kExtremes = R"(// NaN where a side is.
+static __device__ inline float kw_maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+#else
+  return a > b || a != a ? a : b;
+#endif
+}
+static __device__ inline float kw_minimum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+#else
+  return a < b || a != a ? a : b;
+#endif
+}
+static __device__ inline double kw_maximum(double a, double b) { return a > b || a != a ? a : b; }
+static __device__ inline double kw_minimum(double a, double b) { return a < b || a != a ? a : b; }
 
 )";
 
+constexpr const char* kWhole =
+    R"(// Without the fraction; NaN is 0, what is out of range the nearest number.
+static __device__ inline int kw_to_i32(float x) { return __float2int_rz(x); }
+static __device__ inline int kw_to_i32(double x) { return x == x ? __double2int_rz(x) : 0; }
+static __device__ inline long long kw_to_i64(float x) { return x == x ? __float2ll_rz(x) : 0; }
+static __device__ inline long long kw_to_i64(double x) { return x == x ? __double2ll_rz(x) : 0; }
+
+)";
+
+// An infinity below becomes a number, of which the quotient is -0 as well.
 constexpr const char* kActivations =
     R"(static __device__ inline float kw_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
-static __device__ inline float kw_silu(float x) { return x / (1.0f + expf(-x)); }
+static __device__ inline float kw_silu(float x) { return kw_maximum(x, -1e30f) / (1.0f + expf(-x)); }
 static __device__ inline float kw_gelu_tanh(float x) {
-  return x / (1.0f + expf(-1.5957691f * (x + 0.044715f * x * x * x)));
+  return kw_maximum(x, -1e30f) / (1.0f + expf(-1.5957691f * (x + 0.044715f * x * x * x)));
 }
 static __device__ inline double kw_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
-static __device__ inline double kw_silu(double x) { return x / (1.0 + exp(-x)); }
+static __device__ inline double kw_silu(double x) { return kw_maximum(x, -1e30) / (1.0 + exp(-x)); }
 static __device__ inline double kw_gelu(double x) {
-  return 0.5 * x * erfc(x * -0.70710678118654752);
+  return 0.5 * kw_maximum(x, -1e30) * erfc(x * -0.70710678118654752);
 }
 static __device__ inline double kw_gelu_tanh(double x) {
-  return x / (1.0 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
+  return kw_maximum(x, -1e30) / (1.0 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
 }
 
 )";
@@ -188,9 +215,11 @@ static __device__ inline float kw_gate(float x, float power) {
   return x * (0x1p-32f * kw_reciprocal(0x1p-32f + kw_exp2(power - 32.0f)));
 }
 static __device__ inline float kw_sigmoid_short(float x) { return kw_gate(1.0f, x * -1.442695041f); }
-static __device__ inline float kw_silu_short(float x) { return kw_gate(x, x * -1.442695041f); }
+static __device__ inline float kw_silu_short(float x) {
+  return kw_gate(kw_maximum(x, -1e30f), x * -1.442695041f);
+}
 static __device__ inline float kw_gelu_tanh_short(float x) {
-  return kw_gate(x, x * fmaf(x * x, -0.102943241f, -2.302208198f));
+  return kw_gate(kw_maximum(x, -1e30f), x * fmaf(x * x, -0.102943241f, -2.302208198f));
 }
 // max(x, 0) - z * Phi(-z) with z = |x|; Phi(-z) * exp(z^2/2) is a polynomial in 1 / (z + 2.2), over z + 2.2.
 static __device__ inline float kw_gelu_short(float x) {
@@ -243,14 +272,14 @@ constexpr const char* kCombine =
     R"(struct kw_sum { template <class T> static __device__ T of(T a, T b) { return a + b; } };
 struct kw_prod { template <class T> static __device__ T of(T a, T b) { return a * b; } };
 struct kw_max {
-  static __device__ float of(float a, float b) { return fmaxf(a, b); }
-  static __device__ double of(double a, double b) { return fmax(a, b); }
+  static __device__ float of(float a, float b) { return kw_maximum(a, b); }
+  static __device__ double of(double a, double b) { return kw_maximum(a, b); }
   static __device__ int of(int a, int b) { return max(a, b); }
   static __device__ long long of(long long a, long long b) { return max(a, b); }
 };
 struct kw_min {
-  static __device__ float of(float a, float b) { return fminf(a, b); }
-  static __device__ double of(double a, double b) { return fmin(a, b); }
+  static __device__ float of(float a, float b) { return kw_minimum(a, b); }
+  static __device__ double of(double a, double b) { return kw_minimum(a, b); }
   static __device__ int of(int a, int b) { return min(a, b); }
   static __device__ long long of(long long a, long long b) { return min(a, b); }
 };
@@ -282,7 +311,7 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 } // namespace
 
 std::string cuda_prelude(const std::set<std::string>& needs) {
-  constexpr std::array<std::pair<const char*, const char*>, 18> parts = {
+  constexpr std::array<std::pair<const char*, const char*>, 19> parts = {
       {{"begin", kBegin},
        {"inf", kInf},
        {"nan", kNan},
@@ -293,7 +322,8 @@ std::string cuda_prelude(const std::set<std::string>& needs) {
        {"packed_bf16", kPackedBf16},
        {"packed_f16", kPackedF16},
        {"division", kDivision},
-       {"integers", kIntegers},
+       {"extremes", kExtremes},
+       {"whole", kWhole},
        {"activations", kActivations},
        {"approximate", kApproximate},
        {"short_activations", kShortActivations},
@@ -303,7 +333,9 @@ std::string cuda_prelude(const std::set<std::string>& needs) {
        {"combine", kCombine}}};
   std::string text;
   const auto is_needed = [&](const std::string& name) {
-    return needs.contains(name) || (name == "approximate" && needs.contains("short_activations"));
+    return needs.contains(name) || (name == "approximate" && needs.contains("short_activations")) ||
+           (name == "extremes" && (needs.contains("activations") || needs.contains("combine") ||
+                                   needs.contains("short_activations")));
   };
   for (const auto& [name, code] : parts)
     if (is_needed(name))

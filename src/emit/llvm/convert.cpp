@@ -190,9 +190,10 @@ llvm::Value* FunctionEmitter::convert(Value* v, Elem from, Elem to) {
       return b_.CreateFPCast(v, typed(to));
     if (to == Elem::Bool)
       return b_.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType()));
-    Value* whole =
-        b_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {typed(Elem::I64), v->getType()}, {v});
-    return b_.CreateTrunc(whole, typed(to));
+    const Elem whole = to == Elem::I64 ? Elem::I64 : Elem::I32;
+    Value* number =
+        b_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {typed(whole), v->getType()}, {v});
+    return b_.CreateTrunc(number, typed(to));
   }
   if (scalar::is_float(to))
     return is_unsigned(from) ? b_.CreateUIToFP(v, typed(to)) : b_.CreateSIToFP(v, typed(to));

@@ -29,11 +29,18 @@ struct ModuleParts {
   const kernel::Kernel& kernel;
   const Signature& signature;
   std::unordered_set<uint32_t> assigned; ///< variables that an Assign names
-  std::unordered_set<uint32_t> numbers;  ///< variables that are never NaN
-  uint32_t bodies = 0;                   ///< parallel bodies so far; numbers their names
-  bool streams = false;                  ///< streamed buffers begin with a cache line
+  /// Vectors of floats that start as a number and become only the greater, or only the smaller, of themselves and
+  /// something else, on processors that take several instructions for NaN in that (extreme.cpp).
+  std::unordered_set<uint32_t> extremes;
+  uint32_t bodies = 0;         ///< parallel bodies so far; numbers their names
+  bool streams = false;        ///< streamed buffers begin with a cache line
   bool rounds_to_bf16 = false; ///< there is an instruction for it, also for denormal numbers
+  bool has_masks = false;      ///< comparisons of vectors come to bits
 };
+
+/// Vectors that start as a number and become only the greater, or only the smaller, of themselves and something else; none where
+/// they are too many for the registers of x86.
+std::unordered_set<uint32_t> extreme_variables(const kernel::Kernel&, bool has_masks);
 
 /// Writes the statements of a kernel into one LLVM function.
 ///
@@ -70,6 +77,8 @@ private:
   struct Binding {
     Value* value = nullptr;
     llvm::AllocaInst* slot = nullptr;
+    llvm::AllocaInst* nans =
+        nullptr; ///< of `ModuleParts::extremes`: in which lanes there was a NaN
   };
   /// One index of an access: an expression, or a value made already.
   struct Index {
@@ -166,6 +175,20 @@ private:
   Value* folded(scalar::ReduceOp, scalar::Elem, Value* value, uint16_t lanes);
   Value* emit_reduce(const scalar::Reduce&, uint16_t lanes);
 
+  // division.cpp
+  bool is_natural_division(const scalar::Binary&) const;
+  void report_zero(Value* divisor);
+  Value* floor_divide(Value* a, Value* b, bool wants_remainder);
+
+  // extreme.cpp
+  Value* extreme(scalar::BinaryOp, Value* a, Value* b);
+  Value* extreme_of_many(const Expr&);
+  Value* number_extreme(scalar::BinaryOp, Value* a, Value* b);
+  Value* no_nans(llvm::Type*);
+  Value* with_nans_of(Value* nans, Value* value);
+  Value* put_nans(Value* nans, Value* value);
+  void update_extreme(const kernel::Assign&);
+
   // expr.cpp
   Value* emit(const Expr&);
   Value* emit_node(const Expr&);
@@ -177,12 +200,7 @@ private:
   Value* branch_select(const scalar::Select&);
   Value* masked_select(const scalar::Select&);
   Value* integer_binary(scalar::BinaryOp, Value* a, Value* b);
-  bool is_number(const Expr&) const;
-  Value* beside_number(scalar::BinaryOp, Value* any, Value* number);
   Value* float_binary(scalar::BinaryOp, Value* a, Value* b);
-  Value* within_limit(scalar::BinaryOp, Value* a, Value* b);
-  bool is_natural_division(const scalar::Binary&) const;
-  Value* floor_divide(Value* a, Value* b, bool wants_remainder);
   void forget(size_t from);
   bool is_speculatable(const Expr&) const;
   bool is_speculatable(const Expr&, std::unordered_set<const scalar::Node*>& seen) const;

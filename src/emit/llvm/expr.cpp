@@ -2,8 +2,6 @@
 #include "scalar/match.h"
 #include "support/check.h"
 
-#include <llvm/TargetParser/Triple.h>
-
 #include <bit>
 
 namespace kawara::emit {
@@ -110,8 +108,12 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
 
 llvm::Value* FunctionEmitter::variable(uint32_t id) {
   const Binding& binding = variables_.at(id);
-  if (binding.slot != nullptr)
-    return b_.CreateLoad(binding.slot->getAllocatedType(), binding.slot);
+  if (binding.slot != nullptr) {
+    Value* value = b_.CreateLoad(binding.slot->getAllocatedType(), binding.slot);
+    if (binding.nans == nullptr)
+      return value;
+    return put_nans(b_.CreateLoad(binding.nans->getAllocatedType(), binding.nans), value);
+  }
   KAWARA_CHECK(binding.value != nullptr,
                "variable " + parts_.kernel.variables.at(id).name + " is read before it is defined");
   return binding.value;
@@ -190,6 +192,8 @@ llvm::Value* FunctionEmitter::emit_unary(const scalar::Unary& n) {
 llvm::Value* FunctionEmitter::emit_binary(const Expr& e, const scalar::Binary& n) {
   if (Value* inserted = shifted_onto_number(n))
     return inserted;
+  if (Value* extreme = extreme_of_many(e))
+    return extreme;
   // Operands first: they are no part of the update that `e` may be.
   Value* a = emit(n.lhs);
   Value* b = emit(n.rhs);
@@ -201,56 +205,7 @@ llvm::Value* FunctionEmitter::emit_binary(const Expr& e, const scalar::Binary& n
   // Vector code has its shape already; reassociating it would only break chains of fma.
   const bool is_update = update_ == &e.node() && e.type().lanes == 1;
   b_.setFastMathFlags(is_update ? update_flags() : plain_flags());
-  const bool chooses = n.op == BinaryOp::Max || n.op == BinaryOp::Min;
-  if (chooses && is_number(n.rhs))
-    return beside_number(n.op, a, b);
-  if (chooses && is_number(n.lhs))
-    return beside_number(n.op, b, a);
   return float_binary(n.op, constants_.operand(a), constants_.operand(b));
-}
-
-/// Never NaN: what starts as a number and is only ever the greater or smaller of itself and something else.
-bool FunctionEmitter::is_number(const Expr& e) const {
-  if (const auto* n = scalar::as<scalar::Var>(e))
-    return parts_.numbers.count(n->id) != 0;
-  if (const auto* n = scalar::as<scalar::Binary>(e))
-    return (n->op == BinaryOp::Max || n->op == BinaryOp::Min) &&
-           (is_number(n->lhs) || is_number(n->rhs));
-  return false;
-}
-
-/// The greater or smaller of two, the second of which is a number: it is the result where the first is NaN. x86 has
-/// one instruction for that, and takes three where either may be NaN.
-llvm::Value* FunctionEmitter::beside_number(BinaryOp op, Value* any, Value* number) {
-  if (!llvm::Triple(parts_.module.getTargetTriple()).isX86())
-    return float_binary(op, any, number);
-  Value* wins = op == BinaryOp::Max ? b_.CreateFCmpOGT(any, number) : b_.CreateFCmpOLT(any, number);
-  return b_.CreateSelect(wins, any, number);
-}
-
-namespace {
-
-/// The same number in all lanes, and neither zero.
-bool is_limit(const llvm::Value* value) {
-  const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
-  if (constant != nullptr && constant->getType()->isVectorTy())
-    constant = constant->getSplatValue();
-  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
-  return number != nullptr && !number->isNaN() && !number->isZero();
-}
-
-} // namespace
-
-/// The greater or smaller of two, NaN where one is. Beside a number that is no zero x86 has one instruction for that, too: what is
-/// not beyond it stays, whatever it is.
-llvm::Value* FunctionEmitter::within_limit(BinaryOp op, Value* a, Value* b) {
-  const bool is_max = op == BinaryOp::NanMax;
-  if (is_limit(b))
-    std::swap(a, b);
-  if (!is_limit(a) || !llvm::Triple(parts_.module.getTargetTriple()).isX86())
-    return b_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a,
-                                    b);
-  return b_.CreateSelect(is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b), a, b);
 }
 
 llvm::Value* FunctionEmitter::float_binary(BinaryOp op, Value* a, Value* b) {
@@ -264,14 +219,12 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, Value* a, Value* b) {
   case BinaryOp::Div:
     return b_.CreateFDiv(a, b);
   case BinaryOp::Min:
-    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::minnum, a, b);
   case BinaryOp::Max:
-    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, a, b);
-  case BinaryOp::Pow:
-    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::pow, a, b);
   case BinaryOp::NanMin:
   case BinaryOp::NanMax:
-    return within_limit(op, a, b);
+    return extreme(op, a, b);
+  case BinaryOp::Pow:
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::pow, a, b);
   case BinaryOp::CopySign:
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
   case BinaryOp::Lt:
@@ -326,42 +279,6 @@ llvm::Value* FunctionEmitter::integer_binary(BinaryOp op, Value* a, Value* b) {
   default:
     KAWARA_CHECK(false, "integer operands of " + std::string(scalar::name_of(op)));
   }
-}
-
-/// Of a number that is never negative by a positive constant: rounding has one direction.
-bool FunctionEmitter::is_natural_division(const scalar::Binary& n) const {
-  if ((n.op != BinaryOp::FloorDiv && n.op != BinaryOp::Mod))
-    return false;
-  const auto* lanes = scalar::as<scalar::Broadcast>(n.rhs);
-  const int64_t divisor = scalar::constant_of(lanes != nullptr ? lanes->arg : n.rhs).value_or(0);
-  return divisor > 0 && intervals_.of(n.lhs).low.value_or(-1) >= 0;
-}
-
-/// Rounds towards minus infinity. A divisor of -1 is kept away from the division instruction, which
-/// has no answer for the lowest integer.
-llvm::Value* FunctionEmitter::floor_divide(Value* a, Value* b, bool wants_remainder) {
-  llvm::Type* type = a->getType();
-  const auto number = [&](int64_t n) { return llvm::ConstantInt::getSigned(type, n); };
-  const auto* literal = llvm::dyn_cast<llvm::Constant>(b);
-  if (literal != nullptr && type->isVectorTy())
-    literal = literal->getSplatValue();
-  const auto* divisor = llvm::dyn_cast_or_null<llvm::ConstantInt>(literal);
-  const int64_t c = divisor != nullptr ? divisor->getSExtValue() : 0;
-  if (c > 0 && std::has_single_bit(static_cast<uint64_t>(c)))
-    return wants_remainder ? b_.CreateAnd(a, number(c - 1))
-                           : b_.CreateAShr(a, number(std::countr_zero(static_cast<uint64_t>(c))));
-  if (divisor == nullptr && mask_ != nullptr && type->isVectorTy())
-    b = b_.CreateSelect(mask_, b, number(1)); // lanes not wanted may divide by zero
-  Value* is_minus_one = c == 0 ? b_.CreateICmpEQ(b, number(-1)) : b_.getInt1(c == -1);
-  Value* safe = b_.CreateSelect(is_minus_one, number(1), b);
-  Value* remainder = b_.CreateSRem(a, safe);
-  Value* differs = b_.CreateICmpSLT(b_.CreateXor(remainder, safe), number(0));
-  Value* off = b_.CreateAnd(b_.CreateICmpNE(remainder, number(0)), differs);
-  if (wants_remainder) // a remainder by 1 is 0, as is one by -1
-    return b_.CreateSelect(off, b_.CreateAdd(remainder, safe), remainder);
-  Value* quotient = b_.CreateSDiv(a, safe);
-  Value* floored = b_.CreateSelect(off, b_.CreateSub(quotient, number(1)), quotient);
-  return b_.CreateSelect(is_minus_one, b_.CreateNeg(a), floored);
 }
 
 // Selection

@@ -32,35 +32,6 @@ std::unordered_set<uint32_t> assigned_variables(const kernel::Block& block) {
   return result;
 }
 
-/// Variables that start as a literal and become only the greater or smaller of themselves and something else.
-std::unordered_set<uint32_t> number_variables(const kernel::Block& block) {
-  std::unordered_set<uint32_t> numbers, others;
-  const auto is_choice = [](uint32_t var, const scalar::Expr& e) {
-    const auto* n = scalar::as<scalar::Binary>(e);
-    const auto is_self = [&](const scalar::Expr& side) {
-      const auto* v = scalar::as<scalar::Var>(side);
-      return v != nullptr && v->id == var;
-    };
-    return n != nullptr && (n->op == scalar::BinaryOp::Max || n->op == scalar::BinaryOp::Min) &&
-           (is_self(n->lhs) || is_self(n->rhs));
-  };
-  kernel::visit(block, [&](const kernel::Stmt& s) {
-    if (const auto* define = std::get_if<kernel::Define>(&s)) {
-      const auto* lanes = scalar::as<scalar::Broadcast>(define->value);
-      const auto* literal =
-          scalar::as<scalar::FloatLit>(lanes != nullptr ? lanes->arg : define->value);
-      (literal != nullptr && literal->value == literal->value ? numbers : others)
-          .insert(define->var);
-    } else if (const auto* assign = std::get_if<kernel::Assign>(&s);
-               assign != nullptr && !is_choice(assign->var, assign->value)) {
-      others.insert(assign->var);
-    }
-  });
-  for (const uint32_t var : others)
-    numbers.erase(var);
-  return numbers;
-}
-
 /// What is known of a buffer argument: nothing else points there, where it starts, how long it is.
 void describe_argument(llvm::Function* function, unsigned at, const kernel::Buffer& buffer) {
   llvm::LLVMContext& context = function->getContext();
@@ -216,9 +187,12 @@ LlvmUnit module_from_kernel(const kernel::Kernel& kernel, const EmitOptions& opt
   const auto machine = target_machine(impl->target);
   impl->module->setTargetTriple(impl->target.triple);
   impl->module->setDataLayout(machine->createDataLayout());
+  const bool is_x86 = machine->getTargetTriple().isX86();
+  const bool has_masks = is_x86 && machine->getMCSubtargetInfo()->checkFeatures("+avx512f");
   ModuleParts parts{*impl->module, kernel, impl->signature, assigned_variables(kernel.body),
-                    number_variables(kernel.body)};
+                    is_x86 ? extreme_variables(kernel, has_masks) : std::unordered_set<uint32_t>()};
   parts.rounds_to_bf16 = rounds_to_bf16(*machine);
+  parts.has_masks = has_masks;
   impl->attempt([&] {
     llvm::Function* inner = build_inner(parts);
     build_entry(parts, inner, build_streaming(parts));

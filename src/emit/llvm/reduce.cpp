@@ -56,7 +56,8 @@ llvm::Value* FunctionEmitter::emit_reduce(const scalar::Reduce& n, uint16_t lane
   }
   const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
   llvm::FastMathFlags flags = update_flags();
-  flags.setNoNaNs(is_number(n.arg));
+  if (n.op == ReduceOp::Max || n.op == ReduceOp::Min)
+    flags.setNoSignedZeros(); // either of two zeros will do
   b_.setFastMathFlags(flags);
   llvm::Type* element = value_type(context_, {elem, 1});
   switch (n.op) {
@@ -65,9 +66,9 @@ llvm::Value* FunctionEmitter::emit_reduce(const scalar::Reduce& n, uint16_t lane
   case ReduceOp::Prod:
     return b_.CreateFMulReduce(llvm::ConstantFP::get(element, 1.0), v);
   case ReduceOp::Max:
-    return b_.CreateFPMaxReduce(v);
+    return b_.CreateFPMaximumReduce(v);
   default:
-    return b_.CreateFPMinReduce(v);
+    return b_.CreateFPMinimumReduce(v);
   }
 }
 

@@ -147,7 +147,7 @@ FunctionEmitter::FunctionEmitter(ModuleParts& parts, llvm::Function* function, F
 }
 
 void FunctionEmitter::bind(uint32_t variable, llvm::Value* value) {
-  variables_.at(variable) = {value, nullptr};
+  variables_.at(variable) = {value, nullptr, nullptr};
 }
 
 llvm::BasicBlock* FunctionEmitter::new_block(const char* name) {
@@ -372,9 +372,21 @@ void FunctionEmitter::stmt(const kernel::Define& n) {
   if (parts_.assigned.count(n.var) == 0)
     intervals_.define(n.var, n.value);
   store_variable(n.var, with_zero_tile(emit(n.value)));
+  Binding& binding = variables_.at(n.var);
+  if (parts_.extremes.count(n.var) == 0)
+    return;
+  Value* none = no_nans(binding.slot->getAllocatedType());
+  if (binding.nans == nullptr) {
+    const llvm::IRBuilderBase::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(entry_end_);
+    binding.nans = b_.CreateAlloca(none->getType(), nullptr, "nans");
+  }
+  b_.CreateStore(none, binding.nans);
 }
 
 void FunctionEmitter::stmt(const kernel::Assign& n) {
+  if (parts_.extremes.count(n.var) != 0)
+    return update_extreme(n);
   update_ = update_node(n.value, [&](const Expr& e) { return is_variable(e, n.var); });
   store_variable(n.var, emit(n.value));
 }

@@ -111,13 +111,14 @@ TEST(Reduction, ArgmaxIsFourStatementsAndTheFirstIndexWins) {
   EXPECT_EQ(body_of(kReductionHead + "I[i] = argmax(j, A[i, j])\n"),
             "for i in range(N):\n    _max0[i] = -inf\n    I[i] = 0\n    for j in range(M):\n"
             "        I[i] = select(A[i, j] > _max0[i], i32(j), I[i])\n"
-            "        _max0[i] max= A[i, j]\n");
+            "        _max0[i] max= select(A[i, j] == A[i, j], A[i, j], -inf)\n");
 }
 
 TEST(Reduction, ArgminInsideAnExpression) {
   EXPECT_EQ(body_of(kReductionHead + "I[0] = 1 + argmin(j in range(1, M), x[j])\n"),
             "_min1 = inf\n_argmin0 = 1\nfor j in range(1, M):\n"
-            "    _argmin0 = select(x[j] < _min1, j, _argmin0)\n    _min1 min= x[j]\n"
+            "    _argmin0 = select(x[j] < _min1, j, _argmin0)\n"
+            "    _min1 min= select(x[j] == x[j], x[j], inf)\n"
             "I[0] = i32(1 + _argmin0)\n");
 }
 

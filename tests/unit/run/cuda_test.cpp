@@ -106,8 +106,8 @@ TEST(CudaText, NvrtcCompilesProductsOfF32OnTensorCores) {
   EXPECT_EQ(complaint(unit), "");
 }
 
-/// A GPU's own conversions stop at the ends of the type; those of programs go through 64 bits (scalar/eval.h).
-TEST(CudaText, FloatsBecomeIntegersThroughSixtyFourBits) {
+/// A GPU's own conversions stop at the ends of the type; those of programs go through i32, or i64 for i64 (scalar/eval.h).
+TEST(CudaText, FloatsBecomeIntegersThroughThirtyTwoBits) {
   const auto unit_with = [](const std::string& elem, const std::string& value) {
     return unit_of("input X: f32[64]\noutput Y: " + elem + "[64]\nY[i] = " + value + "\n", {});
   };
@@ -115,11 +115,11 @@ TEST(CudaText, FloatsBecomeIntegersThroughSixtyFourBits) {
     return unit.text.find(text) != std::string::npos;
   };
   const emit::CudaUnit any = unit_with("i16", "i16(X[i])");
-  EXPECT_TRUE(has(any, "(short)kw_to_integer(v0.at")) << any.text;
+  EXPECT_TRUE(has(any, "(short)kw_to_i32(v0.at")) << any.text;
   const emit::CudaUnit within = unit_with("i16", "i16(max(0, min(65535, X[i])))");
-  EXPECT_TRUE(has(within, "kw_to_int(fm")) << within.text;
+  EXPECT_TRUE(has(within, "(short)kw_to_i32(")) << within.text;
   const emit::CudaUnit above = unit_with("i16", "i16(max(0, X[i]))");
-  EXPECT_TRUE(has(above, "kw_to_integer(fm")) << above.text;
+  EXPECT_TRUE(has(above, "(short)kw_to_i32(")) << above.text;
   const emit::CudaUnit wide = unit_with("f32", "f32(i64(X[i]))");
   EXPECT_FALSE(wide.has_narrow_indices) << wide.text;
   if (!has_nvrtc())

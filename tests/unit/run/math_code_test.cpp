@@ -122,6 +122,17 @@ TEST_P(MathCode, IsWithinTwoUnitsEverywhere) {
   EXPECT_LE(most, 2.0) << scalar::name_of(GetParam()) << " of " << at;
 }
 
+TEST_P(MathCode, KeepsTheSignOfZero) {
+  for (const Numerics numerics : {Numerics::Rounding, Numerics::Fast})
+    for (const char* cpu : {"neoverse-n1", "sapphirerapids"}) {
+      const std::vector<float> x{-0.0F, 0.0F, -0.0F, 0.0F};
+      const std::vector<float> y = mapped(GetParam(), numerics, x, kLanes, formulas_of(cpu));
+      for (size_t i = 0; i < x.size(); ++i)
+        EXPECT_EQ(std::signbit(y[i]), std::signbit(reference(GetParam(), x[i])))
+            << x[i] << " " << y[i] << " " << cpu;
+    }
+}
+
 /// Where denormals are slow, formulas come to them in another way, to the same values.
 TEST_P(MathCode, HasTheSameDenormalsWithoutDenormalOperations) {
   const std::vector<float> x = samples();

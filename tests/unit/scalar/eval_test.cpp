@@ -52,9 +52,16 @@ TEST(Evaluate, SelectSkipsTheOtherSide) {
   EXPECT_FALSE(evaluate(select(yes, bad, int_lit(5)), Leaves{}));
 }
 
-TEST(Evaluate, MinAndMaxPreferTheNumber) {
-  EXPECT_EQ(real(binary(BinaryOp::Max, f32(NAN), f32(2))), 2.0);
-  EXPECT_EQ(real(binary(BinaryOp::Min, f32(2), f32(NAN))), 2.0);
+TEST(Evaluate, MinAndMaxAreNaNWhereASideIs) {
+  for (const BinaryOp op : {BinaryOp::Max, BinaryOp::Min})
+    for (const double x : {2.0, -HUGE_VAL, HUGE_VAL, std::nan("")}) {
+      EXPECT_TRUE(std::isnan(real(binary(op, f32(NAN), f32(x)))));
+      EXPECT_TRUE(std::isnan(real(binary(op, f32(x), f32(NAN)))));
+    }
+  EXPECT_EQ(real(binary(BinaryOp::Max, f32(1), f32(2))), 2.0);
+  EXPECT_EQ(real(binary(BinaryOp::Min, f32(1), f32(2))), 1.0);
+  EXPECT_FALSE(std::signbit(real(binary(BinaryOp::Max, f32(-0.0), f32(0)))));
+  EXPECT_TRUE(std::signbit(real(binary(BinaryOp::Min, f32(0), f32(-0.0)))));
 }
 
 TEST(Evaluate, CastsConvert) {
@@ -62,6 +69,12 @@ TEST(Evaluate, CastsConvert) {
   EXPECT_EQ(whole(to(f32(-2.9), Elem::I32)), -2);
   EXPECT_EQ(whole(to(f32(NAN), Elem::I64)), 0);
   EXPECT_EQ(whole(to(f32(1e30), Elem::I64)), INT64_MAX);
+  EXPECT_EQ(whole(to(f32(-1e30), Elem::I64)), INT64_MIN);
+  EXPECT_EQ(whole(to(f32(3e9), Elem::I32)), INT32_MAX);
+  EXPECT_EQ(whole(to(f32(-INFINITY), Elem::I32)), INT32_MIN);
+  EXPECT_EQ(whole(to(f32(3e9), Elem::I64)), 3000000000);
+  EXPECT_EQ(whole(to(f32(300), Elem::U8)), 44);
+  EXPECT_EQ(whole(to(f32(3e9), Elem::I8)), -1); // of the highest i32
   EXPECT_EQ(whole(to(i32(300), Elem::U8)), 44);
   EXPECT_EQ(whole(to(f32(0.5), Elem::Bool)), 1);
   EXPECT_EQ(real(to(int_lit(16777217), Elem::F32)), 16777216.0);
