@@ -73,63 +73,66 @@ void apply_operation(Definition& d) {
   }
 }
 
-/// Quotient of integers without its fraction; 0 where the divisor is 0.
-std::string truncated_quotient(const std::string& a, const std::string& b) {
-  const std::string positive = fmt::format("max(abs({}), 1)", b);
-  return fmt::format(
-      "select({1} == 0, 0, select({0} < 0, select({1} < 0, abs({0}) // {2}, -(abs({0}) // "
-      "{2})), select({1} < 0, -(abs({0}) // {2}), abs({0}) // {2})))",
-      a, b, positive);
+/// Where `//` of integers, which rounds down, is one less than the quotient without its fraction.
+std::string is_rounded_down(const std::string& a, const std::string& b) {
+  return fmt::format("{0} % {1} != 0 and (({0} < 0 and {1} > 0) or ({0} > 0 and {1} < 0))", a, b);
+}
+
+/// Refuses a divisor that is known to have a zero. Others are looked at while they divide.
+bool must_not_be_zero(Definition& d, size_t operand) {
+  const Tensor* known = d.operand(operand).value;
+  if (known == nullptr || graph::is_float(known->type()))
+    return true;
+  for (int64_t i = 0; i < known->cells(); ++i)
+    if (known->get_int(i) == 0) {
+      d.refuse("its divisor is 0");
+      return false;
+    }
+  return true;
 }
 
 void div(Definition& d) {
   if (!must_agree(d) || !must_not_be_u64(d))
     return;
   Elementwise x(d, 2, aligned_shapes(d));
-  if (d.is_settled())
+  if (d.is_settled() || !must_not_be_zero(d, 1))
     return;
-  x.store(d.type(0),
-          graph::is_float(d.type(0)) ? x[0] + " / " + x[1] : truncated_quotient(x[0], x[1]));
+  const std::string a = x[0], b = x[1];
+  x.store(d.type(0), graph::is_float(d.type(0))
+                         ? a + " / " + b
+                         : fmt::format("{} // {} + select({}, 1, 0)", a, b, is_rounded_down(a, b)));
 }
 
 /// Rest of a division of u64, held in i64: half of a large dividend is divided first.
 std::string unsigned_rest(const std::string& a, const std::string& b) {
-  const std::string divisor = fmt::format("max({}, 1)", b);
+  const std::string divisor = fmt::format("select({0} > 0, {0}, 1)", b);
   const std::string half = fmt::format("({} // 2 + 9223372036854775807 + 1)", a);
   const std::string rest = fmt::format("({} - {} // {} * 2 * {})", a, half, divisor, b);
   const std::string of_small =
       fmt::format("select({0} >= 0, {0} % {1}, select({2} < 0 or {2} >= {3}, {2} - "
                   "{3}, {2}))",
                   a, divisor, rest, b);
-  return fmt::format(
-      "select({1} == 0, 0, select({1} < 0, select({0} >= 0 or {0} < {1}, {0}, {0} - {1}), {2}))", a,
-      b, of_small);
+  // A zero divides, so that somebody notices.
+  return fmt::format("select({1} == 0, {0} % {1}, select({1} < 0, select({0} >= 0 or {0} < {1}, "
+                     "{0}, {0} - {1}), {2}))",
+                     a, b, of_small);
 }
 
 void mod(Definition& d) {
   if (!must_agree(d))
     return;
+  if (graph::is_float(d.type(0))) // no formula has all digits of a rest by a much smaller number
+    return d.integer("fmod", 0) != 0 ? d.decline() : d.refuse("floats need the attribute fmod = 1");
   Elementwise x(d, 2);
-  if (d.is_settled())
+  if (d.is_settled() || !must_not_be_zero(d, 1))
     return;
   const bool keeps_sign = d.integer("fmod", 0) != 0; // the same for what has none
   if (d.type(0) == DataType::U64)
     return x.store(d.type(0), unsigned_rest(x[0], x[1]));
   const std::string a = x[0], b = x[1];
-  if (graph::is_float(d.type(0))) {
-    if (!keeps_sign)
-      return d.refuse("floats need the attribute fmod = 1");
-    return x.store(d.type(0), fmt::format("{0} - {1} * select({0} / {1} < 0, ceil({0} / {1}), "
-                                          "floor({0} / {1}))",
-                                          a, b));
-  }
-  if (keeps_sign)
-    return x.store(d.type(0), fmt::format("{} - ({}) * {}", a, truncated_quotient(a, b), b));
-  // The rest has the sign of the divisor.
-  x.store(d.type(0),
-          fmt::format("select({1} == 0, 0, select({1} < 0, -((-{0}) % max(-{1}, 1)), {0} % "
-                      "max({1}, 1)))",
-                      a, b));
+  if (d.integer("fmod", 0) == 0) // the rest has the sign of the divisor
+    return x.store(d.type(0), a + " % " + b);
+  x.store(d.type(0), fmt::format("{0} % {1} - select({2}, {1}, 0)", a, b, is_rounded_down(a, b)));
 }
 
 void pow(Definition& d) {

@@ -300,12 +300,10 @@ void qlinear_conv(Definition& d) {
     d.declare_operand(8, filter_shape(*s));
     sum = "(" + sum + " + " + at("X8", filter_index(*s)) + ")";
   }
-  const auto [low, high] = type == DataType::I8 ? std::pair{-128, 127} : std::pair{0, 255};
-  d.line(
-      "{} = {}", at("Y0", nest.index()),
-      Definition::stored(
-          type, fmt::format("max({}, min({}, round(f32({}) * (X1 * {} / X6)) + f32({})))", low,
-                            high, sum, at("X4", is_per_filter ? filter_index(*s) : ""), out_zero)));
+  d.line("{} = {}", at("Y0", nest.index()),
+         Definition::saturated(type, fmt::format("round(f32({}) * (X1 * {} / X6)) + f32({})", sum,
+                                                 at("X4", is_per_filter ? filter_index(*s) : ""),
+                                                 out_zero)));
 }
 
 /// Every result cell gathers the taps that reach it: o + begin = stride * i + dilation * k.

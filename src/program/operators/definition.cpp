@@ -170,6 +170,16 @@ std::string Definition::stored(DataType type, const std::string& value) {
   return type == DataType::Bool ? value : name_in_program(type) + "(" + whole + ")";
 }
 
+std::string Definition::saturated(DataType type, const std::string& value) {
+  const bool is_wide = type == DataType::I16 || type == DataType::U16;
+  const int64_t high = is_wide ? 65535 : 255;
+  if (type != DataType::I8 && type != DataType::I16)
+    return stored(type, fmt::format("max(0, min({}, {}))", high, value));
+  // Counted from the lowest number on, so that it is what NaN, as an integer 0, comes to.
+  const int64_t below = (high + 1) / 2;
+  return stored(type, fmt::format("i32(max(0, min({}, {} + {}))) - {}", high, value, below, below));
+}
+
 bool Definition::mentions(const std::string& name) const {
   for (const std::string& text : lines_)
     for (size_t p = text.find(name); p != std::string::npos; p = text.find(name, p + 1))

@@ -105,6 +105,8 @@ public:
   std::string cell(size_t k, const std::string& index) const;
   /// Expression that converts a value for a store to a tensor of this type.
   static std::string stored(DataType type, const std::string& value);
+  /// The same for a float and a type of at most 16 bits: what is out of range becomes the nearest number, NaN the lowest.
+  static std::string saturated(DataType type, const std::string& value);
 
   // For whoever asked.
   /// Attributes that the rule has looked at, whether the node has them or not. What a node has beyond them did not

@@ -8,6 +8,9 @@ namespace kawara::program::operators {
 namespace {
 namespace of_generator {
 
+/// Cells that are worked out before the model runs.
+constexpr int64_t kMostCells = int64_t{1} << 28;
+
 void constant_of_shape(Definition& d) {
   const std::vector<int64_t> shape = d.values(0);
   if (d.is_settled())
@@ -20,11 +23,35 @@ void constant_of_shape(Definition& d) {
       value = *tensor;
   if (value.cells() != 1)
     return d.refuse("its value must be one number");
+  if (*graph::cells_of(shape) > kMostCells)
+    return d.refuse(
+        fmt::format("its shape {} has more than {} cells", graph::text_of(shape), kMostCells));
   Tensor out(value.type(), shape);
   for (int64_t k = 0; k < out.cells(); ++k)
     graph::is_float(out.type()) ? out.set_double(k, value.get_double(0))
                                 : out.set_int(k, value.get_int(0));
   d.constant(std::move(out));
+}
+
+/// How many numbers a Range has; nothing where that is no number, or too many for memory.
+std::optional<int64_t> range_count(const Tensor& start, const Tensor& limit, const Tensor& delta) {
+  if (graph::is_float(start.type())) {
+    const double steps =
+        std::ceil((limit.get_double(0) - start.get_double(0)) / delta.get_double(0));
+    if (!(steps <= static_cast<double>(kMostCells)))
+      return std::nullopt;
+    return steps > 0 ? static_cast<int64_t>(steps) : 0;
+  }
+  // Differences of i64 need one bit more: that of the sign, which is known.
+  const int64_t from = start.get_int(0), to = limit.get_int(0), step = delta.get_int(0);
+  if (step > 0 ? from >= to : from <= to)
+    return 0;
+  const auto size =
+      static_cast<uint64_t>(step > 0 ? to : from) - static_cast<uint64_t>(step > 0 ? from : to);
+  const uint64_t by = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+  const uint64_t count = size / by + (size % by != 0 ? 1 : 0);
+  return count <= static_cast<uint64_t>(kMostCells) ? std::optional(static_cast<int64_t>(count))
+                                                    : std::nullopt;
 }
 
 void range(Definition& d) {
@@ -34,11 +61,13 @@ void range(Definition& d) {
   if (start->cells() != 1 || limit->cells() != 1 || delta->cells() != 1 ||
       delta->get_double(0) == 0)
     return d.refuse("it needs a start, a limit and a step that is not 0");
-  const double steps =
-      std::ceil((limit->get_double(0) - start->get_double(0)) / delta->get_double(0));
-  const int64_t count = steps > 0 && steps < 1e12 ? static_cast<int64_t>(steps) : 0;
-  Tensor out(start->type(), {count});
-  for (int64_t k = 0; k < count; ++k)
+  const auto count = range_count(*start, *limit, *delta);
+  if (!count)
+    return d.refuse(fmt::format("from {} to {} by {} it has no count, or more than {} numbers",
+                                start->get_double(0), limit->get_double(0), delta->get_double(0),
+                                kMostCells));
+  Tensor out(start->type(), {*count});
+  for (int64_t k = 0; k < *count; ++k)
     graph::is_float(out.type())
         ? out.set_double(k, start->get_double(0) + static_cast<double>(k) * delta->get_double(0))
         : out.set_int(k, start->get_int(0) + k * delta->get_int(0));

@@ -167,8 +167,8 @@ Cut cut_of(int64_t extent, int64_t start, int64_t end, int64_t step) {
     cut.start = std::clamp<int64_t>(from_front(start), 0, extent);
     const int64_t stop = std::clamp<int64_t>(from_front(end), 0, extent);
     cut.count = stop > cut.start ? (stop - cut.start + step - 1) / step : 0;
-  } else {
-    cut.start = std::clamp<int64_t>(from_front(start), -1, extent - 1);
+  } else if (extent > 0) {
+    cut.start = std::clamp<int64_t>(from_front(start), 0, extent - 1);
     const int64_t stop = end < -extent ? -1 : std::clamp<int64_t>(from_front(end), -1, extent - 1);
     cut.count = cut.start > stop ? (cut.start - stop - step - 1) / -step : 0;
   }

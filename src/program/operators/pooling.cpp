@@ -137,7 +137,7 @@ void max_pool(Definition& d) {
   d.line("{} = {}", target, reduced(*p, "max", at(source, p->index)));
   if (!d.wants(1))
     return;
-  // The position of the first largest cell, counted in the whole input.
+  // The position of the first largest cell, or the first NaN, counted in the whole input; none in the padding.
   d.output(DataType::I64, pooled_shape(d, *p));
   d.declare_output(1, p->nest.shape());
   std::vector<int64_t> strides(p->spatial.size(), 1);
@@ -156,8 +156,16 @@ void max_pool(Definition& d) {
   d.add_line(whole.around({best + " = " + none}));
   for (size_t k = 0; k < p->spatial.size(); ++k)
     whole.loop("k" + std::to_string(k), p->window.kernel[k]);
-  d.add_line(whole.around({fmt::format("{0} min= select({1} == {2}, {3}, {4})", best,
-                                       at(source, p->index), target, position, none)}));
+  const std::string cell = at(source, p->index);
+  std::string is_first = fmt::format("{} == {}", cell, target);
+  if (graph::is_float(d.type(0)))
+    is_first = fmt::format("({0} or ({1} != {1} and {2} != {2}))", is_first, cell, target);
+  if (source != "X0")
+    for (size_t k = 0; k < p->spatial.size(); ++k)
+      is_first += fmt::format(" and {0} >= {1} and {0} < {2}", tap(p->window, k),
+                              p->window.begin[k], p->window.begin[k] + p->spatial[k]);
+  d.add_line(
+      whole.around({fmt::format("{} min= select({}, {}, {})", best, is_first, position, none)}));
 }
 
 void average_pool(Definition& d) {

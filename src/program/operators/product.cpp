@@ -222,12 +222,10 @@ void qlinear_matmul(Definition& d) {
   const std::string index = batch_index(*s) + "i, j";
   const std::string value = sums_around_zeros(d, *s, 0, 3, 2, 5);
   d.line("T[{}] = {}", index, value);
-  const auto [low, high] = type == DataType::I8 ? std::pair{-128, 127} : std::pair{0, 255};
   d.line(
       "Y0[{}] = {}", index,
-      Definition::stored(type, fmt::format("max({}, min({}, round(f32(T[{}]) * ({} * {} / {})) + "
-                                           "f32(i32({}))))",
-                                           low, high, index, left, right, scale, zero)));
+      Definition::saturated(type, fmt::format("round(f32(T[{}]) * ({} * {} / {})) + f32(i32({}))",
+                                              index, left, right, scale, zero)));
 }
 
 void gemm(Definition& d) {

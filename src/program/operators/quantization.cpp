@@ -4,23 +4,9 @@ namespace kawara::program::operators {
 namespace {
 namespace of_quantization {
 
-struct Range {
-  int64_t low, high;
-};
-
-std::optional<Range> range_of(DataType type) {
-  switch (type) {
-  case DataType::I8:
-    return Range{-128, 127};
-  case DataType::U8:
-    return Range{0, 255};
-  case DataType::I16:
-    return Range{-32768, 32767};
-  case DataType::U16:
-    return Range{0, 65535};
-  default:
-    return std::nullopt;
-  }
+bool is_quantised(DataType type) {
+  return type == DataType::I8 || type == DataType::U8 || type == DataType::I16 ||
+         type == DataType::U16;
 }
 
 /// Which scale and zero point a cell X0[a, c, r] has: one for the tensor, one per place c along an axis, or one per block of
@@ -67,7 +53,7 @@ std::optional<DataType> quantised_type(Definition& d) {
   if (type && d.has(2) && *type != d.type(2))
     d.refuse(fmt::format("output_dtype is {}, and the zero point is {}", graph::name_of(*type),
                          graph::name_of(d.type(2))));
-  if (type && !range_of(*type))
+  if (type && !is_quantised(*type))
     d.refuse("known results are u8, i8, u16 and i16, not " + std::string(graph::name_of(*type)));
   return d.is_settled() ? std::nullopt : type;
 }
@@ -86,7 +72,6 @@ void quantize_linear(Definition& d) {
   const auto type = quantised_type(d), precision = quotient_type(d);
   if (!index || !type || !precision)
     return;
-  const auto [low, high] = *range_of(*type);
   d.output(*type, d.shape(0));
   const std::string wide = *precision == DataType::F64 ? "f64" : "f32";
   const auto number = [&](const std::string& cell) { return wide + "(" + cell + ")"; };
@@ -95,8 +80,8 @@ void quantize_linear(Definition& d) {
   if (*precision == DataType::F16 || *precision == DataType::BF16)
     quotient = fmt::format("{}({}({}))", wide, graph::name_of(*precision), quotient);
   const std::string zero = d.has(2) ? " + " + number(d.cell(2, *index)) : "";
-  d.line("Y0[a, c, r] = {}", Definition::stored(*type, fmt::format("max({}, min({}, round({}){}))",
-                                                                   low, high, quotient, zero)));
+  d.line("Y0[a, c, r] = {}",
+         Definition::saturated(*type, fmt::format("round({}){}", quotient, zero)));
 }
 
 void dequantize_linear(Definition& d) {
@@ -127,7 +112,8 @@ void dynamic_quantize_linear(Definition& d) {
     d.temp(name, "f32", {});
   d.line("L = min(i in range({}), X0[i])", cells);
   d.line("U = max(i in range({}), X0[i])", cells);
-  d.line("Y1 = (max(U, 0) - min(L, 0)) / 255.0");
+  // Of zeros alone any scale would do.
+  d.line("Y1 = select(max(U, 0) == min(L, 0), 1, (max(U, 0) - min(L, 0)) / 255.0)");
   d.line("Z = max(0, min(255, round((0 - min(L, 0)) / Y1)))");
   d.line("Y2 = u8(Z)");
   d.line("Y0[i] = u8(max(0, min(255, round(X0[i] / Y1) + Z)))");

@@ -139,7 +139,9 @@ void reduce_log_sum_exp(Definition& d) {
   d.temp("T", type, f.kept_shape);
   d.line("{} = max(({}), {})", at("M", kept), ranges, d.cell(0, f.index));
   d.line("{} = sum(({}), exp({} - {}))", at("T", kept), ranges, d.cell(0, f.index), at("M", kept));
-  d.line("{} = {} + log({})", at("Y0", kept), at("M", kept), at("T", kept));
+  // Differences with an infinity are NaN or minus infinity; the sum is that infinity.
+  d.line("{0} = select(abs({1}) == inf, {1}, {1} + log({2}))", at("Y0", kept), at("M", kept),
+         at("T", kept));
 }
 
 void arg_extreme(Definition& d) {
@@ -160,12 +162,18 @@ void arg_extreme(Definition& d) {
   d.declare_output(0, {outer, inner});
   const std::string type(scalar::name_of(scalar::compute_type(graph::storage_of(d.type(0)))));
   d.temp("M", d.type(0) == DataType::U32 ? "i64" : type, {outer, inner});
-  d.line("M[a, c] = {}(r in range({}), {})", is_max ? "max" : "min", n, d.cell(0, "a, r, c"));
+  const std::string x = d.cell(0, "a, r, c");
+  // NaN is never the extreme.
+  const bool is_float = graph::is_float(d.type(0));
+  d.line("M[a, c] = {}(r in range({}), {})", is_max ? "max" : "min", n,
+         is_float ? fmt::format("select({0} == {0}, {0}, {1})", x, is_max ? "(-inf)" : "inf") : x);
   d.line("Y0[a, c] = {}", is_last ? -1 : n);
   d.add_line(fmt::format("for a in range({}):\n  for r in range({}):\n    for c in range({}):\n"
                          "      Y0[a, c] {}= select({} == M[a, c], r, {})\n",
-                         outer, n, inner, is_last ? "max" : "min", d.cell(0, "a, r, c"),
-                         is_last ? -1 : n));
+                         outer, n, inner, is_last ? "max" : "min", x, is_last ? -1 : n));
+  // The first cell wins where no other is above or below it: what ONNX Runtime does with NaN.
+  if (is_float)
+    d.line("Y0[a, c] = select({0} != {0}, 0, Y0[a, c])", d.cell(0, "a, 0, c"));
 }
 
 /// [outer, n, inner] around the axis that Softmax and its kin work along. Before version 13 they saw

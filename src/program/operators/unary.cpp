@@ -18,6 +18,12 @@ struct Function {
   double second_value = 0;
 };
 
+/// max(x, 0) + log(1 + e), e = exp(-|x|). The quotient makes up for the digits of e that 1 + e has lost; where none is left, e is
+/// the logarithm.
+#define KAWARA_SOFTPLUS                                                                            \
+  "(max({0}, 0) + select(1 + exp(-abs({0})) == 1, exp(-abs({0})), log(1 + exp(-abs({0}))) * "      \
+  "(exp(-abs({0})) / (1 + exp(-abs({0})) - 1))))"
+
 constexpr Function kFunctions[] = {
     {"Abs", "abs({0})"},
     {"Ceil", "ceil({0})"},
@@ -31,7 +37,7 @@ constexpr Function kFunctions[] = {
     {"HardSwish", "{0} * max(0, min(1, {0} / 6 + 0.5))"},
     {"LeakyRelu", "select({0} < 0, {0} * {1}, {0})", "alpha", 0.01},
     {"Log", "log({0})"},
-    {"Mish", "{0} * tanh(max({0}, 0) + log(1 + exp(-abs({0}))))"},
+    {"Mish", "{0} * tanh(" KAWARA_SOFTPLUS ")"},
     {"Neg", "-{0}"},
     {"Reciprocal", "1 / {0}"},
     {"Relu", "max({0}, 0)"},
@@ -41,14 +47,15 @@ constexpr Function kFunctions[] = {
     {"Shrink", "select({0} < -{1}, {0} + {2}, select({0} > {1}, {0} - {2}, 0))", "lambd", 0.5,
      "bias", 0.0},
     {"Sigmoid", "sigmoid({0})"},
-    {"Sign", "select({0} > 0, 1, select({0} < 0, -1, 0))"},
+    {"Sign", "select({0} > 0, 1, select({0} < 0, -1, select({0} == 0, 0, {0})))"},
     {"Sin", "sin({0})"},
-    {"Softplus", "max({0}, 0) + log(1 + exp(-abs({0})))"},
+    {"Softplus", KAWARA_SOFTPLUS},
     {"Softsign", "{0} / (1 + abs({0}))"},
     {"Sqrt", "sqrt({0})"},
     {"Tanh", "tanh({0})"},
     {"ThresholdedRelu", "select({0} > {1}, {0}, 0)", "alpha", 1.0},
 };
+#undef KAWARA_SOFTPLUS
 
 void apply_function(Definition& d) {
   for (const Function& f : kFunctions) {
