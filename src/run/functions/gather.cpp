@@ -106,16 +106,19 @@ Outputs gather_elements(const FunctionCall& call) {
   return one(std::move(out));
 }
 
+/// The greater or, with `is_max` false, the smaller of two; NaN where one is.
+template <class T> T extreme(bool is_max, T a, T b) {
+  const bool is_first = a != a || (is_max ? a > b : a < b);
+  return is_first ? a : b;
+}
+
 /// How an update meets the cell that is there.
 void combine(const std::string& how, Tensor& to, int64_t target, const Tensor& from,
              int64_t source) {
   if (how == "none")
     return copy_cell(to, target, from, source);
   const auto merged = [&](auto a, auto b) {
-    return how == "add"   ? a + b
-           : how == "mul" ? a * b
-           : how == "max" ? std::max(a, b)
-                          : std::min(a, b);
+    return how == "add" ? a + b : how == "mul" ? a * b : extreme(how == "max", a, b);
   };
   if (graph::is_float(to.type()))
     to.set_double(target, merged(to.get_double(target), from.get_double(source)));

@@ -76,6 +76,19 @@ Outputs bit_shift(const FunctionCall& call) {
   return one(std::move(out));
 }
 
+/// Rest of a division of floats, with the sign of the dividend. Exact in f64, whichever of the types they have.
+Outputs mod(const FunctionCall& call) {
+  const Tensor &x = call.tensor(0), &y = call.tensor(1);
+  const auto shape = broadcast(x.shape(), y.shape());
+  if (!shape || x.type() != y.type() || !graph::is_float(x.type()))
+    return fail(std::string("its inputs differ in type or do not fit in shape"));
+  Tensor out(x.type(), *shape);
+  for (int64_t k = 0; k < out.cells(); ++k)
+    out.set_double(
+        k, std::fmod(x.get_double(stretched(x, *shape, k)), y.get_double(stretched(y, *shape, k))));
+  return one(std::move(out));
+}
+
 /// Determinant of each matrix, by elimination with the largest pivot.
 Outputs det(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
@@ -256,6 +269,7 @@ constexpr Function kAll[] = {{"Acos", 1, apply<std::acos>},
                              {"DFT", 1, dft},
                              {"Det", 1, det},
                              {"MelWeightMatrix", 5, mel_weight_matrix},
+                             {"Mod", 2, mod},
                              {"STFT", 2, stft}};
 
 } // namespace of_number

@@ -172,7 +172,7 @@ Outputs roi_align(const FunctionCall& call) {
                                (static_cast<double>(q) + 0.5) * bin_w / static_cast<double>(sx);
               const double value = bilinear(plane, height, width, y, z);
               sum += value;
-              best = std::max(best, value);
+              best = value > best || value != value ? value : best; // NaN stays
             }
           const double cells = static_cast<double>(std::max<int64_t>(sy * sx, 1));
           out.set_double(((k * channels + c) * h + i) * w + j, mode == "max" ? best : sum / cells);

@@ -30,10 +30,16 @@ void copy_cells(Tensor& to, int64_t target, const Tensor& from, int64_t source, 
               static_cast<size_t>(cells * bytes));
 }
 
+/// NaN is above every number, so that there is an order.
+bool is_number_less(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
+
 /// Is cell a of the tensor before cell b?
 bool is_less(const Tensor& t, int64_t a, int64_t b) {
-  return graph::is_float(t.type()) ? t.get_double(a) < t.get_double(b)
-                                   : t.get_int(a) < t.get_int(b);
+  if (graph::is_float(t.type()))
+    return is_number_less(t.get_double(a), t.get_double(b));
+  return t.type() == DataType::U64
+             ? static_cast<uint64_t>(t.get_int(a)) < static_cast<uint64_t>(t.get_int(b))
+             : t.get_int(a) < t.get_int(b);
 }
 
 Outputs top_k(const FunctionCall& call) {
@@ -192,7 +198,8 @@ Outputs non_max_suppression(const FunctionCall& call) {
   const auto number = [&](size_t k, double otherwise) {
     return call.has(k) && call.tensor(k).cells() > 0 ? call.tensor(k).get_double(0) : otherwise;
   };
-  const double most = number(2, 0), limit = number(3, 0), least = number(4, -INFINITY);
+  const double most = number(2, 0), limit = number(3, 0);
+  const bool has_least = call.has(4) && call.tensor(4).cells() > 0;
   const bool is_centred = call.integer("center_point_box", 0) != 0;
   const int64_t n = boxes.shape()[1], classes = scores.shape()[1];
   std::vector<int64_t> chosen;
@@ -201,10 +208,12 @@ Outputs non_max_suppression(const FunctionCall& call) {
       const float* score = scores.as<float>() + (b * classes + c) * n;
       std::vector<int64_t> order;
       for (int64_t k = 0; k < n; ++k)
-        if (score[k] > least)
+        if (!has_least || score[k] > number(4, 0))
           order.push_back(k);
-      std::stable_sort(order.begin(), order.end(),
-                       [&](int64_t p, int64_t q) { return score[p] > score[q]; });
+      // Without a least score NaN counts, too, after all others.
+      std::stable_sort(order.begin(), order.end(), [&](int64_t p, int64_t q) {
+        return is_number_less(-static_cast<double>(score[p]), -static_cast<double>(score[q]));
+      });
       std::vector<Box> taken;
       for (const int64_t k : order) {
         if (static_cast<double>(taken.size()) >= most)
