@@ -2,6 +2,7 @@
 #include "graph/optimise/passes.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kawara::graph::optimise {
 namespace {
@@ -18,11 +19,12 @@ bool is_dropout_at_rest(const Edit& edit, const Node& node) {
   return is_op(node, "Dropout") && !has_mask && !trains && version_of(edit.graph()) >= 7;
 }
 
-/// A constant of one cell that does not add dimensions to the other operand.
+/// A constant of one cell that does not add dimensions to the other operand. Floats know two zeros: only x + -0 and x - 0 are x.
 bool is_plain_number(const Edit& edit, ValueId id, double value, ValueId other) {
   const Tensor* tensor = edit.constant(id);
   const auto& declared = edit.graph().values[other].type.shape;
   return edit.number(id) == value &&
+         (!is_float(tensor->type()) || std::signbit(*edit.number(id)) == std::signbit(value)) &&
          (tensor->rank() == 0 ||
           (declared && static_cast<size_t>(tensor->rank()) <= declared->size()));
 }
@@ -43,7 +45,7 @@ std::optional<ValueId> passed_on(const Edit& edit, const Node& node) {
     return std::nullopt;
   const ValueId a = node.inputs[0], b = node.inputs[1];
   const bool is_product = node.op == "Mul", is_sum = node.op == "Add";
-  const double neutral = is_product || node.op == "Div" || node.op == "Pow" ? 1 : 0;
+  const double neutral = is_product || node.op == "Div" || node.op == "Pow" ? 1 : is_sum ? -0.0 : 0;
   if ((is_product || is_sum || node.op == "Div" || node.op == "Sub" || node.op == "Pow") &&
       is_plain_number(edit, b, neutral, a))
     return a;
