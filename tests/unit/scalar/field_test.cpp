@@ -9,15 +9,15 @@
 namespace kawara::scalar {
 namespace {
 
-constexpr Elem kF32 = Elem::F32;
+constexpr Elem kFieldElem = Elem::F32;
 
 class FieldLaws : public testing::TestWithParam<uint64_t> {
 protected:
   Field field{GetParam()};
-  Value a = field.random(kF32, 1), b = field.random(kF32, 2), c = field.random(kF32, 3);
+  Value a = field.random(kFieldElem, 1), b = field.random(kFieldElem, 2), c = field.random(kFieldElem, 3);
 
-  Value op(BinaryOp o, Value x, Value y) const { return *field.apply(o, kF32, x, y); }
-  Value fn(UnaryOp o, Value x) const { return field.apply(o, kF32, x); }
+  Value op(BinaryOp o, Value x, Value y) const { return *field.apply(o, kFieldElem, x, y); }
+  Value fn(UnaryOp o, Value x) const { return field.apply(o, kFieldElem, x); }
   Value plus(Value x, Value y) const { return op(BinaryOp::Add, x, y); }
   Value minus(Value x, Value y) const { return op(BinaryOp::Sub, x, y); }
   Value times(Value x, Value y) const { return op(BinaryOp::Mul, x, y); }
@@ -25,15 +25,15 @@ protected:
   Value larger(Value x, Value y) const { return op(BinaryOp::Max, x, y); }
   Value exp(Value x) const { return fn(UnaryOp::Exp, x); }
   Value number(double x) const { return field.literal(x); }
-  void expect_same(Value x, Value y) const { EXPECT_TRUE(field.is_same(kF32, x, y)); }
-  void expect_other(Value x, Value y) const { EXPECT_FALSE(field.is_same(kF32, x, y)); }
+  void expect_same(Value x, Value y) const { EXPECT_TRUE(field.is_same(kFieldElem, x, y)); }
+  void expect_other(Value x, Value y) const { EXPECT_FALSE(field.is_same(kFieldElem, x, y)); }
 };
 INSTANTIATE_TEST_SUITE_P(Seeds, FieldLaws, testing::Range<uint64_t>(1, 21));
 
 TEST_P(FieldLaws, SumsAndProductsInAnyOrder) {
   expect_same(plus(plus(a, b), c), plus(c, plus(b, a)));
   expect_same(times(a, plus(b, c)), plus(times(a, b), times(c, a)));
-  expect_same(field.apply_fma(kF32, a, b, c), plus(times(a, b), c));
+  expect_same(field.apply_fma(kFieldElem, a, b, c), plus(times(a, b), c));
   expect_same(over(a, b), times(a, over(number(1), b)));
   expect_same(over(times(a, c), times(b, c)), over(a, b));
   expect_same(minus(a, b), plus(a, fn(UnaryOp::Neg, b)));
@@ -77,8 +77,8 @@ TEST_P(FieldLaws, LiteralsAreWhatTheyAreForFloats) {
   expect_same(over(number(2), number(19)), number(static_cast<double>(2.0F / 19)));
   expect_other(number(0.1), number(0.1000001));
   expect_same(larger(number(-2), number(3)), number(3));
-  expect_same(field.convert(Elem::I64, kF32, int_value(5)), number(5));
-  expect_same(field.convert(kF32, Elem::I32, number(5)), number(5));
+  expect_same(field.convert(Elem::I64, kFieldElem, int_value(5)), number(5));
+  expect_same(field.convert(kFieldElem, Elem::I32, number(5)), number(5));
 }
 
 TEST_P(FieldLaws, IntegersThatDependOnNoDataStayNumbers) {
