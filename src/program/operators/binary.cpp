@@ -130,7 +130,7 @@ void mod(Definition& d) {
   if (d.type(0) == DataType::U64)
     return x.store(d.type(0), unsigned_rest(x[0], x[1]));
   const std::string a = x[0], b = x[1];
-  if (d.integer("fmod", 0) == 0) // the rest has the sign of the divisor
+  if (!keeps_sign) // the rest has the sign of the divisor
     return x.store(d.type(0), a + " % " + b);
   x.store(d.type(0), fmt::format("{0} % {1} - select({2}, {1}, 0)", a, b, is_rounded_down(a, b)));
 }
