@@ -115,10 +115,24 @@ private:
       }
   }
 
+  /// Nodes that make f32 unless an attribute says otherwise say so from here on.
+  static void spell_out_type(Node& node) {
+    const Attribute f32 = onnx_number(DataType::F32);
+    if (node.op == "RandomNormal" || node.op == "RandomUniform")
+      node.attributes.emplace("dtype", f32);
+    if (node.op == "MelWeightMatrix" || node.op == "HannWindow" || node.op == "HammingWindow" ||
+        node.op == "BlackmanWindow")
+      node.attributes.emplace("output_datatype", f32);
+    if (node.op == "ConstantOfShape")
+      node.attributes.emplace("value", Tensor(DataType::F32, {1}));
+  }
+
   void change_attributes(Node& node) const {
+    spell_out_type(node);
     for (auto& [name, attribute] : node.attributes) {
       auto* number = std::get_if<int64_t>(&attribute);
-      if (number && (name == "to" || name == "dtype") && *number == onnx_number(DataType::F32))
+      if (number && (name == "to" || name == "dtype" || name == "output_datatype") &&
+          *number == onnx_number(DataType::F32))
         *number = onnx_number(type_);
       auto* tensor = std::get_if<Tensor>(&attribute);
       if (tensor && *tensor && tensor->type() == DataType::F32)

@@ -33,6 +33,23 @@ TEST(NarrowFloats, WeightsAreConvertedAndEndsAreCast) {
   EXPECT_EQ(net.initializers.at(w).get_double(0), 1.0); // a tie goes to the even one
 }
 
+/// What makes f32 because no attribute names a type makes narrow floats, too.
+TEST(NarrowFloats, ReachNodesThatNameNoType) {
+  Builder b("net");
+  const ValueId shape = b.integers("shape", {4});
+  const ValueId random = b.add("RandomNormal", "random", {}, {{"shape", Shape{4}}});
+  const ValueId zeros = b.add("ConstantOfShape", "zeros", {shape});
+  const ValueId window = b.add("HannWindow", "window", {shape});
+  const ValueId kept = b.add("RandomUniform", "kept", {}, {{"dtype", int64_t{11}}});
+  for (const ValueId id : {random, zeros, window, kept})
+    b.output(id, DataType::F64, {});
+  const Graph net = with_narrow_floats(b.take(), DataType::BF16);
+  EXPECT_EQ(std::get<int64_t>(net.nodes[0].attributes.at("dtype")), 16);
+  EXPECT_EQ(std::get<Tensor>(net.nodes[1].attributes.at("value")).type(), DataType::BF16);
+  EXPECT_EQ(std::get<int64_t>(net.nodes[2].attributes.at("output_datatype")), 16);
+  EXPECT_EQ(std::get<int64_t>(net.nodes[3].attributes.at("dtype")), 11);
+}
+
 TEST(NarrowFloats, SizesAndOtherTypesStay) {
   Builder b("net");
   const ValueId x = b.input("x", DataType::F32, dims_of({1, 1, 2, 2}));
