@@ -16,7 +16,7 @@ std::optional<std::string> declare_scales(Definition& d) {
     return std::nullopt;
   const Shape &x = d.shape(0), &scale = d.shape(1);
   const int64_t block = d.integer("block_size", 0), given = d.integer("axis", 1);
-  const bool is_one = product(scale) == 1 && (scale.size() <= 1 || block == 0);
+  const bool is_one = product(scale) == 1 && block == 0;
   Shape cells{1, 1, product(x)}, scales;
   std::string index;
   if (!is_one) {
@@ -29,12 +29,11 @@ std::optional<std::string> declare_scales(Definition& d) {
       blocks[axis] = (x[axis] + block - 1) / block;
     const bool fits = block > 0 ? scale == blocks : block == 0 ? scale == Shape{x[axis]} : false;
     if (!fits)
-      d.refuse(fmt::format("scales {} in blocks of {} do not fit dimension {} of {}",
-                           graph::text_of(scale), block, axis, graph::text_of(x)));
+      d.refuse(fmt::format("scales {}{} do not fit dimension {} of {}", graph::text_of(scale),
+                           block != 0 ? fmt::format(" in blocks of {}", block) : "", axis,
+                           graph::text_of(x)));
     scales = block > 0 ? Shape{cells[0], blocks[axis], cells[2]} : Shape{x[axis]};
     index = block > 0 ? fmt::format("a, c // {}, r", block) : "c";
-  } else if (block != 0) {
-    d.refuse("blocks need a scale each");
   }
   if (d.has(2) && product(d.shape(2)) != product(scale))
     d.refuse("scales and zero points differ in number");

@@ -11,16 +11,17 @@ namespace of_resize {
 
 /// Does cell x of the result come from cell x // scale, for every whole scale?
 bool repeats_cells(Definition& d) {
+  if (d.word("mode", "nearest") != "nearest")
+    return false;
+  if (d.node().op == "Upsample" || d.opset() < 11)
+    return true;
   // Those of interpolation and cuts have no influence on cells that are repeated.
   for (const char* name : {"antialias", "cubic_coeff_a", "exclude_outside", "extrapolation_value"})
     d.needs_no(name);
   const std::string coordinates = d.word("coordinate_transformation_mode", "half_pixel");
   const std::string nearest = d.word("nearest_mode", "round_prefer_floor");
-  if (d.word("mode", "nearest") != "nearest" ||
-      d.word("keep_aspect_ratio_policy", "stretch") != "stretch")
+  if (d.word("keep_aspect_ratio_policy", "stretch") != "stretch")
     return false;
-  if (d.node().op == "Upsample" || d.opset() < 11)
-    return true;
   if (coordinates == "asymmetric" || coordinates == "tf_half_pixel_for_nn")
     return nearest == "floor";
   // Between two cells there is none of the result's, so ties do not matter.
@@ -32,7 +33,7 @@ bool repeats_cells(Definition& d) {
 /// Dimensions that scales and sizes are listed for; nothing when they are no list of them.
 std::optional<std::vector<size_t>> listed_axes(Definition& d) {
   std::vector<size_t> axes;
-  const auto given = d.integers("axes");
+  const auto given = d.node().op == "Upsample" ? std::nullopt : d.integers("axes");
   for (int64_t k = 0; !given && k < d.rank(0); ++k)
     axes.push_back(static_cast<size_t>(k));
   for (const int64_t axis : given.value_or(std::vector<int64_t>{})) {
@@ -53,9 +54,10 @@ std::vector<double> known_scales(Definition& d, const std::vector<size_t>& axes)
                          d.operand(k).value->cells() == static_cast<int64_t>(axes.size());
     return is_full ? d.operand(k).value : nullptr;
   };
-  if (d.has_attribute("height_scale") || d.has_attribute("width_scale"))
+  const bool has_attributes = d.node().op == "Upsample";
+  if (has_attributes && (d.has_attribute("height_scale") || d.has_attribute("width_scale")))
     return {1, 1, d.real("height_scale", 1), d.real("width_scale", 1)};
-  std::vector<double> scales = d.reals("scales");
+  std::vector<double> scales = has_attributes ? d.reals("scales") : std::vector<double>{};
   if (const Tensor* given = known(is_old ? 1 : 2); scales.empty() && given)
     for (int64_t k = 0; k < given->cells(); ++k)
       scales.push_back(given->get_double(k));

@@ -70,7 +70,8 @@ Window window_of(Definition& d, const std::vector<int64_t>& spatial,
   Window w = attributes_of(d, spatial.size(), kernel);
   const std::string mode =
       d.word_of("auto_pad", "NOTSET", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"});
-  const bool is_ceil = d.integer("ceil_mode", 0) != 0;
+  const bool is_pool = d.node().op.find("Pool") != std::string::npos;
+  const bool is_ceil = is_pool && d.integer("ceil_mode", 0) != 0;
   for (size_t k = 0; k < spatial.size(); ++k) {
     if (is_same(mode)) {
       const int64_t out = (spatial[k] + w.stride[k] - 1) / w.stride[k];

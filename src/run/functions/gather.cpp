@@ -135,7 +135,7 @@ std::optional<std::string> known_reduction(const std::string& how) {
 
 Outputs scatter_elements(const FunctionCall& call) {
   const Tensor &data = call.tensor(0), &indices = call.tensor(1), &updates = call.tensor(2);
-  const std::string how = call.word("reduction", "none");
+  const std::string how = call.node.op == "Scatter" ? "none" : call.word("reduction", "none");
   if (const auto problem = known_reduction(how))
     return fail(*problem);
   if (updates.shape() != indices.shape() || updates.type() != data.type())

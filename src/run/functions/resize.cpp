@@ -31,20 +31,28 @@ struct Taps {
   bool is_outside = false;                       ///< takes the extrapolation value
 };
 
+/// Before version 11, as Upsample, it has a mode alone.
 Result<ResizeOptions, std::string> options_of(const FunctionCall& call) {
   ResizeOptions o;
-  const bool is_old = call.opset < 11; // nearest cells as versions before 11 choose them
   o.mode = call.word("mode", "nearest");
-  o.coordinates = call.word("coordinate_transformation_mode", is_old ? "asymmetric" : "half_pixel");
-  o.nearest = is_old ? "simple" : call.word("nearest_mode", "round_prefer_floor");
+  if (const auto problem = call.unknown_word("mode", {"nearest", "linear", "bilinear", "cubic"}))
+    return fail(*problem);
+  if (o.mode == "bilinear")
+    o.mode = "linear";
+  o.coordinates = "asymmetric";
+  o.nearest = "simple";
+  o.policy = "stretch";
+  if (call.node.op == "Upsample" || call.opset < 11)
+    return o;
+  o.coordinates = call.word("coordinate_transformation_mode", "half_pixel");
+  o.nearest = call.word("nearest_mode", "round_prefer_floor");
   o.policy = call.word("keep_aspect_ratio_policy", "stretch");
   o.cubic = call.real("cubic_coeff_a", -0.75);
   o.extrapolation = call.real("extrapolation_value", 0);
   o.excludes_outside = call.integer("exclude_outside", 0) != 0;
   o.blurs = call.integer("antialias", 0) != 0;
   for (const auto& problem :
-       {call.unknown_word("mode", {"nearest", "linear", "bilinear", "cubic"}),
-        call.unknown_word("coordinate_transformation_mode",
+       {call.unknown_word("coordinate_transformation_mode",
                           {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
                            "align_corners", "asymmetric", "tf_crop_and_resize",
                            "tf_half_pixel_for_nn"}),
@@ -53,8 +61,6 @@ Result<ResizeOptions, std::string> options_of(const FunctionCall& call) {
         call.unknown_word("keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller"})})
     if (problem)
       return fail(*problem);
-  if (o.mode == "bilinear")
-    o.mode = "linear";
   return o;
 }
 
@@ -146,7 +152,7 @@ std::vector<double> numbers(const Tensor& tensor) {
 Result<std::vector<size_t>, std::string> axes_of_call(const FunctionCall& call) {
   const int64_t rank = call.tensor(0).rank();
   std::vector<size_t> axes;
-  if (!call.attribute("axes")) {
+  if (call.node.op == "Upsample" || !call.attribute("axes")) {
     axes.resize(static_cast<size_t>(rank));
     std::iota(axes.begin(), axes.end(), size_t{0});
     return axes;
@@ -165,9 +171,10 @@ Result<std::vector<size_t>, std::string> axes_of_call(const FunctionCall& call) 
 std::vector<double> scales_of(const FunctionCall& call) {
   const bool is_old = call.node.op == "Upsample" || call.opset < 11;
   const size_t scales_at = is_old ? 1 : 2;
-  if (call.attribute("height_scale") || call.attribute("width_scale"))
+  const bool has_attributes = call.node.op == "Upsample";
+  if (has_attributes && (call.attribute("height_scale") || call.attribute("width_scale")))
     return {1, 1, call.real("height_scale", 1), call.real("width_scale", 1)};
-  std::vector<double> scales = call.reals("scales");
+  std::vector<double> scales = has_attributes ? call.reals("scales") : std::vector<double>{};
   if (scales.empty() && call.has(scales_at))
     scales = numbers(call.tensor(scales_at));
   return scales;

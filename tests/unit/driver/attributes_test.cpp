@@ -1,8 +1,12 @@
+#include "driver/conformance.h"
 #include "driver/control_flow.h"
 #include "driver/unknown_operators.h"
 #include "graph/attribute_table.h"
+#include "graph/attributes.h"
+#include "graph/onnx/import.h"
 #include "one_node.h"
 #include "program/operators/registry.h"
+#include "run/file.h"
 #include "run/functions/function.h"
 
 namespace kawara::driver::one_node {
@@ -16,11 +20,75 @@ TEST(Attributes, AreListedForEveryOperator) {
   std::vector<std::string> known = program::operators::operator_names();
   for (const auto& more : {run::function_names(), control_flow_names()})
     known.insert(known.end(), more.begin(), more.end());
-  for (const std::string& name : known)
-    if (name.rfind("ChannelsLast", 0) != 0) // what passes make
-      EXPECT_TRUE(listed.count(name)) << name;
+  for (const std::string& name : known) {
+    const bool is_made_by_passes = name.rfind("ChannelsLast", 0) == 0;
+    EXPECT_TRUE(is_made_by_passes || listed.count(name) > 0) << name;
+  }
   for (const std::string& name : listed)
     EXPECT_TRUE(is_known_operator({"", name, "", {}, {}, {}})) << name;
+}
+
+/// Inputs of a case's first set; without cells where there are none.
+std::vector<Tensor> inputs_of(const ConformanceCase& c, size_t count) {
+  std::vector<Tensor> inputs(count);
+  for (size_t k = 0; k < count; ++k) {
+    const auto bytes =
+        run::read_file(c.folder + "/test_data_set_0/input_" + std::to_string(k) + ".pb");
+    auto tensor = graph::tensor_from_onnx(bytes ? *bytes : "", "input");
+    if (bytes && tensor)
+      inputs[k] = *std::move(tensor);
+  }
+  return inputs;
+}
+
+/// Which attributes the node's rule and its function look at.
+std::set<std::string> reads_of(const graph::Graph& graph, const std::vector<Tensor>& inputs) {
+  const graph::Node& node = graph.nodes[0];
+  std::vector<program::operators::Operand> operands;
+  std::set<std::string> reads;
+  run::FunctionCall call{node, graph.opsets.at(""), {}, &reads};
+  size_t next = 0;
+  for (const graph::ValueId id : node.inputs) {
+    call.inputs.push_back({id == graph::kAbsent ? Tensor() : inputs[next++], false, {}});
+    const Tensor& value = call.inputs.back().tensor;
+    operands.push_back({static_cast<bool>(value), value.type(), value.shape(), nullptr, false});
+  }
+  for (size_t k = 0; k < operands.size(); ++k)
+    operands[k].value = operands[k].is_present ? &call.inputs[k].tensor : nullptr;
+  bool is_function = true;
+  if (const auto* op = program::operators::find_operator(node.op)) {
+    program::operators::Definition definition(node, call.opset, operands);
+    op->rule(definition);
+    reads = definition.reads();
+    is_function = definition.is_declined();
+  }
+  const run::Function* function = run::find_function(node.op);
+  bool has_all = is_function && function;
+  for (size_t k = 0; has_all && k < function->needed; ++k)
+    has_all = call.has(k);
+  if (has_all)
+    static_cast<void>(function->call(call));
+  return reads;
+}
+
+/// What rules look at is in the table, or files that have it would be refused: over the standard's own cases.
+TEST(Attributes, ThatRulesReadAreListed) {
+  const auto cases = conformance_cases("/usr/share/libonnx-testdata/data");
+  if (!cases)
+    GTEST_SKIP() << "the standard's cases are not here";
+  size_t seen = 0;
+  for (const ConformanceCase& c : *cases) {
+    const auto bytes = run::read_file(c.folder + "/model.onnx");
+    const auto graph = graph::graph_from_onnx(*bytes, c.name, c.folder);
+    if (!graph || graph->nodes.size() != 1 || graph->inputs.size() > graph->nodes[0].inputs.size())
+      continue;
+    const auto inputs = inputs_of(c, graph->nodes[0].inputs.size());
+    EXPECT_EQ(graph::unlisted_attributes(graph->nodes[0].op, reads_of(*graph, inputs)),
+              std::set<std::string>{})
+        << c.name;
+    ++seen;
+  }
+  EXPECT_GT(seen, 500U);
 }
 
 /// Passes and C++ code make nodes that no file had; rules that do not look at an attribute refuse them, too.

@@ -63,6 +63,10 @@ TEST(Quantization, HasAScaleForEachBlock) {
                     {{"axis", int64_t{0}}, {"block_size", int64_t{2}}},
                     {bytes({2, 5}, {1, 1, 1, 1, 1, 2, 2, 2, 2, 2}), rows}})[0],
                {1, 2, 3, 4, 5, 2, 4, 6, 8, 10});
+  expect_cells(run({"QuantizeLinear",
+                    {{"axis", int64_t{0}}, {"block_size", int64_t{2}}},
+                    {floats({1}, {3}), floats({1}, {0.5}), bytes({1}, {1})}})[0],
+               {7});
   EXPECT_NE(refusal({"QuantizeLinear", {{"block_size", int64_t{3}}}, {x, scales, zeros}}), "");
 }
 
@@ -71,10 +75,8 @@ TEST(Quantization, DividesWithThePrecisionThatIsAskedFor) {
   const Tensor x = floats({1}, {4098.8}), scale = floats({}, {2}),
                narrow = tensor(DataType::F16, {}, std::vector<double>{2});
   const auto with = [&](const Tensor& by, int64_t precision) {
-    return run({"QuantizeLinear",
-                {{"output_dtype", kOnnxI16}, {"precision", precision}},
-                {x, by},
-                23})[0];
+    return run(
+        {"QuantizeLinear", {{"output_dtype", kOnnxI16}, {"precision", precision}}, {x, by}, 23})[0];
   };
   expect_cells(with(scale, 0), {2049});
   expect_cells(with(scale, kOnnxF16), {2050});
