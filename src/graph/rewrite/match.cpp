@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 
@@ -112,7 +113,9 @@ public:
     if (!values.type || found_ >= limit_ || is_empty(*values.type))
       return;
     if (pattern.kind == Pattern::Kind::Number) {
-      if (values.number && *values.number == pattern.number)
+      // x - 0 is x; x - -0 makes 0 of -0.
+      if (values.number && *values.number == pattern.number &&
+          std::signbit(*values.number) == std::signbit(pattern.number))
         then(binding);
       return;
     }

@@ -229,8 +229,9 @@ TEST(SpecialValues, NaNIsAboveAllNumbersInOrders) {
     const Values values = reals_of(top[0]);
     for (size_t k = 0; k < 64; ++k) {
       EXPECT_EQ(std::isnan(values[k]), largest == 1 ? k < 13 : k >= 51) << k;
-      if (k > 0 && !std::isnan(values[k]) && !std::isnan(values[k - 1]))
+      if (k > 0 && !std::isnan(values[k]) && !std::isnan(values[k - 1])) {
         EXPECT_EQ(values[k] < values[k - 1], largest == 1) << k;
+      }
     }
   }
   const auto distinct = made({"Unique", {reals({3, kNaN, 1, kNaN, 3, 2})}, {}, 4});
@@ -271,8 +272,9 @@ TEST(SpecialValues, LogisticFunctionsKeepTheirTail) {
   for (size_t k = 0; k < x.size(); ++k) {
     const double want = x[k] > 100 ? x[k] : std::log1p(std::exp(x[k]));
     EXPECT_NEAR(soft[k] / want, 1, 1e-6) << x[k];
-    if (x[k] != 0)
+    if (x[k] != 0) {
       EXPECT_NEAR(mish[k] / (x[k] * std::tanh(want)), 1, 1e-6) << x[k];
+    }
   }
 }
 
