@@ -56,6 +56,20 @@ bool Trace::is_shown(std::string_view name) const {
   return options_.show && (wanted.contains(name) || wanted.contains("all"));
 }
 
+void Trace::add(const Trace& other) {
+  for (const StageTime& time : other.times_) {
+    const auto at = std::find_if(times_.begin(), times_.end(), [&](const StageTime& t) {
+      return t.name == time.name && t.depth == time.depth;
+    });
+    if (at == times_.end()) {
+      times_.push_back(time);
+      continue;
+    }
+    at->runs += time.runs;
+    at->seconds += time.seconds;
+  }
+}
+
 std::string Trace::time_table() const {
   double total = 0;
   size_t width = 5;

@@ -51,6 +51,9 @@ public:
 
   bool is_shown(std::string_view name) const;
 
+  /// Adds the times of another run, stage by stage.
+  void add(const Trace& other);
+
   /// In the order in which the stages first began.
   const std::vector<StageTime>& times() const { return times_; }
 
