@@ -22,6 +22,9 @@ struct ModelPort {
   int64_t count() const;            ///< cells; -1 while an extent is open
 };
 
+/// Shapes of inputs, by name.
+using Shapes = std::map<std::string, std::vector<int64_t>>;
+
 /// A model from a file: ONNX, or compiled before (`kawara compile`, `Model::save`). Movable. Calls by
 /// several threads at once need a model each.
 ///
@@ -39,10 +42,12 @@ public:
   const std::vector<ModelPort>& inputs() const; ///< in the file's order
   const std::vector<ModelPort>& outputs() const;
 
-  /// Gives open extents a size, by symbol (1 for those not named), and compiles. Afterwards all shapes are
-  /// known. `run` does it when it was not done. A compiled model has no open extents. Throws Error for an
-  /// operator (K0510) or shapes (K0511) that cannot be compiled, and models with subgraphs (K0563).
-  void prepare(const Sizes& symbols = {});
+  /// Gives open extents a size, by symbol, or by the shape of a whole input (the way for extents without a
+  /// name), and compiles. Afterwards all shapes are known. `run` does it when it was not done. A compiled model
+  /// has no open extents. Throws Error where an extent stays open (K0570), for symbols (K0569) and shapes (K0571)
+  /// that the model does not have, an operator (K0510) or shapes (K0511) that cannot be compiled, and models with
+  /// subgraphs (K0563).
+  void prepare(const Sizes& symbols = {}, const Shapes& shapes = {});
 
   /// Runs on the caller's memory, in the order of the ports; inputs and outputs must not overlap. After
   /// the first call nothing is allocated, unless the model uses run-time functions (Gather, TopK, ...).

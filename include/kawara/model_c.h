@@ -46,7 +46,10 @@ size_t kawara_model_outputs(const kawara_model* model);
 kawara_port kawara_model_input(const kawara_model* model, size_t index);
 kawara_port kawara_model_output(const kawara_model* model, size_t index);
 
-/* Gives open extents a size by symbol and compiles; `count` may be 0. */
+/* The shape of an input for the next `prepare`: the way to give extents that have no name a size. */
+int kawara_model_set_shape(kawara_model* model, const char* input, const int64_t* shape,
+                           size_t rank);
+/* Gives open extents a size by symbol and compiles; `count` may be 0. Fails where an extent stays open. */
 int kawara_model_prepare(kawara_model* model, const char* const* symbols, const int64_t* sizes,
                          size_t count);
 

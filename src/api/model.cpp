@@ -119,10 +119,14 @@ Model Model::load(const std::string& path) {
   return Model(std::move(impl));
 }
 
-void Model::prepare(const Sizes& symbols) {
-  if (!impl_->model)
+void Model::prepare(const Sizes& symbols, const Shapes& shapes) {
+  if (!impl_->model) {
+    if (!symbols.empty() || !shapes.empty())
+      refuse("K0569", "a compiled model has no open sizes",
+             "It runs for the shapes that it was compiled for.");
     return;
-  impl_->play_from(api::value_or_throw(impl_->model->record({}, symbols)));
+  }
+  impl_->play_from(api::value_or_throw(impl_->model->record({}, {symbols, shapes})));
 }
 
 void Model::run(std::span<const TensorData> inputs, std::span<const TensorData> outputs) {

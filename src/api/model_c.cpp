@@ -7,6 +7,7 @@
 
 struct kawara_model {
   kawara::Model model;
+  kawara::Shapes shapes; ///< for `prepare`
   std::vector<kawara::TensorData> reads, writes;
   std::string message;
 };
@@ -36,7 +37,7 @@ template <class F> int guarded(kawara_model* model, F action) {
 
 kawara_model* kawara_model_load(const char* path, char* message, size_t message_bytes) {
   try {
-    return new kawara_model{kawara::Model::load(path), {}, {}, ""};
+    return new kawara_model{kawara::Model::load(path), {}, {}, {}, ""};
   } catch (const std::exception& e) {
     if (message != nullptr && message_bytes > 0) {
       std::strncpy(message, e.what(), message_bytes - 1);
@@ -57,13 +58,18 @@ kawara_port kawara_model_output(const kawara_model* model, size_t index) {
   return c_port(model->model.outputs(), index);
 }
 
+int kawara_model_set_shape(kawara_model* model, const char* input, const int64_t* shape,
+                           size_t rank) {
+  return guarded(model, [&] { model->shapes[input] = {shape, shape + rank}; });
+}
+
 int kawara_model_prepare(kawara_model* model, const char* const* symbols, const int64_t* sizes,
                          size_t count) {
   return guarded(model, [&] {
     kawara::Sizes named;
     for (size_t k = 0; k < count; ++k)
       named[symbols[k]] = sizes[k];
-    model->model.prepare(named);
+    model->model.prepare(named, model->shapes);
   });
 }
 

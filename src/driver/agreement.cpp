@@ -1,172 +1,186 @@
 #include "driver/agreement.h"
 
-#include "support/hash.h"
+#include "driver/request.h"
+#include "driver/session.h"
+#include "support/text.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace kawara::driver {
 namespace {
 
-using graph::DataType;
 using graph::Tensor;
 
-constexpr double kRoundings = 64, kNarrowRoundings = 32;
+std::string type_text(const run::Datum& datum) {
+  if (datum.is_sequence)
+    return fmt::format("a sequence of {}", datum.items.size());
+  return datum.tensor ? fmt::format("{}{}", graph::name_of(datum.tensor.type()),
+                                    graph::text_of(datum.tensor.shape()))
+                      : "nothing";
+}
 
-double roundoff_of(DataType type) {
-  switch (type) {
-  case DataType::F64:
-    return 0x1p-53;
-  case DataType::F16:
-    return 0x1p-11;
-  case DataType::BF16:
-    return 0x1p-8;
-  default:
-    return 0x1p-24;
+bool have_same_form(const run::Datum& a, const run::Datum& b) {
+  if (a.is_sequence || b.is_sequence)
+    return a.is_sequence && b.is_sequence && a.items.size() == b.items.size();
+  if (!a.tensor || !b.tensor)
+    return !a.tensor && !b.tensor;
+  return a.tensor.type() == b.tensor.type() && a.tensor.shape() == b.tensor.shape();
+}
+
+/// NaN without the sign that it may have.
+std::string cell_text(double cell) {
+  return std::isnan(cell) ? "nan" : fmt::format("{:.9g}", cell);
+}
+
+/// Distance of two integers of any type, without overflow.
+double distance(int64_t a, int64_t b, bool is_unsigned) {
+  const bool is_less = is_unsigned ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
+  const auto low = static_cast<uint64_t>(is_less ? a : b),
+             high = static_cast<uint64_t>(is_less ? b : a);
+  return static_cast<double>(high - low);
+}
+
+void compare_integers(const Tensor& got, const Tensor& expected, OutputAgreement& out) {
+  const bool is_unsigned = expected.type() == graph::DataType::U64;
+  for (int64_t k = 0; k < expected.cells(); ++k) {
+    const int64_t a = got.get_int(k), b = expected.get_int(k);
+    if (a == b)
+      continue;
+    ++out.differing;
+    const double error = distance(a, b, is_unsigned);
+    if (error <= out.worst)
+      continue;
+    out.worst = error;
+    out.cell = k;
+    out.got = static_cast<double>(a);
+    out.expected = static_cast<double>(b);
   }
 }
 
-bool are_same_cells(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
-/// Of one output.
-class OutputAgreement {
-public:
-  OutputAgreement(const Tensor& got, const Tensor& expected) : got_(got), expected_(expected) {}
-
-  bool is_comparable() const {
-    return static_cast<bool>(got_) && got_.type() == expected_.type() &&
-           got_.shape() == expected_.shape();
-  }
-
-  /// The number of the cell with the largest difference; nothing when all are equal.
-  std::optional<int64_t> compare(Agreement& out) const {
-    double largest = 0, error = 0, squares = 0, errors = 0;
-    int64_t others = 0;
-    std::optional<int64_t> cell;
-    for (int64_t k = 0; k < expected_.cells(); ++k) {
-      const double a = got_.get_double(k), b = expected_.get_double(k);
-      if (std::isfinite(b)) {
-        largest = std::max(largest, std::abs(b));
-        squares += b * b;
-      }
-      if (are_same_cells(a, b))
-        continue;
-      ++others;
-      const double apart = std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) : INFINITY;
-      errors += apart * apart;
-      if (!cell || apart > error)
-        cell = k;
-      error = std::max(error, apart);
+void compare_floats(const Tensor& got, const Tensor& expected, OutputAgreement& out) {
+  double largest = 0, squares = 0, errors = 0;
+  for (int64_t k = 0; k < expected.cells(); ++k) {
+    const double a = got.get_double(k), b = expected.get_double(k);
+    if (std::isfinite(b)) {
+      largest = std::max(largest, std::abs(b));
+      squares += b * b;
     }
-    if (graph::is_float(expected_.type())) {
-      out.worst = largest > 0 ? error / largest : error;
-      out.spread = std::sqrt(errors / std::max(squares, 1e-300));
-    } else if (expected_.cells() > 0)
-      out.changed = static_cast<double>(others) / static_cast<double>(expected_.cells());
-    return cell;
+    if (a == b || (std::isnan(a) && std::isnan(b)))
+      continue;
+    ++out.differing;
+    const bool is_finite = std::isfinite(a) && std::isfinite(b);
+    const double error = is_finite ? std::abs(a - b) : INFINITY;
+    if (is_finite)
+      errors += error * error;
+    if (error <= out.worst)
+      continue;
+    out.worst = error;
+    out.cell = k;
+    out.got = a;
+    out.expected = b;
   }
-
-  std::string text_of(int64_t cell, size_t output) const {
-    std::string index;
-    for (size_t d = expected_.shape().size(); d-- > 0;) {
-      const int64_t extent = expected_.shape()[d];
-      index = std::to_string(cell % extent) + (index.empty() ? "" : ", ") + index;
-      cell /= extent;
-    }
-    return fmt::format("output {}{}", output, index.empty() ? "" : "[" + index + "]");
-  }
-
-  const Tensor &got_, &expected_;
-};
+  if (largest > 0)
+    out.worst /= largest;
+  out.norm = squares > 0 ? std::sqrt(errors / squares) : std::sqrt(errors);
+}
 
 } // namespace
 
-Agreement agreement_of(const std::vector<run::Datum>& got,
-                       const std::vector<run::Datum>& expected) {
-  Agreement all;
-  double most = 0;
-  for (size_t k = 0; k < expected.size(); ++k) {
-    if (!expected[k].tensor)
-      continue;
-    const OutputAgreement one(got[k].tensor, expected[k].tensor);
-    if (!one.is_comparable()) {
-      all.worst = all.spread = all.changed = INFINITY;
-      all.where = fmt::format("output {} has another type or shape", k);
-      return all;
-    }
-    Agreement own;
-    const auto cell = one.compare(own);
-    all.worst = std::max(all.worst, own.worst);
-    all.spread = std::max(all.spread, own.spread);
-    all.changed = std::max(all.changed, own.changed);
-    if (const double size = std::max(own.worst, own.changed);
-        cell && (all.where.empty() || size > most)) {
-      most = size;
-      all.where =
-          fmt::format("{} is {:.9g} instead of {:.9g}", one.text_of(*cell, k),
-                      got[k].tensor.get_double(*cell), expected[k].tensor.get_double(*cell));
-    }
+OutputAgreement agreement_of(std::string name, const run::Datum& got, const run::Datum& expected) {
+  OutputAgreement out;
+  out.name = std::move(name);
+  if (!have_same_form(got, expected)) {
+    out.misfit = type_text(got) + " instead of " + type_text(expected);
+    return out;
   }
+  for (size_t k = 0; k < got.items.size(); ++k) {
+    const OutputAgreement item =
+        agreement_of(fmt::format("{}[{}]", out.name, k), {got.items[k], false, {}},
+                     {expected.items[k], false, {}});
+    if (!item.misfit.empty() || item.worst > out.worst)
+      out = item;
+    if (!item.misfit.empty())
+      return out;
+  }
+  if (!expected.tensor)
+    return out;
+  out.is_float = graph::is_float(expected.tensor.type());
+  if (out.is_float)
+    compare_floats(got.tensor, expected.tensor, out);
+  else
+    compare_integers(got.tensor, expected.tensor, out);
+  return out;
+}
+
+std::vector<OutputAgreement> agreement_of(const std::vector<std::string>& names,
+                                          const std::vector<run::Datum>& got,
+                                          const std::vector<run::Datum>& expected) {
+  std::vector<OutputAgreement> all;
+  for (size_t k = 0; k < expected.size(); ++k)
+    all.push_back(agreement_of(names[k], k < got.size() ? got[k] : run::Datum(), expected[k]));
   return all;
 }
 
-AllowedAgreement allowed_agreement(DataType floats) {
-  AllowedAgreement allowed;
-  if (floats == DataType::F16 || floats == DataType::BF16)
-    allowed.worst = allowed.changed = kNarrowRoundings * roundoff_of(floats);
-  return allowed;
-}
-
-AllowedAgreement allowed_agreement(const Agreement& moved) {
-  constexpr double kMost = 1e-2;
-  AllowedAgreement allowed;
-  allowed.worst = std::max(allowed.worst, std::min(kRoundings * moved.worst, kMost));
-  allowed.changed = std::max(allowed.changed, std::min(kRoundings * moved.changed, 0.1));
-  return allowed;
-}
-
-bool is_within(const Agreement& agreement, const AllowedAgreement& allowed) {
-  return agreement.worst <= allowed.worst && agreement.changed <= allowed.changed;
-}
-
-std::vector<run::Datum> rounded_elsewhere(const std::vector<run::Datum>& inputs) {
-  std::vector<run::Datum> moved = inputs;
-  uint64_t turn = 1;
-  for (run::Datum& datum : moved) {
-    if (!datum.tensor || !graph::is_float(datum.tensor.type()))
-      continue;
-    Tensor cells(datum.tensor.type(), datum.tensor.shape());
-    for (int64_t k = 0; k < cells.cells(); ++k) {
-      turn = hash_mix(turn, static_cast<uint64_t>(k));
-      const double by = 2 * roundoff_of(cells.type()) * (turn % 2 == 0 ? 1 : -1);
-      cells.set_double(k, datum.tensor.get_double(k) * (1 + by));
-    }
-    datum.tensor = std::move(cells);
+double allowed_difference(const std::vector<std::string>& programs, program::Numerics numerics,
+                          graph::DataType floats) {
+  if (numerics == program::Numerics::Exact)
+    return 0;
+  // Roundings of narrow values between programs add up as random steps do, and outweigh what programs do in f32.
+  const bool is_f16 = floats == graph::DataType::F16, is_bf16 = floats == graph::DataType::BF16;
+  if (is_bf16 || (is_f16 && numerics != program::Numerics::Fast))
+    return 2 * (is_f16 ? 0x1p-11 : 0x1p-8) *
+           std::sqrt(static_cast<double>(std::max<size_t>(programs.size(), 1)));
+  double most = 64 * 0x1p-24; // without programs: what a few roundings leave
+  for (const std::string& text : programs) {
+    Request request;
+    request.text = make_source("operator.kw", text);
+    request.numerics = numerics;
+    if (const auto program = program_of(request); program && program->params.empty())
+      most = std::max(most, tolerance_of(*program, {}));
   }
-  return moved;
+  return most;
 }
 
-std::optional<Diagnostic> refuse_difference(const Agreement& agreement,
-                                            const AllowedAgreement& allowed,
-                                            const std::string& reference) {
-  if (is_within(agreement, allowed))
-    return std::nullopt;
+bool is_within(const OutputAgreement& agreement, double allowed, double integers) {
+  return agreement.misfit.empty() && agreement.worst <= (agreement.is_float ? allowed : integers);
+}
+
+std::string text_of(const OutputAgreement& a) {
+  const std::string name = printable(a.name);
+  if (!a.misfit.empty())
+    return fmt::format("{}: {}", name, a.misfit);
+  if (a.differing == 0)
+    return name + ": the same";
+  if (!a.is_float || std::isinf(a.worst))
+    return fmt::format("{}: {} differ{}; cell {} is {} instead of {}", name,
+                       a.differing == 1 ? "1 cell" : fmt::format("{} cells", a.differing),
+                       a.differing == 1 ? "s" : "", a.cell, cell_text(a.got),
+                       cell_text(a.expected));
+  return fmt::format("{}: largest difference {:.1e} of the largest cell, in norm {:.1e}", name,
+                     a.worst, a.norm);
+}
+
+Diagnostic disagreement(const std::vector<OutputAgreement>& wrong, double allowed,
+                        const std::string& from) {
   Diagnostic d;
-  d.code = "K0737";
-  d.headline = "the model's results differ from those of " + reference;
-  d.body.push_back(agreement.where + ".");
-  if (!(agreement.worst <= allowed.worst))
-    d.body.push_back(fmt::format("The largest difference is {:.2e} of the output's largest cell, "
-                                 "more than {:.2e}.",
-                                 agreement.worst, allowed.worst));
-  if (!(agreement.changed <= allowed.changed))
-    d.body.push_back(fmt::format("{:.2g} % of an output's integers are others, more than {:.2g} %.",
-                                 agreement.changed * 100, allowed.changed * 100));
-  d.body.push_back("Either the model magnifies rounding, or this is a bug in Kawara; please report "
-                   "it with\nthe command and its files.");
+  d.code = "K0436";
+  d.headline = "the compiled result differs from " + from + "'s";
+  std::string lines;
+  for (const OutputAgreement& each : wrong)
+    lines += text_of(each) + "\n";
+  d.body.push_back(lines + fmt::format("Rounding explains {:.1e} of the largest cell, and integers "
+                                       "are exact.",
+                                       allowed));
+  if (allowed == 0) {
+    d.body.push_back("This is a bug in Kawara; please report it with the command and its files.");
+    return d;
+  }
+  d.body.push_back("Either the model magnifies rounding, which the numerics contract leaves\nopen, "
+                   "or this is a bug in Kawara.");
+  d.help.push_back({"rule rounding out", "--numerics exact", false});
   return d;
 }
 

@@ -41,9 +41,9 @@ std::string key_of(const schedule::Environment& environment) {
 
 } // namespace
 
-Kernels::Kernels(const std::string& cache_folder, Progress progress)
-    : environment_(host_environment()), cache_(cache_folder), progress_(std::move(progress)),
-      key_(key_of(environment_)) {
+Kernels::Kernels(const std::string& cache_folder, Progress progress, const CodeOptions& how)
+    : environment_(host_environment()), how_(how), cache_(how.verify ? "" : cache_folder),
+      progress_(std::move(progress)), key_(key_of(environment_)) {
   options_.pool = std::make_shared<run::ThreadPool>();
 }
 
@@ -59,21 +59,35 @@ std::optional<run::Executable> Kernels::found(const std::string& key) const {
   return std::move(loaded->front());
 }
 
-Parsed<Kernels::Made> Kernels::make(const Job& job) const {
-  const std::string& text = job.text;
+/// Convolutions in tiles where they can be.
+Request Kernels::request_of(const std::string& text) const {
   Request request;
   request.text = make_source("operator.kw", text);
+  request.numerics = how_.numerics;
+  request.winograd = how_.winograd;
+  if (how_.winograd > 1 && !program_of(request))
+    request.winograd = 1;
+  return request;
+}
+
+Parsed<Kernels::Made> Kernels::make(const Job& job) const {
+  const std::string& text = job.text;
+  Request request = request_of(text);
+  const bool is_in_tiles = request.winograd > 1;
   KAWARA_TRY(const program::Program program, program_of(request));
   if (iterations_of(program, job.params) > kWorthScheduling)
     request.directives = make_source("operator.sched", "auto");
   if (const SourcePtr known = known_ ? known_(request) : nullptr)
     request.directives = known;
   const std::string key =
-      fmt::format("{}\n{}\n{}", key_, request.directives ? request.directives->text : "", text);
+      fmt::format("{} {} {}\n{}\n{}", key_, program::name_of(how_.numerics), request.winograd,
+                  request.directives ? request.directives->text : "", text);
   if (auto code = found(key))
-    return Made{std::make_shared<const run::Executable>(*std::move(code)), true};
+    return Made{std::make_shared<const run::Executable>(*std::move(code)), true, is_in_tiles, {}};
   compiler_.trim();
-  Trace trace;
+  TraceOptions traced;
+  traced.verify = how_.verify;
+  Trace trace(std::move(traced));
   const auto trim = [&] { compiler_.trim(); };
   auto made = executable_of(request, environment_, trace, options_, trim);
   if (!made && request.directives) { // an order of its own always works
@@ -85,12 +99,15 @@ Parsed<Kernels::Made> Kernels::make(const Job& job) const {
   auto code = std::make_shared<const run::Executable>(*std::move(made));
   if (const auto bytes = run::bytes_of({code->signature(), code->object()}); bytes && !key_.empty())
     cache_.put(key, *bytes);
-  return Made{std::move(code), false};
+  return Made{std::move(code), false, is_in_tiles, std::move(trace)};
 }
 
 void Kernels::keep(const std::string& text, const Made& made) {
-  if (kernels_.emplace(text, made.code).second && made.is_from_cache)
-    ++from_cache_;
+  if (!kernels_.emplace(text, made.code).second)
+    return;
+  from_cache_ += made.is_from_cache ? 1 : 0;
+  in_tiles_ += made.is_in_tiles ? 1 : 0;
+  trace_.add(made.trace);
 }
 
 Parsed<SizedCode> Kernels::compile(const std::string& text) {

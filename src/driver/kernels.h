@@ -7,6 +7,7 @@
 #include "run/kept_code.h"
 #include "schedule/schedule.h"
 #include "support/diagnostic.h"
+#include "support/trace.h"
 
 #include <functional>
 #include <map>
@@ -25,6 +26,14 @@ using KnownSchedule = std::function<SourcePtr(const Request&)>;
 /// threads, one at a time.
 using Progress = std::function<void(size_t done, size_t of)>;
 
+/// How the programs of a model are compiled.
+struct CodeOptions {
+  program::Numerics numerics = program::Numerics::Rounding;
+  /// Tile of convolutions that can have it (`Request::winograd`); the others are direct sums.
+  int64_t winograd = 0;
+  bool verify = false; ///< every artefact is checked on the way, so nothing comes from the cache
+};
+
 /// Code of a program, and what to call it with: code for a range of sizes has one parameter.
 struct SizedCode {
   std::shared_ptr<const run::Executable> code;
@@ -35,7 +44,8 @@ struct SizedCode {
 class Kernels {
 public:
   /// Code is kept in `cache_folder` and found there again; nowhere when it is empty.
-  explicit Kernels(const std::string& cache_folder = "", Progress progress = nullptr);
+  explicit Kernels(const std::string& cache_folder = "", Progress progress = nullptr,
+                   const CodeOptions& = {});
 
   /// Asked about every program that is compiled from now on.
   void use(KnownSchedule known) { known_ = std::move(known); }
@@ -62,13 +72,18 @@ public:
   int64_t compiled() const { return static_cast<int64_t>(kernels_.size()); }
   int64_t from_cache() const { return from_cache_; } ///< of those
   double seconds() const { return seconds_; }        ///< spent compiling
+  const Trace& trace() const { return trace_; } ///< time in the stages, of all programs together
+  int64_t in_tiles() const {
+    return in_tiles_;
+  } ///< programs compiled in the tiles that were asked for
   /// How often each program was asked for: in how many places of the model it runs.
   const std::map<std::string, int64_t>& uses() const { return uses_; }
 
 private:
   struct Made {
     std::shared_ptr<const run::Executable> code;
-    bool is_from_cache = false;
+    bool is_from_cache = false, is_in_tiles = false;
+    Trace trace;
   };
   /// A family, and whether its code could not be made.
   struct Family {
@@ -80,6 +95,7 @@ private:
     std::string text;
     std::vector<int64_t> params;
   };
+  Request request_of(const std::string& text) const;
   Parsed<Made> make(const Job& job) const;
   std::optional<run::Executable> found(const std::string& key) const;
   void keep(const std::string& text, const Made& made);
@@ -89,6 +105,8 @@ private:
 
   schedule::Environment environment_;
   run::LoadOptions options_;
+  CodeOptions how_;
+  Trace trace_;
   CodeCache cache_;
   mutable CompilerCode compiler_;
   Progress progress_;
@@ -100,7 +118,7 @@ private:
       twins_;
   std::map<std::string, int64_t> uses_;
   KnownSchedule known_;
-  int64_t from_cache_ = 0;
+  int64_t from_cache_ = 0, in_tiles_ = 0;
   double seconds_ = 0;
 };
 

@@ -90,30 +90,14 @@ Diagnostic only_here(const Graph& graph, const Diagnostic& why) {
   return d;
 }
 
-/// Refuses symbols that no input has, and sizes that they cannot have.
-std::optional<Diagnostic> refused_symbols(const Graph& graph,
-                                          const std::map<std::string, int64_t>& symbols) {
-  std::vector<std::string> known;
-  for (const ValueId id : graph.inputs)
-    if (graph.values[id].type.shape)
-      for (const graph::Dim& dim : *graph.values[id].type.shape)
-        if (!dim.size && !dim.symbol.empty() &&
-            std::find(known.begin(), known.end(), dim.symbol) == known.end())
-          known.push_back(dim.symbol);
-  for (const auto& [name, size] : symbols) {
-    const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
-    if (is_known && size >= 0)
-      continue;
-    return graph::model_error(
-        "K0569",
-        fmt::format("`{}` cannot have {} = {}", printable(graph.name), printable(name), size),
-        is_known ? "A size is not negative."
-        : known.empty()
-            ? "The shapes of its inputs have no symbols."
-            : "The symbols of its inputs' shapes are " + printable(join(known, ", ")) + ".",
-        "");
-  }
-  return std::nullopt;
+/// Passes round otherwise than the nodes that they replace.
+ModelOptions with_contract(ModelOptions options) {
+  if (options.code.numerics != program::Numerics::Exact)
+    return options;
+  options.optimises = false;
+  options.graph = {graph::optimise::AttentionUse::Never, false};
+  options.images = ImageOrder::Written;
+  return options;
 }
 
 /// Are the shapes of all inputs numbers?
@@ -163,7 +147,8 @@ StepProfile profile_of(const Graph& graph, const Plan& plan, const Step& step) {
 
 struct Model::Impl {
   Impl(Graph g, const ModelOptions& o)
-      : options(o), kernels(o.cache_folder, o.progress), optimised(prepared(std::move(g))),
+      : options(with_contract(o)), kernels(o.cache_folder, o.progress, o.code),
+        optimised(prepared(std::move(g))),
         runner(optimised.graph, kernels,
                PlanOptions{o.fuses, true,
                            o.read_again && (o.runs_once || has_one_shape(optimised.graph))}) {
@@ -224,16 +209,12 @@ void Model::use(KnownSchedule known) { impl_->kernels.use(std::move(known)); }
 const std::map<std::string, int64_t>& Model::programs() const { return impl_->kernels.uses(); }
 int64_t Model::kernels() const { return impl_->kernels.compiled(); }
 std::vector<TextFamily> Model::sized_programs() const { return impl_->kernels.families(); }
-std::optional<Diagnostic>
-Model::check_symbols(const std::map<std::string, int64_t>& symbols) const {
-  return refused_symbols(graph(), symbols);
-}
+const Trace& Model::trace() const { return impl_->kernels.trace(); }
+int64_t Model::in_tiles() const { return impl_->kernels.in_tiles(); }
 double Model::compile_seconds() const { return impl_->kernels.seconds(); }
 int64_t Model::block_bytes() const { return impl_->runner.block_bytes(); }
 
-namespace {
-
-Result<Graph, Diagnostic> read_graph(const std::string& path) {
+Result<Graph, Diagnostic> graph_from_file(const std::string& path) {
   std::error_code ignored;
   std::ifstream stream(path, std::ios::binary);
   if (!stream || std::filesystem::is_directory(path, ignored)) {
@@ -241,6 +222,8 @@ Result<Graph, Diagnostic> read_graph(const std::string& path) {
   }
   return graph::graph_from_onnx(stream, path, std::filesystem::path(path).parent_path().string());
 }
+
+namespace {
 
 /// The inputs in the graph's order, checked.
 Result<std::vector<Datum>, Diagnostic> ordered_inputs(const Graph& graph,
@@ -337,16 +320,9 @@ Model::profile(const std::map<std::string, Datum>& inputs, int calls) {
 }
 
 Result<Tape, Diagnostic> Model::record(std::map<std::string, Datum> given,
-                                       const std::map<std::string, int64_t>& symbols) {
+                                       const InputSizes& sizes) {
   KAWARA_CHECK(!impl_->options.read_again, "a tape needs weights that may be gone");
-  if (auto problem = check_symbols(symbols))
-    return fail(*std::move(problem));
-  std::map<std::string, Datum> inputs;
-  try {
-    inputs = pattern_inputs(std::move(given), symbols);
-  } catch (const std::bad_alloc&) {
-    return fail(out_of_memory(graph()));
-  }
+  KAWARA_TRY(const auto inputs, inputs_for(std::move(given), sizes));
   KAWARA_TRY(std::vector<Datum> data, ordered_inputs(graph(), inputs));
   try {
     // Steps whose operands are constants prepare them in this run.
@@ -357,25 +333,29 @@ Result<Tape, Diagnostic> Model::record(std::map<std::string, Datum> given,
   return tape_from_plans(graph(), impl_->runner.path());
 }
 
+Result<std::map<std::string, Datum>, Diagnostic>
+Model::inputs_for(std::map<std::string, Datum> given, const InputSizes& sizes) const {
+  KAWARA_TRY(const auto shapes, shapes_of_inputs(graph(), given, sizes));
+  uint64_t seed = 1;
+  try {
+    for (const ValueId id : graph().inputs) {
+      const graph::Value& value = graph().values[id];
+      ++seed;
+      if (const auto at = shapes.find(value.name); at != shapes.end())
+        given[value.name] = {pattern_tensor(*value.type.elem, at->second, seed), false, {}};
+    }
+  } catch (const std::bad_alloc&) {
+    return fail(out_of_memory(graph()));
+  }
+  return given;
+}
+
 std::map<std::string, Datum>
 Model::pattern_inputs(std::map<std::string, Datum> given,
                       const std::map<std::string, int64_t>& symbols) const {
-  uint64_t seed = 1;
-  for (const ValueId id : graph().inputs) {
-    const graph::Value& value = graph().values[id];
-    ++seed;
-    if (given.count(value.name) || value.type.kind != graph::ValueType::Kind::Tensor ||
-        !value.type.elem)
-      continue;
-    Shape shape;
-    if (value.type.shape)
-      for (const graph::Dim& dim : *value.type.shape)
-        shape.push_back(dim.size                    ? *dim.size
-                        : symbols.count(dim.symbol) ? symbols.at(dim.symbol)
-                                                    : 1);
-    given[value.name] = {pattern_tensor(*value.type.elem, shape, seed), false, {}};
-  }
-  return given;
+  auto inputs = inputs_for(std::move(given), {symbols, {}});
+  KAWARA_CHECK(inputs, "all sizes are known: " + inputs.error().headline);
+  return *std::move(inputs);
 }
 
 Tensor pattern_tensor(graph::DataType type, const Shape& shape, uint64_t seed) {
@@ -389,7 +369,7 @@ Tensor pattern_tensor(graph::DataType type, const Shape& shape, uint64_t seed) {
 }
 
 Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions& options) {
-  KAWARA_TRY(Graph imported, read_graph(path));
+  KAWARA_TRY(Graph imported, graph_from_file(path));
   if (options.floats != graph::DataType::F32)
     if (auto problem = graph::refuse_narrow_floats(imported, options.floats))
       return fail(*std::move(problem));
@@ -397,7 +377,7 @@ Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions
 }
 
 Result<Model, Diagnostic> load_model_to_run(const std::string& path, ModelOptions options) {
-  options.read_again = [path] { return read_graph(path); };
+  options.read_again = [path] { return graph_from_file(path); };
   return load_model(path, options);
 }
 

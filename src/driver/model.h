@@ -1,5 +1,7 @@
 #pragma once
 
+#include "driver/kernels.h"
+#include "driver/open_sizes.h"
 #include "driver/rewriting.h"
 #include "driver/tape.h"
 #include "graph/graph.h"
@@ -37,6 +39,8 @@ struct ModelOptions {
   /// recorded.
   std::function<Result<graph::Graph, Diagnostic>()> read_again = nullptr;
   bool runs_once = false; ///< other shapes than the first are not expected, and may take long
+  /// Under `exact` the graph stays as it was written: passes round otherwise.
+  CodeOptions code = {};
 };
 
 /// What part of a model's time a step takes.
@@ -66,20 +70,20 @@ public:
   /// changed where it is read again (K0545).
   Result<std::vector<run::Datum>, Diagnostic> run(const std::map<std::string, run::Datum>& inputs);
 
-  /// Inputs of a fixed pattern for those that are not given; symbols in shapes that are not given
-  /// count as 1.
+  /// Inputs of a fixed pattern for those that are not given, of shapes that `shapes_of_inputs` finds. Refuses what that
+  /// refuses (K0520, K0569 to K0571), and sizes for which there is no memory (K0522).
+  Result<std::map<std::string, run::Datum>, Diagnostic>
+  inputs_for(std::map<std::string, run::Datum> given, const InputSizes& sizes) const;
+  /// The same for a caller that knows all sizes: an InternalError otherwise.
   std::map<std::string, run::Datum>
   pattern_inputs(std::map<std::string, run::Datum> given,
                  const std::map<std::string, int64_t>& symbols = {}) const;
 
-  /// What is wrong with these sizes of symbols: one that no input has, or that is negative (K0569).
-  std::optional<Diagnostic> check_symbols(const std::map<std::string, int64_t>& symbols) const;
-
   /// Runs once, as `run` does, with a pattern for inputs that are not given, and gives what it did as a
-  /// tape. Not for models that give their weights back. Refuses also symbols that no input has or that are negative (K0569) and what no tape can
+  /// tape. Not for models that give their weights back. Refuses also what `inputs_for` refuses and what no tape can
   /// hold (K0563).
   Result<Tape, Diagnostic> record(std::map<std::string, run::Datum> given,
-                                  const std::map<std::string, int64_t>& symbols = {});
+                                  const InputSizes& sizes = {});
 
   /// What a run with these inputs does, as a tape of programs without code: for machines other than this
   /// one. The inputs are run where only that shows how the model goes on. Refuses what `run` refuses and
@@ -102,6 +106,10 @@ public:
   /// Programs that were compiled for a range of sizes.
   std::vector<TextFamily> sized_programs() const;
 
+  const Trace& trace() const; ///< time in the stages of compiling, of all programs together
+  int64_t
+  in_tiles() const; ///< programs compiled in the tiles that `CodeOptions::winograd` asks for
+
   int64_t kernels() const;        ///< programs compiled so far
   int64_t from_cache() const;     ///< of those, found in the cache
   double compile_seconds() const; ///< spent on that
@@ -116,6 +124,8 @@ private:
 /// a mask may be meant (i32, i64, bool), small integers otherwise.
 Tensor pattern_tensor(graph::DataType, const Shape&, uint64_t seed);
 
+/// The graph in an `.onnx` file, as it is written. Refuses a file that cannot be read (K0420), K0501 to K0505.
+Result<graph::Graph, Diagnostic> graph_from_file(const std::string& path);
 /// A model from an `.onnx` file. Refuses a file that cannot be read (K0420), K0501 to K0505, and floats that
 /// it cannot have (K0735).
 Result<Model, Diagnostic> load_model(const std::string& path, const ModelOptions& = {});

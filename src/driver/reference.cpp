@@ -28,14 +28,18 @@ class Interpreter {
 public:
   explicit Interpreter(const graph::Graph& graph) : graph_(graph), data_(graph.values.size()) {}
 
-  Values run(const std::vector<Datum>& inputs, const std::vector<Datum>& captured) {
+  Values run(const std::vector<Datum>& inputs, const std::vector<Datum>& captured,
+             const NodeProgress& progress) {
     for (size_t k = 0; k < inputs.size(); ++k)
       data_[graph_.inputs[k]] = inputs[k];
     for (size_t k = 0; k < captured.size(); ++k)
       data_[graph_.captures[k].inner] = captured[k];
     for (const auto& [id, tensor] : graph_.initializers)
       data_[id] = {tensor, false, {}};
+    size_t done = 0;
     for (const Node& node : graph_.nodes) {
+      if (progress)
+        progress(done++, graph_.nodes.size());
       KAWARA_TRY(std::vector<Datum> results, run_node(node));
       for (size_t k = 0; k < node.outputs.size(); ++k)
         if (node.outputs[k] != graph::kAbsent && k < results.size())
@@ -152,13 +156,13 @@ private:
 } // namespace
 
 Values interpret_all(const graph::Graph& graph, const std::vector<Datum>& inputs,
-                     const std::vector<Datum>& captured) {
-  return Interpreter(graph).run(inputs, captured);
+                     const std::vector<Datum>& captured, const NodeProgress& progress) {
+  return Interpreter(graph).run(inputs, captured, progress);
 }
 
 Values interpret(const graph::Graph& graph, const std::vector<Datum>& inputs,
-                 const std::vector<Datum>& captured) {
-  KAWARA_TRY(const std::vector<Datum> data, interpret_all(graph, inputs, captured));
+                 const std::vector<Datum>& captured, const NodeProgress& progress) {
+  KAWARA_TRY(const std::vector<Datum> data, interpret_all(graph, inputs, captured, progress));
   std::vector<Datum> results;
   for (const ValueId id : graph.outputs)
     results.push_back(data[id]);

@@ -58,17 +58,19 @@ Diagnostic missing_sizes(const std::vector<std::string>& names) {
   return d;
 }
 
-Diagnostic no_winograd(const program::Program& program, int64_t m) {
+Diagnostic no_tiles_of(int64_t m) {
   Diagnostic d;
   d.code = "K0258";
   d.headline =
       "no convolution can be computed in tiles of " + std::to_string(m) + " x " + std::to_string(m);
-  if (m != 2 && m != 4)
-    d.body.push_back("There are tiles of 2 x 2 and of 4 x 4; 1 stands for the direct sum.");
-  else if (program.numerics != program::Numerics::Fast)
-    d.body.push_back("Winograd's form rounds otherwise than the sum, and `numerics " +
-                     std::string(name_of(program.numerics)) + "` does not allow that.");
-  else if (const auto found = program::find_convolution(program); !found) {
+  return d;
+}
+
+Diagnostic no_winograd(const program::Program& program, int64_t m) {
+  if (auto refused = refused_tiles(m, program.numerics))
+    return *std::move(refused);
+  Diagnostic d = no_tiles_of(m);
+  if (const auto found = program::find_convolution(program); !found) {
     d.source = program.source;
     d.where = found.error().where;
     d.body.push_back(found.error().why);
@@ -80,6 +82,21 @@ Diagnostic no_winograd(const program::Program& program, int64_t m) {
 }
 
 } // namespace
+
+std::optional<Diagnostic> refused_tiles(int64_t winograd, program::Numerics numerics) {
+  if (winograd == 0 || winograd == 1)
+    return std::nullopt;
+  const bool is_known = winograd == 2 || winograd == 4;
+  if (is_known && numerics == program::Numerics::Fast)
+    return std::nullopt;
+  Diagnostic d = no_tiles_of(winograd);
+  d.body.push_back(is_known
+                       ? "Winograd's form rounds otherwise than the sum, and `numerics " +
+                             std::string(name_of(numerics)) + "` does not allow that."
+                       : "There are tiles of 2 x 2 and of 4 x 4; 1 stands for the direct sum.");
+  d.help.push_back({"for example", "--winograd 2 --numerics fast", false});
+  return d;
+}
 
 Parsed<program::Program> program_of(const Request& request) {
   KAWARA_TRY(program::Program program, program::parse(request.text));

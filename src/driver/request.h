@@ -24,6 +24,9 @@ struct Request {
 /// (K0430) or are negative (K0404), and Winograd's form where it cannot be had (K0258).
 Parsed<program::Program> program_of(const Request&);
 
+/// What is wrong with tiles of this size under this contract (K0258), whatever is computed; 0 and 1 ask for none.
+std::optional<Diagnostic> refused_tiles(int64_t winograd, program::Numerics);
+
 /// A value for every parameter, or which ones are missing (K0431).
 Parsed<std::vector<int64_t>> all_sizes(const program::Program&, const Request&);
 

@@ -1,5 +1,6 @@
 #include "kawara/command.h"
 #include "kawara/model.h"
+#include "kawara/usable.h"
 
 #include "driver/gpu.h"
 #include "driver/machine.h"
@@ -116,27 +117,31 @@ std::string text_of(const Measured& measured, const std::optional<UnderRoof>& pl
 struct BenchOptions {
   std::string svg;
   // Of models only.
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs, shapes;
   std::string against, peers;
   GraphFlags graph;
   std::vector<std::string> more_sizes;
+
+  ModelOptions of_model(const std::string& file) const {
+    ModelOptions model;
+    model.file = file;
+    model.given = {inputs, shapes, {}};
+    model.time = true;
+    model.against = against;
+    model.peers = peers;
+    model.more_sizes = more_sizes;
+    model.graph = graph;
+    return model;
+  }
 };
 
-int bench(const CommonOptions& options, const BenchOptions& own) {
+int bench(const CommonOptions& options, const BenchOptions& own, const CLI::App& command) {
+  if (const auto refused = refused_option(command, kind_of(options)))
+    return report({*refused}, options);
+  if (const auto refused = refused_database(options))
+    return report({*refused}, options);
   if (is_model(options.file))
-    return run_model({options.file,
-                      own.inputs,
-                      "",
-                      true,
-                      options.json,
-                      options.verify,
-                      own.against,
-                      own.peers,
-                      {},
-                      own.more_sizes,
-                      false,
-                      own.graph},
-                     options);
+    return run_model(own.of_model(options.file), options);
   auto request = request_of(options);
   if (!request)
     return report(request.error(), options);
@@ -169,9 +174,11 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto own = std::make_shared<BenchOptions>();
   command->add_option("--svg", own->svg, "write a program's place under the roofline to this file");
   command->add_option("--input", own->inputs, "input of a model: NAME=file.npy; repeat");
-  command->add_option("--against", own->against, "another run time for the model: ort")
-      ->check(CLI::IsMember({"ort"}));
-  command->add_option("--peers", own->peers, "folder with libonnxruntime.so.1");
+  add_shapes(*command, own->shapes);
+  CLI::Option* against =
+      command->add_option("--against", own->against, "another run time for the model: ort")
+          ->check(CLI::IsMember({"ort"}));
+  command->add_option("--peers", own->peers, "folder with libonnxruntime.so.1")->needs(against);
   command->add_option("--also", own->more_sizes,
                       "run the model with these sizes of symbols, too: past=64; repeat");
   add_graph_flags(*command, own->graph);
@@ -180,7 +187,8 @@ void add_bench(CLI::App& app, int& exit_code) {
                           "kawara bench model.onnx --against ort --peers build/bench/peers",
                           "kawara bench gpt2-decode.onnx -p past=16 --also past=64",
                           "kawara bench resnet50.onnx --target cuda --type bf16"});
-  command->callback([options, own, &exit_code] { exit_code = bench(*options, *own); });
+  command->callback(
+      [options, own, command, &exit_code] { exit_code = bench(*options, *own, *command); });
 }
 
 } // namespace kawara::tools

@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/usable.h"
 
 #include "schedule/schedule.h"
 
@@ -55,7 +56,10 @@ void add_check(CLI::App& app, int& exit_code) {
   add_examples(*command,
                {"kawara check examples/jacobi1d.kw -s 'interchange(t, i)'",
                 "kawara check examples/gemm.kw -s 'tile(i=64, j=64)' -p M=100,N=100,K=8"});
-  command->callback([options, &exit_code] { exit_code = check(*options); });
+  command->callback([options, command, &exit_code] {
+    const auto refused = refused_option(*command, kind_of(*options));
+    exit_code = refused ? report({*refused}, *options) : check(*options);
+  });
 }
 
 } // namespace kawara::tools

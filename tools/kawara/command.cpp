@@ -4,6 +4,7 @@
 #include "run/cpu/threads.h"
 #include "run/file.h"
 #include "support/text.h"
+#include "tune/database.h"
 #include "tune/tuned.h"
 
 #include <fmt/core.h>
@@ -66,7 +67,9 @@ Diagnostic unknown_numerics(const std::string& name) {
 } // namespace
 
 void add_common(CLI::App& app, CommonOptions& options) {
-  app.add_option("FILE", options.file, "program in .kw text")->required();
+  app.add_option("FILE", options.file,
+                 "program in .kw text, or a model where the command takes one")
+      ->required();
   app.add_option("-p,--param", options.sizes,
                  "size of a parameter: N=1024; repeat or separate by commas");
   app.add_option("-s,--schedule", options.schedule, "directives separated by `;`, or @file.sched");
@@ -80,13 +83,27 @@ void add_common(CLI::App& app, CommonOptions& options) {
   app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--verify", options.verify, "check every artefact on the way");
   app.add_flag("--time-passes", options.time_passes, "show where compile time went");
-  app.add_option(
-      "--print-after", options.print_after,
-      "show an artefact on the way: program, poly, schedule, loops, kernel, emit or all");
+  app.add_option("--print-after", options.print_after,
+                 "show an artefact on the way: program, poly, schedule, loops, kernel, emit or all")
+      ->check(CLI::IsMember({"program", "poly", "schedule", "loops", "kernel", "emit", "all"}));
+}
+
+void add_database_file(CLI::App& app, CommonOptions& options) {
+  app.add_option("--db", options.db, "file of tuned schedules, instead of the usual one");
+}
+
+std::optional<Diagnostic> refused_database(const CommonOptions& options) {
+  if (options.db.empty() || options.no_db)
+    return std::nullopt;
+  if (const auto text = run::read_file(options.db); !text)
+    return text.error();
+  if (const auto opened = tune::Database::open(options.db); !opened)
+    return opened.error();
+  return std::nullopt;
 }
 
 void add_database(CLI::App& app, CommonOptions& options) {
-  app.add_option("--db", options.db, "file of tuned schedules, instead of the usual one");
+  add_database_file(app, options);
   app.add_flag("--no-db", options.no_db, "neither use nor keep tuned schedules");
 }
 
@@ -130,6 +147,15 @@ Parsed<std::map<std::string, int64_t>> sizes_of(const CommonOptions& options) {
   return std::move(request.sizes);
 }
 
+Parsed<std::optional<program::Numerics>> numerics_of(const CommonOptions& options) {
+  if (options.numerics.empty())
+    return std::optional<program::Numerics>();
+  const auto numerics = program::numerics_from_name(options.numerics);
+  if (!numerics)
+    return fail(Diagnostics{unknown_numerics(options.numerics)});
+  return numerics;
+}
+
 Parsed<driver::Request> request_of(const CommonOptions& options) {
   driver::Request request;
   KAWARA_TRY(request.text, source_from_file(options.file));
@@ -139,11 +165,10 @@ Parsed<driver::Request> request_of(const CommonOptions& options) {
     request.directives = make_source("-s", options.schedule);
   }
   Diagnostics errors = read_sizes(options.sizes, request);
-  if (!options.numerics.empty()) {
-    request.numerics = program::numerics_from_name(options.numerics);
-    if (!request.numerics)
-      errors.push_back(unknown_numerics(options.numerics));
-  }
+  if (const auto numerics = numerics_of(options))
+    request.numerics = *numerics;
+  else
+    errors.push_back(numerics.error().front());
   request.winograd = options.winograd;
   if (!errors.empty())
     return fail(std::move(errors));

@@ -36,6 +36,10 @@ struct CommonOptions {
 void add_common(CLI::App&, CommonOptions&);
 /// Adds --db and --no-db.
 void add_database(CLI::App&, CommonOptions&);
+/// Adds --db alone.
+void add_database_file(CLI::App&, CommonOptions&);
+/// Refuses a file of tuned schedules that was named and cannot be read (K0420) or is none (K0601).
+std::optional<Diagnostic> refused_database(const CommonOptions&);
 /// The file of tuned schedules; empty when none shall be used.
 std::string database_of(const CommonOptions&);
 /// Takes a tuned schedule where there is one and the request has none, or `auto`; says so on standard
@@ -47,6 +51,9 @@ void add_examples(CLI::App&, const std::vector<std::string>& lines);
 /// The request in the user's words; files are read here. Errors: no such file (K0420), sizes that are
 /// no `NAME=NUMBER` (K0432), an unknown contract (K0433).
 Parsed<driver::Request> request_of(const CommonOptions&);
+
+/// The contract that `--numerics` names; nothing without it. Errors: K0433.
+Parsed<std::optional<program::Numerics>> numerics_of(const CommonOptions&);
 
 /// Sizes that `-p` names, of a command without a program. Errors: K0432.
 Parsed<std::map<std::string, int64_t>> sizes_of(const CommonOptions&);

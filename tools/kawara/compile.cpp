@@ -1,5 +1,6 @@
 #include "kawara/command.h"
 #include "kawara/model.h"
+#include "kawara/usable.h"
 
 #include "driver/kwx.h"
 #include "driver/model.h"
@@ -19,7 +20,7 @@ using run::Datum;
 using run::Tensor;
 
 struct CompileOptions : CommonOptions {
-  std::vector<std::string> inputs; ///< NAME=file.npy
+  std::vector<std::string> inputs, shapes; ///< NAME=file.npy, NAME=1x3x224
   std::string output;
 };
 
@@ -31,7 +32,12 @@ Parsed<Done> compile_model(const CompileOptions& options) {
   const auto gathered = [](Diagnostic d) { return fail(Diagnostics{std::move(d)}); };
   KAWARA_TRY(const auto symbols, sizes_of(options));
   const auto begin = std::chrono::steady_clock::now();
-  auto model = driver::load_model(options.file);
+  const auto code = code_options_of(options);
+  if (!code)
+    return gathered(code.error());
+  driver::ModelOptions how;
+  how.code = *code;
+  auto model = driver::load_model(options.file, how);
   if (!model)
     return gathered(model.error());
   use_tuned(*model, options);
@@ -45,7 +51,10 @@ Parsed<Done> compile_model(const CompileOptions& options) {
   });
   if (!given)
     return gathered(given.error());
-  const auto tape = model->record(*std::move(given), symbols);
+  const auto sizes = input_sizes({{}, options.shapes, symbols});
+  if (!sizes)
+    return gathered(sizes.error());
+  const auto tape = model->record(*std::move(given), *sizes);
   if (!tape)
     return gathered(tape.error());
   const std::string path =
@@ -126,7 +135,7 @@ Result<std::vector<Tensor>, Diagnostic> inputs_of(const driver::Tape& tape,
 Result<Done, Diagnostic> run_compiled_model(const ModelOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   KAWARA_TRY(driver::Tape tape, driver::read_kwx(options.file, {options.checks_data}));
-  KAWARA_TRY(auto given, read_bindings(options.inputs, [&](const std::string& name) {
+  KAWARA_TRY(auto given, read_bindings(options.given.files, [&](const std::string& name) {
                std::optional<graph::DataType> declared;
                for (const driver::Port& port : tape.inputs)
                  if (port.name == name)
@@ -164,12 +173,21 @@ void add_compile(CLI::App& app, int& exit_code) {
   command->add_option("-p,--param", options->sizes, "size of a symbol in the inputs' shapes");
   command->add_option("--input", options->inputs,
                       "NAME=file.npy, where shapes inside depend on the values of an input");
+  add_shapes(*command, options->shapes);
+  command->add_option("--numerics", options->numerics, "exact, rounding (the default) or fast");
   command->add_flag("--json", options->json, "machine-readable output");
   add_database(*command, *options);
   add_examples(*command, {"kawara compile resnet50.onnx -o resnet50.kwx",
                           "kawara compile gpt2-decode.onnx -p past=128",
                           "kawara run resnet50.kwx --input image=image.npy"});
-  command->callback([options, &exit_code] {
+  command->callback([options, command, &exit_code] {
+    auto refused = refused_option(*command, kind_of(*options));
+    if (!refused)
+      refused = refused_database(*options);
+    if (refused) {
+      exit_code = report({*refused}, *options);
+      return;
+    }
     const auto done = compile_model(*options);
     exit_code = done ? kOk : report(done.error(), *options);
   });

@@ -165,7 +165,7 @@ void add_db(CLI::App& app, int& exit_code) {
                        Parsed<Done> (*action)(const DbSettings&)) {
     auto options = std::make_shared<DbSettings>();
     CLI::App* command = db->add_subcommand(name, what);
-    add_database(*command, *options);
+    add_database_file(*command, *options);
     command->add_flag("--json", options->json, "print JSON");
     command->callback([options, action, &exit_code] {
       const auto done = action(*options);

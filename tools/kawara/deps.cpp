@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/usable.h"
 
 #include "explain/dependences.h"
 #include "run/file.h"
@@ -63,10 +64,13 @@ void add_deps(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("deps", "list the dependences with their distances");
   add_common(*command, *options);
   command->add_option("--svg", *svg, "also write a picture to this file");
-  command->add_flag("--dot", *dot, "print Graphviz text instead");
+  command->add_flag("--dot", *dot, "print Graphviz text instead")->excludes("--json");
   add_examples(*command,
                {"kawara deps examples/jacobi1d.kw", "kawara deps examples/gemm.kw --svg gemm.svg"});
-  command->callback([options, svg, dot, &exit_code] { exit_code = deps(*options, *svg, *dot); });
+  command->callback([options, svg, dot, command, &exit_code] {
+    const auto refused = refused_option(*command, kind_of(*options));
+    exit_code = refused ? report({*refused}, *options) : deps(*options, *svg, *dot);
+  });
 }
 
 } // namespace kawara::tools

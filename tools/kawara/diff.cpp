@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/usable.h"
 
 #include "schedule/diff.h"
 
@@ -12,11 +13,11 @@ int diff(const CommonOptions& options, const std::string& other) {
   CommonOptions second = options;
   second.schedule = other;
   std::vector<schedule::Schedule> schedules;
+  Trace trace(trace_options(options));
   for (const CommonOptions& side : {options, second}) {
     const auto request = request_of(side);
     if (!request)
       return report(request.error(), options);
-    Trace trace(trace_options(options));
     const auto environment = environment_of(options);
     if (!environment)
       return report(environment.error(), options);
@@ -30,6 +31,7 @@ int diff(const CommonOptions& options, const std::string& other) {
     fmt::print("{}\n", nlohmann::json{{"ok", true}, {"text", text}}.dump(2));
   else
     fmt::print("{}", text);
+  show_times(trace, options);
   return kOk;
 }
 
@@ -44,7 +46,10 @@ void add_diff(CLI::App& app, int& exit_code) {
       "--with", *other,
       "the other schedule: directives, or @file.sched; the source order if left out");
   add_examples(*command, {"kawara diff examples/gemm.kw -s 'split(i, 8)' --with 'tile(i=8, j=8)'"});
-  command->callback([options, other, &exit_code] { exit_code = diff(*options, *other); });
+  command->callback([options, other, command, &exit_code] {
+    const auto refused = refused_option(*command, kind_of(*options));
+    exit_code = refused ? report({*refused}, *options) : diff(*options, *other);
+  });
 }
 
 } // namespace kawara::tools

@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/usable.h"
 
 #include "emit/c/c_from_kernel.h"
 #include "run/file.h"
@@ -6,6 +7,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <sstream>
 
 namespace kawara::tools {
@@ -64,8 +67,8 @@ std::string prototype_in(const emit::CUnit& unit) {
 
 Parsed<emit::CUnit> unit_of(const EmitOptions& options, Trace& trace) {
   KAWARA_TRY(const driver::Request request, request_of(options));
-  KAWARA_TRY(const driver::Scheduled front,
-             driver::schedule(request, driver::host_environment(), trace));
+  KAWARA_TRY(const schedule::Environment environment, environment_of(options));
+  KAWARA_TRY(const driver::Scheduled front, driver::schedule(request, environment, trace));
   warn(front.warnings, options);
   const kernel::Kernel loops = driver::kernel_of(front, trace);
   emit::CUnit unit = trace.stage("emit", [&] {
@@ -86,6 +89,15 @@ Diagnostics write(const EmitOptions& options, const emit::CUnit& unit) {
   to(options.output, unit.text);
   to(options.header, unit.header_text);
   return errors;
+}
+
+bool is_c_name(const std::string& name) {
+  const auto is_letter = [](char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  return !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
+    return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
+  });
 }
 
 int emit_c(const EmitOptions& options) {
@@ -115,13 +127,21 @@ void add_emit(CLI::App& app, int& exit_code) {
   add_common(*command, *options);
   command->add_option("-o,--output", options->output, "the .c file; standard output without it");
   command->add_option("--header", options->header, "also write a .h file with the prototype");
-  command->add_option("--function", options->function, "name of the C function");
+  command->add_option("--function", options->function, "name of the C function")
+      ->check(CLI::Validator(
+          [](const std::string& name) {
+            return is_c_name(name) ? std::string() : "`" + name + "` is no name of a C function";
+          },
+          ""));
   command->add_flag("--naive", options->is_naive,
                     "the loops as they are: nothing unrolled, joined or kept in variables");
   add_examples(*command, {"kawara emit examples/gemm.kw -o gemm.c",
                           "kawara emit examples/gemm.kw -s auto -o gemm.c --header gemm.h",
                           "kawara emit examples/gemm.kw -p M=64,N=64,K=64 --naive"});
-  command->callback([options, &exit_code] { exit_code = emit_c(*options); });
+  command->callback([options, command, &exit_code] {
+    const auto refused = refused_option(*command, kind_of(*options));
+    exit_code = refused ? report({*refused}, *options) : emit_c(*options);
+  });
 }
 
 } // namespace kawara::tools

@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/usable.h"
 
 #include "driver/machine.h"
 #include "estimate/predict.h"
@@ -63,7 +64,10 @@ int estimate_command(const EstimateOptions& options) {
   auto request = request_of(options);
   if (!request)
     return report(request.error(), options);
-  const estimate::Machine machine = driver::known_machine(target::detect_cpu());
+  const auto environment = environment_of(options);
+  if (!environment)
+    return report(environment.error(), options);
+  const estimate::Machine machine = driver::known_machine(environment->cpu);
   Trace trace(trace_options(options));
   const auto made = estimated(options, *request, machine, trace);
   show_times(trace, options);
@@ -93,7 +97,10 @@ void add_estimate(CLI::App& app, int& exit_code) {
                {"kawara estimate examples/gemm.kw -p M=512,N=512,K=512 -s auto",
                 "KAWARA_THREADS=1 kawara estimate examples/blur.kw -p H=1080,W=1920",
                 "kawara estimate examples/gemm_relu.kw -p M=256,N=256,K=256 -s auto --replay"});
-  command->callback([options, &exit_code] { exit_code = estimate_command(*options); });
+  command->callback([options, command, &exit_code] {
+    const auto refused = refused_option(*command, kind_of(*options));
+    exit_code = refused ? report({*refused}, *options) : estimate_command(*options);
+  });
 }
 
 } // namespace kawara::tools

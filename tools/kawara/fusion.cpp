@@ -1,4 +1,5 @@
 #include "kawara/model.h"
+#include "kawara/usable.h"
 
 #include "program/fusion/mapping.h"
 #include "support/text.h"
@@ -9,11 +10,10 @@
 namespace kawara::tools {
 namespace {
 
-struct FusionOptions {
+struct FusionOptions : CommonOptions {
   GraphFlags graph;
-  std::string file;
-  std::vector<std::string> inputs;
-  bool json = false, texts = false;
+  std::vector<std::string> inputs, shapes;
+  bool texts = false;
 };
 
 std::string operators_of(const graph::Graph& graph, const driver::KernelGroup& group) {
@@ -66,7 +66,11 @@ nlohmann::json json_of(const graph::Graph& graph, const driver::InPlace& share) 
 Result<Done, Diagnostic> print_fusion(const FusionOptions& options) {
   KAWARA_TRY(driver::Model model,
              driver::load_model(options.file, model_options_of(options.graph)));
-  KAWARA_TRY(const auto inputs, read_model_inputs(model, options.inputs));
+  const auto symbols = sizes_of(options);
+  if (!symbols)
+    return fail(symbols.error().front());
+  KAWARA_TRY(const auto inputs,
+             read_model_inputs(model, {options.inputs, options.shapes, *symbols}));
   KAWARA_TRY(const auto plans, model.plan(inputs));
   const graph::Graph& graph = model.graph();
   nlohmann::json json{{"ok", true},
@@ -119,16 +123,20 @@ void add_fusion(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "fusion", "show which nodes of a model share a kernel, and why others do not");
   command->add_option("FILE", options->file, "model in .onnx form")->required();
+  command->add_option("-p,--param", options->sizes, "size of a symbol in the inputs' shapes");
   command->add_option("--input", options->inputs, "input: NAME=file.npy; repeat");
+  add_shapes(*command, options->shapes);
   add_graph_flags(*command, options->graph);
   command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--programs", options->texts, "show the program of each group, too");
   add_examples(*command, {"kawara fusion model.onnx", "kawara fusion model.onnx --json"});
-  command->callback([options, &exit_code] {
+  command->callback([options, command, &exit_code] {
+    if (const auto refused = refused_option(*command, kind_of(*options))) {
+      exit_code = report({*refused}, *options);
+      return;
+    }
     const auto done = print_fusion(*options);
-    CommonOptions common;
-    common.json = options->json;
-    exit_code = done ? kOk : report({done.error()}, common);
+    exit_code = done ? kOk : report({done.error()}, *options);
   });
 }
 

@@ -1,8 +1,8 @@
 #include "kawara/model.h"
 #include "kawara/show_gpu.h"
 
-#include "driver/agreement.h"
 #include "driver/gpu.h"
+#include "driver/gpu_agreement.h"
 #include "driver/gpu_model.h"
 #include "driver/target_choice.h"
 #include "support/text.h"
@@ -113,7 +113,7 @@ Result<Made, Diagnostic> made(const ModelOptions& options, const CommonOptions& 
   auto begin = std::chrono::steady_clock::now();
   KAWARA_TRY(driver::Model model,
              driver::load_model(options.file, gpu_model_options_of(options.graph)));
-  KAWARA_TRY(auto inputs, read_model_inputs(model, options.inputs, options.symbols));
+  KAWARA_TRY(auto inputs, read_model_inputs(model, options.given));
   KAWARA_TRY(driver::Tape tape, driver::gpu_tape_of(model, inputs));
   const double load_seconds = seconds_from(begin);
   begin = std::chrono::steady_clock::now();
@@ -242,26 +242,24 @@ Result<Done, Diagnostic> run_on_gpu(const ModelOptions& options, const CommonOpt
 }
 
 Result<std::map<std::string, int64_t>, Diagnostic>
-gpu_programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
-                      const std::map<std::string, int64_t>& symbols, const GraphFlags& flags) {
+gpu_programs_of_model(const std::string& path, const GivenInputs& given, const GraphFlags& flags,
+                      const driver::CodeOptions&) {
   KAWARA_TRY(driver::Model model, driver::load_model(path, gpu_model_options_of(flags)));
-  KAWARA_TRY(const auto inputs, read_model_inputs(model, bindings, symbols));
+  KAWARA_TRY(const auto inputs, read_model_inputs(model, given));
   KAWARA_TRY(const driver::Tape tape, driver::gpu_tape_of(model, inputs));
   return driver::gpu_texts_of(tape, usual_gpu_options());
 }
 
-Result<std::string, Diagnostic>
-gpu_text_of_model(const CommonOptions& common, const std::string& stage, const GraphFlags& flags) {
+Result<std::string, Diagnostic> gpu_text_of_model(const CommonOptions& common,
+                                                  const std::string& stage, const GraphFlags& flags,
+                                                  const GivenInputs& given) {
   const auto environment = environment_of(common);
   if (!environment)
     return fail(environment.error().front());
   if (!environment->gpu)
     return fail(needs_gpu(stage));
   KAWARA_TRY(driver::Model model, driver::load_model(common.file, gpu_model_options_of(flags)));
-  const auto symbols = sizes_of(common);
-  if (!symbols)
-    return fail(symbols.error().front());
-  KAWARA_TRY(const auto inputs, read_model_inputs(model, {}, *symbols));
+  KAWARA_TRY(const auto inputs, read_model_inputs(model, given));
   KAWARA_TRY(const driver::Tape tape, driver::gpu_tape_of(model, inputs));
   driver::GpuProgramOptions options = usual_gpu_options();
   options.makes_code = stage == "resources";

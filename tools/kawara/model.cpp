@@ -1,9 +1,11 @@
 #include "kawara/model.h"
 
+#include "driver/check_model.h"
 #include "estimate/operator_cost.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/opset.h"
 #include "graph/rewrite/rewrite.h"
+#include "kawara/arrays.h"
 #include "kawara/onnxruntime.h"
 #include "run/cpu/threads.h"
 #include "run/file.h"
@@ -14,9 +16,10 @@
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -29,40 +32,81 @@ using run::Tensor;
 /// A middle-sized processor: what is shown does not depend on the machine.
 constexpr estimate::Roof kShownRoof{100e9, 20e9};
 
-Diagnostic bad_input(const std::string& text) {
-  Diagnostic d;
-  d.code = "K0434";
-  d.headline = "`--input " + text + "` does not name a tensor and a file";
-  d.help.push_back({"for example", "--input x=x.npy", false});
-  return d;
+program::Array array_from_tensor(const Tensor& tensor) {
+  program::Array array(graph::storage_of(tensor.type()), tensor.shape());
+  std::memcpy(array.data(), tensor.data(), array.bytes());
+  return array;
 }
 
-struct ValueRange {
-  double low = 0, high = 0, mean = 0;
-};
-
-ValueRange range_of(const Tensor& tensor) {
-  ValueRange s;
-  for (int64_t k = 0; k < tensor.cells(); ++k) {
-    const double v = tensor.get_double(k);
-    s.low = k == 0 || v < s.low || v != v ? v : s.low; // NaN stays
-    s.high = k == 0 || v > s.high || v != v ? v : s.high;
-    s.mean += v / static_cast<double>(tensor.cells());
+Result<Done, Diagnostic> write_outputs(const ModelOptions& options, const ModelRun& run) {
+  const std::vector<Datum>& results = run.results;
+  if (!options.output_dir.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.output_dir, error);
+    for (size_t k = 0; k < results.size(); ++k)
+      if (results[k].tensor) {
+        KAWARA_TRY([[maybe_unused]] const Done done,
+                   run::write_npy_tensor(fmt::format("{}/output_{}.npy", options.output_dir, k),
+                                         results[k].tensor));
+      }
   }
-  return s;
+  for (const std::string& text : options.outputs) {
+    KAWARA_TRY(const auto binding, binding_of("--output", text, Names::OfModel));
+    const auto at = std::find(run.names.begin(), run.names.end(), binding.first);
+    const auto k = static_cast<size_t>(at - run.names.begin());
+    if (at == run.names.end() || !results[k].tensor)
+      return fail(unknown_output(binding.first, Names::OfModel, printable(join(run.names, ", "))));
+    const Tensor& tensor = results[k].tensor;
+    KAWARA_TRY([[maybe_unused]] const Done done,
+               binding.second.ends_with(".npz")
+                   ? write_array(binding.first, binding.second, array_from_tensor(tensor))
+                   : run::write_npy_tensor(binding.second, tensor));
+  }
+  return Done{};
 }
 
-Result<Done, Diagnostic> write_outputs(const std::string& folder,
-                                       const std::vector<Datum>& results) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  for (size_t k = 0; k < results.size(); ++k)
-    if (results[k].tensor) {
-      KAWARA_TRY(
-          [[maybe_unused]] const Done done,
-          run::write_npy_tensor(fmt::format("{}/output_{}.npy", folder, k), results[k].tensor));
-    }
-  return Done{};
+/// A line on standard error while the reference interpreter takes long.
+driver::NodeProgress reference_progress() {
+  return [begin = std::chrono::steady_clock::now()](size_t done, size_t of) {
+    constexpr double kLong = 2;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    if (isatty(STDERR_FILENO) != 0 && passed.count() > kLong)
+      fmt::print(stderr, "\rinterpreted {} of {} nodes for --check{}", done, of,
+                 done + 1 == of ? "\r\033[K" : "");
+  };
+}
+
+/// Every output beside the reference's: lines and JSON.
+Result<std::pair<std::string, std::string>, Diagnostic>
+checked(const driver::Model& model, const ModelOptions& options,
+        const std::map<std::string, Datum>& inputs, const std::vector<Datum>& results) {
+  KAWARA_TRY(const graph::Graph written, driver::graph_from_file(options.file));
+  driver::ModelResults made{
+      inputs, results, {}, options.code.numerics, model_options_of(options.graph).floats};
+  for (const auto& [program, uses] : model.programs())
+    made.programs.push_back(program);
+  KAWARA_TRY(const driver::ModelCheck check,
+             driver::check_model(written, made, reference_progress()));
+  nlohmann::json json{{"allowed", check.allowed}};
+  std::string text;
+  for (const driver::OutputAgreement& each : check.outputs) {
+    text += "check: " + driver::text_of(each) + "\n";
+    json["outputs"].push_back({{"name", each.name},
+                               {"worst", each.worst},
+                               {"norm", each.norm},
+                               {"differing", each.differing}});
+  }
+  text += fmt::format("check: as the reference says; rounding explains {:.1e}\n", check.allowed);
+  return std::pair{text, nlohmann::json{{"check", json}}.dump()};
+}
+
+/// Tiles were asked for, and no program of the model could have them.
+Diagnostic no_tiles(int64_t tile) {
+  Diagnostic d;
+  d.code = "K0258";
+  d.headline = fmt::format("no convolution can be computed in tiles of {} x {}", tile, tile);
+  d.body.push_back("The model has none by windows of 3 x 3 with stride 1.");
+  return d;
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -81,12 +125,15 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
   }
   const auto begin = std::chrono::steady_clock::now();
   driver::ModelOptions model_options = model_options_of(options.graph);
+  model_options.code = options.code;
   model_options.runs_once = options.more_sizes.empty();
   KAWARA_TRY(driver::Model model, driver::load_model_to_run(options.file, model_options));
   use_tuned(model, common);
-  KAWARA_TRY(const auto inputs, read_model_inputs(model, options.inputs, options.symbols));
+  KAWARA_TRY(const auto inputs, read_model_inputs(model, options.given));
   ModelRun run;
   KAWARA_TRY(run.results, model.run(inputs));
+  if (options.code.winograd > 1 && model.in_tiles() == 0)
+    return fail(no_tiles(options.code.winograd));
   run.first_seconds = seconds_since(begin);
   run.compile_seconds = model.compile_seconds();
   run.kernels = model.kernels();
@@ -94,28 +141,19 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
   for (const graph::ValueId id : model.graph().outputs)
     run.names.push_back(model.graph().values[id].name);
   run.from_cache = model.from_cache();
+  if (options.check)
+    run.check = [&] { return checked(model, options, inputs, run.results); };
   run.measure_more = [&] { return measure_steps(model, inputs, options, run.results); };
   run.run_again = [&] { return static_cast<bool>(model.run(inputs)); };
-  return show_run(options, run);
+  KAWARA_TRY([[maybe_unused]] const Done done, show_run(options, run));
+  show_times(model.trace(), common);
+  if (common.time_passes)
+    fmt::print(stderr, "of {} kernels, {} came from the cache\n", model.kernels(),
+               model.from_cache());
+  return Done{};
 }
 
 } // namespace
-
-Result<std::map<std::string, Datum>, Diagnostic>
-read_model_inputs(const driver::Model& model, const std::vector<std::string>& bindings,
-                  const std::map<std::string, int64_t>& symbols) {
-  if (auto problem = model.check_symbols(symbols))
-    return fail(*std::move(problem));
-  const graph::Graph& graph = model.graph();
-  KAWARA_TRY(auto given, read_bindings(bindings, [&](const std::string& name) {
-               std::optional<graph::DataType> declared;
-               for (const graph::ValueId id : graph.inputs)
-                 if (graph.values[id].name == name)
-                   declared = graph.values[id].type.elem;
-               return declared;
-             }));
-  return model.pattern_inputs(std::move(given), symbols);
-}
 
 driver::KnownSchedule tuned_schedules(const CommonOptions& common,
                                       const schedule::Environment& environment) {
@@ -142,20 +180,6 @@ bool is_model(const std::string& path) {
   return std::filesystem::path(path).extension() == ".onnx" || is_compiled_model(path);
 }
 
-Result<std::map<std::string, Datum>, Diagnostic>
-read_bindings(const std::vector<std::string>& bindings, const DeclaredType& declared) {
-  std::map<std::string, Datum> inputs;
-  for (const std::string& binding : bindings) {
-    const size_t equals = binding.rfind('=');
-    if (equals == std::string::npos || equals == 0)
-      return fail(bad_input(binding));
-    const std::string name = binding.substr(0, equals);
-    KAWARA_TRY(Tensor tensor, run::read_npy_tensor(binding.substr(equals + 1), declared(name)));
-    inputs[name] = {std::move(tensor), false, {}};
-  }
-  return inputs;
-}
-
 Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& run) {
   nlohmann::json json{
       {"ok", true}, {"kernels", run.kernels}, {"first_result_ms", run.first_seconds * 1e3}};
@@ -169,19 +193,23 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
       continue;
     }
     const Tensor& tensor = run.results[k].tensor;
-    const ValueRange s = range_of(tensor);
+    const Summary s = summary_of(tensor.cells(), [&](int64_t at) { return tensor.get_double(at); });
     json["outputs"].push_back({{"name", name},
                                {"type", graph::name_of(tensor.type())},
                                {"shape", tensor.shape()},
                                {"min", s.low},
                                {"max", s.high},
                                {"mean", s.mean}});
-    text += fmt::format("{}: {}{}  min {:.6g}  max {:.6g}  mean {:.6g}\n", printable(name),
-                        graph::name_of(tensor.type()), graph::text_of(tensor.shape()), s.low,
-                        s.high, s.mean);
+    if (s.nans > 0)
+      json["outputs"].back()["nan"] = s.nans;
+    text += fmt::format("{}: {}{}  {}\n", printable(name), graph::name_of(tensor.type()),
+                        graph::text_of(tensor.shape()), text_of(s));
   }
-  if (!options.output_dir.empty()) {
-    KAWARA_TRY([[maybe_unused]] const Done done, write_outputs(options.output_dir, run.results));
+  KAWARA_TRY([[maybe_unused]] const Done written, write_outputs(options, run));
+  if (run.check) {
+    KAWARA_TRY(const auto check, run.check());
+    text += check.first;
+    json.update(nlohmann::json::parse(check.second));
   }
   if (options.time) {
     bool is_fine = true;
@@ -213,13 +241,14 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
 }
 
 Result<std::map<std::string, int64_t>, Diagnostic>
-programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
-                  const std::map<std::string, int64_t>& symbols, const GraphFlags& flags) {
+programs_of_model(const std::string& path, const GivenInputs& given, const GraphFlags& flags,
+                  const driver::CodeOptions& code) {
   driver::ModelOptions options = model_options_of(flags);
+  options.code = code;
   options.cache_folder.clear();
   options.progress = nullptr;
   KAWARA_TRY(driver::Model model, driver::load_model(path, options));
-  KAWARA_TRY(const auto inputs, read_model_inputs(model, bindings, symbols));
+  KAWARA_TRY(const auto inputs, read_model_inputs(model, given));
   KAWARA_TRY([[maybe_unused]] const auto results, model.run(inputs));
   return model.programs();
 }
@@ -228,19 +257,29 @@ int run_model(ModelOptions options, const CommonOptions& common) {
   auto symbols = sizes_of(common);
   if (!symbols)
     return report(symbols.error(), common);
-  options.symbols = *std::move(symbols);
+  options.given.symbols = *std::move(symbols);
+  const auto code = code_options_of(common);
+  if (!code)
+    return report({code.error()}, common);
+  options.code = *code;
+  options.json = common.json;
+  options.checks_data = common.verify;
   const auto done = run_all(options, common);
   return done ? kOk : report({done.error()}, common);
 }
 
 int show_model(const CommonOptions& common, const std::string& stage, const GraphFlags& flags,
-               const std::string& onnx) {
-  if ((stage == "cuda" || stage == "resources") && !is_compiled_model(common.file)) {
-    const auto text = gpu_text_of_model(common, stage, flags);
-    if (!text)
-      return report({text.error()}, common);
-    fmt::print("{}", *text);
+               const GivenInputs& given, const std::string& onnx) {
+  const auto print = [&](const std::string& text) {
+    if (common.json)
+      fmt::print("{}\n", nlohmann::json{{"ok", true}, {"stage", stage}, {"text", text}}.dump(2));
+    else
+      fmt::print("{}", text);
     return kOk;
+  };
+  if ((stage == "cuda" || stage == "resources") && !is_compiled_model(common.file)) {
+    const auto text = gpu_text_of_model(common, stage, flags, given);
+    return text ? print(*text) : report({text.error()}, common);
   }
   const bool is_known = stage == "graph" || stage == "optimised" || stage == "rewrite";
   if (!is_known || is_compiled_model(common.file)) {
@@ -256,31 +295,29 @@ int show_model(const CommonOptions& common, const std::string& stage, const Grap
   const auto model = driver::load_model(common.file, options);
   if (!model)
     return report({model.error()}, common);
-  const auto finish = [&](const graph::Graph& shown) {
-    if (onnx.empty()) {
-      fmt::print("{}", graph::print(shown));
-      return kOk;
-    }
+  const auto finish = [&](const std::string& head, const graph::Graph& shown) {
+    if (onnx.empty())
+      return print(head + graph::print(shown));
     const auto graph = graph::with_opset(shown, graph::needed_opset(shown));
     if (!graph)
       return report({graph.error()}, common);
-    fmt::print("{}", graph::print(*graph));
+    print(head + graph::print(*graph));
     const auto written = graph::write_onnx(*graph, onnx);
     return written ? kOk : report({written.error()}, common);
   };
   if (stage != "rewrite") {
+    std::string head;
     for (const auto& pass : model->passes())
-      fmt::print("# {}: {} nodes, {} before\n", pass.name, pass.after, pass.before);
+      head += fmt::format("# {}: {} nodes, {} before\n", pass.name, pass.after, pass.before);
     for (const std::string& note : model->notes())
-      fmt::print("# {}\n", printable(note));
-    return finish(model->graph());
+      head += fmt::format("# {}\n", printable(note));
+    return finish(head, model->graph());
   }
   const auto rewritten = rewrite::rewrite(model->graph(), estimate::operator_cost(kShownRoof), {},
                                           rewrite::Numerics::Rounding);
   if (!rewritten)
     return report({rewritten.error()}, common);
-  fmt::print("{}\n", rewrite::print(rewritten->statistics));
-  return finish(rewritten->graph);
+  return finish(rewrite::print(rewritten->statistics) + "\n", rewritten->graph);
 }
 
 } // namespace kawara::tools

@@ -16,26 +16,40 @@ struct GraphFlags {
   std::string layout;    ///< written; empty: what costs least
 };
 
+/// Inputs of a model, and sizes of those that are not given.
+struct GivenInputs {
+  std::vector<std::string> files;         ///< NAME=file.npy
+  std::vector<std::string> shapes;        ///< NAME=1x3x224
+  std::map<std::string, int64_t> symbols; ///< of `-p`
+};
+
 struct ModelOptions {
   std::string file;
-  std::vector<std::string> inputs; ///< NAME=file.npy
-  std::string output_dir;          ///< output_0.npy, ... are written there when it is not empty
+  GivenInputs given;
+  std::vector<std::string> outputs; ///< NAME=file.npy
+  std::string output_dir;           ///< output_0.npy, ... are written there when it is not empty
   bool time = false, json = false;
-  bool checks_data = false;               ///< of a compiled model: the sum over its constants too
-  std::string against;                    ///< "ort": ONNX Runtime is measured in turns with Kawara
-  std::string peers;                      ///< folder with its library
-  std::map<std::string, int64_t> symbols; ///< sizes in the shapes of inputs that are not given
-  std::vector<std::string> more_sizes;    ///< "past=64": run with these, too
-  bool check = false;                     ///< on a GPU: compare with this machine's processor
+  bool checks_data = false;            ///< of a compiled model: the sum over its constants too
+  std::string against;                 ///< "ort": ONNX Runtime is measured in turns with Kawara
+  std::string peers;                   ///< folder with its library
+  std::vector<std::string> more_sizes; ///< "past=64": run with these, too
+  bool check = false; ///< compare with the reference; on a GPU with this machine's processor
   GraphFlags graph;
+  driver::CodeOptions code;
 };
 
 /// With the cache of code, and a line of progress on standard error when compiling takes long.
 driver::ModelOptions usual_model_options();
-/// Inputs from NAME=file.npy, the others of a fixed pattern. Refuses symbols that no input has (K0569).
-Result<std::map<std::string, run::Datum>, Diagnostic>
-read_model_inputs(const driver::Model&, const std::vector<std::string>& bindings,
-                  const std::map<std::string, int64_t>& symbols = {});
+/// Adds --shape.
+void add_shapes(CLI::App&, std::vector<std::string>& shapes);
+/// Inputs from files, the others of a fixed pattern. Refuses what is no shape (K0432) and what `Model::inputs_for` refuses.
+Result<std::map<std::string, run::Datum>, Diagnostic> read_model_inputs(const driver::Model&,
+                                                                        const GivenInputs&);
+/// The sizes that are not in files. Refuses what is no shape (K0432).
+Result<driver::InputSizes, Diagnostic> input_sizes(const GivenInputs&);
+/// Contract, tile and checks that the options ask for. Refuses an unknown contract (K0433), and tiles that there are not, or
+/// not under that contract (K0258).
+Result<driver::CodeOptions, Diagnostic> code_options_of(const CommonOptions&);
 
 void add_fusion(CLI::App&, int& exit_code); ///< the command
 
@@ -62,7 +76,9 @@ struct ModelRun {
   double load_seconds = 0;                       ///< until a compiled model was ready to run
   int64_t kernels = 0, block_bytes = 0;
   std::function<bool()> run_again; ///< for timing; false when that failed
-  int64_t from_cache = 0;          ///< of the kernels
+  /// Lines for people, and the members of a JSON object. May be empty.
+  std::function<Result<std::pair<std::string, std::string>, Diagnostic>()> check;
+  int64_t from_cache = 0; ///< of the kernels
   /// For timing, too: lines for people, and the members of a JSON object. May be empty.
   std::function<Result<std::pair<std::string, std::string>, Diagnostic>()> measure_more;
   bool always_more = false; ///< also without timing
@@ -75,9 +91,10 @@ Result<Done, Diagnostic> run_compiled_model(const ModelOptions&);
 
 /// Texts of the programs that a model needs for these inputs, with the number of places where each runs.
 /// Runs the model.
-Result<std::map<std::string, int64_t>, Diagnostic>
-programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
-                  const std::map<std::string, int64_t>& symbols, const GraphFlags&);
+Result<std::map<std::string, int64_t>, Diagnostic> programs_of_model(const std::string& path,
+                                                                     const GivenInputs&,
+                                                                     const GraphFlags&,
+                                                                     const driver::CodeOptions&);
 
 /// Runs a model with what was tuned for it and the sizes of `-p`, prints a line per output, or JSON; returns
 /// an exit code.
@@ -98,15 +115,15 @@ bool is_for_gpu(const std::string& target);
 Result<Done, Diagnostic> run_on_gpu(const ModelOptions&, const CommonOptions&);
 /// Texts of the programs that a model needs on a GPU for these inputs, with the number of steps that run each.
 Result<std::map<std::string, int64_t>, Diagnostic>
-gpu_programs_of_model(const std::string& path, const std::vector<std::string>& bindings,
-                      const std::map<std::string, int64_t>& symbols, const GraphFlags&);
+gpu_programs_of_model(const std::string& path, const GivenInputs&, const GraphFlags&,
+                      const driver::CodeOptions&);
 /// CUDA text of all kernels of a model, or (stage resources) what the compiler says of each.
 Result<std::string, Diagnostic> gpu_text_of_model(const CommonOptions&, const std::string& stage,
-                                                  const GraphFlags&);
+                                                  const GraphFlags&, const GivenInputs&);
 
 /// Prints a model at a stage of the line: graph, optimised, rewrite, for a GPU cuda and resources (K0438 for one
 /// that models do not have), and writes it to the file `onnx` if there is one.
 int show_model(const CommonOptions&, const std::string& stage, const GraphFlags&,
-               const std::string& onnx);
+               const GivenInputs&, const std::string& onnx);
 
 } // namespace kawara::tools

@@ -1,6 +1,7 @@
 #include "kawara/model.h"
 #include "kawara/onnxruntime.h"
 
+#include "driver/agreement.h"
 #include "driver/code_cache.h"
 #include "run/cpu/threads.h"
 #include "run/measure.h"
@@ -19,24 +20,37 @@ namespace kawara::tools {
 namespace {
 
 using run::Datum;
-using run::Tensor;
 
-/// Largest difference of the results of both, relative to the largest cell.
-double difference_of(const std::vector<Datum>& results, const OnnxRuntime& other) {
-  double worst = 0;
+/// What ONNX Runtime makes of each output beside what Kawara does.
+void add_agreement(const driver::Model& model, const ModelOptions& options,
+                   const std::vector<Datum>& results, const OnnxRuntime& other,
+                   nlohmann::json& json, std::string& text) {
+  std::vector<std::string> programs;
+  for (const auto& [program, uses] : model.programs())
+    programs.push_back(program);
+  const double allowed = driver::allowed_difference(programs, options.code.numerics,
+                                                    model_options_of(options.graph).floats);
+  const auto theirs = other.results();
   for (size_t k = 0; k < results.size(); ++k) {
-    const Tensor& tensor = results[k].tensor;
-    if (!tensor || tensor.type() != graph::DataType::F32)
+    const std::string& name = model.graph().values[model.graph().outputs[k]].name;
+    if (!theirs[k]) {
+      text += printable(name) +
+              ": not compared, ONNX Runtime gives no tensor of a type that Kawara has\n";
+      json["outputs_compared"].push_back({{"name", name}, {"compared", false}});
       continue;
-    const auto* cells = static_cast<const float*>(other.results()[k]);
-    double largest = 0, error = 0;
-    for (int64_t at = 0; at < tensor.cells(); ++at) {
-      largest = std::max(largest, std::abs(static_cast<double>(cells[at])));
-      error = std::max(error, std::abs(tensor.get_double(at) - static_cast<double>(cells[at])));
     }
-    worst = std::max(worst, largest > 0 ? error / largest : error);
+    const auto each = driver::agreement_of(name, results[k], *theirs[k]);
+    const bool is_within = driver::is_within(each, allowed);
+    text += driver::text_of(each) +
+            (is_within ? "\n" : fmt::format(", more than rounding explains ({:.1e})\n", allowed));
+    json["outputs_compared"].push_back({{"name", name},
+                                        {"compared", true},
+                                        {"misfit", each.misfit},
+                                        {"differing", each.differing},
+                                        {"largest_difference", each.worst},
+                                        {"norm", each.norm},
+                                        {"within", is_within}});
   }
-  return worst;
 }
 
 /// Table of the steps, those that take longest first.
@@ -87,8 +101,10 @@ Result<std::map<std::string, int64_t>, Diagnostic> symbols_in(const std::string&
 Result<Done, Diagnostic> add_sizes(driver::Model& model, const ModelOptions& options,
                                    nlohmann::json& json, std::string& text) {
   for (const std::string& sizes : options.more_sizes) {
-    KAWARA_TRY(const auto symbols, symbols_in(sizes));
-    KAWARA_TRY(const auto inputs, read_model_inputs(model, options.inputs, symbols));
+    KAWARA_TRY(auto symbols, symbols_in(sizes));
+    symbols.insert(options.given.symbols.begin(), options.given.symbols.end());
+    KAWARA_TRY(const auto inputs,
+               read_model_inputs(model, {options.given.files, options.given.shapes, symbols}));
     const int64_t before = model.kernels();
     const auto begin = std::chrono::steady_clock::now();
     KAWARA_TRY([[maybe_unused]] const auto results, model.run(inputs));
@@ -152,17 +168,15 @@ measure_steps(driver::Model& model, const std::map<std::string, Datum>& inputs,
         {[&] { is_fine = static_cast<bool>(model.run(inputs)) && is_fine; }, [&] { other->run(); }},
         turns);
     const run::Timing ratio = run::quotient(timings[1], timings[0]);
-    const double difference = difference_of(results, *other);
     json["onnxruntime"] = {
         {"version", other->version()},          {"median_ms", timings[1].median * 1e3},
         {"kawara_ms", timings[0].median * 1e3}, {"spread", timings[1].spread},
-        {"times_faster", ratio.median},         {"times_faster_spread", ratio.spread},
-        {"largest_difference", difference}};
-    text += fmt::format(
-        "in turns: {}\nONNX Runtime {}: {}\nKawara is {:.2f} times as fast, "
-        "turn by turn (spread {:.1f} %); largest difference {:.1e} of the largest result\n",
-        run::to_string(timings[0]), other->version(), run::to_string(timings[1]), ratio.median,
-        ratio.spread * 100, difference);
+        {"times_faster", ratio.median},         {"times_faster_spread", ratio.spread}};
+    text += fmt::format("in turns: {}\nONNX Runtime {}: {}\nKawara is {:.2f} times as fast, "
+                        "turn by turn (spread {:.1f} %); its results beside ONNX Runtime's:\n",
+                        run::to_string(timings[0]), other->version(), run::to_string(timings[1]),
+                        ratio.median, ratio.spread * 100);
+    add_agreement(model, options, results, *other, json["onnxruntime"], text);
   }
   KAWARA_TRY(std::vector<driver::StepProfile> steps, model.profile(inputs, 7));
   add_steps(std::move(steps), json, text);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace kawara::tools {
 namespace {
 
@@ -18,38 +20,26 @@ Diagnostic no_onnxruntime(const std::string& headline, const std::string& why,
   return d;
 }
 
-/// ONNX's number of an element type.
+/// ONNX's numbers of element types.
+constexpr std::pair<graph::DataType, int> kNumbers[] = {
+    {graph::DataType::F32, 1},  {graph::DataType::U8, 2},   {graph::DataType::I8, 3},
+    {graph::DataType::U16, 4},  {graph::DataType::I16, 5},  {graph::DataType::I32, 6},
+    {graph::DataType::I64, 7},  {graph::DataType::Bool, 9}, {graph::DataType::F16, 10},
+    {graph::DataType::F64, 11}, {graph::DataType::U32, 12}, {graph::DataType::U64, 13},
+    {graph::DataType::BF16, 16}};
+
 int onnx_number(graph::DataType type) {
-  using enum graph::DataType;
-  switch (type) {
-  case F32:
-    return 1;
-  case U8:
-    return 2;
-  case I8:
-    return 3;
-  case U16:
-    return 4;
-  case I16:
-    return 5;
-  case I32:
-    return 6;
-  case I64:
-    return 7;
-  case Bool:
-    return 9;
-  case F16:
-    return 10;
-  case F64:
-    return 11;
-  case U32:
-    return 12;
-  case U64:
-    return 13;
-  case BF16:
-    return 16;
-  }
+  for (const auto& [each, number] : kNumbers)
+    if (each == type)
+      return number;
   return 0;
+}
+
+std::optional<graph::DataType> type_from_number(int number) {
+  for (const auto& [type, each] : kNumbers)
+    if (each == number)
+      return type;
+  return std::nullopt;
 }
 
 } // namespace
@@ -75,22 +65,33 @@ struct OnnxRuntime::Impl {
   std::vector<std::string> names;
   std::vector<const char*> input_names, output_names;
   std::vector<bench::OrtApi::Value*> inputs, outputs;
-  std::vector<const void*> cells;
 };
 
 OnnxRuntime::OnnxRuntime(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 OnnxRuntime::OnnxRuntime(OnnxRuntime&&) noexcept = default;
 OnnxRuntime::~OnnxRuntime() = default;
 const char* OnnxRuntime::version() const { return impl_->api.version(); }
-const std::vector<const void*>& OnnxRuntime::results() const { return impl_->cells; }
+
+std::vector<std::optional<run::Datum>> OnnxRuntime::results() const {
+  std::vector<std::optional<run::Datum>> all;
+  for (bench::OrtApi::Value* value : impl_->outputs) {
+    const auto type =
+        impl_->api.is_tensor(value) ? type_from_number(impl_->api.type_of(value)) : std::nullopt;
+    all.emplace_back();
+    if (!type)
+      continue;
+    run::Tensor tensor(*type, impl_->api.shape_of(value));
+    if (tensor.bytes() > 0)
+      std::memcpy(tensor.data(), impl_->api.data_of(value), static_cast<size_t>(tensor.bytes()));
+    all.back() = run::Datum{std::move(tensor), false, {}};
+  }
+  return all;
+}
 
 void OnnxRuntime::run() const {
   impl_->forget();
   impl_->outputs =
       impl_->api.run_all(impl_->session, impl_->input_names, impl_->inputs, impl_->output_names);
-  impl_->cells.clear();
-  for (bench::OrtApi::Value* value : impl_->outputs)
-    impl_->cells.push_back(impl_->api.data_of(value));
 }
 
 Result<Done, Diagnostic> require_onnxruntime(const std::string& folder) {

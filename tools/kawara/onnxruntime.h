@@ -3,6 +3,7 @@
 #include "driver/model.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ public:
 
   const char* version() const;
   void run() const;
-  /// Results as pointers to their cells, until the next run.
-  const std::vector<const void*>& results() const;
+  /// Results of the last run; nothing for one that is no tensor of a type that Kawara has.
+  std::vector<std::optional<run::Datum>> results() const;
 
 private:
   std::unique_ptr<Impl> impl_;

@@ -1,12 +1,11 @@
+#include "kawara/arrays.h"
 #include "kawara/command.h"
 #include "kawara/model.h"
+#include "kawara/usable.h"
 
 #include "driver/gpu.h"
 #include "driver/session.h"
 #include "program/interpret.h"
-#include "run/file.h"
-#include "run/npy.h"
-#include "run/npz.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -19,49 +18,37 @@ namespace {
 
 struct RunOptions : CommonOptions {
   std::vector<std::string> inputs, outputs; ///< NAME=file.npy
-  std::string output_dir;                   ///< models only
-  GraphFlags graph;                         ///< models only
+  // Models only.
+  std::vector<std::string> shapes;
+  std::string output_dir;
+  GraphFlags graph;
   bool check = false, time = false;
+
+  ModelOptions of_model() const {
+    ModelOptions model;
+    model.file = file;
+    model.given = {inputs, shapes, {}};
+    model.outputs = outputs;
+    model.output_dir = output_dir;
+    model.time = time;
+    model.check = check;
+    model.graph = graph;
+    return model;
+  }
 };
-
-Diagnostic bad_binding(const std::string& option, const std::string& text) {
-  Diagnostic d;
-  d.code = "K0434";
-  d.headline = "`" + option + " " + text + "` does not name a tensor and a file";
-  d.help.push_back({"for example", option + " A=a.npy", false});
-  return d;
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-/// The array in a .npy file, or the member of that name in a .npz file.
-Result<program::Array, Diagnostic> read_array(const std::string& name, const std::string& path) {
-  if (!ends_with(path, ".npz"))
-    return run::read_npy(path);
-  KAWARA_TRY(program::Arrays arrays, run::read_npz(path));
-  const auto at = arrays.find(name);
-  if (at == arrays.end())
-    return fail(run::file_error("K0428", "`" + path + "` has no array called `" + name + "`",
-                                "A .npz file is looked up by the tensor's name.",
-                                "rename the member, or give a .npy file"));
-  return std::move(at->second);
-}
 
 Parsed<program::Arrays> read_inputs(const std::vector<std::string>& bindings) {
   program::Arrays arrays;
   Diagnostics errors;
-  for (const std::string& binding : bindings) {
-    const size_t equals = binding.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      errors.push_back(bad_binding("--input", binding));
+  for (const std::string& text : bindings) {
+    const auto binding = binding_of("--input", text, Names::OfProgram);
+    if (!binding) {
+      errors.push_back(binding.error());
       continue;
     }
-    const std::string name = binding.substr(0, equals);
-    auto array = read_array(name, binding.substr(equals + 1));
+    auto array = read_array(binding->first, binding->second);
     if (array)
-      arrays[name] = *std::move(array);
+      arrays[binding->first] = *std::move(array);
     else
       errors.push_back(std::move(array).error());
   }
@@ -70,54 +57,31 @@ Parsed<program::Arrays> read_inputs(const std::vector<std::string>& bindings) {
   return arrays;
 }
 
-Diagnostic unknown_output(const std::string& name, const program::Arrays& results) {
-  std::string known;
-  for (const auto& [have, array] : results)
-    known += (known.empty() ? "" : ", ") + have;
-  Diagnostic d;
-  d.code = "K0435";
-  d.headline = "no output is called `" + name + "`";
-  d.body.push_back("The program's outputs are " + known + ".");
-  return d;
-}
-
 Diagnostics write_outputs(const std::vector<std::string>& bindings,
                           const program::Arrays& results) {
   Diagnostics errors;
-  for (const std::string& binding : bindings) {
-    const size_t equals = binding.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      errors.push_back(bad_binding("--output", binding));
+  std::string known;
+  for (const auto& [have, array] : results)
+    known += (known.empty() ? "" : ", ") + have;
+  for (const std::string& text : bindings) {
+    const auto binding = binding_of("--output", text, Names::OfProgram);
+    if (!binding) {
+      errors.push_back(binding.error());
       continue;
     }
-    const std::string name = binding.substr(0, equals), path = binding.substr(equals + 1);
-    const auto at = results.find(name);
+    const auto at = results.find(binding->first);
     if (at == results.end()) {
-      errors.push_back(unknown_output(name, results));
+      errors.push_back(unknown_output(binding->first, Names::OfProgram, known));
       continue;
     }
-    auto written = ends_with(path, ".npz") ? run::write_npz(path, {{name, at->second}})
-                                           : run::write_npy(path, at->second);
-    if (!written)
+    if (auto written = write_array(binding->first, binding->second, at->second); !written)
       errors.push_back(std::move(written).error());
   }
   return errors;
 }
 
-struct Summary {
-  double low = 0, high = 0, mean = 0;
-};
-
 Summary summary_of(const program::Array& array) {
-  Summary s;
-  for (int64_t k = 0; k < array.cells(); ++k) {
-    const double v = array.get_double(k);
-    s.low = k == 0 || v < s.low || v != v ? v : s.low; // NaN stays
-    s.high = k == 0 || v > s.high || v != v ? v : s.high;
-    s.mean += v;
-  }
-  s.mean /= std::max<double>(1, static_cast<double>(array.cells()));
-  return s;
+  return tools::summary_of(array.cells(), [&](int64_t k) { return array.get_double(k); });
 }
 
 Diagnostic mismatch(const driver::Difference& d, double tolerance, program::Numerics numerics) {
@@ -152,9 +116,10 @@ public:
       const Summary s = summary_of(array);
       json_["outputs"][name] = {
           {"shape", array.shape()}, {"min", s.low}, {"max", s.high}, {"mean", s.mean}};
-      text_ += fmt::format("{}: {}{}  min {:.6g}  max {:.6g}  mean {:.6g}\n", name,
-                           scalar::name_of(array.elem()), program::shape_text(array.shape()), s.low,
-                           s.high, s.mean);
+      if (s.nans > 0)
+        json_["outputs"][name]["nan"] = s.nans;
+      text_ += fmt::format("{}: {}{}  {}\n", name, scalar::name_of(array.elem()),
+                           program::shape_text(array.shape()), text_of(s));
     }
   }
   void checked(double worst, double tolerance) {
@@ -247,21 +212,13 @@ Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
   return finish(options, compiled, sizes, inputs, report);
 }
 
-int run_program(const RunOptions& options) {
+int run_program(const RunOptions& options, const CLI::App& command) {
+  if (const auto refused = refused_option(command, kind_of(options)))
+    return report({*refused}, options);
+  if (const auto refused = refused_database(options))
+    return report({*refused}, options);
   if (is_model(options.file))
-    return run_model({options.file,
-                      options.inputs,
-                      options.output_dir,
-                      options.time,
-                      options.json,
-                      options.verify,
-                      "",
-                      "",
-                      {},
-                      {},
-                      options.check,
-                      options.graph},
-                     options);
+    return run_model(options.of_model(), options);
   Trace trace(trace_options(options));
   Report result(options);
   const auto done = run_all(options, trace, result);
@@ -286,15 +243,18 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--output-dir", options->output_dir,
                       "of a model: where to write output_0.npy, output_1.npy, ...");
   add_graph_flags(*command, options->graph);
-  command->add_flag("--check", options->check,
-                    "compare with the interpreter, slow for large sizes; a model on a GPU with the "
-                    "processor");
+  add_shapes(*command, options->shapes);
+  command->add_flag(
+      "--check", options->check,
+      "compare with the reference interpreter, slow for large sizes; a model on a GPU "
+      "with the processor");
   command->add_flag("--time", options->time, "also measure the time of a call");
-  add_examples(
-      *command,
-      {"kawara run examples/gemm.kw -p M=64,N=64,K=64 --check",
-       "kawara run examples/gemm.kw -p M=512,N=512,K=512 -s auto --time --output C=c.npy"});
-  command->callback([options, &exit_code] { exit_code = run_program(*options); });
+  add_examples(*command,
+               {"kawara run examples/gemm.kw -p M=64,N=64,K=64 --check",
+                "kawara run examples/gemm.kw -p M=512,N=512,K=512 -s auto --time --output C=c.npy",
+                "kawara run model.onnx -p batch=2 --check --output y=y.npy"});
+  command->callback(
+      [options, command, &exit_code] { exit_code = run_program(*options, *command); });
 }
 
 } // namespace kawara::tools

@@ -1,6 +1,7 @@
 #include "kawara/command.h"
 #include "kawara/model.h"
 #include "kawara/show_gpu.h"
+#include "kawara/usable.h"
 
 #include "driver/target_choice.h"
 #include "emit/c/c_from_kernel.h"
@@ -92,10 +93,34 @@ Diagnostic unknown_stage(const std::string& name) {
   return d;
 }
 
-int show(const CommonOptions& options, const std::string& stage, const std::string& svg,
-         const GraphFlags& flags, const std::string& onnx) {
+struct ShowOptions : CommonOptions {
+  std::string stage = "schedule", svg, onnx;
+  GraphFlags flags;
+  std::vector<std::string> shapes;
+};
+
+/// The first stages of a model are for no machine.
+InputKind shown_kind(const ShowOptions& options) {
+  const InputKind kind = kind_of(options);
+  const bool is_model = kind == InputKind::Model || kind == InputKind::GpuModel;
+  const bool is_gpu = options.stage == "cuda" || options.stage == "resources";
+  return !is_model ? kind : is_gpu ? InputKind::GpuModel : InputKind::Model;
+}
+
+int show_graph(const ShowOptions& options) {
+  const auto symbols = sizes_of(options);
+  if (!symbols)
+    return report(symbols.error(), options);
+  return show_model(options, options.stage, options.flags, {{}, options.shapes, *symbols},
+                    options.onnx);
+}
+
+int show(const ShowOptions& options, const CLI::App& command) {
+  const std::string &stage = options.stage, &svg = options.svg;
+  if (const auto refused = refused_option(command, shown_kind(options)))
+    return report({*refused}, options);
   if (is_model(options.file))
-    return show_model(options, stage, flags, onnx);
+    return show_graph(options);
   if (std::find(kStages.begin(), kStages.end(), stage) == kStages.end())
     return report({unknown_stage(stage)}, options);
   const auto request = request_of(options);
@@ -130,28 +155,24 @@ int show(const CommonOptions& options, const std::string& stage, const std::stri
 } // namespace
 
 void add_show(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<CommonOptions>();
-  auto stage = std::make_shared<std::string>("schedule");
-  auto svg = std::make_shared<std::string>(), onnx = std::make_shared<std::string>();
-  auto flags = std::make_shared<GraphFlags>();
+  auto options = std::make_shared<ShowOptions>();
   CLI::App* command =
       app.add_subcommand("show", "print what a stage of the line makes of a program");
   add_common(*command, *options);
   command->add_option(
-      "--stage", *stage,
+      "--stage", options->stage,
       "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm; for a GPU "
       "cuda, ptx, sass or resources; graph, optimised or rewrite for a model");
-  add_graph_flags(*command, *flags);
-  command->add_option("--svg", *svg, "also write a picture of the loop tree to this file");
-  command->add_option("--onnx", *onnx, "also write the model's graph to this file");
+  add_graph_flags(*command, options->flags);
+  add_shapes(*command, options->shapes);
+  command->add_option("--svg", options->svg, "also write a picture of the loop tree to this file");
+  command->add_option("--onnx", options->onnx, "also write the model's graph to this file");
   add_examples(*command, {"kawara show examples/gemm.kw --stage scop",
                           "kawara show examples/gemm.kw -s 'tile(i=64, j=64)' --stage tree",
                           "kawara show examples/gemm.kw -s auto --target cuda:sm_90a --stage cuda",
                           "kawara show examples/gemm.kw -s auto --target cpu:znver4 --stage asm",
                           "kawara show model.onnx --stage optimised --onnx small.onnx"});
-  command->callback([options, stage, svg, flags, onnx, &exit_code] {
-    exit_code = show(*options, *stage, *svg, *flags, *onnx);
-  });
+  command->callback([options, command, &exit_code] { exit_code = show(*options, *command); });
 }
 
 } // namespace kawara::tools

@@ -1,6 +1,7 @@
 #include "kawara/tune.h"
 
 #include "kawara/model.h"
+#include "kawara/usable.h"
 #include "run/cpu/threads.h"
 #include "run/file.h"
 #include "support/text.h"
@@ -153,6 +154,7 @@ void add_tune(CLI::App& app, int& exit_code) {
   add_database(*command, *options);
   command->add_option("--input", options->inputs,
                       "an input of a model, for its shape: NAME=file.npy; others have a pattern");
+  add_shapes(*command, options->shapes);
   add_graph_flags(*command, options->graph);
   command->add_option("--budget", options->budget, "60s, 5m, 200trials, or several by commas");
   command->add_option("--strategy", options->strategy,
@@ -175,7 +177,10 @@ void add_tune(CLI::App& app, int& exit_code) {
                           "kawara tune examples/conv2d.kw --budget 5m --why --svg search.svg",
                           "kawara tune model.onnx --budget 10m",
                           "mpirun -n 4 kawara tune examples/gemm.kw -p M=97,N=101,K=103"});
-  command->callback([options, &exit_code] { exit_code = tune_file(*options); });
+  command->callback([options, command, &exit_code] {
+    const auto refused = refused_option(*command, kind_of(*options));
+    exit_code = refused ? report({*refused}, *options) : tune_file(*options);
+  });
 }
 
 } // namespace kawara::tools

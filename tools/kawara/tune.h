@@ -11,8 +11,8 @@ namespace kawara::tools {
 
 struct TuneSettings : CommonOptions {
   std::string budget = "60s", strategy = "guided", svg, model, recorded, learner = "trees";
-  std::vector<std::string> inputs; ///< of a model: NAME=file.npy
-  GraphFlags graph;                ///< of a model
+  std::vector<std::string> inputs, shapes; ///< of a model: NAME=file.npy, NAME=1x3x224
+  GraphFlags graph;                        ///< of a model
   uint64_t seed = 1;
   int workers = 0;
   bool why = false;

@@ -17,9 +17,13 @@ namespace {
 Parsed<std::vector<tune::SharedTask>> tasks_of(const TuneSettings& options,
                                                const schedule::Environment& environment) {
   KAWARA_TRY(const auto symbols, sizes_of(options));
+  const auto code = code_options_of(options);
+  if (!code)
+    return fail(Diagnostics{code.error()});
   KAWARA_TRY(const std::string text, tune::apart([&]() -> Parsed<std::string> {
                const auto make = environment.gpu ? gpu_programs_of_model : programs_of_model;
-               auto programs = make(options.file, options.inputs, symbols, options.graph);
+               auto programs = make(options.file, {options.inputs, options.shapes, symbols},
+                                    options.graph, *code);
                if (!programs)
                  return fail(Diagnostics{std::move(programs).error()});
                return nlohmann::json(*programs).dump();
@@ -29,6 +33,7 @@ Parsed<std::vector<tune::SharedTask>> tasks_of(const TuneSettings& options,
   for (const auto& [program, uses] : programs) {
     driver::Request request;
     request.text = make_source("operator.kw", program);
+    request.numerics = code->numerics;
     KAWARA_TRY(tune::Task task,
                tune::task_of(std::move(request), environment, run::default_threads()));
     const std::string name = tune::id_of(tune::key_of(task)).substr(0, 8);

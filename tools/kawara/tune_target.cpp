@@ -64,9 +64,6 @@ Parsed<schedule::Environment> tune_environment(const TuneSettings& options) {
   const auto refuse = [&](std::string why) {
     return fail(Diagnostics{cannot_tune_for(options.target, std::move(why))});
   };
-  if (is_compiled_model(options.file))
-    return refuse(
-        "A compiled model is code for a processor. Tune the ONNX file that it was made of.");
   if (options.crew != nullptr)
     return refuse("Processes that `mpirun` starts measure on processors only.");
   const bool is_named = options.target != "cuda";

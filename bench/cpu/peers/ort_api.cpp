@@ -24,11 +24,17 @@ enum Place : int {
   kSetIntraOpThreads = 24,
   kSetInterOpThreads = 25,
   kCreateTensorWithData = 49,
+  kIsTensor = 50,
   kGetTensorData = 51,
+  kGetElementType = 60,
+  kGetDimensionsCount = 61,
+  kGetDimensions = 62,
+  kGetTensorInfo = 65,
   kCreateCpuMemoryInfo = 69,
   kReleaseStatus = 93,
   kReleaseSession = 95,
   kReleaseValue = 96,
+  kReleaseTensorInfo = 99,
   kReleaseSessionOptions = 100,
 };
 
@@ -105,6 +111,40 @@ const void* OrtApi::data_of(Value* value) const {
   void* data = nullptr;
   call(kGetTensorData, value, &data);
   return data;
+}
+
+bool OrtApi::is_tensor(Value* value) const {
+  int answer = 0;
+  call(kIsTensor, static_cast<const Value*>(value), &answer);
+  return answer != 0;
+}
+
+OrtApi::TensorInfo* OrtApi::info_of(Value* value) const {
+  TensorInfo* info = nullptr;
+  call(kGetTensorInfo, static_cast<const Value*>(value), &info);
+  return info;
+}
+
+int OrtApi::type_of(Value* value) const {
+  TensorInfo* info = info_of(value);
+  int type = 0;
+  call(kGetElementType, static_cast<const TensorInfo*>(info), &type);
+  release(info);
+  return type;
+}
+
+std::vector<int64_t> OrtApi::shape_of(Value* value) const {
+  TensorInfo* info = info_of(value);
+  size_t rank = 0;
+  call(kGetDimensionsCount, static_cast<const TensorInfo*>(info), &rank);
+  std::vector<int64_t> shape(rank);
+  call(kGetDimensions, static_cast<const TensorInfo*>(info), shape.data(), rank);
+  release(info);
+  return shape;
+}
+
+void OrtApi::release(TensorInfo* info) const {
+  reinterpret_cast<void (*)(TensorInfo*)>(functions_[kReleaseTensorInfo])(info);
 }
 
 void OrtApi::release(Session* session) const {

@@ -18,6 +18,7 @@ public:
   struct Session;
   struct Memory;
   struct Value;
+  struct TensorInfo;
 
   /// Throws when the library is too old.
   explicit OrtApi(const SharedLibrary&);
@@ -35,10 +36,16 @@ public:
                               std::span<Value* const> inputs,
                               std::span<const char* const> output_names) const;
   const void* data_of(Value*) const;
+  bool is_tensor(Value*) const;
+  /// Of a tensor: the number that ONNX files use for its type, and its extents.
+  int type_of(Value*) const;
+  std::vector<int64_t> shape_of(Value*) const;
   void release(Session*) const;
   void release(Value*) const;
 
 private:
+  TensorInfo* info_of(Value*) const; ///< to be released
+  void release(TensorInfo*) const;
   template <class... Arguments> void call(int place, Arguments... arguments) const;
 
   void* const* functions_ = nullptr;

@@ -69,6 +69,33 @@ TEST(ModelApi, SavesAndLoads) {
   EXPECT_EQ(y[7], 3.5F);
 }
 
+TEST(ModelApi, DoesNotMakeSizesUp) {
+  Model model = Model::load(model_file());
+  const std::vector<float> x(8);
+  std::vector<float> y(8);
+  EXPECT_EQ(code_of_model([&] { model.prepare(); }), "K0570");
+  EXPECT_EQ(code_of_model([&] { model.run({x}, {y}); }), "K0570");
+  EXPECT_EQ(code_of_model([&] { model.save(testing::TempDir() + "open.kwx"); }), "K0570");
+  EXPECT_EQ(code_of_model([&] { model.prepare({}, {{"x", {2, 5}}}); }), "K0571");
+  model.prepare({}, {{"x", {2, 4}}});
+  EXPECT_EQ(model.outputs()[0].shape, (std::vector<int64_t>{2, 4}));
+  const std::string path = testing::TempDir() + "fixed.kwx";
+  model.save(path);
+  Model loaded = Model::load(path);
+  EXPECT_EQ(code_of_model([&] { loaded.prepare({{"n", 3}}); }), "K0569");
+  EXPECT_EQ(code_of_model([&] { loaded.prepare(); }), "none");
+
+  kawara_model* from_c = kawara_model_load(model_file().c_str(), nullptr, 0);
+  ASSERT_NE(from_c, nullptr);
+  EXPECT_EQ(kawara_model_prepare(from_c, nullptr, nullptr, 0), 1);
+  EXPECT_NE(std::string(kawara_model_message(from_c)).find("K0570"), std::string::npos);
+  const int64_t shape[] = {3, 4};
+  EXPECT_EQ(kawara_model_set_shape(from_c, "x", shape, 2), 0);
+  EXPECT_EQ(kawara_model_prepare(from_c, nullptr, nullptr, 0), 0);
+  EXPECT_EQ(kawara_model_output(from_c, 0).shape[0], 3);
+  kawara_model_free(from_c);
+}
+
 TEST(ModelApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of_model([] { Model::load("missing.onnx"); }), "K0420");
   EXPECT_EQ(code_of_model([] { Model::load("missing.kwx"); }), "K0420");

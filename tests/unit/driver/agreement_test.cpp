@@ -1,8 +1,13 @@
 #include "driver/agreement.h"
 
+#include "driver/check_model.h"
+#include "driver/model.h"
+#include "graph/builder.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 namespace kawara::driver {
 namespace {
@@ -11,83 +16,148 @@ using graph::DataType;
 using graph::Tensor;
 using run::Datum;
 
-Datum row(DataType type, const std::vector<double>& cells) {
+Datum reals(const std::vector<double>& cells, DataType type = DataType::F32) {
   Tensor tensor(type, {static_cast<int64_t>(cells.size())});
   for (size_t k = 0; k < cells.size(); ++k)
     tensor.set_double(static_cast<int64_t>(k), cells[k]);
-  return {std::move(tensor), false, {}};
+  return {tensor, false, {}};
 }
 
-Agreement between(const std::vector<double>& got, const std::vector<double>& expected,
-                  DataType type = DataType::F32) {
-  return agreement_of({row(type, got)}, {row(type, expected)});
+Datum integers(const std::vector<int64_t>& cells, DataType type = DataType::I64) {
+  Tensor tensor(type, {static_cast<int64_t>(cells.size())});
+  for (size_t k = 0; k < cells.size(); ++k)
+    tensor.set_int(static_cast<int64_t>(k), cells[k]);
+  return {tensor, false, {}};
 }
 
-TEST(Agreement, IsRelativeToTheLargestCell) {
-  const Agreement found = between({1, 2, 4.5}, {1, 2, 4});
-  EXPECT_DOUBLE_EQ(found.worst, 0.125);
-  EXPECT_NEAR(found.spread, 0.5 / std::sqrt(21.0), 1e-12);
-  EXPECT_EQ(found.where, "output 0[2] is 4.5 instead of 4");
-  EXPECT_EQ(between({1, 2}, {1, 2}).where, "");
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = INFINITY;
+
+TEST(Agreement, OfFloatsIsRelativeToTheLargestCell) {
+  const auto a = agreement_of("y", reals({1, 4.5, 0}), reals({1, 4, 0}));
+  EXPECT_DOUBLE_EQ(a.worst, 0.125);
+  EXPECT_EQ(a.differing, 1);
+  EXPECT_EQ(a.cell, 1);
+  EXPECT_TRUE(is_within(a, 0.125));
+  EXPECT_FALSE(is_within(a, 0.12));
+  EXPECT_EQ(text_of(a), "y: largest difference 1.2e-01 of the largest cell, in norm 1.2e-01");
 }
 
-TEST(Agreement, WhatIsNoNumberOnOneSideIsNeverNear) {
-  EXPECT_EQ(between({NAN, 1}, {NAN, 1}).worst, 0);
-  EXPECT_EQ(between({INFINITY, 1}, {INFINITY, 1}).worst, 0);
-  for (const double other : std::vector<double>{1.0, -INFINITY, NAN}) {
-    EXPECT_FALSE(is_within(between({INFINITY, 1}, {other, 1}), allowed_agreement(DataType::BF16)));
-    EXPECT_FALSE(is_within(between({other, 1}, {INFINITY, 1}), allowed_agreement(DataType::BF16)));
+TEST(Agreement, NaNIsNaNAndNothingElse) {
+  EXPECT_EQ(agreement_of("y", reals({kNan, kInf, -kInf}), reals({kNan, kInf, -kInf})).differing, 0);
+  for (const auto& [got, expected] : std::vector<std::pair<double, double>>{
+           {0, kNan}, {kNan, 0}, {kInf, kNan}, {kInf, -kInf}, {1e30, kInf}, {kInf, 1e30}}) {
+    const auto a = agreement_of("y", reals({1, got}), reals({1, expected}));
+    EXPECT_TRUE(std::isinf(a.worst)) << got << " " << expected;
+    EXPECT_FALSE(is_within(a, 1e9)) << got << " " << expected;
   }
+  EXPECT_EQ(text_of(agreement_of("y", reals({1, 0}), reals({1, kNan}))),
+            "y: 1 cell differs; cell 1 is 0 instead of nan");
 }
 
-TEST(Agreement, IntegersAreTheSameOrNot) {
-  const Agreement found = between({1, 2, 3, 700}, {1, 2, 3, 4}, DataType::I64);
-  EXPECT_EQ(found.worst, 0);
-  EXPECT_DOUBLE_EQ(found.changed, 0.25);
-  EXPECT_FALSE(is_within(found, allowed_agreement(DataType::F32)));
-  EXPECT_FALSE(
-      is_within(agreement_of({row(DataType::F32, {1})}, {row(DataType::I32, {1})}), {1, 1}));
+TEST(Agreement, IntegersAreExact) {
+  const auto a = agreement_of("z", integers({1, 7, 3}), integers({1, 5, 4}));
+  EXPECT_EQ(a.differing, 2);
+  EXPECT_EQ(a.worst, 2);
+  EXPECT_FALSE(is_within(a, 1e9));
+  EXPECT_TRUE(is_within(a, 0, 2));
+  EXPECT_EQ(text_of(a), "z: 2 cells differ; cell 1 is 7 instead of 5");
+  // Neighbours that no double tells apart, and the whole range.
+  const int64_t large = (int64_t{1} << 60) + 1;
+  EXPECT_EQ(agreement_of("z", integers({large}), integers({large - 1})).worst, 1);
+  EXPECT_GT(agreement_of("z", integers({INT64_MIN}), integers({INT64_MAX})).worst, 1e19);
+  EXPECT_GT(agreement_of("z", integers({-1}, DataType::U64), integers({0}, DataType::U64)).worst,
+            1e19);
+  EXPECT_EQ(
+      agreement_of("z", integers({1}, DataType::Bool), integers({0}, DataType::Bool)).differing, 1);
 }
 
-TEST(Agreement, ContractsAllowSoMuch) {
-  const auto is_fine = [](double off, DataType floats) {
-    return is_within(between({1 + off}, {1}), allowed_agreement(floats));
+TEST(Agreement, FormsMustBeTheSame) {
+  const auto a = agreement_of("y", reals({1, 2}), integers({1, 2}));
+  EXPECT_EQ(text_of(a), "y: f32[2] instead of i64[2]");
+  EXPECT_FALSE(is_within(a, 1e9, 1e9));
+  EXPECT_FALSE(is_within(agreement_of("y", reals({1}), reals({1, 2})), 1e9));
+  EXPECT_FALSE(is_within(agreement_of({"y", "z"}, {reals({1})}, {reals({1}), reals({1})})[1], 1e9));
+  const Datum list{{}, true, {reals({1}).tensor, reals({2}).tensor}},
+      other{{}, true, {reals({1}).tensor, reals({3}).tensor}};
+  EXPECT_EQ(agreement_of("s", list, list).differing, 0);
+  EXPECT_EQ(agreement_of("s", list, other).name, "s[1]");
+}
+
+TEST(Agreement, AllowsWhatTheContractDoes) {
+  const std::vector<std::string> product{"input X0: f32[64, 256], X1: f32[256, 64]\noutput Y0: "
+                                         "f32[64, 64]\nY0[i, j] = sum(k, X0[i, k] * X1[k, j])\n"};
+  const auto allowed = [&](program::Numerics numerics, DataType type) {
+    return allowed_difference(product, numerics, type);
   };
-  EXPECT_TRUE(is_fine(5e-5, DataType::F32));
-  EXPECT_FALSE(is_fine(2e-4, DataType::F32));
-  EXPECT_TRUE(is_fine(0.06, DataType::BF16));
-  EXPECT_FALSE(is_fine(0.3, DataType::BF16));
-  EXPECT_TRUE(is_fine(0.008, DataType::F16));
-  EXPECT_FALSE(is_fine(0.03, DataType::F16));
-  // A model that moves with its inputs' roundings.
-  EXPECT_DOUBLE_EQ(allowed_agreement(between({1 + 1e-5}, {1})).worst,
-                   64 * between({1 + 1e-5}, {1}).worst);
-  EXPECT_DOUBLE_EQ(allowed_agreement(between({2}, {1})).worst, 1e-2);
-}
-
-TEST(Agreement, ADifferenceBeyondTheContractIsAnError) {
-  const AllowedAgreement allowed = allowed_agreement(DataType::F32);
-  EXPECT_FALSE(refuse_difference(between({1}, {1}), allowed, "the processor"));
-  const auto problem = refuse_difference(between({0.171, 0.5}, {1, 0.5}), allowed, "the processor");
-  ASSERT_TRUE(problem);
-  EXPECT_EQ(problem->code, "K0737");
-  EXPECT_EQ(render({*problem}),
-            "error[K0737]: the model's results differ from those of the processor\n\n"
-            "  output 0[0] is 0.171000004 instead of 1.\n\n"
-            "  The largest difference is 8.29e-01 of the output's largest cell, more than "
-            "1.00e-04.\n\n"
-            "  Either the model magnifies rounding, or this is a bug in Kawara; please report it "
-            "with\n  the command and its files.\n");
-  EXPECT_TRUE(refuse_difference(between({NAN}, {1}), allowed, "the processor"));
-}
-
-TEST(Agreement, InputsMoveByARounding) {
-  const auto moved = rounded_elsewhere({row(DataType::F32, {1, 1, 1, 1}), row(DataType::I64, {7})});
-  for (int64_t k = 0; k < 4; ++k) {
-    EXPECT_NE(moved[0].tensor.get_double(k), 1);
-    EXPECT_NEAR(moved[0].tensor.get_double(k), 1, 0x1p-22);
+  EXPECT_EQ(allowed(program::Numerics::Exact, DataType::F32), 0);
+  EXPECT_GT(allowed(program::Numerics::Rounding, DataType::F32), 1e-6);
+  EXPECT_LT(allowed(program::Numerics::Rounding, DataType::F32), 2e-4);
+  const std::vector<std::string> fifty(50, product[0]);
+  for (const auto& [type, most] : {std::pair(DataType::BF16, 6e-2), {DataType::F16, 8e-3}}) {
+    const double narrow = allowed_difference(fifty, program::Numerics::Rounding, type);
+    EXPECT_LT(narrow, most) << "a wrong result would pass";
+    EXPECT_GT(narrow, most / 3) << "each program rounds what it stores";
   }
-  EXPECT_EQ(moved[1].tensor.get_int(0), 7);
+}
+
+/// A product and a sum of rows.
+graph::Graph checked_net() {
+  graph::Builder b("net");
+  Tensor weights(DataType::F32, {8, 8});
+  for (int64_t k = 0; k < weights.cells(); ++k)
+    weights.set_double(k, static_cast<double>(k * 37 % 19 - 9) / 7);
+  const ValueId x = b.input("x", DataType::F32, graph::dims_of({5, 8}));
+  const ValueId y = b.add("MatMul", "y", {x, b.constant("w", weights)});
+  b.output(b.add("Softmax", "p", {y}, {{"axis", int64_t{-1}}}), DataType::F32, {});
+  b.output(b.add("ArgMax", "best", {y}, {{"axis", int64_t{1}}}), DataType::I64, {});
+  return b.take();
+}
+
+ModelResults results_of(const graph::Graph& graph, program::Numerics numerics) {
+  ModelOptions options;
+  options.code.numerics = numerics;
+  Model model(graph, options);
+  ModelResults results;
+  results.inputs = model.pattern_inputs({});
+  const auto outputs = model.run(results.inputs);
+  EXPECT_TRUE(outputs);
+  results.outputs = *outputs;
+  for (const auto& [program, uses] : model.programs())
+    results.programs.push_back(program);
+  results.numerics = numerics;
+  return results;
+}
+
+TEST(CheckModel, AcceptsRightResults) {
+  for (const auto numerics :
+       {program::Numerics::Exact, program::Numerics::Rounding, program::Numerics::Fast}) {
+    const auto check = check_model(checked_net(), results_of(checked_net(), numerics));
+    ASSERT_TRUE(check) << render(check.error());
+    EXPECT_EQ(check->outputs.size(), 2U);
+    if (numerics == program::Numerics::Exact) {
+      EXPECT_EQ(check->outputs[0].differing, 0);
+    }
+  }
+}
+
+TEST(CheckModel, RefusesWrongOnes) {
+  const ModelResults right = results_of(checked_net(), program::Numerics::Rounding);
+  ModelResults wrong = right;
+  wrong.outputs[0].tensor = Tensor(DataType::F32, right.outputs[0].tensor.shape());
+  for (int64_t k = 0; k < wrong.outputs[0].tensor.cells(); ++k)
+    wrong.outputs[0].tensor.set_double(k,
+                                       right.outputs[0].tensor.get_double(k) + (k == 3 ? 1e-3 : 0));
+  const auto check = check_model(checked_net(), wrong);
+  ASSERT_FALSE(check);
+  EXPECT_EQ(check.error().code, "K0436");
+  EXPECT_NE(render(check.error()).find("p: largest difference"), std::string::npos);
+  wrong.outputs[0].tensor.set_double(3, kNan);
+  EXPECT_EQ(check_model(checked_net(), wrong).error().code, "K0436");
+  ModelResults off = right;
+  off.outputs[1].tensor = Tensor(DataType::I64, right.outputs[1].tensor.shape());
+  for (int64_t k = 0; k < off.outputs[1].tensor.cells(); ++k)
+    off.outputs[1].tensor.set_int(k, 7 - right.outputs[1].tensor.get_int(k));
+  EXPECT_EQ(check_model(checked_net(), off).error().code, "K0436");
 }
 
 } // namespace

@@ -161,16 +161,16 @@ TEST(Tape, KeepsToTheValuesThatShapesDependOn) {
 
 TEST(Tape, TakesSizesOfSymbolsThatThereAre) {
   Model model(sample_graph(false));
-  const auto tape = model.record({}, {{"rows", 5}});
+  const auto tape = model.record({}, {{{"rows", 5}}, {}});
   ASSERT_TRUE(tape) << render(tape.error());
   EXPECT_EQ(tape->inputs[0].shape, (Shape{5, 64}));
-  const auto other = model.record({}, {{"columns", 5}});
+  const auto other = model.record({}, {{{"columns", 5}}, {}});
   ASSERT_FALSE(other);
   EXPECT_EQ(render(other.error()), "error[K0569]: `sample` cannot have columns = 5\n"
                                    "\n"
                                    "  The symbols of its inputs' shapes are rows.\n");
-  EXPECT_EQ(model.record({}, {{"rows", -1}}).error().code, "K0569");
-  EXPECT_EQ(model.record({}, {{"rows", int64_t{1} << 60}}).error().code, "K0522");
+  EXPECT_EQ(model.record({}, {{{"rows", -1}}, {}}).error().code, "K0569");
+  EXPECT_EQ(model.record({}, {{{"rows", int64_t{1} << 60}}, {}}).error().code, "K0522");
 }
 
 /// A file with the sample in it.

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "program/values.h"
+#include "support/diagnostic.h"
+
+#include <string>
+#include <utility>
+
+namespace kawara::tools {
+
+/// Whose tensors are named: names in a program are words, those in a model any text, which may have a `=`.
+enum class Names : uint8_t { OfProgram, OfModel };
+
+/// NAME and FILE of `--input NAME=FILE` or `--output NAME=FILE`. Refuses text that has no such two (K0434).
+Result<std::pair<std::string, std::string>, Diagnostic> binding_of(const std::string& option,
+                                                                   const std::string& text, Names);
+
+/// The array in a .npy file, or the member of that name in a .npz file. Refuses what cannot be read, and a file without such a member (K0428).
+Result<program::Array, Diagnostic> read_array(const std::string& name, const std::string& path);
+/// Into a .npy file, or as the only member of a .npz file.
+Result<Done, Diagnostic> write_array(const std::string& name, const std::string& path,
+                                     const program::Array&);
+
+/// Cells at a glance. NaN counts in the mean and on its own, not for the least and the largest.
+struct Summary {
+  double low = 0, high = 0, mean = 0;
+  int64_t nans = 0;
+};
+/// Of so many cells, `cell(k)` the kth.
+template <class Cell> Summary summary_of(int64_t cells, Cell cell) {
+  Summary s;
+  bool is_first = true;
+  for (int64_t k = 0; k < cells; ++k) {
+    const double v = cell(k);
+    s.mean += v;
+    if (v != v) {
+      ++s.nans;
+      continue;
+    }
+    s.low = is_first || v < s.low ? v : s.low;
+    s.high = is_first || v > s.high ? v : s.high;
+    is_first = false;
+  }
+  s.mean /= cells > 0 ? static_cast<double>(cells) : 1;
+  return s;
+}
+/// "min -1  max 2  mean 0.5", and how many cells are NaN where some are.
+std::string text_of(const Summary&);
+
+/// No output has that name (K0435).
+Diagnostic unknown_output(const std::string& name, Names, const std::string& known);
+
+} // namespace kawara::tools

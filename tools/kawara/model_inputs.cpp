@@ -1,0 +1,120 @@
+#include "kawara/arrays.h"
+#include "kawara/model.h"
+
+#include "program/winograd.h"
+#include "run/npy.h"
+#include "support/text.h"
+
+#include <charconv>
+#include <cstring>
+
+namespace kawara::tools {
+namespace {
+
+using run::Datum;
+using run::Tensor;
+
+Tensor tensor_from_array(const program::Array& array, std::optional<graph::DataType> declared) {
+  graph::DataType type = graph::data_type_of(array.elem());
+  // A .npy file of unsigned 16-bit cells is read as bf16, which has the same bits.
+  if (declared && graph::storage_of(*declared) != array.elem() &&
+      graph::bytes_of(*declared) == graph::bytes_of(type) && array.elem() == scalar::Elem::BF16)
+    type = *declared;
+  else if (declared && graph::storage_of(*declared) == array.elem())
+    type = *declared;
+  Tensor tensor(type, array.shape());
+  std::memcpy(tensor.data(), array.data(), array.bytes());
+  return tensor;
+}
+
+Diagnostic no_shape(const std::string& text) {
+  Diagnostic d;
+  d.code = "K0432";
+  d.headline = "`--shape " + text + "` does not give a shape";
+  d.body.push_back(
+      "A shape is the name of an input, `=` and sizes with `x` between them; `scalar` for none.");
+  d.help.push_back({"for example", "--shape image=1x3x224x224", false});
+  return d;
+}
+
+std::optional<graph::Shape> shape_from(const std::string& text) {
+  graph::Shape shape;
+  if (text == "scalar")
+    return shape;
+  for (const std::string_view item : split(text, 'x')) {
+    const std::string_view digits = trim(item);
+    int64_t extent = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), extent);
+    if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
+      return std::nullopt;
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
+} // namespace
+
+void add_shapes(CLI::App& command, std::vector<std::string>& shapes) {
+  command.add_option("--shape", shapes,
+                     "shape of a model's input that is not given: image=1x3x224x224; repeat");
+}
+
+Result<driver::InputSizes, Diagnostic> input_sizes(const GivenInputs& given) {
+  driver::InputSizes sizes{given.symbols, {}};
+  for (const std::string& text : given.shapes) {
+    const size_t equals = text.rfind('=');
+    const auto shape = equals == std::string::npos || equals == 0
+                           ? std::nullopt
+                           : shape_from(text.substr(equals + 1));
+    if (!shape)
+      return fail(no_shape(text));
+    sizes.shapes[text.substr(0, equals)] = *shape;
+  }
+  return sizes;
+}
+
+Result<std::map<std::string, Datum>, Diagnostic> read_model_inputs(const driver::Model& model,
+                                                                   const GivenInputs& given) {
+  const graph::Graph& graph = model.graph();
+  KAWARA_TRY(const driver::InputSizes sizes, input_sizes(given));
+  KAWARA_TRY(auto data, read_bindings(given.files, [&](const std::string& name) {
+               std::optional<graph::DataType> declared;
+               for (const graph::ValueId id : graph.inputs)
+                 if (graph.values[id].name == name)
+                   declared = graph.values[id].type.elem;
+               return declared;
+             }));
+  return model.inputs_for(std::move(data), sizes);
+}
+
+Result<std::map<std::string, Datum>, Diagnostic>
+read_bindings(const std::vector<std::string>& bindings, const DeclaredType& declared) {
+  std::map<std::string, Datum> inputs;
+  for (const std::string& text : bindings) {
+    KAWARA_TRY(const auto binding, binding_of("--input", text, Names::OfModel));
+    const auto& [name, path] = binding;
+    if (!path.ends_with(".npz")) {
+      KAWARA_TRY(graph::Tensor tensor, run::read_npy_tensor(path, declared(name)));
+      inputs[name] = {std::move(tensor), false, {}};
+      continue;
+    }
+    KAWARA_TRY(const program::Array array, read_array(name, path));
+    inputs[name] = {tensor_from_array(array, declared(name)), false, {}};
+  }
+  return inputs;
+}
+
+Result<driver::CodeOptions, Diagnostic> code_options_of(const CommonOptions& common) {
+  driver::CodeOptions code;
+  const auto numerics = numerics_of(common);
+  if (!numerics)
+    return fail(numerics.error().front());
+  code.numerics = numerics->value_or(program::Numerics::Rounding);
+  code.winograd = common.winograd;
+  code.verify = common.verify;
+  if (auto problem = driver::refused_tiles(code.winograd, code.numerics))
+    return fail(*std::move(problem));
+  return code;
+}
+
+} // namespace kawara::tools
