@@ -22,7 +22,6 @@ llvm::FastMathFlags FunctionEmitter::plain_flags() const {
   if (numerics == Numerics::Fast) {
     flags.setApproxFunc();
     flags.setAllowReciprocal();
-    flags.setNoSignedZeros();
   }
   return flags;
 }
