@@ -14,7 +14,7 @@ namespace {
 
 using graph::Tensor;
 
-std::string type_text(const run::Datum& datum) {
+std::string form_text(const run::Datum& datum) {
   if (datum.is_sequence)
     return fmt::format("a sequence of {}", datum.items.size());
   return datum.tensor ? fmt::format("{}{}", graph::name_of(datum.tensor.type()),
@@ -93,7 +93,7 @@ OutputAgreement agreement_of(std::string name, const run::Datum& got, const run:
   OutputAgreement out;
   out.name = std::move(name);
   if (!have_same_form(got, expected)) {
-    out.misfit = type_text(got) + " instead of " + type_text(expected);
+    out.misfit = form_text(got) + " instead of " + form_text(expected);
     return out;
   }
   for (size_t k = 0; k < got.items.size(); ++k) {

@@ -118,7 +118,7 @@ constexpr std::pair<std::string_view, std::string_view> kKindsOfCommands[] = {
 
 char letter_of(InputKind kind) { return kEveryKind[static_cast<size_t>(kind)]; }
 
-std::string_view name_of(InputKind kind) {
+std::string_view kind_text(InputKind kind) {
   constexpr std::string_view names[] = {"a program", "a program on a GPU", "a model",
                                         "a model on a GPU", "a compiled model"};
   return names[static_cast<size_t>(kind)];
@@ -141,7 +141,7 @@ const Use& use_of(std::string_view command, std::string_view option) {
   return *at;
 }
 
-Diagnostic refusal(std::string headline, std::string_view instead) {
+Diagnostic option_refusal(std::string headline, std::string_view instead) {
   Diagnostic d;
   d.code = "K0439";
   d.headline = std::move(headline);
@@ -154,10 +154,10 @@ std::optional<Diagnostic> refused_file(const std::string& command, InputKind kin
   for (const auto& [name, kinds] : kKindsOfCommands)
     if (name == command && kinds.find(letter_of(kind)) == std::string_view::npos) {
       const bool takes_models = kinds.find('m') != std::string_view::npos;
-      return refusal(fmt::format("`kawara {}` is not for {}", command, name_of(kind)),
-                     kind == InputKind::CompiledModel ? "give the ONNX file that it was made of"
-                     : takes_models
-                         ? "give a model in ONNX form; `kawara show` and `kawara run` take programs"
+      return option_refusal(
+          fmt::format("`kawara {}` is not for {}", command, kind_text(kind)),
+          kind == InputKind::CompiledModel ? "give the ONNX file that it was made of"
+          : takes_models ? "give a model in ONNX form; `kawara show` and `kawara run` take programs"
                          : "give a program in .kw text; `kawara fusion MODEL --programs` prints "
                            "those of a model");
     }
@@ -184,8 +184,8 @@ std::optional<Diagnostic> refused_option(const CLI::App& command, InputKind kind
         option->get_lnames().empty() ? option->get_name() : "--" + option->get_lnames().front();
     const Use& use = use_of(name, flag);
     if (option->count() > 0 && use.kinds.find(letter_of(kind)) == std::string_view::npos)
-      return refusal(
-          fmt::format("`{}` of `kawara {}` means nothing for {}", flag, name, name_of(kind)),
+      return option_refusal(
+          fmt::format("`{}` of `kawara {}` means nothing for {}", flag, name, kind_text(kind)),
           use.instead);
   }
   return std::nullopt;

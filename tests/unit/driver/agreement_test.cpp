@@ -16,24 +16,24 @@ using graph::DataType;
 using graph::Tensor;
 using run::Datum;
 
-Datum reals(const std::vector<double>& cells, DataType type = DataType::F32) {
+Datum real_cells(const std::vector<double>& cells, DataType type = DataType::F32) {
   Tensor tensor(type, {static_cast<int64_t>(cells.size())});
   for (size_t k = 0; k < cells.size(); ++k)
     tensor.set_double(static_cast<int64_t>(k), cells[k]);
   return {tensor, false, {}};
 }
 
-Datum integers(const std::vector<int64_t>& cells, DataType type = DataType::I64) {
+Datum integer_cells(const std::vector<int64_t>& cells, DataType type = DataType::I64) {
   Tensor tensor(type, {static_cast<int64_t>(cells.size())});
   for (size_t k = 0; k < cells.size(); ++k)
     tensor.set_int(static_cast<int64_t>(k), cells[k]);
   return {tensor, false, {}};
 }
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = INFINITY;
+constexpr double kNanCell = std::numeric_limits<double>::quiet_NaN(), kInfCell = INFINITY;
 
 TEST(Agreement, OfFloatsIsRelativeToTheLargestCell) {
-  const auto a = agreement_of("y", reals({1, 4.5, 0}), reals({1, 4, 0}));
+  const auto a = agreement_of("y", real_cells({1, 4.5, 0}), real_cells({1, 4, 0}));
   EXPECT_DOUBLE_EQ(a.worst, 0.125);
   EXPECT_EQ(a.differing, 1);
   EXPECT_EQ(a.cell, 1);
@@ -43,19 +43,26 @@ TEST(Agreement, OfFloatsIsRelativeToTheLargestCell) {
 }
 
 TEST(Agreement, NaNIsNaNAndNothingElse) {
-  EXPECT_EQ(agreement_of("y", reals({kNan, kInf, -kInf}), reals({kNan, kInf, -kInf})).differing, 0);
-  for (const auto& [got, expected] : std::vector<std::pair<double, double>>{
-           {0, kNan}, {kNan, 0}, {kInf, kNan}, {kInf, -kInf}, {1e30, kInf}, {kInf, 1e30}}) {
-    const auto a = agreement_of("y", reals({1, got}), reals({1, expected}));
+  EXPECT_EQ(agreement_of("y", real_cells({kNanCell, kInfCell, -kInfCell}),
+                         real_cells({kNanCell, kInfCell, -kInfCell}))
+                .differing,
+            0);
+  for (const auto& [got, expected] : std::vector<std::pair<double, double>>{{0, kNanCell},
+                                                                            {kNanCell, 0},
+                                                                            {kInfCell, kNanCell},
+                                                                            {kInfCell, -kInfCell},
+                                                                            {1e30, kInfCell},
+                                                                            {kInfCell, 1e30}}) {
+    const auto a = agreement_of("y", real_cells({1, got}), real_cells({1, expected}));
     EXPECT_TRUE(std::isinf(a.worst)) << got << " " << expected;
     EXPECT_FALSE(is_within(a, 1e9)) << got << " " << expected;
   }
-  EXPECT_EQ(text_of(agreement_of("y", reals({1, 0}), reals({1, kNan}))),
+  EXPECT_EQ(text_of(agreement_of("y", real_cells({1, 0}), real_cells({1, kNanCell}))),
             "y: 1 cell differs; cell 1 is 0 instead of nan");
 }
 
 TEST(Agreement, IntegersAreExact) {
-  const auto a = agreement_of("z", integers({1, 7, 3}), integers({1, 5, 4}));
+  const auto a = agreement_of("z", integer_cells({1, 7, 3}), integer_cells({1, 5, 4}));
   EXPECT_EQ(a.differing, 2);
   EXPECT_EQ(a.worst, 2);
   EXPECT_FALSE(is_within(a, 1e9));
@@ -63,22 +70,26 @@ TEST(Agreement, IntegersAreExact) {
   EXPECT_EQ(text_of(a), "z: 2 cells differ; cell 1 is 7 instead of 5");
   // Neighbours that no double tells apart, and the whole range.
   const int64_t large = (int64_t{1} << 60) + 1;
-  EXPECT_EQ(agreement_of("z", integers({large}), integers({large - 1})).worst, 1);
-  EXPECT_GT(agreement_of("z", integers({INT64_MIN}), integers({INT64_MAX})).worst, 1e19);
-  EXPECT_GT(agreement_of("z", integers({-1}, DataType::U64), integers({0}, DataType::U64)).worst,
+  EXPECT_EQ(agreement_of("z", integer_cells({large}), integer_cells({large - 1})).worst, 1);
+  EXPECT_GT(agreement_of("z", integer_cells({INT64_MIN}), integer_cells({INT64_MAX})).worst, 1e19);
+  EXPECT_GT(agreement_of("z", integer_cells({-1}, DataType::U64), integer_cells({0}, DataType::U64))
+                .worst,
             1e19);
   EXPECT_EQ(
-      agreement_of("z", integers({1}, DataType::Bool), integers({0}, DataType::Bool)).differing, 1);
+      agreement_of("z", integer_cells({1}, DataType::Bool), integer_cells({0}, DataType::Bool))
+          .differing,
+      1);
 }
 
 TEST(Agreement, FormsMustBeTheSame) {
-  const auto a = agreement_of("y", reals({1, 2}), integers({1, 2}));
+  const auto a = agreement_of("y", real_cells({1, 2}), integer_cells({1, 2}));
   EXPECT_EQ(text_of(a), "y: f32[2] instead of i64[2]");
   EXPECT_FALSE(is_within(a, 1e9, 1e9));
-  EXPECT_FALSE(is_within(agreement_of("y", reals({1}), reals({1, 2})), 1e9));
-  EXPECT_FALSE(is_within(agreement_of({"y", "z"}, {reals({1})}, {reals({1}), reals({1})})[1], 1e9));
-  const Datum list{{}, true, {reals({1}).tensor, reals({2}).tensor}},
-      other{{}, true, {reals({1}).tensor, reals({3}).tensor}};
+  EXPECT_FALSE(is_within(agreement_of("y", real_cells({1}), real_cells({1, 2})), 1e9));
+  EXPECT_FALSE(is_within(
+      agreement_of({"y", "z"}, {real_cells({1})}, {real_cells({1}), real_cells({1})})[1], 1e9));
+  const Datum list{{}, true, {real_cells({1}).tensor, real_cells({2}).tensor}},
+      other{{}, true, {real_cells({1}).tensor, real_cells({3}).tensor}};
   EXPECT_EQ(agreement_of("s", list, list).differing, 0);
   EXPECT_EQ(agreement_of("s", list, other).name, "s[1]");
 }
@@ -113,7 +124,7 @@ graph::Graph checked_net() {
   return b.take();
 }
 
-ModelResults results_of(const graph::Graph& graph, program::Numerics numerics) {
+ModelResults model_results(const graph::Graph& graph, program::Numerics numerics) {
   ModelOptions options;
   options.code.numerics = numerics;
   Model model(graph, options);
@@ -131,7 +142,7 @@ ModelResults results_of(const graph::Graph& graph, program::Numerics numerics) {
 TEST(CheckModel, AcceptsRightResults) {
   for (const auto numerics :
        {program::Numerics::Exact, program::Numerics::Rounding, program::Numerics::Fast}) {
-    const auto check = check_model(checked_net(), results_of(checked_net(), numerics));
+    const auto check = check_model(checked_net(), model_results(checked_net(), numerics));
     ASSERT_TRUE(check) << render(check.error());
     EXPECT_EQ(check->outputs.size(), 2U);
     if (numerics == program::Numerics::Exact) {
@@ -141,7 +152,7 @@ TEST(CheckModel, AcceptsRightResults) {
 }
 
 TEST(CheckModel, RefusesWrongOnes) {
-  const ModelResults right = results_of(checked_net(), program::Numerics::Rounding);
+  const ModelResults right = model_results(checked_net(), program::Numerics::Rounding);
   ModelResults wrong = right;
   wrong.outputs[0].tensor = Tensor(DataType::F32, right.outputs[0].tensor.shape());
   for (int64_t k = 0; k < wrong.outputs[0].tensor.cells(); ++k)
@@ -151,7 +162,7 @@ TEST(CheckModel, RefusesWrongOnes) {
   ASSERT_FALSE(check);
   EXPECT_EQ(check.error().code, "K0436");
   EXPECT_NE(render(check.error()).find("p: largest difference"), std::string::npos);
-  wrong.outputs[0].tensor.set_double(3, kNan);
+  wrong.outputs[0].tensor.set_double(3, kNanCell);
   EXPECT_EQ(check_model(checked_net(), wrong).error().code, "K0436");
   ModelResults off = right;
   off.outputs[1].tensor = Tensor(DataType::I64, right.outputs[1].tensor.shape());

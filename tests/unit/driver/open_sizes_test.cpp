@@ -25,21 +25,21 @@ graph::Graph open_net() {
   return b.take();
 }
 
-run::Datum zeros(const Shape& shape) { return {Tensor(DataType::F32, shape), false, {}}; }
+run::Datum zero_cells(const Shape& shape) { return {Tensor(DataType::F32, shape), false, {}}; }
 
-std::string message(const std::map<std::string, run::Datum>& given, const InputSizes& sizes) {
+std::string size_message(const std::map<std::string, run::Datum>& given, const InputSizes& sizes) {
   const auto shapes = shapes_of_inputs(open_net(), given, sizes);
   return shapes ? "" : render(shapes.error());
 }
 
 TEST(OpenSizes, AreRefusedAllAtOnce) {
-  EXPECT_EQ(message({}, {}), "error[K0570]: `net` needs sizes that are not given\n\n"
-                             "  tokens: f32[batch, seq]\n"
-                             "  image: f32[batch, 3, ?]\n\n"
-                             "  help: name a size:         -p batch=1,seq=1\n"
-                             "  help: or a shape:          --shape image=1x3x1\n"
-                             "  help: or give the tensor:  --input image=FILE.npy\n");
-  EXPECT_EQ(message({}, {{{"batch", 2}}, {{"image", {2, 3, 8}}}}),
+  EXPECT_EQ(size_message({}, {}), "error[K0570]: `net` needs sizes that are not given\n\n"
+                                  "  tokens: f32[batch, seq]\n"
+                                  "  image: f32[batch, 3, ?]\n\n"
+                                  "  help: name a size:         -p batch=1,seq=1\n"
+                                  "  help: or a shape:          --shape image=1x3x1\n"
+                                  "  help: or give the tensor:  --input image=FILE.npy\n");
+  EXPECT_EQ(size_message({}, {{{"batch", 2}}, {{"image", {2, 3, 8}}}}),
             "error[K0570]: `net` needs sizes that are not given\n\n"
             "  tokens: f32[batch, seq]\n\n"
             "  help: name a size:         -p seq=1\n"
@@ -56,31 +56,33 @@ TEST(OpenSizes, ComeFromNamesShapesAndInputs) {
   const std::map<std::string, Shape> all{{"tokens", {2, 5}}, {"image", {2, 3, 8}}};
   EXPECT_EQ(shapes({}, {{{"batch", 2}, {"seq", 5}}, {{"image", {2, 3, 8}}}}), all);
   EXPECT_EQ(shapes({}, {{{"seq", 5}}, {{"image", {2, 3, 8}}}}), all) << "batch stands in the shape";
-  EXPECT_EQ(shapes({{"image", zeros({2, 3, 8})}}, {{{"seq", 5}}, {}}),
+  EXPECT_EQ(shapes({{"image", zero_cells({2, 3, 8})}}, {{{"seq", 5}}, {}}),
             (std::map<std::string, Shape>{{"tokens", {2, 5}}}))
       << "batch stands in the input";
-  EXPECT_EQ(shapes({{"image", zeros({0, 3, 8})}}, {{{"seq", 5}}, {}}),
+  EXPECT_EQ(shapes({{"image", zero_cells({0, 3, 8})}}, {{{"seq", 5}}, {}}),
             (std::map<std::string, Shape>{{"tokens", {0, 5}}}));
 }
 
 TEST(OpenSizes, HaveOneSizeThroughout) {
-  EXPECT_EQ(message({}, {{{"batch", 2}, {"seq", 5}}, {{"image", {3, 3, 8}}}}),
+  EXPECT_EQ(size_message({}, {{{"batch", 2}, {"seq", 5}}, {{"image", {3, 3, 8}}}}),
             "error[K0571]: input `image` cannot have the shape [3, 3, 8]\n\n"
             "  It is declared as f32[batch, 3, ?], and `batch` is given as 2.\n");
-  EXPECT_EQ(message({{"tokens", zeros({4, 5})}}, {{}, {{"image", {3, 3, 8}}}}),
+  EXPECT_EQ(size_message({{"tokens", zero_cells({4, 5})}}, {{}, {{"image", {3, 3, 8}}}}),
             "error[K0571]: input `tokens` cannot have the shape [4, 5]\n\n"
             "  It is declared as f32[batch, seq], and `batch` is 3 in the shape of `image`.\n");
-  EXPECT_EQ(message({{"image", zeros({2, 3, 8})}}, {{{"seq", 5}}, {{"image", {2, 3, 9}}}}),
-            "error[K0571]: input `image` cannot have the shape [2, 3, 9]\n\n"
-            "  It is declared as f32[batch, 3, ?], and the input that is given is [2, 3, 8].\n");
+  EXPECT_EQ(
+      size_message({{"image", zero_cells({2, 3, 8})}}, {{{"seq", 5}}, {{"image", {2, 3, 9}}}}),
+      "error[K0571]: input `image` cannot have the shape [2, 3, 9]\n\n"
+      "  It is declared as f32[batch, 3, ?], and the input that is given is [2, 3, 8].\n");
 }
 
 TEST(OpenSizes, MustFitTheDeclaration) {
   for (const Shape& shape : {Shape{2, 3}, Shape{2, 4, 8}, Shape{2, 3, -1}})
-    EXPECT_NE(message({}, {{{"seq", 5}}, {{"image", shape}}}).find("K0571"), std::string::npos);
-  EXPECT_NE(message({}, {{}, {{"picture", {1}}}}).find("K0520"), std::string::npos);
-  EXPECT_NE(message({}, {{{"rows", 1}}, {}}).find("K0569"), std::string::npos);
-  EXPECT_NE(message({}, {{{"seq", -1}}, {}}).find("K0569"), std::string::npos);
+    EXPECT_NE(size_message({}, {{{"seq", 5}}, {{"image", shape}}}).find("K0571"),
+              std::string::npos);
+  EXPECT_NE(size_message({}, {{}, {{"picture", {1}}}}).find("K0520"), std::string::npos);
+  EXPECT_NE(size_message({}, {{{"rows", 1}}, {}}).find("K0569"), std::string::npos);
+  EXPECT_NE(size_message({}, {{{"seq", -1}}, {}}).find("K0569"), std::string::npos);
 }
 
 TEST(OpenSizes, AnInputWithoutAShapeIsOpen) {

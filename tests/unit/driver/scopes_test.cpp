@@ -17,13 +17,13 @@ using run::Datum;
 
 constexpr int kBool = 9;
 
-std::string floats(const std::string& name, float value) {
+std::string float_cell(const std::string& name, float value) {
   std::string raw(sizeof value, '\0');
   std::memcpy(raw.data(), &value, sizeof value);
   return tensor(name, kFloat, {1}, raw);
 }
 
-std::string one(const std::string& name, int type = kFloat) { return value(name, type, {1}); }
+std::string one_cell(const std::string& name, int type = kFloat) { return value(name, type, {1}); }
 
 std::string if_node(const std::string& result, const Parts& then, const Parts& otherwise) {
   return node("If", {"c"}, {result},
@@ -63,37 +63,40 @@ double result_of(const Parts& parts, bool condition) {
   return all.front();
 }
 
-Parts net(std::vector<std::string> nodes, const std::string& output,
-          std::vector<std::string> initializers = {}) {
-  return {std::move(nodes), std::move(initializers), {one("c", kBool), one("x")}, {one(output)}};
+Parts net_of(std::vector<std::string> nodes, const std::string& output,
+             std::vector<std::string> initializers = {}) {
+  return {std::move(nodes),
+          std::move(initializers),
+          {one_cell("c", kBool), one_cell("x")},
+          {one_cell(output)}};
 }
 
 TEST(Scopes, ABranchMayHaveAValueWithTheNameOfTheResult) {
   // As a merged decoder has it: the inner value and the result of the If are both called y.
-  const Parts then{{node("Neg", {"x"}, {"y"}), node("Abs", {"y"}, {"z"})}, {}, {}, {one("z")}};
-  const Parts otherwise{{node("Neg", {"x"}, {"y"})}, {}, {}, {one("y")}};
-  const Parts parts = net({if_node("y", then, otherwise), node("Neg", {"y"}, {"out"})}, "out");
+  const Parts then{{node("Neg", {"x"}, {"y"}), node("Abs", {"y"}, {"z"})}, {}, {}, {one_cell("z")}};
+  const Parts otherwise{{node("Neg", {"x"}, {"y"})}, {}, {}, {one_cell("y")}};
+  const Parts parts = net_of({if_node("y", then, otherwise), node("Neg", {"y"}, {"out"})}, "out");
   EXPECT_EQ(result_of(parts, true), -3);
   EXPECT_EQ(result_of(parts, false), 3);
 }
 
 TEST(Scopes, ABranchMayHaveANameThatIsMadeLaterOutside) {
   const Parts then{
-      {node("Neg", {"x"}, {"later"}), node("Neg", {"later"}, {"r"})}, {}, {}, {one("r")}};
-  const Parts otherwise{{node("Neg", {"x"}, {"r"})}, {}, {}, {one("r")}};
+      {node("Neg", {"x"}, {"later"}), node("Neg", {"later"}, {"r"})}, {}, {}, {one_cell("r")}};
+  const Parts otherwise{{node("Neg", {"x"}, {"r"})}, {}, {}, {one_cell("r")}};
   const Parts parts =
-      net({if_node("y", then, otherwise), node("Neg", {"y"}, {"later"}),
-           node("Add", {"later", "y"}, {"twice"}), node("Sub", {"twice", "x"}, {"out"})},
-          "out");
+      net_of({if_node("y", then, otherwise), node("Neg", {"y"}, {"later"}),
+              node("Add", {"later", "y"}, {"twice"}), node("Sub", {"twice", "x"}, {"out"})},
+             "out");
   EXPECT_EQ(result_of(parts, true), -3);
   EXPECT_EQ(result_of(parts, false), -3);
 }
 
 TEST(Scopes, InitializersOfABranchHideThoseOutside) {
-  const Parts then{{node("Mul", {"x", "w"}, {"r"})}, {floats("w", 5)}, {}, {one("r")}};
-  const Parts otherwise{{node("Mul", {"x", "w"}, {"r"})}, {}, {}, {one("r")}};
-  const Parts parts = net({if_node("y", then, otherwise), node("Add", {"y", "w"}, {"out"})}, "out",
-                          {floats("w", 2)});
+  const Parts then{{node("Mul", {"x", "w"}, {"r"})}, {float_cell("w", 5)}, {}, {one_cell("r")}};
+  const Parts otherwise{{node("Mul", {"x", "w"}, {"r"})}, {}, {}, {one_cell("r")}};
+  const Parts parts = net_of({if_node("y", then, otherwise), node("Add", {"y", "w"}, {"out"})},
+                             "out", {float_cell("w", 2)});
   EXPECT_EQ(result_of(parts, true), 17);
   EXPECT_EQ(result_of(parts, false), 8);
 }
@@ -104,11 +107,11 @@ TEST(Scopes, ANameReadBeforeItIsHiddenMeansTheOneOutside) {
                     node("Add", {"h", "x"}, {"r"})},
                    {},
                    {},
-                   {one("r")}};
-  const Parts otherwise{{node("Identity", {"h"}, {"r"})}, {}, {}, {one("r")}};
-  const Parts parts = net({node("Add", {"x", "x"}, {"h"}), if_node("y", then, otherwise),
-                           node("Add", {"y", "h"}, {"out"})},
-                          "out");
+                   {one_cell("r")}};
+  const Parts otherwise{{node("Identity", {"h"}, {"r"})}, {}, {}, {one_cell("r")}};
+  const Parts parts = net_of({node("Add", {"x", "x"}, {"h"}), if_node("y", then, otherwise),
+                              node("Add", {"y", "h"}, {"out"})},
+                             "out");
   EXPECT_EQ(result_of(parts, true), 45);
   EXPECT_EQ(result_of(parts, false), 12);
 }
@@ -116,16 +119,16 @@ TEST(Scopes, ANameReadBeforeItIsHiddenMeansTheOneOutside) {
 TEST(Scopes, NestedSubgraphsHaveScopesOfTheirOwn) {
   // All three levels have a value called t: 6 outside, 9 in the middle, -9 inside.
   const Parts inside{
-      {node("Neg", {"t"}, {"s"}), node("Identity", {"s"}, {"t"})}, {}, {}, {one("t")}};
-  const Parts plain{{node("Identity", {"t"}, {"r"})}, {}, {}, {one("r")}};
+      {node("Neg", {"t"}, {"s"}), node("Identity", {"s"}, {"t"})}, {}, {}, {one_cell("t")}};
+  const Parts plain{{node("Identity", {"t"}, {"r"})}, {}, {}, {one_cell("r")}};
   const Parts middle{{node("Add", {"t", "x"}, {"m"}), node("Identity", {"m"}, {"t"}),
                       if_node("n", inside, plain), node("Add", {"n", "t"}, {"r"})},
                      {},
                      {},
-                     {one("r")}};
-  const Parts parts = net({node("Add", {"x", "x"}, {"t"}), if_node("y", middle, plain),
-                           node("Add", {"y", "t"}, {"out"})},
-                          "out");
+                     {one_cell("r")}};
+  const Parts parts = net_of({node("Add", {"x", "x"}, {"t"}), if_node("y", middle, plain),
+                              node("Add", {"y", "t"}, {"out"})},
+                             "out");
   EXPECT_EQ(result_of(parts, true), 6);
   EXPECT_EQ(result_of(parts, false), 12);
 }
@@ -134,14 +137,14 @@ TEST(Scopes, ALoopMayCallItsOwnValuesLikeThoseOutside) {
   // Three rounds of s = -(s + x); inputs and results of the body have names from outside.
   const Parts body{{node("Add", {"x", "k"}, {"y"}), node("Neg", {"y"}, {"out"})},
                    {},
-                   {one("i", kInt64), one("c", kBool), one("x")},
-                   {one("c", kBool), one("out")}};
+                   {one_cell("i", kInt64), one_cell("c", kBool), one_cell("x")},
+                   {one_cell("c", kBool), one_cell("out")}};
   std::string three(8, '\0');
   three[0] = 3;
-  Parts parts = net({node("Identity", {"x"}, {"k"}),
-                     node("Loop", {"n", "", "x"}, {"y"}, graph_attribute("body", body)),
-                     node("Add", {"y", "x"}, {"out"})},
-                    "out");
+  Parts parts = net_of({node("Identity", {"x"}, {"k"}),
+                        node("Loop", {"n", "", "x"}, {"y"}, graph_attribute("body", body)),
+                        node("Add", {"y", "x"}, {"out"})},
+                       "out");
   parts.initializers = {tensor("n", kInt64, {}, three)};
   EXPECT_EQ(result_of(parts, true), -3); // 3, -6, 3, -6; and 3
 }
@@ -150,20 +153,20 @@ TEST(Scopes, AScanMayCallItsOwnValuesLikeThoseOutside) {
   // The state takes the scanned cell twice; the body calls both results like values outside.
   const Parts body{{node("Add", {"x", "e"}, {"out"}), node("Add", {"out", "e"}, {"y"})},
                    {},
-                   {one("x"), one("e")},
-                   {one("y"), one("out")}};
+                   {one_cell("x"), one_cell("e")},
+                   {one_cell("y"), one_cell("out")}};
   const Parts parts =
-      net({node("Add", {"x", "x"}, {"two"}), node("Unsqueeze", {"two", "zero"}, {"e"}),
-           node("Scan", {"x", "e"}, {"y", "all"},
-                graph_attribute("body", body) + integer_attribute("num_scan_inputs", 1)),
-           node("Add", {"y", "x"}, {"out"})},
-          "out", {tensor("zero", kInt64, {1}, std::string(8, '\0'))});
+      net_of({node("Add", {"x", "x"}, {"two"}), node("Unsqueeze", {"two", "zero"}, {"e"}),
+              node("Scan", {"x", "e"}, {"y", "all"},
+                   graph_attribute("body", body) + integer_attribute("num_scan_inputs", 1)),
+              node("Add", {"y", "x"}, {"out"})},
+             "out", {tensor("zero", kInt64, {1}, std::string(8, '\0'))});
   EXPECT_EQ(result_of(parts, true), 18); // 3 + 6 + 6, and 3
 }
 
 TEST(Scopes, ABranchThatNeedsTheResultIsACycle) {
-  const Parts then{{node("Neg", {"y"}, {"r"})}, {}, {}, {one("r")}};
-  const Parts parts = net({if_node("y", then, then)}, "y");
+  const Parts then{{node("Neg", {"y"}, {"r"})}, {}, {}, {one_cell("r")}};
+  const Parts parts = net_of({if_node("y", then, then)}, "y");
   const auto graph = graph::graph_from_onnx(model(parts), "model.onnx", "");
   ASSERT_FALSE(graph);
   EXPECT_EQ(graph.error().code, "K0502");
@@ -171,8 +174,8 @@ TEST(Scopes, ABranchThatNeedsTheResultIsACycle) {
 }
 
 TEST(Scopes, UnsortedSubgraphsAreBroughtIntoOrder) {
-  const Parts then{{node("Neg", {"a"}, {"r"}), node("Neg", {"x"}, {"a"})}, {}, {}, {one("r")}};
-  EXPECT_EQ(result_of(net({node("Neg", {"y"}, {"out"}), if_node("y", then, then)}, "out"), true),
+  const Parts then{{node("Neg", {"a"}, {"r"}), node("Neg", {"x"}, {"a"})}, {}, {}, {one_cell("r")}};
+  EXPECT_EQ(result_of(net_of({node("Neg", {"y"}, {"out"}), if_node("y", then, then)}, "out"), true),
             -3);
 }
 
