@@ -2,6 +2,7 @@
 
 #include "kernel/ranges.h"
 #include "kernel/vars.h"
+#include "scalar/affine_sum.h"
 
 #include <algorithm>
 #include <optional>
@@ -13,6 +14,8 @@ using poly::Axis;
 using scalar::binary;
 using scalar::BinaryOp;
 using scalar::int_lit;
+
+constexpr scalar::Type kFlag = scalar::kIndex;
 
 bool has_thread_loop(const Block& block) {
   bool found = false;
@@ -60,6 +63,8 @@ Block without_names(Block block) {
 struct Partial {
   Store update; ///< index and operation
   uint32_t var = 0;
+  /// Of a cell that another block may have: whether this thread has updated its part at all.
+  std::optional<uint32_t> has_part = std::nullopt;
 };
 
 bool is_same_cell(const Store& a, const Store& b) {
@@ -159,10 +164,13 @@ private:
     if (place.is_bound[axis] || !partials || has_load(loop.lo) || has_load(loop.hi))
       return on_one_thread(loop, place);
     PhaseNodes nodes;
-    for (const Partial& partial : *partials)
+    for (const Partial& partial : *partials) {
       nodes.push_back({Phase{block_of(
           Define{partial.var,
                  scalar::identity_of(partial.update.op, kernel_.variables[partial.var].type)})}});
+      if (partial.has_part)
+        nodes.push_back({Phase{block_of(Define{*partial.has_part, scalar::zero_of(kFlag)})}});
+    }
     const Place outer = place;
     place.is_bound[axis] = true;
     const Expr thread = scalar::var(launch_.thread_vars[axis]);
@@ -218,8 +226,37 @@ private:
       const Buffer& buffer = kernel_.buffers[partial.update.buffer];
       partial.var =
           add_variable(kernel_, buffer.name + "_part", {scalar::compute_type(buffer.elem), 1});
+      if (may_be_of_another_block(loop, partial.update))
+        partial.has_part = add_variable(kernel_, buffer.name + "_has_part", kFlag);
     }
     return partials;
+  }
+
+  /// Whether some block may have no iteration that updates the cell, and so must not touch it: another block may have it. Two
+  /// blocks that both have iterations have cells of their own, or the schedule would not be legal.
+  bool may_be_of_another_block(const For& loop, const Store& update) const {
+    const Scope scope = kernel_.buffers[update.buffer].scope;
+    if (scope != Scope::Argument && scope != Scope::Workspace)
+      return false;
+    VarSet blocks;
+    for (size_t a = 0; a < 3; ++a)
+      if (scalar::constant_of(launch_.blocks[a]) != 1)
+        blocks.insert(launch_.block_vars[a]);
+    bool depends = false;
+    visit(block_of(loop), [&](const Stmt& stmt) {
+      if (const auto* inner = std::get_if<For>(&stmt))
+        depends = depends || mentions_any(inner->lo, blocks) || mentions_any(inner->hi, blocks);
+      else if (const auto* branch = std::get_if<If>(&stmt))
+        depends = depends || mentions_any(branch->cond, blocks);
+    });
+    const auto is_of_block = [&](uint32_t block) {
+      return std::any_of(update.index.begin(), update.index.end(), [&](const Expr& e) {
+        const scalar::AffineSum sum = scalar::affine_sum(e);
+        return sum.terms.size() == 1 && scalar::as<scalar::Var>(sum.terms[0].first) != nullptr &&
+               mentions(sum.terms[0].first, block);
+      });
+    };
+    return depends && !std::all_of(blocks.begin(), blocks.end(), is_of_block);
   }
 
   Block with_partials(const Block& body, const std::vector<Partial>& partials) const {
@@ -231,8 +268,11 @@ private:
         if (is_same_cell(partial.update, *store)) {
           const Expr old = var_expr(kernel_, partial.var);
           const Expr value = scalar::cast(store->value, old.type());
-          return block_of(
-              Assign{partial.var, scalar::combine(store->op, old, value), store->origins});
+          Block updated =
+              block_of(Assign{partial.var, scalar::combine(store->op, old, value), store->origins});
+          if (partial.has_part)
+            updated.emplace_back(Assign{*partial.has_part, int_lit(1, kFlag)});
+          return updated;
         }
       return block_of(std::move(stmt));
     });
@@ -247,7 +287,17 @@ private:
     Store store = partial.update;
     store.value = var_expr(kernel_, total);
     store.origins.clear();
-    nodes.push_back({phase(block_of(std::move(store)), place)});
+    if (!partial.has_part) {
+      nodes.push_back({phase(block_of(std::move(store)), place)});
+      return;
+    }
+    const uint32_t any = add_variable(kernel_, name + "_has_any", kFlag);
+    nodes.push_back(
+        {Phase{block_of(Combine{any, ReduceOp::Max, var_expr(kernel_, *partial.has_part)})}});
+    Place with_any = place;
+    with_any.conditions.push_back(
+        binary(BinaryOp::Gt, var_expr(kernel_, any), scalar::zero_of(kFlag)));
+    nodes.push_back({phase(block_of(std::move(store)), with_any)});
   }
 
   Kernel& kernel_;

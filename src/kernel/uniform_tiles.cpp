@@ -76,7 +76,7 @@ private:
 
   bool holds(const Expr& cond) {
     const auto* n = as<scalar::Binary>(cond);
-    if (n == nullptr)
+    if (n == nullptr || n->lhs.type() != scalar::kIndex)
       return false;
     if (n->op == BinaryOp::Lt)
       return is_never_less(scalar::simplify(n->rhs - n->lhs - int_lit(1)));
