@@ -1,5 +1,6 @@
 #include "driver/pipeline.h"
 
+#include "driver/verify_kernel.h"
 #include "emit/unit.h"
 #include "estimate/winograd_tile.h"
 #include "kernel/from_schedule.h"
@@ -146,6 +147,8 @@ kernel::Kernel kernel_of(const Scheduled& front, const schedule::Environment& en
 kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Environment& environment,
                                    Trace& trace) {
   kernel::Kernel loops = kernel_of(front, environment, trace);
+  const std::optional<kernel::Kernel> before =
+      trace.is_verifying() ? std::optional(loops) : std::nullopt;
   kernel::Kernel kernel = trace.stage("kernel", [&] {
     return environment.gpu ? kernel::optimise_for_gpu(std::move(loops), *environment.gpu)
                            : kernel::optimise(std::move(loops), environment.cpu);
@@ -153,10 +156,11 @@ kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Envir
   trace.after(
       "kernel",
       [&] {
-        std::vector<std::string> broken = kernel::spec(kernel);
+        KernelVerdict verdict = verify_kernel(front.program, *before, kernel, environment);
+        trace.note(verdict.note);
         for (std::string& fault : validate::validate(front.schedule, kernel).faults)
-          broken.push_back(std::move(fault));
-        return broken;
+          verdict.broken.push_back(std::move(fault));
+        return std::move(verdict.broken);
       },
       [&] { return kernel::print(kernel); });
   return kernel;

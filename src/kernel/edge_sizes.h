@@ -12,6 +12,6 @@ namespace kawara::kernel {
 /// assumptions exclude are left out; parameters that these fix have that value alone. First come those in which a parameter has a value for the first
 /// time, then the others, in both parts the cheapest first.
 std::vector<std::vector<int64_t>> edge_sizes(const program::Program&, const Kernel&,
-                                             int64_t largest_tile = 512);
+                                             int64_t largest_tile = 4096);
 
 } // namespace kawara::kernel

@@ -16,6 +16,8 @@ struct TraceOptions {
   bool verify = false; ///< run the artefact specs
   /// Receives the text of a shown artefact. Nothing is shown when empty.
   std::function<void(std::string_view stage, const std::string& text)> show;
+  /// Receives what a check under `verify` says about itself: how far it went. Not said when empty.
+  std::function<void(const std::string& text)> note;
   /// Seconds since any fixed moment; the steady clock when empty.
   std::function<double()> now;
 };
@@ -50,6 +52,11 @@ public:
              const std::function<std::string()>& print);
 
   bool is_shown(std::string_view name) const;
+  bool is_verifying() const { return options_.verify; }
+  void note(const std::string& text) const {
+    if (options_.note)
+      options_.note(text);
+  }
 
   /// Adds the times of another run, stage by stage.
   void add(const Trace& other);

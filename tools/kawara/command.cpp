@@ -201,6 +201,7 @@ TraceOptions trace_options(const CommonOptions& options) {
   TraceOptions trace;
   trace.verify = options.verify;
   trace.print_after.insert(options.print_after.begin(), options.print_after.end());
+  trace.note = [](const std::string& text) { fmt::print(stderr, "verify: {}\n", text); };
   trace.show = [](std::string_view stage, const std::string& text) {
     fmt::print(stderr, "--- after {}\n{}\n", stage, text);
   };

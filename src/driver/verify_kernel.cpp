@@ -1,0 +1,63 @@
+#include "driver/verify_kernel.h"
+
+#include "kernel/check_over_field.h"
+#include "kernel/edge_sizes.h"
+#include "kernel/passes.h"
+#include "program/arguments.h"
+
+#include <algorithm>
+
+namespace kawara::driver {
+namespace {
+
+std::string counted(size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// Edges of the tiles that the schedule asked for and of those that passes made.
+std::vector<std::vector<int64_t>> sizes_for(const program::Program& program,
+                                            const kernel::Kernel& loops,
+                                            const kernel::Kernel& finished) {
+  std::vector<std::vector<int64_t>> sizes = kernel::edge_sizes(program, loops);
+  for (std::vector<int64_t>& more : kernel::edge_sizes(program, finished))
+    if (std::find(sizes.begin(), sizes.end(), more) == sizes.end())
+      sizes.push_back(std::move(more));
+  return sizes;
+}
+
+} // namespace
+
+KernelVerdict verify_kernel(const program::Program& program, const kernel::Kernel& loops,
+                            const kernel::Kernel& finished,
+                            const schedule::Environment& environment) {
+  KernelVerdict verdict;
+  verdict.broken = kernel::spec(finished);
+  if (!verdict.broken.empty())
+    return verdict;
+  const kernel::PassOptions keeping{.keeps_functions = true};
+  const kernel::Kernel kernel = environment.gpu
+                                    ? kernel::optimise_for_gpu(loops, *environment.gpu, keeping)
+                                    : kernel::optimise(loops, environment.cpu, keeping);
+  const kernel::FieldCheck check = kernel::check_over_field(
+      program, kernel, sizes_for(program, loops, finished),
+      {.instances = kVerifiedInstances, .instances_for_rest = kVerifiedForRest});
+  if (check.wrong)
+    verdict.broken.push_back("at " + program::params_text(program, check.params) +
+                             " the kernel does not compute the program: " + *check.wrong);
+  const std::string limit =
+      ", which would take more than " + std::to_string(kVerifiedForRest) + " statement instances";
+  verdict.note = check.checked == 0 ? "kernel not compared to its program over a finite ring" +
+                                          (check.left_out > 0 ? limit : "")
+                                    : "kernel compared to its program over a finite ring at " +
+                                          counted(check.checked, "size");
+  if (check.checked > 0 && check.left_out > 0)
+    verdict.note += "; " + std::to_string(check.left_out) + " left out" + limit;
+  if (check.never_run > 0)
+    verdict.note += "; " + std::to_string(check.never_run) + " of " +
+                    counted(check.statements, "statement") + " ran at none";
+  if (kernel::print(kernel) != kernel::print(finished))
+    verdict.note += "; formulas of functions not compared";
+  return verdict;
+}
+
+} // namespace kawara::driver

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "kernel/kernel.h"
+#include "program/program.h"
+#include "schedule/schedule.h"
+
+namespace kawara::driver {
+
+/// What `--verify` says of a finished kernel.
+struct KernelVerdict {
+  std::vector<std::string> broken; ///< empty: nothing is wrong with it
+  std::string note; ///< how far it was compared to its program, and what was left out
+};
+
+/// Statement instances of the program, all sizes together, up to which a kernel is interpreted under `--verify`; and how many more where
+/// parts of it have not run by then.
+inline constexpr uint64_t kVerifiedInstances = 20'000, kVerifiedForRest = 100'000;
+
+/// The spec of the kernel that was made of these loops, and the kernel against its program over a finite ring at the edges of its
+/// tiles (kernel/check_over_field.h). That one has functions as calls: formulas for them are not compared.
+KernelVerdict verify_kernel(const program::Program&, const kernel::Kernel& loops,
+                            const kernel::Kernel& finished, const schedule::Environment&);
+
+} // namespace kawara::driver
