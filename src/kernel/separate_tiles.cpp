@@ -70,6 +70,48 @@ Filled filled_dimensions(const Kernel& kernel) {
   return filled;
 }
 
+/// Most stores to a buffer while it lives; of the two sides of a condition one is done.
+class CopyCount {
+public:
+  CopyCount(const Block& body, uint32_t buffer) : buffer_(buffer) {
+    most_ = std::max(in(body), most_);
+  }
+  size_t most() const { return most_; }
+
+private:
+  size_t in(const Block& block) {
+    size_t count = 0;
+    for (const Stmt& stmt : block) {
+      if (const auto* store = std::get_if<Store>(&stmt))
+        count += store->buffer == buffer_ ? 1 : 0;
+      else if (const auto* loop = std::get_if<For>(&stmt))
+        count += in(loop->body);
+      else if (const auto* branch = std::get_if<If>(&stmt))
+        count += std::max(in(branch->then), in(branch->otherwise));
+      else if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
+        const size_t inside = in(allocate->body);
+        if (allocate->buffer == buffer_)
+          most_ = std::max(most_, inside);
+        else
+          count += inside;
+      }
+    }
+    return count;
+  }
+
+  uint32_t buffer_;
+  size_t most_ = 0; ///< so far, in lives that have ended
+};
+
+/// Packed buffers that several nests fill, each a part: zeros around one part would go over the others.
+std::vector<uint32_t> filled_in_parts(const Kernel& kernel) {
+  std::vector<uint32_t> found;
+  for (uint32_t b = 0; b < kernel.buffers.size(); ++b)
+    if (kernel.buffers[b].is_packed && CopyCount(kernel.body, b).most() > 1)
+      found.push_back(b);
+  return found;
+}
+
 class Separator {
 public:
   explicit Separator(Kernel& kernel)
@@ -426,7 +468,12 @@ private:
 
 Kernel separate_tiles(Kernel kernel) {
   const Block body = kernel.body;
+  const std::vector<uint32_t> parts = filled_in_parts(kernel);
+  for (const uint32_t buffer : parts)
+    kernel.buffers[buffer].is_packed = false;
   kernel.body = Separator(kernel).block(body, {});
+  for (const uint32_t buffer : parts)
+    kernel.buffers[buffer].is_packed = true;
   kernel.body = rewrite(kernel.body, [](Stmt stmt) {
     if (auto* loop = std::get_if<For>(&stmt))
       loop->marks.is_isolated = false;

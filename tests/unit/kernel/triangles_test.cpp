@@ -79,11 +79,15 @@ struct Loops {
     return result;
   }
   kernel::Stmt add_one(Expr at) const {
-    return Store{0, {std::move(at)}, scalar::ReduceOp::Sum, scalar::float_lit(1, {scalar::Elem::F32, 1})};
+    return Store{
+        0, {std::move(at)}, scalar::ReduceOp::Sum, scalar::float_lit(1, {scalar::Elem::F32, 1})};
   }
-  std::vector<double> run(const kernel::Kernel& made) const {
+  std::vector<double> run(const kernel::Kernel& made,
+                          const std::vector<int64_t>& params = {}) const {
     std::vector<kernel::Cells> cells(1, kernel::Cells(64));
-    const auto done = kernel::interpret(made, {}, cells, {.seed = 1});
+    for (size_t c = 0; c < 16; ++c)
+      cells[0][c].f = static_cast<double>(c + 1);
+    const auto done = kernel::interpret(made, params, cells, {.seed = 1});
     if (!done)
       throw std::runtime_error(done.error() + "\n" + print(made));
     std::vector<double> result;
@@ -124,6 +128,35 @@ TEST(Triangles, DiagonalsOfLoopsThatShareAVariable) {
   const kernel::Kernel made = kernel::diagonals(loops.kernel);
   EXPECT_NE(print(made), print(loops.kernel)) << "nothing was split";
   EXPECT_EQ(loops.run(made), loops.run(loops.kernel)) << print(made);
+}
+
+/// A packed operand that is copied in two parts: the zeros that fill one of them up must not go over the other.
+TEST(Triangles, ZerosAroundAPartOfAPackedBufferSpareTheRest) {
+  Loops loops;
+  loops.kernel.params = {{"N"}};
+  loops.kernel.buffers.push_back(
+      {"P", scalar::Elem::F32, {int_lit(8)}, kernel::Scope::Workspace, program::Role::Temp, true});
+  const Expr n = scalar::param(0), j = var(loops.j);
+  const scalar::Type f32{scalar::Elem::F32, 1};
+  const auto copy = [&](const Expr& lo, const Expr& hi) {
+    return loops.loop(loops.j, lo, hi,
+                      block_of(Store{1, {j}, scalar::ReduceOp::None, scalar::load(0, {j}, f32)}),
+                      poly::kFullUnroll);
+  };
+  const Expr middle = n - int_lit(3);
+  loops.kernel.body.push_back(copy(int_lit(0), binary(BinaryOp::Min, int_lit(8), middle)));
+  loops.kernel.body.push_back(copy(binary(BinaryOp::Max, int_lit(0), middle), int_lit(8)));
+  const kernel::Stmt sum =
+      Store{0, {j + int_lit(32)}, scalar::ReduceOp::Sum, scalar::load(1, {j}, f32)};
+  loops.kernel.body.push_back(
+      loops.loop(loops.k, int_lit(0), int_lit(3),
+                 block_of(loops.loop(loops.j, int_lit(0), binary(BinaryOp::Min, int_lit(8), n),
+                                     block_of(sum), poly::kFullUnroll))));
+  ASSERT_EQ(spec(loops.kernel), std::vector<std::string>{});
+  const kernel::Kernel made = kernel::separate_tiles(loops.kernel);
+  EXPECT_TRUE(made.buffers[1].is_packed);
+  for (int64_t size = 0; size < 14; ++size)
+    EXPECT_EQ(loops.run(made, {size}), loops.run(loops.kernel, {size})) << size << print(made);
 }
 
 TEST(Triangles, LastTilesOnlyWhereTheOthersAreFull) {
