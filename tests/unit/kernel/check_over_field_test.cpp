@@ -10,24 +10,24 @@
 namespace kawara::kernel {
 namespace {
 
-const std::string kDoubled = "param M, N\n"
-                             "input A: f32[M, N]\n"
-                             "output C: f32[M, N]\n"
-                             "C[i, j] = A[i, j] * 2\n";
-const std::string kTiles = "tile(i=4, j=8); vectorize(j.1, 4)";
+const std::string kTwice = "param M, N\n"
+                           "input A: f32[M, N]\n"
+                           "output C: f32[M, N]\n"
+                           "C[i, j] = A[i, j] * 2\n";
+const std::string kEdgeTiles = "tile(i=4, j=8); vectorize(j.1, 4)";
 
-bool has(const std::vector<std::vector<int64_t>>& sizes, size_t param, int64_t value) {
+bool has_value_at(const std::vector<std::vector<int64_t>>& sizes, size_t param, int64_t value) {
   return std::any_of(sizes.begin(), sizes.end(),
                      [&](const std::vector<int64_t>& at) { return at[param] == value; });
 }
 
 TEST(EdgeSizes, MeetTheEdgesOfEveryTile) {
-  const line::Line made = line::compile(kDoubled, kTiles);
+  const line::Line made = line::compile(kTwice, kEdgeTiles);
   const auto sizes = edge_sizes(made.program, made.kernel);
   for (const int64_t value : {0, 1, 3, 4, 5, 9})
-    EXPECT_TRUE(has(sizes, 0, value)) << value;
+    EXPECT_TRUE(has_value_at(sizes, 0, value)) << value;
   for (const int64_t value : {0, 1, 7, 8, 9, 17})
-    EXPECT_TRUE(has(sizes, 1, value)) << value;
+    EXPECT_TRUE(has_value_at(sizes, 1, value)) << value;
 }
 
 TEST(EdgeSizes, KeepWhatIsAssumed) {
@@ -41,8 +41,8 @@ TEST(EdgeSizes, KeepWhatIsAssumed) {
 }
 
 /// What the check says of the kernel after a change to its loops.
-std::string after(const std::function<void(For&)>& change) {
-  const line::Line made = line::compile(kDoubled, kTiles);
+std::string mismatch_after(const std::function<void(For&)>& change) {
+  const line::Line made = line::compile(kTwice, kEdgeTiles);
   Kernel kernel = optimise(made.kernel, line::test_cpu(), PassOptions{.keeps_functions = true});
   const auto sizes = edge_sizes(made.program, made.kernel);
   kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
@@ -56,12 +56,12 @@ std::string after(const std::function<void(For&)>& change) {
 }
 
 TEST(CheckOverField, IsContentWithAFinishedKernel) {
-  EXPECT_EQ(after([](For&) {}), "");
+  EXPECT_EQ(mismatch_after([](For&) {}), "");
 }
 
 TEST(CheckOverField, MissesNoInstance) {
   bool is_done = false;
-  const std::string what = after([&](For& loop) { // the innermost loop of the first nest
+  const std::string what = mismatch_after([&](For& loop) { // the innermost loop of the first nest
     if (!std::exchange(is_done, true))
       loop.hi = scalar::simplify(loop.hi - scalar::int_lit(1));
   });
@@ -69,7 +69,7 @@ TEST(CheckOverField, MissesNoInstance) {
 }
 
 TEST(CheckOverField, LeavesOutWhatTakesTooLong) {
-  const line::Line made = line::compile(kDoubled);
+  const line::Line made = line::compile(kTwice);
   const FieldCheck check =
       check_over_field(made.program, made.kernel, {{2, 2}, {90, 90}}, {.instances = 1000});
   EXPECT_EQ(check.checked, 1U);
