@@ -133,7 +133,7 @@ TEST(Triangles, DiagonalsOfLoopsThatShareAVariable) {
 /// A packed operand that is copied in two parts: the zeros that fill one of them up must not go over the other.
 TEST(Triangles, ZerosAroundAPartOfAPackedBufferSpareTheRest) {
   Loops loops;
-  loops.kernel.params = {{"N"}};
+  loops.kernel.params = {{"N", {}}};
   loops.kernel.buffers.push_back(
       {"P", scalar::Elem::F32, {int_lit(8)}, kernel::Scope::Workspace, program::Role::Temp, true});
   const Expr n = scalar::param(0), j = var(loops.j);
