@@ -25,6 +25,7 @@ struct Stretch {
   int64_t begin = 0, end = 0;
   bool meets(const Stretch& other) const { return begin < other.end && other.begin < end; }
   bool contains(int64_t at) const { return begin <= at && at < end; }
+  bool contains(const Stretch& other) const { return begin <= other.begin && other.end <= end; }
 };
 
 class SiblingJoiner {
@@ -96,12 +97,14 @@ private:
     const std::vector<KernelArgument>& arguments = arguments_of(first->program);
     if (arguments.size() != first->arguments.size() || has_copies(*program_of(first->program)))
       return {};
+    if (!has_results_alone(step))
+      return {};
     std::vector<size_t> all = {step};
     const size_t end = std::min(tape_.steps.size(), step + kFarthestSibling);
     for (size_t k = step + 1; k < end; ++k)
       if (const TapeKernel* other = kernel_at(k);
           other != nullptr && other->program == first->program &&
-          is_sibling(*first, *other, arguments) && keeps_inputs(step, k))
+          is_sibling(*first, *other, arguments) && keeps_inputs(step, k) && has_results_alone(k))
         all.push_back(k);
     return all;
   }
@@ -133,6 +136,55 @@ private:
           return false;
     }
     return true;
+  }
+
+  /// Whoever reads results of the kernel reads nothing beside them: results that are parts of a larger tensor (the inputs of a
+  /// Concat, which write where its result lies) have to stay where they are.
+  bool has_results_alone(size_t step) {
+    const TapeKernel& writer = *kernel_at(step);
+    const std::vector<KernelArgument>& arguments = arguments_of(writer.program);
+    for (size_t n = 0; n < arguments.size(); ++n) {
+      const Slot& slot = writer.arguments[n];
+      if (arguments[n].is_input || slot.where != Slot::Where::Block)
+        continue;
+      const Stretch result{slot.at, slot.at + arguments[n].bytes};
+      for (size_t k = step + 1; k < tape_.steps.size(); ++k) {
+        if (is_gone_[k])
+          continue;
+        for (const Stretch& read : reads_of(tape_.steps[k]))
+          if (read.meets(result) && !result.contains(read))
+            return false;
+        if (overwrites(tape_.steps[k], result))
+          break;
+      }
+    }
+    return true;
+  }
+
+  /// What of the block a step reads.
+  std::vector<Stretch> reads_of(const TapeStep& step) {
+    std::vector<Stretch> reads;
+    const auto add = [&](const Slot& slot, int64_t bytes) {
+      if (slot.where == Slot::Where::Block)
+        reads.push_back({slot.at, slot.at + bytes});
+    };
+    if (const auto* kernel = std::get_if<TapeKernel>(&step)) {
+      const std::vector<KernelArgument>& arguments = arguments_of(kernel->program);
+      for (size_t n = 0; n < arguments.size(); ++n)
+        if (arguments[n].is_input)
+          add(kernel->arguments[n], arguments[n].bytes);
+    } else if (const auto* call = std::get_if<TapeCall>(&step)) {
+      for (const auto& input : call->inputs)
+        if (input)
+          add(input->slot,
+              graph::cells_of(input->shape).value_or(0) * graph::bytes_of(input->type));
+    } else if (const auto* copy = std::get_if<TapeCopy>(&step))
+      add(copy->from, copy->bytes);
+    else {
+      const auto& guard = std::get<TapeGuard>(step);
+      add(guard.slot, static_cast<int64_t>(guard.cells.size()));
+    }
+    return reads;
   }
 
   bool is_sibling(const TapeKernel& first, const TapeKernel& other,

@@ -109,6 +109,31 @@ TEST(GpuSiblings, NothingIsJoinedThatReadsOtherValues) {
   EXPECT_EQ(with_siblings_joined(*tape).steps.size(), tape->steps.size());
 }
 
+/// The inputs of a Concat write where its result lies, and whoever reads that reads all of it.
+TEST(GpuSiblings, PartsOfALargerTensorStayWhereTheyAre) {
+  Builder b("parts");
+  const ValueId x = b.input("x", DataType::F32, dims_of({8, 32}));
+  const auto weights = [&](const std::string& name, uint64_t seed) {
+    return b.constant(name, pattern_tensor(DataType::F32, {32, 16}, seed));
+  };
+  std::vector<ValueId> parts;
+  for (uint64_t n = 0; n < 2; ++n) {
+    const std::string name = "part" + std::to_string(n);
+    parts.push_back(
+        b.add("Relu", name, {b.add("MatMul", name + ".p", {x, weights(name + ".w", n)})}));
+  }
+  parts.push_back(b.add("Tanh", "part2", {b.add("MatMul", "part2.p", {x, weights("part2.w", 2)})}));
+  const ValueId whole = b.add("Concat", "whole", parts, {{"axis", int64_t{0}}});
+  b.output(b.add("Softmax", "y", {whole}), DataType::F32, dims_of({24, 16}));
+  Model model(b.take());
+  const auto tape = model.tape_of_programs(model.pattern_inputs({}));
+  ASSERT_TRUE(tape) << render({tape.error()});
+  const Tensor input = pattern_tensor(DataType::F32, {8, 32}, 7);
+  const Tensor want = played(*tape, input), got = played(with_siblings_joined(*tape), input);
+  for (int64_t k = 0; k < want.cells(); ++k)
+    EXPECT_EQ(got.get_double(k), want.get_double(k)) << k;
+}
+
 /// Layers of one program in a row: every other one reads and writes the same memory.
 TEST(GpuSiblings, MemoryThatIsUsedAgainHoldsAnotherValue) {
   Builder b("row");
