@@ -82,6 +82,8 @@ Outputs mod(const FunctionCall& call) {
   const auto shape = broadcast(x.shape(), y.shape());
   if (!shape || x.type() != y.type() || !graph::is_float(x.type()))
     return fail(std::string("its inputs differ in type or do not fit in shape"));
+  if (call.integer("fmod", 0) == 0)
+    return fail(std::string("floats need the attribute fmod = 1"));
   Tensor out(x.type(), *shape);
   for (int64_t k = 0; k < out.cells(); ++k)
     out.set_double(

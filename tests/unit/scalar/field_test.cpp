@@ -14,7 +14,8 @@ constexpr Elem kFieldElem = Elem::F32;
 class FieldLaws : public testing::TestWithParam<uint64_t> {
 protected:
   Field field{GetParam()};
-  Value a = field.random(kFieldElem, 1), b = field.random(kFieldElem, 2), c = field.random(kFieldElem, 3);
+  Value a = field.random(kFieldElem, 1), b = field.random(kFieldElem, 2),
+        c = field.random(kFieldElem, 3);
 
   Value op(BinaryOp o, Value x, Value y) const { return *field.apply(o, kFieldElem, x, y); }
   Value fn(UnaryOp o, Value x) const { return field.apply(o, kFieldElem, x); }

@@ -9,7 +9,7 @@ namespace kawara::validate {
 namespace {
 
 /// What one kernel may cost here: less than a second.
-constexpr unsigned long kQuotaOfOne = 100'000;
+constexpr unsigned long kQuotaOfOne = 300'000;
 
 std::vector<std::filesystem::path> examples() {
   std::vector<std::filesystem::path> files;

@@ -46,7 +46,7 @@ TEST(Validate, FindsNothingInKernelsThatAreRight) {
 
 TEST(Validate, ReadsLaunches) {
   EXPECT_EQ(faults(kSoftmax, "auto", true), std::vector<std::string>{});
-  EXPECT_EQ(faults("input A: f32[70, 40], B: f32[40, 90]\noutput C: f32[70, 90]\n"
+  EXPECT_EQ(faults("input A: f32[64, 32], B: f32[32, 64]\noutput C: f32[64, 64]\n"
                    "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
                    "auto", true),
             std::vector<std::string>{});
