@@ -315,6 +315,7 @@ private:
     const int64_t rows = (shape[2] + strides[0] - 1) / strides[0],
                   columns = (shape[3] + strides[1] - 1) / strides[1];
     Attributes how = node.attributes;
+    how.erase("group");
     turn_back(node.inputs[0]);
     how["kernel_shape"] = std::vector<int64_t>{shape[2], shape[3]};
     const ValueId image = without_cast(node.inputs[0], how);
