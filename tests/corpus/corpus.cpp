@@ -214,7 +214,8 @@ std::optional<Made> made(const Subject& subject) {
   if (!front)
     return std::nullopt;
   kernel::Kernel loops = driver::kernel_of(*front, *environment, trace);
-  return Made{std::move(front->program), *std::move(environment), std::move(loops)};
+  return Made{std::move(front->program), *std::move(environment), std::move(front->schedule),
+              std::move(loops)};
 }
 
 kernel::Kernel finished(const Made& made, const kernel::PassOptions& options) {

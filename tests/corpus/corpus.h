@@ -35,6 +35,7 @@ std::vector<Subject> all();
 struct Made {
   program::Program program;
   schedule::Environment environment;
+  schedule::Schedule schedule;
   kernel::Kernel loops; ///< as generated, before the passes
 };
 

@@ -7,6 +7,7 @@
 #include "mutation/fault.h"
 #include "support/check.h"
 #include "support/hash.h"
+#include "validate/validate.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -31,6 +32,13 @@ struct Seeded {
   kernel::Kernel kernel; ///< finished
   std::string pass, kind, what, stopped;
 };
+
+/// The proof over integer sets, as far as it takes less than a second.
+std::optional<std::string> read_back(const corpus::Made& made, const kernel::Kernel& kernel) {
+  constexpr unsigned long kQuota = 100'000;
+  const validate::Report report = validate::validate(made.schedule, kernel, kQuota);
+  return report.faults.empty() ? std::nullopt : std::optional(report.faults[0]);
+}
 
 class Mutations {
 public:
@@ -161,7 +169,7 @@ private:
 
   Options options_;
   std::vector<corpus::Subject> subjects_;
-  Validator validator_; ///< of kernels over integer sets; empty: none
+  Validator validator_ = read_back;
   Tally tally_;
 };
 
