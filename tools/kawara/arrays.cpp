@@ -40,8 +40,9 @@ Result<Done, Diagnostic> write_array(const std::string& name, const std::string&
 }
 
 std::string text_of(const Summary& s) {
-  return fmt::format("min {:.6g}  max {:.6g}  mean {:.6g}{}", s.low, s.high, s.mean,
-                     s.nans == 0 ? "" : fmt::format("  NaN in {} cells", s.nans));
+  return fmt::format(
+      "min {:.6g}  max {:.6g}  mean {:.6g}{}", s.low, s.high, s.mean,
+      s.nans == 0 ? "" : fmt::format("  NaN in {} cell{}", s.nans, s.nans == 1 ? "" : "s"));
 }
 
 Diagnostic unknown_output(const std::string& name, Names names, const std::string& known) {

@@ -21,7 +21,7 @@ Result<program::Array, Diagnostic> read_array(const std::string& name, const std
 Result<Done, Diagnostic> write_array(const std::string& name, const std::string& path,
                                      const program::Array&);
 
-/// Cells at a glance. NaN counts in the mean and on its own, not for the least and the largest.
+/// Cells at a glance. NaN counts in the mean and on its own, and for the least and the largest where there is nothing else.
 struct Summary {
   double low = 0, high = 0, mean = 0;
   int64_t nans = 0;
@@ -41,6 +41,8 @@ template <class Cell> Summary summary_of(int64_t cells, Cell cell) {
     s.high = is_first || v > s.high ? v : s.high;
     is_first = false;
   }
+  if (is_first && s.nans > 0)
+    s.low = s.high = s.mean;
   s.mean /= cells > 0 ? static_cast<double>(cells) : 1;
   return s;
 }
