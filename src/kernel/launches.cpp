@@ -4,6 +4,7 @@
 #include "kernel/thread_copies.h"
 #include "kernel/thread_phases.h"
 #include "kernel/vars.h"
+#include "schedule/bind.h"
 
 #include <algorithm>
 
@@ -59,8 +60,14 @@ public:
       } else if (std::get_if<Zero>(&stmt) != nullptr || std::get_if<Comment>(&stmt) != nullptr) {
         flush();
         result.push_back(stmt);
-      } else
+      } else {
+        // Nests side by side share the threads of a launch, those of each axis: together they may be too many.
+        Block longer = plain;
+        longer.push_back(stmt);
+        if (count_of(threads_of(longer)) > schedule::kMostThreads && !has_definition(plain))
+          flush();
         plain.push_back(stmt);
+      }
     }
     flush();
     return result;
@@ -100,6 +107,10 @@ private:
           scalar::simplify(loop->lo + scalar::var(block_vars_[a]) * int_lit(loop->step));
       body = substitute_var(loop->body, loop->var, value);
     }
+    // Within one statement they cannot be launched apart: loops of the last axes run on one thread then.
+    for (const Axis axis : {Axis::ThreadZ, Axis::ThreadY})
+      if (count_of(threads_of(body)) > schedule::kMostThreads)
+        body = without_threads(body, axis);
     result.threads = threads_of(body);
     const PhaseNodes phases =
         with_thread_copies(kernel_, result, thread_phases(kernel_, result, body));
@@ -107,6 +118,23 @@ private:
     result.owned = owned_buffers(kernel_, result);
     result.body = with_barriers(kernel_, phases, result.owned);
     return result;
+  }
+
+  static int64_t count_of(const std::array<int64_t, 3>& threads) {
+    return threads[0] * threads[1] * threads[2];
+  }
+
+  static bool has_definition(const Block& block) {
+    return std::any_of(block.begin(), block.end(),
+                       [](const Stmt& stmt) { return std::holds_alternative<Define>(stmt); });
+  }
+
+  static Block without_threads(const Block& body, Axis axis) {
+    return rewrite(body, [&](Stmt stmt) {
+      if (auto* loop = std::get_if<For>(&stmt); loop != nullptr && loop->marks.axis == axis)
+        loop->marks.axis = Axis::None;
+      return block_of(std::move(stmt));
+    });
   }
 
   static std::array<int64_t, 3> threads_of(const Block& body) {

@@ -22,6 +22,9 @@ namespace kawara::kernel {
 /// threads wait for each other between phases that touch the same buffers (phases.h). A thread loop whose
 /// updates all go to one cell keeps a partial result per thread and combines them at its end.
 ///
+/// Nests side by side that together have more threads than a block can have are launched one after the other; where they stand in one
+/// statement, loops of the last axes run on one thread.
+///
 /// A block loop whose extent depends on another one of its launch runs inside the block; a thread loop that
 /// cannot be a phase (its updates go to several cells that all threads share, or it stands in a loop that
 /// threads run different numbers of times) runs serially on one thread.

@@ -30,6 +30,21 @@ TEST(Launches, ThreadsWaitForWhatOthersWrite) {
   EXPECT_EQ(*same, 0);
 }
 
+/// 64 threads along x in one nest, 64 along y in the other: no block has 4096.
+TEST(Launches, NestsWithTooManyThreadsAreLaunchedApart) {
+  const std::string directives = "bind(S0.i, thread.x); bind(S1.i, thread.y)";
+  const auto line = compile(kReverse, directives, {{"N", 64}});
+  size_t launches = 0;
+  visit(line.kernel.body, [&](const Stmt& stmt) {
+    if (const auto* launch = std::get_if<Launch>(&stmt)) {
+      ++launches;
+      EXPECT_LE(launch->threads[0] * launch->threads[1] * launch->threads[2], 1024);
+    }
+  });
+  EXPECT_EQ(launches, 2U) << print(line.kernel);
+  expect_same(kReverse, directives, {{"N", 64}});
+}
+
 TEST(Launches, WithoutTheBarrierTheInterpreterFindsTheRace) {
   auto line = compile(kReverse, "bind(S0.i, thread.x); bind(S1.i, thread.x)", {{"N", 8}});
   line.kernel.body = rewrite(line.kernel.body, [](Stmt stmt) {
