@@ -4,7 +4,6 @@
 #include "kernel/thread_copies.h"
 #include "kernel/thread_phases.h"
 #include "kernel/vars.h"
-#include "schedule/bind.h"
 
 #include <algorithm>
 
@@ -17,6 +16,8 @@ using scalar::BinaryOp;
 using scalar::int_lit;
 
 constexpr std::array kPositionNames = {"x", "y", "z"};
+/// Of a block: what `bind` allows a nest (schedule/bind.h).
+constexpr int64_t kMostThreads = 1024;
 
 bool has_block_loop(const Block& block) {
   bool found = false;
@@ -64,7 +65,7 @@ public:
         // Nests side by side share the threads of a launch, those of each axis: together they may be too many.
         Block longer = plain;
         longer.push_back(stmt);
-        if (count_of(threads_of(longer)) > schedule::kMostThreads && !has_definition(plain))
+        if (count_of(threads_of(longer)) > kMostThreads && !has_definition(plain))
           flush();
         plain.push_back(stmt);
       }
@@ -109,7 +110,7 @@ private:
     }
     // Within one statement they cannot be launched apart: loops of the last axes run on one thread then.
     for (const Axis axis : {Axis::ThreadZ, Axis::ThreadY})
-      if (count_of(threads_of(body)) > schedule::kMostThreads)
+      if (count_of(threads_of(body)) > kMostThreads)
         body = without_threads(body, axis);
     result.threads = threads_of(body);
     const PhaseNodes phases =
