@@ -2,6 +2,7 @@
 
 #include "driver/request.h"
 #include "driver/session.h"
+#include "support/hash.h"
 #include "support/text.h"
 
 #include <fmt/format.h>
@@ -35,6 +36,29 @@ std::string cell_text(double cell) {
   return std::isnan(cell) ? "nan" : fmt::format("{:.9g}", cell);
 }
 
+/// "[1, 2]", the position of a cell.
+std::string place_text(int64_t cell, const graph::Shape& shape) {
+  std::string index;
+  for (size_t d = shape.size(); d-- > 0;) {
+    index = std::to_string(cell % shape[d]) + (index.empty() ? "" : ", ") + index;
+    cell /= shape[d];
+  }
+  return index.empty() ? "" : "[" + index + "]";
+}
+
+double roundoff_of(graph::DataType type) {
+  switch (type) {
+  case graph::DataType::F64:
+    return 0x1p-53;
+  case graph::DataType::F16:
+    return 0x1p-11;
+  case graph::DataType::BF16:
+    return 0x1p-8;
+  default:
+    return 0x1p-24;
+  }
+}
+
 /// Distance of two integers of any type, without overflow.
 double distance(int64_t a, int64_t b, bool is_unsigned) {
   const bool is_less = is_unsigned ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
@@ -54,7 +78,7 @@ void compare_integers(const Tensor& got, const Tensor& expected, OutputAgreement
     if (error <= out.worst)
       continue;
     out.worst = error;
-    out.cell = k;
+    out.place = place_text(k, expected.shape());
     out.got = static_cast<double>(a);
     out.expected = static_cast<double>(b);
   }
@@ -78,7 +102,7 @@ void compare_floats(const Tensor& got, const Tensor& expected, OutputAgreement& 
     if (error <= out.worst)
       continue;
     out.worst = error;
-    out.cell = k;
+    out.place = place_text(k, expected.shape());
     out.got = a;
     out.expected = b;
   }
@@ -108,6 +132,7 @@ OutputAgreement agreement_of(std::string name, const run::Datum& got, const run:
   if (!expected.tensor)
     return out;
   out.is_float = graph::is_float(expected.tensor.type());
+  out.cells = expected.tensor.cells();
   if (out.is_float)
     compare_floats(got.tensor, expected.tensor, out);
   else
@@ -131,7 +156,7 @@ double allowed_difference(const std::vector<std::string>& programs, program::Num
   // Roundings of narrow values between programs add up as random steps do, and outweigh what programs do in f32.
   const bool is_f16 = floats == graph::DataType::F16, is_bf16 = floats == graph::DataType::BF16;
   if (is_bf16 || (is_f16 && numerics != program::Numerics::Fast))
-    return 2 * (is_f16 ? 0x1p-11 : 0x1p-8) *
+    return 2 * roundoff_of(floats) *
            std::sqrt(static_cast<double>(std::max<size_t>(programs.size(), 1)));
   double most = 64 * 0x1p-24; // without programs: what a few roundings leave
   for (const std::string& text : programs) {
@@ -144,8 +169,32 @@ double allowed_difference(const std::vector<std::string>& programs, program::Num
   return most;
 }
 
-bool is_within(const OutputAgreement& agreement, double allowed, double integers) {
-  return agreement.misfit.empty() && agreement.worst <= (agreement.is_float ? allowed : integers);
+bool is_within(const OutputAgreement& agreement, const AllowedDifference& allowed) {
+  if (!agreement.misfit.empty())
+    return false;
+  if (agreement.is_float)
+    return agreement.worst <= allowed.floats;
+  return agreement.worst <= allowed.integers ||
+         static_cast<double>(agreement.differing) <=
+             allowed.changed * static_cast<double>(agreement.cells);
+}
+
+bool are_within(const std::vector<OutputAgreement>& outputs, const AllowedDifference& allowed) {
+  return std::all_of(outputs.begin(), outputs.end(),
+                     [&](const OutputAgreement& each) { return is_within(each, allowed); });
+}
+
+run::Tensor rounded_elsewhere(const run::Tensor& cells, uint64_t seed) {
+  if (!cells || !graph::is_float(cells.type()))
+    return cells;
+  Tensor moved(cells.type(), cells.shape());
+  for (int64_t k = 0; k < cells.cells(); ++k) {
+    seed = hash_mix(seed, static_cast<uint64_t>(k));
+    // Twice the roundoff: a number just above a power of two moves by no less.
+    const double by = 2 * roundoff_of(cells.type()) * (seed % 2 == 0 ? 1 : -1);
+    moved.set_double(k, cells.get_double(k) * (1 + by));
+  }
+  return moved;
 }
 
 std::string text_of(const OutputAgreement& a) {
@@ -155,9 +204,9 @@ std::string text_of(const OutputAgreement& a) {
   if (a.differing == 0)
     return name + ": the same";
   if (!a.is_float || std::isinf(a.worst))
-    return fmt::format("{}: {} differ{}; cell {} is {} instead of {}", name,
+    return fmt::format("{}: {} differ{}; {}{} is {} instead of {}", name,
                        a.differing == 1 ? "1 cell" : fmt::format("{} cells", a.differing),
-                       a.differing == 1 ? "s" : "", a.cell, cell_text(a.got),
+                       a.differing == 1 ? "s" : "", name, a.place, cell_text(a.got),
                        cell_text(a.expected));
   return fmt::format("{}: largest difference {:.1e} of the largest cell, in norm {:.1e}", name,
                      a.worst, a.norm);

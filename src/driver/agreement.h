@@ -14,13 +14,22 @@ struct OutputAgreement {
   std::string name;
   std::string misfit; ///< "i64[4] instead of i64[4, 1]"; nothing below counts then
   bool is_float = true;
-  double worst =
-      0; ///< largest difference; of floats relative to the largest finite cell that is expected
-  double norm =
-      0; ///< of floats: norm of all finite differences, relative to the norm of what is expected
-  int64_t differing = 0;        ///< cells that are not the same
-  int64_t cell = 0;             ///< where the difference is largest,
+  /// Largest difference; of floats relative to the largest finite cell that is expected.
+  double worst = 0;
+  /// Of floats: norm of all finite differences, relative to the norm of what is expected.
+  double norm = 0;
+  int64_t cells = 0;            ///< how many there are,
+  int64_t differing = 0;        ///< and how many are not the same
+  std::string place;            ///< "[0, 3]": where the difference is largest,
   double got = 0, expected = 0; ///< and the cells there
+};
+
+/// How far apart two right results of one model may be.
+struct AllowedDifference {
+  double floats = 0; ///< relative to the largest cell of an output
+  double integers =
+      0; ///< by how much each may differ: they are exact, but for where a rounded float decides,
+  double changed = 0; ///< and the share of an output's integers that may be others altogether
 };
 
 OutputAgreement agreement_of(std::string name, const run::Datum& got, const run::Datum& expected);
@@ -35,12 +44,15 @@ std::vector<OutputAgreement> agreement_of(const std::vector<std::string>& names,
 double allowed_difference(const std::vector<std::string>& programs, program::Numerics,
                           graph::DataType floats);
 
-/// Is that difference one that rounding explains? `integers` is how far integers may be apart: they are exact, but for
-/// where a rounded float decides.
-bool is_within(const OutputAgreement&, double allowed, double integers = 0);
+/// Is that difference one that rounding explains?
+bool is_within(const OutputAgreement&, const AllowedDifference&);
+bool are_within(const std::vector<OutputAgreement>&, const AllowedDifference&);
 
-/// "y: largest difference 3.1e-07 of the largest cell, in norm 1.2e-07", "z: 3 of 64 cells differ; cell 5 is 2
-/// instead of 7".
+/// The same cells, every float one rounding of its type larger or smaller, by turns that look random. A result moves by so much where a
+/// model magnifies rounding.
+run::Tensor rounded_elsewhere(const run::Tensor& cells, uint64_t seed);
+
+/// "y: largest difference 3.1e-07 of the largest cell, in norm 1.2e-07", "z: 3 cells differ; z[5] is 2 instead of 7".
 std::string text_of(const OutputAgreement&);
 
 /// K0436: these outputs are not what they should be. `from` says what they are compared with: "the reference".

@@ -1,7 +1,6 @@
 #include "driver/check_model.h"
 
 #include "driver/session.h"
-#include "support/hash.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,39 +9,22 @@ namespace kawara::driver {
 namespace {
 
 using run::Datum;
-using run::Tensor;
-
-/// Every real number one rounding larger or smaller, by turns that look random.
-Tensor moved(const Tensor& tensor, uint64_t seed) {
-  if (!tensor || !graph::is_float(tensor.type()))
-    return tensor;
-  const double rounding = tensor.type() == graph::DataType::F64   ? 0x1p-53
-                          : tensor.type() == graph::DataType::F32 ? 0x1p-24
-                          : tensor.type() == graph::DataType::F16 ? 0x1p-11
-                                                                  : 0x1p-8;
-  Tensor out(tensor.type(), tensor.shape());
-  for (int64_t k = 0; k < tensor.cells(); ++k) {
-    seed = hash_mix(seed, static_cast<uint64_t>(k));
-    out.set_double(k, tensor.get_double(k) * (1 + (seed % 2 == 0 ? rounding : -rounding)));
-  }
-  return out;
-}
 
 /// What the graph's outputs are with inputs and weights rounded elsewhere.
 Result<std::vector<Datum>, Diagnostic> moved_outputs(graph::Graph graph, std::vector<Datum> inputs,
                                                      const NodeProgress& progress) {
   uint64_t seed = 1;
   for (Datum& input : inputs)
-    input.tensor = moved(input.tensor, ++seed);
+    input.tensor = rounded_elsewhere(input.tensor, ++seed);
   for (auto& [id, tensor] : graph.initializers)
-    tensor = moved(tensor, ++seed);
+    tensor = rounded_elsewhere(tensor, ++seed);
   return interpret(graph, inputs, {}, progress);
 }
 
 std::vector<OutputAgreement> beyond(const ModelCheck& check, const std::vector<double>& integers) {
   std::vector<OutputAgreement> wrong;
   for (size_t k = 0; k < check.outputs.size(); ++k)
-    if (!is_within(check.outputs[k], check.allowed, integers.empty() ? 0 : integers[k]))
+    if (!is_within(check.outputs[k], {check.allowed, integers.empty() ? 0 : integers[k]}))
       wrong.push_back(check.outputs[k]);
   return wrong;
 }

@@ -1,8 +1,8 @@
 #include "kawara/model.h"
 #include "kawara/show_gpu.h"
 
+#include "driver/check_gpu_model.h"
 #include "driver/gpu.h"
-#include "driver/gpu_agreement.h"
 #include "driver/gpu_model.h"
 #include "driver/target_choice.h"
 #include "support/text.h"
@@ -37,31 +37,6 @@ std::vector<Datum> in_order(const driver::Tape& tape, const std::map<std::string
   for (const driver::Port& port : tape.inputs)
     data.push_back(inputs.at(port.name));
   return data;
-}
-
-/// How far results may be from the processor's, and how far they are.
-struct Comparison {
-  driver::Agreement agreement;
-  driver::AllowedAgreement allowed;
-};
-
-/// With what the processor makes of the same inputs, in f32. Where that is not near enough, inputs that are rounded elsewhere say
-/// how far the model magnifies roundings.
-Result<Comparison, Diagnostic> compared(const ModelOptions& options,
-                                        const std::map<std::string, Datum>& inputs,
-                                        const std::vector<Datum>& results) {
-  KAWARA_TRY(driver::Model model, driver::load_model_to_run(options.file, usual_model_options()));
-  KAWARA_TRY(const std::vector<Datum> expected, model.run(inputs));
-  const graph::DataType floats = model_options_of(options.graph).floats;
-  Comparison out{driver::agreement_of(results, expected), driver::allowed_agreement(floats)};
-  if (driver::is_within(out.agreement, out.allowed) || floats != graph::DataType::F32)
-    return out;
-  std::map<std::string, Datum> moved;
-  for (const auto& [name, datum] : inputs)
-    moved[name] = driver::rounded_elsewhere({datum}).front();
-  KAWARA_TRY(const std::vector<Datum> others, model.run(moved));
-  out.allowed = driver::allowed_agreement(driver::agreement_of(others, expected));
-  return out;
 }
 
 void add_gpu_steps(std::vector<driver::GpuStepTime> steps, nlohmann::json& json,
@@ -103,6 +78,24 @@ struct Made {
   double load_seconds = 0, compile_seconds = 0, start_seconds = 0;
   int64_t kernels = 0, from_cache = 0, plain = 0;
 };
+
+/// Compares results with what the processor makes of the same inputs.
+Result<driver::GpuCheck, Diagnostic> checked_on_processor(const ModelOptions& options,
+                                                          const Made& made,
+                                                          const std::vector<Datum>& results) {
+  std::vector<std::string> names;
+  for (const driver::Port& port : made.model.tape().outputs)
+    names.push_back(port.name);
+  const auto run = [&](const std::map<std::string, Datum>& inputs,
+                       graph::DataType floats) -> Result<std::vector<Datum>, Diagnostic> {
+    driver::ModelOptions of_processor = usual_model_options();
+    of_processor.floats = floats;
+    KAWARA_TRY(driver::Model model, driver::load_model_to_run(options.file, of_processor));
+    return model.run(inputs);
+  };
+  return driver::check_gpu_model(names, made.inputs, results,
+                                 model_options_of(options.graph).floats, run);
+}
 
 Result<Made, Diagnostic> made(const ModelOptions& options, const CommonOptions& common) {
   KAWARA_TRY(auto device, run::CudaDevice::open());
@@ -163,17 +156,17 @@ measured(Made& made, const ModelOptions& options, const std::vector<Datum>& resu
                       made.load_seconds * 1e3, made.compile_seconds * 1e3, made.from_cache,
                       made.start_seconds * 1e3);
   if (options.check) {
-    KAWARA_TRY(const Comparison found, compared(options, made.inputs, results));
-    if (auto problem = driver::refuse_difference(found.agreement, found.allowed, "the processor"))
-      return fail(*std::move(problem));
-    json["check"] = {{"worst", found.agreement.worst},
-                     {"norm", found.agreement.spread},
-                     {"changed", found.agreement.changed},
-                     {"allowed", found.allowed.worst}};
-    text +=
-        fmt::format("check: largest difference from the processor {:.2e} of the largest result, "
-                    "in norm {:.2e}; allowed {:.2e}\n",
-                    found.agreement.worst, found.agreement.spread, found.allowed.worst);
+    KAWARA_TRY(const driver::GpuCheck check, checked_on_processor(options, made, results));
+    json["check"]["allowed"] = check.allowed.floats;
+    for (const driver::OutputAgreement& each : check.outputs) {
+      text += "check: " + driver::text_of(each) + "\n";
+      json["check"]["outputs"].push_back({{"name", each.name},
+                                          {"worst", each.worst},
+                                          {"norm", each.norm},
+                                          {"differing", each.differing}});
+    }
+    text += fmt::format("check: as the processor says; allowed {:.1e} of the largest cell\n",
+                        check.allowed.floats);
   }
   if (options.time) {
     KAWARA_TRY(const run::Timing timing, model.time({}));

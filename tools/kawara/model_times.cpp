@@ -40,7 +40,7 @@ void add_agreement(const driver::Model& model, const ModelOptions& options,
       continue;
     }
     const auto each = driver::agreement_of(name, results[k], *theirs[k]);
-    const bool is_within = driver::is_within(each, allowed);
+    const bool is_within = driver::is_within(each, {allowed});
     text += driver::text_of(each) +
             (is_within ? "\n" : fmt::format(", more than rounding explains ({:.1e})\n", allowed));
     json["outputs_compared"].push_back({{"name", name},
