@@ -48,7 +48,7 @@ def answer(kawara, command, name, sizes, schedule, environment):
         schedule = "@" + str(ROOT / "examples" / "schedules" / f"{schedule[1:]}.sched")
     words = [kawara, command, str(ROOT / "examples" / f"{name}.kw"), "--json"]
     words += ["-p", sizes] if sizes else []
-    words += ["-s", schedule] if schedule else []
+    words += ["-s", schedule or "source"]
     words += ["--no-db"] if command == "bench" else []
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     found = json.loads(done.stdout or "{}")

@@ -19,7 +19,7 @@ struct Measured {
   run::Timing timing;
   estimate::Work work;
   double compile_seconds = 0;
-  std::string machine;
+  std::string machine, schedule;
   std::optional<estimate::Machine> figures; ///< of a processor
 };
 
@@ -84,7 +84,8 @@ nlohmann::json json_of(const Measured& measured, const std::optional<UnderRoof>&
                       {"flops", measured.work.flops},
                       {"int_ops", measured.work.int_ops},
                       {"compulsory_bytes", measured.work.compulsory_bytes},
-                      {"compile_ms", measured.compile_seconds * 1e3}};
+                      {"compile_ms", measured.compile_seconds * 1e3},
+                      {"schedule", measured.schedule}};
   if (!place)
     return json;
   const estimate::RooflinePlace at = estimate::place(place->roof, place->point);
@@ -97,6 +98,14 @@ nlohmann::json json_of(const Measured& measured, const std::optional<UnderRoof>&
   return json;
 }
 
+std::string schedule_line(const std::string& kind) {
+  if (kind == "auto")
+    return "schedule: auto; `kawara show` prints it, `kawara tune` searches for a better one";
+  if (kind == "source")
+    return "schedule: the order of the text (-s source); without -s, auto chooses";
+  return kind == "tuned" ? "schedule: tuned" : "schedule: as given by -s";
+}
+
 std::string text_of(const Measured& measured, const std::optional<UnderRoof>& place) {
   const double seconds = measured.timing.median;
   std::string speed;
@@ -105,9 +114,10 @@ std::string text_of(const Measured& measured, const std::optional<UnderRoof>& pl
   if (measured.work.int_ops > 0)
     speed += fmt::format(", {:.2f} GOP/s of integers", measured.work.int_ops / seconds * 1e-9);
   std::string text =
-      fmt::format("{}\n{}{}, {:.2f} GB/s of compulsory traffic, compiled in {:.0f} ms\n",
+      fmt::format("{}\n{}{}, {:.2f} GB/s of compulsory traffic, compiled in {:.0f} ms\n{}\n",
                   run::to_string(measured.timing), measured.machine, speed,
-                  measured.work.compulsory_bytes / seconds * 1e-9, measured.compile_seconds * 1e3);
+                  measured.work.compulsory_bytes / seconds * 1e-9, measured.compile_seconds * 1e3,
+                  schedule_line(measured.schedule));
   // What was only described may be half of what the machine can do.
   if (place && measured.figures->is_measured)
     text += estimate::describe(place->roof, place->point);
@@ -145,12 +155,13 @@ int bench(const CommonOptions& options, const BenchOptions& own, const CLI::App&
   auto request = request_of(options);
   if (!request)
     return report(request.error(), options);
-  use_tuned(*request, options);
+  const std::string schedule = use_tuned(*request, options) ? "tuned" : schedule_kind(options);
   Trace trace(trace_options(options));
-  const auto measured = measure(options, *request, trace);
+  auto measured = measure(options, *request, trace);
   show_times(trace, options);
   if (!measured)
     return report(measured.error(), options);
+  measured->schedule = schedule;
   const std::optional<UnderRoof> place = under_roof(*measured, options.file);
   if (place && !own.svg.empty()) {
     const auto written =
@@ -169,7 +180,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CommonOptions>();
   CLI::App* command = app.add_subcommand(
       "bench", "measure a program: median time, spread, operations a second, GB/s");
-  add_common(*command, *options);
+  add_common(*command, *options, DefaultSchedule::Auto);
   add_database(*command, *options);
   auto own = std::make_shared<BenchOptions>();
   command->add_option("--svg", own->svg, "write a program's place under the roofline to this file");

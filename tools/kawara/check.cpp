@@ -52,7 +52,7 @@ void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CommonOptions>();
   CLI::App* command = app.add_subcommand(
       "check", "prove a schedule legal, or show the two iterations that would break");
-  add_common(*command, *options);
+  add_common(*command, *options, DefaultSchedule::Source);
   add_examples(*command,
                {"kawara check examples/jacobi1d.kw -s 'interchange(t, i)'",
                 "kawara check examples/gemm.kw -s 'tile(i=64, j=64)' -p M=100,N=100,K=8"});

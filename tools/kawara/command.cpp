@@ -66,13 +66,18 @@ Diagnostic unknown_numerics(const std::string& name) {
 
 } // namespace
 
-void add_common(CLI::App& app, CommonOptions& options) {
+void add_common(CLI::App& app, CommonOptions& options, DefaultSchedule by_default) {
+  options.by_default = by_default;
+  const bool is_auto = by_default == DefaultSchedule::Auto;
   app.add_option("FILE", options.file,
                  "program in .kw text, or a model where the command takes one")
       ->required();
   app.add_option("-p,--param", options.sizes,
                  "size of a parameter: N=1024; repeat or separate by commas");
-  app.add_option("-s,--schedule", options.schedule, "directives separated by `;`, or @file.sched");
+  app.add_option("-s,--schedule", options.schedule,
+                 std::string("directives separated by `;`, or @file.sched; `auto`") +
+                     (is_auto ? " (the default)" : "") + " chooses, `source`" +
+                     (is_auto ? "" : " (the default)") + " is the order of the text");
   app.add_option("--numerics", options.numerics, "exact, rounding or fast; instead of the file's");
   app.add_option("--winograd", options.winograd,
                  "compute convolutions by 3 x 3 windows in tiles of 2 x 2 or 4 x 4 (numerics "
@@ -113,23 +118,31 @@ std::string database_of(const CommonOptions& options) {
   return options.db.empty() ? tune::default_database() : options.db;
 }
 
-void use_tuned(driver::Request& request, const CommonOptions& options) {
-  if (!options.schedule.empty() && trim(options.schedule) != "auto")
-    return;
+std::string schedule_kind(const CommonOptions& options) {
+  const std::string_view text = trim(options.schedule);
+  if (text.empty())
+    return options.by_default == DefaultSchedule::Auto ? "auto" : "source";
+  return text == "auto" || text == "source" ? std::string(text) : "given";
+}
+
+bool use_tuned(driver::Request& request, const CommonOptions& options) {
+  if (schedule_kind(options) != "auto")
+    return false;
   const std::string database = database_of(options);
   std::error_code ignored;
   if (database.empty() || !std::filesystem::exists(database, ignored))
-    return;
+    return false;
   const auto environment = environment_of(options);
   if (!environment)
-    return; // said where the target is used
+    return false; // said where the target is used
   const auto tuned = tune::tuned_schedule(request, *environment, run::default_threads(), database);
   if (!tuned)
-    return;
+    return false;
   request.directives = tuned->directives;
   if (!options.json)
     fmt::print(stderr, "using a tuned schedule, {:.2f}x faster than auto when it was measured\n",
                tuned->gain);
+  return true;
 }
 
 void add_examples(CLI::App& app, const std::vector<std::string>& lines) {
@@ -156,14 +169,38 @@ Parsed<std::optional<program::Numerics>> numerics_of(const CommonOptions& option
   return numerics;
 }
 
+namespace {
+
+/// A schedule's text that is the name of a file.
+Diagnostic file_without_at(const std::string& path) {
+  Diagnostic d;
+  d.code = "K0447";
+  d.headline = "`-s " + path + "` names a file, not directives";
+  d.help.push_back({"to read directives from the file", "-s @" + path, false});
+  return d;
+}
+
+/// Nothing: the order of the text.
+Parsed<SourcePtr> directives_of(const CommonOptions& options) {
+  const std::string kind = schedule_kind(options);
+  if (kind == "source")
+    return SourcePtr();
+  if (kind == "auto")
+    return make_source("-s", "auto");
+  if (options.schedule.front() == '@')
+    return source_from_file(options.schedule.substr(1));
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(options.schedule, ignored))
+    return fail(Diagnostics{file_without_at(options.schedule)});
+  return make_source("-s", options.schedule);
+}
+
+} // namespace
+
 Parsed<driver::Request> request_of(const CommonOptions& options) {
   driver::Request request;
   KAWARA_TRY(request.text, source_from_file(options.file));
-  if (!options.schedule.empty() && options.schedule.front() == '@') {
-    KAWARA_TRY(request.directives, source_from_file(options.schedule.substr(1)));
-  } else if (!options.schedule.empty()) {
-    request.directives = make_source("-s", options.schedule);
-  }
+  KAWARA_TRY(request.directives, directives_of(options));
   Diagnostics errors = read_sizes(options.sizes, request);
   if (const auto numerics = numerics_of(options))
     request.numerics = *numerics;

@@ -16,11 +16,15 @@ inline constexpr int kOk = 0;
 inline constexpr int kUserError = 1;
 inline constexpr int kInternalError = 2;
 
+/// The order of loops without `-s`: what `auto` chooses, or the text's.
+enum class DefaultSchedule { Auto, Source };
+
 /// Options that most commands share.
 struct CommonOptions {
   std::string file;
   std::vector<std::string> sizes; ///< "N=64", "M=8,K=8"
-  std::string schedule;           ///< directives, or @file.sched
+  std::string schedule;           ///< directives, @file.sched, or `source`
+  DefaultSchedule by_default = DefaultSchedule::Source;
   std::string numerics;
   std::string target;   ///< cpu, cuda or cuda:ARCH
   int64_t winograd = 0; ///< tile of convolutions; 0: whoever schedules decides
@@ -33,7 +37,7 @@ struct CommonOptions {
 };
 
 /// Adds FILE, -p, -s, --numerics, --winograd, --target, --json, --verify, --time-passes and --print-after.
-void add_common(CLI::App&, CommonOptions&);
+void add_common(CLI::App&, CommonOptions&, DefaultSchedule);
 /// Adds --db and --no-db.
 void add_database(CLI::App&, CommonOptions&);
 /// Adds --db alone.
@@ -42,14 +46,15 @@ void add_database_file(CLI::App&, CommonOptions&);
 std::optional<Diagnostic> refused_database(const CommonOptions&);
 /// The file of tuned schedules; empty when none shall be used.
 std::string database_of(const CommonOptions&);
-/// Takes a tuned schedule where there is one and the request has none, or `auto`; says so on standard
-/// error.
-void use_tuned(driver::Request&, const CommonOptions&);
+/// Takes a tuned schedule where there is one and `auto` would choose; says so on standard error. Returns whether it did.
+bool use_tuned(driver::Request&, const CommonOptions&);
+/// Who orders the loops: "auto", "source" (the text's order) or "given".
+std::string schedule_kind(const CommonOptions&);
 /// Adds a paragraph of examples to `--help`.
 void add_examples(CLI::App&, const std::vector<std::string>& lines);
 
 /// The request in the user's words; files are read here. Errors: no such file (K0420), sizes that are
-/// no `NAME=NUMBER` (K0432), an unknown contract (K0433).
+/// no `NAME=NUMBER` (K0432), an unknown contract (K0433), the name of a file without `@` as a schedule (K0447).
 Parsed<driver::Request> request_of(const CommonOptions&);
 
 /// The contract that `--numerics` names; nothing without it. Errors: K0433.

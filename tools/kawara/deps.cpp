@@ -62,7 +62,7 @@ void add_deps(CLI::App& app, int& exit_code) {
   auto svg = std::make_shared<std::string>();
   auto dot = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("deps", "list the dependences with their distances");
-  add_common(*command, *options);
+  add_common(*command, *options, DefaultSchedule::Source);
   command->add_option("--svg", *svg, "also write a picture to this file");
   command->add_flag("--dot", *dot, "print Graphviz text instead")->excludes("--json");
   add_examples(*command,

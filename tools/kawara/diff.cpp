@@ -41,7 +41,7 @@ void add_diff(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CommonOptions>();
   auto other = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("diff", "compare two schedules of one program");
-  add_common(*command, *options);
+  add_common(*command, *options, DefaultSchedule::Source);
   command->add_option(
       "--with", *other,
       "the other schedule: directives, or @file.sched; the source order if left out");

@@ -124,7 +124,7 @@ int emit_c(const EmitOptions& options) {
 void add_emit(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<EmitOptions>();
   CLI::App* command = app.add_subcommand("emit", "write a program as C11 for another project");
-  add_common(*command, *options);
+  add_common(*command, *options, DefaultSchedule::Auto);
   command->add_option("-o,--output", options->output, "the .c file; standard output without it");
   command->add_option("--header", options->header, "also write a .h file with the prototype");
   command->add_option("--function", options->function, "name of the C function")

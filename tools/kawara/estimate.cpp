@@ -90,7 +90,7 @@ void add_estimate(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<EstimateOptions>();
   CLI::App* command = app.add_subcommand(
       "estimate", "predict what a schedule costs: FLOPs, bytes per cache level, time");
-  add_common(*command, *options);
+  add_common(*command, *options, DefaultSchedule::Auto);
   command->add_flag("--replay", options->replay,
                     "also go through every load and store, and count what caches would move");
   add_examples(*command,

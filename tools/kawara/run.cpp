@@ -235,7 +235,7 @@ void add_run(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
       app.add_subcommand("run", "compile a program or a model and run it on this machine");
-  add_common(*command, *options);
+  add_common(*command, *options, DefaultSchedule::Auto);
   command->add_option("--input", options->inputs,
                       "NAME=file.npy or .npz; a fixed pattern for the others");
   command->add_option("--output", options->outputs, "NAME=file.npy or .npz to write");

@@ -115,7 +115,14 @@ int show_graph(const ShowOptions& options) {
                     options.onnx);
 }
 
-int show(const ShowOptions& options, const CLI::App& command) {
+/// Stages before any schedule are those of the text: `auto` may write a program another way first.
+bool is_of_the_text(const std::string& stage) {
+  return stage == "program" || stage == "scop" || stage == "deps";
+}
+
+int show(ShowOptions options, const CLI::App& command) {
+  if (is_of_the_text(options.stage))
+    options.by_default = DefaultSchedule::Source;
   const std::string &stage = options.stage, &svg = options.svg;
   if (const auto refused = refused_option(command, shown_kind(options)))
     return report({*refused}, options);
@@ -158,7 +165,7 @@ void add_show(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ShowOptions>();
   CLI::App* command =
       app.add_subcommand("show", "print what a stage of the line makes of a program");
-  add_common(*command, *options);
+  add_common(*command, *options, DefaultSchedule::Auto);
   command->add_option(
       "--stage", options->stage,
       "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm; for a GPU "

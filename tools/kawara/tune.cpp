@@ -150,7 +150,7 @@ void add_tune(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<TuneSettings>();
   CLI::App* command = app.add_subcommand(
       "tune", "search a schedule that is faster than the default, and keep it for later runs");
-  add_common(*command, *options);
+  add_common(*command, *options, DefaultSchedule::Source);
   add_database(*command, *options);
   command->add_option("--input", options->inputs,
                       "an input of a model, for its shape: NAME=file.npy; others have a pattern");
