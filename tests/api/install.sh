@@ -10,6 +10,17 @@ trap 'rm -rf "$folder"' EXIT
   -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
 "$cmake" --build "$folder/build" >/dev/null
 "$folder/build/matrix_product"
+"$folder/installed/bin/kawara" | grep -q '^  estimate '
+"$folder/installed/bin/kawara" help estimate | grep -q -- '--replay'
+"$folder/installed/bin/kawara" --version | grep -q '^kawara [0-9.]* (LLVM '
+grep -q '^\.TH KAWARA 1' "$folder/installed/share/man/man1/kawara.1"
+# What a shell offers after `kawara es` and after `kawara estimate --rep`.
+offered() {
+  bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kawara; echo "${COMPREPLY[*]}"' bash \
+    "$folder/installed/share/bash-completion/completions/kawara" "$@"
+}
+[ "$(offered kawara es)" = estimate ]
+[ "$(offered kawara estimate --rep)" = --replay ]
 [ -f "$model" ] || exit 0
 "$folder/build/run_model" "$model" "$folder/model.kwx" >"$folder/from_onnx"
 "$folder/build/run_model" "$folder/model.kwx" >"$folder/from_kwx"

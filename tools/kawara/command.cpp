@@ -234,6 +234,19 @@ Parsed<schedule::Environment> environment_to_run_on(const CommonOptions& options
   return environment;
 }
 
+Diagnostic no_such_command(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    known.push_back(command->get_name());
+  Diagnostic d;
+  d.code = "K0437";
+  d.headline = "no command is called `" + name + "`";
+  d.body.push_back("The commands are " + join(known, ", ") + ".");
+  if (const auto meant = closest(name, known))
+    d.help.push_back({"did you mean", "kawara " + *meant, false});
+  return d;
+}
+
 TraceOptions trace_options(const CommonOptions& options) {
   TraceOptions trace;
   trace.verify = options.verify;

@@ -1,10 +1,10 @@
 #include "kawara/program.h"
 
 #include "kawara/command.h"
+#include "kawara/help.h"
 #include "kawara/model.h"
 
 #include "support/check.h"
-#include "support/text.h"
 
 #include <fmt/core.h>
 
@@ -14,28 +14,12 @@
 
 namespace {
 
-std::vector<std::string> commands_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({}))
-    names.push_back(command->get_name());
-  return names;
-}
-
-kawara::Diagnostic no_such_command(const std::vector<std::string>& known, const std::string& name) {
-  kawara::Diagnostic d;
-  d.code = "K0437";
-  d.headline = "no command is called `" + name + "`";
-  d.body.push_back("The commands are " + kawara::join(known, ", ") + ".");
-  if (const auto meant = kawara::closest(name, known))
-    d.help.push_back({"did you mean", "kawara " + *meant, false});
-  return d;
-}
-
 int run_command(int argc, char** argv) {
   CLI::App app{"Kawara compiles loops and tensor expressions to fast native code, and proves every "
                "transformation on the way.",
                "kawara"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", kawara::tools::version_text());
   app.failure_message(CLI::FailureMessage::simple);
   int exit_code = kawara::tools::kOk;
   kawara::tools::add_run(app, exit_code);
@@ -54,14 +38,17 @@ int run_command(int argc, char** argv) {
   kawara::tools::add_zoo(app, exit_code);
   kawara::tools::add_compile(app, exit_code);
   kawara::tools::add_demo(app, exit_code);
+  kawara::tools::add_help(app, exit_code);
   if (argc < 2) {
-    fmt::print(stderr, "{}", app.help());
-    return kawara::tools::kUserError;
+    fmt::print("{}", app.help());
+    return kawara::tools::kOk;
   }
   const std::string first = argv[1];
-  const std::vector<std::string> known = commands_of(app);
-  if (first.rfind('-', 0) != 0 && std::find(known.begin(), known.end(), first) == known.end())
-    return kawara::tools::report({no_such_command(known, first)}, {});
+  const auto known = app.get_subcommands([](const CLI::App*) { return true; });
+  if (!first.starts_with('-') &&
+      std::none_of(known.begin(), known.end(),
+                   [&](const CLI::App* each) { return each->get_name() == first; }))
+    return kawara::tools::report({kawara::tools::no_such_command(app, first)}, {});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
