@@ -3,6 +3,7 @@
 #include "api/state.h"
 #include "driver/kwx.h"
 #include "driver/model.h"
+#include "run/cpu/threads.h"
 #include "support/text.h"
 
 #include <algorithm>
@@ -105,6 +106,7 @@ const std::vector<ModelPort>& Model::inputs() const { return impl_->inputs; }
 const std::vector<ModelPort>& Model::outputs() const { return impl_->outputs; }
 
 Model Model::load(const std::string& path) {
+  (void)api::value_or_throw(run::check_threads());
   auto impl = std::make_unique<Impl>();
   if (std::filesystem::path(path).extension() == ".kwx") {
     impl->play_from(api::value_or_throw(driver::read_kwx(path)));

@@ -260,6 +260,7 @@ std::string Schedule::c() const {
 }
 
 Executable Schedule::compile() const {
+  (void)api::value_or_throw(run::check_threads());
   Trace trace;
   driver::Compiled compiled =
       api::value_or_throw(driver::compile(impl_->front, impl_->environment, trace));

@@ -6,6 +6,7 @@
 #include "program/winograd.h"
 #include "scalar/type.h"
 #include "support/hash.h"
+#include "support/memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -76,10 +77,39 @@ double rounding_of_sums(const program::Program& program) {
   return coarsest;
 }
 
+/// K0448: the tensors are larger than what is left.
+Diagnostic too_large(const program::Program& program, const std::vector<int64_t>& sizes,
+                     int64_t needed, int64_t left) {
+  Diagnostic d;
+  d.code = "K0448";
+  d.headline = "the tensors need " + bytes_text(needed) + ", and " + bytes_text(left) + " are free";
+  d.body.push_back("That is all tensors of the program at " + program::params_text(program, sizes) +
+                   ".");
+  d.help.push_back({"choose smaller sizes", "", false});
+  return d;
+}
+
+/// Refuses sizes for which there is no memory (K0448), before any is taken.
+Parsed<Done> require_memory(const program::Program& program, const std::vector<int64_t>& sizes) {
+  KAWARA_TRY(const auto shapes, collected(program::required_shapes(program, sizes)));
+  int64_t needed = 0;
+  for (size_t t = 0; t < shapes.size(); ++t) {
+    int64_t bytes = scalar::bytes_of(program.tensors[t].elem);
+    for (const int64_t extent : shapes[t])
+      bytes *= extent; // below 2^46: K0406
+    needed = bytes > INT64_MAX - needed ? INT64_MAX : needed + bytes;
+  }
+  const int64_t left = memory_left();
+  if (needed > left)
+    return fail(Diagnostics{too_large(program, sizes, needed, left)});
+  return Done{};
+}
+
 } // namespace
 
 Parsed<program::Arrays> inputs_for(const program::Program& program,
                                    const std::vector<int64_t>& sizes, program::Arrays given) {
+  KAWARA_TRY([[maybe_unused]] const Done done, require_memory(program, sizes));
   KAWARA_TRY(program::Arrays inputs, collected(program::pattern_inputs(program, sizes, 1)));
   for (auto& [name, array] : given)
     inputs[name] = std::move(array);

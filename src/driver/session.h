@@ -6,7 +6,8 @@
 
 namespace kawara::driver {
 
-/// Inputs of a run: given arrays where there are some, a fixed pattern elsewhere.
+/// Inputs of a run: given arrays where there are some, a fixed pattern elsewhere. Refuses sizes whose tensors need more memory than
+/// there is (K0448).
 Parsed<program::Arrays> inputs_for(const program::Program&, const std::vector<int64_t>& sizes,
                                    program::Arrays given);
 

@@ -2,20 +2,20 @@
 
 #include "scalar/half.h"
 #include "support/check.h"
+#include "support/memory.h"
 #include "support/zeros.h"
 
 #include <array>
 #include <cstring>
 #include <new>
 
-#include <unistd.h>
-
 namespace kawara::graph {
 namespace {
 
 constexpr int64_t kSlackBytes = 64;
 
-int64_t memory_of_machine() { return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
+// What is smaller costs less to allocate than to ask about.
+constexpr int64_t kAskedBytes = int64_t{1} << 26;
 
 /// Calls `f` with a pointer of the C++ type of the cells, where there is one.
 template <class F> auto with_cells(DataType type, std::byte* data, F f) {
@@ -106,7 +106,7 @@ std::optional<int64_t> cells_of(const Shape& shape) {
 std::shared_ptr<std::byte> make_memory(int64_t bytes) {
   const auto size = static_cast<size_t>(bytes + kSlackBytes);
   // The system would promise more than it has and end the program later.
-  if (bytes > memory_of_machine())
+  if (bytes > kAskedBytes && bytes > memory_left())
     throw std::bad_alloc();
   return {static_cast<std::byte*>(allocate_zeros(size)),
           [size](std::byte* p) { free_zeros(p, size); }};

@@ -69,6 +69,14 @@ bool is_control(uint32_t value) {
   return value < 0x20 || (value >= 0x7F && value < 0xA0) || is_bidi_override;
 }
 
+bool equal_but_for_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 /// Edits between two names, counting a swap of neighbours as one.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
@@ -126,6 +134,9 @@ std::optional<std::string> closest(std::string_view name,
     const size_t longer = std::max(name.size(), candidate.size());
     if (longer > kLongest)
       continue;
+    // The other case is the most likely mistake: `k` for `K`, before `M`.
+    if (name != candidate && equal_but_for_case(name, candidate))
+      return candidate;
     const size_t edits = edit_distance(name, candidate);
     if (edits > 0 && edits < fewest && edits * 3 <= std::max<size_t>(longer, 3)) {
       fewest = edits;

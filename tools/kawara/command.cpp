@@ -1,5 +1,7 @@
 #include "kawara/command.h"
 
+#include "kawara/input_file.h"
+
 #include "driver/target_choice.h"
 #include "run/cpu/threads.h"
 #include "run/file.h"
@@ -199,7 +201,10 @@ Parsed<SourcePtr> directives_of(const CommonOptions& options) {
 
 Parsed<driver::Request> request_of(const CommonOptions& options) {
   driver::Request request;
-  KAWARA_TRY(request.text, source_from_file(options.file));
+  auto text = program_source(options.file);
+  if (!text)
+    return fail(Diagnostics{std::move(text).error()});
+  request.text = *std::move(text);
   KAWARA_TRY(request.directives, directives_of(options));
   Diagnostics errors = read_sizes(options.sizes, request);
   if (const auto numerics = numerics_of(options))

@@ -1,5 +1,7 @@
 #include "kawara/model.h"
 
+#include "kawara/input_file.h"
+
 #include "driver/check_model.h"
 #include "estimate/operator_cost.h"
 #include "graph/onnx/export.h"
@@ -173,12 +175,10 @@ void use_tuned(driver::Model& model, const CommonOptions& common) {
 }
 
 bool is_compiled_model(const std::string& path) {
-  return std::filesystem::path(path).extension() == ".kwx";
+  return file_kind(path) == FileKind::CompiledModel;
 }
 
-bool is_model(const std::string& path) {
-  return std::filesystem::path(path).extension() == ".onnx" || is_compiled_model(path);
-}
+bool is_model(const std::string& path) { return file_kind(path) != FileKind::Program; }
 
 Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& run) {
   nlohmann::json json{

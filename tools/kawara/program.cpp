@@ -4,7 +4,9 @@
 #include "kawara/help.h"
 #include "kawara/model.h"
 
+#include "run/cpu/threads.h"
 #include "support/check.h"
+#include "support/memory.h"
 
 #include <fmt/core.h>
 
@@ -13,6 +15,14 @@
 #include <exception>
 
 namespace {
+
+/// `--input A=a.npy FILE`: an option that may be repeated takes one value each time, and leaves FILE alone.
+void take_one_value_each(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    for (CLI::Option* option : command->get_options())
+      if (!option->get_positional())
+        option->allow_extra_args(false);
+}
 
 int run_command(int argc, char** argv) {
   CLI::App app{"Kawara compiles loops and tensor expressions to fast native code, and proves every "
@@ -39,6 +49,7 @@ int run_command(int argc, char** argv) {
   kawara::tools::add_compile(app, exit_code);
   kawara::tools::add_demo(app, exit_code);
   kawara::tools::add_help(app, exit_code);
+  take_one_value_each(app);
   if (argc < 2) {
     fmt::print("{}", app.help());
     return kawara::tools::kOk;
@@ -49,6 +60,8 @@ int run_command(int argc, char** argv) {
       std::none_of(known.begin(), known.end(),
                    [&](const CLI::App* each) { return each->get_name() == first; }))
     return kawara::tools::report({kawara::tools::no_such_command(app, first)}, {});
+  if (const auto checked = kawara::run::check_threads(); !checked)
+    return kawara::tools::report({checked.error()}, {});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -67,6 +80,13 @@ int kawara::tools::program(int argc, char** argv) {
                "kawara: internal error: {}\nThis is a bug in Kawara. Please report it with the "
                "command and its files.\n",
                e.what());
+  } catch (const std::bad_alloc&) {
+    kawara::Diagnostic d;
+    d.code = "K0448";
+    d.headline = "there is not enough memory";
+    d.body.push_back(kawara::bytes_text(kawara::memory_left()) + " are free.");
+    d.help.push_back({"choose smaller sizes", "", false});
+    return kawara::tools::report({d}, {});
   } catch (const std::exception& e) {
     fmt::print(stderr, "kawara: internal error: {}\n", e.what());
   }

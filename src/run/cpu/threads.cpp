@@ -1,5 +1,7 @@
 #include "run/cpu/threads.h"
 
+#include "support/text.h"
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -7,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <pthread.h>
 #include <sched.h>
 #include <thread>
@@ -270,12 +273,41 @@ void ThreadPool::State::wait_for_workers(size_t count) {
   }
 }
 
-int64_t default_threads() {
+namespace {
+
+constexpr int64_t kMostThreads = 1024;
+
+/// KAWARA_THREADS; nothing where it is not set, 0 where it is no number of threads.
+std::optional<int64_t> asked_threads() {
   const char* text = std::getenv("KAWARA_THREADS");
+  if (text == nullptr || *text == '\0')
+    return std::nullopt;
   int64_t threads = 0;
-  if (text != nullptr)
-    std::from_chars(text, text + std::strlen(text), threads);
-  return threads > 0 ? std::min<int64_t>(threads, 1024) : usable_processors();
+  const char* end = text + std::strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, threads);
+  return error == std::errc{} && rest == end && threads <= kMostThreads
+             ? std::max<int64_t>(threads, 0)
+             : 0;
+}
+
+} // namespace
+
+int64_t default_threads() {
+  const int64_t asked = asked_threads().value_or(0);
+  return asked > 0 ? asked : usable_processors();
+}
+
+Result<Done, Diagnostic> check_threads() {
+  if (asked_threads().value_or(1) > 0)
+    return Done{};
+  Diagnostic d;
+  d.code = "K0451";
+  d.headline =
+      "`KAWARA_THREADS=" + printable(std::getenv("KAWARA_THREADS")) + "` is no number of threads";
+  d.body.push_back("It is a whole number from 1 to " + std::to_string(kMostThreads) +
+                   "; without it, all processors are used.");
+  d.help.push_back({"for example", "KAWARA_THREADS=4", false});
+  return fail(std::move(d));
 }
 
 ThreadPool::ThreadPool(int64_t threads) : state_(std::make_unique<State>(threads)) {}

@@ -2,6 +2,8 @@
 
 #include "emit/runtime_api.h"
 #include "run/buffer.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
 
 #include <memory>
 #include <mutex>
@@ -10,8 +12,10 @@
 namespace kawara::run {
 
 /// Number of threads asked for by KAWARA_THREADS; all processors this process may use when it is
-/// not set or not a positive number.
+/// not set or not a number from 1 to 1024.
 int64_t default_threads();
+/// Refuses a KAWARA_THREADS that is no such number (K0451).
+Result<Done, Diagnostic> check_threads();
 
 /// Threads that stay alive between parallel loops. A waiting thread spins for some hundred microseconds and
 /// then sleeps, so that loops in quick succession start fast and an idle pool costs nothing. Every thread has a share of the

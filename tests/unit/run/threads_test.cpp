@@ -112,7 +112,16 @@ TEST(Threads, TheVariableSetsTheirNumber) {
   EXPECT_EQ(default_threads(), 5);
   ::setenv("KAWARA_THREADS", "none", 1);
   EXPECT_GE(default_threads(), 1);
+  for (const char* text : {"none", "0", "-3", "4x", "1025", " 4"}) {
+    ::setenv("KAWARA_THREADS", text, 1);
+    const auto checked = check_threads();
+    ASSERT_FALSE(checked) << text;
+    EXPECT_EQ(checked.error().code, "K0451");
+  }
+  ::setenv("KAWARA_THREADS", "1024", 1);
+  EXPECT_TRUE(check_threads());
   ::unsetenv("KAWARA_THREADS");
+  EXPECT_TRUE(check_threads());
   EXPECT_GE(default_threads(), 1);
 }
 

@@ -33,6 +33,8 @@ TEST(Closest, finds_a_slip) {
 TEST(Closest, does_not_guess_wildly) {
   EXPECT_EQ(closest("fuse", {"split", "tile"}), std::nullopt);
   EXPECT_EQ(closest("tile", {"tile"}), std::nullopt);
+  EXPECT_EQ(closest("k", {"M", "N", "K"}), "K");
+  EXPECT_EQ(closest("relu", {"Elu", "Relu"}), "Relu");
   EXPECT_EQ(closest("ab", {"xy"}), std::nullopt);
 }
 
