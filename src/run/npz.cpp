@@ -206,7 +206,11 @@ std::string shared_fields(const std::string& name, const std::string& content) {
 
 } // namespace
 
-Result<Arrays, Diagnostic> arrays_from_npz(std::string_view bytes, const std::string& name) {
+namespace {
+
+using Contents = std::map<std::string, std::string>; ///< `.npy` files by member name without `.npy`
+
+Result<Contents, Diagnostic> contents_of_npz(std::string_view bytes, const std::string& name) {
   const Bytes b(bytes);
   if (!b.starts(0, kLocal) && !b.starts(0, kEnd))
     return fail(file_error("K0421", "`" + name + "` is not a .npz file",
@@ -215,34 +219,73 @@ Result<Arrays, Diagnostic> arrays_from_npz(std::string_view bytes, const std::st
   const auto members = members_of(b);
   if (!members)
     return fail(damaged(name, "Its directory is missing or damaged; the file may be cut off."));
-  Arrays arrays;
+  Contents contents;
   for (const Member& m : *members) {
     if (!m.name.ends_with(kSuffix))
       continue;
-    KAWARA_TRY(const std::string content, content_of(b, m, name));
-    KAWARA_TRY(program::Array array, array_from_npy(content, name + ":" + m.name));
-    arrays[m.name.substr(0, m.name.size() - kSuffix.size())] = std::move(array);
+    KAWARA_TRY(contents[m.name.substr(0, m.name.size() - kSuffix.size())], content_of(b, m, name));
   }
-  return arrays;
+  return contents;
 }
 
-Result<std::string, Diagnostic> npz_from_arrays(const Arrays& arrays, const std::string& name) {
+Result<std::string, Diagnostic> npz_from_contents(const Contents& contents,
+                                                  const std::string& name) {
   std::string bytes, directory;
-  for (const auto& [key, array] : arrays) {
-    const std::string member = key + std::string(kSuffix), content = npy_from_array(array);
+  for (const auto& [key, content] : contents) {
+    const std::string member = key + std::string(kSuffix);
     const std::string fields = shared_fields(member, content);
     directory += std::string(kCentral) + little_endian(20, 2) + fields + std::string(10, '\0') +
                  little_endian(bytes.size(), 4) + member;
     bytes += std::string(kLocal) + fields + member + content;
-    if (bytes.size() + directory.size() >= kSaturated || arrays.size() >= 0xffff)
+    if (bytes.size() + directory.size() >= kSaturated || contents.size() >= 0xffff)
       return fail(file_error("K0427", "`" + name + "` would be larger than a .npz file can be",
                              "Plain zip archives end at 4 GiB.",
                              "write each array to a .npy file of its own"));
   }
   const uint64_t offset = bytes.size();
   return bytes + directory + std::string(kEnd) + little_endian(0, 4) +
-         little_endian(arrays.size(), 2) + little_endian(arrays.size(), 2) +
+         little_endian(contents.size(), 2) + little_endian(contents.size(), 2) +
          little_endian(directory.size(), 4) + little_endian(offset, 4) + little_endian(0, 2);
+}
+
+} // namespace
+
+Result<Arrays, Diagnostic> arrays_from_npz(std::string_view bytes, const std::string& name) {
+  KAWARA_TRY(const Contents contents, contents_of_npz(bytes, name));
+  Arrays arrays;
+  for (const auto& [key, content] : contents) {
+    KAWARA_TRY(arrays[key], array_from_npy(content, name + ":" + key + std::string(kSuffix)));
+  }
+  return arrays;
+}
+
+Result<std::string, Diagnostic> npz_from_arrays(const Arrays& arrays, const std::string& name) {
+  Contents contents;
+  for (const auto& [key, array] : arrays)
+    contents[key] = npy_from_array(array);
+  return npz_from_contents(contents, name);
+}
+
+Result<std::map<std::string, graph::Tensor>, Diagnostic>
+read_npz_tensors(const std::string& path, const DeclaredTypes& declared) {
+  KAWARA_TRY(const std::string bytes, read_file(path));
+  KAWARA_TRY(const Contents contents, contents_of_npz(bytes, path));
+  std::map<std::string, graph::Tensor> tensors;
+  for (const auto& [key, content] : contents) {
+    KAWARA_TRY(graph::Tensor tensor,
+               tensor_from_npy(content, path + ":" + key + std::string(kSuffix), declared(key)));
+    tensors.emplace(key, std::move(tensor));
+  }
+  return tensors;
+}
+
+Result<Done, Diagnostic> write_npz_tensors(const std::string& path,
+                                           const std::map<std::string, graph::Tensor>& tensors) {
+  Contents contents;
+  for (const auto& [key, tensor] : tensors)
+    contents[key] = npy_from_tensor(tensor);
+  KAWARA_TRY(const std::string bytes, npz_from_contents(contents, path));
+  return write_file(path, bytes);
 }
 
 Result<Arrays, Diagnostic> read_npz(const std::string& path) {

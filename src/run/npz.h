@@ -1,8 +1,12 @@
 #pragma once
 
+#include "graph/tensor.h"
 #include "program/values.h"
 #include "support/diagnostic.h"
 
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,5 +26,14 @@ Result<std::string, Diagnostic> npz_from_arrays(const program::Arrays& arrays,
 
 Result<program::Arrays, Diagnostic> read_npz(const std::string& path);
 Result<Done, Diagnostic> write_npz(const std::string& path, const program::Arrays& arrays);
+
+// The same for the tensors of models (run/npy.h).
+
+/// The type that a model declares for a name; nothing where it has no such input.
+using DeclaredTypes = std::function<std::optional<graph::DataType>(const std::string& name)>;
+Result<std::map<std::string, graph::Tensor>, Diagnostic> read_npz_tensors(const std::string& path,
+                                                                          const DeclaredTypes&);
+Result<Done, Diagnostic> write_npz_tensors(const std::string& path,
+                                           const std::map<std::string, graph::Tensor>& tensors);
 
 } // namespace kawara::run

@@ -58,8 +58,8 @@ VALUES = {"--param": "n=4", "--shape": "x=3x4", "--schedule": "auto", "--numeric
           "--workers": "1", "--learner": "trees", "--model": "m.txt", "--recorded": "r.db"}
 
 # A wrong value, and the message that shows that somebody read it.
-WRONG = {"--param": ("zzz=4", "K0430|K0569"), "--shape": ("zzz=1", "K0520"), "--schedule": ("nonsense(i)", "K0230"),
-         "--numerics": ("none", "K0433"), "--winograd": ("7", "K0258"), "--target": ("cpu:none", "K03"),
+WRONG = {"--print": ("nobody", "K0435"), "--param": ("zzz=4", "K0430|K0569"), "--shape": ("zzz=1", "K0520"),
+         "--schedule": ("nonsense(i)", "K0230"), "--numerics": ("none", "K0433"), "--winograd": ("7", "K0258"), "--target": ("cpu:none", "K03"),
          "--print-after": ("none", "print-after"), "--input": ("x=missing.npy", "K0420"), "--type": ("f7", "type"),
          "--attention": ("none", "attention"), "--layout": ("none", "layout"), "--stage": ("none", "K0438"),
          "--also": ("zzz=4", "K0569"), "--with": ("nonsense(i)", "K0230"), "--budget": ("none", "K0604"),

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace kawara::tools {
 
 Result<std::pair<std::string, std::string>, Diagnostic>
@@ -21,22 +23,143 @@ binding_of(const std::string& option, const std::string& text, Names names) {
   return fail(std::move(d));
 }
 
+Diagnostic no_member(const std::string& name, const std::string& path) {
+  return run::file_error("K0428", "`" + path + "` has no array called `" + printable(name) + "`",
+                         "A .npz file is looked up by the tensor's name.",
+                         "rename the member, or give a .npy file");
+}
+
 Result<program::Array, Diagnostic> read_array(const std::string& name, const std::string& path) {
   if (!path.ends_with(".npz"))
     return run::read_npy(path);
   KAWARA_TRY(program::Arrays arrays, run::read_npz(path));
   const auto at = arrays.find(name);
   if (at == arrays.end())
-    return fail(run::file_error("K0428", "`" + path + "` has no array called `" + name + "`",
-                                "A .npz file is looked up by the tensor's name.",
-                                "rename the member, or give a .npy file"));
+    return fail(no_member(name, path));
   return std::move(at->second);
 }
 
+Parsed<program::Arrays> read_arrays(const std::vector<std::string>& bindings) {
+  program::Arrays arrays;
+  Diagnostics errors;
+  for (const std::string& text : bindings) {
+    if (text.ends_with(".npz") && text.find('=') == std::string::npos) {
+      auto all = run::read_npz(text);
+      if (all)
+        arrays.merge(*all);
+      else
+        errors.push_back(std::move(all).error());
+      continue;
+    }
+    const auto binding = binding_of("--input", text, Names::OfProgram);
+    if (!binding) {
+      errors.push_back(binding.error());
+      continue;
+    }
+    auto array = read_array(binding->first, binding->second);
+    if (array)
+      arrays[binding->first] = *std::move(array);
+    else
+      errors.push_back(std::move(array).error());
+  }
+  if (!errors.empty())
+    return fail(std::move(errors));
+  return arrays;
+}
+
+Result<Done, Diagnostic> check_output_file(const std::string& path) {
+  if (path.ends_with(".npy") || path.ends_with(".npz") || path.ends_with(".csv"))
+    return Done{};
+  return fail(run::file_error("K0453", "`" + printable(path) + "` says no format to write",
+                              "Arrays are written as .npy, .npz or .csv, by the file's ending.",
+                              "give the file one of these endings"));
+}
+
+namespace {
+
+Result<Done, Diagnostic> write_table(const std::string& name, const std::string& path,
+                                     const ShownCells& cells) {
+  if (cells.shape.size() <= 2)
+    return run::write_file(path, csv_of(cells));
+  return fail(run::file_error(
+      "K0453", "`" + printable(name) + "` is no table",
+      fmt::format("A .csv file holds at most two dimensions, and it has {}.", cells.shape.size()),
+      "write a .npy file"));
+}
+
+} // namespace
+
 Result<Done, Diagnostic> write_array(const std::string& name, const std::string& path,
                                      const program::Array& array) {
-  return path.ends_with(".npz") ? run::write_npz(path, {{name, array}})
-                                : run::write_npy(path, array);
+  KAWARA_TRY([[maybe_unused]] const Done done, check_output_file(path));
+  if (path.ends_with(".npz"))
+    return run::write_npz(path, {{name, array}});
+  if (path.ends_with(".npy"))
+    return run::write_npy(path, array);
+  return write_table(name, path, cells_of(array));
+}
+
+Result<Done, Diagnostic> write_tensor(const std::string& name, const std::string& path,
+                                      const graph::Tensor& tensor) {
+  KAWARA_TRY([[maybe_unused]] const Done done, check_output_file(path));
+  if (path.ends_with(".npz"))
+    return run::write_npz_tensors(path, {{name, tensor}});
+  if (path.ends_with(".npy"))
+    return run::write_npy_tensor(path, tensor);
+  return write_table(name, path, cells_of(tensor));
+}
+
+namespace {
+
+std::string short_text(double number) {
+  return std::isnan(number) ? "nan" : fmt::format("{:.6g}", number);
+}
+
+/// The fewest digits that give the number again; narrow floats are f32 without loss.
+std::string exact_text(double number, bool is_f64) {
+  return std::isnan(number) ? "nan"
+         : is_f64           ? fmt::format("{}", number)
+                            : fmt::format("{}", static_cast<float>(number));
+}
+
+template <class Integer> std::function<std::string(int64_t)> integer_texts(Integer integer) {
+  return [integer](int64_t k) { return std::to_string(integer(k)); };
+}
+
+/// Cells that are conditions, floats, or integers that `integer` gives.
+template <class Integer>
+ShownCells cells_from(std::string type, std::vector<int64_t> shape,
+                      std::function<double(int64_t)> number, bool is_float, Integer integer) {
+  ShownCells cells{type, std::move(shape), {}, {}, number};
+  if (is_float) {
+    cells.cell = [number](int64_t k) { return short_text(number(k)); };
+    cells.exact = [number, is_f64 = type == "f64"](int64_t k) {
+      return exact_text(number(k), is_f64);
+    };
+  } else if (type == "bool")
+    cells.cell = cells.exact = [number](int64_t k) { return number(k) != 0 ? "true" : "false"; };
+  else
+    cells.cell = cells.exact = integer_texts(integer);
+  return cells;
+}
+
+} // namespace
+
+ShownCells cells_of(const program::Array& array) {
+  return cells_from(
+      std::string(scalar::name_of(array.elem())), array.shape(),
+      [&array](int64_t k) { return array.get_double(k); }, scalar::is_float(array.elem()),
+      [&array](int64_t k) { return array.get(k).i; });
+}
+
+ShownCells cells_of(const graph::Tensor& tensor) {
+  const std::string type(graph::name_of(tensor.type()));
+  const auto number = [&tensor](int64_t k) { return tensor.get_double(k); };
+  if (tensor.type() == graph::DataType::U64)
+    return cells_from(type, tensor.shape(), number, false,
+                      [&tensor](int64_t k) { return static_cast<uint64_t>(tensor.get_int(k)); });
+  return cells_from(type, tensor.shape(), number, graph::is_float(tensor.type()),
+                    [&tensor](int64_t k) { return tensor.get_int(k); });
 }
 
 std::string text_of(const Summary& s) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "graph/tensor.h"
+#include "kawara/shown_cells.h"
 #include "program/values.h"
 #include "support/diagnostic.h"
 
@@ -17,9 +19,21 @@ Result<std::pair<std::string, std::string>, Diagnostic> binding_of(const std::st
 
 /// The array in a .npy file, or the member of that name in a .npz file. Refuses what cannot be read, and a file without such a member (K0428).
 Result<program::Array, Diagnostic> read_array(const std::string& name, const std::string& path);
-/// Into a .npy file, or as the only member of a .npz file.
+/// K0428: a .npz file has no such member.
+Diagnostic no_member(const std::string& name, const std::string& path);
+/// All arrays of `--input`: NAME=FILE, or a .npz file whose members have the names of tensors.
+Parsed<program::Arrays> read_arrays(const std::vector<std::string>& bindings);
+/// Refuses a file to write that ends in none of .npy, .npz and .csv (K0453).
+Result<Done, Diagnostic> check_output_file(const std::string& path);
+/// Into a .npy file, as the only member of a .npz file, or as a table of at most two dimensions into a .csv file (K0453).
 Result<Done, Diagnostic> write_array(const std::string& name, const std::string& path,
                                      const program::Array&);
+
+Result<Done, Diagnostic> write_tensor(const std::string& name, const std::string& path,
+                                      const graph::Tensor&);
+
+ShownCells cells_of(const program::Array&);
+ShownCells cells_of(const graph::Tensor&);
 
 /// Cells at a glance. NaN counts in the mean and on its own, and for the least and the largest where there is nothing else.
 struct Summary {

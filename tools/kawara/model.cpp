@@ -13,6 +13,7 @@
 #include "run/file.h"
 #include "run/measure.h"
 #include "run/npy.h"
+#include "run/npz.h"
 #include "support/text.h"
 #include "tune/tuned.h"
 
@@ -22,7 +23,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 
 namespace kawara::tools {
@@ -33,12 +33,6 @@ using run::Tensor;
 
 /// A middle-sized processor: what is shown does not depend on the machine.
 constexpr estimate::Roof kShownRoof{100e9, 20e9};
-
-program::Array array_from_tensor(const Tensor& tensor) {
-  program::Array array(graph::storage_of(tensor.type()), tensor.shape());
-  std::memcpy(array.data(), tensor.data(), array.bytes());
-  return array;
-}
 
 Result<Done, Diagnostic> write_outputs(const ModelOptions& options, const ModelRun& run) {
   const std::vector<Datum>& results = run.results;
@@ -53,6 +47,14 @@ Result<Done, Diagnostic> write_outputs(const ModelOptions& options, const ModelR
       }
   }
   for (const std::string& text : options.outputs) {
+    if (text.ends_with(".npz") && text.find('=') == std::string::npos) {
+      std::map<std::string, Tensor> all;
+      for (size_t k = 0; k < results.size(); ++k)
+        if (results[k].tensor)
+          all.emplace(run.names[k], results[k].tensor);
+      KAWARA_TRY([[maybe_unused]] const Done done, run::write_npz_tensors(text, all));
+      continue;
+    }
     KAWARA_TRY(const auto binding, binding_of("--output", text, Names::OfModel));
     const auto at = std::find(run.names.begin(), run.names.end(), binding.first);
     const auto k = static_cast<size_t>(at - run.names.begin());
@@ -60,9 +62,7 @@ Result<Done, Diagnostic> write_outputs(const ModelOptions& options, const ModelR
       return fail(unknown_output(binding.first, Names::OfModel, printable(join(run.names, ", "))));
     const Tensor& tensor = results[k].tensor;
     KAWARA_TRY([[maybe_unused]] const Done done,
-               binding.second.ends_with(".npz")
-                   ? write_array(binding.first, binding.second, array_from_tensor(tensor))
-                   : run::write_npy_tensor(binding.second, tensor));
+               write_tensor(binding.first, binding.second, tensor));
   }
   return Done{};
 }
@@ -186,6 +186,9 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
   if (is_compiled_model(options.file))
     json["load_ms"] = run.load_seconds * 1e3;
   std::string text;
+  for (const std::string& name : options.printed)
+    if (std::find(run.names.begin(), run.names.end(), name) == run.names.end())
+      return fail(unknown_output(name, Names::OfModel, printable(join(run.names, ", "))));
   for (size_t k = 0; k < run.results.size(); ++k) {
     const std::string& name = run.names[k];
     if (!run.results[k].tensor) {
@@ -193,7 +196,8 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
       continue;
     }
     const Tensor& tensor = run.results[k].tensor;
-    const Summary s = summary_of(tensor.cells(), [&](int64_t at) { return tensor.get_double(at); });
+    const ShownCells cells = cells_of(tensor);
+    const Summary s = summary_of(tensor.cells(), cells.number);
     json["outputs"].push_back({{"name", name},
                                {"type", graph::name_of(tensor.type())},
                                {"shape", tensor.shape()},
@@ -202,8 +206,9 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
                                {"mean", s.mean}});
     if (s.nans > 0)
       json["outputs"].back()["nan"] = s.nans;
-    text += fmt::format("{}: {}{}  {}\n", printable(name), graph::name_of(tensor.type()),
-                        graph::text_of(tensor.shape()), text_of(s));
+    const bool is_printed =
+        std::find(options.printed.begin(), options.printed.end(), name) != options.printed.end();
+    text += shown(name, cells, is_printed ? INT64_MAX : kFewCells);
   }
   KAWARA_TRY([[maybe_unused]] const Done written, write_outputs(options, run));
   if (run.check) {

@@ -3,6 +3,7 @@
 #include "driver/model.h"
 #include "kawara/command.h"
 #include "run/functions/function.h"
+#include "run/npz.h"
 
 #include <functional>
 #include <map>
@@ -27,6 +28,7 @@ struct ModelOptions {
   std::string file;
   GivenInputs given;
   std::vector<std::string> outputs; ///< NAME=file.npy
+  std::vector<std::string> printed; ///< outputs to print whole
   std::string output_dir;           ///< output_0.npy, ... are written there when it is not empty
   bool time = false, json = false;
   bool checks_data = false;            ///< of a compiled model: the sum over its constants too
@@ -63,7 +65,7 @@ void use_tuned(driver::Model&, const CommonOptions&);
 driver::KnownSchedule tuned_schedules(const CommonOptions&, const schedule::Environment&);
 
 /// Declared type of an input, if there is one of that name.
-using DeclaredType = std::function<std::optional<graph::DataType>(const std::string& name)>;
+using DeclaredType = run::DeclaredTypes;
 /// The arrays that `--input NAME=FILE` names.
 Result<std::map<std::string, run::Datum>, Diagnostic>
 read_bindings(const std::vector<std::string>& bindings, const DeclaredType&);

@@ -3,6 +3,7 @@
 
 #include "program/winograd.h"
 #include "run/npy.h"
+#include "run/npz.h"
 #include "support/text.h"
 
 #include <charconv>
@@ -13,19 +14,6 @@ namespace {
 
 using run::Datum;
 using run::Tensor;
-
-Tensor tensor_from_array(const program::Array& array, std::optional<graph::DataType> declared) {
-  graph::DataType type = graph::data_type_of(array.elem());
-  // A .npy file of unsigned 16-bit cells is read as bf16, which has the same bits.
-  if (declared && graph::storage_of(*declared) != array.elem() &&
-      graph::bytes_of(*declared) == graph::bytes_of(type) && array.elem() == scalar::Elem::BF16)
-    type = *declared;
-  else if (declared && graph::storage_of(*declared) == array.elem())
-    type = *declared;
-  Tensor tensor(type, array.shape());
-  std::memcpy(tensor.data(), array.data(), array.bytes());
-  return tensor;
-}
 
 Diagnostic no_shape(const std::string& text) {
   Diagnostic d;
@@ -91,6 +79,12 @@ Result<std::map<std::string, Datum>, Diagnostic>
 read_bindings(const std::vector<std::string>& bindings, const DeclaredType& declared) {
   std::map<std::string, Datum> inputs;
   for (const std::string& text : bindings) {
+    if (text.ends_with(".npz") && text.find('=') == std::string::npos) {
+      KAWARA_TRY(auto all, run::read_npz_tensors(text, declared));
+      for (auto& [name, tensor] : all)
+        inputs[name] = {std::move(tensor), false, {}};
+      continue;
+    }
     KAWARA_TRY(const auto binding, binding_of("--input", text, Names::OfModel));
     const auto& [name, path] = binding;
     if (!path.ends_with(".npz")) {
@@ -98,8 +92,11 @@ read_bindings(const std::vector<std::string>& bindings, const DeclaredType& decl
       inputs[name] = {std::move(tensor), false, {}};
       continue;
     }
-    KAWARA_TRY(const program::Array array, read_array(name, path));
-    inputs[name] = {tensor_from_array(array, declared(name)), false, {}};
+    KAWARA_TRY(auto all, run::read_npz_tensors(path, declared));
+    const auto at = all.find(name);
+    if (at == all.end())
+      return fail(no_member(name, path));
+    inputs[name] = {std::move(at->second), false, {}};
   }
   return inputs;
 }

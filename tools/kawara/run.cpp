@@ -6,6 +6,9 @@
 #include "driver/gpu.h"
 #include "driver/session.h"
 #include "program/interpret.h"
+#include "program/sizes_from_arrays.h"
+#include "run/npz.h"
+#include "support/text.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +20,8 @@ namespace kawara::tools {
 namespace {
 
 struct RunOptions : CommonOptions {
-  std::vector<std::string> inputs, outputs; ///< NAME=file.npy
+  std::vector<std::string> inputs, outputs; ///< NAME=file.npy, or all.npz
+  std::vector<std::string> printed;         ///< outputs to print whole
   // Models only.
   std::vector<std::string> shapes;
   std::string output_dir;
@@ -29,6 +33,7 @@ struct RunOptions : CommonOptions {
     model.file = file;
     model.given = {inputs, shapes, {}};
     model.outputs = outputs;
+    model.printed = printed;
     model.output_dir = output_dir;
     model.time = time;
     model.check = check;
@@ -37,33 +42,31 @@ struct RunOptions : CommonOptions {
   }
 };
 
-Parsed<program::Arrays> read_inputs(const std::vector<std::string>& bindings) {
-  program::Arrays arrays;
+std::string names_of(const program::Arrays& results) {
+  std::vector<std::string> names;
+  for (const auto& [name, array] : results)
+    names.push_back(name);
+  return join(names, ", ");
+}
+
+/// Refuses files that could not be written after the work is done.
+Diagnostics check_outputs(const std::vector<std::string>& bindings) {
   Diagnostics errors;
-  for (const std::string& text : bindings) {
-    const auto binding = binding_of("--input", text, Names::OfProgram);
-    if (!binding) {
-      errors.push_back(binding.error());
-      continue;
-    }
-    auto array = read_array(binding->first, binding->second);
-    if (array)
-      arrays[binding->first] = *std::move(array);
-    else
-      errors.push_back(std::move(array).error());
-  }
-  if (!errors.empty())
-    return fail(std::move(errors));
-  return arrays;
+  for (const std::string& text : bindings)
+    if (const auto checked = check_output_file(text); !checked)
+      errors.push_back(checked.error());
+  return errors;
 }
 
 Diagnostics write_outputs(const std::vector<std::string>& bindings,
                           const program::Arrays& results) {
   Diagnostics errors;
-  std::string known;
-  for (const auto& [have, array] : results)
-    known += (known.empty() ? "" : ", ") + have;
   for (const std::string& text : bindings) {
+    if (text.ends_with(".npz") && text.find('=') == std::string::npos) {
+      if (auto written = run::write_npz(text, results); !written)
+        errors.push_back(std::move(written).error());
+      continue;
+    }
     const auto binding = binding_of("--output", text, Names::OfProgram);
     if (!binding) {
       errors.push_back(binding.error());
@@ -71,17 +74,13 @@ Diagnostics write_outputs(const std::vector<std::string>& bindings,
     }
     const auto at = results.find(binding->first);
     if (at == results.end()) {
-      errors.push_back(unknown_output(binding->first, Names::OfProgram, known));
+      errors.push_back(unknown_output(binding->first, Names::OfProgram, names_of(results)));
       continue;
     }
     if (auto written = write_array(binding->first, binding->second, at->second); !written)
       errors.push_back(std::move(written).error());
   }
   return errors;
-}
-
-Summary summary_of(const program::Array& array) {
-  return tools::summary_of(array.cells(), [&](int64_t k) { return array.get_double(k); });
 }
 
 Diagnostic mismatch(const driver::Difference& d, double tolerance, program::Numerics numerics) {
@@ -111,15 +110,20 @@ class Report {
 public:
   explicit Report(const RunOptions& options) : options_(options) {}
 
-  void results(const program::Arrays& results) {
-    for (const auto& [name, array] : results) {
-      const Summary s = summary_of(array);
-      json_["outputs"][name] = {
+  /// In the order of their declarations.
+  void results(const program::Program& program, const program::Arrays& results) {
+    for (const program::Tensor& tensor : program.tensors) {
+      const auto at = results.find(tensor.name);
+      if (at == results.end())
+        continue;
+      const program::Array& array = at->second;
+      const ShownCells cells = cells_of(array);
+      const Summary s = summary_of(array.cells(), cells.number);
+      json_["outputs"][tensor.name] = {
           {"shape", array.shape()}, {"min", s.low}, {"max", s.high}, {"mean", s.mean}};
       if (s.nans > 0)
-        json_["outputs"][name]["nan"] = s.nans;
-      text_ += fmt::format("{}: {}{}  {}\n", name, scalar::name_of(array.elem()),
-                           program::shape_text(array.shape()), text_of(s));
+        json_["outputs"][tensor.name]["nan"] = s.nans;
+      text_ += shown(tensor.name, cells, is_printed(tensor.name) ? INT64_MAX : kFewCells);
     }
   }
   void checked(double worst, double tolerance) {
@@ -142,6 +146,11 @@ public:
   }
 
 private:
+  bool is_printed(const std::string& name) const {
+    return std::find(options_.printed.begin(), options_.printed.end(), name) !=
+           options_.printed.end();
+  }
+
   const RunOptions& options_;
   nlohmann::json json_;
   std::string text_;
@@ -177,7 +186,10 @@ Parsed<Done> finish(const RunOptions& options, const CompiledCode& compiled,
     if (auto found = program::interpret(compiled.front.program, sizes, inputs); !found)
       return fail(Diagnostics{std::move(found).error()});
   KAWARA_TRY(const program::Arrays results, std::move(called));
-  report.results(results);
+  for (const std::string& name : options.printed)
+    if (!results.contains(name))
+      return fail(Diagnostics{unknown_output(name, Names::OfProgram, names_of(results))});
+  report.results(compiled.front.program, results);
   if (options.check) {
     // Of a convolution in Winograd's form the direct sum is what it must be.
     KAWARA_TRY(driver::Request direct, request_of(options));
@@ -198,10 +210,14 @@ Parsed<Done> finish(const RunOptions& options, const CompiledCode& compiled,
 Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
   KAWARA_TRY(driver::Request request, request_of(options));
   KAWARA_TRY(const schedule::Environment environment, environment_to_run_on(options));
+  KAWARA_TRY(program::Arrays given, read_arrays(options.inputs));
+  if (!given.empty()) {
+    KAWARA_TRY(const program::Program open, driver::program_of(request));
+    request.sizes = program::sizes_from_arrays(open, given, request.sizes);
+  }
   use_tuned(request, options);
   KAWARA_TRY(const program::Program program, driver::program_of(request));
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
-  KAWARA_TRY(program::Arrays given, read_inputs(options.inputs));
   KAWARA_TRY(const program::Arrays inputs, driver::inputs_for(program, sizes, std::move(given)));
   if (environment.gpu) {
     KAWARA_TRY(const driver::CompiledForGpu compiled,
@@ -217,6 +233,8 @@ int run_program(const RunOptions& options, const CLI::App& command) {
     return report({*refused}, options);
   if (const auto refused = refused_database(options))
     return report({*refused}, options);
+  if (const Diagnostics errors = check_outputs(options.outputs); !errors.empty())
+    return report(errors, options);
   if (is_model(options.file))
     return run_model(options.of_model(), options);
   Trace trace(trace_options(options));
@@ -237,8 +255,12 @@ void add_run(CLI::App& app, int& exit_code) {
       app.add_subcommand("run", "compile a program or a model and run it on this machine");
   add_common(*command, *options, DefaultSchedule::Auto);
   command->add_option("--input", options->inputs,
-                      "NAME=file.npy or .npz; a fixed pattern for the others");
-  command->add_option("--output", options->outputs, "NAME=file.npy or .npz to write");
+                      "NAME=file.npy or .npz, or all.npz with members of these names; sizes are "
+                      "taken from them; a fixed pattern for the others");
+  command->add_option("--output", options->outputs,
+                      "NAME=file.npy, .npz or .csv to write, or all.npz for all of them");
+  command->add_option("--print", options->printed,
+                      "output to print whole; small ones are without it");
   add_database(*command, *options);
   command->add_option("--output-dir", options->output_dir,
                       "of a model: where to write output_0.npy, output_1.npy, ...");

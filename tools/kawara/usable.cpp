@@ -75,6 +75,7 @@ constexpr Use kUses[] = {
      "programs are measured on a fixed pattern; `kawara run --input` takes files"},
     {"", "--input", kEveryKind, ""},
     {"", "--output", kEveryKind, ""},
+    {"", "--print", kEveryKind, ""},
     {"", "--output-dir", "mgc", "name each output: `--output NAME=FILE.npy`"},
     {"", "--type", "mg", kOfModels},
     {"", "--attention", "mg", kOfModels},

@@ -143,5 +143,28 @@ TEST(Npz, RefusesMoreArraysThanAnArchiveHolds) {
   EXPECT_EQ(bytes.error().headline, "`many.npz` would be larger than a .npz file can be");
 }
 
+/// Models have types that programs lack: they are not written as the signed ones with the same bytes.
+TEST(Npz, KeepsUnsignedTensorsOfModels) {
+  const std::string path = ::testing::TempDir() + "unsigned.npz";
+  graph::Tensor narrow(graph::DataType::U16, {2}), wide(graph::DataType::U64, {1});
+  narrow.set_int(0, 7);
+  narrow.set_int(1, 65535);
+  wide.set_int(0, -1);
+  ASSERT_TRUE(write_npz_tensors(path, {{"narrow", narrow}, {"wide", wide}}));
+  const auto read = read_npz_tensors(path, [](const std::string&) { return std::nullopt; });
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->at("narrow").type(), graph::DataType::U16);
+  EXPECT_EQ(read->at("narrow").get_double(1), 65535);
+  EXPECT_EQ(read->at("wide").type(), graph::DataType::U64);
+  EXPECT_EQ(read->at("wide").get_int(0), -1);
+  // The same bits are bf16 where the model says so.
+  const auto declared = read_npz_tensors(path, [](const std::string& name) {
+    return name == "narrow" ? std::optional(graph::DataType::BF16) : std::nullopt;
+  });
+  ASSERT_TRUE(declared);
+  EXPECT_EQ(declared->at("narrow").type(), graph::DataType::BF16);
+  std::remove(path.c_str());
+}
+
 } // namespace
 } // namespace kawara::run
