@@ -30,6 +30,21 @@ isl::map touched(const poly::Scop& scop, const poly::Order& order,
   return poly::coalesced(all);
 }
 
+/// One piece around a relation of very many, within the tensor and in the same iterations.
+isl::map in_one_piece_of(const isl::map& relation, const program::Tensor& tensor,
+                         const std::vector<program::Param>& params) {
+  const size_t dims = tensor.shape.size();
+  isl::set cells = poly::statement_universe(relation.ctx(), params, "", dims);
+  for (uint32_t d = 0; d < dims; ++d) {
+    const isl::pw_aff at = poly::dimension_function(cells, d);
+    cells = cells.intersect(at.ge_set(at.scale(0)))
+                .intersect(at.lt_set(poly::pw_aff_from_expr(tensor.shape[d], cells, params)));
+  }
+  const isl::map around = poly::in_one_piece(relation.wrap()).unwrap();
+  return poly::coalesced(
+      around.intersect_domain(poly::coalesced(relation.domain())).intersect_range(cells));
+}
+
 /// A function of `o` that every case of the smallest (or largest) value respects.
 Expr bound_of(const isl::pw_multi_aff& end, BinaryOp op,
               const std::vector<program::Param>& params) {
@@ -59,6 +74,11 @@ Expr largest_of(const isl::set& offsets, const std::vector<program::Param>& para
   const isl::val most = offsets.gist_params(offsets.params()).dim_max_val(0);
   return most.is_int() ? scalar::int_lit(most.num_si()) : high;
 }
+
+/// Each piece of a box is a loop nest of its own, and every question about the copy asks about each.
+constexpr unsigned kMostPieces = 8;
+/// isl operations for exact boxes: some tenths of a second.
+constexpr unsigned long kQuotaOfBoxes = 4'000'000;
 
 } // namespace
 
@@ -102,8 +122,16 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
 
 Footprint footprint_of(const poly::Scop& scop, const poly::Order& order,
                        const std::vector<Access>& accesses, size_t depth) {
-  return boxes_of(touched(scop, order, accesses, depth), depth, accesses.front().index.size(),
-                  scop.params);
+  const program::Tensor& tensor = scop.tensors[accesses.front().tensor];
+  const size_t dims = tensor.shape.size();
+  const isl::map relation = touched(scop, order, accesses, depth);
+  Footprint boxes;
+  const bool finished = poly::within_quota(*scop.context_owner, kQuotaOfBoxes, [&] {
+    boxes = boxes_of(relation, depth, dims, scop.params);
+  });
+  if (finished && boxes.cells.n_basic_set() <= kMostPieces)
+    return boxes;
+  return boxes_of(in_one_piece_of(relation, tensor, scop.params), depth, dims, scop.params);
 }
 
 } // namespace kawara::schedule

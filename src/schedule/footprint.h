@@ -38,7 +38,7 @@ std::optional<Boxes> plain_boxes(const std::vector<scalar::Expr>& outer,
                                  const poly::Reading& domain);
 
 /// Over accesses to one tensor by statements below the first `depth` loops of their path. The box is
-/// within the tensor. The accesses must not be empty sets altogether.
+/// within the tensor; where it has very many cases, it is one around. The accesses must not be empty sets altogether.
 Footprint footprint_of(const poly::Scop&, const poly::Order&,
                        const std::vector<poly::Access>& accesses, size_t depth);
 

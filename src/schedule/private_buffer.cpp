@@ -1,10 +1,35 @@
 #include "schedule/private_buffer.h"
 
+#include "poly/isl/dimensions.h"
 #include "schedule/rewrite.h"
 
 namespace kawara::schedule {
 
 using scalar::Expr;
+
+namespace {
+
+bool has_cases(const Expr& end) {
+  const auto* binary = scalar::as<scalar::Binary>(end);
+  return binary != nullptr &&
+         (binary->op == scalar::BinaryOp::Min || binary->op == scalar::BinaryOp::Max);
+}
+
+/// Numbers instead of cases where no value passes them, however large parameters are: every access to the buffer has the
+/// first value in it, and each of its cases is a piece of every set about the access.
+Ends simpler(Ends ends, const isl::set& used, unsigned d) {
+  if (!has_cases(ends.low) && !has_cases(ends.high))
+    return ends;
+  const isl::set free = used.gist_params(used.params());
+  const auto low = poly::dimension_min(free, d), high = poly::dimension_max(free, d);
+  if (low && has_cases(ends.low))
+    ends.low = scalar::int_lit(*low);
+  if (high && has_cases(ends.high))
+    ends.high = scalar::int_lit(*high);
+  return ends;
+}
+
+} // namespace
 
 std::vector<Expr> PrivateBuffer::cell(const std::vector<Expr>& outer,
                                       const std::vector<Expr>& position) const {
@@ -30,7 +55,8 @@ PrivateBuffer add_private_buffer(Proposal& to, uint32_t of, const std::string& s
   made.is_hidden = true;
   made.private_dims = static_cast<uint32_t>(depth);
   for (size_t d = 0; d < depth; ++d) {
-    const Ends ends = ends_of(used, static_cast<unsigned>(d), to.scop.params);
+    const Ends ends = simpler(ends_of(used, static_cast<unsigned>(d), to.scop.params), used,
+                              static_cast<unsigned>(d));
     buffer.lows.push_back(ends.low);
     made.shape.push_back(extent_of(ends));
   }

@@ -19,6 +19,11 @@ using scalar::Expr;
 
 namespace {
 
+/// Each piece is a loop nest of its own, and every question about the zeros asks about each.
+constexpr unsigned kMostPiecesOfRest = 8;
+/// isl operations for the cells that nothing else writes: some tenths of a second.
+constexpr unsigned long kQuotaOfRest = 4'000'000;
+
 class ZeroFill {
 public:
   ZeroFill(Proposal made, uint32_t tensor)
@@ -32,7 +37,7 @@ public:
   Result<Proposal, std::string> run() {
     if (!find_copies())
       return fail("The loops around do not tell the copies of `" + whole().name + "` apart.");
-    const isl::set cells = poly::coalesced(all_cells().subtract(cells_of(true)));
+    const isl::set cells = zero_cells();
     if (cells.is_empty())
       return std::move(made_);
     const StmtId zeros = add_zeros(cells);
@@ -106,6 +111,16 @@ private:
       return cells;
     const isl::map copy_of = map_of(copy, universe(), made_.scop.params);
     return cells.intersect(cells_of(false).apply(copy_of).apply(copy_of.reverse()));
+  }
+
+  /// Those that nothing else writes; all, which the others then write again, where the rest of them has very many pieces.
+  isl::set zero_cells() const {
+    const isl::set all = all_cells();
+    isl::set rest;
+    const bool finished = poly::within_quota(*made_.scop.context_owner, kQuotaOfRest, [&] {
+      rest = poly::coalesced(all.subtract(cells_of(true)));
+    });
+    return finished && rest.n_basic_set() <= kMostPiecesOfRest ? rest : all;
   }
 
   StmtId add_zeros(const isl::set& cells) {
