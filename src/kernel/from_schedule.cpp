@@ -305,11 +305,20 @@ private:
 
   void one(const isl::ast_node_if& n, std::optional<LoopId> loop, Block& out) {
     If result;
-    result.cond = expr(n.cond());
-    node(n.then_node(), loop, result.then);
+    result.cond = condition_from_ast(n.cond(), lookup());
+    branch(n.then_node(), loop, result.then);
     if (n.has_else_node())
-      node(n.else_node(), loop, result.otherwise);
+      branch(n.else_node(), loop, result.otherwise);
     out.emplace_back(std::move(result));
+  }
+
+  /// Parts of the loop, where only the condition stands between it and its mark: isl may have left the loop out in one
+  /// branch and not in the other.
+  void branch(const isl::ast_node& n, std::optional<LoopId> loop, Block& out) {
+    if (loop)
+      marked(n, *loop, out);
+    else
+      node(n, loop, out);
   }
 
   void one(const isl::ast_node_user& n, Block& out) {

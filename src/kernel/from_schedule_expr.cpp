@@ -3,6 +3,8 @@
 #include "poly/isl/ast.h"
 #include "support/check.h"
 
+#include <algorithm>
+
 namespace kawara::kernel {
 namespace {
 
@@ -46,6 +48,11 @@ BinaryOp binary_of(AstOp op) {
   }
 }
 
+/// isl writes a condition that always holds as 1: what it knows already may leave nothing of a part of an `or`.
+Expr as_condition(const Expr& e) {
+  return e.type().elem == scalar::Elem::Bool ? e : binary(BinaryOp::Ne, e, scalar::int_lit(0));
+}
+
 Expr convert(const isl::ast_expr& e, const Lookup& lookup) {
   if (e.isa<isl::ast_expr_int>())
     return scalar::int_lit(e.as<isl::ast_expr_int>().val().num_si());
@@ -59,7 +66,9 @@ Expr convert(const isl::ast_expr& e, const Lookup& lookup) {
   if (op == AstOp::Minus)
     return scalar::unary(scalar::UnaryOp::Neg, args.at(0));
   if (op == AstOp::Select)
-    return scalar::select(args.at(0), args.at(1), args.at(2));
+    return scalar::select(as_condition(args.at(0)), args.at(1), args.at(2));
+  if (op == AstOp::And || op == AstOp::Or)
+    std::transform(args.begin(), args.end(), args.begin(), as_condition);
   Expr result = args.at(0);
   for (size_t i = 1; i < args.size(); ++i)
     result = binary(binary_of(op), result, args[i]);
@@ -70,6 +79,10 @@ Expr convert(const isl::ast_expr& e, const Lookup& lookup) {
 
 Expr expr_from_ast(const isl::ast_expr& e, const Lookup& lookup) {
   return scalar::simplify(convert(e, lookup));
+}
+
+Expr condition_from_ast(const isl::ast_expr& e, const Lookup& lookup) {
+  return scalar::simplify(as_condition(convert(e, lookup)));
 }
 
 std::vector<Expr> call_arguments(const isl::ast_expr& call, const Lookup& lookup) {

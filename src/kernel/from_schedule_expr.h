@@ -17,6 +17,9 @@ using Lookup = std::function<scalar::Expr(const std::string& name)>;
 /// the same.
 scalar::Expr expr_from_ast(const isl::ast_expr&, const Lookup&);
 
+/// The same of a condition: Bool.
+scalar::Expr condition_from_ast(const isl::ast_expr&, const Lookup&);
+
 /// Arguments of a call (a statement's iterators), converted.
 std::vector<scalar::Expr> call_arguments(const isl::ast_expr& call, const Lookup&);
 /// Name of the called statement.

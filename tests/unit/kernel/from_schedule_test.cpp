@@ -49,6 +49,35 @@ TEST(FromSchedule, JacobiKeepsItsSteps) {
   expect_same(kJacobi, "unroll(S0.i, 4); split(S1.i, 4); unroll(S1.i.1)", {{2, 3}, {3, 11}});
 }
 
+constexpr const char* kBandedProduct = R"(param N
+inout A: f32[N + 2, N + 2]
+input B: f32[N, N], C: f32[N, N + 2]
+for i in range(0, N):
+    for j in range(max(0, 2 * i - 6), min(N + 2, 2 * i + 1)):
+        for k in range(1, min(N, i + j + 1)):
+            A[j, i + 2] += B[i, k] * C[k, j]
+)";
+
+void expect_banded_product(const std::string& directives) {
+  const line::Line made = line::compile(kBandedProduct, directives);
+  for (int64_t size = 0; size < 20; ++size)
+    EXPECT_EQ(line::difference(made.program, made.kernel, {size}), "") << directives << size;
+}
+
+/// isl knows the only value of `j.0` for some sizes and leaves the loop out there, in one branch of a condition.
+TEST(FromSchedule, CopiesWhereALoopIsLeftOut) {
+  for (const char* sizes : {"split(i, 4); split(j, 2)", "split(i, 12); split(j, 3)"})
+    for (const char* copied : {"stage(B, j.0)", "stage(C, j.0)"})
+      expect_banded_product(std::string(sizes) +
+                            "; reorder(i.0, j.0, i.1, j.1, k); parallel(i.0); " + copied);
+}
+
+/// Part of an `or` of isl's is 1, which is no comparison.
+TEST(FromSchedule, ConditionsThatAlwaysHold) {
+  expect_banded_product(
+      "split(i, 4); split(j, 7); reorder(i.0, j.0, i.1, j.1, k); parallel(i.0); stage(B, j.0)");
+}
+
 TEST(FromSchedule, TriangularLoops) {
   const char* text = R"(param N
 input L: f64[N, N], b: f64[N]
