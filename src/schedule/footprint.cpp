@@ -7,6 +7,8 @@
 #include "schedule/rewrite.h"
 #include "support/check.h"
 
+#include <algorithm>
+
 namespace kawara::schedule {
 namespace {
 
@@ -45,16 +47,24 @@ isl::map in_one_piece_of(const isl::map& relation, const program::Tensor& tensor
       around.intersect_domain(poly::coalesced(relation.domain())).intersect_range(cells));
 }
 
-/// A function of `o` that every case of the smallest (or largest) value respects.
-Expr bound_of(const isl::pw_multi_aff& end, BinaryOp op,
-              const std::vector<program::Param>& params) {
-  Expr bound;
+/// The functions of `o` that the cases of an end have, each once.
+std::vector<Expr> cases_of(const isl::pw_multi_aff& end,
+                           const std::vector<program::Param>& params) {
+  std::vector<Expr> cases;
   end.foreach_piece([&](const isl::set&, const isl::multi_aff& piece) {
     const Expr value = poly::expr_from_pw_aff(isl::pw_aff(piece.at(0)), params);
     KAWARA_CHECK(value, "a piece is affine");
-    const bool is_new = !bound || !scalar::equal(bound, value);
-    bound = !bound ? value : is_new ? scalar::binary(op, bound, value) : bound;
+    if (std::none_of(cases.begin(), cases.end(),
+                     [&](const Expr& known) { return scalar::equal(known, value); }))
+      cases.push_back(value);
   });
+  return cases;
+}
+
+Expr joined(const std::vector<Expr>& cases, BinaryOp op) {
+  Expr bound = cases.front();
+  for (size_t k = 1; k < cases.size(); ++k)
+    bound = scalar::binary(op, bound, cases[k]);
   return scalar::simplify(bound);
 }
 
@@ -64,16 +74,72 @@ isl::map dimension_of(const isl::map& relation, const std::vector<program::Param
   return relation.apply_range(map_of({scalar::iter(static_cast<uint32_t>(d))}, cells, params));
 }
 
+/// isl operations for the exact end of a line whose cases are many: a tenth of a second.
+constexpr unsigned long kQuotaOfEnd = 2'000'000;
+
 /// The largest offset: 3 for tiles of 4, though the only tile of a smaller tensor has fewer. A number only where it is one
-/// however large parameters are: not what an assumption about them leaves.
-Expr largest_of(const isl::set& offsets, const std::vector<program::Param>& params) {
-  const Expr high = high_of(offsets, 0, params);
-  const auto* cases = scalar::as<scalar::Binary>(high);
-  if (cases == nullptr || cases->op != BinaryOp::Max)
-    return high;
-  const isl::val most = offsets.gist_params(offsets.params()).dim_max_val(0);
-  return most.is_int() ? scalar::int_lit(most.num_si()) : high;
+/// however large parameters are: not what an assumption about them leaves. Where finding the cases would take too long, no
+/// offset is larger.
+Expr largest_of(const isl::set& offsets, const std::vector<program::Param>& params,
+                const poly::Context& context) {
+  Expr high;
+  const bool finished = poly::within_quota(context, kQuotaOfEnd, [&] {
+    const isl::val most = offsets.gist_params(offsets.params()).dim_max_val(0);
+    high = most.is_int() ? scalar::int_lit(most.num_si()) : high_of(offsets, 0, params);
+  });
+  return finished ? high : high_of(poly::in_one_piece(offsets), 0, params);
 }
+
+/// Where the line of cells of each iteration begins, and the most cells that one has.
+class Line {
+public:
+  Line(isl::set points, size_t depth, const std::vector<program::Param>& params,
+       const poly::Context& context)
+      : points_(std::move(points)), depth_(depth), params_(params), context_(context) {}
+
+  /// From the cases of the smallest cell. Those that no cell is below bound it together, the largest of them exactly where
+  /// the cells are in one piece; one alone, where boxes are no larger from there. Else no case passes the smallest of all.
+  void begin(const std::vector<Expr>& cases) {
+    std::vector<Expr> below;
+    for (const Expr& one : cases)
+      if (cases.size() > 1 && is_below(one))
+        below.push_back(one);
+    first = joined(below.empty() ? cases : below, below.empty() ? BinaryOp::Min : BinaryOp::Max);
+    extent = extent_from(first);
+    for (const Expr& one : below)
+      if (below.size() > 1 && scalar::equal(extent_from(one), extent)) {
+        first = one;
+        return;
+      }
+  }
+
+  Expr first, extent;
+
+private:
+  isl::set offsets_from(const Expr& start) const {
+    return map_of({scalar::iter(static_cast<uint32_t>(depth_)) - start}, points_, params_).range();
+  }
+
+  /// May miss some.
+  bool is_below(const Expr& start) const {
+    bool is_known = false;
+    const bool finished = poly::within_quota(context_, kQuotaOfEnd, [&] {
+      const auto least = poly::dimension_min(offsets_from(start), 0);
+      is_known = least && *least >= 0;
+    });
+    return finished && is_known;
+  }
+
+  Expr extent_from(const Expr& start) const {
+    return scalar::simplify(largest_of(offsets_from(start), params_, context_) +
+                            scalar::int_lit(1));
+  }
+
+  isl::set points_; ///< { [o, c] }
+  size_t depth_;
+  const std::vector<program::Param>& params_;
+  const poly::Context& context_;
+};
 
 /// Each piece of a box is a loop nest of its own, and every question about the copy asks about each.
 constexpr unsigned kMostPieces = 8;
@@ -91,7 +157,7 @@ std::vector<Expr> positions_in(const Boxes& box, const std::vector<Expr>& outer,
 }
 
 Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
-                   const std::vector<program::Param>& params) {
+                   const std::vector<program::Param>& params, const poly::Context& context) {
   const isl::map from_low(relation.ctx(), "{ [a] -> [b] : b >= a }");
   const isl::map to_high(relation.ctx(), "{ [a] -> [b] : b <= a }");
   Footprint result;
@@ -101,10 +167,11 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
   }
   isl::map box;
   std::vector<isl::map> lines;
+  std::vector<std::vector<Expr>> firsts;
   for (size_t d = 0; d < dims; ++d) {
     const isl::map one = dimension_of(relation, params, dims, d);
     const isl::pw_multi_aff low = one.lexmin_pw_multi_aff();
-    result.first.push_back(bound_of(low, BinaryOp::Min, params));
+    firsts.push_back(cases_of(low, params));
     lines.push_back(poly::coalesced(low.as_map().apply_range(from_low).intersect(
         one.lexmax_pw_multi_aff().as_map().apply_range(to_high))));
     box = box.is_null() ? lines.back() : box.range_product(lines.back());
@@ -112,10 +179,11 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
   result.cells = poly::coalesced(poly::with_divisions(box.wrap().flatten()));
   for (size_t d = 0; d < dims; ++d) {
     // Of one dimension by itself: the box has the cases of each for every case of the others.
-    const isl::set line = poly::coalesced(poly::with_divisions(lines[d].wrap().flatten()));
-    const Expr from_first = scalar::iter(static_cast<uint32_t>(depth)) - result.first[d];
-    const isl::set offsets = map_of({from_first}, line, params).range();
-    result.extent.push_back(scalar::simplify(largest_of(offsets, params) + scalar::int_lit(1)));
+    Line line(poly::coalesced(poly::with_divisions(lines[d].wrap().flatten())), depth, params,
+              context);
+    line.begin(firsts[d]);
+    result.first.push_back(line.first);
+    result.extent.push_back(line.extent);
   }
   return result;
 }
@@ -127,11 +195,12 @@ Footprint footprint_of(const poly::Scop& scop, const poly::Order& order,
   const isl::map relation = touched(scop, order, accesses, depth);
   Footprint boxes;
   const bool finished = poly::within_quota(*scop.context_owner, kQuotaOfBoxes, [&] {
-    boxes = boxes_of(relation, depth, dims, scop.params);
+    boxes = boxes_of(relation, depth, dims, scop.params, *scop.context_owner);
   });
   if (finished && boxes.cells.n_basic_set() <= kMostPieces)
     return boxes;
-  return boxes_of(in_one_piece_of(relation, tensor, scop.params), depth, dims, scop.params);
+  return boxes_of(in_one_piece_of(relation, tensor, scop.params), depth, dims, scop.params,
+                  *scop.context_owner);
 }
 
 } // namespace kawara::schedule

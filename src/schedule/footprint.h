@@ -25,9 +25,10 @@ struct Footprint : Boxes {
 std::vector<scalar::Expr> positions_in(const Boxes&, const std::vector<scalar::Expr>& outer,
                                        const std::vector<scalar::Expr>& index);
 
-/// { [o] -> [c] } as boxes: `depth` is the number of dimensions of o. Not empty.
+/// { [o] -> [c] } as boxes: `depth` is the number of dimensions of o. Not empty. Extents may be larger than needed where the
+/// exact ones have very many cases.
 Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
-                   const std::vector<program::Param>&);
+                   const std::vector<program::Param>&, const poly::Context&);
 
 /// The boxes of the values of `inner` rows in each iteration of `outer` rows, where text shows them: every inner row is about one iterator
 /// that has the same values whatever the others are, and the outer rows count whole blocks of it. Nothing: sets have to be asked.

@@ -78,6 +78,27 @@ TEST(Footprint, HasFewPieces) {
     EXPECT_LE(statement.domain.n_basic_set(), 8U) << statement.text.name;
 }
 
+/// Rows of a tile begin at 0 or where the band begins.
+TEST(Footprint, BeginsAtTheLargestOfItsEnds) {
+  const char* band = R"(param N
+inout A: f32[N + 2, N + 2]
+input B: f32[N, N], C: f32[N, N + 2]
+for i in range(0, N):
+    for j in range(max(0, 2 * i - 6), min(N + 2, 2 * i + 1)):
+        for k in range(1, N):
+            A[j, i + 2] += B[i, k] * C[k, j]
+)";
+  const auto staged =
+      apply(initial(band),
+            directives("split(i, 512); split(j, 7); reorder(i.0, j.0, k, j.1, i.1); "
+                       "stage(C, j.0)"),
+            test_environment());
+  ASSERT_TRUE(staged);
+  const program::Tensor& copy = staged->scop.tensors.back();
+  EXPECT_EQ(scalar::evaluate_index(copy.shape[2], {}, {5000}), 4999);
+  EXPECT_EQ(scalar::evaluate_index(copy.shape[3], {}, {5000}), 7);
+}
+
 TEST(Footprint, WithVeryManyDivisionsIsInOnePiece) {
   const auto staged = apply(initial(kResidues), directives("stage(T, i)"), test_environment());
   ASSERT_TRUE(staged);
@@ -148,7 +169,8 @@ TEST(PlainBoxes, AreWhatSetsSay) {
       continue;
     ++seen;
     const isl::map relation = map_of(outer, box, {}).reverse().apply_range(map_of(inner, box, {}));
-    EXPECT_EQ(text_of(*plain), text_of(boxes_of(relation, outer.size(), inner.size(), {})));
+    EXPECT_EQ(text_of(*plain),
+              text_of(boxes_of(relation, outer.size(), inner.size(), {}, *context)));
   }
   EXPECT_GT(seen, 40U);
 }
