@@ -1,9 +1,10 @@
-// triangles [--seeds A..B | --count N] [--other-cpus EVERY] [--program-only]
+// triangles [--seeds A..B | --count N] [--jobs N] [--times] [--other-cpus EVERY] [--program-only]
 //
 // Draws one program over triangles, trapezoids or bands per seed (triangle.h), compiles it with `auto` and runs it at several
 // sizes. Results are compared with a run as it is written (triangle_reference.h) and with the interpreter. Every EVERYth program
-// (default: 5) is also made for another processor, and its kernel interpreted. Programs run in a process of their own, so that one
-// that dies is counted and the next one runs. The last line counts; the exit code is 1 when anything was wrong.
+// (default: 5) is also made for another processor, and its kernel interpreted. Each program runs in a process of its own, N of
+// them (default: 1) at a time, so that one that dies is counted and the others run. What is printed comes in the order of seeds,
+// whatever N is. The last line counts; --times says before it which programs took longest. The exit code is 1 when anything was wrong.
 
 #include "driver/session.h"
 #include "emit/unit.h"
@@ -14,12 +15,15 @@
 #include "program/interpret.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <optional>
 
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,19 +33,20 @@ namespace {
 struct TriangleOptions {
   uint64_t first = 1, last = 200;
   uint64_t other_every = 5;
-  bool program_only = false;
+  uint64_t jobs = 1;
+  bool program_only = false, has_times = false;
 };
 
 /// How one program ended.
-enum class End : char { Right = 'r', Wrong = 'w', Refused = 'f' };
+enum class End : int { Right = 0, Wrong = 1, Refused = 2 };
 
-constexpr unsigned kMostSeconds = 300; ///< for one program
+constexpr unsigned kMostSeconds = 60; ///< of a processor, for one program
 
 bool parse_triangle_arguments(int argc, char** argv, TriangleOptions& options) {
   for (int a = 1; a < argc; ++a) {
     const std::string word = argv[a];
-    if (word == "--program-only") {
-      options.program_only = true;
+    if (word == "--program-only" || word == "--times") {
+      (word == "--times" ? options.has_times : options.program_only) = true;
       continue;
     }
     if (a + 1 == argc)
@@ -54,6 +59,8 @@ bool parse_triangle_arguments(int argc, char** argv, TriangleOptions& options) {
         options.last = std::strtoull(rest + 2, &rest, 10);
     } else if (word == "--count") {
       options.last = options.first + number - 1;
+    } else if (word == "--jobs") {
+      options.jobs = std::max<uint64_t>(1, number);
     } else if (word == "--other-cpus") {
       options.other_every = std::max<uint64_t>(1, number);
     } else {
@@ -251,7 +258,8 @@ private:
   bool is_refused_ = false;
 };
 
-End check_triangle(uint64_t seed, const TriangleOptions& options) {
+/// What is wrong goes to `said`.
+End check_triangle(uint64_t seed, const TriangleOptions& options, std::string& said) {
   const Triangle program = random_triangle(seed);
   TriangleCheck check(program, seed);
   std::optional<std::string> wrong;
@@ -262,49 +270,126 @@ End check_triangle(uint64_t seed, const TriangleOptions& options) {
   }
   if (!wrong)
     return End::Right;
-  std::printf("%s at seed %llu\n\n%s\n%s\n\n", check.is_refused() ? "refused" : "wrong",
-              static_cast<unsigned long long>(seed), text_of(program).c_str(), wrong->c_str());
-  std::fflush(stdout);
+  said = (check.is_refused() ? "refused at seed " : "wrong at seed ") + std::to_string(seed) +
+         "\n\n" + text_of(program) + "\n" + *wrong + "\n\n";
   return check.is_refused() ? End::Refused : End::Wrong;
 }
 
 struct TriangleCounts {
   uint64_t right = 0, wrong = 0, refused = 0, died = 0;
+  std::vector<std::pair<double, uint64_t>> times; ///< seconds of a processor, seed
 };
 
-/// Runs programs from `first` on in a process of its own, which says how each ended. The first that it did not come to.
-uint64_t run_apart(uint64_t first, const TriangleOptions& options, TriangleCounts& counts) {
+/// A program on its way, in a process of its own.
+struct TriangleJob {
+  uint64_t seed = 0;
+  pid_t process = 0;
+  int from = -1; ///< what it says
+  std::string said = {};
+  bool is_finished = false;
+  int status = 0;
+  double seconds = 0;
+};
+
+void write_all(int to, const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t written = write(to, text.data() + at, text.size() - at);
+    if (written <= 0)
+      _exit(static_cast<int>(End::Wrong));
+    at += static_cast<size_t>(written);
+  }
+}
+
+TriangleJob started(uint64_t seed, const TriangleOptions& options) {
   int ends[2];
   if (pipe(ends) != 0)
     throw std::runtime_error("no pipe");
-  std::fflush(stdout);
   const pid_t child = fork();
+  if (child < 0)
+    throw std::runtime_error("no process");
   if (child == 0) {
     close(ends[0]);
-    for (uint64_t seed = first; seed <= options.last; ++seed) {
-      alarm(kMostSeconds);
-      const char end = static_cast<char>(check_triangle(seed, options));
-      if (write(ends[1], &end, 1) != 1)
-        _exit(1);
-    }
-    _exit(0);
+    const rlimit limit{kMostSeconds, kMostSeconds + 1};
+    setrlimit(RLIMIT_CPU, &limit);
+    std::string said;
+    const End end = check_triangle(seed, options, said);
+    write_all(ends[1], said);
+    _exit(static_cast<int>(end));
   }
   close(ends[1]);
-  uint64_t next = first;
-  for (char end = 0; read(ends[0], &end, 1) == 1; ++next)
-    ++(end == static_cast<char>(End::Right)   ? counts.right
-       : end == static_cast<char>(End::Wrong) ? counts.wrong
-                                              : counts.refused);
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (next <= options.last) {
-    ++counts.died;
-    std::printf("the process ended with status %d at seed %llu\n\n%s\n", status,
-                static_cast<unsigned long long>(next), text_of(random_triangle(next)).c_str());
-    ++next;
+  return {.seed = seed, .process = child, .from = ends[0]};
+}
+
+/// Reads what a job says, or how it ended once it has said all.
+void advance(TriangleJob& job) {
+  char block[4096];
+  const ssize_t got = read(job.from, block, sizeof block);
+  if (got > 0) {
+    job.said.append(block, static_cast<size_t>(got));
+    return;
   }
-  return next;
+  close(job.from);
+  rusage used{};
+  wait4(job.process, &job.status, 0, &used);
+  job.seconds = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+  job.is_finished = true;
+}
+
+void report(const TriangleJob& job, TriangleCounts& counts) {
+  counts.times.emplace_back(job.seconds, job.seed);
+  const int end = WIFEXITED(job.status) ? WEXITSTATUS(job.status) : -1;
+  if (end == static_cast<int>(End::Right)) {
+    ++counts.right;
+  } else if (!job.said.empty()) {
+    ++(end == static_cast<int>(End::Refused) ? counts.refused : counts.wrong);
+    std::printf("%s", job.said.c_str());
+  } else {
+    ++counts.died;
+    const bool is_late = WIFSIGNALED(job.status) && WTERMSIG(job.status) == SIGXCPU;
+    const std::string how = is_late ? "took over " + std::to_string(kMostSeconds) + " seconds"
+                                    : "ended with status " + std::to_string(job.status);
+    std::printf("the process %s at seed %llu\n\n%s\n", how.c_str(),
+                static_cast<unsigned long long>(job.seed),
+                text_of(random_triangle(job.seed)).c_str());
+  }
+  std::fflush(stdout);
+}
+
+TriangleCounts run_all(const TriangleOptions& options) {
+  TriangleCounts counts;
+  std::deque<TriangleJob> jobs; // from the first that is not reported to the last that is started
+  uint64_t next = options.first, running = 0;
+  while (next <= options.last || !jobs.empty()) {
+    for (; running < options.jobs && next <= options.last; ++running)
+      jobs.push_back(started(next++, options));
+    std::vector<pollfd> ready;
+    std::vector<TriangleJob*> waiting;
+    for (TriangleJob& job : jobs)
+      if (!job.is_finished) {
+        ready.push_back({job.from, POLLIN, 0});
+        waiting.push_back(&job);
+      }
+    poll(ready.data(), ready.size(), -1);
+    for (size_t r = 0; r < ready.size(); ++r)
+      if (ready[r].revents != 0) {
+        advance(*waiting[r]);
+        running -= waiting[r]->is_finished ? 1 : 0;
+      }
+    for (; !jobs.empty() && jobs.front().is_finished; jobs.pop_front())
+      report(jobs.front(), counts);
+  }
+  return counts;
+}
+
+void print_times(TriangleCounts& counts) {
+  std::sort(counts.times.begin(), counts.times.end());
+  std::printf("median %.2f s; longest:", counts.times[counts.times.size() / 2].first);
+  for (size_t k = 0; k < std::min<size_t>(10, counts.times.size()); ++k) {
+    const auto& [seconds, seed] = counts.times[counts.times.size() - 1 - k];
+    std::printf(" %.2f s at %llu", seconds, static_cast<unsigned long long>(seed));
+  }
+  std::printf("\n");
 }
 
 } // namespace
@@ -314,8 +399,8 @@ int main(int argc, char** argv) {
   using namespace kawara::oracle;
   TriangleOptions options;
   if (!parse_triangle_arguments(argc, argv, options)) {
-    std::fprintf(stderr, "usage: triangles [--seeds A..B | --count N] [--other-cpus EVERY] "
-                         "[--program-only]\n");
+    std::fprintf(stderr, "usage: triangles [--seeds A..B | --count N] [--jobs N] [--times] "
+                         "[--other-cpus EVERY] [--program-only]\n");
     return 1;
   }
   if (options.program_only) {
@@ -324,9 +409,9 @@ int main(int argc, char** argv) {
                   text_of(random_triangle(seed)).c_str());
     return 0;
   }
-  TriangleCounts counts;
-  for (uint64_t seed = options.first; seed <= options.last;)
-    seed = run_apart(seed, options, counts);
+  TriangleCounts counts = run_all(options);
+  if (options.has_times)
+    print_times(counts);
   std::printf("%llu programs: %llu right, %llu wrong, %llu died, %llu refused as written\n",
               static_cast<unsigned long long>(options.last - options.first + 1),
               static_cast<unsigned long long>(counts.right),
