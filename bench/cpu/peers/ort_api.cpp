@@ -39,8 +39,8 @@ enum Place : int {
 };
 
 // Values that the interface prescribes.
-constexpr int kWarnings = 3; ///< errors and worse are logged
-constexpr int kAllOptimisations = 99;
+constexpr int kErrors = 3, kFatal = 4; ///< these and worse are logged
+constexpr int kNoOptimisations = 0, kAllOptimisations = 99;
 constexpr int kDeviceAllocator = 0, kDefaultMemory = 0;
 
 } // namespace
@@ -58,27 +58,37 @@ template <class... Arguments> void OrtApi::call(int place, Arguments... argument
   throw std::runtime_error(text);
 }
 
-OrtApi::OrtApi(const SharedLibrary& library) {
+OrtApi::OrtApi(const SharedLibrary& library, Log log) {
   const auto* found = library.function<const ApiBase* (*)()>("OrtGetApiBase")();
   version_ = found->get_version();
   functions_ = found->get_api(kApiVersion);
   if (functions_ == nullptr)
     throw std::runtime_error(std::string("ONNX Runtime ") + version_ + " is too old");
-  call(kCreateEnv, kWarnings, static_cast<const char*>("kawara"), &env_);
+  call(kCreateEnv, log == Log::Errors ? kErrors : kFatal, static_cast<const char*>("kawara"), &env_);
   call(kCreateCpuMemoryInfo, kDeviceAllocator, kDefaultMemory, &memory_);
 }
 
-OrtApi::Session* OrtApi::make_session(const std::string& model, int64_t threads) const {
+OrtApi::Session* OrtApi::make_session(const std::string& model, int64_t threads,
+                                      Optimisations optimisations) const {
   Options* options = nullptr;
   call(kCreateSessionOptions, &options);
-  call(kSetGraphOptimizationLevel, options, kAllOptimisations);
+  call(kSetGraphOptimizationLevel, options,
+       optimisations == Optimisations::All ? kAllOptimisations : kNoOptimisations);
   call(kSetIntraOpThreads, options, static_cast<int>(threads));
   call(kSetInterOpThreads, options, 1);
+  const auto release = [&] {
+    reinterpret_cast<void (*)(Options*)>(functions_[kReleaseSessionOptions])(options);
+  };
   Session* session = nullptr;
-  call(kCreateSessionFromArray, static_cast<const Env*>(env_),
-       static_cast<const void*>(model.data()), model.size(), static_cast<const Options*>(options),
-       &session);
-  reinterpret_cast<void (*)(Options*)>(functions_[kReleaseSessionOptions])(options);
+  try {
+    call(kCreateSessionFromArray, static_cast<const Env*>(env_),
+         static_cast<const void*>(model.data()), model.size(), static_cast<const Options*>(options),
+         &session);
+  } catch (...) {
+    release();
+    throw;
+  }
+  release();
   return session;
 }
 

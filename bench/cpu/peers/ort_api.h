@@ -20,12 +20,18 @@ public:
   struct Value;
   struct TensorInfo;
 
+  /// How far a session rewrites its graph before it runs.
+  enum class Optimisations : uint8_t { None, All };
+  /// What the library writes to standard error on its own.
+  enum class Log : uint8_t { Errors, Nothing };
+
   /// Throws when the library is too old.
-  explicit OrtApi(const SharedLibrary&);
+  explicit OrtApi(const SharedLibrary&, Log = Log::Errors);
 
   const char* version() const { return version_; }
 
-  Session* make_session(const std::string& model, int64_t threads) const;
+  Session* make_session(const std::string& model, int64_t threads,
+                        Optimisations = Optimisations::All) const;
   /// A tensor over the caller's memory. `type` is the number that ONNX files use.
   Value* make_tensor(void* data, size_t bytes, std::span<const int64_t> shape, int type) const;
   /// Reads inputs and writes outputs that `make_tensor` made.

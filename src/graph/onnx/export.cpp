@@ -85,6 +85,9 @@ private:
   void write_value(ValueId id, ::onnx::ValueInfoProto& proto) const {
     const Value& value = graph_.values[id];
     proto.set_name(names_[id]);
+    // Nothing is known of it: an empty type is refused by others, where they infer one that is left out.
+    if (value.type.kind == ValueType::Kind::Tensor && !value.type.elem && !value.type.shape)
+      return;
     switch (value.type.kind) {
     case ValueType::Kind::Tensor:
       return write_tensor_type(value.type, *proto.mutable_type()->mutable_tensor_type());

@@ -1,0 +1,261 @@
+#include "peers/judge.h"
+
+#include "driver/agreement.h"
+#include "driver/model.h"
+#include "driver/reference.h"
+#include "graph/onnx/export.h"
+#include "graph/onnx/import.h"
+#include "peers/explained.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kawara::peers {
+namespace {
+
+using Results = Result<std::vector<Datum>, Diagnostic>;
+
+Diagnostic thrown(const std::string& what) {
+  Diagnostic d;
+  d.code = "throws";
+  d.headline = what;
+  return d;
+}
+
+/// As a file that somebody opens and runs.
+Results kawara_results(const Graph& graph, const std::vector<Datum>& inputs,
+                       program::Numerics numerics) {
+  try {
+    KAWARA_TRY(const std::string bytes, graph::onnx_from_graph(graph));
+    KAWARA_TRY(Graph read, graph::graph_from_onnx(bytes, "random", ""));
+    driver::ModelOptions options;
+    options.code.numerics = numerics;
+    driver::Model model(std::move(read), options);
+    std::map<std::string, Datum> given;
+    for (size_t k = 0; k < graph.inputs.size(); ++k)
+      given[graph.values[graph.inputs[k]].name] = inputs[k];
+    return model.run(given);
+  } catch (const std::exception& error) {
+    return fail(thrown(error.what()));
+  }
+}
+
+std::string value_text(const Tensor& tensor, int64_t cell) {
+  if (!tensor || cell >= tensor.cells())
+    return "?";
+  return graph::is_float(tensor.type()) ? fmt::format("{:.9g}", tensor.get_double(cell))
+                                        : fmt::format("{}", tensor.get_int(cell));
+}
+
+std::string node_text(const NodeCase& c) {
+  std::string operands, attributes;
+  for (const Tensor& tensor : c.operands)
+    operands += fmt::format("{}{}{}", operands.empty() ? "" : ", ",
+                            tensor ? graph::name_of(tensor.type()) : "-",
+                            tensor ? graph::text_of(tensor.shape()) : "");
+  for (const auto& [name, value] : c.node.attributes)
+    attributes += fmt::format(" {}={}", name, graph::text_of_attribute(value));
+  return fmt::format("{}({}){} opset {}", c.node.op, operands, attributes, c.opset);
+}
+
+std::string case_text(const NodeCase& c) {
+  std::string text = fmt::format(
+      "{}: output {} cell {} is {} instead of {}", node_text(c), c.output, c.cell,
+      value_text(c.got[c.output].tensor, c.cell), value_text(c.expected[c.output].tensor, c.cell));
+  for (const Tensor& tensor : c.operands)
+    if (tensor && tensor.shape() == c.expected[c.output].tensor.shape())
+      text += " of " + value_text(tensor, c.cell);
+  return text;
+}
+
+/// Compares one node on ONNX Runtime's values.
+class NodeJudge {
+public:
+  NodeJudge(const Graph& graph, const std::vector<Datum>& data, const Peer& peer,
+            program::Numerics numerics)
+      : graph_(graph), data_(data), peer_(peer), numerics_(numerics) {}
+
+  std::set<std::string> classes; ///< that explain nodes
+  std::set<size_t> explained;    ///< nodes
+  std::string wrong;             ///< what is not explained
+
+  void judge(size_t n) {
+    const graph::Node& node = graph_.nodes[n];
+    NodeCase c{node, graph_.opsets.at(""), {}, {}, {}, 0, 0};
+    std::set<size_t> constants;
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      c.operands.push_back(node.inputs[k] == kAbsent ? Tensor() : data_[node.inputs[k]].tensor);
+      if (node.inputs[k] != kAbsent && graph_.initializers.count(node.inputs[k]) > 0)
+        constants.insert(k);
+    }
+    const Graph alone = graph_of_node(node, c.operands, constants, c.opset);
+    std::vector<Datum> inputs;
+    std::set<ValueId> seen;
+    for (size_t k = 0; k < node.inputs.size(); ++k)
+      if (node.inputs[k] != kAbsent && constants.count(k) == 0 && seen.insert(node.inputs[k]).second)
+        inputs.push_back({c.operands[k], false, {}});
+    for (const ValueId id : node.outputs)
+      if (id != kAbsent)
+        c.expected.push_back(data_[id]);
+    const auto got = kawara_results(alone, inputs, numerics_);
+    if (!got) {
+      wrong = fmt::format("{}: alone it is refused: {} {}", node_text(c), got.error().code,
+                          got.error().headline);
+      return;
+    }
+    c.got = *got;
+    compare(n, c, alone, inputs);
+  }
+
+private:
+  void compare(size_t n, NodeCase& c, const Graph& alone, const std::vector<Datum>& inputs) {
+    std::string form;
+    auto cells = differences(c.got, c.expected, {}, form);
+    if (form.empty() && !cells.empty()) {
+      const auto chain = NodeChain::open(alone, peer_);
+      if (chain)
+        cells = differences(c.got, c.expected, chain->spread(inputs), form);
+    }
+    if (!form.empty()) {
+      wrong = node_text(c) + ": " + form;
+      return;
+    }
+    for (const CellDifference& cell : cells) {
+      c.output = cell.output;
+      c.cell = cell.cell;
+      if (const Explanation* why = explanation_of(c)) {
+        classes.insert(std::string(why->name));
+        explained.insert(n);
+        continue;
+      }
+      wrong = case_text(c);
+      return;
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<Datum>& data_;
+  const Peer& peer_;
+  program::Numerics numerics_;
+};
+
+/// The sample with these nodes' results given.
+Sample without(const Sample& sample, const std::set<size_t>& nodes,
+               const std::vector<Datum>& data) {
+  Sample smaller = sample;
+  Graph& graph = smaller.graph;
+  graph.nodes.clear();
+  for (size_t n = 0; n < sample.graph.nodes.size(); ++n) {
+    if (nodes.count(n) == 0) {
+      graph.nodes.push_back(sample.graph.nodes[n]);
+      continue;
+    }
+    for (const ValueId id : sample.graph.nodes[n].outputs) {
+      if (id == kAbsent)
+        continue;
+      graph.values[id].type = {graph::ValueType::Kind::Tensor, data[id].tensor.type(),
+                               graph::dims_of(data[id].tensor.shape())};
+      graph.inputs.push_back(id);
+      smaller.inputs.push_back(data[id]);
+      std::erase(graph.outputs, id);
+    }
+  }
+  std::set<ValueId> read;
+  for (const graph::Node& node : graph.nodes)
+    read.insert(node.inputs.begin(), node.inputs.end());
+  for (size_t k = graph.inputs.size(); k-- > 0;)
+    if (read.count(graph.inputs[k]) == 0) {
+      graph.inputs.erase(graph.inputs.begin() + static_cast<int64_t>(k));
+      smaller.inputs.erase(smaller.inputs.begin() + static_cast<int64_t>(k));
+    }
+  std::erase_if(graph.initializers, [&](const auto& item) { return read.count(item.first) == 0; });
+  return smaller;
+}
+
+/// What is wrong with a whole graph; empty when nothing is, or `refused`.
+std::string mismatch(const Sample& sample, const Peer& peer, program::Numerics numerics,
+                     std::optional<Diagnostic>& refused) {
+  const auto session = peer.session(sample.graph);
+  const auto expected = session ? (*session)->run(sample.inputs)
+                                : Result<std::vector<Datum>, Refusal>(fail(session.error()));
+  if (!expected)
+    return "ONNX Runtime refuses: " + expected.error();
+  const auto got = kawara_results(sample.graph, sample.inputs, numerics);
+  if (!got) {
+    refused = got.error();
+    return "refused";
+  }
+  std::string form;
+  auto cells = differences(*got, *expected, {}, form);
+  if (form.empty() && !cells.empty())
+    if (const auto chain = NodeChain::open(sample.graph, peer))
+      cells = differences(*got, *expected, chain->spread(sample.inputs), form);
+  if (!form.empty())
+    return form;
+  if (cells.empty())
+    return "";
+  const CellDifference& first = cells.front();
+  return fmt::format("{}: {} cells differ; output {} cell {} is {} instead of {}", "together",
+                     cells.size(), first.output, first.cell,
+                     value_text((*got)[first.output].tensor, first.cell),
+                     value_text((*expected)[first.output].tensor, first.cell));
+}
+
+/// Under `exact` every bit is the reference's.
+std::string inexact(const Sample& sample) {
+  const auto got = kawara_results(sample.graph, sample.inputs, program::Numerics::Exact);
+  const auto expected = driver::interpret(sample.graph, sample.inputs);
+  if (!got || !expected)
+    return "";
+  std::vector<std::string> names;
+  for (const ValueId id : sample.graph.outputs)
+    names.push_back(sample.graph.values[id].name);
+  for (const auto& each : driver::agreement_of(names, *got, *expected))
+    if (!driver::is_within(each, 0))
+      return "under exact, against the reference: " + driver::text_of(each);
+  return "";
+}
+
+} // namespace
+
+Verdict judged(const Sample& sample, const Peer& peer, program::Numerics numerics) {
+  std::optional<Diagnostic> refused;
+  const std::string whole = mismatch(sample, peer, numerics, refused);
+  if (refused && refused->code == "throws")
+    return {Outcome::Wrong, {}, "throws: " + refused->headline};
+  if (refused) {
+    std::string line = refused->headline;
+    for (const std::string& more : refused->body)
+      line += " | " + more;
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    return {Outcome::Refused, {refused->code}, line};
+  }
+  if (whole.rfind("ONNX Runtime refuses", 0) == 0)
+    return {Outcome::PeerRefused, {}, whole};
+  if (numerics == program::Numerics::Exact)
+    if (std::string text = inexact(sample); !text.empty())
+      return {Outcome::Wrong, {}, text};
+  if (whole.empty())
+    return {};
+  const auto chain = NodeChain::open(sample.graph, peer);
+  const auto data = chain ? chain->run(sample.inputs) : std::vector<Datum>();
+  if (data.empty())
+    return {Outcome::Wrong, {}, whole + " (its nodes alone are refused by ONNX Runtime)"};
+  NodeJudge nodes(sample.graph, data, peer, numerics);
+  for (size_t n = 0; n < sample.graph.nodes.size(); ++n) {
+    nodes.judge(n);
+    if (!nodes.wrong.empty())
+      return {Outcome::Wrong, {}, nodes.wrong};
+  }
+  if (nodes.explained.empty())
+    return {Outcome::Wrong, {}, "each node alone is right; " + whole};
+  const Sample rest = without(sample, nodes.explained, data);
+  const std::string left =
+      rest.graph.outputs.empty() ? "" : mismatch(rest, peer, numerics, refused);
+  if (!left.empty())
+    return {Outcome::Wrong, {}, "without explained nodes: " + left};
+  return {Outcome::Explained, {nodes.classes.begin(), nodes.classes.end()}, whole};
+}
+
+} // namespace kawara::peers
