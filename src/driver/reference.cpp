@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace kawara::driver {
@@ -125,9 +126,9 @@ private:
   Result<Done, Diagnostic> run_program(const Node& node, const Definition& definition,
                                        const std::vector<Datum>& inputs,
                                        std::vector<Datum>& results) const {
-    for (const Datum& result : results)
-      if (result.tensor.cells() == 0)
-        return Done{};
+    if (std::all_of(results.begin(), results.end(),
+                    [](const Datum& result) { return result.tensor.cells() == 0; }))
+      return Done{};
     Request request;
     request.text = make_source("operator.kw", definition.text());
     const auto program = program_of(request);
