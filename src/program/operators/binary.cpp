@@ -37,13 +37,6 @@ bool must_agree(Definition& d) {
   return d.type(0) == d.type(1);
 }
 
-/// u64 is held in cells of i64, whose order is another one.
-bool must_not_be_u64(Definition& d) {
-  if (d.type(0) == DataType::U64)
-    d.refuse("u64 has no order here; known are the other types");
-  return d.type(0) != DataType::U64;
-}
-
 /// Before version 7 the second operand could be aligned at an axis instead of the last dimension.
 std::vector<Shape> aligned_shapes(Definition& d) {
   std::vector<Shape> shapes{d.shape(0), d.shape(1)};
@@ -64,12 +57,13 @@ void apply_operation(Definition& d) {
   for (const Operation& f : kOperations) {
     if (f.name != d.node().op)
       continue;
-    if (f.is_test && f.name != "Equal" && !must_not_be_u64(d))
-      return;
     Elementwise x(d, 2, aligned_shapes(d));
-    if (!d.is_settled())
-      x.store(f.is_test ? DataType::Bool : d.type(0),
-              fmt::format(fmt::runtime(f.formula), x[0], x[1]));
+    if (d.is_settled())
+      return;
+    const DataType order = f.is_test ? d.type(0) : DataType::I64;
+    x.store(f.is_test ? DataType::Bool : d.type(0),
+            fmt::format(fmt::runtime(f.formula), Definition::ordered(order, x[0]),
+                        Definition::ordered(order, x[1])));
   }
 }
 
@@ -91,13 +85,34 @@ bool must_not_be_zero(Definition& d, size_t operand) {
   return true;
 }
 
+/// The logical half of u64, held in i64.
+std::string unsigned_half(const std::string& a) {
+  return fmt::format("({} // 2 + 9223372036854775807 + 1)", a);
+}
+
+/// Quotient of u64, held in i64: half of a large dividend is divided first.
+std::string unsigned_quotient(const std::string& a, const std::string& b) {
+  const std::string divisor = fmt::format("select({0} > 0, {0}, 1)", b);
+  const std::string twice = fmt::format("({} // {} * 2)", unsigned_half(a), divisor);
+  const std::string rest = fmt::format("({} - {} * {})", a, twice, b);
+  const std::string of_small =
+      fmt::format("select({0} >= 0, {0} // {1}, {2} + select({3} < 0 or {3} >= {4}, 1, 0))", a,
+                  divisor, twice, rest, b);
+  // A zero divides, so that somebody notices.
+  return fmt::format("select({1} == 0, {0} // {1}, select({1} < 0, select({0} >= 0 or {0} < {1}, "
+                     "0, 1), {2}))",
+                     a, b, of_small);
+}
+
 void div(Definition& d) {
-  if (!must_agree(d) || !must_not_be_u64(d))
+  if (!must_agree(d))
     return;
   Elementwise x(d, 2, aligned_shapes(d));
   if (d.is_settled() || !must_not_be_zero(d, 1))
     return;
   const std::string a = x[0], b = x[1];
+  if (d.type(0) == DataType::U64)
+    return x.store(d.type(0), unsigned_quotient(a, b));
   x.store(d.type(0), graph::is_float(d.type(0))
                          ? a + " / " + b
                          : fmt::format("{} // {} + select({}, 1, 0)", a, b, is_rounded_down(a, b)));
@@ -106,8 +121,7 @@ void div(Definition& d) {
 /// Rest of a division of u64, held in i64: half of a large dividend is divided first.
 std::string unsigned_rest(const std::string& a, const std::string& b) {
   const std::string divisor = fmt::format("select({0} > 0, {0}, 1)", b);
-  const std::string half = fmt::format("({} // 2 + 9223372036854775807 + 1)", a);
-  const std::string rest = fmt::format("({} - {} // {} * 2 * {})", a, half, divisor, b);
+  const std::string rest = fmt::format("({} - {} // {} * 2 * {})", a, unsigned_half(a), divisor, b);
   const std::string of_small =
       fmt::format("select({0} >= 0, {0} % {1}, select({2} < 0 or {2} >= {3}, {2} - "
                   "{3}, {2}))",
@@ -174,14 +188,12 @@ void fold_operands(Definition& d) {
   if (d.is_settled())
     return;
   const std::string& op = d.node().op;
-  // Adding 2^63 turns the order of u64 into that of i64.
-  const bool is_shifted = d.type(0) == DataType::U64 && (op == "Max" || op == "Min");
-  const std::string shift = is_shifted ? " + (-9223372036854775807 - 1)" : "";
+  const DataType order = op == "Max" || op == "Min" ? d.type(0) : DataType::I64;
   std::string value;
   for (size_t k = 0; k < d.operands(); ++k) {
     if (d.type(k) != d.type(0))
       d.refuse("its inputs have different types");
-    const std::string next = is_shifted ? "(" + x[k] + shift + ")" : x[k];
+    const std::string next = Definition::ordered(order, x[k]);
     if (k == 0)
       value = next;
     else if (op == "Max" || op == "Min")
@@ -191,7 +203,7 @@ void fold_operands(Definition& d) {
   }
   if (op == "Mean")
     value = "(" + value + ") / " + std::to_string(d.operands());
-  x.store(d.type(0), value + shift);
+  x.store(d.type(0), Definition::ordered(order, value));
 }
 
 void where(Definition& d) {

@@ -48,7 +48,8 @@ int64_t Definition::integer(const std::string& name, int64_t otherwise) {
 }
 
 double Definition::real(const std::string& name, double otherwise) {
-  return attribute_as<double>(name, "a number").value_or(otherwise);
+  // What the standard says to take is an f32, as in files.
+  return attribute_as<double>(name, "a number").value_or(static_cast<float>(otherwise));
 }
 
 std::optional<DataType> Definition::data_type(const std::string& name, DataType otherwise) {
@@ -161,6 +162,10 @@ std::string Definition::cell(size_t k, const std::string& index) const {
   default:
     return load;
   }
+}
+
+std::string Definition::ordered(DataType type, const std::string& value) {
+  return type == DataType::U64 ? "(" + value + " + (-9223372036854775807 - 1))" : value;
 }
 
 std::string Definition::stored(DataType type, const std::string& value) {

@@ -101,6 +101,9 @@ public:
   void view(size_t operand) { view_ = operand; }
   void constant(Tensor value) { constants_.push_back(std::move(value)); }
 
+  /// A value of this type as one whose order is that of programs: u64 is held in cells of i64, and adding 2^63 turns its order into
+  /// theirs. The same again gives the value back.
+  static std::string ordered(DataType type, const std::string& value);
   /// Value of cell `index` of operand k ("X0[i, j]"), unsigned types widened.
   std::string cell(size_t k, const std::string& index) const;
   /// Expression that converts a value for a store to a tensor of this type.

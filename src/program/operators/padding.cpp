@@ -60,7 +60,8 @@ std::string source_of(Definition& d, const std::string& mode, const Amounts& amo
   const int64_t n = d.shape(0)[k];
   const std::string i = "i" + std::to_string(k);
   const std::string moved = amounts.begin[k] == 0 ? i : fmt::format("{} - {}", i, amounts.begin[k]);
-  if (mode == "constant")
+  const bool has_border = amounts.begin[k] > 0 || amounts.end[k] > 0;
+  if (mode == "constant" || !has_border)
     return moved;
   if (n == 0)
     d.refuse(fmt::format("dimension {} has no border", k));

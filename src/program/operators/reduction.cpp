@@ -90,6 +90,19 @@ std::string sum_type(DataType type) {
   return graph::is_float(type) ? "f32" : "i64";
 }
 
+/// The lowest or highest integer of a type, as its cells hold it: what an extreme of nothing is.
+std::string end_of(DataType type, bool is_highest) {
+  const bool is_unsigned = type == DataType::U8 || type == DataType::U16 || type == DataType::U32 ||
+                           type == DataType::U64 || type == DataType::Bool;
+  if (type == DataType::Bool)
+    return is_highest ? "0 == 0" : "0 == 1";
+  if (is_unsigned)
+    return Definition::stored(type, is_highest ? "0 - 1" : "0");
+  const int64_t half = int64_t{1} << (graph::bytes_of(type) * 8 - 2);
+  return Definition::stored(type, is_highest ? fmt::format("{} + {}", half - 1, half)
+                                             : fmt::format("0 - {} - {}", half, half));
+}
+
 void reduce(Definition& d) {
   if (!d.need(0))
     return;
@@ -104,7 +117,12 @@ void reduce(Definition& d) {
   for (const Kind& kind : kKinds) {
     if (kind.name != d.node().op)
       continue;
-    const std::string cell = fmt::format(fmt::runtime(kind.each), d.cell(0, f.index));
+    const bool is_extreme = kind.name == "ReduceMax" || kind.name == "ReduceMin";
+    if (is_extreme && f.count == 0 && !graph::is_float(d.type(0)))
+      return d.line("{} = {}", at("Y0", kept), end_of(d.type(0), kind.name == "ReduceMin"));
+    const DataType order = is_extreme ? d.type(0) : DataType::I64;
+    const std::string cell =
+        Definition::ordered(order, fmt::format(fmt::runtime(kind.each), d.cell(0, f.index)));
     d.temp("T", sum_type(d.type(0)), f.kept_shape);
     d.line("{} = {}", at("T", kept),
            f.reduced_ranges.empty()
@@ -114,9 +132,10 @@ void reduce(Definition& d) {
     const std::string value = is_float || std::string_view(kind.finish) == "{0}"
                                   ? at("T", kept)
                                   : "f64(" + at("T", kept) + ")";
+    const std::string whole =
+        fmt::format(fmt::runtime(kind.finish), value, literal(static_cast<double>(f.count)));
     d.line("{} = {}", at("Y0", kept),
-           Definition::stored(d.type(0), fmt::format(fmt::runtime(kind.finish), value,
-                                                     literal(static_cast<double>(f.count)))));
+           Definition::stored(d.type(0), Definition::ordered(order, whole)));
   }
 }
 
@@ -162,7 +181,7 @@ void arg_extreme(Definition& d) {
   d.declare_output(0, {outer, inner});
   const std::string type(scalar::name_of(scalar::compute_type(graph::storage_of(d.type(0)))));
   d.temp("M", d.type(0) == DataType::U32 ? "i64" : type, {outer, inner});
-  const std::string x = d.cell(0, "a, r, c");
+  const std::string x = Definition::ordered(d.type(0), d.cell(0, "a, r, c"));
   // NaN is never the extreme.
   const bool is_float = graph::is_float(d.type(0));
   d.line("M[a, c] = {}(r in range({}), {})", is_max ? "max" : "min", n,

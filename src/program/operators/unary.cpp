@@ -64,6 +64,10 @@ void apply_function(Definition& d) {
     if (!d.need(0))
       return;
     Elementwise x(d, 1);
+    if (d.type(0) == DataType::U64 && f.name == "Abs")
+      return x.store(d.type(0), x[0]);
+    if (d.type(0) == DataType::U64 && f.name == "Sign")
+      return x.store(d.type(0), "select(" + x[0] + " == 0, 0, 1)");
     const double first = f.first ? d.real(f.first, f.first_value) : 0;
     const double second = f.second ? d.real(f.second, f.second_value) : 0;
     x.store(d.type(0), fmt::format(fmt::runtime(f.formula), x[0], literal(first), literal(second)));
@@ -113,9 +117,15 @@ void cast_to(Definition& d, DataType to) {
   const DataType from = d.type(0);
   if (from == to)
     return d.output(to, d.shape(0)), d.view(0);
-  if (from == DataType::U64 && graph::is_float(to))
-    return d.refuse("u64 cannot be converted to " + std::string(graph::name_of(to)));
   Elementwise x(d, 1);
+  if (from == DataType::U64 && graph::is_float(to)) // both halves of 32 bits are exact
+    return x.store(to, fmt::format("f64({0} // 4294967296 % 4294967296) * 4294967296.0 + "
+                                   "f64({0} % 4294967296)",
+                                   x[0]));
+  if (graph::is_float(from) && to == DataType::U64)
+    return x.store(to, fmt::format("select({0} >= 9223372036854775808.0, i64({0} - "
+                                   "9223372036854775808.0) + (-9223372036854775807 - 1), i64({0}))",
+                                   x[0]));
   if (to == DataType::Bool)
     return x.store(to, x[0] + " != 0");
   // Programs convert to a narrow float in one step from what they compute in.
@@ -163,13 +173,14 @@ void clip(Definition& d) {
   }
   const bool has_low = d.has(1) || d.has_attribute("min");
   const bool has_high = d.has(2) || d.has_attribute("max");
+  value = Definition::ordered(d.type(0), value);
   if (has_low)
-    value = "max(" + value + ", " + bound_of(d, 1, "min") + ")";
+    value = "max(" + value + ", " + Definition::ordered(d.type(0), bound_of(d, 1, "min")) + ")";
   if (has_high)
-    value = "min(" + value + ", " + bound_of(d, 2, "max") + ")";
+    value = "min(" + value + ", " + Definition::ordered(d.type(0), bound_of(d, 2, "max")) + ")";
   if (!has_low && !has_high)
     return d.output(d.type(0), d.shape(0)), d.view(0);
-  x.store(d.type(0), value);
+  x.store(d.type(0), Definition::ordered(d.type(0), value));
 }
 
 constexpr Operator kOthers[] = {{"Cast", cast},       {"CastLike", cast_like}, {"Clip", clip},
