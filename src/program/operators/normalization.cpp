@@ -246,7 +246,9 @@ void lp_normalization(Definition& d) {
   d.declare_output(0, s);
   d.temp("Q", float_type(d.type(0)), {s[0], s[2]});
   d.line("Q[a, c] = sum(r, {})", order == 1 ? "abs(X0[a, r, c])" : "X0[a, r, c] * X0[a, r, c]");
-  d.line("Y0[a, r, c] = X0[a, r, c] / {}", order == 1 ? "Q[a, c]" : "sqrt(Q[a, c])");
+  // Zeros stay zeros.
+  d.line("Y0[a, r, c] = select(Q[a, c] == 0, 0, X0[a, r, c] / {})",
+         order == 1 ? "Q[a, c]" : "sqrt(Q[a, c])");
 }
 
 constexpr Operator kAll[] = {{"BatchNormalization", batch_normalization},

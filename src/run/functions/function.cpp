@@ -30,7 +30,8 @@ int64_t FunctionCall::integer(const std::string& name, int64_t otherwise) const 
   return value_of<int64_t>(attribute(name), otherwise);
 }
 double FunctionCall::real(const std::string& name, double otherwise) const {
-  return value_of<double>(attribute(name), otherwise);
+  // What the standard says to take is an f32, as in files.
+  return value_of<double>(attribute(name), static_cast<float>(otherwise));
 }
 std::string FunctionCall::word(const std::string& name, const std::string& otherwise) const {
   return value_of<std::string>(attribute(name), otherwise);

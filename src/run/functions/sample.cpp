@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace kawara::run {
@@ -105,18 +106,19 @@ Outputs grid_sample(const FunctionCall& call) {
   return one(std::move(out));
 }
 
-/// Bilinear value of one plane; 0 when the point is more than a cell outside.
-double bilinear(const float* plane, int64_t height, int64_t width, double y, double x) {
+/// The four cells around a point of a plane, each times its weight; zeros when the point is more than a cell outside.
+std::array<double, 4> weighted_cells(const float* plane, int64_t height, int64_t width, double y,
+                                     double x) {
   if (y < -1 || y > static_cast<double>(height) || x < -1 || x > static_cast<double>(width))
-    return 0;
+    return {0, 0, 0, 0};
   y = std::clamp(y, 0.0, static_cast<double>(height - 1));
   x = std::clamp(x, 0.0, static_cast<double>(width - 1));
   const auto y0 = static_cast<int64_t>(y), x0 = static_cast<int64_t>(x);
   const int64_t y1 = std::min(y0 + 1, height - 1), x1 = std::min(x0 + 1, width - 1);
   const double dy = y - static_cast<double>(y0), dx = x - static_cast<double>(x0);
   const auto cell = [&](int64_t i, int64_t j) { return static_cast<double>(plane[i * width + j]); };
-  return (1 - dy) * ((1 - dx) * cell(y0, x0) + dx * cell(y0, x1)) +
-         dy * ((1 - dx) * cell(y1, x0) + dx * cell(y1, x1));
+  return {(1 - dy) * (1 - dx) * cell(y0, x0), (1 - dy) * dx * cell(y0, x1),
+          dy * (1 - dx) * cell(y1, x0), dy * dx * cell(y1, x1)};
 }
 
 Outputs roi_align(const FunctionCall& call) {
@@ -170,9 +172,11 @@ Outputs roi_align(const FunctionCall& call) {
                                (static_cast<double>(p) + 0.5) * bin_h / static_cast<double>(sy);
               const double z = edge[0] + static_cast<double>(j) * bin_w +
                                (static_cast<double>(q) + 0.5) * bin_w / static_cast<double>(sx);
-              const double value = bilinear(plane, height, width, y, z);
-              sum += value;
-              best = value > best || value != value ? value : best; // NaN stays
+              // The standard's maxima are of cells with their weights, not of their sums.
+              for (const double value : weighted_cells(plane, height, width, y, z)) {
+                sum += value;
+                best = value > best || value != value ? value : best; // NaN stays
+              }
             }
           const double cells = static_cast<double>(std::max<int64_t>(sy * sx, 1));
           out.set_double(((k * channels + c) * h + i) * w + j, mode == "max" ? best : sum / cells);
