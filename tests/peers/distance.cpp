@@ -14,25 +14,108 @@ constexpr int kTrials = 24;
 
 /// Nothing is rounded here.
 bool is_exact(const std::string& op) {
-  static const std::set<std::string> kOps = {
-      "Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Relu", "Identity", "Max", "Min", "Clip",
-      "Where", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile",
-      "Concat", "Split", "Slice", "Gather", "GatherElements", "GatherND", "Pad", "Cast", "CastLike",
-      "ReduceMax", "ReduceMin", "MaxPool", "GlobalMaxPool", "DepthToSpace", "SpaceToDepth", "Trilu",
-      "Compress", "ReverseSequence", "TopK", "Less", "Greater", "Equal", "LessOrEqual",
-      "GreaterOrEqual", "ArgMax", "ArgMin", "Hardmax", "IsNaN", "IsInf", "NonZero", "Unique",
-      "OneHot", "Shape", "Size", "MaxUnpool", "ConstantOfShape", "EyeLike"};
+  static const std::set<std::string> kOps = {"Abs",
+                                             "Neg",
+                                             "Sign",
+                                             "Floor",
+                                             "Ceil",
+                                             "Round",
+                                             "Relu",
+                                             "Identity",
+                                             "Max",
+                                             "Min",
+                                             "Clip",
+                                             "Where",
+                                             "Transpose",
+                                             "Reshape",
+                                             "Flatten",
+                                             "Squeeze",
+                                             "Unsqueeze",
+                                             "Expand",
+                                             "Tile",
+                                             "Concat",
+                                             "Split",
+                                             "Slice",
+                                             "Gather",
+                                             "GatherElements",
+                                             "GatherND",
+                                             "Pad",
+                                             "Cast",
+                                             "CastLike",
+                                             "ReduceMax",
+                                             "ReduceMin",
+                                             "MaxPool",
+                                             "GlobalMaxPool",
+                                             "DepthToSpace",
+                                             "SpaceToDepth",
+                                             "Trilu",
+                                             "Compress",
+                                             "ReverseSequence",
+                                             "TopK",
+                                             "Less",
+                                             "Greater",
+                                             "Equal",
+                                             "LessOrEqual",
+                                             "GreaterOrEqual",
+                                             "ArgMax",
+                                             "ArgMin",
+                                             "Hardmax",
+                                             "IsNaN",
+                                             "IsInf",
+                                             "NonZero",
+                                             "Unique",
+                                             "OneHot",
+                                             "Shape",
+                                             "Size",
+                                             "MaxUnpool",
+                                             "ConstantOfShape",
+                                             "EyeLike"};
   return kOps.count(op) > 0;
 }
 
 /// Results depend on one cell of each operand: only they are rounded.
 bool is_by_cells(const std::string& op) {
-  static const std::set<std::string> kOps = {
-      "Add", "Sub", "Mul", "Div", "Pow", "Mod", "Sqrt", "Exp", "Log", "Sin", "Cos", "Tan", "Asin",
-      "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh", "Erf", "Elu", "Celu",
-      "Selu", "Gelu", "Mish", "Softplus", "Sigmoid", "Softsign", "Reciprocal", "HardSwish",
-      "HardSigmoid", "LeakyRelu", "PRelu", "Swish", "Shrink", "ThresholdedRelu", "Range",
-      "QuantizeLinear", "DequantizeLinear"};
+  static const std::set<std::string> kOps = {"Add",
+                                             "Sub",
+                                             "Mul",
+                                             "Div",
+                                             "Pow",
+                                             "Mod",
+                                             "Sqrt",
+                                             "Exp",
+                                             "Log",
+                                             "Sin",
+                                             "Cos",
+                                             "Tan",
+                                             "Asin",
+                                             "Acos",
+                                             "Atan",
+                                             "Sinh",
+                                             "Cosh",
+                                             "Tanh",
+                                             "Asinh",
+                                             "Acosh",
+                                             "Atanh",
+                                             "Erf",
+                                             "Elu",
+                                             "Celu",
+                                             "Selu",
+                                             "Gelu",
+                                             "Mish",
+                                             "Softplus",
+                                             "Sigmoid",
+                                             "Softsign",
+                                             "Reciprocal",
+                                             "HardSwish",
+                                             "HardSigmoid",
+                                             "LeakyRelu",
+                                             "PRelu",
+                                             "Swish",
+                                             "Shrink",
+                                             "ThresholdedRelu",
+                                             "Range",
+                                             "QuantizeLinear",
+                                             "DequantizeLinear"};
   return kOps.count(op) > 0;
 }
 
@@ -74,7 +157,7 @@ double unit_at(DataType type, double x) {
 
 std::vector<CellDifference> differences(const std::vector<Datum>& got,
                                         const std::vector<Datum>& expected, const Spread& spread,
-                                        std::string& form) {
+                                        std::string& form, double part) {
   std::vector<CellDifference> all;
   for (size_t n = 0; n < expected.size(); ++n) {
     const Tensor &a = got[n].tensor, &b = expected[n].tensor;
@@ -89,7 +172,7 @@ std::vector<CellDifference> differences(const std::vector<Datum>& got,
                                ? spread[n][static_cast<size_t>(k)]
                                : 0;
       const double most = own + (graph::is_float(b.type()) ? kMoved : 1) * moved;
-      if (difference_at(a, b, k) > most)
+      if (difference_at(a, b, k) > part * most)
         all.push_back({n, k});
     }
   }
@@ -100,8 +183,7 @@ std::vector<ValueId> session_inputs(const Graph& graph, const graph::Node& node)
   std::vector<ValueId> all;
   for (const ValueId id : node.inputs)
     if (id != kAbsent && std::count(all.begin(), all.end(), id) == 0 &&
-        (graph.initializers.count(id) == 0 ||
-         graph::is_float(graph.initializers.at(id).type())))
+        (graph.initializers.count(id) == 0 || graph::is_float(graph.initializers.at(id).type())))
       all.push_back(id);
   return all;
 }
@@ -122,8 +204,7 @@ std::unique_ptr<NodeChain> NodeChain::open(const Graph& graph, const Peer& peer)
     alone.inputs = session_inputs(graph, node);
     for (const ValueId id : alone.inputs)
       if (graph.initializers.count(id) > 0)
-        alone.values[id].type = {graph::ValueType::Kind::Tensor,
-                                 graph.initializers.at(id).type(),
+        alone.values[id].type = {graph::ValueType::Kind::Tensor, graph.initializers.at(id).type(),
                                  graph::dims_of(graph.initializers.at(id).shape())};
     for (const ValueId id : node.outputs)
       if (id != kAbsent)

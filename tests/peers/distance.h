@@ -18,10 +18,10 @@ struct CellDifference {
 };
 
 /// Cells that differ, but for `kRoundings` units in the last place of the expected cell and its spread. NaN is NaN, an infinity is itself,
-/// integers are exact but for their spread. `form` gets what is wrong with types and shapes.
+/// integers are exact but for their spread. `form` gets what is wrong with types and shapes. `part` of all that is allowed.
 std::vector<CellDifference> differences(const std::vector<Datum>& got,
                                         const std::vector<Datum>& expected, const Spread& spread,
-                                        std::string& form);
+                                        std::string& form, double part = 1);
 
 /// The nodes of a graph in ONNX Runtime, each in a session of its own: what comes between them can be seen, and moved.
 class NodeChain {

@@ -7,18 +7,18 @@ namespace {
 
 void add_function(Maker& m) {
   static const std::vector<std::string> kOps = {
-      "Abs",   "Neg",   "Sign",  "Floor",   "Ceil",     "Round",    "Sqrt",       "Exp",
-      "Log",   "Sin",   "Cos",   "Tan",     "Asin",     "Acos",     "Atan",       "Sinh",
-      "Cosh",  "Tanh",  "Asinh", "Acosh",   "Atanh",    "Erf",      "Sigmoid",    "Softplus",
-      "Relu",  "Mish",  "Gelu",  "Softsign", "Identity", "HardSwish", "Reciprocal", "IsNaN"};
+      "Abs",  "Neg",  "Sign",  "Floor",    "Ceil",     "Round",     "Sqrt",       "Exp",
+      "Log",  "Sin",  "Cos",   "Tan",      "Asin",     "Acos",      "Atan",       "Sinh",
+      "Cosh", "Tanh", "Asinh", "Acosh",    "Atanh",    "Erf",       "Sigmoid",    "Softplus",
+      "Relu", "Mish", "Gelu",  "Softsign", "Identity", "HardSwish", "Reciprocal", "IsNaN"};
   const std::string op = m.word(kOps);
   m.add(op, {m.floats(0, 4)});
 }
 
 void add_activation(Maker& m) {
-  static const std::vector<std::string> kOps = {"Elu",  "Celu", "Selu", "LeakyRelu",
-                                                "ThresholdedRelu", "HardSigmoid", "Shrink",
-                                                "Gelu", "Swish", "IsInf"};
+  static const std::vector<std::string> kOps = {
+      "Elu",         "Celu",   "Selu", "LeakyRelu", "ThresholdedRelu",
+      "HardSigmoid", "Shrink", "Gelu", "Swish",     "IsInf"};
   const std::string op = m.word(kOps);
   Attributes attributes;
   const auto maybe = [&](const char* name, double low, double high) {
@@ -51,8 +51,8 @@ void add_activation(Maker& m) {
 void add_integer_function(Maker& m) {
   static const std::vector<std::string> kOps = {"Abs", "Neg", "Sign", "Relu", "Identity"};
   const DataType type = m.int_type();
-  m.add(m.word(kOps), {m.operand([&](const Val& v) { return v.type() == type; }, type,
-                                 m.shape(0, 4))});
+  m.add(m.word(kOps),
+        {m.operand([&](const Val& v) { return v.type() == type; }, type, m.shape(0, 4))});
 }
 
 Val other_operand(Maker& m, const Val& a) {
@@ -102,8 +102,9 @@ void add_division(Maker& m) {
 
 void add_power(Maker& m) {
   const Val a = m.anything(0, 4);
-  const DataType type =
-      m.opset() < 12 || m.chance(60) ? a.type() : m.chance(50) ? DataType::F32 : m.int_type();
+  const DataType type = m.opset() < 12 || m.chance(60) ? a.type()
+                        : m.chance(50)                 ? DataType::F32
+                                                       : m.int_type();
   const Shape shape = m.partner_shape(a.shape());
   if (m.chance(50)) {
     static const std::vector<double> kExponents = {0, 1, 2, 3, 0.5, -1, -2, -0.5, 2.5, 7};
@@ -128,8 +129,7 @@ void add_several(Maker& m) {
 }
 
 void add_comparison(Maker& m) {
-  const std::string op =
-      m.word({"Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual"});
+  const std::string op = m.word({"Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual"});
   Val a = m.anything(0, 4);
   if (!a.is_exact && m.chance(80))
     a = m.fresh(m.any_type(), m.shape(0, 4));
@@ -163,9 +163,10 @@ void add_clip(Maker& m) {
   }
   const Val none;
   const auto bound = [&](double value) {
-    return m.chance(20)                  ? none
-           : graph::is_float(a.type()) && m.chance(15) ? m.fresh(a.type(), {})
-                                         : m.scalar(a.type(), std::max(value, graph::is_float(a.type()) ? value : 0.0));
+    return m.chance(20) ? none
+           : graph::is_float(a.type()) && m.chance(15)
+               ? m.fresh(a.type(), {})
+               : m.scalar(a.type(), std::max(value, graph::is_float(a.type()) ? value : 0.0));
   };
   m.add("Clip", {a, bound(low), bound(high)});
 }
@@ -183,8 +184,8 @@ void add_prelu(Maker& m) {
 
 void add_cast(Maker& m) {
   static const std::vector<std::pair<DataType, int64_t>> kTypes = {
-      {DataType::F32, 1}, {DataType::U8, 2},   {DataType::I8, 3},   {DataType::U16, 4},
-      {DataType::I16, 5}, {DataType::I32, 6},  {DataType::I64, 7},  {DataType::Bool, 9},
+      {DataType::F32, 1},  {DataType::U8, 2},   {DataType::I8, 3},   {DataType::U16, 4},
+      {DataType::I16, 5},  {DataType::I32, 6},  {DataType::I64, 7},  {DataType::Bool, 9},
       {DataType::F16, 10}, {DataType::F64, 11}, {DataType::U32, 12}, {DataType::U64, 13},
       {DataType::BF16, 16}};
   Val a = m.anything(0, 4);
@@ -213,13 +214,19 @@ void add_shift(Maker& m) {
 } // namespace
 
 std::vector<Family> elementwise_families() {
-  return {{"function", add_function, 6},   {"activation", add_activation, 2},
+  return {{"function", add_function, 6},
+          {"activation", add_activation, 2},
           {"integer_function", add_integer_function, 1},
-          {"arithmetic", add_arithmetic, 5}, {"division", add_division, 2},
-          {"power", add_power, 1},         {"several", add_several, 2},
-          {"comparison", add_comparison, 2}, {"logic", add_logic, 1},
-          {"where", add_where, 2},         {"clip", add_clip, 2},
-          {"prelu", add_prelu, 1},         {"cast", add_cast, 3},
+          {"arithmetic", add_arithmetic, 5},
+          {"division", add_division, 2},
+          {"power", add_power, 1},
+          {"several", add_several, 2},
+          {"comparison", add_comparison, 2},
+          {"logic", add_logic, 1},
+          {"where", add_where, 2},
+          {"clip", add_clip, 2},
+          {"prelu", add_prelu, 1},
+          {"cast", add_cast, 3},
           {"shift", add_shift, 1}};
 }
 

@@ -1,20 +1,57 @@
 #include "peers/explained.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kawara::peers {
-namespace {
 
-} // namespace
+double NodeCase::apart() const {
+  const double a = our_cell(), b = their_cell();
+  return std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) : INFINITY;
+}
 
-const std::vector<Explanation>& explanations() {
-  static const std::vector<Explanation> kAll = {
-  };
-  return kAll;
+int64_t NodeCase::integer(const std::string& attribute, int64_t otherwise) const {
+  const auto found = node.attributes.find(attribute);
+  return found == node.attributes.end() ? otherwise : std::get<int64_t>(found->second);
+}
+
+std::string NodeCase::word(const std::string& attribute, const std::string& otherwise) const {
+  const auto found = node.attributes.find(attribute);
+  return found == node.attributes.end() ? otherwise : std::get<std::string>(found->second);
+}
+
+bool has_nan(const Tensor& tensor) {
+  for (int64_t k = 0; tensor && graph::is_float(tensor.type()) && k < tensor.cells(); ++k)
+    if (std::isnan(tensor.get_double(k)))
+      return true;
+  return false;
+}
+
+bool has_infinity(const Tensor& tensor) {
+  for (int64_t k = 0; tensor && graph::is_float(tensor.type()) && k < tensor.cells(); ++k)
+    if (std::isinf(tensor.get_double(k)))
+      return true;
+  return false;
+}
+
+double largest_finite(const Tensor& tensor) {
+  double largest = 0;
+  for (int64_t k = 0; tensor && k < tensor.cells(); ++k)
+    if (const double cell = std::abs(tensor.get_double(k)); std::isfinite(cell))
+      largest = std::max(largest, cell);
+  return largest;
+}
+
+std::vector<Explanation> explanations() {
+  std::vector<Explanation> all = explained_numbers();
+  for (const Explanation& each : explained_meanings())
+    all.push_back(each);
+  return all;
 }
 
 const Explanation* explanation_of(const NodeCase& differing) {
-  for (const Explanation& each : explanations())
+  static const std::vector<Explanation> all = explanations();
+  for (const Explanation& each : all)
     if (each.holds(differing))
       return &each;
   return nullptr;

@@ -41,8 +41,8 @@ void add_gather_elements(Maker& m) {
   for (int64_t k = 0; k < a.rank(); ++k)
     shape[static_cast<size_t>(k)] =
         k == place_of(a, axis) ? m.between(1, 5) : m.between(1, a.extent(k));
-  m.add("GatherElements",
-        {a, indices(m, index_type(m), shape, a.extent(place_of(a, axis)), true)}, {{"axis", axis}});
+  m.add("GatherElements", {a, indices(m, index_type(m), shape, a.extent(place_of(a, axis)), true)},
+        {{"axis", axis}});
 }
 
 /// Places in a tensor, as GatherND and ScatterND take them: the last dimension is a place's.
@@ -168,8 +168,9 @@ void add_one_hot(Maker& m) {
   const Val where = m.chance(60) ? m.given(at) : m.constant(at);
   const DataType cell = m.any_type();
   m.add("OneHot",
-        {where, m.scalar(m.chance(60) ? DataType::I64 : type, static_cast<double>(depth),
-                         m.chance(50) ? Shape{} : Shape{1}),
+        {where,
+         m.scalar(m.chance(60) ? DataType::I64 : type, static_cast<double>(depth),
+                  m.chance(50) ? Shape{} : Shape{1}),
          m.fresh(cell, {2})},
         {{"axis", m.between(-where.rank() - 1, where.rank())}});
 }

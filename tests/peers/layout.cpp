@@ -53,8 +53,7 @@ void add_squeeze(Maker& m) {
       m.add("Squeeze", {a});
       return;
     }
-    m.opset() < 13 ? m.add("Squeeze", {a}, {{"axes", axes}})
-                   : m.add("Squeeze", {a, m.ints(axes)});
+    m.opset() < 13 ? m.add("Squeeze", {a}, {{"axes", axes}}) : m.add("Squeeze", {a, m.ints(axes)});
     return;
   }
   Ints axes;
@@ -160,7 +159,9 @@ void add_pad(Maker& m) {
   for (int64_t k = 0; k < 2 * a.rank(); ++k) {
     const int64_t extent = a.extent(k % a.rank());
     const int64_t most = mode == "reflect" ? std::min<int64_t>(extent - 1, 3) : 3;
-    pads.push_back(m.chance(50) || most <= 0 ? 0 : m.chance(20) ? -m.pick(extent) : m.between(0, most));
+    pads.push_back(m.chance(50) || most <= 0 ? 0
+                   : m.chance(20)            ? -m.pick(extent)
+                                             : m.between(0, most));
   }
   Attributes attributes;
   if (mode != "constant" || m.chance(50))
@@ -177,7 +178,8 @@ void add_pad(Maker& m) {
     all.push_back(m.fresh(a.type(), {}));
   if (m.opset() >= 18 && all.size() == 3 && m.chance(40)) {
     const int64_t axis = m.axis_of(a), place = axis < 0 ? axis + a.rank() : axis;
-    all[1] = m.ints({pads[static_cast<size_t>(place)], pads[static_cast<size_t>(place + a.rank())]});
+    all[1] =
+        m.ints({pads[static_cast<size_t>(place)], pads[static_cast<size_t>(place + a.rank())]});
     all.push_back(m.ints({axis}));
   }
   m.add("Pad", all, attributes);
@@ -241,10 +243,12 @@ void add_filled(Maker& m) {
   static const std::vector<DataType> kTypes = {DataType::F32, DataType::F64, DataType::I64,
                                                DataType::I32, DataType::I16};
   const DataType type = m.one_of(kTypes);
-  const double step = graph::is_float(type) ? m.real(0.25, 2) : static_cast<double>(m.between(1, 4));
+  const double step =
+      graph::is_float(type) ? m.real(0.25, 2) : static_cast<double>(m.between(1, 4));
   const double start = static_cast<double>(m.between(-5, 5));
   const double sign = m.chance(50) ? 1 : -1;
-  m.add("Range", {m.scalar(type, start), m.scalar(type, start + sign * static_cast<double>(m.between(-2, 20))),
+  m.add("Range", {m.scalar(type, start),
+                  m.scalar(type, start + sign * static_cast<double>(m.between(-2, 20))),
                   m.scalar(type, sign * step)});
 }
 

@@ -25,17 +25,49 @@ std::vector<Family> all_families() {
 /// Operators whose results are as exact as their operands.
 bool keeps_digits(const std::string& op) {
   static const std::set<std::string> kRounding = {
-      "Add",  "Sub",  "Mul",  "Div",   "Pow",  "Sqrt", "Exp",  "Log",   "Sin",  "Cos",
-      "Tan",  "Asin", "Acos", "Atan",  "Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh",
-      "Erf",  "Elu",  "Celu", "Selu",  "Gelu", "Mish", "Sum",  "Mean",  "Mod",  "Softplus",
-      "Gemm", "MatMul", "Conv", "Einsum", "Sigmoid", "Softsign", "Reciprocal", "HardSwish",
-      "HardSigmoid", "LeakyRelu", "PRelu", "Swish", "CumSum", "Resize", "Det", "GridSample"};
-  static const std::set<std::string> kKnown = {
-      "Abs",  "Neg", "Sign", "Floor", "Ceil", "Round", "Relu", "Identity", "Max", "Min", "Clip",
-      "Where", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile",
-      "Concat", "Split", "Slice", "Gather", "GatherElements", "GatherND", "Pad", "Cast",
-      "ReduceMax", "ReduceMin", "MaxPool", "DepthToSpace", "SpaceToDepth", "Trilu", "Compress",
-      "ReverseSequence", "TopK"};
+      "Add",      "Sub",        "Mul",       "Div",         "Pow",       "Sqrt",   "Exp",
+      "Log",      "Sin",        "Cos",       "Tan",         "Asin",      "Acos",   "Atan",
+      "Sinh",     "Cosh",       "Tanh",      "Asinh",       "Acosh",     "Atanh",  "Erf",
+      "Elu",      "Celu",       "Selu",      "Gelu",        "Mish",      "Sum",    "Mean",
+      "Mod",      "Softplus",   "Gemm",      "MatMul",      "Conv",      "Einsum", "Sigmoid",
+      "Softsign", "Reciprocal", "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu",  "Swish",
+      "CumSum",   "Resize",     "Det",       "GridSample"};
+  static const std::set<std::string> kKnown = {"Abs",
+                                               "Neg",
+                                               "Sign",
+                                               "Floor",
+                                               "Ceil",
+                                               "Round",
+                                               "Relu",
+                                               "Identity",
+                                               "Max",
+                                               "Min",
+                                               "Clip",
+                                               "Where",
+                                               "Transpose",
+                                               "Reshape",
+                                               "Flatten",
+                                               "Squeeze",
+                                               "Unsqueeze",
+                                               "Expand",
+                                               "Tile",
+                                               "Concat",
+                                               "Split",
+                                               "Slice",
+                                               "Gather",
+                                               "GatherElements",
+                                               "GatherND",
+                                               "Pad",
+                                               "Cast",
+                                               "ReduceMax",
+                                               "ReduceMin",
+                                               "MaxPool",
+                                               "DepthToSpace",
+                                               "SpaceToDepth",
+                                               "Trilu",
+                                               "Compress",
+                                               "ReverseSequence",
+                                               "TopK"};
   return kKnown.count(op) > 0 && kRounding.count(op) == 0;
 }
 
@@ -61,14 +93,12 @@ Graph graph_of_node(const graph::Node& node, const std::vector<Tensor>& operands
     auto [found, is_new] = ids.try_emplace(node.inputs[k], 0);
     const std::string name = "x" + std::to_string(k);
     if (is_new)
-      found->second = constants.count(k) > 0
-                          ? builder.constant(name, operands[k])
-                          : builder.input(name, operands[k].type(),
-                                          graph::dims_of(operands[k].shape()));
+      found->second = constants.count(k) > 0 ? builder.constant(name, operands[k])
+                                             : builder.input(name, operands[k].type(),
+                                                             graph::dims_of(operands[k].shape()));
     inputs.push_back(found->second);
   }
-  const auto made =
-      builder.add_many(node.op, "y", inputs, node.outputs.size(), node.attributes);
+  const auto made = builder.add_many(node.op, "y", inputs, node.outputs.size(), node.attributes);
   Graph graph = builder.take();
   for (size_t k = 0; k < made.size(); ++k)
     if (node.outputs[k] != kAbsent)
@@ -80,8 +110,9 @@ Graph graph_of_node(const graph::Node& node, const std::vector<Tensor>& operands
 
 Maker::Maker(uint64_t seed, const Peer& peer)
     : random_(seed * 0x9E3779B97F4A7C15ull + 1), peer_(peer), opset_(17), builder_("random") {
-  static const std::vector<int64_t> kOpsets = {7,  8,  9,  10, 11, 11, 12, 12, 13, 13, 14, 15, 16, 17,
-                                              17, 17, 18, 18, 19, 20, 21, 21, 22, 22, 23, 23, 24};
+  static const std::vector<int64_t> kOpsets = {7,  8,  9,  10, 11, 11, 12, 12, 13,
+                                               13, 14, 15, 16, 17, 17, 17, 18, 18,
+                                               19, 20, 21, 21, 22, 22, 23, 23, 24};
   opset_ = one_of(kOpsets);
   builder_ = graph::Builder("random", opset_);
   static const std::vector<int> kPercents = {0, 0, 5, 15, 40};
@@ -192,8 +223,8 @@ DataType Maker::float_type() {
 
 DataType Maker::int_type() {
   static const std::vector<DataType> kTypes = {
-      DataType::I64, DataType::I64, DataType::I32, DataType::I32, DataType::I8, DataType::U8,
-      DataType::I16, DataType::U16, DataType::U32, DataType::U64};
+      DataType::I64, DataType::I64, DataType::I32, DataType::I32, DataType::I8,
+      DataType::U8,  DataType::I16, DataType::U16, DataType::U32, DataType::U64};
   return one_of(kTypes);
 }
 
@@ -270,6 +301,10 @@ bool Maker::add(const std::string& op, const std::vector<Val>& inputs, Attribute
   const auto since = first_version(op);
   if (!since || *since > opset_)
     return false;
+  // Files hold them as f32.
+  for (auto& [name, value] : attributes)
+    if (double* number = std::get_if<double>(&value))
+      *number = static_cast<float>(*number);
   graph::Node node;
   node.op = op;
   node.attributes = attributes;
@@ -293,13 +328,13 @@ bool Maker::add(const std::string& op, const std::vector<Val>& inputs, Attribute
   }
   node.outputs.resize(results, 0);
   const auto session = peer_.session(graph_of_node(node, operands, constants, opset_));
-  const auto made = session ? (*session)->run(data)
-                            : Result<std::vector<Datum>, Refusal>(fail(session.error()));
+  const auto made =
+      session ? (*session)->run(data) : Result<std::vector<Datum>, Refusal>(fail(session.error()));
   if (!made) {
     std::string types;
     for (const Tensor& operand : operands)
-      types += (types.empty() ? "" : " ") +
-               std::string(operand ? graph::name_of(operand.type()) : "-");
+      types +=
+          (types.empty() ? "" : " ") + std::string(operand ? graph::name_of(operand.type()) : "-");
     ++refused_[op + "(" + types + "): " + made.error().substr(0, 200)];
     return false;
   }
@@ -309,8 +344,7 @@ bool Maker::add(const std::string& op, const std::vector<Val>& inputs, Attribute
   std::vector<ValueId> ids;
   for (const Val& val : inputs)
     ids.push_back(val.id);
-  const auto out =
-      builder_.add_many(op, next_name(op + "_"), ids, results, std::move(attributes));
+  const auto out = builder_.add_many(op, next_name(op + "_"), ids, results, std::move(attributes));
   for (size_t k = 0; k < out.size(); ++k)
     values_.push_back({out[k], (*made)[k].tensor,
                        is_exact || (!graph::is_float((*made)[k].tensor.type()) &&

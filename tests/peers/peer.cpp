@@ -76,8 +76,7 @@ Result<std::vector<Datum>, Refusal> PeerSession::run(const std::vector<Datum>& i
     Values reads{api_, {}}, writes{api_, {}};
     for (const Datum& input : inputs)
       reads.all.push_back(given(api_, input.tensor));
-    writes.all =
-        api_.run_all(session_, pointers(input_names_), reads.all, pointers(output_names_));
+    writes.all = api_.run_all(session_, pointers(input_names_), reads.all, pointers(output_names_));
     std::vector<Datum> results;
     for (OrtApi::Value* value : writes.all)
       results.push_back(taken(api_, value));

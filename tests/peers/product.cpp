@@ -39,7 +39,8 @@ void add_gemm(Maker& m) {
   const int64_t rows = a.extent(left), depth = a.extent(1 - left), columns = m.between(1, 17);
   std::vector<Val> all{a, m.of(type, right ? Shape{columns, depth} : Shape{depth, columns})};
   if (m.opset() < 11 || m.chance(60)) {
-    const std::vector<Shape> shapes = {{rows, columns}, {columns}, {1, columns}, {rows, 1}, {}, {1}};
+    const std::vector<Shape> shapes = {{rows, columns}, {columns}, {1, columns},
+                                       {rows, 1},       {},        {1}};
     all.push_back(m.of(type, m.one_of(shapes)));
   }
   Attributes attributes;
@@ -61,12 +62,20 @@ void add_einsum(Maker& m) {
     const char* equation;
     std::vector<std::string> operands;
   };
-  static const std::vector<Form> kForms = {
-      {"ij,jk->ik", {"ij", "jk"}},   {"bij,bjk->bik", {"bij", "bjk"}}, {"ij->ji", {"ij"}},
-      {"ij->i", {"ij"}},             {"ii->i", {"ii"}},               {"i,i->", {"i", "i"}},
-      {"i,j->ij", {"i", "j"}},       {"bij,bkj->bik", {"bij", "bkj"}}, {"ij,ij->ij", {"ij", "ij"}},
-      {"ijk->", {"ijk"}},            {"ij,jk,kl->il", {"ij", "jk", "kl"}},
-      {"bhid,bhjd->bhij", {"bhid", "bhjd"}}, {"ij,jk", {"ij", "jk"}}, {"abc,cd->abd", {"abc", "cd"}}};
+  static const std::vector<Form> kForms = {{"ij,jk->ik", {"ij", "jk"}},
+                                           {"bij,bjk->bik", {"bij", "bjk"}},
+                                           {"ij->ji", {"ij"}},
+                                           {"ij->i", {"ij"}},
+                                           {"ii->i", {"ii"}},
+                                           {"i,i->", {"i", "i"}},
+                                           {"i,j->ij", {"i", "j"}},
+                                           {"bij,bkj->bik", {"bij", "bkj"}},
+                                           {"ij,ij->ij", {"ij", "ij"}},
+                                           {"ijk->", {"ijk"}},
+                                           {"ij,jk,kl->il", {"ij", "jk", "kl"}},
+                                           {"bhid,bhjd->bhij", {"bhid", "bhjd"}},
+                                           {"ij,jk", {"ij", "jk"}},
+                                           {"abc,cd->abd", {"abc", "cd"}}};
   const Form form = m.one_of(kForms);
   std::map<char, int64_t> extents;
   for (const std::string& operand : form.operands)
@@ -127,14 +136,18 @@ void add_convolution(Maker& m) {
 
 void add_det(Maker& m) {
   const int64_t n = m.between(1, 4);
-  m.add("Det", {m.fresh(m.chance(80) ? DataType::F32 : m.float_type(), m.chance(50) ? Shape{n, n} : Shape{2, n, n})});
+  m.add("Det", {m.fresh(m.chance(80) ? DataType::F32 : m.float_type(),
+                        m.chance(50) ? Shape{n, n} : Shape{2, n, n})});
 }
 
 } // namespace
 
 std::vector<Family> product_families() {
-  return {{"matmul", add_matmul, 3}, {"gemm", add_gemm, 2}, {"einsum", add_einsum, 1},
-          {"convolution", add_convolution, 4}, {"det", add_det, 1}};
+  return {{"matmul", add_matmul, 3},
+          {"gemm", add_gemm, 2},
+          {"einsum", add_einsum, 1},
+          {"convolution", add_convolution, 4},
+          {"det", add_det, 1}};
 }
 
 } // namespace kawara::peers

@@ -10,7 +10,7 @@ DataType byte_type(Maker& m) { return m.chance(50) ? DataType::U8 : DataType::I8
 Val zero_point(Maker& m, DataType type, const Shape& shape = {}) {
   Tensor tensor(type, shape);
   for (int64_t k = 0; k < tensor.cells(); ++k)
-    tensor.set_int(k, m.chance(30)            ? 0
+    tensor.set_int(k, m.chance(30)           ? 0
                       : type == DataType::U8 ? m.between(0, 255)
                                              : m.between(-128, 127));
   return m.chance(30) ? m.given(tensor) : m.constant(tensor);
@@ -26,12 +26,11 @@ Val scale(Maker& m, DataType type = DataType::F32, const Shape& shape = {}) {
 }
 
 void add_quantize(Maker& m) {
-  static const std::vector<DataType> kNarrow = {DataType::U8, DataType::I8, DataType::U8,
+  static const std::vector<DataType> kNarrow = {DataType::U8, DataType::I8,  DataType::U8,
                                                 DataType::I8, DataType::U16, DataType::I16};
   const DataType type = m.one_of(kNarrow);
-  Val a = m.operand(
-      [](const Val& v) { return graph::is_float(v.type()) && v.is_exact; },
-      m.chance(80) ? DataType::F32 : m.float_type(), m.shape(0, 4));
+  Val a = m.operand([](const Val& v) { return graph::is_float(v.type()) && v.is_exact; },
+                    m.chance(80) ? DataType::F32 : m.float_type(), m.shape(0, 4));
   Attributes attributes;
   Shape shape;
   if (m.opset() >= 13 && a.rank() > 0 && m.chance(50)) {
@@ -46,12 +45,11 @@ void add_quantize(Maker& m) {
 }
 
 void add_dequantize(Maker& m) {
-  static const std::vector<DataType> kNarrow = {DataType::U8,  DataType::I8,  DataType::U8,
-                                                DataType::I8,  DataType::I32, DataType::U16,
+  static const std::vector<DataType> kNarrow = {DataType::U8, DataType::I8,  DataType::U8,
+                                                DataType::I8, DataType::I32, DataType::U16,
                                                 DataType::I16};
   const DataType type = m.one_of(kNarrow);
-  const Val a =
-      m.operand([&](const Val& v) { return v.type() == type; }, type, m.shape(0, 4));
+  const Val a = m.operand([&](const Val& v) { return v.type() == type; }, type, m.shape(0, 4));
   Attributes attributes;
   Shape shape;
   if (m.opset() >= 13 && a.rank() > 0 && m.chance(50)) {
@@ -97,7 +95,8 @@ void add_byte_product(Maker& m) {
 
 void add_byte_convolution(Maker& m) {
   const DataType left = byte_type(m), right = m.chance(60) ? left : byte_type(m);
-  const int64_t group = m.chance(25) ? 2 : 1, each = m.between(1, 6), filters = group * m.between(1, 6);
+  const int64_t group = m.chance(25) ? 2 : 1, each = m.between(1, 6),
+                filters = group * m.between(1, 6);
   Shape image{m.between(1, 2), group * each}, window{filters, each};
   Ints pads, strides;
   for (int64_t k = 0; k < 2; ++k) {

@@ -7,9 +7,9 @@ namespace {
 
 void add_reduction(Maker& m) {
   static const std::vector<std::string> kOps = {
-      "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceMax",
-      "ReduceMin", "ReduceProd", "ReduceL1",  "ReduceL2",  "ReduceLogSum",
-      "ReduceLogSumExp", "ReduceSumSquare"};
+      "ReduceSum", "ReduceMean",   "ReduceMax",       "ReduceMin",
+      "ReduceMax", "ReduceMin",    "ReduceProd",      "ReduceL1",
+      "ReduceL2",  "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"};
   const std::string op = m.word(kOps);
   const Val a = m.chance(70) ? m.floats(0, 4) : m.anything(0, 4);
   Ints axes;
@@ -73,8 +73,7 @@ void add_global_pool(Maker& m) {
       [](const Val& v) { return graph::is_float(v.type()) && v.rank() >= 3 && v.rank() <= 5; },
       m.float_type(), m.shape(3, 5));
   Attributes attributes;
-  const std::string op =
-      m.word({"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"});
+  const std::string op = m.word({"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"});
   if (op == "GlobalLpPool" && m.chance(60))
     attributes["p"] = m.between(1, 3);
   m.add(op, {a}, attributes);
@@ -140,7 +139,9 @@ void add_lrn(Maker& m) {
   const Val a = m.operand([](const Val& v) { return v.type() == DataType::F32 && v.rank() == 4; },
                           DataType::F32, m.shape(4, 4));
   m.add("LRN", {a},
-        {{"size", 2 * m.between(0, 2) + 1}, {"alpha", m.real(0, 1)}, {"beta", m.real(0.25, 1)},
+        {{"size", 2 * m.between(0, 2) + 1},
+         {"alpha", m.real(0, 1)},
+         {"beta", m.real(0.25, 1)},
          {"bias", m.real(0.5, 2)}});
 }
 
@@ -172,10 +173,14 @@ void add_loss(Maker& m) {
 } // namespace
 
 std::vector<Family> reduction_families() {
-  return {{"reduction", add_reduction, 5},     {"softmax", add_softmax, 2},
-          {"arg", add_arg, 2},                 {"cumsum", add_cumsum, 1},
-          {"global_pool", add_global_pool, 1}, {"normalisation", add_normalisation, 3},
-          {"lrn", add_lrn, 1},                 {"loss", add_loss, 1}};
+  return {{"reduction", add_reduction, 5},
+          {"softmax", add_softmax, 2},
+          {"arg", add_arg, 2},
+          {"cumsum", add_cumsum, 1},
+          {"global_pool", add_global_pool, 1},
+          {"normalisation", add_normalisation, 3},
+          {"lrn", add_lrn, 1},
+          {"loss", add_loss, 1}};
 }
 
 } // namespace kawara::peers

@@ -17,9 +17,9 @@ void add_window(Maker& m) {
 
 void add_dft(Maker& m) {
   const int64_t parts = m.chance(60) ? 1 : 2;
-  const Val a = m.fresh(m.chance(80) ? DataType::F32 : DataType::F64,
-                        {m.between(1, 2), m.between(1, 9), m.between(1, 4), parts},
-                        {Cells::Kind::Plain, 2});
+  const Val a =
+      m.fresh(m.chance(80) ? DataType::F32 : DataType::F64,
+              {m.between(1, 2), m.between(1, 9), m.between(1, 4), parts}, {Cells::Kind::Plain, 2});
   Attributes attributes;
   const int64_t axis = m.between(1, 2);
   if (m.chance(30) && parts == 1)
@@ -86,11 +86,52 @@ void add_rotary(Maker& m) {
         attributes);
 }
 
+void add_stft(Maker& m) {
+  const int64_t length = m.between(4, 16), frame = m.between(2, length);
+  std::vector<Val> all{
+      m.fresh(DataType::F32, {m.between(1, 2), length, 1}, {Cells::Kind::Plain, 2}),
+      m.scalar(DataType::I64, static_cast<double>(m.between(1, 4)))};
+  all.push_back(m.chance(60) ? m.fresh(DataType::F32, {frame}, {Cells::Kind::Plain, 1}) : Val{});
+  all.push_back(m.scalar(DataType::I64, static_cast<double>(frame)));
+  Attributes attributes;
+  if (m.chance(50))
+    attributes["onesided"] = m.pick(2);
+  m.add("STFT", all, attributes);
+}
+
+void add_mel(Maker& m) {
+  const auto whole = [&](int64_t value) {
+    return m.scalar(DataType::I64, static_cast<double>(value));
+  };
+  m.add("MelWeightMatrix",
+        {whole(m.between(2, 8)), whole(m.between(16, 40)), whole(16000),
+         m.scalar(DataType::F32, m.real(0, 100)), m.scalar(DataType::F32, m.real(2000, 8000))});
+}
+
+void add_ngrams(Maker& m) {
+  Tensor words(m.chance(50) ? DataType::I64 : DataType::I32,
+               m.chance(50) ? Shape{m.between(1, 9)} : Shape{2, m.between(1, 6)});
+  for (int64_t k = 0; k < words.cells(); ++k)
+    words.set_int(k, m.between(1, 5));
+  Attributes attributes{{"max_gram_length", int64_t{2}},
+                        {"min_gram_length", m.between(1, 2)},
+                        {"max_skip_count", m.between(0, 2)},
+                        {"mode", m.word({"TF", "IDF", "TFIDF"})},
+                        {"ngram_counts", Ints{0, 3}},
+                        {"ngram_indexes", Ints{0, 1, 2, 3, 4}},
+                        {"pool_int64s", Ints{2, 3, 5, 1, 2, 4, 5}}};
+  if (m.chance(50))
+    attributes["weights"] = std::vector<double>{0.5, 1, 2, 0.25, 1.5};
+  m.add("TfIdfVectorizer", {m.chance(60) ? m.given(words) : m.constant(words)}, attributes);
+}
+
 } // namespace
 
 std::vector<Family> signal_families() {
-  return {{"window", add_window}, {"dft", add_dft}, {"dropout", add_dropout},
-          {"attention", add_attention, 2}, {"rotary", add_rotary}};
+  return {{"window", add_window},   {"dft", add_dft},
+          {"dropout", add_dropout}, {"attention", add_attention, 2},
+          {"rotary", add_rotary},   {"stft", add_stft},
+          {"mel", add_mel},         {"ngrams", add_ngrams}};
 }
 
 } // namespace kawara::peers

@@ -25,7 +25,7 @@ struct SweepOptions {
   bool is_verbose = false;
 };
 
-constexpr uint64_t kBatch = 50;      ///< seeds that one process runs
+constexpr uint64_t kBatch = 50;        ///< seeds that one process runs
 constexpr unsigned kMostSeconds = 180; ///< for one seed
 
 /// What a child tells about a seed, one line each: `begin N`, `peer OP(TYPES)`, `kawara`, `end OUTCOME NAMES TEXT`.
@@ -75,9 +75,10 @@ void run_seed(uint64_t seed, const Peer& peer, const SweepOptions& options, int 
     say(to, "kawara");
     if (!options.keep.empty())
       write_sample(sample, fmt::format("{}/running_{}", options.keep, seed));
-    const bool is_exact = options.exact_every > 0 &&
-                          seed % static_cast<uint64_t>(options.exact_every) == 0;
-    verdict = judged(sample, peer, is_exact ? program::Numerics::Exact : program::Numerics::Rounding);
+    const bool is_exact =
+        options.exact_every > 0 && seed % static_cast<uint64_t>(options.exact_every) == 0;
+    verdict =
+        judged(sample, peer, is_exact ? program::Numerics::Exact : program::Numerics::Rounding);
   } catch (const std::exception& error) {
     verdict = {Outcome::Wrong, {}, std::string("throws: ") + error.what()};
   }
@@ -257,7 +258,8 @@ private:
       refused += times;
     for (const auto& [name, times] : totals_.refused_nodes)
       nodes += times;
-    fmt::print("{} seeds: {} equal, {} explained, {} refused by Kawara, {} wrong; {} without nodes, {} refused "
+    fmt::print("{} seeds: {} equal, {} explained, {} refused by Kawara, {} wrong; {} without "
+               "nodes, {} refused "
                "by ONNX Runtime as a whole ({} nodes left out), it died in {}\n",
                totals_.seeds, totals_.equal, explained, refused, totals_.wrong, totals_.empty,
                totals_.peer_refused, nodes, totals_.peer_crashes);
@@ -274,8 +276,9 @@ private:
 };
 
 int usage() {
-  fmt::print("usage: against_ort --ort FOLDER [--seeds A..B] [--jobs N] [--keep FOLDER] [--family NAME] "
-             "[--exact N] [--verbose]\n");
+  fmt::print(
+      "usage: against_ort --ort FOLDER [--seeds A..B] [--jobs N] [--keep FOLDER] [--family NAME] "
+      "[--exact N] [--verbose]\n");
   return 2;
 }
 
@@ -311,14 +314,15 @@ int against_ort_program(int count, char** words) {
     }
   }
   if (!std::filesystem::exists(options.ort + "/libonnxruntime.so.1")) {
-    fmt::print("skipped: there is no libonnxruntime.so.1 in `{}`; tools/fetch_onnxruntime.sh gets it\n",
-               options.ort);
+    fmt::print(
+        "skipped: there is no libonnxruntime.so.1 in `{}`; tools/fetch_onnxruntime.sh gets it\n",
+        options.ort);
     return 77;
   }
   if (!options.keep.empty())
     std::filesystem::create_directories(options.keep);
   // Processes run side by side already.
-  setenv("KAWARA_THREADS", "2", 0);
+  setenv("KAWARA_THREADS", "1", 0);
   return Sweep(options).run();
 }
 

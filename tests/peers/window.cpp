@@ -46,9 +46,9 @@ void add_pool(Maker& m) {
 
 /// A resized tensor whose extents are a few times as large or small.
 void add_resize(Maker& m) {
-  const Val a = m.operand(
-      [](const Val& v) { return v.rank() >= 1 && v.rank() <= 4 && v.tensor.cells() > 0; },
-      m.chance(80) ? DataType::F32 : m.any_type(), m.shape(1, 4, false));
+  const Val a =
+      m.operand([](const Val& v) { return v.rank() >= 1 && v.rank() <= 4 && v.tensor.cells() > 0; },
+                m.chance(80) ? DataType::F32 : m.any_type(), m.shape(1, 4, false));
   static const std::vector<double> kScales = {1, 1, 2, 0.5, 1.5, 0.75, 3};
   const auto rank = static_cast<size_t>(a.rank());
   Tensor scales(DataType::F32, {a.rank()});
@@ -58,7 +58,8 @@ void add_resize(Maker& m) {
     if (static_cast<double>(a.shape()[k]) * scale < 1)
       scale = 1;
     scales.set_double(static_cast<int64_t>(k), scale);
-    sizes.push_back(k + 2 < rank ? a.shape()[k] : std::max<int64_t>(1, m.between(1, 2 * a.shape()[k])));
+    sizes.push_back(k + 2 < rank ? a.shape()[k]
+                                 : std::max<int64_t>(1, m.between(1, 2 * a.shape()[k])));
   }
   const std::string mode = m.word({"nearest", "linear", "linear", "cubic"});
   if (m.opset() < 10) {
@@ -88,7 +89,8 @@ void add_resize(Maker& m) {
   if (m.opset() >= 19 && m.chance(10))
     attributes["coordinate_transformation_mode"] = std::string("half_pixel_symmetric");
   if (mode == "nearest" && m.chance(60))
-    attributes["nearest_mode"] = m.word({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+    attributes["nearest_mode"] =
+        m.word({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   if (mode == "cubic" && m.chance(40))
     attributes["cubic_coeff_a"] = -0.5;
   if (mode == "cubic" && m.chance(40))
@@ -101,7 +103,9 @@ void add_resize(Maker& m) {
     m.add("Resize", {a, roi, m.constant(scales)}, attributes);
     return;
   }
-  m.add("Resize", {a, roi, m.opset() >= 13 ? none : m.constant(Tensor(DataType::F32, {0})), m.ints(sizes, false)},
+  m.add("Resize",
+        {a, roi, m.opset() >= 13 ? none : m.constant(Tensor(DataType::F32, {0})),
+         m.ints(sizes, false)},
         attributes);
 }
 
@@ -116,8 +120,9 @@ void add_grid_sample(Maker& m) {
                                          : m.word({"bilinear", "nearest", "bicubic"});
   if (m.chance(70))
     attributes["padding_mode"] = m.word({"zeros", "border", "reflection"});
-  m.add("GridSample", {m.of(DataType::F32, image),
-                       m.fresh(DataType::F32, grid, {Cells::Kind::Plain, m.chance(70) ? 1.2 : 4})},
+  m.add("GridSample",
+        {m.of(DataType::F32, image),
+         m.fresh(DataType::F32, grid, {Cells::Kind::Plain, m.chance(70) ? 1.2 : 4})},
         attributes);
 }
 
@@ -142,15 +147,18 @@ void add_roi_align(Maker& m) {
     attributes["mode"] = m.word({"avg", "max"});
   if (m.opset() >= 16 && m.chance(50))
     attributes["coordinate_transformation_mode"] = m.word({"half_pixel", "output_half_pixel"});
-  m.add("RoiAlign", {m.of(DataType::F32, image), m.chance(50) ? m.given(boxes) : m.constant(boxes),
-                     m.constant(batches)},
+  m.add("RoiAlign",
+        {m.of(DataType::F32, image), m.chance(50) ? m.given(boxes) : m.constant(boxes),
+         m.constant(batches)},
         attributes);
 }
 
 } // namespace
 
 std::vector<Family> window_families() {
-  return {{"pool", add_pool, 4}, {"resize", add_resize, 3}, {"grid_sample", add_grid_sample, 1},
+  return {{"pool", add_pool, 4},
+          {"resize", add_resize, 3},
+          {"grid_sample", add_grid_sample, 1},
           {"roi_align", add_roi_align, 1}};
 }
 

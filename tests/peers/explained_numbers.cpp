@@ -1,0 +1,291 @@
+#include "peers/explained.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kawara::peers {
+namespace {
+
+bool any_operand(const NodeCase& c, bool (*test)(const Tensor&)) {
+  return std::any_of(c.operands.begin(), c.operands.end(), test);
+}
+
+/// Largest number of the type that sums of this type are kept in: ONNX Runtime normalises f64 in f32.
+double limit_of(const NodeCase& c) {
+  switch (c.operands[0].type()) {
+  case DataType::F16:
+    return 65504;
+  case DataType::F64:
+    return c.is({"GroupNormalization", "LayerNormalization", "RMSNormalization"}) ? 3e38 : 1.7e308;
+  default:
+    return 3.4e38;
+  }
+}
+
+const std::set<std::string>& sums() {
+  static const std::set<std::string> kOps = {"MatMul",
+                                             "Gemm",
+                                             "Conv",
+                                             "ConvTranspose",
+                                             "Einsum",
+                                             "Det",
+                                             "ReduceSum",
+                                             "ReduceMean",
+                                             "ReduceProd",
+                                             "ReduceL1",
+                                             "ReduceL2",
+                                             "ReduceSumSquare",
+                                             "ReduceLogSum",
+                                             "CumSum",
+                                             "GlobalAveragePool",
+                                             "AveragePool",
+                                             "LpPool",
+                                             "GlobalLpPool",
+                                             "Sum",
+                                             "Mean",
+                                             "Attention",
+                                             "ScatterElements",
+                                             "ScatterND",
+                                             "RNN",
+                                             "GRU",
+                                             "LSTM",
+                                             "DFT",
+                                             "GridSample",
+                                             "RoiAlign",
+                                             "Resize",
+                                             "Upsample",
+                                             "RotaryEmbedding"};
+  return kOps;
+}
+
+const std::set<std::string>& norms() {
+  static const std::set<std::string> kOps = {"LayerNormalization",    "GroupNormalization",
+                                             "InstanceNormalization", "BatchNormalization",
+                                             "RMSNormalization",      "MeanVarianceNormalization",
+                                             "LpNormalization",       "LRN"};
+  return kOps;
+}
+
+/// What a sum of products of these operands can come to on the way.
+double largest_sum(const NodeCase& c) {
+  double product = 1;
+  int64_t terms = 1;
+  for (const Tensor& operand : c.operands)
+    if (operand && graph::is_float(operand.type())) {
+      product *= std::max(largest_finite(operand), 1.0);
+      terms = std::max(terms, operand.cells());
+    }
+  const bool has_powers =
+      c.is({"ReduceL2", "ReduceSumSquare", "LpPool", "GlobalLpPool", "Det", "ReduceProd"}) ||
+      c.is(norms());
+  return (has_powers ? std::pow(product, std::max<int64_t>(c.integer("p", 2), 2)) : product) *
+         static_cast<double>(terms);
+}
+
+/// A sum that passes the largest number of its type on the way is infinite or NaN in one order and a number in another. Of norms that
+/// overflow, even a number is a matter of order: all cells are divided by them.
+bool overflows(const NodeCase& c) {
+  if (c.is_form() || !graph::is_float(c.theirs().type()) || !(c.is(sums()) || c.is(norms())) ||
+      !c.operands[0] || !graph::is_float(c.operands[0].type()))
+    return false;
+  const bool decides = std::isinf(c.apart()) || c.is(norms());
+  if (c.is({"ReduceProd", "Det"}))
+    return decides && largest_finite(c.operands[0]) > 1e4;
+  return decides && largest_sum(c) > limit_of(c);
+}
+
+bool loses_nan(const NodeCase& c) {
+  if (c.is_form() || !any_operand(c, has_nan))
+    return false;
+  if (!c.is({"ReduceMax", "ReduceMin", "MaxPool", "GlobalMaxPool", "Max", "Min"}) &&
+      !(c.is({"ScatterElements", "ScatterND"}) &&
+        (c.word("reduction", "") == "max" || c.word("reduction", "") == "min")) &&
+      !(c.is({"RoiAlign"}) && c.word("mode", "avg") == "max"))
+    return false;
+  return std::isnan(c.got[0].tensor.get_double(c.cell)) &&
+         (c.output == 1 || !std::isnan(c.their_cell()));
+}
+
+/// NaN, or what becomes NaN: an infinity times zero or minus another one.
+bool loses_nan_in_steps(const NodeCase& c) {
+  return !c.is_form() && c.is({"RNN", "GRU", "LSTM"}) && !std::isfinite(c.our_cell()) &&
+         (any_operand(c, has_nan) || any_operand(c, has_infinity));
+}
+
+bool is_approximated(const NodeCase& c) {
+  static const std::set<std::string> kOps = {"Tanh",  "Sigmoid", "Erf",      "Gelu",
+                                             "Swish", "Mish",    "Softplus", "RNN",
+                                             "GRU",   "LSTM",    "Softmax",  "LogSoftmax"};
+  if (c.is_form() || !c.is(kOps) || std::isinf(c.apart()))
+    return false;
+  const bool is_by_cells = !c.is({"RNN", "GRU", "LSTM", "Softmax", "LogSoftmax"});
+  const double x = is_by_cells ? std::abs(c.operands[0].get_double(c.cell)) : 1;
+  const DataType type = c.theirs().type();
+  const double unit = type == DataType::F16 ? 0x1p-11 : type == DataType::BF16 ? 0x1p-8 : 4e-7;
+  return c.apart() <= unit * std::max(1.0, std::isfinite(x) ? x : 1);
+}
+
+bool is_f32_window(const NodeCase& c) {
+  return !c.is_form() && c.is({"HannWindow", "HammingWindow", "BlackmanWindow"}) &&
+         c.apart() <= 4e-7;
+}
+
+bool is_f32_circle(const NodeCase& c) {
+  if (c.is_form() || !c.is({"DFT", "STFT"}))
+    return false;
+  double sum = 0;
+  for (int64_t k = 0; k < c.operands[0].cells(); ++k)
+    sum += std::abs(c.operands[0].get_double(k));
+  return c.apart() <= 1e-6 * sum;
+}
+
+/// Coordinates of f32 are off by some units in the last place of an extent, and cells by that many times the steepest slope. An integer may so be cut to the
+/// next one.
+bool is_f32_coordinate(const NodeCase& c) {
+  if (c.is_form() || !c.is({"Resize", "Upsample", "GridSample", "RoiAlign"}) ||
+      c.word("mode", "") == "nearest" || std::isinf(c.apart()))
+    return false;
+  int64_t extent = 1;
+  for (const int64_t each : c.operands[0].shape())
+    extent = std::max(extent, each);
+  for (const int64_t each : c.theirs().shape())
+    extent = std::max(extent, each);
+  const double off = 0x1p-19 * static_cast<double>(extent) * largest_finite(c.operands[0]);
+  return c.apart() <= off + (graph::is_float(c.theirs().type()) ? 0 : 1);
+}
+
+/// A neighbour of weight zero that is infinite or NaN: Kawara does not read it, 0 * inf is NaN there.
+bool is_zero_weight(const NodeCase& c) {
+  return !c.is_form() && c.is({"Resize", "Upsample", "GridSample", "RoiAlign"}) &&
+         std::isnan(c.their_cell()) && !std::isnan(c.our_cell()) &&
+         (has_nan(c.operands[0]) || has_infinity(c.operands[0]));
+}
+
+/// Squares of one column of channels that ONNX Runtime adds and subtracts one after the other.
+bool is_running_sum(const NodeCase& c) {
+  if (c.is_form() || !c.is({"LRN"}))
+    return false;
+  const Tensor& x = c.operands[0];
+  const int64_t channels = x.shape()[1], plane = x.shape()[2] * x.shape()[3];
+  const int64_t at = c.cell % plane, image = c.cell / (plane * channels);
+  double largest = 0;
+  bool is_finite = true;
+  for (int64_t k = 0; k < channels; ++k) {
+    const double cell = x.get_double((image * channels + k) * plane + at);
+    is_finite = is_finite && std::isfinite(cell * cell) && std::abs(cell) < 1e19;
+    largest = std::max(largest, std::abs(cell));
+  }
+  const double own = std::abs(x.get_double(c.cell));
+  return !is_finite || c.apart() <= 1e-6 * std::max(1.0, largest * largest) * own;
+}
+
+/// The standard divides by the deviation + 1e-9, ONNX Runtime by the deviation alone: its quotients are larger, infinite or NaN where the deviation
+/// is next to nothing. Cells are at most the root of their number from the mean, in deviations.
+bool is_without_epsilon(const NodeCase& c) {
+  if (c.is_form() || !c.is({"MeanVarianceNormalization"}) || !std::isfinite(c.our_cell()))
+    return false;
+  const double most = std::sqrt(static_cast<double>(c.operands[0].cells()));
+  return std::abs(c.our_cell()) <= most &&
+         (!std::isfinite(c.their_cell()) || std::abs(c.their_cell()) > std::abs(c.our_cell()));
+}
+
+/// The largest number minus itself is NaN where it is infinite, and so is the sum.
+bool is_infinite_row(const NodeCase& c) {
+  return !c.is_form() && c.is({"Softmax", "LogSoftmax"}) && std::isnan(c.our_cell()) &&
+         has_infinity(c.operands[0]);
+}
+
+bool is_not_a_range(const NodeCase& c) {
+  if (!c.is({"DynamicQuantizeLinear"}) || c.is_form())
+    return false;
+  const Tensor& x = c.operands[0];
+  float low = 0, high = 0;
+  for (int64_t k = 0; k < x.cells(); ++k) {
+    low = std::min(low, static_cast<float>(x.get_double(k)));
+    high = std::max(high, static_cast<float>(x.get_double(k)));
+  }
+  const float scale = (high - low) / 255;
+  return has_nan(x) || has_infinity(x) || !std::isfinite(scale) || scale < 0x1p-126f;
+}
+
+/// log(1 + exp(x)) as it stands.
+bool is_infinite_softplus(const NodeCase& c) {
+  if (c.is_form() || !c.is({"RNN", "GRU", "LSTM"}) || std::isfinite(c.their_cell()))
+    return false;
+  const auto found = c.node.attributes.find("activations");
+  if (found == c.node.attributes.end())
+    return false;
+  const auto& names = std::get<std::vector<std::string>>(found->second);
+  return std::count(names.begin(), names.end(), "Softplus") > 0;
+}
+
+/// A window of nothing but minus infinity.
+bool is_lowest_number(const NodeCase& c) {
+  return !c.is_form() && c.is({"MaxPool", "GlobalMaxPool"}) && c.output == 0 &&
+         c.our_cell() == -INFINITY && c.their_cell() <= -65504;
+}
+
+bool is_without_largest(const NodeCase& c) {
+  return !c.is_form() && c.is({"ReduceLogSumExp"}) && std::isfinite(c.our_cell()) &&
+         std::isinf(c.their_cell()) && has_infinity(c.operands[0]);
+}
+
+/// f64 in f32 on the way: statistics of normalisations, and constants of functions.
+bool is_f32_inside(const NodeCase& c) {
+  return !c.is_form() && c.operands[0] && c.operands[0].type() == DataType::F64 &&
+         c.is({"GroupNormalization", "LayerNormalization", "RMSNormalization", "HardSwish"}) &&
+         c.apart() <= 1e-6 * std::max(1.0, std::abs(c.their_cell()));
+}
+
+/// Integers whose sum of squares or of absolute values, or whose power, no cell holds.
+bool is_integer_overflow(const NodeCase& c) {
+  if (!c.is_form() && c.is({"Pow"}) && !graph::is_float(c.operands[0].type()))
+    return true;
+  if (c.is_form() || !c.operands[0] || graph::is_float(c.operands[0].type()) ||
+      !c.is({"ReduceSumSquare", "ReduceL2", "ReduceL1", "ReduceProd", "ReduceLogSumExp",
+             "ReduceLogSum", "ReduceMean"}))
+    return false;
+  const double largest = largest_finite(c.operands[0]);
+  const double limit = c.operands[0].type() == DataType::I64 ? 4e15 : 2e9;
+  return largest * (c.is({"ReduceL1", "ReduceMean", "ReduceLogSum"}) ? 1 : largest) *
+             static_cast<double>(c.operands[0].cells()) >
+         limit;
+}
+
+} // namespace
+
+std::vector<Explanation> explained_numbers() {
+  return {
+      {"lost NaN", "ONNX Runtime's maxima and minima drop NaN in some orders; Kawara keeps it",
+       loses_nan},
+      {"lost NaN in steps", "ONNX Runtime's activations of RNNs make numbers of NaN",
+       loses_nan_in_steps},
+      {"overflow", "a sum or a norm passes the largest number on the way, in another order",
+       overflows},
+      {"approximation", "ONNX Runtime's polynomials are off by some 1e-7, absolutely",
+       is_approximated},
+      {"f32 window", "ONNX Runtime computes cosines of windows in f32", is_f32_window},
+      {"f32 circle", "ONNX Runtime's roots of unity are f32", is_f32_circle},
+      {"f32 coordinate", "ONNX Runtime's coordinates are f32, Kawara's f64", is_f32_coordinate},
+      {"zero weight", "a neighbour that has no weight makes NaN of an infinity in ONNX Runtime",
+       is_zero_weight},
+      {"running sum", "ONNX Runtime adds and subtracts squares from channel to channel",
+       is_running_sum},
+      {"no epsilon", "the standard divides by the deviation + 1e-9", is_without_epsilon},
+      {"infinite row", "inf - inf is NaN in the standard's formula, for the whole row",
+       is_infinite_row},
+      {"no range", "a range with an infinity, NaN or a scale that underflows has no bytes",
+       is_not_a_range},
+      {"infinite softplus", "ONNX Runtime's Softplus in RNNs is log(1 + exp(x)), which overflows",
+       is_infinite_softplus},
+      {"lowest number", "ONNX Runtime's maxima begin with the lowest number, not with -inf",
+       is_lowest_number},
+      {"without largest", "ONNX Runtime does not subtract the largest where one is infinite",
+       is_without_largest},
+      {"f32 inside", "ONNX Runtime takes statistics and constants of f64 in f32", is_f32_inside},
+      {"integer overflow", "the standard says nothing of sums that no integer holds",
+       is_integer_overflow},
+  };
+}
+
+} // namespace kawara::peers
