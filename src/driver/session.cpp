@@ -66,6 +66,42 @@ std::vector<double> updates_of(const program::Program& program, const std::vecto
   return updates;
 }
 
+/// A value that is the same bits however a program is compiled.
+bool is_given(const program::Program& program, const scalar::Expr& value) {
+  const auto* load = scalar::as<scalar::Load>(value);
+  return scalar::as<scalar::FloatLit>(value) != nullptr ||
+         (load != nullptr && program.tensors[load->tensor].role == program::Role::Input);
+}
+
+/// Units in the last place of all roundings to narrow floats within a value: f32(bf16(exp(x))). Each may fall on the other side
+/// when what is rounded is computed otherwise; what is given is rounded to the same bits.
+double roundings_within(const program::Program& program, const scalar::Expr& value) {
+  double units = 0;
+  scalar::visit(value, [&](const scalar::Expr& e) {
+    const auto* cast = scalar::as<scalar::Cast>(e);
+    const scalar::Elem elem = e.type().elem;
+    if (cast == nullptr || !scalar::is_float(elem) || elem == scalar::compute_type(elem))
+      return;
+    const scalar::Elem from = cast->arg.type().elem;
+    if (scalar::is_float(from) && rounding_of(from) < rounding_of(elem) &&
+        !is_given(program, cast->arg))
+      units += rounding_of(elem);
+  });
+  return units;
+}
+
+/// What a store to cells of this type rounds, without a conversion to that very type.
+scalar::Expr before_store(const scalar::Expr& value, scalar::Elem elem) {
+  const auto* cast = scalar::as<scalar::Cast>(value);
+  if (cast == nullptr)
+    return value;
+  if (value.type().elem == elem)
+    return cast->arg;
+  return value.type().elem == scalar::compute_type(elem) && cast->arg.type().elem == elem
+             ? before_store(cast->arg, elem)
+             : value;
+}
+
 /// The rounding of sums: that of the type they are computed in, or of f16 where `fast` adds up in it.
 double rounding_of_sums(const program::Program& program) {
   double coarsest = 0;
@@ -186,8 +222,12 @@ double tolerance_of(const program::Program& program, const std::vector<int64_t>&
   for (size_t s = 0; s < program.statements.size(); ++s) {
     const scalar::Elem elem = program.tensors[program.statements[s].tensor].elem;
     const bool is_update = program.statements[s].op != scalar::ReduceOp::None;
-    if (elem != scalar::compute_type(elem))
+    scalar::Expr value = program.statements[s].value;
+    if (elem != scalar::compute_type(elem)) {
       tolerance += rounding_of(elem) * (kUnitsPerStore + (is_update ? std::sqrt(updates[s]) : 0));
+      value = before_store(value, elem);
+    }
+    tolerance += kUnitsPerStore * roundings_within(program, value);
   }
   return tolerance;
 }

@@ -30,7 +30,8 @@ Difference compare(const program::Arrays& got, const program::Arrays& expected);
 
 /// How far a compiled result may be from the interpreter's. Nothing under `exact`; otherwise 64 roundings of the
 /// type that sums are computed in, times the root of the longest sum or size, and 4 units in the last place of
-/// each statement whose results are stored in a narrower type, with as many more as the root of its updates.
+/// each statement whose results are stored in a narrower type, with as many more as the root of its updates, and 4 of each
+/// computed value that it rounds to one on the way.
 double tolerance_of(const program::Program&, const std::vector<int64_t>& sizes);
 
 /// The inputs with every real number one rounding larger or smaller, by turns that look random. Some programs (a

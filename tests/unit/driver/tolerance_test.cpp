@@ -40,6 +40,26 @@ TEST(Tolerance, OfANarrowResultIsAFewUnitsOfIt) {
   EXPECT_LT(narrow, 20 * kUnit) << "a wrong result would pass";
 }
 
+TEST(Tolerance, KnowsOfRoundingsOnTheWay) {
+  const auto of = [](const std::string& value) {
+    return tolerance_of(parsed("input X: f32[8]\noutput Y: f32[8]\nY[i] = " + value + "\n",
+                               program::Numerics::Rounding),
+                        {});
+  };
+  const double none = of("exp(X[i])"), one = of("f32(bf16(exp(X[i])))");
+  EXPECT_LT(none, 0x1p-15);
+  EXPECT_DOUBLE_EQ(one, none + 4 * 0x1p-7);
+  EXPECT_DOUBLE_EQ(of("f32(bf16(f32(bf16(exp(X[i]))) + 1))"), none + 8 * 0x1p-7) << "each counts";
+  EXPECT_DOUBLE_EQ(of("f32(f16(exp(X[i])))"), none + 4 * 0x1p-10);
+  EXPECT_EQ(of("f32(bf16(X[i]))"), of("X[i]")) << "an input is rounded to the same bits";
+  const auto stored = [](const std::string& value) {
+    return tolerance_of(parsed("input X: f32[8]\noutput Y: bf16[8]\nY[i] = " + value + "\n",
+                               program::Numerics::Rounding),
+                        {});
+  };
+  EXPECT_EQ(stored("bf16(exp(X[i]))"), stored("exp(X[i])")) << "a store rounds once";
+}
+
 TEST(Tolerance, KnowsThatFastAddsUpInF16) {
   EXPECT_GT(tolerance_for("f16", "f32", program::Numerics::Fast), 0x1p-7);
   EXPECT_EQ(tolerance_for("bf16", "f32", program::Numerics::Fast), tolerance_for("f32", "f32"));
