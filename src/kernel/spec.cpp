@@ -190,18 +190,56 @@ private:
     require(kernel_.buffers[shared.buffer].elem == kernel_.buffers[tensor.buffer].elem,
             "bulk copy between types");
   }
+  /// What the driver asks of a tensor that bulk copies touch: kernels that break it run in every interpreter, and on no device.
+  void tensor_map(uint32_t tensor, const std::vector<int64_t>& extents, bool is_walk) {
+    constexpr int64_t kMostRank = 5, kMostSide = 256, kMostPlaces = 1024, kUnitBytes = 16;
+    const Buffer& buffer = kernel_.buffers[tensor];
+    const std::string where = "bulk copy of " + buffer.name + ": ";
+    const int64_t bytes = scalar::bytes_of(buffer.elem), width = extents.back() * bytes;
+    require(bytes <= 4, where + "cells of " + std::to_string(bytes) + " bytes");
+    require(static_cast<int64_t>(extents.size()) <= kMostRank, where + "too many dimensions");
+    require(width > 0 && width <= kPanelBytes && width % kUnitBytes == 0,
+            where + "rows of a box have " + std::to_string(width) + " bytes");
+    for (size_t d = 0; d + 1 < extents.size(); ++d)
+      require(extents[d] > 0 && extents[d] <= (is_walk ? kMostPlaces : kMostSide),
+              where + "a box has " + std::to_string(extents[d]) + " rows");
+    int64_t stride = bytes;
+    for (size_t d = buffer.shape.size(); d-- > 1;) {
+      const auto extent = scalar::constant_of(scalar::simplify(buffer.shape[d]));
+      require(extent.has_value(), where + "its extents are not constant");
+      stride *= extent.value_or(kUnitBytes);
+      require(stride % kUnitBytes == 0,
+              where + "rows are " + std::to_string(stride) + " bytes apart");
+    }
+  }
   void engine(const BulkLoad& s) {
     box(s.to, s.from, s.box);
+    tensor_map(s.from.buffer, s.box, s.walk.has_value());
     slot(s.done);
     if (!s.walk)
       return;
+    // Corners of the walk are kept in a byte each, steps in three bits.
+    for (size_t d = 0; d < 2; ++d) {
+      const size_t from_end = 3 - d;
+      const auto extent = s.box.size() < 3
+                              ? std::nullopt
+                              : scalar::constant_of(scalar::simplify(
+                                    kernel_.buffers[s.from.buffer].shape[s.box.size() - from_end]));
+      const int64_t last = s.walk->last[d] - extent.value_or(1) + 1;
+      require(s.walk->stride[d] <= 8 && s.walk->first[d] >= -128 && s.walk->first[d] <= 127 &&
+                  last >= -128 && last <= 127,
+              "a window's steps or edges are too far for a bulk copy");
+    }
     require((s.box.size() == 3 || s.box.size() == 4) && s.tap.size() == 2 && s.walk->channels > 0,
             "a window without an image");
     for (size_t d = 0; d < 2; ++d)
       require(s.walk->stride[d] > 0 && s.walk->last[d] >= s.walk->first[d],
               "a window without places");
   }
-  void engine(const BulkStore& s) { box(s.from, s.to, s.box); }
+  void engine(const BulkStore& s) {
+    box(s.from, s.to, s.box);
+    tensor_map(s.to.buffer, s.box, false);
+  }
   void engine(const Arrive& s) { slot(s.at); }
   void engine(const AwaitPhase& s) { slot(s.at); }
   void engine(const Mma& s) {

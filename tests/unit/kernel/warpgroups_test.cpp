@@ -160,5 +160,39 @@ TEST(Warpgroups, every_wait_that_is_left_out_is_found) {
             std::string::npos);
 }
 
+/// What the spec says of a kernel whose bulk loads were changed; nothing about others.
+template <class F> std::string spec_with_loads(F change) {
+  Line line = compile(product("M, K", "K, N", "bf16", "acc[i, j]"), kTiles,
+                      {{"M", 64}, {"N", 64}, {"K", 256}}, true, 1);
+  line.kernel.body = rewrite(line.kernel.body, [&](Stmt stmt) {
+    if (auto* engine = std::get_if<Engine>(&stmt))
+      if (auto* load = std::get_if<BulkLoad>(&engine->what))
+        change(line.kernel, *load);
+    return block_of(std::move(stmt));
+  });
+  const std::vector<std::string> broken = spec(line.kernel);
+  return broken.empty() ? "" : broken.front();
+}
+
+TEST(Warpgroups, boxes_that_the_driver_refuses_break_the_spec) {
+  EXPECT_EQ(spec_with_loads([](Kernel&, BulkLoad&) {}), "");
+  EXPECT_NE(spec_with_loads([](Kernel&, BulkLoad& load) {
+              load.box.back() = 128;
+            }).find("rows of a box have 256 bytes"),
+            std::string::npos);
+  EXPECT_NE(spec_with_loads([](Kernel&, BulkLoad& load) {
+              load.box.back() = 4;
+            }).find("rows of a box have 8 bytes"),
+            std::string::npos);
+  EXPECT_NE(spec_with_loads([](Kernel&, BulkLoad& load) {
+              load.box.front() = 257;
+            }).find("a box has 257 rows"),
+            std::string::npos);
+  EXPECT_NE(spec_with_loads([](Kernel& kernel, BulkLoad& load) {
+              kernel.buffers[load.from.buffer].shape.back() = scalar::int_lit(75);
+            }).find("rows are 150 bytes apart"),
+            std::string::npos);
+}
+
 } // namespace
 } // namespace kawara::kernel
