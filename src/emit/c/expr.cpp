@@ -174,10 +174,10 @@ std::string CExpr::operand(const Expr& e, BinaryOp parent, bool is_right) {
   const auto* n = as<scalar::Binary>(e);
   const bool is_sum = parent == BinaryOp::Add || parent == BinaryOp::Sub;
   const auto in = [&](BinaryOp a, BinaryOp b) { return n->op == a || n->op == b; };
-  if (n != nullptr && is_sum && n->op == BinaryOp::Mul && e.type().elem != Elem::I32)
+  if (n != nullptr && is_sum && n->op == BinaryOp::Mul && !wraps(e.type().elem, e))
     return print(e);
   if (n != nullptr && is_sum && !is_right && in(BinaryOp::Add, BinaryOp::Sub) &&
-      e.type().elem != Elem::I32)
+      !wraps(e.type().elem, e))
     return print(e);
   if (n != nullptr && n->op == parent && (parent == BinaryOp::And || parent == BinaryOp::Or))
     return print(e);
@@ -186,6 +186,10 @@ std::string CExpr::operand(const Expr& e, BinaryOp parent, bool is_right) {
   if (n != nullptr && parent == BinaryOp::And && n->op >= BinaryOp::Lt && n->op <= BinaryOp::Ne)
     return print(e);
   return atom(e);
+}
+
+bool CExpr::wraps(Elem elem, const Expr& value) const {
+  return elem == Elem::I32 || (elem == Elem::I64 && cells_.has(value));
 }
 
 std::string CExpr::helper(const std::string& name, const std::string& arguments, Elem elem) {
@@ -203,9 +207,12 @@ std::string CExpr::binary(const Expr& e, const scalar::Binary& n) {
   const Elem elem = n.lhs.type().elem;
   if (const char* sign = sign_of(n.op)) {
     const bool is_arithmetic = n.op <= BinaryOp::Div;
-    // int32_t arithmetic wraps in Kawara but not in C.
-    if (elem == Elem::I32 && is_arithmetic)
-      return "(int32_t)((uint32_t)" + atom(n.lhs) + " " + sign + " (uint32_t)" + atom(n.rhs) + ")";
+    // Integers wrap in Kawara but not in C.
+    if (is_arithmetic && scalar::is_integer(elem) && (wraps(elem, n.lhs) || wraps(elem, n.rhs))) {
+      const std::string type = c_type(elem);
+      return "(" + type + ")((u" + type + ")" + atom(n.lhs) + " " + sign + " (u" + type + ")" +
+             atom(n.rhs) + ")";
+    }
     return operand(n.lhs, n.op, false) + " " + sign + " " + operand(n.rhs, n.op, true);
   }
   const std::string both = print(n.lhs) + ", " + print(n.rhs);
@@ -241,7 +248,10 @@ std::string CExpr::unary(const Expr& e, const scalar::Unary& n) {
   const auto call = [&](const char* name) { return name + f + "(" + print(n.arg) + ")"; };
   switch (n.op) {
   case UnaryOp::Neg:
-    return elem == Elem::I32 ? "(int32_t)(0u - (uint32_t)" + atom(n.arg) + ")" : "-" + atom(n.arg);
+    if (wraps(elem, n.arg))
+      return elem == Elem::I32 ? "(int32_t)(0u - (uint32_t)" + atom(n.arg) + ")"
+                               : "(int64_t)(0 - (uint64_t)" + atom(n.arg) + ")";
+    return "-" + atom(n.arg);
   case UnaryOp::Not:
     return "!" + atom(n.arg);
   case UnaryOp::Abs:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "emit/cell_values.h"
 #include "kernel/kernel.h"
 
 #include <set>
@@ -21,7 +22,8 @@ bool has_own_type(scalar::Elem);  ///< one that C lacks; the prelude converts it
 /// Expressions as C, noting which helper functions they need.
 class CExpr {
 public:
-  CExpr(const kernel::Kernel& kernel, const CNames& names) : kernel_(kernel), names_(names) {}
+  CExpr(const kernel::Kernel& kernel, const CNames& names)
+      : kernel_(kernel), cells_(kernel), names_(names) {}
 
   std::string operator()(const scalar::Expr& e) { return print(e); }
   /// `A[i * N + j]`
@@ -42,7 +44,11 @@ private:
   std::string plain_helper(const std::string& name, const std::string& arguments);
   std::string conversion(const std::string& text, scalar::Elem from, scalar::Elem to);
 
+  /// Whether arithmetic of this type with these values wraps, so that it needs an unsigned type.
+  bool wraps(scalar::Elem elem, const scalar::Expr& value) const;
+
   const kernel::Kernel& kernel_;
+  CellValues cells_;
   const CNames& names_;
   std::set<std::string> helpers_;
 };

@@ -4,6 +4,8 @@
 #include "emit/cuda/engine.h"
 #include "emit/cuda/host.h"
 #include "emit/cuda/prelude.h"
+#include "kernel/intervals.h"
+#include "kernel/walk.h"
 
 #include <limits>
 
@@ -14,22 +16,70 @@ using kernel::Buffer;
 using kernel::Kernel;
 using scalar::Expr;
 
-/// A number that is made a wide integer, or one that is computed with where positions are not meant: nothing bounds it.
-bool has_wide_data(const Kernel& kernel) {
-  bool is_found = false;
-  kernel::visit_exprs(kernel.body, [&](const Expr& root) {
-    scalar::visit(root, [&](const Expr& e) {
-      const auto* cast = scalar::as<scalar::Cast>(e);
-      is_found = is_found || (cast != nullptr && e.type().elem == scalar::Elem::I64 &&
-                              cast->arg.type().elem != scalar::Elem::Bool);
+/// Whether a kernel computes with wide integers that are no positions in buffers.
+class WideData {
+public:
+  explicit WideData(const Kernel& kernel) {
+    kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
+      std::visit([&](const auto& s) { note(s); }, stmt);
     });
-  });
-  return is_found;
-}
+  }
+  bool is_found() const { return is_found_; }
+
+private:
+  void note(const kernel::For& s) { intervals_.enter(s); }
+  void note(const kernel::Launch& s) {
+    for (size_t a = 0; a < 3; ++a) {
+      enter(s.block_vars[a], s.blocks[a]);
+      enter(s.thread_vars[a], scalar::int_lit(s.threads[a]));
+    }
+  }
+  void enter(uint32_t var, const Expr& count) {
+    kernel::For loop;
+    loop.var = var;
+    loop.lo = scalar::int_lit(0);
+    loop.hi = count;
+    intervals_.enter(loop);
+  }
+  void note(const kernel::Define& s) {
+    look(s.value);
+    intervals_.define(s.var, s.value);
+  }
+  void note(const kernel::Assign& s) { look(s.value); }
+  void note(const kernel::Store& s) { look(s.value); }
+  void note(const kernel::Combine& s) { look(s.value); }
+  void note(const kernel::If& s) { look(s.cond); }
+  template <class Other> void note(const Other&) {}
+
+  static bool fits(const scalar::Bounds& bounds) {
+    using Int = std::numeric_limits<int32_t>;
+    return bounds.low && bounds.high && *bounds.low >= Int::min() && *bounds.high <= Int::max();
+  }
+
+  /// A number that is made a wide integer, a position that is made another number and may be more than an int, or a constant that is.
+  bool is_wide(const Expr& e) const {
+    constexpr auto kIndex = scalar::Elem::I64;
+    if (scalar::as<scalar::IntLit>(e) != nullptr)
+      return e.type().elem == kIndex && !fits(intervals_.of(e));
+    const auto* cast = scalar::as<scalar::Cast>(e);
+    if (cast == nullptr)
+      return false;
+    const scalar::Elem from = cast->arg.type().elem;
+    return e.type().elem == kIndex ? from != scalar::Elem::Bool
+                                   : from == kIndex && !fits(intervals_.of(cast->arg));
+  }
+
+  void look(const Expr& value) {
+    scalar::visit(value, [&](const Expr& e) { is_found_ = is_found_ || is_wide(e); });
+  }
+
+  kernel::Intervals intervals_;
+  bool is_found_ = false;
+};
 
 /// Every position in every buffer fits into an int, and no data is 64 bits wide.
 bool has_small_buffers(const Kernel& kernel) {
-  if (has_wide_data(kernel))
+  if (WideData(kernel).is_found())
     return false;
   for (const Buffer& b : kernel.buffers) {
     int64_t cells = 1;

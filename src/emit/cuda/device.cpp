@@ -256,9 +256,10 @@ private:
   void one(const kernel::Combine& s) {
     expr_.need("combine");
     const std::string rows = std::to_string(launch_.threads[1] * launch_.threads[2]);
-    line("const " + expr_.type_of(s.value.type()) + " " + expr_.names().variables[s.var] +
-         " = kw_combine<kw_" + std::string(scalar::name_of(s.op)) + ", " +
-         std::to_string(launch_.threads[0]) + ", " + rows + ">(" + expr_(s.value) + ");");
+    const std::string type = expr_.type_of(s.value.type());
+    line("const " + type + " " + expr_.names().variables[s.var] + " = kw_combine<kw_" +
+         std::string(scalar::name_of(s.op)) + ", " + std::to_string(launch_.threads[0]) + ", " +
+         rows + ", " + type + ">(" + expr_(s.value) + ");");
   }
   void one(const kernel::Engine& s) {
     for (const std::string& text : engine_.lines(s))

@@ -133,7 +133,11 @@ std::string cuda_type(Elem elem) {
 bool is_cuda_struct(Elem elem) { return scalar::is_float(elem) && scalar::bytes_of(elem) < 4; }
 
 CudaExpr::CudaExpr(const kernel::Kernel& kernel, CNames names, bool is_narrow)
-    : kernel_(kernel), names_(std::move(names)), is_narrow_(is_narrow) {}
+    : kernel_(kernel), cells_(kernel), names_(std::move(names)), is_narrow_(is_narrow) {}
+
+bool CudaExpr::wraps(Elem elem, const Expr& value) const {
+  return elem == Elem::I32 || (elem == Elem::I64 && cells_.has(value));
+}
 
 std::string CudaExpr::type_of(scalar::Type type) const {
   const std::string cell = type.elem == Elem::I64 ? index_type() : cuda_type(type.elem);
@@ -250,8 +254,9 @@ std::string CudaExpr::division(const scalar::Binary& n, Elem elem) {
                ? atom(n.lhs) + " >> " + std::to_string(std::countr_zero(static_cast<uint64_t>(by)))
                : atom(n.lhs) + " & " + std::to_string(by - 1);
   need("division");
-  return (is_quotient ? "kw_floordiv(" : "kw_mod(") + print(n.lhs) + ", (" + type_of({elem, 1}) +
-         ")" + atom(n.rhs) + ")";
+  const std::string type = "(" + type_of({elem, 1}) + ")";
+  return (is_quotient ? "kw_floordiv(" : "kw_mod(") + type + atom(n.lhs) + ", " + type +
+         atom(n.rhs) + ")";
 }
 
 std::string CudaExpr::binary(const scalar::Binary& n) {
@@ -262,10 +267,13 @@ std::string CudaExpr::binary(const scalar::Binary& n) {
   }
   if (const char* sign = cuda_sign_of(n.op)) {
     const bool is_arithmetic = n.op <= BinaryOp::Div;
-    const bool is_data = elem == Elem::I32 && is_arithmetic;
-    // int arithmetic wraps in Kawara but not in C++.
-    if (is_data && n.op != BinaryOp::Div)
-      return "(int)((unsigned)" + atom(n.lhs) + " " + sign + " (unsigned)" + atom(n.rhs) + ")";
+    // Integers wrap in Kawara but not in C++.
+    if (is_arithmetic && scalar::is_integer(elem) && (wraps(elem, n.lhs) || wraps(elem, n.rhs))) {
+      const std::string type = cuda_type(elem),
+                        by = elem == Elem::I32 ? "unsigned" : "unsigned long long";
+      return "(" + type + ")((" + by + ")" + atom(n.lhs) + " " + sign + " (" + by + ")" +
+             atom(n.rhs) + ")";
+    }
     const int own = n.op == BinaryOp::Mul || n.op == BinaryOp::Div   ? 5
                     : n.op == BinaryOp::Add || n.op == BinaryOp::Sub ? 4
                     : n.op == BinaryOp::And                          ? 2
@@ -274,7 +282,7 @@ std::string CudaExpr::binary(const scalar::Binary& n) {
     const auto side = [&](const Expr& e, bool is_right) {
       const int inner = strength_of(e);
       const bool is_plain = inner > own || (inner == own && !is_right);
-      return is_plain && e.type().elem != Elem::I32 ? print(e) : atom(e);
+      return is_plain && !wraps(e.type().elem, e) ? print(e) : atom(e);
     };
     return side(n.lhs, false) + " " + sign + " " + side(n.rhs, true);
   }
@@ -340,11 +348,17 @@ std::string CudaExpr::unary(const Expr& e, const scalar::Unary& n) {
   };
   switch (n.op) {
   case UnaryOp::Neg:
-    return elem == Elem::I32 ? "(int)(0u - (unsigned)" + atom(n.arg) + ")" : "-" + atom(n.arg);
+    if (wraps(elem, n.arg))
+      return elem == Elem::I32 ? "(int)(0u - (unsigned)" + atom(n.arg) + ")"
+                               : "(long long)(0ull - (unsigned long long)" + atom(n.arg) + ")";
+    return "-" + atom(n.arg);
   case UnaryOp::Not:
     return "!" + atom(n.arg);
   case UnaryOp::Abs:
-    return scalar::is_float(elem) ? call("fabs") : "abs(" + print(n.arg) + ")";
+    if (scalar::is_float(elem))
+      return call("fabs");
+    need("absolute");
+    return "kw_absolute((" + type_of({elem, 1}) + ")" + atom(n.arg) + ")";
   case UnaryOp::Exp:
     return elem == Elem::F32 && is_fast() ? fast_exp(n.arg) : call("exp");
   case UnaryOp::Log:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "emit/c/expr.h"
+#include "emit/cell_values.h"
 #include "kernel/kernel.h"
 
 #include <set>
@@ -58,7 +59,11 @@ private:
   bool is_fast() const { return kernel_.numerics == program::Numerics::Fast; }
   std::string conversion(const std::string& text, scalar::Elem from, scalar::Elem to);
 
+  /// Whether arithmetic of this type with these values wraps, so that it needs an unsigned type.
+  bool wraps(scalar::Elem elem, const scalar::Expr& value) const;
+
   const kernel::Kernel& kernel_;
+  CellValues cells_;
   CNames names_;
   bool is_narrow_;
   bool has_tails_ = false, uses_tails_ = false;

@@ -144,6 +144,14 @@ template <class T> static __device__ inline T kw_mod(T a, T b) {
 
 )";
 
+constexpr const char* kAbsolute = R"(// The lowest number is its own size.
+static __device__ inline int kw_absolute(int a) { return a < 0 ? (int)(0u - (unsigned)a) : a; }
+static __device__ inline long long kw_absolute(long long a) {
+  return a < 0 ? (long long)(0ull - (unsigned long long)a) : a;
+}
+
+)";
+
 constexpr const char* kExtremes = R"(// NaN where a side is.
 static __device__ inline float kw_maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
@@ -269,8 +277,21 @@ template <int bytes> static __device__ inline void kw_copy_async(void* to, const
 )";
 
 constexpr const char* kCombine =
-    R"(struct kw_sum { template <class T> static __device__ T of(T a, T b) { return a + b; } };
-struct kw_prod { template <class T> static __device__ T of(T a, T b) { return a * b; } };
+    R"(// Integers wrap.
+struct kw_sum {
+  template <class T> static __device__ T of(T a, T b) { return a + b; }
+  static __device__ int of(int a, int b) { return (int)((unsigned)a + (unsigned)b); }
+  static __device__ long long of(long long a, long long b) {
+    return (long long)((unsigned long long)a + (unsigned long long)b);
+  }
+};
+struct kw_prod {
+  template <class T> static __device__ T of(T a, T b) { return a * b; }
+  static __device__ int of(int a, int b) { return (int)((unsigned)a * (unsigned)b); }
+  static __device__ long long of(long long a, long long b) {
+    return (long long)((unsigned long long)a * (unsigned long long)b);
+  }
+};
 struct kw_max {
   static __device__ float of(float a, float b) { return kw_maximum(a, b); }
   static __device__ double of(double a, double b) { return kw_maximum(a, b); }
@@ -311,7 +332,7 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 } // namespace
 
 std::string cuda_prelude(const std::set<std::string>& needs) {
-  constexpr std::array<std::pair<const char*, const char*>, 19> parts = {
+  constexpr std::array<std::pair<const char*, const char*>, 20> parts = {
       {{"begin", kBegin},
        {"inf", kInf},
        {"nan", kNan},
@@ -322,6 +343,7 @@ std::string cuda_prelude(const std::set<std::string>& needs) {
        {"packed_bf16", kPackedBf16},
        {"packed_f16", kPackedF16},
        {"division", kDivision},
+       {"absolute", kAbsolute},
        {"extremes", kExtremes},
        {"whole", kWhole},
        {"activations", kActivations},

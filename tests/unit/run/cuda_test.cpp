@@ -127,6 +127,44 @@ TEST(CudaText, FloatsBecomeIntegersByAFunction) {
     EXPECT_EQ(complaint(unit), "");
 }
 
+/// Signed sums in C++ may not wrap, so compilers move comparisons over them: max(a + c, b + c) - c was max(a, b).
+TEST(CudaText, IntegersWrap) {
+  const auto text_of = [](const std::string& value) {
+    return unit_of("input A: i64[64], B: i64[64]\noutput Y: i64[64]\nY[i] = " + value + "\n", {})
+        .text;
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has(text_of("A[i] + 5"), "(long long)((unsigned long long)")) << text_of("A[i] + 5");
+  EXPECT_TRUE(has(text_of("-A[i]"), "0ull - (unsigned long long)"));
+  EXPECT_TRUE(has(text_of("abs(A[i])"), "kw_absolute((long long)"));
+  EXPECT_FALSE(has(text_of("max(A[i], B[i])"), "unsigned long long")) << "positions do not wrap";
+  const emit::CudaUnit sum = unit_of(
+      "input A: i64[8, 1000]\noutput Y: i64[8]\nY[i] = sum(j, A[i, j] * A[i, j] + 1)\n", {});
+  EXPECT_FALSE(
+      has(sum.text, "template <class T> static __device__ T of(T a, T b) { return a + b; } };"))
+      << sum.text;
+  if (!has_nvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  EXPECT_EQ(complaint(sum), "");
+  for (const std::string value : {"A[i] // B[i] + 5 // B[i]", "7 % B[i] - A[i] % 4294967296",
+                                  "max(-abs(A[i]), B[i] * A[i])", "select(A[i] < 0, 1, 2) // B[i]"})
+    EXPECT_EQ(complaint(unit_of(
+                  "input A: i64[64], B: i64[64]\noutput Y: i64[64]\nY[i] = " + value + "\n", {})),
+              "");
+}
+
+/// An int holds every position of a small buffer, but not every number that is made of them.
+TEST(CudaText, NumbersMadeOfPositionsMayBeWide) {
+  const auto is_narrow = [](const std::string& value) {
+    return unit_of("output Y: f32[100000]\nY[i] = " + value + "\n", {}).has_narrow_indices;
+  };
+  EXPECT_TRUE(is_narrow("f32(i + 3)"));
+  EXPECT_FALSE(is_narrow("f32(i * i)"));
+  EXPECT_FALSE(is_narrow("f32(i + 5000000000)"));
+}
+
 TEST(CudaText, VectorsAreLoadedWholeAndIndicesAreNarrow) {
   const emit::CudaUnit unit = unit_of(gpu_line::kGelu, {{"M", 64}, {"N", 1024}});
   EXPECT_TRUE(unit.has_narrow_indices);
