@@ -98,7 +98,11 @@ Roof roof_over(const Work& work, const Machine& machine, int64_t threads) {
     seconds += count / rate_with(peak_for(machine, elem).flops, used);
   const double peak = seconds > 0 ? operations_of(work) / seconds
                                   : rate_with(peak_for(machine, scalar::Elem::F32).flops, used);
-  return {peak, rate_with(machine.levels.back().triad, used), unit_of(work)};
+  const auto level =
+      std::find_if(machine.levels.begin(), machine.levels.end() - 1, [&](const Level& each) {
+        return static_cast<double>(each.bytes) >= work.compulsory_bytes;
+      });
+  return {peak, rate_with(level->triad, used), unit_of(work), level->name};
 }
 
 RooflinePlace place(const Roof& roof, const RooflinePoint& point) {
@@ -120,14 +124,15 @@ std::string describe(const Roof& roof, const RooflinePoint& point) {
   const std::string intensity = std::isfinite(at.intensity)
                                     ? fmt::format("{:.3g} {}/byte", at.intensity, roof.unit)
                                     : std::string("no compulsory traffic");
-  return fmt::format(
-      "{}: {} of {} attainable ({:.0f} %), {}\n{}\n", point.label, rate(at.achieved, unit),
-      rate(at.attainable, unit), at.share * 100, intensity,
-      at.is_memory_bound
-          ? fmt::format("bound by memory: {} of bandwidth; arithmetic could be {}",
-                        rate(roof.bandwidth_bytes, "B/s"), rate(roof.peak_flops, unit))
-          : fmt::format("bound by arithmetic: peak {}; memory could feed {}",
-                        rate(roof.peak_flops, unit), rate(roof.bandwidth_bytes, "B/s")));
+  return fmt::format("{}: {} of {} attainable ({:.0f} %), {}\n{}\n", point.label,
+                     rate(at.achieved, unit), rate(at.attainable, unit), at.share * 100, intensity,
+                     at.is_memory_bound
+                         ? fmt::format("bound by {}: {} of bandwidth; arithmetic could be {}",
+                                       roof.level, rate(roof.bandwidth_bytes, "B/s"),
+                                       rate(roof.peak_flops, unit))
+                         : fmt::format("bound by arithmetic: peak {}; {} could feed {}",
+                                       rate(roof.peak_flops, unit), roof.level,
+                                       rate(roof.bandwidth_bytes, "B/s")));
 }
 
 std::string roofline_svg(const Roof& roof, const std::vector<RooflinePoint>& points) {
@@ -151,8 +156,9 @@ std::string roofline_svg(const Roof& roof, const std::vector<RooflinePoint>& poi
   svg += fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>peak {}</text>\n", kWidth - kRight,
                      axes.y(roof.peak_flops) - 6,
                      rate(roof.peak_flops, std::string(roof.unit) + "/s"));
-  svg += fmt::format("<text x='{:.1f}' y='{:.1f}'>memory {}</text>\n", axes.x(start) + 8,
-                     axes.y(start * roof.bandwidth_bytes) - 10, rate(roof.bandwidth_bytes, "B/s"));
+  svg += fmt::format("<text x='{:.1f}' y='{:.1f}'>{} {}</text>\n", axes.x(start) + 8,
+                     axes.y(start * roof.bandwidth_bytes) - 10, roof.level,
+                     rate(roof.bandwidth_bytes, "B/s"));
   for (const RooflinePoint& point : points)
     svg += drawn(axes, roof, point);
   svg +=

@@ -8,15 +8,17 @@
 
 namespace kawara::estimate {
 
-/// The machine's two limits: arithmetic and the bus to memory.
+/// The machine's two limits: arithmetic, and the way to the cache or memory that holds the data.
 struct Roof {
-  double peak_flops = 0;      ///< per second
-  double bandwidth_bytes = 0; ///< per second
-  const char* unit = "FLOP";  ///< what is counted: "OP" where some are of integers
+  double peak_flops = 0;        ///< per second
+  double bandwidth_bytes = 0;   ///< per second
+  const char* unit = "FLOP";    ///< what is counted: "OP" where some are of integers
+  std::string level = "memory"; ///< whose bandwidth it is
 };
 
 /// The roof over this work with that many threads. Its peak is that of the types in the mix they come in: what their
-/// operations take together, each at its own peak.
+/// operations take together, each at its own peak. Its bandwidth is that of the nearest cache that holds all tensors, where they stay when a
+/// program is run again and again; else that of memory.
 Roof roof_over(const Work&, const Machine&, int64_t threads);
 
 /// One measured run.

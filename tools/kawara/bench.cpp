@@ -12,6 +12,9 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <fstream>
+
 namespace kawara::tools {
 namespace {
 
@@ -93,7 +96,8 @@ nlohmann::json json_of(const Measured& measured, const std::optional<UnderRoof>&
                       {"bandwidth_gbytes_per_s", place->roof.bandwidth_bytes * 1e-9},
                       {"attainable_gops", at.attainable * 1e-9},
                       {"share", at.share},
-                      {"bound", at.is_memory_bound ? "memory" : "arithmetic"},
+                      {"level", place->roof.level},
+                      {"bound", at.is_memory_bound ? place->roof.level : "arithmetic"},
                       {"figures", measured.figures->is_measured ? "measured" : "described"}};
   return json;
 }
@@ -104,6 +108,29 @@ std::string schedule_line(const std::string& kind) {
   if (kind == "source")
     return "schedule: the order of the text (-s source); without -s, auto chooses";
   return kind == "tuned" ? "schedule: tuned" : "schedule: as given by -s";
+}
+
+/// Processes that want a processor right now, this one left out; nothing where the system does not say.
+std::optional<int64_t> other_processes() {
+  std::ifstream file("/proc/loadavg");
+  double minute = 0, five = 0, fifteen = 0;
+  int64_t running = 0;
+  return file >> minute >> five >> fifteen >> running
+             ? std::optional(std::max<int64_t>(running - 1, 0))
+             : std::nullopt;
+}
+
+/// Why times that differ much may do so; nothing where they do not.
+std::string spread_note(const run::Timing& timing) {
+  constexpr double kLarge = 0.1;
+  if (timing.spread <= kLarge)
+    return "";
+  const int64_t others = other_processes().value_or(0);
+  return fmt::format("the times differ by {:.0f} %: {}\n", timing.spread * 100,
+                     others > 0
+                         ? fmt::format("{} other {} busy, measure again when the machine is quiet",
+                                       others, others == 1 ? "process is" : "processes are")
+                         : "the machine's clock or its caches changed meanwhile, measure again");
 }
 
 std::string text_of(const Measured& measured, const std::optional<UnderRoof>& place) {
@@ -118,6 +145,7 @@ std::string text_of(const Measured& measured, const std::optional<UnderRoof>& pl
                   run::to_string(measured.timing), measured.machine, speed,
                   measured.work.compulsory_bytes / seconds * 1e-9, measured.compile_seconds * 1e3,
                   schedule_line(measured.schedule));
+  text += spread_note(measured.timing);
   // What was only described may be half of what the machine can do.
   if (place && measured.figures->is_measured)
     text += estimate::describe(place->roof, place->point);

@@ -32,7 +32,7 @@ using run::Datum;
 using run::Tensor;
 
 /// A middle-sized processor: what is shown does not depend on the machine.
-constexpr estimate::Roof kShownRoof{100e9, 20e9};
+const estimate::Roof kShownRoof{100e9, 20e9};
 
 Result<Done, Diagnostic> write_outputs(const ModelOptions& options, const ModelRun& run) {
   const std::vector<Datum>& results = run.results;

@@ -251,5 +251,19 @@ TEST(Roofline, DescribesAndDraws) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
+/// What stays in a cache from run to run is not read from memory.
+TEST(Roofline, BandwidthIsThatOfTheNearestCacheThatHoldsTheData) {
+  const Machine machine = described_machine(*target::named_cpu("neoverse-n1"));
+  ASSERT_GT(machine.levels.size(), 2U);
+  Work work;
+  for (size_t k = 0; k + 1 < machine.levels.size(); ++k) {
+    work.compulsory_bytes = static_cast<double>(machine.levels[k].bytes);
+    EXPECT_EQ(roof_over(work, machine, 1).level, machine.levels[k].name);
+    EXPECT_DOUBLE_EQ(roof_over(work, machine, 1).bandwidth_bytes, machine.levels[k].triad.one);
+  }
+  work.compulsory_bytes += 1;
+  EXPECT_EQ(roof_over(work, machine, 1).level, "memory");
+}
+
 } // namespace
 } // namespace kawara::estimate
