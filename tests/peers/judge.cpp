@@ -262,7 +262,7 @@ std::string inexact(const Sample& sample) {
   for (const ValueId id : sample.graph.outputs)
     names.push_back(sample.graph.values[id].name);
   for (const auto& each : driver::agreement_of(names, *got, *expected))
-    if (!driver::is_within(each, 0))
+    if (!driver::is_within(each, {}))
       return "under exact, against the reference: " + driver::text_of(each);
   return "";
 }
