@@ -3,6 +3,7 @@
 #include "cpu/program.h"
 #include "gpu/shapes.h"
 #include "kawara/program.h"
+#include "oracle/triangle_sweep.h"
 #include "peers/sweep.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +18,8 @@ int main(int argc, char** argv) {
     return kawara::operator_models::shapes_program(argc, argv);
   if (name == "against_ort")
     return kawara::peers::against_ort_program(argc, argv);
+  if (name == "triangles")
+    return kawara::oracle::triangles_program(argc, argv);
   if (name != "unit_tests")
     return kawara::tools::program(argc, argv);
   testing::InitGoogleTest(&argc, argv);
