@@ -106,8 +106,6 @@ bool is_by_cells(const std::string& op) {
                                              "Sigmoid",
                                              "Softsign",
                                              "Reciprocal",
-                                             "HardSwish",
-                                             "HardSigmoid",
                                              "LeakyRelu",
                                              "PRelu",
                                              "Swish",

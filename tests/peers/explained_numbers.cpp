@@ -95,9 +95,11 @@ bool overflows(const NodeCase& c) {
 }
 
 bool loses_nan(const NodeCase& c) {
-  if (c.is_form() || !any_operand(c, has_nan))
+  const bool is_weighted = c.is({"RoiAlign"}) && any_operand(c, has_infinity);
+  if (c.is_form() || !(any_operand(c, has_nan) || is_weighted))
     return false;
-  if (!c.is({"ReduceMax", "ReduceMin", "MaxPool", "GlobalMaxPool", "Max", "Min"}) &&
+  if (!c.is({"ReduceMax", "ReduceMin", "MaxPool", "GlobalMaxPool", "Max", "Min",
+             "ReduceLogSumExp"}) &&
       !(c.is({"ScatterElements", "ScatterND"}) &&
         (c.word("reduction", "") == "max" || c.word("reduction", "") == "min")) &&
       !(c.is({"RoiAlign"}) && c.word("mode", "avg") == "max"))
@@ -120,8 +122,12 @@ bool is_approximated(const NodeCase& c) {
     return false;
   const bool is_by_cells = !c.is({"RNN", "GRU", "LSTM", "Softmax", "LogSoftmax"});
   const double x = is_by_cells ? std::abs(c.operands[0].get_double(c.cell)) : 1;
+  const bool is_erf = c.is({"Erf", "Gelu"});
   const DataType type = c.theirs().type();
-  const double unit = type == DataType::F16 ? 0x1p-11 : type == DataType::BF16 ? 0x1p-8 : 4e-7;
+  const double unit = type == DataType::F16    ? (is_erf ? 0x1p-7 : 0x1p-11)
+                      : type == DataType::BF16 ? 0x1p-8
+                      : type == DataType::F64  ? 1e-14
+                                               : 4e-7;
   return c.apart() <= unit * std::max(1.0, std::isfinite(x) ? x : 1);
 }
 
@@ -136,7 +142,7 @@ bool is_f32_circle(const NodeCase& c) {
   double sum = 0;
   for (int64_t k = 0; k < c.operands[0].cells(); ++k)
     sum += std::abs(c.operands[0].get_double(k));
-  return c.apart() <= 1e-6 * sum;
+  return c.apart() <= 1e-5 * sum;
 }
 
 /// Coordinates of f32 are off by some units in the last place of an extent, and cells by that many times the steepest slope. An integer may so be cut to the
@@ -208,6 +214,19 @@ bool is_not_a_range(const NodeCase& c) {
   return has_nan(x) || has_infinity(x) || !std::isfinite(scale) || scale < 0x1p-126f;
 }
 
+/// Weights below the smallest normal number, which ONNX Runtime takes for nothing.
+bool is_small_weight(const NodeCase& c) {
+  return !c.is_form() && c.is({"Attention"}) &&
+         c.apart() <= 4e-7 * std::max(1.0, largest_finite(c.operands[2]));
+}
+
+/// Rests of i64 as f64.
+bool is_float_rest(const NodeCase& c) {
+  return !c.is_form() && c.is({"Mod"}) && c.integer("fmod", 0) != 0 &&
+         (c.theirs().type() == DataType::I64 || c.theirs().type() == DataType::U64) &&
+         std::max(largest_finite(c.operands[0]), largest_finite(c.operands[1])) > 0x1p53;
+}
+
 /// log(1 + exp(x)) as it stands.
 bool is_infinite_softplus(const NodeCase& c) {
   if (c.is_form() || !c.is({"RNN", "GRU", "LSTM"}) || std::isfinite(c.their_cell()))
@@ -264,6 +283,11 @@ std::vector<Explanation> explained_numbers() {
        overflows},
       {"approximation", "ONNX Runtime's polynomials are off by some 1e-7, absolutely",
        is_approximated},
+      {"small weight",
+       "ONNX Runtime's softmax in attention is off by some 1e-7 and drops what is denormal",
+       is_small_weight},
+      {"float rest", "ONNX Runtime computes fmod of integers in f64, which has 53 bits",
+       is_float_rest},
       {"f32 window", "ONNX Runtime computes cosines of windows in f32", is_f32_window},
       {"f32 circle", "ONNX Runtime's roots of unity are f32", is_f32_circle},
       {"f32 coordinate", "ONNX Runtime's coordinates are f32, Kawara's f64", is_f32_coordinate},

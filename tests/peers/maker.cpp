@@ -378,7 +378,7 @@ Sample Maker::make(const std::string& only_family) {
   for (const Family& family : all)
     if (only_family.empty() || family.name == only_family)
       families.push_back(family);
-  const int64_t nodes = chance(25) ? 1 : between(2, 8);
+  const int64_t nodes = chance(35) ? 1 : between(2, chance(20) ? 8 : 5);
   for (int64_t tries = 0; tries < 60; ++tries) {
     if (static_cast<int64_t>(builder_.graph().nodes.size()) >= nodes || families.empty())
       break;

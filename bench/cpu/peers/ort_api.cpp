@@ -64,7 +64,8 @@ OrtApi::OrtApi(const SharedLibrary& library, Log log) {
   functions_ = found->get_api(kApiVersion);
   if (functions_ == nullptr)
     throw std::runtime_error(std::string("ONNX Runtime ") + version_ + " is too old");
-  call(kCreateEnv, log == Log::Errors ? kErrors : kFatal, static_cast<const char*>("kawara"), &env_);
+  call(kCreateEnv, log == Log::Errors ? kErrors : kFatal, static_cast<const char*>("kawara"),
+       &env_);
   call(kCreateCpuMemoryInfo, kDeviceAllocator, kDefaultMemory, &memory_);
 }
 

@@ -115,6 +115,18 @@ void add_separate_maxima(Definition& d, const Pool& p, const std::string& source
          tap(w, 0));
 }
 
+/// Distance of neighbours along each dimension of an image, by rows or by columns.
+std::vector<int64_t> steps_of(const Shape& spatial, bool by_column) {
+  std::vector<int64_t> steps(spatial.size(), 1);
+  int64_t step = 1;
+  for (size_t t = 0; t < spatial.size(); ++t) {
+    const size_t k = by_column ? t : spatial.size() - 1 - t;
+    steps[k] = step;
+    step *= spatial[k];
+  }
+  return steps;
+}
+
 void max_pool(Definition& d) {
   auto p = pool_of(d);
   if (!p)
@@ -140,13 +152,8 @@ void max_pool(Definition& d) {
   // The position of the first largest cell, or the first NaN, counted in the whole input; none in the padding.
   d.output(DataType::I64, pooled_shape(d, *p));
   d.declare_output(1, p->nest.shape());
-  std::vector<int64_t> strides(p->spatial.size(), 1);
-  int64_t stride = 1;
-  for (size_t t = 0; t < p->spatial.size(); ++t) {
-    const size_t k = by_column ? t : p->spatial.size() - 1 - t;
-    strides[k] = stride;
-    stride *= p->spatial[k];
-  }
+  const std::vector<int64_t> strides = steps_of(p->spatial, false);
+  const int64_t stride = product(p->spatial);
   std::string position = fmt::format("a0 * {}", stride);
   for (size_t k = 0; k < p->spatial.size(); ++k)
     position += fmt::format(" + ({} - {}) * {}", tap(p->window, k), p->window.begin[k], strides[k]);
@@ -166,6 +173,15 @@ void max_pool(Definition& d) {
                               p->window.begin[k], p->window.begin[k] + p->spatial[k]);
   d.add_line(
       whole.around({fmt::format("{} min= select({}, {}, {})", best, is_first, position, none)}));
+  if (!by_column)
+    return;
+  // The first is the first by rows, however it is counted.
+  const std::vector<int64_t> steps = steps_of(p->spatial, true);
+  std::string turned = fmt::format("{} // {} * {}", best, stride, stride);
+  for (size_t k = 0; k < p->spatial.size(); ++k)
+    turned += fmt::format(" + {} // {} % {} * {}", best, strides[k], p->spatial[k], steps[k]);
+  d.add_line(
+      p->nest.around({fmt::format("{0} = select({0} == {1}, {1}, {2})", best, none, turned)}));
 }
 
 void average_pool(Definition& d) {

@@ -117,6 +117,15 @@ TEST(LpNormalization, OfZerosIsZero) {
                  {0, 0, 0, 1});
 }
 
+TEST(MaxPool, FirstOfEqualsIsTheFirstByRows) {
+  const Case c{"MaxPool",
+               {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"storage_order", int64_t{1}}},
+               {floats({1, 2, 2, 2}, {0, 1, 1, 0, 5, 0, 0, 5})},
+               22,
+               2};
+  expect_cells(run(c)[1], {2, 4});
+}
+
 TEST(RoiAlign, MaximaAreOfWeightedCells) {
   // One sample in the middle of four cells: each has the weight of a quarter.
   const Case c{
