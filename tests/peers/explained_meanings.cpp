@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace kawara::peers {
 namespace {
@@ -33,6 +34,9 @@ bool is_in_range(double value, DataType type) {
 }
 
 bool is_cast_out_of_range(const NodeCase& c) {
+  // The logarithm of a negative sum is NaN, as an integer 0 in Kawara and the lowest there.
+  if (!c.is_form() && c.is({"ReduceLogSum"}) && !graph::is_float(c.theirs().type()))
+    return c.our_cell() == 0 && (c.their_cell() == -0x1p63 || c.their_cell() == -0x1p31);
   return !c.is_form() && c.is({"Cast", "CastLike"}) && graph::is_float(c.operands[0].type()) &&
          !is_in_range(c.operands[0].get_double(c.cell), c.theirs().type());
 }
@@ -69,10 +73,22 @@ Line line_of(const Tensor& x, const Tensor& result, int64_t axis, int64_t cell) 
   return line;
 }
 
+std::multiset<double> numbers_in(const Tensor& tensor) {
+  std::multiset<double> numbers;
+  for (int64_t k = 0; k < tensor.cells(); ++k)
+    if (!std::isnan(tensor.get_double(k)))
+      numbers.insert(tensor.get_double(k));
+  return numbers;
+}
+
 /// Kawara's order is that of numbers with NaN above them all, the first of equals first.
 bool is_order_of_nan(const NodeCase& c) {
-  if (c.is({"Unique", "Hardmax"}))
-    return has_nan(c.operands[0]);
+  if (c.is({"Unique"})) // however often NaN occurs, numbers occur once
+    return has_nan(c.operands[0]) &&
+           (c.node.attributes.count("axis") > 0 ||
+            numbers_in(c.got[0].tensor) == numbers_in(c.expected[0].tensor));
+  if (c.is({"Hardmax"}))
+    return has_nan(c.operands[0]) && (c.our_cell() == 0 || c.our_cell() == 1);
   if (c.is({"NonMaxSuppression"}))
     return has_nan(c.operands[1]);
   if (c.is_form() || !c.is({"TopK"}) || !has_nan(c.operands[0]))

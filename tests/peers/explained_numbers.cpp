@@ -98,8 +98,8 @@ bool loses_nan(const NodeCase& c) {
   const bool is_weighted = c.is({"RoiAlign"}) && any_operand(c, has_infinity);
   if (c.is_form() || !(any_operand(c, has_nan) || is_weighted))
     return false;
-  if (!c.is({"ReduceMax", "ReduceMin", "MaxPool", "GlobalMaxPool", "Max", "Min",
-             "ReduceLogSumExp"}) &&
+  if (!c.is({"ReduceMax", "ReduceMin", "MaxPool", "GlobalMaxPool", "Max", "Min", "ReduceLogSumExp",
+             "Sign"}) &&
       !(c.is({"ScatterElements", "ScatterND"}) &&
         (c.word("reduction", "") == "max" || c.word("reduction", "") == "min")) &&
       !(c.is({"RoiAlign"}) && c.word("mode", "avg") == "max"))
@@ -197,8 +197,8 @@ bool is_without_epsilon(const NodeCase& c) {
 
 /// The largest number minus itself is NaN where it is infinite, and so is the sum.
 bool is_infinite_row(const NodeCase& c) {
-  return !c.is_form() && c.is({"Softmax", "LogSoftmax"}) && std::isnan(c.our_cell()) &&
-         has_infinity(c.operands[0]);
+  return !c.is_form() && c.is({"Softmax", "LogSoftmax", "SoftmaxCrossEntropyLoss"}) &&
+         std::isnan(c.our_cell()) && has_infinity(c.operands[0]);
 }
 
 bool is_not_a_range(const NodeCase& c) {

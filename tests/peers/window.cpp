@@ -109,6 +109,19 @@ void add_resize(Maker& m) {
         attributes);
 }
 
+/// The places of a pool, put back.
+void add_unpool(Maker& m) {
+  const Shape pooled{1, m.between(1, 2), m.between(1, 3), m.between(1, 3)};
+  const int64_t plane = 4 * pooled[2] * pooled[3];
+  Tensor places(DataType::I64, pooled);
+  for (int64_t k = 0; k < places.cells(); ++k)
+    places.set_int(k, k / (pooled[2] * pooled[3]) * plane + 4 * (k % (pooled[2] * pooled[3])) +
+                          m.pick(4));
+  m.add("MaxUnpool",
+        {m.of(DataType::F32, pooled), m.chance(50) ? m.given(places) : m.constant(places)},
+        {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
+}
+
 void add_grid_sample(Maker& m) {
   const Shape image{m.between(1, 2), m.between(1, 3), m.between(1, 5), m.between(1, 5)};
   const Shape grid{image[0], m.between(1, 4), m.between(1, 4), 2};
@@ -159,6 +172,7 @@ std::vector<Family> window_families() {
   return {{"pool", add_pool, 4},
           {"resize", add_resize, 3},
           {"grid_sample", add_grid_sample, 1},
+          {"unpool", add_unpool, 1},
           {"roi_align", add_roi_align, 1}};
 }
 

@@ -153,14 +153,17 @@ void reduce_log_sum_exp(Definition& d) {
   if (f.reduced_ranges.empty())
     return d.line("{0} = {1}", at("Y0", join(f.kept, ", ")), d.cell(0, f.index));
   const std::string kept = join(f.kept, ", "), ranges = join(f.reduced_ranges, ", ");
-  const std::string type = d.type(0) == DataType::F64 ? "f64" : "f32";
+  const bool is_float = graph::is_float(d.type(0));
+  const std::string type = is_float && d.type(0) != DataType::F64 ? "f32" : "f64";
+  const std::string cell = is_float ? d.cell(0, f.index) : "f64(" + d.cell(0, f.index) + ")";
   d.temp("M", type, f.kept_shape);
   d.temp("T", type, f.kept_shape);
-  d.line("{} = max(({}), {})", at("M", kept), ranges, d.cell(0, f.index));
-  d.line("{} = sum(({}), exp({} - {}))", at("T", kept), ranges, d.cell(0, f.index), at("M", kept));
+  d.line("{} = max(({}), {})", at("M", kept), ranges, cell);
+  d.line("{} = sum(({}), exp({} - {}))", at("T", kept), ranges, cell, at("M", kept));
   // Differences with an infinity are NaN or minus infinity; the sum is that infinity.
-  d.line("{0} = select(abs({1}) == inf, {1}, {1} + log({2}))", at("Y0", kept), at("M", kept),
-         at("T", kept));
+  d.line("{} = {}", at("Y0", kept),
+         Definition::stored(d.type(0), fmt::format("select(abs({0}) == inf, {0}, {0} + log({1}))",
+                                                   at("M", kept), at("T", kept))));
 }
 
 void arg_extreme(Definition& d) {

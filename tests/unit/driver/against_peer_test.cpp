@@ -117,6 +117,13 @@ TEST(LpNormalization, OfZerosIsZero) {
                  {0, 0, 0, 1});
 }
 
+TEST(ReduceLogSumExp, OfIntegersLosesItsFraction) {
+  for (const DataType type : {DataType::I64, DataType::I32})
+    EXPECT_EQ(
+        whole_cells(run({"ReduceLogSumExp", {}, {tensor<int64_t>(type, {3}, {7, 9, 900})}})[0]),
+        std::vector<int64_t>{900});
+}
+
 TEST(MaxPool, FirstOfEqualsIsTheFirstByRows) {
   const Case c{"MaxPool",
                {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"storage_order", int64_t{1}}},
