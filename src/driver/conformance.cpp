@@ -52,7 +52,8 @@ bool is_random(const graph::Graph& graph) {
 }
 
 /// Runs one data set; empty when all outputs are as expected.
-Result<std::string, Diagnostic> run_set(Model& model, const fs::path& set) {
+Result<std::string, Diagnostic> run_set(Model& model, const fs::path& set,
+                                        const CaseOptions& options) {
   const graph::Graph& graph = model.graph();
   std::map<std::string, Datum> inputs;
   for (size_t k = 0; k < graph.inputs.size(); ++k) {
@@ -62,7 +63,8 @@ Result<std::string, Diagnostic> run_set(Model& model, const fs::path& set) {
     KAWARA_TRY(Tensor tensor, read_tensor(path));
     inputs[graph.values[graph.inputs[k]].name] = {std::move(tensor), false, {}};
   }
-  KAWARA_TRY(const std::vector<Datum> results, model.run(inputs));
+  KAWARA_TRY(const std::vector<Datum> results,
+             options.run ? options.run(model, inputs) : model.run(inputs));
   for (size_t k = 0; k < results.size(); ++k) {
     const fs::path path = set / fmt::format("output_{}.pb", k);
     if (!fs::exists(path))
@@ -82,16 +84,16 @@ Result<std::string, Diagnostic> run_set(Model& model, const fs::path& set) {
   return std::string();
 }
 
-Result<Model, Diagnostic> model_of(const ConformanceCase& c, std::optional<int64_t> opset) {
+Result<Model, Diagnostic> model_of(const ConformanceCase& c, const CaseOptions& options) {
   const std::string path = c.folder + "/model.onnx";
-  if (!opset)
-    return load_model(path);
+  if (!options.opset)
+    return load_model(path, options.model);
   KAWARA_TRY(const std::string given, run::read_file(path));
   KAWARA_TRY(graph::Graph read, graph::graph_from_onnx(given, path, c.folder));
-  KAWARA_TRY(const graph::Graph raised, graph::with_opset(std::move(read), *opset));
+  KAWARA_TRY(const graph::Graph raised, graph::with_opset(std::move(read), *options.opset));
   KAWARA_TRY(const std::string written, graph::onnx_from_graph(raised));
   KAWARA_TRY(graph::Graph again, graph::graph_from_onnx(written, path, c.folder));
-  return Model(std::move(again));
+  return Model(std::move(again), options.model);
 }
 
 } // namespace
@@ -141,8 +143,8 @@ std::string difference(const Datum& got, const Datum& expected, double relative,
   return "";
 }
 
-ConformanceResult run_case(const ConformanceCase& c, std::optional<int64_t> opset) {
-  auto model = model_of(c, opset);
+ConformanceResult run_case(const ConformanceCase& c, const CaseOptions& options) {
+  auto model = model_of(c, options);
   if (!model)
     return not_run(model.error(), "?");
   const graph::Graph& graph = model->graph();
@@ -153,7 +155,7 @@ ConformanceResult run_case(const ConformanceCase& c, std::optional<int64_t> opse
     const fs::path folder = fs::path(c.folder) / fmt::format("test_data_set_{}", set);
     if (!fs::exists(folder))
       return {Verdict::Passed, op, ""};
-    const auto wrong = run_set(*model, folder);
+    const auto wrong = run_set(*model, folder, options);
     if (!wrong)
       return not_run(wrong.error(), op);
     if (!wrong->empty())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "driver/model.h"
 #include "run/functions/function.h"
 #include "support/diagnostic.h"
 
@@ -34,9 +35,18 @@ struct ConformanceResult {
   std::string detail; ///< why it did not pass
 };
 
-/// Runs one case on all its data sets. With a version of the operators: of the model as that version spells it
-/// (graph/onnx/opset.h), written as a file and read again.
-ConformanceResult run_case(const ConformanceCase&, std::optional<int64_t> opset = {});
+/// How a case is run.
+struct CaseOptions {
+  /// The model as this version of the operators spells it (graph/onnx/opset.h), written as a file and read again.
+  std::optional<int64_t> opset = {};
+  ModelOptions model = {};
+  /// Results for these inputs; empty: the model runs itself.
+  std::function<Result<std::vector<run::Datum>, Diagnostic>(
+      Model&, const std::map<std::string, run::Datum>& inputs)>
+      run = nullptr;
+};
+/// Runs one case on all its data sets.
+ConformanceResult run_case(const ConformanceCase&, const CaseOptions& = {});
 
 /// Where `got` is not `expected`; empty when it is. Floats may differ by `relative` of the expected value
 /// and by `absolute`, everything else not at all.

@@ -8,6 +8,7 @@ namespace kawara::operator_models {
 /// What stands for a kernel of a tape.
 enum class Played : uint8_t {
   Kernels, ///< the GPU's, interpreted, each compared with what its program means
+  Texts,   ///< their CUDA text where this machine can run it (text_on_host.h), kernels elsewhere
   Programs ///< what the programs mean
 };
 

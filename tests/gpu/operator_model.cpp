@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace kawara::operator_models {
 
 int64_t Maker::channels() {
@@ -25,12 +27,34 @@ Tensor Maker::cells(DataType type, const Shape& shape) {
   return tensor;
 }
 
-Made Maker::input(const Shape& shape, DataType type) {
+Tensor Maker::whole_cells(DataType type, const Shape& shape, bool has_zeros) {
+  Tensor tensor(type, shape);
+  const int64_t bytes = graph::bytes_of(type);
+  const uint64_t top = uint64_t{1} << (8 * bytes - 1);
+  for (int64_t k = 0; k < tensor.cells(); ++k) {
+    const std::vector<uint64_t> ends = {top, top - 1, top + 1, ~uint64_t{0}, 1, 2, 0};
+    uint64_t bits = chance(50) ? one_of(ends) : random_() >> pick(8 * bytes);
+    const bool is_zero = (bits << (64 - 8 * bytes)) == 0;
+    bits = is_zero && !has_zeros ? 3 : bits;
+    std::memcpy(tensor.data() + k * bytes, &bits, static_cast<size_t>(bytes));
+  }
+  return tensor;
+}
+
+Made Maker::given(const Shape& shape, DataType type, Tensor cells) {
   const std::string name = fmt::format("x{}", names_++);
   const ValueId id = builder_.input(name, type, graph::dims_of(shape));
-  made_.inputs[name] = {cells(type, shape), false, {}};
+  made_.inputs[name] = {std::move(cells), false, {}};
   made_.text += fmt::format("{}{} ", graph::name_of(type), graph::text_of(shape));
   return {id, shape, type};
+}
+
+Made Maker::input(const Shape& shape, DataType type) {
+  return given(shape, type, cells(type, shape));
+}
+
+Made Maker::whole_input(const Shape& shape, DataType type, bool has_zeros) {
+  return given(shape, type, whole_cells(type, shape, has_zeros));
 }
 
 Made Maker::constant(const Shape& shape, DataType type) {
@@ -133,7 +157,7 @@ OperatorModel Maker::take() {
 std::vector<Family> all_families() {
   std::vector<Family> all;
   for (const auto& some : {convolution_families(), product_families(), row_families(),
-                           map_families(), quantised_families()})
+                           map_families(), quantised_families(), integer_families()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

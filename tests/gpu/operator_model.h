@@ -48,6 +48,8 @@ public:
   bool is_small(double operations) const { return operations <= static_cast<double>(most_work_); }
 
   Made input(const Shape&, DataType = DataType::F32);
+  /// Integers from the whole of their type, its ends and zero among them.
+  Made whole_input(const Shape&, DataType, bool has_zeros = true);
   Made constant(const Shape&, DataType = DataType::F32);
   /// All cells the same.
   Made filled(const Shape&, double value, DataType = DataType::F32);
@@ -62,6 +64,8 @@ public:
 
 private:
   Tensor cells(DataType, const Shape&);
+  Tensor whole_cells(DataType, const Shape&, bool has_zeros);
+  Made given(const Shape&, DataType, Tensor cells);
   Made activated(const Made& x, size_t channel_axis);
 
   std::mt19937_64 random_;
@@ -81,6 +85,7 @@ std::vector<Family> product_families();
 std::vector<Family> row_families();
 std::vector<Family> map_families();
 std::vector<Family> quantised_families();
+std::vector<Family> integer_families();
 std::vector<Family> all_families();
 
 } // namespace kawara::operator_models

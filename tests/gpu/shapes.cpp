@@ -2,41 +2,43 @@
 // all checks and compared with the meaning of its program, all results with the model's. With --device the GPU of this
 // machine runs the models.
 //
-//   gpu_shapes [--seed N] [--count N] [--family NAME] [--type f32|bf16|f16] [--work N] [--seconds N] [--device] [--write FOLDER]
+//   gpu_shapes [--seed N] [--count N] [--family NAME] [--type f32|bf16|f16] [--work N] [--seconds N] [--jobs N] [--device] [--text] [--write FOLDER]
+//   gpu_shapes --cases FOLDER [--part K/N] [--family TEXT] [--seconds N] [--jobs N] [--device] [--text] [--verbose]
 //
 // --count models of each family, from seed N on, in turn of the three types; as many as --seconds allow. --work bounds
 // the multiply-adds of a model. What is wrong is said with its family, seed and shapes, and written to --write.
+//
+// --cases runs the ONNX standard's own cases in the same way, those with TEXT in their name, each Nth from the Kth on; --verbose says what is
+// refused. --jobs processes at a time. --text compiles the CUDA text of kernels for this machine and runs that, where it has no instructions of a
+// device (text_on_host.h).
 
 #include "shapes.h"
-#include "driver/gpu_model.h"
+
 #include "driver/reference.h"
-#include "driver/target_choice.h"
 #include "graph/onnx/export.h"
 #include "interpreted_tape.h"
+#include "onnx_cases.h"
 #include "operator_model.h"
 #include "run/npy.h"
 #include "support/hash.h"
+#include "text_on_host.h"
 
 #include <fmt/core.h>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
-#include <mutex>
 
 namespace kawara::operator_models {
 namespace {
 
-struct ShapeOptions {
+struct ShapeOptions : GuardOptions {
   uint64_t seed = 1, count = 3;
-  std::string family, type, folder;
+  std::string family, type, folder, cases;
+  size_t part = 0, parts = 1;
+  bool runs_text = false;
+  Played played() const { return runs_text ? Played::Texts : Played::Kernels; }
   int64_t work = 60'000;
-  double seconds = 1e9;
-  bool is_on_device = false;
 };
 
 struct ShapeCase {
@@ -75,8 +77,8 @@ OperatorModel model_of(const ShapeCase& one, int64_t work) {
   return maker.take();
 }
 
-/// Where two results are further apart than so much of the larger cell, or of 1; of narrow cells, also a unit in the last
-/// place.
+/// Where two results are further apart than so much of the larger cell, or of 1; where nothing is allowed, of integers all digits
+/// count.
 std::string difference_of(const Tensor& got, const Tensor& expected, double allowed) {
   if (got.type() != expected.type() || got.shape() != expected.shape())
     return fmt::format("{}{} instead of {}{}", graph::name_of(got.type()),
@@ -87,6 +89,8 @@ std::string difference_of(const Tensor& got, const Tensor& expected, double allo
     if (const double size = std::abs(expected.get_double(k)); std::isfinite(size))
       largest = std::max(largest, size);
   for (int64_t k = 0; k < expected.cells(); ++k) {
+    if (allowed == 0 && !graph::is_float(expected.type()) && got.get_int(k) != expected.get_int(k))
+      return fmt::format("cell {} is {} instead of {}", k, got.get_int(k), expected.get_int(k));
     const double a = got.get_double(k), b = expected.get_double(k);
     const bool is_equal = a == b || (std::isnan(a) && std::isnan(b));
     if (!is_equal && !(std::abs(a - b) <= allowed * largest))
@@ -96,72 +100,40 @@ std::string difference_of(const Tensor& got, const Tensor& expected, double allo
   return "";
 }
 
+bool has_floats(const graph::Graph& graph) {
+  const auto is_float = [](const auto& constant) {
+    return graph::is_float(constant.second.type());
+  };
+  if (std::any_of(graph.initializers.begin(), graph.initializers.end(), is_float))
+    return true;
+  return std::any_of(graph.values.begin(), graph.values.end(), [](const graph::Value& value) {
+    return value.type.elem && graph::is_float(*value.type.elem);
+  });
+}
+
 /// How far a whole model of narrow floats may be from the same in f32, of its largest cell.
-double allowed_by(DataType floats) {
+double allowed_by(DataType floats, const graph::Graph& graph) {
+  if (!has_floats(graph))
+    return 0;
   return floats == DataType::F32 ? 1e-4 : floats == DataType::BF16 ? 6e-2 : 1e-2;
 }
 
-std::vector<run::Datum> in_order(const driver::Tape& tape, const OperatorModel& made) {
-  std::vector<run::Datum> inputs;
-  for (const driver::Port& port : tape.inputs)
-    inputs.push_back(made.inputs.at(port.name));
-  return inputs;
-}
-
-/// Twice on the device: step by step, and as a graph.
-Result<std::vector<Tensor>, std::string> on_device(const driver::Tape& tape,
-                                                   const driver::GpuPrograms& programs,
-                                                   const OperatorModel& made,
-                                                   const std::shared_ptr<run::CudaDevice>& device) {
-  auto model = driver::GpuModel::make(tape, programs, device);
-  if (!model)
-    return fail(render({model.error()}));
-  std::vector<Tensor> results;
-  for (const bool is_careful : {true, false}) {
-    const auto got = model->run(in_order(tape, made), is_careful);
-    if (!got)
-      return fail(render({got.error()}));
-    std::vector<Tensor> again;
-    for (const run::Datum& datum : *got)
-      again.push_back(datum.tensor);
-    for (size_t k = 0; k < results.size(); ++k)
-      if (std::memcmp(again[k].data(), results[k].data(), static_cast<size_t>(again[k].bytes())) !=
-          0)
-        return fail(std::string("two runs differ"));
-    results = std::move(again);
-  }
-  return results;
-}
-
-/// Counts for people.
-struct ShapeTotals {
-  int64_t models = 0, kernels = 0, plain = 0, groups = 0, refused = 0;
-};
-
 /// What is wrong, or nothing.
-std::string wrong_with(const ShapeCase& one, const OperatorModel& made,
-                       const std::shared_ptr<run::CudaDevice>& device, ShapeTotals& totals) {
+std::string wrong_with(const ShapeCase& one, const OperatorModel& made, Played played,
+                       const std::shared_ptr<run::CudaDevice>& device, JobTotals& totals) {
   driver::ModelOptions options;
   options.floats = one.floats;
   driver::Model model(made.graph, driver::options_for_gpu(options));
   const auto tape = driver::gpu_tape_of(model, made.inputs);
   if (!tape)
     return "no tape: " + render({tape.error()});
-  auto environment = *driver::environment_for("cuda:sm_90a");
   driver::GpuProgramOptions how;
   how.makes_code = device != nullptr;
-  if (device)
-    environment.gpu = device->gpu();
-  const auto programs = driver::gpu_programs_of(*tape, environment, how);
+  const auto programs = driver::gpu_programs_of(*tape, environment_of(device), how);
   if (!programs)
     return "no programs: " + render({programs.error()});
-  ++totals.models;
-  for (const auto& [text, program] : *programs) {
-    ++totals.kernels;
-    totals.plain += program->is_scheduled ? 0 : 1;
-    totals.groups += program->unit.text.find("wgmma") != std::string::npos ? 1 : 0;
-  }
-  InterpretedTape meaning(*tape, *programs, device ? Played::Programs : Played::Kernels);
+  totals.add(*programs);
+  InterpretedTape meaning(*tape, *programs, device ? Played::Programs : played);
   const auto expected = meaning.play(made.inputs);
   if (!expected)
     return expected.error();
@@ -172,13 +144,13 @@ std::string wrong_with(const ShapeCase& one, const OperatorModel& made,
   if (!reference)
     return "the reference refuses: " + render({reference.error()});
   for (size_t k = 0; k < expected->size(); ++k)
-    if (const std::string wrong =
-            difference_of((*expected)[k], (*reference)[k].tensor, allowed_by(one.floats));
+    if (const std::string wrong = difference_of((*expected)[k], (*reference)[k].tensor,
+                                                allowed_by(one.floats, made.graph));
         !wrong.empty())
       return fmt::format("output {} is not the model's: {}", k, wrong);
   if (!device)
     return "";
-  const auto got = on_device(*tape, *programs, made, device);
+  const auto got = results_on_device(*tape, *programs, made.inputs, device);
   if (!got)
     return got.error();
   for (size_t k = 0; k < got->size(); ++k)
@@ -201,81 +173,49 @@ void write_case(const ShapeCase& one, const OperatorModel& made, const std::stri
   }
 }
 
-/// Runs cases from number `first` on, and says where it is: what kills this process is charged to a case.
-int run_cases(const std::vector<ShapeCase>& cases, size_t first, const ShapeOptions& options,
-              int progress) {
-  const auto begin = std::chrono::steady_clock::now();
-  std::shared_ptr<run::CudaDevice> device;
-  if (options.is_on_device) {
-    auto opened = run::CudaDevice::open();
-    if (!opened) {
-      fmt::print("no GPU on this machine\n");
-      return 77;
-    }
-    device = *opened;
-  }
-  ShapeTotals totals;
-  int64_t wrong = 0;
-  for (size_t k = first; k < cases.size(); ++k) {
-    const double passed =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (passed > options.seconds)
-      break;
-    [[maybe_unused]] const auto said = write(progress, &k, sizeof k);
-    const OperatorModel made = model_of(cases[k], options.work);
-    std::string what;
-    try {
-      what = wrong_with(cases[k], made, device, totals);
-    } catch (const std::exception& e) {
-      what = std::string("throws: ") + e.what();
-    }
-    if (what.empty())
-      continue;
-    ++wrong;
-    fmt::print("wrong: {}: {}\n  {}\n", cases[k].name(), what, made.text);
-    std::fflush(stdout);
-    if (!options.folder.empty())
-      write_case(cases[k], made, options.folder);
-    if (what.find("K0713") != std::string::npos)
-      _exit(3); // nothing runs on a device after such an error
-  }
-  fmt::print("{} models, {} kernels, {} by warpgroups, {} in the order of their text, {} wrong\n",
-             totals.models, totals.kernels, totals.groups, totals.plain, wrong);
-  std::fflush(stdout);
-  return wrong > 0 ? 1 : 0;
+std::vector<GuardedJob> shape_jobs(const ShapeOptions& options) {
+  std::vector<GuardedJob> jobs;
+  for (const ShapeCase& one : cases_of(options))
+    jobs.push_back({one.name(), [one, options](const auto& device, JobTotals& totals) {
+                      const OperatorModel made = model_of(one, options.work);
+                      std::string what;
+                      try {
+                        what = wrong_with(one, made, options.played(), device, totals);
+                      } catch (const std::exception& e) {
+                        what = std::string("throws: ") + e.what();
+                      }
+                      totals.passed += what.empty() ? 1 : 0;
+                      if (!what.empty() && !options.folder.empty())
+                        write_case(one, made, options.folder);
+                      return what.empty() ? "" : what + "\n  " + made.text;
+                    }});
+  return jobs;
 }
 
-/// In child processes: one that dies is charged to the case it was at, and another goes on behind that.
-int run_guarded(const std::vector<ShapeCase>& cases, const ShapeOptions& options) {
-  int outcome = 0;
-  for (size_t next = 0; next < cases.size();) {
-    int ends[2];
-    if (pipe(ends) != 0)
-      return 2;
-    const pid_t child = fork();
-    if (child == 0) {
-      close(ends[0]);
-      const int code = run_cases(cases, next, options, ends[1]);
-      std::fflush(stdout);
-      _exit(code);
-    }
-    close(ends[1]);
-    size_t at = next;
-    for (size_t k = 0; read(ends[0], &k, sizeof k) == sizeof k;)
-      at = k;
-    close(ends[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    if (code == 0 || code == 1 || code == 77)
-      return std::max(outcome, code);
-    if (code != 3)
-      fmt::print("wrong: {}: the process died\n", cases[at].name());
-    std::fflush(stdout);
-    outcome = 1;
-    next = at + 1;
-  }
-  return outcome;
+/// Whether there is such an option.
+bool set_option(ShapeOptions& options, const std::string& word, const std::string& value) {
+  const std::map<std::string, std::string*> texts = {{"--family", &options.family},
+                                                     {"--type", &options.type},
+                                                     {"--write", &options.folder},
+                                                     {"--cases", &options.cases}};
+  if (const auto text = texts.find(word); text != texts.end())
+    *text->second = value;
+  else if (word == "--seed")
+    options.seed = std::stoull(value);
+  else if (word == "--count")
+    options.count = std::stoull(value);
+  else if (word == "--jobs")
+    options.processes = std::stoll(value);
+  else if (word == "--work")
+    options.work = std::stoll(value);
+  else if (word == "--seconds")
+    options.seconds = std::stod(value);
+  else if (word == "--part" && value.find('/') != std::string::npos) {
+    options.part = std::stoull(value);
+    options.parts = std::max<size_t>(1, std::stoull(value.substr(value.find('/') + 1)));
+  } else
+    return false;
+  return true;
 }
 
 } // namespace
@@ -284,41 +224,40 @@ int shapes_program(int count, char** words) {
   ShapeOptions options;
   for (int k = 1; k < count; ++k) {
     const std::string word = words[k];
-    if (word == "--device") {
-      options.is_on_device = true;
+    if (word == "--device" || word == "--verbose" || word == "--text") {
+      (word == "--device"    ? options.is_on_device
+       : word == "--verbose" ? options.is_verbose
+                             : options.runs_text) = true;
       continue;
     }
-    const std::string value = k + 1 < count ? words[++k] : "";
-    if (value.empty() || word.substr(0, 2) != "--") {
+    if (k + 1 == count || !set_option(options, word, words[k + 1])) {
       fmt::print("usage: gpu_shapes [--seed N] [--count N] [--family NAME] [--type TYPE] "
-                 "[--work N] [--seconds N] [--device] [--write FOLDER]\n");
+                 "[--work N] [--seconds N] [--jobs N] [--device] [--text] [--write FOLDER]\n"
+                 "       gpu_shapes --cases FOLDER [--part K/N] [--family TEXT] [--seconds N] "
+                 "[--jobs N] [--device] [--text] [--verbose]\n");
       return 2;
     }
-    if (word == "--seed")
-      options.seed = std::stoull(value);
-    else if (word == "--count")
-      options.count = std::stoull(value);
-    else if (word == "--family")
-      options.family = value;
-    else if (word == "--type")
-      options.type = value;
-    else if (word == "--work")
-      options.work = std::stoll(value);
-    else if (word == "--seconds")
-      options.seconds = std::stod(value);
-    else if (word == "--write")
-      options.folder = value;
-    else {
-      fmt::print("there is no option {}\n", word);
-      return 2;
-    }
+    ++k;
   }
-  const std::vector<ShapeCase> cases = cases_of(options);
-  if (cases.empty()) {
-    fmt::print("no such family or type\n");
+  if (options.runs_text && !has_host_compiler()) {
+    fmt::print("no compiler on this machine\n");
+    return 77;
+  }
+  std::vector<GuardedJob> jobs;
+  if (options.cases.empty())
+    jobs = shape_jobs(options);
+  else if (auto found = onnx_jobs(options.cases, {options.family, options.part, options.parts,
+                                                  options.is_verbose, options.played()}))
+    jobs = *std::move(found);
+  else {
+    fmt::print("{}", render({found.error()}));
+    return 77;
+  }
+  if (jobs.empty()) {
+    fmt::print("no such family, type or case\n");
     return 2;
   }
-  return run_guarded(cases, options);
+  return run_guarded(jobs, options);
 }
 
 } // namespace kawara::operator_models

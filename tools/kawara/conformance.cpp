@@ -41,7 +41,9 @@ struct Outcome {
     alarm(options.seconds);
     driver::ConformanceResult result;
     try {
-      result = driver::run_case(cases[k], options.opset);
+      driver::CaseOptions how;
+      how.opset = options.opset;
+      result = driver::run_case(cases[k], how);
     } catch (const std::exception& e) {
       result = {driver::Verdict::Failed, "?", std::string("internal error: ") + e.what()};
     }

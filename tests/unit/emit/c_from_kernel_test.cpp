@@ -189,5 +189,15 @@ for j in range(203):
            "", {0});
 }
 
+TEST(CFromKernel, IntegersOf64BitsWrap) {
+  const std::string text = "param N\ninput a: i64[N], b: i64[N]\noutput y: i64[N]\n"
+                           "for i in range(N):\n    y[i] = max(a[i] + b[i] * 3, -a[i]) - b[i]\n";
+  expect_c(text, "", {50});
+  const std::string made = emit::c_from_kernel(line::compile(text, "").kernel, {}).text;
+  EXPECT_NE(made.find("(int64_t)((uint64_t)a[i] + (uint64_t)"), std::string::npos) << made;
+  EXPECT_NE(made.find("0 - (uint64_t)a[i]"), std::string::npos) << made;
+  EXPECT_EQ(made.find("(uint64_t)i"), std::string::npos) << "positions do not wrap";
+}
+
 } // namespace
 } // namespace kawara
