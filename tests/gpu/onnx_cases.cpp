@@ -14,16 +14,16 @@ using Inputs = std::map<std::string, run::Datum>;
 
 /// What the kernels of a GPU give for these inputs; throws where they are wrong in themselves.
 Result<std::vector<run::Datum>, Diagnostic>
-run_for_gpu(driver::Model& model, const Inputs& inputs, Played played,
+run_for_gpu(driver::Model& model, const Inputs& inputs, const OnnxCaseOptions& options,
             const std::shared_ptr<run::CudaDevice>& device, JobTotals& totals) {
   KAWARA_TRY(const driver::Tape tape, driver::gpu_tape_of(model, inputs));
   driver::GpuProgramOptions how;
-  how.makes_code = device != nullptr;
+  how.makes_code = device != nullptr || options.makes_code;
   KAWARA_TRY(const driver::GpuPrograms programs,
              driver::gpu_programs_of(tape, environment_of(device), how));
   totals.add(programs);
   const auto results = device ? results_on_device(tape, programs, inputs, device)
-                              : InterpretedTape(tape, programs, played).play(inputs);
+                              : InterpretedTape(tape, programs, options.played).play(inputs);
   if (!results)
     throw std::runtime_error(results.error());
   std::vector<run::Datum> data;
@@ -70,7 +70,7 @@ std::string wrong_with_case(const driver::ConformanceCase& one, const OnnxCaseOp
   driver::CaseOptions options;
   options.model = driver::options_for_gpu({});
   const RunCase got = run_noted(one, options, [&](driver::Model& model, const Inputs& inputs) {
-    return run_for_gpu(model, inputs, how.played, device, totals);
+    return run_for_gpu(model, inputs, how, device, totals);
   });
   const Verdict verdict = got.result.verdict;
   if (verdict == Verdict::Passed)

@@ -10,6 +10,7 @@ struct OnnxCaseOptions {
   size_t part = 0, parts = 1;      ///< each `parts`th from number `part` on
   bool is_verbose = false;         ///< says what is refused
   Played played = Played::Kernels; ///< without a device
+  bool makes_code = false;         ///< without a device, too: NVRTC takes the text or refuses it
 };
 
 /// The ONNX standard's own cases below a folder, as a GPU would run them. A case is right when it has the standard's results, or,

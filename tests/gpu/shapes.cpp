@@ -2,15 +2,15 @@
 // all checks and compared with the meaning of its program, all results with the model's. With --device the GPU of this
 // machine runs the models.
 //
-//   gpu_shapes [--seed N] [--count N] [--family NAME] [--type f32|bf16|f16] [--work N] [--seconds N] [--jobs N] [--device] [--text] [--write FOLDER]
-//   gpu_shapes --cases FOLDER [--part K/N] [--family TEXT] [--seconds N] [--jobs N] [--device] [--text] [--verbose]
+//   gpu_shapes [--seed N] [--count N] [--family NAME] [--type f32|bf16|f16] [--work N] [--seconds N] [--jobs N] [--device] [--text] [--code] [--write FOLDER]
+//   gpu_shapes --cases FOLDER [--part K/N] [--family TEXT] [--seconds N] [--jobs N] [--device] [--text] [--code] [--verbose]
 //
 // --count models of each family, from seed N on, in turn of the three types; as many as --seconds allow. --work bounds
 // the multiply-adds of a model. What is wrong is said with its family, seed and shapes, and written to --write.
 //
 // --cases runs the ONNX standard's own cases in the same way, those with TEXT in their name, each Nth from the Kth on; --verbose says what is
 // refused. --jobs processes at a time. --text compiles the CUDA text of kernels for this machine and runs that, where it has no instructions of a
-// device (text_on_host.h).
+// device (text_on_host.h). --code has NVRTC compile it as well.
 
 #include "shapes.h"
 
@@ -36,7 +36,7 @@ struct ShapeOptions : GuardOptions {
   uint64_t seed = 1, count = 3;
   std::string family, type, folder, cases;
   size_t part = 0, parts = 1;
-  bool runs_text = false;
+  bool runs_text = false, makes_code = false;
   Played played() const { return runs_text ? Played::Texts : Played::Kernels; }
   int64_t work = 60'000;
 };
@@ -120,7 +120,8 @@ double allowed_by(DataType floats, const graph::Graph& graph) {
 
 /// What is wrong, or nothing.
 std::string wrong_with(const ShapeCase& one, const OperatorModel& made, Played played,
-                       const std::shared_ptr<run::CudaDevice>& device, JobTotals& totals) {
+                       bool makes_code, const std::shared_ptr<run::CudaDevice>& device,
+                       JobTotals& totals) {
   driver::ModelOptions options;
   options.floats = one.floats;
   driver::Model model(made.graph, driver::options_for_gpu(options));
@@ -128,7 +129,7 @@ std::string wrong_with(const ShapeCase& one, const OperatorModel& made, Played p
   if (!tape)
     return "no tape: " + render({tape.error()});
   driver::GpuProgramOptions how;
-  how.makes_code = device != nullptr;
+  how.makes_code = device != nullptr || makes_code;
   const auto programs = driver::gpu_programs_of(*tape, environment_of(device), how);
   if (!programs)
     return "no programs: " + render({programs.error()});
@@ -180,7 +181,8 @@ std::vector<GuardedJob> shape_jobs(const ShapeOptions& options) {
                       const OperatorModel made = model_of(one, options.work);
                       std::string what;
                       try {
-                        what = wrong_with(one, made, options.played(), device, totals);
+                        what = wrong_with(one, made, options.played(), options.makes_code, device,
+                                          totals);
                       } catch (const std::exception& e) {
                         what = std::string("throws: ") + e.what();
                       }
@@ -190,6 +192,16 @@ std::vector<GuardedJob> shape_jobs(const ShapeOptions& options) {
                       return what.empty() ? "" : what + "\n  " + made.text;
                     }});
   return jobs;
+}
+
+/// The option without a value that has this name.
+bool* flag_of(ShapeOptions& options, const std::string& word) {
+  const std::map<std::string, bool*> flags = {{"--device", &options.is_on_device},
+                                              {"--verbose", &options.is_verbose},
+                                              {"--text", &options.runs_text},
+                                              {"--code", &options.makes_code}};
+  const auto found = flags.find(word);
+  return found == flags.end() ? nullptr : found->second;
 }
 
 /// Whether there is such an option.
@@ -224,20 +236,23 @@ int shapes_program(int count, char** words) {
   ShapeOptions options;
   for (int k = 1; k < count; ++k) {
     const std::string word = words[k];
-    if (word == "--device" || word == "--verbose" || word == "--text") {
-      (word == "--device"    ? options.is_on_device
-       : word == "--verbose" ? options.is_verbose
-                             : options.runs_text) = true;
+    if (bool* const flag = flag_of(options, word)) {
+      *flag = true;
       continue;
     }
     if (k + 1 == count || !set_option(options, word, words[k + 1])) {
-      fmt::print("usage: gpu_shapes [--seed N] [--count N] [--family NAME] [--type TYPE] "
-                 "[--work N] [--seconds N] [--jobs N] [--device] [--text] [--write FOLDER]\n"
-                 "       gpu_shapes --cases FOLDER [--part K/N] [--family TEXT] [--seconds N] "
-                 "[--jobs N] [--device] [--text] [--verbose]\n");
+      fmt::print(
+          "usage: gpu_shapes [--seed N] [--count N] [--family NAME] [--type TYPE] "
+          "[--work N] [--seconds N] [--jobs N] [--device] [--text] [--code] [--write FOLDER]\n"
+          "       gpu_shapes --cases FOLDER [--part K/N] [--family TEXT] [--seconds N] "
+          "[--jobs N] [--device] [--text] [--code] [--verbose]\n");
       return 2;
     }
     ++k;
+  }
+  if (options.makes_code && !run::has_nvrtc()) {
+    fmt::print("no NVRTC on this machine\n");
+    return 77;
   }
   if (options.runs_text && !has_host_compiler()) {
     fmt::print("no compiler on this machine\n");
@@ -246,8 +261,9 @@ int shapes_program(int count, char** words) {
   std::vector<GuardedJob> jobs;
   if (options.cases.empty())
     jobs = shape_jobs(options);
-  else if (auto found = onnx_jobs(options.cases, {options.family, options.part, options.parts,
-                                                  options.is_verbose, options.played()}))
+  else if (auto found =
+               onnx_jobs(options.cases, {options.family, options.part, options.parts,
+                                         options.is_verbose, options.played(), options.makes_code}))
     jobs = *std::move(found);
   else {
     fmt::print("{}", render({found.error()}));
