@@ -88,6 +88,8 @@ public:
       for (int64_t which = 0; which < times(store->buffer); ++which) {
         Store one = *store;
         one.index = cell_copy(store->index, times(store->buffer), which);
+        if (which > 0)
+          one.origins.clear(); // the first runs the instance, the others copy what it stored
         all.emplace_back(std::move(one));
       }
       return all;
