@@ -5,9 +5,22 @@
 #include "validate/runs.h"
 
 namespace kawara::validate {
+namespace {
+
+/// Those that run instances.
+size_t statements_in(const kernel::Kernel& kernel) {
+  size_t count = 0;
+  kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
+    const kernel::Origins* origins = origins_of(stmt);
+    count += origins != nullptr && !origins->empty() ? 1 : 0;
+  });
+  return count;
+}
+
+} // namespace
 
 Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel,
-                unsigned long quota) {
+                const Limits& limits) {
   Report report;
   if (kernel::has_engine(kernel.body)) {
     report.unchecked.push_back(
@@ -15,22 +28,21 @@ Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel
         "TMA are not read back");
     return report;
   }
-  report.is_finished = poly::within_quota(*schedule.scop.context_owner, quota, [&] {
-    const Runs runs = runs_of(schedule.scop, kernel);
-    report.faults = runs.faults;
-    report.unchecked = runs.unread;
+  if (statements_in(kernel) > limits.statements) {
+    report.is_finished = false;
+    return report;
+  }
+  // A fault that was found counts, even where the quota runs out after it.
+  report.is_finished = poly::within_quota(*schedule.scop.context_owner, limits.operations, [&] {
+    const Reading reading = reading_of(schedule.scop, kernel);
+    report.unchecked = reading.unread;
+    check_accesses(schedule.scop, reading.accesses, report);
+    const Runs runs = runs_of(schedule.scop, reading);
+    report.faults.insert(report.faults.end(), runs.faults.begin(), runs.faults.end());
     check_instances(schedule.scop, runs, report);
-    if (!check_order(schedule.scop, runs, report)) {
-      report.faults.clear();
-      const Runs copies = runs_of(schedule.scop, kernel, false);
-      report.faults = copies.faults;
-      check_instances(schedule.scop, copies, report);
-      check_order(schedule.scop, copies, report);
-    }
+    if (!check_order(schedule.scop, runs, report))
+      check_order(schedule.scop, runs_of(schedule.scop, reading, false), report);
   });
-  // What isl says once its quota has run out is no answer.
-  if (!report.is_finished)
-    report.faults.clear();
   return report;
 }
 

@@ -3,32 +3,44 @@
 #include "kernel/kernel.h"
 #include "schedule/schedule.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace kawara::validate {
 
-/// isl operations that one kernel may take: some seconds.
-inline constexpr unsigned long kQuota = 2'000'000;
+/// How much one kernel may take. Counted, not timed: the same on every machine.
+struct Limits {
+  unsigned long operations = 2'000'000; ///< of isl: some seconds
+  size_t statements =
+      SIZE_MAX; ///< of the kernel that run instances; with more it is not read at all
+};
+/// Some milliseconds, for what is compiled without being asked to prove it.
+inline constexpr Limits kQuick{4'000, 400};
 
 /// What was found out about a finished kernel.
 struct Report {
   std::vector<std::string>
       faults; ///< what the kernel does that the schedule does not say, with an example
-  std::vector<std::string> unchecked; ///< what could not be read back into sets, and why
-  bool is_finished = true;            ///< false: the quota ran out first
+  std::vector<std::string> unchecked;  ///< what could not be read back into sets, and why
+  std::vector<std::string> uncompared; ///< accesses whose cells were not compared, and why
+  size_t compared = 0;                 ///< accesses whose cells were
+  bool is_finished = true;             ///< false: a limit was reached first
 };
 
 /// Reads a kernel, as the last pass left it, back into integer sets and compares it with the schedule, for all sizes:
 ///
 /// - every instance of every statement runs, and runs once;
+/// - it stores to the cell that the program says, and the cells of tensors that it loads are those that the program reads; through
+///   variables that hold a cell over a loop, and in buffers that hold part of a tensor. Accesses that stand between (copies to buffers that passes made, tiles
+///   of collective instructions) are not followed; the report says so;
 /// - what depends on each other runs in order: before it in the same thread, or in an earlier iteration of a serial loop, never in another
 ///   iteration of a parallel one;
 ///
 /// Launches of warpgroups (kernel/warpgroups.h) are not read back; the report says so. Threads of a block are taken to go in step: that barriers make them do so is what kernel/interpret checks.
 ///
 /// What passes say of the instances that a statement runs (kernel/origin.h) is what is read; bounds, conditions and orders are
-/// the kernel's own. Arithmetic, addresses and what registers hold are not looked at: the interpretation over a finite field checks those.
-Report validate(const schedule::Schedule&, const kernel::Kernel&, unsigned long quota = kQuota);
+/// the kernel's own. Arithmetic is not looked at: the interpretation over a finite field checks that.
+Report validate(const schedule::Schedule&, const kernel::Kernel&, const Limits& = {});
 
 } // namespace kawara::validate

@@ -36,7 +36,7 @@ struct Seeded {
 /// The proof over integer sets, as far as it takes less than a second.
 std::optional<std::string> read_back(const corpus::Made& made, const kernel::Kernel& kernel) {
   constexpr unsigned long kQuota = 100'000;
-  const validate::Report report = validate::validate(made.schedule, kernel, kQuota);
+  const validate::Report report = validate::validate(made.schedule, kernel, {kQuota});
   return report.faults.empty() ? std::nullopt : std::optional(report.faults[0]);
 }
 

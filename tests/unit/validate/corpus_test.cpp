@@ -34,7 +34,7 @@ TEST(Corpus, ExamplesRunWhatTheirSchedulesSay) {
   for (const auto& path : examples())
     for (const bool is_for_gpu : {false, true}) {
       const auto all = made(text_of(path), "auto", is_for_gpu);
-      const Report report = validate(all.schedule, all.kernel, kQuotaOfOne);
+      const Report report = validate(all.schedule, all.kernel, {kQuotaOfOne});
       EXPECT_EQ(report.faults, std::vector<std::string>{})
           << path << (is_for_gpu ? " on a GPU\n" : "\n") << kernel::print(all.kernel);
       ++(report.is_finished ? finished : unfinished);

@@ -112,11 +112,99 @@ TEST(Validate, FindsParallelLoopsThatCarryADependence) {
   EXPECT_NE(report.faults[0].find("parallel"), std::string::npos) << report.faults[0];
 }
 
-TEST(Validate, StopsWhenTheQuotaRunsOut) {
+/// Most accesses are compared as expressions, without any set.
+constexpr unsigned long kQuotaForCells = 20'000;
+
+/// Each of the first stores, or loads, of a tensor of the program, one cell further.
+void expect_found_elsewhere(const Made& all, bool is_store) {
+  size_t places = 0;
+  const auto further = [](std::vector<scalar::Expr> index, size_t d) {
+    index[d] = scalar::simplify(index[d] + scalar::int_lit(1, index[d].type()));
+    return index;
+  };
+  // Every place in turn; which one is counted by the walk itself.
+  for (size_t at = 0; at == 0 || at < std::min<size_t>(places, 40); ++at) {
+    places = 0;
+    Kernel other = all.kernel;
+    if (is_store)
+      other.body = kernel::rewrite(other.body, [&](kernel::Stmt stmt) {
+        auto* store = std::get_if<kernel::Store>(&stmt);
+        // Zeros that fill tiles up are of no statement.
+        if (store != nullptr && store->buffer < all.schedule.scop.tensors.size() &&
+            (!store->origins.empty() || scalar::as<scalar::Var>(store->value) != nullptr) &&
+            places++ == at) {
+          store->index = further(store->index, store->index.size() - 1);
+        }
+        return kernel::block_of(std::move(stmt));
+      });
+    else
+      other.body = kernel::map_exprs(other.body, [&](const scalar::Expr& root) {
+        return scalar::rewrite(root, [&](const scalar::Expr& e) -> scalar::Expr {
+          const auto* load = scalar::as<scalar::Load>(e);
+          if (load == nullptr || load->tensor >= all.schedule.scop.tensors.size() || places++ != at)
+            return {};
+          return scalar::load(load->tensor, further(load->index, 0), e.type());
+        });
+      });
+    ASSERT_GT(places, 0U);
+    const Report report = validate(all.schedule, other, {kQuotaForCells});
+    ASSERT_FALSE(report.faults.empty()) << kernel::print(other);
+  }
+}
+
+TEST(Validate, FindsStoresToOtherCells) {
+  expect_found_elsewhere(made(kStencil, ""), true);
+  expect_found_elsewhere(made(kProduct, kTiles), true);
+  expect_found_elsewhere(made(kProduct, "auto"), true);
+  expect_found_elsewhere(made(kSoftmax, "auto"), true);
+}
+
+TEST(Validate, FindsLoadsOfOtherCells) {
+  expect_found_elsewhere(made(kStencil, ""), false);
+  expect_found_elsewhere(made(kProduct, kTiles), false);
+  expect_found_elsewhere(made(kProduct, "auto"), false);
+  expect_found_elsewhere(made(kSoftmax, ""), false);
+}
+
+TEST(Validate, SaysWhichCellsDiffer) {
+  const Made all = made(kStencil, "");
+  const Kernel other = changed(all.kernel, [](kernel::Stmt& stmt) {
+    auto* store = std::get_if<kernel::Store>(&stmt);
+    if (store == nullptr)
+      return false;
+    store->index.back() = store->index.back() + scalar::int_lit(1);
+    return true;
+  });
+  const Report report = validate(all.schedule, other);
+  ASSERT_EQ(report.faults.size(), 1U);
+  EXPECT_EQ(report.faults[0], "S0 stores to A[t * N + i + N + 1], not to A[t + 1, i]: [T, N] -> { "
+                              "S0[2, 1] : T = 3 and N = 3 }")
+      << kernel::print(other);
+}
+
+/// A cell that is read twice in place of its neighbour is one that the program reads, too.
+TEST(Validate, FindsCellsThatAreNotRead) {
+  const Made all = made(kStencil, "");
+  const Kernel other = changed(all.kernel, [](kernel::Stmt& stmt) {
+    auto* store = std::get_if<kernel::Store>(&stmt);
+    if (store == nullptr)
+      return false;
+    const auto* sum = scalar::as<scalar::Binary>(store->value);
+    store->value = sum->lhs + sum->lhs;
+    return true;
+  });
+  const Report report = validate(all.schedule, other);
+  ASSERT_FALSE(report.faults.empty());
+  EXPECT_NE(report.faults[0].find("does not read"), std::string::npos) << report.faults[0];
+}
+
+TEST(Validate, StopsAtItsLimits) {
   const Made all = made(kProduct, kTiles);
-  const Report report = validate(all.schedule, all.kernel, 10);
-  EXPECT_FALSE(report.is_finished);
-  EXPECT_EQ(report.faults, std::vector<std::string>{});
+  for (const Limits& limits : {Limits{10}, Limits{.statements = 1}}) {
+    const Report report = validate(all.schedule, all.kernel, limits);
+    EXPECT_FALSE(report.is_finished);
+    EXPECT_EQ(report.faults, std::vector<std::string>{});
+  }
 }
 
 } // namespace
