@@ -9,8 +9,10 @@ void AccessReader::check_reads(const Reads& reads, const Instance& instance, con
   const program::Statement& text = *instance.text;
   std::vector<const scalar::Load*> wanted = scalar::loads_in(text.value);
   std::set<size_t> found;
-  for (const Touch& touch : reads.touches)
+  for (const Touch& touch : reads.touches) {
     check_read(touch, wanted, instance, place, found);
+    note_read(touch.buffer);
+  }
   if (!reads.has_more)
     check_all_read(reads, wanted, found, instance, place);
 }

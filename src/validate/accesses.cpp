@@ -28,6 +28,11 @@ AccessReader::AccessReader(const poly::Scop& scop, const kernel::Kernel& kernel)
   });
 }
 
+void AccessReader::note_read(uint32_t buffer) {
+  if (const auto window = windows_.find(buffer); window != windows_.end())
+    window->second.is_read = true;
+}
+
 uint32_t AccessReader::Instance::lane_of(int64_t lanes) const {
   size_t at = points.size(), found = 0;
   for (size_t p = 0; p < points.size(); ++p)
@@ -90,6 +95,7 @@ void AccessReader::define(const kernel::Define& d, const Place& place) {
     index.push_back(place.in_dimensions(e));
   if (const auto cell = at_lane(index, kLane))
     copied_in_[d.var] = {load->tensor, *cell, place.numbers, {}};
+  note_read(load->tensor);
 }
 
 void AccessReader::assign(const kernel::Assign& a, const Place& place) {
@@ -305,12 +311,13 @@ std::optional<Apart> AccessReader::differences(uint32_t buffer, const std::vecto
     const auto common = static_cast<uint32_t>(common_loops(window.numbers, place.numbers));
     const std::vector<Expr> parts = differences_by_stride(there, here + window.offset);
     const bool is_same_iteration = !uses_dimensions({window.offset}, common, kLane + 1);
-    if (is_same_iteration && (learning != Learning::Anew || !is_offset || are_zero(parts)))
+    const bool may_be_next = learning == Learning::Anew && window.is_read && is_offset;
+    if (is_same_iteration && (!may_be_next || are_zero(parts)))
       return Apart{parts, parts.size() == 1};
   }
   if (learning == Learning::Never || !is_offset)
     return std::nullopt;
-  windows_[buffer] = {offset, place.numbers};
+  windows_[buffer] = {offset, place.numbers, false};
   return Apart{{int_lit(0)}};
 }
 

@@ -84,6 +84,7 @@ private:
   struct Window {
     Expr offset;
     std::vector<uint32_t> numbers; ///< Place
+    bool is_read = false;
   };
 
   /// The cell of a tensor that a variable holds.
@@ -101,6 +102,7 @@ private:
   void compare_held(const kernel::Store&, const std::vector<Expr>& touched, const Bound&,
                     const Place&);
   std::optional<Bound> held_by(const Expr& value) const;
+  void note_read(uint32_t buffer);
   void bind(uint32_t var, const Instance&, const Place&);
   std::optional<Instance> instance_of(const kernel::Origins&, const Place&);
   void check_write(const kernel::Store&, const Instance&, const Place&);
@@ -116,7 +118,7 @@ private:
 
   Layout layout_of(uint32_t buffer) const;
   /// Differences that are zero where the two are one cell; nothing where that cannot be said. The first
-  /// access to a part of a tensor says which part it is, and so does a write to another part: what is read has to be in it.
+  /// access to a part of a tensor says which part it is, and so does a write to another part once the first was read.
   std::optional<Apart> differences(uint32_t buffer, const std::vector<Expr>& touched,
                                    const std::vector<Expr>& cell, const Place&, Learning);
   std::vector<Expr> cell_of(const std::vector<Expr>& index, const Instance&) const;
