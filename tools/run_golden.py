@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the stories under tests/ and docs/lessons and compares what is printed.
+"""Runs the stories under tests/, docs/lessons and docs/guides and compares what is printed.
 
     tools/run_golden.py [--update] [--kawara PATH] [--jobs N] [FILTER ...]
 
@@ -20,7 +20,7 @@ import tempfile
 import story as stories
 import tree
 
-FOLDERS = ["tests/golden", "tests/errors", "tests/equal", "docs/lessons"]
+FOLDERS = ["tests/golden", "tests/errors", "tests/equal", "docs/lessons", "docs/guides"]
 TIME_LIMIT_S = 120
 
 

@@ -20,7 +20,7 @@ import xml.etree.ElementTree
 import run_golden
 import tree
 
-STORY_LABELS = {"golden": "tests/", "lesson": "docs/lessons/"}
+STORY_LABELS = {"golden": "tests/", "lesson": "docs/"}
 
 
 class Counts:
