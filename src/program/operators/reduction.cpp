@@ -254,6 +254,74 @@ void hardmax(Definition& d) {
   d.line("Y0[a, r, c] = select(r == I[a, c], 1, 0)");
 }
 
+/// Sums of the cells up to each one, along the middle of three dimensions: of a row, or of one block of it.
+class RunningSums {
+public:
+  RunningSums(const Shape& shape, bool is_exclusive, bool is_reverse)
+      : shape_(shape), is_exclusive_(is_exclusive), is_reverse_(is_reverse) {}
+
+  /// Each sum is the one before it and one cell more.
+  std::string rows() const {
+    if (shape_[1] == 0)
+      return fmt::format("for a in range({}):\n  for r in range(0):\n    for c in range({}):\n"
+                         "      Y0[a, r, c] = 0\n",
+                         shape_[0], shape_[2]);
+    std::string text =
+        fmt::format("for a in range({}):\n  for c in range({}):\n    Y0[a, {}, c] = {}\n",
+                    shape_[0], shape_[2], place("0"), first_of("0", "0"));
+    if (shape_[1] > 1)
+      text += fmt::format("for a in range({}):\n  for r in range(1, {}):\n    for c in range({}):\n"
+                          "      Y0[a, {}, c] = Y0[a, {}, c] + {}\n",
+                          shape_[0], shape_[1], shape_[2], place("r"), place("r - 1"), added("r"));
+    return text;
+  }
+
+  /// The same in blocks, which threads can share: the sum of each block, what stands before it, and sums inside it from there on.
+  std::string blocks(Definition& d, int64_t block, const std::string& type) const {
+    const int64_t count = (shape_[1] + block - 1) / block;
+    const Shape one_each{shape_[0], count, shape_[2]};
+    d.temp("T0", type, one_each);
+    d.temp("T1", type, one_each);
+    const std::string begin = fmt::format("b * {}", block),
+                      length = fmt::format("min({}, {} - b * {})", block, shape_[1], block),
+                      around = fmt::format("for a in range({}):\n  for b in range({}):\n",
+                                           shape_[0], count),
+                      columns = fmt::format("for c in range({}):\n", shape_[2]);
+    std::string text = around + "    " + columns + "      T0[a, b, c] = 0\n      for r in range(" +
+                       length + "):\n        T0[a, b, c] += " + cell(begin + " + r") + "\n";
+    text += fmt::format("for a in range({}):\n  {}    T1[a, 0, c] = 0\n", shape_[0], columns);
+    text += fmt::format("for a in range({}):\n  for b in range(1, {}):\n    {}"
+                        "      T1[a, b, c] = T1[a, b - 1, c] + T0[a, b - 1, c]\n",
+                        shape_[0], count, columns);
+    text += around + "    " + columns +
+            fmt::format("      Y0[a, {}, c] = {}\n", place(begin), first_of("T1[a, b, c]", begin));
+    text += around + "    for r in range(1, " + length + "):\n      " + columns +
+            fmt::format("        Y0[a, {}, c] = Y0[a, {}, c] + {}\n", place(begin + " + r"),
+                        place(begin + " + r - 1"), added(begin + " + r"));
+    return text;
+  }
+
+private:
+  /// The position that is so far along the way.
+  std::string place(const std::string& along) const {
+    return is_reverse_ ? fmt::format("{} - ({})", shape_[1] - 1, along) : along;
+  }
+  std::string cell(const std::string& along) const { return "X0[a, " + place(along) + ", c]"; }
+  /// What comes to the sum before.
+  std::string added(const std::string& along) const {
+    return cell(is_exclusive_ ? along + " - 1" : along);
+  }
+  /// The first sum of a row or block, before which stands `before`.
+  std::string first_of(const std::string& before, const std::string& along) const {
+    if (is_exclusive_)
+      return before;
+    return before == "0" ? cell(along) : before + " + " + cell(along);
+  }
+
+  Shape shape_;
+  bool is_exclusive_, is_reverse_;
+};
+
 void cum_sum(Definition& d) {
   if (!d.need(0) || !d.need(1))
     return;
@@ -272,13 +340,15 @@ void cum_sum(Definition& d) {
   d.output(d.type(0), d.shape(0));
   d.declare_operand(0, s);
   d.declare_output(0, s);
-  const char* bounds =
-      is_reverse ? (is_exclusive ? "r + 1, {}" : "r, {}") : (is_exclusive ? "0, r" : "0, r + 1");
-  const std::string range = is_reverse ? fmt::format(fmt::runtime(bounds), s[1]) : bounds;
-  d.add_line(fmt::format("for a in range({}):\n  for r in range({}):\n    for c in range({}):\n"
-                         "      Y0[a, r, c] = 0\n      for q in range({}):\n"
-                         "        Y0[a, r, c] += X0[a, q, c]\n",
-                         s[0], s[1], s[2], range));
+  // Shorter rows are done before threads have begun; few long blocks cost least, many short ones keep a GPU busy. Narrow floats are
+  // rounded at each sum, which blocks would change.
+  constexpr int64_t kLong = 1024, kVeryLong = 8192;
+  const int64_t block = s[1] >= kVeryLong ? 1024 : 128;
+  const bool is_wide =
+      d.type(0) == DataType::F32 || d.type(0) == DataType::F64 || !graph::is_float(d.type(0));
+  const RunningSums sums(s, is_exclusive, is_reverse);
+  d.add_line(s[1] >= kLong && is_wide ? sums.blocks(d, block, name_in_program(d.type(0)))
+                                      : sums.rows());
 }
 
 constexpr Operator kAll[] = {
