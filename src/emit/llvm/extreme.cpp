@@ -115,11 +115,11 @@ void FunctionEmitter::update_extreme(const kernel::Assign& n) {
   b_.CreateStore(with_nans_of(nans, value), binding.nans);
 }
 
-/// Of three vectors and more, where NaN takes several instructions; else null.
+/// Of three vectors of floats and more, where NaN takes several instructions; else null.
 llvm::Value* FunctionEmitter::extreme_of_many(const Expr& e) {
   const auto op = scalar::as<scalar::Binary>(e)->op;
   if ((op != BinaryOp::Max && op != BinaryOp::Min) || e.type().lanes == 1 ||
-      !llvm::Triple(parts_.module.getTargetTriple()).isX86())
+      !scalar::is_float(e.type().elem) || !llvm::Triple(parts_.module.getTargetTriple()).isX86())
     return nullptr;
   std::vector<Expr> operands;
   add_operands(e, op, operands);
