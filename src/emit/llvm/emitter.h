@@ -281,6 +281,8 @@ private:
   std::vector<LoadedTile> tiles_;
   const scalar::Node* update_ = nullptr; ///< the combining operation of an update
   Value* mask_ = nullptr;                ///< lanes that are wanted, inside a vector select
+  unsigned first_lanes_ =
+      0; ///< how many lanes of a vector that was made longer are stored; 0: no such vector
 };
 
 /// Whether a block computes with vectors.

@@ -73,8 +73,10 @@ bool FunctionEmitter::store_under_mask(const kernel::Store& store) {
     wanted.push_back(b_.getInt1(lane < lanes));
   Value* first_lanes = llvm::ConstantVector::get(wanted);
   mask_ = first_lanes;
+  first_lanes_ = lanes;
   Value* cells = emit(value);
   mask_ = nullptr;
+  first_lanes_ = 0;
   std::vector<Index> first;
   for (const Expr& e : store.index)
     first.push_back({e, nullptr});

@@ -332,8 +332,10 @@ llvm::Value* FunctionEmitter::column_of_square(uint32_t buffer, const std::vecto
     Value* column = square.columns[static_cast<size_t>(at)];
     if (square.lanes == lanes)
       return column;
-    if (Value* whole = whole_column(column, lanes))
-      return whole;
+    // What was cut off holds nothing: enough where no more lanes than the square has are stored.
+    if (first_lanes_ != 0 && first_lanes_ <= square.lanes)
+      if (Value* whole = whole_column(column, lanes))
+        return whole;
   }
   return nullptr;
 }
