@@ -77,25 +77,13 @@ isl::map dimension_of(const isl::map& relation, const std::vector<program::Param
 /// isl operations for the exact end of a line whose cases are many: a tenth of a second.
 constexpr unsigned long kQuotaOfEnd = 2'000'000;
 
-/// The largest offset: 3 for tiles of 4, though the only tile of a smaller tensor has fewer. A number only where it is one
-/// however large parameters are: not what an assumption about them leaves. Where finding the cases would take too long, no
-/// offset is larger.
-Expr largest_of(const isl::set& offsets, const std::vector<program::Param>& params,
-                const poly::Context& context) {
-  Expr high;
-  const bool finished = poly::within_quota(context, kQuotaOfEnd, [&] {
-    const isl::val most = offsets.gist_params(offsets.params()).dim_max_val(0);
-    high = most.is_int() ? scalar::int_lit(most.num_si()) : high_of(offsets, 0, params);
-  });
-  return finished ? high : high_of(poly::in_one_piece(offsets), 0, params);
-}
-
 /// Where the line of cells of each iteration begins, and the most cells that one has.
 class Line {
 public:
   Line(isl::set points, size_t depth, const std::vector<program::Param>& params,
-       const poly::Context& context)
-      : points_(std::move(points)), depth_(depth), params_(params), context_(context) {}
+       const isl::set& known, const poly::Context& context)
+      : points_(std::move(points)), free_(poly::without_known(points_, known)), depth_(depth),
+        params_(params), context_(context) {}
 
   /// From the cases of the smallest cell. Those that no cell is below bound it together, the largest of them exactly where
   /// the cells are in one piece; one alone, where boxes are no larger from there. Else no case passes the smallest of all.
@@ -116,26 +104,38 @@ public:
   Expr first, extent;
 
 private:
-  isl::set offsets_from(const Expr& start) const {
-    return map_of({scalar::iter(static_cast<uint32_t>(depth_)) - start}, points_, params_).range();
+  isl::set offsets_from(const Expr& start, const isl::set& points) const {
+    return map_of({scalar::iter(static_cast<uint32_t>(depth_)) - start}, points, params_).range();
   }
 
   /// May miss some.
   bool is_below(const Expr& start) const {
     bool is_known = false;
     const bool finished = poly::within_quota(context_, kQuotaOfEnd, [&] {
-      const auto least = poly::dimension_min(offsets_from(start), 0);
+      const auto least = poly::dimension_min(offsets_from(start, points_), 0);
       is_known = least && *least >= 0;
     });
     return finished && is_known;
   }
 
   Expr extent_from(const Expr& start) const {
-    return scalar::simplify(largest_of(offsets_from(start), params_, context_) +
-                            scalar::int_lit(1));
+    return scalar::simplify(largest_offset(start) + scalar::int_lit(1));
   }
 
-  isl::set points_; ///< { [o, c] }
+  /// 3 for tiles of 4, though the only tile of a smaller tensor has fewer. A number only where it is one however large
+  /// parameters are: not what an assumption about them leaves. Where finding the cases would take too long, no offset is
+  /// larger.
+  Expr largest_offset(const Expr& start) const {
+    Expr high;
+    const isl::set offsets = offsets_from(start, points_);
+    const bool finished = poly::within_quota(context_, kQuotaOfEnd, [&] {
+      const auto most = poly::dimension_max(offsets_from(start, free_), 0);
+      high = most ? scalar::int_lit(*most) : high_of(offsets, 0, params_);
+    });
+    return finished ? high : high_of(poly::in_one_piece(offsets), 0, params_);
+  }
+
+  isl::set points_, free_; ///< { [o, c] }; the same without assumptions
   size_t depth_;
   const std::vector<program::Param>& params_;
   const poly::Context& context_;
@@ -157,7 +157,8 @@ std::vector<Expr> positions_in(const Boxes& box, const std::vector<Expr>& outer,
 }
 
 Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
-                   const std::vector<program::Param>& params, const poly::Context& context) {
+                   const std::vector<program::Param>& params, const isl::set& known,
+                   const poly::Context& context) {
   const isl::map from_low(relation.ctx(), "{ [a] -> [b] : b >= a }");
   const isl::map to_high(relation.ctx(), "{ [a] -> [b] : b <= a }");
   Footprint result;
@@ -180,7 +181,7 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
   for (size_t d = 0; d < dims; ++d) {
     // Of one dimension by itself: the box has the cases of each for every case of the others.
     Line line(poly::coalesced(poly::with_divisions(lines[d].wrap().flatten())), depth, params,
-              context);
+              known, context);
     line.begin(firsts[d]);
     result.first.push_back(line.first);
     result.extent.push_back(line.extent);
@@ -195,12 +196,12 @@ Footprint footprint_of(const poly::Scop& scop, const poly::Order& order,
   const isl::map relation = touched(scop, order, accesses, depth);
   Footprint boxes;
   const bool finished = poly::within_quota(*scop.context_owner, kQuotaOfBoxes, [&] {
-    boxes = boxes_of(relation, depth, dims, scop.params, *scop.context_owner);
+    boxes = boxes_of(relation, depth, dims, scop.params, scop.context, *scop.context_owner);
   });
   if (finished && boxes.cells.n_basic_set() <= kMostPieces)
     return boxes;
   return boxes_of(in_one_piece_of(relation, tensor, scop.params), depth, dims, scop.params,
-                  *scop.context_owner);
+                  scop.context, *scop.context_owner);
 }
 
 } // namespace kawara::schedule

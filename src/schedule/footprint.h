@@ -25,10 +25,11 @@ struct Footprint : Boxes {
 std::vector<scalar::Expr> positions_in(const Boxes&, const std::vector<scalar::Expr>& outer,
                                        const std::vector<scalar::Expr>& index);
 
-/// { [o] -> [c] } as boxes: `depth` is the number of dimensions of o. Not empty. Extents may be larger than needed where the
+/// { [o] -> [c] } as boxes: `depth` is the number of dimensions of o. Not empty. `known` is what holds of
+/// the parameters; no extent is a number only for that. Extents may be larger than needed where the
 /// exact ones have very many cases.
 Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
-                   const std::vector<program::Param>&, const poly::Context&);
+                   const std::vector<program::Param>&, const isl::set& known, const poly::Context&);
 
 /// The boxes of the values of `inner` rows in each iteration of `outer` rows, where text shows them: every inner row is about one iterator
 /// that has the same values whatever the others are, and the outer rows count whole blocks of it. Nothing: sets have to be asked.

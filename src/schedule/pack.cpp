@@ -184,7 +184,7 @@ private:
       boxes_ = *plain;
     else
       boxes_ = boxes_of(outer_map().reverse().apply_range(map(inner)), depth_, chosen_.size(),
-                        made_.scop.params, *made_.scop.context_owner);
+                        made_.scop.params, made_.scop.context, *made_.scop.context_owner);
   }
 
   void add_buffer() {

@@ -103,6 +103,25 @@ std::vector<std::vector<Constraint>> constraints_of(const isl::set& set) {
   return pieces;
 }
 
+isl::set without_known(const isl::set& set, const isl::set& known) {
+  const auto dimensions = static_cast<unsigned>(isl_set_dim(set.get(), isl_dim_set));
+  isl::set all = isl::set::empty(set.space());
+  for (const std::vector<Constraint>& constraints : constraints_of(set)) {
+    isl::set piece = isl::set::universe(set.space());
+    for (const Constraint& constraint : constraints) {
+      const isl::aff& function = constraint.function;
+      const isl::aff zero = function.scale(isl::val::zero(set.ctx()));
+      const isl::set holds = constraint.is_equality ? function.eq_set(zero) : function.ge_set(zero);
+      const bool is_about_parameters =
+          isl_aff_involves_dims(function.get(), isl_dim_in, 0, dimensions) == isl_bool_false;
+      if (!is_about_parameters || !known.is_subset(holds.params()))
+        piece = piece.intersect(holds);
+    }
+    all = all.unite(piece);
+  }
+  return all;
+}
+
 isl::pw_aff least_value(const isl::set& set, unsigned position) {
   return isl::manage(isl_set_dim_min(set.copy(), static_cast<int>(position)));
 }

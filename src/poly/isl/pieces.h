@@ -20,6 +20,9 @@ inline constexpr unsigned kMostDivisions = 32;
 /// time between all pairs of bounds, in what it counts as a single operation.
 isl::set with_divisions(const isl::set&);
 
+/// A set around it: without what `known`, a set of parameters, already demands of them. The same for parameters in `known`.
+isl::set without_known(const isl::set&, const isl::set& known);
+
 /// `function >= 0`, or `function = 0`.
 struct Constraint {
   isl::aff function;

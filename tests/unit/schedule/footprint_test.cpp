@@ -170,7 +170,7 @@ TEST(PlainBoxes, AreWhatSetsSay) {
     ++seen;
     const isl::map relation = map_of(outer, box, {}).reverse().apply_range(map_of(inner, box, {}));
     EXPECT_EQ(text_of(*plain),
-              text_of(boxes_of(relation, outer.size(), inner.size(), {}, *context)));
+              text_of(boxes_of(relation, outer.size(), inner.size(), {}, box.params(), *context)));
   }
   EXPECT_GT(seen, 40U);
 }
