@@ -117,6 +117,13 @@ bool is_by_cells(const std::string& op) {
   return kOps.count(op) > 0;
 }
 
+/// The other operands say where cells are, and are no terms of sums.
+bool is_placed(const std::string& op) {
+  static const std::set<std::string> kOps = {"Resize", "Upsample", "GridSample", "RoiAlign",
+                                             "NonMaxSuppression"};
+  return kOps.count(op) > 0;
+}
+
 double difference(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b)))
     return 0;
@@ -227,7 +234,7 @@ std::vector<Datum> NodeChain::run(const std::vector<Datum>& inputs, const Noise&
     std::vector<Datum> reads;
     for (const ValueId id : session_inputs(graph_, node)) {
       reads.push_back(data[id]);
-      if (has_noise && !is_by_cells(node.op))
+      if (has_noise && !is_by_cells(node.op) && (!is_placed(node.op) || reads.size() == 1))
         noise(reads.back().tensor, 1);
     }
     auto made = sessions_[n]->run(reads);

@@ -64,7 +64,7 @@ Line line_of(const Tensor& x, const Tensor& result, int64_t axis, int64_t cell) 
   for (size_t k = static_cast<size_t>(axis) + 1; k < x.shape().size(); ++k)
     inner *= x.shape()[k];
   const int64_t extent = x.shape()[static_cast<size_t>(axis)],
-                results = result.shape()[static_cast<size_t>(axis)];
+                results = result.rank() < x.rank() ? 1 : result.shape()[static_cast<size_t>(axis)];
   const int64_t rest = cell % inner, outer = cell / (inner * results);
   Line line;
   line.place = cell / inner % results;
@@ -81,12 +81,30 @@ std::multiset<double> numbers_in(const Tensor& tensor) {
   return numbers;
 }
 
+/// Is the cell that Kawara names the largest or smallest of the numbers, or the first one and NaN?
+bool is_extreme_number(const NodeCase& c) {
+  const int64_t axis = c.integer("axis", 0);
+  const Line line =
+      line_of(c.operands[0], c.theirs(), axis < 0 ? axis + c.operands[0].rank() : axis, c.cell);
+  const auto place = static_cast<size_t>(c.our_cell());
+  if (place >= line.cells.size())
+    return false;
+  const double chosen = line.cells[place];
+  if (std::isnan(line.cells[0]))
+    return place == 0;
+  return std::none_of(line.cells.begin(), line.cells.end(), [&](double cell) {
+    return c.is({"ArgMax"}) ? cell > chosen : cell < chosen;
+  });
+}
+
 /// Kawara's order is that of numbers with NaN above them all, the first of equals first.
 bool is_order_of_nan(const NodeCase& c) {
   if (c.is({"Unique"})) // however often NaN occurs, numbers occur once
     return has_nan(c.operands[0]) &&
            (c.node.attributes.count("axis") > 0 ||
             numbers_in(c.got[0].tensor) == numbers_in(c.expected[0].tensor));
+  if (c.is({"ArgMax", "ArgMin"}) && !c.is_form())
+    return has_nan(c.operands[0]) && is_extreme_number(c);
   if (c.is({"Hardmax"}))
     return has_nan(c.operands[0]) && (c.our_cell() == 0 || c.our_cell() == 1);
   if (c.is({"NonMaxSuppression"}))
@@ -201,21 +219,6 @@ bool is_dilated_border(const NodeCase& c) {
   return std::any_of(dilations.begin(), dilations.end(), [](int64_t d) { return d > 1; });
 }
 
-/// A border that is longer than what it repeats, or beside cells that are cut off.
-bool is_wrapped_twice(const NodeCase& c) {
-  if (c.is_form() || !c.is({"Pad"}) || c.word("mode", "constant") != "wrap")
-    return false;
-  if (c.has(1))
-    for (int64_t k = 0; k < c.operands[1].cells(); ++k)
-      if (c.operands[1].get_int(k) < 0)
-        return true;
-  for (int64_t k = 0; k < c.operands[0].rank(); ++k)
-    if (c.theirs().shape()[static_cast<size_t>(k)] >
-        2 * c.operands[0].shape()[static_cast<size_t>(k)])
-      return true;
-  return false;
-}
-
 } // namespace
 
 std::vector<Explanation> explained_meanings() {
@@ -239,7 +242,6 @@ std::vector<Explanation> explained_meanings() {
        is_old_mask},
       {"dilated border", "ONNX Runtime forgets dilations where it pads to the same size",
        is_dilated_border},
-      {"wrapped twice", "ONNX Runtime reads memory that is not the tensor's", is_wrapped_twice},
   };
 }
 

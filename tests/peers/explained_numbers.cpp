@@ -99,7 +99,7 @@ bool loses_nan(const NodeCase& c) {
   if (c.is_form() || !(any_operand(c, has_nan) || is_weighted))
     return false;
   if (!c.is({"ReduceMax", "ReduceMin", "MaxPool", "GlobalMaxPool", "Max", "Min", "ReduceLogSumExp",
-             "Sign"}) &&
+             "Sign", "Softmax", "LogSoftmax"}) &&
       !(c.is({"ScatterElements", "ScatterND"}) &&
         (c.word("reduction", "") == "max" || c.word("reduction", "") == "min")) &&
       !(c.is({"RoiAlign"}) && c.word("mode", "avg") == "max"))
@@ -108,16 +108,26 @@ bool loses_nan(const NodeCase& c) {
          (c.output == 1 || !std::isnan(c.their_cell()));
 }
 
-/// NaN, or what becomes NaN: an infinity times zero or minus another one.
-bool loses_nan_in_steps(const NodeCase& c) {
-  return !c.is_form() && c.is({"RNN", "GRU", "LSTM"}) && !std::isfinite(c.our_cell()) &&
-         (any_operand(c, has_nan) || any_operand(c, has_infinity));
+/// Something in this row of the batch, at any step, is NaN, infinite or next to it: sums are limited to the largest number there, and
+/// NaN is lost.
+bool is_limited_in_steps(const NodeCase& c) {
+  if (c.is_form() || !c.is({"RNN", "GRU", "LSTM"}))
+    return false;
+  const Tensor& x = c.operands[0];
+  const Shape& shape = c.theirs().shape();
+  const int64_t row = c.cell / shape.back() % shape[shape.size() - 2];
+  const int64_t steps = x.shape()[0], batch = x.shape()[1], size = x.shape()[2];
+  for (int64_t t = 0; t < steps; ++t)
+    for (int64_t k = 0; k < size; ++k)
+      if (!(std::abs(x.get_double((t * batch + row) * size + k)) < 1e29))
+        return true;
+  return false;
 }
 
 bool is_approximated(const NodeCase& c) {
-  static const std::set<std::string> kOps = {"Tanh",  "Sigmoid", "Erf",      "Gelu",
-                                             "Swish", "Mish",    "Softplus", "RNN",
-                                             "GRU",   "LSTM",    "Softmax",  "LogSoftmax"};
+  static const std::set<std::string> kOps = {
+      "Sin",  "Cos",   "Tan",  "Elu",      "Celu", "Selu", "Tanh", "Sigmoid", "Erf",
+      "Gelu", "Swish", "Mish", "Softplus", "RNN",  "GRU",  "LSTM", "Softmax", "LogSoftmax"};
   if (c.is_form() || !c.is(kOps) || std::isinf(c.apart()))
     return false;
   const bool is_by_cells = !c.is({"RNN", "GRU", "LSTM", "Softmax", "LogSoftmax"});
@@ -227,15 +237,30 @@ bool is_float_rest(const NodeCase& c) {
          std::max(largest_finite(c.operands[0]), largest_finite(c.operands[1])) > 0x1p53;
 }
 
-/// log(1 + exp(x)) as it stands.
-bool is_infinite_softplus(const NodeCase& c) {
-  if (c.is_form() || !c.is({"RNN", "GRU", "LSTM"}) || std::isfinite(c.their_cell()))
+/// x * 0 at minus infinity, where the function's limit is 0 (docs/numerics.md).
+bool is_limit(const NodeCase& c) {
+  return !c.is_form() && c.is({"Gelu", "Swish"}) && c.our_cell() == 0 &&
+         std::isnan(c.their_cell()) && c.operands[0].get_double(c.cell) == -INFINITY;
+}
+
+/// The quotient overflows to the infinity of the other sign.
+bool is_reciprocal_of_denormal(const NodeCase& c) {
+  const double x = c.is({"Reciprocal"}) && !c.is_form() ? c.operands[0].get_double(c.cell) : 1;
+  return std::abs(x) < 0x1p-126 && c.our_cell() == std::copysign(INFINITY, x);
+}
+
+/// With activations that have no bound, states grow from step to step until one is infinite; and Softplus is log(1 + exp(x)) there.
+bool is_without_bound(const NodeCase& c) {
+  if (c.is_form() || !c.is({"RNN", "GRU", "LSTM"}) || !std::isinf(c.apart()))
     return false;
   const auto found = c.node.attributes.find("activations");
   if (found == c.node.attributes.end())
     return false;
+  static const std::set<std::string> kUnbounded = {"Softplus",  "Affine", "Relu",
+                                                   "LeakyRelu", "Elu",    "ThresholdedRelu"};
   const auto& names = std::get<std::vector<std::string>>(found->second);
-  return std::count(names.begin(), names.end(), "Softplus") > 0;
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return kUnbounded.count(name) > 0; });
 }
 
 /// A window of nothing but minus infinity.
@@ -277,8 +302,9 @@ std::vector<Explanation> explained_numbers() {
   return {
       {"lost NaN", "ONNX Runtime's maxima and minima drop NaN in some orders; Kawara keeps it",
        loses_nan},
-      {"lost NaN in steps", "ONNX Runtime's activations of RNNs make numbers of NaN",
-       loses_nan_in_steps},
+      {"limited steps",
+       "ONNX Runtime limits sums of RNNs to the largest number, and loses NaN there",
+       is_limited_in_steps},
       {"overflow", "a sum or a norm passes the largest number on the way, in another order",
        overflows},
       {"approximation", "ONNX Runtime's polynomials are off by some 1e-7, absolutely",
@@ -288,6 +314,9 @@ std::vector<Explanation> explained_numbers() {
        is_small_weight},
       {"float rest", "ONNX Runtime computes fmod of integers in f64, which has 53 bits",
        is_float_rest},
+      {"limit", "Gelu and Swish of minus infinity are 0, their limit", is_limit},
+      {"reciprocal of denormal", "ONNX Runtime's reciprocal of a denormal number has no sign",
+       is_reciprocal_of_denormal},
       {"f32 window", "ONNX Runtime computes cosines of windows in f32", is_f32_window},
       {"f32 circle", "ONNX Runtime's roots of unity are f32", is_f32_circle},
       {"f32 coordinate", "ONNX Runtime's coordinates are f32, Kawara's f64", is_f32_coordinate},
@@ -300,8 +329,8 @@ std::vector<Explanation> explained_numbers() {
        is_infinite_row},
       {"no range", "a range with an infinity, NaN or a scale that underflows has no bytes",
        is_not_a_range},
-      {"infinite softplus", "ONNX Runtime's Softplus in RNNs is log(1 + exp(x)), which overflows",
-       is_infinite_softplus},
+      {"without bound", "states of RNNs overflow; ONNX Runtime's Softplus there is log(1 + exp(x))",
+       is_without_bound},
       {"lowest number", "ONNX Runtime's maxima begin with the lowest number, not with -inf",
        is_lowest_number},
       {"without largest", "ONNX Runtime does not subtract the largest where one is infinite",

@@ -163,6 +163,10 @@ void add_pad(Maker& m) {
                    : m.chance(20)            ? -m.pick(extent)
                                              : m.between(0, most));
   }
+  // ONNX Runtime reads memory that is not the tensor's where it goes around more than once or cells are cut off.
+  if (mode == "wrap")
+    for (size_t k = 0; k < pads.size(); ++k)
+      pads[k] = std::clamp<int64_t>(pads[k], 0, a.shape()[k % a.shape().size()]);
   Attributes attributes;
   if (mode != "constant" || m.chance(50))
     attributes["mode"] = mode;
