@@ -219,6 +219,24 @@ bool is_dilated_border(const NodeCase& c) {
   return std::any_of(dilations.begin(), dilations.end(), [](int64_t d) { return d > 1; });
 }
 
+/// Windows of the same size as before, with steps so wide that no border is needed: ONNX Runtime cuts cells off at both ends, which the formula of the standard
+/// leaves open; Kawara, as TensorFlow, from which the mode is, takes the image as it is.
+bool is_negative_border(const NodeCase& c) {
+  if (!c.is({"MaxPool", "AveragePool", "LpPool", "Conv", "ConvInteger", "QLinearConv"}) ||
+      c.word("auto_pad", "NOTSET").rfind("SAME", 0) != 0 ||
+      c.node.attributes.count("strides") == 0 || c.node.attributes.count("kernel_shape") == 0)
+    return false;
+  const auto& strides = std::get<Ints>(c.node.attributes.at("strides"));
+  const auto& window = std::get<Ints>(c.node.attributes.at("kernel_shape"));
+  for (size_t k = 0; k < strides.size(); ++k) {
+    const int64_t extent = c.operands[0].shape()[k + 2];
+    const int64_t steps = (extent + strides[k] - 1) / strides[k];
+    if ((steps - 1) * strides[k] + window[k] - extent < 0)
+      return true;
+  }
+  return false;
+}
+
 } // namespace
 
 std::vector<Explanation> explained_meanings() {
@@ -240,6 +258,8 @@ std::vector<Explanation> explained_meanings() {
       {"masked", "Kawara does not read keys that are masked; rows without keys are NaN", is_masked},
       {"old mask", "before version 12 the standard does not say what the mask of a test run is",
        is_old_mask},
+      {"negative border", "ONNX Runtime cuts cells off where SAME needs no border",
+       is_negative_border},
       {"dilated border", "ONNX Runtime forgets dilations where it pads to the same size",
        is_dilated_border},
   };

@@ -277,7 +277,8 @@ bool is_without_largest(const NodeCase& c) {
 /// f64 in f32 on the way: statistics of normalisations, and constants of functions.
 bool is_f32_inside(const NodeCase& c) {
   return !c.is_form() && c.operands[0] && c.operands[0].type() == DataType::F64 &&
-         c.is({"GroupNormalization", "LayerNormalization", "RMSNormalization", "HardSwish"}) &&
+         c.is({"GroupNormalization", "LayerNormalization", "RMSNormalization", "HardSwish",
+               "Shrink"}) &&
          c.apart() <= 1e-6 * std::max(1.0, std::abs(c.their_cell()));
 }
 
