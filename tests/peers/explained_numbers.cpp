@@ -99,7 +99,7 @@ bool loses_nan(const NodeCase& c) {
   if (c.is_form() || !(any_operand(c, has_nan) || is_weighted))
     return false;
   if (!c.is({"ReduceMax", "ReduceMin", "MaxPool", "GlobalMaxPool", "Max", "Min", "ReduceLogSumExp",
-             "Sign", "Softmax", "LogSoftmax"}) &&
+             "Sign", "Softmax", "LogSoftmax", "Clip"}) &&
       !(c.is({"ScatterElements", "ScatterND"}) &&
         (c.word("reduction", "") == "max" || c.word("reduction", "") == "min")) &&
       !(c.is({"RoiAlign"}) && c.word("mode", "avg") == "max"))
@@ -131,7 +131,8 @@ bool is_approximated(const NodeCase& c) {
   if (c.is_form() || !c.is(kOps) || std::isinf(c.apart()))
     return false;
   const bool is_by_cells = !c.is({"RNN", "GRU", "LSTM", "Softmax", "LogSoftmax"});
-  const double x = is_by_cells ? std::abs(c.operands[0].get_double(c.cell)) : 1;
+  const double x =
+      is_by_cells ? std::abs(c.operands[0].get_double(c.cell)) : largest_finite(c.theirs());
   const bool is_erf = c.is({"Erf", "Gelu"});
   const DataType type = c.theirs().type();
   const double unit = type == DataType::F16    ? (is_erf ? 0x1p-7 : 0x1p-11)
@@ -173,7 +174,7 @@ bool is_f32_coordinate(const NodeCase& c) {
 /// A neighbour of weight zero that is infinite or NaN: Kawara does not read it, 0 * inf is NaN there.
 bool is_zero_weight(const NodeCase& c) {
   return !c.is_form() && c.is({"Resize", "Upsample", "GridSample", "RoiAlign"}) &&
-         std::isnan(c.their_cell()) && !std::isnan(c.our_cell()) &&
+         !std::isfinite(c.their_cell()) && !std::isnan(c.our_cell()) &&
          (has_nan(c.operands[0]) || has_infinity(c.operands[0]));
 }
 

@@ -122,6 +122,9 @@ void combine(const std::string& how, Tensor& to, int64_t target, const Tensor& f
   };
   if (graph::is_float(to.type()))
     to.set_double(target, merged(to.get_double(target), from.get_double(source)));
+  else if (to.type() == DataType::U64)
+    to.set_int(target, static_cast<int64_t>(merged(static_cast<uint64_t>(to.get_int(target)),
+                                                   static_cast<uint64_t>(from.get_int(source)))));
   else
     to.set_int(target, merged(to.get_int(target), from.get_int(source)));
 }

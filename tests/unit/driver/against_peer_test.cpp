@@ -67,6 +67,15 @@ TEST(WideUnsigned, ExtremesAndBounds) {
             (std::vector<int64_t>{4, kLowest, kLowest, 5}));
 }
 
+TEST(WideUnsigned, UpdatesKeepTheLargest) {
+  const std::vector<Tensor> operands{wide({3, -1, kLowest}), integers({0, 1, 2}), wide({-2, 5, 7})};
+  const auto scattered = [&](const char* how) {
+    return whole_cells(run({"ScatterElements", {{"reduction", std::string(how)}}, operands})[0]);
+  };
+  EXPECT_EQ(scattered("max"), (std::vector<int64_t>{-2, -1, kLowest}));
+  EXPECT_EQ(scattered("min"), (std::vector<int64_t>{3, 5, 7}));
+}
+
 TEST(WideUnsigned, BecomesAFloatAndComesBack) {
   const auto number = [](DataType type) {
     return type == DataType::F64 ? int64_t{11} : type == DataType::F32 ? int64_t{1} : int64_t{16};
