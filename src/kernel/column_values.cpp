@@ -222,9 +222,12 @@ private:
       return block_of(std::move(whole));
     Block result = rows.fills();
     if (const Expr has_digits = rows.has_digits()) {
+      // Rows that divide share other values: divisors instead of their reciprocals.
+      const auto known = static_cast<std::ptrdiff_t>(rows.fills().size());
       const For slow = rows.changed(loop, 1, false);
-      result.emplace_back(
-          If{has_digits, block_of(std::move(whole)), block_of(inside(slow, scope))});
+      Block divides(rows.fills().begin() + known, rows.fills().end());
+      divides.emplace_back(inside(slow, scope));
+      result.emplace_back(If{has_digits, block_of(std::move(whole)), std::move(divides)});
     } else
       result.push_back(std::move(whole));
     for (const uint32_t buffer : rows.buffers())

@@ -118,6 +118,24 @@ TEST(Empty, DimensionsWithoutABorderArePadded) {
         << mode;
 }
 
+TEST(Columns, AreDividedWhereAReciprocalLacksDigits) {
+  // Divisors that take long to compute are shared by the rows; one of them is infinite.
+  const double inf = std::numeric_limits<double>::infinity();
+  Tensor x(DataType::F16, {8, 4});
+  for (int64_t k = 0; k < x.cells(); ++k)
+    x.set_double(k, static_cast<double>(k % 7) + 1);
+  const Tensor by = tensor<double>(DataType::F16, {1, 4}, {2, inf, 4, 0.5});
+  const auto got = run({"Div", {}, {x, by}})[0];
+  for (int64_t k = 0; k < x.cells(); ++k)
+    EXPECT_EQ(got.get_double(k), x.get_double(k) / by.get_double(k % 4)) << k;
+  Tensor y(DataType::F32, {8, 4});
+  for (int64_t k = 0; k < y.cells(); ++k)
+    y.set_double(k, k == 6 ? 1e30 : static_cast<double>(k * k % 11));
+  const auto norm = run({"MeanVarianceNormalization", {{"axes", std::vector<int64_t>{0}}}, {y}})[0];
+  for (int64_t k = 0; k < y.cells(); ++k)
+    EXPECT_TRUE(std::isfinite(norm.get_double(k))) << k;
+}
+
 TEST(LpNormalization, OfZerosIsZero) {
   for (const int64_t p : {1, 2})
     expect_cells(run({"LpNormalization",
