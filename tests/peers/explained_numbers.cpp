@@ -132,7 +132,9 @@ bool is_approximated(const NodeCase& c) {
     return false;
   const bool is_by_cells = !c.is({"RNN", "GRU", "LSTM", "Softmax", "LogSoftmax"});
   const double x =
-      is_by_cells ? std::abs(c.operands[0].get_double(c.cell)) : largest_finite(c.theirs());
+      is_by_cells ? std::abs(c.operands[0].get_double(c.cell))
+                  : std::max(largest_finite(c.theirs()),
+                             c.is({"Softmax", "LogSoftmax"}) ? 1 : largest_finite(c.operands[0]));
   const bool is_erf = c.is({"Erf", "Gelu"});
   const DataType type = c.theirs().type();
   const double unit = type == DataType::F16    ? (is_erf ? 0x1p-7 : 0x1p-11)
@@ -252,7 +254,7 @@ bool is_reciprocal_of_denormal(const NodeCase& c) {
 
 /// With activations that have no bound, states grow from step to step until one is infinite; and Softplus is log(1 + exp(x)) there.
 bool is_without_bound(const NodeCase& c) {
-  if (c.is_form() || !c.is({"RNN", "GRU", "LSTM"}) || !std::isinf(c.apart()))
+  if (c.is_form() || !c.is({"RNN", "GRU", "LSTM"}))
     return false;
   const auto found = c.node.attributes.find("activations");
   if (found == c.node.attributes.end())
@@ -260,7 +262,11 @@ bool is_without_bound(const NodeCase& c) {
   static const std::set<std::string> kUnbounded = {"Softplus",  "Affine", "Relu",
                                                    "LeakyRelu", "Elu",    "ThresholdedRelu"};
   const auto& names = std::get<std::vector<std::string>>(found->second);
-  return std::any_of(names.begin(), names.end(),
+  // exp(x) overflows from 88 on.
+  if (std::count(names.begin(), names.end(), "Softplus") > 0 && largest_finite(c.operands[0]) > 80)
+    return true;
+  return std::isinf(c.apart()) &&
+         std::any_of(names.begin(), names.end(),
                      [&](const std::string& name) { return kUnbounded.count(name) > 0; });
 }
 
