@@ -289,6 +289,12 @@ bool is_f32_inside(const NodeCase& c) {
          c.apart() <= 1e-6 * std::max(1.0, std::abs(c.their_cell()));
 }
 
+/// Exponentials as integers: a sum of n of them is off by up to its logarithm.
+bool is_whole_exponential(const NodeCase& c) {
+  return !c.is_form() && c.is({"ReduceLogSumExp"}) && !graph::is_float(c.theirs().type()) &&
+         c.apart() <= std::log(static_cast<double>(c.operands[0].cells())) + 1;
+}
+
 /// Integers whose sum of squares or of absolute values, or whose power, no cell holds.
 bool is_integer_overflow(const NodeCase& c) {
   if (!c.is_form() && c.is({"Pow"}) && !graph::is_float(c.operands[0].type()))
@@ -344,6 +350,8 @@ std::vector<Explanation> explained_numbers() {
       {"without largest", "ONNX Runtime does not subtract the largest where one is infinite",
        is_without_largest},
       {"f32 inside", "ONNX Runtime takes statistics and constants of f64 in f32", is_f32_inside},
+      {"whole exponential", "ONNX Runtime rounds exponentials of integers to integers",
+       is_whole_exponential},
       {"integer overflow", "the standard says nothing of sums that no integer holds",
        is_integer_overflow},
   };
