@@ -289,6 +289,16 @@ bool is_f32_inside(const NodeCase& c) {
          c.apart() <= 1e-6 * std::max(1.0, std::abs(c.their_cell()));
 }
 
+/// A pivot that is denormal has few digits, and so have quotients by it.
+bool is_denormal_pivot(const NodeCase& c) {
+  if (c.is_form() || !c.is({"Det"}) || !(c.apart() <= 1e-3 * std::abs(c.our_cell())))
+    return false;
+  for (int64_t k = 0; k < c.operands[0].cells(); ++k)
+    if (const double x = std::abs(c.operands[0].get_double(k)); x > 0 && x < 0x1p-120)
+      return true;
+  return false;
+}
+
 /// Exponentials as integers: a sum of n of them is off by up to its logarithm.
 bool is_whole_exponential(const NodeCase& c) {
   return !c.is_form() && c.is({"ReduceLogSumExp"}) && !graph::is_float(c.theirs().type()) &&
@@ -350,6 +360,7 @@ std::vector<Explanation> explained_numbers() {
       {"without largest", "ONNX Runtime does not subtract the largest where one is infinite",
        is_without_largest},
       {"f32 inside", "ONNX Runtime takes statistics and constants of f64 in f32", is_f32_inside},
+      {"denormal pivot", "ONNX Runtime divides by pivots in f32", is_denormal_pivot},
       {"whole exponential", "ONNX Runtime rounds exponentials of integers to integers",
        is_whole_exponential},
       {"integer overflow", "the standard says nothing of sums that no integer holds",
