@@ -285,7 +285,7 @@ bool is_without_largest(const NodeCase& c) {
 bool is_f32_inside(const NodeCase& c) {
   return !c.is_form() && c.operands[0] && c.operands[0].type() == DataType::F64 &&
          c.is({"GroupNormalization", "LayerNormalization", "RMSNormalization", "HardSwish",
-               "Shrink"}) &&
+               "Shrink", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}) &&
          c.apart() <= 1e-6 * std::max(1.0, std::abs(c.their_cell()));
 }
 

@@ -364,6 +364,21 @@ Verdict judged_by_nodes(const Sample& sample, const Mismatch& whole, const Peer&
 
 } // namespace
 
+std::string reason_of(const std::string& name) {
+  if (name == kRegrouped)
+    return "sums of products are regrouped under rounding; what is infinite on the way need not be "
+           "so";
+  if (name == kUnlikeNodes)
+    return "ONNX Runtime's nodes one by one give Kawara's result, its whole graph another (wide "
+           "f16)";
+  if (name == kNarrowSums)
+    return "ONNX Runtime adds up in f16; in f32 it comes to Kawara's result";
+  for (const Explanation& each : explanations())
+    if (each.name == name)
+      return std::string(each.why);
+  return "";
+}
+
 Verdict judged(const Sample& sample, const Peer& peer, program::Numerics numerics) {
   const Mismatch whole = mismatch(sample, peer, numerics);
   if (whole.refused && whole.refused->code == "throws")

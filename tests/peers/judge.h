@@ -17,4 +17,7 @@ struct Verdict {
 /// be explained, and the graph without these nodes must not differ.
 Verdict judged(const Sample&, const Peer&, program::Numerics);
 
+/// Why differences of this kind are none of Kawara's faults.
+std::string reason_of(const std::string& name);
+
 } // namespace kawara::peers

@@ -114,7 +114,8 @@ struct Child {
 };
 
 struct Totals {
-  uint64_t seeds = 0, equal = 0, empty = 0, wrong = 0, peer_refused = 0, peer_crashes = 0;
+  uint64_t seeds = 0, equal = 0, explained_seeds = 0, empty = 0, wrong = 0, peer_refused = 0,
+           peer_crashes = 0;
   std::map<std::string, int64_t> explained, refused, refused_text, refused_nodes;
 };
 
@@ -213,7 +214,7 @@ private:
     else if (outcome == "ort")
       ++totals_.peer_refused;
     else if (outcome == "explained")
-      ++totals_.explained[names];
+      count_explained(names);
     else if (outcome == "refused")
       ++totals_.refused[names];
     else
@@ -221,6 +222,16 @@ private:
     if (outcome == "wrong" || outcome == "refused" || (options_.is_verbose && outcome != "equal"))
       fmt::print("seed {}: {} {}: {}\n", seed, outcome, names, text);
     std::fflush(stdout);
+  }
+
+  /// A seed may have several reasons; it counts for each of them.
+  void count_explained(const std::string& names) {
+    ++totals_.explained_seeds;
+    for (size_t from = 0; from <= names.size();) {
+      const size_t to = std::min(names.find(',', from), names.size());
+      ++totals_.explained[names.substr(from, to - from)];
+      from = to + 1;
+    }
   }
 
   /// A process that died is charged to its seed; another one goes on behind that.
@@ -251,9 +262,7 @@ private:
     if (options_.is_verbose)
       for (const auto& [what, times] : totals_.refused_nodes)
         fmt::print("ONNX Runtime refuses ({}): {}\n", times, what);
-    int64_t explained = 0, refused = 0, nodes = 0;
-    for (const auto& [name, times] : totals_.explained)
-      explained += times;
+    int64_t refused = 0, nodes = 0;
     for (const auto& [name, times] : totals_.refused)
       refused += times;
     for (const auto& [name, times] : totals_.refused_nodes)
@@ -261,10 +270,10 @@ private:
     fmt::print("{} seeds: {} equal, {} explained, {} refused by Kawara, {} wrong; {} without "
                "nodes, {} refused "
                "by ONNX Runtime as a whole ({} nodes left out), it died in {}\n",
-               totals_.seeds, totals_.equal, explained, refused, totals_.wrong, totals_.empty,
-               totals_.peer_refused, nodes, totals_.peer_crashes);
+               totals_.seeds, totals_.equal, totals_.explained_seeds, refused, totals_.wrong,
+               totals_.empty, totals_.peer_refused, nodes, totals_.peer_crashes);
     for (const auto& [name, times] : totals_.explained)
-      fmt::print("explained {:>6}  {}\n", times, name);
+      fmt::print("explained {:>6}  {}: {}\n", times, name, reason_of(name));
     for (const auto& [code, times] : totals_.refused)
       fmt::print("refused   {:>6}  {}\n", times, code);
   }
