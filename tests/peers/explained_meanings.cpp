@@ -204,7 +204,7 @@ bool is_masked(const NodeCase& c) {
   bool has_special = false;
   for (size_t k = 0; k < 3; ++k)
     has_special = has_special || has_nan(c.operands[k]) || has_infinity(c.operands[k]);
-  return has_special && std::isnan(c.their_cell());
+  return has_special && std::isnan(c.their_cell()) != std::isnan(c.our_cell());
 }
 
 bool is_old_mask(const NodeCase& c) { return c.is({"Dropout"}) && c.opset < 12 && c.output == 1; }

@@ -210,6 +210,9 @@ bool is_without_epsilon(const NodeCase& c) {
 
 /// The largest number minus itself is NaN where it is infinite, and so is the sum.
 bool is_infinite_row(const NodeCase& c) {
+  // The mean of a row with one infinity is that infinity.
+  if (!c.is_form() && c.is({"LayerNormalization"}) && c.output == 1)
+    return std::isinf(c.our_cell()) && has_infinity(c.operands[0]);
   return !c.is_form() && c.is({"Softmax", "LogSoftmax", "SoftmaxCrossEntropyLoss"}) &&
          std::isnan(c.our_cell()) && has_infinity(c.operands[0]);
 }
