@@ -289,7 +289,7 @@ bool is_f32_inside(const NodeCase& c) {
   return !c.is_form() && c.operands[0] && c.operands[0].type() == DataType::F64 &&
          c.is({"GroupNormalization", "LayerNormalization", "RMSNormalization", "HardSwish",
                "Shrink", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}) &&
-         c.apart() <= 1e-6 * std::max(1.0, std::abs(c.their_cell()));
+         c.apart() <= 1e-5 * std::max(1.0, std::abs(c.their_cell()));
 }
 
 /// A pivot that is denormal has few digits, and so have quotients by it.
