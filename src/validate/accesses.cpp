@@ -20,8 +20,8 @@ const Expr& through_casts(const Expr& e) {
 
 } // namespace
 
-AccessReader::AccessReader(const poly::Scop& scop, const kernel::Kernel& kernel)
-    : scop_(scop), kernel_(kernel) {
+AccessReader::AccessReader(const poly::Scop& scop, const kernel::Kernel& kernel, size_t most)
+    : scop_(scop), kernel_(kernel), most_(most) {
   kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
     if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
       assigned_.insert(assign->var);
@@ -44,6 +44,8 @@ uint32_t AccessReader::Instance::lane_of(int64_t lanes) const {
 }
 
 void AccessReader::at(const kernel::Stmt& stmt, const Place& place) {
+  if (accesses_.compared >= most_)
+    return not_compared("accesses after the first " + std::to_string(most_));
   if (const auto* s = std::get_if<kernel::Store>(&stmt))
     store(*s, place);
   else if (const auto* d = std::get_if<kernel::Define>(&stmt))

@@ -43,7 +43,8 @@ struct Accesses {
 /// Walks along with a reader of the kernel.
 class AccessReader {
 public:
-  AccessReader(const poly::Scop& scop, const kernel::Kernel& kernel);
+  /// `most`: accesses that are compared, the first ones.
+  AccessReader(const poly::Scop& scop, const kernel::Kernel& kernel, size_t most);
   /// A statement, before what is inside it.
   void at(const kernel::Stmt&, const Place&);
   Accesses take() { return std::move(accesses_); }
@@ -131,6 +132,7 @@ private:
 
   const poly::Scop& scop_;
   const kernel::Kernel& kernel_;
+  size_t most_;
   Accesses accesses_;
   std::set<uint32_t> assigned_;                   ///< variables
   std::shared_ptr<const DimensionRanges> ranges_; ///< of the place last asked for

@@ -78,14 +78,22 @@ private:
       return;
     if (parting.loops.empty() && parting.side == Parting::Side::First)
       return;
+    // Between instances where both say how they go back to loops; else between the loops themselves.
+    const bool is_back = a.inverse && b.inverse;
     const isl::map dependent =
-        a.instances.apply_range(dependence.relation).apply_range(b.instances.reverse());
+        is_back ? dependence.relation.intersect_domain(*a.range).intersect_range(*b.range)
+                : a.instances->apply_range(dependence.relation).apply_range(b.instances->reverse());
     if (dependent.is_empty())
       return;
     const isl::space pairs = poly::points_of_pairs(dependent.space());
-    const auto before = [&](const Step& loop) { return poly::dimension_function(pairs, loop.at); };
+    const auto before = [&](const Step& loop) {
+      return is_back ? function_of(a.inverse->dimensions[loop.at], 0, pairs)
+                     : poly::dimension_function(pairs, loop.at);
+    };
     const auto after = [&](const Step& loop) {
-      return poly::dimension_function(pairs, poly::dimension_count(a.domain) + loop.at);
+      return is_back ? function_of(b.inverse->dimensions[loop.at], poly::dimension_count(*a.range),
+                                   pairs)
+                     : poly::dimension_function(pairs, poly::dimension_count(*a.domain) + loop.at);
     };
     isl::map tied = dependent;
     for (const Step& loop : parting.loops) {
@@ -113,9 +121,21 @@ private:
       fault(dependence, a, b, tied, "run in another order");
   }
 
+  /// Of an instance whose iterators begin at dimension `first` of the pairs.
+  isl::aff function_of(const scalar::Expr& e, uint32_t first, const isl::space& pairs) const {
+    const scalar::Expr there = scalar::rewrite(e, [&](const scalar::Expr& n) -> scalar::Expr {
+      const auto* iter = scalar::as<scalar::Iter>(n);
+      return iter != nullptr ? scalar::iter(iter->index + first) : scalar::Expr();
+    });
+    return *poly::plain_function(there, pairs, scop_.params);
+  }
+
   void fault(const poly::Dependence& dependence, const Run& a, const Run& b, const isl::map& pairs,
              const std::string& what) {
-    const isl::map instances = a.instances.reverse().apply_range(pairs).apply_range(b.instances);
+    const isl::map instances =
+        a.inverse && b.inverse
+            ? pairs
+            : a.instances->reverse().apply_range(pairs).apply_range(*b.instances);
     const isl::map broken = instances.intersect(dependence.relation);
     report_.faults.push_back(std::string(poly::name_of(dependence.kind)) + " of " +
                              scop_.tensors[dependence.tensor].name + ": " + what + ": " +

@@ -20,12 +20,15 @@ public:
   void check(const std::vector<const Run*>& runs) {
     isl::set done;
     for (const Run* run : runs) {
-      const isl::map inside = run->instances.intersect_range(domain_);
-      if (const isl::set beyond = run->instances.range().subtract(domain_); !beyond.is_empty())
-        check_beyond(*run, beyond);
-      if (!inside.is_injective())
-        fault("runs more than once: " + example(doubled(inside)));
-      const isl::set here = inside.range();
+      const isl::set range = run->inverse ? *run->range : run->instances->range();
+      if (!range.is_subset(domain_))
+        check_beyond(*run, range.subtract(domain_));
+      if (!run->inverse) {
+        const isl::map inside = run->instances->intersect_range(domain_);
+        if (!inside.is_injective())
+          fault("runs more than once: " + example(doubled(inside)));
+      }
+      const isl::set here = run->is_padded ? range.intersect(domain_) : range;
       if (!done.is_null() && !done.is_disjoint(here))
         fault("runs more than once: " + example(done.intersect(here)));
       done = done.is_null() ? here : done.unite(here);

@@ -1,6 +1,7 @@
 #include "validate/reading.h"
 
 #include "kernel/ranges.h"
+#include "validate/conditions.h"
 
 #include <map>
 
@@ -15,8 +16,8 @@ using scalar::int_lit;
 
 class Reader {
 public:
-  Reader(const poly::Scop& scop, const kernel::Kernel& kernel)
-      : scop_(scop), kernel_(kernel), accesses_(scop, kernel) {}
+  Reader(const poly::Scop& scop, const kernel::Kernel& kernel, size_t most_accesses)
+      : scop_(scop), kernel_(kernel), accesses_(scop, kernel, most_accesses) {}
 
   Reading read() {
     block(kernel_.body);
@@ -65,7 +66,7 @@ private:
     const Expr var = enter(s.var, s.marks.is_parallel ? Step::Kind::Parallel : Step::Kind::Serial);
     const Expr first = place_.in_dimensions(s.lo), end = place_.in_dimensions(s.hi);
     require_each(BinaryOp::Ge, var, first, BinaryOp::Max);
-    require_each(BinaryOp::Lt, var, end, BinaryOp::Min);
+    require_each(BinaryOp::Lt, var, end ? above(end, first) : end, BinaryOp::Min);
     if (s.step != 1 && first)
       require(BinaryOp::Eq, binary(BinaryOp::Mod, var - first, int_lit(s.step)), int_lit(0));
     // A variable that the body assigns has no one value in it.
@@ -154,6 +155,20 @@ private:
       require(op, var, e);
   }
 
+  /// The end of a loop without what says no more than that it may be empty: max(e, 0) is e for a loop that begins at 0.
+  static Expr above(const Expr& end, const Expr& first) {
+    const Expr outside = with_choices_outside(end);
+    const auto least = first ? scalar::constant_of(first) : std::nullopt;
+    const auto* b = scalar::as<scalar::Binary>(outside);
+    if (b == nullptr || b->op != BinaryOp::Max || !least)
+      return outside;
+    const auto is_low = [&](const Expr& e) {
+      const auto number = scalar::constant_of(e);
+      return number && *number <= *least;
+    };
+    return is_low(b->rhs) ? above(b->lhs, first) : is_low(b->lhs) ? above(b->rhs, first) : outside;
+  }
+
   static std::set<uint32_t> assigned_in(const kernel::Block& body) {
     std::set<uint32_t> vars;
     kernel::visit(body, [&](const kernel::Stmt& stmt) {
@@ -218,8 +233,8 @@ const kernel::Origins* origins_of(const kernel::Stmt& stmt) {
   return nullptr;
 }
 
-Reading reading_of(const poly::Scop& scop, const kernel::Kernel& kernel) {
-  return Reader(scop, kernel).read();
+Reading reading_of(const poly::Scop& scop, const kernel::Kernel& kernel, size_t most_accesses) {
+  return Reader(scop, kernel, most_accesses).read();
 }
 
 } // namespace kawara::validate

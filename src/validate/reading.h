@@ -49,6 +49,7 @@ struct Reading {
 /// What the statement says that it runs; null where it cannot say anything.
 const kernel::Origins* origins_of(const kernel::Stmt&);
 
-Reading reading_of(const poly::Scop&, const kernel::Kernel&);
+/// `most_accesses`: of these the cells are looked at, no more.
+Reading reading_of(const poly::Scop&, const kernel::Kernel&, size_t most_accesses);
 
 } // namespace kawara::validate

@@ -41,14 +41,20 @@ public:
 
   Runs make() {
     std::vector<size_t> first; // run of each group
+    std::vector<std::pair<Leaf, const BlockPlace*>> leaves;
     for (const Group& group : reading_.groups) {
       first.push_back(runs_.all.size());
-      const auto leaves =
-          joins_copies_ ? group.copies.joined(group.place->loops) : group.copies.apart();
-      for (const Leaf& leaf : leaves)
+      for (Leaf& leaf :
+           joins_copies_ ? group.copies.joined(group.place->loops) : group.copies.apart()) {
         add_run(leaf, *group.place);
+        leaves.emplace_back(std::move(leaf), group.place.get());
+      }
     }
     first.push_back(runs_.all.size());
+    const bool all_go_back = std::all_of(runs_.all.begin(), runs_.all.end(),
+                                         [](const Run& run) { return run.inverse.has_value(); });
+    for (size_t r = 0; r < leaves.size() && (!all_go_back || !reading_.arms.empty()); ++r)
+      add_domain(leaves[r].first, *leaves[r].second, runs_.all[r]);
     for (const Arms& arms : reading_.arms)
       compare(first[arms.first], first[arms.middle], first[arms.end], arms.loops);
     return std::move(runs_);
@@ -60,7 +66,7 @@ private:
     for (size_t r = first; r < end; ++r) {
       const Run& run = runs_.all[r];
       const isl::map from_outside =
-          first_dimensions(scop_, run.domain, loops).reverse().apply_range(run.instances);
+          first_dimensions(scop_, *run.domain, loops).reverse().apply_range(*run.instances);
       auto& [then, otherwise] = arms[run.statement];
       isl::map& side = r < middle ? then : otherwise;
       side = side.is_null() ? from_outside : side.unite(from_outside);
@@ -101,6 +107,16 @@ private:
     run.is_per_thread = leaf.is_per_thread;
     run.is_then = place.is_then;
     run.is_otherwise = place.is_otherwise;
+    add_inverse(leaf, place, universe_of(leaf), run);
+    runs_.all.push_back(std::move(run));
+  }
+
+  isl::set universe_of(const Leaf& leaf) const {
+    return poly::statement_universe(scop_.context_owner->get(), scop_.params,
+                                    scop_.statements[leaf.statement].text.name, leaf.iters.size());
+  }
+
+  void add_domain(const Leaf& leaf, const BlockPlace& place, Run& run) {
     isl::set domain = domain_of(place, leaf.points.size());
     const auto restrict = [&](const Expr& condition) {
       domain = restricted(domain, condition, scop_.params);
@@ -112,12 +128,44 @@ private:
       restrict(binary(BinaryOp::Ge, point, int_lit(0)));
       restrict(binary(BinaryOp::Lt, point, leaf.points[n]));
     }
-    const program::Statement& text = scop_.statements[leaf.statement].text;
-    const isl::set range = poly::statement_universe(scop_.context_owner->get(), scop_.params,
-                                                    text.name, leaf.iters.size());
     run.domain = domain;
-    run.instances = poly::map_from_exprs(leaf.iters, domain, range, scop_.params);
-    runs_.all.push_back(std::move(run));
+    run.instances = poly::map_from_exprs(leaf.iters, domain, universe_of(leaf), scop_.params);
+  }
+
+  /// The instances as conditions on themselves, in functions of them: far cheaper than the image of the dimensions, of which isl has to
+  /// eliminate each.
+  void add_inverse(const Leaf& leaf, const BlockPlace& place, const isl::set& universe,
+                   Run& run) const {
+    DimensionRanges ranges = ranges_in(place.conditions);
+    for (uint32_t n = 0; n < leaf.points.size(); ++n)
+      if (const auto count = scalar::constant_of(leaf.points[n]))
+        ranges[static_cast<uint32_t>(place.loops) + n] = {0, *count - 1};
+    if (leaf.is_per_thread)
+      ranges[thread_x(place.path)] = {0, 0};
+    run.inverse = inverse_of(leaf.iters, place.loops + leaf.points.size(), ranges);
+    if (!run.inverse)
+      return;
+    const auto back = [&](const Expr& e) {
+      return scalar::simplify(scalar::substitute_iters(e, run.inverse->dimensions));
+    };
+    isl::set all = universe.intersect_params(scop_.context);
+    const auto restrict = [&](const Expr& condition) {
+      const Expr there = back(condition);
+      if (scalar::constant_of(there) != 1)
+        all = restricted(all, there, scop_.params);
+    };
+    for (const Expr& condition : place.conditions)
+      restrict(condition);
+    for (uint32_t n = 0; n < leaf.points.size(); ++n) {
+      const Expr point = scalar::iter(static_cast<uint32_t>(place.loops) + n);
+      restrict(binary(BinaryOp::Ge, point, int_lit(0)));
+      restrict(binary(BinaryOp::Lt, point, leaf.points[n]));
+    }
+    for (uint32_t d = 0; d < leaf.iters.size(); ++d)
+      if (!run.inverse->is_sum_of_digits[d])
+        all = restricted(all, binary(BinaryOp::Eq, scalar::iter(d), back(leaf.iters[d])),
+                         scop_.params);
+    run.range = all;
   }
 
   const poly::Scop& scop_;

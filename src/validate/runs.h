@@ -1,6 +1,7 @@
 #pragma once
 
 #include "poly/scop.h"
+#include "validate/inverse.h"
 #include "validate/reading.h"
 
 #include <string>
@@ -12,10 +13,14 @@ namespace kawara::validate {
 /// distance (unrolled ones, lanes) are one run.
 struct Run {
   uint32_t statement = 0;
-  std::vector<Step> path;     ///< of the first copy
-  uint32_t last_copy = 0;     ///< the position of the last one in the block where the path ends
-  isl::set domain;            ///< over the loops around, then the points
-  isl::map instances;         ///< from the domain, to those of the statement
+  std::vector<Step> path; ///< of the first copy
+  uint32_t last_copy = 0; ///< the position of the last one in the block where the path ends
+  /// Over the loops around, then the points; and from there to the instances. Not made where every run of the kernel has an inverse.
+  std::optional<isl::set> domain;
+  std::optional<isl::map> instances;
+  /// The way back from instances, where it can be read off; then `range` are the instances, and no two points run the same.
+  std::optional<Inverse> inverse;
+  std::optional<isl::set> range;
   bool is_padded = false;     ///< kernel::Origin
   bool is_per_thread = false; ///< kernel::Origin
   bool is_then = true;        ///< BlockPlace

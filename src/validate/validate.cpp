@@ -34,7 +34,7 @@ Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel
   }
   // A fault that was found counts, even where the quota runs out after it.
   report.is_finished = poly::within_quota(*schedule.scop.context_owner, limits.operations, [&] {
-    const Reading reading = reading_of(schedule.scop, kernel);
+    const Reading reading = reading_of(schedule.scop, kernel, limits.accesses);
     report.unchecked = reading.unread;
     check_accesses(schedule.scop, reading.accesses, report);
     const Runs runs = runs_of(schedule.scop, reading);

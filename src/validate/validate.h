@@ -12,11 +12,11 @@ namespace kawara::validate {
 /// How much one kernel may take. Counted, not timed: the same on every machine.
 struct Limits {
   unsigned long operations = 2'000'000; ///< of isl: some seconds
-  size_t statements =
-      SIZE_MAX; ///< of the kernel that run instances; with more it is not read at all
+  size_t statements = SIZE_MAX; ///< of the kernel that run instances; with more it is not read
+  size_t accesses = SIZE_MAX;   ///< whose cells are compared, the first ones
 };
 /// Some milliseconds, for what is compiled without being asked to prove it.
-inline constexpr Limits kQuick{4'000, 400};
+inline constexpr Limits kQuick{10'000, 600, 150};
 
 /// What was found out about a finished kernel.
 struct Report {
