@@ -30,6 +30,8 @@ std::vector<Subject> suites();
 /// Fused programs of small nets made of the layers that the zoo has, for processors and GPUs.
 std::vector<Subject> nets();
 std::vector<Subject> all();
+/// Fused programs of a net of the zoo, by name, or of an ONNX file, for processors and GPUs.
+std::vector<Subject> programs_of(const std::string& model);
 
 /// A subject up to its loops.
 struct Made {

@@ -3,9 +3,13 @@
 #include "driver/gpu_programs.h"
 #include "driver/model.h"
 #include "driver/tape.h"
+#include "graph/onnx/import.h"
 #include "graph/zoo/net.h"
+#include "graph/zoo/zoo.h"
 #include "support/check.h"
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 namespace kawara::corpus {
@@ -108,7 +112,8 @@ graph::Graph small_text(int64_t tokens) {
 
 void add_programs(const std::string& name, const graph::Graph& graph,
                   const driver::ModelOptions& options, const std::vector<std::string>& targets,
-                  std::set<std::string>& seen, std::vector<Subject>& subjects) {
+                  std::set<std::string>& seen, std::vector<Subject>& subjects,
+                  const std::string& folder = "nets/") {
   driver::Model model(graph, options);
   const auto tape = model.tape_of_programs(model.pattern_inputs({}));
   KAWARA_CHECK(static_cast<bool>(tape), render({tape.error()}));
@@ -120,11 +125,32 @@ void add_programs(const std::string& name, const graph::Graph& graph,
     for (const std::string& target : targets)
       if (seen.insert(text + target).second)
         subjects.push_back(
-            {"nets/" + name + " " + std::to_string(number) + " " + target, text, "auto", target});
+            {folder + name + " " + std::to_string(number) + " " + target, text, "auto", target});
   }
 }
 
 } // namespace
+
+std::vector<Subject> programs_of(const std::string& model) {
+  const bool is_file = model.find(".onnx") != std::string::npos;
+  std::ifstream file(model, std::ios::binary);
+  auto graph = is_file ? graph::graph_from_onnx(file, model,
+                                                std::filesystem::path(model).parent_path().string())
+                       : graph::zoo::make(model);
+  KAWARA_CHECK(static_cast<bool>(graph), render({graph.error()}));
+  const std::string name =
+      is_file ? std::filesystem::path(model).parent_path().filename().string() : model;
+  std::vector<Subject> subjects;
+  std::set<std::string> seen;
+  driver::ModelOptions last;
+  last.images = driver::ImageOrder::ChannelsLast;
+  driver::ModelOptions narrow = last;
+  narrow.floats = DataType::BF16;
+  add_programs(name, *graph, {}, {"cpu:neoverse-v1", "cpu:sapphirerapids"}, seen, subjects, "zoo/");
+  add_programs(name + " channels last", *graph, last, {"cuda:sm_90a"}, seen, subjects, "zoo/");
+  add_programs(name + " bf16", *graph, narrow, {"cuda:sm_90a"}, seen, subjects, "zoo/");
+  return subjects;
+}
 
 std::vector<Subject> suites() {
   std::vector<Subject> subjects;

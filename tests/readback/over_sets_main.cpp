@@ -16,6 +16,7 @@ namespace {
 
 struct Options {
   std::string filter;
+  std::vector<std::string> models;
   unsigned long quota = 300'000;
   bool is_quick = false;
   size_t part = 0, of = 1;
@@ -147,6 +148,8 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("finished kernels as integer sets");
   app.add_option("--filter", options.filter, "subjects whose name has this in it");
+  app.add_option("--model", options.models,
+                 "nets of the zoo and ONNX files, instead of the corpus");
   app.add_option("--quota", options.quota, "isl operations that one kernel may take");
   app.add_flag("--quick", options.is_quick, "the limits of every compilation");
   app.add_option("--part", options.part);
@@ -156,7 +159,18 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   Table table;
   size_t number = 0;
-  for (const corpus::Subject& subject : corpus::all())
+  std::vector<corpus::Subject> subjects;
+  if (options.models.empty())
+    subjects = corpus::all();
+  for (const std::string& model : options.models)
+    try {
+      for (corpus::Subject& subject : corpus::programs_of(model))
+        subjects.push_back(std::move(subject));
+    } catch (const std::exception& error) {
+      ++table.refused;
+      fmt::print("{} is not read: {}\n", model, error.what());
+    }
+  for (const corpus::Subject& subject : subjects)
     if (number++ % options.of == options.part &&
         subject.name.find(options.filter) != std::string::npos) {
       try {
