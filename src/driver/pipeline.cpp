@@ -158,11 +158,15 @@ kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Envir
       [&] {
         KernelVerdict verdict = verify_kernel(front.program, *before, kernel, environment);
         trace.note(verdict.note);
-        for (std::string& fault : validate::validate(front.schedule, kernel).faults)
-          verdict.broken.push_back(std::move(fault));
+        const validate::Report report = validate::validate(front.schedule, kernel);
+        trace.note(note_of(report));
+        for (const std::string& fault : report.faults)
+          verdict.broken.push_back(fault);
         return std::move(verdict.broken);
       },
       [&] { return kernel::print(kernel); });
+  if (!trace.is_verifying())
+    trace.stage("validate", [&] { require_valid(front.schedule, kernel); });
   return kernel;
 }
 

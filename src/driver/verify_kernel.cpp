@@ -4,14 +4,18 @@
 #include "kernel/edge_sizes.h"
 #include "kernel/passes.h"
 #include "program/arguments.h"
+#include "support/check.h"
 
 #include <algorithm>
 
 namespace kawara::driver {
 namespace {
 
+std::string counted(size_t count, const std::string& one, const std::string& several) {
+  return std::to_string(count) + " " + (count == 1 ? one : several);
+}
 std::string counted(size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  return counted(count, what, what + "s");
 }
 
 /// Edges of the tiles that the schedule asked for and of those that passes made.
@@ -25,7 +29,35 @@ std::vector<std::vector<int64_t>> sizes_for(const program::Program& program,
   return sizes;
 }
 
+std::string listed(std::vector<std::string> what) {
+  constexpr size_t kShown = 4;
+  std::sort(what.begin(), what.end());
+  what.erase(std::unique(what.begin(), what.end()), what.end());
+  std::string text;
+  for (size_t n = 0; n < std::min(what.size(), kShown); ++n)
+    text += (n == 0 ? "" : "; ") + what[n];
+  return what.size() > kShown ? text + "; " + std::to_string(what.size() - kShown) + " more" : text;
+}
+
 } // namespace
+
+void require_valid(const schedule::Schedule& schedule, const kernel::Kernel& kernel) {
+  const validate::Report report = validate::validate(schedule, kernel, validate::kQuick);
+  KAWARA_CHECK(report.faults.empty(),
+               "the finished kernel differs from its schedule: " + listed(report.faults));
+}
+
+std::string note_of(const validate::Report& report) {
+  std::string note = report.is_finished
+                         ? "kernel read back into sets: equal to its schedule for all sizes"
+                         : "kernel read back into sets: not finished";
+  note += "; cells of " + counted(report.compared, "access", "accesses") + " compared";
+  if (!report.unchecked.empty())
+    note += "; not checked: " + listed(report.unchecked);
+  if (!report.uncompared.empty())
+    note += "; cells not compared: " + listed(report.uncompared);
+  return note;
+}
 
 KernelVerdict verify_kernel(const program::Program& program, const kernel::Kernel& loops,
                             const kernel::Kernel& finished,

@@ -3,6 +3,7 @@
 #include "kernel/kernel.h"
 #include "program/program.h"
 #include "schedule/schedule.h"
+#include "validate/validate.h"
 
 namespace kawara::driver {
 
@@ -20,5 +21,12 @@ inline constexpr uint64_t kVerifiedInstances = 20'000, kVerifiedForRest = 100'00
 /// tiles (kernel/check_over_field.h). That one has functions as calls: formulas for them are not compared.
 KernelVerdict verify_kernel(const program::Program&, const kernel::Kernel& loops,
                             const kernel::Kernel& finished, const schedule::Environment&);
+
+/// The finished kernel against its schedule in integer sets, as far as that takes a few milliseconds (validate::kQuick): an InternalError
+/// that says what differs, where something does. What was not reached is not told.
+void require_valid(const schedule::Schedule&, const kernel::Kernel&);
+
+/// What `--verify` says of the same proof with all the time that it needs.
+std::string note_of(const validate::Report&);
 
 } // namespace kawara::driver
