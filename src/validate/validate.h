@@ -16,7 +16,7 @@ struct Limits {
   size_t accesses = SIZE_MAX;   ///< whose cells are compared, the first ones
 };
 /// Some milliseconds, for what is compiled without being asked to prove it.
-inline constexpr Limits kQuick{10'000, 600, 150};
+inline constexpr Limits kQuick{6'000, 300, 100};
 
 /// What was found out about a finished kernel.
 struct Report {
