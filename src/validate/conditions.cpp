@@ -121,7 +121,10 @@ isl::set restricted(const isl::set& domain, const Expr& condition,
       const isl::set first = restricted(domain, scalar::simplify(sides->first), params);
       if (sides->are_both)
         return restricted(first, scalar::simplify(sides->second), params);
-      return first.unite(restricted(domain, scalar::simplify(sides->second), params));
+      // In pieces that do not meet.
+      const isl::set rest = restricted(
+          domain, scalar::unary(scalar::UnaryOp::Not, scalar::simplify(sides->first)), params);
+      return first.unite(restricted(rest, scalar::simplify(sides->second), params));
     }
   }
   return poly::set_from_condition(condition, domain, params);

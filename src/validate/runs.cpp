@@ -34,8 +34,8 @@ uint32_t thread_x(const std::vector<Step>& path) {
 
 class Maker {
 public:
-  Maker(const poly::Scop& scop, const Reading& reading, bool joins_copies)
-      : scop_(scop), reading_(reading), joins_copies_(joins_copies) {
+  Maker(const poly::Scop& scop, const Reading& reading, bool joins_copies, bool goes_back)
+      : scop_(scop), reading_(reading), joins_copies_(joins_copies), goes_back_(goes_back) {
     runs_.unread_statements = reading.unread_statements;
   }
 
@@ -107,7 +107,8 @@ private:
     run.is_per_thread = leaf.is_per_thread;
     run.is_then = place.is_then;
     run.is_otherwise = place.is_otherwise;
-    add_inverse(leaf, place, universe_of(leaf), run);
+    if (goes_back_)
+      add_inverse(leaf, place, universe_of(leaf), run);
     runs_.all.push_back(std::move(run));
   }
 
@@ -170,7 +171,7 @@ private:
 
   const poly::Scop& scop_;
   const Reading& reading_;
-  bool joins_copies_;
+  bool joins_copies_, goes_back_;
   Runs runs_;
   const BlockPlace* place_ = nullptr;
   std::map<size_t, isl::set> domains_; ///< of that place, by the number of points
@@ -178,8 +179,8 @@ private:
 
 } // namespace
 
-Runs runs_of(const poly::Scop& scop, const Reading& reading, bool joins_copies) {
-  return Maker(scop, reading, joins_copies).make();
+Runs runs_of(const poly::Scop& scop, const Reading& reading, bool joins_copies, bool goes_back) {
+  return Maker(scop, reading, joins_copies, goes_back).make();
 }
 
 } // namespace kawara::validate

@@ -35,6 +35,7 @@ struct Runs {
 };
 
 /// The integer sets of what was read. `joins_copies`: those of a block that fill a grid are one run.
-Runs runs_of(const poly::Scop&, const Reading&, bool joins_copies = true);
+/// `goes_back`: with the way back from instances where there is one.
+Runs runs_of(const poly::Scop&, const Reading&, bool joins_copies, bool goes_back);
 
 } // namespace kawara::validate
