@@ -76,11 +76,19 @@ std::optional<int64_t> bytes_of(const BufferInfo& buffer, std::span<const int64_
   return bytes;
 }
 
+std::optional<int64_t> own_bytes_of(const BufferInfo& buffer, std::span<const int64_t> params) {
+  const std::vector<int64_t> values(params.begin(), params.end());
+  for (const scalar::Expr& extent : buffer.shape)
+    if (const auto n = scalar::evaluate_index(extent, {}, values); n && *n < 0)
+      return 0;
+  return bytes_of(buffer, params);
+}
+
 std::optional<std::vector<int64_t>> layout_of(const std::vector<BufferInfo>& buffers,
                                               std::span<const int64_t> params) {
   std::vector<int64_t> offsets{0};
   for (const BufferInfo& buffer : buffers) {
-    const auto bytes = bytes_of(buffer, params);
+    const auto bytes = own_bytes_of(buffer, params);
     if (!bytes || *bytes > kLargest - offsets.back() - kBufferAlignment)
       return std::nullopt;
     const int64_t rounded =

@@ -50,6 +50,8 @@ std::string entry_symbol(const Signature&);
 /// Bytes of a buffer, 0 for an empty one. Nothing when an extent cannot be computed, is negative,
 /// or the product passes 2^62.
 std::optional<int64_t> bytes_of(const BufferInfo&, std::span<const int64_t> params);
+/// The same of a buffer that belongs to the kernel: a copy for loops that do not run may have a negative extent, and then no cells.
+std::optional<int64_t> own_bytes_of(const BufferInfo&, std::span<const int64_t> params);
 /// Offsets of buffers laid out one after the other, each aligned; the last entry is the whole size.
 std::optional<std::vector<int64_t>> layout_of(const std::vector<BufferInfo>&,
                                               std::span<const int64_t> params);

@@ -144,9 +144,12 @@ bool keep_constants(const emit::Signature& signature, std::span<void* const> arg
 /// The buffer whose size cannot be planned, if there is one.
 const emit::BufferInfo* unplannable(const emit::Signature& signature,
                                     std::span<const int64_t> params) {
-  for (const auto* group : {&signature.arguments, &signature.workspace, &signature.scratch})
+  for (const emit::BufferInfo& buffer : signature.arguments)
+    if (!emit::bytes_of(buffer, params))
+      return &buffer;
+  for (const auto* group : {&signature.workspace, &signature.scratch})
     for (const emit::BufferInfo& buffer : *group)
-      if (!emit::bytes_of(buffer, params))
+      if (!emit::own_bytes_of(buffer, params))
         return &buffer;
   return nullptr;
 }
@@ -247,7 +250,7 @@ Diagnostic Executable::Impl::no_memory(std::span<const int64_t> params) const {
   const emit::BufferInfo* largest = nullptr;
   for (const auto* group : {&signature.workspace, &signature.scratch})
     for (const emit::BufferInfo& buffer : *group)
-      if (!largest || emit::bytes_of(buffer, params) > emit::bytes_of(*largest, params))
+      if (!largest || emit::own_bytes_of(buffer, params) > emit::own_bytes_of(*largest, params))
         largest = &buffer;
   return too_large(signature, *largest, params);
 }
