@@ -6,6 +6,13 @@
 namespace kawara::oracle {
 namespace {
 
+/// A, B, ...; M and N are sizes, and after Z come A1, B1, ...
+std::string tensor_name(size_t number) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLOPQRSTUVWXYZ";
+  const size_t round = number / kLetters.size();
+  return kLetters[number % kLetters.size()] + (round == 0 ? "" : std::to_string(round));
+}
+
 /// Around the sizes that tiles and vectors have.
 constexpr int64_t kSizes[] = {1,  2,  3,  4,  4,  5,  5,  6,  7,  7,  8,  8,  9, 9,
                               11, 12, 13, 15, 16, 17, 19, 23, 24, 25, 31, 32, 33};
@@ -254,7 +261,7 @@ private:
           program_.tensors[t].role.empty() && chance(45))
         return t;
     TriangleTensor made;
-    made.name = std::string(1, static_cast<char>('A' + program_.tensors.size()));
+    made.name = tensor_name(program_.tensors.size());
     made.elem = elem;
     made.shape.resize(rank);
     program_.tensors.push_back(made);
@@ -407,7 +414,7 @@ private:
 
   size_t fresh(const std::string& elem, size_t rank) {
     TriangleTensor made;
-    made.name = std::string(1, static_cast<char>('A' + program_.tensors.size()));
+    made.name = tensor_name(program_.tensors.size());
     made.elem = elem;
     made.shape.resize(rank);
     program_.tensors.push_back(made);

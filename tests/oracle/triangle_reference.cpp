@@ -103,11 +103,16 @@ private:
         return {static_cast<double>(static_cast<int32_t>(product)), 0};
       }
       return {rounded(a.value * b.value), a.size * b.size};
-    case Kind::Max:
-      return {std::max(a.value, b.value), std::max(a.size, b.size)};
     default:
-      return {std::min(a.value, b.value), std::max(a.size, b.size)};
+      return {extreme(a.value, b.value, kind == Kind::Max), std::max(a.size, b.size)};
     }
+  }
+
+  /// NaN where one of the two is.
+  static double extreme(double a, double b, bool is_max) {
+    if (std::isnan(a) || std::isnan(b))
+      return std::nan("");
+    return is_max ? std::max(a, b) : std::min(a, b);
   }
 
   TriangleCell value(const TriangleValue& v) {
