@@ -11,6 +11,12 @@ namespace {
 using graph::DataType;
 using run::Datum;
 
+double share_changed(const OutputAgreement& output) {
+  return output.cells > 0
+             ? static_cast<double>(output.differing) / static_cast<double>(output.cells)
+             : 0;
+}
+
 /// Inputs that move results by `moved` let two right results be 64 times as far apart, but never so far that anything would pass.
 AllowedDifference allowed_by_rounding(const std::vector<OutputAgreement>& moved) {
   constexpr double kRoundings = 64, kMostFloats = 1e-2, kMostChanged = 0.1;
@@ -18,12 +24,35 @@ AllowedDifference allowed_by_rounding(const std::vector<OutputAgreement>& moved)
   for (const OutputAgreement& each : moved)
     if (each.is_float)
       allowed.floats = std::max(allowed.floats, std::min(kRoundings * each.worst, kMostFloats));
-    else if (each.cells > 0)
+    else
       allowed.changed =
-          std::max(allowed.changed, std::min(kRoundings * static_cast<double>(each.differing) /
-                                                 static_cast<double>(each.cells),
-                                             kMostChanged));
+          std::max(allowed.changed, std::min(kRoundings * share_changed(each), kMostChanged));
   return allowed;
+}
+
+/// Results of the processor that are further from f32 than this say nothing about others.
+constexpr AllowedDifference kMostOfNarrow{0.25, 0, 0.25};
+/// Roundings in another order move results by about as much again.
+constexpr double kOtherOrder = 2;
+
+/// What the processor's own roundings in that type move results by, others may.
+AllowedDifference allowed_by_narrow(const std::vector<OutputAgreement>& narrow,
+                                    AllowedDifference allowed) {
+  for (const OutputAgreement& each : narrow)
+    if (each.is_float)
+      allowed.floats = std::max(allowed.floats, kOtherOrder * each.worst);
+    else
+      allowed.changed = std::max(allowed.changed, kOtherOrder * share_changed(each));
+  return allowed;
+}
+
+/// All cells together are no further away than those of the processor in that type are.
+bool have_such_norms(const std::vector<OutputAgreement>& outputs,
+                     const std::vector<OutputAgreement>& narrow) {
+  for (size_t k = 0; k < outputs.size(); ++k)
+    if (outputs[k].is_float && outputs[k].norm > kOtherOrder * narrow[k].norm)
+      return false;
+  return true;
 }
 
 std::string lines_of(const std::vector<OutputAgreement>& outputs,
@@ -95,8 +124,12 @@ Result<GpuCheck, Diagnostic> check_gpu_model(const std::vector<std::string>& nam
   if (floats != DataType::F32) {
     KAWARA_TRY(const std::vector<Datum> narrow, run(inputs, floats));
     const auto of_narrow = agreement_of(names, narrow, expected);
-    return fail(are_within(of_narrow, check.allowed) ? differs(check)
-                                                     : too_narrow(check, of_narrow, floats));
+    if (!are_within(of_narrow, kMostOfNarrow))
+      return fail(too_narrow(check, of_narrow, floats));
+    check.allowed = allowed_by_narrow(of_narrow, check.allowed);
+    if (!are_within(check.outputs, check.allowed) || !have_such_norms(check.outputs, of_narrow))
+      return fail(differs(check));
+    return check;
   }
   std::map<std::string, Datum> moved = inputs;
   uint64_t seed = 1;

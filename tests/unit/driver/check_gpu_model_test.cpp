@@ -78,6 +78,17 @@ TEST(CheckGpuModel, SaysWhatDiffers) {
             "with\n  the command and its files.\n");
 }
 
+/// A deep net in a narrow type: the processor's own roundings say how far results go.
+TEST(CheckGpuModel, NarrowResultsMayBeTwiceAsFarAsTheProcessorsAre) {
+  EXPECT_EQ(code_of(checked_cells({1, 0.97}, {1, 1}, DataType::F16, {0.98, 1})), "");
+  EXPECT_EQ(code_of(checked_cells({1, 0.95}, {1, 1}, DataType::F16, {0.98, 1})), "K0737");
+  // One cell may be off by so much, not all of them.
+  EXPECT_EQ(code_of(checked_cells({0.97, 0.97, 0.97, 0.97}, {1, 1, 1, 1}, DataType::F16,
+                                  {0.98, 1, 1, 1})),
+            "K0737");
+  EXPECT_EQ(code_of(checked_cells({1, 0.6}, {1, 1}, DataType::F16, {0.7, 1})), "K0738");
+}
+
 /// A net whose values are below what f16 holds says nothing about the GPU.
 TEST(CheckGpuModel, ATypeThatIsTooNarrowOnTheProcessorIsNotTheGpusFault) {
   const auto check = checked_cells({0, 0}, {0x1p-29, -0x1p-30}, DataType::F16, {0, 0});
