@@ -1,5 +1,6 @@
 #include "poly/affine.h"
 
+#include "poly/comparison.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/pieces.h"
@@ -88,22 +89,11 @@ isl::set comparison(const scalar::Binary& b, const isl::set& domain,
                     const std::vector<program::Param>& params) {
   const isl::pw_aff lhs = pw_aff_from_expr(b.lhs, domain, params);
   const isl::pw_aff rhs = pw_aff_from_expr(b.rhs, domain, params);
-  switch (b.op) {
-  case BinaryOp::Lt:
-    return lhs.lt_set(rhs);
-  case BinaryOp::Le:
-    return lhs.le_set(rhs);
-  case BinaryOp::Gt:
-    return lhs.gt_set(rhs);
-  case BinaryOp::Ge:
-    return lhs.ge_set(rhs);
-  case BinaryOp::Eq:
-    return lhs.eq_set(rhs);
-  case BinaryOp::Ne:
+  if (b.op == BinaryOp::Ne)
     return lhs.ne_set(rhs);
-  default:
-    KAWARA_CHECK(false, "a comparison");
-  }
+  const auto points = compared(b.op, lhs, rhs);
+  KAWARA_CHECK(points, "a comparison");
+  return *points;
 }
 
 uint32_t parameter_index(const std::string& name, const std::vector<program::Param>& params) {

@@ -1,6 +1,7 @@
 #include "validate/conditions.h"
 
 #include "poly/affine.h"
+#include "poly/comparison.h"
 
 #include <optional>
 
@@ -24,23 +25,6 @@ std::optional<BinaryOp> opposite(BinaryOp op) {
     return BinaryOp::Gt;
   case BinaryOp::Ne:
     return BinaryOp::Eq;
-  default:
-    return std::nullopt;
-  }
-}
-
-std::optional<isl::set> comparison(BinaryOp op, const isl::aff& lhs, const isl::aff& rhs) {
-  switch (op) {
-  case BinaryOp::Lt:
-    return lhs.lt_set(rhs);
-  case BinaryOp::Le:
-    return lhs.le_set(rhs);
-  case BinaryOp::Gt:
-    return lhs.gt_set(rhs);
-  case BinaryOp::Ge:
-    return lhs.ge_set(rhs);
-  case BinaryOp::Eq:
-    return lhs.eq_set(rhs);
   default:
     return std::nullopt;
   }
@@ -115,7 +99,7 @@ isl::set restricted(const isl::set& domain, const Expr& condition,
     const auto lhs = poly::plain_function(b->lhs, domain.space(), params);
     const auto rhs = poly::plain_function(b->rhs, domain.space(), params);
     if (lhs && rhs)
-      if (const auto half = comparison(b->op, *lhs, *rhs))
+      if (const auto half = poly::compared(b->op, *lhs, *rhs))
         return domain.intersect(*half);
     if (const auto sides = sides_of(*b)) {
       const isl::set first = restricted(domain, scalar::simplify(sides->first), params);
