@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <set>
 
 /// random_graphs FROM COUNT [EVERY [FOLDER [SECONDS]]]: checks the graphs of so many seeds, as far as the time allows. Each
@@ -22,13 +21,9 @@ constexpr int64_t kMostKernels = 30'000;
 void write_sample(const Sample& sample, const std::string& stem) {
   if (!graph::write_onnx(sample.graph, stem + ".onnx"))
     fmt::print("cannot write {}.onnx\n", stem);
-  for (size_t k = 0; k < sample.inputs.size(); ++k) {
-    const Tensor& tensor = sample.inputs[k].tensor;
-    program::Array array(graph::storage_of(tensor.type()), tensor.shape());
-    std::memcpy(array.data(), tensor.data(), static_cast<size_t>(tensor.bytes()));
-    if (!run::write_npy(fmt::format("{}_{}.npy", stem, k), array))
+  for (size_t k = 0; k < sample.inputs.size(); ++k)
+    if (!run::write_npy_tensor(fmt::format("{}_{}.npy", stem, k), sample.inputs[k].tensor))
       fmt::print("cannot write {}_{}.npy\n", stem, k);
-  }
 }
 
 double seconds_from(std::chrono::steady_clock::time_point begin) {

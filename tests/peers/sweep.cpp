@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 namespace kawara::peers {
@@ -49,13 +48,9 @@ std::string one_line(std::string text) {
 void write_sample(const Sample& sample, const std::string& stem) {
   if (!graph::write_onnx(sample.graph, stem + ".onnx"))
     fmt::print("cannot write {}.onnx\n", stem);
-  for (size_t k = 0; k < sample.inputs.size(); ++k) {
-    const Tensor& tensor = sample.inputs[k].tensor;
-    program::Array array(graph::storage_of(tensor.type()), tensor.shape());
-    std::memcpy(array.data(), tensor.data(), static_cast<size_t>(tensor.bytes()));
-    if (!run::write_npy(fmt::format("{}_{}.npy", stem, k), array))
+  for (size_t k = 0; k < sample.inputs.size(); ++k)
+    if (!run::write_npy_tensor(fmt::format("{}_{}.npy", stem, k), sample.inputs[k].tensor))
       fmt::print("cannot write {}_{}.npy\n", stem, k);
-  }
 }
 
 void run_seed(uint64_t seed, const Peer& peer, const SweepOptions& options, int to) {
