@@ -22,56 +22,47 @@ std::vector<Family> all_families() {
   return all;
 }
 
-/// Operators whose results are as exact as their operands.
-bool keeps_digits(const std::string& op) {
-  static const std::set<std::string> kRounding = {
-      "Add",      "Sub",        "Mul",       "Div",         "Pow",       "Sqrt",   "Exp",
-      "Log",      "Sin",        "Cos",       "Tan",         "Asin",      "Acos",   "Atan",
-      "Sinh",     "Cosh",       "Tanh",      "Asinh",       "Acosh",     "Atanh",  "Erf",
-      "Elu",      "Celu",       "Selu",      "Gelu",        "Mish",      "Sum",    "Mean",
-      "Mod",      "Softplus",   "Gemm",      "MatMul",      "Conv",      "Einsum", "Sigmoid",
-      "Softsign", "Reciprocal", "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu",  "Swish",
-      "CumSum",   "Resize",     "Det",       "GridSample"};
-  static const std::set<std::string> kKnown = {"Abs",
-                                               "Neg",
-                                               "Sign",
-                                               "Floor",
-                                               "Ceil",
-                                               "Round",
-                                               "Relu",
-                                               "Identity",
-                                               "Max",
-                                               "Min",
-                                               "Clip",
-                                               "Where",
-                                               "Transpose",
-                                               "Reshape",
-                                               "Flatten",
-                                               "Squeeze",
-                                               "Unsqueeze",
-                                               "Expand",
-                                               "Tile",
-                                               "Concat",
-                                               "Split",
-                                               "Slice",
-                                               "Gather",
-                                               "GatherElements",
-                                               "GatherND",
-                                               "Pad",
-                                               "Cast",
-                                               "ReduceMax",
-                                               "ReduceMin",
-                                               "MaxPool",
-                                               "DepthToSpace",
-                                               "SpaceToDepth",
-                                               "Trilu",
-                                               "Compress",
-                                               "ReverseSequence",
-                                               "TopK"};
-  return kKnown.count(op) > 0 && kRounding.count(op) == 0;
-}
-
 } // namespace
+
+bool keeps_digits(const std::string& op) {
+  static const std::set<std::string> kOps = {"Abs",
+                                             "Neg",
+                                             "Sign",
+                                             "Floor",
+                                             "Ceil",
+                                             "Round",
+                                             "Relu",
+                                             "Identity",
+                                             "Max",
+                                             "Min",
+                                             "Clip",
+                                             "Where",
+                                             "Transpose",
+                                             "Reshape",
+                                             "Flatten",
+                                             "Squeeze",
+                                             "Unsqueeze",
+                                             "Expand",
+                                             "Tile",
+                                             "Concat",
+                                             "Split",
+                                             "Slice",
+                                             "Gather",
+                                             "GatherElements",
+                                             "GatherND",
+                                             "Pad",
+                                             "Cast",
+                                             "ReduceMax",
+                                             "ReduceMin",
+                                             "MaxPool",
+                                             "DepthToSpace",
+                                             "SpaceToDepth",
+                                             "Trilu",
+                                             "Compress",
+                                             "ReverseSequence",
+                                             "TopK"};
+  return kOps.contains(op);
+}
 
 std::optional<int64_t> first_version(const std::string& op) {
   for (const graph::AttributeRow& row : graph::attribute_rows())

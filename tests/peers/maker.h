@@ -137,6 +137,8 @@ std::vector<Family> quantised_families();
 std::vector<Family> recurrent_families();
 std::vector<Family> signal_families();
 
+/// Is a result of this operator as exact as its operands? It takes cells as they are.
+bool keeps_digits(const std::string& op);
 /// The least version of the standard that has the operator; nothing for one that Kawara does not import.
 std::optional<int64_t> first_version(const std::string& op);
 /// A node alone, with its operands as inputs (constants where `constants` has them).
