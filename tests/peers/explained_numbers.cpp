@@ -125,16 +125,16 @@ bool is_limited_in_steps(const NodeCase& c) {
 }
 
 bool is_approximated(const NodeCase& c) {
-  static const std::set<std::string> kOps = {
-      "Sin",  "Cos",   "Tan",  "Elu",      "Celu", "Selu", "Tanh", "Sigmoid", "Erf",
-      "Gelu", "Swish", "Mish", "Softplus", "RNN",  "GRU",  "LSTM", "Softmax", "LogSoftmax"};
-  if (c.is_form() || !c.is(kOps) || std::isinf(c.apart()))
+  static const std::set<std::string> kOps = {"Sin",      "Cos",     "Tan", "Elu",  "Celu",  "Selu",
+                                             "Tanh",     "Sigmoid", "Erf", "Gelu", "Swish", "Mish",
+                                             "Softplus", "RNN",     "GRU", "LSTM"};
+  static const std::set<std::string> kRows = {"Softmax", "LogSoftmax", "SoftmaxCrossEntropyLoss"};
+  if (c.is_form() || !(c.is(kOps) || c.is(kRows)) || std::isinf(c.apart()))
     return false;
-  const bool is_by_cells = !c.is({"RNN", "GRU", "LSTM", "Softmax", "LogSoftmax"});
-  const double x =
-      is_by_cells ? std::abs(c.operands[0].get_double(c.cell))
-                  : std::max(largest_finite(c.theirs()),
-                             c.is({"Softmax", "LogSoftmax"}) ? 1 : largest_finite(c.operands[0]));
+  const bool is_by_cells = !c.is({"RNN", "GRU", "LSTM"}) && !c.is(kRows);
+  const double x = is_by_cells ? std::abs(c.operands[0].get_double(c.cell))
+                               : std::max(largest_finite(c.theirs()),
+                                          c.is(kRows) ? 1 : largest_finite(c.operands[0]));
   const bool is_erf = c.is({"Erf", "Gelu"});
   const DataType type = c.theirs().type();
   const double unit = type == DataType::F16    ? (is_erf ? 0x1p-7 : 0x1p-11)
@@ -196,6 +196,34 @@ bool is_running_sum(const NodeCase& c) {
   }
   const double own = std::abs(x.get_double(c.cell));
   return !is_finite || c.apart() <= 1e-6 * std::max(1.0, largest * largest) * own;
+}
+
+/// ONNX Runtime computes x * s + (bias - mean * s): off by units in the last place of x * s, where (x - mean) * s may be nothing.
+bool is_multiplied_first(const NodeCase& c) {
+  if (c.is_form() || !c.is({"InstanceNormalization"}) || std::isinf(c.apart()))
+    return false;
+  const Tensor& x = c.operands[0];
+  const int64_t channels = x.shape()[1];
+  const int64_t plane = x.cells() / (x.shape()[0] * channels), first = c.cell / plane * plane;
+  double sum = 0, squares = 0, largest = 0;
+  for (int64_t k = first; k < first + plane; ++k) {
+    sum += x.get_double(k);
+    largest = std::max(largest, std::abs(x.get_double(k)));
+  }
+  for (int64_t k = first; k < first + plane; ++k)
+    squares += std::pow(x.get_double(k) - sum / static_cast<double>(plane), 2);
+  const auto given = c.node.attributes.find("epsilon");
+  const double epsilon = given == c.node.attributes.end() ? 1e-5 : std::get<double>(given->second);
+  const double scale = std::abs(c.operands[1].get_double(c.cell / plane % channels)) /
+                       std::sqrt(squares / static_cast<double>(plane) + epsilon);
+  const double unit = x.type() == DataType::F16 ? 0x1p-10 : 0x1p-22;
+  return c.apart() <= unit * largest * scale;
+}
+
+/// A weighted mean of integers next to the largest one: f32 rounds it to a number that no integer of the type is, and the conversion gives the lowest.
+bool is_rounded_out_of_range(const NodeCase& c) {
+  return !c.is_form() && c.is({"Resize", "Upsample"}) && c.theirs().type() == DataType::I32 &&
+         std::abs(c.our_cell()) >= 0x1p31 - 0x1p9 && c.their_cell() == -0x1p31;
 }
 
 /// The standard divides by the deviation + 1e-9, ONNX Runtime by the deviation alone: its quotients are larger, infinite or NaN where the deviation
@@ -327,6 +355,10 @@ bool is_integer_overflow(const NodeCase& c) {
 
 std::vector<Explanation> explained_numbers() {
   return {
+      {"multiplied first", "ONNX Runtime normalises by x * s + (bias - mean * s)",
+       is_multiplied_first},
+      {"rounded out of range", "ONNX Runtime's means of integers next to the largest are f32",
+       is_rounded_out_of_range},
       {"lost NaN", "ONNX Runtime's maxima and minima drop NaN in some orders; Kawara keeps it",
        loses_nan},
       {"limited steps",
