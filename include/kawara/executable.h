@@ -26,7 +26,10 @@ enum class Element : uint8_t {
   U8,
   Bool,
   F8E4M3,
-  F8E5M2
+  F8E5M2,
+  U16,
+  U32,
+  U64
 };
 
 /// The element type that a C++ type stands for. f16 and bf16 have none: pass them as `void*`.
@@ -41,13 +44,12 @@ template <class T> constexpr Element element_of() {
   else if constexpr (std::is_same_v<V, bool>)
     return Element::Bool;
   else {
-    static_assert(std::is_integral_v<V> && (std::is_signed_v<V> || sizeof(V) == 1),
-                  "no element type of the language has this C++ type");
-    return !std::is_signed_v<V> ? Element::U8
-           : sizeof(V) == 8     ? Element::I64
-           : sizeof(V) == 4     ? Element::I32
-           : sizeof(V) == 2     ? Element::I16
-                                : Element::I8;
+    static_assert(std::is_integral_v<V>, "no element type of the language has this C++ type");
+    constexpr bool is_signed = std::is_signed_v<V>;
+    return sizeof(V) == 8   ? (is_signed ? Element::I64 : Element::U64)
+           : sizeof(V) == 4 ? (is_signed ? Element::I32 : Element::U32)
+           : sizeof(V) == 2 ? (is_signed ? Element::I16 : Element::U16)
+                            : (is_signed ? Element::I8 : Element::U8);
   }
 }
 

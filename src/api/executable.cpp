@@ -28,6 +28,12 @@ Element public_element(scalar::Elem elem) {
     return Element::I8;
   case scalar::Elem::U8:
     return Element::U8;
+  case scalar::Elem::U16:
+    return Element::U16;
+  case scalar::Elem::U32:
+    return Element::U32;
+  case scalar::Elem::U64:
+    return Element::U64;
   case scalar::Elem::Bool:
     return Element::Bool;
   case scalar::Elem::F8E4M3:

@@ -51,10 +51,10 @@ double slots_of(const Expr& e) {
     const bool is_fused =
         (n->op == scalar::BinaryOp::Add || n->op == scalar::BinaryOp::Sub) &&
         (as<scalar::Binary>(n->lhs) != nullptr || as<scalar::Binary>(n->rhs) != nullptr);
-    slots += n->op == scalar::BinaryOp::Div   ? 8
-             : n->op == scalar::BinaryOp::Pow ? 40
-             : is_fused                       ? 0.5
-                                              : 1;
+    slots += n->op == scalar::BinaryOp::Div                                       ? 8
+             : n->op == scalar::BinaryOp::Pow || n->op == scalar::BinaryOp::Atan2 ? 40
+             : is_fused                                                           ? 0.5
+                                                                                  : 1;
   } else if (const auto* u = as<scalar::Unary>(e); u != nullptr && is_counted) {
     slots += slots_of(u->op);
   }

@@ -57,7 +57,19 @@ bool is_program_type(DataType type) { return type <= DataType::Bool; }
 bool is_float(DataType type) { return type <= DataType::BF16; }
 int64_t bytes_of(DataType type) { return scalar::bytes_of(storage_of(type)); }
 DataType data_type_of(scalar::Elem elem) {
-  return scalar::is_float8(elem) ? DataType::U8 : static_cast<DataType>(elem);
+  switch (elem) {
+  case scalar::Elem::F8E4M3:
+  case scalar::Elem::F8E5M2:
+    return DataType::U8;
+  case scalar::Elem::U16:
+    return DataType::U16;
+  case scalar::Elem::U32:
+    return DataType::U32;
+  case scalar::Elem::U64:
+    return DataType::U64;
+  default:
+    return static_cast<DataType>(elem);
+  }
 }
 
 scalar::Elem storage_of(DataType type) {

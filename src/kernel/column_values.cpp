@@ -45,7 +45,8 @@ bool is_costly(const Expr& root) {
     const auto* unary = as<scalar::Unary>(e);
     found =
         found ||
-        (binary != nullptr && (binary->op == BinaryOp::Div || binary->op == BinaryOp::Pow)) ||
+        (binary != nullptr && (binary->op == BinaryOp::Div || binary->op == BinaryOp::Pow ||
+                               binary->op == BinaryOp::Atan2)) ||
         (unary != nullptr && unary->op != UnaryOp::Neg && unary->op != UnaryOp::Abs &&
          unary->op != UnaryOp::Floor && unary->op != UnaryOp::Ceil && unary->op != UnaryOp::Round &&
          unary->op != UnaryOp::Not && unary->op != UnaryOp::Bits && unary->op != UnaryOp::FromBits);

@@ -11,6 +11,8 @@ bool differs_in_f64(UnaryOp op) {
   switch (op) {
   case UnaryOp::Exp:
   case UnaryOp::Log:
+  case UnaryOp::Exp2:
+  case UnaryOp::Log2:
   case UnaryOp::Rsqrt:
   case UnaryOp::Tanh:
   case UnaryOp::Erf:
@@ -26,8 +28,9 @@ bool differs_in_f64(UnaryOp op) {
 bool is_function(const Expr& e) {
   const auto* one = scalar::as<scalar::Unary>(e);
   const auto* two = scalar::as<scalar::Binary>(e);
-  return e.type().elem == Elem::F32 && ((one != nullptr && differs_in_f64(one->op)) ||
-                                        (two != nullptr && two->op == BinaryOp::Pow));
+  return e.type().elem == Elem::F32 &&
+         ((one != nullptr && differs_in_f64(one->op)) ||
+          (two != nullptr && (two->op == BinaryOp::Pow || two->op == BinaryOp::Atan2)));
 }
 
 Expr in_f64(const Expr& e) {

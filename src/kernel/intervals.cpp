@@ -58,6 +58,10 @@ Bounds of_type(Elem elem) {
     return {INT8_MIN, INT8_MAX};
   case Elem::U8:
     return {0, UINT8_MAX};
+  case Elem::U16:
+    return {0, UINT16_MAX};
+  case Elem::U32:
+    return {0, UINT32_MAX};
   case Elem::Bool:
     return {0, 1};
   default:
@@ -146,6 +150,8 @@ Bounds Intervals::of(const Expr& e) const {
   const Bounds type = of_type(e.type().elem);
   const Bounds found = of_node(e);
   // Narrow arithmetic wraps: what would leave the type may be anywhere in it.
+  if (e.type().elem == Elem::U64)
+    return {}; // from 2^63 on its values are none of i64
   return e.type().elem == Elem::I64 || fits(found, type) ? found : type;
 }
 

@@ -77,7 +77,13 @@ private:
         },
         [&](const scalar::Var& n) { refuse(n); }, [&](const scalar::Ramp& n) { refuse(n); },
         [&](const scalar::Runs& n) { refuse(n); }, [&](const scalar::Broadcast& n) { refuse(n); },
-        [&](const scalar::Reduce& n) { refuse(n); }, [&](const scalar::Fma& n) { refuse(n); },
+        [&](const scalar::Reduce& n) { refuse(n); },
+        [&](const scalar::Fma& n) {
+          add(n.a);
+          add(n.b);
+          add(n.c);
+          emit({.kind = Kind::Fma, .elem = elem}, -2);
+        },
         [&](const scalar::Instruction& n) { refuse(n); });
   }
 
@@ -122,6 +128,10 @@ bool Machine::run(const Code& code, const int64_t* iters, Value& result) {
       top[-1] = *value;
       break;
     }
+    case Kind::Fma:
+      top -= 2;
+      top[-1] = scalar::apply_fma(step.elem, top[-1], top[0], top[1]);
+      break;
     case Kind::Convert:
       top[-1] = scalar::convert(step.elem, step.to, top[-1]);
       break;

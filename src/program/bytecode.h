@@ -7,7 +7,18 @@ namespace kawara::program {
 
 /// An expression as instructions for a stack machine; a value is left on top at the end.
 struct Step {
-  enum class Kind : uint8_t { Push, Iter, Param, Load, Unary, Binary, Convert, JumpIfFalse, Jump };
+  enum class Kind : uint8_t {
+    Push,
+    Iter,
+    Param,
+    Load,
+    Unary,
+    Binary,
+    Fma,
+    Convert,
+    JumpIfFalse,
+    Jump
+  };
   Kind kind = Kind::Push;
   scalar::Elem elem = scalar::Elem::I64; ///< of the operands
   scalar::Elem to = scalar::Elem::I64;   ///< Convert only

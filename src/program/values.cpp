@@ -62,6 +62,12 @@ Value Array::get(int64_t at) const {
     return scalar::int_value(cell<int8_t>(d, at));
   case Elem::U8:
     return scalar::int_value(cell<uint8_t>(d, at));
+  case Elem::U16:
+    return scalar::int_value(cell<uint16_t>(d, at));
+  case Elem::U32:
+    return scalar::int_value(cell<uint32_t>(d, at));
+  case Elem::U64:
+    return scalar::int_value(cell<int64_t>(d, at));
   case Elem::Bool:
     return scalar::int_value(cell<uint8_t>(d, at) != 0);
   case Elem::F8E4M3:
@@ -92,6 +98,12 @@ void Array::set(int64_t at, Value value) {
     return put(d, at, static_cast<int8_t>(value.i));
   case Elem::U8:
     return put(d, at, static_cast<uint8_t>(value.i));
+  case Elem::U16:
+    return put(d, at, static_cast<uint16_t>(value.i));
+  case Elem::U32:
+    return put(d, at, static_cast<uint32_t>(value.i));
+  case Elem::U64:
+    return put(d, at, value.i);
   case Elem::Bool:
     return put(d, at, static_cast<uint8_t>(value.i != 0));
   case Elem::F8E4M3:
@@ -126,9 +138,9 @@ Array fill_pattern(Elem elem, std::vector<int64_t> shape, uint64_t seed) {
       const int kept = scalar::is_float8(elem) ? 4 : scalar::bytes_of(elem) == 2 ? 7 : 23;
       const double unit = std::ldexp(static_cast<double>(bits >> (64 - kept)), -kept);
       array.set(at, scalar::float_value(2 * unit - 1));
-    } else if (elem == Elem::Bool || elem == Elem::U8) {
-      array.set(at,
-                scalar::int_value(static_cast<int64_t>(bits >> 60) & (elem == Elem::U8 ? 15 : 1)));
+    } else if (elem == Elem::Bool || scalar::is_unsigned(elem)) {
+      array.set(
+          at, scalar::int_value(static_cast<int64_t>(bits >> 60) & (elem == Elem::Bool ? 1 : 15)));
     } else {
       array.set(at, scalar::int_value(static_cast<int64_t>((bits >> 33) % 17) - 8));
     }

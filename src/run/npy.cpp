@@ -125,13 +125,13 @@ struct ElemName {
   std::string_view code; ///< without the byte order
 };
 // The first entry of a type is the one that is written.
-constexpr ElemName kElems[] = {{Elem::F64, "f8"},   {Elem::F32, "f4"},  {Elem::F16, "f2"},
-                               {Elem::I64, "i8"},   {Elem::I32, "i4"},  {Elem::I16, "i2"},
-                               {Elem::I8, "i1"},    {Elem::U8, "u1"},   {Elem::Bool, "b1"},
-                               {Elem::BF16, "V2"},  {Elem::BF16, "u2"}, {Elem::F8E4M3, "V1"},
-                               {Elem::F8E5M2, "V1"}};
+constexpr ElemName kElems[] = {{Elem::F64, "f8"},  {Elem::F32, "f4"},    {Elem::F16, "f2"},
+                               {Elem::I64, "i8"},  {Elem::I32, "i4"},    {Elem::I16, "i2"},
+                               {Elem::I8, "i1"},   {Elem::U8, "u1"},     {Elem::Bool, "b1"},
+                               {Elem::U16, "u2"},  {Elem::U32, "u4"},    {Elem::U64, "u8"},
+                               {Elem::BF16, "V2"}, {Elem::F8E4M3, "V1"}, {Elem::F8E5M2, "V1"}};
 
-/// Types that only models have, with the cells that hold them.
+/// Types whose cells models hold as signed integers.
 struct UnsignedName {
   graph::DataType type;
   std::string_view code;
@@ -236,7 +236,8 @@ Diagnostic wrong_type(const std::string& name, const std::string& descr, bool is
   return file_error(
       "K0423", "the element type " + quoted(descr) + " of " + quoted(name) + " is not supported",
       is_model ? "Supported are f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1 b1, and V2 for bf16."
-               : "Supported are f8 f4 f2 i8 i4 i2 i1 u1 b1, V2 or u2 for bf16, and V1 for f8e4m3.",
+               : "Supported are f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1 b1, V2 or u2 for bf16, and V1 for "
+                 "f8e4m3.",
       "convert the array first, for example with a.astype('float32')");
 }
 

@@ -39,6 +39,10 @@ double on_float(UnaryOp op, double x) {
     return std::exp(x);
   case UnaryOp::Log:
     return std::log(x);
+  case UnaryOp::Exp2:
+    return std::exp2(x);
+  case UnaryOp::Log2:
+    return std::log2(x);
   case UnaryOp::Sqrt:
     return std::sqrt(x);
   case UnaryOp::Rsqrt:
@@ -89,10 +93,55 @@ int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
+/// What of u64 differs from i64 of the same bits.
+std::optional<Value> on_naturals(BinaryOp op, uint64_t a, uint64_t b) {
+  const auto value = [](uint64_t v) { return std::optional(int_value(wrapped(v))); };
+  switch (op) {
+  case BinaryOp::FloorDiv:
+    return b == 0 ? std::nullopt : value(a / b);
+  case BinaryOp::Mod:
+    return b == 0 ? std::nullopt : value(a % b);
+  case BinaryOp::Min:
+    return value(std::min(a, b));
+  case BinaryOp::Max:
+    return value(std::max(a, b));
+  case BinaryOp::Shr:
+    return value(a >> (b % 64));
+  case BinaryOp::Lt:
+    return value(a < b);
+  case BinaryOp::Le:
+    return value(a <= b);
+  case BinaryOp::Gt:
+    return value(a > b);
+  case BinaryOp::Ge:
+    return value(a >= b);
+  default:
+    return std::nullopt;
+  }
+}
+
+bool differs_in_u64(BinaryOp op) {
+  return op == BinaryOp::FloorDiv || op == BinaryOp::Mod || op == BinaryOp::Min ||
+         op == BinaryOp::Max || op == BinaryOp::Shr || (op >= BinaryOp::Lt && op <= BinaryOp::Ge);
+}
+
 std::optional<Value> on_integers(BinaryOp op, Elem elem, int64_t a, int64_t b) {
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   const auto value = [elem](int64_t v) { return int_value(wrap_to(elem, v)); };
+  const auto bits = static_cast<uint64_t>(bytes_of(elem)) * 8;
+  if (elem == Elem::U64 && differs_in_u64(op))
+    return on_naturals(op, x, y);
   switch (op) {
+  case BinaryOp::BitAnd:
+    return value(a & b);
+  case BinaryOp::BitOr:
+    return value(a | b);
+  case BinaryOp::BitXor:
+    return value(a ^ b);
+  case BinaryOp::Shl:
+    return value(wrapped(x << (y % bits)));
+  case BinaryOp::Shr:
+    return value(a >> (y % bits));
   case BinaryOp::Add:
     return value(wrapped(x + y));
   case BinaryOp::Sub:
@@ -128,6 +177,7 @@ std::optional<Value> on_integers(BinaryOp op, Elem elem, int64_t a, int64_t b) {
   case BinaryOp::NanMin:
   case BinaryOp::NanMax:
   case BinaryOp::CopySign:
+  case BinaryOp::Atan2:
     break;
   }
   KAWARA_CHECK(false, "integer operands of a float operation");
@@ -162,6 +212,8 @@ Value on_floats(BinaryOp op, Elem elem, double a, double b) {
     return value(std::pow(a, b));
   case BinaryOp::CopySign:
     return value(std::copysign(a, b));
+  case BinaryOp::Atan2:
+    return value(std::atan2(a, b));
   case BinaryOp::Lt:
     return int_value(a < b);
   case BinaryOp::Le:
@@ -190,6 +242,13 @@ template <class Int> int64_t truncated(double v) {
   if (v <= static_cast<double>(Limits::min()))
     return Limits::min();
   return static_cast<int64_t>(v);
+}
+
+/// The same for u64, as the i64 of its bits.
+int64_t natural(double v) {
+  if (!(v > 0))
+    return 0;
+  return v >= 0x1p64 ? -1 : wrapped(static_cast<uint64_t>(v));
 }
 
 class Numbers final : public Algebra {
@@ -361,7 +420,7 @@ Value apply(UnaryOp op, Elem elem, Value a) {
   if (op == UnaryOp::Not)
     return int_value(a.i == 0);
   KAWARA_CHECK(op == UnaryOp::Neg || op == UnaryOp::Abs, std::string(name_of(op)));
-  const bool flips = op == UnaryOp::Neg || a.i < 0;
+  const bool flips = op == UnaryOp::Neg || (a.i < 0 && elem != Elem::U64);
   return int_value(wrap_to(elem, flips ? wrapped(-static_cast<uint64_t>(a.i)) : a.i));
 }
 
@@ -371,11 +430,19 @@ Value convert(Elem from, Elem to, Value v) {
       return float_value(round_to(to, v.f));
     if (to == Elem::Bool)
       return int_value(v.f != 0);
-    return int_value(to == Elem::I64 ? truncated<int64_t>(v.f)
-                                     : wrap_to(to, truncated<int32_t>(v.f)));
+    if (to == Elem::U64)
+      return int_value(natural(v.f));
+    const bool is_wide = bytes_of(compute_type(to)) == 8; // u32 is cut off from an i64
+    return int_value(is_wide ? wrap_to(to, truncated<int64_t>(v.f))
+                             : wrap_to(to, truncated<int32_t>(v.f)));
   }
   if (!is_float(to))
     return int_value(wrap_to(to, v.i));
+  if (from == Elem::U64 && v.i < 0) {
+    const auto whole = static_cast<uint64_t>(v.i);
+    return float_value(to == Elem::F32 ? static_cast<double>(static_cast<float>(whole))
+                                       : round_to(to, static_cast<double>(whole)));
+  }
   // i64 to f32 in one rounding: through f64 it would be two.
   if (to == Elem::F32)
     return float_value(static_cast<double>(static_cast<float>(v.i)));

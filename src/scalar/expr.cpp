@@ -39,12 +39,18 @@ bool accepts(BinaryOp op, Elem elem) {
     return elem == Elem::Bool || is_computed(elem);
   case BinaryOp::FloorDiv:
   case BinaryOp::Mod:
+  case BinaryOp::BitAnd:
+  case BinaryOp::BitOr:
+  case BinaryOp::BitXor:
+  case BinaryOp::Shl:
+  case BinaryOp::Shr:
     return is_computed(elem) && is_integer(elem);
   case BinaryOp::Div:
   case BinaryOp::Pow:
   case BinaryOp::NanMin:
   case BinaryOp::NanMax:
   case BinaryOp::CopySign:
+  case BinaryOp::Atan2:
     return is_computed(elem) && is_float(elem);
   default:
     return is_computed(elem);
@@ -80,6 +86,12 @@ int64_t highest_of(Elem elem) {
   switch (elem) {
   case Elem::U8:
     return 255;
+  case Elem::U16:
+    return UINT16_MAX;
+  case Elem::U32:
+    return UINT32_MAX;
+  case Elem::U64:
+    return -1; // all bits
   case Elem::Bool:
     return 1;
   default:

@@ -15,12 +15,12 @@ namespace kawara::scalar {
 // The expression grammar, shared by Program, Scop and Kernel.
 //
 //   expr = IntLit | FloatLit | Iter | Param | Var | Load | Unary | Binary | Select | Cast
-//        | Ramp | Runs | Broadcast | Reduce | Fma | Instruction       (the last six: kernels only)
+//        | Fma | Ramp | Runs | Broadcast | Reduce | Instruction       (the last five: kernels only)
 //
 // Semantics. Expressions have no effects and a fixed type. Operands of a Binary have the type of
 // each other; arithmetic is done in that type: integers wrap, floats round to nearest even after
 // each operation. f16, bf16 and integers under 32 bits are never computed with: front ends insert
-// Casts to f32 / i32 after the load and before the store. Comparisons give Bool. `FloorDiv` and
+// Casts to f32 / i32 (u32: i64) after the load and before the store. u64 is computed with as it is. Comparisons give Bool. `FloorDiv` and
 // `Mod` round towards minus infinity (Mod has the sign of the divisor) and fail on zero. `Min` and
 // `Max` of floats are NaN where a side is, as IEEE 754-2019 minimum and maximum are; of two zeros
 // emitted code may take either. A Cast of a float to an integer drops the fraction, takes NaN to 0 and what is
@@ -29,8 +29,7 @@ namespace kawara::scalar {
 // contains the expression (outermost first); Param p the p-th parameter of the program; Var a
 // variable of a Kernel. A Load names a tensor (of the Program or Scop) or a buffer (of the Kernel).
 //
-// Kernels only, as what functions are made of (scalar/expansion.h): `Fma` is a * b + c with one
-// rounding; `Bits` is the integer (i32, i64) with the bits of a float (f32, f64), `FromBits` the way
+// `Fma` is a * b + c with one rounding. Kernels only, as what functions are made of (scalar/expansion.h): `Bits` is the integer (i32, i64) with the bits of a float (f32, f64), `FromBits` the way
 // back; `NanMin` and `NanMax` are `Min` and `Max` for which -0 is below +0 in emitted code, too; `CopySign` has the size of its left side and the
 // sign of its right.
 //
@@ -64,7 +63,9 @@ enum class UnaryOp : uint8_t {
   Gelu,     ///< x * Phi(x), Phi the normal distribution: 0.5 * x * (1 + erf(x / sqrt(2)))
   GeluTanh, ///< the same with tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)) instead of erf
   Bits,
-  FromBits
+  FromBits,
+  Exp2,
+  Log2
 };
 enum class BinaryOp : uint8_t {
   Add,
@@ -79,6 +80,12 @@ enum class BinaryOp : uint8_t {
   NanMin,
   NanMax,
   CopySign,
+  Atan2,
+  BitAnd,
+  BitOr,
+  BitXor,
+  Shl, ///< by the right side modulo the number of bits
+  Shr, ///< the same; fills with the sign, in u64 with zeros
   Lt,
   Le,
   Gt,

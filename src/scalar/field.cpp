@@ -293,6 +293,12 @@ std::optional<Value> Field::on_elements(BinaryOp op, Value a, Value b) const {
   case BinaryOp::Pow:
     return power(a, b);
   case BinaryOp::CopySign:
+  case BinaryOp::Atan2:
+  case BinaryOp::BitAnd:
+  case BinaryOp::BitOr:
+  case BinaryOp::BitXor:
+  case BinaryOp::Shl:
+  case BinaryOp::Shr:
     return table(kBinary + static_cast<uint64_t>(op), a, b);
   case BinaryOp::Lt:
     return int_value(is_less(a, b));

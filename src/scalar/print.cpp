@@ -9,7 +9,20 @@ namespace kawara::scalar {
 namespace {
 
 // How tightly an operator binds, loosest first; the order of the .kw grammar.
-enum Level { kOr = 1, kAnd, kNot, kCompare, kSum, kProduct, kSign, kAtom };
+enum Level {
+  kOr = 1,
+  kAnd,
+  kNot,
+  kCompare,
+  kBitOr,
+  kBitXor,
+  kBitAnd,
+  kShift,
+  kSum,
+  kProduct,
+  kSign,
+  kAtom
+};
 
 Level level_of(BinaryOp op) {
   switch (op) {
@@ -17,6 +30,15 @@ Level level_of(BinaryOp op) {
     return kOr;
   case BinaryOp::And:
     return kAnd;
+  case BinaryOp::BitOr:
+    return kBitOr;
+  case BinaryOp::BitXor:
+    return kBitXor;
+  case BinaryOp::BitAnd:
+    return kBitAnd;
+  case BinaryOp::Shl:
+  case BinaryOp::Shr:
+    return kShift;
   case BinaryOp::Add:
   case BinaryOp::Sub:
     return kSum;
@@ -31,6 +53,7 @@ Level level_of(BinaryOp op) {
   case BinaryOp::NanMin:
   case BinaryOp::NanMax:
   case BinaryOp::CopySign:
+  case BinaryOp::Atan2:
     return kAtom;
   default:
     return kCompare;
@@ -68,7 +91,7 @@ private:
     if (const auto* n = as<Unary>(e))
       return n->op == UnaryOp::Neg ? kSign : n->op == UnaryOp::Not ? kNot : kAtom;
     if (const auto* n = as<IntLit>(e))
-      return n->value < 0 ? kSign : kAtom;
+      return n->value < 0 && e.type().elem != Elem::U64 ? kSign : kAtom;
     if (const auto* n = as<FloatLit>(e))
       return std::signbit(n->value) ? kSign : kAtom;
     return kAtom;
@@ -111,6 +134,8 @@ private:
   std::string print_int(const Expr& e, int64_t value) const {
     if (e.type().elem == Elem::Bool)
       return value != 0 ? "true" : "false";
+    if (e.type().elem == Elem::U64 && value < 0)
+      return "u64(" + std::to_string(value) + ")";
     return std::to_string(value);
   }
 
@@ -160,16 +185,18 @@ private:
 std::string to_string(const Expr& e, const Names& names) { return Printer(names).print(e, 0); }
 
 std::string_view name_of(UnaryOp op) {
-  constexpr std::array<std::string_view, 20> names{
-      "-",   "not", "abs",   "exp",  "log",   "sqrt", "rsqrt", "tanh",      "erf",  "sigmoid",
-      "sin", "cos", "floor", "ceil", "round", "silu", "gelu",  "gelu_tanh", "bits", "from_bits"};
+  constexpr std::array<std::string_view, 22> names{
+      "-",    "not",       "abs",  "exp",       "log",   "sqrt", "rsqrt", "tanh",
+      "erf",  "sigmoid",   "sin",  "cos",       "floor", "ceil", "round", "silu",
+      "gelu", "gelu_tanh", "bits", "from_bits", "exp2",  "log2"};
   return names[static_cast<size_t>(op)];
 }
 
 std::string_view name_of(BinaryOp op) {
-  constexpr std::array<std::string_view, 20> names{
-      "+",       "-",        "*", "/",  "//", "%",  "min", "max", "pow", "nan_min",
-      "nan_max", "copysign", "<", "<=", ">",  ">=", "==",  "!=",  "and", "or"};
+  constexpr std::array<std::string_view, 26> names{
+      "+",       "-",       "*",        "/",     "//", "%",  "min", "max", "pow",
+      "nan_min", "nan_max", "copysign", "atan2", "&",  "|",  "^",   "<<",  ">>",
+      "<",       "<=",      ">",        ">=",    "==", "!=", "and", "or"};
   return names[static_cast<size_t>(op)];
 }
 

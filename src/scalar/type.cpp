@@ -15,7 +15,7 @@ struct ElemFacts {
   bool is_integer;
 };
 
-constexpr std::array<ElemFacts, 12> kFacts{{{"f64", 8, true, false},
+constexpr std::array<ElemFacts, 15> kFacts{{{"f64", 8, true, false},
                                             {"f32", 4, true, false},
                                             {"f16", 2, true, false},
                                             {"bf16", 2, true, false},
@@ -26,7 +26,10 @@ constexpr std::array<ElemFacts, 12> kFacts{{{"f64", 8, true, false},
                                             {"u8", 1, false, true},
                                             {"bool", 1, false, false},
                                             {"f8e4m3", 1, true, false},
-                                            {"f8e5m2", 1, true, false}}};
+                                            {"f8e5m2", 1, true, false},
+                                            {"u16", 2, false, true},
+                                            {"u32", 4, false, true},
+                                            {"u64", 8, false, true}}};
 
 const ElemFacts& facts(Elem elem) { return kFacts[static_cast<size_t>(elem)]; }
 
@@ -34,6 +37,9 @@ const ElemFacts& facts(Elem elem) { return kFacts[static_cast<size_t>(elem)]; }
 
 bool is_float(Elem elem) { return facts(elem).is_float; }
 bool is_integer(Elem elem) { return facts(elem).is_integer; }
+bool is_unsigned(Elem elem) {
+  return elem == Elem::U8 || elem == Elem::U16 || elem == Elem::U32 || elem == Elem::U64;
+}
 bool is_float8(Elem elem) { return elem == Elem::F8E4M3 || elem == Elem::F8E5M2; }
 int64_t bytes_of(Elem elem) { return facts(elem).bytes; }
 std::string_view name_of(Elem elem) { return facts(elem).name; }
@@ -55,13 +61,17 @@ std::string to_string(Type type) {
 Elem compute_type(Elem elem) {
   if (is_float(elem))
     return elem == Elem::F64 ? Elem::F64 : Elem::F32;
-  return elem == Elem::I64 ? Elem::I64 : Elem::I32;
+  if (elem == Elem::I64 || elem == Elem::U64)
+    return elem;
+  return elem == Elem::U32 ? Elem::I64 : Elem::I32;
 }
 
 Elem compute_type(Elem a, Elem b) {
   const Elem x = compute_type(a), y = compute_type(b);
   if (is_float(x) != is_float(y))
     return is_float(x) ? x : y;
+  if (x == Elem::U64 || y == Elem::U64)
+    return Elem::U64;
   return bytes_of(x) >= bytes_of(y) ? x : y;
 }
 
@@ -91,6 +101,10 @@ int64_t wrap_to(Elem elem, int64_t value) {
     return static_cast<int8_t>(value);
   case Elem::U8:
     return static_cast<uint8_t>(value);
+  case Elem::U16:
+    return static_cast<uint16_t>(value);
+  case Elem::U32:
+    return static_cast<uint32_t>(value);
   case Elem::Bool:
     return value != 0 ? 1 : 0;
   default:
@@ -106,8 +120,7 @@ bool holds_all_of(Elem wide, Elem narrow) {
            (is_float8(narrow) && bytes_of(wide) == 2);
   if (!is_integer(wide) || !is_integer(narrow))
     return false;
-  // u8 is the only type without negative values.
-  return wide != Elem::U8 && bytes_of(wide) > bytes_of(narrow);
+  return bytes_of(wide) > bytes_of(narrow) && (!is_unsigned(wide) || is_unsigned(narrow));
 }
 
 } // namespace kawara::scalar

@@ -92,6 +92,8 @@ static int __float2int_rz(float x) { return kw_whole<int>(x, 0x1p31f); }
 static int __double2int_rz(double x) { return kw_whole<int>(x, 0x1p31); }
 static long long __float2ll_rz(float x) { return kw_whole<long long>(x, 0x1p63f); }
 static long long __double2ll_rz(double x) { return kw_whole<long long>(x, 0x1p63); }
+static unsigned long long __double2ull_rz(double x) { return !(x > 0) ? 0 : x >= 0x1p64 ? ~0ull : (unsigned long long)x; }
+static unsigned long long __float2ull_rz(float x) { return __double2ull_rz(x); }
 
 )";
 

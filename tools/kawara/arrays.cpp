@@ -146,10 +146,13 @@ ShownCells cells_from(std::string type, std::vector<int64_t> shape,
 } // namespace
 
 ShownCells cells_of(const program::Array& array) {
-  return cells_from(
-      std::string(scalar::name_of(array.elem())), array.shape(),
-      [&array](int64_t k) { return array.get_double(k); }, scalar::is_float(array.elem()),
-      [&array](int64_t k) { return array.get(k).i; });
+  const std::string type(scalar::name_of(array.elem()));
+  const auto number = [&array](int64_t k) { return array.get_double(k); };
+  if (array.elem() == scalar::Elem::U64)
+    return cells_from(type, array.shape(), number, false,
+                      [&array](int64_t k) { return static_cast<uint64_t>(array.get(k).i); });
+  return cells_from(type, array.shape(), number, scalar::is_float(array.elem()),
+                    [&array](int64_t k) { return array.get(k).i; });
 }
 
 ShownCells cells_of(const graph::Tensor& tensor) {

@@ -35,6 +35,8 @@ std::string float_text(double value, Elem elem) {
 std::string int_text(int64_t value, Elem elem) {
   if (elem == Elem::Bool)
     return value != 0 ? "true" : "false";
+  if (elem == Elem::U64)
+    return "UINT64_C(" + std::to_string(static_cast<uint64_t>(value)) + ")";
   // The most negative number has no literal of its own.
   if (value == INT64_MIN)
     return "INT64_MIN";
@@ -111,6 +113,12 @@ std::string c_type(Elem elem) {
     return "int8_t";
   case Elem::U8:
     return "uint8_t";
+  case Elem::U16:
+    return "uint16_t";
+  case Elem::U32:
+    return "uint32_t";
+  case Elem::U64:
+    return "uint64_t";
   case Elem::Bool:
     return "bool";
   case Elem::F8E4M3:
@@ -153,8 +161,9 @@ std::string CExpr::conversion(const std::string& text, Elem from, Elem to) {
   }
   if (!scalar::is_float(from) || scalar::is_float(to) || to == Elem::Bool)
     return "(" + c_type(to) + ")" + text;
-  const std::string whole = plain_helper(to == Elem::I64 ? "to_i64" : "to_i32", text);
-  return to == Elem::I64 || to == Elem::I32 ? whole : "(" + c_type(to) + ")" + whole;
+  const Elem through = scalar::compute_type(to);
+  const std::string whole = plain_helper("to_" + std::string(scalar::name_of(through)), text);
+  return to == through ? whole : "(" + c_type(to) + ")" + whole;
 }
 
 std::string CExpr::converted(const Expr& value, Elem to) {
@@ -203,8 +212,53 @@ std::string CExpr::plain_helper(const std::string& name, const std::string& argu
   return "kw_" + name + "(" + arguments + ")";
 }
 
+/// Operators on bits, in parentheses of their own; empty for others. Counts of shifts count modulo the number of bits.
+std::string CExpr::on_bits(const scalar::Binary& n, Elem elem) {
+  const auto between = [&](const char* sign) {
+    return "(" + atom(n.lhs) + " " + sign + " " + atom(n.rhs) + ")";
+  };
+  const std::string count =
+      "(" + atom(n.rhs) + " & " + std::to_string(scalar::bytes_of(elem) * 8 - 1) + ")";
+  const std::string natural = scalar::bytes_of(elem) == 8 ? "uint64_t" : "uint32_t";
+  switch (n.op) {
+  case BinaryOp::BitAnd:
+    return between("&");
+  case BinaryOp::BitOr:
+    return between("|");
+  case BinaryOp::BitXor:
+    return between("^");
+  case BinaryOp::Shl:
+    return "(" + c_type(elem) + ")((" + natural + ")" + atom(n.lhs) + " << " + count + ")";
+  case BinaryOp::Shr: // of negative numbers every compiler fills with the sign
+    return "(" + atom(n.lhs) + " >> " + count + ")";
+  default:
+    return {};
+  }
+}
+
+/// What of u64 is written in another way than of i64; empty for the rest.
+std::string CExpr::on_naturals(const scalar::Binary& n) {
+  const std::string both = print(n.lhs) + ", " + print(n.rhs);
+  switch (n.op) {
+  case BinaryOp::FloorDiv:
+    return "(" + atom(n.lhs) + " / " + atom(n.rhs) + ")";
+  case BinaryOp::Mod:
+    return "(" + atom(n.lhs) + " % " + atom(n.rhs) + ")";
+  case BinaryOp::Min:
+    return plain_helper("min_u64", both);
+  case BinaryOp::Max:
+    return plain_helper("max_u64", both);
+  default:
+    return {};
+  }
+}
+
 std::string CExpr::binary(const Expr& e, const scalar::Binary& n) {
   const Elem elem = n.lhs.type().elem;
+  if (std::string text = on_bits(n, elem); !text.empty())
+    return text;
+  if (std::string text = elem == Elem::U64 ? on_naturals(n) : ""; !text.empty())
+    return text;
   if (const char* sign = sign_of(n.op)) {
     const bool is_arithmetic = n.op <= BinaryOp::Div;
     // Integers wrap in Kawara but not in C.
@@ -236,6 +290,8 @@ std::string CExpr::binary(const Expr& e, const scalar::Binary& n) {
                                   : helper("max", both, elem);
   case BinaryOp::Pow:
     return "pow" + suffix + "(" + both + ")";
+  case BinaryOp::Atan2:
+    return "atan2" + suffix + "(" + both + ")";
   default:
     KAWARA_CHECK(false, "operator of " + to_string(e.type()));
   }
@@ -251,15 +307,21 @@ std::string CExpr::unary(const Expr& e, const scalar::Unary& n) {
     if (wraps(elem, n.arg))
       return elem == Elem::I32 ? "(int32_t)(0u - (uint32_t)" + atom(n.arg) + ")"
                                : "(int64_t)(0 - (uint64_t)" + atom(n.arg) + ")";
-    return "-" + atom(n.arg);
+    return elem == Elem::U64 ? "(0 - " + atom(n.arg) + ")" : "-" + atom(n.arg);
   case UnaryOp::Not:
     return "!" + atom(n.arg);
   case UnaryOp::Abs:
+    if (elem == Elem::U64)
+      return atom(n.arg);
     return scalar::is_float(elem) ? call("fabs") : helper("abs", print(n.arg), elem);
   case UnaryOp::Exp:
     return call("exp");
   case UnaryOp::Log:
     return call("log");
+  case UnaryOp::Exp2:
+    return call("exp2");
+  case UnaryOp::Log2:
+    return call("log2");
   case UnaryOp::Sqrt:
     return call("sqrt");
   case UnaryOp::Rsqrt:
@@ -311,7 +373,10 @@ std::string CExpr::print(const Expr& e) {
       [&](const scalar::Runs&) { return impossible("runs"); },
       [&](const scalar::Broadcast&) { return impossible("broadcast"); },
       [&](const scalar::Reduce&) { return impossible("reduce"); },
-      [&](const scalar::Fma&) { return impossible("fma"); },
+      [&](const scalar::Fma& n) {
+        return std::string("fma") + (e.type().elem == Elem::F32 ? "f(" : "(") + print(n.a) + ", " +
+               print(n.b) + ", " + print(n.c) + ")";
+      },
       [&](const scalar::Instruction&) { return impossible("instruction"); });
 }
 

@@ -38,6 +38,8 @@ private:
   std::string print(const scalar::Expr& e);
   std::string operand(const scalar::Expr& e, scalar::BinaryOp parent, bool is_right);
   std::string atom(const scalar::Expr& e);
+  std::string on_bits(const scalar::Binary& n, scalar::Elem elem);
+  std::string on_naturals(const scalar::Binary& n);
   std::string binary(const scalar::Expr& e, const scalar::Binary& n);
   std::string unary(const scalar::Expr& e, const scalar::Unary& n);
   std::string helper(const std::string& name, const std::string& arguments, scalar::Elem elem);

@@ -49,6 +49,24 @@ constexpr const char* kMax =
 
 )";
 
+constexpr const char* kMinU64 =
+    R"(static inline uint64_t kw_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+)";
+
+constexpr const char* kMaxU64 =
+    R"(static inline uint64_t kw_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+)";
+
+constexpr const char* kToU64 =
+    R"(/* Without the fraction; NaN and what is below 0 as 0, what is too large as the largest number. */
+static inline uint64_t kw_to_u64(double x) {
+  return !(x > 0) ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x;
+}
+
+)";
+
 constexpr const char* kMaximum = R"(/* NaN where a side is. */
 static inline double kw_maximum(double a, double b) { return a > b || a != a ? a : b; }
 
@@ -241,7 +259,7 @@ std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
                      "#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n";
   if (is_exact)
     text += "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n";
-  constexpr std::array<std::pair<const char*, const char*>, 16> functions = {
+  constexpr std::array<std::pair<const char*, const char*>, 19> functions = {
       {{"floordiv", kFloorDiv},
        {"mod", kMod},
        {"min", kMin},
@@ -252,6 +270,9 @@ std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
        {"minimumf", kMinimumF},
        {"to_i32", kToI32},
        {"to_i64", kToI64},
+       {"to_u64", kToU64},
+       {"min_u64", kMinU64},
+       {"max_u64", kMaxU64},
        {"abs", kAbs},
        {"silu", kSilu},
        {"gelu", kGelu},

@@ -48,7 +48,8 @@ private:
   void note(const kernel::Assign& s) { look(s.value); }
   void note(const kernel::Store& s) { look(s.value); }
   void note(const kernel::Combine& s) { look(s.value); }
-  void note(const kernel::If& s) { look(s.cond); }
+  /// Guards compare positions in tiles, which are not far beyond those in buffers.
+  void note(const kernel::If& s) { look_for_numbers(s.cond); }
   template <class Other> void note(const Other&) {}
 
   static bool fits(const scalar::Bounds& bounds) {
@@ -56,9 +57,13 @@ private:
     return bounds.low && bounds.high && *bounds.low >= Int::min() && *bounds.high <= Int::max();
   }
 
-  /// A number that is made a wide integer, a position that is made another number and may be more than an int, or a constant that is.
+  /// A number that is made a wide integer, a position that is compared or made another number and may be more than an int, or a constant
+  /// that is.
   bool is_wide(const Expr& e) const {
     constexpr auto kIndex = scalar::Elem::I64;
+    if (const auto* n = scalar::as<scalar::Binary>(e);
+        n != nullptr && e.type().elem == scalar::Elem::Bool && n->lhs.type().elem == kIndex)
+      return !fits(intervals_.of(n->lhs)) || !fits(intervals_.of(n->rhs));
     if (scalar::as<scalar::IntLit>(e) != nullptr)
       return e.type().elem == kIndex && !fits(intervals_.of(e));
     const auto* cast = scalar::as<scalar::Cast>(e);
@@ -67,6 +72,12 @@ private:
     const scalar::Elem from = cast->arg.type().elem;
     return e.type().elem == kIndex ? from != scalar::Elem::Bool
                                    : from == kIndex && !fits(intervals_.of(cast->arg));
+  }
+
+  void look_for_numbers(const Expr& cond) {
+    scalar::visit(cond, [&](const Expr& e) {
+      is_found_ = is_found_ || (e.type().elem != scalar::Elem::Bool && is_wide(e));
+    });
   }
 
   void look(const Expr& value) {

@@ -37,6 +37,8 @@ std::string cuda_float_text(double value, Elem elem) {
 std::string cuda_int_text(int64_t value, Elem elem) {
   if (elem == Elem::Bool)
     return value != 0 ? "true" : "false";
+  if (elem == Elem::U64)
+    return std::to_string(static_cast<uint64_t>(value)) + "ull";
   if (value == INT64_MIN)
     return "(-9223372036854775807LL - 1)";
   if (value == INT32_MIN)
@@ -46,10 +48,25 @@ std::string cuda_int_text(int64_t value, Elem elem) {
 }
 
 const char* cuda_sign_of(BinaryOp op) {
-  constexpr std::array<const char*, 20> kSigns = {
-      "+",     "-",     "*", "/",  nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-      nullptr, nullptr, "<", "<=", ">",     ">=",    "==",    "!=",    "&&",    "||"};
-  return kSigns[static_cast<size_t>(op)];
+  switch (op) {
+  case BinaryOp::Add:
+  case BinaryOp::Sub:
+  case BinaryOp::Mul:
+  case BinaryOp::Div:
+  case BinaryOp::Lt:
+  case BinaryOp::Le:
+  case BinaryOp::Gt:
+  case BinaryOp::Ge:
+  case BinaryOp::Eq:
+  case BinaryOp::Ne:
+    return scalar::name_of(op).data();
+  case BinaryOp::And:
+    return "&&";
+  case BinaryOp::Or:
+    return "||";
+  default:
+    return nullptr;
+  }
 }
 
 bool is_activation(UnaryOp op) {
@@ -120,6 +137,12 @@ std::string cuda_type(Elem elem) {
     return "signed char";
   case Elem::U8:
     return "unsigned char";
+  case Elem::U16:
+    return "unsigned short";
+  case Elem::U32:
+    return "unsigned";
+  case Elem::U64:
+    return "unsigned long long";
   case Elem::Bool:
     return "bool";
   case Elem::F8E4M3:
@@ -202,9 +225,9 @@ std::string CudaExpr::conversion(const std::string& text, Elem from, Elem to) {
   if (!scalar::is_float(from) || scalar::is_float(to) || to == Elem::Bool)
     return "(" + type + ")" + text;
   need("whole");
-  const bool is_wide = to == Elem::I64;
-  return (is_wide || to == Elem::I32 ? "" : "(" + type + ")") +
-         std::string(is_wide ? "kw_to_i64(" : "kw_to_i32(") + text + ")";
+  const Elem through = scalar::compute_type(to);
+  return (to == through ? "" : "(" + type + ")") + "kw_to_" +
+         std::string(scalar::name_of(through)) + "(" + text + ")";
 }
 
 std::string CudaExpr::before_rounding(const Expr& value) {
@@ -228,7 +251,7 @@ std::string CudaExpr::converted(const Expr& value, Elem to) {
   if (is_short && from == Elem::F32)
     return conversion(before_rounding(value), from, to);
   // What is known to lie within 32 bits needs no more.
-  if (scalar::is_integer(to) && scalar::is_float(from) && is_within_int(value)) {
+  if (scalar::is_integer(to) && to != Elem::U64 && scalar::is_float(from) && is_within_int(value)) {
     need("whole");
     return conversion("kw_to_i32(" + conversion(print(value), from, scalar::compute_type(from)) +
                           ")",
@@ -253,14 +276,42 @@ std::string CudaExpr::division(const scalar::Binary& n, Elem elem) {
     return is_quotient
                ? atom(n.lhs) + " >> " + std::to_string(std::countr_zero(static_cast<uint64_t>(by)))
                : atom(n.lhs) + " & " + std::to_string(by - 1);
+  if (elem == Elem::U64)
+    return "(" + atom(n.lhs) + (is_quotient ? " / " : " % ") + atom(n.rhs) + ")";
   need("division");
   const std::string type = "(" + type_of({elem, 1}) + ")";
   return (is_quotient ? "kw_floordiv(" : "kw_mod(") + type + atom(n.lhs) + ", " + type +
          atom(n.rhs) + ")";
 }
 
+/// Operators on bits, in parentheses of their own; empty for others. Counts of shifts count modulo the number of bits.
+std::string CudaExpr::on_bits(const scalar::Binary& n, Elem elem) {
+  const auto between = [&](const char* sign) {
+    return "(" + atom(n.lhs) + " " + sign + " " + atom(n.rhs) + ")";
+  };
+  const bool is_wide = scalar::bytes_of(elem) == 8;
+  const std::string count = "(int)(" + atom(n.rhs) + " & " + (is_wide ? "63)" : "31)");
+  switch (n.op) {
+  case BinaryOp::BitAnd:
+    return between("&");
+  case BinaryOp::BitOr:
+    return between("|");
+  case BinaryOp::BitXor:
+    return between("^");
+  case BinaryOp::Shl:
+    return "(" + cuda_type(elem) + ")((" + (is_wide ? "unsigned long long" : "unsigned") + ")" +
+           atom(n.lhs) + " << " + count + ")";
+  case BinaryOp::Shr: // fills with the sign
+    return "((" + cuda_type(elem) + ")" + atom(n.lhs) + " >> " + count + ")";
+  default:
+    return {};
+  }
+}
+
 std::string CudaExpr::binary(const scalar::Binary& n) {
   const Elem elem = n.lhs.type().elem;
+  if (std::string text = on_bits(n, elem); !text.empty())
+    return text;
   if (n.op == BinaryOp::Div && elem == Elem::F32 && is_fast()) {
     need("approximate");
     return atom(n.lhs) + " * kw_reciprocal(" + print(n.rhs) + ")";
@@ -293,6 +344,8 @@ std::string CudaExpr::binary(const scalar::Binary& n) {
   const bool is_float = scalar::is_float(elem);
   if (n.op == BinaryOp::Pow)
     return "pow" + suffix + "(" + both + ")";
+  if (n.op == BinaryOp::Atan2)
+    return "atan2" + suffix + "(" + both + ")";
   KAWARA_CHECK(n.op == BinaryOp::Min || n.op == BinaryOp::Max, "operator in CUDA text");
   const std::string name = n.op == BinaryOp::Min ? "min" : "max";
   if (is_float) {
@@ -351,18 +404,24 @@ std::string CudaExpr::unary(const Expr& e, const scalar::Unary& n) {
     if (wraps(elem, n.arg))
       return elem == Elem::I32 ? "(int)(0u - (unsigned)" + atom(n.arg) + ")"
                                : "(long long)(0ull - (unsigned long long)" + atom(n.arg) + ")";
-    return "-" + atom(n.arg);
+    return elem == Elem::U64 ? "(0ull - " + atom(n.arg) + ")" : "-" + atom(n.arg);
   case UnaryOp::Not:
     return "!" + atom(n.arg);
   case UnaryOp::Abs:
     if (scalar::is_float(elem))
       return call("fabs");
+    if (elem == Elem::U64)
+      return atom(n.arg);
     need("absolute");
     return "kw_absolute((" + type_of({elem, 1}) + ")" + atom(n.arg) + ")";
   case UnaryOp::Exp:
     return elem == Elem::F32 && is_fast() ? fast_exp(n.arg) : call("exp");
   case UnaryOp::Log:
     return call("log");
+  case UnaryOp::Exp2:
+    return call("exp2");
+  case UnaryOp::Log2:
+    return call("log2");
   case UnaryOp::Sqrt:
     return call("sqrt");
   case UnaryOp::Rsqrt:

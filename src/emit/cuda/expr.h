@@ -51,6 +51,7 @@ private:
   std::string node(const scalar::Expr& e);
   std::string position(uint32_t buffer, const std::vector<scalar::Expr>& index);
   std::string atom(const scalar::Expr& e);
+  std::string on_bits(const scalar::Binary& n, scalar::Elem elem);
   std::string binary(const scalar::Binary& n);
   std::string division(const scalar::Binary& n, scalar::Elem elem);
   std::string unary(const scalar::Expr& e, const scalar::Unary& n);

@@ -180,6 +180,8 @@ constexpr const char* kWhole =
     R"(// Without the fraction; NaN is 0, what is out of range the nearest number.
 static __device__ inline int kw_to_i32(float x) { return __float2int_rz(x); }
 static __device__ inline int kw_to_i32(double x) { return x == x ? __double2int_rz(x) : 0; }
+static __device__ inline unsigned long long kw_to_u64(float x) { return x > 0 ? __float2ull_rz(x) : 0; }
+static __device__ inline unsigned long long kw_to_u64(double x) { return x > 0 ? __double2ull_rz(x) : 0; }
 static __device__ inline long long kw_to_i64(float x) { return x == x ? __float2ll_rz(x) : 0; }
 static __device__ inline long long kw_to_i64(double x) { return x == x ? __double2ll_rz(x) : 0; }
 

@@ -40,7 +40,7 @@ llvm::Type* with_lanes(llvm::Type* element, uint16_t lanes) {
   return lanes > 1 ? llvm::FixedVectorType::get(element, lanes) : element;
 }
 
-bool is_unsigned(Elem elem) { return elem == Elem::U8 || elem == Elem::Bool; }
+bool has_no_sign(Elem elem) { return scalar::is_unsigned(elem) || elem == Elem::Bool; }
 
 } // namespace
 
@@ -55,7 +55,7 @@ llvm::Type* memory_type(llvm::LLVMContext& context, scalar::Type type) {
 
 llvm::Value* FunctionEmitter::constant(const scalar::IntLit& lit, Elem elem) {
   return llvm::ConstantInt::get(element_type(context_, elem), static_cast<uint64_t>(lit.value),
-                                !is_unsigned(elem));
+                                !has_no_sign(elem));
 }
 
 llvm::Value* FunctionEmitter::constant(const scalar::FloatLit& lit, Elem elem) {
@@ -190,16 +190,17 @@ llvm::Value* FunctionEmitter::convert(Value* v, Elem from, Elem to) {
       return b_.CreateFPCast(v, typed(to));
     if (to == Elem::Bool)
       return b_.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType()));
-    const Elem whole = to == Elem::I64 ? Elem::I64 : Elem::I32;
-    Value* number =
-        b_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {typed(whole), v->getType()}, {v});
+    const Elem whole = scalar::compute_type(to);
+    const auto saturating =
+        whole == Elem::U64 ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
+    Value* number = b_.CreateIntrinsic(saturating, {typed(whole), v->getType()}, {v});
     return b_.CreateTrunc(number, typed(to));
   }
   if (scalar::is_float(to))
-    return is_unsigned(from) ? b_.CreateUIToFP(v, typed(to)) : b_.CreateSIToFP(v, typed(to));
+    return has_no_sign(from) ? b_.CreateUIToFP(v, typed(to)) : b_.CreateSIToFP(v, typed(to));
   if (to == Elem::Bool)
     return b_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
-  return b_.CreateIntCast(v, typed(to), !is_unsigned(from));
+  return b_.CreateIntCast(v, typed(to), !has_no_sign(from));
 }
 
 } // namespace kawara::emit

@@ -199,7 +199,9 @@ private:
   void load_limited(const scalar::Select&);
   Value* branch_select(const scalar::Select&);
   Value* masked_select(const scalar::Select&);
-  Value* integer_binary(scalar::BinaryOp, Value* a, Value* b);
+  Value* integer_binary(scalar::BinaryOp, scalar::Elem, Value* a, Value* b);
+  Value* natural_binary(scalar::BinaryOp, Value* a, Value* b);
+  Value* bits_binary(scalar::BinaryOp, scalar::Elem, Value* a, Value* b);
   Value* float_binary(scalar::BinaryOp, Value* a, Value* b);
   void forget(size_t from);
   bool is_speculatable(const Expr&) const;
@@ -218,7 +220,7 @@ private:
   Value* constant(const scalar::FloatLit&, scalar::Elem);
 
   // functions.cpp
-  Value* call_function(const char* name, Value* arg);
+  Value* call_function(const char* name, const std::vector<Value*>& args);
   Value* activation(scalar::UnaryOp, Value* arg);
 
   // memory.cpp

@@ -130,7 +130,8 @@ llvm::Value* FunctionEmitter::emit_lane(const Expr& e, unsigned lane) {
   }
   const auto* n = scalar::as<scalar::Binary>(e);
   if (n != nullptr && (n->op == BinaryOp::Add || n->op == BinaryOp::Sub || n->op == BinaryOp::Mul))
-    return integer_binary(n->op, emit_lane(n->lhs, lane), emit_lane(n->rhs, lane));
+    return integer_binary(n->op, n->lhs.type().elem, emit_lane(n->lhs, lane),
+                          emit_lane(n->rhs, lane));
   return b_.CreateExtractElement(emit(e), lane);
 }
 
@@ -147,20 +148,26 @@ llvm::Value* FunctionEmitter::emit_unary(const scalar::Unary& n) {
   case UnaryOp::Not:
     return b_.CreateNot(x);
   case UnaryOp::Abs:
+    if (n.arg.type().elem == Elem::U64)
+      return x;
     return is_float ? intrinsic(llvm::Intrinsic::fabs)
                     : b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b_.getFalse());
   case UnaryOp::Exp:
     return intrinsic(llvm::Intrinsic::exp);
   case UnaryOp::Log:
     return intrinsic(llvm::Intrinsic::log);
+  case UnaryOp::Exp2:
+    return intrinsic(llvm::Intrinsic::exp2);
+  case UnaryOp::Log2:
+    return intrinsic(llvm::Intrinsic::log2);
   case UnaryOp::Sqrt:
     return intrinsic(llvm::Intrinsic::sqrt);
   case UnaryOp::Rsqrt:
     return b_.CreateFDiv(one(), intrinsic(llvm::Intrinsic::sqrt));
   case UnaryOp::Tanh:
-    return call_function("tanh", x);
+    return call_function("tanh", {x});
   case UnaryOp::Erf:
-    return call_function("erf", x);
+    return call_function("erf", {x});
   case UnaryOp::Sigmoid: {
     Value* e = b_.CreateUnaryIntrinsic(llvm::Intrinsic::exp, b_.CreateFNeg(x));
     return b_.CreateFDiv(one(), b_.CreateFAdd(one(), e));
@@ -199,7 +206,7 @@ llvm::Value* FunctionEmitter::emit_binary(const Expr& e, const scalar::Binary& n
   if (is_natural_division(n))
     return n.op == BinaryOp::Mod ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b);
   if (!scalar::is_float(n.lhs.type().elem))
-    return integer_binary(n.op, a, b);
+    return integer_binary(n.op, n.lhs.type().elem, a, b);
   const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
   // Vector code has its shape already; reassociating it would only break chains of fma.
   const bool is_update = update_ == &e.node() && e.type().lanes == 1;
@@ -224,6 +231,8 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, Value* a, Value* b) {
     return extreme(op, a, b);
   case BinaryOp::Pow:
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::pow, a, b);
+  case BinaryOp::Atan2:
+    return call_function("atan2", {a, b});
   case BinaryOp::CopySign:
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
   case BinaryOp::Lt:
@@ -243,7 +252,65 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, Value* a, Value* b) {
   }
 }
 
-llvm::Value* FunctionEmitter::integer_binary(BinaryOp op, Value* a, Value* b) {
+/// What of u64 differs from i64 of the same bits; null for the rest.
+llvm::Value* FunctionEmitter::natural_binary(BinaryOp op, Value* a, Value* b) {
+  switch (op) {
+  case BinaryOp::FloorDiv:
+  case BinaryOp::Mod: {
+    Value* one = llvm::ConstantInt::get(b->getType(), 1);
+    if (mask_ != nullptr && b->getType()->isVectorTy())
+      b = b_.CreateSelect(mask_, b, one); // lanes not wanted may divide by zero
+    Value* zero = llvm::Constant::getNullValue(b->getType());
+    if (!llvm::isa<llvm::Constant>(b))
+      report_zero(b);
+    Value* safe = b_.CreateSelect(b_.CreateICmpEQ(b, zero), one, b);
+    return op == BinaryOp::Mod ? b_.CreateURem(a, safe) : b_.CreateUDiv(a, safe);
+  }
+  case BinaryOp::Min:
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b);
+  case BinaryOp::Max:
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, a, b);
+  case BinaryOp::Lt:
+    return b_.CreateICmpULT(a, b);
+  case BinaryOp::Le:
+    return b_.CreateICmpULE(a, b);
+  case BinaryOp::Gt:
+    return b_.CreateICmpUGT(a, b);
+  case BinaryOp::Ge:
+    return b_.CreateICmpUGE(a, b);
+  default:
+    return nullptr;
+  }
+}
+
+/// Null for operators that see more than bits.
+llvm::Value* FunctionEmitter::bits_binary(BinaryOp op, Elem elem, Value* a, Value* b) {
+  // A count counts modulo the number of bits: larger ones have no answer in LLVM.
+  const auto count = [&] {
+    const auto bits = static_cast<uint64_t>(scalar::bytes_of(elem)) * 8;
+    return b_.CreateAnd(b, llvm::ConstantInt::get(b->getType(), bits - 1));
+  };
+  switch (op) {
+  case BinaryOp::BitAnd:
+    return b_.CreateAnd(a, b);
+  case BinaryOp::BitOr:
+    return b_.CreateOr(a, b);
+  case BinaryOp::BitXor:
+    return b_.CreateXor(a, b);
+  case BinaryOp::Shl:
+    return b_.CreateShl(a, count());
+  case BinaryOp::Shr:
+    return elem == Elem::U64 ? b_.CreateLShr(a, count()) : b_.CreateAShr(a, count());
+  default:
+    return nullptr;
+  }
+}
+
+llvm::Value* FunctionEmitter::integer_binary(BinaryOp op, Elem elem, Value* a, Value* b) {
+  if (Value* value = bits_binary(op, elem, a, b))
+    return value;
+  if (Value* value = elem == Elem::U64 ? natural_binary(op, a, b) : nullptr)
+    return value;
   switch (op) {
   case BinaryOp::Add:
     return b_.CreateAdd(a, b);

@@ -7,24 +7,29 @@ namespace kawara::emit {
 
 using scalar::UnaryOp;
 
-/// A function of the C library on one number, or lane by lane. `name` is the f64 function; the f32
+/// A function of the C library on numbers of one type, or lane by lane. `name` is the f64 function; the f32
 /// one has an `f` appended. It is declared without effects, so that calls can move and merge.
-llvm::Value* FunctionEmitter::call_function(const char* name, Value* arg) {
-  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(arg->getType())) {
+llvm::Value* FunctionEmitter::call_function(const char* name, const std::vector<Value*>& args) {
+  llvm::Type* type = args.front()->getType();
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
     Value* result = llvm::PoisonValue::get(vector);
-    for (unsigned lane = 0; lane < vector->getNumElements(); ++lane)
-      result = b_.CreateInsertElement(
-          result, call_function(name, b_.CreateExtractElement(arg, lane)), lane);
+    for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
+      std::vector<Value*> of_lane;
+      for (Value* arg : args)
+        of_lane.push_back(b_.CreateExtractElement(arg, lane));
+      result = b_.CreateInsertElement(result, call_function(name, of_lane), lane);
+    }
     return result;
   }
-  const std::string symbol = std::string(name) + (arg->getType()->isFloatTy() ? "f" : "");
-  auto* type = llvm::FunctionType::get(arg->getType(), {arg->getType()}, false);
+  const std::string symbol = std::string(name) + (type->isFloatTy() ? "f" : "");
+  auto* signature =
+      llvm::FunctionType::get(type, std::vector<llvm::Type*>(args.size(), type), false);
   auto* function =
-      llvm::cast<llvm::Function>(parts_.module.getOrInsertFunction(symbol, type).getCallee());
+      llvm::cast<llvm::Function>(parts_.module.getOrInsertFunction(symbol, signature).getCallee());
   function->setDoesNotAccessMemory();
   function->setDoesNotThrow();
   function->setWillReturn();
-  return b_.CreateCall(function, {arg});
+  return b_.CreateCall(function, args);
 }
 
 /// silu, gelu and gelu_tanh by the C library, in f64: in f32 their parts cancel or underflow before
@@ -37,7 +42,7 @@ llvm::Value* FunctionEmitter::activation(UnaryOp op, Value* arg) {
   Value* x = b_.CreateFPCast(arg, f64);
   Value* result = nullptr;
   if (op == UnaryOp::Gelu) {
-    Value* tail = call_function("erfc", b_.CreateFMul(x, number(-1 / std::numbers::sqrt2)));
+    Value* tail = call_function("erfc", {b_.CreateFMul(x, number(-1 / std::numbers::sqrt2))});
     result = b_.CreateFMul(b_.CreateFMul(number(0.5), x), tail);
   } else {
     Value* z = x;

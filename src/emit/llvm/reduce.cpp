@@ -16,7 +16,7 @@ llvm::Value* FunctionEmitter::combine(ReduceOp op, Elem elem, Value* old, Value*
                           : op == ReduceOp::Max  ? BinaryOp::Max
                                                  : BinaryOp::Min;
   if (!scalar::is_float(elem))
-    return integer_binary(binary, old, value);
+    return integer_binary(binary, elem, old, value);
   const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
   b_.setFastMathFlags(value->getType()->isVectorTy() ? plain_flags() : update_flags());
   return float_binary(binary, old, value);

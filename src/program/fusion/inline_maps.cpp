@@ -36,7 +36,8 @@ bool is_costly(const Expr& e) {
       found = found || (unary->op != scalar::UnaryOp::Neg && unary->op != scalar::UnaryOp::Abs &&
                         unary->op != scalar::UnaryOp::Not);
     if (const auto* binary = scalar::as<scalar::Binary>(x))
-      found = found || binary->op == scalar::BinaryOp::Pow || binary->op == scalar::BinaryOp::Div;
+      found = found || binary->op == scalar::BinaryOp::Pow ||
+              binary->op == scalar::BinaryOp::Atan2 || binary->op == scalar::BinaryOp::Div;
   });
   return found;
 }

@@ -348,6 +348,8 @@ std::vector<std::pair<std::string, void*>> library_functions() {
   };
   both("exp", ::exp, ::expf);
   both("log", ::log, ::logf);
+  both("exp2", ::exp2, ::exp2f);
+  both("log2", ::log2, ::log2f);
   both("tanh", ::tanh, ::tanhf);
   both("erf", ::erf, ::erff);
   both("sin", ::sin, ::sinf);
@@ -356,6 +358,10 @@ std::vector<std::pair<std::string, void*>> library_functions() {
   both("ceil", ::ceil, ::ceilf);
   add("pow", static_cast<double (*)(double, double)>(::pow));
   add("powf", static_cast<float (*)(float, float)>(::powf));
+  add("atan2", static_cast<double (*)(double, double)>(::atan2));
+  add("atan2f", static_cast<float (*)(float, float)>(::atan2f));
+  add("fma", static_cast<double (*)(double, double, double)>(::fma));
+  add("fmaf", static_cast<float (*)(float, float, float)>(::fmaf));
   add("memcpy", &std::memcpy);
   add("memmove", &std::memmove);
   add("memset", &std::memset);

@@ -9,8 +9,9 @@ namespace {
 
 using scalar::Elem;
 
-constexpr Elem kAll[] = {Elem::F64, Elem::F32, Elem::F16, Elem::BF16, Elem::I64,    Elem::I32,
-                         Elem::I16, Elem::I8,  Elem::U8,  Elem::Bool, Elem::F8E4M3, Elem::F8E5M2};
+constexpr Elem kAll[] = {Elem::F64,    Elem::F32,    Elem::F16, Elem::BF16, Elem::I64,
+                         Elem::I32,    Elem::I16,    Elem::I8,  Elem::U8,   Elem::Bool,
+                         Elem::F8E4M3, Elem::F8E5M2, Elem::U16, Elem::U32,  Elem::U64};
 
 TEST(Array, StartsAsZeroAndAligned) {
   for (const Elem elem : kAll) {

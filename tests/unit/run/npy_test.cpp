@@ -95,12 +95,17 @@ TEST(Npy, ReadsFortranOrderAndBigEndian) {
                                   "a.npy");
   ASSERT_TRUE(big);
   EXPECT_EQ(cells(*big), (std::vector<double>{258, 3}));
-  const auto bf16 = array_from_npy(
+  const auto short_cells = array_from_npy(
       file("{'descr': '<u2', 'fortran_order': False, 'shape': (1,), }", raw<uint16_t>({0x3f80})),
       "a.npy");
-  ASSERT_TRUE(bf16);
-  EXPECT_EQ(bf16->elem(), Elem::BF16);
-  EXPECT_EQ(cells(*bf16), (std::vector<double>{1}));
+  ASSERT_TRUE(short_cells);
+  EXPECT_EQ(short_cells->elem(), Elem::U16);
+  EXPECT_EQ(cells(*short_cells), (std::vector<double>{0x3f80}));
+  const auto wide = array_from_npy(file("{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }",
+                                        raw<uint64_t>({UINT64_MAX})),
+                                   "a.npy");
+  ASSERT_TRUE(wide);
+  EXPECT_EQ(cells(*wide), (std::vector<double>{0x1p64}));
 }
 
 TEST(Npy, RefusesWhatItCannotRead) {

@@ -27,7 +27,7 @@ std::vector<double> float_samples() {
 
 std::vector<int64_t> integer_samples(Elem elem) {
   std::vector<int64_t> result{0, 1, -1, 2, -2, 3, 7, -7, 100, -100, 12345, -4096};
-  if (elem == Elem::I64)
+  if (scalar::bytes_of(elem) == 8)
     result.insert(result.end(), {std::numeric_limits<int64_t>::min(),
                                  std::numeric_limits<int64_t>::max(), int64_t{1} << 53});
   else
@@ -53,7 +53,12 @@ void put(Elem elem, void* base, size_t at, Value v) {
     return write(v.i);
   case Elem::I32:
     return write(static_cast<int32_t>(v.i));
+  case Elem::U64:
+    return write(v.i);
+  case Elem::U32:
+    return write(static_cast<uint32_t>(v.i));
   case Elem::I16:
+  case Elem::U16:
     return write(static_cast<int16_t>(v.i));
   case Elem::F8E4M3:
   case Elem::F8E5M2:
@@ -85,6 +90,12 @@ Value get(Elem elem, const void* base, size_t at) {
     return scalar::int_value(cell_at<int32_t>(base, at));
   case Elem::I16:
     return scalar::int_value(cell_at<int16_t>(base, at));
+  case Elem::U64:
+    return scalar::int_value(cell_at<int64_t>(base, at));
+  case Elem::U32:
+    return scalar::int_value(cell_at<uint32_t>(base, at));
+  case Elem::U16:
+    return scalar::int_value(cell_at<uint16_t>(base, at));
   case Elem::I8:
     return scalar::int_value(cell_at<int8_t>(base, at));
   case Elem::F8E4M3:
@@ -102,8 +113,7 @@ std::vector<Value> samples(Elem elem) {
     for (const double d : float_samples())
       result.push_back(scalar::float_value(scalar::round_to(elem, d)));
   } else {
-    const Elem wide = elem == Elem::I64 ? Elem::I64 : Elem::I32;
-    for (const int64_t i : integer_samples(wide))
+    for (const int64_t i : integer_samples(scalar::compute_type(elem)))
       result.push_back(scalar::int_value(scalar::wrap_to(elem, i)));
   }
   return result;
@@ -182,12 +192,25 @@ TEST(ScalarCode, FloatArithmeticIsExact) {
 }
 
 TEST(ScalarCode, IntegerArithmeticWrapsAndFloors) {
-  for (const Elem elem : {Elem::I32, Elem::I64})
+  for (const Elem elem : {Elem::I32, Elem::I64, Elem::U64})
     for (const BinaryOp op : {BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::FloorDiv,
                               BinaryOp::Mod, BinaryOp::Min, BinaryOp::Max, BinaryOp::Lt,
                               BinaryOp::Le, BinaryOp::Gt, BinaryOp::Ge, BinaryOp::Eq, BinaryOp::Ne})
       check([op](Expr a, Expr b) { return scalar::binary(op, a, b); }, elem, 0,
             std::string(scalar::name_of(op)), op != BinaryOp::FloorDiv && op != BinaryOp::Mod);
+}
+
+TEST(ScalarCode, OperatorsOnBits) {
+  for (const Elem elem : {Elem::I32, Elem::I64, Elem::U64})
+    for (const BinaryOp op :
+         {BinaryOp::BitAnd, BinaryOp::BitOr, BinaryOp::BitXor, BinaryOp::Shl, BinaryOp::Shr})
+      check([op](Expr a, Expr b) { return scalar::binary(op, a, b); }, elem, 0,
+            std::string(scalar::name_of(op)));
+}
+
+TEST(ScalarCode, FmaRoundsOnce) {
+  for (const Elem elem : {Elem::F32, Elem::F64})
+    check([](Expr a, Expr b) { return scalar::fma(a, b, a); }, elem, 0, "fma");
 }
 
 TEST(ScalarCode, DivisionByConstants) {
@@ -203,15 +226,18 @@ TEST(ScalarCode, Functions) {
          {UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Sqrt, UnaryOp::Floor, UnaryOp::Ceil, UnaryOp::Round})
       check([op](Expr a, Expr) { return scalar::unary(op, a); }, elem, 0,
             std::string(scalar::name_of(op)));
-    for (const UnaryOp op : {UnaryOp::Exp, UnaryOp::Log, UnaryOp::Rsqrt, UnaryOp::Tanh,
-                             UnaryOp::Erf, UnaryOp::Sigmoid, UnaryOp::Sin, UnaryOp::Cos})
+    for (const UnaryOp op :
+         {UnaryOp::Exp, UnaryOp::Log, UnaryOp::Rsqrt, UnaryOp::Tanh, UnaryOp::Erf, UnaryOp::Sigmoid,
+          UnaryOp::Sin, UnaryOp::Cos, UnaryOp::Exp2, UnaryOp::Log2})
       check([op](Expr a, Expr) { return scalar::unary(op, a); }, elem, 4,
             std::string(scalar::name_of(op)));
     check([](Expr a, Expr b) { return scalar::binary(BinaryOp::Pow, a, b); }, elem, 4, "pow");
+    check([](Expr a, Expr b) { return scalar::binary(BinaryOp::Atan2, a, b); }, elem, 4, "atan2");
   }
   for (const UnaryOp op : {UnaryOp::Neg, UnaryOp::Abs})
-    check([op](Expr a, Expr) { return scalar::unary(op, a); }, Elem::I64, 0,
-          std::string(scalar::name_of(op)));
+    for (const Elem elem : {Elem::I64, Elem::U64})
+      check([op](Expr a, Expr) { return scalar::unary(op, a); }, elem, 0,
+            std::string(scalar::name_of(op)));
 }
 
 TEST(ScalarCode, LogicAndSelect) {
@@ -230,9 +256,9 @@ TEST(ScalarCode, LogicAndSelect) {
 }
 
 TEST(ScalarCode, EveryCast) {
-  const std::vector<Elem> all{Elem::F64, Elem::F32,  Elem::F16,    Elem::BF16,
-                              Elem::I64, Elem::I32,  Elem::I16,    Elem::I8,
-                              Elem::U8,  Elem::Bool, Elem::F8E4M3, Elem::F8E5M2};
+  const std::vector<Elem> all{Elem::F64,    Elem::F32,    Elem::F16, Elem::BF16, Elem::I64,
+                              Elem::I32,    Elem::I16,    Elem::I8,  Elem::U8,   Elem::Bool,
+                              Elem::F8E4M3, Elem::F8E5M2, Elem::U16, Elem::U32,  Elem::U64};
   for (const Elem from : all)
     for (const Elem to : all)
       check(

@@ -29,6 +29,29 @@ TEST(Evaluate, IntegersWrap) {
   EXPECT_EQ(whole(binary(BinaryOp::Mod, int_lit(INT64_MIN), int_lit(-1))), 0);
 }
 
+TEST(Evaluate, BitsAndShifts) {
+  EXPECT_EQ(whole(binary(BinaryOp::BitXor, i32(-1), i32(5))), ~5);
+  EXPECT_EQ(whole(binary(BinaryOp::Shl, i32(3), i32(31))), INT32_MIN);
+  EXPECT_EQ(whole(binary(BinaryOp::Shl, i32(3), i32(33))), 6); // modulo 32
+  EXPECT_EQ(whole(binary(BinaryOp::Shr, i32(-8), i32(1))), -4);
+  EXPECT_EQ(whole(binary(BinaryOp::Shr, int_lit(-1, {Elem::U64, 1}), int_lit(63, {Elem::U64, 1}))),
+            1);
+}
+
+TEST(Evaluate, NaturalsHaveNoSign) {
+  const Type u64{Elem::U64, 1};
+  const Expr large = int_lit(-2, u64), five = int_lit(5, u64);
+  EXPECT_EQ(whole(binary(BinaryOp::Lt, large, five)), 0);
+  EXPECT_EQ(whole(binary(BinaryOp::Max, large, five)), -2);
+  EXPECT_EQ(whole(binary(BinaryOp::FloorDiv, large, int_lit(2, u64))), INT64_MAX);
+  EXPECT_EQ(whole(binary(BinaryOp::Mod, large, five)), 4);
+  EXPECT_EQ(real(cast(large, {Elem::F64, 1})), 0x1p64);
+  EXPECT_EQ(whole(cast(float_lit(0x1p63, {Elem::F64, 1}), u64)), INT64_MIN);
+  EXPECT_EQ(whole(cast(float_lit(-1, {Elem::F64, 1}), u64)), 0);
+  EXPECT_EQ(whole(cast(float_lit(0x1p33, {Elem::F64, 1}), {Elem::U32, 1})), 0);
+  EXPECT_EQ(whole(identity_of(ReduceOp::Min, u64)), -1);
+}
+
 TEST(Evaluate, DivisionRoundsDown) {
   for (int64_t a = -13; a <= 13; ++a) {
     for (int64_t b = -5; b <= 5; ++b) {
