@@ -134,15 +134,25 @@ Parsed<program::Program> program_of(const Request& request) {
   return program;
 }
 
+Request with_default_sizes(Request request) {
+  if (const auto program = program::parse(request.text))
+    for (const program::Param& p : program->params)
+      if (p.value)
+        request.sizes.emplace(p.name, *p.value);
+  return request;
+}
+
 Parsed<std::vector<int64_t>> all_sizes(const program::Program& program, const Request& request) {
   std::vector<int64_t> values;
   std::vector<std::string> missing;
   for (const program::Param& p : program.params) {
     const auto given = request.sizes.find(p.name);
-    if (given == request.sizes.end())
-      missing.push_back(p.name);
-    else
+    if (given != request.sizes.end())
       values.push_back(given->second);
+    else if (p.value)
+      values.push_back(*p.value);
+    else
+      missing.push_back(p.name);
   }
   if (!missing.empty())
     return fail(Diagnostics{missing_sizes(missing)});

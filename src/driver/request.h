@@ -27,6 +27,9 @@ Parsed<program::Program> program_of(const Request&);
 /// What is wrong with tiles of this size under this contract (K0258), whatever is computed; 0 and 1 ask for none.
 std::optional<Diagnostic> refused_tiles(int64_t winograd, program::Numerics);
 
+/// The request with the sizes that its text gives to parameters of which it names none. A text that cannot be read has none.
+Request with_default_sizes(Request);
+
 /// A value for every parameter, or which ones are missing (K0431).
 Parsed<std::vector<int64_t>> all_sizes(const program::Program&, const Request&);
 

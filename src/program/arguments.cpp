@@ -3,6 +3,8 @@
 #include "program/assumption_place.h"
 #include "support/check.h"
 
+#include <algorithm>
+
 namespace kawara::program {
 namespace {
 
@@ -157,6 +159,18 @@ Result<Shapes, Diagnostic> required_shapes(const Program& program,
     shapes.push_back(std::move(shape));
   }
   return shapes;
+}
+
+void accept_raw_bits(const Program& program, Arrays& given) {
+  for (const Tensor& tensor : program.tensors) {
+    const auto array = given.find(tensor.name);
+    if (array == given.end() || tensor.elem != scalar::Elem::BF16 ||
+        array->second.elem() != scalar::Elem::U16)
+      continue;
+    Array bits(scalar::Elem::BF16, array->second.shape());
+    std::copy_n(array->second.data(), bits.bytes(), bits.data());
+    array->second = std::move(bits);
+  }
 }
 
 Result<std::vector<Array>, Diagnostic>

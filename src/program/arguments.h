@@ -11,6 +11,9 @@ namespace kawara::program {
 Result<std::vector<std::vector<int64_t>>, Diagnostic>
 required_shapes(const Program& program, const std::vector<int64_t>& params);
 
+/// NumPy has no bf16: an array of u16 that is given for such a tensor holds its bits.
+void accept_raw_bits(const Program& program, Arrays& given);
+
 /// One array per tensor, in the program's order: inputs and inouts moved out of `given`, the others
 /// zeroed. Refuses what `required_shapes` refuses, an array that is missing (K0401), has another
 /// shape (K0402) or element type (K0403), or belongs to no input or inout (K0407).

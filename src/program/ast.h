@@ -7,7 +7,8 @@ namespace kawara::program::ast {
 // What the parser saw, before names and types are looked up. Names point into the source.
 //
 //   expr = Integer | Real | Name | Index name[args] | Call name(args) | Negate | Not
-//        | Binary | Compare a < b <= c | Tuple (a, b) | Binder name in range(args) | Bad
+//        | Binary | Compare a < b <= c | Choice args[1] if args[0] else args[2]
+//        | Tuple (a, b) | Binder name in range(args) | Bad
 //
 // Bad stands where an error was reported already; whoever meets it stays silent.
 
@@ -22,6 +23,7 @@ enum class Kind : uint8_t {
   Not,
   Binary,
   Compare,
+  Choice,
   Tuple,
   Binder
 };
@@ -41,12 +43,12 @@ struct Expr {
   bool is_bad() const { return kind == Kind::Bad; }
 };
 
-enum class StatementKind : uint8_t { For, If, Assign };
+enum class StatementKind : uint8_t { For, If, Assign, Let };
 
 struct Statement {
   StatementKind kind = StatementKind::Assign;
   Span where; ///< the header of a block, or the whole assignment
-  // For
+  // For, Let
   std::string_view name;
   Span name_where;
   Expr range; ///< Call of `range`, or Bad
@@ -54,7 +56,7 @@ struct Statement {
   Expr cond;
   // For, If
   std::vector<Statement> body, otherwise;
-  // Assign
+  // Assign; Let has the value alone
   Expr target; ///< Name, Index or Bad
   ReduceOp op = ReduceOp::None;
   bool is_minus = false; ///< `-=`
@@ -64,6 +66,7 @@ struct Statement {
 struct ParamDecl {
   std::string_view name;
   Span where;
+  std::optional<Expr> value; ///< the size where none is given
 };
 
 struct TensorDecl {
@@ -77,6 +80,20 @@ struct TensorDecl {
   bool is_bad = false; ///< the declaration was not understood; the name is known
 };
 
+/// `def name(parameters): result`, with `let` lines before the result.
+struct FunctionDecl {
+  struct Parameter {
+    std::string_view name;
+    Span where;
+  };
+  std::string_view name;
+  Span where;
+  std::vector<Parameter> parameters;
+  std::vector<Statement> lets;
+  Expr result;
+  bool is_whole = true; ///< no line of it was misunderstood
+};
+
 struct NumericsDecl {
   std::string_view name;
   Span where;
@@ -87,6 +104,7 @@ struct File {
   std::vector<TensorDecl> tensors;
   std::vector<Expr> assumptions;
   std::vector<NumericsDecl> numerics;
+  std::vector<FunctionDecl> functions;
   std::vector<Statement> body;
 };
 

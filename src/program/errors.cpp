@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace kawara::program {
 
@@ -31,6 +32,10 @@ std::string folded(const std::string& paragraph) {
 
 void Report::error(const char* code, Span where, std::string headline, std::string label,
                    std::vector<Help> help, std::vector<std::string> body) {
+  if (is_muted())
+    return;
+  if (!context_.empty())
+    body.push_back(context_);
   ++count_;
   if (errors_.size() >= kKept)
     return;
@@ -47,6 +52,10 @@ void Report::error(const char* code, Span where, std::string headline, std::stri
     d.body.push_back(folded(paragraph));
   d.help = std::move(help);
   errors_.push_back(std::move(d));
+}
+
+std::string Report::set_context(std::string context) {
+  return std::exchange(context_, std::move(context));
 }
 
 std::string Report::line_of(Span span) const {

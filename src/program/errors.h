@@ -17,9 +17,11 @@ namespace kawara::program {
 //                K0112 block without a statement       K0113 not a statement of the language
 //                K0114 `else` without `if`             K0115 declaration inside a block
 //                K0116 unknown numerics contract       K0117 second `numerics` line
+//                K0118 end of a loop depends on data   K0119 function is not `let` lines and a value
 //   names        K0120 declared twice                  K0121 unknown name
 //                K0122 name of a loop is taken         K0123 reserved word
 //                K0124 unknown element type            K0125 unknown function
+//                K0126 function calls itself
 //   tensors      K0130 wrong number of indices         K0131 input is written
 //                K0132 target is not a tensor          K0133 no output
 //   affine       K0140 not affine                      K0141 condition depends on data
@@ -30,7 +32,8 @@ namespace kawara::program {
 //                K0154 scalar or reduction?            K0155 nested reduction over a varying range
 //   types        K0160 `/` of integers                 K0161 float stored in an integer tensor
 //                K0162 number and condition mixed up   K0163 wrong number of arguments
-//                K0164 `//` or `%` of floats
+//                K0164 `//` or `%` of floats           K0165 operators on bits of floats
+//                K0166 default size is no constant
 namespace code {
 inline constexpr const char* kMoreErrors = "K0100";
 inline constexpr const char* kCharacter = "K0101";
@@ -48,12 +51,15 @@ inline constexpr const char* kLoneElse = "K0114";
 inline constexpr const char* kNestedDeclaration = "K0115";
 inline constexpr const char* kUnknownNumerics = "K0116";
 inline constexpr const char* kSecondNumerics = "K0117";
+inline constexpr const char* kWhile = "K0118";
+inline constexpr const char* kFunctionBody = "K0119";
 inline constexpr const char* kDeclaredTwice = "K0120";
 inline constexpr const char* kUnknownName = "K0121";
 inline constexpr const char* kShadows = "K0122";
 inline constexpr const char* kReserved = "K0123";
 inline constexpr const char* kUnknownElem = "K0124";
 inline constexpr const char* kUnknownFunction = "K0125";
+inline constexpr const char* kRecursion = "K0126";
 inline constexpr const char* kRank = "K0130";
 inline constexpr const char* kInputWritten = "K0131";
 inline constexpr const char* kNotATensor = "K0132";
@@ -74,6 +80,8 @@ inline constexpr const char* kFloatToInteger = "K0161";
 inline constexpr const char* kConditionMixed = "K0162";
 inline constexpr const char* kArguments = "K0163";
 inline constexpr const char* kFloatFloorDiv = "K0164";
+inline constexpr const char* kFloatBits = "K0165";
+inline constexpr const char* kDefaultSize = "K0166";
 } // namespace code
 
 /// Collects the errors of one text.
@@ -85,6 +93,13 @@ public:
 
   void error(const char* code, Span where, std::string headline, std::string label = {},
              std::vector<Help> help = {}, std::vector<std::string> body = {});
+
+  /// Told at the end of every error from now on; empty for nothing. Returns what was told before.
+  std::string set_context(std::string context);
+  /// While muted, errors are forgotten: for finding out whether something could be said.
+  void mute() { ++muted_; }
+  void unmute() { --muted_; }
+  bool is_muted() const { return muted_ > 0; }
 
   bool has_errors() const { return count_ > 0; }
   /// Whether more errors than are ever shown were reported: costly help is not worth building.
@@ -102,6 +117,8 @@ private:
   SourcePtr source_;
   Diagnostics errors_;
   size_t count_ = 0;
+  std::string context_;
+  int muted_ = 0;
 };
 
 } // namespace kawara::program

@@ -10,9 +10,9 @@
 namespace kawara::program {
 
 bool starts_line(std::string_view word) {
-  static constexpr std::array<std::string_view, 12> kWords = {
-      "param", "assume", "numerics", "input", "const", "output",
-      "inout", "temp",   "for",      "if",    "elif",  "else"};
+  static constexpr std::array<std::string_view, 15> kWords = {
+      "param", "assume", "numerics", "input", "const", "output", "inout", "temp",
+      "for",   "if",     "elif",     "else",  "let",   "def",    "return"};
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
@@ -76,7 +76,7 @@ private:
     at_line_start_ = false;
     if (pos_ == text_.size() || text_[pos_] == '\n' || text_[pos_] == '#')
       return;
-    if (!open_.empty() && !starts_line(word_here()))
+    if (!open_.empty() && !begins_line_here())
       return;
     if (!open_.empty())
       close_line();
@@ -90,6 +90,18 @@ private:
     while (end < text_.size() && is_name_part(text_[end]))
       ++end;
     return text_.substr(pos_, end - pos_);
+  }
+
+  // `if` and `else` also stand inside expressions; as line starts they end with a colon.
+  bool begins_line_here() const {
+    const std::string_view word = word_here();
+    if (word != "if" && word != "else")
+      return starts_line(word);
+    std::string_view line = text_.substr(pos_, text_.find('\n', pos_) - pos_);
+    line = line.substr(0, line.find('#'));
+    while (!line.empty() && is_blank(line.back()))
+      line.remove_suffix(1);
+    return !line.empty() && line.back() == ':';
   }
 
   // A line start was found inside brackets: the bracket was meant to close before it.
@@ -260,9 +272,10 @@ private:
   }
 
   bool symbol() {
-    static constexpr std::array<std::string_view, 25> kSymbols = {
-        "**", "//", "==", "!=", "<=", ">=", "+=", "-=", "*=", "/=", "&&", "||", "+",
-        "-",  "*",  "/",  "%",  "<",  ">",  "=",  "(",  ")",  "[",  "]",  ","};
+    static constexpr std::array<std::string_view, 31> kSymbols = {
+        "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "+=", "-=", "*=",
+        "/=", "&&", "||", "+",  "-",  "*",  "/",  "%",  "<",  ">",  "=",
+        "(",  ")",  "[",  "]",  ",",  "&",  "|",  "^",  "~"};
     const size_t begin = pos_;
     if (text_[pos_] == ':') {
       ++pos_;

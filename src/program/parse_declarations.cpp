@@ -22,9 +22,14 @@ bool Parser::declaration(ast::File& file) {
   const Token word = peek();
   const bool is_constant = word.text == "const";
   const std::optional<Role> role = is_constant ? Role::Input : role_from_name(word.text);
-  if (!role && word.text != "param" && word.text != "assume" && word.text != "numerics")
+  if (!role && word.text != "param" && word.text != "assume" && word.text != "numerics" &&
+      word.text != "def")
     return false;
   take();
+  if (word.text == "def") {
+    function(file);
+    return true;
+  }
   if (role)
     tensors(file, *role, is_constant);
   else if (word.text == "param")
@@ -40,9 +45,84 @@ bool Parser::declaration(ast::File& file) {
 void Parser::params(ast::File& file) {
   do {
     const Token name = expect_name("the name of a parameter");
+    ast::ParamDecl decl{name.text, name.where, std::nullopt};
+    if (accept("="))
+      decl.value = expr();
     if (!panic_)
-      file.params.push_back({name.text, name.where});
+      file.params.push_back(std::move(decl));
   } while (accept(","));
+}
+
+/// `def f(a, b): result` on one line, or a block of `let` lines that ends with `return result`.
+void Parser::function(ast::File& file) {
+  ast::FunctionDecl f;
+  const uint32_t begin = peek().where.begin;
+  const Token name = expect_name("the name of a function");
+  f.name = name.text;
+  f.where = name.where;
+  expect("(", "after the name");
+  if (!panic_ && !accept(")")) {
+    do {
+      const Token parameter = expect_name("the name of a parameter");
+      f.parameters.push_back({parameter.text, parameter.where});
+    } while (accept(","));
+    expect(")", "after the parameters");
+  }
+  colon(since(begin));
+  const Span header = since(begin);
+  if (panic_) {
+    skip_line();
+    skip_block();
+    return;
+  }
+  function_body(f, header);
+  file.functions.push_back(std::move(f));
+}
+
+void Parser::function_body(ast::FunctionDecl& f, Span header) {
+  if (!at(TokenKind::Newline) && !at(TokenKind::End))
+    return function_line(f);
+  skip_line();
+  if (at(TokenKind::Indent)) {
+    take();
+    while (!at(TokenKind::Dedent) && !at(TokenKind::End)) {
+      line_begin_ = pos_;
+      if (at(TokenKind::Newline))
+        take();
+      else
+        function_line(f);
+    }
+    if (at(TokenKind::Dedent))
+      take();
+  }
+  line_begin_ = pos_;
+  if (!f.result.is_bad() || !f.is_whole)
+    return;
+  fail(code::kFunctionBody, header, fmt::format("`{}` gives no value", f.name), "",
+       {{"end it with", "return x"}});
+  panic_ = false;
+}
+
+/// One line of a function. What stands after `return` is never reached.
+void Parser::function_line(ast::FunctionDecl& f) {
+  const Token first = peek();
+  if (!f.result.is_bad()) {
+    fail(code::kFunctionBody, first.where, "this line stands after `return`", "",
+         {{"", "move it up, or remove it"}});
+  } else if (at("let")) {
+    f.lets.push_back(let());
+    return;
+  } else if (first.is("for") || first.is("if") || first.is("while")) {
+    fail(code::kFunctionBody, first.where, fmt::format("`{}` inside a function", first.text), "",
+         {{"a function is `let` lines and a value, for example", "return x if x > 0 else 0"},
+          {"sums are values", "return sum(k, A[i, k])"}});
+  } else {
+    accept("return");
+    f.result = expr();
+  }
+  f.is_whole = f.is_whole && !panic_;
+  finish_line();
+  skip_block();
 }
 
 void Parser::numerics(ast::File& file) {

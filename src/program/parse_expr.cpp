@@ -8,7 +8,8 @@ using ast::Kind;
 using scalar::BinaryOp;
 
 // Precedence, loosest first:
-//   or · and · not · == != < <= > >= (chained) · + - · * / // % · unary - + · f(x) A[i] (x)
+//   a if c else b · or · and · not · == != < <= > >= (chained) · | · ^ · & · << >> · + - · * / // % ·
+//   unary - + ~ · f(x) A[i] (x)
 
 namespace {
 
@@ -33,6 +34,23 @@ std::optional<BinaryOp> product_op(const Token& t) {
     return BinaryOp::Mod;
   return std::nullopt;
 }
+
+/// Operators on bits by level, loosest first.
+std::optional<BinaryOp> bits_op(const Token& t, int level) {
+  if (level == 0 && t.is("|"))
+    return BinaryOp::BitOr;
+  if (level == 1 && t.is("^"))
+    return BinaryOp::BitXor;
+  if (level == 2 && t.is("&"))
+    return BinaryOp::BitAnd;
+  if (level == 3 && t.is("<<"))
+    return BinaryOp::Shl;
+  if (level == 3 && t.is(">>"))
+    return BinaryOp::Shr;
+  return std::nullopt;
+}
+
+constexpr int kBitsLevels = 4;
 
 } // namespace
 
@@ -75,10 +93,24 @@ ast::Expr Parser::expr() {
   if (!enter(peek().where))
     return {};
   ++nesting_;
+  const uint32_t begin = peek().where.begin;
+  ast::Expr e = or_expr();
+  if (accept("if")) {
+    std::vector<ast::Expr> args(1);
+    args.push_back(std::move(e));
+    args[0] = or_expr();
+    if (expect("else", "after the condition: a value needs both cases"))
+      args.push_back(expr());
+    e = node(Kind::Choice, begin, std::move(args));
+  }
+  --nesting_;
+  return e;
+}
+
+ast::Expr Parser::or_expr() {
   ast::Expr e = and_expr();
   while (accept("or"))
     e = binary(BinaryOp::Or, std::move(e), and_expr());
-  --nesting_;
   return e;
 }
 
@@ -105,7 +137,7 @@ ast::Expr Parser::not_expr() {
 
 ast::Expr Parser::comparison() {
   const uint32_t begin = peek().where.begin;
-  ast::Expr first = sum();
+  ast::Expr first = bits(0);
   if (panic_ || !comparison_op(peek()))
     return first;
   std::vector<ast::Expr> args;
@@ -114,7 +146,7 @@ ast::Expr Parser::comparison() {
   while (const auto op = comparison_op(peek())) {
     take();
     ops.push_back(*op);
-    args.push_back(sum());
+    args.push_back(bits(0));
     if (panic_)
       return {};
   }
@@ -123,6 +155,16 @@ ast::Expr Parser::comparison() {
          {{"join them with", "and"}});
   ast::Expr e = node(Kind::Compare, begin, std::move(args));
   e.compares = std::move(ops);
+  return e;
+}
+
+ast::Expr Parser::bits(int level) {
+  const auto operand = [&] { return level + 1 < kBitsLevels ? bits(level + 1) : sum(); };
+  ast::Expr e = operand();
+  while (!panic_ && bits_op(peek(), level)) {
+    const BinaryOp op = *bits_op(take(), level);
+    e = binary(op, std::move(e), operand());
+  }
   return e;
 }
 
@@ -146,14 +188,25 @@ ast::Expr Parser::product() {
 
 ast::Expr Parser::signed_expr() {
   const uint32_t begin = peek().where.begin;
-  if (!at("-") && !at("+"))
+  if (!at("-") && !at("+") && !at("~"))
     return atom();
   if (!enter(peek().where))
     return {};
-  const bool is_minus = take().is("-");
+  const Token sign = take();
+  const bool is_minus = sign.is("-");
   ++nesting_;
   ast::Expr arg = signed_expr();
   --nesting_;
+  if (sign.is("~")) { // -1 - x has all bits of x flipped
+    ast::Expr all = node(Kind::Integer, begin, {});
+    all.integer = 1;
+    std::vector<ast::Expr> one;
+    one.push_back(std::move(all));
+    ast::Expr e =
+        binary(BinaryOp::BitXor, node(Kind::Negate, begin, std::move(one)), std::move(arg));
+    e.where = since(begin);
+    return e;
+  }
   if (!is_minus)
     return arg;
   std::vector<ast::Expr> args;

@@ -14,6 +14,8 @@ void Parser::statement(std::vector<ast::Statement>& out) {
     out.push_back(for_loop());
   else if (at("if"))
     out.push_back(if_else());
+  else if (at("let"))
+    out.push_back(let());
   else if (at(TokenKind::Name) && !is_reserved(peek().text))
     assignment(out);
   else
@@ -41,6 +43,9 @@ void Parser::stray_statement() {
   if (t.is("else") || t.is("elif"))
     fail(code::kLoneElse, t.where, fmt::format("`{}` has no `if` before it", t.text), "",
          {{"", "indent it like the `if` it belongs to"}});
+  else if (t.is("return"))
+    fail(code::kFunctionBody, t.where, "`return` stands outside a function", "",
+         {{"functions are written", "def f(x): x * x"}});
   else if (t.kind == TokenKind::Name && starts_line(t.text))
     fail(code::kNestedDeclaration, t.where, fmt::format("`{}` cannot stand inside a block", t.text),
          "", {{"", "move the line to the top of the file, without indentation"}});
@@ -156,6 +161,21 @@ ast::Statement Parser::if_else() {
   return branch;
 }
 
+/// `let name = value`: Bad values stay in the statement, so that the name is known.
+ast::Statement Parser::let() {
+  ast::Statement s;
+  s.kind = StatementKind::Let;
+  const uint32_t begin = take().where.begin;
+  const Token name = expect_name("the name of a value");
+  s.name = name.text;
+  s.name_where = name.where;
+  if (expect("=", "after the name"))
+    s.value = expr();
+  s.where = since(begin);
+  finish_line();
+  return s;
+}
+
 bool Parser::assign_op(ast::Statement& s) {
   const Token op = peek();
   s.is_minus = op.is("-=");
@@ -180,10 +200,20 @@ void Parser::assignment(std::vector<ast::Statement>& out) {
   const Token first = peek();
   const bool is_plain_word = peek(1).kind == TokenKind::Name || peek(1).is(":") ||
                              peek(1).kind == TokenKind::Newline || peek(1).is("(");
+  if (first.is("while") || first.is("break") || first.is("continue")) {
+    fail(code::kWhile, first.where,
+         fmt::format("`{}`: how often a loop runs cannot depend on data", first.text), "",
+         {{"run to a bound and keep what is done",
+           "for t in range(MAX_STEPS): x[i] = step if x[i] < limit else x[i]"}});
+    skip_line();
+    skip_block();
+    return;
+  }
   if (is_plain_word) {
     fail(code::kNotAStatement, first.where,
          fmt::format("`{}` does not start a statement", first.text), "",
-         {{"statements are", "for i in range(N):, if cond:, C[i] = value, C[i] += value"}});
+         {{"statements are",
+           "for i in range(N):, if cond:, let x = value, C[i] = value, C[i] += value"}});
     skip_line();
     skip_block();
     return;

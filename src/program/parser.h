@@ -42,6 +42,9 @@ private:
   // Declarations (parse_declarations.cpp).
   bool declaration(ast::File&);
   void params(ast::File&);
+  void function(ast::File&);
+  void function_body(ast::FunctionDecl&, Span header);
+  void function_line(ast::FunctionDecl&);
   void tensors(ast::File&, Role, bool is_constant);
   void tensor(ast::File&, Role, bool is_constant);
   void numerics(ast::File&);
@@ -52,6 +55,7 @@ private:
   void stray_block(std::vector<ast::Statement>&);
   ast::Statement for_loop();
   ast::Statement if_else();
+  ast::Statement let();
   void assignment(std::vector<ast::Statement>&);
   bool assign_op(ast::Statement&);
   std::vector<ast::Statement> block(Span header);
@@ -59,9 +63,11 @@ private:
 
   // Expressions (parse_expr.cpp).
   ast::Expr expr();
+  ast::Expr or_expr();
   ast::Expr and_expr();
   ast::Expr not_expr();
   ast::Expr comparison();
+  ast::Expr bits(int level);
   ast::Expr sum();
   ast::Expr product();
   ast::Expr signed_expr();

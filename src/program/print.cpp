@@ -36,7 +36,8 @@ private:
   void declarations() {
     std::string params;
     for (const Param& p : program_.params)
-      params += (params.empty() ? "" : ", ") + p.name;
+      params +=
+          (params.empty() ? "" : ", ") + p.name + (p.value ? fmt::format(" = {}", *p.value) : "");
     if (!params.empty())
       line("param " + params);
     for (const Expr& e : program_.assumptions)

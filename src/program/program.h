@@ -28,6 +28,7 @@ std::optional<Numerics> numerics_from_name(std::string_view);
 struct Param {
   std::string name;
   Span where;
+  std::optional<int64_t> value = {}; ///< where none is given
 };
 
 struct Tensor {

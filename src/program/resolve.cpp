@@ -39,12 +39,17 @@ std::string elem_meant(std::string_view word) {
                                                                 {"int8", "i8"},
                                                                 {"char", "i8"},
                                                                 {"uint8", "u8"},
+                                                                {"uint16", "u16"},
+                                                                {"uint32", "u32"},
+                                                                {"unsigned", "u32"},
+                                                                {"uint64", "u64"},
                                                                 {"boolean", "bool"}};
   for (const auto& [other, ours] : kOthers)
     if (word == other)
       return ours;
-  const std::vector<std::string> all = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2",
-                                        "i64", "i32", "i16", "i8",   "u8",     "bool"};
+  const std::vector<std::string> all = {"f64",    "f32", "f16", "bf16", "f8e4m3",
+                                        "f8e5m2", "i64", "i32", "i16",  "i8",
+                                        "u64",    "u32", "u16", "u8",   "bool"};
   return closest(word, all).value_or("");
 }
 
@@ -53,6 +58,8 @@ std::string elem_meant(std::string_view word) {
 Program Resolver::run() {
   program_.source = report_.source();
   params();
+  functions();
+  constants();
   tensors();
   for (const ast::Expr& cond : file_.assumptions)
     if (Expr e = condition(cond))
@@ -78,8 +85,20 @@ void Resolver::params() {
   for (const ast::ParamDecl& p : file_.params) {
     const auto index = uint32_t(program_.params.size());
     if (declare(p.name, p.where, {SymbolKind::Param, index, p.where, false}))
-      program_.params.push_back({std::string(p.name), p.where});
+      program_.params.push_back(
+          {std::string(p.name), p.where, p.value ? default_size(*p.value) : std::nullopt});
   }
+}
+
+std::optional<int64_t> Resolver::default_size(const ast::Expr& e) {
+  if (e.is_bad())
+    return std::nullopt;
+  const auto size = scalar::constant_of(affine_if_any(e));
+  if (size && *size >= 0)
+    return size;
+  report_.error(code::kDefaultSize, e.where, fmt::format("`{}` is no size", text_of(e.where)), "",
+                {{"write a constant, 0 or more", "param N = 1024"}});
+  return std::nullopt;
 }
 
 void Resolver::tensors() {
@@ -101,9 +120,10 @@ void Resolver::tensor(const ast::TensorDecl& decl) {
     std::vector<Help> help;
     if (!meant.empty())
       help.push_back({"did you mean", meant});
-    report_.error(code::kUnknownElem, decl.elem_where,
-                  fmt::format("unknown element type `{}`", decl.elem), "", help,
-                  {"Element types are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 u8 bool."});
+    report_.error(
+        code::kUnknownElem, decl.elem_where, fmt::format("unknown element type `{}`", decl.elem),
+        "", help,
+        {"Element types are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool."});
     is_poisoned = true;
   }
   if (decl.shape.size() > kMaxRank) {
@@ -139,20 +159,27 @@ void Resolver::numerics() {
 }
 
 void Resolver::body(const std::vector<ast::Statement>& statements, Body& out) {
-  for (const ast::Statement& s : statements) {
+  const size_t outer = locals_.size();
+  for (size_t k = 0; k < statements.size(); ++k) {
+    const ast::Statement& s = statements[k];
     if (s.kind == StatementKind::For)
       for_loop(s, out);
     else if (s.kind == StatementKind::If)
       if_else(s, out);
-    else
+    else if (s.kind == StatementKind::Assign)
       assign(s, out);
+    else if (&statements != &file_.body || !is_constant_let(s))
+      let(s, statements, k + 1, out);
   }
+  locals_.resize(outer);
 }
 
 bool Resolver::check_loop_name(std::string_view name, Span where, const char* what) {
   Span first;
   if (const auto loop = find_loop(name))
     first = scope_[*loop].where;
+  else if (const Local* local = find_local(name))
+    first = local->where;
   else if (const Symbol* symbol = find(name))
     first = symbol->where;
   else

@@ -79,6 +79,8 @@ Expr Resolver::affine(const ast::Expr& e, Place place) {
   case Kind::Compare:
   case Kind::Not:
     return not_affine(e, place, "It is a condition, not a number.");
+  case Kind::Choice:
+    return not_affine(e, place, "It is one of two, by a condition.");
   case Kind::Tuple:
   case Kind::Binder:
     return not_affine(e, place, "It is not a number.");
@@ -89,9 +91,17 @@ Expr Resolver::affine(const ast::Expr& e, Place place) {
 Expr Resolver::affine_name(const ast::Expr& e, Place place) {
   if (const auto loop = find_loop(e.name))
     return scalar::iter(*loop);
+  if (const Local* local = find_local(e.name)) {
+    if (local->affine || !local->value)
+      return local->affine;
+    return not_affine(e, place,
+                      fmt::format("Its value on {} is not affine.", report_.line_of(local->where)));
+  }
   if (const Symbol* symbol = find(e.name)) {
     if (symbol->kind == SymbolKind::Param)
       return scalar::param(symbol->index);
+    if (symbol->kind == SymbolKind::Function)
+      return not_affine(e, place, "It is a function.");
     return not_affine(e, place, "It depends on data, which is only known when the program runs.");
   }
   if (e.name == "true" || e.name == "false" || e.name == "inf" || e.name == "nan")
@@ -101,6 +111,8 @@ Expr Resolver::affine_name(const ast::Expr& e, Place place) {
 }
 
 Expr Resolver::affine_call(const ast::Expr& e, Place place) {
+  if (find_function(e.name) != nullptr)
+    return function_affine(e, place);
   if (e.name != "min" && e.name != "max")
     return not_affine(e, place, fmt::format("`{}` is not affine.", e.name));
   if (!takes_several(e))
@@ -127,6 +139,8 @@ Expr Resolver::affine_binary(const ast::Expr& e, Place place) {
     return not_affine(e, place, "It is a condition, not a number.");
   if (e.op == BinaryOp::Div)
     return not_affine(e, place, "`/` gives a fraction.", {{"round down with", "//"}});
+  if (e.op >= BinaryOp::BitAnd && e.op <= BinaryOp::Shr)
+    return not_affine(e, place, "It is made of bits.");
   const Expr lhs = affine(e.args[0], place), rhs = affine(e.args[1], place);
   if (!lhs || !rhs)
     return {};

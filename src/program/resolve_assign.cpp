@@ -60,15 +60,24 @@ std::optional<std::vector<Expr>> Resolver::target(const ast::Statement& s, uint3
     return std::nullopt;
   const Symbol* symbol = find(t.name);
   const bool is_loop = find_loop(t.name).has_value();
+  if (const Local* local = find_local(t.name)) {
+    report_.error(code::kNotATensor, t.name_where,
+                  fmt::format("cannot assign to `{}`, which `let` names", t.name), "",
+                  {{"declare a temp instead", fmt::format("temp {}: f32", t.name)}},
+                  {fmt::format("It names a value since {}.", report_.line_of(local->where))});
+    return std::nullopt;
+  }
   if (!symbol && !is_loop) {
     unknown_name(t.name, t.name_where, true);
     return std::nullopt;
   }
-  if (is_loop || symbol->kind == SymbolKind::Param) {
-    report_.error(
-        code::kNotATensor, t.name_where,
-        fmt::format("cannot assign to {} `{}`", is_loop ? "the loop" : "the parameter", t.name), "",
-        {{"assign to a tensor, for example", fmt::format("temp {}_: i64", t.name)}});
+  if (is_loop || symbol->kind != SymbolKind::Tensor) {
+    const char* what = is_loop                                ? "the loop"
+                       : symbol->kind == SymbolKind::Function ? "the function"
+                                                              : "the parameter";
+    report_.error(code::kNotATensor, t.name_where,
+                  fmt::format("cannot assign to {} `{}`", what, t.name), "",
+                  {{"assign to a tensor, for example", fmt::format("temp {}_: i64", t.name)}});
     return std::nullopt;
   }
   if (symbol->is_poisoned)
@@ -231,7 +240,7 @@ StatementRef Resolver::add_statement(uint32_t tensor, std::vector<Expr> index, R
                                      Expr value, const std::vector<uint32_t>& loops) {
   Statement s;
   for (uint32_t p : loops)
-    s.iters.push_back(scope_[p].name);
+    s.iters.push_back(shown_name(scope_[p]));
   s.tensor = tensor;
   s.index = std::move(index);
   s.op = op;

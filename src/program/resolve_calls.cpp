@@ -15,10 +15,10 @@ using scalar::UnaryOp;
 
 namespace {
 
-constexpr std::array<UnaryOp, 16> kFunctions = {
-    UnaryOp::Abs,   UnaryOp::Exp,  UnaryOp::Log,  UnaryOp::Sqrt,    UnaryOp::Rsqrt, UnaryOp::Tanh,
-    UnaryOp::Erf,   UnaryOp::Sin,  UnaryOp::Cos,  UnaryOp::Sigmoid, UnaryOp::Floor, UnaryOp::Ceil,
-    UnaryOp::Round, UnaryOp::Silu, UnaryOp::Gelu, UnaryOp::GeluTanh};
+constexpr std::array<UnaryOp, 18> kFunctions = {
+    UnaryOp::Exp2,  UnaryOp::Log2, UnaryOp::Abs,   UnaryOp::Exp,  UnaryOp::Log,  UnaryOp::Sqrt,
+    UnaryOp::Rsqrt, UnaryOp::Tanh, UnaryOp::Erf,   UnaryOp::Sin,  UnaryOp::Cos,  UnaryOp::Sigmoid,
+    UnaryOp::Floor, UnaryOp::Ceil, UnaryOp::Round, UnaryOp::Silu, UnaryOp::Gelu, UnaryOp::GeluTanh};
 
 std::optional<UnaryOp> unary_function(std::string_view name) {
   for (UnaryOp op : kFunctions)
@@ -28,7 +28,8 @@ std::optional<UnaryOp> unary_function(std::string_view name) {
 }
 
 bool is_function(std::string_view name) {
-  static constexpr std::array<std::string_view, 4> kOthers = {"min", "max", "pow", "relu"};
+  static constexpr std::array<std::string_view, 7> kOthers = {"min",   "max", "pow", "atan2",
+                                                              "clamp", "fma", "relu"};
   return unary_function(name) || std::find(kOthers.begin(), kOthers.end(), name) != kOthers.end();
 }
 
@@ -41,14 +42,15 @@ Value applied(UnaryOp op, Value v, Span where) {
 
 std::optional<std::string> function_meant(std::string_view name) {
   static const std::pair<const char*, const char*> kOthers[] = {
-      {"fabs", "abs"},   {"fmax", "max"},     {"fmin", "min"},     {"expf", "exp"},
-      {"sqrtf", "sqrt"}, {"where", "select"}, {"ln", "log"},       {"float", "f32"},
-      {"int", "i32"},    {"double", "f64"},   {"product", "prod"}, {"power", "pow"}};
+      {"fabs", "abs"},      {"fmax", "max"},     {"fmin", "min"},     {"expf", "exp"},
+      {"sqrtf", "sqrt"},    {"where", "select"}, {"ln", "log"},       {"float", "f32"},
+      {"int", "i32"},       {"double", "f64"},   {"product", "prod"}, {"power", "pow"},
+      {"arctan2", "atan2"}, {"clip", "clamp"}};
   for (const auto& [other, ours] : kOthers)
     if (name == other)
       return ours;
-  std::vector<std::string> all = {"pow", "min",  "max",    "select", "relu",
-                                  "sum", "prod", "argmax", "argmin"};
+  std::vector<std::string> all = {"pow", "min", "max",  "select", "relu",   "clamp",
+                                  "fma", "sum", "prod", "argmax", "argmin", "atan2"};
   for (UnaryOp op : kFunctions)
     all.emplace_back(scalar::name_of(op));
   return closest(name, all);
@@ -83,12 +85,17 @@ Value Resolver::cast_call(const ast::Expr& e, Elem elem) {
   Value v = value(e.args[0]);
   if (!v)
     return {};
+  const auto literal = literal_of(v);
   v.weak = Weak::No;
   v.where = e.where;
   v.size += 2;
   if (elem == Elem::Bool) {
     if (!v.is_bool())
       v.expr = scalar::binary(BinaryOp::Ne, v.expr, scalar::zero_of(v.expr.type()));
+    return v;
+  }
+  if (elem == Elem::U64 && literal) {
+    v.expr = scalar::int_lit(*literal, {elem, 1});
     return v;
   }
   // The value of an f16 load is already an f16 number: casting it back to f16 changes nothing.
@@ -100,14 +107,13 @@ Value Resolver::cast_call(const ast::Expr& e, Elem elem) {
   return v;
 }
 
-Value Resolver::select_call(const ast::Expr& e) {
-  if (!takes(e, 3))
-    return {};
-  const Value cond = truth(e.args[0]), a = value(e.args[1]), b = value(e.args[2]);
+Value Resolver::select_of(const ast::Expr& condition, const ast::Expr& then,
+                          const ast::Expr& otherwise, Span where) {
+  const Value cond = truth(condition), a = value(then), b = value(otherwise);
   if (!cond || !a || !b)
     return {};
   Value v;
-  v.where = e.where;
+  v.where = where;
   v.size = cond.size + a.size + b.size + 3;
   if (a.is_bool() && b.is_bool()) {
     v.expr = scalar::select(cond.expr, a.expr, b.expr);
@@ -119,11 +125,34 @@ Value Resolver::select_call(const ast::Expr& e) {
   return v;
 }
 
+/// a * b + c with one rounding, in the type that the three meet in.
+Value Resolver::fma_of(const ast::Expr& e, const std::vector<Value>& args) {
+  const Value a = as_float(args[0]), b = as_float(args[1]), c = as_float(args[2]);
+  Value product = arithmetic(BinaryOp::Mul, a, b, e.where);
+  const Meeting m = meet(product, c);
+  if (m.weak != Weak::No) { // made of literals and loops: it has no type to be rounded in yet
+    product = arithmetic(BinaryOp::Add, product, c, e.where);
+    return product;
+  }
+  Value v;
+  v.where = e.where;
+  v.size = product.size + c.size + 1;
+  v.expr = scalar::fma(converted(a, m.elem), converted(b, m.elem), converted(c, m.elem));
+  return v;
+}
+
+bool Resolver::is_known_function(std::string_view name) {
+  return is_function(name) || name == "select" || name == "sum" || name == "prod" ||
+         name == "argmax" || name == "argmin" || scalar::elem_from_name(name);
+}
+
 Value Resolver::call(const ast::Expr& e) {
   if (const auto elem = scalar::elem_from_name(e.name))
     return cast_call(e, *elem);
   if (e.name == "select")
-    return select_call(e);
+    return takes(e, 3) ? select_of(e.args[0], e.args[1], e.args[2], e.where) : Value{};
+  if (find_function(e.name) != nullptr)
+    return function_value(e);
   if (is_reduction(e)) {
     Reduction reduction;
     const bool is_open = open_reduction(e, reduction);
@@ -174,6 +203,16 @@ Value Resolver::function(const ast::Expr& e, std::vector<Value> args) {
       v = arithmetic(e.name == "min" ? BinaryOp::Min : BinaryOp::Max, v, args[i], e.where);
     return v;
   }
+  if (e.name == "atan2")
+    return takes(e, 2) ? arithmetic(BinaryOp::Atan2, as_float(args[0]), as_float(args[1]), e.where)
+                       : Value{};
+  if (e.name == "fma")
+    return takes(e, 3) ? fma_of(e, args) : Value{};
+  if (e.name == "clamp") // means what it is written out as
+    return takes(e, 3)
+               ? arithmetic(BinaryOp::Min, arithmetic(BinaryOp::Max, args[0], args[1], e.where),
+                            args[2], e.where)
+               : Value{};
   if (e.name == "pow") {
     if (!takes(e, 2))
       return {};

@@ -145,7 +145,8 @@ Expr Resolver::moved(const Expr& e, const Nest& nest) const {
 Body Resolver::wrapped(const Nest& nest, size_t from, size_t to, Body inner) const {
   for (size_t p = to; p-- > from;) {
     const ScopeLoop& s = scope_[nest.order[p]];
-    Loop loop{s.name, moved(s.lo, nest), moved(s.hi, nest), s.step, s.where, std::move(inner)};
+    Loop loop{shown_name(s), moved(s.lo, nest), moved(s.hi, nest),
+              s.step,        s.where,           std::move(inner)};
     inner.clear();
     inner.push_back(std::move(loop));
   }
@@ -203,7 +204,8 @@ Value Resolver::hidden_reduction(const Reduction& r) {
   Nest nest;
   if (!nest_for(r, nest))
     return {};
-  const Elem wanted = compute_elem(assignment_->tensor);
+  const Elem wanted =
+      assignment_->tensor == kNoTensor ? Elem::F64 : compute_elem(assignment_->tensor);
   Elem elem = r.body.is_bool() ? Elem::I32 : r.body.elem();
   if (r.body.weak == Weak::Float && scalar::is_float(wanted))
     elem = wanted;

@@ -13,7 +13,7 @@ const Resolver::Symbol* Resolver::find(std::string_view name) const {
 }
 
 std::optional<uint32_t> Resolver::find_loop(std::string_view name) const {
-  for (size_t i = scope_.size(); i-- > 0;)
+  for (size_t i = scope_.size(); i-- > frame_.first_loop;)
     if (scope_[i].name == name)
       return uint32_t(i);
   return std::nullopt;
@@ -31,6 +31,10 @@ std::optional<std::string> Resolver::name_meant(std::string_view name) const {
   std::vector<std::string> known;
   for (const ScopeLoop& loop : scope_)
     known.push_back(loop.name);
+  for (const Local& local : locals_)
+    known.push_back(local.name);
+  for (const Local& constant : constants_)
+    known.push_back(constant.name);
   for (const Param& p : program_.params)
     known.push_back(p.name);
   for (const Tensor& t : program_.tensors)
@@ -45,7 +49,7 @@ std::optional<std::string> Resolver::name_meant(std::string_view name) const {
 }
 
 void Resolver::unknown_name(std::string_view name, Span where, bool is_tensor) {
-  if (!reported_.insert(std::string(name)).second)
+  if (report_.is_muted() || !reported_.insert(std::string(name)).second)
     return;
   if (report_.is_full())
     return report_.error(code::kUnknownName, where, "unknown name");
@@ -72,8 +76,12 @@ std::string Resolver::to_text(const Expr& e) const {
     return {};
   scalar::Names names = names_of(program_);
   for (const ScopeLoop& loop : scope_)
-    names.iters.push_back(loop.name);
+    names.iters.push_back(shown_name(loop));
   return scalar::to_string(e, names);
+}
+
+std::string Resolver::shown_name(const ScopeLoop& loop) const {
+  return loop.shown.empty() ? loop.name : loop.shown;
 }
 
 } // namespace kawara::program

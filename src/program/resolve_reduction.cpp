@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kawara::program {
 
 using ast::Kind;
@@ -140,8 +142,24 @@ bool Resolver::bind(const ast::Expr& binder, const ast::Expr& body, const ast::E
                             : infer_range(binder.name, binder.where, body, loop);
   if (!is_known)
     return false;
+  loop.shown = unused_name(loop.name);
   scope_.push_back(std::move(loop));
   return true;
+}
+
+/// Inside a function, loops of the caller may have the same name: another one for the Program, else none.
+std::string Resolver::unused_name(const std::string& name) const {
+  const auto is_taken = [&](const std::string& candidate) {
+    return std::any_of(scope_.begin(), scope_.end(),
+                       [&](const ScopeLoop& loop) { return shown_name(loop) == candidate; }) ||
+           find(candidate) != nullptr;
+  };
+  if (!is_taken(name))
+    return {};
+  std::string other;
+  for (int k = 2; other.empty() || is_taken(other); ++k)
+    other = fmt::format("{}_{}", name, k);
+  return other;
 }
 
 /// The dimension that `name` runs over as a bare index in `body`.

@@ -71,6 +71,8 @@ Value Resolver::value(const ast::Expr& e) {
     return limited(value_binary(e));
   case Kind::Compare:
     return limited(value_compare(e));
+  case Kind::Choice:
+    return limited(select_of(e.args[0], e.args[1], e.args[2], e.where));
   case Kind::Tuple:
   case Kind::Binder:
     report_.error(code::kReduction, e.where, fmt::format("`{}` is not a value", text_of(e.where)),
@@ -83,9 +85,19 @@ Value Resolver::value(const ast::Expr& e) {
 Value Resolver::value_name(const ast::Expr& e) {
   if (const auto loop = find_loop(e.name))
     return {scalar::iter(*loop), Weak::Integer, 1, e.where};
+  if (const Local* local = find_local(e.name)) {
+    Value v = local->value;
+    v.where = e.where;
+    return v;
+  }
   if (const Symbol* symbol = find(e.name)) {
     if (symbol->kind == SymbolKind::Param)
       return {scalar::param(symbol->index), Weak::Integer, 1, e.where};
+    if (symbol->kind == SymbolKind::Function) {
+      report_.error(code::kNotATensor, e.where, fmt::format("`{}` is a function", e.name), "",
+                    {{"call it", fmt::format("{}(x)", e.name)}});
+      return {};
+    }
     return value_load(e);
   }
   if (e.name == "true" || e.name == "false")
@@ -100,10 +112,13 @@ Value Resolver::value_name(const ast::Expr& e) {
 
 Value Resolver::value_load(const ast::Expr& e) {
   const Symbol* symbol = find(e.name);
-  if (find_loop(e.name) || (symbol && symbol->kind == SymbolKind::Param)) {
-    report_.error(
-        code::kNotATensor, e.name_where,
-        fmt::format("`{}` is {}, it has no elements", e.name, symbol ? "a parameter" : "a loop"));
+  if (find_loop(e.name) || find_local(e.name) || (symbol && symbol->kind != SymbolKind::Tensor)) {
+    const char* what = find_loop(e.name)                      ? "a loop"
+                       : find_local(e.name)                   ? "a value"
+                       : symbol->kind == SymbolKind::Function ? "a function"
+                                                              : "a parameter";
+    report_.error(code::kNotATensor, e.name_where,
+                  fmt::format("`{}` is {}, it has no elements", e.name, what));
     return {};
   }
   if (!symbol) {
@@ -143,6 +158,12 @@ Value Resolver::value_binary(const ast::Expr& e) {
     report_.error(code::kIntegerDivision, e.where, "`/` between two integers", "",
                   {{"round down", fmt::format("{} // {}", left, right)},
                    {"or compute a fraction", fmt::format("f32({}) / {}", left, right)}});
+    return {};
+  }
+  if (e.op >= BinaryOp::BitAnd && e.op <= BinaryOp::Shr && is_float) {
+    report_.error(code::kFloatBits, e.where,
+                  fmt::format("`{}` needs integers, this is a float", scalar::name_of(e.op)), "",
+                  {{"convert it first", fmt::format("i32({})", text_of(e.args[0].where))}});
     return {};
   }
   const bool is_floor = e.op == BinaryOp::FloorDiv || e.op == BinaryOp::Mod;

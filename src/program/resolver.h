@@ -4,6 +4,7 @@
 #include "program/errors.h"
 #include "program/typed.h"
 
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,6 +19,7 @@ struct ScopeLoop {
   int64_t step = 1;
   Span where;
   bool is_dimension = false; ///< runs over a dimension of a tensor, so hi - lo is never negative
+  std::string shown = {};    ///< its name in the Program, where that is another
 };
 
 /// Whether the loop runs upwards between bounds that depend on parameters only.
@@ -37,7 +39,7 @@ public:
   Program run();
 
 private:
-  enum class SymbolKind : uint8_t { Param, Tensor };
+  enum class SymbolKind : uint8_t { Param, Tensor, Function };
   struct Symbol {
     SymbolKind kind;
     uint32_t index;
@@ -46,9 +48,10 @@ private:
   };
   static constexpr uint32_t kMaxRank = 32;
   static constexpr uint32_t kMaxLoops = 128;
-  static constexpr uint32_t kMaxIndices = 16; ///< of one reduction
-  static constexpr uint32_t kMaxValues = 16;  ///< of one `max` or `min`
-  static constexpr uint32_t kMaxSize = 10000; ///< nodes of one expression
+  static constexpr uint32_t kMaxIndices = 16;  ///< of one reduction
+  static constexpr uint32_t kMaxValues = 16;   ///< of one `max` or `min`
+  static constexpr uint32_t kMaxSize = 10000;  ///< nodes of one expression
+  static constexpr uint32_t kMaxCalls = 20000; ///< of functions in one file
 
   // Declarations and blocks (resolve.cpp).
   void params();
@@ -61,11 +64,41 @@ private:
   void if_else(const ast::Statement&, Body& out);
   bool check_loop_name(std::string_view name, Span where, const char* what);
   void require_output();
+  std::optional<int64_t> default_size(const ast::Expr&);
+
+  // Values and functions with names (resolve_local.cpp).
+  struct Local {
+    std::string name;
+    Value value; ///< empty after an error
+    Expr affine; ///< empty where it has no such form
+    Span where;
+  };
+  /// What names inside a function may mean: loops and locals from these on, and what the file declares.
+  struct Frame {
+    uint32_t first_loop = 0, first_local = 0;
+    std::vector<std::string_view> calls; ///< functions around
+  };
+  const Local* find_local(std::string_view name) const;
+  Expr affine_if_any(const ast::Expr&);
+  bool is_constant_let(const ast::Statement&) const;
+  void constants();
+  void let(const ast::Statement&, const std::vector<ast::Statement>& block, size_t rest, Body& out);
+  bool needs_temp(const Expr&, std::string_view name, const std::vector<ast::Statement>& block,
+                  size_t rest) const;
+  Value kept(const Local&, Body& out);
+  void functions();
+  const ast::FunctionDecl* find_function(std::string_view name) const;
+  bool in_function(const ast::Expr& call, const std::function<void(const ast::Expr&)>& result);
+  Value function_value(const ast::Expr& call);
+  Expr function_affine(const ast::Expr& call, Place);
 
   // Names (resolve_names.cpp).
   const Symbol* find(std::string_view name) const;
   std::optional<uint32_t> find_loop(std::string_view name) const;
-  bool is_bound(std::string_view name) const { return find_loop(name) || find(name); }
+  bool is_bound(std::string_view name) const {
+    return find_loop(name) || find_local(name) != nullptr || find(name) != nullptr;
+  }
+  std::string shown_name(const ScopeLoop&) const;
   bool is_unbound_name(const ast::Expr&) const;
   void unknown_name(std::string_view name, Span where, bool is_tensor = false);
   std::optional<std::string> name_meant(std::string_view name) const;
@@ -98,7 +131,9 @@ private:
   Value function(const ast::Expr&, std::vector<Value> args);
   void unknown_function(const ast::Expr&);
   Value cast_call(const ast::Expr&, scalar::Elem);
-  Value select_call(const ast::Expr&);
+  Value select_of(const ast::Expr& cond, const ast::Expr& then, const ast::Expr& otherwise, Span);
+  Value fma_of(const ast::Expr&, const std::vector<Value>& args);
+  static bool is_known_function(std::string_view name);
   bool takes(const ast::Expr& call, size_t count);
   bool takes_several(const ast::Expr& call);
 
@@ -119,6 +154,7 @@ private:
   bool is_reduction(const ast::Expr& call);
   bool open_reduction(const ast::Expr& call, Reduction&);
   bool bind(const ast::Expr& binder, const ast::Expr& body, const ast::Expr& call);
+  std::string unused_name(const std::string& name) const;
   bool infer_range(std::string_view name, Span where, const ast::Expr& body, ScopeLoop&);
   void close_reduction(const Reduction&);
   Value hidden_reduction(const Reduction&);
@@ -141,10 +177,11 @@ private:
   Body wrapped(const Nest&, size_t from, size_t to, Body inner) const;
 
   // Assignments (resolve_assign.cpp).
+  static constexpr uint32_t kNoTensor = UINT32_MAX; ///< of a `let`
   struct Assignment {
     uint32_t loops = 0; ///< scope size at the statement
     uint32_t nest = 0;  ///< with the free indices of its target
-    uint32_t tensor = 0;
+    uint32_t tensor = kNoTensor;
     Span where;
     Body before, inside;
   };
@@ -166,6 +203,9 @@ private:
   std::unordered_map<std::string, Symbol> symbols_;
   std::unordered_set<std::string> reported_;
   std::vector<ScopeLoop> scope_;
+  std::vector<Local> constants_, locals_;
+  Frame frame_;
+  uint32_t inlined_ = 0;
   Assignment* assignment_ = nullptr;
   uint32_t hidden_ = 0;
 };

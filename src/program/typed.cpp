@@ -123,6 +123,18 @@ std::optional<int64_t> fold(BinaryOp op, int64_t a, int64_t b) {
     if (b == 0 || b == -1)
       return b == 0 ? std::nullopt : std::optional<int64_t>(0);
     return a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
+  case BinaryOp::BitAnd:
+    return a & b;
+  case BinaryOp::BitOr:
+    return a | b;
+  case BinaryOp::BitXor:
+    return a ^ b;
+  case BinaryOp::Shr:
+    return b < 0 || b > 63 ? std::nullopt : std::optional(a >> b);
+  case BinaryOp::Shl:
+    return a < 0 || b < 0 || b > 62 || a > std::numeric_limits<int64_t>::max() >> b
+               ? std::nullopt
+               : std::optional(a << b);
   default:
     return std::nullopt;
   }

@@ -183,6 +183,7 @@ int bench(const CommonOptions& options, const BenchOptions& own, const CLI::App&
   auto request = request_of(options);
   if (!request)
     return report(request.error(), options);
+  request = driver::with_default_sizes(*std::move(request));
   const std::string schedule = use_tuned(*request, options) ? "tuned" : schedule_kind(options);
   Trace trace(trace_options(options));
   auto measured = measure(options, *request, trace);

@@ -64,6 +64,7 @@ int estimate_command(const EstimateOptions& options) {
   auto request = request_of(options);
   if (!request)
     return report(request.error(), options);
+  request = driver::with_default_sizes(*std::move(request));
   const auto environment = environment_of(options);
   if (!environment)
     return report(environment.error(), options);

@@ -193,6 +193,7 @@ Parsed<Done> finish(const RunOptions& options, const CompiledCode& compiled,
   if (options.check) {
     // Of a convolution in Winograd's form the direct sum is what it must be.
     KAWARA_TRY(driver::Request direct, request_of(options));
+    direct = driver::with_default_sizes(std::move(direct));
     direct.winograd = 1;
     KAWARA_TRY(const program::Program program, driver::program_of(direct));
     KAWARA_TRY([[maybe_unused]] const Done done,
@@ -213,8 +214,10 @@ Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
   KAWARA_TRY(program::Arrays given, read_arrays(options.inputs));
   if (!given.empty()) {
     KAWARA_TRY(const program::Program open, driver::program_of(request));
+    program::accept_raw_bits(open, given);
     request.sizes = program::sizes_from_arrays(open, given, request.sizes);
   }
+  request = driver::with_default_sizes(std::move(request));
   use_tuned(request, options);
   KAWARA_TRY(const program::Program program, driver::program_of(request));
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));

@@ -37,7 +37,8 @@ Diagnostic unknown_strategy(const std::string& name) {
 }
 
 Parsed<tune::TuneReport> search(const TuneSettings& options) {
-  KAWARA_TRY(const driver::Request request, request_of(options));
+  KAWARA_TRY(driver::Request open, request_of(options));
+  const driver::Request request = driver::with_default_sizes(std::move(open));
   KAWARA_TRY(const tune::TuneOptions tuning, tune_options(options, request));
   KAWARA_TRY(const schedule::Environment environment, tune_environment(options));
   KAWARA_TRY(tune::Task task, tune::task_of(request, environment, run::default_threads()));

@@ -136,7 +136,7 @@ TEST(Errors, OneMistakeIsOneError) {
               // A header that is not understood; its loop is known below.
               {"K0144", "for i in rnge(N):\n    C[i] = x[i]\n"},
               {"K0123", "for for in range(N):\n    C[i + 2] = x[i]\n"},
-              {"K0113", "while true:\n    C[q + 1] = 2\n    D[1] = 2\n"},
+              {"K0118", "while true:\n    C[q + 1] = 2\n    D[1] = 2\n"},
               {"K0105", "C[0] = max(x[0], 1\nC[i] = 2\nC[i] = 3\n"}});
 }
 
