@@ -13,6 +13,7 @@
 #include "kernel/launches.h"
 #include "kernel/lower_updates.h"
 #include "kernel/narrow.h"
+#include "kernel/narrow_lanes.h"
 #include "kernel/pad_shared.h"
 #include "kernel/pipeline.h"
 #include "kernel/prefetch.h"
@@ -164,6 +165,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassOptions& option
       .run("unshifted_exp", [&](Kernel k) { return unshifted_exp(std::move(k), cpu); })
       .run("expand_math", expand)
       .run("narrow", narrow)
+      .run("narrow_lanes", narrow_lanes)
       .run("hoist", hoist)
       .run("addresses", addresses)
       .run("prepare", prepare)

@@ -168,11 +168,68 @@ Body Resolver::reduction_body(const Reduction& r, const Nest& nest, uint32_t ten
   return body;
 }
 
-/// argmax and argmin, the first index wins:
+namespace {
+
+/// Whether computing it twice gives the same bits: nothing is rounded on the way.
+bool is_plain_read(const Expr& e) {
+  const auto* cast = scalar::as<scalar::Cast>(e);
+  return scalar::as<scalar::Load>(e) != nullptr ||
+         (cast != nullptr && is_plain_read(cast->arg) &&
+          scalar::holds_all_of(e.type().elem, cast->arg.type().elem));
+}
+
+} // namespace
+
+/// argmax and argmin of cells, the first index wins. Both loops are reductions, which have lanes:
+///   best = start; for k: best max= x; at = hi; for k: at min= select(x == best, k, hi); at = select(at == hi, lo, at)
+/// NaN never wins: of floats it is `best max= select(x == x, x, start)`, and where best is still the start, at is lo.
+Body Resolver::arg_of_cells(const Reduction& r, const Nest& nest, uint32_t tensor,
+                            std::vector<Expr> index) {
+  const Elem elem = r.body.is_bool() ? Elem::I32 : r.body.elem();
+  const uint32_t best = make_hidden(stem_of(r.op), elem, nest);
+  // Cells that hold no index that is too large for them would keep other ones.
+  const bool is_wide = program_.tensors[tensor].elem == Elem::I64;
+  const uint32_t at = is_wide ? tensor : make_hidden("at", Elem::I64, nest);
+  const std::vector<Expr> best_cell = cell(nest, true), at_cell = is_wide ? index : best_cell;
+  const std::vector<uint32_t> outer(nest.order.begin(), nest.order.end() - nest.own);
+  const Expr lo = moved(scope_[r.first].lo, nest);
+  const Expr end = moved(scope_[r.first].hi, nest);
+  const Expr hi = scope_[r.first].is_dimension ? end : scalar::binary(BinaryOp::Max, lo, end);
+  const Expr x = moved(converted(r.body, elem), nest), start = start_of(r.op, elem);
+  const bool is_float = scalar::is_float(elem);
+  const auto loop = [&](StatementRef update) {
+    return wrapped(nest, outer.size(), nest.order.size(), Body{update});
+  };
+  Body body;
+  const auto append = [&](Body nodes) {
+    for (BodyNode& node : nodes)
+      body.push_back(std::move(node));
+  };
+  const Expr old_best = load_of(best, best_cell, r.where).expr;
+  const auto same = [](const Expr& a, const Expr& b) { return scalar::binary(BinaryOp::Eq, a, b); };
+  body.push_back(add_statement(best, best_cell, ReduceOp::None, start, outer));
+  append(loop(add_statement(best, best_cell, r.op,
+                            is_float ? scalar::select(same(x, x), x, start) : x, nest.order)));
+  body.push_back(add_statement(at, at_cell, ReduceOp::None, hi, outer));
+  append(loop(add_statement(
+      at, at_cell, ReduceOp::Min,
+      scalar::select(same(x, old_best), moved(scalar::iter(r.first), nest), hi), nest.order)));
+  const Expr found = load_of(at, at_cell, r.where).expr;
+  const Expr is_none = is_float ? same(old_best, start) : same(found, hi);
+  body.push_back(add_statement(
+      tensor, std::move(index), ReduceOp::None,
+      converted({scalar::select(is_none, lo, found), Weak::No, 1, {}}, compute_elem(tensor)),
+      outer));
+  return body;
+}
+
+/// argmax and argmin of other values, which are computed once:
 ///   best = start; at = lo; for k: at = select(x > best, k, at); best max= x
 /// NaN never wins: of floats it is `best max= select(x == x, x, start)`.
 Body Resolver::arg_body(const Reduction& r, const Nest& nest, uint32_t tensor,
                         std::vector<Expr> index) {
+  if (is_plain_read(r.body.expr) && scope_[r.first].step == 1)
+    return arg_of_cells(r, nest, tensor, std::move(index));
   const Elem elem = r.body.is_bool() ? Elem::I32 : r.body.elem();
   const uint32_t best = make_hidden(stem_of(r.op), elem, nest);
   const std::vector<Expr> best_cell = cell(nest, true);

@@ -173,6 +173,7 @@ private:
   Expr moved(const Expr&, const Nest&) const;
   Body reduction_body(const Reduction&, const Nest&, uint32_t tensor, std::vector<Expr> index,
                       const Expr& update, bool with_init);
+  Body arg_of_cells(const Reduction&, const Nest&, uint32_t tensor, std::vector<Expr> index);
   Body arg_body(const Reduction&, const Nest&, uint32_t tensor, std::vector<Expr> index);
   Body wrapped(const Nest&, size_t from, size_t to, Body inner) const;
 

@@ -107,19 +107,27 @@ TEST(Reduction, ReadingTheTargetNeedsATemp) {
             "for i in range(N):\n    C[i] = _sum0\n");
 }
 
-TEST(Reduction, ArgmaxIsFourStatementsAndTheFirstIndexWins) {
+TEST(Reduction, ArgmaxOfCellsIsTwoReductions) {
   EXPECT_EQ(body_of(kReductionHead + "I[i] = argmax(j, A[i, j])\n"),
+            "for i in range(N):\n    _max0[i] = -inf\n    for j in range(M):\n"
+            "        _max0[i] max= select(A[i, j] == A[i, j], A[i, j], -inf)\n    _at1[i] = M\n"
+            "    for j in range(M):\n        _at1[i] min= select(A[i, j] == _max0[i], j, M)\n"
+            "    I[i] = i32(select(_max0[i] == -inf, 0, _at1[i]))\n");
+}
+
+TEST(Reduction, ArgmaxOfOtherValuesIsFourStatementsAndTheFirstIndexWins) {
+  EXPECT_EQ(body_of(kReductionHead + "I[i] = argmax(j, A[i, j] * 2)\n"),
             "for i in range(N):\n    _max0[i] = -inf\n    I[i] = 0\n    for j in range(M):\n"
-            "        I[i] = select(A[i, j] > _max0[i], i32(j), I[i])\n"
-            "        _max0[i] max= select(A[i, j] == A[i, j], A[i, j], -inf)\n");
+            "        I[i] = select(A[i, j] * 2.0 > _max0[i], i32(j), I[i])\n"
+            "        _max0[i] max= select(A[i, j] * 2.0 == A[i, j] * 2.0, A[i, j] * 2.0, -inf)\n");
 }
 
 TEST(Reduction, ArgminInsideAnExpression) {
   EXPECT_EQ(body_of(kReductionHead + "I[0] = 1 + argmin(j in range(1, M), x[j])\n"),
-            "_min1 = inf\n_argmin0 = 1\nfor j in range(1, M):\n"
-            "    _argmin0 = select(x[j] < _min1, j, _argmin0)\n"
-            "    _min1 min= select(x[j] == x[j], x[j], inf)\n"
-            "I[0] = i32(1 + _argmin0)\n");
+            "_min1 = inf\nfor j in range(1, M):\n"
+            "    _min1 min= select(x[j] == x[j], x[j], inf)\n_argmin0 = max(1, M)\n"
+            "for j in range(1, M):\n    _argmin0 min= select(x[j] == _min1, j, max(1, M))\n"
+            "_argmin0 = select(_min1 == inf, 1, _argmin0)\nI[0] = i32(1 + _argmin0)\n");
 }
 
 TEST(Reduction, MaxOfBoundNamesIsTheScalarFunction) {
