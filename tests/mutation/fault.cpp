@@ -20,6 +20,10 @@ using AtStatement = std::function<std::optional<Block>(const Kernel&, Stmt, uint
 /// The same for a node of an index, a bound or a value.
 using AtNode = std::function<std::optional<Expr>(const Expr&, uint64_t draw)>;
 
+const std::string kWaitDropped = "barrier or wait dropped", kWaitMoved = "barrier or wait moved",
+                  kWaitOfSome = "wait that some threads leave out",
+                  kOtherEngine = "wrong order to an engine";
+
 Expr plus(const Expr& e, int64_t n) { return scalar::simplify(e + scalar::int_lit(n, e.type())); }
 
 Stmt headline(Stmt stmt) {
@@ -342,6 +346,16 @@ std::optional<Block> other_engine(const Kernel&, Stmt stmt, uint64_t draw) {
   return block_of(std::move(stmt));
 }
 
+/// A wait that the first threads of the block alone come to.
+std::optional<Block> wait_of_some(const Kernel& kernel, Stmt stmt, uint64_t) {
+  const auto thread = std::find_if(kernel.variables.begin(), kernel.variables.end(),
+                                   [](const Variable& v) { return v.name == "thread_x"; });
+  if (!is_wait(stmt) || thread == kernel.variables.end())
+    return std::nullopt;
+  const Expr first = scalar::var(static_cast<uint32_t>(thread - kernel.variables.begin()));
+  return block_of(If{binary(BinaryOp::Eq, first, int_lit(0)), block_of(std::move(stmt)), {}});
+}
+
 const std::vector<std::pair<std::string, AtStatement>>& faults() {
   static const std::vector<std::pair<std::string, AtStatement>> all = {
       {"one side of a min or max in a bound", at_nodes(Where::Bounds, one_side_of_min)},
@@ -366,8 +380,8 @@ const std::vector<std::pair<std::string, AtStatement>>& faults() {
       {"guard dropped or negated", unguarded},
       {"condition relaxed", at_nodes(Where::Bounds, relaxed)},
       {"neighbouring statements swapped", at_bodies(swap_neighbours)},
-      {"barrier or wait dropped", gone(is_wait)},
-      {"barrier or wait moved", at_bodies(move_wait)},
+      {kWaitDropped, gone(is_wait)},
+      {kWaitMoved, at_bodies(move_wait)},
       {"store dropped", gone(is_store)},
       {"assignment dropped", gone(is_assignment)},
       {"update twice", gone(is_update, 2)},
@@ -377,7 +391,8 @@ const std::vector<std::pair<std::string, AtStatement>>& faults() {
       {"wrong lanes", at_nodes(Where::Accesses, other_lanes)},
       {"wrong slot of a ring", at_nodes(Where::Accesses, other_slot)},
       {"a block too few", fewer_blocks},
-      {"wrong order to an engine", other_engine},
+      {kOtherEngine, other_engine},
+      {kWaitOfSome, wait_of_some},
   };
   return all;
 }
@@ -387,6 +402,16 @@ const std::vector<std::pair<std::string, AtStatement>>& faults() {
 std::string statement_line(const Kernel& kernel, const Stmt& stmt) {
   Kernel part = kernel;
   part.body = block_of(headline(stmt));
+  // Orders to engines name barriers of their launch.
+  if (std::holds_alternative<Engine>(stmt))
+    visit(kernel.body, [&](const Stmt& around) {
+      if (const auto* launch = std::get_if<Launch>(&around);
+          launch != nullptr && has_engine(launch->body)) {
+        Launch shell = *launch;
+        shell.body = block_of(stmt);
+        part.body = block_of(std::move(shell));
+      }
+    });
   const std::string text = print(part);
   std::string line;
   for (const std::string_view candidate : split(text, '\n'))
@@ -403,6 +428,18 @@ const std::vector<std::string>& kinds_of_faults() {
     return found;
   }();
   return names;
+}
+
+const std::vector<std::string>& kinds_of_waits() {
+  static const std::vector<std::string> names = {kWaitDropped, kWaitMoved, kOtherEngine,
+                                                 kWaitOfSome};
+  return names;
+}
+
+bool has_waits(const Kernel& kernel) {
+  bool found = false;
+  visit(kernel.body, [&](const Stmt& stmt) { found = found || is_wait(stmt); });
+  return found;
 }
 
 std::optional<Faulty> with_fault(const Kernel& kernel, const std::string& kind, uint64_t seed) {

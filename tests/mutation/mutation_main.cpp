@@ -16,15 +16,20 @@ namespace kawara::mutation {
 namespace {
 
 struct Options {
-  size_t count = 200, first = 0;
+  size_t count = 200, barriers = 60, first = 0;
   uint64_t seed = 1, instances = 4'000, rest = 200'000, thorough = 1'000'000;
   double bar = 0.95;
   bool is_long = false, prints = false;
 };
 
+/// Faults of any kind in any kernel, or in what threads of a GPU wait for.
+enum class Set : uint8_t { Any, Barriers };
+
 struct Tally {
   size_t found = 0, passes = 0, spec = 0, validator = 0, interpreter = 0, field = 0;
   size_t equivalent = 0, missed = 0, unreached = 0;
+  /// With an effect, as far as anybody knows: what no size reaches that can be afforded counts as missed.
+  size_t real() const { return found + missed + unreached; }
 };
 
 /// One fault: after which pass, of which kind, where.
@@ -42,23 +47,35 @@ std::optional<std::string> read_back(const corpus::Made& made, const kernel::Ker
 
 class Mutations {
 public:
-  explicit Mutations(const Options& options) : options_(options), subjects_(corpus::all()) {}
+  explicit Mutations(const Options& options) : options_(options), subjects_(corpus::all()) {
+    for (const corpus::Subject& subject : subjects_)
+      if (subject.target.rfind("cuda", 0) == 0)
+        launches_.push_back(subject);
+  }
 
   int run() {
-    size_t done = 0;
-    for (uint64_t draw = options_.first; done < options_.count; ++draw)
-      done += one(draw) ? 1 : 0;
-    report();
-    // What no size reaches that can be afforded counts as missed.
-    const size_t real = tally_.found + tally_.missed + tally_.unreached;
-    return static_cast<double>(tally_.found) >= options_.bar * static_cast<double>(real) ? 0 : 1;
+    bool is_reached = true;
+    for (const auto& [set, count] :
+         {std::pair(Set::Any, options_.count), std::pair(Set::Barriers, options_.barriers)}) {
+      set_ = set;
+      tally_ = {};
+      size_t done = 0;
+      for (uint64_t draw = options_.first; done < count; ++draw)
+        done += one(draw) ? 1 : 0;
+      if (count > 0)
+        report();
+      is_reached = is_reached && static_cast<double>(tally_.found) >=
+                                     options_.bar * static_cast<double>(tally_.real());
+    }
+    return is_reached ? 0 : 1;
   }
 
 private:
   /// Whether the draw gave a fault.
   bool one(uint64_t number) {
     const uint64_t draw = hash_mix(options_.seed, number);
-    const corpus::Subject& subject = subjects_[hash_mix(draw, 1) % subjects_.size()];
+    const auto& subjects = set_ == Set::Any ? subjects_ : launches_;
+    const corpus::Subject& subject = subjects[hash_mix(draw, 1) % subjects.size()];
     const auto made = corpus::made(subject);
     if (!made)
       return false;
@@ -68,6 +85,8 @@ private:
     const kernel::Kernel right = corpus::finished(
         *made, {.observer = [&](std::string_view, const kernel::Kernel&) { ++passes; },
                 .keeps_functions = true});
+    if (set_ == Set::Barriers && !has_waits(right))
+      return false;
     for (auto& more : kernel::edge_sizes(made->program, right))
       scope.sizes.push_back(std::move(more));
     scope.seed = draw;
@@ -79,14 +98,16 @@ private:
             {.instances = scope.instances, .instances_for_rest = scope.rest, .steps = scope.steps})
             .checked == 0)
       return false;
-    const auto seeded = seed_fault(*made, draw, hash_mix(draw, 2) % passes);
+    const auto seeded = seed_fault(*made, draw, hash_mix(draw, 2) % passes,
+                                   set_ == Set::Any ? kinds_of_faults() : kinds_of_waits());
     if (!seeded)
       return false;
     judge(number, subject, *made, *seeded, scope, right);
     return true;
   }
 
-  static std::optional<Seeded> seed_fault(const corpus::Made& made, uint64_t draw, size_t after) {
+  static std::optional<Seeded> seed_fault(const corpus::Made& made, uint64_t draw, size_t after,
+                                          const std::vector<std::string>& kinds) {
     Seeded seeded;
     size_t pass = 0;
     bool is_done = false;
@@ -95,7 +116,6 @@ private:
     how.change = [&](std::string_view name, kernel::Kernel k) {
       if (pass++ != after)
         return k;
-      const std::vector<std::string>& kinds = kinds_of_faults();
       for (size_t turn = 0; turn < kinds.size() && !is_done; ++turn) {
         const std::string& kind = kinds[(hash_mix(draw, 3) + turn) % kinds.size()];
         if (auto faulty = with_fault(k, kind, draw)) {
@@ -156,19 +176,21 @@ private:
   }
 
   void report() const {
-    const size_t real = tally_.found + tally_.missed + tally_.unreached;
     fmt::print(
-        "{} faults: {} without effect; of the others {} found ({:.1f} %), {} missed, {} where no "
+        "{} faults{}: {} without effect; of the others {} found ({:.1f} %), {} missed, {} where no "
         "size reaches that was run\n",
-        real + tally_.equivalent, tally_.equivalent, tally_.found,
-        100.0 * static_cast<double>(tally_.found) / static_cast<double>(real), tally_.missed,
-        tally_.unreached);
+        tally_.real() + tally_.equivalent,
+        set_ == Set::Any ? "" : " in barriers and waits of launches", tally_.equivalent,
+        tally_.found,
+        100.0 * static_cast<double>(tally_.found) / static_cast<double>(tally_.real()),
+        tally_.missed, tally_.unreached);
     fmt::print("found by: later passes {}, spec {}, validator {}, interpreter {}, field {}\n",
                tally_.passes, tally_.spec, tally_.validator, tally_.interpreter, tally_.field);
   }
 
   Options options_;
-  std::vector<corpus::Subject> subjects_;
+  std::vector<corpus::Subject> subjects_, launches_; ///< all, and those for a GPU
+  Set set_ = Set::Any;
   Validator validator_ = read_back;
   Tally tally_;
 };
@@ -180,7 +202,9 @@ int main(int argc, char** argv) {
   using namespace kawara::mutation;
   Options options;
   CLI::App app("faults in kernel passes, and which checks find them");
-  app.add_option("--count", options.count, "faults");
+  app.add_option("--count", options.count, "faults of any kind in any kernel");
+  app.add_option("--barriers", options.barriers,
+                 "... and more of them in what threads of a GPU wait for");
   app.add_option("--first", options.first, "number of the first draw");
   app.add_option("--seed", options.seed);
   app.add_option("--instances", options.instances, "of the program's statements, per fault");
