@@ -77,8 +77,10 @@ private:
   void create(uint32_t b, Cells* cells) {
     const Buffer& buffer = kernel_.buffers[b];
     Storage& s = storage_[b];
+    // Shared memory is the same one each time that a block comes to its Allocate.
+    const uint64_t known = buffer.scope == Scope::Shared ? s.number : 0;
     s = Storage{};
-    s.number = ++storages_;
+    s.number = known != 0 ? known : ++storages_;
     for (const Expr& extent : buffer.shape)
       s.extents.push_back(index(extent));
     const auto count = static_cast<size_t>(cell_count(s.extents));
@@ -255,6 +257,9 @@ private:
     threads_.clear();
     owners_.clear();
     under_way_.clear();
+    for (uint32_t b = 0; b < storage_.size(); ++b)
+      if (kernel_.buffers[b].scope == Scope::Shared)
+        storage_[b].number = 0; // each block has its own
     for (int64_t t = 0; t < count; ++t) {
       set_position(s.thread_vars, s.threads, t);
       threads_.emplace_back();

@@ -16,10 +16,26 @@ struct Place {
   /// Of index variables, in dimensions; empty: not known.
   std::map<uint32_t, scalar::Expr> values = {};
 
+  /// Into a loop, the `number`-th of the kernel: one more dimension, with the loop's bounds as conditions.
+  void enter(const kernel::For&, uint32_t number);
+  /// Into a launch: six more, blocks and threads, numbered from `number` on.
+  void enter(const kernel::Launch&, uint32_t number);
+  /// What a definition or an assignment of an index says.
+  void define(const kernel::Kernel&, const kernel::Define&);
+  void assign(const kernel::Kernel&, const kernel::Assign&);
+  /// Variables that the block assigns have no one value in it, nor after it.
+  void forget_assigned(const kernel::Block&);
+
   /// In dimensions in place of variables; nothing where a variable has no known value or a cell is read.
   scalar::Expr in_dimensions(const scalar::Expr&) const;
   /// The same of an expression of an origin: Iter n, the n-th point, becomes the dimension after those of the loops.
   scalar::Expr of_origin(const scalar::Expr&) const;
+
+private:
+  scalar::Expr enter(uint32_t var, uint32_t number);
+  void require(scalar::BinaryOp, const scalar::Expr& lhs, const scalar::Expr& rhs);
+  void require_each(scalar::BinaryOp, const scalar::Expr& var, const scalar::Expr& bound,
+                    scalar::BinaryOp join);
 };
 
 } // namespace kawara::validate

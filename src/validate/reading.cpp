@@ -1,23 +1,23 @@
 #include "validate/reading.h"
 
-#include "kernel/ranges.h"
-#include "validate/conditions.h"
-
 #include <map>
 
 namespace kawara::validate {
 namespace {
 
 using kernel::Origin;
-using scalar::binary;
-using scalar::BinaryOp;
 using scalar::Expr;
-using scalar::int_lit;
 
 class Reader {
 public:
   Reader(const poly::Scop& scop, const kernel::Kernel& kernel, size_t most_accesses)
-      : scop_(scop), kernel_(kernel), accesses_(scop, kernel, most_accesses) {}
+      : scop_(scop), kernel_(kernel), accesses_(scop, kernel, most_accesses) {
+    kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
+      const auto* assign = std::get_if<kernel::Assign>(&stmt);
+      assigns_indices_ = assigns_indices_ || (assign != nullptr &&
+                                              kernel.variables[assign->var].type == scalar::kIndex);
+    });
+  }
 
   Reading read() {
     block(kernel_.body);
@@ -45,56 +45,47 @@ private:
         reading_.groups.push_back({here, std::move(group)});
     }
     place_.values = values;
+    if (assigns_indices_)
+      place_.forget_assigned(statements);
   }
 
   template <class Other> void one(const Other&) {}
 
   void one(const kernel::Allocate& s) { block(s.body); }
 
-  void one(const kernel::Define& s) {
-    if (kernel_.variables[s.var].type == scalar::kIndex)
-      place_.values[s.var] = place_.in_dimensions(s.value);
-  }
-  /// An index that changes as the kernel runs is no function of the loops.
-  void one(const kernel::Assign& s) {
-    if (kernel_.variables[s.var].type == scalar::kIndex)
-      place_.values[s.var] = Expr();
-  }
+  void one(const kernel::Define& s) { place_.define(kernel_, s); }
+  void one(const kernel::Assign& s) { place_.assign(kernel_, s); }
 
   void one(const kernel::For& s) {
-    const auto conditions = place_.conditions;
-    const Expr var = enter(s.var, s.marks.is_parallel ? Step::Kind::Parallel : Step::Kind::Serial);
-    const Expr first = place_.in_dimensions(s.lo), end = place_.in_dimensions(s.hi);
-    require_each(BinaryOp::Ge, var, first, BinaryOp::Max);
-    require_each(BinaryOp::Lt, var, end ? above(end, first) : end, BinaryOp::Min);
-    if (s.step != 1 && first)
-      require(BinaryOp::Eq, binary(BinaryOp::Mod, var - first, int_lit(s.step)), int_lit(0));
-    // A variable that the body assigns has no one value in it.
-    for (const uint32_t assigned : assigned_in(s.body))
-      place_.values[assigned] = Expr();
+    const Place outside = place_;
+    const size_t steps = path_.size();
+    push_loop(s.marks.is_parallel ? Step::Kind::Parallel : Step::Kind::Serial);
+    place_.enter(s, loops_++);
     block(s.body);
-    leave(s.var);
-    place_.conditions = conditions;
+    path_.resize(steps);
+    place_ = outside;
+    if (assigns_indices_)
+      place_.forget_assigned(s.body);
   }
 
   void one(const kernel::Launch& s) {
-    const auto conditions = place_.conditions;
-    for (size_t a = 0; a < 3; ++a) {
-      const Expr var = enter(s.block_vars[a], Step::Kind::Parallel);
-      require(BinaryOp::Ge, var, int_lit(0));
-      require(BinaryOp::Lt, var, place_.in_dimensions(s.blocks[a]));
-    }
-    for (size_t a = 0; a < 3; ++a) {
-      const Expr var = enter(s.thread_vars[a], Step::Kind::Thread);
-      require(BinaryOp::Ge, var, int_lit(0));
-      require(BinaryOp::Lt, var, int_lit(s.threads[a]));
-    }
+    const Place outside = place_;
+    const size_t steps = path_.size();
+    for (const Step::Kind kind : {Step::Kind::Parallel, Step::Kind::Thread})
+      for (size_t a = 0; a < 3; ++a)
+        push_loop(kind, (kind == Step::Kind::Thread ? 3 : 0) + a);
+    place_.enter(s, loops_);
+    loops_ += 6;
     block(s.body);
-    for (size_t a = 3; a-- > 0;)
-      leave(s.thread_vars[a]);
-    for (size_t a = 3; a-- > 0;)
-      leave(s.block_vars[a]);
-    place_.conditions = conditions;
+    path_.resize(steps);
+    place_ = outside;
+    if (assigns_indices_)
+      place_.forget_assigned(s.body);
+  }
+
+  /// A loop that is about to become the `next`-th dimension after those there are.
+  void push_loop(Step::Kind kind, size_t next = 0) {
+    path_.push_back({kind, static_cast<uint32_t>(place_.loops + next)});
   }
 
   void one(const kernel::If& s) {
@@ -125,57 +116,6 @@ private:
     block(body);
     path_.pop_back();
     place_.conditions = conditions;
-  }
-
-  Expr enter(uint32_t var, Step::Kind kind) {
-    const auto dimension = static_cast<uint32_t>(place_.loops++);
-    path_.push_back({kind, dimension});
-    place_.vars.push_back(var);
-    place_.numbers.push_back(loops_++);
-    place_.values[var] = scalar::iter(dimension);
-    return place_.values[var];
-  }
-  void leave(uint32_t var) {
-    place_.values.erase(var);
-    place_.vars.pop_back();
-    place_.numbers.pop_back();
-    path_.pop_back();
-    --place_.loops;
-  }
-
-  void require(BinaryOp op, const Expr& lhs, const Expr& rhs) {
-    place_.conditions.push_back(rhs ? binary(op, lhs, rhs) : Expr());
-  }
-
-  /// Bounds one by one: sets without cases are far cheaper.
-  void require_each(BinaryOp op, const Expr& var, const Expr& bound, BinaryOp join) {
-    if (!bound)
-      return require(op, var, bound);
-    for (const Expr& e : kernel::operands_of(bound, join))
-      require(op, var, e);
-  }
-
-  /// The end of a loop without what says no more than that it may be empty: max(e, 0) is e for a loop that begins at 0.
-  static Expr above(const Expr& end, const Expr& first) {
-    const Expr outside = with_choices_outside(end);
-    const auto least = first ? scalar::constant_of(first) : std::nullopt;
-    const auto* b = scalar::as<scalar::Binary>(outside);
-    if (b == nullptr || b->op != BinaryOp::Max || !least)
-      return outside;
-    const auto is_low = [&](const Expr& e) {
-      const auto number = scalar::constant_of(e);
-      return number && *number <= *least;
-    };
-    return is_low(b->rhs) ? above(b->lhs, first) : is_low(b->lhs) ? above(b->rhs, first) : outside;
-  }
-
-  static std::set<uint32_t> assigned_in(const kernel::Block& body) {
-    std::set<uint32_t> vars;
-    kernel::visit(body, [&](const kernel::Stmt& stmt) {
-      if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
-        vars.insert(assign->var);
-    });
-    return vars;
   }
 
   void add_leaf(const Origin& origin, uint32_t position, std::vector<Copies>& copies) {
@@ -213,6 +153,7 @@ private:
   std::vector<Step> path_;
   Place place_;
   uint32_t loops_ = 0; ///< of the kernel so far
+  bool assigns_indices_ = false;
   bool is_then_ = true, is_otherwise_ = true;
 };
 

@@ -1,5 +1,6 @@
 #include "validate/validate.h"
 
+#include "validate/barriers.h"
 #include "validate/happens_before.h"
 #include "validate/instances.h"
 #include "validate/runs.h"
@@ -56,6 +57,10 @@ Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel
     report.unchecked = reading.unread;
     report.is_finished = poly::within_quota(context, limits.operations, [&] { prove(false); });
   }
+  bool is_parted = poly::within_quota(context, limits.operations, [&] {
+    check_barriers(schedule.scop, kernel, limits.pairs, report);
+  });
+  report.is_finished = report.is_finished && is_parted;
   return report;
 }
 

@@ -14,9 +14,10 @@ struct Limits {
   unsigned long operations = 2'000'000; ///< of isl: some seconds
   size_t statements = SIZE_MAX; ///< of the kernel that run instances; with more it is not read
   size_t accesses = SIZE_MAX;   ///< whose cells are compared, the first ones
+  size_t pairs = SIZE_MAX;      ///< of accesses of threads that no barrier parts
 };
 /// Some milliseconds, for what is compiled without being asked to prove it.
-inline constexpr Limits kQuick{6'000, 300, 100};
+inline constexpr Limits kQuick{6'000, 300, 100, 1'000};
 
 /// What was found out about a finished kernel.
 struct Report {
@@ -25,7 +26,8 @@ struct Report {
   std::vector<std::string> unchecked;  ///< what could not be read back into sets, and why
   std::vector<std::string> uncompared; ///< accesses whose cells were not compared, and why
   size_t compared = 0;                 ///< accesses whose cells were
-  bool is_finished = true;             ///< false: a limit was reached first
+  size_t pairs = 0;        ///< accesses of threads with no barrier between, whose cells were
+  bool is_finished = true; ///< false: a limit was reached first
 };
 
 /// Reads a kernel, as the last pass left it, back into integer sets and compares it with the schedule, for all sizes:
@@ -36,8 +38,9 @@ struct Report {
 ///   of collective instructions) are not followed; the report says so;
 /// - what depends on each other runs in order: before it in the same thread, or in an earlier iteration of a serial loop, never in another
 ///   iteration of a parallel one;
+/// - threads of a block go in step where it matters: barriers stand between what one writes and another touches (validate/barriers.h).
 ///
-/// Launches of warpgroups (kernel/warpgroups.h) are not read back; the report says so. Threads of a block are taken to go in step: that barriers make them do so is what kernel/interpret checks.
+/// Launches of warpgroups (kernel/warpgroups.h) are not read back; the report says so.
 ///
 /// What passes say of the instances that a statement runs (kernel/origin.h) is what is read; bounds, conditions and orders are
 /// the kernel's own. Arithmetic is not looked at: the interpretation over a finite field checks that.

@@ -204,6 +204,25 @@ TEST(InterpretLaunch, FindsWhatThreadsMustNotDo) {
   EXPECT_EQ(divergent.error().find("threads of k_0 disagree on"), 0U) << divergent.error();
 }
 
+/// Shared memory that a loop allocates is the same in every iteration: the next one may not write it while others still read.
+TEST(InterpretLaunch, FindsSharedMemoryThatIsOverwrittenTooEarly) {
+  Kernel k = four_threads(block_of(Barrier{}));
+  auto& launch = std::get<Launch>(k.body[0]);
+  For loop;
+  loop.var = add_variable(k, "i", scalar::kIndex);
+  loop.lo = scalar::int_lit(0);
+  loop.hi = scalar::int_lit(2);
+  loop.body = launch.body;
+  launch.body = block_of(loop);
+  std::vector<Cells> arguments(1);
+  const auto found = interpret(k, {}, arguments);
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.error().find("both touch T["), std::string::npos) << found.error();
+  loop.body.emplace_back(Barrier{});
+  launch.body = block_of(loop);
+  EXPECT_TRUE(interpret(k, {}, arguments));
+}
+
 TEST(InterpretLaunch, FindsCellsThatTwoThreadsTouch) {
   Kernel k = four_threads(block_of(Barrier{}));
   std::get<Launch>(k.body[0]).owned = {1};

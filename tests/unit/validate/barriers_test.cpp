@@ -1,0 +1,121 @@
+#include "line.h"
+
+namespace kawara::validate {
+namespace {
+
+using kernel::Stmt;
+
+const std::string kStaged = "input A: f32[96, 64], B: f32[64, 96]\noutput C: f32[96, 96]\n"
+                            "C[i, j] = sum(k, A[i, k] * B[k, j])\n";
+const std::string kRows = "param M, N\ninput X: f32[M, N]\noutput Y: f32[M, N]\n"
+                          "temp s: f32[M, N]\ns[i, j] = X[i, j] * 2\n"
+                          "Y[i, j] = s[i, j] + X[i, j]\n";
+
+/// The kernel with the `at`-th of the statements that `is_one` names replaced; nothing where there are fewer.
+std::optional<Kernel> with(const Kernel& kernel, size_t at,
+                           const std::function<bool(const Stmt&)>& is_one,
+                           const std::function<kernel::Block(Stmt)>& instead) {
+  Kernel changed = kernel;
+  size_t count = 0;
+  changed.body = kernel::rewrite(kernel.body, [&](Stmt stmt) {
+    return is_one(stmt) && count++ == at ? instead(std::move(stmt))
+                                         : kernel::block_of(std::move(stmt));
+  });
+  return count > at ? std::optional(changed) : std::nullopt;
+}
+bool is_barrier(const Stmt& s) { return std::holds_alternative<kernel::Barrier>(s); }
+bool is_await(const Stmt& s) { return std::holds_alternative<kernel::Await>(s); }
+kernel::Block none(const Stmt&) { return {}; }
+
+/// Barriers and cells alone: the rest is proved elsewhere.
+Report report_of(const Made& all, const Kernel& kernel) {
+  return validate(all.schedule, kernel, {.operations = 100'000});
+}
+
+std::string all_of(const std::vector<std::string>& list) {
+  std::string text;
+  for (const std::string& one : list)
+    text += one + "\n";
+  return text;
+}
+
+TEST(Barriers, ArePlacedWhereThreadsMeet) {
+  for (const std::string& text : {kStaged, kRows}) {
+    const Made all = made(text, "auto", true);
+    const Report report = report_of(all, all.kernel);
+    EXPECT_EQ(report.faults, std::vector<std::string>{});
+    EXPECT_GT(report.pairs, 0U) << kernel::print(all.kernel);
+    EXPECT_EQ(all_of(report.unchecked).find("barriers"), std::string::npos)
+        << all_of(report.unchecked);
+  }
+}
+
+TEST(Barriers, AreMissedWhereverOneIsDropped) {
+  const Made all = made(kStaged, "auto", true);
+  for (auto* const is_one : {is_barrier, is_await}) {
+    size_t dropped = 0;
+    while (const auto faulty = with(all.kernel, dropped, is_one, none)) {
+      const std::string found = all_of(report_of(all, *faulty).faults);
+      EXPECT_TRUE(found.find("with no barrier between") != std::string::npos ||
+                  found.find("before a copy to it has come") != std::string::npos)
+          << found << kernel::print(*faulty);
+      ++dropped;
+    }
+    EXPECT_GE(dropped, 1U) << kernel::print(all.kernel);
+  }
+}
+
+TEST(Barriers, AreWhereAllThreadsCome) {
+  const Made all = made(kStaged, "auto", true);
+  const auto thread = std::find_if(all.kernel.variables.begin(), all.kernel.variables.end(),
+                                   [](const auto& v) { return v.name == "thread_x"; });
+  ASSERT_NE(thread, all.kernel.variables.end());
+  const auto first =
+      scalar::binary(scalar::BinaryOp::Eq,
+                     scalar::var(static_cast<uint32_t>(thread - all.kernel.variables.begin())),
+                     scalar::int_lit(0));
+  const auto faulty = with(all.kernel, 0, is_barrier, [&](Stmt stmt) {
+    return kernel::block_of(kernel::If{first, kernel::block_of(std::move(stmt)), {}});
+  });
+  ASSERT_TRUE(faulty);
+  EXPECT_NE(all_of(report_of(all, *faulty).faults).find("disagree on thread_x == 0"),
+            std::string::npos);
+}
+
+TEST(Barriers, WaitForCopiesUnderWay) {
+  const Made all = made(kStaged, "auto", true);
+  const auto faulty = with(all.kernel, 0, is_await, [](Stmt stmt) {
+    ++std::get<kernel::Await>(stmt).pending;
+    return kernel::block_of(std::move(stmt));
+  });
+  ASSERT_TRUE(faulty) << kernel::print(all.kernel);
+  EXPECT_NE(all_of(report_of(all, *faulty).faults).find("before a copy to it has come"),
+            std::string::npos)
+      << kernel::print(*faulty);
+}
+
+/// What no expression says of a cell is said not to be checked, and no fault.
+TEST(Barriers, SayWhatTheyCannotSee) {
+  const Made all = made(kStaged, "auto", true);
+  Kernel other = all.kernel;
+  bool is_done = false;
+  other.body = kernel::rewrite(other.body, [&](Stmt stmt) {
+    auto* store = std::get_if<kernel::Store>(&stmt);
+    if (store == nullptr || is_done || other.buffers[store->buffer].scope != kernel::Scope::Shared)
+      return kernel::block_of(std::move(stmt));
+    is_done = true;
+    const scalar::Expr at = scalar::cast(
+        scalar::load(0, {scalar::int_lit(0), scalar::int_lit(0)}, {scalar::Elem::F32, 1}),
+        scalar::kIndex);
+    store->index[0] = at;
+    return kernel::block_of(std::move(stmt));
+  });
+  ASSERT_TRUE(is_done);
+  const Report report = report_of(all, other);
+  EXPECT_NE(all_of(report.unchecked).find("an index is not affine"), std::string::npos)
+      << all_of(report.unchecked);
+  EXPECT_EQ(all_of(report.faults).find("barrier"), std::string::npos) << all_of(report.faults);
+}
+
+} // namespace
+} // namespace kawara::validate
