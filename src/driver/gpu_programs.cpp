@@ -17,6 +17,7 @@ namespace {
 
 struct GpuJob {
   std::string name, text;
+  size_t together = 1; ///< jobs of which it is one
 };
 
 /// Each program once, those that take longest first.
@@ -27,7 +28,7 @@ std::vector<GpuJob> jobs_of(const Tape& tape) {
       names.emplace(kernel->program, kernel->name);
   std::vector<GpuJob> jobs;
   for (const auto& [text, name] : names)
-    jobs.push_back({name, text});
+    jobs.push_back({name, text, names.size()});
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const GpuJob& a, const GpuJob& b) { return a.text.size() > b.text.size(); });
   return jobs;
@@ -46,7 +47,9 @@ Result<GpuProgram, Diagnostic> lowered(const GpuJob& job, const schedule::Enviro
   for (const SourcePtr& directives : schedules) {
     const bool is_scheduled = directives != nullptr;
     request.directives = directives;
-    Trace trace;
+    TraceOptions traced;
+    traced.together = job.together;
+    Trace trace(std::move(traced));
     const auto front = schedule(request, environment, trace);
     if (!front) {
       problem = front.error().front();

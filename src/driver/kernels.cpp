@@ -87,6 +87,7 @@ Parsed<Kernels::Made> Kernels::make(const Job& job) const {
   compiler_.trim();
   TraceOptions traced;
   traced.verify = how_.verify;
+  traced.together = job.together;
   Trace trace(std::move(traced));
   const auto trim = [&] { compiler_.trim(); };
   auto made = executable_of(request, environment_, trace, options_, trim);
@@ -120,7 +121,7 @@ Parsed<SizedCode> Kernels::compile(const std::string& text) {
     if (const auto known = kernels_.find(family->texts.text()); known != kernels_.end())
       return SizedCode{known->second, {*family->texts.size_in(text)}};
   const auto begin = std::chrono::steady_clock::now();
-  KAWARA_TRY(const Made made, make({text, {}}));
+  KAWARA_TRY(const Made made, make({text, {}, 1}));
   keep(text, made);
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return SizedCode{made.code, {}};
@@ -136,7 +137,7 @@ void Kernels::prepare(const std::vector<std::string>& texts) {
   std::vector<Job> jobs;
   for (const std::string& text : missing)
     if (!family_with(text))
-      jobs.push_back({text, {}});
+      jobs.push_back({text, {}, 1});
   compile_all(std::move(jobs));
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -145,6 +146,8 @@ void Kernels::compile_all(std::vector<Job> jobs) {
   // Long programs take longest: with them first, no thread is left alone with one at the end.
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const Job& a, const Job& b) { return a.text.size() > b.text.size(); });
+  for (Job& job : jobs)
+    job.together = jobs.size();
   std::atomic<size_t> next = 0;
   size_t done = 0;
   std::mutex mutex;
@@ -175,7 +178,7 @@ void Kernels::make_families(const std::set<std::string>& texts) {
     for (const std::string& text : texts)
       if (const Family* family = family_with(text))
         if (const std::string whole = family->texts.text(); kernels_.count(whole) == 0)
-          jobs[whole] = {whole, {*family->texts.size_in(text)}};
+          jobs[whole] = {whole, {*family->texts.size_in(text)}, 1};
     std::vector<Job> list;
     for (const auto& [whole, job] : jobs)
       list.push_back(job);

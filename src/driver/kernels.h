@@ -94,6 +94,7 @@ private:
   struct Job {
     std::string text;
     std::vector<int64_t> params;
+    size_t together = 1; ///< jobs of which it is one
   };
   Request request_of(const std::string& text) const;
   Parsed<Made> make(const Job& job) const;

@@ -166,7 +166,7 @@ kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Envir
       },
       [&] { return kernel::print(kernel); });
   if (!trace.is_verifying())
-    trace.stage("validate", [&] { require_valid(front.schedule, kernel); });
+    trace.stage("validate", [&] { require_valid(front.schedule, kernel, trace.together()); });
   return kernel;
 }
 

@@ -41,8 +41,10 @@ std::string listed(std::vector<std::string> what) {
 
 } // namespace
 
-void require_valid(const schedule::Schedule& schedule, const kernel::Kernel& kernel) {
-  const validate::Report report = validate::validate(schedule, kernel, validate::kQuick);
+void require_valid(const schedule::Schedule& schedule, const kernel::Kernel& kernel,
+                   size_t together) {
+  const validate::Report report =
+      validate::validate(schedule, kernel, validate::quick_limits(together));
   KAWARA_CHECK(report.faults.empty(),
                "the finished kernel differs from its schedule: " + listed(report.faults));
 }

@@ -22,9 +22,9 @@ inline constexpr uint64_t kVerifiedInstances = 20'000, kVerifiedForRest = 100'00
 KernelVerdict verify_kernel(const program::Program&, const kernel::Kernel& loops,
                             const kernel::Kernel& finished, const schedule::Environment&);
 
-/// The finished kernel against its schedule in integer sets, as far as that takes a few milliseconds (validate::kQuick): an InternalError
-/// that says what differs, where something does. What was not reached is not told.
-void require_valid(const schedule::Schedule&, const kernel::Kernel&);
+/// The finished kernel against its schedule in integer sets, as far as that takes a few milliseconds (validate::quick_limits): an InternalError
+/// that says what differs, where something does. What was not reached is not told. `together`: kernels that share these milliseconds.
+void require_valid(const schedule::Schedule&, const kernel::Kernel&, size_t together);
 
 /// What `--verify` says of the same proof with all the time that it needs.
 std::string note_of(const validate::Report&);

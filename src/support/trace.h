@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <set>
@@ -14,6 +15,8 @@ struct TraceOptions {
   std::set<std::string, std::less<>>
       print_after;     ///< stages whose artefact is shown; "all" for every one
   bool verify = false; ///< run the artefact specs
+  /// Programs that are compiled together with this one, itself included: what every compilation may take for checks, they share.
+  size_t together = 1;
   /// Receives the text of a shown artefact. Nothing is shown when empty.
   std::function<void(std::string_view stage, const std::string& text)> show;
   /// Receives what a check under `verify` says about itself: how far it went. Not said when empty.
@@ -53,6 +56,7 @@ public:
 
   bool is_shown(std::string_view name) const;
   bool is_verifying() const { return options_.verify; }
+  size_t together() const { return options_.together; }
   void note(const std::string& text) const {
     if (options_.note)
       options_.note(text);

@@ -55,7 +55,7 @@ public:
   /// What the host does: launches follow each other, each with all that the one before did.
   void host(const kernel::Block& statements) {
     for (const Stmt& stmt : statements) {
-      const Place outside = place_;
+      const Place::Mark outside = place_.mark();
       if (const auto* launch = std::get_if<kernel::Launch>(&stmt))
         run(*launch);
       else if (const auto* loop = std::get_if<kernel::For>(&stmt)) {
@@ -70,7 +70,7 @@ public:
         place_.define(kernel_, *define);
         continue;
       }
-      place_ = outside;
+      place_.back_to(outside);
     }
   }
 
@@ -104,7 +104,7 @@ private:
   }
 
   void block(const kernel::Block& statements, State& state) {
-    const auto values = place_.values;
+    const Place::Mark here = place_.mark();
     for (const Stmt& stmt : statements) {
       if (is_given_up_)
         return;
@@ -117,7 +117,7 @@ private:
       });
       std::visit([&](const auto& s) { one(s, stmt, state); }, stmt);
     }
-    place_.values = values;
+    place_.back_to(here);
     place_.forget_assigned(statements);
   }
 
@@ -164,10 +164,10 @@ private:
   }
 
   void arm(const kernel::Block& body, const Expr& condition, State& state) {
-    const auto conditions = place_.conditions;
+    const size_t conditions = place_.conditions.size();
     place_.conditions.push_back(condition);
     block(body, state);
-    place_.conditions = conditions;
+    place_.conditions.resize(conditions);
   }
 
   /// What is pending after one path or the other; what only one of them leaves is not sure to be.
@@ -187,14 +187,14 @@ private:
       require_agreement(s.lo, first);
       require_agreement(s.hi, end);
     }
-    const Place outside = place_;
+    const Place::Mark outside = place_.mark();
     const uint32_t number = number_of(&stmt);
     place_.enter(s, number);
     if (!waits(stmt))
       block(s.body, state);
     else
       in_turns(s, number, first, end, state);
-    place_ = outside;
+    place_.back_to(outside);
     place_.forget_assigned(s.body);
   }
 
@@ -453,7 +453,12 @@ private:
 
 void check_barriers(const poly::Scop& scop, const kernel::Kernel& kernel, size_t most_pairs,
                     Report& report) {
-  Walk(scop, kernel, most_pairs, report).host(kernel.body);
+  bool has_launch = false;
+  kernel::visit(kernel.body, [&](const Stmt& stmt) {
+    has_launch = has_launch || std::holds_alternative<kernel::Launch>(stmt);
+  });
+  if (has_launch)
+    Walk(scop, kernel, most_pairs, report).host(kernel.body);
 }
 
 } // namespace kawara::validate

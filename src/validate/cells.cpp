@@ -197,6 +197,14 @@ DimensionRanges ranges_in(const std::vector<Expr>& conditions) {
   return ranges;
 }
 
+std::map<uint32_t, int64_t> steps_in(const std::vector<Expr>& conditions) {
+  std::map<uint32_t, int64_t> steps;
+  for (const Expr& condition : conditions)
+    if (const auto said = said_by(condition); said && said->step > 1)
+      steps[said->dimension] = std::max(steps[said->dimension], said->step);
+  return steps;
+}
+
 namespace {
 
 /// Whether the sum is in 0..divisor-1.

@@ -38,6 +38,8 @@ bool is_sum(const scalar::Expr&);
 using DimensionRanges = std::map<uint32_t, std::pair<int64_t, int64_t>>;
 /// What comparisons of a dimension with a number say.
 DimensionRanges ranges_in(const std::vector<scalar::Expr>& conditions);
+/// Distance between values of dimensions that take multiples of a number only.
+std::map<uint32_t, int64_t> steps_in(const std::vector<scalar::Expr>& conditions);
 /// Divisions and remainders that the ranges decide are carried out: (16*i + j)//16 is i for j in 0..15.
 scalar::Expr folded(const scalar::Expr&, const DimensionRanges&);
 

@@ -4,8 +4,11 @@
 #include "poly/isl/compare.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/text.h"
+#include "poly/shown.h"
+#include "poly/ties.h"
 
 #include <algorithm>
+#include <map>
 
 namespace kawara::validate {
 namespace {
@@ -61,6 +64,8 @@ public:
       if (dependence.is_reduction && (scop_.numerics != program::Numerics::Exact ||
                                       scalar::is_integer(scop_.tensors[dependence.tensor].elem)))
         continue;
+      ties_.reset();
+      same_.clear();
       for (const Run& a : runs_.all)
         for (const Run& b : runs_.all)
           if (a.statement == dependence.source.value && b.statement == dependence.sink.value &&
@@ -78,13 +83,24 @@ private:
     if (is_launch && dependence.kind != poly::DependenceKind::Flow &&
         scop_.tensors[dependence.tensor].role == program::Role::Temp)
       return;
-    if (parting.loops.empty() && parting.side == Parting::Side::First)
-      return;
     // Between instances where both say how they go back to loops; else between the loops themselves.
     const bool is_back = a.inverse && b.inverse;
+    // Loops in which both always are in the same iteration decide nothing. Threads go in step, as far as barriers make them.
+    const auto decides_nothing = [&](const Step& loop) {
+      return loop.kind == Kind::Thread ||
+             (is_back && is_one_iteration(dependence, a.inverse->dimensions[loop.at],
+                                          b.inverse->dimensions[loop.at]));
+    };
+    std::vector<Step> loops;
+    for (const Step& loop : parting.loops)
+      if (!decides_nothing(loop))
+        loops.push_back(loop);
+    if (loops.empty() && parting.side == Parting::Side::First)
+      return;
     const isl::map dependent =
-        is_back ? dependence.relation.intersect_domain(*a.range).intersect_range(*b.range)
-                : a.instances->apply_range(dependence.relation).apply_range(b.instances->reverse());
+        is_back
+            ? dependence.relation.intersect_domain(*a.range).intersect_range(*b.range)
+            : a.instances().apply_range(dependence.relation).apply_range(b.instances().reverse());
     if (dependent.is_empty())
       return;
     const isl::space pairs = poly::points_of_pairs(dependent.space());
@@ -95,12 +111,10 @@ private:
     const auto after = [&](const Step& loop) {
       return is_back ? function_of(b.inverse->dimensions[loop.at], poly::dimension_count(*a.range),
                                    pairs)
-                     : poly::dimension_function(pairs, poly::dimension_count(*a.domain) + loop.at);
+                     : poly::dimension_function(pairs, poly::dimension_count(a.domain()) + loop.at);
     };
     isl::map tied = dependent;
-    for (const Step& loop : parting.loops) {
-      if (loop.kind == Kind::Thread) // they go in step, as far as barriers make them
-        continue;
+    for (const Step& loop : loops) {
       isl::map late = tied.intersect(poly::greater_map(before(loop), after(loop)));
       if (loop.kind == Kind::Parallel)
         late = late.unite(tied.intersect(poly::less_map(before(loop), after(loop))));
@@ -123,6 +137,37 @@ private:
       fault(dependence, a, b, tied, "run in another order");
   }
 
+  /// Of the dependence that is looked at.
+  const poly::Ties& ties_of(const poly::Dependence& dependence) {
+    if (!ties_)
+      ties_ = dependence.shown && dependence.shown->ties
+                  ? dependence.shown->ties
+                  : std::make_shared<const poly::Ties>(poly::ties_of(
+                        scop_, dependence.relation, dependence.source, dependence.sink));
+    return *ties_;
+  }
+
+  /// Whether the two functions have one value in every pair of the dependence; asked once for all runs.
+  bool is_one_iteration(const poly::Dependence& dependence, const scalar::Expr& of_source,
+                        const scalar::Expr& of_sink) {
+    const auto [known, is_new] =
+        same_.try_emplace({scalar::hash_of(of_source), scalar::hash_of(of_sink)}, false);
+    if (!is_new)
+      return known->second;
+    if (poly::is_tied(ties_of(dependence), of_source, of_sink))
+      return known->second = true;
+    const isl::space pairs = poly::points_of_pairs(dependence.relation.space());
+    const isl::aff source = function_of(of_source, 0, pairs),
+                   sink = function_of(of_sink, source_dimensions(dependence), pairs);
+    const bool differ = !dependence.relation.intersect(poly::less_map(source, sink)).is_empty() ||
+                        !dependence.relation.intersect(poly::greater_map(source, sink)).is_empty();
+    return known->second = !differ;
+  }
+
+  uint32_t source_dimensions(const poly::Dependence& dependence) const {
+    return static_cast<uint32_t>(scop_.statements[dependence.source.value].text.iters.size());
+  }
+
   /// Of an instance whose iterators begin at dimension `first` of the pairs.
   isl::aff function_of(const scalar::Expr& e, uint32_t first, const isl::space& pairs) const {
     const scalar::Expr there = scalar::rewrite(e, [&](const scalar::Expr& n) -> scalar::Expr {
@@ -137,7 +182,7 @@ private:
     const isl::map instances =
         a.inverse && b.inverse
             ? pairs
-            : a.instances->reverse().apply_range(pairs).apply_range(*b.instances);
+            : a.instances().reverse().apply_range(pairs).apply_range(b.instances());
     const isl::map broken = instances.intersect(dependence.relation);
     report_.faults.push_back(std::string(poly::name_of(dependence.kind)) + " of " +
                              scop_.tensors[dependence.tensor].name + ": " + what + ": " +
@@ -147,6 +192,8 @@ private:
   const poly::Scop& scop_;
   const Runs& runs_;
   Report& report_;
+  std::shared_ptr<const poly::Ties> ties_;
+  std::map<std::pair<uint64_t, uint64_t>, bool> same_; ///< functions of source and sink, by hash
   bool is_decided_ = true;
 };
 

@@ -20,11 +20,11 @@ public:
   void check(const std::vector<const Run*>& runs) {
     isl::set done;
     for (const Run* run : runs) {
-      const isl::set range = run->inverse ? *run->range : run->instances->range();
+      const isl::set range = run->inverse ? *run->range : run->instances().range();
       if (!range.is_subset(domain_))
         check_beyond(*run, range.subtract(domain_));
       if (!run->inverse) {
-        const isl::map inside = run->instances->intersect_range(domain_);
+        const isl::map inside = run->instances().intersect_range(domain_);
         if (!inside.is_injective())
           fault("runs more than once: " + example(doubled(inside)));
       }

@@ -25,7 +25,8 @@ bool has_cases(const Expr& e) {
 
 class Solver {
 public:
-  Solver(size_t dimensions, const DimensionRanges& ranges) : ranges_(ranges), found_(dimensions) {}
+  Solver(size_t dimensions, const DimensionRanges& ranges, const std::map<uint32_t, int64_t>& steps)
+      : ranges_(ranges), steps_(steps), found_(dimensions) {}
 
   std::optional<Inverse> solve(const std::vector<Expr>& iters) {
     for (const auto& [dimension, range] : ranges_)
@@ -52,7 +53,24 @@ private:
     uint32_t dimension = 0;
     int64_t factor = 0;
     std::optional<std::pair<int64_t, int64_t>> range;
+    int64_t step = 1; ///< the dimension is that many times the digit
   };
+
+  Digit digit_of(uint32_t dimension, int64_t factor) const {
+    Digit digit{dimension, factor, std::nullopt};
+    if (const auto range = ranges_.find(dimension); range != ranges_.end())
+      digit.range = range->second;
+    const auto step = steps_.find(dimension);
+    // Only from a multiple of the step on, which division keeps.
+    if (step == steps_.end() || (digit.range && digit.range->first < 0))
+      return digit;
+    digit.step = step->second;
+    digit.factor *= digit.step;
+    if (digit.range)
+      digit.range = {(digit.range->first + digit.step - 1) / digit.step,
+                     digit.range->second / digit.step};
+    return digit;
+  }
 
   /// The digits that are not known yet, of what remains of an iterator.
   bool take(const Expr& e, uint32_t iterator) {
@@ -68,9 +86,7 @@ private:
       } else if (found_[dimension->index])
         rest = rest - found_[dimension->index] * int_lit(factor);
       else {
-        const auto range = ranges_.find(dimension->index);
-        digits.push_back({dimension->index, factor,
-                          range == ranges_.end() ? std::nullopt : std::optional(range->second)});
+        digits.push_back(digit_of(dimension->index, factor));
       }
     }
     if (digits.empty() || !are_apart(digits, rest))
@@ -111,11 +127,14 @@ private:
         value = binary(BinaryOp::FloorDiv, value, int_lit(digit.factor));
       if (digit.range && digit.range->first != 0)
         value = value + int_lit(digit.range->first);
+      if (digit.step != 1)
+        value = value * int_lit(digit.step);
       found_[digit.dimension] = scalar::simplify(value);
     }
   }
 
   const DimensionRanges& ranges_;
+  const std::map<uint32_t, int64_t>& steps_;
   std::vector<Expr> found_;
   Inverse inverse_;
 };
@@ -123,8 +142,9 @@ private:
 } // namespace
 
 std::optional<Inverse> inverse_of(const std::vector<Expr>& iters, size_t dimensions,
-                                  const DimensionRanges& ranges) {
-  return Solver(dimensions, ranges).solve(iters);
+                                  const DimensionRanges& ranges,
+                                  const std::map<uint32_t, int64_t>& steps) {
+  return Solver(dimensions, ranges, steps).solve(iters);
 }
 
 } // namespace kawara::validate

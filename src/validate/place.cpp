@@ -33,8 +33,24 @@ Expr Place::enter(uint32_t var, uint32_t number) {
   const auto dimension = static_cast<uint32_t>(loops++);
   vars.push_back(var);
   numbers.push_back(number);
-  values[var] = scalar::iter(dimension);
-  return values[var];
+  const Expr value = scalar::iter(dimension);
+  set(var, value);
+  return value;
+}
+
+void Place::set(uint32_t var, const Expr& value) {
+  Expr& now = values_[var];
+  changes_.emplace_back(var, now);
+  now = value;
+}
+
+void Place::back_to(const Mark& mark) {
+  for (; changes_.size() > mark.changes; changes_.pop_back())
+    values_[changes_.back().first] = changes_.back().second;
+  loops = mark.loops;
+  vars.resize(loops);
+  numbers.resize(loops);
+  conditions.resize(mark.conditions);
 }
 
 void Place::require(BinaryOp op, const Expr& lhs, const Expr& rhs) {
@@ -62,7 +78,7 @@ void Place::enter(const kernel::For& s, uint32_t number) {
 void Place::forget_assigned(const kernel::Block& body) {
   kernel::visit(body, [&](const kernel::Stmt& stmt) {
     if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
-      values[assign->var] = Expr();
+      set(assign->var, Expr());
   });
 }
 
@@ -81,23 +97,23 @@ void Place::enter(const kernel::Launch& s, uint32_t number) {
 
 void Place::define(const kernel::Kernel& kernel, const kernel::Define& s) {
   if (kernel.variables[s.var].type == scalar::kIndex)
-    values[s.var] = in_dimensions(s.value);
+    set(s.var, in_dimensions(s.value));
 }
 
 /// An index that changes as the kernel runs is no function of the loops.
 void Place::assign(const kernel::Kernel& kernel, const kernel::Assign& s) {
   if (kernel.variables[s.var].type == scalar::kIndex)
-    values[s.var] = Expr();
+    set(s.var, Expr());
 }
 
 Expr Place::in_dimensions(const Expr& e) const {
   bool is_known = true;
   scalar::visit(e, [&](const Expr& n) {
     const auto* var = scalar::as<scalar::Var>(n);
-    const auto found = var != nullptr ? values.find(var->id) : values.end();
+    const auto found = var != nullptr ? values_.find(var->id) : values_.end();
     is_known = is_known && scalar::as<scalar::Load>(n) == nullptr &&
                !scalar::is_float(n.type().elem) &&
-               (var == nullptr || (found != values.end() && found->second));
+               (var == nullptr || (found != values_.end() && found->second));
   });
   if (!is_known)
     return {};
@@ -108,7 +124,7 @@ Expr Place::in_dimensions(const Expr& e) const {
     if (const auto* literal = scalar::as<scalar::IntLit>(n))
       return n.type().elem == scalar::Elem::I32 ? scalar::int_lit(literal->value) : Expr();
     const auto* var = scalar::as<scalar::Var>(n);
-    return var != nullptr ? values.at(var->id) : Expr();
+    return var != nullptr ? values_.at(var->id) : Expr();
   }));
 }
 

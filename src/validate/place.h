@@ -2,7 +2,8 @@
 
 #include "kernel/kernel.h"
 
-#include <map>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace kawara::validate {
@@ -13,8 +14,13 @@ struct Place {
   std::vector<uint32_t> vars = {};    ///< of these loops
   std::vector<uint32_t> numbers = {}; ///< of these loops in the kernel: two loops have two numbers
   std::vector<scalar::Expr> conditions = {}; ///< in dimensions; empty: not known
-  /// Of index variables, in dimensions; empty: not known.
-  std::map<uint32_t, scalar::Expr> values = {};
+
+  /// How far a walk has come, to go back to: what was entered and set since then is no more.
+  struct Mark {
+    size_t loops = 0, conditions = 0, changes = 0;
+  };
+  Mark mark() const { return {loops, conditions.size(), changes_.size()}; }
+  void back_to(const Mark&);
 
   /// Into a loop, the `number`-th of the kernel: one more dimension, with the loop's bounds as conditions.
   void enter(const kernel::For&, uint32_t number);
@@ -32,10 +38,15 @@ struct Place {
   scalar::Expr of_origin(const scalar::Expr&) const;
 
 private:
+  void set(uint32_t var, const scalar::Expr& value);
   scalar::Expr enter(uint32_t var, uint32_t number);
   void require(scalar::BinaryOp, const scalar::Expr& lhs, const scalar::Expr& rhs);
   void require_each(scalar::BinaryOp, const scalar::Expr& var, const scalar::Expr& bound,
                     scalar::BinaryOp join);
+
+  /// Of index variables, in dimensions; empty: not known.
+  std::unordered_map<uint32_t, scalar::Expr> values_ = {};
+  std::vector<std::pair<uint32_t, scalar::Expr>> changes_ = {}; ///< what variables were before
 };
 
 } // namespace kawara::validate

@@ -27,7 +27,7 @@ public:
 
 private:
   void block(const kernel::Block& statements) {
-    const auto values = place_.values;
+    const Place::Mark here = place_.mark();
     std::vector<Copies> copies;
     for (uint32_t n = 0; n < statements.size(); ++n) {
       path_.push_back({Step::Kind::Position, n});
@@ -39,12 +39,12 @@ private:
       path_.pop_back();
     }
     if (!copies.empty()) {
-      const auto here = std::make_shared<const BlockPlace>(
+      const auto place = std::make_shared<const BlockPlace>(
           BlockPlace{path_, place_.loops, place_.conditions, is_then_, is_otherwise_});
       for (Copies& group : copies)
-        reading_.groups.push_back({here, std::move(group)});
+        reading_.groups.push_back({place, std::move(group)});
     }
-    place_.values = values;
+    place_.back_to(here);
     if (assigns_indices_)
       place_.forget_assigned(statements);
   }
@@ -57,19 +57,19 @@ private:
   void one(const kernel::Assign& s) { place_.assign(kernel_, s); }
 
   void one(const kernel::For& s) {
-    const Place outside = place_;
+    const Place::Mark outside = place_.mark();
     const size_t steps = path_.size();
     push_loop(s.marks.is_parallel ? Step::Kind::Parallel : Step::Kind::Serial);
     place_.enter(s, loops_++);
     block(s.body);
     path_.resize(steps);
-    place_ = outside;
+    place_.back_to(outside);
     if (assigns_indices_)
       place_.forget_assigned(s.body);
   }
 
   void one(const kernel::Launch& s) {
-    const Place outside = place_;
+    const Place::Mark outside = place_.mark();
     const size_t steps = path_.size();
     for (const Step::Kind kind : {Step::Kind::Parallel, Step::Kind::Thread})
       for (size_t a = 0; a < 3; ++a)
@@ -78,7 +78,7 @@ private:
     loops_ += 6;
     block(s.body);
     path_.resize(steps);
-    place_ = outside;
+    place_.back_to(outside);
     if (assigns_indices_)
       place_.forget_assigned(s.body);
   }
@@ -109,13 +109,13 @@ private:
   }
 
   void arm(const kernel::Block& body, uint32_t number, const Expr& condition) {
-    const auto conditions = place_.conditions;
+    const size_t conditions = place_.conditions.size();
     if (condition)
       place_.conditions.push_back(condition);
     path_.push_back({Step::Kind::Position, number});
     block(body);
     path_.pop_back();
-    place_.conditions = conditions;
+    place_.conditions.resize(conditions);
   }
 
   void add_leaf(const Origin& origin, uint32_t position, std::vector<Copies>& copies) {

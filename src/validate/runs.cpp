@@ -32,6 +32,11 @@ uint32_t thread_x(const std::vector<Step>& path) {
   return found->at;
 }
 
+isl::set universe_of(const poly::Scop& scop, const Leaf& leaf) {
+  return poly::statement_universe(scop.context_owner->get(), scop.params,
+                                  scop.statements[leaf.statement].text.name, leaf.iters.size());
+}
+
 class Maker {
 public:
   Maker(const poly::Scop& scop, const Reading& reading, bool joins_copies, bool goes_back)
@@ -41,20 +46,14 @@ public:
 
   Runs make() {
     std::vector<size_t> first; // run of each group
-    std::vector<std::pair<Leaf, const BlockPlace*>> leaves;
     for (const Group& group : reading_.groups) {
       first.push_back(runs_.all.size());
-      for (Leaf& leaf :
+      for (const Leaf& leaf :
            joins_copies_ ? group.copies.joined(group.place->loops) : group.copies.apart()) {
-        add_run(leaf, *group.place);
-        leaves.emplace_back(std::move(leaf), group.place.get());
+        add_run(leaf, group.place);
       }
     }
     first.push_back(runs_.all.size());
-    const bool all_go_back = std::all_of(runs_.all.begin(), runs_.all.end(),
-                                         [](const Run& run) { return run.inverse.has_value(); });
-    for (size_t r = 0; r < leaves.size() && (!all_go_back || !reading_.arms.empty()); ++r)
-      add_domain(leaves[r].first, *leaves[r].second, runs_.all[r]);
     for (const Arms& arms : reading_.arms)
       compare(first[arms.first], first[arms.middle], first[arms.end], arms.loops);
     return std::move(runs_);
@@ -66,7 +65,7 @@ private:
     for (size_t r = first; r < end; ++r) {
       const Run& run = runs_.all[r];
       const isl::map from_outside =
-          first_dimensions(scop_, *run.domain, loops).reverse().apply_range(*run.instances);
+          first_dimensions(scop_, run.domain(), loops).reverse().apply_range(run.instances());
       auto& [then, otherwise] = arms[run.statement];
       isl::map& side = r < middle ? then : otherwise;
       side = side.is_null() ? from_outside : side.unite(from_outside);
@@ -79,25 +78,8 @@ private:
     }
   }
 
-  /// Points of the loops around a block, with `points` more dimensions: made once for all its statements.
-  isl::set domain_of(const BlockPlace& place, size_t points) {
-    if (place_ != &place) {
-      place_ = &place;
-      domains_.clear();
-    }
-    const auto known = domains_.find(points);
-    if (known != domains_.end())
-      return known->second;
-    isl::set domain = poly::statement_universe(scop_.context_owner->get(), scop_.params, kTuple,
-                                               place.loops + points)
-                          .intersect_params(scop_.context);
-    for (const Expr& condition : place.conditions)
-      domain = restricted(domain, condition, scop_.params);
-    domains_[points] = domain;
-    return domain;
-  }
-
-  void add_run(const Leaf& leaf, const BlockPlace& place) {
+  void add_run(const Leaf& leaf, const std::shared_ptr<const BlockPlace>& at) {
+    const BlockPlace& place = *at;
     Run run;
     run.statement = leaf.statement;
     run.path = place.path;
@@ -107,30 +89,10 @@ private:
     run.is_per_thread = leaf.is_per_thread;
     run.is_then = place.is_then;
     run.is_otherwise = place.is_otherwise;
+    run.sets = std::make_shared<LoopSets>(scop_, leaf, at, loops_);
     if (goes_back_)
-      add_inverse(leaf, place, universe_of(leaf), run);
+      add_inverse(leaf, place, universe_of(scop_, leaf), run);
     runs_.all.push_back(std::move(run));
-  }
-
-  isl::set universe_of(const Leaf& leaf) const {
-    return poly::statement_universe(scop_.context_owner->get(), scop_.params,
-                                    scop_.statements[leaf.statement].text.name, leaf.iters.size());
-  }
-
-  void add_domain(const Leaf& leaf, const BlockPlace& place, Run& run) {
-    isl::set domain = domain_of(place, leaf.points.size());
-    const auto restrict = [&](const Expr& condition) {
-      domain = restricted(domain, condition, scop_.params);
-    };
-    if (leaf.is_per_thread)
-      restrict(binary(BinaryOp::Eq, scalar::iter(thread_x(place.path)), int_lit(0)));
-    for (size_t n = 0; n < leaf.points.size(); ++n) {
-      const Expr point = scalar::iter(static_cast<uint32_t>(place.loops + n));
-      restrict(binary(BinaryOp::Ge, point, int_lit(0)));
-      restrict(binary(BinaryOp::Lt, point, leaf.points[n]));
-    }
-    run.domain = domain;
-    run.instances = poly::map_from_exprs(leaf.iters, domain, universe_of(leaf), scop_.params);
   }
 
   /// The instances as conditions on themselves, in functions of them: far cheaper than the image of the dimensions, of which isl has to
@@ -143,7 +105,8 @@ private:
         ranges[static_cast<uint32_t>(place.loops) + n] = {0, *count - 1};
     if (leaf.is_per_thread)
       ranges[thread_x(place.path)] = {0, 0};
-    run.inverse = inverse_of(leaf.iters, place.loops + leaf.points.size(), ranges);
+    run.inverse = inverse_of(leaf.iters, place.loops + leaf.points.size(), ranges,
+                             steps_in(place.conditions));
     if (!run.inverse)
       return;
     const auto back = [&](const Expr& e) {
@@ -173,11 +136,49 @@ private:
   const Reading& reading_;
   bool joins_copies_, goes_back_;
   Runs runs_;
-  const BlockPlace* place_ = nullptr;
-  std::map<size_t, isl::set> domains_; ///< of that place, by the number of points
+  std::shared_ptr<LoopSets::Shared> loops_ = std::make_shared<LoopSets::Shared>();
 };
 
 } // namespace
+
+isl::set LoopSets::points_of_loops() {
+  const size_t points = leaf_.points.size();
+  const auto known = shared_->find({place_.get(), points});
+  if (known != shared_->end())
+    return known->second;
+  isl::set all = poly::statement_universe(scop_.context_owner->get(), scop_.params, kTuple,
+                                          place_->loops + points)
+                     .intersect_params(scop_.context);
+  for (const Expr& condition : place_->conditions)
+    all = restricted(all, condition, scop_.params);
+  shared_->emplace(std::pair(place_.get(), points), all);
+  return all;
+}
+
+const isl::set& LoopSets::domain() {
+  if (domain_)
+    return *domain_;
+  isl::set all = points_of_loops();
+  const auto restrict = [&](const Expr& condition) {
+    all = restricted(all, condition, scop_.params);
+  };
+  if (leaf_.is_per_thread)
+    restrict(binary(BinaryOp::Eq, scalar::iter(thread_x(place_->path)), int_lit(0)));
+  for (size_t n = 0; n < leaf_.points.size(); ++n) {
+    const Expr point = scalar::iter(static_cast<uint32_t>(place_->loops + n));
+    restrict(binary(BinaryOp::Ge, point, int_lit(0)));
+    restrict(binary(BinaryOp::Lt, point, leaf_.points[n]));
+  }
+  domain_ = all;
+  return *domain_;
+}
+
+const isl::map& LoopSets::instances() {
+  if (!instances_)
+    instances_ =
+        poly::map_from_exprs(leaf_.iters, domain(), universe_of(scop_, leaf_), scop_.params);
+  return *instances_;
+}
 
 Runs runs_of(const poly::Scop& scop, const Reading& reading, bool joins_copies, bool goes_back) {
   return Maker(scop, reading, joins_copies, goes_back).make();

@@ -4,10 +4,33 @@
 #include "validate/inverse.h"
 #include "validate/reading.h"
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace kawara::validate {
+
+/// Sets over the loops around a run, then its points. Made when they are first asked for: most runs are compared by their way back alone.
+class LoopSets {
+public:
+  /// Points of loops, by place and number of points, that several runs have in common.
+  using Shared = std::map<std::pair<const BlockPlace*, size_t>, isl::set>;
+  LoopSets(const poly::Scop& scop, Leaf leaf, std::shared_ptr<const BlockPlace> place,
+           std::shared_ptr<Shared> shared)
+      : scop_(scop), leaf_(std::move(leaf)), place_(std::move(place)), shared_(std::move(shared)) {}
+  const isl::set& domain();
+  const isl::map& instances(); ///< from the domain
+
+private:
+  isl::set points_of_loops();
+  const poly::Scop& scop_;
+  Leaf leaf_;
+  std::shared_ptr<const BlockPlace> place_;
+  std::shared_ptr<Shared> shared_;
+  std::optional<isl::set> domain_;
+  std::optional<isl::map> instances_;
+};
 
 /// Statements of one block of a kernel that run instances of one statement of the scop. Copies that differ in a constant
 /// distance (unrolled ones, lanes) are one run.
@@ -15,9 +38,9 @@ struct Run {
   uint32_t statement = 0;
   std::vector<Step> path; ///< of the first copy
   uint32_t last_copy = 0; ///< the position of the last one in the block where the path ends
-  /// Over the loops around, then the points; and from there to the instances. Not made where every run of the kernel has an inverse.
-  std::optional<isl::set> domain;
-  std::optional<isl::map> instances;
+  std::shared_ptr<LoopSets> sets;
+  const isl::set& domain() const { return sets->domain(); }
+  const isl::map& instances() const { return sets->instances(); }
   /// The way back from instances, where it can be read off; then `range` are the instances, and no two points run the same.
   std::optional<Inverse> inverse;
   std::optional<isl::set> range;

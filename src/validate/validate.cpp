@@ -5,6 +5,8 @@
 #include "validate/instances.h"
 #include "validate/runs.h"
 
+#include <algorithm>
+
 namespace kawara::validate {
 namespace {
 
@@ -19,6 +21,20 @@ size_t statements_in(const kernel::Kernel& kernel) {
 }
 
 } // namespace
+
+Limits quick_limits(size_t kernels) {
+  Limits limits = kQuick;
+  if (kernels <= kTogether)
+    return limits;
+  const auto share = [&](auto whole) {
+    return std::max<decltype(whole)>(whole * kTogether / kernels, 1);
+  };
+  limits.operations = share(limits.operations);
+  limits.statements = share(limits.statements);
+  limits.accesses = share(limits.accesses);
+  limits.pairs = share(limits.pairs);
+  return limits;
+}
 
 Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel,
                 const Limits& limits) {

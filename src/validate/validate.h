@@ -18,6 +18,10 @@ struct Limits {
 };
 /// Some milliseconds, for what is compiled without being asked to prove it.
 inline constexpr Limits kQuick{6'000, 300, 100, 1'000};
+/// The same for one of `kernels` that are compiled together, as those of a model are: all of them take no more than `kTogether` alone
+/// would, a second at most.
+Limits quick_limits(size_t kernels);
+inline constexpr size_t kTogether = 150;
 
 /// What was found out about a finished kernel.
 struct Report {

@@ -198,6 +198,18 @@ TEST(Validate, FindsCellsThatAreNotRead) {
   EXPECT_NE(report.faults[0].find("does not read"), std::string::npos) << report.faults[0];
 }
 
+/// However many kernels a model has, all of them together take no more than a few would.
+TEST(Validate, KernelsOfAModelShareTheirLimits) {
+  EXPECT_EQ(quick_limits(1).operations, kQuick.operations);
+  EXPECT_EQ(quick_limits(kTogether).statements, kQuick.statements);
+  for (const size_t kernels : {kTogether + 1, size_t{1'000}, size_t{100'000}}) {
+    const Limits limits = quick_limits(kernels);
+    EXPECT_LE(limits.operations, std::max<size_t>(kQuick.operations * kTogether / kernels, 1));
+    EXPECT_LE(limits.statements, std::max<size_t>(kQuick.statements * kTogether / kernels, 1));
+    EXPECT_GE(limits.operations, 1U);
+  }
+}
+
 TEST(Validate, StopsAtItsLimits) {
   const Made all = made(kProduct, kTiles);
   for (const Limits& limits : {Limits{10}, Limits{.statements = 1}}) {
