@@ -51,7 +51,7 @@ std::string kernel_name(const poly::Scop& scop) {
   return text.find_first_not_of('_') == std::string::npos ? "kernel" : text;
 }
 
-isl::ast_node ast_of(const poly::Scop& scop, const poly::Order& order) {
+isl::ast_node ast_of(const poly::Scop& scop, const poly::Order& order, bool keeps_iterations) {
   const isl::schedule tree = tree_from_order(scop, order);
   if (tree.is_null())
     return {};
@@ -60,7 +60,7 @@ isl::ast_node ast_of(const poly::Scop& scop, const poly::Order& order) {
     names.push_back(kIteratorSign + std::to_string(d));
   const isl::ast_build build =
       poly::with_iterators(isl::ast_build::from_context(scop.context), names);
-  return build.node_from(tree);
+  return poly::loops_of(build, tree, keeps_iterations);
 }
 
 /// a + 1 with min kept outermost, so that passes see the bounds one by one.
@@ -464,11 +464,15 @@ std::set<uint32_t> allocated_between_threads(const Block& body) {
 
 Kernel kernel_from_schedule(const schedule::Schedule& s, bool is_for_gpu) {
   const Guarded guards = guarded(s.scop);
-  const Loops loops{ast_of(guards.scop, s.order), guards.conditions, is_for_gpu};
+  Loops loops{ast_of(guards.scop, s.order, false), guards.conditions, is_for_gpu};
   std::map<uint32_t, LoopId> places;
   for (const SingleCopy& copy : single_copies(s))
     places[copy.tensor] = copy.at;
   Kernel kernel = kernel_with_copies(s, places, loops);
+  if (has_torn_copy(s, places, kernel.body)) {
+    loops.ast = ast_of(guards.scop, s.order, true);
+    kernel = kernel_with_copies(s, places, loops);
+  }
   if (!is_for_gpu)
     return kernel;
   const std::set<uint32_t> between = allocated_between_threads(kernel.body);

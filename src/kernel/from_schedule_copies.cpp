@@ -1,16 +1,19 @@
 #include "kernel/from_schedule_copies.h"
 
+#include "kernel/walk.h"
 #include "poly/accesses.h"
 #include "schedule/rewrite.h"
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace kawara::kernel {
 namespace {
 
 using poly::Access;
 using poly::LoopId;
+using poly::StmtId;
 using scalar::Expr;
 
 std::vector<LoopId> shared_path(const poly::Order& order, const std::vector<Access>& accesses) {
@@ -81,7 +84,68 @@ std::optional<SingleCopy> single_copy(const schedule::Schedule& s, uint32_t tens
   return std::nullopt;
 }
 
+using Statements = std::set<uint32_t>;
+
+/// The statements in the block that touch the buffer.
+Statements touching(const Block& block, uint32_t buffer) {
+  Statements found;
+  visit(block, [&](const Stmt& stmt) {
+    const auto* store = std::get_if<Store>(&stmt);
+    if (store == nullptr)
+      return;
+    bool touches = store->buffer == buffer;
+    visit_own_exprs(stmt, [&](const Expr& root) {
+      scalar::visit(root, [&](const Expr& e) {
+        const auto* load = scalar::as<scalar::Load>(e);
+        touches |= load != nullptr && load->tensor == buffer;
+      });
+    });
+    if (touches)
+      for (const Origin& origin : store->origins)
+        found.insert(origin.statement);
+  });
+  return found;
+}
+
+/// Whether both run in an iteration of the loop and of those around it.
+bool share_iteration(const schedule::Schedule& s, uint32_t a, uint32_t b, LoopId loop) {
+  const auto iterations = [&](uint32_t id) {
+    const std::vector<LoopId> path = poly::path_of(s.order, StmtId{id});
+    const auto depth = std::find(path.begin(), path.end(), loop) - path.begin() + 1;
+    const std::vector<Expr>& rows = s.order.rows[id];
+    const isl::set domain = s.scop[StmtId{id}].domain.intersect_params(s.scop.context);
+    return schedule::map_of({rows.begin(), rows.begin() + depth}, domain, s.scop.params).range();
+  };
+  return !iterations(a).intersect(iterations(b)).is_empty();
+}
+
+/// Of two parts of one loop that isl tore, each has a statement that the other lacks: it tears between statements alone.
+bool is_torn(const schedule::Schedule& s, const Statements& one, const Statements& other,
+             LoopId loop) {
+  for (const uint32_t a : one)
+    for (const uint32_t b : other)
+      if (!other.contains(a) && !one.contains(b) && share_iteration(s, a, b, loop))
+        return true;
+  return false;
+}
+
 } // namespace
+
+bool has_torn_copy(const schedule::Schedule& s, const std::map<uint32_t, LoopId>& places,
+                   const Block& body) {
+  std::map<uint32_t, std::set<Statements>> parts;
+  visit(body, [&](const Stmt& stmt) {
+    if (const auto* allocate = std::get_if<Allocate>(&stmt))
+      if (places.contains(allocate->buffer))
+        parts[allocate->buffer].insert(touching(allocate->body, allocate->buffer));
+  });
+  for (const auto& [buffer, own] : parts)
+    for (auto one = own.begin(); one != own.end(); ++one)
+      for (auto other = std::next(one); other != own.end(); ++other)
+        if (is_torn(s, *one, *other, places.at(buffer)))
+          return true;
+  return false;
+}
 
 std::vector<SingleCopy> single_copies(const schedule::Schedule& s) {
   std::vector<SingleCopy> found;

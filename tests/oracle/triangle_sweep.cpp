@@ -141,7 +141,8 @@ private:
       return cpu.name + ": " + broken_;
     for (const auto& sizes : program_.sizes)
       if (auto wrong = interpreted(kernel, sizes))
-        return cpu.name + " at " + program::shape_text(sizes) + ": " + *wrong;
+        return cpu.name + " at " + program::shape_text(sizes) + ": " + *wrong + "\n" +
+               blamed(*front, cpu, sizes);
     return std::nullopt;
   }
 

@@ -23,6 +23,16 @@ isl::ast_build with_iterators(const isl::ast_build& build, const std::vector<std
   return isl::manage(isl_ast_build_set_iterators(build.copy(), list));
 }
 
+isl::ast_node loops_of(const isl::ast_build& build, const isl::schedule& schedule,
+                       bool keeps_iterations) {
+  isl_ctx* ctx = build.ctx().get();
+  const int before = isl_options_get_ast_build_group_coscheduled(ctx);
+  isl_options_set_ast_build_group_coscheduled(ctx, keeps_iterations ? 1 : 0);
+  isl_ast_node* loops = isl_ast_build_node_from_schedule(build.get(), schedule.copy());
+  isl_options_set_ast_build_group_coscheduled(ctx, before);
+  return isl::manage(loops);
+}
+
 AstOp operator_of(const isl::ast_expr& e) {
   switch (isl_ast_expr_op_get_type(e.get())) {
   case isl_ast_expr_op_and:

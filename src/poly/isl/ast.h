@@ -18,6 +18,10 @@ isl::schedule with_outer_band(const isl::schedule&, const isl::multi_union_pw_af
 /// Loops at depth d get the name names[d].
 isl::ast_build with_iterators(const isl::ast_build&, const std::vector<std::string>& names);
 
+/// The loops of a schedule. isl puts statements into loops of their own where all they do is done before (or after) what
+/// the others do, even in the one iteration that they share; with `keeps_iterations` an iteration is never torn like that.
+isl::ast_node loops_of(const isl::ast_build&, const isl::schedule&, bool keeps_iterations);
+
 /// Operators of AST expressions. isl's divisions and remainders are the same here: it picks the
 /// special ones only where they agree with rounding towards minus infinity.
 enum class AstOp : uint8_t {

@@ -199,5 +199,28 @@ TEST(Copies, OtherPlacesHoldTheSameValues) {
     expect_same(kStrips, alone, kSizes);
 }
 
+// Only the first tile of columns has sums, and so a copy of C. isl would make that copy in front of the loop over tiles and leave
+// the sums in it.
+TEST(Copies, AnIterationHasOneEvenWhereOnlyTheFirstNeedsIt) {
+  const char* text = R"(param N
+input B: f32[11, N + 3], C: f32[11, N + 2]
+output A: f32[N + 1, N + 1]
+for i in range(N + 1):
+    for j in range(i + 1):
+        A[j, i] = 0
+        for k in range(j + 2, 11):
+            A[j, i] += B[k, i + 2] * C[k, j + 1]
+)";
+  const std::string tiles = "split(i, 8); split(j, 9); reorder(i.0, j.0, i.1, j.1); pack(C, j.0)";
+  const std::vector<std::vector<int64_t>> sizes = {{0}, {1}, {7}, {8}, {13}, {30}};
+  expect_same(text, tiles, sizes);
+  for (const char* shared :
+       {"; parallel(i.0)", "; parallel(j.0)", "; parallel(i.0); parallel(j.0)"})
+    expect_same(text, tiles + shared, sizes);
+  const std::string shown = listing(text, tiles + "; parallel(i.0)");
+  EXPECT_NE(shown.find("private C_packed: f32[9, 9]"), std::string::npos) << shown;
+  expect_same(text, "reverse(i); " + tiles + "; parallel(i.0); reverse(j.0)", sizes);
+}
+
 } // namespace
 } // namespace kawara
