@@ -74,8 +74,9 @@ isl::map dimension_of(const isl::map& relation, const std::vector<program::Param
   return relation.apply_range(map_of({scalar::iter(static_cast<uint32_t>(d))}, cells, params));
 }
 
-/// isl operations for the exact end of a line whose cases are many: a tenth of a second.
-constexpr unsigned long kQuotaOfEnd = 2'000'000;
+/// isl operations for the exact end of a line whose cases are many: usually a hundredth of a second. isl counts what it
+/// allocates and not what it computes: where a triangle is cut by tiles, it takes a second for as few as these.
+constexpr unsigned long kQuotaOfEnd = 50'000;
 
 /// Where the line of cells of each iteration begins, and the most cells that one has.
 class Line {
@@ -143,8 +144,8 @@ private:
 
 /// Each piece of a box is a loop nest of its own, and every question about the copy asks about each.
 constexpr unsigned kMostPieces = 8;
-/// isl operations for exact boxes: some tenths of a second.
-constexpr unsigned long kQuotaOfBoxes = 4'000'000;
+/// isl operations for exact boxes: some hundredths of a second.
+constexpr unsigned long kQuotaOfBoxes = 200'000;
 
 } // namespace
 
