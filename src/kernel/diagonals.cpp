@@ -42,6 +42,12 @@ bool has_code_inside(const For& loop) {
   return found;
 }
 
+size_t statements_in(const Block& block) {
+  size_t count = 0;
+  visit(block, [&](const Stmt&) { ++count; });
+  return count;
+}
+
 /// Looks inside one loop for bounds that are constant up to some value of its variable.
 class DiagonalSearch {
 public:
@@ -148,7 +154,7 @@ private:
 
 class DiagonalSplitter {
 public:
-  explicit DiagonalSplitter(Kernel& kernel) : kernel_(kernel) {}
+  explicit DiagonalSplitter(Kernel& kernel) : kernel_(kernel), room_(statements_in(kernel.body)) {}
 
   Block block(const Block& statements) {
     return with_each_replaced(statements, [&](const Stmt& stmt) { return one(stmt); });
@@ -167,8 +173,10 @@ private:
       return block_of(with_nested_blocks(stmt, inside));
     const DiagonalSearch search(*loop);
     const auto first = search.first_that_meets();
-    if (!first)
+    const size_t copied = statements_in(loop->body) + 1;
+    if (!first || copied > room_)
       return block_of(with_nested_blocks(stmt, inside));
+    room_ -= copied;
     For whole = *loop, others = *loop;
     whole.hi = scalar::simplify(scalar::binary(BinaryOp::Min, loop->hi, *first));
     whole.body = block(search.whole());
@@ -180,6 +188,7 @@ private:
   }
 
   Kernel& kernel_;
+  size_t room_; ///< statements that copies may still have
 };
 
 } // namespace

@@ -18,7 +18,8 @@ namespace kawara::kernel {
 ///
 /// Positions that see only those before them make such loops. Applies from the outermost loop inwards where loops that become vectors
 /// or straight code are inside, and where the first iterations are the whole ones. Edges, beyond which all loops of a tile are shorter,
-/// are not meant: last_tiles.h, separate_tiles.h. Iterations keep their order.
+/// are not meant: last_tiles.h, separate_tiles.h. Iterations keep their order. The kernel has at most twice as many statements
+/// afterwards: bands and several triangles in one nest would make a copy for each side of each, and all of that becomes straight code.
 Kernel diagonals(Kernel);
 
 } // namespace kawara::kernel

@@ -26,10 +26,6 @@ using scalar::binary;
 using scalar::BinaryOp;
 using scalar::int_lit;
 
-/// Iterators get names that no parameter can have.
-constexpr char kIteratorSign = '$';
-constexpr int kMaxDepth = 64;
-
 std::string c_name(std::string_view name) {
   std::string text;
   for (const char c : name)
@@ -49,18 +45,6 @@ std::string kernel_name(const poly::Scop& scop) {
     name = name.substr(0, dot);
   const std::string text = c_name(name);
   return text.find_first_not_of('_') == std::string::npos ? "kernel" : text;
-}
-
-isl::ast_node ast_of(const poly::Scop& scop, const poly::Order& order, bool keeps_iterations) {
-  const isl::schedule tree = tree_from_order(scop, order);
-  if (tree.is_null())
-    return {};
-  std::vector<std::string> names;
-  for (int d = 0; d < kMaxDepth; ++d)
-    names.push_back(kIteratorSign + std::to_string(d));
-  const isl::ast_build build =
-      poly::with_iterators(isl::ast_build::from_context(scop.context), names);
-  return poly::loops_of(build, tree, keeps_iterations);
 }
 
 /// a + 1 with min kept outermost, so that passes see the bounds one by one.
@@ -464,13 +448,13 @@ std::set<uint32_t> allocated_between_threads(const Block& body) {
 
 Kernel kernel_from_schedule(const schedule::Schedule& s, bool is_for_gpu) {
   const Guarded guards = guarded(s.scop);
-  Loops loops{ast_of(guards.scop, s.order, false), guards.conditions, is_for_gpu};
+  Loops loops{ast_of_few_cases(guards.scop, s.order, false), guards.conditions, is_for_gpu};
   std::map<uint32_t, LoopId> places;
   for (const SingleCopy& copy : single_copies(s))
     places[copy.tensor] = copy.at;
   Kernel kernel = kernel_with_copies(s, places, loops);
   if (has_torn_copy(s, places, kernel.body)) {
-    loops.ast = ast_of(guards.scop, s.order, true);
+    loops.ast = ast_of_few_cases(guards.scop, s.order, true);
     kernel = kernel_with_copies(s, places, loops);
   }
   if (!is_for_gpu)

@@ -42,7 +42,7 @@ struct TriangleOptions {
 /// How one program ended.
 enum class End : int { Right = 0, Wrong = 1, Refused = 2 };
 
-constexpr unsigned kMostSeconds = 60; ///< of a processor, for one program
+constexpr unsigned kMostSeconds = 20; ///< of a processor, for one program: nobody waits longer
 
 bool parse_triangle_arguments(int argc, char** argv, TriangleOptions& options) {
   for (int a = 1; a < argc; ++a) {

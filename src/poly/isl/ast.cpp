@@ -33,6 +33,16 @@ isl::ast_node loops_of(const isl::ast_build& build, const isl::schedule& schedul
   return isl::manage(loops);
 }
 
+size_t places_of_statements(const isl::ast_node& loops) {
+  size_t count = 0;
+  const auto look = [](isl_ast_node* node, void* user) {
+    *static_cast<size_t*>(user) += isl_ast_node_get_type(node) == isl_ast_node_user ? 1 : 0;
+    return isl_bool_true;
+  };
+  isl_ast_node_foreach_descendant_top_down(loops.get(), look, &count);
+  return count;
+}
+
 AstOp operator_of(const isl::ast_expr& e) {
   switch (isl_ast_expr_op_get_type(e.get())) {
   case isl_ast_expr_op_and:

@@ -22,6 +22,9 @@ isl::ast_build with_iterators(const isl::ast_build&, const std::vector<std::stri
 /// the others do, even in the one iteration that they share; with `keeps_iterations` an iteration is never torn like that.
 isl::ast_node loops_of(const isl::ast_build&, const isl::schedule&, bool keeps_iterations);
 
+/// How often statements stand in the loops.
+size_t places_of_statements(const isl::ast_node&);
+
 /// Operators of AST expressions. isl's divisions and remainders are the same here: it picks the
 /// special ones only where they agree with rounding towards minus infinity.
 enum class AstOp : uint8_t {
