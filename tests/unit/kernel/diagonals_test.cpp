@@ -93,5 +93,28 @@ for h in range(2):
   line::expect_same(text, "auto", {{33}, {70}});
 }
 
+// Each side of a band is a diagonal, in each loop over tiles: copies of copies would be nine times the kernel.
+TEST(Diagonals, KernelsAreAtMostTwiceAsLong) {
+  const char* band = R"(param N
+numerics fast
+output A: i32[N + 9, N + 7]
+input B: i32[N + 5], C: i32[N + 1]
+for i in range(N):
+    for j in range(max(0, i - 4), min(N, i + 4)):
+        for k in range(1, min(N, 2 * i + 3)):
+            A[j, i] = C[k + 1] - B[i]
+)";
+  const auto statements = [](const kernel::Kernel& kernel) {
+    size_t found = 0;
+    kernel::visit(kernel.body, [&](const kernel::Stmt&) { ++found; });
+    return found;
+  };
+  const kernel::Kernel loops = line::compile(band, "auto").kernel;
+  const kernel::Kernel made = kernel::diagonals(loops);
+  EXPECT_GT(statements(made), statements(loops)) << kernel::print(made);
+  EXPECT_LE(statements(made), 2 * statements(loops)) << kernel::print(made);
+  line::expect_same(band, "auto", {{0}, {1}, {4}, {9}, {24}});
+}
+
 } // namespace
 } // namespace kawara

@@ -270,4 +270,28 @@ for i in range(N):
                     "interchange(S0.i, S0.j); fuse(S0.j, S1.i)", {{1}, {4}});
 }
 
+// Tiles of 2 * i against tiles of j: isl finds some 30 cases, each with a register tile of its own.
+TEST(FromSchedule, CasesOfBoundsDoNotMultiplyTheCode) {
+  const char* band = R"(param N
+numerics exact
+inout A: i32[N + 2, N + 2]
+input B: i32[N, N], C: i32[N, N + 2]
+for i in range(N):
+    for j in range(max(0, 2 * i - 6), min(N + 2, 2 * i + 1)):
+        for k in range(1, min(N, i + j + 1)):
+            A[j, i + 2] += B[i, k] * C[k, j]
+)";
+  const auto cpu = *target::named_cpu("neoverse-v1");
+  const kernel::Kernel loops = line::compile(band, "auto", cpu).kernel;
+  size_t stores = 0, lanes = 0;
+  kernel::visit(loops.body, [&](const kernel::Stmt& stmt) {
+    stores += std::holds_alternative<kernel::Store>(stmt) ? 1 : 0;
+    if (const auto* loop = std::get_if<kernel::For>(&stmt))
+      lanes += loop->marks.vector_width != 0 ? 1 : 0;
+  });
+  EXPECT_LE(stores, 4) << kernel::print(loops);
+  EXPECT_EQ(lanes, 1) << kernel::print(loops);
+  line::expect_same(band, "auto", {{2}, {7}, {12}}, cpu);
+}
+
 } // namespace kawara
