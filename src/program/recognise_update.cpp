@@ -1,4 +1,4 @@
-#include "program/resolver.h"
+#include "program/recognise_update.h"
 
 namespace kawara::program {
 
@@ -42,8 +42,8 @@ Expr negative(const Expr& e) {
 
 } // namespace
 
-void recognise_update(const Program& program, Statement& s) {
-  const scalar::Elem elem = program.tensors[s.tensor].elem;
+void recognise_update(const std::vector<Tensor>& tensors, Statement& s) {
+  const scalar::Elem elem = tensors[s.tensor].elem;
   const scalar::Type computed{scalar::compute_type(elem), 1};
   const Expr cell = scalar::load(s.tensor, s.index, {elem, 1});
   const Expr old = scalar::cast(cell, computed);

@@ -1,3 +1,4 @@
+#include "program/recognise_update.h"
 #include "program/resolver.h"
 
 #include <fmt/format.h>
@@ -218,7 +219,7 @@ void Resolver::plain_value(const ast::Statement& s, std::vector<Expr> index, Bod
   for (uint32_t p = 0; p < assignment_->nest; ++p)
     loops.push_back(p);
   const StatementRef ref = add_statement(assignment_->tensor, std::move(index), s.op, *e, loops);
-  recognise_update(program_, program_.statements[ref.statement]);
+  recognise_update(program_.tensors, program_.statements[ref.statement]);
   out.push_back(ref);
 }
 

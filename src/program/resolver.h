@@ -214,8 +214,4 @@ private:
 /// Numbers the statements S0, S1, ... in the order of the body.
 void number_statements(Program&);
 
-/// `t[i] = t[i] op x` becomes `t[i] op= x` when x does not read that cell; and the reverse when an
-/// update's value does read the cell it updates.
-void recognise_update(const Program&, Statement&);
-
 } // namespace kawara::program

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "program/program.h"
+
+#include <vector>
+
+namespace kawara::program {
+
+/// `t[i] = t[i] op x` becomes `t[i] op= x` when x does not read that cell; and the reverse when an
+/// update's value does read the cell it updates.
+void recognise_update(const std::vector<Tensor>&, Statement&);
+
+} // namespace kawara::program
