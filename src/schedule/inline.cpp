@@ -6,6 +6,7 @@
 #include "poly/legality.h"
 #include "scalar/affine_sum.h"
 #include "schedule/codes.h"
+#include "schedule/instance_text.h"
 #include "schedule/resolve.h"
 #include "schedule/rewrite.h"
 #include "schedule/window_fill.h"
@@ -74,13 +75,6 @@ std::optional<std::vector<Expr>> iterators_from_cell(const program::Statement& t
   if (std::any_of(solved.begin(), solved.end(), [](const Expr& e) { return !e; }))
     return std::nullopt;
   return solved;
-}
-
-std::string instance_text(const Scop& scop, StmtId id, const std::vector<int64_t>& iters) {
-  std::string text = scop[id].text.name;
-  for (size_t d = 0; d < iters.size(); ++d)
-    text += (d == 0 ? " at (" : ", ") + scop[id].text.iters[d] + "=" + std::to_string(iters[d]);
-  return iters.empty() ? text : text + ")";
 }
 
 /// { S0[x] -> R[y] : R reads at y what S0 wrote at x, and W changes an operand of S0 in between }

@@ -4,7 +4,9 @@
 #include "poly/definitions.h"
 #include "poly/levels.h"
 #include "poly/ties.h"
+#include "poly/value_flows.h"
 #include "schedule/codes.h"
+#include "schedule/instance_text.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
 #include "schedule/rewrite.h"
@@ -38,18 +40,9 @@ bool are_in_one_iteration(const Schedule& schedule, const Access& write, const A
   return poly::steps_of(schedule.order, ties, write.statement, read.statement, depth).empty();
 }
 
-/// Why iterations cannot have copies of their own; empty when they can.
-std::optional<std::string> shared_by_iterations(const Schedule& schedule,
-                                                const std::vector<Access>& accesses, LoopId loop,
-                                                const std::string& loop_name,
-                                                const std::string& tensor) {
-  const size_t depth = *poly::depth_of(schedule.order, loop) + 1;
-  const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
-  const auto name = [&](const Access& a) { return schedule.scop[a.statement].text.name; };
-  for (const Access& access : accesses)
-    if (std::find(below.begin(), below.end(), access.statement) == below.end())
-      return name(access) + (access.is_write ? " writes `" : " reads `") + tensor +
-             "` and is not inside " + loop_name + ".";
+/// Text or sets show that whoever reads a cell is in the iteration in which it is written, whatever was written last.
+bool are_all_in_one_iteration(const Schedule& schedule, const std::vector<Access>& accesses,
+                              size_t depth) {
   for (const Access& write : accesses)
     for (const Access& read : accesses) {
       if (!write.is_write || read.is_write || poly::are_apart(write, read) ||
@@ -60,16 +53,66 @@ std::optional<std::string> shared_by_iterations(const Schedule& schedule,
                                  .intersect_params(schedule.scop.context);
       if (!poly::agree_above(schedule.scop, schedule.order, pairs, write.statement, read.statement,
                              depth))
-        return name(read) + " reads cells of `" + tensor + "` that " + name(write) +
-               " writes in another iteration of " + loop_name + " or of a loop around it.";
+        return false;
     }
+  return true;
+}
+
+/// Those of the pairs that are in different iterations of the first `depth` loops.
+isl::map apart_above(const Schedule& schedule, const poly::ValueFlow& flow, size_t depth) {
+  const poly::RowPairs rows(schedule.scop, flow.source, flow.sink);
+  isl::map apart = isl::map::empty(flow.pairs.space());
+  for (size_t d = 0; d < depth; ++d)
+    apart = apart.unite(flow.pairs.subtract(rows.equal(schedule.order.rows[flow.source.value][d],
+                                                       schedule.order.rows[flow.sink.value][d])));
+  return apart;
+}
+
+/// Why iterations cannot have copies of their own; empty when they can.
+std::optional<std::string> shared_by_iterations(const Schedule& schedule, uint32_t tensor,
+                                                const std::set<StmtId>& below, size_t depth,
+                                                const std::string& loop_name) {
+  const poly::Scop& scop = schedule.scop;
+  const std::string cells = "`" + scop.tensors[tensor].name + "`";
+  for (const poly::ValueFlow& flow : poly::value_flows(scop, tensor)) {
+    const bool is_written_here = below.contains(flow.source);
+    const bool is_read_here = below.contains(flow.sink);
+    if (!is_written_here && !is_read_here)
+      continue;
+    const std::string &writer = scop[flow.source].text.name, &reader = scop[flow.sink].text.name;
+    if (!is_written_here || !is_read_here)
+      return reader + " reads a value of " + cells + " that " + writer + " writes, and " +
+             (is_read_here ? writer : reader) + " is not inside " + loop_name + ".";
+    if (poly::agree_above(scop, schedule.order, flow.pairs, flow.source, flow.sink, depth))
+      continue;
+    const FirstPair first = first_pair(scop, apart_above(schedule, flow, depth));
+    const std::string sizes = sizes_text(scop, first.params);
+    return reader + " reads values of " + cells + " that " + writer +
+           " writes in another iteration of " + loop_name + " or of a loop around it" +
+           (sizes.empty() ? "" : ": " + sizes) + ", " + instance_text(scop, flow.sink, first.sink) +
+           " reads what " + instance_text(scop, flow.source, first.source) + " wrote.";
+  }
   return std::nullopt;
 }
 
-/// The tensor with the iterations of the first `depth` loops as leading dimensions.
+/// A tensor like this one, with a name of its own.
+uint32_t add_copy(poly::Scop& scop, uint32_t tensor) {
+  std::vector<std::string> taken;
+  for (const program::Tensor& other : scop.tensors)
+    taken.push_back(other.name);
+  program::Tensor copy = scop.tensors[tensor];
+  copy.name = fresh_name(copy.name + "_", "_", taken);
+  copy.is_hidden = true;
+  scop.tensors.push_back(std::move(copy));
+  return static_cast<uint32_t>(scop.tensors.size() - 1);
+}
+
+/// The tensor, as these accesses see it, with the iterations of the first `depth` loops as leading dimensions. Others keep the
+/// tensor that there is.
 Proposal widened(const Schedule& schedule, uint32_t tensor, const std::vector<Access>& accesses,
-                 size_t depth) {
+                 size_t depth, bool has_others) {
   Proposal made{schedule.scop, schedule.order};
+  const uint32_t own = has_others ? add_copy(made.scop, tensor) : tensor;
   isl::set iterations;
   for (const Access& access : accesses) {
     const isl::set part =
@@ -85,7 +128,7 @@ Proposal widened(const Schedule& schedule, uint32_t tensor, const std::vector<Ac
     lows.push_back(ends.low);
     shape.push_back(extent_of(ends));
   }
-  program::Tensor& t = made.scop.tensors[tensor];
+  program::Tensor& t = made.scop.tensors[own];
   t.shape.insert(t.shape.begin(), shape.begin(), shape.end());
   t.private_dims += static_cast<uint32_t>(depth);
   std::set<StmtId> touched;
@@ -100,12 +143,14 @@ Proposal widened(const Schedule& schedule, uint32_t tensor, const std::vector<Ac
       index.insert(index.end(), cell.begin(), cell.end());
       return index;
     };
-    if (text.tensor == tensor)
+    if (text.tensor == tensor) {
       text.index = with_iteration(text.index);
+      text.tensor = own;
+    }
     text.value = scalar::rewrite(text.value, [&](const Expr& e) -> Expr {
       const auto* load = scalar::as<scalar::Load>(e);
       return load != nullptr && load->tensor == tensor
-                 ? scalar::load(tensor, with_iteration(load->index), e.type())
+                 ? scalar::load(own, with_iteration(load->index), e.type())
                  : Expr();
     });
   }
@@ -130,12 +175,19 @@ Proposed propose(const Schedule& schedule, const StoreAt& directive, const Envir
   if (role != program::Role::Temp)
     return refused("`" + directive.tensor + "` is an " + std::string(name_of(role)) +
                    ": its cells belong to the caller. Only a temp can be stored elsewhere.");
-  const std::vector<Access> accesses = poly::bare_accesses_of(schedule.scop, tensor);
+  const std::vector<Access> all = poly::bare_accesses_of(schedule.scop, tensor);
+  const std::vector<StmtId> inside = poly::statements_below(schedule.order, loop);
+  const std::set<StmtId> below(inside.begin(), inside.end());
+  std::vector<Access> accesses = all;
+  std::erase_if(accesses, [&](const Access& a) { return !below.contains(a.statement); });
   if (accesses.empty())
-    return refused("Nothing reads or writes `" + directive.tensor + "`.");
-  if (const auto why = shared_by_iterations(schedule, accesses, loop, loop_name, directive.tensor))
-    return refused(*why);
-  return widened(schedule, tensor, accesses, *poly::depth_of(schedule.order, loop) + 1);
+    return refused("Nothing inside " + loop_name + " reads or writes `" + directive.tensor + "`.");
+  const size_t depth = *poly::depth_of(schedule.order, loop) + 1;
+  const bool has_others = accesses.size() != all.size();
+  if (has_others || !are_all_in_one_iteration(schedule, accesses, depth))
+    if (const auto why = shared_by_iterations(schedule, tensor, below, depth, loop_name))
+      return refused(*why);
+  return widened(schedule, tensor, accesses, depth, has_others);
 }
 
 } // namespace kawara::schedule

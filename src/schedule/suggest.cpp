@@ -2,6 +2,7 @@
 
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
+#include "support/text.h"
 
 #include <algorithm>
 
@@ -21,8 +22,8 @@ constexpr int64_t kBlock = 32;
 /// for which nothing better is known fall to the template.
 class Candidates {
 public:
-  Candidates(const Schedule& schedule, const Refusal& refusal)
-      : schedule_(schedule), refusal_(refusal) {
+  Candidates(const Schedule& schedule, const Refusal& refusal, const Environment& environment)
+      : schedule_(schedule), refusal_(refusal), environment_(environment) {
     if (const auto* judged = std::get_if<Refusal::Judged>(&refusal.why))
       illegal_ = std::get_if<poly::Illegal>(&judged->verdict);
   }
@@ -33,12 +34,14 @@ public:
 
   void operator()(const Interchange& d) {
     const auto [outer, inner] = by_depth(d.a, d.b);
+    own_copies(inner);
     skews({{inner, outer}}, d);
     add("block only `" + inner.loop + "`", {Tile{{{inner, kBlock}}}});
   }
 
   void operator()(const Reorder& d) {
     const std::vector<LoopName> nest = by_depth(d.loops);
+    own_copies(nest.back());
     std::vector<std::pair<LoopName, LoopName>> pairs;
     for (size_t i = 1; i < nest.size(); ++i)
       pairs.emplace_back(nest[i], nest[0]);
@@ -52,6 +55,7 @@ public:
     for (const auto& [name, size] : d.loops)
       names.push_back(name);
     const std::vector<LoopName> nest = by_depth(names);
+    own_copies(nest.back());
     std::vector<std::pair<LoopName, LoopName>> pairs;
     for (size_t i = 1; i < nest.size(); ++i)
       pairs.emplace_back(nest[i], nest[0]);
@@ -79,7 +83,10 @@ public:
     add("reverse both first", {Group{{Reverse{d.a}, Reverse{d.b}}}, d});
   }
 
+  void operator()(const Distribute& d) { own_copies(d.loop); }
+
   void operator()(const Reverse& d) {
+    own_copies(d.loop);
     const auto loop = find(d.loop);
     if (!loop || poly::statements_below(schedule_.order, *loop).size() < 2)
       return;
@@ -90,6 +97,7 @@ public:
   }
 
   void operator()(const Parallel& d) {
+    own_copies(d.loop);
     if (is_reduction()) {
       // The factored loop has copies that initialise and combine; the update's own is meant.
       const LoopName tiles{d.loop.statement, d.loop.loop + ".0"};
@@ -109,6 +117,7 @@ public:
   }
 
   void operator()(const Bind& d) {
+    own_copies(d.loop);
     for (const LoopName& other : other_loops(d.loop))
       add("bind " + quoted(other), {Bind{other, d.axis}});
     if (is_reduction() && d.axis != poly::Axis::ThreadX)
@@ -116,6 +125,7 @@ public:
   }
 
   void operator()(const Vectorize& d) {
+    own_copies(d.loop);
     for (int64_t width = d.width.value_or(16) / 2; width >= 2; width /= 2)
       add("narrower vectors", {Vectorize{d.loop, width}});
     for (const LoopName& other : other_loops(d.loop))
@@ -133,6 +143,42 @@ public:
 private:
   void add(std::string intro, std::vector<Directive> directives) {
     found_.push_back({std::move(intro), std::move(directives)});
+  }
+
+  /// The temp through which two iterations meet.
+  static std::optional<std::string> temp_in_the_way(const Refusal& refusal) {
+    const auto* judged = std::get_if<Refusal::Judged>(&refusal.why);
+    const auto* illegal = judged ? std::get_if<poly::Illegal>(&judged->verdict) : nullptr;
+    if (illegal == nullptr)
+      return std::nullopt;
+    const uint32_t tensor = judged->scop.dependences[illegal->dependence].tensor;
+    const program::Tensor& found = judged->scop.tensors[tensor];
+    return found.role == program::Role::Temp ? std::optional(found.name) : std::nullopt;
+  }
+
+  /// Iterations of the loop get copies of the temps that are in the way, one temp after the other.
+  void own_copies(const LoopName& loop) {
+    constexpr size_t kMostTemps = 6;
+    Schedule at = schedule_;
+    std::vector<Directive> directives;
+    std::vector<std::string> names;
+    auto temp = temp_in_the_way(refusal_);
+    while (temp && directives.size() < kMostTemps) {
+      auto stored = apply(at, StoreAt{*temp, loop}, environment_);
+      if (!stored)
+        return;
+      at = *std::move(stored);
+      directives.push_back(StoreAt{*temp, loop});
+      names.push_back("`" + *temp + "`");
+      const auto next = apply(at, refusal_.directive, environment_);
+      temp = next ? std::nullopt : temp_in_the_way(next.error());
+      if (!next && !temp)
+        return;
+    }
+    if (directives.empty() || temp)
+      return;
+    directives.push_back(refusal_.directive);
+    add("give each iteration its own " + join(names, ", "), std::move(directives));
   }
 
   std::optional<LoopId> find(const LoopName& name) const {
@@ -231,6 +277,7 @@ private:
 
   const Schedule& schedule_;
   const Refusal& refusal_;
+  const Environment& environment_;
   const poly::Illegal* illegal_ = nullptr;
   std::vector<Alternative> found_;
 };
@@ -244,14 +291,14 @@ std::string name_of(const Directive& directive) {
 } // namespace
 
 std::vector<Alternative> candidates(const Schedule& schedule, const Refusal& refusal,
-                                    const Environment&) {
+                                    const Environment& environment) {
   if (const auto* shape = std::get_if<Refusal::Shape>(&refusal.why)) {
     std::vector<Alternative> found;
     for (const std::vector<Directive>& way : shape->ways_out)
       found.push_back({way.size() > 1 ? name_of(way.front()) + " first" : "instead", way});
     return found;
   }
-  Candidates collector(schedule, refusal);
+  Candidates collector(schedule, refusal, environment);
   std::visit(collector, refusal.directive);
   return collector.take();
 }

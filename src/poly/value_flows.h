@@ -1,0 +1,24 @@
+#pragma once
+
+#include "poly/scop.h"
+
+#include <set>
+#include <vector>
+
+namespace kawara::poly {
+
+/// { source[x] -> sink[y] : y reads what x wrote, and nothing has overwritten it in between }, in the source order.
+struct ValueFlow {
+  StmtId source, sink;
+  isl::map pairs;
+};
+
+/// How values travel through a tensor: exact, by the last write before each read. By source, then sink.
+std::vector<ValueFlow> value_flows(const Scop&, uint32_t tensor);
+
+/// `after` has the statements of `before`, in the same order and with as many accesses each, some of which go to other cells of the
+/// named tensors. Whether every read still finds the value that the same iteration wrote, and every cell that a caller sees has its
+/// last value from the same iteration.
+bool have_same_values(const Scop& before, const Scop& after, const std::set<uint32_t>& tensors);
+
+} // namespace kawara::poly
