@@ -39,6 +39,7 @@ public:
                   const std::vector<std::pair<std::string, int64_t>>& rounded = {});
   Schedule& pack(const std::string& tensor, std::optional<std::string> loop = {});
   Schedule& store_at(const std::string& tensor, const std::string& loop);
+  Schedule& store_in(const std::string& tensor, const std::string& other);
   /// Parts as in text: "d1/16", "d0", "d1%16".
   Schedule& layout(const std::string& tensor, const std::vector<std::string>& parts);
   Schedule& pad(const std::string& tensor, const std::string& dimension, int64_t by);

@@ -151,6 +151,10 @@ Schedule& Schedule::store_at(const std::string& tensor, const std::string& name)
   impl_ = after(*impl_, "store_at", {loop(tensor), loop(name)});
   return *this;
 }
+Schedule& Schedule::store_in(const std::string& tensor, const std::string& other) {
+  impl_ = after(*impl_, "store_in", {loop(tensor), loop(other)});
+  return *this;
+}
 Schedule& Schedule::layout(const std::string& tensor, const std::vector<std::string>& parts) {
   std::vector<Argument> arguments{loop(tensor)};
   for (const std::string& part : parts)

@@ -56,11 +56,39 @@ Touched touched(const Scop& scop, const std::vector<Access>& all,
 }
 
 /// { S[x] -> T[cell] : nothing writes the cell after x }
-isl::union_map last_writes(const isl::union_map& results, const isl::union_map& writes,
-                           const isl::union_map& times) {
-  const isl::union_set overwritten = flow_of(writes, writes, times).domain();
-  return results.subtract(results.intersect_domain(overwritten));
+isl::union_map last_writes(const Touched& all, const isl::union_map& times) {
+  const isl::union_set overwritten = flow_of(all.writes, all.writes, times).domain();
+  return all.results.subtract(all.results.intersect_domain(overwritten));
 }
+
+isl::union_set domains_of(const Scop& scop, const std::set<StmtId>& statements) {
+  isl::union_set all = no_pairs(scop).domain();
+  for (const StmtId id : statements)
+    all = all.unite(isl::union_set(scop[id].domain));
+  return all;
+}
+
+/// What has its value from a copy has it from where that has it; what a copy has from nowhere was there before all statements.
+class Resolved {
+public:
+  Resolved(isl::union_map into_copies, isl::union_set copies, size_t count)
+      : into_copies_(std::move(into_copies)), copies_(std::move(copies)), count_(count) {}
+
+  isl::union_map operator()(isl::union_map from) const {
+    for (size_t k = 0; k < count_; ++k) {
+      const isl::union_map through = from.intersect_domain(copies_);
+      if (through.is_empty())
+        break;
+      from = from.subtract(through).unite(into_copies_.apply_range(through));
+    }
+    return from;
+  }
+
+private:
+  isl::union_map into_copies_;
+  isl::union_set copies_;
+  size_t count_;
+};
 
 } // namespace
 
@@ -86,24 +114,35 @@ std::vector<ValueFlow> value_flows(const Scop& scop, uint32_t tensor) {
   return flows;
 }
 
-bool have_same_values(const Scop& before, const Scop& after, const std::set<uint32_t>& tensors) {
+bool have_same_values(const Scop& before, const Scop& after, const std::set<uint32_t>& tensors,
+                      const std::set<StmtId>& copies) {
   const std::vector<Access> one = bare_accesses(before), other = bare_accesses(after);
   if (one.size() != other.size())
     return false;
-  std::vector<bool> is_asked;
+  std::vector<bool> is_asked, is_asked_after;
   for (size_t k = 0; k < one.size(); ++k) {
     if (one[k].statement != other[k].statement || one[k].is_write != other[k].is_write)
       return false;
     is_asked.push_back(tensors.contains(one[k].tensor) || tensors.contains(other[k].tensor));
+    is_asked_after.push_back(is_asked.back() && !copies.contains(one[k].statement));
   }
-  const Touched then = touched(before, one, is_asked), now = touched(after, other, is_asked);
+  const Touched then = touched(before, one, is_asked), now = touched(after, other, is_asked_after);
   const isl::union_map times = times_of(before, before.source_order);
-  for (size_t k = 0; k < then.reads.size(); ++k)
-    if (!flow_of(then.reads[k], then.writes, times)
-             .is_equal(flow_of(now.reads[k], now.writes, times)))
+  const isl::union_set copying = domains_of(before, copies);
+  std::vector<isl::union_map> flows;
+  for (const isl::union_map& reads : then.reads)
+    flows.push_back(flow_of(reads, then.writes, times));
+  // A copy has one read: the first of its statement.
+  const Resolved resolved(flows.empty() ? no_pairs(before) : flows.front().intersect_range(copying),
+                          copying, copies.size());
+  for (size_t k = 0; k < flows.size(); ++k) {
+    const isl::union_map expected = resolved(flows[k].subtract(flows[k].intersect_range(copying)));
+    const isl::union_map found =
+        k < now.reads.size() ? flow_of(now.reads[k], now.writes, times) : no_pairs(before);
+    if (!expected.is_equal(found))
       return false;
-  return last_writes(then.results, then.writes, times)
-      .is_equal(last_writes(now.results, now.writes, times));
+  }
+  return resolved(last_writes(then, times)).is_equal(last_writes(now, times));
 }
 
 } // namespace kawara::poly

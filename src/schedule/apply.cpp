@@ -29,6 +29,7 @@
 #include "schedule/split.h"
 #include "schedule/stage.h"
 #include "schedule/store_at.h"
+#include "schedule/store_in.h"
 #include "schedule/tensorize.h"
 #include "schedule/tile.h"
 #include "schedule/unproved.h"

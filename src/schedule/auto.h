@@ -10,6 +10,10 @@ namespace kawara::schedule {
 ///   after    parallel for i: vector for j:                                           S0
 ///            parallel for i.0: for j.0: for k.0: ... unrolled i, vector j innermost:   S1
 ///
+/// First, temps that each iteration of a loop writes anew no longer keep iterations in order: a scalar sum becomes one in the cell of
+/// its result (`store_at`, `store_in`), a value goes where it is used (`inline`), iterations get copies (`store_at`; auto_temps.h).
+/// `kawara show --stage schedule` names these directives.
+///
 /// A new order of all loops is asked of isl's scheduler; it and the order in force are improved nest by
 /// nest (distribution, order of loops, tiles, register tiles, parallel and vector marks) and the better
 /// one is kept. Every step is one of the other directives and passes the judge; a step that is refused is

@@ -130,6 +130,11 @@ std::vector<Signature> signatures() {
        [](const Bound& b) {
          return StoreAt{text(b[0]), loop(b[1])};
        }},
+      {"store_in",
+       {{"tensor", Kind::Tensor}, {"other", Kind::Tensor}},
+       [](const Bound& b) {
+         return StoreIn{text(b[0]), text(b[1])};
+       }},
       {"pad",
        {{"tensor", Kind::Tensor},
         {"dimension", Kind::Dimension},

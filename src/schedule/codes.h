@@ -28,6 +28,7 @@ namespace kawara::schedule {
 //                                          K0227  the numerics contract forbids it
 //                                          K0235  tensor cannot be staged there
 //                                          K0236  iterations cannot have copies of a tensor
+//                                          K0237  a temp's values cannot lie in another tensor
 //                                          K0245  nothing to prefetch
 //                                          K0260  added iterations change results
 //   K0209  no such instruction             K0242  the instruction computes something else
@@ -78,6 +79,7 @@ inline constexpr std::string_view kNothingToPipeline = "K0704";
 
 inline constexpr std::string_view kCannotStage = "K0235";
 inline constexpr std::string_view kCannotStoreAt = "K0236";
+inline constexpr std::string_view kCannotStoreIn = "K0237";
 inline constexpr std::string_view kNothingToPrefetch = "K0245";
 inline constexpr std::string_view kCannotFold = "K0255";
 inline constexpr std::string_view kCannotPromote = "K0256";

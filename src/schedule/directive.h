@@ -102,6 +102,10 @@ struct StoreAt {
   LoopName loop;
   friend bool operator==(const StoreAt&, const StoreAt&) = default;
 };
+struct StoreIn {
+  std::string tensor, other;
+  friend bool operator==(const StoreIn&, const StoreIn&) = default;
+};
 /// One dimension of a layout, made from dimension `dim` of the tensor.
 struct LayoutPart {
   enum class Kind : uint8_t {
@@ -203,9 +207,9 @@ struct Group;
 
 using Directive =
     std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce, Fuse,
-                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, Layout, Pad, Extend,
-                 Fold, Promote, Prefetch, Inline, Unroll, UnrollAndJam, Vectorize, Tensorize,
-                 Parallel, Bind, Pipeline, Rfactor, Online, Auto, Group>;
+                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, StoreIn, Layout, Pad,
+                 Extend, Fold, Promote, Prefetch, Inline, Unroll, UnrollAndJam, Vectorize,
+                 Tensorize, Parallel, Bind, Pipeline, Rfactor, Online, Auto, Group>;
 
 /// `[d; d; ...]`: judged as a whole, after the last.
 struct Group {

@@ -61,11 +61,11 @@ std::string statement_text(const Scop& scop, StmtId id) {
 }
 
 /// What one line of the picture says: the node in strong type, and a remark.
-struct Line {
+struct DrawnLine {
   std::string title, remark;
 };
 
-Line line_of(const Scop& scop, const Order& order, const TreeNode& node) {
+DrawnLine line_of(const Scop& scop, const Order& order, const TreeNode& node) {
   if (node.is_loop())
     return {"for " + order[node.loop()].name, marks_text(order[node.loop()])};
   return {scop[node.statement()].text.name, statement_text(scop, node.statement())};
@@ -75,7 +75,7 @@ void draw_body(const Scop& scop, const Order& order, const std::vector<TreeNode>
                const std::string& prefix, std::string& out) {
   for (size_t i = 0; i < body.size(); ++i) {
     const bool is_last = i + 1 == body.size();
-    const Line line = line_of(scop, order, body[i]);
+    const DrawnLine line = line_of(scop, order, body[i]);
     out += prefix + (is_last ? "└─ " : "├─ ") + line.title;
     out += line.remark.empty() ? "\n" : "  " + line.remark + "\n";
     draw_body(scop, order, body[i].body, prefix + (is_last ? "   " : "│  "), out);
@@ -130,7 +130,7 @@ private:
   }
 
   void box(const TreeNode& node, int depth, int row) {
-    const Line line = line_of(scop_, order_, node);
+    const DrawnLine line = line_of(scop_, order_, node);
     const int x = kMargin + depth * kIndent, y = top(row);
     const int wide = letters(line.title) + 16;
     // Strong mid tones with white letters stand out on white and on black alike.

@@ -103,6 +103,7 @@ std::string text_of(const Fold& d) {
 }
 std::string text_of(const Promote& d) { return call("promote", {d.tensor, to_string(d.loop)}); }
 std::string text_of(const StoreAt& d) { return call("store_at", {d.tensor, to_string(d.loop)}); }
+std::string text_of(const StoreIn& d) { return call("store_in", {d.tensor, d.other}); }
 std::string text_of(const Inline& d) { return call("inline", {d.statement}); }
 std::string text_of(const Unroll& d) { return call("unroll", with(d.loop, d.factor)); }
 std::string text_of(const UnrollAndJam& d) {

@@ -18,6 +18,7 @@ namespace kawara::schedule {
 struct Proposal {
   poly::Scop scop;
   poly::Order order;
+  std::vector<Directive> begun = {}; ///< by `auto`: see Schedule
 };
 using Proposed = Result<Proposal, Refusal::Shape>;
 

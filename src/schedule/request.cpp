@@ -58,6 +58,9 @@ Words words(const Pack& d) {
 Words words(const StoreAt& d) {
   return {"store `" + d.tensor + "` at loop " + quoted(d.loop), "change", "", true};
 }
+Words words(const StoreIn& d) {
+  return {"store `" + d.tensor + "` in `" + d.other + "`", "change", "", true};
+}
 Words words(const Layout& d) { return {"lay out `" + d.tensor + "`", "layout", "", true}; }
 Words words(const Pad& d) {
   return {"pad dimension " + std::to_string(d.dim) + " of `" + d.tensor + "`", "padding", "", true};

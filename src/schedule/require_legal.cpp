@@ -21,7 +21,8 @@ Result<Schedule, Refusal> require_legal(const Schedule& before, Proposal proposa
     return refuse(std::move(*illegal));
   if (auto* undecided = std::get_if<poly::Undecided>(&verdict))
     return refuse(std::move(*undecided));
-  Schedule after{std::move(proposal.scop), std::move(proposal.order), before.applied};
+  Schedule after{std::move(proposal.scop), std::move(proposal.order), before.applied,
+                 std::move(proposal.begun)};
   after.applied.push_back(directive);
   return after;
 }

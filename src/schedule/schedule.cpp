@@ -43,6 +43,8 @@ std::string listing(const Schedule& schedule) {
     text += print(directive) + "\n";
   if (!text.empty())
     text += "\n";
+  if (!schedule.begun.empty())
+    text += "# auto begins with: " + print(schedule.begun) + "\n";
   const std::string loops = poly::print(schedule.order, poly::names_of_statements(schedule.scop));
   for (const std::string_view line : split(trim(loops), '\n'))
     text += "# " + std::string(line) + "\n";

@@ -21,6 +21,8 @@ struct Schedule {
   poly::Scop scop; ///< as inline, compute_at and rfactor left it
   poly::Order order;
   std::vector<Directive> applied;
+  /// What `auto`, the last of `applied`, did to temps before it looked at loops: for listings, and for users who want to go on from there.
+  std::vector<Directive> begun = {};
 };
 
 /// Why a directive was not applied. Cheap to build (a search meets thousands); text is made by `explain`.

@@ -36,6 +36,7 @@ void visit_one(Pack& d, const Visitor& f) {
     f(*d.loop);
 }
 void visit_one(StoreAt& d, const Visitor& f) { f(d.loop); }
+void visit_one(StoreIn&, const Visitor&) {}
 void visit_one(Layout&, const Visitor&) {}
 void visit_one(Pad&, const Visitor&) {}
 void visit_one(Extend& d, const Visitor& f) { f(d.loop); }

@@ -16,7 +16,8 @@ std::vector<Directive> structural_steps(const std::vector<Directive>& steps) {
   std::vector<Directive> kept;
   for (const Directive& step : steps) {
     if (!std::holds_alternative<Distribute>(step) && !std::holds_alternative<Fuse>(step) &&
-        !std::holds_alternative<StoreAt>(step) && !std::holds_alternative<Inline>(step))
+        !std::holds_alternative<StoreAt>(step) && !std::holds_alternative<StoreIn>(step) &&
+        !std::holds_alternative<Inline>(step))
       break;
     kept.push_back(step);
   }

@@ -28,6 +28,7 @@
 #include "schedule/split.h"
 #include "schedule/stage.h"
 #include "schedule/store_at.h"
+#include "schedule/store_in.h"
 #include "schedule/tensorize.h"
 #include "schedule/tile.h"
 #include "schedule/unroll.h"
@@ -73,7 +74,7 @@ bool rewrites_statements(const Directive& directive) {
     return std::any_of(group->members.begin(), group->members.end(), rewrites_statements);
   return std::visit(
       []<class D>(const D&) {
-        return is_any_of<D, Cut, Inline, ComputeAt, Stage, Pack, StoreAt, Layout, Pad, Extend, Fold,
+        return is_any_of<D, Cut, Inline, ComputeAt, Stage, Pack, StoreAt, StoreIn, Layout, Pad, Extend, Fold,
                          Promote, Rfactor, Online, Auto>;
       },
       directive);

@@ -23,7 +23,7 @@ public:
   Directive one() {
     if (loops_.empty())
       return Inline{statement()};
-    const int64_t kind = draw(0, 34);
+    const int64_t kind = draw(0, 38);
     const int64_t small = draw(2, 4);
     switch (kind) {
     case 0:
@@ -99,6 +99,12 @@ public:
     case 32:
     case 33:
       return Extend{loop(), small};
+    case 34:
+    case 35:
+      return StoreAt{temp(), loop()};
+    case 36:
+    case 37:
+      return store_in();
     default:
       return Rfactor{loop()};
     }
@@ -190,6 +196,24 @@ private:
       if (tensor.role == program::Role::Temp)
         temps.push_back(tensor.name);
     return temps.empty() ? schedule_.scop.tensors.front().name : pick(temps);
+  }
+
+  /// A temp, and mostly a tensor that a statement makes of it, after iterations have got copies of it: others cannot be stored there.
+  Directive store_in() {
+    const std::string name = temp();
+    std::vector<StoreIn> made;
+    for (const poly::ScopStatement& s : schedule_.scop.statements)
+      if (!s.is_removed)
+        scalar::visit(s.text.value, [&](const scalar::Expr& e) {
+          if (const auto* load = scalar::as<scalar::Load>(e);
+              load != nullptr && schedule_.scop.tensors[load->tensor].name == name)
+            made.push_back({name, schedule_.scop.tensors[s.text.tensor].name});
+        });
+    if (made.empty())
+      return StoreIn{name, pick(schedule_.scop.tensors).name};
+    if (draw(0, 1) == 0)
+      return Group{{StoreAt{name, loop()}, pick(made)}};
+    return pick(made);
   }
 
   /// A loop and a tensor that a statement below it writes.

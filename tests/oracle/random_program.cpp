@@ -8,7 +8,8 @@ namespace {
 class Generator {
 public:
   explicit Generator(uint64_t seed)
-      : random_(seed * 0x9e3779b97f4a7c15ULL + 1), is_float_(seed % 4 == 0) {}
+      : random_(seed * 0x9e3779b97f4a7c15ULL + 1), is_float_(seed % 4 == 0),
+        has_scalar_(seed % 3 == 2) {}
 
   Sketch program() {
     const int64_t params = draw(0, 9) < 3 ? 0 : draw(0, 9) < 7 ? 1 : 2;
@@ -20,6 +21,8 @@ public:
     statements_left_ = draw(1, 4);
     if (chance(30))
       add_temp_stage();
+    if (has_scalar_)
+      add_scalar();
     do
       sketch_.body.push_back(loop(0));
     while (statements_left_ > 0);
@@ -97,6 +100,51 @@ private:
     has_temp_ = true;
   }
 
+  /// A scalar that statements write and read in turn; sometimes it has a value from the start, so that any statement may read it.
+  void add_scalar() {
+    scalar_ = sketch_.tensors.size();
+    sketch_.tensors.push_back({"s", "temp", elem(chance(85)), 0});
+    if (!chance(40))
+      return;
+    SketchNode start;
+    start.kind = SketchNode::Kind::Statement;
+    start.target = {scalar_, {}};
+    start.op = "=";
+    start.constant = draw(0, 3);
+    sketch_.body.push_back(start);
+    is_readable_ = true;
+  }
+
+  /// `s = ...`, perhaps a sum in it, and one or two statements that read it.
+  void add_scalar_use(std::vector<SketchNode>& nodes, size_t depth) {
+    nodes.push_back(statement({scalar_, {}}, "="));
+    if (depth < 3 && chance(50)) {
+      SketchNode over = bare_loop(std::string(1, "ijk"[depth]));
+      scope_.push_back(over.name);
+      over.body.push_back(statement({scalar_, {}}, chance(75) ? "+=" : "max="));
+      scope_.pop_back();
+      nodes.push_back(over);
+    }
+    const int64_t readers = chance(75) ? 1 : 2;
+    for (int64_t k = 0; k < readers; ++k) {
+      SketchNode reader = statement();
+      if (chance(50)) {
+        reader.op = "=";
+        reader.loads.clear();
+        reader.factors.clear();
+        reader.constant = 0;
+        reader.takes_max = false;
+      }
+      read_scalar(reader);
+      nodes.push_back(reader);
+    }
+  }
+
+  void read_scalar(SketchNode& node) {
+    node.loads.push_back({scalar_, {}});
+    node.factors.push_back(chance(70) ? 1 : 2);
+  }
+
   SketchNode bare_loop(const std::string& name) {
     SketchNode node;
     node.kind = SketchNode::Kind::Loop;
@@ -133,6 +181,8 @@ private:
 
   std::vector<SketchNode> body(size_t depth) {
     std::vector<SketchNode> nodes;
+    if (has_scalar_ && chance(45))
+      add_scalar_use(nodes, depth);
     do {
       const bool may_nest = depth < 3 && (depth < 2 || chance(45));
       SketchNode node = may_nest && chance(65) ? loop(depth) : statement();
@@ -206,6 +256,8 @@ private:
       node.loads.push_back(access(temp_));
       node.factors.push_back(chance(70) ? 1 : 2);
     }
+    if (is_readable_ && chance(15))
+      read_scalar(node);
     return node;
   }
 
@@ -234,6 +286,8 @@ private:
   std::vector<std::string> scope_;
   bool has_temp_ = false;
   size_t temp_ = 0;
+  bool has_scalar_, is_readable_ = false;
+  size_t scalar_ = 0;
 };
 
 } // namespace

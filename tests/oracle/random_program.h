@@ -6,7 +6,8 @@ namespace kawara::oracle {
 
 /// A small program drawn by `seed`: 1 to 4 statements in 1 to 3 nests up to 3 deep; imperfect nests,
 /// triangular and strided and descending loops, affine conditions, stencil offsets, reductions,
-/// in-place updates, a temp that a producer fills. Integers, or (every fourth seed) floats that hold
+/// in-place updates, a temp that a producer fills; in every third, a scalar that iterations write anew,
+/// with sums in it, read there or later. Integers, or (every fourth seed) floats that hold
 /// whole numbers, so that every order of a sum gives the same number.
 Sketch random_program(uint64_t seed);
 
