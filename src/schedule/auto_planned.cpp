@@ -18,6 +18,7 @@
 #include "schedule/auto_rows.h"
 #include "schedule/auto_score.h"
 #include "schedule/auto_split_k.h"
+#include "schedule/auto_strips.h"
 #include "schedule/auto_tile_rows.h"
 #include "schedule/auto_windows.h"
 #include "schedule/auto_worth.h"
@@ -49,7 +50,7 @@ public:
           break;
     for (const LoopId loop : child_loops(schedule_.order.body))
       if (!done_.contains(loop) && !perfect_nest_at(schedule_.order, loop) &&
-          wants_distribution(schedule_, loop))
+          !run_in_strips(loop) && wants_distribution(schedule_, loop))
         distribute(loop);
     sum_few(true);
     for (const LoopId loop : child_loops(schedule_.order.body))
@@ -368,6 +369,15 @@ private:
       try_all(stores);
     for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
       improve(child, may_be_parallel && !is_parallel);
+  }
+
+  bool run_in_strips(LoopId loop) {
+    auto strips = in_strips(schedule_, loop, environment_);
+    if (!strips)
+      return false;
+    schedule_ = std::move(strips->schedule);
+    done_.insert(strips->outermost);
+    return true;
   }
 
   /// Separates what can be separated below the loop, innermost loops first, and the loop itself. Noted

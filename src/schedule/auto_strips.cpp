@@ -1,0 +1,119 @@
+#include "schedule/auto_strips.h"
+
+#include "schedule/auto_distribute.h"
+#include "schedule/auto_nest.h"
+#include "schedule/auto_rows.h"
+#include "schedule/auto_worth.h"
+#include "schedule/extent.h"
+#include "schedule/resolve.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::StmtId;
+
+namespace {
+
+/// Vectors of a strip: as many as wait for each other's latency, and are held in registers with the temps beside them.
+constexpr int64_t kVectors = 4;
+/// A loop that is shorter has no lanes worth having.
+constexpr int64_t kShort = 16;
+
+LoopName name(const Schedule& schedule, LoopId loop) {
+  return name_of_loop(schedule.scop, schedule.order, loop);
+}
+
+bool try_all(Schedule& schedule, const std::vector<Directive>& plan,
+             const Environment& environment) {
+  auto result = apply(schedule, Group{plan}, environment);
+  if (result)
+    schedule = *std::move(result);
+  return bool(result);
+}
+
+/// The first loop with more than one thing in its body, none where that is a nest.
+std::optional<LoopId> loop_around_several(const Schedule& schedule, LoopId loop) {
+  const poly::TreeNode* node = poly::find_node(schedule.order, loop);
+  while (node->body.size() == 1 && node->body.front().is_loop())
+    node = &node->body.front();
+  const bool is_nest = std::none_of(node->body.begin(), node->body.end(),
+                                    [](const poly::TreeNode& part) { return part.is_loop(); });
+  return is_nest ? std::nullopt : std::optional(node->loop());
+}
+
+/// Whether some loop inside can run in lanes, or be tiled, itself: it is long, and its iterations need no order but that of a sum.
+bool has_lanes_inside(const Schedule& schedule, LoopId loop) {
+  Distributed parts = distributed_at(schedule.scop, schedule.order, loop);
+  Schedule apart = schedule;
+  apart.order = std::move(parts.order);
+  return std::any_of(parts.loops.begin(), parts.loops.end(), [&](LoopId part) {
+    const auto nest = perfect_nest_at(apart.order, part);
+    if (!nest)
+      return true; // what is in it is not looked at
+    const NestFacts facts = facts_of(apart, *nest);
+    for (size_t k = 1; k < nest->loops.size(); ++k)
+      if (facts.extents[k] >= kShort && (facts.is_parallel[k] || facts.is_reduction[k]))
+        return true;
+    return false;
+  });
+}
+
+/// Iterations of a strip; 0 where strips are not worth it.
+int64_t strip_of(const Schedule& schedule, LoopId loop, const Environment& environment) {
+  const std::vector<StmtId> statements = poly::statements_below(schedule.order, loop);
+  const Strides strides =
+      strides_of(schedule.scop, schedule.order, statements, *poly::depth_of(schedule.order, loop));
+  if (strides.far > 0 || strides.unit == 0 || strides.writes_same_cell)
+    return 0;
+  int64_t bytes = 1;
+  for (const StmtId id : statements)
+    bytes = std::max(bytes, scalar::bytes_of(schedule.scop[id].text.value.type().elem));
+  const int64_t strip = kVectors * target::vector_lanes(environment.cpu, bytes);
+  const auto run = longest_run(schedule.scop, schedule.order, loop);
+  return (run && *run < 2 * strip) || has_lanes_inside(schedule, loop) ? 0 : strip;
+}
+
+/// The outermost loop of a nest, a strip, as lanes inside the others.
+std::vector<Directive> lanes_inside(const Schedule& schedule, const Nest& nest, int64_t strip) {
+  std::vector<Directive> plan;
+  Reorder reorder;
+  for (size_t k = 1; k < nest.loops.size(); ++k)
+    reorder.loops.push_back(name(schedule, nest.loops[k]));
+  reorder.loops.push_back(name(schedule, nest.loops[0]));
+  if (nest.loops.size() > 1)
+    plan.emplace_back(reorder);
+  plan.emplace_back(Vectorize{name(schedule, nest.loops[0]), strip});
+  return plan;
+}
+
+} // namespace
+
+std::optional<Strips> in_strips(const Schedule& start, LoopId loop,
+                                const Environment& environment) {
+  const auto lanes = loop_around_several(start, loop);
+  const int64_t strip = lanes ? strip_of(start, *lanes, environment) : 0;
+  Schedule made = start;
+  if (strip == 0 || !try_all(made, {Split{name(start, *lanes), strip}}, environment))
+    return std::nullopt;
+  const StmtId inside = poly::statements_below(start.order, *lanes).front();
+  const size_t depth = *poly::depth_of(start.order, *lanes);
+  const std::vector<LoopId> path = poly::path_of(made.order, inside);
+  for (const std::string& temp : temps_of(made, path[depth]))
+    try_all(made, {StoreAt{temp, name(made, path[depth])}}, environment);
+  Distributed parts = distributed_at(made.scop, made.order, path[depth + 1]);
+  made.order = std::move(parts.order);
+  for (const LoopId part : parts.loops) {
+    const auto nest = perfect_nest_at(made.order, part);
+    if (!nest || !try_all(made, lanes_inside(made, *nest, strip), environment))
+      return std::nullopt;
+  }
+  const LoopId outermost = poly::path_of(made.order, inside).front();
+  if (is_worth_threads(made, outermost, environment))
+    try_all(made, {Parallel{name(made, outermost)}}, environment);
+  made.applied = {Auto{}};
+  return Strips{std::move(made), outermost};
+}
+
+} // namespace kawara::schedule
