@@ -43,6 +43,14 @@ public:
   LoadLifter(Kernel& kernel, const For& loop, const Ranges& ranges)
       : kernel_(kernel), loop_(loop), ranges_(ranges) {
     ranges_.enter(loop);
+    for (const Stmt& stmt : loop.body)
+      if (const auto* store = std::get_if<Store>(&stmt)) {
+        touched_.add(store->value, loop.var, true, false);
+        touched_.always.push_back(
+            scalar::load(store->buffer, store->index, {kernel.buffers[store->buffer].elem, 1}));
+      } else if (const auto* define = std::get_if<Define>(&stmt)) {
+        touched_.add(define->value, loop.var, true, false);
+      }
   }
 
   Block run() {
@@ -61,7 +69,8 @@ private:
       const auto& load = *as<scalar::Load>(e);
       const bool reads_index = std::any_of(load.index.begin(), load.index.end(),
                                            [](const Expr& i) { return has_load(i); });
-      if (reads_index || (!contains(loads.always, e) && !is_inside(load)))
+      if (reads_index ||
+          (!contains(loads.always, e) && !contains(touched_.always, e) && !is_inside(load)))
         continue;
       const uint32_t var =
           add_variable(kernel_, kernel_.buffers[load.tensor].name + "_value", e.type());
@@ -90,6 +99,7 @@ private:
   Kernel& kernel_;
   const For& loop_;
   Ranges ranges_;
+  Loads touched_; ///< what each iteration loads or stores in any case
 };
 
 } // namespace

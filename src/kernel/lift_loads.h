@@ -11,7 +11,7 @@ namespace kawara::kernel {
 ///   after    let A_value = A[j]
 ///            B[j] = select(A_value > 0, A_value, 0)
 ///
-/// May be done always: what the statement loads in any case, and cells of inputs whose indices are
+/// May be done always: what the iteration loads or stores in any case, and cells of inputs whose indices are
 /// provably within the shape. `ranges`: the loops around `loop`.
 Block lift_loads(Kernel&, const For& loop, const Ranges& ranges);
 
