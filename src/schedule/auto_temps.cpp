@@ -1,6 +1,7 @@
 #include "schedule/auto_temps.h"
 
 #include "poly/accesses.h"
+#include "schedule/auto_distribute.h"
 #include "schedule/nest.h"
 #include "schedule/resolve.h"
 
@@ -95,6 +96,14 @@ std::set<uint32_t> results_of(const Schedule& schedule, uint32_t temp, LoopId lo
       results.insert(text.tensor);
   }
   return results;
+}
+
+bool reads_cells(const program::Statement& text) {
+  bool found = text.op != scalar::ReduceOp::None;
+  scalar::visit(text.value, [&](const scalar::Expr& e) {
+    found = found || scalar::as<scalar::Load>(e) != nullptr;
+  });
+  return found;
 }
 
 class OwnTemps {
@@ -203,13 +212,14 @@ private:
     return schedule_.scop.tensors[temp].shape.size() > most;
   }
 
-  /// Copies of rows that let no loop run in any order only take memory. A scalar's may let loops come apart that can. Where iterations have
-  /// copies of a result, too, values may lie in those.
+  /// Copies that let no loop run in any order only take memory. A scalar's are few: it is enough when a part of the loop can, by itself.
+  /// Where iterations have copies of a result, too, values may lie in those.
   void keep_useful_copies(const Schedule& before) {
     std::vector<bool> is_useful;
     for (const Copied& copied : copied_) {
       const program::Tensor& temp = schedule_.scop.tensors[copied.tensor];
-      is_useful.push_back(temp.shape.size() == temp.private_dims || has_free_loop(copied.loop));
+      const bool is_scalar = temp.shape.size() == temp.private_dims;
+      is_useful.push_back(has_free_loop(copied.loop) || (is_scalar && has_free_part(copied.loop)));
     }
     const std::vector<Directive> all = schedule_.applied;
     schedule_ = before;
@@ -229,15 +239,31 @@ private:
       return false;
     const StmtId inside = poly::statements_below(order, innermost).front();
     for (const LoopId loop : poly::path_of(order, inside)) {
-      poly::Order marked = order;
-      marked[loop].marks.is_parallel = true;
-      if (std::holds_alternative<poly::Legal>(
-              poly::judge(schedule_.scop, marked, environment_.quota)))
+      if (is_free(order, loop))
         return true;
       if (loop == innermost)
         break;
     }
     return false;
+  }
+
+  /// Starts that read nothing do not count: by themselves they take no time worth a nest.
+  bool has_free_part(LoopId loop) const {
+    if (poly::find_node(schedule_.order, loop) == nullptr)
+      return false;
+    const Distributed parts = distributed_at(schedule_.scop, schedule_.order, loop);
+    return std::any_of(parts.loops.begin(), parts.loops.end(), [&](LoopId part) {
+      const std::vector<StmtId> below = poly::statements_below(parts.order, part);
+      return std::any_of(below.begin(), below.end(),
+                         [&](StmtId id) { return reads_cells(schedule_.scop[id].text); }) &&
+             is_free(parts.order, part);
+    });
+  }
+
+  bool is_free(poly::Order order, LoopId loop) const {
+    order[loop].marks.is_parallel = true;
+    return std::holds_alternative<poly::Legal>(
+        poly::judge(schedule_.scop, order, environment_.quota));
   }
 
   bool tried(const Directive& directive) {

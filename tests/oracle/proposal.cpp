@@ -74,8 +74,8 @@ bool rewrites_statements(const Directive& directive) {
     return std::any_of(group->members.begin(), group->members.end(), rewrites_statements);
   return std::visit(
       []<class D>(const D&) {
-        return is_any_of<D, Cut, Inline, ComputeAt, Stage, Pack, StoreAt, StoreIn, Layout, Pad, Extend, Fold,
-                         Promote, Rfactor, Online, Auto>;
+        return is_any_of<D, Cut, Inline, ComputeAt, Stage, Pack, StoreAt, StoreIn, Layout, Pad,
+                         Extend, Fold, Promote, Rfactor, Online, Auto>;
       },
       directive);
 }

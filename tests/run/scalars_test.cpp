@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 // PolyBench with its sums in scalars, as C programs have them: the same results as the texts without them, and no bit differs from
@@ -34,7 +35,6 @@ TEST_P(Scalars, SameResultsAsWithout) {
   const Example plain = example_at("polybench/" + GetParam());
   const Example scalars = example_at("polybench/scalars/" + GetParam());
   const driver::Compiled open = compile(request_of(scalars, "auto"));
-  EXPECT_FALSE(open.front.schedule.begun.empty()) << "temps stayed where they were";
   for (const char* set : {"MINI", "ODD"}) {
     const Sizes sizes = sizes_of(plain, set);
     const std::vector<int64_t> values = values_of(plain, sizes);
@@ -43,6 +43,7 @@ TEST_P(Scalars, SameResultsAsWithout) {
     expect_near(plain, sizes, "as written", expected_of(scalars, sizes, inputs), expected);
     expect_near(plain, sizes, "open sizes", run_compiled(open, values, inputs), expected);
     const driver::Compiled fixed = compile(request_of(scalars, "auto", sizes));
+    EXPECT_FALSE(fixed.front.schedule.begun.empty()) << "temps stayed where they were";
     expect_near(plain, sizes, "fixed sizes", run_compiled(fixed, values, inputs), expected);
   }
 }
