@@ -63,6 +63,9 @@ public:
   Block run() {
     if (!plan(loop_.body, vector_of_loop()))
       return {};
+    // Copies for each lane of what has no vector at all are only long. Threads of a GPU join loads and stores of neighbours later.
+    if (rest_ == Rest::NarrowVector && !has_vectors_)
+      return {};
     const auto trips = trip_count(loop_);
     copies_ = accumulators_.empty() || folds() ? 1 : kAccumulators;
     if (const auto most = trips ? trips : most_trips(); most && *most < lanes_ * copies_)
@@ -93,6 +96,7 @@ private:
             is_assigned(define->var))
           return false;
         vector.set_vector(define->var, scalar::var(define->var, vector_type(define->value)));
+        has_vectors_ = true;
         continue;
       }
       const auto* store = std::get_if<Store>(&stmt);
@@ -101,6 +105,7 @@ private:
       if (is_accumulation(*store, vector) && accumulator_of(*store) == nullptr)
         accumulators_.push_back({*store, {}, {}});
       has_company_ |= accumulator_of(*store) == nullptr;
+      has_vectors_ |= accumulator_of(*store) != nullptr || vector_store(*store, vector);
     }
     return true;
   }
@@ -407,6 +412,7 @@ private:
   Rest rest_;
   int64_t register_bytes_;
   int64_t copies_ = 1;
+  bool has_vectors_ = false;
   bool has_company_ = false; ///< statements that are no updates of accumulators
   std::vector<Accumulator> accumulators_;
 };

@@ -48,5 +48,23 @@ TEST(OwnLanes, ComputeTheSame) {
   line::expect_same("numerics exact\n" + kRows, kAcross, {{13}, {3}});
 }
 
+// Each product is rounded to eight bits before the next: nothing of it runs as a vector, and 16 copies would help nobody.
+TEST(OwnLanes, LoopsWithoutVectorsStayAsTheyAre) {
+  const char* product = R"(param N
+numerics rounding
+inout A: i8[N]
+input B: i8[N], C: i8[N, 1]
+for j in range(N):
+    for i in range(N):
+        A[j] *= max(B[i], C[j, 0])
+)";
+  const kernel::Kernel made =
+      kernel::optimise(line::compile(product, "vectorize(i, 16)").kernel, line::test_cpu());
+  size_t statements = 0;
+  kernel::visit(made.body, [&](const kernel::Stmt&) { ++statements; });
+  EXPECT_LE(statements, 8) << kernel::print(made);
+  line::expect_same(product, "vectorize(i, 16)", {{1}, {16}, {35}});
+}
+
 } // namespace
 } // namespace kawara
