@@ -42,7 +42,8 @@ Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& tex
 /// in Winograd's form, unless the request says which form they have.
 program::Program suited(program::Program program, const Request& request,
                         const schedule::Environment& environment) {
-  if (!request.directives)
+  // Which cells are touched has to be known for all of it.
+  if (!request.directives || program::depends_on_data(program))
     return program;
   const auto directives = schedule::parse_directives(request.directives);
   if (!directives || directives->size() != 1 ||

@@ -25,6 +25,13 @@ struct BufferInfo {
   bool is_used_up = false;
 };
 
+/// An index of a tensor's dimension that is read from data, and the cell of which tensor it was read from.
+struct IndexCheck {
+  std::string tensor, index_tensor, statement;
+  int64_t dim = 0, index_rank = 0;
+  friend bool operator==(const IndexCheck&, const IndexCheck&) = default;
+};
+
 /// What must be passed to a compiled kernel, and the memory it needs besides.
 struct Signature {
   std::string name;
@@ -34,6 +41,8 @@ struct Signature {
   std::vector<BufferInfo> workspace;
   bool has_prepared = false;       ///< part of the work is left out when RuntimeApi::is_prepared
   std::vector<BufferInfo> scratch; ///< private buffers that do not fit on the stack; per thread
+  /// What is said where an index that was read from data lies outside: by the number that RuntimeFaults has.
+  std::vector<IndexCheck> checks;
 };
 
 /// Private buffers up to this size and of constant shape live on the stack of their thread.

@@ -27,6 +27,7 @@ bool is_work(const std::pair<Expr, int64_t>& term) {
 bool may_fail(const Expr& root) {
   bool may = false;
   scalar::visit(root, [&](const Expr& e) {
+    may = may || as<scalar::Within>(e) != nullptr;
     const auto* n = as<scalar::Binary>(e);
     if (n != nullptr && (n->op == BinaryOp::FloorDiv || n->op == BinaryOp::Mod))
       may = may || scalar::constant_of(n->rhs).value_or(0) == 0;

@@ -2,6 +2,7 @@
 
 #include "kernel/interpret.h"
 #include "program/arguments.h"
+#include "program/index_values.h"
 #include "program/interpret_over.h"
 #include "scalar/field.h"
 #include "support/hash.h"
@@ -51,6 +52,7 @@ Result<Meaning, std::string> meaning_of(const scalar::Field& field, const progra
   const auto shapes = program::required_shapes(program, params);
   if (!shapes)
     return fail(shapes.error().headline);
+  const auto indices = program::index_values(program, params, *shapes);
   Meaning meaning;
   std::vector<Cells> tensors;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
@@ -58,7 +60,9 @@ Result<Meaning, std::string> meaning_of(const scalar::Field& field, const progra
     Cells cells(static_cast<size_t>(cell_count((*shapes)[t])), field.zero(tensor.elem));
     if (has_given_values(tensor.role)) {
       for (size_t c = 0; c < cells.size(); ++c)
-        cells[c] = field.random(tensor.elem, hash_mix(t, c));
+        cells[c] = indices[t] ? scalar::int_value(indices[t]->value(
+                                    static_cast<int64_t>(c), static_cast<int64_t>(cells.size()), t))
+                              : field.random(tensor.elem, hash_mix(t, c));
       meaning.inputs[tensor.name] = cells;
     }
     tensors.push_back(std::move(cells));

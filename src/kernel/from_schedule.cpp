@@ -309,23 +309,36 @@ private:
     const std::vector<Expr> iters = call_arguments(n.expr(), lookup());
     const uint32_t id = statements_.at(called_name(n.expr()));
     const program::Statement& text = schedule_.scop[StmtId{id}].text;
-    const auto at = [&](const Expr& e) {
-      return scalar::simplify(scalar::substitute_iters(e, iters));
+    std::vector<Expr> values = iters;
+    const auto at = [&](const Expr& root) {
+      const Expr moved = scalar::rewrite(root, [&](const Expr& e) {
+        const auto* load = scalar::as<scalar::Load>(e);
+        return load != nullptr && single_copies_.contains(load->tensor)
+                   ? scalar::load(load->tensor, cell_of(load->tensor, load->index), e.type())
+                   : Expr();
+      });
+      return scalar::simplify(scalar::substitute_iters(moved, values));
     };
-    const Expr value = scalar::rewrite(text.value, [&](const Expr& e) {
-      const auto* load = scalar::as<scalar::Load>(e);
-      return load != nullptr && single_copies_.contains(load->tensor)
-                 ? scalar::load(load->tensor, cell_of(load->tensor, load->index), e.type())
-                 : Expr();
-    });
-    Store store{text.tensor, {}, text.op, at(value)};
+    For over;
+    if (text.over) {
+      over.lo = at(text.over->lo);
+      over.hi = at(text.over->hi);
+      over.var = add_variable(kernel_, c_name(text.over->name), scalar::kIndex);
+      values.push_back(scalar::var(over.var));
+    }
+    Store store{text.tensor, {}, text.op, at(text.value)};
     store.origins = {Origin{id, iters}};
     for (const Expr& e : cell_of(text.tensor, text.index))
       store.index.push_back(at(e));
+    Block whole = block_of(std::move(store));
+    if (text.over) {
+      over.body = std::move(whole);
+      whole = block_of(std::move(over));
+    }
     if (const auto condition = loops_.conditions.find(id); condition != loops_.conditions.end())
-      out.emplace_back(If{at(condition->second), block_of(std::move(store)), {}});
+      out.emplace_back(If{at(condition->second), std::move(whole), {}});
     else
-      out.emplace_back(std::move(store));
+      out.push_back(std::move(whole.front()));
   }
 
   /// The index without the copy dimensions that a single copy does not need.

@@ -31,7 +31,8 @@ bool is_costly(const Expr& root) {
 bool is_safe(const Expr& root) {
   bool is_fine = true;
   scalar::visit(root, [&](const Expr& e) {
-    is_fine = is_fine && as<scalar::Load>(e) == nullptr && e.type().lanes == 1;
+    is_fine = is_fine && as<scalar::Load>(e) == nullptr && as<scalar::Within>(e) == nullptr &&
+              e.type().lanes == 1;
     const auto* n = as<Binary>(e);
     if (n != nullptr && (n->op == BinaryOp::FloorDiv || n->op == BinaryOp::Mod)) {
       const auto divisor = scalar::constant_of(n->rhs);

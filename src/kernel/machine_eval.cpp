@@ -82,6 +82,14 @@ Lanes Machine::eval(const Expr& e) {
         for (const Expr& arg : n.args)
           args.push_back(eval(arg));
         return carried_out(n.name, std::move(args), algebra_);
+      },
+      [&](const scalar::Within& n) {
+        const Lanes at = eval(n.index), extent = eval(n.extent);
+        for (size_t lane = 0; lane < at.size(); ++lane)
+          if (at[lane].i < 0 || at[lane].i >= extent[lane].i)
+            throw Stop{"index " + std::to_string(at[lane].i) + " outside of " +
+                       kernel_.buffers[n.tensor].name};
+        return at;
       });
 }
 

@@ -35,7 +35,7 @@ private:
   std::string list(const std::vector<Expr>& items) const {
     std::vector<std::string> parts;
     for (const Expr& e : items)
-      parts.push_back(text(e));
+      parts.push_back(e ? scalar::index_text(e, names_) : "<absent>");
     return parts.empty() ? "" : "[" + join(parts, ", ") + "]";
   }
 

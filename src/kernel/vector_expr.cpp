@@ -15,7 +15,7 @@ using scalar::Type;
 bool is_harmless(const Expr& e) {
   bool harmless = true;
   scalar::visit(e, [&](const Expr& n) {
-    if (as<scalar::Load>(n) != nullptr)
+    if (as<scalar::Load>(n) != nullptr || as<scalar::Within>(n) != nullptr)
       harmless = false;
     if (const auto* b = as<scalar::Binary>(n))
       if (b->op == BinaryOp::FloorDiv || b->op == BinaryOp::Mod) {

@@ -4,6 +4,8 @@
 #include "poly/isl/dimensions.h"
 #include "poly/scop.h"
 
+#include <algorithm>
+
 namespace kawara::poly {
 namespace {
 
@@ -12,7 +14,25 @@ isl::map relation_of(const Scop& scop, StmtId id, uint32_t tensor, const std::ve
   const isl::set& domain = scop[id].domain;
   const isl::set cells =
       statement_universe(domain.ctx(), scop.params, scop.tensors[tensor].name, index.size());
-  return map_from_exprs(index, domain, cells, scop.params);
+  const program::Statement& text = scop[id].text;
+  const auto is_known = [&](const Expr& e) { return is_known_index(e, text); };
+  if (std::all_of(index.begin(), index.end(), is_known))
+    return map_from_exprs(index, domain, cells, scop.params);
+  // What is not known is any cell of its dimension.
+  isl::map touched = pairs_of(domain, cells);
+  isl::set inside = cells;
+  for (uint32_t d = 0; d < index.size(); ++d) {
+    const isl::pw_aff at = dimension_function(cells, d);
+    if (is_known(index[d]))
+      touched = touched.intersect(pw_aff_from_expr(index[d], domain, scop.params)
+                                      .as_map()
+                                      .apply_range(at.as_map().reverse()));
+    else
+      inside = inside.intersect(at.ge_set(at.scale(0)))
+                   .intersect(at.lt_set(
+                       pw_aff_from_expr(scop.tensors[tensor].shape[d], cells, scop.params)));
+  }
+  return touched.intersect_range(inside);
 }
 
 /// isl's values cannot be copied while they hold nothing.
@@ -38,14 +58,30 @@ std::vector<Access> bare_accesses(const Scop& scop) {
       continue;
     const StmtId id{s};
     const program::Statement& text = statement.text;
-    scalar::visit(text.value, [&](const Expr& e) {
-      if (const auto* load = scalar::as<scalar::Load>(e))
-        all.push_back({id, load->tensor, false, false, load->index, none});
-    });
+    const auto add = [&](uint32_t tensor, bool is_write, bool is_update,
+                         const std::vector<Expr>& index) {
+      const bool is_sure =
+          !text.over && std::all_of(index.begin(), index.end(),
+                                    [&](const Expr& e) { return is_known_index(e, text); });
+      all.push_back({id, tensor, is_write, is_update, index, none, is_sure});
+    };
+    const auto add_loads = [&](const Expr& value) {
+      scalar::visit(value, [&](const Expr& e) {
+        if (const auto* load = scalar::as<scalar::Load>(e))
+          add(load->tensor, false, false, load->index);
+      });
+    };
+    if (text.over) {
+      add_loads(text.over->lo);
+      add_loads(text.over->hi);
+    }
+    for (const Expr& e : text.index)
+      add_loads(e);
+    add_loads(text.value);
     const bool is_update = text.op != scalar::ReduceOp::None;
     if (is_update)
-      all.push_back({id, text.tensor, false, true, text.index, none});
-    all.push_back({id, text.tensor, true, is_update, text.index, none});
+      add(text.tensor, false, true, text.index);
+    add(text.tensor, true, is_update, text.index);
   }
   return all;
 }
@@ -64,6 +100,16 @@ std::vector<Access> bare_accesses_of(const Scop& scop, uint32_t tensor) {
 
 std::vector<Access> accesses_of(const Scop& scop, uint32_t tensor) {
   return with_relations(scop, bare_accesses_of(scop, tensor));
+}
+
+bool is_known_index(const Expr& e, const program::Statement& text) {
+  bool is_known = true;
+  scalar::visit(e, [&](const Expr& n) {
+    const auto* it = scalar::as<scalar::Iter>(n);
+    is_known = is_known && scalar::as<scalar::Load>(n) == nullptr &&
+               (it == nullptr || it->index < text.iters.size());
+  });
+  return is_known;
 }
 
 bool are_apart(const Access& a, const Access& b) {

@@ -74,10 +74,14 @@ std::string cell_text(const program::Tensor& tensor, const std::vector<int64_t>&
 }
 
 std::string cell_text(const Scop& scop, const Access& access, const Point& at) {
-  std::vector<int64_t> cell;
+  std::string text;
   for (const Expr& e : access.index)
-    cell.push_back(value_at(e, at.params, at.coordinates));
-  return cell_text(scop.tensors[access.tensor], cell);
+    text += (text.empty() ? "" : ", ") +
+            (is_known_index(e, scop[access.statement].text)
+                 ? std::to_string(value_at(e, at.params, at.coordinates))
+                 : scalar::index_text(e, names_of(scop, access.statement)));
+  const std::string& name = scop.tensors[access.tensor].name;
+  return text.empty() ? name : name + "[" + text + "]";
 }
 
 std::string shape_text(const Scop& scop, const program::Tensor& tensor,
@@ -120,11 +124,25 @@ Diagnostic out_of_bounds_error(const Scop& scop, const Access& access, const isl
   return d;
 }
 
-/// Iterations of the reading statement for which nothing wrote the cell before.
+/// The same of a read that may be of any cell: iterations in which nothing surely wrote one of them before.
+isl::set unwritten_somewhere(const Scop& scop, const Access& read, const std::vector<Access>& all) {
+  isl::map missing = read.relation;
+  for (const Access& write : all)
+    if (write.is_write && write.is_sure && write.tensor == read.tensor)
+      missing = missing.subtract(before(scop, scop.source_order, write.statement, read.statement)
+                                     .intersect_domain(scop[write.statement].domain)
+                                     .reverse()
+                                     .apply_range(write.relation));
+  return missing.domain();
+}
+
+/// Iterations of the reading statement for which nothing wrote the cell before. A write of which data say the cell counts for none.
 isl::set unwritten(const Scop& scop, const Access& read, const std::vector<Access>& all) {
+  if (!read.is_sure)
+    return unwritten_somewhere(scop, read, all);
   isl::set missing = scop[read.statement].domain;
   for (const Access& write : all) {
-    if (!write.is_write || write.tensor != read.tensor || are_apart(write, read))
+    if (!write.is_write || !write.is_sure || write.tensor != read.tensor || are_apart(write, read))
       continue;
     if (missing.is_empty())
       break;
@@ -194,11 +212,15 @@ void check_output_cells(Scop& scop, const std::vector<Access>& all) {
       continue;
     isl::set missing = cells_of(scop, scop.tensors[t]);
     for (const Access& access : all)
-      if (access.is_write && access.tensor == t)
+      if (access.is_write && access.is_sure && access.tensor == t)
         missing = missing.subtract(access.relation.range());
     if (missing.is_empty())
       continue;
-    scop.warnings.push_back(unwritten_cell(scop, t, missing));
+    const bool may_be_written = std::any_of(all.begin(), all.end(), [&](const Access& access) {
+      return access.is_write && !access.is_sure && access.tensor == t;
+    });
+    if (!may_be_written)
+      scop.warnings.push_back(unwritten_cell(scop, t, missing));
     scop.zeroed_outputs.push_back(t);
   }
 }
@@ -213,7 +235,8 @@ Diagnostics out_of_bounds(const Scop& scop) {
     isl::set bad = scop[access.statement].domain;
     bad = bad.subtract(bad);
     for (size_t k = 0; k < access.index.size(); ++k)
-      bad = bad.unite(outside(scop, access, k));
+      if (is_known_index(access.index[k], scop[access.statement].text))
+        bad = bad.unite(outside(scop, access, k));
     bad = bad.intersect_params(scop.context);
     if (!bad.is_empty())
       errors.push_back(out_of_bounds_error(scop, access, bad));

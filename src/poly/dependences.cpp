@@ -10,6 +10,7 @@
 #include "poly/levels.h"
 #include "poly/witness.h"
 #include "scalar/eval.h"
+#include "scalar/loads.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -44,9 +45,10 @@ struct Touch {
 
 std::vector<Touch> touches_of(const program::Statement& text, uint32_t tensor) {
   std::vector<Touch> all;
-  scalar::visit(text.value, [&](const Expr& e) {
-    if (const auto* load = scalar::as<scalar::Load>(e); load != nullptr && load->tensor == tensor)
-      all.push_back({false, scalar::ReduceOp::None, &load->index});
+  program::visit_exprs(text, [&](const Expr& root) {
+    for (const scalar::Load* load : scalar::loads_in(root))
+      if (load->tensor == tensor)
+        all.push_back({false, scalar::ReduceOp::None, &load->index});
   });
   if (text.tensor == tensor)
     all.push_back({true, text.op, &text.index});
@@ -278,7 +280,7 @@ private:
     std::vector<bool> is_free(scop_[sink].text.iters.size(), true);
     for (const Expr& e : accesses_[b].index)
       scalar::visit(e, [&](const Expr& n) {
-        if (const auto* it = scalar::as<scalar::Iter>(n))
+        if (const auto* it = scalar::as<scalar::Iter>(n); it && it->index < is_free.size())
           is_free[it->index] = false;
       });
     for (const std::vector<bool>& is_last : {is_free, std::vector<bool>(is_free.size(), false)}) {
@@ -402,10 +404,11 @@ Scop rebuilt(Scop scop) {
 std::vector<Dependence> exact_dependences(const Scop& scop) {
   const isl::union_map times = times_of(scop, scop.source_order);
   const std::vector<Access> all = accesses(scop);
-  const auto gather = [&](uint32_t tensor, bool writes) {
+  const auto gather = [&](uint32_t tensor, bool writes, std::optional<bool> is_sure = {}) {
     isl::union_map relation = isl::union_map::empty(scop.context_owner->get());
     for (const Access& access : all)
-      if (access.tensor == tensor && access.is_write == writes)
+      if (access.tensor == tensor && access.is_write == writes &&
+          is_sure.value_or(access.is_sure) == access.is_sure)
         relation = relation.unite(isl::union_map(access.relation));
     return relation;
   };
@@ -413,24 +416,28 @@ std::vector<Dependence> exact_dependences(const Scop& scop) {
   for (uint32_t t = 0; t < scop.tensors.size(); ++t) {
     const isl::union_map reads = gather(t, false);
     const isl::union_map writes = gather(t, true);
+    // A write of which nobody knows the cell leaves older values in all of them.
+    const isl::union_map sure_writes = gather(t, true, true), others = gather(t, true, false);
     if (writes.is_empty())
       continue;
     const auto flow = isl::union_access_info(reads)
-                          .set_must_source(writes)
+                          .set_must_source(sure_writes)
+                          .set_may_source(others)
                           .set_schedule_map(times)
                           .compute_flow();
-    add_kind(scop, flow.must_dependence(), DependenceKind::Flow, t, out);
+    add_kind(scop, flow.may_dependence(), DependenceKind::Flow, t, out);
     const auto anti = isl::union_access_info(writes)
                           .set_may_source(reads)
-                          .set_kill(writes)
+                          .set_kill(sure_writes)
                           .set_schedule_map(times)
                           .compute_flow();
     add_kind(scop, anti.may_dependence(), DependenceKind::Anti, t, out);
     const auto output = isl::union_access_info(writes)
-                            .set_must_source(writes)
+                            .set_must_source(sure_writes)
+                            .set_may_source(others)
                             .set_schedule_map(times)
                             .compute_flow();
-    add_kind(scop, output.must_dependence(), DependenceKind::Output, t, out);
+    add_kind(scop, output.may_dependence(), DependenceKind::Output, t, out);
   }
   // isl names them in the order of its hash tables.
   std::sort(out.begin(), out.end(), [](const Dependence& a, const Dependence& b) {

@@ -2,6 +2,7 @@
 #include "poly/bounds.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
+#include "poly/proved_indices.h"
 #include "poly/scop.h"
 #include "support/check.h"
 
@@ -140,7 +141,7 @@ Parsed<Scop> scop_from_program(const program::Program& program, ContextPtr conte
     errors = out_of_bounds(scop);
     if (!errors.empty())
       return;
-    scop = rebuilt(std::move(scop));
+    scop = rebuilt(with_proved_indices(std::move(scop)));
     errors = check_initialised(scop);
   });
   if (!finished)

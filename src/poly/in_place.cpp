@@ -1,6 +1,7 @@
 #include "poly/in_place.h"
 
 #include "poly/dependences.h"
+#include "scalar/loads.h"
 
 #include <fmt/format.h>
 
@@ -18,9 +19,9 @@ bool has_same_cells(const program::Tensor& a, const program::Tensor& b) {
 
 bool reads(const program::Statement& statement, uint32_t tensor) {
   bool found = statement.tensor == tensor && statement.op != scalar::ReduceOp::None;
-  scalar::visit(statement.value, [&](const scalar::Expr& e) {
-    const auto* load = scalar::as<scalar::Load>(e);
-    found = found || (load != nullptr && load->tensor == tensor);
+  program::visit_exprs(statement, [&](const scalar::Expr& root) {
+    for (const scalar::Load* load : scalar::loads_in(root))
+      found = found || load->tensor == tensor;
   });
   return found;
 }
@@ -35,10 +36,14 @@ Program with_one_tensor(Program program, uint32_t from, uint32_t to) {
   };
   for (program::Statement& statement : program.statements) {
     statement.tensor = number(statement.tensor);
-    statement.value = scalar::rewrite(statement.value, [&](const scalar::Expr& e) {
-      const auto* load = scalar::as<scalar::Load>(e);
-      return load == nullptr ? scalar::Expr()
-                             : scalar::load(number(load->tensor), load->index, e.type());
+    program::map_exprs(statement, [&](const scalar::Expr& root) {
+      return scalar::rewrite(root, [&](const scalar::Expr& e) {
+        if (const auto* n = scalar::as<scalar::Within>(e))
+          return scalar::within(n->index, n->extent, number(n->tensor), n->dim);
+        const auto* load = scalar::as<scalar::Load>(e);
+        return load == nullptr ? scalar::Expr()
+                               : scalar::load(number(load->tensor), load->index, e.type());
+      });
     });
   }
   return program;

@@ -1,5 +1,6 @@
 #include "poly/legality.h"
 
+#include "poly/accesses.h"
 #include "poly/isl/dimensions.h"
 #include "poly/levels.h"
 #include "poly/witness.h"
@@ -173,7 +174,12 @@ private:
   /// Threads of one block can add up what each of them has, for one cell at a time: all iterations that share
   /// the loops above `depth` update the same one.
   bool updates_one_cell(const Dependence& d, size_t depth) {
-    if (d.source != d.sink)
+    const program::Statement& text = scop_[d.source].text;
+    // Cells that data choose may be one and may be several.
+    const bool is_known =
+        !text.over && std::all_of(text.index.begin(), text.index.end(),
+                                  [&](const Expr& e) { return is_known_index(e, text); });
+    if (d.source != d.sink || !is_known)
       return false;
     const isl::set& domain = scop_[d.source].domain;
     const std::vector<Expr>& rows = order_.rows[d.source.value];

@@ -15,6 +15,9 @@ enum class Broken : uint8_t {
   Vector,   ///< two lanes of a vector loop depend on each other in a way lanes cannot keep
 };
 
+/// A coordinate of a cell that is read from data.
+inline constexpr int64_t kAnyCell = INT64_MIN;
+
 /// The two iterations that would break, the same on each run: at the smallest parameter values the
 /// lexicographically first pair.
 struct Illegal {
@@ -24,7 +27,7 @@ struct Illegal {
   bool parts_at_loop = false;        ///< false: the loops agree and the sequence decides
   std::vector<int64_t> params;       ///< parameter values of the example
   std::vector<int64_t> source, sink; ///< iterator values
-  std::vector<int64_t> cell;
+  std::vector<int64_t> cell;         ///< that both touch; `kAnyCell` where only data can say
   std::string
       condition; ///< parameter values for which there is such a pair, e.g. `N >= 4`; empty: always
   std::vector<std::string>

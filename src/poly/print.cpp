@@ -8,6 +8,8 @@ namespace kawara::poly {
 scalar::Names names_of(const Scop& scop, StmtId id) {
   scalar::Names names;
   names.iters = scop[id].text.iters;
+  if (scop[id].text.over)
+    names.iters.push_back(scop[id].text.over->name);
   for (const program::Param& p : scop.params)
     names.params.push_back(p.name);
   for (const program::Tensor& t : scop.tensors)
@@ -33,7 +35,10 @@ std::string print(const Scop& scop) {
     for (const Access& access : all)
       if (access.statement == StmtId{s})
         out += std::string(access.is_write ? "  write  " : "  read   ") + text_of(access.relation) +
-               (access.is_update ? "  # update" : "") + "\n";
+               (access.is_sure     ? access.is_update ? "  # update" : ""
+                : access.is_update ? "  # update, may"
+                                   : "  # may") +
+               "\n";
     out += "  order  [";
     const auto& rows = scop.source_order.rows[s];
     for (size_t k = 0; k < rows.size(); ++k)

@@ -35,6 +35,9 @@ struct Access {
   bool is_update = false; ///< the read or the write half of `cell op= value`
   std::vector<Expr> index;
   isl::map relation;
+  /// Not so: an index reads data, or the statement runs over a range that does. The relation then has every cell that may be
+  /// touched; a write may leave each of them as it was.
+  bool is_sure = true;
 };
 
 class Reading;
@@ -86,7 +89,7 @@ struct Scop {
 /// read a temp cell before it is written, each with the first such iteration and for which sizes.
 Parsed<Scop> scop_from_program(const program::Program&, ContextPtr);
 
-/// All accesses of the scop's live statements, in statement order: reads of the value left to
+/// All accesses of the scop's live statements, in statement order: reads of indices, those of the value left to
 /// right, then (for updates) the read of the cell, then the write.
 std::vector<Access> accesses(const Scop&);
 

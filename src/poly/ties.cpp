@@ -71,7 +71,18 @@ Ties ties_of_cells(const std::vector<Expr>& source_index, const std::vector<Expr
                    std::vector<Expr> source_definitions, std::vector<Expr> sink_definitions) {
   Ties ties{std::move(source_definitions), std::move(sink_definitions), {}, {}};
   ties.twins.resize(ties.source.size());
+  const auto is_known = [](const Expr& e, size_t iters) {
+    bool known = !scalar::reads_data(e);
+    scalar::visit(e, [&](const Expr& n) {
+      const auto* it = scalar::as<scalar::Iter>(n);
+      known = known && (it == nullptr || it->index < iters);
+    });
+    return known;
+  };
   for (size_t d = 0; d < source_index.size() && d < sink_index.size(); ++d) {
+    if (!is_known(source_index[d], ties.source.size()) ||
+        !is_known(sink_index[d], ties.sink.size()))
+      continue;
     const Expr one = in_own_words(source_index[d], ties.source);
     const Expr other = in_own_words(sink_index[d], ties.sink);
     const auto *i = scalar::as<scalar::Iter>(one), *j = scalar::as<scalar::Iter>(other);

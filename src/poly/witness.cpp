@@ -1,8 +1,11 @@
 #include "poly/witness.h"
 
+#include "poly/accesses.h"
 #include "poly/affine.h"
 #include "poly/isl/dimensions.h"
+#include "poly/legality.h"
 #include "scalar/eval.h"
+#include "scalar/loads.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -77,9 +80,10 @@ std::vector<std::vector<Expr>> cells_of(const Scop& scop, StmtId id, uint32_t te
   const program::Statement& text = scop[id].text;
   std::vector<std::vector<Expr>> cells;
   if (!writes)
-    scalar::visit(text.value, [&](const Expr& e) {
-      if (const auto* load = scalar::as<scalar::Load>(e); load && load->tensor == tensor)
-        cells.push_back(load->index);
+    program::visit_exprs(text, [&](const Expr& root) {
+      for (const scalar::Load* load : scalar::loads_in(root))
+        if (load->tensor == tensor)
+          cells.push_back(load->index);
     });
   if (text.tensor == tensor && (writes || text.op != scalar::ReduceOp::None))
     cells.push_back(text.index);
@@ -119,16 +123,26 @@ std::vector<int64_t> shared_cell(const Scop& scop, const Dependence& d,
                                  const std::vector<int64_t>& params,
                                  const std::vector<int64_t>& source,
                                  const std::vector<int64_t>& sink) {
-  const auto evaluate = [&](const std::vector<Expr>& index, const std::vector<int64_t>& at) {
+  const auto evaluate = [&](const std::vector<Expr>& index, const std::vector<int64_t>& at,
+                            StmtId id) {
     std::vector<int64_t> cell;
     for (const Expr& e : index)
-      cell.push_back(value_at(e, params, at));
+      cell.push_back(is_known_index(e, scop[id].text) ? value_at(e, params, at) : kAnyCell);
     return cell;
   };
+  const auto may_meet = [](int64_t x, int64_t y) {
+    return x == y || x == kAnyCell || y == kAnyCell;
+  };
   for (const auto& a : cells_of(scop, d.source, d.tensor, d.kind != DependenceKind::Anti))
-    for (const auto& b : cells_of(scop, d.sink, d.tensor, d.kind != DependenceKind::Flow))
-      if (const auto cell = evaluate(a, source); cell == evaluate(b, sink))
-        return cell;
+    for (const auto& b : cells_of(scop, d.sink, d.tensor, d.kind != DependenceKind::Flow)) {
+      std::vector<int64_t> cell = evaluate(a, source, d.source);
+      const std::vector<int64_t> other = evaluate(b, sink, d.sink);
+      if (!std::equal(cell.begin(), cell.end(), other.begin(), other.end(), may_meet))
+        continue;
+      std::transform(cell.begin(), cell.end(), other.begin(), cell.begin(),
+                     [](int64_t x, int64_t y) { return x == y ? x : kAnyCell; });
+      return cell;
+    }
   KAWARA_CHECK(false, "two accesses of the dependence that meet in a cell");
 }
 

@@ -1,6 +1,7 @@
 #include "program/arguments.h"
 
 #include "program/assumption_place.h"
+#include "program/index_values.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -209,11 +210,16 @@ Arrays results_of(const Program& program, std::vector<Array> arrays) {
 Result<Arrays, Diagnostic> pattern_inputs(const Program& program,
                                           const std::vector<int64_t>& params, uint64_t seed) {
   KAWARA_TRY(const Shapes shapes, required_shapes(program, params));
+  const auto indices = index_values(program, params, shapes);
   Arrays arrays;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const Tensor& tensor = program.tensors[t];
-    if (is_given(tensor))
-      arrays.emplace(tensor.name, fill_pattern(tensor.elem, shapes[t], seed * 1000 + t));
+    if (!is_given(tensor))
+      continue;
+    Array array = fill_pattern(tensor.elem, shapes[t], seed * 1000 + t);
+    for (int64_t c = 0; indices[t] && c < array.cells(); ++c)
+      array.set(c, scalar::int_value(indices[t]->value(c, array.cells(), seed * 1000 + t)));
+    arrays.emplace(tensor.name, std::move(array));
   }
   return arrays;
 }

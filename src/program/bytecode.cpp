@@ -84,7 +84,16 @@ private:
           add(n.c);
           emit({.kind = Kind::Fma, .elem = elem}, -2);
         },
-        [&](const scalar::Instruction& n) { refuse(n); });
+        [&](const scalar::Instruction& n) { refuse(n); },
+        [&](const scalar::Within& n) {
+          add(n.index);
+          add(n.extent);
+          emit({.kind = Kind::Within,
+                .which = n.tensor,
+                .rank = n.dim,
+                .literal = scalar::int_value(scalar::reads_data(n.index) ? 1 : 0)},
+               -1);
+        });
   }
 
   Code code_;
@@ -121,7 +130,7 @@ bool Machine::run(const Code& code, const int64_t* iters, Value& result) {
     case Kind::Binary: {
       const auto value = scalar::apply(step.binary, step.elem, top[-2], top[-1]);
       if (!value) {
-        fault_ = {.kind = Fault::Kind::DividedByZero, .tensor = 0, .cell = {}};
+        fault_ = {.kind = Fault::Kind::DividedByZero, .cell = {}};
         return false;
       }
       --top;
@@ -134,6 +143,18 @@ bool Machine::run(const Code& code, const int64_t* iters, Value& result) {
       break;
     case Kind::Convert:
       top[-1] = scalar::convert(step.elem, step.to, top[-1]);
+      break;
+    case Kind::Within:
+      --top;
+      if (top[-1].i < 0 || top[-1].i >= top[0].i) {
+        fault_ = {Fault::Kind::NotWithin,
+                  step.which,
+                  index_,
+                  top[-1].i,
+                  step.rank,
+                  step.literal.i != 0 ? std::optional(read_) : std::nullopt};
+        return false;
+      }
       break;
     case Kind::JumpIfFalse:
       if ((--top)->i == 0)
@@ -156,6 +177,7 @@ bool Machine::load(const Step& step, Value*& top) {
   const int64_t at = locate(step.which, index_.data());
   if (at < 0 || !is_readable(step.which, at, index_.data()))
     return false;
+  read_ = step.which;
   *top++ = memory_.arrays[step.which].get(at);
   return true;
 }

@@ -17,16 +17,17 @@ struct Step {
     Fma,
     Convert,
     JumpIfFalse,
-    Jump
+    Jump,
+    Within
   };
   Kind kind = Kind::Push;
   scalar::Elem elem = scalar::Elem::I64; ///< of the operands
   scalar::Elem to = scalar::Elem::I64;   ///< Convert only
   scalar::UnaryOp unary = scalar::UnaryOp::Neg;
   scalar::BinaryOp binary = scalar::BinaryOp::Add;
-  uint32_t which = 0; ///< iterator, parameter, tensor, or jump target
-  uint32_t rank = 0;  ///< Load only
-  scalar::Value literal = scalar::int_value(0);
+  uint32_t which = 0;                           ///< iterator, parameter, tensor, or jump target
+  uint32_t rank = 0;                            ///< of a Load; the dimension of a Within
+  scalar::Value literal = scalar::int_value(0); ///< of a Within: whether its index reads something
 };
 
 struct Code {
@@ -40,10 +41,15 @@ Code code_of(const Expr& e);
 
 /// Why a run of a Code stopped.
 struct Fault {
-  enum class Kind : uint8_t { None, OutOfBounds, Uninitialised, DividedByZero };
+  enum class Kind : uint8_t { None, OutOfBounds, Uninitialised, DividedByZero, NotWithin };
   Kind kind = Kind::None;
   uint32_t tensor = 0;
-  std::vector<int64_t> cell;
+  std::vector<int64_t>
+      cell; ///< of the tensor; NotWithin: of the one that was read last to make the index
+  /// NotWithin: an index of the tensor's dimension, and what it was read from.
+  int64_t value = 0;
+  uint32_t dim = 0;
+  std::optional<uint32_t> index_tensor = {}; ///< none: a loop over a range gave it
 };
 
 /// What a Code runs on. `written` has one flag per cell for temps, and is empty for the others.
@@ -72,7 +78,8 @@ private:
   Memory& memory_;
   Fault fault_;
   std::vector<scalar::Value> stack_;
-  std::vector<int64_t> index_;
+  std::vector<int64_t> index_; ///< of the last load
+  uint32_t read_ = 0;          ///< its tensor
 };
 
 } // namespace kawara::program

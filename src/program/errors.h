@@ -26,7 +26,8 @@ namespace kawara::program {
 //                K0132 target is not a tensor          K0133 no output
 //   affine       K0140 not affine                      K0141 condition depends on data
 //                K0142 divisor not a positive constant K0143 step not a non-zero constant
-//                K0144 malformed range
+//                K0144 malformed range                 K0145 index that reads no integer
+//                K0146 assumed values of no integers   K0147 range read from data around more
 //   reductions   K0150 range of an index is unknown    K0151 two ranges for one index
 //                K0152 free index not alone on the left K0153 malformed reduction
 //                K0154 scalar or reduction?            K0155 nested reduction over a varying range
@@ -69,6 +70,9 @@ inline constexpr const char* kDataCondition = "K0141";
 inline constexpr const char* kDivisor = "K0142";
 inline constexpr const char* kStep = "K0143";
 inline constexpr const char* kRange = "K0144";
+inline constexpr const char* kDataIndex = "K0145";
+inline constexpr const char* kAssumedValues = "K0146";
+inline constexpr const char* kDataLoop = "K0147";
 inline constexpr const char* kNoRange = "K0150";
 inline constexpr const char* kTwoRanges = "K0151";
 inline constexpr const char* kFreeIndex = "K0152";

@@ -14,6 +14,7 @@ using scalar::Value;
 struct StatementCode {
   std::vector<Code> index;
   Code value;
+  Code lo, hi; ///< of its DataLoop
 };
 
 /// A loop, an `if` or a statement with its expressions compiled. Loop: `first` = lo, `second` = hi;
@@ -69,6 +70,10 @@ public:
       for (const Expr& e : s.index)
         code.index.push_back(code_of(e));
       code.value = code_of(s.value);
+      if (s.over) {
+        code.lo = code_of(s.over->lo);
+        code.hi = code_of(s.over->hi);
+      }
       statements_.push_back(std::move(code));
     }
   }
@@ -113,10 +118,23 @@ private:
   bool run_statement(uint32_t number) {
     const Statement& s = program_.statements[number];
     const StatementCode& code = statements_[number];
-    if (store(s, code))
+    if (s.over ? store_over(s, code) : store(s, code))
       return true;
     stopped_at_ = &s;
     return false;
+  }
+
+  bool store_over(const Statement& s, const StatementCode& code) {
+    Value lo{}, hi{};
+    if (!machine_.run(code.lo, iters_.data(), lo) || !machine_.run(code.hi, iters_.data(), hi))
+      return false;
+    for (int64_t i = lo.i; i < hi.i; ++i) {
+      iters_.push_back(i);
+      if (!store(s, code))
+        return false;
+      iters_.pop_back();
+    }
+    return true;
   }
 
   bool store(const Statement& s, const StatementCode& code) {
@@ -162,8 +180,11 @@ private:
 std::string instance_text(const Statement& s, const std::vector<int64_t>& iters) {
   std::string text;
   for (size_t d = 0; d < iters.size(); ++d)
-    text += (d == 0 ? "" : ", ") + (d < s.iters.size() ? s.iters[d] : "?") + "=" +
-            std::to_string(iters[d]);
+    text += (d == 0 ? "" : ", ") +
+            (d < s.iters.size() ? s.iters[d]
+             : s.over           ? s.over->name
+                                : "?") +
+            "=" + std::to_string(iters[d]);
   return s.name + (text.empty() ? "" : " at (" + text + ")");
 }
 
@@ -199,6 +220,24 @@ Diagnostic uninitialised(const Program& program, const Runner& runner) {
   return d;
 }
 
+/// An index that was read from data.
+Diagnostic not_within(const Program& program, const Runner& runner, const Memory& memory) {
+  const Fault& fault = runner.fault();
+  const Tensor& tensor = program.tensors[fault.tensor];
+  const auto& shape = memory.arrays[fault.tensor].shape();
+  Diagnostic d;
+  d.code = "K0413";
+  d.headline = "index " + std::to_string(fault.value) + " is outside of `" + tensor.name + "`";
+  const std::string source =
+      fault.index_tensor ? "`" + cell_text(program.tensors[*fault.index_tensor], fault.cell) + "`"
+                         : "a range that is read from data";
+  d.body = {"It is what " + source + " gives for dimension " + std::to_string(fault.dim) + " of `" +
+            tensor.name + "`, which has the shape " + shape_text(shape) + " at " +
+            params_text(program, memory.params) + "; indices start at 0."};
+  d.help = {{"keep indices inside", "x[min(max(idx[i], 0), N - 1)]", false}};
+  return d;
+}
+
 Diagnostic divided_by_zero() {
   Diagnostic d;
   d.code = "K0412";
@@ -218,6 +257,9 @@ Diagnostic explain_fault(const Program& program, const Runner& runner, const Mem
     break;
   case Fault::Kind::DividedByZero:
     d = divided_by_zero();
+    break;
+  case Fault::Kind::NotWithin:
+    d = not_within(program, runner, memory);
     break;
   case Fault::Kind::None:
     KAWARA_CHECK(false, "the interpreter stopped without a fault");

@@ -65,7 +65,7 @@ public:
                  const std::vector<int64_t>& params,
                  const std::vector<std::vector<int64_t>>& shapes, std::vector<Cells>& tensors)
       : algebra_(algebra), program_(program), params_(params), shapes_(shapes), tensors_(tensors),
-        walk_(params, [this](uint32_t s) { return store(program_.statements[s]); }) {
+        walk_(params, [this](uint32_t s) { return run(program_.statements[s]); }) {
     leaves_.iter = [this](uint32_t i) { return std::optional(scalar::int_value(walk_.iters[i])); };
     leaves_.param = [this](uint32_t p) { return std::optional(scalar::int_value(params_[p])); };
     leaves_.load = [this](const scalar::Load& load, const std::vector<int64_t>& index,
@@ -83,17 +83,41 @@ public:
     if (walk_.run(program_.body))
       return Done{};
     return fail(outside_ ? "the program goes outside of " + program_.tensors[*outside_].name
-                         : std::string("the program divides by zero"));
+                         : std::string("the program divides by zero, or reads an index outside of "
+                                       "its tensor"));
   }
 
 private:
+  std::optional<int64_t> index_of(const Expr& e) const {
+    const auto value = scalar::evaluate(e, leaves_, algebra_);
+    return value ? std::optional(value->i) : std::nullopt;
+  }
+
+  bool run(const Statement& s) {
+    if (!s.over)
+      return store(s);
+    const auto lo = index_of(s.over->lo), hi = index_of(s.over->hi);
+    if (!lo || !hi)
+      return false;
+    for (int64_t i = *lo; i < *hi; ++i) {
+      walk_.iters.push_back(i);
+      if (!store(s))
+        return false;
+      walk_.iters.pop_back();
+    }
+    return true;
+  }
+
   bool store(const Statement& s) {
     const auto value = scalar::evaluate(s.value, leaves_, algebra_);
     if (!value)
       return false;
     std::vector<int64_t> index;
-    for (const Expr& e : s.index)
-      index.push_back(scalar::evaluate_index(e, walk_.iters, params_).value_or(-1));
+    for (const Expr& e : s.index) {
+      const auto at =
+          scalar::reads_data(e) ? index_of(e) : scalar::evaluate_index(e, walk_.iters, params_);
+      index.push_back(at.value_or(-1));
+    }
     const auto at = position_in(shapes_[s.tensor], index);
     if (!at) {
       outside_ = s.tensor;

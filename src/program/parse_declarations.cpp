@@ -36,7 +36,7 @@ bool Parser::declaration(ast::File& file) {
     params(file);
   else if (word.text == "numerics")
     numerics(file);
-  else if (ast::Expr cond = expr(); !panic_)
+  else if (ast::Expr cond = argument(); !panic_)
     file.assumptions.push_back(std::move(cond));
   finish_line();
   return true;

@@ -21,6 +21,8 @@ public:
 private:
   std::string shown(const Expr& e) const { return scalar::to_string(e, names_); }
 
+  std::string shown_index(const Expr& e) const { return scalar::index_text(e, names_); }
+
   std::string list(const std::vector<Expr>& items) const {
     std::string text;
     for (const Expr& e : items)
@@ -48,6 +50,10 @@ private:
       line(fmt::format("{} {}: {}{}",
                        t.is_constant && t.role == Role::Input ? "const" : name_of(t.role), t.name,
                        scalar::name_of(t.elem), list(t.shape)));
+    for (const Tensor& t : program_.tensors)
+      if (t.values)
+        line(fmt::format("assume {} in range({}, {})", t.name, shown(t.values->lo),
+                         shown(t.values->hi)));
   }
 
   void body(const Body& nodes) {
@@ -87,8 +93,17 @@ private:
   }
 
   void print_statement(const Statement& s) {
-    line(fmt::format("{}{} {} {}", program_.tensors[s.tensor].name, list(s.index),
+    if (s.over) {
+      // Bounds are printed as indices are.
+      line(fmt::format("for {} in range({}, {}):", s.over->name, shown_index(s.over->lo),
+                       shown_index(s.over->hi)));
+      names_.iters.push_back(s.over->name);
+    }
+    const scalar::Elem elem = program_.tensors[s.tensor].elem;
+    line(fmt::format("{} {} {}", shown(scalar::load(s.tensor, s.index, {elem, 1})),
                      scalar::update_sign(s.op), shown(s.value)));
+    if (s.over)
+      names_.iters.pop_back();
   }
 
   const Program& program_;

@@ -3,6 +3,7 @@
 #include "scalar/expr.h"
 #include "support/diagnostic.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -31,6 +32,11 @@ struct Param {
   std::optional<int64_t> value = {}; ///< where none is given
 };
 
+/// Values from `lo` up to, but not including, `hi`; quasi-affine in the parameters.
+struct ValueRange {
+  Expr lo, hi;
+};
+
 struct Tensor {
   std::string name;
   Role role = Role::Temp;
@@ -47,12 +53,24 @@ struct Tensor {
   /// Made by pack: its readers' loops are its writers' loops, and what partial tiles leave out may be
   /// filled with zeros.
   bool is_packed = false;
+  /// From `assume idx in range(N)`: what cells hold where they are read as indices. Whoever calls answers for it.
+  std::optional<ValueRange> values = {};
+};
+
+/// `for name in range(lo, hi)` whose bounds read data. It stands around one statement alone and belongs to it: an instance of
+/// the statement is the whole loop, iteration by iteration, however many the data say.
+struct DataLoop {
+  std::string name;
+  Expr lo, hi; ///< i64
+  Span where;
 };
 
 /// One assignment or update, executed once per iteration of its enclosing loops:
 ///   tensor[index] = value            op == None
 ///   tensor[index] op= value          otherwise; the old value is not part of `value`
 /// Iter d inside `index` and `value` is the loop at depth d (outermost 0).
+/// An index is quasi-affine, or it reads data: an i64 expression with loads in it, `Within` the extent of its dimension unless
+/// that is assumed. Which cell it is, only the run knows.
 /// `value` has the compute type of the tensor's element type; the store casts it.
 struct Statement {
   std::string name;               ///< S0, S1, ... in text order
@@ -62,6 +80,8 @@ struct Statement {
   ReduceOp op = ReduceOp::None;
   Expr value;
   Span where;
+  std::optional<DataLoop> over =
+      {}; ///< its value is Iter d of `index` and `value`, d the number of `iters`
 };
 
 struct Loop;
@@ -112,6 +132,13 @@ std::string print(const Program&);
 
 /// Invariants of the artefact; returns what is broken, empty when well formed.
 std::vector<std::string> spec(const Program&);
+
+/// Every expression of a statement: bounds of its DataLoop, indices, the value.
+void visit_exprs(const Statement&, const std::function<void(const Expr&)>& f);
+void map_exprs(Statement&, const std::function<Expr(const Expr&)>& f);
+/// Whether which cells it touches, or how often, follows from data.
+bool depends_on_data(const Statement&);
+bool depends_on_data(const Program&);
 
 scalar::Names names_of(const Program&, const Statement&);
 scalar::Names names_of(const Program&); ///< params and tensors only

@@ -10,7 +10,6 @@ using ast::StatementKind;
 
 namespace {
 
-constexpr Place kBound{"a loop bound"};
 constexpr Place kSize{"a size"};
 
 // Spellings of other languages.
@@ -62,10 +61,13 @@ Program Resolver::run() {
   constants();
   tensors();
   for (const ast::Expr& cond : file_.assumptions)
-    if (Expr e = condition(cond))
+    if (cond.kind == ast::Kind::Binder)
+      assume_values(cond);
+    else if (Expr e = condition(cond))
       program_.assumptions.push_back(std::move(e));
   numerics();
   body(file_.body, program_.body);
+  absorb_data_loops(program_.body);
   require_output();
   return std::move(program_);
 }
@@ -196,7 +198,7 @@ void Resolver::for_loop(const ast::Statement& s, Body& out) {
   check_loop_name(s.name, s.name_where, "loop");
   ScopeLoop scope{std::string(s.name), scalar::int_lit(0), scalar::int_lit(1), 1, s.where, false};
   if (!s.range.is_bad())
-    range(s.range.args, s.range.where, scope);
+    range(s.range.args, s.range.where, scope, true);
   Loop loop{scope.name, scope.lo, scope.hi, scope.step, s.where, {}};
   scope_.push_back(std::move(scope));
   body(s.body, loop.body);
@@ -213,14 +215,16 @@ void Resolver::if_else(const ast::Statement& s, Body& out) {
   out.push_back(std::move(branch));
 }
 
-bool Resolver::range(const std::vector<ast::Expr>& args, Span where, ScopeLoop& loop) {
+bool Resolver::range(const std::vector<ast::Expr>& args, Span where, ScopeLoop& loop,
+                     bool takes_data) {
+  const Place bound{"a loop bound", false, takes_data};
   if (args.empty() || args.size() > 3) {
     report_.error(code::kRange, where, fmt::format("`range` with {} arguments", args.size()), "",
                   {{"write", "range(hi), range(lo, hi) or range(lo, hi, step)"}});
     return false;
   }
-  Expr lo = args.size() > 1 ? affine(args[0], kBound) : scalar::int_lit(0);
-  Expr hi = affine(args[args.size() > 1 ? 1 : 0], kBound);
+  Expr lo = args.size() > 1 ? affine(args[0], bound) : scalar::int_lit(0);
+  Expr hi = affine(args[args.size() > 1 ? 1 : 0], bound);
   const auto step = args.size() == 3 ? step_of(args[2]) : std::optional<int64_t>(1);
   if (!lo || !hi || !step)
     return false;

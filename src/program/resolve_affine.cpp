@@ -72,6 +72,8 @@ Expr Resolver::affine(const ast::Expr& e, Place place) {
       symbol ? void(value_load(e)) : unknown_name(e.name, e.name_where, true);
       return {};
     }
+    if (place.takes_data)
+      return data_index(e, place);
     return not_affine(e, place, "It depends on data, which is only known when the program runs.");
   }
   case Kind::Real:
@@ -102,6 +104,8 @@ Expr Resolver::affine_name(const ast::Expr& e, Place place) {
       return scalar::param(symbol->index);
     if (symbol->kind == SymbolKind::Function)
       return not_affine(e, place, "It is a function.");
+    if (place.takes_data)
+      return data_index(e, place);
     return not_affine(e, place, "It depends on data, which is only known when the program runs.");
   }
   if (e.name == "true" || e.name == "false" || e.name == "inf" || e.name == "nan")
@@ -113,6 +117,8 @@ Expr Resolver::affine_name(const ast::Expr& e, Place place) {
 Expr Resolver::affine_call(const ast::Expr& e, Place place) {
   if (find_function(e.name) != nullptr)
     return function_affine(e, place);
+  if (e.name != "min" && e.name != "max" && place.takes_data && scalar::elem_from_name(e.name))
+    return data_index(e, place);
   if (e.name != "min" && e.name != "max")
     return not_affine(e, place, fmt::format("`{}` is not affine.", e.name));
   if (!takes_several(e))
@@ -145,7 +151,8 @@ Expr Resolver::affine_binary(const ast::Expr& e, Place place) {
   if (!lhs || !rhs)
     return {};
   const auto a = scalar::constant_of(lhs), b = scalar::constant_of(rhs);
-  if ((e.op == BinaryOp::FloorDiv || e.op == BinaryOp::Mod) && (!b || *b <= 0)) {
+  const bool reads = scalar::reads_data(lhs) || scalar::reads_data(rhs);
+  if ((e.op == BinaryOp::FloorDiv || e.op == BinaryOp::Mod) && (b ? *b <= 0 : !reads)) {
     const std::string_view op = scalar::name_of(e.op);
     report_.error(
         code::kDivisor, e.args[1].where,
@@ -154,7 +161,7 @@ Expr Resolver::affine_binary(const ast::Expr& e, Place place) {
         "", {{"divide by a positive constant, for example", fmt::format("i {} 2", op)}});
     return {};
   }
-  if (e.op == BinaryOp::Mul && !a && !b)
+  if (e.op == BinaryOp::Mul && !a && !b && !reads)
     return not_affine(e, place, "It multiplies two values that are not constants.",
                       {{"", "use a second loop, or an array of higher rank"}});
   if (a && b) {
@@ -226,9 +233,12 @@ std::optional<std::vector<Expr>> Resolver::indices(const ast::Expr& access, uint
   }
   std::vector<Expr> result;
   bool is_bad = false;
-  for (const ast::Expr& arg : access.args) {
-    result.push_back(affine(arg, {"an index"}));
-    is_bad |= !result.back();
+  for (size_t d = 0; d < access.args.size(); ++d) {
+    Expr e = affine(access.args[d], {"an index", false, true});
+    is_bad |= !e;
+    if (e && scalar::reads_data(e))
+      e = scalar::within(e, t.shape[d], tensor, uint32_t(d));
+    result.push_back(std::move(e));
   }
   return is_bad ? std::nullopt : std::optional(std::move(result));
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kawara::program {
 
 using ast::Kind;
@@ -163,7 +165,10 @@ bool Resolver::push_free(const ast::Expr& index, uint32_t tensor, uint32_t dim) 
 /// with: a sum is rounded once, at its end, wherever it stands. False when the statement has another form; true also after
 /// an error.
 bool Resolver::whole_reduction(const ast::Statement& s, const std::vector<Expr>& index, Body& out) {
-  if (!is_reduction(s.value) || reads(s.value, s.target.name))
+  const auto reads_target = [&](const ast::Expr& e) { return reads(e, s.target.name); };
+  // An index that reads the target would find its start value there.
+  if (!is_reduction(s.value) || reads_target(s.value) ||
+      std::any_of(s.target.args.begin(), s.target.args.end(), reads_target))
     return false;
   const bool is_arg = s.value.name == "argmax" || s.value.name == "argmin";
   if (s.op != ReduceOp::None && (is_arg || scalar::name_of(s.op) != s.value.name))

@@ -54,7 +54,9 @@ const char* stem_of(ReduceOp op) {
 
 bool has_fixed_range(const ScopeLoop& loop) {
   bool varies = loop.step < 0;
-  const auto look = [&](const Expr& e) { varies |= scalar::as<scalar::Iter>(e) != nullptr; };
+  const auto look = [&](const Expr& e) {
+    varies |= scalar::as<scalar::Iter>(e) != nullptr || scalar::as<scalar::Load>(e) != nullptr;
+  };
   scalar::visit(loop.lo, look);
   scalar::visit(loop.hi, look);
   return !varies;

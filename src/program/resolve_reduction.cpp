@@ -138,7 +138,7 @@ bool Resolver::bind(const ast::Expr& binder, const ast::Expr& body, const ast::E
   loop.name = binder.name;
   loop.where = binder.where;
   const bool is_known = binder.kind == Kind::Binder
-                            ? range(binder.args, binder.where, loop)
+                            ? range(binder.args, binder.where, loop, true)
                             : infer_range(binder.name, binder.where, body, loop);
   if (!is_known)
     return false;

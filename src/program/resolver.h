@@ -29,6 +29,7 @@ bool has_fixed_range(const ScopeLoop&);
 struct Place {
   const char* what; ///< "an index", "a loop bound", "a size", "a condition"
   bool is_condition = false;
+  bool takes_data = false; ///< of an index: integers that are read or computed may be part of it
 };
 
 /// Looks up names and types of an ast::File and builds the Program. Every unknown name is reported
@@ -110,10 +111,14 @@ private:
   Expr affine_name(const ast::Expr&, Place);
   Expr affine_call(const ast::Expr&, Place);
   Expr affine_binary(const ast::Expr&, Place);
+  Expr data_index(const ast::Expr&, Place);
+  bool has_reduction(const ast::Expr&);
+  void assume_values(const ast::Expr& binder);
   Expr not_affine(const ast::Expr&, Place, const std::string& why, std::vector<Help> = {});
   Expr checked_literal(int64_t, Span);
   Expr condition(const ast::Expr&);
-  bool range(const std::vector<ast::Expr>& args, Span where, ScopeLoop& loop);
+  bool range(const std::vector<ast::Expr>& args, Span where, ScopeLoop& loop, bool takes_data);
+  void absorb_data_loops(Body&);
   std::optional<int64_t> step_of(const ast::Expr&);
   std::optional<std::vector<Expr>> indices(const ast::Expr& access, uint32_t tensor);
 

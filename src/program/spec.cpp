@@ -35,6 +35,10 @@ private:
         broken(fmt::format("name {} is declared twice", t.name));
       for (const Expr& e : t.shape)
         affine(e, scalar::kIndex, 0, "size of " + t.name);
+      if (t.values) {
+        affine(t.values->lo, scalar::kIndex, 0, "values of " + t.name);
+        affine(t.values->hi, scalar::kIndex, 0, "values of " + t.name);
+      }
     }
   }
 
@@ -45,6 +49,15 @@ private:
       broken(fmt::format("{} has type {}", what, scalar::to_string(e.type())));
     if (!scalar::is_quasi_affine(e))
       broken(what + " is not quasi-affine");
+    leaves(e, depth, what);
+  }
+
+  /// Affine, or read from data, as the value of a DataLoop is: then its loads are looked at as those of a value.
+  void data_index(const Expr& e, size_t depth, const std::string& what) {
+    if (!e || (!scalar::reads_data(e) && scalar::as<scalar::Within>(e) == nullptr))
+      return affine(e, scalar::kIndex, depth, what);
+    if (e.type() != scalar::kIndex)
+      broken(fmt::format("{} has type {}", what, scalar::to_string(e.type())));
     leaves(e, depth, what);
   }
 
@@ -66,7 +79,7 @@ private:
     if (l.index.size() != t.shape.size() || type != scalar::Type{t.elem, 1})
       broken(fmt::format("{} loads {} with another rank or type", what, t.name));
     for (const Expr& e : l.index)
-      affine(e, scalar::kIndex, depth, "index of " + t.name);
+      data_index(e, depth, "index of " + t.name);
   }
 
   void body(const Body& nodes) {
@@ -108,11 +121,17 @@ private:
       broken(fmt::format("{} writes input {}", s.name, t.name));
     if (s.index.size() != t.shape.size())
       broken(fmt::format("{} writes {} with {} indices", s.name, t.name, s.index.size()));
+    size_t depth = loops_.size();
+    if (s.over) {
+      data_index(s.over->lo, depth, "lower bound of " + s.over->name);
+      data_index(s.over->hi, depth, "upper bound of " + s.over->name);
+      ++depth;
+    }
     for (const Expr& e : s.index)
-      affine(e, scalar::kIndex, loops_.size(), "index of " + s.name);
+      data_index(e, depth, "index of " + s.name);
     if (s.value.type() != scalar::Type{scalar::compute_type(t.elem), 1})
       broken(fmt::format("value of {} has type {}", s.name, scalar::to_string(s.value.type())));
-    leaves(s.value, loops_.size(), "value of " + s.name);
+    leaves(s.value, depth, "value of " + s.name);
   }
 
   const Program& program_;

@@ -39,9 +39,14 @@ private:
 Program specialise(const Program& program, const std::vector<std::optional<int64_t>>& values) {
   const Specialiser fixed(values);
   Program result = program;
-  for (Tensor& t : result.tensors)
+  for (Tensor& t : result.tensors) {
     for (Expr& e : t.shape)
       fixed.index(e);
+    if (t.values) {
+      fixed.index(t.values->lo);
+      fixed.index(t.values->hi);
+    }
+  }
   for (Expr& e : result.assumptions)
     fixed.index(e);
   // Stated once more as facts, so that proofs and examples are about these sizes only.
@@ -53,6 +58,10 @@ Program specialise(const Program& program, const std::vector<std::optional<int64
     for (Expr& e : s.index)
       fixed.index(e);
     fixed.value(s.value);
+    if (s.over) {
+      fixed.index(s.over->lo);
+      fixed.index(s.over->hi);
+    }
   }
   fixed.body(result.body);
   return result;

@@ -55,6 +55,29 @@ Diagnostic divided_by_zero(const std::string& name) {
       "guard the divisor:  select(d != 0, n // d, 0)");
 }
 
+/// What a thread said before it stopped.
+Diagnostic index_outside(const emit::Signature& signature, const emit::RuntimeFaults& faults) {
+  const auto number = static_cast<size_t>(faults.outside.load() - 1);
+  const emit::IndexCheck& check = signature.checks.at(number);
+  std::string cell;
+  for (int64_t d = 0; d < check.index_rank; ++d)
+    cell += (d == 0 ? "" : ", ") + std::to_string(faults.cell.at(static_cast<size_t>(d)).load());
+  const std::string source =
+      check.index_tensor.empty()
+          ? "a range that is read from data"
+          : "`" + check.index_tensor + (cell.empty() ? "" : "[" + cell + "]") + "`";
+  Diagnostic d = diagnostic(
+      "K0413", fmt::format("index {} is outside of `{}`", faults.index.load(), check.tensor),
+      fmt::format("It is what {} gives for dimension {} of `{}`{}, whose extent is {}; indices "
+                  "start at 0.",
+                  source, check.dim, check.tensor,
+                  check.statement.empty() ? "" : " in " + check.statement, faults.extent.load()),
+      "keep indices inside:  x[min(max(idx[i], 0), N - 1)]");
+  d.body.push_back(
+      fmt::format("Kernel `{}` stopped there; its results are not to be used.", signature.name));
+  return d;
+}
+
 std::string names_of(const std::vector<emit::BufferInfo>& buffers) {
   std::string text;
   for (const emit::BufferInfo& b : buffers)
@@ -322,14 +345,20 @@ Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
   const bool is_same = keep_constants(impl_->signature, arguments, context->constants);
   context->is_prepared = impl_->signature.has_prepared && is_same ? 1 : 0;
   impl_->code->function()(context->buffers.data(), params.data(), context.get());
-  const bool is_fine = context->divided_by_zero.exchange(0) == 0;
-  if (!is_fine)
+  std::optional<Diagnostic> fault;
+  if (context->outside.load() != 0)
+    fault = index_outside(impl_->signature, *context);
+  else if (context->divided_by_zero.load() != 0)
+    fault = divided_by_zero(impl_->signature.name);
+  context->outside = 0;
+  context->divided_by_zero = 0;
+  if (fault)
     context->constants.clear(); // what was prepared is no good either
   impl_->give(std::move(context));
   if (temps.bytes() > 0)
     impl_->pool->give_back(std::move(temps));
-  if (!is_fine)
-    return fail(divided_by_zero(impl_->signature.name));
+  if (fault)
+    return fail(*std::move(fault));
   return Done{};
 }
 

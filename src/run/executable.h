@@ -46,7 +46,8 @@ public:
 
   /// Runs the kernel on buffers in the order of `signature().arguments`; they must not overlap.
   /// Refuses a wrong number of arguments (K0440) or parameters (K0441), a null or misaligned buffer
-  /// (K0442), sizes that are negative or too large (K0443), and, after the run, division of integers by zero (K0412).
+  /// (K0442), sizes that are negative or too large (K0443), and, after the run, division of integers by zero (K0412) and indices read from data
+  /// that are outside of their tensor (K0413).
   Result<Done, Diagnostic> call(std::span<void* const> arguments,
                                 std::span<const int64_t> params) const;
 

@@ -1,13 +1,15 @@
 #include "run/kept_code.h"
 
+#include "emit/runtime_faults.h"
 #include "support/hash.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace kawara::run {
 namespace {
 
-constexpr std::string_view kKeptMagic = "kawara code 3\n";
+constexpr std::string_view kKeptMagic = "kawara code 4\n";
 
 /// Extents are built from these: they stand for themselves, the others have two operands.
 constexpr int64_t kNumber = -1, kParam = -2;
@@ -145,6 +147,13 @@ std::optional<std::string> bytes_of(const KeptCode& kept) {
   out.number(s.has_prepared ? 1 : 0);
   if (!out.buffers(s.arguments) || !out.buffers(s.workspace) || !out.buffers(s.scratch))
     return std::nullopt;
+  out.number(static_cast<int64_t>(s.checks.size()));
+  for (const emit::IndexCheck& check : s.checks) {
+    for (const std::string& name : {check.tensor, check.index_tensor, check.statement})
+      out.text(name);
+    out.number(check.dim);
+    out.number(check.index_rank);
+  }
   out.text(kept.object);
   KeptWriter whole;
   whole.bytes = kKeptMagic;
@@ -173,6 +182,14 @@ std::optional<KeptCode> kept_from_bytes(std::string_view bytes) {
   kept.signature.arguments = in.buffers(params);
   kept.signature.workspace = in.buffers(params);
   kept.signature.scratch = in.buffers(params);
+  for (int64_t left = in.count(); left > 0 && in.is_good(); --left) {
+    emit::IndexCheck check;
+    for (std::string* name : {&check.tensor, &check.index_tensor, &check.statement})
+      *name = in.text();
+    check.dim = in.number();
+    check.index_rank = std::clamp<int64_t>(in.number(), 0, emit::RuntimeFaults::kMostTold);
+    kept.signature.checks.push_back(std::move(check));
+  }
   kept.object = in.text();
   if (!in.is_good() || !in.is_at_end())
     return std::nullopt;

@@ -320,6 +320,10 @@ public:
           const auto column = column_from_name(n.name);
           const auto row = column ? eval(n.args.front()) : std::nullopt;
           return row ? std::optional(int_value(cell_in(*column, row->i))) : std::nullopt;
+        },
+        [&](const Within& n) -> std::optional<Value> {
+          const auto at = eval(n.index), extent = eval(n.extent);
+          return at && extent && at->i >= 0 && at->i < extent->i ? at : std::nullopt;
         });
   }
 

@@ -195,6 +195,13 @@ Expr reduce(ReduceOp op, Expr arg, uint16_t lanes) {
   return arg.type().lanes == lanes ? arg : make(type, Reduce{op, std::move(arg)});
 }
 
+Expr within(Expr index, Expr extent, uint32_t tensor, uint32_t dim) {
+  KAWARA_CHECK(index && extent && index.type() == extent.type() && index.type().elem == Elem::I64,
+               "a checked index");
+  const Type type = index.type();
+  return make(type, Within{std::move(index), std::move(extent), tensor, dim});
+}
+
 Expr fma(Expr a, Expr b, Expr c) {
   KAWARA_CHECK(a && b && c, "fma");
   const Type type = a.type();

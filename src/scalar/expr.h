@@ -14,14 +14,15 @@ namespace kawara::scalar {
 
 // The expression grammar, shared by Program, Scop and Kernel.
 //
-//   expr = IntLit | FloatLit | Iter | Param | Var | Load | Unary | Binary | Select | Cast
+//   expr = IntLit | FloatLit | Iter | Param | Var | Load | Unary | Binary | Select | Cast | Within
 //        | Fma | Ramp | Runs | Broadcast | Reduce | Instruction       (the last five: kernels only)
 //
 // Semantics. Expressions have no effects and a fixed type. Operands of a Binary have the type of
 // each other; arithmetic is done in that type: integers wrap, floats round to nearest even after
 // each operation. f16, bf16 and integers under 32 bits are never computed with: front ends insert
 // Casts to f32 / i32 (u32: i64) after the load and before the store. u64 is computed with as it is. Comparisons give Bool. `FloorDiv` and
-// `Mod` round towards minus infinity (Mod has the sign of the divisor) and fail on zero. `Min` and
+// `Mod` round towards minus infinity (Mod has the sign of the divisor) and fail on zero. Within is an index that was read from
+// data, and fails where that is negative or not below the extent of the dimension that it indexes. `Min` and
 // `Max` of floats are NaN where a side is, as IEEE 754-2019 minimum and maximum are; of two zeros
 // emitted code may take either. A Cast of a float to an integer drops the fraction, takes NaN to 0 and what is
 // out of range to the nearest number of i64, or, for types of 32 bits and fewer, of i32, of which narrower ones keep the
@@ -127,6 +128,7 @@ struct Broadcast;
 struct Reduce;
 struct Fma;
 struct Instruction;
+struct Within;
 struct Node;
 
 /// Immutable, shared, cheap to copy. Default-constructed: empty (only for "absent").
@@ -185,6 +187,12 @@ struct Instruction {
   std::vector<Expr> args;
 };
 
+/// `index`, which must be one of `extent` cells; of which tensor and dimension, for messages.
+struct Within {
+  Expr index, extent;
+  uint32_t tensor = 0, dim = 0;
+};
+
 /// That `simplify` left a node as it is: found out once, by whichever thread asks first. No part of the node's value; a copy
 /// starts without it.
 class SimplestMark {
@@ -202,7 +210,7 @@ private:
 struct Node {
   Type type;
   std::variant<IntLit, FloatLit, Iter, Param, Var, Load, Unary, Binary, Select, Cast, Ramp, Runs,
-               Broadcast, Reduce, Fma, Instruction>
+               Broadcast, Reduce, Fma, Instruction, Within>
       kind;
   SimplestMark simplest = {};
 };
@@ -230,6 +238,8 @@ Expr reduce(ReduceOp, Expr arg, uint16_t lanes = 1);
 Expr fma(Expr a, Expr b, Expr c);
 /// The accumulator is the last argument; the value has its type.
 Expr instruction(std::string name, std::vector<Expr> args);
+/// Both are i64, in as many lanes.
+Expr within(Expr index, Expr extent, uint32_t tensor, uint32_t dim);
 /// The value an update leaves: `old op value`. For None: `value`.
 Expr combine(ReduceOp, Expr old, Expr value);
 /// Neutral element of the reduction in that type (0, 1, -inf or lowest, +inf or highest).
@@ -261,6 +271,9 @@ Expr substitute_params(const Expr&, const std::vector<Expr>& params);
 
 bool equal(const Expr&, const Expr&);
 uint64_t hash_of(const Expr&);
+/// Whether a load stands in it. An index that reads data is not known before the program runs: it may be any cell of its
+/// dimension.
+bool reads_data(const Expr&);
 bool is_quasi_affine(const Expr&); ///< index or condition, see above; loads are never affine
 
 /// Constant folding and the algebra of index expressions ((x*c)//c, x+0, nested //, ...). Exact.
@@ -271,6 +284,8 @@ struct Names {
   std::vector<std::string> iters, params, tensors, vars;
 };
 std::string to_string(const Expr&, const Names&); ///< .kw spelling, minimal parentheses
+/// The same as an index: without conversions of what is read to i64, which are understood there.
+std::string index_text(const Expr&, const Names&);
 std::string_view name_of(UnaryOp);
 std::string_view name_of(BinaryOp);     ///< "+", "//", "min"
 std::string_view name_of(ReduceOp);     ///< "sum", "max"

@@ -77,14 +77,31 @@ std::string float_text(double value, Elem elem) {
 
 class Printer {
 public:
-  explicit Printer(const Names& names) : names_(names) {}
+  explicit Printer(const Names& names, bool is_index = false)
+      : names_(names), is_index_(is_index) {}
 
   std::string print(const Expr& e, int needed) const {
+    if (const Expr written = is_index_ ? as_written(e) : Expr())
+      return print(written, needed);
     std::string text = bare(e);
     return level(e) < needed ? "(" + text + ")" : text;
   }
 
 private:
+  /// What an index that reads data has around it and texts have not: that it is checked, and that integers become i64.
+  static Expr as_written(const Expr& e) {
+    if (const auto* n = as<Within>(e))
+      return n->index;
+    const auto* outer = as<Cast>(e);
+    if (outer == nullptr || e.type().elem != Elem::I64)
+      return Expr();
+    const auto* inner = as<Cast>(outer->arg);
+    const Expr& read = inner != nullptr ? inner->arg : outer->arg;
+    const bool is_read = as<Load>(read) != nullptr && is_integer(read.type().elem) &&
+                         outer->arg.type().elem == compute_type(read.type().elem);
+    return is_read ? read : Expr();
+  }
+
   static int level(const Expr& e) {
     if (const auto* n = as<Binary>(e))
       return level_of(n->op);
@@ -148,14 +165,15 @@ private:
         [&](const Var& n) { return name(names_.vars, n.id, 'v'); },
         [&](const Load& n) {
           const std::string tensor = name(names_.tensors, n.tensor, 't');
-          return n.index.empty() ? tensor : tensor + "[" + list(n.index) + "]";
+          return n.index.empty() ? tensor
+                                 : tensor + "[" + Printer(names_, true).list(n.index) + "]";
         },
         [&](const Unary& n) { return print_unary(n); },
         [&](const Binary& n) { return print_binary(n); },
         [&](const Select& n) {
           return call("select", {n.cond, n.then, n.otherwise});
         },
-        [&](const Cast& n) { return call(to_string(e.type()), {n.arg}); },
+        [&](const Cast& n) { return Printer(names_).call(to_string(e.type()), {n.arg}); },
         [&](const Ramp& n) {
           return call("ramp", {n.base, int_lit(n.stride), int_lit(e.type().lanes)});
         },
@@ -174,15 +192,23 @@ private:
         [&](const Fma& n) {
           return call("fma", {n.a, n.b, n.c});
         },
-        [&](const Instruction& n) { return call(n.name, n.args); });
+        [&](const Instruction& n) { return call(n.name, n.args); },
+        [&](const Within& n) {
+          return call("within", {n.index, n.extent});
+        });
   }
 
   const Names& names_;
+  bool is_index_;
 };
 
 } // namespace
 
 std::string to_string(const Expr& e, const Names& names) { return Printer(names).print(e, 0); }
+
+std::string index_text(const Expr& e, const Names& names) {
+  return Printer(names, true).print(e, 0);
+}
 
 std::string_view name_of(UnaryOp op) {
   constexpr std::array<std::string_view, 22> names{

@@ -2,6 +2,7 @@
 #include "scalar/match.h"
 #include "support/check.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace kawara::scalar {
@@ -25,7 +26,10 @@ std::vector<Expr> children(const Expr& e) {
       [](const Fma& n) {
         return List{n.a, n.b, n.c};
       },
-      [](const Instruction& n) { return n.args; });
+      [](const Instruction& n) { return n.args; },
+      [](const Within& n) {
+        return List{n.index, n.extent};
+      });
 }
 
 Expr with_children(const Expr& e, std::vector<Expr> c) {
@@ -83,6 +87,10 @@ Expr with_children(const Expr& e, std::vector<Expr> c) {
       [&](const Instruction& n) {
         expect(n.args.size());
         return instruction(n.name, std::move(c));
+      },
+      [&](const Within& n) {
+        expect(2);
+        return within(c[0], c[1], n.tensor, n.dim);
       });
 }
 
@@ -139,6 +147,13 @@ void visit(const Expr& e, const std::function<void(const Expr&)>& f) {
   f(e);
   for (const Expr& kid : children(e))
     visit(kid, f);
+}
+
+bool reads_data(const Expr& e) {
+  if (as<Load>(e) != nullptr)
+    return true;
+  const std::vector<Expr> kids = children(e);
+  return std::any_of(kids.begin(), kids.end(), reads_data);
 }
 
 Expr substitute_iters(const Expr& e, const std::vector<Expr>& iters) {

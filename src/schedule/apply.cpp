@@ -12,6 +12,7 @@
 #include "schedule/inline.h"
 #include "schedule/interchange.h"
 #include "schedule/isolate.h"
+#include "schedule/known_cells.h"
 #include "schedule/layout.h"
 #include "schedule/online.h"
 #include "schedule/pack.h"
@@ -61,6 +62,8 @@ Proposed propose(const Schedule& schedule, const Group& group, const Environment
 
 Proposed propose_any(const Schedule& schedule, const Directive& directive,
                      const Environment& environment) {
+  if (auto refused = refuse_unknown_cells(schedule, directive))
+    return fail(*std::move(refused));
   return std::visit([&](const auto& d) { return propose(schedule, d, environment); }, directive);
 }
 

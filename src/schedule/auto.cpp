@@ -1,6 +1,7 @@
 #include "schedule/auto.h"
 
 #include "schedule/auto_orders.h"
+#include "schedule/auto_plan.h"
 #include "schedule/auto_planned.h"
 #include "schedule/auto_temps.h"
 #include "schedule/flatten.h"
@@ -10,7 +11,9 @@ namespace {
 
 /// Temps, then loops. `applied` holds the directives that lead there, or `auto` where some step has none; `begun` those about temps.
 Schedule chosen(const Schedule& schedule, const Environment& environment) {
-  const Schedule start = with_own_temps(Schedule{schedule.scop, schedule.order, {}}, environment);
+  Schedule start{schedule.scop, schedule.order, {}};
+  if (!depends_on_data(schedule.scop)) // whose values are where is not known then
+    start = with_own_temps(start, environment);
   Schedule whole = planned(Schedule{start.scop, start.order, {}}, environment);
   whole.begun = start.applied;
   if (whole.applied != std::vector<Directive>{Auto{}})

@@ -30,6 +30,13 @@ public:
   GpuScheduler(Schedule schedule, const Environment& environment)
       : schedule_(std::move(schedule)), environment_(environment) {}
 
+  /// Loops to blocks and threads alone: what is not known of cells nothing else is done with.
+  Schedule bound() {
+    for (const LoopId loop : loops_in(schedule_.order.body))
+      improve(loop);
+    return std::move(schedule_);
+  }
+
   Schedule run() {
     if (bind_chain(schedule_, environment_))
       for (const LoopId loop : loops_in(schedule_.order.body))
@@ -285,6 +292,15 @@ bool are_read_by_collectives(const Schedule& schedule, const std::vector<uint32_
 } // namespace
 
 Schedule gpu_schedule(const Schedule& schedule, const Environment& environment) {
+  const auto& statements = schedule.scop.statements;
+  if (std::any_of(statements.begin(), statements.end(), [](const poly::ScopStatement& s) {
+        return !s.is_removed && program::depends_on_data(s.text);
+      })) {
+    Schedule made = GpuScheduler(schedule, environment).bound();
+    const bool is_fine =
+        std::holds_alternative<poly::Legal>(poly::judge(made.scop, made.order, environment.quota));
+    return is_fine ? made : schedule;
+  }
   const WindowTemps windows = without_windows(schedule, environment);
   if (!windows.tensors.empty()) {
     Schedule made = GpuScheduler(windows.schedule, environment).run();

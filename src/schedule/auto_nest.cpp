@@ -1,5 +1,6 @@
 #include "schedule/auto_nest.h"
 
+#include "poly/accesses.h"
 #include "poly/directions.h"
 #include "poly/witness.h"
 #include "schedule/extent.h"
@@ -37,6 +38,15 @@ std::optional<uint32_t> iterator_of(const Scop& scop, StmtId id, const scalar::E
   return found;
 }
 
+bool mentions(const scalar::Expr& e, uint32_t iterator) {
+  bool found = false;
+  scalar::visit(e, [&](const scalar::Expr& n) {
+    const auto* it = scalar::as<scalar::Iter>(n);
+    found = found || (it != nullptr && it->index == iterator);
+  });
+  return found;
+}
+
 Move move_of(const Scop& scop, StmtId id, const std::vector<scalar::Expr>& index,
              uint32_t iterator) {
   const std::vector<int64_t> params(scop.params.size(), 16);
@@ -45,6 +55,12 @@ Move move_of(const Scop& scop, StmtId id, const std::vector<scalar::Expr>& index
   moved[iterator] += 1;
   Move move = Move::None;
   for (size_t d = 0; d < index.size(); ++d) {
+    // Where an index is read from data, the next one may be anywhere.
+    if (!poly::is_known_index(index[d], scop[id].text)) {
+      if (mentions(index[d], iterator))
+        move = Move::Far;
+      continue;
+    }
     const int64_t step =
         poly::value_at(index[d], params, moved) - poly::value_at(index[d], params, origin);
     if (step == 0)

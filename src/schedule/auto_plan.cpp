@@ -97,6 +97,8 @@ public:
         may_be_parallel_(may_be_parallel && is_worth_threads(steps())) {}
 
   std::vector<std::vector<Directive>> plans() const {
+    if (depends_on_data(schedule_, nest_))
+      return indexed_plans();
     std::vector<std::vector<Directive>> out;
     if (has_lanes()) {
       if (const auto shared = shared_loop())
@@ -137,6 +139,21 @@ public:
   }
 
 private:
+  /// Lanes that gather, and threads. A loop over a range that is read is nothing for lanes.
+  std::vector<std::vector<Directive>> indexed_plans() const {
+    const bool has_ranges =
+        std::any_of(nest_.statements.begin(), nest_.statements.end(),
+                    [&](poly::StmtId id) { return schedule_.scop[id].text.over.has_value(); });
+    std::vector<std::vector<Directive>> out;
+    if (parts_.vector && facts_.is_parallel[*parts_.vector] && !has_ranges) {
+      out.push_back(lanes(true));
+      out.push_back(lanes(false));
+    }
+    if (const auto shared = shared_loop())
+      out.push_back({Parallel{name(*shared)}});
+    return out;
+  }
+
   int64_t work() const {
     int64_t product = 1;
     for (const int64_t e : facts_.extents)
@@ -452,6 +469,18 @@ private:
 };
 
 } // namespace
+
+bool depends_on_data(const poly::Scop& scop) {
+  return std::any_of(scop.statements.begin(), scop.statements.end(), [](const auto& statement) {
+    return !statement.is_removed && program::depends_on_data(statement.text);
+  });
+}
+
+bool depends_on_data(const Schedule& schedule, const Nest& nest) {
+  return std::any_of(nest.statements.begin(), nest.statements.end(), [&](poly::StmtId id) {
+    return program::depends_on_data(schedule.scop[id].text);
+  });
+}
 
 std::optional<size_t> best_vector_loop(const NestFacts& facts) {
   std::optional<size_t> best;

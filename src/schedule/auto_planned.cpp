@@ -43,6 +43,16 @@ public:
   Improver(Schedule schedule, const Environment& environment, std::set<LoopId> done = {})
       : schedule_(std::move(schedule)), environment_(environment), done_(std::move(done)) {}
 
+  /// Where indices are read from data: order and marks of loops alone.
+  Schedule reordered() {
+    for (const LoopId loop : child_loops(schedule_.order.body))
+      if (!perfect_nest_at(schedule_.order, loop) && wants_distribution(schedule_, loop))
+        distribute(loop);
+    for (const LoopId loop : child_loops(schedule_.order.body))
+      improve(loop, true);
+    return schedule_;
+  }
+
   Schedule improved() {
     for (const auto& chunks_of : {window_chunks, resident_products})
       while (const auto chunks = chunks_of(schedule_, environment_))
@@ -373,11 +383,11 @@ private:
 
   bool run_in_strips(LoopId loop) {
     auto strips = in_strips(schedule_, loop, environment_);
-    if (!strips)
-      return false;
-    schedule_ = std::move(strips->schedule);
-    done_.insert(strips->outermost);
-    return true;
+    if (strips) {
+      schedule_ = std::move(strips->schedule);
+      done_.insert(strips->outermost);
+    }
+    return strips.has_value();
   }
 
   /// Separates what can be separated below the loop, innermost loops first, and the loop itself. Noted
@@ -398,13 +408,15 @@ private:
 
   void improve_nest(const Nest& nest, bool may_be_parallel, bool is_shared = false) {
     const NestFacts facts = facts_of(schedule_, nest);
-    if (may_be_parallel && !is_shared)
+    const bool is_known = !depends_on_data(schedule_, nest);
+    if (is_known && may_be_parallel && !is_shared)
       if (const auto split = reduction_split(schedule_, nest, facts, environment_))
         if (const auto shared = share_sum(nest, *split))
           return improve_nest(*shared, true, true);
-    if (const auto dots = dots_plan(schedule_, nest, facts, environment_, may_be_parallel);
-        !dots.empty() && try_all(dots))
-      return;
+    if (is_known)
+      if (const auto dots = dots_plan(schedule_, nest, facts, environment_, may_be_parallel);
+          !dots.empty() && try_all(dots))
+        return;
     for (const auto& plan : plans_for(schedule_, nest, facts, environment_, may_be_parallel))
       if (try_all(plan))
         return;
@@ -413,14 +425,8 @@ private:
   /// The nest with its reduction in parts, those outermost.
   std::optional<Nest> share_sum(const Nest& nest, const ReductionSplit& split) {
     const StmtId update = nest.statements.front();
-    const std::string statement = schedule_.scop[update].text.name;
-    const std::string loop = schedule_.order[split.loop].name;
-    Reorder reorder{{{statement, loop + ".0"}}};
-    for (const LoopId other : nest.loops)
-      reorder.loops.push_back(
-          {statement, other == split.loop ? loop + ".1" : schedule_.order[other].name});
     const Schedule before = schedule_;
-    if (try_all({Split{{statement, loop}, split.size}, Rfactor{{statement, loop + ".0"}}, reorder}))
+    if (try_all(sum_in_parts(schedule_, nest, split)))
       if (auto shared =
               perfect_nest_at(schedule_.order, poly::path_of(schedule_.order, update)[nest.depth]))
         return shared;
@@ -460,6 +466,10 @@ Schedule planned(const Schedule& schedule, const Environment& environment) {
     Schedule bound = gpu_schedule(schedule, environment);
     bound.applied = {Auto{}};
     return bound;
+  }
+  if (depends_on_data(schedule.scop)) {
+    Schedule whole = Improver(Schedule{schedule.scop, schedule.order, {}}, environment).reordered();
+    return is_legal(whole, environment) ? whole : schedule;
   }
   if (auto chain = one_pass(schedule, environment)) {
     Schedule whole =

@@ -135,4 +135,15 @@ std::optional<Product> product_in_parts(const Schedule& schedule, poly::LoopId l
   return product && product->parts ? product : std::nullopt;
 }
 
+std::vector<Directive> sum_in_parts(const Schedule& schedule, const Nest& nest,
+                                    const ReductionSplit& split) {
+  const std::string statement = schedule.scop[nest.statements.front()].text.name;
+  const std::string loop = schedule.order[split.loop].name;
+  Reorder reorder{{{statement, loop + ".0"}}};
+  for (const poly::LoopId other : nest.loops)
+    reorder.loops.push_back(
+        {statement, other == split.loop ? loop + ".1" : schedule.order[other].name});
+  return {Split{{statement, loop}, split.size}, Rfactor{{statement, loop + ".0"}}, reorder};
+}
+
 } // namespace kawara::schedule

@@ -20,6 +20,9 @@ std::optional<ReductionSplit> reduction_split(const Schedule&, const Product&, c
 std::optional<ReductionSplit> reduction_split(const Schedule&, const Nest&, const NestFacts&,
                                               const Environment&);
 
+/// The reduction of a nest in parts, those outermost.
+std::vector<Directive> sum_in_parts(const Schedule&, const Nest&, const ReductionSplit&);
+
 /// The product at a loop after its reduction was split, with the loop called `parts` as the one that threads share; nothing where
 /// there is none.
 std::optional<Product> product_in_parts(const Schedule&, poly::LoopId, const std::string& parts,

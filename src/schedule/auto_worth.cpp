@@ -13,6 +13,8 @@ namespace {
 constexpr double kFunction = 22;
 /// Steps that take as long as threads need to begin and to end, twice over.
 constexpr double kWorthThreads = 4096;
+/// Iterations of a loop over a range that is read from data.
+constexpr double kReadRange = 16;
 /// Where nobody knows how long a loop is, it is long.
 constexpr int64_t kUnknownRun = 256;
 /// Share of the threads' time in which they have something to do that is good enough.
@@ -27,6 +29,9 @@ double steps_of(const Schedule& schedule, poly::StmtId id, int64_t iterations, i
     if (const auto* unary = scalar::as<scalar::Unary>(e))
       each += scalar::has_expansion(unary->op, scalar::Elem::F32) ? kFunction : 1;
   });
+  // A range that is read is a row of some cells, and no lanes take it.
+  if (text.over)
+    return kReadRange * each * static_cast<double>(iterations);
   return each * static_cast<double>(iterations) / static_cast<double>(lanes);
 }
 

@@ -46,7 +46,7 @@ std::string instance(const Story& s, StmtId statement, const std::vector<int64_t
 std::string cell(const Story& s) {
   std::vector<std::string> index;
   for (const int64_t i : s.illegal.cell)
-    index.push_back(std::to_string(i));
+    index.push_back(i == poly::kAnyCell ? "?" : std::to_string(i));
   const std::string& name = s.scop.tensors[s.dependence.tensor].name;
   return index.empty() ? name : name + "[" + join(index, ", ") + "]";
 }
@@ -61,6 +61,10 @@ bool is_written_once(const Story& s) {
 std::string two_iterations(const Story& s) {
   const std::string first = instance(s, s.dependence.source, s.illegal.source);
   const std::string second = instance(s, s.dependence.sink, s.illegal.sink);
+  if (std::ranges::count(s.illegal.cell, poly::kAnyCell) != 0)
+    return first + " and " + second + " may touch one cell of " +
+           s.scop.tensors[s.dependence.tensor].name +
+           ": an index is read from data, and may be any.";
   if (s.dependence.is_reduction)
     return first + " updates " + cell(s) + "; " + second + " updates it too.";
   switch (s.dependence.kind) {

@@ -129,8 +129,11 @@ void AccessReader::collect(const Expr& e, const Place& place, std::optional<uint
   }
   if (const auto* load = scalar::as<scalar::Load>(e)) {
     Touch touch{load->tensor, {}, e.type().lanes, conditions};
-    for (const Expr& index : load->index)
+    for (const Expr& index : load->index) {
       touch.index.push_back(place.in_dimensions(index));
+      if (scalar::reads_data(index))
+        collect(index, place, own, conditions, seen, reads);
+    }
     if (load->tensor < scop_.tensors.size())
       reads.touches.push_back(std::move(touch));
     else

@@ -119,6 +119,11 @@ std::optional<AccessReader::Instance> AccessReader::instance_of(const kernel::Or
     not_compared("accesses of " + instance.text->name + ": one statement runs several");
     return std::nullopt;
   }
+  if (instance.text->over) {
+    not_compared("accesses of " + instance.text->name +
+                 ": it runs over a range that is read from data");
+    return std::nullopt;
+  }
   bool is_known = true;
   for (const Expr& e : origin.iters)
     is_known = (instance.iters.emplace_back(place.of_origin(e))) && is_known;

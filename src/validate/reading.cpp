@@ -143,7 +143,9 @@ private:
   void give_up(uint32_t statement) {
     if (reading_.unread_statements.insert(statement).second)
       reading_.unread.push_back("instances of " + scop_.statements[statement].text.name +
-                                ": a bound or a condition is not affine");
+                                (scop_.statements[statement].text.over
+                                     ? ": it runs over a range that is read from data"
+                                     : ": a bound or a condition is not affine"));
   }
 
   const poly::Scop& scop_;

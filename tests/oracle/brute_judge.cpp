@@ -1,6 +1,7 @@
 #include "oracle/brute_judge.h"
 
 #include "oracle/moment.h"
+#include "oracle/record.h"
 
 #include <algorithm>
 #include <map>
@@ -100,22 +101,36 @@ private:
   std::map<uint32_t, Path> paths_;
 };
 
-Run finished(Run run, program::Numerics numerics) {
-  run.conflicts = conflicts_of(run.instances, run.statements, run.params);
+Run finished(Run run, program::Numerics numerics, const std::vector<program::Tensor>& tensors,
+             const program::Arrays& inputs) {
+  std::vector<std::vector<Touch>> touches;
+  if (depends_on_data(run))
+    touches = recorded_touches(run.instances, run.statements, tensors, run.params, inputs);
+  else
+    for (const Instance& instance : run.instances)
+      touches.push_back(touches_of(run.statements[instance.statement], instance.iters, run.params));
+  run.conflicts = conflicts_of(run.instances, run.statements, touches);
   run.may_reassociate = numerics != program::Numerics::Exact;
   return run;
 }
 
 } // namespace
 
-Run run_of(const program::Program& program, const std::vector<int64_t>& params) {
-  return finished({program.statements, params, instances_of(program, params), {}, true},
-                  program.numerics);
+bool depends_on_data(const Run& run) {
+  return std::any_of(run.statements.begin(), run.statements.end(),
+                     [](const program::Statement& s) { return program::depends_on_data(s); });
 }
 
-Run run_of(const poly::Scop& scop, const std::vector<int64_t>& params) {
+Run run_of(const program::Program& program, const std::vector<int64_t>& params,
+           const program::Arrays& inputs) {
+  return finished({program.statements, params, instances_of(program, params), {}, true},
+                  program.numerics, program.tensors, inputs);
+}
+
+Run run_of(const poly::Scop& scop, const std::vector<int64_t>& params,
+           const program::Arrays& inputs) {
   return finished({statements_of(scop), params, instances_of(scop, params), {}, true},
-                  scop.numerics);
+                  scop.numerics, scop.tensors, inputs);
 }
 
 std::optional<Broken> brute_judge(const Run& run, const Order& order) {

@@ -73,7 +73,7 @@ public:
     Run changed;
     const Run* run = run_;
     if (rewrites_statements(directive)) {
-      changed = run_of(made->scop, subject_.params);
+      changed = run_of(made->scop, subject_.params, subject_.inputs);
       run = &changed;
     }
     // A vector loop that is no longer innermost is found only when the whole order is there.
@@ -117,16 +117,17 @@ public:
     if (!symbolic_ || text(*symbolic_) == text(fixed_))
       return std::nullopt;
     const Schedule open = *std::exchange(symbolic_, std::nullopt);
-    return compare_result(run_of(open.scop, subject_.params), open.scop, open.order,
-                          "the default schedule for all sizes");
+    return compare_result(run_of(open.scop, subject_.params, subject_.inputs), open.scop,
+                          open.order, "the default schedule for all sizes");
   }
 
   /// At the end the schedule for all sizes, run at these sizes, must give the result too.
   std::optional<Disagreement> check_end() {
     const bool is_open = symbolic_ && !symbolic_->applied.empty();
     if (is_open)
-      if (auto wrong = compare_result(run_of(symbolic_->scop, subject_.params), symbolic_->scop,
-                                      symbolic_->order, "the schedule accepted for all sizes"))
+      if (auto wrong = compare_result(run_of(symbolic_->scop, subject_.params, subject_.inputs),
+                                      symbolic_->scop, symbolic_->order,
+                                      "the schedule accepted for all sizes"))
         return wrong;
     if (!manner_.is_compiled)
       return std::nullopt;
@@ -153,9 +154,13 @@ private:
       return Disagreement{"judge: undecided (" + undecided->reason +
                           "); brute force: " + describe(run, broken)};
     const auto& illegal = std::get<poly::Illegal>(judged->verdict);
+    if (!broken && depends_on_data(run)) {
+      ++counts_.cautious;
+      return std::nullopt;
+    }
     if (!broken)
       return Disagreement{"judge: " + describe(judged->scop, illegal) + "; brute force: legal"};
-    if (!is_real(run, scop, illegal))
+    if (!depends_on_data(run) && !is_real(run, scop, illegal))
       return Disagreement{"judge: " + describe(judged->scop, illegal) +
                           ", which are not in conflict"};
     return std::nullopt;
@@ -176,10 +181,12 @@ private:
     symbolic_.reset();
     const auto* judged = std::get_if<Refusal::Judged>(&applied.error().why);
     const auto* illegal = judged ? std::get_if<poly::Illegal>(&judged->verdict) : nullptr;
-    if (!illegal || std::any_of(illegal->params.begin(), illegal->params.end(),
-                                [](int64_t value) { return value > 8; }))
+    if (!illegal ||
+        std::any_of(illegal->params.begin(), illegal->params.end(),
+                    [](int64_t value) { return value > 8; }) ||
+        depends_on_data(run)) // of other sizes there are no data
       return std::nullopt;
-    const Run example = run_of(judged->scop, illegal->params);
+    const Run example = run_of(judged->scop, illegal->params, {});
     if (!brute_judge(example, judged->after))
       return Disagreement{"judge for all sizes: " + describe(judged->scop, *illegal) +
                           "; brute force at these sizes: legal"};
@@ -252,8 +259,9 @@ Result<Subject, Rejected> subject_from(const Sketch& sketch) {
   auto expected = program::interpret(*program, params, *inputs);
   if (!expected)
     return fail(Rejected{"accepted, but the interpreter stops: " + render(expected.error()), true});
-  Subject subject{*program,         params,       run_of(*program, params), *inputs, *expected,
-                  std::move(fixed), std::nullopt, sketch.tolerance};
+  Subject subject{*program,     params,          run_of(*program, params, *inputs),
+                  *inputs,      *expected,       std::move(fixed),
+                  std::nullopt, sketch.tolerance};
   if (subject.run.instances != instances_of(subject.fixed.scop, params))
     return fail(Rejected{"domains and source order give other instances than the loops", true});
   if (subject.tolerance == 0 && may_be_rounded(subject))

@@ -19,6 +19,7 @@ struct Counts {
   size_t rewrites = 0;              ///< accepted directives that changed statements
   size_t tensorize = 0, online = 0; ///< accepted directives of these kinds
   size_t compiled = 0;              ///< schedules carried out as code
+  size_t cautious = 0;              ///< refused for what data might do, and did not
 };
 
 /// A disagreement: what was expected and what came.

@@ -141,11 +141,10 @@ std::vector<Touch> touches_of(const Statement& statement, const std::vector<int6
 
 std::vector<Conflict> conflicts_of(const std::vector<Instance>& in_order,
                                    const std::vector<Statement>& statements,
-                                   const std::vector<int64_t>& params) {
+                                   const std::vector<std::vector<Touch>>& touches) {
   std::map<Cell, std::vector<Visit>> visits;
   for (size_t i = 0; i < in_order.size(); ++i)
-    for (const Touch& touch :
-         touches_of(statements[in_order[i].statement], in_order[i].iters, params))
+    for (const Touch& touch : touches[i])
       visits[touch.cell].push_back({i, touch.is_write, touch.is_update});
   std::vector<Conflict> conflicts;
   for (const auto& [cell, there] : visits)

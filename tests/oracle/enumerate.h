@@ -49,10 +49,10 @@ std::vector<Instance> instances_of(const poly::Scop&, const std::vector<int64_t>
 std::vector<Touch> touches_of(const program::Statement&, const std::vector<int64_t>& iters,
                               const std::vector<int64_t>& params);
 
-/// All conflicts between instances that stand in source order.
+/// All conflicts between instances that stand in source order, of which each makes these touches.
 std::vector<Conflict> conflicts_of(const std::vector<Instance>& in_order,
                                    const std::vector<program::Statement>& statements,
-                                   const std::vector<int64_t>& params);
+                                   const std::vector<std::vector<Touch>>& touches);
 
 /// Texts of a scop's statements, by number.
 std::vector<program::Statement> statements_of(const poly::Scop&);

@@ -1,4 +1,4 @@
-// oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--program-only]
+// oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--indices] [--program-only]
 //
 // Draws one small program per seed and K directive sequences for it. Every verdict of the judge is
 // compared with brute-force enumeration, every accepted schedule is run against the interpreter.
@@ -24,6 +24,7 @@ struct Options {
   uint64_t sequences = 20;
   bool program_only = false;
   uint64_t compiled_every = 0; ///< 0: never
+  bool reads_indices = false;
 };
 
 bool parse_arguments(int argc, char** argv, Options& options) {
@@ -31,6 +32,10 @@ bool parse_arguments(int argc, char** argv, Options& options) {
     const std::string word = argv[a];
     if (word == "--program-only") {
       options.program_only = true;
+      continue;
+    }
+    if (word == "--indices") {
+      options.reads_indices = true;
       continue;
     }
     if (word == "--compiled") {
@@ -101,7 +106,10 @@ void report(const Case& failing, uint64_t seed, const Manner& manner) {
 
 /// Returns the number of disagreements (at most one per program).
 size_t check_program(const Options& options, uint64_t seed, Counts& counts) {
-  const Sketch sketch = has_plan(seed) ? planned_program(seed) : random_program(seed);
+  const bool is_planned = has_plan(seed) && !options.reads_indices;
+  const Sketch sketch = options.reads_indices ? random_indexed_program(seed)
+                        : is_planned          ? planned_program(seed)
+                                              : random_program(seed);
   ++counts.programs;
   if (options.program_only) {
     std::printf("# seed %llu\n%s\n", static_cast<unsigned long long>(seed),
@@ -124,7 +132,7 @@ size_t check_program(const Options& options, uint64_t seed, Counts& counts) {
       std::mt19937_64 random(manner.seed);
       uint64_t left = 1 + std::min(random() % 4, random() % 4);
       std::vector<schedule::Directive> plan;
-      if (has_plan(seed))
+      if (is_planned)
         plan = random_plan(sketch, random);
       size_t planned = 0;
       const Next next = [&](const schedule::Schedule& now) -> std::optional<schedule::Directive> {
@@ -134,8 +142,8 @@ size_t check_program(const Options& options, uint64_t seed, Counts& counts) {
         if (left == 0)
           return std::nullopt;
         --left;
-        return has_plan(seed) && random() % 4 == 0 ? random_request(now, random)
-                                                   : random_directive(now, machine, random);
+        return is_planned && random() % 4 == 0 ? random_request(now, random)
+                                               : random_directive(now, machine, random);
       };
       std::vector<schedule::Directive> asked;
       if (check_sequence(*subject, machine, next, manner, counts, asked)) {
@@ -157,9 +165,8 @@ int main(int argc, char** argv) {
   using namespace kawara::oracle;
   Options options;
   if (!parse_arguments(argc, argv, options)) {
-    std::fprintf(
-        stderr,
-        "usage: oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--program-only]\n");
+    std::fprintf(stderr, "usage: oracle --seeds A..B [--sequences K] [--compiled [EVERY]] "
+                         "[--indices] [--program-only]\n");
     return 1;
   }
   Counts counts;
@@ -170,10 +177,10 @@ int main(int argc, char** argv) {
       "%zu programs (%zu refused), %zu program x sequence checks, %zu directives: %zu legal, "
       "%zu not legal, %zu refused for shape, %zu rewrites, %zu tensorize, %zu online; %zu asked "
       "for all sizes, %zu "
-      "runs, %zu compiled; "
+      "runs, %zu compiled; %zu refused for what data might do; "
       "%zu disagreements\n",
       counts.programs, counts.rejected, counts.sequences, counts.directives, counts.legal,
       counts.illegal, counts.shapes, counts.rewrites, counts.tensorize, counts.online,
-      counts.symbolic, counts.runs, counts.compiled, wrong);
+      counts.symbolic, counts.runs, counts.compiled, counts.cautious, wrong);
   return wrong == 0 ? 0 : 1;
 }

@@ -7,9 +7,9 @@ namespace {
 
 class Generator {
 public:
-  explicit Generator(uint64_t seed)
+  explicit Generator(uint64_t seed, bool reads_indices = false)
       : random_(seed * 0x9e3779b97f4a7c15ULL + 1), is_float_(seed % 4 == 0),
-        has_scalar_(seed % 3 == 2) {}
+        has_scalar_(!reads_indices && seed % 3 == 2), reads_indices_(reads_indices) {}
 
   Sketch program() {
     const int64_t params = draw(0, 9) < 3 ? 0 : draw(0, 9) < 7 ? 1 : 2;
@@ -51,7 +51,30 @@ private:
       sketch_.tensors.push_back(tensor);
     }
     visible_ = sketch_.tensors.size();
+    if (!reads_indices_)
+      return;
+    sketch_.tensors.push_back({"I", "input", "i32", 1});
+    sketch_.tensors.push_back({"J", "input", chance(50) ? "i64" : "u8", 1});
+    sketch_.tensors.push_back({"P", "input", "i32", 1});
   }
+
+  /// An index that is read.
+  Affine read_index() {
+    Affine e = plain_index();
+    e.data = Affine::Data::Read;
+    e.through = chance(60) ? "I" : "J";
+    std::vector<std::string> rows;
+    for (size_t t = 0; t < visible_; ++t)
+      if (sketch_.tensors[t].rank == 1)
+        rows.push_back(sketch_.tensors[t].name);
+    if (chance(25) && !rows.empty()) {
+      e.data = Affine::Data::Clamped;
+      e.through = rows[static_cast<size_t>(draw(0, static_cast<int64_t>(rows.size()) - 1))];
+    }
+    return e;
+  }
+
+  Affine index() { return reads_indices_ && chance(30) ? read_index() : plain_index(); }
 
   Affine size() {
     if (sketch_.params.empty() || chance(15))
@@ -216,7 +239,7 @@ private:
     return scope_[static_cast<size_t>(draw(0, static_cast<int64_t>(scope_.size()) - 1))];
   }
 
-  Affine index() {
+  Affine plain_index() {
     Affine e{chance(50) ? 0 : draw(-1, 1), {{some_loop(), 1}}};
     if (chance(10))
       e.terms[0].second = chance(50) ? 2 : -1;
@@ -252,6 +275,8 @@ private:
       node.loads.push_back(near);
       node.factors.push_back(1);
     }
+    if (reads_indices_ && chance(12))
+      run_over_range(node);
     if (has_temp_ && chance(60)) {
       node.loads.push_back(access(temp_));
       node.factors.push_back(chance(70) ? 1 : 2);
@@ -259,6 +284,20 @@ private:
     if (is_readable_ && chance(15))
       read_scalar(node);
     return node;
+  }
+
+  /// Some of its indices become the value of a loop over a range that is read.
+  void run_over_range(SketchNode& node) {
+    node.over = Affine{draw(0, 1), {{some_loop(), 1}}};
+    const auto take = [&](SketchLoad& load) {
+      for (Affine& e : load.index)
+        if (chance(40))
+          e = Affine{0, {}, Affine::Data::Range};
+    };
+    for (SketchLoad& load : node.loads)
+      take(load);
+    if (chance(30))
+      take(node.target);
   }
 
   SketchNode statement(SketchLoad target, std::string op) {
@@ -280,6 +319,7 @@ private:
 
   std::mt19937_64 random_;
   bool is_float_;
+  bool reads_indices_;
   Sketch sketch_;
   size_t visible_ = 0; ///< tensors that any statement may touch
   int64_t statements_left_ = 0;
@@ -293,5 +333,6 @@ private:
 } // namespace
 
 Sketch random_program(uint64_t seed) { return Generator(seed).program(); }
+Sketch random_indexed_program(uint64_t seed) { return Generator(seed, true).program(); }
 
 } // namespace kawara::oracle

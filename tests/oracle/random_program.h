@@ -11,4 +11,8 @@ namespace kawara::oracle {
 /// whole numbers, so that every order of a sum gives the same number.
 Sketch random_program(uint64_t seed);
 
+/// The same with indices that are read: from tensors of indices, from any other brought inside, and from loops over ranges that are
+/// read from one.
+Sketch random_indexed_program(uint64_t seed);
+
 } // namespace kawara::oracle

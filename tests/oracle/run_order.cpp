@@ -74,7 +74,21 @@ private:
         run_loop(node, todo, depth);
       else if (const auto at = todo.find(node.statement().value); at != todo.end())
         for (const size_t i : at->second)
-          write(read(i));
+          run_one(i);
+    }
+  }
+
+  void run_one(size_t i) {
+    const Instance& instance = run_.instances[i];
+    const auto& over = run_.statements[instance.statement].over;
+    if (!over)
+      return write(read(i, instance.iters));
+    std::vector<int64_t> iters = instance.iters;
+    const int64_t lo = evaluated(over->lo, iters).i, hi = evaluated(over->hi, iters).i;
+    for (int64_t q = lo; q < hi; ++q) {
+      iters.push_back(q);
+      write(read(i, iters));
+      iters.pop_back();
     }
   }
 
@@ -142,12 +156,17 @@ private:
 
   void run_lanes(const TreeNode& leaf, const Iterations& iterations, size_t begin, size_t end) {
     KAWARA_CHECK(!leaf.is_loop(), "a vector loop is innermost");
+    // A loop over a range that is read is no lane's work: one after the other.
+    const bool is_whole = run_.statements[leaf.statement().value].over.has_value();
     std::vector<Store> stores;
     for (size_t k = begin; k < end; ++k) {
       const Todo& todo = iterations[k].todo;
       if (const auto at = todo.find(leaf.statement().value); at != todo.end())
         for (const size_t i : at->second)
-          stores.push_back(read(i));
+          if (is_whole)
+            run_one(i);
+          else
+            stores.push_back(read(i, run_.instances[i].iters));
     }
     for (const Store& store : stores)
       write(store);
@@ -161,21 +180,26 @@ private:
     return at;
   }
 
-  Store read(size_t i) const {
-    const Instance& instance = run_.instances[i];
-    const program::Statement& statement = run_.statements[instance.statement];
+  Value evaluated(const scalar::Expr& e, const std::vector<int64_t>& iters) const {
     scalar::Leaves leaves;
-    leaves.iter = [&](uint32_t d) { return scalar::int_value(instance.iters[d]); };
+    leaves.iter = [&](uint32_t d) { return scalar::int_value(iters[d]); };
     leaves.param = [&](uint32_t p) { return scalar::int_value(run_.params[p]); };
     leaves.load = [&](const scalar::Load& load, const std::vector<int64_t>& index, scalar::Elem) {
       return arrays_[load.tensor].get(position(load.tensor, index));
     };
-    const auto value = scalar::evaluate(statement.value, leaves);
-    KAWARA_CHECK(value, "a value to store");
+    const auto value = scalar::evaluate(e, leaves);
+    KAWARA_CHECK(value, "an expression has a value");
+    return *value;
+  }
+
+  Store read(size_t i, const std::vector<int64_t>& iters) const {
+    const Instance& instance = run_.instances[i];
+    const program::Statement& statement = run_.statements[instance.statement];
+    const Value value = evaluated(statement.value, iters);
     std::vector<int64_t> index;
     for (const scalar::Expr& e : statement.index)
-      index.push_back(value_of(e, instance.iters, run_.params));
-    return {instance.statement, statement.tensor, position(statement.tensor, index), *value};
+      index.push_back(evaluated(e, iters).i);
+    return {instance.statement, statement.tensor, position(statement.tensor, index), value};
   }
 
   void write(const Store& store) {

@@ -59,7 +59,7 @@ Affine wider(const Affine& a, const Affine& b, bool is_high) {
 /// Finds how far every dimension of every tensor is reached.
 class Reach {
 public:
-  explicit Reach(const Sketch& sketch) : reached_(sketch.tensors.size()) {
+  explicit Reach(const Sketch& sketch) : sketch_(sketch), reached_(sketch.tensors.size()) {
     for (size_t t = 0; t < sketch.tensors.size(); ++t)
       reached_[t].resize(sketch.tensors[t].rank);
     // First what readers reach; loops that fill a tensor then run over that.
@@ -67,6 +67,12 @@ public:
     walk(sketch.body, {}, true);
   }
   const Range& of(size_t tensor, size_t dimension) const { return reached_[tensor][dimension]; }
+  size_t number_of(const std::string& name) const {
+    size_t t = 0;
+    while (sketch_.tensors.at(t).name != name)
+      ++t;
+    return t;
+  }
 
 private:
   void walk(const std::vector<SketchNode>& body, const Scope& scope, bool with_fills) {
@@ -90,6 +96,10 @@ private:
         walk(node.otherwise, scope, with_fills);
       } else {
         touch(node.target, scope);
+        if (node.over) {
+          touch({number_of("P"), {*node.over}}, scope);
+          touch({number_of("P"), {plus(*node.over, {1, {}}, 1)}}, scope);
+        }
         for (const SketchLoad& load : node.loads)
           touch(load, scope);
       }
@@ -98,12 +108,19 @@ private:
 
   void touch(const SketchLoad& load, const Scope& scope) {
     for (size_t d = 0; d < load.index.size(); ++d) {
+      if (load.index[d].data != Affine::Data::None) {
+        if (load.index[d].data != Affine::Data::Range)
+          touch({number_of(load.index[d].through), {{load.index[d].constant, load.index[d].terms}}},
+                scope);
+        continue;
+      }
       Range& range = reached_[load.tensor][d];
       range.low = wider(range.low, end_of(load.index[d], scope, false), false);
       range.high = wider(range.high, end_of(load.index[d], scope, true), true);
     }
   }
 
+  const Sketch& sketch_;
   std::vector<std::vector<Range>> reached_;
 };
 
@@ -136,9 +153,12 @@ private:
 
   void print(const std::vector<SketchNode>& body, int depth) {
     for (const SketchNode& node : body) {
-      if (node.kind == SketchNode::Kind::Statement)
-        line(depth, statement(node));
-      else if (node.kind == SketchNode::Kind::Loop) {
+      if (node.kind == SketchNode::Kind::Statement) {
+        if (node.over)
+          line(depth, "for q in range(" + cell_of("P", *node.over) + ", " +
+                          cell_of("P", plus(*node.over, {1, {}}, 1)) + "):");
+        line(depth + (node.over ? 1 : 0), statement(node));
+      } else if (node.kind == SketchNode::Kind::Loop) {
         if (node.body.empty())
           continue;
         line(depth, "for " + node.name + " in " + range(node) + ":");
@@ -175,11 +195,27 @@ private:
     return left + " " + node.relation + " " + to_string(node.right);
   }
 
+  /// A cell of a tensor of one dimension.
+  std::string cell_of(const std::string& tensor, const Affine& e) const {
+    const Range& range = reach_.of(reach_.number_of(tensor), 0);
+    return tensor + "[" + to_string(plus({e.constant, e.terms}, range.low, -1)) + "]";
+  }
+
+  std::string index(const Affine& e, const Range& range) const {
+    if (e.data == Affine::Data::None)
+      return to_string(plus(e, range.low, -1));
+    if (e.data == Affine::Data::Range)
+      return "q";
+    const std::string read = cell_of(e.through, e);
+    if (e.data == Affine::Data::Read)
+      return read;
+    return "min(max(i64(" + read + "), 0), " + to_string(plus(range.high, range.low, -1)) + ")";
+  }
+
   std::string access(const SketchLoad& load) const {
     std::string text = sketch_.tensors[load.tensor].name;
     for (size_t d = 0; d < load.index.size(); ++d)
-      text +=
-          (d == 0 ? "[" : ", ") + to_string(plus(load.index[d], reach_.of(load.tensor, d).low, -1));
+      text += (d == 0 ? "[" : ", ") + index(load.index[d], reach_.of(load.tensor, d));
     return load.index.empty() ? text : text + "]";
   }
 

@@ -12,6 +12,15 @@ namespace kawara::oracle {
 struct Affine {
   int64_t constant = 0;
   std::vector<std::pair<std::string, int64_t>> terms;
+  /// Not None, of an index: read from data.
+  enum class Data : uint8_t {
+    None,
+    Read,    ///< cell `constant + terms` of the tensor `through`, whose cells are indices
+    Clamped, ///< the same of any tensor, brought inside
+    Range,   ///< the value of the loop over a range that is read from data
+  };
+  Data data = Data::None;
+  std::string through = {};
 };
 std::string to_string(const Affine&);
 
@@ -47,7 +56,8 @@ struct SketchNode {
   std::vector<SketchLoad> loads;
   std::vector<int64_t> factors; ///< one per load
   int64_t constant = 0;
-  bool takes_max = false; ///< combine the loads by max instead of +
+  bool takes_max = false;     ///< combine the loads by max instead of +
+  std::optional<Affine> over; ///< runs over q in range(P[over], P[over + 1])
 };
 
 struct SketchTensor {

@@ -377,7 +377,12 @@ std::string CExpr::print(const Expr& e) {
         return std::string("fma") + (e.type().elem == Elem::F32 ? "f(" : "(") + print(n.a) + ", " +
                print(n.b) + ", " + print(n.c) + ")";
       },
-      [&](const scalar::Instruction&) { return impossible("instruction"); });
+      [&](const scalar::Instruction&) { return impossible("instruction"); },
+      [&](const scalar::Within& n) {
+        return plain_helper("within", print(n.index) + ", " + print(n.extent) + ", \"" +
+                                          names_.buffers.at(n.tensor) + "\", " +
+                                          std::to_string(n.dim));
+      });
 }
 
 } // namespace kawara::emit

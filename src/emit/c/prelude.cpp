@@ -25,6 +25,20 @@ static inline int64_t kw_mod(int64_t a, int64_t b) {
 
 )";
 
+constexpr const char* kWithin = R"(#include <stdio.h>
+
+/* An index that was read from data; ends the program where it is outside of the tensor. */
+static inline int64_t kw_within(int64_t at, int64_t extent, const char *tensor, int dim) {
+  if ((uint64_t)at >= (uint64_t)extent) {
+    fprintf(stderr, "index %lld is outside of `%s`: dimension %d has %lld cells\n", (long long)at, tensor,
+            dim, (long long)extent);
+    abort();
+  }
+  return at;
+}
+
+)";
+
 constexpr const char* kFloorDiv32 =
     R"(/* Division by a positive number that rounds towards minus infinity. */
 static inline int32_t kw_floordiv32(int32_t a, int32_t b) { return a / b - (a % b < 0); }
@@ -259,7 +273,7 @@ std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
                      "#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n";
   if (is_exact)
     text += "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n";
-  constexpr std::array<std::pair<const char*, const char*>, 19> functions = {
+  constexpr std::array<std::pair<const char*, const char*>, 20> functions = {
       {{"floordiv", kFloorDiv},
        {"mod", kMod},
        {"min", kMin},
@@ -278,6 +292,7 @@ std::string c_prelude(const std::set<std::string>& helpers, bool is_exact) {
        {"gelu", kGelu},
        {"gelu_tanh", kGeluTanh},
        {"prefetch", kPrefetch},
+       {"within", kWithin},
        {"alloc", kAlloc}}};
   constexpr std::array<std::pair<const char*, const char*>, 2> narrow_functions = {
       {{"floordiv32", kFloorDiv32}, {"mod32", kMod32}}};

@@ -491,6 +491,10 @@ std::string CudaExpr::node(const Expr& e) {
       [&](const scalar::Broadcast&) { return impossible("broadcast"); },
       [&](const scalar::Reduce&) { return impossible("reduce"); },
       [&](const scalar::Instruction&) { return impossible("instruction of a processor"); },
+      [&](const scalar::Within& n) {
+        need("within");
+        return "kw_within(" + print(n.index) + ", " + print(n.extent) + ")";
+      },
       [&](const scalar::Fma& n) {
         return "fma" + std::string(e.type().elem == Elem::F32 ? "f" : "") + "(" + print(n.a) +
                ", " + print(n.b) + ", " + print(n.c) + ")";

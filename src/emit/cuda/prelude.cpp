@@ -144,6 +144,16 @@ template <class T> static __device__ inline T kw_mod(T a, T b) {
 
 )";
 
+constexpr const char* kWithin =
+    R"(// An index that was read from data; ends the launch, and all that comes after it, where it is outside of its tensor.
+static __device__ inline long long kw_within(long long at, long long extent) {
+  if ((unsigned long long)at >= (unsigned long long)extent)
+    __trap();
+  return at;
+}
+
+)";
+
 constexpr const char* kAbsolute = R"(// The lowest number is its own size.
 static __device__ inline int kw_absolute(int a) { return a < 0 ? (int)(0u - (unsigned)a) : a; }
 static __device__ inline long long kw_absolute(long long a) {
@@ -334,7 +344,7 @@ template <class Op, int width, int rows, class T> static __device__ T kw_combine
 } // namespace
 
 std::string cuda_prelude(const std::set<std::string>& needs) {
-  constexpr std::array<std::pair<const char*, const char*>, 20> parts = {
+  constexpr std::array<std::pair<const char*, const char*>, 21> parts = {
       {{"begin", kBegin},
        {"inf", kInf},
        {"nan", kNan},
@@ -346,6 +356,7 @@ std::string cuda_prelude(const std::set<std::string>& needs) {
        {"packed_f16", kPackedF16},
        {"division", kDivision},
        {"absolute", kAbsolute},
+       {"within", kWithin},
        {"extremes", kExtremes},
        {"whole", kWhole},
        {"activations", kActivations},

@@ -36,6 +36,7 @@ struct ModuleParts {
   bool streams = false;        ///< streamed buffers begin with a cache line
   bool rounds_to_bf16 = false; ///< there is an instruction for it, also for denormal numbers
   bool has_masks = false;      ///< comparisons of vectors come to bits
+  std::vector<IndexCheck> checks = {}; ///< of the code so far
 };
 
 /// Vectors that start as a number and become only the greater, or only the smaller, of themselves and something else; none where
@@ -180,6 +181,12 @@ private:
   void report_zero(Value* divisor);
   Value* floor_divide(Value* a, Value* b, bool wants_remainder);
 
+  // data_index.cpp
+  Value* emit_within(const Expr&, const scalar::Within&);
+  void report_outside(const scalar::Within&, Value* index, Value* extent, Value* is_outside);
+  void leave_if_outside(const kernel::Block& body);
+  int64_t number_of_check(const scalar::Within&, const scalar::Load* read);
+
   // extreme.cpp
   Value* extreme(scalar::BinaryOp, Value* a, Value* b);
   Value* extreme_of_many(const Expr&);
@@ -281,8 +288,9 @@ private:
     Value* value = nullptr;
   };
   std::vector<LoadedTile> tiles_;
-  const scalar::Node* update_ = nullptr; ///< the combining operation of an update
-  Value* mask_ = nullptr;                ///< lanes that are wanted, inside a vector select
+  const kernel::Origins* origins_ = nullptr; ///< of the statement under way
+  const scalar::Node* update_ = nullptr;     ///< the combining operation of an update
+  Value* mask_ = nullptr;                    ///< lanes that are wanted, inside a vector select
   unsigned first_lanes_ =
       0; ///< how many lanes of a vector that was made longer are stored; 0: no such vector
 };

@@ -102,7 +102,8 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
         return b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()},
                                   {a, b, constants_.addend(emit(n.c))});
       },
-      [&](const scalar::Instruction& n) -> Value* { return emit_instruction(n, type); });
+      [&](const scalar::Instruction& n) -> Value* { return emit_instruction(n, type); },
+      [&](const scalar::Within& n) -> Value* { return emit_within(e, n); });
 }
 
 llvm::Value* FunctionEmitter::variable(uint32_t id) {
@@ -359,6 +360,8 @@ bool FunctionEmitter::is_speculatable(const Expr& e,
                                       std::unordered_set<const scalar::Node*>& seen) const {
   if (known_.contains(&e.node()) || !seen.insert(&e.node()).second)
     return true;
+  if (scalar::as<scalar::Within>(e) != nullptr)
+    return false;
   if (const auto* n = scalar::as<scalar::Binary>(e))
     if ((n->op == BinaryOp::FloorDiv || n->op == BinaryOp::Mod) && !scalar::constant_of(n->rhs))
       return false;

@@ -196,6 +196,7 @@ LlvmUnit module_from_kernel(const kernel::Kernel& kernel, const EmitOptions& opt
   impl->attempt([&] {
     llvm::Function* inner = build_inner(parts);
     build_entry(parts, inner, build_streaming(parts));
+    impl->signature.checks = std::move(parts.checks);
     set_attributes(*impl->module, impl->target);
     check_module(*impl->module);
   });

@@ -95,6 +95,7 @@ void FunctionEmitter::parallel_loop(const kernel::For& loop, Value* lo, Value* h
   b_.CreateCall(type, function,
                 {frame_.runtime, lo, hi, b_.getInt64(static_cast<uint64_t>(loop.step)),
                  b_.getInt64(static_cast<uint64_t>(partition_of(loop))), body, env});
+  leave_if_outside(loop.body);
 }
 
 /// `range(members of env..., begin, end, thread)`: the loop itself.

@@ -61,6 +61,16 @@ bool has_loop(const kernel::Block& block) {
   return found;
 }
 
+/// Of a statement that runs instances of the scop's; else null.
+const kernel::Origins* origins_of(const kernel::Stmt& stmt) {
+  if (const auto* store = std::get_if<kernel::Store>(&stmt))
+    return &store->origins;
+  if (const auto* define = std::get_if<kernel::Define>(&stmt))
+    return &define->origins;
+  const auto* assign = std::get_if<kernel::Assign>(&stmt);
+  return assign != nullptr ? &assign->origins : nullptr;
+}
+
 /// Numbers in the expressions of vectors, each once.
 size_t numbers_in(const kernel::Block& block) {
   std::set<double> numbers;
@@ -173,6 +183,7 @@ void FunctionEmitter::block(const kernel::Block& statements) {
       s += stored - 1;
       continue;
     }
+    origins_ = origins_of(statements[s]);
     std::visit([&](const auto& kind) { stmt(kind); }, statements[s]);
     forget_tiles(statements[s]);
   }
