@@ -19,6 +19,7 @@
 #include "kernel/prefetch.h"
 #include "kernel/prepare.h"
 #include "kernel/promote.h"
+#include "kernel/read_ranges.h"
 #include "kernel/reciprocals.h"
 #include "kernel/register_cells.h"
 #include "kernel/scaled_exp.h"
@@ -140,6 +141,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassOptions& option
   };
   return Passes(std::move(kernel), options)
       .run("window_loads", window_loads)
+      .run("read_ranges", read_ranges)
       .run("exact_functions", exact_functions)
       .run("bounded_exp", bounded_exp)
       .run("scaled_exp", scaled_exp)

@@ -94,10 +94,12 @@ Expr Resolver::affine_name(const ast::Expr& e, Place place) {
   if (const auto loop = find_loop(e.name))
     return scalar::iter(*loop);
   if (const Local* local = find_local(e.name)) {
-    if (local->affine || !local->value)
+    const bool is_data = local->affine && scalar::reads_data(local->affine);
+    if ((local->affine && (!is_data || place.takes_data)) || !local->value)
       return local->affine;
     return not_affine(e, place,
-                      fmt::format("Its value on {} is not affine.", report_.line_of(local->where)));
+                      fmt::format("Its value on {} {}.", report_.line_of(local->where),
+                                  is_data ? "depends on data" : "is not affine"));
   }
   if (const Symbol* symbol = find(e.name)) {
     if (symbol->kind == SymbolKind::Param)

@@ -66,10 +66,10 @@ const Resolver::Local* Resolver::find_local(std::string_view name) const {
   return nullptr;
 }
 
-/// The affine form of `e`, silently empty where it has none.
-Expr Resolver::affine_if_any(const ast::Expr& e) {
+/// The form of `e` that an index takes, silently empty where it has none.
+Expr Resolver::affine_if_any(const ast::Expr& e, bool takes_data) {
   report_.mute();
-  Expr form = affine(e, {"an index"});
+  Expr form = affine(e, {"an index", false, takes_data});
   report_.unmute();
   return form;
 }
@@ -110,12 +110,15 @@ void Resolver::let(const ast::Statement& s, const std::vector<ast::Statement>& b
   if (!s.value.is_bad())
     local.value = value(s.value);
   if (local.value) {
-    local.affine = affine_if_any(s.value);
+    local.affine = affine_if_any(s.value, true);
     for (Body* part : {&a.before, &a.inside})
       for (BodyNode& node : *part)
         out.push_back(std::move(node));
-    if (!local.affine && needs_temp(local.value.expr, s.name, block, rest))
+    const bool reads = !local.affine || scalar::reads_data(local.affine);
+    if (reads && needs_temp(local.value.expr, s.name, block, rest)) {
       local.value = kept(local, out);
+      local.affine = {};
+    }
   }
   assignment_ = nullptr;
   locals_.push_back(std::move(local));
@@ -193,8 +196,8 @@ bool Resolver::in_function(const ast::Expr& call,
     const Value v = value(call.args[k]);
     if (!v)
       return false;
-    arguments.push_back(
-        {std::string(f.parameters[k].name), v, affine_if_any(call.args[k]), f.parameters[k].where});
+    arguments.push_back({std::string(f.parameters[k].name), v, affine_if_any(call.args[k], true),
+                         f.parameters[k].where});
   }
   Frame inner{uint32_t(scope_.size()), uint32_t(locals_.size()), frame_.calls};
   inner.calls.push_back(f.name);
@@ -210,7 +213,8 @@ bool Resolver::in_function(const ast::Expr& call,
     is_good &= !s.name.empty() && check_loop_name(s.name, s.name_where, "value");
     const Value v = is_good ? value(s.value) : Value{};
     is_good &= bool(v);
-    locals_.push_back({std::string(s.name), v, is_good ? affine_if_any(s.value) : Expr{}, s.where});
+    locals_.push_back(
+        {std::string(s.name), v, is_good ? affine_if_any(s.value, true) : Expr{}, s.where});
   }
   if (is_good)
     result(f.result);

@@ -80,7 +80,7 @@ private:
     std::vector<std::string_view> calls; ///< functions around
   };
   const Local* find_local(std::string_view name) const;
-  Expr affine_if_any(const ast::Expr&);
+  Expr affine_if_any(const ast::Expr&, bool takes_data = false);
   bool is_constant_let(const ast::Statement&) const;
   void constants();
   void let(const ast::Statement&, const std::vector<ast::Statement>& block, size_t rest, Body& out);

@@ -12,6 +12,7 @@
 #include "schedule/inline.h"
 #include "schedule/interchange.h"
 #include "schedule/isolate.h"
+#include "schedule/known_cells.h"
 #include "schedule/layout.h"
 #include "schedule/online.h"
 #include "schedule/pack.h"
@@ -58,6 +59,8 @@ Proposed proposal_of_group(Schedule schedule, const Group& group, const Environm
 
 Proposed proposal_of(const Schedule& schedule, const Directive& directive,
                      const Environment& environment) {
+  if (auto refused = refuse_unknown_cells(schedule, directive))
+    return fail(*std::move(refused));
   return std::visit(
       [&](const auto& d) -> Proposed {
         using D = std::decay_t<decltype(d)>;

@@ -161,12 +161,15 @@ private:
     std::vector<Store> stores;
     for (size_t k = begin; k < end; ++k) {
       const Todo& todo = iterations[k].todo;
-      if (const auto at = todo.find(leaf.statement().value); at != todo.end())
-        for (const size_t i : at->second)
-          if (is_whole)
-            run_one(i);
-          else
-            stores.push_back(read(i, run_.instances[i].iters));
+      const auto at = todo.find(leaf.statement().value);
+      if (at == todo.end())
+        continue;
+      for (const size_t i : at->second) {
+        if (is_whole)
+          run_one(i);
+        else
+          stores.push_back(read(i, run_.instances[i].iters));
+      }
     }
     for (const Store& store : stores)
       write(store);

@@ -111,6 +111,33 @@ llvm::Value* FunctionEmitter::emit_within(const Expr& e, const scalar::Within& n
   return index;
 }
 
+/// A lane of an index that is read: of neighbouring cells the one that is wanted, which is loaded sooner than it is taken out of a vector. Null for other
+/// expressions.
+llvm::Value* FunctionEmitter::emit_read_lane(const Expr& e, unsigned lane) {
+  if (const auto* within = scalar::as<scalar::Within>(e)) {
+    emit(e); // all lanes are looked at once
+    return emit_lane(within->index, lane);
+  }
+  const auto* cast = scalar::as<scalar::Cast>(e);
+  if (cast != nullptr && scalar::is_integer(cast->arg.type().elem))
+    return convert(emit_lane(cast->arg, lane), cast->arg.type().elem, e.type().elem);
+  const auto* load = scalar::as<scalar::Load>(e);
+  const auto* ramp = load != nullptr && !load->index.empty()
+                         ? scalar::as<scalar::Ramp>(load->index.back())
+                         : nullptr;
+  if (ramp == nullptr || mask_ != nullptr || !scalar::is_integer(e.type().elem) ||
+      ramp->base.type() != scalar::kIndex)
+    return nullptr;
+  std::vector<Index> cell;
+  for (const Expr& index : load->index) {
+    if (&index != &load->index.back() && index.type().lanes > 1)
+      return nullptr;
+    cell.push_back({index, nullptr});
+  }
+  cell.back().expr = ramp->base + scalar::int_lit(ramp->stride * lane);
+  return load_scalar(load->tensor, cell);
+}
+
 /// After a parallel loop: whether one of its threads has left.
 void FunctionEmitter::leave_if_outside(const kernel::Block& body) {
   bool may_leave = false;

@@ -200,6 +200,7 @@ private:
   Value* emit(const Expr&);
   Value* emit_node(const Expr&);
   Value* emit_lane(const Expr&, unsigned lane);
+  Value* emit_read_lane(const Expr&, unsigned lane);
   Value* emit_unary(const scalar::Unary&);
   Value* emit_binary(const Expr&, const scalar::Binary&);
   Value* emit_select(const scalar::Select&);

@@ -133,6 +133,8 @@ llvm::Value* FunctionEmitter::emit_lane(const Expr& e, unsigned lane) {
   if (n != nullptr && (n->op == BinaryOp::Add || n->op == BinaryOp::Sub || n->op == BinaryOp::Mul))
     return integer_binary(n->op, n->lhs.type().elem, emit_lane(n->lhs, lane),
                           emit_lane(n->rhs, lane));
+  if (Value* read = emit_read_lane(e, lane))
+    return read;
   return b_.CreateExtractElement(emit(e), lane);
 }
 

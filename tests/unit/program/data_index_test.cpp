@@ -45,7 +45,7 @@ result_of(const std::string& text, const std::vector<int64_t>& params, Arrays in
 std::string again(const std::string& text) { return print(parsed(print(parsed(text)))); }
 
 TEST(DataIndex, PrintsAsItWasWritten) {
-  for (const std::string text : {
+  for (const std::string& text : std::vector<std::string>{
            std::string(kGather),
            std::string("param N\ninput x: f32[N, N], a: i64[N], b: u8[N]\ninout y: f32[N]\n\n"
                        "for i in range(N):\n    y[a[i]] += x[b[i], 2 * a[i] + i]\n"),
@@ -145,7 +145,7 @@ TEST(DataIndex, AssumesValuesOfIntegers) {
 }
 
 TEST(DataIndex, PatternsStayInside) {
-  for (const std::string text :
+  for (const std::string& text : std::vector<std::string>
        {std::string(kGather),
         std::string("param N, M\ninput p: i32[N + 1], c: i64[M], x: f32[N], v: f32[M]\n"
                     "output y: f32[N]\ny[i] = sum(k in range(p[i], p[i + 1]), v[k] * x[c[k]])\n"),

@@ -77,8 +77,8 @@ TEST(Errors, Names) {
 
 TEST(Errors, Affine) {
   expect_all({{"K0140", "for i in range(N):\n    C[i * i] = 0\n"},
-              {"K0140", "for i in range(n[0]):\n    C[i] = 0\n"},
-              {"K0140", "C[i] = x[n[i]]\n"},
+              {"K0140", "for i in range(N * N):\n    C[i] = 0\n"},
+              {"K0145", "C[i] = x[A[i, i]]\n"},
               {"K0140", "C[i] = x[i / 2]\n"},
               {"K0140", "C[i] = x[i > 2]\n"},
               {"K0140", "C[i] = x[1.5]\n"},
