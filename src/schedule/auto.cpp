@@ -1,7 +1,7 @@
 #include "schedule/auto.h"
 
+#include "schedule/auto_indexed.h"
 #include "schedule/auto_orders.h"
-#include "schedule/auto_plan.h"
 #include "schedule/auto_planned.h"
 #include "schedule/auto_temps.h"
 #include "schedule/flatten.h"

@@ -2,6 +2,7 @@
 
 #include "scalar/expansion.h"
 #include "schedule/auto_columns.h"
+#include "schedule/auto_indexed.h"
 #include "schedule/auto_lanes.h"
 #include "schedule/auto_turned.h"
 #include "schedule/auto_window_plan.h"
@@ -469,18 +470,6 @@ private:
 };
 
 } // namespace
-
-bool depends_on_data(const poly::Scop& scop) {
-  return std::any_of(scop.statements.begin(), scop.statements.end(), [](const auto& statement) {
-    return !statement.is_removed && program::depends_on_data(statement.text);
-  });
-}
-
-bool depends_on_data(const Schedule& schedule, const Nest& nest) {
-  return std::any_of(nest.statements.begin(), nest.statements.end(), [&](poly::StmtId id) {
-    return program::depends_on_data(schedule.scop[id].text);
-  });
-}
 
 std::optional<size_t> best_vector_loop(const NestFacts& facts) {
   std::optional<size_t> best;

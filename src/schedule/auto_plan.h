@@ -9,10 +9,6 @@ namespace kawara::schedule {
 std::vector<std::vector<Directive>> plans_for(const Schedule&, const Nest&, const NestFacts&,
                                               const Environment&, bool may_be_parallel);
 
-/// Whether a statement of the nest touches cells that follow from data.
-bool depends_on_data(const Schedule&, const Nest&);
-bool depends_on_data(const poly::Scop&);
-
 /// The loop of the nest that runs in lanes; nothing where none can.
 std::optional<size_t> best_vector_loop(const NestFacts&);
 

@@ -8,6 +8,7 @@
 #include "schedule/auto_few_sums.h"
 #include "schedule/auto_gpu.h"
 #include "schedule/auto_groups.h"
+#include "schedule/auto_indexed.h"
 #include "schedule/auto_instruction.h"
 #include "schedule/auto_nest.h"
 #include "schedule/auto_online.h"
@@ -42,16 +43,6 @@ class Improver {
 public:
   Improver(Schedule schedule, const Environment& environment, std::set<LoopId> done = {})
       : schedule_(std::move(schedule)), environment_(environment), done_(std::move(done)) {}
-
-  /// Where indices are read from data: order and marks of loops alone.
-  Schedule reordered() {
-    for (const LoopId loop : child_loops(schedule_.order.body))
-      if (!perfect_nest_at(schedule_.order, loop) && wants_distribution(schedule_, loop))
-        distribute(loop);
-    for (const LoopId loop : child_loops(schedule_.order.body))
-      improve(loop, true);
-    return schedule_;
-  }
 
   Schedule improved() {
     for (const auto& chunks_of : {window_chunks, resident_products})
@@ -408,15 +399,13 @@ private:
 
   void improve_nest(const Nest& nest, bool may_be_parallel, bool is_shared = false) {
     const NestFacts facts = facts_of(schedule_, nest);
-    const bool is_known = !depends_on_data(schedule_, nest);
-    if (is_known && may_be_parallel && !is_shared)
+    if (may_be_parallel && !is_shared)
       if (const auto split = reduction_split(schedule_, nest, facts, environment_))
         if (const auto shared = share_sum(nest, *split))
           return improve_nest(*shared, true, true);
-    if (is_known)
-      if (const auto dots = dots_plan(schedule_, nest, facts, environment_, may_be_parallel);
-          !dots.empty() && try_all(dots))
-        return;
+    if (const auto dots = dots_plan(schedule_, nest, facts, environment_, may_be_parallel);
+        !dots.empty() && try_all(dots))
+      return;
     for (const auto& plan : plans_for(schedule_, nest, facts, environment_, may_be_parallel))
       if (try_all(plan))
         return;
@@ -454,11 +443,6 @@ Schedule improved(const Schedule& start, Order order, const Environment& environ
   return Improver(Schedule{start.scop, std::move(order), {}}, environment).improved();
 }
 
-bool is_legal(const Schedule& schedule, const Environment& environment) {
-  return std::holds_alternative<poly::Legal>(
-      poly::judge(schedule.scop, schedule.order, environment.quota));
-}
-
 } // namespace
 
 Schedule planned(const Schedule& schedule, const Environment& environment) {
@@ -467,10 +451,8 @@ Schedule planned(const Schedule& schedule, const Environment& environment) {
     bound.applied = {Auto{}};
     return bound;
   }
-  if (depends_on_data(schedule.scop)) {
-    Schedule whole = Improver(Schedule{schedule.scop, schedule.order, {}}, environment).reordered();
-    return is_legal(whole, environment) ? whole : schedule;
-  }
+  if (auto indexed = indexed_schedule(schedule, environment))
+    return *std::move(indexed);
   if (auto chain = one_pass(schedule, environment)) {
     Schedule whole =
         Improver(std::move(chain->schedule), environment, std::move(chain->done)).improved();

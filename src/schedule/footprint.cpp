@@ -79,10 +79,10 @@ isl::map dimension_of(const isl::map& relation, const std::vector<program::Param
 constexpr unsigned long kQuotaOfEnd = 50'000;
 
 /// Where the line of cells of each iteration begins, and the most cells that one has.
-class Line {
+class LineOfCells {
 public:
-  Line(isl::set points, size_t depth, const std::vector<program::Param>& params,
-       const isl::set& known, const poly::Context& context)
+  LineOfCells(isl::set points, size_t depth, const std::vector<program::Param>& params,
+              const isl::set& known, const poly::Context& context)
       : points_(std::move(points)), free_(poly::without_known(points_, known)), depth_(depth),
         params_(params), context_(context) {}
 
@@ -181,8 +181,8 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
   result.cells = poly::coalesced(poly::with_divisions(box.wrap().flatten()));
   for (size_t d = 0; d < dims; ++d) {
     // Of one dimension by itself: the box has the cases of each for every case of the others.
-    Line line(poly::coalesced(poly::with_divisions(lines[d].wrap().flatten())), depth, params,
-              known, context);
+    LineOfCells line(poly::coalesced(poly::with_divisions(lines[d].wrap().flatten())), depth,
+                     params, known, context);
     line.begin(firsts[d]);
     result.first.push_back(line.first);
     result.extent.push_back(line.extent);

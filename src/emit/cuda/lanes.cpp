@@ -53,6 +53,8 @@ Expr Lanes::lane_of(const Expr& e, int64_t lane) {
     return scalar::binary(n->op, kids[0], kids[1]);
   if (as<scalar::Select>(e) != nullptr)
     return scalar::select(kids[0], kids[1], kids[2]);
+  if (const auto* n = as<scalar::Within>(e))
+    return scalar::within(kids[0], kids[1], n->tensor, n->dim);
   return scalar::fma(kids[0], kids[1], kids[2]);
 }
 

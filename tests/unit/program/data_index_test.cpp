@@ -145,12 +145,13 @@ TEST(DataIndex, AssumesValuesOfIntegers) {
 }
 
 TEST(DataIndex, PatternsStayInside) {
-  for (const std::string& text : std::vector<std::string>
-       {std::string(kGather),
-        std::string("param N, M\ninput p: i32[N + 1], c: i64[M], x: f32[N], v: f32[M]\n"
-                    "output y: f32[N]\ny[i] = sum(k in range(p[i], p[i + 1]), v[k] * x[c[k]])\n"),
-        std::string("param N, M\ninput a: i32[M], x: f32[N]\noutput y: f32[M]\n"
-                    "y[i] = x[2 * a[i]]\n")}) {
+  for (const std::string& text : std::vector<std::string>{
+           std::string(kGather),
+           std::string(
+               "param N, M\ninput p: i32[N + 1], c: i64[M], x: f32[N], v: f32[M]\n"
+               "output y: f32[N]\ny[i] = sum(k in range(p[i], p[i + 1]), v[k] * x[c[k]])\n"),
+           std::string("param N, M\ninput a: i32[M], x: f32[N]\noutput y: f32[M]\n"
+                       "y[i] = x[2 * a[i]]\n")}) {
     const Program program = parsed(text);
     const auto inputs = pattern_inputs(program, {5, 17}, 3);
     ASSERT_TRUE(static_cast<bool>(inputs));
