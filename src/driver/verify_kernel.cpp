@@ -50,10 +50,17 @@ void require_valid(const schedule::Schedule& schedule, const kernel::Kernel& ker
 }
 
 std::string note_of(const validate::Report& report) {
-  std::string note = report.is_finished
-                         ? "kernel read back into sets: equal to its schedule for all sizes"
-                         : "kernel read back into sets: not finished";
-  note += "; cells of " + counted(report.compared, "access", "accesses") + " compared";
+  std::string note = "kernel not read back into sets";
+  if (report.is_read) {
+    note = "kernel read back into sets: ";
+    note += report.is_finished ? "equal to its schedule for all sizes" : "not finished";
+    if (report.is_finished && !report.unchecked.empty())
+      note += " as far as it was checked";
+    note += "; cells of " + counted(report.compared, "access", "accesses") + " compared";
+  }
+  if (report.pairs > 0)
+    note += "; " + counted(report.pairs, "pair") +
+            " of threads' accesses compared that no barrier parts";
   if (!report.unchecked.empty())
     note += "; not checked: " + listed(report.unchecked);
   if (!report.uncompared.empty())

@@ -24,7 +24,7 @@ KernelVerdict verify_kernel(const program::Program&, const kernel::Kernel& loops
 
 /// The finished kernel against its schedule in integer sets, as far as that takes a few milliseconds (validate::quick_limits): an InternalError
 /// that says what differs, where something does. What was not reached is not told. `together`: kernels that share these milliseconds.
-void require_valid(const schedule::Schedule&, const kernel::Kernel&, size_t together);
+void require_valid(const schedule::Schedule&, const kernel::Kernel&, size_t together = 1);
 
 /// What `--verify` says of the same proof with all the time that it needs.
 std::string note_of(const validate::Report&);

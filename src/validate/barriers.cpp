@@ -451,14 +451,17 @@ private:
 
 } // namespace
 
+bool has_launch(const kernel::Block& body) {
+  bool found = false;
+  kernel::visit(body, [&](const Stmt& stmt) {
+    found = found || std::holds_alternative<kernel::Launch>(stmt);
+  });
+  return found;
+}
+
 void check_barriers(const poly::Scop& scop, const kernel::Kernel& kernel, size_t most_pairs,
                     Report& report) {
-  bool has_launch = false;
-  kernel::visit(kernel.body, [&](const Stmt& stmt) {
-    has_launch = has_launch || std::holds_alternative<kernel::Launch>(stmt);
-  });
-  if (has_launch)
-    Walk(scop, kernel, most_pairs, report).host(kernel.body);
+  Walk(scop, kernel, most_pairs, report).host(kernel.body);
 }
 
 } // namespace kawara::validate

@@ -12,6 +12,8 @@ namespace kawara::validate {
 ///
 /// Loops with barriers are walked as often as something is under way from earlier iterations; where a path past a barrier depends on
 /// sizes or data, and in launches of warpgroups, the report says what was not checked.
+/// Needs a kernel with launches, else it has nothing to do (`has_launch`).
 void check_barriers(const poly::Scop&, const kernel::Kernel&, size_t most_pairs, Report&);
+bool has_launch(const kernel::Block&);
 
 } // namespace kawara::validate

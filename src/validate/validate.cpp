@@ -6,18 +6,24 @@
 #include "validate/runs.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace kawara::validate {
 namespace {
 
-/// Those that run instances.
-size_t statements_in(const kernel::Kernel& kernel) {
-  size_t count = 0;
+/// What is left of the operations after reading the kernel, statement by statement; nothing where it is too large.
+std::optional<unsigned long> operations_for(const kernel::Kernel& kernel, const Limits& limits) {
+  constexpr unsigned long kReading = 4; // operations that take as long as to read a statement
+  unsigned long all = 0;
+  size_t with_instances = 0;
   kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
     const kernel::Origins* origins = origins_of(stmt);
-    count += origins != nullptr && !origins->empty() ? 1 : 0;
+    ++all;
+    with_instances += origins != nullptr && !origins->empty() ? 1 : 0;
   });
-  return count;
+  if (kReading * all >= limits.operations || with_instances > limits.statements)
+    return std::nullopt;
+  return limits.operations - kReading * all;
 }
 
 } // namespace
@@ -39,16 +45,28 @@ Limits quick_limits(size_t kernels) {
 Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel,
                 const Limits& limits) {
   Report report;
+  const auto operations = operations_for(kernel, limits);
+  if (!operations) {
+    report.is_finished = report.is_read = false;
+    return report;
+  }
+  const poly::Context& context = *schedule.scop.context_owner;
+  const auto barriers_within = [&](unsigned long quota) {
+    const bool is_parted = poly::within_quota(
+        context, quota, [&] { check_barriers(schedule.scop, kernel, limits.pairs, report); });
+    report.is_finished = report.is_finished && is_parted;
+  };
   if (kernel::has_engine(kernel.body)) {
-    report.unchecked.push_back(
-        "launches of warpgroups: their orders to the tensor cores and to the "
-        "TMA are not read back");
+    report.is_read = false;
+    report.unchecked.push_back("instances, order and cells: orders of warpgroups to the tensor "
+                               "cores and to the TMA are not read back");
+    barriers_within(*operations);
     return report;
   }
-  if (statements_in(kernel) > limits.statements) {
-    report.is_finished = false;
-    return report;
-  }
+  // Nearly all pairs of threads are apart as expressions: a small part of the sets is for them.
+  constexpr unsigned long kPart = 4;
+  const unsigned long for_barriers = has_launch(kernel.body) ? *operations / kPart : 0;
+  const unsigned long for_rest = *operations - for_barriers;
   // A fault that was found counts, even where the quota runs out after it.
   Reading reading;
   bool is_read = false;
@@ -59,8 +77,7 @@ Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel
     if (!check_order(schedule.scop, runs, report))
       check_order(schedule.scop, runs_of(schedule.scop, reading, false, goes_back), report);
   };
-  const poly::Context& context = *schedule.scop.context_owner;
-  report.is_finished = poly::within_quota(context, limits.operations, [&] {
+  report.is_finished = poly::within_quota(context, for_rest, [&] {
     reading = reading_of(schedule.scop, kernel, limits.accesses);
     report.unchecked = reading.unread;
     check_accesses(schedule.scop, reading.accesses, report);
@@ -71,12 +88,10 @@ Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel
   if (!report.is_finished && is_read && report.faults.empty() &&
       limits.operations > kQuick.operations) {
     report.unchecked = reading.unread;
-    report.is_finished = poly::within_quota(context, limits.operations, [&] { prove(false); });
+    report.is_finished = poly::within_quota(context, for_rest, [&] { prove(false); });
   }
-  bool is_parted = poly::within_quota(context, limits.operations, [&] {
-    check_barriers(schedule.scop, kernel, limits.pairs, report);
-  });
-  report.is_finished = report.is_finished && is_parted;
+  if (for_barriers > 0)
+    barriers_within(for_barriers);
   return report;
 }
 

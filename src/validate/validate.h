@@ -11,13 +11,14 @@ namespace kawara::validate {
 
 /// How much one kernel may take. Counted, not timed: the same on every machine.
 struct Limits {
-  unsigned long operations = 2'000'000; ///< of isl: some seconds
+  /// Of isl: some seconds. To read a statement counts as a few of them.
+  unsigned long operations = 2'000'000;
   size_t statements = SIZE_MAX; ///< of the kernel that run instances; with more it is not read
   size_t accesses = SIZE_MAX;   ///< whose cells are compared, the first ones
   size_t pairs = SIZE_MAX;      ///< of accesses of threads that no barrier parts
 };
-/// Some milliseconds, for what is compiled without being asked to prove it.
-inline constexpr Limits kQuick{6'000, 300, 100, 1'000};
+/// Some milliseconds, below ten, for what is compiled without being asked to prove it.
+inline constexpr Limits kQuick{6'000, 300, 100, 400};
 /// The same for one of `kernels` that are compiled together, as those of a model are: all of them take no more than `kTogether` alone
 /// would, a second at most.
 Limits quick_limits(size_t kernels);
@@ -31,6 +32,7 @@ struct Report {
   std::vector<std::string> uncompared; ///< accesses whose cells were not compared, and why
   size_t compared = 0;                 ///< accesses whose cells were
   size_t pairs = 0;        ///< accesses of threads with no barrier between, whose cells were
+  bool is_read = true;     ///< false: instances, order and cells were not looked at
   bool is_finished = true; ///< false: a limit was reached first
 };
 
@@ -44,7 +46,7 @@ struct Report {
 ///   iteration of a parallel one;
 /// - threads of a block go in step where it matters: barriers stand between what one writes and another touches (validate/barriers.h).
 ///
-/// Launches of warpgroups (kernel/warpgroups.h) are not read back; the report says so.
+/// Kernels with launches of warpgroups (kernel/warpgroups.h) are not read back, but for barriers of their other launches; the report says so.
 ///
 /// What passes say of the instances that a statement runs (kernel/origin.h) is what is read; bounds, conditions and orders are
 /// the kernel's own. Arithmetic is not looked at: the interpretation over a finite field checks that.

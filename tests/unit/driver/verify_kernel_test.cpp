@@ -34,5 +34,21 @@ TEST(VerifyKernel, StopsAtStoresToOtherCells) {
   }
 }
 
+/// What was not looked at is not said to be equal.
+TEST(VerifyKernel, SaysHowMuchWasReadBack) {
+  validate::Report report;
+  report.compared = 1;
+  EXPECT_EQ(note_of(report), "kernel read back into sets: equal to its schedule for all sizes; "
+                             "cells of 1 access compared");
+  report.pairs = 2;
+  report.unchecked = {"x"};
+  EXPECT_EQ(note_of(report), "kernel read back into sets: equal to its schedule for all sizes as "
+                             "far as it was checked; cells of 1 access compared; 2 pairs of "
+                             "threads' accesses compared that no barrier parts; not checked: x");
+  report.pairs = 0;
+  report.is_read = false;
+  EXPECT_EQ(note_of(report), "kernel not read back into sets; not checked: x");
+}
+
 } // namespace
 } // namespace kawara::driver

@@ -94,6 +94,20 @@ TEST(Barriers, WaitForCopiesUnderWay) {
       << kernel::print(*faulty);
 }
 
+/// Of a launch of warpgroups nothing is said to be equal.
+TEST(Barriers, OfWarpgroupsAreNotChecked) {
+  const Made all = made("input A: bf16[256, 256], B: bf16[256, 256]\noutput C: f32[256, 256]\n"
+                        "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                        "auto", true);
+  ASSERT_TRUE(kernel::has_engine(all.kernel.body)) << kernel::print(all.kernel);
+  const Report report = report_of(all, all.kernel);
+  EXPECT_FALSE(report.is_read);
+  EXPECT_EQ(report.faults, std::vector<std::string>{});
+  EXPECT_NE(all_of(report.unchecked).find("barriers of test_0"), std::string::npos)
+      << all_of(report.unchecked);
+  EXPECT_NE(all_of(report.unchecked).find("instances, order and cells"), std::string::npos);
+}
+
 /// What no expression says of a cell is said not to be checked, and no fault.
 TEST(Barriers, SayWhatTheyCannotSee) {
   const Made all = made(kStaged, "auto", true);
