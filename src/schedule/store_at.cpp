@@ -124,7 +124,10 @@ Proposal widened(const Schedule& schedule, uint32_t tensor, const std::vector<Ac
   }
   std::vector<Expr> lows, shape;
   for (size_t d = 0; d < depth; ++d) {
-    const Ends ends = ends_of(iterations, static_cast<unsigned>(d), made.scop.params);
+    // Loops that never run have no ends, and their copies no cells that anybody uses.
+    const Ends ends = iterations.is_empty()
+                          ? Ends{scalar::int_lit(0), scalar::int_lit(0)}
+                          : ends_of(iterations, static_cast<unsigned>(d), made.scop.params);
     lows.push_back(ends.low);
     shape.push_back(extent_of(ends));
   }
