@@ -9,7 +9,7 @@ class Generator {
 public:
   explicit Generator(uint64_t seed, bool reads_indices = false)
       : random_(seed * 0x9e3779b97f4a7c15ULL + 1), is_float_(seed % 4 == 0),
-        has_scalar_(!reads_indices && seed % 3 == 2), reads_indices_(reads_indices) {}
+        reads_indices_(reads_indices), has_scalar_(!reads_indices && seed % 3 == 2) {}
 
   Sketch program() {
     const int64_t params = draw(0, 9) < 3 ? 0 : draw(0, 9) < 7 ? 1 : 2;

@@ -124,7 +124,7 @@ driver::Compiled compile(const driver::Request& request) {
 }
 
 driver::Compiled compile(const driver::Request& request, const schedule::Environment& environment) {
-  Trace trace(TraceOptions{{}, true, {}, {}, {}});
+  Trace trace(TraceOptions{{}, true, 1, {}, {}, {}});
   return must(driver::compile(request, environment, trace));
 }
 

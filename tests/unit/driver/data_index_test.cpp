@@ -28,7 +28,7 @@ Array real(int64_t cells) {
 
 Parsed<Arrays> compiled_result(const std::string& text, const std::string& directives,
                                const std::vector<int64_t>& sizes, Arrays inputs) {
-  Trace trace(TraceOptions{{}, true, {}, {}, {}});
+  Trace trace(TraceOptions{{}, true, 1, {}, {}, {}});
   const Request request{make_source("t.kw", text),
                         directives.empty() ? nullptr : make_source("schedule", directives),
                         {},
