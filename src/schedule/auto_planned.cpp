@@ -51,7 +51,7 @@ public:
           break;
     for (const LoopId loop : child_loops(schedule_.order.body))
       if (!done_.contains(loop) && !perfect_nest_at(schedule_.order, loop) &&
-          !run_in_strips(loop) && wants_distribution(schedule_, loop))
+          !run_in_strips(loop, true) && wants_distribution(schedule_, loop))
         distribute(loop);
     sum_few(true);
     for (const LoopId loop : child_loops(schedule_.order.body))
@@ -365,15 +365,21 @@ private:
       improve_nest(*nest, may_be_parallel);
       return;
     }
+    Schedule before = schedule_;
     const bool is_parallel = may_be_parallel && try_all({Parallel{name(loop)}});
     if (const auto stores = private_temps(schedule_, loop); !stores.empty())
       try_all(stores);
     for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
       improve(child, may_be_parallel && !is_parallel);
+    if (may_be_parallel && !runs_in_lanes(schedule_.order, loop)) {
+      std::swap(schedule_, before);
+      if (!run_in_strips(loop, false))
+        std::swap(schedule_, before);
+    }
   }
 
-  bool run_in_strips(LoopId loop) {
-    auto strips = in_strips(schedule_, loop, environment_);
+  bool run_in_strips(LoopId loop, bool takes_steps) {
+    auto strips = in_strips(schedule_, loop, environment_, takes_steps);
     if (strips) {
       schedule_ = std::move(strips->schedule);
       done_.insert(strips->outermost);

@@ -43,25 +43,35 @@ std::optional<LoopId> loop_around_several(const Schedule& schedule, LoopId loop)
   return is_nest ? std::nullopt : std::optional(node->loop());
 }
 
-/// Whether some loop inside can run in lanes, or be tiled, itself: it is long, and its iterations need no order but that of a sum.
-bool has_lanes_inside(const Schedule& schedule, LoopId loop) {
+/// What loops inside are like.
+struct Inside {
+  bool has_lanes =
+      false; ///< some can run in lanes, or be tiled, itself: it is long, and its iterations need no order but that of a sum
+  bool has_steps = false; ///< some iterations follow each other
+};
+
+Inside inside_of(const Schedule& schedule, LoopId loop) {
   Distributed parts = distributed_at(schedule.scop, schedule.order, loop);
   Schedule apart = schedule;
   apart.order = std::move(parts.order);
-  return std::any_of(parts.loops.begin(), parts.loops.end(), [&](LoopId part) {
+  Inside found;
+  for (const LoopId part : parts.loops) {
     const auto nest = perfect_nest_at(apart.order, part);
     if (!nest)
-      return true; // what is in it is not looked at
+      return {true, false}; // what is in it is not looked at
     const NestFacts facts = facts_of(apart, *nest);
-    for (size_t k = 1; k < nest->loops.size(); ++k)
-      if (facts.extents[k] >= kShort && (facts.is_parallel[k] || facts.is_reduction[k]))
-        return true;
-    return false;
-  });
+    for (size_t k = 1; k < nest->loops.size(); ++k) {
+      const bool is_free = facts.is_parallel[k] || facts.is_reduction[k];
+      found.has_lanes |= is_free && facts.extents[k] >= kShort;
+      found.has_steps |= !is_free;
+    }
+  }
+  return found;
 }
 
 /// Iterations of a strip; 0 where strips are not worth it.
-int64_t strip_of(const Schedule& schedule, LoopId loop, const Environment& environment) {
+int64_t strip_of(const Schedule& schedule, LoopId loop, const Environment& environment,
+                 bool takes_steps) {
   const std::vector<StmtId> statements = poly::statements_below(schedule.order, loop);
   const Strides strides =
       strides_of(schedule.scop, schedule.order, statements, *poly::depth_of(schedule.order, loop));
@@ -72,7 +82,10 @@ int64_t strip_of(const Schedule& schedule, LoopId loop, const Environment& envir
     bytes = std::max(bytes, scalar::bytes_of(schedule.scop[id].text.value.type().elem));
   const int64_t strip = kVectors * target::vector_lanes(environment.cpu, bytes);
   const auto run = longest_run(schedule.scop, schedule.order, loop);
-  return (run && *run < 2 * strip) || has_lanes_inside(schedule, loop) ? 0 : strip;
+  if (run && *run < 2 * strip)
+    return 0;
+  const Inside inside = inside_of(schedule, loop);
+  return inside.has_lanes || (takes_steps && !inside.has_steps) ? 0 : strip;
 }
 
 /// The outermost loop of a nest, a strip, as lanes inside the others.
@@ -90,10 +103,19 @@ std::vector<Directive> lanes_inside(const Schedule& schedule, const Nest& nest, 
 
 } // namespace
 
-std::optional<Strips> in_strips(const Schedule& start, LoopId loop,
-                                const Environment& environment) {
+bool runs_in_lanes(const poly::Order& order, LoopId loop) {
+  const std::vector<StmtId> statements = poly::statements_below(order, loop);
+  return std::all_of(statements.begin(), statements.end(), [&](StmtId id) {
+    const std::vector<LoopId> path = poly::path_of(order, id);
+    return std::any_of(path.begin(), path.end(),
+                       [&](LoopId each) { return order[each].marks.vector_width != 0; });
+  });
+}
+
+std::optional<Strips> in_strips(const Schedule& start, LoopId loop, const Environment& environment,
+                                bool takes_steps) {
   const auto lanes = loop_around_several(start, loop);
-  const int64_t strip = lanes ? strip_of(start, *lanes, environment) : 0;
+  const int64_t strip = lanes ? strip_of(start, *lanes, environment, takes_steps) : 0;
   Schedule made = start;
   if (strip == 0 || !try_all(made, {Split{name(start, *lanes), strip}}, environment))
     return std::nullopt;

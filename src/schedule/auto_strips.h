@@ -17,7 +17,12 @@ struct Strips {
 ///   for i0: { for i1: s[i1] = 0;  for k: for i1: s[i1] += x[i + k];  for i1: y[i] = s[i1] / 5 }
 ///
 /// The loop is `loop` or one alone inside it, along which all accesses stay or go to the neighbouring cell. Nothing where some
-/// statement would have no lanes.
-std::optional<Strips> in_strips(const Schedule&, poly::LoopId loop, const Environment&);
+/// statement would have no lanes. `takes_steps`: only where iterations of some loop inside follow each other; short sums have other plans
+/// that come first.
+std::optional<Strips> in_strips(const Schedule&, poly::LoopId loop, const Environment&,
+                                bool takes_steps);
+
+/// Whether every statement below the loop runs in lanes.
+bool runs_in_lanes(const poly::Order&, poly::LoopId);
 
 } // namespace kawara::schedule

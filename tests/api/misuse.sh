@@ -35,7 +35,7 @@ accepted 'std::vector<double> v; const std::vector<int32_t> w; e.run({{"A", v}, 
 rejected 's.split(32, "i");' 'no matching\|cannot convert\|invalid conversion\|could not convert'
 rejected 's.tile("i", 64);' 'no matching\|no viable'
 rejected 's.nonesuch("i");' 'no member named\|has no member'
-rejected 'unsigned a[4]; e.run({{"A", a}});' 'no element type of the language'
+rejected 'long double a[4]; e.run({{"A", a}});' 'no element type of the language'
 rejected 'char* names[4]; e.run({{"A", names}});' 'no element type of the language'
 rejected 'bool ok = s.check("auto"); (void)ok;' 'convert\|conversion'
 rejected 'kawara::Program q;' 'no matching\|no default'

@@ -48,25 +48,10 @@ std::string cuda_int_text(int64_t value, Elem elem) {
 }
 
 const char* cuda_sign_of(BinaryOp op) {
-  switch (op) {
-  case BinaryOp::Add:
-  case BinaryOp::Sub:
-  case BinaryOp::Mul:
-  case BinaryOp::Div:
-  case BinaryOp::Lt:
-  case BinaryOp::Le:
-  case BinaryOp::Gt:
-  case BinaryOp::Ge:
-  case BinaryOp::Eq:
-  case BinaryOp::Ne:
-    return scalar::name_of(op).data();
-  case BinaryOp::And:
-    return "&&";
-  case BinaryOp::Or:
-    return "||";
-  default:
-    return nullptr;
-  }
+  if (op == BinaryOp::And || op == BinaryOp::Or)
+    return op == BinaryOp::And ? "&&" : "||";
+  const bool is_same = op <= BinaryOp::Div || (op >= BinaryOp::Lt && op <= BinaryOp::Ne);
+  return is_same ? scalar::name_of(op).data() : nullptr; // of a literal
 }
 
 bool is_activation(UnaryOp op) {
