@@ -75,6 +75,7 @@ struct Asked {
   Answer operator()(const Stage& d) const { return refuse_tensor(scop, directive, d.tensor); }
   Answer operator()(const Pack& d) const { return refuse_tensor(scop, directive, d.tensor); }
   Answer operator()(const StoreAt& d) const { return refuse_tensor(scop, directive, d.tensor); }
+  Answer operator()(const StoreIn&) const { return refuse_any(scop, directive); }
   Answer operator()(const Layout& d) const { return refuse_tensor(scop, directive, d.tensor); }
   Answer operator()(const Pad& d) const { return refuse_tensor(scop, directive, d.tensor); }
   Answer operator()(const Fold& d) const { return refuse_tensor(scop, directive, d.tensor); }
