@@ -23,7 +23,9 @@ public:
   Directive one() {
     if (loops_.empty())
       return Inline{statement()};
-    const int64_t kind = draw(0, 38);
+    if (has_scalar() && draw(0, 5) == 0)
+      return draw(0, 1) == 0 ? Directive(StoreAt{temp(), loop()}) : store_in();
+    const int64_t kind = draw(0, 34);
     const int64_t small = draw(2, 4);
     switch (kind) {
     case 0:
@@ -99,12 +101,6 @@ public:
     case 32:
     case 33:
       return Extend{loop(), small};
-    case 34:
-    case 35:
-      return StoreAt{temp(), loop()};
-    case 36:
-    case 37:
-      return store_in();
     default:
       return Rfactor{loop()};
     }
@@ -196,6 +192,13 @@ private:
       if (tensor.role == program::Role::Temp)
         temps.push_back(tensor.name);
     return temps.empty() ? schedule_.scop.tensors.front().name : pick(temps);
+  }
+
+  bool has_scalar() const {
+    const auto& tensors = schedule_.scop.tensors;
+    return std::any_of(tensors.begin(), tensors.end(), [](const program::Tensor& t) {
+      return t.role == program::Role::Temp && t.shape.size() == t.private_dims;
+    });
   }
 
   /// A temp, and mostly a tensor that a statement makes of it, after iterations have got copies of it: others cannot be stored there.
