@@ -20,7 +20,7 @@ struct Limits {
 /// Some milliseconds, below ten, for what is compiled without being asked to prove it.
 inline constexpr Limits kQuick{6'000, 300, 100, 400};
 /// The same for one of `kernels` that are compiled together, as those of a model are: all of them take no more than `kTogether` alone
-/// would, a second at most.
+/// would.
 Limits quick_limits(size_t kernels);
 inline constexpr size_t kTogether = 150;
 
