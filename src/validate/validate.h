@@ -17,7 +17,7 @@ struct Limits {
   size_t accesses = SIZE_MAX;   ///< whose cells are compared, the first ones
   size_t pairs = SIZE_MAX;      ///< of accesses of threads that no barrier parts
 };
-/// Some milliseconds, below ten, for what is compiled without being asked to prove it.
+/// Some milliseconds, below ten for the corpus, for what is compiled without being asked to prove it.
 inline constexpr Limits kQuick{6'000, 300, 100, 400};
 /// The same for one of `kernels` that are compiled together, as those of a model are: all of them take no more than `kTogether` alone
 /// would.

@@ -214,19 +214,14 @@ std::string CExpr::plain_helper(const std::string& name, const std::string& argu
 
 /// Operators on bits, in parentheses of their own; empty for others. Counts of shifts count modulo the number of bits.
 std::string CExpr::on_bits(const scalar::Binary& n, Elem elem) {
-  const auto between = [&](const char* sign) {
-    return "(" + atom(n.lhs) + " " + sign + " " + atom(n.rhs) + ")";
-  };
   const std::string count =
       "(" + atom(n.rhs) + " & " + std::to_string(scalar::bytes_of(elem) * 8 - 1) + ")";
   const std::string natural = scalar::bytes_of(elem) == 8 ? "uint64_t" : "uint32_t";
   switch (n.op) {
   case BinaryOp::BitAnd:
-    return between("&");
   case BinaryOp::BitOr:
-    return between("|");
-  case BinaryOp::BitXor:
-    return between("^");
+  case BinaryOp::BitXor: // spelled as in programs
+    return "(" + atom(n.lhs) + " " + std::string(scalar::name_of(n.op)) + " " + atom(n.rhs) + ")";
   case BinaryOp::Shl:
     return "(" + c_type(elem) + ")((" + natural + ")" + atom(n.lhs) + " << " + count + ")";
   case BinaryOp::Shr: // of negative numbers every compiler fills with the sign

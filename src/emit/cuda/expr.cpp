@@ -271,18 +271,13 @@ std::string CudaExpr::division(const scalar::Binary& n, Elem elem) {
 
 /// Operators on bits, in parentheses of their own; empty for others. Counts of shifts count modulo the number of bits.
 std::string CudaExpr::on_bits(const scalar::Binary& n, Elem elem) {
-  const auto between = [&](const char* sign) {
-    return "(" + atom(n.lhs) + " " + sign + " " + atom(n.rhs) + ")";
-  };
   const bool is_wide = scalar::bytes_of(elem) == 8;
   const std::string count = "(int)(" + atom(n.rhs) + " & " + (is_wide ? "63)" : "31)");
   switch (n.op) {
   case BinaryOp::BitAnd:
-    return between("&");
   case BinaryOp::BitOr:
-    return between("|");
-  case BinaryOp::BitXor:
-    return between("^");
+  case BinaryOp::BitXor: // spelled as in programs
+    return "(" + atom(n.lhs) + " " + std::string(scalar::name_of(n.op)) + " " + atom(n.rhs) + ")";
   case BinaryOp::Shl:
     return "(" + cuda_type(elem) + ")((" + (is_wide ? "unsigned long long" : "unsigned") + ")" +
            atom(n.lhs) + " << " + count + ")";
