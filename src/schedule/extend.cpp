@@ -53,6 +53,12 @@ isl::set whole_blocks(const Schedule& schedule, StmtId id, size_t depth, uint32_
   return plain.is_equal(wide) ? plain : wide;
 }
 
+/// Whether two of the iterations run at one time: a loop in steps of 2 counts 0 and 1 as one.
+bool run_together(const Schedule& schedule, StmtId id, uint32_t iter, const isl::set& iterations) {
+  const std::vector<Expr> times = keys_of(schedule, id, 0, iter, 1);
+  return !map_of(times, iterations, schedule.scop.params).is_injective();
+}
+
 } // namespace
 
 Proposed propose(const Schedule& schedule, const Extend& directive,
@@ -74,6 +80,7 @@ Proposed propose(const Schedule& schedule, const Extend& directive,
   Proposal made{schedule.scop, schedule.order};
   std::vector<Added> added;
   std::optional<Change> change;
+  std::optional<StmtId> doubled;
   for (const StmtId id : poly::statements_below(schedule.order, loop)) {
     const std::set<uint32_t> iters = iterators_of(schedule.order.rows[id.value][depth]);
     if (iters.size() > 1)
@@ -90,6 +97,10 @@ Proposed propose(const Schedule& schedule, const Extend& directive,
       const isl::set more = whole.subtract(schedule.scop[id].domain);
       if (more.is_empty())
         continue;
+      if (run_together(schedule, id, *iters.begin(), whole)) {
+        doubled = id;
+        return;
+      }
       made.scop.statements[id.value].domain = whole;
       added.push_back({id, *iters.begin(), poly::coalesced(more)});
     }
@@ -99,6 +110,15 @@ Proposed propose(const Schedule& schedule, const Extend& directive,
     return refused(kChangesResults,
                    {"The proof that results stay needs more than " +
                     std::to_string(environment.quota) + " operations on integer sets."});
+  if (doubled)
+    return refused(
+        kChangesResults,
+        {schedule.scop[*doubled].text.name + " does not run for every value of `" +
+             schedule.scop[*doubled]
+                 .text.iters[*iterators_of(schedule.order.rows[doubled->value][depth]).begin()] +
+             "`: it is not clear which ones should follow.",
+         "A loop without a step can run on: `for i in range(N // 2)` with `2 * i` "
+         "instead of `for i in range(0, N, 2)`."});
   if (change)
     return refused(change->is_forbidden ? kNumericsForbid : kChangesResults, change->why);
   made.scop = poly::rebuilt(std::move(made.scop));

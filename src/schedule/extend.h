@@ -21,7 +21,7 @@ namespace kawara::schedule {
 /// Needs    statements below the loop that each follow it along one iterator.
 /// Legal    when every added iteration reads cells that exist and were written before, and adds zero or writes cells that
 ///          nothing reads; sums of floats where the contract lets -0 become 0.
-/// Refuses  iterations that would change a result (K0260), a contract that forbids it (K0227), a number below 1 (K0212), a
+/// Refuses  iterations that would change a result, a loop with a step (K0260), a contract that forbids it (K0227), a number below 1 (K0212), a
 ///          vector, unrolled or coalesced loop (K0217).
 Proposed propose(const Schedule&, const Extend&, const Environment&);
 

@@ -164,7 +164,7 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
   const isl::map to_high(relation.ctx(), "{ [a] -> [b] : b <= a }");
   Footprint result;
   if (dims == 0) { // a single cell
-    result.cells = relation.domain();
+    result.cells = result.touched = relation.domain();
     return result;
   }
   isl::map box;
@@ -179,6 +179,7 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
     box = box.is_null() ? lines.back() : box.range_product(lines.back());
   }
   result.cells = poly::coalesced(poly::with_divisions(box.wrap().flatten()));
+  result.touched = poly::with_divisions(relation.wrap().flatten());
   for (size_t d = 0; d < dims; ++d) {
     // Of one dimension by itself: the box has the cases of each for every case of the others.
     LineOfCells line(poly::coalesced(poly::with_divisions(lines[d].wrap().flatten())), depth,
@@ -201,8 +202,11 @@ Footprint footprint_of(const poly::Scop& scop, const poly::Order& order,
   });
   if (finished && boxes.cells.n_basic_set() <= kMostPieces)
     return boxes;
-  return boxes_of(in_one_piece_of(relation, tensor, scop.params), depth, dims, scop.params,
-                  scop.context, *scop.context_owner);
+  Footprint around = boxes_of(in_one_piece_of(relation, tensor, scop.params), depth, dims,
+                              scop.params, scop.context, *scop.context_owner);
+  if (dims > 0)
+    around.touched = poly::with_divisions(relation.wrap().flatten());
+  return around;
 }
 
 } // namespace kawara::schedule

@@ -18,7 +18,8 @@ struct Boxes {
 
 /// The box of a tensor's cells that accesses touch in one iteration of the loops around.
 struct Footprint : Boxes {
-  isl::set cells; ///< { [o, c] }: iteration o of the loops touches a box that holds c
+  isl::set cells;   ///< { [o, c] }: iteration o of the loops touches a box that holds c
+  isl::set touched; ///< { [o, c] }: iteration o of the loops touches c itself
 };
 
 /// Of cell `index`, from the first one of the box that iteration `outer` has.

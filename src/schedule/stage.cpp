@@ -1,5 +1,7 @@
 #include "schedule/stage.h"
 
+#include "poly/isl/coalesced.h"
+#include "poly/legality.h"
 #include "schedule/codes.h"
 #include "schedule/footprint.h"
 #include "schedule/nest.h"
@@ -49,6 +51,11 @@ public:
     place_in_source(made_.scop, copy, place_.source_root);
     place_in_order(copy);
     made_.scop = poly::rebuilt(std::move(made_.scop));
+    if (may_copy_unwritten(copy)) {
+      made_.scop.statements[copy.value].domain =
+          poly::coalesced(renamed(footprint_.touched, made_.scop[copy].text.name));
+      made_.scop = poly::rebuilt(std::move(made_.scop));
+    }
     if (directive_.rounded.empty())
       return std::move(made_);
     return zero_filled(std::move(made_), buffer_.tensor);
@@ -128,6 +135,27 @@ private:
         scalar::cast(scalar::load(tensor_, cell, stored), {scalar::compute_type(stored.elem), 1});
     text.where = made_.scop[place_.reads.front().statement].text.where;
     return add_statement(made_, std::move(text), footprint_.cells);
+  }
+
+  /// Whether the box holds cells of a temp or an output that nothing has written when the copy reads them. Readers skip
+  /// such cells, which layouts and packings leave between others.
+  bool may_copy_unwritten(StmtId copy) const {
+    if (whole().role == program::Role::Input || whole().role == program::Role::Inout ||
+        footprint_.cells.is_subset(footprint_.touched))
+      return false;
+    const Scop& scop = made_.scop;
+    isl::set unwritten = scop[copy].domain.intersect_params(scop.context);
+    const std::vector<Access> all = poly::accesses(scop);
+    const auto read = std::find_if(all.begin(), all.end(), [&](const Access& access) {
+      return access.statement == copy && !access.is_write;
+    });
+    for (const Access& write : all)
+      if (write.is_write && write.tensor == tensor_)
+        unwritten = unwritten.subtract(
+            write.relation.apply_range(read->relation.reverse())
+                .intersect(poly::before(scop, scop.source_order, write.statement, copy))
+                .range());
+    return !unwritten.is_empty();
   }
 
   /// At the start of the loop's body, before the first reader; loops as the buffer lies.

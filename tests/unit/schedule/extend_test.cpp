@@ -57,6 +57,13 @@ TEST(Extend, whole_blocks_are_added_where_the_last_was_cut_off) {
   EXPECT_TRUE(both->scop.statements[0].domain.is_equal(expected));
 }
 
+TEST(Extend, loops_with_a_step_do_not_run_on) {
+  // i // 2 is the time of i = 0 and of i = 1.
+  EXPECT_EQ(answer("inout A: f32\nfor i in range(0, 2, 2):\n    A = A + 0\n", "extend(i, 2)"),
+            "K0260 S0 does not run for every value of `i`: it is not clear which ones should "
+            "follow.");
+}
+
 TEST(Extend, a_multiple_stays_as_it_is) {
   EXPECT_EQ(answer(kOdd, "extend(k, 5)"), "legal");
   EXPECT_EQ(answer(kOdd, "extend(k, 1)"), "legal");

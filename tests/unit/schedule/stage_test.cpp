@@ -37,6 +37,22 @@ TEST(Stage, text_is_kept) {
   EXPECT_EQ(print(directives("stage(B, k.0, 1, 12)")), "stage(B, k.0, panel=1, width=12)");
 }
 
+TEST(Stage, cells_that_nothing_has_written_are_not_copied) {
+  // A layout of 4 cells as 2 x 3 leaves two that nobody writes; the box of the odd cells has one of them.
+  const Schedule s = made(R"(inout B: f32[2]
+temp T: f32[4]
+for i in range(4):
+    T[i] = 0
+for i in range(2):
+    for k in range(2):
+        B[i] = T[2 * k + 1] + 0
+)",
+                          "layout(T, d0/3, d0%3); stage(T, S1.i)");
+  const isl::set expected(s.scop.context_owner->get(),
+                          "{ S2[i, 0, 1] : 0 <= i < 2; S2[i, 1, 0] : 0 <= i < 2 }");
+  EXPECT_TRUE(s.scop.statements[2].domain.is_equal(expected)) << s.scop.statements[2].domain;
+}
+
 TEST(Stage, copies_the_box_that_an_iteration_reads) {
   const Schedule s = made(kProduct, "split(k, 4); reorder(k.0, i, j, k.1); stage(B, k.0)");
   ASSERT_EQ(s.scop.statements.size(), 2U);
