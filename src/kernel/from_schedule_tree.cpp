@@ -96,7 +96,9 @@ isl::ast_node ast_from_order(const poly::Scop& scop, const poly::Order& order,
 isl::ast_node ast_of_few_cases(const poly::Scop& scop, const poly::Order& order,
                                bool keeps_iterations) {
   const isl::ast_node loops = ast_from_order(scop, order, {keeps_iterations, false});
-  if (loops.is_null() || poly::places_of_statements(loops) <= kMostCases * scop.statements.size())
+  if (loops.is_null()) // no copy of it: isl refuses to copy nothing
+    return {};
+  if (poly::places_of_statements(loops) <= kMostCases * scop.statements.size())
     return loops;
   const isl::ast_node whole = ast_from_order(scop, order, {keeps_iterations, true});
   return poly::places_of_statements(whole) < poly::places_of_statements(loops) ? whole : loops;

@@ -43,6 +43,10 @@ TEST(FromSchedule, GemmTiledTwice) {
               kGemmSizes);
 }
 
+TEST(FromSchedule, a_program_without_statements_does_nothing) {
+  expect_same("param N\ninout A: f32[N]\n", "", {{0}, {3}});
+}
+
 TEST(FromSchedule, JacobiKeepsItsSteps) {
   expect_same(kJacobi, "", {{0, 5}, {3, 2}, {2, 9}});
   expect_same(kJacobi, "vectorize(S0.i, 4); parallel(S1.i)", {{2, 3}, {3, 11}});
