@@ -36,7 +36,7 @@ file=$(CDPATH='' cd -- "$(dirname -- "$file")" && pwd)/$(basename -- "$file")
 limit=40000000
 
 # bin/kawara is the only program: under these names it is others (tools/portable).
-names="bench_cpu unit_tests gpu_shapes against_ort triangles"
+names="bench_cpu unit_tests gpu_shapes against_ort triangles oracle"
 # The llvm-19 programs and some libraries are never used: LLVM's list for CMake refuses to load
 # without them.
 packages="libc6 libc6-dev linux-libc-dev libgcc-s1 libgcc-12-dev libstdc++6 libstdc++-12-dev

@@ -241,6 +241,21 @@ bool may_be_rounded(const Subject& subject) {
   return limit != INFINITY && largest_cell(subject.run, subject.fixed.scop, subject.inputs) > limit;
 }
 
+/// What the longer spelling of the sketch says otherwise; empty: nothing.
+std::optional<std::string> unlike_long_spelling(const Sketch& sketch, const Subject& subject) {
+  auto program = program::parse(make_source("long.kw", text_of(sketch, Spelling::Long)));
+  if (!program)
+    return "The long spelling is refused: " + render(program.error());
+  auto inputs = subject.inputs;
+  const auto results = program::interpret(*program, subject.params, inputs);
+  if (!results)
+    return "The long spelling stops: " + render(results.error());
+  if (const auto other = difference(subject.expected, *results))
+    return "The short spelling means something else: " + *other + "\n" +
+           text_of(sketch, Spelling::Long);
+  return std::nullopt;
+}
+
 } // namespace
 
 Result<Subject, Rejected> subject_from(const Sketch& sketch) {
@@ -266,6 +281,9 @@ Result<Subject, Rejected> subject_from(const Sketch& sketch) {
     return fail(Rejected{"domains and source order give other instances than the loops", true});
   if (subject.tolerance == 0 && may_be_rounded(subject))
     return fail(Rejected{"numbers too large for floats", false});
+  if (sketch.has_forms)
+    if (const auto unlike = unlike_long_spelling(sketch, subject))
+      return fail(Rejected{*unlike, true});
   if (!sketch.params.empty()) {
     KAWARA_TRY(subject.symbolic, schedule_of(*program));
   }

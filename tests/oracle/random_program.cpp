@@ -1,15 +1,21 @@
 #include "oracle/random_program.h"
 
+#include <array>
 #include <random>
 
 namespace kawara::oracle {
 namespace {
 
+enum class ProgramKind : uint8_t { Plain, Indices, Forms };
+
 class Generator {
 public:
-  explicit Generator(uint64_t seed, bool reads_indices = false)
+  explicit Generator(uint64_t seed, ProgramKind kind = ProgramKind::Plain)
       : random_(seed * 0x9e3779b97f4a7c15ULL + 1), is_float_(seed % 4 == 0),
-        reads_indices_(reads_indices), has_scalar_(!reads_indices && seed % 3 == 2) {}
+        reads_indices_(kind == ProgramKind::Indices),
+        has_scalar_(!reads_indices_ && seed % 3 == 2) {
+    sketch_.has_forms = kind == ProgramKind::Forms;
+  }
 
   Sketch program() {
     const int64_t params = draw(0, 9) < 3 ? 0 : draw(0, 9) < 7 ? 1 : 2;
@@ -35,7 +41,11 @@ private:
   }
   bool chance(int64_t percent) { return draw(1, 100) <= percent; }
 
-  std::string elem(bool is_small) const {
+  std::string elem(bool is_small) {
+    if (sketch_.has_forms && !is_float_ && chance(40)) {
+      const std::array<const char*, 6> others{"i16", "i8", "u8", "u16", "u32", "u64"};
+      return others[static_cast<size_t>(draw(0, 5))];
+    }
     return std::string(is_float_ ? "f" : "i") + (is_small ? "32" : "64");
   }
 
@@ -155,6 +165,8 @@ private:
         reader.op = "=";
         reader.loads.clear();
         reader.factors.clear();
+        reader.forms.clear();
+        reader.has_name = false;
         reader.constant = 0;
         reader.takes_max = false;
       }
@@ -166,6 +178,8 @@ private:
   void read_scalar(SketchNode& node) {
     node.loads.push_back({scalar_, {}});
     node.factors.push_back(chance(70) ? 1 : 2);
+    if (!node.forms.empty())
+      node.forms.emplace_back();
   }
 
   SketchNode bare_loop(const std::string& name) {
@@ -283,7 +297,27 @@ private:
     }
     if (is_readable_ && chance(15))
       read_scalar(node);
+    if (sketch_.has_forms && !scope_.empty())
+      add_forms(node);
     return node;
+  }
+
+  void add_forms(SketchNode& node) {
+    for (size_t k = 0; k < node.loads.size(); ++k) {
+      SketchForm form;
+      const auto last = static_cast<int64_t>(SketchForm::Kind::Last);
+      if (chance(70))
+        form.kind = static_cast<SketchForm::Kind>(draw(0, last));
+      const bool is_of_bits =
+          form.kind >= SketchForm::Kind::And && form.kind <= SketchForm::Kind::Xor;
+      if (is_of_bits && is_float_)
+        form.kind = SketchForm::Kind::Clamp;
+      form.number = draw(1, 3);
+      form.left = plain_index();
+      form.right = {draw(0, 3), {}};
+      node.forms.push_back(form);
+    }
+    node.has_name = !node.loads.empty() && chance(30);
   }
 
   /// Some of its indices become the value of a loop over a range that is read.
@@ -333,6 +367,11 @@ private:
 } // namespace
 
 Sketch random_program(uint64_t seed) { return Generator(seed).program(); }
-Sketch random_indexed_program(uint64_t seed) { return Generator(seed, true).program(); }
+Sketch random_indexed_program(uint64_t seed) {
+  return Generator(seed, ProgramKind::Indices).program();
+}
+Sketch random_program_with_forms(uint64_t seed) {
+  return Generator(seed, ProgramKind::Forms).program();
+}
 
 } // namespace kawara::oracle

@@ -15,4 +15,8 @@ Sketch random_program(uint64_t seed);
 /// read from one.
 Sketch random_indexed_program(uint64_t seed);
 
+/// The same, without indices that are read, with choices, operators on bits, functions, names for values and parameters with a size,
+/// and integers of all types.
+Sketch random_program_with_forms(uint64_t seed);
+
 } // namespace kawara::oracle

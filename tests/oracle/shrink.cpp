@@ -81,7 +81,15 @@ std::vector<std::vector<SketchNode>> smaller_node(const SketchNode& node) {
       add([l](SketchNode& n) {
         n.loads.erase(n.loads.begin() + static_cast<std::ptrdiff_t>(l));
         n.factors.erase(n.factors.begin() + static_cast<std::ptrdiff_t>(l));
+        if (!n.forms.empty())
+          n.forms.erase(n.forms.begin() + static_cast<std::ptrdiff_t>(l));
+        n.has_name = n.has_name && !n.loads.empty();
       });
+    for (size_t l = 0; l < node.forms.size(); ++l)
+      if (node.forms[l].kind != SketchForm::Kind::Plain)
+        add([l](SketchNode& n) { n.forms[l] = {}; });
+    if (node.has_name)
+      add([](SketchNode& n) { n.has_name = false; });
     if (node.takes_max)
       add([](SketchNode& n) { n.takes_max = false; });
     if (node.constant != 0)

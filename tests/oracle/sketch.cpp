@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace kawara::oracle {
 namespace {
@@ -126,17 +127,26 @@ private:
 
 class Printer {
 public:
-  explicit Printer(const Sketch& sketch) : sketch_(sketch), reach_(sketch) {}
+  Printer(const Sketch& sketch, Spelling spelling)
+      : sketch_(sketch), is_short_(spelling == Spelling::Short), reach_(sketch) {}
 
   std::string text() {
     for (const auto& [name, value] : sketch_.params)
-      out_ += "param " + name + "\n";
+      out_ += "param " + name +
+              (sketch_.has_forms && is_short_ ? " = " + std::to_string(value) : "") + "\n";
     if (!sketch_.numerics.empty())
       out_ += "numerics " + sketch_.numerics + "\n";
     for (size_t t = 0; t < sketch_.tensors.size(); ++t)
       declare(t);
+    if (sketch_.has_forms && is_short_)
+      out_ += "let seven = 7\n"
+              "def twice(a, b): a + a - b\n"
+              "def bent(a, b):\n"
+              "    let c = a * 2\n"
+              "    return max(c, b) - seven\n";
+    const std::string declared = std::exchange(out_, "");
     print(sketch_.body, 0);
-    return out_;
+    return declared + names_ + out_;
   }
 
 private:
@@ -157,6 +167,8 @@ private:
         if (node.over)
           line(depth, "for q in range(" + cell_of("P", *node.over) + ", " +
                           cell_of("P", plus(*node.over, {1, {}}, 1)) + "):");
+        if (node.has_name)
+          name_last_term(node, depth);
         line(depth + (node.over ? 1 : 0), statement(node));
       } else if (node.kind == SketchNode::Kind::Loop) {
         if (node.body.empty())
@@ -219,12 +231,72 @@ private:
     return load.index.empty() ? text : text + "]";
   }
 
+  std::string term(const SketchNode& node, size_t k) const {
+    std::string text = access(node.loads[k]);
+    if (node.factors[k] != 1)
+      text = std::to_string(node.factors[k]) + " * " + text;
+    return node.forms.empty() ? text : formed(text, node.forms[k]);
+  }
+
+  std::string formed(const std::string& t, const SketchForm& form) const {
+    const std::string n = std::to_string(form.number);
+    const std::string power = std::to_string(int64_t{1} << form.number);
+    const auto either = [&](const std::string& brief, const std::string& long_one) {
+      return "(" + (is_short_ ? brief : long_one) + ")";
+    };
+    switch (form.kind) {
+    case SketchForm::Kind::Plain:
+      return t;
+    case SketchForm::Kind::Choice: {
+      const std::string is_chosen = to_string(form.left) + " < " + to_string(form.right);
+      return either(t + " if " + is_chosen + " else " + n,
+                    "select(" + is_chosen + ", " + t + ", " + n + ")");
+    }
+    case SketchForm::Kind::Larger:
+      return either(t + " if " + t + " > " + n + " else " + n, "max(" + t + ", " + n + ")");
+    case SketchForm::Kind::And:
+      return either(t + " & 3", "(" + t + ") % 4");
+    case SketchForm::Kind::Left:
+      return either(t + " << " + n, "(" + t + ") * " + power);
+    case SketchForm::Kind::Right:
+      return either("(" + t + ") >> " + n, "(" + t + ") // " + power);
+    case SketchForm::Kind::Not:
+      return either("~(" + t + ")", "-1 - " + t);
+    case SketchForm::Kind::Xor:
+      return either(t + " ^ 5", "(" + t + " | 5) - (" + t + " & 5)");
+    case SketchForm::Kind::Clamp:
+      return either("clamp(" + t + ", -" + n + ", seven)", "min(max(" + t + ", -" + n + "), 7)");
+    case SketchForm::Kind::Call:
+      return either("twice(" + t + ", " + n + ")", t + " + " + t + " - " + n);
+    case SketchForm::Kind::LongCall:
+      return either("bent(" + t + ", " + n + ")", "max((" + t + ") * 2, " + n + ") - 7");
+    }
+    return t;
+  }
+
+  /// The type in which cells of a type are computed with.
+  static std::string computed_as(const std::string& elem) {
+    if (elem == "u32")
+      return "i64";
+    return elem == "i16" || elem == "i8" || elem == "u16" || elem == "u8" ? "i32" : elem;
+  }
+
+  /// The last term keeps its value while a line in between changes what it may have read.
+  void name_last_term(const SketchNode& node, int depth) {
+    const size_t last = node.loads.size() - 1;
+    const std::string name = "kept" + std::to_string(named_++);
+    if (!is_short_)
+      names_ +=
+          "temp " + name + ": " + computed_as(sketch_.tensors[node.loads[last].tensor].elem) + "\n";
+    line(depth, (is_short_ ? "let " : "") + name + " = " + term(node, last));
+    line(depth, access(node.target) + " += 1");
+  }
+
   std::string statement(const SketchNode& node) const {
     std::string value = std::to_string(node.constant);
     for (size_t k = 0; k < node.loads.size(); ++k) {
-      std::string term = access(node.loads[k]);
-      if (node.factors[k] != 1)
-        term = std::to_string(node.factors[k]) + " * " + term;
+      const bool is_kept = node.has_name && k + 1 == node.loads.size();
+      const std::string term = is_kept ? "kept" + std::to_string(named_ - 1) : this->term(node, k);
       value = node.takes_max ? "max(" + term + ", " + value + ")" : term + " + " + value;
     }
     return access(node.target) + " " + node.op + " " + value;
@@ -235,8 +307,10 @@ private:
   }
 
   const Sketch& sketch_;
+  bool is_short_;
   Reach reach_;
-  std::string out_;
+  std::string out_, names_;
+  size_t named_ = 0;
 };
 
 } // namespace
@@ -258,8 +332,8 @@ std::string to_string(const Affine& e) {
   return text;
 }
 
-std::string text_of(const Sketch& sketch) {
-  return sketch.text.empty() ? Printer(sketch).text() : sketch.text;
+std::string text_of(const Sketch& sketch, Spelling spelling) {
+  return sketch.text.empty() ? Printer(sketch, spelling).text() : sketch.text;
 }
 
 std::vector<int64_t> values_of(const Sketch& sketch) {

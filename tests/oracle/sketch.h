@@ -30,6 +30,27 @@ struct SketchLoad {
   std::vector<Affine> index;
 };
 
+/// What is made of a term of a value: a form of the language that can also be said without it.
+struct SketchForm {
+  enum class Kind : uint8_t {
+    Plain,
+    Choice,   ///< `t if left < right else n`
+    Larger,   ///< `t if t > n else n`
+    And,      ///< `t & 3`
+    Left,     ///< `t << n`
+    Right,    ///< `t >> n`
+    Not,      ///< `~t`
+    Xor,      ///< `t ^ 5`
+    Clamp,    ///< `clamp(t, -n, 7)`
+    Call,     ///< of a function of one line
+    LongCall, ///< of one with a `let`
+    Last = LongCall,
+  };
+  Kind kind = Kind::Plain;
+  int64_t number = 1;
+  Affine left, right;
+};
+
 /// A small program before it is text. Every access is kept inside its tensor by shapes and offsets that
 /// are worked out when it is printed, so that any part may be dropped and the rest still be valid.
 struct SketchNode {
@@ -56,8 +77,11 @@ struct SketchNode {
   std::vector<SketchLoad> loads;
   std::vector<int64_t> factors; ///< one per load
   int64_t constant = 0;
-  bool takes_max = false;     ///< combine the loads by max instead of +
-  std::optional<Affine> over; ///< runs over q in range(P[over], P[over + 1])
+  bool takes_max = false;        ///< combine the loads by max instead of +
+  std::optional<Affine> over;    ///< runs over q in range(P[over], P[over + 1])
+  std::vector<SketchForm> forms; ///< one per load, or none
+  bool has_name =
+      false; ///< a `let` holds the last term while the target gets 1 more; needs forms and a last load
 };
 
 struct SketchTensor {
@@ -69,7 +93,8 @@ struct Sketch {
   std::vector<std::pair<std::string, int64_t>> params; ///< name, value to try
   std::vector<SketchTensor> tensors;
   std::vector<SketchNode> body;
-  std::string numerics; ///< empty: the default
+  std::string numerics;   ///< empty: the default
+  bool has_forms = false; ///< statements may have forms
   // of planned_case.h
   std::string text;            ///< not empty: the whole program, instead of what stands above
   std::string instruction;     ///< that a product is made for; empty: rows, made for `online`
@@ -77,8 +102,11 @@ struct Sketch {
   double tolerance = 0;        ///< for each unit of a result, where sums are rounded
 };
 
-/// The sketch as `.kw` text.
-std::string text_of(const Sketch&);
+/// How `text_of` says forms of the language that others can stand for: `x & 3` or `x % 4`.
+enum class Spelling : uint8_t { Short, Long };
+
+/// The sketch as `.kw` text. Both spellings mean the same.
+std::string text_of(const Sketch&, Spelling = Spelling::Short);
 
 /// Values of the parameters, in declaration order.
 std::vector<int64_t> values_of(const Sketch&);

@@ -3,6 +3,7 @@
 #include "cpu/program.h"
 #include "gpu/shapes.h"
 #include "kawara/program.h"
+#include "oracle/oracle_sweep.h"
 #include "oracle/triangle_sweep.h"
 #include "peers/sweep.h"
 
@@ -20,6 +21,8 @@ int main(int argc, char** argv) {
     return kawara::peers::against_ort_program(argc, argv);
   if (name == "triangles")
     return kawara::oracle::triangles_program(argc, argv);
+  if (name == "oracle")
+    return kawara::oracle::oracle_program(argc, argv);
   if (name != "unit_tests")
     return kawara::tools::program(argc, argv);
   testing::InitGoogleTest(&argc, argv);
