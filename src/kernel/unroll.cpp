@@ -3,6 +3,8 @@
 #include "kernel/ranges.h"
 #include "kernel/vars.h"
 
+#include <algorithm>
+
 namespace kawara::kernel {
 namespace {
 
@@ -12,6 +14,43 @@ int64_t size_of(const Block& block) {
   int64_t count = 0;
   visit(block, [&](const Stmt&) { ++count; });
   return count;
+}
+
+/// Copies of its body that a loop asks for.
+int64_t copies_asked(const For& loop) {
+  const int64_t factor = loop.marks.unroll;
+  if (factor == 0 || loop.marks.vector_width != 0 || !loop.marks.instruction.empty())
+    return 1;
+  const auto trips = trip_count(loop);
+  if (factor == poly::kFullUnroll)
+    return trips.value_or(1);
+  return trips ? std::min(factor, *trips) : factor;
+}
+
+/// Stores that the block has when every loop is copied as it asks.
+int64_t stores_of(const Block& block) {
+  int64_t count = 0;
+  for (const Stmt& stmt : block) {
+    if (std::holds_alternative<Store>(stmt))
+      ++count;
+    else if (const auto* loop = std::get_if<For>(&stmt))
+      count += copies_asked(*loop) * stores_of(loop->body);
+    else if (const auto* choice = std::get_if<If>(&stmt))
+      count += stores_of(choice->then) + stores_of(choice->otherwise);
+    else if (const auto* allocate = std::get_if<Allocate>(&stmt))
+      count += stores_of(allocate->body);
+  }
+  return count;
+}
+
+/// Whether a copy of the body has loops whose length is not known: such copies save nothing.
+bool copies_have_loops(const For& loop) {
+  bool found = false;
+  visit(substitute_var(loop.body, loop.var, int_lit(0)), [&](const Stmt& stmt) {
+    const auto* inner = std::get_if<For>(&stmt);
+    found = found || (inner != nullptr && !trip_count(*inner));
+  });
+  return found;
 }
 
 /// Main loop with `factor` copies, then the rest one by one.
@@ -38,7 +77,9 @@ Block unroll_by(Kernel& kernel, For loop, int64_t factor) {
   return {std::move(define), std::move(main), std::move(loop)};
 }
 
-Block unrolled(Kernel& kernel, For loop) {
+Block unrolled(Kernel& kernel, For loop, bool is_large) {
+  if (is_large && loop.marks.vector_width == 0 && copies_have_loops(loop))
+    loop.marks.unroll = 0;
   const int64_t factor = loop.marks.unroll;
   if (factor == 0 || loop.marks.vector_width != 0 || !loop.marks.instruction.empty())
     return block_of(std::move(loop));
@@ -68,9 +109,10 @@ Block copies_of_body(Kernel& kernel, const For& loop, const Expr& at, int64_t co
 }
 
 Kernel unroll(Kernel kernel) {
+  const bool is_large = stores_of(kernel.body) > kManyStores;
   kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
     if (auto* loop = std::get_if<For>(&stmt))
-      return unrolled(kernel, std::move(*loop));
+      return unrolled(kernel, std::move(*loop), is_large);
     return block_of(std::move(stmt));
   });
   return kernel;

@@ -55,6 +55,30 @@ TEST(Triangles, UpdatesWhoseTilesAreCutByTheSum) {
                     "auto", {{}});
 }
 
+/// Tiles cut this band into many nests. Their rows are loops of unknown length, and copies of such loops save nothing: there were 4,016 stores.
+TEST(Triangles, KernelsOfManyNestsStayShort) {
+  const auto made = line::compile(R"(param N, M
+numerics fast
+inout A: bf16[N + M + 2, N + 2]
+input B: bf16[N, N + 3], C: bf16[N, N + 2], D: bf16[N + 2]
+for i in range(0, N + 2):
+    for j in range(0, i + 1):
+        A[j, i] = 0
+        for k in range(max(0, 2 * j - 2), min(N, 2 * j + 1)):
+            A[j, i] += B[k, i] * C[k, j]
+for i in range(0, N + 1):
+    for j in range(i // 2, M):
+        A[j, i] max= max(D[1], D[i])
+)",
+                                  "auto");
+  const kernel::Kernel kernel = kernel::optimise(made.kernel, line::test_cpu());
+  size_t stores = 0;
+  kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
+    stores += std::holds_alternative<Store>(stmt) ? 1 : 0;
+  });
+  EXPECT_LE(stores, 2000U);
+}
+
 /// A kernel with one argument X[64] and the loops i, j and k.
 struct Loops {
   kernel::Kernel kernel;
