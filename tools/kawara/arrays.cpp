@@ -1,5 +1,7 @@
 #include "kawara/arrays.h"
 
+#include "program/arguments.h"
+#include "program/sizes_from_arrays.h"
 #include "run/file.h"
 #include "run/npy.h"
 #include "run/npz.h"
@@ -65,6 +67,17 @@ Parsed<program::Arrays> read_arrays(const std::vector<std::string>& bindings) {
   if (!errors.empty())
     return fail(std::move(errors));
   return arrays;
+}
+
+Parsed<program::Arrays> read_arrays_of(driver::Request& request,
+                                       const std::vector<std::string>& bindings) {
+  KAWARA_TRY(program::Arrays given, read_arrays(bindings));
+  if (given.empty())
+    return given;
+  KAWARA_TRY(const program::Program open, driver::program_of(request));
+  program::accept_raw_bits(open, given);
+  request.sizes = program::sizes_from_arrays(open, given, request.sizes);
+  return given;
 }
 
 Result<Done, Diagnostic> check_output_file(const std::string& path) {

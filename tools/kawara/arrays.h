@@ -1,5 +1,6 @@
 #pragma once
 
+#include "driver/session.h"
 #include "graph/tensor.h"
 #include "kawara/shown_cells.h"
 #include "program/values.h"
@@ -23,6 +24,8 @@ Result<program::Array, Diagnostic> read_array(const std::string& name, const std
 Diagnostic no_member(const std::string& name, const std::string& path);
 /// All arrays of `--input`: NAME=FILE, or a .npz file whose members have the names of tensors.
 Parsed<program::Arrays> read_arrays(const std::vector<std::string>& bindings);
+/// The same for a program, which takes the sizes that are not given from them.
+Parsed<program::Arrays> read_arrays_of(driver::Request&, const std::vector<std::string>& bindings);
 /// Refuses a file to write that ends in none of .npy, .npz and .csv (K0453).
 Result<Done, Diagnostic> check_output_file(const std::string& path);
 /// Into a .npy file, as the only member of a .npz file, or as a table of at most two dimensions into a .csv file (K0453).

@@ -1,3 +1,4 @@
+#include "kawara/arrays.h"
 #include "kawara/command.h"
 #include "kawara/model.h"
 #include "kawara/usable.h"
@@ -27,11 +28,11 @@ struct Measured {
 };
 
 Parsed<Measured> measure(const CommonOptions& options, const driver::Request& request,
-                         Trace& trace) {
+                         program::Arrays given, Trace& trace) {
   KAWARA_TRY(const program::Program program, driver::program_of(request));
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
   KAWARA_TRY(const schedule::Environment environment, environment_to_run_on(options));
-  KAWARA_TRY(program::Arrays inputs, driver::inputs_for(program, sizes, {}));
+  KAWARA_TRY(program::Arrays inputs, driver::inputs_for(program, sizes, std::move(given)));
   Measured measured;
   const auto time = [&](const auto& compiled) -> Parsed<run::Timing> {
     warn(compiled.front.warnings, options);
@@ -154,8 +155,9 @@ std::string text_of(const Measured& measured, const std::optional<UnderRoof>& pl
 
 struct BenchOptions {
   std::string svg;
+  std::vector<std::string> inputs;
   // Of models only.
-  std::vector<std::string> inputs, shapes;
+  std::vector<std::string> shapes;
   std::string against, peers;
   GraphFlags graph;
   std::vector<std::string> more_sizes;
@@ -183,10 +185,13 @@ int bench(const CommonOptions& options, const BenchOptions& own, const CLI::App&
   auto request = request_of(options);
   if (!request)
     return report(request.error(), options);
+  auto given = read_arrays_of(*request, own.inputs);
+  if (!given)
+    return report(given.error(), options);
   request = driver::with_default_sizes(*std::move(request));
   const std::string schedule = use_tuned(*request, options) ? "tuned" : schedule_kind(options);
   Trace trace(trace_options(options));
-  auto measured = measure(options, *request, trace);
+  auto measured = measure(options, *request, *std::move(given), trace);
   show_times(trace, options);
   if (!measured)
     return report(measured.error(), options);
@@ -213,7 +218,8 @@ void add_bench(CLI::App& app, int& exit_code) {
   add_database(*command, *options);
   auto own = std::make_shared<BenchOptions>();
   command->add_option("--svg", own->svg, "write a program's place under the roofline to this file");
-  command->add_option("--input", own->inputs, "input of a model: NAME=file.npy; repeat");
+  command->add_option("--input", own->inputs,
+                      "values of an input: NAME=file.npy, or a .npz file; repeat");
   add_shapes(*command, own->shapes);
   CLI::Option* against =
       command->add_option("--against", own->against, "another run time for the model: ort")

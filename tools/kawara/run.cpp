@@ -6,7 +6,6 @@
 #include "driver/gpu.h"
 #include "driver/session.h"
 #include "program/interpret.h"
-#include "program/sizes_from_arrays.h"
 #include "run/npz.h"
 #include "support/text.h"
 
@@ -211,12 +210,7 @@ Parsed<Done> finish(const RunOptions& options, const CompiledCode& compiled,
 Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
   KAWARA_TRY(driver::Request request, request_of(options));
   KAWARA_TRY(const schedule::Environment environment, environment_to_run_on(options));
-  KAWARA_TRY(program::Arrays given, read_arrays(options.inputs));
-  if (!given.empty()) {
-    KAWARA_TRY(const program::Program open, driver::program_of(request));
-    program::accept_raw_bits(open, given);
-    request.sizes = program::sizes_from_arrays(open, given, request.sizes);
-  }
+  KAWARA_TRY(program::Arrays given, read_arrays_of(request, options.inputs));
   request = driver::with_default_sizes(std::move(request));
   use_tuned(request, options);
   KAWARA_TRY(const program::Program program, driver::program_of(request));
