@@ -1,9 +1,9 @@
-// triangles [--seeds A..B | --count N] [--jobs N] [--times] [--other-cpus EVERY] [--program-only]
+// triangles [--seeds A..B | --count N] [--jobs N] [--seconds S] [--times] [--other-cpus EVERY] [--program-only]
 //
 // Draws one program over triangles, trapezoids or bands per seed (triangle.h), compiles it with `auto` and runs it at several
 // sizes. Results are compared with a run as it is written (triangle_reference.h) and with the interpreter. Every EVERYth program
 // (default: 5) is also made for another processor, and its kernel interpreted. Each program runs in a process of its own, N of
-// them (default: 1) at a time, so that one that dies is counted and the others run. What is printed comes in the order of seeds,
+// them (default: 1) at a time, so that one that dies or takes more than S seconds of a processor (default: 20) is counted and the others run. What is printed comes in the order of seeds,
 // whatever N is. The last line counts; --times says before it which programs took longest. The exit code is 1 when anything was wrong.
 
 #include "oracle/triangle_sweep.h"
@@ -36,13 +36,12 @@ struct TriangleOptions {
   uint64_t first = 1, last = 200;
   uint64_t other_every = 5;
   uint64_t jobs = 1;
+  uint64_t seconds = 20; ///< of a processor, for one program: nobody waits longer
   bool program_only = false, has_times = false;
 };
 
 /// How one program ended.
 enum class End : int { Right = 0, Wrong = 1, Refused = 2 };
-
-constexpr unsigned kMostSeconds = 20; ///< of a processor, for one program: nobody waits longer
 
 bool parse_triangle_arguments(int argc, char** argv, TriangleOptions& options) {
   for (int a = 1; a < argc; ++a) {
@@ -63,6 +62,8 @@ bool parse_triangle_arguments(int argc, char** argv, TriangleOptions& options) {
       options.last = options.first + number - 1;
     } else if (word == "--jobs") {
       options.jobs = std::max<uint64_t>(1, number);
+    } else if (word == "--seconds") {
+      options.seconds = std::max<uint64_t>(1, number);
     } else if (word == "--other-cpus") {
       options.other_every = std::max<uint64_t>(1, number);
     } else {
@@ -312,7 +313,7 @@ TriangleJob started(uint64_t seed, const TriangleOptions& options) {
     throw std::runtime_error("no process");
   if (child == 0) {
     close(ends[0]);
-    const rlimit limit{kMostSeconds, kMostSeconds + 1};
+    const rlimit limit{options.seconds, options.seconds + 1};
     setrlimit(RLIMIT_CPU, &limit);
     std::string said;
     const End end = check_triangle(seed, options, said);
@@ -339,7 +340,7 @@ void advance(TriangleJob& job) {
   job.is_finished = true;
 }
 
-void report(const TriangleJob& job, TriangleCounts& counts) {
+void report(const TriangleJob& job, uint64_t most_seconds, TriangleCounts& counts) {
   counts.times.emplace_back(job.seconds, job.seed);
   const int end = WIFEXITED(job.status) ? WEXITSTATUS(job.status) : -1;
   if (end == static_cast<int>(End::Right)) {
@@ -350,7 +351,7 @@ void report(const TriangleJob& job, TriangleCounts& counts) {
   } else {
     ++counts.died;
     const bool is_late = WIFSIGNALED(job.status) && WTERMSIG(job.status) == SIGXCPU;
-    const std::string how = is_late ? "took over " + std::to_string(kMostSeconds) + " seconds"
+    const std::string how = is_late ? "took over " + std::to_string(most_seconds) + " seconds"
                                     : "ended with status " + std::to_string(job.status);
     std::printf("the process %s at seed %llu\n\n%s\n", how.c_str(),
                 static_cast<unsigned long long>(job.seed),
@@ -380,7 +381,7 @@ TriangleCounts run_all(const TriangleOptions& options) {
         running -= waiting[r]->is_finished ? 1 : 0;
       }
     for (; !jobs.empty() && jobs.front().is_finished; jobs.pop_front())
-      report(jobs.front(), counts);
+      report(jobs.front(), options.seconds, counts);
   }
   return counts;
 }
@@ -400,8 +401,9 @@ void print_times(TriangleCounts& counts) {
 int triangles_program(int argc, char** argv) {
   TriangleOptions options;
   if (!parse_triangle_arguments(argc, argv, options)) {
-    std::fprintf(stderr, "usage: triangles [--seeds A..B | --count N] [--jobs N] [--times] "
-                         "[--other-cpus EVERY] [--program-only]\n");
+    std::fprintf(stderr,
+                 "usage: triangles [--seeds A..B | --count N] [--jobs N] [--seconds S] [--times] "
+                 "[--other-cpus EVERY] [--program-only]\n");
     return 1;
   }
   if (options.program_only) {

@@ -226,6 +226,12 @@ bool is_rounded_out_of_range(const NodeCase& c) {
          std::abs(c.our_cell()) >= 0x1p31 - 0x1p9 && c.their_cell() == -0x1p31;
 }
 
+/// A product over no terms is 0. ONNX Runtime leaves the result of one with a vector as it finds the memory.
+bool is_of_no_terms(const NodeCase& c) {
+  return !c.is_form() && c.is({"MatMul"}) && c.our_cell() == 0 && c.operands[0] &&
+         c.operands[0].cells() == 0;
+}
+
 /// The standard divides by the deviation + 1e-9, ONNX Runtime by the deviation alone: its quotients are larger, infinite or NaN where the deviation
 /// is next to nothing. Cells are at most the root of their number from the mean, in deviations.
 bool is_without_epsilon(const NodeCase& c) {
@@ -359,6 +365,8 @@ std::vector<Explanation> explained_numbers() {
        is_multiplied_first},
       {"rounded out of range", "ONNX Runtime's means of integers next to the largest are f32",
        is_rounded_out_of_range},
+      {"no terms", "ONNX Runtime leaves some products over no terms unset; Kawara's are 0",
+       is_of_no_terms},
       {"lost NaN", "ONNX Runtime's maxima and minima drop NaN in some orders; Kawara keeps it",
        loses_nan},
       {"limited steps",
