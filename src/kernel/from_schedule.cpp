@@ -188,9 +188,14 @@ private:
   Expr expr(const isl::ast_expr& e) const { return expr_from_ast(e, lookup()); }
 
   void one(const isl::ast_node_for& n, std::optional<LoopId> loop, Block& out) {
-    KAWARA_CHECK(loop, "isl made a loop that the order does not have");
     const std::string iterator = n.iterator().as<isl::ast_expr_id>().id().name();
     const Expr lo = expr(n.init());
+    if (!loop) {
+      // Where isl does not see that the loops around leave one iteration of a statement, it names that one by a loop of its own.
+      KAWARA_CHECK(n.is_degenerate(), "isl made a loop that the order does not have");
+      values_[iterator] = lo;
+      return node(n.body(), std::nullopt, out);
+    }
     if (n.is_degenerate()) {
       values_[iterator] = lo;
       for (Stmt& stmt : body_of(*loop, n.body()))

@@ -79,6 +79,20 @@ for i in range(0, N + 1):
   EXPECT_LE(stores, 2000U);
 }
 
+/// isl does not see that i and j // 3 leave one j, and names it by a loop of its own.
+TEST(Triangles, StepsInABandGiveOneIteration) {
+  line::expect_same(R"(param N
+numerics exact
+output A: bf16[N + 2, N]
+input B: bf16[N + 3, N + 2], C: bf16[N, N]
+for i in range(2, N + 2):
+    for j in range(max(0, i - 1), min(N, i + 3), 3):
+        for k in range(0, min(N, i + 4)):
+            A[i, j] max= B[i, k + 2] * C[j, k]
+)",
+                    "auto", {{2}, {7}, {11}, {12}, {19}});
+}
+
 /// A kernel with one argument X[64] and the loops i, j and k.
 struct Loops {
   kernel::Kernel kernel;
