@@ -74,9 +74,8 @@ public:
   explicit ErrorKeeper(ReportedError error) : error_(std::move(error)) {}
 
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
-    if (info.getSeverity() != llvm::DS_Error)
-      return false;
-    if (error_->empty()) {
+    // What is no error is about hints that LLVM did not take: nothing to tell anybody, and LLVM would print it.
+    if (info.getSeverity() == llvm::DS_Error && error_->empty()) {
       llvm::raw_string_ostream stream(*error_);
       llvm::DiagnosticPrinterRawOStream printer(stream);
       info.print(printer);
