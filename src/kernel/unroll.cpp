@@ -43,14 +43,21 @@ int64_t stores_of(const Block& block) {
   return count;
 }
 
-/// Whether a copy of the body has loops whose length is not known: such copies save nothing.
-bool copies_have_loops(const For& loop) {
-  bool found = false;
-  visit(substitute_var(loop.body, loop.var, int_lit(0)), [&](const Stmt& stmt) {
-    const auto* inner = std::get_if<For>(&stmt);
-    found = found || (inner != nullptr && !trip_count(*inner));
+/// Whether the block has loops whose length is not known; of two branches, whether both have or, for `Branches::Any`, one.
+enum class Branches : uint8_t { Both, Any };
+bool has_open_loop(const Block& block, Branches asked) {
+  return std::any_of(block.begin(), block.end(), [&](const Stmt& stmt) {
+    if (const auto* loop = std::get_if<For>(&stmt))
+      return !trip_count(*loop) || has_open_loop(loop->body, asked);
+    if (const auto* allocate = std::get_if<Allocate>(&stmt))
+      return has_open_loop(allocate->body, asked);
+    const auto* choice = std::get_if<If>(&stmt);
+    if (choice == nullptr)
+      return false;
+    const bool in_then = has_open_loop(choice->then, asked);
+    const bool in_otherwise = has_open_loop(choice->otherwise, asked);
+    return asked == Branches::Any ? in_then || in_otherwise : in_then && in_otherwise;
   });
-  return found;
 }
 
 /// Main loop with `factor` copies, then the rest one by one.
@@ -78,7 +85,10 @@ Block unroll_by(Kernel& kernel, For loop, int64_t factor) {
 }
 
 Block unrolled(Kernel& kernel, For loop, bool is_large) {
-  if (is_large && loop.marks.vector_width == 0 && copies_have_loops(loop))
+  // Copies of loops whose length is not known save nothing.
+  if (loop.marks.unroll != 0 && loop.marks.vector_width == 0 &&
+      has_open_loop(substitute_var(loop.body, loop.var, int_lit(0)),
+                    is_large ? Branches::Any : Branches::Both))
     loop.marks.unroll = 0;
   const int64_t factor = loop.marks.unroll;
   if (factor == 0 || loop.marks.vector_width != 0 || !loop.marks.instruction.empty())

@@ -13,13 +13,13 @@ namespace kawara::kernel {
 ///                                                     for i in range(N // 4 * 4, N): S(i)
 ///
 /// Complete unrolling needs a constant number of iterations and at most kMaxCopies statements
-/// afterwards; elsewhere the loop stays. Loops that are also vectorised are left to `vectorize`. Where the kernel would get more than
-/// kManyStores stores, loops stay whose bodies have loops of unknown length: triangles that are cut by tiles have dozens of them, and their
-/// copies take LLVM seconds.
+/// afterwards; elsewhere the loop stays. Loops that are also vectorised are left to `vectorize`. Loops stay whose bodies have loops of
+/// unknown length: triangles that are cut by tiles have dozens of them, and their copies save nothing and take LLVM seconds. A branch
+/// without such a loop (a full tile) is worth copies, up to kManyStores stores of the kernel.
 Kernel unroll(Kernel);
 
 inline constexpr int64_t kMaxCopies = 2048;
-inline constexpr int64_t kManyStores = 600;
+inline constexpr int64_t kManyStores = 250;
 
 /// The body of `loop` for iterations first, first + 1, ..., count of them, starting at value `at`.
 Block copies_of_body(Kernel&, const For& loop, const Expr& at, int64_t count);
