@@ -70,6 +70,7 @@ Kernel read_ranges(Kernel kernel) {
     auto* loop = std::get_if<For>(&stmt);
     if (loop == nullptr || (!has_load(loop->lo) && !has_load(loop->hi)))
       return block_of(std::move(stmt));
+    loop->marks.unroll = 1;
     return ReadRange(kernel, std::move(*loop)).with_checked_ends();
   });
   return kernel;

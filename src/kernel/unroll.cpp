@@ -91,7 +91,8 @@ Block unrolled(Kernel& kernel, For loop, bool is_large) {
                     is_large ? Branches::Any : Branches::Both))
     loop.marks.unroll = 0;
   const int64_t factor = loop.marks.unroll;
-  if (factor == 0 || loop.marks.vector_width != 0 || !loop.marks.instruction.empty())
+  if (factor == 0 || factor == 1 || loop.marks.vector_width != 0 ||
+      !loop.marks.instruction.empty())
     return block_of(std::move(loop));
   const auto trips = trip_count(loop);
   const bool is_complete = trips && (factor == poly::kFullUnroll || factor >= *trips);

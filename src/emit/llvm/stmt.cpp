@@ -251,7 +251,11 @@ llvm::MDNode* FunctionEmitter::loop_hints(const kernel::For& loop) {
   const auto number = [&](int64_t n) { return b_.getInt32(static_cast<uint32_t>(n)); };
   const poly::Marks& marks = loop.marks;
   const bool is_vector_code = has_vectors(loop.body);
-  if (marks.unroll == poly::kFullUnroll)
+  if (marks.unroll == 1) {
+    hint("llvm.loop.unroll.disable", nullptr);
+    hint("llvm.loop.vectorize.width", number(1));
+    hint("llvm.loop.interleave.count", number(1));
+  } else if (marks.unroll == poly::kFullUnroll)
     hint("llvm.loop.unroll.full", nullptr);
   else if (marks.unroll > 1)
     hint("llvm.loop.unroll.count", number(marks.unroll));
