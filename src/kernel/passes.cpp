@@ -112,7 +112,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassOptions
       .run("pipeline", plain(pipeline))
       .run("uniform_tiles", unless_grouped(uniform_tiles))
       .run("unequal_copies", unless_grouped(unequal_copies))
-      .run("unroll", plain(unroll))
+      .run("unroll", plain([](Kernel k) { return unroll(std::move(k)); }))
       .run("vectorize", plain([](Kernel k) { return vectorize(std::move(k), Rest::OneByOne); }))
       .run("simplify", simplify)
       .run("promote", unless_grouped([](Kernel k, const Launch& launch) {
@@ -153,7 +153,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassOptions& option
       .run("last_tiles", last_tiles)
       .run("separate_tiles", separate_tiles)
       .run("turned_stores", turned_stores)
-      .run("unroll", unroll)
+      .run("unroll", [](Kernel k) { return unroll(std::move(k), Unrolled::Known); })
       .run("tensorize", [&](Kernel k) { return tensorize(std::move(k), cpu); })
       .run("vectorize",
            [&](Kernel k) { return vectorize(std::move(k), Rest::NarrowVector, cpu.vector_bytes); })
@@ -182,7 +182,7 @@ Kernel optimise_for_text(Kernel kernel, const PassObserver& observer) {
       .run("plain_exp", plain_exp)
       .run("join_loops", join_loops)
       .run("separate_tiles", separate_tiles)
-      .run("unroll", unroll)
+      .run("unroll", [](Kernel k) { return unroll(std::move(k), Unrolled::Known); })
       .run("simplify", simplify)
       .run("promote", [](Kernel k) { return promote(std::move(k)); })
       .run("prefetch", prefetch)

@@ -4,6 +4,7 @@
 #include "kernel/vars.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace kawara::kernel {
 namespace {
@@ -84,15 +85,13 @@ Block unroll_by(Kernel& kernel, For loop, int64_t factor) {
   return {std::move(define), std::move(main), std::move(loop)};
 }
 
-Block unrolled(Kernel& kernel, For loop, bool is_large) {
+Block unrolled(Kernel& kernel, For loop, std::optional<Branches> spared) {
   // Copies of loops whose length is not known save nothing.
-  if (loop.marks.unroll != 0 && loop.marks.vector_width == 0 &&
-      has_open_loop(substitute_var(loop.body, loop.var, int_lit(0)),
-                    is_large ? Branches::Any : Branches::Both))
+  if (spared && loop.marks.unroll != 0 && loop.marks.vector_width == 0 &&
+      has_open_loop(substitute_var(loop.body, loop.var, int_lit(0)), *spared))
     loop.marks.unroll = 0;
   const int64_t factor = loop.marks.unroll;
-  if (factor == 0 || factor == 1 || loop.marks.vector_width != 0 ||
-      !loop.marks.instruction.empty())
+  if (factor == 0 || factor == 1 || loop.marks.vector_width != 0 || !loop.marks.instruction.empty())
     return block_of(std::move(loop));
   const auto trips = trip_count(loop);
   const bool is_complete = trips && (factor == poly::kFullUnroll || factor >= *trips);
@@ -119,11 +118,13 @@ Block copies_of_body(Kernel& kernel, const For& loop, const Expr& at, int64_t co
   return result;
 }
 
-Kernel unroll(Kernel kernel) {
-  const bool is_large = stores_of(kernel.body) > kManyStores;
+Kernel unroll(Kernel kernel, Unrolled copied) {
+  std::optional<Branches> spared;
+  if (copied == Unrolled::Known)
+    spared = stores_of(kernel.body) > kManyStores ? Branches::Any : Branches::Both;
   kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
     if (auto* loop = std::get_if<For>(&stmt))
-      return unrolled(kernel, std::move(*loop), is_large);
+      return unrolled(kernel, std::move(*loop), spared);
     return block_of(std::move(stmt));
   });
   return kernel;
