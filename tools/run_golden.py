@@ -2,8 +2,10 @@
 """Runs the stories under tests/, docs/lessons and docs/guides and compares what is printed.
 
     tools/run_golden.py [--update] [--kawara PATH] [--jobs N] [FILTER ...]
+    tools/run_golden.py --silence 2 hour
 
-A filter is a piece of a story's path. --update writes what was printed into the story.
+A filter is a piece of a story's path. --update writes what was printed into the story. --silence
+lists commands that print nothing for so many seconds on a terminal.
 """
 
 import argparse
@@ -11,17 +13,22 @@ import concurrent.futures
 import os
 import pathlib
 import platform
+import pty
+import re
+import select
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import story as stories
 import tree
 
-FOLDERS = ["tests/golden", "tests/errors", "tests/equal", "docs/lessons", "docs/guides"]
+FOLDERS = ["tests/golden", "tests/errors", "tests/equal", "tests/hour", "docs/lessons", "docs/guides"]
 TIME_LIMIT_S = 120
+SETTING = re.compile(r"[A-Z_]+=.*")  # of the environment, before a command
 
 
 def find(root, filters):
@@ -33,24 +40,87 @@ def find(root, filters):
     return [name for name in names if not filters or any(f in name for f in filters)]
 
 
-def run_command(kawara, command, folder):
-    """Lines that the command printed: standard output, then standard error, then the exit code."""
+def words_and_environment(kawara, command, folder):
     words = shlex.split(command)
-    if words[:1] == ["cat"]:
-        return (folder / words[1]).read_text().splitlines()
+    own = {}
+    while words and SETTING.fullmatch(words[0]):
+        name, value = words.pop(0).split("=", 1)
+        own[name] = value
     if words[:1] not in (["kawara"], ["./kw"]):
         raise stories.Malformed(f"only `kawara` and `cat` can be run, not `{command}`")
     # The folder of the story is where its tuned schedules are kept, and nobody else's are seen.
     environment = {**os.environ, "KAWARA_THREADS": "2", "LC_ALL": "C.UTF-8", "COLUMNS": "100",
-                   "XDG_CACHE_HOME": str(folder / ".cache")}
+                   "XDG_CACHE_HOME": str(folder / ".cache"), **own}
+    return [kawara, *words[1:]], environment
+
+
+def run_command(kawara, command, folder):
+    """Lines that the command printed: standard output, then standard error, then the exit code."""
+    if command.startswith("cat "):
+        return (folder / shlex.split(command)[1]).read_text().splitlines()
+    words, environment = words_and_environment(kawara, command, folder)
     try:
-        done = subprocess.run([kawara, *words[1:]], cwd=folder, env=environment,
+        done = subprocess.run(words, cwd=folder, env=environment,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=TIME_LIMIT_S)
     except subprocess.TimeoutExpired:
         return [f"(no answer within {TIME_LIMIT_S} s)"]
     text = (done.stdout + done.stderr).decode("utf-8", errors="replace")
     lines = stories.without_blank_end(line.rstrip() for line in text.split("\n"))
     return lines + ([f"exit: {done.returncode}"] if done.returncode else [])
+
+
+def longest_silence(kawara, command, folder):
+    """Seconds that a user at a terminal waits without a word."""
+    if command.startswith("cat "):
+        return 0.0
+    words, environment = words_and_environment(kawara, command, folder)
+    ours, theirs = pty.openpty()
+    started = time.monotonic()
+    with subprocess.Popen(words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=theirs,
+                          stderr=theirs) as process:
+        os.close(theirs)
+        longest, last = 0.0, started
+        while last - started < TIME_LIMIT_S:
+            try:
+                is_over = not select.select([ours], [], [], 1)[0] or not os.read(ours, 65536)
+            except OSError:  # what the other end does to a terminal when it ends
+                is_over = True
+            now = time.monotonic()
+            if is_over and process.poll() is None:
+                continue
+            longest, last = max(longest, now - last), now
+            if is_over:
+                break
+        else:
+            process.kill()
+    os.close(ours)
+    return longest
+
+
+def silent_commands(root, kawara, name, seconds):
+    """(silence, command) of those that let a user wait longer, three times: the machine may have been busy once."""
+    story, found = stories.parse(root / name), []
+    with tempfile.TemporaryDirectory() as folder_name:
+        folder = pathlib.Path(folder_name)
+        write_inputs(root, story, folder)
+        for command in (each for step in story.steps for each in step.commands):
+            silence = longest_silence(kawara, command, folder)
+            for _ in range(2):
+                if silence > seconds:
+                    silence = min(silence, longest_silence(kawara, command, folder))
+            if silence > seconds:
+                found.append((silence, command))
+    return found
+
+
+def run_silence(root, kawara, filters, seconds, out=sys.stdout):
+    """0 when no command of the stories is silent for longer."""
+    found = [(name, *each) for name in find(root, filters)
+             for each in silent_commands(root, kawara, name, seconds)]
+    for name, silence, command in found:
+        print(f"{name}: {silence:.1f} s without a word: {command}", file=out)
+    print(f"{len(found)} commands are silent for more than {seconds:g} s", file=out)
+    return 1 if found else 0
 
 
 def write_inputs(root, story, folder):
@@ -70,7 +140,8 @@ def outputs_of(root, kawara, story):
         folder = pathlib.Path(name)
         write_inputs(root, story, folder)
         first = next(iter([*story.inputs, *story.origins]), "")
-        return [[line for command in step.commands
+        shown = stories.without_figures if story.is_measured() else str
+        return [[shown(line) for command in step.commands
                  for line in run_command(kawara, command.replace("{file}", first), folder)]
                 for step in story.steps]
 
@@ -156,8 +227,12 @@ def main():
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--kawara", default=str(tree.ROOT / "build/tools/kawara"))
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--silence", type=float, metavar="SECONDS",
+                        help="run on a terminal, and list commands that print nothing for longer")
     arguments = parser.parse_intermixed_args()
     kawara = os.path.abspath(arguments.kawara)
+    if arguments.silence is not None:
+        return run_silence(tree.ROOT, kawara, arguments.filters, arguments.silence)
     counts = run_all(tree.ROOT, kawara, arguments.filters, arguments.update, arguments.jobs)
     updated = f", {counts['updated']} updated" if arguments.update else ""
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped{updated}")

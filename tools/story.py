@@ -11,6 +11,22 @@ import re
 FILE = re.compile(r"--- (?P<name>[\w./-]+)(?: from (?P<origin>[\w./-]+))?$")
 FENCE = re.compile(r"```(?P<kind>[\w-]*)[ \t]*(?P<name>[\w./-]*)$")
 REQUIRES = re.compile(r"(?:# |<!-- )requires: (?P<what>[\w-]+)")
+MEASURED = "# measured"
+NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+# What differs from run to run or from machine to machine, and what stands for it in a measured story.
+FIGURES = [(re.compile(pattern), shown) for pattern, shown in [
+    (r"\d+ samples? of \d+ calls?", "<n> samples of <n> calls"),
+    (rf"(after|in|to|:|instead of|^) ?{NUMBER} (?:ns|us|ms|s)\b", r"\1 <time>"),
+    (rf"{NUMBER} [TGMk]?(?:FLOP|OP|B)/s", "<rate>"),
+    (rf"{NUMBER} %", "<share>"),
+    (rf"{NUMBER} [TGM]B are free", "<size> are free"),
+    (rf"(difference|allowed|norm|explains) {NUMBER}", r"\1 <small>"),
+    (r"tried \d+ candidates", "tried <n> candidates"),
+    (rf"{NUMBER} a second.*", "<n> a second, <refusals>"),
+    (r"put \d+ of \d+ pairs", "put <n> of <n> pairs"),
+    (rf"{NUMBER}x faster", "<ratio> faster"),
+]]
+SUMMARY = re.compile(rf"\b(min|max|mean) ({NUMBER})")
 
 
 class Malformed(Exception):
@@ -35,6 +51,10 @@ class Story:
     steps: list = dataclasses.field(default_factory=list)
     requires: list = dataclasses.field(default_factory=list)
 
+    def is_measured(self):
+        """Its figures are compared by what they are, not by how large."""
+        return MEASURED in self.lines
+
     def with_outputs(self, outputs):
         """Text of the story with the expected lines of each step replaced."""
         lines = list(self.lines)
@@ -56,7 +76,7 @@ def add_input(story, header, body, number):
     if header["origin"]:
         story.origins[header["name"]] = header["origin"]
     else:
-        story.inputs[header["name"]] = "\n".join(without_blank_end(body)) + "\n"
+        story.inputs[header["name"]] = "".join(line + "\n" for line in without_blank_end(body))
 
 
 def parse_kwt(text):
@@ -134,6 +154,13 @@ def add_console(story, begin, end):
 def parse(path):
     text = pathlib.Path(path).read_text(encoding="utf-8")
     return parse_lesson(text) if str(path).endswith(".md") else parse_kwt(text)
+
+
+def without_figures(line):
+    """Times, rates and sizes of this machine by name; sums that are rounded in another order elsewhere, with four digits."""
+    for pattern, shown in FIGURES:
+        line = pattern.sub(shown, line)
+    return SUMMARY.sub(lambda match: f"{match[1]} {float(match[2]):.4g}", line)
 
 
 def agrees(expected, actual):

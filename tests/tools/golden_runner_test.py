@@ -11,12 +11,17 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import run_golden  # noqa: E402  (found through the line above)
+import story  # noqa: E402
 
 FAKE = """#!/bin/sh
 case "$1" in
   show) cat "$2" ;;
   refuse) echo "error[K0203]: no" >&2; exit 1 ;;
   length) wc -l < "$2" | tr -d ' ' ;;
+  threads) echo "$KAWARA_THREADS" ;;
+  time) echo "time: $(date +%N | cut -c 1-3).25 us, spread 0.$$ %" ;;
+  wait) sleep 0.5; echo done ;;
+  speak) for k in 1 2 3 4 5; do sleep 0.1; echo $k; done ;;
 esac
 """
 
@@ -117,6 +122,35 @@ class Runner(unittest.TestCase):
         self.assertEqual(self.run_one("docs/lessons/01_one.md", text), ["passed"])
         self.assertEqual(self.run_one("docs/lessons/01_one.md", text.replace("\nx\n```\n\nN", "\ny\n```\n\nN")),
                          ["failed"])
+
+    def test_settings_before_a_command(self):
+        text = "$ KAWARA_THREADS=abc kawara threads\n-----\nabc\n$ kawara threads\n-----\n2\n"
+        self.assertEqual(self.run_one("tests/hour/a.kwt", text), ["passed"])
+
+    def test_input_without_a_line_is_an_empty_file(self):
+        text = "--- a.kw\n\n--- b.kw\nx\n$ kawara length a.kw\n-----\n0\n"
+        self.assertEqual(self.run_one("tests/hour/a.kwt", text), ["passed"])
+
+    def test_figures_of_a_measured_story_are_named(self):
+        text = "$ kawara time\n-----\ntime: <time>, spread <share>\n"
+        self.assertEqual(self.run_one("tests/hour/a.kwt", text), ["failed"])
+        self.assertEqual(self.run_one("tests/hour/a.kwt", "# measured\n" + text), ["passed"])
+        changed = "# measured\n" + text.replace("spread", "width")
+        self.assertEqual(self.run_one("tests/hour/a.kwt", changed), ["failed"])
+
+    def test_sums_of_a_measured_story_have_four_digits(self):
+        self.assertEqual(story.without_figures("y: f32[9]  min -1.23456  max 2  mean 1.00004e-05"),
+                         "y: f32[9]  min -1.235  max 2  mean 1e-05")
+
+    def test_silence_is_found(self):
+        path = self.root / "tests/hour/a.kwt"
+        path.parent.mkdir(parents=True)
+        path.write_text("$ kawara speak\n$ kawara wait\n$ kawara refuse\n-----\n")
+        out = io.StringIO()
+        self.assertEqual(run_golden.run_silence(self.root, str(self.kawara), [], 0.3, out), 1)
+        self.assertIn("s without a word: kawara wait\n", out.getvalue())
+        self.assertIn("1 commands are silent", out.getvalue())
+        self.assertEqual(run_golden.run_silence(self.root, str(self.kawara), [], 5, out), 0)
 
     def test_other_machine_is_skipped(self):
         text = "# requires: pdp11\n$ kawara refuse\n-----\nnever\n"
