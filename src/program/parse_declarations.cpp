@@ -1,6 +1,10 @@
 #include "program/parser.h"
 
+#include "support/text.h"
+
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace kawara::program {
 
@@ -15,11 +19,31 @@ std::optional<Role> role_from_name(std::string_view word) {
 
 } // namespace
 
+/// `outptu y: f32[N]`: the word that is meant, said once, so that the names of the line are known further down.
+std::string_view Parser::declaring_word() {
+  const Token word = peek();
+  const bool is_declaration =
+      peek(1).kind == TokenKind::Name && !is_reserved(peek(1).text) &&
+      (peek(2).is(":") || peek(2).is(",") || peek(2).is("=") || peek(2).kind == TokenKind::Newline);
+  if (!is_declaration || starts_line(word.text) || report_.is_full())
+    return word.text;
+  static const std::vector<std::string> kWords = {"param",  "input", "const",
+                                                  "output", "inout", "temp"};
+  const auto meant = closest(word.text, kWords);
+  if (!meant)
+    return word.text;
+  fail(code::kNotAStatement, word.where, fmt::format("`{}` does not start a statement", word.text),
+       "", {{"did you mean", *meant}});
+  panic_ = false;
+  return *std::find(kWords.begin(), kWords.end(), *meant);
+}
+
 /// One declaration line; false when the line is none.
 bool Parser::declaration(ast::File& file) {
   if (!at(TokenKind::Name))
     return false;
-  const Token word = peek();
+  Token word = peek();
+  word.text = declaring_word();
   const bool is_constant = word.text == "const";
   const std::optional<Role> role = is_constant ? Role::Input : role_from_name(word.text);
   if (!role && word.text != "param" && word.text != "assume" && word.text != "numerics" &&

@@ -265,9 +265,27 @@ ast::Expr Parser::name_or_call() {
   ast::Expr e = node(kind, name.where.begin, std::move(args));
   e.name = name.text;
   e.name_where = name.where;
+  if (!panic_ && kind == Kind::Index && at("["))
+    second_brackets(name.text, name.where.end);
   if (!panic_ && (at("[") || at("(")))
     fail_expected("an operator");
   return e;
+}
+
+/// `A[i][j]`, at the second bracket: the indices of a tensor stand in one pair.
+void Parser::second_brackets(std::string_view name, uint32_t begin) {
+  const Span where = peek().where;
+  while (accept("["))
+    list("]", false);
+  if (panic_)
+    return;
+  std::string indices = report_.source()->text.substr(begin, last_end_ - begin);
+  for (size_t at = indices.find("]"); at != std::string::npos && at + 1 < indices.size();
+       at = indices.find("]", at + 2))
+    if (const size_t next = indices.find_first_not_of(' ', at + 1); indices[next] == '[')
+      indices.replace(at, next - at + 1, ", ");
+  fail(code::kExpected, where, "expected an operator, found `[`", "",
+       {{"all indices stand in one pair of brackets", fmt::format("{}{}", name, indices)}});
 }
 
 /// An argument of a call: an expression, or `k in range(3)` for a reduction.

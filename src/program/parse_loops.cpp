@@ -195,6 +195,25 @@ bool Parser::assign_op(ast::Statement& s) {
   return true;
 }
 
+void Parser::not_a_statement(const Token& first) {
+  size_t close = 1;
+  while (peek(1).is("(") && !peek(close).is(")") && peek(close).kind != TokenKind::Newline &&
+         peek(close).kind != TokenKind::End)
+    ++close;
+  Help help{"statements are",
+            "for i in range(N):, if cond:, let x = value, C[i] = value, C[i] += value"};
+  if (peek(close).is(")") && peek(close + 1).is("=")) { // `C(i, j) = ...`, as in Halide
+    const uint32_t begin = peek(1).where.end;
+    help = {"elements of a tensor are written",
+            fmt::format("{}[{}]", first.text,
+                        report_.source()->text.substr(begin, peek(close).where.begin - begin))};
+  }
+  fail(code::kNotAStatement, first.where,
+       fmt::format("`{}` does not start a statement", first.text), "", {help});
+  skip_line();
+  skip_block();
+}
+
 void Parser::assignment(std::vector<ast::Statement>& out) {
   ast::Statement s;
   const Token first = peek();
@@ -209,15 +228,8 @@ void Parser::assignment(std::vector<ast::Statement>& out) {
     skip_block();
     return;
   }
-  if (is_plain_word) {
-    fail(code::kNotAStatement, first.where,
-         fmt::format("`{}` does not start a statement", first.text), "",
-         {{"statements are",
-           "for i in range(N):, if cond:, let x = value, C[i] = value, C[i] += value"}});
-    skip_line();
-    skip_block();
-    return;
-  }
+  if (is_plain_word)
+    return not_a_statement(first);
   s.target = name_or_call();
   const Token op = peek();
   if (!panic_ && !assign_op(s)) {

@@ -41,6 +41,7 @@ private:
 
   // Declarations (parse_declarations.cpp).
   bool declaration(ast::File&);
+  std::string_view declaring_word();
   void params(ast::File&);
   void function(ast::File&);
   void function_body(ast::FunctionDecl&, Span header);
@@ -57,6 +58,7 @@ private:
   ast::Statement if_else();
   ast::Statement let();
   void assignment(std::vector<ast::Statement>&);
+  void not_a_statement(const Token& first);
   bool assign_op(ast::Statement&);
   std::vector<ast::Statement> block(Span header);
   void colon(Span header);
@@ -73,6 +75,7 @@ private:
   ast::Expr signed_expr();
   ast::Expr atom();
   ast::Expr name_or_call();
+  void second_brackets(std::string_view name, uint32_t begin);
   ast::Expr argument();
   std::vector<ast::Expr> list(std::string_view close, bool binders);
   ast::Expr node(ast::Kind, uint32_t begin, std::vector<ast::Expr> args);

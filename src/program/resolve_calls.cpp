@@ -40,20 +40,36 @@ Value applied(UnaryOp op, Value v, Span where) {
   return v;
 }
 
-std::optional<std::string> function_meant(std::string_view name) {
-  static const std::pair<const char*, const char*> kOthers[] = {
-      {"fabs", "abs"},      {"fmax", "max"},     {"fmin", "min"},     {"expf", "exp"},
-      {"sqrtf", "sqrt"},    {"where", "select"}, {"ln", "log"},       {"float", "f32"},
-      {"int", "i32"},       {"double", "f64"},   {"product", "prod"}, {"power", "pow"},
-      {"arctan2", "atan2"}, {"clip", "clamp"}};
-  for (const auto& [other, ours] : kOthers)
-    if (name == other)
-      return ours;
+std::vector<std::string> all_functions() {
   std::vector<std::string> all = {"pow", "min", "max",  "select", "relu",   "clamp",
                                   "fma", "sum", "prod", "argmax", "argmin", "atan2"};
   for (UnaryOp op : kFunctions)
     all.emplace_back(scalar::name_of(op));
-  return closest(name, all);
+  return all;
+}
+
+std::optional<std::string> function_meant(std::string_view name) {
+  static const std::pair<const char*, const char*> kOthers[] = {{"fabs", "abs"},
+                                                                {"fmax", "max"},
+                                                                {"fmin", "min"},
+                                                                {"expf", "exp"},
+                                                                {"sqrtf", "sqrt"},
+                                                                {"where", "select"},
+                                                                {"ln", "log"},
+                                                                {"float", "f32"},
+                                                                {"int", "i32"},
+                                                                {"double", "f64"},
+                                                                {"product", "prod"},
+                                                                {"power", "pow"},
+                                                                {"arctan2", "atan2"},
+                                                                {"clip", "clamp"},
+                                                                {"log10", "log(x) / log(10)"},
+                                                                {"mod", "a % b"},
+                                                                {"mean", "sum(k, x[k]) / N"}};
+  for (const auto& [other, ours] : kOthers)
+    if (name == other)
+      return ours;
+  return closest(name, all_functions());
 }
 
 } // namespace
@@ -179,8 +195,12 @@ void Resolver::unknown_function(const ast::Expr& e) {
     help.push_back({"elements of a tensor are written", fmt::format("{}[i]", e.name)});
   else if (const auto meant = report_.is_full() ? std::nullopt : function_meant(e.name))
     help.push_back({"did you mean", *meant});
+  std::vector<std::string> body;
+  if (help.empty())
+    body.push_back("Functions are " + join(all_functions(), ", ") +
+                   ", and those that `def` makes.");
   report_.error(code::kUnknownFunction, e.name_where, fmt::format("unknown function `{}`", e.name),
-                "", help);
+                "", help, body);
 }
 
 Value Resolver::function(const ast::Expr& e, std::vector<Value> args) {
