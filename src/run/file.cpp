@@ -1,10 +1,15 @@
 #include "run/file.h"
 
+#include "support/text.h"
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
+#include <vector>
 
 namespace kawara::run {
 namespace {
@@ -28,14 +33,58 @@ Diagnostic file_error(std::string code, std::string headline, std::string why, s
   return d;
 }
 
+namespace {
+
+/// Files of a folder in the order of the alphabet; none where there are too many to be looked through.
+std::vector<std::string> files_in(const std::filesystem::path& folder) {
+  constexpr size_t kMost = 10000;
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator at(folder.empty() ? "." : folder, error), end;
+  for (; !error && at != end && names.size() < kMost; at.increment(error))
+    if (std::error_code ignored; at->is_regular_file(ignored))
+      names.push_back(at->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names.size() < kMost ? names : std::vector<std::string>();
+}
+
+/// A file beside `path` whose name is nearly that, or is that with an ending.
+std::optional<std::string> file_meant(const std::filesystem::path& path) {
+  const std::vector<std::string> names = files_in(path.parent_path());
+  const std::string name = path.filename().string();
+  std::optional<std::string> meant = closest(name, names);
+  for (const std::string& each : names)
+    if (!name.empty() && std::filesystem::path(each).stem() == name)
+      meant = each;
+  if (meant)
+    return (path.parent_path() / *meant).string();
+  return std::nullopt;
+}
+
+/// A program or model in the folder.
+std::optional<std::string> file_inside(const std::filesystem::path& folder) {
+  for (const std::string& name : files_in(folder))
+    if (name.ends_with(".kw") || name.ends_with(".onnx"))
+      return (folder / name).string();
+  return std::nullopt;
+}
+
+} // namespace
+
 Result<std::string, Diagnostic> read_file(const std::string& path) {
-  const auto refuse = [&](const std::string& why) {
-    return fail(file_error("K0420", "cannot read `" + path + "`", why, "check the path"));
+  const auto refuse = [&](const std::string& why, const std::string& intro = {},
+                          const std::optional<std::string>& meant = {}) {
+    Diagnostic d = file_error("K0420", "cannot read `" + path + "`", why, "check the path");
+    if (meant)
+      d.help = {{intro, *meant, false}};
+    return fail(std::move(d));
   };
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
-    return refuse("It is a folder.");
+    return refuse("It is a folder.", "give a file, for example", file_inside(path));
   const File file(std::fopen(path.c_str(), "rb"));
+  if (!file && errno == ENOENT)
+    return refuse(reason(ENOENT), "did you mean", file_meant(path));
   if (!file)
     return refuse(reason(errno));
   std::string bytes;
