@@ -40,6 +40,15 @@ std::string listed(const std::vector<std::string>& names) {
   return shown.empty() ? "none" : join(shown, ", ");
 }
 
+/// Statements still in the tree that write the tensor; none where there is no such tensor.
+std::vector<std::string> writers_of(const poly::Scop& scop, std::string_view tensor) {
+  std::vector<std::string> writers;
+  for (const poly::ScopStatement& statement : scop.statements)
+    if (!statement.is_removed && scop.tensors[statement.text.tensor].name == tensor)
+      writers.push_back(statement.text.name);
+  return writers;
+}
+
 Refusal::Shape unknown_loop(const LoopName& name, std::string_view request,
                             const std::vector<std::string>& existing, const std::string& around) {
   Refusal::Shape refusal = shape_refusal(
@@ -81,6 +90,9 @@ Result<StmtId, Refusal::Shape> resolve_statement(const Schedule& schedule, std::
       shape_refusal(kUnknownStatement,
                     std::string(request) + ": there is no statement `" + std::string(name) + "`");
   refusal.body.push_back("The statements are " + listed(existing) + ".");
+  if (const std::vector<std::string> writers = writers_of(schedule.scop, name); !writers.empty())
+    refusal.body.push_back("`" + std::string(name) + "` is a tensor; it is written by " +
+                           listed(writers) + ".");
   return fail(std::move(refusal));
 }
 
