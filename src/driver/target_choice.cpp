@@ -22,7 +22,8 @@ Diagnostic unknown_target(const std::string& name) {
   d.body.push_back("A number of cores (1 to 1024) may follow: cpu:znver4:1.");
   for (const std::string& cpu : target::named_cpus())
     known.push_back("cpu:" + cpu);
-  const auto meant = closest(name, known);
+  const bool is_gpu = name == "gpu" || name == "GPU" || name == "nvidia";
+  const auto meant = is_gpu ? std::optional<std::string>("cuda") : closest(name, known);
   d.help.push_back(
       {meant ? "did you mean" : "for example", "--target " + meant.value_or("cuda:sm_90a"), false});
   return d;

@@ -103,8 +103,9 @@ std::string to_string(const Timing& timing) {
   const auto [scale, unit] = s >= 1      ? std::pair(1.0, "s")
                              : s >= 1e-3 ? std::pair(1e3, "ms")
                                          : std::pair(1e6, "us");
-  return fmt::format("{:.3f} {}, spread {:.1f} %, {} samples of {} calls", s * scale, unit,
-                     timing.spread * 100, timing.samples.size(), timing.batch);
+  return fmt::format("{:.3f} {}, spread {:.1f} %, {} samples of {} call{}", s * scale, unit,
+                     timing.spread * 100, timing.samples.size(), timing.batch,
+                     timing.batch == 1 ? "" : "s");
 }
 
 } // namespace kawara::run
