@@ -174,6 +174,16 @@ void accept_raw_bits(const Program& program, Arrays& given) {
   }
 }
 
+Result<Done, Diagnostic> check_names(const Program& program, const Arrays& given) {
+  for (const auto& [name, array] : given) {
+    const auto at = std::find_if(program.tensors.begin(), program.tensors.end(),
+                                 [&](const Tensor& t) { return t.name == name; });
+    if (at == program.tensors.end() || !is_given(*at))
+      return fail(unused(program, name));
+  }
+  return Done{};
+}
+
 Result<std::vector<Array>, Diagnostic>
 bind_arguments(const Program& program, const std::vector<int64_t>& params, Arrays given) {
   KAWARA_TRY(const Shapes shapes, required_shapes(program, params));

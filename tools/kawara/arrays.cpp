@@ -75,6 +75,8 @@ Parsed<program::Arrays> read_arrays_of(driver::Request& request,
   if (given.empty())
     return given;
   KAWARA_TRY(const program::Program open, driver::program_of(request));
+  if (auto known = program::check_names(open, given); !known)
+    return fail(Diagnostics{std::move(known).error()});
   program::accept_raw_bits(open, given);
   request.sizes = program::sizes_from_arrays(open, given, request.sizes);
   return given;
