@@ -85,7 +85,8 @@ Parsed<program::Arrays> read_arrays_of(driver::Request& request,
 Result<Done, Diagnostic> check_output_file(const std::string& path) {
   if (path.ends_with(".npy") || path.ends_with(".npz") || path.ends_with(".csv"))
     return Done{};
-  return fail(run::file_error("K0453", "`" + printable(path) + "` says no format to write",
+  return fail(run::file_error("K0453",
+                              "cannot write `" + printable(path) + "`: its ending names no format",
                               "Arrays are written as .npy, .npz or .csv, by the file's ending.",
                               "give the file one of these endings"));
 }

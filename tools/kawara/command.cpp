@@ -19,11 +19,16 @@
 namespace kawara::tools {
 namespace {
 
+constexpr size_t kMostDigits = 18; ///< that any i64 can have
+
 Diagnostic bad_size(const std::string& text) {
   Diagnostic d;
   d.code = "K0432";
-  d.headline = "`-p " + text + "` does not give a size";
+  d.headline = "`-p " + printable(text) + "` does not give a size";
   d.body.push_back("A size is a name, `=` and a whole number; several may be separated by commas.");
+  const size_t digits = text.find_first_of("0123456789", text.find('='));
+  if (digits != std::string::npos && text.size() - digits > kMostDigits)
+    d.body.push_back("This number is too large.");
   d.help.push_back({"for example", "-p N=1024,M=64", false});
   return d;
 }
@@ -47,7 +52,7 @@ Diagnostics read_sizes(const std::vector<std::string>& sizes, driver::Request& r
   for (const std::string& text : sizes)
     for (const std::string_view item : split(text, ','))
       if (!add_size(item, request))
-        errors.push_back(bad_size(text));
+        errors.push_back(bad_size(std::string(trim(item))));
   return errors;
 }
 
@@ -237,19 +242,6 @@ Parsed<schedule::Environment> environment_to_run_on(const CommonOptions& options
     return fail(Diagnostics{no_code_here(
         options.target, "Programs run on the processor of this machine, `--target cpu`.")});
   return environment;
-}
-
-Diagnostic no_such_command(const CLI::App& app, const std::string& name) {
-  std::vector<std::string> known;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    known.push_back(command->get_name());
-  Diagnostic d;
-  d.code = "K0437";
-  d.headline = "no command is called `" + name + "`";
-  d.body.push_back("The commands are " + join(known, ", ") + ".");
-  if (const auto meant = closest(name, known))
-    d.help.push_back({"did you mean", "kawara " + *meant, false});
-  return d;
 }
 
 TraceOptions trace_options(const CommonOptions& options) {

@@ -70,9 +70,6 @@ Parsed<schedule::Environment> environment_to_run_on(const CommonOptions&);
 /// K0302: what the command cannot do for a processor that is named.
 Diagnostic no_code_here(const std::string& target, std::string why);
 
-/// K0437: no command has that name.
-Diagnostic no_such_command(const CLI::App&, const std::string& name);
-
 TraceOptions trace_options(const CommonOptions&);
 
 /// Prints errors (as text on standard error, or as JSON on standard output) and returns kUserError.

@@ -167,7 +167,7 @@ Result<Done, Diagnostic> run_compiled_model(const ModelOptions& options) {
 void add_compile(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CompileOptions>();
   CLI::App* command = app.add_subcommand(
-      "compile", "Compile an ONNX model for inputs of one shape into a file that starts at once");
+      "compile", "compile an ONNX model for inputs of one shape into a file that starts at once");
   command->add_option("FILE", options->file, "model.onnx")->required();
   command->add_option("-o,--output", options->output, "file to write; model.kwx when not given");
   command->add_option("-p,--param", options->sizes, "size of a symbol in the inputs' shapes");

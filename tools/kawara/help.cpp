@@ -1,6 +1,7 @@
 #include "kawara/help.h"
 
 #include "kawara/command.h"
+#include "kawara/usage.h"
 #include "support/text.h"
 
 #include <fmt/format.h>
@@ -174,7 +175,7 @@ int help(const CLI::App& app, const HelpOptions& options) {
                      : options.completion == "fish" ? fish_completion(app)
                                                     : zsh_completion(app));
   } else if (options.command.empty()) {
-    fmt::print("{}", app.help());
+    fmt::print("{}", help_of_all(app));
   } else {
     for (const CLI::App* command : commands_in(app))
       if (command->get_name() == options.command) {
@@ -187,6 +188,11 @@ int help(const CLI::App& app, const HelpOptions& options) {
 }
 
 } // namespace
+
+// `CLI::App::help` would say what the command in use does, and that is `help`.
+std::string help_of_all(const CLI::App& app) {
+  return app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
+}
 
 std::string version_text() {
   utsname machine{};

@@ -3,6 +3,7 @@
 #include "kawara/command.h"
 #include "kawara/help.h"
 #include "kawara/model.h"
+#include "kawara/usage.h"
 
 #include "run/cpu/threads.h"
 #include "support/check.h"
@@ -30,7 +31,6 @@ int run_command(int argc, char** argv) {
                "kawara"};
   app.require_subcommand(1);
   app.set_version_flag("--version", kawara::tools::version_text());
-  app.failure_message(CLI::FailureMessage::simple);
   int exit_code = kawara::tools::kOk;
   kawara::tools::add_run(app, exit_code);
   kawara::tools::add_check(app, exit_code);
@@ -51,10 +51,12 @@ int run_command(int argc, char** argv) {
   kawara::tools::add_help(app, exit_code);
   take_one_value_each(app);
   if (argc < 2) {
-    fmt::print("{}", app.help());
+    fmt::print("{}", kawara::tools::help_of_all(app));
     return kawara::tools::kOk;
   }
   const std::string first = argv[1];
+  if (const auto refused = kawara::tools::refused_before_command(first))
+    return kawara::tools::report({*refused}, {});
   const auto known = app.get_subcommands([](const CLI::App*) { return true; });
   if (!first.starts_with('-') &&
       std::none_of(known.begin(), known.end(),
@@ -65,7 +67,9 @@ int run_command(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kawara::tools::kOk : kawara::tools::kUserError;
+    if (e.get_exit_code() == 0) // help and version
+      return app.exit(e);
+    return kawara::tools::report({kawara::tools::usage_error(app, {argv + 1, argv + argc}, e)}, {});
   }
   return exit_code;
 }

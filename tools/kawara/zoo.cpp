@@ -56,7 +56,7 @@ Result<Done, Diagnostic> write_net(const ZooOptions& options) {
 void add_zoo(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ZooOptions>();
   CLI::App* command = app.add_subcommand(
-      "zoo", "Write a well-known net with pseudo-random weights as an ONNX file, or list them");
+      "zoo", "write a well-known net with pseudo-random weights as an ONNX file, or list them");
   command->add_option("NAME", options->name, "resnet50, bert-base, ...; none: list the nets");
   command->add_option("-o,--output", options->output, "file to write; NAME.onnx when not given");
   command->add_option("--batch", options->choices.batch, "images or sequences at once (1)");

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "kawara/command.h"
+
+namespace kawara::tools {
+
+/// K0437: no command has that name. Says which one is meant: by spelling, by what other tools call it, or `run` for a file.
+Diagnostic no_such_command(const CLI::App&, const std::string& name);
+
+/// K0454: what the parser of the command line refused, about the command that `words` begin with. Says which option is meant, where
+/// a size or an array belongs, which word is too much.
+Diagnostic usage_error(CLI::App&, const std::vector<std::string>& words, const CLI::ParseError&);
+
+/// Refuses an option that stands before any command (K0454); nothing for `--help`, `-h` and `--version`.
+std::optional<Diagnostic> refused_before_command(const std::string& word);
+
+} // namespace kawara::tools
