@@ -2,6 +2,7 @@
 #include "kawara/command.h"
 #include "kawara/model.h"
 #include "kawara/usable.h"
+#include "kawara/waiting.h"
 
 #include "driver/gpu.h"
 #include "driver/machine.h"
@@ -38,18 +39,22 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
     warn(compiled.front.warnings, options);
     for (const StageTime& stage : trace.times())
       measured.compile_seconds += stage.depth == 0 ? stage.seconds : 0;
-    return driver::time_calls(compiled, sizes, inputs, {});
+    return while_waiting("measuring",
+                         [&] { return driver::time_calls(compiled, sizes, inputs, {}); });
   };
   if (environment.gpu) {
     measured.machine = environment.gpu->name;
-    KAWARA_TRY(const driver::CompiledForGpu compiled,
-               driver::compile_for_gpu(request, environment, trace));
+    KAWARA_TRY(const driver::CompiledForGpu compiled, while_waiting("compiling", [&] {
+                 return driver::compile_for_gpu(request, environment, trace);
+               }));
     KAWARA_TRY(measured.timing, time(compiled));
   } else {
     const int64_t threads = run::default_threads();
     measured.machine = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
     measured.figures = driver::known_machine(target::detect_cpu());
-    KAWARA_TRY(const driver::Compiled compiled, driver::compile(request, environment, trace));
+    KAWARA_TRY(const driver::Compiled compiled, while_waiting("compiling", [&] {
+                 return driver::compile(request, environment, trace);
+               }));
     KAWARA_TRY(measured.timing, time(compiled));
   }
   auto work = estimate::count(program, sizes);

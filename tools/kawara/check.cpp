@@ -1,5 +1,6 @@
 #include "kawara/command.h"
 #include "kawara/usable.h"
+#include "kawara/waiting.h"
 
 #include "schedule/schedule.h"
 
@@ -25,7 +26,8 @@ int check(const CommonOptions& options) {
     return report(chosen.error(), options);
   const schedule::Environment& environment = *chosen;
   Trace trace(trace_options(options));
-  const auto front = driver::schedule(*request, environment, trace);
+  const auto front =
+      while_waiting("proving", [&] { return driver::schedule(*request, environment, trace); });
   show_times(trace, options);
   if (!front)
     return report(front.error(), options);

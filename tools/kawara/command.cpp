@@ -1,6 +1,7 @@
 #include "kawara/command.h"
 
 #include "kawara/input_file.h"
+#include "kawara/waiting.h"
 
 #include "driver/target_choice.h"
 #include "run/cpu/threads.h"
@@ -248,14 +249,19 @@ TraceOptions trace_options(const CommonOptions& options) {
   TraceOptions trace;
   trace.verify = options.verify;
   trace.print_after.insert(options.print_after.begin(), options.print_after.end());
-  trace.note = [](const std::string& text) { fmt::print(stderr, "verify: {}\n", text); };
+  trace.note = [](const std::string& text) {
+    clear_waiting_line();
+    fmt::print(stderr, "verify: {}\n", text);
+  };
   trace.show = [](std::string_view stage, const std::string& text) {
+    clear_waiting_line();
     fmt::print(stderr, "--- after {}\n{}\n", stage, text);
   };
   return trace;
 }
 
 int report(const Diagnostics& errors, const CommonOptions& options) {
+  clear_waiting_line();
   if (options.json) {
     nlohmann::json all = nlohmann::json::array();
     for (const Diagnostic& d : errors)

@@ -1,6 +1,7 @@
 #include "kawara/command.h"
 #include "kawara/model.h"
 #include "kawara/usable.h"
+#include "kawara/waiting.h"
 
 #include "driver/kwx.h"
 #include "driver/model.h"
@@ -36,8 +37,10 @@ Parsed<Done> compile_model(const CompileOptions& options) {
   if (!code)
     return gathered(code.error());
   driver::ModelOptions how;
+  how.progress = usual_model_options().progress;
   how.code = *code;
-  auto model = driver::load_model(options.file, how);
+  auto model =
+      while_waiting("reading the model", [&] { return driver::load_model(options.file, how); });
   if (!model)
     return gathered(model.error());
   use_tuned(*model, options);
@@ -54,14 +57,16 @@ Parsed<Done> compile_model(const CompileOptions& options) {
   const auto sizes = input_sizes({{}, options.shapes, symbols});
   if (!sizes)
     return gathered(sizes.error());
-  const auto tape = model->record(*std::move(given), *sizes);
+  const auto tape =
+      while_waiting("compiling", [&] { return model->record(*std::move(given), *sizes); });
   if (!tape)
     return gathered(tape.error());
   const std::string path =
       options.output.empty()
           ? std::filesystem::path(options.file).replace_extension(".kwx").string()
           : options.output;
-  if (const auto done = driver::write_kwx(*tape, path); !done)
+  if (const auto done = while_waiting("writing", [&] { return driver::write_kwx(*tape, path); });
+      !done)
     return gathered(done.error());
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(path, ignored);

@@ -1,5 +1,6 @@
 #include "kawara/command.h"
 #include "kawara/demo_net.h"
+#include "kawara/waiting.h"
 
 #include "driver/session.h"
 #include "estimate/count.h"
@@ -80,6 +81,7 @@ struct Ready {
 };
 
 Parsed<Ready> ready(const driver::Request& request, const schedule::Environment& environment) {
+  const Waiting waiting("compiling and running");
   Trace trace(TraceOptions{});
   KAWARA_TRY(driver::Compiled compiled, driver::compile(request, environment, trace));
   KAWARA_TRY(std::vector<int64_t> sizes, driver::all_sizes(compiled.front.program, request));
@@ -93,7 +95,9 @@ Parsed<run::Timing> timing_of(const Ready& ready, int samples) {
   run::MeasureOptions options;
   options.samples = samples;
   options.limit_seconds = 2;
-  return driver::time_calls(ready.compiled, ready.sizes, ready.inputs, options);
+  return while_waiting("measuring", [&] {
+    return driver::time_calls(ready.compiled, ready.sizes, ready.inputs, options);
+  });
 }
 
 std::string speed_text(const run::Timing& timing, double flops) {
@@ -125,7 +129,8 @@ Parsed<Done> check_small(const schedule::Environment& environment) {
   KAWARA_TRY(const Ready small,
              ready(request_for("gemm.kw", kGemm, "auto", small_and_odd()), environment));
   const program::Program& program = small.compiled.front.program;
-  auto expected = program::interpret(program, small.sizes, small.inputs);
+  auto expected = while_waiting(
+      "interpreting", [&] { return program::interpret(program, small.sizes, small.inputs); });
   if (!expected)
     return fail(Diagnostics{std::move(expected).error()});
   const double worst = driver::compare(small.results, *expected).worst;
@@ -142,8 +147,9 @@ Parsed<Done> place_under_roof(const run::Timing& naive, const run::Timing& fast,
                               const estimate::Work& work, const schedule::Environment& environment,
                               const std::string& svg) {
   constexpr double kSecondsAFigure = 0.02;
-  const estimate::Machine machine =
-      run::calibrate(environment.cpu, std::make_shared<run::ThreadPool>(), kSecondsAFigure);
+  const estimate::Machine machine = while_waiting("measuring the machine", [&] {
+    return run::calibrate(environment.cpu, std::make_shared<run::ThreadPool>(), kSecondsAFigure);
+  });
   const estimate::Roof roof = estimate::roof_over(work, machine, machine.threads);
   const auto point = [&](const char* label, const run::Timing& timing) {
     return estimate::RooflinePoint{label, work.flops, work.compulsory_bytes, timing.median};

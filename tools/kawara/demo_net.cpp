@@ -3,6 +3,7 @@
 #include "driver/model.h"
 #include "graph/zoo/zoo.h"
 #include "kawara/model.h"
+#include "kawara/waiting.h"
 #include "run/measure.h"
 #include "support/check.h"
 
@@ -40,6 +41,7 @@ std::string slowest_steps(std::vector<driver::StepProfile> steps) {
 } // namespace
 
 Result<std::string, Diagnostic> net_from_graph_to_time(const std::string& name) {
+  const Waiting waiting("compiling and running");
   KAWARA_TRY(graph::Graph net, graph::zoo::make(name));
   const size_t nodes = net.nodes.size();
   driver::Model model(std::move(net), usual_model_options());

@@ -1,5 +1,6 @@
 #include "kawara/command.h"
 #include "kawara/usable.h"
+#include "kawara/waiting.h"
 
 #include "explain/dependences.h"
 #include "run/file.h"
@@ -33,7 +34,8 @@ int deps(const CommonOptions& options, const std::string& svg, bool dot) {
   const auto environment = environment_of(options);
   if (!environment)
     return report(environment.error(), options);
-  const auto front = driver::schedule(*request, *environment, trace);
+  const auto front =
+      while_waiting("proving", [&] { return driver::schedule(*request, *environment, trace); });
   if (!front)
     return report(front.error(), options);
   warn(front->warnings, options);

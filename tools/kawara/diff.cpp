@@ -1,5 +1,6 @@
 #include "kawara/command.h"
 #include "kawara/usable.h"
+#include "kawara/waiting.h"
 
 #include "schedule/diff.h"
 
@@ -21,7 +22,8 @@ int diff(const CommonOptions& options, const std::string& other) {
     const auto environment = environment_of(options);
     if (!environment)
       return report(environment.error(), options);
-    auto front = driver::schedule(*request, *environment, trace);
+    auto front =
+        while_waiting("proving", [&] { return driver::schedule(*request, *environment, trace); });
     if (!front)
       return report(front.error(), options);
     schedules.push_back(std::move(front->schedule));

@@ -1,5 +1,6 @@
 #include "kawara/command.h"
 #include "kawara/usable.h"
+#include "kawara/waiting.h"
 
 #include "emit/c/c_from_kernel.h"
 #include "run/file.h"
@@ -68,7 +69,9 @@ std::string prototype_in(const emit::CUnit& unit) {
 Parsed<emit::CUnit> unit_of(const EmitOptions& options, Trace& trace) {
   KAWARA_TRY(const driver::Request request, request_of(options));
   KAWARA_TRY(const schedule::Environment environment, environment_of(options));
-  KAWARA_TRY(const driver::Scheduled front, driver::schedule(request, environment, trace));
+  KAWARA_TRY(const driver::Scheduled front, while_waiting("proving", [&] {
+               return driver::schedule(request, environment, trace);
+             }));
   warn(front.warnings, options);
   const kernel::Kernel loops = driver::kernel_of(front, trace);
   emit::CUnit unit = trace.stage("emit", [&] {

@@ -1,5 +1,6 @@
 #include "kawara/command.h"
 #include "kawara/usable.h"
+#include "kawara/waiting.h"
 
 #include "driver/machine.h"
 #include "estimate/predict.h"
@@ -46,7 +47,9 @@ Parsed<Estimated> estimated(const EstimateOptions& options, const driver::Reques
   KAWARA_TRY(const program::Program program, driver::program_of(request));
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
   KAWARA_TRY(const schedule::Environment environment, environment_of(options));
-  KAWARA_TRY(const driver::Scheduled front, driver::schedule(request, environment, trace));
+  KAWARA_TRY(const driver::Scheduled front, while_waiting("proving", [&] {
+               return driver::schedule(request, environment, trace);
+             }));
   warn(front.warnings, options);
   auto work = estimate::count(program, sizes);
   if (!work)

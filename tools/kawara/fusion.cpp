@@ -1,5 +1,6 @@
 #include "kawara/model.h"
 #include "kawara/usable.h"
+#include "kawara/waiting.h"
 
 #include "program/fusion/mapping.h"
 #include "support/text.h"
@@ -64,14 +65,15 @@ nlohmann::json json_of(const graph::Graph& graph, const driver::InPlace& share) 
 }
 
 Result<Done, Diagnostic> print_fusion(const FusionOptions& options) {
-  KAWARA_TRY(driver::Model model,
-             driver::load_model(options.file, model_options_of(options.graph)));
+  KAWARA_TRY(driver::Model model, while_waiting("reading the model", [&] {
+               return driver::load_model(options.file, model_options_of(options.graph));
+             }));
   const auto symbols = sizes_of(options);
   if (!symbols)
     return fail(symbols.error().front());
   KAWARA_TRY(const auto inputs,
              read_model_inputs(model, {options.inputs, options.shapes, *symbols}));
-  KAWARA_TRY(const auto plans, model.plan(inputs));
+  KAWARA_TRY(const auto plans, while_waiting("planning", [&] { return model.plan(inputs); }));
   const graph::Graph& graph = model.graph();
   nlohmann::json json{{"ok", true},
                       {"groups", nlohmann::json::array()},

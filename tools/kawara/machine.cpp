@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/waiting.h"
 
 #include "driver/machine.h"
 #include "run/file.h"
@@ -19,7 +20,8 @@ int machine(const MachineOptions& options) {
   const auto kept = options.calibrate ? std::nullopt : driver::kept_machine(cpu);
   if (!kept && !options.json)
     fmt::print(stderr, "measuring, this takes a few seconds\n");
-  const estimate::Machine figures = kept ? *kept : driver::measured_machine(cpu);
+  const estimate::Machine figures =
+      kept ? *kept : while_waiting("measuring", [&] { return driver::measured_machine(cpu); });
   if (options.json)
     fmt::print("{}\n", estimate::to_json(figures));
   else

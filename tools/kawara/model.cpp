@@ -9,6 +9,7 @@
 #include "graph/rewrite/rewrite.h"
 #include "kawara/arrays.h"
 #include "kawara/onnxruntime.h"
+#include "kawara/waiting.h"
 #include "run/cpu/threads.h"
 #include "run/file.h"
 #include "run/measure.h"
@@ -17,13 +18,11 @@
 #include "support/text.h"
 #include "tune/tuned.h"
 
-#include <fmt/core.h>
-#include <nlohmann/json.hpp>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 namespace kawara::tools {
 namespace {
@@ -67,15 +66,8 @@ Result<Done, Diagnostic> write_outputs(const ModelOptions& options, const ModelR
   return Done{};
 }
 
-/// A line on standard error while the reference interpreter takes long.
-driver::NodeProgress reference_progress() {
-  return [begin = std::chrono::steady_clock::now()](size_t done, size_t of) {
-    constexpr double kLong = 2;
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-    if (isatty(STDERR_FILENO) != 0 && passed.count() > kLong)
-      fmt::print(stderr, "\rinterpreted {} of {} nodes for --check{}", done, of,
-                 done + 1 == of ? "\r\033[K" : "");
-  };
+std::string interpreted_text(size_t done, size_t of) {
+  return fmt::format("interpreted {} of {} nodes for --check", done, of);
 }
 
 /// Every output beside the reference's: lines and JSON.
@@ -87,8 +79,12 @@ checked(const driver::Model& model, const ModelOptions& options,
       inputs, results, {}, options.code.numerics, model_options_of(options.graph).floats};
   for (const auto& [program, uses] : model.programs())
     made.programs.push_back(program);
-  KAWARA_TRY(const driver::ModelCheck check,
-             driver::check_model(written, made, reference_progress()));
+  const auto compare = [&] {
+    Waiting waiting("interpreting for --check");
+    return driver::check_model(
+        written, made, [&](size_t done, size_t of) { waiting.say(interpreted_text(done, of)); });
+  };
+  KAWARA_TRY(const driver::ModelCheck check, compare());
   nlohmann::json json{{"allowed", check.allowed}};
   std::string text;
   for (const driver::OutputAgreement& each : check.outputs) {
@@ -129,11 +125,13 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
   driver::ModelOptions model_options = model_options_of(options.graph);
   model_options.code = options.code;
   model_options.runs_once = options.more_sizes.empty();
-  KAWARA_TRY(driver::Model model, driver::load_model_to_run(options.file, model_options));
+  KAWARA_TRY(driver::Model model, while_waiting("reading the model", [&] {
+               return driver::load_model_to_run(options.file, model_options);
+             }));
   use_tuned(model, common);
   KAWARA_TRY(const auto inputs, read_model_inputs(model, options.given));
   ModelRun run;
-  KAWARA_TRY(run.results, model.run(inputs));
+  KAWARA_TRY(run.results, while_waiting("running", [&] { return model.run(inputs); }));
   if (options.code.winograd > 1 && model.in_tiles() == 0)
     return fail(no_tiles(options.code.winograd));
   run.first_seconds = seconds_since(begin);
@@ -218,7 +216,9 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
   }
   if (options.time) {
     bool is_fine = true;
-    const run::Timing timing = run::measure([&] { is_fine = run.run_again() && is_fine; }, {});
+    const run::Timing timing = while_waiting("measuring", [&] {
+      return run::measure([&] { is_fine = run.run_again() && is_fine; }, {});
+    });
     json["median_ms"] = timing.median * 1e3;
     json["spread"] = timing.spread;
     json["compile_ms"] = run.compile_seconds * 1e3;
@@ -236,7 +236,7 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
                           run.from_cache, megabytes);
   }
   if (run.measure_more && (options.time || run.always_more)) {
-    KAWARA_TRY(const auto more, run.measure_more());
+    KAWARA_TRY(const auto more, while_waiting("measuring each step", run.measure_more));
     text += more.first;
     json.update(nlohmann::json::parse(more.second));
     json["from_cache"] = run.from_cache;
@@ -297,7 +297,8 @@ int show_model(const CommonOptions& common, const std::string& stage, const Grap
   }
   driver::ModelOptions options = model_options_of(flags);
   options.optimises = stage == "optimised";
-  const auto model = driver::load_model(common.file, options);
+  const auto model =
+      while_waiting("reading the model", [&] { return driver::load_model(common.file, options); });
   if (!model)
     return report({model.error()}, common);
   const auto finish = [&](const std::string& head, const graph::Graph& shown) {

@@ -1,5 +1,6 @@
 #include "kawara/model.h"
 #include "kawara/onnxruntime.h"
+#include "kawara/waiting.h"
 
 #include "driver/agreement.h"
 #include "driver/code_cache.h"
@@ -7,13 +8,11 @@
 #include "run/measure.h"
 #include "support/text.h"
 
-#include <fmt/core.h>
-#include <nlohmann/json.hpp>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace kawara::tools {
@@ -135,15 +134,12 @@ Result<Done, Diagnostic> add_sizes(driver::Model& model, const ModelOptions& opt
 driver::ModelOptions usual_model_options() {
   driver::ModelOptions options;
   options.cache_folder = driver::usual_cache_folder();
-  const auto begin = std::chrono::steady_clock::now();
-  options.progress = [begin, is_shown = false](size_t done, size_t of) mutable {
-    constexpr double kLong = 2;
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-    const bool is_end = done == of;
-    if (isatty(STDERR_FILENO) == 0 || (is_end && !is_shown) || (!is_end && passed.count() < kLong))
-      return;
-    is_shown = !is_end;
-    fmt::print(stderr, "\rcompiled {} of {} kernels{}", done, of, is_end ? "\n" : "");
+  options.progress = [waiting = std::shared_ptr<Waiting>()](size_t done, size_t of) mutable {
+    if (done == of)
+      return waiting.reset();
+    if (!waiting)
+      waiting = std::make_shared<Waiting>("compiling");
+    waiting->say(fmt::format("compiled {} of {} kernels", done, of));
   };
   return options;
 }

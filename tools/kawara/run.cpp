@@ -2,6 +2,7 @@
 #include "kawara/command.h"
 #include "kawara/model.h"
 #include "kawara/usable.h"
+#include "kawara/waiting.h"
 
 #include "driver/gpu.h"
 #include "driver/session.h"
@@ -158,13 +159,16 @@ private:
 Parsed<Done> check_result(const program::Program& program, const std::vector<int64_t>& sizes,
                           const program::Arrays& inputs, const program::Arrays& results,
                           Report& report) {
-  auto expected = program::interpret(program, sizes, inputs);
+  auto expected = while_waiting("interpreting for --check",
+                                [&] { return program::interpret(program, sizes, inputs); });
   if (!expected)
     return fail(Diagnostics{std::move(expected).error()});
   double tolerance = driver::tolerance_of(program, sizes);
   const driver::Difference difference = driver::compare(results, *expected);
   if (!(difference.worst <= tolerance) && tolerance > 0)
-    if (auto moved = program::interpret(program, sizes, driver::rounded_elsewhere(inputs)))
+    if (auto moved = while_waiting("interpreting again for --check", [&] {
+          return program::interpret(program, sizes, driver::rounded_elsewhere(inputs));
+        }))
       tolerance = std::max(
           tolerance, driver::tolerance_from_rounding(driver::compare(*moved, *expected).worst));
   if (!(difference.worst <= tolerance))
@@ -179,7 +183,7 @@ Parsed<Done> finish(const RunOptions& options, const CompiledCode& compiled,
                     const std::vector<int64_t>& sizes, const program::Arrays& inputs,
                     Report& report) {
   warn(compiled.front.warnings, options);
-  auto called = driver::call(compiled, sizes, inputs);
+  auto called = while_waiting("running", [&] { return driver::call(compiled, sizes, inputs); });
   // What went wrong in a kernel, the interpreter can say where.
   if (!called && options.check)
     if (auto found = program::interpret(compiled.front.program, sizes, inputs); !found)
@@ -199,7 +203,9 @@ Parsed<Done> finish(const RunOptions& options, const CompiledCode& compiled,
                check_result(program, sizes, inputs, results, report));
   }
   if (options.time) {
-    KAWARA_TRY(const run::Timing timing, driver::time_calls(compiled, sizes, inputs, {}));
+    KAWARA_TRY(const run::Timing timing, while_waiting("measuring", [&] {
+                 return driver::time_calls(compiled, sizes, inputs, {});
+               }));
     report.timed(timing);
   }
   if (Diagnostics errors = write_outputs(options.outputs, results); !errors.empty())
@@ -217,11 +223,14 @@ Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
   KAWARA_TRY(const program::Arrays inputs, driver::inputs_for(program, sizes, std::move(given)));
   if (environment.gpu) {
-    KAWARA_TRY(const driver::CompiledForGpu compiled,
-               driver::compile_for_gpu(request, environment, trace));
+    KAWARA_TRY(const driver::CompiledForGpu compiled, while_waiting("compiling", [&] {
+                 return driver::compile_for_gpu(request, environment, trace);
+               }));
     return finish(options, compiled, sizes, inputs, report);
   }
-  KAWARA_TRY(const driver::Compiled compiled, driver::compile(request, environment, trace));
+  KAWARA_TRY(const driver::Compiled compiled, while_waiting("compiling", [&] {
+               return driver::compile(request, environment, trace);
+             }));
   return finish(options, compiled, sizes, inputs, report);
 }
 

@@ -2,6 +2,7 @@
 #include "kawara/model.h"
 #include "kawara/show_gpu.h"
 #include "kawara/usable.h"
+#include "kawara/waiting.h"
 
 #include "driver/target_choice.h"
 #include "emit/c/c_from_kernel.h"
@@ -94,7 +95,7 @@ Diagnostic unknown_stage(const std::string& name) {
 }
 
 struct ShowOptions : CommonOptions {
-  std::string stage = "schedule", svg, onnx;
+  std::string stage, svg, onnx; ///< a stage that is not named is `schedule`, of a model `graph`
   GraphFlags flags;
   std::vector<std::string> shapes;
 };
@@ -121,6 +122,8 @@ bool is_of_the_text(const std::string& stage) {
 }
 
 int show(ShowOptions options, const CLI::App& command) {
+  if (options.stage.empty())
+    options.stage = is_model(options.file) ? "graph" : "schedule";
   if (is_of_the_text(options.stage))
     options.by_default = DefaultSchedule::Source;
   const std::string &stage = options.stage, &svg = options.svg;
@@ -137,11 +140,13 @@ int show(ShowOptions options, const CLI::App& command) {
   if (!environment)
     return report(environment.error(), options);
   Trace trace(trace_options(options));
-  const auto front = driver::schedule(*request, *environment, trace);
+  const auto front =
+      while_waiting("proving", [&] { return driver::schedule(*request, *environment, trace); });
   if (!front)
     return report(front.error(), options);
   warn(front->warnings, options);
-  const auto shown = text_at(stage, options.target, *front, *environment, trace);
+  const auto shown = while_waiting(
+      "compiling", [&] { return text_at(stage, options.target, *front, *environment, trace); });
   if (!shown)
     return report(shown.error(), options);
   const std::string& text = *shown;
@@ -168,8 +173,8 @@ void add_show(CLI::App& app, int& exit_code) {
   add_common(*command, *options, DefaultSchedule::Auto);
   command->add_option(
       "--stage", options->stage,
-      "program, scop, deps, schedule, tree, loops, kernel, c, llvm or asm; for a GPU "
-      "cuda, ptx, sass or resources; graph, optimised or rewrite for a model");
+      "program, scop, deps, schedule (the default), tree, loops, kernel, c, llvm or asm; for a GPU "
+      "cuda, ptx, sass or resources; graph (the default), optimised or rewrite for a model");
   add_graph_flags(*command, options->flags);
   add_shapes(*command, options->shapes);
   command->add_option("--svg", options->svg, "also write a picture of the loop tree to this file");

@@ -1,4 +1,5 @@
 #include "kawara/command.h"
+#include "kawara/waiting.h"
 
 #include "graph/onnx/export.h"
 #include "graph/zoo/zoo.h"
@@ -39,11 +40,13 @@ int list_zoo(const ZooOptions& options) {
 
 Result<Done, Diagnostic> write_net(const ZooOptions& options) {
   const std::string path = options.output.empty() ? options.name + ".onnx" : options.output;
+  const Waiting waiting("making up weights and writing them");
   KAWARA_TRY(const graph::Graph net, graph::zoo::make(options.name, options.choices));
   graph::ExportOptions how;
   if (options.is_split)
     how.external_file = std::filesystem::path(path).filename().string() + ".data";
   KAWARA_TRY([[maybe_unused]] const Done done, graph::write_onnx(net, path, how));
+  clear_waiting_line();
   if (options.json)
     fmt::print("{}\n", nlohmann::json{{"ok", true}, {"file", path}}.dump(2));
   else
