@@ -246,6 +246,9 @@ Parsed<TuneReport> Search::finish() {
 /// The default beside each of these, in processes of their own. The fastest first.
 std::vector<Search::Met> Search::meet(const std::vector<std::string>& finalists,
                                       const Effort& effort) {
+  ++report_.progress.comparisons;
+  if (options_.on_progress)
+    options_.on_progress(report_.progress);
   const auto measured = measurer_.measure(finalists, effort);
   std::vector<Met> met;
   for (size_t k = 0; k < finalists.size(); ++k) {

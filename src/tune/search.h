@@ -32,6 +32,7 @@ struct Progress {
   double seconds = 0, of_seconds = 0;
   int64_t of_trials = 0;
   std::optional<double> rank_accuracy; ///< of the model
+  int64_t comparisons = 0;             ///< of the fastest with the default, begun after the search
 };
 
 struct TuneOptions {

@@ -274,8 +274,10 @@ int report(const Diagnostics& errors, const CommonOptions& options) {
 }
 
 void warn(const Diagnostics& warnings, const CommonOptions& options) {
-  if (!options.json && !warnings.empty())
-    fmt::print(stderr, "{}", render(warnings));
+  if (options.json || warnings.empty())
+    return;
+  clear_waiting_line();
+  fmt::print(stderr, "{}", render(warnings));
 }
 
 void show_times(const Trace& trace, const CommonOptions& options) {

@@ -2,6 +2,7 @@
 
 #include "kawara/model.h"
 #include "kawara/usable.h"
+#include "kawara/waiting.h"
 #include "run/cpu/threads.h"
 #include "run/file.h"
 #include "support/text.h"
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <unistd.h>
 
 namespace kawara::tools {
 namespace {
@@ -39,7 +39,11 @@ Diagnostic unknown_strategy(const std::string& name) {
 Parsed<tune::TuneReport> search(const TuneSettings& options) {
   KAWARA_TRY(driver::Request open, request_of(options));
   const driver::Request request = driver::with_default_sizes(std::move(open));
-  KAWARA_TRY(const tune::TuneOptions tuning, tune_options(options, request));
+  KAWARA_TRY(tune::TuneOptions tuning, tune_options(options, request));
+  Waiting waiting("tuning");
+  tuning.on_progress = [&](const tune::Progress& progress) {
+    waiting.say(progress_text(progress));
+  };
   KAWARA_TRY(const schedule::Environment environment, tune_environment(options));
   KAWARA_TRY(tune::Task task, tune::task_of(request, environment, run::default_threads()));
   KAWARA_TRY(const auto reference, tune::reference_of(std::move(task)));
@@ -54,8 +58,6 @@ Parsed<tune::TuneReport> search(const TuneSettings& options) {
 
 int tune_program(const TuneSettings& options) {
   auto report = search(options);
-  if (!options.json && ::isatty(STDERR_FILENO) != 0)
-    show_line("");
   if (!report)
     return tools::report(report.error(), options);
   for (const auto& [path, text] :
@@ -132,8 +134,6 @@ Parsed<tune::TuneOptions> tune_options(const TuneSettings& options,
   }
   std::signal(SIGINT, note_interrupt);
   out.should_stop = [] { return interrupted != 0; };
-  if (!options.json && ::isatty(STDERR_FILENO) != 0)
-    out.on_progress = show_progress;
   return out;
 }
 

@@ -30,10 +30,8 @@ Parsed<schedule::Environment> tune_environment(const TuneSettings&);
 /// The database that `--db` names, or the usual one; nothing with `--no-db`.
 Parsed<std::optional<tune::Database>> tuning_database(const TuneSettings&);
 
-std::string time_text(double seconds); ///< "3.14 us"
-/// One line on standard error, over the last one.
-void show_line(const std::string& text);
-void show_progress(const tune::Progress&);
+std::string time_text(double seconds);            ///< "3.14 us"
+std::string progress_text(const tune::Progress&); ///< one line while a search runs
 void print_report(const tune::TuneReport&, bool as_json);
 
 /// What measures candidates: processes of this machine, or the other ranks. The arguments must outlive it.

@@ -1,5 +1,6 @@
 #include "kawara/model.h"
 #include "kawara/tune.h"
+#include "kawara/waiting.h"
 
 #include "run/cpu/threads.h"
 #include "tune/apart.h"
@@ -7,8 +8,6 @@
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
-
-#include <unistd.h>
 
 namespace kawara::tools {
 namespace {
@@ -50,16 +49,16 @@ struct Found {
 Parsed<Found> search_all(const TuneSettings& options) {
   KAWARA_TRY(const schedule::Environment environment, tune_environment(options));
   tune::TasksOptions tuning;
+  Waiting waiting("tuning");
   KAWARA_TRY(tuning.each, tune_options(options, {}));
   KAWARA_TRY(std::vector<tune::SharedTask> tasks, tasks_of(options, environment));
   Found found{tasks.size(), {}};
   tasks = tune::worth_tuning(std::move(tasks));
   KAWARA_TRY(std::optional<tune::Database> database, tuning_database(options));
-  if (!options.json && ::isatty(STDERR_FILENO) != 0)
-    tuning.on_round = [](const tune::TaskReport& task, double before, double now) {
-      show_line(fmt::format("{}, round {}: {} instead of {} for what was tried so far", task.name,
+  tuning.on_round = [&](const tune::TaskReport& task, double before, double now) {
+    waiting.say(fmt::format("{}, round {}: {} instead of {} for what was tried so far", task.name,
                             task.rounds, time_text(now), time_text(before)));
-    };
+  };
   KAWARA_TRY(found.tasks, tune::tune_tasks(std::move(tasks), measurers(options, tuning.each),
                                            database ? &*database : nullptr, tuning));
   return found;
@@ -111,8 +110,6 @@ nlohmann::json json_of(const Found& found) {
 
 int tune_model(const TuneSettings& options) {
   const auto found = search_all(options);
-  if (!options.json && ::isatty(STDERR_FILENO) != 0)
-    show_line("");
   if (!found)
     return report(found.error(), options);
   if (options.json)

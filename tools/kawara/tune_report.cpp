@@ -102,19 +102,17 @@ std::string time_text(double seconds) {
                            : fmt::format("{:.3g} us", seconds * 1e6);
 }
 
-void show_line(const std::string& text) {
-  fmt::print(stderr, "\r\033[K{}", text);
-  std::fflush(stderr);
-}
-
-void show_progress(const tune::Progress& progress) {
+std::string progress_text(const tune::Progress& progress) {
+  if (progress.comparisons > 0)
+    return fmt::format("{} tried, comparing the fastest with the default at length",
+                       progress.trials);
   const double speed = static_cast<double>(progress.trials) / std::max(progress.seconds, 1e-3);
   double left = progress.of_seconds > 0 ? progress.of_seconds - progress.seconds : 1e9;
   if (progress.of_trials > 0)
     left = std::min(left, static_cast<double>(progress.of_trials - progress.trials) / speed);
-  show_line(fmt::format("{} tried, {:.2f}x the default, {:.1f} a second, {:.0f} s left; {}",
-                        progress.trials, 1 / progress.best, speed, std::max(left, 0.0),
-                        losses_text(progress)));
+  return fmt::format("{} tried, {:.2f}x the default, {:.1f} a second, {:.0f} s left; {}",
+                     progress.trials, 1 / progress.best, speed, std::max(left, 0.0),
+                     losses_text(progress));
 }
 
 void print_report(const tune::TuneReport& report, bool as_json) {

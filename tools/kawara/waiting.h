@@ -8,7 +8,7 @@ namespace kawara::tools {
 
 /// While it lives, a line on standard error says what is waited for and for how long, as soon as that takes more than a second.
 /// Only on a terminal. Of several at a time the latest is shown. Who prints meanwhile calls `clear_waiting_line` first.
-/// Not to be used by a command that forks.
+/// Processes that are forked meanwhile have neither the line nor its thread: they must end by `_exit` and wait for nothing.
 class Waiting {
 public:
   explicit Waiting(std::string what);
