@@ -100,6 +100,17 @@ private:
                               "");
   }
 
+  Diagnostic no_such_input(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const graph::ValueId id : graph_.inputs)
+      names.push_back(printable(graph_.values[id].name));
+    const auto meant = closest(name, names);
+    return graph::model_error("K0520", "no input is called `" + printable(name) + "`",
+                              "The model's inputs are " +
+                                  (names.empty() ? "none" : join(names, ", ")) + ".",
+                              meant ? "did you mean `" + *meant + "`?" : "");
+  }
+
   static bool has_declared_form(const Value& value, const Shape& shape) {
     if (!value.type.shape)
       return true;
@@ -115,14 +126,8 @@ private:
   std::optional<Diagnostic> learn(const std::string& name, const Shape& shape,
                                   const std::string& from) {
     const Value* value = find(name);
-    if (value == nullptr) {
-      std::vector<std::string> names;
-      for (const graph::ValueId id : graph_.inputs)
-        names.push_back(printable(graph_.values[id].name));
-      return graph::model_error(
-          "K0520", "no input is called `" + printable(name) + "`",
-          "The model's inputs are " + (names.empty() ? "none" : join(names, ", ")) + ".", "");
-    }
+    if (value == nullptr)
+      return no_such_input(name);
     const bool is_negative =
         std::any_of(shape.begin(), shape.end(), [](int64_t n) { return n < 0; });
     if (is_negative || !has_declared_form(*value, shape))
@@ -171,6 +176,10 @@ private:
         open.push_back(&value);
       shapes[value.name] = std::move(shape);
     }
+    // A misspelt name is why the sizes are open.
+    for (const auto& [name, datum] : given)
+      if (!open.empty() && find(name) == nullptr)
+        return fail(no_such_input(name));
     if (!open.empty())
       return fail(open_sizes(open, shapes));
     return shapes;
@@ -205,7 +214,7 @@ private:
       d.help.push_back({"name a size", "-p " + join(flags, ","), false});
     const Value& shown = nameless ? *nameless : *open.front();
     d.help.push_back(
-        {"or a shape",
+        {names.empty() ? "give a shape" : "or a shape",
          fmt::format("--shape {}={}", printable(shown.name), typed_shape(shapes.at(shown.name))),
          false});
     d.help.push_back(

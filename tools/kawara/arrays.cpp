@@ -21,7 +21,8 @@ binding_of(const std::string& option, const std::string& text, Names names) {
   Diagnostic d;
   d.code = "K0434";
   d.headline = "`" + option + " " + text + "` does not name a tensor and a file";
-  d.help.push_back({"for example", option + " A=a.npy", false});
+  d.help.push_back(
+      {"for example", option + (equals == 0 ? " A=a.npy" : " NAME=" + printable(text)), false});
   return fail(std::move(d));
 }
 

@@ -6,6 +6,7 @@
 #include "driver/kwx.h"
 #include "driver/model.h"
 #include "graph/errors.h"
+#include "support/memory.h"
 #include "support/text.h"
 
 #include <fmt/core.h>
@@ -79,9 +80,11 @@ Parsed<Done> compile_model(const CompileOptions& options) {
                            .dump(2));
     return Done{};
   }
-  fmt::print("{}: {:.1f} MB, {} steps, {} kernels, {:.1f} s\n", path,
-             static_cast<double>(bytes) * 1e-6, tape->steps.size(), model->kernels(),
-             elapsed_since(begin));
+  const auto steps = static_cast<int64_t>(tape->steps.size());
+  const int64_t kernels = model->kernels();
+  fmt::print("{}: {}, {} step{}, {} kernel{}, in {:.1f} s\n", path,
+             bytes_text(static_cast<int64_t>(bytes)), steps, steps == 1 ? "" : "s", kernels,
+             kernels == 1 ? "" : "s", elapsed_since(begin));
   for (const driver::Port& port : tape->inputs)
     fmt::print("  input  {}: {}{}\n", printable(port.name), graph::name_of(port.type),
                graph::text_of(port.shape));

@@ -41,7 +41,9 @@ Parsed<Done> list_records(const DbSettings& options) {
   KAWARA_TRY(const tune::Database database, open_database(options));
   KAWARA_TRY(const auto records, gathered(database.records(true)));
   nlohmann::json all = nlohmann::json::array();
-  if (!options.json)
+  if (!options.json && records.empty())
+    fmt::print("no schedules are kept; `kawara tune FILE` searches for some\n");
+  else if (!options.json)
     fmt::print("{:16}  {:>7}  {:>6}  {:>7}  {}\n", "id", "faster", "trials", "threads", "sizes");
   for (const tune::Record& record : records) {
     if (options.json)
