@@ -80,7 +80,7 @@ def longest_silence(kawara, command, folder):
                           stderr=theirs) as process:
         os.close(theirs)
         longest, last = 0.0, started
-        while last - started < TIME_LIMIT_S:
+        while time.monotonic() - started < TIME_LIMIT_S:
             try:
                 is_over = not select.select([ours], [], [], 1)[0] or not os.read(ours, 65536)
             except OSError:  # what the other end does to a terminal when it ends
@@ -126,7 +126,7 @@ def run_silence(root, kawara, filters, seconds, out=sys.stdout):
 def write_inputs(root, story, folder):
     for name, text in story.inputs.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
     for name, origin in story.origins.items():
         if not (root / origin).is_file():
             raise stories.Malformed(f"input {name} is to come from {origin}, which does not exist")

@@ -3,12 +3,13 @@
 The form is described in tests/README.md.
 """
 
+import base64
 import dataclasses
 import difflib
 import pathlib
 import re
 
-FILE = re.compile(r"--- (?P<name>[\w./-]+)(?: from (?P<origin>[\w./-]+))?$")
+FILE = re.compile(r"--- (?P<name>[\w./-]+)(?: from (?P<origin>[\w./-]+)| in (?P<form>base64))?$")
 FENCE = re.compile(r"```(?P<kind>[\w-]*)[ \t]*(?P<name>[\w./-]*)$")
 REQUIRES = re.compile(r"(?:# |<!-- )requires: (?P<what>[\w-]+)")
 MEASURED = "# measured"
@@ -16,11 +17,14 @@ NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 # What differs from run to run or from machine to machine, and what stands for it in a measured story.
 FIGURES = [(re.compile(pattern), shown) for pattern, shown in [
     (r"\d+ samples? of \d+ calls?", "<n> samples of <n> calls"),
-    (rf"(after|in|to|:|instead of|^) ?{NUMBER} (?:ns|us|ms|s)\b", r"\1 <time>"),
+    (rf"(^|(?:after|in|to|:|instead of) ){NUMBER} (?:ns|us|ms|s)\b", r"\1<time>"),
     (rf"{NUMBER} [TGMk]?(?:FLOP|OP|B)/s", "<rate>"),
     (rf"{NUMBER} %", "<share>"),
     (rf"{NUMBER} [TGM]B are free", "<size> are free"),
+    (r"\(LLVM [\d.]+, \w+\)", "(LLVM <version>, <machine>)"),
+    (rf"kwx: {NUMBER} (?:[GM]B|bytes)", "kwx: <size>"),
     (rf"(difference|allowed|norm|explains) {NUMBER}", r"\1 <small>"),
+    (rf'("(?:\w+_ms|g\w*ops|spread|\w+_gops|\w*gbytes_per_s|share|samples)": ){NUMBER}', r"\1<n>"),
     (r"tried \d+ candidates", "tried <n> candidates"),
     (rf"{NUMBER} a second.*", "<n> a second, <refusals>"),
     (r"put \d+ of \d+ pairs", "put <n> of <n> pairs"),
@@ -46,7 +50,7 @@ class Step:
 @dataclasses.dataclass
 class Story:
     lines: list
-    inputs: dict = dataclasses.field(default_factory=dict)   # name -> text
+    inputs: dict = dataclasses.field(default_factory=dict)   # name -> text, or bytes
     origins: dict = dataclasses.field(default_factory=dict)  # name -> path in the repository
     steps: list = dataclasses.field(default_factory=list)
     requires: list = dataclasses.field(default_factory=list)
@@ -75,6 +79,8 @@ def add_input(story, header, body, number):
         raise Malformed(f"line {number}: input {header['name']} is given twice")
     if header["origin"]:
         story.origins[header["name"]] = header["origin"]
+    elif header["form"]:
+        story.inputs[header["name"]] = base64.b64decode("".join(body))
     else:
         story.inputs[header["name"]] = "".join(line + "\n" for line in without_blank_end(body))
 
@@ -135,7 +141,7 @@ def parse_lesson(text):
         if at == len(lines):
             raise Malformed(f"line {begin}: this block is never closed")
         if fence["name"]:
-            header = {"name": fence["name"], "origin": None}
+            header = {"name": fence["name"], "origin": None, "form": None}
             add_input(story, header, lines[begin:at], begin)
         elif fence["kind"] == "console":
             add_console(story, begin, at)

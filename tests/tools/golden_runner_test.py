@@ -131,6 +131,10 @@ class Runner(unittest.TestCase):
         text = "--- a.kw\n\n--- b.kw\nx\n$ kawara length a.kw\n-----\n0\n"
         self.assertEqual(self.run_one("tests/hour/a.kwt", text), ["passed"])
 
+    def test_bytes_in_base64(self):
+        text = "--- a.kw in base64\nYQpi\nCmMK\n\n$ kawara show a.kw\n-----\na\nb\nc\n"
+        self.assertEqual(self.run_one("tests/hour/a.kwt", text), ["passed"])
+
     def test_figures_of_a_measured_story_are_named(self):
         text = "$ kawara time\n-----\ntime: <time>, spread <share>\n"
         self.assertEqual(self.run_one("tests/hour/a.kwt", text), ["failed"])
