@@ -33,7 +33,9 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
   KAWARA_TRY(const program::Program program, driver::program_of(request));
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
   KAWARA_TRY(const schedule::Environment environment, environment_to_run_on(options));
-  KAWARA_TRY(program::Arrays inputs, driver::inputs_for(program, sizes, std::move(given)));
+  KAWARA_TRY(program::Arrays inputs, while_waiting("filling inputs", [&] {
+               return driver::inputs_for(program, sizes, std::move(given));
+             }));
   Measured measured;
   const auto time = [&](const auto& compiled) -> Parsed<run::Timing> {
     warn(compiled.front.warnings, options);

@@ -192,7 +192,7 @@ Parsed<Done> finish(const RunOptions& options, const CompiledCode& compiled,
   for (const std::string& name : options.printed)
     if (!results.contains(name))
       return fail(Diagnostics{unknown_output(name, Names::OfProgram, names_of(results))});
-  report.results(compiled.front.program, results);
+  while_waiting("summing up", [&] { report.results(compiled.front.program, results); });
   if (options.check) {
     // Of a convolution in Winograd's form the direct sum is what it must be.
     KAWARA_TRY(driver::Request direct, request_of(options));
@@ -221,7 +221,9 @@ Parsed<Done> run_all(const RunOptions& options, Trace& trace, Report& report) {
   use_tuned(request, options);
   KAWARA_TRY(const program::Program program, driver::program_of(request));
   KAWARA_TRY(const std::vector<int64_t> sizes, driver::all_sizes(program, request));
-  KAWARA_TRY(const program::Arrays inputs, driver::inputs_for(program, sizes, std::move(given)));
+  KAWARA_TRY(const program::Arrays inputs, while_waiting("filling inputs", [&] {
+               return driver::inputs_for(program, sizes, std::move(given));
+             }));
   if (environment.gpu) {
     KAWARA_TRY(const driver::CompiledForGpu compiled, while_waiting("compiling", [&] {
                  return driver::compile_for_gpu(request, environment, trace);

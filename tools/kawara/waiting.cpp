@@ -21,10 +21,8 @@ class WaitingLine {
 public:
   std::list<std::string>::iterator add(std::string what) {
     const std::lock_guard lock(mutex_);
-    if (texts_.empty() && isatty(STDERR_FILENO) != 0) {
-      begin_ = Clock::now();
+    if (texts_.empty() && isatty(STDERR_FILENO) != 0)
       thread_ = std::jthread([this](const std::stop_token& stop) { show_each_second(stop); });
-    }
     return texts_.insert(texts_.end(), std::move(what));
   }
 
@@ -52,11 +50,12 @@ public:
 private:
   void show_each_second(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) &&
-           !stop.stop_requested()) {
-      if (texts_.empty())
-        continue;
-      const std::chrono::duration<double> passed = Clock::now() - begin_;
+    while (true) {
+      wake_.wait_until(lock, stop, shown_at_ + std::chrono::seconds(1), [] { return false; });
+      if (stop.stop_requested() || texts_.empty())
+        return;
+      shown_at_ = Clock::now();
+      const std::chrono::duration<double> passed = shown_at_ - begin_;
       fmt::print(stderr, "\r\033[K{}, {:.0f} s", texts_.back(), passed.count());
       std::fflush(stderr);
       is_shown_ = true;
@@ -74,7 +73,9 @@ private:
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::list<std::string> texts_;
-  Clock::time_point begin_;
+  // One after the other, works that take less than a second each are a silence, too: it counts from the last line on.
+  const Clock::time_point begin_ = Clock::now();
+  Clock::time_point shown_at_ = begin_;
   bool is_shown_ = false;
   std::jthread thread_;
 };
