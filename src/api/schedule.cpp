@@ -1,5 +1,4 @@
 #include "api/state.h"
-#include "emit/c/c_from_kernel.h"
 #include "run/cpu/threads.h"
 #include "schedule/build.h"
 #include "schedule/draw.h"
@@ -260,7 +259,7 @@ std::string Schedule::tree() const {
 
 std::string Schedule::c() const {
   Trace trace;
-  return emit::c_from_kernel(driver::kernel_of(impl_->front, trace)).text;
+  return driver::c_of(impl_->front, {}, trace).text;
 }
 
 Executable Schedule::compile() const {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace kawara::driver {
@@ -48,6 +49,7 @@ Result<GpuProgram, Diagnostic> lowered(const GpuJob& job, const schedule::Enviro
     const bool is_scheduled = directives != nullptr;
     request.directives = directives;
     TraceOptions traced;
+    traced.verify = options.verify;
     traced.together = job.together;
     Trace trace(std::move(traced));
     const auto front = schedule(request, environment, trace);
@@ -61,6 +63,7 @@ Result<GpuProgram, Diagnostic> lowered(const GpuJob& job, const schedule::Enviro
     made.kernel = optimised_kernel_of(*front, environment, trace);
     made.unit = emit::cuda_from_kernel(made.kernel);
     problem = run::refuse_resources(made.unit, *environment.gpu);
+    made.trace = std::move(trace);
     if (!problem)
       return made;
   }
@@ -102,6 +105,17 @@ std::map<std::string, int64_t> gpu_texts_of(const Tape& tape, const GpuProgramOp
     if (const auto* kernel = std::get_if<TapeKernel>(&step))
       ++uses[kernel->program];
   return uses;
+}
+
+std::vector<std::string> proof_notes(const Tape& tape, const GpuPrograms& programs) {
+  std::vector<std::string> out;
+  std::set<std::string> seen;
+  for (const TapeStep& step : tape.steps)
+    if (const auto* kernel = std::get_if<TapeKernel>(&step))
+      if (seen.insert(kernel->program).second)
+        for (const std::string& note : programs.at(kernel->program)->trace.notes())
+          out.push_back(kernel->name + ": " + note);
+  return out;
 }
 
 Result<GpuPrograms, Diagnostic> gpu_programs_of(const Tape& tape,

@@ -16,6 +16,7 @@ struct GpuProgram {
   emit::CudaUnit unit;
   run::Cubin cubin;         ///< empty where only text was asked for
   bool is_scheduled = true; ///< by default; otherwise in the order of the text, on few threads
+  Trace trace;              ///< of the schedule that was taken: times, what checks said
 };
 
 /// By text.
@@ -25,6 +26,7 @@ struct GpuProgramOptions {
   std::filesystem::path cache; ///< of machine code; empty: none
   bool makes_code = true;      ///< otherwise the text of kernels only
   bool wants_log = false;      ///< registers and spills; without the cache
+  bool verify = false;         ///< every artefact is checked on the way
   KnownSchedule known;         ///< may be empty
   Progress progress;
 };
@@ -44,5 +46,8 @@ std::map<std::string, int64_t> gpu_texts_of(const Tape&, const GpuProgramOptions
 /// (K0710) and text that it does not take (K0711).
 Result<GpuPrograms, Diagnostic> gpu_programs_of(const Tape&, const schedule::Environment&,
                                                 const GpuProgramOptions&);
+
+/// What checks said of the programs, in the order of the tape: "conv_relu: kernel read back into sets: ...".
+std::vector<std::string> proof_notes(const Tape&, const GpuPrograms&);
 
 } // namespace kawara::driver

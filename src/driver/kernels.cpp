@@ -109,6 +109,21 @@ void Kernels::keep(const std::string& text, const Made& made) {
   from_cache_ += made.is_from_cache ? 1 : 0;
   in_tiles_ += made.is_in_tiles ? 1 : 0;
   trace_.add(made.trace);
+  if (!made.trace.notes().empty())
+    notes_[text] = made.trace.notes();
+}
+
+std::vector<std::string> Kernels::notes() const {
+  std::vector<std::string> out;
+  for (const auto& [text, notes] : notes_) {
+    const auto name = names_.find(text);
+    for (const std::string& note : notes)
+      out.push_back((name == names_.end() ? "operator" : name->second) + ": " + note);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const std::string& a, const std::string& b) {
+    return a.substr(0, a.find(':')) < b.substr(0, b.find(':'));
+  });
+  return out;
 }
 
 Parsed<SizedCode> Kernels::compile(const std::string& text) {
@@ -177,8 +192,11 @@ void Kernels::make_families(const std::set<std::string>& texts) {
     std::map<std::string, Job> jobs;
     for (const std::string& text : texts)
       if (const Family* family = family_with(text))
-        if (const std::string whole = family->texts.text(); kernels_.count(whole) == 0)
+        if (const std::string whole = family->texts.text(); kernels_.count(whole) == 0) {
           jobs[whole] = {whole, {*family->texts.size_in(text)}, 1};
+          if (const auto name = names_.find(text); name != names_.end())
+            names_[whole] = name->second;
+        }
     std::vector<Job> list;
     for (const auto& [whole, job] : jobs)
       list.push_back(job);

@@ -31,7 +31,8 @@ struct CodeOptions {
   program::Numerics numerics = program::Numerics::Rounding;
   /// Tile of convolutions that can have it (`Request::winograd`); the others are direct sums.
   int64_t winograd = 0;
-  bool verify = false; ///< every artefact is checked on the way, so nothing comes from the cache
+  /// Every artefact is checked on the way, so nothing comes from the cache; what checks say is kept (`Kernels::notes`).
+  bool verify = false;
 };
 
 /// Code of a program, and what to call it with: code for a range of sizes has one parameter.
@@ -57,6 +58,9 @@ public:
   /// Compiles those that are not yet known, several at a time; what fails will fail again in `compile`.
   void prepare(const std::vector<std::string>& texts);
 
+  /// What notes call the program with this text.
+  void call(const std::string& text, std::string name) { names_[text] = std::move(name); }
+
   /// Says that two texts are one program for two sizes. If they make a family, further texts of it
   /// share one code for all sizes; texts that were compiled before keep the code of their own.
   void relate(const std::string& first, const std::string& second);
@@ -76,6 +80,8 @@ public:
   int64_t in_tiles() const {
     return in_tiles_;
   } ///< programs compiled in the tiles that were asked for
+  /// What checks said of the programs that were compiled: "conv_relu: kernel read back into sets: ...".
+  std::vector<std::string> notes() const;
   /// How often each program was asked for: in how many places of the model it runs.
   const std::map<std::string, int64_t>& uses() const { return uses_; }
 
@@ -118,6 +124,8 @@ private:
            std::weak_ptr<const run::Executable>>
       twins_;
   std::map<std::string, int64_t> uses_;
+  std::map<std::string, std::string> names_;              ///< by text
+  std::map<std::string, std::vector<std::string>> notes_; ///< by text
   KnownSchedule known_;
   int64_t from_cache_ = 0, in_tiles_ = 0;
   double seconds_ = 0;

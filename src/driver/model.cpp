@@ -209,6 +209,7 @@ void Model::use(KnownSchedule known) { impl_->kernels.use(std::move(known)); }
 const std::map<std::string, int64_t>& Model::programs() const { return impl_->kernels.uses(); }
 int64_t Model::kernels() const { return impl_->kernels.compiled(); }
 std::vector<TextFamily> Model::sized_programs() const { return impl_->kernels.families(); }
+std::vector<std::string> Model::proof_notes() const { return impl_->kernels.notes(); }
 const Trace& Model::trace() const { return impl_->kernels.trace(); }
 int64_t Model::in_tiles() const { return impl_->kernels.in_tiles(); }
 double Model::compile_seconds() const { return impl_->kernels.seconds(); }

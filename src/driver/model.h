@@ -106,6 +106,8 @@ public:
   /// Programs that were compiled for a range of sizes.
   std::vector<TextFamily> sized_programs() const;
 
+  /// What checks said of the programs under `CodeOptions::verify`, by the names of their operators.
+  std::vector<std::string> proof_notes() const;
   const Trace& trace() const; ///< time in the stages of compiling, of all programs together
   int64_t
   in_tiles() const; ///< programs compiled in the tiles that `CodeOptions::winograd` asks for

@@ -95,6 +95,34 @@ Parsed<run::Executable> loaded(emit::LlvmUnit unit, const run::LoadOptions& opti
   return *std::move(executable);
 }
 
+/// The kernel that passes make of these loops, checked: under `verify` with all the time that it needs, else as far as that takes a few milliseconds. How far
+/// that was, the trace counts.
+kernel::Kernel
+finished(const Scheduled& front, kernel::Kernel loops, Trace& trace,
+         const std::function<kernel::Kernel(kernel::Kernel, bool keeps_functions)>& passes) {
+  const std::optional<kernel::Kernel> before =
+      trace.is_verifying() ? std::optional(loops) : std::nullopt;
+  kernel::Kernel kernel = trace.stage("kernel", [&] { return passes(std::move(loops), false); });
+  trace.after(
+      "kernel",
+      [&] {
+        KernelVerdict verdict =
+            verify_kernel(front.program, *before, kernel, passes(*before, true));
+        trace.note(verdict.note);
+        const validate::Report report = validate::validate(front.schedule, kernel);
+        trace.note(note_of(report));
+        trace.count(outcome_of(report));
+        for (const std::string& fault : report.faults)
+          verdict.broken.push_back(fault);
+        return std::move(verdict.broken);
+      },
+      [&] { return kernel::print(kernel); });
+  if (!trace.is_verifying())
+    trace.count(trace.stage(
+        "validate", [&] { return require_valid(front.schedule, kernel, trace.together()); }));
+  return kernel;
+}
+
 } // namespace
 
 schedule::Environment host_environment() {
@@ -147,28 +175,23 @@ kernel::Kernel kernel_of(const Scheduled& front, const schedule::Environment& en
 
 kernel::Kernel optimised_kernel_of(const Scheduled& front, const schedule::Environment& environment,
                                    Trace& trace) {
-  kernel::Kernel loops = kernel_of(front, environment, trace);
-  const std::optional<kernel::Kernel> before =
-      trace.is_verifying() ? std::optional(loops) : std::nullopt;
-  kernel::Kernel kernel = trace.stage("kernel", [&] {
-    return environment.gpu ? kernel::optimise_for_gpu(std::move(loops), *environment.gpu)
-                           : kernel::optimise(std::move(loops), environment.cpu);
-  });
-  trace.after(
-      "kernel",
-      [&] {
-        KernelVerdict verdict = verify_kernel(front.program, *before, kernel, environment);
-        trace.note(verdict.note);
-        const validate::Report report = validate::validate(front.schedule, kernel);
-        trace.note(note_of(report));
-        for (const std::string& fault : report.faults)
-          verdict.broken.push_back(fault);
-        return std::move(verdict.broken);
-      },
-      [&] { return kernel::print(kernel); });
-  if (!trace.is_verifying())
-    trace.stage("validate", [&] { require_valid(front.schedule, kernel, trace.together()); });
-  return kernel;
+  return finished(front, kernel_of(front, environment, trace), trace,
+                  [&](kernel::Kernel loops, bool keeps_functions) {
+                    const kernel::PassOptions how{.keeps_functions = keeps_functions};
+                    return environment.gpu
+                               ? kernel::optimise_for_gpu(std::move(loops), *environment.gpu, how)
+                               : kernel::optimise(std::move(loops), environment.cpu, how);
+                  });
+}
+
+emit::CUnit c_of(const Scheduled& front, const emit::COptions& options, Trace& trace) {
+  const kernel::Kernel kernel =
+      finished(front, kernel_of(front, trace), trace, [&](kernel::Kernel loops, bool) {
+        return options.is_naive ? std::move(loops) : kernel::optimise_for_text(std::move(loops));
+      });
+  emit::COptions as_it_is = options;
+  as_it_is.is_naive = true;
+  return trace.stage("emit", [&] { return emit::c_from_kernel(kernel, as_it_is); });
 }
 
 Parsed<Compiled> compile(Scheduled front, const schedule::Environment& environment, Trace& trace,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "driver/request.h"
+#include "emit/c/c_from_kernel.h"
 #include "kernel/kernel.h"
 #include "run/executable.h"
 #include "schedule/schedule.h"
@@ -34,8 +35,10 @@ Parsed<Scheduled> schedule(const Request&, const schedule::Environment&, Trace&)
 kernel::Kernel kernel_of(const Scheduled&, Trace&);
 /// ... for the environment's GPU where it has one.
 kernel::Kernel kernel_of(const Scheduled&, const schedule::Environment&, Trace&);
-/// ... and carried out.
+/// ... and carried out; checked on the way (driver/verify_kernel.h), and the trace says how far.
 kernel::Kernel optimised_kernel_of(const Scheduled&, const schedule::Environment&, Trace&);
+/// C text, of a kernel that is checked likewise.
+emit::CUnit c_of(const Scheduled&, const emit::COptions&, Trace&);
 
 /// Proven schedule to callable code.
 Parsed<Compiled> compile(Scheduled, const schedule::Environment&, Trace&,

@@ -296,8 +296,10 @@ private:
   Result<Done, Diagnostic> compile_all() {
     relate_sizes();
     std::vector<std::string> texts;
-    for (const KernelGroup& group : plan_->groups)
+    for (const KernelGroup& group : plan_->groups) {
       texts.push_back(group.program);
+      kernels_.call(group.program, name_of(group, graph_));
+    }
     kernels_.prepare(texts);
     for (Step& any : plan_->steps) {
       auto* step = std::get_if<KernelStep>(&any);
@@ -327,6 +329,7 @@ private:
     for (const program::operators::Output& output : definition.results())
       results.emplace_back(output.type, output.shape);
     if (!interpret_small(definition.text(), operands, results)) {
+      kernels_.call(definition.text(), "constants");
       auto code = kernels_.compile(definition.text());
       if (!code)
         return fail(not_compiled(node, code.error()));

@@ -62,6 +62,8 @@ struct KernelGroup {
   std::string program;     ///< its text
   int64_t bytes_saved = 0; ///< of memory traffic, compared with a kernel for each node
 };
+/// Operators of a group as a name for functions: "conv_relu".
+std::string name_of(const KernelGroup&, const graph::Graph&);
 /// A value between two groups, and why they are two.
 struct GroupBorder {
   size_t from, to; ///< nodes

@@ -3,6 +3,7 @@
 #include "driver/graph_reads.h"
 #include "program/fusion/partition.h"
 
+#include <cctype>
 #include <set>
 
 namespace kawara::driver {
@@ -126,6 +127,21 @@ private:
 void group_steps(const graph::Graph& graph, Plan& plan, const Drafts& drafts,
                  const PlanOptions& options) {
   Grouper(graph, plan, drafts).run(options.fuses);
+}
+
+std::string name_of(const KernelGroup& group, const graph::Graph& graph) {
+  constexpr size_t kMost = 40;
+  std::string name;
+  for (const size_t node : group.nodes) {
+    std::string op = name.empty() ? "" : "_";
+    for (const char c : graph.nodes[node].op)
+      op += static_cast<char>(std::isalnum(static_cast<unsigned char>(c)) != 0 ? std::tolower(c)
+                                                                               : '_');
+    if (name.size() + op.size() > kMost)
+      break;
+    name += op;
+  }
+  return name.empty() ? "group" : name;
 }
 
 } // namespace kawara::driver

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace kawara::driver {
 namespace {
@@ -137,25 +136,9 @@ private:
     return Done{};
   }
 
-  /// Operators of a group as a name for functions: "conv_relu".
-  std::string name_of(const KernelGroup& group) const {
-    constexpr size_t kMost = 40;
-    std::string name;
-    for (const size_t node : group.nodes) {
-      std::string op = name.empty() ? "" : "_";
-      for (const char c : graph_.nodes[node].op)
-        op += static_cast<char>(std::isalnum(static_cast<unsigned char>(c)) != 0 ? std::tolower(c)
-                                                                                 : '_');
-      if (name.size() + op.size() > kMost)
-        break;
-      name += op;
-    }
-    return name.empty() ? "group" : name;
-  }
-
   void record(const Plan& plan, const KernelStep& step) {
     const KernelGroup& group = plan.groups[step.group];
-    TapeKernel kernel{step.code, step.params, {}, name_of(group), group.program};
+    TapeKernel kernel{step.code, step.params, {}, name_of(group, graph_), group.program};
     const std::vector<Argument> arguments =
         step.code ? arguments_of(*step.code, step.params) : arguments_of(group.program);
     size_t operand = 0, result = 0;

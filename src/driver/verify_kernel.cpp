@@ -2,7 +2,6 @@
 
 #include "kernel/check_over_field.h"
 #include "kernel/edge_sizes.h"
-#include "kernel/passes.h"
 #include "program/arguments.h"
 #include "support/check.h"
 
@@ -41,16 +40,27 @@ std::string listed(std::vector<std::string> what) {
 
 } // namespace
 
-void require_valid(const schedule::Schedule& schedule, const kernel::Kernel& kernel,
-                   size_t together) {
+std::string require_valid(const schedule::Schedule& schedule, const kernel::Kernel& kernel,
+                          size_t together) {
   const validate::Report report =
       validate::validate(schedule, kernel, validate::quick_limits(together));
   KAWARA_CHECK(report.faults.empty(),
                "the finished kernel differs from its schedule: " + listed(report.faults));
+  return outcome_of(report);
+}
+
+std::string outcome_of(const validate::Report& report) {
+  if (!report.is_read)
+    return report.unchecked.empty() ? "too large to read" : "not read";
+  if (!report.is_finished)
+    return "not finished";
+  return report.unchecked.empty() ? "proved" : "proved in part";
 }
 
 std::string note_of(const validate::Report& report) {
   std::string note = "kernel not read back into sets";
+  if (!report.is_read && report.unchecked.empty())
+    note += ": it has too many statements";
   if (report.is_read) {
     note = "kernel read back into sets: ";
     note += report.is_finished ? "equal to its schedule for all sizes" : "not finished";
@@ -69,18 +79,13 @@ std::string note_of(const validate::Report& report) {
 }
 
 KernelVerdict verify_kernel(const program::Program& program, const kernel::Kernel& loops,
-                            const kernel::Kernel& finished,
-                            const schedule::Environment& environment) {
+                            const kernel::Kernel& finished, const kernel::Kernel& with_calls) {
   KernelVerdict verdict;
   verdict.broken = kernel::spec(finished);
   if (!verdict.broken.empty())
     return verdict;
-  const kernel::PassOptions keeping{.keeps_functions = true};
-  const kernel::Kernel kernel = environment.gpu
-                                    ? kernel::optimise_for_gpu(loops, *environment.gpu, keeping)
-                                    : kernel::optimise(loops, environment.cpu, keeping);
   const kernel::FieldCheck check = kernel::check_over_field(
-      program, kernel, sizes_for(program, loops, finished),
+      program, with_calls, sizes_for(program, loops, finished),
       {.instances = kVerifiedInstances, .instances_for_rest = kVerifiedForRest});
   if (check.wrong)
     verdict.broken.push_back("at " + program::params_text(program, check.params) +
@@ -96,7 +101,7 @@ KernelVerdict verify_kernel(const program::Program& program, const kernel::Kerne
   if (check.never_run > 0)
     verdict.note += "; " + std::to_string(check.never_run) + " of " +
                     counted(check.statements, "statement") + " ran at none";
-  if (kernel::print(kernel) != kernel::print(finished))
+  if (kernel::print(with_calls) != kernel::print(finished))
     verdict.note += "; formulas of functions not compared";
   return verdict;
 }

@@ -18,15 +18,18 @@ struct KernelVerdict {
 inline constexpr uint64_t kVerifiedInstances = 20'000, kVerifiedForRest = 100'000;
 
 /// The spec of the kernel that was made of these loops, and the kernel against its program over a finite ring at the edges of its
-/// tiles (kernel/check_over_field.h). That one has functions as calls: formulas for them are not compared.
+/// tiles (kernel/check_over_field.h). `with_calls` is what the same passes make when functions stay calls: formulas for them are not compared.
 KernelVerdict verify_kernel(const program::Program&, const kernel::Kernel& loops,
-                            const kernel::Kernel& finished, const schedule::Environment&);
+                            const kernel::Kernel& finished, const kernel::Kernel& with_calls);
 
 /// The finished kernel against its schedule in integer sets, as far as that takes a few milliseconds (validate::quick_limits): an InternalError
-/// that says what differs, where something does. What was not reached is not told. `together`: kernels that share these milliseconds.
-void require_valid(const schedule::Schedule&, const kernel::Kernel&, size_t together = 1);
+/// that says what differs, where something does. Returns how far it came (`outcome_of`). `together`: kernels that share these milliseconds.
+std::string require_valid(const schedule::Schedule&, const kernel::Kernel&, size_t together = 1);
 
 /// What `--verify` says of the same proof with all the time that it needs.
 std::string note_of(const validate::Report&);
+/// The same in one or two words, to be counted: "proved", "proved in part", "not finished", "too large to read", "not
+/// read" (launches of warpgroups).
+std::string outcome_of(const validate::Report&);
 
 } // namespace kawara::driver

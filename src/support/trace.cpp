@@ -51,12 +51,20 @@ void Trace::after(std::string_view name, const std::function<std::vector<std::st
     options_.show(name, print());
 }
 
+void Trace::note(const std::string& text) {
+  notes_.push_back(text);
+  if (options_.note)
+    options_.note(text);
+}
+
 bool Trace::is_shown(std::string_view name) const {
   const auto& wanted = options_.print_after;
   return options_.show && (wanted.contains(name) || wanted.contains("all"));
 }
 
 void Trace::add(const Trace& other) {
+  for (const auto& [outcome, count] : other.outcomes_)
+    outcomes_[outcome] += count;
   for (const StageTime& time : other.times_) {
     const auto at = std::find_if(times_.begin(), times_.end(), [&](const StageTime& t) {
       return t.name == time.name && t.depth == time.depth;
@@ -85,7 +93,11 @@ std::string Trace::time_table() const {
                          std::string(2 * time.depth, ' ') + time.name, width, 1e3 * time.seconds,
                          share, time.runs);
   }
-  return table + fmt::format("{:<{}}  {:>10.3f}\n", "total", width, 1e3 * total);
+  table += fmt::format("{:<{}}  {:>10.3f}\n", "total", width, 1e3 * total);
+  std::vector<std::string> outcomes;
+  for (const auto& [outcome, count] : outcomes_)
+    outcomes.push_back(fmt::format("{} {}", count, outcome));
+  return outcomes.empty() ? table : table + "finished kernels: " + join(outcomes, ", ") + "\n";
 }
 
 } // namespace kawara

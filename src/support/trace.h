@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -57,18 +58,21 @@ public:
   bool is_shown(std::string_view name) const;
   bool is_verifying() const { return options_.verify; }
   size_t together() const { return options_.together; }
-  void note(const std::string& text) const {
-    if (options_.note)
-      options_.note(text);
-  }
+  /// What a check says about itself; kept, and passed on.
+  void note(const std::string& text);
+  const std::vector<std::string>& notes() const { return notes_; }
 
-  /// Adds the times of another run, stage by stage.
+  /// One more artefact of which a check said this: "proved", "not finished".
+  void count(const std::string& outcome) { ++outcomes_[outcome]; }
+  const std::map<std::string, size_t>& outcomes() const { return outcomes_; }
+
+  /// Adds the times and outcomes of another run.
   void add(const Trace& other);
 
   /// In the order in which the stages first began.
   const std::vector<StageTime>& times() const { return times_; }
 
-  /// The table of `--time-passes`: one line per stage, share of the whole, and the sum.
+  /// The table of `--time-passes`: one line per stage, share of the whole, and the sum; then what checks said, where there were some.
   std::string time_table() const;
 
 private:
@@ -87,6 +91,8 @@ private:
 
   TraceOptions options_;
   std::vector<StageTime> times_;
+  std::vector<std::string> notes_;
+  std::map<std::string, size_t> outcomes_;
   uint32_t depth_ = 0;
 };
 

@@ -249,10 +249,7 @@ TraceOptions trace_options(const CommonOptions& options) {
   TraceOptions trace;
   trace.verify = options.verify;
   trace.print_after.insert(options.print_after.begin(), options.print_after.end());
-  trace.note = [](const std::string& text) {
-    clear_waiting_line();
-    fmt::print(stderr, "verify: {}\n", text);
-  };
+  trace.note = [](const std::string& text) { show_notes({text}); };
   trace.show = [](std::string_view stage, const std::string& text) {
     clear_waiting_line();
     fmt::print(stderr, "--- after {}\n{}\n", stage, text);
@@ -280,7 +277,15 @@ void warn(const Diagnostics& warnings, const CommonOptions& options) {
   fmt::print(stderr, "{}", render(warnings));
 }
 
+void show_notes(const std::vector<std::string>& notes) {
+  clear_waiting_line();
+  for (const std::string& note : notes)
+    fmt::print(stderr, "verify: {}\n", note);
+}
+
 void show_times(const Trace& trace, const CommonOptions& options) {
+  if (options.verify && trace.outcomes().empty())
+    show_notes({"no finished kernel was made, so none was proved equal to its schedule"});
   if (options.time_passes)
     fmt::print(stderr, "{}", trace.time_table());
 }

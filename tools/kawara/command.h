@@ -76,7 +76,9 @@ TraceOptions trace_options(const CommonOptions&);
 int report(const Diagnostics&, const CommonOptions&);
 /// Prints warnings on standard error; nothing under --json.
 void warn(const Diagnostics&, const CommonOptions&);
-/// Prints the time table on standard error if it was asked for.
+/// What checks said, on standard error.
+void show_notes(const std::vector<std::string>&);
+/// Prints the time table on standard error if it was asked for; under --verify, that there was no kernel to prove if there was none.
 void show_times(const Trace&, const CommonOptions&);
 
 // One function per command: adds the sub-command, whose callback sets `exit_code`.

@@ -62,6 +62,7 @@ Parsed<Done> compile_model(const CompileOptions& options) {
       while_waiting("compiling", [&] { return model->record(*std::move(given), *sizes); });
   if (!tape)
     return gathered(tape.error());
+  show_notes(model->proof_notes());
   const std::string path =
       options.output.empty()
           ? std::filesystem::path(options.file).replace_extension(".kwx").string()
@@ -143,6 +144,9 @@ Result<std::vector<Tensor>, Diagnostic> inputs_of(const driver::Tape& tape,
 Result<Done, Diagnostic> run_compiled_model(const ModelOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   KAWARA_TRY(driver::Tape tape, driver::read_kwx(options.file, {options.checks_data}));
+  if (options.checks_data)
+    show_notes({"the sum over the weights is right; kernels were proved when the file was written, "
+                "by `kawara compile --verify` without a limit"});
   KAWARA_TRY(auto given, read_bindings(options.given.files, [&](const std::string& name) {
                std::optional<graph::DataType> declared;
                for (const driver::Port& port : tape.inputs)
@@ -184,6 +188,7 @@ void add_compile(CLI::App& app, int& exit_code) {
   add_shapes(*command, options->shapes);
   command->add_option("--numerics", options->numerics, "exact, rounding (the default) or fast");
   command->add_flag("--json", options->json, "machine-readable output");
+  command->add_flag("--verify", options->verify, "check every artefact on the way");
   add_database(*command, *options);
   add_examples(*command, {"kawara compile resnet50.onnx -o resnet50.kwx",
                           "kawara compile gpt2-decode.onnx -p past=128",

@@ -73,10 +73,7 @@ Parsed<emit::CUnit> unit_of(const EmitOptions& options, Trace& trace) {
                return driver::schedule(request, environment, trace);
              }));
   warn(front.warnings, options);
-  const kernel::Kernel loops = driver::kernel_of(front, trace);
-  emit::CUnit unit = trace.stage("emit", [&] {
-    return emit::c_from_kernel(loops, {options.is_naive, options.function});
-  });
+  emit::CUnit unit = driver::c_of(front, {options.is_naive, options.function}, trace);
   unit.text = introduction(unit, prototype_in(unit), request, front) + unit.text;
   return unit;
 }

@@ -111,8 +111,10 @@ Result<Made, Diagnostic> made(const ModelOptions& options, const CommonOptions& 
   const double load_seconds = seconds_from(begin);
   begin = std::chrono::steady_clock::now();
   driver::GpuProgramOptions how = usual_gpu_options();
+  how.verify = common.verify;
   how.known = tuned_schedules(common, *environment);
   KAWARA_TRY(const driver::GpuPrograms programs, driver::gpu_programs_of(tape, *environment, how));
+  show_notes(driver::proof_notes(tape, programs));
   const double compile_seconds = seconds_from(begin);
   begin = std::chrono::steady_clock::now();
   KAWARA_TRY(driver::GpuModel on_device,
@@ -257,8 +259,10 @@ Result<std::string, Diagnostic> gpu_text_of_model(const CommonOptions& common,
   driver::GpuProgramOptions options = usual_gpu_options();
   options.makes_code = stage == "resources";
   options.wants_log = true;
+  options.verify = common.verify;
   KAWARA_TRY(const driver::GpuPrograms programs,
              driver::gpu_programs_of(tape, *environment, options));
+  show_notes(driver::proof_notes(tape, programs));
   std::string text;
   std::map<std::string, int64_t> uses;
   for (const driver::TapeStep& step : tape.steps)

@@ -146,6 +146,7 @@ Result<Done, Diagnostic> run_all(const ModelOptions& options, const CommonOption
   run.measure_more = [&] { return measure_steps(model, inputs, options, run.results); };
   run.run_again = [&] { return static_cast<bool>(model.run(inputs)); };
   KAWARA_TRY([[maybe_unused]] const Done done, show_run(options, run));
+  show_notes(model.proof_notes());
   show_times(model.trace(), common);
   if (common.time_passes)
     fmt::print(stderr, "of {} kernels, {} came from the cache\n", model.kernels(),

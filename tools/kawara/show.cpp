@@ -5,7 +5,6 @@
 #include "kawara/waiting.h"
 
 #include "driver/target_choice.h"
-#include "emit/c/c_from_kernel.h"
 #include "emit/named_target.h"
 #include "emit/unit.h"
 #include "explain/dependences.h"
@@ -66,7 +65,7 @@ Parsed<std::string> text_at(const std::string& stage, const std::string& target,
   if (stage == "loops")
     return kernel::print(driver::kernel_of(front, environment, trace));
   if (stage == "c")
-    return emit::c_from_kernel(driver::kernel_of(front, trace)).text;
+    return driver::c_of(front, {}, trace).text;
   const kernel::Kernel kernel = driver::optimised_kernel_of(front, environment, trace);
   if (stage == "kernel")
     return kernel::print(kernel);

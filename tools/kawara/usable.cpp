@@ -60,7 +60,7 @@ constexpr Use kUses[] = {
     {"", "--target", "pqmg",
      "a compiled model is code for a processor: run the ONNX file with `--target`"},
     {"tune", "--verify", "", kWatch},
-    {"show", "--verify", "pq", kOneProgram},
+    {"show", "--verify", "pqg", kOneProgram},
     {"", "--verify", kEveryKind, ""},
     {"tune", "--time-passes", "", kWatch},
     {"show", "--time-passes", "pq", kOneProgram},

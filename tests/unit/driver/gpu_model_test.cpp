@@ -183,6 +183,35 @@ TEST(GpuModel, ConvolutionsWithChannelsLastRunOnTensorCores) {
   EXPECT_EQ(windows, 3); // the first one in blocks
 }
 
+/// Under `verify` every kernel of a model is compared with its program and its schedule, and says so; otherwise the proof is tried.
+TEST(GpuModel, KernelsAreProvedAndSaySo) {
+  ModelOptions options;
+  options.floats = DataType::BF16;
+  options.images = ImageOrder::ChannelsLast;
+  Model model(small_net(), options);
+  auto tape = model.tape_of_programs(model.pattern_inputs({}));
+  ASSERT_TRUE(tape);
+  GpuProgramOptions how;
+  how.makes_code = false;
+  for (const bool verify : {false, true}) {
+    how.verify = verify;
+    const auto programs = gpu_programs_of(*tape, hopper(), how);
+    ASSERT_TRUE(programs);
+    for (const auto& [text, program] : *programs) {
+      size_t outcomes = 0;
+      for (const auto& [outcome, count] : program->trace.outcomes())
+        outcomes += count;
+      EXPECT_EQ(outcomes, 1U) << program->name;
+      ASSERT_EQ(program->trace.notes().size(), verify ? 2U : 0U) << program->name;
+      if (verify) {
+        EXPECT_EQ(program->trace.notes()[0].find("kernel compared to its program"), 0U)
+            << program->trace.notes()[0];
+      }
+    }
+    EXPECT_EQ(proof_notes(*tape, *programs).size(), verify ? 2 * programs->size() : 0);
+  }
+}
+
 /// The shape of what is looked up needs no run; rows are looked up on the device, single cells on the host.
 TEST(GpuModel, LookingUpIsACallOfTheTape) {
   Builder b("words");

@@ -2,6 +2,7 @@
 
 #include "driver/pipeline.h"
 #include "support/check.h"
+#include "target/gpu.h"
 
 #include <gtest/gtest.h>
 
@@ -34,6 +35,41 @@ TEST(VerifyKernel, StopsAtStoresToOtherCells) {
   }
 }
 
+/// Whatever makes a kernel has it proved, and counts what came of it; under `verify` it says how far that went.
+TEST(VerifyKernel, EveryWayToAKernelPassesTheProof) {
+  Request request;
+  request.text =
+      make_source("twice.kw", "param N\ninput A: f32[N]\noutput B: f32[N]\nB[i] = 2 * A[i]\n");
+  schedule::Environment gpu = host_environment();
+  gpu.gpu = target::named_gpu("sm_90a");
+  const auto ways = std::vector<std::function<void(const Scheduled&, Trace&)>>{
+      [](const Scheduled& front, Trace& trace) {
+        optimised_kernel_of(front, host_environment(), trace);
+      },
+      [&](const Scheduled& front, Trace& trace) { optimised_kernel_of(front, gpu, trace); },
+      [](const Scheduled& front, Trace& trace) { c_of(front, {}, trace); },
+      [](const Scheduled& front, Trace& trace) {
+        c_of(front, {.is_naive = true, .function = ""}, trace);
+      },
+  };
+  for (const bool verify : {false, true})
+    for (size_t way = 0; way < ways.size(); ++way) {
+      TraceOptions options;
+      options.verify = verify;
+      Trace trace(options);
+      request.directives = make_source("twice.sched", way == 1 ? "auto" : "");
+      const auto front = schedule(request, way == 1 ? gpu : host_environment(), trace);
+      ASSERT_TRUE(front);
+      ways[way](*front, trace);
+      ASSERT_EQ(trace.outcomes().size(), 1U) << way;
+      EXPECT_EQ(trace.outcomes().begin()->second, 1U) << way;
+      if (verify) {
+        EXPECT_EQ(trace.outcomes().begin()->first, "proved") << way;
+      }
+      EXPECT_EQ(trace.notes().size(), verify ? 2U : 0U) << way;
+    }
+}
+
 /// What was not looked at is not said to be equal.
 TEST(VerifyKernel, SaysHowMuchWasReadBack) {
   validate::Report report;
@@ -48,6 +84,10 @@ TEST(VerifyKernel, SaysHowMuchWasReadBack) {
   report.pairs = 0;
   report.is_read = false;
   EXPECT_EQ(note_of(report), "kernel not read back into sets; not checked: x");
+  EXPECT_EQ(outcome_of(report), "not read");
+  report.unchecked.clear();
+  EXPECT_EQ(note_of(report), "kernel not read back into sets: it has too many statements");
+  EXPECT_EQ(outcome_of(report), "too large to read");
 }
 
 } // namespace

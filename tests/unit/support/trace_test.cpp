@@ -56,6 +56,16 @@ TEST(Trace, prints_only_what_was_asked_for) {
   EXPECT_EQ(shown, "poly: a scop\n");
 }
 
+TEST(Trace, counts_what_checks_said_over_all_runs) {
+  Trace one(ticking()), other(ticking());
+  one.count("proved");
+  other.count("not finished");
+  other.count("proved");
+  one.add(other);
+  EXPECT_NE(one.time_table().find("finished kernels: 1 not finished, 2 proved\n"),
+            std::string::npos);
+}
+
 TEST(Trace, verify_turns_a_broken_artefact_into_an_internal_error) {
   const auto broken = [] { return std::vector<std::string>{"loop without end"}; };
   const auto print = [] { return std::string(); };
