@@ -149,19 +149,43 @@ struct Said {
   std::optional<int64_t> least, most;
   int64_t step = 1;
 };
+/// Of `dimension op rhs`; what sizes decide is as wide as they allow.
+std::optional<Said> said_by_comparison(uint32_t dimension, scalar::BinaryOp op, const Expr& rhs) {
+  using scalar::BinaryOp;
+  const scalar::Bounds bounds = scalar::bounds_of(rhs);
+  Said said{dimension, std::nullopt, std::nullopt};
+  if ((op == BinaryOp::Ge || op == BinaryOp::Gt || op == BinaryOp::Eq) && bounds.low)
+    said.least = *bounds.low + (op == BinaryOp::Gt ? 1 : 0);
+  if ((op == BinaryOp::Le || op == BinaryOp::Lt || op == BinaryOp::Eq) && bounds.high)
+    said.most = *bounds.high - (op == BinaryOp::Lt ? 1 : 0);
+  return said.least || said.most ? std::optional(said) : std::nullopt;
+}
+
 std::optional<Said> said_by(const Expr& condition) {
-  const auto* b = condition ? scalar::as<scalar::Binary>(condition) : nullptr;
+  using scalar::BinaryOp;
+  if (!condition)
+    return std::nullopt;
+  if (const auto* no = scalar::as<scalar::Unary>(condition)) {
+    const auto* b = scalar::as<scalar::Binary>(no->arg);
+    const auto* dimension = b != nullptr ? scalar::as<scalar::Iter>(b->lhs) : nullptr;
+    if (no->op != scalar::UnaryOp::Not || dimension == nullptr)
+      return std::nullopt;
+    const std::map<BinaryOp, BinaryOp> opposites = {{BinaryOp::Lt, BinaryOp::Ge},
+                                                    {BinaryOp::Le, BinaryOp::Gt},
+                                                    {BinaryOp::Gt, BinaryOp::Le},
+                                                    {BinaryOp::Ge, BinaryOp::Lt}};
+    const auto op = opposites.find(b->op);
+    return op == opposites.end() ? std::nullopt
+                                 : said_by_comparison(dimension->index, op->second, b->rhs);
+  }
+  const auto* b = scalar::as<scalar::Binary>(condition);
   if (b == nullptr)
     return std::nullopt;
-  if (const auto* dimension = scalar::as<scalar::Iter>(b->lhs)) {
-    if (b->op == scalar::BinaryOp::Ge)
-      return Said{dimension->index, scalar::bounds_of(b->rhs).low, std::nullopt};
-    const auto high = b->op == scalar::BinaryOp::Lt ? scalar::bounds_of(b->rhs).high : std::nullopt;
-    return high ? std::optional(Said{dimension->index, std::nullopt, *high - 1}) : std::nullopt;
-  }
+  if (const auto* dimension = scalar::as<scalar::Iter>(b->lhs))
+    return said_by_comparison(dimension->index, b->op, b->rhs);
   // (i - first) % step == 0, with a first value that is a multiple of the step, or the other way round.
-  const auto* rest = b->op == scalar::BinaryOp::Eq ? scalar::as<scalar::Binary>(b->lhs) : nullptr;
-  if (rest == nullptr || rest->op != scalar::BinaryOp::Mod)
+  const auto* rest = b->op == BinaryOp::Eq ? scalar::as<scalar::Binary>(b->lhs) : nullptr;
+  if (rest == nullptr || rest->op != BinaryOp::Mod)
     return std::nullopt;
   const auto step = scalar::constant_of(rest->rhs);
   const scalar::AffineSum sum = scalar::affine_sum(rest->lhs);
@@ -174,14 +198,62 @@ std::optional<Said> said_by(const Expr& condition) {
   return Said{dimension->index, std::nullopt, std::nullopt, *step};
 }
 
+/// Comparisons of one dimension with numbers, all of which hold: what is in `not (i >= 1 and i <= 56)`.
+std::optional<Said> said_by_numbers(const Expr& condition) {
+  const auto* b = scalar::as<scalar::Binary>(condition);
+  if (b == nullptr)
+    return std::nullopt;
+  if (b->op != scalar::BinaryOp::And)
+    return scalar::constant_of(b->rhs) && scalar::as<scalar::Iter>(b->lhs) != nullptr
+               ? said_by(condition)
+               : std::nullopt;
+  auto first = said_by_numbers(b->lhs);
+  const auto second = said_by_numbers(b->rhs);
+  if (!first || !second || first->dimension != second->dimension)
+    return std::nullopt;
+  if (second->least)
+    first->least = std::max(first->least.value_or(*second->least), *second->least);
+  if (second->most)
+    first->most = std::min(first->most.value_or(*second->most), *second->most);
+  return first;
+}
+
+/// What is left of ranges at whose ends these values are not taken.
+void exclude(const std::vector<Said>& never, DimensionRanges& ranges) {
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (const Said& values : never) {
+      const auto range = ranges.find(values.dimension);
+      if (range == ranges.end() || range->second.first > range->second.second)
+        continue;
+      auto& [least, most] = range->second;
+      const bool has_least =
+          values.least.value_or(least) <= least && values.most.value_or(least) >= least;
+      const bool has_most =
+          values.least.value_or(most) <= most && values.most.value_or(most) >= most;
+      if (has_least)
+        least = std::min(most, values.most.value_or(most)) + 1;
+      if (has_most && !has_least)
+        most = values.least.value_or(least) - 1;
+      is_changed = is_changed || has_least || has_most;
+    }
+  }
+}
+
 } // namespace
 
 DimensionRanges ranges_in(const std::vector<Expr>& conditions) {
   std::map<uint32_t, Said> all;
+  std::vector<Said> never;
   for (const Expr& condition : conditions) {
     const auto said = said_by(condition);
-    if (!said)
+    if (!said) {
+      const auto* no = condition ? scalar::as<scalar::Unary>(condition) : nullptr;
+      if (no != nullptr && no->op == scalar::UnaryOp::Not)
+        if (const auto values = said_by_numbers(no->arg))
+          never.push_back(*values);
       continue;
+    }
     Said& known = all[said->dimension];
     if (said->least)
       known.least = std::max(known.least.value_or(*said->least), *said->least);
@@ -194,6 +266,7 @@ DimensionRanges ranges_in(const std::vector<Expr>& conditions) {
     if (known.least && known.most)
       ranges[dimension] = {*known.least, *known.least >= 0 ? *known.most - *known.most % known.step
                                                            : *known.most};
+  exclude(never, ranges);
   return ranges;
 }
 

@@ -101,23 +101,24 @@ private:
                    Run& run) const {
     DimensionRanges ranges = ranges_in(place.conditions);
     for (uint32_t n = 0; n < leaf.points.size(); ++n)
-      if (const auto count = scalar::constant_of(leaf.points[n]))
-        ranges[static_cast<uint32_t>(place.loops) + n] = {0, *count - 1};
+      if (const auto most = scalar::bounds_of(leaf.points[n]).high)
+        ranges[static_cast<uint32_t>(place.loops) + n] = {0, *most - 1};
     if (leaf.is_per_thread)
       ranges[thread_x(place.path)] = {0, 0};
     run.inverse = inverse_of(leaf.iters, place.loops + leaf.points.size(), ranges,
                              steps_in(place.conditions));
     if (!run.inverse)
       return;
-    const auto back = [&](const Expr& e) {
-      return scalar::simplify(scalar::substitute_iters(e, run.inverse->dimensions));
-    };
     isl::set all = universe.intersect_params(scop_.context);
-    const auto restrict = [&](const Expr& condition) {
-      const Expr there = back(condition);
+    const auto restrict_to = [&](const Expr& there) {
       if (scalar::constant_of(there) != 1)
         all = restricted(all, there, scop_.params);
     };
+    const auto restrict = [&](const Expr& condition) {
+      restrict_to(run.inverse->of_instance(condition));
+    };
+    for (const Expr& condition : run.inverse->conditions())
+      restrict_to(scalar::simplify(condition));
     for (const Expr& condition : place.conditions)
       restrict(condition);
     for (uint32_t n = 0; n < leaf.points.size(); ++n) {
@@ -127,8 +128,7 @@ private:
     }
     for (uint32_t d = 0; d < leaf.iters.size(); ++d)
       if (!run.inverse->is_sum_of_digits[d])
-        all = restricted(all, binary(BinaryOp::Eq, scalar::iter(d), back(leaf.iters[d])),
-                         scop_.params);
+        restrict_to(binary(BinaryOp::Eq, scalar::iter(d), run.inverse->of_instance(leaf.iters[d])));
     run.range = all;
   }
 

@@ -26,7 +26,7 @@ struct Options {
 
 /// What was said of the kernels of one kind.
 struct Total {
-  size_t kernels = 0, proved = 0, partly = 0, unfinished = 0, faulty = 0;
+  size_t kernels = 0, proved = 0, partly = 0, unfinished = 0, too_large = 0, faulty = 0;
   size_t whole = 0;    ///< kernels of which all accesses were compared
   size_t compared = 0; ///< accesses
   std::vector<double> milliseconds;
@@ -61,6 +61,11 @@ std::string reason_of(const std::string& unchecked) {
   return colon == std::string::npos ? unchecked : unchecked.substr(colon + 2);
 }
 
+/// More statements than the limits allow: nothing was looked at.
+bool is_too_large(const validate::Report& report) {
+  return !report.is_read && report.unchecked.empty();
+}
+
 void check(const corpus::Subject& subject, const Options& options, Table& table) {
   const auto made = corpus::made(subject);
   if (!made) {
@@ -82,6 +87,7 @@ void check(const corpus::Subject& subject, const Options& options, Table& table)
   total.milliseconds.push_back(took);
   const bool is_faulty = !report.faults.empty();
   ++(is_faulty                   ? total.faulty
+     : is_too_large(report)      ? total.too_large
      : !report.is_finished       ? total.unfinished
      : !report.unchecked.empty() ? total.partly
                                  : total.proved);
@@ -93,6 +99,7 @@ void check(const corpus::Subject& subject, const Options& options, Table& table)
   if (options.is_long)
     fmt::print("{:9.2f} ms {:10} {}\n", took,
                is_faulty                   ? "FAULT"
+               : is_too_large(report)      ? "too large"
                : !report.is_finished       ? "unfinished"
                : !report.unchecked.empty() ? "partly"
                                            : "proved",
@@ -111,9 +118,9 @@ void check(const corpus::Subject& subject, const Options& options, Table& table)
 }
 
 void print(const Table& table) {
-  fmt::print("{:24} {:>8} {:>8} {:>8} {:>10} {:>7} {:>9} {:>12} {:>10} {:>10} {:>10}\n", "",
-             "kernels", "proved", "partly", "unfinished", "faults", "accesses", "all compared",
-             "median ms", "95 % ms", "most ms");
+  fmt::print("{:24} {:>8} {:>8} {:>8} {:>10} {:>9} {:>7} {:>9} {:>12} {:>10} {:>10} {:>10}\n", "",
+             "kernels", "proved", "partly", "unfinished", "too large", "faults", "accesses",
+             "all compared", "median ms", "95 % ms", "most ms");
   Total all;
   const auto line = [](const std::string& name, Total total) {
     auto& times = total.milliseconds;
@@ -123,9 +130,9 @@ void print(const Table& table) {
                  ? 0.0
                  : times[static_cast<size_t>(share * static_cast<double>(times.size() - 1))];
     };
-    fmt::print("{:24} {:8} {:8} {:8} {:10} {:7} {:9} {:12} {:10.2f} {:10.2f} {:10.2f}\n", name,
-               total.kernels, total.proved, total.partly, total.unfinished, total.faulty,
-               total.compared, total.whole, at(0.5), at(0.95), at(1.0));
+    fmt::print("{:24} {:8} {:8} {:8} {:10} {:9} {:7} {:9} {:12} {:10.2f} {:10.2f} {:10.2f}\n", name,
+               total.kernels, total.proved, total.partly, total.unfinished, total.too_large,
+               total.faulty, total.compared, total.whole, at(0.5), at(0.95), at(1.0));
   };
   for (const auto& [kind, total] : table.kinds) {
     line(kind, total);
@@ -133,6 +140,7 @@ void print(const Table& table) {
     all.proved += total.proved;
     all.partly += total.partly;
     all.unfinished += total.unfinished;
+    all.too_large += total.too_large;
     all.faulty += total.faulty;
     all.compared += total.compared;
     all.whole += total.whole;
