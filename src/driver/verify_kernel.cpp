@@ -68,6 +68,8 @@ std::string note_of(const validate::Report& report) {
       note += " as far as it was checked";
     note += "; cells of " + counted(report.compared, "access", "accesses") + " compared";
   }
+  if (report.outputs > 0)
+    note += "; all cells of " + counted(report.outputs, "output") + " stored once";
   if (report.pairs > 0)
     note += "; " + counted(report.pairs, "pair") +
             " of threads' accesses compared that no barrier parts";
@@ -84,14 +86,16 @@ KernelVerdict verify_kernel(const program::Program& program, const kernel::Kerne
   verdict.broken = kernel::spec(finished);
   if (!verdict.broken.empty())
     return verdict;
-  const kernel::FieldCheck check = kernel::check_over_field(
-      program, with_calls, sizes_for(program, loops, finished),
-      {.instances = kVerifiedInstances, .instances_for_rest = kVerifiedForRest});
+  const uint64_t for_rest =
+      kernel::has_engine(finished.body) ? kVerifiedOfWarpgroups : kVerifiedForRest;
+  const kernel::FieldCheck check =
+      kernel::check_over_field(program, with_calls, sizes_for(program, loops, finished),
+                               {.instances = kVerifiedInstances, .instances_for_rest = for_rest});
   if (check.wrong)
     verdict.broken.push_back("at " + program::params_text(program, check.params) +
                              " the kernel does not compute the program: " + *check.wrong);
   const std::string limit =
-      ", which would take more than " + std::to_string(kVerifiedForRest) + " statement instances";
+      ", which would take more than " + std::to_string(for_rest) + " statement instances";
   verdict.note = check.checked == 0 ? "kernel not compared to its program over a finite ring" +
                                           (check.left_out > 0 ? limit : "")
                                     : "kernel compared to its program over a finite ring at " +

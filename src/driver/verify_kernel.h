@@ -16,6 +16,9 @@ struct KernelVerdict {
 /// Statement instances of the program, all sizes together, up to which a kernel is interpreted under `--verify`; and how many more where
 /// parts of it have not run by then.
 inline constexpr uint64_t kVerifiedInstances = 20'000, kVerifiedForRest = 100'000;
+/// The same as the second where a kernel has launches of warpgroups: the proof does not read them, and one of their tiles has some hundred
+/// thousand instances.
+inline constexpr uint64_t kVerifiedOfWarpgroups = 10'000'000;
 
 /// The spec of the kernel that was made of these loops, and the kernel against its program over a finite ring at the edges of its
 /// tiles (kernel/check_over_field.h). `with_calls` is what the same passes make when functions stay calls: formulas for them are not compared.

@@ -1,6 +1,7 @@
 #include "validate/validate.h"
 
 #include "validate/barriers.h"
+#include "validate/group_stores.h"
 #include "validate/happens_before.h"
 #include "validate/instances.h"
 #include "validate/runs.h"
@@ -39,6 +40,7 @@ Limits quick_limits(size_t kernels) {
   limits.statements = share(limits.statements);
   limits.accesses = share(limits.accesses);
   limits.pairs = share(limits.pairs);
+  limits.stores = share(limits.stores);
   return limits;
 }
 
@@ -60,6 +62,10 @@ Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel
     report.is_read = false;
     report.unchecked.push_back("instances, order and cells: orders of warpgroups to the tensor "
                                "cores and to the TMA are not read back");
+    const bool is_counted = poly::within_quota(context, *operations, [&] {
+      check_group_stores(schedule.scop, kernel, limits.stores, report);
+    });
+    report.is_finished = is_counted;
     barriers_within(*operations);
     return report;
   }

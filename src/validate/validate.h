@@ -16,9 +16,10 @@ struct Limits {
   size_t statements = SIZE_MAX; ///< of the kernel that run instances; with more it is not read
   size_t accesses = SIZE_MAX;   ///< whose cells are compared, the first ones
   size_t pairs = SIZE_MAX;      ///< of accesses of threads that no barrier parts
+  size_t stores = 20'000'000;   ///< steps of threads on the way to what warpgroups store
 };
 /// Some milliseconds, below ten for the corpus, for what is compiled without being asked to prove it.
-inline constexpr Limits kQuick{6'000, 300, 100, 400};
+inline constexpr Limits kQuick{6'000, 300, 100, 400, 20'000};
 /// The same for one of `kernels` that are compiled together, as those of a model are: all of them take no more than `kTogether` alone
 /// would.
 Limits quick_limits(size_t kernels);
@@ -32,6 +33,7 @@ struct Report {
   std::vector<std::string> uncompared; ///< accesses whose cells were not compared, and why
   size_t compared = 0;                 ///< accesses whose cells were
   size_t pairs = 0;        ///< accesses of threads with no barrier between, whose cells were
+  size_t outputs = 0;      ///< of warpgroups, all of whose cells are stored once
   bool is_read = true;     ///< false: instances, order and cells were not looked at
   bool is_finished = true; ///< false: a limit was reached first
 };
@@ -46,7 +48,8 @@ struct Report {
 ///   iteration of a parallel one;
 /// - threads of a block go in step where it matters: barriers stand between what one writes and another touches (validate/barriers.h).
 ///
-/// Kernels with launches of warpgroups (kernel/warpgroups.h) are not read back, but for barriers of their other launches; the report says so.
+/// Kernels with launches of warpgroups (kernel/warpgroups.h) are not read back, but for what they store to their outputs (validate/group_stores.h)
+/// and barriers of their other launches; the report says so.
 ///
 /// What passes say of the instances that a statement runs (kernel/origin.h) is what is read; bounds, conditions and orders are
 /// the kernel's own. Arithmetic is not looked at: the interpretation over a finite field checks that.

@@ -70,6 +70,32 @@ TEST(VerifyKernel, EveryWayToAKernelPassesTheProof) {
     }
 }
 
+/// A launch of warpgroups is not read back; under `verify` it is compared at its own size, and what it stores is counted.
+TEST(VerifyKernel, LaunchesOfWarpgroupsAreComparedAndCounted) {
+  Request request;
+  request.text = make_source("product.kw", "input A: bf16[128, 64], B: bf16[64, 64]\n"
+                                           "output C: f32[128, 64]\n"
+                                           "C[i, j] = sum(k, A[i, k] * B[k, j])\n");
+  request.directives = make_source("product.sched", "auto");
+  schedule::Environment gpu = host_environment();
+  gpu.gpu = target::named_gpu("sm_90a");
+  TraceOptions options;
+  options.verify = true;
+  Trace trace(options);
+  const auto front = schedule(request, gpu, trace);
+  ASSERT_TRUE(front);
+  const kernel::Kernel kernel = optimised_kernel_of(*front, gpu, trace);
+  ASSERT_TRUE(kernel::has_engine(kernel.body)) << kernel::print(kernel);
+  ASSERT_EQ(trace.notes().size(), 2U);
+  EXPECT_EQ(trace.notes()[0], "kernel compared to its program over a finite ring at 1 size");
+  EXPECT_EQ(trace.notes()[1],
+            "kernel not read back into sets; all cells of 1 output stored once; not checked: "
+            "barriers of product_0: warpgroups, the TMA and the tensor cores wait for each other "
+            "by phases, which only the interpreter follows; instances, order and cells: orders of "
+            "warpgroups to the tensor cores and to the TMA are not read back");
+  EXPECT_EQ(trace.outcomes(), (std::map<std::string, size_t>{{"not read", 1}}));
+}
+
 /// What was not looked at is not said to be equal.
 TEST(VerifyKernel, SaysHowMuchWasReadBack) {
   validate::Report report;

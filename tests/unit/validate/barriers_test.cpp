@@ -108,6 +108,50 @@ TEST(Barriers, OfWarpgroupsAreNotChecked) {
   EXPECT_NE(all_of(report.unchecked).find("instances, order and cells"), std::string::npos);
 }
 
+/// What warpgroups store to outputs is counted: a tile that is left out, stored twice or stored elsewhere is a fault.
+TEST(GroupStores, CoverOutputsOnce) {
+  const Made all = made("input A: bf16[256, 128], B: bf16[128, 200], c: f32[200]\n"
+                        "output C: bf16[256, 200]\ntemp T: f32[256, 200]\n"
+                        "T[i, j] = sum(k, A[i, k] * B[k, j])\nC[i, j] = max(T[i, j] + c[j], 0)\n",
+                        "auto", true);
+  ASSERT_TRUE(kernel::has_engine(all.kernel.body)) << kernel::print(all.kernel);
+  const Report report = report_of(all, all.kernel);
+  EXPECT_EQ(report.faults, std::vector<std::string>{});
+  EXPECT_EQ(report.outputs, 1U) << all_of(report.unchecked);
+  EXPECT_EQ(validate(all.schedule, all.kernel, kQuick).outputs, 0U);
+  EXPECT_NE(
+      all_of(validate(all.schedule, all.kernel, kQuick).unchecked).find("stores of warpgroups"),
+      std::string::npos);
+  const auto faults_with = [&](const std::function<void(Stmt&)>& change) {
+    Kernel other = all.kernel;
+    other.body = kernel::rewrite(other.body, [&](Stmt stmt) {
+      change(stmt);
+      return kernel::block_of(std::move(stmt));
+    });
+    return all_of(report_of(all, other).faults);
+  };
+  const auto bulk_of = [](Stmt& stmt) {
+    auto* engine = std::get_if<kernel::Engine>(&stmt);
+    return engine != nullptr ? std::get_if<kernel::BulkStore>(&engine->what) : nullptr;
+  };
+  EXPECT_NE(faults_with([&](Stmt& stmt) {
+              if (auto* bulk = bulk_of(stmt))
+                bulk->to.index[1] = bulk->to.index[1] + scalar::int_lit(1);
+            }).find("nothing stores to C[0, 0]"),
+            std::string::npos);
+  EXPECT_NE(faults_with([&](Stmt& stmt) {
+              if (auto* bulk = bulk_of(stmt))
+                bulk->box[0] += 1;
+            }).find("stores twice to C[64, 0]"),
+            std::string::npos);
+  EXPECT_NE(faults_with([&](Stmt& stmt) {
+              auto* loop = std::get_if<kernel::For>(&stmt);
+              if (loop != nullptr && all.kernel.variables[loop->var].name == "tile")
+                loop->hi = loop->hi - scalar::int_lit(1);
+            }).find("nothing stores to C"),
+            std::string::npos);
+}
+
 /// What no expression says of a cell is said not to be checked, and no fault.
 TEST(Barriers, SayWhatTheyCannotSee) {
   const Made all = made(kStaged, "auto", true);
