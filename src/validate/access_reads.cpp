@@ -27,7 +27,7 @@ void AccessReader::check_read(const Touch& touch, const std::vector<const scalar
   const std::string& name = kernel_.buffers[touch.buffer].name;
   const std::string what = "cells of " + name + " that " + text.name + " reads";
   if (!touched)
-    return not_compared(what + ": their index is not known");
+    return in_vain(what + ": their index is not known");
   std::vector<Apart> alternatives;
   std::vector<std::vector<Expr>> cells;
   bool is_equal = false;
@@ -52,7 +52,7 @@ void AccessReader::check_read(const Touch& touch, const std::vector<const scalar
   if (text.op != scalar::ReduceOp::None && text.tensor == touch.buffer && !is_equal)
     compare(text.index);
   if (alternatives.empty())
-    return not_compared(what);
+    return in_vain(what);
   ++accesses_.compared;
   if (is_equal)
     return;

@@ -44,7 +44,7 @@ uint32_t AccessReader::Instance::lane_of(int64_t lanes) const {
 }
 
 void AccessReader::at(const kernel::Stmt& stmt, const Place& place) {
-  if (accesses_.compared >= most_)
+  if (accesses_.compared + in_vain_ >= most_)
     return not_compared("accesses after the first " + std::to_string(most_));
   if (const auto* s = std::get_if<kernel::Store>(&stmt))
     store(*s, place);
@@ -203,7 +203,7 @@ void AccessReader::compare_held(const kernel::Store& s, const std::vector<Expr>&
   const auto common = static_cast<uint32_t>(common_loops(held.numbers, place.numbers));
   const auto apart = differences(s.buffer, touched, held.cell, place, Learning::Never);
   if (!apart || uses_dimensions(apart->functions, common, kLane))
-    return not_compared("copies to tensors out of variables");
+    return in_vain("copies to tensors out of variables");
   ++accesses_.compared;
   if (are_zero(apart->functions))
     return;
@@ -253,8 +253,8 @@ void AccessReader::check_write(const kernel::Store& s, const Instance& instance,
                                            Learning::Anew)
                              : std::nullopt;
   if (!apart)
-    return not_compared("cells of " + scop_.tensors[text.tensor].name + " that " + text.name +
-                        " writes");
+    return in_vain("cells of " + scop_.tensors[text.tensor].name + " that " + text.name +
+                   " writes");
   ++accesses_.compared;
   if (!are_zero(apart->functions))
     ask(text.name + " stores to " + text_of(s.buffer, *touched, instance, place) + ", not to " +

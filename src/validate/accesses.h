@@ -129,10 +129,15 @@ private:
   std::string text_of(uint32_t buffer, const std::vector<Expr>& index, const Instance&,
                       const Place&) const;
   void not_compared(const std::string& what) { accesses_.uncompared.insert(what); }
+  /// The same after the work of a comparison, which counts as one.
+  void in_vain(const std::string& what) {
+    ++in_vain_;
+    not_compared(what);
+  }
 
   const poly::Scop& scop_;
   const kernel::Kernel& kernel_;
-  size_t most_;
+  size_t most_, in_vain_ = 0;
   Accesses accesses_;
   std::set<uint32_t> assigned_;                   ///< variables
   std::shared_ptr<const DimensionRanges> ranges_; ///< of the place last asked for

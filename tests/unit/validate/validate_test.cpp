@@ -210,6 +210,25 @@ TEST(Validate, KernelsOfAModelShareTheirLimits) {
   }
 }
 
+/// Accesses that cannot be compared take as long as those that can.
+TEST(Validate, CountsAccessesThatItCannotCompare) {
+  const Made all =
+      made("input A: f32[16], P: i64[16]\noutput B: f32[16]\nB[i] = A[i] + P[i]\n", "unroll(i)");
+  Kernel other = all.kernel;
+  other.body = kernel::rewrite(other.body, [](kernel::Stmt stmt) {
+    if (auto* store = std::get_if<kernel::Store>(&stmt))
+      store->index[0] = scalar::load(1, {store->index[0]}, scalar::kIndex);
+    return kernel::block_of(std::move(stmt));
+  });
+  Limits limits;
+  limits.accesses = 5;
+  const Report report = validate(all.schedule, other, limits);
+  EXPECT_EQ(
+      std::count(report.uncompared.begin(), report.uncompared.end(), "accesses after the first 5"),
+      1);
+  EXPECT_LT(report.compared, 5U);
+}
+
 TEST(Validate, StopsAtItsLimits) {
   const Made all = made(kProduct, kTiles);
   for (const Limits& limits : {Limits{10}, Limits{.statements = 1}}) {
