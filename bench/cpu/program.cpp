@@ -20,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
@@ -31,7 +32,7 @@ using namespace kawara;
 using nlohmann::json;
 
 struct Options {
-  std::string only, filter, json_path, peer_folder;
+  std::string only, filter, json_path, peer_folder, programs;
   std::vector<std::string> peers = {"all"};
   std::vector<std::string> threads = {"1", "all"};
   bool is_quick = false;
@@ -52,6 +53,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--quick", options.is_quick, "fewer and shorter samples");
   app.add_flag("--bytes", options.counts_bytes,
                "measure nothing: what one program and several would move, predicted and counted");
+  app.add_option("--programs", options.programs,
+                 "measure nothing: write the programs of the cases to this folder");
   app.add_option("--peers", options.peers,
                  "who else takes part: all, none, or some of " + join(bench::peer_names(), ", "))
       ->delimiter(',')
@@ -131,6 +134,24 @@ int count_bytes(const Options& options) {
   return 0;
 }
 
+/// NAME.kw for each case, NAME with `_` for what is no letter or digit.
+int write_programs(const Options& options) {
+  std::filesystem::create_directories(options.programs);
+  for (const bench::Case& c : bench::selected_cases(options.only, options.filter)) {
+    std::string name = c.name;
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char letter) { return std::isalnum(letter) == 0; },
+        '_');
+    const std::string text = join(bench::fused_program(c).programs, "\n");
+    const auto path = std::filesystem::path(options.programs) / (name + ".kw");
+    if (!run::write_file(path.string(), text)) {
+      fmt::print(stderr, "cannot write {}\n", path.string());
+      return 1;
+    }
+  }
+  return 0;
+}
+
 std::string today() {
   const std::time_t t = std::time(nullptr);
   char text[32];
@@ -195,6 +216,8 @@ int kawara::bench::program(int argc, char** argv) {
       return 1;
     if (options.counts_bytes)
       return count_bytes(options);
+    if (!options.programs.empty())
+      return write_programs(options);
     return measure_all(options, {argv + 1, argv + argc});
   } catch (const std::exception& e) {
     fmt::print(stderr, "{}\n", e.what());
