@@ -60,10 +60,21 @@ bool Parser::declaration(ast::File& file) {
     params(file);
   else if (word.text == "numerics")
     numerics(file);
-  else if (ast::Expr cond = argument(); !panic_)
-    file.assumptions.push_back(std::move(cond));
+  else
+    assumptions(file);
   finish_line();
   return true;
+}
+
+/// `assume N >= 4 and M % 8 == 0`, `assume a in range(N) and b in range(M)`.
+void Parser::assumptions(ast::File& file) {
+  bool has_more = true;
+  while (has_more && !panic_) {
+    ast::Expr cond = argument();
+    has_more = !panic_ && cond.kind == ast::Kind::Binder && accept("and");
+    if (!panic_)
+      file.assumptions.push_back(std::move(cond));
+  }
 }
 
 void Parser::params(ast::File& file) {

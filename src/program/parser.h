@@ -42,6 +42,7 @@ private:
   // Declarations (parse_declarations.cpp).
   bool declaration(ast::File&);
   std::string_view declaring_word();
+  void assumptions(ast::File&);
   void params(ast::File&);
   void function(ast::File&);
   void function_body(ast::FunctionDecl&, Span header);

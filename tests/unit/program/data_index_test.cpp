@@ -137,6 +137,10 @@ TEST(DataIndex, AssumesValuesOfIntegers) {
   };
   EXPECT_EQ(codes("assume n in range(N)\n"), "");
   EXPECT_EQ(codes("assume n in range(1, N)\n"), "");
+  EXPECT_EQ(codes("assume n in range(N) and N >= 2\n"), "");
+  EXPECT_EQ(codes("assume n in range(N) and x in range(N)\n"), "K0146");
+  EXPECT_EQ(codes("assume n in range(N) and n in range(N)\n"), "K0146");
+  EXPECT_EQ(codes("assume n in range(N) and\n"), "K0110");
   EXPECT_EQ(codes("assume x in range(N)\n"), "K0146");
   EXPECT_EQ(codes("assume N in range(4)\n"), "K0146");
   EXPECT_EQ(codes("assume n in range(N)\nassume n in range(N)\n"), "K0146");
