@@ -13,7 +13,7 @@ extern "C" {
 
 typedef struct kawara_model kawara_model;
 
-/* Element types, in the order of kawara::Element; KAWARA_ANY: u16, u32 or u64. */
+/* Element types, in the order of kawara::Element; KAWARA_ANY: not known before the model is prepared. */
 typedef enum {
   KAWARA_ANY,
   KAWARA_F64,
@@ -25,7 +25,12 @@ typedef enum {
   KAWARA_I16,
   KAWARA_I8,
   KAWARA_U8,
-  KAWARA_BOOL
+  KAWARA_BOOL,
+  KAWARA_F8E4M3,
+  KAWARA_F8E5M2,
+  KAWARA_U16,
+  KAWARA_U32,
+  KAWARA_U64
 } kawara_element;
 
 /* An input or output. Names and shapes live as long as the model and until it is prepared. */

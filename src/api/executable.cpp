@@ -3,6 +3,8 @@
 #include "program/arguments.h"
 #include "support/text.h"
 
+#include <algorithm>
+
 namespace kawara {
 namespace {
 
@@ -136,7 +138,16 @@ std::vector<int64_t> all_values(const Executable::Impl& impl, const Sizes& sizes
                  "It was called with " + name + " = " + std::to_string(value) + ".",
                  "leave the size open in `Program::schedule`, or compile for both")});
   }
-  (void)api::value_or_throw(driver::program_of(request));
+  // The text says what is wrong with a size; a call does not read it for sizes that nothing is wrong with.
+  const auto is_fine = [&](const auto& size) {
+    const auto& params = impl.compiled.front.program.params;
+    return size.second >= 0 &&
+           (impl.request.sizes.contains(size.first) ||
+            std::any_of(params.begin(), params.end(),
+                        [&](const program::Param& p) { return p.name == size.first; }));
+  };
+  if (!std::all_of(sizes.begin(), sizes.end(), is_fine))
+    (void)api::value_or_throw(driver::program_of(request));
   return api::value_or_throw(driver::all_sizes(impl.compiled.front.program, request));
 }
 

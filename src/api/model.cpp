@@ -14,10 +14,10 @@ namespace kawara {
 namespace {
 
 Element public_type(graph::DataType type) {
-  constexpr Element all[] = {Element::F64, Element::F32, Element::F16, Element::BF16,
-                             Element::I64, Element::I32, Element::I16, Element::I8,
-                             Element::U8,  Element::Bool};
-  return graph::is_program_type(type) ? all[static_cast<size_t>(type)] : Element::Any;
+  constexpr Element all[] = {Element::F64, Element::F32, Element::F16, Element::BF16, Element::I64,
+                             Element::I32, Element::I16, Element::I8,  Element::U8,   Element::Bool,
+                             Element::U16, Element::U32, Element::U64};
+  return all[static_cast<size_t>(type)];
 }
 
 ModelPort declared_port(const graph::Value& value) {

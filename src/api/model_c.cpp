@@ -14,6 +14,11 @@ struct kawara_model {
 
 namespace {
 
+static_assert(static_cast<int>(kawara::Element::Bool) == KAWARA_BOOL &&
+                  static_cast<int>(kawara::Element::F8E5M2) == KAWARA_F8E5M2 &&
+                  static_cast<int>(kawara::Element::U64) == KAWARA_U64,
+              "the types of both interfaces have the same numbers");
+
 kawara_port c_port(const std::vector<kawara::ModelPort>& ports, size_t index) {
   if (index >= ports.size())
     return {nullptr, KAWARA_ANY, 0, nullptr};

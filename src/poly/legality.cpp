@@ -236,13 +236,6 @@ bool is_known_to_keep(const Scop& scop, const Order& order, const Dependence& d)
   return kept != nullptr && !kept->reassociates;
 }
 
-isl::map not_before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
-  const Meeting meeting = meet(order, x, y);
-  Levels levels(scop, all_pairs(scop, x, y), x, y,
-                steps_of(order, no_ties(scop, x, y), x, y, meeting.shared_loops));
-  return late_pairs(levels, meeting.order);
-}
-
 isl::map before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
   const Meeting meeting = meet(order, x, y);
   return pairs_in_order(scop, isl::map::universe(all_pairs(scop, x, y).space()), x, y,

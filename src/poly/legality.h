@@ -55,9 +55,7 @@ Verdict judge(const Scop& scop, const Order& order, unsigned long quota = kDefau
 /// be reassociated.
 bool is_known_to_keep(const Scop&, const Order&, const Dependence&);
 
-/// { x -> y : x runs at the same time as y or later } for two statements under an order.
-isl::map not_before(const Scop&, const Order&, StmtId x, StmtId y);
-/// { x -> y : x runs before y }, of all points of their spaces: what it is intersected with has the domains.
+/// { x -> y : x runs before y } for two statements under an order, of all points of their spaces: what it is intersected with has the domains.
 isl::map before(const Scop&, const Order&, StmtId x, StmtId y);
 
 } // namespace kawara::poly

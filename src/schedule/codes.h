@@ -23,8 +23,7 @@ namespace kawara::schedule {
 //   K0231  unexpected text                 K0222  statement cannot be computed there
 //   K0232  wrong arguments                 K0223  statement cannot be inlined
 //   K0233  groups nested too deep          K0224  not a reduction carried by the loop
-//   K0234  number out of range             K0225  no schedule was found
-//                                          K0226  no loop inside to jam into
+//   K0234  number out of range             K0226  no loop inside to jam into
 //                                          K0227  the numerics contract forbids it
 //                                          K0235  tensor cannot be staged there
 //                                          K0236  iterations cannot have copies of a tensor
