@@ -11,6 +11,11 @@ namespace kawara::explain {
 /// "flow", "anti", "output".
 std::string_view short_name(poly::DependenceKind);
 
+/// Said of dependences that are not exact (poly::shown_dependences).
+inline constexpr const char* kAllPairs =
+    "note: these are all pairs of iterations that touch one cell; which of them hand a value on "
+    "takes too long to find out";
+
 /// One line per dependence: kind, ends, tensor, distance, for which sizes.
 std::string dependence_text(const std::vector<poly::Summary>&);
 /// The same as a Graphviz digraph: statements are nodes, dependences labelled edges.

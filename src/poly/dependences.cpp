@@ -412,8 +412,15 @@ std::vector<Dependence> exact_dependences(const Scop& scop) {
         relation = relation.unite(isl::union_map(access.relation));
     return relation;
   };
+  // Those of values are among those of memory.
+  const auto may_have_some = [&](uint32_t tensor) {
+    return std::any_of(scop.dependences.begin(), scop.dependences.end(),
+                       [&](const Dependence& d) { return d.tensor == tensor; });
+  };
   std::vector<Dependence> out;
   for (uint32_t t = 0; t < scop.tensors.size(); ++t) {
+    if (!may_have_some(t))
+      continue;
     const isl::union_map reads = gather(t, false);
     const isl::union_map writes = gather(t, true);
     // A write of which nobody knows the cell leaves older values in all of them.

@@ -3,6 +3,7 @@
 #include "kawara/waiting.h"
 
 #include "explain/dependences.h"
+#include "poly/shown_dependences.h"
 #include "run/file.h"
 
 #include <fmt/core.h>
@@ -11,7 +12,7 @@
 namespace kawara::tools {
 namespace {
 
-nlohmann::json json_of(const std::vector<poly::Summary>& all) {
+nlohmann::json json_of(const std::vector<poly::Summary>& all, bool is_exact) {
   nlohmann::json list = nlohmann::json::array();
   for (const poly::Summary& s : all)
     list.push_back({{"kind", std::string(explain::short_name(s.kind))},
@@ -23,7 +24,7 @@ nlohmann::json json_of(const std::vector<poly::Summary>& all) {
                     {"condition", s.condition},
                     {"reduction", s.is_reduction},
                     {"relation", s.relation}});
-  return {{"ok", true}, {"dependences", list}};
+  return {{"ok", true}, {"exact", is_exact}, {"dependences", list}};
 }
 
 int deps(const CommonOptions& options, const std::string& svg, bool dot) {
@@ -40,9 +41,14 @@ int deps(const CommonOptions& options, const std::string& svg, bool dot) {
     return report(front.error(), options);
   warn(front->warnings, options);
   const poly::Scop& scop = front->schedule.scop;
-  const auto all = poly::summaries(scop, poly::exact_dependences(scop));
+  const auto [all, is_exact] = while_waiting("finding dependences", [&] {
+    const auto shown = poly::shown_dependences(scop);
+    return std::pair(poly::summaries(scop, shown.all), shown.is_exact);
+  });
+  if (!is_exact && !options.json)
+    fmt::print(stderr, "{}\n\n", explain::kAllPairs);
   if (options.json)
-    fmt::print("{}\n", json_of(all).dump(2));
+    fmt::print("{}\n", json_of(all, is_exact).dump(2));
   else if (dot)
     fmt::print("{}", explain::dependence_dot(all, poly::names_of_statements(scop)));
   else

@@ -10,6 +10,7 @@
 #include "explain/dependences.h"
 #include "kernel/passes.h"
 #include "poly/dependences.h"
+#include "poly/shown_dependences.h"
 #include "run/file.h"
 #include "schedule/draw.h"
 #include "support/text.h"
@@ -55,9 +56,12 @@ Parsed<std::string> text_at(const std::string& stage, const std::string& target,
     return program::print(front.program);
   if (stage == "scop")
     return poly::print(front.schedule.scop);
-  if (stage == "deps")
-    return explain::dependence_text(
-        poly::summaries(front.schedule.scop, poly::exact_dependences(front.schedule.scop)));
+  if (stage == "deps") {
+    const poly::Scop& scop = front.schedule.scop;
+    const auto shown = poly::shown_dependences(scop);
+    return (shown.is_exact ? "" : std::string(explain::kAllPairs) + "\n\n") +
+           explain::dependence_text(poly::summaries(scop, shown.all));
+  }
   if (stage == "schedule")
     return schedule::listing(front.schedule);
   if (stage == "tree")

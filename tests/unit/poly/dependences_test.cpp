@@ -1,5 +1,7 @@
 #include "scops.h"
 
+#include "poly/shown_dependences.h"
+
 namespace kawara::poly {
 namespace {
 
@@ -28,6 +30,38 @@ TEST(Dependences, OfAProductKeepTheReductionApart) {
                           "S1 -> S1 C read before write (0, 0, +1) reduction\n"
                           "S0 -> S1 C write before write (0, 0)\n"
                           "S1 -> S1 C write before write (0, 0, +1) reduction\n");
+}
+
+constexpr const char* kFrame = R"(param T, N
+inout A: f64[N, N], B: f64[N, N]
+for t in range(T):
+    for i in range(N):
+        for j in range(N):
+            if i == 0 or i == N - 1 or j == 0 or j == N - 1:
+                B[i, j] = A[i, j]
+    for i in range(N):
+        for j in range(N):
+            A[i, j] = B[i, j]
+)";
+
+// isl needs minutes for the exact ones of a frame, whose four sides overlap.
+TEST(Dependences, OfAFrameAreShownInTime) {
+  EXPECT_EQ(exact(R"(param N
+output B: f64[N, N]
+for i in range(N):
+    for j in range(N):
+        if i == 0 or i == N - 1 or j == 0 or j == N - 1:
+            B[i, j] = 0
+)"),
+            "");
+  const Scop scop = scop_of(kFrame);
+  const ShownDependences shown = shown_dependences(scop);
+  EXPECT_FALSE(shown.is_exact);
+  EXPECT_EQ(lines_of(scop, shown.all), lines_of(scop, scop.dependences));
+  const Scop plain = scop_of(kGemm);
+  const ShownDependences few = shown_dependences(plain);
+  EXPECT_TRUE(few.is_exact);
+  EXPECT_EQ(lines_of(plain, few.all), lines_of(plain, exact_dependences(plain)));
 }
 
 TEST(Dependences, OfATriangularLoop) {
