@@ -31,11 +31,11 @@ schedule::Environment host_environment();
 /// Text to proven schedule. A refused directive is an error with its whole explanation.
 Parsed<Scheduled> schedule(const Request&, const schedule::Environment&, Trace&);
 
-/// The loops of a proven schedule, marks not yet carried out.
+/// The loops of a proven schedule, marks not yet applied.
 kernel::Kernel kernel_of(const Scheduled&, Trace&);
 /// ... for the environment's GPU where it has one.
 kernel::Kernel kernel_of(const Scheduled&, const schedule::Environment&, Trace&);
-/// ... and carried out; checked on the way (driver/verify_kernel.h), and the trace says how far.
+/// ... and applied; checked on the way (driver/verify_kernel.h), and the trace says how far.
 kernel::Kernel optimised_kernel_of(const Scheduled&, const schedule::Environment&, Trace&);
 /// C text, of a kernel that is checked likewise.
 emit::CUnit c_of(const Scheduled&, const emit::COptions&, Trace&);

@@ -4,7 +4,7 @@
 // compared with brute-force enumeration, every accepted schedule is run against the interpreter.
 // With --indices, programs read their indices from data; with --forms, they have choices, operators on bits, functions and names for
 // values, and a longer spelling without these must mean the same.
-// With --compiled, every EVERYth sequence (default: each) ends with its schedule carried out as code. A
+// With --compiled, every EVERYth sequence (default: each) ends with its schedule compiled and run. A
 // disagreement is shrunk and printed; the last line counts what was checked.
 
 #include "oracle/oracle_sweep.h"
