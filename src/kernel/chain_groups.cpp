@@ -312,9 +312,8 @@ private:
   ChainSteps steps_;
 };
 
-} // namespace
-
-std::optional<Block> chain_groups(Kernel& kernel, const Launch& launch, const target::Gpu& gpu) {
+/// The launch as one of warpgroups; nothing when it is no chain or they cannot run it.
+std::optional<Block> grouped_chain(Kernel& kernel, const Launch& launch, const target::Gpu& gpu) {
   const auto form = chain_form(kernel, launch);
   if (!form)
     return std::nullopt;
@@ -329,6 +328,20 @@ std::optional<Block> chain_groups(Kernel& kernel, const Launch& launch, const ta
     }
   }
   return std::nullopt;
+}
+
+} // namespace
+
+Kernel chain_groups(Kernel kernel, const target::Gpu& gpu) {
+  const Block given = kernel.body;
+  kernel.body = rewrite(given, [&](Stmt stmt) {
+    const auto* launch = std::get_if<Launch>(&stmt);
+    if (launch == nullptr || has_engine(launch->body))
+      return block_of(std::move(stmt));
+    auto chain = grouped_chain(kernel, *launch, gpu);
+    return chain ? *std::move(chain) : block_of(std::move(stmt));
+  });
+  return kernel;
 }
 
 } // namespace kawara::kernel

@@ -3,12 +3,10 @@
 #include "kernel/kernel.h"
 #include "target/gpu.h"
 
-#include <optional>
-
 namespace kawara::kernel {
 
-/// A launch whose blocks run a chain of products (chain_form.h), as one of warpgroups; nothing when it is no such
-/// launch or they cannot run it.
+/// Turns launches whose blocks run a chain of products (chain_form.h) into launches of warpgroups. Launches that are no such chain, or that
+/// warpgroups cannot run, stay as they are. Runs after warpgroups.h, which takes launches of a single product.
 ///
 ///   before   launch blocks(32, 64) threads(1):
 ///              for k_0: { s = Q[...] * K[k_0, ...]; m max= s; p = exp(s - m); ...; acc += p * V[k_0, ...] }
@@ -31,6 +29,6 @@ namespace kawara::kernel {
 /// Needs    operands as in warpgroups.h; where columns of a product's reduction end in the middle of a tensor
 ///          (a row that sees only the positions before it), `numerics fast`: zeros are multiplied with
 ///          what lies beyond, and an infinity there gives NaN.
-std::optional<Block> chain_groups(Kernel&, const Launch&, const target::Gpu&);
+Kernel chain_groups(Kernel, const target::Gpu&);
 
 } // namespace kawara::kernel

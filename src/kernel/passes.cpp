@@ -2,6 +2,7 @@
 
 #include "kernel/addresses.h"
 #include "kernel/bounded_exp.h"
+#include "kernel/chain_groups.h"
 #include "kernel/column_values.h"
 #include "kernel/converted_rows.h"
 #include "kernel/diagonals.h"
@@ -107,7 +108,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassOptions
   return Passes(std::move(kernel), options)
       .run("join_loops", join_loops)
       .run("launches", launches)
-      .run("warpgroups", [&](Kernel k) { return warpgroups(std::move(k), gpu); })
+      .run("warpgroups", [&](Kernel k) { return chain_groups(warpgroups(std::move(k), gpu), gpu); })
       .run("window_loads", window_loads)
       .run("pipeline", plain(pipeline))
       .run("uniform_tiles", unless_grouped(uniform_tiles))

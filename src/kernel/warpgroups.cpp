@@ -1,6 +1,5 @@
 #include "kernel/warpgroups.h"
 
-#include "kernel/chain_groups.h"
 #include "kernel/collective_form.h"
 #include "kernel/fragment.h"
 #include "kernel/group_parts.h"
@@ -445,9 +444,6 @@ Kernel warpgroups(Kernel kernel, const target::Gpu& gpu) {
     if (launch == nullptr)
       return block_of(std::move(stmt));
     auto form = collective_form(given, *launch);
-    if (!form)
-      if (auto chain = chain_groups(kernel, *launch, gpu))
-        return *std::move(chain);
     if (!form || !target::is_available(*form->instruction->data, gpu))
       return block_of(std::move(stmt));
     const bool is_used = is_used_elsewhere(given, *launch, form->result.buffer);

@@ -35,7 +35,7 @@ namespace kawara::kernel {
 /// A right operand that is the same for all tiles (few columns, a short reduction: the weights of a net's first layers) comes once and
 /// stays, if there is room.
 ///
-/// A launch of several products in which one reads the result of another goes to chain_groups.h.
+/// A launch of several products in which one reads the result of another is left to chain_groups.h.
 ///
 /// An operand that is an image under a window (Buffer::window) is brought from the image, place by place.
 ///

@@ -1,9 +1,9 @@
 #include "schedule/auto_columns.h"
 
-#include "schedule/auto_plan.h"
 #include "schedule/auto_rows.h"
 #include "schedule/nest.h"
 #include "schedule/solve_iterators.h"
+#include "schedule/vector_loop.h"
 
 #include <algorithm>
 

@@ -8,6 +8,7 @@
 #include "schedule/auto_window_plan.h"
 #include "schedule/auto_worth.h"
 #include "schedule/resolve.h"
+#include "schedule/vector_loop.h"
 #include "target/cpu.h"
 
 #include <algorithm>
@@ -44,19 +45,6 @@ struct Parts {
   std::optional<size_t> parallel; ///< spread over threads
   std::vector<size_t> rest;       ///< movable, none of the above, in source order
 };
-
-/// The larger the better as the vector loop; negative: not at all.
-int vector_worth(const NestFacts& facts, size_t k) {
-  if (k < facts.fixed || (!facts.is_parallel[k] && !facts.is_reduction[k]))
-    return -1;
-  const Strides& s = facts.strides[k];
-  if (facts.extents[k] < 4)
-    return -1;
-  int worth = 100 + 2 * s.unit + s.none - 12 * s.far - 24 * s.far_writes;
-  if (s.writes_same_cell)
-    worth -= 3;
-  return std::max(worth, 0);
-}
 
 /// A parallel loop besides the vector loop along which some operand stays in place.
 std::optional<size_t> best_row_loop(const NestFacts& facts, size_t vector) {
@@ -470,16 +458,6 @@ private:
 };
 
 } // namespace
-
-std::optional<size_t> best_vector_loop(const NestFacts& facts) {
-  std::optional<size_t> best;
-  for (size_t k = 0; k < facts.extents.size(); ++k)
-    if (const int worth = vector_worth(facts, k); worth >= 0)
-      // A tie goes to the inner loop: it is where the text has it.
-      if (!best || worth >= vector_worth(facts, *best))
-        best = k;
-  return best;
-}
 
 std::vector<std::vector<Directive>> plans_for(const Schedule& schedule, const Nest& nest,
                                               const NestFacts& facts,

@@ -9,12 +9,6 @@ namespace kawara::schedule {
 std::vector<std::vector<Directive>> plans_for(const Schedule&, const Nest&, const NestFacts&,
                                               const Environment&, bool may_be_parallel);
 
-/// The loop of the nest that runs in lanes; nothing where none can.
-std::optional<size_t> best_vector_loop(const NestFacts&);
-
-/// Lanes that are cut for threads where no other loop is shared have at least so many cells.
-inline constexpr int64_t kLongLanes = 512;
-
 /// The nest as a small window, where the first of its plans is one.
 std::optional<SmallWindow> window_of(const Schedule&, const Nest&, const Environment&);
 

@@ -1,8 +1,8 @@
 #include "schedule/auto_split_k.h"
 
 #include "schedule/auto_cuts.h"
-#include "schedule/auto_plan.h"
 #include "schedule/auto_worth.h"
+#include "schedule/vector_loop.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "poly/isl/dimensions.h"
 #include "poly/isl/pieces.h"
 #include "scalar/eval.h"
-#include "schedule/footprint.h"
+#include "schedule/plain_boxes.h"
 #include "schedule/rewrite.h"
 #include "schedule/solve_iterators.h"
 #include "support/check.h"

@@ -1,20 +1,12 @@
 #pragma once
 
-#include "poly/definitions.h"
 #include "poly/scop.h"
 #include "scalar/expr.h"
+#include "schedule/plain_boxes.h"
 
-#include <optional>
 #include <vector>
 
 namespace kawara::schedule {
-
-/// Where boxes of cells begin, one for each iteration o of the loops around, and how large they all are.
-struct Boxes {
-  std::vector<scalar::Expr>
-      first; ///< by dimension: the smallest c, in o (Iter d) and the parameters
-  std::vector<scalar::Expr> extent; ///< by dimension: how many, in the parameters
-};
 
 /// The box of a tensor's cells that accesses touch in one iteration of the loops around.
 struct Footprint : Boxes {
@@ -31,14 +23,6 @@ std::vector<scalar::Expr> positions_in(const Boxes&, const std::vector<scalar::E
 /// exact ones have very many cases.
 Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
                    const std::vector<program::Param>&, const isl::set& known, const poly::Context&);
-
-/// The boxes of the values of `inner` rows in each iteration of `outer` rows, where text shows them: every inner row is about one iterator
-/// that has the same values whatever the others are, and the outer rows count whole blocks of it. Nothing: sets have to be asked.
-///
-///   outer i // 64; inner i % 64 // 8, i % 8; i from 0 to 511:  first 0, 0; extent 8, 8
-std::optional<Boxes> plain_boxes(const std::vector<scalar::Expr>& outer,
-                                 const std::vector<scalar::Expr>& inner,
-                                 const poly::Reading& domain);
 
 /// Over accesses to one tensor by statements below the first `depth` loops of their path. The box is
 /// within the tensor; where it has very many cases, it is one around. The accesses must not be empty sets altogether.

@@ -1,5 +1,5 @@
-#include "poly/definitions.h"
-#include "schedule/footprint.h"
+#include "schedule/plain_boxes.h"
+
 #include "schedule/solve_iterators.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "schedule/require_legal.h"
 
+#include "schedule/innermost.h"
 #include "schedule/request.h"
-#include "schedule/vectorize.h"
 
 namespace kawara::schedule {
 

@@ -7,6 +7,7 @@
 #include "schedule/resolve.h"
 #include "schedule/rewrite.h"
 #include "schedule/solve_iterators.h"
+#include "schedule/staged_reads.h"
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,7 @@
 #include "schedule/vectorize.h"
 
 #include "schedule/codes.h"
+#include "schedule/innermost.h"
 #include "schedule/nest.h"
 #include "schedule/request.h"
 #include "schedule/resolve.h"
@@ -16,13 +17,6 @@ using poly::TreeNode;
 namespace {
 
 constexpr int64_t kMostLanes = 1024;
-
-const TreeNode* loop_inside(const Order& order, LoopId loop) {
-  for (const TreeNode& child : poly::find_node(order, loop)->body)
-    if (child.is_loop())
-      return &child;
-  return nullptr;
-}
 
 /// The loops from `loop` down to the first statement that has loops around it inside `loop`, with `loop`
 /// moved innermost, in a nest of their own.
@@ -91,22 +85,6 @@ int64_t natural_width(const poly::Scop& scop, const Order& order, LoopId loop,
     });
   }
   return std::max<int64_t>(2, target::vector_lanes(cpu, bytes));
-}
-
-std::optional<Refusal::Shape> refuse_outer_vector_loop(const poly::Scop& scop, const Order& order,
-                                                       std::string_view request) {
-  for (const LoopId loop : poly::loops_in_order(order)) {
-    if (order[loop].marks.vector_width == 0)
-      continue;
-    if (const TreeNode* inside = loop_inside(order, loop))
-      return shape_refusal(kNotInnermost,
-                           std::string(request) + ": the vector loop " +
-                               quoted(name_of_loop(scop, order, loop)) +
-                               " would have a loop inside",
-                           order[inside->loop()].where, "would stand inside a vector loop",
-                           {"A vector loop must stay innermost. Vectorize last."});
-  }
-  return std::nullopt;
 }
 
 Proposed propose(const Schedule& schedule, const Vectorize& vectorize,

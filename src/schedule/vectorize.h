@@ -24,9 +24,4 @@ Proposed propose(const Schedule&, const Vectorize&, const Environment&);
 /// Lanes that `vectorize(loop)` without a width takes; at least 2.
 int64_t natural_width(const poly::Scop&, const poly::Order&, poly::LoopId, const target::Cpu&);
 
-/// A vector loop that has other loops inside, if there is one; directives after vectorize must keep
-/// it innermost.
-std::optional<Refusal::Shape> refuse_outer_vector_loop(const poly::Scop&, const poly::Order&,
-                                                       std::string_view request);
-
 } // namespace kawara::schedule
