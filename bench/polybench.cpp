@@ -5,7 +5,7 @@
 #include "sound_inputs.h"
 
 #include "driver/session.h"
-#include "program/arguments.h"
+#include "program/interpret/arguments.h"
 #include "run/file.h"
 #include "support/check.h"
 #include "support/text.h"

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "program/interpret/values.h"
 #include "program/program.h"
-#include "program/values.h"
 
 namespace kawara::bench {
 

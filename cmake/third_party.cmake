@@ -14,7 +14,7 @@ else()
   target_link_libraries(kawara_fmt INTERFACE fmt::fmt)
 endif()
 
-# isl: sets, relations, loop generation. Headers reach poly/, schedule/ and kernel/from_schedule* only.
+# isl: sets, relations, loop generation. Headers reach poly/, schedule/ and kernel/from_schedule/from_schedule* only.
 add_library(kawara_isl INTERFACE)
 find_library(ISL_LIBRARY isl REQUIRED)
 target_link_libraries(kawara_isl INTERFACE ${ISL_LIBRARY})
@@ -87,7 +87,7 @@ endfunction()
 # zlib: deflated members of .npz files. Header reaches run/npz.cpp only.
 find_package(ZLIB REQUIRED)
 
-# SQLite: the tuning database. Header reaches tune/sqlite.cpp only.
+# SQLite: the tuning database. Header reaches tune/database/sqlite.cpp only.
 add_library(kawara_sqlite INTERFACE)
 find_library(SQLITE_LIBRARY sqlite3 REQUIRED)
 target_link_libraries(kawara_sqlite INTERFACE ${SQLITE_LIBRARY} ${CMAKE_DL_LIBS} m)

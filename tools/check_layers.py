@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Includes point left along the line, and third-party headers stay behind their fences."""
+"""Includes point left along the line and down between the rooms of a folder, and third-party headers stay behind their fences."""
 
 import re
 import sys
@@ -12,19 +12,36 @@ LEVELS = {
     "api": 11,
 }
 
+# The rooms of a folder by level: a room includes itself and rooms of lower levels. "" is the folder itself.
+ROOMS = {
+    "scalar": ["", "expand simplify"],
+    "graph": ["", "onnx rewrite zoo", "optimise"],
+    "program": [" operators", "fusion text", "interpret rewrites"],
+    "poly": ["isl", "", "legality", "from_program"],
+    "schedule": ["", "tree", "text legality auto/facts", "loops storage reductions auto/cost", "marks auto/product", "auto/rowwise auto/chunk", "auto/nest auto/gpu", "auto"],
+    "kernel": ["", "analysis", "index loops memory", "vector from_schedule gpu/warpgroup", "math interpret gpu gpu/chain"],
+    "emit": ["", "c llvm", "cuda"],
+    "run": [" functions", "cpu cuda"],
+    "driver": ["", "kernels", "plan", "tape", "model", "gpu check"],
+    "tune": ["", "space measure", "predict database ranks", "search", "tuner"],
+}
+# The lists of all directives and of all passes.
+SEES_ALL_ROOMS = {"src/schedule/apply.cpp", "src/kernel/passes.cpp"}
+MOST_FILES = 35  # of a folder below src/: more is two nouns
+
 # A library, how its headers begin, the places that may include them, and the places that may
 # reach them through other headers. `None` means that every place may.
 FENCES = [
     ("isl", ("isl/",),
-     ("src/poly/", "src/schedule/", "src/kernel/from_schedule", "src/validate/",
+     ("src/poly/", "src/schedule/", "src/kernel/from_schedule/", "src/validate/",
       "tests/unit/poly/", "tests/unit/schedule/"),
-     ("src/poly/", "src/schedule/", "src/kernel/from_schedule", "src/validate/", "src/estimate/",
+     ("src/poly/", "src/schedule/", "src/kernel/from_schedule/", "src/validate/", "src/estimate/",
       "src/driver/",
       "src/explain/", "src/tune/", "src/api/", "tools/", "tests/")),
     ("LLVM", ("llvm/", "llvm-c/"), ("src/emit/llvm/", "src/run/cpu/"),
      ("src/emit/llvm/", "src/run/cpu/")),
     ("protobuf", ("google/protobuf/", "onnx/"), ("src/graph/onnx/",), ("src/graph/onnx/",)),
-    ("SQLite", ("sqlite3.h",), ("src/tune/sqlite.cpp",), ("src/tune/sqlite.cpp",)),
+    ("SQLite", ("sqlite3.h",), ("src/tune/database/sqlite.cpp",), ("src/tune/database/sqlite.cpp",)),
     ("Z3", ("z3",), ("tools/rules/",), ("tools/rules/",)),
     ("MPI", ("mpi.h",), (), ()),
     ("CUDA", ("cuda.h", "nvrtc.h", "cuda_runtime"), ("src/run/cuda/",), ("src/run/cuda/",)),
@@ -70,6 +87,35 @@ def check_levels(includes):
                        f"{folder} (level {LEVELS[folder]})")
 
 
+def room_levels(folder):
+    return {room: level for level, rooms in enumerate(ROOMS[folder]) for room in rooms.split(" ")}
+
+
+def check_rooms(includes):
+    counts = {}
+    for name, found in includes.items():
+        parts = name.split("/")
+        if parts[0] != "src" or parts[1] not in LEVELS:
+            continue
+        where = "/".join(parts[:-1])
+        counts[where] = counts.get(where, 0) + 1
+        folder, room = parts[1], "/".join(parts[2:-1])
+        levels = room_levels(folder) if folder in ROOMS else {"": 0}
+        if room not in levels:
+            yield f"{name}: room `{room}` of {folder} has no level; name it in tools/check_layers.py"
+            continue
+        for line, quoted, target in found:
+            other = "/".join(target.split("/")[1:-1])
+            if not quoted or target.split("/")[0] != folder or other == room or name in SEES_ALL_ROOMS:
+                continue
+            if levels.get(other, 0) >= levels[room]:
+                yield (f"{name}:{line}: {where[4:]} (room level {levels[room]}) must not include "
+                       f"{folder}{'/' if other else ''}{other} (room level {levels.get(other, 0)})")
+    for where, count in counts.items():
+        if count > MOST_FILES:
+            yield f"{where}: {count} files; at most {MOST_FILES}: make rooms"
+
+
 def reached(name, includes, prefixes, seen):
     """Chain of files from `name` to a header that starts with one of `prefixes`, or None."""
     if name in seen:
@@ -111,7 +157,7 @@ def check_raw_calls(root, names):
 def check(root):
     names = tree.files(root, {"src", "include", "tools", "tests"}, {".h", ".cpp"})
     includes = read_includes(root, names)
-    return [*check_levels(includes), *check_fences(includes), *check_raw_calls(root, names)]
+    return [*check_levels(includes), *check_rooms(includes), *check_fences(includes), *check_raw_calls(root, names)]
 
 
 EXAMPLES = [
@@ -122,15 +168,21 @@ EXAMPLES = [
     ({"src/scalar/a.h": '\n#include "target/cpu.h"\n'}, ["src/scalar/a.h:2: scalar (level 1)"]),
     ({"src/run/a.cpp": '#include "buffer.h"\n'}, ['include "buffer.h" as']),
     ({"src/other/a.cpp": ""}, ["`other` has no level"]),
+    ({"src/schedule/tree/a.cpp": '#include "schedule/marks/bind.h"\n'},
+     ["src/schedule/tree/a.cpp:1: schedule/tree (room level 1) must not include schedule/marks (room level 4)"]),
+    ({"src/schedule/a.h": '#include "schedule/tree/nest.h"\n'}, ["must not include schedule/tree (room level 1)"]),
+    ({"src/schedule/apply.cpp": '#include "schedule/tree/nest.h"\n', "src/schedule/tree/nest.h": '#include "schedule/schedule.h"\n'}, []),
+    ({"src/kernel/attic/a.h": ""}, ["room `attic` of kernel has no level"]),
+    ({f"src/support/a{n}.h": "" for n in range(MOST_FILES + 1)}, [f"src/support: {MOST_FILES + 1} files; at most {MOST_FILES}"]),
     ({"src/poly/b.cpp": "isl::set f(isl::set s) { return s.coalesce(); }\n"}, ["raw isl call `.coalesce`"]),
-    ({"src/kernel/hoist.cpp": "#include <isl/set.h>\n"}, ["isl header outside"]),
-    ({"src/kernel/from_schedule_body.cpp": "#include <isl/set.h>\n"}, []),
-    ({"src/kernel/hoist.cpp": '#include "poly/scop.h"\n', "src/poly/scop.h": "#include <isl/cpp.h>\n"},
-     ["src/kernel/hoist.cpp: isl header reached through src/poly/scop.h -> isl/cpp.h"]),
+    ({"src/kernel/index/hoist.cpp": "#include <isl/set.h>\n"}, ["isl header outside"]),
+    ({"src/kernel/from_schedule/body.cpp": "#include <isl/set.h>\n"}, []),
+    ({"src/kernel/index/hoist.cpp": '#include "poly/scop.h"\n', "src/poly/scop.h": "#include <isl/cpp.h>\n"},
+     ["src/kernel/index/hoist.cpp: isl header reached through src/poly/scop.h -> isl/cpp.h"]),
     ({"src/driver/a.cpp": '#include "poly/scop.h"\n', "src/poly/scop.h": "#include <isl/cpp.h>\n"}, []),
     ({"src/emit/c/a.cpp": "#include <llvm/IR/Module.h>\n"}, ["LLVM header outside"]),
-    ({"src/tune/database.cpp": "#include <sqlite3.h>\n", "src/tune/sqlite.cpp": "#include <sqlite3.h>\n"},
-     ["src/tune/database.cpp:1: SQLite header outside"]),
+    ({"src/tune/tuner/tuner.cpp": "#include <sqlite3.h>\n", "src/tune/database/sqlite.cpp": "#include <sqlite3.h>\n"},
+     ["src/tune/tuner/tuner.cpp:1: SQLite header outside"]),
     ({"src/poly/a.cpp": "x = isl_set_card(s);\n"}, ["a.cpp:1: raw isl call `isl_set_card`"]),
     ({"src/poly/a.cpp": "// isl_set_card(s)\n", "src/poly/isl/a.cpp": "isl_set_free(s);\n"}, []),
 ]

@@ -123,7 +123,7 @@ def write(root):
         (root / name).write_text(text)
 
 
-HEADER = {"src/schedule/skew.h": """/// Not a card.
+HEADER = {"src/schedule/loops/skew.h": """/// Not a card.
 /// Refuses  to be one.
 int x;
 
@@ -139,7 +139,7 @@ Proposed propose(const Skew&);
 """}
 PAGE = """# skew
 
-<!-- made from src/schedule/skew.h by tools/extract_reference.py -->
+<!-- made from src/schedule/loops/skew.h by tools/extract_reference.py -->
 
 Shift a loop: `skew(i, by=t)`.
 
@@ -169,8 +169,8 @@ EXAMPLES = [
     (FRESH, []),
     (HEADER, ["docs/reference/skew.md: missing"]),
     ({**FRESH, "docs/reference/skew.md": PAGE + "more\n"}, ["skew.md: not as its card says"]),
-    ({"src/schedule/cut.h": "/// Cut a loop.\nProposed propose(const Cut&);\n"},
-     ["src/schedule/cut.h: the card has no line that begins with Needs, Legal, Refuses"]),
+    ({"src/schedule/loops/cut.h": "/// Cut a loop.\nProposed propose(const Cut&);\n"},
+     ["src/schedule/loops/cut.h: the card has no line that begins with Needs, Legal, Refuses"]),
     ({**FRESH, "docs/reference/old.md": PAGE}, ["docs/reference/old.md: no card makes this page"]),
     ({**FRESH, "docs/reference/by_hand.md": "# by hand\n"}, []),
 ]

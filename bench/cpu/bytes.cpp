@@ -6,7 +6,7 @@
 #include "driver/machine.h"
 #include "driver/pipeline.h"
 #include "estimate/replay.h"
-#include "kernel/prepare.h"
+#include "kernel/memory/prepare.h"
 
 #include <fmt/core.h>
 

@@ -3,7 +3,7 @@
 #include "cpu/program_text.h"
 
 #include "driver/pipeline.h"
-#include "program/arguments.h"
+#include "program/interpret/arguments.h"
 #include "run/buffer.h"
 
 #include <cstring>

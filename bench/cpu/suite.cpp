@@ -2,7 +2,7 @@
 
 #include "cpu/operands.h"
 
-#include "run/calibrate.h"
+#include "run/cpu/calibrate.h"
 #include "target/cpu.h"
 
 #include <algorithm>

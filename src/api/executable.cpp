@@ -1,6 +1,6 @@
 #include "api/state.h"
 #include "driver/session.h"
-#include "program/arguments.h"
+#include "program/interpret/arguments.h"
 #include "support/text.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include <kawara/model.h>
 
 #include "api/state.h"
-#include "driver/kwx.h"
-#include "driver/model.h"
+#include "driver/model/model.h"
+#include "driver/tape/kwx.h"
 #include "run/cpu/threads.h"
 #include "support/text.h"
 

@@ -1,8 +1,8 @@
 #include "api/state.h"
 #include "run/cpu/threads.h"
-#include "schedule/build.h"
-#include "schedule/draw.h"
-#include "tune/tuned.h"
+#include "schedule/text/build.h"
+#include "schedule/text/draw.h"
+#include "tune/tuner/tuned.h"
 
 namespace kawara {
 namespace {

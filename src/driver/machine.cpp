@@ -1,6 +1,6 @@
 #include "driver/machine.h"
 
-#include "run/calibrate.h"
+#include "run/cpu/calibrate.h"
 #include "run/file.h"
 #include "support/hash.h"
 

@@ -3,7 +3,7 @@
 #include "driver/request.h"
 #include "emit/c/c_from_kernel.h"
 #include "kernel/kernel.h"
-#include "run/executable.h"
+#include "run/cpu/executable.h"
 #include "schedule/schedule.h"
 #include "support/trace.h"
 

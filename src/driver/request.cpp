@@ -1,8 +1,8 @@
 #include "driver/request.h"
 
-#include "program/assumption_place.h"
-#include "program/find_convolution.h"
-#include "program/winograd.h"
+#include "program/rewrites/find_convolution.h"
+#include "program/rewrites/winograd.h"
+#include "program/text/assumption_place.h"
 #include "support/text.h"
 
 namespace kawara::driver {

@@ -16,7 +16,7 @@ struct Request {
   SourcePtr directives;                      ///< may be null: the source order
   std::map<std::string, int64_t> sizes;      ///< parameter values; those given become constants
   std::optional<program::Numerics> numerics; ///< instead of the file's
-  /// Tile of convolutions (program/winograd.h); 1: the direct sum; 0: `auto` decides, under `numerics fast`.
+  /// Tile of convolutions (program/rewrites/winograd.h); 1: the direct sum; 0: `auto` decides, under `numerics fast`.
   int64_t winograd = 0;
 };
 

@@ -1,9 +1,9 @@
 #include "driver/session.h"
 
 #include "estimate/count.h"
-#include "program/arguments.h"
-#include "program/find_convolution.h"
-#include "program/winograd.h"
+#include "program/interpret/arguments.h"
+#include "program/rewrites/find_convolution.h"
+#include "program/rewrites/winograd.h"
 #include "scalar/type.h"
 #include "support/hash.h"
 #include "support/memory.h"

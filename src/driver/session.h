@@ -1,7 +1,7 @@
 #pragma once
 
 #include "driver/pipeline.h"
-#include "program/values.h"
+#include "program/interpret/values.h"
 #include "run/measure.h"
 
 namespace kawara::driver {

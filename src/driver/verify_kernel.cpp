@@ -1,8 +1,8 @@
 #include "driver/verify_kernel.h"
 
-#include "kernel/check_over_field.h"
-#include "kernel/edge_sizes.h"
-#include "program/arguments.h"
+#include "kernel/interpret/check_over_field.h"
+#include "kernel/interpret/edge_sizes.h"
+#include "program/interpret/arguments.h"
 #include "support/check.h"
 
 #include <algorithm>

@@ -21,7 +21,7 @@ inline constexpr uint64_t kVerifiedInstances = 20'000, kVerifiedForRest = 100'00
 inline constexpr uint64_t kVerifiedOfWarpgroups = 10'000'000;
 
 /// The spec of the kernel that was made of these loops, and the kernel against its program over a finite ring at the edges of its
-/// tiles (kernel/check_over_field.h). `with_calls` is what the same passes make when functions stay calls: formulas for them are not compared.
+/// tiles (kernel/interpret/check_over_field.h). `with_calls` is what the same passes make when functions stay calls: formulas for them are not compared.
 KernelVerdict verify_kernel(const program::Program&, const kernel::Kernel& loops,
                             const kernel::Kernel& finished, const kernel::Kernel& with_calls);
 

@@ -1,6 +1,6 @@
 #include "estimate/accesses.h"
 
-#include "kernel/extents.h"
+#include "kernel/analysis/extents.h"
 #include "kernel/vars.h"
 #include "kernel/walk.h"
 #include "scalar/affine_sum.h"

@@ -1,6 +1,6 @@
 #include "estimate/boxes.h"
 
-#include "kernel/extents.h"
+#include "kernel/analysis/extents.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "estimate/accesses.h"
 #include "estimate/caches.h"
-#include "kernel/extents.h"
+#include "kernel/analysis/extents.h"
 #include "scalar/eval.h"
 
 #include <fmt/format.h>

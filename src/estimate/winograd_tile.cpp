@@ -1,7 +1,7 @@
 #include "estimate/winograd_tile.h"
 
-#include "program/find_convolution.h"
-#include "schedule/auto_tile_rows.h"
+#include "program/rewrites/find_convolution.h"
+#include "schedule/auto/product/amx_convolution.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 namespace kawara::estimate {
 
 /// What computing a convolution by 3 x 3 windows takes, as vector operations in one pipeline: directly (m = 1), or in
-/// tiles of m x m results (program/winograd.h).
+/// tiles of m x m results (program/rewrites/winograd.h).
 ///
 ///   product     multiply-adds, or as long as the weights take to come where they are more than the second cache holds
 ///   transforms  of tiles there and back: arithmetic, stores and turning results over

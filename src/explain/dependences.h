@@ -1,6 +1,6 @@
 #pragma once
 
-#include "poly/dependences.h"
+#include "poly/legality/dependences.h"
 
 #include <string>
 #include <string_view>

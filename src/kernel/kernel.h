@@ -4,7 +4,7 @@
 #include "kernel/origin.h"
 #include "poly/order.h"
 #include "program/program.h"
-#include "program/window_view.h"
+#include "program/rewrites/window_view.h"
 #include "scalar/expr.h"
 
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "graph/tensor.h"
-#include "program/values.h"
+#include "program/interpret/values.h"
 #include "support/diagnostic.h"
 
 #include <optional>

@@ -30,7 +30,7 @@ namespace kawara::scalar {
 // contains the expression (outermost first); Param p the p-th parameter of the program; Var a
 // variable of a Kernel. A Load names a tensor (of the Program or Scop) or a buffer (of the Kernel).
 //
-// `Fma` is a * b + c with one rounding. Kernels only, as what functions are made of (scalar/expansion.h): `Bits` is the integer (i32, i64) with the bits of a float (f32, f64), `FromBits` the way
+// `Fma` is a * b + c with one rounding. Kernels only, as what functions are made of (scalar/expand/expansion.h): `Bits` is the integer (i32, i64) with the bits of a float (f32, f64), `FromBits` the way
 // back; `NanMin` and `NanMax` are `Min` and `Max` for which -0 is below +0 in emitted code, too; `CopySign` has the size of its left side and the
 // sign of its right.
 //

@@ -9,7 +9,7 @@
 
 namespace kawara::scalar {
 
-/// Tables that formulas look up (scalar/expansion.h). Rows are as many as a power of two, so that the low bits of any
+/// Tables that formulas look up (scalar/expand/expansion.h). Rows are as many as a power of two, so that the low bits of any
 /// integer name one, and a row is what 128 bits hold. A look-up is an Instruction named after table and column; its
 /// argument is the row (i32), its value the bits of the cell.
 ///

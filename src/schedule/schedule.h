@@ -1,6 +1,6 @@
 #pragma once
 
-#include "poly/legality.h"
+#include "poly/legality/legality.h"
 #include "poly/order.h"
 #include "poly/scop.h"
 #include "schedule/directive.h"

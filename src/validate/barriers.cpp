@@ -1,7 +1,7 @@
 #include "validate/barriers.h"
 
-#include "kernel/extents.h"
-#include "kernel/ranges.h"
+#include "kernel/analysis/extents.h"
+#include "kernel/analysis/ranges.h"
 #include "kernel/vars.h"
 #include "kernel/walk.h"
 #include "validate/meeting.h"

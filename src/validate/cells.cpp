@@ -1,7 +1,7 @@
 #include "validate/cells.h"
 
 #include "scalar/affine_sum.h"
-#include "scalar/polynomial.h"
+#include "scalar/expand/polynomial.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "validate/group_stores.h"
 
-#include "kernel/extents.h"
+#include "kernel/analysis/extents.h"
 #include "scalar/eval.h"
 #include "validate/conditions.h"
 

@@ -1,6 +1,6 @@
 #include "validate/place.h"
 
-#include "kernel/ranges.h"
+#include "kernel/analysis/ranges.h"
 #include "validate/cells.h"
 #include "validate/conditions.h"
 
@@ -118,7 +118,7 @@ Expr Place::in_dimensions(const Expr& e) const {
   if (!is_known)
     return {};
   return tidy(scalar::rewrite(e, [&](const Expr& n) -> Expr {
-    // Divisions in 32 bits, of what fits (kernel/narrow), are divisions.
+    // Divisions in 32 bits, of what fits (kernel/index/narrow), are divisions.
     if (const auto* cast = scalar::as<scalar::Cast>(n))
       return cast->arg;
     if (const auto* literal = scalar::as<scalar::IntLit>(n))

@@ -48,7 +48,7 @@ struct Report {
 ///   iteration of a parallel one;
 /// - threads of a block go in step where it matters: barriers stand between what one writes and another touches (validate/barriers.h).
 ///
-/// Kernels with launches of warpgroups (kernel/warpgroups.h) are not read back, but for what they store to their outputs (validate/group_stores.h)
+/// Kernels with launches of warpgroups (kernel/gpu/warpgroup/warpgroups.h) are not read back, but for what they store to their outputs (validate/group_stores.h)
 /// and barriers of their other launches; the report says so.
 ///
 /// What passes say of the instances that a statement runs (kernel/origin.h) is what is read; bounds, conditions and orders are

@@ -2,7 +2,7 @@
 
 #include "driver/pipeline.h"
 #include "driver/target_choice.h"
-#include "kernel/from_schedule.h"
+#include "kernel/from_schedule/from_schedule.h"
 #include "run/file.h"
 #include "support/check.h"
 

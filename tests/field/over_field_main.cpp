@@ -1,8 +1,8 @@
 // Every kernel of the corpus, after the last pass, against its program over a finite ring, at the edges of its tiles.
 
 #include "corpus/corpus.h"
-#include "kernel/check_over_field.h"
-#include "kernel/edge_sizes.h"
+#include "kernel/interpret/check_over_field.h"
+#include "kernel/interpret/edge_sizes.h"
 #include "support/check.h"
 
 #include <CLI/CLI.hpp>

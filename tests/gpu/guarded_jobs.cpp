@@ -1,6 +1,6 @@
 #include "guarded_jobs.h"
 
-#include "driver/gpu_model.h"
+#include "driver/gpu/gpu_model.h"
 #include "driver/target_choice.h"
 
 #include <fmt/core.h>

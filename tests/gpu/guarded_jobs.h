@@ -1,6 +1,6 @@
 #pragma once
 
-#include "driver/gpu_programs.h"
+#include "driver/gpu/gpu_programs.h"
 #include "run/cuda/device.h"
 
 #include <functional>

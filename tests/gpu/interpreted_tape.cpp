@@ -2,8 +2,8 @@
 
 #include "driver/session.h"
 #include "emit/unit.h"
-#include "kernel/interpret.h"
-#include "program/interpret.h"
+#include "kernel/interpret/interpret.h"
+#include "program/interpret/interpret.h"
 #include "text_on_host.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "driver/gpu_memory.h"
-#include "driver/gpu_programs.h"
+#include "driver/gpu/gpu_memory.h"
+#include "driver/gpu/gpu_programs.h"
 
 namespace kawara::operator_models {
 

@@ -6,10 +6,10 @@
 // Default schedules, inputs of a fixed pattern; `check` compares with the interpreter. Says `begin NAME` before each and
 // `end NAME right|done|wrong ...` after it, so that what a tool says in between is told apart.
 
-#include "driver/gpu.h"
+#include "driver/gpu/gpu.h"
 #include "driver/session.h"
 #include "driver/target_choice.h"
-#include "program/interpret.h"
+#include "program/interpret/interpret.h"
 #include "run/cuda/device.h"
 
 #include <fmt/core.h>

@@ -1,6 +1,6 @@
 #include "onnx_cases.h"
 
-#include "driver/conformance.h"
+#include "driver/check/conformance.h"
 #include "interpreted_tape.h"
 
 #include <fmt/core.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "driver/model.h"
+#include "driver/model/model.h"
 #include "graph/builder.h"
 
 #include <random>

@@ -14,7 +14,7 @@
 
 #include "shapes.h"
 
-#include "driver/reference.h"
+#include "driver/check/reference.h"
 #include "graph/onnx/export.h"
 #include "interpreted_tape.h"
 #include "onnx_cases.h"

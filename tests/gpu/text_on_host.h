@@ -1,7 +1,7 @@
 #pragma once
 
-#include "driver/gpu_programs.h"
-#include "program/arguments.h"
+#include "driver/gpu/gpu_programs.h"
+#include "program/interpret/arguments.h"
 
 #include <string>
 #include <vector>

@@ -1,13 +1,13 @@
 #include "check_sample.h"
 
-#include "driver/evaluate_node.h"
-#include "driver/reference.h"
-#include "driver/rewriting.h"
-#include "driver/runner.h"
-#include "driver/tape.h"
-#include "graph/channels_last.h"
+#include "driver/check/reference.h"
+#include "driver/model/evaluate_node.h"
+#include "driver/model/rewriting.h"
+#include "driver/model/runner.h"
+#include "driver/tape/tape.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
+#include "graph/optimise/channels_last.h"
 #include "graph/optimise/passes.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "driver/kernels.h"
+#include "driver/kernels/kernels.h"
 #include "random_graph.h"
 
 #include <string>

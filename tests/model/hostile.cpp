@@ -1,9 +1,9 @@
-#include "driver/evaluate_node.h"
-#include "driver/rewriting.h"
-#include "driver/runner.h"
+#include "driver/model/evaluate_node.h"
+#include "driver/model/rewriting.h"
+#include "driver/model/runner.h"
 #include "graph/onnx/import.h"
 #include "mutate_model.h"
-#include "program/values.h"
+#include "program/interpret/values.h"
 #include "run/file.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-#include "driver/model.h"
+#include "driver/model/model.h"
 #include "estimate/operator_cost.h"
 #include "graph/rewrite/rewrite.h"
 #include "run/npy.h"

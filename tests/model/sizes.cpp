@@ -1,5 +1,5 @@
-#include "driver/model.h"
-#include "driver/reference.h"
+#include "driver/check/reference.h"
+#include "driver/model/model.h"
 #include "graph/builder.h"
 
 #include <fmt/core.h>

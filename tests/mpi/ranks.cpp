@@ -1,8 +1,8 @@
 #include "../unit/tune/hash_bench.h"
 
 #include "run/cpu/threads.h"
-#include "tune/ranks.h"
-#include "tune/tuner.h"
+#include "tune/ranks/ranks.h"
+#include "tune/tuner/tuner.h"
 
 #include <fmt/core.h>
 

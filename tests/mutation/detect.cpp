@@ -1,13 +1,13 @@
 #include "mutation/detect.h"
 
 #include "driver/session.h"
-#include "kernel/check_over_field.h"
-#include "kernel/edge_sizes.h"
-#include "kernel/interpret.h"
-#include "kernel/window_loads.h"
+#include "kernel/interpret/check_over_field.h"
+#include "kernel/interpret/edge_sizes.h"
+#include "kernel/interpret/interpret.h"
+#include "kernel/memory/window_loads.h"
 #include "mutation/fault.h"
-#include "program/interpret.h"
-#include "program/interpret_over.h"
+#include "program/interpret/interpret.h"
+#include "program/interpret/interpret_over.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // Puts faults into kernels between passes, such as a pass with a bug would make, and counts which checks find them.
 
 #include "corpus/corpus.h"
-#include "kernel/check_over_field.h"
-#include "kernel/edge_sizes.h"
+#include "kernel/interpret/check_over_field.h"
+#include "kernel/interpret/edge_sizes.h"
 #include "mutation/detect.h"
 #include "mutation/fault.h"
 #include "support/check.h"

@@ -2,7 +2,7 @@
 
 #include "oracle/enumerate.h"
 #include "poly/order.h"
-#include "program/values.h"
+#include "program/interpret/values.h"
 
 #include <optional>
 #include <string>

@@ -4,9 +4,9 @@
 #include "oracle/proposal.h"
 #include "oracle/run_order.h"
 #include "oracle/same_result.h"
-#include "program/arguments.h"
-#include "program/interpret.h"
-#include "schedule/require_legal.h"
+#include "program/interpret/arguments.h"
+#include "program/interpret/interpret.h"
+#include "schedule/legality/require_legal.h"
 #include "support/check.h"
 
 #include <algorithm>

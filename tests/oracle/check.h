@@ -2,7 +2,7 @@
 
 #include "oracle/brute_judge.h"
 #include "oracle/sketch.h"
-#include "program/values.h"
+#include "program/interpret/values.h"
 #include "schedule/schedule.h"
 
 #include <functional>

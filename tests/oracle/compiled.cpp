@@ -2,8 +2,8 @@
 
 #include "driver/session.h"
 #include "emit/unit.h"
-#include "kernel/from_schedule.h"
-#include "kernel/interpret.h"
+#include "kernel/from_schedule/from_schedule.h"
+#include "kernel/interpret/interpret.h"
 #include "kernel/passes.h"
 #include "oracle/same_result.h"
 

@@ -1,6 +1,6 @@
 #include "oracle/planned_case.h"
 
-#include "program/instruction.h"
+#include "program/interpret/instruction.h"
 #include "schedule/schedule.h"
 #include "support/check.h"
 

@@ -1,7 +1,7 @@
 #include "oracle/random_directive.h"
 
 #include "oracle/proposal.h"
-#include "schedule/resolve.h"
+#include "schedule/tree/resolve.h"
 #include "target/intrinsic.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "oracle/enumerate.h"
-#include "program/values.h"
+#include "program/interpret/values.h"
 
 namespace kawara::oracle {
 

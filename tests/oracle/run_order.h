@@ -2,7 +2,7 @@
 
 #include "oracle/brute_judge.h"
 #include "poly/scop.h"
-#include "program/values.h"
+#include "program/interpret/values.h"
 
 namespace kawara::oracle {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "program/values.h"
+#include "program/interpret/values.h"
 
 #include <optional>
 #include <string>

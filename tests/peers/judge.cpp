@@ -1,8 +1,8 @@
 #include "peers/judge.h"
 
-#include "driver/agreement.h"
-#include "driver/model.h"
-#include "driver/reference.h"
+#include "driver/check/agreement.h"
+#include "driver/check/reference.h"
+#include "driver/model/model.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
 #include "peers/explained.h"

@@ -1,7 +1,7 @@
 #include "example.h"
 
-#include "program/arguments.h"
-#include "program/interpret.h"
+#include "program/interpret/arguments.h"
+#include "program/interpret/interpret.h"
 #include "run/file.h"
 #include "sound_inputs.h"
 #include "support/check.h"

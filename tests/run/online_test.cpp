@@ -1,5 +1,5 @@
 #include "example.h"
-#include "program/values.h"
+#include "program/interpret/values.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "kawara/arrays.h"
 
-#include "program/arguments.h"
-#include "program/sizes_from_arrays.h"
+#include "program/interpret/arguments.h"
+#include "program/interpret/sizes_from_arrays.h"
 #include "run/file.h"
 #include "run/npy.h"
 #include "run/npz.h"

@@ -3,7 +3,7 @@
 #include "driver/session.h"
 #include "graph/tensor.h"
 #include "kawara/shown_cells.h"
-#include "program/values.h"
+#include "program/interpret/values.h"
 #include "support/diagnostic.h"
 
 #include <string>

@@ -7,8 +7,8 @@
 #include "run/cpu/threads.h"
 #include "run/file.h"
 #include "support/text.h"
-#include "tune/database.h"
-#include "tune/tuned.h"
+#include "tune/database/database.h"
+#include "tune/tuner/tuned.h"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>

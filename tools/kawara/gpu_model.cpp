@@ -1,9 +1,9 @@
+#include "kawara/commands/show_gpu.h"
 #include "kawara/model.h"
-#include "kawara/show_gpu.h"
 
-#include "driver/check_gpu_model.h"
-#include "driver/gpu.h"
-#include "driver/gpu_model.h"
+#include "driver/check/check_gpu_model.h"
+#include "driver/gpu/gpu.h"
+#include "driver/gpu/gpu_model.h"
 #include "driver/target_choice.h"
 #include "support/text.h"
 

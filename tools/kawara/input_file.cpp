@@ -1,6 +1,6 @@
 #include "kawara/input_file.h"
 
-#include "driver/kwx_format.h"
+#include "driver/tape/kwx_format.h"
 #include "run/file.h"
 #include "support/text.h"
 

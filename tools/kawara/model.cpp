@@ -2,7 +2,7 @@
 
 #include "kawara/input_file.h"
 
-#include "driver/check_model.h"
+#include "driver/check/check_model.h"
 #include "estimate/operator_cost.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/opset.h"
@@ -16,7 +16,7 @@
 #include "run/npy.h"
 #include "run/npz.h"
 #include "support/text.h"
-#include "tune/tuned.h"
+#include "tune/tuner/tuned.h"
 
 #include <algorithm>
 #include <chrono>

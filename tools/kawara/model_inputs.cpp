@@ -1,7 +1,7 @@
 #include "kawara/arrays.h"
 #include "kawara/model.h"
 
-#include "program/winograd.h"
+#include "program/rewrites/winograd.h"
 #include "run/npy.h"
 #include "run/npz.h"
 #include "support/text.h"

@@ -2,8 +2,8 @@
 #include "kawara/onnxruntime.h"
 #include "kawara/waiting.h"
 
-#include "driver/agreement.h"
-#include "driver/code_cache.h"
+#include "driver/check/agreement.h"
+#include "driver/kernels/code_cache.h"
 #include "run/cpu/threads.h"
 #include "run/measure.h"
 #include "support/text.h"

@@ -4,7 +4,7 @@
 #include "gpu/shapes.h"
 #include "kawara/program.h"
 #include "oracle/oracle_sweep.h"
-#include "oracle/triangle_sweep.h"
+#include "oracle/triangles/triangle_sweep.h"
 #include "peers/sweep.h"
 
 #include <gtest/gtest.h>

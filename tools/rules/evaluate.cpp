@@ -1,6 +1,6 @@
 #include "rules/evaluate.h"
 
-#include "program/interpret.h"
+#include "program/interpret/interpret.h"
 #include "program/operators/registry.h"
 #include "support/check.h"
 

@@ -1,7 +1,7 @@
 #include "emit/c/c_from_kernel.h"
 #include "emit/c/expr.h"
 #include "emit/c/prelude.h"
-#include "kernel/interpret.h"
+#include "kernel/interpret/interpret.h"
 #include "kernel/passes.h"
 #include "kernel/vars.h"
 #include "support/check.h"

@@ -4,7 +4,7 @@
 #include "emit/cuda/engine.h"
 #include "emit/cuda/host.h"
 #include "emit/cuda/prelude.h"
-#include "kernel/intervals.h"
+#include "kernel/analysis/intervals.h"
 #include "kernel/walk.h"
 
 #include <limits>

@@ -1,5 +1,5 @@
 #include "emit/cuda/engine.h"
-#include "program/instruction.h"
+#include "program/interpret/instruction.h"
 #include "support/text.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "emit/cuda/shared_layout.h"
 
 #include "emit/cuda/cuda_from_kernel.h"
-#include "kernel/interpret.h"
+#include "kernel/interpret/interpret.h"
 #include "kernel/walk.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include "emit/llvm/loaded_constant.h"
 #include "emit/unit.h"
-#include "kernel/intervals.h"
+#include "kernel/analysis/intervals.h"
 #include "scalar/affine_sum.h"
 #include "support/check.h"
 #include "target/intrinsic.h"

@@ -1,4 +1,4 @@
-// Operators that graph/channels_last makes: images are [n, y, x, c].
+// Operators that graph/optimise/channels_last makes: images are [n, y, x, c].
 
 #include "program/operators/registry.h"
 #include "program/operators/window.h"

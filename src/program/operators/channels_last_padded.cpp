@@ -1,4 +1,4 @@
-// Operators that graph/channels_last makes for processors: images are [n, y, x, c], windows move over a padded copy of them, and
+// Operators that graph/optimise/channels_last makes for processors: images are [n, y, x, c], windows move over a padded copy of them, and
 // weights are as the model has them, since kernels pack them anyway.
 
 #include "program/operators/registry.h"

@@ -21,7 +21,7 @@ std::vector<std::string> operator_names();
 // One list per family.
 std::span<const Operator> attention_operators();
 std::span<const Operator> binary_operators();
-/// Not the standard's: what graph/channels_last makes of some of them.
+/// Not the standard's: what graph/optimise/channels_last makes of some of them.
 std::span<const Operator> channels_last_operators();
 std::span<const Operator> padded_channels_last_operators();
 std::span<const Operator> convolution_operators();

@@ -1,6 +1,6 @@
 #include "run/cuda/cuda_executable.h"
 
-#include "kernel/interpret.h"
+#include "kernel/interpret/interpret.h"
 #include "scalar/eval.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-#include "tune/database.h"
-#include "tune/tuned.h"
+#include "tune/database/database.h"
+#include "tune/tuner/tuned.h"
 
 #include "run/cpu/threads.h"
 #include <kawara/kawara.h>

@@ -1,6 +1,6 @@
 // What random graphs against ONNX Runtime have found (tests/peers): expected is what the standard says.
 
-#include "one_node.h"
+#include "unit/driver/one_node.h"
 
 #include <limits>
 

@@ -1,7 +1,7 @@
-#include "driver/agreement.h"
+#include "driver/check/agreement.h"
 
-#include "driver/check_model.h"
-#include "driver/model.h"
+#include "driver/check/check_model.h"
+#include "driver/model/model.h"
 #include "graph/builder.h"
 
 #include <gtest/gtest.h>

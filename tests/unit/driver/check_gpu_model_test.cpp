@@ -1,4 +1,4 @@
-#include "driver/check_gpu_model.h"
+#include "driver/check/check_gpu_model.h"
 
 #include <gtest/gtest.h>
 

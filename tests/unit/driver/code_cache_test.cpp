@@ -1,8 +1,8 @@
-#include "driver/code_cache.h"
+#include "driver/kernels/code_cache.h"
 
-#include "../graph/graph_text.h"
-#include "driver/model.h"
+#include "driver/model/model.h"
 #include "graph/builder.h"
+#include "unit/graph/graph_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "driver/compiler_code.h"
+#include "driver/kernels/compiler_code.h"
 
-#include "../support/traced.h"
+#include "unit/support/traced.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "driver/gpu_model.h"
+#include "driver/gpu/gpu_model.h"
 
-#include "driver/gpu_memory.h"
-#include "driver/model.h"
+#include "driver/gpu/gpu_memory.h"
+#include "driver/model/model.h"
 #include "driver/target_choice.h"
 #include "graph/builder.h"
-#include "kernel/interpret.h"
-#include "program/values.h"
+#include "kernel/interpret/interpret.h"
+#include "program/interpret/values.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "driver/gpu_siblings.h"
+#include "driver/gpu/gpu_siblings.h"
 
-#include "driver/model.h"
+#include "driver/model/model.h"
 #include "graph/builder.h"
-#include "program/interpret.h"
-#include "program/values.h"
+#include "program/interpret/interpret.h"
+#include "program/interpret/values.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "driver/kwx.h"
+#include "driver/tape/kwx.h"
 
-#include "driver/kwx_format.h"
-#include "driver/model.h"
+#include "driver/model/model.h"
+#include "driver/tape/kwx_format.h"
 #include "graph/builder.h"
 #include "run/file.h"
 

@@ -3,7 +3,7 @@
 #include "driver/pipeline.h"
 #include "driver/session.h"
 
-#include "program/interpret.h"
+#include "program/interpret/interpret.h"
 
 #include <gtest/gtest.h>
 

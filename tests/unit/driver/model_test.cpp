@@ -1,10 +1,10 @@
-#include "driver/model.h"
+#include "driver/model/model.h"
 
-#include "../graph/onnx_bytes.h"
-#include "driver/conformance.h"
+#include "driver/check/conformance.h"
 #include "graph/builder.h"
 #include "graph/onnx/import.h"
 #include "run/file.h"
+#include "unit/graph/onnx_bytes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "driver/model.h"
-#include "driver/reference.h"
+#include "driver/check/reference.h"
+#include "driver/model/model.h"
 
 #include <gtest/gtest.h>
 

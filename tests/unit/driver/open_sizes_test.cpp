@@ -1,6 +1,6 @@
-#include "driver/open_sizes.h"
+#include "driver/model/open_sizes.h"
 
-#include "driver/model.h"
+#include "driver/model/model.h"
 #include "graph/builder.h"
 
 #include <gtest/gtest.h>

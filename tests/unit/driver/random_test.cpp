@@ -1,4 +1,4 @@
-#include "one_node.h"
+#include "unit/driver/one_node.h"
 
 namespace kawara::driver::one_node {
 namespace {

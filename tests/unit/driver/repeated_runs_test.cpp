@@ -1,4 +1,4 @@
-#include "driver/model.h"
+#include "driver/model/model.h"
 #include "graph/builder.h"
 
 #include <gtest/gtest.h>

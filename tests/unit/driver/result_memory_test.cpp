@@ -1,4 +1,4 @@
-#include "driver/result_memory.h"
+#include "driver/tape/result_memory.h"
 
 #include <gtest/gtest.h>
 

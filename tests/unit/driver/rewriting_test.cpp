@@ -1,6 +1,6 @@
-#include "driver/model.h"
+#include "driver/model/model.h"
 
-#include "../graph/graph_text.h"
+#include "unit/graph/graph_text.h"
 
 #include <gtest/gtest.h>
 

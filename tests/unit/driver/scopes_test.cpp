@@ -1,9 +1,9 @@
 // Names in subgraphs: which value they mean, by what comes out.
-#include "../graph/onnx_bytes.h"
-#include "driver/model.h"
-#include "driver/reference.h"
+#include "driver/check/reference.h"
+#include "driver/model/model.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
+#include "unit/graph/onnx_bytes.h"
 
 #include <gtest/gtest.h>
 

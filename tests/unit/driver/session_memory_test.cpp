@@ -11,7 +11,7 @@ Parsed<program::Arrays> copied_cells(int64_t cells) {
   request.text = make_source("t.kw", "param N\ninput x: f32[N]\noutput y: f32[N]\ny[i] = x[i]\n");
   const auto program = program_of(request);
   EXPECT_TRUE(program);
-  return inputs_for(*program, {cells}, {});
+  return kawara::driver::inputs_for(*program, {cells}, {});
 }
 
 TEST(SessionMemory, TensorsThatCannotFitAreRefusedBeforeTheyAreAllocated) {

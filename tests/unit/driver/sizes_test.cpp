@@ -1,6 +1,6 @@
-#include "driver/model.h"
+#include "driver/kernels/text_family.h"
+#include "driver/model/model.h"
 #include "driver/pipeline.h"
-#include "driver/text_family.h"
 #include "graph/builder.h"
 
 #include <gtest/gtest.h>

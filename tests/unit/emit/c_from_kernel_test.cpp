@@ -1,5 +1,5 @@
-#include "../kernel/line.h"
 #include "emit/c/c_from_kernel.h"
+#include "unit/kernel/line.h"
 
 #include <dlfcn.h>
 

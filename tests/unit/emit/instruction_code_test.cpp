@@ -1,5 +1,5 @@
 #include "emit/unit.h"
-#include "program/instruction.h"
+#include "program/interpret/instruction.h"
 #include "target/intrinsic.h"
 
 #include <gtest/gtest.h>

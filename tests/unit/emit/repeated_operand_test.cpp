@@ -1,5 +1,5 @@
-#include "../kernel/gpu_line.h"
 #include "emit/cuda/cuda_from_kernel.h"
+#include "unit/kernel/gpu/gpu_line.h"
 
 namespace kawara::emit {
 namespace {

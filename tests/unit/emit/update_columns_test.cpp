@@ -1,7 +1,7 @@
 #include "emit/cuda/update_columns.h"
 
-#include "../kernel/gpu_line.h"
 #include "emit/cuda/cuda_from_kernel.h"
+#include "unit/kernel/gpu/gpu_line.h"
 
 #include <regex>
 #include <sstream>

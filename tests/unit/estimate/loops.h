@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernel/from_schedule.h"
+#include "kernel/from_schedule/from_schedule.h"
 #include "poly/scop.h"
 #include "schedule/schedule.h"
 

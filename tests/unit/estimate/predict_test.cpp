@@ -2,8 +2,8 @@
 
 #include "estimate/boxes.h"
 #include "estimate/traffic.h"
-#include "kernel/prepare.h"
-#include "loops.h"
+#include "kernel/memory/prepare.h"
+#include "unit/estimate/loops.h"
 
 #include <gtest/gtest.h>
 

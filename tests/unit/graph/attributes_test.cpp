@@ -2,7 +2,7 @@
 
 #include "graph/attribute_table.h"
 #include "graph/onnx/import.h"
-#include "onnx_bytes.h"
+#include "unit/graph/onnx_bytes.h"
 
 #include <gtest/gtest.h>
 

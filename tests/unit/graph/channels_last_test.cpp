@@ -1,4 +1,4 @@
-#include "graph/channels_last.h"
+#include "graph/optimise/channels_last.h"
 
 #include "graph/builder.h"
 

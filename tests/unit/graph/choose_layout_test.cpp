@@ -1,7 +1,7 @@
 #include "graph/optimise/choose_layout.h"
 
 #include "graph/optimise/min_cut.h"
-#include "graph_text.h"
+#include "unit/graph/graph_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "graph/onnx/import.h"
 
-#include "onnx_bytes.h"
+#include "unit/graph/onnx_bytes.h"
 
 #include <gtest/gtest.h>
 

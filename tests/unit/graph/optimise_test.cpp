@@ -1,7 +1,7 @@
 #include "graph/optimise/edit.h"
 #include "graph/optimise/passes.h"
 
-#include "graph_text.h"
+#include "unit/graph/graph_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "graph/optimise/recognise_attention.h"
 
-#include "graph_text.h"
+#include "unit/graph/graph_text.h"
 
 #include <gtest/gtest.h>
 

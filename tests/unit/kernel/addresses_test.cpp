@@ -1,6 +1,6 @@
-#include "kernel/addresses.h"
-#include "kernel/hoist.h"
-#include "line.h"
+#include "kernel/index/addresses.h"
+#include "kernel/index/hoist.h"
+#include "unit/kernel/line.h"
 
 namespace kawara {
 namespace {
@@ -22,16 +22,12 @@ std::string with_rows(const std::string& text, const std::string& directives = "
   return kernel::print(made);
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(Addresses, OneRowForEachLoopThatLeavesItAlone) {
   const std::string text = with_rows(kAddressedGemm);
-  EXPECT_TRUE(has(text, "  let C_row: i64 = i * N\n")) << text;
-  EXPECT_TRUE(has(text, "  let A_row: i64 = i * K\n")) << text;
-  EXPECT_TRUE(has(text, "    let B_row: i64 = k * N\n")) << text;
-  EXPECT_TRUE(has(text, "C[C_row + j] += A[A_row + k] * B[B_row + j]")) << text;
+  EXPECT_TRUE(line::has(text, "  let C_row: i64 = i * N\n")) << text;
+  EXPECT_TRUE(line::has(text, "  let A_row: i64 = i * K\n")) << text;
+  EXPECT_TRUE(line::has(text, "    let B_row: i64 = k * N\n")) << text;
+  EXPECT_TRUE(line::has(text, "C[C_row + j] += A[A_row + k] * B[B_row + j]")) << text;
 }
 
 TEST(Addresses, NeighboursShareARow) {
@@ -42,10 +38,10 @@ for i in range(1, N - 1):
     for j in range(1, N - 1):
         B[i, j] = A[i - 1, j] + A[i, j - 1] + A[i, j + 1] + A[i + 1, j]
 )");
-  EXPECT_TRUE(has(text, "A_row")) << text;
-  EXPECT_FALSE(has(text, "A_row_1")) << text;
-  EXPECT_TRUE(has(text, "A[A_row + j - N]")) << text;
-  EXPECT_TRUE(has(text, "A[A_row + j + N]")) << text;
+  EXPECT_TRUE(line::has(text, "A_row")) << text;
+  EXPECT_FALSE(line::has(text, "A_row_1")) << text;
+  EXPECT_TRUE(line::has(text, "A[A_row + j - N]")) << text;
+  EXPECT_TRUE(line::has(text, "A[A_row + j + N]")) << text;
 }
 
 TEST(Addresses, RowsBuildOnRowsOfOuterLoops) {
@@ -57,9 +53,9 @@ for i in range(P):
         for k in range(R):
             s[i, j] += A[i, j, k]
 )");
-  EXPECT_TRUE(has(text, "let A_row: i64 = i * (Q * R)")) << text;
-  EXPECT_TRUE(has(text, "let A_row_1: i64 = A_row + j * R")) << text;
-  EXPECT_TRUE(has(text, "A[A_row_1 + k]")) << text;
+  EXPECT_TRUE(line::has(text, "let A_row: i64 = i * (Q * R)")) << text;
+  EXPECT_TRUE(line::has(text, "let A_row_1: i64 = A_row + j * R")) << text;
+  EXPECT_TRUE(line::has(text, "A[A_row_1 + k]")) << text;
 }
 
 TEST(Addresses, NothingLeavesAParallelLoop) {
@@ -80,7 +76,7 @@ for i in range(N):
     for j in range(i):
         b[i] = a[i + j]
 )");
-  EXPECT_FALSE(has(text, "let ")) << text;
+  EXPECT_FALSE(line::has(text, "let ")) << text;
 }
 
 TEST(Addresses, MeaningIsKeptOnEveryPath) {

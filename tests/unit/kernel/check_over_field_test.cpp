@@ -1,7 +1,7 @@
-#include "kernel/check_over_field.h"
+#include "kernel/interpret/check_over_field.h"
 
-#include "kernel/edge_sizes.h"
-#include "line.h"
+#include "kernel/interpret/edge_sizes.h"
+#include "unit/kernel/line.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "line.h"
+#include "unit/kernel/line.h"
 
 // Tensors that directives gave one copy per iteration of a loop: which of them need a single copy.
 

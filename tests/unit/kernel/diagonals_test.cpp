@@ -1,6 +1,6 @@
-#include "line.h"
+#include "unit/kernel/line.h"
 
-#include "kernel/diagonals.h"
+#include "kernel/loops/diagonals.h"
 
 #include <fmt/core.h>
 

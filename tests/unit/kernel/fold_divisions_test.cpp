@@ -1,4 +1,4 @@
-#include "kernel/fold_divisions.h"
+#include "kernel/index/fold_divisions.h"
 
 #include <gtest/gtest.h>
 

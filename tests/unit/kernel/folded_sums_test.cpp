@@ -1,6 +1,6 @@
-#include "kernel/vectorize.h"
+#include "kernel/vector/vectorize.h"
 
-#include "line.h"
+#include "unit/kernel/line.h"
 
 namespace kawara {
 namespace {
@@ -28,16 +28,12 @@ size_t accumulators_in(const std::string& listing) {
   return count;
 }
 
-bool has(const std::string& listing, const std::string& part) {
-  return listing.find(part) != std::string::npos;
-}
-
 TEST(FoldedSums, NeedTwoRegistersBesideWhatIsAddedUp) {
   const std::string text = row("exp(X[j])", "e[j]");
   const std::string listing = vectors_of(text, "vectorize(j, 32)");
   EXPECT_EQ(accumulators_in(listing), 1U) << listing;
-  EXPECT_TRUE(has(listing, "s_lanes: f32x8")) << listing;
-  EXPECT_TRUE(has(listing, "s_lanes + reduce_sum(e[ramp(j, 1, 32)], 8)")) << listing;
+  EXPECT_TRUE(line::has(listing, "s_lanes: f32x8")) << listing;
+  EXPECT_TRUE(line::has(listing, "s_lanes + reduce_sum(e[ramp(j, 1, 32)], 8)")) << listing;
   line::expect_same(text, "vectorize(j, 32)", {{1}, {31}, {32}, {100}});
 }
 
@@ -58,7 +54,7 @@ TEST(FoldedSums, HaveLastLanesAtOnce) {
   for (size_t at = 0; (at = text.find('N', at)) != std::string::npos;)
     text.replace(at, 1, "300");
   const std::string listing = vectors_of(text, "vectorize(j, 32)");
-  EXPECT_TRUE(has(listing, "e[ramp(288, 1, 12)] = ")) << "not one by one\n" << listing;
+  EXPECT_TRUE(line::has(listing, "e[ramp(288, 1, 12)] = ")) << "not one by one\n" << listing;
   line::expect_same(text, "vectorize(j, 32)", {{}});
 }
 

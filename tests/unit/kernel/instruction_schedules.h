@@ -2,7 +2,7 @@
 
 // Products of matrices, and directives that run them by an instruction asked for by name.
 
-#include "program/instruction.h"
+#include "program/interpret/instruction.h"
 
 #include <string>
 #include <vector>

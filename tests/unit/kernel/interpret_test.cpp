@@ -1,4 +1,4 @@
-#include "kernel/interpret.h"
+#include "kernel/interpret/interpret.h"
 
 #include <gtest/gtest.h>
 

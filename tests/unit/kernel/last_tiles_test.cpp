@@ -1,6 +1,6 @@
-#include "line.h"
+#include "unit/kernel/line.h"
 
-#include "kernel/last_tiles.h"
+#include "kernel/loops/last_tiles.h"
 
 #include <fmt/core.h>
 

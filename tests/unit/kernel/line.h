@@ -2,11 +2,11 @@
 
 // From program text and directives to a kernel, and both interpreters side by side.
 
-#include "kernel/from_schedule.h"
-#include "kernel/interpret.h"
+#include "kernel/from_schedule/from_schedule.h"
+#include "kernel/interpret/interpret.h"
 #include "kernel/passes.h"
 #include "poly/scop.h"
-#include "program/interpret.h"
+#include "program/interpret/interpret.h"
 #include "schedule/schedule.h"
 
 #include <gtest/gtest.h>
@@ -85,6 +85,11 @@ inline std::string difference(const program::Program& program, const kernel::Ker
     }
   }
   return "";
+}
+
+/// Whether a listing has `part` somewhere.
+inline bool has(const std::string& listing, const std::string& part) {
+  return listing.find(part) != std::string::npos;
 }
 
 /// Checks the kernel after isl and after every pass, at these parameter values.

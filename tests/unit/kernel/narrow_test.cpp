@@ -1,6 +1,6 @@
-#include "kernel/intervals.h"
-#include "kernel/narrow.h"
-#include "line.h"
+#include "kernel/analysis/intervals.h"
+#include "kernel/index/narrow.h"
+#include "unit/kernel/line.h"
 
 namespace kawara {
 namespace {

@@ -1,6 +1,6 @@
-#include "kernel/join_loops.h"
-#include "kernel/ranges.h"
-#include "line.h"
+#include "kernel/analysis/ranges.h"
+#include "kernel/loops/join_loops.h"
+#include "unit/kernel/line.h"
 
 namespace kawara {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernel/shrink_buffers.h"
+#include "kernel/memory/shrink_buffers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "line.h"
+#include "unit/kernel/line.h"
 
 namespace kawara {
 namespace {

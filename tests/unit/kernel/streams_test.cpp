@@ -1,6 +1,6 @@
-#include "kernel/streams.h"
+#include "kernel/memory/streams.h"
 
-#include "line.h"
+#include "unit/kernel/line.h"
 
 namespace kawara::kernel {
 namespace {

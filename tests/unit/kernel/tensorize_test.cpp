@@ -1,7 +1,7 @@
-#include "kernel/tensorize.h"
+#include "kernel/vector/tensorize.h"
 
-#include "instruction_schedules.h"
-#include "line.h"
+#include "unit/kernel/instruction_schedules.h"
+#include "unit/kernel/line.h"
 
 // Loops that run as instructions, in the kernel interpreter: every instruction of every machine.
 

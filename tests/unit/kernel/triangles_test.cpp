@@ -1,11 +1,11 @@
-#include "line.h"
+#include "unit/kernel/line.h"
 
-#include "kernel/diagonals.h"
-#include "kernel/last_tiles.h"
-#include "kernel/owned_cells.h"
-#include "kernel/separate_tiles.h"
-#include "kernel/unequal_copies.h"
-#include "kernel/uniform_tiles.h"
+#include "kernel/gpu/owned_cells.h"
+#include "kernel/gpu/unequal_copies.h"
+#include "kernel/gpu/uniform_tiles.h"
+#include "kernel/loops/diagonals.h"
+#include "kernel/loops/last_tiles.h"
+#include "kernel/loops/separate_tiles.h"
 
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
-#include "line.h"
+#include "unit/kernel/line.h"
 
-#include "kernel/turned_stores.h"
+#include "kernel/vector/turned_stores.h"
 
 namespace kawara {
 namespace {
@@ -17,15 +17,11 @@ kernel::Kernel optimised(const std::string& text) {
   return kernel::optimise(line::compile(text, "auto").kernel, line::test_cpu());
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(TurnedStores, WhatFollowsATileAcrossTheRowsRunsAlongThem) {
   const std::string text = kernel::print(optimised(product_and("max(T[m, o] + B[m], low)", 7)));
-  EXPECT_TRUE(has(text, "max(T_tile[ramp(")) << text;
-  EXPECT_FALSE(has(text, "workspace T:")) << text;
-  EXPECT_FALSE(has(text, "T[")) << text;
+  EXPECT_TRUE(line::has(text, "max(T_tile[ramp(")) << text;
+  EXPECT_FALSE(line::has(text, "workspace T:")) << text;
+  EXPECT_FALSE(line::has(text, "T[")) << text;
 }
 
 TEST(TurnedStores, ComputeTheSame) {
@@ -48,7 +44,7 @@ TEST(TurnedStores, ANestIsTurnedByItself) {
   const line::Line made = line::compile(text, "vectorize(S0.i, 4)");
   const std::string turned = kernel::print(kernel::turned_stores(made.kernel));
   EXPECT_LT(turned.find("for i in"), turned.find("for j in")) << turned;
-  EXPECT_TRUE(has(turned, "vector(4)")) << turned;
+  EXPECT_TRUE(line::has(turned, "vector(4)")) << turned;
   line::expect_same(text, "vectorize(S0.i, 4)", {{}});
 }
 

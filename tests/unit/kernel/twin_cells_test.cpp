@@ -1,5 +1,5 @@
-#include "kernel/twin_cells.h"
-#include "line.h"
+#include "kernel/vector/twin_cells.h"
+#include "unit/kernel/line.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "poly/affine.h"
 
 #include "scalar/eval.h"
-#include "scops.h"
+#include "unit/poly/scops.h"
 
 namespace kawara::poly {
 namespace {

@@ -1,4 +1,4 @@
-#include "scops.h"
+#include "unit/poly/scops.h"
 
 namespace kawara::poly {
 namespace {

@@ -1,4 +1,4 @@
-#include "scops.h"
+#include "unit/poly/scops.h"
 
 #include "poly/accesses.h"
 

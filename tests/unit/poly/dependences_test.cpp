@@ -1,6 +1,6 @@
-#include "scops.h"
+#include "unit/poly/scops.h"
 
-#include "poly/shown_dependences.h"
+#include "poly/legality/shown_dependences.h"
 
 namespace kawara::poly {
 namespace {

@@ -1,5 +1,5 @@
-#include "poly/in_place.h"
-#include "scops.h"
+#include "poly/legality/in_place.h"
+#include "unit/poly/scops.h"
 
 namespace kawara::poly {
 namespace {

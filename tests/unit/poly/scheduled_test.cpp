@@ -1,7 +1,7 @@
-#include "poly/scheduled.h"
+#include "poly/legality/scheduled.h"
 
-#include "poly/directions.h"
-#include "scops.h"
+#include "poly/legality/directions.h"
+#include "unit/poly/scops.h"
 
 namespace kawara::poly {
 namespace {

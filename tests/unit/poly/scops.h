@@ -1,7 +1,7 @@
 #pragma once
 
-#include "poly/dependences.h"
-#include "poly/legality.h"
+#include "poly/legality/dependences.h"
+#include "poly/legality/legality.h"
 #include "poly/scop.h"
 
 #include <gtest/gtest.h>

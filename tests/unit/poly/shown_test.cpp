@@ -1,4 +1,4 @@
-#include "scops.h"
+#include "unit/poly/scops.h"
 
 // What the judge remembers of dependences: proofs are not made twice, and refusals are never remembered away.
 

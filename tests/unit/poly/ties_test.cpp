@@ -1,6 +1,6 @@
 #include "poly/ties.h"
 
-#include "scops.h"
+#include "unit/poly/scops.h"
 
 // Loops in which both sides of a pair are in the same iteration, and loops that are one step together.
 

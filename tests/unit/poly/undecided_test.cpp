@@ -1,5 +1,5 @@
-#include "poly/bounds.h"
-#include "poly/legality.h"
+#include "poly/from_program/bounds.h"
+#include "poly/legality/legality.h"
 #include "poly/scop.h"
 
 #include <gtest/gtest.h>

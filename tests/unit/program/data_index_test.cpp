@@ -1,6 +1,6 @@
-#include "program/arguments.h"
-#include "program/interpret.h"
-#include "text_of.h"
+#include "program/interpret/arguments.h"
+#include "program/interpret/interpret.h"
+#include "unit/program/text_of.h"
 
 namespace kawara::program {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "program/interpret.h"
+#include "program/interpret/interpret.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "example.h"
+#include "unit/program/example.h"
 
 namespace kawara::program {
 namespace {

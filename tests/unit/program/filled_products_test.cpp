@@ -1,7 +1,7 @@
-#include "program/filled_products.h"
+#include "program/rewrites/filled_products.h"
 
-#include "program/arguments.h"
-#include "program/interpret.h"
+#include "program/interpret/arguments.h"
+#include "program/interpret/interpret.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "program/fusion/inline_maps.h"
 #include "program/fusion/nests.h"
-#include "program/interpret.h"
+#include "program/interpret/interpret.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "program/instruction.h"
+#include "program/interpret/instruction.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "example.h"
+#include "unit/program/example.h"
 
 // The linear algebra of PolyBench against whole-matrix formulas.
 

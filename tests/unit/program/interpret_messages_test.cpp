@@ -1,5 +1,5 @@
-#include "program/interpret.h"
-#include "text_of.h"
+#include "program/interpret/interpret.h"
+#include "unit/program/text_of.h"
 
 namespace kawara::program {
 namespace {

@@ -1,4 +1,4 @@
-#include "example.h"
+#include "unit/program/example.h"
 
 // The solvers and decompositions of PolyBench: results are put back into the equations they solve.
 

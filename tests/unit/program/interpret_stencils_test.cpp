@@ -1,4 +1,4 @@
-#include "example.h"
+#include "unit/program/example.h"
 
 // The stencils and dynamic programs of PolyBench against plain loops, written another way round
 // where there is one: all time steps kept, scalars instead of array recurrences, recursion.

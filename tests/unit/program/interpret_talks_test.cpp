@@ -1,4 +1,4 @@
-#include "example.h"
+#include "unit/program/example.h"
 
 // The programs of the talks against formulas for single cells.
 

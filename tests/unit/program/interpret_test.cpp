@@ -1,4 +1,4 @@
-#include "program/interpret.h"
+#include "program/interpret/interpret.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "program/joined_dimensions.h"
+#include "program/rewrites/joined_dimensions.h"
 
-#include "program/arguments.h"
-#include "program/interpret.h"
+#include "program/interpret/arguments.h"
+#include "program/interpret/interpret.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "program/sizes_from_arrays.h"
+#include "program/interpret/sizes_from_arrays.h"
 
-#include "text_of.h"
+#include "unit/program/text_of.h"
 
 #include <gtest/gtest.h>
 

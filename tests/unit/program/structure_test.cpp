@@ -1,4 +1,4 @@
-#include "text_of.h"
+#include "unit/program/text_of.h"
 
 namespace kawara::program {
 namespace {

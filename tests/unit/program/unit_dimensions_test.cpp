@@ -1,7 +1,7 @@
-#include "program/unit_dimensions.h"
+#include "program/rewrites/unit_dimensions.h"
 
-#include "program/arguments.h"
-#include "program/interpret.h"
+#include "program/interpret/arguments.h"
+#include "program/interpret/interpret.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "program/values.h"
+#include "program/interpret/values.h"
 
 #include <cstdint>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "program/winograd.h"
+#include "program/rewrites/winograd.h"
 
-#include "program/arguments.h"
-#include "program/find_convolution.h"
-#include "program/interpret.h"
-#include "program/winograd_matrices.h"
+#include "program/interpret/arguments.h"
+#include "program/interpret/interpret.h"
+#include "program/rewrites/find_convolution.h"
+#include "program/rewrites/winograd_matrices.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

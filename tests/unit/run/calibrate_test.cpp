@@ -1,7 +1,7 @@
-#include "run/calibrate.h"
+#include "run/cpu/calibrate.h"
 
-#include "program/instruction.h"
-#include "run/probe_kernels.h"
+#include "program/interpret/instruction.h"
+#include "run/cpu/probe_kernels.h"
 
 #include "target/intrinsic.h"
 

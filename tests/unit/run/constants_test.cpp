@@ -1,6 +1,6 @@
-#include "hand_kernel.h"
+#include "unit/run/hand_kernel.h"
 
-#include "kernel/prepare.h"
+#include "kernel/memory/prepare.h"
 
 namespace kawara::run {
 namespace {

@@ -1,8 +1,8 @@
-#include "../kernel/gpu_line.h"
 #include "emit/cuda/cuda_from_kernel.h"
 #include "run/cuda/cuda_executable.h"
 #include "run/cuda/disassemble.h"
 #include "run/cuda/nvrtc.h"
+#include "unit/kernel/gpu/gpu_line.h"
 
 namespace kawara::run {
 namespace {

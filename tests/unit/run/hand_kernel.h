@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernel/kernel.h"
-#include "run/executable.h"
+#include "run/cpu/executable.h"
 
 #include <gtest/gtest.h>
 

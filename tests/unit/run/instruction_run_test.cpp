@@ -1,9 +1,9 @@
-#include "../kernel/instruction_schedules.h"
-#include "../kernel/line.h"
-#include "program/arguments.h"
-#include "run/executable.h"
+#include "program/interpret/arguments.h"
+#include "run/cpu/executable.h"
 #include "support/text.h"
 #include "target/intrinsic.h"
+#include "unit/kernel/instruction_schedules.h"
+#include "unit/kernel/line.h"
 
 #include <algorithm>
 #include <array>

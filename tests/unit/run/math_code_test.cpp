@@ -1,9 +1,9 @@
-#include "hand_kernel.h"
+#include "unit/run/hand_kernel.h"
 
-#include "kernel/exact_functions.h"
-#include "kernel/expand_math.h"
+#include "kernel/math/exact_functions.h"
+#include "kernel/math/expand_math.h"
 #include "scalar/eval.h"
-#include "scalar/expansion.h"
+#include "scalar/expand/expansion.h"
 #include "scalar/table.h"
 #include "target/cpu.h"
 

@@ -1,4 +1,4 @@
-#include "hand_kernel.h"
+#include "unit/run/hand_kernel.h"
 
 #include "scalar/eval.h"
 #include "scalar/float8.h"

@@ -1,4 +1,4 @@
-#include "hand_kernel.h"
+#include "unit/run/hand_kernel.h"
 
 #include "run/buffer.h"
 #include "run/measure.h"

@@ -1,4 +1,4 @@
-#include "scalar/polynomial.h"
+#include "scalar/expand/polynomial.h"
 
 #include <gtest/gtest.h>
 

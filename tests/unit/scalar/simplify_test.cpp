@@ -1,6 +1,6 @@
 #include "scalar/eval.h"
 #include "scalar/expr.h"
-#include "scalar/rule.h"
+#include "scalar/simplify/rule.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

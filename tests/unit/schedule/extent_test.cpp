@@ -1,6 +1,6 @@
-#include "schedule/extent.h"
+#include "schedule/tree/extent.h"
 
-#include "programs.h"
+#include "unit/schedule/programs.h"
 
 // How many values loops run through in one go: counted where the text of rows is enough, else from sets.
 

@@ -1,4 +1,4 @@
-#include "programs.h"
+#include "unit/schedule/programs.h"
 
 // How long a ring is, which dimension becomes one, and when no ring is long enough.
 

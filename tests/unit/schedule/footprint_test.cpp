@@ -1,8 +1,8 @@
-#include "programs.h"
+#include "unit/schedule/programs.h"
 
 #include "scalar/eval.h"
-#include "schedule/footprint.h"
-#include "schedule/rewrite.h"
+#include "schedule/storage/footprint.h"
+#include "schedule/tree/rewrite.h"
 
 #include <random>
 

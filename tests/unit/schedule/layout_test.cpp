@@ -1,4 +1,4 @@
-#include "programs.h"
+#include "unit/schedule/programs.h"
 
 // What a new order of cells does to shapes, indices and the caller's tensors, and which orders are none.
 

@@ -1,4 +1,4 @@
-#include "programs.h"
+#include "unit/schedule/programs.h"
 
 // Which loop asks for which cells; nothing else of an order changes.
 

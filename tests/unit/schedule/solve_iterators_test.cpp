@@ -1,4 +1,4 @@
-#include "schedule/solve_iterators.h"
+#include "schedule/tree/solve_iterators.h"
 
 #include "poly/isl/context.h"
 #include "scalar/eval.h"

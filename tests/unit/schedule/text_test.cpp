@@ -1,7 +1,7 @@
-#include "programs.h"
+#include "unit/schedule/programs.h"
 
-#include "schedule/diff.h"
-#include "schedule/draw.h"
+#include "schedule/text/diff.h"
+#include "schedule/text/draw.h"
 
 namespace kawara::schedule {
 namespace {

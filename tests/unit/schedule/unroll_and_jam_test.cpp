@@ -1,4 +1,4 @@
-#include "programs.h"
+#include "unit/schedule/programs.h"
 
 namespace kawara::schedule {
 namespace {

@@ -1,6 +1,6 @@
 #include "support/own_code.h"
 
-#include "traced.h"
+#include "unit/support/traced.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tune/bench.h"
+#include "tune/measure/bench.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tune/crowd.h"
+#include "tune/measure/crowd.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "records.h"
+#include "unit/tune/records.h"
 
 #include <csignal>
 #include <fstream>

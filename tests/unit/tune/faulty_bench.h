@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tune/bench.h"
-#include "tune/guarded.h"
-#include "tune/worker.h"
+#include "tune/measure/bench.h"
+#include "tune/measure/guarded.h"
+#include "tune/measure/worker.h"
 
 #include <charconv>
 #include <csignal>

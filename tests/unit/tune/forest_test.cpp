@@ -1,6 +1,6 @@
 #include "tune/chance.h"
 #include "tune/confidence.h"
-#include "tune/forest.h"
+#include "tune/predict/forest.h"
 
 #include <gtest/gtest.h>
 

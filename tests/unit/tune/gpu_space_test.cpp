@@ -1,9 +1,9 @@
-#include "../kernel/gpu_line.h"
+#include "unit/kernel/gpu/gpu_line.h"
 
 #include "driver/pipeline.h"
-#include "tune/collective.h"
-#include "tune/features.h"
-#include "tune/space.h"
+#include "tune/predict/features.h"
+#include "tune/space/collective.h"
+#include "tune/space/space.h"
 
 #include <gtest/gtest.h>
 

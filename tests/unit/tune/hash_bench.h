@@ -1,8 +1,8 @@
 #pragma once
 
 #include "support/hash.h"
-#include "tune/task_bench.h"
-#include "tune/worker.h"
+#include "tune/measure/task_bench.h"
+#include "tune/measure/worker.h"
 
 #include <csignal>
 #include <map>

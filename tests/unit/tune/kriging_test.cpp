@@ -1,6 +1,6 @@
 #include "tune/chance.h"
-#include "tune/forest.h"
-#include "tune/kriging.h"
+#include "tune/predict/forest.h"
+#include "tune/predict/kriging.h"
 
 #include <gtest/gtest.h>
 

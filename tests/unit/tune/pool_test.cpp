@@ -1,6 +1,6 @@
-#include "faulty_bench.h"
+#include "unit/tune/faulty_bench.h"
 
-#include "tune/pool.h"
+#include "tune/measure/pool.h"
 
 #include <gtest/gtest.h>
 

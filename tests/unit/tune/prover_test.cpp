@@ -1,10 +1,10 @@
-#include "hash_bench.h"
-#include "records.h"
+#include "unit/tune/hash_bench.h"
+#include "unit/tune/records.h"
 
-#include "tune/prover.h"
-#include "tune/recorded.h"
-#include "tune/space.h"
-#include "tune/tuner.h"
+#include "tune/database/recorded.h"
+#include "tune/measure/prover.h"
+#include "tune/space/space.h"
+#include "tune/tuner/tuner.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "hash_bench.h"
+#include "unit/tune/hash_bench.h"
 
-#include "tune/apart.h"
-#include "tune/rank_messages.h"
-#include "tune/ranks.h"
+#include "tune/measure/apart.h"
+#include "tune/ranks/rank_messages.h"
+#include "tune/ranks/ranks.h"
 
 #include <gtest/gtest.h>
 

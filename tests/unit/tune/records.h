@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tune/database.h"
+#include "tune/database/database.h"
 
 #include <gtest/gtest.h>
 

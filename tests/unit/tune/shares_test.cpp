@@ -1,9 +1,9 @@
-#include "hash_bench.h"
+#include "unit/tune/hash_bench.h"
 
-#include "driver/kernels.h"
-#include "tune/pool.h"
-#include "tune/shares.h"
-#include "tune/tasks.h"
+#include "driver/kernels/kernels.h"
+#include "tune/measure/pool.h"
+#include "tune/tuner/shares.h"
+#include "tune/tuner/tasks.h"
 
 #include <gtest/gtest.h>
 

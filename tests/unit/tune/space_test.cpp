@@ -1,6 +1,6 @@
-#include "tune/features.h"
+#include "tune/predict/features.h"
 
-#include "schedule/auto.h"
+#include "schedule/auto/auto.h"
 
 #include <gtest/gtest.h>
 

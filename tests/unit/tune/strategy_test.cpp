@@ -1,6 +1,6 @@
-#include "hash_bench.h"
+#include "unit/tune/hash_bench.h"
 
-#include "tune/strategy.h"
+#include "tune/search/strategy.h"
 
 #include <gtest/gtest.h>
 

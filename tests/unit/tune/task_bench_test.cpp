@@ -1,4 +1,4 @@
-#include "tune/task_bench.h"
+#include "tune/measure/task_bench.h"
 
 #include <gtest/gtest.h>
 

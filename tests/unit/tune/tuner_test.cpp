@@ -1,9 +1,9 @@
-#include "hash_bench.h"
-#include "records.h"
+#include "unit/tune/hash_bench.h"
+#include "unit/tune/records.h"
 
-#include "tune/picture.h"
-#include "tune/tuned.h"
-#include "tune/tuner.h"
+#include "tune/tuner/picture.h"
+#include "tune/tuner/tuned.h"
+#include "tune/tuner/tuner.h"
 
 #include <atomic>
 #include <csignal>

@@ -1,5 +1,5 @@
 #include "tune/chance.h"
-#include "tune/xgboost.h"
+#include "tune/predict/xgboost.h"
 
 #include <gtest/gtest.h>
 

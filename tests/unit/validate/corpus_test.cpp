@@ -1,4 +1,4 @@
-#include "line.h"
+#include "unit/validate/line.h"
 
 #include <algorithm>
 #include <filesystem>

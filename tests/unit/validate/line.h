@@ -2,7 +2,7 @@
 
 // From program text and directives to a finished kernel, beside the schedule that it has to run.
 
-#include "kernel/from_schedule.h"
+#include "kernel/from_schedule/from_schedule.h"
 #include "kernel/passes.h"
 #include "poly/scop.h"
 #include "schedule/schedule.h"

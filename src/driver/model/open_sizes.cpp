@@ -1,0 +1,238 @@
+#include "driver/model/open_sizes.h"
+
+#include "graph/errors.h"
+#include "support/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kawara::driver {
+namespace {
+
+using graph::Dim;
+using graph::Graph;
+using graph::Shape;
+using graph::Value;
+
+/// "1x3x224"; "scalar" for none.
+std::string typed_shape(const Shape& shape) {
+  std::vector<std::string> extents;
+  for (const int64_t extent : shape)
+    extents.push_back(std::to_string(extent));
+  return extents.empty() ? "scalar" : join(extents, "x");
+}
+
+class Sizes {
+public:
+  Sizes(const Graph& graph, const InputSizes& sizes) : graph_(graph), sizes_(sizes) {}
+
+  Result<std::map<std::string, Shape>, Diagnostic>
+  resolved(const std::map<std::string, run::Datum>& given) {
+    if (auto problem = wrong_symbol())
+      return fail(*std::move(problem));
+    for (const auto& [name, size] : sizes_.symbols)
+      known_[name] = {size, "is given as " + std::to_string(size)};
+    for (const auto& [name, shape] : sizes_.shapes)
+      if (auto problem = learn(name, shape, "--shape"))
+        return fail(*std::move(problem));
+    for (const auto& [name, datum] : given) {
+      if (datum.is_sequence || !datum.tensor || !find(name))
+        continue; // said where inputs are checked
+      const auto other = sizes_.shapes.find(name);
+      if (other != sizes_.shapes.end() && other->second != datum.tensor.shape())
+        return fail(misfit(*find(name), other->second,
+                           "the input that is given is " + graph::text_of(datum.tensor.shape())));
+      if (has_declared_form(*find(name), datum.tensor.shape()))
+        if (auto problem = learn(name, datum.tensor.shape(), "the input"))
+          return fail(*std::move(problem));
+    }
+    return shapes_without(given);
+  }
+
+private:
+  struct Known {
+    int64_t size = 0;
+    std::string from; ///< "is 4 in `x`"
+  };
+
+  const Value* find(const std::string& name) const {
+    for (const graph::ValueId id : graph_.inputs)
+      if (graph_.values[id].name == name)
+        return &graph_.values[id];
+    return nullptr;
+  }
+
+  std::vector<std::string> symbols() const {
+    std::vector<std::string> names;
+    for (const graph::ValueId id : graph_.inputs)
+      for (const Dim& dim : graph_.values[id].type.shape.value_or(std::vector<Dim>()))
+        if (!dim.size && !dim.symbol.empty() &&
+            std::find(names.begin(), names.end(), dim.symbol) == names.end())
+          names.push_back(dim.symbol);
+    return names;
+  }
+
+  std::optional<Diagnostic> wrong_symbol() const {
+    const std::vector<std::string> known = symbols();
+    for (const auto& [name, size] : sizes_.symbols) {
+      const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
+      if (is_known && size >= 0)
+        continue;
+      return graph::model_error(
+          "K0569",
+          fmt::format("`{}` cannot have {} = {}", printable(graph_.name), printable(name), size),
+          is_known ? "A size is not negative."
+          : known.empty()
+              ? "The shapes of its inputs have no symbols."
+              : "The symbols of its inputs' shapes are " + printable(join(known, ", ")) + ".",
+          "");
+    }
+    return std::nullopt;
+  }
+
+  Diagnostic misfit(const Value& value, const Shape& shape, const std::string& why) const {
+    return graph::model_error("K0571",
+                              fmt::format("input `{}` cannot have the shape {}",
+                                          printable(value.name), graph::text_of(shape)),
+                              fmt::format("It is declared as {}{}.", graph::text_of(value.type),
+                                          why.empty() ? "" : ", and " + why),
+                              "");
+  }
+
+  Diagnostic no_such_input(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const graph::ValueId id : graph_.inputs)
+      names.push_back(printable(graph_.values[id].name));
+    const auto meant = closest(name, names);
+    return graph::model_error("K0520", "no input is called `" + printable(name) + "`",
+                              "The model's inputs are " +
+                                  (names.empty() ? "none" : join(names, ", ")) + ".",
+                              meant ? "did you mean `" + *meant + "`?" : "");
+  }
+
+  static bool has_declared_form(const Value& value, const Shape& shape) {
+    if (!value.type.shape)
+      return true;
+    if (value.type.shape->size() != shape.size())
+      return false;
+    for (size_t k = 0; k < shape.size(); ++k)
+      if ((*value.type.shape)[k].size && *(*value.type.shape)[k].size != shape[k])
+        return false;
+    return true;
+  }
+
+  /// Takes the sizes of symbols from the shape of an input.
+  std::optional<Diagnostic> learn(const std::string& name, const Shape& shape,
+                                  const std::string& from) {
+    const Value* value = find(name);
+    if (value == nullptr)
+      return no_such_input(name);
+    const bool is_negative =
+        std::any_of(shape.begin(), shape.end(), [](int64_t n) { return n < 0; });
+    if (is_negative || !has_declared_form(*value, shape))
+      return misfit(*value, shape, "");
+    for (size_t k = 0; value->type.shape && k < shape.size(); ++k) {
+      const std::string& symbol = (*value->type.shape)[k].symbol;
+      if ((*value->type.shape)[k].size || symbol.empty())
+        continue;
+      const auto [at, is_new] = known_.emplace(
+          symbol, Known{shape[k], fmt::format("is {} in {} `{}`", shape[k],
+                                              from == "--shape" ? "the shape of" : "the input",
+                                              printable(name))});
+      if (!is_new && at->second.size != shape[k])
+        return misfit(*value, shape, fmt::format("`{}` {}", printable(symbol), at->second.from));
+    }
+    return std::nullopt;
+  }
+
+  std::optional<int64_t> extent(const Dim& dim) const {
+    if (dim.size)
+      return dim.size;
+    const auto at = known_.find(dim.symbol);
+    return dim.symbol.empty() || at == known_.end() ? std::nullopt : std::optional(at->second.size);
+  }
+
+  Result<std::map<std::string, Shape>, Diagnostic>
+  shapes_without(const std::map<std::string, run::Datum>& given) const {
+    std::map<std::string, Shape> shapes;
+    std::vector<const Value*> open;
+    for (const graph::ValueId id : graph_.inputs) {
+      const Value& value = graph_.values[id];
+      if (given.count(value.name) || value.type.kind != graph::ValueType::Kind::Tensor ||
+          !value.type.elem)
+        continue;
+      if (const auto at = sizes_.shapes.find(value.name); at != sizes_.shapes.end()) {
+        shapes[value.name] = at->second;
+        continue;
+      }
+      Shape shape;
+      bool is_open = !value.type.shape;
+      for (const Dim& dim : value.type.shape.value_or(std::vector<Dim>())) {
+        is_open = is_open || !extent(dim);
+        shape.push_back(extent(dim).value_or(1));
+      }
+      if (is_open)
+        open.push_back(&value);
+      shapes[value.name] = std::move(shape);
+    }
+    // A misspelt name is why the sizes are open.
+    for (const auto& [name, datum] : given)
+      if (!open.empty() && find(name) == nullptr)
+        return fail(no_such_input(name));
+    if (!open.empty())
+      return fail(open_sizes(open, shapes));
+    return shapes;
+  }
+
+  /// All that is open at once, and an example for each way to say it.
+  Diagnostic open_sizes(const std::vector<const Value*>& open,
+                        const std::map<std::string, Shape>& shapes) const {
+    std::vector<std::string> names, lines;
+    const Value* nameless = nullptr;
+    for (const Value* value : open) {
+      lines.push_back(fmt::format("{}: {}", printable(value->name), graph::text_of(value->type)));
+      if (!value->type.shape)
+        nameless = value;
+      for (const Dim& dim : value->type.shape.value_or(std::vector<Dim>())) {
+        if (extent(dim))
+          continue;
+        if (dim.symbol.empty())
+          nameless = value;
+        else if (std::find(names.begin(), names.end(), printable(dim.symbol)) == names.end())
+          names.push_back(printable(dim.symbol));
+      }
+    }
+    Diagnostic d;
+    d.code = "K0570";
+    d.headline = fmt::format("`{}` needs sizes that are not given", printable(graph_.name));
+    d.body.push_back(join(lines, "\n"));
+    std::vector<std::string> flags;
+    for (const std::string& name : names)
+      flags.push_back(name + "=1");
+    if (!names.empty())
+      d.help.push_back({"name a size", "-p " + join(flags, ","), false});
+    const Value& shown = nameless ? *nameless : *open.front();
+    d.help.push_back(
+        {names.empty() ? "give a shape" : "or a shape",
+         fmt::format("--shape {}={}", printable(shown.name), typed_shape(shapes.at(shown.name))),
+         false});
+    d.help.push_back(
+        {"or give the tensor", fmt::format("--input {}=FILE.npy", printable(shown.name)), false});
+    return d;
+  }
+
+  const Graph& graph_;
+  const InputSizes& sizes_;
+  std::map<std::string, Known> known_;
+};
+
+} // namespace
+
+Result<std::map<std::string, Shape>, Diagnostic>
+shapes_of_inputs(const Graph& graph, const std::map<std::string, run::Datum>& given,
+                 const InputSizes& sizes) {
+  return Sizes(graph, sizes).resolved(given);
+}
+
+} // namespace kawara::driver

@@ -1,0 +1,58 @@
+#include "kernel/gpu/warpgroup/padded_rows.h"
+
+#include "kernel/gpu/warpgroup/group_parts.h"
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::binary;
+using scalar::BinaryOp;
+using scalar::int_lit;
+
+constexpr int64_t kThreadsOfCopy = 256;
+
+} // namespace
+
+std::optional<PaddedRows> padded_rows(Kernel& kernel, uint32_t buffer, int64_t alignment) {
+  const Buffer source = kernel.buffers[buffer];
+  const int64_t cells = alignment / scalar::bytes_of(source.elem);
+  const int64_t given = *scalar::constant_of(source.shape.back());
+  const int64_t padded = (given + cells - 1) / cells * cells;
+  if (given == padded)
+    return std::nullopt;
+  int64_t rows = 1;
+  for (size_t d = 0; d + 1 < source.shape.size(); ++d)
+    rows *= *scalar::constant_of(source.shape[d]);
+  PaddedRows result;
+  Buffer wide = source;
+  wide.name = unique_buffer_name(kernel, source.name + "_padded");
+  wide.scope = Scope::Workspace;
+  wide.role = program::Role::Temp;
+  wide.is_constant = false;
+  wide.shape.back() = int_lit(padded);
+  kernel.buffers.push_back(std::move(wide));
+  result.buffer = static_cast<uint32_t>(kernel.buffers.size() - 1);
+  Launch& copy = result.copy;
+  copy.blocks = {int_lit(rows), int_lit((padded + kThreadsOfCopy - 1) / kThreadsOfCopy),
+                 int_lit(1)};
+  copy.threads = {kThreadsOfCopy, 1, 1};
+  for (size_t a = 0; a < 3; ++a) {
+    copy.block_vars[a] = add_variable(kernel, "row_block", scalar::kIndex);
+    copy.thread_vars[a] = add_variable(kernel, "row_thread", scalar::kIndex);
+  }
+  const Expr row = scalar::var(copy.block_vars[0]);
+  const Expr at =
+      scalar::var(copy.block_vars[1]) * int_lit(kThreadsOfCopy) + scalar::var(copy.thread_vars[0]);
+  const scalar::Type computed{scalar::compute_type(source.elem), 1};
+  const auto store = [&](const Expr& value) {
+    return block_of(Store{result.buffer, {row * int_lit(padded) + at}, ReduceOp::None, value});
+  };
+  const Expr cell = scalar::load(buffer, {row * int_lit(given) + at}, {source.elem, 1});
+  const Block zeros =
+      block_of(If{binary(BinaryOp::Lt, at, int_lit(padded)), store(scalar::zero_of(computed)), {}});
+  copy.body = block_of(
+      If{binary(BinaryOp::Lt, at, int_lit(given)), store(scalar::cast(cell, computed)), zeros});
+  return result;
+}
+
+} // namespace kawara::kernel

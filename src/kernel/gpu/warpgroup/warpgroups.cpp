@@ -1,0 +1,456 @@
+#include "kernel/gpu/warpgroup/warpgroups.h"
+
+#include "kernel/gpu/warpgroup/collective_form.h"
+#include "kernel/gpu/warpgroup/fragment.h"
+#include "kernel/gpu/warpgroup/group_parts.h"
+#include "kernel/gpu/warpgroup/padded_rows.h"
+#include "kernel/gpu/warpgroup/tile_results.h"
+#include "kernel/gpu/warpgroup/turned_copy.h"
+#include "kernel/gpu/warpgroup/window_walk.h"
+#include "kernel/vars.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::binary;
+using scalar::BinaryOp;
+using scalar::int_lit;
+
+constexpr int64_t kCopyAlignment = 16; ///< bytes between rows that the copy engine can address
+constexpr int64_t kMostStages = 8;
+constexpr int64_t kRasterRows = 2048; ///< of the result that neighbouring blocks share
+
+Expr quotient_of(const Expr& a, const Expr& b) { return binary(BinaryOp::FloorDiv, a, b); }
+Expr remainder_of(const Expr& a, const Expr& b) { return binary(BinaryOp::Mod, a, b); }
+
+constexpr uint32_t kHeld = 2; ///< row of barriers for an operand that stays
+
+class GroupBuilder {
+public:
+  GroupBuilder(Kernel& kernel, const Launch& launch, CollectiveForm form, const target::Gpu& gpu,
+               bool is_result_used)
+      : kernel_(kernel), launch_(launch), form_(std::move(form)), gpu_(gpu),
+        is_result_used_(is_result_used) {
+    const int64_t rows = form_.instruction->extents[0];
+    rows_ = (form_.rows.most + rows - 1) / rows * rows;
+    columns_ = form_.instruction->extents[1];
+    warps_ = rows_ / kRowsOfGroup * kWarpsOfGroup;
+    depth_ = kPanelBytes / scalar::bytes_of(kernel.buffers[form_.a.buffer].elem);
+    stages_ = form_.steps.marks.stages > 1 ? form_.steps.marks.stages : stages_that_fit();
+    if (!form_.steps.lo) {
+      form_.steps.var = add_variable(kernel_, "step", scalar::kIndex);
+      form_.steps.lo = int_lit(0);
+      form_.steps.hi = int_lit(1);
+    }
+  }
+
+  bool can_run() const {
+    const bool has_place = form_.columns.most <= columns_ && form_.depth.most <= depth_ &&
+                           rows_ <= 4 * kRowsOfGroup && form_.steps.step == 1 &&
+                           std::all_of(form_.around.begin(), form_.around.end(),
+                                       [](const For& loop) { return loop.step == 1; });
+    const bool has_other_storage =
+        std::any_of(form_.allocated.begin(), form_.allocated.end(),
+                    [&](uint32_t b) { return b != form_.result.buffer; });
+    return has_place && !has_other_storage && can_load(form_.a) && can_load(form_.b);
+  }
+
+  Block build() {
+    Block out;
+    for (TileAccess* access : {&form_.a, &form_.b})
+      if (kernel_.buffers[access->buffer].window)
+        continue;
+      else if (is_turned(*access) && !can_be_turned(*access)) {
+        TurnedCopy turned = turned_copy(kernel_, access->buffer, kCopyAlignment);
+        turned.copy.name = launch_.name + "_" + kernel_.buffers[turned.buffer].name;
+        out.emplace_back(std::move(turned.copy));
+        access->buffer = turned.buffer;
+        std::swap(access->base[access->line], access->base[access->other]);
+        std::swap(access->line, access->other);
+      } else if (auto copied = padded_rows(kernel_, access->buffer, kCopyAlignment)) {
+        copied->copy.name = launch_.name + "_" + kernel_.buffers[access->buffer].name;
+        out.emplace_back(std::move(copied->copy));
+        access->buffer = copied->buffer;
+      }
+    out.emplace_back(grouped());
+    return out;
+  }
+
+private:
+  Launch grouped() {
+    Launch result = launch_;
+    result.owned.clear();
+    part_ = add_group_buffer(kernel_, kernel_.buffers[form_.result.buffer].name + "_part",
+                             form_.instruction->result().elem, {columns_ / 2}, Scope::Private);
+    TileResults results(kernel_, launch_, form_, part_, rows_, columns_);
+    TileSources sources = results.sources();
+    held_ = steps_to_hold();
+    if (held_ > 0)
+      stages_ = stages_beside_held();
+    stages_ =
+        sources.share(room() - held_ * bytes_of_tile(form_.b, columns_), bytes_of_stage(), stages_);
+    result.threads = {kFragmentX, kFragmentY, warps_ + (sources.empty() ? 1 : 2)};
+    result.mbarriers = {{"full", stages_, 1}, {"empty", stages_, warps_}};
+    if (held_ > 0)
+      result.mbarriers.push_back({"held", held_, 1});
+    tiles_of_a_ = add_tiles(form_.a, rows_, stages_);
+    tiles_of_b_ = add_tiles(form_.b, columns_, held_ > 0 ? held_ : stages_);
+    if (!sources.empty())
+      results.set_sources(sources.add(result, rows_ / kRowsOfGroup, counters_));
+    Block compute = in_tiles(consumer(results));
+    for (Stmt& stmt : results.at_end())
+      compute.push_back(std::move(stmt));
+    compute = block_of(Allocate{part_, std::move(compute)});
+    Block bring = in_tiles(producer());
+    const Expr z = thread(2);
+    if (!sources.empty())
+      bring =
+          block_of(If{is_equal(z, warps_), std::move(bring), in_tiles(sources.bring(counters_))});
+    Block other = block_of(If{is_first_lane(launch_), std::move(bring), {}});
+    Block body = block_of(
+        If{binary(BinaryOp::Lt, z, int_lit(warps_)), std::move(compute), std::move(other)});
+    std::vector<uint32_t> shared = sources.buffers();
+    shared.insert(shared.end(), {tiles_of_a_, tiles_of_b_});
+    if (const auto out = results.buffer())
+      shared.push_back(*out);
+    for (const uint32_t buffer : shared)
+      body = block_of(Allocate{buffer, std::move(body)});
+    result.body = std::move(body);
+    if (const auto tiles = tile_count())
+      result.blocks = {int_lit(std::min(*tiles, gpu_.multiprocessors)), int_lit(1), int_lit(1)};
+    return result;
+  }
+
+  /// A reduction of one step has no loop that could say how many: the ring goes on over tiles and the loops around.
+  int64_t stages_that_fit() const {
+    const int64_t stage = (rows_ + columns_) * kPanelBytes;
+    return std::clamp<int64_t>(room() / stage, 2, kMostStages);
+  }
+
+  /// Of the right operand, when it stays in shared memory because all tiles of a block, several of them, read the same of it; 0
+  /// when it comes with every step, because there is no room or the tiles differ.
+  int64_t steps_to_hold() const {
+    constexpr int64_t kFewestStages = 4;
+    const auto tiles = tile_count();
+    if (!tiles || *tiles < 2 * gpu_.multiprocessors)
+      return 0;
+    for (const Expr& e : form_.b.base)
+      for (size_t a = 0; a < 3; ++a)
+        if (scalar::constant_of(launch_.blocks[a]) != 1 && mentions(e, launch_.block_vars[a]))
+          return 0;
+    int64_t steps = 1;
+    std::vector<For> loops = form_.around;
+    loops.push_back(form_.steps);
+    for (const For& loop : loops) {
+      const auto lo = scalar::constant_of(loop.lo), hi = scalar::constant_of(loop.hi);
+      if (!lo || !hi)
+        return 0;
+      steps *= *hi - *lo;
+    }
+    const int64_t rest = room() - steps * bytes_of_tile(form_.b, columns_);
+    return rest >= kFewestStages * bytes_of_tile(form_.a, rows_) ? steps : 0;
+  }
+
+  int64_t stages_beside_held() const {
+    const int64_t rest = room() - held_ * bytes_of_tile(form_.b, columns_);
+    const int64_t most = form_.steps.marks.stages > 1 ? form_.steps.marks.stages : kMostStages;
+    return std::min(most, rest / bytes_of_tile(form_.a, rows_));
+  }
+
+  int64_t bytes_of_stage() const {
+    return bytes_of_tile(form_.a, rows_) + (held_ > 0 ? 0 : bytes_of_tile(form_.b, columns_));
+  }
+
+  /// Bytes of shared memory besides barriers and results.
+  int64_t room() const {
+    constexpr int64_t kBesides = 2048, kResultsOfGroup = 16384;
+    return gpu_.shared_per_block - kBesides - rows_ / kRowsOfGroup * kResultsOfGroup;
+  }
+
+  Expr thread(size_t axis) const { return scalar::var(launch_.thread_vars[axis]); }
+
+  /// The copy engine can bring boxes of it, with zeros beyond the end of the reduction.
+  bool can_load(const TileAccess& access) const {
+    const Buffer& buffer = kernel_.buffers[access.buffer];
+    if (buffer.window)
+      return can_walk(kernel_, launch_, access) &&
+             ends_with_buffer(kernel_, form_.depth, depth_, access, access.other);
+    const size_t rank = buffer.shape.size();
+    const bool is_global = buffer.scope == Scope::Argument || buffer.scope == Scope::Workspace;
+    if (rank < 2 || rank > 5 || (access.line + 1 != rank && access.other + 1 != rank) ||
+        !is_global || buffers_stored_in(launch_.body).contains(access.buffer))
+      return false;
+    if (is_turned(access) && !can_be_turned(access) && access.other + 2 != rank)
+      return false;
+    for (const Expr& extent : buffer.shape)
+      if (!scalar::constant_of(extent))
+        return false;
+    return ends_with_buffer(kernel_, form_.depth, depth_, access, access.other);
+  }
+
+  bool is_turned(const TileAccess& access) const {
+    return access.line + 1 == kernel_.buffers[access.buffer].shape.size();
+  }
+
+  /// Tensor cores take operands whose reduction runs down the rows only where cells have two bytes.
+  bool can_be_turned(const TileAccess& access) const {
+    return scalar::bytes_of(kernel_.buffers[access.buffer].elem) == 2;
+  }
+
+  /// Of an operand that is turned; the last one may hold more than the lines.
+  int64_t panels_of(int64_t lines) const { return (lines + depth_ - 1) / depth_; }
+
+  int64_t bytes_of_tile(const TileAccess& access, int64_t lines) const {
+    return (is_turned(access) ? panels_of(lines) * depth_ : lines) * depth_ *
+           scalar::bytes_of(kernel_.buffers[access.buffer].elem);
+  }
+
+  /// A ring of boxes, or all of them: [count, panels, rows, cells of 128 bytes].
+  uint32_t add_tiles(const TileAccess& access, int64_t lines, int64_t count) {
+    const Buffer source = kernel_.buffers[access.buffer];
+    const std::vector<int64_t> shape =
+        is_turned(access) ? std::vector<int64_t>{count, panels_of(lines), depth_, depth_}
+                          : std::vector<int64_t>{count, 1, lines, depth_};
+    return add_group_buffer(kernel_, source.name + "_tiles", source.elem, shape, Scope::Shared);
+  }
+
+  std::optional<int64_t> tile_count() const {
+    int64_t count = 1;
+    for (const Expr& n : launch_.blocks) {
+      const auto value = scalar::constant_of(n);
+      if (!value)
+        return std::nullopt;
+      count *= *value;
+    }
+    return count;
+  }
+
+  /// The work on one tile, for all tiles of a block: as many blocks as fit, neighbours in time near each other.
+  Block in_tiles(Block work) {
+    const auto tiles = tile_count();
+    if (!tiles)
+      return work;
+    For loop;
+    loop.var = add_variable(kernel_, "tile", scalar::kIndex);
+    loop.lo = scalar::var(launch_.block_vars[0]);
+    loop.hi = int_lit(*tiles);
+    loop.step = std::min(*tiles, gpu_.multiprocessors);
+    const int64_t nn = *scalar::constant_of(launch_.blocks[0]),
+                  nm = *scalar::constant_of(launch_.blocks[1]);
+    const auto define = [&](const std::string& name, const Expr& value) {
+      const uint32_t var = add_variable(kernel_, name, scalar::kIndex);
+      loop.body.emplace_back(Define{var, scalar::simplify(value)});
+      return scalar::var(var);
+    };
+    const Expr tile = scalar::var(loop.var);
+    const Expr z = define("tile_z", quotient_of(tile, int_lit(nm * nn)));
+    const Expr flat = define("tile_flat", remainder_of(tile, int_lit(nm * nn)));
+    const int64_t rows = std::clamp<int64_t>(kRasterRows / rows_, 1, nm);
+    const Expr first = define("tile_band", quotient_of(flat, int_lit(rows * nn)) * int_lit(rows));
+    const Expr high =
+        define("tile_rows", binary(BinaryOp::Min, int_lit(rows), int_lit(nm) - first));
+    const Expr rest = define("tile_rest", remainder_of(flat, int_lit(rows * nn)));
+    const Expr x = define("tile_x", quotient_of(rest, high));
+    const Expr y = define("tile_y", first + rest - x * high);
+    // The copies below are made once for the warps that compute and once for the one that copies.
+    const std::array<Expr, 3> place = {x, y, z};
+    for (size_t a = 0; a < 3; ++a)
+      work = substitute_var(work, launch_.block_vars[a], place[a]);
+    loop.body.insert(loop.body.end(), work.begin(), work.end());
+    Block out = std::exchange(counters_, {});
+    out.emplace_back(std::move(loop));
+    return out;
+  }
+
+  static Stmt engine(decltype(Engine::what) what) { return Engine{std::move(what)}; }
+
+  For step_loop() const {
+    For loop = form_.steps;
+    loop.marks = {};
+    return loop;
+  }
+
+  Block consumer(TileResults& results) {
+    const Ring ring = add_ring(kernel_, "product", stages_, counters_);
+    const uint32_t last = add_variable(kernel_, "product_last", scalar::kIndex);
+    counters_.emplace_back(Define{last, int_lit(0)});
+    const Expr slot = scalar::var(ring.slot);
+    Block out = results.ask_ahead();
+    for (Stmt& stmt : results.before())
+      out.push_back(std::move(stmt));
+    For loop = step_loop();
+    const Expr group = quotient_of(thread(2), int_lit(kWarpsOfGroup));
+    Expr place_of_b = slot;
+    if (held_ > 0) {
+      place_of_b = counted_steps("product_step", out);
+      loop.body.push_back(engine(AwaitPhase{{kHeld, place_of_b}, int_lit(0)}));
+    }
+    loop.body.push_back(engine(AwaitPhase{{0, slot}, scalar::var(ring.parity)}));
+    Mma mma;
+    mma.instruction = form_.instruction->data->name;
+    mma.is_a_turned = is_turned(form_.a);
+    mma.is_b_turned = is_turned(form_.b);
+    const Expr none = int_lit(0);
+    mma.a = {tiles_of_a_, mma.is_a_turned
+                              ? std::vector<Expr>{slot, group, none, none}
+                              : std::vector<Expr>{slot, none, group * int_lit(kRowsOfGroup), none}};
+    mma.b = {tiles_of_b_, {place_of_b, none, none, none}};
+    mma.c = part_;
+    mma.steps = depth_ / form_.instruction->extents[2];
+    loop.body.push_back(engine(std::move(mma)));
+    loop.body.push_back(engine(AwaitMma{1}));
+    const Expr is_first = is_first_lane(launch_);
+    Expr has_last = binary(BinaryOp::Gt, scalar::var(loop.var), loop.lo);
+    for (const For& outer : form_.around)
+      has_last =
+          binary(BinaryOp::Or, binary(BinaryOp::Gt, scalar::var(outer.var), outer.lo), has_last);
+    const Block release = block_of(engine(Arrive{{1, scalar::var(last)}, 0}));
+    loop.body.emplace_back(If{both(has_last, is_first), release, {}});
+    loop.body.emplace_back(Assign{last, slot});
+    advance(ring, loop.body);
+    if (held_ > 0)
+      count_step(place_of_b, loop.body);
+    for (Stmt& stmt : in_loops_around(block_of(std::move(loop))))
+      out.push_back(std::move(stmt));
+    out.push_back(engine(AwaitMma{0}));
+    out.emplace_back(If{is_first, release, {}});
+    for (Stmt& stmt : results.after(is_result_used_))
+      out.push_back(std::move(stmt));
+    return out;
+  }
+
+  Block producer() {
+    const Ring ring = add_ring(kernel_, "copy", stages_, counters_);
+    const Expr slot = scalar::var(ring.slot);
+    For loop = step_loop();
+    const uint32_t own = add_variable(kernel_, kernel_.variables[loop.var].name, scalar::kIndex);
+    loop.body.push_back(engine(AwaitPhase{{1, slot}, int_lit(1) - scalar::var(ring.parity)}));
+    loop.body.push_back(engine(Arrive{{0, slot}, bytes_of_stage()}));
+    add_loads(form_.a, tiles_of_a_, rows_, 0, slot, loop.body);
+    if (held_ > 0)
+      add_held(loop.body);
+    else
+      add_loads(form_.b, tiles_of_b_, columns_, 0, slot, loop.body);
+    advance(ring, loop.body);
+    loop.body = substitute_var(loop.body, loop.var, scalar::var(own));
+    loop.var = own;
+    Block out = in_loops_around(block_of(std::move(loop)));
+    for (const For& outer : form_.around)
+      out = with_own_variable(out, outer.var);
+    return out;
+  }
+
+  /// The step of the right operand that stays, which comes with the first tile: a counter that goes on over all tiles says so.
+  void add_held(Block& out) {
+    const uint32_t count = add_variable(kernel_, "copy_step", scalar::kIndex);
+    counters_.emplace_back(Define{count, int_lit(0)});
+    const Expr step = scalar::var(count);
+    Block bring = block_of(engine(Arrive{{kHeld, step}, bytes_of_tile(form_.b, columns_)}));
+    add_loads(form_.b, tiles_of_b_, columns_, kHeld, step, bring);
+    count_step(step, bring);
+    out.emplace_back(If{binary(BinaryOp::Lt, step, int_lit(held_)), std::move(bring), {}});
+  }
+
+  /// A variable that is 0 from here on.
+  Expr counted_steps(const std::string& name, Block& out) {
+    const uint32_t var = add_variable(kernel_, name, scalar::kIndex);
+    counters_.emplace_back(Define{var, int_lit(0)});
+    out.emplace_back(Assign{var, int_lit(0)});
+    return scalar::var(var);
+  }
+
+  static void count_step(const Expr& step, Block& out) {
+    out.emplace_back(Assign{scalar::as<scalar::Var>(step)->id, step + int_lit(1)});
+  }
+
+  Block in_loops_around(Block body) const {
+    for (size_t k = form_.around.size(); k-- > 0;) {
+      For loop = form_.around[k];
+      loop.marks = {};
+      loop.body = std::move(body);
+      body = block_of(std::move(loop));
+    }
+    return body;
+  }
+
+  /// The loops with another variable for `var`, which counts elsewhere, too.
+  Block with_own_variable(const Block& block, uint32_t var) {
+    const uint32_t own = add_variable(kernel_, kernel_.variables[var].name, scalar::kIndex);
+    Block out = substitute_var(block, var, scalar::var(own));
+    return rewrite(out, [&](Stmt stmt) {
+      if (auto* loop = std::get_if<For>(&stmt); loop != nullptr && loop->var == var)
+        loop->var = own;
+      return block_of(std::move(stmt));
+    });
+  }
+
+  void add_loads(const TileAccess& access, uint32_t tiles, int64_t lines, uint32_t barrier,
+                 const Expr& slot, Block& out) const {
+    if (kernel_.buffers[access.buffer].window) {
+      BulkLoad load = walk_load(kernel_, access, lines, depth_);
+      load.to = {tiles, {slot, int_lit(0), int_lit(0), int_lit(0)}};
+      load.done = {barrier, slot};
+      out.push_back(engine(std::move(load)));
+      return;
+    }
+    const bool turned = is_turned(access);
+    for (int64_t panel = 0; panel < (turned ? panels_of(lines) : 1); ++panel) {
+      BulkLoad load;
+      load.to = {tiles, {slot, int_lit(panel), int_lit(0), int_lit(0)}};
+      load.from = {access.buffer, access.base};
+      Expr& line = load.from.index[access.line];
+      line = scalar::simplify(line + int_lit(panel * depth_));
+      load.box.assign(access.base.size(), 1);
+      load.box[access.line] = turned ? depth_ : lines;
+      load.box[access.other] = depth_;
+      load.done = {barrier, slot};
+      out.push_back(engine(std::move(load)));
+    }
+  }
+
+  Kernel& kernel_;
+  const Launch& launch_;
+  CollectiveForm form_;
+  const target::Gpu& gpu_;
+  bool is_result_used_; ///< after the launch, or as an output
+  int64_t rows_ = 0, columns_ = 0, warps_ = 0, stages_ = 0;
+  int64_t depth_ = 0; ///< of a step: a row of swizzled shared memory
+  int64_t held_ = 0;  ///< steps of the right operand that stay in shared memory
+  uint32_t tiles_of_a_ = 0, tiles_of_b_ = 0, part_ = 0;
+  Block counters_; ///< defined around the loop over tiles
+};
+
+/// Whether cells of the buffer count outside this launch.
+bool is_used_elsewhere(const Kernel& kernel, const Launch& launch, uint32_t buffer) {
+  if (kernel.buffers[buffer].scope == Scope::Argument)
+    return true;
+  Kernel others = kernel;
+  others.body = rewrite(kernel.body, [&](Stmt stmt) {
+    const auto* other = std::get_if<Launch>(&stmt);
+    return other != nullptr && other->name == launch.name ? Block{} : block_of(std::move(stmt));
+  });
+  return used_buffers(others).contains(buffer);
+}
+
+} // namespace
+
+Kernel warpgroups(Kernel kernel, const target::Gpu& gpu) {
+  const Kernel given = kernel;
+  kernel.body = rewrite(given.body, [&](Stmt stmt) {
+    const auto* launch = std::get_if<Launch>(&stmt);
+    if (launch == nullptr)
+      return block_of(std::move(stmt));
+    auto form = collective_form(given, *launch);
+    if (!form || !target::is_available(*form->instruction->data, gpu))
+      return block_of(std::move(stmt));
+    const bool is_used = is_used_elsewhere(given, *launch, form->result.buffer);
+    GroupBuilder builder(kernel, *launch, *std::move(form), gpu, is_used);
+    return builder.can_run() ? builder.build() : block_of(std::move(stmt));
+  });
+  return kernel;
+}
+
+} // namespace kawara::kernel

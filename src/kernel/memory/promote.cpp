@@ -1,0 +1,429 @@
+#include "kernel/memory/promote.h"
+
+#include "kernel/analysis/cells.h"
+#include "kernel/vars.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::as;
+using scalar::binary;
+using scalar::BinaryOp;
+using CellSet = std::set<size_t>;
+
+/// Loads of an expression. `is_sure`: evaluated whenever the expression is (not under a select).
+void for_loads(const Expr& e, bool is_sure,
+               const std::function<void(const Cell&, bool is_sure)>& f) {
+  if (const auto* load = as<scalar::Load>(e))
+    f(cell_of(e, *load), is_sure);
+  const bool is_choice = as<scalar::Select>(e) != nullptr;
+  size_t position = 0;
+  for (const Expr& kid : scalar::children(e))
+    for_loads(kid, is_sure && (!is_choice || position++ == 0), f);
+}
+
+/// Everything one loop body does to memory.
+class Survey {
+public:
+  Survey(const Kernel& kernel, const For& loop, Ranges& ranges, const std::set<uint32_t>& owned)
+      : kernel_(kernel), ranges_(ranges), set_inside_(vars_set_in(loop.body)),
+        stored_(buffers_stored_in(loop.body)) {
+    set_inside_.insert(loop.var);
+    if (has_barrier(loop.body))
+      for (const uint32_t buffer : stored_)
+        if (kernel.buffers[buffer].scope != Scope::Private && !owned.contains(buffer))
+          blocked_.insert(buffer);
+    ranges_.enter(loop);
+    sure_ = walk(loop.body);
+    for (const size_t id : std::vector<size_t>(sure_.begin(), sure_.end()))
+      if (!is_candidate(table_[id]))
+        sure_.erase(id);
+    check_conflicts(loop.body);
+    ranges_.leave();
+  }
+
+  /// Cells to promote, in order of first appearance.
+  std::vector<size_t> chosen() const {
+    if (sure_.size() > kMaxPromoted)
+      return {};
+    return {sure_.begin(), sure_.end()};
+  }
+  const CellTable& table() const { return table_; }
+
+private:
+  bool is_candidate(const Cell& cell) const {
+    // What is only read of a buffer that nobody writes here is left to the code generator.
+    if (stored_.count(cell.buffer) == 0 || blocked_.count(cell.buffer) != 0)
+      return false;
+    return std::all_of(cell.index.begin(), cell.index.end(), [&](const Expr& e) {
+      return !mentions_any(e, set_inside_) && !has_load(e);
+    });
+  }
+
+  void loads(const Expr& e, CellSet& sure) {
+    for_loads(e, true, [&](const Cell& cell, bool is_sure) {
+      const size_t id = table_.add(cell);
+      if (is_sure)
+        sure.insert(id);
+    });
+  }
+
+  /// Adds all cells to the table; those that the block is sure to touch.
+  CellSet walk(const Block& block) {
+    CellSet sure;
+    for (const Stmt& stmt : block) {
+      if (const auto* store = std::get_if<Store>(&stmt)) {
+        for (const Expr& e : store->index)
+          loads(e, sure);
+        loads(store->value, sure);
+        sure.insert(table_.add(cell_of(kernel_, *store)));
+      } else if (const auto* loop = std::get_if<For>(&stmt))
+        walk_loop(*loop, sure);
+      else if (const auto* branch = std::get_if<If>(&stmt)) {
+        loads(branch->cond, sure);
+        const CellSet then = walk(branch->then), otherwise = walk(branch->otherwise);
+        std::set_intersection(then.begin(), then.end(), otherwise.begin(), otherwise.end(),
+                              std::inserter(sure, sure.end()));
+      } else if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
+        sure.merge(walk(allocate->body));
+        blocked_.insert(allocate->buffer);
+      } else if (const auto* zero = std::get_if<Zero>(&stmt))
+        blocked_.insert(zero->buffer);
+      else if (const auto* define = std::get_if<Define>(&stmt))
+        loads(define->value, sure);
+      else if (const auto* assign = std::get_if<Assign>(&stmt))
+        loads(assign->value, sure);
+    }
+    return sure;
+  }
+
+  void walk_loop(const For& loop, CellSet& sure) {
+    loads(loop.lo, sure);
+    loads(loop.hi, sure);
+    const bool runs = ranges_.runs_at_least_once(loop);
+    ranges_.enter(loop);
+    CellSet inner = walk(loop.body);
+    ranges_.leave();
+    if (runs)
+      sure.merge(inner);
+    // Threads cannot share a variable.
+    if (loop.marks.is_parallel)
+      for (const uint32_t buffer : buffers_stored_in(loop.body))
+        blocked_.insert(buffer);
+  }
+
+  /// Drops candidates that some other access may touch. Runs with the ranges of the loops around
+  /// each access.
+  void check_conflicts(const Block& block) {
+    for (const Stmt& stmt : block) {
+      visit_own_cells(stmt, [&](const Cell& cell, bool is_store) { check(cell, is_store); });
+      if (const auto* loop = std::get_if<For>(&stmt)) {
+        ranges_.enter(*loop);
+        check_conflicts(loop->body);
+        ranges_.leave();
+      } else if (const auto* branch = std::get_if<If>(&stmt)) {
+        check_conflicts(branch->then);
+        check_conflicts(branch->otherwise);
+      } else if (const auto* allocate = std::get_if<Allocate>(&stmt))
+        check_conflicts(allocate->body);
+    }
+  }
+
+  void visit_own_cells(const Stmt& stmt, const std::function<void(const Cell&, bool)>& f) const {
+    const auto read = [&](const Expr& e) {
+      for_loads(e, true, [&](const Cell& cell, bool) { f(cell, false); });
+    };
+    if (const auto* store = std::get_if<Store>(&stmt)) {
+      f(cell_of(kernel_, *store), true);
+      for (const Expr& e : store->index)
+        read(e);
+      read(store->value);
+    } else if (const auto* loop = std::get_if<For>(&stmt)) {
+      read(loop->lo);
+      read(loop->hi);
+    } else if (const auto* branch = std::get_if<If>(&stmt))
+      read(branch->cond);
+    else if (const auto* define = std::get_if<Define>(&stmt))
+      read(define->value);
+    else if (const auto* assign = std::get_if<Assign>(&stmt))
+      read(assign->value);
+  }
+
+  void check(const Cell& cell, bool is_store) {
+    const auto own = table_.find(cell);
+    for (auto it = sure_.begin(); it != sure_.end();) {
+      const Cell& candidate = table_[*it];
+      const bool may_clash = candidate.buffer == cell.buffer && own != *it &&
+                             (is_store || is_stored(*it)) &&
+                             !(own && table_.are_far_apart(*own, *it));
+      if (may_clash && !are_apart(candidate, cell, ranges_))
+        it = sure_.erase(it);
+      else
+        ++it;
+    }
+  }
+
+  /// Cells of a buffer that is stored to count as stored: exact knowledge would save little.
+  bool is_stored(size_t id) const { return stored_.count(table_[id].buffer) != 0; }
+
+  const Kernel& kernel_;
+  Ranges& ranges_;
+  VarSet set_inside_;
+  std::set<uint32_t> stored_, blocked_;
+  CellTable table_;
+  CellSet sure_;
+};
+
+/// Puts chosen cells of one loop into variables.
+class Promotion {
+public:
+  Promotion(Kernel& kernel, For loop, const Survey& survey, Ranges& ranges,
+            const std::set<uint32_t>& fresh)
+      : kernel_(kernel), loop_(std::move(loop)), ranges_(ranges), fresh_(fresh) {
+    for (const size_t id : survey.chosen()) {
+      const Cell& cell = survey.table()[id];
+      const std::string name = kernel_.buffers[cell.buffer].name + "_cell";
+      vars_.push_back(add_variable(kernel_, name, cell.type));
+      chosen_.add(cell);
+    }
+  }
+
+  Block run(bool runs_surely) {
+    Block result;
+    std::vector<bool> is_stored(chosen_.size(), false);
+    visit(loop_.body, [&](const Stmt& stmt) {
+      if (const auto* store = std::get_if<Store>(&stmt))
+        if (const auto id = chosen_.find(cell_of(kernel_, *store)))
+          is_stored[*id] = true;
+    });
+    for (size_t id = 0; id < chosen_.size(); ++id) {
+      const Cell& cell = chosen_[id];
+      const bool is_needed = needs_old_value(cell);
+      result.emplace_back(Define{vars_[id], is_needed ? load(cell) : scalar::zero_of(cell.type)});
+    }
+    For loop = loop_;
+    loop.body = replaced(loop_.body);
+    result.emplace_back(std::move(loop));
+    for (size_t id = 0; id < chosen_.size(); ++id)
+      if (is_stored[id])
+        result.emplace_back(
+            Store{chosen_[id].buffer, chosen_[id].index, ReduceOp::None, value(id)});
+    if (runs_surely)
+      return result;
+    const Expr runs = scalar::simplify(binary(BinaryOp::Lt, loop_.lo, loop_.hi));
+    return block_of(If{runs, std::move(result), {}});
+  }
+
+private:
+  static Expr load(const Cell& cell) { return scalar::load(cell.buffer, cell.index, cell.type); }
+
+  Expr variable(size_t id) const { return scalar::var(vars_[id], chosen_[id].type); }
+
+  static scalar::Type computed(scalar::Type type) {
+    return {scalar::compute_type(type.elem), type.lanes};
+  }
+
+  /// The variable in the type that a store takes.
+  Expr value(size_t id) const { return scalar::cast(variable(id), computed(chosen_[id].type)); }
+
+  /// What a block does to the old value of a cell first: nothing that is certain, reads it, or
+  /// certainly replaces it.
+  enum class First : uint8_t { Nothing, Reads, Writes };
+
+  static bool has_read(const Expr& e, const Cell& cell) {
+    bool found = false;
+    for_loads(e, true, [&](const Cell& c, bool) { found |= is_same(c, cell); });
+    return found;
+  }
+
+  First first_use(const Block& block, const Cell& cell) {
+    for (const Stmt& stmt : block)
+      if (const First use = first_use(stmt, cell); use != First::Nothing)
+        return use;
+    return First::Nothing;
+  }
+
+  First first_use(const Stmt& stmt, const Cell& cell) {
+    if (const auto* loop = std::get_if<For>(&stmt)) {
+      if (has_read(loop->lo, cell) || has_read(loop->hi, cell))
+        return First::Reads;
+      const bool runs = ranges_.runs_at_least_once(*loop);
+      ranges_.enter(*loop);
+      const First use = first_use(loop->body, cell);
+      ranges_.leave();
+      return use == First::Writes && !runs ? First::Nothing : use;
+    }
+    if (const auto* branch = std::get_if<If>(&stmt)) {
+      const First then = first_use(branch->then, cell), other = first_use(branch->otherwise, cell);
+      if (has_read(branch->cond, cell) || then == First::Reads || other == First::Reads)
+        return First::Reads;
+      return then == other ? then : First::Nothing;
+    }
+    if (const auto* allocate = std::get_if<Allocate>(&stmt))
+      return first_use(allocate->body, cell);
+    bool reads = false;
+    visit_exprs(block_of(stmt), [&](const Expr& e) { reads |= has_read(e, cell); });
+    if (reads)
+      return First::Reads;
+    const auto* store = std::get_if<Store>(&stmt);
+    if (store == nullptr || !is_same(cell_of(kernel_, *store), cell))
+      return First::Nothing;
+    return store->op == ReduceOp::None ? First::Writes : First::Reads;
+  }
+
+  /// Without a certain write the old value is needed, if only to be stored back.
+  bool needs_old_value(const Cell& cell) {
+    if (fresh_.contains(cell.buffer))
+      return false;
+    ranges_.enter(loop_);
+    const First use = first_use(loop_.body, cell);
+    ranges_.leave();
+    return use != First::Writes;
+  }
+
+  Expr with_variables(const Expr& e) const {
+    return scalar::rewrite(e, [&](const Expr& n) {
+      const auto* l = as<scalar::Load>(n);
+      const auto id = l != nullptr ? chosen_.find(cell_of(n, *l)) : std::nullopt;
+      return id ? variable(*id) : Expr();
+    });
+  }
+
+  Block replaced(const Block& body) const {
+    const Block read = map_exprs(body, [&](const Expr& e) { return with_variables(e); });
+    return rewrite(read, [&](Stmt stmt) {
+      const auto* store = std::get_if<Store>(&stmt);
+      const auto id = store != nullptr ? chosen_.find(cell_of(kernel_, *store)) : std::nullopt;
+      if (!id)
+        return block_of(std::move(stmt));
+      const Expr given = scalar::cast(store->value, computed(chosen_[*id].type));
+      const Expr result = scalar::combine(store->op, value(*id), given);
+      return block_of(Assign{vars_[*id], scalar::cast(result, chosen_[*id].type), store->origins});
+    });
+  }
+
+  Kernel& kernel_;
+  For loop_;
+  Ranges& ranges_;
+  const std::set<uint32_t>& fresh_;
+  CellTable chosen_;
+  std::vector<uint32_t> vars_;
+};
+
+class Promoter {
+public:
+  /// `fresh`: buffers that hold nothing yet.
+  Promoter(Kernel& kernel, std::set<uint32_t> owned, std::set<uint32_t> fresh)
+      : kernel_(kernel), owned_(std::move(owned)), fresh_(std::move(fresh)) {}
+
+  Block block(const Block& statements) {
+    Block result;
+    for (const Stmt& stmt : statements) {
+      Block made = one(stmt);
+      start_with_stored(result, made);
+      for (Stmt& s : made)
+        result.push_back(std::move(s));
+      forget_stored({stmt});
+    }
+    return result;
+  }
+
+private:
+  /// A whole tile (target::Intrinsic::is_tile) that was set just before its loop starts with what it was set to, and is not
+  /// stored twice. LLVM does as much for vectors, but does not look into loads of tiles.
+  void start_with_stored(Block& before, Block& made) const {
+    constexpr int64_t kLongestVector = 256;
+    for (Stmt& stmt : made) {
+      auto* define = std::get_if<Define>(&stmt);
+      const auto* load = define != nullptr ? as<scalar::Load>(define->value) : nullptr;
+      if (load == nullptr ||
+          define->value.type().lanes * scalar::bytes_of(define->value.type().elem) <=
+              kLongestVector)
+        continue;
+      const Cell cell = cell_of(define->value, *load);
+      for (size_t s = before.size(); s-- > 0;) {
+        const auto* store = std::get_if<Store>(&before[s]);
+        if (store == nullptr)
+          break;
+        const Cell stored = cell_of(kernel_, *store);
+        if (is_same(stored, cell) && store->op == ReduceOp::None && !has_load(store->value)) {
+          define->value = scalar::cast(store->value, cell.type);
+          if (stores(made, cell)) {
+            define->origins = store->origins;
+            before.erase(before.begin() + static_cast<std::ptrdiff_t>(s));
+          }
+          break;
+        }
+        if (store->buffer == cell.buffer && !are_apart(stored, cell, ranges_))
+          break;
+      }
+    }
+  }
+
+  bool stores(const Block& statements, const Cell& cell) const {
+    return std::any_of(statements.begin(), statements.end(), [&](const Stmt& stmt) {
+      const auto* store = std::get_if<Store>(&stmt);
+      return store != nullptr && is_same(cell_of(kernel_, *store), cell);
+    });
+  }
+
+  Block one(Stmt stmt) {
+    if (auto* branch = std::get_if<If>(&stmt)) {
+      const std::set<uint32_t> before = fresh_;
+      branch->then = block(branch->then);
+      fresh_ = before;
+      branch->otherwise = block(branch->otherwise);
+    } else if (auto* allocate = std::get_if<Allocate>(&stmt)) {
+      fresh_.insert(allocate->buffer);
+      allocate->body = block(allocate->body);
+      fresh_.erase(allocate->buffer);
+    }
+    auto* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr)
+      return block_of(std::move(stmt));
+    const std::set<uint32_t> before = fresh_;
+    forget_stored(loop->body); // by the iteration before
+    ranges_.enter(*loop);
+    loop->body = block(loop->body);
+    ranges_.leave();
+    if (loop->marks.is_parallel)
+      return block_of(std::move(stmt));
+    const Survey survey(kernel_, *loop, ranges_, owned_);
+    if (survey.chosen().empty())
+      return block_of(std::move(stmt));
+    const bool runs = ranges_.runs_at_least_once(*loop);
+    return Promotion(kernel_, std::move(*loop), survey, ranges_, before).run(runs);
+  }
+
+  void forget_stored(const Block& statements) {
+    for (const uint32_t buffer : buffers_stored_in(statements))
+      fresh_.erase(buffer);
+  }
+
+  Kernel& kernel_;
+  std::set<uint32_t> owned_, fresh_;
+  Ranges ranges_;
+};
+
+} // namespace
+
+Kernel promote(Kernel kernel) {
+  std::set<uint32_t> fresh;
+  for (uint32_t b = 0; b < kernel.buffers.size(); ++b)
+    if (kernel.buffers[b].scope == Scope::Workspace && !kernel.buffers[b].is_constant)
+      fresh.insert(b);
+  const Block body = kernel.body;
+  kernel.body = Promoter(kernel, {}, std::move(fresh)).block(body);
+  return kernel;
+}
+
+Kernel promote(Kernel kernel, const std::set<uint32_t>& owned) {
+  const Block body = kernel.body;
+  kernel.body = Promoter(kernel, owned, {}).block(body);
+  return kernel;
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,473 @@
+#include "kernel/vector/vectorize.h"
+
+#include "kernel/analysis/cells.h"
+#include "kernel/analysis/nested_blocks.h"
+#include "kernel/analysis/ranges.h"
+#include "kernel/loops/unroll.h"
+#include "kernel/vars.h"
+#include "kernel/vector/lift_loads.h"
+#include "kernel/vector/stored_by_position.h"
+#include "kernel/vector/vector_expr.h"
+#include "kernel/walk.h"
+#include "scalar/expand/expansion.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::as;
+using scalar::binary;
+using scalar::BinaryOp;
+using scalar::int_lit;
+
+/// Additions in flight that keep the adders of current processors busy.
+constexpr int64_t kAccumulators = 4;
+
+/// How much longer the code of a statement is than plain arithmetic: what becomes of exp and the like is.
+int64_t weight_of(const Block& body) {
+  constexpr int64_t kFunction = 4;
+  int64_t functions = 0;
+  visit(body, [&](const Stmt& stmt) {
+    visit_own_exprs(stmt, [&](const Expr& root) {
+      scalar::visit(root, [&](const Expr& e) {
+        const auto* call = as<scalar::Unary>(e);
+        functions += call != nullptr && scalar::has_expansion(call->op, call->arg.type().elem);
+      });
+    });
+  });
+  return std::max<int64_t>(1, kFunction * functions);
+}
+
+/// Registers of accumulators that a loop with much else in its body has to spare.
+constexpr int64_t kKeptRegisters = 2;
+
+/// A cell that every lane updates; one vector variable per copy of the body.
+struct Accumulator {
+  Store update; ///< index and op of the cell; the value is the loop body's
+  scalar::Type type;
+  std::vector<uint32_t> vars;
+};
+
+class LoopVectorizer {
+public:
+  /// `inside` knows the loop and those around it.
+  LoopVectorizer(Kernel& kernel, const For& loop, const Ranges& inside, Rest rest,
+                 int64_t register_bytes)
+      : kernel_(kernel), loop_(loop), inside_(inside),
+        lanes_(static_cast<uint16_t>(loop.marks.vector_width)), rest_(rest),
+        register_bytes_(register_bytes) {}
+
+  /// The statements for the loop; empty when it cannot be done.
+  Block run() {
+    if (!plan(loop_.body, vector_of_loop()))
+      return {};
+    // Copies for each lane of what has no vector at all are only long. Threads of a GPU join loads and stores of neighbours later.
+    if (rest_ == Rest::NarrowVector && !has_vectors_)
+      return {};
+    const auto trips = trip_count(loop_);
+    copies_ = accumulators_.empty() || folds() ? 1 : kAccumulators;
+    if (const auto most = trips ? trips : most_trips(); most && *most < lanes_ * copies_)
+      copies_ = 1;
+    if (trips && *trips < lanes_) {
+      if (!has_narrow_rest(*trips))
+        return {};
+      lanes_ = static_cast<uint16_t>(*trips);
+    }
+    return trips ? constant(*trips) : general();
+  }
+
+private:
+  /// Can every statement run as vectors or lane by lane? Finds the accumulators.
+  bool plan(const Block& block, VectorExpr vector) {
+    for (const Stmt& stmt : block) {
+      if (std::get_if<Comment>(&stmt) != nullptr)
+        continue;
+      if (const auto* branch = std::get_if<If>(&stmt)) {
+        if (vector.varies(branch->cond) || has_load(branch->cond) || !plan(branch->then, vector) ||
+            !plan(branch->otherwise, vector))
+          return false;
+        continue;
+      }
+      if (const auto* define = std::get_if<Define>(&stmt)) {
+        // Index definitions would turn every access that uses them into a gather.
+        if (define->value.type() == scalar::kIndex || !vector(define->value) ||
+            is_assigned(define->var))
+          return false;
+        vector.set_vector(define->var, scalar::var(define->var, vector_type(define->value)));
+        has_vectors_ = true;
+        continue;
+      }
+      const auto* store = std::get_if<Store>(&stmt);
+      if (store == nullptr)
+        return false;
+      if (is_accumulation(*store, vector) && accumulator_of(*store) == nullptr)
+        accumulators_.push_back({*store, {}, {}});
+      has_company_ |= accumulator_of(*store) == nullptr;
+      has_vectors_ |= accumulator_of(*store) != nullptr || vector_store(*store, vector);
+    }
+    return true;
+  }
+
+  bool has_narrow_rest(int64_t iterations) const {
+    return rest_ == Rest::NarrowVector && iterations > 1 && (accumulators_.empty() || folds());
+  }
+
+  /// A loop that does more than add up has vectors side by side already, and needs the registers. Products would no longer be
+  /// added up as they are made.
+  bool folds() const {
+    return register_bytes_ > 0 && (has_company_ || weight_of(loop_.body) > 1) &&
+           std::all_of(accumulators_.begin(), accumulators_.end(), [&](const Accumulator& a) {
+             const auto* product = as<scalar::Binary>(a.update.value);
+             return a.update.op == ReduceOp::Sum && lanes_ > kept_lanes(a) &&
+                    (product == nullptr || product->op != BinaryOp::Mul);
+           });
+  }
+
+  int64_t kept_lanes(const Accumulator& a) const {
+    return kKeptRegisters * register_bytes_ / scalar::bytes_of(a.update.value.type().elem);
+  }
+
+  /// Lanes of the variables that an accumulator is made of.
+  uint16_t accumulator_lanes(const Accumulator& a) const {
+    const int64_t kept = folds() ? kept_lanes(a) : lanes_;
+    const bool divides =
+        lanes_ % kept == 0 && std::has_single_bit(static_cast<uint64_t>(lanes_ / kept));
+    return divides ? static_cast<uint16_t>(kept) : lanes_;
+  }
+
+  /// What a constant among the bounds allows (the point loop of a tile).
+  std::optional<int64_t> most_trips() const {
+    std::optional<int64_t> most;
+    for (const Expr& hi : operands_of(loop_.hi, BinaryOp::Min)) {
+      For bounded = loop_;
+      bounded.body.clear();
+      bounded.hi = hi;
+      if (const auto trips = trip_count(bounded))
+        most = most ? std::min(*most, *trips) : *trips;
+    }
+    return most;
+  }
+
+  VectorExpr vector_of_loop() const { return {loop_.var, loop_.step, lanes_}; }
+
+  scalar::Type vector_type(const Expr& value) const { return {value.type().elem, lanes_}; }
+
+  bool is_assigned(uint32_t var) const {
+    bool found = false;
+    visit(loop_.body, [&](const Stmt& stmt) {
+      if (const auto* assign = std::get_if<Assign>(&stmt))
+        found |= assign->var == var;
+    });
+    return found;
+  }
+
+  bool is_accumulation(const Store& store, const VectorExpr& vector) const {
+    const scalar::Elem elem = kernel_.buffers[store.buffer].elem;
+    if (store.op == ReduceOp::None || !vector(store.value) ||
+        (elem != scalar::compute_type(elem) && kernel_.numerics != program::Numerics::Fast))
+      return false;
+    for (const Expr& e : store.index)
+      if (vector.varies(e) || has_load(e))
+        return false;
+    return is_only_access(store);
+  }
+
+  /// Nothing else in the loop may see the cell between two updates. The cell is the same in all iterations, so a
+  /// load that is apart from it in each of them never meets it.
+  bool is_only_access(const Store& update) const {
+    const Cell cell = cell_of(kernel_, update);
+    bool is_alone = true;
+    visit(loop_.body, [&](const Stmt& stmt) {
+      if (const auto* store = std::get_if<Store>(&stmt))
+        is_alone = is_alone && (store->buffer != update.buffer || is_same_update(*store, update));
+    });
+    visit_exprs(loop_.body, [&](const Expr& root) {
+      scalar::visit(root, [&](const Expr& e) {
+        if (const auto* load = as<scalar::Load>(e))
+          is_alone = is_alone &&
+                     (load->tensor != update.buffer || are_apart(cell_of(e, *load), cell, inside_));
+      });
+    });
+    return is_alone;
+  }
+
+  static bool is_same_update(const Store& a, const Store& b) {
+    return a.buffer == b.buffer && a.op == b.op &&
+           std::equal(a.index.begin(), a.index.end(), b.index.begin(), b.index.end(),
+                      [](const Expr& x, const Expr& y) { return equal(x, y); });
+  }
+
+  Accumulator* accumulator_of(const Store& store) {
+    for (Accumulator& a : accumulators_)
+      if (is_same_update(a.update, store))
+        return &a;
+    return nullptr;
+  }
+
+  /// One vector of iterations starting at `at`, with the accumulators of that copy.
+  Block vector_body(const Block& block, const Expr& at, size_t copy) {
+    return vector_body(block, at, copy, vector_of_loop());
+  }
+
+  Block vector_body(const Block& block, const Expr& at, size_t copy, VectorExpr vector) {
+    const auto placed = [&](const Expr& e) { return substitute_var(e, loop_.var, at); };
+    Block result;
+    for (const Stmt& stmt : block) {
+      if (const auto* branch = std::get_if<If>(&stmt)) {
+        result.emplace_back(If{branch->cond, vector_body(branch->then, at, copy, vector),
+                               vector_body(branch->otherwise, at, copy, vector)});
+        continue;
+      }
+      if (const auto* define = std::get_if<Define>(&stmt)) {
+        const scalar::Type type = vector_type(define->value);
+        const uint32_t var = add_variable(kernel_, kernel_.variables[define->var].name, type);
+        result.emplace_back(
+            Define{var, placed(vector.widened(define->value)), lanes_at(define->origins, at)});
+        vector.set_vector(define->var, scalar::var(var, type));
+        continue;
+      }
+      const auto* store = std::get_if<Store>(&stmt);
+      if (store == nullptr)
+        continue;
+      if (const Accumulator* a = accumulator_of(*store); a != nullptr) {
+        const uint32_t var = a->vars[copy];
+        const Expr old = scalar::var(var, a->type);
+        const Expr value = scalar::reduce(store->op, vector.widened(store->value), a->type.lanes);
+        result.emplace_back(Assign{var, placed(scalar::combine(store->op, old, value)),
+                                   lanes_at(store->origins, at)});
+        continue;
+      }
+      if (const auto whole = vector_store(*store, vector)) {
+        Store moved = *whole;
+        for (Expr& e : moved.index)
+          e = placed(e);
+        moved.value = placed(moved.value);
+        moved.origins = lanes_at(store->origins, at);
+        result.emplace_back(std::move(moved));
+        continue;
+      }
+      append_lanes(*store, block, at, result);
+    }
+    return result;
+  }
+
+  Origins lanes_at(const Origins& origins, const Expr& at) const {
+    return over_iterations(origins, loop_.var, at, loop_.step, int_lit(lanes_));
+  }
+
+  /// The store lane by lane, with the definitions of its block (they hold no lanes of a vector)
+  /// spelled out.
+  void append_lanes(Store store, const Block& block, const Expr& at, Block& out) {
+    for (size_t s = block.size(); s-- > 0;)
+      if (const auto* define = std::get_if<Define>(&block[s])) {
+        for (Expr& e : store.index)
+          e = substitute_var(e, define->var, define->value);
+        store.value = substitute_var(store.value, define->var, define->value);
+      }
+    for (int64_t lane = 0; lane < lanes_; ++lane)
+      for (Stmt& s : substitute_var(block_of(store), loop_.var,
+                                    scalar::simplify(at + int_lit(lane * loop_.step))))
+        out.push_back(std::move(s));
+  }
+
+  static std::optional<Store> vector_store(const Store& store, const VectorExpr& vector) {
+    if (store.index.empty())
+      return std::nullopt;
+    Store result = store;
+    for (size_t d = 0; d < store.index.size(); ++d) {
+      result.index[d] = vector(store.index[d]);
+      const bool is_last = d + 1 == store.index.size();
+      if (!result.index[d] || is_last != (result.index[d].type().lanes != 1))
+        return std::nullopt;
+    }
+    const auto* ramp = as<scalar::Ramp>(result.index.back());
+    result.value = vector.widened(store.value);
+    if (ramp == nullptr || ramp->stride == 0 || !result.value)
+      return std::nullopt;
+    return result;
+  }
+
+  void open(Block& out) {
+    for (Accumulator& a : accumulators_) {
+      a.type = {a.update.value.type().elem, accumulator_lanes(a)};
+      for (int64_t copy = 0; copy < copies_; ++copy) {
+        const std::string name = kernel_.buffers[a.update.buffer].name + "_lanes";
+        a.vars.push_back(add_variable(kernel_, name, a.type));
+        out.emplace_back(Define{a.vars.back(), scalar::identity_of(a.update.op, a.type)});
+      }
+    }
+  }
+
+  void close(Block& out) {
+    for (const Accumulator& a : accumulators_) {
+      std::vector<Expr> parts;
+      for (const uint32_t var : a.vars)
+        parts.push_back(scalar::var(var, a.type));
+      for (; parts.size() > 1; parts.resize((parts.size() + 1) / 2))
+        for (size_t p = 0; p < parts.size() / 2; ++p)
+          parts[p] = scalar::combine(a.update.op, parts[p], parts[parts.size() - 1 - p]);
+      Store update = a.update;
+      update.value = scalar::reduce(a.update.op, parts[0]);
+      update.origins.clear();
+      out.emplace_back(std::move(update));
+    }
+  }
+
+  For vector_loop(const Expr& lo, const Expr& hi, int64_t copies) {
+    For main = loop_;
+    main.lo = lo;
+    main.hi = hi;
+    main.marks.vector_width = 0;
+    main.marks.unroll = 0;
+    main.step = lanes_ * copies * loop_.step;
+    main.body.clear();
+    for (int64_t copy = 0; copy < copies; ++copy) {
+      const Expr at =
+          scalar::simplify(scalar::var(loop_.var) + int_lit(copy * lanes_ * loop_.step));
+      for (Stmt& s : vector_body(loop_.body, at, static_cast<size_t>(copy)))
+        main.body.push_back(std::move(s));
+    }
+    return main;
+  }
+
+  For rest_from(const Expr& lo) const {
+    For rest = loop_;
+    rest.lo = lo;
+    rest.marks.vector_width = 0;
+    rest.marks.unroll = 0;
+    rest.marks.is_parallel = false;
+    return rest;
+  }
+
+  Block constant(int64_t trips) {
+    const int64_t vectors = trips / lanes_;
+    const auto at = [&](int64_t iteration) {
+      return scalar::simplify(loop_.lo + int_lit(iteration * loop_.step));
+    };
+    const bool is_short =
+        vectors * weight_of(loop_.body) <= kMaxVectors || loop_.marks.unroll == poly::kFullUnroll;
+    Block result;
+    open(result);
+    if (is_short && !loop_.marks.is_parallel) {
+      for (int64_t v = 0; v < vectors; ++v)
+        for (Stmt& s : vector_body(loop_.body, at(v * lanes_), static_cast<size_t>(v % copies_)))
+          result.push_back(std::move(s));
+    } else {
+      const int64_t grouped = vectors / copies_ * copies_;
+      result.emplace_back(vector_loop(loop_.lo, at(grouped * lanes_), copies_));
+      if (grouped != vectors)
+        result.emplace_back(vector_loop(at(grouped * lanes_), at(vectors * lanes_), 1));
+    }
+    close(result);
+    if (vectors * lanes_ == trips)
+      return result;
+    For rest = rest_from(at(vectors * lanes_));
+    const int64_t left = trips - vectors * lanes_;
+    Block last;
+    if (has_narrow_rest(left)) {
+      rest.marks.vector_width = left;
+      last = LoopVectorizer(kernel_, rest, inside_, rest_, register_bytes_).run();
+    }
+    if (last.empty())
+      last = copies_of_body(kernel_, rest, rest.lo, left);
+    for (Stmt& s : last)
+      result.push_back(std::move(s));
+    return result;
+  }
+
+  /// lo + the largest multiple of `stride` that the loop covers in whole vectors.
+  uint32_t define_end(Block& out, const char* suffix, int64_t stride) {
+    const uint32_t var =
+        add_variable(kernel_, kernel_.variables[loop_.var].name + suffix, scalar::kIndex);
+    out.emplace_back(Define{var, scalar::simplify(loop_.lo + covered_distance(loop_, stride))});
+    return var;
+  }
+
+  Block general() {
+    Block result;
+    const uint32_t end = define_end(result, "_rest", lanes_ * loop_.step);
+    if (accumulators_.empty()) {
+      result.emplace_back(vector_loop(loop_.lo, scalar::var(end), 1));
+    } else {
+      Block vectors;
+      open(vectors);
+      const uint32_t group_end = define_end(vectors, "_group", lanes_ * copies_ * loop_.step);
+      vectors.emplace_back(vector_loop(loop_.lo, scalar::var(group_end), copies_));
+      vectors.emplace_back(vector_loop(scalar::var(group_end), scalar::var(end), 1));
+      close(vectors);
+      // Without a full vector the cell must not be touched: it may not exist.
+      result.emplace_back(
+          If{binary(BinaryOp::Lt, loop_.lo, scalar::var(end)), std::move(vectors), {}});
+    }
+    result.emplace_back(rest_from(scalar::var(end)));
+    return result;
+  }
+
+  Kernel& kernel_;
+  const For& loop_;
+  const Ranges& inside_;
+  uint16_t lanes_;
+  Rest rest_;
+  int64_t register_bytes_;
+  int64_t copies_ = 1;
+  bool has_vectors_ = false;
+  bool has_company_ = false; ///< statements that are no updates of accumulators
+  std::vector<Accumulator> accumulators_;
+};
+
+/// All vector loops, with what is known of the loops around them.
+class Vectorizer {
+public:
+  Vectorizer(Kernel& kernel, Rest rest, int64_t register_bytes)
+      : kernel_(kernel), rest_(rest), register_bytes_(register_bytes) {}
+
+  Block block(const Block& statements) {
+    return with_each_replaced(statements, [&](const Stmt& stmt) { return one(stmt); });
+  }
+
+private:
+  Block one(Stmt stmt) {
+    if (auto* branch = std::get_if<If>(&stmt)) {
+      branch->then = block(branch->then);
+      branch->otherwise = block(branch->otherwise);
+    } else if (auto* allocate = std::get_if<Allocate>(&stmt))
+      allocate->body = block(allocate->body);
+    auto* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr)
+      return block_of(std::move(stmt));
+    ranges_.enter(*loop);
+    loop->body = block(loop->body);
+    ranges_.leave();
+    if (loop->marks.vector_width == 0)
+      return block_of(std::move(stmt));
+    Block vectors;
+    if (loop->marks.vector_width > 1) {
+      For lifted = *loop;
+      lifted.body = stored_by_position(kernel_, lift_loads(kernel_, *loop, ranges_), loop->var);
+      ranges_.enter(*loop);
+      vectors = LoopVectorizer(kernel_, lifted, ranges_, rest_, register_bytes_).run();
+      ranges_.leave();
+    }
+    if (!vectors.empty())
+      return vectors;
+    loop->marks.vector_width = 0;
+    return block_of(std::move(stmt));
+  }
+
+  Kernel& kernel_;
+  Rest rest_;
+  int64_t register_bytes_;
+  Ranges ranges_;
+};
+
+} // namespace
+
+Kernel vectorize(Kernel kernel, Rest rest, int64_t register_bytes) {
+  const Block body = kernel.body;
+  kernel.body = Vectorizer(kernel, rest, register_bytes).block(body);
+  return kernel;
+}
+
+} // namespace kawara::kernel

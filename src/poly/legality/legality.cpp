@@ -1,0 +1,246 @@
+#include "poly/legality/legality.h"
+
+#include "poly/accesses.h"
+#include "poly/isl/dimensions.h"
+#include "poly/legality/levels.h"
+#include "poly/legality/witness.h"
+#include "support/check.h"
+
+#include <algorithm>
+
+namespace kawara::poly {
+namespace {
+
+/// Pairs whose source does not come first.
+isl::map late_pairs(Levels& levels, int order) {
+  isl::map bad = order >= 0 ? levels.tied(levels.steps().size()) : levels.none();
+  for (size_t k = 0; k < levels.steps().size(); ++k)
+    bad = bad.unite(levels.late(k));
+  return bad;
+}
+
+/// Depth one past the last loop that runs as one with the loop at `depth` (coalesce).
+size_t group_end(const Order& order, const std::vector<LoopId>& path, size_t depth) {
+  size_t end = depth + 1;
+  while (end < path.size() && order[path[end]].is_coalesced_into_parent)
+    ++end;
+  return end;
+}
+
+/// Pairs in different iterations of the parallel loop at `depth`.
+isl::map colliding_pairs(Levels& levels, size_t depth, size_t end) {
+  isl::map bad = levels.none();
+  for (size_t k = depth; k < end; ++k)
+    if (const auto step = levels.step_at(k))
+      bad = bad.unite(levels.early(*step)).unite(levels.late(*step));
+  return bad;
+}
+
+/// Pairs in one vector of the loop at `depth` whose order lanes do not keep: lanes run statement by
+/// statement, each reading before any writes.
+isl::map clashing_lanes(Levels& levels, DependenceKind kind, size_t depth, int64_t width,
+                        Meeting meeting) {
+  const bool is_kept = meeting.order < 0 || (meeting.order == 0 && kind == DependenceKind::Anti);
+  const auto step = levels.step_at(depth);
+  return is_kept || !step ? levels.none() : levels.early_within(*step, width);
+}
+
+/// The marks of the loops that two statements share, as far as they are questions.
+std::vector<KeptOrder::Level> marks_of(const Order& order, const std::vector<LoopId>& path,
+                                       size_t loops) {
+  std::vector<KeptOrder::Level> all(loops);
+  for (size_t depth = 0; depth < loops; ++depth) {
+    const Marks& marks = order[path[depth]].marks;
+    const size_t end = std::min(group_end(order, path, depth), loops);
+    for (size_t k = depth; k < end; ++k)
+      all[k].is_parallel = all[k].is_parallel || marks.is_parallel || marks.axis != Axis::None;
+    // Of lanes that run together in wider vectors as well the wider ones decide.
+    all[end - 1].vector_width = std::max<int64_t>(all[end - 1].vector_width, marks.vector_width);
+  }
+  return all;
+}
+
+/// A dependence under an order, as the judge sees it.
+struct Question {
+  std::shared_ptr<const Ties> ties;
+  std::vector<Step> steps;
+  KeptOrder asked;
+};
+
+Question question_of(const Scop& scop, const Order& order, const Dependence& d, Meeting meeting) {
+  Question question;
+  question.ties = d.shown && d.shown->ties
+                      ? d.shown->ties
+                      : std::make_shared<const Ties>(ties_of(scop, d.relation, d.source, d.sink));
+  const std::vector<KeptOrder::Level> marks =
+      marks_of(order, path_of(order, d.source), meeting.shared_loops);
+  std::vector<bool> is_apart;
+  for (const KeptOrder::Level& level : marks)
+    is_apart.push_back(level.is_parallel || level.vector_width > 0);
+  question.steps =
+      steps_of(order, *question.ties, d.source, d.sink, meeting.shared_loops, is_apart);
+  for (const Step& step : question.steps) {
+    KeptOrder::Level level = marks[step.first];
+    level.source = step.source;
+    level.sink = step.sink;
+    question.asked.levels.push_back(std::move(level));
+  }
+  question.asked.order = meeting.order < 0 ? -1 : meeting.order > 0 ? 1 : 0;
+  question.asked.may_reassociate = d.is_reduction && scop.numerics != program::Numerics::Exact;
+  return question;
+}
+
+class Judgement {
+public:
+  Judgement(const Scop& scop, const Order& order) : scop_(scop), order_(order) {}
+
+  Verdict verdict() {
+    for (size_t d = 0; d < scop_.dependences.size(); ++d)
+      examine(d);
+    if (!violations_.empty())
+      return first_witness(scop_, order_, violations_);
+    return Legal{reassociates_};
+  }
+
+  /// Notes what has been proved. Not before all is finished: what isl says when its quota runs out is no answer.
+  void remember() {
+    for (Learned& learned : learned_) {
+      Shown& shown = *scop_.dependences[learned.dependence].shown;
+      shown.ties = std::move(learned.ties);
+      shown.kept.push_back(std::move(learned.kept));
+    }
+  }
+
+private:
+  void examine(size_t index) {
+    const Dependence& d = scop_.dependences[index];
+    const Meeting meeting = meet(order_, d.source, d.sink);
+    if (meeting.shared_loops == 0 && meeting.order < 0)
+      return;
+    Question question = question_of(scop_, order_, d, meeting);
+    KeptOrder& asked = question.asked;
+    if (const KeptOrder* kept = d.shown ? find_kept(*d.shown, asked) : nullptr) {
+      reassociates_ = reassociates_ || kept->reassociates;
+      return;
+    }
+    const size_t violations = violations_.size();
+    // With nothing left to decide the sequence has decided.
+    if (!asked.levels.empty() || asked.order >= 0) {
+      Levels levels(scop_, d.relation, d.source, d.sink, question.steps);
+      asked.reassociates = examine(index, meeting, levels, asked.may_reassociate);
+      reassociates_ = reassociates_ || asked.reassociates;
+    }
+    if (d.shown && violations == violations_.size() && !asks_for_cells(d, meeting))
+      learned_.push_back({index, std::move(question.ties), std::move(asked)});
+  }
+
+  /// Adds what is violated. True when pairs of a reduction change their order, or run together.
+  bool examine(size_t index, Meeting meeting, Levels& levels, bool may_reassociate) {
+    const Dependence& d = scop_.dependences[index];
+    bool reassociates = false;
+    const auto take = [&](Broken broken, LoopId loop, const isl::map& pairs, bool is_allowed) {
+      if (pairs.is_empty())
+        return;
+      if (is_allowed)
+        reassociates = true;
+      else
+        violations_.push_back({broken, index, loop, pairs});
+    };
+    take(Broken::Order, LoopId{}, late_pairs(levels, meeting.order), may_reassociate);
+    const std::vector<LoopId> path = path_of(order_, d.source);
+    for (size_t depth = 0; depth < meeting.shared_loops; ++depth) {
+      const Marks& marks = order_[path[depth]].marks;
+      const size_t end = std::min(group_end(order_, path, depth), meeting.shared_loops);
+      if (marks.is_parallel || marks.axis != Axis::None)
+        take(Broken::Parallel, path[depth], colliding_pairs(levels, depth, end),
+             may_reassociate && !marks.is_parallel && marks.axis == Axis::ThreadX &&
+                 updates_one_cell(d, depth));
+      if (marks.vector_width > 1)
+        take(Broken::Vector, path[depth],
+             clashing_lanes(levels, d.kind, end - 1, marks.vector_width, meeting), may_reassociate);
+    }
+    return reassociates;
+  }
+
+  /// The answer is not one about the pairs alone.
+  bool asks_for_cells(const Dependence& d, Meeting meeting) const {
+    const std::vector<LoopId> path = path_of(order_, d.source);
+    return d.is_reduction &&
+           std::any_of(path.begin(),
+                       path.begin() + static_cast<std::ptrdiff_t>(meeting.shared_loops),
+                       [&](LoopId loop) { return order_[loop].marks.axis == Axis::ThreadX; });
+  }
+
+  /// Threads of one block can add up what each of them has, for one cell at a time: all iterations that share
+  /// the loops above `depth` update the same one.
+  bool updates_one_cell(const Dependence& d, size_t depth) {
+    const program::Statement& text = scop_[d.source].text;
+    // Cells that data choose may be one and may be several.
+    const bool is_known =
+        !text.over && std::all_of(text.index.begin(), text.index.end(),
+                                  [&](const Expr& e) { return is_known_index(e, text); });
+    if (d.source != d.sink || !is_known)
+      return false;
+    const isl::set& domain = scop_[d.source].domain;
+    const std::vector<Expr>& rows = order_.rows[d.source.value];
+    std::vector<Step> steps;
+    for (size_t k = 0; k < depth; ++k)
+      steps.push_back({rows[k], rows[k], k, k});
+    Levels levels(scop_, pairs_of(domain, domain), d.source, d.sink, steps);
+    return levels.tied(depth)
+        .subtract(d.relation)
+        .subtract(d.relation.reverse())
+        .subtract(domain.identity())
+        .is_empty();
+  }
+
+  const Scop& scop_;
+  const Order& order_;
+  std::vector<Violation> violations_;
+  bool reassociates_ = false;
+  struct Learned {
+    size_t dependence = 0;
+    std::shared_ptr<const Ties> ties;
+    KeptOrder kept;
+  };
+  std::vector<Learned> learned_;
+};
+
+isl::map all_pairs(const Scop& scop, StmtId x, StmtId y) {
+  return pairs_of(scop[x].domain, scop[y].domain);
+}
+
+} // namespace
+
+Verdict judge(const Scop& scop, const Order& order, unsigned long quota) {
+  Verdict verdict = Undecided{};
+  Judgement judgement(scop, order);
+  const bool finished =
+      within_quota(*scop.context_owner, quota, [&] { verdict = judgement.verdict(); });
+  if (finished) {
+    judgement.remember();
+    return verdict;
+  }
+  return Undecided{"the proof needs more than " + std::to_string(quota) +
+                   " operations on integer sets"};
+}
+
+bool is_known_to_keep(const Scop& scop, const Order& order, const Dependence& d) {
+  const Meeting meeting = meet(order, d.source, d.sink);
+  if (meeting.shared_loops == 0)
+    return meeting.order < 0;
+  const Question question = question_of(scop, order, d, meeting);
+  if (question.asked.levels.empty() && question.asked.order < 0)
+    return true;
+  const KeptOrder* kept = d.shown ? find_kept(*d.shown, question.asked) : nullptr;
+  return kept != nullptr && !kept->reassociates;
+}
+
+isl::map before(const Scop& scop, const Order& order, StmtId x, StmtId y) {
+  const Meeting meeting = meet(order, x, y);
+  return pairs_in_order(scop, isl::map::universe(all_pairs(scop, x, y).space()), x, y,
+                        steps_of(order, no_ties(scop, x, y), x, y, meeting.shared_loops),
+                        meeting.order);
+}
+
+} // namespace kawara::poly

@@ -1,0 +1,65 @@
+#include "schedule/auto/facts/function_latency.h"
+
+#include "scalar/expand/expansion.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+namespace {
+
+using scalar::UnaryOp;
+
+constexpr int64_t kRowsUnderWay = 32;
+
+bool is_maximum(const Schedule& schedule, uint32_t tensor) {
+  for (uint32_t n = 0; n < schedule.scop.statements.size(); ++n) {
+    const auto& text = schedule.scop[poly::StmtId{n}].text;
+    if (text.tensor == tensor && text.op == scalar::ReduceOp::Max)
+      return true;
+  }
+  return false;
+}
+
+/// exp(a - m), m being a maximum, or what `online` made of it.
+bool is_bounded(const Schedule& schedule, const scalar::Expr& e) {
+  if (scalar::is_exp_below_zero(e))
+    return true;
+  const scalar::Unary& call = *scalar::as<scalar::Unary>(e);
+  const auto* apart = scalar::as<scalar::Binary>(call.arg);
+  const auto* m = call.op == UnaryOp::Exp && apart != nullptr && apart->op == scalar::BinaryOp::Sub
+                      ? scalar::as<scalar::Load>(apart->rhs)
+                      : nullptr;
+  return m != nullptr && is_maximum(schedule, m->tensor);
+}
+
+bool has_formula(const scalar::Expr& e) {
+  const auto* call = scalar::as<scalar::Unary>(e);
+  return call != nullptr && scalar::has_expansion(call->op, scalar::Elem::F32);
+}
+
+} // namespace
+
+int64_t vectors_of_functions(const Schedule& schedule, poly::StmtId statement,
+                             const target::Cpu& cpu, int64_t lanes) {
+  int64_t most = 0, chains = 0;
+  scalar::visit(schedule.scop[statement].text.value, [&](const scalar::Expr& e) {
+    const auto* call = scalar::as<scalar::Unary>(e);
+    if (call == nullptr || !has_formula(e))
+      return;
+    bool is_first = true; // of those that wait for each other
+    scalar::visit(call->arg, [&](const scalar::Expr& inner) { is_first &= !has_formula(inner); });
+    chains += is_first;
+    int64_t vectors = 4;
+    if (call->op == UnaryOp::Gelu)
+      vectors = std::max<int64_t>(1, kRowsUnderWay / lanes);
+    else if (cpu.arch == target::Arch::Aarch64)
+      vectors = is_bounded(schedule, e) ? 8 : 4;
+    else if (call->op == UnaryOp::Exp || call->op == UnaryOp::Tanh || call->op == UnaryOp::Sigmoid)
+      vectors = 8;
+    most = std::max(most, vectors);
+  });
+  constexpr int64_t kLeast = 2;
+  return chains > 1 ? std::max(kLeast, most / chains) : most;
+}
+
+} // namespace kawara::schedule

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "schedule/auto/facts/nest_facts.h"
+
+namespace kawara::schedule {
+
+/// The loop of the nest that runs in lanes; nothing where none can.
+std::optional<size_t> best_vector_loop(const NestFacts&);
+
+/// A vector loop is cut for threads, where no other loop is shared, if it has at least so many iterations.
+inline constexpr int64_t kLongLanes = 512;
+
+} // namespace kawara::schedule

@@ -1,0 +1,61 @@
+#include "schedule/auto/nest/isl_orders.h"
+
+#include "poly/legality/scheduled.h"
+#include "schedule/auto/facts/nest_facts.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+
+using poly::Order;
+using poly::StmtId;
+
+namespace {
+
+/// isl's scheduler is asked for orders that bring nests together; it may take this many operations.
+/// One of them can be a pivot of a whole table, of numbers that grow with each: of 100,000 the last half took 28 s. The orders
+/// that are worth having take less than 40,000.
+constexpr unsigned long kSchedulerQuota = 40'000;
+
+/// Several nests, few enough statements and loops that the scheduler answers in a fraction of a second:
+/// with the six loops of a convolution it takes minutes, whatever its quota.
+bool may_fuse(const Schedule& schedule) {
+  constexpr size_t kFewStatements = 4, kFewLoops = 4;
+  const auto& statements = schedule.scop.statements;
+  return schedule.order.body.size() > 1 && statements.size() <= kFewStatements &&
+         std::all_of(statements.begin(), statements.end(),
+                     [](const poly::ScopStatement& s) { return s.text.iters.size() <= kFewLoops; });
+}
+
+/// Every row is an iterator plus a constant. Skewed orders, and statements that run in one iteration of
+/// a loop only, cost more in loop bounds than they gain here.
+bool is_plain(const poly::Scop& scop, const Order& order) {
+  for (uint32_t s = 0; s < scop.statements.size(); ++s)
+    for (size_t row = 0; row < order.rows[s].size(); ++row)
+      if (!is_plain_row(scop, order, StmtId{s}, row))
+        return false;
+  return true;
+}
+
+} // namespace
+
+std::optional<Order> fused_order(const Schedule& schedule, bool prefers_parallel) {
+  if (!may_fuse(schedule))
+    return std::nullopt;
+  auto order = poly::scheduled_order(schedule.scop, prefers_parallel, kSchedulerQuota);
+  return order && is_plain(schedule.scop, *order) ? std::optional(*std::move(order)) : std::nullopt;
+}
+
+bool is_same_order(const Schedule& a, const Schedule& b) {
+  const auto names = poly::names_of_statements(a.scop);
+  if (a.scop.statements.size() != b.scop.statements.size() ||
+      poly::print(a.order, names) != poly::print(b.order, names))
+    return false;
+  for (size_t s = 0; s < a.order.rows.size(); ++s)
+    for (size_t k = 0; k < a.order.rows[s].size(); ++k)
+      if (!scalar::equal(a.order.rows[s][k], b.order.rows[s][k]))
+        return false;
+  return true;
+}
+
+} // namespace kawara::schedule

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "schedule/auto/product/product.h"
+
+namespace kawara::schedule {
+
+/// A nest in which a few neighbouring cells are added up for each result, and nothing else is used again: a pool, a convolution of
+/// single channels, a stencil. Positions are those of the nest's loops.
+struct SmallWindow {
+  Nest nest;
+  std::vector<size_t> outer;  ///< that move the result, but for the lanes
+  size_t lanes = 0;           ///< moves it to the neighbouring cell
+  std::vector<size_t> window; ///< that reduce
+  int64_t vector = 1;         ///< lanes of a vector
+  int64_t width = 1;          ///< results side by side, each added up in a register
+  std::optional<size_t>
+      rows;           ///< of `outer`: a load that differs from lane to lane serves all of them
+  int64_t height = 1; ///< of these at a time
+  poly::StmtId update() const { return nest.statements.front(); }
+};
+
+/// The nest as such a window, with `lanes` in lanes, `vector` of them in a vector; what so many threads share best is outermost.
+std::optional<SmallWindow> small_window(const Schedule&, const Nest&, const NestFacts&,
+                                        size_t lanes, int64_t vector, int64_t cores);
+
+/// The nest as a window whose loads are neighbours along a loop that its results are not: that loop in lanes, and several of those
+/// results side by side that are neighbours, which are turned over when they are done.
+std::optional<SmallWindow> turned_window(const Schedule&, const Nest&, const NestFacts&,
+                                         int64_t vector, int64_t registers);
+
+/// The nest as a companion of the window (schedule/auto/product/product.h). Functions that become dozens of operations run on more vectors at a time
+/// than a window has, in loops of their own.
+std::optional<Companion> companion_of(const Schedule&, const Nest&, const SmallWindow&);
+
+/// Vectors side by side, each added up in a register over the whole window. `before` and `after`: what starts the results and
+/// what is made of them, in the same loops.
+std::vector<Directive> window_plan(const Schedule&, const SmallWindow&,
+                                   const std::vector<Companion>& before = {},
+                                   const std::vector<Companion>& after = {});
+
+} // namespace kawara::schedule

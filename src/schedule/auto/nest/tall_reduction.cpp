@@ -1,0 +1,321 @@
+#include "schedule/auto/nest/tall_reduction.h"
+
+#include "scalar/loads.h"
+#include "schedule/auto/product/product.h"
+#include "schedule/tree/extent.h"
+#include "target/cpu.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+namespace {
+
+/// Vectors of terms that pay for adding up lanes, and results, in registers full of them, that still count as few.
+constexpr int64_t kManyVectors = 64, kFewTiles = 16;
+/// Terms of a block that pay for storing results in between.
+constexpr int64_t kShortBlock = 32;
+/// Sums that must be under way for none to wait for its last addition.
+constexpr int64_t kUnderWay = 8;
+/// Vector instructions that make a part of the terms worth a thread: below, starting two of them takes as long as they save.
+constexpr double kPartSteps = 1 << 16;
+
+int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// One load of the statement: how it moves along each loop of the nest.
+struct Term {
+  uint32_t tensor = 0;
+  std::vector<Move> moves;
+};
+
+/// Which loop runs in lanes, how many results are taken at once, and what that takes for as many terms as a vector has lanes.
+struct Lanes {
+  size_t loop = 0;
+  bool is_result = false;    ///< neighbouring results; else the loop of the terms
+  std::vector<int64_t> tile; ///< results taken at once, by loop of results
+  int64_t tiles = 1;
+  int64_t vectors = 1; ///< of a tile
+  double steps = 0;
+};
+
+class FewSums {
+public:
+  FewSums(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
+          const Environment& environment)
+      : schedule_(schedule), nest_(nest), facts_(facts), cpu_(environment.cpu),
+        text_(schedule.scop[nest.statements.front()].text) {}
+
+  std::vector<Directive> plan(bool comes_first) {
+    if (!sort_loops() || !is_alone() || (comes_first && !is_for_lanes()))
+      return {};
+    for (const size_t k : sums_)
+      if (facts_.extents[k] >= kManyVectors * width() && (!comes_first || lie_together(k)))
+        choose(k, !comes_first);
+    return best_ ? directives(*best_) : std::vector<Directive>{};
+  }
+
+private:
+  int64_t bytes() const {
+    return scalar::bytes_of(scalar::compute_type(schedule_.scop.tensors[text_.tensor].elem));
+  }
+  int64_t width() const { return target::vector_lanes(cpu_, bytes()); }
+  int64_t registers() const { return cpu_.vector_registers * 3 / 4; }
+
+  /// Results and sums; false where some loop is neither or has no constant length of its own.
+  bool sort_loops() {
+    const scalar::Elem elem = schedule_.scop.tensors[text_.tensor].elem;
+    if (nest_.depth != 0 || facts_.fixed != 0 || text_.op == scalar::ReduceOp::None ||
+        !scalar::is_float(elem))
+      return false;
+    std::vector<std::vector<Move>> moves;
+    for (size_t k = 0; k < nest_.loops.size(); ++k) {
+      moves.push_back(moves_of(schedule_.scop, schedule_.order, nest_.statements.front(), k));
+      if (!longest_run(schedule_.scop, schedule_.order, nest_.loops[k]) ||
+          !is_rectangular_block(schedule_.scop, schedule_.order, nest_.loops.front(),
+                                nest_.loops[k]))
+        return false;
+      if (moves[k][0] == Move::None && facts_.is_reduction[k])
+        sums_.push_back(k);
+      else if (moves[k][0] != Move::None && facts_.is_parallel[k])
+        results_.push_back(k);
+      else
+        return false;
+    }
+    const auto loads = scalar::loads_in(text_.value);
+    for (size_t at = 0; at < loads.size(); ++at) {
+      Term term{loads[at]->tensor, {}};
+      for (const auto& of_loop : moves)
+        term.moves.push_back(of_loop[at + 1]);
+      const bool is_new = std::none_of(terms_.begin(), terms_.end(), [&](const Term& t) {
+        return t.tensor == term.tensor && t.moves == term.moves;
+      });
+      if (is_new)
+        terms_.push_back(std::move(term));
+    }
+    moves_ = moves;
+    return !sums_.empty() && !results_.empty() && count(results_) > 1;
+  }
+
+  int64_t count(const std::vector<size_t>& loops) const {
+    int64_t product = 1;
+    for (const size_t k : loops)
+      product = std::min(product * facts_.extents[k], int64_t{1} << 40);
+    return product;
+  }
+
+  /// Whether nothing else touches what the sums read.
+  bool is_alone() const {
+    const poly::StmtId own = nest_.statements.front();
+    for (uint32_t s = 0; s < schedule_.scop.statements.size(); ++s) {
+      const poly::ScopStatement& other = schedule_.scop.statements[s];
+      if (other.is_removed || s == own.value)
+        continue;
+      for (const Term& term : terms_) {
+        const auto loads = scalar::loads_in(other.text.value);
+        if (other.text.tensor == term.tensor ||
+            std::any_of(loads.begin(), loads.end(),
+                        [&](const scalar::Load* load) { return load->tensor == term.tensor; }))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  /// Cells of a term that one step along the sums reads.
+  int64_t cells_of(const Term& term) const {
+    int64_t cells = 1;
+    for (const size_t k : results_)
+      if (term.moves[k] != Move::None)
+        cells *= facts_.extents[k];
+    return cells;
+  }
+
+  /// Whether all terms have neighbours along that loop, or stay.
+  bool lie_together(size_t along) const {
+    return std::none_of(terms_.begin(), terms_.end(),
+                        [&](const Term& term) { return term.moves[along] == Move::Far; });
+  }
+
+  /// Whether terms are what vectors compute with, and none of them is kept in another order from call to call.
+  bool is_for_lanes() const {
+    return std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) {
+      return scalar::bytes_of(schedule_.scop.tensors[term.tensor].elem) == bytes() &&
+             !keeps_values(schedule_, term.tensor);
+    });
+  }
+
+  /// Lanes along the terms, which are gathered cell by cell where they lie apart; or along a loop of results whose neighbours
+  /// lie together everywhere.
+  void choose(size_t along, bool may_be_results) {
+    std::vector<Lanes> all{{along, false, {}, 1, 1, 0}};
+    for (const size_t j : results_) {
+      const bool lies_together = moves_[j][0] == Move::Unit &&
+                                 std::none_of(terms_.begin(), terms_.end(), [&](const Term& term) {
+                                   return term.moves[j] == Move::Far;
+                                 });
+      if (may_be_results && lies_together && facts_.extents[j] >= width())
+        all.push_back({j, true, {}, 1, 1, 0});
+    }
+    for (const Lanes& lanes : all)
+      cut(lanes, along);
+  }
+
+  /// All ways to cut the results, loop after loop.
+  void cut(const Lanes& lanes, size_t along) {
+    if (lanes.tile.size() == results_.size()) {
+      Lanes whole = lanes;
+      whole.steps = steps_of(lanes, along) * static_cast<double>(lanes.tiles);
+      if ((!best_ || whole.steps < best_->steps) && (lanes.tiles == 1 || block(1) >= kShortBlock)) {
+        best_ = whole;
+        along_ = along;
+      }
+      return;
+    }
+    const size_t k = results_[lanes.tile.size()];
+    const int64_t extent = facts_.extents[k];
+    const bool has_lanes = lanes.is_result && lanes.loop == k;
+    const int64_t unit = has_lanes ? width() : 1;
+    for (int64_t tiles = 1; tiles <= std::min(kFewTiles, extent); ++tiles) {
+      Lanes next = lanes;
+      const int64_t tile = tiles == 1 ? extent : round_up(round_up(extent, tiles), unit) * unit;
+      next.tile.push_back(tile);
+      next.tiles *= round_up(extent, tile);
+      // What does not fill a vector is done cell by cell.
+      next.vectors *= has_lanes ? tile / unit + tile % unit : tile;
+      if (next.tiles <= kFewTiles && next.vectors <= registers())
+        cut(next, along);
+    }
+  }
+
+  /// Of a tile: multiply-adds and what is loaded for them.
+  double steps_of(const Lanes& lanes, size_t along) const {
+    const auto width_ = static_cast<double>(width());
+    auto steps = static_cast<double>(lanes.vectors);
+    for (const Term& term : terms_) {
+      double loads = 1;
+      for (size_t at = 0; at < results_.size(); ++at) {
+        const size_t k = results_[at];
+        const int64_t tile = lanes.tile[at];
+        if (term.moves[k] != Move::None)
+          loads *= static_cast<double>(
+              lanes.is_result && k == lanes.loop ? tile / width() + tile % width() : tile);
+      }
+      steps += loads * (!lanes.is_result && term.moves[along] == Move::Far ? width_ : 1.0);
+    }
+    return lanes.is_result ? steps * width_ : steps;
+  }
+
+  /// Terms that the first cache holds for all results, a multiple of `unit`.
+  int64_t block(int64_t unit) const {
+    int64_t each = 0;
+    for (const Term& term : terms_)
+      each += cells_of(term) * scalar::bytes_of(schedule_.scop.tensors[term.tensor].elem);
+    return cpu_.caches.l1d / 2 / std::max<int64_t>(each, 1) / unit * unit;
+  }
+
+  LoopName name(size_t k, const std::string& suffix = "") const {
+    return {text_.name, schedule_.order[nest_.loops[k]].name + suffix};
+  }
+
+  /// Parts of the terms for threads.
+  int64_t parts(const Lanes& lanes) const {
+    const double steps =
+        lanes.steps * static_cast<double>(count(sums_)) / static_cast<double>(width()) / kPartSteps;
+    return std::min({cpu_.cores, facts_.extents[along_] / (kManyVectors * width()),
+                     static_cast<int64_t>(steps)});
+  }
+
+  std::vector<Directive> directives(const Lanes& lanes) const {
+    const int64_t copies = std::max<int64_t>(1, kUnderWay / lanes.vectors);
+    const int64_t together = lanes.is_result ? copies : copies * width();
+    std::vector<Directive> plan;
+    Reorder order;
+    std::string rest; // of the loop of the terms, so far
+    if (const int64_t shared = parts(lanes); shared > 1) {
+      const int64_t each = round_up(round_up(facts_.extents[along_], shared), together) * together;
+      plan.emplace_back(Split{name(along_), each});
+      plan.emplace_back(Rfactor{name(along_, ".0")});
+      order.loops.push_back(name(along_, ".0"));
+      rest = ".1";
+    }
+    const bool is_shared = !order.loops.empty();
+    for (const size_t k : sums_)
+      if (k != along_)
+        order.loops.push_back(name(k));
+    if (lanes.tiles > 1) {
+      plan.emplace_back(Split{name(along_, rest), block(together)});
+      order.loops.push_back(name(along_, rest + ".0"));
+      rest += ".1";
+    }
+    std::vector<LoopName> inside;
+    for (size_t at = 0; at < results_.size(); ++at) {
+      const size_t k = results_[at];
+      const bool is_cut = lanes.tile[at] < facts_.extents[k];
+      inside.push_back(name(k, is_cut ? ".1" : ""));
+      if (!is_cut)
+        continue;
+      plan.emplace_back(Split{name(k), lanes.tile[at]});
+      order.loops.push_back(name(k, ".0"));
+    }
+    if (together > 1) {
+      plan.emplace_back(Split{name(along_, rest), together});
+      plan.emplace_back(Rfactor{name(along_, rest + ".1")});
+    }
+    order.loops.push_back(name(along_, together > 1 ? rest + ".0" : rest));
+    const LoopName inner = name(along_, rest + ".1");
+    if (lanes.is_result && together > 1)
+      order.loops.push_back(inner);
+    LoopName vector = inner;
+    std::vector<LoopName> unrolled;
+    for (size_t at = 0; at < results_.size(); ++at)
+      if (lanes.is_result && results_[at] == lanes.loop)
+        vector = inside[at];
+      else
+        unrolled.push_back(inside[at]);
+    order.loops.insert(order.loops.end(), unrolled.begin(), unrolled.end());
+    if (lanes.is_result && together > 1)
+      unrolled.push_back(inner);
+    order.loops.push_back(vector);
+    const LoopName outermost = order.loops.front();
+    plan.emplace_back(std::move(order));
+    for (const LoopName& loop : unrolled)
+      plan.emplace_back(Unroll{loop, std::nullopt});
+    plan.emplace_back(Vectorize{vector, lanes.is_result ? width() : together});
+    if (lanes.is_result)
+      plan.emplace_back(Unroll{vector, std::nullopt});
+    if (is_shared)
+      plan.emplace_back(Parallel{outermost});
+    return plan;
+  }
+
+  const Schedule& schedule_;
+  const Nest& nest_;
+  const NestFacts& facts_;
+  const target::Cpu& cpu_;
+  const program::Statement& text_;
+  std::vector<size_t> results_, sums_;
+  std::vector<std::vector<Move>> moves_; ///< of the write and the loads, by loop
+  std::vector<Term> terms_;
+  std::optional<Lanes> best_;
+  size_t along_ = 0; ///< the loop whose terms are shared, with that
+};
+
+} // namespace
+
+std::vector<Directive> few_sums_plan(const Schedule& schedule, poly::LoopId outermost,
+                                     const Environment& environment, bool comes_first) {
+  const auto nest = perfect_nest_at(schedule.order, outermost);
+  if (environment.gpu || !nest || nest->statements.size() != 1)
+    return {};
+  return FewSums(schedule, *nest, facts_of(schedule, *nest), environment).plan(comes_first);
+}
+
+bool may_have_few_sums(const Schedule& schedule, poly::LoopId loop) {
+  constexpr size_t kMostStatements = 3;
+  const std::vector<poly::StmtId> below = poly::statements_below(schedule.order, loop);
+  return below.size() <= kMostStatements &&
+         std::any_of(below.begin(), below.end(), [&](poly::StmtId id) {
+           return schedule.scop[id].text.op != scalar::ReduceOp::None;
+         });
+}
+
+} // namespace kawara::schedule

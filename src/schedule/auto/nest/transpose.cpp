@@ -1,0 +1,210 @@
+#include "schedule/auto/nest/transpose.h"
+
+#include "scalar/loads.h"
+#include "schedule/tree/extent.h"
+#include "schedule/tree/resolve.h"
+#include "target/intrinsic.h"
+
+#include <algorithm>
+
+namespace kawara::schedule {
+namespace {
+
+/// Cells that a transposition reads in a row: as many lines that it writes, one after the other.
+constexpr int64_t kTurnedRun = 64;
+/// Cells of the squares that are turned over in registers, at most: they are made of as many vectors.
+constexpr int64_t kWidestSquare = 16;
+
+class Transposition {
+public:
+  Transposition(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
+                const target::Cpu& cpu)
+      : schedule_(schedule), nest_(nest), facts_(facts), cpu_(cpu) {}
+
+  /// The loops along which a copy writes and reads neighbouring cells, where they are not the same.
+  struct Sides {
+    size_t write, read;
+  };
+
+  std::optional<Sides> sides() const {
+    const auto is_plain = [&](size_t k) { return facts_.is_parallel[k] && facts_.extents[k] > 0; };
+    if (nest_.statements.size() != 1 || facts_.fixed != 0)
+      return std::nullopt;
+    std::optional<size_t> write, read;
+    std::vector<std::vector<Move>> moves;
+    for (size_t k = 0; k < nest_.loops.size(); ++k) {
+      if (!is_plain(k))
+        return std::nullopt;
+      moves.push_back(
+          moves_of(schedule_.scop, schedule_.order, nest_.statements.front(), nest_.depth + k));
+      if (moves.back().front() == Move::Unit)
+        write = k;
+    }
+    if (!write)
+      return std::nullopt;
+    for (size_t access = 1; access < moves.front().size(); ++access)
+      for (size_t k = 0; k < moves.size() && moves[*write][access] == Move::Far; ++k)
+        if (k != *write && moves[k][access] == Move::Unit)
+          read = k;
+    const int64_t lanes = native_lanes();
+    if (read && feeds_tiles())
+      return Sides{*write, *read};
+    if (!read || facts_.extents[*write] < lanes || facts_.extents[*read] < 2 * lanes ||
+        (facts_.extents[*write] < 2 * lanes && facts_.extents[*write] % lanes != 0))
+      return std::nullopt;
+    return Sides{*write, *read};
+  }
+
+  /// Cells of a vector that squares are made of, and their bytes: those of results, or a whole vector of bytes where nothing is
+  /// computed with them and there are enough both ways. Cells of two bytes were slower so than in squares of four.
+  std::pair<int64_t, int64_t> turned_cells(const Sides& sides) const {
+    const program::Statement& text = schedule_.scop[nest_.statements.front()].text;
+    const scalar::Load* load = copied_cell();
+    const scalar::Elem elem = schedule_.scop.tensors[text.tensor].elem;
+    const int64_t bytes = scalar::bytes_of(elem);
+    const int64_t lanes = std::min(kWidestSquare, target::vector_lanes(cpu_, bytes));
+    const bool is_copy =
+        bytes == 1 && load != nullptr && schedule_.scop.tensors[load->tensor].elem == elem;
+    return is_copy && facts_.extents[sides.write] >= 2 * lanes &&
+                   facts_.extents[sides.read] >= 2 * lanes
+               ? std::pair(lanes, bytes)
+               : std::pair(native_lanes(), element_bytes());
+  }
+
+  /// Whether cells are copied into rows of tiles, 64 bytes each (schedule/auto/product/amx_convolution.h).
+  bool feeds_tiles() const {
+    const program::Statement& text = schedule_.scop[nest_.statements.front()].text;
+    const scalar::Load* cell = copied_cell();
+    if (cell == nullptr ||
+        schedule_.scop.tensors[cell->tensor].elem != schedule_.scop.tensors[text.tensor].elem)
+      return false;
+    for (uint32_t s = 0; s < schedule_.scop.statements.size(); ++s) {
+      const poly::ScopStatement& other = schedule_.scop.statements[s];
+      const auto loads = scalar::loads_in(other.text.value);
+      if (!other.is_removed && std::any_of(loads.begin(), loads.end(), [&](const auto* load) {
+            return load->tensor == text.tensor;
+          }))
+        if (runs_on_tiles(poly::StmtId{s}))
+          return true;
+    }
+    return false;
+  }
+
+  /// Of rows of any length: a few lines that are written one after the other, in squares that fill the narrowest registers, which are
+  /// turned over with the fewest instructions.
+  std::vector<Directive> turned_for_tiles(const Sides& sides, bool may_be_parallel) const {
+    constexpr int64_t kRegister = 16;
+    const size_t w = sides.write, r = sides.read;
+    const program::Statement& text = schedule_.scop[nest_.statements.front()].text;
+    const int64_t bytes = scalar::bytes_of(schedule_.scop.tensors[text.tensor].elem);
+    const int64_t width = kRegister / bytes;
+    std::vector<Directive> plan;
+    // Padding begins behind the edge: pieces begin with the row.
+    const auto range = constant_range(schedule_.scop, schedule_.order, nest_.loops[r]);
+    if (range && range->low != 0)
+      plan.push_back(Shift{part(r, ""), -range->low});
+    plan.push_back(Split{part(w, ""), cpu_.caches.line / bytes});
+    plan.push_back(Split{part(w, ".1"), width});
+    plan.push_back(Split{part(r, ""), even_piece(facts_.extents[r])});
+    Reorder order;
+    for (size_t k = 0; k < nest_.loops.size(); ++k)
+      if (k != w && k != r)
+        order.loops.push_back(part(k, ""));
+    for (const LoopName& loop :
+         {part(w, ".0"), part(r, ".0"), part(w, ".1.0"), part(r, ".1"), part(w, ".1.1")})
+      order.loops.push_back(loop);
+    const LoopName outermost = order.loops.front();
+    plan.push_back(std::move(order));
+    plan.push_back(Unroll{part(r, ".1"), std::nullopt});
+    plan.push_back(Vectorize{part(w, ".1.1"), width});
+    if (may_be_parallel)
+      plan.push_back(Parallel{outermost});
+    return plan;
+  }
+
+  std::vector<Directive> turned_over(const Sides& sides, bool may_be_parallel) const {
+    if (feeds_tiles())
+      return turned_for_tiles(sides, may_be_parallel);
+    const size_t w = sides.write, r = sides.read;
+    const auto [lanes, bytes] = turned_cells(sides);
+    const int64_t line = std::min(std::max(lanes, cpu_.caches.line / bytes),
+                                  (facts_.extents[w] + lanes - 1) / lanes * lanes);
+    // What is turned over at once.
+    const int64_t width = std::min(line, kWidestSquare);
+    const int64_t run = std::min(kTurnedRun, (facts_.extents[r] + lanes - 1) / lanes * lanes);
+    std::vector<Directive> plan{Split{part(w, ""), line}, Split{part(r, ""), run},
+                                Split{part(r, ".1"), lanes}};
+    Reorder order;
+    for (size_t k = 0; k < nest_.loops.size(); ++k)
+      if (k != w && k != r)
+        order.loops.push_back(part(k, ""));
+    const bool reads_first = facts_.extents[r] / run >= cpu_.cores && line > lanes;
+    order.loops.push_back(part(reads_first ? r : w, ".0"));
+    order.loops.push_back(part(reads_first ? w : r, ".0"));
+    const std::string vector = width < line ? ".1.1" : ".1";
+    order.loops.push_back(part(r, ".1.0"));
+    if (width < line) {
+      plan.push_back(Split{part(w, ".1"), width});
+      order.loops.push_back(part(w, ".1.0"));
+    }
+    order.loops.push_back(part(r, ".1.1"));
+    order.loops.push_back(part(w, vector));
+    const LoopName outermost = order.loops.front();
+    plan.push_back(std::move(order));
+    plan.push_back(Unroll{part(r, ".1.1"), std::nullopt});
+    plan.push_back(Vectorize{part(w, vector), width});
+    if (may_be_parallel)
+      plan.push_back(Parallel{outermost});
+    return plan;
+  }
+
+private:
+  /// What is stored unchanged; null where something is computed.
+  const scalar::Load* copied_cell() const {
+    const scalar::Expr* value = &schedule_.scop[nest_.statements.front()].text.value;
+    while (const auto* cast = scalar::as<scalar::Cast>(*value))
+      value = &cast->arg;
+    return scalar::as<scalar::Load>(*value);
+  }
+  bool runs_on_tiles(poly::StmtId id) const {
+    const std::vector<poly::LoopId> path = poly::path_of(schedule_.order, id);
+    const target::Intrinsic* data =
+        path.empty() ? nullptr
+                     : target::find_intrinsic(schedule_.order[path.back()].marks.instruction);
+    return data != nullptr && data->is_tile;
+  }
+  /// The largest part of a row, of whole squares if there is one, that divides it.
+  static int64_t even_piece(int64_t extent) {
+    constexpr int64_t kLongest = 32, kSquare = 4;
+    for (const int64_t step : {kSquare, int64_t{1}})
+      for (int64_t piece = std::min(extent, kLongest) / step * step; piece >= kSquare;
+           piece -= step)
+        if (extent % piece == 0)
+          return piece;
+    return std::min(extent, kLongest);
+  }
+  int64_t element_bytes() const { return widest_bytes(schedule_, nest_); }
+  int64_t native_lanes() const { return target::vector_lanes(cpu_, element_bytes()); }
+  LoopName part(size_t k, const std::string& suffix) const {
+    LoopName n = name_of_loop(schedule_.scop, schedule_.order, nest_.loops[k]);
+    n.loop += suffix;
+    return n;
+  }
+
+  const Schedule& schedule_;
+  const Nest& nest_;
+  const NestFacts& facts_;
+  const target::Cpu& cpu_;
+};
+
+} // namespace
+
+std::vector<Directive> turned_plan(const Schedule& schedule, const Nest& nest,
+                                   const NestFacts& facts, const target::Cpu& cpu,
+                                   bool may_be_parallel) {
+  const Transposition copy(schedule, nest, facts, cpu);
+  const auto sides = copy.sides();
+  return sides ? copy.turned_over(*sides, may_be_parallel) : std::vector<Directive>{};
+}
+
+} // namespace kawara::schedule

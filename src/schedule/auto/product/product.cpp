@@ -1,0 +1,347 @@
+#include "schedule/auto/product/product.h"
+
+#include "scalar/loads.h"
+#include "schedule/auto/product/blocking.h"
+#include "schedule/tree/extent.h"
+#include "schedule/tree/resolve.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::StmtId;
+using scalar::Expr;
+
+namespace {
+
+/// In vector multiply-adds: storing a cell; storing it across lanes, alone or in a tile that is turned over (for each cell and
+/// for each vector); copying one, in runs or from far apart.
+constexpr double kStore = 0.5, kStridedStore = 4.0, kTurnedStore = 1.0, kTurnedVector = 4.0;
+constexpr double kCopy = 1.5, kFarCopy = 4.0;
+/// Of the multiply-adds' time, where rows are read as they lie: with both operands copied the same product took 9 to 18 % longer
+/// than the costs of its tile and of its copies say.
+constexpr double kInPlace = 0.9;
+/// Assumed where an extent depends on parameters: large, so that buffers stay within their caches.
+constexpr int64_t kUnknownDepth = 2048;
+/// Fewer multiply-adds than this are not worth copying operands.
+constexpr int64_t kWorthPacking = 4096;
+
+/// Moves of the write and of the two loads along each loop of the nest.
+using Moves = std::vector<std::vector<Move>>;
+
+/// The operands of a product: what is loaded at other cells as the loops run. A factor that stays the same is
+/// none of them.
+struct Operands {
+  Moves moves;
+  std::vector<uint32_t> tensors;
+};
+
+Operands operands_of(const Schedule& schedule, const Nest& nest) {
+  const StmtId update = nest.statements.front();
+  Moves all;
+  for (size_t k = 0; k < nest.loops.size(); ++k)
+    all.push_back(moves_of(schedule.scop, schedule.order, update, nest.depth + k));
+  Operands operands;
+  for (const std::vector<Move>& moves : all)
+    operands.moves.push_back({moves.front()});
+  size_t at = 0;
+  scalar::visit(schedule.scop[update].text.value, [&](const Expr& e) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    if (load == nullptr)
+      return;
+    ++at;
+    if (std::all_of(all.begin(), all.end(), [&](const auto& m) { return m[at] == Move::None; }))
+      return;
+    operands.tensors.push_back(load->tensor);
+    for (size_t k = 0; k < all.size(); ++k)
+      operands.moves[k].push_back(all[k][at]);
+  });
+  return operands;
+}
+
+/// Rows that make a copy of the right operand worth its while; one that is kept from call to call always is. So many
+/// rows of one vector each keep the multipliers busy, sums that wait for each other do not. Lanes of a second vector may be empty then:
+/// the nest as it is written was 20 to 80 times slower (24 filters on AVX-512).
+constexpr int64_t kFewRows = 4, kManyRows = 8;
+
+bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& environment) {
+  const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
+  const int64_t work = p.extents[p.rows] * p.extents[p.lanes] * product_over(p.extents, p.depth);
+  const bool is_kept = keeps_values(schedule, p.right);
+  const auto fills_a_vector = [&] {
+    if (p.extents[p.lanes] < vector || p.extents[p.rows] < kManyRows)
+      return false;
+    const auto instruction = instruction_for(schedule, p, environment);
+    return !instruction || p.extents[p.lanes] >= instruction->lanes;
+  };
+  const bool is_wide = p.extents[p.lanes] >= 2 * vector || fills_a_vector();
+  return is_wide && (is_kept || p.extents[p.rows] >= kFewRows) && work >= kWorthPacking;
+}
+
+/// Whether multiply-adds take a cell of the left operand from any lane of a vector: then a vector of neighbours along the
+/// reduction does for as many steps. Rows as far apart as a quarter of the first cache would share the few lines of one set.
+bool takes_lanes(const Schedule& schedule, const Product& p, const Environment& environment) {
+  const scalar::Elem elem = schedule.scop.tensors[p.left].elem;
+  const int64_t row_bytes = p.extents[p.depth.back()] * scalar::bytes_of(elem);
+  return !environment.gpu && environment.cpu.arch == target::Arch::Aarch64 &&
+         environment.cpu.vector_bytes <= 16 && elem == scalar::Elem::F32 &&
+         schedule.scop.tensors[p.result].elem == elem && row_bytes < environment.cpu.caches.l1d / 4;
+}
+
+/// Loops that begin where a loop around the nest says: blocks of them would begin elsewhere each time.
+std::vector<bool> shifted_loops(const Schedule& schedule, const Nest& nest) {
+  std::vector<bool> shifted(nest.loops.size(), false);
+  if (nest.depth == 0)
+    return shifted;
+  const LoopId outermost = poly::path_of(schedule.order, nest.statements.front()).front();
+  for (size_t k = 0; k < nest.loops.size(); ++k)
+    shifted[k] = !is_rectangular_block(schedule.scop, schedule.order, outermost, nest.loops[k]);
+  return shifted;
+}
+
+/// The loops by role when `lanes` runs in lanes; nothing when no loop is left for the rows.
+std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts& facts,
+                                  size_t lanes, const std::vector<uint32_t>& loaded,
+                                  const std::vector<bool>& shifted) {
+  const size_t right = moves[lanes][1] == Move::None ? 2 : 1;
+  const size_t left = 3 - right;
+  std::optional<size_t> rows;
+  for (size_t k = 0; k < moves.size(); ++k) {
+    if (moves[k][0] == Move::None)
+      p.depth.push_back(k);
+    else if (k != lanes && !shifted[k] && facts.is_parallel[k] && moves[k][left] != Move::None &&
+             moves[k][right] == Move::None &&
+             (!rows || moves[k][0] == Move::Unit ||
+              (moves[*rows][0] != Move::Unit && p.extents[k] >= p.extents[*rows])))
+      rows = k; // of equally long ones the inner: its cells lie nearer to each other
+  }
+  // A loop that runs once moves nothing; it can stand for the rows of a result that has but one.
+  const auto single = std::find_if(p.depth.begin(), p.depth.end(), [&](size_t k) {
+    return p.extents[k] == 1 && facts.is_parallel[k] && moves[k][left] == Move::None;
+  });
+  if (!rows && single != p.depth.end()) {
+    rows = *single;
+    p.depth.erase(single);
+  }
+  if (!rows || p.depth.empty())
+    return std::nullopt;
+  for (size_t k = 0; k < moves.size(); ++k)
+    if (moves[k][0] != Move::None && k != lanes && k != *rows) {
+      if (!facts.is_parallel[k])
+        return std::nullopt;
+      p.outer.push_back(k);
+      p.left_stays = p.left_stays || moves[k][left] == Move::None;
+      p.right_stays = p.right_stays || moves[k][right] == Move::None;
+      p.right_rests = p.right_rests && moves[k][right] == Move::None;
+    }
+  p.lanes = lanes;
+  p.rows = *rows;
+  p.has_strided_lanes = moves[lanes][0] != Move::Unit;
+  p.turns_over = p.has_strided_lanes && moves[*rows][0] == Move::Unit;
+  p.has_far_lanes = moves[lanes][right] != Move::Unit;
+  p.has_far_rows = moves[*rows][left] != Move::Unit;
+  p.has_near_depth = p.depth.size() == 1 && moves[p.depth[0]][left] == Move::Unit;
+  p.has_runs = moves[p.depth.back()][left] == Move::Unit;
+  for (const size_t k : p.depth)
+    if (moves[k][left] == Move::Unit)
+      p.groups = k;
+  p.left = loaded[left - 1];
+  p.right = loaded[right - 1];
+  return p;
+}
+
+/// Whether a processor's plain vectors compute with the operand's cells as they lie in memory.
+bool takes_cells_as_they_are(const Schedule& schedule, const Product& p, uint32_t operand,
+                             const Environment& environment) {
+  return !environment.gpu && !instruction_for(schedule, p, environment) &&
+         scalar::bytes_of(schedule.scop.tensors[operand].elem) == element_bytes(schedule, p);
+}
+
+/// Rows that are runs along the reduction, each step one cell of them, are read where they lie by machines that load one cell into
+/// all lanes at no extra cost.
+bool reads_in_place(const Schedule& schedule, const Product& p, const Environment& environment) {
+  return environment.cpu.vector_bytes > 16 && p.has_far_rows && p.has_runs && !p.left_stays &&
+         !p.left_has_window && takes_cells_as_they_are(schedule, p, p.left, environment);
+}
+
+/// Neighbours along the rows are read where they lie by the same machines, if few columns use them: to copy one cell takes as long as
+/// to multiply it with 32 columns. Beyond the second cache each step of the reduction waits for another page.
+bool reads_cells(const Schedule& schedule, const Product& p, const Environment& environment) {
+  constexpr int64_t kOftenUsed = 512;
+  return environment.cpu.vector_bytes > 16 && !p.has_far_rows && !p.left_stays && p.right_stays &&
+         !p.left_has_window && p.extents[p.lanes] <= kOftenUsed &&
+         tensor_bytes(schedule, p.left) <= environment.cpu.caches.l2 &&
+         takes_cells_as_they_are(schedule, p, p.left, environment);
+}
+
+/// Neighbours in lanes that are used by few rows are read where they lie, if a kept left operand is all that is copied: a copy goes
+/// through memory twice. Each step of the reduction is in another page, and more pages than a core remembers would be looked up
+/// by every row of tiles. Narrow vectors gain by it only where tiles wait for memory and can ask for the next.
+bool reads_right_in_place(const Schedule& schedule, const Product& p,
+                          const Environment& environment) {
+  constexpr int64_t kOftenUsed = 256, kFewPages = 160;
+  const bool gains =
+      environment.cpu.vector_bytes > 16 || asks_for_columns(schedule, p, environment.cpu);
+  return gains && !p.right_stays && p.left_stays && !p.has_far_lanes && p.left != p.right &&
+         p.extents[p.rows] < kOftenUsed && product_over(p.extents, p.depth) <= kFewPages &&
+         !has_window(schedule, p, p.right) &&
+         takes_cells_as_they_are(schedule, p, p.right, environment);
+}
+
+/// Rows whose distance has a large factor in common with what a way of the first cache holds lie in the same few lines of it.
+int64_t row_lines(const Schedule& schedule, const Product& p) {
+  constexpr int64_t kWayBytes = 4096, kLineBytes = 64;
+  const program::Tensor& left = schedule.scop.tensors[p.left];
+  const auto run = scalar::constant_of(left.shape.back());
+  if (!p.has_runs || !run)
+    return kWayBytes / kLineBytes;
+  const int64_t common = std::gcd(*run * scalar::bytes_of(left.elem), kWayBytes);
+  return kWayBytes / std::max(common, kLineBytes);
+}
+
+/// Multiply-adds of vectors that the product takes, with what edges, stores and copies add.
+double cost_of(const Schedule& schedule, const Product& p, const Environment& environment) {
+  const int64_t lanes = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
+  const double rows = static_cast<double>(p.extents[p.rows]);
+  const double columns = static_cast<double>(p.extents[p.lanes]);
+  const auto depth = static_cast<double>(product_over(p.extents, p.depth));
+  const EdgeCosts edges = edge_costs(p, lanes, environment.cpu);
+  const RegisterTile tile =
+      register_tile(environment.cpu, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
+  const double steps =
+      tile_steps(environment.cpu, tile, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
+  // What follows a temp takes it out of memory again.
+  const double again = schedule.scop.tensors[p.result].role == program::Role::Temp ? kStore : 0;
+  const double turned = kTurnedStore + kTurnedVector / static_cast<double>(lanes) + again;
+  const double strided = p.turns_over ? turned : kStridedStore;
+  const double store = rows * columns * (p.has_strided_lanes ? strided : kStore);
+  const double copy = p.has_far_lanes ? kFarCopy : kCopy;
+  const bool copies_right = !p.right_stays && !p.reads_right_in_place;
+  const double right_copies = copies_right ? columns * depth * copy : 0;
+  const auto instruction = instruction_for(schedule, p, environment);
+  const double speed = instruction ? instruction->speed : 1.0;
+  const bool copies_left =
+      !p.left_stays && !p.left_has_window && !p.reads_left_in_place && !p.reads_left_cells;
+  const double left_copies = copies_left ? rows * depth * kCopy : 0;
+  const double in_place = p.reads_left_in_place ? kInPlace : 1.0;
+  return depth * steps * in_place / speed + store + right_copies + left_copies;
+}
+
+/// Threads of a GPU store neighbouring results together; what registers of the CPU gain counts behind that. So it does for
+/// sizes that are not known (`is_open`): the edges of tiles of an assumed size decide nothing.
+bool is_better(const Schedule& schedule, const Product& p, const Product& than,
+               const Environment& environment, bool is_open) {
+  if ((environment.gpu || is_open) && p.has_strided_lanes != than.has_strided_lanes)
+    return than.has_strided_lanes;
+  return cost_of(schedule, p, environment) < cost_of(schedule, than, environment);
+}
+
+} // namespace
+
+bool keeps_values(const Schedule& schedule, uint32_t tensor) {
+  const program::Tensor& own = schedule.scop.tensors[tensor];
+  if (own.is_constant || own.role != program::Role::Temp)
+    return own.is_constant;
+  bool is_made = false;
+  for (const poly::ScopStatement& statement : schedule.scop.statements) {
+    if (statement.is_removed || statement.text.tensor != tensor)
+      continue;
+    const auto loads = scalar::loads_in(statement.text.value);
+    is_made = !loads.empty();
+    if (!is_made || !std::all_of(loads.begin(), loads.end(), [&](const scalar::Load* load) {
+          return load->tensor != tensor && keeps_values(schedule, load->tensor);
+        }))
+      return false;
+  }
+  return is_made;
+}
+
+bool has_packed(const Schedule& schedule) {
+  return std::any_of(schedule.scop.tensors.begin(), schedule.scop.tensors.end(),
+                     [](const program::Tensor& tensor) { return tensor.is_packed; });
+}
+
+bool may_be_product(const Schedule& schedule, const Nest& nest) {
+  return nest.statements.size() == 1 &&
+         schedule.scop[nest.statements.front()].text.op != scalar::ReduceOp::None &&
+         operands_of(schedule, nest).tensors.size() == 2;
+}
+
+std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
+                                  const NestFacts& facts, const Environment& environment) {
+  if (!may_be_product(schedule, nest) || facts.fixed != 0)
+    return std::nullopt;
+  Product p;
+  p.nest = nest;
+  p.extents = facts.extents;
+  bool is_open = false;
+  for (size_t k = 0; k < nest.loops.size(); ++k)
+    if (facts.is_open[k]) {
+      p.extents[k] = kUnknownDepth;
+      is_open = true;
+    }
+  const auto [moves, loaded] = operands_of(schedule, nest);
+  p.result = schedule.scop[p.update()].text.tensor;
+  std::optional<Product> best;
+  const std::vector<bool> shifted = shifted_loops(schedule, nest);
+  for (size_t k = 0; k < nest.loops.size(); ++k) {
+    const bool is_one_sided = (moves[k][1] == Move::None) != (moves[k][2] == Move::None);
+    if (moves[k][0] == Move::None || !facts.is_parallel[k] || !is_one_sided || shifted[k])
+      continue;
+    auto other = with_lanes(p, moves, facts, k, loaded, shifted);
+    if (!other || !is_worth_it(schedule, *other, environment))
+      continue;
+    // What keeps its values is packed once for all calls.
+    other->left_stays = other->left_stays || keeps_values(schedule, other->left);
+    other->right_stays = other->right_stays || keeps_values(schedule, other->right);
+    other->left_has_window = has_window(schedule, *other, other->left);
+    other->has_near_depth = other->has_near_depth && takes_lanes(schedule, *other, environment);
+    if (other->left_has_window && !environment.gpu && environment.cpu.vector_bytes > 16 &&
+        schedule.scop.numerics != program::Numerics::Exact)
+      keep_shifts_apart(schedule, *other);
+    other->reads_left_in_place = reads_in_place(schedule, *other, environment);
+    other->reads_left_cells = reads_cells(schedule, *other, environment);
+    other->reads_right_in_place = reads_right_in_place(schedule, *other, environment);
+    other->row_lines = row_lines(schedule, *other);
+    if (!best || is_better(schedule, *other, *best, environment, is_open))
+      best = std::move(other);
+  }
+  return best;
+}
+
+std::optional<Product> product_at(const Schedule& schedule, LoopId loop,
+                                  const Environment& environment) {
+  const auto nest = perfect_nest_at(schedule.order, loop);
+  return nest && may_be_product(schedule, *nest)
+             ? product_of(schedule, *nest, facts_of(schedule, *nest), environment)
+             : std::nullopt;
+}
+
+bool combine_along(const Schedule& schedule, Product& p, const std::string& loop) {
+  const auto at = std::find_if(p.outer.begin(), p.outer.end(), [&](size_t k) {
+    return schedule.order[p.nest.loops[k]].name == loop;
+  });
+  if (at == p.outer.end())
+    return false;
+  p.combined = *at;
+  p.outer.erase(at);
+  return true;
+}
+
+bool runs_as_instruction(const Schedule& schedule, const Product& p,
+                         const Environment& environment) {
+  return cuts_of(schedule, p, environment).instruction.has_value();
+}
+
+bool shares_one_loop(const Schedule& schedule, const Product& p, const Environment& environment) {
+  const Cuts cuts = cuts_of(schedule, p, environment);
+  return cuts.grid.is_one_loop;
+}
+
+bool runs_in_one_go(const Schedule& schedule, const Product& p, const Environment& environment) {
+  return cuts_of(schedule, p, environment).depth_part == 0;
+}
+
+} // namespace kawara::schedule

@@ -1,0 +1,333 @@
+#include "schedule/tree/extent.h"
+
+#include "poly/definitions.h"
+#include "poly/isl/coalesced.h"
+#include "poly/isl/dimensions.h"
+#include "poly/isl/pieces.h"
+#include "scalar/eval.h"
+#include "schedule/tree/plain_boxes.h"
+#include "schedule/tree/rewrite.h"
+#include "schedule/tree/solve_iterators.h"
+#include "support/check.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace kawara::schedule {
+
+using poly::LoopId;
+using poly::Order;
+using poly::Scop;
+using poly::StmtId;
+
+namespace {
+
+/// "[a0, a1, x2] " with `letter` x at the dimensions from `from` to before `to`.
+std::string tuple(size_t size, size_t from, size_t to, char letter) {
+  std::string text = "[";
+  for (size_t d = 0; d < size; ++d)
+    text += (d == 0 ? "" : ", ") + std::string(1, d >= from && d < to ? letter : 'a') +
+            std::to_string(d);
+  return text + "]";
+}
+
+/// Points that agree with one of `set` in every dimension but those from `from` to before `to`.
+isl::set freed(const isl::set& set, size_t size, size_t from, size_t to) {
+  const isl::map forget(set.ctx(), "{ " + tuple(size, from, to, 'x') + " -> " +
+                                       tuple(size, from, to, 'y') + " }");
+  return set.apply(forget);
+}
+
+std::optional<int64_t> finite(const isl::val& value) {
+  if (!value.is_int())
+    return std::nullopt;
+  return value.num_si();
+}
+
+/// The rows down to a depth, in iterators that have no definition.
+std::vector<scalar::Expr> rows_in_own_words(const std::vector<scalar::Expr>& rows, size_t depth,
+                                            const poly::Reading& domain) {
+  const std::vector<scalar::Expr>& definitions = domain.definitions();
+  std::vector<scalar::Expr> own;
+  for (size_t k = 0; k <= depth; ++k)
+    own.push_back(poly::in_own_words(rows[k], definitions));
+  return own;
+}
+
+/// The values of a loop that runs over one iterator of each statement below it, where that has the same fixed values for all of
+/// them, whatever the loops around do: most loops of most programs, at a fraction of what sets cost.
+std::optional<ConstantRange> range_of_iterator(const Scop& scop, const Order& order, LoopId loop) {
+  const size_t depth = *poly::depth_of(order, loop);
+  std::optional<ConstantRange> range;
+  for (const StmtId statement : poly::statements_below(order, loop)) {
+    const auto domain = poly::reading_of(scop[statement]);
+    const std::vector<scalar::Expr> rows =
+        rows_in_own_words(order.rows[statement.value], depth, *domain);
+    const auto* it = scalar::as<scalar::Iter>(rows[depth]);
+    if (!it)
+      return std::nullopt;
+    for (size_t k = 0; k < depth; ++k)
+      if (mentions_iterator(rows[k], it->index))
+        return std::nullopt;
+    const auto own = domain->free_range(it->index);
+    if (!own || (range && (range->low != own->first || range->high != own->second)))
+      return std::nullopt;
+    range = ConstantRange{own->first, own->second};
+  }
+  return range;
+}
+
+constexpr int64_t kMostCounted = 4096;
+
+/// The only iterator of an expression without parameters.
+std::optional<uint32_t> only_iter(const scalar::Expr& row) {
+  std::optional<uint32_t> found;
+  bool is_only = true;
+  scalar::visit(row, [&](const scalar::Expr& e) {
+    const auto* it = scalar::as<scalar::Iter>(e);
+    is_only = is_only && !scalar::as<scalar::Param>(e) &&
+              (it == nullptr || !found || *found == it->index);
+    if (it != nullptr)
+      found = it->index;
+  });
+  return is_only ? found : std::nullopt;
+}
+
+/// The first and the last value of a loop by those of the loops around it which run over the same iterator, each with
+/// its depth.
+struct CountedRuns {
+  std::vector<size_t> depths;
+  std::map<std::vector<int64_t>, ConstantRange> ranges;
+};
+
+/// The iterators of a row with those that constraints tie them to; nothing where some row up to a depth is about them and others.
+std::optional<poly::Bundle> bundle_at(const std::vector<scalar::Expr>& rows, size_t depth,
+                                      const poly::Reading& domain) {
+  std::optional<uint32_t> first;
+  scalar::visit(rows[depth], [&](const scalar::Expr& e) {
+    if (const auto* it = scalar::as<scalar::Iter>(e))
+      first = it->index;
+  });
+  auto bundle = first ? poly::bundle_of(domain, *first, kMostCounted) : std::nullopt;
+  for (size_t k = 0; bundle && k <= depth; ++k) {
+    bool is_inside = false, is_outside = false;
+    scalar::visit(rows[k], [&](const scalar::Expr& e) {
+      if (const auto* it = scalar::as<scalar::Iter>(e))
+        (bundle->has[it->index] ? is_inside : is_outside) = true;
+    });
+    if (is_inside && is_outside)
+      return std::nullopt;
+  }
+  return bundle;
+}
+
+bool is_about(const scalar::Expr& row, const poly::Bundle& bundle) {
+  bool found = false;
+  scalar::visit(row, [&](const scalar::Expr& e) {
+    const auto* it = scalar::as<scalar::Iter>(e);
+    found = found || (it && bundle.has[it->index]);
+  });
+  return found;
+}
+
+std::vector<int64_t> values_at(const std::vector<scalar::Expr>& rows,
+                               const std::vector<size_t>& depths,
+                               const std::vector<int64_t>& point) {
+  std::vector<int64_t> values;
+  for (const size_t k : depths)
+    values.push_back(scalar::evaluate_index(rows[k], point, {}).value());
+  return values;
+}
+
+/// The same of rows over several iterators that depend on one another and on no other: all their values are gone through.
+std::optional<CountedRuns> runs_in_bundle(const std::vector<scalar::Expr>& rows, size_t depth,
+                                          const poly::Reading& domain) {
+  const auto bundle = bundle_at(rows, depth, domain);
+  if (!bundle)
+    return std::nullopt;
+  CountedRuns runs;
+  for (size_t k = 0; k < depth; ++k)
+    if (is_about(rows[k], *bundle))
+      runs.depths.push_back(k);
+  for (const std::vector<int64_t>& point : bundle->points) {
+    const int64_t value = scalar::evaluate_index(rows[depth], point, {}).value();
+    const auto [run, is_new] =
+        runs.ranges.try_emplace(values_at(rows, runs.depths, point), ConstantRange{value, value});
+    run->second = {std::min(run->second.low, value), std::max(run->second.high, value)};
+  }
+  return runs;
+}
+
+/// As `is_rectangular_block`, of one statement; nothing where sets have to be asked.
+std::optional<bool> is_counted_rectangle(const Scop& scop, const Order& order, LoopId outer,
+                                         LoopId inner) {
+  const std::vector<StmtId> below = poly::statements_below(order, inner);
+  const size_t first = *poly::depth_of(order, outer), last = *poly::depth_of(order, inner);
+  if (below.size() != 1 || !scop.params.empty())
+    return std::nullopt;
+  const auto domain = poly::reading_of(scop[below.front()]);
+  const std::vector<scalar::Expr> rows =
+      rows_in_own_words(order.rows[below.front().value], last, *domain);
+  const auto bundle = bundle_at(rows, last, *domain);
+  if (!bundle)
+    return std::nullopt;
+  std::vector<size_t> around, between;
+  for (size_t k = 0; k < last; ++k)
+    if (is_about(rows[k], *bundle))
+      (k < first ? around : between).push_back(k);
+  // By what is around: blocks, values of the inner loop, and how many of their pairs there are.
+  struct Seen {
+    std::set<std::vector<int64_t>> blocks, values, pairs;
+  };
+  std::map<std::vector<int64_t>, Seen> all;
+  for (const std::vector<int64_t>& point : bundle->points) {
+    Seen& seen = all[values_at(rows, around, point)];
+    std::vector<int64_t> pair = values_at(rows, between, point);
+    seen.blocks.insert(pair);
+    seen.values.insert(values_at(rows, {last}, point));
+    pair.push_back(scalar::evaluate_index(rows[last], point, {}).value());
+    seen.pairs.insert(std::move(pair));
+  }
+  return std::all_of(all.begin(), all.end(), [](const auto& entry) {
+    const Seen& seen = entry.second;
+    return seen.pairs.size() == seen.blocks.size() * seen.values.size();
+  });
+}
+
+/// For rows that divide one iterator of fixed size into blocks (`i // 8`, `i % 8`): all its values are gone through.
+std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scalar::Expr>& all_rows,
+                                        size_t depth, const poly::Reading& domain) {
+  const std::vector<scalar::Expr> rows = rows_in_own_words(all_rows, depth, domain);
+  if (!scop.params.empty())
+    return std::nullopt;
+  const auto iter = only_iter(rows[depth]);
+  const auto own = iter ? domain.free_range(*iter) : std::nullopt;
+  if (!own || own->second - own->first >= kMostCounted)
+    return runs_in_bundle(rows, depth, domain);
+  CountedRuns runs;
+  for (size_t k = 0; k < depth; ++k) {
+    if (!mentions_iterator(rows[k], *iter))
+      continue;
+    if (only_iter(rows[k]) != iter)
+      return runs_in_bundle(rows, depth, domain);
+    runs.depths.push_back(k);
+  }
+  std::vector<int64_t> at(domain.definitions().size(), 0), around;
+  auto run = runs.ranges.end(); // neighbours are mostly in the same one
+  for (int64_t x = own->first; x <= own->second; ++x) {
+    at[*iter] = x;
+    around.clear();
+    for (const size_t k : runs.depths)
+      around.push_back(scalar::evaluate_index(rows[k], at, {}).value());
+    const int64_t value = scalar::evaluate_index(rows[depth], at, {}).value();
+    if (run == runs.ranges.end() || run->first != around)
+      run = runs.ranges.try_emplace(around, ConstantRange{value, value}).first;
+    run->second = {std::min(run->second.low, value), std::max(run->second.high, value)};
+  }
+  return runs;
+}
+
+bool has_equal_ranges(const CountedRuns& a, const CountedRuns& b) {
+  return std::equal(a.ranges.begin(), a.ranges.end(), b.ranges.begin(), b.ranges.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.first == y.first && x.second.low == y.second.low &&
+                             x.second.high == y.second.high;
+                    });
+}
+
+std::optional<int64_t> longest_counted_run(const Scop& scop, const Order& order, LoopId loop) {
+  const size_t depth = *poly::depth_of(order, loop);
+  std::optional<CountedRuns> all;
+  for (const StmtId statement : poly::statements_below(order, loop)) {
+    auto runs =
+        counted_runs(scop, order.rows[statement.value], depth, *poly::reading_of(scop[statement]));
+    if (!runs || (all && (all->depths != runs->depths || !has_equal_ranges(*all, *runs))))
+      return std::nullopt;
+    all = std::move(runs);
+  }
+  int64_t most = 0;
+  if (all)
+    for (const auto& [around, range] : all->ranges)
+      most = std::max(most, range.high - range.low + 1);
+  return all ? std::optional(most) : std::nullopt;
+}
+
+/// Where every box of the loop's values starts at 0, the largest of them.
+std::optional<int64_t> longest_plain_run(const Scop& scop, const Order& order, LoopId loop) {
+  const auto depth = static_cast<std::ptrdiff_t>(*poly::depth_of(order, loop));
+  int64_t most = 0;
+  for (const StmtId statement : poly::statements_below(order, loop)) {
+    const std::vector<scalar::Expr>& rows = order.rows[statement.value];
+    const auto boxes = plain_boxes({rows.begin(), rows.begin() + depth}, {rows.begin()[depth]},
+                                   *poly::reading_of(scop[statement]));
+    if (!boxes)
+      return std::nullopt;
+    most = std::max(most, *scalar::constant_of(boxes->extent[0]));
+  }
+  return most;
+}
+
+} // namespace
+
+isl::set loop_values(const Scop& scop, const Order& order, LoopId loop) {
+  const std::optional<size_t> depth = poly::depth_of(order, loop);
+  KAWARA_CHECK(depth, "the loop is in the tree");
+  isl::set values;
+  for (const StmtId statement : poly::statements_below(order, loop)) {
+    const std::vector<scalar::Expr>& rows = order.rows[statement.value];
+    const std::vector<scalar::Expr> prefix(rows.begin(),
+                                           rows.begin() + static_cast<std::ptrdiff_t>(*depth) + 1);
+    const isl::set domain = scop[statement].domain.intersect_params(scop.context);
+    const isl::set image = domain.apply(map_of(prefix, domain, scop.params));
+    values = values.is_null() ? image : values.unite(image);
+  }
+  return poly::coalesced(values);
+}
+
+bool is_rectangular_block(const Scop& scop, const Order& order, LoopId outer, LoopId inner) {
+  if (range_of_iterator(scop, order, inner))
+    return true;
+  if (const auto counted = is_counted_rectangle(scop, order, outer, inner))
+    return *counted;
+  const isl::set values = loop_values(scop, order, inner);
+  const size_t first = *poly::depth_of(order, outer), last = *poly::depth_of(order, inner);
+  const isl::set rectangle =
+      freed(values, last + 1, last, last + 1).intersect(freed(values, last + 1, first, last));
+  return rectangle.is_equal(values);
+}
+
+std::optional<ConstantRange> constant_range(const Scop& scop, const Order& order, LoopId loop) {
+  if (const auto range = range_of_iterator(scop, order, loop))
+    return range;
+  const isl::set values = loop_values(scop, order, loop);
+  const int at = static_cast<int>(*poly::depth_of(order, loop));
+  if (values.is_empty())
+    return std::nullopt;
+  const auto low = finite(values.dim_min_val(at)), high = finite(values.dim_max_val(at));
+  if (!low || !high)
+    return std::nullopt;
+  return ConstantRange{*low, *high};
+}
+
+std::optional<int64_t> longest_run(const Scop& scop, const Order& order, LoopId loop) {
+  if (const auto range = range_of_iterator(scop, order, loop))
+    return range->high - range->low + 1;
+  if (const auto plain = longest_plain_run(scop, order, loop))
+    return plain;
+  if (const auto counted = longest_counted_run(scop, order, loop))
+    return counted;
+  const isl::set values = loop_values(scop, order, loop);
+  const size_t size = *poly::depth_of(order, loop) + 1;
+  const isl::map pairs(values.ctx(), "{ " + tuple(size, size - 1, size, 'x') + " -> " +
+                                         tuple(size, size - 1, size, 'y') + " }");
+  const isl::set steps = pairs.intersect_domain(values).intersect_range(values).deltas();
+  if (steps.is_empty())
+    return 0;
+  const auto most = finite(steps.dim_max_val(static_cast<int>(size) - 1));
+  if (!most)
+    return std::nullopt;
+  return *most + 1;
+}
+
+} // namespace kawara::schedule

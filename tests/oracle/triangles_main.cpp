@@ -1,3 +1,0 @@
-#include "oracle/triangle_sweep.h"
-
-int main(int argc, char** argv) { return kawara::oracle::triangles_program(argc, argv); }

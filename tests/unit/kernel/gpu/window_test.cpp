@@ -1,0 +1,128 @@
+// Convolutions whose windows the copy engine brings (Buffer::window).
+
+#include "unit/kernel/gpu/gpu_line.h"
+
+#include <fmt/format.h>
+
+namespace kawara::kernel {
+namespace {
+
+using gpu_line::compile;
+using gpu_line::Line;
+
+constexpr uint32_t kPlaces = 4; ///< the buffer W
+
+struct Convolution {
+  int64_t images, height, width, channels, filters, rows, columns, stride, dilation, before, after;
+  int64_t runs_on = 1; ///< cells of a row whose channels a place has
+  int64_t out(int64_t extent, int64_t taps) const {
+    return (extent + before + after - (taps - 1) * dilation - 1) / stride + 1;
+  }
+};
+
+std::string side(const Convolution& v, const std::string& o, const std::string& k) {
+  return fmt::format("{} * {} + {} * {} - {}", v.stride, o, v.dilation, k, v.before);
+}
+
+/// The program that operators write, with a bias and relu.
+std::string text_of(const Convolution& v) {
+  const int64_t down = v.out(v.height, v.rows), right = v.out(v.width - v.runs_on + 1, v.columns),
+                places = v.images * down * right, deep = v.channels * v.runs_on;
+  const std::string y = side(v, "y", "r"), x = side(v, "x", "s");
+  std::string text =
+      fmt::format("input X: bf16[{}, {}, {}, {}], F: bf16[{}, {}, {}, {}], b: bf16[{}]\noutput Y: "
+                  "bf16[{}, {}]\n"
+                  "temp W: bf16[{}, {}, {}, {}], T: f32[{}, {}]\n",
+                  v.images, v.height, v.width, v.channels, v.rows, v.columns, v.filters, deep,
+                  v.filters, places, v.filters, places, v.rows, v.columns, deep, places, v.filters);
+  std::string indent;
+  for (const auto& [name, extent] : std::vector<std::pair<std::string, int64_t>>{{"n", v.images},
+                                                                                 {"y", down},
+                                                                                 {"x", right},
+                                                                                 {"r", v.rows},
+                                                                                 {"s", v.columns},
+                                                                                 {"c", deep}}) {
+    text += fmt::format("{}for {} in range({}):\n", indent, name, extent);
+    indent += "  ";
+  }
+  const std::string cell = fmt::format("W[(n * {} + y) * {} + x, r, s, c]", down, right);
+  const std::string from =
+      v.runs_on == 1 ? fmt::format("X[n, {}, {}, c]", y, x)
+                     : fmt::format("X[n, {}, {} + c // {}, c % {}]", y, x, v.channels, v.channels);
+  if (v.before + v.after == 0)
+    text += fmt::format("{}{} = {}\n", indent, cell, from);
+  else
+    text += fmt::format("{0}if {1} >= 0 and {1} < {2} and {3} >= 0 and {3} < {4}:\n{0}  {5} = {6}\n"
+                        "{0}else:\n{0}  {5} = 0\n",
+                        indent, y, v.height, x, v.width, cell, from);
+  return text + fmt::format(
+                    "T[q, m] = sum((r in range({}), s in range({}), c in range({})), W[q, r, s, c] "
+                    "* F[r, s, m, c])\nY[q, m] = max(T[q, m] + b[m], 0)\n",
+                    v.rows, v.columns, deep);
+}
+
+/// Orders to bring places of a window.
+int64_t walks_of(const Kernel& kernel) {
+  int64_t found = 0;
+  visit(kernel.body, [&](const Stmt& stmt) {
+    const auto* engine = std::get_if<Engine>(&stmt);
+    const auto* load = engine != nullptr ? std::get_if<BulkLoad>(&engine->what) : nullptr;
+    found += load != nullptr && load->walk ? 1 : 0;
+  });
+  return found;
+}
+
+void expect_right(const Line& line) {
+  EXPECT_EQ(line.broken, std::vector<std::string>{});
+  const auto worst = gpu_line::difference(line, {}, 3);
+  ASSERT_TRUE(worst) << worst.error() << "\n" << print(line.kernel);
+  EXPECT_LE(*worst, 1e-2) << print(line.kernel);
+}
+
+TEST(Windows, default_schedules_bring_them_from_the_image) {
+  for (const Convolution& v : {Convolution{2, 5, 6, 64, 72, 3, 3, 1, 1, 1, 1},
+                               Convolution{3, 7, 7, 40, 64, 3, 3, 2, 1, 1, 1},
+                               Convolution{1, 9, 8, 24, 16, 3, 2, 1, 2, 2, 2},
+                               Convolution{2, 8, 7, 72, 64, 1, 1, 2, 1, 0, 0},
+                               Convolution{2, 6, 9, 16, 24, 3, 1, 1, 1, 0, 0, 4}}) {
+    SCOPED_TRACE(text_of(v));
+    const Line line = compile(text_of(v), "auto", {});
+    EXPECT_EQ(walks_of(line.kernel), 1) << print(line.kernel);
+    EXPECT_FALSE(used_buffers(line.kernel).contains(kPlaces));
+    expect_right(line);
+  }
+}
+
+TEST(Windows, dimensions_of_extent_1_may_be_missing) {
+  const std::string text = "input X: bf16[6, 9, 16], F: bf16[3, 24, 64], b: bf16[24]\n"
+                           "output Y: bf16[24, 24]\ntemp W: bf16[24, 3, 64], T: f32[24, 24]\n"
+                           "for y in range(4):\n  for x in range(6):\n    for r in range(3):\n"
+                           "      for c in range(64):\n"
+                           "        W[y * 6 + x, r, c] = X[y + r, x + c // 16, c % 16]\n"
+                           "T[q, m] = sum((r, c), W[q, r, c] * F[r, m, c])\nY[q, m] = T[q, m]\n";
+  const Line line = compile(text, "auto", {});
+  EXPECT_EQ(walks_of(line.kernel), 1) << print(line.kernel);
+  expect_right(line);
+}
+
+TEST(Windows, inlined_without_tensor_cores_read_the_image_too) {
+  for (const Convolution& v : {Convolution{2, 5, 4, 3, 4, 3, 3, 1, 1, 1, 1},
+                               Convolution{1, 4, 6, 2, 3, 2, 1, 1, 1, 0, 0, 2}}) {
+    const Line line = compile(text_of(v), "inline(S0); bind(S2.q, block.x)", {});
+    EXPECT_FALSE(used_buffers(line.kernel).contains(kPlaces));
+    expect_right(line);
+  }
+}
+
+TEST(Windows, zeros_in_other_places_are_not_a_window) {
+  std::string text = text_of({1, 6, 6, 64, 64, 3, 3, 1, 1, 1, 1});
+  const size_t at = text.find(">= 0");
+  text.replace(at, 4, ">= 1");
+  const Line line = compile(text, "auto", {});
+  EXPECT_EQ(walks_of(line.kernel), 0);
+  EXPECT_TRUE(used_buffers(line.kernel).contains(kPlaces));
+  EXPECT_THROW(compile(text, "inline(S0)", {}), std::runtime_error);
+}
+
+} // namespace
+} // namespace kawara::kernel
