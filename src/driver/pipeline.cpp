@@ -209,19 +209,15 @@ Parsed<Compiled> compile(const Request& request, const schedule::Environment& en
 
 Parsed<run::Executable> executable_of(const Request& request,
                                       const schedule::Environment& environment, Trace& trace,
-                                      const run::LoadOptions& options,
-                                      const std::function<void()>& between) {
+                                      const run::LoadOptions& options) {
   std::optional<kernel::Kernel> kernel;
   {
     KAWARA_TRY(const Scheduled front, schedule(request, environment, trace));
     kernel = optimised_kernel_of(front, environment, trace);
   }
-  between();
   emit::LlvmUnit unit = unit_of(*kernel, trace);
   kernel.reset();
-  between();
   auto executable = loaded(std::move(unit), options, trace);
-  between();
   return executable;
 }
 

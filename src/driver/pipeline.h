@@ -47,10 +47,8 @@ Parsed<Compiled> compile(Scheduled, const schedule::Environment&, Trace&,
 Parsed<Compiled> compile(const Request&, const schedule::Environment&, Trace&,
                          const run::LoadOptions& = {});
 
-/// Text to callable code and nothing else: what a stage made is freed as soon as the next one is done with it. `between` is
-/// called then.
+/// Text to callable code and nothing else: what a stage made is freed as soon as the next one is done with it.
 Parsed<run::Executable> executable_of(const Request&, const schedule::Environment&, Trace&,
-                                      const run::LoadOptions&,
-                                      const std::function<void()>& between);
+                                      const run::LoadOptions&);
 
 } // namespace kawara::driver

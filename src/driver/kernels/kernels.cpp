@@ -84,16 +84,14 @@ Parsed<Kernels::Made> Kernels::make(const Job& job) const {
                   request.directives ? request.directives->text : "", text);
   if (auto code = found(key))
     return Made{std::make_shared<const run::Executable>(*std::move(code)), true, is_in_tiles, {}};
-  compiler_.trim();
   TraceOptions traced;
   traced.verify = how_.verify;
   traced.together = job.together;
   Trace trace(std::move(traced));
-  const auto trim = [&] { compiler_.trim(); };
-  auto made = executable_of(request, environment_, trace, options_, trim);
+  auto made = executable_of(request, environment_, trace, options_);
   if (!made && request.directives) { // an order of its own always works
     request.directives = nullptr;
-    made = executable_of(request, environment_, trace, options_, trim);
+    made = executable_of(request, environment_, trace, options_);
   }
   if (!made)
     return fail(std::move(made).error());

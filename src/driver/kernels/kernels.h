@@ -1,7 +1,6 @@
 #pragma once
 
 #include "driver/kernels/code_cache.h"
-#include "driver/kernels/compiler_code.h"
 #include "driver/kernels/text_family.h"
 #include "driver/request.h"
 #include "run/cpu/kept_code.h"
@@ -115,7 +114,6 @@ private:
   CodeOptions how_;
   Trace trace_;
   CodeCache cache_;
-  mutable CompilerCode compiler_;
   Progress progress_;
   std::string key_; ///< of everything but the program that code depends on
   std::map<std::string, std::shared_ptr<const run::Executable>> kernels_;

@@ -150,7 +150,7 @@ TEST(Sizes, CodeForARangeTakesTheMemoryOfItsSize) {
                       "Y[n, i, v] = sum(j, P[n, i, j] * X2[n, j, v])\n");
   request.directives = make_source("operator.sched", "auto");
   Trace trace;
-  const auto code = executable_of(request, host_environment(), trace, {}, [] {});
+  const auto code = executable_of(request, host_environment(), trace, {});
   ASSERT_TRUE(code);
   const emit::Signature& signature = code->signature();
   for (const auto* group : {&signature.workspace, &signature.scratch})
