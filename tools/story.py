@@ -18,6 +18,7 @@ NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 FIGURES = [(re.compile(pattern), shown) for pattern, shown in [
     (r"\d+ samples? of \d+ calls?", "<n> samples of <n> calls"),
     (rf"(^|(?:after|in|to|:|instead of) ){NUMBER} (?:ns|us|ms|s)\b", r"\1<time>"),
+    (rf"^ *{NUMBER}% +{NUMBER}(?: +{NUMBER} +{NUMBER})? +", "<share> <time>  "),
     (rf"{NUMBER} [TGMk]?(?:FLOP|OP|B)/s", "<rate>"),
     (rf"{NUMBER} %", "<share>"),
     (rf"{NUMBER} [TGM]B are free", "<size> are free"),

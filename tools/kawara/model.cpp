@@ -9,6 +9,7 @@
 #include "graph/rewrite/rewrite.h"
 #include "kawara/arrays.h"
 #include "kawara/onnxruntime.h"
+#include "kawara/spread.h"
 #include "kawara/waiting.h"
 #include "run/cpu/threads.h"
 #include "run/file.h"
@@ -224,7 +225,7 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
     json["spread"] = timing.spread;
     json["compile_ms"] = run.compile_seconds * 1e3;
     json["block_bytes"] = run.block_bytes;
-    text += "time: " + run::to_string(timing) + "\n";
+    text += "time: " + run::to_string(timing) + "\n" + spread_note(timing);
     const double megabytes = static_cast<double>(run.block_bytes) * 1e-6;
     text +=
         is_compiled_model(options.file)

@@ -52,9 +52,10 @@ void add_agreement(const driver::Model& model, const ModelOptions& options,
   }
 }
 
-/// Table of the steps, those that take longest first.
-void add_steps(std::vector<driver::StepProfile> steps, nlohmann::json& json, std::string& text) {
-  double whole = 0;
+/// Table of the steps, those that take longest first, and of what a call takes besides; shares are of their sum.
+void add_steps(driver::ModelProfile profile, nlohmann::json& json, std::string& text) {
+  std::vector<driver::StepProfile> steps = std::move(profile.steps);
+  double whole = profile.between;
   for (const driver::StepProfile& step : steps)
     whole += step.seconds;
   std::stable_sort(steps.begin(), steps.end(),
@@ -84,6 +85,14 @@ void add_steps(std::vector<driver::StepProfile> steps, nlohmann::json& json, std
   if (left > 0)
     text += fmt::format("{:>5.1f}% {:>9.1f} {:>8} {:>7}  {} others\n", rest / whole * 100,
                         rest * 1e6, "", "", left);
+  const auto add_sum = [&](double seconds, std::string_view what) {
+    text += fmt::format("{:>5.1f}% {:>9.1f} {:>8} {:>7}  {}\n", seconds / whole * 100,
+                        seconds * 1e6, "", "", what);
+  };
+  add_sum(profile.between, "between steps: inputs, memory, results");
+  add_sum(whole, "a call, with a clock around each step");
+  json["between_steps_us"] = profile.between * 1e6;
+  json["call_by_steps_us"] = profile.seconds * 1e6;
 }
 
 /// The sizes in "past=64,batch=2".
@@ -174,8 +183,8 @@ measure_steps(driver::Model& model, const std::map<std::string, Datum>& inputs,
                         ratio.median, ratio.spread * 100);
     add_agreement(model, options, results, *other, json["onnxruntime"], text);
   }
-  KAWARA_TRY(std::vector<driver::StepProfile> steps, model.profile(inputs, 7));
-  add_steps(std::move(steps), json, text);
+  KAWARA_TRY(driver::ModelProfile profile, model.profile(inputs, 7));
+  add_steps(std::move(profile), json, text);
   KAWARA_TRY([[maybe_unused]] const Done done, add_sizes(model, options, json, text));
   return std::pair{text, json.dump()};
 }

@@ -11,12 +11,14 @@
 #include "graph/optimise/channels_last.h"
 #include "program/interpret/values.h"
 #include "run/file.h"
+#include "run/measure.h"
 #include "support/check.h"
 #include "support/text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -287,35 +289,43 @@ Result<Tape, Diagnostic> Model::tape_of_programs(const std::map<std::string, Dat
   return tape;
 }
 
-Result<std::vector<StepProfile>, Diagnostic>
-Model::profile(const std::map<std::string, Datum>& inputs, int calls) {
+Result<ModelProfile, Diagnostic> Model::profile(const std::map<std::string, Datum>& inputs,
+                                                int calls) {
   std::map<std::pair<const Plan*, size_t>, std::vector<double>> samples;
   std::vector<std::pair<const Plan*, size_t>> order;
+  std::vector<double> whole, between;
   for (int call = 0; call < calls; ++call) {
     std::vector<Runner::StepTime> times;
     impl_->runner.time_steps(&times);
     impl_->is_timed = true;
+    const auto begin = std::chrono::steady_clock::now();
     auto results = run(inputs);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     impl_->is_timed = false;
     impl_->runner.time_steps(nullptr);
     if (!results)
       return fail(std::move(results).error());
+    whole.push_back(seconds.count());
+    between.push_back(seconds.count());
     for (const Runner::StepTime& time : times) {
+      if (std::holds_alternative<ViewStep>(time.plan->steps[time.step]))
+        continue; // computes nothing
       auto& all = samples[{time.plan, time.step}];
       if (all.empty())
         order.emplace_back(time.plan, time.step);
       all.push_back(time.seconds);
+      between.back() -= time.seconds;
     }
   }
-  std::vector<StepProfile> out;
+  ModelProfile out;
+  const auto median = [](std::vector<double> all) {
+    return run::summarise(std::move(all), 1).median;
+  };
+  out.seconds = median(std::move(whole));
+  out.between = median(std::move(between));
   for (const auto& at : order) {
-    auto& all = samples[at];
-    std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2),
-                     all.end());
-    StepProfile step = profile_of(graph(), *at.first, at.first->steps[at.second]);
-    step.seconds = all[all.size() / 2];
-    if (!step.ops.empty())
-      out.push_back(std::move(step));
+    out.steps.push_back(profile_of(graph(), *at.first, at.first->steps[at.second]));
+    out.steps.back().seconds = median(std::move(samples[at]));
   }
   return out;
 }

@@ -50,6 +50,13 @@ struct StepProfile {
   double flops = 0, int_ops = 0, bytes = 0; ///< estimate/count.h
 };
 
+/// Where the time of a call goes. All times are medians over the calls.
+struct ModelProfile {
+  std::vector<StepProfile> steps;
+  double between = 0; ///< what a call takes besides its steps: inputs, memory, results
+  double seconds = 0; ///< of a call with a clock around each step
+};
+
 /// A model that can be run. Shapes are taken from the inputs of the first call; code for them is made
 /// then and kept, so that a further call with the same shapes only computes. At the second shape of an
 /// input, what depends on it is compiled for a range of sizes; further shapes in that range are planned,
@@ -99,9 +106,9 @@ public:
   /// pays, if `in_place`. What `run` refuses is refused.
   Result<std::vector<const Plan*>, Diagnostic> plan(const std::map<std::string, run::Datum>& inputs,
                                                     bool in_place = true);
-  /// Time of each step over several calls.
-  Result<std::vector<StepProfile>, Diagnostic>
-  profile(const std::map<std::string, run::Datum>& inputs, int calls);
+  /// Time of each step over several calls, one after the other by plans, not by a tape.
+  Result<ModelProfile, Diagnostic> profile(const std::map<std::string, run::Datum>& inputs,
+                                           int calls);
 
   /// Programs that were compiled for a range of sizes.
   std::vector<TextFamily> sized_programs() const;

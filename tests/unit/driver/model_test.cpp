@@ -53,6 +53,17 @@ TEST(Model, RunsAndKeepsItsCode) {
   EXPECT_EQ(model.kernels(), 2);
 }
 
+TEST(Model, ProfileAddsUpToTheCall) {
+  Model model = model_from(kSum);
+  const auto profile = model.profile({{"a", filled({2, 3}, 1)}, {"b", filled({2, 3}, 2)}}, 1);
+  ASSERT_TRUE(profile);
+  ASSERT_EQ(profile->steps.size(), 1u);
+  EXPECT_EQ(profile->steps[0].ops, "Add");
+  EXPECT_GT(profile->steps[0].seconds, 0);
+  EXPECT_GT(profile->between, 0);
+  EXPECT_NEAR(profile->steps[0].seconds + profile->between, profile->seconds, 1e-12);
+}
+
 TEST(Model, RefusesWrongInputs) {
   Model model = model_from(kSum);
   EXPECT_EQ(code_of(model, {{"a", filled({2, 3}, 1)}}), "K0520");

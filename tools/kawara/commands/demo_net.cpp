@@ -51,7 +51,8 @@ Result<std::string, Diagnostic> net_from_graph_to_time(const std::string& name) 
   options.limit_seconds = 1;
   const run::Timing timing =
       run::measure([&] { KAWARA_CHECK(model.run(inputs), "it ran before"); }, options);
-  KAWARA_TRY(const std::vector<driver::StepProfile> steps, model.profile(inputs, kProfiledCalls));
+  KAWARA_TRY(const driver::ModelProfile profile, model.profile(inputs, kProfiledCalls));
+  const std::vector<driver::StepProfile>& steps = profile.steps;
   return fmt::format("   {} nodes became {} steps of {} different kernels, compiled in {:.1f} s\n"
                      "   {:.2f} ms a call, {:.1f} GFLOP/s; {:.1f} MB for all values between steps\n"
                      "   the slowest steps:{}",

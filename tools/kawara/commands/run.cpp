@@ -1,6 +1,7 @@
 #include "kawara/arrays.h"
 #include "kawara/command.h"
 #include "kawara/model.h"
+#include "kawara/spread.h"
 #include "kawara/usable.h"
 #include "kawara/waiting.h"
 
@@ -135,7 +136,7 @@ public:
   void timed(const run::Timing& timing) {
     json_["median_ms"] = timing.median * 1e3;
     json_["spread"] = timing.spread;
-    text_ += "time: " + run::to_string(timing) + "\n";
+    text_ += "time: " + run::to_string(timing) + "\n" + spread_note(timing);
   }
   void print() {
     json_["ok"] = true;
