@@ -339,10 +339,33 @@ private:
       help.push_back({"write", "not x"});
     if (c == '{' || c == '}')
       help.push_back({"blocks are made by indentation", "four spaces per level"});
+    if (c == '?')
+      help.push_back({"a choice is written", "a if c else b"});
+    if (c == '@')
+      help.push_back({"a product of matrices is written", "C[i, j] = sum(k, A[i, k] * B[k, j])"});
+    if (c == '.')
+      add_member_help(begin, help);
     const std::string what =
         is_foreign(c) ? fmt::format("byte 0x{:02X}", unsigned(uint8_t(c))) : fmt::format("`{}`", c);
     report_.error(code::kCharacter, span_from(begin), "unexpected " + what, "", std::move(help));
     push(TokenKind::Bad, begin);
+  }
+
+  // `np.exp(x)`, `A.T`: nothing has members.
+  void add_member_help(size_t dot, std::vector<Help>& help) const {
+    const std::string_view member = word_here();
+    if (member.empty() || tokens_.empty() || tokens_.back().kind != TokenKind::Name ||
+        tokens_.back().where.end != dot)
+      return;
+    const std::string_view owner = tokens_.back().text;
+    if (pos_ + member.size() < text_.size() && text_[pos_ + member.size()] == '(')
+      help.push_back(
+          {"functions are written without what is before the dot", fmt::format("{}(...)", member)});
+    else if (member == "T")
+      help.push_back(
+          {"a transposed tensor is read by its indices", fmt::format("{}[j, i]", owner)});
+    else
+      help.push_back({"names have no dots", std::string(member)});
   }
 
   void finish() {

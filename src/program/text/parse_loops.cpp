@@ -214,6 +214,29 @@ void Parser::not_a_statement(const Token& first) {
   skip_block();
 }
 
+/// `A[i] /= x`, at the operator: the help has the user's own words.
+void Parser::no_quotient_update(const ast::Expr& target) {
+  const Token op = take();
+  const ast::Expr divisor = expr();
+  if (panic_)
+    return;
+  const auto written = [&](const ast::Expr& e) {
+    return report_.source()->text.substr(e.where.begin, e.where.end - e.where.begin);
+  };
+  const bool is_compound = divisor.kind == ast::Kind::Binary || divisor.kind == ast::Kind::Choice ||
+                           divisor.kind == ast::Kind::Compare;
+  std::string by = written(divisor);
+  int open = 0; // brackets; the first one may be closed before the end: (a + b) * c
+  size_t end = 0;
+  do
+    open += by[end] == '(' ? 1 : by[end] == ')' ? -1 : 0;
+  while (open > 0 && ++end < by.size());
+  if (is_compound && end + 1 < by.size())
+    by = "(" + by + ")";
+  fail(code::kExpected, op.where, "there is no `/=`", "",
+       {{"write", fmt::format("{0} = {0} / {1}", written(target), by)}});
+}
+
 void Parser::assignment(std::vector<ast::Statement>& out) {
   ast::Statement s;
   const Token first = peek();
@@ -234,14 +257,13 @@ void Parser::assignment(std::vector<ast::Statement>& out) {
   const Token op = peek();
   if (!panic_ && !assign_op(s)) {
     if (op.is("/="))
-      fail(code::kExpected, op.where, "there is no `/=`", "",
-           {{"write", fmt::format("{0} = {0} / x", first.text)}});
+      no_quotient_update(s.target);
     else
       fail_expected("`=`, `+=`, `-=`, `*=`, `max=` or `min=`");
   }
   s.value = expr();
   s.where = since(first.where.begin);
-  const bool is_whole = !panic_;
+  const bool is_whole = !panic_ && !is_line_bad();
   finish_line();
   if (is_whole)
     out.push_back(std::move(s));

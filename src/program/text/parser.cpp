@@ -34,6 +34,7 @@ Token Parser::expect_name(const char* purpose) {
   if (!panic_ && at(TokenKind::Name)) {
     if (!is_reserved(peek().text))
       return take();
+    refused_names_.insert(peek().text);
     fail(code::kReserved, peek().where, fmt::format("`{}` is a reserved word", peek().text),
          fmt::format("cannot be {}", purpose),
          {{"choose another name, for example", std::string(peek().text) + "_"}});
@@ -63,8 +64,20 @@ void Parser::fail(const char* code, Span where, std::string headline, std::strin
     report_.error(code, where, std::move(headline), std::move(label), std::move(help));
 }
 
+// `x[1:3]`: a colon between brackets.
+bool Parser::is_slice() const {
+  int open = 0;
+  for (size_t i = line_begin_; i < pos_; ++i)
+    open += tokens_[i].is("[") ? 1 : tokens_[i].is("]") ? -1 : 0;
+  return at(":") && open > 0;
+}
+
 void Parser::fail_expected(const std::string& what) {
   const Token& seen = peek();
+  if (refused_names_.count(seen.text)) { // uses of a name that was refused where it was declared
+    panic_ = true;
+    return;
+  }
   Span where = seen.where;
   std::string found = fmt::format("`{}`", seen.text);
   if (seen.kind == TokenKind::Newline || seen.kind == TokenKind::End) {
@@ -78,6 +91,9 @@ void Parser::fail_expected(const std::string& what) {
     help.push_back({"powers are written", "pow(x, 2)"});
   if (seen.is("="))
     help.push_back({"equality is written", "=="});
+  if (is_slice())
+    help.push_back(
+        {"there are no slices; a loop runs over a part", "for i in range(1, 3): y[i] = x[i]"});
   fail(code::kExpected, where, fmt::format("expected {}, found {}", what, found), "", help);
 }
 

@@ -4,6 +4,8 @@
 #include "program/text/ast.h"
 #include "program/text/token.h"
 
+#include <set>
+
 namespace kawara::program {
 
 /// Builds the ast::File of one text; reports at most one error per line and goes on with the next.
@@ -33,6 +35,7 @@ private:
             std::vector<Help> help = {});
   void fail_expected(const std::string& what);
   bool is_line_bad() const;
+  bool is_slice() const;
   void finish_line();
   void skip_line();
   void skip_block();
@@ -61,6 +64,7 @@ private:
   void assignment(std::vector<ast::Statement>&);
   void not_a_statement(const Token& first);
   bool assign_op(ast::Statement&);
+  void no_quotient_update(const ast::Expr& target);
   std::vector<ast::Statement> block(Span header);
   void colon(Span header);
 
@@ -91,6 +95,7 @@ private:
   bool panic_ = false;
   uint32_t blocks_ = 0;
   uint32_t nesting_ = 0;
+  std::set<std::string_view> refused_names_; ///< reserved words that were declared
 };
 
 } // namespace kawara::program

@@ -101,6 +101,15 @@ Expr with_checked_uses(const Expr& root, uint32_t loop, const Program& program) 
   });
 }
 
+/// Why a loop whose bounds read data cannot be part of a statement.
+std::string what_it_has(const Loop& loop) {
+  if (loop.step != 1)
+    return "has a step";
+  if (loop.body.size() != 1)
+    return "holds more than one assignment";
+  return std::holds_alternative<If>(loop.body[0]) ? "holds a condition" : "holds another loop";
+}
+
 } // namespace
 
 /// A loop whose bounds read data becomes part of the one statement in it.
@@ -119,10 +128,7 @@ void Resolver::absorb_data_loops(Body& body) {
     const auto* only = loop->body.size() == 1 ? std::get_if<StatementRef>(&loop->body[0]) : nullptr;
     if (!only || loop->step != 1 || program_.statements[only->statement].over) {
       report_.error(code::kDataLoop, loop->where,
-                    loop->step != 1 ? "a range that is read from data has a step"
-                                    : "a loop over a range that is read from data holds more than "
-                                      "one assignment",
-                    "",
+                    "a loop whose range is read from data " + what_it_has(*loop), "",
                     {{"write a sum", "y[i] = sum(p in range(ptr[i], ptr[i + 1]), val[p])"},
                      {"or run to a size that is known, and choose", "select(p < n[i], x, 0)"}},
                     {"How often it runs is only known when the program runs. It may hold one "
