@@ -5,20 +5,27 @@
 #include "program/text/assumption_place.h"
 #include "support/text.h"
 
+#include <algorithm>
+
 namespace kawara::driver {
 namespace {
 
-Diagnostic unknown_size(const program::Program& program, const std::string& name) {
+Diagnostic unknown_sizes(const program::Program& program, const std::vector<std::string>& names) {
   std::vector<std::string> known;
   for (const program::Param& p : program.params)
     known.push_back(p.name);
   Diagnostic d;
   d.code = "K0430";
-  d.headline = "no parameter is called `" + name + "`";
+  d.headline = "no parameter is called `" + join(names, "` or `") + "`";
   d.body.push_back(known.empty() ? "The program has no parameters."
                                  : "The program's parameters are " + join(known, ", ") + ".");
-  if (const auto meant = closest(name, known))
-    d.help.push_back({"did you mean", "-p " + *meant + "=...", false});
+  std::vector<std::string> meant;
+  for (const std::string& name : names)
+    if (const auto one = closest(name, known))
+      if (const std::string flag = *one + "=..."; std::count(meant.begin(), meant.end(), flag) == 0)
+        meant.push_back(flag);
+  if (!meant.empty())
+    d.help.push_back({"did you mean", "-p " + join(meant, ","), false});
   return d;
 }
 
@@ -101,6 +108,7 @@ std::optional<Diagnostic> refused_tiles(int64_t winograd, program::Numerics nume
 Parsed<program::Program> program_of(const Request& request) {
   KAWARA_TRY(program::Program program, program::parse(request.text));
   Diagnostics errors;
+  std::vector<std::string> unknown;
   std::vector<std::optional<int64_t>> values(program.params.size());
   for (const auto& [name, value] : request.sizes) {
     bool is_known = false;
@@ -110,10 +118,12 @@ Parsed<program::Program> program_of(const Request& request) {
         is_known = true;
       }
     if (!is_known)
-      errors.push_back(unknown_size(program, name));
+      unknown.push_back(name);
     else if (value < 0)
       errors.push_back(negative_size(name, value));
   }
+  if (!unknown.empty())
+    errors.insert(errors.begin(), unknown_sizes(program, unknown));
   if (!errors.empty())
     return fail(std::move(errors));
   const std::vector<scalar::Expr> stated = program.assumptions;
