@@ -49,26 +49,25 @@ std::vector<std::string> all_functions() {
 }
 
 std::optional<std::string> function_meant(std::string_view name) {
-  static const std::pair<const char*, const char*> kOthers[] = {{"fabs", "abs"},
-                                                                {"fmax", "max"},
-                                                                {"fmin", "min"},
-                                                                {"expf", "exp"},
-                                                                {"sqrtf", "sqrt"},
-                                                                {"where", "select"},
-                                                                {"ln", "log"},
-                                                                {"float", "f32"},
-                                                                {"int", "i32"},
-                                                                {"double", "f64"},
-                                                                {"product", "prod"},
-                                                                {"power", "pow"},
-                                                                {"arctan2", "atan2"},
-                                                                {"clip", "clamp"},
-                                                                {"log10", "log(x) / log(10)"},
-                                                                {"mod", "a % b"},
-                                                                {"mean", "sum(k, x[k]) / N"}};
-  for (const auto& [other, ours] : kOthers)
-    if (name == other)
-      return ours;
+  static constexpr OtherWord kOthers[] = {{"fabs", "abs"},
+                                          {"fmax", "max"},
+                                          {"fmin", "min"},
+                                          {"expf", "exp"},
+                                          {"sqrtf", "sqrt"},
+                                          {"where", "select"},
+                                          {"ln", "log"},
+                                          {"float", "f32"},
+                                          {"int", "i32"},
+                                          {"double", "f64"},
+                                          {"product", "prod"},
+                                          {"power", "pow"},
+                                          {"arctan2", "atan2"},
+                                          {"clip", "clamp"},
+                                          {"log10", "log(x) / log(10)"},
+                                          {"mod", "a % b"},
+                                          {"mean", "sum(k, x[k]) / N"}};
+  if (const auto ours = word_for(name, kOthers))
+    return ours;
   return closest(name, all_functions());
 }
 

@@ -5,6 +5,8 @@
 #include "program/text/typed.h"
 
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -21,6 +23,10 @@ struct ScopeLoop {
   bool is_dimension = false; ///< runs over a dimension of a tensor, so hi - lo is never negative
   std::string shown = {};    ///< its name in the Program, where that is another
 };
+
+/// A word of another language, and what is written for it here.
+using OtherWord = std::pair<std::string_view, std::string_view>;
+std::optional<std::string> word_for(std::string_view other, std::span<const OtherWord> words);
 
 /// Whether the loop runs upwards between bounds that depend on parameters only.
 bool has_fixed_range(const ScopeLoop&);

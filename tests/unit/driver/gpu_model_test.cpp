@@ -166,12 +166,17 @@ TEST(GpuModel, NarrowKernelsMeanNearlyTheSame) {
   }
 }
 
-TEST(GpuModel, ConvolutionsWithChannelsLastRunOnTensorCores) {
+/// The small net in bf16, its images with channels last.
+Result<Tape, Diagnostic> narrow_tape() {
   ModelOptions options;
   options.floats = DataType::BF16;
   options.images = ImageOrder::ChannelsLast;
   Model model(small_net(), options);
-  auto tape = model.tape_of_programs(model.pattern_inputs({}));
+  return model.tape_of_programs(model.pattern_inputs({}));
+}
+
+TEST(GpuModel, ConvolutionsWithChannelsLastRunOnTensorCores) {
+  const auto tape = narrow_tape();
   ASSERT_TRUE(tape);
   GpuProgramOptions how;
   how.makes_code = false;
@@ -185,11 +190,7 @@ TEST(GpuModel, ConvolutionsWithChannelsLastRunOnTensorCores) {
 
 /// Under `verify` every kernel of a model is compared with its program and its schedule, and says so; otherwise the proof is tried.
 TEST(GpuModel, KernelsAreProvedAndSaySo) {
-  ModelOptions options;
-  options.floats = DataType::BF16;
-  options.images = ImageOrder::ChannelsLast;
-  Model model(small_net(), options);
-  auto tape = model.tape_of_programs(model.pattern_inputs({}));
+  const auto tape = narrow_tape();
   ASSERT_TRUE(tape);
   GpuProgramOptions how;
   how.makes_code = false;
