@@ -53,7 +53,7 @@ std::string outcome_of(const validate::Report& report) {
   if (!report.is_read)
     return report.unchecked.empty() ? "too large to read" : "not read";
   if (!report.is_finished)
-    return "not finished";
+    return "not completed (limit reached, see --verify)";
   return report.unchecked.empty() ? "proved" : "proved in part";
 }
 

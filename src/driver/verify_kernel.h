@@ -31,8 +31,8 @@ std::string require_valid(const schedule::Schedule&, const kernel::Kernel&, size
 
 /// What `--verify` says of the same proof with all the time that it needs.
 std::string note_of(const validate::Report&);
-/// The same in one or two words, to be counted: "proved", "proved in part", "not finished", "too large to read", "not
-/// read" (launches of warpgroups).
+/// The same in a few words, to be counted: "proved", "proved in part", "not completed (limit reached, see --verify)", "too large to
+/// read", "not read" (launches of warpgroups).
 std::string outcome_of(const validate::Report&);
 
 } // namespace kawara::driver

@@ -97,7 +97,7 @@ std::string Trace::time_table() const {
   std::vector<std::string> outcomes;
   for (const auto& [outcome, count] : outcomes_)
     outcomes.push_back(fmt::format("{} {}", count, outcome));
-  return outcomes.empty() ? table : table + "finished kernels: " + join(outcomes, ", ") + "\n";
+  return outcomes.empty() ? table : table + "proofs of kernels: " + join(outcomes, ", ") + "\n";
 }
 
 } // namespace kawara

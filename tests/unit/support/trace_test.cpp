@@ -59,10 +59,10 @@ TEST(Trace, prints_only_what_was_asked_for) {
 TEST(Trace, counts_what_checks_said_over_all_runs) {
   Trace one(ticking()), other(ticking());
   one.count("proved");
-  other.count("not finished");
+  other.count("not completed");
   other.count("proved");
   one.add(other);
-  EXPECT_NE(one.time_table().find("finished kernels: 1 not finished, 2 proved\n"),
+  EXPECT_NE(one.time_table().find("proofs of kernels: 1 not completed, 2 proved\n"),
             std::string::npos);
 }
 
