@@ -15,14 +15,6 @@ using graph::Graph;
 using graph::Shape;
 using graph::Value;
 
-/// "1x3x224"; "scalar" for none.
-std::string typed_shape(const Shape& shape) {
-  std::vector<std::string> extents;
-  for (const int64_t extent : shape)
-    extents.push_back(std::to_string(extent));
-  return extents.empty() ? "scalar" : join(extents, "x");
-}
-
 class Sizes {
 public:
   Sizes(const Graph& graph, const InputSizes& sizes) : graph_(graph), sizes_(sizes) {}
@@ -181,44 +173,70 @@ private:
       if (!open.empty() && find(name) == nullptr)
         return fail(no_such_input(name));
     if (!open.empty())
-      return fail(open_sizes(open, shapes));
+      return fail(open_sizes(open));
     return shapes;
   }
 
-  /// All that is open at once, and an example for each way to say it.
-  Diagnostic open_sizes(const std::vector<const Value*>& open,
-                        const std::map<std::string, Shape>& shapes) const {
-    std::vector<std::string> names, lines;
-    const Value* nameless = nullptr;
+  /// "2x?x3": what is known of a shape.
+  std::string typed_shape(const Value& value) const {
+    std::vector<std::string> extents;
+    for (const Dim& dim : value.type.shape.value_or(std::vector<Dim>(2)))
+      extents.push_back(extent(dim) ? std::to_string(*extent(dim)) : "?");
+    return join(extents, "x");
+  }
+
+  /// Symbols without a size in the shapes of these values.
+  std::vector<std::string> open_symbols(const std::vector<const Value*>& values) const {
+    std::vector<std::string> names;
+    for (const Value* value : values)
+      for (const Dim& dim : value->type.shape.value_or(std::vector<Dim>()))
+        if (!extent(dim) && !dim.symbol.empty() &&
+            std::find(names.begin(), names.end(), printable(dim.symbol)) == names.end())
+          names.push_back(printable(dim.symbol));
+    return names;
+  }
+
+  /// Has it sizes that `-p` cannot give?
+  bool is_nameless(const Value& value) const {
+    const auto dims = value.type.shape.value_or(std::vector<Dim>(1));
+    return std::any_of(dims.begin(), dims.end(),
+                       [&](const Dim& dim) { return !extent(dim) && dim.symbol.empty(); });
+  }
+
+  /// Options that give all sizes: shapes of `values`, and the symbols that these do not have.
+  std::string options_for(const std::vector<const Value*>& values,
+                          const std::vector<const Value*>& open) const {
+    std::vector<std::string> options, sizes;
+    for (const Value* value : values)
+      options.push_back(fmt::format("--shape {}={}", printable(value->name), typed_shape(*value)));
+    const std::vector<std::string> told = open_symbols(values);
+    for (const std::string& name : open_symbols(open))
+      if (std::find(told.begin(), told.end(), name) == told.end())
+        sizes.push_back(name + "=?");
+    if (!sizes.empty())
+      options.insert(options.begin(), "-p " + join(sizes, ","));
+    return join(options, " ");
+  }
+
+  /// All that is open at once, and each way to say it. Which sizes a model takes only its nodes know: `?` stands for one.
+  Diagnostic open_sizes(const std::vector<const Value*>& open) const {
+    std::vector<std::string> lines, files;
+    std::vector<const Value*> nameless;
     for (const Value* value : open) {
       lines.push_back(fmt::format("{}: {}", printable(value->name), graph::text_of(value->type)));
-      if (!value->type.shape)
-        nameless = value;
-      for (const Dim& dim : value->type.shape.value_or(std::vector<Dim>())) {
-        if (extent(dim))
-          continue;
-        if (dim.symbol.empty())
-          nameless = value;
-        else if (std::find(names.begin(), names.end(), printable(dim.symbol)) == names.end())
-          names.push_back(printable(dim.symbol));
-      }
+      files.push_back(fmt::format("--input {}=FILE.npy", printable(value->name)));
+      if (is_nameless(*value))
+        nameless.push_back(value);
     }
     Diagnostic d;
     d.code = "K0570";
     d.headline = fmt::format("`{}` needs sizes that are not given", printable(graph_.name));
     d.body.push_back(join(lines, "\n"));
-    std::vector<std::string> flags;
-    for (const std::string& name : names)
-      flags.push_back(name + "=1");
-    if (!names.empty())
-      d.help.push_back({"name a size", "-p " + join(flags, ","), false});
-    const Value& shown = nameless ? *nameless : *open.front();
-    d.help.push_back(
-        {names.empty() ? "give a shape" : "or a shape",
-         fmt::format("--shape {}={}", printable(shown.name), typed_shape(shapes.at(shown.name))),
-         false});
-    d.help.push_back(
-        {"or give the tensor", fmt::format("--input {}=FILE.npy", printable(shown.name)), false});
+    d.help.push_back({"give a size for each `?`", options_for(nameless, open), false});
+    if (nameless.empty())
+      d.help.push_back({"or shapes", options_for(open, open), false});
+    d.help.push_back({files.size() == 1 ? "or give the tensor" : "or give the tensors",
+                      join(files, " "), false});
     return d;
   }
 

@@ -33,18 +33,19 @@ std::string size_message(const std::map<std::string, run::Datum>& given, const I
 }
 
 TEST(OpenSizes, AreRefusedAllAtOnce) {
-  EXPECT_EQ(size_message({}, {}), "error[K0570]: `net` needs sizes that are not given\n\n"
-                                  "  tokens: f32[batch, seq]\n"
-                                  "  image: f32[batch, 3, ?]\n\n"
-                                  "  help: name a size:         -p batch=1,seq=1\n"
-                                  "  help: or a shape:          --shape image=1x3x1\n"
-                                  "  help: or give the tensor:  --input image=FILE.npy\n");
+  EXPECT_EQ(size_message({}, {}),
+            "error[K0570]: `net` needs sizes that are not given\n\n"
+            "  tokens: f32[batch, seq]\n"
+            "  image: f32[batch, 3, ?]\n\n"
+            "  help: give a size for each `?`:  -p seq=? --shape image=?x3x?\n"
+            "  help: or give the tensors:       --input tokens=FILE.npy "
+            "--input image=FILE.npy\n");
   EXPECT_EQ(size_message({}, {{{"batch", 2}}, {{"image", {2, 3, 8}}}}),
             "error[K0570]: `net` needs sizes that are not given\n\n"
             "  tokens: f32[batch, seq]\n\n"
-            "  help: name a size:         -p seq=1\n"
-            "  help: or a shape:          --shape tokens=2x1\n"
-            "  help: or give the tensor:  --input tokens=FILE.npy\n");
+            "  help: give a size for each `?`:  -p seq=?\n"
+            "  help: or shapes:                 --shape tokens=2x?\n"
+            "  help: or give the tensor:        --input tokens=FILE.npy\n");
 }
 
 TEST(OpenSizes, ComeFromNamesShapesAndInputs) {
