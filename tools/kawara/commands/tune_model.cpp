@@ -70,9 +70,14 @@ void print_table(const Found& found) {
   fmt::print("{:8}  {:>5}  {:>6}  {:>9}  {:>9}  {:>7}\n", "id", "uses", "trials", "default",
              "tuned", "faster");
   double before = 0, after = 0;
+  size_t waiting = 0; // the budget ended before their turn
   for (const tune::TaskReport& task : found.tasks) {
     if (!task.errors.empty()) {
       fmt::print("{:8}  {:>5}  {}\n", task.name, task.uses, task.errors.front().headline);
+      continue;
+    }
+    if (task.default_seconds <= 0) {
+      ++waiting;
       continue;
     }
     fmt::print(
@@ -82,6 +87,9 @@ void print_table(const Found& found) {
     before += static_cast<double>(task.uses) * task.default_seconds;
     after += static_cast<double>(task.uses) * task.seconds;
   }
+  if (waiting > 0)
+    fmt::print("{} not measured before the budget ended: the default stays\n",
+               waiting == 1 ? "1 program was" : fmt::format("{} programs were", waiting));
   if (after > 0)
     fmt::print("all of them: {} instead of {}, {:.2f}x faster\n", time_text(after),
                time_text(before), before / after);
