@@ -4,6 +4,8 @@
 #include "program/interpret/values.h"
 #include "run/measure.h"
 
+#include <set>
+
 namespace kawara::driver {
 
 /// Inputs of a run: given arrays where there are some, a fixed pattern elsewhere. Refuses sizes whose tensors need more memory than
@@ -26,7 +28,13 @@ struct Difference {
   std::vector<int64_t> cell;
   double got = 0, expected = 0;
 };
-Difference compare(const program::Arrays& got, const program::Arrays& expected);
+/// Integers and conditions are the same or infinitely far apart, but for those in tensors `decided_by_floats`.
+Difference compare(const program::Arrays& got, const program::Arrays& expected,
+                   const std::set<std::string>& decided_by_floats = {});
+
+/// Tensors of integers or conditions that a float has a part in, by a conversion or a comparison: rounding may decide their cells. All
+/// others are exact under every contract.
+std::set<std::string> decided_by_floats(const program::Program&);
 
 /// How far a compiled result may be from the interpreter's. Nothing under `exact`; otherwise 64 roundings of the
 /// type that sums are computed in, times the root of the longest sum or size, and 4 units in the last place of

@@ -38,7 +38,7 @@ public:
     KAWARA_TRY(program::Arrays results, called(*default_));
     call_seconds_ = steady_seconds() - begun;
     expected_ = reference_->expected ? *reference_->expected : results;
-    if (auto wrong = refuse_difference(results, expected_, allowed_))
+    if (auto wrong = refuse_difference(task_.program, results, expected_, allowed_))
       return fail(Diagnostics{*std::move(wrong)});
     // Two results that may each be off by that much.
     allowed_ *= reference_->expected ? 1 : 2;
@@ -65,7 +65,7 @@ public:
         std::_Exit(EXIT_FAILURE);
       return {Outcome::Failed, results.error().front().headline};
     }
-    const std::string difference = difference_of(*results, expected_, allowed_);
+    const std::string difference = difference_of(task_.program, *results, expected_, allowed_);
     if (!difference.empty())
       return {Outcome::Wrong, difference};
     candidates_.insert_or_assign(id, std::move(code));

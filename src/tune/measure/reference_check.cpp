@@ -42,9 +42,9 @@ bool is_interpretable(const program::Program& program, const std::vector<int64_t
   return work && sum <= kInterpretable;
 }
 
-std::string difference_of(const program::Arrays& got, const program::Arrays& expected,
-                          double allowed) {
-  const driver::Difference d = driver::compare(got, expected);
+std::string difference_of(const program::Program& program, const program::Arrays& got,
+                          const program::Arrays& expected, double allowed) {
+  const driver::Difference d = driver::compare(got, expected, driver::decided_by_floats(program));
   if (d.worst <= allowed)
     return "";
   return fmt::format(
@@ -52,9 +52,10 @@ std::string difference_of(const program::Arrays& got, const program::Arrays& exp
       d.got, d.expected, d.worst, allowed);
 }
 
-std::optional<Diagnostic> refuse_difference(const program::Arrays& got,
+std::optional<Diagnostic> refuse_difference(const program::Program& program,
+                                            const program::Arrays& got,
                                             const program::Arrays& expected, double allowed) {
-  const std::string difference = difference_of(got, expected, allowed);
+  const std::string difference = difference_of(program, got, expected, allowed);
   if (difference.empty())
     return std::nullopt;
   Diagnostic d;
@@ -82,14 +83,16 @@ Parsed<Done> check_small(const Reference& reference) {
     KAWARA_TRY(const program::Arrays expected,
                collected(program::interpret(*program, *sizes, inputs)));
     double allowed = driver::tolerance_of(*program, *sizes);
-    if (!difference_of(got, expected, allowed).empty() && allowed > 0) {
+    if (!difference_of(*program, got, expected, allowed).empty() && allowed > 0) {
       KAWARA_TRY(
           const program::Arrays moved,
           collected(program::interpret(*program, *sizes, driver::rounded_elsewhere(inputs))));
-      allowed = std::max(allowed,
-                         driver::tolerance_from_rounding(driver::compare(moved, expected).worst));
+      allowed = std::max(
+          allowed,
+          driver::tolerance_from_rounding(
+              driver::compare(moved, expected, driver::decided_by_floats(*program)).worst));
     }
-    if (auto wrong = refuse_difference(got, expected, allowed))
+    if (auto wrong = refuse_difference(*program, got, expected, allowed))
       return fail(Diagnostics{*std::move(wrong)});
     return Done{};
   }

@@ -11,10 +11,10 @@ namespace kawara::tune {
 bool is_interpretable(const program::Program&, const std::vector<int64_t>& sizes);
 
 /// Where two results differ by more than is allowed, in one line; empty where they do not.
-std::string difference_of(const program::Arrays& got, const program::Arrays& expected,
-                          double allowed);
+std::string difference_of(const program::Program&, const program::Arrays& got,
+                          const program::Arrays& expected, double allowed);
 /// ... as an error of Kawara's (K0436).
-std::optional<Diagnostic> refuse_difference(const program::Arrays& got,
+std::optional<Diagnostic> refuse_difference(const program::Program&, const program::Arrays& got,
                                             const program::Arrays& expected, double allowed);
 
 /// Compiles the default schedule at the largest of some small sizes that the interpreter can do, and compares

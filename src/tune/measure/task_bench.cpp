@@ -67,7 +67,7 @@ public:
     call_seconds_ = steady_seconds() - begun;
     KAWARA_TRY([[maybe_unused]] const Done allowed, allow_for_rounding());
     if (expected_) {
-      if (auto wrong = refuse_difference(results(), *expected_, allowed_))
+      if (auto wrong = refuse_difference(task_.program, results(), *expected_, allowed_))
         return fail(Diagnostics{*std::move(wrong)});
       return Done{};
     }
@@ -94,7 +94,8 @@ public:
       if (const auto moved = inputs.find(task_.program.tensors[t].name); moved != inputs.end())
         std::memcpy(memory_[t].data(), moved->second.data(), moved->second.bytes());
     KAWARA_TRY([[maybe_unused]] const Done done, collected(call(*default_)));
-    const double worst = driver::compare(results(), before).worst;
+    const double worst =
+        driver::compare(results(), before, driver::decided_by_floats(task_.program)).worst;
     allowed_ = std::max(allowed_, driver::tolerance_from_rounding(worst));
     reset();
     KAWARA_TRY([[maybe_unused]] const Done again, collected(call(*default_)));
@@ -170,7 +171,7 @@ private:
       return {Outcome::Failed, done.error().headline};
     if (std::string why = damage(); !why.empty())
       return {Outcome::Wrong, std::move(why)};
-    const std::string difference = difference_of(results(), *expected_, allowed_);
+    const std::string difference = difference_of(task_.program, results(), *expected_, allowed_);
     return difference.empty() ? Prepared{} : Prepared{Outcome::Wrong, difference};
   }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace kawara::driver {
 namespace {
 
@@ -19,6 +21,38 @@ double tolerance_for(const std::string& operands, const std::string& result,
                            "[64, 64]\noutput C: " + result +
                            "[64, 64]\nC[i, j] = sum(k, A[i, k] * B[k, j])\n";
   return tolerance_of(parsed(text, numerics), {});
+}
+
+program::Arrays one_cell(scalar::Elem elem, int64_t value) {
+  program::Array array(elem, {1});
+  array.set(0, scalar::int_value(value));
+  return {{"y", array}};
+}
+
+TEST(Tolerance, IsNothingForIntegersThatNoFloatDecides) {
+  constexpr int64_t kBeyondDoubles = (int64_t{1} << 53) + 1;
+  for (const scalar::Elem elem : {scalar::Elem::I64, scalar::Elem::U64})
+    EXPECT_TRUE(std::isinf(
+        compare(one_cell(elem, kBeyondDoubles), one_cell(elem, kBeyondDoubles - 1)).worst));
+  const auto got = one_cell(scalar::Elem::I32, 1000000),
+             want = one_cell(scalar::Elem::I32, 1000001);
+  EXPECT_TRUE(std::isinf(compare(got, want).worst));
+  EXPECT_TRUE(
+      std::isinf(compare(one_cell(scalar::Elem::Bool, 1), one_cell(scalar::Elem::Bool, 0)).worst));
+  EXPECT_EQ(compare(got, got).worst, 0);
+  EXPECT_LT(compare(got, want, {"y"}).worst, 1e-5) << "a float decides it";
+}
+
+TEST(Tolerance, KnowsIntegersThatAFloatDecides) {
+  const auto program = parsed("input x: f32[4], n: i32[4]\n"
+                              "output a: i32[4], b: i32[4], c: bool[4], d: i32[4], e: i32[4]\n"
+                              "a[i] = n[i] * 2\n"
+                              "b[i] = i32(x[i])\n"
+                              "c[i] = x[i] > 0\n"
+                              "d[i] = b[i] + 1\n"
+                              "e[i] = 1 if n[i] > 2 else a[i]\n",
+                              program::Numerics::Rounding);
+  EXPECT_EQ(decided_by_floats(program), (std::set<std::string>{"b", "c", "d"}));
 }
 
 TEST(Tolerance, IsNothingUnderExact) {

@@ -91,11 +91,14 @@ Diagnostic mismatch(const driver::Difference& d, double tolerance, program::Nume
   Diagnostic out;
   out.code = "K0436";
   out.headline = "the compiled result differs from the interpreter's";
-  out.body.push_back(fmt::format("{} is {:.9g}, the interpreter says {:.9g}:\n"
-                                 "a difference of {:.3g}, more than {:.3g}.",
-                                 d.tensor + (cell.empty() ? "" : "[" + cell + "]"), d.got,
-                                 d.expected, d.worst, tolerance));
-  if (numerics == program::Numerics::Exact) {
+  const std::string where = d.tensor + (cell.empty() ? "" : "[" + cell + "]");
+  const bool is_exact = std::isfinite(d.got) && std::isfinite(d.expected) && std::isinf(d.worst);
+  out.body.push_back(
+      fmt::format("{} is {:.{}g}, the interpreter says {:.{}g}:\n", where, d.got, is_exact ? 17 : 9,
+                  d.expected, is_exact ? 17 : 9) +
+      (is_exact ? "no rounding decides it, so it must be the same."
+                : fmt::format("a difference of {:.3g}, more than {:.3g}.", d.worst, tolerance)));
+  if (is_exact || numerics == program::Numerics::Exact) {
     out.body.push_back("This is a bug in Kawara; please report it with the command and its files.");
     return out;
   }
@@ -165,13 +168,14 @@ Parsed<Done> check_result(const program::Program& program, const std::vector<int
   if (!expected)
     return fail(Diagnostics{std::move(expected).error()});
   double tolerance = driver::tolerance_of(program, sizes);
-  const driver::Difference difference = driver::compare(results, *expected);
+  const std::set<std::string> decided = driver::decided_by_floats(program);
+  const driver::Difference difference = driver::compare(results, *expected, decided);
   if (!(difference.worst <= tolerance) && tolerance > 0)
     if (auto moved = while_waiting("interpreting again for --check", [&] {
           return program::interpret(program, sizes, driver::rounded_elsewhere(inputs));
         }))
-      tolerance = std::max(
-          tolerance, driver::tolerance_from_rounding(driver::compare(*moved, *expected).worst));
+      tolerance = std::max(tolerance, driver::tolerance_from_rounding(
+                                          driver::compare(*moved, *expected, decided).worst));
   if (!(difference.worst <= tolerance))
     return fail(Diagnostics{mismatch(difference, tolerance, program.numerics)});
   report.checked(difference.worst, tolerance);
