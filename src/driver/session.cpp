@@ -7,6 +7,7 @@
 #include "scalar/type.h"
 #include "support/hash.h"
 #include "support/memory.h"
+#include "support/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -141,6 +142,48 @@ Parsed<Done> require_memory(const program::Program& program, const std::vector<i
   return Done{};
 }
 
+/// Integers divided by what may be zero.
+bool may_divide_by_zero(const program::Statement& statement) {
+  bool found = false;
+  scalar::visit(statement.value, [&](const scalar::Expr& e) {
+    const auto* binary = scalar::as<scalar::Binary>(e);
+    found = found ||
+            (binary && !scalar::is_float(e.type().elem) &&
+             (binary->op == scalar::BinaryOp::FloorDiv || binary->op == scalar::BinaryOp::Mod) &&
+             scalar::constant_of(binary->rhs).value_or(0) == 0);
+  });
+  return found;
+}
+
+/// K0412 with the statements that can have divided by zero: kernels only tell that one did.
+Diagnostic with_divisions(Diagnostic d, const program::Program& program) {
+  std::vector<std::string> names;
+  for (const program::Statement& statement : program.statements) {
+    if (!may_divide_by_zero(statement))
+      continue;
+    if (names.empty()) {
+      d.source = program.source;
+      d.where = statement.where;
+      d.label = statement.name;
+    }
+    names.push_back(statement.name);
+  }
+  if (names.size() > 1) {
+    d.label += " may have done it";
+    d.body.push_back("Statements that divide integers: " + join(names, ", ") + ".");
+  }
+  d.help.push_back({"to see at which iteration", "kawara run --check", false});
+  return d;
+}
+
+Result<Done, Diagnostic> called(const Compiled& compiled, const std::vector<void*>& arguments,
+                                const std::vector<int64_t>& sizes) {
+  auto done = compiled.executable.call(arguments, sizes);
+  if (!done && done.error().code == "K0412")
+    return fail(with_divisions(std::move(done).error(), compiled.front.program));
+  return done;
+}
+
 } // namespace
 
 Parsed<program::Arrays> inputs_for(const program::Program& program,
@@ -157,8 +200,7 @@ Parsed<program::Arrays> call(const Compiled& compiled, const std::vector<int64_t
   KAWARA_TRY(auto arrays,
              collected(program::bind_arguments(compiled.front.program, sizes, std::move(inputs))));
   const std::vector<void*> arguments = pointers(compiled, arrays);
-  KAWARA_TRY([[maybe_unused]] const Done done,
-             collected(compiled.executable.call(arguments, sizes)));
+  KAWARA_TRY([[maybe_unused]] const Done done, collected(called(compiled, arguments, sizes)));
   return program::results_of(compiled.front.program, std::move(arrays));
 }
 
@@ -167,8 +209,7 @@ Parsed<run::Timing> time_calls(const Compiled& compiled, const std::vector<int64
   KAWARA_TRY(auto arrays,
              collected(program::bind_arguments(compiled.front.program, sizes, std::move(inputs))));
   const std::vector<void*> arguments = pointers(compiled, arrays);
-  KAWARA_TRY([[maybe_unused]] const Done done,
-             collected(compiled.executable.call(arguments, sizes)));
+  KAWARA_TRY([[maybe_unused]] const Done done, collected(called(compiled, arguments, sizes)));
   return run::measure(
       [&] {
         [[maybe_unused]] const bool ok =
