@@ -23,8 +23,18 @@ struct Measured {
   estimate::Work work;
   double compile_seconds = 0;
   std::string machine, schedule;
+  int64_t threads = run::default_threads(); ///< of a processor that the code can use
   std::optional<estimate::Machine> figures; ///< of a processor
 };
+
+bool has_parallel_loop(const kernel::Kernel& kernel) {
+  bool found = false;
+  kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
+    const auto* loop = std::get_if<kernel::For>(&stmt);
+    found = found || (loop && loop->marks.is_parallel);
+  });
+  return found;
+}
 
 Parsed<Measured> measure(const CommonOptions& options, const driver::Request& request,
                          program::Arrays given, Trace& trace) {
@@ -49,12 +59,13 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
                }));
     KAWARA_TRY(measured.timing, time(compiled));
   } else {
-    const int64_t threads = run::default_threads();
-    measured.machine = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
     measured.figures = driver::known_machine(target::detect_cpu());
     KAWARA_TRY(const driver::Compiled compiled, while_waiting("compiling", [&] {
                  return driver::compile(request, environment, trace);
                }));
+    measured.threads = has_parallel_loop(compiled.kernel) ? run::default_threads() : 1;
+    measured.machine =
+        std::to_string(measured.threads) + (measured.threads == 1 ? " thread" : " threads");
     KAWARA_TRY(measured.timing, time(compiled));
   }
   auto work = estimate::count(program, sizes);
@@ -86,7 +97,7 @@ nlohmann::json json_of(const Measured& measured, const std::optional<UnderRoof>&
                       {"max_ms", measured.timing.max * 1e3},
                       {"spread", measured.timing.spread},
                       {"samples", measured.timing.samples.size()},
-                      {"threads", run::default_threads()},
+                      {"threads", measured.threads},
                       {"gflops", measured.work.flops / seconds * 1e-9},
                       {"gops", operations_of(measured.work) / seconds * 1e-9},
                       {"gbytes_per_s", measured.work.compulsory_bytes / seconds * 1e-9},
