@@ -61,7 +61,8 @@ int run_command(int argc, char** argv) {
   if (!first.starts_with('-') &&
       std::none_of(known.begin(), known.end(),
                    [&](const CLI::App* each) { return each->get_name() == first; }))
-    return kawara::tools::report({kawara::tools::no_such_command(app, first)}, {});
+    return kawara::tools::report(
+        {kawara::tools::no_such_command(app, first, argc > 2 ? argv[2] : "")}, {});
   if (const auto checked = kawara::run::check_threads(); !checked)
     return kawara::tools::report({checked.error()}, {});
   try {

@@ -158,7 +158,9 @@ std::optional<Diagnostic> refused_file(const std::string& command, InputKind kin
       return option_refusal(
           fmt::format("`kawara {}` is not for {}", command, kind_text(kind)),
           kind == InputKind::CompiledModel ? "give the ONNX file that it was made of"
-          : takes_models ? "give a model in ONNX form; `kawara show` and `kawara run` take programs"
+          : takes_models ? "give a model in ONNX form; `kawara run` compiles a program and runs "
+                           "it, `kawara show` "
+                           "shows it, `kawara emit` writes it as C"
                          : "give a program in .kw text; `kawara fusion MODEL --programs` prints "
                            "those of a model");
     }

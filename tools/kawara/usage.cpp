@@ -1,5 +1,6 @@
 #include "kawara/usage.h"
 
+#include "kawara/model.h"
 #include "support/text.h"
 
 #include <algorithm>
@@ -10,11 +11,13 @@ namespace {
 
 // Words of other tools, and what does that here.
 constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
-    {"version", "--version"}, {"build", "compile"},    {"explain", "show"},   {"print", "show"},
-    {"exec", "run"},          {"execute", "run"},      {"time", "bench"},     {"profile", "bench"},
-    {"perf", "bench"},        {"verify", "check"},     {"validate", "check"}, {"optimize", "tune"},
-    {"optimise", "tune"},     {"autotune", "tune"},    {"info", "machine"},   {"download", "zoo"},
-    {"models", "zoo"},        {"codegen", "emit"},     {"export", "emit"},    {"dump", "show"},
+    {"version", "--version"}, {"build", "compile"},    {"make", "compile"},
+    {"explain", "show"},      {"print", "show"},       {"exec", "run"},
+    {"execute", "run"},       {"time", "bench"},       {"profile", "bench"},
+    {"perf", "bench"},        {"verify", "check"},     {"validate", "check"},
+    {"optimize", "tune"},     {"optimise", "tune"},    {"autotune", "tune"},
+    {"info", "machine"},      {"download", "zoo"},     {"models", "zoo"},
+    {"codegen", "emit"},      {"export", "emit"},      {"dump", "show"},
     {"dependences", "deps"},  {"dependencies", "deps"}};
 
 std::vector<std::string> names_of_commands(const CLI::App& app) {
@@ -40,6 +43,11 @@ std::optional<std::string> command_meant(const std::string& name,
 bool is_file(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored);
+}
+
+/// `kawara compile` takes models; a program is compiled by what uses it.
+bool is_build_of_program(const std::string& name, const std::string& file) {
+  return (name == "build" || name == "make") && is_file(file) && !is_model(file);
 }
 
 /// "kawara run", and of a command of commands "kawara db ls".
@@ -201,7 +209,7 @@ std::vector<std::string> left_over(const CLI::App& app, const std::vector<std::s
 
 } // namespace
 
-Diagnostic no_such_command(const CLI::App& app, const std::string& name) {
+Diagnostic no_such_command(const CLI::App& app, const std::string& name, const std::string& file) {
   const std::vector<std::string> known = names_of_commands(app);
   Diagnostic d;
   d.code = "K0437";
@@ -209,7 +217,14 @@ Diagnostic no_such_command(const CLI::App& app, const std::string& name) {
   d.body.push_back("The commands are " + join(known, ", ") + ".");
   if (app.get_parent() == nullptr && is_file(name))
     d.help.push_back({"to run the file", "kawara run " + name, false});
-  else if (const auto meant = command_meant(name, known))
+  else if (app.get_parent() == nullptr && is_build_of_program(name, file)) {
+    d.help.push_back({"to compile the program and run it", "kawara run " + file, false});
+    d.help.push_back({"to compile and measure it", "kawara bench " + file, false});
+    d.help.push_back(
+        {"to write it as C",
+         "kawara emit " + file + " -o " + std::filesystem::path(file).stem().string() + ".c",
+         false});
+  } else if (const auto meant = command_meant(name, known))
     d.help.push_back({"did you mean", spelled(app) + " " + *meant, false});
   return d;
 }

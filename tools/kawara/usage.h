@@ -4,8 +4,9 @@
 
 namespace kawara::tools {
 
-/// K0437: no command has that name. Says which one is meant: by spelling, by what other tools call it, or `run` for a file.
-Diagnostic no_such_command(const CLI::App&, const std::string& name);
+/// K0437: no command has that name. Says which one is meant: by spelling, by what other tools call it, or `run` for a file. `file`
+/// is what stood after it.
+Diagnostic no_such_command(const CLI::App&, const std::string& name, const std::string& file = "");
 
 /// K0454: what the parser of the command line refused, about the command that `words` begin with. Says which option is meant, where
 /// a size or an array belongs, which word is too much.
