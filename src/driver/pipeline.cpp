@@ -13,6 +13,7 @@
 #include "program/rewrites/unit_dimensions.h"
 #include "program/rewrites/unit_loops.h"
 #include "program/rewrites/winograd.h"
+#include "schedule/marks/slow_widths.h"
 #include "target/cpu.h"
 #include "validate/validate.h"
 
@@ -156,6 +157,10 @@ Parsed<Scheduled> schedule(const Request& request, const schedule::Environment& 
         return broken;
       },
       [&] { return schedule::listing(proven); });
+  if (const auto asked = request.directives ? schedule::parse_directives(request.directives)
+                                            : Parsed<std::vector<schedule::Directive>>({}))
+    for (Diagnostic& slow : schedule::slow_widths(proven, *asked, environment))
+      warnings.push_back(std::move(slow));
   return Scheduled{std::move(program), std::move(proven), std::move(warnings)};
 }
 

@@ -11,7 +11,7 @@ namespace kawara::schedule {
 ///
 /// Statement by statement, all lanes read before any lane writes. Without a width the machine's
 /// vector registers decide: as many lanes as one holds of the widest element that the statements
-/// touch.
+/// touch. Widths that are no power of two are slow, and warned of (K0262).
 ///
 /// Needs    a loop with statements only below it.
 /// Legal    when no lane needs what a lane before it writes (a distance of W or more is fine),
