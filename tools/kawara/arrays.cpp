@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace kawara::tools {
@@ -32,7 +33,12 @@ Diagnostic no_member(const std::string& name, const std::string& path) {
                          "rename the member, or give a .npy file");
 }
 
-Result<program::Array, Diagnostic> read_array(const std::string& name, const std::string& path) {
+Result<program::Array, Diagnostic> read_array(const std::string& name, const std::string& path,
+                                              const DeclaredInput& declared) {
+  if (is_value(path))
+    return array_from_value(name, path, declared);
+  if (path.ends_with(".csv"))
+    return array_from_csv(name, path, declared);
   if (!path.ends_with(".npz"))
     return run::read_npy(path);
   KAWARA_TRY(program::Arrays arrays, run::read_npz(path));
@@ -42,7 +48,8 @@ Result<program::Array, Diagnostic> read_array(const std::string& name, const std
   return std::move(at->second);
 }
 
-Parsed<program::Arrays> read_arrays(const std::vector<std::string>& bindings) {
+Parsed<program::Arrays> read_arrays(const program::Program& program,
+                                    const std::vector<std::string>& bindings) {
   program::Arrays arrays;
   Diagnostics errors;
   for (const std::string& text : bindings) {
@@ -59,7 +66,15 @@ Parsed<program::Arrays> read_arrays(const std::vector<std::string>& bindings) {
       errors.push_back(binding.error());
       continue;
     }
-    auto array = read_array(binding->first, binding->second);
+    const auto tensor = std::find_if(program.tensors.begin(), program.tensors.end(),
+                                     [&](const program::Tensor& each) {
+                                       return each.name == binding->first && !each.is_hidden;
+                                     });
+    // A name that the program does not take is refused for that, whatever follows it (K0407).
+    Result<program::Array, Diagnostic> array =
+        tensor == program.tensors.end()
+            ? Result<program::Array, Diagnostic>(program::Array())
+            : read_array(binding->first, binding->second, declared_input(program, *tensor));
     if (array)
       arrays[binding->first] = *std::move(array);
     else
@@ -72,10 +87,10 @@ Parsed<program::Arrays> read_arrays(const std::vector<std::string>& bindings) {
 
 Parsed<program::Arrays> read_arrays_of(driver::Request& request,
                                        const std::vector<std::string>& bindings) {
-  KAWARA_TRY(program::Arrays given, read_arrays(bindings));
-  if (given.empty())
-    return given;
+  if (bindings.empty())
+    return program::Arrays();
   KAWARA_TRY(const program::Program open, driver::program_of(request));
+  KAWARA_TRY(program::Arrays given, read_arrays(open, bindings));
   if (auto known = program::check_names(open, given); !known)
     return fail(Diagnostics{std::move(known).error()});
   program::accept_raw_bits(open, given);

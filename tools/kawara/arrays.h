@@ -3,6 +3,7 @@
 #include "driver/session.h"
 #include "graph/tensor.h"
 #include "kawara/shown_cells.h"
+#include "kawara/text_values.h"
 #include "program/interpret/values.h"
 #include "support/diagnostic.h"
 
@@ -18,12 +19,15 @@ enum class Names : uint8_t { OfProgram, OfModel };
 Result<std::pair<std::string, std::string>, Diagnostic> binding_of(const std::string& option,
                                                                    const std::string& text, Names);
 
-/// The array in a .npy file, or the member of that name in a .npz file. Refuses what cannot be read, and a file without such a member (K0428).
-Result<program::Array, Diagnostic> read_array(const std::string& name, const std::string& path);
+/// The number that stands instead of a path (text_values.h), the array in a .npy or .csv file, or the member of that name in a .npz
+/// file. Refuses what cannot be read, and a file without such a member (K0428).
+Result<program::Array, Diagnostic> read_array(const std::string& name, const std::string& path,
+                                              const DeclaredInput&);
 /// K0428: a .npz file has no such member.
 Diagnostic no_member(const std::string& name, const std::string& path);
-/// All arrays of `--input`: NAME=FILE, or a .npz file whose members have the names of tensors.
-Parsed<program::Arrays> read_arrays(const std::vector<std::string>& bindings);
+/// All arrays of `--input`: NAME=FILE, NAME=NUMBER, or a .npz file whose members have the names of tensors.
+Parsed<program::Arrays> read_arrays(const program::Program&,
+                                    const std::vector<std::string>& bindings);
 /// The same for a program, which takes the sizes that are not given from them.
 Parsed<program::Arrays> read_arrays_of(driver::Request&, const std::vector<std::string>& bindings);
 /// Refuses a file to write that ends in none of .npy, .npz and .csv (K0453).

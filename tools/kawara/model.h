@@ -64,9 +64,11 @@ void use_tuned(driver::Model&, const CommonOptions&);
 /// What the database has for programs on that machine; empty without a database.
 driver::KnownSchedule tuned_schedules(const CommonOptions&, const schedule::Environment&);
 
-/// Declared type of an input, if there is one of that name.
-using DeclaredType = run::DeclaredTypes;
-/// The arrays that `--input NAME=FILE` names.
+/// What is declared of an input, if there is one of that name.
+using DeclaredType = std::function<std::optional<graph::ValueType>(const std::string& name)>;
+/// ... of this graph.
+DeclaredType declared_types(const graph::Graph&);
+/// The arrays that `--input NAME=FILE` names, and the numbers in `--input NAME=NUMBER`.
 Result<std::map<std::string, run::Datum>, Diagnostic>
 read_bindings(const std::vector<std::string>& bindings, const DeclaredType&);
 

@@ -65,18 +65,26 @@ Result<std::map<std::string, Datum>, Diagnostic> read_model_inputs(const driver:
                                                                    const GivenInputs& given) {
   const graph::Graph& graph = model.graph();
   KAWARA_TRY(const driver::InputSizes sizes, input_sizes(given));
-  KAWARA_TRY(auto data, read_bindings(given.files, [&](const std::string& name) {
-               std::optional<graph::DataType> declared;
-               for (const graph::ValueId id : graph.inputs)
-                 if (graph.values[id].name == name)
-                   declared = graph.values[id].type.elem;
-               return declared;
-             }));
+  KAWARA_TRY(auto data, read_bindings(given.files, declared_types(graph)));
   return model.inputs_for(std::move(data), sizes);
 }
 
+DeclaredType declared_types(const graph::Graph& graph) {
+  return [&graph](const std::string& name) {
+    std::optional<graph::ValueType> declared;
+    for (const graph::ValueId id : graph.inputs)
+      if (graph.values[id].name == name)
+        declared = graph.values[id].type;
+    return declared;
+  };
+}
+
 Result<std::map<std::string, Datum>, Diagnostic>
-read_bindings(const std::vector<std::string>& bindings, const DeclaredType& declared) {
+read_bindings(const std::vector<std::string>& bindings, const DeclaredType& types) {
+  const run::DeclaredTypes declared = [&](const std::string& name) {
+    const auto type = types(name);
+    return type ? type->elem : std::nullopt;
+  };
   std::map<std::string, Datum> inputs;
   for (const std::string& text : bindings) {
     if (text.ends_with(".npz") && text.find('=') == std::string::npos) {
@@ -87,6 +95,13 @@ read_bindings(const std::vector<std::string>& bindings, const DeclaredType& decl
     }
     KAWARA_TRY(const auto binding, binding_of("--input", text, Names::OfModel));
     const auto& [name, path] = binding;
+    const auto type = types(name);
+    if (const auto input = type ? declared_input(*type) : std::nullopt;
+        input && (is_value(path) || path.ends_with(".csv"))) {
+      KAWARA_TRY(const program::Array array, read_array(name, path, *input));
+      inputs[name] = {tensor_from_array(array, *type->elem), false, {}};
+      continue;
+    }
     if (!path.ends_with(".npz")) {
       KAWARA_TRY(graph::Tensor tensor, run::read_npy_tensor(path, declared(name)));
       inputs[name] = {std::move(tensor), false, {}};

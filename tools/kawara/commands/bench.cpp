@@ -211,8 +211,10 @@ void add_bench(CLI::App& app, int& exit_code) {
   add_database(*command, *options);
   auto own = std::make_shared<BenchOptions>();
   command->add_option("--svg", own->svg, "write a program's place under the roofline to this file");
-  command->add_option("--input", own->inputs,
-                      "values of an input: NAME=file.npy, or a .npz file; repeat");
+  command->add_option(
+      "--input", own->inputs,
+      "values of an input: NAME=file.npy, .npz or .csv, NAME=2.5 for one cell, or a .npz file "
+      "for several; repeat");
   add_shapes(*command, own->shapes);
   CLI::Option* against =
       command->add_option("--against", own->against, "another run time for the model: ort")

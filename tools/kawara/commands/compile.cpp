@@ -46,13 +46,7 @@ Parsed<Done> compile_model(const CompileOptions& options) {
     return gathered(model.error());
   use_tuned(*model, options);
   const graph::Graph& graph = model->graph();
-  auto given = read_bindings(options.inputs, [&](const std::string& name) {
-    std::optional<graph::DataType> declared;
-    for (const graph::ValueId id : graph.inputs)
-      if (graph.values[id].name == name)
-        declared = graph.values[id].type.elem;
-    return declared;
-  });
+  auto given = read_bindings(options.inputs, declared_types(graph));
   if (!given)
     return gathered(given.error());
   const auto sizes = input_sizes({{}, options.shapes, symbols});
@@ -139,6 +133,13 @@ Result<std::vector<Tensor>, Diagnostic> inputs_of(const driver::Tape& tape,
   return tensors;
 }
 
+graph::ValueType declared_type_of(const driver::Port& port) {
+  std::vector<graph::Dim> dims(port.shape.size());
+  for (size_t d = 0; d < dims.size(); ++d)
+    dims[d].size = port.shape[d];
+  return {graph::ValueType::Kind::Tensor, port.type, std::move(dims)};
+}
+
 } // namespace
 
 Result<Done, Diagnostic> run_compiled_model(const ModelOptions& options) {
@@ -148,10 +149,10 @@ Result<Done, Diagnostic> run_compiled_model(const ModelOptions& options) {
     show_notes({"the sum over the weights is right; kernels were proved when the file was written, "
                 "by `kawara compile --verify` without a limit"});
   KAWARA_TRY(auto given, read_bindings(options.given.files, [&](const std::string& name) {
-               std::optional<graph::DataType> declared;
+               std::optional<graph::ValueType> declared;
                for (const driver::Port& port : tape.inputs)
                  if (port.name == name)
-                   declared = port.type;
+                   declared = declared_type_of(port);
                return declared;
              }));
   KAWARA_TRY(std::vector<Tensor> inputs, inputs_of(tape, std::move(given)));

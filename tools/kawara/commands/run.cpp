@@ -267,9 +267,10 @@ void add_run(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("run", "compile a program or a model and run it on this machine");
   add_common(*command, *options, DefaultSchedule::Auto);
-  command->add_option("--input", options->inputs,
-                      "NAME=file.npy or .npz, or all.npz with members of these names; sizes are "
-                      "taken from them; a fixed pattern for the others");
+  command->add_option(
+      "--input", options->inputs,
+      "NAME=file.npy, .npz or .csv, NAME=2.5 for an input of one cell, or all.npz with "
+      "members of these names; sizes are taken from them; a fixed pattern for the others");
   command->add_option("--output", options->outputs,
                       "NAME=file.npy, .npz or .csv to write, or all.npz for all of them");
   command->add_option("--print", options->printed,
