@@ -29,22 +29,22 @@ TYPES = {"f": "<f4", "i": "<i4", "q": "<i8"}
 
 
 class Data:
-    """Cells of one type; a file for Kawara, a pointer for C, an array for NumPy."""
+    """Elements of one type; a file for Kawara, a pointer for C, an array for NumPy."""
 
-    def __init__(self, kind, shape, cells):
-        self.kind, self.shape, self.cells = kind, shape, array.array(kind, cells)
+    def __init__(self, kind, shape, elements):
+        self.kind, self.shape, self.elements = kind, shape, array.array(kind, elements)
 
     def write(self, path):
         shape = "(" + "".join(f"{n}, " for n in self.shape) + ")"
         head = f"{{'descr': '{TYPES[self.kind]}', 'fortran_order': False, 'shape': {shape}, }}"
         head += " " * (63 - (len(head) + 10) % 64) + "\n"
-        path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + self.cells.tobytes())
+        path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + self.elements.tobytes())
 
     def pointer(self):
-        return ctypes.c_void_p(self.cells.buffer_info()[0])
+        return ctypes.c_void_p(self.elements.buffer_info()[0])
 
     def numpy(self):
-        return numpy.frombuffer(self.cells, TYPES[self.kind]).reshape(self.shape)
+        return numpy.frombuffer(self.elements, TYPES[self.kind]).reshape(self.shape)
 
 
 def floats(*shape):
@@ -66,7 +66,7 @@ def zeros(kind, *shape):
 
 
 def sparse_rows(rows, columns):
-    """Rows of 0 to 40 cells."""
+    """Rows of 0 to 40 elements."""
     ptr = [0]
     for _ in range(rows):
         ptr.append(ptr[-1] + random.randrange(41))

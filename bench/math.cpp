@@ -8,7 +8,7 @@
 #include <cmath>
 #include <ctime>
 
-// Functions of f32 on one core, data in the first cache: the C library (`numerics exact`) against
+// Functions of f32 on one core, data in the L1: the C library (`numerics exact`) against
 // arithmetic (`rounding`, `fast`), and how far each is from the function's value.
 
 namespace kawara {
@@ -17,7 +17,7 @@ namespace {
 using program::Numerics;
 using scalar::UnaryOp;
 
-constexpr int64_t kCells = 4096;
+constexpr int64_t kElements = 4096;
 constexpr int kSamples = 41;
 
 /// Time that this thread ran: other work on the machine counts less than on a clock.
@@ -29,7 +29,7 @@ double seconds() {
 
 driver::Compiled compiled(UnaryOp op, Numerics numerics) {
   const std::string text = fmt::format("input A: f32[{0}]\noutput B: f32[{0}]\nB[i] = {1}(A[i])\n",
-                                       kCells, scalar::name_of(op));
+                                       kElements, scalar::name_of(op));
   const driver::Request request{
       make_source("math", text), make_source("schedule", "vectorize(i)"), {}, numerics};
   Trace silent;
@@ -44,10 +44,10 @@ void call(const driver::Compiled& code, std::vector<float>& x, std::vector<float
 }
 
 /// Best of several samples: every disturbance makes it longer.
-double nanoseconds_per_cell(const driver::Compiled& code) {
-  std::vector<float> x(kCells), y(kCells);
+double nanoseconds_per_element(const driver::Compiled& code) {
+  std::vector<float> x(kElements), y(kElements);
   for (size_t i = 0; i < x.size(); ++i)
-    x[i] = 0.001F + static_cast<float>(i) * (5.0F / kCells);
+    x[i] = 0.001F + static_cast<float>(i) * (5.0F / kElements);
   double best = HUGE_VAL;
   for (int sample = 0; sample < kSamples; ++sample) {
     constexpr int kCalls = 20;
@@ -56,7 +56,7 @@ double nanoseconds_per_cell(const driver::Compiled& code) {
       call(code, x, y);
     best = std::min(best, (seconds() - begin) / kCalls);
   }
-  return best * 1e9 / kCells;
+  return best * 1e9 / kElements;
 }
 
 double units_apart(float got, double want) {
@@ -71,9 +71,9 @@ double units_apart(float got, double want) {
 /// Largest distance over floats spread evenly over all bit patterns.
 double worst_units(UnaryOp op, const driver::Compiled& code) {
   double worst = 0;
-  std::vector<float> x(kCells), y(kCells);
+  std::vector<float> x(kElements), y(kElements);
   constexpr uint64_t kStep = 1021;
-  for (uint64_t bits = 0; bits + kStep * kCells < uint64_t{1} << 32; bits += kStep * kCells) {
+  for (uint64_t bits = 0; bits + kStep * kElements < uint64_t{1} << 32; bits += kStep * kElements) {
     for (size_t i = 0; i < x.size(); ++i)
       x[i] = std::bit_cast<float>(static_cast<uint32_t>(bits + i * kStep));
     call(code, x, y);
@@ -90,7 +90,7 @@ void print_row(UnaryOp op) {
   std::string row = fmt::format("{:<10}", scalar::name_of(op));
   for (const Numerics numerics : {Numerics::Exact, Numerics::Rounding, Numerics::Fast}) {
     const driver::Compiled code = compiled(op, numerics);
-    row += fmt::format("{:>10.3f}{:>12.4g}", nanoseconds_per_cell(code), worst_units(op, code));
+    row += fmt::format("{:>10.3f}{:>12.4g}", nanoseconds_per_element(code), worst_units(op, code));
   }
   fmt::print("{}\n", row);
 }
@@ -103,7 +103,7 @@ int main() {
   fmt::print("{:<10}{:>22}{:>22}{:>22}\n", "", "exact", "rounding", "fast");
   fmt::print("{:<10}", "function");
   for (int i = 0; i < 3; ++i)
-    fmt::print("{:>10}{:>12}", "ns/cell", "units");
+    fmt::print("{:>10}{:>12}", "ns/element", "units");
   fmt::print("\n");
   for (const UnaryOp op :
        {UnaryOp::Exp, UnaryOp::Log, UnaryOp::Tanh, UnaryOp::Erf, UnaryOp::Sigmoid, UnaryOp::Silu,

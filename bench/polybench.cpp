@@ -37,18 +37,18 @@ struct Options {
   bool skips_initial = false;
 };
 
-/// The difference against the size of the whole tensor. Cells of a chain of products may cancel to nearly
+/// The difference against the size of the whole tensor. Elements of a chain of products may cancel to nearly
 /// nothing and keep the rounding errors of their large terms, another in each order of summation.
 driver::Difference scaled(driver::Difference difference, const program::Arrays& expected) {
   if (difference.tensor.empty())
     return difference;
   const program::Array& array = expected.at(difference.tensor);
   double squares = 0;
-  for (int64_t k = 0; k < array.cells(); ++k)
+  for (int64_t k = 0; k < array.elements(); ++k)
     squares += array.get_double(k) * array.get_double(k);
-  const double size = std::sqrt(squares / static_cast<double>(array.cells()));
-  const double cell = std::max({1.0, std::abs(difference.got), std::abs(difference.expected)});
-  difference.worst *= cell / std::max(cell, size);
+  const double size = std::sqrt(squares / static_cast<double>(array.elements()));
+  const double element = std::max({1.0, std::abs(difference.got), std::abs(difference.expected)});
+  difference.worst *= element / std::max(element, size);
   return difference;
 }
 

@@ -26,7 +26,7 @@ void make_symmetric(Array& a) {
 }
 
 void change_each(Array& a, const std::function<double(double)>& f) {
-  for (int64_t k = 0; k < a.cells(); ++k)
+  for (int64_t k = 0; k < a.elements(); ++k)
     a.set_double(k, f(a.get_double(k)));
 }
 
@@ -41,8 +41,8 @@ void make_sound(const std::string& example, Arrays& inputs) {
     strengthen_diagonal(inputs.at("L"));
   if (example == "durbin") {
     Array& r = inputs.at("r");
-    const auto cells = static_cast<double>(r.cells());
-    change_each(r, [&](double v) { return v / (2 * cells); });
+    const auto elements = static_cast<double>(r.elements());
+    change_each(r, [&](double v) { return v / (2 * elements); });
   }
   if (example == "floyd-warshall")
     change_each(inputs.at("path"), [](double v) { return std::abs(v) + 1; });

@@ -75,6 +75,9 @@ def nets(folder):
         yield Item(f"net/{path.relative_to(folder)}", path, "", ["cpu", GPU])
 
 
+COMMENT = re.compile(r"[ \t]*//[^\n]*")
+
+
 def hashed(text):
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -93,7 +96,8 @@ def made(kawara, item, target):
     if item.sizes:
         command += ["-p", item.sizes]
     run = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
-    return run.stderr, run.stdout
+    # Comments of CUDA text are not code.
+    return run.stderr, COMMENT.sub("", run.stdout) if stage == "cuda" else run.stdout
 
 
 def first_difference(before, after):

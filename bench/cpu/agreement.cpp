@@ -9,9 +9,9 @@
 namespace kawara::bench {
 namespace {
 
-constexpr int64_t kCheckedCells = 64;
+constexpr int64_t kCheckedElements = 64;
 
-double product_cell(const Case& c, const Operands& x, int64_t row, int64_t column) {
+double product_element(const Case& c, const Operands& x, int64_t row, int64_t column) {
   double sum = 0;
   for (int64_t k = 0; k < c.k; ++k) {
     const int64_t a = row * c.k + k, b = k * c.n + column;
@@ -25,9 +25,10 @@ double product_cell(const Case& c, const Operands& x, int64_t row, int64_t colum
   return sum;
 }
 
-double conv_cell(const Conv& c, const Operands& x, int64_t cell) {
-  const int64_t out = c.out_size(), filter = cell / (out * out);
-  const int64_t top = cell / out % out * c.stride - c.pad, left = cell % out * c.stride - c.pad;
+double conv_element(const Conv& c, const Operands& x, int64_t element) {
+  const int64_t out = c.out_size(), filter = element / (out * out);
+  const int64_t top = element / out % out * c.stride - c.pad,
+                left = element % out * c.stride - c.pad;
   const int64_t channels = c.is_depthwise ? 1 : c.channels;
   double sum = 0;
   for (int64_t i = 0; i < channels; ++i)
@@ -41,8 +42,8 @@ double conv_cell(const Conv& c, const Operands& x, int64_t cell) {
   return sum;
 }
 
-double attention_cell(const Case& c, const Operands& x, int64_t cell) {
-  const int64_t d = cell % c.k, row = cell / c.k, head = row / c.n;
+double attention_element(const Case& c, const Operands& x, int64_t element) {
+  const int64_t d = element % c.k, row = element / c.k, head = row / c.n;
   std::vector<double> scores(static_cast<size_t>(c.n));
   for (int64_t j = 0; j < c.n; ++j) {
     double sum = 0;
@@ -61,14 +62,14 @@ double attention_cell(const Case& c, const Operands& x, int64_t cell) {
   return weighted / total;
 }
 
-double softmax_cell(const Case& c, const float* row, int64_t column) {
+double softmax_element(const Case& c, const float* row, int64_t column) {
   double total = 0;
   for (int64_t j = 0; j < c.n; ++j)
     total += std::exp(static_cast<double>(row[j]));
   return std::exp(static_cast<double>(row[column])) / total;
 }
 
-double layer_norm_cell(const Case& c, const Operands& x, const float* row, int64_t column) {
+double layer_norm_element(const Case& c, const Operands& x, const float* row, int64_t column) {
   double mean = 0, variance = 0;
   for (int64_t j = 0; j < c.n; ++j)
     mean += static_cast<double>(row[j]);
@@ -83,15 +84,16 @@ double layer_norm_cell(const Case& c, const Operands& x, const float* row, int64
 
 double gelu(double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); }
 
-double pooled_cell(const Conv& c, const Operands& x, int64_t cell) {
+double pooled_element(const Conv& c, const Operands& x, int64_t element) {
   const int64_t size = c.out_size(), pooled = Pool::out_size(size);
-  const int64_t filter = cell / (pooled * pooled), top = cell / pooled % pooled * Pool::kStride,
-                left = cell % pooled * Pool::kStride;
+  const int64_t filter = element / (pooled * pooled),
+                top = element / pooled % pooled * Pool::kStride,
+                left = element % pooled * Pool::kStride;
   const auto norm = [&](int64_t row) { return static_cast<double>(x.c[row * c.filters + filter]); };
   double largest = 0; // of relu
   for (int64_t r = 0; r < Pool::kWindow; ++r)
     for (int64_t s = 0; s < Pool::kWindow; ++s) {
-      const double sum = conv_cell(c, x, (filter * size + top + r) * size + left + s);
+      const double sum = conv_element(c, x, (filter * size + top + r) * size + left + s);
       largest = std::max(largest, (sum - norm(2)) / std::sqrt(norm(3) + 1e-5) * norm(0) + norm(1));
     }
   return largest;
@@ -104,77 +106,77 @@ double root_mean_square(const std::vector<float>& values) {
   return std::sqrt(sum / static_cast<double>(std::max<size_t>(values.size(), 1)));
 }
 
-/// Relative to the larger of the cell and the scale; infinity where one is no number.
+/// Relative to the larger of the element and the scale; infinity where one is no number.
 double relative_error(double got, double expected, double scale) {
   const double error = std::abs(got - expected) / std::max({std::abs(expected), scale, 1e-30});
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
-/// Cells spread over the whole result, the corners among them.
-double error_at_checked_cells(const Case& c, const Operands& x, const std::vector<float>& got) {
+/// Elements spread over the whole result, the corners among them.
+double error_at_checked_elements(const Case& c, const Operands& x, const std::vector<float>& got) {
   const double scale = root_mean_square(got);
-  const auto cells = static_cast<int64_t>(got.size());
+  const auto elements = static_cast<int64_t>(got.size());
   double worst = 0;
-  for (int64_t i = 0; i < kCheckedCells; ++i) {
-    const int64_t cell = (cells - 1) * i / (kCheckedCells - 1);
-    worst = std::max(worst, relative_error(static_cast<double>(got[static_cast<size_t>(cell)]),
-                                           expected_cell(c, x, cell), scale));
+  for (int64_t i = 0; i < kCheckedElements; ++i) {
+    const int64_t element = (elements - 1) * i / (kCheckedElements - 1);
+    worst = std::max(worst, relative_error(static_cast<double>(got[static_cast<size_t>(element)]),
+                                           expected_element(c, x, element), scale));
   }
   return worst;
 }
 
 struct Gap {
   double error = 0;
-  size_t cell = 0;
+  size_t element = 0;
 };
 
 Gap largest_gap(const std::vector<float>& a, const std::vector<float>& b) {
   const double scale = root_mean_square(a);
   Gap worst;
-  for (size_t cell = 0; cell < a.size(); ++cell) {
+  for (size_t element = 0; element < a.size(); ++element) {
     const double error =
-        relative_error(static_cast<double>(b[cell]), static_cast<double>(a[cell]), scale);
+        relative_error(static_cast<double>(b[element]), static_cast<double>(a[element]), scale);
     if (error > worst.error)
-      worst = {error, cell};
+      worst = {error, element};
   }
   return worst;
 }
 
-void look_at(const Case& c, const Operands& x, const std::vector<float>& result, size_t cell,
+void look_at(const Case& c, const Operands& x, const std::vector<float>& result, size_t element,
              Agreement& agreement) {
-  const double error =
-      relative_error(static_cast<double>(result[cell]),
-                     expected_cell(c, x, static_cast<int64_t>(cell)), root_mean_square(result));
+  const double error = relative_error(static_cast<double>(result[element]),
+                                      expected_element(c, x, static_cast<int64_t>(element)),
+                                      root_mean_square(result));
   agreement.error = std::max(agreement.error, error);
   agreement.is_right = agreement.error <= error_bound(c);
 }
 
 } // namespace
 
-double expected_cell(const Case& c, const Operands& x, int64_t cell) {
+double expected_element(const Case& c, const Operands& x, int64_t element) {
   switch (c.op) {
   case Op::Gemm:
   case Op::GemmI8:
   case Op::GemmF16:
-    return product_cell(c, x, cell / c.n, cell % c.n);
+    return product_element(c, x, element / c.n, element % c.n);
   case Op::Conv:
-    return conv_cell(c.conv, x, cell);
+    return conv_element(c.conv, x, element);
   case Op::Attention:
-    return attention_cell(c, x, cell);
+    return attention_element(c, x, element);
   case Op::Softmax:
-    return softmax_cell(c, x.a + cell / c.n * c.n, cell % c.n);
+    return softmax_element(c, x.a + element / c.n * c.n, element % c.n);
   case Op::LayerNorm:
-    return layer_norm_cell(c, x, x.a + cell / c.n * c.n, cell % c.n);
+    return layer_norm_element(c, x, x.a + element / c.n * c.n, element % c.n);
   case Op::Gelu:
-    return gelu(static_cast<double>(x.a[cell]));
+    return gelu(static_cast<double>(x.a[element]));
   case Op::GemmGelu:
-    return gelu(product_cell(c, x, cell / c.n, cell % c.n));
+    return gelu(product_element(c, x, element / c.n, element % c.n));
   case Op::ConvPool:
-    return pooled_cell(c.conv, x, cell);
+    return pooled_element(c.conv, x, element);
   case Op::AddRelu:
-    return std::max(static_cast<double>(x.a[cell]) + static_cast<double>(x.b[cell]), 0.0);
+    return std::max(static_cast<double>(x.a[element]) + static_cast<double>(x.b[element]), 0.0);
   case Op::Transpose:
-    return static_cast<double>(x.a[cell % c.m * c.n + cell / c.m]);
+    return static_cast<double>(x.a[element % c.m * c.n + element / c.m]);
   }
   return 0;
 }
@@ -197,7 +199,7 @@ std::vector<Agreement> compare_results(const Case& c, const Operands& x,
   std::vector<Agreement> agreements(results.size());
   for (size_t i = 0; i < results.size(); ++i)
     if (!results[i].empty()) {
-      agreements[i].error = error_at_checked_cells(c, x, results[i]);
+      agreements[i].error = error_at_checked_elements(c, x, results[i]);
       agreements[i].is_right = agreements[i].error <= bound;
     }
   // Two results that differ are both looked at, against the definition, where they differ most.
@@ -212,7 +214,7 @@ std::vector<Agreement> compare_results(const Case& c, const Operands& x,
         agreements[other].error = std::max(agreements[other].error, gap.error);
       else
         for (const size_t i : {first, other})
-          look_at(c, x, results[i], gap.cell, agreements[i]);
+          look_at(c, x, results[i], gap.element, agreements[i]);
     }
   return agreements;
 }

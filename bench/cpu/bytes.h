@@ -16,7 +16,7 @@ struct LevelBytes {
 
 struct MovedBytes {
   std::string name;
-  std::vector<LevelBytes> levels; ///< those behind the first cache
+  std::vector<LevelBytes> levels; ///< those behind the L1
 };
 
 /// What the default schedules of a case move on this machine with one thread: predicted from their loops, and counted by going

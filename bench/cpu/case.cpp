@@ -124,7 +124,7 @@ void add_fused(std::vector<Case>& cases) {
   c.name = fmt::format("conv + norm + relu + pool {},{} -> {} {}x{}/{}", head.channels, head.size,
                        head.filters, head.window, head.window, head.stride);
   c.bytes -= static_cast<double>(
-      kFloat * (head.filters * head.out_size() * head.out_size() - output_cells(c)));
+      kFloat * (head.filters * head.out_size() * head.out_size() - output_elements(c)));
   cases.push_back(c);
 }
 

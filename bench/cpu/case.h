@@ -62,8 +62,8 @@ struct Case {
   bool is_memory_bound() const { return flops == 0; }
 };
 
-/// Cells of the result.
-inline int64_t output_cells(const Case& c) {
+/// Elements of the result.
+inline int64_t output_elements(const Case& c) {
   switch (c.op) {
   case Op::Conv:
     return c.conv.filters * c.conv.out_size() * c.conv.out_size();

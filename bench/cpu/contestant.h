@@ -33,8 +33,8 @@ public:
   virtual bool prepare(const Case&, const Operands&) = 0;
   /// What is timed.
   virtual void run() = 0;
-  /// Copies the result of the last run, as Op says it is laid out, into `output_cells` cells.
-  virtual void output(float* cells) const = 0;
+  /// Copies the result of the last run, as Op says it is laid out, into `output_elements` elements.
+  virtual void output(float* elements) const = 0;
   /// Frees what `prepare` made.
   virtual void release() = 0;
 };

@@ -35,7 +35,7 @@ public:
       return false;
     is_integer_ = c.op == Op::GemmI8;
     const ProgramTexts texts = way_ == Way::Separate ? separate_programs(c) : fused_program(c);
-    out_ = run::Buffer(output_cells(c) * 4);
+    out_ = run::Buffer(output_elements(c) * 4);
     for (const std::string& text : texts.programs)
       steps_.push_back(compiled(c, text));
     for (Step& step : steps_)
@@ -51,13 +51,13 @@ public:
     }
   }
 
-  void output(float* cells) const override {
+  void output(float* elements) const override {
     const int64_t count = out_.bytes() / 4;
     if (is_integer_)
       for (int64_t i = 0; i < count; ++i)
-        cells[i] = static_cast<float>(out_.as<int32_t>()[i]);
+        elements[i] = static_cast<float>(out_.as<int32_t>()[i]);
     else
-      std::memcpy(cells, out_.data(), static_cast<size_t>(out_.bytes()));
+      std::memcpy(elements, out_.data(), static_cast<size_t>(out_.bytes()));
   }
 
   void release() override {

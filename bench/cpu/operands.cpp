@@ -13,28 +13,28 @@ float next_uniform(uint64_t& state) {
   return static_cast<float>(static_cast<int64_t>(state >> 40U) - (int64_t{1} << 23)) / 8388608.0F;
 }
 
-const int8_t* as_i8(const float* from, int64_t cells, std::vector<run::Buffer>& buffers) {
-  buffers.emplace_back(cells);
+const int8_t* as_i8(const float* from, int64_t elements, std::vector<run::Buffer>& buffers) {
+  buffers.emplace_back(elements);
   auto* to = buffers.back().as<int8_t>();
-  for (int64_t i = 0; i < cells; ++i)
+  for (int64_t i = 0; i < elements; ++i)
     to[i] = static_cast<int8_t>(std::lround(from[i] * 127));
   return to;
 }
 
-const uint16_t* as_f16(const float* from, int64_t cells, std::vector<run::Buffer>& buffers) {
-  buffers.emplace_back(cells * 2);
+const uint16_t* as_f16(const float* from, int64_t elements, std::vector<run::Buffer>& buffers) {
+  buffers.emplace_back(elements * 2);
   auto* to = buffers.back().as<uint16_t>();
-  for (int64_t i = 0; i < cells; ++i)
+  for (int64_t i = 0; i < elements; ++i)
     to[i] = scalar::f16_bits(from[i]);
   return to;
 }
 
 } // namespace
 
-const float* OperandMemory::floats(int64_t cells) {
-  buffers_.emplace_back(cells * 4);
+const float* OperandMemory::floats(int64_t elements) {
+  buffers_.emplace_back(elements * 4);
   auto* data = buffers_.back().as<float>();
-  for (int64_t i = 0; i < cells; ++i)
+  for (int64_t i = 0; i < elements; ++i)
     data[i] = next_uniform(state_);
   return data;
 }
@@ -64,9 +64,9 @@ OperandMemory::OperandMemory(const Case& c) {
     break;
   }
   case Op::Attention:
-    operands_.a = floats(output_cells(c));
-    operands_.b = floats(output_cells(c));
-    operands_.c = floats(output_cells(c));
+    operands_.a = floats(output_elements(c));
+    operands_.b = floats(output_elements(c));
+    operands_.c = floats(output_elements(c));
     break;
   case Op::LayerNorm:
     operands_.a = floats(c.m * c.n);

@@ -13,7 +13,7 @@ public:
   const Operands& operands() const { return operands_; }
 
 private:
-  const float* floats(int64_t cells);
+  const float* floats(int64_t elements);
 
   uint64_t state_ = 20261115;
   std::vector<run::Buffer> buffers_;

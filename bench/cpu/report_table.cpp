@@ -15,7 +15,7 @@ std::string milliseconds(double seconds) {
   return ms < 10 ? fmt::format("{:.4f}", ms) : fmt::format("{:.2f}", ms);
 }
 
-std::string time_cell(const Entry* entry) {
+std::string time_element(const Entry* entry) {
   if (entry == nullptr)
     return "";
   if (!entry->failure.empty())
@@ -25,7 +25,7 @@ std::string time_cell(const Entry* entry) {
   return fmt::format("{} ±{:.0f}%", milliseconds(entry->timing.median), entry->timing.spread * 100);
 }
 
-std::string ratio_cell(const std::optional<double>& ratio) {
+std::string ratio_element(const std::optional<double>& ratio) {
   return ratio ? fmt::format("{:.2f}", *ratio) : "";
 }
 
@@ -42,20 +42,20 @@ std::vector<std::string> participants(const Results& results, const std::vector<
 std::vector<std::string> table_row(const Row& row, const std::vector<std::string>& names,
                                    const Limits& limits) {
   const Entry* own = find_entry(row, "kawara");
-  std::vector<std::string> cells{row.c.name};
+  std::vector<std::string> elements{row.c.name};
   if (own != nullptr && own->counts()) {
     const double work = row.c.is_memory_bound() ? row.c.bytes : row.c.flops;
-    cells.push_back(fmt::format("{:.1f}", work / own->timing.median * 1e-9));
-    cells.push_back(fmt::format("{:.0f}%", share_of_limit(row, *own, limits) * 100));
+    elements.push_back(fmt::format("{:.1f}", work / own->timing.median * 1e-9));
+    elements.push_back(fmt::format("{:.0f}%", share_of_limit(row, *own, limits) * 100));
   } else {
-    cells.insert(cells.end(), {"", ""});
+    elements.insert(elements.end(), {"", ""});
   }
   for (const std::string& name : names)
-    cells.push_back(time_cell(find_entry(row, name)));
+    elements.push_back(time_element(find_entry(row, name)));
   const Entry* best = best_peer(row);
-  cells.push_back(best != nullptr ? best->contestant : "");
-  cells.push_back(ratio_cell(ratio_to_peers(row, "kawara")));
-  return cells;
+  elements.push_back(best != nullptr ? best->contestant : "");
+  elements.push_back(ratio_element(ratio_to_peers(row, "kawara")));
+  return elements;
 }
 
 std::string group_table(const Results& results, const std::string& group) {
@@ -139,10 +139,10 @@ std::string own_ratios(const Results& results) {
 
 std::string progress_of(const Row& row) {
   const Entry* own = find_entry(row, "kawara");
-  std::string text = row.c.name + "  kawara " + time_cell(own);
+  std::string text = row.c.name + "  kawara " + time_element(own);
   if (const Entry* best = best_peer(row))
-    text += fmt::format(", best {} {}, ratio {}", best->contestant, time_cell(best),
-                        ratio_cell(ratio_to_peers(row, "kawara")));
+    text += fmt::format(", best {} {}, ratio {}", best->contestant, time_element(best),
+                        ratio_element(ratio_to_peers(row, "kawara")));
   for (const Entry& entry : row.entries)
     if (!entry.failure.empty())
       text += fmt::format("\n    {} failed: {}", entry.contestant, entry.failure);

@@ -48,7 +48,7 @@ std::vector<Starter> prepare_all(const Case& c, const Contestants& contestants, 
 void compare(const Case& c, const std::vector<Starter>& starters, Row& row) {
   std::vector<std::vector<float>> results;
   for (const Starter& starter : starters) {
-    results.emplace_back(static_cast<size_t>(output_cells(c)));
+    results.emplace_back(static_cast<size_t>(output_elements(c)));
     starter.contestant->output(results.back().data());
   }
   const OperandMemory memory(c);

@@ -36,7 +36,7 @@ FAMILIES = [
     ("attention d 64", r"^attention(_causal)?_bf16_\d+_\d+_64$", 1.0, 1.0),
     ("attention, grouped queries", r"^attention_grouped_bf16_", 1.0, 1.0),
     ("rows", r"^(softmax|layer_norm|rms_norm|add_layer_norm|bias_gelu)_(bf16|f32)_8192_8192$", 1.0, 1.0),
-    ("cell by cell, transpose, sums", r"^(add_relu|transpose|sum_rows)_(bf16|f32)_8192_8192$", 1.0, 1.0),
+    ("element by element, transpose, sums", r"^(add_relu|transpose|sum_rows)_(bf16|f32)_8192_8192$", 1.0, 1.0),
 ]
 NETS = [("resnet50", 1), ("resnet50", 32), ("bert-base", 1), ("bert-base", 8), ("gpt2-prefill", 1), ("gpt2-prefill", 8)]
 

@@ -48,7 +48,7 @@ class Layer:
         self.name = f"conv_{batch}_{channels}_{size}_{filters}_{window}x{window}_{stride}"
         self.has_blocks = channels < BLOCK
         self.taps = -(-window // stride)  # blocks under the window, each way
-        self.cells = -(-channels * stride * stride // BLOCK) * BLOCK
+        self.elements = -(-channels * stride * stride // BLOCK) * BLOCK
         self.sides = self.out - 1 + self.taps
         self.flops = 2 * batch * self.out**2 * filters * channels * window**2
 
@@ -56,7 +56,7 @@ class Layer:
         """Texts by name, in the order of their calls."""
         if self.has_blocks:
             return {self.name + "_blocks": self.blocks(),
-                    self.name: self.convolution(self.cells, self.sides, (self.taps, 1), 1, 0, self.taps)}
+                    self.name: self.convolution(self.elements, self.sides, (self.taps, 1), 1, 0, self.taps)}
         return {self.name: self.convolution(self.channels, self.size, (self.window,) * 2, self.stride,
                                             self.pad, 1)}
 
@@ -66,10 +66,10 @@ class Layer:
                        f"{step} * x + e // {channels} % {step}")
         inside = [f"e < {step * step * channels}"]
         inside += [f"{place} >= {self.pad} and {place} < {self.pad + size}" for place in (row, column)]
-        cell = ", ".join(f"({place} + {size - self.pad}) % {size}" for place in (row, column))
+        element = ", ".join(f"({place} + {size - self.pad}) % {size}" for place in (row, column))
         return (f"input X: bf16[{self.batch}, {channels}, {size}, {size}]\n"
-                f"output D: bf16[{self.batch * self.sides}, {self.sides}, {self.cells}]\n"
-                f"D[h, x, e] = select({' and '.join(inside)}, X[h // {self.sides}, e % {channels}, {cell}], 0)\n")
+                f"output D: bf16[{self.batch * self.sides}, {self.sides}, {self.elements}]\n"
+                f"D[h, x, e] = select({' and '.join(inside)}, X[h // {self.sides}, e % {channels}, {element}], 0)\n")
 
     def convolution(self, channels, size, window, step, pad, runs_on):
         places, deep = self.batch * self.out**2, channels * runs_on
@@ -78,14 +78,14 @@ class Layer:
                     f"output Y: bf16[{places}, {self.filters}]\ntemp T: f32[{places}, {self.filters}]\n"
                     f"T[q, m] = sum(c, X[q, c] * F[m, c])\nY[q, m] = T[q, m]\n")
         y, x = f"{step} * y + r - {pad}", f"{step} * x + s - {pad}"
-        cell = f"W[(n * {self.out} + y) * {self.out} + x, r, s, c]"
+        element = f"W[(n * {self.out} + y) * {self.out} + x, r, s, c]"
         image = f"X[n, {y}, {x}, c]"
         if runs_on > 1:
             image = f"X[n, {y}, {x} + c // {channels}, c % {channels}]"
-        lines = [f"{cell} = {image}"]
+        lines = [f"{element} = {image}"]
         if pad:
-            lines = [f"if {y} >= 0 and {y} < {size} and {x} >= 0 and {x} < {size}:", f"  {cell} = {image}",
-                     "else:", f"  {cell} = 0"]
+            lines = [f"if {y} >= 0 and {y} < {size} and {x} >= 0 and {x} < {size}:", f"  {element} = {image}",
+                     "else:", f"  {element} = 0"]
         return (f"input X: bf16[{self.batch}, {size}, {size}, {channels}], "
                 f"F: bf16[{window[0]}, {window[1]}, {self.filters}, {deep}]\n"
                 f"output Y: bf16[{places}, {self.filters}]\n"
@@ -99,7 +99,7 @@ class Layer:
         if not self.has_blocks:
             ready = given.permute(2, 3, 0, 1)
             return (ready[0, 0] if self.window == self.stride == 1 else ready).contiguous()
-        out = torch.zeros(self.taps, 1, self.filters, self.taps, self.cells, dtype=given.dtype, device="cuda")
+        out = torch.zeros(self.taps, 1, self.filters, self.taps, self.elements, dtype=given.dtype, device="cuda")
         for r in range(self.window):
             for s in range(self.window):
                 first = (r % self.stride * self.stride + s % self.stride) * self.channels
@@ -135,7 +135,7 @@ class ConvolutionRace(race.Race):
         for name, library in libraries.items():
             arguments = [source, self.own[0], self.result]
             if name.endswith("_blocks"):
-                source = torch.empty(layer.batch, layer.sides, layer.sides, layer.cells, **kind)
+                source = torch.empty(layer.batch, layer.sides, layer.sides, layer.elements, **kind)
                 arguments = [self.image.contiguous(), source]
             calls.append(self.call_of(ctypes.CDLL(str(library)), name, arguments))
         self.kawara = lambda: max(call() for call in calls)

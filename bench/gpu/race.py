@@ -68,7 +68,7 @@ PROGRAMS = {
 # The peer's products of f32 may take tf32 too, for these alone.
 PROGRAMS["gemm_tf32"] = "numerics fast\n" + PROGRAMS["gemm"]
 PROGRAMS["gemm_nt_tf32"] = "numerics fast\n" + PROGRAMS["gemm_nt"]
-# Cells of one byte, results wider.
+# Elements of one byte, results wider.
 PROGRAMS["gemm_bytes"] = "numerics fast\n" + PROGRAMS["gemm"].replace("C: T", "C: bf16")
 PROGRAMS["gemm_nt_bytes"] = "numerics fast\n" + PROGRAMS["gemm_nt"].replace("C: T", "C: bf16")
 PROGRAMS["gemm_nt_i8"] = ("input A: i8[M, K], B: i8[N, K]\noutput C: i32[M, N]\n"

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static size_t cells_of(kawara_port port) {
-  size_t cells = 1;
+static size_t elements_of(kawara_port port) {
+  size_t elements = 1;
   for (size_t k = 0; k < port.rank; ++k)
-    cells *= (size_t)port.shape[k];
-  return cells;
+    elements *= (size_t)port.shape[k];
+  return elements;
 }
 
 int main(int argc, char** argv) {
@@ -28,9 +28,9 @@ int main(int argc, char** argv) {
     fprintf(stderr, "this example takes models with one f32 input and output\n");
     return 1;
   }
-  float* x = malloc(cells_of(input) * sizeof *x);
-  float* y = malloc(cells_of(output) * sizeof *y);
-  for (size_t k = 0; k < cells_of(input); ++k)
+  float* x = malloc(elements_of(input) * sizeof *x);
+  float* y = malloc(elements_of(output) * sizeof *y);
+  for (size_t k = 0; k < elements_of(input); ++k)
     x[k] = 1;
   const void* inputs[] = {x};
   void* outputs[] = {y};
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   if (failed)
     fprintf(stderr, "%s\n", kawara_model_message(model));
   else
-    printf("%s -> %s: first cell %g\n", input.name, output.name, (double)y[0]);
+    printf("%s -> %s: first element %g\n", input.name, output.name, (double)y[0]);
   free(x);
   free(y);
   kawara_model_free(model);

@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
       writes.emplace_back(static_cast<void*>(block.data()));
     model.run(reads, writes);
     if (!outputs.empty() && model.outputs()[0].element == kawara::Element::F32)
-      std::printf("first cell: %g\n", *reinterpret_cast<const float*>(outputs[0].data()));
+      std::printf("first element: %g\n", *reinterpret_cast<const float*>(outputs[0].data()));
   } catch (const kawara::Error& e) {
     std::fprintf(stderr, "%s", e.what());
     return 1;

@@ -54,23 +54,23 @@ template <class T> constexpr Element element_of() {
 }
 
 /// Memory of one tensor in row-major order, owned by the caller. A pointer is trusted to reach all
-/// cells; the length of a vector is checked.
+/// elements; the length of a vector is checked.
 class TensorData {
 public:
   template <class T>
   TensorData(T* data)
       : data_(const_cast<void*>(static_cast<const void*>(data))), element_(element_of<T>()),
         is_const_(std::is_const_v<T>) {}
-  template <class T> TensorData(std::vector<T>& cells) : TensorData(cells.data()) {
-    count_ = static_cast<int64_t>(cells.size());
+  template <class T> TensorData(std::vector<T>& elements) : TensorData(elements.data()) {
+    count_ = static_cast<int64_t>(elements.size());
   }
-  template <class T> TensorData(const std::vector<T>& cells) : TensorData(cells.data()) {
-    count_ = static_cast<int64_t>(cells.size());
+  template <class T> TensorData(const std::vector<T>& elements) : TensorData(elements.data()) {
+    count_ = static_cast<int64_t>(elements.size());
   }
 
   void* data() const { return data_; }
   Element element() const { return element_; }
-  int64_t count() const { return count_; } ///< cells; -1 when not known
+  int64_t count() const { return count_; } ///< elements; -1 when not known
   bool is_const() const { return is_const_; }
 
 private:

@@ -19,7 +19,7 @@ struct ModelPort {
   Element element = Element::Any; ///< Any for types that the language does not have (u16, u32, u64)
   std::vector<int64_t> shape;     ///< -1 where the file leaves the extent open
   std::vector<std::string> symbols; ///< names of open extents, empty for the others
-  int64_t count() const;            ///< cells; -1 while an extent is open
+  int64_t count() const;            ///< elements; -1 while an extent is open
 };
 
 /// Shapes of inputs, by name.

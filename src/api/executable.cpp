@@ -62,13 +62,14 @@ Diagnostics complaints(const program::Tensor& tensor, const std::vector<int64_t>
   Diagnostics errors;
   const std::string name = "`" + tensor.name + "`";
   const std::string type(scalar::name_of(tensor.elem));
-  int64_t cells = 1;
+  int64_t elements = 1;
   for (const int64_t extent : shape)
-    cells *= extent;
-  if (given.count() >= 0 && given.count() < cells)
+    elements *= extent;
+  if (given.count() >= 0 && given.count() < elements)
     errors.push_back(error("K0402", "the memory for " + name + " is too short",
-                           "It has " + std::to_string(given.count()) + " cells; " + type +
-                               program::shape_text(shape) + " needs " + std::to_string(cells) + ".",
+                           "It has " + std::to_string(given.count()) + " elements; " + type +
+                               program::shape_text(shape) + " needs " + std::to_string(elements) +
+                               ".",
                            ""));
   if (given.element() != Element::Any && given.element() != public_element(tensor.elem))
     errors.push_back(error("K0403", "the memory for " + name + " has another element type",

@@ -53,7 +53,7 @@ void check_memory(const ModelPort& port, const TensorData& given, bool is_writte
     refuse("K0401", "no memory for `" + printable(port.name) + "`", "Its pointer is null.");
   if (given.count() >= 0 && given.count() < port.count())
     refuse("K0402", "the memory for `" + printable(port.name) + "` is too short",
-           "It has " + std::to_string(given.count()) + " cells; the model's has " +
+           "It has " + std::to_string(given.count()) + " elements; the model's has " +
                std::to_string(port.count()) + ".");
   if (given.element() != Element::Any && port.element != Element::Any &&
       given.element() != port.element)
@@ -73,13 +73,13 @@ void check_count(const char* what, size_t wanted, size_t given) {
 } // namespace
 
 int64_t ModelPort::count() const {
-  int64_t cells = 1;
+  int64_t elements = 1;
   for (const int64_t extent : shape) {
     if (extent < 0)
       return -1;
-    cells *= extent;
+    elements *= extent;
   }
-  return cells;
+  return elements;
 }
 
 struct Model::Impl {

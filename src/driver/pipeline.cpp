@@ -41,9 +41,9 @@ Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& tex
 /// multiply those with a sign by those without one, rows that are no whole vectors as one long row, rows of several dimensions as
 /// those of one, and nothing in loops of one iteration; for a GPU, products on plain cores in whole tiles. Under `numerics fast` to nearly the same: convolutions
 /// in Winograd's form, unless the request says which form they have.
-program::Program suited(program::Program program, const Request& request,
-                        const schedule::Environment& environment) {
-  // Which cells are touched has to be known for all of it.
+program::Program rewritten_for_target(program::Program program, const Request& request,
+                                      const schedule::Environment& environment) {
+  // Which elements are touched has to be known for all of it.
   if (!request.directives || program::depends_on_data(program))
     return program;
   const auto directives = schedule::parse_directives(request.directives);
@@ -139,7 +139,8 @@ Parsed<Scheduled> schedule(const Request& request, const schedule::Environment& 
       "program", [&] { return program::spec(program); }, [&] { return program::print(program); });
 
   KAWARA_TRY(poly::Scop scop, trace.stage("poly", [&] {
-    return poly::scop_from_program(suited(program, request, environment), poly::make_context());
+    return poly::scop_from_program(rewritten_for_target(program, request, environment),
+                                   poly::make_context());
   }));
   trace.after(
       "poly", [&] { return poly::spec(scop); }, [&] { return poly::print(scop); });

@@ -51,7 +51,7 @@ double rounding_of(scalar::Elem elem) {
   }
 }
 
-/// How many updates a cell gets on average, by statement; 1 for statements that assign.
+/// How many updates an element gets on average, by statement; 1 for statements that assign.
 std::vector<double> updates_of(const program::Program& program, const std::vector<int64_t>& sizes) {
   std::vector<double> updates(program.statements.size(), 1);
   const auto work = estimate::count(program, sizes);
@@ -59,10 +59,10 @@ std::vector<double> updates_of(const program::Program& program, const std::vecto
   for (size_t s = 0; work && shapes && s < program.statements.size(); ++s) {
     if (program.statements[s].op == scalar::ReduceOp::None)
       continue;
-    double cells = 1;
+    double elements = 1;
     for (const int64_t extent : (*shapes)[program.statements[s].tensor])
-      cells *= static_cast<double>(std::max<int64_t>(extent, 1));
-    updates[s] = std::max(1.0, work->statements[s].instances / cells);
+      elements *= static_cast<double>(std::max<int64_t>(extent, 1));
+    updates[s] = std::max(1.0, work->statements[s].instances / elements);
   }
   return updates;
 }
@@ -91,7 +91,7 @@ double roundings_within(const program::Program& program, const scalar::Expr& val
   return units;
 }
 
-/// What a store to cells of this type rounds, without a conversion to that very type.
+/// What a store to elements of this type rounds, without a conversion to that very type.
 scalar::Expr before_store(const scalar::Expr& value, scalar::Elem elem) {
   const auto* cast = scalar::as<scalar::Cast>(value);
   if (cast == nullptr)
@@ -251,7 +251,7 @@ Difference compare(const program::Arrays& got, const program::Arrays& expected,
   for (const auto& [name, want] : expected) {
     const program::Array& have = got.at(name);
     const bool is_exact = !scalar::is_float(want.elem()) && decided_by_floats.count(name) == 0;
-    for (int64_t k = 0; k < want.cells(); ++k) {
+    for (int64_t k = 0; k < want.elements(); ++k) {
       const double a = have.get_double(k);
       const double b = want.get_double(k);
       if (is_exact ? have.get(k).i == want.get(k).i : a == b || (std::isnan(a) && std::isnan(b)))
@@ -264,7 +264,7 @@ Difference compare(const program::Arrays& got, const program::Arrays& expected,
       difference = {error, name, {}, a, b};
       int64_t rest = k;
       for (size_t d = want.shape().size(); d-- > 0;) {
-        difference.cell.insert(difference.cell.begin(), rest % want.shape()[d]);
+        difference.element.insert(difference.element.begin(), rest % want.shape()[d]);
         rest /= want.shape()[d];
       }
     }
@@ -302,10 +302,10 @@ double tolerance_of(const program::Program& program, const std::vector<int64_t>&
   return tolerance;
 }
 
-program::Arrays rounded_elsewhere(program::Arrays inputs) {
+program::Arrays perturbed_by_one_ulp(program::Arrays inputs) {
   uint64_t turn = 1;
   for (auto& [name, array] : inputs)
-    for (int64_t k = 0; scalar::is_float(array.elem()) && k < array.cells(); ++k) {
+    for (int64_t k = 0; scalar::is_float(array.elem()) && k < array.elements(); ++k) {
       turn = hash_mix(turn, static_cast<uint64_t>(k));
       const double by = rounding_of(array.elem()) * (turn % 2 == 0 ? 1 : -1);
       array.set_double(k, array.get_double(k) * (1 + by));

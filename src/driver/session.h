@@ -25,14 +25,14 @@ Parsed<run::Timing> time_calls(const Compiled&, const std::vector<int64_t>& size
 struct Difference {
   double worst = 0;
   std::string tensor;
-  std::vector<int64_t> cell;
+  std::vector<int64_t> element;
   double got = 0, expected = 0;
 };
 /// Integers and conditions are the same or infinitely far apart, but for those in tensors `decided_by_floats`.
 Difference compare(const program::Arrays& got, const program::Arrays& expected,
                    const std::set<std::string>& decided_by_floats = {});
 
-/// Tensors of integers or conditions that a float has a part in, by a conversion or a comparison: rounding may decide their cells. All
+/// Tensors of integers or conditions that a float has a part in, by a conversion or a comparison: rounding may decide their elements. All
 /// others are exact under every contract.
 std::set<std::string> decided_by_floats(const program::Program&);
 
@@ -45,9 +45,9 @@ double tolerance_of(const program::Program&, const std::vector<int64_t>& sizes);
 /// The inputs with every real number one rounding larger or smaller, by turns that look random. Some programs (a
 /// factorisation without pivots, a recursion) magnify roundings: how far their results then move says how far apart
 /// two right results may be.
-program::Arrays rounded_elsewhere(program::Arrays inputs);
+program::Arrays perturbed_by_one_ulp(program::Arrays inputs);
 
-/// How far apart two right results may be that differ by this much after `rounded_elsewhere`. Never so far that
+/// How far apart two right results may be that differ by this much after `perturbed_by_one_ulp`. Never so far that
 /// anything would pass.
 double tolerance_from_rounding(double worst);
 

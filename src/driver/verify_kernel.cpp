@@ -66,17 +66,17 @@ std::string note_of(const validate::Report& report) {
     note += report.is_finished ? "equal to its schedule for all sizes" : "not finished";
     if (report.is_finished && !report.unchecked.empty())
       note += " as far as it was checked";
-    note += "; cells of " + counted(report.compared, "access", "accesses") + " compared";
+    note += "; elements of " + counted(report.compared, "access", "accesses") + " compared";
   }
   if (report.outputs > 0)
-    note += "; all cells of " + counted(report.outputs, "output") + " stored once";
+    note += "; all elements of " + counted(report.outputs, "output") + " stored once";
   if (report.pairs > 0)
     note += "; " + counted(report.pairs, "pair") +
             " of threads' accesses compared that no barrier parts";
   if (!report.unchecked.empty())
     note += "; not checked: " + listed(report.unchecked);
   if (!report.uncompared.empty())
-    note += "; cells not compared: " + listed(report.uncompared);
+    note += "; elements not compared: " + listed(report.uncompared);
   return note;
 }
 
@@ -87,7 +87,7 @@ KernelVerdict verify_kernel(const program::Program& program, const kernel::Kerne
   if (!verdict.broken.empty())
     return verdict;
   const uint64_t for_rest =
-      kernel::has_engine(finished.body) ? kVerifiedOfWarpgroups : kVerifiedForRest;
+      kernel::has_async_op(finished.body) ? kVerifiedOfWarpgroups : kVerifiedForRest;
   const kernel::FieldCheck check =
       kernel::check_over_field(program, with_calls, sizes_for(program, loops, finished),
                                {.instances = kVerifiedInstances, .instances_for_rest = for_rest});

@@ -16,11 +16,11 @@ struct RuntimeFaults : RuntimeApi {
   /// Set where an integer is divided by zero, whichever thread does; the quotient is any number.
   mutable std::atomic<int64_t> divided_by_zero = 0;
   /// Not 0: an index was not inside its tensor, and the thread that saw it stopped. One more than the number of the check in
-  /// `Signature::checks`; the index, what it had to be below, and the cell it was read from are those of the first thread.
+  /// `Signature::checks`; the index, what it had to be below, and the element it was read from are those of the first thread.
   mutable std::atomic<int64_t> outside = 0;
   mutable std::atomic<int64_t> index = 0;
   mutable std::atomic<int64_t> extent = 0;
-  mutable std::array<std::atomic<int64_t>, kMostTold> cell = {};
+  mutable std::array<std::atomic<int64_t>, kMostTold> element = {};
 };
 
 } // namespace kawara::emit

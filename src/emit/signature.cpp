@@ -24,7 +24,7 @@ std::set<uint32_t> needed_again(kernel::Kernel kernel) {
   return kernel::used_buffers(kernel);
 }
 
-/// Workspaces whose cells calls after the first find as they are.
+/// Workspaces whose elements calls after the first find as they are.
 std::set<uint32_t> prepared_buffers(const kernel::Kernel& kernel) {
   const kernel::Block first(kernel.body.begin(),
                             kernel.body.begin() + static_cast<std::ptrdiff_t>(kernel.prepared));

@@ -22,10 +22,10 @@ struct BufferInfo {
   /// Keeps its values from call to call; a workspace, after it was prepared.
   bool is_constant = false;
   /// A constant that nothing reads where RuntimeApi::is_prepared.
-  bool is_used_up = false;
+  bool is_dead_once_prepared = false;
 };
 
-/// An index of a tensor's dimension that is read from data, and the cell of which tensor it was read from.
+/// An index of a tensor's dimension that is read from data, and the element of which tensor it was read from.
 struct IndexCheck {
   std::string tensor, index_tensor, statement;
   int64_t dim = 0, index_rank = 0;
@@ -59,7 +59,7 @@ std::string entry_symbol(const Signature&);
 /// Bytes of a buffer, 0 for an empty one. Nothing when an extent cannot be computed, is negative,
 /// or the product passes 2^62.
 std::optional<int64_t> bytes_of(const BufferInfo&, std::span<const int64_t> params);
-/// The same of a buffer that belongs to the kernel: a copy for loops that do not run may have a negative extent, and then no cells.
+/// The same of a buffer that belongs to the kernel: a copy for loops that do not run may have a negative extent, and then no elements.
 std::optional<int64_t> own_bytes_of(const BufferInfo&, std::span<const int64_t> params);
 /// Offsets of buffers laid out one after the other, each aligned; the last entry is the whole size.
 std::optional<std::vector<int64_t>> layout_of(const std::vector<BufferInfo>&,

@@ -110,7 +110,7 @@ private:
     Access access;
     access.kind = Access::Kind::Store;
     access.buffer = zero.buffer;
-    access.bytes = cells(zero.buffer) * cell_bytes(zero.buffer);
+    access.bytes = elements(zero.buffer) * element_bytes(zero.buffer);
     code.push_back({std::move(access)});
     begin_run();
   }
@@ -162,7 +162,7 @@ private:
   Access access_of(uint32_t buffer, const std::vector<Expr>& index, int64_t lanes) {
     Access access;
     access.buffer = buffer;
-    access.bytes = cell_bytes(buffer);
+    access.bytes = element_bytes(buffer);
     Expr flat = scalar::int_lit(0);
     int64_t stride = 1;
     for (size_t d = 0; d < index.size(); ++d) {
@@ -180,7 +180,7 @@ private:
       access.count = lanes;
       access.stride = stride * access.bytes;
     }
-    access.at = place_of(flat, cell_bytes(buffer));
+    access.at = place_of(flat, element_bytes(buffer));
     return access;
   }
 
@@ -210,10 +210,10 @@ private:
     return kernel::has_load(e) || kernel::mentions_any(e, data_);
   }
 
-  int64_t cell_bytes(uint32_t buffer) const {
+  int64_t element_bytes(uint32_t buffer) const {
     return scalar::bytes_of(kernel_.buffers[buffer].elem);
   }
-  int64_t cells(uint32_t buffer) const { return kernel::cell_count(extents_[buffer]); }
+  int64_t elements(uint32_t buffer) const { return kernel::element_count(extents_[buffer]); }
 
   void begin_run() { done_.clear(); }
   template <class Is> void forget(const Is& is) { std::erase_if(done_, is); }

@@ -23,7 +23,7 @@ using Environment = std::map<uint32_t, Interval>;
 std::optional<Interval> interval_of(const scalar::Expr&, const Environment&,
                                     std::span<const int64_t> params);
 
-/// Cells of a buffer, one interval for each dimension.
+/// Elements of a buffer, one interval for each dimension.
 using Box = std::vector<Interval>;
 
 /// What a block touches, by buffer. Boxes that overlap or nearly so are one.

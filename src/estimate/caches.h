@@ -9,7 +9,7 @@ namespace kawara::estimate {
 /// Bytes that one cache and what is behind it give each other.
 struct Moved {
   double read = 0;    ///< that came in to be read
-  double written = 0; ///< that went out, changed; past it, where stores go past the caches
+  double written = 0; ///< that went out, changed; past it, where stores are stored non-temporally
 };
 
 /// Caches in a row, nearest first, as far as bytes are concerned: which lines they hold, not when those arrive. Each line has one

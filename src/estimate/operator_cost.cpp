@@ -8,22 +8,22 @@ namespace {
 using rewrite::Application;
 using rewrite::Type;
 
-double cells_of(const Type& type, int64_t symbol) {
-  double cells = 1;
+double elements_of(const Type& type, int64_t symbol) {
+  double elements = 1;
   for (const int64_t extent : type.shape)
-    cells *= static_cast<double>(rewrite::is_symbol(extent) ? symbol : extent);
-  return cells;
+    elements *= static_cast<double>(rewrite::is_symbol(extent) ? symbol : extent);
+  return elements;
 }
 
 double bytes_of(const Type& type, int64_t symbol) {
-  return cells_of(type, symbol) * static_cast<double>(graph::bytes_of(type.elem));
+  return elements_of(type, symbol) * static_cast<double>(graph::bytes_of(type.elem));
 }
 
 /// Two products in one program share caches and tiles that each has for itself alone: measured on whole nets.
 constexpr double kSlowerInOneProgram = 1.08;
 
-/// Operations per cell of functions that are computed by polynomials.
-double flops_per_cell(std::string_view op) {
+/// Operations per element of functions that are computed by polynomials.
+double flops_per_element(std::string_view op) {
   for (const char* dear :
        {"Exp", "Log", "Sigmoid", "Tanh", "Erf", "Pow", "Softplus", "Elu", "Sin", "Cos"})
     if (op == dear)
@@ -36,13 +36,13 @@ double flops_per_cell(std::string_view op) {
   return 1;
 }
 
-/// Two products and a softmax: of [batch, heads, rows, cells], or of rows with all heads side by side.
+/// Two products and a softmax: of [batch, heads, rows, elements], or of rows with all heads side by side.
 double attention_flops(const Application& a, int64_t symbol) {
   const Type &query = *a.operands[0], &key = *a.operands[1];
   const auto heads = a.attributes.find("q_num_heads");
   const bool is_flat = query.shape.size() == 3;
   const auto extent = [&](const Type& type, size_t at) {
-    return cells_of({type.elem, {type.shape[at]}}, symbol);
+    return elements_of({type.elem, {type.shape[at]}}, symbol);
   };
   const double keys = extent(key, is_flat ? 1 : 2);
   const double count =
@@ -51,8 +51,8 @@ double attention_flops(const Application& a, int64_t symbol) {
           ? static_cast<double>(std::get<int64_t>(heads->second))
           : 1;
   const double scores = extent(query, 0) * count * extent(query, is_flat ? 1 : 2) * keys;
-  return 2 * keys * (cells_of(query, symbol) + cells_of(*a.result, symbol)) +
-         scores * flops_per_cell("Softmax");
+  return 2 * keys * (elements_of(query, symbol) + elements_of(*a.result, symbol)) +
+         scores * flops_per_element("Softmax");
 }
 
 } // namespace
@@ -60,24 +60,24 @@ double attention_flops(const Application& a, int64_t symbol) {
 double flops_of(const Application& a, int64_t symbol) {
   if (!a.result)
     return 0;
-  const double out = cells_of(*a.result, symbol);
+  const double out = elements_of(*a.result, symbol);
   const auto* x = a.operands.empty() ? nullptr : a.operands[0];
   const auto* w = a.operands.size() > 1 ? a.operands[1] : nullptr;
   if (a.op == "MatMul" && x)
-    return 2 * out * cells_of({x->elem, {x->shape.back()}}, symbol);
+    return 2 * out * elements_of({x->elem, {x->shape.back()}}, symbol);
   if (a.op == "Gemm" && x && w)
-    return 2 * out * cells_of(*w, symbol) /
-           std::max(1.0, cells_of({x->elem, {a.result->shape[1]}}, symbol));
+    return 2 * out * elements_of(*w, symbol) /
+           std::max(1.0, elements_of({x->elem, {a.result->shape[1]}}, symbol));
   if (a.op == "Conv" && w)
-    return 2 * out * cells_of(*w, symbol) / cells_of({w->elem, {w->shape[0]}}, symbol);
+    return 2 * out * elements_of(*w, symbol) / elements_of({w->elem, {w->shape[0]}}, symbol);
   if (a.op == "Attention" && x && w && x->shape.size() > 2)
     return attention_flops(a, symbol);
   const auto* info = rewrite::find_operator_info(a.op);
   if (info && info->kind == rewrite::Kind::Move)
     return 0;
   if (info && info->kind == rewrite::Kind::Reduce && x)
-    return cells_of(*x, symbol);
-  return out * flops_per_cell(a.op);
+    return elements_of(*x, symbol);
+  return out * flops_per_element(a.op);
 }
 
 rewrite::Cost operator_cost(const Roof& roof, double seconds_per_node, int64_t symbol) {

@@ -26,7 +26,7 @@ public:
     int64_t next = kHugePage;
     for (const kernel::Buffer& buffer : kernel.buffers) {
       const int64_t bytes =
-          kernel::cell_count(kernel::extents_of(buffer, sizes)) * scalar::bytes_of(buffer.elem);
+          kernel::element_count(kernel::extents_of(buffer, sizes)) * scalar::bytes_of(buffer.elem);
       const int64_t unit = bytes >= kLarge ? kHugePage : kPage;
       next = (next + unit - 1) / unit * unit;
       begins_.push_back(next);

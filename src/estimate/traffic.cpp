@@ -44,7 +44,7 @@ bool is_worked_out(const Expr& e) {
 /// Multiply-adds that an expression takes the machine.
 double slots_of(const Expr& e) {
   if (as<scalar::Load>(e) != nullptr)
-    return 0; // what says where it lies is no work
+    return 0; // what says unpacked is no work
   double slots = 0;
   const bool is_counted = is_worked_out(e);
   if (const auto* n = as<scalar::Binary>(e); n != nullptr && is_counted) {
@@ -73,7 +73,7 @@ bool mentions_var(const std::vector<Expr>& index, uint32_t var) {
   return found;
 }
 
-/// Whether every iteration adds to cells that the one before added to.
+/// Whether every iteration adds to elements that the one before added to.
 bool carries_sum(const For& loop) {
   bool found = false;
   kernel::visit(loop.body, [&](const kernel::Stmt& stmt) {
@@ -198,7 +198,7 @@ private:
     return cost;
   }
 
-  /// A cell that is read and written goes both ways.
+  /// An element that is read and written goes both ways.
   static double passes(const Boxes& boxes, uint32_t buffer) {
     return boxes.is_read(buffer) && boxes.is_written(buffer) ? 2 : 1;
   }

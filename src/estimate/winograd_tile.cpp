@@ -12,8 +12,8 @@ namespace {
 constexpr double kProduct = 1.15, kTransform = 1.5;
 /// Operations in the time of a byte: of weights that come once in a call, of what is written and read again.
 constexpr double kFarByte = 0.36, kNearByte = 0.4;
-/// Operations for a vector of the image that is turned over or copied, and for a cell of transformed windows.
-constexpr double kTurnedVector = 10, kCopiedVector = 2, kWindowCell = 4;
+/// Operations for a vector of the image that is transposed or copied, and for an element of transformed windows.
+constexpr double kTransposedVector = 10, kCopiedVector = 2, kWindowElement = 4;
 /// The estimate is off by that much.
 constexpr double kClearly = 0.85;
 
@@ -30,11 +30,12 @@ ConvolutionCost convolution_cost(const ConvolutionSizes& sizes, int64_t m, const
   const double channels = number(sizes.channels), filters = number(sizes.filters);
   const double vectors = number((sizes.filters + lanes - 1) / lanes);
   const double image_vectors = number((sizes.channels + lanes - 1) / lanes);
-  const double cells = number(sizes.images * sizes.height * sizes.width);
+  const double elements = number(sizes.images * sizes.height * sizes.width);
   ConvolutionCost cost;
   if (m == 1) {
-    cost.product = product_cost(9 * cells * channels * filters / number(lanes) / sizes.direct_speed,
-                                9 * channels * filters * 4 / sizes.direct_speed, cpu);
+    cost.product =
+        product_cost(9 * elements * channels * filters / number(lanes) / sizes.direct_speed,
+                     9 * channels * filters * 4 / sizes.direct_speed, cpu);
     return cost;
   }
   const int64_t t = m + 2, down = (sizes.height + m - 1) / m, across = (sizes.width + m - 1) / m;
@@ -46,10 +47,10 @@ ConvolutionCost convolution_cost(const ConvolutionSizes& sizes, int64_t m, const
   const double back = number((t + m) * 2 * t + t * m + m * m + 3 * m * m);
   cost.transforms = kTransform * tiles * (image_vectors * there + vectors * back) +
                     number(sizes.images * (down * m + 2) * (across * m + 2)) * image_vectors *
-                        (sizes.has_channels_last ? kCopiedVector : kTurnedVector);
+                        (sizes.has_channels_last ? kCopiedVector : kTransposedVector);
   const double bytes = points * tiles * (channels + filters) * 4;
   cost.between = bytes > number(cpu.caches.l2) ? 2 * bytes * kNearByte : 0;
-  cost.windows = sizes.has_constant_windows ? 0 : points * channels * filters * kWindowCell;
+  cost.windows = sizes.has_constant_windows ? 0 : points * channels * filters * kWindowElement;
   return cost;
 }
 
@@ -69,9 +70,9 @@ std::optional<int64_t> winograd_tile(const program::Program& program, const targ
            program.tensors[found->weights].elem == elem;
   };
   // Products on tiles of bf16 are eight times as fast as those of f32, of which Winograd's form saves three quarters at most.
-  constexpr int64_t kCellsOfRow = 32;
+  constexpr int64_t kElementsOfRow = 32;
   if (are(scalar::Elem::BF16) && cpu.features.has(target::Feature::AmxBf16) &&
-      sizes.channels % kCellsOfRow == 0 && schedule::fills_tiles(found->width))
+      sizes.channels % kElementsOfRow == 0 && schedule::fills_tiles(found->width))
     return std::nullopt;
   if ((are(scalar::Elem::F16) && cpu.features.has(target::Feature::Fp16)) ||
       (are(scalar::Elem::BF16) && cpu.features.has(target::Feature::Bf16)))

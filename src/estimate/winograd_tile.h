@@ -10,8 +10,8 @@ namespace kawara::estimate {
 /// What computing a convolution by 3 x 3 windows takes, as vector operations in one pipeline: directly (m = 1), or in
 /// tiles of m x m results (program/rewrites/winograd.h).
 ///
-///   product     multiply-adds, or as long as the weights take to come where they are more than the second cache holds
-///   transforms  of tiles there and back: arithmetic, stores and turning results over
+///   product     multiply-adds, or as long as the weights take to come where they are more than the L2 holds
+///   transforms  of tiles there and back: arithmetic, stores and transposing results
 ///   between     transformed tiles and products are written and read again
 ///   windows     transformed in each call where they are not constant
 struct ConvolutionCost {
@@ -25,7 +25,7 @@ struct ConvolutionSizes {
   bool has_constant_windows = true;
   double direct_speed =
       1; ///< of the direct sum, over that of f32: half floats have instructions of their own
-  bool has_channels_last = false; ///< of the image: it is copied at most, not turned over
+  bool has_channels_last = false; ///< of the image: it is copied at most, not transposed
 };
 
 ConvolutionCost convolution_cost(const ConvolutionSizes&, int64_t m, const target::Cpu&);

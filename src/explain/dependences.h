@@ -13,7 +13,7 @@ std::string_view short_name(poly::DependenceKind);
 
 /// Said of dependences that are not exact (poly::shown_dependences).
 inline constexpr const char* kAllPairs =
-    "note: these are all pairs of iterations that touch one cell; which of them hand a value on "
+    "note: these are all pairs of iterations that touch one element; which of them hand a value on "
     "takes too long to find out";
 
 /// One line per dependence: kind, ends, tensor, distance, for which sizes.

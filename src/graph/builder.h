@@ -15,7 +15,7 @@ public:
 
   /// An input that the caller will give.
   ValueId input(const std::string& name, DataType type, std::vector<Dim> shape);
-  /// A value with known cells.
+  /// A value with known elements.
   ValueId constant(const std::string& name, Tensor tensor);
   /// A list of integers, for shapes and axes.
   ValueId integers(const std::string& name, const std::vector<int64_t>& values);

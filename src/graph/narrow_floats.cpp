@@ -47,11 +47,11 @@ Tensor narrowed(const Tensor& wide, DataType type) {
   if (type == DataType::BF16) { // the usual case, and weights are many
     const auto* from = wide.as<float>();
     auto* to = out.as<uint16_t>();
-    for (int64_t k = 0; k < wide.cells(); ++k)
+    for (int64_t k = 0; k < wide.elements(); ++k)
       to[k] = scalar::bf16_bits(static_cast<double>(from[k]));
     return out;
   }
-  for (int64_t k = 0; k < wide.cells(); ++k)
+  for (int64_t k = 0; k < wide.elements(); ++k)
     out.set_double(k, wide.get_double(k));
   return out;
 }
@@ -107,9 +107,9 @@ private:
         if (!stays_wide(node, k) || constant == graph_.initializers.end())
           continue;
         if (narrow.count(node.inputs[k])) {
-          const Tensor cells = constant->second;
+          const Tensor elements = constant->second;
           node.inputs[k] = add_value(graph_.values[node.inputs[k]].name + ".f32");
-          graph_.initializers[node.inputs[k]] = cells;
+          graph_.initializers[node.inputs[k]] = elements;
         }
         wide_.insert(node.inputs[k]);
       }

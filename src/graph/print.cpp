@@ -9,16 +9,16 @@ namespace {
 
 std::string number(double value) { return fmt::format("{:.7g}", value); }
 
-/// A tensor with its cells when they are few.
+/// A tensor with its elements when they are few.
 std::string brief(const Tensor& tensor) {
   constexpr int64_t most = 8;
   std::string text = std::string(name_of(tensor.type())) + text_of(tensor.shape());
-  if (tensor.cells() > most)
+  if (tensor.elements() > most)
     return text;
-  std::vector<std::string> cells;
-  for (int64_t k = 0; k < tensor.cells(); ++k)
-    cells.push_back(number(tensor.get_double(k)));
-  return text + " {" + join(cells, ", ") + "}";
+  std::vector<std::string> elements;
+  for (int64_t k = 0; k < tensor.elements(); ++k)
+    elements.push_back(number(tensor.get_double(k)));
+  return text + " {" + join(elements, ", ") + "}";
 }
 
 template <class T, class F> std::string list(const std::vector<T>& items, F each) {

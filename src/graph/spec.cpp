@@ -20,7 +20,7 @@ public:
     for (const auto& [id, tensor] : graph_.initializers) {
       make(id, "initializer");
       if (!tensor)
-        complain("initializer without cells");
+        complain("initializer without elements");
     }
     for (const Node& node : graph_.nodes)
       check(node);

@@ -17,8 +17,8 @@ constexpr int64_t kSlackBytes = 64;
 // What is smaller costs less to allocate than to ask about.
 constexpr int64_t kAskedBytes = int64_t{1} << 26;
 
-/// Calls `f` with a pointer of the C++ type of the cells, where there is one.
-template <class F> auto with_cells(DataType type, std::byte* data, F f) {
+/// Calls `f` with a pointer of the C++ type of the elements, where there is one.
+template <class F> auto with_elements(DataType type, std::byte* data, F f) {
   switch (type) {
   case DataType::F64:
     return f(reinterpret_cast<double*>(data));
@@ -102,17 +102,17 @@ std::string text_of(const Shape& shape) {
   return text + "]";
 }
 
-std::optional<int64_t> cells_of(const Shape& shape) {
+std::optional<int64_t> elements_of(const Shape& shape) {
   constexpr int64_t limit = int64_t{1} << 48;
-  int64_t cells = 1;
+  int64_t elements = 1;
   for (const int64_t extent : shape) {
     if (extent < 0)
       return std::nullopt;
-    if (extent > 0 && cells > limit / extent)
+    if (extent > 0 && elements > limit / extent)
       return std::nullopt;
-    cells *= extent;
+    elements *= extent;
   }
-  return cells;
+  return elements;
 }
 
 std::shared_ptr<std::byte> make_memory(int64_t bytes) {
@@ -130,15 +130,15 @@ Tensor::Tensor(DataType type, Shape shape) : Tensor(type, std::move(shape), null
 
 Tensor::Tensor(DataType type, Shape shape, std::shared_ptr<std::byte> memory)
     : type_(type), shape_(std::move(shape)), memory_(std::move(memory)) {
-  const auto cells = cells_of(shape_);
-  if (!cells)
+  const auto elements = elements_of(shape_);
+  if (!elements)
     throw std::bad_alloc();
-  cells_ = *cells;
+  elements_ = *elements;
 }
 
 Tensor Tensor::with_shape(Shape shape) const {
   Tensor other(type_, std::move(shape), memory_);
-  KAWARA_CHECK(other.cells_ == cells_, text_of(shape_) + " as " + text_of(other.shape_));
+  KAWARA_CHECK(other.elements_ == elements_, text_of(shape_) + " as " + text_of(other.shape_));
   return other;
 }
 
@@ -150,42 +150,43 @@ Tensor Tensor::with_type(DataType type) const {
 }
 
 double Tensor::get_double(int64_t at) const {
-  return with_cells(type_, memory_.get(), [&](auto* cells) -> double {
+  return with_elements(type_, memory_.get(), [&](auto* elements) -> double {
     if (type_ == DataType::F16)
-      return scalar::f16_value(static_cast<uint16_t>(cells[at]));
+      return scalar::f16_value(static_cast<uint16_t>(elements[at]));
     if (type_ == DataType::BF16)
-      return scalar::bf16_value(static_cast<uint16_t>(cells[at]));
-    return static_cast<double>(cells[at]);
+      return scalar::bf16_value(static_cast<uint16_t>(elements[at]));
+    return static_cast<double>(elements[at]);
   });
 }
 
 int64_t Tensor::get_int(int64_t at) const {
   if (is_float(type_))
     return static_cast<int64_t>(get_double(at));
-  return with_cells(type_, memory_.get(),
-                    [&](auto* cells) { return static_cast<int64_t>(cells[at]); });
+  return with_elements(type_, memory_.get(),
+                       [&](auto* elements) { return static_cast<int64_t>(elements[at]); });
 }
 
 void Tensor::set_double(int64_t at, double value) {
   if (!is_float(type_))
     return set_int(at, static_cast<int64_t>(value));
-  with_cells(type_, memory_.get(), [&](auto* cells) {
-    using Cell = std::remove_reference_t<decltype(*cells)>;
+  with_elements(type_, memory_.get(), [&](auto* elements) {
+    using Element = std::remove_reference_t<decltype(*elements)>;
     if (type_ == DataType::F16)
-      cells[at] = static_cast<Cell>(scalar::f16_bits(value));
+      elements[at] = static_cast<Element>(scalar::f16_bits(value));
     else if (type_ == DataType::BF16)
-      cells[at] = static_cast<Cell>(scalar::bf16_bits(value));
+      elements[at] = static_cast<Element>(scalar::bf16_bits(value));
     else
-      cells[at] = static_cast<Cell>(value);
+      elements[at] = static_cast<Element>(value);
   });
 }
 
 void Tensor::set_int(int64_t at, int64_t value) {
   if (is_float(type_))
     return set_double(at, static_cast<double>(value));
-  with_cells(type_, memory_.get(), [&](auto* cells) {
-    using Cell = std::remove_reference_t<decltype(*cells)>;
-    cells[at] = type_ == DataType::Bool ? static_cast<Cell>(value != 0) : static_cast<Cell>(value);
+  with_elements(type_, memory_.get(), [&](auto* elements) {
+    using Element = std::remove_reference_t<decltype(*elements)>;
+    elements[at] =
+        type_ == DataType::Bool ? static_cast<Element>(value != 0) : static_cast<Element>(value);
   });
 }
 

@@ -18,7 +18,7 @@ enum class DataType : uint8_t { F64, F32, F16, BF16, I64, I32, I16, I8, U8, Bool
 std::string_view name_of(DataType); ///< "f32", "u16"
 int64_t bytes_of(DataType);
 bool is_float(DataType);
-/// The type of a program's cells that hold this type's bits: its own, or the signed one of equal size.
+/// The type of a program's elements that hold this type's bits: its own, or the signed one of equal size.
 scalar::Elem storage_of(DataType);
 DataType data_type_of(scalar::Elem);
 /// The type that ONNX gives this number; nothing for types that Kawara has no numbers for.
@@ -28,29 +28,29 @@ bool is_program_type(DataType); ///< is there a type of programs with the same v
 using Shape = std::vector<int64_t>;
 std::string text_of(const Shape&); ///< "[2, 3]"; "[]" for a scalar
 /// Product of the extents; nothing when one is negative or the product passes 2^48.
-std::optional<int64_t> cells_of(const Shape&);
+std::optional<int64_t> elements_of(const Shape&);
 
-/// A dense, row-major array. Copies share their cells: write only to a tensor that was just made.
+/// A dense, row-major array. Copies share their elements: write only to a tensor that was just made.
 class Tensor {
 public:
   Tensor() = default;
   /// Zeros. Throws std::bad_alloc when there is no such memory.
   Tensor(DataType type, Shape shape);
-  /// Cells that live elsewhere; `memory` keeps them alive.
+  /// Elements that live elsewhere; `memory` keeps them alive.
   Tensor(DataType type, Shape shape, std::shared_ptr<std::byte> memory);
 
   DataType type() const { return type_; }
   const Shape& shape() const { return shape_; }
   int64_t rank() const { return static_cast<int64_t>(shape_.size()); }
-  int64_t cells() const { return cells_; }
-  int64_t bytes() const { return cells_ * bytes_of(type_); }
+  int64_t elements() const { return elements_; }
+  int64_t bytes() const { return elements_ * bytes_of(type_); }
   const std::byte* data() const { return memory_.get(); }
   std::byte* data() { return memory_.get(); }
   template <class T> const T* as() const { return reinterpret_cast<const T*>(memory_.get()); }
   template <class T> T* as() { return reinterpret_cast<T*>(memory_.get()); }
-  explicit operator bool() const { return memory_ != nullptr; } ///< has cells, perhaps none
+  explicit operator bool() const { return memory_ != nullptr; } ///< has elements, perhaps none
 
-  /// The same cells; the product of the extents must be the same.
+  /// The same elements; the product of the extents must be the same.
   Tensor with_shape(Shape shape) const;
   /// The same bits; the size of the type must be the same.
   Tensor with_type(DataType type) const;
@@ -63,7 +63,7 @@ public:
 private:
   DataType type_ = DataType::F32;
   Shape shape_;
-  int64_t cells_ = 0;
+  int64_t elements_ = 0;
   std::shared_ptr<std::byte> memory_;
 };
 

@@ -30,8 +30,8 @@ std::set<uint32_t> used_buffers(const Kernel& kernel) {
       used.insert(zero->buffer);
     else if (const auto* allocate = std::get_if<Allocate>(&stmt))
       used.insert(allocate->buffer);
-    else if (const auto* engine = std::get_if<Engine>(&stmt))
-      for (const auto& buffers : {written_by(*engine), read_by(*engine)})
+    else if (const auto* async_op = std::get_if<AsyncOp>(&stmt))
+      for (const auto& buffers : {written_by(*async_op), read_by(*async_op)})
         used.insert(buffers.begin(), buffers.end());
   });
   visit_exprs(kernel.body, [&](const Expr& root) {
@@ -53,9 +53,9 @@ bool has_barrier(const Block& block) {
 
 bool has_barrier(const Stmt& stmt) { return has_barrier(block_of(stmt)); }
 
-bool has_engine(const Block& block) {
+bool has_async_op(const Block& block) {
   bool found = false;
-  visit(block, [&](const Stmt& stmt) { found |= std::get_if<Engine>(&stmt) != nullptr; });
+  visit(block, [&](const Stmt& stmt) { found |= std::get_if<AsyncOp>(&stmt) != nullptr; });
   return found;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernel/engine.h"
+#include "kernel/async_ops.h"
 #include "kernel/origin.h"
 #include "poly/order.h"
 #include "program/program.h"
@@ -36,11 +36,11 @@ struct Buffer {
   bool is_packed = false;   ///< program::Tensor
   bool is_constant = false; ///< program::Tensor
   /// Of a shared buffer with rows of 128 bytes: pieces of 16 bytes may lie in another order within a row, as
-  /// the copy engine and the tensor cores know them.
+  /// TMA and the tensor cores know them.
   bool is_swizzled = false;
-  /// Its stores are whole cache lines that nobody reads soon: where it begins with one, they go past the caches.
+  /// Its stores are whole cache lines that nobody reads soon: where it begins with one, they are stored non-temporally.
   bool is_streamed = false;
-  /// Nothing stores it: its cells are those of another buffer (window_loads.h).
+  /// Nothing stores it: its elements are those of another buffer (window_loads.h).
   std::optional<program::WindowView> window = {};
 };
 
@@ -62,9 +62,9 @@ struct Store {
   std::vector<Expr> index;
   ReduceOp op = ReduceOp::None;
   Expr value;
-  /// A copy of cells to shared memory that need not be there before an Await and the Barrier after it.
+  /// A copy of elements to shared memory that need not be there before an Await and the Barrier after it.
   bool is_async = false;
-  Origins origins = {}; ///< what of the scop it runs; copies of cells that passes add have none
+  Origins origins = {}; ///< what of the scop it runs; copies of elements that passes add have none
 };
 /// First and only definition of a variable that is never assigned, or the first value of one that is.
 /// Visible to the end of its block; not defined again while visible.
@@ -80,8 +80,8 @@ struct Assign {
 };
 struct Zero {
   uint32_t buffer = 0;
-}; ///< all cells become zero
-/// Asks for the cache line of a cell; reads and writes nothing, and the cell may lie outside the buffer.
+}; ///< all elements become zero
+/// Asks for the cache line of an element; reads and writes nothing, and the element may lie outside the buffer.
 struct Prefetch {
   uint32_t buffer = 0;
   std::vector<Expr> index; ///< scalars
@@ -107,11 +107,11 @@ struct Combine {
 };
 
 using Stmt = std::variant<For, If, Allocate, Launch, Store, Define, Assign, Zero, Prefetch, Comment,
-                          Barrier, Commit, Await, Combine, Engine>;
+                          Barrier, Commit, Await, Combine, AsyncOp>;
 using Block = std::vector<Stmt>;
 
 /// for var = lo; var < hi; var += step, with step > 0 and `hi` taken once, before the loop. `marks` say what passes and emitters shall do with it; a mark
-/// that a pass has carried out is cleared.
+/// that a pass has applied is cleared.
 struct For {
   uint32_t var = 0;
   Expr lo, hi;
@@ -129,7 +129,7 @@ struct If {
 struct Allocate {
   uint32_t buffer = 0;
   Block body;
-  Origins origins = {}; ///< what the first values of its cells stand for (tile_start.h)
+  Origins origins = {}; ///< what the first values of its elements stand for (tile_start.h)
 };
 
 /// Work for a GPU: `body` is run by every thread of every block. Blocks run in any order and do not
@@ -140,8 +140,8 @@ struct Launch {
   std::array<Expr, 3> blocks; ///< x, y, z; in parameters and variables of the host
   std::array<int64_t, 3> threads = {1, 1, 1};                ///< of a block
   std::array<uint32_t, 3> block_vars = {}, thread_vars = {}; ///< which block and thread it is
-  /// Buffers of which each cell is touched by one thread of a block only, whatever barriers say.
-  std::set<uint32_t> owned;
+  /// Buffers of which each element is touched by one thread of a block only, whatever barriers say.
+  std::set<uint32_t> thread_private;
   std::vector<Mbarriers> mbarriers = {}; ///< in phase 0 when the block begins
   Block body;
 };
@@ -181,8 +181,8 @@ std::set<uint32_t> used_buffers(const Kernel&);
 /// Whether threads wait for each other inside: a Barrier or a Combine.
 bool has_barrier(const Block&);
 bool has_barrier(const Stmt&);
-/// Whether there is an order to the copy engine or the tensor cores inside.
-bool has_engine(const Block&);
+/// Whether there is an order to TMA or the tensor cores inside.
+bool has_async_op(const Block&);
 
 uint32_t add_variable(Kernel&, std::string name, scalar::Type type); ///< makes the name unique
 

@@ -14,11 +14,11 @@ struct Origin {
   /// By dimension of the statement's domain, in parameters, variables of the kernel, and Iter n: the n-th point.
   std::vector<scalar::Expr> iters;
   /// How many values each point takes, from 0, in parameters, variables and points before it: one run of the kernel's
-  /// statement does them all (lanes of a vector, cells of an instruction).
+  /// statement does them all (lanes of a vector, elements of an instruction).
   std::vector<scalar::Expr> points = {};
   /// Also runs instances outside of the domain: a tile that is filled up, whose results there nobody reads.
   bool is_padded = false;
-  /// All threads of a row run it, each on cells of its own (thread_copies.h).
+  /// All threads of a row run it, each on elements of its own (privatize.h).
   bool is_per_thread = false;
 };
 using Origins = std::vector<Origin>;

@@ -1,45 +1,45 @@
 #include "kernel/passes.h"
 
 #include "kernel/gpu/chain/chain_groups.h"
+#include "kernel/gpu/guarded_unroll.h"
 #include "kernel/gpu/launches.h"
+#include "kernel/gpu/load_ahead.h"
 #include "kernel/gpu/pad_shared.h"
 #include "kernel/gpu/pipeline.h"
-#include "kernel/gpu/register_cells.h"
-#include "kernel/gpu/unequal_copies.h"
+#include "kernel/gpu/register_elements.h"
 #include "kernel/gpu/uniform_tiles.h"
 #include "kernel/gpu/warpgroup/warpgroups.h"
 #include "kernel/gpu/wide_loads.h"
 #include "kernel/gpu/wide_stores.h"
-#include "kernel/gpu/work_ahead.h"
 #include "kernel/index/addresses.h"
 #include "kernel/index/hoist.h"
 #include "kernel/index/lower_updates.h"
 #include "kernel/index/narrow.h"
 #include "kernel/index/narrow_lanes.h"
 #include "kernel/index/simplify.h"
-#include "kernel/loops/diagonals.h"
-#include "kernel/loops/join_loops.h"
-#include "kernel/loops/last_tiles.h"
+#include "kernel/loops/collapse.h"
+#include "kernel/loops/peel_last_tiles.h"
 #include "kernel/loops/read_ranges.h"
 #include "kernel/loops/separate_tiles.h"
+#include "kernel/loops/split_triangular.h"
 #include "kernel/loops/unroll.h"
 #include "kernel/math/bounded_exp.h"
-#include "kernel/math/column_values.h"
 #include "kernel/math/converted_rows.h"
 #include "kernel/math/exact_functions.h"
 #include "kernel/math/expand_math.h"
 #include "kernel/math/reciprocals.h"
+#include "kernel/math/row_invariants.h"
 #include "kernel/math/scaled_exp.h"
 #include "kernel/math/shared_divisors.h"
 #include "kernel/math/unshifted_exp.h"
+#include "kernel/memory/nontemporal.h"
 #include "kernel/memory/prefetch.h"
 #include "kernel/memory/prepare.h"
 #include "kernel/memory/promote.h"
-#include "kernel/memory/streams.h"
 #include "kernel/memory/window_loads.h"
+#include "kernel/vector/duplicate_elements.h"
 #include "kernel/vector/tensorize.h"
-#include "kernel/vector/turned_stores.h"
-#include "kernel/vector/twin_cells.h"
+#include "kernel/vector/transpose_stores.h"
 #include "kernel/vector/vectorize.h"
 
 #include <utility>
@@ -102,24 +102,24 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassOptions
   // Where warpgroups work, threads and memory have their places already.
   const auto unless_grouped = [&](Kernel (*pass)(Kernel, const Launch&)) {
     return inside([pass](Kernel k, const Launch& launch) {
-      return has_engine(k.body) ? std::move(k) : pass(std::move(k), launch);
+      return has_async_op(k.body) ? std::move(k) : pass(std::move(k), launch);
     });
   };
   return Passes(std::move(kernel), options)
-      .run("join_loops", join_loops)
+      .run("collapse", collapse)
       .run("launches", launches)
       .run("warpgroups", [&](Kernel k) { return chain_groups(warpgroups(std::move(k), gpu), gpu); })
       .run("window_loads", window_loads)
       .run("pipeline", plain(pipeline))
       .run("uniform_tiles", unless_grouped(uniform_tiles))
-      .run("unequal_copies", unless_grouped(unequal_copies))
+      .run("guarded_unroll", unless_grouped(guarded_unroll))
       .run("unroll", plain([](Kernel k) { return unroll(std::move(k)); }))
       .run("vectorize", plain([](Kernel k) { return vectorize(std::move(k), Rest::OneByOne); }))
       .run("simplify", simplify)
       .run("promote", unless_grouped([](Kernel k, const Launch& launch) {
-             return promote(std::move(k), launch.owned);
+             return promote(std::move(k), launch.thread_private);
            }))
-      .run("register_cells", unless_grouped(register_cells))
+      .run("register_elements", unless_grouped(register_elements))
       .run("pad_shared", unless_grouped(pad_shared))
       .run("lower_updates", lower_updates)
       .run("simplify", simplify)
@@ -127,7 +127,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassOptions
            unless_grouped([](Kernel k, const Launch&) { return shared_divisors(std::move(k)); }))
       .run("wide_loads", unless_grouped(wide_loads))
       .run("wide_stores", unless_grouped(wide_stores))
-      .run("work_ahead", unless_grouped(work_ahead))
+      .run("load_ahead", unless_grouped(load_ahead))
       .run("hoist", plain(hoist))
       .result();
 }
@@ -146,19 +146,19 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassOptions& option
       .run("exact_functions", exact_functions)
       .run("bounded_exp", bounded_exp)
       .run("scaled_exp", scaled_exp)
-      .run("column_values", column_values)
+      .run("row_invariants", row_invariants)
       .run("converted_rows", converted_rows)
       .run("last_shared_tiles", last_shared_tiles)
-      .run("join_loops", join_loops)
-      .run("diagonals", diagonals)
-      .run("last_tiles", last_tiles)
+      .run("collapse", collapse)
+      .run("split_triangular", split_triangular)
+      .run("peel_last_tiles", peel_last_tiles)
       .run("separate_tiles", separate_tiles)
-      .run("turned_stores", turned_stores)
+      .run("transpose_stores", transpose_stores)
       .run("unroll", [](Kernel k) { return unroll(std::move(k), Unrolled::Known); })
       .run("tensorize", [&](Kernel k) { return tensorize(std::move(k), cpu); })
       .run("vectorize",
            [&](Kernel k) { return vectorize(std::move(k), Rest::NarrowVector, cpu.vector_bytes); })
-      .run("twin_cells", [&](Kernel k) { return twin_cells(std::move(k), cpu); })
+      .run("duplicate_elements", [&](Kernel k) { return duplicate_elements(std::move(k), cpu); })
       .run("simplify", simplify)
       .run("promote", [](Kernel k) { return promote(std::move(k)); })
       .run("lower_updates", lower_updates)
@@ -172,7 +172,7 @@ Kernel optimise(Kernel kernel, const target::Cpu& cpu, const PassOptions& option
       .run("hoist", hoist)
       .run("addresses", addresses)
       .run("prepare", prepare)
-      .run("streams", [&](Kernel k) { return streams(std::move(k), cpu); })
+      .run("nontemporal", [&](Kernel k) { return nontemporal(std::move(k), cpu); })
       .result();
 }
 
@@ -181,7 +181,7 @@ Kernel optimise_for_text(Kernel kernel, const PassObserver& observer) {
       .run("window_loads", window_loads)
       .run("exact_functions", exact_functions)
       .run("plain_exp", plain_exp)
-      .run("join_loops", join_loops)
+      .run("collapse", collapse)
       .run("separate_tiles", separate_tiles)
       .run("unroll", [](Kernel k) { return unroll(std::move(k), Unrolled::Known); })
       .run("simplify", simplify)

@@ -22,12 +22,12 @@ struct PassOptions {
   std::function<Kernel(std::string_view pass, Kernel)> change = {};
 };
 
-/// The kernel with every mark carried out, ready for an emitter: loops joined, full tiles separated,
+/// The kernel with every mark applied, ready for an emitter: loops joined, full tiles separated,
 /// unrolled, vectorised, accumulators in variables, updates and addresses spelled out, divisions narrow.
 Kernel optimise(Kernel, const target::Cpu&, const PassObserver& = {});
 Kernel optimise(Kernel, const target::Cpu&, const PassOptions&);
 
-/// The same for a GPU: launches, in each of which every mark is carried out.
+/// The same for a GPU: launches, in each of which every mark is applied.
 Kernel optimise_for_gpu(Kernel, const PassObserver& = {});
 /// ... with the instructions of this GPU.
 Kernel optimise_for_gpu(Kernel, const target::Gpu&, const PassObserver& = {});

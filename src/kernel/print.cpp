@@ -121,10 +121,12 @@ private:
     line("let " + names_.vars[s.var] + ": " + scalar::to_string(kernel_.variables[s.var].type) +
          " = " + std::string(scalar::name_of(s.op)) + " over threads of " + text(s.value));
   }
-  void one(const Engine& s) {
-    std::visit([&](const auto& order) { line(engine(order)); }, s.what);
+  void one(const AsyncOp& s) {
+    std::visit([&](const auto& order) { line(async_op(order)); }, s.what);
   }
-  std::string cell(const CellAt& at) const { return names_.tensors[at.buffer] + list(at.index); }
+  std::string element(const ElementAt& at) const {
+    return names_.tensors[at.buffer] + list(at.index);
+  }
   std::string slot(const MbarrierSlot& at) const {
     return launch_->mbarriers[at.row].name + "[" + text(at.slot) + "]";
   }
@@ -143,33 +145,33 @@ private:
                std::to_string(s.walk->last[d]) + " by " + std::to_string(s.walk->stride[d]);
     return words + ") of " + std::to_string(s.walk->channels) + " tap" + list(s.tap);
   }
-  std::string engine(const BulkLoad& s) const {
-    return "bulk " + cell(s.to) + " = " + cell(s.from) + box(s.box) + walk(s) + " to " +
+  std::string async_op(const BulkLoad& s) const {
+    return "bulk " + element(s.to) + " = " + element(s.from) + box(s.box) + walk(s) + " to " +
            slot(s.done);
   }
-  std::string engine(const BulkStore& s) const {
-    return "bulk " + cell(s.to) + " = " + cell(s.from) + box(s.box);
+  std::string async_op(const BulkStore& s) const {
+    return "bulk " + element(s.to) + " = " + element(s.from) + box(s.box);
   }
-  static std::string engine(const AwaitBulkStores& s) {
+  static std::string async_op(const AwaitBulkStores& s) {
     return "await bulk stores but " + std::to_string(s.pending);
   }
-  std::string engine(const Arrive& s) const {
+  std::string async_op(const Arrive& s) const {
     return "arrive " + slot(s.at) +
            (s.bytes != 0 ? " expecting " + std::to_string(s.bytes) + " bytes" : "");
   }
-  std::string engine(const AwaitPhase& s) const {
+  std::string async_op(const AwaitPhase& s) const {
     return "await " + slot(s.at) + " phase " + text(s.parity);
   }
-  std::string engine(const Mma& s) const {
+  std::string async_op(const Mma& s) const {
     return s.instruction + " " + names_.tensors[s.c] + (s.starts_at_zero ? " = " : " += ") +
-           cell(s.a) + (s.is_a_turned ? " turned" : "") + " * " + cell(s.b) +
-           (s.is_b_turned ? " turned" : "") + ", " + std::to_string(s.steps) + " steps";
+           element(s.a) + (s.is_a_transposed ? " transposed" : "") + " * " + element(s.b) +
+           (s.is_b_transposed ? " transposed" : "") + ", " + std::to_string(s.steps) + " steps";
   }
-  static std::string engine(const AwaitMma& s) {
+  static std::string async_op(const AwaitMma& s) {
     return "await products but " + std::to_string(s.pending);
   }
-  static std::string engine(const GroupBarrier&) { return "barrier of the warpgroup"; }
-  static std::string engine(const SetRegisters& s) {
+  static std::string async_op(const GroupBarrier&) { return "barrier of the warpgroup"; }
+  static std::string async_op(const SetRegisters& s) {
     return "registers " + std::to_string(s.count);
   }
   void one(const Store& s) {

@@ -167,19 +167,19 @@ private:
     require(s.value.type() == kernel_.variables[s.var].type,
             "combination into " + kernel_.variables[s.var].name + " has another type");
   }
-  void one(const Engine& s) {
-    require(launch_ != nullptr, "an order to an engine outside a launch");
+  void one(const AsyncOp& s) {
+    require(launch_ != nullptr, "an asynchronous operation outside a launch");
     for (const Expr* e : exprs_of(s)) {
       value(*e);
-      require(*e && e->type() == kIndex, "an order to an engine has an index of another type");
+      require(*e && e->type() == kIndex, "an asynchronous operation has an index of another type");
     }
     if (launch_ != nullptr)
-      std::visit([&](const auto& order) { engine(order); }, s.what);
+      std::visit([&](const auto& order) { async_op(order); }, s.what);
   }
   void slot(const MbarrierSlot& at) {
     require(at.row < launch_->mbarriers.size(), "unknown mbarrier");
   }
-  void box(const CellAt& shared, const CellAt& tensor, const std::vector<int64_t>& extents) {
+  void box(const ElementAt& shared, const ElementAt& tensor, const std::vector<int64_t>& extents) {
     index(shared.buffer, shared.index, "bulk copy");
     index(tensor.buffer, tensor.index, "bulk copy");
     require(kernel_.buffers[shared.buffer].scope == Scope::Shared,
@@ -196,7 +196,7 @@ private:
     const Buffer& buffer = kernel_.buffers[tensor];
     const std::string where = "bulk copy of " + buffer.name + ": ";
     const int64_t bytes = scalar::bytes_of(buffer.elem), width = extents.back() * bytes;
-    require(bytes <= 4, where + "cells of " + std::to_string(bytes) + " bytes");
+    require(bytes <= 4, where + "elements of " + std::to_string(bytes) + " bytes");
     require(static_cast<int64_t>(extents.size()) <= kMostRank, where + "too many dimensions");
     require(width > 0 && width <= kPanelBytes && width % kUnitBytes == 0,
             where + "rows of a box have " + std::to_string(width) + " bytes");
@@ -212,7 +212,7 @@ private:
               where + "rows are " + std::to_string(stride) + " bytes apart");
     }
   }
-  void engine(const BulkLoad& s) {
+  void async_op(const BulkLoad& s) {
     box(s.to, s.from, s.box);
     tensor_map(s.from.buffer, s.box, s.walk.has_value());
     slot(s.done);
@@ -236,14 +236,14 @@ private:
       require(s.walk->stride[d] > 0 && s.walk->last[d] >= s.walk->first[d],
               "a window without places");
   }
-  void engine(const BulkStore& s) {
+  void async_op(const BulkStore& s) {
     box(s.from, s.to, s.box);
     tensor_map(s.to.buffer, s.box, false);
   }
-  void engine(const Arrive& s) { slot(s.at); }
-  void engine(const AwaitPhase& s) { slot(s.at); }
-  void engine(const Mma& s) {
-    for (const CellAt* operand : {&s.a, &s.b}) {
+  void async_op(const Arrive& s) { slot(s.at); }
+  void async_op(const AwaitPhase& s) { slot(s.at); }
+  void async_op(const Mma& s) {
+    for (const ElementAt* operand : {&s.a, &s.b}) {
       const bool is_private = operand == &s.a && s.is_a_private;
       index(operand->buffer, operand->index, s.instruction);
       require(kernel_.buffers[operand->buffer].scope ==
@@ -254,10 +254,10 @@ private:
             s.instruction + " without a private result");
     require(s.steps > 0, s.instruction + " without steps");
   }
-  void engine(const AwaitMma& s) { require(s.pending >= 0, "await of what"); }
-  void engine(const AwaitBulkStores& s) { require(s.pending >= 0, "await of what"); }
-  void engine(const GroupBarrier&) {}
-  void engine(const SetRegisters& s) {
+  void async_op(const AwaitMma& s) { require(s.pending >= 0, "await of what"); }
+  void async_op(const AwaitBulkStores& s) { require(s.pending >= 0, "await of what"); }
+  void async_op(const GroupBarrier&) {}
+  void async_op(const SetRegisters& s) {
     require(s.count >= 24 && s.count <= 256 && s.count % 8 == 0, "registers of a warpgroup");
   }
   void one(const Store& s) {

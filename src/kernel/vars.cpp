@@ -105,8 +105,8 @@ std::set<uint32_t> buffers_stored_in(const Block& block) {
       stored.insert(store->buffer);
     else if (const auto* zero = std::get_if<Zero>(&stmt))
       stored.insert(zero->buffer);
-    else if (const auto* engine = std::get_if<Engine>(&stmt))
-      for (const uint32_t buffer : written_by(*engine))
+    else if (const auto* async_op = std::get_if<AsyncOp>(&stmt))
+      for (const uint32_t buffer : written_by(*async_op))
         stored.insert(buffer);
   });
   return stored;

@@ -41,8 +41,8 @@ template <class S> auto exprs_of(S& stmt) {
     exprs = {&assign->value};
   else if (auto* combine = std::get_if<Combine>(&stmt))
     exprs = {&combine->value};
-  else if (auto* engine = std::get_if<Engine>(&stmt))
-    exprs = kernel::exprs_of(*engine);
+  else if (auto* async_op = std::get_if<AsyncOp>(&stmt))
+    exprs = kernel::exprs_of(*async_op);
   else if (auto* launch = std::get_if<Launch>(&stmt))
     exprs = {&launch->blocks[0], &launch->blocks[1], &launch->blocks[2]};
   return exprs;
@@ -58,8 +58,8 @@ Origins* origins_in(Stmt& stmt) {
     return &assign->origins;
   if (auto* allocate = std::get_if<Allocate>(&stmt))
     return &allocate->origins;
-  if (auto* engine = std::get_if<Engine>(&stmt))
-    if (auto* product = std::get_if<Mma>(&engine->what))
+  if (auto* async_op = std::get_if<AsyncOp>(&stmt))
+    if (auto* product = std::get_if<Mma>(&async_op->what))
       return &product->origins;
   return nullptr;
 }

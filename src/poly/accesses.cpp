@@ -12,17 +12,17 @@ namespace {
 /// { S[iters] -> T[index] } on the statement's domain.
 isl::map relation_of(const Scop& scop, StmtId id, uint32_t tensor, const std::vector<Expr>& index) {
   const isl::set& domain = scop[id].domain;
-  const isl::set cells =
+  const isl::set elements =
       statement_universe(domain.ctx(), scop.params, scop.tensors[tensor].name, index.size());
   const program::Statement& text = scop[id].text;
   const auto is_known = [&](const Expr& e) { return is_known_index(e, text); };
   if (std::all_of(index.begin(), index.end(), is_known))
-    return map_from_exprs(index, domain, cells, scop.params);
-  // What is not known is any cell of its dimension.
-  isl::map touched = pairs_of(domain, cells);
-  isl::set inside = cells;
+    return map_from_exprs(index, domain, elements, scop.params);
+  // What is not known is any element of its dimension.
+  isl::map touched = pairs_of(domain, elements);
+  isl::set inside = elements;
   for (uint32_t d = 0; d < index.size(); ++d) {
-    const isl::pw_aff at = dimension_function(cells, d);
+    const isl::pw_aff at = dimension_function(elements, d);
     if (is_known(index[d]))
       touched = touched.intersect(pw_aff_from_expr(index[d], domain, scop.params)
                                       .as_map()
@@ -30,7 +30,7 @@ isl::map relation_of(const Scop& scop, StmtId id, uint32_t tensor, const std::ve
     else
       inside = inside.intersect(at.ge_set(at.scale(0)))
                    .intersect(at.lt_set(
-                       pw_aff_from_expr(scop.tensors[tensor].shape[d], cells, scop.params)));
+                       pw_aff_from_expr(scop.tensors[tensor].shape[d], elements, scop.params)));
   }
   return touched.intersect_range(inside);
 }

@@ -24,7 +24,7 @@ struct LoopId {
   friend auto operator<=>(const LoopId&, const LoopId&) = default;
 };
 
-/// Cells of a tensor that the iteration `ahead` of the current one will touch, called into the cache.
+/// Elements of a tensor that the iteration `ahead` of the current one will touch, called into the cache.
 struct Prefetched {
   uint32_t tensor = 0;
   int64_t ahead = 1;

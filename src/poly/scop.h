@@ -2,7 +2,7 @@
 
 #include "poly/isl/context.h"
 #include "poly/order.h"
-#include "poly/shown.h"
+#include "poly/proof_cache.h"
 #include "program/program.h"
 
 #include <memory>
@@ -14,33 +14,33 @@ enum class DependenceKind : uint8_t { Flow, Anti, Output };
 std::string_view
     name_of(DependenceKind); ///< "write before read", "read before write", "write before write"
 
-/// Pairs of instances { source[x] -> sink[y] } that touch the same cell of `tensor`, at least one
+/// Pairs of instances { source[x] -> sink[y] } that touch the same element of `tensor`, at least one
 /// writing, x before y in the source order.
 struct Dependence {
   DependenceKind kind = DependenceKind::Flow;
   uint32_t tensor = 0;
   StmtId source, sink;
-  /// Both are updates of the cell with the same operator, through that access alone: they may run
+  /// Both are updates of the element with the same operator, through that access alone: they may run
   /// in either order where the numerics contract lets reductions be reassociated.
   bool is_reduction = false;
   isl::map relation;
-  std::shared_ptr<Shown> shown = nullptr; ///< by the judge, of the relation
+  std::shared_ptr<ProofCache> shown = nullptr; ///< by the judge, of the relation
 };
 
-/// How one statement touches one tensor. `relation` is { S[iters] -> T[cell] }, within the domain.
+/// How one statement touches one tensor. `relation` is { S[iters] -> T[element] }, within the domain.
 struct Access {
   StmtId statement;
   uint32_t tensor = 0;
   bool is_write = false;
-  bool is_update = false; ///< the read or the write half of `cell op= value`
+  bool is_update = false; ///< the read or the write half of `element op= value`
   std::vector<Expr> index;
   isl::map relation;
-  /// Not so: an index reads data, or the statement runs over a range that does. The relation then has every cell that may be
+  /// Not so: an index reads data, or the statement runs over a range that does. The relation then has every element that may be
   /// touched; a write may leave each of them as it was.
   bool is_sure = true;
 };
 
-class Reading;
+class DomainFacts;
 
 /// A statement with its iterations. `text.iters` names the dimensions of `domain`; Iter d in its
 /// expressions is dimension d. The isl tuple is called like the statement.
@@ -48,7 +48,7 @@ struct ScopStatement {
   program::Statement text;
   isl::set domain;
   bool is_removed = false; ///< inlined away; keeps its number
-  mutable std::shared_ptr<const Reading> reading =
+  mutable std::shared_ptr<const DomainFacts> reading =
       nullptr; ///< of a domain, once asked (`reading_of`)
 };
 
@@ -77,8 +77,8 @@ struct Scop {
   std::vector<Dependence> dependences;
   std::shared_ptr<const Analysed>
       analysed;         ///< what `dependences` are of; none before the first time
-  Diagnostics warnings; ///< e.g. an output cell that nobody writes
-  /// Outputs that must be zeroed before the first statement: not every cell is written before it is
+  Diagnostics warnings; ///< e.g. an output element that nobody writes
+  /// Outputs that must be zeroed before the first statement: not every element is written before it is
   /// read.
   std::vector<uint32_t> zeroed_outputs;
 
@@ -86,22 +86,22 @@ struct Scop {
 };
 
 /// The sets and relations of a program. Refuses programs that read or write outside a tensor or
-/// read a temp cell before it is written, each with the first such iteration and for which sizes.
+/// read a temp element before it is written, each with the first such iteration and for which sizes.
 Parsed<Scop> scop_from_program(const program::Program&, ContextPtr);
 
 /// All accesses of the scop's live statements, in statement order: reads of indices, those of the value left to
-/// right, then (for updates) the read of the cell, then the write.
+/// right, then (for updates) the read of the element, then the write.
 std::vector<Access> accesses(const Scop&);
 
 /// `scop` with the dependences of its statements and source order.
 Scop rebuilt(Scop scop);
 
-/// `scop` after cells of tensors have got other places, different cells different ones: its dependences are what they were, and the
+/// `scop` after elements of tensors have got other places, different elements different ones: its dependences are what they were, and the
 /// divisions of the new indices need not go through the analysis.
-Scop with_cells_moved(Scop scop);
+Scop with_elements_moved(Scop scop);
 
 /// Exact value-based dependences: a flow goes from the last write of the value that is read, anti
-/// and output to the next write of the cell.
+/// and output to the next write of the element.
 std::vector<Dependence> exact_dependences(const Scop&);
 
 scalar::Names names_of(const Scop&, StmtId);

@@ -53,7 +53,7 @@ struct Tensor {
   /// Made by pack: its readers' loops are its writers' loops, and what partial tiles leave out may be
   /// filled with zeros.
   bool is_packed = false;
-  /// From `assume idx in range(N)`: what cells hold where they are read as indices. Whoever calls answers for it.
+  /// From `assume idx in range(N)`: what elements hold where they are read as indices. Whoever calls answers for it.
   std::optional<ValueRange> values = {};
 };
 
@@ -70,7 +70,7 @@ struct DataLoop {
 ///   tensor[index] op= value          otherwise; the old value is not part of `value`
 /// Iter d inside `index` and `value` is the loop at depth d (outermost 0).
 /// An index is quasi-affine, or it reads data: an i64 expression with loads in it, `Within` the extent of its dimension unless
-/// that is assumed. Which cell it is, only the run knows.
+/// that is assumed. Which element it is, only the run knows.
 /// `value` has the compute type of the tensor's element type; the store casts it.
 struct Statement {
   std::string name;               ///< S0, S1, ... in text order
@@ -136,7 +136,7 @@ std::vector<std::string> spec(const Program&);
 /// Every expression of a statement: bounds of its DataLoop, indices, the value.
 void visit_exprs(const Statement&, const std::function<void(const Expr&)>& f);
 void map_exprs(Statement&, const std::function<Expr(const Expr&)>& f);
-/// Whether which cells it touches, or how often, follows from data.
+/// Whether which elements it touches, or how often, follows from data.
 bool depends_on_data(const Statement&);
 bool depends_on_data(const Program&);
 

@@ -45,10 +45,10 @@ Expr negative(const Expr& e) {
 void recognise_update(const std::vector<Tensor>& tensors, Statement& s) {
   const scalar::Elem elem = tensors[s.tensor].elem;
   const scalar::Type computed{scalar::compute_type(elem), 1};
-  const Expr cell = scalar::load(s.tensor, s.index, {elem, 1});
-  const Expr old = scalar::cast(cell, computed);
+  const Expr element = scalar::load(s.tensor, s.index, {elem, 1});
+  const Expr old = scalar::cast(element, computed);
   if (s.op != ReduceOp::None) {
-    if (contains(s.value, cell)) {
+    if (contains(s.value, element)) {
       s.value = scalar::combine(s.op, old, s.value);
       s.op = ReduceOp::None;
     }
@@ -62,7 +62,7 @@ void recognise_update(const std::vector<Tensor>& tensors, Statement& s) {
   if (!is_left && (b->op == BinaryOp::Sub || !scalar::equal(b->rhs, old)))
     return;
   Expr rest = is_left ? b->rhs : b->lhs;
-  if (contains(rest, cell))
+  if (contains(rest, element))
     return;
   s.value = b->op == BinaryOp::Sub ? negative(rest) : rest;
   s.op = *op;

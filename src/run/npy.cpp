@@ -131,7 +131,7 @@ constexpr ElemName kElems[] = {{Elem::F64, "f8"},  {Elem::F32, "f4"},    {Elem::
                                {Elem::U16, "u2"},  {Elem::U32, "u4"},    {Elem::U64, "u8"},
                                {Elem::BF16, "V2"}, {Elem::F8E4M3, "V1"}, {Elem::F8E5M2, "V1"}};
 
-/// Types whose cells models hold as signed integers.
+/// Types whose elements models hold as signed integers.
 struct UnsignedName {
   graph::DataType type;
   std::string_view code;
@@ -146,7 +146,7 @@ std::optional<graph::DataType> unsigned_of(std::string_view descr) {
   return std::nullopt;
 }
 
-/// The cells' type; of a model's tensor where `is_model`.
+/// The elements' type; of a model's tensor where `is_model`.
 std::optional<Elem> elem_of(std::string_view descr, bool is_model) {
   if (descr.size() != 3 || std::strchr("<>|=", descr[0]) == nullptr)
     return std::nullopt;
@@ -170,17 +170,17 @@ std::string descr_of(Elem elem) {
 
 void swap_bytes(Array& array) {
   const auto width = static_cast<ptrdiff_t>(scalar::bytes_of(array.elem()));
-  for (std::byte* cell = array.data(); cell != array.data() + array.bytes(); cell += width)
-    std::reverse(cell, cell + width);
+  for (std::byte* element = array.data(); element != array.data() + array.bytes(); element += width)
+    std::reverse(element, element + width);
 }
 
-/// `array` was filled in column-major order; the result has the same cells in row-major order.
+/// `array` was filled in column-major order; the result has the same elements in row-major order.
 Array transposed_storage(const Array& array) {
   Array result(array.elem(), array.shape());
   const size_t width = static_cast<size_t>(scalar::bytes_of(array.elem()));
   const auto& shape = array.shape();
   std::vector<int64_t> index(shape.size(), 0);
-  for (int64_t to = 0; to < array.cells(); ++to) {
+  for (int64_t to = 0; to < array.elements(); ++to) {
     int64_t from = 0;
     for (size_t d = shape.size(); d-- > 0;)
       from = from * shape[d] + index[d];
@@ -254,14 +254,14 @@ Diagnostic wrong_length(const std::string& name, const Header& header, size_t fo
 
 namespace {
 
-/// Cells of a file, and how it spells their type.
-struct Cells {
+/// Elements of a file, and how it spells their type.
+struct Elements {
   Array array;
   std::string descr;
 };
 
-Result<Cells, Diagnostic> cells_from_npy(std::string_view bytes, const std::string& name,
-                                         bool is_model) {
+Result<Elements, Diagnostic> elements_from_npy(std::string_view bytes, const std::string& name,
+                                               bool is_model) {
   if (bytes.substr(0, kMagic.size()) != kMagic)
     return fail(file_error("K0421", quoted(name) + " is not a .npy file",
                            "Such a file starts with the bytes \\x93NUMPY.",
@@ -286,8 +286,8 @@ Result<Cells, Diagnostic> cells_from_npy(std::string_view bytes, const std::stri
     std::memcpy(array.data(), parts->data.data(), array.bytes());
   if (header->descr[0] == '>')
     swap_bytes(array);
-  const bool is_turned = header->is_fortran && header->shape.size() > 1;
-  return Cells{is_turned ? transposed_storage(array) : std::move(array), header->descr};
+  const bool is_transposed = header->is_fortran && header->shape.size() > 1;
+  return Elements{is_transposed ? transposed_storage(array) : std::move(array), header->descr};
 }
 
 std::string file_of(const std::string& descr, const std::vector<int64_t>& extents,
@@ -312,8 +312,8 @@ std::string file_of(const std::string& descr, const std::vector<int64_t>& extent
 } // namespace
 
 Result<Array, Diagnostic> array_from_npy(std::string_view bytes, const std::string& name) {
-  KAWARA_TRY(Cells cells, cells_from_npy(bytes, name, false));
-  return std::move(cells.array);
+  KAWARA_TRY(Elements elements, elements_from_npy(bytes, name, false));
+  return std::move(elements.array);
 }
 
 std::string npy_from_array(const Array& array) {
@@ -322,12 +322,13 @@ std::string npy_from_array(const Array& array) {
 
 Result<graph::Tensor, Diagnostic> tensor_from_npy(std::string_view bytes, const std::string& name,
                                                   std::optional<graph::DataType> declared) {
-  KAWARA_TRY(const Cells cells, cells_from_npy(bytes, name, true));
-  graph::DataType type = unsigned_of(cells.descr).value_or(graph::data_type_of(cells.array.elem()));
+  KAWARA_TRY(const Elements elements, elements_from_npy(bytes, name, true));
+  graph::DataType type =
+      unsigned_of(elements.descr).value_or(graph::data_type_of(elements.array.elem()));
   if (type == graph::DataType::U16 && declared == graph::DataType::BF16)
     type = graph::DataType::BF16;
-  graph::Tensor tensor(type, cells.array.shape());
-  std::memcpy(tensor.data(), cells.array.data(), cells.array.bytes());
+  graph::Tensor tensor(type, elements.array.shape());
+  std::memcpy(tensor.data(), elements.array.data(), elements.array.bytes());
   return tensor;
 }
 

@@ -13,7 +13,7 @@ namespace kawara::run {
 // NumPy's `.npy` format, versions 1 to 3.
 //
 // f64 f32 f16 i64 i32 i16 i8 u8 bool have their NumPy types. bf16, which NumPy lacks, is written
-// as raw two-byte cells (`|V2`, what ml_dtypes writes too); `|V2` and `<u2` are read as bf16. Floats of 8 bits
+// as raw two-byte elements (`|V2`, what ml_dtypes writes too); `|V2` and `<u2` are read as bf16. Floats of 8 bits
 // are written as raw bytes, `|V1`, which says nothing of their kind: they are read as f8e4m3.
 // Either byte order and Fortran order are read; what is written is little-endian in C order.
 

@@ -319,7 +319,7 @@ public:
           // The meaning of others is known to those who know the machine.
           const auto column = column_from_name(n.name);
           const auto row = column ? eval(n.args.front()) : std::nullopt;
-          return row ? std::optional(int_value(cell_in(*column, row->i))) : std::nullopt;
+          return row ? std::optional(int_value(element_in(*column, row->i))) : std::nullopt;
         },
         [&](const Within& n) -> std::optional<Value> {
           const auto at = eval(n.index), extent = eval(n.extent);

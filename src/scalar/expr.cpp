@@ -167,7 +167,8 @@ Expr ramp(Expr base, int64_t stride, uint16_t lanes) {
 }
 
 Expr runs(Expr base, int64_t length, int64_t stride, uint16_t lanes) {
-  KAWARA_CHECK(length > 0 && lanes % length == 0, "runs of " + std::to_string(length) + " cells");
+  KAWARA_CHECK(length > 0 && lanes % length == 0,
+               "runs of " + std::to_string(length) + " elements");
   if (length == lanes || stride == length)
     return ramp(std::move(base), 1, lanes);
   if (length == 1)

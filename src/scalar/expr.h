@@ -187,7 +187,7 @@ struct Instruction {
   std::vector<Expr> args;
 };
 
-/// `index`, which must be one of `extent` cells; of which tensor and dimension, for messages.
+/// `index`, which must be one of `extent` elements; of which tensor and dimension, for messages.
 struct Within {
   Expr index, extent;
   uint32_t tensor = 0, dim = 0;
@@ -271,7 +271,7 @@ Expr substitute_params(const Expr&, const std::vector<Expr>& params);
 
 bool equal(const Expr&, const Expr&);
 uint64_t hash_of(const Expr&);
-/// Whether a load stands in it. An index that reads data is not known before the program runs: it may be any cell of its
+/// Whether a load stands in it. An index that reads data is not known before the program runs: it may be any element of its
 /// dimension.
 bool reads_data(const Expr&);
 bool is_quasi_affine(const Expr&); ///< index or condition, see above; loads are never affine

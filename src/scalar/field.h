@@ -29,9 +29,9 @@ public:
   Value apply_fma(Elem, Value a, Value b, Value c) const override;
   Value convert(Elem from, Elem to, Value) const override;
 
-  /// A random cell of that type, the same for the same key: an element; for Bool, false or true.
+  /// A random element of that type, the same for the same key: an element; for Bool, false or true.
   Value random(Elem, uint64_t key) const;
-  /// Whether two cells of that type hold the same. NaN is the same as itself.
+  /// Whether two elements of that type hold the same. NaN is the same as itself.
   bool is_same(Elem, Value, Value) const;
 
 private:

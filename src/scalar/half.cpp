@@ -26,7 +26,7 @@ uint16_t bits_of(const Format& format, double value) {
     return sign | format.infinity();
   if (magnitude == 0)
     return sign;
-  // All cells of the format at this magnitude are multiples of 2^quantum; scaling by a power of
+  // All elements of the format at this magnitude are multiples of 2^quantum; scaling by a power of
   // two is exact here, so nearbyint does the one rounding.
   const int lowest = 1 - format.bias();
   const int exponent = std::max(std::ilogb(magnitude), lowest);

@@ -26,7 +26,7 @@ std::array<double, kTableColumns> gelu_around(double x, double reach) {
   return c;
 }
 
-/// `tail_scale`: how many times larger cells of the tail are; 1 for as large as they are.
+/// `tail_scale`: how many times larger elements of the tail are; 1 for as large as they are.
 Rows gelu_rows(double tail_scale) {
   // Nothing, but of one sign: a product with it and the scale vanishes.
   const float least = tail_scale == 1 ? 0x1p-149F : 0x1p-100F;
@@ -61,7 +61,7 @@ const Rows& rows_of(Table table) {
   return table == Table::Gelu ? gelu : tail;
 }
 
-int32_t cell_in(const Column& column, int64_t row) {
+int32_t element_in(const Column& column, int64_t row) {
   const Rows& rows = rows_of(column.table);
   return std::bit_cast<int32_t>(rows[static_cast<uint64_t>(row) % rows.size()].at(column.number));
 }

@@ -9,7 +9,7 @@
 #include "schedule/loops/fuse.h"
 #include "schedule/loops/interchange.h"
 #include "schedule/loops/isolate.h"
-#include "schedule/loops/known_cells.h"
+#include "schedule/loops/known_elements.h"
 #include "schedule/loops/reorder.h"
 #include "schedule/loops/reverse.h"
 #include "schedule/loops/shift.h"
@@ -62,7 +62,7 @@ Proposed propose(const Schedule& schedule, const Group& group, const Environment
 
 Proposed propose_any(const Schedule& schedule, const Directive& directive,
                      const Environment& environment) {
-  if (auto refused = refuse_unknown_cells(schedule, directive))
+  if (auto refused = refuse_unknown_elements(schedule, directive))
     return fail(*std::move(refused));
   return std::visit([&](const auto& d) { return propose(schedule, d, environment); }, directive);
 }

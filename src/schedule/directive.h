@@ -121,7 +121,7 @@ struct LayoutPart {
 struct Layout {
   std::string tensor;
   std::vector<LayoutPart> parts;                   ///< outermost first
-  std::optional<scalar::Elem> type = std::nullopt; ///< of the cells there; none: the tensor's
+  std::optional<scalar::Elem> type = std::nullopt; ///< of the elements there; none: the tensor's
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 struct Pad {

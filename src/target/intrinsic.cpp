@@ -91,11 +91,11 @@ constexpr std::string_view kWideDot4 = "input a: u8[4], b: i8[16, 4]\n"
                                        "for j in range(16):\n"
                                        "    for k in range(4):\n"
                                        "        c[j] += a[k] * b[j, k]\n";
-constexpr std::string_view kWideDot4Turned = "input a: i8[4], b: u8[16, 4]\n"
-                                             "inout c: i32[16]\n"
-                                             "for j in range(16):\n"
-                                             "    for k in range(4):\n"
-                                             "        c[j] += a[k] * b[j, k]\n";
+constexpr std::string_view kWideDot4Transposed = "input a: i8[4], b: u8[16, 4]\n"
+                                                 "inout c: i32[16]\n"
+                                                 "for j in range(16):\n"
+                                                 "    for k in range(4):\n"
+                                                 "        c[j] += a[k] * b[j, k]\n";
 constexpr std::string_view kWideDot2OfBf16 = "input a: bf16[2], b: bf16[16, 2]\n"
                                              "inout c: f32[16]\n"
                                              "for j in range(16):\n"
@@ -155,8 +155,8 @@ std::vector<Register> fused(std::string_view elem, uint16_t lanes) {
 std::vector<Intrinsic> neon() {
   using enum Feature;
   const auto dot = accumulate("i32", 4, "i8", 16);
-  std::vector<Register> dot_turned = dot;
-  std::swap(dot_turned[1], dot_turned[2]);
+  std::vector<Register> dot_transposed = dot;
+  std::swap(dot_transposed[1], dot_transposed[2]);
   constexpr Arch kArm = Arch::Aarch64;
   return {
       {"neon.fmla",
@@ -213,7 +213,7 @@ std::vector<Intrinsic> neon() {
        Strictness::Exact,
        1.0,
        "llvm.aarch64.neon.usdot.v4i32.v16i8",
-       dot_turned,
+       dot_transposed,
        "dot"},
       {"neon.smmla",
        kTileOfI8,
@@ -324,8 +324,8 @@ std::vector<Intrinsic> x86() {
        accumulate("i32", 16, "i32", 16),
        "vpdpbusd"},
       // The same instruction with its sources exchanged.
-      {"avx512.vpdpbusd_turned",
-       kWideDot4Turned,
+      {"avx512.vpdpbusd_transposed",
+       kWideDot4Transposed,
        kX86,
        {Avx512f, Avx512vnni},
        Strictness::Exact,

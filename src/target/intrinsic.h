@@ -28,7 +28,7 @@ struct Register {
 /// `tensorize` may use it and what is emitted.
 ///
 /// `program` is its meaning, a program in the language of users: operands `a` and `b` are inputs, the
-/// accumulator `c` is an inout; one update inside loops of constant length, the axes. The cells of an
+/// accumulator `c` is an inout; one update inside loops of constant length, the axes. The elements of an
 /// operand are in its register in row-major order.
 struct Intrinsic {
   std::string_view name; ///< "neon.sdot"

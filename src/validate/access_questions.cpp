@@ -148,7 +148,7 @@ void check_accesses(const poly::Scop& scop, const Accesses& accesses, Report& re
   report.uncompared.insert(report.uncompared.end(), accesses.uncompared.begin(),
                            accesses.uncompared.end());
   report.compared = accesses.compared;
-  // Where cells are apart by a number there is a fault, or nothing that runs: those first.
+  // Where elements are apart by a number there is a fault, or nothing that runs: those first.
   const auto is_far = [](const Question& question) {
     return std::all_of(
         question.alternatives.begin(), question.alternatives.end(), [](const Apart& apart) {

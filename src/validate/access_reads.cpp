@@ -17,7 +17,7 @@ void AccessReader::check_reads(const Reads& reads, const Instance& instance, con
     check_all_read(reads, wanted, found, instance, place);
 }
 
-/// The cell is one of those that the program reads there.
+/// The element is one of those that the program reads there.
 void AccessReader::check_read(const Touch& touch, const std::vector<const scalar::Load*>& wanted,
                               const Instance& instance, const Place& place,
                               std::set<size_t>& found) {
@@ -25,25 +25,25 @@ void AccessReader::check_read(const Touch& touch, const std::vector<const scalar
   const uint32_t lane = instance.lane_of(touch.lanes);
   const auto touched = at_lane(touch.index, lane);
   const std::string& name = kernel_.buffers[touch.buffer].name;
-  const std::string what = "cells of " + name + " that " + text.name + " reads";
+  const std::string what = "elements of " + name + " that " + text.name + " reads";
   if (!touched)
     return in_vain(what + ": their index is not known");
   std::vector<Apart> alternatives;
-  std::vector<std::vector<Expr>> cells;
+  std::vector<std::vector<Expr>> elements;
   bool is_equal = false;
   const bool is_only = std::count_if(wanted.begin(), wanted.end(), [&](const scalar::Load* load) {
                          return load->tensor == touch.buffer;
                        }) == 1;
   const auto compare = [&](const std::vector<Expr>& index) {
-    const std::vector<Expr> cell = cell_of(index, instance);
-    const auto apart = differences(touch.buffer, *touched, cell, place,
+    const std::vector<Expr> element = element_of(index, instance);
+    const auto apart = differences(touch.buffer, *touched, element, place,
                                    is_only ? Learning::First : Learning::Never);
     if (!apart)
       return false;
     const bool is_same = are_zero(apart->functions);
     is_equal = is_equal || is_same;
     alternatives.push_back(*apart);
-    cells.push_back(cell);
+    elements.push_back(element);
     return is_same;
   };
   for (size_t n = 0; n < wanted.size(); ++n)
@@ -57,14 +57,14 @@ void AccessReader::check_read(const Touch& touch, const std::vector<const scalar
   if (is_equal)
     return;
   std::string list;
-  for (const std::vector<Expr>& cell : cells)
-    list += (list.empty() ? "" : " or ") + text_of(touch.buffer, cell, instance, place);
+  for (const std::vector<Expr>& element : elements)
+    list += (list.empty() ? "" : " or ") + text_of(touch.buffer, element, instance, place);
   ask(text.name + " reads " + text_of(touch.buffer, *touched, instance, place) + ", not " + list,
       touch.buffer, instance, place, touch.conditions, instance.is_point(lane) ? 1 : touch.lanes,
       alternatives);
 }
 
-/// Every cell that the program reads there is read, where the kernel reads other cells of the tensor.
+/// Every element that the program reads there is read, where the kernel reads other elements of the tensor.
 void AccessReader::check_all_read(const Reads& reads,
                                   const std::vector<const scalar::Load*>& wanted,
                                   const std::set<size_t>& found, const Instance& instance,
@@ -73,19 +73,20 @@ void AccessReader::check_all_read(const Reads& reads,
     const auto is_of_tensor = [&](const scalar::Load* load) {
       return load->tensor == wanted[n]->tensor;
     };
-    // What reads one cell of a tensor was compared with it.
+    // What reads one element of a tensor was compared with it.
     if (found.contains(n) || std::count_if(wanted.begin(), wanted.end(), is_of_tensor) == 1)
       continue;
     std::vector<Apart> alternatives;
-    const std::vector<Expr> cell = cell_of(wanted[n]->index, instance);
+    const std::vector<Expr> element = element_of(wanted[n]->index, instance);
     bool can_be_said = true;
     for (const Touch& touch : reads.touches) {
       if (touch.buffer != wanted[n]->tensor)
         continue;
       const uint32_t lane = instance.lane_of(touch.lanes);
       const auto touched = at_lane(touch.index, lane);
-      const auto apart = touched ? differences(touch.buffer, *touched, cell, place, Learning::Never)
-                                 : std::nullopt;
+      const auto apart = touched
+                             ? differences(touch.buffer, *touched, element, place, Learning::Never)
+                             : std::nullopt;
       can_be_said = can_be_said && apart && touch.conditions.empty() &&
                     (touch.lanes == 1 || instance.is_point(lane));
       if (apart)
@@ -93,7 +94,7 @@ void AccessReader::check_all_read(const Reads& reads,
     }
     if (can_be_said && !alternatives.empty())
       ask(instance.text->name + " does not read " +
-              text_of(wanted[n]->tensor, cell, instance, place),
+              text_of(wanted[n]->tensor, element, instance, place),
           wanted[n]->tensor, instance, place, {}, 1, alternatives);
   }
 }

@@ -1,7 +1,7 @@
 #include "validate/accesses.h"
 
 #include "scalar/loads.h"
-#include "validate/cells.h"
+#include "validate/elements.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ using scalar::int_lit;
 
 namespace {
 
-/// The variable or cell that a value is, through conversions.
+/// The variable or element that a value is, through conversions.
 const Expr& through_casts(const Expr& e) {
   const auto* cast = scalar::as<scalar::Cast>(e);
   return cast != nullptr ? through_casts(cast->arg) : e;
@@ -95,8 +95,8 @@ void AccessReader::define(const kernel::Define& d, const Place& place) {
   std::vector<Expr> index;
   for (const Expr& e : load->index)
     index.push_back(place.in_dimensions(e));
-  if (const auto cell = at_lane(index, kLane))
-    copied_in_[d.var] = {load->tensor, *cell, place.numbers, {}};
+  if (const auto element = at_lane(index, kLane))
+    copied_in_[d.var] = {load->tensor, *element, place.numbers, {}};
   note_read(load->tensor);
 }
 
@@ -147,35 +147,36 @@ std::optional<AccessReader::Instance> AccessReader::instance_of(const kernel::Or
   return instance;
 }
 
-/// What the variable holds is that instance's cell: what was read into it before must be the same.
+/// What the variable holds is that instance's element: what was read into it before must be the same.
 void AccessReader::bind(uint32_t var, const Instance& instance, const Place& place) {
   const program::Statement& text = *instance.text;
-  Bound bound{text.tensor, cell_of(text.index, instance), place.numbers, instance};
+  Bound bound{text.tensor, element_of(text.index, instance), place.numbers, instance};
   const int64_t lanes = kernel_.variables[var].type.lanes;
   if (lanes > 1)
-    for (Expr& e : bound.cell)
+    for (Expr& e : bound.element)
       e = with_dimension(e, instance.lane_of(lanes), kLane);
   const auto in = copied_in_.find(var);
   if (in != copied_in_.end() && in->second.buffer == text.tensor) {
     const Bound& from = in->second;
     const auto common = static_cast<uint32_t>(common_loops(from.numbers, place.numbers));
-    const auto apart = differences(text.tensor, from.cell, bound.cell, place, Learning::Never);
-    if (apart && !uses_dimensions(from.cell, common, kLane)) {
+    const auto apart =
+        differences(text.tensor, from.element, bound.element, place, Learning::Never);
+    if (apart && !uses_dimensions(from.element, common, kLane)) {
       ++accesses_.compared;
       if (!are_zero(apart->functions) && !uses_dimensions(apart->functions, kLane, kLane + 1))
-        ask(text.name + " updates " + text_of(text.tensor, from.cell, instance, place), text.tensor,
-            instance, place, {}, 1, {*apart});
+        ask(text.name + " updates " + text_of(text.tensor, from.element, instance, place),
+            text.tensor, instance, place, {}, 1, {*apart});
     }
     copied_in_.erase(in);
   }
   const auto known = bound_.find(var);
   if (known == bound_.end())
     bound_.emplace(var, std::move(bound));
-  else if (!are_same(known->second.cell, bound.cell))
-    known->second.buffer = UINT32_MAX; // different cells, one after the other
+  else if (!are_same(known->second.element, bound.element))
+    known->second.buffer = UINT32_MAX; // different elements, one after the other
 }
 
-/// What is stored for no statement of its own brings cells that variables hold to their places: a cell as it is, or partial sums of it.
+/// What is stored for no statement of its own brings elements that variables hold to their places: an element as it is, or partial sums of it.
 void AccessReader::copy_out(const kernel::Store& s, const Place& place) {
   if (s.buffer >= scop_.tensors.size())
     return not_compared("copies to buffers that passes made");
@@ -193,15 +194,15 @@ void AccessReader::copy_out(const kernel::Store& s, const Place& place) {
     std::vector<Expr> read;
     for (const Expr& e : load->index)
       read.push_back(place.in_dimensions(e));
-    if (const auto cell = at_lane(read, kLane))
-      compare_held(s, *cell, *held, place);
+    if (const auto element = at_lane(read, kLane))
+      compare_held(s, *element, *held, place);
   }
 }
 
 void AccessReader::compare_held(const kernel::Store& s, const std::vector<Expr>& touched,
                                 const Bound& held, const Place& place) {
   const auto common = static_cast<uint32_t>(common_loops(held.numbers, place.numbers));
-  const auto apart = differences(s.buffer, touched, held.cell, place, Learning::Never);
+  const auto apart = differences(s.buffer, touched, held.element, place, Learning::Never);
   if (!apart || uses_dimensions(apart->functions, common, kLane))
     return in_vain("copies to tensors out of variables");
   ++accesses_.compared;
@@ -215,11 +216,11 @@ void AccessReader::compare_held(const kernel::Store& s, const std::vector<Expr>&
   if (const int64_t lanes = s.value.type().lanes; lanes > 1)
     here.points.push_back(int_lit(lanes));
   ask(held.instance.text->name + " is copied to " + text_of(s.buffer, touched, here, place) +
-          ", not to " + text_of(s.buffer, held.cell, here, place),
+          ", not to " + text_of(s.buffer, held.element, here, place),
       s.buffer, here, place, {}, 1, {{in_lanes, apart->is_exact}});
 }
 
-/// The one cell that the variables in a value hold.
+/// The one element that the variables in a value hold.
 std::optional<AccessReader::Bound> AccessReader::held_by(const Expr& value) const {
   std::optional<Bound> held;
   bool is_one = true;
@@ -229,7 +230,7 @@ std::optional<AccessReader::Bound> AccessReader::held_by(const Expr& value) cons
     if (found == bound_.end())
       return;
     is_one = is_one && (!held || (held->buffer == found->second.buffer &&
-                                  are_same(held->cell, found->second.cell)));
+                                  are_same(held->element, found->second.element)));
     held = found->second;
   });
   return is_one ? held : std::nullopt;
@@ -249,16 +250,16 @@ void AccessReader::check_write(const kernel::Store& s, const Instance& instance,
   }
   const uint32_t lane = instance.lane_of(lanes);
   const auto touched = at_lane(index, lane);
-  const auto apart = touched ? differences(s.buffer, *touched, cell_of(text.index, instance), place,
-                                           Learning::Anew)
+  const auto apart = touched ? differences(s.buffer, *touched, element_of(text.index, instance),
+                                           place, Learning::Anew)
                              : std::nullopt;
   if (!apart)
-    return in_vain("cells of " + scop_.tensors[text.tensor].name + " that " + text.name +
+    return in_vain("elements of " + scop_.tensors[text.tensor].name + " that " + text.name +
                    " writes");
   ++accesses_.compared;
   if (!are_zero(apart->functions))
     ask(text.name + " stores to " + text_of(s.buffer, *touched, instance, place) + ", not to " +
-            text_of(s.buffer, cell_of(text.index, instance), instance, place),
+            text_of(s.buffer, element_of(text.index, instance), instance, place),
         s.buffer, instance, place, {}, instance.is_point(lane) ? 1 : lanes, {*apart});
 }
 
@@ -280,14 +281,14 @@ AccessReader::Layout AccessReader::layout_of(uint32_t buffer) const {
 }
 
 std::optional<Apart> AccessReader::differences(uint32_t buffer, const std::vector<Expr>& touched,
-                                               const std::vector<Expr>& cell, const Place& place,
+                                               const std::vector<Expr>& element, const Place& place,
                                                Learning learning) {
   const Layout layout = layout_of(buffer);
   if (layout == Layout::Other)
     return std::nullopt;
   const std::vector<Expr>& shape = kernel_.buffers[buffer].shape;
-  const std::vector<Expr> within(cell.end() - static_cast<std::ptrdiff_t>(shape.size()),
-                                 cell.end());
+  const std::vector<Expr> within(element.end() - static_cast<std::ptrdiff_t>(shape.size()),
+                                 element.end());
   const bool is_flat = touched.size() == 1 && shape.size() > 1;
   if (touched.size() != shape.size() && !is_flat)
     return std::nullopt;
@@ -328,24 +329,24 @@ std::optional<Apart> AccessReader::differences(uint32_t buffer, const std::vecto
   return Apart{{int_lit(0)}};
 }
 
-std::vector<Expr> AccessReader::cell_of(const std::vector<Expr>& index,
-                                        const Instance& instance) const {
-  std::vector<Expr> cell;
+std::vector<Expr> AccessReader::element_of(const std::vector<Expr>& index,
+                                           const Instance& instance) const {
+  std::vector<Expr> element;
   for (const Expr& e : index)
-    cell.push_back(folded(scalar::substitute_iters(e, instance.iters), *instance.ranges));
-  return cell;
+    element.push_back(folded(scalar::substitute_iters(e, instance.iters), *instance.ranges));
+  return element;
 }
 
 std::optional<std::vector<Expr>> AccessReader::at_lane(const std::vector<Expr>& index,
                                                        uint32_t lane) const {
-  std::vector<Expr> cell;
+  std::vector<Expr> element;
   for (const Expr& e : index) {
     const Expr inside = e ? in_lane(e, scalar::iter(lane)) : Expr();
     if (!inside)
       return std::nullopt;
-    cell.push_back(tidy(inside));
+    element.push_back(tidy(inside));
   }
-  return cell;
+  return element;
 }
 
 void AccessReader::ask(std::string what, uint32_t buffer, const Instance& instance,
@@ -354,7 +355,7 @@ void AccessReader::ask(std::string what, uint32_t buffer, const Instance& instan
   conditions.insert(conditions.begin(), place.conditions.begin(), place.conditions.end());
   accesses_.questions.push_back(
       {std::move(what),
-       "cells of " + kernel_.buffers[buffer].name + " that " + instance.text->name + " touches",
+       "elements of " + kernel_.buffers[buffer].name + " that " + instance.text->name + " touches",
        instance.statement, instance.iters, instance.loops, instance.points, lanes,
        std::move(conditions), std::move(alternatives)});
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "poly/scop.h"
-#include "validate/cells.h"
+#include "validate/elements.h"
 #include "validate/place.h"
 #include "validate/validate.h"
 
@@ -13,7 +13,7 @@
 
 namespace kawara::validate {
 
-/// How two cells differ: they are one where all functions are zero and, where that is exact, nowhere else.
+/// How two elements differ: they are one where all functions are zero and, where that is exact, nowhere else.
 struct Apart {
   std::vector<scalar::Expr> functions;
   bool is_exact = true;
@@ -23,7 +23,7 @@ struct Apart {
 /// functions of one of the alternatives are zero.
 struct Question {
   std::string what;  ///< "S1 reads A[i, k + 1], not A[i, k]"
-  std::string brief; ///< "cells of A that S1 touches"
+  std::string brief; ///< "elements of A that S1 touches"
   uint32_t statement = 0;
   std::vector<scalar::Expr> iters; ///< the instance, in dimensions
   size_t loops = 0; ///< dimensions: these, then the points, then a lane that no point stands for
@@ -53,7 +53,7 @@ private:
   using Expr = scalar::Expr;
   enum class Layout : uint8_t { Same, Window, Other };
   enum class Learning : uint8_t { Never, First, Anew };
-  /// Cells of a buffer that one expression reads.
+  /// Elements of a buffer that one expression reads.
   struct Touch {
     uint32_t buffer = 0;
     std::vector<Expr> index; ///< in dimensions, with lanes; empty expressions where it is not known
@@ -64,7 +64,7 @@ private:
   struct Reads {
     std::vector<Touch> touches;
     bool has_more =
-        false; ///< values of variables that are not followed, cells of buffers that passes made
+        false; ///< values of variables that are not followed, elements of buffers that passes made
   };
 
   /// The instances that a statement of the kernel runs, in dimensions.
@@ -80,7 +80,7 @@ private:
     bool is_point(uint32_t dimension) const { return dimension < loops + points.size(); }
   };
 
-  /// A buffer that holds part of its tensor: the place of the tensor's cell minus that of the buffer's, the same for all accesses of an iteration of the
+  /// A buffer that holds part of its tensor: the place of the tensor's element minus that of the buffer's, the same for all accesses of an iteration of the
   /// loops around.
   struct Window {
     Expr offset;
@@ -88,10 +88,10 @@ private:
     bool is_read = false;
   };
 
-  /// The cell of a tensor that a variable holds.
+  /// The element of a tensor that a variable holds.
   struct Bound {
     uint32_t buffer = 0;
-    std::vector<Expr> cell; ///< lane l at dimension kLane
+    std::vector<Expr> element; ///< lane l at dimension kLane
     std::vector<uint32_t> numbers;
     Instance instance;
   };
@@ -118,11 +118,11 @@ private:
   Reads reads_of(const Expr&, const Place&, std::optional<uint32_t> own = std::nullopt) const;
 
   Layout layout_of(uint32_t buffer) const;
-  /// Differences that are zero where the two are one cell; nothing where that cannot be said. The first
+  /// Differences that are zero where the two are one element; nothing where that cannot be said. The first
   /// access to a part of a tensor says which part it is, and so does a write to another part once the first was read.
   std::optional<Apart> differences(uint32_t buffer, const std::vector<Expr>& touched,
-                                   const std::vector<Expr>& cell, const Place&, Learning);
-  std::vector<Expr> cell_of(const std::vector<Expr>& index, const Instance&) const;
+                                   const std::vector<Expr>& element, const Place&, Learning);
+  std::vector<Expr> element_of(const std::vector<Expr>& index, const Instance&) const;
   std::optional<std::vector<Expr>> at_lane(const std::vector<Expr>& index, uint32_t lane) const;
   void ask(std::string what, uint32_t buffer, const Instance&, const Place&,
            std::vector<Expr> conditions, int64_t lanes, std::vector<Apart> alternatives);

@@ -25,15 +25,16 @@ struct Pending {
   uint32_t touch = 0;
   std::map<uint32_t, int64_t>
       turns; ///< by loop that is still running: in which iteration, counted from its start
-  std::vector<Expr> ties;    ///< where loops that have ended left it, in its dimensions
-  bool is_certain = true;    ///< false: only if a loop or an arm with a barrier was passed by
-  bool is_under_way = false; ///< a copy that its thread has not waited for
-  int64_t groups = 0;        ///< of that copy: commits since it began
+  std::vector<Expr> equalities; ///< where loops that have ended left it, in its dimensions
+  bool is_certain = true;       ///< false: only if a loop or an arm with a barrier was passed by
+  bool is_under_way = false;    ///< a copy that its thread has not waited for
+  int64_t groups = 0;           ///< of that copy: commits since it began
 
   friend bool operator==(const Pending& a, const Pending& b) {
     return a.touch == b.touch && a.turns == b.turns && a.is_under_way == b.is_under_way &&
-           a.groups == b.groups && a.ties.size() == b.ties.size() &&
-           std::equal(a.ties.begin(), a.ties.end(), b.ties.begin(), scalar::equal);
+           a.groups == b.groups && a.equalities.size() == b.equalities.size() &&
+           std::equal(a.equalities.begin(), a.equalities.end(), b.equalities.begin(),
+                      scalar::equal);
   }
 };
 using State = std::vector<Pending>;
@@ -76,7 +77,7 @@ public:
 
 private:
   void run(const kernel::Launch& launch) {
-    if (kernel::has_engine(launch.body))
+    if (kernel::has_async_op(launch.body))
       return unchecked("barriers of " + launch.name +
                        ": warpgroups, the TMA and the tensor cores wait for each other by phases, "
                        "which only the interpreter follows");
@@ -239,8 +240,8 @@ private:
         const int64_t back = turn - at->second;
         const Expr last = scalar::iter(dimension) + int_lit((back - 1) * s.step);
         if (end) {
-          p.ties.push_back(scalar::binary(scalar::BinaryOp::Lt, last, end));
-          p.ties.push_back(scalar::binary(scalar::BinaryOp::Ge, last + int_lit(s.step), end));
+          p.equalities.push_back(scalar::binary(scalar::BinaryOp::Lt, last, end));
+          p.equalities.push_back(scalar::binary(scalar::BinaryOp::Ge, last + int_lit(s.step), end));
         } else
           p.is_certain = false;
         p.turns.erase(at);
@@ -294,7 +295,7 @@ private:
     return all;
   }
 
-  /// Its cells in dimensions, by one number where the buffer has accesses by one number.
+  /// Its elements in dimensions, by one number where the buffer has accesses by one number.
   ThreadTouch placed(ThreadTouch touch) {
     std::vector<Expr> index;
     const kernel::Buffer& buffer = kernel_.buffers[touch.buffer];
@@ -332,9 +333,9 @@ private:
 
   void compare(const Pending& a, const Pending& b) {
     const ThreadTouch &first = *touches_[a.touch], &second = *touches_[b.touch];
-    Meeting meeting{&first, &second, {}, a.ties, a.is_under_way && &a != &b};
+    Meeting meeting{&first, &second, {}, a.equalities, a.is_under_way && &a != &b};
     std::vector<int64_t> key = {a.touch, b.touch, meeting.has_same_thread ? 1 : 0};
-    for (const Expr& tie : a.ties)
+    for (const Expr& tie : a.equalities)
       key.push_back(static_cast<int64_t>(scalar::hash_of(tie)));
     meeting.tied.resize(second.around->numbers.size());
     for (uint32_t d = 0; d < threads_; ++d)

@@ -6,7 +6,7 @@
 
 namespace kawara::validate {
 
-/// Between two barriers no thread of a block touches a cell that another one writes: what one thread wrote to shared or global memory is read by
+/// Between two barriers no thread of a block touches an element that another one writes: what one thread wrote to shared or global memory is read by
 /// others, and overwritten, after a barrier. What asynchronous copies bring, nobody touches before an Await of the thread that began
 /// them and a barrier after it. All threads come to every barrier.
 ///

@@ -68,17 +68,17 @@ std::optional<Copies::Spread> Copies::spread(size_t d) const {
 
 std::vector<Leaf> Copies::joined(size_t loops) const {
   std::vector<Spread> spreads;
-  int64_t cells = 1;
+  int64_t elements = 1;
   for (size_t d = 0; d < first_.iters.size(); ++d) {
     const auto found = spread(d);
     if (!found)
-      return apart();
+      return run_in_subprocess();
     spreads.push_back(*found);
-    cells *= found->count;
+    elements *= found->count;
   }
   const std::set<std::vector<int64_t>> different(distances_.begin(), distances_.end());
-  if (cells != static_cast<int64_t>(distances_.size()) || different.size() != distances_.size())
-    return apart();
+  if (elements != static_cast<int64_t>(distances_.size()) || different.size() != distances_.size())
+    return run_in_subprocess();
   Leaf whole = first_;
   whole.position = *std::min_element(positions_.begin(), positions_.end());
   whole.last = *std::max_element(positions_.begin(), positions_.end());
@@ -94,7 +94,7 @@ std::vector<Leaf> Copies::joined(size_t loops) const {
   return {whole};
 }
 
-std::vector<Leaf> Copies::apart() const {
+std::vector<Leaf> Copies::run_in_subprocess() const {
   std::vector<Leaf> leaves;
   for (size_t n = 0; n < distances_.size(); ++n) {
     Leaf leaf = first_;

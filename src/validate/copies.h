@@ -24,7 +24,7 @@ public:
   bool take(const Leaf&);
   /// One leaf, if they fill a grid; else each by itself. `loops`: how many dimensions are loops.
   std::vector<Leaf> joined(size_t loops) const;
-  std::vector<Leaf> apart() const;
+  std::vector<Leaf> run_in_subprocess() const;
 
 private:
   /// Evenly spaced values along a dimension.

@@ -29,16 +29,16 @@ std::optional<uint32_t> stored_by(const Stmt& stmt) {
     return store->buffer;
   if (const auto* zero = std::get_if<kernel::Zero>(&stmt))
     return zero->buffer;
-  if (const auto* engine = std::get_if<kernel::Engine>(&stmt))
-    if (const auto* bulk = std::get_if<kernel::BulkStore>(&engine->what))
+  if (const auto* async_op = std::get_if<kernel::AsyncOp>(&stmt))
+    if (const auto* bulk = std::get_if<kernel::BulkStore>(&async_op->what))
       return bulk->to.buffer;
   return std::nullopt;
 }
 
-/// What is said of one tensor's cells.
+/// What is said of one tensor's elements.
 struct Stored {
   std::vector<int64_t> extents;
-  std::vector<uint8_t> times; ///< by cell, in row-major order: in the current launch
+  std::vector<uint8_t> times; ///< by element, in row-major order: in the current launch
   std::vector<bool> ever;
 };
 
@@ -47,8 +47,8 @@ struct Stop {
   std::string why;
 };
 
-/// Cells that are counted in the time of a step.
-constexpr size_t kCellsPerStep = 16;
+/// Elements that are counted in the time of a step.
+constexpr size_t kElementsPerStep = 16;
 
 class Counter {
 public:
@@ -66,10 +66,10 @@ public:
       if (is_output(kernel_.buffers[b])) {
         Stored& stored = stored_[b];
         stored.extents = kernel::extents_of(kernel_.buffers[b], {});
-        const auto cells = static_cast<size_t>(kernel::cell_count(stored.extents));
-        step(cells / kCellsPerStep);
-        stored.times.resize(cells);
-        stored.ever.resize(cells);
+        const auto elements = static_cast<size_t>(kernel::element_count(stored.extents));
+        step(elements / kElementsPerStep);
+        stored.times.resize(elements);
+        stored.ever.resize(elements);
       }
     block(kernel_.body);
   }
@@ -171,10 +171,10 @@ private:
     for (const Expr& e : s.index)
       lanes = std::max(lanes, static_cast<int>(e.type().lanes));
     for (int lane = 0; lane < lanes; ++lane) {
-      std::vector<int64_t> cell;
+      std::vector<int64_t> element;
       for (const Expr& e : s.index)
-        cell.push_back(needed(e, e.type().lanes > 1 ? lane : 0));
-      count(s.buffer, found->second, cell, s.op != scalar::ReduceOp::None);
+        element.push_back(needed(e, e.type().lanes > 1 ? lane : 0));
+      count(s.buffer, found->second, element, s.op != scalar::ReduceOp::None);
     }
   }
 
@@ -183,42 +183,42 @@ private:
       found->second.ever.assign(found->second.ever.size(), true);
   }
 
-  void one(const kernel::Engine& s) {
+  void one(const kernel::AsyncOp& s) {
     const auto* bulk = std::get_if<kernel::BulkStore>(&s.what);
     const auto found = bulk != nullptr ? stored_.find(bulk->to.buffer) : stored_.end();
     if (found == stored_.end())
       return;
     Stored& stored = found->second;
-    std::vector<int64_t> first, cell;
+    std::vector<int64_t> first, element;
     for (const Expr& e : bulk->to.index)
       first.push_back(needed(e));
     if (first.size() != stored.extents.size())
       throw Stop{"a box is not given by its dimensions"};
-    box(bulk->to.buffer, stored, first, bulk->box, cell);
+    box(bulk->to.buffer, stored, first, bulk->box, element);
   }
 
-  /// Cells outside of the tensor are left out (kernel/engine.h).
+  /// Elements outside of the tensor are left out (kernel/async_ops.h).
   void box(uint32_t buffer, Stored& stored, const std::vector<int64_t>& first,
-           const std::vector<int64_t>& sizes, std::vector<int64_t>& cell) {
-    const size_t d = cell.size();
+           const std::vector<int64_t>& sizes, std::vector<int64_t>& element) {
+    const size_t d = element.size();
     if (d == first.size())
-      return count(buffer, stored, cell, false);
+      return count(buffer, stored, element, false);
     for (int64_t at = std::max<int64_t>(first[d], 0);
          at < std::min(first[d] + sizes[d], stored.extents[d]); ++at) {
-      cell.push_back(at);
-      box(buffer, stored, first, sizes, cell);
-      cell.pop_back();
+      element.push_back(at);
+      box(buffer, stored, first, sizes, element);
+      element.pop_back();
     }
   }
 
-  void count(uint32_t buffer, Stored& stored, const std::vector<int64_t>& cell, bool is_update) {
+  void count(uint32_t buffer, Stored& stored, const std::vector<int64_t>& element, bool is_update) {
     int64_t flat = 0;
-    for (size_t d = 0; d < cell.size(); ++d) {
+    for (size_t d = 0; d < element.size(); ++d) {
       const int64_t extent =
-          cell.size() == 1 ? kernel::cell_count(stored.extents) : stored.extents[d];
-      if (cell[d] < 0 || cell[d] >= extent)
+          element.size() == 1 ? kernel::element_count(stored.extents) : stored.extents[d];
+      if (element[d] < 0 || element[d] >= extent)
         throw Stop{"one is outside of " + kernel_.buffers[buffer].name};
-      flat = flat * extent + cell[d];
+      flat = flat * extent + element[d];
     }
     const auto at = static_cast<size_t>(flat);
     stored.ever[at] = true;
@@ -267,7 +267,7 @@ private:
   const kernel::Launch* launch_ = nullptr;
 };
 
-/// Whether the program writes every cell of the tensor.
+/// Whether the program writes every element of the tensor.
 bool is_written_whole(const poly::Scop& scop, uint32_t tensor,
                       const std::vector<int64_t>& extents) {
   isl::set written;

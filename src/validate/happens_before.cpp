@@ -1,11 +1,11 @@
 #include "validate/happens_before.h"
 
 #include "poly/affine.h"
+#include "poly/equalities.h"
 #include "poly/isl/compare.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/text.h"
-#include "poly/shown.h"
-#include "poly/ties.h"
+#include "poly/proof_cache.h"
 
 #include <algorithm>
 #include <map>
@@ -138,11 +138,11 @@ private:
   }
 
   /// Of the dependence that is looked at.
-  const poly::Ties& ties_of(const poly::Dependence& dependence) {
+  const poly::Equalities& equalities_of(const poly::Dependence& dependence) {
     if (!ties_)
-      ties_ = dependence.shown && dependence.shown->ties
-                  ? dependence.shown->ties
-                  : std::make_shared<const poly::Ties>(poly::ties_of(
+      ties_ = dependence.shown && dependence.shown->equalities
+                  ? dependence.shown->equalities
+                  : std::make_shared<const poly::Equalities>(poly::equalities_of(
                         scop_, dependence.relation, dependence.source, dependence.sink));
     return *ties_;
   }
@@ -154,7 +154,7 @@ private:
         same_.try_emplace({scalar::hash_of(of_source), scalar::hash_of(of_sink)}, false);
     if (!is_new)
       return known->second;
-    if (poly::is_tied(ties_of(dependence), of_source, of_sink))
+    if (poly::is_tied(equalities_of(dependence), of_source, of_sink))
       return known->second = true;
     const isl::space pairs = poly::points_of_pairs(dependence.relation.space());
     const isl::aff source = function_of(of_source, 0, pairs),
@@ -192,7 +192,7 @@ private:
   const poly::Scop& scop_;
   const Runs& runs_;
   Report& report_;
-  std::shared_ptr<const poly::Ties> ties_;
+  std::shared_ptr<const poly::Equalities> ties_;
   std::map<std::pair<uint64_t, uint64_t>, bool> same_; ///< functions of source and sink, by hash
   bool is_decided_ = true;
 };

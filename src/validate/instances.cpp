@@ -45,16 +45,16 @@ private:
     return others.domain().apply(runs);
   }
 
-  /// Tiles that are filled up may run on, into cells that no instance of the domain writes.
+  /// Tiles that are filled up may run on, into elements that no instance of the domain writes.
   void check_beyond(const Run& run, const isl::set& beyond) {
     if (!run.is_padded)
       return fault("runs outside of its domain: " + example(beyond));
-    const auto cells = [&](const isl::set& instances) {
+    const auto elements = [&](const isl::set& instances) {
       const isl::set range = poly::statement_universe(scop_.context_owner->get(), scop_.params,
-                                                      "cells", text_.index.size());
+                                                      "elements", text_.index.size());
       return poly::map_from_exprs(text_.index, instances, range, scop_.params).range();
     };
-    if (program::depends_on_data(text_) || !cells(beyond).is_disjoint(cells(domain_)))
+    if (program::depends_on_data(text_) || !elements(beyond).is_disjoint(elements(domain_)))
       report_.unchecked.push_back(text_.name +
                                   " runs on over what its operands are filled up with: that these "
                                   "change nothing is not seen in sets");

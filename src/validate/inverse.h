@@ -1,6 +1,6 @@
 #pragma once
 
-#include "validate/cells.h"
+#include "validate/elements.h"
 
 #include <optional>
 #include <utility>

@@ -71,7 +71,7 @@ public:
     return index;
   }
 
-  /// Whether expressions show that no cell is touched by both.
+  /// Whether expressions show that no element is touched by both.
   bool is_apart() {
     for (bool is_changed = true; is_changed;) {
       is_changed = false;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "poly/scop.h"
-#include "validate/cells.h"
+#include "validate/elements.h"
 
 #include <array>
 #include <memory>
@@ -26,12 +26,12 @@ std::shared_ptr<const Around> around_of(const std::vector<uint32_t>& numbers,
                                         const std::vector<scalar::Expr>& conditions, size_t threads,
                                         const std::array<int64_t, 3>& counts);
 
-/// Cells of a buffer that a thread reads or writes at a place.
+/// Elements of a buffer that a thread reads or writes at a place.
 struct ThreadTouch {
   uint32_t buffer = 0;
   bool is_write = false;
   bool is_async = false;           ///< kernel::Store
-  bool is_whole = false;           ///< all cells, whatever the index
+  bool is_whole = false;           ///< all elements, whatever the index
   std::vector<scalar::Expr> index; ///< in dimensions, lane l at kLane
   int64_t lanes = 1;
   std::shared_ptr<const Around> around = {};
@@ -59,7 +59,7 @@ struct MeetingAnswer {
   /// threads[x, y, z of the first, x, y, z of the second]; where nothing is known, why.
   std::string text;
 };
-/// Whether the two can touch one cell. Digits of indices are told apart as expressions first; sets answer the rest.
+/// Whether the two can touch one element. Digits of indices are told apart as expressions first; sets answer the rest.
 MeetingAnswer answer_of(const Meeting&, const poly::Scop&);
 
 /// Whether two threads of a block can disagree on a number, or on a condition, at a place.

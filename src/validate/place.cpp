@@ -1,8 +1,8 @@
 #include "validate/place.h"
 
 #include "kernel/analysis/ranges.h"
-#include "validate/cells.h"
 #include "validate/conditions.h"
+#include "validate/elements.h"
 
 namespace kawara::validate {
 

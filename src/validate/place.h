@@ -32,7 +32,7 @@ struct Place {
   /// Variables that the block assigns have no one value in it, nor after it.
   void forget_assigned(const kernel::Block&);
 
-  /// In dimensions in place of variables; nothing where a variable has no known value or a cell is read.
+  /// In dimensions in place of variables; nothing where a variable has no known value or an element is read.
   scalar::Expr in_dimensions(const scalar::Expr&) const;
   /// The same of an expression of an origin: Iter n, the n-th point, becomes the dimension after those of the loops.
   scalar::Expr of_origin(const scalar::Expr&) const;

@@ -19,7 +19,7 @@ public:
     });
   }
 
-  Reading read() {
+  DomainFacts read() {
     block(kernel_.body);
     reading_.accesses = accesses_.take();
     return std::move(reading_);
@@ -151,7 +151,7 @@ private:
   const poly::Scop& scop_;
   const kernel::Kernel& kernel_;
   AccessReader accesses_;
-  Reading reading_;
+  DomainFacts reading_;
   std::vector<Step> path_;
   Place place_;
   uint32_t loops_ = 0; ///< of the kernel so far
@@ -170,13 +170,14 @@ const kernel::Origins* origins_of(const kernel::Stmt& stmt) {
     return &assign->origins;
   if (const auto* allocate = std::get_if<kernel::Allocate>(&stmt))
     return &allocate->origins;
-  if (const auto* engine = std::get_if<kernel::Engine>(&stmt))
-    if (const auto* product = std::get_if<kernel::Mma>(&engine->what))
+  if (const auto* async_op = std::get_if<kernel::AsyncOp>(&stmt))
+    if (const auto* product = std::get_if<kernel::Mma>(&async_op->what))
       return &product->origins;
   return nullptr;
 }
 
-Reading reading_of(const poly::Scop& scop, const kernel::Kernel& kernel, size_t most_accesses) {
+DomainFacts domain_facts_of(const poly::Scop& scop, const kernel::Kernel& kernel,
+                            size_t most_accesses) {
   return Reader(scop, kernel, most_accesses).read();
 }
 

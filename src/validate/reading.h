@@ -39,7 +39,7 @@ struct Arms {
 };
 
 /// What a kernel's body says, as expressions; no set is made for it.
-struct Reading {
+struct DomainFacts {
   std::vector<Group> groups;
   std::vector<Arms> arms;
   std::vector<std::string> unread;      ///< what could not be read, and why
@@ -49,7 +49,7 @@ struct Reading {
 /// What the statement says that it runs; null where it cannot say anything.
 const kernel::Origins* origins_of(const kernel::Stmt&);
 
-/// `most_accesses`: of these the cells are looked at, no more.
-Reading reading_of(const poly::Scop&, const kernel::Kernel&, size_t most_accesses);
+/// `most_accesses`: of these the elements are looked at, no more.
+DomainFacts domain_facts_of(const poly::Scop&, const kernel::Kernel&, size_t most_accesses);
 
 } // namespace kawara::validate

@@ -39,7 +39,7 @@ isl::set universe_of(const poly::Scop& scop, const Leaf& leaf) {
 
 class Maker {
 public:
-  Maker(const poly::Scop& scop, const Reading& reading, bool joins_copies, bool goes_back)
+  Maker(const poly::Scop& scop, const DomainFacts& reading, bool joins_copies, bool goes_back)
       : scop_(scop), reading_(reading), joins_copies_(joins_copies), goes_back_(goes_back) {
     runs_.unread_statements = reading.unread_statements;
   }
@@ -48,8 +48,8 @@ public:
     std::vector<size_t> first; // run of each group
     for (const Group& group : reading_.groups) {
       first.push_back(runs_.all.size());
-      for (const Leaf& leaf :
-           joins_copies_ ? group.copies.joined(group.place->loops) : group.copies.apart()) {
+      for (const Leaf& leaf : joins_copies_ ? group.copies.joined(group.place->loops)
+                                            : group.copies.run_in_subprocess()) {
         add_run(leaf, group.place);
       }
     }
@@ -133,7 +133,7 @@ private:
   }
 
   const poly::Scop& scop_;
-  const Reading& reading_;
+  const DomainFacts& reading_;
   bool joins_copies_, goes_back_;
   Runs runs_;
   std::shared_ptr<LoopSets::Shared> loops_ = std::make_shared<LoopSets::Shared>();
@@ -180,7 +180,8 @@ const isl::map& LoopSets::instances() {
   return *instances_;
 }
 
-Runs runs_of(const poly::Scop& scop, const Reading& reading, bool joins_copies, bool goes_back) {
+Runs runs_of(const poly::Scop& scop, const DomainFacts& reading, bool joins_copies,
+             bool goes_back) {
   return Maker(scop, reading, joins_copies, goes_back).make();
 }
 

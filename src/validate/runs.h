@@ -59,6 +59,6 @@ struct Runs {
 
 /// The integer sets of what was read. `joins_copies`: those of a block that fill a grid are one run.
 /// `goes_back`: with the way back from instances where there is one.
-Runs runs_of(const poly::Scop&, const Reading&, bool joins_copies, bool goes_back);
+Runs runs_of(const poly::Scop&, const DomainFacts&, bool joins_copies, bool goes_back);
 
 } // namespace kawara::validate

@@ -58,9 +58,9 @@ Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel
         context, quota, [&] { check_barriers(schedule.scop, kernel, limits.pairs, report); });
     report.is_finished = report.is_finished && is_parted;
   };
-  if (kernel::has_engine(kernel.body)) {
+  if (kernel::has_async_op(kernel.body)) {
     report.is_read = false;
-    report.unchecked.push_back("instances, order and cells: orders of warpgroups to the tensor "
+    report.unchecked.push_back("instances, order and elements: orders of warpgroups to the tensor "
                                "cores and to the TMA are not read back");
     const bool is_counted = poly::within_quota(context, *operations, [&] {
       check_group_stores(schedule.scop, kernel, limits.stores, report);
@@ -74,7 +74,7 @@ Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel
   const unsigned long for_barriers = has_launch(kernel.body) ? *operations / kPart : 0;
   const unsigned long for_rest = *operations - for_barriers;
   // A fault that was found counts, even where the quota runs out after it.
-  Reading reading;
+  DomainFacts reading;
   bool is_read = false;
   const auto prove = [&](bool goes_back) {
     const Runs runs = runs_of(schedule.scop, reading, true, goes_back);
@@ -84,7 +84,7 @@ Report validate(const schedule::Schedule& schedule, const kernel::Kernel& kernel
       check_order(schedule.scop, runs_of(schedule.scop, reading, false, goes_back), report);
   };
   report.is_finished = poly::within_quota(context, for_rest, [&] {
-    reading = reading_of(schedule.scop, kernel, limits.accesses);
+    reading = domain_facts_of(schedule.scop, kernel, limits.accesses);
     report.unchecked = reading.unread;
     check_accesses(schedule.scop, reading.accesses, report);
     is_read = true;

@@ -14,7 +14,7 @@ struct Limits {
   /// Of isl: some seconds. To read a statement counts as a few of them.
   unsigned long operations = 2'000'000;
   size_t statements = SIZE_MAX; ///< of the kernel that run instances; with more it is not read
-  size_t accesses = SIZE_MAX;   ///< whose cells are compared, the first ones
+  size_t accesses = SIZE_MAX;   ///< whose elements are compared, the first ones
   size_t pairs = SIZE_MAX;      ///< of accesses of threads that no barrier parts
   size_t stores = 20'000'000;   ///< steps of threads on the way to what warpgroups store
 };
@@ -30,19 +30,19 @@ struct Report {
   std::vector<std::string>
       faults; ///< what the kernel does that the schedule does not say, with an example
   std::vector<std::string> unchecked;  ///< what could not be read back into sets, and why
-  std::vector<std::string> uncompared; ///< accesses whose cells were not compared, and why
-  size_t compared = 0;                 ///< accesses whose cells were
-  size_t pairs = 0;        ///< accesses of threads with no barrier between, whose cells were
-  size_t outputs = 0;      ///< of warpgroups, all of whose cells are stored once
-  bool is_read = true;     ///< false: instances, order and cells were not looked at
+  std::vector<std::string> uncompared; ///< accesses whose elements were not compared, and why
+  size_t compared = 0;                 ///< accesses whose elements were
+  size_t pairs = 0;        ///< accesses of threads with no barrier between, whose elements were
+  size_t outputs = 0;      ///< of warpgroups, all of whose elements are stored once
+  bool is_read = true;     ///< false: instances, order and elements were not looked at
   bool is_finished = true; ///< false: a limit was reached first
 };
 
 /// Reads a kernel, as the last pass left it, back into integer sets and compares it with the schedule, for all sizes:
 ///
 /// - every instance of every statement runs, and runs once;
-/// - it stores to the cell that the program says, and the cells of tensors that it loads are those that the program reads; through
-///   variables that hold a cell over a loop, and in buffers that hold part of a tensor. Accesses that stand between (copies to buffers that passes made, tiles
+/// - it stores to the element that the program says, and the elements of tensors that it loads are those that the program reads; through
+///   variables that hold an element over a loop, and in buffers that hold part of a tensor. Accesses that stand between (copies to buffers that passes made, tiles
 ///   of collective instructions) are not followed; the report says so;
 /// - what depends on each other runs in order: before it in the same thread, or in an earlier iteration of a serial loop, never in another
 ///   iteration of a parallel one;

@@ -40,22 +40,22 @@ Result<program::Arrays, std::string> meaning_of(const program::Program& program,
 /// What the interpreted kernel makes of these arguments, by name; blocks and threads in an order that the seed chooses.
 Result<program::Arrays, std::string>
 results_of_kernel(const kernel::Kernel& kernel, std::vector<program::Array> arrays, uint64_t seed) {
-  std::vector<kernel::Cells> cells;
+  std::vector<kernel::Elements> elements;
   for (const program::Array& array : arrays) {
-    cells.emplace_back();
-    for (int64_t k = 0; k < array.cells(); ++k)
-      cells.back().push_back(array.get(k));
+    elements.emplace_back();
+    for (int64_t k = 0; k < array.elements(); ++k)
+      elements.back().push_back(array.get(k));
   }
   kernel::InterpretOptions options;
   options.seed = seed;
-  KAWARA_TRY([[maybe_unused]] const Done done, kernel::interpret(kernel, {}, cells, options));
+  KAWARA_TRY([[maybe_unused]] const Done done, kernel::interpret(kernel, {}, elements, options));
   const emit::Signature signature = emit::signature_of(kernel);
   program::Arrays results;
   for (size_t n = 0; n < arrays.size(); ++n) {
     if (signature.arguments[n].role == program::Role::Input)
       continue;
-    for (int64_t k = 0; k < arrays[n].cells(); ++k)
-      arrays[n].set(k, cells[n][static_cast<size_t>(k)]);
+    for (int64_t k = 0; k < arrays[n].elements(); ++k)
+      arrays[n].set(k, elements[n][static_cast<size_t>(k)]);
     results.emplace(kernel.buffers[signature.arguments[n].id].name, std::move(arrays[n]));
   }
   return results;
@@ -68,20 +68,20 @@ bool has_floats(const program::Program& program) {
   return false;
 }
 
-/// Cells that are not numbers on both sides agree. Nothing is allowed where nothing is rounded.
+/// Elements that are not numbers on both sides agree. Nothing is allowed where nothing is rounded.
 std::string difference_of(const program::Arrays& got, const program::Arrays& expected,
                           double allowed) {
   for (const auto& [name, want] : expected) {
     const program::Array& have = got.at(name);
-    for (int64_t k = 0; k < want.cells(); ++k) {
+    for (int64_t k = 0; k < want.elements(); ++k) {
       if (allowed == 0 && !scalar::is_float(want.elem()) && have.get(k).i != want.get(k).i)
-        return fmt::format("cell {} of {}{} is {} instead of {}", k, name,
+        return fmt::format("element {} of {}{} is {} instead of {}", k, name,
                            program::shape_text(want.shape()), have.get(k).i, want.get(k).i);
       const double a = have.get_double(k), b = want.get_double(k);
       const bool is_equal = a == b || (std::isnan(a) && std::isnan(b));
       if (!is_equal && !(std::abs(a - b) <= allowed * std::max({1.0, std::abs(a), std::abs(b)})))
-        return fmt::format("cell {} of {}{} is {:.9g} instead of {:.9g}, allowed {:.2g}", k, name,
-                           program::shape_text(want.shape()), a, b, allowed);
+        return fmt::format("element {} of {}{} is {:.9g} instead of {:.9g}, allowed {:.2g}", k,
+                           name, program::shape_text(want.shape()), a, b, allowed);
     }
   }
   return "";
@@ -190,9 +190,9 @@ Tensor InterpretedTape::fetch(const driver::TapeTensor& tensor) {
     return tape_.constants[static_cast<size_t>(tensor.slot.at)]
         .with_type(tensor.type)
         .with_shape(tensor.shape);
-  Tensor cells(tensor.type, tensor.shape);
-  std::memcpy(cells.data(), address(tensor.slot), static_cast<size_t>(cells.bytes()));
-  return cells;
+  Tensor elements(tensor.type, tensor.shape);
+  std::memcpy(elements.data(), address(tensor.slot), static_cast<size_t>(elements.bytes()));
+  return elements;
 }
 
 Result<Done, std::string> InterpretedTape::call(const driver::TapeCall& step) {

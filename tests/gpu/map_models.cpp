@@ -9,12 +9,12 @@ namespace {
 Shape small_shape(Maker& m, int64_t least_rank = 1) {
   for (;;) {
     Shape shape;
-    int64_t cells = 1;
+    int64_t elements = 1;
     for (int64_t rank = m.between(least_rank, 4); rank > 0; --rank) {
       shape.push_back(m.chance(30) ? m.between(1, 130) : m.between(1, 12));
-      cells *= shape.back();
+      elements *= shape.back();
     }
-    if (cells <= 8000)
+    if (elements <= 8000)
       return shape;
   }
 }

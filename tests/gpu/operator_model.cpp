@@ -14,10 +14,10 @@ int64_t Maker::channels() {
   return one_of(chance(40) ? few : many);
 }
 
-Tensor Maker::cells(DataType type, const Shape& shape) {
+Tensor Maker::elements(DataType type, const Shape& shape) {
   Tensor tensor(type, shape);
   const bool has_sign = type != DataType::U8 && type != DataType::U16 && type != DataType::Bool;
-  for (int64_t k = 0; k < tensor.cells(); ++k) {
+  for (int64_t k = 0; k < tensor.elements(); ++k) {
     const auto size = static_cast<double>(1 + pick(4));
     const double signed_size = has_sign && chance(50) ? -size : size;
     tensor.set_double(k, graph::is_float(type)    ? signed_size / 4
@@ -27,11 +27,11 @@ Tensor Maker::cells(DataType type, const Shape& shape) {
   return tensor;
 }
 
-Tensor Maker::whole_cells(DataType type, const Shape& shape, bool has_zeros) {
+Tensor Maker::whole_elements(DataType type, const Shape& shape, bool has_zeros) {
   Tensor tensor(type, shape);
   const int64_t bytes = graph::bytes_of(type);
   const uint64_t top = uint64_t{1} << (8 * bytes - 1);
-  for (int64_t k = 0; k < tensor.cells(); ++k) {
+  for (int64_t k = 0; k < tensor.elements(); ++k) {
     const std::vector<uint64_t> ends = {top, top - 1, top + 1, ~uint64_t{0}, 1, 2, 0};
     uint64_t bits = chance(50) ? one_of(ends) : random_() >> pick(8 * bytes);
     const bool is_zero = (bits << (64 - 8 * bytes)) == 0;
@@ -41,29 +41,29 @@ Tensor Maker::whole_cells(DataType type, const Shape& shape, bool has_zeros) {
   return tensor;
 }
 
-Made Maker::given(const Shape& shape, DataType type, Tensor cells) {
+Made Maker::given(const Shape& shape, DataType type, Tensor elements) {
   const std::string name = fmt::format("x{}", names_++);
   const ValueId id = builder_.input(name, type, graph::dims_of(shape));
-  made_.inputs[name] = {std::move(cells), false, {}};
+  made_.inputs[name] = {std::move(elements), false, {}};
   made_.text += fmt::format("{}{} ", graph::name_of(type), graph::text_of(shape));
   return {id, shape, type};
 }
 
 Made Maker::input(const Shape& shape, DataType type) {
-  return given(shape, type, cells(type, shape));
+  return given(shape, type, elements(type, shape));
 }
 
 Made Maker::whole_input(const Shape& shape, DataType type, bool has_zeros) {
-  return given(shape, type, whole_cells(type, shape, has_zeros));
+  return given(shape, type, whole_elements(type, shape, has_zeros));
 }
 
 Made Maker::constant(const Shape& shape, DataType type) {
-  return {builder_.constant(fmt::format("w{}", names_++), cells(type, shape)), shape, type};
+  return {builder_.constant(fmt::format("w{}", names_++), elements(type, shape)), shape, type};
 }
 
 Made Maker::filled(const Shape& shape, double value, DataType type) {
   Tensor tensor(type, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, value);
   return {builder_.constant(fmt::format("w{}", names_++), std::move(tensor)), shape, type};
 }

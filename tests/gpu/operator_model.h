@@ -26,7 +26,7 @@ struct Made {
   DataType type = DataType::F32;
 };
 
-/// Cells are multiples of a quarter, none of them 0: sums of products are exact in f32 in any order, and a term that is left
+/// Elements are multiples of a quarter, none of them 0: sums of products are exact in f32 in any order, and a term that is left
 /// out or taken twice shows.
 class Maker {
 public:
@@ -51,7 +51,7 @@ public:
   /// Integers from the whole of their type, its ends and zero among them.
   Made whole_input(const Shape&, DataType, bool has_zeros = true);
   Made constant(const Shape&, DataType = DataType::F32);
-  /// All cells the same.
+  /// All elements the same.
   Made filled(const Shape&, double value, DataType = DataType::F32);
   ValueId integers(const std::vector<int64_t>& values);
   Made add(const std::string& op, const std::vector<ValueId>& inputs, Attributes attributes,
@@ -63,9 +63,9 @@ public:
   OperatorModel take();
 
 private:
-  Tensor cells(DataType, const Shape&);
-  Tensor whole_cells(DataType, const Shape&, bool has_zeros);
-  Made given(const Shape&, DataType, Tensor cells);
+  Tensor elements(DataType, const Shape&);
+  Tensor whole_elements(DataType, const Shape&, bool has_zeros);
+  Made given(const Shape&, DataType, Tensor elements);
   Made activated(const Made& x, size_t channel_axis);
 
   std::mt19937_64 random_;

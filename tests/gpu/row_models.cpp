@@ -5,21 +5,21 @@
 namespace kawara::operator_models {
 namespace {
 
-int64_t cells_in(const Shape& shape) {
-  int64_t cells = 1;
+int64_t elements_in(const Shape& shape) {
+  int64_t elements = 1;
   for (const int64_t extent : shape)
-    cells *= extent;
-  return cells;
+    elements *= extent;
+  return elements;
 }
 
 /// Of 2 to 4 dimensions, any of them long.
 Shape some_shape(Maker& m, int64_t least_rank = 2) {
-  constexpr int64_t kMostCells = 6000;
+  constexpr int64_t kMostElements = 6000;
   for (;;) {
     Shape shape;
     for (int64_t rank = m.between(least_rank, 4); rank > 0; --rank)
       shape.push_back(m.chance(30) ? m.between(1, 300) : m.between(1, 9));
-    if (cells_in(shape) <= kMostCells)
+    if (elements_in(shape) <= kMostElements)
       return shape;
   }
 }

@@ -42,7 +42,7 @@ ROWS = [(kind, elem, sizes) for elem in ("f32", "bf16")
         for kind, sizes in (("softmax", (37, 1003)), ("layer_norm", (37, 1000)), ("rms_norm", (70, 264)),
                             ("add_layer_norm", (37, 520)), ("bias_gelu", (37, 1003)), ("add_relu", (33, 1000)),
                             ("transpose", (100, 203)), ("sum_rows", (37, 1003)))]
-# So many cells that threads have two rows and look gelu up in a table that the copy engine brings.
+# So many elements that threads have two rows and look gelu up in a table that TMA brings.
 ROWS.append(("bias_gelu", "f32", (2130, 2048)))
 # batch, channels, size, filters, window, stride
 LAYERS = [(2, 64, 14, 72, 3, 1), (2, 64, 15, 128, 3, 2), (1, 64, 9, 64, 5, 1), (2, 64, 13, 136, 1, 2), (2, 64, 9, 72, 1, 1),

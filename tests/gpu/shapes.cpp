@@ -77,7 +77,7 @@ OperatorModel model_of(const ShapeCase& one, int64_t work) {
   return maker.take();
 }
 
-/// Where two results are further apart than so much of the larger cell, or of 1; where nothing is allowed, of integers all digits
+/// Where two results are further apart than so much of the larger element, or of 1; where nothing is allowed, of integers all digits
 /// count.
 std::string difference_of(const Tensor& got, const Tensor& expected, double allowed) {
   if (got.type() != expected.type() || got.shape() != expected.shape())
@@ -85,17 +85,17 @@ std::string difference_of(const Tensor& got, const Tensor& expected, double allo
                        graph::text_of(got.shape()), graph::name_of(expected.type()),
                        graph::text_of(expected.shape()));
   double largest = 1;
-  for (int64_t k = 0; k < expected.cells(); ++k)
+  for (int64_t k = 0; k < expected.elements(); ++k)
     if (const double size = std::abs(expected.get_double(k)); std::isfinite(size))
       largest = std::max(largest, size);
-  for (int64_t k = 0; k < expected.cells(); ++k) {
+  for (int64_t k = 0; k < expected.elements(); ++k) {
     if (allowed == 0 && !graph::is_float(expected.type()) && got.get_int(k) != expected.get_int(k))
-      return fmt::format("cell {} is {} instead of {}", k, got.get_int(k), expected.get_int(k));
+      return fmt::format("element {} is {} instead of {}", k, got.get_int(k), expected.get_int(k));
     const double a = got.get_double(k), b = expected.get_double(k);
     const bool is_equal = a == b || (std::isnan(a) && std::isnan(b));
     if (!is_equal && !(std::abs(a - b) <= allowed * largest))
-      return fmt::format("cell {} is {:.9g} instead of {:.9g}, allowed {:.2g} of {:.3g}", k, a, b,
-                         allowed, largest);
+      return fmt::format("element {} is {:.9g} instead of {:.9g}, allowed {:.2g} of {:.3g}", k, a,
+                         b, allowed, largest);
   }
   return "";
 }
@@ -111,7 +111,7 @@ bool has_floats(const graph::Graph& graph) {
   });
 }
 
-/// How far a whole model of narrow floats may be from the same in f32, of its largest cell.
+/// How far a whole model of narrow floats may be from the same in f32, of its largest element.
 double allowed_by(DataType floats, const graph::Graph& graph) {
   if (!has_floats(graph))
     return 0;

@@ -2,7 +2,7 @@
 
 #include "emit/cuda/expr.h"
 #include "emit/unit.h"
-#include "kernel/engine.h"
+#include "kernel/async_ops.h"
 #include "kernel/walk.h"
 #include "support/text.h"
 
@@ -196,7 +196,7 @@ bool is_text_for_host(const driver::GpuProgram& program) {
   const std::vector<const kernel::Launch*> launches = launches_of(program.kernel);
   for (const kernel::Launch* launch : launches)
     if (!is_constant(launch->blocks[0]) || !is_constant(launch->blocks[1]) ||
-        !is_constant(launch->blocks[2]) || kernel::has_engine(launch->body))
+        !is_constant(launch->blocks[2]) || kernel::has_async_op(launch->body))
       return false;
   for (const emit::CudaLaunch& launch : program.unit.launches)
     if (launch.is_dynamic || !launch.params.empty() || !launch.variables.empty())

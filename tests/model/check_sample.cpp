@@ -27,10 +27,11 @@ std::string difference_of(const Datum& got, const Datum& wanted, double toleranc
   if (!a || a.type() != b.type() || a.shape() != b.shape())
     return fmt::format("{}{} instead of {}{}", graph::name_of(a.type()), graph::text_of(a.shape()),
                        graph::name_of(b.type()), graph::text_of(b.shape()));
-  for (int64_t k = 0; k < b.cells(); ++k) {
+  for (int64_t k = 0; k < b.elements(); ++k) {
     const double x = a.get_double(k), y = b.get_double(k);
     if (!(std::abs(x - y) <= 4 * tolerance + 1e-6 * std::abs(y)))
-      return fmt::format("cell {} is {} instead of {}, more than {} apart", k, x, y, 4 * tolerance);
+      return fmt::format("element {} is {} instead of {}, more than {} apart", k, x, y,
+                         4 * tolerance);
   }
   return "";
 }

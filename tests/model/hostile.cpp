@@ -36,7 +36,7 @@ constexpr int64_t kMostSeconds = 10;
 constexpr int64_t kMostWaiting = 300;
 constexpr rlim_t kMostMemory = rlim_t{3} << 30;
 constexpr uintmax_t kLargestSeed = 20'000;
-constexpr int64_t kMostCells =
+constexpr int64_t kMostElements =
     100'000; ///< of an input; what the caller gives is not the model's fault
 
 struct Seed {
@@ -83,8 +83,8 @@ std::optional<std::vector<run::Datum>> inputs_for(const graph::Graph& graph) {
       return std::nullopt;
     for (const graph::Dim& dim : *type.shape)
       shape.push_back(dim.size.value_or(2));
-    const auto cells = graph::cells_of(shape);
-    if (!cells || *cells > kMostCells)
+    const auto elements = graph::elements_of(shape);
+    if (!elements || *elements > kMostElements)
       return std::nullopt;
     const auto array = program::fill_pattern(graph::storage_of(*type.elem), shape, id + 1);
     run::Tensor tensor(*type.elem, shape);

@@ -123,7 +123,7 @@ Field text_field(uint64_t number, std::string text) {
   return field;
 }
 
-/// A tensor's cells in a file that is not there, is no file, or is none of the model's business.
+/// A tensor's elements in a file that is not there, is no file, or is none of the model's business.
 void lead_outside(std::vector<Field>& fields, std::mt19937_64& random) {
   constexpr const char* places[] = {"missing.bin", "../model.onnx", "/dev/zero", "",
                                     ".",           "model.onnx",    "a/../../b", "model.onnx/x"};

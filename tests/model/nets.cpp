@@ -29,7 +29,7 @@ int fail_with(const Diagnostic& d) {
   return 1;
 }
 
-/// Is `got` close to `expected`, with the largest cell at the same place?
+/// Is `got` close to `expected`, with the largest element at the same place?
 bool is_same(const run::Tensor& got, const run::Tensor& expected, size_t output) {
   if (!got || got.shape() != expected.shape()) {
     fmt::print("output {}: shape {} instead of {}\n", output, graph::text_of(got.shape()),
@@ -38,14 +38,14 @@ bool is_same(const run::Tensor& got, const run::Tensor& expected, size_t output)
   }
   double largest = 0, error = 0;
   int64_t best_got = 0, best_expected = 0;
-  for (int64_t k = 0; k < expected.cells(); ++k) {
+  for (int64_t k = 0; k < expected.elements(); ++k) {
     const double a = got.get_double(k), b = expected.get_double(k);
     largest = std::max(largest, std::abs(b));
     error = std::isnan(a) ? INFINITY : std::max(error, std::abs(a - b));
     best_got = a > got.get_double(best_got) ? k : best_got;
     best_expected = b > expected.get_double(best_expected) ? k : best_expected;
   }
-  fmt::print("output {}: largest error {:.2e} of {:.4g}, largest cell at {} and {}\n", output,
+  fmt::print("output {}: largest error {:.2e} of {:.4g}, largest element at {} and {}\n", output,
              error, largest, best_got, best_expected);
   return error <= kRelative * largest + kAbsolute && best_got == best_expected;
 }

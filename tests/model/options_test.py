@@ -150,9 +150,9 @@ class Walk:
 def table(docs):
     rows = []
     for line in (docs / "reference" / "options.md").read_text().splitlines():
-        cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
-        if line.startswith("| `") and len(cells) == 7:
-            rows.append((cells[0], cells[1], dict(zip(KINDS, cells[2:]))))
+        elements = [element.strip().strip("`") for element in line.strip("|").split("|")]
+        if line.startswith("| `") and len(elements) == 7:
+            rows.append((elements[0], elements[1], dict(zip(KINDS, elements[2:]))))
     return rows
 
 

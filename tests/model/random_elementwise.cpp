@@ -131,7 +131,7 @@ std::optional<Shape> stretched(const Shape& a, const Shape& b) {
 Made partner(Generator& g, const Made& a, double most) {
   const Made* found = g.choose([&](const Made& made) {
     const auto shape = stretched(a.shape, made.shape);
-    return made.type == a.type && made.most() <= most && shape && cells_of_shape(*shape) <= 1024;
+    return made.type == a.type && made.most() <= most && shape && elements_of_shape(*shape) <= 1024;
   });
   if (found && g.chance(70))
     return *found;
@@ -156,13 +156,13 @@ void add_arithmetic(Generator& g) {
   const double most = op == "Mul" ? a.most() * b.most() : a.most() + b.most();
   y.low = -most;
   y.high = most;
-  y.grain = op == "Mul" ? a.grain + b.grain : std::max(a.grain, b.grain);
-  const bool is_exact = a.is_exact() && b.is_exact() && stays_exact(most, y.grain);
+  y.direction = op == "Mul" ? a.direction + b.direction : std::max(a.direction, b.direction);
+  const bool is_exact = a.is_exact() && b.is_exact() && stays_exact(most, y.direction);
   y.error = is_exact      ? 0
             : op == "Mul" ? a.most() * b.error + b.most() * a.error + rounding(a, most)
                           : a.error + b.error + rounding(a, most);
-  const bool is_turned = g.chance(30);
-  g.add(op, {is_turned ? b.id : a.id, is_turned ? a.id : b.id}, {}, y);
+  const bool is_transposed = g.chance(30);
+  g.add(op, {is_transposed ? b.id : a.id, is_transposed ? a.id : b.id}, {}, y);
 }
 
 void add_several(Generator& g) {
@@ -257,7 +257,7 @@ void add_where(Generator& g) {
   y.low = std::min(a.low, b.low);
   y.high = std::max(a.high, b.high);
   y.error = std::max(a.error, b.error);
-  y.grain = std::max(a.grain, b.grain);
+  y.direction = std::max(a.direction, b.direction);
   g.add("Where", {c.id, a.id, b.id}, {}, y);
 }
 

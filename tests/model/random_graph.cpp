@@ -8,14 +8,14 @@
 namespace kawara::random_graphs {
 namespace {
 
-/// Cells that are multiples of a quarter (whole numbers for integers).
+/// Elements that are multiples of a quarter (whole numbers for integers).
 Tensor quarters(std::mt19937_64& random, DataType type, const Shape& shape, double low,
                 double high) {
   Tensor tensor(type, shape);
   const auto steps = static_cast<uint64_t>((high - low) * 4) + 1;
-  for (int64_t k = 0; k < tensor.cells(); ++k) {
-    const double cell = low + static_cast<double>(random() % steps) / 4;
-    tensor.set_double(k, graph::is_float(type) ? cell : std::floor(cell));
+  for (int64_t k = 0; k < tensor.elements(); ++k) {
+    const double element = low + static_cast<double>(random() % steps) / 4;
+    tensor.set_double(k, graph::is_float(type) ? element : std::floor(element));
   }
   return tensor;
 }
@@ -30,11 +30,11 @@ std::vector<Family> all_families() {
 
 } // namespace
 
-int64_t cells_of_shape(const Shape& shape) {
-  int64_t cells = 1;
+int64_t elements_of_shape(const Shape& shape) {
+  int64_t elements = 1;
   for (const int64_t extent : shape)
-    cells *= extent;
-  return cells;
+    elements *= extent;
+  return elements;
 }
 
 Shape Generator::random_shape(int64_t least_rank, int64_t most_rank) {
@@ -42,7 +42,7 @@ Shape Generator::random_shape(int64_t least_rank, int64_t most_rank) {
   Shape shape;
   for (int64_t rank = between(least_rank, most_rank); rank > 0; --rank)
     shape.push_back(extents[pick(6)]);
-  while (cells_of_shape(shape) > 512)
+  while (elements_of_shape(shape) > 512)
     shape[static_cast<size_t>(pick(static_cast<int64_t>(shape.size())))] = 2;
   return shape;
 }
@@ -89,7 +89,7 @@ Made Generator::added(const std::string& op, const std::vector<ValueId>& inputs,
                       graph::Attributes attributes, Made result) {
   const size_t before = values_.size();
   add(op, inputs, std::move(attributes), std::move(result));
-  KAWARA_CHECK(values_.size() == before + 1, "a pattern whose cells grow too large");
+  KAWARA_CHECK(values_.size() == before + 1, "a pattern whose elements grow too large");
   return values_.back();
 }
 
@@ -100,11 +100,11 @@ void Generator::add(const std::string& op, const std::vector<ValueId>& inputs,
 
 void Generator::add_many(const std::string& op, const std::vector<ValueId>& inputs,
                          graph::Attributes attributes, std::vector<Made> results) {
-  constexpr double largest_error = 1e-2, largest_cell = 1e5;
-  constexpr int64_t most_cells = 2048;
+  constexpr double largest_error = 1e-2, largest_element = 1e5;
+  constexpr int64_t most_elements = 2048;
   for (const Made& made : results)
-    if (made.error > largest_error || made.most() > largest_cell ||
-        cells_of_shape(made.shape) > most_cells || cells_of_shape(made.shape) == 0)
+    if (made.error > largest_error || made.most() > largest_element ||
+        elements_of_shape(made.shape) > most_elements || elements_of_shape(made.shape) == 0)
       return;
   const auto ids =
       builder_.add_many(op, next_name(op + "_"), inputs, results.size(), std::move(attributes));

@@ -15,14 +15,14 @@ using graph::Shape;
 using graph::Tensor;
 using graph::ValueId;
 
-/// A value of a graph that is being made, and what can be said of its cells without running it.
+/// A value of a graph that is being made, and what can be said of its elements without running it.
 struct Made {
   ValueId id = 0;
   DataType type = DataType::F32;
   Shape shape;
-  double low = 0, high = 0; ///< cells lie between these
-  double error = 0;         ///< cells may differ by this much between orders of evaluation
-  int grain = 2;            ///< exact cells are multiples of 2^-grain
+  double low = 0, high = 0; ///< elements lie between these
+  double error = 0;         ///< elements may differ by this much between orders of evaluation
+  int direction = 2;        ///< exact elements are multiples of 2^-grain
   double most() const { return std::max(std::abs(low), std::abs(high)); }
   bool is_exact() const { return error == 0; }
   bool is_float() const { return graph::is_float(type); }
@@ -38,8 +38,8 @@ struct Sample {
 };
 
 /// Makes graphs node by node. Every operator is applied where the standard allows it and where small
-/// errors stay small: cells and errors are bounded as they go, and what jumps (Floor, Less, ArgMax) is
-/// applied to exact cells only.
+/// errors stay small: elements and errors are bounded as they go, and what jumps (Floor, Less, ArgMax) is
+/// applied to exact elements only.
 class Generator {
 public:
   explicit Generator(uint64_t seed) : random_(seed), builder_("random") {}
@@ -109,8 +109,8 @@ inline double rounding(const Made& like, double most, double terms = 1) {
   constexpr double f32 = 1.2e-7;
   return like.is_float() ? f32 * most * (terms + 1) : 0;
 }
-int64_t cells_of_shape(const Shape&);
-/// Sums and products of exact cells are exact as long as a float has the bits for them.
-inline bool stays_exact(double most, int grain) { return most * std::exp2(grain) < 4e6; }
+int64_t elements_of_shape(const Shape&);
+/// Sums and products of exact elements are exact as long as a float has the bits for them.
+inline bool stays_exact(double most, int direction) { return most * std::exp2(direction) < 4e6; }
 
 } // namespace kawara::random_graphs

@@ -28,18 +28,18 @@ void add_transpose(Generator& g) {
   g.add("Transpose", {x->id}, {{"perm", order}}, y);
 }
 
-/// Another shape of as many cells.
-Shape regrouped(Generator& g, int64_t cells) {
+/// Another shape of as many elements.
+Shape regrouped(Generator& g, int64_t elements) {
   Shape shape;
-  while (cells > 1 && shape.size() < 3) {
+  while (elements > 1 && shape.size() < 3) {
     std::vector<int64_t> divisors;
-    for (int64_t d = 1; d <= cells; ++d)
-      if (cells % d == 0)
+    for (int64_t d = 1; d <= elements; ++d)
+      if (elements % d == 0)
         divisors.push_back(d);
     shape.push_back(divisors[static_cast<size_t>(g.pick(static_cast<int64_t>(divisors.size())))]);
-    cells /= shape.back();
+    elements /= shape.back();
   }
-  shape.push_back(cells);
+  shape.push_back(elements);
   return shape;
 }
 
@@ -54,10 +54,10 @@ void add_reshape(Generator& g) {
     int64_t front = 1;
     for (int64_t k = 0; k < axis; ++k)
       front *= a.shape[static_cast<size_t>(k)];
-    y.shape = {front, cells_of_shape(a.shape) / front};
+    y.shape = {front, elements_of_shape(a.shape) / front};
     return g.add("Flatten", {a.id}, {{"axis", axis}}, y);
   }
-  y.shape = regrouped(g, cells_of_shape(a.shape));
+  y.shape = regrouped(g, elements_of_shape(a.shape));
   std::vector<int64_t> asked = y.shape;
   if (g.chance(40))
     asked[static_cast<size_t>(g.pick(static_cast<int64_t>(asked.size())))] = -1;
@@ -105,7 +105,7 @@ void add_concat(Generator& g) {
   y.low = std::min(a.low, b.low);
   y.high = std::max(a.high, b.high);
   y.error = std::max(a.error, b.error);
-  y.grain = std::max(a.grain, b.grain);
+  y.direction = std::max(a.direction, b.direction);
   y.shape[at] += b.shape[at];
   if (y.shape[at] > 16)
     return;
@@ -183,7 +183,7 @@ void add_pad(Generator& g) {
 
 void add_repeat(Generator& g) {
   const Made* x = any_value(g, 1);
-  if (!x || cells_of_shape(x->shape) > 128)
+  if (!x || elements_of_shape(x->shape) > 128)
     return;
   const Made a = *x;
   Made y = a;

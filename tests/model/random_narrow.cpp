@@ -35,7 +35,7 @@ Made sums(Shape shape, int64_t terms) {
   const double most = kSmall + 3;
   y.high = static_cast<double>(terms) * most * most;
   y.low = -y.high;
-  y.grain = 0;
+  y.direction = 0;
   return y;
 }
 
@@ -140,7 +140,7 @@ void add_byte_product(Generator& g) {
         {}, narrowed(sum, type));
 }
 
-/// Cells are few quarters: exact in half floats, and so are their sums in f32. What is rounded to half floats at the end is the
+/// Elements are few quarters: exact in half floats, and so are their sums in f32. What is rounded to half floats at the end is the
 /// same in every order.
 void add_half_convolution(Generator& g) {
   const DataType type = g.chance(50) ? DataType::F16 : DataType::BF16;

@@ -60,16 +60,16 @@ Made masked(Generator& g, const Made& scores) {
 /// Attention in the operators that exporters write, with heads side by side in rows or apart.
 void add_attention(Generator& g) {
   const int64_t batch = g.between(1, 2), heads = g.between(1, 3), rows = g.between(1, 6),
-                keys = g.chance(60) ? rows : g.between(1, 6), cells = g.between(1, 5);
-  const bool is_flat = g.chance(60), is_turned_at_once = g.chance(50);
+                keys = g.chance(60) ? rows : g.between(1, 6), elements = g.between(1, 5);
+  const bool is_flat = g.chance(60), is_transposed_at_once = g.chance(50);
   const auto operand = [&](int64_t count, bool is_key) {
     if (!is_flat) {
-      const Made x = operand_of(g, {batch, heads, count, cells});
+      const Made x = operand_of(g, {batch, heads, count, elements});
       return is_key ? transposed(g, x, {0, 1, 3, 2}) : x;
     }
-    const Made x = operand_of(g, {batch, count, heads * cells});
-    const Made apart = reshaped(g, x, {batch, count, heads, cells});
-    if (is_key && is_turned_at_once)
+    const Made x = operand_of(g, {batch, count, heads * elements});
+    const Made apart = reshaped(g, x, {batch, count, heads, elements});
+    if (is_key && is_transposed_at_once)
       return transposed(g, apart, {0, 2, 3, 1});
     const Made swapped = transposed(g, apart, {0, 2, 1, 3});
     return is_key ? transposed(g, swapped, {0, 1, 3, 2}) : swapped;
@@ -90,25 +90,25 @@ void add_attention(Generator& g) {
   weights = g.added("Softmax", {scores.id}, {{"axis", int64_t{-1}}}, weights);
   const Made mixed = multiplied(g, weights, value);
   if (is_flat || g.chance(30))
-    reshaped(g, transposed(g, mixed, {0, 2, 1, 3}), {batch, rows, heads * cells});
+    reshaped(g, transposed(g, mixed, {0, 2, 1, 3}), {batch, rows, heads * elements});
 }
 
-/// Convolutions of images with channels last, as other frameworks write them: turned before and back after.
+/// Convolutions of images with channels last, as other frameworks write them: transposed before and back after.
 void add_channels_last(Generator& g) {
   const int64_t batch = g.between(1, 2), height = g.between(2, 6), width = g.between(2, 6);
   Made x = g.input_of_shape({batch, height, width, g.between(1, 4)});
   for (int64_t layers = g.between(1, 3); layers > 0 && x.most() <= 16; --layers) {
-    const Made turned = transposed(g, x, {0, 3, 1, 2});
+    const Made channels_first = transposed(g, x, {0, 3, 1, 2});
     const int64_t channels = g.between(1, 4), window = g.chance(50) ? 1 : 3, pad = window / 2;
     const Made weights =
-        g.constant(DataType::F32, {channels, turned.shape[1], window, window}, -1, 1);
-    const double terms = static_cast<double>(turned.shape[1] * window * window);
-    Made y = turned;
+        g.constant(DataType::F32, {channels, channels_first.shape[1], window, window}, -1, 1);
+    const double terms = static_cast<double>(channels_first.shape[1] * window * window);
+    Made y = channels_first;
     y.shape[1] = channels;
-    y.high = terms * turned.most();
+    y.high = terms * channels_first.most();
     y.low = -y.high;
-    y.error = terms * turned.error + rounding(turned, y.high, terms);
-    y = g.added("Conv", {turned.id, weights.id},
+    y.error = terms * channels_first.error + rounding(channels_first, y.high, terms);
+    y = g.added("Conv", {channels_first.id, weights.id},
                 {{"kernel_shape", Order{window, window}}, {"pads", Order(4, pad)}}, y);
     x = transposed(g, y, {0, 2, 3, 1});
     if (g.chance(60)) {

@@ -43,11 +43,11 @@ void add_gemm(Generator& g) {
   if (!x)
     return;
   const Made a = *x;
-  const bool is_a_turned = g.chance(30), is_b_turned = g.chance(50);
-  const int64_t rows = a.shape[is_a_turned ? 1 : 0], depth = a.shape[is_a_turned ? 0 : 1];
+  const bool is_a_transposed = g.chance(30), is_b_transposed = g.chance(50);
+  const int64_t rows = a.shape[is_a_transposed ? 1 : 0], depth = a.shape[is_a_transposed ? 0 : 1];
   const int64_t width = g.between(1, 8);
-  const Made b = g.float_of_shape(is_b_turned ? Shape{width, depth} : Shape{depth, width});
-  Attributes attributes{{"transA", int64_t{is_a_turned}}, {"transB", int64_t{is_b_turned}}};
+  const Made b = g.float_of_shape(is_b_transposed ? Shape{width, depth} : Shape{depth, width});
+  Attributes attributes{{"transA", int64_t{is_a_transposed}}, {"transB", int64_t{is_b_transposed}}};
   if (g.chance(30))
     attributes["alpha"] = 0.5;
   Made y = product(a, b, {rows, width}, depth);

@@ -6,7 +6,7 @@
 namespace kawara::random_graphs {
 namespace {
 
-/// `a` with the dimensions of `axes` reduced to one cell or left out.
+/// `a` with the dimensions of `axes` reduced to one element or left out.
 Shape reduced(const Made& a, const std::vector<int64_t>& axes, bool keeps) {
   Shape shape;
   for (int64_t k = 0; k < a.rank(); ++k)
@@ -32,21 +32,22 @@ void add_reduction(Generator& g) {
     axes.push_back(g.pick(a.rank()));
   const bool keeps = g.chance(50);
   const std::string op = ops[g.pick(std::size(ops))];
-  double cells = 1;
+  double elements = 1;
   for (const int64_t k : axes)
-    cells *= static_cast<double>(a.shape[static_cast<size_t>(k)]);
+    elements *= static_cast<double>(a.shape[static_cast<size_t>(k)]);
   Made y = a;
   y.shape = reduced(a, axes, keeps);
-  const double most = op == "ReduceSumSquare" ? cells * a.most() * a.most() : cells * a.most();
+  const double most =
+      op == "ReduceSumSquare" ? elements * a.most() * a.most() : elements * a.most();
   if (op == "ReduceSum" || op == "ReduceL1" || op == "ReduceSumSquare") {
     y.high = most;
     y.low = op == "ReduceSum" ? -most : 0;
-    y.error =
-        cells * a.error * (op == "ReduceSumSquare" ? 2 * a.most() : 1) + rounding(a, most, cells);
+    y.error = elements * a.error * (op == "ReduceSumSquare" ? 2 * a.most() : 1) +
+              rounding(a, most, elements);
   } else if (op == "ReduceMean") {
-    y.error = a.error + rounding(a, a.most(), cells);
+    y.error = a.error + rounding(a, a.most(), elements);
   } else if (op == "ReduceLogSumExp") {
-    y.high = a.high + std::log(cells) + 1;
+    y.high = a.high + std::log(elements) + 1;
     y.error = a.error + 1e-5 * (y.most() + 1);
   }
   graph::Attributes attributes{{"keepdims", int64_t{keeps}}};
@@ -114,11 +115,11 @@ void add_normalization(Generator& g) {
   if (!x)
     return;
   const Made a = *x;
-  const auto cells = static_cast<double>(cells_of_shape(a.shape));
+  const auto elements = static_cast<double>(elements_of_shape(a.shape));
   Made y = a;
   y.high = 2 * (2 * a.most() + 1);
   y.low = -y.high;
-  y.error = 8 * (1 + a.most()) * (a.error + rounding(a, a.most() * a.most() + 1, cells));
+  y.error = 8 * (1 + a.most()) * (a.error + rounding(a, a.most() * a.most() + 1, elements));
   if (g.chance(50)) {
     const Made scale = g.constant(DataType::F32, {a.shape[1]}, -2, 2);
     const Made bias = g.constant(DataType::F32, {a.shape[1]}, -2, 2);

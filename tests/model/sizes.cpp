@@ -42,7 +42,7 @@ public:
   }
   ValueId weights(const Shape& shape) {
     Tensor tensor(DataType::F32, shape);
-    for (int64_t k = 0; k < tensor.cells(); ++k)
+    for (int64_t k = 0; k < tensor.elements(); ++k)
       tensor.set_double(k, static_cast<double>((k * 37 + 11) % 29 - 14) / 32);
     return b_.constant(next("w"), tensor);
   }
@@ -50,15 +50,19 @@ public:
   ValueId op(const std::string& name, std::vector<ValueId> inputs, Attributes attributes = {}) {
     return b_.add(name, next(name), std::move(inputs), std::move(attributes));
   }
-  ValueId turned(ValueId x, Ints perm) { return op("Transpose", {x}, {{"perm", std::move(perm)}}); }
+  ValueId transposed(ValueId x, Ints perm) {
+    return op("Transpose", {x}, {{"perm", std::move(perm)}});
+  }
   ValueId norm(ValueId x, int64_t width) {
     return op("LayerNormalization", {x, weights({width}), weights({width})},
               {{"axis", int64_t{-1}}, {"epsilon", 1e-5}});
   }
   /// Heads of four: [n, s, 8] to [n, 2, s, 4].
-  ValueId heads(ValueId x) { return turned(op("Reshape", {x, ints({0, 0, 2, 4})}), {0, 2, 1, 3}); }
+  ValueId heads(ValueId x) {
+    return transposed(op("Reshape", {x, ints({0, 0, 2, 4})}), {0, 2, 1, 3});
+  }
   ValueId attention(ValueId q, ValueId k, ValueId v, ValueId mask = graph::kAbsent) {
-    ValueId scores = op("MatMul", {q, turned(k, {0, 1, 3, 2})});
+    ValueId scores = op("MatMul", {q, transposed(k, {0, 1, 3, 2})});
     scores = op("Mul", {scores, weights({1})});
     if (mask != graph::kAbsent)
       scores = op("Add", {scores, mask});
@@ -79,7 +83,7 @@ private:
 Net self_attention() {
   Maker m("self_attention");
   const ValueId x = m.input("x", {sym("n"), sym("s"), num(4)});
-  const ValueId scores = m.op("MatMul", {x, m.turned(x, {0, 2, 1})});
+  const ValueId scores = m.op("MatMul", {x, m.transposed(x, {0, 2, 1})});
   const ValueId weights = m.op("Softmax", {scores}, {{"axis", int64_t{-1}}});
   return {m.with({m.op("MatMul", {weights, x})}), {{"n", 1}, {"s", 1}}};
 }
@@ -92,7 +96,7 @@ Net encoder() {
   const auto projected = [&](ValueId v) { return m.op("MatMul", {v, m.weights({8, 8})}); };
   const ValueId mixed =
       m.attention(m.heads(projected(x)), m.heads(projected(x)), m.heads(projected(x)), mask);
-  const ValueId rows = m.op("Reshape", {m.turned(mixed, {0, 2, 1, 3}), m.ints({0, 0, 8})});
+  const ValueId rows = m.op("Reshape", {m.transposed(mixed, {0, 2, 1, 3}), m.ints({0, 0, 8})});
   const ValueId first = m.norm(m.op("Add", {projected(rows), x}), 8);
   const ValueId wide = m.op("Relu", {m.op("MatMul", {first, m.weights({8, 20})})});
   const ValueId back = m.op("MatMul", {wide, m.weights({20, 8})});
@@ -136,7 +140,7 @@ Net broadcasts() {
   const ValueId means = m.op("ReduceMean", {sum}, last);
   const ValueId most = m.op("ReduceMax", {sum}, {{"axes", Ints{0, 1}}, {"keepdims", int64_t{1}}});
   const ValueId near = m.op("Softmax", {m.op("Sub", {sum, most})}, {{"axis", int64_t{1}}});
-  return {m.with({means, m.turned(near, {2, 0, 1})}), {{"n", 1}, {"s", 1}, {"t", 1}}};
+  return {m.with({means, m.transposed(near, {2, 0, 1})}), {{"n", 1}, {"s", 1}, {"t", 1}}};
 }
 
 /// Tokens and their places, of which as many are taken as there are tokens.
@@ -148,7 +152,7 @@ Net embedding() {
       m.op("Gather", {m.op("Shape", {ids}), m.ints({1})}, {{"axis", int64_t{0}}});
   const ValueId places = m.op("Slice", {m.weights({128, 6}), m.ints({0}), length, m.ints({0})});
   const ValueId x = m.norm(m.op("Add", {rows, places}), 6);
-  const ValueId grams = m.op("MatMul", {x, m.turned(x, {0, 2, 1})});
+  const ValueId grams = m.op("MatMul", {x, m.transposed(x, {0, 2, 1})});
   return {m.with({m.op("Sigmoid", {grams}), x}), {{"n", 1}, {"s", 1}}};
 }
 
@@ -159,9 +163,9 @@ Net frames() {
   const ValueId y = m.input("y", {sym("h"), sym("v")});
   const ValueId wide = m.op("Concat", {x, y, x}, {{"axis", int64_t{1}}});
   const ValueId framed = m.op("Pad", {wide, m.ints({1, 2, 0, 1})});
-  const ValueId product = m.op("MatMul", {m.turned(framed, {1, 0}), framed});
+  const ValueId product = m.op("MatMul", {m.transposed(framed, {1, 0}), framed});
   const ValueId tall = m.op("Concat", {x, m.op("Abs", {x})}, {{"axis", int64_t{0}}});
-  return {m.with({m.op("Tanh", {product}), m.op("MatMul", {tall, m.turned(x, {1, 0})})}),
+  return {m.with({m.op("Tanh", {product}), m.op("MatMul", {tall, m.transposed(x, {1, 0})})}),
           {{"h", 1}, {"w", 1}, {"v", 1}}};
 }
 
@@ -207,11 +211,11 @@ std::string difference(driver::Model& model, const graph::Graph& graph,
       return fmt::format("output {} is {}, not {}", k, graph::text_of(a.shape()),
                          graph::text_of(b.shape()));
     double largest = 1;
-    for (int64_t at = 0; at < b.cells(); ++at)
+    for (int64_t at = 0; at < b.elements(); ++at)
       largest = std::max(largest, std::abs(b.get_double(at)));
-    for (int64_t at = 0; at < b.cells(); ++at)
+    for (int64_t at = 0; at < b.elements(); ++at)
       if (!(std::abs(a.get_double(at) - b.get_double(at)) <= 2e-5 * largest))
-        return fmt::format("cell {} of output {} is {}, not {}", at, k, a.get_double(at),
+        return fmt::format("element {} of output {} is {}, not {}", at, k, a.get_double(at),
                            b.get_double(at));
   }
   return "";

@@ -16,7 +16,7 @@
 namespace kawara::mutation {
 namespace {
 
-using kernel::Cells;
+using kernel::Elements;
 using kernel::Kernel;
 
 /// All small sizes of a few parameters, and the edges of tiles; the cheapest first.
@@ -50,14 +50,14 @@ std::optional<bool> is_same(const corpus::Made& made, const Kernel& kernel,
   const auto wanted = program::interpret(made.program, params, *inputs);
   if (!wanted)
     return std::nullopt;
-  std::vector<Cells> arguments;
+  std::vector<Elements> arguments;
   for (const kernel::Buffer& buffer : kernel.buffers) {
     if (buffer.scope != kernel::Scope::Argument)
       continue;
-    Cells& cells = arguments.emplace_back();
+    Elements& elements = arguments.emplace_back();
     if (const auto given = inputs->find(buffer.name); given != inputs->end())
-      for (int64_t c = 0; c < given->second.cells(); ++c)
-        cells.push_back(given->second.get(c));
+      for (int64_t c = 0; c < given->second.elements(); ++c)
+        elements.push_back(given->second.get(c));
   }
   if (!kernel::interpret(kernel, params, arguments,
                          {.seed = seed, .step_limit = 20'000'000, .ran = &ran}))
@@ -66,10 +66,10 @@ std::optional<bool> is_same(const corpus::Made& made, const Kernel& kernel,
   for (const kernel::Buffer& buffer : kernel.buffers) {
     if (buffer.scope != kernel::Scope::Argument)
       continue;
-    const Cells& cells = arguments[next++];
+    const Elements& elements = arguments[next++];
     const auto result = wanted->find(buffer.name);
-    for (int64_t c = 0; result != wanted->end() && c < result->second.cells(); ++c)
-      if (!is_near(buffer, cells[static_cast<size_t>(c)], result->second.get_double(c)))
+    for (int64_t c = 0; result != wanted->end() && c < result->second.elements(); ++c)
+      if (!is_near(buffer, elements[static_cast<size_t>(c)], result->second.get_double(c)))
         return false;
   }
   return true;

@@ -21,7 +21,7 @@ struct Verdict {
   std::string passes;      ///< a pass behind the fault stopped
   std::string spec;        ///< kernel::spec
   std::string validator;   ///< the proof over integer sets
-  std::string interpreter; ///< a check of kernel/interpret: bounds, races, cells nobody wrote
+  std::string interpreter; ///< a check of kernel/interpret: bounds, races, elements nobody wrote
   std::string field;       ///< other results over a finite ring
   bool is_found() const { return !(passes + spec + validator + interpreter + field).empty(); }
 };

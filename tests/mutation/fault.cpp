@@ -22,7 +22,7 @@ using AtNode = std::function<std::optional<Expr>(const Expr&, uint64_t draw)>;
 
 const std::string kWaitDropped = "barrier or wait dropped", kWaitMoved = "barrier or wait moved",
                   kWaitOfSome = "wait that some threads leave out",
-                  kOtherEngine = "wrong order to an engine";
+                  kOtherAsync = "wrong asynchronous operation";
 
 Expr plus(const Expr& e, int64_t n) { return scalar::simplify(e + scalar::int_lit(n, e.type())); }
 
@@ -236,11 +236,11 @@ bool swap_neighbours(Block& body, uint64_t draw) {
 }
 
 bool is_wait(const Stmt& stmt) {
-  if (const auto* engine = std::get_if<Engine>(&stmt))
-    return std::holds_alternative<AwaitPhase>(engine->what) ||
-           std::holds_alternative<AwaitMma>(engine->what) ||
-           std::holds_alternative<GroupBarrier>(engine->what) ||
-           std::holds_alternative<Arrive>(engine->what);
+  if (const auto* async_op = std::get_if<AsyncOp>(&stmt))
+    return std::holds_alternative<AwaitPhase>(async_op->what) ||
+           std::holds_alternative<AwaitMma>(async_op->what) ||
+           std::holds_alternative<GroupBarrier>(async_op->what) ||
+           std::holds_alternative<Arrive>(async_op->what);
   return std::holds_alternative<Barrier>(stmt) || std::holds_alternative<Await>(stmt);
 }
 
@@ -321,24 +321,24 @@ std::optional<Block> fewer_blocks(const Kernel&, Stmt stmt, uint64_t draw) {
 }
 
 std::optional<Block> other_engine(const Kernel&, Stmt stmt, uint64_t draw) {
-  auto* engine = std::get_if<Engine>(&stmt);
-  if (engine == nullptr) {
+  auto* async_op = std::get_if<AsyncOp>(&stmt);
+  if (async_op == nullptr) {
     auto* await = std::get_if<Await>(&stmt);
     if (await == nullptr)
       return std::nullopt;
     ++await->pending;
     return block_of(std::move(stmt));
   }
-  if (auto* phase = std::get_if<AwaitPhase>(&engine->what))
+  if (auto* phase = std::get_if<AwaitPhase>(&async_op->what))
     phase->parity = scalar::simplify(int_lit(1) - phase->parity);
-  else if (auto* mma = std::get_if<Mma>(&engine->what)) {
+  else if (auto* mma = std::get_if<Mma>(&async_op->what)) {
     if (draw % 2 == 0 && mma->steps > 1)
       --mma->steps;
     else
       mma->starts_at_zero = !mma->starts_at_zero;
-  } else if (auto* wait = std::get_if<AwaitMma>(&engine->what))
+  } else if (auto* wait = std::get_if<AwaitMma>(&async_op->what))
     ++wait->pending;
-  else if (auto* arrive = std::get_if<Arrive>(&engine->what);
+  else if (auto* arrive = std::get_if<Arrive>(&async_op->what);
            arrive != nullptr && arrive->bytes > 0)
     arrive->bytes /= 2;
   else
@@ -386,12 +386,12 @@ const std::vector<std::pair<std::string, AtStatement>>& faults() {
       {"assignment dropped", gone(is_assignment)},
       {"update twice", gone(is_update, 2)},
       {"start value dropped", gone(is_start)},
-      {"load of another cell", at_nodes(Where::Accesses, load_elsewhere)},
-      {"store to another cell", store_elsewhere},
+      {"load of another element", at_nodes(Where::Accesses, load_elsewhere)},
+      {"store to another element", store_elsewhere},
       {"wrong lanes", at_nodes(Where::Accesses, other_lanes)},
       {"wrong slot of a ring", at_nodes(Where::Accesses, other_slot)},
       {"a block too few", fewer_blocks},
-      {kOtherEngine, other_engine},
+      {kOtherAsync, other_engine},
       {kWaitOfSome, wait_of_some},
   };
   return all;
@@ -402,11 +402,11 @@ const std::vector<std::pair<std::string, AtStatement>>& faults() {
 std::string statement_line(const Kernel& kernel, const Stmt& stmt) {
   Kernel part = kernel;
   part.body = block_of(headline(stmt));
-  // Orders to engines name barriers of their launch.
-  if (std::holds_alternative<Engine>(stmt))
+  // Asynchronous operations name barriers of their launch.
+  if (std::holds_alternative<AsyncOp>(stmt))
     visit(kernel.body, [&](const Stmt& around) {
       if (const auto* launch = std::get_if<Launch>(&around);
-          launch != nullptr && has_engine(launch->body)) {
+          launch != nullptr && has_async_op(launch->body)) {
         Launch shell = *launch;
         shell.body = block_of(stmt);
         part.body = block_of(std::move(shell));
@@ -431,7 +431,7 @@ const std::vector<std::string>& kinds_of_faults() {
 }
 
 const std::vector<std::string>& kinds_of_waits() {
-  static const std::vector<std::string> names = {kWaitDropped, kWaitMoved, kOtherEngine,
+  static const std::vector<std::string> names = {kWaitDropped, kWaitMoved, kOtherAsync,
                                                  kWaitOfSome};
   return names;
 }

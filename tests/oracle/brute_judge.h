@@ -18,12 +18,12 @@ struct Run {
   bool may_reassociate = true; ///< the numerics contract lets reductions be reordered
 };
 
-/// `inputs` decide which cells are touched where indices are read from them.
+/// `inputs` decide which elements are touched where indices are read from them.
 Run run_of(const program::Program&, const std::vector<int64_t>& params,
            const program::Arrays& inputs);
 Run run_of(const poly::Scop&, const std::vector<int64_t>& params, const program::Arrays& inputs);
 
-/// Whether which cells are touched follows from data: the judge, who does not see them, may then refuse what would do no harm.
+/// Whether which elements are touched follows from data: the judge, who does not see them, may then refuse what would do no harm.
 bool depends_on_data(const Run&);
 
 /// Why an order is not legal: the broken promise and the two instances.

@@ -42,7 +42,7 @@ bool is_real(const Run& run, const poly::Scop& scop, const poly::Illegal& illega
     const Instance &x = run.instances[c.source], &y = run.instances[c.sink];
     return x.statement == d.source.value && y.statement == d.sink.value &&
            x.iters == illegal.source && y.iters == illegal.sink && c.kind == d.kind &&
-           c.cell.index == illegal.cell;
+           c.element.index == illegal.element;
   });
 }
 
@@ -224,21 +224,22 @@ Result<Schedule, Rejected> schedule_of(const program::Program& program) {
   return initial_schedule(*std::move(scop));
 }
 
-/// Small integers in every cell, so that every order of a sum gives the same number.
+/// Small integers in every element, so that every order of a sum gives the same number.
 void make_whole(program::Arrays& arrays) {
   for (auto& [name, array] : arrays)
     if (scalar::is_float(array.elem()))
-      for (int64_t at = 0; at < array.cells(); ++at)
+      for (int64_t at = 0; at < array.elements(); ++at)
         array.set_double(at, std::floor(array.get_double(at) * 8));
 }
 
-/// Whether sums of floats may have been rounded: cells grew past half the digits to spare.
+/// Whether sums of floats may have been rounded: elements grew past half the digits to spare.
 bool may_be_rounded(const Subject& subject) {
   double limit = INFINITY;
   for (const program::Tensor& tensor : subject.program.tensors)
     if (scalar::is_float(tensor.elem))
       limit = std::min(limit, tensor.elem == scalar::Elem::F32 ? 0x1p20 : 0x1p45);
-  return limit != INFINITY && largest_cell(subject.run, subject.fixed.scop, subject.inputs) > limit;
+  return limit != INFINITY &&
+         largest_element(subject.run, subject.fixed.scop, subject.inputs) > limit;
 }
 
 /// What the longer spelling of the sketch says otherwise; empty: nothing.

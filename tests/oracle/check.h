@@ -18,7 +18,7 @@ struct Counts {
   size_t legal = 0, illegal = 0, shapes = 0, symbolic = 0, runs = 0;
   size_t rewrites = 0;              ///< accepted directives that changed statements
   size_t tensorize = 0, online = 0; ///< accepted directives of these kinds
-  size_t compiled = 0;              ///< schedules carried out as code
+  size_t compiled = 0;              ///< schedules run as code
   size_t cautious = 0;              ///< refused for what data might do, and did not
 };
 
@@ -52,7 +52,7 @@ using Next = std::function<std::optional<schedule::Directive>(const schedule::Sc
 /// What a sequence is checked by, besides the judge.
 struct Manner {
   uint64_t seed = 0;        ///< decides about shuffles; even: all sizes are asked about too
-  bool is_compiled = false; ///< the schedule at the end is also carried out as code
+  bool is_compiled = false; ///< the schedule at the end is also run as code
 };
 
 /// Applies directives one by one. After each: the judge must agree with brute force at the sketch's

@@ -9,35 +9,35 @@
 
 namespace kawara::oracle {
 
-using kernel::Cells;
+using kernel::Elements;
 using kernel::Kernel;
 
 namespace {
 
-std::vector<Cells> arguments_of(const Kernel& kernel, const program::Arrays& inputs) {
-  std::vector<Cells> arguments;
+std::vector<Elements> arguments_of(const Kernel& kernel, const program::Arrays& inputs) {
+  std::vector<Elements> arguments;
   for (const kernel::Buffer& buffer : kernel.buffers) {
     if (buffer.scope != kernel::Scope::Argument)
       continue;
-    Cells& cells = arguments.emplace_back();
+    Elements& elements = arguments.emplace_back();
     if (const auto given = inputs.find(buffer.name); given != inputs.end())
-      for (int64_t at = 0; at < given->second.cells(); ++at)
-        cells.push_back(given->second.get(at));
+      for (int64_t at = 0; at < given->second.elements(); ++at)
+        elements.push_back(given->second.get(at));
   }
   return arguments;
 }
 
 program::Arrays results_of(const Kernel& kernel, const std::vector<int64_t>& params,
-                           const std::vector<Cells>& arguments) {
+                           const std::vector<Elements>& arguments) {
   program::Arrays results;
   size_t next = 0;
   for (const kernel::Buffer& buffer : kernel.buffers) {
     if (buffer.scope != kernel::Scope::Argument)
       continue;
     program::Array array(buffer.elem, kernel::extents_of(buffer, params));
-    const Cells& cells = arguments[next++];
-    for (int64_t at = 0; at < array.cells(); ++at)
-      array.set(at, cells[static_cast<size_t>(at)]);
+    const Elements& elements = arguments[next++];
+    for (int64_t at = 0; at < array.elements(); ++at)
+      array.set(at, elements[static_cast<size_t>(at)]);
     results.emplace(buffer.name, std::move(array));
   }
   return results;
@@ -47,7 +47,7 @@ std::optional<std::string> wrong_kernel(const Subject& subject, const Kernel& ke
                                         uint64_t seed) {
   for (const std::string& broken : kernel::spec(kernel))
     return "is malformed: " + broken;
-  std::vector<Cells> arguments = arguments_of(kernel, subject.inputs);
+  std::vector<Elements> arguments = arguments_of(kernel, subject.inputs);
   const auto done = kernel::interpret(kernel, subject.params, arguments, {.seed = seed});
   if (!done)
     return done.error();

@@ -120,8 +120,8 @@ std::vector<Instance> instances_of(const poly::Scop& scop, const std::vector<int
 
 std::vector<Touch> touches_of(const Statement& statement, const std::vector<int64_t>& iters,
                               const std::vector<int64_t>& params) {
-  const auto cell = [&](uint32_t tensor, const std::vector<scalar::Expr>& index) {
-    Cell c{tensor, {}};
+  const auto element = [&](uint32_t tensor, const std::vector<scalar::Expr>& index) {
+    Element c{tensor, {}};
     for (const scalar::Expr& e : index)
       c.index.push_back(value_of(e, iters, params));
     return c;
@@ -129,10 +129,10 @@ std::vector<Touch> touches_of(const Statement& statement, const std::vector<int6
   std::vector<Touch> touches;
   scalar::visit(statement.value, [&](const scalar::Expr& e) {
     if (const auto* load = scalar::as<scalar::Load>(e))
-      touches.push_back({cell(load->tensor, load->index), false, false});
+      touches.push_back({element(load->tensor, load->index), false, false});
   });
   const bool is_update = statement.op != scalar::ReduceOp::None;
-  const Cell written = cell(statement.tensor, statement.index);
+  const Element written = element(statement.tensor, statement.index);
   if (is_update)
     touches.push_back({written, false, true});
   touches.push_back({written, true, is_update});
@@ -142,12 +142,12 @@ std::vector<Touch> touches_of(const Statement& statement, const std::vector<int6
 std::vector<Conflict> conflicts_of(const std::vector<Instance>& in_order,
                                    const std::vector<Statement>& statements,
                                    const std::vector<std::vector<Touch>>& touches) {
-  std::map<Cell, std::vector<Visit>> visits;
+  std::map<Element, std::vector<Visit>> visits;
   for (size_t i = 0; i < in_order.size(); ++i)
     for (const Touch& touch : touches[i])
-      visits[touch.cell].push_back({i, touch.is_write, touch.is_update});
+      visits[touch.element].push_back({i, touch.is_write, touch.is_update});
   std::vector<Conflict> conflicts;
-  for (const auto& [cell, there] : visits)
+  for (const auto& [element, there] : visits)
     for (size_t a = 0; a < there.size(); ++a)
       for (size_t b = a + 1; b < there.size(); ++b) {
         const Visit &source = there[a], &sink = there[b];
@@ -157,7 +157,7 @@ std::vector<Conflict> conflicts_of(const std::vector<Instance>& in_order,
                                   statements[in_order[source.instance].statement].op ==
                                       statements[in_order[sink.instance].statement].op;
         conflicts.push_back(
-            {source.instance, sink.instance, kind_of(source, sink), is_reduction, cell});
+            {source.instance, sink.instance, kind_of(source, sink), is_reduction, element});
       }
   return conflicts;
 }

@@ -16,25 +16,25 @@ struct Instance {
   friend auto operator<=>(const Instance&, const Instance&) = default;
 };
 
-struct Cell {
+struct Element {
   uint32_t tensor = 0;
   std::vector<int64_t> index;
-  friend auto operator<=>(const Cell&, const Cell&) = default;
+  friend auto operator<=>(const Element&, const Element&) = default;
 };
 
-/// One touch of a cell. An update touches its cell twice: it reads and it writes.
+/// One touch of an element. An update touches its element twice: it reads and it writes.
 struct Touch {
-  Cell cell;
+  Element element;
   bool is_write = false;
-  bool is_update = false; ///< the read or the write half of `cell op= value`
+  bool is_update = false; ///< the read or the write half of `element op= value`
 };
 
-/// Two instances that touch one cell, at least one writing; `source` runs first in the source order.
+/// Two instances that touch one element, at least one writing; `source` runs first in the source order.
 struct Conflict {
   size_t source = 0, sink = 0; ///< indices into the instances
   poly::DependenceKind kind = poly::DependenceKind::Flow;
   bool is_reduction = false; ///< both are halves of updates with the same operator
-  Cell cell;
+  Element element;
 };
 
 /// All instances in source order, by walking the loops and conditions with plain arithmetic. No
@@ -45,7 +45,7 @@ std::vector<Instance> instances_of(const program::Program&, const std::vector<in
 /// points of its domains in the order given by its source order.
 std::vector<Instance> instances_of(const poly::Scop&, const std::vector<int64_t>& params);
 
-/// Cells that the instance touches: reads of the value, then the halves of the write.
+/// Elements that the instance touches: reads of the value, then the halves of the write.
 std::vector<Touch> touches_of(const program::Statement&, const std::vector<int64_t>& iters,
                               const std::vector<int64_t>& params);
 

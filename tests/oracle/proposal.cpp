@@ -8,7 +8,7 @@
 #include "schedule/loops/fuse.h"
 #include "schedule/loops/interchange.h"
 #include "schedule/loops/isolate.h"
-#include "schedule/loops/known_cells.h"
+#include "schedule/loops/known_elements.h"
 #include "schedule/loops/reorder.h"
 #include "schedule/loops/reverse.h"
 #include "schedule/loops/shift.h"
@@ -59,7 +59,7 @@ Proposed proposal_of_group(Schedule schedule, const Group& group, const Environm
 
 Proposed proposal_of(const Schedule& schedule, const Directive& directive,
                      const Environment& environment) {
-  if (auto refused = refuse_unknown_cells(schedule, directive))
+  if (auto refused = refuse_unknown_elements(schedule, directive))
     return fail(*std::move(refused));
   return std::visit(
       [&](const auto& d) -> Proposed {

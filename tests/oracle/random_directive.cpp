@@ -226,7 +226,7 @@ private:
     return {schedule_.scop.tensors[schedule_.scop[id].text.tensor].name, named(at)};
   }
 
-  /// Dimensions in any order, some in blocks; now and then one twice or one too few, or cells in another type.
+  /// Dimensions in any order, some in blocks; now and then one twice or one too few, or elements in another type.
   Layout layout() {
     const program::Tensor& tensor = pick(schedule_.scop.tensors);
     Layout layout{tensor.name, {}};

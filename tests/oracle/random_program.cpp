@@ -100,24 +100,24 @@ private:
     sketch_.tensors.push_back({"T", "temp", elem(true), rank});
     const bool is_sum = chance(35);
     std::vector<SketchNode> loops;
-    SketchLoad cell{temp, {}};
+    SketchLoad element{temp, {}};
     for (size_t d = 0; d < rank; ++d) {
       SketchNode node;
       node.kind = SketchNode::Kind::Loop;
       node.name = d == 0 ? "i" : "j";
       node.fills = {temp, d};
       scope_.push_back(node.name);
-      cell.index.push_back({0, {{node.name, 1}}});
+      element.index.push_back({0, {{node.name, 1}}});
       loops.push_back(node);
     }
-    SketchNode fill = statement(cell, "=");
+    SketchNode fill = statement(element, "=");
     std::vector<SketchNode> inside;
     if (is_sum) {
       fill.loads.clear();
       fill.factors.clear();
       SketchNode over = bare_loop("k");
       scope_.push_back("k");
-      over.body.push_back(statement(cell, "+="));
+      over.body.push_back(statement(element, "+="));
       scope_.pop_back();
       inside = {fill, over};
     } else {
@@ -281,7 +281,7 @@ private:
                                            : form < 85 ? "+="
                                            : form < 95 ? "max="
                                                        : "*=");
-    // Reading the written cell's neighbours makes recurrences and stencils.
+    // Reading the written element's neighbours makes recurrences and stencils.
     if (chance(45)) {
       SketchLoad near = node.target;
       for (Affine& e : near.index)

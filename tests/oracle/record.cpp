@@ -57,7 +57,7 @@ private:
 
   int64_t position(uint32_t tensor, const std::vector<int64_t>& index) const {
     const int64_t at = arrays_[tensor].position(index.data());
-    KAWARA_CHECK(at >= 0, "a cell lies inside its tensor");
+    KAWARA_CHECK(at >= 0, "an element lies inside its tensor");
     return at;
   }
 

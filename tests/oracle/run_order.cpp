@@ -35,7 +35,7 @@ std::vector<Array> arrays_of(const poly::Scop& scop, const std::vector<int64_t>&
   return arrays;
 }
 
-/// A value on its way into a cell.
+/// A value on its way into an element.
 struct Store {
   uint32_t statement;
   uint32_t tensor;
@@ -177,7 +177,7 @@ private:
 
   int64_t position(uint32_t tensor, const std::vector<int64_t>& index) const {
     const int64_t at = arrays_[tensor].position(index.data());
-    KAWARA_CHECK(at >= 0, "cell " + program::shape_text(index) + " lies inside " +
+    KAWARA_CHECK(at >= 0, "element " + program::shape_text(index) + " lies inside " +
                               scop_.tensors[tensor].name +
                               program::shape_text(arrays_[tensor].shape()));
     return at;
@@ -209,7 +209,7 @@ private:
     const program::Statement& statement = run_.statements[store.statement];
     Array& array = arrays_[store.tensor];
     const scalar::Type type = statement.value.type();
-    // The cell and the value become leaves of `old op value`, so that the update means what
+    // The element and the value become leaves of `old op value`, so that the update means what
     // scalar/ says it means.
     scalar::Leaves leaves;
     leaves.var = [&](uint32_t id) {
@@ -246,7 +246,7 @@ program::Arrays run_order(const Run& run, const poly::Scop& scop, const Order& o
   return results;
 }
 
-double largest_cell(const Run& run, const poly::Scop& scop, const program::Arrays& inputs) {
+double largest_element(const Run& run, const poly::Scop& scop, const program::Arrays& inputs) {
   Machine machine(run, scop, scop.source_order, arrays_of(scop, run.params, inputs), 0);
   machine.result();
   return machine.largest();

@@ -11,12 +11,12 @@ namespace kawara::oracle {
 /// vector loop at once, statement by statement, all lanes reading before any writes.
 ///
 /// `scop` gives the tensors (its temps start with arbitrary contents), `inputs` the inputs and
-/// inouts by name. Returns outputs and inouts by name. Throws InternalError when a cell outside its
+/// inouts by name. Returns outputs and inouts by name. Throws InternalError when an element outside its
 /// tensor is touched.
 program::Arrays run_order(const Run& run, const poly::Scop& scop, const poly::Order& order,
                           const program::Arrays& inputs, uint64_t seed);
 
-/// Largest magnitude that any cell ever holds when `run` is executed in the source order.
-double largest_cell(const Run& run, const poly::Scop& scop, const program::Arrays& inputs);
+/// Largest magnitude that any element ever holds when `run` is executed in the source order.
+double largest_element(const Run& run, const poly::Scop& scop, const program::Arrays& inputs);
 
 } // namespace kawara::oracle

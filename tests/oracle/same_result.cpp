@@ -32,9 +32,9 @@ std::optional<std::string> difference(const program::Arrays& got, const program:
       return name + " is missing";
     if (have->second.elem() != want.elem() || have->second.shape() != want.shape())
       return name + " has another shape or type";
-    for (int64_t at = 0; at < want.cells(); ++at)
+    for (int64_t at = 0; at < want.elements(); ++at)
       if (!is_same(have->second, want, at, tolerance))
-        return name + ", cell " + std::to_string(at) + ": " + text_of(have->second, at) +
+        return name + ", element " + std::to_string(at) + ": " + text_of(have->second, at) +
                " instead of " + text_of(want, at);
   }
   return std::nullopt;

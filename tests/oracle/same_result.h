@@ -7,7 +7,7 @@
 
 namespace kawara::oracle {
 
-/// The first cell that differs, in words; empty when there is none. Floats are compared as numbers
+/// The first element that differs, in words; empty when there is none. Floats are compared as numbers
 /// (minus zero is zero) that may lie `tolerance` apart for each unit of their size, everything else by its bits.
 std::optional<std::string> difference(const program::Arrays& got, const program::Arrays& expected,
                                       double tolerance = 0);

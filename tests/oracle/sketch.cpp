@@ -165,8 +165,8 @@ private:
     for (const SketchNode& node : body) {
       if (node.kind == SketchNode::Kind::Statement) {
         if (node.over)
-          line(depth, "for q in range(" + cell_of("P", *node.over) + ", " +
-                          cell_of("P", plus(*node.over, {1, {}}, 1)) + "):");
+          line(depth, "for q in range(" + element_of("P", *node.over) + ", " +
+                          element_of("P", plus(*node.over, {1, {}}, 1)) + "):");
         if (node.has_name)
           name_last_term(node, depth);
         line(depth + (node.over ? 1 : 0), statement(node));
@@ -207,8 +207,8 @@ private:
     return left + " " + node.relation + " " + to_string(node.right);
   }
 
-  /// A cell of a tensor of one dimension.
-  std::string cell_of(const std::string& tensor, const Affine& e) const {
+  /// An element of a tensor of one dimension.
+  std::string element_of(const std::string& tensor, const Affine& e) const {
     const Range& range = reach_.of(reach_.number_of(tensor), 0);
     return tensor + "[" + to_string(plus({e.constant, e.terms}, range.low, -1)) + "]";
   }
@@ -218,7 +218,7 @@ private:
       return to_string(plus(e, range.low, -1));
     if (e.data == Affine::Data::Range)
       return "q";
-    const std::string read = cell_of(e.through, e);
+    const std::string read = element_of(e.through, e);
     if (e.data == Affine::Data::Read)
       return read;
     return "min(max(i64(" + read + "), 0), " + to_string(plus(range.high, range.low, -1)) + ")";
@@ -274,7 +274,7 @@ private:
     return t;
   }
 
-  /// The type in which cells of a type are computed with.
+  /// The type in which elements of a type are computed with.
   static std::string computed_as(const std::string& elem) {
     if (elem == "u32")
       return "i64";

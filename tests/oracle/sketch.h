@@ -15,7 +15,7 @@ struct Affine {
   /// Not None, of an index: read from data.
   enum class Data : uint8_t {
     None,
-    Read,    ///< cell `constant + terms` of the tensor `through`, whose cells are indices
+    Read,    ///< element `constant + terms` of the tensor `through`, whose elements are indices
     Clamped, ///< the same of any tensor, brought inside
     Range,   ///< the value of the loop over a range that is read from data
   };

@@ -8,7 +8,7 @@
 namespace kawara::peers {
 namespace {
 
-constexpr double kRoundings = 4; ///< units in the last place that a cell may be off on its own
+constexpr double kRoundings = 4; ///< units in the last place that an element may be off on its own
 constexpr double kMoved = 8;     ///< times what noise moves it by
 constexpr int kTrials = 24;
 
@@ -22,8 +22,8 @@ bool is_exact(const std::string& op) {
   return keeps_digits(op) || kOps.contains(op);
 }
 
-/// Results depend on one cell of each operand: only they are rounded.
-bool is_by_cells(const std::string& op) {
+/// Results depend on one element of each operand: only they are rounded.
+bool is_by_elements(const std::string& op) {
   static const std::set<std::string> kOps = {"Add",
                                              "Sub",
                                              "Mul",
@@ -66,7 +66,7 @@ bool is_by_cells(const std::string& op) {
   return kOps.count(op) > 0;
 }
 
-/// The other operands say where cells are, and are no terms of sums.
+/// The other operands say where elements are, and are no terms of sums.
 bool is_placed(const std::string& op) {
   static const std::set<std::string> kOps = {"Resize", "Upsample", "GridSample", "RoiAlign",
                                              "NonMaxSuppression"};
@@ -109,17 +109,17 @@ double unit_at(DataType type, double x) {
   }
 }
 
-std::vector<CellDifference> differences(const std::vector<Datum>& got,
-                                        const std::vector<Datum>& expected, const Spread& spread,
-                                        std::string& form, double part) {
-  std::vector<CellDifference> all;
+std::vector<ElementDifference> differences(const std::vector<Datum>& got,
+                                           const std::vector<Datum>& expected, const Spread& spread,
+                                           std::string& form, double part) {
+  std::vector<ElementDifference> all;
   for (size_t n = 0; n < expected.size(); ++n) {
     const Tensor &a = got[n].tensor, &b = expected[n].tensor;
     if (!a || a.type() != b.type() || a.shape() != b.shape()) {
       form = fmt::format("output {} is {} instead of {}", n, form_of(a), form_of(b));
       continue;
     }
-    for (int64_t k = 0; k < b.cells(); ++k) {
+    for (int64_t k = 0; k < b.elements(); ++k) {
       const double own =
           graph::is_float(b.type()) ? kRoundings * unit_at(b.type(), b.get_double(k)) : 0;
       const double moved = n < spread.size() && static_cast<size_t>(k) < spread[n].size()
@@ -183,7 +183,7 @@ std::vector<Datum> NodeChain::run(const std::vector<Datum>& inputs, const Noise&
     std::vector<Datum> reads;
     for (const ValueId id : session_inputs(graph_, node)) {
       reads.push_back(data[id]);
-      if (has_noise && !is_by_cells(node.op) && (!is_placed(node.op) || reads.size() == 1))
+      if (has_noise && !is_by_elements(node.op) && (!is_placed(node.op) || reads.size() == 1))
         noise(reads.back().tensor, 1);
     }
     auto made = sessions_[n]->run(reads);
@@ -211,18 +211,19 @@ Spread NodeChain::spread(const std::vector<Datum>& inputs) const {
   if (base.empty())
     return all;
   for (const ValueId id : graph_.outputs)
-    all.emplace_back(static_cast<size_t>(base[id].tensor.cells()), 0.0);
+    all.emplace_back(static_cast<size_t>(base[id].tensor.elements()), 0.0);
   std::mt19937_64 random(1);
   const Noise noise = [&](Tensor& tensor, double units) {
     if (!graph::is_float(tensor.type()))
       return;
     Tensor moved(tensor.type(), tensor.shape());
-    for (int64_t k = 0; k < tensor.cells(); ++k) {
-      const double cell = tensor.get_double(k);
+    for (int64_t k = 0; k < tensor.elements(); ++k) {
+      const double element = tensor.get_double(k);
       const double by = static_cast<double>(random() % 3) - 1;
-      moved.set_double(k, cell == 0 ? cell : cell + by * units * unit_at(tensor.type(), cell));
-      if (std::isfinite(cell) && !std::isfinite(moved.get_double(k)))
-        moved.set_double(k, cell);
+      moved.set_double(k, element == 0 ? element
+                                       : element + by * units * unit_at(tensor.type(), element));
+      if (std::isfinite(element) && !std::isfinite(moved.get_double(k)))
+        moved.set_double(k, element);
     }
     tensor = moved;
   };

@@ -8,20 +8,20 @@
 
 namespace kawara::peers {
 
-/// How far each cell of each output may be from what is expected, beside a few roundings of its own; empty: no further.
+/// How far each element of each output may be from what is expected, beside a few roundings of its own; empty: no further.
 using Spread = std::vector<std::vector<double>>;
 
-/// A cell of an output that is not what it should be.
-struct CellDifference {
+/// An element of an output that is not what it should be.
+struct ElementDifference {
   size_t output = 0;
-  int64_t cell = 0;
+  int64_t element = 0;
 };
 
-/// Cells that differ, but for `kRoundings` units in the last place of the expected cell and its spread. NaN is NaN, an infinity is itself,
+/// Elements that differ, but for `kRoundings` units in the last place of the expected element and its spread. NaN is NaN, an infinity is itself,
 /// integers are exact but for their spread. `form` gets what is wrong with types and shapes. `part` of all that is allowed.
-std::vector<CellDifference> differences(const std::vector<Datum>& got,
-                                        const std::vector<Datum>& expected, const Spread& spread,
-                                        std::string& form, double part = 1);
+std::vector<ElementDifference> differences(const std::vector<Datum>& got,
+                                           const std::vector<Datum>& expected, const Spread& spread,
+                                           std::string& form, double part = 1);
 
 /// The nodes of a graph in ONNX Runtime, each in a session of its own: what comes between them can be seen, and moved.
 class NodeChain {

@@ -73,14 +73,14 @@ Val divisor(Maker& m, DataType type, const Shape& shape) {
     return m.of(type, shape);
   Val made = m.fresh(type, shape);
   Tensor tensor(type, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k) {
-    const int64_t cell = made.tensor.get_int(k);
+  for (int64_t k = 0; k < tensor.elements(); ++k) {
+    const int64_t element = made.tensor.get_int(k);
 #ifdef __x86_64__
-    const bool is_bad = cell == 0 || cell == -1;
+    const bool is_bad = element == 0 || element == -1;
 #else
-    const bool is_bad = cell == 0;
+    const bool is_bad = element == 0;
 #endif
-    tensor.set_int(k, is_bad ? 3 : cell);
+    tensor.set_int(k, is_bad ? 3 : element);
   }
   return m.chance(50) ? m.given(tensor) : m.constant(tensor);
 }
@@ -205,7 +205,7 @@ void add_shift(Maker& m) {
   const Val a = m.operand([&](const Val& v) { return v.type() == type; }, type, m.shape(0, 3));
   // As many bits as the type has, or more, are undefined in C.
   Tensor by(type, a.shape());
-  for (int64_t k = 0; k < by.cells(); ++k)
+  for (int64_t k = 0; k < by.elements(); ++k)
     by.set_int(k, m.pick(8 * graph::bytes_of(type)));
   m.add("BitShift", {a, m.chance(50) ? m.given(by) : m.constant(by)},
         {{"direction", m.word({"LEFT", "RIGHT"})}});

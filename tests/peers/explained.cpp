@@ -5,8 +5,8 @@
 
 namespace kawara::peers {
 
-double NodeCase::apart() const {
-  const double a = our_cell(), b = their_cell();
+double NodeCase::run_in_subprocess() const {
+  const double a = our_element(), b = their_element();
   return std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) : INFINITY;
 }
 
@@ -21,14 +21,14 @@ std::string NodeCase::word(const std::string& attribute, const std::string& othe
 }
 
 bool has_nan(const Tensor& tensor) {
-  for (int64_t k = 0; tensor && graph::is_float(tensor.type()) && k < tensor.cells(); ++k)
+  for (int64_t k = 0; tensor && graph::is_float(tensor.type()) && k < tensor.elements(); ++k)
     if (std::isnan(tensor.get_double(k)))
       return true;
   return false;
 }
 
 bool has_infinity(const Tensor& tensor) {
-  for (int64_t k = 0; tensor && graph::is_float(tensor.type()) && k < tensor.cells(); ++k)
+  for (int64_t k = 0; tensor && graph::is_float(tensor.type()) && k < tensor.elements(); ++k)
     if (std::isinf(tensor.get_double(k)))
       return true;
   return false;
@@ -36,9 +36,9 @@ bool has_infinity(const Tensor& tensor) {
 
 double largest_finite(const Tensor& tensor) {
   double largest = 0;
-  for (int64_t k = 0; tensor && k < tensor.cells(); ++k)
-    if (const double cell = std::abs(tensor.get_double(k)); std::isfinite(cell))
-      largest = std::max(largest, cell);
+  for (int64_t k = 0; tensor && k < tensor.elements(); ++k)
+    if (const double element = std::abs(tensor.get_double(k)); std::isfinite(element))
+      largest = std::max(largest, element);
   return largest;
 }
 

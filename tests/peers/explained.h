@@ -4,22 +4,22 @@
 
 namespace kawara::peers {
 
-/// A cell that Kawara and ONNX Runtime compute differently from the same operands.
+/// An element that Kawara and ONNX Runtime compute differently from the same operands.
 struct NodeCase {
   const graph::Node& node;
   int64_t opset = 0;
   std::vector<Tensor> operands; ///< those left out are empty
   std::vector<Datum> got, expected;
   size_t output = 0;
-  int64_t cell = 0; ///< -1: it is the type or the shape that differs
+  int64_t element = 0; ///< -1: it is the type or the shape that differs
 
-  bool is_form() const { return cell < 0; }
+  bool is_form() const { return element < 0; }
   bool is(const std::set<std::string>& ops) const { return ops.count(node.op) > 0; }
   const Tensor& ours() const { return got[output].tensor; }
   const Tensor& theirs() const { return expected[output].tensor; }
-  double our_cell() const { return ours().get_double(cell); }
-  double their_cell() const { return theirs().get_double(cell); }
-  double apart() const; ///< infinite unless both are finite
+  double our_element() const { return ours().get_double(element); }
+  double their_element() const { return theirs().get_double(element); }
+  double run_in_subprocess() const; ///< infinite unless both are finite
   int64_t integer(const std::string& attribute, int64_t otherwise) const;
   std::string word(const std::string& attribute, const std::string& otherwise) const;
   bool has(size_t operand) const { return operand < operands.size() && operands[operand]; }

@@ -36,9 +36,9 @@ bool is_in_range(double value, DataType type) {
 bool is_cast_out_of_range(const NodeCase& c) {
   // The logarithm of a negative sum is NaN, as an integer 0 in Kawara and the lowest there.
   if (!c.is_form() && c.is({"ReduceLogSum"}) && !graph::is_float(c.theirs().type()))
-    return c.our_cell() == 0 && (c.their_cell() == -0x1p63 || c.their_cell() == -0x1p31);
+    return c.our_element() == 0 && (c.their_element() == -0x1p63 || c.their_element() == -0x1p31);
   return !c.is_form() && c.is({"Cast", "CastLike"}) && graph::is_float(c.operands[0].type()) &&
-         !is_in_range(c.operands[0].get_double(c.cell), c.theirs().type());
+         !is_in_range(c.operands[0].get_double(c.element), c.theirs().type());
 }
 
 double largest_of(DataType type) {
@@ -49,52 +49,52 @@ double largest_of(DataType type) {
 }
 
 bool is_default_bound(const NodeCase& c) {
-  return !c.is_form() && c.is({"Clip"}) && !(c.has(1) && c.has(2)) && std::isinf(c.our_cell()) &&
-         std::abs(c.their_cell()) == largest_of(c.theirs().type());
+  return !c.is_form() && c.is({"Clip"}) && !(c.has(1) && c.has(2)) && std::isinf(c.our_element()) &&
+         std::abs(c.their_element()) == largest_of(c.theirs().type());
 }
 
-/// One line of cells of a tensor along an axis.
+/// One line of elements of a tensor along an axis.
 struct Line {
-  std::vector<double> cells;
-  int64_t place = 0; ///< of the cell in question, in a result of another extent
+  std::vector<double> elements;
+  int64_t place = 0; ///< of the element in question, in a result of another extent
 };
 
-Line line_of(const Tensor& x, const Tensor& result, int64_t axis, int64_t cell) {
+Line line_of(const Tensor& x, const Tensor& result, int64_t axis, int64_t element) {
   int64_t inner = 1;
   for (size_t k = static_cast<size_t>(axis) + 1; k < x.shape().size(); ++k)
     inner *= x.shape()[k];
   const int64_t extent = x.shape()[static_cast<size_t>(axis)],
                 results = result.rank() < x.rank() ? 1 : result.shape()[static_cast<size_t>(axis)];
-  const int64_t rest = cell % inner, outer = cell / (inner * results);
+  const int64_t rest = element % inner, outer = element / (inner * results);
   Line line;
-  line.place = cell / inner % results;
+  line.place = element / inner % results;
   for (int64_t k = 0; k < extent; ++k)
-    line.cells.push_back(x.get_double((outer * extent + k) * inner + rest));
+    line.elements.push_back(x.get_double((outer * extent + k) * inner + rest));
   return line;
 }
 
-/// Numbers among the cells, each once.
+/// Numbers among the elements, each once.
 std::set<double> numbers_in(const Tensor& tensor) {
   std::set<double> numbers;
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     if (!std::isnan(tensor.get_double(k)))
       numbers.insert(tensor.get_double(k));
   return numbers;
 }
 
-/// Is the cell that Kawara names the largest or smallest of the numbers, or the first one and NaN?
+/// Is the element that Kawara names the largest or smallest of the numbers, or the first one and NaN?
 bool is_extreme_number(const NodeCase& c) {
   const int64_t axis = c.integer("axis", 0);
   const Line line =
-      line_of(c.operands[0], c.theirs(), axis < 0 ? axis + c.operands[0].rank() : axis, c.cell);
-  const auto place = static_cast<size_t>(c.our_cell());
-  if (place >= line.cells.size())
+      line_of(c.operands[0], c.theirs(), axis < 0 ? axis + c.operands[0].rank() : axis, c.element);
+  const auto place = static_cast<size_t>(c.our_element());
+  if (place >= line.elements.size())
     return false;
-  const double chosen = line.cells[place];
-  if (std::isnan(line.cells[0]))
+  const double chosen = line.elements[place];
+  if (std::isnan(line.elements[0]))
     return place == 0;
-  return std::none_of(line.cells.begin(), line.cells.end(), [&](double cell) {
-    return c.is({"ArgMax"}) ? cell > chosen : cell < chosen;
+  return std::none_of(line.elements.begin(), line.elements.end(), [&](double element) {
+    return c.is({"ArgMax"}) ? element > chosen : element < chosen;
   });
 }
 
@@ -106,33 +106,35 @@ bool is_order_of_nan(const NodeCase& c) {
   if (c.is({"ArgMax", "ArgMin"}) && !c.is_form())
     return has_nan(c.operands[0]) && is_extreme_number(c);
   if (c.is({"Hardmax"}))
-    return has_nan(c.operands[0]) && (c.our_cell() == 0 || c.our_cell() == 1);
+    return has_nan(c.operands[0]) && (c.our_element() == 0 || c.our_element() == 1);
   if (c.is({"NonMaxSuppression"}))
     return has_nan(c.operands[1]);
   if (c.is_form() || !c.is({"TopK"}) || !has_nan(c.operands[0]))
     return false;
   const Tensor& x = c.operands[0];
   const int64_t axis = c.integer("axis", -1);
-  const Line line = line_of(x, c.theirs(), axis < 0 ? axis + x.rank() : axis, c.cell);
+  const Line line = line_of(x, c.theirs(), axis < 0 ? axis + x.rank() : axis, c.element);
   const bool is_largest = c.integer("largest", 1) != 0;
-  std::vector<size_t> order(line.cells.size());
+  std::vector<size_t> order(line.elements.size());
   for (size_t k = 0; k < order.size(); ++k)
     order[k] = k;
   const auto less = [](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; };
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return is_largest ? less(line.cells[b], line.cells[a]) : less(line.cells[a], line.cells[b]);
+    return is_largest ? less(line.elements[b], line.elements[a])
+                      : less(line.elements[a], line.elements[b]);
   });
   const size_t at = order[static_cast<size_t>(line.place)];
-  const double ours = c.our_cell();
-  return c.output == 1 ? ours == static_cast<double>(at)
-                       : ours == line.cells[at] || (std::isnan(ours) && std::isnan(line.cells[at]));
+  const double ours = c.our_element();
+  return c.output == 1
+             ? ours == static_cast<double>(at)
+             : ours == line.elements[at] || (std::isnan(ours) && std::isnan(line.elements[at]));
 }
 
-/// INT64_MAX ends a slice in front of the first cell there, where steps are negative.
+/// INT64_MAX ends a slice in front of the first element there, where steps are negative.
 bool is_backward_end(const NodeCase& c) {
   if (!c.is({"Slice"}) || !c.has(2) || !c.has(4))
     return false;
-  for (int64_t k = 0; k < c.operands[2].cells(); ++k)
+  for (int64_t k = 0; k < c.operands[2].elements(); ++k)
     if (c.operands[4].get_int(k) < 0 &&
         (c.operands[2].get_int(k) == INT64_MAX || c.operands[2].get_int(k) == INT32_MAX))
       return true;
@@ -147,7 +149,7 @@ std::set<int64_t> axes_of(const NodeCase& c) {
   if (found != c.node.attributes.end())
     list = std::get<Ints>(found->second);
   else if (c.has(1))
-    for (int64_t k = 0; k < c.operands[1].cells(); ++k)
+    for (int64_t k = 0; k < c.operands[1].elements(); ++k)
       list.push_back(c.operands[1].get_int(k));
   const int64_t rank = c.operands[0].rank();
   for (const int64_t axis : list)
@@ -161,7 +163,8 @@ std::set<int64_t> axes_of(const NodeCase& c) {
 /// Reductions of nothing: ONNX Runtime keeps shapes or sums over other axes. Kawara's shape is the standard's.
 bool is_empty_reduction(const NodeCase& c) {
   const bool is_arg = c.is({"ArgMax", "ArgMin"});
-  if (!c.is_form() || !(is_arg || c.node.op.rfind("Reduce", 0) == 0) || c.operands[0].cells() != 0)
+  if (!c.is_form() || !(is_arg || c.node.op.rfind("Reduce", 0) == 0) ||
+      c.operands[0].elements() != 0)
     return false;
   const int64_t axis = c.integer("axis", 0);
   const std::set<int64_t> axes =
@@ -182,7 +185,7 @@ bool is_fraction_of_a_length(const NodeCase& c) {
   const std::string mode = c.word("coordinate_transformation_mode", "half_pixel");
   if (mode != "align_corners" && mode != "half_pixel_symmetric" && mode != "pytorch_half_pixel")
     return false;
-  for (int64_t k = 0; k < c.operands[2].cells(); ++k) {
+  for (int64_t k = 0; k < c.operands[2].elements(); ++k) {
     const double length = c.operands[2].get_double(k) *
                           static_cast<double>(c.operands[0].shape()[static_cast<size_t>(k)]);
     if (length != std::floor(length))
@@ -199,12 +202,12 @@ bool is_masked(const NodeCase& c) {
   if (!is_causal && !has_mask)
     return false;
   // A row without any key is NaN by the standard's formula, 0 in ONNX Runtime.
-  if (has_mask && std::isnan(c.our_cell()) && c.their_cell() == 0)
+  if (has_mask && std::isnan(c.our_element()) && c.their_element() == 0)
     return true;
   bool has_special = false;
   for (size_t k = 0; k < 3; ++k)
     has_special = has_special || has_nan(c.operands[k]) || has_infinity(c.operands[k]);
-  return has_special && std::isnan(c.their_cell()) != std::isnan(c.our_cell());
+  return has_special && std::isnan(c.their_element()) != std::isnan(c.our_element());
 }
 
 bool is_old_mask(const NodeCase& c) { return c.is({"Dropout"}) && c.opset < 12 && c.output == 1; }
@@ -219,7 +222,7 @@ bool is_dilated_border(const NodeCase& c) {
   return std::any_of(dilations.begin(), dilations.end(), [](int64_t d) { return d > 1; });
 }
 
-/// Windows of the same size as before, with steps so wide that no border is needed: ONNX Runtime cuts cells off at both ends, which the formula of the standard
+/// Windows of the same size as before, with steps so wide that no border is needed: ONNX Runtime cuts elements off at both ends, which the formula of the standard
 /// leaves open; Kawara, as TensorFlow, from which the mode is, takes the image as it is.
 bool is_negative_border(const NodeCase& c) {
   if (!c.is({"MaxPool", "AveragePool", "LpPool", "Conv", "ConvInteger", "QLinearConv"}) ||
@@ -239,7 +242,7 @@ bool is_negative_border(const NodeCase& c) {
 
 /// A product over nothing is 0, plus beta times the third operand.
 bool is_empty_product(const NodeCase& c) {
-  return !c.is_form() && c.is({"Gemm"}) && c.operands[0].cells() == 0 && c.has(2) &&
+  return !c.is_form() && c.is({"Gemm"}) && c.operands[0].elements() == 0 && c.has(2) &&
          c.node.attributes.count("beta") > 0;
 }
 
@@ -266,7 +269,7 @@ std::vector<Explanation> explained_meanings() {
        is_old_mask},
       {"empty product", "ONNX Runtime's Gemm forgets beta where there is nothing to add up",
        is_empty_product},
-      {"negative border", "ONNX Runtime cuts cells off where SAME needs no border",
+      {"negative border", "ONNX Runtime cuts elements off where SAME needs no border",
        is_negative_border},
       {"dilated border", "ONNX Runtime forgets dilations where it pads to the same size",
        is_dilated_border},

@@ -10,17 +10,19 @@ DataType index_type(Maker& m) { return m.chance(60) ? DataType::I64 : DataType::
 /// Indices of an extent, some of them counted from the end.
 Val indices(Maker& m, DataType type, const Shape& shape, int64_t extent, bool may_be_negative) {
   Tensor tensor(type, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_int(k, may_be_negative && m.chance(30) ? -m.between(1, extent) : m.pick(extent));
   return m.chance(60) ? m.given(tensor) : m.constant(tensor);
 }
 
-bool has_cells(const Val& val) { return val.tensor.cells() > 0; }
+bool has_elements(const Val& val) { return val.tensor.elements() > 0; }
 
 Val full(Maker& m, int64_t least_rank, int64_t most_rank) {
   const DataType type = m.any_type();
   return m.operand(
-      [&](const Val& v) { return has_cells(v) && v.rank() >= least_rank && v.rank() <= most_rank; },
+      [&](const Val& v) {
+        return has_elements(v) && v.rank() >= least_rank && v.rank() <= most_rank;
+      },
       type, m.shape(least_rank, most_rank, false));
 }
 
@@ -57,7 +59,7 @@ Val places(Maker& m, const Val& a, int64_t batch, int64_t depth, bool are_distin
     shape = {std::min<int64_t>(m.between(1, 3), a.extent(0))};
   shape.push_back(depth);
   Tensor tensor(DataType::I64, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_int(k, are_distinct && k % depth == 0 ? k / depth
                                                      : m.pick(a.extent(batch + k % depth)));
   return m.chance(60) ? m.given(tensor) : m.constant(tensor);
@@ -86,7 +88,7 @@ void add_scatter_elements(Maker& m) {
   Shape shape = a.shape();
   for (int64_t k = 0; k < a.rank(); ++k)
     shape[static_cast<size_t>(k)] = m.between(1, a.extent(k));
-  // Without a reduction no cell may be written twice: one index along the axis.
+  // Without a reduction no element may be written twice: one index along the axis.
   if (reduction == "none")
     shape[static_cast<size_t>(place_of(a, axis))] = 1;
   Attributes attributes{{"axis", axis}};
@@ -147,7 +149,7 @@ void add_nonzero(Maker& m) { m.add("NonZero", {sharp(m, 1, 4, true)}); }
 void add_compress(Maker& m) {
   const Val a = full(m, 1, 4);
   Attributes attributes;
-  int64_t extent = a.tensor.cells();
+  int64_t extent = a.tensor.elements();
   if (m.chance(60)) {
     const int64_t axis = m.axis_of(a);
     attributes["axis"] = axis;
@@ -163,15 +165,15 @@ void add_one_hot(Maker& m) {
                                                DataType::U8};
   const DataType type = m.one_of(kTypes);
   Tensor at(type, m.shape(0, 3));
-  for (int64_t k = 0; k < at.cells(); ++k)
+  for (int64_t k = 0; k < at.elements(); ++k)
     at.set_int(k, type == DataType::U8 ? m.pick(depth + 2) : m.between(-depth - 2, depth + 2));
   const Val where = m.chance(60) ? m.given(at) : m.constant(at);
-  const DataType cell = m.any_type();
+  const DataType element = m.any_type();
   m.add("OneHot",
         {where,
          m.scalar(m.chance(60) ? DataType::I64 : type, static_cast<double>(depth),
                   m.chance(50) ? Shape{} : Shape{1}),
-         m.fresh(cell, {2})},
+         m.fresh(element, {2})},
         {{"axis", m.between(-where.rank() - 1, where.rank())}});
 }
 
@@ -179,7 +181,7 @@ void add_reverse_sequence(Maker& m) {
   const Val a = full(m, 2, 4);
   const int64_t time = m.pick(2);
   Tensor lengths(DataType::I64, {a.extent(1 - time)});
-  for (int64_t k = 0; k < lengths.cells(); ++k)
+  for (int64_t k = 0; k < lengths.elements(); ++k)
     lengths.set_int(k, m.between(1, a.extent(time)));
   m.add("ReverseSequence", {a, m.chance(50) ? m.given(lengths) : m.constant(lengths)},
         {{"time_axis", time}, {"batch_axis", 1 - time}});
@@ -187,7 +189,7 @@ void add_reverse_sequence(Maker& m) {
 
 void add_suppression(Maker& m) {
   const int64_t batches = m.between(1, 2), boxes = m.between(1, 6), classes = m.between(1, 2);
-  std::vector<Val> all{m.fresh(DataType::F32, {batches, boxes, 4}, {Cells::Kind::Plain, 4}),
+  std::vector<Val> all{m.fresh(DataType::F32, {batches, boxes, 4}, {Elements::Kind::Plain, 4}),
                        m.fresh(DataType::F32, {batches, classes, boxes})};
   if (m.chance(80))
     all.push_back(m.ints({m.between(0, 4)}));

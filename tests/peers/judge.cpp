@@ -48,11 +48,11 @@ Results kawara_results(const Graph& graph, const std::vector<Datum>& inputs,
   }
 }
 
-std::string value_text(const Tensor& tensor, int64_t cell) {
-  if (!tensor || cell >= tensor.cells())
+std::string value_text(const Tensor& tensor, int64_t element) {
+  if (!tensor || element >= tensor.elements())
     return "?";
-  return graph::is_float(tensor.type()) ? fmt::format("{:.9g}", tensor.get_double(cell))
-                                        : fmt::format("{}", tensor.get_int(cell));
+  return graph::is_float(tensor.type()) ? fmt::format("{:.9g}", tensor.get_double(element))
+                                        : fmt::format("{}", tensor.get_int(element));
 }
 
 std::string node_text(const NodeCase& c) {
@@ -67,20 +67,20 @@ std::string node_text(const NodeCase& c) {
 }
 
 std::string case_text(const NodeCase& c) {
-  std::string text = fmt::format("{}: output {} cell {} is {} instead of {}", node_text(c),
-                                 c.output, c.cell, value_text(c.got[c.output].tensor, c.cell),
-                                 value_text(c.expected[c.output].tensor, c.cell));
+  std::string text = fmt::format("{}: output {} element {} is {} instead of {}", node_text(c),
+                                 c.output, c.element, value_text(c.got[c.output].tensor, c.element),
+                                 value_text(c.expected[c.output].tensor, c.element));
   for (const Tensor& tensor : c.operands)
     if (tensor && tensor.shape() == c.expected[c.output].tensor.shape())
-      text += " of " + value_text(tensor, c.cell);
+      text += " of " + value_text(tensor, c.element);
   constexpr int64_t kShown = 48;
   for (size_t k = 0; k < c.operands.size(); ++k) {
     if (!c.operands[k])
       continue;
     text += fmt::format("; x{} =", k);
-    for (int64_t at = 0; at < std::min(c.operands[k].cells(), kShown); ++at)
+    for (int64_t at = 0; at < std::min(c.operands[k].elements(), kShown); ++at)
       text += " " + value_text(c.operands[k], at);
-    text += c.operands[k].cells() > kShown ? " ..." : "";
+    text += c.operands[k].elements() > kShown ? " ..." : "";
   }
   return text;
 }
@@ -130,35 +130,35 @@ private:
     // What differs as far as it may can decide further on (an arc tangent of 1 or of a little more): it is explained where it can be.
     constexpr double kNoticed = 0;
     std::string form;
-    auto cells = differences(c.got, c.expected, {}, form, kNoticed);
+    auto elements = differences(c.got, c.expected, {}, form, kNoticed);
     std::set<std::pair<size_t, int64_t>> bad;
-    if (form.empty() && !cells.empty()) {
+    if (form.empty() && !elements.empty()) {
       const auto chain = NodeChain::open(alone, peer_);
       const Spread spread = chain ? chain->spread(inputs) : Spread();
-      cells = differences(c.got, c.expected, spread, form, kNoticed);
-      for (const CellDifference& cell : differences(c.got, c.expected, spread, form))
-        bad.insert({cell.output, cell.cell});
+      elements = differences(c.got, c.expected, spread, form, kNoticed);
+      for (const ElementDifference& element : differences(c.got, c.expected, spread, form))
+        bad.insert({element.output, element.element});
     }
     if (!form.empty()) {
-      c.cell = -1;
+      c.element = -1;
       if (const Explanation* why = explanation_of(c)) {
         classes.insert(std::string(why->name));
         explained.insert(n);
         return;
       }
-      c.cell = 0;
+      c.element = 0;
       wrong = case_text(c) + ": " + form;
       return;
     }
-    for (const CellDifference& cell : cells) {
-      c.output = cell.output;
-      c.cell = cell.cell;
+    for (const ElementDifference& element : elements) {
+      c.output = element.output;
+      c.element = element.element;
       if (const Explanation* why = explanation_of(c)) {
         classes.insert(std::string(why->name));
         explained.insert(n);
         continue;
       }
-      if (bad.count({cell.output, cell.cell}) == 0)
+      if (bad.count({element.output, element.element}) == 0)
         continue;
       if (is_sum_of_halves(c)) {
         classes.insert(kNarrowSums);
@@ -181,7 +181,7 @@ private:
       if (tensor && (tensor.type() == DataType::F16 || tensor.type() == DataType::BF16)) {
         has_halves = true;
         tensor = Tensor(DataType::F32, c.operands[k].shape());
-        for (int64_t at = 0; at < tensor.cells(); ++at)
+        for (int64_t at = 0; at < tensor.elements(); ++at)
           tensor.set_double(at, c.operands[k].get_double(at));
       }
       wide.push_back(tensor);
@@ -195,8 +195,8 @@ private:
         session ? (*session)->run(inputs) : Result<std::vector<Datum>, Refusal>(fail(Refusal()));
     if (!made || c.output >= made->size() || (*made)[c.output].tensor.shape() != c.theirs().shape())
       return false;
-    const double exact = (*made)[c.output].tensor.get_double(c.cell);
-    return std::abs(c.our_cell() - exact) <= 2 * unit_at(c.theirs().type(), exact);
+    const double exact = (*made)[c.output].tensor.get_double(c.element);
+    return std::abs(c.our_element() - exact) <= 2 * unit_at(c.theirs().type(), exact);
   }
 
   const Graph& graph_;
@@ -243,7 +243,7 @@ struct Mismatch {
   std::string text;
   std::optional<Diagnostic> refused = std::nullopt;
   bool is_peers = false;    ///< ONNX Runtime refuses
-  bool is_infinite = false; ///< every cell that differs is infinite or NaN in one of the two
+  bool is_infinite = false; ///< every element that differs is infinite or NaN in one of the two
   bool is_by_nodes =
       false; ///< ONNX Runtime gives Kawara's results, too, when it runs the nodes one by one
 };
@@ -258,12 +258,12 @@ Mismatch mismatch(const Sample& sample, const Peer& peer, program::Numerics nume
   if (!got)
     return {"refused", got.error(), false, false};
   std::string form;
-  auto cells = differences(*got, *expected, {}, form);
+  auto elements = differences(*got, *expected, {}, form);
   bool is_by_nodes = false;
-  if (form.empty() && !cells.empty())
+  if (form.empty() && !elements.empty())
     if (const auto chain = NodeChain::open(sample.graph, peer)) {
       const Spread spread = chain->spread(sample.inputs);
-      cells = differences(*got, *expected, spread, form);
+      elements = differences(*got, *expected, spread, form);
       const std::vector<Datum> data = chain->run(sample.inputs);
       std::vector<Datum> by_nodes;
       for (const ValueId id : sample.graph.outputs)
@@ -274,17 +274,18 @@ Mismatch mismatch(const Sample& sample, const Peer& peer, program::Numerics nume
     }
   if (!form.empty())
     return {form};
-  if (cells.empty())
+  if (elements.empty())
     return {};
-  const bool is_infinite = std::all_of(cells.begin(), cells.end(), [&](const CellDifference& c) {
-    return !std::isfinite((*got)[c.output].tensor.get_double(c.cell)) ||
-           !std::isfinite((*expected)[c.output].tensor.get_double(c.cell));
-  });
-  const CellDifference& first = cells.front();
-  return {fmt::format("together: {} cells differ; output {} cell {} is {} instead of {}",
-                      cells.size(), first.output, first.cell,
-                      value_text((*got)[first.output].tensor, first.cell),
-                      value_text((*expected)[first.output].tensor, first.cell)),
+  const bool is_infinite =
+      std::all_of(elements.begin(), elements.end(), [&](const ElementDifference& c) {
+        return !std::isfinite((*got)[c.output].tensor.get_double(c.element)) ||
+               !std::isfinite((*expected)[c.output].tensor.get_double(c.element));
+      });
+  const ElementDifference& first = elements.front();
+  return {fmt::format("together: {} elements differ; output {} element {} is {} instead of {}",
+                      elements.size(), first.output, first.element,
+                      value_text((*got)[first.output].tensor, first.element),
+                      value_text((*expected)[first.output].tensor, first.element)),
           std::nullopt, false, is_infinite, is_by_nodes};
 }
 

@@ -22,7 +22,7 @@ void add_reshape(Maker& m) {
     return;
   }
   Ints shape;
-  int64_t left = a.tensor.cells();
+  int64_t left = a.tensor.elements();
   while (left > 1 && shape.size() < 3 && m.chance(80)) {
     Ints divisors;
     for (int64_t d = 1; d <= left; ++d)
@@ -163,7 +163,7 @@ void add_pad(Maker& m) {
                    : m.chance(20)            ? -m.pick(extent)
                                              : m.between(0, most));
   }
-  // ONNX Runtime reads memory that is not the tensor's where it goes around more than once or cells are cut off.
+  // ONNX Runtime reads memory that is not the tensor's where it goes around more than once or elements are cut off.
   if (mode == "wrap")
     for (size_t k = 0; k < pads.size(); ++k)
       pads[k] = std::clamp<int64_t>(pads[k], 0, a.shape()[k % a.shape().size()]);
@@ -225,11 +225,11 @@ void add_shape(Maker& m) {
 void add_filled(Maker& m) {
   const int64_t kind = m.pick(3);
   if (kind == 0) {
-    Tensor cell(m.any_type(), {1});
-    cell.set_double(0, m.chance(30) && graph::is_float(cell.type()) ? -1.0 / 0.0 : 3);
+    Tensor element(m.any_type(), {1});
+    element.set_double(0, m.chance(30) && graph::is_float(element.type()) ? -1.0 / 0.0 : 3);
     Attributes attributes;
     if (m.chance(80))
-      attributes["value"] = cell;
+      attributes["value"] = element;
     m.add("ConstantOfShape", {m.ints(m.shape(0, 3))}, attributes);
     return;
   }

@@ -9,7 +9,7 @@
 namespace kawara::peers {
 namespace {
 
-constexpr int64_t kMostCells = 3000;
+constexpr int64_t kMostElements = 3000;
 
 std::vector<Family> all_families() {
   std::vector<Family> all;
@@ -138,14 +138,15 @@ double Maker::special(bool is_positive) {
   }
 }
 
-Tensor Maker::cells(DataType type, const Shape& shape, Cells kind) {
+Tensor Maker::elements(DataType type, const Shape& shape, Elements kind) {
   Tensor tensor(type, shape);
-  const bool has_specials = kind.kind != Cells::Kind::Plain && special_percent_ > 0 && chance(80);
-  const bool is_positive = kind.kind == Cells::Kind::Positive;
+  const bool has_specials =
+      kind.kind != Elements::Kind::Plain && special_percent_ > 0 && chance(80);
+  const bool is_positive = kind.kind == Elements::Kind::Positive;
   static const std::vector<double> kScales = {1, 1, 4, 4, 30, 1000};
   const double scale = kind.scale > 0 ? kind.scale : one_of(kScales);
   const bool has_quarters = chance(40);
-  for (int64_t k = 0; k < tensor.cells(); ++k) {
+  for (int64_t k = 0; k < tensor.elements(); ++k) {
     const bool is_special = has_specials && chance(special_percent_);
     if (type == DataType::Bool) {
       tensor.set_int(k, pick(2));
@@ -158,18 +159,18 @@ Tensor Maker::cells(DataType type, const Shape& shape, Cells kind) {
       const Ints extremes = is_signed
                                 ? Ints{-highest - 1, -highest - 1, highest, -highest, -1, 0}
                                 : Ints{bits == 64 ? -1 : 2 * highest + 1, highest, highest + 1, 0};
-      int64_t cell = is_special ? one_of(extremes) : between(is_signed ? -9 : 0, 9);
-      if (is_positive && (cell <= 0))
-        cell = is_special ? highest : between(1, 9);
-      tensor.set_int(k, cell);
+      int64_t element = is_special ? one_of(extremes) : between(is_signed ? -9 : 0, 9);
+      if (is_positive && (element <= 0))
+        element = is_special ? highest : between(1, 9);
+      tensor.set_int(k, element);
     } else if (is_special) {
       tensor.set_double(k, special(is_positive));
     } else {
       const double unit = static_cast<double>(random_() >> 11) * 0x1p-53;
-      double cell = (is_positive ? unit + 0.01 : 2 * unit - 1) * scale;
+      double element = (is_positive ? unit + 0.01 : 2 * unit - 1) * scale;
       if (has_quarters)
-        cell = std::round(cell * 4) / 4;
-      tensor.set_double(k, is_positive && cell <= 0 ? 0.25 : cell);
+        element = std::round(element * 4) / 4;
+      tensor.set_double(k, is_positive && element <= 0 ? 0.25 : element);
     }
   }
   return tensor;
@@ -180,13 +181,13 @@ Shape Maker::shape(int64_t least_rank, int64_t most_rank, bool may_be_empty) {
   Shape all;
   for (int64_t rank = between(least_rank, most_rank); rank > 0; --rank)
     all.push_back(one_of(kExtents));
-  const auto cells = [&] {
+  const auto elements = [&] {
     int64_t product = 1;
     for (const int64_t extent : all)
       product *= extent;
     return product;
   };
-  while (cells() > 600)
+  while (elements() > 600)
     all[static_cast<size_t>(pick(static_cast<int64_t>(all.size())))] = 2;
   if (may_be_empty && !all.empty() && chance(3))
     all[static_cast<size_t>(pick(static_cast<int64_t>(all.size())))] = 0;
@@ -247,8 +248,8 @@ Val Maker::constant(Tensor tensor) {
   return {id, std::move(tensor), true};
 }
 
-Val Maker::fresh(DataType type, const Shape& shape, Cells kind) {
-  Tensor tensor = cells(type, shape, kind);
+Val Maker::fresh(DataType type, const Shape& shape, Elements kind) {
+  Tensor tensor = elements(type, shape, kind);
   return chance(65) ? input(std::move(tensor)) : constant(std::move(tensor));
 }
 
@@ -261,7 +262,7 @@ Val Maker::ints(const Ints& list, bool may_be_given) {
 
 Val Maker::scalar(DataType type, double value, const Shape& shape) {
   Tensor tensor(type, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, value);
   return chance(25) ? input(std::move(tensor)) : constant(std::move(tensor));
 }
@@ -330,7 +331,7 @@ bool Maker::add(const std::string& op, const std::vector<Val>& inputs, Attribute
     return false;
   }
   for (const Datum& each : *made)
-    if (each.tensor.cells() > kMostCells || each.tensor.rank() > 6)
+    if (each.tensor.elements() > kMostElements || each.tensor.rank() > 6)
       return false;
   std::vector<ValueId> ids;
   for (const Val& val : inputs)

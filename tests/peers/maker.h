@@ -20,7 +20,7 @@ using graph::Tensor;
 using graph::ValueId;
 using Ints = std::vector<int64_t>;
 
-/// A value of the graph that is being made, with the cells that ONNX Runtime computes for it.
+/// A value of the graph that is being made, with the elements that ONNX Runtime computes for it.
 struct Val {
   ValueId id = kAbsent;
   Tensor tensor;
@@ -31,8 +31,8 @@ struct Val {
   int64_t extent(int64_t axis) const { return tensor.shape()[static_cast<size_t>(axis)]; }
 };
 
-/// What is among the cells of an input.
-struct Cells {
+/// What is among the elements of an input.
+struct Elements {
   enum class Kind : uint8_t { Any, Plain, Positive } kind = Kind::Any;
   double scale = 0; ///< of plain numbers; 0: any
 };
@@ -44,7 +44,7 @@ struct Sample {
 };
 
 /// Makes graphs node by node. Each node is run by ONNX Runtime as soon as it is added: what it refuses is left out, and what follows knows the
-/// shape and the cells of its result.
+/// shape and the elements of its result.
 class Maker {
 public:
   Maker(uint64_t seed, const Peer& peer);
@@ -71,9 +71,9 @@ public:
   int64_t axis_of(const Val&); ///< counted from the front or the back
 
   /// A new input, or a constant.
-  Val fresh(DataType, const Shape&, Cells = {});
+  Val fresh(DataType, const Shape&, Elements = {});
   Val constant(Tensor);
-  Val given(Tensor); ///< a new input with these cells
+  Val given(Tensor); ///< a new input with these elements
   /// Integers that an operator takes as an operand: mostly a constant.
   Val ints(const Ints&, bool may_be_given = true);
   Val scalar(DataType, double value, const Shape& = {});
@@ -103,7 +103,7 @@ public:
            size_t results = 1);
 
 private:
-  Tensor cells(DataType, const Shape&, Cells);
+  Tensor elements(DataType, const Shape&, Elements);
   double special(bool is_positive);
   std::string next_name(const std::string& prefix);
   Val input(Tensor);
@@ -137,7 +137,7 @@ std::vector<Family> quantised_families();
 std::vector<Family> recurrent_families();
 std::vector<Family> signal_families();
 
-/// Is a result of this operator as exact as its operands? It takes cells as they are.
+/// Is a result of this operator as exact as its operands? It takes elements as they are.
 bool keeps_digits(const std::string& op);
 /// The least version of the standard that has the operator; nothing for one that Kawara does not import.
 std::optional<int64_t> first_version(const std::string& op);

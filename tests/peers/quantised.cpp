@@ -9,7 +9,7 @@ DataType byte_type(Maker& m) { return m.chance(50) ? DataType::U8 : DataType::I8
 
 Val zero_point(Maker& m, DataType type, const Shape& shape = {}) {
   Tensor tensor(type, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_int(k, m.chance(30)           ? 0
                       : type == DataType::U8 ? m.between(0, 255)
                                              : m.between(-128, 127));
@@ -20,7 +20,7 @@ Val zero_point(Maker& m, DataType type, const Shape& shape = {}) {
 Val scale(Maker& m, DataType type = DataType::F32, const Shape& shape = {}) {
   Tensor tensor(type, shape);
   static const std::vector<double> kPowers = {0.25, 0.5, 1, 2};
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, m.chance(85) ? m.one_of(kPowers) : 0.1 * m.real(0.125, 20));
   return m.chance(25) ? m.given(tensor) : m.constant(tensor);
 }

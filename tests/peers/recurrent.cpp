@@ -52,7 +52,7 @@ void add_recurrent(Maker& m) {
   if (net.op == "LSTM" && m.chance(15))
     attributes["input_forget"] = m.pick(2);
   const DataType type = m.chance(93) ? DataType::F32 : m.float_type();
-  const Cells plain{Cells::Kind::Plain, 1};
+  const Elements plain{Elements::Kind::Plain, 1};
   const Val none;
   std::vector<Val> all{m.of(type, {steps, batch, size}),
                        m.fresh(type, {directions, net.gates * hidden, size}, plain),

@@ -79,7 +79,7 @@ void add_global_pool(Maker& m) {
   m.add(op, {a}, attributes);
 }
 
-Val per_channel(Maker& m, const Val& a, Cells kind = {Cells::Kind::Plain, 2}) {
+Val per_channel(Maker& m, const Val& a, Elements kind = {Elements::Kind::Plain, 2}) {
   return m.fresh(a.type(), {a.extent(1)}, kind);
 }
 
@@ -92,7 +92,7 @@ void add_normalisation(Maker& m) {
   case 0:
     m.add("BatchNormalization",
           {a, per_channel(m, a), per_channel(m, a), per_channel(m, a),
-           per_channel(m, a, {Cells::Kind::Positive, 2})},
+           per_channel(m, a, {Elements::Kind::Positive, 2})},
           attributes);
     return;
   case 1:
@@ -105,9 +105,9 @@ void add_normalisation(Maker& m) {
     attributes["axis"] = axis;
     const Shape tail(a.shape().begin() + (axis < 0 ? axis + a.rank() : axis), a.shape().end());
     const bool is_rms = m.chance(30);
-    std::vector<Val> all{a, m.fresh(a.type(), tail, {Cells::Kind::Plain, 2})};
+    std::vector<Val> all{a, m.fresh(a.type(), tail, {Elements::Kind::Plain, 2})};
     if (!has_no_bias && !is_rms)
-      all.push_back(m.fresh(a.type(), tail, {Cells::Kind::Plain, 2}));
+      all.push_back(m.fresh(a.type(), tail, {Elements::Kind::Plain, 2}));
     m.add(is_rms ? "RMSNormalization" : "LayerNormalization", all, attributes,
           is_rms || m.chance(70) ? 1 : 3);
     return;
@@ -153,7 +153,7 @@ void add_loss(Maker& m) {
     target.push_back(shape.back());
   }
   Tensor labels(m.chance(50) ? DataType::I64 : DataType::I32, target);
-  for (int64_t k = 0; k < labels.cells(); ++k)
+  for (int64_t k = 0; k < labels.elements(); ++k)
     labels.set_int(k, m.pick(classes));
   Attributes attributes;
   if (m.chance(70))
@@ -163,7 +163,7 @@ void add_loss(Maker& m) {
   std::vector<Val> all{m.fresh(m.chance(85) ? DataType::F32 : m.float_type(), shape),
                        m.chance(50) ? m.given(labels) : m.constant(labels)};
   if (m.chance(40))
-    all.push_back(m.fresh(all[0].type(), {classes}, {Cells::Kind::Positive, 2}));
+    all.push_back(m.fresh(all[0].type(), {classes}, {Elements::Kind::Positive, 2}));
   if (m.chance(50))
     m.add("NegativeLogLikelihoodLoss", all, attributes);
   else

@@ -17,9 +17,9 @@ void add_window(Maker& m) {
 
 void add_dft(Maker& m) {
   const int64_t parts = m.chance(60) ? 1 : 2;
-  const Val a =
-      m.fresh(m.chance(80) ? DataType::F32 : DataType::F64,
-              {m.between(1, 2), m.between(1, 9), m.between(1, 4), parts}, {Cells::Kind::Plain, 2});
+  const Val a = m.fresh(m.chance(80) ? DataType::F32 : DataType::F64,
+                        {m.between(1, 2), m.between(1, 9), m.between(1, 4), parts},
+                        {Elements::Kind::Plain, 2});
   Attributes attributes;
   const int64_t axis = m.between(1, 2);
   if (m.chance(30) && parts == 1)
@@ -78,7 +78,7 @@ void add_rotary(Maker& m) {
     return;
   }
   Tensor at(DataType::I64, {batch, length});
-  for (int64_t k = 0; k < at.cells(); ++k)
+  for (int64_t k = 0; k < at.elements(); ++k)
     at.set_int(k, m.pick(6));
   m.add("RotaryEmbedding",
         {m.fresh(type, {batch, heads, length, 2 * half}), m.fresh(type, {6, half}),
@@ -89,9 +89,9 @@ void add_rotary(Maker& m) {
 void add_stft(Maker& m) {
   const int64_t length = m.between(4, 16), frame = m.between(2, length);
   std::vector<Val> all{
-      m.fresh(DataType::F32, {m.between(1, 2), length, 1}, {Cells::Kind::Plain, 2}),
+      m.fresh(DataType::F32, {m.between(1, 2), length, 1}, {Elements::Kind::Plain, 2}),
       m.scalar(DataType::I64, static_cast<double>(m.between(1, 4)))};
-  all.push_back(m.chance(60) ? m.fresh(DataType::F32, {frame}, {Cells::Kind::Plain, 1}) : Val{});
+  all.push_back(m.chance(60) ? m.fresh(DataType::F32, {frame}, {Elements::Kind::Plain, 1}) : Val{});
   all.push_back(m.scalar(DataType::I64, static_cast<double>(frame)));
   Attributes attributes;
   if (m.chance(50))
@@ -111,7 +111,7 @@ void add_mel(Maker& m) {
 void add_ngrams(Maker& m) {
   Tensor words(m.chance(50) ? DataType::I64 : DataType::I32,
                m.chance(50) ? Shape{m.between(1, 9)} : Shape{2, m.between(1, 6)});
-  for (int64_t k = 0; k < words.cells(); ++k)
+  for (int64_t k = 0; k < words.elements(); ++k)
     words.set_int(k, m.between(1, 5));
   Attributes attributes{{"max_gram_length", int64_t{2}},
                         {"min_gram_length", m.between(1, 2)},

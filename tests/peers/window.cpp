@@ -46,9 +46,9 @@ void add_pool(Maker& m) {
 
 /// A resized tensor whose extents are a few times as large or small.
 void add_resize(Maker& m) {
-  const Val a =
-      m.operand([](const Val& v) { return v.rank() >= 1 && v.rank() <= 4 && v.tensor.cells() > 0; },
-                m.chance(80) ? DataType::F32 : m.any_type(), m.shape(1, 4, false));
+  const Val a = m.operand(
+      [](const Val& v) { return v.rank() >= 1 && v.rank() <= 4 && v.tensor.elements() > 0; },
+      m.chance(80) ? DataType::F32 : m.any_type(), m.shape(1, 4, false));
   static const std::vector<double> kScales = {1, 1, 2, 0.5, 1.5, 0.75, 3};
   const auto rank = static_cast<size_t>(a.rank());
   Tensor scales(DataType::F32, {a.rank()});
@@ -114,7 +114,7 @@ void add_unpool(Maker& m) {
   const Shape pooled{1, m.between(1, 2), m.between(1, 3), m.between(1, 3)};
   const int64_t plane = 4 * pooled[2] * pooled[3];
   Tensor places(DataType::I64, pooled);
-  for (int64_t k = 0; k < places.cells(); ++k)
+  for (int64_t k = 0; k < places.elements(); ++k)
     places.set_int(k, k / (pooled[2] * pooled[3]) * plane + 4 * (k % (pooled[2] * pooled[3])) +
                           m.pick(4));
   m.add("MaxUnpool",
@@ -135,7 +135,7 @@ void add_grid_sample(Maker& m) {
     attributes["padding_mode"] = m.word({"zeros", "border", "reflection"});
   m.add("GridSample",
         {m.of(DataType::F32, image),
-         m.fresh(DataType::F32, grid, {Cells::Kind::Plain, m.chance(70) ? 1.2 : 4})},
+         m.fresh(DataType::F32, grid, {Elements::Kind::Plain, m.chance(70) ? 1.2 : 4})},
         attributes);
 }
 

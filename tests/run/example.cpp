@@ -154,7 +154,7 @@ void expect_near(const Example& example, const Sizes& sizes, const std::string& 
   const driver::Difference d = driver::compare(got, expected);
   const double tolerance = driver::tolerance_of(example.program, values_of(example, sizes));
   EXPECT_LE(d.worst, tolerance) << example.path << ", " << what << ": " << d.tensor
-                                << program::shape_text(d.cell) << " is " << d.got << ", not "
+                                << program::shape_text(d.element) << " is " << d.got << ", not "
                                 << d.expected;
 }
 

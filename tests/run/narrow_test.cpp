@@ -89,8 +89,8 @@ std::string image_text(const Types& types, int64_t channels, int64_t filters, in
   const std::string c = std::to_string(channels), k = std::to_string(filters);
   const std::string in = "8, " + std::to_string(stride * (width - 1) + 3);
   const std::string out = std::to_string((8 - 3) / stride + 1) + ", " + std::to_string(width);
-  const auto of = [&](const std::string& cells, const std::string& first) {
-    return is_last ? cells + ", " + first : first + ", " + cells;
+  const auto of = [&](const std::string& elements, const std::string& first) {
+    return is_last ? elements + ", " + first : first + ", " + elements;
   };
   return std::string("input X: ") + types.left + "[" + of(in, c) + "]\nconst W: " + types.right +
          "[" + k + ", " + c + ", 3, 3]\noutput Y: " + types.result + "[" + of(out, k) + "]\nY[" +

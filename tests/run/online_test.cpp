@@ -8,7 +8,7 @@
 #include <random>
 
 // Chains of reductions in one pass give what the interpreter says, for any size and any block, also where
-// rows hold infinities, and keep no cell for each pair of positions.
+// rows hold infinities, and keep no element for each pair of positions.
 
 namespace kawara::run_test {
 namespace {
@@ -49,28 +49,28 @@ TEST(OnePass, BlocksOfAnySize) {
     expect_same(in_blocks(draw(1, 9), draw(1, 17)), {{"N", draw(1, 50)}, {"D", draw(1, 9)}});
 }
 
-/// Cells of everything that a call needs besides its arguments, for N positions.
-int64_t cells_for(const driver::Compiled& compiled, const std::vector<int64_t>& sizes) {
-  int64_t cells = 0;
+/// Elements of everything that a call needs besides its arguments, for N positions.
+int64_t elements_for(const driver::Compiled& compiled, const std::vector<int64_t>& sizes) {
+  int64_t elements = 0;
   const emit::Signature& signature = compiled.executable.signature();
   for (const auto* group : {&signature.workspace, &signature.scratch})
     for (const emit::BufferInfo& buffer : *group)
-      cells += *emit::bytes_of(buffer, sizes) / 4;
-  return cells;
+      elements += *emit::bytes_of(buffer, sizes) / 4;
+  return elements;
 }
 
 TEST(OnePass, KeepsBlocksOnly) {
   const Example example = example_at("attention");
   const driver::Compiled compiled = compile(request_of(example, in_blocks(8, 16)));
-  EXPECT_LE(cells_for(compiled, {4000, 4}), 4000 * 8);
+  EXPECT_LE(elements_for(compiled, {4000, 4}), 4000 * 8);
 }
 
 TEST(OnePass, AutoKeepsBlocksOnly) {
   for (const char* path : {"attention_heads", "attention_causal"}) {
     const Example example = example_at(path);
     const driver::Compiled compiled = compile(request_of(example, "auto"));
-    // Twelve heads: a sum of 64 cells, a maximum and a total for each row, and one head's packed keys and values.
-    EXPECT_LE(cells_for(compiled, {40000}), 40000 * 12 * 80) << path;
+    // Twelve heads: a sum of 64 elements, a maximum and a total for each row, and one head's packed keys and values.
+    EXPECT_LE(elements_for(compiled, {40000}), 40000 * 12 * 80) << path;
     for (const int64_t n : {1, 67, 200}) {
       const Sizes sizes{{"N", n}};
       const program::Arrays inputs = inputs_of(example, sizes);

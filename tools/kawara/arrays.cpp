@@ -110,13 +110,14 @@ Result<Done, Diagnostic> check_output_file(const std::string& path) {
 namespace {
 
 Result<Done, Diagnostic> write_table(const std::string& name, const std::string& path,
-                                     const ShownCells& cells) {
-  if (cells.shape.size() <= 2)
-    return run::write_file(path, csv_of(cells));
-  return fail(run::file_error(
-      "K0453", "`" + printable(name) + "` is no table",
-      fmt::format("A .csv file holds at most two dimensions, and it has {}.", cells.shape.size()),
-      "write a .npy file"));
+                                     const ShownElements& elements) {
+  if (elements.shape.size() <= 2)
+    return run::write_file(path, csv_of(elements));
+  return fail(
+      run::file_error("K0453", "`" + printable(name) + "` is no table",
+                      fmt::format("A .csv file holds at most two dimensions, and it has {}.",
+                                  elements.shape.size()),
+                      "write a .npy file"));
 }
 
 } // namespace
@@ -128,7 +129,7 @@ Result<Done, Diagnostic> write_array(const std::string& name, const std::string&
     return run::write_npz(path, {{name, array}});
   if (path.ends_with(".npy"))
     return run::write_npy(path, array);
-  return write_table(name, path, cells_of(array));
+  return write_table(name, path, elements_of(array));
 }
 
 Result<Done, Diagnostic> write_tensor(const std::string& name, const std::string& path,
@@ -138,7 +139,7 @@ Result<Done, Diagnostic> write_tensor(const std::string& name, const std::string
     return run::write_npz_tensors(path, {{name, tensor}});
   if (path.ends_with(".npy"))
     return run::write_npy_tensor(path, tensor);
-  return write_table(name, path, cells_of(tensor));
+  return write_table(name, path, elements_of(tensor));
 }
 
 namespace {
@@ -158,49 +159,50 @@ template <class Integer> std::function<std::string(int64_t)> integer_texts(Integ
   return [integer](int64_t k) { return std::to_string(integer(k)); };
 }
 
-/// Cells that are conditions, floats, or integers that `integer` gives.
+/// Elements that are conditions, floats, or integers that `integer` gives.
 template <class Integer>
-ShownCells cells_from(std::string type, std::vector<int64_t> shape,
-                      std::function<double(int64_t)> number, bool is_float, Integer integer) {
-  ShownCells cells{type, std::move(shape), {}, {}, number};
+ShownElements elements_from(std::string type, std::vector<int64_t> shape,
+                            std::function<double(int64_t)> number, bool is_float, Integer integer) {
+  ShownElements elements{type, std::move(shape), {}, {}, number};
   if (is_float) {
-    cells.cell = [number](int64_t k) { return short_text(number(k)); };
-    cells.exact = [number, is_f64 = type == "f64"](int64_t k) {
+    elements.element = [number](int64_t k) { return short_text(number(k)); };
+    elements.exact = [number, is_f64 = type == "f64"](int64_t k) {
       return exact_text(number(k), is_f64);
     };
   } else if (type == "bool")
-    cells.cell = cells.exact = [number](int64_t k) { return number(k) != 0 ? "true" : "false"; };
+    elements.element =
+        elements.exact = [number](int64_t k) { return number(k) != 0 ? "true" : "false"; };
   else
-    cells.cell = cells.exact = integer_texts(integer);
-  return cells;
+    elements.element = elements.exact = integer_texts(integer);
+  return elements;
 }
 
 } // namespace
 
-ShownCells cells_of(const program::Array& array) {
+ShownElements elements_of(const program::Array& array) {
   const std::string type(scalar::name_of(array.elem()));
   const auto number = [&array](int64_t k) { return array.get_double(k); };
   if (array.elem() == scalar::Elem::U64)
-    return cells_from(type, array.shape(), number, false,
-                      [&array](int64_t k) { return static_cast<uint64_t>(array.get(k).i); });
-  return cells_from(type, array.shape(), number, scalar::is_float(array.elem()),
-                    [&array](int64_t k) { return array.get(k).i; });
+    return elements_from(type, array.shape(), number, false,
+                         [&array](int64_t k) { return static_cast<uint64_t>(array.get(k).i); });
+  return elements_from(type, array.shape(), number, scalar::is_float(array.elem()),
+                       [&array](int64_t k) { return array.get(k).i; });
 }
 
-ShownCells cells_of(const graph::Tensor& tensor) {
+ShownElements elements_of(const graph::Tensor& tensor) {
   const std::string type(graph::name_of(tensor.type()));
   const auto number = [&tensor](int64_t k) { return tensor.get_double(k); };
   if (tensor.type() == graph::DataType::U64)
-    return cells_from(type, tensor.shape(), number, false,
-                      [&tensor](int64_t k) { return static_cast<uint64_t>(tensor.get_int(k)); });
-  return cells_from(type, tensor.shape(), number, graph::is_float(tensor.type()),
-                    [&tensor](int64_t k) { return tensor.get_int(k); });
+    return elements_from(type, tensor.shape(), number, false,
+                         [&tensor](int64_t k) { return static_cast<uint64_t>(tensor.get_int(k)); });
+  return elements_from(type, tensor.shape(), number, graph::is_float(tensor.type()),
+                       [&tensor](int64_t k) { return tensor.get_int(k); });
 }
 
 std::string text_of(const Summary& s) {
   return fmt::format(
       "min {:.6g}  max {:.6g}  mean {:.6g}{}", s.low, s.high, s.mean,
-      s.nans == 0 ? "" : fmt::format("  NaN in {} cell{}", s.nans, s.nans == 1 ? "" : "s"));
+      s.nans == 0 ? "" : fmt::format("  NaN in {} element{}", s.nans, s.nans == 1 ? "" : "s"));
 }
 
 Diagnostic unknown_output(const std::string& name, Names names, const std::string& known) {

@@ -2,7 +2,7 @@
 
 #include "driver/session.h"
 #include "graph/tensor.h"
-#include "kawara/shown_cells.h"
+#include "kawara/shown_elements.h"
 #include "kawara/text_values.h"
 #include "program/interpret/values.h"
 #include "support/diagnostic.h"
@@ -39,20 +39,20 @@ Result<Done, Diagnostic> write_array(const std::string& name, const std::string&
 Result<Done, Diagnostic> write_tensor(const std::string& name, const std::string& path,
                                       const graph::Tensor&);
 
-ShownCells cells_of(const program::Array&);
-ShownCells cells_of(const graph::Tensor&);
+ShownElements elements_of(const program::Array&);
+ShownElements elements_of(const graph::Tensor&);
 
-/// Cells at a glance. NaN counts in the mean and on its own, and for the least and the largest where there is nothing else.
+/// Elements at a glance. NaN counts in the mean and on its own, and for the least and the largest where there is nothing else.
 struct Summary {
   double low = 0, high = 0, mean = 0;
   int64_t nans = 0;
 };
-/// Of so many cells, `cell(k)` the kth.
-template <class Cell> Summary summary_of(int64_t cells, Cell cell) {
+/// Of so many elements, `element(k)` the kth.
+template <class Element> Summary summary_of(int64_t elements, Element element) {
   Summary s;
   bool is_first = true;
-  for (int64_t k = 0; k < cells; ++k) {
-    const double v = cell(k);
+  for (int64_t k = 0; k < elements; ++k) {
+    const double v = element(k);
     s.mean += v;
     if (v != v) {
       ++s.nans;
@@ -64,10 +64,10 @@ template <class Cell> Summary summary_of(int64_t cells, Cell cell) {
   }
   if (is_first && s.nans > 0)
     s.low = s.high = s.mean;
-  s.mean /= cells > 0 ? static_cast<double>(cells) : 1;
+  s.mean /= elements > 0 ? static_cast<double>(elements) : 1;
   return s;
 }
-/// "min -1  max 2  mean 0.5", and how many cells are NaN where some are.
+/// "min -1  max 2  mean 0.5", and how many elements are NaN where some are.
 std::string text_of(const Summary&);
 
 /// No output has that name (K0435).

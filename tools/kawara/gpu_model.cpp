@@ -167,7 +167,7 @@ measured(Made& made, const ModelOptions& options, const std::vector<Datum>& resu
                                           {"norm", each.norm},
                                           {"differing", each.differing}});
     }
-    text += fmt::format("check: as the processor says; allowed {:.1e} of the largest cell\n",
+    text += fmt::format("check: as the processor says; allowed {:.1e} of the largest element\n",
                         check.allowed.floats);
   }
   if (options.time) {

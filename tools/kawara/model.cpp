@@ -196,8 +196,8 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
       continue;
     }
     const Tensor& tensor = run.results[k].tensor;
-    const ShownCells cells = cells_of(tensor);
-    const Summary s = summary_of(tensor.cells(), cells.number);
+    const ShownElements elements = elements_of(tensor);
+    const Summary s = summary_of(tensor.elements(), elements.number);
     json["outputs"].push_back({{"name", name},
                                {"type", graph::name_of(tensor.type())},
                                {"shape", tensor.shape()},
@@ -208,7 +208,7 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
       json["outputs"].back()["nan"] = s.nans;
     const bool is_printed =
         std::find(options.printed.begin(), options.printed.end(), name) != options.printed.end();
-    text += shown(name, cells, is_printed ? INT64_MAX : kFewCells);
+    text += shown(name, elements, is_printed ? INT64_MAX : kFewElements);
   }
   KAWARA_TRY([[maybe_unused]] const Done written, write_outputs(options, run));
   if (run.check) {

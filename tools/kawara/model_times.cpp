@@ -133,7 +133,7 @@ Result<Done, Diagnostic> add_sizes(driver::Model& model, const ModelOptions& opt
     most = most == 0 ? program.most() : std::min(most, program.most());
   }
   if (!programs.empty())
-    text += fmt::format("{} kernels are for all sizes, each from {} to at least {} cells\n",
+    text += fmt::format("{} kernels are for all sizes, each from {} to at least {} elements\n",
                         programs.size(), least, most);
   return Done{};
 }

@@ -47,7 +47,7 @@ std::optional<scalar::Value> integer_from(std::string_view text, scalar::Elem el
   return fits ? std::optional(scalar::int_value(*number)) : std::nullopt;
 }
 
-std::optional<scalar::Value> cell_from(std::string_view text, scalar::Elem elem) {
+std::optional<scalar::Value> element_from(std::string_view text, scalar::Elem elem) {
   if (elem == scalar::Elem::Bool)
     return condition_from(text);
   if (!scalar::is_float(elem))
@@ -56,9 +56,9 @@ std::optional<scalar::Value> cell_from(std::string_view text, scalar::Elem elem)
   return number ? std::optional(scalar::float_value(*number)) : std::nullopt;
 }
 
-std::string shown_cell(std::string_view cell) {
+std::string shown_element(std::string_view element) {
   constexpr size_t kMost = 40;
-  return printable(std::string(cell.substr(0, kMost))) + (cell.size() > kMost ? "..." : "");
+  return printable(std::string(element.substr(0, kMost))) + (element.size() > kMost ? "..." : "");
 }
 
 Diagnostic unfit_value(const std::string& name, std::string headline, const std::string& why) {
@@ -114,8 +114,8 @@ std::optional<DeclaredInput> declared_input(const graph::ValueType& type) {
   DeclaredInput declared{*elem, std::nullopt, true, graph::text_of(type)};
   if (type.shape) {
     declared.rank = type.shape->size();
-    declared.is_one_cell = std::all_of(type.shape->begin(), type.shape->end(),
-                                       [](const graph::Dim& dim) { return dim.size == 1; });
+    declared.is_one_element = std::all_of(type.shape->begin(), type.shape->end(),
+                                          [](const graph::Dim& dim) { return dim.size == 1; });
   }
   return declared;
 }
@@ -128,19 +128,19 @@ bool is_value(std::string_view text) {
 
 Result<program::Array, Diagnostic>
 array_from_value(const std::string& name, const std::string& text, const DeclaredInput& declared) {
-  if (!declared.is_one_cell)
+  if (!declared.is_one_element)
     return fail(
         unfit_value(name,
                     fmt::format("`--input {}={}` gives one number for {}", printable(name),
-                                shown_cell(text), declared.text),
-                    "A number is for an input of one cell; others are read from a .npy, .npz "
+                                shown_element(text), declared.text),
+                    "A number is for an input of one element; others are read from a .npy, .npz "
                     "or .csv file."));
-  const auto value = cell_from(text, declared.elem);
+  const auto value = element_from(text, declared.elem);
   if (!value)
     return fail(
         unfit_value(name,
                     fmt::format("`--input {}={}` is no value of the type {}", printable(name),
-                                shown_cell(text), scalar::name_of(declared.elem)),
+                                shown_element(text), scalar::name_of(declared.elem)),
                     fmt::format("The input is declared as {}.", declared.text)));
   program::Array array(declared.elem, std::vector<int64_t>(declared.rank.value_or(0), 1));
   array.set(0, *value);
@@ -162,29 +162,30 @@ Result<program::Array, Diagnostic> array_from_csv(const std::string& name, const
                     : static_cast<size_t>(std::count(lines[0].begin(), lines[0].end(), ',')) + 1;
   if (declared.rank == 1 && lines.size() > 1 && columns > 1)
     return fail(
-        bad_table(fmt::format("`{}` has {} lines of {} cells, not one line or one column", path,
+        bad_table(fmt::format("`{}` has {} lines of {} elements, not one line or one column", path,
                               lines.size(), columns),
                   fmt::format("The input `{}` is declared as {}.", printable(name), declared.text),
                   "give a table of one row or one column"));
   program::Array array(declared.elem, shape_of_table(lines.size(), columns, declared));
   int64_t at = 0;
   for (size_t row = 0; row < lines.size(); ++row) {
-    const std::vector<std::string_view> cells = split(lines[row], ',');
-    if (cells.size() != columns)
-      return fail(bad_table(
-          fmt::format("`{}`, line {}: {} cells, not {}", path, row + 1, cells.size(), columns),
-          "All lines of a table have as many cells as the first.", "give each line as many"));
+    const std::vector<std::string_view> elements = split(lines[row], ',');
+    if (elements.size() != columns)
+      return fail(bad_table(fmt::format("`{}`, line {}: {} elements, not {}", path, row + 1,
+                                        elements.size(), columns),
+                            "All lines of a table have as many elements as the first.",
+                            "give each line as many"));
     for (size_t column = 0; column < columns; ++column) {
-      const auto value = cell_from(trim(cells[column]), declared.elem);
+      const auto value = element_from(trim(elements[column]), declared.elem);
       if (!value)
         return fail(bad_table(
             fmt::format("`{}`, line {}, column {}: `{}` is no value of the type {}", path, row + 1,
-                        column + 1, shown_cell(trim(cells[column])),
+                        column + 1, shown_element(trim(elements[column])),
                         scalar::name_of(declared.elem)),
             fmt::format("The input `{}` is declared as {}. A table holds numbers with commas "
                         "between them, and no names of columns.",
                         printable(name), declared.text),
-            "correct the cell"));
+            "correct the element"));
       array.set(at++, *value);
     }
   }

@@ -23,7 +23,7 @@ struct Built {
   Pattern pattern;
   ClassId id = 0;
   int operators = 0;
-  std::string value; ///< type, shape and cells
+  std::string value; ///< type, shape and elements
 };
 
 Pattern variable(const std::string& name) {
@@ -139,7 +139,7 @@ private:
     graph_.values.push_back({name, type});
     graph_.inputs.push_back(id);
     Tensor tensor(DataType::F64, shape);
-    for (int64_t k = 0; k < tensor.cells(); ++k) {
+    for (int64_t k = 0; k < tensor.elements(); ++k) {
       state_ = hash_mix(state_ ^ options_.seed, static_cast<uint64_t>(k));
       tensor.set_double(k, static_cast<double>(static_cast<int64_t>(state_ % 41) - 20));
     }
@@ -153,7 +153,7 @@ private:
 
   static std::string text_of_value(const Tensor& tensor) {
     std::string text = graph::text_of(tensor.shape());
-    for (int64_t k = 0; k < tensor.cells(); ++k)
+    for (int64_t k = 0; k < tensor.elements(); ++k)
       text += fmt::format(" {}", tensor.get_double(k));
     return text;
   }

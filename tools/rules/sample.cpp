@@ -217,14 +217,14 @@ std::string difference(const Tensor& a, const Tensor& b, bool is_exact) {
   if (a.shape() != b.shape())
     return "shapes differ";
   double largest = 0;
-  for (int64_t k = 0; k < a.cells(); ++k)
+  for (int64_t k = 0; k < a.elements(); ++k)
     largest = std::max(largest, std::abs(a.get_double(k)));
-  for (int64_t k = 0; k < a.cells(); ++k) {
+  for (int64_t k = 0; k < a.elements(); ++k) {
     const double x = a.get_double(k), y = b.get_double(k);
     const bool is_same = x == y || (std::isnan(x) && std::isnan(y)) ||
                          (!is_exact && std::abs(x - y) <= 1e-4 * largest + 1e-6);
     if (!is_same)
-      return fmt::format("cell {}: {} and {}", k, x, y);
+      return fmt::format("element {}: {} and {}", k, x, y);
   }
   return "";
 }
@@ -248,7 +248,7 @@ std::map<graph::ValueId, Tensor> random_inputs(const graph::Graph& graph, uint64
     for (const graph::Dim& dim : *type.shape)
       shape.push_back(*dim.size);
     Tensor tensor(*type.elem, shape);
-    for (int64_t k = 0; k < tensor.cells(); ++k)
+    for (int64_t k = 0; k < tensor.elements(); ++k)
       tensor.set_double(
           k, 0.125 * static_cast<double>(positive ? 1 + random.below(16) : random.below(33) - 16));
     inputs.emplace(id, std::move(tensor));

@@ -22,7 +22,7 @@ std::map<graph::ValueId, graph::Tensor> random_inputs(const graph::Graph&, uint6
                                                       bool positive);
 
 /// Runs samples of a rule through the operators' programs. Exact rules must agree bit by bit, others up to
-/// 1e-4 of the largest cell. Returns how many samples agreed, or the text of the first that did not.
+/// 1e-4 of the largest element. Returns how many samples agreed, or the text of the first that did not.
 struct NumericCheck {
   int agreed = 0;
   std::string failure;

@@ -30,7 +30,7 @@ SymbolicTensor SymbolicOperators::move(const std::string& op, const SymbolicAttr
         require(choose_(2) == 0 ? from == to : from == 1 && to != 1);
     }
     return {shape, [this, x, shape](const Place& place) {
-              return broadcast_cell(x, resolved(place, shape));
+              return broadcast_element(x, resolved(place, shape));
             }};
   }
   if (op == "Transpose") {
@@ -47,7 +47,7 @@ SymbolicTensor SymbolicOperators::move(const std::string& op, const SymbolicAttr
               Exprs index = at;
               for (size_t k = 0; k < perm.size(); ++k)
                 index[perm[k]] = at[k];
-              return cell(x, index);
+              return element(x, index);
             }};
   }
   const Exprs starts = list(attributes, "starts"), counts = list(attributes, "counts"),
@@ -61,7 +61,7 @@ SymbolicTensor SymbolicOperators::move(const std::string& op, const SymbolicAttr
             Exprs index = resolved(place, counts);
             for (size_t k = 0; k < index.size(); ++k)
               index[k] = (starts[k] + index[k] * steps[k]).simplify();
-            return cell(x, index);
+            return element(x, index);
           }};
 }
 
@@ -80,7 +80,7 @@ SymbolicTensor SymbolicOperators::concat(size_t axis, const std::vector<Symbolic
   extents[axis] = begins.back();
   std::vector<SymbolicTensor> parts;
   for (const SymbolicTensor& operand : operands) {
-    const auto monoid = cell(operand, generic_index(operand.extents)).monoid;
+    const auto monoid = element(operand, generic_index(operand.extents)).monoid;
     parts.push_back(monoid == Monoid::Sum ? operand : named(operand));
   }
   return {extents, [this, parts, begins, axis, extents](const Place& place) {
@@ -95,7 +95,7 @@ SymbolicTensor SymbolicOperators::concat(size_t axis, const std::vector<Symbolic
                 guard.lower = begins[k];
               if (k + 1 < parts.size())
                 guard.upper = begins[k + 1];
-              const SymbolicValue mine = Prover::guarded(cell(parts[k], inner), guard);
+              const SymbolicValue mine = Prover::guarded(element(parts[k], inner), guard);
               all.terms.insert(all.terms.end(), mine.terms.begin(), mine.terms.end());
             }
             return all;
@@ -121,7 +121,7 @@ SymbolicTensor SymbolicOperators::reduce(const std::string& op,
   for (size_t k = 0; k < given.rank(); ++k)
     if (!is_reduced[k] || keeps)
       extents.push_back(is_reduced[k] ? prover_.context().int_val(1) : given.extents[k]);
-  const SymbolicValue probe = cell(given, generic_index(given.extents));
+  const SymbolicValue probe = element(given, generic_index(given.extents));
   // Folds of the same kind are one; another one inside is a value of its own.
   const bool nests = probe.monoid == monoid &&
                      (prover_.arithmetic() == Arithmetic::Real || monoid > Monoid::Product);
@@ -134,7 +134,7 @@ SymbolicTensor SymbolicOperators::reduce(const std::string& op,
               index.push_back(is_reduced[k] ? prover_.fresh_integer("k") : at[next]);
               next += !is_reduced[k] || keeps;
             }
-            SymbolicValue value = cell(x, index);
+            SymbolicValue value = element(x, index);
             std::vector<SymbolicTerm::Bound> over;
             for (size_t k = 0; k < x.rank(); ++k)
               if (is_reduced[k])
@@ -171,7 +171,7 @@ SymbolicTensor SymbolicOperators::matmul(const SymbolicTensor& a, const Symbolic
                                                                   : index[rank - t.rank() + d]);
               mine.push_back(row);
               mine.push_back(column);
-              return cell(t, mine);
+              return element(t, mine);
             };
             return prover_.fold(
                 Monoid::Sum, {{k, x.extents.back()}},
@@ -230,7 +230,8 @@ SymbolicTensor SymbolicOperators::conv(const SymbolicAttributes& attributes,
       from.push_back(index[d + 2] * strides[d] + taps.back() * dilations[d] - pads[d]);
       inside.other = *inside.other && from.back() >= 0 && from.back() < x.extents[d + 2];
     }
-    SymbolicValue value = Prover::guarded(prover_.multiply(cell(x, from), cell(w, weight)), inside);
+    SymbolicValue value =
+        Prover::guarded(prover_.multiply(element(x, from), element(w, weight)), inside);
     std::vector<SymbolicTerm::Bound> over{{channel, w.extents[1]}};
     for (size_t d = 0; d < spatial; ++d)
       over.push_back({taps[d], w.extents[d + 2]});
@@ -240,7 +241,7 @@ SymbolicTensor SymbolicOperators::conv(const SymbolicAttributes& attributes,
     return {extents, sum};
   return {extents, [this, sum, bias, extents, is_real](const Place& place) {
             SymbolicValue value = sum(place);
-            const SymbolicValue more = cell(bias, {resolved(place, extents)[1]});
+            const SymbolicValue more = element(bias, {resolved(place, extents)[1]});
             if (is_real)
               return prover_.add(value, more);
             for (SymbolicTerm& term : value.terms)
@@ -270,7 +271,7 @@ SymbolicTensor SymbolicOperators::max_pool(const SymbolicAttributes& attributes,
               from[d + 2] = from[d + 2] * strides[d] + taps.back() * dilations[d] - pads[d];
               inside.other = *inside.other && from[d + 2] >= 0 && from[d + 2] < x.extents[d + 2];
             }
-            SymbolicValue value = Prover::guarded(cell(x, from), inside);
+            SymbolicValue value = Prover::guarded(element(x, from), inside);
             std::vector<SymbolicTerm::Bound> over;
             for (size_t d = 0; d < kernel.size(); ++d)
               over.push_back({taps[d], kernel[d]});
@@ -303,12 +304,12 @@ SymbolicTensor SymbolicOperators::batch_norm(const SymbolicAttributes& attribute
   const z3::expr epsilon = list(attributes, "epsilon")[0];
   return {x.extents, [this, operands, x, epsilon](const Place& place) {
             const Exprs index = resolved(place, x.extents);
-            const auto of = [&](size_t k) { return cell(operands[k], {index[1]}); };
+            const auto of = [&](size_t k) { return element(operands[k], {index[1]}); };
             const z3::expr variance =
                 prover_.expression(prover_.add(of(4), prover_.value(epsilon)));
             const z3::expr root = prover_.expression(prover_.apply("Sqrt", {variance}));
             const SymbolicValue scale = prover_.multiply(of(1), prover_.apply("inv", {root}));
-            const SymbolicValue centred = prover_.add(cell(x, index), prover_.negate(of(3)));
+            const SymbolicValue centred = prover_.add(element(x, index), prover_.negate(of(3)));
             return prover_.add(prover_.multiply(centred, scale), of(2));
           }};
 }

@@ -91,13 +91,13 @@ Exprs SymbolicOperators::resolved(const Place& place, const Exprs& extents) {
   return index;
 }
 
-SymbolicValue SymbolicOperators::cell(const SymbolicTensor& tensor, const Exprs& index) {
+SymbolicValue SymbolicOperators::element(const SymbolicTensor& tensor, const Exprs& index) {
   return tensor.at({index, tensor.extents});
 }
 
 SymbolicTensor SymbolicOperators::named(const SymbolicTensor& tensor) {
   const Exprs index = generic_index(tensor.extents);
-  const SymbolicValue value = cell(tensor, index);
+  const SymbolicValue value = element(tensor, index);
   if (value.is_plain())
     return {tensor.extents, [this, tensor](const Place& place) {
               return prover_.value(prover_.expression(tensor.at(place)));
@@ -114,7 +114,7 @@ SymbolicTensor SymbolicOperators::named(const SymbolicTensor& tensor) {
         moved.push_back(index[order[k]]);
         fits = fits && prover_.follows(known.extents[k] == tensor.extents[order[k]]);
       }
-      if (!fits || !prover_.is_equal(value, cell(known, moved)))
+      if (!fits || !prover_.is_equal(value, element(known, moved)))
         continue;
       const SymbolicTensor found = name;
       const Exprs extents = tensor.extents;
@@ -123,7 +123,7 @@ SymbolicTensor SymbolicOperators::named(const SymbolicTensor& tensor) {
                 Exprs permuted;
                 for (const size_t k : order)
                   permuted.push_back(at[k]);
-                return cell(found, permuted);
+                return element(found, permuted);
               }};
     } while (std::next_permutation(order.begin(), order.end()));
   }
@@ -152,13 +152,14 @@ Exprs SymbolicOperators::broadcast(const Exprs& a, const Exprs& b) {
   return result;
 }
 
-SymbolicValue SymbolicOperators::broadcast_cell(const SymbolicTensor& tensor, const Exprs& index) {
+SymbolicValue SymbolicOperators::broadcast_element(const SymbolicTensor& tensor,
+                                                   const Exprs& index) {
   Exprs mine;
   const size_t missing = index.size() - tensor.rank();
   for (size_t k = 0; k < tensor.rank(); ++k)
     mine.push_back(prover_.follows(tensor.extents[k] == 1) ? prover_.context().int_val(0)
                                                            : index[k + missing]);
-  return cell(tensor, mine);
+  return element(tensor, mine);
 }
 
 SymbolicTensor SymbolicOperators::unary(const std::string& op, const SymbolicAttributes& attributes,
@@ -168,12 +169,12 @@ SymbolicTensor SymbolicOperators::unary(const std::string& op, const SymbolicAtt
   Exprs more;
   for (const auto& [name, attribute] : attributes)
     more.insert(more.end(), attribute.values.begin(), attribute.values.end());
-  const auto applied = [this, op, more](const z3::expr& cell) {
-    Exprs arguments{cell};
+  const auto applied = [this, op, more](const z3::expr& element) {
+    Exprs arguments{element};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return prover_.apply(op == "Reciprocal" ? "inv" : op, arguments);
   };
-  const SymbolicValue probe = cell(x, generic_index(x.extents));
+  const SymbolicValue probe = element(x, generic_index(x.extents));
   // A function that never decreases may as well be applied before a maximum or minimum is taken.
   if (op == "Relu" && probe.monoid > Monoid::Product)
     return {x.extents, [this, x, applied](const Place& place) {
@@ -191,7 +192,7 @@ SymbolicTensor SymbolicOperators::unary(const std::string& op, const SymbolicAtt
 
 SymbolicValue SymbolicOperators::times(const SymbolicTensor& a, const Exprs& i,
                                        const SymbolicTensor& b, const Exprs& j) {
-  return prover_.multiply(broadcast_cell(a, i), broadcast_cell(b, j));
+  return prover_.multiply(broadcast_element(a, i), broadcast_element(b, j));
 }
 
 SymbolicTensor SymbolicOperators::binary(const std::string& op, const SymbolicTensor& x,
@@ -200,7 +201,7 @@ SymbolicTensor SymbolicOperators::binary(const std::string& op, const SymbolicTe
   const bool is_linear = op == "Add" || op == "Sub" || op == "Mul" || op == "Div";
   const bool is_rounded = prover_.arithmetic() == Arithmetic::Uninterpreted;
   const auto folded = [&](const SymbolicTensor& one) {
-    return cell(one, generic_index(one.extents)).monoid;
+    return element(one, generic_index(one.extents)).monoid;
   };
   // max(max(x), max(y)) stays a maximum.
   const bool joins = op == "Max" && folded(x) == Monoid::Maximum && folded(y) == Monoid::Maximum;
@@ -210,7 +211,7 @@ SymbolicTensor SymbolicOperators::binary(const std::string& op, const SymbolicTe
       op == "Div" || !keeps || (!joins && folded(y) > Monoid::Sum) ? named(y) : y;
   return {extents, [this, op, a, b, extents, joins](const Place& place) {
             const Exprs index = resolved(place, extents);
-            SymbolicValue left = broadcast_cell(a, index), right = broadcast_cell(b, index);
+            SymbolicValue left = broadcast_element(a, index), right = broadcast_element(b, index);
             if (joins) {
               left.terms.insert(left.terms.end(), right.terms.begin(), right.terms.end());
               return left;

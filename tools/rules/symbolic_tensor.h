@@ -11,13 +11,13 @@ namespace kawara::rules {
 
 using Exprs = std::vector<z3::expr>;
 
-/// A cell by its position in a row-major array of some shape; an array of another shape with as many
-/// cells has it at another index.
+/// An element by its position in a row-major array of some shape; an array of another shape with as many
+/// elements has it at another index.
 struct Place {
   Exprs index, shape;
 };
 
-/// A tensor whose extents and cells are symbols.
+/// A tensor whose extents and elements are symbols.
 struct SymbolicTensor {
   Exprs extents;
   std::function<SymbolicValue(const Place&)> at;
@@ -38,7 +38,7 @@ struct NoInstance {};
 /// Tries one of several cases; a proof runs over all of them.
 using Chooser = std::function<size_t(size_t count)>;
 
-/// The meaning of the operators of rules (graph/rewrite/term.h), cell by cell, for symbolic extents.
+/// The meaning of the operators of rules (graph/rewrite/term.h), element by element, for symbolic extents.
 class SymbolicOperators {
 public:
   SymbolicOperators(Prover& prover, Chooser choose) : prover_(prover), choose_(std::move(choose)) {}
@@ -55,11 +55,11 @@ private:
   std::vector<size_t> real_dimensions(const Exprs& extents); ///< those that are not known to be 1
   /// The index of a place in a tensor of these extents.
   Exprs resolved(const Place&, const Exprs& extents);
-  SymbolicValue cell(const SymbolicTensor&, const Exprs& index);
-  /// The same tensor with cells that are single expressions: folds get a name, equal ones the same.
+  SymbolicValue element(const SymbolicTensor&, const Exprs& index);
+  /// The same tensor with elements that are single expressions: folds get a name, equal ones the same.
   SymbolicTensor named(const SymbolicTensor&);
   Exprs broadcast(const Exprs&, const Exprs&);
-  SymbolicValue broadcast_cell(const SymbolicTensor&, const Exprs& index);
+  SymbolicValue broadcast_element(const SymbolicTensor&, const Exprs& index);
   SymbolicTensor unary(const std::string& op, const SymbolicAttributes&, const SymbolicTensor&);
   SymbolicTensor binary(const std::string& op, const SymbolicTensor&, const SymbolicTensor&);
   SymbolicTensor reduce(const std::string& op, const SymbolicAttributes&, const SymbolicTensor&);
@@ -77,7 +77,7 @@ private:
 
   Prover& prover_;
   Chooser choose_;
-  /// Folds that have a name, as tensors of unknown cells.
+  /// Folds that have a name, as tensors of unknown elements.
   std::vector<std::pair<SymbolicTensor, SymbolicTensor>> names_;
 };
 

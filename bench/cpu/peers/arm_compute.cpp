@@ -75,20 +75,20 @@ public:
 
   void run() override { function_->run(); }
 
-  void output(float* cells) const override {
+  void output(float* elements) const override {
     if (case_.op == Op::Conv) {
       const int64_t size = case_.conv.out_size();
       for (int64_t k = 0; k < case_.conv.filters; ++k)
         for (int64_t h = 0; h < size; ++h)
           for (int64_t w = 0; w < size; ++w)
-            *cells++ = *reinterpret_cast<const float*>(out_->at(k, w, h));
+            *elements++ = *reinterpret_cast<const float*>(out_->at(k, w, h));
       return;
     }
     const int64_t rows = case_.op == Op::Transpose ? case_.n : case_.m;
     const int64_t columns = case_.op == Op::Transpose ? case_.m : case_.n;
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t j = 0; j < columns; ++j)
-        *cells++ = number(out_->at(j, r));
+        *elements++ = number(out_->at(j, r));
   }
 
   void release() override {

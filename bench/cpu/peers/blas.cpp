@@ -39,7 +39,7 @@ public:
 
   bool prepare(const Case& c, const Operands& x) override {
     release();
-    out_.resize(static_cast<size_t>(output_cells(c)));
+    out_.resize(static_cast<size_t>(output_elements(c)));
     if (c.op == Op::Gemm)
       prepare_product(c, x);
     else if (c.op == Op::Transpose && library_.transpose != nullptr)
@@ -51,8 +51,8 @@ public:
   }
 
   void run() override { call_(); }
-  void output(float* cells) const override {
-    std::memcpy(cells, out_.data(), out_.size() * sizeof(float));
+  void output(float* elements) const override {
+    std::memcpy(elements, out_.data(), out_.size() * sizeof(float));
   }
   void release() override {
     call_ = nullptr;

@@ -34,7 +34,7 @@ public:
     // Built without threads, it is no match for those that have them.
     if (threads_ > Eigen::nbThreads())
       return false;
-    out_.resize(static_cast<size_t>(output_cells(c)));
+    out_.resize(static_cast<size_t>(output_elements(c)));
     float* out = out_.data();
     if (c.op == Op::Gemm)
       call_ = [c, x, out] { Out(out, c.m, c.n).noalias() = In(x.a, c.m, c.k) * In(x.b, c.k, c.n); };
@@ -48,8 +48,8 @@ public:
   }
 
   void run() override { call_(); }
-  void output(float* cells) const override {
-    std::memcpy(cells, out_.data(), out_.size() * sizeof(float));
+  void output(float* elements) const override {
+    std::memcpy(elements, out_.data(), out_.size() * sizeof(float));
   }
   void release() override {
     call_ = nullptr;

@@ -18,7 +18,7 @@ using Tag = memory::format_tag;
 
 class OneDnn final : public Contestant {
 public:
-  OneDnn() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+  OneDnn() : async_op_(dnnl::async_op::kind::cpu, 0), stream_(async_op_) {
     const dnnl_version_t* v = dnnl_version();
     version_ =
         std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
@@ -58,14 +58,14 @@ public:
     stream_.wait();
   }
 
-  void output(float* cells) const override {
+  void output(float* elements) const override {
     const memory plain = reordered(arguments_.at(DNNL_ARG_DST), plain_output_);
-    const auto count = static_cast<size_t>(output_cells(case_));
+    const auto count = static_cast<size_t>(output_elements(case_));
     if (case_.op == Op::GemmI8)
       for (size_t i = 0; i < count; ++i)
-        cells[i] = static_cast<float>(static_cast<const int32_t*>(plain.get_data_handle())[i]);
+        elements[i] = static_cast<float>(static_cast<const int32_t*>(plain.get_data_handle())[i]);
     else
-      std::memcpy(cells, plain.get_data_handle(), count * sizeof(float));
+      std::memcpy(elements, plain.get_data_handle(), count * sizeof(float));
   }
 
   void release() override {
@@ -77,29 +77,29 @@ private:
   memory reordered(const memory& from, const memory::desc& to) const {
     if (from.get_desc() == to)
       return from;
-    memory moved(to, engine_);
-    dnnl::stream stream(engine_);
+    memory moved(to, async_op_);
+    dnnl::stream stream(async_op_);
     dnnl::reorder(from, moved).execute(stream, const_cast<memory&>(from), moved);
     stream.wait();
     return moved;
   }
 
-  /// The caller's cells in the layout that a primitive wants.
+  /// The caller's elements in the layout that a primitive wants.
   memory operand(const void* data, const memory::desc& plain, const memory::desc& wanted) const {
-    return reordered(memory(plain, engine_, const_cast<void*>(data)), wanted);
+    return reordered(memory(plain, async_op_, const_cast<void*>(data)), wanted);
   }
 
   void prepare_product(const void* a, const void* b, Type operand_type, Type result) {
     const memory::dims left{case_.m, case_.k}, right{case_.k, case_.n}, out{case_.m, case_.n};
     const memory::desc src(left, operand_type, Tag::ab), dst(out, result, Tag::ab);
     const dnnl::matmul::primitive_desc chosen(
-        dnnl::matmul::desc(src, memory::desc(right, operand_type, Tag::any), dst), engine_);
+        dnnl::matmul::desc(src, memory::desc(right, operand_type, Tag::any), dst), async_op_);
     primitive_ = dnnl::matmul(chosen);
     plain_output_ = dst;
     arguments_ = {{DNNL_ARG_SRC, operand(a, src, src)},
                   {DNNL_ARG_WEIGHTS,
                    operand(b, memory::desc(right, operand_type, Tag::ab), chosen.weights_desc())},
-                  {DNNL_ARG_DST, memory(dst, engine_)}};
+                  {DNNL_ARG_DST, memory(dst, async_op_)}};
   }
 
   void prepare_convolution(const Operands& x) {
@@ -116,14 +116,14 @@ private:
             dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_auto,
             memory::desc(image, Type::f32, Tag::any), memory::desc(weights, Type::f32, Tag::any),
             memory::desc(out, Type::f32, Tag::any), strides, pads, pads),
-        engine_);
+        async_op_);
     primitive_ = dnnl::convolution_forward(chosen);
     plain_output_ = memory::desc(out, Type::f32, Tag::abcd);
     arguments_ = {
         {DNNL_ARG_SRC, operand(x.a, memory::desc(image, Type::f32, Tag::abcd), chosen.src_desc())},
         {DNNL_ARG_WEIGHTS,
          operand(x.b, memory::desc(weights, Type::f32, plain_weights), chosen.weights_desc())},
-        {DNNL_ARG_DST, memory(chosen.dst_desc(), engine_)}};
+        {DNNL_ARG_DST, memory(chosen.dst_desc(), async_op_)}};
   }
 
   void prepare_rows(const Operands& x) {
@@ -131,16 +131,17 @@ private:
     const memory::desc rows(shape, Type::f32, Tag::ab), row({case_.n}, Type::f32, Tag::a);
     constexpr auto kForward = dnnl::prop_kind::forward_inference;
     plain_output_ = rows;
-    arguments_ = {{DNNL_ARG_SRC, operand(x.a, rows, rows)}, {DNNL_ARG_DST, memory(rows, engine_)}};
+    arguments_ = {{DNNL_ARG_SRC, operand(x.a, rows, rows)},
+                  {DNNL_ARG_DST, memory(rows, async_op_)}};
     if (case_.op == Op::Softmax) {
-      primitive_ = dnnl::softmax_forward({{kForward, rows, 1}, engine_});
+      primitive_ = dnnl::softmax_forward({{kForward, rows, 1}, async_op_});
     } else if (case_.op == Op::Gelu) {
       primitive_ = dnnl::eltwise_forward(
-          {{kForward, dnnl::algorithm::eltwise_gelu_erf, rows, 0, 0}, engine_});
+          {{kForward, dnnl::algorithm::eltwise_gelu_erf, rows, 0, 0}, async_op_});
     } else if (case_.op == Op::LayerNorm) {
       const auto flags =
           dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
-      primitive_ = dnnl::layer_normalization_forward({{kForward, rows, 1e-5F, flags}, engine_});
+      primitive_ = dnnl::layer_normalization_forward({{kForward, rows, 1e-5F, flags}, async_op_});
       arguments_.insert({DNNL_ARG_SCALE, operand(x.b, row, row)});
       arguments_.insert({DNNL_ARG_SHIFT, operand(x.c, row, row)});
     } else if (case_.op == Op::AddRelu) {
@@ -149,18 +150,18 @@ private:
       dnnl::primitive_attr attributes;
       attributes.set_post_ops(relu);
       primitive_ =
-          dnnl::binary({{dnnl::algorithm::binary_add, rows, rows, rows}, attributes, engine_});
+          dnnl::binary({{dnnl::algorithm::binary_add, rows, rows, rows}, attributes, async_op_});
       arguments_.insert({DNNL_ARG_SRC_1, operand(x.b, rows, rows)});
     } else {
       const memory::desc columns(shape, Type::f32, Tag::ba);
-      primitive_ = dnnl::reorder({engine_, rows, engine_, columns});
-      arguments_.at(DNNL_ARG_DST) = memory(columns, engine_);
+      primitive_ = dnnl::reorder({async_op_, rows, async_op_, columns});
+      arguments_.at(DNNL_ARG_DST) = memory(columns, async_op_);
       plain_output_ = columns;
     }
   }
 
   std::string version_;
-  dnnl::engine engine_;
+  dnnl::async_op async_op_;
   dnnl::stream stream_;
   Case case_;
   dnnl::primitive primitive_;

@@ -172,7 +172,7 @@ public:
   void run() { api_.run(session_, name_pointers_, values_, output_.name.c_str(), written_); }
 
   /// As floats.
-  float cell(size_t at) const {
+  float element(size_t at) const {
     if (output_.type == OnnxType::F16)
       return static_cast<float>(scalar::f16_value(load<uint16_t>(at)));
     if (output_.type == OnnxType::I32)
@@ -206,7 +206,7 @@ public:
 
   bool prepare(const Case& c, const Operands& x) override {
     release();
-    cells_ = static_cast<size_t>(output_cells(c));
+    elements_ = static_cast<size_t>(output_elements(c));
     Model model = c.op == Op::GemmGelu     ? product_and_gelu(c, x)
                   : c.op == Op::ConvPool   ? convolution_and_pool(c.conv, x)
                   : c.group == "gemm"      ? product(c, x)
@@ -217,16 +217,16 @@ public:
     return true;
   }
   void run() override { session_->run(); }
-  void output(float* cells) const override {
-    for (size_t i = 0; i < cells_; ++i)
-      cells[i] = session_->cell(i);
+  void output(float* elements) const override {
+    for (size_t i = 0; i < elements_; ++i)
+      elements[i] = session_->element(i);
   }
   void release() override { session_.reset(); }
 
 private:
   OrtApi api_;
   int64_t threads_;
-  size_t cells_ = 0;
+  size_t elements_ = 0;
   std::unique_ptr<Session> session_;
 };
 
@@ -248,7 +248,7 @@ public:
     const Shape shape{1, c.n, c.m * c.k};
     for (const auto& [name, data] : {std::pair{"Q", x.a}, {"K", x.b}, {"V", x.c}}) {
       std::vector<float>& side_by_side =
-          operands_.emplace_back(static_cast<size_t>(output_cells(c)));
+          operands_.emplace_back(static_cast<size_t>(output_elements(c)));
       for (size_t i = 0; i < side_by_side.size(); ++i)
         side_by_side[place(i)] = data[i];
       m.inputs.push_back({name, OnnxType::F32, shape, side_by_side.data()});
@@ -260,9 +260,9 @@ public:
     return true;
   }
   void run() override { session_->run(); }
-  void output(float* cells) const override {
-    for (size_t i = 0; i < static_cast<size_t>(output_cells(case_)); ++i)
-      cells[i] = session_->cell(place(i));
+  void output(float* elements) const override {
+    for (size_t i = 0; i < static_cast<size_t>(output_elements(case_)); ++i)
+      elements[i] = session_->element(place(i));
   }
   void release() override {
     session_.reset();

@@ -32,16 +32,16 @@ bool have_same_form(const run::Datum& a, const run::Datum& b) {
 }
 
 /// NaN without the sign that it may have.
-std::string cell_text(double cell) {
-  return std::isnan(cell) ? "nan" : fmt::format("{:.9g}", cell);
+std::string element_text(double element) {
+  return std::isnan(element) ? "nan" : fmt::format("{:.9g}", element);
 }
 
-/// "[1, 2]", the position of a cell.
-std::string place_text(int64_t cell, const graph::Shape& shape) {
+/// "[1, 2]", the position of an element.
+std::string place_text(int64_t element, const graph::Shape& shape) {
   std::string index;
   for (size_t d = shape.size(); d-- > 0;) {
-    index = std::to_string(cell % shape[d]) + (index.empty() ? "" : ", ") + index;
-    cell /= shape[d];
+    index = std::to_string(element % shape[d]) + (index.empty() ? "" : ", ") + index;
+    element /= shape[d];
   }
   return index.empty() ? "" : "[" + index + "]";
 }
@@ -69,7 +69,7 @@ double distance(int64_t a, int64_t b, bool is_unsigned) {
 
 void compare_integers(const Tensor& got, const Tensor& expected, OutputAgreement& out) {
   const bool is_unsigned = expected.type() == graph::DataType::U64;
-  for (int64_t k = 0; k < expected.cells(); ++k) {
+  for (int64_t k = 0; k < expected.elements(); ++k) {
     const int64_t a = got.get_int(k), b = expected.get_int(k);
     if (a == b)
       continue;
@@ -86,7 +86,7 @@ void compare_integers(const Tensor& got, const Tensor& expected, OutputAgreement
 
 void compare_floats(const Tensor& got, const Tensor& expected, OutputAgreement& out) {
   double largest = 0, squares = 0, errors = 0;
-  for (int64_t k = 0; k < expected.cells(); ++k) {
+  for (int64_t k = 0; k < expected.elements(); ++k) {
     const double a = got.get_double(k), b = expected.get_double(k);
     if (std::isfinite(b)) {
       largest = std::max(largest, std::abs(b));
@@ -132,7 +132,7 @@ OutputAgreement agreement_of(std::string name, const run::Datum& got, const run:
   if (!expected.tensor)
     return out;
   out.is_float = graph::is_float(expected.tensor.type());
-  out.cells = expected.tensor.cells();
+  out.elements = expected.tensor.elements();
   if (out.is_float)
     compare_floats(got.tensor, expected.tensor, out);
   else
@@ -176,7 +176,7 @@ bool is_within(const OutputAgreement& agreement, const AllowedDifference& allowe
     return agreement.worst <= allowed.floats;
   return agreement.worst <= allowed.integers ||
          static_cast<double>(agreement.differing) <=
-             allowed.changed * static_cast<double>(agreement.cells);
+             allowed.changed * static_cast<double>(agreement.elements);
 }
 
 bool are_within(const std::vector<OutputAgreement>& outputs, const AllowedDifference& allowed) {
@@ -184,15 +184,15 @@ bool are_within(const std::vector<OutputAgreement>& outputs, const AllowedDiffer
                      [&](const OutputAgreement& each) { return is_within(each, allowed); });
 }
 
-run::Tensor rounded_elsewhere(const run::Tensor& cells, uint64_t seed) {
-  if (!cells || !graph::is_float(cells.type()))
-    return cells;
-  Tensor moved(cells.type(), cells.shape());
-  for (int64_t k = 0; k < cells.cells(); ++k) {
+run::Tensor perturbed_by_one_ulp(const run::Tensor& elements, uint64_t seed) {
+  if (!elements || !graph::is_float(elements.type()))
+    return elements;
+  Tensor moved(elements.type(), elements.shape());
+  for (int64_t k = 0; k < elements.elements(); ++k) {
     seed = hash_mix(seed, static_cast<uint64_t>(k));
     // Twice the roundoff: a number just above a power of two moves by no less.
-    const double by = 2 * roundoff_of(cells.type()) * (seed % 2 == 0 ? 1 : -1);
-    moved.set_double(k, cells.get_double(k) * (1 + by));
+    const double by = 2 * roundoff_of(elements.type()) * (seed % 2 == 0 ? 1 : -1);
+    moved.set_double(k, elements.get_double(k) * (1 + by));
   }
   return moved;
 }
@@ -205,10 +205,10 @@ std::string text_of(const OutputAgreement& a) {
     return name + ": the same";
   if (!a.is_float || std::isinf(a.worst))
     return fmt::format("{}: {} differ{}; {}{} is {} instead of {}", name,
-                       a.differing == 1 ? "1 cell" : fmt::format("{} cells", a.differing),
-                       a.differing == 1 ? "s" : "", name, a.place, cell_text(a.got),
-                       cell_text(a.expected));
-  return fmt::format("{}: largest difference {:.1e} of the largest cell, in norm {:.1e}", name,
+                       a.differing == 1 ? "1 element" : fmt::format("{} elements", a.differing),
+                       a.differing == 1 ? "s" : "", name, a.place, element_text(a.got),
+                       element_text(a.expected));
+  return fmt::format("{}: largest difference {:.1e} of the largest element, in norm {:.1e}", name,
                      a.worst, a.norm);
 }
 
@@ -220,9 +220,10 @@ Diagnostic disagreement(const std::vector<OutputAgreement>& wrong, double allowe
   std::string lines;
   for (const OutputAgreement& each : wrong)
     lines += text_of(each) + "\n";
-  d.body.push_back(lines + fmt::format("Rounding explains {:.1e} of the largest cell, and integers "
-                                       "are exact.",
-                                       allowed));
+  d.body.push_back(lines +
+                   fmt::format("Rounding explains {:.1e} of the largest element, and integers "
+                               "are exact.",
+                               allowed));
   if (allowed == 0) {
     d.body.push_back("This is a bug in Kawara; please report it with the command and its files.");
     return d;

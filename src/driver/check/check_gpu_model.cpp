@@ -12,8 +12,8 @@ using graph::DataType;
 using run::Datum;
 
 double share_changed(const OutputAgreement& output) {
-  return output.cells > 0
-             ? static_cast<double>(output.differing) / static_cast<double>(output.cells)
+  return output.elements > 0
+             ? static_cast<double>(output.differing) / static_cast<double>(output.elements)
              : 0;
 }
 
@@ -46,7 +46,7 @@ AllowedDifference allowed_by_narrow(const std::vector<OutputAgreement>& narrow,
   return allowed;
 }
 
-/// All cells together are no further away than those of the processor in that type are.
+/// All elements together are no further away than those of the processor in that type are.
 bool have_such_norms(const std::vector<OutputAgreement>& outputs,
                      const std::vector<OutputAgreement>& narrow) {
   for (size_t k = 0; k < outputs.size(); ++k)
@@ -74,7 +74,7 @@ Diagnostic differs(const GpuCheck& check) {
   d.code = "K0737";
   d.headline = "the model's results differ from those of the processor";
   d.body.push_back(lines_of(check.outputs, check.allowed) +
-                   fmt::format("Allowed are {:.1e} of an output's largest cell, and {:.2g} % of "
+                   fmt::format("Allowed are {:.1e} of an output's largest element, and {:.2g} % of "
                                "its integers.",
                                check.allowed.floats, check.allowed.changed * 100));
   d.body.push_back("Either the model magnifies rounding, or this is a bug in Kawara; please report "
@@ -91,7 +91,7 @@ Diagnostic too_narrow(const GpuCheck& check, const std::vector<OutputAgreement>&
   d.body.push_back("On the processor, results in " + type + " are too far from those in f32:\n" +
                    lines_of(narrow, check.allowed) + "On the GPU:\n" +
                    lines_of(check.outputs, check.allowed) +
-                   fmt::format("Allowed are {:.1e} of an output's largest cell, and {:.2g} % of "
+                   fmt::format("Allowed are {:.1e} of an output's largest element, and {:.2g} % of "
                                "its integers.",
                                check.allowed.floats, check.allowed.changed * 100));
   if (floats == DataType::F16) {
@@ -134,7 +134,7 @@ Result<GpuCheck, Diagnostic> check_gpu_model(const std::vector<std::string>& nam
   std::map<std::string, Datum> moved = inputs;
   uint64_t seed = 1;
   for (auto& [name, datum] : moved)
-    datum.tensor = rounded_elsewhere(datum.tensor, ++seed);
+    datum.tensor = perturbed_by_one_ulp(datum.tensor, ++seed);
   KAWARA_TRY(const std::vector<Datum> others, run(moved, DataType::F32));
   check.allowed = allowed_by_rounding(agreement_of(names, others, expected));
   if (!are_within(check.outputs, check.allowed))

@@ -15,9 +15,9 @@ Result<std::vector<Datum>, Diagnostic> moved_outputs(graph::Graph graph, std::ve
                                                      const NodeProgress& progress) {
   uint64_t seed = 1;
   for (Datum& input : inputs)
-    input.tensor = rounded_elsewhere(input.tensor, ++seed);
+    input.tensor = perturbed_by_one_ulp(input.tensor, ++seed);
   for (auto& [id, tensor] : graph.initializers)
-    tensor = rounded_elsewhere(tensor, ++seed);
+    tensor = perturbed_by_one_ulp(tensor, ++seed);
   return interpret(graph, inputs, {}, progress);
 }
 

@@ -128,17 +128,17 @@ std::string difference(const Datum& got, const Datum& expected, double relative,
     return fmt::format("{}{} instead of {}{}", a ? graph::name_of(a.type()) : "nothing",
                        graph::text_of(a.shape()), graph::name_of(b.type()),
                        graph::text_of(b.shape()));
-  for (int64_t k = 0; k < b.cells(); ++k) {
+  for (int64_t k = 0; k < b.elements(); ++k) {
     if (!graph::is_float(b.type())) {
       if (a.get_int(k) != b.get_int(k))
-        return fmt::format("cell {} is {} instead of {}", k, a.get_int(k), b.get_int(k));
+        return fmt::format("element {} is {} instead of {}", k, a.get_int(k), b.get_int(k));
       continue;
     }
     const double x = a.get_double(k), y = b.get_double(k);
     const bool is_same = x == y || (std::isnan(x) && std::isnan(y)) ||
                          std::abs(x - y) <= absolute + relative * std::abs(y);
     if (!is_same)
-      return fmt::format("cell {} is {} instead of {}", k, x, y);
+      return fmt::format("element {} is {} instead of {}", k, x, y);
   }
   return "";
 }

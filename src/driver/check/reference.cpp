@@ -127,7 +127,7 @@ private:
                                        const std::vector<Datum>& inputs,
                                        std::vector<Datum>& results) const {
     if (std::all_of(results.begin(), results.end(),
-                    [](const Datum& result) { return result.tensor.cells() == 0; }))
+                    [](const Datum& result) { return result.tensor.elements() == 0; }))
       return Done{};
     Request request;
     request.text = make_source("operator.kw", definition.text());

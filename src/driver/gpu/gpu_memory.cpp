@@ -66,7 +66,7 @@ run::GatherSizes gather_sizes(const TapeCall& call) {
   for (size_t d = 0; d < table.size(); ++d)
     (d < at ? sizes.outer : d == at ? sizes.rows : sizes.bytes) *= table[d];
   sizes.bytes *= graph::bytes_of(call.inputs[0]->type);
-  sizes.count = graph::cells_of(call.inputs[1]->shape).value_or(0);
+  sizes.count = graph::elements_of(call.inputs[1]->shape).value_or(0);
   sizes.has_wide_indices = call.inputs[1]->type == graph::DataType::I64;
   return sizes;
 }

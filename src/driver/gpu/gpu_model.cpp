@@ -103,7 +103,7 @@ struct GpuModel::Impl {
     return poison();
   }
 
-  /// Cells that nobody writes shall show.
+  /// Elements that nobody writes shall show.
   Result<Done, Diagnostic> poison() {
     return device->fill(at(layout.weight_bytes), kPoisonByte, layout.bytes - layout.weight_bytes);
   }
@@ -161,7 +161,7 @@ struct GpuModel::Impl {
     return Done{};
   }
 
-  /// Cells of a value on the host.
+  /// Elements of a value on the host.
   Result<Tensor, Diagnostic> fetch(const TapeTensor& tensor) {
     const auto number = static_cast<size_t>(tensor.slot.at);
     if (tensor.slot.where == Slot::Where::Constant)
@@ -169,17 +169,17 @@ struct GpuModel::Impl {
     if (tensor.slot.where == Slot::Where::Input)
       return Tensor(tensor.type, tensor.shape,
                     {std::shared_ptr<std::byte>(), host + host_inputs[number]});
-    Tensor cells(tensor.type, tensor.shape);
+    Tensor elements(tensor.type, tensor.shape);
     KAWARA_TRY([[maybe_unused]] const Done done,
-               device->download(cells.data(), at(layout.of(tensor.slot)), cells.bytes()));
-    return cells;
+               device->download(elements.data(), at(layout.of(tensor.slot)), elements.bytes()));
+    return elements;
   }
 
   Result<Done, Diagnostic> run_on_host(const TapeStep& step) {
     if (const auto* guard = std::get_if<TapeGuard>(&step)) {
-      const auto bytes = static_cast<int64_t>(guard->cells.size());
-      KAWARA_TRY(const Tensor cells, fetch({guard->slot, graph::DataType::U8, {bytes}}));
-      return check(tape, *guard, cells.data());
+      const auto bytes = static_cast<int64_t>(guard->elements.size());
+      KAWARA_TRY(const Tensor elements, fetch({guard->slot, graph::DataType::U8, {bytes}}));
+      return check(tape, *guard, elements.data());
     }
     const auto& call = std::get<TapeCall>(step);
     std::vector<Datum> data;

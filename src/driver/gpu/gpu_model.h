@@ -28,8 +28,8 @@ public:
 
   const Tape& tape() const;
   /// The outputs for these inputs, in the tape's order and of its types and shapes. Refuses what functions
-  /// refuse (K0511), other cells than those that shapes depend on (K0568), and what the device refuses.
-  /// A careful run waits for every step, so that an error names its kernel, and finds NaN in all cells
+  /// refuse (K0511), other elements than those that shapes depend on (K0568), and what the device refuses.
+  /// A careful run waits for every step, so that an error names its kernel, and finds NaN in all elements
   /// that it has not written.
   Result<std::vector<Datum>, Diagnostic> run(const std::vector<Datum>& inputs,
                                              bool is_careful = false);

@@ -1,7 +1,7 @@
 #include "driver/gpu/gpu_programs.h"
 
 #include "driver/gpu/gpu.h"
-#include "driver/gpu/gpu_siblings.h"
+#include "driver/gpu/horizontal_fusion.h"
 #include "driver/pipeline.h"
 #include "support/check.h"
 #include "support/side_by_side.h"
@@ -96,7 +96,7 @@ ModelOptions options_for_gpu(ModelOptions options) {
 
 Result<Tape, Diagnostic> gpu_tape_of(Model& model, const std::map<std::string, Datum>& inputs) {
   KAWARA_TRY(Tape tape, model.tape_of_programs(inputs));
-  return with_siblings_joined(std::move(tape));
+  return horizontally_fused(std::move(tape));
 }
 
 std::map<std::string, int64_t> gpu_texts_of(const Tape& tape, const GpuProgramOptions&) {

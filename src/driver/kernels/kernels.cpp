@@ -234,13 +234,13 @@ std::vector<TextFamily> Kernels::families() const {
 std::shared_ptr<const run::Executable>
 Kernels::with_constants(const std::shared_ptr<const run::Executable>& code,
                         const std::vector<const void*>& constants) {
-  auto& kept = twins_[{code.get(), constants}];
-  auto twin = kept.lock();
-  if (!twin) {
-    twin = std::make_shared<const run::Executable>(code->twin());
-    kept = twin;
+  auto& kept = duplicates_[{code.get(), constants}];
+  auto clone = kept.lock();
+  if (!clone) {
+    clone = std::make_shared<const run::Executable>(code->clone());
+    kept = clone;
   }
-  return twin;
+  return clone;
 }
 
 } // namespace kawara::driver

@@ -3,7 +3,7 @@
 #include "driver/kernels/code_cache.h"
 #include "driver/kernels/text_family.h"
 #include "driver/request.h"
-#include "run/cpu/kept_code.h"
+#include "run/cpu/cached_code.h"
 #include "schedule/schedule.h"
 #include "support/diagnostic.h"
 #include "support/trace.h"
@@ -120,7 +120,7 @@ private:
   std::vector<Family> families_;
   std::map<std::pair<const run::Executable*, std::vector<const void*>>,
            std::weak_ptr<const run::Executable>>
-      twins_;
+      duplicates_;
   std::map<std::string, int64_t> uses_;
   std::map<std::string, std::string> names_;              ///< by text
   std::map<std::string, std::vector<std::string>> notes_; ///< by text

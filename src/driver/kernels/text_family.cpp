@@ -61,7 +61,7 @@ CutText cut(const std::string& text) {
 }
 
 /// Products of sizes stay far from what 64 bits hold.
-constexpr int64_t kMostCells = int64_t{1} << 31;
+constexpr int64_t kMostElements = int64_t{1} << 31;
 
 } // namespace
 
@@ -79,7 +79,7 @@ std::optional<TextFamily> TextFamily::of(const std::string& first, const std::st
   TextFamily family;
   family.pieces_ = a.pieces;
   family.key_ = *key;
-  family.most_ = kMostCells;
+  family.most_ = kMostElements;
   family.least_met_ = std::min(a.numbers[*key], b.numbers[*key]);
   for (size_t k = 0; k < a.numbers.size(); ++k) {
     if (change(k) % change(*key) != 0)
@@ -88,7 +88,7 @@ std::optional<TextFamily> TextFamily::of(const std::string& first, const std::st
     const int64_t offset = a.numbers[k] - factor * a.numbers[*key];
     family.numbers_.push_back({factor, offset});
     if (factor != 0)
-      family.most_ = std::min(family.most_, (kMostCells - std::abs(offset)) / std::abs(factor));
+      family.most_ = std::min(family.most_, (kMostElements - std::abs(offset)) / std::abs(factor));
   }
   if (family.most_ < std::max(a.numbers[*key], b.numbers[*key]))
     return std::nullopt;

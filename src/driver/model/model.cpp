@@ -257,7 +257,7 @@ Result<std::vector<Datum>, Diagnostic> Model::run(const std::map<std::string, Da
     if (Player* player = impl_->is_timed ? nullptr : impl_->recordings.find(data)) {
       if (auto results = play(*player, data, impl_->runner.result_memory()))
         return results;
-      // Shapes depend on cells, and these are others: that takes plans, now and henceforth.
+      // Shapes depend on elements, and these are others: that takes plans, now and henceforth.
       impl_->recordings.drop(data);
     }
     auto results = impl_->runner.run(data, {});
@@ -374,7 +374,7 @@ Tensor pattern_tensor(graph::DataType type, const Shape& shape, uint64_t seed) {
   const program::Array array = program::fill_pattern(graph::storage_of(type), shape, seed);
   std::memcpy(tensor.data(), array.data(), array.bytes());
   if (type == graph::DataType::I64 || type == graph::DataType::I32)
-    for (int64_t k = 0; k < tensor.cells(); ++k)
+    for (int64_t k = 0; k < tensor.elements(); ++k)
       tensor.set_int(k, tensor.get_int(k) & 1);
   return tensor;
 }

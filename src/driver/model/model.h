@@ -129,7 +129,7 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
-/// Cells of a fixed pattern for an input that is not given: floats in [-1, 1), 0 and 1 where an index or
+/// Elements of a fixed pattern for an input that is not given: floats in [-1, 1), 0 and 1 where an index or
 /// a mask may be meant (i32, i64, bool), small integers otherwise.
 Tensor pattern_tensor(graph::DataType, const Shape&, uint64_t seed);
 

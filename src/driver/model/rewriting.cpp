@@ -98,7 +98,7 @@ graph::optimise::Optimised optimised_and_rewritten(graph::Graph graph, const tar
 }
 
 void choose_image_order(graph::optimise::Optimised& made, const target::Cpu& cpu) {
-  /// Convolutions that pay for turning one image over.
+  /// Convolutions that pay for transposing one image.
   constexpr int64_t kForTransposition = 4;
   /// With shorter vectors pixels in lanes do as well: a register tile of them needs no filters beside each other.
   constexpr int64_t kWideVector = 64;
@@ -110,7 +110,7 @@ void choose_image_order(graph::optimise::Optimised& made, const target::Cpu& cpu
     return;
   const bool pays = effect.convolutions > kForTransposition * effect.transpositions;
   made.notes.push_back(fmt::format(
-      "images with channels last: {} convolutions gain, {} images would be turned over: {}",
+      "images with channels last: {} convolutions gain, {} images would be transposed: {}",
       effect.convolutions, effect.transpositions, pays ? "taken" : "left as written"));
   if (pays)
     made.graph = std::move(effect.graph);

@@ -21,7 +21,7 @@ graph::optimise::Optimised optimised_and_rewritten(graph::Graph, const target::C
                                                    const graph::optimise::Evaluate&,
                                                    const GraphOptions& = {});
 
-/// Images between convolutions get their channels last where this machine gains by it and few of them have to be turned over for
+/// Images between convolutions get their channels last where this machine gains by it and few of them have to be transposed for
 /// that (graph/optimise/channels_last.h).
 void choose_image_order(graph::optimise::Optimised&, const target::Cpu&);
 

@@ -2,7 +2,7 @@
 
 #include "driver/plan/call_shapes.h"
 #include "driver/plan/control_flow.h"
-#include "driver/plan/give_back.h"
+#include "driver/plan/release_constants.h"
 
 #include <fmt/format.h>
 
@@ -25,13 +25,13 @@ Info info_of(const Datum& datum) {
   return info;
 }
 
-/// What a plan depends on: types and shapes, or cells.
-void add_key(std::string& key, const Datum& datum, bool with_cells) {
+/// What a plan depends on: types and shapes, or elements.
+void add_key(std::string& key, const Datum& datum, bool with_elements) {
   const auto add = [&](const Tensor& tensor) {
     key += static_cast<char>('a' + static_cast<int>(tensor.type()));
     for (const int64_t extent : tensor.shape())
       key += std::to_string(extent) + ",";
-    if (with_cells)
+    if (with_elements)
       key.append(reinterpret_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.bytes()));
     key += ';';
   };
@@ -78,7 +78,7 @@ Result<std::vector<Datum>, Diagnostic> Runner::run(std::vector<Datum> inputs,
       break;
     std::string next;
     for (const ValueId id : (*plan)->asked)
-      add_key(next, data[id], (*plan)->asks_for_cells);
+      add_key(next, data[id], (*plan)->asks_for_elements);
     std::unique_ptr<Plan>& follower = slot((*plan)->next, next);
     if (!follower) {
       KAWARA_TRY(follower, make((*plan)->end, next_infos(**plan, data)));
@@ -187,7 +187,7 @@ std::vector<Info> Runner::next_infos(const Plan& plan, const std::vector<Datum>&
   std::vector<Info> infos = plan.infos;
   for (const ValueId id : plan.asked) {
     infos[id] = info_of(data[id]);
-    if (plan.asks_for_cells && !data[id].is_sequence)
+    if (plan.asks_for_elements && !data[id].is_sequence)
       infos[id].constant = run::copy_of(data[id].tensor);
   }
   return infos;
@@ -207,7 +207,7 @@ Result<Done, Diagnostic> Runner::run(Plan& plan, std::vector<Datum>& data) {
         times_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
     KAWARA_TRY([[maybe_unused]] const Done done, run_step(plan, plan.steps[k], data));
     if (k < plan.used_up.size() && !plan.used_up[k].empty()) {
-      std::for_each(plan.used_up[k].begin(), plan.used_up[k].end(), give_back);
+      std::for_each(plan.used_up[k].begin(), plan.used_up[k].end(), release);
       given_back_until_ = std::max(given_back_until_, plan.end);
     }
     if (times_)
@@ -220,16 +220,17 @@ Result<Done, Diagnostic> Runner::run(Plan& plan, std::vector<Datum>& data) {
   return Done{};
 }
 
-/// Cells of a value that a step is about to write: its place in the plan's block, or memory of its own.
+/// Elements of a value that a step is about to write: its place in the plan's block, or memory of its own.
 Tensor Runner::memory_of(const Plan& plan, ValueId id) {
   const Info& info = plan.infos[id];
   const auto at = plan.places.find(id);
   if (at != plan.places.end())
     return Tensor(info.type, info.shape,
                   std::shared_ptr<std::byte>(plan.block, plan.block.get() + at->second.offset));
-  const auto cells = graph::cells_of(info.shape);
-  return cells ? Tensor(info.type, info.shape, results_.take(*cells * graph::bytes_of(info.type)))
-               : Tensor(info.type, info.shape);
+  const auto elements = graph::elements_of(info.shape);
+  return elements
+             ? Tensor(info.type, info.shape, results_.take(*elements * graph::bytes_of(info.type)))
+             : Tensor(info.type, info.shape);
 }
 
 Result<Done, Diagnostic> Runner::run_step(Plan& plan, const Step& step, std::vector<Datum>& data) {
@@ -306,7 +307,7 @@ Result<Done, Diagnostic> Runner::call(const graph::Node& node, std::vector<Datum
   return Done{};
 }
 
-/// Results own their cells: a later call must not change them.
+/// Results own their elements: a later call must not change them.
 std::vector<Datum> Runner::results(const Plan& plan, const std::vector<Datum>& data) const {
   std::vector<Datum> out;
   for (const ValueId id : graph_.outputs) {
@@ -318,12 +319,12 @@ std::vector<Datum> Runner::results(const Plan& plan, const std::vector<Datum>& d
   return out;
 }
 
-/// Are these the cells of an input or of a captured value, perhaps under another shape?
+/// Are these the elements of an input or of a captured value, perhaps under another shape?
 bool Runner::is_given(const Tensor& tensor, const std::vector<Datum>& data) const {
-  const auto has_cells = [&](ValueId id) { return data[id].tensor.data() == tensor.data(); };
-  return std::any_of(graph_.inputs.begin(), graph_.inputs.end(), has_cells) ||
+  const auto has_elements = [&](ValueId id) { return data[id].tensor.data() == tensor.data(); };
+  return std::any_of(graph_.inputs.begin(), graph_.inputs.end(), has_elements) ||
          std::any_of(graph_.captures.begin(), graph_.captures.end(),
-                     [&](const graph::Capture& capture) { return has_cells(capture.inner); });
+                     [&](const graph::Capture& capture) { return has_elements(capture.inner); });
 }
 
 } // namespace kawara::driver

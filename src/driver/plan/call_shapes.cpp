@@ -55,7 +55,7 @@ std::optional<Info> result_of_call(const Node& node, const std::vector<Info>& in
 
 std::optional<std::vector<Info>> infos_after_call(const graph::Graph& graph, const Plan& plan) {
   const auto* call = plan.steps.empty() ? nullptr : std::get_if<CallStep>(&plan.steps.back());
-  if (!call || plan.asks_for_cells)
+  if (!call || plan.asks_for_elements)
     return std::nullopt;
   const Node& node = graph.nodes[call->node];
   const auto result = result_of_call(node, plan.infos);

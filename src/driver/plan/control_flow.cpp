@@ -32,7 +32,7 @@ GraphPtr body_of(const Node& node, const char* name) {
 }
 
 Results run_if(const Node& node, const std::vector<Datum>& inputs, const RunGraph& run) {
-  if (inputs.size() != 1 || !inputs[0].tensor || inputs[0].tensor.cells() != 1)
+  if (inputs.size() != 1 || !inputs[0].tensor || inputs[0].tensor.elements() != 1)
     return fail(refused_data(node, inputs, "it needs one truth value"));
   const GraphPtr body =
       body_of(node, inputs[0].tensor.get_int(0) != 0 ? "then_branch" : "else_branch");
@@ -108,7 +108,7 @@ bool always_goes_on(const graph::Graph& body) {
                                           node.outputs[0] == id)
       id = node.inputs[0];
   if (const auto constant = body.initializers.find(id); constant != body.initializers.end())
-    return constant->second.cells() == 1 && constant->second.get_int(0) != 0;
+    return constant->second.elements() == 1 && constant->second.get_int(0) != 0;
   return id == body.inputs[1];
 }
 
@@ -119,10 +119,10 @@ Results run_loop(const Node& node, const std::vector<Datum>& inputs, const RunGr
     return fail(refused_data(node, inputs, "its body does not take these inputs"));
   const size_t carried = inputs.size() - 2;
   int64_t limit = std::numeric_limits<int64_t>::max();
-  if (inputs[0].tensor && inputs[0].tensor.cells() == 1)
+  if (inputs[0].tensor && inputs[0].tensor.elements() == 1)
     limit = inputs[0].tensor.get_int(0);
   bool goes_on =
-      !inputs[1].tensor || inputs[1].tensor.cells() != 1 || inputs[1].tensor.get_int(0) != 0;
+      !inputs[1].tensor || inputs[1].tensor.elements() != 1 || inputs[1].tensor.get_int(0) != 0;
   if (goes_on && limit > kMostRounds && always_goes_on(*body))
     return fail(refused_data(node, inputs, "it does not end: its condition never changes"));
   std::vector<Datum> state(inputs.begin() + 2, inputs.end());
@@ -132,7 +132,7 @@ Results run_loop(const Node& node, const std::vector<Datum>& inputs, const RunGr
                                  {scalar_tensor(graph::DataType::Bool, 1), false, {}}};
     arguments.insert(arguments.end(), state.begin(), state.end());
     KAWARA_TRY(std::vector<Datum> results, run(body, std::move(arguments)));
-    if (!results[0].tensor || results[0].tensor.cells() != 1)
+    if (!results[0].tensor || results[0].tensor.elements() != 1)
       return fail(refused_data(node, inputs, "its body gives no truth value"));
     goes_on = results[0].tensor.get_int(0) != 0;
     std::move(results.begin() + 1, results.begin() + 1 + static_cast<int64_t>(carried),
@@ -143,7 +143,7 @@ Results run_loop(const Node& node, const std::vector<Datum>& inputs, const RunGr
   return collected(node, body, 1 + carried, lists, {}, std::move(state));
 }
 
-/// Cells with coordinate `at` along `axis`, that dimension left out.
+/// Elements with coordinate `at` along `axis`, that dimension left out.
 Tensor taken(const Tensor& from, int64_t axis, int64_t at) {
   Shape shape = from.shape();
   const int64_t extent = shape[static_cast<size_t>(axis)];
@@ -241,7 +241,7 @@ Results run_scan(int64_t opset, const Node& node, std::vector<Datum> inputs, con
     }
     if (!prepare(one))
       return fail(refused_data(node, inputs, "the scanned inputs have different lengths"));
-    if (lengths && (lengths.cells() <= b || lengths.get_int(b) != scan.length))
+    if (lengths && (lengths.elements() <= b || lengths.get_int(b) != scan.length))
       return fail(refused_data(node, inputs, "sequences of different lengths are not known"));
     KAWARA_TRY(const std::vector<Datum> results, scan_once(node, body, scan, one, run));
     for (size_t k = 0; k < results.size(); ++k)

@@ -109,7 +109,7 @@ private:
   }
 
   void finish(const LastUse& use) {
-    note(use, true, "each cell is read by the iteration that writes it");
+    note(use, true, "each element is read by the iteration that writes it");
     const std::string text = program::print(*made_for(use));
     KernelStep& step = step_of(use);
     step.operands.erase(step.operands.begin() + static_cast<std::ptrdiff_t>(use.operand));

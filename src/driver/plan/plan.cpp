@@ -1,10 +1,10 @@
 #include "driver/plan/plan.h"
 
 #include "driver/plan/control_flow.h"
-#include "driver/plan/give_back.h"
 #include "driver/plan/in_place.h"
 #include "driver/plan/plan_groups.h"
 #include "driver/plan/plan_memory.h"
+#include "driver/plan/release_constants.h"
 #include "driver/plan/unknown_operators.h"
 #include "estimate/count.h"
 #include "graph/attributes.h"
@@ -32,13 +32,13 @@ std::string type_text(graph::DataType type, const Shape& shape) {
 /// Interprets a program that takes longer to compile than to interpret; false when it is none, or stops.
 bool interpret_small(const std::string& text, const std::vector<Tensor>& operands,
                      std::vector<Tensor>& results) {
-  constexpr int64_t kMostCells = 20'000;
-  int64_t cells = 0;
+  constexpr int64_t kMostElements = 20'000;
+  int64_t elements = 0;
   for (const auto* tensors : {&operands, &std::as_const(results)})
     for (const Tensor& tensor : *tensors)
-      cells += tensor.cells();
+      elements += tensor.elements();
   const auto program = program::parse(make_source("operator.kw", text));
-  if (cells > kMostCells || !program)
+  if (elements > kMostElements || !program)
     return false;
   const auto work = estimate::count(*program, {});
   constexpr double kMostInstances = 100'000;
@@ -198,7 +198,7 @@ private:
       return fail(refused(node, operand_texts(node), *definition.refusal()));
     if (const auto wanted = definition.wanted()) {
       plan_->asked = {node.inputs[*wanted]};
-      plan_->asks_for_cells = true;
+      plan_->asks_for_elements = true;
       return false;
     }
     if (auto problem = graph::unread_attribute(node, definition.opset(), definition.reads()))
@@ -217,7 +217,7 @@ private:
       into.is_known = true;
       into.type = definition.results()[k].type;
       into.shape = definition.results()[k].shape;
-      if (graph::cells_of(into.shape) == 0)
+      if (graph::elements_of(into.shape) == 0)
         set_constant(node.outputs[k], Tensor(into.type, into.shape));
     }
     const bool is_done = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {

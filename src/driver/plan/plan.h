@@ -27,7 +27,7 @@ struct Info {
   bool is_nothing = false; ///< neither a tensor nor a sequence: an optional without an element
   graph::DataType type = graph::DataType::F32;
   Shape shape;
-  Tensor constant; ///< its cells, when they do not depend on the inputs
+  Tensor constant; ///< its elements, when they do not depend on the inputs
 };
 
 /// Runs compiled code.
@@ -39,7 +39,7 @@ struct KernelStep {
   /// The value whose memory the first result takes over, none of the operands: the code reads and writes it.
   ValueId replaced = graph::kAbsent;
 };
-/// `result` is the cells of `operand` under another shape and type.
+/// `result` is the elements of `operand` under another shape and type.
 struct ViewStep {
   ValueId operand, result;
 };
@@ -107,8 +107,8 @@ struct Plan {
   std::vector<InPlace> in_place;
   int64_t bytes_in_place = 0; ///< by which the block is smaller for it
   std::vector<ValueId>
-      asked; ///< values whose cells (or, made by a call, whose shapes) decide how to go on
-  bool asks_for_cells = false;
+      asked; ///< values whose elements (or, made by a call, whose shapes) decide how to go on
+  bool asks_for_elements = false;
   std::map<std::string, std::unique_ptr<Plan>> next; ///< by what was asked
 };
 

@@ -33,7 +33,7 @@ public:
     for (const KernelDraft& draft : drafts_.kernels)
       kernels.push_back(draft_of(draft));
     const fusion::Partition parts =
-        fuses ? fusion::partition(kernels, needed_) : fusion::apart(kernels);
+        fuses ? fusion::partition(kernels, needed_) : fusion::run_in_subprocess(kernels);
     for (const fusion::Group& group : parts.groups)
       add(group);
     add_views();
@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  /// The value whose cells these are under another shape.
+  /// The value whose elements these are under another shape.
   ValueId root(ValueId id) const {
     const auto at = roots_.find(id);
     return at == roots_.end() ? id : at->second;
@@ -80,7 +80,7 @@ private:
     if (const KernelDraft& only = drafts_.kernels[group.members.front()]; only.is_join) {
       std::vector<ValueId> operands;
       for (const ValueId id : graph_.nodes[only.node].inputs)
-        if (graph::cells_of(plan_.infos[id].shape) != 0)
+        if (graph::elements_of(plan_.infos[id].shape) != 0)
           operands.push_back(root(id));
       plan_.steps.push_back(JoinStep{std::move(operands), only.results[0], only.node});
       unmade_.erase(only.results[0]);

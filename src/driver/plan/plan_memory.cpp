@@ -115,8 +115,8 @@ private:
 
   void make(ValueId id, size_t step) {
     const Info& info = plan_.infos[id];
-    const int64_t cells = graph::cells_of(info.shape).value_or(0);
-    uses_[id] = {id, cells * graph::bytes_of(info.type) + kSlackBytes, step, step, 0};
+    const int64_t elements = graph::elements_of(info.shape).value_or(0);
+    uses_[id] = {id, elements * graph::bytes_of(info.type) + kSlackBytes, step, step, 0};
   }
   void visit(const KernelStep& step, size_t k) {
     for (const ValueId id : step.operands)
@@ -156,7 +156,7 @@ private:
       const bool is_own = uses_.count(id) && !kept_.count(id) && !parts_.count(id);
       if (is_own)
         parts_[id] = {join.result, offset};
-      offset += graph::cells_of(info.shape).value_or(0) * graph::bytes_of(info.type);
+      offset += graph::elements_of(info.shape).value_or(0) * graph::bytes_of(info.type);
     }
   }
 

@@ -162,7 +162,7 @@ public:
     KAWARA_TRY(const std::vector<run::Executable> loaded, run::load_kept(codes_, target, options));
     for (const PendingCode& pending : pending_) {
       auto& kernel = std::get<TapeKernel>(tape_.steps[pending.step]);
-      kernel.code = std::make_shared<const run::Executable>(loaded[pending.code].twin());
+      kernel.code = std::make_shared<const run::Executable>(loaded[pending.code].clone());
       if (!pending.prepared)
         continue;
       // Only constants tell whether what was prepared still holds.
@@ -185,7 +185,7 @@ private:
   void type(graph::DataType& elem, Shape& shape) {
     elem = static_cast<graph::DataType>(in_.below(static_cast<int64_t>(graph::DataType::U64) + 1));
     shape = in_.integers();
-    if (!graph::cells_of(shape))
+    if (!graph::elements_of(shape))
       in_.fail();
   }
 
@@ -204,7 +204,7 @@ private:
       Shape shape;
       type(elem, shape);
       const int64_t at = in_.integer();
-      const int64_t bytes = graph::cells_of(shape).value_or(0) * graph::bytes_of(elem);
+      const int64_t bytes = graph::elements_of(shape).value_or(0) * graph::bytes_of(elem);
       if (at == kKwxUsedUp) {
         try {
           tape_.constants.emplace_back(elem, std::move(shape)); // never touched: only an address
@@ -223,7 +223,7 @@ private:
       info.elem = static_cast<scalar::Elem>(in_.below(static_cast<int64_t>(scalar::kLastElem) + 1));
       info.role = static_cast<program::Role>(in_.below(4));
       info.is_constant = in_.integer() != 0;
-      info.is_used_up = in_.integer() != 0;
+      info.is_dead_once_prepared = in_.integer() != 0;
       info.shape = {scalar::int_lit(in_.below(int64_t{1} << 48))};
     }
   }
@@ -283,7 +283,7 @@ private:
     TapeTensor t;
     t.slot = slot(0);
     type(t.type, t.shape);
-    if (bytes_at(t.slot) < graph::cells_of(t.shape).value_or(0) * graph::bytes_of(t.type))
+    if (bytes_at(t.slot) < graph::elements_of(t.shape).value_or(0) * graph::bytes_of(t.type))
       in_.fail();
     return t;
   }
@@ -307,9 +307,9 @@ private:
     default: {
       TapeGuard guard;
       guard.slot = slot(0);
-      guard.cells = in_.text();
+      guard.elements = in_.text();
       guard.value = in_.text();
-      if (bytes_at(guard.slot) < static_cast<int64_t>(guard.cells.size()))
+      if (bytes_at(guard.slot) < static_cast<int64_t>(guard.elements.size()))
         in_.fail();
       tape_.steps.emplace_back(std::move(guard));
     }

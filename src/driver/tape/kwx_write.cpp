@@ -90,7 +90,7 @@ private:
         const auto& arguments = kernel->code->signature().arguments;
         const bool has_prepared = kernel->params.empty() && !kernel->code->prepared().empty();
         for (size_t k = 0; k < arguments.size(); ++k)
-          if (!has_prepared || !arguments[k].is_used_up)
+          if (!has_prepared || !arguments[k].is_dead_once_prepared)
             read(kernel->arguments[k]);
       } else if (const auto* call = std::get_if<TapeCall>(&step)) {
         for (const auto& input : call->inputs)
@@ -129,7 +129,7 @@ private:
       out_.integer(static_cast<int64_t>(info.elem));
       out_.integer(static_cast<int64_t>(info.role));
       out_.integer(info.is_constant ? 1 : 0);
-      out_.integer(info.is_used_up ? 1 : 0);
+      out_.integer(info.is_dead_once_prepared ? 1 : 0);
       out_.integer(emit::bytes_of(info, params).value_or(0) / scalar::bytes_of(info.elem));
     }
   }
@@ -205,7 +205,7 @@ private:
   void step(const TapeGuard& guard) {
     out_.integer(3);
     slot(guard.slot);
-    out_.text(guard.cells);
+    out_.text(guard.elements);
     out_.text(guard.value);
   }
 

@@ -78,8 +78,8 @@ std::shared_ptr<std::byte> ResultMemory::take(int64_t bytes) {
   if (bytes < kWorthKeeping)
     return graph::make_memory(bytes);
   Piece piece = state_->lend(rounded_up(bytes));
-  std::byte* cells = piece.memory.get();
-  return {cells, [home = std::weak_ptr(state_), piece = std::move(piece)](std::byte*) mutable {
+  std::byte* elements = piece.memory.get();
+  return {elements, [home = std::weak_ptr(state_), piece = std::move(piece)](std::byte*) mutable {
             if (const std::shared_ptr<State> state = home.lock())
               state->come_back(std::move(piece));
           }};

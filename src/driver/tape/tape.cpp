@@ -10,7 +10,7 @@
 namespace kawara::driver {
 namespace {
 
-Diagnostic other_cells(const Tape& tape, const TapeGuard& guard) {
+Diagnostic other_elements(const Tape& tape, const TapeGuard& guard) {
   return graph::model_error("K0568",
                             fmt::format("`{}` was compiled for other values of `{}`",
                                         printable(tape.name), printable(guard.value)),
@@ -31,7 +31,9 @@ std::shared_ptr<std::byte> borrowed(std::byte* data) {
 
 } // namespace
 
-int64_t Port::bytes() const { return graph::cells_of(shape).value_or(0) * graph::bytes_of(type); }
+int64_t Port::bytes() const {
+  return graph::elements_of(shape).value_or(0) * graph::bytes_of(type);
+}
 
 Result<std::vector<Tensor>, Diagnostic> results_of(const TapeCall& call,
                                                    std::vector<Datum> inputs) {
@@ -53,9 +55,10 @@ Result<std::vector<Tensor>, Diagnostic> results_of(const TapeCall& call,
   return out;
 }
 
-Result<Done, Diagnostic> check(const Tape& tape, const TapeGuard& guard, const std::byte* cells) {
-  if (std::memcmp(cells, guard.cells.data(), guard.cells.size()) != 0)
-    return fail(other_cells(tape, guard));
+Result<Done, Diagnostic> check(const Tape& tape, const TapeGuard& guard,
+                               const std::byte* elements) {
+  if (std::memcmp(elements, guard.elements.data(), guard.elements.size()) != 0)
+    return fail(other_elements(tape, guard));
   return Done{};
 }
 

@@ -7,7 +7,7 @@
 
 namespace kawara::driver {
 
-/// Where a tape finds cells: the caller's inputs and outputs and the tape's constants by number, its
+/// Where a tape finds elements: the caller's inputs and outputs and the tape's constants by number, its
 /// block by byte offset.
 struct Slot {
   enum class Where : uint8_t { Input, Output, Constant, Block };
@@ -38,10 +38,10 @@ struct TapeCopy {
   Slot from, to;
   int64_t bytes = 0;
 };
-/// Cells that the rest of the tape was made for: it ends with an error when they are others.
+/// Elements that the rest of the tape was made for: it ends with an error when they are others.
 struct TapeGuard {
   Slot slot;
-  std::string cells, value;
+  std::string elements, value;
 };
 using TapeStep = std::variant<TapeKernel, TapeCall, TapeCopy, TapeGuard>;
 
@@ -70,8 +70,8 @@ Result<Tape, Diagnostic> tape_from_plans(const graph::Graph&, const std::vector<
 /// Results of a call, of the types and shapes that the tape has for them; those that it does not want are
 /// empty. Refuses what the function refuses and results of other types or shapes (K0511).
 Result<std::vector<Tensor>, Diagnostic> results_of(const TapeCall&, std::vector<Datum> inputs);
-/// Refuses cells that are not the guard's (K0568).
-Result<Done, Diagnostic> check(const Tape&, const TapeGuard&, const std::byte* cells);
+/// Refuses elements that are not the guard's (K0568).
+Result<Done, Diagnostic> check(const Tape&, const TapeGuard&, const std::byte* elements);
 
 /// Plays a tape again and again; not by several threads at once.
 class Player {
@@ -81,7 +81,7 @@ public:
 
   const Tape& tape() const { return tape_; }
   /// Inputs are read, outputs written; each must have the bytes of its port. Calls after the first allocate
-  /// nothing, unless the model has run-time functions. Refuses what functions refuse (K0511) and cells
+  /// nothing, unless the model has run-time functions. Refuses what functions refuse (K0511) and elements
   /// that shapes depend on when they are others than those that the tape was made for (K0568).
   Result<Done, Diagnostic> play(std::span<void* const> inputs, std::span<void* const> outputs);
 

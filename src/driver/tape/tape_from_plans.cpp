@@ -101,7 +101,7 @@ private:
 
   int64_t bytes_of_value(const Plan& plan, ValueId id) const {
     const Info& info = plan.infos[id];
-    return graph::cells_of(info.shape).value_or(0) * graph::bytes_of(info.type);
+    return graph::elements_of(info.shape).value_or(0) * graph::bytes_of(info.type);
   }
 
   /// Where a value that a step makes shall lie: in the caller's memory if it is a result.
@@ -131,7 +131,7 @@ private:
                    record(plan, graph_.nodes[std::get<CallStep>(step).node]));
       }
     }
-    if (plan.asks_for_cells)
+    if (plan.asks_for_elements)
       asked_ = plan.asked;
     return Done{};
   }
@@ -209,10 +209,10 @@ private:
       pending_ = nullptr;
     }
     for (const ValueId id : asked_) {
-      const Tensor& cells = plan.infos[id].constant;
+      const Tensor& elements = plan.infos[id].constant;
       tape_.steps.emplace_back(TapeGuard{slots_[id].value_or(Slot{}),
-                                         std::string(reinterpret_cast<const char*>(cells.data()),
-                                                     static_cast<size_t>(cells.bytes())),
+                                         std::string(reinterpret_cast<const char*>(elements.data()),
+                                                     static_cast<size_t>(elements.bytes())),
                                          graph_.values[id].name});
     }
     asked_.clear();

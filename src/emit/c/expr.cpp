@@ -136,7 +136,7 @@ void CExpr::need_type(Elem elem) {
     need(std::string(scalar::name_of(elem)));
 }
 
-std::string CExpr::cell(uint32_t buffer, const std::vector<Expr>& index) {
+std::string CExpr::element(uint32_t buffer, const std::vector<Expr>& index) {
   if (index.empty())
     return names_.buffers[buffer] + "[0]";
   Expr linear = index[0];
@@ -198,7 +198,7 @@ std::string CExpr::operand(const Expr& e, BinaryOp parent, bool is_right) {
 }
 
 bool CExpr::wraps(Elem elem, const Expr& value) const {
-  return elem == Elem::I32 || (elem == Elem::I64 && cells_.has(value));
+  return elem == Elem::I32 || (elem == Elem::I64 && elements_.has(value));
 }
 
 std::string CExpr::helper(const std::string& name, const std::string& arguments, Elem elem) {
@@ -357,7 +357,7 @@ std::string CExpr::print(const Expr& e) {
       [&](const scalar::Iter&) { return impossible("iterator"); },
       [&](const scalar::Param& n) { return names_.params.at(n.index); },
       [&](const scalar::Var& n) { return names_.variables.at(n.id); },
-      [&](const scalar::Load& n) { return cell(n.tensor, n.index); },
+      [&](const scalar::Load& n) { return element(n.tensor, n.index); },
       [&](const scalar::Unary& n) { return unary(e, n); },
       [&](const scalar::Binary& n) { return binary(e, n); },
       [&](const scalar::Select& n) {

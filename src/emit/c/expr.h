@@ -1,6 +1,6 @@
 #pragma once
 
-#include "emit/cell_values.h"
+#include "emit/element_values.h"
 #include "kernel/kernel.h"
 
 #include <set>
@@ -23,11 +23,11 @@ bool has_own_type(scalar::Elem);  ///< one that C lacks; the prelude converts it
 class CExpr {
 public:
   CExpr(const kernel::Kernel& kernel, const CNames& names)
-      : kernel_(kernel), cells_(kernel), names_(names) {}
+      : kernel_(kernel), elements_(kernel), names_(names) {}
 
   std::string operator()(const scalar::Expr& e) { return print(e); }
   /// `A[i * N + j]`
-  std::string cell(uint32_t buffer, const std::vector<scalar::Expr>& index);
+  std::string element(uint32_t buffer, const std::vector<scalar::Expr>& index);
   std::string converted(const scalar::Expr& value, scalar::Elem to);
 
   const std::set<std::string>& helpers() const { return helpers_; }
@@ -50,7 +50,7 @@ private:
   bool wraps(scalar::Elem elem, const scalar::Expr& value) const;
 
   const kernel::Kernel& kernel_;
-  CellValues cells_;
+  ElementValues elements_;
   const CNames& names_;
   std::set<std::string> helpers_;
 };

@@ -101,14 +101,14 @@ private:
   }
 
   static std::optional<int64_t> constant_count(const Buffer& b) {
-    int64_t cells = 1;
+    int64_t elements = 1;
     for (const Expr& extent : b.shape) {
       const auto n = scalar::constant_of(scalar::simplify(extent));
       if (!n)
         return std::nullopt;
-      cells *= *n;
+      elements *= *n;
     }
-    return cells;
+    return elements;
   }
 
   /// Declares a local buffer; true when it must be freed.
@@ -116,9 +116,9 @@ private:
     const Buffer& b = kernel_.buffers[id];
     const std::string type = c_type(b.elem), name = names_.buffers[id];
     expr_.need_type(b.elem);
-    const auto cells = constant_count(b);
-    if (cells && *cells * scalar::bytes_of(b.elem) <= kMaxLocalBytes) {
-      line(type + " " + name + "[" + std::to_string(std::max<int64_t>(*cells, 1)) + "];");
+    const auto elements = constant_count(b);
+    if (elements && *elements * scalar::bytes_of(b.elem) <= kMaxLocalBytes) {
+      line(type + " " + name + "[" + std::to_string(std::max<int64_t>(*elements, 1)) + "];");
       if (read_buffers_.count(id) == 0)
         line("(void)" + name + ";");
       return false;
@@ -170,7 +170,7 @@ private:
     return is_fine ? std::optional(clauses) : std::nullopt;
   }
 
-  /// Every store goes to another cell in every iteration.
+  /// Every store goes to another element in every iteration.
   static bool stores_move(const For& loop) {
     bool all = true;
     kernel::visit(loop.body, [&](const kernel::Stmt& stmt) {
@@ -234,7 +234,7 @@ private:
   }
   void one(const kernel::Store& s) {
     const scalar::Elem elem = kernel_.buffers[s.buffer].elem;
-    const std::string target = expr_.cell(s.buffer, s.index);
+    const std::string target = expr_.element(s.buffer, s.index);
     const bool is_wide = scalar::compute_type(elem) == elem && elem != scalar::Elem::I32;
     if (is_wide && (s.op == ReduceOp::Sum || s.op == ReduceOp::Prod)) {
       line(target + (s.op == ReduceOp::Sum ? " += " : " *= ") + expr_(s.value) + ";");
@@ -271,7 +271,7 @@ private:
   }
   void one(const kernel::Prefetch& s) {
     expr_.need("prefetch");
-    line("kw_prefetch(&" + expr_.cell(s.buffer, s.index) + ");");
+    line("kw_prefetch(&" + expr_.element(s.buffer, s.index) + ");");
   }
   /// Launches, barriers and combinations: of kernels for a GPU only.
   template <class GpuStmt> void one(const GpuStmt&) { KAWARA_CHECK(false, "code of a GPU as C"); }

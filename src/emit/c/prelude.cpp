@@ -30,7 +30,7 @@ constexpr const char* kWithin = R"(#include <stdio.h>
 /* An index that was read from data; ends the program where it is outside of the tensor. */
 static inline int64_t kw_within(int64_t at, int64_t extent, const char *tensor, int dim) {
   if ((uint64_t)at >= (uint64_t)extent) {
-    fprintf(stderr, "index %lld is outside of `%s`: dimension %d has %lld cells\n", (long long)at, tensor,
+    fprintf(stderr, "index %lld is outside of `%s`: dimension %d has %lld elements\n", (long long)at, tensor,
             dim, (long long)extent);
     abort();
   }

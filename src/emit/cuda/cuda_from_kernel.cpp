@@ -1,7 +1,7 @@
 #include "emit/cuda/cuda_from_kernel.h"
 
+#include "emit/cuda/async_ops.h"
 #include "emit/cuda/device.h"
-#include "emit/cuda/engine.h"
 #include "emit/cuda/host.h"
 #include "emit/cuda/prelude.h"
 #include "kernel/analysis/intervals.h"
@@ -93,14 +93,14 @@ bool has_small_buffers(const Kernel& kernel) {
   if (WideData(kernel).is_found())
     return false;
   for (const Buffer& b : kernel.buffers) {
-    int64_t cells = 1;
+    int64_t elements = 1;
     for (const Expr& extent : b.shape) {
       const auto n = scalar::constant_of(scalar::simplify(extent));
-      if (!n || *n < 0 || cells > std::numeric_limits<int32_t>::max() / 4)
+      if (!n || *n < 0 || elements > std::numeric_limits<int32_t>::max() / 4)
         return false;
-      cells *= std::max<int64_t>(*n, 1);
+      elements *= std::max<int64_t>(*n, 1);
     }
-    if (cells > std::numeric_limits<int32_t>::max() / 4 || b.elem == scalar::Elem::I64)
+    if (elements > std::numeric_limits<int32_t>::max() / 4 || b.elem == scalar::Elem::I64)
       return false;
   }
   for (const kernel::Variable& v : kernel.variables)
@@ -138,8 +138,8 @@ CudaUnit cuda_from_kernel(const Kernel& kernel) {
     unit.flags.emplace_back("-fmad=false");
   if (kernel.numerics == program::Numerics::Fast)
     unit.flags.emplace_back("-use_fast_math");
-  unit.text = cuda_prelude(needs) + engine_prelude(needs) + device +
-              cuda_host_function(kernel, names, unit);
+  unit.text =
+      cuda_prelude(needs) + async_prelude(needs) + device + cuda_host_function(kernel, names, unit);
   return unit;
 }
 

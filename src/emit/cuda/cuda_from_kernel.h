@@ -7,7 +7,7 @@
 
 namespace kawara::emit {
 
-/// A buffer as the copy engine sees it: copied in boxes of that many cells, by dimension.
+/// A buffer as TMA sees it: copied in boxes of that many elements, by dimension.
 struct CudaMap {
   uint32_t buffer = 0;
   std::vector<int64_t> box;

@@ -1,6 +1,6 @@
 #include "emit/cuda/device.h"
 
-#include "emit/cuda/engine.h"
+#include "emit/cuda/async_ops.h"
 #include "emit/cuda/gelu_table.h"
 #include "emit/cuda/lanes.h"
 #include "emit/cuda/occupancy.h"
@@ -33,11 +33,11 @@ class DeviceWriter {
 public:
   DeviceWriter(const Kernel& k, const Launch& launch, CudaExpr& expr, CudaLaunch& out)
       : kernel_(k), launch_(launch), expr_(expr), out_(out), lanes_(expr),
-        engine_(k, launch, expr, out), has_engine_(kernel::has_engine(launch.body)),
+        async_op_(k, launch, expr, out), has_async_op_(kernel::has_async_op(launch.body)),
         known_(definitions_in(launch.body)), stored_(kernel::buffers_stored_in(launch.body)) {
     find_used();
-    for (uint32_t b = 0; has_engine_ && b < k.buffers.size(); ++b)
-      if (engine_.is_packed(b))
+    for (uint32_t b = 0; has_async_op_ && b < k.buffers.size(); ++b)
+      if (async_op_.is_packed(b))
         expr_.set_packed(b);
   }
 
@@ -47,7 +47,7 @@ public:
     depth_ = 1;
     positions();
     declare_shared();
-    const bool has_tails = offsets_.empty() && !has_engine_ && computes_many_tails(launch_.body);
+    const bool has_tails = offsets_.empty() && !has_async_op_ && computes_many_tails(launch_.body);
     expr_.set_tails(has_tails);
     const size_t beginning = text_.size();
     // Blocks that compute for long would find places taken unevenly by those of the kernel before or after.
@@ -66,7 +66,7 @@ public:
     expr_.set_tails(false);
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
     const int64_t blocks =
-        has_engine_ ? 1 : blocks_in_flight(kernel_, launch_.body, out_.buffers, threads, looks);
+        has_async_op_ ? 1 : blocks_in_flight(kernel_, launch_.body, out_.buffers, threads, looks);
     return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", " +
            std::to_string(blocks) + ") " + launch_.name + "(" + join(parameters(), ", ") + ") {\n" +
            text_ + "}\n\n";
@@ -141,7 +141,8 @@ private:
 
   /// One thread may read what another wrote: `__restrict__` would let reads move over barriers.
   bool is_exchanged(uint32_t buffer) const {
-    return stored_.contains(buffer) && loaded_.contains(buffer) && !launch_.owned.contains(buffer);
+    return stored_.contains(buffer) && loaded_.contains(buffer) &&
+           !launch_.thread_private.contains(buffer);
   }
 
   void plan_shared() {
@@ -149,17 +150,17 @@ private:
     offsets_ = layout.offsets;
     out_.shared_bytes = layout.bytes;
     barriers_at_ = out_.shared_bytes;
-    if (has_engine_)
-      out_.shared_bytes += engine_.bytes_of_barriers() + kSwizzleAlignment;
-    out_.is_dynamic = has_engine_ || out_.shared_bytes > kStaticSharedBytes;
+    if (has_async_op_)
+      out_.shared_bytes += async_op_.bytes_of_barriers() + kSwizzleAlignment;
+    out_.is_dynamic = has_async_op_ || out_.shared_bytes > kStaticSharedBytes;
   }
 
   void declare_shared() {
-    if (has_engine_) {
+    if (has_async_op_) {
       line("extern __shared__ unsigned char kw_given[];");
       line("unsigned char* const kw_shared = kw_given + (-kw_address(kw_given) & " +
            std::to_string(kSwizzleAlignment - 1) + ");");
-      for (const std::string& text : engine_.barriers(barriers_at_))
+      for (const std::string& text : async_op_.barriers(barriers_at_))
         line(text);
     } else if (out_.is_dynamic)
       line("extern __shared__ __align__(16) unsigned char kw_shared[];");
@@ -171,8 +172,8 @@ private:
         line(type + "* const " + name + " = (" + type + "*)(kw_shared + " + std::to_string(offset) +
              ");");
       else
-        line("__shared__ __align__(16) " + type + " " + name + "[" + std::to_string(cells_of(b)) +
-             "];");
+        line("__shared__ __align__(16) " + type + " " + name + "[" +
+             std::to_string(elements_of(b)) + "];");
     }
   }
 
@@ -211,7 +212,7 @@ private:
   void one(const kernel::For& s) {
     const std::string i = expr_.names().variables[s.var];
     const std::string step = s.step == 1 ? "++" + i : i + " += " + std::to_string(s.step);
-    if (has_engine_)
+    if (has_async_op_)
       line("#pragma unroll 1");
     line("for (" + expr_.index_type() + " " + i + " = " + expr_(s.lo) + "; " + i + " < " +
          expr_(s.hi) + "; " + step + ") {");
@@ -235,11 +236,11 @@ private:
     line("{");
     ++depth_;
     if (expr_.is_packed(s.buffer))
-      line("unsigned " + expr_.names().buffers[s.buffer] + "[" + std::to_string(cells_of(b) / 2) +
-           "];");
+      line("unsigned " + expr_.names().buffers[s.buffer] + "[" +
+           std::to_string(elements_of(b) / 2) + "];");
     else
       line("__align__(16) " + cuda_type(b.elem) + " " + expr_.names().buffers[s.buffer] + "[" +
-           std::to_string(cells_of(b)) + "];");
+           std::to_string(elements_of(b)) + "];");
     block(s.body);
     --depth_;
     line("}");
@@ -261,13 +262,13 @@ private:
          std::string(scalar::name_of(s.op)) + ", " + std::to_string(launch_.threads[0]) + ", " +
          rows + ", " + type + ">(" + expr_(s.value) + ");");
   }
-  void one(const kernel::Engine& s) {
-    for (const std::string& text : engine_.lines(s))
+  void one(const kernel::AsyncOp& s) {
+    for (const std::string& text : async_op_.lines(s))
       line(text);
   }
   void one(const kernel::Zero&) {}
   void one(const kernel::Prefetch& s) {
-    line("asm volatile(\"prefetch.global.L1 [%0];\" ::\"l\"(&" + expr_.cell(s.buffer, s.index) +
+    line("asm volatile(\"prefetch.global.L1 [%0];\" ::\"l\"(&" + expr_.element(s.buffer, s.index) +
          "));");
   }
   void one(const kernel::Comment& s) { line("// " + s.text); }
@@ -285,13 +286,13 @@ private:
       expr_.need("vector");
       const std::string name = "v" + std::to_string(vectors_++);
       const std::string type = vector_of(load->tensor, e.type().lanes);
-      const std::string cell = expr_.cell(load->tensor, first_of(load->index));
+      const std::string element = expr_.element(load->tensor, first_of(load->index));
       const bool has_many =
           !stored_.contains(load->tensor) && is_repeated(kernel_, launch_, known_, e);
       if (has_many)
         expr_.need("repeated");
       line("const " + type + " " + name + " = " + (has_many ? "kw_repeated(" : "*") + "(const " +
-           type + "*)&" + cell + (has_many ? ");" : ";"));
+           type + "*)&" + element + (has_many ? ");" : ";"));
       lanes_.set_loaded(e, name);
     });
   }
@@ -324,8 +325,8 @@ private:
       expr_.need("copy_async");
       const int64_t bytes = s.value.type().lanes * scalar::bytes_of(kernel_.buffers[s.buffer].elem);
       line("kw_copy_async<" + std::to_string(bytes) + ">(&" +
-           expr_.cell(s.buffer, first_of(s.index)) + ", &" +
-           expr_.cell(from->tensor, first_of(from->index)) + ");");
+           expr_.element(s.buffer, first_of(s.index)) + ", &" +
+           expr_.element(from->tensor, first_of(from->index)) + ");");
       return;
     }
     lanes_.forget_loaded();
@@ -344,7 +345,7 @@ private:
     if (expr_.is_packed(s.buffer))
       return packed_store(s, value);
     if (lanes == 1) {
-      line(expr_.cell(s.buffer, s.index) + " = " + expr_.converted(value, elem) + ";");
+      line(expr_.element(s.buffer, s.index) + " = " + expr_.converted(value, elem) + ";");
       return;
     }
     const bool is_whole = is_run(s.index) && is_aligned(kernel_, s.buffer, s.index, known_) &&
@@ -359,25 +360,25 @@ private:
       std::vector<Expr> at;
       for (const Expr& e : s.index)
         at.push_back(lanes_.lane_of(e, lane));
-      line(expr_.cell(s.buffer, at) + " = " + name + ".at[" + std::to_string(lane) + "];");
+      line(expr_.element(s.buffer, at) + " = " + name + ".at[" + std::to_string(lane) + "];");
     }
   }
 
-  /// An aligned vector: as it was loaded, in pairs of 16 bits, or cell by cell.
+  /// An aligned vector: as it was loaded, in pairs of 16 bits, or element by element.
   void whole_store(const kernel::Store& s, const Expr& value, const std::string& type) {
     const scalar::Elem elem = kernel_.buffers[s.buffer].elem;
-    const std::string cell = expr_.cell(s.buffer, first_of(s.index));
+    const std::string element = expr_.element(s.buffer, first_of(s.index));
     const auto* cast = as<scalar::Cast>(value);
     const Expr source = cast != nullptr && cast->arg.type().elem == elem ? cast->arg : value;
     if (const std::string* name = source.type().elem == elem ? lanes_.name_of(source) : nullptr) {
-      line("*(" + type + "*)&" + cell + " = " + *name + ";");
+      line("*(" + type + "*)&" + element + " = " + *name + ";");
       return;
     }
     const bool is_short = elem == scalar::Elem::BF16 || elem == scalar::Elem::F16;
     const int64_t lanes = value.type().lanes;
     // Who reads the buffer in this launch must know its type.
     if (!is_short || lanes % 2 != 0 || loaded_.contains(s.buffer) || source.type().elem == elem) {
-      line("*(" + type + "*)&" + cell + " = " + type + braced(value, elem) + ";");
+      line("*(" + type + "*)&" + element + " = " + type + braced(value, elem) + ";");
       return;
     }
     const std::string suffix = elem == scalar::Elem::BF16 ? "bf16" : "f16";
@@ -388,10 +389,10 @@ private:
                       expr_.before_rounding(lanes_.lane_of(value, lane)) + ", " +
                       expr_.before_rounding(lanes_.lane_of(value, lane + 1)) + ")");
     const std::string words = "kw_vector<unsigned, " + std::to_string(lanes / 2) + ">";
-    line("*(" + words + "*)&" + cell + " = " + words + "{{" + join(parts, ", ") + "}};");
+    line("*(" + words + "*)&" + element + " = " + words + "{{" + join(parts, ", ") + "}};");
   }
 
-  /// Two cells at once, or one half of a register.
+  /// Two elements at once, or one half of a register.
   void packed_store(const kernel::Store& s, const Expr& value) {
     const scalar::Elem elem = kernel_.buffers[s.buffer].elem;
     const std::string suffix = elem == scalar::Elem::BF16 ? "bf16" : "f16";
@@ -404,17 +405,17 @@ private:
       return;
     }
     for (int64_t n = 0; n < value.type().lanes; ++n) {
-      const int64_t cell = *scalar::constant_of(first) + n;
-      const std::string at = expr_.packed_register(s.buffer, scalar::int_lit(cell));
+      const int64_t element = *scalar::constant_of(first) + n;
+      const std::string at = expr_.packed_register(s.buffer, scalar::int_lit(element));
       const std::string bits = "kw_pack_" + suffix + "(" + lane(n) + ", " + lane(n) + ")";
-      line(at + " = (" + at + (cell % 2 == 0 ? " & 0xffff0000u" : " & 0xffffu") + ") | (" + bits +
-           (cell % 2 == 0 ? " & 0xffffu" : " & 0xffff0000u") + ");");
+      line(at + " = (" + at + (element % 2 == 0 ? " & 0xffff0000u" : " & 0xffffu") + ") | (" +
+           bits + (element % 2 == 0 ? " & 0xffffu" : " & 0xffff0000u") + ");");
     }
   }
 
   /// What warpgroups have to themselves is never in memory: no piece of it has an address.
   bool stays_in_registers(uint32_t buffer) const {
-    return has_engine_ && kernel_.buffers[buffer].scope == Scope::Private;
+    return has_async_op_ && kernel_.buffers[buffer].scope == Scope::Private;
   }
 
   void one(const kernel::Define& s) { set(s.var, s.value, true); }
@@ -478,8 +479,8 @@ private:
   CudaExpr& expr_;
   CudaLaunch& out_;
   Lanes lanes_;
-  EngineWriter engine_;
-  bool has_engine_;
+  AsyncWriter async_op_;
+  bool has_async_op_;
   int64_t barriers_at_ = 0;
   Definitions known_;
   std::set<uint32_t> stored_, loaded_, used_vars_;

@@ -141,15 +141,16 @@ std::string cuda_type(Elem elem) {
 bool is_cuda_struct(Elem elem) { return scalar::is_float(elem) && scalar::bytes_of(elem) < 4; }
 
 CudaExpr::CudaExpr(const kernel::Kernel& kernel, CNames names, bool is_narrow)
-    : kernel_(kernel), cells_(kernel), names_(std::move(names)), is_narrow_(is_narrow) {}
+    : kernel_(kernel), elements_(kernel), names_(std::move(names)), is_narrow_(is_narrow) {}
 
 bool CudaExpr::wraps(Elem elem, const Expr& value) const {
-  return elem == Elem::I32 || (elem == Elem::I64 && cells_.has(value));
+  return elem == Elem::I32 || (elem == Elem::I64 && elements_.has(value));
 }
 
 std::string CudaExpr::type_of(scalar::Type type) const {
-  const std::string cell = type.elem == Elem::I64 ? index_type() : cuda_type(type.elem);
-  return type.lanes == 1 ? cell : "kw_vector<" + cell + ", " + std::to_string(type.lanes) + ">";
+  const std::string element = type.elem == Elem::I64 ? index_type() : cuda_type(type.elem);
+  return type.lanes == 1 ? element
+                         : "kw_vector<" + element + ", " + std::to_string(type.lanes) + ">";
 }
 
 Expr CudaExpr::named(std::string text, scalar::Type type) {
@@ -166,11 +167,11 @@ std::string CudaExpr::position(uint32_t buffer, const std::vector<Expr>& index) 
   return print(scalar::simplify(linear));
 }
 
-std::string CudaExpr::plain_cell(uint32_t buffer, const std::vector<Expr>& index) {
+std::string CudaExpr::plain_element(uint32_t buffer, const std::vector<Expr>& index) {
   return names_.buffers[buffer] + "[" + position(buffer, index) + "]";
 }
 
-std::string CudaExpr::cell(uint32_t buffer, const std::vector<Expr>& index) {
+std::string CudaExpr::element(uint32_t buffer, const std::vector<Expr>& index) {
   const kernel::Buffer& b = kernel_.buffers[buffer];
   if (is_packed(buffer)) {
     const bool is_high = *scalar::constant_of(index[0]) % 2 != 0;
@@ -178,15 +179,15 @@ std::string CudaExpr::cell(uint32_t buffer, const std::vector<Expr>& index) {
            (is_high ? " >> 16" : "") + ")}";
   }
   if (!b.is_swizzled)
-    return plain_cell(buffer, index);
+    return plain_element(buffer, index);
   return names_.buffers[buffer] + "[kw_swizzle<" + std::to_string(scalar::bytes_of(b.elem)) + ">(" +
          position(buffer, index) + ")]";
 }
 
 std::string CudaExpr::packed_register(uint32_t buffer, const Expr& index) const {
-  const auto cell = scalar::constant_of(index);
-  KAWARA_CHECK(cell.has_value(), "registers have constant numbers");
-  return names_.buffers[buffer] + "[" + std::to_string(*cell / 2) + "]";
+  const auto element = scalar::constant_of(index);
+  KAWARA_CHECK(element.has_value(), "registers have constant numbers");
+  return names_.buffers[buffer] + "[" + std::to_string(*element / 2) + "]";
 }
 
 void CudaExpr::need_type(Elem elem) {
@@ -337,7 +338,7 @@ std::string CudaExpr::binary(const scalar::Binary& n) {
 }
 
 /// e to the power of `arg` as a power of 2. Of the exponent c * (a - b), each side is scaled by itself: one
-/// multiply-add for a, and what b needs is the same for all cells that share it. The scaled b stays finite, so that
+/// multiply-add for a, and what b needs is the same for all elements that share it. The scaled b stays finite, so that
 /// an a of minus infinity gives 0.
 std::string CudaExpr::fast_exp(const Expr& arg) {
   constexpr double kLog2OfE = 1.4426950408889634;
@@ -459,7 +460,7 @@ std::string CudaExpr::node(const Expr& e) {
       [&](const scalar::Iter&) { return impossible("iterator"); },
       [&](const scalar::Param& n) { return names_.params.at(n.index); },
       [&](const scalar::Var& n) { return names_.variables.at(n.id); },
-      [&](const scalar::Load& n) { return cell(n.tensor, n.index); },
+      [&](const scalar::Load& n) { return element(n.tensor, n.index); },
       [&](const scalar::Unary& n) { return unary(e, n); },
       [&](const scalar::Binary& n) { return binary(n); },
       [&](const scalar::Select& n) {

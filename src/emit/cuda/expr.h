@@ -1,7 +1,7 @@
 #pragma once
 
 #include "emit/c/expr.h"
-#include "emit/cell_values.h"
+#include "emit/element_values.h"
 #include "kernel/kernel.h"
 
 #include <set>
@@ -19,12 +19,13 @@ public:
   CudaExpr(const kernel::Kernel& kernel, CNames names, bool is_narrow);
 
   std::string operator()(const scalar::Expr& e) { return print(e); }
-  std::string cell(uint32_t buffer, const std::vector<scalar::Expr>& index); ///< `A[i * 64 + j]`
-  std::string plain_cell(uint32_t buffer, const std::vector<scalar::Expr>& index); ///< not swizzled
+  std::string element(uint32_t buffer, const std::vector<scalar::Expr>& index); ///< `A[i * 64 + j]`
+  std::string plain_element(uint32_t buffer,
+                            const std::vector<scalar::Expr>& index); ///< not swizzled
   std::string converted(const scalar::Expr& value, scalar::Elem to);
   /// The value in f32, which is then rounded to a type of 16 bits: functions need no more digits than that.
   std::string before_rounding(const scalar::Expr& value);
-  /// Cells of a private buffer of 2-byte cells lie two to a register.
+  /// Elements of a private buffer of 2-byte elements lie two to a register.
   void set_packed(uint32_t buffer) { packed_.insert(buffer); }
   bool is_packed(uint32_t buffer) const { return packed_.contains(buffer); }
   /// The register, and which half of it.
@@ -64,7 +65,7 @@ private:
   bool wraps(scalar::Elem elem, const scalar::Expr& value) const;
 
   const kernel::Kernel& kernel_;
-  CellValues cells_;
+  ElementValues elements_;
   CNames names_;
   bool is_narrow_;
   bool has_tails_ = false, uses_tails_ = false;

@@ -32,7 +32,7 @@ std::string gelu_text();
 /// and kw_await_tails before the first look.
 std::string gelu_by_tails_text();
 
-/// Whether a thread that runs this has so many cells of gelu that bringing the table pays.
+/// Whether a thread that runs this has so many elements of gelu that bringing the table pays.
 bool computes_many_tails(const kernel::Block&);
 
 } // namespace kawara::emit

@@ -1,6 +1,6 @@
 #include "emit/cuda/host.h"
 
-#include "emit/cuda/engine.h"
+#include "emit/cuda/async_ops.h"
 #include "support/text.h"
 
 #include <algorithm>
@@ -58,10 +58,10 @@ private:
   void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
 
   std::string bytes_of(const Buffer& b) {
-    Expr cells = scalar::int_lit(scalar::bytes_of(b.elem));
+    Expr elements = scalar::int_lit(scalar::bytes_of(b.elem));
     for (const Expr& extent : b.shape)
-      cells = cells * extent;
-    return expr_(scalar::simplify(cells));
+      elements = elements * extent;
+    return expr_(scalar::simplify(elements));
   }
 
   std::string room_of(const Buffer& b) { return "((" + bytes_of(b) + " + 255) / 256 * 256)"; }
@@ -187,7 +187,7 @@ private:
   void one(const kernel::Commit&) {}
   void one(const kernel::Await&) {}
   void one(const kernel::Combine&) {}
-  void one(const kernel::Engine&) {}
+  void one(const kernel::AsyncOp&) {}
   void one(const kernel::Comment& s) { line("// " + s.text); }
 
   const Kernel& kernel_;
@@ -277,7 +277,7 @@ std::string cuda_host_function(const Kernel& kernel, const CNames& names, const 
           ? "extern \"C\" " + cuda_prototype(kernel, names) + " {\n" + writer.text() + "}\n"
           : with_workspace(kernel, names, writer);
   return "#ifndef __CUDACC_RTC__\n#include <cuda_runtime.h>\n" +
-         (has_maps ? host_engine_prelude() : std::string("\n")) +
+         (has_maps ? host_async_prelude() : std::string("\n")) +
          (has_windows ? host_window_prelude() : "") + kLaunch + functions + "#endif\n";
 }
 

@@ -36,12 +36,12 @@ private:
 using Definitions = std::map<uint32_t, scalar::Expr>;
 Definitions definitions_in(const kernel::Block&);
 
-/// Is the vector's first cell provably at a multiple of its number of lanes, from an aligned start?
+/// Is the vector's first element provably at a multiple of its number of lanes, from an aligned start?
 bool is_aligned(const kernel::Kernel&, uint32_t buffer, const std::vector<scalar::Expr>& index,
                 const Definitions&);
-/// Consecutive cells: a ramp of stride 1 as the last index, the others scalar.
+/// Consecutive elements: a ramp of stride 1 as the last index, the others scalar.
 bool is_run(const std::vector<scalar::Expr>& index);
-/// The same index at the first cell.
+/// The same index at the first element.
 std::vector<scalar::Expr> first_of(const std::vector<scalar::Expr>& index);
 
 } // namespace kawara::emit

@@ -11,17 +11,17 @@ namespace kawara::emit {
 namespace {
 
 constexpr double kRegisters = 65536; ///< of a multiprocessor
-/// Of a thread, at least, and for each cell that it keeps over a loop.
-constexpr double kRegistersOfThread = 128, kRegistersOfCell = 1.6, kMostRegisters = 255;
-/// Of a thread that loads these bytes at most, computes and stores: cells of 16 bits, and others.
+/// Of a thread, at least, and for each element that it keeps over a loop.
+constexpr double kRegistersOfThread = 128, kRegistersOfElement = 1.6, kMostRegisters = 255;
+/// Of a thread that loads these bytes at most, computes and stores: elements of 16 bits, and others.
 constexpr double kRegistersOfShortMap = 40, kRegistersOfMap = 64;
 constexpr int64_t kBytesOfMap = 128;
 /// Of a thread that looks gelu up for what is half of that: while some look, all others have their loads under way.
 constexpr double kRegistersOfLooks = 32;
 constexpr int64_t kMostBlocks = 16;
 
-/// Cells that variables hold from one iteration of a loop to the next.
-int64_t kept_cells(const kernel::Kernel& kernel, const kernel::Block& body) {
+/// Elements that variables hold from one iteration of a loop to the next.
+int64_t kept_elements(const kernel::Kernel& kernel, const kernel::Block& body) {
   std::set<uint32_t> kept, local;
   kernel::visit(body, [&](const kernel::Stmt& stmt) {
     if (const auto* loop = std::get_if<kernel::For>(&stmt))
@@ -32,11 +32,11 @@ int64_t kept_cells(const kernel::Kernel& kernel, const kernel::Block& body) {
           local.insert(define->var);
       });
   });
-  int64_t cells = 0;
+  int64_t elements = 0;
   for (const uint32_t var : kept)
     if (!local.contains(var) && scalar::is_float(kernel.variables[var].type.elem))
-      cells += kernel.variables[var].type.lanes;
-  return cells;
+      elements += kernel.variables[var].type.lanes;
+  return elements;
 }
 
 /// What the expressions of a body load, each as often as it is written.
@@ -51,7 +51,7 @@ int64_t bytes_loaded(const kernel::Kernel& kernel, const kernel::Block& body) {
   return bytes;
 }
 
-/// Loads, arithmetic and stores, of not too many cells.
+/// Loads, arithmetic and stores, of not too many elements.
 bool is_small_map(const kernel::Kernel& kernel, const kernel::Block& body) {
   bool is_map = true;
   kernel::visit(body, [&](const kernel::Stmt& stmt) {
@@ -81,11 +81,11 @@ bool is_plain_map(const kernel::Block& body) {
 
 int64_t blocks_in_flight(const kernel::Kernel& kernel, const kernel::Block& body,
                          const std::vector<uint32_t>& buffers, int64_t threads, bool has_tails) {
-  const int64_t kept = kept_cells(kernel, body);
+  const int64_t kept = kept_elements(kernel, body);
   const bool is_short = std::all_of(buffers.begin(), buffers.end(), [&](uint32_t b) {
     return scalar::bytes_of(kernel.buffers[b].elem) <= 2;
   });
-  // Two blocks of 256 threads: while one waits, the other computes. Threads that only pass cells of 16 bits on have half
+  // Two blocks of 256 threads: while one waits, the other computes. Threads that only pass elements of 16 bits on have half
   // as many bytes under way as others: twice as many of them. Threads of maps load once and end: more still.
   const bool only_looks = has_tails && bytes_loaded(kernel, body) <= kBytesOfMap / 2;
   const double of_map = is_short     ? kRegistersOfShortMap
@@ -94,7 +94,7 @@ int64_t blocks_in_flight(const kernel::Kernel& kernel, const kernel::Block& body
   const double registers = is_small_map(kernel, body) ? of_map
                            : kept == 0 && is_short
                                ? kRegistersOfThread / 2
-                               : std::clamp(kRegistersOfCell * static_cast<double>(kept),
+                               : std::clamp(kRegistersOfElement * static_cast<double>(kept),
                                             kRegistersOfThread, kMostRegisters);
   const auto fitting = std::llround(kRegisters / (registers * static_cast<double>(threads)));
   return std::clamp<int64_t>(fitting, 1, kMostBlocks);

@@ -257,7 +257,7 @@ static __device__ inline float kw_gelu_short(float x) {
 
 )";
 
-constexpr const char* kVector = R"(// Neighbouring cells that are loaded and stored at once.
+constexpr const char* kVector = R"(// Neighbouring elements that are loaded and stored at once.
 template <class T, int n> struct alignas(sizeof(T) * n < 16 ? sizeof(T) * n : 16) kw_vector { T at[n]; };
 
 )";
@@ -276,7 +276,7 @@ template <class V> static __device__ inline V kw_repeated(const V* from) {
 
 )";
 
-constexpr const char* kCopyAsync = R"(// Copies cells to shared memory beside the computation.
+constexpr const char* kCopyAsync = R"(// Copies elements to shared memory beside the computation.
 template <int bytes> static __device__ inline void kw_copy_async(void* to, const void* from) {
   const unsigned at = (unsigned)__cvta_generic_to_shared(to);
   if constexpr (bytes == 16)

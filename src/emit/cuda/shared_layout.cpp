@@ -8,8 +8,8 @@
 
 namespace kawara::emit {
 
-int64_t cells_of(const kernel::Buffer& b) {
-  return std::max<int64_t>(kernel::cell_count(kernel::extents_of(b, {})), 1);
+int64_t elements_of(const kernel::Buffer& b) {
+  return std::max<int64_t>(kernel::element_count(kernel::extents_of(b, {})), 1);
 }
 
 SharedLayout shared_layout(const kernel::Kernel& kernel, const kernel::Block& body) {
@@ -22,7 +22,7 @@ SharedLayout shared_layout(const kernel::Kernel& kernel, const kernel::Block& bo
     if (b.scope != kernel::Scope::Shared)
       return;
     layout.offsets[allocate->buffer] = layout.bytes;
-    const int64_t bytes = cells_of(b) * scalar::bytes_of(b.elem);
+    const int64_t bytes = elements_of(b) * scalar::bytes_of(b.elem);
     layout.bytes += (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
   });
   return layout;

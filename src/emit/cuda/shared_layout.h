@@ -14,7 +14,7 @@ struct SharedLayout {
 };
 SharedLayout shared_layout(const kernel::Kernel&, const kernel::Block& body);
 
-/// Cells of a buffer of constant shape, one at least.
-int64_t cells_of(const kernel::Buffer&);
+/// Elements of a buffer of constant shape, one at least.
+int64_t elements_of(const kernel::Buffer&);
 
 } // namespace kawara::emit

@@ -39,7 +39,7 @@ std::optional<WarpShape> warp_shape(const kernel::Kernel& kernel, const kernel::
   const WarpShape shape;
   const auto& [x, y, z] = launch.threads;
   if (z != 1 || x <= shape.columns || x % shape.columns != 0 || y % shape.rows != 0 ||
-      kernel::has_engine(launch.body))
+      kernel::has_async_op(launch.body))
     return std::nullopt;
   const SharedReads reads = shared_reads(kernel, launch);
   return reads.has_rows_only && reads.has_columns_only && !reads.combines

@@ -13,7 +13,7 @@ using scalar::Elem;
 namespace {
 
 /// Places of the members of `RuntimeFaults`, in words.
-constexpr unsigned kOutside = 4, kIndex = 5, kExtent = 6, kCell = 7;
+constexpr unsigned kOutside = 4, kIndex = 5, kExtent = 6, kElement = 7;
 
 /// The statements of the scop that a statement of the kernel runs.
 std::string names_of(const kernel::Origins* origins) {
@@ -39,7 +39,7 @@ int64_t FunctionEmitter::number_of_check(const scalar::Within& n, const scalar::
   return number;
 }
 
-/// Tells the caller what is outside, and returns: neither this thread nor one that waits for it goes on with a cell that is not there.
+/// Tells the caller what is outside, and returns: neither this thread nor one that waits for it goes on with an element that is not there.
 void FunctionEmitter::report_outside(const scalar::Within& n, Value* index, Value* extent,
                                      Value* is_outside) {
   const unsigned lanes = n.index.type().lanes;
@@ -73,7 +73,7 @@ void FunctionEmitter::report_outside(const scalar::Within& n, Value* index, Valu
   const size_t made = made_.size();
   Value* mask = std::exchange(mask_, nullptr);
   for (size_t d = 0; read != nullptr && d < read->index.size() && d < RuntimeFaults::kMostTold; ++d)
-    tell(kCell + static_cast<unsigned>(d), [&](unsigned lane) {
+    tell(kElement + static_cast<unsigned>(d), [&](unsigned lane) {
       return convert(emit_lane(read->index[d], lane), read->index[d].type().elem, Elem::I64);
     });
   mask_ = mask;
@@ -111,7 +111,7 @@ llvm::Value* FunctionEmitter::emit_within(const Expr& e, const scalar::Within& n
   return index;
 }
 
-/// A lane of an index that is read: of neighbouring cells the one that is wanted, which is loaded sooner than it is taken out of a vector. Null for other
+/// A lane of an index that is read: of neighbouring elements the one that is wanted, which is loaded sooner than it is taken out of a vector. Null for other
 /// expressions.
 llvm::Value* FunctionEmitter::emit_read_lane(const Expr& e, unsigned lane) {
   if (const auto* within = scalar::as<scalar::Within>(e)) {
@@ -128,14 +128,14 @@ llvm::Value* FunctionEmitter::emit_read_lane(const Expr& e, unsigned lane) {
   if (ramp == nullptr || mask_ != nullptr || !scalar::is_integer(e.type().elem) ||
       ramp->base.type() != scalar::kIndex)
     return nullptr;
-  std::vector<Index> cell;
+  std::vector<Index> element;
   for (const Expr& index : load->index) {
     if (&index != &load->index.back() && index.type().lanes > 1)
       return nullptr;
-    cell.push_back({index, nullptr});
+    element.push_back({index, nullptr});
   }
-  cell.back().expr = ramp->base + scalar::int_lit(ramp->stride * lane);
-  return load_scalar(load->tensor, cell);
+  element.back().expr = ramp->base + scalar::int_lit(ramp->stride * lane);
+  return load_scalar(load->tensor, element);
 }
 
 /// After a parallel loop: whether one of its threads has left.

@@ -95,9 +95,9 @@ private:
   };
 
   // memory.cpp
-  /// A cell in all lanes, taken out of a vector of its neighbours; null where a plain load does as well or
+  /// An element in all lanes, taken out of a vector of its neighbours; null where a plain load does as well or
   /// the neighbours may not be loaded.
-  Value* splat_of_neighbour(const Expr& cell, unsigned lanes);
+  Value* splat_of_neighbour(const Expr& element, unsigned lanes);
   bool may_load_neighbours(uint32_t buffer, const Expr& first) const;
 
   // transpose.cpp
@@ -157,7 +157,7 @@ private:
   template <class GpuStmt> void stmt(const GpuStmt&) {
     KAWARA_CHECK(false, "code of a GPU for a processor");
   }
-  /// What a store leaves in its cells, in their type.
+  /// What a store leaves in its elements, in their type.
   Value* stored_value(const kernel::Store&);
   void store_variable(uint32_t variable, Value* value);
   void begin_statement();
@@ -232,7 +232,7 @@ private:
   Value* activation(scalar::UnaryOp, Value* arg);
 
   // memory.cpp
-  /// Cells from the start of a buffer: what varies, and distances that constants and sizes give.
+  /// Elements from the start of a buffer: what varies, and distances that constants and sizes give.
   struct Offset {
     Value* variable = nullptr;
     Value* fixed = nullptr;
@@ -243,7 +243,7 @@ private:
   Value* extent(uint32_t buffer, size_t dim);
   Value* stride(uint32_t buffer, size_t dim);
   std::vector<Index> lane_index(const std::vector<Expr>& index, unsigned lane);
-  Value* load_cells(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
+  Value* load_elements(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
   Value* load_longer_run(uint32_t buffer, const std::vector<Index>& first, unsigned lanes);
   Value* load_run(uint32_t buffer, const std::vector<Index>&, unsigned lanes, bool reversed);
   Value* load_first_lanes(llvm::FixedVectorType* type, Value* from, llvm::Align align);
@@ -252,12 +252,13 @@ private:
                       unsigned stride);
   Value* load_lanes(uint32_t buffer, const std::vector<Expr>& index, unsigned lanes);
   Value* load_scalar(uint32_t buffer, const std::vector<Index>&);
-  void store_cells(uint32_t buffer, const std::vector<Expr>& index, Value* value, unsigned lanes);
-  void stream_run(Value* cells, Value* to);
+  void store_elements(uint32_t buffer, const std::vector<Expr>& index, Value* value,
+                      unsigned lanes);
+  void stream_run(Value* elements, Value* to);
   Value* to_memory(uint32_t buffer, Value* value);
   Value* from_memory(uint32_t buffer, Value* value);
   Value* byte_size(uint32_t buffer);
-  llvm::Align cell_align(uint32_t buffer) const;
+  llvm::Align element_align(uint32_t buffer) const;
 
   ModuleParts& parts_;
   llvm::LLVMContext& context_;

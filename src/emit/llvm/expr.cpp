@@ -62,10 +62,10 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
       [&](const scalar::Param& n) -> Value* { return frame_.params.at(n.index); },
       [&](const scalar::Var& n) -> Value* { return variable(n.id); },
       [&](const scalar::Load& n) -> Value* {
-        Value* cells = load_cells(n.tensor, n.index, type.lanes);
+        Value* elements = load_elements(n.tensor, n.index, type.lanes);
         if (mask_ == nullptr)
           safe_loads_.push_back(e);
-        return convert(cells, parts_.kernel.buffers.at(n.tensor).elem, type.elem);
+        return convert(elements, parts_.kernel.buffers.at(n.tensor).elem, type.elem);
       },
       [&](const scalar::Unary& n) -> Value* { return emit_unary(n); },
       [&](const scalar::Binary& n) -> Value* { return emit_binary(e, n); },

@@ -59,10 +59,10 @@ bool FunctionEmitter::has_tiles() const {
 }
 
 llvm::Value* FunctionEmitter::from_tile(Value* tile, llvm::Type* type) {
-  auto* cells = words_of(b_, type);
+  auto* elements = words_of(b_, type);
   const llvm::FunctionCallee cast = parts_.module.getOrInsertFunction(
-      "llvm.x86.cast.tile.to.vector.v" + std::to_string(cells->getNumElements()) + "i32",
-      llvm::FunctionType::get(cells, {llvm::Type::getX86_AMXTy(context_)}, false));
+      "llvm.x86.cast.tile.to.vector.v" + std::to_string(elements->getNumElements()) + "i32",
+      llvm::FunctionType::get(elements, {llvm::Type::getX86_AMXTy(context_)}, false));
   return b_.CreateBitCast(b_.CreateCall(cast, {tile}), type);
 }
 
@@ -147,12 +147,12 @@ llvm::Value* FunctionEmitter::emit_tile_instruction(const scalar::Instruction& n
                                 b_.getInt16(kTileRowBytes)};
   for (const target::Register& held : data.arguments) {
     Value* value = tile_operand(n.args.at(position_of(held.operand, n.args.size())));
-    auto* cells = words_of(b_, value->getType());
+    auto* elements = words_of(b_, value->getType());
     const llvm::FunctionCallee cast = parts_.module.getOrInsertFunction(
-        "llvm.x86.cast.vector.to.tile.v" + std::to_string(cells->getNumElements()) + "i32",
-        llvm::FunctionType::get(tile, {cells}, false));
+        "llvm.x86.cast.vector.to.tile.v" + std::to_string(elements->getNumElements()) + "i32",
+        llvm::FunctionType::get(tile, {elements}, false));
     types.push_back(tile);
-    arguments.push_back(b_.CreateCall(cast, {b_.CreateBitCast(value, cells)}));
+    arguments.push_back(b_.CreateCall(cast, {b_.CreateBitCast(value, elements)}));
   }
   const llvm::FunctionCallee function =
       parts_.module.getOrInsertFunction(data.llvm, llvm::FunctionType::get(tile, types, false));

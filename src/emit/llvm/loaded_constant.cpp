@@ -74,12 +74,13 @@ llvm::Value* LoadedConstants::load(llvm::Constant* element, llvm::FixedVectorTyp
                            std::to_string(bits.getBitWidth()) + "." +
                            std::to_string(bits.getZExtValue());
   // As many others behind it, which are never read: a load that can only be this one would be folded.
-  std::vector<llvm::Constant*> cells(type->getNumElements(), element);
-  cells.resize(2 * cells.size(),
-               llvm::ConstantFP::get(element->getType(), element->isZeroValue() ? 1 : 0));
-  llvm::GlobalVariable* memory = constant_in(
-      *b_.GetInsertBlock()->getModule(), name,
-      llvm::ConstantArray::get(llvm::ArrayType::get(element->getType(), cells.size()), cells));
+  std::vector<llvm::Constant*> elements(type->getNumElements(), element);
+  elements.resize(2 * elements.size(),
+                  llvm::ConstantFP::get(element->getType(), element->isZeroValue() ? 1 : 0));
+  llvm::GlobalVariable* memory =
+      constant_in(*b_.GetInsertBlock()->getModule(), name,
+                  llvm::ConstantArray::get(
+                      llvm::ArrayType::get(element->getType(), elements.size()), elements));
   return b_.CreateAlignedLoad(type, b_.CreateGEP(b_.getInt8Ty(), memory, {zero()}),
                               memory->getAlign());
 }

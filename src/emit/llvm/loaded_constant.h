@@ -10,7 +10,7 @@ namespace kawara::emit {
 
 /// Constants of vector arithmetic as loads, where these take no place among the arithmetic (AArch64). Left to LLVM, a constant
 /// stays in a register, is copied for whatever overwrites it, and is made again (`dup`) where registers are short: instructions
-/// that the pipes of arithmetic have to do. Anything but such a constant comes back as it is. So do cells that are needed once more
+/// that the pipes of arithmetic have to do. Anything but such a constant comes back as it is. So do elements that are needed once more
 /// after arithmetic that fills the registers.
 class LoadedConstants {
 public:
@@ -30,7 +30,7 @@ public:
   /// already, an instruction of AArch64. Null where that is not so.
   llvm::Value* shifted_onto(llvm::Value* low, llvm::Value* value, uint64_t factor);
 
-  /// The same cells, loaded once more: what is a load of many registers in this block, since which nothing was written. Else itself.
+  /// The same elements, loaded once more: what is a load of many registers in this block, since which nothing was written. Else itself.
   llvm::Value* again(llvm::Value*);
 
 private:

@@ -16,11 +16,11 @@ llvm::GlobalVariable* table_in(llvm::Module& module, scalar::Table table) {
   const std::string name = "kw_" + scalar::name_of({table, 0});
   if (llvm::GlobalVariable* known = module.getNamedGlobal(name))
     return known;
-  std::vector<uint32_t> cells;
+  std::vector<uint32_t> elements;
   for (const auto& row : scalar::rows_of(table))
-    for (const float cell : row)
-      cells.push_back(std::bit_cast<uint32_t>(cell));
-  llvm::Constant* data = llvm::ConstantDataArray::get(module.getContext(), cells);
+    for (const float element : row)
+      elements.push_back(std::bit_cast<uint32_t>(element));
+  llvm::Constant* data = llvm::ConstantDataArray::get(module.getContext(), elements);
   // The module owns it.
   auto* global = new llvm::GlobalVariable(module, data->getType(), /*isConstant=*/true,
                                           llvm::GlobalValue::InternalLinkage, data, name);
@@ -47,7 +47,7 @@ std::vector<Value*> row_numbers(llvm::IRBuilder<>& b, Value* row, unsigned lanes
 }
 
 /// One column of the rows of all lanes. Rows of lanes 0, 4, ... stand in one vector, those of 1, 5, ... in the next, so that four
-/// lanes are turned over where they are in a wider register.
+/// lanes are transposed where they are in a wider register.
 Value* column_of_rows(llvm::IRBuilder<>& b, const std::vector<Value*>& rows, size_t column) {
   const auto lanes = static_cast<unsigned>(rows.size());
   llvm::Type* whole = llvm::FixedVectorType::get(b.getInt32Ty(), lanes);
@@ -60,7 +60,7 @@ Value* column_of_rows(llvm::IRBuilder<>& b, const std::vector<Value*>& rows, siz
       place =
           b.CreateInsertVector(whole, place, rows[lane], b.getInt64(lane / kColumns * kColumns));
   }
-  // Two of each four cells of x and y, in turns.
+  // Two of each four elements of x and y, in turns.
   const auto zip = [&](Value* x, Value* y, size_t from) {
     std::vector<int> order;
     for (size_t four = 0; four < lanes; four += kColumns)
@@ -82,20 +82,20 @@ Value* look_up(llvm::IRBuilder<>& b, const scalar::Column& column, Value* row) {
   llvm::GlobalVariable* table = table_in(*b.GetInsertBlock()->getModule(), column.table);
   const std::vector<Value*> numbers =
       row_numbers(b, row, lanes, scalar::rows_of(column.table).size());
-  llvm::Type* cells = llvm::FixedVectorType::get(b.getInt32Ty(), kColumns);
+  llvm::Type* elements = llvm::FixedVectorType::get(b.getInt32Ty(), kColumns);
   if (lanes % kColumns == 0) {
     std::vector<Value*> rows;
     for (Value* number : numbers)
-      rows.push_back(
-          b.CreateAlignedLoad(cells, b.CreateInBoundsGEP(cells, table, {number}), llvm::Align(16)));
+      rows.push_back(b.CreateAlignedLoad(elements, b.CreateInBoundsGEP(elements, table, {number}),
+                                         llvm::Align(16)));
     return column_of_rows(b, rows, column.number);
   }
   Value* result = llvm::PoisonValue::get(row->getType());
   for (unsigned lane = 0; lane < lanes; ++lane) {
-    Value* cell =
-        b.CreateLoad(b.getInt32Ty(),
-                     b.CreateInBoundsGEP(cells, table, {numbers[lane], b.getInt64(column.number)}));
-    result = lanes == 1 ? cell : b.CreateInsertElement(result, cell, lane);
+    Value* element = b.CreateLoad(
+        b.getInt32Ty(),
+        b.CreateInBoundsGEP(elements, table, {numbers[lane], b.getInt64(column.number)}));
+    result = lanes == 1 ? element : b.CreateInsertElement(result, element, lane);
   }
   return result;
 }

@@ -24,8 +24,8 @@ Expr widened(const Expr& e, uint16_t lanes) {
     return e;
   if (const auto* ramp = scalar::as<scalar::Ramp>(e))
     return scalar::ramp(ramp->base, ramp->stride, lanes);
-  if (const auto* cell = scalar::as<scalar::Broadcast>(e))
-    return cell->arg.type().lanes == 1 ? scalar::broadcast(cell->arg, lanes) : Expr();
+  if (const auto* element = scalar::as<scalar::Broadcast>(e))
+    return element->arg.type().lanes == 1 ? scalar::broadcast(element->arg, lanes) : Expr();
   const bool is_known =
       scalar::as<scalar::Load>(e) != nullptr || scalar::as<scalar::Unary>(e) != nullptr ||
       scalar::as<scalar::Binary>(e) != nullptr || scalar::as<scalar::Fma>(e) != nullptr ||
@@ -43,7 +43,7 @@ Expr widened(const Expr& e, uint16_t lanes) {
   return scalar::with_children(e, std::move(parts));
 }
 
-/// The first index of neighbouring cells.
+/// The first index of neighbouring elements.
 const scalar::Ramp* upward_run(const std::vector<Expr>& index) {
   const auto* ramp = index.empty() ? nullptr : scalar::as<scalar::Ramp>(index.back());
   const bool is_run = ramp != nullptr && ramp->stride == 1 &&
@@ -74,23 +74,23 @@ bool FunctionEmitter::store_under_mask(const kernel::Store& store) {
   Value* first_lanes = llvm::ConstantVector::get(wanted);
   mask_ = first_lanes;
   first_lanes_ = lanes;
-  Value* cells = emit(value);
+  Value* elements = emit(value);
   mask_ = nullptr;
   first_lanes_ = 0;
   std::vector<Index> first;
   for (const Expr& e : store.index)
     first.push_back({e, nullptr});
   first.back().expr = run->base;
-  b_.CreateMaskedStore(to_memory(store.buffer, cells), address(store.buffer, first),
-                       cell_align(store.buffer), first_lanes);
+  b_.CreateMaskedStore(to_memory(store.buffer, elements), address(store.buffer, first),
+                       element_align(store.buffer), first_lanes);
   return true;
 }
 
-/// Whole cache lines past the caches. aarch64 has an instruction for 32 bytes; what LLVM cuts in other pieces would
+/// Whole cache lines non-temporally. aarch64 has an instruction for 32 bytes; what LLVM cuts in other pieces would
 /// come out as ordinary stores.
-void FunctionEmitter::stream_run(Value* cells, Value* to) {
+void FunctionEmitter::stream_run(Value* elements, Value* to) {
   const bool is_x86 = llvm::Triple(parts_.module.getTargetTriple()).isX86();
-  const auto* type = llvm::cast<llvm::FixedVectorType>(cells->getType());
+  const auto* type = llvm::cast<llvm::FixedVectorType>(elements->getType());
   const unsigned bits = type->getScalarSizeInBits();
   const unsigned piece = (is_x86 ? 512 : 256) / bits;
   llvm::MDNode* hint = llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt32(1)));
@@ -98,7 +98,7 @@ void FunctionEmitter::stream_run(Value* cells, Value* to) {
     std::vector<int> lanes(piece);
     std::iota(lanes.begin(), lanes.end(), static_cast<int>(at));
     Value* place = at == 0 ? to : b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, at * bits / 8);
-    b_.CreateAlignedStore(b_.CreateShuffleVector(cells, lanes), place,
+    b_.CreateAlignedStore(b_.CreateShuffleVector(elements, lanes), place,
                           llvm::Align(piece * bits / 8))
         ->setMetadata(llvm::LLVMContext::MD_nontemporal, hint);
   }

@@ -46,14 +46,14 @@ llvm::Value* FunctionEmitter::byte_size(uint32_t buffer) {
   return bytes;
 }
 
-llvm::Align FunctionEmitter::cell_align(uint32_t buffer) const {
+llvm::Align FunctionEmitter::element_align(uint32_t buffer) const {
   return llvm::Align(
       static_cast<uint64_t>(scalar::bytes_of(parts_.kernel.buffers.at(buffer).elem)));
 }
 
 // Addresses
 
-/// A flat index. Its parts are added without wrapping: cells are inside their buffer.
+/// A flat index. Its parts are added without wrapping: elements are inside their buffer.
 void FunctionEmitter::add_flat(Offset& offset, const Expr& index) {
   const scalar::AffineSum sum = scalar::affine_sum(index);
   const auto number = [&](int64_t n) { return b_.getInt64(static_cast<uint64_t>(n)); };
@@ -75,7 +75,7 @@ void FunctionEmitter::add(Value*& sum, Value* term) {
   sum = sum == nullptr ? term : b_.CreateNSWAdd(sum, term);
 }
 
-/// Pointer to one cell. Constant parts of indices are added last, so that neighbouring cells share
+/// Pointer to one element. Constant parts of indices are added last, so that neighbouring elements share
 /// everything else and differ by an immediate.
 llvm::Value* FunctionEmitter::address(uint32_t buffer, const std::vector<Index>& index,
                                       bool is_inside) {
@@ -83,7 +83,7 @@ llvm::Value* FunctionEmitter::address(uint32_t buffer, const std::vector<Index>&
   const bool is_flat = index.size() == 1 && b.shape.size() > 1;
   KAWARA_CHECK(is_flat || index.size() == b.shape.size(), "indices of " + b.name);
   KAWARA_CHECK(frame_.buffers.at(buffer) != nullptr, b.name + " is used outside its Allocate");
-  llvm::Type* cell = memory_type(context_, {b.elem, 1});
+  llvm::Type* element = memory_type(context_, {b.elem, 1});
   Offset offset;
   if (is_flat && index[0].value != nullptr)
     offset.variable = index[0].value;
@@ -111,9 +111,9 @@ llvm::Value* FunctionEmitter::address(uint32_t buffer, const std::vector<Index>&
   Value* pointer = frame_.buffers[buffer];
   if (offset.variable == nullptr)
     return pointer;
-  // Cells are inside their buffer, except in lanes that a select does not want.
-  return mask_ == nullptr && is_inside ? b_.CreateInBoundsGEP(cell, pointer, offset.variable)
-                                       : b_.CreateGEP(cell, pointer, offset.variable);
+  // Elements are inside their buffer, except in lanes that a select does not want.
+  return mask_ == nullptr && is_inside ? b_.CreateInBoundsGEP(element, pointer, offset.variable)
+                                       : b_.CreateGEP(element, pointer, offset.variable);
 }
 
 std::vector<FunctionEmitter::Index> FunctionEmitter::lane_index(const std::vector<Expr>& index,
@@ -130,7 +130,7 @@ std::vector<FunctionEmitter::Index> FunctionEmitter::lane_index(const std::vecto
 
 namespace {
 
-/// The last index when it alone is a vector, and that a run of neighbouring cells.
+/// The last index when it alone is a vector, and that a run of neighbouring elements.
 const scalar::Ramp* run_of(const std::vector<scalar::Expr>& index) {
   if (index.empty())
     return nullptr;
@@ -144,8 +144,8 @@ const scalar::Ramp* run_of(const std::vector<scalar::Expr>& index) {
 /// Fewer lanes are loaded and stored in pieces.
 constexpr unsigned kLeastUnderMask = 5;
 
-bool has_masks(const llvm::Triple& triple, const llvm::Type* cells) {
-  return triple.isX86() && cells->getScalarSizeInBits() >= 32;
+bool has_masks(const llvm::Triple& triple, const llvm::Type* elements) {
+  return triple.isX86() && elements->getScalarSizeInBits() >= 32;
 }
 
 /// The first lanes of a vector of a power of two.
@@ -157,11 +157,11 @@ llvm::Constant* first_lanes(llvm::IRBuilder<>& b, unsigned lanes, unsigned of) {
 }
 
 /// With lanes of any value behind its own.
-llvm::Value* with_more_lanes(llvm::IRBuilder<>& b, llvm::Value* cells, unsigned lanes) {
+llvm::Value* with_more_lanes(llvm::IRBuilder<>& b, llvm::Value* elements, unsigned lanes) {
   std::vector<int> order(lanes, llvm::PoisonMaskElem);
-  const unsigned own = llvm::cast<llvm::FixedVectorType>(cells->getType())->getNumElements();
+  const unsigned own = llvm::cast<llvm::FixedVectorType>(elements->getType())->getNumElements();
   std::iota(order.begin(), order.begin() + own, 0);
-  return b.CreateShuffleVector(cells, order);
+  return b.CreateShuffleVector(elements, order);
 }
 
 std::vector<int> reversed(unsigned lanes) {
@@ -170,8 +170,8 @@ std::vector<int> reversed(unsigned lanes) {
   return order;
 }
 
-/// A run's index with the lowest cell in place of the ramp.
-scalar::Expr lowest_cell(const scalar::Ramp& ramp, unsigned lanes) {
+/// A run's index with the lowest element in place of the ramp.
+scalar::Expr lowest_element(const scalar::Ramp& ramp, unsigned lanes) {
   if (ramp.stride == 1)
     return ramp.base;
   return ramp.base - scalar::int_lit(lanes - 1, ramp.base.type());
@@ -179,7 +179,7 @@ scalar::Expr lowest_cell(const scalar::Ramp& ramp, unsigned lanes) {
 
 } // namespace
 
-// Cells and values. Only bool differs: i1 in expressions, a byte in memory.
+// Elements and values. Only bool differs: i1 in expressions, a byte in memory.
 
 llvm::Value* FunctionEmitter::to_memory(uint32_t buffer, Value* value) {
   if (parts_.kernel.buffers.at(buffer).elem != Elem::Bool)
@@ -195,8 +195,8 @@ llvm::Value* FunctionEmitter::from_memory(uint32_t buffer, Value* value) {
 
 // Loads: of the buffer's own element type, before any cast.
 
-llvm::Value* FunctionEmitter::load_cells(uint32_t buffer, const std::vector<Expr>& index,
-                                         unsigned lanes) {
+llvm::Value* FunctionEmitter::load_elements(uint32_t buffer, const std::vector<Expr>& index,
+                                            unsigned lanes) {
   if (lanes == 1) {
     std::vector<Index> plain;
     for (const Expr& e : index)
@@ -211,17 +211,17 @@ llvm::Value* FunctionEmitter::load_cells(uint32_t buffer, const std::vector<Expr
     std::vector<Index> first;
     for (const Expr& e : index)
       first.push_back({e, nullptr});
-    first.back().expr = lowest_cell(*ramp, lanes);
+    first.back().expr = lowest_element(*ramp, lanes);
     return from_memory(buffer, load_run(buffer, first, lanes, ramp->stride == -1));
   }
   if (Value* column = column_of_square(buffer, index, lanes))
     return column;
-  if (Value* cells = load_every_other(buffer, index, lanes))
-    return from_memory(buffer, cells);
+  if (Value* elements = load_every_other(buffer, index, lanes))
+    return from_memory(buffer, elements);
   return from_memory(buffer, load_lanes(buffer, index, lanes));
 }
 
-/// Lanes a few cells apart, out of loads of all cells between them. Null where those may not be loaded.
+/// Lanes a few elements apart, out of loads of all elements between them. Null where those may not be loaded.
 llvm::Value* FunctionEmitter::load_every_other(uint32_t buffer, const std::vector<Expr>& index,
                                                unsigned lanes) {
   const auto* ramp = index.empty() ? nullptr : scalar::as<scalar::Ramp>(index.back());
@@ -247,26 +247,27 @@ llvm::Value* FunctionEmitter::load_every_other(uint32_t buffer, const std::vecto
   return b_.CreateShuffleVector(load_run(buffer, first, lanes * stride, false), wanted);
 }
 
-/// The same without a cell that is not between the first and the last lane: the last of the loads ends with it, and has some cells of
+/// The same without an element that is not between the first and the last lane: the last of the loads ends with it, and has some elements of
 /// the one before it again.
 llvm::Value* FunctionEmitter::load_between(uint32_t buffer, const std::vector<Index>& first,
                                            unsigned lanes, unsigned stride) {
-  const unsigned cells = stride * (lanes - 1) + 1, piece = std::bit_ceil(lanes);
-  if (lanes < 3 || piece > cells)
+  const unsigned elements = stride * (lanes - 1) + 1, piece = std::bit_ceil(lanes);
+  if (lanes < 3 || piece > elements)
     return nullptr;
   Value* found = nullptr;
-  for (unsigned begin = 0; begin < cells; begin += piece) {
-    const unsigned at = std::min(begin, cells - piece);
+  for (unsigned begin = 0; begin < elements; begin += piece) {
+    const unsigned at = std::min(begin, elements - piece);
     std::vector<Index> start = first;
     start.back().expr = first.back().expr + scalar::int_lit(at);
     Value* run = load_run(buffer, start, piece, false);
     std::vector<int> wanted(piece, llvm::PoisonMaskElem);
     for (unsigned lane = 0; lane < lanes; ++lane) {
-      const unsigned cell = lane * stride;
-      if (cell < begin)
-        wanted[lane] = static_cast<int>(begin == piece ? cell : lane); // the first run is as it was
-      else if (cell < at + piece)
-        wanted[lane] = static_cast<int>(piece + cell - at);
+      const unsigned element = lane * stride;
+      if (element < begin)
+        wanted[lane] =
+            static_cast<int>(begin == piece ? element : lane); // the first run is as it was
+      else if (element < at + piece)
+        wanted[lane] = static_cast<int>(piece + element - at);
     }
     found = begin == 0 ? run : b_.CreateShuffleVector(found, run, wanted);
   }
@@ -275,8 +276,8 @@ llvm::Value* FunctionEmitter::load_between(uint32_t buffer, const std::vector<In
   return lanes == piece ? found : b_.CreateShuffleVector(found, kept);
 }
 
-/// Cells beyond the last of a row can be loaded too: those of packed buffers are in reading order, a workspace
-/// has slack behind it (layout_of). One that is written in the same loop is left alone: loads of cells just
+/// Elements beyond the last of a row can be loaded too: those of packed buffers are in reading order, a workspace
+/// has slack behind it (layout_of). One that is written in the same loop is left alone: loads of elements just
 /// written by one would wait for all of them.
 bool FunctionEmitter::may_load_neighbours(uint32_t buffer, const Expr& first) const {
   const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
@@ -285,74 +286,76 @@ bool FunctionEmitter::may_load_neighbours(uint32_t buffer, const Expr& first) co
 }
 
 /// Multiply-adds on aarch64 take one operand from any lane of a register: one load then serves several
-/// rows of a register tile; instructions that take several cells at a time (sdot) likewise. Elsewhere a
+/// rows of a register tile; instructions that take several elements at a time (sdot) likewise. Elsewhere a
 /// load that broadcasts is free.
-llvm::Value* FunctionEmitter::splat_of_neighbour(const Expr& cell, unsigned lanes) {
-  const auto* load = scalar::as<scalar::Load>(cell);
+llvm::Value* FunctionEmitter::splat_of_neighbour(const Expr& element, unsigned lanes) {
+  const auto* load = scalar::as<scalar::Load>(element);
   if (load == nullptr || mask_ != nullptr || load->index.empty())
     return nullptr;
   const kernel::Buffer& b = parts_.kernel.buffers.at(load->tensor);
   const llvm::Triple triple(parts_.module.getTargetTriple());
-  const int64_t cells = cell.type().lanes;
-  const scalar::Ramp* run = cells > 1 ? run_of(load->index) : nullptr;
+  const int64_t elements = element.type().lanes;
+  const scalar::Ramp* run = elements > 1 ? run_of(load->index) : nullptr;
   const Expr& last_index = run != nullptr ? run->base : load->index.back();
-  const int64_t group = kSlackBytes / (scalar::bytes_of(b.elem) * cells);
+  const int64_t group = kSlackBytes / (scalar::bytes_of(b.elem) * elements);
   if (!triple.isAArch64() || last_index.type() != scalar::kIndex || group < 2 ||
-      (cells > 1 && (run == nullptr || run->stride != 1)))
+      (elements > 1 && (run == nullptr || run->stride != 1)))
     return nullptr;
   scalar::AffineSum last = scalar::affine_sum(last_index);
-  if (last.constant < 0 || last.constant % cells != 0)
+  if (last.constant < 0 || last.constant % elements != 0)
     return nullptr;
-  const int64_t lane = last.constant / cells % group;
-  last.constant -= lane * cells;
+  const int64_t lane = last.constant / elements % group;
+  last.constant -= lane * elements;
   if (!may_load_neighbours(load->tensor, scalar::expr_of(last)))
     return nullptr;
   std::vector<Index> first;
   for (const Expr& e : load->index)
     first.push_back({e, nullptr});
   first.back().expr = scalar::expr_of(last);
-  llvm::Type* element = memory_type(context_, {b.elem, 1});
+  llvm::Type* element_type = memory_type(context_, {b.elem, 1});
   llvm::Type* picked_type =
-      cells > 1 ? b_.getIntNTy(static_cast<unsigned>(cells * scalar::bytes_of(b.elem) * 8))
-                : element;
+      elements > 1 ? b_.getIntNTy(static_cast<unsigned>(elements * scalar::bytes_of(b.elem) * 8))
+                   : element_type;
   auto* type = llvm::FixedVectorType::get(picked_type, static_cast<unsigned>(group));
   Value* neighbours =
-      b_.CreateAlignedLoad(type, address(load->tensor, first), cell_align(load->tensor));
-  const std::vector<int> picked(lanes / static_cast<unsigned>(cells), static_cast<int>(lane));
+      b_.CreateAlignedLoad(type, address(load->tensor, first), element_align(load->tensor));
+  const std::vector<int> picked(lanes / static_cast<unsigned>(elements), static_cast<int>(lane));
   Value* splat = b_.CreateShuffleVector(neighbours, picked);
-  return cells > 1 ? b_.CreateBitCast(splat, llvm::FixedVectorType::get(element, lanes)) : splat;
+  return elements > 1 ? b_.CreateBitCast(splat, llvm::FixedVectorType::get(element_type, lanes))
+                      : splat;
 }
 
 llvm::Value* FunctionEmitter::load_scalar(uint32_t buffer, const std::vector<Index>& index) {
-  llvm::Type* cell = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
+  llvm::Type* element_type = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
   Value* pointer = address(buffer, index);
   if (mask_ == nullptr)
-    return b_.CreateAlignedLoad(cell, pointer, cell_align(buffer));
+    return b_.CreateAlignedLoad(element_type, pointer, element_align(buffer));
   // Wanted when any lane is: a masked load of one lane needs no control flow.
   Value* any = mask_->getType()->isVectorTy() ? b_.CreateOrReduce(mask_) : mask_;
   Value* one_lane = b_.CreateVectorSplat(1, any);
-  auto* type = llvm::FixedVectorType::get(cell, 1);
-  Value* loaded = b_.CreateMaskedLoad(type, pointer, cell_align(buffer), one_lane,
+  auto* type = llvm::FixedVectorType::get(element_type, 1);
+  Value* loaded = b_.CreateMaskedLoad(type, pointer, element_align(buffer), one_lane,
                                       llvm::Constant::getNullValue(type));
   return b_.CreateExtractElement(loaded, uint64_t{0});
 }
 
 llvm::Value* FunctionEmitter::load_run(uint32_t buffer, const std::vector<Index>& first,
                                        unsigned lanes, bool is_reversed) {
-  llvm::Type* cell = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
-  auto* type = llvm::FixedVectorType::get(cell, lanes);
+  llvm::Type* element = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
+  auto* type = llvm::FixedVectorType::get(element, lanes);
   Value* pointer = address(buffer, first);
   if (Value* run = is_reversed ? nullptr : load_longer_run(buffer, first, lanes))
     return run;
   if (mask_ == nullptr && !is_reversed && lanes >= kLeastUnderMask && !std::has_single_bit(lanes) &&
-      stored_.count(buffer) == 0 && has_masks(llvm::Triple(parts_.module.getTargetTriple()), cell))
-    return load_first_lanes(type, pointer, cell_align(buffer));
+      stored_.count(buffer) == 0 &&
+      has_masks(llvm::Triple(parts_.module.getTargetTriple()), element))
+    return load_first_lanes(type, pointer, element_align(buffer));
   if (mask_ == nullptr || mask_->getType() != llvm::FixedVectorType::get(b_.getInt1Ty(), lanes)) {
-    Value* run = b_.CreateAlignedLoad(type, pointer, cell_align(buffer));
+    Value* run = b_.CreateAlignedLoad(type, pointer, element_align(buffer));
     return is_reversed ? b_.CreateShuffleVector(run, reversed(lanes)) : run;
   }
   Value* mask = is_reversed ? b_.CreateShuffleVector(mask_, reversed(lanes)) : mask_;
-  Value* run = b_.CreateMaskedLoad(type, pointer, cell_align(buffer), mask,
+  Value* run = b_.CreateMaskedLoad(type, pointer, element_align(buffer), mask,
                                    llvm::Constant::getNullValue(type));
   return is_reversed ? b_.CreateShuffleVector(run, reversed(lanes)) : run;
 }
@@ -380,7 +383,7 @@ llvm::Value* FunctionEmitter::load_longer_run(uint32_t buffer, const std::vector
       !may_load_neighbours(buffer, first.back().expr))
     return nullptr;
   auto* type = llvm::FixedVectorType::get(memory_type(context_, {b.elem, 1}), longer);
-  Value* run = b_.CreateAlignedLoad(type, address(buffer, first, false), cell_align(buffer));
+  Value* run = b_.CreateAlignedLoad(type, address(buffer, first, false), element_align(buffer));
   std::vector<int> wanted(lanes);
   std::iota(wanted.begin(), wanted.end(), 0);
   return b_.CreateShuffleVector(run, wanted);
@@ -388,8 +391,8 @@ llvm::Value* FunctionEmitter::load_longer_run(uint32_t buffer, const std::vector
 
 llvm::Value* FunctionEmitter::load_lanes(uint32_t buffer, const std::vector<Expr>& index,
                                          unsigned lanes) {
-  llvm::Type* cell = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
-  auto* type = llvm::FixedVectorType::get(cell, lanes);
+  llvm::Type* element = memory_type(context_, {parts_.kernel.buffers.at(buffer).elem, 1});
+  auto* type = llvm::FixedVectorType::get(element, lanes);
   std::vector<Value*> pointers;
   for (unsigned lane = 0; lane < lanes; ++lane)
     pointers.push_back(address(buffer, lane_index(index, lane)));
@@ -397,13 +400,13 @@ llvm::Value* FunctionEmitter::load_lanes(uint32_t buffer, const std::vector<Expr
     Value* result = llvm::PoisonValue::get(type);
     for (unsigned lane = 0; lane < lanes; ++lane)
       result = b_.CreateInsertElement(
-          result, b_.CreateAlignedLoad(cell, pointers[lane], cell_align(buffer)), lane);
+          result, b_.CreateAlignedLoad(element, pointers[lane], element_align(buffer)), lane);
     return result;
   }
   Value* all = llvm::PoisonValue::get(llvm::FixedVectorType::get(b_.getPtrTy(), lanes));
   for (unsigned lane = 0; lane < lanes; ++lane)
     all = b_.CreateInsertElement(all, pointers[lane], lane);
-  return b_.CreateMaskedGather(type, all, cell_align(buffer), mask_,
+  return b_.CreateMaskedGather(type, all, element_align(buffer), mask_,
                                llvm::Constant::getNullValue(type));
 }
 
@@ -412,35 +415,35 @@ llvm::Value* FunctionEmitter::load_lanes(uint32_t buffer, const std::vector<Expr
 namespace {
 
 /// LLVM 19 for AArch64 stores the first and the last of three lanes that come from 64 bits as bytes 0 and 1. One by one they are right.
-bool store_three_bytes(llvm::IRBuilder<>& b, llvm::Value* cells, llvm::Value* to) {
+bool store_three_bytes(llvm::IRBuilder<>& b, llvm::Value* elements, llvm::Value* to) {
   const llvm::Triple triple(b.GetInsertBlock()->getModule()->getTargetTriple());
-  const auto* type = llvm::cast<llvm::FixedVectorType>(cells->getType());
+  const auto* type = llvm::cast<llvm::FixedVectorType>(elements->getType());
   if (!triple.isAArch64() || type->getNumElements() != 3 || type->getScalarSizeInBits() != 8)
     return false;
   for (unsigned lane = 0; lane < 3; ++lane)
-    b.CreateAlignedStore(b.CreateExtractElement(cells, lane),
+    b.CreateAlignedStore(b.CreateExtractElement(elements, lane),
                          b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), to, lane), llvm::Align(1));
   return true;
 }
 
 /// x86 stores the first lanes of a register at once, under a mask; LLVM would cut them into pieces. What is stored so cannot be
-/// loaded again before it has reached the cache, so only what `leaves` is, and columns of a square that was turned over, which
+/// loaded again before it has reached the cache, so only what `leaves` is, and columns of a square that was transposed, which
 /// have more lanes than are wanted where its side is no power of two.
-void store_run(llvm::IRBuilder<>& b, llvm::Value* cells, llvm::Value* to, llvm::Align align,
+void store_run(llvm::IRBuilder<>& b, llvm::Value* elements, llvm::Value* to, llvm::Align align,
                unsigned lanes, bool leaves) {
-  if (store_three_bytes(b, cells, to))
+  if (store_three_bytes(b, elements, to))
     return;
   const llvm::Triple triple(b.GetInsertBlock()->getModule()->getTargetTriple());
-  const auto* column = llvm::dyn_cast<llvm::ShuffleVectorInst>(cells);
+  const auto* column = llvm::dyn_cast<llvm::ShuffleVectorInst>(elements);
   const bool is_column = column != nullptr && column->isIdentityWithExtract() &&
                          llvm::isa<llvm::ShuffleVectorInst>(column->getOperand(0));
-  if (!has_masks(triple, cells->getType()) || lanes < kLeastUnderMask ||
+  if (!has_masks(triple, elements->getType()) || lanes < kLeastUnderMask ||
       (!is_column && (!leaves || std::has_single_bit(lanes)))) {
-    b.CreateAlignedStore(cells, to, align);
+    b.CreateAlignedStore(elements, to, align);
     return;
   }
   llvm::Value* whole =
-      is_column ? column->getOperand(0) : with_more_lanes(b, cells, std::bit_ceil(lanes));
+      is_column ? column->getOperand(0) : with_more_lanes(b, elements, std::bit_ceil(lanes));
   const auto* type = llvm::cast<llvm::FixedVectorType>(whole->getType());
   b.CreateMaskedStore(whole, to, align, first_lanes(b, lanes, type->getNumElements()));
 }
@@ -453,25 +456,25 @@ void FunctionEmitter::finish() {
   b_.CreateRetVoid();
 }
 
-void FunctionEmitter::store_cells(uint32_t buffer, const std::vector<Expr>& index, Value* value,
-                                  unsigned lanes) {
-  Value* cells = to_memory(buffer, value);
+void FunctionEmitter::store_elements(uint32_t buffer, const std::vector<Expr>& index, Value* value,
+                                     unsigned lanes) {
+  Value* elements = to_memory(buffer, value);
   std::vector<Index> plain;
   for (const Expr& e : index)
     plain.push_back({e, nullptr});
   if (lanes == 1) {
-    b_.CreateAlignedStore(cells, address(buffer, plain), cell_align(buffer));
+    b_.CreateAlignedStore(elements, address(buffer, plain), element_align(buffer));
     return;
   }
   if (const scalar::Ramp* ramp = run_of(index)) {
-    plain.back().expr = lowest_cell(*ramp, lanes);
+    plain.back().expr = lowest_element(*ramp, lanes);
     if (ramp->stride == -1)
-      cells = b_.CreateShuffleVector(cells, reversed(lanes));
+      elements = b_.CreateShuffleVector(elements, reversed(lanes));
     Value* to = address(buffer, plain);
     if (parts_.streams && parts_.kernel.buffers.at(buffer).is_streamed)
-      stream_run(cells, to);
+      stream_run(elements, to);
     else
-      store_run(b_, cells, to, cell_align(buffer), lanes,
+      store_run(b_, elements, to, element_align(buffer), lanes,
                 parts_.kernel.buffers.at(buffer).role == program::Role::Output &&
                     !loaded_.contains(buffer));
     return;
@@ -480,10 +483,10 @@ void FunctionEmitter::store_cells(uint32_t buffer, const std::vector<Expr>& inde
   for (const Expr& e : index)
     has_vector_index = has_vector_index || e.type().lanes > 1;
   KAWARA_CHECK(has_vector_index,
-               "vector stored to one cell of " + parts_.kernel.buffers.at(buffer).name);
+               "vector stored to one element of " + parts_.kernel.buffers.at(buffer).name);
   for (unsigned lane = 0; lane < lanes; ++lane)
-    b_.CreateAlignedStore(b_.CreateExtractElement(cells, lane),
-                          address(buffer, lane_index(index, lane)), cell_align(buffer));
+    b_.CreateAlignedStore(b_.CreateExtractElement(elements, lane),
+                          address(buffer, lane_index(index, lane)), element_align(buffer));
 }
 
 } // namespace kawara::emit

@@ -319,16 +319,17 @@ llvm::Value* FunctionEmitter::private_memory(uint32_t buffer) {
   const int64_t bytes = *bytes_of({buffer, b.name, b.elem, b.shape, b.role}, {});
   const llvm::IRBuilderBase::InsertPointGuard guard(b_);
   b_.SetInsertPoint(entry_end_);
-  llvm::Type* cell = memory_type(context_, {b.elem, 1});
-  const auto cells = static_cast<uint64_t>((bytes + kSlackBytes) / scalar::bytes_of(b.elem));
-  llvm::AllocaInst* place = b_.CreateAlloca(llvm::ArrayType::get(cell, cells), nullptr, b.name);
+  llvm::Type* element = memory_type(context_, {b.elem, 1});
+  const auto elements = static_cast<uint64_t>((bytes + kSlackBytes) / scalar::bytes_of(b.elem));
+  llvm::AllocaInst* place =
+      b_.CreateAlloca(llvm::ArrayType::get(element, elements), nullptr, b.name);
   place->setAlignment(llvm::Align(kBufferAlignment));
   return place;
 }
 
 namespace {
 
-/// Cells that are stored as they were loaded: what converts them back and forth changes nothing.
+/// Elements that are stored as they were loaded: what converts them back and forth changes nothing.
 const scalar::Cast* copy_of(const kernel::Store& n, scalar::Elem elem) {
   const auto* cast = scalar::as<scalar::Cast>(n.value);
   const bool is_same = cast != nullptr && n.op == ReduceOp::None && scalar::is_float(elem) &&
@@ -343,7 +344,7 @@ const scalar::Cast* copy_of(const kernel::Store& n, scalar::Elem elem) {
 void FunctionEmitter::stmt(const kernel::Store& n) {
   if (store_under_mask(n))
     return;
-  store_cells(n.buffer, n.index, stored_value(n), n.value.type().lanes);
+  store_elements(n.buffer, n.index, stored_value(n), n.value.type().lanes);
 }
 
 llvm::Value* FunctionEmitter::stored_value(const kernel::Store& n) {
@@ -354,7 +355,7 @@ llvm::Value* FunctionEmitter::stored_value(const kernel::Store& n) {
   update_ = update_node(n.value, [&](const Expr& e) { return is_load_of(e, n); });
   Value* value = emit(n.value);
   if (n.op != ReduceOp::None) {
-    Value* old = convert(load_cells(n.buffer, n.index, type.lanes), elem, type.elem);
+    Value* old = convert(load_elements(n.buffer, n.index, type.lanes), elem, type.elem);
     value = combine(n.op, type.elem, old, value);
   }
   return convert(value, type.elem, elem);
@@ -362,7 +363,7 @@ llvm::Value* FunctionEmitter::stored_value(const kernel::Store& n) {
 
 void FunctionEmitter::stmt(const kernel::Zero& n) {
   const bool is_argument = parts_.kernel.buffers.at(n.buffer).scope == kernel::Scope::Argument;
-  const llvm::Align align = is_argument ? cell_align(n.buffer) : llvm::Align(kBufferAlignment);
+  const llvm::Align align = is_argument ? element_align(n.buffer) : llvm::Align(kBufferAlignment);
   b_.CreateMemSet(frame_.buffers.at(n.buffer), b_.getInt8(0), byte_size(n.buffer), align);
 }
 
@@ -372,7 +373,7 @@ void FunctionEmitter::stmt(const kernel::Prefetch& n) {
     index.push_back({e, nullptr});
   Value* pointer = address(n.buffer, index, false);
   // A packed panel, or a block that another loop will copy, is asked for while the one before it is in use: the
-  // first cache has no room for both.
+  // L1 has no room for both.
   constexpr int kRead = 0, kNear = 3, kSecond = 2, kData = 1;
   const bool is_far = parts_.kernel.buffers.at(n.buffer).is_packed ||
                       (loaded_.count(n.buffer) == 0 && stored_.count(n.buffer) == 0);

@@ -8,8 +8,8 @@
 #include <numeric>
 
 // Lanes that lie a stride apart are loaded one by one: slow. Where a block asks for as many such vectors,
-// side by side, as each has lanes (or the next power of two), the same cells are as many runs: those are loaded, and
-// turned over in registers. Vectors of more lanes than there are of them are made of several such squares.
+// side by side, as each has lanes (or the next power of two), the same elements are as many runs: those are loaded, and
+// transposed in registers. Vectors of more lanes than there are of them are made of several such squares.
 
 namespace kawara::emit {
 
@@ -92,8 +92,8 @@ llvm::Value* joined(llvm::IRBuilder<>& b, std::vector<llvm::Value*> parts) {
   return parts.front();
 }
 
-/// Turns over a square of vectors: element k of the result's vector j is element j of vector k.
-std::vector<llvm::Value*> turned_over(llvm::IRBuilder<>& b, std::vector<llvm::Value*> rows) {
+/// Transposes a square of vectors: element k of the result's vector j is element j of vector k.
+std::vector<llvm::Value*> transposed_over(llvm::IRBuilder<>& b, std::vector<llvm::Value*> rows) {
   const size_t n = rows.size();
   std::vector<int> low, high;
   for (size_t k = 0; k < n / 2; ++k)
@@ -126,7 +126,7 @@ llvm::Value* in_turns(llvm::IRBuilder<>& b, const std::vector<llvm::Value*>& vec
   return b.CreateShuffleVector(first, in_turns(b, odd), order);
 }
 
-/// A plain store whose lanes are a few cells apart in memory.
+/// A plain store whose lanes are a few elements apart in memory.
 struct FewApart {
   std::vector<Expr> first; ///< where lane 0 is
   int64_t apart = 0;
@@ -139,25 +139,25 @@ std::optional<FewApart> few_apart(const kernel::Kernel& kernel, const kernel::St
     return std::nullopt;
   const std::vector<Expr>& shape = kernel.buffers.at(store->buffer).shape;
   FewApart found{store->index, 0};
-  int64_t cells = 1; // between neighbours of the dimension
+  int64_t elements = 1; // between neighbours of the dimension
   for (size_t d = found.first.size(); d-- > 0;) {
     if (const auto* ramp = scalar::as<scalar::Ramp>(found.first[d])) {
-      if (found.apart != 0 || cells > kFarthest || std::abs(ramp->stride) > kFarthest)
+      if (found.apart != 0 || elements > kFarthest || std::abs(ramp->stride) > kFarthest)
         return std::nullopt;
-      found.apart = ramp->stride * cells;
+      found.apart = ramp->stride * elements;
       found.first[d] = Expr(ramp->base);
     }
     if (found.first[d].type() != scalar::kIndex)
       return std::nullopt;
     const auto extent =
         d < shape.size() ? scalar::constant_of(shape[d]) : std::optional<int64_t>(1);
-    cells = extent && cells <= kFarthest ? cells * *extent : kFarthest + 1;
+    elements = extent && elements <= kFarthest ? elements * *extent : kFarthest + 1;
   }
   const bool fits = found.apart == 2 || found.apart == kFarthest;
   return fits ? std::optional(std::move(found)) : std::nullopt;
 }
 
-/// Whether lane 0 of `to` is so many cells behind that of `from`.
+/// Whether lane 0 of `to` is so many elements behind that of `from`.
 bool follows(const FewApart& from, const FewApart& to, int64_t by) {
   if (from.apart != to.apart || from.first.size() != to.first.size())
     return false;
@@ -180,7 +180,7 @@ llvm::Value* whole_column(llvm::Value* column, unsigned lanes) {
                                                                                         : nullptr;
 }
 
-/// The last statement of a block that stores to a buffer: cells that are read after it do not change any more.
+/// The last statement of a block that stores to a buffer: elements that are read after it do not change any more.
 std::map<uint32_t, size_t> last_stores(const kernel::Block& statements) {
   std::map<uint32_t, size_t> last;
   for (size_t s = 0; s < statements.size(); ++s)
@@ -269,7 +269,7 @@ std::vector<llvm::Value*> FunctionEmitter::load_columns(const Square& square, un
   }
   while (rows.size() < side)
     rows.push_back(llvm::PoisonValue::get(rows.front()->getType()));
-  std::vector<Value*> columns = turned_over(b_, std::move(rows));
+  std::vector<Value*> columns = transposed_over(b_, std::move(rows));
   if (lanes == side)
     return columns;
   std::vector<int> kept(lanes);
@@ -314,7 +314,7 @@ size_t FunctionEmitter::store_in_turns(const kernel::Block& statements, size_t f
   std::vector<Expr> index = start->first;
   const auto lanes = static_cast<uint16_t>(one.value.type().lanes * count);
   index.back() = scalar::ramp(index.back(), 1, lanes);
-  store_cells(one.buffer, index, in_turns(b_, values), lanes);
+  store_elements(one.buffer, index, in_turns(b_, values), lanes);
   return count;
 }
 

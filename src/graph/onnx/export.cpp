@@ -20,10 +20,10 @@ using ::onnx::NodeProto;
 using ::onnx::TensorProto;
 
 constexpr int64_t kMostBytes = std::numeric_limits<int>::max();
-/// Cells of an external file begin at multiples of this, so that they can be mapped.
+/// Elements of an external file begin at multiples of this, so that they can be mapped.
 constexpr int64_t kExternalAlignment = 4096;
 
-/// A file beside the model that takes cells; counts only when it has no stream.
+/// A file beside the model that takes elements; counts only when it has no stream.
 struct ExternalFile {
   std::string name;
   int64_t least_bytes = 0;
@@ -73,7 +73,7 @@ public:
     for (const auto& [id, tensor] : graph_.initializers) {
       TensorProto& into = *proto.add_initializer();
       into.set_name(names_[id]);
-      write_cells(tensor, into, external_.takes(tensor));
+      write_elements(tensor, into, external_.takes(tensor));
     }
     for (const Node& node : graph_.nodes)
       write_node(node, *proto.add_node());
@@ -119,7 +119,7 @@ private:
     }
   }
 
-  void write_cells(const Tensor& tensor, TensorProto& proto, bool is_external) {
+  void write_elements(const Tensor& tensor, TensorProto& proto, bool is_external) {
     proto.set_data_type(onnx_number_of(tensor.type()));
     for (const int64_t extent : tensor.shape())
       proto.add_dims(extent);
@@ -167,7 +167,7 @@ private:
       proto.set_s(*text);
     } else if (const auto* tensor = std::get_if<Tensor>(&value)) {
       proto.set_type(AttributeProto::TENSOR);
-      write_cells(*tensor, *proto.mutable_t(), false);
+      write_elements(*tensor, *proto.mutable_t(), false);
     } else if (const auto* inner = std::get_if<GraphPtr>(&value)) {
       proto.set_type(AttributeProto::GRAPH);
       GraphWriter(**inner, external_, this).write(*proto.mutable_g());
@@ -191,7 +191,7 @@ private:
     } else {
       proto.set_type(AttributeProto::TENSORS);
       for (const Tensor& tensor : std::get<std::vector<Tensor>>(value))
-        write_cells(tensor, *proto.add_tensors(), false);
+        write_elements(tensor, *proto.add_tensors(), false);
     }
   }
 
@@ -201,7 +201,7 @@ private:
   std::set<std::string> taken_; ///< names of this graph and those around
 };
 
-/// Bytes of cells that will lie in the model's own file, before any of them is copied.
+/// Bytes of elements that will lie in the model's own file, before any of them is copied.
 int64_t inner_bytes(const Graph& graph, const ExternalFile& external) {
   int64_t bytes = 0;
   for (const auto& [id, tensor] : graph.initializers)

@@ -222,7 +222,7 @@ private:
     }
     if (op == "BatchNormalization" && crosses(14)) {
       if (taken<int64_t>(node, "spatial").value_or(1) == 0)
-        why_ = "it normalises each cell by itself, as version 9 no longer does";
+        why_ = "it normalises each element by itself, as version 9 no longer does";
       if (present > 1)
         why_ = "it returns statistics, as version 14 no longer does";
     }

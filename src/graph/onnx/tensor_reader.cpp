@@ -32,7 +32,7 @@ constexpr Known kKnown[] = {
     {TensorProto::BFLOAT16, DataType::BF16}};
 
 Diagnostic bad_data(const std::string& what, std::string why) {
-  return model_error("K0504", "the cells of " + what + " cannot be read", std::move(why),
+  return model_error("K0504", "the elements of " + what + " cannot be read", std::move(why),
                      "export the model again");
 }
 
@@ -104,12 +104,12 @@ Result<Done, Diagnostic> read_external(const TensorProto& proto, const std::stri
 
 template <class T, class List>
 Result<Done, Diagnostic> copy_list(const List& list, const std::string& what, Tensor& tensor) {
-  if (list.size() != tensor.cells())
-    return fail(wrong_amount(what, tensor, static_cast<size_t>(tensor.cells()),
+  if (list.size() != tensor.elements())
+    return fail(wrong_amount(what, tensor, static_cast<size_t>(tensor.elements()),
                              static_cast<size_t>(list.size()), "numbers"));
-  T* cells = tensor.as<T>();
+  T* elements = tensor.as<T>();
   for (int k = 0; k < list.size(); ++k)
-    cells[k] = static_cast<T>(list[k]);
+    elements[k] = static_cast<T>(list[k]);
   return Done{};
 }
 
@@ -149,7 +149,7 @@ int64_t bytes_at_hand(const TensorProto& proto) {
   return numbers * 8;
 }
 
-/// The bytes as they were read become the tensor's cells, without a copy. Empty where they are few, or lack the room behind
+/// The bytes as they were read become the tensor's elements, without a copy. Empty where they are few, or lack the room behind
 /// them that tensors have.
 Tensor adopted(DataType type, const Shape& shape, TensorProto& proto) {
   constexpr size_t kLeastBytes = size_t{1} << 16, kSlackBytes = 64;
@@ -196,15 +196,15 @@ Result<Tensor, Diagnostic> read_tensor(TensorProto& proto, const std::string& wh
                             "u16 u8 bool.",
                             ""));
   Shape shape(proto.dims().begin(), proto.dims().end());
-  const auto cells = cells_of(shape);
-  if (!cells)
+  const auto elements = elements_of(shape);
+  if (!elements)
     return fail(bad_data(what, "Its shape is " + text_of(shape) + "."));
   const bool is_external = proto.data_location() == TensorProto::EXTERNAL;
-  if (!is_external && *cells * bytes_of(*type) > bytes_at_hand(proto))
+  if (!is_external && *elements * bytes_of(*type) > bytes_at_hand(proto))
     return fail(bad_data(what, fmt::format("Its type {}{} needs {} bytes, the file has {}.",
-                                           name_of(*type), text_of(shape), *cells * bytes_of(*type),
-                                           bytes_at_hand(proto))));
-  const int64_t bytes = *cells * bytes_of(*type);
+                                           name_of(*type), text_of(shape),
+                                           *elements * bytes_of(*type), bytes_at_hand(proto))));
+  const int64_t bytes = *elements * bytes_of(*type);
   Tensor tensor;
   if (!is_external && proto.has_raw_data() && *type != DataType::Bool &&
       static_cast<int64_t>(proto.raw_data().size()) == bytes)
@@ -229,7 +229,7 @@ Result<Tensor, Diagnostic> read_tensor(TensorProto& proto, const std::string& wh
     KAWARA_TRY([[maybe_unused]] const Done done, read_list(proto, what, tensor));
   }
   if (*type == DataType::Bool)
-    for (int64_t k = 0; k < tensor.cells(); ++k)
+    for (int64_t k = 0; k < tensor.elements(); ++k)
       tensor.set_int(k, tensor.get_int(k));
   return tensor;
 }

@@ -1,6 +1,6 @@
 #include "graph/optimise/edit.h"
 #include "graph/optimise/passes.h"
-#include "graph/optimise/turn_tensor.h"
+#include "graph/optimise/transpose_tensor.h"
 #include "graph/optimise/value_types.h"
 
 #include <algorithm>
@@ -48,24 +48,24 @@ std::optional<Flattened> flattened_at(const Edit& edit, size_t n) {
 bool is_rows_of(const rewrite::Type* rows, const rewrite::Type* whole) {
   if (!rows || !whole || rows->shape.size() != 2 || rows->shape[0] != whole->shape[0])
     return false;
-  int64_t cells = 1;
+  int64_t elements = 1;
   for (size_t k = 1; k < whole->shape.size(); ++k) {
     if (rewrite::is_symbol(whole->shape[k]))
       return false;
-    cells *= whole->shape[k];
+    elements *= whole->shape[k];
   }
-  return rows->shape[1] == cells;
+  return rows->shape[1] == elements;
 }
 
-/// The matrix for rows whose cells come in the order from before the transposition.
-Tensor turned_matrix(const Tensor& matrix, const Shape& turned, const std::vector<int64_t>& order,
-                     bool is_turned) {
-  // Cells of a row are dimensions 1.. of the transposed value; the matrix has them first, or last.
-  Shape split(turned.begin() + 1, turned.end());
+/// The matrix for rows whose elements come in the order from before the transposition.
+Tensor transposed_matrix(const Tensor& matrix, const Shape& transposed,
+                         const std::vector<int64_t>& order, bool is_transposed) {
+  // Elements of a row are dimensions 1.. of the transposed value; the matrix has them first, or last.
+  Shape split(transposed.begin() + 1, transposed.end());
   std::vector<int64_t> back(split.size());
   for (size_t k = 0; k < split.size(); ++k)
     back[static_cast<size_t>(order[k + 1]) - 1] = static_cast<int64_t>(k);
-  if (is_turned) {
+  if (is_transposed) {
     split.insert(split.begin(), matrix.shape()[0]);
     for (int64_t& dim : back)
       ++dim;
@@ -74,7 +74,7 @@ Tensor turned_matrix(const Tensor& matrix, const Shape& turned, const std::vecto
     split.push_back(matrix.shape()[1]);
     back.push_back(static_cast<int64_t>(back.size()));
   }
-  return turned_tensor(matrix.with_shape(split), back).with_shape(matrix.shape());
+  return transposed_tensor(matrix.with_shape(split), back).with_shape(matrix.shape());
 }
 
 } // namespace
@@ -91,16 +91,16 @@ Graph absorb_transposes(Graph graph, const Evaluate&) {
   for (const Flattened& found : all) {
     const Node transpose = edit.node(found.transpose);
     Node flatten = edit.node(found.flatten);
-    const rewrite::Type* turned = types.of(transpose.outputs[0]);
-    if (!is_rows_of(types.of(flatten.outputs[0]), turned))
+    const rewrite::Type* transposed = types.of(transpose.outputs[0]);
+    if (!is_rows_of(types.of(flatten.outputs[0]), transposed))
       continue;
     for (const size_t n : found.products) {
       Node product = edit.node(n);
-      const bool is_turned = integer_of(product, "transB", 0) != 0;
-      const std::string name = edit.graph().values[product.inputs[1]].name + ".turned";
-      product.inputs[1] =
-          edit.add_constant(name, turned_matrix(*edit.constant(product.inputs[1]), turned->shape,
-                                                integers_of(transpose, "perm"), is_turned));
+      const bool is_transposed = integer_of(product, "transB", 0) != 0;
+      const std::string name = edit.graph().values[product.inputs[1]].name + ".transposed";
+      product.inputs[1] = edit.add_constant(
+          name, transposed_matrix(*edit.constant(product.inputs[1]), transposed->shape,
+                                  integers_of(transpose, "perm"), is_transposed));
       edit.set(n, std::move(product));
     }
     // The extents of a Reshape would be those of the other order.

@@ -19,7 +19,7 @@ constexpr int64_t kChannelsOfBlock = 8;
 constexpr int64_t kMostTaps = 64; ///< of a window that is written out
 constexpr int64_t kOnnxBf16 = 16, kOnnxF16 = 10;
 
-/// Computed cell by cell, of one image.
+/// Computed element by element, of one image.
 bool is_unary(const Node& node) {
   static constexpr std::array<std::string_view, 20> kUnary = {
       "Relu", "Clip",  "Sigmoid",  "HardSwish", "HardSigmoid", "LeakyRelu", "Elu",
@@ -28,21 +28,21 @@ bool is_unary(const Node& node) {
   return node.domain.empty() && std::find(kUnary.begin(), kUnary.end(), node.op) != kUnary.end();
 }
 
-/// Computed cell by cell, of several.
+/// Computed element by element, of several.
 bool is_nary(const Node& node) {
   static constexpr std::array<std::string_view, 7> kNary = {"Add", "Sub", "Mul", "Div",
                                                             "Max", "Min", "Sum"};
   return node.domain.empty() && std::find(kNary.begin(), kNary.end(), node.op) != kNary.end();
 }
 
-/// `cell(at)` for every cell of a shape, in order.
-template <class F> void each_index(const Shape& shape, const F& cell) {
-  int64_t cells = 1;
+/// `element(at)` for every element of a shape, in order.
+template <class F> void each_index(const Shape& shape, const F& element) {
+  int64_t elements = 1;
   for (const int64_t n : shape)
-    cells *= n;
+    elements *= n;
   std::vector<int64_t> at(shape.size(), 0);
-  for (int64_t k = 0; k < cells; ++k) {
-    cell(k, at);
+  for (int64_t k = 0; k < elements; ++k) {
+    element(k, at);
     for (size_t d = shape.size(); d-- > 0;) {
       if (++at[d] < shape[d])
         break;
@@ -51,7 +51,7 @@ template <class F> void each_index(const Shape& shape, const F& cell) {
   }
 }
 
-/// Cells of `from`, by the place that `place(at)` names; negative: zero.
+/// Elements of `from`, by the place that `place(at)` names; negative: zero.
 template <class F> Tensor gathered(const Tensor& from, const Shape& shape, const F& place) {
   Tensor out(from.type(), shape);
   const auto bytes = static_cast<size_t>(bytes_of(from.type()));
@@ -123,41 +123,41 @@ private:
     return out;
   }
 
-  bool is_turned(ValueId id) const { return id != kAbsent && turned_.count(id) > 0; }
+  bool is_transposed(ValueId id) const { return id != kAbsent && transposed_.count(id) > 0; }
 
   /// The image with its channels last.
-  ValueId turned(ValueId id) {
-    if (const auto at = turned_.find(id); at != turned_.end())
+  ValueId transposed(ValueId id) {
+    if (const auto at = transposed_.find(id); at != transposed_.end())
       return at->second;
     const ValueId out = add_value(name_of_value(id) + ".last");
-    transpositions_ += single_cells_.count(id) > 0 ? 0 : 1;
+    transpositions_ += single_elements_.count(id) > 0 ? 0 : 1;
     graph_.nodes.push_back({name_of_value(out),
                             "Transpose",
                             "",
                             {id},
                             {out},
                             {{"perm", std::vector<int64_t>{0, 2, 3, 1}}}});
-    turned_[id] = out;
+    transposed_[id] = out;
     return out;
   }
 
   /// The image as it was, for whoever wants it so.
   void turn_back(ValueId id) {
-    if (!is_turned(id) || !is_gone_.count(id))
+    if (!is_transposed(id) || !is_gone_.count(id))
       return;
     is_gone_.erase(id);
-    transpositions_ += single_cells_.count(id) > 0 ? 0 : 1;
+    transpositions_ += single_elements_.count(id) > 0 ? 0 : 1;
     graph_.nodes.push_back({name_of_value(id) + ".first",
                             "Transpose",
                             "",
-                            {turned_[id]},
+                            {transposed_[id]},
                             {id},
                             {{"perm", std::vector<int64_t>{0, 3, 1, 2}}}});
   }
 
   /// From here on `id` is there with its channels last only.
-  void set_turned(ValueId id, ValueId last) {
-    turned_[id] = last;
+  void set_transposed(ValueId id, ValueId last) {
+    transposed_[id] = last;
     is_gone_.insert(id);
   }
 
@@ -181,25 +181,25 @@ private:
       return change_concatenation(node);
     if (is_unary(node) || is_nary(node))
       return change_map(node);
-    if (!is_turned(node.inputs[0]))
+    if (!is_transposed(node.inputs[0]))
       return false;
     const std::vector<int64_t> window = integers_of(node, "kernel_shape");
     const bool is_padded = form_ == ChannelsLastForm::Padded;
     if (is_op(node, "MaxPool") && window.size() == 2 &&
         (is_padded || window[0] * window[1] <= kMostTaps)) {
-      set_turned(node.outputs[0],
-                 add_node(node, is_padded ? "ChannelsLastPaddedMaxPool" : "ChannelsLastMaxPool",
-                          {turned(node.inputs[0])}, node.attributes));
+      set_transposed(node.outputs[0],
+                     add_node(node, is_padded ? "ChannelsLastPaddedMaxPool" : "ChannelsLastMaxPool",
+                              {transposed(node.inputs[0])}, node.attributes));
       return true;
     }
     if (is_padded && is_op(node, "Resize"))
       return change_resize(node);
-    if (is_op(node, "GlobalAveragePool")) { // its cells are in the same order either way
-      single_cells_.insert(node.outputs[0]);
+    if (is_op(node, "GlobalAveragePool")) { // its elements are in the same order either way
+      single_elements_.insert(node.outputs[0]);
       graph_.nodes.push_back({node.name,
                               "ChannelsLastGlobalAveragePool",
                               "",
-                              {turned(node.inputs[0])},
+                              {transposed(node.inputs[0])},
                               node.outputs,
                               {}});
       return true;
@@ -227,7 +227,7 @@ private:
       return change_first_convolution(node, *weights);
     if (shape[1] % kChannelsOfBlock != 0)
       return false;
-    const ValueId image = turned(node.inputs[0]);
+    const ValueId image = transposed(node.inputs[0]);
     const ValueId reordered = add_constant(
         name_of_value(node.inputs[1]) + ".last",
         gathered(*weights, {shape[2], shape[3], shape[0], shape[1]},
@@ -241,12 +241,12 @@ private:
   /// An image of few channels is read as it is.
   bool change_padded_convolution(const Node& node, const Shape& weights) {
     Attributes how = node.attributes;
-    const bool is_first = weights[1] < kFewChannels && !is_turned(node.inputs[0]);
+    const bool is_first = weights[1] < kFewChannels && !is_transposed(node.inputs[0]);
     if (is_first)
       how["channels_first"] = int64_t{1};
-    const ValueId image = is_first ? node.inputs[0] : turned(node.inputs[0]);
-    if (single_cells_.count(node.inputs[0]) > 0)
-      single_cells_.insert(node.outputs[0]);
+    const ValueId image = is_first ? node.inputs[0] : transposed(node.inputs[0]);
+    if (single_elements_.count(node.inputs[0]) > 0)
+      single_elements_.insert(node.outputs[0]);
     finish_convolution(node, "ChannelsLastPaddedConv", {image, node.inputs[1]}, std::move(how));
     return true;
   }
@@ -254,12 +254,12 @@ private:
   /// By constant factors or sizes, or by an image's own.
   bool change_resize(const Node& node) {
     std::vector<ValueId> inputs = node.inputs;
-    inputs[0] = turned(node.inputs[0]);
+    inputs[0] = transposed(node.inputs[0]);
     for (size_t k = 1; k < inputs.size(); ++k) {
       const Tensor* values = inputs[k] == kAbsent ? nullptr : constant(inputs[k]);
-      if (inputs[k] == kAbsent || (values != nullptr && values->cells() == 0))
+      if (inputs[k] == kAbsent || (values != nullptr && values->elements() == 0))
         continue;
-      if (values == nullptr || values->cells() != 4 || node.attributes.count("axes") > 0)
+      if (values == nullptr || values->elements() != 4 || node.attributes.count("axes") > 0)
         return false;
       inputs[k] = add_constant(name_of_value(inputs[k]) + ".last",
                                gathered(*values, {4}, [](const std::vector<int64_t>& at) {
@@ -267,7 +267,7 @@ private:
                                  return kFrom[static_cast<size_t>(at[0])];
                                }));
     }
-    set_turned(node.outputs[0], add_node(node, "Resize", inputs, node.attributes));
+    set_transposed(node.outputs[0], add_node(node, "Resize", inputs, node.attributes));
     return true;
   }
 
@@ -275,7 +275,7 @@ private:
   bool change_depthwise(const Node& node, const Tensor& weights) {
     const Shape& shape = weights.shape(); // c, 1, r, s
     const bool is_padded = form_ == ChannelsLastForm::Padded;
-    if (!is_turned(node.inputs[0]) || (!is_padded && shape[2] * shape[3] > kMostTaps))
+    if (!is_transposed(node.inputs[0]) || (!is_padded && shape[2] * shape[3] > kMostTaps))
       return false;
     ++convolutions_;
     const ValueId reordered = add_constant(
@@ -284,7 +284,7 @@ private:
           return (at[2] * shape[2] + at[0]) * shape[3] + at[1];
         }));
     finish_convolution(node, is_padded ? "ChannelsLastPaddedDepthwise" : "ChannelsLastDepthwise",
-                       {turned(node.inputs[0]), reordered}, node.attributes);
+                       {transposed(node.inputs[0]), reordered}, node.attributes);
     return true;
   }
 
@@ -294,11 +294,11 @@ private:
       attributes.erase(name);
     if (node.inputs.size() > 2 && node.inputs[2] != kAbsent)
       inputs.push_back(node.inputs[2]);
-    set_turned(node.outputs[0],
-               add_node(node, std::move(op), std::move(inputs), std::move(attributes)));
+    set_transposed(node.outputs[0],
+                   add_node(node, std::move(op), std::move(inputs), std::move(attributes)));
   }
 
-  /// Blocks of stride x stride cells with all their channels become the cells of another image, of which the window has whole ones.
+  /// Blocks of stride x stride elements with all their channels become the elements of another image, of which the window has whole ones.
   bool change_first_convolution(const Node& node, const Tensor& weights) {
     const Shape& shape = weights.shape();
     std::vector<int64_t> strides = integers_of(node, "strides");
@@ -311,7 +311,7 @@ private:
     if (is_dilated || pad != "NOTSET" || strides.size() != 2)
       return false;
     const int64_t used = strides[0] * strides[1] * shape[1];
-    const int64_t cells = (used + kChannelsOfBlock - 1) / kChannelsOfBlock * kChannelsOfBlock;
+    const int64_t elements = (used + kChannelsOfBlock - 1) / kChannelsOfBlock * kChannelsOfBlock;
     const int64_t rows = (shape[2] + strides[0] - 1) / strides[0],
                   columns = (shape[3] + strides[1] - 1) / strides[1];
     Attributes how = node.attributes;
@@ -321,12 +321,12 @@ private:
     const ValueId image = without_cast(node.inputs[0], how);
     const ValueId blocks = add_node(node, "ChannelsLastBlocks", {image}, std::move(how));
     const Tensor sorted = gathered(
-        weights, {rows, 1, shape[0], columns * cells}, [&](const std::vector<int64_t>& at) {
-          const int64_t cell = at[3] % cells;
-          const int64_t c = cell % shape[1], beside = cell / shape[1];
+        weights, {rows, 1, shape[0], columns * elements}, [&](const std::vector<int64_t>& at) {
+          const int64_t element = at[3] % elements;
+          const int64_t c = element % shape[1], beside = element / shape[1];
           const int64_t r = at[0] * strides[0] + beside / strides[1],
-                        s = at[3] / cells * strides[1] + beside % strides[1];
-          if (cell >= used || r >= shape[2] || s >= shape[3])
+                        s = at[3] / elements * strides[1] + beside % strides[1];
+          if (element >= used || r >= shape[2] || s >= shape[3])
             return int64_t{-1};
           return ((at[2] * shape[1] + c) * shape[2] + r) * shape[3] + s;
         });
@@ -351,14 +351,14 @@ private:
 
   bool change_concatenation(const Node& node) {
     const int64_t axis = integer_of(node, "axis", 0);
-    const bool are_turned = std::all_of(node.inputs.begin(), node.inputs.end(),
-                                        [&](ValueId id) { return is_turned(id); });
-    if (!are_turned || (axis != 1 && axis != -3))
+    const bool are_transposed = std::all_of(node.inputs.begin(), node.inputs.end(),
+                                            [&](ValueId id) { return is_transposed(id); });
+    if (!are_transposed || (axis != 1 && axis != -3))
       return false;
     std::vector<ValueId> inputs;
     for (const ValueId id : node.inputs)
-      inputs.push_back(turned(id));
-    set_turned(node.outputs[0], add_node(node, "Concat", inputs, {{"axis", int64_t{3}}}));
+      inputs.push_back(transposed(id));
+    set_transposed(node.outputs[0], add_node(node, "Concat", inputs, {{"axis", int64_t{3}}}));
     return true;
   }
 
@@ -369,21 +369,21 @@ private:
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const ValueId id = node.inputs[k];
       const Tensor* number = id == kAbsent ? nullptr : constant(id);
-      if (is_turned(id)) {
+      if (is_transposed(id)) {
         has_image = true;
-        inputs.push_back(turned(id));
+        inputs.push_back(transposed(id));
       } else if (id == kAbsent ||
-                 (number != nullptr && number->cells() == 1 && number->shape().size() <= 4))
+                 (number != nullptr && number->elements() == 1 && number->shape().size() <= 4))
         inputs.push_back(id);
       else if (number != nullptr && is_nary(node) && is_per_channel(number->shape()))
         inputs.push_back(
-            add_constant(name_of_value(id) + ".last", number->with_shape({number->cells()})));
+            add_constant(name_of_value(id) + ".last", number->with_shape({number->elements()})));
       else
         return false;
     }
-    if (!has_image || (is_unary(node) && !is_turned(node.inputs[0])))
+    if (!has_image || (is_unary(node) && !is_transposed(node.inputs[0])))
       return false;
-    set_turned(node.outputs[0], add_node(node, node.op, inputs, node.attributes));
+    set_transposed(node.outputs[0], add_node(node, node.op, inputs, node.attributes));
     return true;
   }
 
@@ -397,11 +397,11 @@ private:
   ChannelsLastForm form_;
   int64_t fewest_filters_;                        ///< fewer are too few for a vector of them
   int64_t convolutions_ = 0, transpositions_ = 0; ///< changed, added
-  std::set<ValueId> single_cells_;                ///< images of one cell: nothing is to be turned
+  std::set<ValueId> single_elements_; ///< images of one element: nothing is to be transposed
   std::set<std::string> names_;
-  std::map<ValueId, int64_t> readers_; ///< in the given graph
-  std::map<ValueId, ValueId> turned_;  ///< images that are there with their channels last
-  std::set<ValueId> is_gone_;          ///< and only so
+  std::map<ValueId, int64_t> readers_;    ///< in the given graph
+  std::map<ValueId, ValueId> transposed_; ///< images that are there with their channels last
+  std::set<ValueId> is_gone_;             ///< and only so
 };
 
 } // namespace

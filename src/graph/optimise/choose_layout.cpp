@@ -1,7 +1,7 @@
 #include "graph/optimise/choose_layout.h"
 
 #include "graph/optimise/layout_labels.h"
-#include "graph/optimise/turn_tensor.h"
+#include "graph/optimise/transpose_tensor.h"
 
 #include <algorithm>
 #include <map>
@@ -17,10 +17,10 @@ DimOrder order_between(const DimOrder& from, const DimOrder& to) {
 }
 
 /// The constant as it is broadcast in another order of the `order.size()` dimensions of its reader.
-Tensor turned_constant(const Tensor& given, const DimOrder& order) {
+Tensor transposed_constant(const Tensor& given, const DimOrder& order) {
   Shape wide(order.size() - given.shape().size(), 1);
   wide.insert(wide.end(), given.shape().begin(), given.shape().end());
-  return turned_tensor(given.with_shape(wide), order);
+  return transposed_tensor(given.with_shape(wide), order);
 }
 
 /// Gives the nodes of one region their layouts.
@@ -50,7 +50,7 @@ private:
   DimOrder label_of(const LayoutSource& source) const {
     return source.maker ? labels_.of_nodes[*source.maker] : source.dims;
   }
-  bool is_turned(const LayoutSource& source) const { return label_of(source) != source.dims; }
+  bool is_transposed(const LayoutSource& source) const { return label_of(source) != source.dims; }
 
   /// A result of the graph that has this layout already: a value of that name must be made.
   ValueId pinned_in(const LayoutSource& source, const DimOrder& layout) const {
@@ -62,11 +62,12 @@ private:
 
   /// The value that holds the source in its layout.
   ValueId base_of(const LayoutSource& source) {
-    if (!is_turned(source))
+    if (!is_transposed(source))
       return source.value;
     const ValueId pinned = pinned_in(source, label_of(source));
-    return pinned != kAbsent ? free_again(pinned)
-                             : edit_.add_value(edit_.graph().values[source.value].name + ".turned");
+    return pinned != kAbsent
+               ? free_again(pinned)
+               : edit_.add_value(edit_.graph().values[source.value].name + ".transposed");
   }
 
   /// A result that another node will make.
@@ -111,7 +112,7 @@ private:
         edit_.replace(demand.seen, id);
         continue;
       }
-      if (named_.insert(demand.seen).second) { // a second result of the same cells
+      if (named_.insert(demand.seen).second) { // a second result of the same elements
         free_again(demand.seen);
         added_.push_back(
             {edit_.graph().values[demand.seen].name, "Identity", "", {id}, {demand.seen}, {}});
@@ -129,7 +130,7 @@ private:
       if (node.inputs[k] == kAbsent)
         continue;
       if (std::find(moving.begin(), moving.end(), k) == moving.end())
-        node.inputs[k] = turned(node.inputs[k], order);
+        node.inputs[k] = transposed(node.inputs[k], order);
       else if (const auto at = source_of_.find(node.inputs[k]); at != source_of_.end())
         node.inputs[k] = in_layout(at->second, label);
     }
@@ -147,12 +148,12 @@ private:
     edit_.set(free.node, std::move(node));
   }
 
-  ValueId turned(ValueId id, const DimOrder& order) {
+  ValueId transposed(ValueId id, const DimOrder& order) {
     const Tensor& constant = *edit_.constant(id);
-    if (constant.cells() <= 1 || std::is_sorted(order.begin(), order.end()))
+    if (constant.elements() <= 1 || std::is_sorted(order.begin(), order.end()))
       return id;
-    const std::string name = edit_.graph().values[id].name + ".turned";
-    return edit_.add_constant(name, turned_constant(constant, order));
+    const std::string name = edit_.graph().values[id].name + ".transposed";
+    return edit_.add_constant(name, transposed_constant(constant, order));
   }
 
   Edit& edit_;

@@ -48,7 +48,7 @@ const Tensor* Edit::constant(ValueId id) const {
 
 std::optional<double> Edit::number(ValueId id) const {
   const Tensor* tensor = constant(id);
-  return tensor && tensor->cells() == 1 && tensor->rank() <= 1
+  return tensor && tensor->elements() == 1 && tensor->rank() <= 1
              ? std::optional(tensor->get_double(0))
              : std::nullopt;
 }

@@ -32,7 +32,7 @@ public:
   bool is_private(ValueId id) const { return !is_pinned(id) && readers(id).size() == 1; }
 
   const Tensor* constant(ValueId) const;
-  /// The number, when the value is a constant of one cell.
+  /// The number, when the value is a constant of one element.
   std::optional<double> number(ValueId) const;
 
   ValueId add_constant(const std::string& name, Tensor);

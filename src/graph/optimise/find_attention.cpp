@@ -166,13 +166,13 @@ private:
     return true;
   }
 
-  /// Calls `holds(tensor, cell, is_later)` for all cells of a constant that has a number for each pair of a query and a key
+  /// Calls `holds(tensor, element, is_later)` for all elements of a constant that has a number for each pair of a query and a key
   /// (as many of both) and is the same for all heads; false when it is none.
   template <class F> bool for_pairs(ValueId id, F holds) const {
     const Tensor* tensor = edit_.constant(id);
     const auto& all = weights_->shape;
     const int64_t rows = all[all.size() - 2], keys = all.back();
-    if (!tensor || rows != keys || rewrite::is_symbol(rows) || tensor->cells() != rows * keys ||
+    if (!tensor || rows != keys || rewrite::is_symbol(rows) || tensor->elements() != rows * keys ||
         tensor->rank() < 2 || tensor->shape().back() != keys ||
         tensor->shape()[tensor->shape().size() - 2] != rows)
       return false;
@@ -185,8 +185,8 @@ private:
 
   bool is_causal_sum(ValueId id) {
     double least = -kInfinity;
-    const bool is_causal = for_pairs(id, [&](const Tensor& tensor, int64_t cell, bool is_later) {
-      const double value = tensor.get_double(cell);
+    const bool is_causal = for_pairs(id, [&](const Tensor& tensor, int64_t element, bool is_later) {
+      const double value = tensor.get_double(element);
       least = is_later ? std::max(least, value) : least;
       return is_later ? value <= kHidden : value == 0;
     });
@@ -194,8 +194,8 @@ private:
     return is_causal;
   }
   bool is_causal_choice(ValueId id, bool keeps_false) const {
-    return for_pairs(id, [&](const Tensor& tensor, int64_t cell, bool is_later) {
-      return ((tensor.get_double(cell) != 0) != keeps_false) != is_later;
+    return for_pairs(id, [&](const Tensor& tensor, int64_t element, bool is_later) {
+      return ((tensor.get_double(element) != 0) != keeps_false) != is_later;
     });
   }
 
@@ -231,7 +231,7 @@ private:
     const Node* turn =
         transposed(edit_, parts_.key,
                    has_batch ? std::vector<int64_t>{0, 1, 3, 2} : std::vector<int64_t>{0, 2, 1});
-    parts_.is_key_turned = !turn;
+    parts_.is_key_transposed = !turn;
     if (!turn)
       return;
     if (edit_.is_private(parts_.key))

@@ -12,7 +12,7 @@ struct AttentionParts {
   std::vector<size_t> gone; ///< nodes that one Attention replaces, the last among them
   ValueId query = kAbsent, value = kAbsent, mask = kAbsent;
   ValueId key = kAbsent;
-  bool is_key_turned = false; ///< [..., cells, keys]
+  bool is_key_transposed = false; ///< [..., elements, keys]
   double scale = 1;
   bool is_causal = false;
   /// A mask by choice: scores where `chosen` is true (or, `keeps_false`, where it is not), `otherwise` elsewhere.

@@ -26,7 +26,7 @@ std::optional<std::vector<double>> per_channel(const Tensor* tensor, int64_t ran
       return std::nullopt;
   }
   std::vector<double> values;
-  for (int64_t k = 0; k < tensor->cells(); ++k)
+  for (int64_t k = 0; k < tensor->elements(); ++k)
     values.push_back(tensor->get_double(k));
   return values;
 }
@@ -39,7 +39,7 @@ std::optional<Affine> affine_of_normalization(const Edit& edit, const Node& node
   const Tensor* given[4];
   for (size_t k = 0; k < 4; ++k) {
     given[k] = edit.constant(node.inputs[k + 1]);
-    if (!given[k] || given[k]->cells() != channels)
+    if (!given[k] || given[k]->elements() != channels)
       return std::nullopt;
   }
   Affine affine{{}, {}};
@@ -81,21 +81,21 @@ struct Weights {
   int64_t groups = 1, filters = 1, rank = 4;
   bool is_transposed = false;
 
-  /// Neighbouring cells of `weight` that belong to the same filter.
+  /// Neighbouring elements of `weight` that belong to the same filter.
   int64_t run() const {
     const Shape& s = weight.shape();
-    int64_t cells = is_transposed ? 1 : s[1];
+    int64_t elements = is_transposed ? 1 : s[1];
     for (size_t k = 2; k < s.size(); ++k)
-      cells *= s[k];
-    return cells;
+      elements *= s[k];
+    return elements;
   }
-  /// The filter that a cell of `weight` belongs to.
-  int64_t filter_of(int64_t cell) const {
+  /// The filter that an element of `weight` belongs to.
+  int64_t filter_of(int64_t element) const {
     const Shape& s = weight.shape();
     int64_t rest = 1;
     for (size_t k = 2; k < s.size(); ++k)
       rest *= s[k];
-    const int64_t first = cell / (rest * s[1]), second = cell / rest % s[1];
+    const int64_t first = element / (rest * s[1]), second = element / rest % s[1];
     return is_transposed ? first / (s[0] / groups) * s[1] + second : first;
   }
 };
@@ -111,14 +111,14 @@ std::optional<Weights> weights_of(const Edit& edit, const Node& node) {
     return std::nullopt;
   w.groups = integer_of(node, "group", 1);
   w.rank = weight->rank();
-  if (w.groups < 1 || weight->cells() == 0 || weight->shape()[0] % w.groups != 0)
+  if (w.groups < 1 || weight->elements() == 0 || weight->shape()[0] % w.groups != 0)
     return std::nullopt;
   w.filters = w.is_transposed ? weight->shape()[1] * w.groups : weight->shape()[0];
   w.weight = *weight;
   w.bias = Tensor(weight->type(), {w.filters});
   if (node.inputs.size() > 2 && node.inputs[2] != kAbsent) {
     const Tensor* bias = edit.constant(node.inputs[2]);
-    if (!bias || bias->cells() != w.filters)
+    if (!bias || bias->elements() != w.filters)
       return std::nullopt;
     w.bias = *bias;
   }
@@ -129,7 +129,7 @@ template <class T> void scale_filters(const Weights& w, const Affine& f, Tensor&
   const T* from = w.weight.as<T>();
   T* to = scaled.as<T>();
   const int64_t run = w.run();
-  for (int64_t begin = 0; begin < scaled.cells(); begin += run) {
+  for (int64_t begin = 0; begin < scaled.elements(); begin += run) {
     const double scale = f.scale_of(static_cast<size_t>(w.filter_of(begin)));
     for (int64_t k = begin; k < begin + run; ++k)
       to[k] = static_cast<T>(static_cast<double>(from[k]) * scale);
@@ -228,7 +228,7 @@ bool fold_maker(Edit& edit, size_t n) {
   int64_t rest = 1;
   for (size_t k = 2; k < s.size(); ++k)
     rest *= s[k];
-  for (int64_t k = 0; k < weight.cells(); ++k) {
+  for (int64_t k = 0; k < weight.elements(); ++k) {
     const int64_t filter = weights->filter_of(k);
     const auto channel =
         static_cast<size_t>(filter / (weights->filters / weights->groups) * s[1] + k / rest % s[1]);

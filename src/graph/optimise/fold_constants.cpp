@@ -16,7 +16,7 @@ template <class T> Tensor list_tensor(DataType type, const std::vector<T>& value
   return tensor;
 }
 
-/// The cells of a Constant node.
+/// The elements of a Constant node.
 std::optional<Tensor> constant_of(const Node& node) {
   for (const auto& [name, attribute] : node.attributes) {
     if (const auto* tensor = std::get_if<Tensor>(&attribute); tensor && name == "value")

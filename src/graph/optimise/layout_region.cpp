@@ -14,7 +14,7 @@ bool is_one_of(std::string_view op, std::initializer_list<std::string_view> name
   return std::find(names.begin(), names.end(), op) != names.end();
 }
 
-bool works_by_cell(const Node& node) {
+bool works_by_element(const Node& node) {
   return is_one_of(node.op, {"Abs",         "Add",       "Cast",     "Ceil",      "Clip",    "Cos",
                              "Div",         "Elu",       "Erf",      "Exp",       "Floor",   "Gelu",
                              "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Log",     "Max",
@@ -62,7 +62,7 @@ private:
   bool is_free(const Node& node) const {
     const Graph& graph = edit_.graph();
     if (!node.domain.empty() || node.outputs.size() != 1 || node.inputs.empty() ||
-        (!works_by_cell(node) && !works_along_an_axis(graph, node)))
+        (!works_by_element(node) && !works_along_an_axis(graph, node)))
       return false;
     const size_t rank = rank_of(node.outputs[0]);
     const auto moving = moving_operands(edit_, node);

@@ -45,7 +45,7 @@ struct LayoutRegion {
   size_t transposes = 0; ///< that lie inside
 };
 
-/// Regions with a transposition. A node is free when it works cell by cell, or along named dimensions (Concat, Softmax,
+/// Regions with a transposition. A node is free when it works element by element, or along named dimensions (Concat, Softmax,
 /// reductions that keep them), on operands of one rank and constants. Regions in which a dimension would have two numbers are left out.
 std::vector<LayoutRegion>
 layout_regions(const Edit&, const ValueTypes&,

@@ -8,7 +8,7 @@ namespace kawara::graph::optimise {
 namespace {
 
 /// Large constants are rarely equal and take long to compare.
-constexpr int64_t kMostCells = 4096;
+constexpr int64_t kMostElements = 4096;
 
 void add_bytes(std::string& key, const void* data, size_t bytes) {
   key += std::to_string(bytes) + ":";
@@ -62,7 +62,7 @@ std::optional<std::string> key_of(const Node& node) {
 void merge_constants(Edit& edit) {
   std::map<std::string, ValueId> seen;
   for (const auto& [id, tensor] : edit.graph().initializers) {
-    if (tensor.cells() > kMostCells || edit.is_pinned(id))
+    if (tensor.elements() > kMostElements || edit.is_pinned(id))
       continue;
     std::string key;
     add_tensor(key, tensor);

@@ -11,7 +11,7 @@
 
 namespace kawara::graph::optimise {
 
-/// Results of a node whose inputs are constants (an absent one has no cells); nothing when it cannot be
+/// Results of a node whose inputs are constants (an absent one has no elements); nothing when it cannot be
 /// computed.
 using Evaluate = std::function<std::optional<std::vector<Tensor>>(
     const Graph&, const Node&, const std::vector<Tensor>& inputs)>;

@@ -8,11 +8,11 @@ namespace {
 using rewrite::Type;
 
 /// Order that exchanges heads and rows, and the one that also turns keys.
-const std::vector<int64_t> kSwapped{0, 2, 1, 3}, kSwappedTurned{0, 2, 3, 1};
+const std::vector<int64_t> kSwapped{0, 2, 1, 3}, kSwappedTransposed{0, 2, 3, 1};
 
 /// Operands with all heads of a row side by side.
 struct FlatForm {
-  ValueId query = kAbsent, key = kAbsent, value = kAbsent; ///< [batch, rows, heads, cells]
+  ValueId query = kAbsent, key = kAbsent, value = kAbsent; ///< [batch, rows, heads, elements]
   size_t joined = 0;                                       ///< the Reshape of the result
   std::vector<size_t> gone;                                ///< besides the parts
 };
@@ -77,7 +77,7 @@ private:
     return cost_({node.op, attributes, operands, constant, types_.of(node.outputs[0])});
   }
 
-  /// [batch, rows, heads, cells], if the value has heads and rows exchanged; noted if that is its only use.
+  /// [batch, rows, heads, elements], if the value has heads and rows exchanged; noted if that is its only use.
   ValueId swapped_from(ValueId id, const std::vector<int64_t>& order, FlatForm& form) const {
     const Node* node = transposed(edit_, id, order);
     if (!node || !types_.of(node->inputs[0]))
@@ -95,7 +95,8 @@ private:
     if (types_.of(parts.value)->shape.size() != 4)
       return std::nullopt;
     form.query = swapped_from(parts.query, kSwapped, form);
-    form.key = swapped_from(parts.key, parts.is_key_turned ? kSwappedTurned : kSwapped, form);
+    form.key =
+        swapped_from(parts.key, parts.is_key_transposed ? kSwappedTransposed : kSwapped, form);
     form.value = swapped_from(parts.value, kSwapped, form);
     if (form.query == kAbsent || form.key == kAbsent || form.value == kAbsent)
       return std::nullopt;
@@ -117,7 +118,7 @@ private:
     return form;
   }
 
-  /// [batch, rows, heads * cells]
+  /// [batch, rows, heads * elements]
   static Shape joined_shape(const Shape& shape) {
     return {shape[0], shape[1], shape[2] * shape[3]};
   }
@@ -151,7 +152,8 @@ private:
     std::vector<Node> nodes;
     const Node& last = edit_.node(parts.last);
     const bool has_batch = types_.of(parts.value)->shape.size() == 4;
-    const ValueId key = parts.is_key_turned ? turned(parts.key, last.name, nodes) : parts.key;
+    const ValueId key =
+        parts.is_key_transposed ? key_by_rows(parts.key, last.name, nodes) : parts.key;
     Node whole{last.name, "Attention", "", {}, last.outputs, {}};
     for (const ValueId id : {parts.query, key, parts.value})
       whole.inputs.push_back(has_batch ? id : unsqueezed(id, last.name, nodes));
@@ -188,10 +190,10 @@ private:
     return node;
   }
 
-  /// Keys one after the other, from a value that has their cells in columns.
-  ValueId turned(ValueId id, const std::string& name, std::vector<Node>& nodes) {
+  /// Keys one after the other, from a value that has their elements in columns.
+  ValueId key_by_rows(ValueId id, const std::string& name, std::vector<Node>& nodes) {
     Type type = *types_.of(id);
-    const Node* twice = transposed(edit_, id, kSwappedTurned);
+    const Node* twice = transposed(edit_, id, kSwappedTransposed);
     const bool has_batch = type.shape.size() == 4;
     std::swap(type.shape[type.shape.size() - 1], type.shape[type.shape.size() - 2]);
     const std::vector<int64_t> order = twice       ? kSwapped

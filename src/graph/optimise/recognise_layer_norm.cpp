@@ -14,7 +14,7 @@ std::optional<int64_t> mean_axis(const Edit& edit, const Node& node) {
   if (node.inputs.size() < 2 || node.inputs[1] == kAbsent)
     return axes.size() == 1 ? std::optional(axes[0]) : std::nullopt;
   const Tensor* given = edit.constant(node.inputs[1]);
-  return given && given->cells() == 1 ? std::optional(given->get_int(0)) : std::nullopt;
+  return given && given->elements() == 1 ? std::optional(given->get_int(0)) : std::nullopt;
 }
 
 /// Is that the last dimension of the value?
@@ -100,7 +100,7 @@ std::optional<std::pair<size_t, ValueId>> with_row(const Edit& edit, ValueId id,
     return std::nullopt;
   const ValueId row = node.inputs[node.inputs[0] == id ? 1 : 0];
   const Tensor* tensor = edit.constant(row);
-  return tensor && tensor->rank() == 1 && tensor->cells() > 1
+  return tensor && tensor->rank() == 1 && tensor->elements() > 1
              ? std::optional(std::pair{reader, row})
              : std::nullopt;
 }
@@ -121,7 +121,8 @@ Graph recognise_layer_norm(Graph graph, const Evaluate&) {
     Node node{edit.node(n).name, "LayerNormalization", "", {rows->x, scale->second}, {}, {}};
     rows->nodes.push_back(last);
     const auto shift = with_row(edit, edit.node(last).outputs[0], "Add");
-    if (shift && edit.constant(shift->second)->cells() == edit.constant(scale->second)->cells()) {
+    if (shift &&
+        edit.constant(shift->second)->elements() == edit.constant(scale->second)->elements()) {
       node.inputs.push_back(shift->second);
       rows->nodes.push_back(last = shift->first);
     }

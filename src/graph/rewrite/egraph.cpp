@@ -95,7 +95,7 @@ std::optional<ClassId> EGraph::add(const std::string& op, const Attrs& attribute
   if (!type)
     return std::nullopt;
   const OperatorInfo* info = find_operator_info(op);
-  // Moving equal cells around leaves them equal.
+  // Moving equal elements around leaves them equal.
   const bool keeps = info->kind == Kind::Move && node.operands.size() == 1;
   const auto number = keeps ? classes_[node.operands[0]].number : std::nullopt;
   return add_node(std::move(node), std::move(type), is_constant, number);

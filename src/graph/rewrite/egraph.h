@@ -32,7 +32,7 @@ struct EClass {
   std::vector<ClassId> readers; ///< classes with a node that reads this one; may repeat
   std::optional<Type> type;     ///< same for all nodes
   bool is_constant = false;     ///< does not depend on the graph's inputs
-  std::optional<double> number; ///< the value of all its cells, where that is known
+  std::optional<double> number; ///< the value of all its elements, where that is known
 };
 
 /// Terms, with equal ones in one class: hash-consed nodes, a union-find over classes, and congruence

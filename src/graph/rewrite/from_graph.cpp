@@ -15,13 +15,13 @@ using graph::ValueId;
 /// Larger ones are of no tensor that fits any memory, and their sums would overflow.
 constexpr int64_t kLargestExtent = int64_t{1} << 40;
 
-/// The value of all cells of a constant, if they are the same.
+/// The value of all elements of a constant, if they are the same.
 std::optional<double> number_of(const Tensor& tensor) {
   constexpr int64_t most = 1 << 16;
-  if (tensor.cells() == 0 || tensor.cells() > most)
+  if (tensor.elements() == 0 || tensor.elements() > most)
     return std::nullopt;
   const double first = tensor.get_double(0);
-  for (int64_t k = 1; k < tensor.cells(); ++k)
+  for (int64_t k = 1; k < tensor.elements(); ++k)
     if (tensor.get_double(k) != first)
       return std::nullopt;
   return first;

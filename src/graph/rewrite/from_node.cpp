@@ -101,7 +101,7 @@ private:
     if (!value)
       return {false, {}};
     Integers all;
-    for (int64_t k = 0; k < value->cells(); ++k)
+    for (int64_t k = 0; k < value->elements(); ++k)
       all.push_back(value->get_int(k));
     return {true, all};
   }
@@ -156,7 +156,7 @@ private:
     for (const size_t k : {size_t{1}, size_t{2}})
       if (has(k)) {
         const Tensor* value = operands_[k].value;
-        if (!value || value->cells() != 1)
+        if (!value || value->elements() != 1)
           return {};
         (k == 1 ? low : high) = value->get_double(0);
       }
@@ -238,7 +238,7 @@ private:
     return result;
   }
 
-  /// Fills in the extent that the operand's cells leave.
+  /// Fills in the extent that the operand's elements leave.
   static bool close(Shape& result, size_t open, const Shape& rest) {
     Shape symbols, numbers, others;
     for (const int64_t extent : rest)
@@ -246,7 +246,7 @@ private:
     for (size_t k = 0; k < result.size(); ++k)
       if (k != open && !is_symbol(result[k]))
         others.push_back(result[k]);
-    const auto have = graph::cells_of(numbers), need = graph::cells_of(others);
+    const auto have = graph::elements_of(numbers), need = graph::elements_of(others);
     if (!have || !need || *need == 0 || *have % *need != 0 || symbols.size() > 1)
       return false;
     if (symbols.size() == 1 && *have != *need)
@@ -262,8 +262,8 @@ private:
     if (axis < 0 || axis > static_cast<int64_t>(from.size()) ||
         std::any_of(from.begin(), from.end(), is_symbol))
       return std::nullopt;
-    const auto rows = graph::cells_of({from.begin(), from.begin() + axis}),
-               columns = graph::cells_of({from.begin() + axis, from.end()});
+    const auto rows = graph::elements_of({from.begin(), from.begin() + axis}),
+               columns = graph::elements_of({from.begin() + axis, from.end()});
     return rows && columns ? std::optional(Shape{*rows, *columns}) : std::nullopt;
   }
 

@@ -7,7 +7,7 @@
 
 namespace kawara::rewrite {
 
-/// An input of a node: its class, and its cells where they are constant; neither when it is absent.
+/// An input of a node: its class, and its elements where they are constant; neither when it is absent.
 struct NodeOperand {
   std::optional<ClassId> from;
   const Tensor* value = nullptr;

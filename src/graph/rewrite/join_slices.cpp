@@ -29,7 +29,7 @@ std::optional<Integers> list_of(const Graph& graph, const Node& node, const char
   if (constant == graph.initializers.end())
     return std::nullopt;
   Integers all;
-  for (int64_t k = 0; k < constant->second.cells(); ++k)
+  for (int64_t k = 0; k < constant->second.elements(); ++k)
     all.push_back(constant->second.get_int(k));
   return all;
 }

@@ -96,7 +96,7 @@ std::optional<Attr> computed(const EGraph& egraph, const Binding& binding, const
   return value ? NumberDomain::attr_of(*value) : std::nullopt;
 }
 
-/// Proofs are about extents of at least 1; tensors without cells are left alone.
+/// Proofs are about extents of at least 1; tensors without elements are left alone.
 bool is_empty(const Type& type) {
   return std::find(type.shape.begin(), type.shape.end(), 0) != type.shape.end();
 }
@@ -209,7 +209,7 @@ private:
   size_t found_ = 0;
 };
 
-/// Does a pattern compute, or only move cells?
+/// Does a pattern compute, or only move elements?
 bool only_moves(const Pattern& pattern) {
   if (pattern.kind == Pattern::Kind::Number)
     return false;
@@ -250,7 +250,7 @@ std::vector<Match> matches(const EGraph& egraph, const Rule& rule, size_t limit)
       return found;
     ops.push_back(*op);
   }
-  // Proofs are about real numbers, and operators need not exist for other types: there cells only move.
+  // Proofs are about real numbers, and operators need not exist for other types: there elements only move.
   const bool any_type = std::all_of(rule.left.begin(), rule.left.end(), only_moves) &&
                         std::all_of(rule.right.begin(), rule.right.end(), only_moves);
   for (const ClassId first : egraph.with_op(ops[0])) {

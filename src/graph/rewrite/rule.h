@@ -11,7 +11,7 @@
 namespace kawara::rewrite {
 
 /// What a rewritten graph may do to floating-point results: nothing (same operations in the same
-/// order for every cell), reassociate, or also overflow and round elsewhere than the source.
+/// order for every element), reassociate, or also overflow and round elsewhere than the source.
 enum class Numerics : uint8_t { Exact, Rounding, Fast };
 std::string_view name_of(Numerics); ///< "exact"
 
@@ -30,7 +30,7 @@ struct AttributePattern {
 };
 
 /// One side of a rule: an operator applied to patterns, a variable for a tensor, or a number for a
-/// constant tensor with equal cells. On the right, `number(e)` is the number of the attribute `e`.
+/// constant tensor with equal elements. On the right, `number(e)` is the number of the attribute `e`.
 struct Pattern {
   enum class Kind : uint8_t { Variable, Number, Operator };
   Kind kind = Kind::Variable;

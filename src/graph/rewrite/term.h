@@ -47,12 +47,12 @@ using Attrs = std::map<std::string, Attr>;
 std::string text_of(const Attr&);
 std::string text_of(const Attrs&); ///< "axis=1, perm=[1, 0]"
 
-/// How an operator of terms treats cells.
+/// How an operator of terms treats elements.
 enum class Kind : uint8_t {
-  Unary,   ///< each cell of the result from the same cell of the operand
+  Unary,   ///< each element of the result from the same element of the operand
   Binary,  ///< the same with two operands that are broadcast
   Reduce,  ///< axes, keepdims
-  Move,    ///< cells change their place only: Transpose, Reshape, Slice, Concat, Expand
+  Move,    ///< elements change their place only: Transpose, Reshape, Slice, Concat, Expand
   Product, ///< MatMul, Gemm, Conv
   Other    ///< Softmax, BatchNormalization, pools
 };
@@ -64,7 +64,7 @@ enum class Kind : uint8_t {
 ///   Concat axis · Expand shape · Reduce... axes (ascending), keepdims · Softmax axis (the last
 ///   standard's: one dimension) · Clip min, max · Conv strides, pads, dilations, group
 ///   Gemm alpha, beta, transA, transB · BatchNormalization epsilon
-///   MaxPool kernel_shape, strides, pads, dilations (each window has a cell) · LeakyRelu, Elu, HardSigmoid alpha (, beta)
+///   MaxPool kernel_shape, strides, pads, dilations (each window has an element) · LeakyRelu, Elu, HardSigmoid alpha (, beta)
 struct OperatorInfo {
   std::string_view name;
   Kind kind = Kind::Other;

@@ -106,9 +106,9 @@ std::optional<Type> type_of_node(EGraph& egraph, const Node& node, int64_t opset
   for (const char* same : {"Gelu", "HardSwish", "LayerNormalization", "Mish", "Swish"})
     if (node.op == same)
       return x;
-  for (const char* by_cell : {"Where", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
-                              "Not", "And", "Or", "Xor", "IsNaN", "IsInf"})
-    if (node.op == by_cell)
+  for (const char* by_element : {"Where", "Equal", "Less", "LessOrEqual", "Greater",
+                                 "GreaterOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf"})
+    if (node.op == by_element)
       return compared(egraph, node, operands);
   if (node.op == "Attention" && operands.size() > 2 && x.shape.size() == 4) {
     const auto& values = egraph.at(operands[2]).type;

@@ -56,17 +56,17 @@ void Net::symbolic_output(const Piece& piece, size_t at, const std::string& symb
 }
 
 ValueId Net::weight(const std::string& name, const Shape& shape, double deviation, double mean) {
-  const int64_t cells = cells_of(shape).value_or(0);
-  parameters_ += cells;
+  const int64_t elements = elements_of(shape).value_or(0);
+  parameters_ += elements;
   const uint64_t seed = scrambled(++weights_) << 20;
-  if (!has_cells_)
+  if (!has_elements_)
     return builder_.constant(name, Tensor(DataType::F32, {0}));
   Tensor tensor(DataType::F32, shape);
   // Uniform on [-r, r) has the standard deviation r / sqrt(3).
   const auto reach = static_cast<float>(deviation * std::sqrt(3.0));
   const auto centre = static_cast<float>(mean);
   auto* data = tensor.as<float>();
-  for (int64_t k = 0; k < cells; ++k) {
+  for (int64_t k = 0; k < elements; ++k) {
     const auto bits = static_cast<int32_t>(scrambled(seed + static_cast<uint64_t>(k)) >> 40);
     data[k] = centre + reach * (static_cast<float>(bits - (1 << 23)) * 0x1p-23F);
   }

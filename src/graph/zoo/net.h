@@ -12,12 +12,12 @@ struct Piece {
 };
 
 /// Builds a net layer by layer and counts its weights and operations. Names of layers become names of
-/// nodes and weights. Weights are pseudo-random, uniform around 0 and scaled by the number of cells that
+/// nodes and weights. Weights are pseudo-random, uniform around 0 and scaled by the number of elements that
 /// each result sums up, so that activations keep their size from layer to layer.
 class Net {
 public:
-  /// Without cells, weights have shapes only: the graph cannot be run, but the counts are right.
-  Net(const std::string& name, bool has_cells) : builder_(name), has_cells_(has_cells) {}
+  /// Without elements, weights have shapes only: the graph cannot be run, but the counts are right.
+  Net(const std::string& name, bool has_elements) : builder_(name), has_elements_(has_elements) {}
 
   Piece input(const std::string& name, DataType type, const Shape& shape);
   /// An input of which one extent is a symbol.
@@ -64,7 +64,7 @@ public:
 
 private:
   Builder builder_;
-  bool has_cells_;
+  bool has_elements_;
   double flops_ = 0;
   int64_t parameters_ = 0;
   uint64_t weights_ = 0; ///< made so far; seeds the next

@@ -85,7 +85,7 @@ Result<Graph, Diagnostic> make(const std::string& name, const Choices& choices) 
     if (recipe.name != name)
       continue;
     KAWARA_TRY(const Sizes sizes, sizes_of(recipe, choices));
-    Net net(recipe.name, choices.has_cells);
+    Net net(recipe.name, choices.has_elements);
     recipe.add(net, sizes);
     return net.take();
   }

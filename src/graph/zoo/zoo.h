@@ -13,7 +13,7 @@ struct Choices {
   std::optional<int64_t> batch;    ///< images or sequences at once; 1 when empty
   std::optional<int64_t> sequence; ///< tokens of bert-base and gpt2; 128 when empty
   std::optional<int64_t> past;     ///< tokens in the cache of gpt2-decode; a symbol when empty
-  bool has_cells = true;           ///< false: weights are empty; a graph to look at, not to run
+  bool has_elements = true;        ///< false: weights are empty; a graph to look at, not to run
 };
 
 /// A net of the zoo, as a list shows it.

@@ -17,7 +17,7 @@ std::vector<int64_t> extents_of(const Buffer& buffer, const std::vector<int64_t>
   return extents;
 }
 
-int64_t cell_count(const std::vector<int64_t>& extents) {
+int64_t element_count(const std::vector<int64_t>& extents) {
   int64_t count = 1;
   for (const int64_t extent : extents)
     count *= std::max<int64_t>(extent, 0);

@@ -9,6 +9,6 @@ namespace kawara::kernel {
 
 /// Extents of a buffer at these parameter values.
 std::vector<int64_t> extents_of(const Buffer&, const std::vector<int64_t>& params);
-int64_t cell_count(const std::vector<int64_t>& extents);
+int64_t element_count(const std::vector<int64_t>& extents);
 
 } // namespace kawara::kernel

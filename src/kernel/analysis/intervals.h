@@ -8,7 +8,7 @@
 namespace kawara::kernel {
 
 /// Smallest and largest values that index expressions can have at a place, from the bounds of the
-/// loops around it and the types of cells. Of a vector: over all lanes.
+/// loops around it and the types of elements. Of a vector: over all lanes.
 ///
 ///   for i_0 in range(0, 32): for i_1 in range(0, min(32, 1000 - 32*i_0)): ...
 ///   32*i_0 + i_1 is in 0..1023

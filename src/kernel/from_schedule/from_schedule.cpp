@@ -319,7 +319,7 @@ private:
       const Expr moved = scalar::rewrite(root, [&](const Expr& e) {
         const auto* load = scalar::as<scalar::Load>(e);
         return load != nullptr && single_copies_.contains(load->tensor)
-                   ? scalar::load(load->tensor, cell_of(load->tensor, load->index), e.type())
+                   ? scalar::load(load->tensor, element_of(load->tensor, load->index), e.type())
                    : Expr();
       });
       return scalar::simplify(scalar::substitute_iters(moved, values));
@@ -333,7 +333,7 @@ private:
     }
     Store store{text.tensor, {}, text.op, at(text.value)};
     store.origins = {Origin{id, iters}};
-    for (const Expr& e : cell_of(text.tensor, text.index))
+    for (const Expr& e : element_of(text.tensor, text.index))
       store.index.push_back(at(e));
     Block whole = block_of(std::move(store));
     if (text.over) {
@@ -347,7 +347,7 @@ private:
   }
 
   /// The index without the copy dimensions that a single copy does not need.
-  std::vector<Expr> cell_of(uint32_t tensor, const std::vector<Expr>& index) const {
+  std::vector<Expr> element_of(uint32_t tensor, const std::vector<Expr>& index) const {
     const size_t dropped =
         single_copies_.contains(tensor) ? schedule_.scop.tensors[tensor].private_dims : 0;
     return {index.begin() + static_cast<std::ptrdiff_t>(dropped), index.end()};
@@ -425,15 +425,15 @@ Kernel kernel_with_copies(const schedule::Schedule& s, const std::map<uint32_t, 
 bool fits_on_chip(const Buffer& buffer) {
   if (buffer.scope != Scope::Shared && buffer.scope != Scope::Private)
     return true;
-  constexpr int64_t kMostCells = 64 * 1024;
-  int64_t cells = 1;
+  constexpr int64_t kMostElements = 64 * 1024;
+  int64_t elements = 1;
   for (const Expr& extent : buffer.shape) {
     const auto n = scalar::constant_of(extent);
-    if (!n || *n > kMostCells)
+    if (!n || *n > kMostElements)
       return false;
-    cells *= *n;
+    elements *= *n;
   }
-  return cells <= kMostCells;
+  return elements <= kMostElements;
 }
 
 bool holds_thread_loop(const Block& block) {

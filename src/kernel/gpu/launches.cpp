@@ -1,8 +1,8 @@
 #include "kernel/gpu/launches.h"
 
-#include "kernel/gpu/owned_cells.h"
-#include "kernel/gpu/thread_copies.h"
+#include "kernel/gpu/privatize.h"
 #include "kernel/gpu/thread_phases.h"
+#include "kernel/gpu/thread_private.h"
 #include "kernel/vars.h"
 
 #include <algorithm>
@@ -113,11 +113,10 @@ private:
       if (count_of(threads_of(body)) > kMostThreads)
         body = without_threads(body, axis);
     result.threads = threads_of(body);
-    const PhaseNodes phases =
-        with_thread_copies(kernel_, result, thread_phases(kernel_, result, body));
+    const PhaseNodes phases = privatized(kernel_, result, thread_phases(kernel_, result, body));
     result.body = with_barriers(kernel_, phases, {});
-    result.owned = owned_buffers(kernel_, result);
-    result.body = with_barriers(kernel_, phases, result.owned);
+    result.thread_private = thread_private_buffers(kernel_, result);
+    result.body = with_barriers(kernel_, phases, result.thread_private);
     return result;
   }
 

@@ -51,7 +51,7 @@ private:
     }
   }
 
-  /// Neighbouring cells that belong to one thread, up to a piece of 16 bytes: they are read at once where rows keep
+  /// Neighbouring elements that belong to one thread, up to a piece of 16 bytes: they are read at once where rows keep
   /// them aligned.
   int64_t run_of(const Buffer& b, const Expr& index) const {
     int64_t run = kPieceBytes / scalar::bytes_of(b.elem);
@@ -79,7 +79,7 @@ bool is_multiple_of(const Expr& e, int64_t of) {
                                                [&](const auto& t) { return t.second % of == 0; });
 }
 
-/// The position of the same cells when each row is longer by so many cells; nothing for vectors that may go on in the
+/// The position of the same elements when each row is longer by so many elements; nothing for vectors that may go on in the
 /// next row.
 std::optional<Expr> moved(const Expr& position, int64_t row, int64_t longer) {
   const auto* ramp = scalar::as<scalar::Ramp>(position);
@@ -144,14 +144,14 @@ Kernel pad_shared(Kernel kernel, const Launch& launch) {
   for (const auto& [id, use] : uses) {
     if (!use.has_clash)
       continue;
-    const int64_t cells =
+    const int64_t elements =
         std::max<int64_t>(use.lanes, kBankBytes / scalar::bytes_of(kernel.buffers[id].elem));
-    auto body = RowPadding(kernel, id, cells).of(kernel.body);
+    auto body = RowPadding(kernel, id, elements).of(kernel.body);
     if (!body)
       continue;
     kernel.body = *std::move(body);
     Buffer& buffer = kernel.buffers[id];
-    buffer.shape.back() = scalar::int_lit(*scalar::constant_of(buffer.shape.back()) + cells);
+    buffer.shape.back() = scalar::int_lit(*scalar::constant_of(buffer.shape.back()) + elements);
   }
   return kernel;
 }

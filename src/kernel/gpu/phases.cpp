@@ -25,8 +25,8 @@ struct TouchedSince {
 
 class Placement {
 public:
-  Placement(const Kernel& kernel, const std::set<uint32_t>& owned)
-      : kernel_(kernel), owned_(owned) {}
+  Placement(const Kernel& kernel, const std::set<uint32_t>& thread_private)
+      : kernel_(kernel), owned_(thread_private) {}
 
   Block place(const PhaseNodes& nodes, TouchedSince& since) const {
     Block result;
@@ -98,9 +98,9 @@ private:
 } // namespace
 
 Block with_barriers(const Kernel& kernel, const PhaseNodes& nodes,
-                    const std::set<uint32_t>& owned) {
+                    const std::set<uint32_t>& thread_private) {
   TouchedSince since;
-  return Placement(kernel, owned).place(nodes, since);
+  return Placement(kernel, thread_private).place(nodes, since);
 }
 
 } // namespace kawara::kernel

@@ -26,8 +26,8 @@ struct PhaseNode {
 };
 
 /// The statements with a Barrier between two phases wherever, in the text or around a loop, one of them writes
-/// a buffer that the other touches. Private buffers, and those in `owned`, of which no cell is touched
+/// a buffer that the other touches. Private buffers, and those in `owned`, of which no element is touched
 /// by two threads, need none.
-Block with_barriers(const Kernel&, const PhaseNodes&, const std::set<uint32_t>& owned);
+Block with_barriers(const Kernel&, const PhaseNodes&, const std::set<uint32_t>& thread_private);
 
 } // namespace kawara::kernel

@@ -59,15 +59,15 @@ Block without_names(Block block) {
   return block;
 }
 
-/// A cell that all threads of a loop update, and the variable in which each keeps its part.
+/// An element that all threads of a loop update, and the variable in which each keeps its part.
 struct Partial {
   Store update; ///< index and operation
   uint32_t var = 0;
-  /// Of a cell that another block may have: whether this thread has updated its part at all.
+  /// Of an element that another block may have: whether this thread has updated its part at all.
   std::optional<uint32_t> has_part = std::nullopt;
 };
 
-bool is_same_cell(const Store& a, const Store& b) {
+bool is_same_element(const Store& a, const Store& b) {
   return a.buffer == b.buffer && a.op == b.op &&
          std::equal(a.index.begin(), a.index.end(), b.index.begin(), b.index.end(), scalar::equal);
 }
@@ -196,7 +196,7 @@ private:
     return conditions;
   }
 
-  /// The cells that all iterations update; nothing when they cannot be kept in variables.
+  /// The elements that all iterations update; nothing when they cannot be kept in variables.
   std::optional<std::vector<Partial>> partials_of(const For& loop) {
     std::vector<Partial> partials;
     VarSet inside = vars_set_in(loop.body);
@@ -216,7 +216,7 @@ private:
       if (mentions_it({loop.var}))
         return;
       is_fine = is_fine && !mentions_it(inside) && loop.marks.axis == Axis::ThreadX;
-      const auto is_known = [&](const Partial& p) { return is_same_cell(p.update, *store); };
+      const auto is_known = [&](const Partial& p) { return is_same_element(p.update, *store); };
       if (is_fine && std::none_of(partials.begin(), partials.end(), is_known))
         partials.push_back({*store, 0});
     });
@@ -232,8 +232,8 @@ private:
     return partials;
   }
 
-  /// Whether some block may have no iteration that updates the cell, and so must not touch it: another block may have it. Two
-  /// blocks that both have iterations have cells of their own, or the schedule would not be legal.
+  /// Whether some block may have no iteration that updates the element, and so must not touch it: another block may have it. Two
+  /// blocks that both have iterations have elements of their own, or the schedule would not be legal.
   bool may_be_of_another_block(const For& loop, const Store& update) const {
     const Scope scope = kernel_.buffers[update.buffer].scope;
     if (scope != Scope::Argument && scope != Scope::Workspace)
@@ -265,7 +265,7 @@ private:
       if (store == nullptr || store->op == ReduceOp::None)
         return block_of(std::move(stmt));
       for (const Partial& partial : partials)
-        if (is_same_cell(partial.update, *store)) {
+        if (is_same_element(partial.update, *store)) {
           const Expr old = var_expr(kernel_, partial.var);
           const Expr value = scalar::cast(store->value, old.type());
           Block updated =

@@ -17,16 +17,16 @@ using scalar::int_lit;
 
 constexpr int64_t kMostBytes = 16, kLeastBytes = 4;
 
-/// Cells of one buffer whose places differ by constants.
+/// Elements of one buffer whose places differ by constants.
 struct LoadedRow {
   uint32_t buffer = 0;
   std::vector<Expr> index; ///< the last without its constant
   int64_t unit =
-      0; ///< the position in memory is a multiple of this many cells, but for the constant
-  std::map<int64_t, size_t> cells; ///< constant, and the statement that reads it first
+      0; ///< the position in memory is a multiple of this many elements, but for the constant
+  std::map<int64_t, size_t> elements; ///< constant, and the statement that reads it first
 };
 
-/// Neighbouring cells that are loaded at once.
+/// Neighbouring elements that are loaded at once.
 struct LoadedPiece {
   size_t row = 0;
   int64_t first = 0, lanes = 0;
@@ -48,8 +48,8 @@ const scalar::Load* scalar_load_of(const Expr& e) {
   return load != nullptr && e.type().lanes == 1 && !load->index.empty() ? load : nullptr;
 }
 
-/// The load of an expression that gives a cell in the type in which it is computed with.
-const scalar::Load* cell_load_of(const Expr& e) {
+/// The load of an expression that gives an element in the type in which it is computed with.
+const scalar::Load* element_load_of(const Expr& e) {
   const auto* cast = as<scalar::Cast>(e);
   const Expr& inner = cast == nullptr ? e : cast->arg;
   const auto* load = scalar_load_of(inner);
@@ -74,8 +74,8 @@ public:
       cut(r);
     if (pieces_.empty())
       return std::move(statements_);
-    for (const auto& [buffer, cells] : used_)
-      buffers.push_back(waiting_[buffer] = add_waiting(buffer, cells));
+    for (const auto& [buffer, elements] : used_)
+      buffers.push_back(waiting_[buffer] = add_waiting(buffer, elements));
     Block result;
     for (size_t s = 0; s < statements_.size(); ++s) {
       for (const LoadedPiece& piece : pieces_)
@@ -96,13 +96,13 @@ private:
   }
 
   void note(const Expr& e, size_t statement) {
-    const auto* load = cell_load_of(e);
+    const auto* load = element_load_of(e);
     if (load == nullptr || !is_fine(load->tensor) ||
         std::any_of(load->index.begin(), load->index.end(),
                     [&](const Expr& i) { return has_load(i) || mentions_any(i, set_inside_); }))
       return;
     const auto [index, constant] = split(load->index);
-    rows_[row_of(load->tensor, index)].cells.emplace(constant, statement);
+    rows_[row_of(load->tensor, index)].elements.emplace(constant, statement);
   }
 
   static std::pair<std::vector<Expr>, int64_t> split(std::vector<Expr> index) {
@@ -129,7 +129,7 @@ private:
     return std::nullopt;
   }
 
-  /// The largest number of cells that fit a load of which the position is a multiple.
+  /// The largest number of elements that fit a load of which the position is a multiple.
   int64_t unit_of(uint32_t buffer, const std::vector<Expr>& index) const {
     const Buffer& b = kernel_.buffers[buffer];
     Expr linear = index[0];
@@ -146,16 +146,16 @@ private:
     return unit;
   }
 
-  /// Pieces of the row of which all cells are read, the longest first.
+  /// Pieces of the row of which all elements are read, the longest first.
   void cut(size_t r) {
     const LoadedRow& row = rows_[r];
     const int64_t bytes = scalar::bytes_of(kernel_.buffers[row.buffer].elem);
     for (int64_t lanes = row.unit; lanes > 1 && lanes * bytes >= kLeastBytes; lanes /= 2)
-      for (const auto& [first, statement] : row.cells) {
+      for (const auto& [first, statement] : row.elements) {
         if (first % lanes != 0 || piece_with(r, first) != nullptr)
           continue;
         size_t earliest = statement, n = 0;
-        for (auto at = row.cells.find(first); at != row.cells.end(); ++at, ++n) {
+        for (auto at = row.elements.find(first); at != row.elements.end(); ++at, ++n) {
           if (at->first != first + static_cast<int64_t>(n) || static_cast<int64_t>(n) == lanes)
             break;
           earliest = std::min(earliest, at->second);
@@ -174,12 +174,12 @@ private:
     return found == pieces_.end() ? nullptr : &*found;
   }
 
-  uint32_t add_waiting(uint32_t source, int64_t cells) {
+  uint32_t add_waiting(uint32_t source, int64_t elements) {
     Buffer wide;
     wide.elem = scalar::compute_type(kernel_.buffers[source].elem);
     const auto id = static_cast<uint32_t>(kernel_.buffers.size());
     wide.name = unique_buffer_name(kernel_, kernel_.buffers[source].name + "_wide");
-    wide.shape = {int_lit(cells)};
+    wide.shape = {int_lit(elements)};
     wide.scope = Scope::Private;
     kernel_.buffers.push_back(std::move(wide));
     return id;
@@ -191,16 +191,16 @@ private:
     const uint32_t to = waiting_.at(row.buffer);
     std::vector<Expr> index = row.index;
     index.back() = scalar::ramp(scalar::simplify(index.back() + int_lit(piece.first)), 1, lanes);
-    const Expr cells =
+    const Expr elements =
         scalar::load(row.buffer, std::move(index), {kernel_.buffers[row.buffer].elem, lanes});
     return Store{to,
                  {scalar::ramp(int_lit(piece.place), 1, lanes)},
                  ReduceOp::None,
-                 scalar::cast(cells, {kernel_.buffers[to].elem, lanes})};
+                 scalar::cast(elements, {kernel_.buffers[to].elem, lanes})};
   }
 
   Expr replaced(const Expr& e) const {
-    if (const auto* load = cell_load_of(e)) {
+    if (const auto* load = element_load_of(e)) {
       const auto [index, constant] = split(load->index);
       const auto row = find_row(load->tensor, index);
       const LoadedPiece* piece = row ? piece_with(*row, constant) : nullptr;
@@ -223,7 +223,7 @@ private:
   VarSet set_inside_;
   std::vector<LoadedRow> rows_;
   std::vector<LoadedPiece> pieces_;
-  std::map<uint32_t, int64_t> used_;     ///< by buffer, cells that wait
+  std::map<uint32_t, int64_t> used_;     ///< by buffer, elements that wait
   std::map<uint32_t, uint32_t> waiting_; ///< by buffer, where they do
 };
 

@@ -50,7 +50,7 @@ private:
     return with_nested_blocks(std::move(stmt), [&](const Block& inner) { return block(inner); });
   }
 
-  const Store* cell_store(const Stmt& stmt) const {
+  const Store* element_store(const Stmt& stmt) const {
     const auto* store = std::get_if<Store>(&stmt);
     if (store == nullptr || store->op != ReduceOp::None || store->is_async ||
         store->value.type().lanes != 1 || store->index.empty())
@@ -62,7 +62,7 @@ private:
                : nullptr;
   }
 
-  /// How far the second cell lies behind the first one, where that is a constant.
+  /// How far the second element lies behind the first one, where that is a constant.
   static std::optional<int64_t> distance(const Store& a, const Store& b) {
     if (a.buffer != b.buffer || a.index.size() != b.index.size() ||
         !std::equal(a.index.begin(), a.index.end() - 1, b.index.begin(), scalar::equal))
@@ -72,13 +72,13 @@ private:
 
   /// Of the piece that begins with statement `first`; 1 where there is none.
   int64_t lanes_from(const Block& statements, size_t first) const {
-    const Store* begin = cell_store(statements[first]);
+    const Store* begin = element_store(statements[first]);
     if (begin == nullptr)
       return 1;
     const int64_t bytes = scalar::bytes_of(kernel_.buffers[begin->buffer].elem);
     int64_t run = 1;
     while (run < kStoredBytes / bytes && first + static_cast<size_t>(run) < statements.size()) {
-      const Store* next = cell_store(statements[first + static_cast<size_t>(run)]);
+      const Store* next = element_store(statements[first + static_cast<size_t>(run)]);
       if (next == nullptr || distance(*begin, *next) != run)
         break;
       ++run;
@@ -89,15 +89,15 @@ private:
     return lanes * bytes >= kFewestStoredBytes ? lanes : 1;
   }
 
-  /// The position in memory is a multiple of so many cells.
-  bool begins_with(const Store& store, int64_t cells) const {
+  /// The position in memory is a multiple of so many elements.
+  bool begins_with(const Store& store, int64_t elements) const {
     Expr linear = store.index[0];
     for (size_t d = 1; d < store.index.size(); ++d)
       linear = linear * kernel_.buffers[store.buffer].shape[d] + store.index[d];
     const scalar::AffineSum sum = scalar::affine_sum(scalar::simplify(linear));
-    return sum.constant % cells == 0 &&
+    return sum.constant % elements == 0 &&
            std::all_of(sum.terms.begin(), sum.terms.end(),
-                       [&](const auto& term) { return term.second % cells == 0; });
+                       [&](const auto& term) { return term.second % elements == 0; });
   }
 
   uint32_t add_wide(uint32_t buffer, int64_t lanes) {

@@ -35,7 +35,7 @@ bool may_fail(const Expr& root) {
   return may;
 }
 
-/// Number of cells from one index of each dimension to the next.
+/// Number of elements from one index of each dimension to the next.
 std::vector<Expr> strides_of(const Buffer& buffer) {
   std::vector<Expr> strides(buffer.shape.size(), int_lit(1));
   for (size_t d = strides.size(); d-- > 1;)
@@ -43,7 +43,7 @@ std::vector<Expr> strides_of(const Buffer& buffer) {
   return strides;
 }
 
-/// Where a cell (the first of several) lies in row-major order. Constant distances come last.
+/// Where an element (the first of several) lies in row-major order. Constant distances come last.
 Expr position(const std::vector<Expr>& index, const std::vector<Expr>& strides) {
   Expr varying = int_lit(0), fixed = int_lit(0);
   for (size_t d = 0; d < index.size(); ++d) {
@@ -141,7 +141,7 @@ private:
     });
   }
 
-  /// One index in place of all, when a part of it is worth a row; a run of cells stays a ramp.
+  /// One index in place of all, when a part of it is worth a row; a run of elements stays a ramp.
   std::optional<Expr> flat_index(uint32_t buffer, const std::vector<Expr>& index) {
     if (loops_.size() == first_usable_ || index.empty() ||
         index.size() != kernel_.buffers[buffer].shape.size())

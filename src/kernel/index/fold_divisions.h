@@ -4,7 +4,7 @@
 
 namespace kawara::kernel {
 
-/// Divisions and remainders of indices that the loops around decide are carried out.
+/// Divisions and remainders of indices that the loops around decide are evaluated.
 ///
 ///   before   for i_0: for i_1 in range(0, 32): T[(i_0*32 + i_1)//32, (i_0*32 + i_1)%32] = ...
 ///   after    for i_0: for i_1 in range(0, 32): T[i_0, i_1] = ...

@@ -38,9 +38,9 @@ Kernel without_bounds_of_exp(Kernel kernel) {
   return kernel;
 }
 
-/// The cells that a program leaves, by tensor; nothing and a sentence where it cannot run.
+/// The elements that a program leaves, by tensor; nothing and a sentence where it cannot run.
 struct Meaning {
-  std::map<std::string, Cells> inputs, results;
+  std::map<std::string, Elements> inputs, results;
 };
 
 bool has_given_values(program::Role role) {
@@ -54,18 +54,19 @@ Result<Meaning, std::string> meaning_of(const scalar::Field& field, const progra
     return fail(shapes.error().headline);
   const auto indices = program::index_values(program, params, *shapes);
   Meaning meaning;
-  std::vector<Cells> tensors;
+  std::vector<Elements> tensors;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const program::Tensor& tensor = program.tensors[t];
-    Cells cells(static_cast<size_t>(cell_count((*shapes)[t])), field.zero(tensor.elem));
+    Elements elements(static_cast<size_t>(element_count((*shapes)[t])), field.zero(tensor.elem));
     if (has_given_values(tensor.role)) {
-      for (size_t c = 0; c < cells.size(); ++c)
-        cells[c] = indices[t] ? scalar::int_value(indices[t]->value(
-                                    static_cast<int64_t>(c), static_cast<int64_t>(cells.size()), t))
-                              : field.random(tensor.elem, hash_mix(t, c));
-      meaning.inputs[tensor.name] = cells;
+      for (size_t c = 0; c < elements.size(); ++c)
+        elements[c] = indices[t]
+                          ? scalar::int_value(indices[t]->value(
+                                static_cast<int64_t>(c), static_cast<int64_t>(elements.size()), t))
+                          : field.random(tensor.elem, hash_mix(t, c));
+      meaning.inputs[tensor.name] = elements;
     }
-    tensors.push_back(std::move(cells));
+    tensors.push_back(std::move(elements));
   }
   if (auto done = program::interpret_over(field, program, params, *shapes, tensors); !done)
     return fail(std::move(done).error());
@@ -84,11 +85,11 @@ std::vector<const Buffer*> arguments_in(const Kernel& kernel) {
   return found;
 }
 
-std::optional<std::string> different_cell(const scalar::Field& field, const Buffer& buffer,
-                                          const Cells& got, const Cells& wanted,
-                                          const std::vector<int64_t>& params) {
+std::optional<std::string> different_element(const scalar::Field& field, const Buffer& buffer,
+                                             const Elements& got, const Elements& wanted,
+                                             const std::vector<int64_t>& params) {
   if (got.size() != wanted.size())
-    return buffer.name + " has " + std::to_string(got.size()) + " cells instead of " +
+    return buffer.name + " has " + std::to_string(got.size()) + " elements instead of " +
            std::to_string(wanted.size());
   size_t count = 0;
   std::optional<size_t> first;
@@ -105,7 +106,7 @@ std::optional<std::string> different_cell(const scalar::Field& field, const Buff
   for (size_t d = extents.size(); d-- > 0; rest /= extents[d])
     place = std::to_string(rest % extents[d]) + (place.empty() ? "" : ", ") + place;
   return buffer.name + "[" + place + "] and " + std::to_string(count - 1) +
-         " more cells are something else than the program's";
+         " more elements are something else than the program's";
 }
 
 /// One kernel and its program, at one size after the other.
@@ -153,10 +154,10 @@ private:
       ++check.left_out;
       return;
     }
-    std::vector<Cells> arguments;
+    std::vector<Elements> arguments;
     for (const Buffer* buffer : buffers_) {
       const auto given = meaning->inputs.find(buffer->name);
-      arguments.push_back(given != meaning->inputs.end() ? given->second : Cells{});
+      arguments.push_back(given != meaning->inputs.end() ? given->second : Elements{});
     }
     const auto done = interpret(
         kernel_, params, arguments,
@@ -171,7 +172,7 @@ private:
     for (size_t b = 0; b < buffers_.size() && !check.wrong; ++b)
       if (const auto wanted = meaning->results.find(buffers_[b]->name);
           wanted != meaning->results.end())
-        check.wrong = different_cell(field_, *buffers_[b], arguments[b], wanted->second, params);
+        check.wrong = different_element(field_, *buffers_[b], arguments[b], wanted->second, params);
     if (check.wrong)
       check.params = params;
   }

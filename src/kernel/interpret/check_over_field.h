@@ -30,7 +30,7 @@ struct FieldCheck {
 
 /// Runs a kernel and its program over a finite ring (scalar/field.h) on random inputs, at each of these sizes, and compares all results.
 /// Sums may be in any order, products distributed, functions of the same argument computed where and as often as one likes:
-/// what is left is which instances ran, on which cells. The kernel runs with every check of kernel/interpret.
+/// what is left is which instances ran, on which elements. The kernel runs with every check of kernel/interpret.
 ///
 /// Needs a kernel whose functions are calls (PassOptions::keeps_functions). Not seen: rounding, wrapping, saturation, and what is
 /// computed of a function's formula.

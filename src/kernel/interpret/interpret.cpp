@@ -6,7 +6,7 @@
 namespace kawara::kernel {
 
 Result<Done, std::string> interpret(const Kernel& kernel, const std::vector<int64_t>& params,
-                                    std::vector<Cells>& arguments,
+                                    std::vector<Elements>& arguments,
                                     const InterpretOptions& options) {
   try {
     const Kernel stored = window_loads(kernel);

@@ -9,8 +9,8 @@
 
 namespace kawara::kernel {
 
-/// Cells of one buffer, row-major, each as its element type stores it.
-using Cells = std::vector<scalar::Value>;
+/// Elements of one buffer, row-major, each as its element type stores it.
+using Elements = std::vector<scalar::Value>;
 
 struct InterpretOptions {
   /// Order in which the iterations of parallel loops run: shuffled by this seed; empty: as written.
@@ -26,16 +26,16 @@ struct InterpretOptions {
 /// The error of a kernel that ran more statements than it may.
 inline constexpr const char* kStepLimitReached = "the step limit was reached";
 
-/// Executes a kernel, slowly and with every check: bounds, reads of cells that nobody has written
+/// Executes a kernel, slowly and with every check: bounds, reads of elements that nobody has written
 /// (of outputs, workspaces and private buffers), integer division by zero, and races. A race is two
 /// iterations of one parallel loop, two blocks of a launch, or two threads of a block with no barrier
-/// between, that touch the same cell, one of them writing. Threads must agree on every loop and condition
-/// that has a barrier inside. Nobody may touch a cell to which an asynchronous copy is under way: until the thread that
+/// between, that touch the same element, one of them writing. Threads must agree on every loop and condition
+/// that has a barrier inside. Nobody may touch an element to which an asynchronous copy is under way: until the thread that
 /// began it has waited for it.
 ///
 /// `arguments` holds one entry per buffer with scope Argument, in buffer order; inputs and inouts
 /// carry their values, all are filled with the results. The error says what went wrong where.
 Result<Done, std::string> interpret(const Kernel&, const std::vector<int64_t>& params,
-                                    std::vector<Cells>& arguments, const InterpretOptions& = {});
+                                    std::vector<Elements>& arguments, const InterpretOptions& = {});
 
 } // namespace kawara::kernel

@@ -29,16 +29,16 @@ struct Stop {
 struct Storage {
   uint64_t number = 0;
   std::vector<int64_t> extents;
-  Cells* cells = nullptr;
-  Cells own;
+  Elements* elements = nullptr;
+  Elements own;
   std::vector<bool> is_written;
 };
 
 /// A kernel being executed, with every check; `interpret` says which.
 class Machine {
 public:
-  Machine(const Kernel& kernel, const std::vector<int64_t>& params, std::vector<Cells>& arguments,
-          const InterpretOptions& options)
+  Machine(const Kernel& kernel, const std::vector<int64_t>& params,
+          std::vector<Elements>& arguments, const InterpretOptions& options)
       : kernel_(kernel), names_(names_of(kernel)), params_(params), options_(options),
         algebra_(*options.algebra), variables_(kernel.variables.size()),
         storage_(kernel.buffers.size()) {
@@ -49,7 +49,7 @@ public:
         continue;
       const bool is_argument = buffer.scope == Scope::Argument;
       if (is_argument && next >= arguments.size())
-        throw Stop{"no cells were given for " + buffer.name};
+        throw Stop{"no elements were given for " + buffer.name};
       create(b, is_argument ? &arguments[next++] : nullptr);
     }
   }
@@ -74,7 +74,7 @@ private:
       ran_.insert(&stmt);
   }
 
-  void create(uint32_t b, Cells* cells) {
+  void create(uint32_t b, Elements* elements) {
     const Buffer& buffer = kernel_.buffers[b];
     Storage& s = storage_[b];
     // Shared memory is the same one each time that a block comes to its Allocate.
@@ -83,16 +83,16 @@ private:
     s.number = known != 0 ? known : ++storages_;
     for (const Expr& extent : buffer.shape)
       s.extents.push_back(index(extent));
-    const auto count = static_cast<size_t>(cell_count(s.extents));
+    const auto count = static_cast<size_t>(element_count(s.extents));
     const bool has_values =
         buffer.scope == Scope::Argument &&
         (buffer.role == program::Role::Input || buffer.role == program::Role::Inout);
     s.is_written.assign(count, has_values);
-    s.cells = cells != nullptr ? cells : &s.own;
-    if (has_values && s.cells->size() != count)
-      throw Stop{buffer.name + " has " + std::to_string(s.cells->size()) + " cells instead of " +
-                 std::to_string(count)};
-    s.cells->resize(count, zero(buffer.elem));
+    s.elements = elements != nullptr ? elements : &s.own;
+    if (has_values && s.elements->size() != count)
+      throw Stop{buffer.name + " has " + std::to_string(s.elements->size()) +
+                 " elements instead of " + std::to_string(count)};
+    s.elements->resize(count, zero(buffer.elem));
   }
 
   Value zero(Elem elem) const { return algebra_.zero(elem); }
@@ -153,9 +153,9 @@ private:
   void one(const Assign& s) { variables_[s.var] = eval(s.value); }
   void one(const Zero& s) {
     Storage& target = storage_[s.buffer];
-    for (size_t c = 0; c < target.cells->size(); ++c) {
+    for (size_t c = 0; c < target.elements->size(); ++c) {
       touch(s.buffer, static_cast<int64_t>(c), true);
-      (*target.cells)[c] = zero(kernel_.buffers[s.buffer].elem);
+      (*target.elements)[c] = zero(kernel_.buffers[s.buffer].elem);
       target.is_written[c] = true;
     }
   }
@@ -171,7 +171,7 @@ private:
       Value v = values[lane];
       if (s.op != ReduceOp::None) {
         const Value old =
-            algebra_.convert(elem, compute, read(s.buffer, cell_of(s.buffer, at, lane)));
+            algebra_.convert(elem, compute, read(s.buffer, element_of(s.buffer, at, lane)));
         v = algebra_.reduce(s.op, compute, old, algebra_.convert(given, compute, v));
         v = algebra_.convert(compute, elem, v);
       } else
@@ -179,10 +179,10 @@ private:
       results.push_back(v);
     }
     for (size_t lane = 0; lane < values.size(); ++lane) {
-      const int64_t cell = cell_of(s.buffer, at, lane);
-      write(s.buffer, cell, results[lane]);
+      const int64_t element = element_of(s.buffer, at, lane);
+      write(s.buffer, element, results[lane]);
       if (s.is_async)
-        under_way_.begin(thread_, {storage_[s.buffer].number, cell});
+        under_way_.begin(thread_, {storage_[s.buffer].number, element});
     }
   }
 
@@ -208,10 +208,10 @@ private:
     std::vector<std::vector<Lanes>> product_operands; ///< where their operands begin
     bool has_come = false;                            ///< to where it waits for others
   };
-  /// A box that the copy engine has been told to copy.
+  /// A box that TMA has been told to copy.
   struct BulkCopy {
     uint32_t shared = 0, tensor = 0;
-    int64_t first = 0;                ///< cell of the shared buffer
+    int64_t first = 0;                ///< element of the shared buffer
     std::vector<int64_t> corner, box; ///< in the tensor
     std::optional<WindowWalk> walk = {};
     std::array<int64_t, 2> tap = {}; ///< of the walk
@@ -228,7 +228,7 @@ private:
   bool is_engaged(const Stmt& stmt);
   bool run_thread(int64_t thread);
   bool enter(const Stmt& stmt, std::vector<Frame>& frames);
-  bool obey(const Engine& s);
+  bool obey(const AsyncOp& s);
   bool obey_one(const BulkLoad& s);
   bool obey_one(const BulkStore& s);
   bool obey_one(const AwaitBulkStores& s);
@@ -240,9 +240,10 @@ private:
   bool obey_one(const SetRegisters&) { return true; }
   bool combine_in_warp(const Combine& s);
   Value private_operand(const Mma& s, int64_t row, int64_t k);
-  BulkCopy copy_of(const CellAt& shared, const CellAt& tensor, const std::vector<int64_t>& box);
-  template <class F> void each_cell(const BulkCopy& copy, F f);
-  template <class F> void each_cell_of_walk(const BulkCopy& copy, F f);
+  BulkCopy copy_of(const ElementAt& shared, const ElementAt& tensor,
+                   const std::vector<int64_t>& box);
+  template <class F> void each_element(const BulkCopy& copy, F f);
+  template <class F> void each_element_of_walk(const BulkCopy& copy, F f);
   void finish(const BulkCopy& copy);
   bool finish_one_load();
   void finish_product();
@@ -267,7 +268,7 @@ private:
       threads_.back().storage.resize(storage_.size());
     }
     races_.enter(s.thread_vars[0]);
-    if (has_engine(s.body))
+    if (has_async_op(s.body))
       run_groups(s);
     else
       together(s.body);
@@ -379,72 +380,72 @@ private:
     return kernel_.buffers[buffer].name + "[" + join(parts, ", ") + "]";
   }
 
-  std::string place(uint32_t buffer, int64_t cell) const {
+  std::string place(uint32_t buffer, int64_t element) const {
     std::vector<int64_t> at(storage_[buffer].extents.size());
-    for (size_t d = at.size(); d-- > 0; cell /= storage_[buffer].extents[d])
-      at[d] = cell % storage_[buffer].extents[d];
+    for (size_t d = at.size(); d-- > 0; element /= storage_[buffer].extents[d])
+      at[d] = element % storage_[buffer].extents[d];
     return place(buffer, at);
   }
 
-  int64_t cell_of(uint32_t buffer, const std::vector<Lanes>& at, size_t lane) const {
+  int64_t element_of(uint32_t buffer, const std::vector<Lanes>& at, size_t lane) const {
     const std::vector<int64_t>& extents = storage_[buffer].extents;
     if (at.size() == 1 && extents.size() > 1) {
       const int64_t flat = at[0].size() == 1 ? at[0][0].i : at[0][lane].i;
-      if (flat < 0 || flat >= cell_count(extents))
+      if (flat < 0 || flat >= element_count(extents))
         throw Stop{place(buffer, std::vector{flat}) + " is out of bounds"};
       return flat;
     }
     std::vector<int64_t> spot;
-    int64_t cell = 0;
+    int64_t element = 0;
     bool is_inside = true;
     for (size_t d = 0; d < at.size(); ++d) {
       spot.push_back(at[d].size() == 1 ? at[d][0].i : at[d][lane].i);
       is_inside = is_inside && spot[d] >= 0 && spot[d] < extents[d];
-      cell = cell * extents[d] + spot[d];
+      element = element * extents[d] + spot[d];
     }
     if (!is_inside)
       throw Stop{place(buffer, spot) + " is out of bounds"};
-    return cell;
+    return element;
   }
 
-  void touch(uint32_t buffer, int64_t cell, bool is_write) {
-    if (under_way_.has({storage_[buffer].number, cell}))
-      throw Stop{place(buffer, cell) + " is touched while a copy to it is under way"};
-    if (launch_ != nullptr && thread_ >= 0 && launch_->owned.contains(buffer)) {
-      const auto owner = owners_.try_emplace({storage_[buffer].number, cell}, thread_).first;
+  void touch(uint32_t buffer, int64_t element, bool is_write) {
+    if (under_way_.has({storage_[buffer].number, element}))
+      throw Stop{place(buffer, element) + " is touched while a copy to it is under way"};
+    if (launch_ != nullptr && thread_ >= 0 && launch_->thread_private.contains(buffer)) {
+      const auto owner = owners_.try_emplace({storage_[buffer].number, element}, thread_).first;
       if (owner->second != thread_)
-        throw Stop{place(buffer, cell) + " belongs to thread " + std::to_string(owner->second) +
+        throw Stop{place(buffer, element) + " belongs to thread " + std::to_string(owner->second) +
                    " of " + launch_->name + ", but thread " + std::to_string(thread_) +
                    " touches it"};
     }
-    const auto race = races_.touch(storage_[buffer].number, cell, is_write);
+    const auto race = races_.touch(storage_[buffer].number, element, is_write);
     if (race && launch_ != nullptr && race->loop_var == launch_->thread_vars[0])
       throw Stop{"race: threads " + std::to_string(race->first) + " and " +
                  std::to_string(race->second) + " of " + launch_->name + " both touch " +
-                 place(buffer, cell) + ", with no barrier between"};
+                 place(buffer, element) + ", with no barrier between"};
     if (race && launch_ != nullptr && race->loop_var == launch_->block_vars[0])
       throw Stop{"race: blocks " + std::to_string(race->first) + " and " +
                  std::to_string(race->second) + " of " + launch_->name + " both touch " +
-                 place(buffer, cell)};
+                 place(buffer, element)};
     if (race)
       throw Stop{"race: iterations " + std::to_string(race->first) + " and " +
                  std::to_string(race->second) + " of parallel loop " + names_.vars[race->loop_var] +
-                 " both touch " + place(buffer, cell)};
+                 " both touch " + place(buffer, element)};
   }
 
-  Value read(uint32_t buffer, int64_t cell) {
-    if (!storage_[buffer].is_written[static_cast<size_t>(cell)])
-      throw Stop{place(buffer, cell) + " is read before it is written"};
-    touch(buffer, cell, false);
-    return (*storage_[buffer].cells)[static_cast<size_t>(cell)];
+  Value read(uint32_t buffer, int64_t element) {
+    if (!storage_[buffer].is_written[static_cast<size_t>(element)])
+      throw Stop{place(buffer, element) + " is read before it is written"};
+    touch(buffer, element, false);
+    return (*storage_[buffer].elements)[static_cast<size_t>(element)];
   }
 
-  void write(uint32_t buffer, int64_t cell, Value v) {
-    if (!copying_.empty() && copying_.contains({buffer, cell}))
-      throw Stop{place(buffer, cell) + " is written while a bulk store reads it"};
-    touch(buffer, cell, true);
-    storage_[buffer].is_written[static_cast<size_t>(cell)] = true;
-    (*storage_[buffer].cells)[static_cast<size_t>(cell)] = v;
+  void write(uint32_t buffer, int64_t element, Value v) {
+    if (!copying_.empty() && copying_.contains({buffer, element}))
+      throw Stop{place(buffer, element) + " is written while a bulk store reads it"};
+    touch(buffer, element, true);
+    storage_[buffer].is_written[static_cast<size_t>(element)] = true;
+    (*storage_[buffer].elements)[static_cast<size_t>(element)] = v;
   }
 
   static Value checked(std::optional<Value> v) {
@@ -468,12 +469,12 @@ private:
   const Launch* launch_ = nullptr;                         ///< that is running
   std::vector<Thread> threads_;                            ///< of its present block
   int64_t thread_ = -1;                                    ///< that is running
-  std::map<std::pair<uint64_t, int64_t>, int64_t> owners_; ///< thread by storage and cell
+  std::map<std::pair<uint64_t, int64_t>, int64_t> owners_; ///< thread by storage and element
   std::unordered_map<const Stmt*, bool> waits_, engaged_;
   CopiesUnderWay under_way_;
   std::unordered_set<const Stmt*> ran_;
   std::vector<BulkCopy> copies_;                    ///< under way, oldest first
-  std::set<std::pair<uint32_t, int64_t>> copying_;  ///< shared cells that bulk stores will read
+  std::set<std::pair<uint32_t, int64_t>> copying_;  ///< shared elements that bulk stores will read
   std::vector<std::vector<BarrierState>> barriers_; ///< by row and slot
 };
 

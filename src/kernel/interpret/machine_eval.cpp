@@ -1,4 +1,4 @@
-#include "kernel/interpret/carry_out.h"
+#include "kernel/interpret/evaluate_intrinsic.h"
 #include "kernel/interpret/machine.h"
 #include "scalar/match.h"
 
@@ -17,7 +17,7 @@ Lanes Machine::eval(const Expr& e) {
         const std::vector<Lanes> at = eval_index(n.index);
         Lanes values(e.type().lanes);
         for (size_t lane = 0; lane < values.size(); ++lane)
-          values[lane] = read(n.tensor, cell_of(n.tensor, at, lane));
+          values[lane] = read(n.tensor, element_of(n.tensor, at, lane));
         return values;
       },
       [&](const scalar::Unary& n) {
@@ -81,7 +81,7 @@ Lanes Machine::eval(const Expr& e) {
         std::vector<Lanes> args;
         for (const Expr& arg : n.args)
           args.push_back(eval(arg));
-        return carried_out(n.name, std::move(args), algebra_);
+        return evaluate_intrinsic(n.name, std::move(args), algebra_);
       },
       [&](const scalar::Within& n) {
         const Lanes at = eval(n.index), extent = eval(n.extent);

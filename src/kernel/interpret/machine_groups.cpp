@@ -1,7 +1,7 @@
-// Launches of warpgroups. Threads run one at a time until they must wait. What engines do beside them is done at the
+// Launches of warpgroups. Threads run one at a time until they must wait. Asynchronous operations are done at the
 // worst moment: a bulk load spoils its destination when it begins and fills it when nobody can go on
 // without; a product reads its operands, and a bulk store its source, when somebody waits for it. So a
-// wait too few shows as a cell that is not written, or written too early.
+// wait too few shows as an element that is not written, or written too early.
 
 #include "kernel/gpu/warpgroup/fragment.h"
 #include "kernel/interpret/machine.h"
@@ -69,15 +69,15 @@ bool Machine::run_thread(int64_t thread) {
 bool Machine::is_engaged(const Stmt& stmt) {
   const auto [at, is_new] = engaged_.try_emplace(&stmt, false);
   if (is_new)
-    at->second = has_engine(block_of(stmt)) || has_barrier(stmt);
+    at->second = has_async_op(block_of(stmt)) || has_barrier(stmt);
   return at->second;
 }
 
 /// Begins a statement, or all of it; false when the thread must wait first.
 bool Machine::enter(const Stmt& stmt, std::vector<Frame>& frames) {
   note(stmt);
-  if (const auto* engine = std::get_if<Engine>(&stmt)) {
-    if (!obey(*engine))
+  if (const auto* async_op = std::get_if<AsyncOp>(&stmt)) {
+    if (!obey(*async_op))
       return false;
     ++frames.back().next;
     return true;
@@ -108,42 +108,42 @@ bool Machine::enter(const Stmt& stmt, std::vector<Frame>& frames) {
   return true;
 }
 
-bool Machine::obey(const Engine& s) {
+bool Machine::obey(const AsyncOp& s) {
   return std::visit([&](const auto& order) { return obey_one(order); }, s.what);
 }
 
-Machine::BulkCopy Machine::copy_of(const CellAt& shared, const CellAt& tensor,
+Machine::BulkCopy Machine::copy_of(const ElementAt& shared, const ElementAt& tensor,
                                    const std::vector<int64_t>& box) {
   BulkCopy copy;
   copy.shared = shared.buffer;
   copy.tensor = tensor.buffer;
-  copy.first = cell_of(shared.buffer, eval_index(shared.index), 0);
+  copy.first = element_of(shared.buffer, eval_index(shared.index), 0);
   for (const Expr& e : tensor.index)
     copy.corner.push_back(index(e));
   copy.box = box;
   copy.thread = thread_;
-  int64_t cells = 1;
+  int64_t elements = 1;
   for (const int64_t n : box)
-    cells *= n;
-  if (copy.first + cells > cell_count(storage_[copy.shared].extents))
+    elements *= n;
+  if (copy.first + elements > element_count(storage_[copy.shared].extents))
     throw Stop{"a bulk copy runs over the end of " + kernel_.buffers[copy.shared].name};
   return copy;
 }
 
-/// f(cell of the shared buffer, cell of the tensor or nothing outside it)
-template <class F> void Machine::each_cell(const BulkCopy& copy, F f) {
+/// f(element of the shared buffer, element of the tensor or nothing outside it)
+template <class F> void Machine::each_element(const BulkCopy& copy, F f) {
   if (copy.walk)
-    return each_cell_of_walk(copy, f);
+    return each_element_of_walk(copy, f);
   const std::vector<int64_t>& extents = storage_[copy.tensor].extents;
   std::vector<int64_t> at(copy.box.size(), 0);
-  for (int64_t cell = copy.first;; ++cell) {
+  for (int64_t element = copy.first;; ++element) {
     std::optional<int64_t> place = 0;
     for (size_t d = 0; d < at.size(); ++d) {
       const int64_t i = copy.corner[d] + at[d];
       const bool is_inside = i >= 0 && i < extents[d];
       place = place && is_inside ? std::optional(*place * extents[d] + i) : std::nullopt;
     }
-    f(cell, place);
+    f(element, place);
     size_t d = at.size();
     while (d > 0 && ++at[d - 1] == copy.box[d - 1])
       at[--d] = 0;
@@ -153,7 +153,7 @@ template <class F> void Machine::each_cell(const BulkCopy& copy, F f) {
 }
 
 /// The same for places of a window, which follow each other over the whole image.
-template <class F> void Machine::each_cell_of_walk(const BulkCopy& copy, F f) {
+template <class F> void Machine::each_element_of_walk(const BulkCopy& copy, F f) {
   std::vector<int64_t> extents = storage_[copy.tensor].extents, at = copy.corner;
   if (extents.size() == 3) { // one image
     extents.insert(extents.begin(), 1);
@@ -161,9 +161,9 @@ template <class F> void Machine::each_cell_of_walk(const BulkCopy& copy, F f) {
   }
   const WindowWalk& walk = *copy.walk;
   const int64_t channels = copy.box.back(), places = copy.box[copy.box.size() - 2];
-  int64_t cell = copy.first;
+  int64_t element = copy.first;
   for (int64_t place = 0; place < places; ++place) {
-    for (int64_t c = 0; c < channels; ++c, ++cell) {
+    for (int64_t c = 0; c < channels; ++c, ++element) {
       const int64_t channel = at[3] + c;
       const std::array<int64_t, 4> from = {at[0], at[1] + copy.tap[0],
                                            at[2] + copy.tap[1] + channel / extents[3],
@@ -175,7 +175,7 @@ template <class F> void Machine::each_cell_of_walk(const BulkCopy& copy, F f) {
         const bool is_inside = from[d] >= 0 && from[d] < extents[d];
         inside = inside && is_inside ? std::optional(*inside * extents[d] + from[d]) : std::nullopt;
       }
-      f(cell, inside);
+      f(element, inside);
     }
     at[2] += walk.stride[1];
     if (at[2] <= walk.last[1])
@@ -196,8 +196,8 @@ bool Machine::obey_one(const BulkLoad& s) {
     copy.tap[d] = index(s.tap[d]);
   copy.row = s.done.row;
   copy.slot = static_cast<size_t>(index(s.done.slot));
-  each_cell(copy, [&](int64_t cell, std::optional<int64_t>) {
-    storage_[copy.shared].is_written[static_cast<size_t>(cell)] = false;
+  each_element(copy, [&](int64_t element, std::optional<int64_t>) {
+    storage_[copy.shared].is_written[static_cast<size_t>(element)] = false;
   });
   copies_.push_back(std::move(copy));
   return true;
@@ -206,10 +206,10 @@ bool Machine::obey_one(const BulkLoad& s) {
 bool Machine::obey_one(const BulkStore& s) {
   BulkCopy copy = copy_of(s.from, s.to, s.box);
   copy.is_load = false;
-  each_cell(copy, [&](int64_t cell, std::optional<int64_t> place_in_tensor) {
-    if (place_in_tensor && !storage_[copy.shared].is_written[static_cast<size_t>(cell)])
-      throw Stop{place(copy.shared, cell) + " is stored before it is written"};
-    copying_.insert({copy.shared, cell});
+  each_element(copy, [&](int64_t element, std::optional<int64_t> place_in_tensor) {
+    if (place_in_tensor && !storage_[copy.shared].is_written[static_cast<size_t>(element)])
+      throw Stop{place(copy.shared, element) + " is stored before it is written"};
+    copying_.insert({copy.shared, element});
   });
   copies_.push_back(std::move(copy));
   return true;
@@ -218,19 +218,19 @@ bool Machine::obey_one(const BulkStore& s) {
 void Machine::finish(const BulkCopy& copy) {
   const size_t unit = static_cast<size_t>(scalar::bytes_of(kernel_.buffers[copy.tensor].elem));
   int64_t bytes = 0;
-  each_cell(copy, [&](int64_t cell, std::optional<int64_t> outside) {
+  each_element(copy, [&](int64_t element, std::optional<int64_t> outside) {
     Storage& shared = storage_[copy.shared];
-    const auto c = static_cast<size_t>(cell);
+    const auto c = static_cast<size_t>(element);
     bytes += static_cast<int64_t>(unit);
     if (copy.is_load) {
-      (*shared.cells)[c] =
+      (*shared.elements)[c] =
           outside ? read(copy.tensor, *outside) : zero(kernel_.buffers[copy.tensor].elem);
       shared.is_written[c] = true;
       return;
     }
-    copying_.erase({copy.shared, cell});
+    copying_.erase({copy.shared, element});
     if (outside)
-      write(copy.tensor, *outside, (*shared.cells)[c]);
+      write(copy.tensor, *outside, (*shared.elements)[c]);
     shared.is_written[c] = false;
   });
   if (!copy.is_load)
@@ -240,7 +240,7 @@ void Machine::finish(const BulkCopy& copy) {
   end_phase_if_complete(state, copy.row);
 }
 
-/// The oldest load, or the newest one: the copy engine keeps no order. Odd seeds ask for the newest.
+/// The oldest load, or the newest one: TMA keeps no order. Odd seeds ask for the newest.
 bool Machine::finish_one_load() {
   const auto is_load = [](const BulkCopy& copy) { return copy.is_load; };
   auto next = std::find_if(copies_.begin(), copies_.end(), is_load);
@@ -309,7 +309,7 @@ bool Machine::obey_one(const Mma& s) {
   return true;
 }
 
-/// A cell of a tile that the threads of this warp have between them (fragment.h), for the oldest product.
+/// An element of a tile that the threads of this warp have between them (fragment.h), for the oldest product.
 Value Machine::private_operand(const Mma& s, int64_t row, int64_t k) {
   const int64_t y = row % kFragmentY, half = row / kFragmentY % 2;
   const int64_t first = thread_ / kThreadsOfWarp * kThreadsOfWarp;
@@ -317,50 +317,50 @@ Value Machine::private_operand(const Mma& s, int64_t row, int64_t k) {
   const Thread& own = threads_[static_cast<size_t>(thread_)];
   const Storage& part = owner == thread_ ? storage_[s.a.buffer]
                                          : threads_[static_cast<size_t>(owner)].storage[s.a.buffer];
-  const auto cell =
+  const auto element =
       static_cast<size_t>(own.product_operands[0][0].front().i + k / 8 * 4 + 2 * half + k % 2);
-  if (cell >= part.is_written.size() || !part.is_written[cell])
-    throw Stop{place(s.a.buffer, static_cast<int64_t>(cell)) + " is read before it is written"};
-  return algebra_.convert(kernel_.buffers[s.a.buffer].elem, Elem::F32, part.own[cell]);
+  if (element >= part.is_written.size() || !part.is_written[element])
+    throw Stop{place(s.a.buffer, static_cast<int64_t>(element)) + " is read before it is written"};
+  return algebra_.convert(kernel_.buffers[s.a.buffer].elem, Elem::F32, part.own[element]);
 }
 
-/// The oldest product, this thread's cells of it.
+/// The oldest product, this thread's elements of it.
 void Machine::finish_product() {
   Thread& t = threads_[static_cast<size_t>(thread_)];
   const Mma& s = *t.products.front();
   const program::Instruction& one = program::instruction_of(*target::find_intrinsic(s.instruction));
   const int64_t columns = one.extents[1], depth = s.steps * one.extents[2];
   const Elem sums = one.result().elem;
-  const auto operand = [&](const CellAt& from, const std::vector<Lanes>& start, bool is_turned,
-                           int64_t line, int64_t k) {
+  const auto operand = [&](const ElementAt& from, const std::vector<Lanes>& start,
+                           bool is_transposed, int64_t line, int64_t k) {
     const std::vector<int64_t>& extents = storage_[from.buffer].extents;
-    const int64_t first = cell_of(from.buffer, start, 0);
+    const int64_t first = element_of(from.buffer, start, 0);
     const int64_t width = extents.back(), rows = extents[extents.size() - 2];
-    const int64_t cell =
-        is_turned ? line / width * rows * width + k * width + line % width : line * width + k;
+    const int64_t element =
+        is_transposed ? line / width * rows * width + k * width + line % width : line * width + k;
     return algebra_.convert(kernel_.buffers[from.buffer].elem, sums,
-                            read(from.buffer, first + cell));
+                            read(from.buffer, first + element));
   };
   const int64_t x = thread_ % kFragmentX, y = thread_ / kFragmentX % kFragmentY,
                 warp = thread_ / (kFragmentX * kFragmentY) % kWarpsOfGroup;
-  for (int64_t cell = 0; cell < columns / 2; ++cell) {
-    const int64_t row = 16 * warp + cell / 2 % 2 * 8 + y;
-    const int64_t column = cell / 4 * 8 + 2 * x + cell % 2;
-    // Of cells past the end of a tensor nobody wrote a first value; nobody reads their sum either.
-    if (!s.starts_at_zero && !storage_[s.c].is_written.at(static_cast<size_t>(cell)))
+  for (int64_t element = 0; element < columns / 2; ++element) {
+    const int64_t row = 16 * warp + element / 2 % 2 * 8 + y;
+    const int64_t column = element / 4 * 8 + 2 * x + element % 2;
+    // Of elements past the end of a tensor nobody wrote a first value; nobody reads their sum either.
+    if (!s.starts_at_zero && !storage_[s.c].is_written.at(static_cast<size_t>(element)))
       continue;
-    Value sum = s.starts_at_zero ? zero(sums) : read(s.c, cell);
+    Value sum = s.starts_at_zero ? zero(sums) : read(s.c, element);
     for (int64_t k = 0; k < depth; ++k) {
       const Value left = s.is_a_private
                              ? private_operand(s, row, k)
-                             : operand(s.a, t.product_operands[0], s.is_a_turned, row, k);
-      const Value right = operand(s.b, t.product_operands[1], s.is_b_turned, column, k);
+                             : operand(s.a, t.product_operands[0], s.is_a_transposed, row, k);
+      const Value right = operand(s.b, t.product_operands[1], s.is_b_transposed, column, k);
       sum = scalar::is_float(sums)
                 ? algebra_.apply_fma(sums, left, right, sum)
                 : algebra_.reduce(ReduceOp::Sum, sums, sum,
                                   algebra_.reduce(ReduceOp::Prod, sums, left, right));
     }
-    write(s.c, cell, sum);
+    write(s.c, element, sum);
   }
   t.products.erase(t.products.begin());
   t.product_operands.erase(t.product_operands.begin(), t.product_operands.begin() + 2);

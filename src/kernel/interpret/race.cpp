@@ -4,11 +4,11 @@
 
 namespace kawara::kernel {
 
-std::optional<Race> RaceDetector::touch(uint64_t storage, int64_t cell, bool is_write) {
-  constexpr uint64_t kCellBits = 40;
-  const uint64_t key = (storage << kCellBits) | static_cast<uint64_t>(cell);
+std::optional<Race> RaceDetector::touch(uint64_t storage, int64_t element, bool is_write) {
+  constexpr uint64_t kElementBits = 40;
+  const uint64_t key = (storage << kElementBits) | static_cast<uint64_t>(element);
   for (Running& loop : loops_) {
-    Touch& seen = loop.cells[key];
+    Touch& seen = loop.elements[key];
     const auto clash = [&](const std::optional<int64_t>& who) -> std::optional<Race> {
       if (who && *who != loop.iteration)
         return Race{loop.var, *who, loop.iteration};

@@ -7,13 +7,13 @@
 
 namespace kawara::kernel {
 
-/// Two iterations of a parallel loop that meet in a cell, one of them writing.
+/// Two iterations of a parallel loop that meet in an element, one of them writing.
 struct Race {
   uint32_t loop_var = 0;
   int64_t first = 0, second = 0; ///< iteration values
 };
 
-/// Who touched which cell inside the parallel loops that are running. Storage is told apart by a
+/// Who touched which element inside the parallel loops that are running. Storage is told apart by a
 /// number that the interpreter gives each allocation.
 class RaceDetector {
 public:
@@ -22,7 +22,7 @@ public:
   void leave() { loops_.pop_back(); }
 
   /// Notes an access by the current iterations; the race it makes, if any.
-  std::optional<Race> touch(uint64_t storage, int64_t cell, bool is_write);
+  std::optional<Race> touch(uint64_t storage, int64_t element, bool is_write);
 
 private:
   struct Touch {
@@ -31,7 +31,7 @@ private:
   struct Running {
     uint32_t var;
     int64_t iteration;
-    std::unordered_map<uint64_t, Touch> cells;
+    std::unordered_map<uint64_t, Touch> elements;
   };
   std::vector<Running> loops_;
 };

@@ -1,6 +1,6 @@
 #include "kernel/loops/padded_tile.h"
 
-#include "kernel/loops/turn_over.h"
+#include "kernel/loops/transpose_nest.h"
 #include "kernel/vars.h"
 #include "program/interpret/instruction.h"
 #include "scalar/affine_sum.h"
@@ -74,16 +74,16 @@ bool is_inside(const Kernel& kernel, uint32_t buffer, const std::vector<Expr>& i
 }
 
 /// The variables, and those of loops whose ends depend on them.
-VarSet with_followers(VarSet vars, const std::vector<For>& loops) {
+VarSet with_epilogue(VarSet vars, const std::vector<For>& loops) {
   for (const For& loop : loops) // outermost first: what a loop depends on comes before it
     if (mentions_any(loop.lo, vars) || mentions_any(loop.hi, vars))
       vars.insert(loop.var);
   return vars;
 }
 
-/// Every load that follows a loop with an edge reads a cell of a packed buffer, also beyond the edge.
-bool reads_packed_cells(const Kernel& kernel, const Expr& value, const VarSet& with_edge,
-                        const Ranges& ranges) {
+/// Every load that follows a loop with an edge reads an element of a packed buffer, also beyond the edge.
+bool reads_packed_elements(const Kernel& kernel, const Expr& value, const VarSet& with_edge,
+                           const Ranges& ranges) {
   bool holds = true;
   scalar::visit(value, [&](const Expr& e) {
     const auto* load = as<scalar::Load>(e);
@@ -167,7 +167,7 @@ void as_plain_lanes(std::vector<For>& loops) {
   }
 }
 
-/// Cells that a store moves by when a variable grows by one, in row-major order; nothing where that is
+/// Elements that a store moves by when a variable grows by one, in row-major order; nothing where that is
 /// no constant.
 std::optional<int64_t> step_of(const Kernel& kernel, const Store& store, uint32_t var) {
   const std::vector<Expr>& shape = kernel.buffers[store.buffer].shape;
@@ -209,21 +209,21 @@ size_t register_loops(const std::vector<For>& loops, const std::map<uint32_t, Fu
   return count;
 }
 
-/// Sets the cells of a tile, those of a register at once.
+/// Sets the elements of a tile, those of a register at once.
 Block start_of_tile(const Kernel& kernel, uint32_t tile, std::vector<For> loops,
-                    const std::vector<Expr>& cell, const std::map<uint32_t, FullBounds>& bounds,
+                    const std::vector<Expr>& element, const std::map<uint32_t, FullBounds>& bounds,
                     const Expr& value) {
   const size_t held = register_loops(loops, bounds);
   if (held == 0) {
     as_plain_lanes(loops);
-    return around(with_bounds(loops, bounds), Store{tile, cell, ReduceOp::None, value});
+    return around(with_bounds(loops, bounds), Store{tile, element, ReduceOp::None, value});
   }
   Expr first = int_lit(0);
   int64_t lanes = 1;
-  for (size_t d = 0; d < cell.size(); ++d) {
-    const bool is_held = d + held >= cell.size();
+  for (size_t d = 0; d < element.size(); ++d) {
+    const bool is_held = d + held >= element.size();
     const int64_t extent = *scalar::constant_of(kernel.buffers[tile].shape[d]);
-    first = first * int_lit(extent) + (is_held ? int_lit(0) : cell[d]);
+    first = first * int_lit(extent) + (is_held ? int_lit(0) : element[d]);
     lanes *= is_held ? extent : 1;
   }
   loops.resize(loops.size() - held);
@@ -261,7 +261,7 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
   const std::vector<For> full = with_bounds(nest.loops, of_tile);
   for (const For& loop : full)
     ranges.enter(loop);
-  if (!reads_packed_cells(kernel, nest.store->value, with_followers(with_edge, full), ranges))
+  if (!reads_packed_elements(kernel, nest.store->value, with_epilogue(with_edge, full), ranges))
     return {};
 
   const Store& store = *nest.store;
@@ -269,11 +269,11 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
   tile.name = kernel.buffers[store.buffer].name + "_tile";
   tile.elem = kernel.buffers[store.buffer].elem;
   tile.scope = Scope::Private;
-  std::vector<Expr> cell;
+  std::vector<Expr> element;
   for (const For& loop : roles->tile) {
     const FullBounds bounds = of_tile.at(loop.var);
     tile.shape.push_back(int_lit(bounds.hi - bounds.lo));
-    cell.push_back(scalar::simplify(scalar::var(loop.var) - int_lit(bounds.lo)));
+    element.push_back(scalar::simplify(scalar::var(loop.var) - int_lit(bounds.lo)));
   }
   const auto id = static_cast<uint32_t>(kernel.buffers.size());
   const scalar::Type stored{tile.elem, 1};
@@ -281,8 +281,8 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
   const scalar::Type type = store.value.type();
   const Expr neutral = scalar::cast(scalar::identity_of(store.op, stored), type);
 
-  Block body = start_of_tile(kernel, id, roles->tile, cell, of_tile, neutral);
-  Store update{id, cell, store.op, store.value};
+  Block body = start_of_tile(kernel, id, roles->tile, element, of_tile, neutral);
+  Store update{id, element, store.op, store.value};
   update.origins = padded(store.origins);
   for (Stmt& s : around(with_bounds(roles->inner, of_tile), std::move(update)))
     body.push_back(std::move(s));
@@ -290,8 +290,8 @@ Block padded_tile(Kernel& kernel, const For& outermost, const FullBoundsOf& full
   as_plain_lanes(edge);
   without_unrolling(edge);
   if (edge.back().marks.vector_width > 1 && is_strided(edge.back(), store))
-    turn_over(edge, store);
-  const Expr sum = scalar::cast(scalar::load(id, cell, stored), type);
+    transpose_nest(edge, store);
+  const Expr sum = scalar::cast(scalar::load(id, element, stored), type);
   for (Stmt& s : around(edge, Store{store.buffer, store.index, store.op, sum}))
     body.push_back(std::move(s));
   const Stmt whole = Allocate{id, std::move(body)};

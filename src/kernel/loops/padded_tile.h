@@ -11,7 +11,7 @@ struct FullBounds {
 /// The full bounds of a tile's loop; empty for other loops.
 using FullBoundsOf = std::function<std::optional<FullBounds>(const For&)>;
 
-/// The nest of a partial register tile, run as a full one on packed operands: cells beyond the edge are
+/// The nest of a partial register tile, run as a full one on packed operands: elements beyond the edge are
 /// computed and thrown away.
 ///
 ///   before   for k: for i in range(0, min(8, M - 8*i_0)): for j in range(0, min(12, ...)):
@@ -23,10 +23,10 @@ using FullBoundsOf = std::function<std::optional<FullBounds>(const For&)>;
 ///
 /// Needs    a perfect nest around one update, with reassociation allowed, that does not read results; edges that
 ///          are the same for the whole reduction; what it reads along a loop with an edge are packed buffers that
-///          have the cells of the full tile. Empty elsewhere.
+///          have the elements of the full tile. Empty elsewhere.
 Block padded_tile(Kernel&, const For& nest, const FullBoundsOf&, Ranges);
 
-/// Whether the nest's innermost loop is a vector loop along which the result's cells are not neighbours:
+/// Whether the nest's innermost loop is a vector loop along which the result's elements are not neighbours:
 /// as a padded tile, lanes are neighbours in the tile's own storage.
 bool has_strided_lanes(const For& nest);
 
@@ -41,7 +41,7 @@ Block with_own_lanes(Kernel&, const Block&, const Ranges&);
 /// result's buffer: as a padded tile, the storage of the tile follows the loops.
 bool has_results_apart(const Kernel&, const For& nest);
 
-/// The nest of a partial tile that fills a packed buffer, with zeros for the cells beyond the edge.
+/// The nest of a partial tile that fills a packed buffer, with zeros for the elements beyond the edge.
 /// Empty for other nests.
 Block zero_padded(const Kernel&, const For& nest, const FullBoundsOf&, Ranges);
 

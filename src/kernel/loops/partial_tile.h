@@ -12,8 +12,8 @@ struct TileLoop {
 };
 
 /// The nest of a register tile where not all of its loops are full, as smaller tiles that keep their
-/// cells in registers over the reduction as well: the loops that are short move out of it, a vector
-/// at a time, then cell by cell.
+/// elements in registers over the reduction as well: the loops that are short move out of it, a vector
+/// at a time, then element by element.
 ///
 ///   before   for k: for i in range(0, min(8, M - 8*i_0)): for j in range(0, min(12, N - 12*j_0)): S
 ///   after    if M - 8*i_0 >= 8:

@@ -30,7 +30,7 @@ bool contains_all(const std::vector<Expr>& list, const std::vector<Expr>& some) 
   return std::all_of(some.begin(), some.end(), [&](const Expr& e) { return contains(list, e); });
 }
 
-/// A loop none of whose iterations store to cells of another one, as far as indices show.
+/// A loop none of whose iterations store to elements of another one, as far as indices show.
 bool may_reduce(const For& loop) {
   bool found = false;
   visit(loop.body, [&](const Stmt& stmt) {
@@ -139,7 +139,7 @@ public:
   }
 
 private:
-  /// A variable with known ends is as good as that of a loop between them: loops that run as one (join_loops.h) define
+  /// A variable with known ends is as good as that of a loop between them: loops that run as one (collapse.h) define
   /// what was theirs.
   bool enter(const Define& define) {
     intervals_.define(define.var, define.value);
@@ -340,7 +340,7 @@ private:
         .front();
   }
 
-  /// Every update inside adds a product of cells that follow the loop and are zero beyond its edge.
+  /// Every update inside adds a product of elements that follow the loop and are zero beyond its edge.
   bool adds_zeros_beyond(const For& loop) const {
     bool holds = may_reduce(loop);
     visit(loop.body, [&](const Stmt& stmt) {

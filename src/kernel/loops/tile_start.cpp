@@ -13,13 +13,13 @@ namespace {
 constexpr size_t kMostLoops = 4;
 
 /// A perfect nest of loops around one store.
-struct CellNest {
+struct ElementNest {
   std::vector<const For*> loops;
   const Store* store = nullptr;
 };
 
-CellNest cell_nest(const Stmt& outermost) {
-  CellNest nest;
+ElementNest element_nest(const Stmt& outermost) {
+  ElementNest nest;
   const Stmt* stmt = &outermost;
   while (const auto* loop = std::get_if<For>(stmt)) {
     if (loop->body.size() != 1 || loop->marks.is_parallel || nest.loops.size() == kMostLoops)
@@ -31,9 +31,10 @@ CellNest cell_nest(const Stmt& outermost) {
   return nest;
 }
 
-/// Whether both store to the same cells when loop k of `a` is loop order[k] of `b`. They may use the same variables, for other
+/// Whether both store to the same elements when loop k of `a` is loop order[k] of `b`. They may use the same variables, for other
 /// loops even: both are compared in names that no kernel has.
-bool has_same_cells(const CellNest& a, const CellNest& b, const std::vector<size_t>& order) {
+bool has_same_elements(const ElementNest& a, const ElementNest& b,
+                       const std::vector<size_t>& order) {
   constexpr uint32_t kUnused = 1U << 31;
   const auto same = [&](Expr x, Expr y) {
     for (size_t k = 0; k < order.size(); ++k) {
@@ -58,7 +59,7 @@ bool starts_tile(const Kernel& kernel, const Stmt& first, Block& tile) {
   auto* allocate = tile.size() == 1 ? std::get_if<Allocate>(&tile[0]) : nullptr;
   if (allocate == nullptr || allocate->body.empty())
     return false;
-  const CellNest before = cell_nest(first), after = cell_nest(allocate->body.back());
+  const ElementNest before = element_nest(first), after = element_nest(allocate->body.back());
   if (before.store == nullptr || after.store == nullptr ||
       before.loops.size() != after.loops.size() || before.store->buffer != after.store->buffer ||
       before.store->op != ReduceOp::None || after.store->op == ReduceOp::None)
@@ -73,7 +74,7 @@ bool starts_tile(const Kernel& kernel, const Stmt& first, Block& tile) {
   std::vector<size_t> order(before.loops.size());
   std::iota(order.begin(), order.end(), size_t{0});
   do {
-    if (!has_same_cells(before, after, order))
+    if (!has_same_elements(before, after, order))
       continue;
     Block& body = allocate->body;
     Origins started = before.store->origins;

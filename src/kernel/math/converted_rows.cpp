@@ -68,8 +68,8 @@ public:
     std::vector<uint32_t> added;
     for (size_t at = 0; at < statements.size(); ++at)
       if (const auto loop = row_loop(statements[at], at))
-        for (const Expr& cell : conversions_in(std::get<For>(statements[at])))
-          if (const auto buffer = keep(statements, *loop, cell, scope)) {
+        for (const Expr& element : conversions_in(std::get<For>(statements[at])))
+          if (const auto buffer = keep(statements, *loop, element, scope)) {
             added.push_back(*buffer);
             break; // the loop itself comes next
           }
@@ -81,27 +81,27 @@ public:
 
 private:
   /// The row that is kept, where later loops convert it again.
-  std::optional<uint32_t> keep(Block& statements, const RowLoop& loop, const Expr& cell,
+  std::optional<uint32_t> keep(Block& statements, const RowLoop& loop, const Expr& element,
                                Scope scope) {
     VarSet changed = vars_set_in(statements);
     changed.erase(loop.var);
-    if (!is_fixed(cell, changed, buffers_stored_in(statements)))
+    if (!is_fixed(element, changed, buffers_stored_in(statements)))
       return std::nullopt;
-    const auto cell_of = [&](const RowLoop& other) {
-      return substitute_var(cell, loop.var, scalar::var(other.var));
+    const auto element_of = [&](const RowLoop& other) {
+      return substitute_var(element, loop.var, scalar::var(other.var));
     };
     std::vector<RowLoop> readers;
     for (size_t at = loop.at + 1; at < statements.size(); ++at)
       if (const auto other = row_loop(statements[at], at);
           other && other->first == loop.first && other->last == loop.last)
         for (const Expr& e : conversions_in(std::get<For>(statements[at])))
-          if (scalar::equal(e, cell_of(*other))) {
+          if (scalar::equal(e, element_of(*other))) {
             readers.push_back(*other);
             break;
           }
     if (readers.size() + 1 < kFewestLoops)
       return std::nullopt;
-    const auto* load = as<scalar::Load>(as<scalar::Cast>(cell)->arg);
+    const auto* load = as<scalar::Load>(as<scalar::Cast>(element)->arg);
     const uint32_t buffer = add_group_buffer(kernel_, kernel_.buffers[load->tensor].name + "_f32",
                                              scalar::Elem::F32, {loop.last - loop.first}, scope);
     const auto kept = [&](const RowLoop& other) {
@@ -110,7 +110,7 @@ private:
     readers.push_back(loop);
     for (const RowLoop& reader : readers) {
       auto& body = std::get<For>(statements[reader.at]).body;
-      const Expr old = cell_of(reader), now = scalar::load(buffer, kept(reader), cell.type());
+      const Expr old = element_of(reader), now = scalar::load(buffer, kept(reader), element.type());
       body = map_exprs(body, [&](const Expr& root) {
         return scalar::rewrite(root,
                                [&](const Expr& e) { return scalar::equal(e, old) ? now : Expr(); });
@@ -119,7 +119,7 @@ private:
     For copy = std::get<For>(statements[loop.at]);
     copy.marks = {};
     copy.marks.vector_width = kLanesAtOnce;
-    copy.body = block_of(Store{buffer, kept(loop), ReduceOp::None, cell});
+    copy.body = block_of(Store{buffer, kept(loop), ReduceOp::None, element});
     statements.insert(statements.begin() + static_cast<std::ptrdiff_t>(loop.at), std::move(copy));
     return buffer;
   }

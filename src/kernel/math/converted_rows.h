@@ -4,7 +4,7 @@
 
 namespace kawara::kernel {
 
-/// Cells of f16 that three loops of a block or more convert are converted once, before the first of them: it takes longer than to read f32.
+/// Elements of f16 that three loops of a block or more convert are converted once, before the first of them: it takes longer than to read f32.
 ///
 ///   before   for j in range(0, N):  s[0] += f32(X[i, j])
 ///            for j in range(0, N):  v[0] += (f32(X[i, j]) - s[0]) * (f32(X[i, j]) - s[0])
@@ -17,10 +17,10 @@ namespace kawara::kernel {
 /// Innermost loops of one fixed length that a near cache holds. The value is the same under every contract.
 Kernel converted_rows(Kernel);
 
-/// A cell of f16, converted to f32: that takes longer than to read f32, as long as it is near.
+/// An element of f16, converted to f32: that takes longer than to read f32, as long as it is near.
 bool is_converted_f16(const Expr&);
 
-/// The longest row that is kept so, in cells.
+/// The longest row that is kept so, in elements.
 inline constexpr int64_t kLongestConverted = 8192;
 
 } // namespace kawara::kernel

@@ -9,7 +9,7 @@ using scalar::as;
 using scalar::BinaryOp;
 using scalar::UnaryOp;
 
-bool is_stepped(const Expr& e) {
+bool is_discontinuous(const Expr& e) {
   if (const auto* unary = as<scalar::Unary>(e))
     return unary->op == UnaryOp::Floor || unary->op == UnaryOp::Ceil ||
            unary->op == UnaryOp::Round || unary->op == UnaryOp::Bits;
@@ -23,7 +23,7 @@ bool is_cheap_quotient(const scalar::Binary& quotient, const Expr& divisor) {
          (literal != nullptr && std::frexp(std::fabs(literal->value), &exponent) == 0.5);
 }
 
-Expr has_all_digits(const Expr& smallest, const Expr& largest) {
+Expr is_normal_and_finite(const Expr& smallest, const Expr& largest) {
   const auto number = [&](double value) { return scalar::float_lit(value, smallest.type()); };
   return scalar::binary(
       BinaryOp::And,

@@ -30,13 +30,13 @@ private:
   static bool is_innermost(const For& loop) {
     if (loop.marks.is_parallel)
       return false;
-    bool has_only_cells = true;
+    bool has_only_elements = true;
     visit(loop.body, [&](const Stmt& stmt) {
-      has_only_cells = has_only_cells && (std::holds_alternative<Store>(stmt) ||
-                                          std::holds_alternative<Define>(stmt) ||
-                                          std::holds_alternative<Assign>(stmt));
+      has_only_elements = has_only_elements && (std::holds_alternative<Store>(stmt) ||
+                                                std::holds_alternative<Define>(stmt) ||
+                                                std::holds_alternative<Assign>(stmt));
     });
-    return has_only_cells;
+    return has_only_elements;
   }
 
   Block divided(const For& loop) {
@@ -55,7 +55,7 @@ private:
       result.push_back(Define{as<scalar::Var>(divisor.reciprocal)->id,
                               scalar::binary(BinaryOp::Div, one, divisor.value)});
       const Expr size = scalar::unary(scalar::UnaryOp::Abs, divisor.reciprocal);
-      const Expr has_all = has_all_digits(size, size);
+      const Expr has_all = is_normal_and_finite(size, size);
       condition = condition ? scalar::binary(BinaryOp::And, condition, has_all) : has_all;
     }
     result.push_back(If{condition, block_of(std::move(quick)), block_of(loop)});
@@ -67,7 +67,7 @@ private:
 
   Expr replaced(const Expr& e) {
     // A side of a select that is not chosen may not even be loaded.
-    if (is_stepped(e) || as<scalar::Select>(e) != nullptr)
+    if (is_discontinuous(e) || as<scalar::Select>(e) != nullptr)
       return e;
     std::vector<Expr> kids = scalar::children(e);
     bool is_changed = false;

@@ -16,8 +16,8 @@ bool is_zero(const Expr& e) {
   return literal != nullptr && literal->value == 0;
 }
 
-/// The buffer that the whole expression is a cell of.
-std::optional<uint32_t> cell_of(const Expr& e) {
+/// The buffer that the whole expression is an element of.
+std::optional<uint32_t> element_of(const Expr& e) {
   const auto* load = scalar::as<scalar::Load>(e);
   return load == nullptr ? std::nullopt : std::optional(load->tensor);
 }
@@ -31,7 +31,7 @@ bool loads_any(const Expr& e, const Buffers& buffers) {
   return found;
 }
 
-/// What becomes larger together: cells that hold exponentials, and sums of such cells.
+/// What becomes larger together: elements that hold exponentials, and sums of such elements.
 class Family {
 public:
   explicit Family(const Kernel& kernel) : kernel_(kernel) {
@@ -59,7 +59,7 @@ public:
     for (size_t known = 0; known != all.size();) {
       known = all.size();
       for (const Store* store : stores_)
-        if (const auto from = cell_of(store->value); from && all.contains(*from))
+        if (const auto from = element_of(store->value); from && all.contains(*from))
           all.insert(store->buffer);
     }
     if (!is_closed(all))
@@ -108,12 +108,12 @@ private:
         if (store == nullptr || !is_exponential(*store))
           return;
         const Expr m = scalar::subtrahend_in(store->value);
-        is_one = is_one && m && cell_of(m) && !mentions_any(m, inside) &&
+        is_one = is_one && m && element_of(m) && !mentions_any(m, inside) &&
                  (!one || scalar::equal(one, m));
         one = m;
       });
       // Later it must not change.
-      is_one = is_one && (!one || !buffers_stored_in(block_of(stmt)).contains(*cell_of(one)));
+      is_one = is_one && (!one || !buffers_stored_in(block_of(stmt)).contains(*element_of(one)));
     }
     return is_one;
   }
@@ -125,7 +125,7 @@ private:
     size_t uses = 0, reads = 0;
     for (const Store* store : stores_) {
       const bool is_larger = all.contains(store->buffer);
-      const auto from = cell_of(store->value);
+      const auto from = element_of(store->value);
       const bool adds = from && all.contains(*from) &&
                         (store->op == ReduceOp::None || store->op == ReduceOp::Sum);
       if (is_larger && !adds && !is_exponential(*store) &&
@@ -135,8 +135,8 @@ private:
       if (is_larger || !loads_any(store->value, all))
         continue;
       const auto* quotient = scalar::as<scalar::Binary>(store->value);
-      const auto above = quotient == nullptr ? std::nullopt : cell_of(quotient->lhs);
-      const auto below = quotient == nullptr ? std::nullopt : cell_of(quotient->rhs);
+      const auto above = quotient == nullptr ? std::nullopt : element_of(quotient->lhs);
+      const auto below = quotient == nullptr ? std::nullopt : element_of(quotient->rhs);
       if (!above || !below || quotient->op != scalar::BinaryOp::Div || !all.contains(*above) ||
           !all.contains(*below))
         return false;
@@ -145,7 +145,7 @@ private:
     // Nothing but these stores reads them: no index, bound or definition.
     visit_exprs(kernel_.body, [&](const Expr& root) {
       scalar::visit(root, [&](const Expr& e) {
-        const auto from = cell_of(e);
+        const auto from = element_of(e);
         reads += from && all.contains(*from) ? 1 : 0;
       });
     });

@@ -13,8 +13,8 @@ using scalar::as;
 using scalar::BinaryOp;
 using scalar::UnaryOp;
 
-/// Cells that must share a divisor before it is worth a variable.
-constexpr int64_t kFewestCells = 3;
+/// Elements that must share a divisor before it is worth a variable.
+constexpr int64_t kFewestElements = 3;
 
 struct SharedDivisor {
   Expr value, reciprocal, scale; ///< scalars; all but the first variables
@@ -53,7 +53,7 @@ public:
       Stmt stmt = statements[k];
       if (value_in(stmt) != nullptr) {
         const auto count = [&](const Expr& divisor) {
-          return cells_divided(statements, k, divisor);
+          return elements_divided(statements, k, divisor);
         };
         divide(stmt, known, count, result);
       } else
@@ -70,21 +70,21 @@ private:
   }
 
   /// From statement `first` on, as long as the divisor stays the same.
-  static int64_t cells_divided(const Block& statements, size_t first, const Expr& divisor) {
-    int64_t cells = 0;
-    for (size_t k = first; k < statements.size() && cells < kFewestCells; ++k) {
+  static int64_t elements_divided(const Block& statements, size_t first, const Expr& divisor) {
+    int64_t elements = 0;
+    for (size_t k = first; k < statements.size() && elements < kFewestElements; ++k) {
       const Expr* value = value_in(statements[k]);
       if (value == nullptr)
         break;
       scalar::visit(*value, [&](const Expr& e) {
         const Expr other = divisor_in(e);
         if (other && scalar::equal(other, divisor))
-          cells += e.type().lanes;
+          elements += e.type().lanes;
       });
       if (changes(statements[k], divisor))
         break;
     }
-    return cells;
+    return elements;
   }
 
   static bool changes(const Stmt& stmt, const Expr& value) {
@@ -121,7 +121,7 @@ private:
   Expr replaced(const Expr& e, std::vector<SharedDivisor>& known, const Count& count,
                 Block& before) {
     // A side of a select that is not chosen may not even be loaded.
-    if (is_stepped(e) || as<scalar::Select>(e) != nullptr)
+    if (is_discontinuous(e) || as<scalar::Select>(e) != nullptr)
       return e;
     const Expr divisor = divisor_in(e);
     std::vector<Expr> kids = scalar::children(e);
@@ -135,7 +135,7 @@ private:
       return divisor && scalar::equal(d.value, divisor);
     });
     const bool is_known = same != known.end();
-    if (!divisor || (!is_known && count(divisor) < kFewestCells))
+    if (!divisor || (!is_known && count(divisor) < kFewestElements))
       return is_changed ? scalar::with_children(e, std::move(kids)) : e;
     const SharedDivisor shared = is_known ? *same : made(divisor, before);
     if (!is_known)

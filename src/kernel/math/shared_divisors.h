@@ -4,7 +4,7 @@
 
 namespace kawara::kernel {
 
-/// Divisions of several cells by one divisor become products with its reciprocal, computed once: at most 1.5
+/// Divisions of several elements by one divisor become products with its reciprocal, computed once: at most 1.5
 /// units in the last place from the quotient. For code of GPUs, where `reciprocals` would need a second copy of
 /// an unrolled row.
 ///

@@ -10,11 +10,11 @@
 namespace kawara::kernel {
 namespace {
 
-/// Cells that one iteration asks for at most.
-constexpr size_t kMostCells = 8;
+/// Elements that one iteration asks for at most.
+constexpr size_t kMostElements = 8;
 
 /// One place of a copy and what is copied there, in the variables of the copying loops.
-struct CopiedCell {
+struct CopiedElement {
   uint32_t buffer = 0;
   std::vector<Expr> to, from;
 };
@@ -31,14 +31,14 @@ std::vector<Expr> first_lanes(const std::vector<Expr>& index) {
   return first;
 }
 
-/// The first copy of cells of `tensor` to another buffer.
-std::optional<CopiedCell> copied_cell(const Block& block, uint32_t tensor) {
-  std::optional<CopiedCell> found;
+/// The first copy of elements of `tensor` to another buffer.
+std::optional<CopiedElement> copied_element(const Block& block, uint32_t tensor) {
+  std::optional<CopiedElement> found;
   visit(block, [&](const Stmt& stmt) {
     const auto* store = std::get_if<Store>(&stmt);
     const auto* load = store == nullptr || found ? nullptr : scalar::as<scalar::Load>(store->value);
     if (load != nullptr && load->tensor == tensor && store->op == ReduceOp::None)
-      found = CopiedCell{store->buffer, first_lanes(store->index), first_lanes(load->index)};
+      found = CopiedElement{store->buffer, first_lanes(store->index), first_lanes(load->index)};
   });
   return found;
 }
@@ -46,7 +46,7 @@ std::optional<CopiedCell> copied_cell(const Block& block, uint32_t tensor) {
 class CopyPrefetcher {
 public:
   CopyPrefetcher(const Kernel& kernel, const For& loop, const poly::Prefetched& mark,
-                 CopiedCell copied)
+                 CopiedElement copied)
       : kernel_(kernel), loop_(loop), mark_(mark), copied_(std::move(copied)) {}
 
   bool walk(Block& block) {
@@ -59,25 +59,25 @@ private:
     if (buffers_stored_in(inner.body).contains(copied_.buffer))
       return false;
     const VarSet set = vars_set_in(inner.body);
-    std::vector<std::vector<Expr>> cells;
+    std::vector<std::vector<Expr>> elements;
     visit_exprs(inner.body, [&](const Expr& root) {
       scalar::visit(root, [&](const Expr& e) {
         const auto* load = scalar::as<scalar::Load>(e);
         if (load == nullptr || load->tensor != copied_.buffer)
           return;
-        auto cell = source_of(first_lanes(load->index), set);
+        auto element = source_of(first_lanes(load->index), set);
         const auto is_same = [&](const std::vector<Expr>& other) {
-          return std::equal(other.begin(), other.end(), cell->begin(), scalar::equal);
+          return std::equal(other.begin(), other.end(), element->begin(), scalar::equal);
         };
-        if (cell && std::none_of(cells.begin(), cells.end(), is_same))
-          cells.push_back(*std::move(cell));
+        if (element && std::none_of(elements.begin(), elements.end(), is_same))
+          elements.push_back(*std::move(element));
       });
     });
-    if (cells.empty() || cells.size() > kMostCells)
+    if (elements.empty() || elements.size() > kMostElements)
       return false;
     Block body;
-    for (std::vector<Expr>& cell : cells)
-      body.emplace_back(Prefetch{mark_.tensor, std::move(cell)});
+    for (std::vector<Expr>& element : elements)
+      body.emplace_back(Prefetch{mark_.tensor, std::move(element)});
     body.insert(body.end(), std::make_move_iterator(inner.body.begin()),
                 std::make_move_iterator(inner.body.end()));
     inner.body = std::move(body);
@@ -85,7 +85,7 @@ private:
   }
 
   /// What the iteration ahead copies to the place `at`; dimensions in which the copy's place is a number are those of
-  /// its first cell. Nothing where that cannot be told before the body.
+  /// its first element. Nothing where that cannot be told before the body.
   std::optional<std::vector<Expr>> source_of(const std::vector<Expr>& at, const VarSet& set) const {
     std::map<uint32_t, Expr> known;
     if (at.size() != copied_.to.size())
@@ -117,13 +117,13 @@ private:
   const Kernel& kernel_;
   const For& loop_;
   const poly::Prefetched& mark_;
-  CopiedCell copied_;
+  CopiedElement copied_;
 };
 
 } // namespace
 
 bool prefetch_copied(const Kernel& kernel, For& loop, const poly::Prefetched& mark) {
-  auto copied = copied_cell(loop.body, mark.tensor);
+  auto copied = copied_element(loop.body, mark.tensor);
   if (!copied || copied->buffer == mark.tensor)
     return false;
   return CopyPrefetcher(kernel, loop, mark, *std::move(copied)).walk(loop.body);

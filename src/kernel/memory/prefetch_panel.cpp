@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kLineOfPanel = 64;
 /// Fewer lines than this are asked for at once.
 constexpr int64_t kFewLines = 32;
-/// Operations for each cell by which one nest outweighs another: while it computes, there is time for all to arrive. Nests that
+/// Operations for each element by which one nest outweighs another: while it computes, there is time for all to arrive. Nests that
 /// all wait for memory ask each, which is faster than one of them.
 constexpr double kMuchWork = 8;
 /// Lines that one iteration asks for.
@@ -34,25 +34,25 @@ std::optional<int64_t> most_trips(const For& loop) {
   return std::nullopt;
 }
 
-/// Cells from `begin` up to `end`, counted from the first that a body reads.
+/// Elements from `begin` up to `end`, counted from the first that a body reads.
 struct Run {
   int64_t begin, end;
 };
 
 /// Reads of one buffer by the statements of one body, not those of its loops.
 struct Reads {
-  std::optional<scalar::AffineSum> first; ///< row-major position of the first cell
-  int64_t cells = 0;
+  std::optional<scalar::AffineSum> first; ///< row-major position of the first element
+  int64_t elements = 0;
   std::vector<Run> runs; ///< those of known distance to the first
 };
 
-/// Several rows at equal distances, of each of which an iteration reads the same cells.
+/// Several rows at equal distances, of each of which an iteration reads the same elements.
 struct Rows {
   int64_t count = 1, distance = 0;
 };
 
-/// One row where the runs are not so many cells each, or not equally far apart.
-Rows rows_of(std::vector<Run> runs, int64_t cells) {
+/// One row where the runs are not so many elements each, or not equally far apart.
+Rows rows_of(std::vector<Run> runs, int64_t elements) {
   std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
   std::vector<Run> whole;
   for (const Run& run : runs)
@@ -63,7 +63,7 @@ Rows rows_of(std::vector<Run> runs, int64_t cells) {
   Rows rows{static_cast<int64_t>(whole.size()),
             whole.size() > 1 ? whole[1].begin - whole[0].begin : 0};
   for (size_t k = 0; k < whole.size(); ++k)
-    if (whole[k].end - whole[k].begin != cells ||
+    if (whole[k].end - whole[k].begin != elements ||
         whole[k].begin - whole[0].begin != static_cast<int64_t>(k) * rows.distance)
       return {};
   return rows;
@@ -116,7 +116,7 @@ private:
     Expr row; ///< the position without the loops inside
     int64_t repeats, panel, advance;
     Rows rows;
-    double work; ///< operations for each cell
+    double work; ///< operations for each element
   };
 
   /// Row-major; nothing for buffers of a size that depends on parameters.
@@ -147,7 +147,7 @@ private:
                           [&](const Expr& other) { return scalar::equal(other, e); }))
             return;
           seen.push_back(e);
-          reads.cells += e.type().lanes;
+          reads.elements += e.type().lanes;
           const auto at = position(load->index);
           if (!reads.first)
             reads.first = at;
@@ -173,8 +173,8 @@ private:
     if (!reads.first)
       return std::nullopt;
     const int64_t advance = coefficient(*reads.first, inner.var) * inner.step;
-    // Every cell is read, so that all of them will be needed.
-    if (coefficient(*reads.first, loop_.var) == 0 || advance <= 0 || advance > reads.cells ||
+    // Every element is read, so that all of them will be needed.
+    if (coefficient(*reads.first, loop_.var) == 0 || advance <= 0 || advance > reads.elements ||
         !is_known_before(*reads.first, inner.body))
       return std::nullopt;
     int64_t repeats = 1, panel = advance;
@@ -198,7 +198,8 @@ private:
                  panel,
                  advance,
                  rows_of(reads.runs, advance),
-                 static_cast<double>(operations_of(inner.body)) / static_cast<double>(reads.cells)};
+                 static_cast<double>(operations_of(inner.body)) /
+                     static_cast<double>(reads.elements)};
   }
 
   /// Whether the position can be computed at the start of the body, for later iterations too.
@@ -234,7 +235,7 @@ private:
     return at;
   }
 
-  /// Of the cells to ask for, the iterations of loops along which the position stays have a part each; within
+  /// Of the elements to ask for, the iterations of loops along which the position stays have a part each; within
   /// it, the others go on that much slower. Of several rows they have some each, which the others go through.
   void insert(const Place& place) const {
     const bool has_rows = place.rows.count > 1;
@@ -246,8 +247,8 @@ private:
     for (auto around = place.inside.rbegin(); around != place.inside.rend(); ++around) {
       const For& other = **around;
       const int64_t step = coefficient(place.position, other.var) * other.step;
-      const int64_t cells = step == 0 ? part : (step + slower - 1) / slower;
-      const int64_t each = rounded_up(cells, other.step) / other.step;
+      const int64_t elements = step == 0 ? part : (step + slower - 1) / slower;
+      const int64_t each = rounded_up(elements, other.step) / other.step;
       if (step == 0)
         part *= most_trips(other).value_or(1);
       at = at + (var_expr(kernel_, other.var) - other.lo) * scalar::int_lit(each);

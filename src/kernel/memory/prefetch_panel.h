@@ -4,7 +4,7 @@
 
 namespace kawara::kernel {
 
-/// Asks, in a loop's body, for the cells that the iteration ahead of it will read in its innermost loops one after
+/// Asks, in a loop's body, for the elements that the iteration ahead of it will read in its innermost loops one after
 /// the other, when these are too many to be asked for at once: a few in every iteration of the loops
 /// inside, so that all have been asked for once when the iteration ends.
 ///
@@ -14,10 +14,10 @@ namespace kawara::kernel {
 ///   after    for j:
 ///              for i in range(0, 8):
 ///                for k in range(0, 512):
-///                  prefetch B[j + 1, cell i*1024 + k*2]
+///                  prefetch B[j + 1, element i*1024 + k*2]
 ///                  ... B[j, k, 0..15] ...
 ///
-/// Of several rows at equal distances (a tile of a matrix that is read where it lies) the loops that use them again ask for
+/// Of several rows at equal distances (a tile of a matrix that is read unpacked) the loops that use them again ask for
 /// some each.
 ///
 /// Where several nests read the same row once each, those that compute much less than another leave the asking to it.

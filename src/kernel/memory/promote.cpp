@@ -1,6 +1,6 @@
 #include "kernel/memory/promote.h"
 
-#include "kernel/analysis/cells.h"
+#include "kernel/analysis/elements.h"
 #include "kernel/vars.h"
 
 #include <algorithm>
@@ -12,13 +12,13 @@ namespace {
 using scalar::as;
 using scalar::binary;
 using scalar::BinaryOp;
-using CellSet = std::set<size_t>;
+using ElementSet = std::set<size_t>;
 
 /// Loads of an expression. `is_sure`: evaluated whenever the expression is (not under a select).
 void for_loads(const Expr& e, bool is_sure,
-               const std::function<void(const Cell&, bool is_sure)>& f) {
+               const std::function<void(const Element&, bool is_sure)>& f) {
   if (const auto* load = as<scalar::Load>(e))
-    f(cell_of(e, *load), is_sure);
+    f(element_of(e, *load), is_sure);
   const bool is_choice = as<scalar::Select>(e) != nullptr;
   size_t position = 0;
   for (const Expr& kid : scalar::children(e))
@@ -28,13 +28,14 @@ void for_loads(const Expr& e, bool is_sure,
 /// Everything one loop body does to memory.
 class Survey {
 public:
-  Survey(const Kernel& kernel, const For& loop, Ranges& ranges, const std::set<uint32_t>& owned)
+  Survey(const Kernel& kernel, const For& loop, Ranges& ranges,
+         const std::set<uint32_t>& thread_private)
       : kernel_(kernel), ranges_(ranges), set_inside_(vars_set_in(loop.body)),
         stored_(buffers_stored_in(loop.body)) {
     set_inside_.insert(loop.var);
     if (has_barrier(loop.body))
       for (const uint32_t buffer : stored_)
-        if (kernel.buffers[buffer].scope != Scope::Private && !owned.contains(buffer))
+        if (kernel.buffers[buffer].scope != Scope::Private && !thread_private.contains(buffer))
           blocked_.insert(buffer);
     ranges_.enter(loop);
     sure_ = walk(loop.body);
@@ -45,46 +46,46 @@ public:
     ranges_.leave();
   }
 
-  /// Cells to promote, in order of first appearance.
+  /// Elements to promote, in order of first appearance.
   std::vector<size_t> chosen() const {
     if (sure_.size() > kMaxPromoted)
       return {};
     return {sure_.begin(), sure_.end()};
   }
-  const CellTable& table() const { return table_; }
+  const ElementTable& table() const { return table_; }
 
 private:
-  bool is_candidate(const Cell& cell) const {
+  bool is_candidate(const Element& element) const {
     // What is only read of a buffer that nobody writes here is left to the code generator.
-    if (stored_.count(cell.buffer) == 0 || blocked_.count(cell.buffer) != 0)
+    if (stored_.count(element.buffer) == 0 || blocked_.count(element.buffer) != 0)
       return false;
-    return std::all_of(cell.index.begin(), cell.index.end(), [&](const Expr& e) {
+    return std::all_of(element.index.begin(), element.index.end(), [&](const Expr& e) {
       return !mentions_any(e, set_inside_) && !has_load(e);
     });
   }
 
-  void loads(const Expr& e, CellSet& sure) {
-    for_loads(e, true, [&](const Cell& cell, bool is_sure) {
-      const size_t id = table_.add(cell);
+  void loads(const Expr& e, ElementSet& sure) {
+    for_loads(e, true, [&](const Element& element, bool is_sure) {
+      const size_t id = table_.add(element);
       if (is_sure)
         sure.insert(id);
     });
   }
 
-  /// Adds all cells to the table; those that the block is sure to touch.
-  CellSet walk(const Block& block) {
-    CellSet sure;
+  /// Adds all elements to the table; those that the block is sure to touch.
+  ElementSet walk(const Block& block) {
+    ElementSet sure;
     for (const Stmt& stmt : block) {
       if (const auto* store = std::get_if<Store>(&stmt)) {
         for (const Expr& e : store->index)
           loads(e, sure);
         loads(store->value, sure);
-        sure.insert(table_.add(cell_of(kernel_, *store)));
+        sure.insert(table_.add(element_of(kernel_, *store)));
       } else if (const auto* loop = std::get_if<For>(&stmt))
         walk_loop(*loop, sure);
       else if (const auto* branch = std::get_if<If>(&stmt)) {
         loads(branch->cond, sure);
-        const CellSet then = walk(branch->then), otherwise = walk(branch->otherwise);
+        const ElementSet then = walk(branch->then), otherwise = walk(branch->otherwise);
         std::set_intersection(then.begin(), then.end(), otherwise.begin(), otherwise.end(),
                               std::inserter(sure, sure.end()));
       } else if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
@@ -100,12 +101,12 @@ private:
     return sure;
   }
 
-  void walk_loop(const For& loop, CellSet& sure) {
+  void walk_loop(const For& loop, ElementSet& sure) {
     loads(loop.lo, sure);
     loads(loop.hi, sure);
     const bool runs = ranges_.runs_at_least_once(loop);
     ranges_.enter(loop);
-    CellSet inner = walk(loop.body);
+    ElementSet inner = walk(loop.body);
     ranges_.leave();
     if (runs)
       sure.merge(inner);
@@ -119,7 +120,8 @@ private:
   /// each access.
   void check_conflicts(const Block& block) {
     for (const Stmt& stmt : block) {
-      visit_own_cells(stmt, [&](const Cell& cell, bool is_store) { check(cell, is_store); });
+      visit_own_elements(stmt,
+                         [&](const Element& element, bool is_store) { check(element, is_store); });
       if (const auto* loop = std::get_if<For>(&stmt)) {
         ranges_.enter(*loop);
         check_conflicts(loop->body);
@@ -132,12 +134,13 @@ private:
     }
   }
 
-  void visit_own_cells(const Stmt& stmt, const std::function<void(const Cell&, bool)>& f) const {
+  void visit_own_elements(const Stmt& stmt,
+                          const std::function<void(const Element&, bool)>& f) const {
     const auto read = [&](const Expr& e) {
-      for_loads(e, true, [&](const Cell& cell, bool) { f(cell, false); });
+      for_loads(e, true, [&](const Element& element, bool) { f(element, false); });
     };
     if (const auto* store = std::get_if<Store>(&stmt)) {
-      f(cell_of(kernel_, *store), true);
+      f(element_of(kernel_, *store), true);
       for (const Expr& e : store->index)
         read(e);
       read(store->value);
@@ -152,42 +155,42 @@ private:
       read(assign->value);
   }
 
-  void check(const Cell& cell, bool is_store) {
-    const auto own = table_.find(cell);
+  void check(const Element& element, bool is_store) {
+    const auto own = table_.find(element);
     for (auto it = sure_.begin(); it != sure_.end();) {
-      const Cell& candidate = table_[*it];
-      const bool may_clash = candidate.buffer == cell.buffer && own != *it &&
+      const Element& candidate = table_[*it];
+      const bool may_clash = candidate.buffer == element.buffer && own != *it &&
                              (is_store || is_stored(*it)) &&
                              !(own && table_.are_far_apart(*own, *it));
-      if (may_clash && !are_apart(candidate, cell, ranges_))
+      if (may_clash && !are_apart(candidate, element, ranges_))
         it = sure_.erase(it);
       else
         ++it;
     }
   }
 
-  /// Cells of a buffer that is stored to count as stored: exact knowledge would save little.
+  /// Elements of a buffer that is stored to count as stored: exact knowledge would save little.
   bool is_stored(size_t id) const { return stored_.count(table_[id].buffer) != 0; }
 
   const Kernel& kernel_;
   Ranges& ranges_;
   VarSet set_inside_;
   std::set<uint32_t> stored_, blocked_;
-  CellTable table_;
-  CellSet sure_;
+  ElementTable table_;
+  ElementSet sure_;
 };
 
-/// Puts chosen cells of one loop into variables.
+/// Puts chosen elements of one loop into variables.
 class Promotion {
 public:
   Promotion(Kernel& kernel, For loop, const Survey& survey, Ranges& ranges,
             const std::set<uint32_t>& fresh)
       : kernel_(kernel), loop_(std::move(loop)), ranges_(ranges), fresh_(fresh) {
     for (const size_t id : survey.chosen()) {
-      const Cell& cell = survey.table()[id];
-      const std::string name = kernel_.buffers[cell.buffer].name + "_cell";
-      vars_.push_back(add_variable(kernel_, name, cell.type));
-      chosen_.add(cell);
+      const Element& element = survey.table()[id];
+      const std::string name = kernel_.buffers[element.buffer].name + "_element";
+      vars_.push_back(add_variable(kernel_, name, element.type));
+      chosen_.add(element);
     }
   }
 
@@ -196,13 +199,14 @@ public:
     std::vector<bool> is_stored(chosen_.size(), false);
     visit(loop_.body, [&](const Stmt& stmt) {
       if (const auto* store = std::get_if<Store>(&stmt))
-        if (const auto id = chosen_.find(cell_of(kernel_, *store)))
+        if (const auto id = chosen_.find(element_of(kernel_, *store)))
           is_stored[*id] = true;
     });
     for (size_t id = 0; id < chosen_.size(); ++id) {
-      const Cell& cell = chosen_[id];
-      const bool is_needed = needs_old_value(cell);
-      result.emplace_back(Define{vars_[id], is_needed ? load(cell) : scalar::zero_of(cell.type)});
+      const Element& element = chosen_[id];
+      const bool is_needed = needs_old_value(element);
+      result.emplace_back(
+          Define{vars_[id], is_needed ? load(element) : scalar::zero_of(element.type)});
     }
     For loop = loop_;
     loop.body = replaced(loop_.body);
@@ -218,7 +222,9 @@ public:
   }
 
 private:
-  static Expr load(const Cell& cell) { return scalar::load(cell.buffer, cell.index, cell.type); }
+  static Expr load(const Element& element) {
+    return scalar::load(element.buffer, element.index, element.type);
+  }
 
   Expr variable(size_t id) const { return scalar::var(vars_[id], chosen_[id].type); }
 
@@ -229,57 +235,58 @@ private:
   /// The variable in the type that a store takes.
   Expr value(size_t id) const { return scalar::cast(variable(id), computed(chosen_[id].type)); }
 
-  /// What a block does to the old value of a cell first: nothing that is certain, reads it, or
+  /// What a block does to the old value of an element first: nothing that is certain, reads it, or
   /// certainly replaces it.
   enum class First : uint8_t { Nothing, Reads, Writes };
 
-  static bool has_read(const Expr& e, const Cell& cell) {
+  static bool has_read(const Expr& e, const Element& element) {
     bool found = false;
-    for_loads(e, true, [&](const Cell& c, bool) { found |= is_same(c, cell); });
+    for_loads(e, true, [&](const Element& c, bool) { found |= is_same(c, element); });
     return found;
   }
 
-  First first_use(const Block& block, const Cell& cell) {
+  First first_use(const Block& block, const Element& element) {
     for (const Stmt& stmt : block)
-      if (const First use = first_use(stmt, cell); use != First::Nothing)
+      if (const First use = first_use(stmt, element); use != First::Nothing)
         return use;
     return First::Nothing;
   }
 
-  First first_use(const Stmt& stmt, const Cell& cell) {
+  First first_use(const Stmt& stmt, const Element& element) {
     if (const auto* loop = std::get_if<For>(&stmt)) {
-      if (has_read(loop->lo, cell) || has_read(loop->hi, cell))
+      if (has_read(loop->lo, element) || has_read(loop->hi, element))
         return First::Reads;
       const bool runs = ranges_.runs_at_least_once(*loop);
       ranges_.enter(*loop);
-      const First use = first_use(loop->body, cell);
+      const First use = first_use(loop->body, element);
       ranges_.leave();
       return use == First::Writes && !runs ? First::Nothing : use;
     }
     if (const auto* branch = std::get_if<If>(&stmt)) {
-      const First then = first_use(branch->then, cell), other = first_use(branch->otherwise, cell);
-      if (has_read(branch->cond, cell) || then == First::Reads || other == First::Reads)
+      const First then = first_use(branch->then, element),
+                  other = first_use(branch->otherwise, element);
+      if (has_read(branch->cond, element) || then == First::Reads || other == First::Reads)
         return First::Reads;
       return then == other ? then : First::Nothing;
     }
     if (const auto* allocate = std::get_if<Allocate>(&stmt))
-      return first_use(allocate->body, cell);
+      return first_use(allocate->body, element);
     bool reads = false;
-    visit_exprs(block_of(stmt), [&](const Expr& e) { reads |= has_read(e, cell); });
+    visit_exprs(block_of(stmt), [&](const Expr& e) { reads |= has_read(e, element); });
     if (reads)
       return First::Reads;
     const auto* store = std::get_if<Store>(&stmt);
-    if (store == nullptr || !is_same(cell_of(kernel_, *store), cell))
+    if (store == nullptr || !is_same(element_of(kernel_, *store), element))
       return First::Nothing;
     return store->op == ReduceOp::None ? First::Writes : First::Reads;
   }
 
   /// Without a certain write the old value is needed, if only to be stored back.
-  bool needs_old_value(const Cell& cell) {
-    if (fresh_.contains(cell.buffer))
+  bool needs_old_value(const Element& element) {
+    if (fresh_.contains(element.buffer))
       return false;
     ranges_.enter(loop_);
-    const First use = first_use(loop_.body, cell);
+    const First use = first_use(loop_.body, element);
     ranges_.leave();
     return use != First::Writes;
   }
@@ -287,7 +294,7 @@ private:
   Expr with_variables(const Expr& e) const {
     return scalar::rewrite(e, [&](const Expr& n) {
       const auto* l = as<scalar::Load>(n);
-      const auto id = l != nullptr ? chosen_.find(cell_of(n, *l)) : std::nullopt;
+      const auto id = l != nullptr ? chosen_.find(element_of(n, *l)) : std::nullopt;
       return id ? variable(*id) : Expr();
     });
   }
@@ -296,7 +303,7 @@ private:
     const Block read = map_exprs(body, [&](const Expr& e) { return with_variables(e); });
     return rewrite(read, [&](Stmt stmt) {
       const auto* store = std::get_if<Store>(&stmt);
-      const auto id = store != nullptr ? chosen_.find(cell_of(kernel_, *store)) : std::nullopt;
+      const auto id = store != nullptr ? chosen_.find(element_of(kernel_, *store)) : std::nullopt;
       if (!id)
         return block_of(std::move(stmt));
       const Expr given = scalar::cast(store->value, computed(chosen_[*id].type));
@@ -309,15 +316,15 @@ private:
   For loop_;
   Ranges& ranges_;
   const std::set<uint32_t>& fresh_;
-  CellTable chosen_;
+  ElementTable chosen_;
   std::vector<uint32_t> vars_;
 };
 
 class Promoter {
 public:
   /// `fresh`: buffers that hold nothing yet.
-  Promoter(Kernel& kernel, std::set<uint32_t> owned, std::set<uint32_t> fresh)
-      : kernel_(kernel), owned_(std::move(owned)), fresh_(std::move(fresh)) {}
+  Promoter(Kernel& kernel, std::set<uint32_t> thread_private, std::set<uint32_t> fresh)
+      : kernel_(kernel), owned_(std::move(thread_private)), fresh_(std::move(fresh)) {}
 
   Block block(const Block& statements) {
     Block result;
@@ -343,30 +350,30 @@ private:
           define->value.type().lanes * scalar::bytes_of(define->value.type().elem) <=
               kLongestVector)
         continue;
-      const Cell cell = cell_of(define->value, *load);
+      const Element element = element_of(define->value, *load);
       for (size_t s = before.size(); s-- > 0;) {
         const auto* store = std::get_if<Store>(&before[s]);
         if (store == nullptr)
           break;
-        const Cell stored = cell_of(kernel_, *store);
-        if (is_same(stored, cell) && store->op == ReduceOp::None && !has_load(store->value)) {
-          define->value = scalar::cast(store->value, cell.type);
-          if (stores(made, cell)) {
+        const Element stored = element_of(kernel_, *store);
+        if (is_same(stored, element) && store->op == ReduceOp::None && !has_load(store->value)) {
+          define->value = scalar::cast(store->value, element.type);
+          if (stores(made, element)) {
             define->origins = store->origins;
             before.erase(before.begin() + static_cast<std::ptrdiff_t>(s));
           }
           break;
         }
-        if (store->buffer == cell.buffer && !are_apart(stored, cell, ranges_))
+        if (store->buffer == element.buffer && !are_apart(stored, element, ranges_))
           break;
       }
     }
   }
 
-  bool stores(const Block& statements, const Cell& cell) const {
+  bool stores(const Block& statements, const Element& element) const {
     return std::any_of(statements.begin(), statements.end(), [&](const Stmt& stmt) {
       const auto* store = std::get_if<Store>(&stmt);
-      return store != nullptr && is_same(cell_of(kernel_, *store), cell);
+      return store != nullptr && is_same(element_of(kernel_, *store), element);
     });
   }
 
@@ -420,9 +427,9 @@ Kernel promote(Kernel kernel) {
   return kernel;
 }
 
-Kernel promote(Kernel kernel, const std::set<uint32_t>& owned) {
+Kernel promote(Kernel kernel, const std::set<uint32_t>& thread_private) {
   const Block body = kernel.body;
-  kernel.body = Promoter(kernel, owned, {}).block(body);
+  kernel.body = Promoter(kernel, thread_private, {}).block(body);
   return kernel;
 }
 

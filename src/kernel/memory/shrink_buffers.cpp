@@ -76,7 +76,7 @@ private:
   std::map<uint32_t, Use> uses_;
 };
 
-/// The cells of one Allocate, counted from the start of its window.
+/// The elements of one Allocate, counted from the start of its window.
 class Renumber {
 public:
   Renumber(const Kernel& kernel, const Allocate& allocate, const Use& use)

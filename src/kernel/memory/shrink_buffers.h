@@ -20,7 +20,7 @@ namespace kawara::kernel {
 /// Inside a parallel loop the buffer becomes private, inside blocks of a GPU shared; elsewhere it stays a workspace and its Allocates
 /// go. A dimension without a window of constant size stays whole.
 ///
-/// `pads` are cells at the end of dimensions, by buffer and dimension, that nothing uses: they stay.
+/// `pads` are elements at the end of dimensions, by buffer and dimension, that nothing uses: they stay.
 using Pads = std::map<uint32_t, std::vector<int64_t>>;
 Kernel shrink_buffers(Kernel, const Pads& pads = {});
 

@@ -25,12 +25,12 @@ public:
         scalar::visit(root, [&](const Expr& e) {
           const auto* load = scalar::as<scalar::Load>(e);
           if (load != nullptr && load->tensor == buffer_)
-            cell(load->index);
+            element(load->index);
         });
       });
       if (const auto* store = std::get_if<Store>(&stmt);
           store != nullptr && store->buffer == buffer_)
-        cell(store->index);
+        element(store->index);
       else if (const auto* define = std::get_if<Define>(&stmt))
         known_[define->var] = resolved(define->value);
       else if (const auto* loop = std::get_if<For>(&stmt)) {
@@ -51,7 +51,7 @@ public:
     const scalar::Names names = names_of(kernel_);
     const int64_t reach =
         std::max<int64_t>(1, kLineBytes / scalar::bytes_of(kernel_.buffers[buffer_].elem));
-    for (const std::vector<Expr>& index : cells_) {
+    for (const std::vector<Expr>& index : elements_) {
       scalar::AffineSum last = scalar::affine_sum(index.back());
       const int64_t offset = std::exchange(last.constant, 0);
       std::string key = scalar::to_string(scalar::expr_of(last), names);
@@ -77,7 +77,7 @@ private:
     });
   }
 
-  void cell(const std::vector<Expr>& index) {
+  void element(const std::vector<Expr>& index) {
     std::vector<Expr> at;
     for (const Expr& e : index) {
       const auto* ramp = scalar::as<scalar::Ramp>(e);
@@ -86,13 +86,13 @@ private:
         return;
     }
     if (!at.empty())
-      cells_.push_back(std::move(at));
+      elements_.push_back(std::move(at));
   }
 
   const Kernel& kernel_;
   uint32_t buffer_;
   std::map<uint32_t, Expr> known_;
-  std::vector<std::vector<Expr>> cells_;
+  std::vector<std::vector<Expr>> elements_;
 };
 
 } // namespace

@@ -12,7 +12,7 @@ using scalar::int_lit;
 
 Expr and_also(const Expr& a, const Expr& b) { return a ? binary(BinaryOp::And, a, b) : b; }
 
-/// The view's cell, which a read of the given type becomes, as `wide`.
+/// The view's element, which a read of the given type becomes, as `wide`.
 Expr read_of_image(const Kernel& kernel, uint32_t buffer, const std::vector<Expr>& given,
                    scalar::Type type, scalar::Type wide) {
   const program::WindowView& view = *kernel.buffers[buffer].window;
@@ -26,9 +26,9 @@ Expr read_of_image(const Kernel& kernel, uint32_t buffer, const std::vector<Expr
   const Expr line = binary(BinaryOp::FloorDiv, index[0], columns);
   const std::vector<Expr> steps = {binary(BinaryOp::Mod, line, rows),
                                    binary(BinaryOp::Mod, index[0], columns)};
-  std::vector<Expr> cell;
+  std::vector<Expr> element;
   if (rank == 4)
-    cell.push_back(scalar::simplify(binary(BinaryOp::FloorDiv, line, rows)));
+    element.push_back(scalar::simplify(binary(BinaryOp::FloorDiv, line, rows)));
   Expr inside;
   for (size_t d = 0; d < 2; ++d) {
     const program::WindowView::Side& side = d == 0 ? view.down : view.right;
@@ -40,15 +40,15 @@ Expr read_of_image(const Kernel& kernel, uint32_t buffer, const std::vector<Expr
     at = scalar::simplify(at);
     inside = and_also(inside, binary(BinaryOp::Ge, at, int_lit(0)));
     inside = and_also(inside, binary(BinaryOp::Le, at, last));
-    cell.push_back(binary(BinaryOp::Max, int_lit(0), binary(BinaryOp::Min, at, last)));
+    element.push_back(binary(BinaryOp::Max, int_lit(0), binary(BinaryOp::Min, at, last)));
   }
-  cell.push_back(runs_on ? binary(BinaryOp::Mod, channel, channels) : channel);
-  const Expr read = scalar::load(view.image, std::move(cell), type);
+  element.push_back(runs_on ? binary(BinaryOp::Mod, channel, channels) : channel);
+  const Expr read = scalar::load(view.image, std::move(element), type);
   return scalar::select(inside, type == wide ? read : scalar::cast(read, wide),
                         scalar::zero_of(wide));
 }
 
-/// From the root down: a narrow cell is chosen after it was made wide.
+/// From the root down: a narrow element is chosen after it was made wide.
 Expr with_reads_of_images(const Kernel& kernel, const Expr& e) {
   const auto* cast = as<scalar::Cast>(e);
   const Expr& inner = cast != nullptr ? cast->arg : e;

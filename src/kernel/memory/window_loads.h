@@ -11,7 +11,7 @@ namespace kawara::kernel {
 ///   before   W[q, r, s, c]
 ///   after    image[q // (P * Q), y, x, c] if 0 <= y < H and 0 <= x < W else 0,   y = q // Q % P + r - 1, x = q % Q + s - 1
 ///
-/// The read stays inside the image: outside it the nearest row and column are read and not used. Boxes that the copy engine brings
+/// The read stays inside the image: outside it the nearest row and column are read and not used. Boxes that TMA brings
 /// are another matter (warpgroups.h).
 Kernel window_loads(Kernel);
 

@@ -112,14 +112,14 @@ private:
       args.push_back(in_register(k, *index, load->tensor));
     }
     const Operand& result = instruction_.result();
-    const auto cells = run_of(result, update.buffer, update.index);
-    if (!cells)
+    const auto elements = run_of(result, update.buffer, update.index);
+    if (!elements)
       return false;
     const scalar::Type stored{result.elem, static_cast<uint16_t>(result.lanes())};
-    args.push_back(scalar::load(update.buffer, *cells, stored));
+    args.push_back(scalar::load(update.buffer, *elements, stored));
     const Expr value = scalar::instruction(std::string(instruction_.data->name), std::move(args));
     const scalar::Type computed{scalar::compute_type(result.elem), stored.lanes};
-    Store store{update.buffer, *cells, ReduceOp::None, scalar::cast(value, computed)};
+    Store store{update.buffer, *elements, ReduceOp::None, scalar::cast(value, computed)};
     store.origins = update.origins;
     for (size_t axis = 0; axis < by_axis_.size(); ++axis)
       store.origins = over_iterations(std::move(store.origins), by_axis_[axis]->var, starts_[axis],
@@ -142,7 +142,7 @@ private:
                              static_cast<uint16_t>(bytes / scalar::bytes_of(operand.elem)));
   }
 
-  /// Cells that an access moves by along each axis, in row-major order; nothing where that is not a
+  /// Elements that an access moves by along each axis, in row-major order; nothing where that is not a
   /// number, the same in all blocks.
   std::optional<std::vector<int64_t>> steps_of(uint32_t buffer,
                                                const std::vector<Expr>& index) const {
@@ -169,7 +169,7 @@ private:
     return instruction_.data->is_tile && &operand != &instruction_.result();
   }
 
-  /// The cells of the operand's lanes are neighbours in their order and do not move along other axes.
+  /// The elements of the operand's lanes are neighbours in their order and do not move along other axes.
   bool is_run(const Operand& operand, const std::vector<int64_t>& steps) const {
     for (uint32_t axis = 0; axis < steps.size(); ++axis)
       if (!operand.follows(axis) && steps[axis] != 0)

@@ -11,7 +11,7 @@ namespace kawara::kernel {
 ///
 /// What does not depend on the loop stays scalar; the variable becomes a ramp, and stays one under
 /// additions of and multiplications with invariants, so that loads keep their shape. A load whose last
-/// index alone is a ramp of stride 1 reads consecutive cells; any other vector index is a gather.
+/// index alone is a ramp of stride 1 reads consecutive elements; any other vector index is a gather.
 class VectorExpr {
 public:
   VectorExpr(uint32_t var, int64_t step, uint16_t lanes) : var_(var), step_(step), lanes_(lanes) {}

@@ -1,11 +1,11 @@
 #include "kernel/vector/vectorize.h"
 
-#include "kernel/analysis/cells.h"
+#include "kernel/analysis/elements.h"
 #include "kernel/analysis/nested_blocks.h"
 #include "kernel/analysis/ranges.h"
 #include "kernel/loops/unroll.h"
 #include "kernel/vars.h"
-#include "kernel/vector/lift_loads.h"
+#include "kernel/vector/if_convert.h"
 #include "kernel/vector/stored_by_position.h"
 #include "kernel/vector/vector_expr.h"
 #include "kernel/walk.h"
@@ -43,9 +43,9 @@ int64_t weight_of(const Block& body) {
 /// Registers of accumulators that a loop with much else in its body has to spare.
 constexpr int64_t kKeptRegisters = 2;
 
-/// A cell that every lane updates; one vector variable per copy of the body.
+/// An element that every lane updates; one vector variable per copy of the body.
 struct Accumulator {
-  Store update; ///< index and op of the cell; the value is the loop body's
+  Store update; ///< index and op of the element; the value is the loop body's
   scalar::Type type;
   std::vector<uint32_t> vars;
 };
@@ -104,7 +104,7 @@ private:
         return false;
       if (is_accumulation(*store, vector) && accumulator_of(*store) == nullptr)
         accumulators_.push_back({*store, {}, {}});
-      has_company_ |= accumulator_of(*store) == nullptr;
+      has_fused_nests_ |= accumulator_of(*store) == nullptr;
       has_vectors_ |= accumulator_of(*store) != nullptr || vector_store(*store, vector);
     }
     return true;
@@ -117,7 +117,7 @@ private:
   /// A loop that does more than add up has vectors side by side already, and needs the registers. Products would no longer be
   /// added up as they are made.
   bool folds() const {
-    return register_bytes_ > 0 && (has_company_ || weight_of(loop_.body) > 1) &&
+    return register_bytes_ > 0 && (has_fused_nests_ || weight_of(loop_.body) > 1) &&
            std::all_of(accumulators_.begin(), accumulators_.end(), [&](const Accumulator& a) {
              const auto* product = as<scalar::Binary>(a.update.value);
              return a.update.op == ReduceOp::Sum && lanes_ > kept_lanes(a) &&
@@ -174,10 +174,10 @@ private:
     return is_only_access(store);
   }
 
-  /// Nothing else in the loop may see the cell between two updates. The cell is the same in all iterations, so a
+  /// Nothing else in the loop may see the element between two updates. The element is the same in all iterations, so a
   /// load that is apart from it in each of them never meets it.
   bool is_only_access(const Store& update) const {
-    const Cell cell = cell_of(kernel_, update);
+    const Element element = element_of(kernel_, update);
     bool is_alone = true;
     visit(loop_.body, [&](const Stmt& stmt) {
       if (const auto* store = std::get_if<Store>(&stmt))
@@ -186,8 +186,8 @@ private:
     visit_exprs(loop_.body, [&](const Expr& root) {
       scalar::visit(root, [&](const Expr& e) {
         if (const auto* load = as<scalar::Load>(e))
-          is_alone = is_alone &&
-                     (load->tensor != update.buffer || are_apart(cell_of(e, *load), cell, inside_));
+          is_alone = is_alone && (load->tensor != update.buffer ||
+                                  are_apart(element_of(e, *load), element, inside_));
       });
     });
     return is_alone;
@@ -397,7 +397,7 @@ private:
       vectors.emplace_back(vector_loop(loop_.lo, scalar::var(group_end), copies_));
       vectors.emplace_back(vector_loop(scalar::var(group_end), scalar::var(end), 1));
       close(vectors);
-      // Without a full vector the cell must not be touched: it may not exist.
+      // Without a full vector the element must not be touched: it may not exist.
       result.emplace_back(
           If{binary(BinaryOp::Lt, loop_.lo, scalar::var(end)), std::move(vectors), {}});
     }
@@ -413,7 +413,7 @@ private:
   int64_t register_bytes_;
   int64_t copies_ = 1;
   bool has_vectors_ = false;
-  bool has_company_ = false; ///< statements that are no updates of accumulators
+  bool has_fused_nests_ = false; ///< statements that are no updates of accumulators
   std::vector<Accumulator> accumulators_;
 };
 
@@ -445,7 +445,7 @@ private:
     Block vectors;
     if (loop->marks.vector_width > 1) {
       For lifted = *loop;
-      lifted.body = stored_by_position(kernel_, lift_loads(kernel_, *loop, ranges_), loop->var);
+      lifted.body = stored_by_position(kernel_, if_convert(kernel_, *loop, ranges_), loop->var);
       ranges_.enter(*loop);
       vectors = LoopVectorizer(kernel_, lifted, ranges_, rest_, register_bytes_).run();
       ranges_.leave();

@@ -19,12 +19,12 @@ enum class Rest : uint8_t { NarrowVector, OneByOne };
 ///            for j in range(j_rest, N): ...
 ///
 /// A known multiple of W has no rest, and of fewer iterations than W there is nothing else; few vectors (kMaxVectors, fewer of exp and the like) are written out without a loop. An
-/// update of one cell by all lanes goes through vector accumulators, several of them so that additions need
+/// update of one element by all lanes goes through vector accumulators, several of them so that additions need
 /// not wait for each other, and is combined once after the loop. Where other statements or functions need the registers
 /// (of `register_bytes`; 0: not known), there is one, and lanes of a sum are added up until they fill two registers. A statement
 /// whose store is no vector store runs lane by lane between the others; a loop of such statements alone stays as it is, but for
 /// `Rest::OneByOne`. Selects that differ from lane to lane compute both
-/// arms where their loads may always be done (lift_loads.h). Loops with inner loops, with conditions
+/// arms where their loads may always be done (if_convert.h). Loops with inner loops, with conditions
 /// that differ from lane to lane, or with definitions of indices, stay as they are.
 Kernel vectorize(Kernel, Rest, int64_t register_bytes = 0);
 

@@ -68,12 +68,12 @@ void add_condition(Diagnostic& d, const isl::set& set, const isl::set& context) 
     d.body.push_back("this happens for all sizes");
 }
 
-/// "A[1, 2]", or "s" for the only cell of a scalar.
-std::string cell_text(const program::Tensor& tensor, const std::vector<int64_t>& cell) {
-  return cell.empty() ? tensor.name : tensor.name + "[" + list_text(cell) + "]";
+/// "A[1, 2]", or "s" for the only element of a scalar.
+std::string element_text(const program::Tensor& tensor, const std::vector<int64_t>& element) {
+  return element.empty() ? tensor.name : tensor.name + "[" + list_text(element) + "]";
 }
 
-std::string cell_text(const Scop& scop, const Access& access, const Point& at) {
+std::string element_text(const Scop& scop, const Access& access, const Point& at) {
   std::string text;
   for (const Expr& e : access.index)
     text += (text.empty() ? "" : ", ") +
@@ -112,9 +112,9 @@ Diagnostic out_of_bounds_error(const Scop& scop, const Access& access, const isl
                " outside tensor `" + tensor.name + "`";
   d.source = scop.source;
   d.where = text.where;
-  d.label = "reaches " + cell_text(scop, access, at);
+  d.label = "reaches " + element_text(scop, access, at);
   d.body.push_back(instance_text(text, at.coordinates) + sizes_text(scop, at.params) +
-                   (access.is_write ? " writes " : " reads ") + cell_text(scop, access, at) +
+                   (access.is_write ? " writes " : " reads ") + element_text(scop, access, at) +
                    ", but `" + tensor.name + "` has shape [" + shape_text(scop, tensor, at.params) +
                    "].");
   add_condition(d, bad, scop.context);
@@ -124,7 +124,7 @@ Diagnostic out_of_bounds_error(const Scop& scop, const Access& access, const isl
   return d;
 }
 
-/// The same of a read that may be of any cell: iterations in which nothing surely wrote one of them before.
+/// The same of a read that may be of any element: iterations in which nothing surely wrote one of them before.
 isl::set unwritten_somewhere(const Scop& scop, const Access& read, const std::vector<Access>& all) {
   isl::map missing = read.relation;
   for (const Access& write : all)
@@ -136,7 +136,7 @@ isl::set unwritten_somewhere(const Scop& scop, const Access& read, const std::ve
   return missing.domain();
 }
 
-/// Iterations of the reading statement for which nothing wrote the cell before. A write of which data say the cell counts for none.
+/// Iterations of the reading statement for which nothing wrote the element before. A write of which data say the element counts for none.
 isl::set unwritten(const Scop& scop, const Access& read, const std::vector<Access>& all) {
   if (!read.is_sure)
     return unwritten_somewhere(scop, read, all);
@@ -146,9 +146,9 @@ isl::set unwritten(const Scop& scop, const Access& read, const std::vector<Acces
       continue;
     if (missing.is_empty())
       break;
-    const isl::map same_cell = write.relation.apply_range(read.relation.reverse());
+    const isl::map same_element = write.relation.apply_range(read.relation.reverse());
     const isl::map earlier =
-        same_cell.intersect(before(scop, scop.source_order, write.statement, read.statement));
+        same_element.intersect(before(scop, scop.source_order, write.statement, read.statement));
     missing = missing.subtract(earlier.range());
   }
   return missing;
@@ -157,7 +157,7 @@ isl::set unwritten(const Scop& scop, const Access& read, const std::vector<Acces
 Diagnostic unwritten_read(const Scop& scop, const Access& read, const isl::set& bad, bool is_temp) {
   const program::Statement& text = scop[read.statement].text;
   const Point at = first_case(scop, bad);
-  const std::string cell = cell_text(scop, read, at);
+  const std::string element = element_text(scop, read, at);
   Diagnostic d;
   d.code = is_temp ? "K0171" : "K0173";
   d.severity = is_temp ? Severity::Error : Severity::Warning;
@@ -167,7 +167,7 @@ Diagnostic unwritten_read(const Scop& scop, const Access& read, const isl::set& 
   d.where = text.where;
   d.label = is_temp ? "needs a value" : "starts from zero here";
   d.body.push_back(instance_text(text, at.coordinates) + sizes_text(scop, at.params) + " reads " +
-                   cell + ", and no statement writes that cell earlier.");
+                   element + ", and no statement writes that element earlier.");
   add_condition(d, bad, scop.context);
   if (is_temp)
     d.help.push_back({"initialise it first, or take it from the caller",
@@ -178,39 +178,39 @@ Diagnostic unwritten_read(const Scop& scop, const Access& read, const isl::set& 
   return d;
 }
 
-/// Cells of a tensor, all of them.
-isl::set cells_of(const Scop& scop, const program::Tensor& tensor) {
+/// Elements of a tensor, all of them.
+isl::set elements_of(const Scop& scop, const program::Tensor& tensor) {
   const isl::set all =
       statement_universe(scop.context_owner->get(), scop.params, tensor.name, tensor.shape.size());
-  isl::set cells = all.intersect_params(scop.context);
+  isl::set elements = all.intersect_params(scop.context);
   for (uint32_t k = 0; k < tensor.shape.size(); ++k) {
     const isl::pw_aff value = dimension_function(all, k);
-    cells = cells.intersect(value.ge_set(value.scale(0)))
-                .intersect(value.lt_set(pw_aff_from_expr(tensor.shape[k], all, scop.params)));
+    elements = elements.intersect(value.ge_set(value.scale(0)))
+                   .intersect(value.lt_set(pw_aff_from_expr(tensor.shape[k], all, scop.params)));
   }
-  return cells;
+  return elements;
 }
 
-Diagnostic unwritten_cell(const Scop& scop, uint32_t tensor, const isl::set& bad) {
+Diagnostic unwritten_element(const Scop& scop, uint32_t tensor, const isl::set& bad) {
   const Point at = first_case(scop, bad);
-  const std::string cell = cell_text(scop.tensors[tensor], at.coordinates);
+  const std::string element = element_text(scop.tensors[tensor], at.coordinates);
   Diagnostic d;
   d.code = "K0172";
   d.severity = Severity::Warning;
-  d.headline = "output `" + scop.tensors[tensor].name + "` has cells that no statement writes";
+  d.headline = "output `" + scop.tensors[tensor].name + "` has elements that no statement writes";
   d.source = scop.source;
   d.where = scop.tensors[tensor].where;
-  d.label = cell + " stays zero";
-  d.body.push_back(cell + sizes_text(scop, at.params) + " is never written; it will be zero.");
+  d.label = element + " stays zero";
+  d.body.push_back(element + sizes_text(scop, at.params) + " is never written; it will be zero.");
   add_condition(d, bad, scop.context);
   return d;
 }
 
-void check_output_cells(Scop& scop, const std::vector<Access>& all) {
+void check_output_elements(Scop& scop, const std::vector<Access>& all) {
   for (uint32_t t = 0; t < scop.tensors.size(); ++t) {
     if (scop.tensors[t].role != program::Role::Output)
       continue;
-    isl::set missing = cells_of(scop, scop.tensors[t]);
+    isl::set missing = elements_of(scop, scop.tensors[t]);
     for (const Access& access : all)
       if (access.is_write && access.is_sure && access.tensor == t)
         missing = missing.subtract(access.relation.range());
@@ -220,7 +220,7 @@ void check_output_cells(Scop& scop, const std::vector<Access>& all) {
       return access.is_write && !access.is_sure && access.tensor == t;
     });
     if (!may_be_written)
-      scop.warnings.push_back(unwritten_cell(scop, t, missing));
+      scop.warnings.push_back(unwritten_element(scop, t, missing));
     scop.zeroed_outputs.push_back(t);
   }
 }
@@ -248,7 +248,7 @@ Diagnostics check_initialised(Scop& scop) {
   Diagnostics errors;
   scop.zeroed_outputs.clear();
   const std::vector<Access> all = accesses(scop);
-  check_output_cells(scop, all);
+  check_output_elements(scop, all);
   for (const Access& read : all) {
     const program::Role role = scop.tensors[read.tensor].role;
     if (read.is_write || role == program::Role::Input || role == program::Role::Inout)

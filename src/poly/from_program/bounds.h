@@ -8,7 +8,7 @@ namespace kawara::poly {
 /// parameter values for which there is one (K0170).
 Diagnostics out_of_bounds(const Scop&);
 
-/// Errors for reads of temp cells that nothing has written yet (K0171). Outputs that are read
+/// Errors for reads of temp elements that nothing has written yet (K0171). Outputs that are read
 /// before they are written (K0173) or not written everywhere (K0172) become warnings, and are
 /// listed in `zeroed_outputs`.
 Diagnostics check_initialised(Scop&);

@@ -22,7 +22,7 @@ const scalar::Load* read_integer(const Expr& e) {
   return scalar::is_integer(e.type().elem) ? as<scalar::Load>(e) : nullptr;
 }
 
-/// What cells of a type hold; nothing where that says nothing.
+/// What elements of a type hold; nothing where that says nothing.
 std::optional<std::pair<int64_t, int64_t>> values_of(Elem elem) {
   switch (elem) {
   case Elem::U8:

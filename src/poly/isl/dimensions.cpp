@@ -17,16 +17,16 @@ namespace kawara::poly {
 namespace {
 
 int64_t integer_of(__isl_take isl_val* value) {
-  const isl::val owned = isl::manage(value);
-  KAWARA_CHECK(isl_val_is_int(owned.get()) == isl_bool_true, "an integer value");
-  return isl_val_get_num_si(owned.get());
+  const isl::val thread_private = isl::manage(value);
+  KAWARA_CHECK(isl_val_is_int(thread_private.get()) == isl_bool_true, "an integer value");
+  return isl_val_get_num_si(thread_private.get());
 }
 
 std::optional<int64_t> finite(__isl_take isl_val* value) {
-  const isl::val owned = isl::manage(value);
-  if (isl_val_is_int(owned.get()) != isl_bool_true)
+  const isl::val thread_private = isl::manage(value);
+  if (isl_val_is_int(thread_private.get()) != isl_bool_true)
     return std::nullopt;
-  return isl_val_get_num_si(owned.get());
+  return isl_val_get_num_si(thread_private.get());
 }
 
 using DimPairs = std::vector<std::pair<unsigned, unsigned>>;
@@ -164,14 +164,14 @@ bool is_box(const isl::set& set) { return isl_set_is_box(set.get()) == isl_bool_
 
 std::optional<int64_t> dimension_min(const isl::set& set, unsigned position) {
   isl_set* free = isl_set_project_out_all_params(set.copy());
-  const isl::set owned = isl::manage(free);
-  return finite(isl_set_dim_min_val(owned.copy(), static_cast<int>(position)));
+  const isl::set thread_private = isl::manage(free);
+  return finite(isl_set_dim_min_val(thread_private.copy(), static_cast<int>(position)));
 }
 
 std::optional<int64_t> dimension_max(const isl::set& set, unsigned position) {
   isl_set* free = isl_set_project_out_all_params(set.copy());
-  const isl::set owned = isl::manage(free);
-  return finite(isl_set_dim_max_val(owned.copy(), static_cast<int>(position)));
+  const isl::set thread_private = isl::manage(free);
+  return finite(isl_set_dim_max_val(thread_private.copy(), static_cast<int>(position)));
 }
 
 std::optional<int64_t> least_of(const isl::aff& function, const isl::set& set) {

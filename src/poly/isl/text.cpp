@@ -8,7 +8,7 @@
 namespace kawara::poly {
 namespace {
 
-std::string owned(char* text) {
+std::string thread_private(char* text) {
   const std::string out = text ? text : "";
   std::free(text);
   return out;
@@ -16,8 +16,8 @@ std::string owned(char* text) {
 
 } // namespace
 
-std::string text_of(const isl::set& set) { return owned(isl_set_to_str(set.get())); }
+std::string text_of(const isl::set& set) { return thread_private(isl_set_to_str(set.get())); }
 
-std::string text_of(const isl::map& map) { return owned(isl_map_to_str(map.get())); }
+std::string text_of(const isl::map& map) { return thread_private(isl_map_to_str(map.get())); }
 
 } // namespace kawara::poly

@@ -2,7 +2,7 @@
 
 #include "poly/accesses.h"
 #include "poly/affine.h"
-#include "poly/definitions.h"
+#include "poly/domain_facts.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/text.h"
@@ -129,7 +129,7 @@ public:
       const bool is_new = found.shown == nullptr;
       out.push_back({kind, tensor, StmtId{source}, StmtId{sink}, is_reduction,
                      is_new ? in_fewer_pieces(found.pairs) : found.pairs,
-                     is_new ? std::make_shared<Shown>() : found.shown});
+                     is_new ? std::make_shared<ProofCache>() : found.shown});
     }
     return out;
   }
@@ -138,7 +138,7 @@ private:
   using Key = std::tuple<uint32_t, uint32_t, uint32_t, DependenceKind, bool>;
   struct Found {
     isl::map pairs;
-    std::shared_ptr<Shown> shown; ///< of pairs that are known from before
+    std::shared_ptr<ProofCache> shown; ///< of pairs that are known from before
   };
 
   /// Kinds with the same pairs share one relation.
@@ -154,7 +154,7 @@ private:
            !is_known(a.statement, b.statement, a.tensor) && !are_apart(a, b);
   }
 
-  /// Neither the iterations of the statements nor which of them come first have changed, and the tensor's cells are the same but for
+  /// Neither the iterations of the statements nor which of them come first have changed, and the tensor's elements are the same but for
   /// loops that have got copies of their own.
   bool is_known(StmtId a, StmtId b, uint32_t tensor) {
     if (!has_same_iterations_[a.value] || !has_same_iterations_[b.value])
@@ -190,7 +190,7 @@ private:
     return true;
   }
 
-  /// It has been proved that all pairs which touch one cell of the tensor come in the order in which they came: then they are the
+  /// It has been proved that all pairs which touch one element of the tensor come in the order in which they came: then they are the
   /// dependences of the new order, too.
   bool is_kept(StmtId a, StmtId b, uint32_t tensor) const {
     return std::all_of(
@@ -206,11 +206,12 @@ private:
     const std::vector<Expr>&one = *copies(d.source, d.tensor), &other = *copies(d.sink, d.tensor);
     Found found{d.relation, d.shown};
     if (!one.empty()) {
-      const Ties ties =
-          d.shown && d.shown->ties ? *d.shown->ties : ties_of(scop_, d.relation, d.source, d.sink);
+      const Equalities equalities = d.shown && d.shown->equalities
+                                        ? *d.shown->equalities
+                                        : equalities_of(scop_, d.relation, d.source, d.sink);
       const RowPairs rows(scop_, d.source, d.sink);
       for (size_t k = 0; k < one.size(); ++k)
-        if (!is_tied(ties, one[k], other[k]))
+        if (!is_tied(equalities, one[k], other[k]))
           found = {found.pairs.intersect(rows.equal(one[k], other[k])), nullptr};
     }
     if (found.shown || !found.pairs.is_empty())
@@ -234,7 +235,7 @@ private:
       at->second.pairs = at->second.pairs.unite(*pairs);
   }
 
-  /// The first access by which the same statement touches the same cells: an update reads what it writes, and takes part in three
+  /// The first access by which the same statement touches the same elements: an update reads what it writes, and takes part in three
   /// kinds of dependences that are the same pairs.
   size_t first_alike(size_t access) const {
     const Access& own = accesses_[access];
@@ -245,7 +246,7 @@ private:
     return a;
   }
 
-  /// Pairs of instances that touch the same cell through these accesses, in source order; nothing where there are none.
+  /// Pairs of instances that touch the same element through these accesses, in source order; nothing where there are none.
   const std::optional<isl::map>& conflicts(size_t a, size_t b) {
     const auto [at, is_new] = conflicts_.try_emplace({a, b});
     if (is_new) {
@@ -260,22 +261,23 @@ private:
   std::optional<isl::map> found_conflicts(size_t a, size_t b) {
     const StmtId source = accesses_[a].statement, sink = accesses_[b].statement;
     const Meeting meeting = meet(scop_.source_order, source, sink);
-    const std::vector<Step> steps = steps_of(scop_.source_order,
-                                             ties_of_cells(accesses_[a].index, accesses_[b].index,
-                                                           reading_of(scop_[source])->definitions(),
-                                                           reading_of(scop_[sink])->definitions()),
-                                             source, sink, meeting.shared_loops);
+    const std::vector<Step> steps =
+        steps_of(scop_.source_order,
+                 equalities_of_elements(accesses_[a].index, accesses_[b].index,
+                                        domain_facts_of(scop_[source])->definitions(),
+                                        domain_facts_of(scop_[sink])->definitions()),
+                 source, sink, meeting.shared_loops);
     if (steps.empty() && meeting.order >= 0)
       return std::nullopt;
     return pairs_in_order(scop_, relation(a).apply_range(relation(b).reverse()), source, sink,
                           steps, meeting.order);
   }
 
-  /// The first iteration of the source and the first one of the sink, or the last of the same cell, are such a pair. Most pairs
+  /// The first iteration of the source and the first one of the sink, or the last of the same element, are such a pair. Most pairs
   /// that there are have one of these two among them, and need not be looked for.
   bool has_conflict_at_corners(size_t a, size_t b) const {
     const StmtId source = accesses_[a].statement, sink = accesses_[b].statement;
-    const auto first = reading_of(scop_[source])
+    const auto first = domain_facts_of(scop_[source])
                            ->corner(std::vector<bool>(scop_[source].text.iters.size(), false));
     std::vector<bool> is_free(scop_[sink].text.iters.size(), true);
     for (const Expr& e : accesses_[b].index)
@@ -284,16 +286,16 @@ private:
           is_free[it->index] = false;
       });
     for (const std::vector<bool>& is_last : {is_free, std::vector<bool>(is_free.size(), false)}) {
-      const auto other = reading_of(scop_[sink])->corner(is_last);
-      if (first && other && is_same_cell(a, *first, b, *other) &&
+      const auto other = domain_facts_of(scop_[sink])->corner(is_last);
+      if (first && other && is_same_element(a, *first, b, *other) &&
           is_before(scop_.source_order, source, *first, sink, *other))
         return true;
     }
     return false;
   }
 
-  bool is_same_cell(size_t a, const std::vector<int64_t>& x, size_t b,
-                    const std::vector<int64_t>& y) const {
+  bool is_same_element(size_t a, const std::vector<int64_t>& x, size_t b,
+                       const std::vector<int64_t>& y) const {
     const auto &from = accesses_[a].index, &to = accesses_[b].index;
     return std::equal(from.begin(), from.end(), to.begin(), to.end(),
                       [&](const Expr& one, const Expr& other) {
@@ -391,14 +393,14 @@ isl::union_map times_of(const Scop& scop, const Order& order) {
   return out;
 }
 
-Scop with_cells_moved(Scop scop) {
+Scop with_elements_moved(Scop scop) {
   scop.analysed = std::make_shared<Analysed>(Analysed{scop.statements, scop.source_order});
   return scop;
 }
 
 Scop rebuilt(Scop scop) {
   scop.dependences = MemoryDependences(scop).all();
-  return with_cells_moved(std::move(scop));
+  return with_elements_moved(std::move(scop));
 }
 
 std::vector<Dependence> exact_dependences(const Scop& scop) {
@@ -423,7 +425,7 @@ std::vector<Dependence> exact_dependences(const Scop& scop) {
       continue;
     const isl::union_map reads = gather(t, false);
     const isl::union_map writes = gather(t, true);
-    // A write of which nobody knows the cell leaves older values in all of them.
+    // A write of which nobody knows the element leaves older values in all of them.
     const isl::union_map sure_writes = gather(t, true, true), others = gather(t, true, false);
     if (writes.is_empty())
       continue;

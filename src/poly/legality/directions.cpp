@@ -28,10 +28,10 @@ std::vector<Step> single_steps(const Scop& scop, const Order& order, const Depen
   const size_t count =
       std::min({depth, order.rows[d.source.value].size(), order.rows[d.sink.value].size()});
   const std::vector<bool> is_apart(count, true);
-  return d.shown && d.shown->ties
-             ? steps_of(order, *d.shown->ties, d.source, d.sink, count, is_apart)
-             : steps_of(order, ties_of(scop, d.relation, d.source, d.sink), d.source, d.sink, count,
-                        is_apart);
+  return d.shown && d.shown->equalities
+             ? steps_of(order, *d.shown->equalities, d.source, d.sink, count, is_apart)
+             : steps_of(order, equalities_of(scop, d.relation, d.source, d.sink), d.source, d.sink,
+                        count, is_apart);
 }
 
 isl::map tied_in(const Scop& scop, const Dependence& d, const std::vector<Step>& steps,

@@ -12,7 +12,7 @@ namespace {
 
 using program::Program;
 
-bool has_same_cells(const program::Tensor& a, const program::Tensor& b) {
+bool has_same_elements(const program::Tensor& a, const program::Tensor& b) {
   return a.elem == b.elem &&
          std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(), b.shape.end(), scalar::equal);
 }
@@ -26,7 +26,7 @@ bool reads(const program::Statement& statement, uint32_t tensor) {
   return found;
 }
 
-/// The program without tensor `from`, whose cells are those of `to`.
+/// The program without tensor `from`, whose elements are those of `to`.
 Program with_one_tensor(Program program, uint32_t from, uint32_t to) {
   program.tensors[to].role = program::Role::Inout;
   program.tensors.erase(program.tensors.begin() + from);
@@ -53,21 +53,21 @@ std::string clash(const Scop& scop, const Dependence& d) {
   const bool is_read_first = d.kind == DependenceKind::Anti;
   const std::string& reader = scop[is_read_first ? d.source : d.sink].text.name;
   const std::string& writer = scop[is_read_first ? d.sink : d.source].text.name;
-  return fmt::format("{} reads cells {} another iteration{} writes them", reader,
+  return fmt::format("{} reads elements {} another iteration{} writes them", reader,
                      is_read_first ? "before" : "after", reader == writer ? "" : " of " + writer);
 }
 
 } // namespace
 
 Result<Program, std::string> in_place(const Program& program, uint32_t operand, uint32_t result) {
-  if (!has_same_cells(program.tensors[operand], program.tensors[result]))
+  if (!has_same_elements(program.tensors[operand], program.tensors[result]))
     return fail(std::string("they have other shapes or types"));
   for (const program::Statement& statement : program.statements)
     if (reads(statement, result))
       return fail(statement.name + " reads the result");
   const auto apart = scop_from_program(program, make_context());
   if (!apart || std::count(apart->zeroed_outputs.begin(), apart->zeroed_outputs.end(), result) != 0)
-    return fail(std::string("some cells of the result are not written"));
+    return fail(std::string("some elements of the result are not written"));
   Program together = with_one_tensor(program, operand, result);
   const auto scop = scop_from_program(together, make_context());
   if (!scop)

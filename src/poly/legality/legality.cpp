@@ -46,9 +46,9 @@ isl::map clashing_lanes(Levels& levels, DependenceKind kind, size_t depth, int64
 }
 
 /// The marks of the loops that two statements share, as far as they are questions.
-std::vector<KeptOrder::Level> marks_of(const Order& order, const std::vector<LoopId>& path,
-                                       size_t loops) {
-  std::vector<KeptOrder::Level> all(loops);
+std::vector<ProvedOrder::Level> marks_of(const Order& order, const std::vector<LoopId>& path,
+                                         size_t loops) {
+  std::vector<ProvedOrder::Level> all(loops);
   for (size_t depth = 0; depth < loops; ++depth) {
     const Marks& marks = order[path[depth]].marks;
     const size_t end = std::min(group_end(order, path, depth), loops);
@@ -62,25 +62,26 @@ std::vector<KeptOrder::Level> marks_of(const Order& order, const std::vector<Loo
 
 /// A dependence under an order, as the judge sees it.
 struct Question {
-  std::shared_ptr<const Ties> ties;
+  std::shared_ptr<const Equalities> equalities;
   std::vector<Step> steps;
-  KeptOrder asked;
+  ProvedOrder asked;
 };
 
 Question question_of(const Scop& scop, const Order& order, const Dependence& d, Meeting meeting) {
   Question question;
-  question.ties = d.shown && d.shown->ties
-                      ? d.shown->ties
-                      : std::make_shared<const Ties>(ties_of(scop, d.relation, d.source, d.sink));
-  const std::vector<KeptOrder::Level> marks =
+  question.equalities =
+      d.shown && d.shown->equalities
+          ? d.shown->equalities
+          : std::make_shared<const Equalities>(equalities_of(scop, d.relation, d.source, d.sink));
+  const std::vector<ProvedOrder::Level> marks =
       marks_of(order, path_of(order, d.source), meeting.shared_loops);
   std::vector<bool> is_apart;
-  for (const KeptOrder::Level& level : marks)
+  for (const ProvedOrder::Level& level : marks)
     is_apart.push_back(level.is_parallel || level.vector_width > 0);
   question.steps =
-      steps_of(order, *question.ties, d.source, d.sink, meeting.shared_loops, is_apart);
+      steps_of(order, *question.equalities, d.source, d.sink, meeting.shared_loops, is_apart);
   for (const Step& step : question.steps) {
-    KeptOrder::Level level = marks[step.first];
+    ProvedOrder::Level level = marks[step.first];
     level.source = step.source;
     level.sink = step.sink;
     question.asked.levels.push_back(std::move(level));
@@ -105,8 +106,8 @@ public:
   /// Notes what has been proved. Not before all is finished: what isl says when its quota runs out is no answer.
   void remember() {
     for (Learned& learned : learned_) {
-      Shown& shown = *scop_.dependences[learned.dependence].shown;
-      shown.ties = std::move(learned.ties);
+      ProofCache& shown = *scop_.dependences[learned.dependence].shown;
+      shown.equalities = std::move(learned.equalities);
       shown.kept.push_back(std::move(learned.kept));
     }
   }
@@ -118,8 +119,8 @@ private:
     if (meeting.shared_loops == 0 && meeting.order < 0)
       return;
     Question question = question_of(scop_, order_, d, meeting);
-    KeptOrder& asked = question.asked;
-    if (const KeptOrder* kept = d.shown ? find_kept(*d.shown, asked) : nullptr) {
+    ProvedOrder& asked = question.asked;
+    if (const ProvedOrder* kept = d.shown ? find_kept(*d.shown, asked) : nullptr) {
       reassociates_ = reassociates_ || kept->reassociates;
       return;
     }
@@ -130,8 +131,8 @@ private:
       asked.reassociates = examine(index, meeting, levels, asked.may_reassociate);
       reassociates_ = reassociates_ || asked.reassociates;
     }
-    if (d.shown && violations == violations_.size() && !asks_for_cells(d, meeting))
-      learned_.push_back({index, std::move(question.ties), std::move(asked)});
+    if (d.shown && violations == violations_.size() && !asks_for_elements(d, meeting))
+      learned_.push_back({index, std::move(question.equalities), std::move(asked)});
   }
 
   /// Adds what is violated. True when pairs of a reduction change their order, or run together.
@@ -154,7 +155,7 @@ private:
       if (marks.is_parallel || marks.axis != Axis::None)
         take(Broken::Parallel, path[depth], colliding_pairs(levels, depth, end),
              may_reassociate && !marks.is_parallel && marks.axis == Axis::ThreadX &&
-                 updates_one_cell(d, depth));
+                 updates_one_element(d, depth));
       if (marks.vector_width > 1)
         take(Broken::Vector, path[depth],
              clashing_lanes(levels, d.kind, end - 1, marks.vector_width, meeting), may_reassociate);
@@ -163,7 +164,7 @@ private:
   }
 
   /// The answer is not one about the pairs alone.
-  bool asks_for_cells(const Dependence& d, Meeting meeting) const {
+  bool asks_for_elements(const Dependence& d, Meeting meeting) const {
     const std::vector<LoopId> path = path_of(order_, d.source);
     return d.is_reduction &&
            std::any_of(path.begin(),
@@ -171,11 +172,11 @@ private:
                        [&](LoopId loop) { return order_[loop].marks.axis == Axis::ThreadX; });
   }
 
-  /// Threads of one block can add up what each of them has, for one cell at a time: all iterations that share
+  /// Threads of one block can add up what each of them has, for one element at a time: all iterations that share
   /// the loops above `depth` update the same one.
-  bool updates_one_cell(const Dependence& d, size_t depth) {
+  bool updates_one_element(const Dependence& d, size_t depth) {
     const program::Statement& text = scop_[d.source].text;
-    // Cells that data choose may be one and may be several.
+    // Elements that data choose may be one and may be several.
     const bool is_known =
         !text.over && std::all_of(text.index.begin(), text.index.end(),
                                   [&](const Expr& e) { return is_known_index(e, text); });
@@ -200,8 +201,8 @@ private:
   bool reassociates_ = false;
   struct Learned {
     size_t dependence = 0;
-    std::shared_ptr<const Ties> ties;
-    KeptOrder kept;
+    std::shared_ptr<const Equalities> equalities;
+    ProvedOrder kept;
   };
   std::vector<Learned> learned_;
 };
@@ -232,7 +233,7 @@ bool is_known_to_keep(const Scop& scop, const Order& order, const Dependence& d)
   const Question question = question_of(scop, order, d, meeting);
   if (question.asked.levels.empty() && question.asked.order < 0)
     return true;
-  const KeptOrder* kept = d.shown ? find_kept(*d.shown, question.asked) : nullptr;
+  const ProvedOrder* kept = d.shown ? find_kept(*d.shown, question.asked) : nullptr;
   return kept != nullptr && !kept->reassociates;
 }
 

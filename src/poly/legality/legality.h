@@ -15,8 +15,8 @@ enum class Broken : uint8_t {
   Vector,   ///< two lanes of a vector loop depend on each other in a way lanes cannot keep
 };
 
-/// A coordinate of a cell that is read from data.
-inline constexpr int64_t kAnyCell = INT64_MIN;
+/// A coordinate of an element that is read from data.
+inline constexpr int64_t kAnyElement = INT64_MIN;
 
 /// The two iterations that would break, the same on each run: at the smallest parameter values the
 /// lexicographically first pair.
@@ -27,7 +27,7 @@ struct Illegal {
   bool parts_at_loop = false;        ///< false: the loops agree and the sequence decides
   std::vector<int64_t> params;       ///< parameter values of the example
   std::vector<int64_t> source, sink; ///< iterator values
-  std::vector<int64_t> cell;         ///< that both touch; `kAnyCell` where only data can say
+  std::vector<int64_t> element;      ///< that both touch; `kAnyElement` where only data can say
   std::string
       condition; ///< parameter values for which there is such a pair, e.g. `N >= 4`; empty: always
   std::vector<std::string>
@@ -46,7 +46,7 @@ using Verdict = std::variant<Legal, Illegal, Undecided>;
 
 /// The only judge. Legal iff every dependence of `scop` has its source strictly before its sink
 /// under `order` (reductions excepted where the contract allows), no dependence at all is carried
-/// by a parallel loop or one that is bound to an axis of a GPU (reductions of one cell
+/// by a parallel loop or one that is bound to an axis of a GPU (reductions of one element
 /// excepted on thread.x where the contract allows), and every vector loop keeps its lanes' dependences: for W consecutive
 /// iterations, statement by statement, all lanes read before any lane writes.
 Verdict judge(const Scop& scop, const Order& order, unsigned long quota = kDefaultQuota);

@@ -118,7 +118,8 @@ std::optional<size_t> Levels::step_at(size_t depth) const {
 bool agree_above(const Scop& scop, const Order& order, const isl::map& pairs, StmtId source,
                  StmtId sink, size_t depth) {
   const RowPairs rows(scop, source, sink);
-  for (const Step& step : steps_of(order, ties_of(scop, pairs, source, sink), source, sink, depth))
+  for (const Step& step :
+       steps_of(order, equalities_of(scop, pairs, source, sink), source, sink, depth))
     if (!pairs.is_disjoint(rows.less(step.source, step.sink)) ||
         !pairs.is_disjoint(rows.greater(step.source, step.sink)))
       return false;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "poly/ties.h"
+#include "poly/equalities.h"
 
 #include <optional>
 #include <vector>

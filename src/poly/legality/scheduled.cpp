@@ -10,7 +10,7 @@
 namespace kawara::poly {
 namespace {
 
-/// Some index steps over cells (`2*x`, `x // 2`). Orders that line such accesses up are no good to loops,
+/// Some index steps over elements (`2*x`, `x // 2`). Orders that line such accesses up are no good to loops,
 /// and while isl looks for them its integer programs grow numbers of thousands of digits: minutes for
 /// a pool of stride 2 over a padded line, long before any sensible quota runs out.
 bool has_stride(const Scop& scop) {

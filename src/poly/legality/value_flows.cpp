@@ -55,7 +55,7 @@ Touched touched(const Scop& scop, const std::vector<Access>& all,
   return out;
 }
 
-/// { S[x] -> T[cell] : nothing writes the cell after x }
+/// { S[x] -> T[element] : nothing writes the element after x }
 isl::union_map last_writes(const Touched& all, const isl::union_map& times) {
   const isl::union_set overwritten = flow_of(all.writes, all.writes, times).domain();
   return all.results.subtract(all.results.intersect_domain(overwritten));

@@ -76,18 +76,19 @@ std::string distance_entry(const isl::map& relation, const isl::pw_aff& source,
 }
 
 /// Indices through which a statement reads or writes a tensor, in the order of `accesses`.
-std::vector<std::vector<Expr>> cells_of(const Scop& scop, StmtId id, uint32_t tensor, bool writes) {
+std::vector<std::vector<Expr>> elements_of(const Scop& scop, StmtId id, uint32_t tensor,
+                                           bool writes) {
   const program::Statement& text = scop[id].text;
-  std::vector<std::vector<Expr>> cells;
+  std::vector<std::vector<Expr>> elements;
   if (!writes)
     program::visit_exprs(text, [&](const Expr& root) {
       for (const scalar::Load* load : scalar::loads_in(root))
         if (load->tensor == tensor)
-          cells.push_back(load->index);
+          elements.push_back(load->index);
     });
   if (text.tensor == tensor && (writes || text.op != scalar::ReduceOp::None))
-    cells.push_back(text.index);
-  return cells;
+    elements.push_back(text.index);
+  return elements;
 }
 
 } // namespace
@@ -119,31 +120,31 @@ std::vector<std::string> distance_text(const Scop& scop, const Dependence& d) {
   return distance;
 }
 
-std::vector<int64_t> shared_cell(const Scop& scop, const Dependence& d,
-                                 const std::vector<int64_t>& params,
-                                 const std::vector<int64_t>& source,
-                                 const std::vector<int64_t>& sink) {
+std::vector<int64_t> shared_element(const Scop& scop, const Dependence& d,
+                                    const std::vector<int64_t>& params,
+                                    const std::vector<int64_t>& source,
+                                    const std::vector<int64_t>& sink) {
   const auto evaluate = [&](const std::vector<Expr>& index, const std::vector<int64_t>& at,
                             StmtId id) {
-    std::vector<int64_t> cell;
+    std::vector<int64_t> element;
     for (const Expr& e : index)
-      cell.push_back(is_known_index(e, scop[id].text) ? value_at(e, params, at) : kAnyCell);
-    return cell;
+      element.push_back(is_known_index(e, scop[id].text) ? value_at(e, params, at) : kAnyElement);
+    return element;
   };
   const auto may_meet = [](int64_t x, int64_t y) {
-    return x == y || x == kAnyCell || y == kAnyCell;
+    return x == y || x == kAnyElement || y == kAnyElement;
   };
-  for (const auto& a : cells_of(scop, d.source, d.tensor, d.kind != DependenceKind::Anti))
-    for (const auto& b : cells_of(scop, d.sink, d.tensor, d.kind != DependenceKind::Flow)) {
-      std::vector<int64_t> cell = evaluate(a, source, d.source);
+  for (const auto& a : elements_of(scop, d.source, d.tensor, d.kind != DependenceKind::Anti))
+    for (const auto& b : elements_of(scop, d.sink, d.tensor, d.kind != DependenceKind::Flow)) {
+      std::vector<int64_t> element = evaluate(a, source, d.source);
       const std::vector<int64_t> other = evaluate(b, sink, d.sink);
-      if (!std::equal(cell.begin(), cell.end(), other.begin(), other.end(), may_meet))
+      if (!std::equal(element.begin(), element.end(), other.begin(), other.end(), may_meet))
         continue;
-      std::transform(cell.begin(), cell.end(), other.begin(), cell.begin(),
-                     [](int64_t x, int64_t y) { return x == y ? x : kAnyCell; });
-      return cell;
+      std::transform(element.begin(), element.end(), other.begin(), element.begin(),
+                     [](int64_t x, int64_t y) { return x == y ? x : kAnyElement; });
+      return element;
     }
-  KAWARA_CHECK(false, "two accesses of the dependence that meet in a cell");
+  KAWARA_CHECK(false, "two accesses of the dependence that meet in an element");
 }
 
 Illegal first_witness(const Scop& scop, const Order& order,
@@ -170,7 +171,7 @@ Illegal first_witness(const Scop& scop, const Order& order,
   illegal.params = first.params;
   illegal.source = first.source;
   illegal.sink = first.sink;
-  illegal.cell = shared_cell(scop, d, first.params, first.source, first.sink);
+  illegal.element = shared_element(scop, d, first.params, first.source, first.sink);
   illegal.condition = condition_text(violation.pairs.domain().params(), scop.context);
   illegal.distance = distance_text(scop, d);
   if (violation.broken == Broken::Order)

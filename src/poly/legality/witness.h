@@ -19,10 +19,11 @@ Illegal first_witness(const Scop&, const Order&, const std::vector<Violation>& v
 /// Per loop that both statements share in the source order: "+1", "0", ">=1", "<=-1", "-1..+1", "*".
 std::vector<std::string> distance_text(const Scop&, const Dependence&);
 
-/// Index of the cell that both ends of the dependence touch at these iterations.
-std::vector<int64_t> shared_cell(const Scop&, const Dependence&, const std::vector<int64_t>& params,
-                                 const std::vector<int64_t>& source,
-                                 const std::vector<int64_t>& sink);
+/// Index of the element that both ends of the dependence touch at these iterations.
+std::vector<int64_t> shared_element(const Scop&, const Dependence&,
+                                    const std::vector<int64_t>& params,
+                                    const std::vector<int64_t>& source,
+                                    const std::vector<int64_t>& sink);
 
 /// Value of a quasi-affine expression at a point.
 int64_t value_at(const scalar::Expr&, const std::vector<int64_t>& params,

@@ -50,7 +50,7 @@ private:
     const auto [at, is_new] = shapes.emplace(part.values[t], own);
     const auto both = common_refinement(at->second, own);
     if (!both)
-      return fmt::format("its cells are arranged as {} and as {}", text_of_extents(at->second),
+      return fmt::format("its elements are arranged as {} and as {}", text_of_extents(at->second),
                          text_of_extents(own));
     at->second = *both;
     return std::nullopt;
@@ -207,7 +207,7 @@ Tidy tidied(const Program& from) {
   return tidy;
 }
 
-/// Is the tensor added up, so that a schedule can hold its cells until they are finished?
+/// Is the tensor added up, so that a schedule can hold its elements until they are finished?
 bool is_sum(const Program& program, uint32_t tensor) {
   return std::any_of(program.statements.begin(), program.statements.end(), [&](const Statement& s) {
     return s.tensor == tensor && s.op == ReduceOp::Sum;
@@ -228,8 +228,8 @@ Result<Composed, std::string> compose(std::vector<Part> parts, const std::set<Va
   for (const auto& [value, tensor] : joiner.tensors) {
     if (!tidy.places[tensor] || whole.tensors[tensor].role != Role::Temp)
       continue;
-    if (const int64_t reads = reads_per_cell(tidy.program, *tidy.places[tensor]); reads > 1)
-      return fail(fmt::format("each cell of the value would be used {} times", reads));
+    if (const int64_t reads = reads_per_element(tidy.program, *tidy.places[tensor]); reads > 1)
+      return fail(fmt::format("each element of the value would be used {} times", reads));
     if (!is_sum(tidy.program, *tidy.places[tensor]))
       return fail(std::string("the value would be stored all the same"));
   }

@@ -29,7 +29,7 @@ struct Composed {
 /// One program that does what the parts do one after the other. Values of which some part is the maker and
 /// that are not `needed` elsewhere become temps, or vanish into the statements that read them. Shapes under
 /// which parts see a value are brought together by cutting loops of element-wise parts. Fails with a
-/// reason when that is not possible, or when a value would be read several times per cell and not vanish.
+/// reason when that is not possible, or when a value would be read several times per element and not vanish.
 Result<Composed, std::string> compose(std::vector<Part> parts, const std::set<ValueId>& needed);
 
 } // namespace kawara::program::fusion

@@ -64,7 +64,7 @@ std::vector<int64_t> runs_of(const Program& program) {
   return runs;
 }
 
-int64_t cells_of(const Tensor& tensor) {
+int64_t elements_of(const Tensor& tensor) {
   const Extents extents = extents_of(tensor);
   return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
 }
@@ -86,8 +86,9 @@ std::optional<uint32_t> only_iter(const Expr& index) {
   return is_only ? found : std::nullopt;
 }
 
-/// Times that the statement uses each cell of the tensor, at most.
-int64_t uses_per_cell(const Program& program, const Statement& s, int64_t runs, uint32_t tensor) {
+/// Times that the statement uses each element of the tensor, at most.
+int64_t uses_per_element(const Program& program, const Statement& s, int64_t runs,
+                         uint32_t tensor) {
   bool is_once = true;
   scalar::visit(s.value, [&](const Expr& e) {
     const auto* load = scalar::as<scalar::Load>(e);
@@ -99,8 +100,8 @@ int64_t uses_per_cell(const Program& program, const Statement& s, int64_t runs, 
         iters.insert(*iter);
     is_once = is_once && iters.size() == s.iters.size();
   });
-  const int64_t cells = std::max<int64_t>(cells_of(program.tensors[tensor]), 1);
-  return is_once ? 1 : (runs + cells - 1) / cells;
+  const int64_t elements = std::max<int64_t>(elements_of(program.tensors[tensor]), 1);
+  return is_once ? 1 : (runs + elements - 1) / elements;
 }
 
 class Inliner {
@@ -161,7 +162,7 @@ private:
       const auto reads = static_cast<size_t>(reads_of(reader.value, producer.tensor));
       const bool is_large = nodes_of(reader.value) + reads * nodes_of(producer.value) > kMostNodes;
       if (is_costly_again || is_large ||
-          uses_per_cell(program_, reader, runs[s], producer.tensor) > 1) {
+          uses_per_element(program_, reader, runs[s], producer.tensor) > 1) {
         is_everywhere = false;
         continue;
       }
@@ -195,12 +196,12 @@ private:
 
 Program inline_maps(Program program) { return Inliner(std::move(program)).run(); }
 
-int64_t reads_per_cell(const Program& program, uint32_t tensor) {
+int64_t reads_per_element(const Program& program, uint32_t tensor) {
   const std::vector<int64_t> runs = runs_of(program);
   int64_t most = 0;
   for (size_t s = 0; s < program.statements.size(); ++s)
     if (runs[s] > 0 && reads_of(program.statements[s].value, tensor) > 0)
-      most = std::max(most, uses_per_cell(program, program.statements[s], runs[s], tensor));
+      most = std::max(most, uses_per_element(program, program.statements[s], runs[s], tensor));
   return most;
 }
 

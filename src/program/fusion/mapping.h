@@ -5,20 +5,20 @@
 
 namespace kawara::program::fusion {
 
-/// How one cell of an operator's input reaches its output.
+/// How one element of an operator's input reaches its output.
 enum class Mapping : uint8_t {
-  OneToOne,   ///< one cell each: Add, Relu
-  OneToMany,  ///< one cell to several: Expand, Tile
-  ManyToMany, ///< several cells to each: Conv, MatMul, ReduceSum, Softmax
-  Reorganise, ///< the same cells under another shape: Reshape, Flatten
-  Shuffle     ///< the same cells in another order: Transpose, DepthToSpace
+  OneToOne,   ///< one element each: Add, Relu
+  OneToMany,  ///< one element to several: Expand, Tile
+  ManyToMany, ///< several elements to each: Conv, MatMul, ReduceSum, Softmax
+  Reorganise, ///< the same elements under another shape: Reshape, Flatten
+  Shuffle     ///< the same elements in another order: Transpose, DepthToSpace
 };
 std::string_view name_of(Mapping); ///< "one-to-one"
 
 /// Whether two neighbours are worth one kernel.
 enum class Verdict : uint8_t {
   Fuse,  ///< always
-  Maybe, ///< where each cell is still computed once
+  Maybe, ///< where each element is still computed once
   Never
 };
 
@@ -33,7 +33,7 @@ Pairing pairing_of(Mapping first, Mapping second);
 /// Mapping of an operator of the ONNX standard, by its name. Those that are not in the list count as many-to-many.
 Mapping mapping_of(std::string_view op);
 
-/// Does the operator read its operands as they lie in memory, so that nothing can be computed on the way? The GPU's copy engine does,
+/// Does the operator read its operands as they lie in memory, so that nothing can be computed on the way? The GPU's TMA does,
 /// which brings them to tensor cores.
 bool reads_from_memory(std::string_view op);
 

@@ -148,8 +148,8 @@ private:
         out.push_back(scalar::substitute_iters(index[d], firsts));
         continue;
       }
-      const auto& cells = parts[*bare_iter(index[d])];
-      out.insert(out.end(), cells.begin(), cells.end());
+      const auto& elements = parts[*bare_iter(index[d])];
+      out.insert(out.end(), elements.begin(), elements.end());
     }
     return out;
   }
@@ -322,7 +322,7 @@ std::optional<Program> refined(const Program& program, uint32_t tensor, const Ex
   const Extents old = extents_of(program.tensors[tensor]);
   for (size_t d = 0; d < old.size(); ++d) {
     Extents parts;
-    for (int64_t cells = 1; cells < old[d] && at < shape.size(); cells *= shape[at++])
+    for (int64_t elements = 1; elements < old[d] && at < shape.size(); elements *= shape[at++])
       parts.push_back(shape[at]);
     if (parts.size() > 1 && !cutter.cut(tensor, d, parts))
       return std::nullopt;

@@ -26,10 +26,10 @@ std::vector<Expr> shape_of(const Extents&);
 /// Iterator `i` when the index is just that.
 std::optional<uint32_t> bare_iter(const Expr&);
 
-/// The nest assigns every cell of its tensor once, cell (i, j, ...) in iteration (i, j, ...).
+/// The nest assigns every element of its tensor once, element (i, j, ...) in iteration (i, j, ...).
 bool is_map(const Program&, const PlainNest&);
 
-/// All nests are maps: the program computes cell by cell.
+/// All nests are maps: the program computes element by element.
 bool is_map(const Program&);
 
 /// The program with dimensions of extent 1 left out of all tensors.

@@ -364,7 +364,7 @@ Partition partition(const std::vector<Draft>& drafts, const std::set<ValueId>& n
   return Partitioner(drafts, needed).run();
 }
 
-Partition apart(const std::vector<Draft>& drafts) {
+Partition run_in_subprocess(const std::vector<Draft>& drafts) {
   Partition out;
   for (size_t d = 0; d < drafts.size(); ++d)
     out.groups.push_back(Partitioner::alone(drafts[d], d));

@@ -227,8 +227,8 @@ Result<Arrays, Diagnostic> pattern_inputs(const Program& program,
     if (!is_given(tensor))
       continue;
     Array array = fill_pattern(tensor.elem, shapes[t], seed * 1000 + t);
-    for (int64_t c = 0; indices[t] && c < array.cells(); ++c)
-      array.set(c, scalar::int_value(indices[t]->value(c, array.cells(), seed * 1000 + t)));
+    for (int64_t c = 0; indices[t] && c < array.elements(); ++c)
+      array.set(c, scalar::int_value(indices[t]->value(c, array.elements(), seed * 1000 + t)));
     arrays.emplace(tensor.name, std::move(array));
   }
   return arrays;

@@ -130,7 +130,7 @@ bool Machine::run(const Code& code, const int64_t* iters, Value& result) {
     case Kind::Binary: {
       const auto value = scalar::apply(step.binary, step.elem, top[-2], top[-1]);
       if (!value) {
-        fault_ = {.kind = Fault::Kind::DividedByZero, .cell = {}};
+        fault_ = {.kind = Fault::Kind::DividedByZero, .element = {}};
         return false;
       }
       --top;

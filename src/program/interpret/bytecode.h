@@ -45,14 +45,14 @@ struct Fault {
   Kind kind = Kind::None;
   uint32_t tensor = 0;
   std::vector<int64_t>
-      cell; ///< of the tensor; NotWithin: of the one that was read last to make the index
+      element; ///< of the tensor; NotWithin: of the one that was read last to make the index
   /// NotWithin: an index of the tensor's dimension, and what it was read from.
   int64_t value = 0;
   uint32_t dim = 0;
   std::optional<uint32_t> index_tensor = {}; ///< none: a loop over a range gave it
 };
 
-/// What a Code runs on. `written` has one flag per cell for temps, and is empty for the others.
+/// What a Code runs on. `written` has one flag per element for temps, and is empty for the others.
 struct Memory {
   std::vector<Array> arrays;
   std::vector<std::vector<bool>> written;
@@ -68,7 +68,7 @@ public:
   const Fault& fault() const { return fault_; }
   void set_fault(Fault fault) { fault_ = std::move(fault); }
 
-  /// Position of the cell, or -1 with `fault()` set.
+  /// Position of the element, or -1 with `fault()` set.
   int64_t locate(uint32_t tensor, const int64_t* index);
   bool is_readable(uint32_t tensor, int64_t at, const int64_t* index);
 

@@ -78,13 +78,13 @@ private:
 
 } // namespace
 
-int64_t IndexValues::value(int64_t at, int64_t cells, uint64_t seed) const {
+int64_t IndexValues::value(int64_t at, int64_t elements, uint64_t seed) const {
   if (high < low)
     return low;
   if (ascends)
-    return low + (cells > 1 ? (high - low) * at / (cells - 1) : 0);
-  const uint64_t chance = hash_mix(hash_mix(seed, 11), static_cast<uint64_t>(at));
-  return low + static_cast<int64_t>(chance % static_cast<uint64_t>(high - low + 1));
+    return low + (elements > 1 ? (high - low) * at / (elements - 1) : 0);
+  const uint64_t rng = hash_mix(hash_mix(seed, 11), static_cast<uint64_t>(at));
+  return low + static_cast<int64_t>(rng % static_cast<uint64_t>(high - low + 1));
 }
 
 Found index_values(const Program& program, const std::vector<int64_t>& params,

@@ -167,11 +167,11 @@ std::vector<OperandLoads> matching_loads(const Instruction& instruction, const E
   return matcher.all();
 }
 
-std::vector<int64_t> cell_at(const Operand& operand, int64_t position) {
-  std::vector<int64_t> cell(operand.shape.size());
-  for (size_t d = cell.size(); d-- > 0; position /= operand.shape[d])
-    cell[d] = position % operand.shape[d];
-  return cell;
+std::vector<int64_t> element_at(const Operand& operand, int64_t position) {
+  std::vector<int64_t> element(operand.shape.size());
+  for (size_t d = element.size(); d-- > 0; position /= operand.shape[d])
+    element[d] = position % operand.shape[d];
+  return element;
 }
 
 } // namespace kawara::program

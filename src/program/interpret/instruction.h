@@ -8,7 +8,7 @@
 
 namespace kawara::program {
 
-/// An operand of an instruction. Each dimension follows one axis; one without an axis has one cell.
+/// An operand of an instruction. Each dimension follows one axis; one without an axis has one element.
 struct Operand {
   std::string name;
   scalar::Elem elem = scalar::Elem::F32;
@@ -41,11 +41,11 @@ Instruction with_rows(Instruction, int64_t rows);
 
 /// Which load of an update each input operand stands for.
 using OperandLoads = std::vector<Expr>;
-/// All ways in which `value` computes what the instruction combines, whatever the cells: the same
+/// All ways in which `value` computes what the instruction combines, whatever the elements: the same
 /// operations on loads of the same types, in any order of the sides of sums and products.
 std::vector<OperandLoads> matching_loads(const Instruction&, const Expr& value);
 
-/// Row-major position p of an operand's cells as one value for each of its dimensions.
-std::vector<int64_t> cell_at(const Operand&, int64_t position);
+/// Row-major position p of an operand's elements as one value for each of its dimensions.
+std::vector<int64_t> element_at(const Operand&, int64_t position);
 
 } // namespace kawara::program

@@ -141,21 +141,21 @@ private:
     Value value{};
     if (!machine_.run(code.value, iters_.data(), value))
       return false;
-    cell_.resize(code.index.size());
+    element_.resize(code.index.size());
     for (size_t d = 0; d < code.index.size(); ++d) {
       Value v{};
       if (!machine_.run(code.index[d], iters_.data(), v))
         return false;
-      cell_[d] = v.i;
+      element_[d] = v.i;
     }
-    const int64_t at = machine_.locate(s.tensor, cell_.data());
+    const int64_t at = machine_.locate(s.tensor, element_.data());
     if (at < 0) {
       writing_ = true;
       return false;
     }
     Array& array = memory_.arrays[s.tensor];
     if (s.op != ReduceOp::None) {
-      if (!machine_.is_readable(s.tensor, at, cell_.data()))
+      if (!machine_.is_readable(s.tensor, at, element_.data()))
         return false;
       const Value old = scalar::convert(array.elem(), code.value.elem, array.get(at));
       value = *scalar::apply(operation_of(s.op), code.value.elem, old, value);
@@ -171,7 +171,7 @@ private:
   Machine machine_;
   std::vector<NodeCode> body_;
   std::vector<StatementCode> statements_;
-  std::vector<int64_t> iters_, cell_;
+  std::vector<int64_t> iters_, element_;
   const Statement* stopped_at_ = nullptr;
   bool writing_ = false;
 };
@@ -188,18 +188,18 @@ std::string instance_text(const Statement& s, const std::vector<int64_t>& iters)
   return s.name + (text.empty() ? "" : " at (" + text + ")");
 }
 
-std::string cell_text(const Tensor& tensor, const std::vector<int64_t>& cell) {
-  return cell.empty() ? tensor.name : tensor.name + shape_text(cell);
+std::string element_text(const Tensor& tensor, const std::vector<int64_t>& element) {
+  return element.empty() ? tensor.name : tensor.name + shape_text(element);
 }
 
 Diagnostic out_of_bounds(const Program& program, const Runner& runner, const Memory& memory) {
   const Fault& fault = runner.fault();
   const Tensor& tensor = program.tensors[fault.tensor];
-  const std::string cell = cell_text(tensor, fault.cell);
+  const std::string element = element_text(tensor, fault.element);
   Diagnostic d;
   d.code = "K0410";
-  d.headline = std::string(runner.stopped_while_writing() ? "write to " : "read of ") + "`" + cell +
-               "` outside of `" + tensor.name + "`";
+  d.headline = std::string(runner.stopped_while_writing() ? "write to " : "read of ") + "`" +
+               element + "` outside of `" + tensor.name + "`";
   const auto& shape = memory.arrays[fault.tensor].shape();
   d.body = {"`" + tensor.name + "` has the shape " + shape_text(shape) + " at " +
             params_text(program, memory.params) + "; indices start at 0."};
@@ -211,12 +211,12 @@ Diagnostic out_of_bounds(const Program& program, const Runner& runner, const Mem
 Diagnostic uninitialised(const Program& program, const Runner& runner) {
   const Fault& fault = runner.fault();
   const Tensor& tensor = program.tensors[fault.tensor];
-  const std::string cell = cell_text(tensor, fault.cell);
+  const std::string element = element_text(tensor, fault.element);
   Diagnostic d;
   d.code = "K0411";
-  d.headline = "read of `" + cell + "` before any write to it";
-  d.body = {"`" + tensor.name + "` is a temp, and no statement wrote that cell up to here."};
-  d.help = {{"write it first", cell + " = 0", false}};
+  d.headline = "read of `" + element + "` before any write to it";
+  d.body = {"`" + tensor.name + "` is a temp, and no statement wrote that element up to here."};
+  d.help = {{"write it first", element + " = 0", false}};
   return d;
 }
 
@@ -229,8 +229,9 @@ Diagnostic not_within(const Program& program, const Runner& runner, const Memory
   d.code = "K0413";
   d.headline = "index " + std::to_string(fault.value) + " is outside of `" + tensor.name + "`";
   const std::string source =
-      fault.index_tensor ? "`" + cell_text(program.tensors[*fault.index_tensor], fault.cell) + "`"
-                         : "a range that is read from data";
+      fault.index_tensor
+          ? "`" + element_text(program.tensors[*fault.index_tensor], fault.element) + "`"
+          : "a range that is read from data";
   d.body = {"It is what " + source + " gives for dimension " + std::to_string(fault.dim) + " of `" +
             tensor.name + "`, which has the shape " + shape_text(shape) + " at " +
             params_text(program, memory.params) + "; indices start at 0."};
@@ -280,7 +281,7 @@ Result<Arrays, Diagnostic> interpret(const Program& program, const std::vector<i
   Memory memory{std::move(arrays), {}, params};
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     const bool is_temp = program.tensors[t].role == Role::Temp;
-    memory.written.emplace_back(is_temp ? static_cast<size_t>(memory.arrays[t].cells()) : 0);
+    memory.written.emplace_back(is_temp ? static_cast<size_t>(memory.arrays[t].elements()) : 0);
   }
   Runner runner(program, memory);
   if (!runner.run())

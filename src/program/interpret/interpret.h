@@ -12,8 +12,8 @@ namespace kawara::program {
 ///
 /// Returns the outputs and inouts by name. Outputs start as zero, temps without a value.
 /// Refuses what `bind_arguments` refuses; stops at a read or write outside a tensor (K0410), a
-/// read of a temp cell that was not written (K0411), an integer division by zero (K0412), each
-/// with the statement, its iteration and the cell.
+/// read of a temp element that was not written (K0411), an integer division by zero (K0412), each
+/// with the statement, its iteration and the element.
 Result<Arrays, Diagnostic> interpret(const Program& program, const std::vector<int64_t>& params,
                                      Arrays inputs);
 

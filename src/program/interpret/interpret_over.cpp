@@ -63,7 +63,7 @@ class InstanceRunner {
 public:
   InstanceRunner(const scalar::Algebra& algebra, const Program& program,
                  const std::vector<int64_t>& params,
-                 const std::vector<std::vector<int64_t>>& shapes, std::vector<Cells>& tensors)
+                 const std::vector<std::vector<int64_t>>& shapes, std::vector<Elements>& tensors)
       : algebra_(algebra), program_(program), params_(params), shapes_(shapes), tensors_(tensors),
         walk_(params, [this](uint32_t s) { return run(program_.statements[s]); }) {
     leaves_.iter = [this](uint32_t i) { return std::optional(scalar::int_value(walk_.iters[i])); };
@@ -124,12 +124,12 @@ private:
       return false;
     }
     const scalar::Elem stored = program_.tensors[s.tensor].elem, computed = s.value.type().elem;
-    scalar::Value& cell = tensors_[s.tensor][*at];
+    scalar::Value& element = tensors_[s.tensor][*at];
     const scalar::Value result =
         s.op == ReduceOp::None
             ? *value
-            : algebra_.reduce(s.op, computed, algebra_.convert(stored, computed, cell), *value);
-    cell = algebra_.convert(computed, stored, result);
+            : algebra_.reduce(s.op, computed, algebra_.convert(stored, computed, element), *value);
+    element = algebra_.convert(computed, stored, result);
     return true;
   }
 
@@ -137,7 +137,7 @@ private:
   const Program& program_;
   const std::vector<int64_t>& params_;
   const std::vector<std::vector<int64_t>>& shapes_;
-  std::vector<Cells>& tensors_;
+  std::vector<Elements>& tensors_;
   Walk walk_;
   scalar::Leaves leaves_;
   std::optional<uint32_t> outside_;
@@ -148,7 +148,7 @@ private:
 Result<Done, std::string> interpret_over(const scalar::Algebra& algebra, const Program& program,
                                          const std::vector<int64_t>& params,
                                          const std::vector<std::vector<int64_t>>& shapes,
-                                         std::vector<Cells>& tensors) {
+                                         std::vector<Elements>& tensors) {
   return InstanceRunner(algebra, program, params, shapes, tensors).run();
 }
 

@@ -13,7 +13,7 @@ namespace {
 using scalar::Elem;
 using scalar::Value;
 
-template <class T> T cell(const std::byte* data, int64_t at) {
+template <class T> T element(const std::byte* data, int64_t at) {
   T value;
   std::memcpy(&value, data + at * static_cast<int64_t>(sizeof(T)), sizeof(T));
   return value;
@@ -36,43 +36,43 @@ uint64_t scrambled(uint64_t x) {
 Array::Array(Elem elem, std::vector<int64_t> shape) : elem_(elem), shape_(std::move(shape)) {
   for (const int64_t extent : shape_) {
     KAWARA_CHECK(extent >= 0, "array of shape " + shape_text(shape_));
-    cells_ *= extent;
+    elements_ *= extent;
   }
-  storage_.resize(static_cast<size_t>(cells_ * scalar::bytes_of(elem_)));
+  storage_.resize(static_cast<size_t>(elements_ * scalar::bytes_of(elem_)));
 }
 
 Value Array::get(int64_t at) const {
   const std::byte* d = storage_.data();
   switch (elem_) {
   case Elem::F64:
-    return scalar::float_value(cell<double>(d, at));
+    return scalar::float_value(element<double>(d, at));
   case Elem::F32:
-    return scalar::float_value(static_cast<double>(cell<float>(d, at)));
+    return scalar::float_value(static_cast<double>(element<float>(d, at)));
   case Elem::F16:
-    return scalar::float_value(scalar::f16_value(cell<uint16_t>(d, at)));
+    return scalar::float_value(scalar::f16_value(element<uint16_t>(d, at)));
   case Elem::BF16:
-    return scalar::float_value(scalar::bf16_value(cell<uint16_t>(d, at)));
+    return scalar::float_value(scalar::bf16_value(element<uint16_t>(d, at)));
   case Elem::I64:
-    return scalar::int_value(cell<int64_t>(d, at));
+    return scalar::int_value(element<int64_t>(d, at));
   case Elem::I32:
-    return scalar::int_value(cell<int32_t>(d, at));
+    return scalar::int_value(element<int32_t>(d, at));
   case Elem::I16:
-    return scalar::int_value(cell<int16_t>(d, at));
+    return scalar::int_value(element<int16_t>(d, at));
   case Elem::I8:
-    return scalar::int_value(cell<int8_t>(d, at));
+    return scalar::int_value(element<int8_t>(d, at));
   case Elem::U8:
-    return scalar::int_value(cell<uint8_t>(d, at));
+    return scalar::int_value(element<uint8_t>(d, at));
   case Elem::U16:
-    return scalar::int_value(cell<uint16_t>(d, at));
+    return scalar::int_value(element<uint16_t>(d, at));
   case Elem::U32:
-    return scalar::int_value(cell<uint32_t>(d, at));
+    return scalar::int_value(element<uint32_t>(d, at));
   case Elem::U64:
-    return scalar::int_value(cell<int64_t>(d, at));
+    return scalar::int_value(element<int64_t>(d, at));
   case Elem::Bool:
-    return scalar::int_value(cell<uint8_t>(d, at) != 0);
+    return scalar::int_value(element<uint8_t>(d, at) != 0);
   case Elem::F8E4M3:
   case Elem::F8E5M2:
-    return scalar::float_value(scalar::float8_value(elem_, cell<uint8_t>(d, at)));
+    return scalar::float_value(scalar::float8_value(elem_, element<uint8_t>(d, at)));
   }
   KAWARA_CHECK(false, "unknown element type");
 }
@@ -130,10 +130,10 @@ int64_t Array::position(const int64_t* index) const {
 
 Array fill_pattern(Elem elem, std::vector<int64_t> shape, uint64_t seed) {
   Array array(elem, std::move(shape));
-  for (int64_t at = 0; at < array.cells(); ++at) {
+  for (int64_t at = 0; at < array.elements(); ++at) {
     const uint64_t bits = scrambled(scrambled(seed) + static_cast<uint64_t>(at));
     if (scalar::is_float(elem)) {
-      // 7 bits after the point fit every format, bf16 included, so that no cell is rounded up to 1.
+      // 7 bits after the point fit every format, bf16 included, so that no element is rounded up to 1.
       // In floats of 8 bits, four do.
       const int kept = scalar::is_float8(elem) ? 4 : scalar::bytes_of(elem) == 2 ? 7 : 23;
       const double unit = std::ldexp(static_cast<double>(bits >> (64 - kept)), -kept);

@@ -21,22 +21,22 @@ template <class T> struct AlignedAllocator {
   friend bool operator==(const AlignedAllocator&, const AlignedAllocator&) { return true; }
 };
 
-/// A dense, row-major array of one element type. A scalar has an empty shape and one cell.
-/// Bool cells are one byte, 0 or 1; f16 and bf16 cells hold their 16 bits.
+/// A dense, row-major array of one element type. A scalar has an empty shape and one element.
+/// Bool elements are one byte, 0 or 1; f16 and bf16 elements hold their 16 bits.
 class Array {
 public:
   Array() : Array(scalar::Elem::F32, {}) {}
-  /// All cells are zero. No dimension may be negative.
+  /// All elements are zero. No dimension may be negative.
   Array(scalar::Elem elem, std::vector<int64_t> shape);
 
   scalar::Elem elem() const { return elem_; }
   const std::vector<int64_t>& shape() const { return shape_; }
-  int64_t cells() const { return cells_; }
+  int64_t elements() const { return elements_; }
   size_t bytes() const { return storage_.size(); }
   std::byte* data() { return storage_.data(); }
   const std::byte* data() const { return storage_.data(); }
 
-  /// Cell at a linear, row-major position; a value of type `elem()`.
+  /// Element at a linear, row-major position; a value of type `elem()`.
   scalar::Value get(int64_t at) const;
   /// Stores a value of type `elem()`, rounding or wrapping what does not fit.
   void set(int64_t at, scalar::Value value);
@@ -53,7 +53,7 @@ public:
 private:
   scalar::Elem elem_;
   std::vector<int64_t> shape_;
-  int64_t cells_ = 1;
+  int64_t elements_ = 1;
   std::vector<std::byte, AlignedAllocator<std::byte>> storage_;
 };
 

@@ -9,12 +9,13 @@ namespace of_attention {
 
 std::string wide_type(DataType type) { return type == DataType::F64 ? "f64" : "f32"; }
 
-/// Heads of queries come in groups, one for each head of keys and values. Operands are [batch, heads, rows, cells] or
-/// [batch, rows, heads * cells]. Indices are b, n (head of keys), g (of its group), i (query), j (key), k and v (cells);
+/// Heads of queries come in groups, one for each head of keys and values. Operands are [batch, heads, rows, elements] or
+/// [batch, rows, heads * elements]. Indices are b, n (head of keys), g (of its group), i (query), j (key), k and v (elements);
 /// those of one value only are left out, and b and n are one where nothing tells them apart.
 struct Heads {
   bool is_flat = false, is_joined = false;
-  int64_t batch = 0, heads = 0, group = 0, queries = 0, keys = 0, past = 0, cells = 0, values = 0;
+  int64_t batch = 0, heads = 0, group = 0, queries = 0, keys = 0, past = 0, elements = 0,
+          values = 0;
 
   int64_t all_keys() const { return past + keys; }
   int64_t query_heads() const { return heads * group; }
@@ -49,23 +50,26 @@ Dims row_dims(const Heads& h) {
 
 Dims score_dims(const Heads& h) { return row_dims(h).add("j", h.all_keys()); }
 
-Dims query_dims(const Heads& h, const char* last, int64_t cells) {
+Dims query_dims(const Heads& h, const char* last, int64_t elements) {
   if (!h.is_flat)
-    return row_dims(h).add(last, cells);
+    return row_dims(h).add(last, elements);
   Dims dims;
   dims.add("b", h.batch, h.batch == 1).add("i", h.queries, h.queries == 1).add("n", h.heads);
-  return dims.add("g", h.group, h.group == 1).add(last, cells);
+  return dims.add("g", h.group, h.group == 1).add(last, elements);
 }
 
-Dims key_dims(const Heads& h, const char* last, int64_t cells) {
+Dims key_dims(const Heads& h, const char* last, int64_t elements) {
   if (!h.is_flat)
-    return outer_dims(h).add("j", h.keys).add(last, cells);
+    return outer_dims(h).add("j", h.keys).add(last, elements);
   Dims dims;
-  return dims.add("b", h.batch, h.batch == 1).add("j", h.keys).add("n", h.heads).add(last, cells);
+  return dims.add("b", h.batch, h.batch == 1)
+      .add("j", h.keys)
+      .add("n", h.heads)
+      .add(last, elements);
 }
 
-/// Cells of one head: of a dimension that counts them, or that has all heads in a row; 0 where that is impossible.
-int64_t cells_of_head(const Shape& shape, int64_t heads, bool is_flat) {
+/// Elements of one head: of a dimension that counts them, or that has all heads in a row; 0 where that is impossible.
+int64_t elements_of_head(const Shape& shape, int64_t heads, bool is_flat) {
   if (!is_flat)
     return shape[3];
   return heads > 0 && shape[2] % heads == 0 ? shape[2] / heads : 0;
@@ -89,20 +93,20 @@ std::optional<Heads> heads_of(Definition& d) {
   h.batch = q[0];
   h.queries = q[rows];
   h.keys = k[rows];
-  h.cells = cells_of_head(q, q_heads, h.is_flat);
-  h.values = cells_of_head(v, h.heads, h.is_flat);
+  h.elements = elements_of_head(q, q_heads, h.is_flat);
+  h.values = elements_of_head(v, h.heads, h.is_flat);
   if (d.has(4) && d.rank(4) == 4)
     h.past = d.shape(4)[2];
-  const bool fits = h.heads > 0 && q_heads % h.heads == 0 && h.cells > 0 && h.values > 0 &&
+  const bool fits = h.heads > 0 && q_heads % h.heads == 0 && h.elements > 0 && h.values > 0 &&
                     k[0] == h.batch && v[0] == h.batch && v[rows] == h.keys &&
-                    cells_of_head(k, h.heads, h.is_flat) == h.cells &&
+                    elements_of_head(k, h.heads, h.is_flat) == h.elements &&
                     (h.is_flat || (v[1] == h.heads && k[1] == h.heads && q[1] == q_heads)) &&
                     d.has(4) == d.has(5) &&
-                    (!d.has(4) || (d.shape(4) == Shape{h.batch, h.heads, h.past, h.cells} &&
+                    (!d.has(4) || (d.shape(4) == Shape{h.batch, h.heads, h.past, h.elements} &&
                                    d.shape(5) == Shape{h.batch, h.heads, h.past, h.values})) &&
                     (!d.has(6) || d.shape(6) == Shape{h.batch});
   if (!fits) {
-    d.refuse("the numbers of heads, rows and cells of its inputs do not fit together");
+    d.refuse("the numbers of heads, rows and elements of its inputs do not fit together");
     return std::nullopt;
   }
   h.group = q_heads / h.heads;
@@ -114,8 +118,8 @@ std::optional<Heads> heads_of(Definition& d) {
   return h;
 }
 
-/// The mask's cell for a score. Refuses one that does not spread over [batch, heads, queries, keys].
-std::string mask_cell(Definition& d, const Heads& h) {
+/// The mask's element for a score. Refuses one that does not spread over [batch, heads, queries, keys].
+std::string mask_element(Definition& d, const Heads& h) {
   const Shape& shape = d.shape(3);
   const Shape extents{h.batch, h.query_heads(), h.queries, h.all_keys()};
   if (shape.size() > 4) {
@@ -136,27 +140,27 @@ std::string mask_cell(Definition& d, const Heads& h) {
       dims.add(at == 0 ? "b" : at == 2 ? "i" : "j", shape[t]);
   }
   d.declare_operand(3, dims.shape);
-  return d.cell(3, dims.index);
+  return d.element(3, dims.index);
 }
 
 /// Where keys or values are read: new ones alone from their operand, otherwise old and new rows from a tensor that
 /// has them one behind the other.
 std::string joined_rows(Definition& d, const Heads& h, const char* name, size_t old_rows,
-                        size_t new_rows, const char* last, int64_t cells) {
-  const Dims fresh = key_dims(h, last, cells);
+                        size_t new_rows, const char* last, int64_t elements) {
+  const Dims fresh = key_dims(h, last, elements);
   d.declare_operand(new_rows, fresh.shape);
   if (h.past == 0)
     return fresh.of(fmt::format("X{}", new_rows));
   Dims old = outer_dims(h), all = outer_dims(h), later = outer_dims(h);
-  old.add("j", h.past).add(last, cells);
-  all.add("j", h.all_keys()).add(last, cells);
-  later.add(fmt::format("j + {}", h.past).c_str(), h.all_keys()).add(last, cells);
+  old.add("j", h.past).add(last, elements);
+  all.add("j", h.all_keys()).add(last, elements);
+  later.add(fmt::format("j + {}", h.past).c_str(), h.all_keys()).add(last, elements);
   d.declare_operand(old_rows, old.shape);
   d.temp(name, name_in_program(d.type(new_rows)), all.shape);
   const auto part = [&](const std::string& to, int64_t count, const std::string& from) {
     std::string text, margin;
     Dims loops = outer_dims(h);
-    loops.add("j", count).add(last, cells);
+    loops.add("j", count).add(last, elements);
     std::vector<std::string> names = h.is_joined || h.batch == 1
                                          ? std::vector<std::string>{"n", "j", last}
                                          : std::vector<std::string>{"b", "n", "j", last};
@@ -177,7 +181,7 @@ std::string seen(Definition& d, const Heads& h) {
     const bool sees_all = !is_causal || h.past + 1 >= h.all_keys();
     return sees_all ? "" : fmt::format("j <= {} + {}", i, h.past);
   }
-  const std::string used = d.cell(6, h.batch == 1 ? "0" : "b");
+  const std::string used = d.element(6, h.batch == 1 ? "0" : "b");
   if (!is_causal)
     return fmt::format("j < {}", used);
   return h.past > 0 ? fmt::format("j < {} and j <= {} + {}", used, i, h.past)
@@ -187,13 +191,13 @@ std::string seen(Definition& d, const Heads& h) {
 /// Scores, from the product to what softmax reads: S. The fourth output may be any of the steps.
 void scores(Definition& d, const Heads& h, const std::string& key) {
   const Dims dims = score_dims(h);
-  const double scale = d.real("scale", 1 / std::sqrt(static_cast<double>(h.cells)));
+  const double scale = d.real("scale", 1 / std::sqrt(static_cast<double>(h.elements)));
   const double cap = d.real("softcap", 0);
   const int64_t mode = d.integer("qk_matmul_output_mode", 0);
   const std::string s = dims.of("S");
   d.temp("S", wide_type(d.type(0)), dims.shape);
-  std::string value = fmt::format("sum(k, {} * {}) * {}", query_dims(h, "k", h.cells).of("X0"), key,
-                                  literal(scale));
+  std::string value = fmt::format("sum(k, {} * {}) * {}", query_dims(h, "k", h.elements).of("X0"),
+                                  key, literal(scale));
   const auto show = [&](int64_t step) {
     if (!d.wants(3) || mode != step)
       return;
@@ -208,7 +212,7 @@ void scores(Definition& d, const Heads& h, const std::string& key) {
   }
   show(1);
   if (d.has(3)) {
-    const std::string mask = mask_cell(d, h);
+    const std::string mask = mask_element(d, h);
     value = d.type(3) == DataType::Bool ? fmt::format("select({}, {}, (-inf))", mask, value)
                                         : fmt::format("{} + {}", value, mask);
   }
@@ -223,23 +227,23 @@ void declare_attention(Definition& d, const Heads& h) {
   d.output(d.type(0), h.is_flat ? Shape{h.batch, h.queries, h.query_heads() * h.values}
                                 : Shape{h.batch, h.query_heads(), h.queries, h.values});
   if (d.outputs_wanted() > 1)
-    d.output(d.type(1), {h.batch, h.heads, h.all_keys(), h.cells});
+    d.output(d.type(1), {h.batch, h.heads, h.all_keys(), h.elements});
   if (d.outputs_wanted() > 2)
     d.output(d.type(2), {h.batch, h.heads, h.all_keys(), h.values});
   if (d.outputs_wanted() > 3)
     d.output(d.type(0), {h.batch, h.query_heads(), h.queries, h.all_keys()});
-  d.declare_operand(0, query_dims(h, "k", h.cells).shape);
+  d.declare_operand(0, query_dims(h, "k", h.elements).shape);
   d.declare_output(0, query_dims(h, "v", h.values).shape);
   if (d.outputs_wanted() > 3)
     d.declare_output(3, score_dims(h).shape);
 }
 
 /// The new cache: all keys or values, as they are read.
-void keep_rows(Definition& d, const Heads& h, size_t output, const char* last, int64_t cells,
+void keep_rows(Definition& d, const Heads& h, size_t output, const char* last, int64_t elements,
                const std::string& from) {
   if (!d.wants(output))
     return;
-  const Dims dims = outer_dims(h).add("j", h.all_keys()).add(last, cells);
+  const Dims dims = outer_dims(h).add("j", h.all_keys()).add(last, elements);
   d.declare_output(output, dims.shape);
   d.line("{} = {}", dims.of(fmt::format("Y{}", output)), from);
 }
@@ -284,9 +288,9 @@ void attention(Definition& d) {
   if (const int64_t mode = d.integer("qk_matmul_output_mode", 0); mode < 0 || mode > 3)
     return d.refuse("qk_matmul_output_mode is 0, 1, 2 or 3");
   declare_attention(d, *h);
-  const std::string key = joined_rows(d, *h, "K", 4, 1, "k", h->cells);
+  const std::string key = joined_rows(d, *h, "K", 4, 1, "k", h->elements);
   const std::string row = joined_rows(d, *h, "V", 5, 2, "v", h->values);
-  keep_rows(d, *h, 1, "k", h->cells, key);
+  keep_rows(d, *h, 1, "k", h->elements, key);
   keep_rows(d, *h, 2, "v", h->values, row);
   scores(d, *h, key);
   const bool shows_weights = d.wants(3) && d.integer("qk_matmul_output_mode", 0) == 3;
@@ -308,7 +312,7 @@ void attention(Definition& d) {
   d.line("{} = sum(j, {} * {})", query_dims(*h, "v", h->values).of("Y0"), dims.of("P"), row);
 }
 
-/// Pairs of cells are turned by an angle that grows with the position.
+/// Pairs of elements are transposed by an angle that grows with the position.
 void rotary_embedding(Definition& d) {
   if (!d.need(0) || !d.need(1) || !d.need(2))
     return;
@@ -319,19 +323,20 @@ void rotary_embedding(Definition& d) {
   const int64_t named = d.integer("num_heads", 0);
   const int64_t heads = is_flat ? named : x.size() == 4 && (named == 0 || named == x[1]) ? x[1] : 0;
   if (heads <= 0 || (is_flat && x[2] % heads != 0))
-    return d.refuse("it needs [batch, heads, rows, cells], or three dimensions and num_heads");
-  const int64_t cells = is_flat ? x[2] / heads : x[3], rows = is_flat ? x[1] : x[2];
+    return d.refuse("it needs [batch, heads, rows, elements], or three dimensions and num_heads");
+  const int64_t elements = is_flat ? x[2] / heads : x[3], rows = is_flat ? x[1] : x[2];
   const int64_t asked = d.integer("rotary_embedding_dim", 0);
-  const int64_t turned = asked == 0 ? cells : asked, half = turned / 2;
+  const int64_t transposed = asked == 0 ? elements : asked, half = transposed / 2;
   const Shape table{x[0], rows, half};
-  if (turned > cells || turned % 2 != 0 || d.shape(1) != table || d.shape(2) != table)
+  if (transposed > elements || transposed % 2 != 0 || d.shape(1) != table || d.shape(2) != table)
     return d.refuse(fmt::format("both tables must be {}", graph::text_of(table)));
   d.output(d.type(0), x);
-  const Shape shape = is_flat ? Shape{x[0], rows, heads, cells} : Shape{x[0], heads, rows, cells};
+  const Shape shape =
+      is_flat ? Shape{x[0], rows, heads, elements} : Shape{x[0], heads, rows, elements};
   d.declare_operand(0, shape);
   d.declare_output(0, shape);
   const bool alternates = d.integer("interleaved", 0) != 0;
-  const auto cell = [&](const char* tensor, const std::string& last) {
+  const auto element = [&](const char* tensor, const std::string& last) {
     return fmt::format("{}[b, {}, {}]", tensor, is_flat ? "i, n" : "n, i", last);
   };
   const std::string one = alternates ? "2 * k" : "k",
@@ -342,12 +347,12 @@ void rotary_embedding(Definition& d) {
                              "range({}):\n            for k in range({}):\n                {}\n",
                              x[0], heads, rows, count, body));
   };
-  loops(half, fmt::format("{} = {} * X1[b, i, k] - {} * X2[b, i, k]", cell("Y0", one),
-                          cell("X0", one), cell("X0", two)));
-  loops(half, fmt::format("{} = {} * X2[b, i, k] + {} * X1[b, i, k]", cell("Y0", two),
-                          cell("X0", one), cell("X0", two)));
-  const std::string rest = fmt::format("k + {}", turned);
-  loops(cells - turned, cell("Y0", rest) + " = " + cell("X0", rest));
+  loops(half, fmt::format("{} = {} * X1[b, i, k] - {} * X2[b, i, k]", element("Y0", one),
+                          element("X0", one), element("X0", two)));
+  loops(half, fmt::format("{} = {} * X2[b, i, k] + {} * X1[b, i, k]", element("Y0", two),
+                          element("X0", one), element("X0", two)));
+  const std::string rest = fmt::format("k + {}", transposed);
+  loops(elements - transposed, element("Y0", rest) + " = " + element("X0", rest));
 }
 
 constexpr Operator kAll[] = {{"Attention", attention}, {"RotaryEmbedding", rotary_embedding}};

@@ -77,7 +77,7 @@ bool must_not_be_zero(Definition& d, size_t operand) {
   const Tensor* known = d.operand(operand).value;
   if (known == nullptr || graph::is_float(known->type()))
     return true;
-  for (int64_t i = 0; i < known->cells(); ++i)
+  for (int64_t i = 0; i < known->elements(); ++i)
     if (known->get_int(i) == 0) {
       d.refuse("its divisor is 0");
       return false;
@@ -159,7 +159,7 @@ void pow(Definition& d) {
     return;
   // Squares are by far the most common powers, and need no function.
   const Operand& exponent = d.operand(1);
-  if (exponent.value && exponent.value->cells() == 1 && exponent.value->get_double(0) == 2.0)
+  if (exponent.value && exponent.value->elements() == 1 && exponent.value->get_double(0) == 2.0)
     return x.store(d.type(0), x[0] + " * " + x[0]);
   const bool is_float = graph::is_float(d.type(0));
   const char* wide = d.type(0) == DataType::F64 || !is_float ? "f64" : "f32";

@@ -17,7 +17,7 @@ public:
 
   const Shape& shape() const { return full_; } ///< of the output, before merging
   /// Value of operand k at the current index.
-  std::string operator[](size_t k) const { return definition_.cell(k, index_.at(k)); }
+  std::string operator[](size_t k) const { return definition_.element(k, index_.at(k)); }
   /// Declares an output of that type and stores `value` to it.
   void store(DataType type, const std::string& value);
   const std::string& index() const { return free_; } ///< of the merged output: "i0, i1"

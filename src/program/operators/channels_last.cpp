@@ -12,7 +12,7 @@ namespace of_channels_last {
 /// Conditions that a tap of the window lies in the image, and where.
 struct Taps {
   std::vector<std::string> inside;
-  std::vector<std::string> cell; ///< y, x
+  std::vector<std::string> element; ///< y, x
 };
 
 std::string place_of_tap(const Window& w, size_t d) {
@@ -25,12 +25,12 @@ std::string place_of_tap(const Window& w, size_t d) {
 Taps taps_of(const Window& w, const std::vector<int64_t>& spatial) {
   Taps taps;
   for (size_t d = 0; d < 2; ++d) {
-    taps.cell.push_back(place_of_tap(w, d));
+    taps.element.push_back(place_of_tap(w, d));
     const int64_t last = (w.out[d] - 1) * w.stride[d] + (w.kernel[d] - 1) * w.dilation[d];
     if (w.begin[d] > 0)
-      taps.inside.push_back(taps.cell.back() + " >= 0");
+      taps.inside.push_back(taps.element.back() + " >= 0");
     if (last - w.begin[d] >= spatial[d])
-      taps.inside.push_back(fmt::format("{} < {}", taps.cell.back(), spatial[d]));
+      taps.inside.push_back(fmt::format("{} < {}", taps.element.back(), spatial[d]));
   }
   return taps;
 }
@@ -47,7 +47,7 @@ bool need_image(Definition& d) {
 
 std::vector<int64_t> spatial_of(const Definition& d) { return {d.shape(0)[1], d.shape(0)[2]}; }
 
-/// Loops over the window's cells that there are several of: "k0", "k1".
+/// Loops over the window's elements that there are several of: "k0", "k1".
 std::vector<std::string> tap_names(const Window& w) {
   std::vector<std::string> names;
   for (size_t d = 0; d < 2; ++d)
@@ -68,7 +68,7 @@ Shape with_taps(const Window& w, int64_t first, std::vector<int64_t> last) {
   return shape;
 }
 
-/// The cells under the window at every place, side by side: W[n y x, r, s, c]. Their channels may run on into the cells to the right.
+/// The elements under the window at every place, side by side: W[n y x, r, s, c]. Their channels may run on into the elements to the right.
 void add_windows(Definition& d, const Window& w, int64_t channels) {
   const Shape& image = d.shape(0);
   const int64_t places = image[0] * w.out[0] * w.out[1];
@@ -88,20 +88,20 @@ void add_windows(Definition& d, const Window& w, int64_t channels) {
   to.insert(to.begin(), image[0] != 1 ? fmt::format("(n * {} + o0) * {} + o1", w.out[0], w.out[1])
                                       : fmt::format("o0 * {} + o1", w.out[1]));
   to.emplace_back("c");
-  const std::string cell = at("W", join(to, ", "));
-  const std::string from = channels == image[3]
-                               ? fmt::format("X0[{}, {}, {}, c]", n, taps.cell[0], taps.cell[1])
-                               : fmt::format("X0[{0}, {1}, {2} + c // {3}, c % {3}]", n,
-                                             taps.cell[0], taps.cell[1], image[3]);
+  const std::string element = at("W", join(to, ", "));
+  const std::string from =
+      channels == image[3] ? fmt::format("X0[{}, {}, {}, c]", n, taps.element[0], taps.element[1])
+                           : fmt::format("X0[{0}, {1}, {2} + c // {3}, c % {3}]", n,
+                                         taps.element[0], taps.element[1], image[3]);
   if (taps.inside.empty())
-    d.add_line(nest.around({cell + " = " + from}));
+    d.add_line(nest.around({element + " = " + from}));
   else
-    d.add_line(nest.around({"if " + join(taps.inside, " and ") + ":", "  " + cell + " = " + from,
-                            "else:", "  " + cell + " = 0"}));
+    d.add_line(nest.around({"if " + join(taps.inside, " and ") + ":", "  " + element + " = " + from,
+                            "else:", "  " + element + " = 0"}));
 }
 
 /// X[n, y, x, c], weights [r, s, m, c], perhaps a bias [m]. Weights of one column and several times as many channels as the image
-/// reach over that many cells of a row.
+/// reach over that many elements of a row.
 void conv(Definition& d) {
   if (!need_image(d) || !d.need(1))
     return;
@@ -140,14 +140,15 @@ void conv(Definition& d) {
   d.line("Y0[q, m] = T[q, m]{}", d.has(2) ? " + X2[m]" : "");
 }
 
-/// `cell` where `inside` holds, else `otherwise`.
-std::string chosen(const std::vector<std::string>& inside, const std::string& cell,
+/// `element` where `inside` holds, else `otherwise`.
+std::string chosen(const std::vector<std::string>& inside, const std::string& element,
                    const std::string& otherwise) {
-  return inside.empty() ? cell
-                        : fmt::format("select({}, {}, {})", join(inside, " and "), cell, otherwise);
+  return inside.empty()
+             ? element
+             : fmt::format("select({}, {}, {})", join(inside, " and "), element, otherwise);
 }
 
-/// A place that is inside `extent` whatever it is, and itself where it was inside before: reads of cells that are not used need a
+/// A place that is inside `extent` whatever it is, and itself where it was inside before: reads of elements that are not used need a
 /// place, too.
 std::string wrapped(const std::string& place, int64_t before, int64_t extent) {
   return before == 0
@@ -155,7 +156,7 @@ std::string wrapped(const std::string& place, int64_t before, int64_t extent) {
              : fmt::format("({} + {}) % {}", place, (extent - before % extent) % extent, extent);
 }
 
-/// Blocks of stride x stride cells of an image [n, c, y, x], with its padding, as the cells of another [n, y, x, block]; a block is
+/// Blocks of stride x stride elements of an image [n, c, y, x], with its padding, as the elements of another [n, y, x, block]; a block is
 /// filled up with zeros to whole groups of 8 channels.
 void blocks(Definition& d) {
   if (!need_image(d))
@@ -167,34 +168,35 @@ void blocks(Definition& d) {
   if (d.is_settled())
     return;
   const int64_t used = w.stride[0] * w.stride[1] * image[1];
-  const int64_t cells = (used + kGroup - 1) / kGroup * kGroup;
+  const int64_t elements = (used + kGroup - 1) / kGroup * kGroup;
   Shape out = {image[0]};
   for (size_t k = 0; k < 2; ++k)
     out.push_back(w.out[k] - 1 + (w.kernel[k] + w.stride[k] - 1) / w.stride[k]);
-  out.push_back(cells);
+  out.push_back(elements);
   const std::string type = d.word("type", "");
   d.output(type == "bf16" ? DataType::BF16 : type == "f16" ? DataType::F16 : d.type(0), out);
-  d.declare_output(0, {out[0] * out[1], out[2], cells});
+  d.declare_output(0, {out[0] * out[1], out[2], elements});
   const std::string places[] = {
       fmt::format("{} * (h % {}) + e // {}", w.stride[0], out[1], w.stride[1] * image[1]),
       fmt::format("{} * x + e // {} % {}", w.stride[1], image[1], w.stride[1])};
-  std::vector<std::string> inside, cell;
-  if (used < cells)
+  std::vector<std::string> inside, element;
+  if (used < elements)
     inside.push_back(fmt::format("e < {}", used));
   for (size_t k = 0; k < 2; ++k) {
     inside.push_back(fmt::format("{} >= {}", places[k], w.begin[k]));
     inside.push_back(fmt::format("{} < {}", places[k], w.begin[k] + spatial[k]));
-    cell.push_back(wrapped(places[k], w.begin[k], spatial[k]));
+    element.push_back(wrapped(places[k], w.begin[k], spatial[k]));
   }
   d.line("Y0[h, x, e] = {}",
-         chosen(inside, fmt::format("X0[h // {}, e % {}, {}]", out[1], image[1], join(cell, ", ")),
+         chosen(inside,
+                fmt::format("X0[h // {}, e % {}, {}]", out[1], image[1], join(element, ", ")),
                 "0"));
 }
 
 /// Taps of a window, written out: at [h, x, c] with h = n * rows + y.
 struct WrittenTap {
   std::vector<std::string> inside;
-  std::string cell; ///< "X0[...]", a place that exists in any case
+  std::string element; ///< "X0[...]", a place that exists in any case
 };
 
 std::vector<WrittenTap> written_taps(const Definition& d, const Window& w) {
@@ -205,7 +207,7 @@ std::vector<WrittenTap> written_taps(const Definition& d, const Window& w) {
   for (int64_t r = 0; r < w.kernel[0]; ++r)
     for (int64_t s = 0; s < w.kernel[1]; ++s) {
       WrittenTap tap;
-      std::vector<std::string> cell;
+      std::vector<std::string> element;
       for (size_t k = 0; k < 2; ++k) {
         const int64_t shift = (k == 0 ? r : s) * w.dilation[k] - w.begin[k], extent = image[k + 1],
                       last = (w.out[k] - 1) * w.stride[k] + shift;
@@ -214,11 +216,11 @@ std::vector<WrittenTap> written_taps(const Definition& d, const Window& w) {
           tap.inside.push_back(fmt::format("{} >= {}", steps[k], -shift));
         if (last >= extent)
           tap.inside.push_back(fmt::format("{} < {}", steps[k], extent - shift));
-        cell.push_back(shift < 0        ? wrapped(steps[k], -shift, extent)
-                       : last >= extent ? wrapped(place, 0, extent)
-                                        : place);
+        element.push_back(shift < 0        ? wrapped(steps[k], -shift, extent)
+                          : last >= extent ? wrapped(place, 0, extent)
+                                           : place);
       }
-      tap.cell = fmt::format("X0[h // {}, {}, c]", w.out[0], join(cell, ", "));
+      tap.element = fmt::format("X0[h // {}, {}, c]", w.out[0], join(element, ", "));
       taps.push_back(std::move(tap));
     }
   return taps;
@@ -239,7 +241,7 @@ std::optional<Window> small_window(Definition& d, const std::vector<int64_t>& ke
   return w;
 }
 
-/// The largest cell of the window that lies in the image.
+/// The largest element of the window that lies in the image.
 void max_pool(Definition& d) {
   d.needs_no("storage_order");
   if (!need_image(d))
@@ -249,8 +251,8 @@ void max_pool(Definition& d) {
     return;
   std::string value;
   for (const WrittenTap& tap : written_taps(d, *w)) {
-    const std::string cell = chosen(tap.inside, tap.cell, "(-inf)");
-    value = value.empty() ? cell : fmt::format("max({}, {})", value, cell);
+    const std::string element = chosen(tap.inside, tap.element, "(-inf)");
+    value = value.empty() ? element : fmt::format("max({}, {})", value, element);
   }
   d.line("Y0[h, x, c] = {}", value);
 }
@@ -270,29 +272,29 @@ void depthwise(Definition& d) {
   const std::vector<WrittenTap> taps = written_taps(d, *w);
   for (size_t t = 0; t < taps.size(); ++t)
     value += fmt::format(
-        "{}{} * X1[{}, {}, c]", t == 0 ? "" : " + ", chosen(taps[t].inside, taps[t].cell, "0"),
+        "{}{} * X1[{}, {}, c]", t == 0 ? "" : " + ", chosen(taps[t].inside, taps[t].element, "0"),
         static_cast<int64_t>(t) / w->kernel[1], static_cast<int64_t>(t) % w->kernel[1]);
   d.line("Y0[h, x, c] = {}{}", value, d.has(2) ? " + X2[c]" : "");
 }
 
-/// The mean of all cells, as [n, c, 1, 1].
+/// The mean of all elements, as [n, c, 1, 1].
 void global_average_pool(Definition& d) {
   if (!need_image(d))
     return;
   const Shape image = d.shape(0);
-  const int64_t cells = image[1] * image[2];
+  const int64_t elements = image[1] * image[2];
   d.output(d.type(0), {image[0], image[3], 1, 1});
-  d.declare_operand(0, {image[0], cells, image[3]});
+  d.declare_operand(0, {image[0], elements, image[3]});
   d.declare_output(0, {image[0], image[3]});
-  if (cells <= kMostTaps) {
+  if (elements <= kMostTaps) {
     std::vector<std::string> terms;
-    for (int64_t q = 0; q < cells; ++q)
+    for (int64_t q = 0; q < elements; ++q)
       terms.push_back(fmt::format("X0[n, {}, c]", q));
-    return d.line("Y0[n, c] = ({}) / {}", join(terms, " + "), cells);
+    return d.line("Y0[n, c] = ({}) / {}", join(terms, " + "), elements);
   }
   d.temp("T", d.type(0) == DataType::F64 ? "f64" : "f32", {image[0], image[3]});
-  d.line("T[n, c] = sum(q in range({}), X0[n, q, c])", cells);
-  d.line("Y0[n, c] = T[n, c] / {}", cells);
+  d.line("T[n, c] = sum(q in range({}), X0[n, q, c])", elements);
+  d.line("Y0[n, c] = T[n, c] / {}", elements);
 }
 
 constexpr Operator kAll[] = {{"ChannelsLastBlocks", blocks},

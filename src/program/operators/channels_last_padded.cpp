@@ -63,9 +63,9 @@ std::string add_image(Definition& d, const Image& image, const Window& w, const 
     nest.loop(names[k], shape[k]);
   d.temp("P", name_in_program(d.type(0)), shape);
   const std::string to = at("P", nest.index());
-  const std::string cell =
+  const std::string element =
       at("X0", join(in_order<std::string>(image, "a", from[0], from[1], "c"), ", "));
-  d.add_line(nest.around({"if " + join(inside, " and ") + ":", "  " + to + " = " + cell,
+  d.add_line(nest.around({"if " + join(inside, " and ") + ":", "  " + to + " = " + element,
                           "else:", "  " + to + " = " + fill}));
   return "P";
 }
@@ -81,7 +81,7 @@ Nest result_nest(const Image& image, const Window& w, const std::string& last, i
   return nest;
 }
 
-/// "k0 in range(3)" for the dimensions in which the window has several cells, and the names alone.
+/// "k0 in range(3)" for the dimensions in which the window has several elements, and the names alone.
 struct Taps {
   std::vector<std::string> loops, names;
   Shape extents;
@@ -102,14 +102,14 @@ std::string tap_in(const std::string& source, const Image& image, const Window& 
   return at(source, join(in_order<std::string>(image, "a", tap(w, 0), tap(w, 1), "c"), ", "));
 }
 
-/// Less than any cell.
+/// Less than any element.
 std::string lowest(const Definition& d) {
   return d.type(0) == DataType::I8 ? "-128" : d.type(0) == DataType::U8 ? "0" : "(-inf)";
 }
 
 std::string sum_type(const Definition& d) { return d.type(0) == DataType::F64 ? "f64" : "f32"; }
 
-bool is_single_cell(const Window& w) {
+bool is_single_element(const Window& w) {
   return w.kernel == std::vector<int64_t>{1, 1} && w.stride == std::vector<int64_t>{1, 1} &&
          !is_padded(w);
 }
@@ -128,12 +128,12 @@ void conv(Definition& d) {
     return;
   const char* bias = d.has(2) ? " + X2[m]" : "";
   d.output(d.type(0), {image->images, w.out[0], w.out[1], weights[0]});
-  if (is_single_cell(w) && !image->has_channels_first) {
-    const int64_t cells = image->images * w.out[0] * w.out[1];
-    d.declare_operand(0, {cells, image->channels});
+  if (is_single_element(w) && !image->has_channels_first) {
+    const int64_t elements = image->images * w.out[0] * w.out[1];
+    d.declare_operand(0, {elements, image->channels});
     d.declare_operand(1, {weights[0], weights[1]});
-    d.declare_output(0, {cells, weights[0]});
-    d.temp("T", sum_type(d), {cells, weights[0]});
+    d.declare_output(0, {elements, weights[0]});
+    d.temp("T", sum_type(d), {elements, weights[0]});
     d.line("T[q, m] = sum(c in range({}), X0[q, c] * X1[m, c])", image->channels);
     return d.line("Y0[q, m] = T[q, m]{}", bias);
   }
@@ -145,11 +145,11 @@ void conv(Definition& d) {
   const Nest nest = result_nest(*image, w, "m", weights[0]);
   d.declare_output(0, nest.shape());
   d.temp("T", sum_type(d), nest.shape());
-  std::vector<std::string> cell{"m", "c"};
-  cell.insert(cell.end(), taps.names.begin(), taps.names.end());
+  std::vector<std::string> element{"m", "c"};
+  element.insert(element.end(), taps.names.begin(), taps.names.end());
   taps.loops.push_back(fmt::format("c in range({})", image->channels));
   d.line("{} = sum(({}), {} * {})", at("T", nest.index()), join(taps.loops, ", "),
-         tap_in(source, *image, w), at("X1", join(cell, ", ")));
+         tap_in(source, *image, w), at("X1", join(element, ", ")));
   d.line("{} = {}{}", at("Y0", nest.index()), at("T", nest.index()), bias);
 }
 
@@ -174,17 +174,17 @@ void depthwise(Definition& d) {
   const Nest nest = result_nest(*image, w, "c", image->channels);
   d.declare_output(0, nest.shape());
   d.temp("T", sum_type(d), nest.shape());
-  std::vector<std::string> cell = taps.names;
-  cell.emplace_back("c");
+  std::vector<std::string> element = taps.names;
+  element.emplace_back("c");
   const std::string product =
-      fmt::format("{} * {}", tap_in(source, *image, w), at("X1", join(cell, ", ")));
+      fmt::format("{} * {}", tap_in(source, *image, w), at("X1", join(element, ", ")));
   d.line("{} = {}", at("T", nest.index()),
          taps.loops.empty() ? product
                             : fmt::format("sum(({}), {})", join(taps.loops, ", "), product));
   d.line("{} = {}{}", at("Y0", nest.index()), at("T", nest.index()), d.has(2) ? " + X2[c]" : "");
 }
 
-/// The largest cell of the window that lies in the image; rows first where windows overlap much.
+/// The largest element of the window that lies in the image; rows first where windows overlap much.
 void max_pool(Definition& d) {
   d.needs_no("storage_order");
   const auto image = image_of(d);

@@ -50,13 +50,13 @@ void check_bias(Definition& d, size_t k, const Sizes& s) {
 
 std::string with_comma(const std::vector<std::string>& parts) { return join(parts, ", "); }
 
-/// A window of one cell that visits every cell is a product of matrices: one spatial dimension will do.
+/// A window of one element that visits every element is a product of matrices: one spatial dimension will do.
 bool merge_spatial(Sizes& s, Window& w) {
   for (size_t k = 0; k < w.kernel.size(); ++k)
     if (w.kernel[k] != 1 || w.stride[k] != 1 || w.begin[k] != 0 || w.end[k] != 0)
       return false;
-  const int64_t cells = product(s.spatial);
-  s.spatial = s.kernel = w.out = {cells};
+  const int64_t elements = product(s.spatial);
+  s.spatial = s.kernel = w.out = {elements};
   s.kernel = w.kernel = w.stride = w.dilation = {1};
   w.begin = w.end = {0};
   return true;
@@ -100,10 +100,10 @@ struct SumText {
 /// same, and products of bytes alone are what instructions compute. Those of w stay from call to call.
 void add_sums_around_zeros(Definition& d, const Kind& kind, const Nest& nest, const SumText& sum) {
   const std::string &a = kind.image_zero, &b = kind.weight_zero;
-  const std::string cell = nest.index();
+  const std::string element = nest.index();
   d.temp("S", "i32", nest.shape());
-  d.line("{} = sum(({}), i32({}) * i32({}))", at("S", cell), sum.taps, sum.image, sum.weight);
-  std::string value = at("S", cell);
+  d.line("{} = sum(({}), i32({}) * i32({}))", at("S", element), sum.taps, sum.image, sum.weight);
+  std::string value = at("S", element);
   if (!a.empty()) {
     d.temp("V", "i32", sum.filters);
     d.line("{} = sum(({}), i32({}))", at("V", sum.filter), sum.taps, sum.weight);
@@ -123,7 +123,7 @@ void add_sums_around_zeros(Definition& d, const Kind& kind, const Nest& nest, co
   }
   if (!a.empty() && !b.empty())
     value += fmt::format(" + {} * {} * {}", sum.count, a, b);
-  d.line("{} = {}", at("T", cell), value);
+  d.line("{} = {}", at("T", element), value);
 }
 
 /// Lines that leave the sums in temp T[n, g, m, o...]; returns the index of T.
@@ -306,7 +306,7 @@ void qlinear_conv(Definition& d) {
                                                  out_zero)));
 }
 
-/// Every result cell gathers the taps that reach it: o + begin = stride * i + dilation * k.
+/// Every result element gathers the taps that reach it: o + begin = stride * i + dilation * k.
 void conv_transpose(Definition& d) {
   const auto s = sizes_of(d, 0, 1, true);
   if (!s)

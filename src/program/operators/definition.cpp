@@ -109,12 +109,12 @@ std::vector<int64_t> Definition::values(size_t k) {
   std::vector<int64_t> out;
   if (!tensor)
     return out;
-  if (graph::is_float(tensor->type()) || tensor->cells() > most) {
+  if (graph::is_float(tensor->type()) || tensor->elements() > most) {
     refuse(fmt::format("input {} must be a short list of integers, not {}{}", k,
                        graph::name_of(tensor->type()), graph::text_of(tensor->shape())));
     return out;
   }
-  for (int64_t i = 0; i < tensor->cells(); ++i)
+  for (int64_t i = 0; i < tensor->elements(); ++i)
     out.push_back(tensor->get_int(i));
   return out;
 }
@@ -139,7 +139,7 @@ void Definition::refuse(std::string why) {
 }
 
 void Definition::output(DataType type, Shape shape) {
-  if (!graph::cells_of(shape))
+  if (!graph::elements_of(shape))
     refuse("an output would have the shape " + graph::text_of(shape));
   results_.push_back({type, std::move(shape)});
 }
@@ -152,7 +152,7 @@ void Definition::temp(const std::string& name, const std::string& type, const Sh
   temps_.push_back(declaration("temp", name, type, shape));
 }
 
-std::string Definition::cell(size_t k, const std::string& index) const {
+std::string Definition::element(size_t k, const std::string& index) const {
   const std::string load = at("X" + std::to_string(k), index);
   switch (type(k)) {
   case DataType::U16:
@@ -169,7 +169,7 @@ std::string Definition::ordered(DataType type, const std::string& value) {
 }
 
 std::string Definition::stored(DataType type, const std::string& value) {
-  // Cells of unsigned types have the signed type of equal size, whose largest value is half of theirs: integers wrap, floats would not.
+  // Elements of unsigned types have the signed type of equal size, whose largest value is half of theirs: integers wrap, floats would not.
   const char* wide = type == DataType::U16 ? "i32" : type == DataType::U32 ? "i64" : nullptr;
   const std::string whole = wide ? fmt::format("{}({})", wide, value) : value;
   return type == DataType::Bool ? value : name_in_program(type) + "(" + whole + ")";
@@ -232,7 +232,7 @@ bool is_known_zero(const Definition& d, size_t operand) {
   const Tensor* tensor = d.operand(operand).value;
   if (tensor == nullptr || graph::is_float(tensor->type()))
     return false;
-  for (int64_t i = 0; i < tensor->cells(); ++i)
+  for (int64_t i = 0; i < tensor->elements(); ++i)
     if (tensor->get_int(i) != 0)
       return false;
   return true;
@@ -258,10 +258,10 @@ std::string literal(double value) {
 }
 
 int64_t product(const Shape& shape, size_t begin, size_t end) {
-  int64_t cells = 1;
+  int64_t elements = 1;
   for (size_t k = begin; k < end && k < shape.size(); ++k)
-    cells *= shape[k];
-  return cells;
+    elements *= shape[k];
+  return elements;
 }
 
 } // namespace kawara::program::operators

@@ -21,8 +21,8 @@ struct Operand {
   bool is_present = true;
   DataType type = DataType::F32;
   Shape shape;
-  const Tensor* value = nullptr; ///< when the cells are known already
-  bool is_weight = false;        ///< keeps its cells from call to call
+  const Tensor* value = nullptr; ///< when the elements are known already
+  bool is_weight = false;        ///< keeps its elements from call to call
 };
 
 struct Output {
@@ -34,10 +34,10 @@ struct Output {
 /// about the node and its operands, and tells it the outputs and one of
 ///
 ///   a program      lines of `.kw` text over X0, X1, ... (operands) and Y0, Y1, ... (outputs); tensors
-///                  may be declared with another shape of equally many cells, which is how
+///                  may be declared with another shape of equally many elements, which is how
 ///                  neighbouring dimensions are merged
-///   a view         the first output is the cells of an operand under another shape
-///   constants      the outputs' cells, known now
+///   a view         the first output is the elements of an operand under another shape
+///   constants      the outputs' elements, known now
 ///
 /// A case that none of these fits may be left to a function (`decline`).
 /// The first refusal or request for a value sticks; what a rule says after that does not matter, so
@@ -76,7 +76,7 @@ public:
   const Shape& shape(size_t k) const;
   int64_t rank(size_t k) const { return static_cast<int64_t>(shape(k).size()); }
   const Operand& operand(size_t k) const { return operands_[k]; }
-  /// The cells of an operand that the meaning depends on; asks for them when they are not known yet.
+  /// The elements of an operand that the meaning depends on; asks for them when they are not known yet.
   const Tensor* value(size_t k);
   std::vector<int64_t> values(size_t k); ///< the same as integers; empty until known
   /// `axis` counted from the front; refuses one outside -rank..rank-1.
@@ -94,18 +94,18 @@ public:
     add_line(fmt::format(format, std::forward<Args>(args)...));
   }
   void add_line(std::string text);
-  /// Declares operand k (X<k>) or output k (Y<k>) with another shape of equally many cells.
+  /// Declares operand k (X<k>) or output k (Y<k>) with another shape of equally many elements.
   void declare_operand(size_t k, Shape shape);
   void declare_output(size_t k, Shape shape);
   void temp(const std::string& name, const std::string& type, const Shape& shape);
   void view(size_t operand) { view_ = operand; }
   void constant(Tensor value) { constants_.push_back(std::move(value)); }
 
-  /// A value of this type as one whose order is that of programs: u64 is held in cells of i64, and adding 2^63 turns its order into
+  /// A value of this type as one whose order is that of programs: u64 is held in elements of i64, and adding 2^63 turns its order into
   /// theirs. The same again gives the value back.
   static std::string ordered(DataType type, const std::string& value);
-  /// Value of cell `index` of operand k ("X0[i, j]"), unsigned types widened.
-  std::string cell(size_t k, const std::string& index) const;
+  /// Value of element `index` of operand k ("X0[i, j]"), unsigned types widened.
+  std::string element(size_t k, const std::string& index) const;
   /// Expression that converts a value for a store to a tensor of this type.
   static std::string stored(DataType type, const std::string& value);
   /// The same for a float and a type of at most 16 bits: what is out of range becomes the nearest number, NaN the lowest.
@@ -150,7 +150,7 @@ std::string indices(const std::string& prefix, size_t count);
 std::string at(const std::string& name, const std::string& index);
 /// Whether the operand's integers are known, and all of them zero.
 bool is_known_zero(const Definition&, size_t operand);
-std::string name_in_program(DataType); ///< of the cells that hold it
+std::string name_in_program(DataType); ///< of the elements that hold it
 /// A literal that reads back as the same number: "0.5", "(-inf)".
 std::string literal(double value);
 int64_t product(const Shape& shape, size_t begin, size_t end);

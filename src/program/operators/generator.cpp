@@ -8,26 +8,26 @@ namespace kawara::program::operators {
 namespace {
 namespace of_generator {
 
-/// Cells that are worked out before the model runs.
-constexpr int64_t kMostCells = int64_t{1} << 28;
+/// Elements that are worked out before the model runs.
+constexpr int64_t kMostElements = int64_t{1} << 28;
 
 void constant_of_shape(Definition& d) {
   const std::vector<int64_t> shape = d.values(0);
   if (d.is_settled())
     return;
-  if (!graph::cells_of(shape))
+  if (!graph::elements_of(shape))
     return d.refuse("its shape is " + graph::text_of(shape));
   Tensor value(DataType::F32, {1});
   if (const graph::Attribute* given = d.attribute("value"))
     if (const auto* tensor = std::get_if<Tensor>(given))
       value = *tensor;
-  if (value.cells() != 1)
+  if (value.elements() != 1)
     return d.refuse("its value must be one number");
-  if (*graph::cells_of(shape) > kMostCells)
-    return d.refuse(
-        fmt::format("its shape {} has more than {} cells", graph::text_of(shape), kMostCells));
+  if (*graph::elements_of(shape) > kMostElements)
+    return d.refuse(fmt::format("its shape {} has more than {} elements", graph::text_of(shape),
+                                kMostElements));
   Tensor out(value.type(), shape);
-  for (int64_t k = 0; k < out.cells(); ++k)
+  for (int64_t k = 0; k < out.elements(); ++k)
     graph::is_float(out.type()) ? out.set_double(k, value.get_double(0))
                                 : out.set_int(k, value.get_int(0));
   d.constant(std::move(out));
@@ -38,7 +38,7 @@ std::optional<int64_t> range_count(const Tensor& start, const Tensor& limit, con
   if (graph::is_float(start.type())) {
     const double steps =
         std::ceil((limit.get_double(0) - start.get_double(0)) / delta.get_double(0));
-    if (!(steps <= static_cast<double>(kMostCells)))
+    if (!(steps <= static_cast<double>(kMostElements)))
       return std::nullopt;
     return steps > 0 ? static_cast<int64_t>(steps) : 0;
   }
@@ -50,22 +50,22 @@ std::optional<int64_t> range_count(const Tensor& start, const Tensor& limit, con
       static_cast<uint64_t>(step > 0 ? to : from) - static_cast<uint64_t>(step > 0 ? from : to);
   const uint64_t by = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
   const uint64_t count = size / by + (size % by != 0 ? 1 : 0);
-  return count <= static_cast<uint64_t>(kMostCells) ? std::optional(static_cast<int64_t>(count))
-                                                    : std::nullopt;
+  return count <= static_cast<uint64_t>(kMostElements) ? std::optional(static_cast<int64_t>(count))
+                                                       : std::nullopt;
 }
 
 void range(Definition& d) {
   const Tensor *start = d.value(0), *limit = d.value(1), *delta = d.value(2);
   if (d.is_settled())
     return;
-  if (start->cells() != 1 || limit->cells() != 1 || delta->cells() != 1 ||
+  if (start->elements() != 1 || limit->elements() != 1 || delta->elements() != 1 ||
       delta->get_double(0) == 0)
     return d.refuse("it needs a start, a limit and a step that is not 0");
   const auto count = range_count(*start, *limit, *delta);
   if (!count)
     return d.refuse(fmt::format("from {} to {} by {} it has no count, or more than {} numbers",
                                 start->get_double(0), limit->get_double(0), delta->get_double(0),
-                                kMostCells));
+                                kMostElements));
   Tensor out(start->type(), {*count});
   for (int64_t k = 0; k < *count; ++k)
     graph::is_float(out.type())
@@ -92,7 +92,7 @@ void one_hot(Definition& d) {
   const Tensor* depth = d.value(1);
   if (d.is_settled())
     return;
-  const int64_t n = depth->cells() == 1 ? depth->get_int(0) : -1;
+  const int64_t n = depth->elements() == 1 ? depth->get_int(0) : -1;
   if (n < 0 || product(d.shape(2)) != 2)
     return d.refuse("it needs a depth, and the two values `off` and `on`");
   const auto cut = static_cast<size_t>(d.axis_of(d.integer("axis", -1), d.rank(0) + 1));
@@ -106,7 +106,7 @@ void one_hot(Definition& d) {
   d.declare_operand(0, {outer, inner});
   d.declare_operand(2, {2});
   d.declare_output(0, {outer, n, inner});
-  const std::string index = graph::is_float(d.type(0)) ? "i64(X0[a, c])" : d.cell(0, "a, c");
+  const std::string index = graph::is_float(d.type(0)) ? "i64(X0[a, c])" : d.element(0, "a, c");
   d.line("Y0[a, k, c] = select({0} == k or {0} == k - {1}, X2[1], X2[0])", index, n);
 }
 

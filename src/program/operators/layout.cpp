@@ -42,10 +42,10 @@ void transpose(Definition& d) {
       groups.push_back({axis});
   }
   const auto extent = [&](const std::vector<int64_t>& group) {
-    int64_t cells = 1;
+    int64_t elements = 1;
     for (const int64_t axis : group)
-      cells *= d.shape(0)[static_cast<size_t>(axis)];
-    return cells;
+      elements *= d.shape(0)[static_cast<size_t>(axis)];
+    return elements;
   };
   d.output(d.type(0), result);
   if (groups.size() <= 1)
@@ -227,7 +227,7 @@ void expand(Definition& d) {
   const std::vector<int64_t> wanted = d.values(1);
   if (d.is_settled())
     return;
-  const auto result = graph::cells_of(wanted) ? broadcast({d.shape(0), wanted}) : std::nullopt;
+  const auto result = graph::elements_of(wanted) ? broadcast({d.shape(0), wanted}) : std::nullopt;
   if (!result)
     return d.refuse(fmt::format("{} cannot be stretched to {}", graph::text_of(d.shape(0)),
                                 graph::text_of(wanted)));

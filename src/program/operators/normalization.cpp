@@ -128,7 +128,7 @@ std::optional<Rows> rows_of(Definition& d) {
   Rows r{product(d.shape(0), 0, axis), product(d.shape(0), axis, d.shape(0).size()), axis};
   for (const size_t k : {size_t{1}, size_t{2}}) {
     if (d.has(k) && product(d.shape(k)) != r.width && product(d.shape(k)) != 1)
-      d.refuse(fmt::format("input {} has the shape {} for rows of {} cells", k,
+      d.refuse(fmt::format("input {} has the shape {} for rows of {} elements", k,
                            graph::text_of(d.shape(k)), r.width));
     d.declare_operand(k, product(d.shape(k)) == r.width ? Shape{r.width} : Shape{});
   }
@@ -175,7 +175,7 @@ void rms_normalization(Definition& d) {
   d.line("Y0[a, r] = X0[a, r] * D[a] * {}", along_row(d, 1, *r));
 }
 
-/// Each cell divided by a power of the squares of its neighbours in other channels.
+/// Each element divided by a power of the squares of its neighbours in other channels.
 void local_response_normalization(Definition& d) {
   const auto s = channelled(d);
   if (!s)

@@ -8,7 +8,7 @@ namespace kawara::program::operators {
 namespace {
 namespace of_padding {
 
-/// Cells to add in front of and behind each dimension; negative numbers cut.
+/// Elements to add in front of and behind each dimension; negative numbers cut.
 struct Amounts {
   std::vector<int64_t> begin, end;
 };
@@ -43,7 +43,7 @@ std::optional<Amounts> amounts_of(Definition& d) {
   return amounts;
 }
 
-/// What cells outside hold: an attribute, a number that is an input, or zero.
+/// What elements outside hold: an attribute, a number that is an input, or zero.
 std::string fill_of(Definition& d) {
   const bool by_attribute = d.opset() < 11;
   if (!by_attribute && d.has(2)) {
@@ -70,7 +70,7 @@ std::string source_of(Definition& d, const std::string& mode, const Amounts& amo
   if (mode == "edge")
     return fmt::format("min(max({}, 0), {})", moved, n - 1);
   if (amounts.begin[k] >= n || amounts.end[k] >= n)
-    d.refuse(fmt::format("dimension {} of {} cells cannot be mirrored over {} cells", k, n,
+    d.refuse(fmt::format("dimension {} of {} elements cannot be mirrored over {} elements", k, n,
                          std::max(amounts.begin[k], amounts.end[k])));
   const std::string folded = fmt::format("max({0}, 0 - ({0}))", moved);
   return fmt::format("min({0}, {1} - {0})", folded, 2 * (n - 1));

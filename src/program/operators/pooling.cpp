@@ -149,7 +149,7 @@ void max_pool(Definition& d) {
   d.line("{} = {}", target, reduced(*p, "max", at(source, p->index)));
   if (!d.wants(1))
     return;
-  // The position of the first largest cell, or the first NaN, counted in the whole input; none in the padding.
+  // The position of the first largest element, or the first NaN, counted in the whole input; none in the padding.
   d.output(DataType::I64, pooled_shape(d, *p));
   d.declare_output(1, p->nest.shape());
   const std::vector<int64_t> strides = steps_of(p->spatial, false);
@@ -163,10 +163,10 @@ void max_pool(Definition& d) {
   d.add_line(whole.around({best + " = " + none}));
   for (size_t k = 0; k < p->spatial.size(); ++k)
     whole.loop("k" + std::to_string(k), p->window.kernel[k]);
-  const std::string cell = at(source, p->index);
-  std::string is_first = fmt::format("{} == {}", cell, target);
+  const std::string element = at(source, p->index);
+  std::string is_first = fmt::format("{} == {}", element, target);
   if (graph::is_float(d.type(0)))
-    is_first = fmt::format("({0} or ({1} != {1} and {2} != {2}))", is_first, cell, target);
+    is_first = fmt::format("({0} or ({1} != {1} and {2} != {2}))", is_first, element, target);
   if (source != "X0")
     for (size_t k = 0; k < p->spatial.size(); ++k)
       is_first += fmt::format(" and {0} >= {1} and {0} < {2}", tap(p->window, k),
@@ -177,11 +177,11 @@ void max_pool(Definition& d) {
     return;
   // The first is the first by rows, however it is counted.
   const std::vector<int64_t> steps = steps_of(p->spatial, true);
-  std::string turned = fmt::format("{} // {} * {}", best, stride, stride);
+  std::string transposed = fmt::format("{} // {} * {}", best, stride, stride);
   for (size_t k = 0; k < p->spatial.size(); ++k)
-    turned += fmt::format(" + {} // {} % {} * {}", best, strides[k], p->spatial[k], steps[k]);
+    transposed += fmt::format(" + {} // {} % {} * {}", best, strides[k], p->spatial[k], steps[k]);
   d.add_line(
-      p->nest.around({fmt::format("{0} = select({0} == {1}, {1}, {2})", best, none, turned)}));
+      p->nest.around({fmt::format("{0} = select({0} == {1}, {1}, {2})", best, none, transposed)}));
 }
 
 void average_pool(Definition& d) {
@@ -195,7 +195,7 @@ void average_pool(Definition& d) {
     add_padding(d, "P", p->outer, p->spatial, p->window, "0");
     source = "P";
   }
-  // Cells of the window inside the image (or its padding), one factor per dimension.
+  // Elements of the window inside the image (or its padding), one factor per dimension.
   const bool counts_padding = d.integer("count_include_pad", 0) != 0;
   std::vector<std::string> factors;
   double constant = 1;
@@ -237,12 +237,12 @@ std::optional<int64_t> norm_order(Definition& d) {
   return std::nullopt;
 }
 
-/// A cell's part of the sum, and what the sum becomes.
-std::string norm_part(int64_t order, const std::string& cell) {
+/// An element's part of the sum, and what the sum becomes.
+std::string norm_part(int64_t order, const std::string& element) {
   if (order == 1)
-    return "abs(" + cell + ")";
-  return order == 2 ? cell + " * " + cell
-                    : fmt::format("pow(abs({}), {})", cell, literal(static_cast<double>(order)));
+    return "abs(" + element + ")";
+  return order == 2 ? element + " * " + element
+                    : fmt::format("pow(abs({}), {})", element, literal(static_cast<double>(order)));
 }
 std::string norm_of_sum(int64_t order, const std::string& sum) {
   if (order == 1)
@@ -266,8 +266,8 @@ void lp_pool(Definition& d) {
     source = "P";
   }
   d.temp("T", "f32", p->nest.shape());
-  const std::string cell = at(source, p->index);
-  d.line("{} = {}", at("T", p->nest.index()), reduced(*p, "sum", norm_part(*order, cell)));
+  const std::string element = at(source, p->index);
+  d.line("{} = {}", at("T", p->nest.index()), reduced(*p, "sum", norm_part(*order, element)));
   d.line("{} = {}", at("Y0", p->nest.index()), norm_of_sum(*order, at("T", p->nest.index())));
 }
 

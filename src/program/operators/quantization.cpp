@@ -9,7 +9,7 @@ bool is_quantised(DataType type) {
          type == DataType::U16;
 }
 
-/// Which scale and zero point a cell X0[a, c, r] has: one for the tensor, one per place c along an axis, or one per block of
+/// Which scale and zero point an element X0[a, c, r] has: one for the tensor, one per place c along an axis, or one per block of
 /// `block` such places in a row. Declares the operands; the index of the scale, nothing when they do not fit.
 std::optional<std::string> declare_scales(Definition& d) {
   if (!d.need(0) || !d.need(1))
@@ -17,13 +17,13 @@ std::optional<std::string> declare_scales(Definition& d) {
   const Shape &x = d.shape(0), &scale = d.shape(1);
   const int64_t block = d.integer("block_size", 0), given = d.integer("axis", 1);
   const bool is_one = product(scale) == 1 && block == 0;
-  Shape cells{1, 1, product(x)}, scales;
+  Shape elements{1, 1, product(x)}, scales;
   std::string index;
   if (!is_one) {
     const auto axis = static_cast<size_t>(d.axis_of(given, d.rank(0)));
     if (d.is_settled())
       return std::nullopt;
-    cells = {product(x, 0, axis), x[axis], product(x, axis + 1, x.size())};
+    elements = {product(x, 0, axis), x[axis], product(x, axis + 1, x.size())};
     Shape blocks = x;
     if (block > 0)
       blocks[axis] = (x[axis] + block - 1) / block;
@@ -32,19 +32,19 @@ std::optional<std::string> declare_scales(Definition& d) {
       d.refuse(fmt::format("scales {}{} do not fit dimension {} of {}", graph::text_of(scale),
                            block != 0 ? fmt::format(" in blocks of {}", block) : "", axis,
                            graph::text_of(x)));
-    scales = block > 0 ? Shape{cells[0], blocks[axis], cells[2]} : Shape{x[axis]};
+    scales = block > 0 ? Shape{elements[0], blocks[axis], elements[2]} : Shape{x[axis]};
     index = block > 0 ? fmt::format("a, c // {}, r", block) : "c";
   }
   if (d.has(2) && product(d.shape(2)) != product(scale))
     d.refuse("scales and zero points differ in number");
-  d.declare_operand(0, cells);
-  d.declare_output(0, cells);
+  d.declare_operand(0, elements);
+  d.declare_output(0, elements);
   for (const size_t k : {size_t{1}, size_t{2}})
     d.declare_operand(k, scales);
   return d.is_settled() ? std::nullopt : std::optional(index);
 }
 
-/// The type that cells are quantised to: that of the zero point or by an attribute, which must agree.
+/// The type that elements are quantised to: that of the zero point or by an attribute, which must agree.
 std::optional<DataType> quantised_type(Definition& d) {
   const DataType otherwise = d.has(2) ? d.type(2) : DataType::U8;
   const bool is_named = d.integer("output_dtype", 0) != 0;
@@ -73,12 +73,12 @@ void quantize_linear(Definition& d) {
     return;
   d.output(*type, d.shape(0));
   const std::string wide = *precision == DataType::F64 ? "f64" : "f32";
-  const auto number = [&](const std::string& cell) { return wide + "(" + cell + ")"; };
+  const auto number = [&](const std::string& element) { return wide + "(" + element + ")"; };
   std::string quotient =
-      fmt::format("{} / {}", number(d.cell(0, "a, c, r")), number(at("X1", *index)));
+      fmt::format("{} / {}", number(d.element(0, "a, c, r")), number(at("X1", *index)));
   if (*precision == DataType::F16 || *precision == DataType::BF16)
     quotient = fmt::format("{}({}({}))", wide, graph::name_of(*precision), quotient);
-  const std::string zero = d.has(2) ? " + " + number(d.cell(2, *index)) : "";
+  const std::string zero = d.has(2) ? " + " + number(d.element(2, *index)) : "";
   d.line("Y0[a, c, r] = {}",
          Definition::saturated(*type, fmt::format("round({}){}", quotient, zero)));
 }
@@ -93,24 +93,24 @@ void dequantize_linear(Definition& d) {
     return d.refuse("results are floats, not " + std::string(graph::name_of(*type)));
   d.output(*type, d.shape(0));
   const std::string wide = *type == DataType::F64 ? "f64" : "f32";
-  const std::string zero = d.has(2) ? fmt::format(" - {}({})", wide, d.cell(2, *index)) : "";
-  d.line("Y0[a, c, r] = ({}({}){}) * {}", wide, d.cell(0, "a, c, r"), zero, at("X1", *index));
+  const std::string zero = d.has(2) ? fmt::format(" - {}({})", wide, d.element(2, *index)) : "";
+  d.line("Y0[a, c, r] = ({}({}){}) * {}", wide, d.element(0, "a, c, r"), zero, at("X1", *index));
 }
 
 /// To u8, with a scale that covers all values and zero.
 void dynamic_quantize_linear(Definition& d) {
   if (!d.need(0))
     return;
-  const int64_t cells = product(d.shape(0));
+  const int64_t elements = product(d.shape(0));
   d.output(DataType::U8, d.shape(0));
   d.output(DataType::F32, {});
   d.output(DataType::U8, {});
-  d.declare_operand(0, {cells});
-  d.declare_output(0, {cells});
+  d.declare_operand(0, {elements});
+  d.declare_output(0, {elements});
   for (const char* name : {"L", "U", "Z"})
     d.temp(name, "f32", {});
-  d.line("L = min(i in range({}), X0[i])", cells);
-  d.line("U = max(i in range({}), X0[i])", cells);
+  d.line("L = min(i in range({}), X0[i])", elements);
+  d.line("U = max(i in range({}), X0[i])", elements);
   // Of zeros alone any scale would do.
   d.line("Y1 = select(max(U, 0) == min(L, 0), 1, (max(U, 0) - min(L, 0)) / 255.0)");
   d.line("Z = max(0, min(255, round((0 - min(L, 0)) / Y1)))");

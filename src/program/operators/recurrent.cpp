@@ -39,8 +39,8 @@ struct Activation {
   }
 };
 
-/// What LSTM, GRU and RNN have in common. Dimensions: `t` steps, `b` sequences, `k` inputs, `h` cells.
-struct Cells {
+/// What LSTM, GRU and RNN have in common. Dimensions: `t` steps, `b` sequences, `k` inputs, `h` elements.
+struct Elements {
   int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, directions = 1, gates = 1;
   bool is_batch_first = false, is_reverse = false;
   std::optional<double> clip;
@@ -58,7 +58,7 @@ const Formula* formula_named(std::string name) {
 
 /// The functions of all gates, direction by direction. Parameters are taken from their lists in this order, by those functions that have
 /// them; where a list ends, the standard's values count.
-std::vector<Activation> activations_of(Definition& d, const Cells& c,
+std::vector<Activation> activations_of(Definition& d, const Elements& c,
                                        const std::vector<std::string>& usual) {
   std::vector<std::string> names = d.words("activations");
   if (!d.has_attribute("activations"))
@@ -100,7 +100,7 @@ std::vector<Activation> activations_of(Definition& d, const Cells& c,
 }
 
 /// Refuses states, lengths and biases that do not fit.
-void check_operands(Definition& d, const Cells& c) {
+void check_operands(Definition& d, const Elements& c) {
   const Shape state = c.is_batch_first ? Shape{c.batch, c.directions, c.hidden}
                                        : Shape{c.directions, c.batch, c.hidden};
   if (d.has(3) && d.shape(3) != Shape{c.directions, 2 * c.gates * c.hidden})
@@ -115,11 +115,12 @@ void check_operands(Definition& d, const Cells& c) {
     d.refuse(fmt::format("hidden_size is {}, and the weights are for {}", hidden, c.hidden));
 }
 
-std::optional<Cells> cells_of(Definition& d, int64_t gates, const std::vector<std::string>& usual) {
+std::optional<Elements> elements_of(Definition& d, int64_t gates,
+                                    const std::vector<std::string>& usual) {
   for (const size_t k : {size_t{0}, size_t{1}, size_t{2}})
     if (!d.need(k))
       return std::nullopt;
-  Cells c;
+  Elements c;
   c.gates = gates;
   c.is_batch_first = d.integer("layout", 0) != 0;
   const std::string direction =
@@ -150,7 +151,7 @@ std::optional<Cells> cells_of(Definition& d, int64_t gates, const std::vector<st
 /// Text of one direction, with names that end in its number.
 class Direction {
 public:
-  Direction(Definition& d, const Cells& c, int64_t number) : d_(d), c_(c), n_(number) {}
+  Direction(Definition& d, const Elements& c, int64_t number) : d_(d), c_(c), n_(number) {}
 
   bool is_backward() const { return c_.is_reverse || n_ == 1; }
   std::string name(const char* base) const { return base + std::to_string(n_); }
@@ -203,7 +204,7 @@ public:
   }
 
   /// Y0[t, n, b, h] and the final states.
-  void add_results(bool has_cell_state) {
+  void add_results(bool has_element_state) {
     const std::string at = place();
     if (d_.wants(0)) {
       const std::string index = c_.is_batch_first ? fmt::format("b, {}, {}, h", at, n_)
@@ -218,7 +219,7 @@ public:
     }
     // A sequence without steps has no last state: the result is 0.
     const char* states[] = {"H", "C"};
-    for (size_t k = 1; k <= (has_cell_state ? 2u : 1u); ++k) {
+    for (size_t k = 1; k <= (has_element_state ? 2u : 1u); ++k) {
       if (!d_.wants(k))
         continue;
       const std::string last = fmt::format("{}[{}, b, h]", name(states[k - 1]), c_.steps);
@@ -231,11 +232,11 @@ public:
 
 private:
   Definition& d_;
-  const Cells& c_;
+  const Elements& c_;
   int64_t n_;
 };
 
-void declare_results(Definition& d, const Cells& c, size_t count) {
+void declare_results(Definition& d, const Elements& c, size_t count) {
   const Shape all = c.is_batch_first ? Shape{c.batch, c.steps, c.directions, c.hidden}
                                      : Shape{c.steps, c.directions, c.batch, c.hidden};
   const Shape last = c.is_batch_first ? Shape{c.batch, c.directions, c.hidden}
@@ -247,7 +248,7 @@ void declare_results(Definition& d, const Cells& c, size_t count) {
 }
 
 void lstm(Definition& d) {
-  const auto c = cells_of(d, 4, {"Sigmoid", "Tanh", "Tanh"});
+  const auto c = elements_of(d, 4, {"Sigmoid", "Tanh", "Tanh"});
   if (!c)
     return;
   const int64_t n = c->hidden;
@@ -270,7 +271,7 @@ void lstm(Definition& d) {
     };
     const std::string taken = dir.gate(0, gate(0, 0, "t")),
                       kept = is_coupled ? "(1 - " + taken + ")" : dir.gate(0, gate(2, 2, "t"));
-    const std::string cell =
+    const std::string element =
         fmt::format("{} * {}[t, b, h] + {} * {}", kept, C, taken, dir.gate(1, gate(3, -1, "")));
     const std::string out =
         fmt::format("{} * {}", dir.gate(0, gate(1, 1, "t + 1")), dir.apply(2, C + "[t + 1, b, h]"));
@@ -280,14 +281,14 @@ void lstm(Definition& d) {
         "      for k in range({7}):\n        {3}[t, b, j] += {8}[t, b, k] * X2[{9}, j, k]\n"
         "    for h in range({7}):\n      {10}[t + 1, b, h] = {11}\n      {8}[t + 1, b, h] = {12}\n",
         c->steps, c->batch, 4 * n, G, dir.name("Z"), dir.bias(0, "j"), dir.bias(1, "j"), n, H, k, C,
-        dir.while_running("C", cell), dir.while_running("H", out)));
+        dir.while_running("C", element), dir.while_running("H", out)));
     dir.add_results(true);
   }
 }
 
 /// Gates in the order update (z), reset (r), new (h).
 void gru(Definition& d) {
-  const auto c = cells_of(d, 3, {"Sigmoid", "Tanh"});
+  const auto c = elements_of(d, 3, {"Sigmoid", "Tanh"});
   if (!c)
     return;
   const int64_t n = c->hidden;
@@ -328,7 +329,7 @@ void gru(Definition& d) {
 }
 
 void rnn(Definition& d) {
-  const auto c = cells_of(d, 1, {"Tanh"});
+  const auto c = elements_of(d, 1, {"Tanh"});
   if (!c)
     return;
   declare_results(d, *c, 2);

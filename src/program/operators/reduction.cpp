@@ -16,7 +16,7 @@ struct Folded {
   std::vector<std::string> kept, reduced_ranges; ///< names; "r1 in range(8)"
   Shape kept_shape;
   Shape result;      ///< as the standard has it
-  int64_t count = 1; ///< cells that are folded into one
+  int64_t count = 1; ///< elements that are folded into one
 };
 
 Folded fold(const Shape& shape, const std::set<int64_t>& axes, bool keeps) {
@@ -70,7 +70,7 @@ std::optional<std::set<int64_t>> reduced_axes(Definition& d) {
   return axes;
 }
 
-/// How a reduction is computed: over {0}, the cell; then {0}, the folded value, and {1}, the count.
+/// How a reduction is computed: over {0}, the element; then {0}, the folded value, and {1}, the count.
 struct Kind {
   std::string_view name;
   const char* fold;
@@ -90,7 +90,7 @@ std::string sum_type(DataType type) {
   return graph::is_float(type) ? "f32" : "i64";
 }
 
-/// The lowest or highest integer of a type, as its cells hold it: what an extreme of nothing is.
+/// The lowest or highest integer of a type, as its elements hold it: what an extreme of nothing is.
 std::string end_of(DataType type, bool is_highest) {
   const bool is_unsigned = type == DataType::U8 || type == DataType::U16 || type == DataType::U32 ||
                            type == DataType::U64 || type == DataType::Bool;
@@ -121,13 +121,13 @@ void reduce(Definition& d) {
     if (is_extreme && f.count == 0 && !graph::is_float(d.type(0)))
       return d.line("{} = {}", at("Y0", kept), end_of(d.type(0), kind.name == "ReduceMin"));
     const DataType order = is_extreme ? d.type(0) : DataType::I64;
-    const std::string cell =
-        Definition::ordered(order, fmt::format(fmt::runtime(kind.each), d.cell(0, f.index)));
+    const std::string element =
+        Definition::ordered(order, fmt::format(fmt::runtime(kind.each), d.element(0, f.index)));
     d.temp("T", sum_type(d.type(0)), f.kept_shape);
     d.line("{} = {}", at("T", kept),
            f.reduced_ranges.empty()
-               ? cell
-               : fmt::format("{}(({}), {})", kind.fold, join(f.reduced_ranges, ", "), cell));
+               ? element
+               : fmt::format("{}(({}), {})", kind.fold, join(f.reduced_ranges, ", "), element));
     const bool is_float = graph::is_float(d.type(0));
     const std::string value = is_float || std::string_view(kind.finish) == "{0}"
                                   ? at("T", kept)
@@ -151,15 +151,16 @@ void reduce_log_sum_exp(Definition& d) {
   d.declare_operand(0, f.shape);
   d.declare_output(0, f.kept_shape);
   if (f.reduced_ranges.empty())
-    return d.line("{0} = {1}", at("Y0", join(f.kept, ", ")), d.cell(0, f.index));
+    return d.line("{0} = {1}", at("Y0", join(f.kept, ", ")), d.element(0, f.index));
   const std::string kept = join(f.kept, ", "), ranges = join(f.reduced_ranges, ", ");
   const bool is_float = graph::is_float(d.type(0));
   const std::string type = is_float && d.type(0) != DataType::F64 ? "f32" : "f64";
-  const std::string cell = is_float ? d.cell(0, f.index) : "f64(" + d.cell(0, f.index) + ")";
+  const std::string element =
+      is_float ? d.element(0, f.index) : "f64(" + d.element(0, f.index) + ")";
   d.temp("M", type, f.kept_shape);
   d.temp("T", type, f.kept_shape);
-  d.line("{} = max(({}), {})", at("M", kept), ranges, cell);
-  d.line("{} = sum(({}), exp({} - {}))", at("T", kept), ranges, cell, at("M", kept));
+  d.line("{} = max(({}), {})", at("M", kept), ranges, element);
+  d.line("{} = sum(({}), exp({} - {}))", at("T", kept), ranges, element, at("M", kept));
   // Differences with an infinity are NaN or minus infinity; the sum is that infinity.
   d.line("{} = {}", at("Y0", kept),
          Definition::stored(d.type(0), fmt::format("select(abs({0}) == inf, {0}, {0} + log({1}))",
@@ -184,7 +185,7 @@ void arg_extreme(Definition& d) {
   d.declare_output(0, {outer, inner});
   const std::string type(scalar::name_of(scalar::compute_type(graph::storage_of(d.type(0)))));
   d.temp("M", d.type(0) == DataType::U32 ? "i64" : type, {outer, inner});
-  const std::string x = Definition::ordered(d.type(0), d.cell(0, "a, r, c"));
+  const std::string x = Definition::ordered(d.type(0), d.element(0, "a, r, c"));
   // NaN is never the extreme.
   const bool is_float = graph::is_float(d.type(0));
   d.line("M[a, c] = {}(r in range({}), {})", is_max ? "max" : "min", n,
@@ -193,9 +194,9 @@ void arg_extreme(Definition& d) {
   d.add_line(fmt::format("for a in range({}):\n  for r in range({}):\n    for c in range({}):\n"
                          "      Y0[a, c] {}= select({} == M[a, c], r, {})\n",
                          outer, n, inner, is_last ? "max" : "min", x, is_last ? -1 : n));
-  // The first cell wins where no other is above or below it: what ONNX Runtime does with NaN.
+  // The first element wins where no other is above or below it: what ONNX Runtime does with NaN.
   if (is_float)
-    d.line("Y0[a, c] = select({0} != {0}, 0, Y0[a, c])", d.cell(0, "a, 0, c"));
+    d.line("Y0[a, c] = select({0} != {0}, 0, Y0[a, c])", d.element(0, "a, 0, c"));
 }
 
 /// [outer, n, inner] around the axis that Softmax and its kin work along. Before version 13 they saw
@@ -254,13 +255,13 @@ void hardmax(Definition& d) {
   d.line("Y0[a, r, c] = select(r == I[a, c], 1, 0)");
 }
 
-/// Sums of the cells up to each one, along the middle of three dimensions: of a row, or of one block of it.
+/// Sums of the elements up to each one, along the middle of three dimensions: of a row, or of one block of it.
 class RunningSums {
 public:
   RunningSums(const Shape& shape, bool is_exclusive, bool is_reverse)
       : shape_(shape), is_exclusive_(is_exclusive), is_reverse_(is_reverse) {}
 
-  /// Each sum is the one before it and one cell more.
+  /// Each sum is the one before it and one element more.
   std::string rows() const {
     if (shape_[1] == 0)
       return fmt::format("for a in range({}):\n  for r in range(0):\n    for c in range({}):\n"
@@ -288,7 +289,7 @@ public:
                                            shape_[0], count),
                       columns = fmt::format("for c in range({}):\n", shape_[2]);
     std::string text = around + "    " + columns + "      T0[a, b, c] = 0\n      for r in range(" +
-                       length + "):\n        T0[a, b, c] += " + cell(begin + " + r") + "\n";
+                       length + "):\n        T0[a, b, c] += " + element(begin + " + r") + "\n";
     text += fmt::format("for a in range({}):\n  {}    T1[a, 0, c] = 0\n", shape_[0], columns);
     text += fmt::format("for a in range({}):\n  for b in range(1, {}):\n    {}"
                         "      T1[a, b, c] = T1[a, b - 1, c] + T0[a, b - 1, c]\n",
@@ -306,16 +307,16 @@ private:
   std::string place(const std::string& along) const {
     return is_reverse_ ? fmt::format("{} - ({})", shape_[1] - 1, along) : along;
   }
-  std::string cell(const std::string& along) const { return "X0[a, " + place(along) + ", c]"; }
+  std::string element(const std::string& along) const { return "X0[a, " + place(along) + ", c]"; }
   /// What comes to the sum before.
   std::string added(const std::string& along) const {
-    return cell(is_exclusive_ ? along + " - 1" : along);
+    return element(is_exclusive_ ? along + " - 1" : along);
   }
   /// The first sum of a row or block, before which stands `before`.
   std::string first_of(const std::string& before, const std::string& along) const {
     if (is_exclusive_)
       return before;
-    return before == "0" ? cell(along) : before + " + " + cell(along);
+    return before == "0" ? element(along) : before + " + " + element(along);
   }
 
   Shape shape_;

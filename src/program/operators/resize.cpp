@@ -9,13 +9,13 @@ namespace kawara::program::operators {
 namespace {
 namespace of_resize {
 
-/// Does cell x of the result come from cell x // scale, for every whole scale?
-bool repeats_cells(Definition& d) {
+/// Does element x of the result come from element x // scale, for every whole scale?
+bool repeats_elements(Definition& d) {
   if (d.word("mode", "nearest") != "nearest")
     return false;
   if (d.node().op == "Upsample" || d.opset() < 11)
     return true;
-  // Those of interpolation and cuts have no influence on cells that are repeated.
+  // Those of interpolation and cuts have no influence on elements that are repeated.
   for (const char* name : {"antialias", "cubic_coeff_a", "exclude_outside", "extrapolation_value"})
     d.needs_no(name);
   const std::string coordinates = d.word("coordinate_transformation_mode", "half_pixel");
@@ -24,7 +24,7 @@ bool repeats_cells(Definition& d) {
     return false;
   if (coordinates == "asymmetric" || coordinates == "tf_half_pixel_for_nn")
     return nearest == "floor";
-  // Between two cells there is none of the result's, so ties do not matter.
+  // Between two elements there is none of the result's, so ties do not matter.
   return (coordinates == "half_pixel" || coordinates == "half_pixel_symmetric" ||
           coordinates == "pytorch_half_pixel") &&
          (nearest == "round_prefer_floor" || nearest == "round_prefer_ceil");
@@ -51,7 +51,7 @@ std::vector<double> known_scales(Definition& d, const std::vector<size_t>& axes)
   const bool is_old = d.node().op == "Upsample" || d.opset() < 11;
   const auto known = [&](size_t k) {
     const bool is_full = d.has(k) && d.operand(k).value &&
-                         d.operand(k).value->cells() == static_cast<int64_t>(axes.size());
+                         d.operand(k).value->elements() == static_cast<int64_t>(axes.size());
     return is_full ? d.operand(k).value : nullptr;
   };
   const bool has_attributes = d.node().op == "Upsample";
@@ -59,7 +59,7 @@ std::vector<double> known_scales(Definition& d, const std::vector<size_t>& axes)
     return {1, 1, d.real("height_scale", 1), d.real("width_scale", 1)};
   std::vector<double> scales = has_attributes ? d.reals("scales") : std::vector<double>{};
   if (const Tensor* given = known(is_old ? 1 : 2); scales.empty() && given)
-    for (int64_t k = 0; k < given->cells(); ++k)
+    for (int64_t k = 0; k < given->elements(); ++k)
       scales.push_back(given->get_double(k));
   else if (const Tensor* sizes = is_old ? nullptr : known(3); scales.empty() && sizes)
     for (size_t k = 0; k < axes.size(); ++k)
@@ -68,7 +68,7 @@ std::vector<double> known_scales(Definition& d, const std::vector<size_t>& axes)
   return scales;
 }
 
-/// How often each cell is repeated per dimension, when that is known and whole.
+/// How often each element is repeated per dimension, when that is known and whole.
 std::optional<std::vector<int64_t>> repeats_of(Definition& d) {
   const auto axes = listed_axes(d);
   if (!axes)
@@ -86,11 +86,12 @@ std::optional<std::vector<int64_t>> repeats_of(Definition& d) {
   return repeats;
 }
 
-/// Whole enlargements by repeating cells are programs; all others are left to a function.
+/// Whole enlargements by repeating elements are programs; all others are left to a function.
 void resize(Definition& d) {
   if (!d.need(0))
     return;
-  const auto repeats = repeats_cells(d) && product(d.shape(0)) > 0 ? repeats_of(d) : std::nullopt;
+  const auto repeats =
+      repeats_elements(d) && product(d.shape(0)) > 0 ? repeats_of(d) : std::nullopt;
   if (!repeats)
     return d.decline();
   Shape result, from, to;
@@ -114,7 +115,7 @@ void resize(Definition& d) {
     target.push_back("r" + std::to_string(k));
     to.push_back(times);
   }
-  if (!graph::cells_of(result))
+  if (!graph::elements_of(result))
     return d.decline();
   d.output(d.type(0), result);
   if (result == d.shape(0))

@@ -7,14 +7,14 @@ namespace kawara::program::operators {
 namespace {
 namespace of_shape {
 
-void same_cells(Definition& d, Shape shape) {
+void same_elements(Definition& d, Shape shape) {
   d.output(d.type(0), std::move(shape));
   d.view(0);
 }
 
 void identity(Definition& d) {
   if (d.need(0))
-    same_cells(d, d.shape(0));
+    same_elements(d, d.shape(0));
 }
 
 /// `axes` counted from the front, each once.
@@ -56,14 +56,14 @@ void reshape(Definition& d) {
       known *= extent;
     shape.push_back(extent);
   }
-  const int64_t cells = product(d.shape(0));
+  const int64_t elements = product(d.shape(0));
   if (open)
-    shape[*open] = known == 0 ? 0 : cells / known;
-  const auto result = graph::cells_of(shape);
-  if (!result || *result != cells)
-    return d.refuse(fmt::format("{} cells of shape {} do not fill the shape {}", cells,
+    shape[*open] = known == 0 ? 0 : elements / known;
+  const auto result = graph::elements_of(shape);
+  if (!result || *result != elements)
+    return d.refuse(fmt::format("{} elements of shape {} do not fill the shape {}", elements,
                                 graph::text_of(d.shape(0)), graph::text_of(wanted)));
-  same_cells(d, shape);
+  same_elements(d, shape);
 }
 
 void flatten(Definition& d) {
@@ -73,7 +73,7 @@ void flatten(Definition& d) {
   if (axis < -d.rank(0) || axis > d.rank(0))
     return d.refuse(fmt::format("axis {} is outside {}", axis, graph::text_of(d.shape(0))));
   const auto cut = static_cast<size_t>(axis < 0 ? axis + d.rank(0) : axis);
-  same_cells(d, {product(d.shape(0), 0, cut), product(d.shape(0), cut, d.shape(0).size())});
+  same_elements(d, {product(d.shape(0), 0, cut), product(d.shape(0), cut, d.shape(0).size())});
 }
 
 void squeeze(Definition& d) {
@@ -92,7 +92,7 @@ void squeeze(Definition& d) {
     if (!drops)
       shape.push_back(extent);
   }
-  same_cells(d, shape);
+  same_elements(d, shape);
 }
 
 void unsqueeze(Definition& d) {
@@ -111,7 +111,7 @@ void unsqueeze(Definition& d) {
   size_t next = 0;
   for (int64_t k = 0; k < rank; ++k)
     shape.push_back(axes.count(k) ? 1 : d.shape(0)[next++]);
-  same_cells(d, shape);
+  same_elements(d, shape);
 }
 
 void shape(Definition& d) {
@@ -137,7 +137,7 @@ void size(Definition& d) {
   d.constant(std::move(value));
 }
 
-/// Does the node drop cells? By an operand since version 12, by an attribute before 7, and never in between.
+/// Does the node drop elements? By an operand since version 12, by an attribute before 7, and never in between.
 bool may_drop(Definition& d) {
   if (d.opset() < 7)
     return d.integer("is_test", 0) == 0 && d.real("ratio", 0.5) != 0;
@@ -161,13 +161,13 @@ void dropout(Definition& d) {
     return;
   if (drops)
     return d.decline();
-  same_cells(d, d.shape(0));
+  same_elements(d, d.shape(0));
   if (!d.wants(1))
     return;
   const DataType mask = d.opset() >= 10 ? DataType::Bool : d.type(0);
   d.output(mask, d.shape(0));
   Tensor ones(mask, d.shape(0));
-  for (int64_t k = 0; k < ones.cells(); ++k)
+  for (int64_t k = 0; k < ones.elements(); ++k)
     ones.set_int(k, 1);
   d.constant(Tensor());
   d.constant(std::move(ones));

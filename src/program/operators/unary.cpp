@@ -155,9 +155,9 @@ std::string bound_of(Definition& d, size_t operand, const char* attribute) {
   if (!d.has(operand))
     return literal(d.real(attribute, 0));
   const Tensor* known = d.operand(operand).value;
-  if (known != nullptr && known->cells() == 1 && graph::is_float(known->type()))
+  if (known != nullptr && known->elements() == 1 && graph::is_float(known->type()))
     return literal(known->get_double(0));
-  return d.cell(operand, "");
+  return d.element(operand, "");
 }
 
 void clip(Definition& d) {

@@ -81,10 +81,10 @@ Window window_of(Definition& d, const std::vector<int64_t>& spatial,
     }
     const int64_t room = spatial[k] + w.begin[k] + w.end[k] - reach(w, k);
     if (room < 0) {
-      d.refuse(
-          fmt::format("a window that reaches over {} cells does not fit dimension {} with {} cells "
-                      "and {} of padding",
-                      reach(w, k), k, spatial[k], w.begin[k] + w.end[k]));
+      d.refuse(fmt::format(
+          "a window that reaches over {} elements does not fit dimension {} with {} elements "
+          "and {} of padding",
+          reach(w, k), k, spatial[k], w.begin[k] + w.end[k]));
       w.out.push_back(1);
       continue;
     }
@@ -192,7 +192,7 @@ void add_padding(Definition& d, const std::string& name, const Shape& outer,
     source.push_back(w.begin[k] > 0 ? fmt::format("{} - {}", i, w.begin[k]) : i);
   }
   const std::string target = at(name, nest.index());
-  const std::string load = d.cell(0, join(source, ", "));
+  const std::string load = d.element(0, join(source, ", "));
   if (inside.empty())
     d.add_line(nest.around({target + " = " + load}));
   else

@@ -22,7 +22,7 @@ Window transposed_window_of(Definition& d, const std::vector<int64_t>& spatial,
 /// "2 * o0 + 3 * k0": where the window's tap lies in the padded input, in dimension d.
 std::string tap(const Window& window, size_t d);
 bool is_padded(const Window& window);
-/// Cells of the padded input in dimension d; the last window may reach past the padding (ceil_mode).
+/// Elements of the padded input in dimension d; the last window may reach past the padding (ceil_mode).
 int64_t padded_extent(const Window& window, size_t d, int64_t spatial);
 
 /// Names and extents of loops, written as nested `for`s around lines.
@@ -40,7 +40,7 @@ private:
 };
 
 /// Adds lines that fill temp `name` with the padded operand 0, seen as [outer..., spatial...] with
-/// `outer` leading dimensions; cells outside hold `fill`. The index is (a0, ..., i0, ...).
+/// `outer` leading dimensions; elements outside hold `fill`. The index is (a0, ..., i0, ...).
 void add_padding(Definition& d, const std::string& name, const Shape& outer,
                  const std::vector<int64_t>& spatial, const Window& window,
                  const std::string& fill);

@@ -151,7 +151,7 @@ private:
     return rows == 1 && lanes == 1 && depths == 1 && grows && covers_tensors();
   }
 
-  /// Loops run over all cells, so that what is behind their ends is behind the tensors'.
+  /// Loops run over all elements, so that what is behind their ends is behind the tensors'.
   bool covers_tensors() const {
     const auto covers = [&](uint32_t tensor, const std::vector<uint32_t>& loops) {
       const Tensor& t = program_.tensors[tensor];
@@ -206,14 +206,14 @@ private:
     const std::vector<uint32_t> loops = loops_of(operand.index);
     std::vector<std::string> names;
     std::vector<int64_t> lengths;
-    std::vector<Expr> cell, inside;
+    std::vector<Expr> element, inside;
     Expr is_there;
     for (size_t d = 0; d < loops.size(); ++d) {
       const Expr at = scalar::iter(static_cast<uint32_t>(d));
       const int64_t own = *length_of(*nest_.loops[loops[d]]);
       names.push_back("d" + std::to_string(d));
       lengths.push_back(lengths_[loops[d]]);
-      cell.push_back(at);
+      element.push_back(at);
       inside.push_back(own == lengths.back() ? at : binary(BinaryOp::Min, at, int_lit(own - 1)));
       if (own == lengths.back())
         continue;
@@ -225,7 +225,7 @@ private:
     const uint32_t copy = add_tensor(program_.tensors[operand.tensor].name, loops);
     program_.tensors[copy].is_constant = program_.tensors[operand.tensor].is_constant;
     const Expr value = scalar::load(operand.tensor, inside, kF32);
-    before_.push_back(nest_of(names, lengths, copy, cell,
+    before_.push_back(nest_of(names, lengths, copy, element,
                               scalar::select(is_there, value, scalar::zero_of(kF32))));
     return copy;
   }
@@ -240,14 +240,15 @@ private:
     const uint32_t grown = add_tensor(own.name, in_result_);
     std::vector<std::string> names;
     std::vector<int64_t> lengths;
-    std::vector<Expr> cell;
+    std::vector<Expr> element;
     for (size_t d = 0; d < in_result_.size(); ++d) {
       const Loop& loop = *nest_.loops[in_result_[d]];
       names.push_back(loop.name);
       lengths.push_back(*length_of(loop));
-      cell.push_back(scalar::iter(static_cast<uint32_t>(d)));
+      element.push_back(scalar::iter(static_cast<uint32_t>(d)));
     }
-    after_.push_back(nest_of(names, lengths, text_.tensor, cell, scalar::load(grown, cell, kF32)));
+    after_.push_back(
+        nest_of(names, lengths, text_.tensor, element, scalar::load(grown, element, kF32)));
     return grown;
   }
 

@@ -84,7 +84,7 @@ public:
 private:
   const Statement& text() const { return program_.statements[found_.statement]; }
   std::string name(uint32_t it) const { return "`" + found_.loops[it]->name + "`"; }
-  std::string cell(const scalar::Load& load) const {
+  std::string element(const scalar::Load& load) const {
     scalar::Names names = names_of(program_);
     names.iters = text().iters;
     return "`" +
@@ -109,7 +109,8 @@ private:
     b_ = factor_of(product->rhs);
     if (a_ == nullptr || b_ == nullptr || a_->tensor == b_->tensor || a_->tensor == text().tensor ||
         b_->tensor == text().tensor)
-      return miss(2, "multiplies something else than a cell of an image by a cell of weights.",
+      return miss(2,
+                  "multiplies something else than an element of an image by an element of weights.",
                   "Put what is done to the image or the weights into a temp first.");
     found_.result = text().tensor;
     return true;
@@ -139,7 +140,7 @@ private:
     return true;
   }
 
-  /// The others of its outermost loop only begin cells of the result, from nothing.
+  /// The others of its outermost loop only begin elements of the result, from nothing.
   bool is_alone() {
     const auto* root = std::get_if<Loop>(&program_.body[found_.root]);
     std::set<uint32_t> below;
@@ -218,7 +219,7 @@ private:
                   "direct sum.");
     const auto rows = window_at(sums[0]), columns = window_at(sums[1]);
     if (!rows || !columns)
-      return miss(5, "reads " + cell(*a_) + ", which is no window with stride 1.",
+      return miss(5, "reads " + element(*a_) + ", which is no window with stride 1.",
                   "Rows and columns of the image must be a loop of the result plus one of the "
                   "weights, without factors; keep the direct sum for strides and dilation.");
     std::tie(found_.y, found_.r) = *rows;
@@ -264,7 +265,7 @@ private:
     const auto of_image = iterators(a_->index, true);
     const auto of_weights = iterators(b_->index, false);
     if (!of_result || !of_image || !of_weights)
-      return miss(5, "has a cell of which an index is no loop, or the same loop as another.",
+      return miss(5, "has an element of which an index is no loop, or the same loop as another.",
                   "Give each dimension a loop of its own.");
     std::vector<uint32_t> channels;
     for (uint32_t it = 0; it < found_.loops.size(); ++it) {

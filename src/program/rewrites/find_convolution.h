@@ -13,7 +13,8 @@ namespace kawara::program {
 struct Convolution {
   size_t root = 0; ///< node of the body that holds it
   uint32_t statement = 0;
-  std::optional<uint32_t> begin; ///< sets each cell of the result to zero first, in the same loops
+  std::optional<uint32_t>
+      begin; ///< sets each element of the result to zero first, in the same loops
   uint32_t result = 0, image = 0, weights = 0;
   std::vector<const Loop*> loops; ///< around the statement
   uint32_t y = 0, x = 0, c = 0, r = 0, s = 0;
@@ -32,12 +33,12 @@ struct NoConvolution {
 };
 
 /// The first convolution of the program: an update with + in loops from 0 with step 1 of constant length, alone in its
-/// outermost loop but for statements that begin its cells. Two indices of the image are loops of the result plus loops of
+/// outermost loop but for statements that begin its elements. Two indices of the image are loops of the result plus loops of
 /// the window, rows before columns; every other index of the three tensors is a loop; one other loop is reduced. So channels may
 /// stand before rows and columns or behind them. `loops` point into the program.
 Result<Convolution, NoConvolution> find_convolution(const Program&);
 
-/// A factor of a convolution's product: a cell of f32, or one of f16 or bf16 that is converted to it. Nothing for anything else.
+/// A factor of a convolution's product: an element of f32, or one of f16 or bf16 that is converted to it. Nothing for anything else.
 const scalar::Load* factor_of(const Expr&);
 /// The iterator that an index is; nothing for anything else.
 std::optional<uint32_t> single_iterator(const Expr&);

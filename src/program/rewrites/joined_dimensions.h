@@ -12,7 +12,7 @@ namespace kawara::program {
 ///   before   out[k, h, w] += image[c, h, w] * weight[k, c]        h, w < 14
 ///   after    out[k, h_w] += image[c, h_w] * weight[k, c]          h_w < 196
 ///
-/// Tensors keep their cells where they are: only their shapes differ, those of inputs and outputs too. What it is for:
+/// Tensors keep their elements where they are: only their shapes differ, those of inputs and outputs too. What it is for:
 ///   - a sum of products of which one operand does not move along the two loops: an outermost loop of more rows, and inside others,
 ///     where the inner loop is no multiple of `unit`, a row of which only the last vector is not whole
 ///   - the outermost loops of several nests, of which one reduces: these can share one loop over rows, and threads all of them

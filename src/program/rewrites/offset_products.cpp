@@ -132,7 +132,7 @@ private:
            uses <= most_uses_ && begins_in_order();
   }
 
-  /// The statement that begins cells knows the iterators of the result by the same numbers.
+  /// The statement that begins elements knows the iterators of the result by the same numbers.
   bool begins_in_order() const {
     const Statement& begin = program_.statements[found_.begin];
     return std::all_of(found_.kept.begin(), found_.kept.end(), [&](uint32_t it) {
@@ -161,11 +161,11 @@ public:
     const Expr other = copied(stays, Elem::I8, 0);
     program_.statements[product_.update].value =
         product_.moves_left ? offset * other : other * offset;
-    std::vector<Expr> cell;
+    std::vector<Expr> element;
     for (const uint32_t it : product_.kept)
-      cell.push_back(scalar::iter(it));
+      element.push_back(scalar::iter(it));
     program_.statements[product_.begin].value =
-        scalar::load(sums, cell, kI32) * int_lit(-kOffset, kI32);
+        scalar::load(sums, element, kI32) * int_lit(-kOffset, kI32);
     program_.body.insert(program_.body.begin() + static_cast<std::ptrdiff_t>(product_.root),
                          added_.begin(), added_.end());
     number_statements(program_);
@@ -219,13 +219,13 @@ private:
 
   /// The operand as a load of a copy of its tensor.
   Expr copied(const Expr& operand, Elem elem, int64_t offset) {
-    const Expr& cell = as<scalar::Cast>(operand)->arg;
-    const uint32_t copy = copy_of(cell, elem, offset);
-    return scalar::cast(scalar::load(copy, as<scalar::Load>(cell)->index, {elem, 1}), kI32);
+    const Expr& element = as<scalar::Cast>(operand)->arg;
+    const uint32_t copy = copy_of(element, elem, offset);
+    return scalar::cast(scalar::load(copy, as<scalar::Load>(element)->index, {elem, 1}), kI32);
   }
 
-  uint32_t copy_of(const Expr& cell, Elem elem, int64_t offset) {
-    const uint32_t source = as<scalar::Load>(cell)->tensor;
+  uint32_t copy_of(const Expr& element, Elem elem, int64_t offset) {
+    const uint32_t source = as<scalar::Load>(element)->tensor;
     const Tensor& tensor = program_.tensors[source];
     std::vector<Dim> dims;
     std::vector<Expr> at;
@@ -237,14 +237,14 @@ private:
     const bool is_constant = tensor.is_constant;
     const uint32_t copy = add_tensor(tensor.name, elem, shape);
     program_.tensors[copy].is_constant = is_constant;
-    const Expr value = scalar::cast(scalar::load(source, at, cell.type()), kI32);
+    const Expr value = scalar::cast(scalar::load(source, at, element.type()), kI32);
     add_nest(dims, copy, at, ReduceOp::None, offset != 0 ? value + int_lit(offset, kI32) : value);
     return copy;
   }
 
   uint32_t sums_of(const Expr& stays) {
     std::vector<Dim> dims;
-    std::vector<Expr> shape, cell, places(product_.loops.size(), int_lit(0));
+    std::vector<Expr> shape, element, places(product_.loops.size(), int_lit(0));
     const auto add = [&](uint32_t it) {
       places[it] = scalar::iter(static_cast<uint32_t>(dims.size()));
       dims.push_back({product_.loops[it]->name, int_lit(*length_of(*product_.loops[it]))});
@@ -252,13 +252,13 @@ private:
     for (const uint32_t it : product_.kept) {
       add(it);
       shape.push_back(dims.back().length);
-      cell.push_back(places[it]);
+      element.push_back(places[it]);
     }
     const uint32_t sums = add_tensor(program_.tensors[text_.tensor].name, Elem::I32, shape);
-    add_nest(dims, sums, cell, ReduceOp::None, int_lit(0, kI32));
+    add_nest(dims, sums, element, ReduceOp::None, int_lit(0, kI32));
     for (const uint32_t it : product_.summed)
       add(it);
-    add_nest(dims, sums, cell, ReduceOp::Sum, scalar::substitute_iters(stays, places));
+    add_nest(dims, sums, element, ReduceOp::Sum, scalar::substitute_iters(stays, places));
     return sums;
   }
 

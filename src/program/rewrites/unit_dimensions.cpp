@@ -91,7 +91,7 @@ private:
       kept_.insert(around.back().number);
   }
 
-  /// What is made of a product's cells has its loops.
+  /// What is made of a product's elements has its loops.
   bool follow_results() {
     const size_t before = kept_.size();
     for (uint32_t s = 0; s < program_.statements.size(); ++s)
@@ -124,7 +124,7 @@ private:
   std::set<size_t> kept_;
 };
 
-/// Drops dimensions of one cell that are never indexed by a loop.
+/// Drops dimensions of one element that are never indexed by a loop.
 class UnitDimensionRemover {
 public:
   explicit UnitDimensionRemover(Program program) : program_(std::move(program)) {

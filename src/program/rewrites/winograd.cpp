@@ -67,11 +67,11 @@ private:
       name += "_";
     return {name, length};
   }
-  static int64_t cells_of(const Dims& dims) {
-    int64_t cells = 1;
+  static int64_t elements_of(const Dims& dims) {
+    int64_t elements = 1;
     for (const Dim& d : dims)
-      cells *= d.length;
-    return cells;
+      elements *= d.length;
+    return elements;
   }
   static Dims joined(std::initializer_list<Dims> lists) {
     Dims all;
@@ -79,7 +79,7 @@ private:
       all.insert(all.end(), list.begin(), list.end());
     return all;
   }
-  int64_t tiles() const { return cells_of(images_) * down_ * across_; }
+  int64_t tiles() const { return elements_of(images_) * down_ * across_; }
   int64_t height() const { return down_ * m_ + 2; }
   int64_t width() const { return across_ * m_ + 2; }
 
@@ -88,8 +88,8 @@ private:
     const scalar::Load* lhs = factor_of(product->lhs);
     return lhs->tensor == tensor ? *lhs : *factor_of(product->rhs);
   }
-  /// A cell in f32, whatever it is stored in.
-  Expr cell_of(uint32_t tensor, std::vector<Expr> index) const {
+  /// An element in f32, whatever it is stored in.
+  Expr element_of(uint32_t tensor, std::vector<Expr> index) const {
     const scalar::Type stored{program_.tensors[tensor].elem, 1};
     return scalar::cast(scalar::load(tensor, std::move(index), stored), kF32);
   }
@@ -109,7 +109,7 @@ private:
   }
 
   static Expr at(size_t depth) { return scalar::iter(static_cast<uint32_t>(depth)); }
-  static std::vector<Expr> cells(size_t first, size_t count) {
+  static std::vector<Expr> elements(size_t first, size_t count) {
     std::vector<Expr> list;
     for (size_t k = 0; k < count; ++k)
       list.push_back(at(first + k));
@@ -241,14 +241,14 @@ private:
       const Dims dims =
           joined({images_, {channel(), dim("y", conv_.height + 2)}, {dim("x", conv_.width + 2)}});
       const Iterators channel_only{conv_.c};
-      std::vector<Expr> to = cells(0, n);
+      std::vector<Expr> to = elements(0, n);
       for (const size_t depth : {n + 1, n + 2, n})
         to.push_back(at(depth));
-      const std::vector<Expr> of_cell = places({{&conv_.of_image, 0}, {&channel_only, n}});
-      std::vector<Expr> from = moved(load_of(conv_.image).index, of_cell);
+      const std::vector<Expr> of_element = places({{&conv_.of_image, 0}, {&channel_only, n}});
+      std::vector<Expr> from = moved(load_of(conv_.image).index, of_element);
       from[conv_.image_rows] = at(n + 1);
       from[conv_.image_columns] = at(n + 2);
-      add_nest(dims, {image, to, cell_of(conv_.image, from)});
+      add_nest(dims, {image, to, element_of(conv_.image, from)});
     }
     fill(image, {conv_.height + 2, height()}, {0, width()});
     fill(image, {0, conv_.height + 2}, {conv_.width + 2, width()});
@@ -264,7 +264,7 @@ private:
                               {dim("y", rows.second - rows.first)},
                               {dim("x", columns.second - columns.first)},
                               {channel()}});
-    std::vector<Expr> index = cells(0, n + 3);
+    std::vector<Expr> index = elements(0, n + 3);
     index[n] = index[n] + int_lit(rows.first);
     index[n + 1] = index[n + 1] + int_lit(columns.first);
     add_nest(dims, {image, index, scalar::float_lit(0, kF32)});
@@ -273,23 +273,23 @@ private:
   /// Moves the channels behind rows and columns, wherever the image is written.
   void turn_image() {
     const std::vector<size_t>& order = conv_.image_order;
-    const auto turned = [&](const std::vector<Expr>& index) {
+    const auto transposed = [&](const std::vector<Expr>& index) {
       std::vector<Expr> result;
       for (const size_t d : order)
         result.push_back(index[d]);
       return result;
     };
     Tensor& tensor = program_.tensors[conv_.image];
-    tensor.shape = turned(tensor.shape);
+    tensor.shape = transposed(tensor.shape);
     tensor.shape[order.size() - 3] = int_lit(height());
     tensor.shape[order.size() - 2] = int_lit(width());
     for (Statement& statement : program_.statements)
       if (statement.tensor == conv_.image)
-        statement.index = turned(statement.index);
+        statement.index = transposed(statement.index);
   }
 
   void transform_windows() {
-    const int64_t channels = length(conv_.c), filters = cells_of(filters_);
+    const int64_t channels = length(conv_.c), filters = elements_of(filters_);
     const auto t = static_cast<size_t>(t_);
     const uint32_t rows = add_tensor("_window_rows", {t_, 3, channels, filters});
     u_ = add_tensor("_windows", {t_ * t_, channels, filters});
@@ -298,21 +298,22 @@ private:
     const std::vector<Expr> from = places({{&channel_only, 0}, {&conv_.of_weights, 2}});
     const Expr filter = number_of(filters_, 2);
     Body first = pass(around, joined({{dim("s", 3)}, filters_}), t, [&](size_t a) -> Made {
-      const auto cell = [&](size_t r) {
+      const auto element = [&](size_t r) {
         std::vector<Expr> window = from;
         window[conv_.r] = literal(r);
         window[conv_.s] = at(1);
-        return cell_of(conv_.weights, moved(load_of(conv_.weights).index, window));
+        return element_of(conv_.weights, moved(load_of(conv_.weights).index, window));
       };
-      return {rows, {literal(a), at(1), at(0), filter}, transformed_row(matrices_.window, a, cell)};
+      return {
+          rows, {literal(a), at(1), at(0), filter}, transformed_row(matrices_.window, a, element)};
     });
     Body second = pass(around, joined({{dim("a", t_)}, filters_}), t, [&](size_t b) -> Made {
-      const auto cell = [&](size_t s) {
+      const auto element = [&](size_t s) {
         return scalar::load(rows, {at(1), literal(s), at(0), filter}, kF32);
       };
       return {u_,
               {at(1) * int_lit(t_) + literal(b), at(0), filter},
-              transformed_row(matrices_.window, b, cell)};
+              transformed_row(matrices_.window, b, element)};
     });
     first.push_back(std::move(second.front()));
     add(inside(around, std::move(first)));
@@ -322,7 +323,7 @@ private:
   Dims over_tiles() const {
     return joined({{dim("down", down_)}, images_, {dim("across", across_)}});
   }
-  /// A temp of so many cells for each tile and each of `lanes`.
+  /// A temp of so many elements for each tile and each of `lanes`.
   uint32_t add_rows(const std::string& suffix, int64_t rows, int64_t columns, int64_t lanes) {
     std::vector<int64_t> shape{rows, columns};
     for (const Dim& d : over_tiles())
@@ -332,7 +333,7 @@ private:
   }
   std::vector<Expr> of_tile(const Expr& row, const Expr& column, const Expr& lane) const {
     std::vector<Expr> index{row, column};
-    for (const Expr& loop : cells(0, images_.size() + 2))
+    for (const Expr& loop : elements(0, images_.size() + 2))
       index.push_back(loop);
     index.push_back(lane);
     return index;
@@ -347,37 +348,37 @@ private:
     const Dims around = over_tiles();
     const size_t n = images_.size(), middle = n + 2, lane = n + 3;
     Body first = pass(around, {dim("j", t_), channel()}, t, [&](size_t a) -> Made {
-      const auto cell = [&](size_t i) {
-        std::vector<Expr> index = cells(1, n);
+      const auto element = [&](size_t i) {
+        std::vector<Expr> index = elements(1, n);
         index.push_back(at(0) * int_lit(m_) + literal(i));
         index.push_back(at(n + 1) * int_lit(m_) + at(middle));
         index.push_back(at(lane));
-        return cell_of(image_, index);
+        return element_of(image_, index);
       };
       return {rows, of_tile(literal(a), at(middle), at(lane)),
-              transformed_row(matrices_.image, a, cell)};
+              transformed_row(matrices_.image, a, element)};
     });
     Body second = pass(around, {dim("a", t_), channel()}, t, [&](size_t b) -> Made {
-      const auto cell = [&](size_t j) {
+      const auto element = [&](size_t j) {
         return scalar::load(rows, of_tile(at(middle), literal(j), at(lane)), kF32);
       };
       return {v_,
               {at(middle) * int_lit(t_) + literal(b), number_of(around, 0), at(lane)},
-              transformed_row(matrices_.image, b, cell)};
+              transformed_row(matrices_.image, b, element)};
     });
     first.push_back(std::move(second.front()));
     add(inside(around, std::move(first)));
   }
 
   void multiply() {
-    const int64_t filters = cells_of(filters_);
+    const int64_t filters = elements_of(filters_);
     p_ = add_tensor("_products", {t_ * t_, tiles(), filters});
     const Dims dims{dim("ab", t_ * t_), dim("tile", tiles()), dim("filter", filters)};
     const Dims deeper = joined({dims, {channel()}});
     Body body;
-    body.push_back(statement(dims, {p_, cells(0, 3), scalar::float_lit(0, kF32)}));
+    body.push_back(statement(dims, {p_, elements(0, 3), scalar::float_lit(0, kF32)}));
     Body update;
-    update.push_back(statement(deeper, {p_, cells(0, 3),
+    update.push_back(statement(deeper, {p_, elements(0, 3),
                                         scalar::load(v_, {at(0), at(1), at(3)}, kF32) *
                                             scalar::load(u_, {at(0), at(3), at(2)}, kF32),
                                         ReduceOp::Sum}));
@@ -386,7 +387,7 @@ private:
   }
 
   void transform_back() {
-    const int64_t filters = cells_of(filters_);
+    const int64_t filters = elements_of(filters_);
     const auto m = static_cast<size_t>(m_);
     const uint32_t rows = add_rows("_result_rows", m_, t_, filters);
     const uint32_t results = add_rows("_results", m_, m_, filters);
@@ -394,19 +395,19 @@ private:
     const size_t middle = images_.size() + 2;
     const Expr tile = number_of(around, 0), filter = number_of(filters_, middle + 1);
     Body first = pass(around, joined({{dim("b", t_)}, filters_}), m, [&](size_t y) -> Made {
-      const auto cell = [&](size_t a) {
+      const auto element = [&](size_t a) {
         return scalar::load(p_, {at(middle) + literal(a * static_cast<size_t>(t_)), tile, filter},
                             kF32);
       };
       return {rows, of_tile(literal(y), at(middle), filter),
-              transformed_row(matrices_.result, y, cell)};
+              transformed_row(matrices_.result, y, element)};
     });
     Body second = pass(around, joined({{dim("y", m_)}, filters_}), m, [&](size_t x) -> Made {
-      const auto cell = [&](size_t b) {
+      const auto element = [&](size_t b) {
         return scalar::load(rows, of_tile(at(middle), literal(b), filter), kF32);
       };
       return {results, of_tile(at(middle), literal(x), filter),
-              transformed_row(matrices_.result, x, cell)};
+              transformed_row(matrices_.result, x, element)};
     });
     first.push_back(std::move(second.front()));
     Body third = pass(around, joined({{dim("y", m_), dim("x", m_)}, filters_}), 1,
@@ -415,7 +416,7 @@ private:
     add(inside(around, std::move(first)));
   }
 
-  /// A cell of a tile's results where it belongs.
+  /// An element of a tile's results where it belongs.
   Made stored(uint32_t results) const {
     const size_t n = images_.size(), y = n + 2, x = n + 3;
     const Expr row = at(0) * int_lit(m_) + at(y), column = at(n + 1) * int_lit(m_) + at(x);

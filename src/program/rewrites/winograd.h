@@ -21,7 +21,7 @@ namespace kawara::program {
 ///                            for y, x, k: out[n, k, m*v + y, m*h + x] = T[y, x, p, k]
 ///
 /// 36 multiplications become 16 (m = 2) for each 2 x 2 results, 144 become 36 (m = 4) for each 4 x 4. All statements are
-/// ordinary ones: each transform is a matrix with known cells, written out, by rows and then by columns, and neighbouring cells of
+/// ordinary ones: each transform is a matrix with known elements, written out, by rows and then by columns, and neighbouring elements of
 /// everything it touches are channels. So X has its channels last: a temp that nothing else reads is written so, of others there is
 /// a copy; zeros stand behind it where m does not divide the result's height or width.
 ///
@@ -29,7 +29,7 @@ namespace kawara::program {
 /// result is at most `winograd_bound`.
 ///
 /// `find_convolution` says what is recognised; channels may be last already, and an image that holds whole tiles in that order is
-/// read where it lies. Nothing when there is none.
+/// read unpacked. Nothing when there is none.
 std::optional<Program> with_winograd(const Program&, int64_t m);
 
 /// How far a result of `with_winograd` can be from the exact sum, over largest |X| times largest |W|, to first order in

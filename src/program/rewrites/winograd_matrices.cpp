@@ -8,7 +8,7 @@ namespace {
 
 using scalar::Expr;
 
-constexpr scalar::Type kCell{scalar::Elem::F32, 1};
+constexpr scalar::Type kElement{scalar::Elem::F32, 1};
 
 /// A term of a sum; its factor is not zero.
 struct Term {
@@ -20,13 +20,13 @@ Expr sum_of(const std::vector<Term>& terms) {
   Expr sum;
   for (const auto& [factor, value] : terms) {
     const Expr scaled =
-        std::abs(factor) == 1 ? value : scalar::float_lit(std::abs(factor), kCell) * value;
+        std::abs(factor) == 1 ? value : scalar::float_lit(std::abs(factor), kElement) * value;
     if (!sum)
       sum = factor < 0 ? scalar::unary(scalar::UnaryOp::Neg, scaled) : scaled;
     else
       sum = scalar::binary(factor < 0 ? scalar::BinaryOp::Sub : scalar::BinaryOp::Add, sum, scaled);
   }
-  return sum ? sum : scalar::float_lit(0, kCell);
+  return sum ? sum : scalar::float_lit(0, kElement);
 }
 
 /// The sum as one term, a positive one first: terms of equal factors are added before they are multiplied.
@@ -53,17 +53,17 @@ bool is_mirrored(const std::vector<double>& a, const std::vector<double>& b) {
 
 } // namespace
 
-Expr transformed_row(const Matrix& matrix, size_t row, const std::function<Expr(size_t)>& cell) {
+Expr transformed_row(const Matrix& matrix, size_t row, const std::function<Expr(size_t)>& element) {
   const std::vector<double>& own = matrix[row];
   for (size_t other = 0; other < matrix.size(); ++other) {
     if (other == row || !is_mirrored(own, matrix[other]))
       continue;
     const std::vector<double>& first = matrix[std::min(row, other)];
-    std::vector<Term> same, turned;
+    std::vector<Term> same, transposed;
     for (size_t k = 0; k < own.size(); ++k)
       if (own[k] != 0)
-        (own[k] == matrix[other][k] ? same : turned).push_back({first[k], cell(k)});
-    Term part = together(std::move(turned));
+        (own[k] == matrix[other][k] ? same : transposed).push_back({first[k], element(k)});
+    Term part = together(std::move(transposed));
     part.factor = row < other ? part.factor : -part.factor;
     return sum_of({together(std::move(same)), part});
   }
@@ -74,9 +74,9 @@ Expr transformed_row(const Matrix& matrix, size_t row, const std::function<Expr(
     const bool is_pair =
         k % 2 == 1 && k + 1 < own.size() && std::abs(own[k]) == std::abs(own[k + 1]);
     if (!is_pair)
-      terms.push_back({own[k], cell(k)});
+      terms.push_back({own[k], element(k)});
     else {
-      terms.push_back(together({{own[k], cell(k)}, {own[k + 1], cell(k + 1)}}));
+      terms.push_back(together({{own[k], element(k)}, {own[k + 1], element(k + 1)}}));
       ++k;
     }
   }

@@ -56,7 +56,7 @@ void Resolver::assign(const ast::Statement& s, Body& out) {
   scope_.resize(a.loops);
 }
 
-/// The cell that is written, with its free indices pushed onto the scope; empty after an error.
+/// The element that is written, with its free indices pushed onto the scope; empty after an error.
 std::optional<std::vector<Expr>> Resolver::target(const ast::Statement& s, uint32_t& tensor) {
   const ast::Expr& t = s.target;
   if (t.is_bad())
@@ -185,7 +185,7 @@ bool Resolver::whole_reduction(const ast::Statement& s, const std::vector<Expr>&
     for (uint32_t p = 0; p < scope_.size(); ++p)
       nest.order.push_back(p);
     nest.own = r.count;
-    nest.cells = cells_of(index);
+    nest.elements = elements_of(index);
     if (is_arg)
       out = arg_body(r, nest, tensor, index);
     else if (const auto update = stored(r.body, tensor))
@@ -195,20 +195,20 @@ bool Resolver::whole_reduction(const ast::Statement& s, const std::vector<Expr>&
   return true;
 }
 
-/// Loops that tell the cells of the target apart and have a fixed range: a hidden temp beside the
+/// Loops that tell the elements of the target apart and have a fixed range: a hidden temp beside the
 /// target is indexed by them.
-std::vector<uint32_t> Resolver::cells_of(const std::vector<Expr>& index) const {
+std::vector<uint32_t> Resolver::elements_of(const std::vector<Expr>& index) const {
   std::vector<char> used(scope_.size(), 0);
   for (const Expr& e : index)
     scalar::visit(e, [&](const Expr& part) {
       if (const auto* it = scalar::as<scalar::Iter>(part))
         used[it->index] = 1;
     });
-  std::vector<uint32_t> cells;
+  std::vector<uint32_t> elements;
   for (uint32_t p = 0; p < assignment_->nest; ++p)
     if (used[p] && has_fixed_range(scope_[p]))
-      cells.push_back(p);
-  return cells;
+      elements.push_back(p);
+  return elements;
 }
 
 void Resolver::plain_value(const ast::Statement& s, std::vector<Expr> index, Body& out) {

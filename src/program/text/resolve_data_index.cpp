@@ -44,12 +44,13 @@ Expr Resolver::data_index(const ast::Expr& e, Place place) {
     return {};
   if (!v.is_float() && !v.is_bool())
     return converted(v, scalar::Elem::I64);
-  report_.error(code::kDataIndex, e.where,
-                fmt::format("`{}` is {}, not an integer, and cannot be part of an index",
-                            text_of(e.where), v.is_float() ? "a float" : "a condition"),
-                "", {{"convert it", fmt::format("i64({})", text_of(e.where))}},
-                {"Indices are integers: loops, parameters, cells of integer tensors, and what is "
-                 "computed of them."});
+  report_.error(
+      code::kDataIndex, e.where,
+      fmt::format("`{}` is {}, not an integer, and cannot be part of an index", text_of(e.where),
+                  v.is_float() ? "a float" : "a condition"),
+      "", {{"convert it", fmt::format("i64({})", text_of(e.where))}},
+      {"Indices are integers: loops, parameters, elements of integer tensors, and what is "
+       "computed of them."});
   return {};
 }
 
@@ -64,11 +65,12 @@ void Resolver::assume_values(const ast::Expr& binder) {
     return;
   Tensor* t = symbol->kind == SymbolKind::Tensor ? &program_.tensors[symbol->index] : nullptr;
   if (!t || !scalar::is_integer(t->elem)) {
-    report_.error(code::kAssumedValues, binder.where,
-                  fmt::format("`{}` is no tensor of integers", binder.name), "",
-                  {{"of a parameter, write", fmt::format("assume {} < N", binder.name)}},
-                  {"`assume x in range(N)` says what the cells of `x` hold where they are read as "
-                   "indices."});
+    report_.error(
+        code::kAssumedValues, binder.where,
+        fmt::format("`{}` is no tensor of integers", binder.name), "",
+        {{"of a parameter, write", fmt::format("assume {} < N", binder.name)}},
+        {"`assume x in range(N)` says what the elements of `x` hold where they are read as "
+         "indices."});
     return;
   }
   if (t->values) {

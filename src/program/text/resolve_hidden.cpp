@@ -19,7 +19,7 @@ using scalar::Elem;
 
 namespace {
 
-// Number of cells that values lo..hi-1 need; a range may be empty, a size not negative.
+// Number of elements that values lo..hi-1 need; a range may be empty, a size not negative.
 Expr extent_of(const ScopeLoop& loop) {
   const Expr extent = scalar::simplify(scalar::binary(BinaryOp::Sub, loop.hi, loop.lo));
   const auto constant = scalar::constant_of(extent);
@@ -88,7 +88,7 @@ bool Resolver::nest_for(const Reduction& r, Nest& nest) {
     if (!needed[p])
       continue;
     if (has_fixed_range(scope_[p])) {
-      nest.cells.push_back(p);
+      nest.elements.push_back(p);
     } else if (p >= loops) {
       const ScopeLoop& loop = scope_[p];
       report_.error(
@@ -96,7 +96,7 @@ bool Resolver::nest_for(const Reduction& r, Nest& nest) {
           fmt::format("this reduction depends on `{}`, whose range varies", loop.name), "",
           {{"", "write the outer reduction as loops, with a temp of your own"}},
           {fmt::format("`{}` runs from {} to {}; the results are kept in a temp with one "
-                       "cell per value of `{}`, which needs a range that follows from the "
+                       "element per value of `{}`, which needs a range that follows from the "
                        "parameters alone and goes upwards.",
                        loop.name, to_text(loop.lo), to_text(loop.hi), loop.name)});
       return false;
@@ -115,7 +115,7 @@ uint32_t Resolver::make_hidden(const char* stem, Elem elem, const Nest& nest) {
   t.elem = elem;
   t.where = assignment_->where;
   t.is_hidden = true;
-  for (uint32_t p : nest.cells)
+  for (uint32_t p : nest.elements)
     t.shape.push_back(extent_of(scope_[p]));
   const auto index = uint32_t(program_.tensors.size());
   symbols_.emplace(t.name, Symbol{SymbolKind::Tensor, index, t.where, false});
@@ -123,10 +123,10 @@ uint32_t Resolver::make_hidden(const char* stem, Elem elem, const Nest& nest) {
   return index;
 }
 
-/// Cell of the hidden temp, as seen from the place of use or from inside the nest.
-std::vector<Expr> Resolver::cell(const Nest& nest, bool in_nest) const {
+/// Element of the hidden temp, as seen from the place of use or from inside the nest.
+std::vector<Expr> Resolver::element(const Nest& nest, bool in_nest) const {
   std::vector<Expr> index;
-  for (uint32_t p : nest.cells) {
+  for (uint32_t p : nest.elements) {
     const Expr at = scalar::iter(p);
     const bool from_zero = scalar::constant_of(scope_[p].lo) == 0;
     const Expr e = from_zero ? at : scalar::binary(BinaryOp::Sub, at, scope_[p].lo);
@@ -182,17 +182,18 @@ bool is_plain_read(const Expr& e) {
 
 } // namespace
 
-/// argmax and argmin of cells, the first index wins. Both loops are reductions, which have lanes:
+/// argmax and argmin of elements, the first index wins. Both loops are reductions, which have lanes:
 ///   best = start; for k: best max= x; at = hi; for k: at min= select(x == best, k, hi); at = select(at == hi, lo, at)
 /// NaN never wins: of floats it is `best max= select(x == x, x, start)`, and where best is still the start, at is lo.
-Body Resolver::arg_of_cells(const Reduction& r, const Nest& nest, uint32_t tensor,
-                            std::vector<Expr> index) {
+Body Resolver::arg_of_elements(const Reduction& r, const Nest& nest, uint32_t tensor,
+                               std::vector<Expr> index) {
   const Elem elem = r.body.is_bool() ? Elem::I32 : r.body.elem();
   const uint32_t best = make_hidden(stem_of(r.op), elem, nest);
-  // Cells that hold no index that is too large for them would keep other ones.
+  // Elements that hold no index that is too large for them would keep other ones.
   const bool is_wide = program_.tensors[tensor].elem == Elem::I64;
   const uint32_t at = is_wide ? tensor : make_hidden("at", Elem::I64, nest);
-  const std::vector<Expr> best_cell = cell(nest, true), at_cell = is_wide ? index : best_cell;
+  const std::vector<Expr> best_element = element(nest, true),
+                          at_element = is_wide ? index : best_element;
   const std::vector<uint32_t> outer(nest.order.begin(), nest.order.end() - nest.own);
   const Expr lo = moved(scope_[r.first].lo, nest);
   const Expr end = moved(scope_[r.first].hi, nest);
@@ -207,16 +208,16 @@ Body Resolver::arg_of_cells(const Reduction& r, const Nest& nest, uint32_t tenso
     for (BodyNode& node : nodes)
       body.push_back(std::move(node));
   };
-  const Expr old_best = load_of(best, best_cell, r.where).expr;
+  const Expr old_best = load_of(best, best_element, r.where).expr;
   const auto same = [](const Expr& a, const Expr& b) { return scalar::binary(BinaryOp::Eq, a, b); };
-  body.push_back(add_statement(best, best_cell, ReduceOp::None, start, outer));
-  append(loop(add_statement(best, best_cell, r.op,
+  body.push_back(add_statement(best, best_element, ReduceOp::None, start, outer));
+  append(loop(add_statement(best, best_element, r.op,
                             is_float ? scalar::select(same(x, x), x, start) : x, nest.order)));
-  body.push_back(add_statement(at, at_cell, ReduceOp::None, hi, outer));
+  body.push_back(add_statement(at, at_element, ReduceOp::None, hi, outer));
   append(loop(add_statement(
-      at, at_cell, ReduceOp::Min,
+      at, at_element, ReduceOp::Min,
       scalar::select(same(x, old_best), moved(scalar::iter(r.first), nest), hi), nest.order)));
-  const Expr found = load_of(at, at_cell, r.where).expr;
+  const Expr found = load_of(at, at_element, r.where).expr;
   const Expr is_none = is_float ? same(old_best, start) : same(found, hi);
   body.push_back(add_statement(
       tensor, std::move(index), ReduceOp::None,
@@ -231,14 +232,14 @@ Body Resolver::arg_of_cells(const Reduction& r, const Nest& nest, uint32_t tenso
 Body Resolver::arg_body(const Reduction& r, const Nest& nest, uint32_t tensor,
                         std::vector<Expr> index) {
   if (is_plain_read(r.body.expr) && scope_[r.first].step == 1)
-    return arg_of_cells(r, nest, tensor, std::move(index));
+    return arg_of_elements(r, nest, tensor, std::move(index));
   const Elem elem = r.body.is_bool() ? Elem::I32 : r.body.elem();
   const uint32_t best = make_hidden(stem_of(r.op), elem, nest);
-  const std::vector<Expr> best_cell = cell(nest, true);
+  const std::vector<Expr> best_element = element(nest, true);
   const std::vector<uint32_t> outer(nest.order.begin(), nest.order.end() - nest.own);
   const scalar::Type at_type{compute_elem(tensor), 1};
   Body body;
-  body.push_back(add_statement(best, best_cell, ReduceOp::None, start_of(r.op, elem), outer));
+  body.push_back(add_statement(best, best_element, ReduceOp::None, start_of(r.op, elem), outer));
   body.push_back(add_statement(
       tensor, index, ReduceOp::None,
       converted({moved(scope_[r.first].lo, nest), Weak::Integer, 1, {}}, at_type.elem), outer));
@@ -246,14 +247,14 @@ Body Resolver::arg_body(const Reduction& r, const Nest& nest, uint32_t tensor,
   const Expr old = converted(load_of(tensor, index, r.where), at_type.elem);
   const Expr k = scalar::cast(moved(scalar::iter(r.first), nest), at_type);
   const Expr is_better = scalar::binary(r.op == ReduceOp::Max ? BinaryOp::Gt : BinaryOp::Lt, x,
-                                        load_of(best, best_cell, r.where).expr);
+                                        load_of(best, best_element, r.where).expr);
   Body inner;
   inner.push_back(add_statement(tensor, std::move(index), ReduceOp::None,
                                 scalar::select(is_better, k, old), nest.order));
   const Expr counted = scalar::is_float(elem) ? scalar::select(scalar::binary(BinaryOp::Eq, x, x),
                                                                x, start_of(r.op, elem))
                                               : x;
-  inner.push_back(add_statement(best, best_cell, r.op, counted, nest.order));
+  inner.push_back(add_statement(best, best_element, r.op, counted, nest.order));
   for (BodyNode& node : wrapped(nest, outer.size(), nest.order.size(), std::move(inner)))
     body.push_back(std::move(node));
   return body;
@@ -272,16 +273,16 @@ Value Resolver::hidden_reduction(const Reduction& r) {
   Body body;
   if (r.is_arg) {
     temp = make_hidden(r.op == ReduceOp::Max ? "argmax" : "argmin", Elem::I64, nest);
-    body = arg_body(r, nest, temp, cell(nest, true));
+    body = arg_body(r, nest, temp, element(nest, true));
   } else {
     temp = make_hidden(stem_of(r.op), elem, nest);
-    body = reduction_body(r, nest, temp, cell(nest, true), converted(r.body, elem), true);
+    body = reduction_body(r, nest, temp, element(nest, true), converted(r.body, elem), true);
   }
   body = wrapped(nest, nest.base, nest.order.size() - nest.own, std::move(body));
   Body& out = nest.is_inside ? assignment_->inside : assignment_->before;
   for (BodyNode& node : body)
     out.push_back(std::move(node));
-  return load_of(temp, cell(nest, false), r.where);
+  return load_of(temp, element(nest, false), r.where);
 }
 
 } // namespace kawara::program

@@ -173,18 +173,18 @@ private:
   /// Where a reduction is computed: the loops around it, by scope position, outermost first.
   struct Nest {
     std::vector<uint32_t> order;
-    uint32_t base = 0;           ///< loops before this one exist already
-    uint32_t own = 0;            ///< the last `own` loops are the reduction's indices
-    bool is_inside = false;      ///< in the nest of the statement, not before it
-    std::vector<uint32_t> cells; ///< loops that index the hidden temp
+    uint32_t base = 0;              ///< loops before this one exist already
+    uint32_t own = 0;               ///< the last `own` loops are the reduction's indices
+    bool is_inside = false;         ///< in the nest of the statement, not before it
+    std::vector<uint32_t> elements; ///< loops that index the hidden temp
   };
   bool nest_for(const Reduction&, Nest&);
   uint32_t make_hidden(const char* stem, scalar::Elem, const Nest&);
-  std::vector<Expr> cell(const Nest&, bool in_nest) const;
+  std::vector<Expr> element(const Nest&, bool in_nest) const;
   Expr moved(const Expr&, const Nest&) const;
   Body reduction_body(const Reduction&, const Nest&, uint32_t tensor, std::vector<Expr> index,
                       const Expr& update, bool with_init);
-  Body arg_of_cells(const Reduction&, const Nest&, uint32_t tensor, std::vector<Expr> index);
+  Body arg_of_elements(const Reduction&, const Nest&, uint32_t tensor, std::vector<Expr> index);
   Body arg_body(const Reduction&, const Nest&, uint32_t tensor, std::vector<Expr> index);
   Body wrapped(const Nest&, size_t from, size_t to, Body inner) const;
 
@@ -202,7 +202,7 @@ private:
   std::optional<std::vector<Expr>> target_index(const ast::Expr&, uint32_t tensor);
   bool push_free(const ast::Expr& index, uint32_t tensor, uint32_t dim);
   bool whole_reduction(const ast::Statement&, const std::vector<Expr>& index, Body& out);
-  std::vector<uint32_t> cells_of(const std::vector<Expr>& index) const;
+  std::vector<uint32_t> elements_of(const std::vector<Expr>& index) const;
   void plain_value(const ast::Statement&, std::vector<Expr> index, Body& out);
   std::optional<Expr> stored(const Value&, uint32_t tensor);
   StatementRef add_statement(uint32_t tensor, std::vector<Expr> index, ReduceOp op, Expr value,

@@ -167,12 +167,12 @@ private:
     const ProbeTile shape = stream_shape();
     const int64_t step = shape.lanes * shape.vectors;
     const int64_t most = large_ / (arrays * 4) / threads;
-    const int64_t cells =
+    const int64_t elements =
         std::max<int64_t>(1, std::min(footprint / (arrays * 4), most) / step) * step;
-    const int64_t repeats = std::max<int64_t>(1, (int64_t{1} << 21) / (arrays * 4 * cells));
+    const int64_t repeats = std::max<int64_t>(1, (int64_t{1} << 21) / (arrays * 4 * elements));
     const double seconds =
-        fastest_call(executable, stream_arguments(), {threads, repeats, cells}, seconds_);
-    return static_cast<double>(arrays * 4 * cells * repeats * threads) / seconds;
+        fastest_call(executable, stream_arguments(), {threads, repeats, elements}, seconds_);
+    return static_cast<double>(arrays * 4 * elements * repeats * threads) / seconds;
   }
 
   /// A loop of as many iterations as threads, each next to nothing.

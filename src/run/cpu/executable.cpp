@@ -59,13 +59,14 @@ Diagnostic divided_by_zero(const std::string& name) {
 Diagnostic index_outside(const emit::Signature& signature, const emit::RuntimeFaults& faults) {
   const auto number = static_cast<size_t>(faults.outside.load() - 1);
   const emit::IndexCheck& check = signature.checks.at(number);
-  std::string cell;
+  std::string element;
   for (int64_t d = 0; d < check.index_rank; ++d)
-    cell += (d == 0 ? "" : ", ") + std::to_string(faults.cell.at(static_cast<size_t>(d)).load());
+    element +=
+        (d == 0 ? "" : ", ") + std::to_string(faults.element.at(static_cast<size_t>(d)).load());
   const std::string source =
       check.index_tensor.empty()
           ? "a range that is read from data"
-          : "`" + check.index_tensor + (cell.empty() ? "" : "[" + cell + "]") + "`";
+          : "`" + check.index_tensor + (element.empty() ? "" : "[" + element + "]") + "`";
   Diagnostic d = diagnostic(
       "K0413", fmt::format("index {} is outside of `{}`", faults.index.load(), check.tensor),
       fmt::format("It is what {} gives for dimension {} of `{}`{}, whose extent is {}; indices "
@@ -126,9 +127,9 @@ std::optional<Diagnostic> refuse_arguments(const emit::Signature& signature,
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     const emit::BufferInfo& info = signature.arguments[i];
-    const int64_t cell = scalar::bytes_of(info.elem);
+    const int64_t element = scalar::bytes_of(info.elem);
     const bool is_misaligned =
-        reinterpret_cast<uintptr_t>(arguments[i]) % static_cast<uintptr_t>(cell) != 0;
+        reinterpret_cast<uintptr_t>(arguments[i]) % static_cast<uintptr_t>(element) != 0;
     if (!is_misaligned && arguments[i] != nullptr)
       continue;
     const auto bytes = emit::bytes_of(info, params);
@@ -138,10 +139,10 @@ std::optional<Diagnostic> refuse_arguments(const emit::Signature& signature,
         "K0442",
         fmt::format("tensor `{}` of kernel `{}` has no usable memory", info.name, signature.name),
         is_misaligned ? fmt::format("It starts at address {}, which is no multiple of {} bytes.",
-                                    fmt::ptr(arguments[i]), cell)
+                                    fmt::ptr(arguments[i]), element)
                       : std::string("Its pointer is null."),
         fmt::format("pass memory of element type {} that starts at a multiple of {} bytes",
-                    scalar::name_of(info.elem), cell));
+                    scalar::name_of(info.elem), element));
   }
   return std::nullopt;
 }
@@ -286,7 +287,7 @@ Executable::~Executable() = default;
 const emit::Signature& Executable::signature() const { return impl_->signature; }
 LoadTimes Executable::times() const { return impl_->times; }
 
-Executable Executable::twin() const {
+Executable Executable::clone() const {
   auto impl = std::make_unique<Impl>();
   impl->signature = impl_->signature;
   impl->times = impl_->times;
@@ -356,7 +357,7 @@ Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
     context->constants.clear(); // what was prepared is no good either
   impl_->give(std::move(context));
   if (temps.bytes() > 0)
-    impl_->pool->give_back(std::move(temps));
+    impl_->pool->release(std::move(temps));
   if (fault)
     return fail(*std::move(fault));
   return Done{};

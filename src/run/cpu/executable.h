@@ -38,7 +38,7 @@ public:
   LoadTimes times() const;
 
   /// The same code with memory of its own: what it prepares from its constants is kept apart.
-  Executable twin() const;
+  Executable clone() const;
 
   /// Tells that values behind a constant have changed: the next calls prepare anew. A call with another
   /// pointer for a constant does so by itself.

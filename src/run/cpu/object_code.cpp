@@ -44,7 +44,7 @@ struct Fix {
   uint64_t jump;   ///< to the symbol, near enough for any call
   bool is_near;    ///< the symbol is in the same memory
   uint64_t value() const { return symbol + addend; }
-  uint64_t pointer() const { return jump + sizeof kJump; } ///< to a cell that holds the address
+  uint64_t pointer() const { return jump + sizeof kJump; } ///< to an element that holds the address
   uint64_t called() const { return (is_near ? symbol : jump) + addend; }
 };
 

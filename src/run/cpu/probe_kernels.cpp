@@ -37,7 +37,7 @@ kernel::Block repeated(kernel::Block before, kernel::Block inner, const kernel::
   return {std::move(threads)};
 }
 
-/// One vector accumulator for each array cell that a step of the loop reads.
+/// One vector accumulator for each array element that a step of the loop reads.
 kernel::Kernel read_kernel(const ProbeTile& shape, kernel::Kernel k) {
   const scalar::Type type{shape.elem, shape.lanes};
   kernel::Block before, inner, after;
@@ -45,11 +45,11 @@ kernel::Kernel read_kernel(const ProbeTile& shape, kernel::Kernel k) {
     k.variables.push_back({"sum" + std::to_string(v), type});
     const auto id = static_cast<uint32_t>(k.variables.size() - 1);
     const Expr at = scalar::var(2) + int_lit(v * shape.lanes);
-    const std::vector<Expr> cell{scalar::var(0), scalar::ramp(at, 1, shape.lanes)};
+    const std::vector<Expr> element{scalar::var(0), scalar::ramp(at, 1, shape.lanes)};
     const std::vector<Expr> first{scalar::var(0),
                                   scalar::ramp(int_lit(v * shape.lanes), 1, shape.lanes)};
     before.push_back(kernel::Define{id, scalar::load(1, first, type)});
-    inner.push_back(kernel::Assign{id, scalar::var(id, type) + scalar::load(0, cell, type)});
+    inner.push_back(kernel::Assign{id, scalar::var(id, type) + scalar::load(0, element, type)});
     after.push_back(kernel::Store{1, first, scalar::ReduceOp::None, scalar::var(id, type)});
   }
   before.push_back(
@@ -81,13 +81,13 @@ kernel::Kernel multiply_add_kernel(const ProbeTile& tile) {
       k.variables.push_back({"acc" + std::to_string(r) + "_" + std::to_string(v), type});
       const auto id = static_cast<uint32_t>(k.variables.size() - 1);
       const Expr run = scalar::ramp(int_lit(v * tile.lanes), 1, tile.lanes);
-      const std::vector<Expr> cell{scalar::var(0), int_lit(r), run};
+      const std::vector<Expr> element{scalar::var(0), int_lit(r), run};
       const Expr a = scalar::load(0, {int_lit(r)}, {tile.elem, 1});
       const Expr b = scalar::load(1, {scalar::var(2), run}, type);
-      before.push_back(kernel::Define{id, scalar::load(2, cell, type)});
+      before.push_back(kernel::Define{id, scalar::load(2, element, type)});
       inner.push_back(
           kernel::Assign{id, scalar::var(id, type) + scalar::broadcast(a, tile.lanes) * b});
-      after.push_back(kernel::Store{2, cell, scalar::ReduceOp::None, scalar::var(id, type)});
+      after.push_back(kernel::Store{2, element, scalar::ReduceOp::None, scalar::var(id, type)});
     }
   k.body = repeated(std::move(before), std::move(inner), after);
   return k;
@@ -123,12 +123,12 @@ kernel::Kernel instruction_kernel(const target::Intrinsic& data, int64_t sums) {
   for (int64_t s = 0; s < sums; ++s) {
     k.variables.push_back({"sum" + std::to_string(s), type});
     const auto id = static_cast<uint32_t>(k.variables.size() - 1);
-    const std::vector<Expr> cell{scalar::var(0), int_lit(s), scalar::ramp(int_lit(0), 1, lanes)};
+    const std::vector<Expr> element{scalar::var(0), int_lit(s), scalar::ramp(int_lit(0), 1, lanes)};
     std::vector<Expr> args = inputs;
     args.push_back(scalar::var(id, type));
-    before.push_back(kernel::Define{id, scalar::load(out, cell, type)});
+    before.push_back(kernel::Define{id, scalar::load(out, element, type)});
     inner.push_back(kernel::Assign{id, scalar::instruction(std::string(data.name), args)});
-    after.push_back(kernel::Store{out, cell, scalar::ReduceOp::None,
+    after.push_back(kernel::Store{out, element, scalar::ReduceOp::None,
                                   scalar::cast(scalar::var(id, type), computed)});
   }
   k.body = repeated(std::move(before), std::move(inner), after);
@@ -174,12 +174,12 @@ kernel::Kernel stream_kernel(Stream stream, const ProbeTile& shape) {
   kernel::Block inner;
   for (int64_t v = 0; v < shape.vectors; ++v) {
     const Expr at = scalar::var(2) + int_lit(v * shape.lanes);
-    const std::vector<Expr> cell{scalar::var(0), scalar::ramp(at, 1, shape.lanes)};
+    const std::vector<Expr> element{scalar::var(0), scalar::ramp(at, 1, shape.lanes)};
     const Expr value = stream == Stream::Write ? s
                        : stream == Stream::Copy
-                           ? scalar::load(1, cell, type)
-                           : scalar::load(1, cell, type) * s + scalar::load(2, cell, type);
-    inner.push_back(kernel::Store{0, cell, scalar::ReduceOp::None, value});
+                           ? scalar::load(1, element, type)
+                           : scalar::load(1, element, type) * s + scalar::load(2, element, type);
+    inner.push_back(kernel::Store{0, element, scalar::ReduceOp::None, value});
   }
   kernel::For threads = loop(0, int_lit(0), scalar::param(0), 1,
                              {loop(1, int_lit(0), scalar::param(1), 1,

@@ -41,8 +41,8 @@ enum class Stream : uint8_t {
 };
 int64_t arrays_of(Stream);
 
-/// For each thread t, `repeats` times one walk over n cells of arrays [threads, n]; n is a multiple of
-/// the cells per iteration. Arguments a, b, c, s; parameters threads, repeats, n. Of b, Read takes a cell for each cell per
+/// For each thread t, `repeats` times one walk over n elements of arrays [threads, n]; n is a multiple of
+/// the elements per iteration. Arguments a, b, c, s; parameters threads, repeats, n. Of b, Read takes an element for each element per
 /// iteration and thread, where it adds up.
 kernel::Kernel stream_kernel(Stream, const ProbeTile&);
 

@@ -360,7 +360,7 @@ Buffer ThreadPool::lend(int64_t bytes) {
   return Buffer(bytes);
 }
 
-void ThreadPool::give_back(Buffer buffer) {
+void ThreadPool::release(Buffer buffer) {
   const std::lock_guard lock(lending_);
   lent_back_.push_back(std::move(buffer));
 }

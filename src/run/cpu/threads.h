@@ -43,7 +43,7 @@ public:
   /// Memory for one call, of at least so many bytes, which holds anything; given back after it. Calls one after the other
   /// share one piece, as large as the largest of them needs. Throws std::bad_alloc.
   Buffer lend(int64_t bytes);
-  void give_back(Buffer);
+  void release(Buffer);
 
 private:
   struct State;

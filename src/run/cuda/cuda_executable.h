@@ -36,7 +36,7 @@ public:
                                  DevicePointer workspace) const;
 
   /// Copies the arguments (in the order of the signature) to the device, runs, and copies outputs back.
-  /// Outputs and temps are filled with a pattern of NaNs before, so that a cell nobody writes shows.
+  /// Outputs and temps are filled with a pattern of NaNs before, so that an element nobody writes shows.
   Result<Done, Diagnostic> call(std::span<void* const> arguments,
                                 std::span<const int64_t> params) const;
 

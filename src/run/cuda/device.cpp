@@ -399,7 +399,7 @@ Result<CudaDevice::TensorMap, Diagnostic> CudaDevice::tensor_map(DevicePointer a
     box.insert(box.begin(), 1);
   }
   constexpr int kNotSupported = 801; ///< of the driver
-  const std::string doing = "describe a tensor to its copy engine";
+  const std::string doing = "describe a tensor to TMA";
   if (how.walk ? api_->encode_window_map == nullptr : api_->encode_map == nullptr)
     return fail(checked(kNotSupported, doing).error());
   const auto rank = static_cast<unsigned>(extents.size());
@@ -421,9 +421,10 @@ Result<CudaDevice::TensorMap, Diagnostic> CudaDevice::tensor_map(DevicePointer a
   TensorMap map{};
   if (how.walk) {
     sizes[0] = static_cast<uint64_t>(how.walk->channels);
-    const int64_t beside = (how.walk->channels - 1) / extents[3]; // cells that a place runs on into
+    const int64_t beside =
+        (how.walk->channels - 1) / extents[3]; // elements that a place runs on into
     sizes[1] -= static_cast<uint64_t>(beside);
-    std::array<int, 2> low{}, high{}; // x, y; counted from the image's first and last cells
+    std::array<int, 2> low{}, high{}; // x, y; counted from the image's first and last elements
     for (size_t d = 0; d < 2; ++d) {
       steps[2 - d] = static_cast<unsigned>(how.walk->stride[d]);
       low[1 - d] = static_cast<int>(how.walk->first[d]);

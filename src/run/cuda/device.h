@@ -62,7 +62,7 @@ public:
   Result<Done, Diagnostic> launch(const Function&, const unsigned (&blocks)[3],
                                   const unsigned (&threads)[3], int64_t dynamic_shared,
                                   std::span<void*> arguments, bool waits_itself = false);
-  /// How a row-major tensor lies in memory, for the copy engine: boxes whose rows are 128 bytes, swizzled.
+  /// How a row-major tensor lies in memory, for TMA: boxes whose rows are 128 bytes, swizzled.
   /// Refuses a driver that knows no such maps, and what it refuses (K0713).
   struct alignas(emit::kCudaMapAlignment) TensorMap {
     unsigned char bytes[emit::kCudaMapBytes];

@@ -14,11 +14,11 @@ constexpr const char* kGatherName = "gather_rows";
 const std::string& CudaGather::text() {
   static const std::string text =
       R"(// Row `row` of `out` is the row of `table` that indices[row % count] names.
-template <class Cell>
+template <class Element>
 __device__ void copy_row(const unsigned char* from, unsigned char* to, long long bytes) {
-  const Cell* cells = (const Cell*)from;
-  for (long long k = threadIdx.x; k < bytes / (long long)sizeof(Cell); k += blockDim.x)
-    ((Cell*)to)[k] = cells[k];
+  const Element* elements = (const Element*)from;
+  for (long long k = threadIdx.x; k < bytes / (long long)sizeof(Element); k += blockDim.x)
+    ((Element*)to)[k] = elements[k];
 }
 
 extern "C" __global__ void gather_rows(const unsigned char* table, const void* indices,

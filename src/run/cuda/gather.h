@@ -5,7 +5,7 @@
 
 namespace kawara::run {
 
-/// Rows of a table by index: out[a, i] = table[a, indices[i]], where a cell is `bytes` wide.
+/// Rows of a table by index: out[a, i] = table[a, indices[i]], where an element is `bytes` wide.
 struct GatherSizes {
   int64_t outer = 1, rows = 1;  ///< of the table
   int64_t count = 1;            ///< indices
@@ -14,7 +14,7 @@ struct GatherSizes {
 };
 
 /// Looks rows up on a GPU, which no affine program can say. An index counts from the end when it is negative; one
-/// outside the table gives cells full of ones (NaN of floats).
+/// outside the table gives elements full of ones (NaN of floats).
 class CudaGather {
 public:
   /// Refuses what NVRTC (K0710) and the device (K0713) refuse.

@@ -23,7 +23,7 @@ struct Datum {
   std::vector<Tensor> items; ///< of a sequence
 };
 
-/// One application of an operator to values. Absent inputs are tensors without cells.
+/// One application of an operator to values. Absent inputs are tensors without elements.
 struct FunctionCall {
   const graph::Node& node;
   int64_t opset = 0;
@@ -77,7 +77,7 @@ inline int64_t axis_of(int64_t axis, int64_t rank) {
   return axis < -rank || axis >= rank ? -1 : axis < 0 ? axis + rank : axis;
 }
 inline std::vector<Datum> one(Tensor tensor) { return {Datum{std::move(tensor), false, {}}}; }
-/// A tensor with cells of its own.
+/// A tensor with elements of its own.
 Tensor copy_of(const Tensor&);
 
 } // namespace kawara::run

@@ -9,10 +9,10 @@ namespace {
 namespace of_gather {
 
 int64_t product(const Shape& shape, size_t begin, size_t end) {
-  int64_t cells = 1;
+  int64_t elements = 1;
   for (size_t k = begin; k < end; ++k)
-    cells *= shape[k];
-  return cells;
+    elements *= shape[k];
+  return elements;
 }
 
 std::string outside(int64_t index, int64_t extent) {
@@ -44,12 +44,12 @@ Outputs gather(const FunctionCall& call) {
   result.insert(result.end(), indices.shape().begin(), indices.shape().end());
   result.insert(result.end(), shape.begin() + axis + 1, shape.end());
   Tensor out(data.type(), result);
-  for (int64_t k = 0; k < indices.cells(); ++k) {
+  for (int64_t k = 0; k < indices.elements(); ++k) {
     const int64_t at = position(indices.get_int(k), extent);
     if (at < 0)
       return fail(outside(indices.get_int(k), extent));
     for (int64_t a = 0; a < outer; ++a)
-      std::memcpy(out.data() + (a * indices.cells() + k) * bytes,
+      std::memcpy(out.data() + (a * indices.elements() + k) * bytes,
                   data.data() + (a * extent + at) * bytes, static_cast<size_t>(bytes));
   }
   return one(std::move(out));
@@ -63,7 +63,7 @@ std::vector<int64_t> strides_of(const Shape& shape) {
   return strides;
 }
 
-/// Calls f(cell of `indices`, cell of `data`) with the coordinate along `axis` replaced by the index.
+/// Calls f(element of `indices`, element of `data`) with the coordinate along `axis` replaced by the index.
 template <class F>
 std::optional<std::string> along_axis(const Tensor& data, const Tensor& indices, int64_t axis,
                                       F f) {
@@ -77,21 +77,21 @@ std::optional<std::string> along_axis(const Tensor& data, const Tensor& indices,
   const std::vector<int64_t> strides = strides_of(data.shape());
   const int64_t extent = data.shape()[static_cast<size_t>(axis)];
   std::vector<int64_t> at(data.shape().size(), 0);
-  for (int64_t k = 0; k < indices.cells(); ++k) {
+  for (int64_t k = 0; k < indices.elements(); ++k) {
     const int64_t index = position(indices.get_int(k), extent);
     if (index < 0)
       return outside(indices.get_int(k), extent);
-    int64_t cell = 0;
+    int64_t element = 0;
     for (size_t t = 0; t < at.size(); ++t)
-      cell += strides[t] * (static_cast<int64_t>(t) == axis ? index : at[t]);
-    f(k, cell);
+      element += strides[t] * (static_cast<int64_t>(t) == axis ? index : at[t]);
+    f(k, element);
     for (size_t t = at.size(); t-- > 0 && ++at[t] == indices.shape()[t];)
       at[t] = 0;
   }
   return std::nullopt;
 }
 
-void copy_cell(Tensor& to, int64_t target, const Tensor& from, int64_t source) {
+void copy_element(Tensor& to, int64_t target, const Tensor& from, int64_t source) {
   const int64_t bytes = graph::bytes_of(from.type());
   std::memcpy(to.data() + target * bytes, from.data() + source * bytes, static_cast<size_t>(bytes));
 }
@@ -99,8 +99,9 @@ void copy_cell(Tensor& to, int64_t target, const Tensor& from, int64_t source) {
 Outputs gather_elements(const FunctionCall& call) {
   const Tensor &data = call.tensor(0), &indices = call.tensor(1);
   Tensor out(data.type(), indices.shape());
-  const auto problem = along_axis(data, indices, axis_of(call.integer("axis", 0), data.rank()),
-                                  [&](int64_t k, int64_t cell) { copy_cell(out, k, data, cell); });
+  const auto problem =
+      along_axis(data, indices, axis_of(call.integer("axis", 0), data.rank()),
+                 [&](int64_t k, int64_t element) { copy_element(out, k, data, element); });
   if (problem)
     return fail(*problem);
   return one(std::move(out));
@@ -112,11 +113,11 @@ template <class T> T extreme(bool is_max, T a, T b) {
   return is_first ? a : b;
 }
 
-/// How an update meets the cell that is there.
+/// How an update meets the element that is there.
 void combine(const std::string& how, Tensor& to, int64_t target, const Tensor& from,
              int64_t source) {
   if (how == "none")
-    return copy_cell(to, target, from, source);
+    return copy_element(to, target, from, source);
   const auto merged = [&](auto a, auto b) {
     return how == "add" ? a + b : how == "mul" ? a * b : extreme(how == "max", a, b);
   };
@@ -146,13 +147,13 @@ Outputs scatter_elements(const FunctionCall& call) {
   Tensor out = copy_of(data);
   const auto problem =
       along_axis(data, indices, axis_of(call.integer("axis", 0), data.rank()),
-                 [&](int64_t k, int64_t cell) { combine(how, out, cell, updates, k); });
+                 [&](int64_t k, int64_t element) { combine(how, out, element, updates, k); });
   if (problem)
     return fail(*problem);
   return one(std::move(out));
 }
 
-/// Rows of coordinates: calls f(row, first cell of the slice that they name).
+/// Rows of coordinates: calls f(row, first element of the slice that they name).
 template <class F>
 std::optional<std::string> along_rows(const Tensor& data, const Tensor& indices, size_t batch,
                                       F f) {
@@ -167,20 +168,20 @@ std::optional<std::string> along_rows(const Tensor& data, const Tensor& indices,
   const std::vector<int64_t> strides = strides_of(data.shape());
   const int64_t batches = product(data.shape(), 0, batch);
   const int64_t rows = depth == 0 ? product(indices.shape(), 0, indices.shape().size() - 1)
-                                  : indices.cells() / static_cast<int64_t>(depth);
+                                  : indices.elements() / static_cast<int64_t>(depth);
   const int64_t per_batch = batches == 0 ? 0 : rows / batches;
   const int64_t step = batch == 0 ? 0 : strides[batch - 1];
   for (int64_t row = 0; row < rows; ++row) {
-    int64_t cell = per_batch == 0 ? 0 : row / per_batch * step;
+    int64_t element = per_batch == 0 ? 0 : row / per_batch * step;
     for (size_t t = 0; t < depth; ++t) {
       const int64_t index =
           indices.get_int(row * static_cast<int64_t>(depth) + static_cast<int64_t>(t));
       const int64_t at = position(index, data.shape()[batch + t]);
       if (at < 0)
         return outside(index, data.shape()[batch + t]);
-      cell += at * strides[batch + t];
+      element += at * strides[batch + t];
     }
-    f(row, cell);
+    f(row, element);
   }
   return std::nullopt;
 }
@@ -192,14 +193,14 @@ Outputs gather_nd(const FunctionCall& call) {
       batch + static_cast<size_t>(indices.shape().back()) > data.shape().size())
     return fail(std::string("the rows of indices are longer than the data has dimensions"));
   const size_t used = batch + static_cast<size_t>(indices.shape().back());
-  const int64_t cells = product(data.shape(), used, data.shape().size());
+  const int64_t elements = product(data.shape(), used, data.shape().size());
   Shape shape(indices.shape().begin(), indices.shape().end() - 1);
   shape.insert(shape.end(), data.shape().begin() + static_cast<int64_t>(used), data.shape().end());
   Tensor out(data.type(), shape);
   const int64_t bytes = graph::bytes_of(data.type());
-  const auto problem = along_rows(data, indices, batch, [&](int64_t row, int64_t cell) {
-    std::memcpy(out.data() + row * cells * bytes, data.data() + cell * bytes,
-                static_cast<size_t>(cells * bytes));
+  const auto problem = along_rows(data, indices, batch, [&](int64_t row, int64_t element) {
+    std::memcpy(out.data() + row * elements * bytes, data.data() + element * bytes,
+                static_cast<size_t>(elements * bytes));
   });
   if (problem)
     return fail(*problem);
@@ -214,15 +215,15 @@ Outputs scatter_nd(const FunctionCall& call) {
   if (indices.rank() < 1 || static_cast<size_t>(indices.shape().back()) > data.shape().size())
     return fail(std::string("the rows of indices are longer than the data has dimensions"));
   const auto depth = static_cast<size_t>(indices.shape().back());
-  const int64_t cells = product(data.shape(), depth, data.shape().size());
+  const int64_t elements = product(data.shape(), depth, data.shape().size());
   const int64_t rows = product(indices.shape(), 0, indices.shape().size() - 1);
-  if (updates.cells() != rows * cells || updates.type() != data.type())
-    return fail(
-        fmt::format("{} updates do not fill {} slices of {} cells", updates.cells(), rows, cells));
+  if (updates.elements() != rows * elements || updates.type() != data.type())
+    return fail(fmt::format("{} updates do not fill {} slices of {} elements", updates.elements(),
+                            rows, elements));
   Tensor out = copy_of(data);
-  const auto problem = along_rows(data, indices, 0, [&](int64_t row, int64_t cell) {
-    for (int64_t k = 0; k < cells; ++k)
-      combine(how, out, cell + k, updates, row * cells + k);
+  const auto problem = along_rows(data, indices, 0, [&](int64_t row, int64_t element) {
+    for (int64_t k = 0; k < elements; ++k)
+      combine(how, out, element + k, updates, row * elements + k);
   });
   if (problem)
     return fail(*problem);

@@ -8,7 +8,7 @@ namespace kawara::run {
 namespace {
 namespace of_number {
 
-/// Calls f with a value of the C++ type of unsigned cells; false for other types.
+/// Calls f with a value of the C++ type of unsigned elements; false for other types.
 template <class F> bool with_unsigned(DataType type, F f) {
   switch (type) {
   case DataType::U8:
@@ -24,9 +24,9 @@ template <class F> bool with_unsigned(DataType type, F f) {
   }
 }
 
-/// Cell of `x` that is stretched to the place `at` of the result.
+/// Element of `x` that is stretched to the place `at` of the result.
 int64_t stretched(const Tensor& x, const Shape& result, int64_t at) {
-  int64_t cell = 0, step = 1;
+  int64_t element = 0, step = 1;
   for (size_t k = 0; k < result.size(); ++k) {
     const size_t d = result.size() - 1 - k;
     const int64_t coordinate = at % result[d];
@@ -34,10 +34,10 @@ int64_t stretched(const Tensor& x, const Shape& result, int64_t at) {
     if (k >= x.shape().size())
       continue;
     const int64_t extent = x.shape()[x.shape().size() - 1 - k];
-    cell += extent == 1 ? 0 : coordinate * step;
+    element += extent == 1 ? 0 : coordinate * step;
     step *= extent;
   }
-  return cell;
+  return element;
 }
 
 std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
@@ -64,7 +64,7 @@ Outputs bit_shift(const FunctionCall& call) {
   Tensor out(x.type(), *shape);
   const bool is_known = with_unsigned(x.type(), [&](auto sample) {
     using T = decltype(sample);
-    for (int64_t k = 0; k < out.cells(); ++k) {
+    for (int64_t k = 0; k < out.elements(); ++k) {
       const auto value = static_cast<uint64_t>(x.as<T>()[stretched(x, *shape, k)]);
       const auto by = static_cast<uint64_t>(y.as<T>()[stretched(y, *shape, k)]);
       const uint64_t moved = by > 63 ? 0 : direction == "LEFT" ? value << by : value >> by;
@@ -85,7 +85,7 @@ Outputs mod(const FunctionCall& call) {
   if (call.integer("fmod", 0) == 0)
     return fail(std::string("floats need the attribute fmod = 1"));
   Tensor out(x.type(), *shape);
-  for (int64_t k = 0; k < out.cells(); ++k)
+  for (int64_t k = 0; k < out.elements(); ++k)
     out.set_double(
         k, std::fmod(x.get_double(stretched(x, *shape, k)), y.get_double(stretched(y, *shape, k))));
   return one(std::move(out));
@@ -99,27 +99,27 @@ Outputs det(const FunctionCall& call) {
   const int64_t n = x.shape().back();
   Tensor out(x.type(), Shape(x.shape().begin(), x.shape().end() - 2));
   std::vector<double> m(static_cast<size_t>(n * n));
-  const auto cell = [&](int64_t i, int64_t j) -> double& {
+  const auto element = [&](int64_t i, int64_t j) -> double& {
     return m[static_cast<size_t>(i * n + j)];
   };
-  for (int64_t b = 0; b < out.cells(); ++b) {
+  for (int64_t b = 0; b < out.elements(); ++b) {
     for (int64_t k = 0; k < n * n; ++k)
       m[static_cast<size_t>(k)] = x.get_double(b * n * n + k);
     double value = 1;
     for (int64_t p = 0; p < n; ++p) {
       int64_t best = p;
       for (int64_t i = p + 1; i < n; ++i)
-        if (std::abs(cell(i, p)) > std::abs(cell(best, p)))
+        if (std::abs(element(i, p)) > std::abs(element(best, p)))
           best = i;
       if (best != p)
         value = -value;
       for (int64_t j = 0; j < n; ++j)
-        std::swap(cell(p, j), cell(best, j));
-      value *= cell(p, p);
-      for (int64_t i = p + 1; i < n && cell(p, p) != 0; ++i) {
-        const double factor = cell(i, p) / cell(p, p);
+        std::swap(element(p, j), element(best, j));
+      value *= element(p, p);
+      for (int64_t i = p + 1; i < n && element(p, p) != 0; ++i) {
+        const double factor = element(i, p) / element(p, p);
         for (int64_t j = p; j < n; ++j)
-          cell(i, j) -= factor * cell(p, j);
+          element(i, j) -= factor * element(p, j);
       }
     }
     out.set_double(b, value);
@@ -130,7 +130,7 @@ Outputs det(const FunctionCall& call) {
 /// Triangular filters that turn a spectrum into the mel scale.
 Outputs mel_weight_matrix(const FunctionCall& call) {
   for (size_t k = 0; k < 5; ++k)
-    if (call.tensor(k).cells() != 1)
+    if (call.tensor(k).elements() != 1)
       return fail(fmt::format("input {} must be one number", k));
   const int64_t bins = call.tensor(0).get_int(0), length = call.tensor(1).get_int(0),
                 rate = call.tensor(2).get_int(0);
@@ -173,9 +173,9 @@ Outputs mel_weight_matrix(const FunctionCall& call) {
 Outputs dft(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
   const bool is_operand = call.opset >= 20; // an attribute before
-  const int64_t given = !is_operand                                  ? call.integer("axis", 1)
-                        : call.has(2) && call.tensor(2).cells() == 1 ? call.tensor(2).get_int(0)
-                                                                     : -2;
+  const int64_t given = !is_operand                                     ? call.integer("axis", 1)
+                        : call.has(2) && call.tensor(2).elements() == 1 ? call.tensor(2).get_int(0)
+                                                                        : -2;
   const int64_t axis = axis_of(given, x.rank());
   if (axis < 0 || axis == x.rank() - 1 || x.rank() < 2 ||
       (x.shape().back() != 1 && x.shape().back() != 2))
@@ -184,7 +184,8 @@ Outputs dft(const FunctionCall& call) {
   const bool is_inverse = call.integer("inverse", 0) != 0,
              is_half = call.integer("onesided", 0) != 0;
   const int64_t parts = x.shape().back(), length = x.shape()[static_cast<size_t>(axis)];
-  const int64_t n = call.has(1) && call.tensor(1).cells() == 1 ? call.tensor(1).get_int(0) : length;
+  const int64_t n =
+      call.has(1) && call.tensor(1).elements() == 1 ? call.tensor(1).get_int(0) : length;
   if (n < 1 || n > (1 << 24))
     return fail(fmt::format("its length is {}", n));
   const int64_t kept = is_half ? n / 2 + 1 : n;
@@ -218,12 +219,12 @@ Outputs dft(const FunctionCall& call) {
 /// Spectra of overlapping frames of real signals [batch, length, 1].
 Outputs stft(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
-  const int64_t step = call.tensor(1).cells() == 1 ? call.tensor(1).get_int(0) : 0;
+  const int64_t step = call.tensor(1).elements() == 1 ? call.tensor(1).get_int(0) : 0;
   const int64_t n = call.has(3)   ? call.tensor(3).get_int(0)
-                    : call.has(2) ? call.tensor(2).cells()
+                    : call.has(2) ? call.tensor(2).elements()
                                   : 0;
   if (x.rank() != 3 || x.shape()[2] != 1 || step < 1 || n < 1 || n > x.shape()[1] ||
-      (call.has(2) && call.tensor(2).cells() != n))
+      (call.has(2) && call.tensor(2).elements() != n))
     return fail(
         std::string("real signals [batch, length, 1], a step, and a frame that fits are needed"));
   const int64_t frames = (x.shape()[1] - n) / step + 1;
@@ -253,7 +254,7 @@ template <double (*function)(double)> Outputs apply(const FunctionCall& call) {
   if (!graph::is_float(x.type()))
     return fail(std::string("floats are needed"));
   Tensor out(x.type(), x.shape());
-  for (int64_t k = 0; k < x.cells(); ++k)
+  for (int64_t k = 0; k < x.elements(); ++k)
     out.set_double(k, function(x.get_double(k)));
   return one(std::move(out));
 }

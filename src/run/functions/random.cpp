@@ -13,9 +13,9 @@ namespace of_random {
 
 /// Numbers of the Mersenne twister (32 bits), drawn as NumPy's RandomState draws them: uniform ones from two words, with all bits of a
 /// double, normal ones by the polar method, of whose pairs the second comes first.
-class Chance {
+class Rng {
 public:
-  explicit Chance(uint32_t seed) : words_(seed) {}
+  explicit Rng(uint32_t seed) : words_(seed) {}
 
   double uniform() {
     const auto high = static_cast<uint64_t>(words_() >> 5),
@@ -43,14 +43,14 @@ private:
 };
 
 /// By attribute `seed`, an integer or a number; without one each node has its own, made from its name.
-Chance chance_of(const FunctionCall& call) {
+Rng chance_of(const FunctionCall& call) {
   const graph::Attribute* seed = call.attribute("seed");
   if (const auto* integer = seed ? std::get_if<int64_t>(seed) : nullptr)
-    return Chance(static_cast<uint32_t>(*integer));
+    return Rng(static_cast<uint32_t>(*integer));
   if (const auto* real = seed ? std::get_if<double>(seed) : nullptr; real && std::isfinite(*real))
-    return Chance(static_cast<uint32_t>(static_cast<int64_t>(std::fmod(*real, 0x1p32))));
+    return Rng(static_cast<uint32_t>(static_cast<int64_t>(std::fmod(*real, 0x1p32))));
   const uint64_t name = hash_text(call.node.name);
-  return Chance(static_cast<uint32_t>(name ^ name >> 32));
+  return Rng(static_cast<uint32_t>(name ^ name >> 32));
 }
 
 /// Type by attribute `dtype`.
@@ -66,23 +66,23 @@ Result<DataType, std::string> type_of(const FunctionCall& call, DataType otherwi
 template <class Draw> Outputs filled(DataType type, const Shape& shape, Draw draw) {
   if (!graph::is_float(type))
     return fail("random numbers are floats, not " + std::string(graph::name_of(type)));
-  if (!graph::cells_of(shape))
+  if (!graph::elements_of(shape))
     return fail("the result would have the shape " + graph::text_of(shape));
   Tensor out(type, shape);
-  for (int64_t k = 0; k < out.cells(); ++k)
+  for (int64_t k = 0; k < out.elements(); ++k)
     out.set_double(k, draw());
   return one(std::move(out));
 }
 
 Outputs drawn(const FunctionCall& call, DataType usual, const Shape& shape) {
   KAWARA_TRY(const DataType type, type_of(call, usual));
-  Chance chance = chance_of(call);
+  Rng rng = chance_of(call);
   if (call.node.op.rfind("RandomNormal", 0) == 0) {
     const double mean = call.real("mean", 0), scale = call.real("scale", 1);
-    return filled(type, shape, [&] { return mean + scale * chance.normal(); });
+    return filled(type, shape, [&] { return mean + scale * rng.normal(); });
   }
   const double low = call.real("low", 0), high = call.real("high", 1);
-  return filled(type, shape, [&] { return low + (high - low) * chance.uniform(); });
+  return filled(type, shape, [&] { return low + (high - low) * rng.uniform(); });
 }
 
 Outputs random(const FunctionCall& call) {
@@ -97,11 +97,11 @@ Outputs random_like(const FunctionCall& call) {
 Outputs bernoulli(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
   KAWARA_TRY(const DataType type, type_of(call, x.type()));
-  Chance chance = chance_of(call);
+  Rng rng = chance_of(call);
   KAWARA_TRY(const std::vector<Datum> bounds,
-             filled(x.type(), x.shape(), [&] { return chance.uniform(); }));
+             filled(x.type(), x.shape(), [&] { return rng.uniform(); }));
   Tensor out(type, x.shape());
-  for (int64_t k = 0; k < x.cells(); ++k)
+  for (int64_t k = 0; k < x.elements(); ++k)
     out.set_int(k, bounds[0].tensor.get_double(k) < x.get_double(k) ? 1 : 0);
   return one(std::move(out));
 }
@@ -116,9 +116,9 @@ Outputs multinomial(const FunctionCall& call) {
     return fail(
         std::string("it needs floats [batch, classes] and gives some i32 or i64 for each row"));
   const int64_t rows = x.shape()[0], classes = x.shape()[1];
-  if (!graph::cells_of({rows, samples}))
+  if (!graph::elements_of({rows, samples}))
     return fail(fmt::format("its sample_size is {}", samples));
-  Chance chance = chance_of(call);
+  Rng rng = chance_of(call);
   Tensor out(type, {rows, samples});
   std::vector<double> sums(static_cast<size_t>(classes));
   for (int64_t row = 0; row < rows; ++row) {
@@ -130,7 +130,7 @@ Outputs multinomial(const FunctionCall& call) {
     if (!std::isfinite(sum) || sum <= 0)
       return fail(fmt::format("row {} has no chances", row));
     for (int64_t k = 0; k < samples; ++k) {
-      const double at = chance.uniform() * sum;
+      const double at = rng.uniform() * sum;
       int64_t found = 0;
       while (found + 1 < classes && at >= sums[static_cast<size_t>(found)])
         ++found;
@@ -140,19 +140,20 @@ Outputs multinomial(const FunctionCall& call) {
   return one(std::move(out));
 }
 
-/// In training: cells are dropped by chance, the others made larger so that sums stay what they are.
+/// In training: elements are dropped by chance, the others made larger so that sums stay what they are.
 Outputs dropout(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
-  const double ratio = call.opset < 12                              ? call.real("ratio", 0.5)
-                       : call.has(1) && call.tensor(1).cells() == 1 ? call.tensor(1).get_double(0)
-                                                                    : 0.5;
+  const double ratio = call.opset < 12 ? call.real("ratio", 0.5)
+                       : call.has(1) && call.tensor(1).elements() == 1
+                           ? call.tensor(1).get_double(0)
+                           : 0.5;
   if (!graph::is_float(x.type()) || !(ratio >= 0 && ratio < 1))
     return fail(fmt::format("it drops a part of floats from 0 to less than 1, not {}", ratio));
   call.integer("is_test", 0); // is 0 when this is called
-  Chance chance = chance_of(call);
+  Rng rng = chance_of(call);
   Tensor out(x.type(), x.shape()), mask(call.opset < 10 ? x.type() : DataType::Bool, x.shape());
-  for (int64_t k = 0; k < x.cells(); ++k) {
-    const bool stays = chance.uniform() >= ratio;
+  for (int64_t k = 0; k < x.elements(); ++k) {
+    const bool stays = rng.uniform() >= ratio;
     mask.set_int(k, stays ? 1 : 0);
     out.set_double(k, stays ? x.get_double(k) / (1 - ratio) : 0);
   }

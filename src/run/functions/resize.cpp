@@ -25,10 +25,10 @@ struct Stretch {
   double scale = 1, from = 0, to = 1;
 };
 
-/// Where the cells of one result coordinate come from, in one dimension.
+/// Where the elements of one result coordinate come from, in one dimension.
 struct Taps {
-  std::vector<std::pair<int64_t, double>> cells; ///< place and weight
-  bool is_outside = false;                       ///< takes the extrapolation value
+  std::vector<std::pair<int64_t, double>> elements; ///< place and weight
+  bool is_outside = false;                          ///< takes the extrapolation value
 };
 
 /// Before version 11, as Upsample, it has a mode alone.
@@ -64,7 +64,7 @@ Result<ResizeOptions, std::string> options_of(const FunctionCall& call) {
   return o;
 }
 
-/// Coordinate in the operand of coordinate x of the result. Which cell is nearest is decided by numbers of 32 bits, as
+/// Coordinate in the operand of coordinate x of the result. Which element is nearest is decided by numbers of 32 bits, as
 /// other runtimes do.
 template <class T> T source_of(const ResizeOptions& o, const Stretch& s, int64_t x) {
   const T at = static_cast<T>(x), n = static_cast<T>(s.in), m = static_cast<T>(s.out),
@@ -102,7 +102,7 @@ int64_t nearest_of(const ResizeOptions& o, double scale, float x) {
   return static_cast<int64_t>(std::ceil(x - 0.5F));
 }
 
-/// Weights of the cells around x: of two or four, or, where a smaller result is to be blurred, of all that the widened filter reaches.
+/// Weights of the elements around x: of two or four, or, where a smaller result is to be blurred, of all that the widened filter reaches.
 Taps weighted(const ResizeOptions& o, const Stretch& s, double x) {
   const bool is_linear = o.mode == "linear";
   const double squeeze = o.blurs ? std::min(s.scale, 1.0) : 1;
@@ -122,8 +122,8 @@ Taps weighted(const ResizeOptions& o, const Stretch& s, double x) {
   const bool is_scaled = (o.blurs || o.excludes_outside) && whole != 0;
   for (const auto& [at, weight] : found)
     if (!o.excludes_outside || (at >= 0 && at < s.in))
-      taps.cells.emplace_back(std::clamp<int64_t>(at, 0, s.in - 1),
-                              is_scaled ? weight / whole : weight);
+      taps.elements.emplace_back(std::clamp<int64_t>(at, 0, s.in - 1),
+                                 is_scaled ? weight / whole : weight);
   return taps;
 }
 
@@ -136,14 +136,14 @@ Taps taps_of(const ResizeOptions& o, const Stretch& s, int64_t at) {
   }
   if (o.mode != "nearest")
     return weighted(o, s, x);
-  const int64_t cell = nearest_of(o, s.scale, source_of<float>(o, s, at));
-  taps.cells = {{std::clamp<int64_t>(cell, 0, s.in - 1), 1.0}};
+  const int64_t element = nearest_of(o, s.scale, source_of<float>(o, s, at));
+  taps.elements = {{std::clamp<int64_t>(element, 0, s.in - 1), 1.0}};
   return taps;
 }
 
 std::vector<double> numbers(const Tensor& tensor) {
   std::vector<double> out;
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     out.push_back(tensor.get_double(k));
   return out;
 }
@@ -206,13 +206,13 @@ Result<std::vector<Stretch>, std::string> stretches_of(const FunctionCall& call,
     dims.push_back({extent, extent, 1, 0, 1});
   KAWARA_TRY(const std::vector<size_t> axes, axes_of_call(call));
   const std::vector<double> scales = scales_of(call);
-  const bool has_sizes = call.opset >= 11 && call.has(3) && call.tensor(3).cells() > 0;
+  const bool has_sizes = call.opset >= 11 && call.has(3) && call.tensor(3).elements() > 0;
   const std::vector<double> sizes = has_sizes ? numbers(call.tensor(3)) : std::vector<double>{};
   if (scales.size() == axes.size() && !has_sizes) {
     for (size_t k = 0; k < axes.size(); ++k) {
       Stretch& s = dims[axes[k]];
       s.scale = scales[k];
-      // Of 32 bits, as the standard infers shapes: 10 cells times 0.7 are 7.
+      // Of 32 bits, as the standard infers shapes: 10 elements times 0.7 are 7.
       s.out = static_cast<int64_t>(
           std::floor(static_cast<float>(s.in) * static_cast<float>(scales[k])));
     }
@@ -222,7 +222,7 @@ Result<std::vector<Stretch>, std::string> stretches_of(const FunctionCall& call,
     return fail(std::string("it needs one scale or size per dimension"));
   }
   const bool crops = o.coordinates == "tf_crop_and_resize";
-  if (crops && (!call.has(1) || call.tensor(1).cells() != 2 * static_cast<int64_t>(axes.size())))
+  if (crops && (!call.has(1) || call.tensor(1).elements() != 2 * static_cast<int64_t>(axes.size())))
     return fail(std::string("it needs the first and the last place of what is cut out"));
   for (size_t k = 0; crops && k < axes.size(); ++k) {
     dims[axes[k]].from = call.tensor(1).get_double(static_cast<int64_t>(k));
@@ -243,7 +243,7 @@ Around around(const Shape& shape, size_t axis) {
   return a;
 }
 
-/// One pass along `axis` over cells of type T.
+/// One pass along `axis` over elements of type T.
 template <class T>
 Tensor resized(const Tensor& x, size_t axis, const std::vector<Taps>& taps, double extrapolation) {
   Shape shape = x.shape();
@@ -259,7 +259,7 @@ Tensor resized(const Tensor& x, size_t axis, const std::vector<Taps>& taps, doub
       T* row = to + (o * out + k) * a.inner;
       if (t.is_outside)
         std::fill(row, row + a.inner, static_cast<T>(extrapolation));
-      for (const auto& [place, weight] : t.cells) {
+      for (const auto& [place, weight] : t.elements) {
         const T* source = from + (o * in + place) * a.inner;
         for (int64_t c = 0; c < a.inner; ++c)
           row[c] += static_cast<T>(weight) * source[c];
@@ -268,7 +268,7 @@ Tensor resized(const Tensor& x, size_t axis, const std::vector<Taps>& taps, doub
   return result;
 }
 
-/// The same for nearest cells, which are copied.
+/// The same for nearest elements, which are copied.
 Tensor picked(const Tensor& x, size_t axis, const std::vector<Taps>& taps, double extrapolation) {
   Shape shape = x.shape();
   const int64_t in = shape[axis], out = static_cast<int64_t>(taps.size());
@@ -281,7 +281,7 @@ Tensor picked(const Tensor& x, size_t axis, const std::vector<Taps>& taps, doubl
       const Taps& t = taps[static_cast<size_t>(k)];
       const int64_t row = o * out + k;
       if (!t.is_outside)
-        std::memcpy(result.data() + row * bytes, x.data() + (o * in + t.cells[0].first) * bytes,
+        std::memcpy(result.data() + row * bytes, x.data() + (o * in + t.elements[0].first) * bytes,
                     static_cast<size_t>(bytes));
       for (int64_t c = 0; t.is_outside && c < a.inner; ++c)
         result.set_double(row * a.inner + c, extrapolation);
@@ -308,7 +308,7 @@ Tensor converted(const Tensor& x, DataType type) {
   if (x.type() == type)
     return x;
   Tensor out(type, x.shape());
-  for (int64_t k = 0; k < x.cells(); ++k)
+  for (int64_t k = 0; k < x.elements(); ++k)
     if (graph::is_float(type))
       out.set_double(k, x.get_double(k));
     else
@@ -328,7 +328,7 @@ Outputs resize(const FunctionCall& call) {
   Shape shape;
   for (const Stretch& s : dims)
     shape.push_back(s.out);
-  if (!graph::cells_of(shape) || x.cells() == 0)
+  if (!graph::elements_of(shape) || x.elements() == 0)
     return fail("the result would have the shape " + graph::text_of(shape));
   const bool is_nearest = o.mode == "nearest", crops = o.coordinates == "tf_crop_and_resize";
   const DataType computed = is_wide(x.type()) ? DataType::F64 : DataType::F32;

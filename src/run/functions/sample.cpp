@@ -44,7 +44,7 @@ struct Grid {
                         0.0, extent - 1);
     return x;
   }
-  double cell(const Tensor& x, int64_t plane, double y, double column) const {
+  double element(const Tensor& x, int64_t plane, double y, double column) const {
     const double row = bounded(y, height), at = bounded(column, width);
     const bool is_inside = row >= 0 && at >= 0 && row <= static_cast<double>(height - 1) &&
                            at <= static_cast<double>(width - 1);
@@ -54,8 +54,8 @@ struct Grid {
   }
   double sample(const Tensor& x, int64_t plane, double y, double column) const {
     if (mode == "nearest")
-      return cell(x, plane, std::nearbyint(bounded(y, height)),
-                  std::nearbyint(bounded(column, width)));
+      return element(x, plane, std::nearbyint(bounded(y, height)),
+                     std::nearbyint(bounded(column, width)));
     const bool is_cubic = mode == "bicubic" || mode == "cubic"; // its name since version 20
     if (!is_cubic) {
       y = bounded(y, height);
@@ -70,7 +70,8 @@ struct Grid {
         const double weight = is_cubic ? cubic_weight(-0.75, dy) * cubic_weight(-0.75, dx)
                                        : (1 - std::abs(dy)) * (1 - std::abs(dx));
         if (weight != 0)
-          sum += weight * cell(x, plane, row + static_cast<double>(i), at + static_cast<double>(j));
+          sum +=
+              weight * element(x, plane, row + static_cast<double>(i), at + static_cast<double>(j));
       }
     return sum;
   }
@@ -79,7 +80,7 @@ struct Grid {
 Outputs grid_sample(const FunctionCall& call) {
   const Tensor &x = call.tensor(0), &grid = call.tensor(1);
   if (x.rank() != 4 || grid.rank() != 4 || grid.shape()[3] != 2 ||
-      grid.shape()[0] != x.shape()[0] || x.cells() == 0)
+      grid.shape()[0] != x.shape()[0] || x.elements() == 0)
     return fail(std::string("an image [n, c, h, w] and a grid [n, h, w, 2] are needed"));
   Grid g;
   g.mode = call.word("mode", "bilinear");
@@ -106,9 +107,9 @@ Outputs grid_sample(const FunctionCall& call) {
   return one(std::move(out));
 }
 
-/// The four cells around a point of a plane, each times its weight; zeros when the point is more than a cell outside.
-std::array<double, 4> weighted_cells(const float* plane, int64_t height, int64_t width, double y,
-                                     double x) {
+/// The four elements around a point of a plane, each times its weight; zeros when the point is more than an element outside.
+std::array<double, 4> weighted_elements(const float* plane, int64_t height, int64_t width, double y,
+                                        double x) {
   if (y < -1 || y > static_cast<double>(height) || x < -1 || x > static_cast<double>(width))
     return {0, 0, 0, 0};
   y = std::clamp(y, 0.0, static_cast<double>(height - 1));
@@ -116,15 +117,17 @@ std::array<double, 4> weighted_cells(const float* plane, int64_t height, int64_t
   const auto y0 = static_cast<int64_t>(y), x0 = static_cast<int64_t>(x);
   const int64_t y1 = std::min(y0 + 1, height - 1), x1 = std::min(x0 + 1, width - 1);
   const double dy = y - static_cast<double>(y0), dx = x - static_cast<double>(x0);
-  const auto cell = [&](int64_t i, int64_t j) { return static_cast<double>(plane[i * width + j]); };
-  return {(1 - dy) * (1 - dx) * cell(y0, x0), (1 - dy) * dx * cell(y0, x1),
-          dy * (1 - dx) * cell(y1, x0), dy * dx * cell(y1, x1)};
+  const auto element = [&](int64_t i, int64_t j) {
+    return static_cast<double>(plane[i * width + j]);
+  };
+  return {(1 - dy) * (1 - dx) * element(y0, x0), (1 - dy) * dx * element(y0, x1),
+          dy * (1 - dx) * element(y1, x0), dy * dx * element(y1, x1)};
 }
 
 Outputs roi_align(const FunctionCall& call) {
   const Tensor &x = call.tensor(0), &rois = call.tensor(1), &batches = call.tensor(2);
   if (x.rank() != 4 || rois.rank() != 2 || rois.shape()[1] != 4 ||
-      batches.cells() != rois.shape()[0] || x.type() != DataType::F32 || x.cells() == 0)
+      batches.elements() != rois.shape()[0] || x.type() != DataType::F32 || x.elements() == 0)
     return fail(
         std::string("an f32 image [n, c, h, w], boxes [k, 4] and their images [k] are needed"));
   const int64_t h = call.integer("output_height", 1), w = call.integer("output_width", 1);
@@ -172,14 +175,15 @@ Outputs roi_align(const FunctionCall& call) {
                                (static_cast<double>(p) + 0.5) * bin_h / static_cast<double>(sy);
               const double z = edge[0] + static_cast<double>(j) * bin_w +
                                (static_cast<double>(q) + 0.5) * bin_w / static_cast<double>(sx);
-              // The standard's maxima are of cells with their weights, not of their sums.
-              for (const double value : weighted_cells(plane, height, width, y, z)) {
+              // The standard's maxima are of elements with their weights, not of their sums.
+              for (const double value : weighted_elements(plane, height, width, y, z)) {
                 sum += value;
                 best = value > best || value != value ? value : best; // NaN stays
               }
             }
-          const double cells = static_cast<double>(std::max<int64_t>(sy * sx, 1));
-          out.set_double(((k * channels + c) * h + i) * w + j, mode == "max" ? best : sum / cells);
+          const double elements = static_cast<double>(std::max<int64_t>(sy * sx, 1));
+          out.set_double(((k * channels + c) * h + i) * w + j,
+                         mode == "max" ? best : sum / elements);
         }
   }
   return one(std::move(out));
@@ -199,18 +203,18 @@ Outputs max_unpool(const FunctionCall& call) {
   for (size_t k = 0; k < dims; ++k)
     natural.push_back((x.shape()[k + 2] - 1) * strides[k] - pads[k] - pads[k + dims] + kernel[k]);
   Shape shape = natural;
-  if (call.has(2) && call.tensor(2).cells() == x.rank())
+  if (call.has(2) && call.tensor(2).elements() == x.rank())
     for (size_t k = 0; k < shape.size(); ++k)
       shape[k] = call.tensor(2).get_int(static_cast<int64_t>(k));
-  const auto cells = graph::cells_of(shape);
-  const auto natural_cells = graph::cells_of(natural);
-  if (!cells || !natural_cells || (*natural_cells == 0 && x.cells() > 0))
+  const auto elements = graph::elements_of(shape);
+  const auto natural_elements = graph::elements_of(natural);
+  if (!elements || !natural_elements || (*natural_elements == 0 && x.elements() > 0))
     return fail("the result would have the shape " +
-                graph::text_of(natural_cells ? natural : shape));
+                graph::text_of(natural_elements ? natural : shape));
   Tensor out(x.type(), shape);
-  for (int64_t k = 0; k < x.cells(); ++k) {
-    // Places count the cells of the natural size.
-    int64_t at = places.get_int(k), cell = 0, step = 1;
+  for (int64_t k = 0; k < x.elements(); ++k) {
+    // Places count the elements of the natural size.
+    int64_t at = places.get_int(k), element = 0, step = 1;
     if (at < 0)
       return fail(std::string("a place is negative"));
     for (size_t t = shape.size(); t-- > 0;) {
@@ -218,10 +222,10 @@ Outputs max_unpool(const FunctionCall& call) {
       at /= natural[t];
       if (coordinate >= shape[t])
         return fail(fmt::format("place {} is outside the result", places.get_int(k)));
-      cell += coordinate * step;
+      element += coordinate * step;
       step *= shape[t];
     }
-    out.set_double(cell, x.get_double(k));
+    out.set_double(element, x.get_double(k));
   }
   return one(std::move(out));
 }

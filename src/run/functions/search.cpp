@@ -24,16 +24,17 @@ Around around(const Shape& shape, int64_t axis) {
   return a;
 }
 
-void copy_cells(Tensor& to, int64_t target, const Tensor& from, int64_t source, int64_t cells) {
+void copy_elements(Tensor& to, int64_t target, const Tensor& from, int64_t source,
+                   int64_t elements) {
   const int64_t bytes = graph::bytes_of(from.type());
   std::memcpy(to.data() + target * bytes, from.data() + source * bytes,
-              static_cast<size_t>(cells * bytes));
+              static_cast<size_t>(elements * bytes));
 }
 
 /// NaN is above every number, so that there is an order.
 bool is_number_less(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
 
-/// Is cell a of the tensor before cell b?
+/// Is element a of the tensor before element b?
 bool is_less(const Tensor& t, int64_t a, int64_t b) {
   if (graph::is_float(t.type()))
     return is_number_less(t.get_double(a), t.get_double(b));
@@ -45,10 +46,10 @@ bool is_less(const Tensor& t, int64_t a, int64_t b) {
 Outputs top_k(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
   const int64_t axis = axis_of(call.integer("axis", -1), x.rank());
-  const int64_t k = call.has(1) && call.tensor(1).cells() == 1 ? call.tensor(1).get_int(0)
-                                                               : call.integer("k", -1);
+  const int64_t k = call.has(1) && call.tensor(1).elements() == 1 ? call.tensor(1).get_int(0)
+                                                                  : call.integer("k", -1);
   if (axis < 0 || k < 0 || k > x.shape()[static_cast<size_t>(axis)])
-    return fail(fmt::format("there are no {} cells along that axis", k));
+    return fail(fmt::format("there are no {} elements along that axis", k));
   const bool is_largest = call.integer("largest", 1) != 0;
   Shape shape = x.shape();
   shape[static_cast<size_t>(axis)] = k;
@@ -58,13 +59,13 @@ Outputs top_k(const FunctionCall& call) {
   for (int64_t a = 0; a < s.outer; ++a)
     for (int64_t c = 0; c < s.inner; ++c) {
       std::iota(order.begin(), order.end(), 0);
-      const auto cell = [&](int64_t i) { return (a * s.n + i) * s.inner + c; };
+      const auto element = [&](int64_t i) { return (a * s.n + i) * s.inner + c; };
       std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-        return is_largest ? is_less(x, cell(j), cell(i)) : is_less(x, cell(i), cell(j));
+        return is_largest ? is_less(x, element(j), element(i)) : is_less(x, element(i), element(j));
       });
       for (int64_t i = 0; i < k; ++i) {
         const int64_t at = (a * k + i) * s.inner + c;
-        copy_cells(values, at, x, cell(order[static_cast<size_t>(i)]), 1);
+        copy_elements(values, at, x, element(order[static_cast<size_t>(i)]), 1);
         places.set_int(at, order[static_cast<size_t>(i)]);
       }
     }
@@ -74,7 +75,7 @@ Outputs top_k(const FunctionCall& call) {
 Outputs non_zero(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
   std::vector<int64_t> found;
-  for (int64_t k = 0; k < x.cells(); ++k)
+  for (int64_t k = 0; k < x.elements(); ++k)
     if (x.get_double(k) != 0)
       found.push_back(k);
   const auto count = static_cast<int64_t>(found.size());
@@ -93,12 +94,13 @@ Outputs non_zero(const FunctionCall& call) {
 Outputs compress(const FunctionCall& call) {
   const Tensor& condition = call.tensor(1);
   const bool is_flat = call.attribute("axis") == nullptr;
-  const Tensor x = is_flat ? call.tensor(0).with_shape({call.tensor(0).cells()}) : call.tensor(0);
+  const Tensor x =
+      is_flat ? call.tensor(0).with_shape({call.tensor(0).elements()}) : call.tensor(0);
   const int64_t axis = axis_of(call.integer("axis", 0), x.rank());
-  if (axis < 0 || condition.cells() > x.shape()[static_cast<size_t>(axis)])
+  if (axis < 0 || condition.elements() > x.shape()[static_cast<size_t>(axis)])
     return fail(std::string("the condition is longer than the axis"));
   std::vector<int64_t> kept;
-  for (int64_t k = 0; k < condition.cells(); ++k)
+  for (int64_t k = 0; k < condition.elements(); ++k)
     if (condition.get_int(k) != 0)
       kept.push_back(k);
   Shape shape = x.shape();
@@ -108,28 +110,29 @@ Outputs compress(const FunctionCall& call) {
   int64_t next = 0;
   for (int64_t a = 0; a < s.outer; ++a)
     for (const int64_t k : kept) {
-      copy_cells(out, next, x, (a * s.n + k) * s.inner, s.inner);
+      copy_elements(out, next, x, (a * s.n + k) * s.inner, s.inner);
       next += s.inner;
     }
   return one(std::move(out));
 }
 
-/// Distinct slices along an axis (cells when there is none), in order of value or of appearance.
+/// Distinct slices along an axis (elements when there is none), in order of value or of appearance.
 Outputs unique(const FunctionCall& call) {
   const bool is_flat = call.attribute("axis") == nullptr;
-  const Tensor x = is_flat ? call.tensor(0).with_shape({call.tensor(0).cells()}) : call.tensor(0);
+  const Tensor x =
+      is_flat ? call.tensor(0).with_shape({call.tensor(0).elements()}) : call.tensor(0);
   const int64_t axis = axis_of(call.integer("axis", 0), x.rank());
   if (axis < 0)
     return fail(std::string("the axis is outside the tensor"));
   const Around s = around(x.shape(), axis);
-  const auto cell = [&](int64_t k, int64_t i) {
+  const auto element = [&](int64_t k, int64_t i) {
     return (i / s.inner * s.n + k) * s.inner + i % s.inner;
   };
   const auto compare = [&](int64_t p, int64_t q) {
     for (int64_t i = 0; i < s.outer * s.inner; ++i) {
-      if (is_less(x, cell(p, i), cell(q, i)))
+      if (is_less(x, element(p, i), element(q, i)))
         return -1;
-      if (is_less(x, cell(q, i), cell(p, i)))
+      if (is_less(x, element(q, i), element(p, i)))
         return 1;
     }
     return 0;
@@ -156,7 +159,7 @@ Outputs unique(const FunctionCall& call) {
   for (int64_t g = 0; g < count; ++g) {
     const auto& group = groups[static_cast<size_t>(g)];
     for (int64_t a = 0; a < s.outer; ++a)
-      copy_cells(out, (a * count + g) * s.inner, x, (a * s.n + group[0]) * s.inner, s.inner);
+      copy_elements(out, (a * count + g) * s.inner, x, (a * s.n + group[0]) * s.inner, s.inner);
     first.set_int(g, group[0]);
     counts.set_int(g, static_cast<int64_t>(group.size()));
     for (const int64_t k : group)
@@ -196,10 +199,10 @@ Outputs non_max_suppression(const FunctionCall& call) {
     return fail(
         std::string("boxes [batch, n, 4] and scores [batch, classes, n] of f32 are needed"));
   const auto number = [&](size_t k, double otherwise) {
-    return call.has(k) && call.tensor(k).cells() > 0 ? call.tensor(k).get_double(0) : otherwise;
+    return call.has(k) && call.tensor(k).elements() > 0 ? call.tensor(k).get_double(0) : otherwise;
   };
   const double most = number(2, 0), limit = number(3, 0);
-  const bool has_least = call.has(4) && call.tensor(4).cells() > 0;
+  const bool has_least = call.has(4) && call.tensor(4).elements() > 0;
   const bool is_centred = call.integer("center_point_box", 0) != 0;
   const int64_t n = boxes.shape()[1], classes = scores.shape()[1];
   std::vector<int64_t> chosen;
@@ -238,22 +241,22 @@ Outputs reverse_sequence(const FunctionCall& call) {
   const int64_t time = axis_of(call.integer("time_axis", 0), x.rank());
   const int64_t batch = axis_of(call.integer("batch_axis", 1), x.rank());
   const bool fits = x.rank() >= 2 && time + batch == 1 &&
-                    lengths.cells() == x.shape()[static_cast<size_t>(batch)];
+                    lengths.elements() == x.shape()[static_cast<size_t>(batch)];
   if (!fits)
     return fail(std::string(
         "time and batch must be the first two dimensions, with a length for each batch"));
-  const int64_t steps = x.shape()[static_cast<size_t>(time)], n = lengths.cells();
-  const int64_t inner = steps * n == 0 ? 0 : x.cells() / (steps * n);
+  const int64_t steps = x.shape()[static_cast<size_t>(time)], n = lengths.elements();
+  const int64_t inner = steps * n == 0 ? 0 : x.elements() / (steps * n);
   Tensor out = copy_of(x);
   for (int64_t b = 0; b < n; ++b) {
     const int64_t length = lengths.get_int(b);
     if (length < 0 || length > steps)
       return fail(fmt::format("a length is {} of {} steps", length, steps));
     for (int64_t t = 0; t < length; ++t) {
-      const auto cell = [&](int64_t at) {
+      const auto element = [&](int64_t at) {
         return (time == 0 ? at * n + b : b * steps + at) * inner;
       };
-      copy_cells(out, cell(t), x, cell(length - 1 - t), inner);
+      copy_elements(out, element(t), x, element(length - 1 - t), inner);
     }
   }
   return one(std::move(out));
@@ -295,7 +298,7 @@ Outputs tf_idf(const FunctionCall& call) {
     return fail(std::string("the pool and its indexes do not fit together"));
   const int64_t rows = x.rank() == 2 ? x.shape()[0] : 1, length = x.shape().back();
   Tensor out(DataType::F32, x.rank() == 2 ? Shape{rows, width} : Shape{width});
-  float* cells = out.as<float>();
+  float* elements = out.as<float>();
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t n = low; n <= high; ++n)
       for (int64_t step = 1; step <= (n == 1 ? 1 : std::min(skips, length) + 1); ++step)
@@ -305,14 +308,14 @@ Outputs tf_idf(const FunctionCall& call) {
             gram.push_back(x.get_int(row * length + at + k * step));
           const auto found = grams.find(gram);
           if (found != grams.end())
-            cells[row * width + targets[found->second]] += 1;
+            elements[row * width + targets[found->second]] += 1;
         }
   if (mode != "TF")
     for (const auto& [gram, k] : grams)
       for (int64_t row = 0; row < rows; ++row) {
-        float& cell = cells[row * width + targets[k]];
+        float& element = elements[row * width + targets[k]];
         const float weight = k < weights.size() ? static_cast<float>(weights[k]) : 1;
-        cell = (mode == "IDF" ? (cell > 0 ? 1.0f : 0.0f) : cell) * weight;
+        element = (mode == "IDF" ? (element > 0 ? 1.0f : 0.0f) : element) * weight;
       }
   return one(std::move(out));
 }

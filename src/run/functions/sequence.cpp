@@ -12,7 +12,7 @@ namespace of_sequence {
 int64_t place_of(const FunctionCall& call, size_t k, int64_t size, int64_t otherwise) {
   if (!call.has(k))
     return otherwise;
-  const int64_t at = call.tensor(k).cells() == 1 ? call.tensor(k).get_int(0) : size + 1;
+  const int64_t at = call.tensor(k).elements() == 1 ? call.tensor(k).get_int(0) : size + 1;
   return at < 0 ? (at + size >= 0 ? at + size : -1) : at;
 }
 
@@ -20,7 +20,7 @@ std::vector<Datum> sequence_of(std::vector<Tensor> items) {
   return {Datum{{}, true, std::move(items)}};
 }
 
-/// Items keep their cells when the plan reuses the memory that they were in.
+/// Items keep their elements when the plan reuses the memory that they were in.
 Outputs sequence_construct(const FunctionCall& call) {
   std::vector<Tensor> items;
   for (const Datum& datum : call.inputs)
@@ -64,7 +64,7 @@ Outputs sequence_length(const FunctionCall& call) {
   return one(std::move(out));
 }
 
-/// The value itself, with cells of its own: those of its operand may be reused.
+/// The value itself, with elements of its own: those of its operand may be reused.
 Outputs identity(const FunctionCall& call) {
   Datum datum = call.inputs.empty() ? Datum{} : call.inputs[0];
   if (datum.tensor)
@@ -72,7 +72,7 @@ Outputs identity(const FunctionCall& call) {
   return std::vector<Datum>{std::move(datum)};
 }
 
-/// Cells of `x` from `begin`, `count` of them, along `axis`.
+/// Elements of `x` from `begin`, `count` of them, along `axis`.
 Tensor part_of(const Tensor& x, size_t axis, int64_t begin, int64_t count) {
   Shape shape = x.shape();
   int64_t outer = 1;
@@ -97,7 +97,7 @@ Outputs split_to_sequence(const FunctionCall& call) {
   std::vector<int64_t> sizes;
   const bool is_list = call.has(1) && call.tensor(1).rank() > 0;
   if (is_list)
-    for (int64_t k = 0; k < call.tensor(1).cells(); ++k)
+    for (int64_t k = 0; k < call.tensor(1).elements(); ++k)
       sizes.push_back(call.tensor(1).get_int(k));
   const int64_t each = call.has(1) && !is_list ? call.tensor(1).get_int(0) : 1;
   for (int64_t at = 0; !is_list && each > 0 && at < extent; at += each)
@@ -106,7 +106,7 @@ Outputs split_to_sequence(const FunctionCall& call) {
   for (const int64_t size : sizes)
     total += size < 0 ? extent + 1 : size;
   if (total != extent)
-    return fail(fmt::format("the parts do not make up {} cells", extent));
+    return fail(fmt::format("the parts do not make up {} elements", extent));
   const bool keeps = call.integer("keepdims", 1) != 0 || call.has(1);
   std::vector<Tensor> items;
   int64_t begin = 0;

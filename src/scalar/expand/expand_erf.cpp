@@ -45,7 +45,7 @@ Expr with_tail(const Formula& f, const Expr& sum, const Expr& is_tail) {
   return select(is_tail, unary(UnaryOp::FromBits, bits), sum);
 }
 
-/// A polynomial for each of many short cells, and the argument itself where it is large.
+/// A polynomial for each of many short elements, and the argument itself where it is large.
 Expr expand_gelu(const Formula& f, const Expr& x) {
   const Expr low = f.let("low", f.at_least(x, kGeluStart));
   const Expr shift = f.number(kGeluShift);

@@ -53,10 +53,10 @@ public:
       if (!done_.contains(loop) && !perfect_nest_at(schedule_.order, loop) &&
           !run_in_strips(loop, true) && wants_distribution(schedule_, loop))
         distribute(loop);
-    sum_few(true);
+    plan_tall_reductions(true);
     for (const LoopId loop : child_loops(schedule_.order.body))
       tile_product(loop);
-    sum_few(false);
+    plan_tall_reductions(false);
     schedule_ = with_walked_columns(std::move(schedule_), done_, environment_);
     share_rows();
     tile_windows(child_loops(schedule_.order.body), true);
@@ -183,9 +183,9 @@ private:
   }
 
   /// A product gets blocks, packed operands and register tiles, together with the nests around it that
-  /// begin or finish its cells where that is possible.
+  /// begin or finish its elements where that is possible.
   void tile_product(LoopId loop, bool is_inside = false) {
-    // A companion of an earlier product is not where it was.
+    // A fused nest of an earlier product is not where it was.
     if (poly::find_node(schedule_.order, loop) == nullptr)
       return;
     auto product = product_at(schedule_, loop, environment_);
@@ -200,25 +200,26 @@ private:
 
   bool tile_as_it_is(const Product& product, LoopId loop) {
     const bool is_laid_out =
-        !product.is_inside && (lay_out_left(product, with_tile_rows) ||
-                               lay_out_left(product, with_groups) || sum_blocks_in_f16(product) ||
-                               lay_out_left(product, with_wide_cells) || share_reduction(product));
+        !product.is_inside &&
+        (lay_out_left(product, with_tile_rows) || lay_out_left(product, with_groups) ||
+         sum_blocks_in_f16(product) || lay_out_left(product, with_wide_elements) ||
+         share_reduction(product));
     return is_laid_out || plan_product(product, loop);
   }
 
-  /// A few sums of many terms keep all results in registers; what begins them goes before.
-  void sum_few(bool comes_first) {
+  /// Tall reductions keep all results in registers; what begins them goes before.
+  void plan_tall_reductions(bool comes_first) {
     for (const LoopId loop : child_loops(schedule_.order.body))
-      if (!done_.contains(loop) && may_have_few_sums(schedule_, loop))
-        sum_few(loop, comes_first);
+      if (!done_.contains(loop) && may_be_tall_reduction(schedule_, loop))
+        plan_tall_reductions(loop, comes_first);
   }
 
-  void sum_few(LoopId loop, bool comes_first) {
+  void plan_tall_reductions(LoopId loop, bool comes_first) {
     const Schedule before = schedule_;
     const bool is_nest = perfect_nest_at(schedule_.order, loop).has_value();
     for (const LoopId part : is_nest ? std::vector{loop} : distribute(loop)) {
       const StmtId sum = poly::statements_below(schedule_.order, part).front();
-      const auto plan = few_sums_plan(schedule_, part, environment_, comes_first);
+      const auto plan = tall_reduction_plan(schedule_, part, environment_, comes_first);
       if (plan.empty() || !try_all(plan))
         continue;
       done_.insert(poly::path_of(schedule_.order, sum).front());
@@ -280,21 +281,21 @@ private:
   }
 
   bool plan_product(Product product, LoopId loop) {
-    auto [before, after] = companions_around(schedule_.order, loop, [&](const Nest& nest) {
-      return companion_of(schedule_, nest, product);
+    auto [before, after] = fused_nests_around(schedule_.order, loop, [&](const Nest& nest) {
+      return fused_nest_of(schedule_, nest, product);
     });
     if (product.combined && before.size() == 1 && !after.empty())
       if (const auto start = start_of(schedule_, before.front(), after.front()))
         before.push_back(*start);
-    product.has_followers = !after.empty();
+    product.has_epilogue = !after.empty();
     if (!runs_in_one_go(schedule_, product, environment_)) {
       before.clear();
       after.clear();
     }
-    for (const bool has_company : {true, false}) {
-      if (has_company && before.empty() && after.empty())
+    for (const bool has_fused_nests : {true, false}) {
+      if (has_fused_nests && before.empty() && after.empty())
         continue;
-      if (!has_company) {
+      if (!has_fused_nests) {
         before.clear();
         after.clear();
       }
@@ -308,8 +309,8 @@ private:
     return false;
   }
 
-  bool apply_product_plan(const Product& product, const std::vector<Companion>& before,
-                          const std::vector<Companion>& after) {
+  bool apply_product_plan(const Product& product, const std::vector<FusedNest>& before,
+                          const std::vector<FusedNest>& after) {
     if (try_all(product_plan(schedule_, product, before, after, environment_, true)))
       return true;
     if (!shares_one_loop(schedule_, product, environment_))
@@ -331,8 +332,8 @@ private:
     const auto window = nest ? window_of(schedule_, *nest, environment_) : std::nullopt;
     if (!window)
       return;
-    const auto [before, after] = companions_around(schedule_.order, loop, [&](const Nest& other) {
-      return companion_of(schedule_, other, *window);
+    const auto [before, after] = fused_nests_around(schedule_.order, loop, [&](const Nest& other) {
+      return fused_nest_of(schedule_, other, *window);
     });
     if ((before.empty() && after.empty()) ||
         !try_all(window_plan(schedule_, *window, before, after)))

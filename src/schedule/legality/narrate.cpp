@@ -43,15 +43,15 @@ std::string instance(const Story& s, StmtId statement, const std::vector<int64_t
   return at.empty() ? name : name + " at " + values(s.scop[statement].text.iters, at);
 }
 
-std::string cell(const Story& s) {
+std::string element(const Story& s) {
   std::vector<std::string> index;
-  for (const int64_t i : s.illegal.cell)
-    index.push_back(i == poly::kAnyCell ? "?" : std::to_string(i));
+  for (const int64_t i : s.illegal.element)
+    index.push_back(i == poly::kAnyElement ? "?" : std::to_string(i));
   const std::string& name = s.scop.tensors[s.dependence.tensor].name;
   return index.empty() ? name : name + "[" + join(index, ", ") + "]";
 }
 
-/// Whether no cell of the tensor is written twice, so that a read after a write reads that value.
+/// Whether no element of the tensor is written twice, so that a read after a write reads that value.
 bool is_written_once(const Story& s) {
   return std::none_of(s.scop.dependences.begin(), s.scop.dependences.end(), [&](const auto& d) {
     return d.tensor == s.dependence.tensor && d.kind == DependenceKind::Output;
@@ -61,20 +61,20 @@ bool is_written_once(const Story& s) {
 std::string two_iterations(const Story& s) {
   const std::string first = instance(s, s.dependence.source, s.illegal.source);
   const std::string second = instance(s, s.dependence.sink, s.illegal.sink);
-  if (std::ranges::count(s.illegal.cell, poly::kAnyCell) != 0)
-    return first + " and " + second + " may touch one cell of " +
+  if (std::ranges::count(s.illegal.element, poly::kAnyElement) != 0)
+    return first + " and " + second + " may touch one element of " +
            s.scop.tensors[s.dependence.tensor].name +
            ": an index is read from data, and may be any.";
   if (s.dependence.is_reduction)
-    return first + " updates " + cell(s) + "; " + second + " updates it too.";
+    return first + " updates " + element(s) + "; " + second + " updates it too.";
   switch (s.dependence.kind) {
   case DependenceKind::Flow:
-    return first + " writes " + cell(s) + "; " + second + " reads that " +
-           (is_written_once(s) ? "value." : "cell.");
+    return first + " writes " + element(s) + "; " + second + " reads that " +
+           (is_written_once(s) ? "value." : "element.");
   case DependenceKind::Anti:
-    return first + " reads " + cell(s) + "; " + second + " overwrites it.";
+    return first + " reads " + element(s) + "; " + second + " overwrites it.";
   case DependenceKind::Output:
-    return first + " writes " + cell(s) + "; " + second + " overwrites it.";
+    return first + " writes " + element(s) + "; " + second + " overwrites it.";
   }
   return "";
 }
@@ -159,7 +159,7 @@ std::string vector_story(const Story& s) {
     return text + "and all lanes of " + s.name(s.dependence.sink) + " run before those of " +
            s.name(s.dependence.source) + ", so " + consequence(s, false) + ".";
   if (s.dependence.kind == DependenceKind::Output)
-    return text + "and both store to one cell.";
+    return text + "and both store to one element.";
   return text + "and all lanes read before any lane writes, so " + consequence(s, false) + ".";
 }
 

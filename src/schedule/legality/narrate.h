@@ -7,7 +7,7 @@
 
 namespace kawara::schedule {
 
-/// The paragraphs of a judged refusal: the two iterations with the cell they share, what happens to
+/// The paragraphs of a judged refusal: the two iterations with the element they share, what happens to
 /// them, and the dependence with its distance and condition.
 std::vector<std::string> narrate(const Directive&, const Refusal::Judged&, const poly::Illegal&);
 

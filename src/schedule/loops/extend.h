@@ -15,11 +15,11 @@ namespace kawara::schedule {
 /// that becomes whole.
 ///
 /// Iterations are added in one of two ways. A sum gets terms that are zero: each a product of zeros, or of a zero and
-/// an integer (0 times infinity is NaN). Or a result goes to cells of a temp that nothing else reads: what
-/// `promote` holds of an output, made longer by `pad`, has such cells.
+/// an integer (0 times infinity is NaN). Or a result goes to elements of a temp that nothing else reads: what
+/// `promote` holds of an output, made longer by `pad`, has such elements.
 ///
 /// Needs    statements below the loop that each follow it along one iterator.
-/// Legal    when every added iteration reads cells that exist and were written before, and adds zero or writes cells that
+/// Legal    when every added iteration reads elements that exist and were written before, and adds zero or writes elements that
 ///          nothing reads; sums of floats where the contract lets -0 become 0.
 /// Refuses  iterations that would change a result, a loop with a step (K0260), a contract that forbids it (K0227), a number below 1 (K0212), a
 ///          vector, unrolled or coalesced loop (K0217).

@@ -25,12 +25,12 @@ using scalar::UnaryOp;
 namespace {
 
 /// An iteration to show: at the smallest sizes the first.
-struct Shown {
+struct ProofCache {
   std::vector<int64_t> params, at;
 };
 
-Shown first_of(const Scop& scop, isl::set iterations) {
-  Shown shown;
+ProofCache first_of(const Scop& scop, isl::set iterations) {
+  ProofCache shown;
   std::vector<std::string> names;
   for (const program::Param& p : scop.params)
     names.push_back(p.name);
@@ -88,11 +88,11 @@ private:
     return domain(id);
   }
 
-  isl::set cells(const std::vector<Expr>& index, const isl::set& at) const {
+  isl::set elements(const std::vector<Expr>& index, const isl::set& at) const {
     return map_of(index, at, scop_.params).range();
   }
 
-  std::string instance(const Added& added, const Shown& shown) const {
+  std::string instance(const Added& added, const ProofCache& shown) const {
     const program::Statement& text = scop_[added.statement].text;
     std::vector<std::string> at, sizes;
     for (size_t k = 0; k < shown.at.size(); ++k)
@@ -107,7 +107,8 @@ private:
     return instance(added, first_of(scop_, iterations));
   }
 
-  std::string cell_text(uint32_t id, const std::vector<Expr>& index, const Shown& shown) const {
+  std::string element_text(uint32_t id, const std::vector<Expr>& index,
+                           const ProofCache& shown) const {
     std::vector<std::string> parts;
     for (size_t d = tensor(id).private_dims; d < index.size(); ++d)
       parts.push_back(std::to_string(poly::value_at(index[d], shown.params, shown.at)));
@@ -123,17 +124,17 @@ private:
       const isl::set bad = at.lt_set(at.scale(0)).unite(at.ge_set(end)).intersect(added.iterations);
       if (bad.is_empty())
         continue;
-      const Shown shown = first_of(scop_, bad);
+      const ProofCache shown = first_of(scop_, bad);
       const std::string name = tensor(access.tensor).name;
       const bool is_temp = tensor(access.tensor).role == program::Role::Temp;
       const std::string dim = "d" + std::to_string(d - tensor(access.tensor).private_dims);
       const std::string padded = "pad(" + name + ", " + dim + ", to=" + std::to_string(to_) + ")";
       return Change{
           {instance(added, shown) + " would " + (access.is_write ? "write " : "read ") +
-               cell_text(access.tensor, access.index, shown) + ", and `" + name + "` has " +
+               element_text(access.tensor, access.index, shown) + ", and `" + name + "` has " +
                std::to_string(
                    poly::value_at(tensor(access.tensor).shape[d], shown.params, shown.at)) +
-               " cells along " + dim + ".",
+               " elements along " + dim + ".",
            is_temp           ? "`" + padded + "` puts zeros there."
            : access.is_write ? "`promote` first: a tile that is held has room for more."
                              : "`" + padded + "`, or `stage` with `" + dim + "=" +
@@ -157,9 +158,10 @@ private:
     }
     if (missing.is_empty())
       return std::nullopt;
-    const Shown shown = first_of(scop_, missing);
+    const ProofCache shown = first_of(scop_, missing);
     return Change{{instance(added, shown) + " would read " +
-                       cell_text(read.tensor, read.index, shown) + ", which nothing has written.",
+                       element_text(read.tensor, read.index, shown) +
+                       ", which nothing has written.",
                    "`pad(" + tensor(read.tensor).name +
                        ", d0, to=1)` writes zeros wherever nothing else does."}};
   }
@@ -167,11 +169,11 @@ private:
   /// Results of the added iterations that somebody gets.
   std::optional<Change> kept(const Added& added) const {
     const program::Statement& text = scop_[added.statement].text;
-    const isl::set written = cells(text.index, added.iterations);
+    const isl::set written = elements(text.index, added.iterations);
     if (tensor(text.tensor).role != program::Role::Temp) {
-      const Shown shown = first_of(scop_, added.iterations);
+      const ProofCache shown = first_of(scop_, added.iterations);
       return Change{{instance(added, shown) + " would write " +
-                     cell_text(text.tensor, text.index, shown) + ", which the caller keeps."}};
+                     element_text(text.tensor, text.index, shown) + ", which the caller keeps."}};
     }
     for (const Access& read : accesses_) {
       if (read.tensor != text.tensor || read.is_write || read.is_update)
@@ -182,15 +184,15 @@ private:
         continue;
       const isl::set bad = added.iterations.intersect(
           who.range().apply(map_of(text.index, added.iterations, scop_.params).reverse()));
-      const Shown shown = first_of(scop_, bad);
+      const ProofCache shown = first_of(scop_, bad);
       return Change{{instance(added, shown) + " would write " +
-                     cell_text(text.tensor, text.index, shown) + ", which " +
+                     element_text(text.tensor, text.index, shown) + ", which " +
                      scop_[read.statement].text.name + " reads."}};
     }
     return std::nullopt;
   }
 
-  /// Cells of a temp that hold zero from the first write to the end.
+  /// Elements of a temp that hold zero from the first write to the end.
   const isl::set& zeros_of(uint32_t id, const isl::set& like) const {
     const auto [at, is_new] = zeros_.try_emplace(id);
     if (!is_new)
@@ -200,7 +202,7 @@ private:
       if (!write.is_write || write.tensor != id)
         continue;
       const program::Statement& text = scop_[write.statement].text;
-      const isl::set written = cells(write.index, domain(write.statement));
+      const isl::set written = elements(write.index, domain(write.statement));
       const bool is_zero = text.op == scalar::ReduceOp::None && is_zero_literal(text.value);
       (is_zero ? zeros : others) = (is_zero ? zeros : others).unite(written);
     }
@@ -224,7 +226,7 @@ private:
     if (is_zero_literal(e))
       return true;
     if (const auto* load = as<scalar::Load>(e)) {
-      const isl::set read = cells(load->index, at);
+      const isl::set read = elements(load->index, at);
       return read.is_subset(zeros_of(load->tensor, read));
     }
     if (const auto* cast = as<scalar::Cast>(e))
@@ -266,38 +268,39 @@ private:
 
   std::optional<Change> not_zero(const Added& added) const {
     const program::Statement& text = scop_[added.statement].text;
-    const Shown shown = first_of(scop_, added.iterations);
+    const ProofCache shown = first_of(scop_, added.iterations);
     const std::string begin = instance(added, shown) + " would ";
-    const std::string cell = cell_text(text.tensor, text.index, shown);
+    const std::string element = element_text(text.tensor, text.index, shown);
     if (text.op == scalar::ReduceOp::None)
-      return Change{{begin + "write " + cell + " once more, over what an earlier iteration left."}};
+      return Change{
+          {begin + "write " + element + " once more, over what an earlier iteration left."}};
     if (text.op != scalar::ReduceOp::Sum)
-      return Change{{begin + "do `" + std::string(scalar::update_sign(text.op)) + "` on " + cell +
-                     ", and zero is not neutral there: " +
+      return Change{{begin + "do `" + std::string(scalar::update_sign(text.op)) + "` on " +
+                     element + ", and zero is not neutral there: " +
                      (text.op == scalar::ReduceOp::Max   ? "a maximum of -1 would become 0."
                       : text.op == scalar::ReduceOp::Min ? "a minimum of 1 would become 0."
                                                          : "a product of 1 would become 0.")}};
     if (!is_zero(text.value, added.iterations))
-      return Change{reasons(text.value, added, shown, begin + "add to " + cell)};
+      return Change{reasons(text.value, added, shown, begin + "add to " + element)};
     if (scop_.numerics == program::Numerics::Exact && scalar::is_float(tensor(text.tensor).elem))
-      return Change{{begin + "add 0 to " + cell +
+      return Change{{begin + "add 0 to " + element +
                      ". If that is -0, it becomes 0, which `numerics exact` does not allow."},
                     true};
     return std::nullopt;
   }
 
   /// What in a value keeps it from being zero.
-  std::vector<std::string> reasons(const Expr& value, const Added& added, const Shown& shown,
+  std::vector<std::string> reasons(const Expr& value, const Added& added, const ProofCache& shown,
                                    const std::string& begin) const {
     std::vector<std::string> zero, other;
     scalar::visit(value, [&](const Expr& e) {
       const auto* load = as<scalar::Load>(e);
       if (load == nullptr)
         return;
-      const std::string cell = cell_text(load->tensor, load->index, shown);
+      const std::string element = element_text(load->tensor, load->index, shown);
       std::vector<std::string>& list = is_zero(e, added.iterations) ? zero : other;
-      if (std::find(list.begin(), list.end(), cell) == list.end())
-        list.push_back(cell);
+      if (std::find(list.begin(), list.end(), element) == list.end())
+        list.push_back(element);
     });
     std::vector<std::string> why;
     if (other.empty())

@@ -18,7 +18,7 @@ namespace kawara::schedule {
 ///
 /// Needs    block loops directly inside each other, outside all thread loops; thread loops of constant
 ///          extent, at most 1024 threads in a block.
-/// Legal    when the loop carries no dependence. A reduction into one cell may be carried by thread.x,
+/// Legal    when the loop carries no dependence. A reduction into one element may be carried by thread.x,
 ///          where the numerics contract lets reductions be reassociated: threads then add up what
 ///          each has.
 /// Refuses  a parallel, vector, unrolled or bound loop (K0217), an axis that a loop around or inside has

@@ -4,16 +4,16 @@
 
 namespace kawara::schedule {
 
-/// Call cells into the cache before they are needed: `prefetch(C, i.1)`, or `prefetch(C, i.1, ahead=2)`.
+/// Call elements into the cache before they are needed: `prefetch(C, i.1)`, or `prefetch(C, i.1, ahead=2)`.
 ///
 ///   before   for i.1: { C[i.1, 0..15] += ... }
 ///   after    for i.1: { prefetch C[i.1 + 1, 0..15];  C[i.1, 0..15] += ... }
 ///
 /// At the start of each iteration the cache lines are asked for that the iteration `ahead` of it touches
-/// first: of loops inside, those of their first iteration. What the loops inside read cell after cell, more
+/// first: of loops inside, those of their first iteration. What the loops inside read element after element, more
 /// than can be asked for at once (a panel of a packed operand), is asked for a few lines at a time all through
 /// the iteration. What they copy into a buffer (`pack`, `stage`) is asked for where the copy is read. Where each
-/// iteration of an innermost loop reads another row, that loop asks for the same row's cells. It hides the time
+/// iteration of an innermost loop reads another row, that loop asks for the same row's elements. It hides the time
 /// until memory answers where the hardware does not foresee the next access (tiles of a matrix, rows far apart);
 /// where it does, the instructions are wasted.
 ///

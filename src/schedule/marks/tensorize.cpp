@@ -82,20 +82,20 @@ public:
                                  const std::vector<Expr>& index) const {
     const std::string what =
         "Operand `" + operand.name + "` of `" + std::string(instruction_.data->name) + "`";
-    const std::string cell = cell_text(tensor, index);
-    // { [axes of the operand] -> [cell - first cell of the block] }
+    const std::string element = element_text(tensor, index);
+    // { [axes of the operand] -> [element - first element of the block] }
     const isl::map moves = moves_of(operand, index);
     if (!moves.is_single_valued())
-      return Differs{3, moving_text(operand, what, cell, index)};
+      return Differs{3, moving_text(operand, what, element, index)};
     const auto steps = steps_of(moves, operand, tensor, index.size());
     if (!steps)
-      return Differs{3, "`" + cell +
+      return Differs{3, "`" + element +
                             "` is not at fixed distances along the loops; pack the tensor"
-                            " first, so that its cells lie in the order of the loops."};
+                            " first, so that its elements lie in the order of the loops."};
     if (const auto wrong = wrong_step(operand, *steps)) {
       const auto [d, expected] = *wrong;
-      return Differs{4, what + " has neighbouring cells " + std::to_string(expected) +
-                            " apart along " + loop_name(*operand.axes[d]) + ", but `" + cell +
+      return Differs{4, what + " has neighbouring elements " + std::to_string(expected) +
+                            " apart along " + loop_name(*operand.axes[d]) + ", but `" + element +
                             "` moves by " + distance_text((*steps)[d]) +
                             "; pack the tensor first, with that loop innermost."};
     }
@@ -118,7 +118,7 @@ public:
   }
 
 private:
-  /// A dimension and the cells that steps along it should take.
+  /// A dimension and the elements that steps along it should take.
   std::optional<std::pair<size_t, int64_t>> wrong_step(const Operand& operand,
                                                        const std::vector<int64_t>& steps) const {
     int64_t expected = 1;
@@ -184,7 +184,7 @@ private:
   /// Whether `start` of an iteration is `index` of the first one in its block.
   bool starts_block(const Expr& start, const Expr& index) const {
     // Places in the first iteration are 0: `start` is `index` there, and the same wherever its value follows from the block.
-    if (gives_value(start, keys_, *poly::reading_of(schedule_.scop[band_.update])))
+    if (gives_value(start, keys_, *poly::domain_facts_of(schedule_.scop[band_.update])))
       return true;
     if (!block_starts_) {
       isl::map pairs = poly::pairs_of(domain_, first_);
@@ -219,14 +219,14 @@ private:
   std::string loop_name(size_t axis) const {
     return quoted(name_of_loop(schedule_.scop, schedule_.order, band_.loops[loop_of_[axis]]));
   }
-  std::string cell_text(uint32_t tensor, const std::vector<Expr>& index) const {
+  std::string element_text(uint32_t tensor, const std::vector<Expr>& index) const {
     const scalar::Type type{schedule_.scop.tensors[tensor].elem, 1};
     return scalar::to_string(scalar::load(tensor, index, type),
                              poly::names_of(schedule_.scop, band_.update));
   }
-  static std::string distance_text(int64_t cells) {
-    return cells == kFar ? "a distance that depends on sizes"
-                         : std::to_string(cells) + (cells == 1 ? " cell" : " cells");
+  static std::string distance_text(int64_t elements) {
+    return elements == kFar ? "a distance that depends on sizes"
+                            : std::to_string(elements) + (elements == 1 ? " element" : " elements");
   }
 
   std::vector<Expr> places_of(const Operand& operand) const {
@@ -240,16 +240,16 @@ private:
     std::vector<Expr> all = keys_;
     all.insert(all.end(), places_.begin(), places_.end());
     const isl::map points = map(all, domain_);
-    const isl::map cells = points.reverse().apply_range(map(index, domain_));
+    const isl::map elements = points.reverse().apply_range(map(index, domain_));
     const isl::map first = map(keys_, first_).reverse().apply_range(map(index, first_));
     const isl::map base = points.reverse().apply_range(map(keys_, domain_)).apply_range(first);
-    const isl::map moves = cells.as_pw_multi_aff().sub(base.as_pw_multi_aff()).as_map();
+    const isl::map moves = elements.as_pw_multi_aff().sub(base.as_pw_multi_aff()).as_map();
     return map(places_of(operand), domain_).reverse().apply_range(points).apply_range(moves);
   }
 
-  /// The axis along which a cell moves though the operand does not, or moves differently from block to block.
-  std::string moving_text(const Operand& operand, const std::string& what, const std::string& cell,
-                          const std::vector<Expr>& index) const {
+  /// The axis along which an element moves though the operand does not, or moves differently from block to block.
+  std::string moving_text(const Operand& operand, const std::string& what,
+                          const std::string& element, const std::vector<Expr>& index) const {
     for (uint32_t axis = 0; axis < places_.size(); ++axis) {
       if (operand.follows(axis))
         continue;
@@ -258,12 +258,12 @@ private:
       wider.shape.push_back(instruction_.extents[axis]);
       if (moves_of(wider, index).is_single_valued())
         return what + " stays in place along " + loop_name(axis) + " (axis `" +
-               instruction_.axes[axis] + "`), but `" + cell + "` moves.";
+               instruction_.axes[axis] + "`), but `" + element + "` moves.";
     }
-    return "`" + cell + "` moves along the loops in another way from block to block.";
+    return "`" + element + "` moves along the loops in another way from block to block.";
   }
 
-  /// Cells that an access moves by along each dimension of the operand, in row-major order; kFar where that depends on sizes.
+  /// Elements that an access moves by along each dimension of the operand, in row-major order; kFar where that depends on sizes.
   /// Nothing when it is no constant.
   std::optional<std::vector<int64_t>> steps_of(const isl::map& moves, const Operand& operand,
                                                uint32_t tensor, size_t dims) const {
@@ -283,7 +283,7 @@ private:
                  std::vector<int64_t>& steps) const {
     const std::vector<int64_t> none(params().size(), 0);
     const auto value = [&](int64_t lane) {
-      return scalar::evaluate_index(move, program::cell_at(operand, lane), none);
+      return scalar::evaluate_index(move, program::element_at(operand, lane), none);
     };
     std::vector<int64_t> unit(operand.shape.size(), 0);
     for (size_t d = 0; d < operand.shape.size(); ++d) {
@@ -298,7 +298,7 @@ private:
     }
     add_move(unit, stride, steps);
     for (int64_t lane = 0; lane < operand.lanes(); ++lane) {
-      const std::vector<int64_t> at = program::cell_at(operand, lane);
+      const std::vector<int64_t> at = program::element_at(operand, lane);
       if (value(lane) != std::inner_product(at.begin(), at.end(), unit.begin(), int64_t{0}))
         return false;
     }
@@ -338,11 +338,11 @@ std::optional<Differs> compare_update(const Schedule& schedule, const Instructio
   const std::string name = "`" + std::string(instruction.data->name) + "`";
   const auto elem = schedule.scop.tensors[text.tensor].elem;
   if (text.op != instruction.op)
-    return Differs{0, text.name + " does not add to a cell, which " + name + " does."};
+    return Differs{0, text.name + " does not add to an element, which " + name + " does."};
   if (elem != instruction.result().elem || program::matching_loads(instruction, text.value).empty())
     return Differs{1, text.name + " adds `" +
                           scalar::to_string(text.value, poly::names_of(schedule.scop, id)) +
-                          "` to cells of " + std::string(scalar::name_of(elem)) + "; " + name +
+                          "` to elements of " + std::string(scalar::name_of(elem)) + "; " + name +
                           " adds `" + value_text(instruction) + "`, with " +
                           type_text(instruction) + "."};
   return std::nullopt;

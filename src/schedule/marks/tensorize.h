@@ -12,13 +12,13 @@ namespace kawara::schedule {
 ///
 /// An instruction is described by a small program over its operands (docs/lessons/08-instructions.md has
 /// the list). It may stand for the loops when both mean the same: the update computes the
-/// instruction's value from loads of its element types, and the cell that each load reads is the
+/// instruction's value from loads of its element types, and the element that each load reads is the
 /// operand's as a relation of the loops: it moves along the axes of the operand alone, to neighbouring
-/// cells in the order of the lanes. Results may lie apart: they are then kept in a buffer of the loops'
+/// elements in the order of the lanes. Results may lie apart: they are then kept in a buffer of the loops'
 /// shape and added up in place after the reduction. Names and spelling do not matter. Loops may be several times as long as the
 /// axes they are mapped to. On a machine without the instruction the loops stay plain loops.
 ///
-/// Rows of tiles (`amx...`) may lie at any one distance, as cells of an image do, and may be fewer than 16: the registers are configured
+/// Rows of tiles (`amx...`) may lie at any one distance, as elements of an image do, and may be fewer than 16: the registers are configured
 /// for what there is.
 ///
 /// A collective instruction (`wgmma...`) is run by 128 threads of a GPU together. Its operands may lie in any order with

@@ -15,7 +15,7 @@ namespace kawara::schedule {
 ///
 /// Needs    a loop with statements only below it.
 /// Legal    when no lane needs what a lane before it writes (a distance of W or more is fine),
-///          and no two lanes store to one cell, unless as one reduction that may be
+///          and no two lanes store to one element, unless as one reduction that may be
 ///          reassociated.
 /// Refuses  a loop with loops inside (K0213; the way out reorders), a width outside 2..1024
 ///          (K0212), a parallel or coalesced loop (K0217).

@@ -57,7 +57,7 @@ Polynomial simplified(Polynomial p) {
 std::vector<Expr> counterpart(const Scop& scop, const Exponent& exponent, StmtId extreme) {
   const program::Statement& text = scop[extreme].text;
   Unifier unifier(text.iters.size());
-  unifier.match(text.index, exponent.cell);
+  unifier.match(text.index, exponent.element);
   const std::vector<Expr> loads = loads_in(exponent.rest);
   for (const Expr& own : loads_in(scalar::polynomial_of(text.value))) {
     const auto* pattern = scalar::as<scalar::Load>(own);
@@ -99,8 +99,8 @@ std::optional<std::string> unbounded_exponent(const Scop& scop, const poly::Orde
     return what + ": " + maximum.name + " does not take in all of it.";
   for (size_t p = 0; p < maximum.index.size(); ++p)
     if (!agree(domain, scop.params, scalar::substitute_iters(maximum.index[p], at),
-               exponent.cell[p]))
-      return what + ": " + maximum.name + " takes it into another cell.";
+               exponent.element[p]))
+      return what + ": " + maximum.name + " takes it into another element.";
   for (size_t k = 0; k < depth; ++k)
     if (!agree(domain, scop.params, scalar::substitute_iters(order.rows[extreme.value][k], at),
                order.rows[id.value][k]))

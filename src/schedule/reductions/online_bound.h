@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/reductions/online_law.h"
+#include "schedule/reductions/rescaling_rule.h"
 #include "schedule/schedule.h"
 
 namespace kawara::schedule {

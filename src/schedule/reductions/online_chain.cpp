@@ -87,7 +87,7 @@ private:
     return names;
   }
 
-  /// Whether an update adds to one cell in several iterations of its loop of the list.
+  /// Whether an update adds to one element in several iterations of its loop of the list.
   bool is_carried(StmtId id) const {
     const std::vector<Expr>& rows = order_.rows[id.value];
     std::vector<Expr> keys(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(chain_.depth));
@@ -138,7 +138,7 @@ private:
   }
 
   /// The law over the index of what the statement writes.
-  Result<Law, std::string> law_by_cell(StmtId id, const Law& law) const {
+  Result<Law, std::string> law_by_element(StmtId id, const Law& law) const {
     const std::vector<Expr> solved = iterators_from_keys(text(id).index, text(id).iters.size());
     Law out = law;
     const auto solve = [&](Expr& e) {
@@ -146,11 +146,11 @@ private:
       e = in_solved(e, solved);
       return e ? std::optional<std::string>()
                : "`" + to_string(was, poly::names_of(scop_, id)) +
-                     "` is not the same for all that " + name_of(id) + " puts into one cell of " +
-                     tensor_name(text(id).tensor) + ".";
+                     "` is not the same for all that " + name_of(id) +
+                     " puts into one element of " + tensor_name(text(id).tensor) + ".";
     };
     if (!out.rate.empty())
-      for (Expr& e : out.cell)
+      for (Expr& e : out.element)
         if (const auto wrong = solve(e))
           return fail(*wrong);
     for (Law::Factor& f : out.factors)
@@ -176,7 +176,7 @@ private:
     if (const auto refused = check_factors(id, q, derived->law))
       return refused;
     chain_.values[id] = derived->value;
-    auto law = law_by_cell(id, derived->law);
+    auto law = law_by_element(id, derived->law);
     if (!law)
       return refusal(id, law.error());
     const ReduceOp op = text(id).op;
@@ -310,10 +310,10 @@ private:
     return std::nullopt;
   }
 
-  /// In every iteration of the first `depth` loops the cells that the sum adds to were set to zero.
+  /// In every iteration of the first `depth` loops the elements that the sum adds to were set to zero.
   bool starts_from_zero(const Accumulator& a, const std::vector<StmtId>& starts,
                         size_t depth) const {
-    const auto cells = [&](StmtId id) {
+    const auto elements = [&](StmtId id) {
       const std::vector<Expr>& rows = order_.rows[id.value];
       std::vector<Expr> keys(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(depth));
       keys.insert(keys.end(), text(id).index.begin(), text(id).index.end());
@@ -321,7 +321,7 @@ private:
     };
     isl::set needed;
     for (const StmtId id : reduced_.at(a.tensor).updates)
-      needed = needed.is_null() ? cells(id) : needed.unite(cells(id));
+      needed = needed.is_null() ? elements(id) : needed.unite(elements(id));
     for (const StmtId start : starts) {
       if (depth > 0 && poly::meet(order_, start, a.update).shared_loops < depth)
         continue;
@@ -330,7 +330,7 @@ private:
           if (d.tensor == a.tensor && d.source == update && d.sink == start &&
               !poly::tied_above(scop_, order_, d, depth).is_empty())
             return false;
-      needed = needed.subtract(cells(start));
+      needed = needed.subtract(elements(start));
     }
     return needed.is_empty();
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/reductions/online_law.h"
+#include "schedule/reductions/rescaling_rule.h"
 #include "schedule/schedule.h"
 
 #include <map>
@@ -36,7 +36,7 @@ struct NoChain {
 
 /// What `loops` (siblings, in tree order) need of each other's final results, and the proof that they can
 /// do with running ones:
-///   - every summand obeys a law (online_law.h);
+///   - every summand obeys a law (rescaling_rule.h);
 ///   - a temp computed from running values is read in the same iteration of the loops only;
 ///   - a sum to be corrected starts from zero, and nothing else reads or writes it meanwhile;
 ///   - each exponent is `rate * (e - m)` for an e that the running maximum m has seen, so that no

@@ -4,7 +4,7 @@
 #include "poly/affine.h"
 #include "poly/isl/coalesced.h"
 #include "poly/legality/directions.h"
-#include "schedule/tree/cell_nest.h"
+#include "schedule/tree/element_nest.h"
 #include "schedule/tree/nest.h"
 #include "schedule/tree/rebase.h"
 #include "schedule/tree/rewrite.h"
@@ -76,25 +76,25 @@ private:
   /// Keeps the reference before and after each iteration, and the factors that lead from one to the
   /// other.
   void follow_extreme() {
-    const CellKeys keys = cell_keys(made_, *chain_.extreme, inside_);
+    const ElementKeys keys = element_keys(made_, *chain_.extreme, inside_);
     const uint32_t m = reference();
     const scalar::Type type = compute(m);
-    const std::vector<Expr>& cell = keys.cell;
-    const Expr clamped =
-        scalar::binary(is_max() ? BinaryOp::Max : BinaryOp::Min, value_of(m, cell, type), bound());
+    const std::vector<Expr>& element = keys.element;
+    const Expr clamped = scalar::binary(is_max() ? BinaryOp::Max : BinaryOp::Min,
+                                        value_of(m, element, type), bound());
     const uint32_t old = add_copy("_old", keys);
     now_ = add_copy("_now", keys);
     std::vector<TreeNode> before, after;
     before.push_back(
-        add(keys, old, copy_index(iters_from(0, inside_), cell), ReduceOp::None, clamped));
+        add(keys, old, copy_index(iters_from(0, inside_), element), ReduceOp::None, clamped));
     after.push_back(
-        add(keys, now_, copy_index(iters_from(0, inside_), cell), ReduceOp::None, clamped));
+        add(keys, now_, copy_index(iters_from(0, inside_), element), ReduceOp::None, clamped));
     for (const Accumulator& a : chain_.accumulators) {
       if (a.law.rate.empty() || factor_for(a.law.rate))
         continue;
       const uint32_t factor = add_copy("_factor", keys);
       factors_.emplace_back(a.law.rate, factor);
-      const std::vector<Expr> at = copy_index(iters_from(0, inside_), cell);
+      const std::vector<Expr> at = copy_index(iters_from(0, inside_), element);
       after.push_back(
           add(keys, factor, at, ReduceOp::None,
               correction(a.law.rate, value_of(old, at, type), value_of(now_, at, type))));
@@ -128,8 +128,8 @@ private:
     return std::nullopt;
   }
 
-  /// A temp with one copy of the reference's cells for each iteration of the loops.
-  uint32_t add_copy(const std::string& suffix, const CellKeys& keys) {
+  /// A temp with one copy of the reference's elements for each iteration of the loops.
+  uint32_t add_copy(const std::string& suffix, const ElementKeys& keys) {
     std::vector<std::string> taken;
     for (const program::Tensor& t : made_.scop.tensors)
       taken.push_back(t.name);
@@ -153,11 +153,11 @@ private:
   }
 
   std::vector<Expr> copy_index(const std::vector<Expr>& loops,
-                               const std::vector<Expr>& cell) const {
+                               const std::vector<Expr>& element) const {
     std::vector<Expr> index;
     for (size_t d = 0; d < inside_; ++d)
       index.push_back(scalar::simplify(loops[d] - lows_[d]));
-    index.insert(index.end(), cell.begin(), cell.end());
+    index.insert(index.end(), element.begin(), element.end());
     return index;
   }
 
@@ -210,37 +210,38 @@ private:
 
   void correct(const Accumulator& a) {
     if (!a.law.rate.empty()) {
-      CellKeys keys = cell_keys(made_, a.update, inside_);
-      const Law law = substituted(a.law, keys.cell);
+      ElementKeys keys = element_keys(made_, a.update, inside_);
+      const Law law = substituted(a.law, keys.element);
       keys.domain = where_reference_moves(a, keys, law);
-      const Expr factor = value_of(*factor_for(a.law.rate),
-                                   copy_index(iters_from(0, inside_), law.cell), compute(a.tensor));
-      const TreeNode node = add(keys, a.tensor, keys.cell, ReduceOp::Prod, factor);
+      const Expr factor =
+          value_of(*factor_for(a.law.rate), copy_index(iters_from(0, inside_), law.element),
+                   compute(a.tensor));
+      const TreeNode node = add(keys, a.tensor, keys.element, ReduceOp::Prod, factor);
       std::vector<TreeNode>& body = body_of(a.loop);
       body.insert(body.begin(), node);
     }
     finish(a);
   }
 
-  /// Iterations of the loops and cells of the sum for which the reference may have moved.
-  isl::set where_reference_moves(const Accumulator& a, const CellKeys& keys, const Law& law) {
+  /// Iterations of the loops and elements of the sum for which the reference may have moved.
+  isl::set where_reference_moves(const Accumulator& a, const ElementKeys& keys, const Law& law) {
     const std::vector<program::Param>& params = made_.scop.params;
     const isl::set all =
         poly::statement_universe(made_.scop.context_owner->get(), params, "", keys.keys.size());
-    const auto joined = [&](size_t loops, const std::vector<Expr>& cell) {
+    const auto joined = [&](size_t loops, const std::vector<Expr>& element) {
       std::vector<Expr> point = iters_from(0, loops);
-      point.insert(point.end(), cell.begin(), cell.end());
+      point.insert(point.end(), element.begin(), element.end());
       return map_of(point, all, params);
     };
-    return poly::coalesced(joined(inside_, law.cell)
+    return poly::coalesced(joined(inside_, law.element)
                                .intersect_range(points_of(*chain_.extreme, inside_))
                                .domain()
-                               .intersect(joined(chain_.depth, keys.cell)
+                               .intersect(joined(chain_.depth, keys.element)
                                               .intersect_range(points_of(a.update, chain_.depth))
                                               .domain()));
   }
 
-  /// Values of the first `depth` loops and the cell that a statement writes, over all its iterations.
+  /// Values of the first `depth` loops and the element that a statement writes, over all its iterations.
   isl::set points_of(StmtId id, size_t depth) const {
     const std::vector<Expr>& rows = made_.order.rows[id.value];
     std::vector<Expr> point(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(depth));
@@ -252,24 +253,24 @@ private:
   /// What is left to do once the loop has ended: the NaN of a maximum that never left its infinity, and
   /// the factors that waited.
   void finish(const Accumulator& a) {
-    const CellKeys keys = cell_keys(made_, a.update, chain_.depth);
-    const std::vector<Expr>& cell = keys.cell;
-    const Law law = substituted(a.law, cell);
+    const ElementKeys keys = element_keys(made_, a.update, chain_.depth);
+    const std::vector<Expr>& element = keys.element;
+    const Law law = substituted(a.law, element);
     const scalar::Type type = compute(a.tensor);
     std::vector<TreeNode> nodes;
     if (!law.rate.empty()) {
-      const Expr result = value_of(reference(), law.cell, compute(reference()));
+      const Expr result = value_of(reference(), law.element, compute(reference()));
       const Expr never = scalar::binary(is_max() ? BinaryOp::Lt : BinaryOp::Gt, result, bound());
       const Expr nan = scalar::float_lit(std::numeric_limits<double>::quiet_NaN(), type);
-      nodes.push_back(add(keys, a.tensor, cell, ReduceOp::Sum,
+      nodes.push_back(add(keys, a.tensor, element, ReduceOp::Sum,
                           scalar::select(never, nan, scalar::zero_of(type))));
     }
     if (!law.factors.empty()) {
-      Expr value = value_of(a.tensor, cell, type);
+      Expr value = value_of(a.tensor, element, type);
       for (const Law::Factor& f : law.factors)
         value = scalar::binary(f.is_divisor ? BinaryOp::Div : BinaryOp::Mul, value,
                                scalar::cast(f.value, type));
-      nodes.push_back(add(keys, a.tensor, cell, ReduceOp::None, value));
+      nodes.push_back(add(keys, a.tensor, element, ReduceOp::None, value));
     }
     const Place place = place_of(made_.order, chain_.loops[a.loop]);
     place.sequence->insert(place.sequence->begin() + static_cast<std::ptrdiff_t>(place.index) + 1,
@@ -277,7 +278,7 @@ private:
   }
 
   /// A temp that lives within an iteration of the loops gets one copy for each, so that storage can be
-  /// reused: T[cell] becomes T[loops, cell].
+  /// reused: T[element] becomes T[loops, element].
   void give_copies(uint32_t tensor) {
     isl::set loops;
     for (const poly::Access& access : poly::bare_accesses(made_.scop)) {
@@ -321,14 +322,14 @@ private:
     });
   }
 
-  TreeNode add(const CellKeys& keys, uint32_t to, std::vector<Expr> index, ReduceOp op,
+  TreeNode add(const ElementKeys& keys, uint32_t to, std::vector<Expr> index, ReduceOp op,
                Expr value) {
     program::Statement text;
     text.tensor = to;
     text.index = std::move(index);
     text.op = op;
     text.value = std::move(value);
-    return add_cell_statement(made_, keys, std::move(text));
+    return add_element_statement(made_, keys, std::move(text));
   }
 
   std::vector<TreeNode>& body_of(size_t loop) {

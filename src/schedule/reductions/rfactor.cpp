@@ -54,13 +54,13 @@ Clear clear_around(const Scop& scop, const Order& order, StmtId update) {
 }
 
 /// What a reduction is made of. The combine runs once for each value of `keys`: the source loops that
-/// stay around it, the cell, and the loop's value.
+/// stay around it, the element, and the loop's value.
 struct Reduction {
   StmtId update;
   Clear in_source, in_order;
   std::vector<Expr> keys;         ///< over the iterators of the update
   std::vector<std::string> names; ///< of the keys
-  std::vector<size_t> cell;       ///< key that gives each index of the tensor
+  std::vector<size_t> element;    ///< key that gives each index of the tensor
 };
 
 Reduction reduction_of(const Scop& scop, const Order& order, StmtId update) {
@@ -78,7 +78,7 @@ Reduction reduction_of(const Scop& scop, const Order& order, StmtId update) {
     const auto known = std::find_if(r.keys.begin(), r.keys.end(), [&](const Expr& key) {
       return scalar::equal(key, text.index[p]);
     });
-    r.cell.push_back(static_cast<size_t>(known - r.keys.begin()));
+    r.element.push_back(static_cast<size_t>(known - r.keys.begin()));
     if (known != r.keys.end())
       continue;
     const auto* it = scalar::as<scalar::Iter>(text.index[p]);
@@ -89,7 +89,7 @@ Reduction reduction_of(const Scop& scop, const Order& order, StmtId update) {
   return r;
 }
 
-/// Whether the update adds to one cell in several iterations of the loop with that row, without
+/// Whether the update adds to one element in several iterations of the loop with that row, without
 /// leaving the part of the source where only it touches the tensor.
 bool is_carried(const Scop& scop, const Reduction& r, const Expr& row) {
   const isl::set& domain = scop[r.update].domain;
@@ -126,7 +126,7 @@ Result<Reduction, Refused> find_reduction(const Schedule& schedule, LoopId loop,
                             ", so they cannot be gathered."});
   if (found.empty())
     return fail(Refused{kNotAReduction, "No update below " + loop_name +
-                                            " adds to one cell in several iterations of it."});
+                                            " adds to one element in several iterations of it."});
   if (found.size() > 1)
     return fail(Refused{kNotAReduction, "Several reductions are carried by " + loop_name + ": " +
                                             scop[found[0].update].text.name + " and " +
@@ -199,28 +199,28 @@ private:
     made_.scop.tensors.push_back(std::move(partial));
   }
 
-  std::vector<Expr> cell_from_keys() const {
-    std::vector<Expr> cell;
-    for (const size_t key : r_.cell)
-      cell.push_back(scalar::iter(static_cast<uint32_t>(key)));
-    return cell;
+  std::vector<Expr> element_from_keys() const {
+    std::vector<Expr> element;
+    for (const size_t key : r_.element)
+      element.push_back(scalar::iter(static_cast<uint32_t>(key)));
+    return element;
   }
 
-  std::vector<Expr> partial_cell(const Expr& value, const std::vector<Expr>& cell) const {
+  std::vector<Expr> partial_element(const Expr& value, const std::vector<Expr>& element) const {
     std::vector<Expr> index{scalar::simplify(value - low_)};
-    index.insert(index.end(), cell.begin(), cell.end());
+    index.insert(index.end(), element.begin(), element.end());
     return index;
   }
 
   std::vector<Expr> partial_from_keys() const {
-    return partial_cell(scalar::iter(static_cast<uint32_t>(loop_key_)), cell_from_keys());
+    return partial_element(scalar::iter(static_cast<uint32_t>(loop_key_)), element_from_keys());
   }
 
   StmtId add_combine() {
     const program::Statement& update = made_.scop[r_.update].text;
     program::Statement text = update;
     text.iters = r_.names;
-    text.index = cell_from_keys();
+    text.index = element_from_keys();
     const scalar::Type stored{made_.scop.tensors[partials_].elem, 1};
     text.value =
         scalar::cast(scalar::load(partials_, partial_from_keys(), stored), update.value.type());
@@ -233,7 +233,7 @@ private:
     text.iters = r_.names;
     text.tensor = partials_;
     text.index = partial_from_keys();
-    // Neutral in the stored type: the lowest i32 would not stay lowest in an i8 cell.
+    // Neutral in the stored type: the lowest i32 would not stay lowest in an i8 element.
     const scalar::Type stored{made_.scop.tensors[partials_].elem, 1};
     text.value = scalar::cast(scalar::identity_of(update.op, stored),
                               {scalar::compute_type(stored.elem), 1});
@@ -243,7 +243,7 @@ private:
 
   void redirect_update() {
     program::Statement& text = made_.scop.statements[r_.update.value].text;
-    text.index = partial_cell(row_, text.index);
+    text.index = partial_element(row_, text.index);
     text.tensor = partials_;
     text.value =
         scalar::cast(text.value, {scalar::compute_type(made_.scop.tensors[partials_].elem), 1});

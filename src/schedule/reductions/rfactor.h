@@ -21,7 +21,7 @@ namespace kawara::schedule {
 /// With `type=f16` the partial results are of that type: a wider one adds up more exactly; a narrower one
 /// rounds more, which `numerics fast` allows.
 ///
-/// Needs    one update statement below the loop that adds to a cell in several of its iterations; no
+/// Needs    one update statement below the loop that adds to an element in several of its iterations; no
 ///          other statement that touches the tensor inside the loop, nor between the iterations of the
 ///          loop in the source.
 /// Legal    where reductions may be reassociated; the place of the combine is judged.

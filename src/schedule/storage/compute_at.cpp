@@ -2,7 +2,7 @@
 
 #include "poly/accesses.h"
 #include "poly/affine.h"
-#include "poly/definitions.h"
+#include "poly/domain_facts.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "schedule/codes.h"
@@ -61,7 +61,7 @@ Result<Producer, std::string> stage_of(const Scop& scop, StmtId id) {
   for (const StmtId producer : stage.producers)
     if (contains(stage.consumers, producer))
       return fail(scop[producer].text.name + " writes `" + tensor.name +
-                  "` and reads other cells of it, so one cell cannot be computed alone.");
+                  "` and reads other elements of it, so one element cannot be computed alone.");
   if (stage.reads.empty())
     return fail("Nothing reads `" + tensor.name + "`.");
   return stage;
@@ -83,12 +83,12 @@ std::optional<std::string> misplaced(const Schedule& schedule, const Producer& s
   for (const poly::Dependence& d : scop.dependences)
     if (d.tensor == stage.tensor && contains(stage.consumers, d.source) &&
         contains(stage.producers, d.sink))
-      return scop[d.sink].text.name + " writes cells of `" + tensor + "` again after " +
-             scop[d.source].text.name + " has read them, so a cell has several values.";
+      return scop[d.sink].text.name + " writes elements of `" + tensor + "` again after " +
+             scop[d.source].text.name + " has read them, so an element has several values.";
   return std::nullopt;
 }
 
-/// { [o] -> S0[x] : some consumer instance in iteration o of the loops reads a cell that S0 writes at
+/// { [o] -> S0[x] : some consumer instance in iteration o of the loops reads an element that S0 writes at
 /// x }, flattened to S0[o, x].
 isl::set needed(const Scop& scop, const Order& order, const Producer& stage, size_t depth,
                 const Access& write) {
@@ -152,7 +152,7 @@ private:
       domains_[write.statement] = needed(made_.scop, made_.order, stage_, depth_, write);
   }
 
-  /// T[cell] becomes T[o, cell]; `lows_` are the smallest values of o.
+  /// T[element] becomes T[o, element]; `lows_` are the smallest values of o.
   void widen_tensor() {
     isl::set prefixes;
     for (const auto& [id, domain] : domains_) {
@@ -170,11 +170,12 @@ private:
     tensor.private_dims += static_cast<uint32_t>(depth_);
   }
 
-  std::vector<Expr> widened(const std::vector<Expr>& prefix, const std::vector<Expr>& cell) const {
+  std::vector<Expr> widened(const std::vector<Expr>& prefix,
+                            const std::vector<Expr>& element) const {
     std::vector<Expr> index;
     for (size_t d = 0; d < depth_; ++d)
       index.push_back(scalar::simplify(prefix[d] - lows_[d]));
-    index.insert(index.end(), cell.begin(), cell.end());
+    index.insert(index.end(), element.begin(), element.end());
     return index;
   }
 
@@ -280,10 +281,10 @@ private:
   /// Whether the row has the value of iterator `d` in every iteration of the statement.
   bool is_iterator(const Expr& row, StmtId id, unsigned d) const {
     const isl::set& domain = made_.scop[id].domain;
-    const auto reading = poly::reading_of(made_.scop[id]);
+    const auto reading = poly::domain_facts_of(made_.scop[id]);
     const std::vector<Expr>& definitions = reading->definitions();
-    const Expr one = poly::in_own_words(row, definitions),
-               other = poly::in_own_words(scalar::iter(d), definitions);
+    const Expr one = poly::canonical(row, definitions),
+               other = poly::canonical(scalar::iter(d), definitions);
     if (scalar::equal(one, other))
       return true;
     if (poly::differ_somewhere(one, other, *reading))

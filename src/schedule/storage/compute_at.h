@@ -13,7 +13,7 @@ namespace kawara::schedule {
 ///                for j:  B[i, j] = T[i; i, j] + T[i; i + 1, j]
 ///
 /// Everything that writes T (S0 and its updates) moves to the start of loop i, just before the first
-/// statement that reads T, and runs there for exactly the cells that this iteration reads; cells that
+/// statement that reads T, and runs there for exactly the elements that this iteration reads; elements that
 /// several iterations read are computed several times. T gets leading dimensions that count the
 /// iterations, so that copies do not meet; storage may be reused later. Loops keep their names; one
 /// whose name is taken on the way gets `.p` added, one that would run only at the consumer's own value

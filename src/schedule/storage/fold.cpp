@@ -2,7 +2,7 @@
 
 #include "schedule/codes.h"
 #include "schedule/legality/request.h"
-#include "schedule/storage/live_cells.h"
+#include "schedule/storage/live_elements.h"
 #include "schedule/storage/staged_reads.h"
 #include "schedule/tree/nest.h"
 #include "schedule/tree/rebase.h"
@@ -72,10 +72,11 @@ std::string at_text(const poly::Scop& scop, StmtId id, const std::vector<int64_t
   return scop[id].text.name + (parts.empty() ? "" : " at " + join(parts, ", "));
 }
 
-std::string shown_cell(const poly::Scop& scop, uint32_t tensor, const std::vector<int64_t>& cell) {
+std::string shown_element(const poly::Scop& scop, uint32_t tensor,
+                          const std::vector<int64_t>& element) {
   std::vector<std::string> parts;
-  for (size_t k = scop.tensors[tensor].private_dims; k < cell.size(); ++k)
-    parts.push_back(std::to_string(cell[k]));
+  for (size_t k = scop.tensors[tensor].private_dims; k < element.size(); ++k)
+    parts.push_back(std::to_string(element[k]));
   return "`" + scop.tensors[tensor].name + "[" + join(parts, ", ") + "]`";
 }
 
@@ -83,15 +84,15 @@ std::string told(const poly::Scop& scop, uint32_t tensor, int64_t size, const In
   std::vector<std::string> sizes;
   for (size_t k = 0; k < i.params.size(); ++k)
     sizes.push_back(scop.params[k].name + " = " + std::to_string(i.params[k]));
-  return "With " + std::to_string(size) + (size == 1 ? " cell" : " cells") +
+  return "With " + std::to_string(size) + (size == 1 ? " element" : " elements") +
          (sizes.empty() ? "" : ", for " + join(sizes, ", ")) + ": " +
          at_text(scop, i.intruder, i.intrudes_at) + " would write " +
-         shown_cell(scop, tensor, i.other) + " over " + shown_cell(scop, tensor, i.cell) +
+         shown_element(scop, tensor, i.other) + " over " + shown_element(scop, tensor, i.element) +
          ", which " + at_text(scop, i.writer, i.written_at) + " wrote and " +
          at_text(scop, i.reader, i.read_at) + " has yet to read.";
 }
 
-/// The dimension and how many cells it gets; else why not, in sentences.
+/// The dimension and how many elements it gets; else why not, in sentences.
 struct Ring {
   size_t dim = 0;
   int64_t size = 0;
@@ -100,7 +101,7 @@ using Why = std::vector<std::string>;
 
 Result<Ring, Why> ring_of(const Schedule& schedule, const Fold& directive, uint32_t tensor,
                           const std::set<size_t>& dims) {
-  const LiveCells live(schedule.scop, schedule.order, tensor);
+  const LiveElements live(schedule.scop, schedule.order, tensor);
   const auto shape = [&](size_t d) {
     return scalar::constant_of(schedule.scop.tensors[tensor].shape[d]);
   };
@@ -110,7 +111,7 @@ Result<Ring, Why> ring_of(const Schedule& schedule, const Fold& directive, uint3
     if (reach && (!best || *reach + 1 < best->size))
       best = Ring{d, *reach + 1};
   }
-  constexpr int64_t kShown = 4; // of a ring that no number of cells would be enough for
+  constexpr int64_t kShown = 4; // of a ring that no number of elements would be enough for
   const size_t first = *dims.begin();
   if (!best) {
     const int64_t shown = directive.size.value_or(kShown);
@@ -129,7 +130,8 @@ Result<Ring, Why> ring_of(const Schedule& schedule, const Fold& directive, uint3
   const int64_t size = directive.size.value_or(best->size);
   if (const auto extent = shape(best->dim); extent && *extent <= size)
     return fail(Why{"Dimension " + std::to_string(best->dim) + " has " + std::to_string(*extent) +
-                    " cells, and " + std::to_string(size) + " would be kept: nothing is saved."});
+                    " elements, and " + std::to_string(size) +
+                    " would be kept: nothing is saved."});
   return Ring{best->dim, size};
 }
 
@@ -144,13 +146,13 @@ Proposed propose(const Schedule& schedule, const Fold& directive, const Environm
     return fail(shape_refusal(kCannotFold, request, where, "cannot fold along this", why));
   };
   if (directive.size && *directive.size < 1)
-    return fail(
-        shape_refusal(kBadSize, request, where, "",
-                      {"A ring of " + std::to_string(*directive.size) + " cells holds nothing."}));
+    return fail(shape_refusal(
+        kBadSize, request, where, "",
+        {"A ring of " + std::to_string(*directive.size) + " elements holds nothing."}));
   const program::Role role = schedule.scop.tensors[tensor].role;
   if (role != program::Role::Temp)
     return refused({"`" + directive.tensor + "` is an " + std::string(name_of(role)) +
-                    ": its cells belong to the caller. Only a temp can be folded."});
+                    ": its elements belong to the caller. Only a temp can be folded."});
   const std::set<size_t> dims = dimensions_along(schedule, tensor, loop);
   if (dims.empty())
     return refused({"Nothing below " + quoted(directive.loop) + " writes `" + directive.tensor +

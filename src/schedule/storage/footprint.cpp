@@ -16,7 +16,7 @@ using poly::Access;
 using scalar::BinaryOp;
 using scalar::Expr;
 
-/// { [o] -> [c] : some access in iteration o touches cell c }
+/// { [o] -> [c] : some access in iteration o touches element c }
 isl::map touched(const poly::Scop& scop, const poly::Order& order,
                  const std::vector<Access>& accesses, size_t depth) {
   isl::map all;
@@ -36,15 +36,15 @@ isl::map touched(const poly::Scop& scop, const poly::Order& order,
 isl::map in_one_piece_of(const isl::map& relation, const program::Tensor& tensor,
                          const std::vector<program::Param>& params) {
   const size_t dims = tensor.shape.size();
-  isl::set cells = poly::statement_universe(relation.ctx(), params, "", dims);
+  isl::set elements = poly::statement_universe(relation.ctx(), params, "", dims);
   for (uint32_t d = 0; d < dims; ++d) {
-    const isl::pw_aff at = poly::dimension_function(cells, d);
-    cells = cells.intersect(at.ge_set(at.scale(0)))
-                .intersect(at.lt_set(poly::pw_aff_from_expr(tensor.shape[d], cells, params)));
+    const isl::pw_aff at = poly::dimension_function(elements, d);
+    elements = elements.intersect(at.ge_set(at.scale(0)))
+                   .intersect(at.lt_set(poly::pw_aff_from_expr(tensor.shape[d], elements, params)));
   }
   const isl::map around = poly::in_one_piece(relation.wrap()).unwrap();
   return poly::coalesced(
-      around.intersect_domain(poly::coalesced(relation.domain())).intersect_range(cells));
+      around.intersect_domain(poly::coalesced(relation.domain())).intersect_range(elements));
 }
 
 /// The functions of `o` that the cases of an end have, each once.
@@ -70,24 +70,24 @@ Expr joined(const std::vector<Expr>& cases, BinaryOp op) {
 
 isl::map dimension_of(const isl::map& relation, const std::vector<program::Param>& params,
                       size_t dims, size_t d) {
-  const isl::set cells = poly::statement_universe(relation.ctx(), params, "", dims);
-  return relation.apply_range(map_of({scalar::iter(static_cast<uint32_t>(d))}, cells, params));
+  const isl::set elements = poly::statement_universe(relation.ctx(), params, "", dims);
+  return relation.apply_range(map_of({scalar::iter(static_cast<uint32_t>(d))}, elements, params));
 }
 
 /// isl operations for the exact end of a line whose cases are many: usually a hundredth of a second. isl counts what it
 /// allocates and not what it computes: where a triangle is cut by tiles, it takes a second for as few as these.
 constexpr unsigned long kQuotaOfEnd = 50'000;
 
-/// Where the line of cells of each iteration begins, and the most cells that one has.
-class LineOfCells {
+/// Where the line of elements of each iteration begins, and the most elements that one has.
+class LineOfElements {
 public:
-  LineOfCells(isl::set points, size_t depth, const std::vector<program::Param>& params,
-              const isl::set& known, const poly::Context& context)
+  LineOfElements(isl::set points, size_t depth, const std::vector<program::Param>& params,
+                 const isl::set& known, const poly::Context& context)
       : points_(std::move(points)), free_(poly::without_known(points_, known)), depth_(depth),
         params_(params), context_(context) {}
 
-  /// From the cases of the smallest cell. Those that no cell is below bound it together, the largest of them exactly where
-  /// the cells are in one piece; one alone, where boxes are no larger from there. Else no case passes the smallest of all.
+  /// From the cases of the smallest element. Those that no element is below bound it together, the largest of them exactly where
+  /// the elements are in one piece; one alone, where boxes are no larger from there. Else no case passes the smallest of all.
   void begin(const std::vector<Expr>& cases) {
     std::vector<Expr> below;
     for (const Expr& one : cases)
@@ -163,8 +163,8 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
   const isl::map from_low(relation.ctx(), "{ [a] -> [b] : b >= a }");
   const isl::map to_high(relation.ctx(), "{ [a] -> [b] : b <= a }");
   Footprint result;
-  if (dims == 0) { // a single cell
-    result.cells = result.touched = relation.domain();
+  if (dims == 0) { // a single element
+    result.elements = result.touched = relation.domain();
     return result;
   }
   isl::map box;
@@ -178,12 +178,12 @@ Footprint boxes_of(const isl::map& relation, size_t depth, size_t dims,
         one.lexmax_pw_multi_aff().as_map().apply_range(to_high))));
     box = box.is_null() ? lines.back() : box.range_product(lines.back());
   }
-  result.cells = poly::coalesced(poly::with_divisions(box.wrap().flatten()));
+  result.elements = poly::coalesced(poly::with_divisions(box.wrap().flatten()));
   result.touched = poly::with_divisions(relation.wrap().flatten());
   for (size_t d = 0; d < dims; ++d) {
     // Of one dimension by itself: the box has the cases of each for every case of the others.
-    LineOfCells line(poly::coalesced(poly::with_divisions(lines[d].wrap().flatten())), depth,
-                     params, known, context);
+    LineOfElements line(poly::coalesced(poly::with_divisions(lines[d].wrap().flatten())), depth,
+                        params, known, context);
     line.begin(firsts[d]);
     result.first.push_back(line.first);
     result.extent.push_back(line.extent);
@@ -200,7 +200,7 @@ Footprint footprint_of(const poly::Scop& scop, const poly::Order& order,
   const bool finished = poly::within_quota(*scop.context_owner, kQuotaOfBoxes, [&] {
     boxes = boxes_of(relation, depth, dims, scop.params, scop.context, *scop.context_owner);
   });
-  if (finished && boxes.cells.n_basic_set() <= kMostPieces)
+  if (finished && boxes.elements.n_basic_set() <= kMostPieces)
     return boxes;
   Footprint around = boxes_of(in_one_piece_of(relation, tensor, scop.params), depth, dims,
                               scop.params, scop.context, *scop.context_owner);

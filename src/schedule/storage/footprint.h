@@ -8,13 +8,13 @@
 
 namespace kawara::schedule {
 
-/// The box of a tensor's cells that accesses touch in one iteration of the loops around.
+/// The box of a tensor's elements that accesses touch in one iteration of the loops around.
 struct Footprint : Boxes {
-  isl::set cells;   ///< { [o, c] }: iteration o of the loops touches a box that holds c
-  isl::set touched; ///< { [o, c] }: iteration o of the loops touches c itself
+  isl::set elements; ///< { [o, c] }: iteration o of the loops touches a box that holds c
+  isl::set touched;  ///< { [o, c] }: iteration o of the loops touches c itself
 };
 
-/// Of cell `index`, from the first one of the box that iteration `outer` has.
+/// Of element `index`, from the first one of the box that iteration `outer` has.
 std::vector<scalar::Expr> positions_in(const Boxes&, const std::vector<scalar::Expr>& outer,
                                        const std::vector<scalar::Expr>& index);
 

@@ -48,9 +48,9 @@ Reason unfit_statement(const Scop& scop, StmtId id, const std::vector<Access>& a
   return std::nullopt;
 }
 
-/// Iterators of the writer as functions of the cell, given as expressions over Iter p = index p;
-/// empty when the cell does not tell them.
-std::optional<std::vector<Expr>> iterators_from_cell(const program::Statement& text) {
+/// Iterators of the writer as functions of the element, given as expressions over Iter p = index p;
+/// empty when the element does not tell them.
+std::optional<std::vector<Expr>> iterators_from_element(const program::Statement& text) {
   std::vector<Expr> solved(text.iters.size());
   for (uint32_t p = 0; p < text.index.size(); ++p) {
     scalar::AffineSum rest = scalar::affine_sum(text.index[p]);
@@ -99,12 +99,13 @@ Reason overwritten_operand(const Scop& scop, StmtId id, const std::vector<Access
         const poly::Meeting meeting = poly::meet(scop.source_order, id, change.statement);
         if (meeting.shared_loops == 0 && meeting.order > 0)
           continue; // all before
-        const auto same_cell = [&](const Access& a, const Access& b) {
+        const auto same_element = [&](const Access& a, const Access& b) {
           return poly::relation_of(scop, a).apply_range(poly::relation_of(scop, b).reverse());
         };
-        const isl::map changes = same_cell(operand, change).intersect(before(id, change.statement));
+        const isl::map changes =
+            same_element(operand, change).intersect(before(id, change.statement));
         const isl::map late = changes.apply_range(before(change.statement, use.statement))
-                                  .intersect(same_cell(*own, use));
+                                  .intersect(same_element(*own, use));
         if (late.is_empty())
           continue;
         return "`" + scop.tensors[change.tensor].name + "`, which " + scop[id].text.name +
@@ -117,7 +118,7 @@ Reason overwritten_operand(const Scop& scop, StmtId id, const std::vector<Access
   return std::nullopt;
 }
 
-/// The value that a read of the cell `index` stands for.
+/// The value that a read of the element `index` stands for.
 Expr value_at(const program::Statement& producer, const program::Tensor& tensor,
               const std::vector<Expr>& solved, const std::vector<Expr>& index) {
   std::vector<Expr> iters;
@@ -131,7 +132,7 @@ Expr value_at(const program::Statement& producer, const program::Tensor& tensor,
 
 namespace {
 
-/// The schedule without the statements that fill a window; the tensor stands for the cells of the image from now on.
+/// The schedule without the statements that fill a window; the tensor stands for the elements of the image from now on.
 Proposal without_fill(const Schedule& schedule, const WindowFill& fill) {
   Proposal made{schedule.scop, schedule.order};
   for (const StmtId id : fill.statements) {
@@ -155,16 +156,16 @@ Proposed propose(const Schedule& schedule, const Inline& directive, const Enviro
         shape_refusal(kCannotInline, request, producer.where, "must stay a statement", {why}));
   };
   const auto fill = window_fill(scop, producer.tensor, false);
-  if (fill && (fill->statements.size() == 2 || !iterators_from_cell(producer)))
+  if (fill && (fill->statements.size() == 2 || !iterators_from_element(producer)))
     return without_fill(schedule, *fill);
   const std::vector<Access> all = poly::bare_accesses(scop);
   if (const Reason why = unfit_statement(scop, id, all))
     return refused(*why);
-  const auto solved = iterators_from_cell(producer);
+  const auto solved = iterators_from_element(producer);
   if (!solved)
     return refused("The index of `" + scop.tensors[producer.tensor].name +
                    "` does not tell which iteration of " + producer.name +
-                   " wrote a cell: each loop must stand alone in one index, plus or minus a "
+                   " wrote an element: each loop must stand alone in one index, plus or minus a "
                    "constant.");
   if (const Reason why = overwritten_operand(scop, id, all))
     return refused(*why);

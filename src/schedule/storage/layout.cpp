@@ -45,10 +45,10 @@ Placement placement_of(const Layout& layout, const program::Tensor& tensor) {
   const size_t copies = tensor.private_dims;
   Placement placement;
   placement.elem = layout.type;
-  placement.index = [&layout, copies](const std::vector<Expr>& cell) {
-    std::vector<Expr> index(cell.begin(), cell.begin() + static_cast<std::ptrdiff_t>(copies));
+  placement.index = [&layout, copies](const std::vector<Expr>& element) {
+    std::vector<Expr> index(element.begin(), element.begin() + static_cast<std::ptrdiff_t>(copies));
     for (const LayoutPart& part : layout.parts) {
-      const Expr& at = cell[copies + static_cast<size_t>(part.dim)];
+      const Expr& at = element[copies + static_cast<size_t>(part.dim)];
       index.push_back(part.kind == PartKind::Whole
                           ? at
                           : scalar::simplify(scalar::binary(

@@ -39,7 +39,7 @@ std::vector<Expr> iterators_in(const std::vector<Expr>& index) {
   return list;
 }
 
-/// The loops below the one that is packed at which decide what cell the reader
+/// The loops below the one that is packed at which decide what element the reader
 /// reads.
 class Packing {
 public:
@@ -51,7 +51,7 @@ public:
         reader_(reads_.reads.front().statement), index_(reads_.reads.front().index),
         path_(poly::path_of(schedule.order, reader_)),
         domain_(schedule.scop[reader_].domain.intersect_params(schedule.scop.context)),
-        reading_(poly::reading_of(schedule.scop[reader_])), iterators_(iterators_in(index_)) {}
+        reading_(poly::domain_facts_of(schedule.scop[reader_])), iterators_(iterators_in(index_)) {}
 
   /// Empty when the loops do not give the reader's iterators as one function.
   std::optional<Proposal> proposal() {
@@ -159,13 +159,13 @@ private:
       return false;
     solved_.assign(made_.scop[reader_].text.iters.size(), Expr());
     if (const auto known = iterators_from_rows(keys_of(chosen_), iterators_, *reading_)) {
-      cells_ = map(keys_of(chosen_)).range();
+      elements_ = map(keys_of(chosen_)).range();
       for (size_t k = 0; k < iterators_.size(); ++k)
         solved_[scalar::as<scalar::Iter>(iterators_[k])->index] = (*known)[k];
       return true;
     }
     const isl::map by_loops = iterators_by_loops(chosen_);
-    cells_ = by_loops.domain();
+    elements_ = by_loops.domain();
     const isl::pw_multi_aff function = by_loops.as_pw_multi_aff();
     for (size_t k = 0; k < iterators_.size(); ++k) {
       const Expr solved = poly::expr_from_pw_aff(poly::coalesced(function.at(static_cast<int>(k))),
@@ -187,15 +187,15 @@ private:
   }
 
   void add_buffer() {
-    buffer_ = add_private_buffer(made_, tensor_, "_packed", cells_, depth_, boxes_.extent);
+    buffer_ = add_private_buffer(made_, tensor_, "_packed", elements_, depth_, boxes_.extent);
     program::Tensor& buffer = made_.scop.tensors[buffer_.tensor];
     buffer.elem = elem_;
     buffer.is_packed = true;
   }
 
-  std::vector<Expr> buffer_cell(const std::vector<Expr>& outer,
-                                const std::vector<Expr>& inner) const {
-    return buffer_.cell(outer, positions_in(boxes_, outer, inner));
+  std::vector<Expr> buffer_element(const std::vector<Expr>& outer,
+                                   const std::vector<Expr>& inner) const {
+    return buffer_.element(outer, positions_in(boxes_, outer, inner));
   }
 
   /// Iterators of the copying statement: the outer loops' values, then the
@@ -212,7 +212,7 @@ private:
       text.iters.push_back(fresh_name(made_.order[path_[chosen_[d]]].name, "_", text.iters));
     }
     text.tensor = buffer_.tensor;
-    text.index = buffer_cell(outer, inner);
+    text.index = buffer_element(outer, inner);
     std::vector<Expr> from;
     for (const Expr& e : index_)
       from.push_back(scalar::simplify(scalar::substitute_iters(e, solved_)));
@@ -220,19 +220,19 @@ private:
     text.value =
         scalar::cast(scalar::load(tensor_, from, stored), {scalar::compute_type(elem_), 1});
     text.where = made_.scop[reader_].text.where;
-    return add_statement(made_, std::move(text), cells_);
+    return add_statement(made_, std::move(text), elements_);
   }
 
   void rewrite_reader() {
     program::Statement& text = made_.scop.statements[reader_.value].text;
-    const std::vector<Expr> cell = buffer_cell(outer_rows(), rows_at(chosen_));
+    const std::vector<Expr> element = buffer_element(outer_rows(), rows_at(chosen_));
     text.value = scalar::rewrite(text.value, [&](const Expr& e) -> Expr {
       const auto* load = scalar::as<scalar::Load>(e);
       return load != nullptr && load->tensor == tensor_
-                 ? scalar::load(buffer_.tensor, cell, e.type())
+                 ? scalar::load(buffer_.tensor, element, e.type())
                  : Expr();
     });
-    text.value = with_cells_as(text.value, buffer_.tensor, elem_);
+    text.value = with_elements_as(text.value, buffer_.tensor, elem_);
   }
 
   void place_in_order(StmtId copy) {
@@ -259,12 +259,12 @@ private:
   std::vector<Expr> index_;  ///< of the read
   std::vector<LoopId> path_; ///< loops around the reader
   isl::set domain_;
-  std::shared_ptr<const poly::Reading> reading_; ///< of the domain
-  std::vector<Expr> iterators_;                  ///< in the index
-  std::vector<size_t> chosen_;                   ///< positions in the path, below the loop
-  bool is_solved_ = false;                       ///< those and the loops outside give the iterators
-  std::vector<Expr> solved_;                     ///< iterators of the reader in those of the copy
-  isl::set cells_;                               ///< { [outer, chosen] }
+  std::shared_ptr<const poly::DomainFacts> reading_; ///< of the domain
+  std::vector<Expr> iterators_;                      ///< in the index
+  std::vector<size_t> chosen_;                       ///< positions in the path, below the loop
+  bool is_solved_ = false;   ///< those and the loops outside give the iterators
+  std::vector<Expr> solved_; ///< iterators of the reader in those of the copy
+  isl::set elements_;        ///< { [outer, chosen] }
   Boxes boxes_;
   PrivateBuffer buffer_;
 };
@@ -314,7 +314,7 @@ Proposed propose(const Schedule& schedule, const Pack& directive, const Environm
                    std::string(scalar::name_of(*directive.type)) + ".");
   auto made = Packing(schedule, tensor, loop, directive.type, *std::move(reads)).proposal();
   if (!made)
-    return refused("The loops below " + loop_name + " do not give the cells of `" +
+    return refused("The loops below " + loop_name + " do not give the elements of `" +
                    directive.tensor + "` as one function of their values.");
   return *std::move(made);
 }

@@ -13,12 +13,12 @@ namespace kawara::schedule {
 ///                for i.0: for j.0: for k.1: for i.1: for j.1:
 ///                    C[i, j] += A[i, k] * B_packed[j.0, k.1, j.1]
 ///
-/// The buffer has one dimension for each loop below that the cell depends on, outermost first, so the
-/// reader walks through it from end to end; a cell that several iterations read is there several times.
+/// The buffer has one dimension for each loop below that the element depends on, outermost first, so the
+/// reader walks through it from end to end; an element that several iterations read is there several times.
 /// It begins on a cache line and is used again by the next iteration. The copying statement gets the
 /// next free number; its loops are called like the reader's. Tile the reader first, then pack.
 ///
-/// With `type=f32` the buffer holds the cells in that type: they are converted once, where they are copied.
+/// With `type=f32` the buffer holds the elements in that type: they are converted once, where they are copied.
 ///
 /// Needs    a tensor that one statement below the loop reads, at one index; none below writes it, and
 ///          it is not written between its first and its last reader of the program text.

@@ -25,10 +25,11 @@ Proposed propose(const Schedule& schedule, const Pad& directive, const Environme
   if (number < 1 || number > kMost)
     return refused(kBadSize, std::string("It would become ") +
                                  (directive.to ? "a multiple of " : "longer by ") +
-                                 std::to_string(number) + (directive.to ? "" : " cells") +
+                                 std::to_string(number) + (directive.to ? "" : " elements") +
                                  "; 1 to " + std::to_string(kMost) + " are possible.");
   const size_t dim = whole.private_dims + static_cast<size_t>(directive.dim);
-  Placement placement{whole.shape, [](const std::vector<scalar::Expr>& cell) { return cell; }};
+  Placement placement{whole.shape,
+                      [](const std::vector<scalar::Expr>& element) { return element; }};
   placement.shape[dim] = directive.to
                              ? rounded_up(whole.shape[dim], number)
                              : scalar::simplify(whole.shape[dim] + scalar::int_lit(number));

@@ -31,13 +31,13 @@ Ends simpler(Ends ends, const isl::set& used, unsigned d) {
 
 } // namespace
 
-std::vector<Expr> PrivateBuffer::cell(const std::vector<Expr>& outer,
-                                      const std::vector<Expr>& position) const {
-  std::vector<Expr> cell;
+std::vector<Expr> PrivateBuffer::element(const std::vector<Expr>& outer,
+                                         const std::vector<Expr>& position) const {
+  std::vector<Expr> element;
   for (size_t d = 0; d < lows.size(); ++d)
-    cell.push_back(scalar::simplify(outer[d] - lows[d]));
-  cell.insert(cell.end(), position.begin(), position.end());
-  return cell;
+    element.push_back(scalar::simplify(outer[d] - lows[d]));
+  element.insert(element.end(), position.begin(), position.end());
+  return element;
 }
 
 PrivateBuffer add_private_buffer(Proposal& to, uint32_t of, const std::string& suffix,

@@ -24,7 +24,7 @@ using scalar::int_lit;
 
 namespace {
 
-constexpr int64_t kMostHeld = 4096; ///< cells
+constexpr int64_t kMostHeld = 4096; ///< elements
 
 /// The accesses below the loop, and what of it comes from or goes to the outside.
 struct Region {
@@ -58,20 +58,20 @@ public:
         box_(footprint_of(schedule.scop, schedule.order, region_.inside, region_.depth)),
         read_(exposed()), written_(touched(true)) {}
 
-  /// Cells of the tile; nothing when their number is not a constant.
+  /// Elements of the tile; nothing when their number is not a constant.
   std::optional<int64_t> size() const {
-    int64_t cells = 1;
+    int64_t elements = 1;
     for (const Expr& extent : box_.extent) {
       const auto n = scalar::constant_of(extent);
       if (!n || *n > kMostHeld)
         return std::nullopt;
-      cells *= std::max<int64_t>(*n, 1);
+      elements *= std::max<int64_t>(*n, 1);
     }
-    return cells;
+    return elements;
   }
 
   Proposal proposal() {
-    tile_ = add_private_buffer(made_, tensor_, "_held", box_.cells, region_.depth, box_.extent);
+    tile_ = add_private_buffer(made_, tensor_, "_held", box_.elements, region_.depth, box_.extent);
     for (const Access& access : region_.inside)
       rewrite(access.statement);
     if (!read_.is_empty())
@@ -94,7 +94,7 @@ private:
     return made_.scop[id].domain.intersect_params(made_.scop.context);
   }
   isl::map outer(StmtId id) const { return map_of(outer_rows(id), domain(id), made_.scop.params); }
-  isl::map cells(const Access& access) const {
+  isl::map elements(const Access& access) const {
     return map_of(access.index, domain(access.statement), made_.scop.params);
   }
 
@@ -103,13 +103,13 @@ private:
     return outer(access.statement)
         .intersect_domain(at)
         .reverse()
-        .apply_range(cells(access))
+        .apply_range(elements(access))
         .wrap()
         .flatten();
   }
 
   isl::set touched(bool is_write) const {
-    isl::set all = isl::set::empty(box_.cells.space());
+    isl::set all = isl::set::empty(box_.elements.space());
     for (const Access& access : region_.inside)
       if (access.is_write == is_write)
         all = all.unite(boxed(access, domain(access.statement)));
@@ -118,7 +118,7 @@ private:
 
   /// What is read before the same run of the loop has written it.
   isl::set exposed() const {
-    isl::set all = isl::set::empty(box_.cells.space());
+    isl::set all = isl::set::empty(box_.elements.space());
     for (const Access& read : region_.inside) {
       if (read.is_write)
         continue;
@@ -127,8 +127,8 @@ private:
         if (!write.is_write)
           continue;
         const isl::map own =
-            cells(write)
-                .apply_range(cells(read).reverse())
+            elements(write)
+                .apply_range(elements(read).reverse())
                 .intersect(outer(write.statement).apply_range(outer(read.statement).reverse()))
                 .intersect(poly::before(made_.scop, made_.order, write.statement, read.statement));
         at = at.subtract(own.range());
@@ -138,22 +138,22 @@ private:
     return poly::coalesced(all);
   }
 
-  std::vector<Expr> tile_cell(const std::vector<Expr>& around,
-                              const std::vector<Expr>& index) const {
-    return tile_.cell(around, positions_in(box_, around, index));
+  std::vector<Expr> tile_element(const std::vector<Expr>& around,
+                                 const std::vector<Expr>& index) const {
+    return tile_.element(around, positions_in(box_, around, index));
   }
 
   void rewrite(StmtId id) {
     program::Statement& text = made_.scop.statements[id.value].text;
     const std::vector<Expr> around = outer_rows(id);
     if (text.tensor == tensor_) {
-      text.index = tile_cell(around, text.index);
+      text.index = tile_element(around, text.index);
       text.tensor = tile_.tensor;
     }
     text.value = scalar::rewrite(text.value, [&](const Expr& e) -> Expr {
       const auto* load = scalar::as<scalar::Load>(e);
       return load != nullptr && load->tensor == tensor_
-                 ? scalar::load(tile_.tensor, tile_cell(around, load->index), e.type())
+                 ? scalar::load(tile_.tensor, tile_element(around, load->index), e.type())
                  : Expr();
     });
   }
@@ -161,21 +161,21 @@ private:
   StmtId add_copy(const isl::set& which, bool is_in) {
     program::Statement text;
     const std::vector<LoopId> path = poly::path_of(made_.order, region_.inside.front().statement);
-    std::vector<Expr> around, cell;
+    std::vector<Expr> around, element;
     for (size_t d = 0; d < region_.depth; ++d) {
       around.push_back(scalar::iter(static_cast<uint32_t>(d)));
       text.iters.push_back(made_.order[path[d]].name);
     }
     for (size_t d = 0; d < box_.extent.size(); ++d) {
-      cell.push_back(scalar::iter(static_cast<uint32_t>(region_.depth + d)));
+      element.push_back(scalar::iter(static_cast<uint32_t>(region_.depth + d)));
       text.iters.push_back(fresh_name("d" + std::to_string(d), "_", text.iters));
     }
-    const std::vector<Expr> held = tile_cell(around, cell);
+    const std::vector<Expr> held = tile_element(around, element);
     const scalar::Type stored{made_.scop.tensors[tensor_].elem, 1};
     const scalar::Type computed{scalar::compute_type(stored.elem), 1};
     text.tensor = is_in ? tile_.tensor : tensor_;
-    text.index = is_in ? held : cell;
-    text.value = scalar::cast(is_in ? scalar::load(tensor_, cell, stored)
+    text.index = is_in ? held : element;
+    text.value = scalar::cast(is_in ? scalar::load(tensor_, element, stored)
                                     : scalar::load(tile_.tensor, held, stored),
                               computed);
     text.where = made_.scop[region_.inside.front().statement].text.where;
@@ -185,15 +185,15 @@ private:
   /// Beside the loop; its loops run over the tile as it lies.
   void place(StmtId copy, bool is_before) {
     poly::Order& order = made_.order;
-    std::vector<Expr> around, cell;
+    std::vector<Expr> around, element;
     const std::vector<std::string>& names = made_.scop[copy].text.iters;
     for (size_t d = 0; d < names.size(); ++d)
-      (d < region_.depth ? around : cell).push_back(scalar::iter(static_cast<uint32_t>(d)));
+      (d < region_.depth ? around : element).push_back(scalar::iter(static_cast<uint32_t>(d)));
     order.rows[copy.value] = around;
-    const std::vector<Expr> at = positions_in(box_, around, cell);
+    const std::vector<Expr> at = positions_in(box_, around, element);
     order.rows[copy.value].insert(order.rows[copy.value].end(), at.begin(), at.end());
     TreeNode node{copy, {}};
-    for (size_t d = cell.size(); d-- > 0;) {
+    for (size_t d = element.size(); d-- > 0;) {
       const LoopId id =
           poly::add_loop(order, names[region_.depth + d], made_.scop[copy].text.where);
       order[id].tile_size = *scalar::constant_of(box_.extent[d]);
@@ -238,7 +238,7 @@ Proposed propose(const Schedule& schedule, const Promote& directive,
   const auto size = promotion.size();
   if (!size || *size > kMostHeld)
     return refused("One run of " + quoted(directive.loop) + " touches " +
-                   (size ? std::to_string(*size) + " cells" : "a number of cells") + " of `" +
+                   (size ? std::to_string(*size) + " elements" : "a number of elements") + " of `" +
                    directive.tensor + "`" +
                    (size ? ", and at most " + std::to_string(kMostHeld) + " can be kept."
                          : " that grows with the sizes or is large. Tile the loops that move "

@@ -18,7 +18,7 @@ using scalar::Expr;
 
 namespace {
 
-/// Whether rounding to that type changes nothing: cells of it, zeros, and what is chosen among such.
+/// Whether rounding to that type changes nothing: elements of it, zeros, and what is chosen among such.
 bool has_only_values_of(scalar::Elem narrow, const Expr& value) {
   if (const auto* cast = scalar::as<scalar::Cast>(value))
     return scalar::holds_all_of(value.type().elem, cast->arg.type().elem) &&
@@ -31,9 +31,9 @@ bool has_only_values_of(scalar::Elem narrow, const Expr& value) {
   return scalar::equal(value, scalar::zero_of(value.type()));
 }
 
-class CellMove {
+class ElementMove {
 public:
-  CellMove(const Schedule& schedule, uint32_t tensor, const Placement& placement)
+  ElementMove(const Schedule& schedule, uint32_t tensor, const Placement& placement)
       : made_{schedule.scop, schedule.order}, from_(tensor), to_(tensor), placement_(placement) {}
 
   Proposal in_place() { return placed(); }
@@ -42,7 +42,7 @@ public:
     const isl::set read = touched(false), written = touched(true);
     const program::Role role = made_.scop.tensors[from_].role;
     add_tensor(suffix);
-    rewrite_accesses(from_, to_, [](const std::vector<Expr>& cell) { return cell; });
+    rewrite_accesses(from_, to_, [](const std::vector<Expr>& element) { return element; });
     // What is copied back without having been written must have come in.
     if (role == program::Role::Inout)
       place(add_copy(around(read.unite(written)), true), true);
@@ -87,10 +87,10 @@ private:
     }
   }
 
-  /// Cells that some statement reads, or writes, and some around them: in one piece and without strides, because
-  /// a copy of a few cells more costs less than loops that find their way around them.
+  /// Elements that some statement reads, or writes, and some around them: in one piece and without strides, because
+  /// a copy of a few elements more costs less than loops that find their way around them.
   isl::set touched(bool is_write) const {
-    isl::set cells;
+    isl::set elements;
     for (const Access& access : poly::accesses(made_.scop)) {
       if (access.tensor != from_)
         continue;
@@ -99,13 +99,13 @@ private:
       isl::set part = map_of(access.index, domain, made_.scop.params).range();
       if (access.is_write != is_write)
         part = part.subtract(part);
-      cells = cells.is_null() ? part : cells.unite(part);
+      elements = elements.is_null() ? part : elements.unite(part);
     }
-    return around(cells);
+    return around(elements);
   }
 
-  isl::set around(const isl::set& cells) const {
-    isl::set whole = poly::in_one_piece(cells);
+  isl::set around(const isl::set& elements) const {
+    isl::set whole = poly::in_one_piece(elements);
     const std::vector<Expr>& shape = made_.scop.tensors[from_].shape;
     for (uint32_t d = 0; d < shape.size(); ++d) {
       const isl::pw_aff at = poly::dimension_function(whole, d);
@@ -115,20 +115,20 @@ private:
     return whole.intersect_params(made_.scop.context);
   }
 
-  StmtId add_copy(const isl::set& cells, bool is_in) {
+  StmtId add_copy(const isl::set& elements, bool is_in) {
     program::Statement text;
-    std::vector<Expr> cell;
+    std::vector<Expr> element;
     for (size_t d = 0; d < made_.scop.tensors[from_].shape.size(); ++d) {
-      cell.push_back(scalar::iter(static_cast<uint32_t>(d)));
+      element.push_back(scalar::iter(static_cast<uint32_t>(d)));
       text.iters.push_back("d" + std::to_string(d));
     }
     const scalar::Type stored{made_.scop.tensors[from_].elem, 1};
     text.tensor = is_in ? to_ : from_;
-    text.index = cell;
-    text.value = scalar::cast(scalar::load(is_in ? from_ : to_, cell, stored),
+    text.index = element;
+    text.value = scalar::cast(scalar::load(is_in ? from_ : to_, element, stored),
                               {scalar::compute_type(stored.elem), 1});
     text.where = made_.scop.tensors[from_].where;
-    return add_statement(made_, std::move(text), cells);
+    return add_statement(made_, std::move(text), elements);
   }
 
   /// Before or after everything, in the source as in the order.
@@ -145,17 +145,17 @@ private:
     }
   }
 
-  /// The cells where they shall be. Different cells stay different.
+  /// The elements where they shall be. Different elements stay different.
   Proposal placed() {
     made_.scop.tensors[to_].shape = placement_.shape;
     rewrite_accesses(to_, to_, placement_.index);
     if (placement_.elem)
       convert(*placement_.elem);
-    made_.scop = poly::with_cells_moved(std::move(made_.scop));
+    made_.scop = poly::with_elements_moved(std::move(made_.scop));
     return std::move(made_);
   }
 
-  /// Cells in a type that holds all their values. What is stored is rounded as the tensor's own type would round it, and what
+  /// Elements in a type that holds all their values. What is stored is rounded as the tensor's own type would round it, and what
   /// was converted where it is read is so already.
   void convert(scalar::Elem elem) {
     const scalar::Elem narrow = std::exchange(made_.scop.tensors[to_].elem, elem);
@@ -163,7 +163,7 @@ private:
       if (statement.is_removed)
         continue;
       program::Statement& text = statement.text;
-      text.value = with_cells_as(text.value, to_, elem);
+      text.value = with_elements_as(text.value, to_, elem);
       if (text.tensor == to_)
         text.value = scalar::cast(has_only_values_of(narrow, text.value)
                                       ? text.value
@@ -177,7 +177,7 @@ private:
   const Placement& placement_;
 };
 
-/// A statement that combines cells of the tensor with what they held; empty when there is none.
+/// A statement that combines elements of the tensor with what they held; empty when there is none.
 std::string updated_by(const poly::Scop& scop, uint32_t tensor) {
   for (const poly::ScopStatement& statement : scop.statements)
     if (!statement.is_removed && statement.text.tensor == tensor &&
@@ -204,7 +204,7 @@ Result<Proposal, std::string> relocated(const Schedule& schedule, uint32_t tenso
       return fail(name + " adds up in `" + whole.name + "`, whose " +
                   std::string(scalar::name_of(whole.elem)) +
                   " rounds every step: another type would not.");
-  CellMove move(schedule, tensor, placement);
+  ElementMove move(schedule, tensor, placement);
   if (whole.role == program::Role::Temp)
     return move.in_place();
   if (std::count(scop.zeroed_outputs.begin(), scop.zeroed_outputs.end(), tensor) > 0)

@@ -65,16 +65,16 @@ private:
   size_t dims() const { return footprint_.first.size(); }
   const program::Tensor& whole() const { return made_.scop.tensors[tensor_]; }
 
-  /// Positions from the box's first cell, as the buffer has them.
-  std::vector<Expr> arranged(const std::vector<Expr>& cell) const {
+  /// Positions from the box's first element, as the buffer has them.
+  std::vector<Expr> arranged(const std::vector<Expr>& element) const {
     if (!directive_.panel)
-      return cell;
+      return element;
     const auto panel = static_cast<size_t>(*directive_.panel);
-    std::vector<Expr> out{quotient(cell[panel], *directive_.width)};
-    for (size_t d = 0; d < cell.size(); ++d)
+    std::vector<Expr> out{quotient(element[panel], *directive_.width)};
+    for (size_t d = 0; d < element.size(); ++d)
       if (d != panel)
-        out.push_back(cell[d]);
-    out.push_back(remainder(cell[panel], *directive_.width));
+        out.push_back(element[d]);
+    out.push_back(remainder(element[panel], *directive_.width));
     return out;
   }
 
@@ -90,13 +90,13 @@ private:
       extent = scalar::simplify(extent + int_lit(1));
     if (directive_.panel)
       shape.back() = int_lit(*directive_.width);
-    buffer_ = add_private_buffer(made_, tensor_, "_staged", footprint_.cells, depth_, shape);
+    buffer_ = add_private_buffer(made_, tensor_, "_staged", footprint_.elements, depth_, shape);
   }
 
-  /// Cell of the buffer for cell `index` of the tensor in iteration `outer` of the loops.
-  std::vector<Expr> buffer_cell(const std::vector<Expr>& outer,
-                                const std::vector<Expr>& index) const {
-    return buffer_.cell(outer, arranged(positions_in(footprint_, outer, index)));
+  /// Element of the buffer for element `index` of the tensor in iteration `outer` of the loops.
+  std::vector<Expr> buffer_element(const std::vector<Expr>& outer,
+                                   const std::vector<Expr>& index) const {
+    return buffer_.element(outer, arranged(positions_in(footprint_, outer, index)));
   }
 
   void rewrite_readers() {
@@ -109,7 +109,7 @@ private:
         const auto* load = scalar::as<scalar::Load>(e);
         if (load == nullptr || load->tensor != tensor_)
           return {};
-        return scalar::load(buffer_.tensor, buffer_cell(outer, load->index), e.type());
+        return scalar::load(buffer_.tensor, buffer_element(outer, load->index), e.type());
       });
     }
   }
@@ -121,27 +121,27 @@ private:
       if (around == loop_)
         break;
     }
-    std::vector<Expr> outer, cell;
+    std::vector<Expr> outer, element;
     for (size_t d = 0; d < depth_; ++d)
       outer.push_back(iter(d));
     for (size_t d = 0; d < dims(); ++d) {
-      cell.push_back(iter(depth_ + d));
+      element.push_back(iter(depth_ + d));
       text.iters.push_back(fresh_name("d" + std::to_string(d), "_", text.iters));
     }
     text.tensor = buffer_.tensor;
-    text.index = buffer_cell(outer, cell);
+    text.index = buffer_element(outer, element);
     const scalar::Type stored{whole().elem, 1};
-    text.value =
-        scalar::cast(scalar::load(tensor_, cell, stored), {scalar::compute_type(stored.elem), 1});
+    text.value = scalar::cast(scalar::load(tensor_, element, stored),
+                              {scalar::compute_type(stored.elem), 1});
     text.where = made_.scop[place_.reads.front().statement].text.where;
-    return add_statement(made_, std::move(text), footprint_.cells);
+    return add_statement(made_, std::move(text), footprint_.elements);
   }
 
-  /// Whether the box holds cells of a temp or an output that nothing has written when the copy reads them. Readers skip
-  /// such cells, which layouts and packings leave between others.
+  /// Whether the box holds elements of a temp or an output that nothing has written when the copy reads them. Readers skip
+  /// such elements, which layouts and packings leave between others.
   bool may_copy_unwritten(StmtId copy) const {
     if (whole().role == program::Role::Input || whole().role == program::Role::Inout ||
-        footprint_.cells.is_subset(footprint_.touched))
+        footprint_.elements.is_subset(footprint_.touched))
       return false;
     const Scop& scop = made_.scop;
     isl::set unwritten = scop[copy].domain.intersect_params(scop.context);
@@ -162,14 +162,14 @@ private:
   void place_in_order(StmtId copy) {
     Order& order = made_.order;
     std::vector<Expr>& rows = order.rows[copy.value];
-    std::vector<Expr> outer, cell;
+    std::vector<Expr> outer, element;
     std::vector<std::string> taken;
     for (size_t d = 0; d < depth_ + dims(); ++d)
-      (d < depth_ ? outer : cell).push_back(iter(d));
+      (d < depth_ ? outer : element).push_back(iter(d));
     for (size_t d = 0; d < depth_; ++d)
       taken.push_back(made_.scop[copy].text.iters[d]);
     rows = outer;
-    const std::vector<Expr> position = arranged(positions_in(footprint_, outer, cell));
+    const std::vector<Expr> position = arranged(positions_in(footprint_, outer, element));
     rows.insert(rows.end(), position.begin(), position.end());
     std::vector<std::string> names = loop_names();
     TreeNode node{copy, {}};

@@ -20,8 +20,8 @@ namespace kawara::schedule {
 /// others do.
 ///
 /// With `d1=8`, dimension 1 of the buffer is as long as the next multiple of 8, and a statement of its own writes zeros
-/// to all cells of the buffer that an iteration does not copy: behind the box, and in boxes that the edge of the
-/// tensor cuts off. Those cells may be read; `extend` runs loops over them.
+/// to all elements of the buffer that an iteration does not copy: behind the box, and in boxes that the edge of the
+/// tensor cuts off. Those elements may be read; `extend` runs loops over them.
 ///
 /// Needs    a tensor that statements below the loop read and none below writes, and that is not written
 ///          between its first and its last reader of the program text.

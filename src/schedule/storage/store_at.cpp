@@ -1,10 +1,10 @@
 #include "schedule/storage/store_at.h"
 
 #include "poly/accesses.h"
-#include "poly/definitions.h"
+#include "poly/domain_facts.h"
+#include "poly/equalities.h"
 #include "poly/legality/levels.h"
 #include "poly/legality/value_flows.h"
-#include "poly/ties.h"
 #include "schedule/codes.h"
 #include "schedule/legality/instance_text.h"
 #include "schedule/storage/staged_reads.h"
@@ -29,18 +29,18 @@ std::vector<Expr> outer_rows(const poly::Order& order, StmtId id, size_t depth) 
   return {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(depth)};
 }
 
-/// Text shows that whoever reads a cell is in the iteration of the first `depth` loops in which it is written.
+/// Text shows that whoever reads an element is in the iteration of the first `depth` loops in which it is written.
 bool are_in_one_iteration(const Schedule& schedule, const Access& write, const Access& read,
                           size_t depth) {
   const auto definitions = [&](const Access& access) {
-    return poly::reading_of(schedule.scop[access.statement])->definitions();
+    return poly::domain_facts_of(schedule.scop[access.statement])->definitions();
   };
-  const poly::Ties ties =
-      poly::ties_of_cells(write.index, read.index, definitions(write), definitions(read));
-  return poly::steps_of(schedule.order, ties, write.statement, read.statement, depth).empty();
+  const poly::Equalities equalities =
+      poly::equalities_of_elements(write.index, read.index, definitions(write), definitions(read));
+  return poly::steps_of(schedule.order, equalities, write.statement, read.statement, depth).empty();
 }
 
-/// Text or sets show that whoever reads a cell is in the iteration in which it is written, whatever was written last.
+/// Text or sets show that whoever reads an element is in the iteration in which it is written, whatever was written last.
 bool are_all_in_one_iteration(const Schedule& schedule, const std::vector<Access>& accesses,
                               size_t depth) {
   for (const Access& write : accesses)
@@ -73,7 +73,7 @@ std::optional<std::string> shared_by_iterations(const Schedule& schedule, uint32
                                                 const std::set<StmtId>& below, size_t depth,
                                                 const std::string& loop_name) {
   const poly::Scop& scop = schedule.scop;
-  const std::string cells = "`" + scop.tensors[tensor].name + "`";
+  const std::string elements = "`" + scop.tensors[tensor].name + "`";
   for (const poly::ValueFlow& flow : poly::value_flows(scop, tensor)) {
     const bool is_written_here = below.contains(flow.source);
     const bool is_read_here = below.contains(flow.sink);
@@ -81,13 +81,13 @@ std::optional<std::string> shared_by_iterations(const Schedule& schedule, uint32
       continue;
     const std::string &writer = scop[flow.source].text.name, &reader = scop[flow.sink].text.name;
     if (!is_written_here || !is_read_here)
-      return reader + " reads a value of " + cells + " that " + writer + " writes, and " +
+      return reader + " reads a value of " + elements + " that " + writer + " writes, and " +
              (is_read_here ? writer : reader) + " is not inside " + loop_name + ".";
     if (poly::agree_above(scop, schedule.order, flow.pairs, flow.source, flow.sink, depth))
       continue;
     const FirstPair first = first_pair(scop, apart_above(schedule, flow, depth));
     const std::string sizes = sizes_text(scop, first.params);
-    return reader + " reads values of " + cells + " that " + writer +
+    return reader + " reads values of " + elements + " that " + writer +
            " writes in another iteration of " + loop_name + " or of a loop around it" +
            (sizes.empty() ? "" : ": " + sizes) + ", " + instance_text(scop, flow.sink, first.sink) +
            " reads what " + instance_text(scop, flow.source, first.source) + " wrote.";
@@ -124,7 +124,7 @@ Proposal widened(const Schedule& schedule, uint32_t tensor, const std::vector<Ac
   }
   std::vector<Expr> lows, shape;
   for (size_t d = 0; d < depth; ++d) {
-    // Loops that never run have no ends, and their copies no cells that anybody uses.
+    // Loops that never run have no ends, and their copies no elements that anybody uses.
     const Ends ends = iterations.is_empty()
                           ? Ends{scalar::int_lit(0), scalar::int_lit(0)}
                           : ends_of(iterations, static_cast<unsigned>(d), made.scop.params);
@@ -139,11 +139,11 @@ Proposal widened(const Schedule& schedule, uint32_t tensor, const std::vector<Ac
     touched.insert(access.statement);
   for (const StmtId id : touched) {
     program::Statement& text = made.scop.statements[id.value].text;
-    const auto with_iteration = [&](const std::vector<Expr>& cell) {
+    const auto with_iteration = [&](const std::vector<Expr>& element) {
       std::vector<Expr> index = outer_rows(made.order, id, depth);
       for (size_t d = 0; d < depth; ++d)
         index[d] = scalar::simplify(index[d] - lows[d]);
-      index.insert(index.end(), cell.begin(), cell.end());
+      index.insert(index.end(), element.begin(), element.end());
       return index;
     };
     if (text.tensor == tensor) {
@@ -177,7 +177,7 @@ Proposed propose(const Schedule& schedule, const StoreAt& directive, const Envir
   const program::Role role = schedule.scop.tensors[tensor].role;
   if (role != program::Role::Temp)
     return refused("`" + directive.tensor + "` is an " + std::string(name_of(role)) +
-                   ": its cells belong to the caller. Only a temp can be stored elsewhere.");
+                   ": its elements belong to the caller. Only a temp can be stored elsewhere.");
   const std::vector<Access> all = poly::bare_accesses_of(schedule.scop, tensor);
   const std::vector<StmtId> inside = poly::statements_below(schedule.order, loop);
   const std::set<StmtId> below(inside.begin(), inside.end());

@@ -13,7 +13,7 @@ namespace kawara::schedule {
 /// after the other then uses the same small buffer, of the size of what one iteration touches: it stays
 /// in the cache or in registers, and threads do not share it.
 ///
-/// A scalar becomes one cell an iteration: what iterations write one after the other into the same place is no longer in the way of
+/// A scalar becomes one element an iteration: what iterations write one after the other into the same place is no longer in the way of
 /// running them in parallel or in another order.
 ///
 ///   before   for i: { s = 0;  for k: s += A[i, k];  B[i] = s }
@@ -23,7 +23,7 @@ namespace kawara::schedule {
 ///
 /// Needs    a temp that something below the loop reads or writes.
 /// Legal    when every value that is written in an iteration is read in that iteration alone. Only the last write before a read
-///          counts: cells may be written again and again.
+///          counts: elements may be written again and again.
 /// Refuses  an unknown tensor (K0208), a tensor of which that cannot be said (K0236), a vector, unrolled
 ///          or coalesced loop (K0217).
 Proposed propose(const Schedule&, const StoreAt&, const Environment&);

@@ -24,7 +24,7 @@ namespace {
 /// A statement that reads the temp and writes the other tensor.
 struct Maker {
   StmtId id;
-  std::vector<Expr> cell; ///< of the temp, that it reads
+  std::vector<Expr> element; ///< of the temp, that it reads
 };
 
 std::vector<Maker> makers_of(const Scop& scop, uint32_t temp, uint32_t other) {
@@ -35,10 +35,10 @@ std::vector<Maker> makers_of(const Scop& scop, uint32_t temp, uint32_t other) {
   return makers;
 }
 
-/// The other tensor's cell for each cell of the temp, over Iter p = index p of the temp; empty when the cell does not tell it.
-std::optional<std::vector<Expr>> place_of_cell(const Scop& scop, const Maker& maker) {
+/// The other tensor's element for each element of the temp, over Iter p = index p of the temp; empty when the element does not tell it.
+std::optional<std::vector<Expr>> place_of_element(const Scop& scop, const Maker& maker) {
   const program::Statement& text = scop[maker.id].text;
-  const std::vector<Expr> solved = iterators_from_keys(maker.cell, text.iters.size());
+  const std::vector<Expr> solved = iterators_from_keys(maker.element, text.iters.size());
   std::vector<Expr> place;
   for (const Expr& index : text.index) {
     const Expr told = in_solved(index, solved);
@@ -49,25 +49,25 @@ std::optional<std::vector<Expr>> place_of_cell(const Scop& scop, const Maker& ma
   return place;
 }
 
-/// Every cell of the temp that anything uses is one that the maker reads, and so has a place within the other tensor.
+/// Every element of the temp that anything uses is one that the maker reads, and so has a place within the other tensor.
 bool covers_all(const Scop& scop, uint32_t temp, const Maker& maker) {
-  const isl::set cells = map_of(maker.cell, scop[maker.id].domain, scop.params).range();
+  const isl::set elements = map_of(maker.element, scop[maker.id].domain, scop.params).range();
   const std::vector<Access> all = poly::bare_accesses_of(scop, temp);
   return std::all_of(all.begin(), all.end(), [&](const Access& access) {
     return map_of(access.index, scop[access.statement].domain.intersect_params(scop.context),
                   scop.params)
         .range()
-        .is_subset(cells);
+        .is_subset(elements);
   });
 }
 
-/// The statements with the temp's cells in their places.
+/// The statements with the temp's elements in their places.
 Scop moved(Scop scop, uint32_t temp, uint32_t other, const std::vector<Expr>& place) {
   const auto placed = [&](const std::vector<Expr>& index) {
-    std::vector<Expr> cell;
+    std::vector<Expr> element;
     for (const Expr& e : place)
-      cell.push_back(scalar::simplify(scalar::substitute_iters(e, index)));
-    return cell;
+      element.push_back(scalar::simplify(scalar::substitute_iters(e, index)));
+    return element;
   };
   for (poly::ScopStatement& statement : scop.statements) {
     if (statement.is_removed)
@@ -87,7 +87,7 @@ Scop moved(Scop scop, uint32_t temp, uint32_t other, const std::vector<Expr>& pl
   return scop;
 }
 
-/// Assigns a cell to itself. A conversion to what is computed in and back keeps every value.
+/// Assigns an element to itself. A conversion to what is computed in and back keeps every value.
 bool does_nothing(const program::Statement& text) {
   if (text.op != scalar::ReduceOp::None)
     return false;
@@ -98,7 +98,7 @@ bool does_nothing(const program::Statement& text) {
                     scalar::equal);
 }
 
-/// Those that do so now and wrote or read another cell before.
+/// Those that do so now and wrote or read another element before.
 std::set<StmtId> copies_of(const Scop& scop, const Scop& before) {
   std::set<StmtId> copies;
   for (uint32_t s = 0; s < scop.statements.size(); ++s)
@@ -125,14 +125,14 @@ std::string name_in_quotes(const Scop& scop, uint32_t tensor) {
   return "`" + scop.tensors[tensor].name + "`";
 }
 
-/// Why no cell of the one could hold values of the other, whoever makes it; empty where one might.
+/// Why no element of the one could hold values of the other, whoever makes it; empty where one might.
 std::optional<std::string> unfit(const Scop& scop, uint32_t temp, uint32_t other) {
   const program::Tensor &from = scop.tensors[temp], &to = scop.tensors[other];
   if (temp == other)
     return "Values of " + name_in_quotes(scop, temp) + " are there already.";
   if (from.role != program::Role::Temp)
     return name_in_quotes(scop, temp) + " is an " + std::string(name_of(from.role)) +
-           ": its cells belong to the caller. Only a temp can be stored elsewhere.";
+           ": its elements belong to the caller. Only a temp can be stored elsewhere.";
   if (to.role == program::Role::Input)
     return name_in_quotes(scop, other) + " is an input, which nothing may write.";
   if (from.elem != to.elem)
@@ -174,21 +174,21 @@ Proposed propose(const Schedule& schedule, const StoreIn& directive, const Envir
   const std::vector<Maker> makers = makers_of(scop, temp, other);
   if (makers.empty())
     return fail(refused("No statement reads " + one + " and writes " + two +
-                        ", so nothing says which cell is meant."));
+                        ", so nothing says which element is meant."));
   const Span where = scop[makers.front().id].text.where;
   Refusal::Shape why = refused(
-      "The index of " + one + " does not tell which cell of " + two +
+      "The index of " + one + " does not tell which element of " + two +
           " is made of it: each loop must stand alone in one index, plus or minus a constant.",
       where);
   why.ways_out = with_copies_first(schedule, directive, makers);
   for (const Maker& maker : makers) {
-    const auto place = place_of_cell(scop, maker);
+    const auto place = place_of_element(scop, maker);
     if (!place)
       continue;
     const std::string& name = scop[maker.id].text.name;
     if (!covers_all(scop, temp, maker)) {
-      why = refused("There are cells of " + one + " that " + name +
-                        " does not read, and no cell of " + two + " is theirs.",
+      why = refused("There are elements of " + one + " that " + name +
+                        " does not read, and no element of " + two + " is theirs.",
                     where);
       continue;
     }
@@ -196,9 +196,10 @@ Proposed propose(const Schedule& schedule, const StoreIn& directive, const Envir
     const std::set<StmtId> copies = copies_of(made.scop, scop);
     if (poly::have_same_values(scop, made.scop, {temp, other}, copies))
       return without_copies(std::move(made), copies, other);
-    why = refused("The cell of " + two + " that " + name + " writes is used for something else " +
-                      "while " + one + " has a value that is still read.",
-                  where);
+    why =
+        refused("The element of " + two + " that " + name + " writes is used for something else " +
+                    "while " + one + " has a value that is still read.",
+                where);
   }
   return fail(std::move(why));
 }

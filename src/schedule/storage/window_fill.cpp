@@ -126,7 +126,7 @@ private:
     const auto length = [&](std::optional<uint32_t> it) { return it ? extent(*it) : 1; };
     view_.down.steps = length(step_[0]);
     view_.right.steps = length(step_[1]);
-    const int64_t cells = view_.right.steps * view_.down.steps;
+    const int64_t elements = view_.right.steps * view_.down.steps;
     size_t loops = 1, terms = 0;
     const auto has_place = [&](std::optional<uint32_t> it, int64_t factor) {
       loops += it ? 1 : 0;
@@ -134,8 +134,8 @@ private:
       return !it || line->of(*it) == factor;
     };
     const bool has_places = has_place(step_[1], 1) && has_place(step_[0], view_.right.steps) &&
-                            has_place(n, cells) && line->terms.size() == terms;
-    std::vector<int64_t> shape = {length(n) * cells};
+                            has_place(n, elements) && line->terms.size() == terms;
+    std::vector<int64_t> shape = {length(n) * elements};
     for (size_t d = 0; d < 2; ++d) {
       if ((d == 0 ? view_.down : view_.right).has_taps)
         shape.push_back(length(tap_[d]));
@@ -153,7 +153,7 @@ private:
     const std::vector<Expr>& to = copy_->text.index;
     const bool has_both = to.size() == 4;
     view_.down.has_taps = view_.right.has_taps = has_both;
-    const auto is_tap = [&](size_t d) { // a loop, or the only cell
+    const auto is_tap = [&](size_t d) { // a loop, or the only element
       return lone_iterator(to[d]) || scalar::constant_of(to[d]) == 0;
     };
     if (has_both)
@@ -201,7 +201,7 @@ private:
     return true;
   }
 
-  /// Every cell is written once, zeros exactly where the image has no cell.
+  /// Every element is written once, zeros exactly where the image has no element.
   bool fills_all() const {
     Expr inside;
     const auto add = [&](const Expr& condition) {
@@ -226,11 +226,11 @@ private:
       return false;
     if (zeros_ == nullptr)
       return copied.is_equal(all);
-    bool is_same_cell = zeros_->text.index.size() == copy_->text.index.size();
-    for (size_t d = 0; is_same_cell && d < copy_->text.index.size(); ++d)
-      is_same_cell =
+    bool is_same_element = zeros_->text.index.size() == copy_->text.index.size();
+    for (size_t d = 0; is_same_element && d < copy_->text.index.size(); ++d)
+      is_same_element =
           scalar::constant_of(scalar::simplify(zeros_->text.index[d] - copy_->text.index[d])) == 0;
-    return is_same_cell && renamed(zeros_->domain, name).is_equal(all.subtract(copied));
+    return is_same_element && renamed(zeros_->domain, name).is_equal(all.subtract(copied));
   }
 
   const Scop& scop_;

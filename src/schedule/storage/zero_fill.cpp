@@ -21,7 +21,7 @@ namespace {
 
 /// Each piece is a loop nest of its own, and every question about the zeros asks about each.
 constexpr unsigned kMostPiecesOfRest = 8;
-/// isl operations for the cells that nothing else writes: some tenths of a second.
+/// isl operations for the elements that nothing else writes: some tenths of a second.
 constexpr unsigned long kQuotaOfRest = 4'000'000;
 
 class ZeroFill {
@@ -37,10 +37,10 @@ public:
   Result<Proposal, std::string> run() {
     if (!find_copies())
       return fail("The loops around do not tell the copies of `" + whole().name + "` apart.");
-    const isl::set cells = zero_cells();
-    if (cells.is_empty())
+    const isl::set elements = zero_elements();
+    if (elements.is_empty())
       return std::move(made_);
-    const StmtId zeros = add_zeros(cells);
+    const StmtId zeros = add_zeros(elements);
     place_in_source(made_.scop, zeros, 0);
     place(zeros);
     made_.scop = poly::rebuilt(std::move(made_.scop));
@@ -78,15 +78,15 @@ private:
     return found;
   }
 
-  isl::set cells_of(bool is_written) const {
-    isl::set cells = isl::set::empty(universe().space());
+  isl::set elements_of(bool is_written) const {
+    isl::set elements = isl::set::empty(universe().space());
     for (const Access& use : uses_)
       if (use.is_write || !is_written)
-        cells = cells.unite(
+        elements = elements.unite(
             map_of(use.index, made_.scop[use.statement].domain.intersect_params(made_.scop.context),
                    made_.scop.params)
                 .range());
-    return cells;
+    return elements;
   }
 
   isl::set universe() const {
@@ -95,35 +95,35 @@ private:
   }
 
   /// Of all copies that there are.
-  isl::set all_cells() const {
-    isl::set cells = universe().intersect_params(made_.scop.context);
+  isl::set all_elements() const {
+    isl::set elements = universe().intersect_params(made_.scop.context);
     std::vector<Expr> copy;
     for (uint32_t d = 0; d < whole().shape.size(); ++d) {
-      const isl::pw_aff at = poly::dimension_function(cells, d);
+      const isl::pw_aff at = poly::dimension_function(elements, d);
       if (d < copies_)
         copy.push_back(scalar::iter(d));
       else
-        cells = cells.intersect(at.ge_set(at.scale(0)))
-                    .intersect(at.lt_set(
-                        poly::pw_aff_from_expr(whole().shape[d], cells, made_.scop.params)));
+        elements = elements.intersect(at.ge_set(at.scale(0)))
+                       .intersect(at.lt_set(
+                           poly::pw_aff_from_expr(whole().shape[d], elements, made_.scop.params)));
     }
     if (copies_ == 0)
-      return cells;
+      return elements;
     const isl::map copy_of = map_of(copy, universe(), made_.scop.params);
-    return cells.intersect(cells_of(false).apply(copy_of).apply(copy_of.reverse()));
+    return elements.intersect(elements_of(false).apply(copy_of).apply(copy_of.reverse()));
   }
 
   /// Those that nothing else writes; all, which the others then write again, where the rest of them has very many pieces.
-  isl::set zero_cells() const {
-    const isl::set all = all_cells();
+  isl::set zero_elements() const {
+    const isl::set all = all_elements();
     isl::set rest;
     const bool finished = poly::within_quota(*made_.scop.context_owner, kQuotaOfRest, [&] {
-      rest = poly::coalesced(all.subtract(cells_of(true)));
+      rest = poly::coalesced(all.subtract(elements_of(true)));
     });
     return finished && rest.n_basic_set() <= kMostPiecesOfRest ? rest : all;
   }
 
-  StmtId add_zeros(const isl::set& cells) {
+  StmtId add_zeros(const isl::set& elements) {
     program::Statement text;
     const std::vector<LoopId> path = poly::path_of(made_.order, uses_.front().statement);
     for (size_t d = 0; d < whole().shape.size(); ++d) {
@@ -135,7 +135,7 @@ private:
     text.tensor = tensor_;
     text.value = scalar::zero_of({scalar::compute_type(whole().elem), 1});
     text.where = whole().where;
-    return add_statement(made_, std::move(text), cells);
+    return add_statement(made_, std::move(text), elements);
   }
 
   /// Before everything in the iteration that has the copy.

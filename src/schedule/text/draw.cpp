@@ -45,18 +45,18 @@ std::string statement_text(const Scop& scop, StmtId id) {
   std::vector<std::string> index;
   for (const scalar::Expr& e : s.index)
     index.push_back(scalar::to_string(e, names));
-  const std::string cell =
+  const std::string element =
       scop.tensors[s.tensor].name + (index.empty() ? "" : "[" + join(index, ", ") + "]");
   const std::string value = scalar::to_string(s.value, names);
   switch (s.op) {
   case scalar::ReduceOp::None:
-    return cell + " = " + value;
+    return element + " = " + value;
   case scalar::ReduceOp::Sum:
-    return cell + " += " + value;
+    return element + " += " + value;
   case scalar::ReduceOp::Prod:
-    return cell + " *= " + value;
+    return element + " *= " + value;
   default:
-    return cell + " " + std::string(scalar::name_of(s.op)) + "= " + value;
+    return element + " " + std::string(scalar::name_of(s.op)) + "= " + value;
   }
 }
 

@@ -1,6 +1,6 @@
 #include "schedule/tree/extent.h"
 
-#include "poly/definitions.h"
+#include "poly/domain_facts.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "poly/isl/pieces.h"
@@ -46,12 +46,12 @@ std::optional<int64_t> finite(const isl::val& value) {
 }
 
 /// The rows down to a depth, in iterators that have no definition.
-std::vector<scalar::Expr> rows_in_own_words(const std::vector<scalar::Expr>& rows, size_t depth,
-                                            const poly::Reading& domain) {
+std::vector<scalar::Expr> canonical_rows(const std::vector<scalar::Expr>& rows, size_t depth,
+                                         const poly::DomainFacts& domain) {
   const std::vector<scalar::Expr>& definitions = domain.definitions();
   std::vector<scalar::Expr> own;
   for (size_t k = 0; k <= depth; ++k)
-    own.push_back(poly::in_own_words(rows[k], definitions));
+    own.push_back(poly::canonical(rows[k], definitions));
   return own;
 }
 
@@ -61,9 +61,9 @@ std::optional<ConstantRange> range_of_iterator(const Scop& scop, const Order& or
   const size_t depth = *poly::depth_of(order, loop);
   std::optional<ConstantRange> range;
   for (const StmtId statement : poly::statements_below(order, loop)) {
-    const auto domain = poly::reading_of(scop[statement]);
+    const auto domain = poly::domain_facts_of(scop[statement]);
     const std::vector<scalar::Expr> rows =
-        rows_in_own_words(order.rows[statement.value], depth, *domain);
+        canonical_rows(order.rows[statement.value], depth, *domain);
     const auto* it = scalar::as<scalar::Iter>(rows[depth]);
     if (!it)
       return std::nullopt;
@@ -102,31 +102,33 @@ struct CountedRuns {
 };
 
 /// The iterators of a row with those that constraints tie them to; nothing where some row up to a depth is about them and others.
-std::optional<poly::Bundle> bundle_at(const std::vector<scalar::Expr>& rows, size_t depth,
-                                      const poly::Reading& domain) {
+std::optional<poly::IteratorGroup> iterator_group_at(const std::vector<scalar::Expr>& rows,
+                                                     size_t depth,
+                                                     const poly::DomainFacts& domain) {
   std::optional<uint32_t> first;
   scalar::visit(rows[depth], [&](const scalar::Expr& e) {
     if (const auto* it = scalar::as<scalar::Iter>(e))
       first = it->index;
   });
-  auto bundle = first ? poly::bundle_of(domain, *first, kMostCounted) : std::nullopt;
-  for (size_t k = 0; bundle && k <= depth; ++k) {
+  auto iterator_group =
+      first ? poly::iterator_group_of(domain, *first, kMostCounted) : std::nullopt;
+  for (size_t k = 0; iterator_group && k <= depth; ++k) {
     bool is_inside = false, is_outside = false;
     scalar::visit(rows[k], [&](const scalar::Expr& e) {
       if (const auto* it = scalar::as<scalar::Iter>(e))
-        (bundle->has[it->index] ? is_inside : is_outside) = true;
+        (iterator_group->has[it->index] ? is_inside : is_outside) = true;
     });
     if (is_inside && is_outside)
       return std::nullopt;
   }
-  return bundle;
+  return iterator_group;
 }
 
-bool is_about(const scalar::Expr& row, const poly::Bundle& bundle) {
+bool is_about(const scalar::Expr& row, const poly::IteratorGroup& iterator_group) {
   bool found = false;
   scalar::visit(row, [&](const scalar::Expr& e) {
     const auto* it = scalar::as<scalar::Iter>(e);
-    found = found || (it && bundle.has[it->index]);
+    found = found || (it && iterator_group.has[it->index]);
   });
   return found;
 }
@@ -141,16 +143,16 @@ std::vector<int64_t> values_at(const std::vector<scalar::Expr>& rows,
 }
 
 /// The same of rows over several iterators that depend on one another and on no other: all their values are gone through.
-std::optional<CountedRuns> runs_in_bundle(const std::vector<scalar::Expr>& rows, size_t depth,
-                                          const poly::Reading& domain) {
-  const auto bundle = bundle_at(rows, depth, domain);
-  if (!bundle)
+std::optional<CountedRuns> runs_in_group(const std::vector<scalar::Expr>& rows, size_t depth,
+                                         const poly::DomainFacts& domain) {
+  const auto iterator_group = iterator_group_at(rows, depth, domain);
+  if (!iterator_group)
     return std::nullopt;
   CountedRuns runs;
   for (size_t k = 0; k < depth; ++k)
-    if (is_about(rows[k], *bundle))
+    if (is_about(rows[k], *iterator_group))
       runs.depths.push_back(k);
-  for (const std::vector<int64_t>& point : bundle->points) {
+  for (const std::vector<int64_t>& point : iterator_group->points) {
     const int64_t value = scalar::evaluate_index(rows[depth], point, {}).value();
     const auto [run, is_new] =
         runs.ranges.try_emplace(values_at(rows, runs.depths, point), ConstantRange{value, value});
@@ -166,22 +168,22 @@ std::optional<bool> is_counted_rectangle(const Scop& scop, const Order& order, L
   const size_t first = *poly::depth_of(order, outer), last = *poly::depth_of(order, inner);
   if (below.size() != 1 || !scop.params.empty())
     return std::nullopt;
-  const auto domain = poly::reading_of(scop[below.front()]);
+  const auto domain = poly::domain_facts_of(scop[below.front()]);
   const std::vector<scalar::Expr> rows =
-      rows_in_own_words(order.rows[below.front().value], last, *domain);
-  const auto bundle = bundle_at(rows, last, *domain);
-  if (!bundle)
+      canonical_rows(order.rows[below.front().value], last, *domain);
+  const auto iterator_group = iterator_group_at(rows, last, *domain);
+  if (!iterator_group)
     return std::nullopt;
   std::vector<size_t> around, between;
   for (size_t k = 0; k < last; ++k)
-    if (is_about(rows[k], *bundle))
+    if (is_about(rows[k], *iterator_group))
       (k < first ? around : between).push_back(k);
   // By what is around: blocks, values of the inner loop, and how many of their pairs there are.
   struct Seen {
     std::set<std::vector<int64_t>> blocks, values, pairs;
   };
   std::map<std::vector<int64_t>, Seen> all;
-  for (const std::vector<int64_t>& point : bundle->points) {
+  for (const std::vector<int64_t>& point : iterator_group->points) {
     Seen& seen = all[values_at(rows, around, point)];
     std::vector<int64_t> pair = values_at(rows, between, point);
     seen.blocks.insert(pair);
@@ -197,20 +199,20 @@ std::optional<bool> is_counted_rectangle(const Scop& scop, const Order& order, L
 
 /// For rows that divide one iterator of fixed size into blocks (`i // 8`, `i % 8`): all its values are gone through.
 std::optional<CountedRuns> counted_runs(const Scop& scop, const std::vector<scalar::Expr>& all_rows,
-                                        size_t depth, const poly::Reading& domain) {
-  const std::vector<scalar::Expr> rows = rows_in_own_words(all_rows, depth, domain);
+                                        size_t depth, const poly::DomainFacts& domain) {
+  const std::vector<scalar::Expr> rows = canonical_rows(all_rows, depth, domain);
   if (!scop.params.empty())
     return std::nullopt;
   const auto iter = only_iter(rows[depth]);
   const auto own = iter ? domain.free_range(*iter) : std::nullopt;
   if (!own || own->second - own->first >= kMostCounted)
-    return runs_in_bundle(rows, depth, domain);
+    return runs_in_group(rows, depth, domain);
   CountedRuns runs;
   for (size_t k = 0; k < depth; ++k) {
     if (!mentions_iterator(rows[k], *iter))
       continue;
     if (only_iter(rows[k]) != iter)
-      return runs_in_bundle(rows, depth, domain);
+      return runs_in_group(rows, depth, domain);
     runs.depths.push_back(k);
   }
   std::vector<int64_t> at(domain.definitions().size(), 0), around;
@@ -240,8 +242,8 @@ std::optional<int64_t> longest_counted_run(const Scop& scop, const Order& order,
   const size_t depth = *poly::depth_of(order, loop);
   std::optional<CountedRuns> all;
   for (const StmtId statement : poly::statements_below(order, loop)) {
-    auto runs =
-        counted_runs(scop, order.rows[statement.value], depth, *poly::reading_of(scop[statement]));
+    auto runs = counted_runs(scop, order.rows[statement.value], depth,
+                             *poly::domain_facts_of(scop[statement]));
     if (!runs || (all && (all->depths != runs->depths || !has_equal_ranges(*all, *runs))))
       return std::nullopt;
     all = std::move(runs);
@@ -260,7 +262,7 @@ std::optional<int64_t> longest_plain_run(const Scop& scop, const Order& order, L
   for (const StmtId statement : poly::statements_below(order, loop)) {
     const std::vector<scalar::Expr>& rows = order.rows[statement.value];
     const auto boxes = plain_boxes({rows.begin(), rows.begin() + depth}, {rows.begin()[depth]},
-                                   *poly::reading_of(scop[statement]));
+                                   *poly::domain_facts_of(scop[statement]));
     if (!boxes)
       return std::nullopt;
     most = std::max(most, *scalar::constant_of(boxes->extent[0]));

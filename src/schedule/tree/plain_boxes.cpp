@@ -53,9 +53,9 @@ bool keeps_periods(const Expr& outer, const InPeriod& place) {
 } // namespace
 
 std::optional<Boxes> plain_boxes(const std::vector<Expr>& outer, const std::vector<Expr>& inner,
-                                 const poly::Reading& domain) {
+                                 const poly::DomainFacts& domain) {
   const std::vector<Expr>& definitions = domain.definitions();
-  const auto words = [&](const Expr& row) { return poly::in_own_words(row, definitions); };
+  const auto words = [&](const Expr& row) { return poly::canonical(row, definitions); };
   Boxes boxes;
   for (const Expr& row : inner) {
     const auto place = in_period(words(row));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "poly/definitions.h"
+#include "poly/domain_facts.h"
 #include "scalar/expr.h"
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace kawara::schedule {
 
-/// Where boxes of cells begin, one for each iteration o of the loops around, and how large they all are.
+/// Where boxes of elements begin, one for each iteration o of the loops around, and how large they all are.
 struct Boxes {
   std::vector<scalar::Expr>
       first; ///< by dimension: the smallest c, in o (Iter d) and the parameters
@@ -21,6 +21,6 @@ struct Boxes {
 ///   outer i // 64; inner i % 64 // 8, i % 8; i from 0 to 511:  first 0, 0; extent 8, 8
 std::optional<Boxes> plain_boxes(const std::vector<scalar::Expr>& outer,
                                  const std::vector<scalar::Expr>& inner,
-                                 const poly::Reading& domain);
+                                 const poly::DomainFacts& domain);
 
 } // namespace kawara::schedule

@@ -138,7 +138,7 @@ std::string fresh_name(std::string name, const std::string& suffix,
   return name;
 }
 
-scalar::Expr with_cells_as(const scalar::Expr& value, uint32_t tensor, scalar::Elem elem) {
+scalar::Expr with_elements_as(const scalar::Expr& value, uint32_t tensor, scalar::Elem elem) {
   using scalar::Expr;
   return scalar::rewrite(value, [&](const Expr& e) -> Expr {
     if (const auto* load = scalar::as<scalar::Load>(e))

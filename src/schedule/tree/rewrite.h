@@ -48,9 +48,9 @@ scalar::Expr extent_of(const Ends&);
 isl::map map_of(const std::vector<scalar::Expr>& functions, const isl::set& domain,
                 const std::vector<program::Param>&);
 
-/// The value over a tensor that holds its cells in another type, one that holds all values of what they are read as now: each is converted
+/// The value over a tensor that holds its elements in another type, one that holds all values of what they are read as now: each is converted
 /// straight to what it is used as, without the type in between.
-scalar::Expr with_cells_as(const scalar::Expr& value, uint32_t tensor, scalar::Elem);
+scalar::Expr with_elements_as(const scalar::Expr& value, uint32_t tensor, scalar::Elem);
 
 /// `name`, with `suffix` added as often as needed to differ from all of `taken`.
 std::string fresh_name(std::string name, const std::string& suffix,

@@ -1,6 +1,6 @@
 #include "schedule/tree/solve_iterators.h"
 
-#include "poly/definitions.h"
+#include "poly/domain_facts.h"
 #include "poly/isl/dimensions.h"
 #include "scalar/affine_sum.h"
 #include "scalar/eval.h"
@@ -99,7 +99,7 @@ std::optional<bool> tell_apart(const std::vector<Expr>& rows, uint32_t iterator,
 std::vector<Expr> in_words(const std::vector<Expr>& rows, const std::vector<Expr>& definitions) {
   std::vector<Expr> words;
   for (const Expr& row : rows)
-    words.push_back(poly::in_own_words(row, definitions));
+    words.push_back(poly::canonical(row, definitions));
   return words;
 }
 
@@ -119,7 +119,7 @@ std::optional<uint32_t> iterator_alone(const Expr& e) {
 
 /// Whether a value that depends on one iterator is a function of the rows that do so, too.
 bool is_given_alone(const Expr& value, uint32_t iterator, const std::vector<Expr>& rows,
-                    const poly::Reading& domain) {
+                    const poly::DomainFacts& domain) {
   std::vector<Expr> own;
   for (const Expr& row : rows)
     if (iterator_alone(row) == iterator)
@@ -146,7 +146,7 @@ bool is_given_alone(const Expr& value, uint32_t iterator, const std::vector<Expr
 
 /// The same of a sum whose terms depend on one iterator each.
 bool is_plainly_given(const Expr& value, const std::vector<Expr>& rows,
-                      const poly::Reading& domain) {
+                      const poly::DomainFacts& domain) {
   std::map<uint32_t, scalar::AffineSum> by_iterator;
   for (const auto& term : scalar::affine_sum(value).terms) {
     const auto iterator = iterator_alone(term.first);
@@ -160,7 +160,7 @@ bool is_plainly_given(const Expr& value, const std::vector<Expr>& rows,
 }
 
 /// The value of a row that has a single one: blocks of an iterator that one of them holds.
-Expr only_value(const Expr& row, const poly::Reading& domain) {
+Expr only_value(const Expr& row, const poly::DomainFacts& domain) {
   const auto* b = scalar::as<scalar::Binary>(row);
   const auto* it = b != nullptr ? scalar::as<scalar::Iter>(b->lhs) : nullptr;
   const auto range =
@@ -223,12 +223,12 @@ Expr in_solved(const Expr& e, const std::vector<Expr>& solved) {
 
 std::optional<bool> gives_iterators(const std::vector<Expr>& rows,
                                     const std::vector<Expr>& iterators,
-                                    const poly::Reading& domain) {
+                                    const poly::DomainFacts& domain) {
   const std::vector<Expr>& definitions = domain.definitions();
   const std::vector<Expr> words = in_words(rows, definitions);
   bool is_known = true;
   for (const Expr& iterator : iterators) {
-    const Expr value = poly::in_own_words(iterator, definitions);
+    const Expr value = poly::canonical(iterator, definitions);
     const auto* it = scalar::as<scalar::Iter>(value);
     if (it == nullptr) {
       is_known = is_known && is_plainly_given(value, words, domain);
@@ -251,7 +251,7 @@ std::optional<bool> gives_iterators(const std::vector<Expr>& rows,
 
 std::optional<std::vector<Expr>> iterators_from_rows(const std::vector<Expr>& rows,
                                                      const std::vector<Expr>& iterators,
-                                                     const poly::Reading& domain) {
+                                                     const poly::DomainFacts& domain) {
   const std::vector<Expr>& definitions = domain.definitions();
   const std::vector<Expr> words = in_words(rows, definitions);
   std::vector<Expr> solved(definitions.size()), values;
@@ -269,7 +269,7 @@ std::optional<std::vector<Expr>> iterators_from_rows(const std::vector<Expr>& ro
     list.push_back(put_together(iterator, rows, 0));
     if (list.back())
       continue;
-    const Expr value = poly::in_own_words(iterator, definitions);
+    const Expr value = poly::canonical(iterator, definitions);
     scalar::visit(value, solve);
     list.back() = in_solved(value, solved);
     if (!list.back())
@@ -279,9 +279,10 @@ std::optional<std::vector<Expr>> iterators_from_rows(const std::vector<Expr>& ro
   return list;
 }
 
-bool gives_value(const Expr& value, const std::vector<Expr>& rows, const poly::Reading& domain) {
+bool gives_value(const Expr& value, const std::vector<Expr>& rows,
+                 const poly::DomainFacts& domain) {
   const std::vector<Expr>& definitions = domain.definitions();
-  return is_plainly_given(scalar::simplify(poly::in_own_words(value, definitions)),
+  return is_plainly_given(scalar::simplify(poly::canonical(value, definitions)),
                           in_words(rows, definitions), domain);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "poly/definitions.h"
+#include "poly/domain_facts.h"
 #include "scalar/expr.h"
 
 #include <isl/cpp.h>
@@ -26,7 +26,7 @@ bool mentions_iterator(const scalar::Expr&, uint32_t iterator);
 /// the others are. Nothing: sets have to be asked.
 std::optional<bool> gives_iterators(const std::vector<scalar::Expr>& rows,
                                     const std::vector<scalar::Expr>& iterators,
-                                    const poly::Reading& domain);
+                                    const poly::DomainFacts& domain);
 
 /// Iterators (each an `Iter`) as functions of the values of `rows` (Iter k of the result: row k) in every iteration of `domain`, as
 /// text shows it. Nothing: sets have to be asked.
@@ -34,11 +34,11 @@ std::optional<bool> gives_iterators(const std::vector<scalar::Expr>& rows,
 ///   i from i // 64, i % 64 // 8 and i % 8:  64 r0 + 8 r1 + r2
 std::optional<std::vector<scalar::Expr>>
 iterators_from_rows(const std::vector<scalar::Expr>& rows,
-                    const std::vector<scalar::Expr>& iterators, const poly::Reading& domain);
+                    const std::vector<scalar::Expr>& iterators, const poly::DomainFacts& domain);
 
 /// Whether the values of rows give a value in every iteration of `domain`, seen
 /// in the same way. False: sets have to be asked.
 bool gives_value(const scalar::Expr& value, const std::vector<scalar::Expr>& rows,
-                 const poly::Reading& domain);
+                 const poly::DomainFacts& domain);
 
 } // namespace kawara::schedule

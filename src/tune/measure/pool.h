@@ -1,7 +1,7 @@
 #pragma once
 
+#include "tune/measure/machine_lock.h"
 #include "tune/measure/measurer.h"
-#include "tune/measure/turns.h"
 #include "tune/measure/worker.h"
 
 #include <string>
@@ -23,7 +23,7 @@ public:
                                                const Effort&, const Watch& = {}) override;
 
   /// Several pools on one machine: times are taken while no other one does anything.
-  void take_turns(Turns turns) { turns_ = std::move(turns); }
+  void take_turns(MachineLock turns) { turns_ = std::move(turns); }
 
   int64_t restarts() const { return restarts_; }
 
@@ -37,7 +37,7 @@ private:
   int count_;
   Limits limits_;
   std::vector<Worker> workers_;
-  Turns turns_;
+  MachineLock turns_;
   uint32_t next_id_ = 0;
   int64_t restarts_ = 0;
 };

@@ -86,7 +86,7 @@ Parsed<Done> check_small(const Reference& reference) {
     if (!difference_of(*program, got, expected, allowed).empty() && allowed > 0) {
       KAWARA_TRY(
           const program::Arrays moved,
-          collected(program::interpret(*program, *sizes, driver::rounded_elsewhere(inputs))));
+          collected(program::interpret(*program, *sizes, driver::perturbed_by_one_ulp(inputs))));
       allowed = std::max(
           allowed,
           driver::tolerance_from_rounding(

@@ -8,9 +8,9 @@
 #include "support/hash.h"
 #include "tune/clock.h"
 #include "tune/measure/code_size.h"
-#include "tune/measure/crowd.h"
 #include "tune/measure/cuda_bench.h"
 #include "tune/measure/guarded.h"
+#include "tune/measure/load_monitor.h"
 #include "tune/measure/prover.h"
 #include "tune/measure/reference_check.h"
 
@@ -88,7 +88,7 @@ public:
       if (const program::Tensor& tensor = task_.program.tensors[t];
           tensor.role == program::Role::Input || tensor.role == program::Role::Inout)
         inputs.emplace(tensor.name, pristine_[t]);
-    inputs = driver::rounded_elsewhere(std::move(inputs));
+    inputs = driver::perturbed_by_one_ulp(std::move(inputs));
     reset();
     for (size_t t = 0; t < memory_.size(); ++t)
       if (const auto moved = inputs.find(task_.program.tensors[t].name); moved != inputs.end())
@@ -139,11 +139,11 @@ public:
       default_batch_ = batch_of(*default_, effort);
     // Who runs on one core is not slowed down by what others do on the next.
     const bool needs_all = with_threads_.contains(id) || has_threads(reference_->default_schedule);
-    const Crowd crowd(needs_all ? load_.pool->threads() : 1);
+    const LoadMonitor load_monitor(needs_all ? load_.pool->threads() : 1);
     Samples samples = samples_in_turns(
         effort, [&] { return sample(own, own_batch); },
         [&] { return sample(*default_, default_batch_); });
-    samples.missing = crowd.missing();
+    samples.missing = load_monitor.missing();
     return samples;
   }
 

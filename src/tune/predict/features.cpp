@@ -124,7 +124,7 @@ public:
   }
 
 private:
-  /// Tensors that are read from a packed copy, whose cells lie in the order of the loops.
+  /// Tensors that are read from a packed copy, whose elements lie in the order of the loops.
   void note_packed(const std::vector<Directive>& directives) {
     for (const Directive& directive : directives) {
       const auto* pack = std::get_if<schedule::Pack>(&directive);
@@ -137,7 +137,7 @@ private:
     }
   }
 
-  /// Is the result's cell kept in registers while the loop around the unrolled ones runs?
+  /// Is the result's element kept in registers while the loop around the unrolled ones runs?
   static bool is_carried(const std::vector<Level>& levels) {
     size_t k = levels.size();
     while (k > 0 && (levels[k - 1].marks.unroll == poly::kFullUnroll ||
@@ -235,13 +235,13 @@ private:
     return {instances, std::move(f)};
   }
 
-  /// Steps of a vectorised loop over so many cells. What is left of a row behind vectors of one register is
-  /// computed in halves of it, behind wider ones cell by cell.
-  double steps_of(const poly::Marks& marks, double cells) const {
+  /// Steps of a vectorised loop over so many elements. What is left of a row behind vectors of one register is
+  /// computed in halves of it, behind wider ones element by element.
+  double steps_of(const poly::Marks& marks, double elements) const {
     const auto lanes =
         static_cast<double>(std::max<int64_t>(space_.surroundings().extents.lanes, 1));
     const auto width = static_cast<double>(std::max<int64_t>(marks.vector_width, 1));
-    const double rows = std::floor(cells / width), left = cells - rows * width;
+    const double rows = std::floor(elements / width), left = elements - rows * width;
     const bool is_halved = width <= lanes || marks.unroll == poly::kFullUnroll;
     const double registers = is_halved ? std::floor(left / lanes) : 0;
     const double rest = left - registers * lanes;
@@ -249,8 +249,8 @@ private:
            (is_halved ? std::popcount(static_cast<uint64_t>(rest)) : rest);
   }
 
-  /// Cells that a step of the innermost loop computes on the average; the last tile of a row may be short.
-  double cells_a_step(poly::StmtId id, const Level& last) const {
+  /// Elements that a step of the innermost loop computes on the average; the last tile of a row may be short.
+  double elements_a_step(poly::StmtId id, const Level& last) const {
     if (last.marks.vector_width <= 1)
       return 1;
     double all = last.extent;
@@ -269,7 +269,7 @@ private:
     f[kInnermost] = log_of(last.extent);
     f[kVectorWidth] = static_cast<double>(std::max<int64_t>(last.marks.vector_width, 1));
     f[kIsVector] = last.marks.vector_width > 0 ? 1 : 0;
-    f[kLanesUsed] = std::log2(cells_a_step(id, last));
+    f[kLanesUsed] = std::log2(elements_a_step(id, last));
     const std::vector<uint32_t> tensors = tensors_of(id);
     for (size_t a = 0; a < last.moves.size(); ++a) {
       const Move move = last.moves[a];
@@ -350,7 +350,7 @@ private:
     f[kImbalance] = cores;
   }
 
-  /// Bytes that one statement brings in from beyond each cache: the cells that fit are brought in once
+  /// Bytes that one statement brings in from beyond each cache: the elements that fit are brought in once
   /// for each iteration of the loops around them that moves some access.
   void traffic(poly::StmtId id, const std::vector<Level>& levels, double instances,
                Features& f) const {
@@ -359,13 +359,13 @@ private:
     const size_t accesses = levels.back().moves.size();
     // footprint[d]: bytes of all accesses below the first d loops.
     std::vector<double> footprint(levels.size() + 1, bytes * static_cast<double>(accesses));
-    std::vector<double> cells(accesses, 1);
+    std::vector<double> elements(accesses, 1);
     for (size_t d = levels.size(); d-- > 0;) {
       double sum = 0;
       for (size_t a = 0; a < accesses; ++a) {
         if (levels[d].moves[a] != Move::None)
-          cells[a] *= levels[d].extent;
-        sum += cells[a] * bytes;
+          elements[a] *= levels[d].extent;
+        sum += elements[a] * bytes;
       }
       footprint[d] = sum;
     }

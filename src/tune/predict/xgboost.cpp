@@ -112,13 +112,13 @@ Forest XGBoost::fit(const std::vector<std::vector<double>>& rows, const std::vec
   if (rows.empty() || rows.front().empty())
     return {};
   const Functions& f = *functions_;
-  std::vector<float> cells;
+  std::vector<float> elements;
   for (const auto& row : rows)
-    for (const double cell : row)
-      cells.push_back(static_cast<float>(cell));
+    for (const double element : row)
+      elements.push_back(static_cast<float>(element));
   const auto count = static_cast<uint64_t>(rows.size());
   Functions::Handle matrix = nullptr, booster = nullptr;
-  f.check(f.make_matrix(cells.data(), count, rows.front().size(),
+  f.check(f.make_matrix(elements.data(), count, rows.front().size(),
                         std::numeric_limits<float>::quiet_NaN(), &matrix));
   // Weights that are one on average: its regularisation is meant for such.
   const double whole = sum_of(weights);

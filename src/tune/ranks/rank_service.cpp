@@ -1,7 +1,7 @@
 #include "run/cpu/threads.h"
 #include "tune/measure/channel.h"
+#include "tune/measure/machine_lock.h"
 #include "tune/measure/pool.h"
-#include "tune/measure/turns.h"
 #include "tune/ranks/rank_messages.h"
 #include "tune/ranks/ranks.h"
 
@@ -49,7 +49,7 @@ private:
       return ready;
     }
     auto pool = std::make_unique<Pool>(*std::move(benches), ready.workers, task->limits);
-    pool->take_turns(Turns(turns_of_this_machine()));
+    pool->take_turns(MachineLock(turns_of_this_machine()));
     if (const auto started = pool->start(); !started)
       ready.error = render(started.error());
     else

@@ -126,7 +126,7 @@ private:
     population.insert(population.end(), sketches.begin(), sketches.end());
     const size_t strangers = population.size() + kRandom;
     for (int tries = 0; tries < 3 * kRandom && population.size() < strangers; ++tries)
-      score(space_.random(chance_), population, known);
+      score(space_.random(rng_), population, known);
     for (int generation = 0; generation < kGenerations; ++generation) {
       const std::vector<Scored> parents = fittest(population);
       for (int tries = 0; tries < kChildren; ++tries)
@@ -161,15 +161,15 @@ private:
 
   Point child(const std::vector<Scored>& parents) {
     if (parents.empty())
-      return space_.random(chance_);
+      return space_.random(rng_);
     const auto parent = [&]() -> const Point& {
-      return parents[std::min(chance_.below(parents.size()), chance_.below(parents.size()))].point;
+      return parents[std::min(rng_.below(parents.size()), rng_.below(parents.size()))].point;
     };
     const Point& first = parent();
-    Point point = chance_.coin(0.3) ? space_.crossed(first, parent(), chance_) : first;
+    Point point = rng_.coin(0.3) ? space_.crossed(first, parent(), rng_) : first;
     do
-      point = space_.mutated(point, chance_);
-    while (chance_.coin(0.3));
+      point = space_.mutated(point, rng_);
+    while (rng_.coin(0.3));
     return point;
   }
 

@@ -42,7 +42,7 @@ bool FreshPoints::take(std::vector<Point>& batch, Point point, bool is_drawn) {
 
 void FreshPoints::take_random(std::vector<Point>& batch, size_t count) {
   for (size_t tries = 0; batch.size() < count && tries < 20 * count; ++tries)
-    take(batch, space_.random(chance_));
+    take(batch, space_.random(rng_));
 }
 
 namespace {
@@ -90,7 +90,7 @@ private:
       const size_t pick = number % values;
       number /= values;
       const size_t at = values == 1 ? 0 : pick * (now[k].choices.size() - 1) / (values - 1);
-      list = turned(std::move(list), now[k], now[k].choices[at]);
+      list = transposed(std::move(list), now[k], now[k].choices[at]);
     }
     return number == 0 ? std::optional(std::move(list)) : std::nullopt;
   }
@@ -111,7 +111,7 @@ protected:
     asked_.clear();
     for (size_t c = 0; c < chains_.size() && batch.size() < count; ++c)
       for (int tries = 0; tries < 20; ++tries) {
-        Point next = space_.mutated(chains_[c].point, chance_);
+        Point next = space_.mutated(chains_[c].point, rng_);
         const std::string text = text_of(next);
         if (take(batch, std::move(next))) {
           asked_[text] = c;
@@ -129,7 +129,7 @@ protected:
         continue;
       Observation& at = chains_[chain->second];
       const double slower = std::log(one.ratio) - std::log(at.ratio);
-      if (slower < 0 || chance_.coin(std::exp(-slower / heat_)))
+      if (slower < 0 || rng_.coin(std::exp(-slower / heat_)))
         at = one;
     }
   }
@@ -148,7 +148,7 @@ public:
 protected:
   void more(std::vector<Point>& batch, size_t count) override {
     for (size_t tries = 0; batch.size() < count && tries < 20 * count && !best_.empty(); ++tries)
-      take(batch, chance_.coin(0.1) ? space_.random(chance_) : child());
+      take(batch, rng_.coin(0.1) ? space_.random(rng_) : child());
     take_random(batch, count);
   }
 
@@ -158,15 +158,15 @@ private:
   /// The better of two of the fastest.
   const Point& parent() {
     const size_t count = std::min(kParents, best_.size());
-    return best_[std::min(chance_.below(count), chance_.below(count))].point;
+    return best_[std::min(rng_.below(count), rng_.below(count))].point;
   }
 
   Point child() {
     const Point& first = parent();
-    Point point = chance_.coin(0.3) ? space_.crossed(first, parent(), chance_) : first;
+    Point point = rng_.coin(0.3) ? space_.crossed(first, parent(), rng_) : first;
     do
-      point = space_.mutated(point, chance_);
-    while (chance_.coin(0.3));
+      point = space_.mutated(point, rng_);
+    while (rng_.coin(0.3));
     return point;
   }
 };
@@ -199,7 +199,7 @@ private:
             waiting_.push_back(std::move(point));
     // In no order of ours: the first neighbours are all of one knob.
     for (size_t k = waiting_.size(); k > 1; --k)
-      std::swap(waiting_[k - 1], waiting_[chance_.below(k)]);
+      std::swap(waiting_[k - 1], waiting_[rng_.below(k)]);
     return !waiting_.empty();
   }
 

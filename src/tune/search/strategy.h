@@ -46,7 +46,7 @@ std::unique_ptr<Strategy> make_strategy(std::string_view name, Space&, uint64_t 
 /// What strategies have in common: most try all sketches as they are, then what `more` finds; nothing twice.
 class FreshPoints : public Strategy {
 public:
-  FreshPoints(Space& space, uint64_t seed) : space_(space), chance_(seed) {}
+  FreshPoints(Space& space, uint64_t seed) : space_(space), rng_(seed) {}
 
   std::vector<Point> propose(size_t count) final;
   void learn(const std::vector<Observation>&) final;
@@ -68,7 +68,7 @@ protected:
   void take_random(std::vector<Point>& batch, size_t count);
 
   Space& space_;
-  Chance chance_;
+  Rng rng_;
   std::vector<Observation> best_; ///< measured, best first
 
 private:

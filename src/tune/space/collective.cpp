@@ -73,7 +73,7 @@ std::optional<std::vector<int64_t>> collective_choices(const std::vector<Directi
         continue;
       if (item == 0)
         return multiples(one.extents[0], {1, 2, 3, 4});
-      if (item == 2) // as much as the copy engine lays out for the instruction
+      if (item == 2) // as much as TMA lays out for the instruction
         return std::vector<int64_t>{size};
       return lanes_like(*instruction_named(std::get<Tensorize>(list[one.tensorize]).instruction));
     }

@@ -16,7 +16,7 @@ bool fits(const KnownNest& nest, size_t depth) {
     return false;
   return std::all_of(nest.facts.strides.begin(),
                      nest.facts.strides.begin() + static_cast<std::ptrdiff_t>(depth),
-                     [](const Strides& strides) { return !strides.writes_same_cell; });
+                     [](const Strides& strides) { return !strides.writes_same_element; });
 }
 
 bool go_together(const KnownNest& a, const KnownNest& b, size_t depth) {

@@ -20,7 +20,7 @@ constexpr int64_t kUnknownExtent = 1024;
 constexpr int64_t kMostRows = 14;
 constexpr int64_t kMostVectors = 6;
 constexpr int64_t kMostStages = 5;
-/// Of a GPU: parts of a block, and cells of a thread along one loop.
+/// Of a GPU: parts of a block, and elements of a thread along one loop.
 constexpr int64_t kMostGpuBlock = 256, kMostOfThread = 32, kMostGpuStages = 8;
 
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -123,7 +123,7 @@ private:
   Knob::Kind kind_of(const CutLoop& cut) const {
     const LoopName point = point_loop(cut.loop);
     if (is_marked<Vectorize>(
-            point)) // threads of a GPU have their cells alike, with vectors or without
+            point)) // threads of a GPU have their elements alike, with vectors or without
       return extents_.is_gpu ? Knob::Kind::Rows : Knob::Kind::Lanes;
     return is_marked<Unroll>(point) ? Knob::Kind::Rows : Knob::Kind::Block;
   }
@@ -135,7 +135,7 @@ private:
     });
   }
 
-  /// Cuts of one name and size are turned together. A copy to shared memory or registers has loops of other names:
+  /// Cuts of one name and size are transposed together. A copy to shared memory or registers has loops of other names:
   /// threads that copy as they read later have the same cut as some reader.
   std::string name_of(const CutLoop& cut) const {
     if (extents_.is_gpu && !is_of_source(cut.loop))
@@ -242,7 +242,7 @@ std::vector<Knob> knobs_of(const std::vector<Directive>& list, const Extents& ex
   return Collector(list, extents).knobs();
 }
 
-std::vector<Directive> turned(std::vector<Directive> list, const Knob& knob, int64_t value) {
+std::vector<Directive> transposed(std::vector<Directive> list, const Knob& knob, int64_t value) {
   for (const auto& [directive, item] : knob.places)
     size_at(list[directive], item) = value;
   // A vector is no wider than its tile of lanes.

@@ -30,7 +30,7 @@ Extents extents_of(const schedule::Schedule& initial, const schedule::Environmen
 /// All knobs of a list, in the order of their first places.
 std::vector<Knob> knobs_of(const std::vector<Directive>&, const Extents&);
 
-/// The list with a knob turned. Blocks around it stay whole multiples of what they hold.
-std::vector<Directive> turned(std::vector<Directive>, const Knob&, int64_t value);
+/// The list with a knob transposed. Blocks around it stay whole multiples of what they hold.
+std::vector<Directive> transposed(std::vector<Directive>, const Knob&, int64_t value);
 
 } // namespace kawara::tune

@@ -166,65 +166,65 @@ List with_statement_from(const List& a, const List& b, const std::string& statem
 } // namespace
 
 std::vector<Directive> mutated(const std::vector<Directive>& list, const Surroundings& around,
-                               Chance& chance) {
+                               Rng& rng) {
   const std::vector<Knob> knobs = knobs_of(list, around.extents);
   // What is bound to blocks and threads of a GPU stays so.
-  const double kind = chance.unit() * (around.extents.is_gpu ? kTurnShare : 1);
+  const double kind = rng.unit() * (around.extents.is_gpu ? kTurnShare : 1);
   if (kind < kTurnShare && !knobs.empty()) {
-    const Knob& knob = chance.pick(knobs);
+    const Knob& knob = rng.pick(knobs);
     // Near numbers are drawn more often than far ones.
     const auto at = std::lower_bound(knob.choices.begin(), knob.choices.end(), knob.value);
     const auto last = static_cast<int64_t>(knob.choices.size()) - 1;
     if (last == 0)
       return list;
-    if (chance.coin(0.5)) {
-      const int64_t step = chance.coin(0.5) ? 1 : -1;
+    if (rng.coin(0.5)) {
+      const int64_t step = rng.coin(0.5) ? 1 : -1;
       const int64_t to = std::clamp<int64_t>((at - knob.choices.begin()) + step, 0, last);
-      return turned(list, knob, knob.choices[static_cast<size_t>(to)]);
+      return transposed(list, knob, knob.choices[static_cast<size_t>(to)]);
     }
-    return turned(list, knob, chance.pick(knob.choices));
+    return transposed(list, knob, rng.pick(knob.choices));
   }
   if (kind < kSwapShare) {
     if (const auto swaps = swaps_of(list); !swaps.empty()) {
-      const auto [directive, at] = chance.pick(swaps);
+      const auto [directive, at] = rng.pick(swaps);
       return with_swap(list, directive, at, at + 1);
     }
   } else if (kind < kMarkShare) {
     if (const auto lists = remarked(list); !lists.empty())
-      return chance.pick(lists);
+      return rng.pick(lists);
   } else {
     std::vector<size_t> candidates;
     for (size_t k = 0; k < list.size(); ++k)
       if (may_go(list[k]))
         candidates.push_back(k);
     if (!candidates.empty())
-      return without(list, chance.pick(candidates), around.statements);
+      return without(list, rng.pick(candidates), around.statements);
   }
   return list;
 }
 
 std::vector<Directive> annotated(std::vector<Directive> list, const Surroundings& around,
-                                 Chance& chance) {
+                                 Rng& rng) {
   const size_t count = knobs_of(list, around.extents).size();
   for (size_t k = 0; k < count; ++k) {
     // Turning one may move others: they are looked up again.
     const std::vector<Knob> knobs = knobs_of(list, around.extents);
     if (k < knobs.size())
-      list = turned(std::move(list), knobs[k], chance.pick(knobs[k].choices));
+      list = transposed(std::move(list), knobs[k], rng.pick(knobs[k].choices));
   }
   return list;
 }
 
 std::vector<Directive> crossed(const std::vector<Directive>& a, const std::vector<Directive>& b,
-                               const Surroundings& around, Chance& chance) {
+                               const Surroundings& around, Rng& rng) {
   if (has_same_shape(a, b)) {
     List child = a;
     const std::vector<Knob> ours = knobs_of(a, around.extents),
                             theirs = knobs_of(b, around.extents);
     for (const Knob& knob : ours)
       for (const Knob& other : theirs)
-        if (other.places.front() == knob.places.front() && chance.coin(0.5))
-          child = turned(std::move(child), knob, other.value);
+        if (other.places.front() == knob.places.front() && rng.coin(0.5))
+          child = transposed(std::move(child), knob, other.value);
     return child;
   }
   std::set<std::string> names;
@@ -234,7 +234,7 @@ std::vector<Directive> crossed(const std::vector<Directive>& a, const std::vecto
   if (names.empty())
     return a;
   auto name = names.begin();
-  std::advance(name, static_cast<std::ptrdiff_t>(chance.below(names.size())));
+  std::advance(name, static_cast<std::ptrdiff_t>(rng.below(names.size())));
   return with_statement_from(a, b, *name);
 }
 
@@ -244,7 +244,7 @@ std::vector<std::vector<Directive>> neighbours(const std::vector<Directive>& lis
   for (const Knob& knob : knobs_of(list, around.extents))
     for (const int64_t choice : knob.choices)
       if (choice != knob.value)
-        lists.push_back(turned(list, knob, choice));
+        lists.push_back(transposed(list, knob, choice));
   if (around.extents.is_gpu)
     return lists;
   for (const auto& [directive, at] : swaps_of(list))

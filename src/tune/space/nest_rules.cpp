@@ -79,7 +79,7 @@ DirectiveList NestRules::levels(bool is_packed) const {
                      Split{name(*k), std::min(kDepth, std::max<int64_t>(1, facts_.extents[*k]))}};
   Reorder order;
   for (size_t q = facts_.fixed; q < size(); ++q)
-    if (q != *v && q != *r && !facts_.strides[q].writes_same_cell)
+    if (q != *v && q != *r && !facts_.strides[q].writes_same_element)
       order.loops.push_back(name(q));
   const LoopName spread = order.loops.empty() ? part_of(name(*r), ".0") : order.loops.front();
   const LoopName blocks[] = {part_of(name(*v), ".0"), part_of(name(*k), ".0"),
@@ -87,7 +87,7 @@ DirectiveList NestRules::levels(bool is_packed) const {
                              part_of(name(*r), ".1.0")};
   order.loops.insert(order.loops.end(), std::begin(blocks), std::end(blocks));
   for (size_t q = facts_.fixed; q < size(); ++q)
-    if (facts_.strides[q].writes_same_cell && q != *v && q != *r)
+    if (facts_.strides[q].writes_same_element && q != *v && q != *r)
       order.loops.push_back(q == *k ? part_of(name(q), ".1") : name(q));
   order.loops.push_back(part_of(name(*r), ".1.1"));
   order.loops.push_back(part_of(name(*v), ".1.1"));
@@ -130,7 +130,7 @@ std::optional<size_t> NestRules::along_memory() const {
   std::optional<size_t> best;
   const auto worth = [&](size_t k) {
     const Strides& s = facts_.strides[k];
-    return 2 * s.unit + s.none - 12 * s.far - 24 * s.far_writes - (s.writes_same_cell ? 3 : 0);
+    return 2 * s.unit + s.none - 12 * s.far - 24 * s.far_writes - (s.writes_same_element ? 3 : 0);
   };
   for (size_t k = facts_.fixed; k < size(); ++k)
     if ((facts_.is_parallel[k] || facts_.is_reduction[k]) && facts_.extents[k] >= 2)
@@ -145,7 +145,8 @@ std::optional<size_t> NestRules::row_loop() const {
   std::optional<size_t> best;
   for (size_t k = facts_.fixed; k < size(); ++k)
     if (k != v.value_or(size()) && facts_.is_parallel[k] && facts_.strides[k].none > 0 &&
-        !facts_.strides[k].writes_same_cell && (!best || facts_.extents[k] > facts_.extents[*best]))
+        !facts_.strides[k].writes_same_element &&
+        (!best || facts_.extents[k] > facts_.extents[*best]))
       best = k;
   return best;
 }
@@ -153,7 +154,7 @@ std::optional<size_t> NestRules::row_loop() const {
 std::optional<size_t> NestRules::depth_loop() const {
   std::optional<size_t> best;
   for (size_t k = facts_.fixed; k < size(); ++k)
-    if (facts_.strides[k].writes_same_cell && facts_.is_reduction[k] &&
+    if (facts_.strides[k].writes_same_element && facts_.is_reduction[k] &&
         (!best || facts_.extents[k] > facts_.extents[*best]))
       best = k;
   return best;

@@ -24,7 +24,7 @@ Space::Space(const schedule::Schedule& initial, const schedule::Environment& env
   sketches_ = tune::sketches(rules, ground);
 }
 
-Point Space::random(Chance& chance) const {
+Point Space::random(Rng& rng) const {
   std::vector<const Point*> alive;
   for (const Point& sketch : sketches_) {
     const auto tally = tallies_.find(sketch.sketch);
@@ -36,16 +36,16 @@ Point Space::random(Chance& chance) const {
   }
   if (alive.empty())
     return sketches_.front();
-  const Point& sketch = *chance.pick(alive);
-  return {annotated(sketch.directives, surroundings_, chance), sketch.sketch};
+  const Point& sketch = *rng.pick(alive);
+  return {annotated(sketch.directives, surroundings_, rng), sketch.sketch};
 }
 
-Point Space::mutated(const Point& point, Chance& chance) const {
-  return {tune::mutated(point.directives, surroundings_, chance), point.sketch};
+Point Space::mutated(const Point& point, Rng& rng) const {
+  return {tune::mutated(point.directives, surroundings_, rng), point.sketch};
 }
 
-Point Space::crossed(const Point& a, const Point& b, Chance& chance) const {
-  return {tune::crossed(a.directives, b.directives, surroundings_, chance), a.sketch};
+Point Space::crossed(const Point& a, const Point& b, Rng& rng) const {
+  return {tune::crossed(a.directives, b.directives, surroundings_, rng), a.sketch};
 }
 
 std::vector<Point> Space::neighbours(const Point& point) const {

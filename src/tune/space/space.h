@@ -24,9 +24,9 @@ public:
   const std::vector<Directive>& steps() const { return steps_; } ///< of `auto`
 
   /// A sketch with numbers drawn at random; sketches whose points were all refused so far are left out.
-  Point random(Chance&) const;
-  Point mutated(const Point&, Chance&) const;
-  Point crossed(const Point&, const Point&, Chance&) const;
+  Point random(Rng&) const;
+  Point mutated(const Point&, Rng&) const;
+  Point crossed(const Point&, const Point&, Rng&) const;
   std::vector<Point> neighbours(const Point&) const;
 
   /// Lists that were good elsewhere become sketches too.

@@ -300,7 +300,7 @@ private:
     return e;
   }
 
-  std::vector<Linear> some_cell(size_t tensor) {
+  std::vector<Linear> some_element(size_t tensor) {
     std::vector<Linear> index;
     for (size_t d = 0; d < program_.tensors[tensor].shape.size(); ++d)
       index.push_back(inside(tensor, d, some_index()));
@@ -317,7 +317,7 @@ private:
 
   TriangleValue some_load() {
     const size_t t = tensor(chance(70) ? read_ : written_, static_cast<size_t>(draw(1, 2)));
-    return load(t, some_cell(t));
+    return load(t, some_element(t));
   }
 
   static TriangleValue of_two(TriangleValue::Kind kind, TriangleValue a, TriangleValue b) {
@@ -359,7 +359,7 @@ private:
 
   TriangleNode statement() {
     const size_t t = tensor(written_, static_cast<size_t>(chance(75) ? 2 : 1));
-    std::vector<Linear> index = some_cell(t);
+    std::vector<Linear> index = some_element(t);
     const int64_t form = draw(0, 99);
     const bool is_whole = written_[0] == 'i';
     const std::string op = form < 62   ? "+="
@@ -384,17 +384,17 @@ private:
     if (!starts_inside)
       std::shuffle(role.begin(), role.end(), random_);
     const size_t c = fresh(written_, 2), a = fresh(read_, 2), b = fresh(read_, 2);
-    const auto cell = [&](size_t tensor, size_t first, size_t second, bool may_turn = true) {
+    const auto element = [&](size_t tensor, size_t first, size_t second, bool may_turn = true) {
       if (may_turn && chance(35))
         std::swap(first, second);
       return std::vector<Linear>{
           inside(tensor, 0, of_loop(loops[first].loop, chance(90) ? 0 : draw(1, 2))),
           inside(tensor, 1, of_loop(loops[second].loop, chance(90) ? 0 : draw(1, 2)))};
     };
-    const std::vector<Linear> result = cell(c, role[0], role[1]);
+    const std::vector<Linear> result = element(c, role[0], role[1]);
     TriangleValue product =
-        of_two(TriangleValue::Kind::Multiply, load(a, cell(a, role[0], role[2])),
-               load(b, cell(b, role[2], role[1])));
+        of_two(TriangleValue::Kind::Multiply, load(a, element(a, role[0], role[2])),
+               load(b, element(b, role[2], role[1])));
     if (chance(12))
       product = of_two(TriangleValue::Kind::Add, product, some_load());
     loops[2].body.push_back(store(c, result, chance(94) ? "+=" : "max=", product));
@@ -432,12 +432,12 @@ private:
     enter(outer, rows);
     TriangleNode inner = loop_over(columns);
     enter(inner, columns);
-    const std::vector<Linear> cell = {inside(temp, 0, of_loop(outer.loop, 0)),
-                                      inside(temp, 1, of_loop(inner.loop, 0))};
-    inner.body.push_back(store(temp, cell, "=", chance(50) ? zero() : some_value()));
+    const std::vector<Linear> element = {inside(temp, 0, of_loop(outer.loop, 0)),
+                                         inside(temp, 1, of_loop(inner.loop, 0))};
+    inner.body.push_back(store(temp, element, "=", chance(50) ? zero() : some_value()));
     if (chance(60)) {
       TriangleNode sum = some_nest_loop();
-      sum.body.push_back(store(temp, cell, "+=", some_value()));
+      sum.body.push_back(store(temp, element, "+=", some_value()));
       scope_.pop_back();
       inner.body.push_back(sum);
     }
@@ -458,7 +458,7 @@ private:
     TriangleValue value = load(temp, read);
     if (chance(50))
       value = of_two(TriangleValue::Kind::Multiply, value, some_load());
-    j.body.push_back(store(to, some_cell(to), chance(65) ? "+=" : "=", value));
+    j.body.push_back(store(to, some_element(to), chance(65) ? "+=" : "=", value));
     scope_.pop_back();
     i.body.push_back(j);
     scope_.pop_back();

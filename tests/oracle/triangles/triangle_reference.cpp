@@ -70,7 +70,7 @@ private:
     }
   }
 
-  TriangleCell& cell(size_t tensor, const std::vector<Linear>& index) {
+  TriangleElement& element(size_t tensor, const std::vector<Linear>& index) {
     TriangleArray& array = arrays_[tensor];
     int64_t position = 0;
     for (size_t d = 0; d < index.size(); ++d) {
@@ -79,7 +79,7 @@ private:
         throw std::runtime_error("outside " + program_.tensors[tensor].name);
       position = position * array.shape[d] + at;
     }
-    return array.cells[static_cast<size_t>(position)];
+    return array.elements[static_cast<size_t>(position)];
   }
 
   /// Whole numbers are computed in 32 bits, f64 in itself, the others in f32.
@@ -89,8 +89,8 @@ private:
     return elem_ == "f64" ? x : static_cast<double>(static_cast<float>(x));
   }
 
-  TriangleCell combined(TriangleValue::Kind kind, const TriangleCell& a,
-                        const TriangleCell& b) const {
+  TriangleElement combined(TriangleValue::Kind kind, const TriangleElement& a,
+                           const TriangleElement& b) const {
     using Kind = TriangleValue::Kind;
     switch (kind) {
     case Kind::Add:
@@ -115,10 +115,10 @@ private:
     return is_max ? std::max(a, b) : std::min(a, b);
   }
 
-  TriangleCell value(const TriangleValue& v) {
+  TriangleElement value(const TriangleValue& v) {
     switch (v.kind) {
     case TriangleValue::Kind::Load:
-      return cell(v.tensor, v.index);
+      return element(v.tensor, v.index);
     case TriangleValue::Kind::Number:
       return {static_cast<double>(v.number), std::abs(static_cast<double>(v.number))};
     case TriangleValue::Kind::Loop: {
@@ -126,7 +126,7 @@ private:
       return {at, std::abs(at)};
     }
     default: {
-      const TriangleCell a = value(v.operands[0]), b = value(v.operands[1]);
+      const TriangleElement a = value(v.operands[0]), b = value(v.operands[1]);
       return combined(v.kind, a, b);
     }
     }
@@ -135,9 +135,9 @@ private:
   void statement(const TriangleNode& node) {
     using Kind = TriangleValue::Kind;
     elem_ = program_.tensors[node.tensor].elem;
-    const TriangleCell given = value(node.value);
-    TriangleCell& target = cell(node.tensor, node.index);
-    TriangleCell now = given;
+    const TriangleElement given = value(node.value);
+    TriangleElement& target = element(node.tensor, node.index);
+    TriangleElement now = given;
     if (node.op != "=")
       now = combined(node.op == "+="     ? Kind::Add
                      : node.op == "-="   ? Kind::Subtract
@@ -174,7 +174,7 @@ TriangleArray start_of(const Triangle& program, size_t tensor, const std::vector
   for (int64_t c = 0; c < count; ++c) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
     const double value = is_given ? static_cast<double>((state >> 40) % 7) - 3 : 0;
-    array.cells.push_back({value, std::abs(value)});
+    array.elements.push_back({value, std::abs(value)});
   }
   return array;
 }

@@ -4,19 +4,19 @@
 
 namespace kawara::oracle {
 
-/// A cell: its number, and how large the numbers were that it was made of.
-struct TriangleCell {
+/// An element: its number, and how large the numbers were that it was made of.
+struct TriangleElement {
   double value = 0;
   double size = 0;
 };
 
-/// All cells of a tensor, row by row.
+/// All elements of a tensor, row by row.
 struct TriangleArray {
   std::vector<int64_t> shape;
-  std::vector<TriangleCell> cells;
+  std::vector<TriangleElement> elements;
 };
 
-/// Cells that a tensor has at these sizes, with small whole numbers that depend on the seed (zeros for outputs and
+/// Elements that a tensor has at these sizes, with small whole numbers that depend on the seed (zeros for outputs and
 /// temps).
 TriangleArray start_of(const Triangle&, size_t tensor, const std::vector<int64_t>& params,
                        uint64_t seed);

@@ -147,18 +147,18 @@ private:
     return std::nullopt;
   }
 
-  /// What is wrong with the kernel when every access and every cell is looked at.
+  /// What is wrong with the kernel when every access and every element is looked at.
   std::optional<std::string> interpreted(const kernel::Kernel& kernel,
                                          const std::vector<int64_t>& sizes) const {
     const program::Arrays given = inputs(sizes);
-    std::vector<kernel::Cells> arguments;
+    std::vector<kernel::Elements> arguments;
     for (const kernel::Buffer& buffer : kernel.buffers) {
       if (buffer.scope != kernel::Scope::Argument)
         continue;
-      kernel::Cells& cells = arguments.emplace_back();
+      kernel::Elements& elements = arguments.emplace_back();
       if (const auto found = given.find(buffer.name); found != given.end())
-        for (int64_t at = 0; at < found->second.cells(); ++at)
-          cells.push_back(found->second.get(at));
+        for (int64_t at = 0; at < found->second.elements(); ++at)
+          elements.push_back(found->second.get(at));
     }
     const auto done = kernel::interpret(kernel, sizes, arguments, {.seed = seed_});
     if (!done)
@@ -169,7 +169,7 @@ private:
       if (buffer.scope != kernel::Scope::Argument)
         continue;
       program::Array array(buffer.elem, kernel::extents_of(buffer, sizes));
-      for (int64_t at = 0; at < array.cells(); ++at)
+      for (int64_t at = 0; at < array.elements(); ++at)
         array.set(at, arguments[next][static_cast<size_t>(at)]);
       ++next;
       results.emplace(buffer.name, std::move(array));
@@ -221,8 +221,8 @@ private:
         continue;
       const TriangleArray start = start_of(program_, t, sizes, seed_);
       program::Array array(*scalar::elem_from_name(tensor.elem), start.shape);
-      for (size_t c = 0; c < start.cells.size(); ++c)
-        array.set_double(static_cast<int64_t>(c), start.cells[c].value);
+      for (size_t c = 0; c < start.elements.size(); ++c)
+        array.set_double(static_cast<int64_t>(c), start.elements[c].value);
       given.emplace(tensor.name, std::move(array));
     }
     return given;
@@ -238,16 +238,16 @@ private:
         continue;
       const program::Array& array = got.at(tensor.name);
       const bool is_exact = !may_round || program_.numerics == "exact" || tensor.elem[0] == 'i';
-      for (size_t c = 0; c < expected[t].cells.size(); ++c) {
-        const double want = expected[t].cells[c].value,
+      for (size_t c = 0; c < expected[t].elements.size(); ++c) {
+        const double want = expected[t].elements[c].value,
                      have = array.get_double(static_cast<int64_t>(c));
         constexpr double kRoundings = 64;
         const double allowed =
-            is_exact ? 0 : kRoundings * rounding_of(tensor.elem) * expected[t].cells[c].size;
+            is_exact ? 0 : kRoundings * rounding_of(tensor.elem) * expected[t].elements[c].size;
         if (want == have || (std::isnan(want) && std::isnan(have)) ||
-            std::abs(want - have) <= allowed || !std::isfinite(expected[t].cells[c].size * 16))
+            std::abs(want - have) <= allowed || !std::isfinite(expected[t].elements[c].size * 16))
           continue;
-        return tensor.name + ", cell " + std::to_string(c) + ": " + std::to_string(have) +
+        return tensor.name + ", element " + std::to_string(c) + ": " + std::to_string(have) +
                " instead of " + std::to_string(want);
       }
     }

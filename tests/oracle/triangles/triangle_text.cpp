@@ -36,7 +36,7 @@ std::string text_of(const Triangle& program, const std::vector<Linear>& list, co
   return list.size() > 1 ? std::string(choice) + "(" + text + ")" : text;
 }
 
-std::string cell_text(const Triangle& program, size_t tensor, const std::vector<Linear>& index) {
+std::string element_text(const Triangle& program, size_t tensor, const std::vector<Linear>& index) {
   std::string text;
   for (const Linear& e : index)
     text += (text.empty() ? "" : ", ") + text_of(program, e);
@@ -46,7 +46,7 @@ std::string cell_text(const Triangle& program, size_t tensor, const std::vector<
 std::string value_text(const Triangle& program, const TriangleValue& v) {
   using Kind = TriangleValue::Kind;
   if (v.kind == Kind::Load)
-    return cell_text(program, v.tensor, v.index);
+    return element_text(program, v.tensor, v.index);
   if (v.kind == Kind::Number)
     return std::to_string(v.number);
   if (v.kind == Kind::Loop)
@@ -66,7 +66,7 @@ void append(const Triangle& program, const std::vector<TriangleNode>& nodes, siz
   for (const TriangleNode& node : nodes) {
     text += std::string(4 * depth, ' ');
     if (!node.is_loop) {
-      text += cell_text(program, node.tensor, node.index) + " " + node.op + " " +
+      text += element_text(program, node.tensor, node.index) + " " + node.op + " " +
               value_text(program, node.value) + "\n";
       continue;
     }

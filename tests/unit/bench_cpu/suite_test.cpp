@@ -29,28 +29,28 @@ Case small_case(Op op) {
   return {};
 }
 
-/// Gives back the definition's values, off by something in one cell.
+/// Gives back the definition's values, off by something in one element.
 class Fake final : public Contestant {
 public:
   explicit Fake(float off) : off_(off) {}
   const char* name() const override { return "fake"; }
   const char* version() const override { return ""; }
   bool prepare(const Case& c, const Operands& x) override {
-    cells_.clear();
-    for (int64_t i = 0; i < output_cells(c); ++i)
-      cells_.push_back(static_cast<float>(expected_cell(c, x, i)));
-    cells_[cells_.size() / 2 + 1] += off_;
+    elements_.clear();
+    for (int64_t i = 0; i < output_elements(c); ++i)
+      elements_.push_back(static_cast<float>(expected_element(c, x, i)));
+    elements_[elements_.size() / 2 + 1] += off_;
     return true;
   }
   void run() override {}
-  void output(float* cells) const override {
-    std::memcpy(cells, cells_.data(), cells_.size() * sizeof(float));
+  void output(float* elements) const override {
+    std::memcpy(elements, elements_.data(), elements_.size() * sizeof(float));
   }
   void release() override {}
 
 private:
   float off_;
-  std::vector<float> cells_;
+  std::vector<float> elements_;
 };
 
 TEST(Cases, HaveNamesOfTheirOwn) {
@@ -106,7 +106,7 @@ TEST(Suite, EveryShapeOfConvolutionIsAProgram) {
   }
 }
 
-TEST(Suite, AWrongCellIsFoundAndBlamedOnTheRightOne) {
+TEST(Suite, AWrongElementIsFoundAndBlamedOnTheRightOne) {
   for (const Op op :
        {Op::Gemm, Op::GemmI8, Op::Conv, Op::Softmax, Op::Transpose, Op::GemmGelu, Op::ConvPool}) {
     Contestants contestants;

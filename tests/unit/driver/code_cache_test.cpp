@@ -81,7 +81,7 @@ int64_t found_by_model(const std::string& folder) {
   const auto results = model.run(model.pattern_inputs({}));
   EXPECT_TRUE(results);
   const Tensor x = model.pattern_inputs({}).at("x").tensor;
-  for (int64_t k = 0; k < x.cells(); ++k)
+  for (int64_t k = 0; k < x.elements(); ++k)
     EXPECT_EQ((*results)[0].tensor.get_double(k), -std::max(x.get_double(k), 0.0));
   EXPECT_EQ(model.kernels(), 1);
   return model.from_cache();

@@ -47,7 +47,7 @@ size_t same_kernels(const Graph& graph) {
     EXPECT_EQ(other.results.size(), plain.results.size());
     for (size_t k = 0; k < plain.results.size(); ++k) {
       EXPECT_EQ(other.results[k].shape(), plain.results[k].shape());
-      for (int64_t at = 0; at < plain.results[k].cells(); ++at)
+      for (int64_t at = 0; at < plain.results[k].elements(); ++at)
         EXPECT_NEAR(other.results[k].get_double(at), plain.results[k].get_double(at),
                     1e-5 * std::max(1.0, std::abs(plain.results[k].get_double(at))))
             << at;
@@ -91,7 +91,7 @@ TEST(InPlace, ResultsTakeOverWhatEndsThere) {
   ASSERT_TRUE(plans);
   const Plan& plan = *plans->front();
   ASSERT_EQ(plan.in_place.size(), 2U);
-  EXPECT_EQ(plan.in_place[0].why, "S1 reads cells before another iteration of S2 writes them")
+  EXPECT_EQ(plan.in_place[0].why, "S1 reads elements before another iteration of S2 writes them")
       << "the product's own operand ends there, too";
   const InPlace& share = plan.in_place[1];
   EXPECT_TRUE(share.is_done) << share.why;

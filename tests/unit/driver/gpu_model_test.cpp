@@ -26,7 +26,7 @@ using run::Datum;
 
 Tensor small_numbers(const Shape& shape, uint64_t seed) {
   Tensor tensor = pattern_tensor(DataType::F32, shape, seed);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, tensor.get_double(k) / 4);
   return tensor;
 }
@@ -103,23 +103,23 @@ private:
     const GpuProgram& program = *programs_.at(step.program);
     const emit::Signature signature = emit::signature_of(program.kernel);
     std::vector<program::Array> arrays;
-    std::vector<kernel::Cells> cells;
+    std::vector<kernel::Elements> elements;
     for (size_t n = 0; n < signature.arguments.size(); ++n) {
       const kernel::Buffer& buffer = program.kernel.buffers[signature.arguments[n].id];
       program::Array array(buffer.elem, kernel::extents_of(buffer, {}));
       std::memcpy(array.data(), address(step.arguments[n]), array.bytes());
-      cells.emplace_back();
-      for (int64_t k = 0; k < array.cells(); ++k)
-        cells.back().push_back(array.get(k));
+      elements.emplace_back();
+      for (int64_t k = 0; k < array.elements(); ++k)
+        elements.back().push_back(array.get(k));
       arrays.push_back(std::move(array));
     }
-    const auto done = kernel::interpret(program.kernel, {}, cells);
+    const auto done = kernel::interpret(program.kernel, {}, elements);
     ASSERT_TRUE(done) << program.name << ": " << done.error();
-    for (size_t n = 0; n < cells.size(); ++n) {
+    for (size_t n = 0; n < elements.size(); ++n) {
       if (signature.arguments[n].role == program::Role::Input)
         continue;
-      for (int64_t k = 0; k < arrays[n].cells(); ++k)
-        arrays[n].set(k, cells[n][static_cast<size_t>(k)]);
+      for (int64_t k = 0; k < arrays[n].elements(); ++k)
+        arrays[n].set(k, elements[n][static_cast<size_t>(k)]);
       std::memcpy(address(step.arguments[n]), arrays[n].data(), arrays[n].bytes());
     }
   }
@@ -149,7 +149,7 @@ double difference_on_gpu(DataType floats, bool has_channels_last) {
     EXPECT_TRUE(program->is_scheduled) << program->name;
   const std::vector<Tensor> got = InterpretedTape(*tape, *programs).play({inputs.at("x").tensor});
   double worst = 0;
-  for (int64_t k = 0; k < got[0].cells(); ++k)
+  for (int64_t k = 0; k < got[0].elements(); ++k)
     worst = std::max(worst, std::abs(got[0].get_double(k) - (*expected)[0].tensor.get_double(k)));
   return worst;
 }
@@ -213,14 +213,14 @@ TEST(GpuModel, KernelsAreProvedAndSaySo) {
   }
 }
 
-/// The shape of what is looked up needs no run; rows are looked up on the device, single cells on the host.
+/// The shape of what is looked up needs no run; rows are looked up on the device, single elements on the host.
 TEST(GpuModel, LookingUpIsACallOfTheTape) {
   Builder b("words");
   const ValueId ids = b.input("ids", DataType::I64, dims_of({2, 3}));
   const ValueId table = b.constant("table", small_numbers({5, 4}, 1));
-  const ValueId cells = b.constant("cells", small_numbers({2, 3}, 2));
+  const ValueId elements = b.constant("elements", small_numbers({2, 3}, 2));
   const ValueId rows = b.add("Gather", "rows", {table, ids});
-  const ValueId one = b.add("GatherElements", "one", {cells, ids});
+  const ValueId one = b.add("GatherElements", "one", {elements, ids});
   b.output(b.add("Relu", "y", {rows}), DataType::F32, dims_of({2, 3, 4}));
   b.output(one, DataType::F32, dims_of({2, 3}));
   Model model(b.take());

@@ -34,7 +34,7 @@ using graph::DataType;
 
 Tensor counted(const Shape& shape, double scale) {
   Tensor tensor(DataType::F32, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, scale * static_cast<double>(k % 17 - 8));
   return tensor;
 }

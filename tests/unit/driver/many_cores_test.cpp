@@ -15,7 +15,7 @@ struct Results {
   double allowed = 0;
 };
 
-/// The program with the schedule for that many cores, whose second cache has `cache` bytes.
+/// The program with the schedule for that many cores, whose L2 has `cache` bytes.
 Results results_on(const std::string& text, int64_t cores, int64_t cache,
                    program::Numerics numerics = program::Numerics::Rounding) {
   schedule::Environment environment = host_environment();

@@ -25,7 +25,7 @@ Model model_from(const Parts& parts) {
 
 Datum filled(const Shape& shape, double value) {
   Tensor tensor(DataType::F32, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, value);
   return {tensor, false, {}};
 }
@@ -197,7 +197,7 @@ TEST(Model, PlansOnWhenValuesAreKnown) {
   EXPECT_EQ((*results)[0].tensor.get_double(5), 4);
 }
 
-/// Cells that are worked out before a model runs are counted first.
+/// Elements that are worked out before a model runs are counted first.
 TEST(Model, RefusesConstantsThatAreTooLarge) {
   Model model = model_from({{node("ConstantOfShape", {"s"}, {"c"})},
                             {},
@@ -248,7 +248,7 @@ TEST(Model, SurvivesDamagedFiles) {
       }
       bool is_small = true;
       for (const auto& [input, datum] : *inputs)
-        is_small = is_small && datum.tensor.cells() < 4096;
+        is_small = is_small && datum.tensor.elements() < 4096;
       if (is_small) [[maybe_unused]]
         const auto results = model.run(*inputs);
     }
@@ -258,7 +258,7 @@ TEST(Model, SurvivesDamagedFiles) {
 TEST(Conformance, ComparesByType) {
   const Datum a = filled({2}, 1.0), b = filled({2}, 1.0005), c = filled({2}, 1.01);
   EXPECT_EQ(difference(a, b, 1e-3, 1e-7), "");
-  EXPECT_EQ(difference(a, c, 1e-3, 1e-7), "cell 0 is 1 instead of 1.0099999904632568");
+  EXPECT_EQ(difference(a, c, 1e-3, 1e-7), "element 0 is 1 instead of 1.0099999904632568");
   EXPECT_EQ(difference(a, filled({3}, 1), 1e-3, 1e-7), "f32[2] instead of f32[3]");
   const auto none = conformance_cases("no such folder");
   ASSERT_FALSE(none);

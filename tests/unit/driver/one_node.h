@@ -17,37 +17,38 @@ using graph::DataType;
 using graph::Shape;
 using graph::Tensor;
 
-template <class T> Tensor tensor(DataType type, const Shape& shape, const std::vector<T>& cells) {
+template <class T>
+Tensor tensor(DataType type, const Shape& shape, const std::vector<T>& elements) {
   Tensor out(type, shape);
-  for (int64_t k = 0; k < out.cells(); ++k)
-    graph::is_float(type) ? out.set_double(k, static_cast<double>(cells[static_cast<size_t>(k)]))
-                          : out.set_int(k, static_cast<int64_t>(cells[static_cast<size_t>(k)]));
+  for (int64_t k = 0; k < out.elements(); ++k)
+    graph::is_float(type) ? out.set_double(k, static_cast<double>(elements[static_cast<size_t>(k)]))
+                          : out.set_int(k, static_cast<int64_t>(elements[static_cast<size_t>(k)]));
   return out;
 }
-inline Tensor floats(const Shape& shape, const std::vector<double>& cells) {
-  return tensor(DataType::F32, shape, cells);
+inline Tensor floats(const Shape& shape, const std::vector<double>& elements) {
+  return tensor(DataType::F32, shape, elements);
 }
-inline Tensor integers(const std::vector<int64_t>& cells) {
-  return tensor(DataType::I64, {static_cast<int64_t>(cells.size())}, cells);
+inline Tensor integers(const std::vector<int64_t>& elements) {
+  return tensor(DataType::I64, {static_cast<int64_t>(elements.size())}, elements);
 }
 /// Numbers of [-1, 1) in no obvious order.
 inline Tensor varied(const Shape& shape, int64_t seed) {
   Tensor out(DataType::F32, shape);
-  for (int64_t k = 0; k < out.cells(); ++k)
+  for (int64_t k = 0; k < out.elements(); ++k)
     out.set_double(k, static_cast<double>((k * 37 + seed * 101 + k * k * 7) % 64) / 32 - 1);
   return out;
 }
-inline std::vector<double> cells_of(const Tensor& tensor) {
-  std::vector<double> cells;
-  for (int64_t k = 0; k < tensor.cells(); ++k)
-    cells.push_back(tensor.get_double(k));
-  return cells;
+inline std::vector<double> elements_of(const Tensor& tensor) {
+  std::vector<double> elements;
+  for (int64_t k = 0; k < tensor.elements(); ++k)
+    elements.push_back(tensor.get_double(k));
+  return elements;
 }
 
 struct Case {
   std::string op;
   Attributes attributes = {};
-  std::vector<Tensor> inputs = {}; ///< without cells: left out
+  std::vector<Tensor> inputs = {}; ///< without elements: left out
   int64_t opset = 22;
   size_t outputs = 1;
   std::string name = "the_node";
@@ -113,18 +114,19 @@ inline std::vector<Tensor> run(const Case& c) {
     const Tensor& other = (*meant)[k].tensor;
     EXPECT_EQ(out[k].type(), other.type());
     EXPECT_EQ(out[k].shape(), other.shape());
-    for (int64_t i = 0; i < std::min(out[k].cells(), other.cells()); ++i)
+    for (int64_t i = 0; i < std::min(out[k].elements(), other.elements()); ++i)
       EXPECT_NEAR(out[k].get_double(i), other.get_double(i),
                   1e-5 * (1 + std::abs(other.get_double(i))))
-          << "output " << k << ", cell " << i;
+          << "output " << k << ", element " << i;
   }
   return out;
 }
 
-inline void expect_cells(const Tensor& got, const std::vector<double>& wanted, double by = 1e-5) {
-  ASSERT_EQ(got.cells(), static_cast<int64_t>(wanted.size()));
+inline void expect_elements(const Tensor& got, const std::vector<double>& wanted,
+                            double by = 1e-5) {
+  ASSERT_EQ(got.elements(), static_cast<int64_t>(wanted.size()));
   for (size_t k = 0; k < wanted.size(); ++k)
-    EXPECT_NEAR(got.get_double(static_cast<int64_t>(k)), wanted[k], by) << "cell " << k;
+    EXPECT_NEAR(got.get_double(static_cast<int64_t>(k)), wanted[k], by) << "element " << k;
 }
 
 } // namespace kawara::driver::one_node

@@ -21,11 +21,12 @@ graph::Graph open_net() {
   const ValueId image = b.input("image", DataType::F32, {kBatch, {3, ""}, kOpen});
   const ValueId sums =
       b.add("ReduceSum", "sums", {image, b.integers("axes", {1, 2})}, {{"keepdims", int64_t{0}}});
-  b.output(b.add("Add", "y", {b.add("Transpose", "turned", {tokens}), sums}), DataType::F32, {});
+  b.output(b.add("Add", "y", {b.add("Transpose", "transposed", {tokens}), sums}), DataType::F32,
+           {});
   return b.take();
 }
 
-run::Datum zero_cells(const Shape& shape) { return {Tensor(DataType::F32, shape), false, {}}; }
+run::Datum zero_elements(const Shape& shape) { return {Tensor(DataType::F32, shape), false, {}}; }
 
 std::string size_message(const std::map<std::string, run::Datum>& given, const InputSizes& sizes) {
   const auto shapes = shapes_of_inputs(open_net(), given, sizes);
@@ -57,10 +58,10 @@ TEST(OpenSizes, ComeFromNamesShapesAndInputs) {
   const std::map<std::string, Shape> all{{"tokens", {2, 5}}, {"image", {2, 3, 8}}};
   EXPECT_EQ(shapes({}, {{{"batch", 2}, {"seq", 5}}, {{"image", {2, 3, 8}}}}), all);
   EXPECT_EQ(shapes({}, {{{"seq", 5}}, {{"image", {2, 3, 8}}}}), all) << "batch stands in the shape";
-  EXPECT_EQ(shapes({{"image", zero_cells({2, 3, 8})}}, {{{"seq", 5}}, {}}),
+  EXPECT_EQ(shapes({{"image", zero_elements({2, 3, 8})}}, {{{"seq", 5}}, {}}),
             (std::map<std::string, Shape>{{"tokens", {2, 5}}}))
       << "batch stands in the input";
-  EXPECT_EQ(shapes({{"image", zero_cells({0, 3, 8})}}, {{{"seq", 5}}, {}}),
+  EXPECT_EQ(shapes({{"image", zero_elements({0, 3, 8})}}, {{{"seq", 5}}, {}}),
             (std::map<std::string, Shape>{{"tokens", {0, 5}}}));
 }
 
@@ -68,11 +69,11 @@ TEST(OpenSizes, HaveOneSizeThroughout) {
   EXPECT_EQ(size_message({}, {{{"batch", 2}, {"seq", 5}}, {{"image", {3, 3, 8}}}}),
             "error[K0571]: input `image` cannot have the shape [3, 3, 8]\n\n"
             "  It is declared as f32[batch, 3, ?], and `batch` is given as 2.\n");
-  EXPECT_EQ(size_message({{"tokens", zero_cells({4, 5})}}, {{}, {{"image", {3, 3, 8}}}}),
+  EXPECT_EQ(size_message({{"tokens", zero_elements({4, 5})}}, {{}, {{"image", {3, 3, 8}}}}),
             "error[K0571]: input `tokens` cannot have the shape [4, 5]\n\n"
             "  It is declared as f32[batch, seq], and `batch` is 3 in the shape of `image`.\n");
   EXPECT_EQ(
-      size_message({{"image", zero_cells({2, 3, 8})}}, {{{"seq", 5}}, {{"image", {2, 3, 9}}}}),
+      size_message({{"image", zero_elements({2, 3, 8})}}, {{{"seq", 5}}, {{"image", {2, 3, 9}}}}),
       "error[K0571]: input `image` cannot have the shape [2, 3, 9]\n\n"
       "  It is declared as f32[batch, 3, ?], and the input that is given is [2, 3, 8].\n");
 }

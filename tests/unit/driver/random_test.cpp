@@ -7,16 +7,16 @@ const Attributes kSeed = {{"seed", 7.0}};
 
 double mean_of(const Tensor& x) {
   double sum = 0;
-  for (int64_t k = 0; k < x.cells(); ++k)
+  for (int64_t k = 0; k < x.elements(); ++k)
     sum += x.get_double(k);
-  return sum / static_cast<double>(x.cells());
+  return sum / static_cast<double>(x.elements());
 }
 
 /// What NumPy's RandomState(0) gives: rand() and randn().
 TEST(Random, DrawsAsNumPyDoes) {
   const Attributes of_zero = {{"seed", 0.0}, {"shape", std::vector<int64_t>{3}}};
-  expect_cells(run({"RandomUniform", of_zero})[0], {0.5488135, 0.71518937, 0.60276338}, 1e-7);
-  expect_cells(run({"RandomNormal", of_zero})[0], {1.76405235, 0.40015721, 0.97873798}, 1e-6);
+  expect_elements(run({"RandomUniform", of_zero})[0], {0.5488135, 0.71518937, 0.60276338}, 1e-7);
+  expect_elements(run({"RandomNormal", of_zero})[0], {1.76405235, 0.40015721, 0.97873798}, 1e-6);
 }
 
 TEST(Random, IsScaledAndHasTheTypeThatIsAskedFor) {
@@ -36,23 +36,23 @@ TEST(Random, IsScaledAndHasTheTypeThatIsAskedFor) {
 
 TEST(Random, DependsOnTheSeedOrTheNode) {
   const Tensor x = varied({8}, 1);
-  const auto cells = [&](const Attributes& attributes, const std::string& name) {
-    return cells_of(run({"RandomNormalLike", attributes, {x}, 22, 1, name})[0]);
+  const auto elements = [&](const Attributes& attributes, const std::string& name) {
+    return elements_of(run({"RandomNormalLike", attributes, {x}, 22, 1, name})[0]);
   };
-  EXPECT_EQ(cells({}, "a"), cells({}, "a"));
-  EXPECT_NE(cells({}, "a"), cells({}, "b"));
-  EXPECT_EQ(cells(kSeed, "a"), cells(kSeed, "b"));
-  EXPECT_NE(cells(kSeed, "a"), cells({{"seed", 8.0}}, "a"));
+  EXPECT_EQ(elements({}, "a"), elements({}, "a"));
+  EXPECT_NE(elements({}, "a"), elements({}, "b"));
+  EXPECT_EQ(elements(kSeed, "a"), elements(kSeed, "b"));
+  EXPECT_NE(elements(kSeed, "a"), elements({{"seed", 8.0}}, "a"));
 }
 
 TEST(Random, TurnsChancesIntoTruthValues) {
   Tensor chances(DataType::F32, {3000});
-  for (int64_t k = 0; k < chances.cells(); ++k)
+  for (int64_t k = 0; k < chances.elements(); ++k)
     chances.set_double(k, k < 1000 ? 0 : k < 2000 ? 0.25 : 1);
   const Tensor got = run({"Bernoulli", {{"dtype", int64_t{9}}}, {chances}})[0];
   EXPECT_EQ(got.type(), DataType::Bool);
   int64_t ones[3] = {0, 0, 0};
-  for (int64_t k = 0; k < got.cells(); ++k)
+  for (int64_t k = 0; k < got.elements(); ++k)
     ones[k / 1000] += got.get_int(k);
   EXPECT_EQ(ones[0], 0);
   EXPECT_NEAR(static_cast<double>(ones[1]), 250, 60);
@@ -74,7 +74,7 @@ TEST(Random, ChoosesClassesByTheirChances) {
   EXPECT_NEAR(counts[1], 1200, 150);
 }
 
-TEST(Random, DropsCellsInTraining) {
+TEST(Random, DropsElementsInTraining) {
   const Tensor x = varied({20, 100}, 3);
   const Tensor ratio = floats({}, {0.25}),
                trains = tensor(DataType::Bool, {}, std::vector<int64_t>{1}),
@@ -82,14 +82,15 @@ TEST(Random, DropsCellsInTraining) {
   const auto got = run({"Dropout", {{"seed", int64_t{3}}}, {x, ratio, trains}, 22, 2});
   ASSERT_EQ(got.size(), 2U);
   EXPECT_NEAR(mean_of(got[1]), 0.75, 0.05);
-  for (int64_t k = 0; k < x.cells(); ++k)
+  for (int64_t k = 0; k < x.elements(); ++k)
     EXPECT_NEAR(got[0].get_double(k), got[1].get_int(k) != 0 ? x.get_double(k) / 0.75 : 0, 1e-6);
-  EXPECT_EQ(cells_of(run({"Dropout", {{"seed", int64_t{3}}}, {x, ratio, rests}})[0]), cells_of(x));
+  EXPECT_EQ(elements_of(run({"Dropout", {{"seed", int64_t{3}}}, {x, ratio, rests}})[0]),
+            elements_of(x));
   // Before version 7 an attribute says so, up to 12 nothing does.
-  EXPECT_NE(cells_of(run({"Dropout", {{"ratio", 0.5}}, {x}, 6})[0]), cells_of(x));
-  EXPECT_EQ(cells_of(run({"Dropout", {{"ratio", 0.5}, {"is_test", int64_t{1}}}, {x}, 6})[0]),
-            cells_of(x));
-  EXPECT_EQ(cells_of(run({"Dropout", {{"ratio", 0.5}}, {x}, 10})[0]), cells_of(x));
+  EXPECT_NE(elements_of(run({"Dropout", {{"ratio", 0.5}}, {x}, 6})[0]), elements_of(x));
+  EXPECT_EQ(elements_of(run({"Dropout", {{"ratio", 0.5}, {"is_test", int64_t{1}}}, {x}, 6})[0]),
+            elements_of(x));
+  EXPECT_EQ(elements_of(run({"Dropout", {{"ratio", 0.5}}, {x}, 10})[0]), elements_of(x));
 }
 
 } // namespace

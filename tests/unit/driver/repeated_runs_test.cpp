@@ -12,9 +12,9 @@ namespace {
 using graph::Builder;
 using graph::DataType;
 
-Tensor cells_from(const Shape& shape, int64_t seed) {
+Tensor elements_from(const Shape& shape, int64_t seed) {
   Tensor tensor(DataType::F32, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, static_cast<double>((k * 7 + seed * 13) % 31 - 15) / 16);
   return tensor;
 }
@@ -25,9 +25,9 @@ graph::Graph net_with_weights() {
   Builder b("net");
   const ValueId x = b.input("x", DataType::F32, graph::dims_of({40, 160}));
   const ValueId i = b.input("i", DataType::I64, graph::dims_of({3}));
-  const ValueId w = b.constant("w", cells_from({160, 160}, 1));
-  const ValueId table = b.constant("table", cells_from({160, 144}, 2));
-  const ValueId early = b.constant("early", cells_from({160, 160}, 6));
+  const ValueId w = b.constant("w", elements_from({160, 160}, 1));
+  const ValueId table = b.constant("table", elements_from({160, 144}, 2));
+  const ValueId early = b.constant("early", elements_from({160, 160}, 6));
   const ValueId found = b.add("Gather", "found", {early, i});
   const ValueId h = b.add("Relu", "h", {b.add("MatMul", "first", {x, w})});
   const ValueId g = b.add("Tanh", "g", {b.add("MatMul", "second", {h, w})});
@@ -42,7 +42,7 @@ std::map<std::string, Datum> inputs_for(int64_t seed) {
   Tensor rows(DataType::I64, {3});
   for (int64_t k = 0; k < 3; ++k)
     rows.set_int(k, (seed * 17 + k * 5) % 160);
-  return {{"x", {cells_from({40, 160}, seed), false, {}}}, {"i", {rows, false, {}}}};
+  return {{"x", {elements_from({40, 160}, seed), false, {}}}, {"i", {rows, false, {}}}};
 }
 
 bool are_equal(const Tensor& a, const Tensor& b) {
@@ -85,7 +85,7 @@ TEST(RepeatedRuns, ReadWeightsAgainForOtherShapes) {
     Builder b("net");
     const ValueId x = b.input("x", DataType::F32, graph::dims_of({64, 160}));
     const ValueId shape = b.input("shape", DataType::I64, graph::dims_of({3}));
-    const ValueId w = b.constant("w", cells_from({160, columns}, 5));
+    const ValueId w = b.constant("w", elements_from({160, columns}, 5));
     b.output(b.add("MatMul", "y", {b.add("Reshape", "r", {x, shape}), w}), DataType::F32, {});
     return b.take();
   };
@@ -98,7 +98,7 @@ TEST(RepeatedRuns, ReadWeightsAgainForOtherShapes) {
     shape.set_int(0, parts);
     shape.set_int(1, 64 / parts);
     shape.set_int(2, 160);
-    return std::map<std::string, Datum>{{"x", {cells_from({64, 160}, parts), false, {}}},
+    return std::map<std::string, Datum>{{"x", {elements_from({64, 160}, parts), false, {}}},
                                         {"shape", {shape, false, {}}}};
   };
   for (const int64_t parts : {1, 1, 2, 1, 4}) {
@@ -117,7 +117,7 @@ TEST(RepeatedRuns, ReadWeightsAgainWhereOneRunWasExpected) {
   const auto net = [] {
     Builder b("net");
     const ValueId x = b.input("x", DataType::F32, {{{}, "batch"}, {160, ""}});
-    const ValueId w = b.constant("w", cells_from({160, 128}, 5));
+    const ValueId w = b.constant("w", elements_from({160, 128}, 5));
     b.output(b.add("MatMul", "y", {x, w}), DataType::F32, {});
     return b.take();
   };
@@ -131,7 +131,7 @@ TEST(RepeatedRuns, ReadWeightsAgainWhereOneRunWasExpected) {
     };
     Model model(net(), options), plain(net());
     for (const int64_t batch : {64, 64, 48}) {
-      const std::map<std::string, Datum> inputs{{"x", {cells_from({batch, 160}, 3), false, {}}}};
+      const std::map<std::string, Datum> inputs{{"x", {elements_from({batch, 160}, 3), false, {}}}};
       const auto got = model.run(inputs), wanted = plain.run(inputs);
       ASSERT_TRUE(got && wanted);
       EXPECT_TRUE(are_equal((*got)[0].tensor, (*wanted)[0].tensor)) << batch;
@@ -151,10 +151,10 @@ TEST(RepeatedRuns, FollowValuesThatShapesDependOn) {
     wanted.set_int(0, rows);
     wanted.set_int(1, 12 / rows);
     const auto results =
-        model.run({{"x", {cells_from({12}, rows), false, {}}}, {"shape", {wanted, false, {}}}});
+        model.run({{"x", {elements_from({12}, rows), false, {}}}, {"shape", {wanted, false, {}}}});
     ASSERT_TRUE(results);
     EXPECT_EQ((*results)[0].tensor.shape(), (Shape{rows, 12 / rows}));
-    EXPECT_EQ((*results)[0].tensor.get_double(5), -cells_from({12}, rows).get_double(5));
+    EXPECT_EQ((*results)[0].tensor.get_double(5), -elements_from({12}, rows).get_double(5));
   }
 }
 
@@ -164,17 +164,17 @@ TEST(RepeatedRuns, FollowResultsWhoseShapesDependOnValues) {
   b.output(b.add("NonZero", "y", {b.add("Relu", "r", {x})}), DataType::I64, {});
   Model model(b.take());
   for (const int64_t count : {2, 2, 2, 5, 2, 0}) {
-    Tensor cells(DataType::F32, {6});
+    Tensor elements(DataType::F32, {6});
     for (int64_t k = 0; k < 6; ++k)
-      cells.set_double(k, k < count ? 1 : -1);
-    const auto results = model.run({{"x", {cells, false, {}}}});
+      elements.set_double(k, k < count ? 1 : -1);
+    const auto results = model.run({{"x", {elements, false, {}}}});
     ASSERT_TRUE(results);
     EXPECT_EQ((*results)[0].tensor.shape(), (Shape{1, count}));
   }
 }
 
 /// The same enlargement by a program (scales are known) and by a function (they are not).
-TEST(Resize, RepeatsCellsAsTheFunctionDoes) {
+TEST(Resize, RepeatsElementsAsTheFunctionDoes) {
   for (const char* coordinates : {"asymmetric", "half_pixel", "pytorch_half_pixel"}) {
     const bool is_plain = std::string(coordinates) == "asymmetric";
     const graph::Attributes attributes{
@@ -192,7 +192,7 @@ TEST(Resize, RepeatsCellsAsTheFunctionDoes) {
                                   : b.input("scales", DataType::F32, graph::dims_of({4}));
       b.output(b.add("Resize", "y", {x, graph::kAbsent, by}, attributes), DataType::F32, {});
       Model model(b.take());
-      std::map<std::string, Datum> inputs{{"x", {cells_from({2, 3, 4, 5}, 3), false, {}}}};
+      std::map<std::string, Datum> inputs{{"x", {elements_from({2, 3, 4, 5}, 3), false, {}}}};
       if (!is_known)
         inputs["scales"] = {scales, false, {}};
       const auto result = model.run(inputs);
@@ -212,12 +212,12 @@ TEST(MaxPool, RowsThenColumns) {
                   {"pads", std::vector<int64_t>{2, 3, 2, 3}}}),
            DataType::F32, {});
   Model model(b.take());
-  const Tensor image = cells_from({1, 2, 9, 11}, 4);
+  const Tensor image = elements_from({1, 2, 9, 11}, 4);
   const auto result = model.run({{"x", {image, false, {}}}});
   ASSERT_TRUE(result);
   const Tensor& y = (*result)[0].tensor;
   ASSERT_EQ(y.shape(), (Shape{1, 2, 9, 11}));
-  for (int64_t at = 0; at < y.cells(); ++at) {
+  for (int64_t at = 0; at < y.elements(); ++at) {
     const int64_t c = at / 99, row = at / 11 % 9, column = at % 11;
     double largest = -1e30;
     for (int64_t i = std::max<int64_t>(row - 2, 0); i <= std::min<int64_t>(row + 2, 8); ++i)

@@ -15,24 +15,24 @@ TEST(ResultMemory, IsLentAgainWhenTheLastCopyIsGone) {
   ResultMemory memory;
   auto first = memory.take(kLarge);
   const auto copy = first;
-  const std::byte* cells = first.get();
+  const std::byte* elements = first.get();
   first.reset();
   EXPECT_EQ(memory.waiting_bytes(), 0) << "a copy is left";
-  EXPECT_NE(memory.take(kLarge).get(), cells);
+  EXPECT_NE(memory.take(kLarge).get(), elements);
 }
 
 TEST(ResultMemory, ServesResultsThatGrowALittle) {
   ResultMemory memory;
   auto first = memory.take(kLarge);
-  const std::byte* cells = first.get();
+  const std::byte* elements = first.get();
   first.reset();
   EXPECT_GE(memory.waiting_bytes(), kLarge);
   auto second = memory.take(kLarge + 1000);
-  EXPECT_EQ(second.get(), cells);
+  EXPECT_EQ(second.get(), elements);
   EXPECT_EQ(memory.waiting_bytes(), 0);
   std::memset(second.get(), 1, kLarge + 1000);
   second.reset();
-  EXPECT_NE(memory.take(kLarge / 4).get(), cells) << "far too large";
+  EXPECT_NE(memory.take(kLarge / 4).get(), elements) << "far too large";
 }
 
 TEST(ResultMemory, KeepsNoMoreThanWasLentAtOnce) {

@@ -23,7 +23,7 @@ bool rewrites_to_the_same(const graph::Graph& graph) {
   for (size_t k = 0; k < wanted->size(); ++k) {
     const Tensor &a = (*wanted)[k].tensor, &b = (*got)[k].tensor;
     EXPECT_EQ(a.shape(), b.shape());
-    for (int64_t at = 0; at < a.cells(); ++at)
+    for (int64_t at = 0; at < a.elements(); ++at)
       EXPECT_NEAR(a.get_double(at), b.get_double(at),
                   1e-5 * std::max(1.0, std::abs(a.get_double(at))));
   }

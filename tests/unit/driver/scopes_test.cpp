@@ -17,13 +17,15 @@ using run::Datum;
 
 constexpr int kBool = 9;
 
-std::string float_cell(const std::string& name, float value) {
+std::string float_element(const std::string& name, float value) {
   std::string raw(sizeof value, '\0');
   std::memcpy(raw.data(), &value, sizeof value);
   return tensor(name, kFloat, {1}, raw);
 }
 
-std::string one_cell(const std::string& name, int type = kFloat) { return value(name, type, {1}); }
+std::string one_element(const std::string& name, int type = kFloat) {
+  return value(name, type, {1});
+}
 
 std::string if_node(const std::string& result, const Parts& then, const Parts& otherwise) {
   return node("If", {"c"}, {result},
@@ -67,14 +69,15 @@ Parts net_of(std::vector<std::string> nodes, const std::string& output,
              std::vector<std::string> initializers = {}) {
   return {std::move(nodes),
           std::move(initializers),
-          {one_cell("c", kBool), one_cell("x")},
-          {one_cell(output)}};
+          {one_element("c", kBool), one_element("x")},
+          {one_element(output)}};
 }
 
 TEST(Scopes, ABranchMayHaveAValueWithTheNameOfTheResult) {
   // As a merged decoder has it: the inner value and the result of the If are both called y.
-  const Parts then{{node("Neg", {"x"}, {"y"}), node("Abs", {"y"}, {"z"})}, {}, {}, {one_cell("z")}};
-  const Parts otherwise{{node("Neg", {"x"}, {"y"})}, {}, {}, {one_cell("y")}};
+  const Parts then{
+      {node("Neg", {"x"}, {"y"}), node("Abs", {"y"}, {"z"})}, {}, {}, {one_element("z")}};
+  const Parts otherwise{{node("Neg", {"x"}, {"y"})}, {}, {}, {one_element("y")}};
   const Parts parts = net_of({if_node("y", then, otherwise), node("Neg", {"y"}, {"out"})}, "out");
   EXPECT_EQ(result_of(parts, true), -3);
   EXPECT_EQ(result_of(parts, false), 3);
@@ -82,8 +85,8 @@ TEST(Scopes, ABranchMayHaveAValueWithTheNameOfTheResult) {
 
 TEST(Scopes, ABranchMayHaveANameThatIsMadeLaterOutside) {
   const Parts then{
-      {node("Neg", {"x"}, {"later"}), node("Neg", {"later"}, {"r"})}, {}, {}, {one_cell("r")}};
-  const Parts otherwise{{node("Neg", {"x"}, {"r"})}, {}, {}, {one_cell("r")}};
+      {node("Neg", {"x"}, {"later"}), node("Neg", {"later"}, {"r"})}, {}, {}, {one_element("r")}};
+  const Parts otherwise{{node("Neg", {"x"}, {"r"})}, {}, {}, {one_element("r")}};
   const Parts parts =
       net_of({if_node("y", then, otherwise), node("Neg", {"y"}, {"later"}),
               node("Add", {"later", "y"}, {"twice"}), node("Sub", {"twice", "x"}, {"out"})},
@@ -93,10 +96,11 @@ TEST(Scopes, ABranchMayHaveANameThatIsMadeLaterOutside) {
 }
 
 TEST(Scopes, InitializersOfABranchHideThoseOutside) {
-  const Parts then{{node("Mul", {"x", "w"}, {"r"})}, {float_cell("w", 5)}, {}, {one_cell("r")}};
-  const Parts otherwise{{node("Mul", {"x", "w"}, {"r"})}, {}, {}, {one_cell("r")}};
+  const Parts then{
+      {node("Mul", {"x", "w"}, {"r"})}, {float_element("w", 5)}, {}, {one_element("r")}};
+  const Parts otherwise{{node("Mul", {"x", "w"}, {"r"})}, {}, {}, {one_element("r")}};
   const Parts parts = net_of({if_node("y", then, otherwise), node("Add", {"y", "w"}, {"out"})},
-                             "out", {float_cell("w", 2)});
+                             "out", {float_element("w", 2)});
   EXPECT_EQ(result_of(parts, true), 17);
   EXPECT_EQ(result_of(parts, false), 8);
 }
@@ -107,8 +111,8 @@ TEST(Scopes, ANameReadBeforeItIsHiddenMeansTheOneOutside) {
                     node("Add", {"h", "x"}, {"r"})},
                    {},
                    {},
-                   {one_cell("r")}};
-  const Parts otherwise{{node("Identity", {"h"}, {"r"})}, {}, {}, {one_cell("r")}};
+                   {one_element("r")}};
+  const Parts otherwise{{node("Identity", {"h"}, {"r"})}, {}, {}, {one_element("r")}};
   const Parts parts = net_of({node("Add", {"x", "x"}, {"h"}), if_node("y", then, otherwise),
                               node("Add", {"y", "h"}, {"out"})},
                              "out");
@@ -119,13 +123,13 @@ TEST(Scopes, ANameReadBeforeItIsHiddenMeansTheOneOutside) {
 TEST(Scopes, NestedSubgraphsHaveScopesOfTheirOwn) {
   // All three levels have a value called t: 6 outside, 9 in the middle, -9 inside.
   const Parts inside{
-      {node("Neg", {"t"}, {"s"}), node("Identity", {"s"}, {"t"})}, {}, {}, {one_cell("t")}};
-  const Parts plain{{node("Identity", {"t"}, {"r"})}, {}, {}, {one_cell("r")}};
+      {node("Neg", {"t"}, {"s"}), node("Identity", {"s"}, {"t"})}, {}, {}, {one_element("t")}};
+  const Parts plain{{node("Identity", {"t"}, {"r"})}, {}, {}, {one_element("r")}};
   const Parts middle{{node("Add", {"t", "x"}, {"m"}), node("Identity", {"m"}, {"t"}),
                       if_node("n", inside, plain), node("Add", {"n", "t"}, {"r"})},
                      {},
                      {},
-                     {one_cell("r")}};
+                     {one_element("r")}};
   const Parts parts = net_of({node("Add", {"x", "x"}, {"t"}), if_node("y", middle, plain),
                               node("Add", {"y", "t"}, {"out"})},
                              "out");
@@ -137,8 +141,8 @@ TEST(Scopes, ALoopMayCallItsOwnValuesLikeThoseOutside) {
   // Three rounds of s = -(s + x); inputs and results of the body have names from outside.
   const Parts body{{node("Add", {"x", "k"}, {"y"}), node("Neg", {"y"}, {"out"})},
                    {},
-                   {one_cell("i", kInt64), one_cell("c", kBool), one_cell("x")},
-                   {one_cell("c", kBool), one_cell("out")}};
+                   {one_element("i", kInt64), one_element("c", kBool), one_element("x")},
+                   {one_element("c", kBool), one_element("out")}};
   std::string three(8, '\0');
   three[0] = 3;
   Parts parts = net_of({node("Identity", {"x"}, {"k"}),
@@ -150,11 +154,11 @@ TEST(Scopes, ALoopMayCallItsOwnValuesLikeThoseOutside) {
 }
 
 TEST(Scopes, AScanMayCallItsOwnValuesLikeThoseOutside) {
-  // The state takes the scanned cell twice; the body calls both results like values outside.
+  // The state takes the scanned element twice; the body calls both results like values outside.
   const Parts body{{node("Add", {"x", "e"}, {"out"}), node("Add", {"out", "e"}, {"y"})},
                    {},
-                   {one_cell("x"), one_cell("e")},
-                   {one_cell("y"), one_cell("out")}};
+                   {one_element("x"), one_element("e")},
+                   {one_element("y"), one_element("out")}};
   const Parts parts =
       net_of({node("Add", {"x", "x"}, {"two"}), node("Unsqueeze", {"two", "zero"}, {"e"}),
               node("Scan", {"x", "e"}, {"y", "all"},
@@ -165,7 +169,7 @@ TEST(Scopes, AScanMayCallItsOwnValuesLikeThoseOutside) {
 }
 
 TEST(Scopes, ABranchThatNeedsTheResultIsACycle) {
-  const Parts then{{node("Neg", {"y"}, {"r"})}, {}, {}, {one_cell("r")}};
+  const Parts then{{node("Neg", {"y"}, {"r"})}, {}, {}, {one_element("r")}};
   const Parts parts = net_of({if_node("y", then, then)}, "y");
   const auto graph = graph::graph_from_onnx(model(parts), "model.onnx", "");
   ASSERT_FALSE(graph);
@@ -174,7 +178,8 @@ TEST(Scopes, ABranchThatNeedsTheResultIsACycle) {
 }
 
 TEST(Scopes, UnsortedSubgraphsAreBroughtIntoOrder) {
-  const Parts then{{node("Neg", {"a"}, {"r"}), node("Neg", {"x"}, {"a"})}, {}, {}, {one_cell("r")}};
+  const Parts then{
+      {node("Neg", {"a"}, {"r"}), node("Neg", {"x"}, {"a"})}, {}, {}, {one_element("r")}};
   EXPECT_EQ(result_of(net_of({node("Neg", {"y"}, {"out"}), if_node("y", then, then)}, "out"), true),
             -3);
 }

@@ -50,7 +50,7 @@ graph::Graph attention_over_a_cache() {
   Builder b("attention");
   const auto weights = [](const Shape& shape) {
     Tensor tensor(DataType::F32, shape);
-    for (int64_t k = 0; k < tensor.cells(); ++k)
+    for (int64_t k = 0; k < tensor.elements(); ++k)
       tensor.set_double(k, static_cast<double>(k * 37 % 19 - 9) / 32);
     return tensor;
   };
@@ -62,11 +62,11 @@ graph::Graph attention_over_a_cache() {
       b.add("Concat", "all_keys", {keys, b.add("Tanh", "key", {x})}, {{"axis", int64_t{2}}});
   const ValueId all_values =
       b.add("Concat", "all_values", {values, b.add("Neg", "value", {x})}, {{"axis", int64_t{2}}});
-  const ValueId turned =
-      b.add("Transpose", "turned", {all_keys}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+  const ValueId transposed =
+      b.add("Transpose", "transposed", {all_keys}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
   const ValueId mean = b.add("ReduceMean", "mean", {all_values},
                              {{"axes", std::vector<int64_t>{2}}, {"keepdims", int64_t{1}}});
-  const ValueId scores = b.add("Softmax", "weights", {b.add("MatMul", "scores", {x, turned})},
+  const ValueId scores = b.add("Softmax", "weights", {b.add("MatMul", "scores", {x, transposed})},
                                {{"axis", int64_t{-1}}});
   const ValueId mixed = b.add("Add", "sum", {b.add("MatMul", "mixed", {scores, all_values}), mean});
   const ValueId y = b.add("MatMul", "y", {mixed, b.constant("w", weights({8, 8}))});
@@ -80,7 +80,7 @@ graph::Graph images_in_batches() {
   Builder b("images");
   Tensor filter(DataType::F32, {4, 3, 3, 3}), rows(DataType::F32, {4, 5});
   for (Tensor* tensor : {&filter, &rows})
-    for (int64_t k = 0; k < tensor->cells(); ++k)
+    for (int64_t k = 0; k < tensor->elements(); ++k)
       tensor->set_double(k, static_cast<double>(k * 29 % 23 - 11) / 16);
   const ValueId x = b.input("x", DataType::F32, {{{}, "batch"}, {3, ""}, {6, ""}, {7, ""}});
   const ValueId c = b.add("Conv", "c", {x, b.constant("filter", filter)},
@@ -107,7 +107,7 @@ std::vector<int64_t> same_at(const graph::Graph& graph, const std::string& symbo
     for (size_t k = 0; k < wanted->size(); ++k) {
       const Tensor &a = (*wanted)[k].tensor, &b = (*got)[k].tensor;
       EXPECT_EQ(a.shape(), b.shape());
-      for (int64_t at = 0; at < a.cells() && at < b.cells(); ++at)
+      for (int64_t at = 0; at < a.elements() && at < b.elements(); ++at)
         EXPECT_NEAR(a.get_double(at), b.get_double(at), 1e-5) << size << ": " << at;
     }
     kernels.push_back(shared.kernels());
@@ -130,11 +130,11 @@ TEST(Sizes, BatchesOfImages) {
   EXPECT_EQ(kernels[3], kernels[1]);
 }
 
-TEST(Sizes, OneIsAProgramOfItsOwn) { // where dimensions of one cell are left out
+TEST(Sizes, OneIsAProgramOfItsOwn) { // where dimensions of one element are left out
   EXPECT_EQ(same_at(images_in_batches(), "batch", {1, 2, 1, 5, 7}).size(), 5U);
 }
 
-/// Attention whose batch and sequence both change: the family of two texts is one of rows of 31 n - 60 cells.
+/// Attention whose batch and sequence both change: the family of two texts is one of rows of 31 n - 60 elements.
 TEST(Sizes, CodeForARangeTakesTheMemoryOfItsSize) {
   const std::string rows = "f32[size, (31 * size - 60)", matrix = rows + ", (31 * size - 60)]";
   Request request;

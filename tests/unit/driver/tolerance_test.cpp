@@ -23,7 +23,7 @@ double tolerance_for(const std::string& operands, const std::string& result,
   return tolerance_of(parsed(text, numerics), {});
 }
 
-program::Arrays one_cell(scalar::Elem elem, int64_t value) {
+program::Arrays one_element(scalar::Elem elem, int64_t value) {
   program::Array array(elem, {1});
   array.set(0, scalar::int_value(value));
   return {{"y", array}};
@@ -33,12 +33,12 @@ TEST(Tolerance, IsNothingForIntegersThatNoFloatDecides) {
   constexpr int64_t kBeyondDoubles = (int64_t{1} << 53) + 1;
   for (const scalar::Elem elem : {scalar::Elem::I64, scalar::Elem::U64})
     EXPECT_TRUE(std::isinf(
-        compare(one_cell(elem, kBeyondDoubles), one_cell(elem, kBeyondDoubles - 1)).worst));
-  const auto got = one_cell(scalar::Elem::I32, 1000000),
-             want = one_cell(scalar::Elem::I32, 1000001);
+        compare(one_element(elem, kBeyondDoubles), one_element(elem, kBeyondDoubles - 1)).worst));
+  const auto got = one_element(scalar::Elem::I32, 1000000),
+             want = one_element(scalar::Elem::I32, 1000001);
   EXPECT_TRUE(std::isinf(compare(got, want).worst));
-  EXPECT_TRUE(
-      std::isinf(compare(one_cell(scalar::Elem::Bool, 1), one_cell(scalar::Elem::Bool, 0)).worst));
+  EXPECT_TRUE(std::isinf(
+      compare(one_element(scalar::Elem::Bool, 1), one_element(scalar::Elem::Bool, 0)).worst));
   EXPECT_EQ(compare(got, got).worst, 0);
   EXPECT_LT(compare(got, want, {"y"}).worst, 1e-5) << "a float decides it";
 }
@@ -118,7 +118,7 @@ TEST(Tolerance, InputsRoundedElsewhereMoveByOneUnit) {
   inputs.emplace("n", program::Array(scalar::Elem::I32, {3}));
   for (int64_t k = 0; k < 100; ++k)
     inputs.at("x").set_double(k, 1.5);
-  const program::Arrays moved = rounded_elsewhere(inputs);
+  const program::Arrays moved = perturbed_by_one_ulp(inputs);
   EXPECT_EQ(moved.at("n"), inputs.at("n"));
   int64_t up = 0;
   for (int64_t k = 0; k < 100; ++k) {

@@ -10,7 +10,7 @@ namespace kawara::driver {
 namespace {
 
 /// Every compilation stops at a kernel that is not its schedule's, and says what differs.
-TEST(VerifyKernel, StopsAtStoresToOtherCells) {
+TEST(VerifyKernel, StopsAtStoresToOtherElements) {
   Request request;
   request.text =
       make_source("shift.kw", "param N\ninput A: f32[N]\noutput B: f32[N]\nB[i] = A[i]\n");
@@ -85,14 +85,15 @@ TEST(VerifyKernel, LaunchesOfWarpgroupsAreComparedAndCounted) {
   const auto front = schedule(request, gpu, trace);
   ASSERT_TRUE(front);
   const kernel::Kernel kernel = optimised_kernel_of(*front, gpu, trace);
-  ASSERT_TRUE(kernel::has_engine(kernel.body)) << kernel::print(kernel);
+  ASSERT_TRUE(kernel::has_async_op(kernel.body)) << kernel::print(kernel);
   ASSERT_EQ(trace.notes().size(), 2U);
   EXPECT_EQ(trace.notes()[0], "kernel compared to its program over a finite ring at 1 size");
-  EXPECT_EQ(trace.notes()[1],
-            "kernel not read back into sets; all cells of 1 output stored once; not checked: "
-            "barriers of product_0: warpgroups, the TMA and the tensor cores wait for each other "
-            "by phases, which only the interpreter follows; instances, order and cells: orders of "
-            "warpgroups to the tensor cores and to the TMA are not read back");
+  EXPECT_EQ(
+      trace.notes()[1],
+      "kernel not read back into sets; all elements of 1 output stored once; not checked: "
+      "barriers of product_0: warpgroups, the TMA and the tensor cores wait for each other "
+      "by phases, which only the interpreter follows; instances, order and elements: orders of "
+      "warpgroups to the tensor cores and to the TMA are not read back");
   EXPECT_EQ(trace.outcomes(), (std::map<std::string, size_t>{{"not read", 1}}));
 }
 
@@ -101,11 +102,11 @@ TEST(VerifyKernel, SaysHowMuchWasReadBack) {
   validate::Report report;
   report.compared = 1;
   EXPECT_EQ(note_of(report), "kernel read back into sets: equal to its schedule for all sizes; "
-                             "cells of 1 access compared");
+                             "elements of 1 access compared");
   report.pairs = 2;
   report.unchecked = {"x"};
   EXPECT_EQ(note_of(report), "kernel read back into sets: equal to its schedule for all sizes as "
-                             "far as it was checked; cells of 1 access compared; 2 pairs of "
+                             "far as it was checked; elements of 1 access compared; 2 pairs of "
                              "threads' accesses compared that no barrier parts; not checked: x");
   report.pairs = 0;
   report.is_read = false;

@@ -9,13 +9,13 @@ namespace {
 std::string rounded_on(const CodeTarget& target) {
   kernel::Kernel k;
   k.name = "rounded";
-  const scalar::Expr cells = scalar::ramp(scalar::int_lit(0), 1, 8);
+  const scalar::Expr elements = scalar::ramp(scalar::int_lit(0), 1, 8);
   for (const auto& [name, elem] :
        {std::pair{"from", scalar::Elem::F32}, {"to", scalar::Elem::BF16}})
     k.buffers.push_back(
         {name, elem, {scalar::int_lit(8)}, kernel::Scope::Argument, program::Role::Inout});
   k.body.emplace_back(kernel::Store{
-      1, {cells}, scalar::ReduceOp::None, scalar::load(0, {cells}, {scalar::Elem::F32, 8})});
+      1, {elements}, scalar::ReduceOp::None, scalar::load(0, {elements}, {scalar::Elem::F32, 8})});
   EmitOptions options;
   options.target = target;
   return *module_from_kernel(k, options).assembly();
@@ -31,11 +31,11 @@ TEST(Bf16Code, RoundsWithAnInstructionWhereThatIsExact) {
 }
 
 /// Of a loop that counts by its address LLVM makes stores that move the address.
-TEST(Bf16Code, SingleCellsAreStoredWhileTheirAddressMoves) {
+TEST(Bf16Code, SingleElementsAreStoredWhileTheirAddressMoves) {
   for (const int level : {0, 3})
     for (const int64_t stride : {1, 2, 5}) {
       kernel::Kernel k;
-      k.name = "cells";
+      k.name = "elements";
       for (const auto& [name, elem] :
            {std::pair{"to", scalar::Elem::BF16}, {"from", scalar::Elem::F32}})
         k.buffers.push_back(
@@ -45,8 +45,9 @@ TEST(Bf16Code, SingleCellsAreStoredWhileTheirAddressMoves) {
       loop.var = i;
       loop.lo = scalar::int_lit(0);
       loop.hi = scalar::int_lit(21);
-      const auto at = [&](int64_t cell) {
-        return scalar::simplify(scalar::var(i) * scalar::int_lit(stride) + scalar::int_lit(cell));
+      const auto at = [&](int64_t element) {
+        return scalar::simplify(scalar::var(i) * scalar::int_lit(stride) +
+                                scalar::int_lit(element));
       };
       const auto f32 = [](const scalar::Expr& e) {
         return scalar::cast(e, {scalar::Elem::F32, 1});

@@ -85,10 +85,10 @@ void expect_c(const std::string& text, const std::string& directives,
     for (const auto& [name, want] : *expected) {
       const auto found = results.find(name);
       ASSERT_NE(found, results.end()) << unit.text;
-      for (int64_t c = 0; c < want.cells(); ++c)
+      for (int64_t c = 0; c < want.elements(); ++c)
         ASSERT_NEAR(found->second.get_double(c), want.get_double(c),
                     1e-4 * (1 + std::abs(want.get_double(c))))
-            << compiler << ": " << name << " cell " << c << "\n"
+            << compiler << ": " << name << " element " << c << "\n"
             << unit.text;
     }
   }

@@ -35,14 +35,14 @@ kernel::Kernel one(const target::Intrinsic& data) {
                          {scalar::int_lit(lanes)},
                          kernel::Scope::Argument,
                          program::Role::Inout});
-    const scalar::Expr cells =
+    const scalar::Expr elements =
         scalar::load(t, {scalar::ramp(scalar::int_lit(0), 1, lanes)}, {operand.elem, lanes});
     int64_t bytes = 0;
     for (const target::Register& held : data.arguments)
       if (held.operand == operand.name[0])
         bytes = held.lanes * scalar::bytes_of(*scalar::elem_from_name(held.elem));
     const int64_t wanted = bytes == 0 ? lanes : bytes / scalar::bytes_of(operand.elem);
-    args.push_back(scalar::broadcast(cells, static_cast<uint16_t>(wanted)));
+    args.push_back(scalar::broadcast(elements, static_cast<uint16_t>(wanted)));
   }
   const auto result = static_cast<uint32_t>(instruction.operands.size() - 1);
   const auto lanes = static_cast<uint16_t>(instruction.result().lanes());
@@ -113,8 +113,8 @@ size_t words_in(const std::string& text, const std::string& word) {
 TEST(InstructionCode, LongVectorsAreNoTiles) {
   kernel::Kernel k = one(*target::find_intrinsic("amx.tdpbf16ps"));
   const auto update = std::get<kernel::Store>(k.body.front());
-  const scalar::Expr cells = scalar::load(2, update.index, {scalar::Elem::F32, 256});
-  k.body = {kernel::Store{2, update.index, scalar::ReduceOp::None, cells + cells}};
+  const scalar::Expr elements = scalar::load(2, update.index, {scalar::Elem::F32, 256});
+  k.body = {kernel::Store{2, update.index, scalar::ReduceOp::None, elements + elements}};
   EmitOptions options;
   options.target = CodeTarget{"x86_64-unknown-linux-gnu", "haswell", ""};
   const std::string text = *module_from_kernel(k, options).assembly();
@@ -210,7 +210,7 @@ TEST(InstructionCode, LanesThatTakeTurnsAreOneStore) {
 }
 
 /// out[j, 0..13] = tile[0..13, j], or out[j, 0..13] += tile[j, 0..13], for 16 values of j.
-kernel::Kernel sixteen_rows(bool turns_over) {
+kernel::Kernel sixteen_rows(bool stores_transposed) {
   kernel::Kernel k;
   k.name = "rows";
   const auto matrix = [](const char* name) {
@@ -228,12 +228,12 @@ kernel::Kernel sixteen_rows(bool turns_over) {
     const scalar::Expr column = scalar::load(0, {run, at}, type);
     const scalar::Expr sum = scalar::load(1, {at, run}, type) + scalar::load(0, {at, run}, type);
     k.body.emplace_back(
-        kernel::Store{1, {at, run}, scalar::ReduceOp::None, turns_over ? column : sum});
+        kernel::Store{1, {at, run}, scalar::ReduceOp::None, stores_transposed ? column : sum});
   }
   return k;
 }
 
-TEST(InstructionCode, MasksStoresOfTilesThatWereTurnedOverAlone) {
+TEST(InstructionCode, MasksStoresOfTilesThatWereTransposedOverAlone) {
   EmitOptions options;
   options.target = CodeTarget{"x86_64-unknown-linux-gnu", "sapphirerapids", ""};
   const std::string tile = *module_from_kernel(sixteen_rows(true), options).assembly();
@@ -261,12 +261,12 @@ TEST(InstructionCode, LoadsFewRowsOfTilesFromWhereTheyLie) {
   const scalar::Expr zero = scalar::int_lit(0);
   kernel::Kernel k = one(*target::find_intrinsic("amx.tdpbssd"));
   k.buffers[0].shape = {scalar::int_lit(16), scalar::int_lit(320)};
-  const std::vector<scalar::Expr> cells{scalar::ramp(zero, 1, 7 * 16)};
+  const std::vector<scalar::Expr> elements{scalar::ramp(zero, 1, 7 * 16)};
   std::vector<scalar::Expr> args{
       scalar::load(0, {scalar::runs(zero, 64, 320, 7 * 64)}, {scalar::Elem::I8, 7 * 64}),
       scalar::load(1, {scalar::ramp(zero, 1, 1024)}, {scalar::Elem::I8, 1024}),
-      scalar::load(2, cells, {scalar::Elem::I32, 7 * 16})};
-  k.body = {kernel::Store{2, cells, scalar::ReduceOp::None,
+      scalar::load(2, elements, {scalar::Elem::I32, 7 * 16})};
+  k.body = {kernel::Store{2, elements, scalar::ReduceOp::None,
                           scalar::instruction("amx.tdpbssd", std::move(args))}};
   EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
   const std::string text = assembly_for(k, "x86_64-unknown-linux-gnu", "sapphirerapids");
@@ -285,10 +285,11 @@ TEST(InstructionCode, ResultsThatLeaveAreStoredUnderMasks) {
   for (kernel::Stmt& stmt : k.body) {
     auto& store = std::get<kernel::Store>(stmt);
     const scalar::Type type = store.value.type();
-    const scalar::Expr cell = scalar::load(2, {store.index[0], scalar::int_lit(3)}, {type.elem, 1});
+    const scalar::Expr element =
+        scalar::load(2, {store.index[0], scalar::int_lit(3)}, {type.elem, 1});
     store.value =
         scalar::binary(scalar::BinaryOp::Max, store.value + scalar::load(2, store.index, type),
-                       scalar::broadcast(cell, type.lanes));
+                       scalar::broadcast(element, type.lanes));
   }
   EXPECT_EQ(kernel::spec(k), std::vector<std::string>{});
   const std::string text = assembly_for(k, "x86_64-unknown-linux-gnu", "sapphirerapids");
@@ -385,7 +386,7 @@ TEST(InstructionCode, StreamedResultsGoPastTheCaches) {
   EXPECT_NE(arm.find("stnp\tq"), std::string::npos) << arm;
 }
 
-/// For 16 rows of 32 cells: out = x > 5.5 ? x : a chain of products and sums of x with so many numbers. With `writes_before`
+/// For 16 rows of 32 elements: out = x > 5.5 ? x : a chain of products and sums of x with so many numbers. With `writes_before`
 /// x goes to another row first.
 kernel::Kernel limited_rows(int numbers, bool writes_before) {
   kernel::Kernel k = sixteen_rows(false);
@@ -433,7 +434,7 @@ TEST(InstructionCode, WhatIsNeededOnceMoreAtTheEndIsLoadedAgain) {
     };
     return 2 * count("ldp\\s+q") + count("ldr\\s+q[0-9]+, \\[x[0-9]+(, [x#]|\\])");
   };
-  EXPECT_GE(registers_loaded(false), 16) << "32 cells twice";
+  EXPECT_GE(registers_loaded(false), 16) << "32 elements twice";
   EXPECT_LT(registers_loaded(true), 16) << "perhaps they are others by then";
 }
 

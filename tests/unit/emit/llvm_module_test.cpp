@@ -99,8 +99,8 @@ TEST(LlvmModule, ParallelBodiesDoNotAliasEither) {
   kernel::Kernel k = dot(Numerics::Rounding);
   auto& outer = std::get<kernel::For>(k.body[0]);
   outer.marks.is_parallel = true;
-  const Expr cell = scalar::load(0, {scalar::var(0)}, kF32);
-  outer.body = {kernel::Store{1, {scalar::var(0)}, ReduceOp::None, cell + cell}};
+  const Expr element = scalar::load(0, {scalar::var(0)}, kF32);
+  outer.body = {kernel::Store{1, {scalar::var(0)}, ReduceOp::None, element + element}};
   const std::string text = ir_of(k, 3);
   EXPECT_TRUE(std::regex_search(text, std::regex("@dot\\.parallel0\\.range\\(ptr noalias")));
   EXPECT_TRUE(has(text, "load <")) << "the body is not vectorised";
@@ -144,12 +144,12 @@ kernel::Kernel micro_kernel(int64_t rows) {
     for (int64_t c = 0; c < 3; ++c) {
       k.variables.push_back({"c" + std::to_string(r) + "_" + std::to_string(c), four});
       const auto id = static_cast<uint32_t>(k.variables.size() - 1);
-      const std::vector<Expr> cell{int_lit(r), ramp(int_lit(4 * c), 1, 4)};
-      k.body.push_back(kernel::Define{id, scalar::load(2, cell, four)});
+      const std::vector<Expr> element{int_lit(r), ramp(int_lit(4 * c), 1, 4)};
+      k.body.push_back(kernel::Define{id, scalar::load(2, element, four)});
       const Expr a = scalar::broadcast(scalar::load(0, {at, int_lit(r)}, kF32), 4);
       const Expr b = scalar::load(1, {at, ramp(int_lit(4 * c), 1, 4)}, four);
       inner.push_back(kernel::Assign{id, scalar::var(id, four) + a * b});
-      after.push_back(kernel::Store{2, cell, ReduceOp::None, scalar::var(id, four)});
+      after.push_back(kernel::Store{2, element, ReduceOp::None, scalar::var(id, four)});
     }
   k.body.push_back(loop(0, int_lit(0), n, inner));
   k.body.insert(k.body.end(), after.begin(), after.end());
@@ -235,13 +235,13 @@ kernel::Kernel every_other(kernel::Scope scope) {
   const Expr i = scalar::var(0);
   k.buffers = {buffer("a", {int_lit(64)}, scope), buffer("b", {int_lit(32)})};
   k.variables = {{"i", scalar::kIndex}};
-  const Expr cells = scalar::load(0, {ramp(i * int_lit(8), 2, 4)}, {Elem::F32, 4});
+  const Expr elements = scalar::load(0, {ramp(i * int_lit(8), 2, 4)}, {Elem::F32, 4});
   k.body = {loop(0, int_lit(0), int_lit(8),
-                 {kernel::Store{1, {ramp(i * int_lit(4), 1, 4)}, ReduceOp::None, cells}})};
+                 {kernel::Store{1, {ramp(i * int_lit(4), 1, 4)}, ReduceOp::None, elements}})};
   return k;
 }
 
-TEST(LlvmModule, LoadsAllCellsBetweenLanesOnlyWhereThereIsRoomBehindThem) {
+TEST(LlvmModule, LoadsAllElementsBetweenLanesOnlyWhereThereIsRoomBehindThem) {
   EXPECT_TRUE(has(ir_of(every_other(kernel::Scope::Workspace), 0), "load <8 x float>"));
   const std::string inside = ir_of(every_other(kernel::Scope::Argument), 0);
   EXPECT_FALSE(has(inside, "load <8 x float>"));

@@ -46,8 +46,8 @@ TEST(GeluTails, AreAwaitedOnceBehindAllLoads) {
   EXPECT_EQ(count_of("&b[", text), 1U) << "and one bias";
 }
 
-TEST(GeluTails, AreAwaitedFirstWhereCellsAreAddedTo) {
-  // What a cell had before is read when it is added to, not ahead of all.
+TEST(GeluTails, AreAwaitedFirstWhereElementsAreAddedTo) {
+  // What an element had before is read when it is added to, not ahead of all.
   const std::string program = "param M, N\ninput X: f32[M, N], b: f32[N]\ninout Y: f32[M, N]\n"
                               "for i in range(M):\n    for j in range(N):\n"
                               "        Y[i, j] += gelu(X[i, j] + b[j])\n";

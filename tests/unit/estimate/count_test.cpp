@@ -35,13 +35,13 @@ program::Program nest(program::Body body) {
   p.params = {{"N", {}}};
   p.tensors = {{"A", Role::Inout, Elem::F64, {param(0)}, {}},
                {"B", Role::Input, Elem::F32, {}, {}}};
-  const Expr cell = scalar::load(0, {int_lit(0)}, kF64);
+  const Expr element = scalar::load(0, {int_lit(0)}, kF64);
   program::Statement s;
   s.name = "S0";
   s.tensor = 0;
   s.index = {int_lit(0)};
   s.op = scalar::ReduceOp::Sum;
-  s.value = cell * cell;
+  s.value = element * element;
   p.statements = {s};
   p.body = std::move(body);
   return p;
@@ -116,8 +116,8 @@ TEST(Count, LargeTriangularNestsAreQuick) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
 }
 
-/// A padded image of a damaged file: each cell is asked whether it is inside.
-TEST(Count, ConditionsOnManyCellsAreQuick) {
+/// A padded image of a damaged file: each element is asked whether it is inside.
+TEST(Count, ConditionsOnManyElementsAreQuick) {
   const auto program = program::parse(make_source("pad.kw", R"(input X: f32[8, 8]
 output Y: f32[1048584, 64]
 for i in range(1048584):
@@ -184,7 +184,7 @@ TEST(Count, ProductsOfIntegersAreOperationsOfTheirOperands) {
   EXPECT_EQ(std::string(unit_of(*work)), "OP");
 }
 
-/// i + 1 and the row number plus one say where a cell lies; 2 * S[i] is data, and so is the float beside it.
+/// i + 1 and the row number plus one say where an element lies; 2 * S[i] is data, and so is the float beside it.
 TEST(Count, ArithmeticOfIndicesIsNone) {
   const auto work = count(parsed(R"(param N
 input X: f32[N + 2], S: i64[N], W: bf16[N]

@@ -13,7 +13,7 @@ struct Predicted {
   kernel::Kernel kernel;
 };
 
-/// A program and its loops after these directives, marks not yet carried out.
+/// A program and its loops after these directives, marks not yet applied.
 inline Predicted loops_of(const std::string& text, const std::string& directives = "") {
   const auto program = program::parse(make_source("test.kw", text));
   EXPECT_TRUE(program) << render(program.error());

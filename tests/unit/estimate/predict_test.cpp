@@ -61,7 +61,7 @@ TEST(Traffic, OfACopyIsTheSameEverywhere) {
 }
 
 TEST(Traffic, OfWhatFitsIsNoneAfterTheFirstCall) {
-  // 2 * 64 * 64 * 4 bytes fit into the second cache exactly.
+  // 2 * 64 * 64 * 4 bytes fit into the L2 exactly.
   const std::vector<double> bytes = bytes_of(loops_of(kCopy), 64);
   EXPECT_EQ(bytes[0], 2.0 * 4 * 64 * 64);
   EXPECT_EQ(bytes[1], 0);
@@ -82,7 +82,7 @@ TEST(Traffic, OfAProductFallsWithTiles) {
   const std::vector<double> naive = bytes_of(loops_of(kProduct), 1024);
   const std::vector<double> tiled =
       bytes_of(loops_of(kProduct, "distribute(i); tile(S1.i=32, S1.j=32, S1.k=32)"), 1024);
-  EXPECT_GT(naive[1], 4 * n * n * n);          // a line for each cell of B
+  EXPECT_GT(naive[1], 4 * n * n * n);          // a line for each element of B
   EXPECT_LT(tiled[1], 4 * 3 * n * n * n / 32); // each block of B once for 32 rows
   EXPECT_LT(tiled[1] * 8, naive[1]);
 }

@@ -69,7 +69,7 @@ TEST(Caches, WriteChangedLinesBackOnce) {
   for (int64_t line = 1; line <= Caches::kWays; ++line)
     caches.load(line * 64, 64);
   EXPECT_EQ(caches.moved()[0].written, 64);
-  EXPECT_EQ(caches.moved()[1].written, 0) << "the second cache has room for it";
+  EXPECT_EQ(caches.moved()[1].written, 0) << "the L2 has room for it";
   caches.load(0, 4);
   EXPECT_EQ(caches.moved()[1].read, Caches::kWays * 64) << "and has it";
 }
@@ -84,25 +84,25 @@ TEST(Caches, DropWhatIsStoredPastThem) {
   EXPECT_EQ(caches.moved()[0].read, 3 * 64);
 }
 
-TEST(Replay, OfACopyMovesEachCellOnceThroughEveryLevel) {
+TEST(Replay, OfACopyMovesEachElementOnceThroughEveryLevel) {
   const double all = 2.0 * 4 * 1024 * 1024;
   EXPECT_EQ(together(kernel_of(kCopied), {1024}), (std::vector<double>{all, all, all}));
 }
 
 TEST(Replay, FindsInTheSecondCallWhatFits) {
-  const double all = 2.0 * 4 * 256 * 256; // half of the second cache
+  const double all = 2.0 * 4 * 256 * 256; // half of the L2
   EXPECT_EQ(together(kernel_of(kCopied), {256}), (std::vector<double>{all, all, 0}));
 }
 
-/// Columns of 1040 lines need 65 KiB: each cell that is stored has its line go out again. Tiles keep 16 lines, but not where rows are
+/// Columns of 1040 lines need 65 KiB: each element that is stored has its line go out again. Tiles keep 16 lines, but not where rows are
 /// a power of two apart: all sixteen are of one set then.
 TEST(Replay, SeesLinesThatAreGoneTooEarly) {
-  const double cells = 1040 * 1040;
+  const double elements = 1040 * 1040;
   const std::vector<double> plain = together(kernel_of(kTransposed), {1040});
-  EXPECT_EQ(plain[0], 8 * cells);
-  EXPECT_EQ(plain[1], 4 * cells + 64 * cells);
+  EXPECT_EQ(plain[0], 8 * elements);
+  EXPECT_EQ(plain[1], 4 * elements + 64 * elements);
   const kernel::Kernel tiled = kernel_of(kTransposed, "tile(S0.i=16, S0.j=16)");
-  EXPECT_LT(together(tiled, {1040})[1], 1.1 * 8 * cells);
+  EXPECT_LT(together(tiled, {1040})[1], 1.1 * 8 * elements);
   EXPECT_GT(together(tiled, {1024})[1], 60.0 * 1024 * 1024);
 }
 
@@ -141,8 +141,9 @@ TEST(Replay, LeavesOutWhatIsPreparedOnce) {
 /// `if x[0] > 0` stands for what numerics decide by the data of a row.
 TEST(Replay, TakesConditionsOnDataToHold) {
   auto kernel = kernel_of("input A: f32[8]\noutput B: f32[8]\nB[i] = A[i]\n");
-  const auto cell = scalar::load(0, {scalar::int_lit(0)}, {scalar::Elem::F32, 1});
-  kernel::If branch{scalar::binary(scalar::BinaryOp::Lt, cell, cell), std::move(kernel.body), {}};
+  const auto element = scalar::load(0, {scalar::int_lit(0)}, {scalar::Elem::F32, 1});
+  kernel::If branch{
+      scalar::binary(scalar::BinaryOp::Lt, element, element), std::move(kernel.body), {}};
   kernel.body = kernel::block_of(std::move(branch));
   const auto replayed = replay(kernel, {}, small_machine());
   ASSERT_TRUE(replayed);

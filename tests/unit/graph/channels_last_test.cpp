@@ -13,7 +13,7 @@ Attribute list(std::vector<int64_t> values) { return Attribute(std::move(values)
 
 Tensor numbered(const Shape& shape) {
   Tensor tensor(DataType::F32, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, static_cast<double>(k + 1));
   return tensor;
 }
@@ -30,7 +30,7 @@ const Node& first(const Graph& graph, const std::string& op) {
                        [&](const Node& node) { return node.op == op; });
 }
 
-TEST(ChannelsLast, images_are_turned_at_the_ends_only) {
+TEST(ChannelsLast, images_are_transposed_at_the_ends_only) {
   Builder b("net");
   const ValueId x = b.input("x", DataType::F32, dims_of({1, 16, 8, 8}));
   ValueId y = b.add("Conv", "a", {x, b.constant("wa", numbered({16, 16, 3, 3}))},
@@ -41,16 +41,16 @@ TEST(ChannelsLast, images_are_turned_at_the_ends_only) {
   z = b.add("Add", "c", {z, b.constant("k", numbered({1, 16, 1, 1}))});
   z = b.add("MaxPool", "p", {z}, {{"kernel_shape", list({2, 2})}});
   b.output(z, DataType::F32, dims_of({1, 16, 7, 7}));
-  const Graph turned = with_channels_last(b.take());
-  EXPECT_EQ(spec(turned), std::vector<std::string>{});
-  EXPECT_EQ(operators_in(turned),
+  const Graph transposed = with_channels_last(b.take());
+  EXPECT_EQ(spec(transposed), std::vector<std::string>{});
+  EXPECT_EQ(operators_in(transposed),
             (std::vector<std::string>{"Transpose", "ChannelsLastConv", "Relu", "ChannelsLastConv",
                                       "Add", "Add", "ChannelsLastMaxPool", "Transpose"}));
-  const Tensor& weights = turned.initializers.at(turned.nodes[1].inputs[1]);
+  const Tensor& weights = transposed.initializers.at(transposed.nodes[1].inputs[1]);
   EXPECT_EQ(weights.shape(), (Shape{3, 3, 16, 16})); // r, s, m, c
   EXPECT_EQ(weights.get_double(((1 * 3 + 2) * 16 + 5) * 16 + 7),
             static_cast<double>(((5 * 16 + 7) * 3 + 1) * 3 + 2 + 1));
-  EXPECT_EQ(turned.initializers.at(turned.nodes[5].inputs[1]).shape(), (Shape{16}));
+  EXPECT_EQ(transposed.initializers.at(transposed.nodes[5].inputs[1]).shape(), (Shape{16}));
 }
 
 TEST(ChannelsLast, few_channels_become_blocks) {
@@ -59,16 +59,17 @@ TEST(ChannelsLast, few_channels_become_blocks) {
   const ValueId y = b.add("Conv", "a", {x, b.constant("w", numbered({16, 3, 3, 3}))},
                           {{"strides", list({2, 2})}, {"pads", list({1, 1, 1, 1})}});
   b.output(y, DataType::F32, dims_of({1, 16, 4, 4}));
-  const Graph turned = with_channels_last(b.take());
-  EXPECT_EQ(operators_in(turned),
+  const Graph transposed = with_channels_last(b.take());
+  EXPECT_EQ(operators_in(transposed),
             (std::vector<std::string>{"ChannelsLastBlocks", "ChannelsLastConv", "Transpose"}));
-  // Two rows of two blocks with 2 x 2 cells of 3 channels, filled up to 16.
-  const Tensor& weights = turned.initializers.at(first(turned, "ChannelsLastConv").inputs[1]);
+  // Two rows of two blocks with 2 x 2 elements of 3 channels, filled up to 16.
+  const Tensor& weights =
+      transposed.initializers.at(first(transposed, "ChannelsLastConv").inputs[1]);
   EXPECT_EQ(weights.shape(), (Shape{2, 1, 16, 32}));
-  // Filter 4, row 2 = block 1 line 0, column 1 = block 0 line 1, channel 2: cell (0 * 2 + 1) * 3 + 2.
+  // Filter 4, row 2 = block 1 line 0, column 1 = block 0 line 1, channel 2: element (0 * 2 + 1) * 3 + 2.
   EXPECT_EQ(weights.get_double((1 * 16 + 4) * 32 + 5),
             static_cast<double>(((4 * 3 + 2) * 3 + 2) * 3 + 1 + 1));
-  EXPECT_EQ(weights.get_double(13), 0); // beyond the block's cells
+  EXPECT_EQ(weights.get_double(13), 0); // beyond the block's elements
 }
 
 TEST(ChannelsLast, what_has_no_such_form_sees_images_as_they_were) {
@@ -118,7 +119,7 @@ TEST(ChannelsLast, processors_keep_weights_and_pad_images) {
                                       "ChannelsLastGlobalAveragePool", "Transpose",
                                       "ChannelsLastPaddedConv", "Sigmoid", "Mul", "Transpose"}));
   EXPECT_EQ(effect.convolutions, 4);
-  EXPECT_EQ(effect.transpositions, 1) << "the result; an image of one cell costs nothing";
+  EXPECT_EQ(effect.transpositions, 1) << "the result; an image of one element costs nothing";
   const Node& stem = effect.graph.nodes.front();
   EXPECT_EQ(std::get<int64_t>(stem.attributes.at("channels_first")), 1);
   EXPECT_EQ(effect.graph.initializers.at(stem.inputs[1]).shape(), (Shape{16, 3, 3, 3}));
@@ -127,7 +128,7 @@ TEST(ChannelsLast, processors_keep_weights_and_pad_images) {
   EXPECT_EQ(effect.graph.initializers.at(twice.inputs[2]).get_double(3), 1);
 }
 
-TEST(ChannelsLast, images_are_turned_for_what_has_no_such_form) {
+TEST(ChannelsLast, images_are_transposed_for_what_has_no_such_form) {
   Builder b("mixed");
   const ValueId x = b.input("x", DataType::F32, dims_of({1, 32, 8, 8}));
   ValueId y = b.add("Conv", "a", {x, b.constant("w", numbered({32, 32, 1, 1}))});

@@ -13,12 +13,12 @@ namespace {
 using namespace graph_text;
 using Dimensions = std::vector<int64_t>;
 
-/// Cells that a transposition moves.
-double by_cells(const rewrite::Application& a) {
-  double cells = 1;
+/// Elements that a transposition moves.
+double by_elements(const rewrite::Application& a) {
+  double elements = 1;
   for (const int64_t extent : a.result->shape)
-    cells *= static_cast<double>(extent);
-  return a.op == "Transpose" ? cells : 0;
+    elements *= static_cast<double>(extent);
+  return a.op == "Transpose" ? elements : 0;
 }
 
 Line to_first(const std::string& result, const std::string& from) {
@@ -38,7 +38,7 @@ const std::map<std::string, Shape> kChannelsLast{{"x", {1, 5, 6, 4}}};
 const std::map<std::string, Tensor> kWeights{{"w", ramp({4, 4, 1, 1})}, {"b", ramp({4})}};
 
 std::string laid_out(const Graph& graph) {
-  const Layouts out = choose_layout(graph, by_cells);
+  const Layouts out = choose_layout(graph, by_elements);
   EXPECT_TRUE(spec(out.graph).empty());
   EXPECT_EQ(out.graph.outputs, graph.outputs);
   return ops_of(out.graph);
@@ -56,7 +56,7 @@ TEST(ChooseLayout, TakesTransposesOutBetweenConvolutions) {
                                 to_last("h", "c2"),
                                 {"y", "Add", {"h", "f"}}},
                                kWeights, kChannelsLast);
-  const Layouts out = choose_layout(graph, by_cells);
+  const Layouts out = choose_layout(graph, by_elements);
   EXPECT_EQ(ops_of(out.graph), "Transpose Conv Add Relu Conv Add Transpose");
   ASSERT_EQ(out.choices.size(), 1U);
   EXPECT_EQ(out.choices[0].before, 3U);
@@ -77,7 +77,7 @@ TEST(ChooseLayout, MovesNamedDimensions) {
                                 to_first("g", "f"),
                                 {"y", "GlobalAveragePool", {"g"}}},
                                kWeights, kChannelsLast);
-  const Graph out = choose_layout(graph, by_cells).graph;
+  const Graph out = choose_layout(graph, by_elements).graph;
   ASSERT_EQ(ops_of(out), "Transpose Conv Conv Concat GlobalAveragePool");
   EXPECT_EQ(std::get<int64_t>(out.nodes[3].attributes.at("axis")), 1);
 }
@@ -88,7 +88,7 @@ TEST(ChooseLayout, WeighsBothSides) {
       graph_of({{"a", "Add", {"x", "z"}}, {"r", "Relu", {"a"}}, to_first("t", "r"), conv("y", "t")},
                kWeights, {{"x", {1, 5, 6, 4}}, {"z", {1, 5, 6, 4}}});
   EXPECT_EQ(laid_out(graph), "Add Relu Transpose Conv");
-  // A sum with a broadcast row: turning the row and the input is dearer than turning the sum once.
+  // A sum with a broadcast row: transposing the row and the input is dearer than turning the sum once.
   const Graph early =
       graph_of({to_first("t", "x"), {"r", "Relu", {"t"}}, to_last("y", "r")}, {}, kChannelsLast);
   EXPECT_EQ(laid_out(early), "Relu");
@@ -111,7 +111,7 @@ TEST(ChooseLayout, ServesBothKindsOfReadersOfOneValue) {
                           conv("y", "g")},
                          kWeights, {{"x", {1, 4, 5, 6}}});
   graph.outputs.push_back(graph.nodes[2].outputs[0]);
-  const Graph out = choose_layout(graph, by_cells).graph;
+  const Graph out = choose_layout(graph, by_elements).graph;
   ASSERT_EQ(std::count_if(out.nodes.begin(), out.nodes.end(),
                           [](const Node& node) { return node.op == "Transpose"; }),
             1);

@@ -53,10 +53,10 @@ inline Graph graph_of(const std::vector<Line>& lines,
   return graph;
 }
 
-/// Cells 0.25, 0.5, ... in a cycle that never reaches 0.
+/// Elements 0.25, 0.5, ... in a cycle that never reaches 0.
 inline Tensor ramp(const Shape& shape, double step = 0.25) {
   Tensor tensor(DataType::F32, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, step * static_cast<double>(k % 7 + 1));
   return tensor;
 }

@@ -110,11 +110,11 @@ TEST(Import, NeedsAVersionOfTheOperators) {
 }
 
 TEST(Tensors, KnowTheirSizes) {
-  EXPECT_EQ(cells_of({2, 3}), 6);
-  EXPECT_EQ(cells_of({}), 1);
-  EXPECT_EQ(cells_of({0, 1 << 30}), 0);
-  EXPECT_EQ(cells_of({1 << 30, 1 << 30}), std::nullopt);
-  EXPECT_EQ(cells_of({-1}), std::nullopt);
+  EXPECT_EQ(elements_of({2, 3}), 6);
+  EXPECT_EQ(elements_of({}), 1);
+  EXPECT_EQ(elements_of({0, 1 << 30}), 0);
+  EXPECT_EQ(elements_of({1 << 30, 1 << 30}), std::nullopt);
+  EXPECT_EQ(elements_of({-1}), std::nullopt);
   EXPECT_THROW(Tensor(DataType::F64, {1 << 20, 1 << 20}), std::bad_alloc);
   Tensor t(DataType::U16, {2});
   t.set_int(1, 65535);

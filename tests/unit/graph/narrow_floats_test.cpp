@@ -9,7 +9,7 @@ namespace {
 
 Tensor numbers(const Shape& shape, double value) {
   Tensor tensor(DataType::F32, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, value);
   return tensor;
 }

@@ -43,7 +43,7 @@ TEST(RemoveIdentities, KeepsWhatIsAResultOrChangesSomething) {
   EXPECT_EQ(after(remove_identities, graph_of({{"a", "Mul", {"x", "two"}}, {"y", "Relu", {"a"}}},
                                               {{"two", number(2)}}, kImage)),
             "Mul Relu");
-  // One cell in five dimensions makes the result five-dimensional.
+  // One element in five dimensions makes the result five-dimensional.
   EXPECT_EQ(after(remove_identities, graph_of({{"a", "Mul", {"x", "one"}}, {"y", "Relu", {"a"}}},
                                               {{"one", ramp({1, 1, 1, 1, 1}, 1)}}, kImage)),
             "Mul Relu");
@@ -254,21 +254,21 @@ TEST(Optimise, RepeatsUntilNothingChanges) {
 }
 
 TEST(AbsorbTransposes, TurnsTheMatrix) {
-  for (const bool is_turned : {false, true}) {
-    Tensor matrix(DataType::F32, is_turned ? Shape{1, 12} : Shape{12, 1});
+  for (const bool is_transposed : {false, true}) {
+    Tensor matrix(DataType::F32, is_transposed ? Shape{1, 12} : Shape{12, 1});
     for (int64_t k = 0; k < 12; ++k)
       matrix.set_double(k, static_cast<double>(k));
     const auto graph = graph_of({{"t", "Transpose", {"x"}, {{"perm", list({0, 2, 3, 1})}}},
                                  {"f", "Flatten", {"t"}, {{"axis", int64_t{1}}}},
-                                 {"y", "Gemm", {"f", "m"}, {{"transB", int64_t{is_turned}}}}},
+                                 {"y", "Gemm", {"f", "m"}, {{"transB", int64_t{is_transposed}}}}},
                                 {{"m", matrix}}, {{"x", {2, 3, 2, 2}}});
     const Graph out = absorb_transposes(graph, nullptr);
     ASSERT_EQ(ops_of(out), "Flatten Gemm");
-    const Tensor& turned = out.initializers.at(out.nodes[1].inputs[1]);
-    // Cell [c, h, w] of a row was at [h, w, c].
+    const Tensor& transposed = out.initializers.at(out.nodes[1].inputs[1]);
+    // Element [c, h, w] of a row was at [h, w, c].
     for (int64_t c = 0; c < 3; ++c)
       for (int64_t p = 0; p < 4; ++p)
-        EXPECT_EQ(turned.get_double(c * 4 + p), static_cast<double>(p * 3 + c));
+        EXPECT_EQ(transposed.get_double(c * 4 + p), static_cast<double>(p * 3 + c));
   }
 }
 

@@ -170,7 +170,7 @@ TEST(RecogniseAttention, PutsHeadsSideBySide) {
   ASSERT_EQ(ops_of(out), "Attention");
   EXPECT_EQ(std::get<int64_t>(out.nodes[0].attributes.at("q_num_heads")), 3);
   EXPECT_EQ(std::get<double>(out.nodes[0].attributes.at("scale")), 0.5);
-  // Another order of the result: heads stay apart, keys are turned back.
+  // Another order of the result: heads stay apart, keys are transposed back.
   EXPECT_EQ(recognised(flat_graph({0, 2, 3, 1})),
             "Reshape Reshape Reshape Transpose Transpose Transpose Attention Transpose Reshape");
 }

@@ -35,7 +35,7 @@ struct Builder {
   ValueId constant(const std::string& name, const Shape& shape, double fill) {
     const ValueId id = value(name);
     Tensor tensor(DataType::F32, shape);
-    for (int64_t k = 0; k < tensor.cells(); ++k)
+    for (int64_t k = 0; k < tensor.elements(); ++k)
       tensor.set_double(k, fill + 0.5 * static_cast<double>(k));
     graph.initializers.emplace(id, tensor);
     return id;

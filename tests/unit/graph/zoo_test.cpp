@@ -41,20 +41,20 @@ TEST(Zoo, WeightsAreTheSameEveryTimeAndSpread) {
   ASSERT_TRUE(a && b);
   EXPECT_TRUE(spec(*a).empty());
   double sum = 0, squares = 0;
-  int64_t cells = 0;
+  int64_t elements = 0;
   for (const auto& [id, tensor] : a->initializers) {
     const Tensor& other = b->initializers.at(id);
     ASSERT_EQ(std::memcmp(tensor.data(), other.data(), static_cast<size_t>(tensor.bytes())), 0);
     if (a->values[id].name != "classes.weight")
       continue;
-    for (cells = 0; cells < tensor.cells(); ++cells) {
-      sum += tensor.get_double(cells);
-      squares += tensor.get_double(cells) * tensor.get_double(cells);
+    for (elements = 0; elements < tensor.elements(); ++elements) {
+      sum += tensor.get_double(elements);
+      squares += tensor.get_double(elements) * tensor.get_double(elements);
     }
   }
-  ASSERT_EQ(cells, 1'280'000);
-  EXPECT_NEAR(sum / static_cast<double>(cells), 0, 1e-4);
-  EXPECT_NEAR(std::sqrt(squares / static_cast<double>(cells)), 1 / std::sqrt(1280.0), 1e-4);
+  ASSERT_EQ(elements, 1'280'000);
+  EXPECT_NEAR(sum / static_cast<double>(elements), 0, 1e-4);
+  EXPECT_NEAR(std::sqrt(squares / static_cast<double>(elements)), 1 / std::sqrt(1280.0), 1e-4);
 }
 
 TEST(Zoo, RefusesNamesAndSizesThatAreNot) {
@@ -81,7 +81,7 @@ TEST(Zoo, RefusesNamesAndSizesThatAreNot) {
                                    "  It must be 1 to 1024.\n");
 }
 
-/// A graph that comes back from a file as it was, cells included.
+/// A graph that comes back from a file as it was, elements included.
 void expect_same_after_a_round_trip(const Graph& graph) {
   const auto bytes = onnx_from_graph(graph);
   ASSERT_TRUE(bytes);
@@ -100,7 +100,7 @@ TEST(Export, NetsComeBackAsTheyWere) {
   expect_same_after_a_round_trip(*net);
   for (const Entry& each : entries()) {
     Choices choices;
-    choices.has_cells = false; // the others are large, and cells are cells
+    choices.has_elements = false; // the others are large, and elements are elements
     const auto sketch = make(each.name, choices);
     ASSERT_TRUE(sketch);
     expect_same_after_a_round_trip(*sketch);
@@ -130,14 +130,14 @@ TEST(Export, KeepsEveryKindOfAttributeAndSubgraphs) {
   inner.output(inner.add("Neg", "negated", {seen}), DataType::F32, {Dim{{}, "n"}});
   Builder builder("all", 21);
   const ValueId x = builder.input("x", DataType::Bool, {});
-  Tensor cells(DataType::F16, {3});
-  cells.set_double(1, 0.5);
+  Tensor elements(DataType::F16, {3});
+  elements.set_double(1, 0.5);
   const ValueId y = builder.add("Choice", "choice", {x},
                                 {{"then_branch", std::make_shared<const Graph>(inner.take())},
                                  {"i", int64_t{-3}},
                                  {"f", 0.25},
                                  {"s", std::string("word\0zero", 9)},
-                                 {"t", cells},
+                                 {"t", elements},
                                  {"is", std::vector<int64_t>{1, -2}},
                                  {"fs", std::vector<double>{0.5}},
                                  {"ss", std::vector<std::string>{"a", ""}}});
@@ -148,7 +148,7 @@ TEST(Export, KeepsEveryKindOfAttributeAndSubgraphs) {
 
 TEST(Export, RefusesWhatIsTooLarge) {
   Builder builder("huge");
-  // Cells that are never touched: two names for one tensor.
+  // Elements that are never touched: two names for one tensor.
   const Tensor block(DataType::U8, {1 << 30}, make_memory(64));
   for (const char* name : {"a", "b", "c"})
     builder.constant(name, block);

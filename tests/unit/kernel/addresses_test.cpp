@@ -90,10 +90,10 @@ TEST(Addresses, MeaningIsKeptOnEveryPath) {
   line::expect_same(kAddressedGemm, "reverse(j); interchange(i, j)", sizes);
 }
 
-TEST(Addresses, CellsAreStillCheckedWhenTheyAreFlat) {
+TEST(Addresses, ElementsAreStillCheckedWhenTheyAreFlat) {
   kernel::Kernel made = kernel::addresses(compile(kAddressedGemm).kernel);
   made.buffers[2].shape[0] = scalar::int_lit(1);
-  std::vector<kernel::Cells> arguments(3, kernel::Cells(4, scalar::float_value(1)));
+  std::vector<kernel::Elements> arguments(3, kernel::Elements(4, scalar::float_value(1)));
   arguments[2].resize(2);
   const auto done = kernel::interpret(made, {2, 2, 2}, arguments);
   ASSERT_FALSE(done);

@@ -187,7 +187,7 @@ for h in range(3):
   EXPECT_EQ(shown.find("private A_staged"), shown.rfind("private A_staged")) << shown;
 }
 
-/// A ring of rows, cells in another order, and calls into the cache: the result is the one as written.
+/// A ring of rows, elements in another order, and calls into the cache: the result is the one as written.
 TEST(Copies, OtherPlacesHoldTheSameValues) {
   const std::string together = "shift(S1.y, 2); fuse(S0.y, S1.y); ";
   for (const char* more : {"fold(rows, y)", "fold(rows, y, 5)", "fold(rows, y); prefetch(image, y)",

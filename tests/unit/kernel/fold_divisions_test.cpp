@@ -40,24 +40,25 @@ std::string folded(const Expr& lo, const Expr& hi,
 }
 
 TEST(FoldDivisions, TakesTheLoopsOfATileApart) {
-  const auto cell = [](const Expr& a, const Expr& b) { return a * int_lit(32) + b; };
-  EXPECT_EQ(folded(int_lit(0), int_lit(32), [&](auto a, auto b) { return div(cell(a, b), 32); }),
+  const auto element = [](const Expr& a, const Expr& b) { return a * int_lit(32) + b; };
+  EXPECT_EQ(folded(int_lit(0), int_lit(32), [&](auto a, auto b) { return div(element(a, b), 32); }),
             "a");
-  EXPECT_EQ(folded(int_lit(0), int_lit(32), [&](auto a, auto b) { return mod(cell(a, b), 32); }),
+  EXPECT_EQ(folded(int_lit(0), int_lit(32), [&](auto a, auto b) { return mod(element(a, b), 32); }),
             "b");
   // A partial tile is shorter still.
   EXPECT_EQ(folded(int_lit(0), smaller(int_lit(32), param(0) - var(0) * int_lit(32)),
-                   [&](auto a, auto b) { return mod(cell(a, b), 32); }),
+                   [&](auto a, auto b) { return mod(element(a, b), 32); }),
             "b");
 }
 
 TEST(FoldDivisions, KeepsWhatTheBoundsDoNotDecide) {
-  const auto cell = [](const Expr& a, const Expr& b) { return a * int_lit(32) + b; };
+  const auto element = [](const Expr& a, const Expr& b) { return a * int_lit(32) + b; };
   // One value too many, and one too few.
-  EXPECT_EQ(folded(int_lit(0), int_lit(33), [&](auto a, auto b) { return div(cell(a, b), 32); }),
+  EXPECT_EQ(folded(int_lit(0), int_lit(33), [&](auto a, auto b) { return div(element(a, b), 32); }),
             "(a * 32 + b) // 32");
-  EXPECT_EQ(folded(int_lit(-1), int_lit(32), [&](auto a, auto b) { return mod(cell(a, b), 32); }),
-            "(a * 32 + b) % 32");
+  EXPECT_EQ(
+      folded(int_lit(-1), int_lit(32), [&](auto a, auto b) { return mod(element(a, b), 32); }),
+      "(a * 32 + b) % 32");
   EXPECT_EQ(folded(int_lit(0), param(0), [&](auto, auto b) { return mod(b, 32); }), "b % 32");
 }
 

@@ -49,7 +49,7 @@ inline std::string directives_for_blocks(const program::Instruction& instruction
          std::string(instruction.data->name) + ")";
 }
 
-/// Tiles of 16 x 16 results, `group` cells of the reduction side by side, every loop whole; the program has
+/// Tiles of 16 x 16 results, `group` elements of the reduction side by side, every loop whole; the program has
 /// one statement.
 inline std::string directives_for_tiles(const std::string& instruction, int64_t group) {
   const std::string g = std::to_string(group);

@@ -28,12 +28,12 @@ Kernel loop_over(bool is_parallel, const std::function<Block(const Expr&)>& body
 }
 
 std::string run(const Kernel& k, int64_t n) {
-  std::vector<Cells> arguments(1);
+  std::vector<Elements> arguments(1);
   const auto done = interpret(k, {n}, arguments, {.seed = 1});
   return done ? "" : done.error();
 }
 
-Expr cell(const Expr& at) { return scalar::load(0, {at}, {scalar::Elem::F32, 1}); }
+Expr element(const Expr& at) { return scalar::load(0, {at}, {scalar::Elem::F32, 1}); }
 
 TEST(Interpret, ReportsARaceWithBothIterations) {
   const Kernel k = loop_over(true, [](const Expr&) {
@@ -52,17 +52,17 @@ TEST(Interpret, SerialIterationsMayMeet) {
   EXPECT_EQ(run(k, 5), "");
 }
 
-TEST(Interpret, ParallelReadersOfOneCellAreNoRace) {
+TEST(Interpret, ParallelReadersOfOneElementAreNoRace) {
   Kernel k = loop_over(true, [](const Expr& i) {
     return block_of(If{scalar::binary(scalar::BinaryOp::Gt, i, int_lit(0)),
-                       block_of(Store{0, {i}, ReduceOp::None, cell(int_lit(0))}),
+                       block_of(Store{0, {i}, ReduceOp::None, element(int_lit(0))}),
                        {}});
   });
   k.body.insert(k.body.begin(), Store{0, {int_lit(0)}, ReduceOp::None, number(4)});
   EXPECT_EQ(run(k, 6), "");
 }
 
-TEST(Interpret, ReportsBoundsAndUnwrittenCells) {
+TEST(Interpret, ReportsBoundsAndUnwrittenElements) {
   const Kernel past = loop_over(false, [](const Expr& i) {
     return block_of(Store{0, {scalar::simplify(i + int_lit(1))}, ReduceOp::None, number(1)});
   });

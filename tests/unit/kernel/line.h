@@ -49,7 +49,7 @@ inline std::string difference(const program::Program& program, const kernel::Ker
   auto inputs = program::pattern_inputs(program, params, 7);
   if (!inputs)
     return render(inputs.error());
-  std::vector<kernel::Cells> arguments;
+  std::vector<kernel::Elements> arguments;
   for (const kernel::Buffer& b : kernel.buffers) {
     if (b.scope != kernel::Scope::Argument)
       continue;
@@ -57,7 +57,7 @@ inline std::string difference(const program::Program& program, const kernel::Ker
     const auto given = inputs->find(b.name);
     if (given == inputs->end())
       continue;
-    for (int64_t c = 0; c < given->second.cells(); ++c)
+    for (int64_t c = 0; c < given->second.elements(); ++c)
       arguments.back().push_back(given->second.get(c));
   }
   const auto expected = program::interpret(program, params, *inputs);
@@ -70,18 +70,19 @@ inline std::string difference(const program::Program& program, const kernel::Ker
   for (const kernel::Buffer& b : kernel.buffers) {
     if (b.scope != kernel::Scope::Argument)
       continue;
-    const kernel::Cells& cells = arguments[next++];
+    const kernel::Elements& elements = arguments[next++];
     const auto wanted = expected->find(b.name);
     if (wanted == expected->end())
       continue;
-    for (int64_t c = 0; c < wanted->second.cells(); ++c) {
+    for (int64_t c = 0; c < wanted->second.elements(); ++c) {
       const double want = wanted->second.get_double(c);
       const auto at = static_cast<size_t>(c);
-      const double got = scalar::is_float(b.elem) ? cells[at].f : static_cast<double>(cells[at].i);
+      const double got =
+          scalar::is_float(b.elem) ? elements[at].f : static_cast<double>(elements[at].i);
       if (!(std::isnan(want) && std::isnan(got)) &&
           !(std::abs(want - got) <= tolerance * (1 + std::abs(want))))
-        return b.name + " cell " + std::to_string(c) + ": " + std::to_string(got) + " instead of " +
-               std::to_string(want);
+        return b.name + " element " + std::to_string(c) + ": " + std::to_string(got) +
+               " instead of " + std::to_string(want);
     }
   }
   return "";

@@ -3,7 +3,7 @@
 namespace kawara {
 namespace {
 
-// Lanes along the rows of the result, in tiles of four columns; how many the last has is not known (last_tiles.h has the others).
+// Lanes along the rows of the result, in tiles of four columns; how many the last has is not known (peel_last_tiles.h has the others).
 const std::string kRows = "param N\ninput X: f32[12, N]\nconst W: f32[16, 12]\n"
                           "output C: f32[16, N]\n\n"
                           "C[m, o] = sum(c, X[c, o] * W[m, c])\n";

@@ -1,5 +1,5 @@
 #include "kernel/analysis/ranges.h"
-#include "kernel/loops/join_loops.h"
+#include "kernel/loops/collapse.h"
 #include "unit/kernel/line.h"
 
 namespace kawara {
@@ -60,12 +60,12 @@ TEST(Promote, KeepsARegisterTileOverTheReduction) {
   // Four rows of two vectors: loaded and stored once, updated in the loop.
   const std::string full = text.substr(0, text.find("else:"));
   EXPECT_EQ(occurrences(full, ": f32x4 = C["), 8U) << text;
-  EXPECT_EQ(occurrences(full, "] = C_cell"), 8U) << text;
+  EXPECT_EQ(occurrences(full, "] = C_element"), 8U) << text;
 }
 
 TEST(Promote, KeepsTheTileOverBothLoopsOfASplitReduction) {
   const std::string text = after(kPassedGemm, "split(S1.k, 16)", "promote");
-  // The inner loop is known to run, so the cell is loaded once above both.
+  // The inner loop is known to run, so the element is loaded once above both.
   EXPECT_EQ(occurrences(text, "= C[i, j]"), 1U) << text;
   EXPECT_EQ(occurrences(text, "if 0 < "), 1U) << text;
 }
@@ -85,7 +85,7 @@ for i in range(N):
   line::expect_same(text, "", {{1}, {4}});
 }
 
-TEST(Promote, LeavesCellsThatAnotherAccessMayTouch) {
+TEST(Promote, LeavesElementsThatAnotherAccessMayTouch) {
   const std::string text = after(R"(param N
 inout x: f32[N]
 input p: i32
@@ -94,7 +94,7 @@ for i in range(N):
         x[i] += x[j]
 )",
                                  "", "promote");
-  EXPECT_EQ(occurrences(text, "x_cell"), 0U) << text;
+  EXPECT_EQ(occurrences(text, "x_element"), 0U) << text;
 }
 
 TEST(Promote, SeesThatTriangularAccessesAreApart) {
@@ -106,7 +106,7 @@ for i in range(N):
             L[i, j] -= L[i, k] * L[j, k]
 )",
                                  "", "promote");
-  EXPECT_EQ(occurrences(text, "let L_cell"), 1U) << text;
+  EXPECT_EQ(occurrences(text, "let L_element"), 1U) << text;
 }
 
 TEST(SeparateTiles, TestsAllLoopsOfATileOnce) {
@@ -121,7 +121,7 @@ constexpr const char* kRegisterTile =
 
 TEST(PartialTile, KeepsSmallerTilesInRegisters) {
   const std::string text = after(kPassedGemm, kRegisterTile, "promote");
-  // Full; full rows of one vector and of one cell; one row of eight cells, one vector, one cell.
+  // Full; full rows of one vector and of one element; one row of eight elements, one vector, one element.
   EXPECT_EQ(occurrences(text, "for k in range(0, K):"), 6U) << text;
   EXPECT_EQ(occurrences(text, "] += "), 0U) << text;
   line::expect_same(kPassedGemm, kRegisterTile, {{3, 5, 2}, {4, 9, 3}, {9, 8, 2}, {11, 14, 3}});
@@ -146,7 +146,7 @@ for i in range(N):
                                  "vectorize(j.1, 4)";
   const std::string text = after(triangle, directives, "promote");
   // Off the diagonal the tile stays in registers over k: the worst row is the last one.
-  EXPECT_EQ(occurrences(text, "let C_cell"), 4U) << text;
+  EXPECT_EQ(occurrences(text, "let C_element"), 4U) << text;
   const auto [program, kernel] = compile(triangle, directives);
   const kernel::Kernel passed = kernel::optimise(kernel, line::test_cpu());
   for (const int64_t n : {1, 3, 4, 9, 18})
@@ -226,7 +226,7 @@ TEST(Vectorize, ReducesLanesOnceAfterTheLoop) {
   EXPECT_EQ(occurrences(text, "let C_lanes"), 4U) << text;
 }
 
-TEST(Vectorize, SumsInLanesBesideOtherCellsOfTheSameTensor) {
+TEST(Vectorize, SumsInLanesBesideOtherElementsOfTheSameTensor) {
   const char* triangular = R"(param N
 inout L: f64[N, N]
 for i in range(N):
@@ -240,7 +240,7 @@ for i in range(N):
   EXPECT_EQ(line::difference(program, kernel::optimise(kernel, line::test_cpu()), {15}), "");
 }
 
-TEST(Vectorize, KeepsSumsOutOfLanesWhereAnIterationReadsTheCell) {
+TEST(Vectorize, KeepsSumsOutOfLanesWhereAnIterationReadsTheElement) {
   const std::string text = after(R"(param N
 inout x: f64[N]
 assume N >= 20
@@ -268,7 +268,7 @@ for j in range(N):
   line::expect_same(relu, directives, {{0}, {3}, {4}, {11}});
 }
 
-TEST(Vectorize, ReadsNoCellOfAnArmThatNoIterationNeedsToTouch) {
+TEST(Vectorize, ReadsNoElementOfAnArmThatNoIterationNeedsToTouch) {
   const char* chosen = R"(param N
 input S: f32[N]
 inout B: f32[N], C: f32[N + 1]
@@ -312,7 +312,7 @@ TEST(JoinLoops, LeavesVectorLoopsAlone) {
     outer.joins_child = true;
     outer.marks.vector_width = outer_width;
     std::get<kernel::For>(outer.body[0]).marks.vector_width = inner_width;
-    return kernel::print(kernel::join_loops(made));
+    return kernel::print(kernel::collapse(made));
   };
   EXPECT_EQ(occurrences(copy(0, 0), "for "), 1U) << copy(0, 0);
   EXPECT_EQ(occurrences(copy(0, 4), "for "), 2U) << copy(0, 4);
@@ -347,7 +347,7 @@ for i in range(M):
     for j in range(N):
         B[i, j] = 2 * A[i, j]
 )",
-                                 "coalesce(i, j)", "join_loops");
+                                 "coalesce(i, j)", "collapse");
   EXPECT_EQ(occurrences(text, "for i_j in range(0, M * N)"), 1U) << text;
   EXPECT_EQ(occurrences(text, "let i: i64 = i_j // N"), 1U) << text;
   EXPECT_EQ(occurrences(text, "let j: i64 = i_j % N"), 1U) << text;

@@ -21,7 +21,7 @@ for j in range(30):
 TEST(PrefetchPanel, AsksForAllOfItOnceWhileTheOneBeforeIsUsed) {
   const std::string text =
       optimised(kPanels, "vectorize(l, 4); unroll(l); prefetch(B, j); parallel(j)");
-  // 1536 cells in 40 parts: 48 cells from i to i, one from k to k.
+  // 1536 elements in 40 parts: 48 elements from i to i, one from k to k.
   EXPECT_NE(text.find("prefetch B[j * 1536 + k + i * 48 + 1536]"), std::string::npos) << text;
 }
 

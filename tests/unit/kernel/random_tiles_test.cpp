@@ -5,7 +5,7 @@
 #include <random>
 #include <regex>
 
-// Products over rectangles and triangles, operands and results turned in all ways, in register tiles that fit or do
+// Products over rectangles and triangles, operands and results transposed in all ways, in register tiles that fit or do
 // not: what the passes make of them computes what the program means.
 
 namespace kawara {
@@ -24,8 +24,8 @@ public:
     const std::string factor = pick({"", "", "alpha * "});
     return "param N\ninput alpha: f32, A: f32[N, N], B: f32[N, N]\ninout C: f32[N, N]\n"
            "for i in range(N):\n    for j in range(" +
-           j + "):\n        for k in range(" + k + "):\n            C" + cell(row, column) +
-           " += " + factor + "A" + cell(row, sum) + " * B" + cell(column, sum) + "\n";
+           j + "):\n        for k in range(" + k + "):\n            C" + element(row, column) +
+           " += " + factor + "A" + element(row, sum) + " * B" + element(column, sum) + "\n";
   }
 
   /// Tiles, a random order that keeps the loops inside tiles innermost, copies of operands, marks.
@@ -63,7 +63,7 @@ public:
 private:
   bool flip() { return random_() % 2 == 0; }
   std::string pick(const std::vector<std::string>& from) { return from[random_() % from.size()]; }
-  std::string cell(const std::string& a, const std::string& b) {
+  std::string element(const std::string& a, const std::string& b) {
     return flip() ? "[" + a + ", " + b + "]" : "[" + b + ", " + a + "]";
   }
 

@@ -57,13 +57,13 @@ public:
       text += padding(rows, columns);
       source = "P";
     }
-    const std::string cell = at("k", "h", "w");
-    text += fmt::format("{}{} = sum(({}), {}{} * W{})\n", narrows ? "T" : "Y", cell, loops(),
+    const std::string element = at("k", "h", "w");
+    text += fmt::format("{}{} = sum(({}), {}{} * W{})\n", narrows ? "T" : "Y", element, loops(),
                         source, at("c", along("h", "r"), along("w", "s")), weight());
     if (narrows)
-      text += fmt::format("Y{} = {}\n", cell, narrowed(types.image, "T" + cell, has_zero));
+      text += fmt::format("Y{} = {}\n", element, narrowed(types.image, "T" + element, has_zero));
     else if (has_zero)
-      text += fmt::format("Y{} += {}\n", cell, is_float_ ? "f32(z)" : "z");
+      text += fmt::format("Y{} += {}\n", element, is_float_ ? "f32(z)" : "z");
     return text;
   }
 
@@ -100,8 +100,8 @@ private:
       return fmt::format("[{}{}c, k]", groups, taps_ > 1 ? "r, s, " : "");
     return fmt::format("[{}k, c{}]", groups, taps_ > 1 ? ", r, s" : "");
   }
-  std::string along(const std::string& cell, const std::string& tap) const {
-    const std::string start = stride_ > 1 ? fmt::format("{} * {}", stride_, cell) : cell;
+  std::string along(const std::string& element, const std::string& tap) const {
+    const std::string start = stride_ > 1 ? fmt::format("{} * {}", stride_, element) : element;
     if (taps_ == 1)
       return start;
     return gap_ > 1 ? fmt::format("{} + {} * {}", start, gap_, tap) : start + " + " + tap;
@@ -125,11 +125,11 @@ private:
     loop("c", channels_);
     loop("h", rows);
     loop("w", columns);
-    const std::string cell = "P" + at("c", "h", "w");
+    const std::string element = "P" + at("c", "h", "w");
     text += fmt::format("{}if h >= 1 and h < {} and w >= 1 and w < {}:\n", indent, rows - 1,
                         columns - 1);
-    text += fmt::format("{}    {} = X{}\n", indent, cell, at("c", "h - 1", "w - 1"));
-    return text + fmt::format("{0}else:\n{0}    {1} = 0\n", indent, cell);
+    text += fmt::format("{}    {} = X{}\n", indent, element, at("c", "h - 1", "w - 1"));
+    return text + fmt::format("{0}else:\n{0}    {1} = 0\n", indent, element);
   }
   std::string narrowed(const std::string& type, const std::string& sum, bool has_zero) const {
     if (is_float_)

@@ -22,7 +22,8 @@ TEST(SmallWindows, StartAndEndInRegisters) {
       kernel::optimise(line::compile(kDepthwise, "auto", one_wide_core()).kernel, one_wide_core()));
   EXPECT_NE(text.find("T: f32[1, 1, 21]"), std::string::npos)
       << "more than one row of results" << text;
-  EXPECT_NE(text.find("max(T_cell"), std::string::npos) << "what follows reads registers" << text;
+  EXPECT_NE(text.find("max(T_element"), std::string::npos)
+      << "what follows reads registers" << text;
 }
 
 TEST(SmallWindows, ComputeTheSame) {

@@ -75,7 +75,7 @@ TEST(Tensorize, accumulators_stay_in_variables_over_the_reduction) {
                     directives_for(instruction));
   const std::string text =
       kernel::print(kernel::optimise(made.kernel, *target::named_cpu("neoverse-n1")));
-  EXPECT_NE(text.find("C_cell = neon.sdot(broadcast(A_packed["), std::string::npos) << text;
+  EXPECT_NE(text.find("C_element = neon.sdot(broadcast(A_packed["), std::string::npos) << text;
 }
 
 TEST(Tensorize, sums_over_zeros_need_no_test_in_the_reduction) {
@@ -88,7 +88,7 @@ TEST(Tensorize, sums_over_zeros_need_no_test_in_the_reduction) {
                     directives_for(instruction));
   const kernel::Kernel done = kernel::optimise(made.kernel, *target::named_cpu("neoverse-n1"));
   EXPECT_EQ(line::difference(made.program, done, {}), "") << kernel::print(done);
-  EXPECT_NE(kernel::print(done).find("C_cell = neon.sdot("), std::string::npos)
+  EXPECT_NE(kernel::print(done).find("C_element = neon.sdot("), std::string::npos)
       << kernel::print(done);
 }
 

@@ -57,9 +57,11 @@ TEST(TileProducts, FewRowsAreLeftToVectors) {
 TEST(TileProducts, ResultsStayInRegistersOverTheReduction) {
   const std::string text =
       default_text(tiled_product("bf16", "bf16", "f32", {64, 64, 128}), kTiles);
-  EXPECT_NE(text.find("C_tile_cell_3 = amx.tdpbf16ps("), std::string::npos) << text;
-  EXPECT_NE(text.find("let C_tile_cell: f32x256 = broadcast(0.0, 256)"), std::string::npos) << text;
-  EXPECT_EQ(text.find("C_tile_cell_4"), std::string::npos) << "there are eight registers" << text;
+  EXPECT_NE(text.find("C_tile_element_3 = amx.tdpbf16ps("), std::string::npos) << text;
+  EXPECT_NE(text.find("let C_tile_element: f32x256 = broadcast(0.0, 256)"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("C_tile_element_4"), std::string::npos)
+      << "there are eight registers" << text;
 }
 
 TEST(TileProducts, ComputeTheSameAtAnySize) {

@@ -21,7 +21,7 @@ std::string convolution(const std::string& image, const std::string& weight,
   const auto extent = [&](int64_t of_result) {
     return sizes.stride * (of_result - 1) + sizes.window;
   };
-  const auto cell = [&](const auto& c, const auto& h, const auto& w) {
+  const auto element = [&](const auto& c, const auto& h, const auto& w) {
     return sizes.has_channels_last ? fmt::format("[{}, {}, {}]", h, w, c)
                                    : fmt::format("[{}, {}, {}]", c, h, w);
   };
@@ -29,10 +29,10 @@ std::string convolution(const std::string& image, const std::string& weight,
   return fmt::format(
       "numerics {}\ninput X: {}{}\nconst W: {}[{}, {}, {}, {}]\noutput Y: {}{}\n"
       "Y{} = sum(c, r, s, X{} * W[k, c, r, s])\n",
-      numerics, image, cell(sizes.channels, extent(kHeight), extent(sizes.width)), weight,
+      numerics, image, element(sizes.channels, extent(kHeight), extent(sizes.width)), weight,
       sizes.filters, sizes.channels, sizes.window, sizes.window, sum,
-      cell(sizes.filters, kHeight, sizes.width), cell("k", "h", "w"),
-      cell("c", fmt::format("{}*h + r", sizes.stride), fmt::format("{}*w + s", sizes.stride)));
+      element(sizes.filters, kHeight, sizes.width), element("k", "h", "w"),
+      element("c", fmt::format("{}*h + r", sizes.stride), fmt::format("{}*w + s", sizes.stride)));
 }
 
 kernel::Kernel windows_by_default(const line::Line& made, std::string_view cpu = kTileMachine) {
@@ -50,7 +50,7 @@ bool shows(const std::string& text, const std::string& part) {
 TEST(TileWindows, TakeRowsOfChannelsFromWhereTheyLie) {
   const struct {
     const char *image, *weight, *instruction;
-    int64_t cells; ///< of a row of a tile
+    int64_t elements; ///< of a row of a tile
   } cases[] = {{"bf16", "bf16", "amx.tdpbf16ps", 32},
                {"i8", "i8", "amx.tdpbssd", 64},
                {"u8", "u8", "amx.tdpbuud", 64},
@@ -59,7 +59,7 @@ TEST(TileWindows, TakeRowsOfChannelsFromWhereTheyLie) {
   for (const auto& c : cases) {
     const std::string text = text_by_default(convolution(c.image, c.weight, {.channels = 128}));
     EXPECT_TRUE(shows(text, std::string(c.instruction) + "(X[runs(")) << text;
-    EXPECT_TRUE(shows(text, fmt::format(", {}, 128, {})]", c.cells, 14 * c.cells)))
+    EXPECT_TRUE(shows(text, fmt::format(", {}, 128, {})]", c.elements, 14 * c.elements)))
         << "14 rows that are 128 channels apart" << text;
     EXPECT_FALSE(shows(text, "X_packed")) << text;
     EXPECT_FALSE(shows(text_by_default(convolution(c.image, c.weight, {}), "znver4"), "amx."));
@@ -69,7 +69,7 @@ TEST(TileWindows, TakeRowsOfChannelsFromWhereTheyLie) {
 TEST(TileWindows, SeveralTilesShareTheWeights) {
   const std::string text = text_by_default(convolution("i8", "i8", {.width = 28}));
   EXPECT_TRUE(shows(text, "Y_tile: i32[2, 2, 14, 16]")) << text;
-  EXPECT_TRUE(shows(text, "Y_tile_cell_3 = amx.tdpbssd(")) << text;
+  EXPECT_TRUE(shows(text, "Y_tile_element_3 = amx.tdpbssd(")) << text;
 }
 
 TEST(TileWindows, ChannelsThatComeFirstAreLaidOutInRowsOfTiles) {
@@ -83,7 +83,7 @@ TEST(TileWindows, ChannelsThatComeFirstAreLaidOutInRowsOfTiles) {
   EXPECT_TRUE(shows(halves, "amx.tdpbf16ps(X_laid_out[")) << halves;
 }
 
-TEST(TileWindows, ResultsAreTurnedOverWhereChannelsComeFirst) {
+TEST(TileWindows, ResultsAreTransposedOverWhereChannelsComeFirst) {
   const std::string text =
       text_by_default(convolution("i8", "i8", {.width = 28, .has_channels_last = false}));
   EXPECT_TRUE(shows(text, ", 1, 14)] = Y_tile[h_w_1_1_0, k_1_1_0, ramp(0, 1, 14), 15]")) << text;

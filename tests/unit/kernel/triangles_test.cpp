@@ -1,11 +1,11 @@
 #include "unit/kernel/line.h"
 
-#include "kernel/gpu/owned_cells.h"
-#include "kernel/gpu/unequal_copies.h"
+#include "kernel/gpu/guarded_unroll.h"
+#include "kernel/gpu/thread_private.h"
 #include "kernel/gpu/uniform_tiles.h"
-#include "kernel/loops/diagonals.h"
-#include "kernel/loops/last_tiles.h"
+#include "kernel/loops/peel_last_tiles.h"
 #include "kernel/loops/separate_tiles.h"
+#include "kernel/loops/split_triangular.h"
 
 #include <fmt/core.h>
 
@@ -122,15 +122,15 @@ struct Loops {
   }
   std::vector<double> run(const kernel::Kernel& made,
                           const std::vector<int64_t>& params = {}) const {
-    std::vector<kernel::Cells> cells(1, kernel::Cells(64));
+    std::vector<kernel::Elements> elements(1, kernel::Elements(64));
     for (size_t c = 0; c < 16; ++c)
-      cells[0][c].f = static_cast<double>(c + 1);
-    const auto done = kernel::interpret(made, params, cells, {.seed = 1});
+      elements[0][c].f = static_cast<double>(c + 1);
+    const auto done = kernel::interpret(made, params, elements, {.seed = 1});
     if (!done)
       throw std::runtime_error(done.error() + "\n" + print(made));
     std::vector<double> result;
-    for (const auto& cell : cells[0])
-      result.push_back(cell.f);
+    for (const auto& element : elements[0])
+      result.push_back(element.f);
     return result;
   }
 };
@@ -163,7 +163,7 @@ TEST(Triangles, DiagonalsOfLoopsThatShareAVariable) {
       block_of(loops.loop(r, int_lit(0), int_lit(4),
                           block_of(loops.loop(loops.i, int_lit(0), outer, std::move(body)))));
   ASSERT_TRUE(spec(loops.kernel).empty());
-  const kernel::Kernel made = kernel::diagonals(loops.kernel);
+  const kernel::Kernel made = kernel::split_triangular(loops.kernel);
   EXPECT_NE(print(made), print(loops.kernel)) << "nothing was split";
   EXPECT_EQ(loops.run(made), loops.run(loops.kernel)) << print(made);
 }
@@ -207,7 +207,7 @@ TEST(Triangles, LastTilesOnlyWhereTheOthersAreFull) {
       block_of(loops.loop(loops.j, int_lit(0), end,
                           block_of(loops.add_one(scalar::simplify(i * int_lit(8) + var(loops.j)))),
                           poly::kFullUnroll))));
-  const kernel::Kernel made = kernel::last_tiles(loops.kernel);
+  const kernel::Kernel made = kernel::peel_last_tiles(loops.kernel);
   EXPECT_EQ(loops.run(made), loops.run(loops.kernel)) << print(made);
 }
 
@@ -248,10 +248,10 @@ struct Joined : Loops {
 
 TEST(Triangles, UniformTilesKnowWhatADefinitionSays) {
   const Joined joined([](Joined& made) {
-    const Expr cell = var(made.launch.thread_vars[0]) * int_lit(14) + var(made.j);
+    const Expr element = var(made.launch.thread_vars[0]) * int_lit(14) + var(made.j);
     const Expr fits = binary(BinaryOp::Lt, var(made.j), int_lit(8));
     return made.after_short_loop(
-        block_of(kernel::If{fits, block_of(made.add_one(scalar::simplify(cell))), {}}));
+        block_of(kernel::If{fits, block_of(made.add_one(scalar::simplify(element))), {}}));
   });
   const kernel::Kernel made = kernel::uniform_tiles(joined.inside, joined.launch);
   EXPECT_EQ(joined.run(joined.whole(made)), joined.run(joined.whole(joined.inside))) << print(made);
@@ -259,32 +259,32 @@ TEST(Triangles, UniformTilesKnowWhatADefinitionSays) {
 
 TEST(Triangles, UnequalCopiesKnowWhatADefinitionSays) {
   const Joined joined([](Joined& made) {
-    const Expr cell = var(made.launch.thread_vars[0]) * int_lit(14) + var(made.i);
+    const Expr element = var(made.launch.thread_vars[0]) * int_lit(14) + var(made.i);
     return made.after_short_loop(
         block_of(made.loop(made.i, int_lit(0), var(made.j),
-                           block_of(made.add_one(scalar::simplify(cell))), poly::kFullUnroll)));
+                           block_of(made.add_one(scalar::simplify(element))), poly::kFullUnroll)));
   });
-  const kernel::Kernel made = kernel::unequal_copies(joined.inside, joined.launch);
+  const kernel::Kernel made = kernel::guarded_unroll(joined.inside, joined.launch);
   EXPECT_EQ(joined.run(joined.whole(made)), joined.run(joined.whole(joined.inside))) << print(made);
 }
 
-TEST(Triangles, CellsAreOwnedByWhatADefinitionSays) {
+TEST(Triangles, ElementsAreOwnedByWhatADefinitionSays) {
   // Thread t and j = 2 * 4 - 1 touch what thread t + 1 does: nobody owns X.
   Joined joined([](Joined& made) {
-    const Expr cell = var(made.launch.thread_vars[0]) * int_lit(4) + var(made.j);
-    return made.after_short_loop(block_of(made.add_one(scalar::simplify(cell))));
+    const Expr element = var(made.launch.thread_vars[0]) * int_lit(4) + var(made.j);
+    return made.after_short_loop(block_of(made.add_one(scalar::simplify(element))));
   });
   joined.launch.body = joined.inside.body;
   // The first loop touches X elsewhere; without it only the definition counts.
   joined.launch.body.erase(joined.launch.body.begin());
-  EXPECT_TRUE(kernel::owned_buffers(joined.inside, joined.launch).empty());
+  EXPECT_TRUE(kernel::thread_private_buffers(joined.inside, joined.launch).empty());
   kernel::Launch both = joined.launch;
   kernel::Block loops =
       block_of(joined.loop(joined.j, int_lit(0), int_lit(2),
                            block_of(joined.add_one(scalar::simplify(
                                var(both.thread_vars[0]) * int_lit(4) + var(joined.j))))));
   both.body.insert(both.body.begin(), loops.begin(), loops.end());
-  EXPECT_TRUE(kernel::owned_buffers(joined.inside, both).empty());
+  EXPECT_TRUE(kernel::thread_private_buffers(joined.inside, both).empty());
 }
 
 } // namespace

@@ -60,19 +60,19 @@ TEST_F(Affine, ConditionsLoseWhatIsKnown) {
 
 TEST_F(Affine, MapsHoldTheFunctionOnTheDomainAlone) {
   const isl::set some(context->get(), "[N] -> { S0[i, j] : 0 <= i < 9 and i <= j < N }");
-  const isl::set cells = statement_universe(context->get(), params, "C", 2);
+  const isl::set elements = statement_universe(context->get(), params, "C", 2);
   const Expr tile = scalar::binary(BinaryOp::FloorDiv, iter(1), int_lit(4));
   const Expr place = scalar::binary(BinaryOp::Mod, iter(1) - iter(0), int_lit(4));
   const isl::map tiles(
       context->get(),
       "[N] -> { S0[i, j] -> C[floor(j/4), (j - i) mod 4] : 0 <= i < 9 and i <= j < N }");
-  EXPECT_TRUE(map_from_exprs({tile, place}, some, cells, params).is_equal(tiles));
+  EXPECT_TRUE(map_from_exprs({tile, place}, some, elements, params).is_equal(tiles));
   // One function with cases, and one without.
   const Expr least = scalar::binary(BinaryOp::Min, iter(0) * int_lit(2), iter(1));
   const isl::map cases(context->get(),
                        "[N] -> { S0[i, j] -> C[min(2i, j), N - j] : 0 <= i < 9 and i <= j < N }");
   EXPECT_TRUE(
-      map_from_exprs({least, scalar::param(0) - iter(1)}, some, cells, params).is_equal(cases));
+      map_from_exprs({least, scalar::param(0) - iter(1)}, some, elements, params).is_equal(cases));
 }
 
 } // namespace

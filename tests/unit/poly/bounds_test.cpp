@@ -47,12 +47,12 @@ for i in range(N):
     B[i] = T[i]
 )");
   EXPECT_TRUE(has(text, "K0171")) << text;
-  EXPECT_TRUE(has(text, "S1 at (i=0) with N=1 reads T[0], and no statement writes that cell "
+  EXPECT_TRUE(has(text, "S1 at (i=0) with N=1 reads T[0], and no statement writes that element "
                         "earlier."))
       << text;
 }
 
-TEST(Bounds, WarnOfAnOutputCellThatNobodyWrites) {
+TEST(Bounds, WarnOfAnOutputElementThatNobodyWrites) {
   const Scop scop = scop_of(R"(param N
 output B: i32[N]
 for i in range(1, N):

@@ -35,7 +35,7 @@ Order marked(const Scop& scop, bool is_parallel) {
   return order;
 }
 
-TEST(DataIndex, AReadMayBeOfAnyCell) {
+TEST(DataIndex, AReadMayBeOfAnyElement) {
   const Scop scop = scop_of("param N, M\ninput idx: i32[M]\ninout x: f32[N]\noutput y: f32[M]\n"
                             "for i in range(M):\n    y[i] = x[idx[i]]\n"
                             "for j in range(N):\n    x[j] = 0\n");
@@ -51,7 +51,7 @@ TEST(DataIndex, ThreadsDoNotScatter) {
   const Scop scop = scop_of(kScatter);
   const Illegal illegal = illegal_of(judge(scop, marked(scop, true)));
   EXPECT_EQ(illegal.broken, Broken::Parallel);
-  EXPECT_EQ(illegal.cell, (std::vector<int64_t>{kAnyCell}));
+  EXPECT_EQ(illegal.element, (std::vector<int64_t>{kAnyElement}));
 }
 
 TEST(DataIndex, UpdatesChangePlacesWhereSumsMay) {

@@ -1,4 +1,4 @@
-#include "poly/definitions.h"
+#include "poly/domain_facts.h"
 #include "poly/isl/context.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 /// "b = i // 32; x = h": the iterators that have definitions, with letters for their numbers.
 std::string defined(const char* set) {
   const ContextPtr context = make_context();
-  const std::vector<scalar::Expr> all = Reading(isl::set(context->get(), set)).definitions();
+  const std::vector<scalar::Expr> all = DomainFacts(isl::set(context->get(), set)).definitions();
   scalar::Names names;
   for (size_t k = 0; k < all.size(); ++k)
     names.iters.push_back(std::string(1, static_cast<char>('a' + k)));
@@ -50,23 +50,23 @@ using Ends = std::pair<int64_t, int64_t>;
 
 std::optional<Ends> range_of(const char* set, unsigned position) {
   const ContextPtr context = make_context();
-  return Reading(isl::set(context->get(), set)).free_range(position);
+  return DomainFacts(isl::set(context->get(), set)).free_range(position);
 }
 
-TEST(Reading, IsSharedByCopiesUntilTheDomainChanges) {
+TEST(DomainFacts, IsSharedByCopiesUntilTheDomainChanges) {
   const ContextPtr context = make_context();
   ScopStatement statement;
   statement.domain = isl::set(context->get(), "{ S[i] : 0 <= i < 9 }");
-  EXPECT_EQ(reading_of(statement)->free_range(0), Ends(0, 8));
+  EXPECT_EQ(domain_facts_of(statement)->free_range(0), Ends(0, 8));
   ScopStatement copy = statement;
-  EXPECT_EQ(reading_of(copy), reading_of(statement));
+  EXPECT_EQ(domain_facts_of(copy), domain_facts_of(statement));
   copy.domain = copy.domain.subtract(copy.domain.lexmin());
-  EXPECT_EQ(reading_of(copy)->free_range(0), Ends(1, 8));
-  EXPECT_EQ(reading_of(statement)->free_range(0), Ends(0, 8));
+  EXPECT_EQ(domain_facts_of(copy)->free_range(0), Ends(1, 8));
+  EXPECT_EQ(domain_facts_of(statement)->free_range(0), Ends(0, 8));
 }
 
 /// What could not be read is not kept as though it were all there is.
-TEST(Reading, IsNotKeptWhereItsQuotaRanOut) {
+TEST(DomainFacts, IsNotKeptWhereItsQuotaRanOut) {
   const ContextPtr context = make_context();
   const isl::set domain(context->get(),
                         "{ S[b, i] : 0 <= i < 64 and 32b <= i <= 32b + 31 and 0 <= b <= 1 }");
@@ -74,20 +74,20 @@ TEST(Reading, IsNotKeptWhereItsQuotaRanOut) {
   for (unsigned long quota = 1; quota <= 60; ++quota) {
     ScopStatement statement;
     statement.domain = domain;
-    const auto ask = [&] { (void)reading_of(statement)->free_range(1); };
+    const auto ask = [&] { (void)domain_facts_of(statement)->free_range(1); };
     has_run_out = !within_quota(*context, quota, ask) || has_run_out;
-    EXPECT_EQ(reading_of(statement)->constraints()->size(), 6U) << quota;
-    EXPECT_TRUE(reading_of(statement)->definitions()[0]) << quota;
-    EXPECT_EQ(reading_of(statement)->free_range(1), Ends(0, 63)) << quota;
+    EXPECT_EQ(domain_facts_of(statement)->constraints()->size(), 6U) << quota;
+    EXPECT_TRUE(domain_facts_of(statement)->definitions()[0]) << quota;
+    EXPECT_EQ(domain_facts_of(statement)->free_range(1), Ends(0, 63)) << quota;
   }
   EXPECT_TRUE(has_run_out);
 }
 
-TEST(Reading, HasCornersThatAreIterations) {
+TEST(DomainFacts, HasCornersThatAreIterations) {
   using Point = std::vector<int64_t>;
   const ContextPtr context = make_context();
   const auto corner = [&](const char* set, const std::vector<bool>& is_last) {
-    return Reading(isl::set(context->get(), set)).corner(is_last);
+    return DomainFacts(isl::set(context->get(), set)).corner(is_last);
   };
   EXPECT_EQ(corner("{ S[i, j] : 1 <= i < 9 and 0 <= j < 4 }", {false, true}), Point({1, 3}));
   EXPECT_EQ(corner("{ S[b, i] : 0 <= i < 64 and 32b <= i <= 32b + 31 }", {false, true}),
@@ -133,20 +133,21 @@ TEST(FreeRange, IsOfIteratorsThatDefineOthers) {
       << "another one depends on it";
 }
 
-TEST(Bundle, HasAllValuesOfWhatDependsOnOneAnother) {
+TEST(IteratorGroup, HasAllValuesOfWhatDependsOnOneAnother) {
   const ContextPtr context = make_context();
   const isl::set domain(
       context->get(),
       "{ S[a, b, c] : 0 <= a <= 1 and 0 <= b <= 4 and 2a <= b <= 2a + 2 and 0 <= c < 9 }");
-  const auto bundle = bundle_of(domain, 1, 100);
-  ASSERT_TRUE(bundle);
-  EXPECT_EQ(bundle->has, (std::vector<bool>{true, true, false}));
-  EXPECT_EQ(bundle->points, (std::vector<std::vector<int64_t>>{
-                                {0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 2, 0}, {1, 3, 0}, {1, 4, 0}}));
-  EXPECT_FALSE(bundle_of(domain, 1, 9)) << "ten are tried";
+  const auto iterator_group = iterator_group_of(domain, 1, 100);
+  ASSERT_TRUE(iterator_group);
+  EXPECT_EQ(iterator_group->has, (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(iterator_group->points,
+            (std::vector<std::vector<int64_t>>{
+                {0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 2, 0}, {1, 3, 0}, {1, 4, 0}}));
+  EXPECT_FALSE(iterator_group_of(domain, 1, 9)) << "ten are tried";
   const isl::set open(context->get(), "[N] -> { S[a, b] : 0 <= a < N and 0 <= b < 4 }");
-  EXPECT_FALSE(bundle_of(open, 0, 100));
-  EXPECT_TRUE(bundle_of(open, 1, 100));
+  EXPECT_FALSE(iterator_group_of(open, 0, 100));
+  EXPECT_TRUE(iterator_group_of(open, 1, 100));
 }
 
 TEST(DifferSomewhere, IsSeenAtTheEnds) {

@@ -96,7 +96,7 @@ for i in range(N - 1, -1, -1):
   EXPECT_EQ(lines_of(scop, scop.dependences), "S0 -> S0 A write before read (+1)\n");
 }
 
-TEST(Dependences, AreNoneWhereCellsNeverMeet) {
+TEST(Dependences, AreNoneWhereElementsNeverMeet) {
   EXPECT_EQ(memory_based(R"(param N
 inout A: i32[2 * N]
 for i in range(N):

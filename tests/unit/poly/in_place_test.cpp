@@ -31,19 +31,20 @@ for i in range(8):
 }
 
 TEST(InPlace, NeedsTheSameIterationForReadAndWrite) {
-  EXPECT_EQ(together("Y[i, j] = X[j, i]\n"), "S0 reads cells after another iteration writes them");
+  EXPECT_EQ(together("Y[i, j] = X[j, i]\n"),
+            "S0 reads elements after another iteration writes them");
   EXPECT_EQ(together("Y[i, j] = X[i, j] + X[i, 7 - j]\n"),
-            "S0 reads cells after another iteration writes them");
+            "S0 reads elements after another iteration writes them");
   // Before all is written is not enough: no tile of Y could be finished before X is used up.
   EXPECT_EQ(together("T[i, j] = sum(k in range(8), X[i, k] * X[k, j])\nY[i, j] = T[i, j]\n",
                      "temp T: f32[8, 8]\n")
-                .find("reads cells before another iteration of"),
+                .find("reads elements before another iteration of"),
             3U);
 }
 
 TEST(InPlace, NeedsAResultThatIsStoredAsAWhole) {
   EXPECT_EQ(together("for i in range(8):\n    for j in range(7):\n        Y[i, j] = X[i, j]\n"),
-            "some cells of the result are not written");
+            "some elements of the result are not written");
   EXPECT_EQ(together("for i in range(8):\n    for j in range(8):\n        Y[i, j] = X[i, j]\n"
                      "        Y[i, j] += 1\n"),
             "S1 reads the result");

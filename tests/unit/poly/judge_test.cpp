@@ -29,7 +29,7 @@ TEST(Judge, AcceptsASkewAndRefusesAnInterchange) {
   EXPECT_EQ(illegal.params, (std::vector<int64_t>{2, 4}));
   EXPECT_EQ(illegal.source, (std::vector<int64_t>{0, 2}));
   EXPECT_EQ(illegal.sink, (std::vector<int64_t>{1, 1}));
-  EXPECT_EQ(illegal.cell, (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(illegal.element, (std::vector<int64_t>{1, 2}));
   EXPECT_EQ(illegal.condition, "T >= 2 and N >= 4");
   EXPECT_EQ(illegal.distance, (std::vector<std::string>{"+1", "-1..+1"}));
   EXPECT_TRUE(illegal.parts_at_loop);
@@ -48,7 +48,7 @@ TEST(Judge, RefusesAReversedRecurrence) {
   const Scop scop = scop_of(kPrefixSum);
   const Illegal illegal = illegal_of(judge(scop, with_rows(scop, {negated(iter(0))})));
   EXPECT_EQ(illegal.params, (std::vector<int64_t>{3}));
-  EXPECT_EQ(illegal.cell, (std::vector<int64_t>{1}));
+  EXPECT_EQ(illegal.element, (std::vector<int64_t>{1}));
   EXPECT_EQ(illegal.condition, "N >= 3");
 }
 
@@ -113,7 +113,7 @@ TEST(Judge, IsUndecidedWithoutOperationsAndUsableAfterwards) {
     EXPECT_EQ(std::get<Undecided>(verdict).reason,
               "the proof needs more than " + std::to_string(quota) + " operations on integer sets");
   }
-  EXPECT_EQ(illegal_of(judge(scop, order)).cell, (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(illegal_of(judge(scop, order)).element, (std::vector<int64_t>{1, 2}));
 }
 
 TEST(Judge, ShowsTheSameWitnessWhateverTheOrderOfDependences) {
@@ -134,7 +134,7 @@ for i in range(N):
     EXPECT_EQ(again.params, first.params);
     EXPECT_EQ(again.source, first.source);
     EXPECT_EQ(again.sink, first.sink);
-    EXPECT_EQ(again.cell, first.cell);
+    EXPECT_EQ(again.element, first.element);
     const Dependence& d = scop.dependences[again.dependence];
     EXPECT_EQ(d.source, named.source);
     EXPECT_EQ(d.sink, named.sink);

@@ -38,7 +38,7 @@ void expect_as_from_scratch(Scop changed) {
   }
 }
 
-/// An update and a plain assignment of one cell: three kinds of dependences with the same pairs.
+/// An update and a plain assignment of one element: three kinds of dependences with the same pairs.
 TEST(Rebuilt, SharesPairsBetweenKinds) {
   const Scop scop = scop_of(R"(param N
 input x: f32[N]
@@ -102,7 +102,7 @@ Expr place_in(const Expr& e) {
   return scalar::binary(scalar::BinaryOp::Mod, e, scalar::int_lit(8));
 }
 
-/// y[cell] of both statements that touch it as y[block, cell].
+/// y[element] of both statements that touch it as y[block, element].
 void put_in_front(Scop& scop, const Expr& of_writer, const Expr& of_reader) {
   scop.statements[0].text.index.insert(scop.statements[0].text.index.begin(), of_writer);
   scop.tensors[1].shape.insert(scop.tensors[1].shape.begin(), scop.tensors[1].shape.front());
@@ -118,7 +118,7 @@ void put_in_front(Scop& scop, const Expr& of_writer, const Expr& of_reader) {
         });
 }
 
-const Shown* shown_of(const Scop& scop, uint32_t source, uint32_t sink) {
+const ProofCache* shown_of(const Scop& scop, uint32_t source, uint32_t sink) {
   for (const Dependence& d : scop.dependences)
     if (d.source.value == source && d.sink.value == sink)
       return d.shown.get();

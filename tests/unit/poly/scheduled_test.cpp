@@ -37,7 +37,7 @@ TEST(ScheduledOrder, IsNoneWithoutOperationsAndTheContextStaysUsable) {
 }
 
 // Pools over a padded line: isl would look for an order for minutes, whatever its quota.
-TEST(ScheduledOrder, IsNotAskedForWhereAnIndexStepsOverCells) {
+TEST(ScheduledOrder, IsNotAskedForWhereAnIndexStepsOverElements) {
   for (const char* index : {"2*i + k", "i + 2*k"}) {
     const Scop scop = scop_of(std::string(R"(input x: f32[65537]
 temp p: f32[65539]

@@ -16,7 +16,7 @@ bool is_undecided(const Verdict& verdict) { return std::holds_alternative<Undeci
 Expr tile(const Expr& e) { return scalar::binary(scalar::BinaryOp::FloorDiv, e, int_lit(8)); }
 Expr place(const Expr& e) { return scalar::binary(scalar::BinaryOp::Mod, e, int_lit(8)); }
 
-TEST(Shown, AProofIsNotMadeTwice) {
+TEST(ProofCache, AProofIsNotMadeTwice) {
   const Scop scop = scop_of(kJacobi);
   const Order skewed = with_rows(scop, {iter(0), iter(0) + iter(1)});
   EXPECT_TRUE(is_undecided(judge(scop, skewed, kNothing)));
@@ -28,17 +28,17 @@ TEST(Shown, AProofIsNotMadeTwice) {
   EXPECT_TRUE(is_undecided(judge(scop, with_rows(scop, {iter(0) + iter(1), iter(0)}), kNothing)));
 }
 
-TEST(Shown, WhatRanOutIsNotRemembered) {
+TEST(ProofCache, WhatRanOutIsNotRemembered) {
   const Scop scop = scop_of(kPrefixSum);
   const Order reversed = with_rows(scop, {int_lit(0) - iter(0)});
   for (unsigned long quota = 1; quota < 100'000; quota *= 2) {
     const Verdict verdict = judge(scop, reversed, quota);
     EXPECT_FALSE(is_legal(verdict)) << quota;
   }
-  EXPECT_EQ(illegal_of(judge(scop, reversed)).cell, (std::vector<int64_t>{1}));
+  EXPECT_EQ(illegal_of(judge(scop, reversed)).element, (std::vector<int64_t>{1}));
 }
 
-TEST(Shown, MarksAreQuestionsOfTheirOwn) {
+TEST(ProofCache, MarksAreQuestionsOfTheirOwn) {
   const Scop scop = scop_of(R"(param N
 inout A: i32[N + 4]
 for i in range(N):
@@ -60,7 +60,7 @@ for i in range(N):
   }
 }
 
-TEST(Shown, ContractsAreQuestionsOfTheirOwn) {
+TEST(ProofCache, ContractsAreQuestionsOfTheirOwn) {
   Scop scop = scop_of(R"(param N
 input x: f32[N]
 inout s: f32
@@ -78,8 +78,8 @@ for i in range(N):
   EXPECT_FALSE(is_legal(judge(scop, reversed)));
 }
 
-TEST(Shown, WhatPairsHaveInCommonNeedsNoNewProof) {
-  // The two statements touch one cell in one iteration of i and j each: only k decides.
+TEST(ProofCache, WhatPairsHaveInCommonNeedsNoNewProof) {
+  // The two statements touch one element in one iteration of i and j each: only k decides.
   const Scop scop = scop_of(kGemm);
   const StmtId update{1};
   EXPECT_TRUE(is_legal(judge(scop, scop.source_order)));
@@ -99,7 +99,7 @@ TEST(Shown, WhatPairsHaveInCommonNeedsNoNewProof) {
   EXPECT_FALSE(is_legal(judge(scop, parallel)));
 }
 
-TEST(Shown, AChangedStatementHasNothingShown) {
+TEST(ProofCache, AChangedStatementHasNothingShown) {
   Scop scop = scop_of(kPrefixSum);
   EXPECT_TRUE(is_legal(judge(scop, scop.source_order)));
   EXPECT_TRUE(is_legal(judge(rebuilt(scop), scop.source_order, kNothing)));

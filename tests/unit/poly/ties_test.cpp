@@ -1,4 +1,4 @@
-#include "poly/ties.h"
+#include "poly/equalities.h"
 
 #include "unit/poly/scops.h"
 
@@ -31,8 +31,8 @@ std::string steps(const std::vector<Expr>& rows, const std::vector<bool>& is_apa
   Order order = scop.source_order;
   order.rows[d.source.value] = rows;
   std::string text;
-  for (const Step& step : steps_of(order, ties_of(scop, d.relation, d.source, d.sink), d.source,
-                                   d.sink, rows.size(), is_apart))
+  for (const Step& step : steps_of(order, equalities_of(scop, d.relation, d.source, d.sink),
+                                   d.source, d.sink, rows.size(), is_apart))
     text += (text.empty() ? "" : "; ") + scalar::to_string(step.source, names_of(scop, d.source));
   return text;
 }
@@ -56,21 +56,22 @@ TEST(Steps, StayApartWhereAsked) {
   EXPECT_EQ(steps({blocks(k, 4), places(k, 4)}, {false, true}), "k // 4; k % 4");
 }
 
-TEST(Ties, OfCellsAreSeenFromTheirIndices) {
+TEST(Equalities, OfElementsAreSeenFromTheirIndices) {
   // S[b, i], b = i // 8, writes T[b, i]; R[j] reads T[j // 8, j].
-  const Ties ties = ties_of_cells({iter(0), iter(1)}, {blocks(iter(0), 8), iter(0)},
-                                  {blocks(iter(1), 8), Expr()}, {Expr()});
-  EXPECT_TRUE(is_tied(ties, iter(0), blocks(iter(0), 8)));
-  EXPECT_TRUE(is_tied(ties, iter(1), iter(0)));
-  EXPECT_TRUE(is_tied(ties, places(iter(1), 4), places(iter(0), 4)));
-  EXPECT_FALSE(is_tied(ties, iter(0), iter(0)));
-  EXPECT_FALSE(is_tied(ties, iter(1), iter(0) + int_lit(1)));
+  const Equalities equalities = equalities_of_elements(
+      {iter(0), iter(1)}, {blocks(iter(0), 8), iter(0)}, {blocks(iter(1), 8), Expr()}, {Expr()});
+  EXPECT_TRUE(is_tied(equalities, iter(0), blocks(iter(0), 8)));
+  EXPECT_TRUE(is_tied(equalities, iter(1), iter(0)));
+  EXPECT_TRUE(is_tied(equalities, places(iter(1), 4), places(iter(0), 4)));
+  EXPECT_FALSE(is_tied(equalities, iter(0), iter(0)));
+  EXPECT_FALSE(is_tied(equalities, iter(1), iter(0) + int_lit(1)));
 }
 
-TEST(Ties, OfShiftedCellsAreNoTwins) {
-  const Ties ties = ties_of_cells({iter(0)}, {iter(0) + int_lit(1)}, {Expr()}, {Expr()});
-  EXPECT_FALSE(is_tied(ties, iter(0), iter(0)));
-  EXPECT_TRUE(is_tied(ties, iter(0), iter(0) + int_lit(1)));
+TEST(Equalities, OfShiftedElementsAreNoTwins) {
+  const Equalities equalities =
+      equalities_of_elements({iter(0)}, {iter(0) + int_lit(1)}, {Expr()}, {Expr()});
+  EXPECT_FALSE(is_tied(equalities, iter(0), iter(0)));
+  EXPECT_TRUE(is_tied(equalities, iter(0), iter(0) + int_lit(1)));
 }
 
 } // namespace

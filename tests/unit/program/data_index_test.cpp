@@ -28,7 +28,7 @@ Array reals(const std::vector<double>& values) {
 
 std::vector<double> values_in(const Array& array) {
   std::vector<double> values;
-  for (int64_t k = 0; k < array.cells(); ++k)
+  for (int64_t k = 0; k < array.elements(); ++k)
     values.push_back(array.get_double(k));
   return values;
 }

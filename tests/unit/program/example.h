@@ -27,8 +27,8 @@ inline Parsed<Program> parse_example(const std::string& file) {
   return parse(make_source(file, text_of_file(examples_folder() / file)));
 }
 
-/// Cells of an array as f64, with its shape; what reference implementations compute with.
-struct Cells {
+/// Elements of an array as f64, with its shape; what reference implementations compute with.
+struct Elements {
   std::vector<int64_t> shape;
   std::vector<double> at;
 
@@ -42,13 +42,13 @@ struct Cells {
 /// One kernel at one size: what goes in, what the interpreter made of it.
 struct KernelRun {
   std::map<std::string, int64_t> size;
-  std::map<std::string, Cells> in, out;
+  std::map<std::string, Elements> in, out;
   int64_t n(const std::string& name) const { return size.at(name); }
 };
 
-inline Cells cells_of(const Array& array) {
-  Cells c{array.shape(), {}};
-  for (int64_t i = 0; i < array.cells(); ++i)
+inline Elements elements_of(const Array& array) {
+  Elements c{array.shape(), {}};
+  for (int64_t i = 0; i < array.elements(); ++i)
     c.at.push_back(array.get_double(i));
   return c;
 }
@@ -57,7 +57,7 @@ inline Cells cells_of(const Array& array) {
 /// the inputs (make a matrix positive definite, say) before they are used.
 inline KernelRun
 run_polybench(const std::string& name, const std::string& set,
-              const std::function<void(std::map<std::string, Cells>&)>& prepare = {}) {
+              const std::function<void(std::map<std::string, Elements>&)>& prepare = {}) {
   KernelRun run;
   const auto program = parse_example("polybench/" + name + ".kw");
   if (!program) {
@@ -78,31 +78,31 @@ run_polybench(const std::string& name, const std::string& set,
     return run;
   }
   for (const auto& [key, array] : *inputs)
-    run.in[key] = cells_of(array);
+    run.in[key] = elements_of(array);
   if (prepare)
     prepare(run.in);
   for (auto& [key, array] : *inputs)
-    for (int64_t i = 0; i < array.cells(); ++i)
+    for (int64_t i = 0; i < array.elements(); ++i)
       array.set_double(i, run.in[key](i));
   const auto results = interpret(*program, params, *inputs);
   if (!results)
     ADD_FAILURE() << render(results.error());
   else
     for (const auto& [key, array] : *results)
-      run.out[key] = cells_of(array);
+      run.out[key] = elements_of(array);
   return run;
 }
 
-inline void expect_near(const Cells& found, const Cells& expected, double tolerance = 1e-9) {
+inline void expect_near(const Elements& found, const Elements& expected, double tolerance = 1e-9) {
   ASSERT_EQ(found.shape, expected.shape);
   for (size_t i = 0; i < found.at.size(); ++i) {
-    ASSERT_TRUE(std::isfinite(expected.at[i])) << "the reference is no number at cell " << i;
+    ASSERT_TRUE(std::isfinite(expected.at[i])) << "the reference is no number at element " << i;
     ASSERT_NEAR(found.at[i], expected.at[i], tolerance * (1 + std::fabs(expected.at[i])))
-        << "at cell " << i;
+        << "at element " << i;
   }
 }
 
-inline Cells zeros(std::vector<int64_t> shape) {
+inline Elements zeros(std::vector<int64_t> shape) {
   int64_t count = 1;
   for (const int64_t extent : shape)
     count *= extent;
@@ -110,8 +110,8 @@ inline Cells zeros(std::vector<int64_t> shape) {
 }
 
 /// Matrix algebra for the references.
-inline Cells product(Cells a, Cells b) {
-  Cells c = zeros({a.shape[0], b.shape[1]});
+inline Elements product(Elements a, Elements b) {
+  Elements c = zeros({a.shape[0], b.shape[1]});
   for (int64_t i = 0; i < a.shape[0]; ++i)
     for (int64_t j = 0; j < b.shape[1]; ++j)
       for (int64_t k = 0; k < a.shape[1]; ++k)
@@ -119,33 +119,33 @@ inline Cells product(Cells a, Cells b) {
   return c;
 }
 
-inline Cells transposed(Cells a) {
-  Cells c = zeros({a.shape[1], a.shape[0]});
+inline Elements transposed(Elements a) {
+  Elements c = zeros({a.shape[1], a.shape[0]});
   for (int64_t i = 0; i < a.shape[0]; ++i)
     for (int64_t j = 0; j < a.shape[1]; ++j)
       c(j, i) = a(i, j);
   return c;
 }
 
-inline Cells column(Cells v) {
+inline Elements column(Elements v) {
   v.shape = {v.shape[0], 1};
   return v;
 }
 
-inline Cells line(Cells v) {
+inline Elements line(Elements v) {
   v.shape = {v.shape[0]};
   return v;
 }
 
-/// s * a + t * b, cell by cell.
-inline Cells blend(double s, Cells a, double t, const Cells& b) {
+/// s * a + t * b, element by element.
+inline Elements blend(double s, Elements a, double t, const Elements& b) {
   for (size_t i = 0; i < a.at.size(); ++i)
     a.at[i] = s * a.at[i] + t * b.at[i];
   return a;
 }
 
 /// The part of `a` for which `keep(i, j)`; zero elsewhere.
-inline Cells part(Cells a, const std::function<bool(int64_t, int64_t)>& keep) {
+inline Elements part(Elements a, const std::function<bool(int64_t, int64_t)>& keep) {
   for (int64_t i = 0; i < a.shape[0]; ++i)
     for (int64_t j = 0; j < a.shape[1]; ++j)
       a(i, j) = keep(i, j) ? a(i, j) : 0.0;

@@ -75,7 +75,7 @@ void expect_same(const std::vector<Part>& parts, const Composed& composed) {
     given[id] = known.at(id);
   const auto got = run_apart({part}, given);
   for (const ValueId id : composed.results)
-    for (int64_t k = 0; k < got.at(id).cells(); ++k)
+    for (int64_t k = 0; k < got.at(id).elements(); ++k)
       ASSERT_NEAR(got.at(id).get_double(k), known.at(id).get_double(k), 1e-6);
 }
 
@@ -139,8 +139,8 @@ TEST(Compose, RefusesLoopsThatCannotBeCut) {
   EXPECT_EQ(composed.error(), "loops over [6, 8] would have to be cut to [6, 2, 4]");
 }
 
-TEST(Compose, RefusesToComputeCellsAgain) {
-  // Each cell of the first result is read six times.
+TEST(Compose, RefusesToComputeElementsAgain) {
+  // Each element of the first result is read six times.
   const std::vector<Part> parts{
       part_of("input X0: f32[8]\noutput Y0: f32[8]\nY0[i] = exp(X0[i])\n", {0, 1}),
       part_of("input X0: f32[6, 8]\ninput X1: f32[8]\noutput Y0: f32[6, 8]\n"
@@ -148,7 +148,7 @@ TEST(Compose, RefusesToComputeCellsAgain) {
               {2, 1, 3})};
   const auto composed = compose(parts, {3});
   ASSERT_FALSE(composed);
-  EXPECT_EQ(composed.error(), "each cell of the value would be used 6 times");
+  EXPECT_EQ(composed.error(), "each element of the value would be used 6 times");
 }
 
 TEST(Compose, ReadsThroughPadding) {
@@ -204,7 +204,7 @@ TEST(Partition, DoesNotLeaveAGroupAndComeBack) {
 TEST(Partition, ApartHasOneGroupEach) {
   const std::vector<Draft> drafts{draft_of("Add", kBias, {0, 1, 2}),
                                   draft_of("Relu", kRelu, {2, 3})};
-  EXPECT_EQ(apart(drafts).groups.size(), 2U);
+  EXPECT_EQ(run_in_subprocess(drafts).groups.size(), 2U);
   EXPECT_EQ(partition(drafts, {3}).groups.size(), 1U);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 using scalar::Elem;
 
-Expr cell(uint32_t tensor, Elem elem) {
+Expr element(uint32_t tensor, Elem elem) {
   return scalar::cast(scalar::load(tensor, {scalar::iter(0)}, {elem, 1}), {Elem::I32, 1});
 }
 
@@ -36,18 +36,18 @@ TEST(Instruction, dot_products_are_read_as_written) {
   EXPECT_FALSE(dot.operands[0].follows(0));
   EXPECT_TRUE(dot.operands[1].follows(0));
   EXPECT_EQ(dot.result().lanes(), 4);
-  EXPECT_EQ(cell_at(dot.operands[1], 6), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(element_at(dot.operands[1], 6), (std::vector<int64_t>{1, 2}));
 }
 
 TEST(Instruction, loads_match_by_meaning) {
   const Instruction dot = instruction_of(*target::find_intrinsic("neon.sdot"));
-  const Expr x = cell(7, Elem::I8), y = cell(9, Elem::I8), wide = cell(9, Elem::I16);
+  const Expr x = element(7, Elem::I8), y = element(9, Elem::I8), wide = element(9, Elem::I16);
   EXPECT_EQ(matching_loads(dot, x * y).size(), 2U) << "either side may be either operand";
   EXPECT_TRUE(matching_loads(dot, x * wide).empty());
   EXPECT_TRUE(matching_loads(dot, x + y).empty());
   EXPECT_TRUE(matching_loads(dot, x * scalar::int_lit(3, {Elem::I32, 1})).empty());
   const Instruction mixed = instruction_of(*target::find_intrinsic("neon.usdot"));
-  const Expr u = cell(3, Elem::U8);
+  const Expr u = element(3, Elem::U8);
   const auto ways = matching_loads(mixed, x * u);
   ASSERT_EQ(ways.size(), 1U);
   EXPECT_EQ(scalar::as<scalar::Load>(ways[0][0])->tensor, 3U);

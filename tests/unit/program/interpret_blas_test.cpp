@@ -21,7 +21,7 @@ TEST_P(Blas, Gemm) {
 
 TEST_P(Blas, TwoProducts) {
   KernelRun r = at("2mm");
-  const Cells chain = product(product(r.in["A"], r.in["B"]), r.in["C"]);
+  const Elements chain = product(product(r.in["A"], r.in["B"]), r.in["C"]);
   expect_near(r.out["D"], blend(r.in["alpha"](0), chain, r.in["beta"](0), r.in["D"]));
 }
 
@@ -51,7 +51,7 @@ TEST_P(Blas, Mvt) {
 
 TEST_P(Blas, Gesummv) {
   KernelRun r = at("gesummv");
-  const Cells x = column(r.in["x"]);
+  const Elements x = column(r.in["x"]);
   expect_near(r.out["y"], line(blend(r.in["alpha"](0), product(r.in["A"], x), r.in["beta"](0),
                                      product(r.in["B"], x))));
 }
@@ -61,9 +61,9 @@ TEST_P(Blas, Gemver) {
   const auto outer = [&](const char* u, const char* v) {
     return product(column(r.in[u]), transposed(column(r.in[v])));
   };
-  const Cells A = blend(1, blend(1, r.in["A"], 1, outer("u1", "v1")), 1, outer("u2", "v2"));
-  const Cells step = line(product(transposed(A), column(r.in["y"])));
-  const Cells x = blend(1, blend(1, r.in["x"], r.in["beta"](0), step), 1, r.in["z"]);
+  const Elements A = blend(1, blend(1, r.in["A"], 1, outer("u1", "v1")), 1, outer("u2", "v2"));
+  const Elements step = line(product(transposed(A), column(r.in["y"])));
+  const Elements x = blend(1, blend(1, r.in["x"], r.in["beta"](0), step), 1, r.in["z"]);
   expect_near(r.out["A"], A);
   expect_near(r.out["x"], x);
   expect_near(r.out["w"], blend(1, r.in["w"], r.in["alpha"](0), line(product(A, column(x)))));
@@ -72,7 +72,7 @@ TEST_P(Blas, Gemver) {
 TEST_P(Blas, Symm) {
   KernelRun r = at("symm");
   // The full matrix from its lower triangle.
-  Cells full = r.in["A"];
+  Elements full = r.in["A"];
   for (int64_t i = 0; i < r.n("M"); ++i)
     for (int64_t j = i + 1; j < r.n("M"); ++j)
       full(i, j) = full(j, i);
@@ -82,8 +82,8 @@ TEST_P(Blas, Symm) {
 
 TEST_P(Blas, Syrk) {
   KernelRun r = at("syrk");
-  const Cells whole = blend(r.in["alpha"](0), product(r.in["A"], transposed(r.in["A"])),
-                            r.in["beta"](0), r.in["C"]);
+  const Elements whole = blend(r.in["alpha"](0), product(r.in["A"], transposed(r.in["A"])),
+                               r.in["beta"](0), r.in["C"]);
   expect_near(part(r.out["C"], is_lower), part(whole, is_lower));
   const auto is_upper = [](int64_t i, int64_t j) { return j > i; };
   expect_near(part(r.out["C"], is_upper), part(r.in["C"], is_upper));
@@ -91,15 +91,15 @@ TEST_P(Blas, Syrk) {
 
 TEST_P(Blas, Syr2k) {
   KernelRun r = at("syr2k");
-  const Cells both = blend(1, product(r.in["A"], transposed(r.in["B"])), 1,
-                           product(r.in["B"], transposed(r.in["A"])));
-  const Cells whole = blend(r.in["alpha"](0), both, r.in["beta"](0), r.in["C"]);
+  const Elements both = blend(1, product(r.in["A"], transposed(r.in["B"])), 1,
+                              product(r.in["B"], transposed(r.in["A"])));
+  const Elements whole = blend(r.in["alpha"](0), both, r.in["beta"](0), r.in["C"]);
   expect_near(part(r.out["C"], is_lower), part(whole, is_lower));
 }
 
 TEST_P(Blas, Trmm) {
   KernelRun r = at("trmm");
-  Cells unit = part(r.in["A"], is_lower);
+  Elements unit = part(r.in["A"], is_lower);
   for (int64_t i = 0; i < r.n("M"); ++i)
     unit(i, i) = 1;
   expect_near(r.out["B"],
@@ -108,7 +108,7 @@ TEST_P(Blas, Trmm) {
 
 TEST_P(Blas, Doitgen) {
   KernelRun r = at("doitgen");
-  Cells rows = r.in["A"], expected = r.in["A"];
+  Elements rows = r.in["A"], expected = r.in["A"];
   rows.shape = {r.n("NR") * r.n("NQ"), r.n("NP")};
   expected.at = product(rows, r.in["C4"]).at;
   expect_near(r.out["A"], expected);

@@ -146,7 +146,7 @@ TEST(Messages, TempWithoutAValue) {
             "   6 |     t[i] += x[i]\n"
             "     |     ^^^^^^^^^^^^ S0 at (i=0)\n"
             "\n"
-            "  `t` is a temp, and no statement wrote that cell up to here.\n"
+            "  `t` is a temp, and no statement wrote that element up to here.\n"
             "\n"
             "  help: write it first:  t[0] = 0\n");
 }

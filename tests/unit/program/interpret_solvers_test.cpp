@@ -5,15 +5,15 @@
 namespace kawara::program {
 namespace {
 
-using Inputs = std::map<std::string, Cells>;
+using Inputs = std::map<std::string, Elements>;
 
-bool is_lower_cell(int64_t i, int64_t j) { return j <= i; }
+bool is_lower_element(int64_t i, int64_t j) { return j <= i; }
 bool is_upper(int64_t i, int64_t j) { return j >= i; }
 
 /// Large diagonals keep the eliminations without pivoting well behaved.
 std::function<void(Inputs&)> strong_diagonal(const std::string& name) {
   return [name](Inputs& in) {
-    Cells& a = in[name];
+    Elements& a = in[name];
     for (int64_t i = 0; i < a.shape[0]; ++i)
       a(i, i) += 2.0 * static_cast<double>(a.shape[0]);
   };
@@ -25,8 +25,8 @@ void positive_definite(Inputs& in) {
 }
 
 /// L with ones on its diagonal times U, both stored in one matrix.
-Cells product_of_factors(const Cells& lu) {
-  Cells lower = part(lu, [](int64_t i, int64_t j) { return j < i; });
+Elements product_of_factors(const Elements& lu) {
+  Elements lower = part(lu, [](int64_t i, int64_t j) { return j < i; });
   for (int64_t i = 0; i < lu.shape[0]; ++i)
     lower(i, i) = 1;
   return product(lower, part(lu, is_upper));
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Solvers, testing::Values("ODD", "MINI"));
 
 TEST_P(Solvers, Cholesky) {
   KernelRun r = run_polybench("cholesky", GetParam(), positive_definite);
-  const Cells lower = part(r.out["A"], is_lower_cell);
+  const Elements lower = part(r.out["A"], is_lower_element);
   expect_near(product(lower, transposed(lower)), r.in["A"]);
 }
 
@@ -54,7 +54,7 @@ TEST_P(Solvers, Ludcmp) {
 
 TEST_P(Solvers, Trisolv) {
   KernelRun r = run_polybench("trisolv", GetParam(), strong_diagonal("L"));
-  expect_near(line(product(part(r.in["L"], is_lower_cell), column(r.out["x"]))), r.in["b"]);
+  expect_near(line(product(part(r.in["L"], is_lower_element), column(r.out["x"]))), r.in["b"]);
 }
 
 TEST_P(Solvers, Durbin) {
@@ -64,7 +64,7 @@ TEST_P(Solvers, Durbin) {
   });
   // T has ones on its main diagonal and r[d - 1] on the d-th one to either side.
   const int64_t n = r.n("N");
-  Cells toeplitz = zeros({n, n});
+  Elements toeplitz = zeros({n, n});
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j)
       toeplitz(i, j) = i == j ? 1 : r.in["r"](std::abs(i - j) - 1);
@@ -75,7 +75,7 @@ TEST_P(Solvers, Gramschmidt) {
   // More columns than rows cannot be orthonormal, so only the tall part is looked at.
   KernelRun r = run_polybench("gramschmidt", GetParam());
   const int64_t m = r.n("M"), n = std::min(r.n("M"), r.n("N"));
-  Cells q = zeros({m, n}), upper = zeros({n, n}), a = zeros({m, n}), one = zeros({n, n});
+  Elements q = zeros({m, n}), upper = zeros({n, n}), a = zeros({m, n}), one = zeros({n, n});
   for (int64_t j = 0; j < n; ++j) {
     one(j, j) = 1;
     for (int64_t i = 0; i < m; ++i) {
@@ -91,8 +91,8 @@ TEST_P(Solvers, Gramschmidt) {
   expect_near(r.out["R"], part(r.out["R"], is_upper));
 }
 
-Cells means(Cells& data) {
-  Cells mean = zeros({data.shape[1]});
+Elements means(Elements& data) {
+  Elements mean = zeros({data.shape[1]});
   for (int64_t i = 0; i < data.shape[0]; ++i)
     for (int64_t j = 0; j < data.shape[1]; ++j)
       mean(j) += data(i, j) / static_cast<double>(data.shape[0]);
@@ -100,8 +100,8 @@ Cells means(Cells& data) {
 }
 
 /// Sum over all observations of (x_i - mean_i)(x_j - mean_j).
-Cells scatter(Cells data) {
-  Cells mean = means(data);
+Elements scatter(Elements data) {
+  Elements mean = means(data);
   for (int64_t i = 0; i < data.shape[0]; ++i)
     for (int64_t j = 0; j < data.shape[1]; ++j)
       data(i, j) -= mean(j);
@@ -110,17 +110,17 @@ Cells scatter(Cells data) {
 
 TEST_P(Solvers, Covariance) {
   KernelRun r = run_polybench("covariance", GetParam());
-  const Cells s = scatter(r.in["data"]);
+  const Elements s = scatter(r.in["data"]);
   expect_near(r.out["cov"], blend(1.0 / static_cast<double>(r.n("N") - 1), s, 0, s));
 }
 
 TEST_P(Solvers, Correlation) {
   KernelRun r = run_polybench("correlation", GetParam(), [](Inputs& in) {
-    Cells& data = in["data"];
+    Elements& data = in["data"];
     for (int64_t i = 0; i < data.shape[0]; ++i)
       data(i, 1) = 0.01 * data(i, 1); // a variable that hardly varies
   });
-  Cells s = scatter(r.in["data"]), expected = s;
+  Elements s = scatter(r.in["data"]), expected = s;
   const auto samples = static_cast<double>(r.n("N"));
   const auto deviation = [&](int64_t i) {
     const double d = std::sqrt(s(i, i) / samples);

@@ -10,8 +10,8 @@ class Stencils : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, Stencils, testing::Values("ODD", "MINI"));
 
 /// One sweep over the inner points; the border is copied.
-Cells swept(Cells from, const std::function<double(Cells&, int64_t, int64_t)>& f) {
-  Cells to = from;
+Elements swept(Elements from, const std::function<double(Elements&, int64_t, int64_t)>& f) {
+  Elements to = from;
   for (int64_t i = 1; i + 1 < from.shape[0]; ++i)
     for (int64_t j = 1; j + 1 < from.shape[1]; ++j)
       to(i, j) = f(from, i, j);
@@ -20,8 +20,8 @@ Cells swept(Cells from, const std::function<double(Cells&, int64_t, int64_t)>& f
 
 TEST_P(Stencils, Jacobi1d) {
   KernelRun r = run_polybench("jacobi-1d", GetParam());
-  Cells a = r.in["A"], b = r.in["B"];
-  const auto sweep = [](Cells from, Cells to) {
+  Elements a = r.in["A"], b = r.in["B"];
+  const auto sweep = [](Elements from, Elements to) {
     for (int64_t i = 1; i + 1 < from.shape[0]; ++i)
       to(i) = 0.33333 * (from(i - 1) + from(i) + from(i + 1));
     return to;
@@ -37,11 +37,11 @@ TEST_P(Stencils, Jacobi1d) {
 TEST_P(Stencils, Jacobi2d) {
   // With equal borders in A and B, both are snapshots of one field.
   KernelRun r = run_polybench("jacobi-2d", GetParam(),
-                              [](std::map<std::string, Cells>& in) { in["B"] = in["A"]; });
-  const auto mean = [](Cells& f, int64_t i, int64_t j) {
+                              [](std::map<std::string, Elements>& in) { in["B"] = in["A"]; });
+  const auto mean = [](Elements& f, int64_t i, int64_t j) {
     return 0.2 * (f(i, j) + f(i, j - 1) + f(i, j + 1) + f(i + 1, j) + f(i - 1, j));
   };
-  Cells field = r.in["A"], before = field;
+  Elements field = r.in["A"], before = field;
   for (int64_t t = 0; t < 2 * r.n("TSTEPS"); ++t) {
     before = field;
     field = swept(field, mean);
@@ -52,7 +52,7 @@ TEST_P(Stencils, Jacobi2d) {
 
 TEST_P(Stencils, Seidel2d) {
   KernelRun r = run_polybench("seidel-2d", GetParam());
-  Cells a = r.in["A"];
+  Elements a = r.in["A"];
   for (int64_t t = 0; t < r.n("TSTEPS"); ++t)
     for (int64_t i = 1; i + 1 < r.n("N"); ++i)
       for (int64_t j = 1; j + 1 < r.n("N"); ++j) {
@@ -67,11 +67,11 @@ TEST_P(Stencils, Seidel2d) {
 
 TEST_P(Stencils, Heat3d) {
   KernelRun r = run_polybench("heat-3d", GetParam(),
-                              [](std::map<std::string, Cells>& in) { in["B"] = in["A"]; });
-  Cells field = r.in["A"];
+                              [](std::map<std::string, Elements>& in) { in["B"] = in["A"]; });
+  Elements field = r.in["A"];
   const int64_t n = r.n("N");
   for (int64_t t = 0; t < 2 * r.n("TSTEPS"); ++t) {
-    Cells next = field;
+    Elements next = field;
     for (int64_t i = 1; i + 1 < n; ++i)
       for (int64_t j = 1; j + 1 < n; ++j)
         for (int64_t k = 1; k + 1 < n; ++k)
@@ -85,7 +85,7 @@ TEST_P(Stencils, Heat3d) {
 
 TEST_P(Stencils, Fdtd2d) {
   KernelRun r = run_polybench("fdtd-2d", GetParam());
-  Cells ex = r.in["ex"], ey = r.in["ey"], hz = r.in["hz"];
+  Elements ex = r.in["ex"], ey = r.in["ey"], hz = r.in["hz"];
   const int64_t nx = r.n("NX"), ny = r.n("NY");
   for (int64_t t = 0; t < r.n("TMAX"); ++t) {
     for (int64_t i = 0; i < nx; ++i)
@@ -123,7 +123,7 @@ TEST_P(Stencils, Adi) {
   const double steps = static_cast<double>(r.n("TSTEPS"));
   const double lambda = static_cast<double>(n * n) / steps;
   const double a = -lambda, b = 1 + 2 * lambda, d = -lambda / 2, e = 1 + lambda;
-  Cells u = r.in["u"], v = zeros({n, n});
+  Elements u = r.in["u"], v = zeros({n, n});
   for (int64_t t = 0; t < r.n("TSTEPS"); ++t) {
     for (int64_t i = 1; i + 1 < n; ++i) {
       std::vector<double> rhs(static_cast<size_t>(n));
@@ -172,7 +172,7 @@ std::vector<double> filtered(const std::vector<double>& x) {
 
 TEST_P(Stencils, Deriche) {
   KernelRun r = run_polybench("deriche", GetParam());
-  const auto rows_filtered = [](Cells image) {
+  const auto rows_filtered = [](Elements image) {
     const auto width = static_cast<size_t>(image.shape[1]);
     for (size_t at = 0; at < image.at.size(); at += width) {
       const auto begin = image.at.begin() + static_cast<ptrdiff_t>(at);
@@ -181,17 +181,18 @@ TEST_P(Stencils, Deriche) {
     }
     return image;
   };
-  const Cells expected = transposed(rows_filtered(transposed(rows_filtered(r.in["img"]))));
+  const Elements expected = transposed(rows_filtered(transposed(rows_filtered(r.in["img"]))));
   expect_near(r.out["out"], expected);
 }
 
 TEST_P(Stencils, FloydWarshall) {
-  KernelRun r = run_polybench("floyd-warshall", GetParam(), [](std::map<std::string, Cells>& in) {
-    for (double& v : in["path"].at)
-      v = std::fabs(v) * 13 + 1;
-  });
+  KernelRun r =
+      run_polybench("floyd-warshall", GetParam(), [](std::map<std::string, Elements>& in) {
+        for (double& v : in["path"].at)
+          v = std::fabs(v) * 13 + 1;
+      });
   // Relaxing over all pairs until nothing gets shorter.
-  Cells path = r.in["path"];
+  Elements path = r.in["path"];
   for (bool changed = true; changed;) {
     changed = false;
     for (int64_t i = 0; i < r.n("N"); ++i)
@@ -206,12 +207,12 @@ TEST_P(Stencils, FloydWarshall) {
 }
 
 TEST_P(Stencils, Nussinov) {
-  KernelRun r = run_polybench("nussinov", GetParam(), [](std::map<std::string, Cells>& in) {
+  KernelRun r = run_polybench("nussinov", GetParam(), [](std::map<std::string, Elements>& in) {
     for (double& v : in["seq"].at)
       v = static_cast<int64_t>(v + 8) % 4;
   });
   const int64_t n = r.n("N");
-  Cells seq = r.in["seq"];
+  Elements seq = r.in["seq"];
   std::map<std::pair<int64_t, int64_t>, double> known;
   // Base i stays alone, or pairs with some k that is not its neighbour.
   const std::function<double(int64_t, int64_t)> best = [&](int64_t i, int64_t j) -> double {
@@ -226,7 +227,7 @@ TEST_P(Stencils, Nussinov) {
     known[{i, j}] = most;
     return most;
   };
-  Cells expected = zeros({n, n});
+  Elements expected = zeros({n, n});
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = i + 1; j < n; ++j)
       expected(i, j) = best(i, j);

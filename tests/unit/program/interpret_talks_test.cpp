@@ -1,12 +1,12 @@
 #include "unit/program/example.h"
 
-// The programs of the talks against formulas for single cells.
+// The programs of the talks against formulas for single elements.
 
 namespace kawara::program {
 namespace {
 
 struct Talk {
-  std::map<std::string, Cells> in, out;
+  std::map<std::string, Elements> in, out;
 };
 
 Talk run(const std::string& file, const std::vector<int64_t>& params) {
@@ -27,9 +27,9 @@ Talk run(const std::string& file, const std::vector<int64_t>& params) {
     return talk;
   }
   for (const auto& [name, array] : *inputs)
-    talk.in[name] = cells_of(array);
+    talk.in[name] = elements_of(array);
   for (const auto& [name, array] : *results)
-    talk.out[name] = cells_of(array);
+    talk.out[name] = elements_of(array);
   return talk;
 }
 
@@ -42,7 +42,7 @@ TEST(Talks, Add) {
 
 TEST(Talks, Walk) {
   Talk t = run("walk.kw", {});
-  Cells expected = transposed(t.in["A"]);
+  Elements expected = transposed(t.in["A"]);
   for (double& v : expected.at)
     v = 2 * v + 1;
   expect_near(t.out["B"], expected, kSingle);
@@ -55,7 +55,7 @@ TEST(Talks, Strip) {
 
 TEST(Talks, Coalesce) {
   Talk t = run("coalesce.kw", {3, 7});
-  Cells expected = t.in["A"];
+  Elements expected = t.in["A"];
   for (size_t i = 0; i < expected.at.size(); ++i)
     expected.at[i] *= t.in["B"].at[i];
   expect_near(t.out["C"], expected, kSingle);
@@ -63,7 +63,7 @@ TEST(Talks, Coalesce) {
 
 TEST(Talks, SineOfSine) {
   Talk t = run("sinsin.kw", {13});
-  Cells expected = t.in["x"];
+  Elements expected = t.in["x"];
   for (double& v : expected.at)
     v = std::sin(std::sin(v));
   expect_near(t.out["y"], expected, kSingle);
@@ -73,7 +73,7 @@ TEST(Talks, GemmAndRelu) {
   Talk plain = run("gemm.kw", {5, 7, 3});
   expect_near(plain.out["C"], product(plain.in["A"], plain.in["B"]), kSingle);
   Talk relu = run("gemm_relu.kw", {5, 7, 3});
-  Cells expected = product(relu.in["A"], relu.in["B"]);
+  Elements expected = product(relu.in["A"], relu.in["B"]);
   for (double& v : expected.at)
     v = std::max(v, 0.0);
   expect_near(relu.out["D"], expected, kSingle);
@@ -82,9 +82,9 @@ TEST(Talks, GemmAndRelu) {
 TEST(Talks, Conv2d) {
   const int64_t L = 2, C = 3, H = 5, W = 4, K = 2, R = 3, S = 2;
   Talk t = run("conv2d.kw", {L, C, H, W, K, R, S});
-  Cells& image = t.in["image"];
-  Cells& weight = t.in["weight"];
-  Cells expected = zeros({L, K, H, W});
+  Elements& image = t.in["image"];
+  Elements& weight = t.in["weight"];
+  Elements expected = zeros({L, K, H, W});
   const auto image_at = [&](int64_t n, int64_t c, int64_t h, int64_t w) {
     return image(((n * C + c) * (H + R - 1) + h) * (W + S - 1) + w);
   };
@@ -104,13 +104,13 @@ TEST(Talks, Conv2d) {
 TEST(Talks, Maxpool) {
   const int64_t L = 2, C = 3, H = 3, W = 5;
   Talk t = run("maxpool.kw", {L, C, H, W});
-  Cells expected = zeros({L, C, H, W});
+  Elements expected = zeros({L, C, H, W});
   std::fill(expected.at.begin(), expected.at.end(), -2.0);
   for (int64_t plane = 0; plane < L * C; ++plane)
     for (int64_t y = 0; y < 2 * H; ++y)
       for (int64_t x = 0; x < 2 * W; ++x) {
-        double& cell = expected((plane * H + y / 2) * W + x / 2);
-        cell = std::max(cell, t.in["image"]((plane * 2 * H + y) * 2 * W + x));
+        double& element = expected((plane * H + y / 2) * W + x / 2);
+        element = std::max(element, t.in["image"]((plane * 2 * H + y) * 2 * W + x));
       }
   expect_near(t.out["out"], expected, kSingle);
 }
@@ -118,7 +118,7 @@ TEST(Talks, Maxpool) {
 TEST(Talks, Attention) {
   const int64_t N = 7;
   Talk t = run("attention.kw", {N, 5});
-  Cells weights = product(t.in["Q"], transposed(t.in["K"]));
+  Elements weights = product(t.in["Q"], transposed(t.in["K"]));
   for (int64_t i = 0; i < N; ++i) {
     double total = 0;
     for (int64_t j = 0; j < N; ++j)
@@ -132,7 +132,7 @@ TEST(Talks, Attention) {
 TEST(Talks, Blur) {
   const int64_t H = 5, W = 7;
   Talk t = run("blur.kw", {H, W});
-  Cells expected = zeros({H, W});
+  Elements expected = zeros({H, W});
   for (int64_t y = 0; y < H; ++y)
     for (int64_t x = 0; x < W; ++x)
       for (int64_t d = 0; d < 9; ++d)
@@ -143,7 +143,7 @@ TEST(Talks, Blur) {
 TEST(Talks, PolynomialProduct) {
   for (const int64_t n : {1, 2, 7}) {
     Talk t = run("polyproduct.kw", {n});
-    Cells expected = zeros({2 * n - 1});
+    Elements expected = zeros({2 * n - 1});
     for (int64_t power = 0; power < 2 * n - 1; ++power)
       for (int64_t i = std::max<int64_t>(0, power - n + 1); i <= std::min(power, n - 1); ++i)
         expected(power) += t.in["a"](i) * t.in["b"](power - i);
@@ -156,7 +156,7 @@ TEST(Talks, FusedPair) {
   const auto outer = [&](const char* u, const char* v) {
     return product(column(t.in[u]), transposed(column(t.in[v])));
   };
-  const Cells A = blend(1, blend(1, t.in["A"], 1, outer("u1", "v1")), 1, outer("u2", "v2"));
+  const Elements A = blend(1, blend(1, t.in["A"], 1, outer("u1", "v1")), 1, outer("u2", "v2"));
   expect_near(t.out["A"], A, kSingle);
   expect_near(t.out["x"], blend(1, t.in["x"], 1, line(product(transposed(A), column(t.in["y"])))),
               kSingle);
@@ -165,7 +165,7 @@ TEST(Talks, FusedPair) {
 TEST(Talks, PrefixSum) {
   Talk t = run("prefix.kw", {13});
   double sum = 0;
-  Cells expected = t.in["x"];
+  Elements expected = t.in["x"];
   for (double& v : expected.at)
     v = sum += v;
   expect_near(t.out["s"], expected, kSingle);
@@ -174,7 +174,7 @@ TEST(Talks, PrefixSum) {
 TEST(Talks, Jacobi1d) {
   const int64_t T = 4, N = 9;
   Talk t = run("jacobi1d.kw", {T, N});
-  Cells a = t.in["A"];
+  Elements a = t.in["A"];
   for (int64_t step = 1; step <= T; ++step)
     for (int64_t i = 1; i + 1 < N; ++i)
       a(step, i) = (a(step - 1, i - 1) + a(step - 1, i) + a(step - 1, i + 1)) / 3;

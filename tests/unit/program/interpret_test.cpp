@@ -73,9 +73,9 @@ Array array_of(Elem elem, std::vector<int64_t> shape, const std::vector<double>&
   return a;
 }
 
-std::vector<double> cells(const Array& a) {
+std::vector<double> elements(const Array& a) {
   std::vector<double> values;
-  for (int64_t i = 0; i < a.cells(); ++i)
+  for (int64_t i = 0; i < a.elements(); ++i)
     values.push_back(a.get_double(i));
   return values;
 }
@@ -113,11 +113,11 @@ TEST(Interpret, MatrixProduct) {
   const auto out = interpret(p, {2, 2, 3}, in);
   ASSERT_TRUE(out);
   EXPECT_EQ(out->size(), 1U);
-  EXPECT_EQ(cells(out->at("C")), (std::vector<double>{58, 64, 139, 154}));
+  EXPECT_EQ(elements(out->at("C")), (std::vector<double>{58, 64, 139, 154}));
 }
 
 TEST(Interpret, RunsInSourceOrder) {
-  // Descending with step -2: the last write to the only cell is by the smallest i.
+  // Descending with step -2: the last write to the only element is by the smallest i.
   Builder b;
   const Expr N = b.size("N");
   const uint32_t y = b.tensor("y", Role::Output, Elem::I64, {});
@@ -142,7 +142,7 @@ TEST(Interpret, ConditionsChooseABranch) {
   const Program p = b.done({Builder::loop("i", int_lit(0), N, {branch})});
   const auto out = interpret(p, {4}, {});
   ASSERT_TRUE(out);
-  EXPECT_EQ(cells(out->at("y")), (std::vector<double>{1, 1, 2, 2}));
+  EXPECT_EQ(elements(out->at("y")), (std::vector<double>{1, 1, 2, 2}));
 }
 
 TEST(Interpret, StoresRoundAndWrap) {
@@ -157,8 +157,8 @@ TEST(Interpret, StoresRoundAndWrap) {
   in["u"] = array_of(Elem::U8, {}, {250});
   const auto out = interpret(p, {}, in);
   ASSERT_TRUE(out);
-  EXPECT_EQ(cells(out->at("h")), (std::vector<double>{2048})) << "2049 is a tie in f16";
-  EXPECT_EQ(cells(out->at("u")), (std::vector<double>{4}));
+  EXPECT_EQ(elements(out->at("h")), (std::vector<double>{2048})) << "2049 is a tie in f16";
+  EXPECT_EQ(elements(out->at("u")), (std::vector<double>{4}));
 }
 
 TEST(Interpret, UnwrittenOutputsAreZero) {
@@ -166,7 +166,7 @@ TEST(Interpret, UnwrittenOutputsAreZero) {
   b.tensor("y", Role::Output, Elem::F64, {int_lit(3)});
   const auto out = interpret(b.done({}), {}, {});
   ASSERT_TRUE(out);
-  EXPECT_EQ(cells(out->at("y")), (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(elements(out->at("y")), (std::vector<double>{0, 0, 0}));
 }
 
 TEST(Interpret, RefusesReadsAndWritesOutside) {

@@ -16,7 +16,7 @@ Program parsed_joined(const std::string& text) {
   return *std::move(program);
 }
 
-/// The joined program computes the same cells in the same order; its listing.
+/// The joined program computes the same elements in the same order; its listing.
 std::string joined(const std::string& text) {
   const Program plain = parsed_joined(text);
   const auto other = with_joined_dimensions(plain, kUnit);
@@ -32,14 +32,14 @@ std::string joined(const std::string& text) {
   for (size_t t = 0; t < other->tensors.size(); ++t)
     if (const auto given = inputs->find(other->tensors[t].name); given != inputs->end()) {
       Array flat(given->second.elem(), (*shapes)[t]);
-      for (int64_t c = 0; c < flat.cells(); ++c)
+      for (int64_t c = 0; c < flat.elements(); ++c)
         flat.set(c, given->second.get(c));
       given->second = flat;
     }
   const auto got = interpret(*other, {}, *inputs);
   EXPECT_TRUE(got) << render(got.error());
   for (const auto& [name, array] : *want)
-    for (int64_t c = 0; c < array.cells(); ++c)
+    for (int64_t c = 0; c < array.elements(); ++c)
       EXPECT_EQ(array.get_double(c), got->at(name).get_double(c)) << name << " " << c;
   return print(*other);
 }

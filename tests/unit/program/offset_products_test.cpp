@@ -26,7 +26,7 @@ void expect_same_bits(const std::string& text) {
   ASSERT_TRUE(want);
   ASSERT_TRUE(got) << render(got.error());
   for (const auto& [name, array] : *want)
-    for (int64_t c = 0; c < array.cells(); ++c)
+    for (int64_t c = 0; c < array.elements(); ++c)
       ASSERT_EQ(array.get_double(c), got->at(name).get_double(c)) << name << " " << c;
 }
 

@@ -107,7 +107,7 @@ TEST(Reduction, ReadingTheTargetNeedsATemp) {
             "for i in range(N):\n    C[i] = _sum0\n");
 }
 
-TEST(Reduction, ArgmaxOfCellsIsTwoReductions) {
+TEST(Reduction, ArgmaxOfElementsIsTwoReductions) {
   EXPECT_EQ(body_of(kReductionHead + "I[i] = argmax(j, A[i, j])\n"),
             "for i in range(N):\n    _max0[i] = -inf\n    for j in range(M):\n"
             "        _max0[i] max= select(A[i, j] == A[i, j], A[i, j], -inf)\n    _at1[i] = M\n"

@@ -8,7 +8,7 @@
 namespace kawara::program {
 namespace {
 
-/// The shorter program computes the same cells in the same order; its listing.
+/// The shorter program computes the same elements in the same order; its listing.
 std::string shortened(const std::string& text) {
   const auto parsed = parse(make_source("units.kw", text));
   EXPECT_TRUE(parsed) << render(parsed.error());
@@ -22,14 +22,14 @@ std::string shortened(const std::string& text) {
   for (size_t t = 0; t < other.tensors.size(); ++t)
     if (const auto given = inputs->find(other.tensors[t].name); given != inputs->end()) {
       Array flat(given->second.elem(), (*shapes)[t]);
-      for (int64_t c = 0; c < flat.cells(); ++c)
+      for (int64_t c = 0; c < flat.elements(); ++c)
         flat.set(c, given->second.get(c));
       given->second = flat;
     }
   const auto got = interpret(other, {}, *inputs);
   EXPECT_TRUE(got) << render(got.error());
   for (const auto& [name, array] : *want)
-    for (int64_t c = 0; c < array.cells(); ++c)
+    for (int64_t c = 0; c < array.elements(); ++c)
       EXPECT_EQ(array.get_double(c), got->at(name).get_double(c)) << name << " " << c;
   return print(other);
 }

@@ -16,7 +16,7 @@ constexpr Elem kAll[] = {Elem::F64,    Elem::F32,    Elem::F16, Elem::BF16, Elem
 TEST(Array, StartsAsZeroAndAligned) {
   for (const Elem elem : kAll) {
     const Array a(elem, {3, 5});
-    EXPECT_EQ(a.cells(), 15);
+    EXPECT_EQ(a.elements(), 15);
     EXPECT_EQ(a.bytes(), static_cast<size_t>(15 * scalar::bytes_of(elem)));
     EXPECT_EQ(reinterpret_cast<uintptr_t>(a.data()) % 64, 0U);
     for (int64_t i = 0; i < 15; ++i)
@@ -54,7 +54,7 @@ TEST(FillPattern, IsDeterministicAndInRange) {
     EXPECT_TRUE(a == fill_pattern(elem, {200}, 3));
     EXPECT_FALSE(a == fill_pattern(elem, {200}, 4));
     std::set<double> seen;
-    for (int64_t i = 0; i < a.cells(); ++i) {
+    for (int64_t i = 0; i < a.elements(); ++i) {
       const double v = a.get_double(i);
       seen.insert(v);
       if (scalar::is_float(elem)) {

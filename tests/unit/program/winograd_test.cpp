@@ -41,12 +41,12 @@ double difference(const Program& direct, const Program& other) {
   EXPECT_TRUE(b) << render(b.error());
   const auto largest = [](const Array& array) {
     double found = 0;
-    for (int64_t c = 0; c < array.cells(); ++c)
+    for (int64_t c = 0; c < array.elements(); ++c)
       found = std::max(found, std::abs(array.get_double(c)));
     return found;
   };
   double worst = 0;
-  for (int64_t c = 0; c < a->at("Y").cells(); ++c)
+  for (int64_t c = 0; c < a->at("Y").elements(); ++c)
     worst = std::max(worst, std::abs(a->at("Y").get_double(c) - b->at("Y").get_double(c)));
   return worst / (largest(inputs->at("X")) * largest(inputs->at("W")));
 }
@@ -127,7 +127,7 @@ TEST(Winograd, TakesChannelsLast) {
       const bool is_whole = s.height % s.m == 0 && s.width % s.m == 0;
       const bool has_copy = std::any_of(fast->tensors.begin(), fast->tensors.end(),
                                         [](const Tensor& t) { return t.name == "T_image"; });
-      EXPECT_EQ(has_copy, !is_whole) << "an image that holds all tiles is read where it lies";
+      EXPECT_EQ(has_copy, !is_whole) << "an image that holds all tiles is read unpacked";
     }
 }
 
@@ -159,11 +159,11 @@ const Tensor* tensor_of(const Program& program, const std::string& name) {
 TEST(Winograd, TransformsInTwoPasses) {
   const auto fast = with_winograd(parsed(convolution(8, 8, 8, 8)), 4);
   ASSERT_TRUE(fast);
-  // The image turned; 6 rows of windows and of tiles, twice each; the products; 4 rows of results, twice, and storing them; Y.
+  // The image transposed; 6 rows of windows and of tiles, twice each; the products; 4 rows of results, twice, and storing them; Y.
   EXPECT_EQ(fast->statements.size(), 1U + 12 + 12 + 2 + 8 + 1 + 1);
   for (const Statement& statement : fast->statements)
     if (tensor_of(*fast, "T") == &fast->tensors[statement.tensor]) {
-      EXPECT_EQ(statement.op, ReduceOp::None); // no cell begins with zero and is added to
+      EXPECT_EQ(statement.op, ReduceOp::None); // no element begins with zero and is added to
     }
 }
 
@@ -223,11 +223,11 @@ TEST(Winograd, AddsWhereTheResultDoesNotBeginWithTheConvolution) {
 
 TEST(Winograd, RowsThatMirrorEachOtherShareTheirHalves) {
   const Matrix image = winograd_matrices(4)->image;
-  const auto cell = [](size_t k) {
+  const auto element = [](size_t k) {
     return scalar::load(0, {scalar::int_lit(static_cast<int64_t>(k))}, {scalar::Elem::F32, 1});
   };
   const auto halves = [&](size_t row) {
-    const Expr sum = transformed_row(image, row, cell);
+    const Expr sum = transformed_row(image, row, element);
     const auto* both = scalar::as<scalar::Binary>(sum);
     return std::pair(both->lhs, both->rhs);
   };

@@ -46,18 +46,18 @@ TEST(Calibrate, HasAFigureForEachTypeThatAnInstructionTakes) {
 }
 
 TEST(Calibrate, ReadingKeepsASumOfEachThreadAndNoMore) {
-  constexpr int64_t threads = 4, cells = 1024;
+  constexpr int64_t threads = 4, elements = 1024;
   const ProbeTile shape{scalar::Elem::F32, 4, 8, 1};
   const int64_t sums = threads * shape.lanes * shape.vectors;
-  std::vector<float> a(threads * cells, 1), b(threads * cells, 7), c(1);
+  std::vector<float> a(threads * elements, 1), b(threads * elements, 7), c(1);
   float factor = 1;
   const Executable read =
       loaded_probe(stream_kernel(Stream::Read, shape), std::make_shared<ThreadPool>(2));
   const std::vector<void*> arguments{a.data(), b.data(), c.data(), &factor};
-  const std::vector<int64_t> params{threads, 1, cells};
+  const std::vector<int64_t> params{threads, 1, elements};
   ASSERT_TRUE(read.call(arguments, params));
-  for (int64_t at = 0; at < threads * cells; ++at)
-    ASSERT_EQ(b[static_cast<size_t>(at)], at < sums ? 7 + cells / 32 : 7) << at;
+  for (int64_t at = 0; at < threads * elements; ++at)
+    ASSERT_EQ(b[static_cast<size_t>(at)], at < sums ? 7 + elements / 32 : 7) << at;
 }
 
 TEST(Calibrate, InstructionsHaveRoomForTheirOperands) {

@@ -5,23 +5,23 @@
 namespace kawara::run {
 namespace {
 
-constexpr int64_t kCells = 8;
+constexpr int64_t kElements = 8;
 
 /// doubled[i] = 2 * W[i] through a workspace; out[i] = doubled[i] + x[i]. W is a constant.
 kernel::Kernel with_weights() {
   HandKernel h;
-  const uint32_t W = h.buffer("W", Elem::I64, {int_lit(kCells)});
-  const uint32_t x = h.buffer("x", Elem::I64, {int_lit(kCells)});
-  const uint32_t out = h.buffer("out", Elem::I64, {int_lit(kCells)});
+  const uint32_t W = h.buffer("W", Elem::I64, {int_lit(kElements)});
+  const uint32_t x = h.buffer("x", Elem::I64, {int_lit(kElements)});
+  const uint32_t out = h.buffer("out", Elem::I64, {int_lit(kElements)});
   const uint32_t doubled =
-      h.buffer("doubled", Elem::I64, {int_lit(kCells)}, kernel::Scope::Workspace);
+      h.buffer("doubled", Elem::I64, {int_lit(kElements)}, kernel::Scope::Workspace);
   const uint32_t i = h.variable("i");
   h.kernel.buffers[W].is_constant = true;
   h.kernel.body = {
-      loop(i, int_lit(0), int_lit(kCells), {store(out, {h.var(i)}, h.load(x, {h.var(i)}))}),
-      loop(i, int_lit(0), int_lit(kCells),
+      loop(i, int_lit(0), int_lit(kElements), {store(out, {h.var(i)}, h.load(x, {h.var(i)}))}),
+      loop(i, int_lit(0), int_lit(kElements),
            {store(doubled, {h.var(i)}, h.load(W, {h.var(i)}) * int_lit(2))}),
-      loop(i, int_lit(0), int_lit(kCells),
+      loop(i, int_lit(0), int_lit(kElements),
            {store(out, {h.var(i)}, h.load(doubled, {h.var(i)}), scalar::ReduceOp::Sum)})};
   return h.kernel;
 }
@@ -47,20 +47,21 @@ TEST(Constants, AWorkspaceThatIsWrittenAgainIsNotKept) {
 
 TEST(Constants, AreReadAgainOnlyWhenTheArrayIsAnother) {
   const Executable executable = loaded(kernel::prepare(with_weights()));
-  std::vector<int64_t> W(kCells, 10), x(kCells, 1), out(kCells);
+  std::vector<int64_t> W(kElements, 10), x(kElements, 1), out(kElements);
   const auto result = [&](std::vector<int64_t>& weights) {
     call(executable, {weights.data(), x.data(), out.data()});
     return out;
   };
-  EXPECT_EQ(result(W), std::vector<int64_t>(kCells, 21));
+  EXPECT_EQ(result(W), std::vector<int64_t>(kElements, 21));
   std::fill(W.begin(), W.end(), 20);
-  x.assign(kCells, 2);
-  EXPECT_EQ(result(W), std::vector<int64_t>(kCells, 22)) << "the values of the first call are kept";
+  x.assign(kElements, 2);
+  EXPECT_EQ(result(W), std::vector<int64_t>(kElements, 22))
+      << "the values of the first call are kept";
   executable.forget_constants();
-  EXPECT_EQ(result(W), std::vector<int64_t>(kCells, 42));
-  std::vector<int64_t> other(kCells, 30);
-  EXPECT_EQ(result(other), std::vector<int64_t>(kCells, 62));
-  EXPECT_EQ(result(W), std::vector<int64_t>(kCells, 42));
+  EXPECT_EQ(result(W), std::vector<int64_t>(kElements, 42));
+  std::vector<int64_t> other(kElements, 30);
+  EXPECT_EQ(result(other), std::vector<int64_t>(kElements, 62));
+  EXPECT_EQ(result(W), std::vector<int64_t>(kElements, 42));
 }
 
 } // namespace

@@ -102,7 +102,7 @@ TEST(CudaText, NvrtcCompilesProductsOfF32OnTensorCores) {
       compile("numerics fast\n" + gpu_line::kGemm, directives, {{"M", 200}, {"N", 136}, {"K", 70}})
           .kernel);
   EXPECT_NE(unit.text.find(".f32.tf32.tf32 "), std::string::npos) << unit.text;
-  EXPECT_EQ(unit.launches.size(), 3U); // A has rows that no copy engine finds, B lies the other way
+  EXPECT_EQ(unit.launches.size(), 3U); // A has rows that no TMA finds, B lies the other way
   EXPECT_EQ(complaint(unit), "");
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Elem kFloat8Types[] = {Elem::F8E4M3, Elem::F8E5M2};
 
-/// out[i] = in[i], one cell at a time or four.
+/// out[i] = in[i], one element at a time or four.
 void run_copy(Elem from, Elem to, uint16_t lanes, void* in, void* out, int64_t n) {
   HandKernel h;
   const uint32_t A = h.buffer("A", from, {int_lit(n)});

@@ -99,7 +99,7 @@ void fill_range(program::Array& array, uint64_t seed) {
   const double least = is_signed ? -static_cast<double>(int64_t{1} << (bits - 1)) : 0;
   const double greatest = least + static_cast<double>((int64_t{1} << bits) - 1);
   uint64_t state = seed * 0x9E3779B97F4A7C15ULL + 1;
-  for (int64_t at = 0; at < array.cells(); ++at) {
+  for (int64_t at = 0; at < array.elements(); ++at) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
     const auto drawn = static_cast<double>(state >> 40 & (((uint64_t{1} << bits) - 1)));
     array.set_double(at, (state >> 32 & 3U) == 0   ? least
@@ -108,7 +108,7 @@ void fill_range(program::Array& array, uint64_t seed) {
   }
 }
 
-/// Empty when the code gives the interpreter's results; else the first cell that differs.
+/// Empty when the code gives the interpreter's results; else the first element that differs.
 std::string difference(const program::Program& program, const Executable& code,
                        const std::vector<int64_t>& params, double tolerance) {
   auto inputs = program::pattern_inputs(program, params, 7);
@@ -132,11 +132,11 @@ std::string difference(const program::Program& program, const Executable& code,
     return render(done.error());
   const program::Arrays results = program::results_of(program, *std::move(arrays));
   for (const auto& [name, want] : *expected)
-    for (int64_t at = 0; at < want.cells(); ++at) {
+    for (int64_t at = 0; at < want.elements(); ++at) {
       const double got = results.at(name).get_double(at), wanted = want.get_double(at);
       if (!(std::abs(got - wanted) <= tolerance * (1 + std::abs(wanted))))
-        return name + " cell " + std::to_string(at) + ": " + std::to_string(got) + " instead of " +
-               std::to_string(wanted) + " at " + program::shape_text(params);
+        return name + " element " + std::to_string(at) + ": " + std::to_string(got) +
+               " instead of " + std::to_string(wanted) + " at " + program::shape_text(params);
     }
   return "";
 }
@@ -245,7 +245,7 @@ TEST_P(EveryProcessor, runs_products_on_machines_that_have_more) {
   }
 }
 
-/// The second vector of filters is nearly empty, and results are turned over in halves of the first.
+/// The second vector of filters is nearly empty, and results are transposed in halves of the first.
 TEST_P(EveryProcessor, runs_windows_of_bytes_with_a_few_filters_more_than_lanes) {
   const Cpu cpu = *target::named_cpu(GetParam());
   for (const char* types : {"u8 u8", "i8 i8", "u8 i8"}) {

@@ -30,9 +30,9 @@ template <class T> std::string raw(std::initializer_list<T> values) {
   return bytes;
 }
 
-std::vector<double> cells(const Array& a) {
+std::vector<double> elements(const Array& a) {
   std::vector<double> values;
-  for (int64_t i = 0; i < a.cells(); ++i)
+  for (int64_t i = 0; i < a.elements(); ++i)
     values.push_back(a.get_double(i));
   return values;
 }
@@ -72,7 +72,7 @@ TEST(Npy, ReadsAllVersionsAndSpellings) {
   for (const char version : {1, 2, 3}) {
     const auto a = array_from_npy(file(header, data, version), "a.npy");
     ASSERT_TRUE(a);
-    EXPECT_EQ(cells(*a), (std::vector<double>{1, 2, 3}));
+    EXPECT_EQ(elements(*a), (std::vector<double>{1, 2, 3}));
   }
   EXPECT_EQ(code(file(R"({"shape": (3L,), "fortran_order": False, "descr": "<f4"})", data)),
             "none");
@@ -83,29 +83,29 @@ TEST(Npy, ReadsFortranOrderAndBigEndian) {
                                      raw<int32_t>({0, 3, 1, 4, 2, 5})),
                                 "a.npy");
   ASSERT_TRUE(f);
-  EXPECT_EQ(cells(*f), (std::vector<double>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(elements(*f), (std::vector<double>{0, 1, 2, 3, 4, 5}));
   const auto cube =
       array_from_npy(file("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2, 2), }",
                           raw<uint8_t>({0, 4, 2, 6, 1, 5, 3, 7})),
                      "a.npy");
   ASSERT_TRUE(cube);
-  EXPECT_EQ(cells(*cube), (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(elements(*cube), (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}));
   const auto big = array_from_npy(file("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }",
                                        std::string("\x01\x02\x00\x03", 4)),
                                   "a.npy");
   ASSERT_TRUE(big);
-  EXPECT_EQ(cells(*big), (std::vector<double>{258, 3}));
-  const auto short_cells = array_from_npy(
+  EXPECT_EQ(elements(*big), (std::vector<double>{258, 3}));
+  const auto short_elements = array_from_npy(
       file("{'descr': '<u2', 'fortran_order': False, 'shape': (1,), }", raw<uint16_t>({0x3f80})),
       "a.npy");
-  ASSERT_TRUE(short_cells);
-  EXPECT_EQ(short_cells->elem(), Elem::U16);
-  EXPECT_EQ(cells(*short_cells), (std::vector<double>{0x3f80}));
+  ASSERT_TRUE(short_elements);
+  EXPECT_EQ(short_elements->elem(), Elem::U16);
+  EXPECT_EQ(elements(*short_elements), (std::vector<double>{0x3f80}));
   const auto wide = array_from_npy(file("{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }",
                                         raw<uint64_t>({UINT64_MAX})),
                                    "a.npy");
   ASSERT_TRUE(wide);
-  EXPECT_EQ(cells(*wide), (std::vector<double>{0x1p64}));
+  EXPECT_EQ(elements(*wide), (std::vector<double>{0x1p64}));
 }
 
 TEST(Npy, RefusesWhatItCannotRead) {

@@ -116,8 +116,8 @@ TEST(ParallelCode, OneExecutableFromSeveralThreads) {
 
 TEST(Executable, RefusesWhatItCannotRun) {
   const Executable executable = loaded(scaled(1));
-  std::vector<int64_t> cells(10);
-  void* const data = cells.data();
+  std::vector<int64_t> elements(10);
+  void* const data = elements.data();
   const auto code = [&](const std::vector<void*>& arguments, const std::vector<int64_t>& params) {
     const auto done = executable.call(arguments, params);
     return done ? std::string("fine") : done.error().code;

@@ -37,8 +37,8 @@ std::vector<int64_t> integer_samples(Elem elem) {
 }
 
 void put(Elem elem, void* base, size_t at, Value v) {
-  const auto write = [&](auto cell) {
-    std::memcpy(static_cast<char*>(base) + at * sizeof cell, &cell, sizeof cell);
+  const auto write = [&](auto element) {
+    std::memcpy(static_cast<char*>(base) + at * sizeof element, &element, sizeof element);
   };
   switch (elem) {
   case Elem::F64:
@@ -68,7 +68,7 @@ void put(Elem elem, void* base, size_t at, Value v) {
   }
 }
 
-template <class T> T cell_at(const void* base, size_t at) {
+template <class T> T element_at(const void* base, size_t at) {
   T value;
   std::memcpy(&value, static_cast<const char*>(base) + at * sizeof(T), sizeof(T));
   return value;
@@ -77,36 +77,36 @@ template <class T> T cell_at(const void* base, size_t at) {
 Value get(Elem elem, const void* base, size_t at) {
   switch (elem) {
   case Elem::F64:
-    return scalar::float_value(cell_at<double>(base, at));
+    return scalar::float_value(element_at<double>(base, at));
   case Elem::F32:
-    return scalar::float_value(static_cast<double>(cell_at<float>(base, at)));
+    return scalar::float_value(static_cast<double>(element_at<float>(base, at)));
   case Elem::F16:
-    return scalar::float_value(scalar::f16_value(cell_at<uint16_t>(base, at)));
+    return scalar::float_value(scalar::f16_value(element_at<uint16_t>(base, at)));
   case Elem::BF16:
-    return scalar::float_value(scalar::bf16_value(cell_at<uint16_t>(base, at)));
+    return scalar::float_value(scalar::bf16_value(element_at<uint16_t>(base, at)));
   case Elem::I64:
-    return scalar::int_value(cell_at<int64_t>(base, at));
+    return scalar::int_value(element_at<int64_t>(base, at));
   case Elem::I32:
-    return scalar::int_value(cell_at<int32_t>(base, at));
+    return scalar::int_value(element_at<int32_t>(base, at));
   case Elem::I16:
-    return scalar::int_value(cell_at<int16_t>(base, at));
+    return scalar::int_value(element_at<int16_t>(base, at));
   case Elem::U64:
-    return scalar::int_value(cell_at<int64_t>(base, at));
+    return scalar::int_value(element_at<int64_t>(base, at));
   case Elem::U32:
-    return scalar::int_value(cell_at<uint32_t>(base, at));
+    return scalar::int_value(element_at<uint32_t>(base, at));
   case Elem::U16:
-    return scalar::int_value(cell_at<uint16_t>(base, at));
+    return scalar::int_value(element_at<uint16_t>(base, at));
   case Elem::I8:
-    return scalar::int_value(cell_at<int8_t>(base, at));
+    return scalar::int_value(element_at<int8_t>(base, at));
   case Elem::F8E4M3:
   case Elem::F8E5M2:
-    return scalar::float_value(scalar::float8_value(elem, cell_at<uint8_t>(base, at)));
+    return scalar::float_value(scalar::float8_value(elem, element_at<uint8_t>(base, at)));
   default:
-    return scalar::int_value(cell_at<uint8_t>(base, at));
+    return scalar::int_value(element_at<uint8_t>(base, at));
   }
 }
 
-/// Values that a cell of that type can hold.
+/// Values that an element of that type can hold.
 std::vector<Value> samples(Elem elem) {
   std::vector<Value> result;
   if (scalar::is_float(elem)) {

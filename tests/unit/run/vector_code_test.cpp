@@ -22,7 +22,7 @@ std::vector<float> counted(size_t n, float first = 1.0F) {
   return v;
 }
 
-/// One store of out[0..4) = value(A), A of 64 cells 1, 2, ...
+/// One store of out[0..4) = value(A), A of 64 elements 1, 2, ...
 std::vector<float> four_lanes(const std::function<Expr(HandKernel&, uint32_t)>& value,
                               int64_t out_stride = 1, int64_t out_base = 0) {
   HandKernel h;
@@ -73,7 +73,7 @@ TEST(VectorCode, GathersStridesAndColumns) {
             (std::vector<float>{4, 20, 36, 52}));
 }
 
-/// out[4c + l] = A[row(l), 2 + c]: four columns side by side, A of 8 x 8 cells 1, 2, ...
+/// out[4c + l] = A[row(l), 2 + c]: four columns side by side, A of 8 x 8 elements 1, 2, ...
 std::vector<float> four_columns(int64_t first, int64_t step, bool writes_between) {
   HandKernel h;
   const uint32_t A = h.buffer("A", Elem::F32, {int_lit(8), int_lit(8)});
@@ -289,12 +289,12 @@ kernel::Kernel micro_kernel() {
   for (int64_t r = 0; r < 8; ++r)
     for (int64_t c = 0; c < 3; ++c) {
       const uint32_t acc = h.variable("c" + std::to_string(r) + std::to_string(c), {Elem::F32, 4});
-      const std::vector<Expr> cell{int_lit(r), ramp(int_lit(4 * c), 1, 4)};
-      before.push_back(kernel::Define{acc, h.load(C, cell)});
+      const std::vector<Expr> element{int_lit(r), ramp(int_lit(4 * c), 1, 4)};
+      before.push_back(kernel::Define{acc, h.load(C, element)});
       const Expr a = broadcast(h.load(A, {h.var(k), int_lit(r)}), 4);
       const Expr b = h.load(B, {h.var(k), ramp(int_lit(4 * c), 1, 4)});
       inner.push_back(kernel::Assign{acc, h.var(acc) + a * b});
-      after.push_back(store(C, cell, h.var(acc)));
+      after.push_back(store(C, element, h.var(acc)));
     }
   h.kernel.body = before;
   h.kernel.body.push_back(loop(k, int_lit(0), n, inner));
@@ -327,7 +327,7 @@ TEST(VectorCode, MicroKernelIsRightAndShowsItsSpeed) {
               executable.times().codegen * 1e3);
 }
 
-/// out[i, 0..31] = A[i, 0..31] + 1 in parallel, past the caches where `out` begins with a line.
+/// out[i, 0..31] = A[i, 0..31] + 1 in parallel, non-temporally where `out` begins with a line.
 TEST(VectorCode, StreamsFromAnyAddress) {
   HandKernel h;
   const uint32_t A = h.buffer("A", Elem::F32, {int_lit(8), int_lit(32)});
@@ -344,7 +344,7 @@ TEST(VectorCode, StreamsFromAnyAddress) {
   for (int64_t offset = 0; offset < 16; offset += 3) {
     float* o = memory.as<float>() + offset;
     call(executable, {a.data(), o});
-    EXPECT_EQ(std::vector<float>(o, o + 256), counted(256, 2.0F)) << "at cell " << offset;
+    EXPECT_EQ(std::vector<float>(o, o + 256), counted(256, 2.0F)) << "at element " << offset;
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 using Bits = uint16_t (*)(double);
 using Value16 = double (*)(uint16_t);
 
-/// The nearest of all 65536 cells, ties to the even one, found by looking at each of them.
+/// The nearest of all 65536 elements, ties to the even one, found by looking at each of them.
 uint16_t nearest_by_search(double x, Value16 value, uint16_t infinity) {
   uint16_t best = 0;
   double best_gap = INFINITY;
@@ -41,7 +41,7 @@ struct Format {
 
 class Half : public testing::TestWithParam<Format> {};
 
-TEST_P(Half, EveryCellComesBack) {
+TEST_P(Half, EveryElementComesBack) {
   const Format f = GetParam();
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     const double v = f.value(static_cast<uint16_t>(bits));
@@ -66,7 +66,7 @@ TEST_P(Half, MidpointsGoToTheEvenNeighbour) {
   }
 }
 
-TEST_P(Half, AgreesWithASearchOfAllCells) {
+TEST_P(Half, AgreesWithASearchOfAllElements) {
   const Format f = GetParam();
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> exponent(-30, 18);

@@ -82,7 +82,7 @@ TEST(Extend, one_zero_is_enough_for_integers) {
     text.replace(at, 3, "i32");
   EXPECT_EQ(answer(text, "stage(A, i, d1=4); extend(k, 4)"), "legal");
   EXPECT_EQ(answer(text, "stage(B, i, d0=4); extend(k, 4)"),
-            "K0260 S0 at i = 0, j = 0, k = 10 would read `A[0, 10]`, and `A` has 10 cells along "
+            "K0260 S0 at i = 0, j = 0, k = 10 would read `A[0, 10]`, and `A` has 10 elements along "
             "d1.");
 }
 
@@ -119,7 +119,7 @@ TEST(Extend, zeros_of_the_program_itself_count) {
   EXPECT_EQ(answer(program("1"), "extend(k, 4)").substr(0, 5), "K0260");
 }
 
-TEST(Extend, a_cell_that_is_written_again_is_no_zero) {
+TEST(Extend, a_element_that_is_written_again_is_no_zero) {
   const char* twice = R"(input A: f32[12]
 output s: f32[1]
 temp P: f32[12]
@@ -152,13 +152,15 @@ for z in range(10, 12):
 TEST(Extend, results_may_go_where_nobody_looks) {
   const std::string held =
       "split(j, 8); reorder(j.0, i, k, j.1); stage(B, j.0, d1=8); promote(C, k); ";
-  EXPECT_EQ(answer(kOdd, held + "extend(j.1, 8)"),
-            "K0260 S0 at i = 0, j = 7, k = 0 would write `C_held[0, 7]`, and `C_held` has 7 cells "
-            "along d1.");
+  EXPECT_EQ(
+      answer(kOdd, held + "extend(j.1, 8)"),
+      "K0260 S0 at i = 0, j = 7, k = 0 would write `C_held[0, 7]`, and `C_held` has 7 elements "
+      "along d1.");
   EXPECT_EQ(answer(kOdd, held + "pad(C_held, d1, to=8); extend(j.1, 8)"), "legal");
-  EXPECT_EQ(answer(kOdd, held + "pad(C_held, d1, to=8); extend(j.1, 8); extend(S3.d1, 8)"),
-            "K0260 S3 at j.0 = 0, i = 0, d0 = 0, d1 = 7 would read `C[0, 7]`, and `C` has 7 cells "
-            "along d1.");
+  EXPECT_EQ(
+      answer(kOdd, held + "pad(C_held, d1, to=8); extend(j.1, 8); extend(S3.d1, 8)"),
+      "K0260 S3 at j.0 = 0, i = 0, d0 = 0, d1 = 7 would read `C[0, 7]`, and `C` has 7 elements "
+      "along d1.");
 }
 
 TEST(Extend, integers_are_not_divided_by_zeros) {

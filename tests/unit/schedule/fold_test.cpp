@@ -19,7 +19,7 @@ for y in range(H):
 )";
 const std::string kTogether = "shift(S1.y, 2); fuse(S0.y, S1.y); ";
 
-/// "rows[3, W]; rows[y % 3, x]": the temp and the cell that S0 writes, or the refusal.
+/// "rows[3, W]; rows[y % 3, x]": the temp and the element that S0 writes, or the refusal.
 std::string folded(const std::string& program, const std::string& text) {
   const Schedule start = initial(program);
   const auto made = apply(start, directives(text), test_environment());
@@ -109,7 +109,7 @@ for i in range(1):
     B[i] = T[i] + T[i + 2]
 )";
   EXPECT_NE(message(small, "shift(S1.i, 2); fuse(S0.i, S1.i); fold(T, i)")
-                .find("Dimension 0 has 3 cells, and 3 would be kept: nothing is saved."),
+                .find("Dimension 0 has 3 elements, and 3 would be kept: nothing is saved."),
             std::string::npos);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using scalar::Expr;
 
-/// Iterations of `i` read cells of one parity: which are the first and last, and whether there is any, needs divisions.
+/// Iterations of `i` read elements of one parity: which are the first and last, and whether there is any, needs divisions.
 constexpr const char* kParity = R"(param N
 input T: f32[2 * N]
 inout A: f32[N]
@@ -21,7 +21,7 @@ for i in range(N):
             A[j] += T[i - j + N]
 )";
 
-/// Which residues a cell has: a case of its own for each set of them.
+/// Which residues an element has: a case of its own for each set of them.
 constexpr const char* kResidues = R"(param N
 input T: f32[2 * N]
 inout A: f32[N]
@@ -33,7 +33,7 @@ for i in range(N):
                     A[j] += T[i - j + N]
 )";
 
-/// The cells of A that one `i` touches, and where they begin, have dozens of cases: which bound of the loops and which access
+/// The elements of A that one `i` touches, and where they begin, have dozens of cases: which bound of the loops and which access
 /// decides depends on both sizes.
 constexpr const char* kBand = R"(param N, M
 input A: f32[N + M + 1, N + M + 1]
@@ -52,7 +52,7 @@ std::string refusal_under(const char* program, const char* schedule,
   return result ? "" : render(explain(start, result.error(), environment));
 }
 
-TEST(Footprint, OfEverySecondCellTakesFewOperations) {
+TEST(Footprint, OfEverySecondElementTakesFewOperations) {
   Environment frugal = test_environment();
   frugal.quota /= 400;
   EXPECT_EQ(
@@ -105,7 +105,7 @@ TEST(Footprint, WithVeryManyDivisionsIsInOnePiece) {
   EXPECT_EQ(staged->scop.statements.back().domain.n_basic_set(), 1U);
 }
 
-/// Rows of 3 N - 1 cells in tiles of 128, those in tiles of 8.
+/// Rows of 3 N - 1 elements in tiles of 128, those in tiles of 8.
 constexpr const char* kRows = R"(param N
 assume N >= 2
 assume N <= 1000000000
@@ -180,7 +180,7 @@ TEST(PlainBoxes, AreMissingWhereTheyDiffer) {
   const isl::set box(context->get(), "{ S[i, j] : 0 <= i < 100 and 0 <= j < 7 }");
   const isl::set triangle(context->get(), "{ S[i, j] : 0 <= i < 100 and 0 <= j <= i }");
   const Expr i = scalar::iter(0), j = scalar::iter(1);
-  EXPECT_FALSE(plain_boxes({tile_of(i, 8)}, {i}, box)) << "each box has a first cell of its own";
+  EXPECT_FALSE(plain_boxes({tile_of(i, 8)}, {i}, box)) << "each box has a first element of its own";
   EXPECT_FALSE(plain_boxes({place_of(i, 2)}, {place_of(i, 8)}, box));
   EXPECT_FALSE(plain_boxes({i}, {j}, triangle));
   EXPECT_FALSE(plain_boxes({}, {i + j}, box));

@@ -5,7 +5,7 @@ namespace {
 
 TEST(Inline, removes_the_producer) { EXPECT_EQ(outcome(kAhead, "inline(S0)"), "\nfor i:\n  S1\n"); }
 
-TEST(Inline, substitutes_the_iteration_that_wrote_the_cell) {
+TEST(Inline, substitutes_the_iteration_that_wrote_the_element) {
   const auto made = apply(initial(kAhead), directives("inline(S0)"), test_environment());
   ASSERT_TRUE(made);
   EXPECT_EQ(scalar::to_string(made->scop.statements[1].text.value,

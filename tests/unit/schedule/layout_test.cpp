@@ -1,6 +1,6 @@
 #include "unit/schedule/programs.h"
 
-// What a new order of cells does to shapes, indices and the caller's tensors, and which orders are none.
+// What a new order of elements does to shapes, indices and the caller's tensors, and which orders are none.
 
 namespace kawara::schedule {
 namespace {
@@ -44,10 +44,10 @@ std::string shape(const Schedule& s, const std::string& tensor) {
 std::string statement(const Schedule& s, uint32_t number) {
   const program::Statement& text = s.scop.statements[number].text;
   const scalar::Names names = poly::names_of(s.scop, poly::StmtId{number});
-  std::string cell = s.scop.tensors[text.tensor].name + "[";
+  std::string element = s.scop.tensors[text.tensor].name + "[";
   for (size_t d = 0; d < text.index.size(); ++d)
-    cell += (d == 0 ? "" : ", ") + scalar::to_string(text.index[d], names);
-  return cell + "] " + std::string(scalar::update_sign(text.op)) + " " +
+    element += (d == 0 ? "" : ", ") + scalar::to_string(text.index[d], names);
+  return element + "] " + std::string(scalar::update_sign(text.op)) + " " +
          scalar::to_string(text.value, names);
 }
 

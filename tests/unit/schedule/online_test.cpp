@@ -134,7 +134,7 @@ TEST(Online, refuses_terms_without_a_law) {
   refuses(chain("exp(s[i, j] - m[i]) + 1"), "do not change by the same factor");
   refuses(chain("exp(s[i, j] * m[i])"), "is neither a number nor a scalar input");
   refuses(chain("exp(s[i, j] - m[i] * m[i])"), "is not linear in `m[i]`");
-  refuses(chain("sqrt(s[i, j] + m[i])"), "is not the same for all that S3 puts into one cell");
+  refuses(chain("sqrt(s[i, j] + m[i])"), "is not the same for all that S3 puts into one element");
   refuses(chain("exp(s[i, j] - m[i])", "sum(j, s[i, j])"), "is no maximum or minimum");
 }
 

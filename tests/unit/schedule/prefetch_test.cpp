@@ -1,6 +1,6 @@
 #include "unit/schedule/programs.h"
 
-// Which loop asks for which cells; nothing else of an order changes.
+// Which loop asks for which elements; nothing else of an order changes.
 
 namespace kawara::schedule {
 namespace {

@@ -37,8 +37,8 @@ TEST(Stage, text_is_kept) {
   EXPECT_EQ(print(directives("stage(B, k.0, 1, 12)")), "stage(B, k.0, panel=1, width=12)");
 }
 
-TEST(Stage, cells_that_nothing_has_written_are_not_copied) {
-  // A layout of 4 cells as 2 x 3 leaves two that nobody writes; the box of the odd cells has one of them.
+TEST(Stage, elements_that_nothing_has_written_are_not_copied) {
+  // A layout of 4 elements as 2 x 3 leaves two that nobody writes; the box of the odd elements has one of them.
   const Schedule s = made(R"(inout B: f32[2]
 temp T: f32[4]
 for i in range(4):
@@ -109,7 +109,7 @@ for i in range(N):
             "  S2\n");
 }
 
-TEST(Stage, a_tensor_without_dimensions_is_one_cell) {
+TEST(Stage, a_tensor_without_dimensions_is_one_element) {
   const char* program = R"(param N
 input a: f32, x: f32[N]
 output y: f32[N]
@@ -120,12 +120,12 @@ for i in range(N):
   EXPECT_EQ(outcome(program, "pack(a, i)"), "\nfor i:\n  S1\n  S0\n");
 }
 
-TEST(Pack, leaves_out_loops_that_lead_to_the_same_cells) {
+TEST(Pack, leaves_out_loops_that_lead_to_the_same_elements) {
   const Schedule s = made(kProduct, "tile(k=4, j=6); reorder(k.0, j.0, i, k.1, j.1); pack(B, k.0)");
   EXPECT_EQ(shape_of(s, 3), "B_packed[(K + 3) // 4, (N + 5) // 6, 4, 6]");
 }
 
-TEST(Pack, one_cell_needs_no_loop) {
+TEST(Pack, one_element_needs_no_loop) {
   EXPECT_EQ(outcome(kProduct, "pack(A, k)"), "\n"
                                              "for i:\n"
                                              "  for j:\n"

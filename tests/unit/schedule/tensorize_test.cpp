@@ -48,30 +48,30 @@ TEST(Tensorize, packed_groups_are_a_dot_product) {
 }
 
 TEST(Tensorize, neither_names_nor_the_order_of_loops_and_factors_matter) {
-  const char* turned = R"(input weights: i8[32, 64], x: i8[8, 64]
+  const char* transposed = R"(input weights: i8[32, 64], x: i8[8, 64]
 output out: i32[8, 32]
 for r in range(8):
     for d in range(64):
         for c in range(32):
             out[r, c] += weights[c, d] * x[r, d]
 )";
-  EXPECT_EQ(verdict(turned, "split(c, 4); split(d, 4); reorder(c.0, d.0, r, c.1, d.1); "
-                            "pack(weights, c.0); tensorize(S0.c.1, neon.sdot)"),
+  EXPECT_EQ(verdict(transposed, "split(c, 4); split(d, 4); reorder(c.0, d.0, r, c.1, d.1); "
+                                "pack(weights, c.0); tensorize(S0.c.1, neon.sdot)"),
             "legal");
-  EXPECT_EQ(verdict(turned, "split(c, 4); split(d, 4); reorder(c.0, d.0, r, c.1, d.1); "
-                            "pack(weights, c.0); interchange(S0.c.1, S0.d.1); "
-                            "tensorize(S0.d.1, neon.sdot)"),
+  EXPECT_EQ(verdict(transposed, "split(c, 4); split(d, 4); reorder(c.0, d.0, r, c.1, d.1); "
+                                "pack(weights, c.0); interchange(S0.c.1, S0.d.1); "
+                                "tensorize(S0.d.1, neon.sdot)"),
             "legal");
 }
 
-TEST(Tensorize, cells_that_lie_elsewhere_are_refused) {
+TEST(Tensorize, elements_that_lie_elsewhere_are_refused) {
   EXPECT_EQ(
       verdict(kSmall, kTiles + "tensorize(j.1, neon.sdot)"),
-      "K0242 Operand `b` of `neon.sdot` has neighbouring cells 1 apart along `k.1`, but `B[k, "
-      "j]` moves by 32 cells; pack the tensor first, with that loop innermost.");
+      "K0242 Operand `b` of `neon.sdot` has neighbouring elements 1 apart along `k.1`, but `B[k, "
+      "j]` moves by 32 elements; pack the tensor first, with that loop innermost.");
 }
 
-/// Tiles of `rows` cells of an image, the weights packed.
+/// Tiles of `rows` elements of an image, the weights packed.
 std::string tiles_of_rows(int64_t rows) {
   return "split(S0.w, " + std::to_string(rows) +
          "); split(S0.c, 64); split(S0.c.1, 4); "
@@ -92,12 +92,12 @@ TEST(Tensorize, rows_of_tiles_may_be_few_and_apart) {
   EXPECT_EQ(verdict(image("32", ""), tiles_of_rows(16)), "legal");
   EXPECT_EQ(verdict(image("64", ""), tiles_of_rows(32)), "legal");
   EXPECT_EQ(verdict(image("40", ""), tiles_of_rows(20)).substr(0, 5), "K0242");
-  // Cells of a row of a tile have to be neighbours.
-  const std::string turned = "input X: i8[128, 66]\nconst W: i8[16, 128, 3]\noutput Y: i32[28, "
-                             "16]\nfor w in range(28):\n    for k in range(16):\n"
-                             "        for c in range(128):\n            for r in range(3):\n"
-                             "                Y[w, k] += X[c, w + r] * W[k, c, r]\n";
-  EXPECT_EQ(verdict(turned, tiles_of_rows(14)).substr(0, 5), "K0242");
+  // Elements of a row of a tile have to be neighbours.
+  const std::string transposed = "input X: i8[128, 66]\nconst W: i8[16, 128, 3]\noutput Y: i32[28, "
+                                 "16]\nfor w in range(28):\n    for k in range(16):\n"
+                                 "        for c in range(128):\n            for r in range(3):\n"
+                                 "                Y[w, k] += X[c, w + r] * W[k, c, r]\n";
+  EXPECT_EQ(verdict(transposed, tiles_of_rows(14)).substr(0, 5), "K0242");
 }
 
 TEST(Tensorize, results_may_lie_apart) {
@@ -123,7 +123,7 @@ for j in range(64):
 
 TEST(Tensorize, other_types_and_lengths_are_refused) {
   EXPECT_EQ(verdict(kGemm, "split(k, 4); tensorize(k.1, neon.sdot)"),
-            "K0242 S1 adds `A[i, k] * B[k, j]` to cells of f32; `neon.sdot` adds `i32(a[k]) * "
+            "K0242 S1 adds `A[i, k] * B[k, j]` to elements of f32; `neon.sdot` adds `i32(a[k]) * "
             "i32(b[j, k])`, with `a` of i8, `b` of i8, `c` of i32.");
   EXPECT_EQ(verdict(kSmall, "split(k, 6); reorder(k.0, i, j, k.1); tensorize(j, neon.sdot)"),
             "K0242 Axis `k` of `neon.sdot` has 4 iterations; loop `k.1` has 6. Split it by a "

@@ -59,8 +59,8 @@ TEST(Render, warning_without_source_is_one_line) {
   Diagnostic d;
   d.code = "K0150";
   d.severity = Severity::Warning;
-  d.headline = "cell C[0] is never written";
-  EXPECT_EQ(render(d), "warning[K0150]: cell C[0] is never written\n");
+  d.headline = "element C[0] is never written";
+  EXPECT_EQ(render(d), "warning[K0150]: element C[0] is never written\n");
 }
 
 TEST(Render, nowhere_names_only_the_file) {

@@ -1,6 +1,6 @@
-#include "tune/chance.h"
 #include "tune/confidence.h"
 #include "tune/predict/forest.h"
+#include "tune/rng.h"
 
 #include <gtest/gtest.h>
 
@@ -17,11 +17,11 @@ struct Table {
 /// What is learnt depends on two of five columns, one of them by a step.
 Table table(size_t count, uint64_t seed) {
   Table t;
-  Chance chance(seed);
+  Rng rng(seed);
   for (size_t r = 0; r < count; ++r) {
     std::vector<double> row;
     for (int k = 0; k < 5; ++k)
-      row.push_back(chance.unit() * 8);
+      row.push_back(rng.unit() * 8);
     t.labels.push_back(std::sin(row[1]) + (row[3] < 4 ? 0 : 2));
     t.weights.push_back(1);
     t.rows.push_back(std::move(row));
@@ -76,12 +76,12 @@ TEST(Forest, counts_pairs_in_the_right_order) {
 }
 
 TEST(Confidence, holds_the_true_median_95_times_in_100) {
-  Chance chance(7);
+  Rng rng(7);
   int held = 0;
   for (int round = 0; round < 400; ++round) {
     std::vector<double> samples;
     for (int k = 0; k < 31; ++k)
-      samples.push_back(std::exp(4 * chance.unit())); // skewed, as times are
+      samples.push_back(std::exp(4 * rng.unit())); // skewed, as times are
     const Interval interval = median_interval(samples);
     held += interval.low <= std::exp(2.0) && std::exp(2.0) <= interval.high ? 1 : 0;
   }

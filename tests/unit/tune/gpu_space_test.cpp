@@ -68,9 +68,9 @@ TEST(GpuSpace, changes_numbers_alone) {
   EXPECT_TRUE(kinds.contains(Knob::Kind::Block));
   EXPECT_TRUE(kinds.contains(Knob::Kind::Stages));
   EXPECT_TRUE(features_of(space, space.sketches()[1])) << "no strategy proposes it otherwise";
-  Chance chance(4);
+  Rng rng(4);
   for (int k = 0; k < 20; ++k) {
-    const Point changed = space.mutated(space.sketches()[1], chance);
+    const Point changed = space.mutated(space.sketches()[1], rng);
     ASSERT_EQ(changed.directives.size(), steps.size());
     for (size_t d = 0; d < steps.size(); ++d)
       EXPECT_EQ(changed.directives[d].index(), steps[d].index());
@@ -97,11 +97,11 @@ TEST(GpuSpace, an_instruction_has_the_lanes_of_its_tile) {
   const OnGpu gpu(kProduct, {{"N", 1536}});
   const Space space(gpu.initial, gpu.environment);
   EXPECT_GE(space.sketches().size(), 4u) << "tiles of other GPUs";
-  Chance chance(3);
+  Rng rng(3);
   std::set<std::string> instructions;
   std::set<int64_t> rows;
   for (int k = 0; k < 40; ++k) {
-    const Point point = space.random(chance);
+    const Point point = space.random(rng);
     for (const Collective& one : collectives_of(point.directives)) {
       const auto& tile = std::get<schedule::Tile>(point.directives[one.tile]).loops;
       instructions.insert(
@@ -118,10 +118,10 @@ TEST(GpuSpace, an_instruction_has_the_lanes_of_its_tile) {
 TEST(GpuSpace, what_the_judge_accepts_computes_what_the_program_says) {
   const OnGpu gpu;
   const Space space(gpu.initial, gpu.environment);
-  Chance chance(7);
+  Rng rng(7);
   std::set<std::string> tried;
   for (int k = 0; k < 200 && tried.size() < 3; ++k) {
-    const Point point = space.mutated(space.sketches()[1], chance);
+    const Point point = space.mutated(space.sketches()[1], rng);
     if (tried.contains(text_of(point)) ||
         !schedule::apply(gpu.initial, schedule::Group{point.directives}, gpu.environment))
       continue;

@@ -1,6 +1,6 @@
-#include "tune/chance.h"
 #include "tune/predict/forest.h"
 #include "tune/predict/kriging.h"
+#include "tune/rng.h"
 
 #include <gtest/gtest.h>
 
@@ -17,11 +17,11 @@ struct SmoothTable {
 /// A smooth function of three of four columns.
 SmoothTable smooth_table(size_t count, uint64_t seed) {
   SmoothTable t;
-  Chance chance(seed);
+  Rng rng(seed);
   for (size_t r = 0; r < count; ++r) {
     std::vector<double> row;
     for (int k = 0; k < 4; ++k)
-      row.push_back(chance.unit() * 4);
+      row.push_back(rng.unit() * 4);
     t.labels.push_back(std::sin(row[0]) + 0.3 * row[1] * row[2] - 1);
     t.rows.push_back(std::move(row));
   }

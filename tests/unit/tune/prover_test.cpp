@@ -16,9 +16,9 @@ TEST(Prover, agrees_with_the_judge_on_every_list) {
   const auto& environment = reference->task.environment;
   const Space space(reference->initial, environment);
   Prover prover(*reference);
-  Chance chance(3);
+  Rng rng(3);
   int proved = 0;
-  Point point = space.random(chance);
+  Point point = space.random(rng);
   for (int k = 0; k < 150; ++k) {
     const std::string text = text_of(point);
     const auto ours = prover.prove(text);
@@ -29,7 +29,7 @@ TEST(Prover, agrees_with_the_judge_on_every_list) {
       EXPECT_EQ(schedule::listing(*ours), schedule::listing(*theirs)) << text;
     }
     proved += ours ? 1 : 0;
-    point = k % 10 == 9 ? space.random(chance) : space.mutated(point, chance);
+    point = k % 10 == 9 ? space.random(rng) : space.mutated(point, rng);
   }
   EXPECT_GT(proved, 10);
   EXPECT_GT(prover.taken_up(), 100);

@@ -1,6 +1,6 @@
 #include "unit/tune/hash_bench.h"
 
-#include "tune/measure/apart.h"
+#include "tune/measure/subprocess.h"
 #include "tune/ranks/rank_messages.h"
 #include "tune/ranks/ranks.h"
 
@@ -59,8 +59,9 @@ TEST(Ranks, need_open_mpi) {
 }
 
 TEST(Apart, gives_text_errors_and_losses_back) {
-  EXPECT_EQ(*apart([]() -> Parsed<std::string> { return std::string("fine"); }), "fine");
-  const auto refused = apart([]() -> Parsed<std::string> {
+  EXPECT_EQ(*run_in_subprocess([]() -> Parsed<std::string> { return std::string("fine"); }),
+            "fine");
+  const auto refused = run_in_subprocess([]() -> Parsed<std::string> {
     Diagnostic d;
     d.code = "K0520";
     d.headline = "no input is called `y`";
@@ -70,7 +71,7 @@ TEST(Apart, gives_text_errors_and_losses_back) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().front().code, "K0520");
   EXPECT_EQ(refused.error().front().help.front().text, "x");
-  const auto lost = apart([]() -> Parsed<std::string> {
+  const auto lost = run_in_subprocess([]() -> Parsed<std::string> {
     ::raise(SIGKILL);
     return std::string();
   });

@@ -126,9 +126,9 @@ TEST(Space, fused_blocks_keep_temps_to_themselves) {
 TEST(Space, points_are_text_and_back) {
   const Ready ready(kProduct);
   const Space space = ready.space();
-  Chance chance(3);
+  Rng rng(3);
   for (int k = 0; k < 100; ++k) {
-    const Point point = space.mutated(space.random(chance), chance);
+    const Point point = space.mutated(space.random(rng), rng);
     const auto again = point_from_text(text_of(point), point.sketch);
     ASSERT_TRUE(again) << text_of(point);
     EXPECT_EQ(again->directives, point.directives);
@@ -141,7 +141,7 @@ TEST(Space, keeps_blocks_multiples_of_what_they_hold) {
   const auto steps = schedule::spelled_out(ready.initial, ready.environment);
   for (const Knob& knob : knobs_of(steps, space.surroundings().extents))
     for (const int64_t choice : knob.choices) {
-      const auto list = turned(steps, knob, choice);
+      const auto list = transposed(steps, knob, choice);
       std::map<std::string, int64_t> sizes;
       for (const Directive& d : list)
         if (const auto* split = std::get_if<schedule::Split>(&d))
@@ -156,11 +156,11 @@ TEST(Space, mutations_of_the_default_are_mostly_legal) {
   const Ready ready(kProduct);
   const Space space = ready.space();
   const Point start{schedule::spelled_out(ready.initial, ready.environment), "default 2"};
-  Chance chance(5);
+  Rng rng(5);
   int legal = 0;
   std::set<std::string> different;
   for (int k = 0; k < 20; ++k) {
-    const Point point = space.mutated(start, chance);
+    const Point point = space.mutated(start, rng);
     different.insert(text_of(point));
     legal += ready.is_legal(point) ? 1 : 0;
   }
@@ -184,9 +184,9 @@ TEST(Space, crossing_takes_numbers_of_both) {
   const auto a = point_from_text("[split(i, 8); split(j, 8)]", "")->directives;
   const auto b = point_from_text("[split(i, 16); split(j, 32)]", "")->directives;
   std::set<std::string> seen;
-  Chance chance(1);
+  Rng rng(1);
   for (int k = 0; k < 40; ++k)
-    seen.insert(schedule::print(crossed(a, b, around, chance)));
+    seen.insert(schedule::print(crossed(a, b, around, rng)));
   EXPECT_EQ(seen,
             (std::set<std::string>{"split(i, 8); split(j, 8)", "split(i, 16); split(j, 8)",
                                    "split(i, 8); split(j, 32)", "split(i, 16); split(j, 32)"}));
@@ -195,7 +195,7 @@ TEST(Space, crossing_takes_numbers_of_both) {
 TEST(Space, the_same_seed_draws_the_same_points) {
   const Ready ready(kSoftmax);
   const Space space = ready.space();
-  Chance one(11), two(11), three(12);
+  Rng one(11), two(11), three(12);
   bool is_different = false;
   for (int k = 0; k < 20; ++k) {
     const std::string text = text_of(space.random(one));
@@ -242,7 +242,7 @@ TEST(Features, say_what_the_shape_of_the_loops_refuses) {
   EXPECT_FALSE(features_of(space, {{schedule::Vectorize{{{}, "x"}, 4}}, ""}));
 }
 
-/// Column sums of rows of 61 cells, vectors of 4 lanes.
+/// Column sums of rows of 61 elements, vectors of 4 lanes.
 constexpr const char* kColumns = R"(input x: f32[997, 61]
 output y: f32[61]
 for j in range(61):
@@ -256,7 +256,7 @@ TEST(Features, count_the_lanes_that_a_row_fills) {
   const Space space = ready.space();
   const std::string order = "[distribute(j); reorder(i, S1.j); ";
   const double one = cost_of(space, order + "vectorize(S1.j, 4)]");
-  EXPECT_LT(one, cost_of(space, order + "vectorize(S1.j, 32)]")) << "29 cells are left over";
+  EXPECT_LT(one, cost_of(space, order + "vectorize(S1.j, 32)]")) << "29 elements are left over";
   EXPECT_LT(cost_of(space, order + "vectorize(S1.j, 32)]"),
             cost_of(space, order + "vectorize(S1.j, 64)]"))
       << "no row fills a vector";

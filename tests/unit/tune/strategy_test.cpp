@@ -110,10 +110,10 @@ TEST(CostModel, says_how_well_it_ranked_before_it_learnt) {
   Space space(reference->initial, reference->task.environment);
   CostModel model;
   EXPECT_FALSE(model.rank_accuracy());
-  Chance chance(2);
+  Rng rng(2);
   for (int round = 0; round < 6; ++round) {
     for (int k = 0; k < 16; ++k) {
-      const Point point = space.random(chance);
+      const Point point = space.random(rng);
       model.add(*features_of(space, point), pretended(space, point));
     }
     model.refit();
@@ -126,9 +126,9 @@ TEST(CostModel, carries_on_what_earlier_searches_learnt) {
   const auto reference = small_reference();
   Space space(reference->initial, reference->task.environment);
   CostModel model;
-  Chance chance(2);
+  Rng rng(2);
   for (int k = 0; k < 80; ++k) {
-    const Point point = space.random(chance);
+    const Point point = space.random(rng);
     model.add(*features_of(space, point), pretended(space, point));
   }
   model.refit();
@@ -136,7 +136,7 @@ TEST(CostModel, carries_on_what_earlier_searches_learnt) {
   ASSERT_TRUE(again);
   std::vector<double> cold, warm, times;
   for (int k = 0; k < 60; ++k) {
-    const Point point = space.random(chance);
+    const Point point = space.random(rng);
     const auto features = *features_of(space, point);
     cold.push_back(CostModel().predict(features));
     warm.push_back(again->predict(features));
@@ -147,7 +147,7 @@ TEST(CostModel, carries_on_what_earlier_searches_learnt) {
   // What was carried on is still there after a search that learnt nothing.
   const auto third = CostModel::from_json(again->to_json());
   ASSERT_TRUE(third);
-  const auto features = *features_of(space, space.random(chance));
+  const auto features = *features_of(space, space.random(rng));
   EXPECT_DOUBLE_EQ(third->predict(features), again->predict(features));
   EXPECT_FALSE(CostModel::from_json("{\"features\": [\"other\"]}"));
 }

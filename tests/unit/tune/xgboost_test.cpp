@@ -1,5 +1,5 @@
-#include "tune/chance.h"
 #include "tune/predict/xgboost.h"
+#include "tune/rng.h"
 
 #include <gtest/gtest.h>
 
@@ -16,9 +16,9 @@ struct Sheet {
 /// A step in one column and a curve in another; the third says nothing.
 Sheet sheet(size_t count, uint64_t seed) {
   Sheet s;
-  Chance chance(seed);
+  Rng rng(seed);
   for (size_t r = 0; r < count; ++r) {
-    s.rows.push_back({chance.unit() * 8, chance.unit() * 8, chance.unit()});
+    s.rows.push_back({rng.unit() * 8, rng.unit() * 8, rng.unit()});
     s.labels.push_back(std::sin(s.rows[r][0]) + (s.rows[r][1] < 4 ? 0 : 2));
     s.weights.push_back(1);
   }

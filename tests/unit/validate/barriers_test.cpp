@@ -27,7 +27,7 @@ bool is_barrier(const Stmt& s) { return std::holds_alternative<kernel::Barrier>(
 bool is_await(const Stmt& s) { return std::holds_alternative<kernel::Await>(s); }
 kernel::Block none(const Stmt&) { return {}; }
 
-/// Barriers and cells alone: the rest is proved elsewhere.
+/// Barriers and elements alone: the rest is proved elsewhere.
 Report report_of(const Made& all, const Kernel& kernel) {
   return validate(all.schedule, kernel, {.operations = 100'000});
 }
@@ -99,13 +99,13 @@ TEST(Barriers, OfWarpgroupsAreNotChecked) {
   const Made all = made("input A: bf16[256, 256], B: bf16[256, 256]\noutput C: f32[256, 256]\n"
                         "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
                         "auto", true);
-  ASSERT_TRUE(kernel::has_engine(all.kernel.body)) << kernel::print(all.kernel);
+  ASSERT_TRUE(kernel::has_async_op(all.kernel.body)) << kernel::print(all.kernel);
   const Report report = report_of(all, all.kernel);
   EXPECT_FALSE(report.is_read);
   EXPECT_EQ(report.faults, std::vector<std::string>{});
   EXPECT_NE(all_of(report.unchecked).find("barriers of test_0"), std::string::npos)
       << all_of(report.unchecked);
-  EXPECT_NE(all_of(report.unchecked).find("instances, order and cells"), std::string::npos);
+  EXPECT_NE(all_of(report.unchecked).find("instances, order and elements"), std::string::npos);
 }
 
 /// What warpgroups store to outputs is counted: a tile that is left out, stored twice or stored elsewhere is a fault.
@@ -114,7 +114,7 @@ TEST(GroupStores, CoverOutputsOnce) {
                         "output C: bf16[256, 200]\ntemp T: f32[256, 200]\n"
                         "T[i, j] = sum(k, A[i, k] * B[k, j])\nC[i, j] = max(T[i, j] + c[j], 0)\n",
                         "auto", true);
-  ASSERT_TRUE(kernel::has_engine(all.kernel.body)) << kernel::print(all.kernel);
+  ASSERT_TRUE(kernel::has_async_op(all.kernel.body)) << kernel::print(all.kernel);
   const Report report = report_of(all, all.kernel);
   EXPECT_EQ(report.faults, std::vector<std::string>{});
   EXPECT_EQ(report.outputs, 1U) << all_of(report.unchecked);
@@ -131,8 +131,8 @@ TEST(GroupStores, CoverOutputsOnce) {
     return all_of(report_of(all, other).faults);
   };
   const auto bulk_of = [](Stmt& stmt) {
-    auto* engine = std::get_if<kernel::Engine>(&stmt);
-    return engine != nullptr ? std::get_if<kernel::BulkStore>(&engine->what) : nullptr;
+    auto* async_op = std::get_if<kernel::AsyncOp>(&stmt);
+    return async_op != nullptr ? std::get_if<kernel::BulkStore>(&async_op->what) : nullptr;
   };
   EXPECT_NE(faults_with([&](Stmt& stmt) {
               if (auto* bulk = bulk_of(stmt))
@@ -152,7 +152,7 @@ TEST(GroupStores, CoverOutputsOnce) {
             std::string::npos);
 }
 
-/// What no expression says of a cell is said not to be checked, and no fault.
+/// What no expression says of an element is said not to be checked, and no fault.
 TEST(Barriers, SayWhatTheyCannotSee) {
   const Made all = made(kStaged, "auto", true);
   Kernel other = all.kernel;

@@ -92,10 +92,10 @@ TEST(Inverse, OfLoopsCountedAsOne) {
 
 /// Threads and lanes that share rows.
 TEST(Inverse, OfSumsThatAreDivided) {
-  const Expr cell = iter(0) * int_lit(4) + iter(1);
-  expect_way_back({8, 4, 3}, {iter(2) * int_lit(2) + div(cell, 16), mod(cell, 16)}, {8, 20});
+  const Expr element = iter(0) * int_lit(4) + iter(1);
+  expect_way_back({8, 4, 3}, {iter(2) * int_lit(2) + div(element, 16), mod(element, 16)}, {8, 20});
   // Some lanes alone.
-  expect_way_back({8, 3}, {div(cell, 16), mod(cell, 16)}, {4, 20});
+  expect_way_back({8, 3}, {div(element, 16), mod(element, 16)}, {4, 20});
 }
 
 TEST(Inverse, IsNotGuessed) {

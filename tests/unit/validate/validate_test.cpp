@@ -113,9 +113,9 @@ TEST(Validate, FindsParallelLoopsThatCarryADependence) {
 }
 
 /// Most accesses are compared as expressions, without any set.
-constexpr unsigned long kQuotaForCells = 20'000;
+constexpr unsigned long kQuotaForElements = 20'000;
 
-/// Each of the first stores, or loads, of a tensor of the program, one cell further.
+/// Each of the first stores, or loads, of a tensor of the program, one element further.
 void expect_found_elsewhere(const Made& all, bool is_store) {
   size_t places = 0;
   const auto further = [](std::vector<scalar::Expr> index, size_t d) {
@@ -147,26 +147,26 @@ void expect_found_elsewhere(const Made& all, bool is_store) {
         });
       });
     ASSERT_GT(places, 0U);
-    const Report report = validate(all.schedule, other, {kQuotaForCells});
+    const Report report = validate(all.schedule, other, {kQuotaForElements});
     ASSERT_FALSE(report.faults.empty()) << kernel::print(other);
   }
 }
 
-TEST(Validate, FindsStoresToOtherCells) {
+TEST(Validate, FindsStoresToOtherElements) {
   expect_found_elsewhere(made(kStencil, ""), true);
   expect_found_elsewhere(made(kProduct, kTiles), true);
   expect_found_elsewhere(made(kProduct, "auto"), true);
   expect_found_elsewhere(made(kSoftmax, "auto"), true);
 }
 
-TEST(Validate, FindsLoadsOfOtherCells) {
+TEST(Validate, FindsLoadsOfOtherElements) {
   expect_found_elsewhere(made(kStencil, ""), false);
   expect_found_elsewhere(made(kProduct, kTiles), false);
   expect_found_elsewhere(made(kProduct, "auto"), false);
   expect_found_elsewhere(made(kSoftmax, ""), false);
 }
 
-TEST(Validate, SaysWhichCellsDiffer) {
+TEST(Validate, SaysWhichElementsDiffer) {
   const Made all = made(kStencil, "");
   const Kernel other = changed(all.kernel, [](kernel::Stmt& stmt) {
     auto* store = std::get_if<kernel::Store>(&stmt);
@@ -182,8 +182,8 @@ TEST(Validate, SaysWhichCellsDiffer) {
       << kernel::print(other);
 }
 
-/// A cell that is read twice in place of its neighbour is one that the program reads, too.
-TEST(Validate, FindsCellsThatAreNotRead) {
+/// An element that is read twice in place of its neighbour is one that the program reads, too.
+TEST(Validate, FindsElementsThatAreNotRead) {
   const Made all = made(kStencil, "");
   const Kernel other = changed(all.kernel, [](kernel::Stmt& stmt) {
     auto* store = std::get_if<kernel::Store>(&stmt);

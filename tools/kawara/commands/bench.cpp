@@ -213,7 +213,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_option("--svg", own->svg, "write a program's place under the roofline to this file");
   command->add_option(
       "--input", own->inputs,
-      "values of an input: NAME=file.npy, .npz or .csv, NAME=2.5 for one cell, or a .npz file "
+      "values of an input: NAME=file.npy, .npz or .csv, NAME=2.5 for one element, or a .npz file "
       "for several; repeat");
   add_shapes(*command, own->shapes);
   CLI::Option* against =

@@ -85,13 +85,13 @@ Diagnostics write_outputs(const std::vector<std::string>& bindings,
 }
 
 Diagnostic mismatch(const driver::Difference& d, double tolerance, program::Numerics numerics) {
-  std::string cell;
-  for (const int64_t c : d.cell)
-    cell += (cell.empty() ? "" : ", ") + std::to_string(c);
+  std::string element;
+  for (const int64_t c : d.element)
+    element += (element.empty() ? "" : ", ") + std::to_string(c);
   Diagnostic out;
   out.code = "K0436";
   out.headline = "the compiled result differs from the interpreter's";
-  const std::string where = d.tensor + (cell.empty() ? "" : "[" + cell + "]");
+  const std::string where = d.tensor + (element.empty() ? "" : "[" + element + "]");
   const bool is_exact = std::isfinite(d.got) && std::isfinite(d.expected) && std::isinf(d.worst);
   out.body.push_back(
       fmt::format("{} is {:.{}g}, the interpreter says {:.{}g}:\n", where, d.got, is_exact ? 17 : 9,
@@ -121,13 +121,13 @@ public:
       if (at == results.end())
         continue;
       const program::Array& array = at->second;
-      const ShownCells cells = cells_of(array);
-      const Summary s = summary_of(array.cells(), cells.number);
+      const ShownElements elements = elements_of(array);
+      const Summary s = summary_of(array.elements(), elements.number);
       json_["outputs"][tensor.name] = {
           {"shape", array.shape()}, {"min", s.low}, {"max", s.high}, {"mean", s.mean}};
       if (s.nans > 0)
         json_["outputs"][tensor.name]["nan"] = s.nans;
-      text_ += shown(tensor.name, cells, is_printed(tensor.name) ? INT64_MAX : kFewCells);
+      text_ += shown(tensor.name, elements, is_printed(tensor.name) ? INT64_MAX : kFewElements);
     }
   }
   void checked(double worst, double tolerance) {
@@ -172,7 +172,7 @@ Parsed<Done> check_result(const program::Program& program, const std::vector<int
   const driver::Difference difference = driver::compare(results, *expected, decided);
   if (!(difference.worst <= tolerance) && tolerance > 0)
     if (auto moved = while_waiting("interpreting again for --check", [&] {
-          return program::interpret(program, sizes, driver::rounded_elsewhere(inputs));
+          return program::interpret(program, sizes, driver::perturbed_by_one_ulp(inputs));
         }))
       tolerance = std::max(tolerance, driver::tolerance_from_rounding(
                                           driver::compare(*moved, *expected, decided).worst));
@@ -269,7 +269,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_common(*command, *options, DefaultSchedule::Auto);
   command->add_option(
       "--input", options->inputs,
-      "NAME=file.npy, .npz or .csv, NAME=2.5 for an input of one cell, or all.npz with "
+      "NAME=file.npy, .npz or .csv, NAME=2.5 for an input of one element, or all.npz with "
       "members of these names; sizes are taken from them; a fixed pattern for the others");
   command->add_option("--output", options->outputs,
                       "NAME=file.npy, .npz or .csv to write, or all.npz for all of them");

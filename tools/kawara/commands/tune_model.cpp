@@ -3,7 +3,7 @@
 #include "kawara/waiting.h"
 
 #include "run/cpu/threads.h"
-#include "tune/measure/apart.h"
+#include "tune/measure/subprocess.h"
 #include "tune/tuner/tasks.h"
 
 #include <fmt/core.h>
@@ -19,7 +19,7 @@ Parsed<std::vector<tune::SharedTask>> tasks_of(const TuneSettings& options,
   const auto code = code_options_of(options);
   if (!code)
     return fail(Diagnostics{code.error()});
-  KAWARA_TRY(const std::string text, tune::apart([&]() -> Parsed<std::string> {
+  KAWARA_TRY(const std::string text, tune::run_in_subprocess([&]() -> Parsed<std::string> {
                const auto make = environment.gpu ? gpu_programs_of_model : programs_of_model;
                auto programs = make(options.file, {options.inputs, options.shapes, symbols},
                                     options.graph, *code);

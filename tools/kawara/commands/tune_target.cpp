@@ -2,7 +2,7 @@
 #include "kawara/model.h"
 
 #include "run/cuda/device.h"
-#include "tune/measure/apart.h"
+#include "tune/measure/subprocess.h"
 
 #include <nlohmann/json.hpp>
 
@@ -47,7 +47,7 @@ target::Gpu gpu_from(const nlohmann::json& json) {
 
 /// The GPU of this machine. The driver must not be opened in a process that forks, so another one asks it.
 Parsed<target::Gpu> gpu_of_this_machine() {
-  KAWARA_TRY(const std::string text, tune::apart([]() -> Parsed<std::string> {
+  KAWARA_TRY(const std::string text, tune::run_in_subprocess([]() -> Parsed<std::string> {
                const auto device = run::CudaDevice::open();
                if (!device)
                  return fail(Diagnostics{device.error()});

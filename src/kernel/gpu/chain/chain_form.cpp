@@ -175,10 +175,10 @@ private:
     const auto nest = loop != nullptr && !is_product(stmt) ? loop_nest(*loop) : std::nullopt;
     if (!nest || nest->axes.empty() || nest->axes.size() > 2)
       return false;
-    for (const bool is_turned : {false, true}) {
-      if (is_turned && nest->axes.size() == 1)
+    for (const bool is_transposed : {false, true}) {
+      if (is_transposed && nest->axes.size() == 1)
         return false;
-      const size_t rows = is_turned ? 1 : 0;
+      const size_t rows = is_transposed ? 1 : 0;
       const std::map<uint32_t, ChainBuffer> known = form_.buffers;
       std::vector<ChainItem> items;
       if (read_stores(*nest, rows, items, is_after)) {

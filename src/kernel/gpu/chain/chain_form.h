@@ -7,7 +7,7 @@
 
 namespace kawara::kernel {
 
-/// A store to all cells of the tile's rows and columns, or to all rows (`columns` empty). A store to a
+/// A store to all elements of the tile's rows and columns, or to all rows (`columns` empty). A store to a
 /// buffer of rows inside columns combines along the row.
 struct ChainNest {
   TileAxis rows;

@@ -24,9 +24,9 @@ class ChainBuilder {
 public:
   ChainBuilder(Kernel& kernel, const Launch& launch, ChainForm form, const target::Gpu& gpu)
       : kernel_(kernel), launch_(launch), form_(std::move(form)), gpu_(gpu),
-        cells_(kernel, launch, rows_of(form_)), rows_(rows_of(form_)),
+        elements_(kernel, launch, rows_of(form_)), rows_(rows_of(form_)),
         warps_(rows_ / kRowsOfGroup * kWarpsOfGroup),
-        steps_(kernel, launch, form_, gpu, cells_, rows_) {}
+        steps_(kernel, launch, form_, gpu, elements_, rows_) {}
 
   bool can_run() { return form_.steps.step == 1 && rows_ <= 4 * kRowsOfGroup && steps_.can_run(); }
 
@@ -42,11 +42,11 @@ public:
     Block out;
     Launch result = launch_;
     result.threads = {kFragmentX, kFragmentY, warps_ + kWarpsOfGroup};
-    result.owned.clear();
+    result.thread_private.clear();
     const int64_t stages = std::max<int64_t>(form_.steps.marks.stages, 2);
     steps_.place({stages, turns ? 2 : 1}, warps_, out, result.mbarriers);
     Block compute = turns ? across_tiles(*overlap, *turns) : in_tiles(consumer());
-    for (Stmt& stmt : cells_.at_end())
+    for (Stmt& stmt : elements_.at_end())
       compute.push_back(std::move(stmt));
     for (const uint32_t part : steps_.registers().buffers)
       compute = block_of(Allocate{part, std::move(compute)});
@@ -62,7 +62,7 @@ public:
       shared.push_back(operand.tiles);
       bytes += steps_.operands().bytes_of(operand) * operand.stages;
     }
-    if (const auto panels = cells_.buffer()) {
+    if (const auto panels = elements_.buffer()) {
       shared.push_back(*panels);
       bytes += 2 * rows_ * kPanelBytes;
     }
@@ -89,8 +89,8 @@ private:
     if (given >= kMostRegisters || most <= given)
       return;
     compute.insert(compute.begin(),
-                   Stmt(Engine{SetRegisters{std::min(most, kMostRegisters), true}}));
-    other.insert(other.begin(), Stmt(Engine{SetRegisters{few, false}}));
+                   Stmt(AsyncOp{SetRegisters{std::min(most, kMostRegisters), true}}));
+    other.insert(other.begin(), Stmt(AsyncOp{SetRegisters{few, false}}));
   }
 
   static int64_t rows_of(const ChainForm& form) {
@@ -190,7 +190,7 @@ private:
     return at_tile(substitute_var(code, form_.steps.var, form_.steps.lo), place);
   }
 
-  /// Nests before the steps: those of rows, or those of cells.
+  /// Nests before the steps: those of rows, or those of elements.
   Block beginning(bool has_columns) {
     Block out;
     for (const ChainItem& item : form_.before)
@@ -225,7 +225,7 @@ private:
           continue;
         const Buffer& rows = kernel_.buffers[buffer];
         saved[buffer] = steps_.nests().add_private(rows.name + "_before", rows.elem, 2);
-        cells_.set_part(saved[buffer], {saved[buffer], TilePart::Form::Rows});
+        elements_.set_part(saved[buffer], {saved[buffer], TilePart::Form::Rows});
       }
     return saved;
   }
@@ -307,7 +307,7 @@ private:
   const Launch& launch_;
   ChainForm form_;
   const target::Gpu& gpu_;
-  TileCells cells_;
+  TileElements elements_;
   int64_t rows_, warps_;
   ChainSteps steps_;
 };
@@ -336,7 +336,7 @@ Kernel chain_groups(Kernel kernel, const target::Gpu& gpu) {
   const Block given = kernel.body;
   kernel.body = rewrite(given, [&](Stmt stmt) {
     const auto* launch = std::get_if<Launch>(&stmt);
-    if (launch == nullptr || has_engine(launch->body))
+    if (launch == nullptr || has_async_op(launch->body))
       return block_of(std::move(stmt));
     auto chain = grouped_chain(kernel, *launch, gpu);
     return chain ? *std::move(chain) : block_of(std::move(stmt));

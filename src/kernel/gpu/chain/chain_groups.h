@@ -21,7 +21,7 @@ namespace kawara::kernel {
 ///              else, on one thread:
 ///                for tile: { bulk Q_tiles = Q; for k_0: bulk K_tiles = K, V_tiles = V }
 ///
-/// Each thread has its cells of every buffer of the block in registers (fragment.h); combinations along rows
+/// Each thread has its elements of every buffer of the block in registers (fragment.h); combinations along rows
 /// are among four threads. The last product of a step runs while the arithmetic of the next step does, where that
 /// arithmetic touches neither its result nor its operand until it has to. Columns that a step does not have count as
 /// what changes nothing: the neutral element of a combination, zero in a product.

@@ -29,8 +29,8 @@ uint32_t source_of(const Expr& value) {
 
 } // namespace
 
-uint32_t ChainNests::add_private(const std::string& name, scalar::Elem elem, int64_t cells) {
-  registers_.buffers.push_back(add_group_buffer(kernel_, name, elem, {cells}, Scope::Private));
+uint32_t ChainNests::add_private(const std::string& name, scalar::Elem elem, int64_t elements) {
+  registers_.buffers.push_back(add_group_buffer(kernel_, name, elem, {elements}, Scope::Private));
   return registers_.buffers.back();
 }
 
@@ -39,14 +39,14 @@ Block ChainNests::prepare(const ChainProduct& product) {
   if (!form_.buffers.contains(a) || (mask_ && mask_->zeros.contains(a)))
     return {};
   const scalar::Type computed{scalar::compute_type(kernel_.buffers[a].elem), 1};
-  return cells_.fill_outside({product.rows, product.depth, {}}, widths_.at(a), a,
-                             scalar::float_lit(0.0, computed));
+  return elements_.fill_outside({product.rows, product.depth, {}}, widths_.at(a), a,
+                                scalar::float_lit(0.0, computed));
 }
 
 Block ChainNests::run(const ChainNest& given) {
   const Store store = with_known_scalars(given.store);
   if (!given.columns)
-    return cells_.run_rows({given.rows, {}, {store}});
+    return elements_.run_rows({given.rows, {}, {store}});
   const int64_t width = width_of(widths_, given).value_or((given.columns->most + 7) / 8 * 8);
   const TileNest nest{given.rows, *given.columns, {store}};
   const auto own = form_.buffers.find(store.buffer);
@@ -54,34 +54,34 @@ Block ChainNests::run(const ChainNest& given) {
   if (combines)
     return combine(nest, width);
   Block out = own != form_.buffers.end() ? zeros_outside(nest, width) : Block{};
-  add_all(out, cells_.run({nest, width}));
+  add_all(out, elements_.run({nest, width}));
   return out;
 }
 
-/// A nest that reads a tensor stores nothing outside its bounds, and what follows reads all cells that a thread
+/// A nest that reads a tensor stores nothing outside its bounds, and what follows reads all elements that a thread
 /// has: they are something at least.
 Block ChainNests::zeros_outside(const TileNest& nest, int64_t width) {
   TileNest zeros = nest;
   Store& store = zeros.stores.front();
   const bool is_complete =
       short_bounds(nest.rows, rows_).empty() && short_bounds(nest.columns, width).empty();
-  if (is_complete || store.op != ReduceOp::None || cells_.is_private({nest, width}))
+  if (is_complete || store.op != ReduceOp::None || elements_.is_private({nest, width}))
     return {};
   store.value = scalar::zero_of(store.value.type());
-  return cells_.run({zeros, width});
+  return elements_.run({zeros, width});
 }
 
-/// Cells of a row: first those of each thread, then threads.
+/// Elements of a row: first those of each thread, then threads.
 Block ChainNests::combine(const TileNest& given, int64_t width) {
   TileNest nest = given;
   Store& store = nest.stores.front();
-  const uint32_t rows = cells_.part_of(store.buffer)->buffer;
+  const uint32_t rows = elements_.part_of(store.buffer)->buffer;
   const ReduceOp op = store.op;
   const scalar::Type type{scalar::compute_type(kernel_.buffers[rows].elem), 1};
   const Expr neutral = scalar::identity_of(op, type);
   const std::string name = kernel_.buffers[store.buffer].name;
   const uint32_t lanes = add_private(name + "_lanes", type.elem, 4);
-  cells_.set_part(lanes, {lanes, TilePart::Form::Lanes});
+  elements_.set_part(lanes, {lanes, TilePart::Form::Lanes});
   Block out;
   for (int64_t n = 0; n < 4; ++n)
     out.emplace_back(Store{lanes, {int_lit(n)}, ReduceOp::None, neutral});
@@ -89,14 +89,14 @@ Block ChainNests::combine(const TileNest& given, int64_t width) {
   const bool is_masked = mask_ && op == ReduceOp::Max && read == mask_->scores;
   const bool is_done = is_masked || (mask_ && op == ReduceOp::Sum && mask_->zeros.contains(read));
   if (is_masked)
-    add_all(out, cells_.fill_outside(given, width, read, scalar::float_lit(-INFINITY, type)));
+    add_all(out, elements_.fill_outside(given, width, read, scalar::float_lit(-INFINITY, type)));
   store.buffer = lanes;
   store.index = {int_lit(0)};
-  const Block plain = cells_.run({nest, width});
-  if (const Expr partial = is_done ? Expr() : cells_.is_partial(nest, width)) {
-    store.value = scalar::select(cells_.is_inside(nest, width), store.value,
+  const Block plain = elements_.run({nest, width});
+  if (const Expr partial = is_done ? Expr() : elements_.is_partial(nest, width)) {
+    store.value = scalar::select(elements_.is_inside(nest, width), store.value,
                                  scalar::identity_of(op, store.value.type()));
-    out.emplace_back(If{partial, cells_.run({nest, width}), plain});
+    out.emplace_back(If{partial, elements_.run({nest, width}), plain});
   } else
     add_all(out, plain);
   for (int64_t half = 0; half < 2; ++half) {

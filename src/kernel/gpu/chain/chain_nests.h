@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernel/gpu/chain/chain_shape.h"
-#include "kernel/gpu/warpgroup/tile_cells.h"
+#include "kernel/gpu/warpgroup/tile_elements.h"
 
 namespace kawara::kernel {
 
@@ -11,19 +11,19 @@ struct ChainRegisters {
   Block counters;                ///< variables that go on over all tiles of a block
 };
 
-/// Nests of a chain, each thread doing the cells that it has.
+/// Nests of a chain, each thread doing the elements that it has.
 class ChainNests {
 public:
   /// Tiles have that many `rows`; `widths` are those of chain_widths.
-  ChainNests(Kernel& kernel, const ChainForm& form, TileCells& cells, ChainRegisters& registers,
-             int64_t rows, const std::map<uint32_t, int64_t>& widths)
-      : kernel_(kernel), form_(form), cells_(cells), registers_(registers), rows_(rows),
+  ChainNests(Kernel& kernel, const ChainForm& form, TileElements& elements,
+             ChainRegisters& registers, int64_t rows, const std::map<uint32_t, int64_t>& widths)
+      : kernel_(kernel), form_(form), elements_(elements), registers_(registers), rows_(rows),
         widths_(widths), mask_(chain_mask(form)) {}
 
   Block run(const ChainNest&);
   /// What has to be true of a product's operand that is a buffer of the block: zeros outside its bounds.
   Block prepare(const ChainProduct&);
-  uint32_t add_private(const std::string& name, scalar::Elem, int64_t cells);
+  uint32_t add_private(const std::string& name, scalar::Elem, int64_t elements);
 
 private:
   Block zeros_outside(const TileNest&, int64_t width);
@@ -32,7 +32,7 @@ private:
 
   Kernel& kernel_;
   const ChainForm& form_;
-  TileCells& cells_;
+  TileElements& elements_;
   ChainRegisters& registers_;
   int64_t rows_;
   const std::map<uint32_t, int64_t>& widths_;

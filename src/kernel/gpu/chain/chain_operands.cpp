@@ -11,7 +11,7 @@ namespace {
 
 using scalar::int_lit;
 
-constexpr int64_t kRowAlignment = 16; ///< bytes between rows that the copy engine can address
+constexpr int64_t kRowAlignment = 16; ///< bytes between rows that TMA can address
 constexpr int64_t kSide = 64; ///< of a block of the reduction: a row of swizzled shared memory
 constexpr int64_t kMostLines = 256; ///< of a box
 
@@ -48,7 +48,7 @@ size_t ChainOperands::add(const TileAccess& given, int64_t lines, int64_t depth,
   return operands_.size() - 1;
 }
 
-bool ChainOperands::is_turned(const ChainOperand& operand) const {
+bool ChainOperands::is_transposed(const ChainOperand& operand) const {
   return operand.access.line + 1 == kernel_.buffers[operand.access.buffer].shape.size();
 }
 
@@ -63,7 +63,7 @@ void ChainOperands::make(const Stages& stages, int64_t warps, std::vector<Mbarri
     operand.stages = operand.is_resident ? stages.resident : stages.moving;
     const int64_t blocks = operand.depth / kSide;
     const std::vector<int64_t> shape =
-        is_turned(operand)
+        is_transposed(operand)
             ? std::vector<int64_t>{operand.stages, blocks, operand.lines / kSide, kSide, kSide}
             : std::vector<int64_t>{operand.stages, blocks, operand.lines, kSide};
     operand.tiles =
@@ -76,10 +76,10 @@ void ChainOperands::make(const Stages& stages, int64_t warps, std::vector<Mbarri
   }
 }
 
-CellAt ChainOperands::cell(size_t number, const Expr& slot, int64_t block,
-                           const Expr& group) const {
+ElementAt ChainOperands::element(size_t number, const Expr& slot, int64_t block,
+                                 const Expr& group) const {
   const ChainOperand& operand = operands_[number];
-  if (is_turned(operand))
+  if (is_transposed(operand))
     return {operand.tiles, {slot, int_lit(block), group, int_lit(0), int_lit(0)}};
   return {operand.tiles,
           {slot, int_lit(block), scalar::simplify(group * int_lit(kRowsOfGroup)), int_lit(0)}};
@@ -104,15 +104,15 @@ Block ChainOperands::bring(Block& counters) {
 void ChainOperands::load(const ChainOperand& operand, const Ring& ring, Block& out) const {
   const Expr slot = operand.stages == 1 ? int_lit(0) : scalar::var(ring.slot);
   const Expr parity = int_lit(1) - scalar::var(ring.parity);
-  out.emplace_back(Engine{AwaitPhase{{operand.empty, slot}, parity}});
-  out.emplace_back(Engine{Arrive{{operand.full, slot}, bytes_of(operand)}});
-  const bool turned = is_turned(operand);
-  const int64_t high = turned ? kSide : std::min(operand.lines, kMostLines);
+  out.emplace_back(AsyncOp{AwaitPhase{{operand.empty, slot}, parity}});
+  out.emplace_back(AsyncOp{Arrive{{operand.full, slot}, bytes_of(operand)}});
+  const bool transposed = is_transposed(operand);
+  const int64_t high = transposed ? kSide : std::min(operand.lines, kMostLines);
   for (int64_t block = 0; block < operand.depth / kSide; ++block)
     for (int64_t first = 0; first < operand.lines; first += high) {
       BulkLoad load;
-      load.to = cell(static_cast<size_t>(&operand - operands_.data()), slot, block,
-                     int_lit(first / kRowsOfGroup));
+      load.to = element(static_cast<size_t>(&operand - operands_.data()), slot, block,
+                        int_lit(first / kRowsOfGroup));
       load.from = {operand.access.buffer, operand.access.base};
       Expr& line = load.from.index[operand.access.line];
       line = scalar::simplify(line + int_lit(first));
@@ -122,7 +122,7 @@ void ChainOperands::load(const ChainOperand& operand, const Ring& ring, Block& o
       load.box[operand.access.line] = high;
       load.box[operand.access.other] = kSide;
       load.done = {operand.full, slot};
-      out.emplace_back(Engine{std::move(load)});
+      out.emplace_back(AsyncOp{std::move(load)});
     }
   advance(ring, out);
 }

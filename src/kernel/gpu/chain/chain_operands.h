@@ -6,7 +6,7 @@
 
 namespace kawara::kernel {
 
-/// A tensor of which a chain's products read boxes: brought to shared memory by the copy engine, in a ring
+/// A tensor of which a chain's products read boxes: brought to shared memory by TMA, in a ring
 /// where each step of the chain reads another box, once a tile where all read the same.
 struct ChainOperand {
   TileAccess access; ///< other: the reduction
@@ -23,11 +23,11 @@ public:
   ChainOperands(Kernel& kernel, const Launch& launch, const ChainForm& form)
       : kernel_(kernel), launch_(launch), form_(form) {}
 
-  /// Whether the copy engine can bring it, with zeros beyond the end of the reduction. `may_read_more`: what else
+  /// Whether TMA can bring it, with zeros beyond the end of the reduction. `may_read_more`: what else
   /// lies there counts for nothing.
   bool can_load(const TileAccess&, const TileAxis& depth, int64_t full, bool may_read_more) const;
 
-  /// Its number. Rows of which the copy engine cannot find the beginning are copied first: `copies`.
+  /// Its number. Rows of which TMA cannot find the beginning are copied first: `copies`.
   size_t add(const TileAccess&, int64_t lines, int64_t depth, Block& copies);
   /// Boxes of an operand that lie in shared memory at a time: of one that steps move, and of one that stays for a tile.
   struct Stages {
@@ -38,9 +38,9 @@ public:
 
   const std::vector<ChainOperand>& all() const { return operands_; }
   int64_t bytes_of(const ChainOperand&) const; ///< of one box
-  bool is_turned(const ChainOperand&) const;
+  bool is_transposed(const ChainOperand&) const;
   /// Where the part for block `block` of the reduction begins that has lines from 64 * `group` on.
-  CellAt cell(size_t operand, const Expr& slot, int64_t block, const Expr& group) const;
+  ElementAt element(size_t operand, const Expr& slot, int64_t block, const Expr& group) const;
 
   /// What the copying thread does for one tile.
   Block bring(Block& counters);

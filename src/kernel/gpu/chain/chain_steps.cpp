@@ -13,7 +13,7 @@ using scalar::BinaryOp;
 using scalar::int_lit;
 
 constexpr int64_t kDepthOfStep = 16;
-constexpr int64_t kCellsOfBlock = 32; ///< of a thread, in 64 columns
+constexpr int64_t kElementsOfBlock = 32; ///< of a thread, in 64 columns
 
 void append_all(Block& out, Block more) {
   for (Stmt& stmt : more)
@@ -85,9 +85,9 @@ bool ChainSteps::begins_with_zeros(size_t product) {
 void ChainSteps::make_parts() {
   for (const auto& [buffer, place] : form_.buffers) {
     const Buffer own = kernel_.buffers[buffer];
-    const auto form = place.column ? TilePart::Form::Cells : TilePart::Form::Rows;
-    const int64_t cells = place.column ? widths_.at(buffer) / 2 : 2;
-    cells_.set_part(buffer, {nests_.add_private(own.name + "_part", own.elem, cells), form});
+    const auto form = place.column ? TilePart::Form::Elements : TilePart::Form::Rows;
+    const int64_t elements = place.column ? widths_.at(buffer) / 2 : 2;
+    elements_.set_part(buffer, {nests_.add_private(own.name + "_part", own.elem, elements), form});
   }
   for (const auto& [n, product] : products_)
     for (const auto& operand : {product.a, std::optional(product.b)})
@@ -101,13 +101,13 @@ Expr ChainSteps::slot(size_t operand) const {
 }
 
 void ChainSteps::await(size_t operand, Block& out) const {
-  out.emplace_back(Engine{AwaitPhase{{operands_.all()[operand].full, slot(operand)},
-                                     scalar::var(rings_.at(operand).parity)}});
+  out.emplace_back(AsyncOp{AwaitPhase{{operands_.all()[operand].full, slot(operand)},
+                                      scalar::var(rings_.at(operand).parity)}});
 }
 
 void ChainSteps::release(size_t operand, Block& out) const {
   const Arrive arrive{{operands_.all()[operand].empty, slot(operand)}, 0};
-  out.emplace_back(If{is_first_lane(launch_), block_of(Engine{arrive}), {}});
+  out.emplace_back(If{is_first_lane(launch_), block_of(AsyncOp{arrive}), {}});
   advance(rings_.at(operand), out);
 }
 
@@ -150,13 +150,13 @@ void ChainSteps::begin(size_t number, Block& out) const {
     mma.starts_at_zero = product.starts_at_zero && block == 0;
     mma.is_a_private = !product.a;
     if (product.a) {
-      mma.a = operands_.cell(*product.a, slot(*product.a), block, group);
-      mma.is_a_turned = operands_.is_turned(operands_.all()[*product.a]);
+      mma.a = operands_.element(*product.a, slot(*product.a), block, group);
+      mma.is_a_transposed = operands_.is_transposed(operands_.all()[*product.a]);
     } else
-      mma.a = {part(product.form.a.buffer), {int_lit(block * kCellsOfBlock)}};
-    mma.b = operands_.cell(product.b, slot(product.b), block, int_lit(0));
-    mma.is_b_turned = operands_.is_turned(operands_.all()[product.b]);
-    out.emplace_back(Engine{std::move(mma)});
+      mma.a = {part(product.form.a.buffer), {int_lit(block * kElementsOfBlock)}};
+    mma.b = operands_.element(product.b, slot(product.b), block, int_lit(0));
+    mma.is_b_transposed = operands_.is_transposed(operands_.all()[product.b]);
+    out.emplace_back(AsyncOp{std::move(mma)});
   }
 }
 
@@ -165,7 +165,7 @@ void ChainSteps::end(size_t number, int64_t pending, Block& out) const {
   std::vector<uint32_t> settled = {part(product.form.result.buffer)};
   if (!product.a)
     settled.push_back(part(product.form.a.buffer));
-  out.emplace_back(Engine{AwaitMma{pending, std::move(settled)}});
+  out.emplace_back(AsyncOp{AwaitMma{pending, std::move(settled)}});
   for (const size_t operand : moving_operands(product))
     release(operand, out);
 }

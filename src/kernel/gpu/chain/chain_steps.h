@@ -19,12 +19,12 @@ struct PlacedProduct {
 class ChainSteps {
 public:
   ChainSteps(Kernel& kernel, const Launch& launch, const ChainForm& form, const target::Gpu& gpu,
-             TileCells& cells, int64_t rows)
-      : kernel_(kernel), launch_(launch), form_(form), gpu_(gpu), cells_(cells),
-        operands_(kernel, launch, form), nests_(kernel, form, cells, registers_, rows, widths_),
+             TileElements& elements, int64_t rows)
+      : kernel_(kernel), launch_(launch), form_(form), gpu_(gpu), elements_(elements),
+        operands_(kernel, launch, form), nests_(kernel, form, elements, registers_, rows, widths_),
         rows_(rows) {}
 
-  /// Whether the GPU has the products' instructions and the copy engine can bring their operands.
+  /// Whether the GPU has the products' instructions and TMA can bring their operands.
   bool can_run();
   /// Gives operands and buffers of the block their places. Copies that come before the launch go to `copies`.
   void place(const ChainOperands::Stages& stages, int64_t warps, Block& copies,
@@ -33,7 +33,7 @@ public:
   ChainOperands& operands() { return operands_; }
   ChainNests& nests() { return nests_; }
   ChainRegisters& registers() { return registers_; }
-  uint32_t part(uint32_t buffer) const { return cells_.part_of(buffer)->buffer; }
+  uint32_t part(uint32_t buffer) const { return elements_.part_of(buffer)->buffer; }
 
   /// Operands that all steps of a tile share.
   void await_residents(Block& out) const;
@@ -66,7 +66,7 @@ private:
   const Launch& launch_;
   const ChainForm& form_;
   const target::Gpu& gpu_;
-  TileCells& cells_;
+  TileElements& elements_;
   ChainOperands operands_;
   std::map<uint32_t, int64_t> widths_; ///< of buffers of the block that have columns
   ChainRegisters registers_;

@@ -127,12 +127,12 @@ private:
     const auto first = axis_from_0(*outer), second = axis_from_0(*inner);
     if (!first || !second || mentions(inner->hi, outer->var))
       return std::nullopt;
-    for (const bool is_turned : {false, true}) {
-      TileNest nest{is_turned ? *second : *first, is_turned ? *first : *second, {}};
+    for (const bool is_transposed : {false, true}) {
+      TileNest nest{is_transposed ? *second : *first, is_transposed ? *first : *second, {}};
       bool is_fine = true;
       for (const Stmt& child : inner->body) {
         const auto* store = std::get_if<Store>(&child);
-        is_fine = is_fine && store != nullptr && has_result_cells(*store, nest);
+        is_fine = is_fine && store != nullptr && has_result_elements(*store, nest);
         if (is_fine)
           nest.stores.push_back(*store);
       }
@@ -142,8 +142,8 @@ private:
     return std::nullopt;
   }
 
-  /// Every access to the result is to the nest's own cell, and there is one.
-  bool has_result_cells(const Store& store, const TileNest& nest) const {
+  /// Every access to the result is to the nest's own element, and there is one.
+  bool has_result_elements(const Store& store, const TileNest& nest) const {
     bool is_fine = true, is_found = false;
     const auto check = [&](uint32_t buffer, const std::vector<Expr>& index) {
       if (buffer != form_.result.buffer)

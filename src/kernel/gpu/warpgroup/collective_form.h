@@ -14,7 +14,7 @@ struct TileAxis {
   int64_t most = 0;
 };
 
-/// A tensor that a tile of a product reads or writes: the cell (line, other) of the tile is `base` plus
+/// A tensor that a tile of a product reads or writes: the element (line, other) of the tile is `base` plus
 /// line along dimension `line` and the other along dimension `other`.
 struct TileAccess {
   uint32_t buffer = 0;
@@ -22,7 +22,7 @@ struct TileAccess {
   size_t line = 0, other = 0;
 };
 
-/// Stores to every cell of the tile, in loops over its rows and columns.
+/// Stores to every element of the tile, in loops over its rows and columns.
 struct TileNest {
   TileAxis rows, columns;
   std::vector<Store> stores;
@@ -51,7 +51,7 @@ std::optional<CollectiveForm> collective_form(const Kernel&, const Launch&);
 /// Iterations of a loop in steps of 1, counted from 0; nothing when no constant is known to be above them.
 std::optional<TileAxis> axis_of(const For&);
 
-/// Whether running `axis` up to `full` adds only cells outside the buffer: where the axis is shorter, the
+/// Whether running `axis` up to `full` adds only elements outside the buffer: where the axis is shorter, the
 /// buffer ends along that dimension of the access.
 bool ends_with_buffer(const Kernel&, const TileAxis&, int64_t full, const TileAccess&,
                       size_t dimension);
@@ -59,7 +59,7 @@ bool ends_with_buffer(const Kernel&, const TileAxis&, int64_t full, const TileAc
 /// The bounds of an axis that may be below `full`, one by one.
 std::vector<Expr> short_bounds(const TileAxis&, int64_t full);
 
-/// An access that moves by one cell along `line` in one dimension, and along `other` in another. `vars` are
+/// An access that moves by one element along `line` in one dimension, and along `other` in another. `vars` are
 /// those of all loops of the tile.
 std::optional<TileAccess> tile_access(uint32_t buffer, const std::vector<Expr>& index,
                                       uint32_t line, uint32_t other,

@@ -15,9 +15,9 @@ constexpr int64_t kThreadsOfCopy = 256;
 
 std::optional<PaddedRows> padded_rows(Kernel& kernel, uint32_t buffer, int64_t alignment) {
   const Buffer source = kernel.buffers[buffer];
-  const int64_t cells = alignment / scalar::bytes_of(source.elem);
+  const int64_t elements = alignment / scalar::bytes_of(source.elem);
   const int64_t given = *scalar::constant_of(source.shape.back());
-  const int64_t padded = (given + cells - 1) / cells * cells;
+  const int64_t padded = (given + elements - 1) / elements * elements;
   if (given == padded)
     return std::nullopt;
   int64_t rows = 1;
@@ -47,11 +47,11 @@ std::optional<PaddedRows> padded_rows(Kernel& kernel, uint32_t buffer, int64_t a
   const auto store = [&](const Expr& value) {
     return block_of(Store{result.buffer, {row * int_lit(padded) + at}, ReduceOp::None, value});
   };
-  const Expr cell = scalar::load(buffer, {row * int_lit(given) + at}, {source.elem, 1});
+  const Expr element = scalar::load(buffer, {row * int_lit(given) + at}, {source.elem, 1});
   const Block zeros =
       block_of(If{binary(BinaryOp::Lt, at, int_lit(padded)), store(scalar::zero_of(computed)), {}});
   copy.body = block_of(
-      If{binary(BinaryOp::Lt, at, int_lit(given)), store(scalar::cast(cell, computed)), zeros});
+      If{binary(BinaryOp::Lt, at, int_lit(given)), store(scalar::cast(element, computed)), zeros});
   return result;
 }
 

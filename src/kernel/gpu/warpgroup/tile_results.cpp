@@ -14,22 +14,22 @@ TileNest TileResults::copy_of_result() const {
 
 const TileNest* TileResults::nest_with_sources() const {
   for (const TileNest& nest : form_.after)
-    if (!cells_.sources_of({nest, columns_}).empty())
+    if (!elements_.sources_of({nest, columns_}).empty())
       return &nest;
   return nullptr;
 }
 
-TileSources TileResults::sources() const {
+EpilogueOperands TileResults::sources() const {
   const TileNest* nest = nest_with_sources();
   if (nest == nullptr)
     return {kernel_, {}, {}, rows_};
-  const TileCells::Work work{*nest, columns_};
-  return {kernel_, cells_.sources_of(work), cells_.panels_of(work), rows_};
+  const TileElements::Work work{*nest, columns_};
+  return {kernel_, elements_.sources_of(work), elements_.panels_of(work), rows_};
 }
 
 void TileResults::set_sources(PanelSources sources) {
   sources.result = nest_with_sources()->stores.front().buffer;
-  cells_.set_sources(std::move(sources));
+  elements_.set_sources(std::move(sources));
 }
 
 Block TileResults::before() {
@@ -38,12 +38,12 @@ Block TileResults::before() {
   for (const TileNest& nest : form_.before) {
     for (const Store& store : nest.stores)
       has_values = has_values || store.buffer == form_.result.buffer;
-    for (Stmt& stmt : cells_.run({nest, columns_}))
+    for (Stmt& stmt : elements_.run({nest, columns_}))
       out.push_back(std::move(stmt));
   }
   if (has_values)
     return out;
-  for (Stmt& stmt : cells_.run({copy_of_result(), columns_, false, true}))
+  for (Stmt& stmt : elements_.run({copy_of_result(), columns_, false, true}))
     out.push_back(std::move(stmt));
   return out;
 }
@@ -51,7 +51,7 @@ Block TileResults::before() {
 Block TileResults::ask_ahead() const {
   Block out;
   for (const TileNest& nest : form_.after)
-    for (Stmt& stmt : cells_.ask_ahead({nest, columns_}))
+    for (Stmt& stmt : elements_.ask_ahead({nest, columns_}))
       out.push_back(std::move(stmt));
   return out;
 }
@@ -59,10 +59,10 @@ Block TileResults::ask_ahead() const {
 Block TileResults::after(bool keeps_result) {
   Block out;
   for (const TileNest& nest : form_.after)
-    for (Stmt& stmt : cells_.run({nest, columns_}))
+    for (Stmt& stmt : elements_.run({nest, columns_}))
       out.push_back(std::move(stmt));
   if (keeps_result)
-    for (Stmt& stmt : cells_.run({copy_of_result(), columns_, true, false}))
+    for (Stmt& stmt : elements_.run({copy_of_result(), columns_, true, false}))
       out.push_back(std::move(stmt));
   return out;
 }

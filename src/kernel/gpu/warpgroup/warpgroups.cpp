@@ -3,10 +3,10 @@
 #include "kernel/gpu/warpgroup/collective_form.h"
 #include "kernel/gpu/warpgroup/fragment.h"
 #include "kernel/gpu/warpgroup/group_parts.h"
+#include "kernel/gpu/warpgroup/im2col_load.h"
 #include "kernel/gpu/warpgroup/padded_rows.h"
 #include "kernel/gpu/warpgroup/tile_results.h"
-#include "kernel/gpu/warpgroup/turned_copy.h"
-#include "kernel/gpu/warpgroup/window_walk.h"
+#include "kernel/gpu/warpgroup/transposed_copy.h"
 #include "kernel/vars.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using scalar::binary;
 using scalar::BinaryOp;
 using scalar::int_lit;
 
-constexpr int64_t kCopyAlignment = 16; ///< bytes between rows that the copy engine can address
+constexpr int64_t kCopyAlignment = 16; ///< bytes between rows that TMA can address
 constexpr int64_t kMostStages = 8;
 constexpr int64_t kRasterRows = 2048; ///< of the result that neighbouring blocks share
 
@@ -63,11 +63,11 @@ public:
     for (TileAccess* access : {&form_.a, &form_.b})
       if (kernel_.buffers[access->buffer].window)
         continue;
-      else if (is_turned(*access) && !can_be_turned(*access)) {
-        TurnedCopy turned = turned_copy(kernel_, access->buffer, kCopyAlignment);
-        turned.copy.name = launch_.name + "_" + kernel_.buffers[turned.buffer].name;
-        out.emplace_back(std::move(turned.copy));
-        access->buffer = turned.buffer;
+      else if (is_transposed(*access) && !can_be_transposed(*access)) {
+        TransposedCopy transposed = transposed_copy(kernel_, access->buffer, kCopyAlignment);
+        transposed.copy.name = launch_.name + "_" + kernel_.buffers[transposed.buffer].name;
+        out.emplace_back(std::move(transposed.copy));
+        access->buffer = transposed.buffer;
         std::swap(access->base[access->line], access->base[access->other]);
         std::swap(access->line, access->other);
       } else if (auto copied = padded_rows(kernel_, access->buffer, kCopyAlignment)) {
@@ -82,11 +82,11 @@ public:
 private:
   Launch grouped() {
     Launch result = launch_;
-    result.owned.clear();
+    result.thread_private.clear();
     part_ = add_group_buffer(kernel_, kernel_.buffers[form_.result.buffer].name + "_part",
                              form_.instruction->result().elem, {columns_ / 2}, Scope::Private);
     TileResults results(kernel_, launch_, form_, part_, rows_, columns_);
-    TileSources sources = results.sources();
+    EpilogueOperands sources = results.sources();
     held_ = steps_to_hold();
     if (held_ > 0)
       stages_ = stages_beside_held();
@@ -172,7 +172,7 @@ private:
 
   Expr thread(size_t axis) const { return scalar::var(launch_.thread_vars[axis]); }
 
-  /// The copy engine can bring boxes of it, with zeros beyond the end of the reduction.
+  /// TMA can bring boxes of it, with zeros beyond the end of the reduction.
   bool can_load(const TileAccess& access) const {
     const Buffer& buffer = kernel_.buffers[access.buffer];
     if (buffer.window)
@@ -183,7 +183,7 @@ private:
     if (rank < 2 || rank > 5 || (access.line + 1 != rank && access.other + 1 != rank) ||
         !is_global || buffers_stored_in(launch_.body).contains(access.buffer))
       return false;
-    if (is_turned(access) && !can_be_turned(access) && access.other + 2 != rank)
+    if (is_transposed(access) && !can_be_transposed(access) && access.other + 2 != rank)
       return false;
     for (const Expr& extent : buffer.shape)
       if (!scalar::constant_of(extent))
@@ -191,29 +191,29 @@ private:
     return ends_with_buffer(kernel_, form_.depth, depth_, access, access.other);
   }
 
-  bool is_turned(const TileAccess& access) const {
+  bool is_transposed(const TileAccess& access) const {
     return access.line + 1 == kernel_.buffers[access.buffer].shape.size();
   }
 
-  /// Tensor cores take operands whose reduction runs down the rows only where cells have two bytes.
-  bool can_be_turned(const TileAccess& access) const {
+  /// Tensor cores take operands whose reduction runs down the rows only where elements have two bytes.
+  bool can_be_transposed(const TileAccess& access) const {
     return scalar::bytes_of(kernel_.buffers[access.buffer].elem) == 2;
   }
 
-  /// Of an operand that is turned; the last one may hold more than the lines.
+  /// Of an operand that is transposed; the last one may hold more than the lines.
   int64_t panels_of(int64_t lines) const { return (lines + depth_ - 1) / depth_; }
 
   int64_t bytes_of_tile(const TileAccess& access, int64_t lines) const {
-    return (is_turned(access) ? panels_of(lines) * depth_ : lines) * depth_ *
+    return (is_transposed(access) ? panels_of(lines) * depth_ : lines) * depth_ *
            scalar::bytes_of(kernel_.buffers[access.buffer].elem);
   }
 
-  /// A ring of boxes, or all of them: [count, panels, rows, cells of 128 bytes].
+  /// A ring of boxes, or all of them: [count, panels, rows, elements of 128 bytes].
   uint32_t add_tiles(const TileAccess& access, int64_t lines, int64_t count) {
     const Buffer source = kernel_.buffers[access.buffer];
     const std::vector<int64_t> shape =
-        is_turned(access) ? std::vector<int64_t>{count, panels_of(lines), depth_, depth_}
-                          : std::vector<int64_t>{count, 1, lines, depth_};
+        is_transposed(access) ? std::vector<int64_t>{count, panels_of(lines), depth_, depth_}
+                              : std::vector<int64_t>{count, 1, lines, depth_};
     return add_group_buffer(kernel_, source.name + "_tiles", source.elem, shape, Scope::Shared);
   }
 
@@ -265,7 +265,7 @@ private:
     return out;
   }
 
-  static Stmt engine(decltype(Engine::what) what) { return Engine{std::move(what)}; }
+  static Stmt async_op(decltype(AsyncOp::what) what) { return AsyncOp{std::move(what)}; }
 
   For step_loop() const {
     For loop = form_.steps;
@@ -286,28 +286,28 @@ private:
     Expr place_of_b = slot;
     if (held_ > 0) {
       place_of_b = counted_steps("product_step", out);
-      loop.body.push_back(engine(AwaitPhase{{kHeld, place_of_b}, int_lit(0)}));
+      loop.body.push_back(async_op(AwaitPhase{{kHeld, place_of_b}, int_lit(0)}));
     }
-    loop.body.push_back(engine(AwaitPhase{{0, slot}, scalar::var(ring.parity)}));
+    loop.body.push_back(async_op(AwaitPhase{{0, slot}, scalar::var(ring.parity)}));
     Mma mma;
     mma.instruction = form_.instruction->data->name;
-    mma.is_a_turned = is_turned(form_.a);
-    mma.is_b_turned = is_turned(form_.b);
+    mma.is_a_transposed = is_transposed(form_.a);
+    mma.is_b_transposed = is_transposed(form_.b);
     const Expr none = int_lit(0);
-    mma.a = {tiles_of_a_, mma.is_a_turned
+    mma.a = {tiles_of_a_, mma.is_a_transposed
                               ? std::vector<Expr>{slot, group, none, none}
                               : std::vector<Expr>{slot, none, group * int_lit(kRowsOfGroup), none}};
     mma.b = {tiles_of_b_, {place_of_b, none, none, none}};
     mma.c = part_;
     mma.steps = depth_ / form_.instruction->extents[2];
-    loop.body.push_back(engine(std::move(mma)));
-    loop.body.push_back(engine(AwaitMma{1}));
+    loop.body.push_back(async_op(std::move(mma)));
+    loop.body.push_back(async_op(AwaitMma{1}));
     const Expr is_first = is_first_lane(launch_);
     Expr has_last = binary(BinaryOp::Gt, scalar::var(loop.var), loop.lo);
     for (const For& outer : form_.around)
       has_last =
           binary(BinaryOp::Or, binary(BinaryOp::Gt, scalar::var(outer.var), outer.lo), has_last);
-    const Block release = block_of(engine(Arrive{{1, scalar::var(last)}, 0}));
+    const Block release = block_of(async_op(Arrive{{1, scalar::var(last)}, 0}));
     loop.body.emplace_back(If{both(has_last, is_first), release, {}});
     loop.body.emplace_back(Assign{last, slot});
     advance(ring, loop.body);
@@ -315,7 +315,7 @@ private:
       count_step(place_of_b, loop.body);
     for (Stmt& stmt : in_loops_around(block_of(std::move(loop))))
       out.push_back(std::move(stmt));
-    out.push_back(engine(AwaitMma{0}));
+    out.push_back(async_op(AwaitMma{0}));
     out.emplace_back(If{is_first, release, {}});
     for (Stmt& stmt : results.after(is_result_used_))
       out.push_back(std::move(stmt));
@@ -327,8 +327,8 @@ private:
     const Expr slot = scalar::var(ring.slot);
     For loop = step_loop();
     const uint32_t own = add_variable(kernel_, kernel_.variables[loop.var].name, scalar::kIndex);
-    loop.body.push_back(engine(AwaitPhase{{1, slot}, int_lit(1) - scalar::var(ring.parity)}));
-    loop.body.push_back(engine(Arrive{{0, slot}, bytes_of_stage()}));
+    loop.body.push_back(async_op(AwaitPhase{{1, slot}, int_lit(1) - scalar::var(ring.parity)}));
+    loop.body.push_back(async_op(Arrive{{0, slot}, bytes_of_stage()}));
     add_loads(form_.a, tiles_of_a_, rows_, 0, slot, loop.body);
     if (held_ > 0)
       add_held(loop.body);
@@ -348,7 +348,7 @@ private:
     const uint32_t count = add_variable(kernel_, "copy_step", scalar::kIndex);
     counters_.emplace_back(Define{count, int_lit(0)});
     const Expr step = scalar::var(count);
-    Block bring = block_of(engine(Arrive{{kHeld, step}, bytes_of_tile(form_.b, columns_)}));
+    Block bring = block_of(async_op(Arrive{{kHeld, step}, bytes_of_tile(form_.b, columns_)}));
     add_loads(form_.b, tiles_of_b_, columns_, kHeld, step, bring);
     count_step(step, bring);
     out.emplace_back(If{binary(BinaryOp::Lt, step, int_lit(held_)), std::move(bring), {}});
@@ -393,21 +393,21 @@ private:
       BulkLoad load = walk_load(kernel_, access, lines, depth_);
       load.to = {tiles, {slot, int_lit(0), int_lit(0), int_lit(0)}};
       load.done = {barrier, slot};
-      out.push_back(engine(std::move(load)));
+      out.push_back(async_op(std::move(load)));
       return;
     }
-    const bool turned = is_turned(access);
-    for (int64_t panel = 0; panel < (turned ? panels_of(lines) : 1); ++panel) {
+    const bool transposed = is_transposed(access);
+    for (int64_t panel = 0; panel < (transposed ? panels_of(lines) : 1); ++panel) {
       BulkLoad load;
       load.to = {tiles, {slot, int_lit(panel), int_lit(0), int_lit(0)}};
       load.from = {access.buffer, access.base};
       Expr& line = load.from.index[access.line];
       line = scalar::simplify(line + int_lit(panel * depth_));
       load.box.assign(access.base.size(), 1);
-      load.box[access.line] = turned ? depth_ : lines;
+      load.box[access.line] = transposed ? depth_ : lines;
       load.box[access.other] = depth_;
       load.done = {barrier, slot};
-      out.push_back(engine(std::move(load)));
+      out.push_back(async_op(std::move(load)));
     }
   }
 
@@ -423,7 +423,7 @@ private:
   Block counters_; ///< defined around the loop over tiles
 };
 
-/// Whether cells of the buffer count outside this launch.
+/// Whether elements of the buffer count outside this launch.
 bool is_used_elsewhere(const Kernel& kernel, const Launch& launch, uint32_t buffer) {
   if (kernel.buffers[buffer].scope == Scope::Argument)
     return true;

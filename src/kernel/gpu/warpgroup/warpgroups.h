@@ -24,13 +24,13 @@ namespace kawara::kernel {
 ///              else, on one thread:
 ///                for tile: for k_0: { await empty; bulk A_tiles = A, bulk B_tiles = B, to full }
 ///
-/// Each thread has the cells of the result that fragment.h says. Edges of tensors are the copy engine's affair:
+/// Each thread has the elements of the result that fragment.h says. Edges of tensors are TMA's affair:
 /// it reads zeros and leaves out what lies outside. A result whose rows it cannot write is stored by threads, with
 /// conditions. An operand whose rows are not multiples of 16 bytes is copied first, to rows that are (padded_rows.h); so is one of f32 whose
-/// reduction runs down its rows, turned (turned_copy.h).
+/// reduction runs down its rows, transposed (transposed_copy.h).
 ///
-/// Tensors that results are made of besides the product, cell by cell (a residual), come to shared memory as panels of the tile, by
-/// another warp and a ring of their own (tile_sources.h); the ring of operands becomes shorter where they need its room.
+/// Tensors that results are made of besides the product, element by element (a residual), come to shared memory as panels of the tile, by
+/// another warp and a ring of their own (epilogue_operands.h); the ring of operands becomes shorter where they need its room.
 ///
 /// A right operand that is the same for all tiles (few columns, a short reduction: the weights of a net's first layers) comes once and
 /// stays, if there is room.

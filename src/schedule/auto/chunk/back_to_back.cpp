@@ -28,7 +28,7 @@ struct ResidentRows {
 class ResidentFinder {
 public:
   ResidentFinder(const Schedule& schedule, const Environment& environment)
-      : schedule_(schedule), environment_(environment), ids_(present_statements(schedule)) {}
+      : schedule_(schedule), environment_(environment), ids_(live_statements(schedule)) {}
 
   std::optional<WindowChunks> first() const {
     for (const StmtId id : ids_)

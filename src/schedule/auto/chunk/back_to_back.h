@@ -4,8 +4,8 @@
 
 namespace kawara::schedule {
 
-/// A product that multiplies each row of another product's results, or of what follows from these cell by cell, by weights: both in
-/// chunks of rows, so that the rows in between never leave the second cache.
+/// A product that multiplies each row of another product's results, or of what follows from these element by element, by weights: both in
+/// chunks of rows, so that the rows in between never leave the L2.
 ///
 ///   S[i, j] = sum(k, A[i, k] * B[k, j])        for i.0: the rows of S and T that one chunk of C needs, then those of C
 ///   T[i, j] = relu(S[i, j])

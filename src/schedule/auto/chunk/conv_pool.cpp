@@ -16,7 +16,7 @@ using poly::LoopId;
 using poly::StmtId;
 using scalar::Expr;
 
-std::vector<StmtId> present_statements(const Schedule& schedule) {
+std::vector<StmtId> live_statements(const Schedule& schedule) {
   std::vector<StmtId> ids;
   for (uint32_t s = 0; s < schedule.scop.statements.size(); ++s)
     if (!schedule.scop.statements[s].is_removed)
@@ -25,7 +25,7 @@ std::vector<StmtId> present_statements(const Schedule& schedule) {
 }
 
 std::vector<uint32_t> temps_made_for(const Schedule& schedule, StmtId reader, uint32_t temp) {
-  const std::vector<StmtId> ids = present_statements(schedule);
+  const std::vector<StmtId> ids = live_statements(schedule);
   const auto text = [&](StmtId id) -> const program::Statement& { return schedule.scop[id].text; };
   std::vector<uint32_t> temps{temp};
   std::set<StmtId> users{reader};
@@ -70,7 +70,7 @@ struct Window {
 class WindowFinder {
 public:
   WindowFinder(const Schedule& schedule, const Environment& environment)
-      : schedule_(schedule), environment_(environment), ids_(present_statements(schedule)) {}
+      : schedule_(schedule), environment_(environment), ids_(live_statements(schedule)) {}
 
   std::optional<WindowChunks> first() const {
     for (const StmtId id : ids_)
@@ -110,7 +110,7 @@ private:
     int64_t rows = 0, channels = 0;
   };
 
-  /// Chunks leave the rows of the temp that they need in the second cache, and every thread with as many as any other. Rows that two
+  /// Chunks leave the rows of the temp that they need in the L2, and every thread with as many as any other. Rows that two
   /// of them need are made twice, of fewer channels where chunks have not all of them; what those are made of is then brought
   /// together for each part of them. Nothing where all of the temp fits that cache.
   std::optional<Chunk> chunk_of(const Window& window, int64_t rows, int64_t channels) const {
@@ -129,7 +129,7 @@ private:
     const int64_t stride = *all / rows, overlap = *all - stride * rows + stride;
     const int64_t unit =
         std::max(cpu.caches.line, 2 * cpu.vector_bytes) / scalar::bytes_of(temp.elem);
-    // Of the thread that makes the most cells of the temp, as few as possible.
+    // Of the thread that makes the most elements of the temp, as few as possible.
     std::optional<Chunk> best;
     int64_t fewest = std::numeric_limits<int64_t>::max();
     for (int64_t parts = 1; parts == 1 || parts * unit <= channels; ++parts) {
@@ -273,8 +273,8 @@ std::optional<size_t> lane_dimension(const Schedule& schedule, const Product& p)
   return std::nullopt;
 }
 
-/// Whether the statement reads the temp, if at all, at the index of the cell that it writes.
-bool reads_own_cell(const Schedule& schedule, StmtId id, uint32_t temp) {
+/// Whether the statement reads the temp, if at all, at the index of the element that it writes.
+bool reads_own_element(const Schedule& schedule, StmtId id, uint32_t temp) {
   const program::Statement& text = schedule.scop[id].text;
   const std::vector<Expr> own = own_index(schedule, text.tensor, text.index);
   const auto loads = scalar::loads_in(text.value);
@@ -292,22 +292,22 @@ std::vector<Directive> lanes_together(const Schedule& schedule, const WindowChun
                                       const Product& p, const Environment& environment) {
   const auto dim = lane_dimension(schedule, p);
   const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
-  if (!p.turns_over || !dim || p.extents[p.lanes] % vector != 0)
+  if (!p.stores_transposed || !dim || p.extents[p.lanes] % vector != 0)
     return {};
   // A window that reached along the lanes would need several vectors for one.
   const scalar::Load* window = scalar::loads_in(schedule.scop[chunks.reader].text.value).front();
-  const std::vector<Expr> cell = own_index(schedule, window->tensor, window->index);
-  if (scalar::as<scalar::Iter>(cell[*dim]) == nullptr)
+  const std::vector<Expr> element = own_index(schedule, window->tensor, window->index);
+  if (scalar::as<scalar::Iter>(element[*dim]) == nullptr)
     return {};
   std::vector<LayoutPart> parts;
-  for (size_t d = 0; d < cell.size(); ++d)
+  for (size_t d = 0; d < element.size(); ++d)
     if (d != *dim)
       parts.push_back({static_cast<int64_t>(d)});
   parts.push_back({static_cast<int64_t>(*dim)});
   std::vector<Directive> plan;
   for (const uint32_t temp : chunks.temps) {
-    for (const StmtId id : present_statements(schedule))
-      if (id != chunks.reader && !reads_own_cell(schedule, id, temp))
+    for (const StmtId id : live_statements(schedule))
+      if (id != chunks.reader && !reads_own_element(schedule, id, temp))
         return {};
     plan.emplace_back(Layout{schedule.scop.tensors[temp].name, parts});
   }

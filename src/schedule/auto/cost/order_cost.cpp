@@ -15,8 +15,8 @@ using poly::TreeNode;
 namespace {
 
 constexpr int64_t kUnknownTrips = 1000;
-/// What bringing in a cell costs beside a unit-stride access to a near one, when its tensor does not
-/// stay in the second cache from one nest to the next.
+/// What bringing in an element costs beside a unit-stride access to a near one, when its tensor does not
+/// stay in the L2 from one nest to the next.
 constexpr double kMemoryWeight = 1.0;
 
 double extent_of(const Schedule& schedule, LoopId loop) {
@@ -61,7 +61,7 @@ double statement_cost(const Schedule& schedule, StmtId id, const Environment& en
   return iterations * cost / (is_parallel ? static_cast<double>(environment.cpu.cores) : 1.0);
 }
 
-/// Cells that the statements of a top nest touch, counted once a tensor.
+/// Elements that the statements of a top nest touch, counted once a tensor.
 double traffic(const Schedule& schedule, const TreeNode& top, const Environment& environment) {
   std::set<uint32_t> tensors;
   for (const StmtId id : poly::statements_below(top)) {
@@ -71,7 +71,7 @@ double traffic(const Schedule& schedule, const TreeNode& top, const Environment&
         tensors.insert(load->tensor);
     });
   }
-  double cells = 0;
+  double elements = 0;
   for (const uint32_t t : tensors) {
     double count = 1;
     for (const scalar::Expr& extent : schedule.scop.tensors[t].shape)
@@ -79,9 +79,9 @@ double traffic(const Schedule& schedule, const TreeNode& top, const Environment&
     const double bytes =
         count * static_cast<double>(scalar::bytes_of(schedule.scop.tensors[t].elem));
     if (bytes > static_cast<double>(environment.cpu.caches.l2))
-      cells += count;
+      elements += count;
   }
-  return cells;
+  return elements;
 }
 
 } // namespace

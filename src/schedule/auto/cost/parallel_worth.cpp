@@ -29,7 +29,7 @@ double steps_of(const Schedule& schedule, poly::StmtId id, int64_t iterations, i
     if (const auto* unary = scalar::as<scalar::Unary>(e))
       each += scalar::has_expansion(unary->op, scalar::Elem::F32) ? kFunction : 1;
   });
-  // A range that is read is a row of some cells, and no lanes take it.
+  // A range that is read is a row of some elements, and no lanes take it.
   if (text.over)
     return kReadRange * each * static_cast<double>(iterations);
   return each * static_cast<double>(iterations) / static_cast<double>(lanes);

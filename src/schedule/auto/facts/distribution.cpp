@@ -119,7 +119,7 @@ bool wants_distribution(const Schedule& schedule, LoopId loop) {
     for (size_t k = depth; k + 1 < rows; ++k)
       if (strides(k).far < innermost.far && strides(k).far_writes <= innermost.far_writes)
         return true;
-    if (rows >= depth + 3 && innermost.writes_same_cell)
+    if (rows >= depth + 3 && innermost.writes_same_element)
       return true;
   }
   return false;

@@ -17,7 +17,7 @@ Distributed distributed_at(const poly::Scop&, const poly::Order&, poly::LoopId l
 /// innermost loop exchanged for one that walks along memory.
 bool wants_distribution(const Schedule&, poly::LoopId loop);
 
-/// Several statements give the same cell a value: each runs where others do not, as in the branches of an
+/// Several statements give the same element a value: each runs where others do not, as in the branches of an
 /// `if`, and does without the question in loops of its own.
 bool writes_in_turn(const Schedule&, const Nest&);
 

@@ -76,7 +76,7 @@ void count(Strides& strides, Move move, bool is_write) {
   strides.unit += move == Move::Unit;
   strides.far += move == Move::Far;
   strides.far_writes += is_write && move == Move::Far;
-  strides.writes_same_cell = strides.writes_same_cell || (is_write && move == Move::None);
+  strides.writes_same_element = strides.writes_same_element || (is_write && move == Move::None);
 }
 
 /// Pairs that an outer loop at or before `level` keeps apart need no further care.

@@ -9,11 +9,11 @@ namespace kawara::schedule {
 
 /// How the accesses of a nest's statements move when one of its loops advances by one.
 struct Strides {
-  int unit = 0; ///< to the neighbouring cell
+  int unit = 0; ///< to the neighbouring element
   int none = 0; ///< not at all: the value can be kept
   int far = 0;  ///< elsewhere
   int far_writes = 0;
-  bool writes_same_cell = false; ///< some write stays in place: the loop reduces into it
+  bool writes_same_element = false; ///< some write stays in place: the loop reduces into it
 };
 
 /// A perfect nest: loops outermost first, every one alone in the body of the one before, statements

@@ -13,7 +13,7 @@ int vector_worth(const NestFacts& facts, size_t k) {
   if (facts.extents[k] < 4)
     return -1;
   int worth = 100 + 2 * s.unit + s.none - 12 * s.far - 24 * s.far_writes;
-  if (s.writes_same_cell)
+  if (s.writes_same_element)
     worth -= 3;
   return std::max(worth, 0);
 }

@@ -19,7 +19,7 @@ using poly::StmtId;
 using scalar::Expr;
 using scalar::ReduceOp;
 
-constexpr int64_t kSideOfBox = 64;    ///< cells of 128 bytes
+constexpr int64_t kSideOfBox = 64;    ///< elements of 128 bytes
 constexpr int64_t kWidest = 256;      ///< of an instruction, and of what registers hold
 constexpr int64_t kStagesOfChain = 2; ///< two boxes of each operand
 constexpr int64_t kBytesOfBarriers = 2048;
@@ -97,7 +97,7 @@ private:
     return tiles.value_or(1) * blocks_.rows;
   }
 
-  /// What is computed between the products reads no other tensor cell by cell, which takes addresses.
+  /// What is computed between the products reads no other tensor element by element, which takes addresses.
   bool needs_few_registers() const {
     return std::all_of(joined_.chain.members.begin(), joined_.chain.members.end(), [&](StmtId id) {
       const auto loads = scalar::loads_in(text(id).value);

@@ -16,10 +16,10 @@ constexpr std::array<ProductTiles, 4> kTilesOfF32 = {{{64, 128, 16, false, 8, 16
 constexpr std::array<ProductTiles, 3> kTilesOfOthers = {
     {{128, 128, 16}, {64, 64, 16}, {32, 32, 16}}};
 constexpr std::array<int64_t, 5> kNumbersOfParts = {2, 3, 4, 6, 8};
-constexpr int64_t kLeastPart = 64; ///< cells of the reduction
+constexpr int64_t kLeastPart = 64; ///< elements of the reduction
 constexpr double kEndsOfTile = 48; ///< steps of the reduction that beginning and ending a tile take
-constexpr double kLaunchOfSums = 5e5; ///< multiply-adds of one multiprocessor in that time
-constexpr double kCellOfPart = 0.4;   ///< the same, to write and read a cell of a part
+constexpr double kLaunchOfSums = 5e5;  ///< multiply-adds of one multiprocessor in that time
+constexpr double kElementOfPart = 0.4; ///< the same, to write and read an element of a part
 
 bool is_product_of_f32(const Schedule& schedule, const Product& product) {
   const auto is_f32 = [&](uint32_t tensor) {
@@ -63,18 +63,18 @@ std::vector<PlainChoice> choices_for(const Schedule& schedule, const Product& pr
     if (!is_product_of_f32(schedule, product) || rows % tiles.rows != 0 ||
         lanes % tiles.lanes != 0 || depth % (parts * tiles.depth) != 0)
       continue;
-    // Of an operand that is not turned, threads of a warp read neighbouring rows of shared memory without waiting for
+    // Of an operand that is not transposed, threads of a warp read neighbouring rows of shared memory without waiting for
     // each other.
     const auto neighbours = [&](uint32_t operand) {
-      const bool is_turned = tiles.turns && schedule.scop.tensors[operand].shape.size() == 2;
-      return is_turned || !runs_along(schedule, product, operand) ? 4 : 1;
+      const bool is_transposed = tiles.turns && schedule.scop.tensors[operand].shape.size() == 2;
+      return is_transposed || !runs_along(schedule, product, operand) ? 4 : 1;
     };
     tiles.height = neighbours(product.left);
     tiles.width = neighbours(product.right);
     double cost = plain_cost(tiles, parts * plain_blocks(product, tiles, batches),
                              static_cast<double>(depth) / static_cast<double>(parts), gpu);
     if (parts > 1)
-      cost += kLaunchOfSums + kCellOfPart * static_cast<double>(parts * rows * lanes);
+      cost += kLaunchOfSums + kElementOfPart * static_cast<double>(parts * rows * lanes);
     found.push_back({cost, tiles});
   }
   std::stable_sort(found.begin(), found.end(),
@@ -115,7 +115,7 @@ std::vector<ProductTiles> plain_tiles(const Schedule& schedule, const Product& p
   std::vector<ProductTiles> order;
   for (const PlainChoice& choice : choices_for(schedule, product, batches, 1, gpu))
     order.push_back(choice.tiles);
-  // Of a row that ends within a thread's neighbours, each thread has single cells: where its last group ends is known before it
+  // Of a row that ends within a thread's neighbours, each thread has single elements: where its last group ends is known before it
   // runs, so that sums stay in registers and each has one copy of its text.
   const int64_t lanes = product.extents[product.lanes];
   for (ProductTiles tiles : kTilesOfOthers) {

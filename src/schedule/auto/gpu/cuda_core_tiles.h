@@ -4,7 +4,7 @@
 
 namespace kawara::schedule {
 
-/// Cells of the result per block, and of the reduction per step.
+/// Elements of the result per block, and of the reduction per step.
 struct ProductTiles {
   int64_t rows, lanes, depth;
   bool is_collective = false;     ///< an instruction spreads them over threads

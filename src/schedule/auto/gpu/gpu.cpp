@@ -30,7 +30,7 @@ public:
   GpuScheduler(Schedule schedule, const Environment& environment)
       : schedule_(std::move(schedule)), environment_(environment) {}
 
-  /// Loops to blocks and threads alone: what is not known of cells nothing else is done with.
+  /// Loops to blocks and threads alone: what is not known of elements nothing else is done with.
   Schedule bound() {
     for (const LoopId loop : loops_in(schedule_.order.body))
       improve(loop);
@@ -75,7 +75,7 @@ private:
     for (const StmtId id : poly::statements_below(schedule_.order, loop)) {
       const size_t rows = schedule_.order.rows[id.value].size();
       if (rows >= depth + 3 &&
-          strides_of(schedule_.scop, schedule_.order, {id}, rows - 1).writes_same_cell)
+          strides_of(schedule_.scop, schedule_.order, {id}, rows - 1).writes_same_element)
         return true;
     }
     return false;
@@ -104,8 +104,8 @@ private:
           nest && !done_.contains(root) ? skinny_of(schedule_, *nest, environment_) : std::nullopt;
       if (!found)
         continue;
-      const auto [first, last] = companions_around(root, [&](const Nest& other) {
-        return companion_of(schedule_, other, found->nest, found->result_loops());
+      const auto [first, last] = fused_nests_around(root, [&](const Nest& other) {
+        return fused_nest_of(schedule_, other, found->nest, found->result_loops());
       });
       const uint32_t result = schedule_.scop[id].text.tensor;
       if (!bind_skinny(schedule_, *found, first, last, environment_))
@@ -125,22 +125,22 @@ private:
     });
   }
 
-  using Companions = std::pair<std::vector<Companion>, std::vector<Companion>>;
+  using FusedNests = std::pair<std::vector<FusedNest>, std::vector<FusedNest>>;
 
   /// Nests directly before and after a root loop that work on its results.
-  template <class Find> Companions companions_around(LoopId loop, const Find& find) const {
-    Companions found;
+  template <class Find> FusedNests fused_nests_around(LoopId loop, const Find& find) const {
+    FusedNests found;
     const std::vector<LoopId> loops = loops_in(schedule_.order.body);
     const auto at = std::find(loops.begin(), loops.end(), loop);
-    const auto companion = [&](LoopId other) -> std::optional<Companion> {
+    const auto fused_nest = [&](LoopId other) -> std::optional<FusedNest> {
       const auto own = perfect_nest_at(schedule_.order, other);
       return own && !done_.contains(other) ? find(*own) : std::nullopt;
     };
     if (at != loops.begin())
-      if (const auto c = companion(*(at - 1)))
+      if (const auto c = fused_nest(*(at - 1)))
         found.first.push_back(*c);
     for (auto next = at + 1; next != loops.end(); ++next) {
-      const auto c = companion(*next);
+      const auto c = fused_nest(*next);
       if (!c)
         break;
       found.second.push_back(*c);
@@ -156,8 +156,8 @@ private:
                             : std::nullopt;
     if (!found)
       return;
-    auto [before, after] = companions_around(
-        loop, [&](const Nest& other) { return companion_of(schedule_, other, *found); });
+    auto [before, after] = fused_nests_around(
+        loop, [&](const Nest& other) { return fused_nest_of(schedule_, other, *found); });
     if (const auto part = part_of_reduction(schedule_, *found, environment_)) {
       if (bind_product_in_parts(schedule_, *found, *part, before, after, environment_)) {
         for (const LoopId root : loops_in(schedule_.order.body))
@@ -166,8 +166,8 @@ private:
         return;
       }
     }
-    for (const bool has_company : {true, false}) {
-      if (!has_company) {
+    for (const bool has_fused_nests : {true, false}) {
+      if (!has_fused_nests) {
         before.clear();
         after.clear();
       }
@@ -276,7 +276,7 @@ WindowTemps without_windows(const Schedule& schedule, const Environment& environ
   return made;
 }
 
-/// All reads of them are by tensor cores, whose operands the copy engine brings.
+/// All reads of them are by tensor cores, whose operands TMA brings.
 bool are_read_by_collectives(const Schedule& schedule, const std::vector<uint32_t>& tensors) {
   for (const poly::Access& access : poly::accesses(schedule.scop)) {
     if (access.is_write || std::count(tensors.begin(), tensors.end(), access.tensor) == 0)

@@ -12,7 +12,7 @@ constexpr int64_t kThreads = 256;
 constexpr int64_t kLeastThreads = 32;
 constexpr int64_t kLeastWidth = 2;
 constexpr int64_t kShortRow = 16;
-constexpr size_t kManyLoads = 8; ///< for one cell
+constexpr size_t kManyLoads = 8; ///< for one element
 /// Groups of 16 bytes of a thread that has the same columns of several rows, where that saves loads; pieces of a row that
 /// are shorter than 16 bytes.
 constexpr int64_t kGroupsOfThread = 2, kMostPieces = 8;
@@ -73,10 +73,10 @@ private:
         is_wide && serial_inside().empty()
             ? gpu_vector_width(schedule_, nest_.statements, x.extent, nest_.depth + x.position)
             : 1;
-    // Cells of a short row that differ by divisions: a thread that has them all divides constants.
+    // Elements of a short row that differ by divisions: a thread that has them all divides constants.
     if (is_wide && is_short_and_divided(x))
       width = x.extent;
-    // Few cells that much is read for are better spread over multiprocessors than in wide groups.
+    // Few elements that much is read for are better spread over multiprocessors than in wide groups.
     while (reads_much() && width > kLeastWidth &&
            threads_in_all(width) < gpu_.multiprocessors * kLeastThreads)
       width /= 2;
@@ -91,7 +91,7 @@ private:
     split_columns(plan, names, x.name, {across, width, pieces});
     if (!others.empty() && most > across)
       split_threads(plan, names, others.back(), most / across);
-    const int64_t rows = kGroupsOfThread * cells_of_group(x) / width;
+    const int64_t rows = kGroupsOfThread * elements_of_group(x) / width;
     if (!others.empty() && pieces == 1 && width > 1 && shares_columns(others.back(), rows, width))
       split_rows(plan, names, others.back(), rows);
     return bound(plan, others, std::move(names), x, width, joins);
@@ -107,7 +107,7 @@ private:
     std::string vector; ///< one of the inner loops
   };
 
-  /// Of a block: threads along x, cells that each has side by side, and how often.
+  /// Of a block: threads along x, elements that each has side by side, and how often.
   struct Columns {
     int64_t threads, width, pieces;
   };
@@ -196,7 +196,7 @@ private:
   int64_t pieces_of_thread(const Item& x, int64_t width, int64_t across) const {
     if (!serial_inside().empty() || reads_much())
       return 1;
-    int64_t pieces = std::min(cells_of_group(x) / width, kMostPieces);
+    int64_t pieces = std::min(elements_of_group(x) / width, kMostPieces);
     while (pieces > 1 &&
            (pieces * across * width > x.extent ||
             threads_in_all(width * pieces) < kThreadsWithPieces * gpu_.multiprocessors))
@@ -204,8 +204,8 @@ private:
     return std::max<int64_t>(pieces, 1);
   }
 
-  /// Cells of 16 bytes.
-  int64_t cells_of_group(const Item& x) const {
+  /// Elements of 16 bytes.
+  int64_t elements_of_group(const Item& x) const {
     return gpu_vector_width(schedule_, nest_.statements, 0, nest_.depth + x.position);
   }
 
@@ -223,10 +223,10 @@ private:
   }
 
   int64_t threads_in_all(int64_t width) const {
-    int64_t cells = 1;
+    int64_t elements = 1;
     for (const Item& item : parallel_)
-      cells *= std::max<int64_t>(item.extent, 1);
-    return cells / width;
+      elements *= std::max<int64_t>(item.extent, 1);
+    return elements / width;
   }
 
   /// So many that all multiprocessors have a block.
@@ -255,7 +255,7 @@ private:
     return is_found;
   }
 
-  /// A cell is made of many: the window of a pool, or a whole image.
+  /// An element is made of many: the window of a pool, or a whole image.
   bool reads_much() const {
     size_t loads = 0;
     for (const poly::StmtId id : nest_.statements)

@@ -27,7 +27,7 @@ private:
 /// Applies all of the directives or none; whether it did.
 bool try_plan(Schedule&, const std::vector<Directive>&, const Environment&);
 
-/// Cells of the widest element that the statements touch in 16 bytes; in 8, 4 or 2 where a loop of that extent does
+/// Elements of the widest element that the statements touch in 16 bytes; in 8, 4 or 2 where a loop of that extent does
 /// not hold whole groups of them. With a row: of those elements only whose tensors the row's loop walks through.
 int64_t gpu_vector_width(const Schedule&, const std::vector<poly::StmtId>&, int64_t extent,
                          std::optional<size_t> row = std::nullopt);
@@ -41,7 +41,7 @@ struct Skinny {
   std::vector<size_t> few;      ///< loops along which the matrix is used again
   size_t wide = 0, depth = 0;   ///< loops over the matrix: of the result, and the one that reduces
   uint32_t matrix = 0;
-  bool is_along = false; ///< neighbouring cells of the matrix are neighbours in the reduction
+  bool is_along = false; ///< neighbouring elements of the matrix are neighbours in the reduction
   poly::StmtId update() const { return nest.statements.front(); }
   std::vector<size_t> result_loops() const; ///< outer, few, wide
 };
@@ -56,22 +56,22 @@ bool bind_map(Schedule&, const Nest&, const Environment&);
 /// A nest that writes along one loop and reads along another: tiles go through shared memory.
 bool bind_transpose(Schedule&, const Nest&, const Environment&);
 /// A product with the nests that begin and finish its tiles.
-bool bind_product(Schedule&, const Product&, const std::vector<Companion>& before,
-                  const std::vector<Companion>& after, const Environment&);
+bool bind_product(Schedule&, const Product&, const std::vector<FusedNest>& before,
+                  const std::vector<FusedNest>& after, const Environment&);
 /// The same on tensor cores only.
-bool bind_collective(Schedule&, const Product&, const std::vector<Companion>& before,
-                     const std::vector<Companion>& after, const Environment&);
+bool bind_collective(Schedule&, const Product&, const std::vector<FusedNest>& before,
+                     const std::vector<FusedNest>& after, const Environment&);
 /// The same with the reduction in parts of that length, for tensor cores: one launch computes the parts' products,
 /// another adds them up. Binds all of it, `before` and `after` too.
 bool bind_product_in_parts(Schedule&, const Product&, int64_t part,
-                           const std::vector<Companion>& before,
-                           const std::vector<Companion>& after, const Environment&);
+                           const std::vector<FusedNest>& before,
+                           const std::vector<FusedNest>& after, const Environment&);
 /// How long the parts of the reduction should be; nothing when it is better done in one go.
 std::optional<int64_t> part_of_reduction(const Schedule&, const Product&, const Environment&);
 /// A product with few rows, with the nests that begin and finish its results. Their loops are in the order of
 /// `Skinny::result_loops`.
-bool bind_skinny(Schedule&, const Skinny&, const std::vector<Companion>& before,
-                 const std::vector<Companion>& after, const Environment&);
+bool bind_skinny(Schedule&, const Skinny&, const std::vector<FusedNest>& before,
+                 const std::vector<FusedNest>& after, const Environment&);
 /// A chain of reductions with two products (attention) in one pass on tensor cores.
 bool bind_chain(Schedule&, const Environment&);
 /// A loop over rows that holds several nests along each row: a block or a warp per row.

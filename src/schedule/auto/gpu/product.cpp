@@ -14,7 +14,7 @@ using poly::Axis;
 class GpuProductPlanner {
 public:
   GpuProductPlanner(const Schedule& schedule, const Product& product,
-                    const std::vector<Companion>& before, const std::vector<Companion>& after)
+                    const std::vector<FusedNest>& before, const std::vector<FusedNest>& after)
       : schedule_(schedule), product_(product), before_(before), after_(after) {}
 
   std::vector<Directive> plan(const ProductTiles& tiles) {
@@ -48,9 +48,9 @@ public:
     split_points(update, i, j, tiles, points);
     for (const Directive& d : update.list())
       plan_.push_back(d);
-    for (const Companion& c : before_)
+    for (const FusedNest& c : before_)
       join(c, name, outer, i, j, tiles, true);
-    for (const Companion& c : after_)
+    for (const FusedNest& c : after_)
       join(c, name, outer, i, j, tiles, false);
     bind(name, outer, i, j);
     return plan_;
@@ -92,13 +92,13 @@ private:
   }
 
   /// Another statement over the tile, in loops of its own inside the same blocks.
-  void join(const Companion& companion, const std::string& update,
+  void join(const FusedNest& fused_nest, const std::string& update,
             const std::vector<std::string>& outer, const std::string& i, const std::string& j,
             const ProductTiles& tiles, bool is_before) {
-    const std::string name = statement(companion.statement);
+    const std::string name = statement(fused_nest.statement);
     GpuPlan plan(name);
     std::vector<std::string> own;
-    for (const poly::LoopId loop : companion.loops)
+    for (const poly::LoopId loop : fused_nest.loops)
       own.push_back(schedule_.order[loop].name);
     // Outer loops, lanes, rows: as the product's order has them.
     const std::string lanes = own[own.size() - 2], rows = own.back();
@@ -144,15 +144,15 @@ private:
 
   const Schedule& schedule_;
   const Product& product_;
-  const std::vector<Companion>& before_;
-  const std::vector<Companion>& after_;
+  const std::vector<FusedNest>& before_;
+  const std::vector<FusedNest>& after_;
   std::vector<Directive> plan_;
 };
 
 /// The same for an operand of two dimensions along whose rows the reduction runs, turned on the way: threads read
-/// neighbouring rows of it in one piece. Cells come one by one, each thread of a row of them with a column of its own.
-bool stage_turned(Schedule& schedule, uint32_t operand, const LoopName& at, int64_t lines,
-                  const ProductTiles& tiles, const Environment& environment) {
+/// neighbouring rows of it in one piece. Elements come one by one, each thread of a row of them with a column of its own.
+bool stage_transposed(Schedule& schedule, uint32_t operand, const LoopName& at, int64_t lines,
+                      const ProductTiles& tiles, const Environment& environment) {
   const program::Tensor& tensor = schedule.scop.tensors[operand];
   if (tensor.shape.size() != 2 || tiles.depth != tiles.across || lines % tiles.down != 0)
     return false;
@@ -253,7 +253,7 @@ std::vector<int64_t> iterators_of(const std::vector<scalar::Expr>& index,
   return iterators;
 }
 
-/// Cells of the reduction in one step.
+/// Elements of the reduction in one step.
 int64_t step_depth(const Schedule& schedule, const Product& product) {
   return kStepBytes / scalar::bytes_of(schedule.scop.tensors[product.left].elem);
 }
@@ -277,9 +277,10 @@ bool reads_boxes(const program::Tensor& tensor, const std::vector<scalar::Expr>&
     reduced = d;
   }
   const bool is_along_rows = !iterators.empty() && iterators.back() >= 0;
-  // Wide cells are turned by a copy, which exchanges the last two dimensions.
-  const bool can_be_turned = scalar::bytes_of(tensor.elem) == 2 || reduced + 2 >= iterators.size();
-  return iterators.size() >= 2 && reduced != iterators.size() && is_along_rows && can_be_turned;
+  // Wide elements are transposed by a copy, which exchanges the last two dimensions.
+  const bool can_be_transposed =
+      scalar::bytes_of(tensor.elem) == 2 || reduced + 2 >= iterators.size();
+  return iterators.size() >= 2 && reduced != iterators.size() && is_along_rows && can_be_transposed;
 }
 
 /// The number of a part of the reduction: an iterator divided by a constant.
@@ -290,16 +291,16 @@ bool is_part_number(const scalar::Expr& index) {
          scalar::constant_of(quotient->rhs).has_value();
 }
 
-bool suits_copy_engine(const Schedule& schedule, const Product& product) {
+bool suits_tma(const Schedule& schedule, const Product& product) {
   const program::Statement& text = schedule.scop[product.update()].text;
   std::vector<int64_t> fixed;
   for (const size_t d : product.depth)
     for (size_t n = 0; d != stepped_depth(product) && n < text.iters.size(); ++n)
       if (text.iters[n] == schedule.order[product.nest.loops[d]].name)
         fixed.push_back(static_cast<int64_t>(n));
-  std::vector<scalar::Expr> cell = text.index;
-  std::erase_if(cell, is_part_number);
-  const std::vector<int64_t> result = iterators_of(cell, {});
+  std::vector<scalar::Expr> element = text.index;
+  std::erase_if(element, is_part_number);
+  const std::vector<int64_t> result = iterators_of(element, {});
   bool is_fine = result.size() >= 2;
   scalar::visit(text.value, [&](const scalar::Expr& e) {
     if (const auto* load = scalar::as<scalar::Load>(e))
@@ -313,14 +314,13 @@ bool suits_copy_engine(const Schedule& schedule, const Product& product) {
 bool suits_collective(const Schedule& schedule, const Product& product) {
   return product.extents[product.rows] >= kLeastRows &&
          product.extents[product.lanes] >= kLeastSide &&
-         product.extents[stepped_depth(product)] >= kLeastSide &&
-         suits_copy_engine(schedule, product);
+         product.extents[stepped_depth(product)] >= kLeastSide && suits_tma(schedule, product);
 }
 
 } // namespace
 
 bool bind_collective(Schedule& schedule, const Product& product,
-                     const std::vector<Companion>& before, const std::vector<Companion>& after,
+                     const std::vector<FusedNest>& before, const std::vector<FusedNest>& after,
                      const Environment& environment) {
   if (product.depth.empty() || product.outer.size() > 1 || product.has_strided_lanes ||
       !suits_collective(schedule, product))
@@ -374,8 +374,8 @@ std::optional<int64_t> part_of_reduction(const Schedule& schedule, const Product
   return pieces_of(pieces_of(depth, best->parts), step) * step;
 }
 
-bool bind_product(Schedule& schedule, const Product& product, const std::vector<Companion>& before,
-                  const std::vector<Companion>& after, const Environment& environment) {
+bool bind_product(Schedule& schedule, const Product& product, const std::vector<FusedNest>& before,
+                  const std::vector<FusedNest>& after, const Environment& environment) {
   if (product.depth.empty() || product.outer.size() > 1 || product.has_strided_lanes)
     return false;
   int64_t batches = 1;
@@ -392,7 +392,7 @@ bool bind_product(Schedule& schedule, const Product& product, const std::vector<
     for (const auto& [operand, lines] :
          {std::pair(product.left, tiles.rows), std::pair(product.right, tiles.lanes)})
       if (tiles.rate == 0 || !tiles.turns || !runs_along(schedule, product, operand) ||
-          !stage_turned(schedule, operand, {update, k}, lines, tiles, environment))
+          !stage_transposed(schedule, operand, {update, k}, lines, tiles, environment))
         stage_operand(schedule, operand, {update, k}, tiles, environment);
     if (product.depth.size() == 1)
       try_plan(schedule, {Pipeline{{update, k}, tiles.stages}}, environment);

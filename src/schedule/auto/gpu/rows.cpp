@@ -19,12 +19,12 @@ using poly::TreeNode;
 
 constexpr int64_t kWarp = 32;
 constexpr int64_t kMostThreadsOfRow = 512, kUsualThreadsOfRow = 256;
-/// Groups of neighbouring cells that are left to a thread at least when there are more threads than usual.
+/// Groups of neighbouring elements that are left to a thread at least when there are more threads than usual.
 constexpr int64_t kLeastGroups = 4;
 constexpr int64_t kMostWarpsOfBlock = 8;
 /// Of a loop over rows without a known end.
 constexpr int64_t kManyRows = 1 << 20;
-/// Cells of a row that one thread keeps in registers.
+/// Elements of a row that one thread keeps in registers.
 constexpr int64_t kMostKept = 64;
 
 class RowBinder {
@@ -119,7 +119,7 @@ private:
 
   bool has_few_turns() const { return has_constant_rows_ && extent_ / threads() <= kMostKept; }
 
-  /// Threads along the row, each with groups of neighbouring cells.
+  /// Threads along the row, each with groups of neighbouring elements.
   bool bind_nest(StmtId id) {
     const std::string j = schedule_.order[poly::path_of(schedule_.order, id).back()].name;
     const bool is_update = schedule_.scop[id].text.op != scalar::ReduceOp::None;

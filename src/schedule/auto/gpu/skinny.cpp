@@ -10,7 +10,7 @@ namespace {
 using poly::Axis;
 
 constexpr int64_t kLanesOfWarp = 32;
-constexpr int64_t kMostFew = 16;         ///< uses of a cell that arithmetic can follow memory with
+constexpr int64_t kMostFew = 16; ///< uses of an element that arithmetic can follow memory with
 constexpr int64_t kFewForCollective = 3; ///< the same where tensor cores could do it
 constexpr int64_t kLeastWide = 64, kLeastDepth = 128;
 constexpr int64_t kThreadsOfSkinny = 256;
@@ -29,7 +29,7 @@ int64_t product_of_extents(const Skinny& s, const std::vector<size_t>& positions
 
 /// How threads share a block's columns and the reduction.
 struct SkinnyCuts {
-  int64_t width = 1;    ///< cells in one load
+  int64_t width = 1;    ///< elements in one load
   int64_t x = 1, y = 1; ///< threads of a block
   int64_t columns = 1;  ///< of the result that one thread has
 };
@@ -69,16 +69,16 @@ public:
     own_ = loops_named(s.result_loops());
   }
 
-  std::vector<Directive> plan(const std::vector<Companion>& before,
-                              const std::vector<Companion>& after) {
+  std::vector<Directive> plan(const std::vector<FusedNest>& before,
+                              const std::vector<FusedNest>& after) {
     cut_reduction();
-    for (const Companion& c : before)
-      cells(statement(c.statement), loops_named(c), "");
+    for (const FusedNest& c : before)
+      elements(statement(c.statement), loops_named(c), "");
     sums(start_, false);
     sums(update_, true);
-    cells(combine_, own_, thread_);
-    for (const Companion& c : after)
-      cells(statement(c.statement), loops_named(c), "");
+    elements(combine_, own_, thread_);
+    for (const FusedNest& c : after)
+      elements(statement(c.statement), loops_named(c), "");
     fuse_and_bind();
     return std::move(plan_);
   }
@@ -105,7 +105,7 @@ private:
       names.push_back(loop_name(p));
     return arranged(names);
   }
-  Loops loops_named(const Companion& c) const {
+  Loops loops_named(const FusedNest& c) const {
     std::vector<std::string> names;
     for (const poly::LoopId loop : c.loops)
       names.push_back(schedule_.order[loop].name);
@@ -185,7 +185,7 @@ private:
   }
 
   /// What is done once for each result; `thread` is the loop over the parts that a result has.
-  void cells(const std::string& name, const Loops& loops, const std::string& thread) {
+  void elements(const std::string& name, const Loops& loops, const std::string& thread) {
     GpuPlan plan(name);
     const std::string& j = loops.wide;
     std::vector<std::string> order = loops.outer;
@@ -330,7 +330,7 @@ std::optional<Skinny> skinny_of(const Schedule& schedule, const Nest& nest,
       if (!s)
         continue;
       s->matrix = tensors[matrix - 1];
-      // Tensor cores want the matrix turned where cells are not of two bytes: that costs more than it saves.
+      // Tensor cores want the matrix transposed where elements are not of two bytes: that costs more than it saves.
       const bool is_ready =
           s->is_along || scalar::bytes_of(schedule.scop.tensors[s->matrix].elem) == 2;
       const int64_t most = has_instruction && is_ready ? kFewForCollective : kMostFew;
@@ -342,8 +342,8 @@ std::optional<Skinny> skinny_of(const Schedule& schedule, const Nest& nest,
   return best;
 }
 
-bool bind_skinny(Schedule& schedule, const Skinny& s, const std::vector<Companion>& before,
-                 const std::vector<Companion>& after, const Environment& environment) {
+bool bind_skinny(Schedule& schedule, const Skinny& s, const std::vector<FusedNest>& before,
+                 const std::vector<FusedNest>& after, const Environment& environment) {
   const size_t along = s.is_along ? s.depth : s.wide;
   const int64_t bytes = scalar::bytes_of(schedule.scop.tensors[s.matrix].elem);
   int64_t width = kLoadBytes / bytes;

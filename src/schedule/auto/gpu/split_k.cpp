@@ -29,7 +29,7 @@ void move_before(poly::Order& order, LoopId what, LoopId where) {
   order.body.insert(place(where), std::move(moved));
 }
 
-/// Sums of the parts of each cell, with what comes before and after: a thread for some neighbouring cells.
+/// Sums of the parts of each element, with what comes before and after: a thread for some neighbouring elements.
 class SumsPlanner {
 public:
   SumsPlanner(const Schedule& schedule, int64_t lanes) : schedule_(schedule) {
@@ -37,7 +37,7 @@ public:
       width_ /= 2;
   }
 
-  /// `parts`: the loop over parts; empty for what touches each cell once.
+  /// `parts`: the loop over parts; empty for what touches each element once.
   void add(StmtId id, const std::string& rows, const std::string& lanes, const std::string& parts) {
     GpuPlan plan(schedule_.scop[id].text.name);
     plan.split(lanes, kThreadsOfSums * width_);
@@ -78,8 +78,8 @@ private:
 } // namespace
 
 bool bind_product_in_parts(Schedule& schedule, const Product& product, int64_t part,
-                           const std::vector<Companion>& before,
-                           const std::vector<Companion>& after, const Environment& environment) {
+                           const std::vector<FusedNest>& before,
+                           const std::vector<FusedNest>& after, const Environment& environment) {
   if (!product.outer.empty() || product.extents[product.rows] > kMostRows)
     return false;
   Schedule trial = schedule;
@@ -109,17 +109,17 @@ bool bind_product_in_parts(Schedule& schedule, const Product& product, int64_t p
   if (!try_plan(trial, plan, environment))
     return false;
   // Results begin when their parts are known.
-  for (const Companion& c : before)
+  for (const FusedNest& c : before)
     move_before(trial.order, root_loop_of(trial, c.statement), root_loop_of(trial, combine));
   const auto nest = perfect_nest_at(trial.order, root_loop_of(trial, update));
   const auto start_nest = perfect_nest_at(trial.order, root_loop_of(trial, start));
   const auto found =
       nest ? product_of(trial, *nest, facts_of(trial, *nest), environment) : std::nullopt;
-  const auto first = found && start_nest ? companion_of(trial, *start_nest, *found) : std::nullopt;
+  const auto first = found && start_nest ? fused_nest_of(trial, *start_nest, *found) : std::nullopt;
   if (!first || !bind_product(trial, *found, {*first}, {}, environment))
     return false;
   SumsPlanner sums(trial, product.extents[product.lanes]);
-  const auto add = [&](const Companion& c) {
+  const auto add = [&](const FusedNest& c) {
     const auto name = [&](LoopId loop) { return trial.order[loop].name; };
     sums.add(c.statement, name(c.loops.back()), name(c.loops[c.loops.size() - 2]), "");
   };

@@ -16,7 +16,7 @@ struct RateAt {
   int64_t lanes;
   double rate;
 };
-/// Measured on an H200, with reductions of 4096 cells of two bytes.
+/// Measured on an H200, with reductions of 4096 elements of two bytes.
 constexpr std::array<RateAt, 13> kRatesOf128Rows = {{{256, 1.0},
                                                      {240, 0.95},
                                                      {224, 0.97},
@@ -31,14 +31,14 @@ constexpr std::array<RateAt, 13> kRatesOf128Rows = {{{256, 1.0},
                                                      {80, 0.65},
                                                      {64, 0.55}}};
 /// The right operand's reduction runs down its rows: it comes in panels of 64 columns, the last one whole.
-constexpr std::array<RateAt, 8> kRatesOf128RowsTurned = {{{256, 1.0},
-                                                          {240, 0.97},
-                                                          {224, 0.975},
-                                                          {192, 0.99},
-                                                          {176, 0.96},
-                                                          {160, 0.9},
-                                                          {128, 0.97},
-                                                          {64, 0.55}}};
+constexpr std::array<RateAt, 8> kRatesOf128RowsTransposed = {{{256, 1.0},
+                                                              {240, 0.97},
+                                                              {224, 0.975},
+                                                              {192, 0.99},
+                                                              {176, 0.96},
+                                                              {160, 0.9},
+                                                              {128, 0.97},
+                                                              {64, 0.55}}};
 constexpr std::array<RateAt, 9> kRatesOf64Rows = {{{256, 0.93},
                                                    {224, 0.92},
                                                    {192, 0.89},
@@ -48,7 +48,7 @@ constexpr std::array<RateAt, 9> kRatesOf64Rows = {{{256, 0.93},
                                                    {96, 0.62},
                                                    {80, 0.52},
                                                    {64, 0.44}}};
-constexpr std::array<RateAt, 4> kRatesOf64RowsTurned = {
+constexpr std::array<RateAt, 4> kRatesOf64RowsTransposed = {
     {{256, 0.94}, {192, 0.88}, {128, 0.68}, {64, 0.41}}};
 /// Three warpgroups. Slower for what they compute, but with tiles of another size there are other numbers of them.
 /// Wider ones have too few registers for what follows the product.
@@ -61,7 +61,7 @@ constexpr double kLongReduction = 512; ///< shorter ones are a matter of memory
 constexpr double kClearly = 0.95;
 constexpr double kEndOfTile = 174; ///< length of a reduction that takes as long as writing the tile
 constexpr double kAnotherLaunch = 4e6; ///< starting a second kernel, in multiply-adds
-constexpr double kPartOfCell = 6.5;    ///< writing and reading a cell of a part, in the same
+constexpr double kPartOfElement = 6.5; ///< writing and reading an element of a part, in the same
 constexpr double kByte = 0.75;         ///< bringing a byte of an operand, in the same
 
 /// 0 for a width that is not in the table.
@@ -73,20 +73,20 @@ double rate_of(const RatesOfHeight& height, int64_t lanes) {
 }
 
 /// Whether the reduction runs down the rows of the right operand, and tensor cores take it so.
-bool is_right_turned(const Schedule& schedule, const Product& product) {
+bool is_right_transposed(const Schedule& schedule, const Product& product) {
   const program::Statement& text = schedule.scop[product.update()].text;
   const std::string& j = schedule.order[product.nest.loops[product.lanes]].name;
-  bool is_turned = false;
+  bool is_transposed = false;
   scalar::visit(text.value, [&](const scalar::Expr& e) {
     const auto* load = scalar::as<scalar::Load>(e);
     if (load == nullptr || load->tensor != product.right || load->index.empty())
       return;
     scalar::visit(load->index.back(), [&](const scalar::Expr& part) {
       const auto* iter = scalar::as<scalar::Iter>(part);
-      is_turned = is_turned || (iter != nullptr && text.iters[iter->index] == j);
+      is_transposed = is_transposed || (iter != nullptr && text.iters[iter->index] == j);
     });
   });
-  return is_turned && scalar::bytes_of(schedule.scop.tensors[product.right].elem) == 2;
+  return is_transposed && scalar::bytes_of(schedule.scop.tensors[product.right].elem) == 2;
 }
 
 /// An instruction for the product's tensors.
@@ -115,7 +115,7 @@ std::vector<Width> widths_for(const Schedule& schedule, const Product& product,
   return widths;
 }
 
-/// Multiply-adds of a cell, of all loops that reduce, in time: cells of one byte take half of two's.
+/// Multiply-adds of an element, of all loops that reduce, in time: elements of one byte take half of two's.
 double length_of_reduction(const Schedule& schedule, const Product& product) {
   int64_t length = scalar::bytes_of(schedule.scop.tensors[product.left].elem);
   for (const size_t d : product.depth)
@@ -141,11 +141,11 @@ std::optional<CollectiveChoice> best_tile(const Schedule& schedule, const Produc
   const double depth =
       std::ceil(length_of_reduction(schedule, product) / static_cast<double>(parts));
   std::optional<CollectiveChoice> best;
-  double cells_of_best = 0;
+  double elements_of_best = 0;
   const std::vector<Width> widths = widths_for(schedule, product, environment);
   std::vector<RatesOfHeight> heights = {{128, kRatesOf128Rows}, {64, kRatesOf64Rows}};
-  if (is_right_turned(schedule, product))
-    heights = {{128, kRatesOf128RowsTurned}, {64, kRatesOf64RowsTurned}};
+  if (is_right_transposed(schedule, product))
+    heights = {{128, kRatesOf128RowsTransposed}, {64, kRatesOf64RowsTransposed}};
   else if (scalar::bytes_of(schedule.scop.tensors[product.left].elem) == 2 &&
            depth >= kLongReduction && !inlined_window(schedule.scop, product.left))
     heights.push_back({192, kRatesOf192Rows});
@@ -159,12 +159,12 @@ std::optional<CollectiveChoice> best_tile(const Schedule& schedule, const Produc
       const double one = depth / rate + kEndOfTile;
       const int64_t turns = pieces_of(tiles, environment.gpu->multiprocessors);
       const double cost = static_cast<double>(turns * height.rows * width.lanes) * one;
-      // Many more cells than others, beyond the edges: only where that is clearly faster.
-      const auto cells = static_cast<double>(tiles * height.rows * width.lanes);
-      const double margin = best && kClearly * cells > cells_of_best ? kClearly : 1;
+      // Many more elements than others, beyond the edges: only where that is clearly faster.
+      const auto elements = static_cast<double>(tiles * height.rows * width.lanes);
+      const double margin = best && kClearly * elements > elements_of_best ? kClearly : 1;
       if (!best || cost < margin * best->cost) {
         best = CollectiveChoice{{height.rows, width.lanes}, width.instruction, parts, cost};
-        cells_of_best = cells;
+        elements_of_best = elements;
       }
     }
   if (!best)
@@ -173,7 +173,7 @@ std::optional<CollectiveChoice> best_tile(const Schedule& schedule, const Produc
   const double bytes = static_cast<double>(operand_bytes(schedule, product, stepped));
   best->cost = std::hypot(best->cost, kByte * bytes);
   if (parts > 1)
-    best->cost += kAnotherLaunch + kPartOfCell * static_cast<double>(parts * rows * lanes);
+    best->cost += kAnotherLaunch + kPartOfElement * static_cast<double>(parts * rows * lanes);
   return best;
 }
 

@@ -4,7 +4,7 @@
 
 namespace kawara::schedule {
 
-/// Cells of the result that a block computes by a collective instruction.
+/// Elements of the result that a block computes by a collective instruction.
 struct CollectiveTile {
   int64_t rows = 0, lanes = 0;
 };
@@ -14,7 +14,7 @@ struct CollectiveChoice {
   CollectiveTile tile;
   std::string instruction;
   int64_t parts = 1;
-  double cost = 0; ///< in multiply-adds of 2-byte cells, of one multiprocessor
+  double cost = 0; ///< in multiply-adds of 2-byte elements, of one multiprocessor
 };
 
 /// The tile with the least time for all multiprocessors to finish, of a product of which there are `batches`, with its

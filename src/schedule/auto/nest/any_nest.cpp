@@ -22,13 +22,13 @@ namespace {
 constexpr int64_t kLargeResult = int64_t{16} << 20;
 /// Accumulators of a reduction in lanes, each of which has some vectors to take.
 constexpr int64_t kFewVectors = 4;
-/// Cells of a sum from which lanes are chosen here, however wide they are.
+/// Elements of a sum from which lanes are chosen here, however wide they are.
 constexpr int64_t kShortSum = 64;
 
 /// Rows from which on each is a stream of its own for the hardware that reads ahead: some pages.
 constexpr int64_t kLongRowBytes = 16384;
-/// A tensor so many times as large as the second cache comes from further away.
-constexpr int64_t kFarCells = 4;
+/// A tensor so many times as large as the L2 comes from further away.
+constexpr int64_t kFarElements = 4;
 
 /// Of a tensor; sizes that are not fixed count as 1.
 int64_t bytes_in(const program::Tensor& tensor) {
@@ -51,7 +51,7 @@ std::optional<size_t> best_row_loop(const NestFacts& facts, size_t vector) {
   std::optional<size_t> best;
   for (size_t k = facts.fixed; k < facts.extents.size(); ++k) {
     if (k == vector || !facts.is_parallel[k] || facts.strides[k].none == 0 ||
-        facts.strides[k].writes_same_cell)
+        facts.strides[k].writes_same_element)
       continue;
     if (!best || facts.extents[k] > facts.extents[*best])
       best = k;
@@ -100,9 +100,9 @@ public:
       out.push_back(window_directives(*small));
     if (is_contraction())
       out.push_back(register_tiles());
-    if (auto turned = turned_plan(schedule_, nest_, facts_, cpu_, may_be_parallel_);
-        !turned.empty())
-      out.push_back(std::move(turned));
+    if (auto transposed = transposed_plan(schedule_, nest_, facts_, cpu_, may_be_parallel_);
+        !transposed.empty())
+      out.push_back(std::move(transposed));
     if (sums_columns())
       out.push_back(columns());
     if (parts_.vector && !parts_.rest.empty())
@@ -119,9 +119,9 @@ public:
   std::optional<SmallWindow> window() const {
     if (walked_columns())
       return std::nullopt;
-    if (auto turned =
-            turned_window(schedule_, nest_, facts_, native_lanes(), cpu_.vector_registers))
-      return turned;
+    if (auto transposed =
+            transposed_window(schedule_, nest_, facts_, native_lanes(), cpu_.vector_registers))
+      return transposed;
     return parts_.vector
                ? small_window(schedule_, nest_, facts_, *parts_.vector, native_lanes(), cpu_.cores)
                : std::nullopt;
@@ -197,15 +197,16 @@ private:
   bool is_contraction() const {
     if (!parts_.vector || !parts_.rows || parts_.rest.empty() || nest_.statements.size() != 1)
       return false;
-    const bool reduces = std::any_of(parts_.rest.begin(), parts_.rest.end(),
-                                     [&](size_t k) { return facts_.strides[k].writes_same_cell; });
+    const bool reduces = std::any_of(parts_.rest.begin(), parts_.rest.end(), [&](size_t k) {
+      return facts_.strides[k].writes_same_element;
+    });
     return reduces && facts_.is_parallel[*parts_.vector] &&
            facts_.strides[*parts_.vector].far_writes == 0 &&
            facts_.extents[*parts_.vector] >= 2 * native_lanes() &&
            facts_.extents[*parts_.rows] >= 4;
   }
 
-  bool reduces(size_t k) const { return facts_.strides[k].writes_same_cell; }
+  bool reduces(size_t k) const { return facts_.strides[k].writes_same_element; }
 
   std::vector<Directive> window_directives(const SmallWindow& window) const {
     std::vector<Directive> plan = window_plan(schedule_, window);
@@ -216,7 +217,7 @@ private:
     return plan;
   }
 
-  /// Short rows are added up cell by cell: there are registers for all the sums.
+  /// Short rows are added up element by element: there are registers for all the sums.
   bool sums_columns() const {
     constexpr int64_t kShortestSum = 8, kMostSums = 16;
     if (!parts_.vector || reduces(*parts_.vector) || nest_.statements.size() != 1 ||
@@ -230,9 +231,9 @@ private:
   }
 
   std::vector<Directive> columns() const {
-    const LoopName cells = name(*parts_.vector);
-    return {Reorder{{name(1 - *parts_.vector), cells}}, Vectorize{cells, native_lanes()},
-            Unroll{cells, std::nullopt}};
+    const LoopName elements = name(*parts_.vector);
+    return {Reorder{{name(1 - *parts_.vector), elements}}, Vectorize{elements, native_lanes()},
+            Unroll{elements, std::nullopt}};
   }
 
   /// Rows and lanes that fill the register file: rows x (lanes / W) accumulators and their operands.
@@ -260,7 +261,7 @@ private:
     plan.push_back(Split{part(v, ".1"), lanes});
     Reorder order;
     for (size_t q = facts_.fixed; q < nest_.loops.size(); ++q)
-      if (q != r && q != v && !facts_.strides[q].writes_same_cell)
+      if (q != r && q != v && !facts_.strides[q].writes_same_element)
         order.loops.push_back(name(q));
     order.loops.push_back(part(r, ".0"));
     order.loops.push_back(part(v, ".0"));
@@ -269,7 +270,7 @@ private:
     order.loops.push_back(part(r, ".1.0"));
     order.loops.push_back(part(v, ".1.0"));
     for (const size_t q : parts_.rest)
-      if (facts_.strides[q].writes_same_cell)
+      if (facts_.strides[q].writes_same_element)
         order.loops.push_back(q == k && splits_depth ? part(q, ".1") : name(q));
     order.loops.push_back(part(r, ".1.1"));
     order.loops.push_back(part(v, ".1.1"));
@@ -285,8 +286,8 @@ private:
 
   size_t longest_rest() const {
     return *std::max_element(parts_.rest.begin(), parts_.rest.end(), [&](size_t a, size_t b) {
-      return std::pair(facts_.strides[a].writes_same_cell, facts_.extents[a]) <
-             std::pair(facts_.strides[b].writes_same_cell, facts_.extents[b]);
+      return std::pair(facts_.strides[a].writes_same_element, facts_.extents[a]) <
+             std::pair(facts_.strides[b].writes_same_element, facts_.extents[b]);
     });
   }
 
@@ -323,7 +324,7 @@ private:
            facts_.extents[v] >= kLongLanes;
   }
 
-  /// Whether the first statement's access moves along all loops: none reads the same cells again.
+  /// Whether the first statement's access moves along all loops: none reads the same elements again.
   bool is_read_once(size_t access) const {
     for (size_t k = 0; k < nest_.loops.size(); ++k)
       if (moves_of(schedule_.scop, schedule_.order, nest_.statements.front(),
@@ -349,9 +350,10 @@ private:
         return;
       ++at;
       const program::Tensor& tensor = schedule_.scop.tensors[load->tensor];
-      is_stream = is_stream || (along_rows[at] == Move::Far && along_lanes[at] == Move::Unit &&
-                                facts_.extents[v] * scalar::bytes_of(tensor.elem) < kLongRowBytes &&
-                                bytes_in(tensor) > kFarCells * cpu_.caches.l2 && is_read_once(at));
+      is_stream =
+          is_stream || (along_rows[at] == Move::Far && along_lanes[at] == Move::Unit &&
+                        facts_.extents[v] * scalar::bytes_of(tensor.elem) < kLongRowBytes &&
+                        bytes_in(tensor) > kFarElements * cpu_.caches.l2 && is_read_once(at));
     });
     return is_stream;
   }

@@ -4,7 +4,7 @@
 
 namespace kawara::schedule {
 
-/// Whether a statement of the nest touches cells that follow from data.
+/// Whether a statement of the nest touches elements that follow from data.
 bool depends_on_data(const Schedule&, const Nest&);
 bool depends_on_data(const poly::Scop&);
 

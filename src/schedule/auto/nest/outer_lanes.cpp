@@ -75,7 +75,7 @@ int64_t strip_of(const Schedule& schedule, LoopId loop, const Environment& envir
   const std::vector<StmtId> statements = poly::statements_below(schedule.order, loop);
   const Strides strides =
       strides_of(schedule.scop, schedule.order, statements, *poly::depth_of(schedule.order, loop));
-  if (strides.far > 0 || strides.unit == 0 || strides.writes_same_cell)
+  if (strides.far > 0 || strides.unit == 0 || strides.writes_same_element)
     return 0;
   int64_t bytes = 1;
   for (const StmtId id : statements)

@@ -30,7 +30,7 @@ bool stays_along(const Schedule& schedule, const Access& access, size_t depth) {
   });
 }
 
-/// Text alone: the loops in which a temp's cells are written anew and read, innermost first. Programs without such temps, most of
+/// Text alone: the loops in which a temp's elements are written anew and read, innermost first. Programs without such temps, most of
 /// those made of operators, are left here.
 std::vector<LoopId> reusing_loops(const Schedule& schedule, const std::vector<Access>& accesses,
                                   const Access& write) {
@@ -73,8 +73,8 @@ bool may_be_inlined(const Schedule& schedule, const Uses& uses) {
              poly::path_of(schedule.order, *uses.readers.begin());
 }
 
-/// Tensors of which each iteration of the loop writes, for each of the temp's cells, a cell of its own with that value in it, as text shows
-/// it. Values in a cell that iterations share would keep them in order as before.
+/// Tensors of which each iteration of the loop writes, for each of the temp's elements, an element of its own with that value in it, as text shows
+/// it. Values in an element that iterations share would keep them in order as before.
 std::set<uint32_t> results_of(const Schedule& schedule, uint32_t temp, LoopId loop) {
   const size_t depth = *poly::depth_of(schedule.order, loop) + 1;
   const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
@@ -98,7 +98,7 @@ std::set<uint32_t> results_of(const Schedule& schedule, uint32_t temp, LoopId lo
   return results;
 }
 
-bool reads_cells(const program::Statement& text) {
+bool reads_elements(const program::Statement& text) {
   bool found = text.op != scalar::ReduceOp::None;
   scalar::visit(text.value, [&](const scalar::Expr& e) {
     found = found || scalar::as<scalar::Load>(e) != nullptr;
@@ -195,7 +195,7 @@ private:
   bool copies_at(uint32_t tensor, LoopId loop) {
     const Schedule before = schedule_;
     const auto own = copied(tensor, loop);
-    if (own && !has_too_many_cells(*own)) {
+    if (own && !has_too_many_elements(*own)) {
       copied_.push_back({*own, loop});
       return true;
     }
@@ -204,7 +204,7 @@ private:
   }
 
   /// More dimensions than any tensor of the caller: where loops come apart, all of them may be live at once.
-  bool has_too_many_cells(uint32_t temp) const {
+  bool has_too_many_elements(uint32_t temp) const {
     size_t most = 0;
     for (const program::Tensor& tensor : schedule_.scop.tensors)
       if (tensor.role != program::Role::Temp)
@@ -255,7 +255,7 @@ private:
     return std::any_of(parts.loops.begin(), parts.loops.end(), [&](LoopId part) {
       const std::vector<StmtId> below = poly::statements_below(parts.order, part);
       return std::any_of(below.begin(), below.end(),
-                         [&](StmtId id) { return reads_cells(schedule_.scop[id].text); }) &&
+                         [&](StmtId id) { return reads_elements(schedule_.scop[id].text); }) &&
              is_free(parts.order, part);
     });
   }

@@ -5,7 +5,7 @@
 namespace kawara::schedule {
 
 /// The schedule with temps that no longer keep iterations in order: those that each iteration of some loop writes anew and nobody reads
-/// after it. A value that one statement uses is put there (`inline`), one that becomes a cell of a tensor is kept there (`store_in`), and
+/// after it. A value that one statement uses is put there (`inline`), one that becomes an element of a tensor is kept there (`store_in`), and
 /// of what is left each iteration gets a copy (`store_at`) where some loop around it can then run in any order.
 ///
 ///   acc = 0;  for k: acc += A[i, k] * B[k, j];  C[i, j] = acc       store_at(acc, j); store_in(acc, C)

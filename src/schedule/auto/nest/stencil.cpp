@@ -13,7 +13,7 @@ constexpr int64_t kMostSteps = 64;
 /// Neighbouring results that are worth a vector, if not a full one, and vectors that are worth spelling out.
 constexpr int64_t kShortestRow = 4, kShortRow = 8;
 
-/// Results of a window that are added up at the same time, in vectors: with those, weights and cells fit the registers. More of a large
+/// Results of a window that are added up at the same time, in vectors: with those, weights and elements fit the registers. More of a large
 /// window, whose work hides that results go to as many lines; fewer where vectors are but parts of lines.
 constexpr int64_t kManySteps = 16, kMostWindowSums = 12, kUsualSums = 8, kFewSums = 4,
                   kLineBytes = 64;
@@ -100,14 +100,14 @@ std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& ne
   SmallWindow found{nest, {}, lanes, {}, vector, vector, {}, 1};
   int64_t steps = 1;
   for (size_t k = 0; k < nest.loops.size(); ++k)
-    if (facts.strides[k].writes_same_cell) {
+    if (facts.strides[k].writes_same_element) {
       steps *= std::min(facts.extents[k], kMostSteps + 1);
       found.window.push_back(k);
     } else if (k != lanes)
       found.outer.push_back(k);
   const int64_t row = facts.extents[lanes];
   if (nest.statements.size() != 1 || facts.fixed != 0 || found.window.empty() ||
-      steps > kMostSteps || facts.strides[lanes].writes_same_cell || !facts.is_parallel[lanes] ||
+      steps > kMostSteps || facts.strides[lanes].writes_same_element || !facts.is_parallel[lanes] ||
       facts.strides[lanes].far_writes != 0 || row < kShortestRow)
     return std::nullopt;
   if (const auto shared = best_shared_loop(facts, found.outer, cores)) {
@@ -123,9 +123,9 @@ std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& ne
   return found;
 }
 
-std::optional<SmallWindow> turned_window(const Schedule& schedule, const Nest& nest,
-                                         const NestFacts& facts, int64_t vector,
-                                         int64_t registers) {
+std::optional<SmallWindow> transposed_window(const Schedule& schedule, const Nest& nest,
+                                             const NestFacts& facts, int64_t vector,
+                                             int64_t registers) {
   if (nest.statements.size() != 1 || facts.fixed != 0)
     return std::nullopt;
   std::optional<size_t> lanes, rows;
@@ -136,7 +136,7 @@ std::optional<SmallWindow> turned_window(const Schedule& schedule, const Nest& n
         moves_of(schedule.scop, schedule.order, nest.statements.front(), nest.depth + k);
     const bool reads_runs = moves.size() > 1 && std::all_of(moves.begin() + 1, moves.end(),
                                                             [](Move m) { return m == Move::Unit; });
-    if (facts.strides[k].writes_same_cell) {
+    if (facts.strides[k].writes_same_element) {
       steps *= std::min(facts.extents[k], kMostSteps + 1);
       window.push_back(k);
     } else if (!facts.is_parallel[k])
@@ -150,7 +150,7 @@ std::optional<SmallWindow> turned_window(const Schedule& schedule, const Nest& n
       facts.extents[*rows] < kShortestRow)
     return std::nullopt;
   for (size_t k = 0; k < nest.loops.size(); ++k)
-    if (k != *lanes && !facts.strides[k].writes_same_cell)
+    if (k != *lanes && !facts.strides[k].writes_same_element)
       outer.push_back(k);
   // Half of the registers hold results, a line of them from each row of the window where vectors are parts of lines.
   const int64_t most = registers / 2;
@@ -162,24 +162,24 @@ std::optional<SmallWindow> turned_window(const Schedule& schedule, const Nest& n
   return SmallWindow{nest, outer, *lanes, window, vector, width * vector, at, height};
 }
 
-std::optional<Companion> companion_of(const Schedule& schedule, const Nest& nest,
-                                      const SmallWindow& window) {
+std::optional<FusedNest> fused_nest_of(const Schedule& schedule, const Nest& nest,
+                                       const SmallWindow& window) {
   std::vector<size_t> positions = window.outer;
   positions.push_back(window.lanes);
-  auto companion = companion_of(schedule, nest, window.nest, positions);
+  auto fused_nest = fused_nest_of(schedule, nest, window.nest, positions);
   bool has_functions = false;
-  if (companion)
-    scalar::visit(schedule.scop[companion->statement].text.value, [&](const scalar::Expr& e) {
+  if (fused_nest)
+    scalar::visit(schedule.scop[fused_nest->statement].text.value, [&](const scalar::Expr& e) {
       const auto* n = scalar::as<scalar::Unary>(e);
       has_functions =
           has_functions || (n != nullptr && scalar::has_expansion(n->op, scalar::Elem::F32));
     });
-  return has_functions ? std::nullopt : companion;
+  return has_functions ? std::nullopt : fused_nest;
 }
 
 std::vector<Directive> window_plan(const Schedule& schedule, const SmallWindow& window,
-                                   const std::vector<Companion>& before,
-                                   const std::vector<Companion>& after) {
+                                   const std::vector<FusedNest>& before,
+                                   const std::vector<FusedNest>& after) {
   const auto loop_name = [&](poly::LoopId loop) { return schedule.order[loop].name; };
   const auto own_name = [&](size_t k) { return loop_name(window.nest.loops[k]); };
   ResultLoops own{schedule.scop[window.update()].text.name, {}, window.rows};
@@ -197,9 +197,9 @@ std::vector<Directive> window_plan(const Schedule& schedule, const SmallWindow& 
   for (const size_t k : window.window)
     plan.emplace_back(Unroll{{own.statement, own_name(k)}, std::nullopt});
   for (const auto* list : {&before, &after})
-    for (const Companion& companion : *list) {
-      ResultLoops theirs{schedule.scop[companion.statement].text.name, {}, window.rows};
-      for (const poly::LoopId loop : companion.loops)
+    for (const FusedNest& fused_nest : *list) {
+      ResultLoops theirs{schedule.scop[fused_nest.statement].text.name, {}, window.rows};
+      for (const poly::LoopId loop : fused_nest.loops)
         theirs.loops.push_back(loop_name(loop));
       cut_results(plan, theirs, window);
       Reorder same{theirs.shared()};

@@ -4,12 +4,12 @@
 
 namespace kawara::schedule {
 
-/// A nest in which a few neighbouring cells are added up for each result, and nothing else is used again: a pool, a convolution of
+/// A nest in which a few neighbouring elements are added up for each result, and nothing else is used again: a pool, a convolution of
 /// single channels, a stencil. Positions are those of the nest's loops.
 struct SmallWindow {
   Nest nest;
   std::vector<size_t> outer;  ///< that move the result, but for the lanes
-  size_t lanes = 0;           ///< moves it to the neighbouring cell
+  size_t lanes = 0;           ///< moves it to the neighbouring element
   std::vector<size_t> window; ///< that reduce
   int64_t vector = 1;         ///< lanes of a vector
   int64_t width = 1;          ///< results side by side, each added up in a register
@@ -24,18 +24,18 @@ std::optional<SmallWindow> small_window(const Schedule&, const Nest&, const Nest
                                         size_t lanes, int64_t vector, int64_t cores);
 
 /// The nest as a window whose loads are neighbours along a loop that its results are not: that loop in lanes, and several of those
-/// results side by side that are neighbours, which are turned over when they are done.
-std::optional<SmallWindow> turned_window(const Schedule&, const Nest&, const NestFacts&,
-                                         int64_t vector, int64_t registers);
+/// results side by side that are neighbours, which are transposed when they are done.
+std::optional<SmallWindow> transposed_window(const Schedule&, const Nest&, const NestFacts&,
+                                             int64_t vector, int64_t registers);
 
-/// The nest as a companion of the window (schedule/auto/product/product.h). Functions that become dozens of operations run on more vectors at a time
+/// The nest as a fused nest of the window (schedule/auto/product/product.h). Functions that become dozens of operations run on more vectors at a time
 /// than a window has, in loops of their own.
-std::optional<Companion> companion_of(const Schedule&, const Nest&, const SmallWindow&);
+std::optional<FusedNest> fused_nest_of(const Schedule&, const Nest&, const SmallWindow&);
 
 /// Vectors side by side, each added up in a register over the whole window. `before` and `after`: what starts the results and
 /// what is made of them, in the same loops.
 std::vector<Directive> window_plan(const Schedule&, const SmallWindow&,
-                                   const std::vector<Companion>& before = {},
-                                   const std::vector<Companion>& after = {});
+                                   const std::vector<FusedNest>& before = {},
+                                   const std::vector<FusedNest>& after = {});
 
 } // namespace kawara::schedule

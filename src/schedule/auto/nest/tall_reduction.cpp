@@ -37,10 +37,10 @@ struct Lanes {
   double steps = 0;
 };
 
-class FewSums {
+class TallReduction {
 public:
-  FewSums(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
-          const Environment& environment)
+  TallReduction(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
+                const Environment& environment)
       : schedule_(schedule), nest_(nest), facts_(facts), cpu_(environment.cpu),
         text_(schedule.scop[nest.statements.front()].text) {}
 
@@ -120,13 +120,13 @@ private:
     return true;
   }
 
-  /// Cells of a term that one step along the sums reads.
-  int64_t cells_of(const Term& term) const {
-    int64_t cells = 1;
+  /// Elements of a term that one step along the sums reads.
+  int64_t elements_of(const Term& term) const {
+    int64_t elements = 1;
     for (const size_t k : results_)
       if (term.moves[k] != Move::None)
-        cells *= facts_.extents[k];
-    return cells;
+        elements *= facts_.extents[k];
+    return elements;
   }
 
   /// Whether all terms have neighbours along that loop, or stay.
@@ -143,7 +143,7 @@ private:
     });
   }
 
-  /// Lanes along the terms, which are gathered cell by cell where they lie apart; or along a loop of results whose neighbours
+  /// Lanes along the terms, which are gathered element by element unpacked apart; or along a loop of results whose neighbours
   /// lie together everywhere.
   void choose(size_t along, bool may_be_results) {
     std::vector<Lanes> all{{along, false, {}, 1, 1, 0}};
@@ -179,7 +179,7 @@ private:
       const int64_t tile = tiles == 1 ? extent : round_up(round_up(extent, tiles), unit) * unit;
       next.tile.push_back(tile);
       next.tiles *= round_up(extent, tile);
-      // What does not fill a vector is done cell by cell.
+      // What does not fill a vector is done element by element.
       next.vectors *= has_lanes ? tile / unit + tile % unit : tile;
       if (next.tiles <= kFewTiles && next.vectors <= registers())
         cut(next, along);
@@ -204,11 +204,11 @@ private:
     return lanes.is_result ? steps * width_ : steps;
   }
 
-  /// Terms that the first cache holds for all results, a multiple of `unit`.
+  /// Terms that the L1 holds for all results, a multiple of `unit`.
   int64_t block(int64_t unit) const {
     int64_t each = 0;
     for (const Term& term : terms_)
-      each += cells_of(term) * scalar::bytes_of(schedule_.scop.tensors[term.tensor].elem);
+      each += elements_of(term) * scalar::bytes_of(schedule_.scop.tensors[term.tensor].elem);
     return cpu_.caches.l1d / 2 / std::max<int64_t>(each, 1) / unit * unit;
   }
 
@@ -301,15 +301,15 @@ private:
 
 } // namespace
 
-std::vector<Directive> few_sums_plan(const Schedule& schedule, poly::LoopId outermost,
-                                     const Environment& environment, bool comes_first) {
+std::vector<Directive> tall_reduction_plan(const Schedule& schedule, poly::LoopId outermost,
+                                           const Environment& environment, bool comes_first) {
   const auto nest = perfect_nest_at(schedule.order, outermost);
   if (environment.gpu || !nest || nest->statements.size() != 1)
     return {};
-  return FewSums(schedule, *nest, facts_of(schedule, *nest), environment).plan(comes_first);
+  return TallReduction(schedule, *nest, facts_of(schedule, *nest), environment).plan(comes_first);
 }
 
-bool may_have_few_sums(const Schedule& schedule, poly::LoopId loop) {
+bool may_be_tall_reduction(const Schedule& schedule, poly::LoopId loop) {
   constexpr size_t kMostStatements = 3;
   const std::vector<poly::StmtId> below = poly::statements_below(schedule.order, loop);
   return below.size() <= kMostStatements &&

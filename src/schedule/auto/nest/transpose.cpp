@@ -10,9 +10,9 @@
 namespace kawara::schedule {
 namespace {
 
-/// Cells that a transposition reads in a row: as many lines that it writes, one after the other.
-constexpr int64_t kTurnedRun = 64;
-/// Cells of the squares that are turned over in registers, at most: they are made of as many vectors.
+/// Elements that a transposition reads in a row: as many lines that it writes, one after the other.
+constexpr int64_t kTransposedRun = 64;
+/// Elements of the squares that are transposed in registers, at most: they are made of as many vectors.
 constexpr int64_t kWidestSquare = 16;
 
 class Transposition {
@@ -21,7 +21,7 @@ public:
                 const target::Cpu& cpu)
       : schedule_(schedule), nest_(nest), facts_(facts), cpu_(cpu) {}
 
-  /// The loops along which a copy writes and reads neighbouring cells, where they are not the same.
+  /// The loops along which a copy writes and reads neighbouring elements, where they are not the same.
   struct Sides {
     size_t write, read;
   };
@@ -55,11 +55,11 @@ public:
     return Sides{*write, *read};
   }
 
-  /// Cells of a vector that squares are made of, and their bytes: those of results, or a whole vector of bytes where nothing is
-  /// computed with them and there are enough both ways. Cells of two bytes were slower so than in squares of four.
-  std::pair<int64_t, int64_t> turned_cells(const Sides& sides) const {
+  /// Elements of a vector that squares are made of, and their bytes: those of results, or a whole vector of bytes where nothing is
+  /// computed with them and there are enough both ways. Elements of two bytes were slower so than in squares of four.
+  std::pair<int64_t, int64_t> transposed_elements(const Sides& sides) const {
     const program::Statement& text = schedule_.scop[nest_.statements.front()].text;
-    const scalar::Load* load = copied_cell();
+    const scalar::Load* load = copied_element();
     const scalar::Elem elem = schedule_.scop.tensors[text.tensor].elem;
     const int64_t bytes = scalar::bytes_of(elem);
     const int64_t lanes = std::min(kWidestSquare, target::vector_lanes(cpu_, bytes));
@@ -71,12 +71,12 @@ public:
                : std::pair(native_lanes(), element_bytes());
   }
 
-  /// Whether cells are copied into rows of tiles, 64 bytes each (schedule/auto/product/amx_convolution.h).
+  /// Whether elements are copied into rows of tiles, 64 bytes each (schedule/auto/product/amx_convolution.h).
   bool feeds_tiles() const {
     const program::Statement& text = schedule_.scop[nest_.statements.front()].text;
-    const scalar::Load* cell = copied_cell();
-    if (cell == nullptr ||
-        schedule_.scop.tensors[cell->tensor].elem != schedule_.scop.tensors[text.tensor].elem)
+    const scalar::Load* element = copied_element();
+    if (element == nullptr ||
+        schedule_.scop.tensors[element->tensor].elem != schedule_.scop.tensors[text.tensor].elem)
       return false;
     for (uint32_t s = 0; s < schedule_.scop.statements.size(); ++s) {
       const poly::ScopStatement& other = schedule_.scop.statements[s];
@@ -91,8 +91,8 @@ public:
   }
 
   /// Of rows of any length: a few lines that are written one after the other, in squares that fill the narrowest registers, which are
-  /// turned over with the fewest instructions.
-  std::vector<Directive> turned_for_tiles(const Sides& sides, bool may_be_parallel) const {
+  /// transposed with the fewest instructions.
+  std::vector<Directive> transposed_for_tiles(const Sides& sides, bool may_be_parallel) const {
     constexpr int64_t kRegister = 16;
     const size_t w = sides.write, r = sides.read;
     const program::Statement& text = schedule_.scop[nest_.statements.front()].text;
@@ -122,16 +122,16 @@ public:
     return plan;
   }
 
-  std::vector<Directive> turned_over(const Sides& sides, bool may_be_parallel) const {
+  std::vector<Directive> transposed_over(const Sides& sides, bool may_be_parallel) const {
     if (feeds_tiles())
-      return turned_for_tiles(sides, may_be_parallel);
+      return transposed_for_tiles(sides, may_be_parallel);
     const size_t w = sides.write, r = sides.read;
-    const auto [lanes, bytes] = turned_cells(sides);
+    const auto [lanes, bytes] = transposed_elements(sides);
     const int64_t line = std::min(std::max(lanes, cpu_.caches.line / bytes),
                                   (facts_.extents[w] + lanes - 1) / lanes * lanes);
-    // What is turned over at once.
+    // What is transposed at once.
     const int64_t width = std::min(line, kWidestSquare);
-    const int64_t run = std::min(kTurnedRun, (facts_.extents[r] + lanes - 1) / lanes * lanes);
+    const int64_t run = std::min(kTransposedRun, (facts_.extents[r] + lanes - 1) / lanes * lanes);
     std::vector<Directive> plan{Split{part(w, ""), line}, Split{part(r, ""), run},
                                 Split{part(r, ".1"), lanes}};
     Reorder order;
@@ -160,7 +160,7 @@ public:
 
 private:
   /// What is stored unchanged; null where something is computed.
-  const scalar::Load* copied_cell() const {
+  const scalar::Load* copied_element() const {
     const scalar::Expr* value = &schedule_.scop[nest_.statements.front()].text.value;
     while (const auto* cast = scalar::as<scalar::Cast>(*value))
       value = &cast->arg;
@@ -199,12 +199,12 @@ private:
 
 } // namespace
 
-std::vector<Directive> turned_plan(const Schedule& schedule, const Nest& nest,
-                                   const NestFacts& facts, const target::Cpu& cpu,
-                                   bool may_be_parallel) {
+std::vector<Directive> transposed_plan(const Schedule& schedule, const Nest& nest,
+                                       const NestFacts& facts, const target::Cpu& cpu,
+                                       bool may_be_parallel) {
   const Transposition copy(schedule, nest, facts, cpu);
   const auto sides = copy.sides();
-  return sides ? copy.turned_over(*sides, may_be_parallel) : std::vector<Directive>{};
+  return sides ? copy.transposed_over(*sides, may_be_parallel) : std::vector<Directive>{};
 }
 
 } // namespace kawara::schedule

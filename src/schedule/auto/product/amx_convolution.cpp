@@ -13,13 +13,13 @@ using poly::StmtId;
 
 namespace {
 
-/// Uses of a cell that make up for laying it out, and what tiles have to gain over the best other way.
+/// Uses of an element that make up for laying it out, and what tiles have to gain over the best other way.
 constexpr int64_t kWorthLayingOut = 64;
 constexpr double kClearGain = 1.2;
 /// Fewer rows leave most of a tile empty.
 constexpr int64_t kLeastTileRows = 5, kMostTileRows = 16;
 
-/// The most neighbouring cells of a row of that many that tiles share evenly.
+/// The most neighbouring elements of a row of that many that tiles share evenly.
 int64_t rows_of_tiles(int64_t width) {
   for (int64_t rows = std::min(width, kMostTileRows); rows > 1; --rows)
     if (width % rows == 0)
@@ -58,14 +58,14 @@ bool make_one_loop(Schedule& schedule, StmtId id, const std::vector<LoopId>& loo
   return true;
 }
 
-/// The companion's loops that stand for the product's at these positions.
-std::vector<LoopId> loops_like(const Product& p, const Companion& companion,
+/// The fused nest's loops that stand for the product's at these positions.
+std::vector<LoopId> loops_like(const Product& p, const FusedNest& fused_nest,
                                const std::vector<size_t>& positions) {
   std::vector<LoopId> loops;
   for (const size_t k : positions) {
     const auto at = std::find(p.outer.begin(), p.outer.end(), k);
-    loops.push_back(k == p.rows ? companion.loops.back()
-                                : companion.loops[static_cast<size_t>(at - p.outer.begin())]);
+    loops.push_back(k == p.rows ? fused_nest.loops.back()
+                                : fused_nest.loops[static_cast<size_t>(at - p.outer.begin())]);
   }
   return loops;
 }
@@ -97,23 +97,24 @@ std::optional<Product> joined_product(const Schedule& apart, const Schedule& sch
   for (size_t& k : q.depth)
     k = position_of(k);
   q.outer.clear();
-  q.left_stays = keeps_values(schedule, p.left);
-  q.right_stays = keeps_values(schedule, p.right);
+  q.left_reused_by_some_outer = keeps_values(schedule, p.left);
+  q.right_reused_by_some_outer = keeps_values(schedule, p.right);
   for (const size_t k : p.outer)
     if (std::find(joined.begin(), joined.end(), k) == joined.end()) {
       q.outer.push_back(position_of(k));
-      q.left_stays = q.left_stays || stays_along(apart, p, p.left, k);
-      q.right_stays = q.right_stays || stays_along(apart, p, p.right, k);
+      q.left_reused_by_some_outer = q.left_reused_by_some_outer || stays_along(apart, p, p.left, k);
+      q.right_reused_by_some_outer =
+          q.right_reused_by_some_outer || stays_along(apart, p, p.right, k);
     }
   return q;
 }
 
-/// Joins the loops of the product and of the nests that begin or finish its cells.
+/// Joins the loops of the product and of the nests that begin or finish its elements.
 std::optional<Grouped> with_joined_loops(Schedule schedule, Product p,
                                          const Environment& environment) {
   const LoopId root = poly::path_of(schedule.order, p.update()).front();
-  const auto [before, after] = companions_around(
-      schedule.order, root, [&](const Nest& nest) { return companion_of(schedule, nest, p); });
+  const auto [before, after] = fused_nests_around(
+      schedule.order, root, [&](const Nest& nest) { return fused_nest_of(schedule, nest, p); });
   std::vector<size_t> joined = loops_to_join(schedule, p);
   joined.insert(joined.begin(), p.rows);
   std::vector<LoopId> own;
@@ -123,8 +124,8 @@ std::optional<Grouped> with_joined_loops(Schedule schedule, Product p,
   if (!make_one_loop(schedule, p.update(), own, environment))
     return std::nullopt;
   for (const auto* list : {&before, &after})
-    for (const Companion& companion : *list)
-      if (!make_one_loop(schedule, companion.statement, loops_like(p, companion, joined),
+    for (const FusedNest& fused_nest : *list)
+      if (!make_one_loop(schedule, fused_nest.statement, loops_like(p, fused_nest, joined),
                          environment))
         return std::nullopt;
   auto made = joined_product(apart, schedule, p, joined);

@@ -201,7 +201,7 @@ private:
     return is_marked ? std::optional(tiling) : std::nullopt;
   }
 
-  /// The last of these nests that gives the product's cells the values which it adds to.
+  /// The last of these nests that gives the product's elements the values which it adds to.
   std::optional<LoopId> start_of(const BlockProduct& product, const std::vector<LoopId>& nests,
                                  size_t count) const {
     const uint32_t tensor = schedule_.scop[product.update].text.tensor;
@@ -214,7 +214,7 @@ private:
     return std::nullopt;
   }
 
-  /// Runs it tile by tile with the product, whose cells are then in registers from the beginning.
+  /// Runs it tile by tile with the product, whose elements are then in registers from the beginning.
   bool start_tile(const Tiling& tiling, LoopId start) {
     const Nest nest = *perfect_nest_at(schedule_.order, start);
     const StmtId id = nest.statements.front();
@@ -244,7 +244,7 @@ private:
     }
   }
 
-  /// Whether a loop around the statement changes which cells of the tensor it reads.
+  /// Whether a loop around the statement changes which elements of the tensor it reads.
   bool moves_along(StmtId id, uint32_t tensor, LoopId loop) const {
     const program::Statement& text = schedule_.scop[id].text;
     const scalar::Expr& row =

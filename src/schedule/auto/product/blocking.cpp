@@ -5,9 +5,9 @@
 namespace kawara::schedule {
 namespace {
 
-/// An operand that is used fewer times than this is read where it lies.
+/// An operand that is used fewer times than this is read unpacked.
 constexpr int64_t kWorthCopying = 16;
-/// The left operand's uses are of one cell for all lanes: that times so many.
+/// The left operand's uses are of one element for all lanes: that times so many.
 constexpr int64_t kFewLanes = 4;
 
 /// What lies in runs along the reduction is read by vectors as it is: it has to be used more often than this.
@@ -15,17 +15,17 @@ constexpr int64_t kSeldomUsed = 64;
 
 /// A tensor of more bytes than this lies in more pages than a core remembers at once (96 of 4 KiB).
 constexpr int64_t kManyPages = 96 * 4096;
-/// One of more bytes does not stay in a first cache beside the other operand. Distances that are a power of two fill few of its
+/// One of more bytes does not stay in an L1 beside the other operand. Distances that are a power of two fill few of its
 /// sets.
 constexpr int64_t kManyLines = 32 * 1024;
 
-/// Rows of a tile that lie in the same lines of the first cache, which has 8 to 12 of each.
+/// Rows of a tile that lie in the same lines of the L1, which has 8 to 12 of each.
 constexpr int64_t kCrowdedRows = 6;
 
 /// Rows of tiles that make up for loading and storing results more often, if these are called in time.
 constexpr int64_t kManyTiles = 32;
 
-/// How often each cell of an operand is used: along `position`, and along the outer loops where it
+/// How often each element of an operand is used: along `position`, and along the outer loops where it
 /// stays.
 int64_t uses_of(const Product& p, size_t position, bool stays, int64_t lanes) {
   return p.extents[position] *
@@ -75,15 +75,16 @@ std::vector<LayoutPart> outer_dims_first(const Schedule& schedule, const Product
   return first;
 }
 
-/// Whether blocks of the left operand are copied from cells far apart, neighbours lying along the rows and not along the
-/// reduction, and from beyond the second cache.
+/// Whether blocks of the left operand are copied from elements far apart, neighbours lying along the rows and not along the
+/// reduction, and from beyond the L2.
 bool copies_from_afar(const Product& p, const Cuts& cuts, int64_t bytes, const target::Cpu& cpu) {
-  return packs_left(p, cuts.lanes) && !p.left_stays && !p.has_far_rows && !cuts.instruction &&
+  return packs_left(p, cuts.lanes) && !p.left_reused_by_some_outer && !p.has_far_rows &&
+         !cuts.instruction &&
          p.extents[p.rows] * product_over(p.extents, p.depth) * bytes > cpu.caches.l2;
 }
 
-/// Blocks of rows that are copied from afar are small, so that there are several, and the next is on its way into the second
-/// cache while one is used. The right operand is read again for each of them: it stays in that cache.
+/// Blocks of rows that are copied from afar are small, so that there are several, and the next is on its way into the L2
+/// while one is used. The right operand is read again for each of them: it stays in that cache.
 void cut_rows_finer(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
   constexpr int64_t kLeastTiles = 4;
   const int64_t row_bytes = product_over(p.extents, p.depth) * bytes;
@@ -111,29 +112,29 @@ void cut_columns(Cuts& cuts, const Product& p, int64_t column_bytes, int64_t roo
   cuts.blocks.columns = (even + width - 1) / width * width;
 }
 
-/// A right operand that each call copies is used from the second cache, if the left one stays there beside it: both are then walked
+/// A right operand that each call copies is used from the L2, if the left one stays there beside it: both are then walked
 /// through once. Copies of more would go through the cache behind it and come back.
 void cut_columns_finer(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
   const int64_t column_bytes = product_over(p.extents, p.depth) * bytes;
-  const bool copies_left = packs_left(p, cuts.copied_lanes()) && !p.left_stays;
-  if (!p.right_stays && packs_right(p, cuts.copied_lanes()) && !copies_left &&
+  const bool copies_left = packs_left(p, cuts.copied_lanes()) && !p.left_reused_by_some_outer;
+  if (!p.right_reused_by_some_outer && packs_right(p, cuts.copied_lanes()) && !copies_left &&
       p.extents[p.rows] * column_bytes <= cpu.caches.l2 / 2)
     cut_columns(cuts, p, column_bytes, cpu.caches.l2 / 4);
 }
 
-/// The right operand is read once for each iteration of the outer loops. Where it is larger than the second cache, blocks of it
+/// The right operand is read once for each iteration of the outer loops. Where it is larger than the L2, blocks of it
 /// that fit take turns; single panels, where the whole left operand fits that cache itself.
 void bring_columns_outside(Cuts& cuts, const Schedule& schedule, const Product& p, int64_t bytes,
                            const target::Cpu& cpu) {
   const int64_t columns = p.extents[p.lanes], outer = product_over(p.extents, p.outer),
                 column_bytes = product_over(p.extents, p.depth) * bytes;
   const int64_t room = cpu.caches.l2 / 2;
-  if (p.outer.empty() || !p.right_rests || p.combined || p.parts || outer < 2 ||
+  if (p.outer.empty() || !p.right_invariant_in_all_outer || p.combined || p.parts || outer < 2 ||
       columns * column_bytes <= room)
     return;
   const int64_t left_bytes = packs_left(p, cuts.lanes) ? outer * p.extents[p.rows] * column_bytes
                                                        : tensor_bytes(schedule, p.left);
-  // The next panel comes into the second cache while one is used (has_passing_panels).
+  // The next panel comes into the L2 while one is used (has_passing_panels).
   while (cpu.vector_bytes > 16 && left_bytes <= room && cuts.tile.vectors > 2 &&
          2 * cuts.tile.vectors * cuts.lanes * column_bytes > cpu.caches.l2 / 4 * 3)
     --cuts.tile.vectors;
@@ -147,16 +148,16 @@ void bring_columns_outside(Cuts& cuts, const Schedule& schedule, const Product& 
   cuts.blocks.columns = (even + width - 1) / width * width;
 }
 
-/// Kept weights of more bytes come from beyond the second cache in a net: those of other layers went through it in between.
+/// Kept weights of more bytes come from beyond the L2 in a net: those of other layers went through it in between.
 constexpr int64_t kFewWeights = 64 * 1024;
 
-/// Whether each panel of the right operand, packed before, comes from beyond the second cache for a few tiles and is gone again: the
+/// Whether each panel of the right operand, packed before, comes from beyond the L2 for a few tiles and is gone again: the
 /// hardware is not in time for its next rows. Blocks of columns that stand around outer loops stay. Wide vectors are so much faster than
 /// memory that they wait for any panel that was not there before; all tiles that use one give the next the time to come.
 bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& cuts,
                         const target::Cpu& cpu) {
   constexpr int64_t kFewTiles = 8;
-  if (!p.right_stays || !packs_right(p, cuts.lanes) || cuts.instruction ||
+  if (!p.right_reused_by_some_outer || !packs_right(p, cuts.lanes) || cuts.instruction ||
       (cuts.depth_part != 0 && !p.reads_left_in_place) || p.extents[p.rows] <= 1)
     return false;
   const int64_t bytes = tensor_bytes(schedule, p.right);
@@ -168,7 +169,7 @@ bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& 
   return cuts.threads == 1 && !cuts.rows_outside && has_panels && bytes > kFewWeights;
 }
 
-/// Rows that are read where they lie meet all panels of the right operand one after the other where these stay in the second cache:
+/// Rows that are read unpacked meet all panels of the right operand one after the other where these stay in the L2:
 /// operands and results beyond it are then walked through once, row by row. Weights that are not there yet are better asked for
 /// panel by panel, if the rows are.
 void bring_rows_outside(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
@@ -177,7 +178,8 @@ void bring_rows_outside(Cuts& cuts, const Product& p, int64_t bytes, const targe
   const int64_t depth_bytes = product_over(p.extents, p.depth) * bytes;
   const int64_t column_bytes =
       cuts.depth_part == 0 ? depth_bytes : depth_bytes / p.extents[cuts.deepest] * cuts.depth_part;
-  const bool comes_late = p.right_stays && p.extents[p.rows] * depth_bytes <= cpu.caches.l2;
+  const bool comes_late =
+      p.right_reused_by_some_outer && p.extents[p.rows] * depth_bytes <= cpu.caches.l2;
   const int64_t room = comes_late ? kFewWeights : cpu.caches.l2 / 2;
   if (!comes_late && cuts.threads == 1 && !cuts.columns_outside)
     cut_columns(cuts, p, column_bytes, room);
@@ -239,17 +241,17 @@ int64_t element_bytes(const Schedule& schedule, const Product& p) {
 
 bool packs_right(const Product& p, int64_t lanes) {
   return p.left != p.right && !p.reads_right_in_place &&
-         uses_of(p, p.rows, p.right_stays, lanes) >= kWorthCopying;
+         uses_of(p, p.rows, p.right_reused_by_some_outer, lanes) >= kWorthCopying;
 }
 bool packs_left(const Product& p, int64_t lanes) {
-  // One row lies in reading order already. What is copied cell by cell has to be used more often than what is in runs, and what
-  // can be read by vectors where it lies still more often.
-  const int64_t least = p.has_far_rows && p.has_near_depth
+  // One row lies in reading order already. What is copied element by element has to be used more often than what is in runs, and what
+  // can be read by vectors unpacked still more often.
+  const int64_t least = p.has_far_rows && p.left_contiguous_along_k
                             ? kSeldomUsed + 1
                             : kWorthCopying * (p.has_far_rows ? lanes : std::min(lanes, kFewLanes));
   return p.left != p.right && p.extents[p.rows] > 1 && !p.left_has_window && !p.tile_rows &&
-         !p.reads_left_in_place && !p.reads_left_cells &&
-         uses_of(p, p.lanes, p.left_stays, lanes) >= least;
+         !p.reads_left_in_place && !p.reads_left_elements &&
+         uses_of(p, p.lanes, p.left_reused_by_some_outer, lanes) >= least;
 }
 
 bool asks_for_columns(const Schedule& schedule, const Product& p, const target::Cpu& cpu) {
@@ -268,7 +270,7 @@ bool stays_along(const Schedule& schedule, const Product& p, uint32_t tensor, si
   return !adds_up(schedule, p, tensor, {position}, {position});
 }
 
-void keep_shifts_apart(const Schedule& schedule, Product& p) {
+void unroll_channels_not_taps(const Schedule& schedule, Product& p) {
   if (p.depth.size() < 2 || !adds_up(schedule, p, p.left, {p.rows}, {p.depth.back()}))
     return;
   std::swap(p.depth[p.depth.size() - 1], p.depth[p.depth.size() - 2]);
@@ -277,18 +279,18 @@ void keep_shifts_apart(const Schedule& schedule, Product& p) {
 EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
   // Rows that are not packed have nothing beyond the edge: they are done one by one. Neighbouring results are
   // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway. The last tile of
-  // a row is code of its own (kernel/loops/last_tiles.h), which the costs for narrow vectors do not count on.
+  // a row is code of its own (kernel/loops/peel_last_tiles.h), which the costs for narrow vectors do not count on.
   const bool is_wide = cpu.vector_bytes > 16;
   const bool is_apart =
-      is_wide && (p.left_has_window || p.reads_left_in_place || p.reads_left_cells);
+      is_wide && (p.left_has_window || p.reads_left_in_place || p.reads_left_elements);
   const bool is_packed = packs_left(p, lanes);
   EdgeCosts costs{is_packed ? 1.5 : 4.0,
                   p.has_strided_lanes ? 1.2 : 4.0,
                   is_apart,
                   is_wide && !p.has_strided_lanes,
-                  is_packed && !p.left_stays && p.has_far_rows,
-                  is_wide && p.reads_left_in_place && p.right_stays};
-  // Rows that share lines of the first cache leave some for the other operand.
+                  is_packed && !p.left_reused_by_some_outer && p.has_far_rows,
+                  is_wide && p.reads_left_in_place && p.right_reused_by_some_outer};
+  // Rows that share lines of the L1 leave some for the other operand.
   if (costs.is_in_place)
     costs.most_rows = std::min(costs.most_rows, kCrowdedRows * p.row_lines);
   return costs;
@@ -306,11 +308,11 @@ std::vector<Directive> bring_left_together(const Schedule& schedule, const Produ
   if (is_temp)
     return {Layout{left.name, outer_dims_first(schedule, p)}};
   const std::string copy = "S" + std::to_string(next);
-  const std::string cells = "d" + std::to_string(left.shape.size() - 1);
+  const std::string elements = "d" + std::to_string(left.shape.size() - 1);
   const std::string& outer = schedule.order[p.nest.loops[p.outer.back()]].name;
   return {
       Stage{left.name, {schedule.scop[p.update()].text.name, outer}, std::nullopt, std::nullopt},
-      Vectorize{{copy, cells}, lanes}};
+      Vectorize{{copy, elements}, lanes}};
 }
 
 Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& environment) {
@@ -323,7 +325,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
     cuts.lanes = cuts.instruction->lanes;
     bytes = cuts.instruction->operand_bytes;
   }
-  cuts.companion_lanes = cuts.lanes;
+  cuts.fused_lanes = cuts.lanes;
   const int64_t accumulator_rows = cuts.instruction_rows();
   const bool has_tiles = cuts.instruction && cuts.instruction->is_tile;
   const double speed = has_tiles ? cuts.instruction->speed : 1.0;
@@ -341,7 +343,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
     cuts.tile.vectors = 1;
   cuts.tile.rows *= accumulator_rows;
   if (accumulator_rows > 1 && cuts.tile.vectors % accumulator_rows == 0)
-    cuts.companion_lanes *= accumulator_rows;
+    cuts.fused_lanes *= accumulator_rows;
   cuts.grid =
       thread_grid(p, cuts.tile, cuts.lanes, bytes, copies, speed, cuts.threads, environment.cpu);
   cuts.rows_in_parallel =
@@ -352,9 +354,9 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
                                         : ThreadGrid{1, cuts.threads, false};
   const bool is_packed = copies.left;
   const bool is_near =
-      !has_tiles && !p.has_followers && (!is_packed || rows / cuts.tile.rows >= kManyTiles);
-  // Tiles ask for more of the second cache than for their products: blocks of 256 KiB were faster than larger ones, and results
-  // that are loaded and stored more often cost more than panels beyond the first cache.
+      !has_tiles && !p.has_epilogue && (!is_packed || rows / cuts.tile.rows >= kManyTiles);
+  // Tiles ask for more of the L2 than for their products: blocks of 256 KiB were faster than larger ones, and results
+  // that are loaded and stored more often cost more than panels beyond the L1.
   target::Cpu blocked = environment.cpu;
   if (has_tiles)
     blocked.caches.l2 /= 4;
@@ -373,7 +375,7 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const int64_t steps = std::max<int64_t>(1, cuts.blocks.depth / around);
   const int64_t part = (steps + unit - 1) / unit * unit;
   cuts.depth_part = part < p.extents[cuts.deepest] ? part : 0;
-  cuts.calls_results = is_near && is_packed && cuts.depth_part != 0;
+  cuts.prefetches_next_c_tile = is_near && is_packed && cuts.depth_part != 0;
   if (cuts.depth_part == 0) {
     bring_columns_outside(cuts, schedule, p, bytes, environment.cpu);
     if (cuts.columns_outside) {
@@ -386,10 +388,12 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
     }
   }
   bring_rows_outside(cuts, p, bytes, environment.cpu);
-  cuts.calls_panel = has_passing_panels(schedule, p, cuts, environment.cpu);
-  cuts.calls_columns = p.reads_right_in_place && asks_for_columns(schedule, p, environment.cpu);
-  cuts.calls_block = !cuts.packs_left_before() &&
-                     copies_from_afar(p, cuts, bytes, environment.cpu) && rows > cuts.blocks.rows;
+  cuts.prefetches_next_b_panel = has_passing_panels(schedule, p, cuts, environment.cpu);
+  cuts.prefetches_next_b_columns =
+      p.reads_right_in_place && asks_for_columns(schedule, p, environment.cpu);
+  cuts.prefetches_next_a_block = !cuts.packs_left_before() &&
+                                 copies_from_afar(p, cuts, bytes, environment.cpu) &&
+                                 rows > cuts.blocks.rows;
   return cuts;
 }
 

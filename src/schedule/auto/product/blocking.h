@@ -18,13 +18,13 @@ struct Cuts {
   int64_t threads = 1;
   ThreadGrid grid;
   bool rows_in_parallel = true;
-  bool columns_outside = false; ///< blocks of columns stand around the outer loops
-  bool rows_outside = false;    ///< tiles of rows around those of columns, inside a block
-  bool calls_results = false;   ///< the next tile's results are called into the cache
-  bool calls_block = false;     ///< and what the next block of rows will copy
-  bool calls_panel = false;     ///< and the next panel of the right operand
-  bool calls_columns = false;   ///< and its next columns, where they lie
-  int64_t companion_lanes = 1;  ///< of one vector of a companion
+  bool columns_outside = false;           ///< blocks of columns stand around the outer loops
+  bool rows_outside = false;              ///< tiles of rows around those of columns, inside a block
+  bool prefetches_next_c_tile = false;    ///< the next tile's results are called into the cache
+  bool prefetches_next_a_block = false;   ///< and what the next block of rows will copy
+  bool prefetches_next_b_panel = false;   ///< and the next panel of the right operand
+  bool prefetches_next_b_columns = false; ///< and its next columns, unpacked
+  int64_t fused_lanes = 1;                ///< of one vector of a fused nest
   /// Several blocks read it, and threads have one each: it is copied before their loop. So it is where blocks of columns stand
   /// around the outer loops: each of them would copy all of it again.
   bool packs_left_before() const {
@@ -45,17 +45,17 @@ Cuts cuts_of(const Schedule&, const Product&, const Environment&);
 /// Whether an operand is used often enough to be copied, with that many lanes in a vector.
 bool packs_right(const Product&, int64_t lanes);
 bool packs_left(const Product&, int64_t lanes);
-/// Whether tiles would wait for a right operand that is read where it lies: few rows use what comes from beyond the second cache.
+/// Whether tiles would wait for a right operand that is read unpacked: few rows use what comes from beyond the L2.
 bool asks_for_columns(const Schedule&, const Product&, const target::Cpu&);
 /// Some index of the tensor adds a loop of the result to one that reduces: neighbouring results read
-/// the same cells, and a copy in reading order would hold each several times.
+/// the same elements, and a copy in reading order would hold each several times.
 bool has_window(const Schedule&, const Product&, uint32_t tensor);
 /// Whether no index of the tensor in the update moves along the loop at that position.
 bool stays_along(const Schedule&, const Product&, uint32_t tensor, size_t position);
-/// The innermost loop of the reduction is unrolled. Where it moves a window along the rows, its steps share cells, and LLVM would
+/// The innermost loop of the reduction is unrolled. Where it moves a window along the rows, its steps share elements, and LLVM would
 /// keep each of those in a register from step to step: there are not enough for a large tile. Another loop goes inside.
-void keep_shifts_apart(const Schedule&, Product&);
-/// Directives for a left operand that cannot be packed and of which one iteration of the outer loops reads cells far apart: a
+void unroll_channels_not_taps(const Schedule&, Product&);
+/// Directives for a left operand that cannot be packed and of which one iteration of the outer loops reads elements far apart: a
 /// temp is laid out so that they lie together; of other tensors they are copied, by statement `next`.
 std::vector<Directive> bring_left_together(const Schedule&, const Product&, int64_t lanes,
                                            uint32_t next);

@@ -16,7 +16,7 @@ using scalar::Expr;
 
 namespace {
 
-/// Loads of narrow cells as loads of that type, as after `pack(..., type=...)`.
+/// Loads of narrow elements as loads of that type, as after `pack(..., type=...)`.
 Expr with_operands_as(const Expr& value, Elem type) {
   return scalar::rewrite(value, [&](const Expr& e) {
     const auto* cast = scalar::as<scalar::Cast>(e);
@@ -56,10 +56,10 @@ bool is_left_times_right(const Product& p, const program::OperandLoads& loads) {
          scalar::as<scalar::Load>(loads[1])->tensor == p.right;
 }
 
-/// Where one cell goes into all lanes: as many times as a load does that with.
+/// Where one element goes into all lanes: as many times as a load does that with.
 int64_t copies_of(const AxisShape& shape, int64_t bytes, const target::Cpu& cpu) {
-  const bool is_one_cell = shape.rows * shape.depth == 1;
-  return is_one_cell ? std::max<int64_t>(1, target::least_broadcast(cpu) / bytes) : 1;
+  const bool is_one_element = shape.rows * shape.depth == 1;
+  return is_one_element ? std::max<int64_t>(1, target::least_broadcast(cpu) / bytes) : 1;
 }
 
 /// Storing a row of a tile, reading it again and adding it to the result, in vector multiply-adds.
@@ -91,7 +91,7 @@ std::vector<std::optional<Elem>> types_for(Elem left, Elem right) {
   return types;
 }
 
-/// Whether the left operand's cells lie as the instruction takes them: whole groups of the reduction side by side.
+/// Whether the left operand's elements lie as the instruction takes them: whole groups of the reduction side by side.
 bool takes_left_in_place(const Schedule& schedule, const target::Intrinsic& data,
                          const AxisShape& shape, const Product& p) {
   if (data.is_tile)
@@ -102,13 +102,13 @@ bool takes_left_in_place(const Schedule& schedule, const target::Intrinsic& data
          longest_run(schedule.scop, schedule.order, p.nest.loops[*p.groups]).has_value();
 }
 
-/// How an instruction gets the left operand: from a copy in its order and type, from where it lies, or from where it would lie.
-enum class LeftCells : uint8_t { Copied, InPlace, LaidOut };
+/// How an instruction gets the left operand: from a copy in its order and type, unpacked, or from where it would lie.
+enum class LeftElements : uint8_t { Copied, InPlace, LaidOut };
 
 std::optional<ProductInstruction> best_instruction(const Schedule& schedule, const Product& p,
                                                    const Environment& environment,
-                                                   LeftCells cells) {
-  const bool is_in_place = cells != LeftCells::Copied;
+                                                   LeftElements elements) {
+  const bool is_in_place = elements != LeftElements::Copied;
   const poly::Scop& scop = schedule.scop;
   const program::Statement& text = scop[p.update()].text;
   const Elem left = scop.tensors[p.left].elem, right = scop.tensors[p.right].elem;
@@ -131,7 +131,7 @@ std::optional<ProductInstruction> best_instruction(const Schedule& schedule, con
       continue;
     const double work = work_of(data, *shape, p);
     for (const auto& type : types_for(left, right)) {
-      if (type && cells == LeftCells::InPlace && left != *type)
+      if (type && elements == LeftElements::InPlace && left != *type)
         continue;
       const auto ways = program::matching_loads(
           instruction, type ? with_operands_as(text.value, *type) : text.value);
@@ -164,17 +164,17 @@ std::optional<ProductInstruction> best_instruction(const Schedule& schedule, con
 
 std::optional<ProductInstruction> instruction_for(const Schedule& schedule, const Product& p,
                                                   const Environment& environment) {
-  return best_instruction(schedule, p, environment, LeftCells::Copied);
+  return best_instruction(schedule, p, environment, LeftElements::Copied);
 }
 
 std::optional<ProductInstruction> instruction_in_place(const Schedule& schedule, const Product& p,
                                                        const Environment& environment) {
-  return best_instruction(schedule, p, environment, LeftCells::InPlace);
+  return best_instruction(schedule, p, environment, LeftElements::InPlace);
 }
 
 std::optional<ProductInstruction> instruction_laid_out(const Schedule& schedule, const Product& p,
                                                        const Environment& environment) {
-  return best_instruction(schedule, p, environment, LeftCells::LaidOut);
+  return best_instruction(schedule, p, environment, LeftElements::LaidOut);
 }
 
 bool gains_from_f16_sums(const Schedule& schedule, const Product& p,
@@ -191,7 +191,7 @@ bool gains_from_f16_sums(const Schedule& schedule, const Product& p,
 int64_t f16_block(const Product& p) {
   const int64_t extent = p.extents[deepest_of(p)];
   const int64_t around = product_over(p.extents, p.depth) / extent;
-  // One block would be no loop, and its results no companions of what they are added to.
+  // One block would be no loop, and its results no fused nests of what they are added to.
   const int64_t most =
       std::clamp<int64_t>(kF16Depth / around, 1, std::max<int64_t>(1, (extent + 1) / 2));
   // Matrices are copied in bands of eight steps, which blocks shall not cut.

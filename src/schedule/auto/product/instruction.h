@@ -15,9 +15,9 @@ struct ProductInstruction {
   int64_t depth = 1;                ///< iterations of the reduction that one instruction does
   int64_t group = 1;                ///< of these, neighbours in both operands
   std::optional<scalar::Elem> type; ///< operands are packed as this; none: as they are
-  int64_t operand_bytes = 4;        ///< of a packed cell
+  int64_t operand_bytes = 4;        ///< of a packed element
   double speed = 1.0;               ///< multiplications at a time, relative to plain vectors
-  /// Of a cell of the left operand side by side in its copy (kernel/vector/twin_cells.h).
+  /// Of an element of the left operand side by side in its copy (kernel/vector/duplicate_elements.h).
   int64_t copies = 1;
   bool copies_rows = false; ///< there, rows that are runs along the reduction stay such runs
   bool is_tile = false;     ///< its operands have registers of their own (target::Intrinsic)
@@ -30,7 +30,7 @@ struct ProductInstruction {
 std::optional<ProductInstruction> instruction_for(const Schedule&, const Product&,
                                                   const Environment&);
 
-/// The same among those that take the left operand from where it lies: one row at a time, in groups of neighbours, or tiles of
+/// The same among those that take the left operand unpacked: one row at a time, in groups of neighbours, or tiles of
 /// `Product::tile_rows`.
 std::optional<ProductInstruction> instruction_in_place(const Schedule&, const Product&,
                                                        const Environment&);
@@ -48,7 +48,7 @@ inline constexpr int64_t kBand = 8;
 int64_t f16_block(const Product&);
 
 /// Whether the product multiplies f16 into f32 on a machine that computes with f16, under a contract that
-/// lets blocks of it be added up in f16. Wide vectors do not gain where results lie across lanes: turning them over for each block, and
+/// lets blocks of it be added up in f16. Wide vectors do not gain where results lie across lanes: transposing them for each block, and
 /// loads of one f16 of an image into all lanes, took as long as f32 did in all.
 bool gains_from_f16_sums(const Schedule&, const Product&, const Environment&);
 

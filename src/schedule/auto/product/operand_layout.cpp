@@ -8,9 +8,9 @@
 namespace kawara::schedule {
 namespace {
 
-/// Uses of a cell that make up for its copy, in groups or in the type that is computed with.
+/// Uses of an element that make up for its copy, in groups or in the type that is computed with.
 constexpr int64_t kOftenUsedImage = 64;
-/// What an instruction has to gain, beyond cells that are zeros.
+/// What an instruction has to gain, beyond elements that are zeros.
 constexpr double kLeastGain = 1.2;
 
 /// The only dimension of the tensor that the loop at `position` moves along, if its index is that loop's value.
@@ -149,15 +149,15 @@ std::optional<Grouped> with_groups(const Schedule& schedule, const Product& p,
   return planned(std::move(grouping.schedule_), p, *left, loop, environment);
 }
 
-std::optional<Grouped> with_wide_cells(const Schedule& schedule, const Product& p,
-                                       const Environment& environment) {
+std::optional<Grouped> with_wide_elements(const Schedule& schedule, const Product& p,
+                                          const Environment& environment) {
   const program::Tensor& left = schedule.scop.tensors[p.left];
   const scalar::Elem wide = scalar::compute_type(left.elem);
   int64_t iterations = 1;
   for (const int64_t extent : p.extents)
     iterations = std::min(iterations * extent, int64_t{1} << 40);
-  const int64_t cells = tensor_bytes(schedule, p.left) / scalar::bytes_of(left.elem);
-  const int64_t uses = iterations / std::max<int64_t>(cells, 1);
+  const int64_t elements = tensor_bytes(schedule, p.left) / scalar::bytes_of(left.elem);
+  const int64_t uses = iterations / std::max<int64_t>(elements, 1);
   if (environment.gpu || wide == left.elem || !scalar::is_float(wide) || !p.left_has_window ||
       p.left == p.right || p.nest.depth != 0 || left.private_dims != 0 || uses < kOftenUsedImage ||
       runs_as_instruction(schedule, p, environment))

@@ -4,7 +4,7 @@
 
 namespace kawara::schedule {
 
-/// A product whose left operand was laid out so that an instruction takes it from where it lies.
+/// A product whose left operand was laid out so that an instruction takes it unpacked.
 struct Grouped {
   Schedule schedule;
   Product product;
@@ -28,13 +28,13 @@ std::vector<LayoutPart> in_groups(size_t rank, int64_t dim, int64_t group);
 ///   before   Y[k, h, w] += X[c, h + r, w + s] * W[k, c, r, s]
 ///   after    Y[k, h, w] += X_laid_out[c // 4, h + r, w + s, c % 4] * W[k, c, r, s]
 ///
-/// Nothing where no instruction gains by it, or too few columns use a cell.
+/// Nothing where no instruction gains by it, or too few columns use an element.
 std::optional<Grouped> with_groups(const Schedule&, const Product&, const Environment&);
 
-/// Cells of f16 and bf16 that cannot be packed and meet no instruction are converted wherever they are used. If that is often, they
+/// Elements of f16 and bf16 that cannot be packed and meet no instruction are converted wherever they are used. If that is often, they
 /// are converted once, before:
 ///
 ///   after    Y[k, h, w] += X_laid_out[c, h + r, w + s] * W[k, c, r, s]     X_laid_out: f32
-std::optional<Grouped> with_wide_cells(const Schedule&, const Product&, const Environment&);
+std::optional<Grouped> with_wide_elements(const Schedule&, const Product&, const Environment&);
 
 } // namespace kawara::schedule

@@ -16,9 +16,9 @@ using scalar::Expr;
 
 namespace {
 
-/// In vector multiply-adds: storing a cell; storing it across lanes, alone or in a tile that is turned over (for each cell and
+/// In vector multiply-adds: storing an element; storing it across lanes, alone or in a tile that is transposed (for each element and
 /// for each vector); copying one, in runs or from far apart.
-constexpr double kStore = 0.5, kStridedStore = 4.0, kTurnedStore = 1.0, kTurnedVector = 4.0;
+constexpr double kStore = 0.5, kStridedStore = 4.0, kTransposedStore = 1.0, kTransposedVector = 4.0;
 constexpr double kCopy = 1.5, kFarCopy = 4.0;
 /// Of the multiply-adds' time, where rows are read as they lie: with both operands copied the same product took 9 to 18 % longer
 /// than the costs of its tile and of its copies say.
@@ -31,7 +31,7 @@ constexpr int64_t kWorthPacking = 4096;
 /// Moves of the write and of the two loads along each loop of the nest.
 using Moves = std::vector<std::vector<Move>>;
 
-/// The operands of a product: what is loaded at other cells as the loops run. A factor that stays the same is
+/// The operands of a product: what is loaded at other elements as the loops run. A factor that stays the same is
 /// none of them.
 struct Operands {
   Moves moves;
@@ -80,8 +80,8 @@ bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& 
   return is_wide && (is_kept || p.extents[p.rows] >= kFewRows) && work >= kWorthPacking;
 }
 
-/// Whether multiply-adds take a cell of the left operand from any lane of a vector: then a vector of neighbours along the
-/// reduction does for as many steps. Rows as far apart as a quarter of the first cache would share the few lines of one set.
+/// Whether multiply-adds take an element of the left operand from any lane of a vector: then a vector of neighbours along the
+/// reduction does for as many steps. Rows as far apart as a quarter of the L1 would share the few lines of one set.
 bool takes_lanes(const Schedule& schedule, const Product& p, const Environment& environment) {
   const scalar::Elem elem = schedule.scop.tensors[p.left].elem;
   const int64_t row_bytes = p.extents[p.depth.back()] * scalar::bytes_of(elem);
@@ -115,7 +115,7 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
              moves[k][right] == Move::None &&
              (!rows || moves[k][0] == Move::Unit ||
               (moves[*rows][0] != Move::Unit && p.extents[k] >= p.extents[*rows])))
-      rows = k; // of equally long ones the inner: its cells lie nearer to each other
+      rows = k; // of equally long ones the inner: its elements lie nearer to each other
   }
   // A loop that runs once moves nothing; it can stand for the rows of a result that has but one.
   const auto single = std::find_if(p.depth.begin(), p.depth.end(), [&](size_t k) {
@@ -132,17 +132,18 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
       if (!facts.is_parallel[k])
         return std::nullopt;
       p.outer.push_back(k);
-      p.left_stays = p.left_stays || moves[k][left] == Move::None;
-      p.right_stays = p.right_stays || moves[k][right] == Move::None;
-      p.right_rests = p.right_rests && moves[k][right] == Move::None;
+      p.left_reused_by_some_outer = p.left_reused_by_some_outer || moves[k][left] == Move::None;
+      p.right_reused_by_some_outer = p.right_reused_by_some_outer || moves[k][right] == Move::None;
+      p.right_invariant_in_all_outer =
+          p.right_invariant_in_all_outer && moves[k][right] == Move::None;
     }
   p.lanes = lanes;
   p.rows = *rows;
   p.has_strided_lanes = moves[lanes][0] != Move::Unit;
-  p.turns_over = p.has_strided_lanes && moves[*rows][0] == Move::Unit;
+  p.stores_transposed = p.has_strided_lanes && moves[*rows][0] == Move::Unit;
   p.has_far_lanes = moves[lanes][right] != Move::Unit;
   p.has_far_rows = moves[*rows][left] != Move::Unit;
-  p.has_near_depth = p.depth.size() == 1 && moves[p.depth[0]][left] == Move::Unit;
+  p.left_contiguous_along_k = p.depth.size() == 1 && moves[p.depth[0]][left] == Move::Unit;
   p.has_runs = moves[p.depth.back()][left] == Move::Unit;
   for (const size_t k : p.depth)
     if (moves[k][left] == Move::Unit)
@@ -152,31 +153,32 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
   return p;
 }
 
-/// Whether a processor's plain vectors compute with the operand's cells as they lie in memory.
-bool takes_cells_as_they_are(const Schedule& schedule, const Product& p, uint32_t operand,
-                             const Environment& environment) {
+/// Whether a processor's plain vectors compute with the operand's elements as they lie in memory.
+bool takes_elements_as_they_are(const Schedule& schedule, const Product& p, uint32_t operand,
+                                const Environment& environment) {
   return !environment.gpu && !instruction_for(schedule, p, environment) &&
          scalar::bytes_of(schedule.scop.tensors[operand].elem) == element_bytes(schedule, p);
 }
 
-/// Rows that are runs along the reduction, each step one cell of them, are read where they lie by machines that load one cell into
+/// Rows that are runs along the reduction, each step one element of them, are read unpacked by machines that load one element into
 /// all lanes at no extra cost.
 bool reads_in_place(const Schedule& schedule, const Product& p, const Environment& environment) {
-  return environment.cpu.vector_bytes > 16 && p.has_far_rows && p.has_runs && !p.left_stays &&
-         !p.left_has_window && takes_cells_as_they_are(schedule, p, p.left, environment);
+  return environment.cpu.vector_bytes > 16 && p.has_far_rows && p.has_runs &&
+         !p.left_reused_by_some_outer && !p.left_has_window &&
+         takes_elements_as_they_are(schedule, p, p.left, environment);
 }
 
-/// Neighbours along the rows are read where they lie by the same machines, if few columns use them: to copy one cell takes as long as
-/// to multiply it with 32 columns. Beyond the second cache each step of the reduction waits for another page.
-bool reads_cells(const Schedule& schedule, const Product& p, const Environment& environment) {
+/// Neighbours along the rows are read unpacked by the same machines, if few columns use them: to copy one element takes as long as
+/// to multiply it with 32 columns. Beyond the L2 each step of the reduction waits for another page.
+bool reads_elements(const Schedule& schedule, const Product& p, const Environment& environment) {
   constexpr int64_t kOftenUsed = 512;
-  return environment.cpu.vector_bytes > 16 && !p.has_far_rows && !p.left_stays && p.right_stays &&
-         !p.left_has_window && p.extents[p.lanes] <= kOftenUsed &&
+  return environment.cpu.vector_bytes > 16 && !p.has_far_rows && !p.left_reused_by_some_outer &&
+         p.right_reused_by_some_outer && !p.left_has_window && p.extents[p.lanes] <= kOftenUsed &&
          tensor_bytes(schedule, p.left) <= environment.cpu.caches.l2 &&
-         takes_cells_as_they_are(schedule, p, p.left, environment);
+         takes_elements_as_they_are(schedule, p, p.left, environment);
 }
 
-/// Neighbours in lanes that are used by few rows are read where they lie, if a kept left operand is all that is copied: a copy goes
+/// Neighbours in lanes that are used by few rows are read unpacked, if a kept left operand is all that is copied: a copy goes
 /// through memory twice. Each step of the reduction is in another page, and more pages than a core remembers would be looked up
 /// by every row of tiles. Narrow vectors gain by it only where tiles wait for memory and can ask for the next.
 bool reads_right_in_place(const Schedule& schedule, const Product& p,
@@ -184,13 +186,13 @@ bool reads_right_in_place(const Schedule& schedule, const Product& p,
   constexpr int64_t kOftenUsed = 256, kFewPages = 160;
   const bool gains =
       environment.cpu.vector_bytes > 16 || asks_for_columns(schedule, p, environment.cpu);
-  return gains && !p.right_stays && p.left_stays && !p.has_far_lanes && p.left != p.right &&
-         p.extents[p.rows] < kOftenUsed && product_over(p.extents, p.depth) <= kFewPages &&
-         !has_window(schedule, p, p.right) &&
-         takes_cells_as_they_are(schedule, p, p.right, environment);
+  return gains && !p.right_reused_by_some_outer && p.left_reused_by_some_outer &&
+         !p.has_far_lanes && p.left != p.right && p.extents[p.rows] < kOftenUsed &&
+         product_over(p.extents, p.depth) <= kFewPages && !has_window(schedule, p, p.right) &&
+         takes_elements_as_they_are(schedule, p, p.right, environment);
 }
 
-/// Rows whose distance has a large factor in common with what a way of the first cache holds lie in the same few lines of it.
+/// Rows whose distance has a large factor in common with what a way of the L1 holds lie in the same few lines of it.
 int64_t row_lines(const Schedule& schedule, const Product& p) {
   constexpr int64_t kWayBytes = 4096, kLineBytes = 64;
   const program::Tensor& left = schedule.scop.tensors[p.left];
@@ -214,16 +216,17 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
       tile_steps(environment.cpu, tile, lanes, p.extents[p.rows], p.extents[p.lanes], edges);
   // What follows a temp takes it out of memory again.
   const double again = schedule.scop.tensors[p.result].role == program::Role::Temp ? kStore : 0;
-  const double turned = kTurnedStore + kTurnedVector / static_cast<double>(lanes) + again;
-  const double strided = p.turns_over ? turned : kStridedStore;
+  const double transposed =
+      kTransposedStore + kTransposedVector / static_cast<double>(lanes) + again;
+  const double strided = p.stores_transposed ? transposed : kStridedStore;
   const double store = rows * columns * (p.has_strided_lanes ? strided : kStore);
   const double copy = p.has_far_lanes ? kFarCopy : kCopy;
-  const bool copies_right = !p.right_stays && !p.reads_right_in_place;
+  const bool copies_right = !p.right_reused_by_some_outer && !p.reads_right_in_place;
   const double right_copies = copies_right ? columns * depth * copy : 0;
   const auto instruction = instruction_for(schedule, p, environment);
   const double speed = instruction ? instruction->speed : 1.0;
-  const bool copies_left =
-      !p.left_stays && !p.left_has_window && !p.reads_left_in_place && !p.reads_left_cells;
+  const bool copies_left = !p.left_reused_by_some_outer && !p.left_has_window &&
+                           !p.reads_left_in_place && !p.reads_left_elements;
   const double left_copies = copies_left ? rows * depth * kCopy : 0;
   const double in_place = p.reads_left_in_place ? kInPlace : 1.0;
   return depth * steps * in_place / speed + store + right_copies + left_copies;
@@ -294,15 +297,18 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     if (!other || !is_worth_it(schedule, *other, environment))
       continue;
     // What keeps its values is packed once for all calls.
-    other->left_stays = other->left_stays || keeps_values(schedule, other->left);
-    other->right_stays = other->right_stays || keeps_values(schedule, other->right);
+    other->left_reused_by_some_outer =
+        other->left_reused_by_some_outer || keeps_values(schedule, other->left);
+    other->right_reused_by_some_outer =
+        other->right_reused_by_some_outer || keeps_values(schedule, other->right);
     other->left_has_window = has_window(schedule, *other, other->left);
-    other->has_near_depth = other->has_near_depth && takes_lanes(schedule, *other, environment);
+    other->left_contiguous_along_k =
+        other->left_contiguous_along_k && takes_lanes(schedule, *other, environment);
     if (other->left_has_window && !environment.gpu && environment.cpu.vector_bytes > 16 &&
         schedule.scop.numerics != program::Numerics::Exact)
-      keep_shifts_apart(schedule, *other);
+      unroll_channels_not_taps(schedule, *other);
     other->reads_left_in_place = reads_in_place(schedule, *other, environment);
-    other->reads_left_cells = reads_cells(schedule, *other, environment);
+    other->reads_left_elements = reads_elements(schedule, *other, environment);
     other->reads_right_in_place = reads_right_in_place(schedule, *other, environment);
     other->row_lines = row_lines(schedule, *other);
     if (!best || is_better(schedule, *other, *best, environment, is_open))

@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kShort = 8;
 /// Rows of the result that make it worth to keep operands of narrow types converted.
 constexpr int64_t kWorthConverting = 8;
-/// Cells of a cache line, those of f32; narrower ones are copied in parts of a line.
-constexpr int64_t kLineCells = 16;
+/// Elements of a cache line, those of f32; narrower ones are copied in parts of a line.
+constexpr int64_t kLineElements = 16;
 
 /// Builds the directive list; loops are named by statement, so that equal names do not matter.
 class ProductPlanner {
@@ -25,15 +25,15 @@ public:
       : schedule_(schedule), p_(p), cuts_(cuts_of(schedule, p, environment)),
         may_be_parallel_(may_be_parallel) {}
 
-  std::vector<Directive> plan(const std::vector<Companion>& before,
-                              const std::vector<Companion>& after) {
+  std::vector<Directive> plan(const std::vector<FusedNest>& before,
+                              const std::vector<FusedNest>& after) {
     tile_product();
     for (const auto* list : {&before, &after})
-      for (const Companion& c : *list)
-        tile_companion(c);
-    for (const Companion& c : before)
+      for (const FusedNest& c : *list)
+        tile_fused_nest(c);
+    for (const FusedNest& c : before)
       fuse(c, true);
-    for (const Companion& c : after)
+    for (const FusedNest& c : after)
       fuse(c, false);
     pack();
     const std::string update = name(p_.update());
@@ -42,17 +42,17 @@ public:
     else
       mark_tile(update, own(p_.rows), own(p_.lanes));
     for (const auto* list : {&before, &after})
-      for (const Companion& c : *list)
+      for (const FusedNest& c : *list)
         mark_tile(name(c.statement), loop_name(c.loops.back()), loop_name(lanes_of(c)));
     if (!cuts_.has_groups())
       unroll_depth(update);
-    if (cuts_.calls_results)
+    if (cuts_.prefetches_next_c_tile)
       add(Prefetch{schedule_.scop.tensors[p_.result].name, {update, own(p_.rows) + ".1.0"}, 1});
-    if (cuts_.calls_block)
+    if (cuts_.prefetches_next_a_block)
       add(Prefetch{schedule_.scop.tensors[p_.left].name, {update, own(p_.rows) + ".0"}, 1});
-    if (cuts_.calls_panel)
+    if (cuts_.prefetches_next_b_panel)
       call_panel(update);
-    if (cuts_.calls_columns)
+    if (cuts_.prefetches_next_b_columns)
       add(Prefetch{schedule_.scop.tensors[p_.right].name, {update, own(p_.lanes) + ".1.0"}, 1});
     if (may_be_parallel_ && cuts_.threads > 1)
       spread();
@@ -63,7 +63,7 @@ private:
   const std::string& name(StmtId id) const { return schedule_.scop[id].text.name; }
   const std::string& loop_name(LoopId loop) const { return schedule_.order[loop].name; }
   std::string own(size_t position) const { return loop_name(p_.nest.loops[position]); }
-  static LoopId lanes_of(const Companion& c) { return c.loops[c.loops.size() - 2]; }
+  static LoopId lanes_of(const FusedNest& c) { return c.loops[c.loops.size() - 2]; }
   int64_t width() const { return cuts_.tile.vectors * cuts_.lanes; }
 
   template <class D> void add(D directive) { plan_.emplace_back(std::move(directive)); }
@@ -106,7 +106,7 @@ private:
     return {lanes + ".0", rows + ".0", lanes + ".1.0", rows + ".1.0"};
   }
 
-  /// Outer loops, blocks, register tiles, then `inside`, then the cells of the tile.
+  /// Outer loops, blocks, register tiles, then `inside`, then the elements of the tile.
   void order(const std::string& statement, const std::vector<std::string>& outer,
              const std::string& rows, const std::string& lanes, bool has_depth_blocks,
              const std::vector<std::string>& inside, const std::vector<std::string>& innermost) {
@@ -146,7 +146,7 @@ private:
     order(statement, own_outer(), own(p_.rows), own(p_.lanes), is_cut, inside, innermost);
   }
 
-  /// The register tile as results of the instruction, and their cells.
+  /// The register tile as results of the instruction, and their elements.
   std::vector<std::string> cut_tile(const std::string& statement, const std::string& rows,
                                     const std::string& lanes) {
     const std::string high = rows + ".1.1", wide = lanes + ".1.1";
@@ -170,7 +170,7 @@ private:
   /// whole, with the one around it.
   void unroll_depth(const std::string& update) {
     const size_t last = p_.depth.back();
-    const bool reads_runs = p_.has_near_depth && !packs_left(p_, cuts_.lanes);
+    const bool reads_runs = p_.left_contiguous_along_k && !packs_left(p_, cuts_.lanes);
     if (p_.extents[last] > kShort || p_.depth.size() == 1)
       return add(Unroll{{update, depth_loop(last)}, reads_runs ? 2 * cuts_.lanes : 4});
     add(Unroll{{update, depth_loop(last)}, std::nullopt});
@@ -185,20 +185,20 @@ private:
       add(Prefetch{packed, {update, own(p_.lanes) + (are_blocks ? ".0" : ".1.0")}, 1});
   }
 
-  void tile_companion(const Companion& c) {
+  void tile_fused_nest(const FusedNest& c) {
     const std::string& rows = loop_name(c.loops.back());
     const std::string& lanes = loop_name(lanes_of(c));
     cut_result(name(c.statement), rows, lanes);
-    std::vector<std::string> outer, cells{rows + ".1.1", lanes + ".1.1"};
+    std::vector<std::string> outer, elements{rows + ".1.1", lanes + ".1.1"};
     for (size_t k = 0; k + 2 < c.loops.size(); ++k)
       outer.push_back(loop_name(c.loops[k]));
     if (cuts_.has_groups())
-      cells = cut_tile(name(c.statement), rows, lanes);
-    order(name(c.statement), outer, rows, lanes, false, {}, cells);
+      elements = cut_tile(name(c.statement), rows, lanes);
+    order(name(c.statement), outer, rows, lanes, false, {}, elements);
   }
 
   /// Loop by loop, from the outermost down to the register tiles.
-  void fuse(const Companion& c, bool is_before) {
+  void fuse(const FusedNest& c, bool is_before) {
     std::vector<std::string> theirs;
     for (size_t k = 0; k + 2 < c.loops.size(); ++k)
       theirs.push_back(loop_name(c.loops[k]));
@@ -221,16 +221,16 @@ private:
     const bool is_cut = cuts_.depth_part != 0;
     auto number = static_cast<uint32_t>(schedule_.scop.statements.size());
     const auto pack_one = [&](uint32_t tensor, bool is_whole, const std::string& at,
-                              const std::string& cells) {
+                              const std::string& elements) {
       Pack pack{schedule_.scop.tensors[tensor].name, std::nullopt, packed_type(tensor)};
       if (!is_whole)
         pack.loop = LoopName{statement, at};
       add(std::move(pack));
-      return std::pair("S" + std::to_string(number++), cells + ".1.1");
+      return std::pair("S" + std::to_string(number++), elements + ".1.1");
     };
     if (packs_right(p_, cuts_.copied_lanes())) {
-      const bool is_whole = p_.right_stays || cuts_.packs_right_before();
-      const auto [copy, cells] =
+      const bool is_whole = p_.right_reused_by_some_outer || cuts_.packs_right_before();
+      const auto [copy, elements] =
           pack_one(p_.right, is_whole, is_cut ? own(cuts_.deepest) + ".0" : own(p_.lanes) + ".0",
                    own(p_.lanes));
       // Of a single panel there are only steps to share, if they are not taken otherwise.
@@ -239,13 +239,13 @@ private:
       right_copy_ = is_whole || takes_steps ? "" : copy;
       right_copy_loop_ = is_one ? copied_depth(p_.depth[0]) : own(p_.lanes) + ".1.0";
       if (cuts_.instruction_depth() > 1)
-        unroll_groups(copy, cells);
+        unroll_groups(copy, elements);
       else if (copies_lines())
-        copy_line_by_line(copy, cells);
+        copy_line_by_line(copy, elements);
       else {
-        add(Vectorize{{copy, cells}, cuts_.lanes});
-        add(Unroll{{copy, cells}, std::nullopt});
-        if (!p_.has_far_lanes && !p_.right_stays && !cuts_.packs_right_before() &&
+        add(Vectorize{{copy, elements}, cuts_.lanes});
+        add(Unroll{{copy, elements}, std::nullopt});
+        if (!p_.has_far_lanes && !p_.right_reused_by_some_outer && !cuts_.packs_right_before() &&
             has_bands(cuts_.blocks.columns, width())) {
           copy_in_bands(copy, p_.lanes);
           right_copy_loop_ = copied_depth(p_.depth[0]) + ".0";
@@ -253,47 +253,48 @@ private:
         if (p_.has_far_lanes && p_.extents[p_.depth.back()] >= cuts_.lanes)
           add(Unroll{{copy, copied_depth(p_.depth.back())}, cuts_.lanes});
       }
-      if (cuts_.packs_right_before() && !p_.right_stays)
+      if (cuts_.packs_right_before() && !p_.right_reused_by_some_outer)
         share_copy(copy, p_.lanes, cuts_.blocks.columns, width());
     }
     if (packs_left(p_, cuts_.copied_lanes())) {
       const bool by_rows = copies_rows();
       if (by_rows)
-        order_cells(true);
-      const auto [copy, cells] = pack_one(p_.left, p_.left_stays || cuts_.packs_left_before(),
-                                          own(p_.rows) + ".0", own(p_.rows));
+        order_elements(true);
+      const auto [copy, elements] =
+          pack_one(p_.left, p_.left_reused_by_some_outer || cuts_.packs_left_before(),
+                   own(p_.rows) + ".0", own(p_.rows));
       if (by_rows)
         copy_row_by_row(copy);
       else if (cuts_.instruction_depth() > 1)
-        unroll_groups(copy, cells);
+        unroll_groups(copy, elements);
       else {
-        if (!p_.has_far_rows && !p_.left_stays && !cuts_.packs_left_before() &&
+        if (!p_.has_far_rows && !p_.left_reused_by_some_outer && !cuts_.packs_left_before() &&
             has_bands(cuts_.blocks.rows, cuts_.tile.rows))
           copy_in_bands(copy, p_.rows);
-        else if (cuts_.calls_block)
+        else if (cuts_.prefetches_next_a_block)
           walk_along_rows(copy);
-        add(Unroll{{copy, cells}, std::nullopt});
+        add(Unroll{{copy, elements}, std::nullopt});
       }
-      if (cuts_.packs_left_before() && !p_.left_stays)
+      if (cuts_.packs_left_before() && !p_.left_reused_by_some_outer)
         share_copy(copy, p_.rows, cuts_.blocks.rows, cuts_.tile.rows);
     }
     for (Directive& directive : bring_left_together(schedule_, p_, cuts_.lanes, number))
       plan_.push_back(std::move(directive));
   }
 
-  /// Cells of the left operand that are kept several times are read one by one, by loads that bring them into all lanes: so rows that
+  /// Elements of the left operand that are kept several times are read one by one, by loads that bring them into all lanes: so rows that
   /// are runs along the reduction stay such runs, and are copied by vectors.
   ///
   ///   for k.1: for i.1.1: # unroll           =>   for i.1.1: for k.1: # vector(32)
   ///     A_packed[i.1.0, k.1, i.1.1] = A[i, k]       A_packed[i.1.0, i.1.1, k.1] = A[i, k]
   bool copies_rows() const { return cuts_.instruction && cuts_.instruction->copies_rows; }
-  void order_cells(bool rows_first) {
+  void order_elements(bool rows_first) {
     const LoopName rows{name(p_.update()), own(p_.rows) + ".1.1"};
     const LoopName steps{name(p_.update()), depth_loop(p_.depth[0])};
     add(rows_first ? Reorder{{rows, steps}} : Reorder{{steps, rows}});
   }
   void copy_row_by_row(const std::string& copy) {
-    order_cells(false);
+    order_elements(false);
     add(Vectorize{{copy, copied_depth(p_.depth[0])}, cuts_.lanes});
   }
 
@@ -343,21 +344,22 @@ private:
     add(std::move(order));
   }
 
-  /// A few steps of the reduction at a time, all panels of them: cells that lie next to each other are read one after the
+  /// A few steps of the reduction at a time, all panels of them: elements that lie next to each other are read one after the
   /// other, though they go to different panels, and each panel is written in runs.
   bool has_bands(int64_t block, int64_t panel) const {
     return p_.depth.size() == 1 && p_.extents[p_.depth[0]] >= 2 * kBand && block >= 2 * panel;
   }
   void copy_in_bands(const std::string& copy, size_t position) {
-    const std::string depth = copied_depth(p_.depth[0]), cells = own(position);
+    const std::string depth = copied_depth(p_.depth[0]), elements = own(position);
     add(Split{{copy, depth}, kBand});
     Reorder order;
-    for (const std::string& loop : {depth + ".0", cells + ".1.0", depth + ".1", cells + ".1.1"})
+    for (const std::string& loop :
+         {depth + ".0", elements + ".1.0", depth + ".1", elements + ".1.1"})
       order.loops.push_back({copy, loop});
     add(std::move(order));
   }
 
-  /// Lanes that lie far apart come as squares, turned over in registers. Of an operand that is copied once and for all, in wide
+  /// Lanes that lie far apart come as squares, transposed in registers. Of an operand that is copied once and for all, in wide
   /// panels, a line at a time: all of a panel at once is no faster, and has the compiler at work for seconds.
   ///
   ///   for k: # unroll(4)                          for j.1.1.0:
@@ -365,36 +367,36 @@ private:
   ///       B_packed[j.0, k, j.1.1] = B[j, k]           for j.1.1.1: # vector(4) unroll
   ///                                                     B_packed[j.0, k, 16*j.1.1.0 + j.1.1.1] = B[j, k]
   bool copies_lines() const {
-    return p_.has_far_lanes && p_.right_stays && p_.extents[p_.depth.back()] >= cuts_.lanes &&
-           width() > line() && width() % line() == 0;
+    return p_.has_far_lanes && p_.right_reused_by_some_outer &&
+           p_.extents[p_.depth.back()] >= cuts_.lanes && width() > line() && width() % line() == 0;
   }
-  int64_t line() const { return std::max(cuts_.lanes, kLineCells); }
-  void copy_line_by_line(const std::string& copy, const std::string& cells) {
+  int64_t line() const { return std::max(cuts_.lanes, kLineElements); }
+  void copy_line_by_line(const std::string& copy, const std::string& elements) {
     const std::string steps = copied_depth(p_.depth.back());
-    add(Split{{copy, cells}, line()});
-    add(Reorder{{{copy, cells + ".0"}, {copy, steps}, {copy, cells + ".1"}}});
-    add(Vectorize{{copy, cells + ".1"}, cuts_.lanes});
-    add(Unroll{{copy, cells + ".1"}, std::nullopt});
+    add(Split{{copy, elements}, line()});
+    add(Reorder{{{copy, elements + ".0"}, {copy, steps}, {copy, elements + ".1"}}});
+    add(Vectorize{{copy, elements + ".1"}, cuts_.lanes});
+    add(Unroll{{copy, elements + ".1"}, std::nullopt});
     add(Unroll{{copy, steps}, cuts_.lanes});
   }
 
-  /// The group of cells that an instruction takes of a row or column, inside the loops over those.
-  void unroll_groups(const std::string& copy, const std::string& cells) {
+  /// The group of elements that an instruction takes of a row or column, inside the loops over those.
+  void unroll_groups(const std::string& copy, const std::string& elements) {
     if (cuts_.has_groups())
-      return copy_tiles(copy, cells);
+      return copy_tiles(copy, elements);
     if (cuts_.instruction_rows() > 1) {
-      add(Unroll{{copy, cells + ".0"}, std::nullopt});
-      add(Unroll{{copy, cells + ".1"}, std::nullopt});
+      add(Unroll{{copy, elements + ".0"}, std::nullopt});
+      add(Unroll{{copy, elements + ".1"}, std::nullopt});
     } else
-      add(Unroll{{copy, cells}, std::nullopt});
+      add(Unroll{{copy, elements}, std::nullopt});
     add(Vectorize{{copy, deepest_part() + ".1"}, cuts_.instruction_depth()});
   }
 
-  /// Rows of a tile of the left operand are runs of it. Those of the right one are several rows of it, cell by cell in turns;
+  /// Rows of a tile of the left operand are runs of it. Those of the right one are several rows of it, element by element in turns;
   /// or groups that are runs.
-  void copy_tiles(const std::string& copy, const std::string& cells) {
+  void copy_tiles(const std::string& copy, const std::string& elements) {
     const std::string groups = deepest_part() + ".1.0", group = deepest_part() + ".1.1";
-    const bool is_right = cells == own(p_.lanes) + ".1.1";
+    const bool is_right = elements == own(p_.lanes) + ".1.1";
     const bool is_far = is_right ? p_.has_far_lanes : p_.has_far_rows;
     // Groups at the end that are not whole keep the two loops apart.
     const bool is_whole = p_.extents[cuts_.deepest] % cuts_.instruction->group == 0;
@@ -406,8 +408,8 @@ private:
     }
     if (is_far)
       return add(Vectorize{{copy, group}, cuts_.instruction->group});
-    add(Reorder{{{copy, groups}, {copy, group}, {copy, cells + ".1"}}});
-    add(Vectorize{{copy, cells + ".1"}, is_right ? cuts_.lanes : cuts_.instruction_rows()});
+    add(Reorder{{{copy, groups}, {copy, group}, {copy, elements + ".1"}}});
+    add(Vectorize{{copy, elements + ".1"}, is_right ? cuts_.lanes : cuts_.instruction_rows()});
     add(Unroll{{copy, group}, std::nullopt});
   }
 
@@ -420,8 +422,8 @@ private:
     add(Tensorize{{update, has_rows ? rows + ".1" : lanes}, cuts_.instruction->name});
   }
 
-  /// The instruction's operands; for plain vectors the type that is computed with, so that cells are
-  /// converted once. Cells that are used but a few times cost more in memory than in conversions.
+  /// The instruction's operands; for plain vectors the type that is computed with, so that elements are
+  /// converted once. Elements that are used but a few times cost more in memory than in conversions.
   std::optional<scalar::Elem> packed_type(uint32_t tensor) const {
     if (cuts_.instruction)
       return cuts_.instruction->type;
@@ -434,9 +436,9 @@ private:
   void mark_tile(const std::string& statement, const std::string& rows, const std::string& lanes) {
     // A block of tiles has more rows than code should have.
     if (cuts_.has_groups())
-      return add(Vectorize{{statement, lanes + ".1.1.1"}, cuts_.companion_lanes});
+      return add(Vectorize{{statement, lanes + ".1.1.1"}, cuts_.fused_lanes});
     add(Unroll{{statement, rows + ".1.1"}, std::nullopt});
-    add(Vectorize{{statement, lanes + ".1.1"}, cuts_.companion_lanes});
+    add(Vectorize{{statement, lanes + ".1.1"}, cuts_.fused_lanes});
     add(Unroll{{statement, lanes + ".1.1"}, std::nullopt});
   }
 
@@ -489,8 +491,8 @@ private:
 } // namespace
 
 std::vector<Directive> product_plan(const Schedule& schedule, const Product& p,
-                                    const std::vector<Companion>& before,
-                                    const std::vector<Companion>& after,
+                                    const std::vector<FusedNest>& before,
+                                    const std::vector<FusedNest>& after,
                                     const Environment& environment, bool may_be_parallel) {
   return ProductPlanner(schedule, p, environment, may_be_parallel).plan(before, after);
 }

@@ -11,14 +11,14 @@ struct StepCosts {
   int64_t busy;       ///< fewer accumulators leave pipelines waiting for each other
   double row, vector; ///< to bring in one register of the left and of the right operand
   double flow =
-      0; ///< for a vector of the right operand to come from the second cache, while multiply-adds run
+      0; ///< for a vector of the right operand to come from the L2, while multiply-adds run
 };
 
-/// Where multiply-adds take a lane of a register (16-byte vectors), one load brings several rows. Elsewhere a row is a cell from the
-/// first cache, a vector a whole line that mostly comes from the second. To gather many rows at once costs more than few: with wide
+/// Where multiply-adds take a lane of a register (16-byte vectors), one load brings several rows. Elsewhere a row is an element from the
+/// L1, a vector a whole line that mostly comes from the second. To gather many rows at once costs more than few: with wide
 /// vectors, tiles of 8 x 3 and 6 x 4 were 4 to 20 % faster than 14 x 2 then, and full register files slower. Rows that are read where
-/// they lie come from a line each: 9 x 3 was 5 % faster than 13 x 2. With cells of two bytes, which lie twice in the copy, 6 x 4 was
-/// as fast as 13 x 2 and up to 20 % faster than 8 x 3 and 9 x 3. Fewer than six rows are counted as waiting for the second cache:
+/// they lie come from a line each: 9 x 3 was 5 % faster than 13 x 2. With elements of two bytes, which are stored twice in the copy, 6 x 4 was
+/// as fast as 13 x 2 and up to 20 % faster than 8 x 3 and 9 x 3. Fewer than six rows are counted as waiting for the L2:
 /// with 16 threads 4 x 6 took a quarter longer than 6 x 4.
 StepCosts step_costs(const target::Cpu& cpu, const EdgeCosts& edges, int64_t lanes) {
   constexpr double kFlow = 6;
@@ -39,7 +39,7 @@ int64_t room_for(const target::Cpu& cpu, const EdgeCosts& edges) {
 
 /// Registers that hold operands besides one row of vectors.
 constexpr int64_t kOperandRegisters = 2;
-/// Longer reductions are cut: a panel of the right operand should stay near the first cache.
+/// Longer reductions are cut: a panel of the right operand should stay near the L1.
 constexpr int64_t kDeepest = 1024;
 /// Fewer steps than this are not worth loading and storing a tile's results once more.
 constexpr int64_t kShallowest = 384;

@@ -10,13 +10,14 @@ struct RegisterTile {
   int64_t vectors = 1;
 };
 
-/// What a tile at the edge costs, in full tiles: it computes all its cells and picks out those that exist.
+/// What a tile at the edge costs, in full tiles: it computes all its elements and picks out those that exist.
 struct EdgeCosts {
   double rows = 1.5, columns = 1.5;
   bool is_apart = false;      ///< instead: what a tile of its size costs, as code of its own
   bool columns_apart = false; ///< so for whole vectors left over in a row
-  bool is_gathered = false;   ///< rows are copied cell by cell for each call, from lines far apart
-  bool is_in_place = false;   ///< or read where they lie, beside weights that are copied once
+  bool is_gathered =
+      false; ///< rows are copied element by element for each call, from lines far apart
+  bool is_in_place = false; ///< or read unpacked, beside weights that are copied once
   int64_t most_rows = 14;
 };
 
@@ -44,9 +45,9 @@ struct CacheBlocks {
 };
 
 /// Blocks for a product of rows x columns x depth: a block of the left operand stays in half of the
-/// second cache, one of the right operand in half of the third, a panel of it near the first. Blocks are of
+/// L2, one of the right operand in half of the third, a panel of it near the first. Blocks are of
 /// nearly equal size; at least `row_parts` (`column_parts`) of them where the extents allow. `is_near`: the panel shall fit half of the
-/// first cache, at the price of loading and storing results more often.
+/// L1, at the price of loading and storing results more often.
 CacheBlocks cache_blocks(const target::Cpu&, const RegisterTile&, int64_t lanes,
                          int64_t element_bytes, int64_t rows, int64_t columns, int64_t depth,
                          int64_t row_parts, int64_t column_parts, bool is_near);

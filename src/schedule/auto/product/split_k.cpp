@@ -45,7 +45,7 @@ int64_t whole_tiles(const Schedule& schedule, const Product& p, Environment envi
 }
 
 /// Whether a thread that has some rows and columns of the result reads much more of the operands than one that has a part of the
-/// reduction, and more than its second cache holds.
+/// reduction, and more than its L2 holds.
 bool reads_less_in_parts(const Schedule& schedule, const Product& p, const Environment& environment,
                          int64_t parts) {
   if (!p.outer.empty() || parts < environment.cpu.cores)

@@ -11,11 +11,11 @@ namespace {
 /// Fewer multiply-adds than this for each byte of a vector are not worth waking threads; fewer by `kWait` with few rows, which
 /// wait for memory.
 constexpr int64_t kWorthThreads = 1 << 13, kWait = 4;
-/// Steps of a vector multiply-add: to start threads on one more loop, to copy a cell.
+/// Steps of a vector multiply-add: to start threads on one more loop, to copy an element.
 constexpr double kForkSteps = 12000, kCopySteps = 1.5;
 /// Bytes that come from the cache that all cores share, and from a core's second one, in the time of a step.
 constexpr double kSharedBytes = 6, kNearBytes = 24;
-/// How much longer bytes of rows that are not packed take, and of twins of cells (ProductInstruction::copies) that another core has just
+/// How much longer bytes of rows that are not packed take, and of twins of elements (ProductInstruction::copies) that another core has just
 /// copied: f16 products of 1024 cubed with 16 threads took 1.10, 0.99 and 0.81 ms in blocks of one, two and four panels.
 constexpr double kApart = 2, kFromOthers = 4;
 /// Blocks for each thread that are tried.
@@ -44,7 +44,7 @@ double busy_share(int64_t tasks, int64_t threads) {
   return static_cast<double>(tasks) / static_cast<double>(parts_of(tasks, threads) * threads);
 }
 
-/// Steps of the reduction for one cell of the result, with those that are added up afterwards.
+/// Steps of the reduction for one element of the result, with those that are added up afterwards.
 int64_t whole_depth(const Product& p) {
   return product_over(p.extents, p.depth) * p.combined_extent();
 }
@@ -59,9 +59,9 @@ public:
         tile_columns_(parts_of(p.extents[p.lanes], width_)),
         outer_(product_over(p.extents, p.outer)), speed_(speed),
         depth_(std::max<double>(1, static_cast<double>(whole_depth(p)))),
-        room_(static_cast<double>(cpu.caches.l2) / 2), left_cells_(copies.left_cells),
-        is_left_packed_(copies.left), packs_left_(is_left_packed_ && !p.left_stays),
-        packs_right_(copies.right && !p.right_stays) {}
+        room_(static_cast<double>(cpu.caches.l2) / 2), left_elements_(copies.left_elements),
+        is_left_packed_(copies.left), packs_left_(is_left_packed_ && !p.left_reused_by_some_outer),
+        packs_right_(copies.right && !p.right_reused_by_some_outer) {}
 
   int64_t tile_rows() const { return tile_rows_; }
   int64_t tile_columns() const { return tile_columns_; }
@@ -87,12 +87,12 @@ public:
     return (static_cast<double>(rounds) + late()) * each + beginning(rounds * outer_ / first);
   }
 
-  /// One after the other, a thread's blocks have the same columns, which stay in its second cache if they fit.
+  /// One after the other, a thread's blocks have the same columns, which stay in its L2 if they fit.
   double of_one_loop(int64_t high, int64_t wide) const {
     const int64_t rows = parts_of(tile_rows_, high), columns = parts_of(tile_columns_, wide);
     const int64_t rounds = parts_of(outer_ * rows * columns, threads_);
     const bool stays = static_cast<double>(wide * width_ * bytes_) * depth_ <= room_;
-    const bool rests = p_.right_rests || p_.combined;
+    const bool rests = p_.right_invariant_in_all_outer || p_.combined;
     const int64_t reads = stays && rests ? parts_of(rounds, rows) : rounds;
     double copies = 0;
     if (packs_left_)
@@ -109,12 +109,12 @@ private:
   double steps(int64_t high, int64_t wide) const {
     return static_cast<double>(high * wide * tile_.rows * tile_.vectors) / speed_;
   }
-  /// Rows that are read where they lie come from as many places at once, what others have copied from their caches.
+  /// Rows that are read unpacked come from as many places at once, what others have copied from their caches.
   double left_bytes(int64_t high, bool is_from_others) const {
-    const double apart = !is_left_packed_                    ? kApart
-                         : is_from_others && left_cells_ > 1 ? kFromOthers
-                                                             : 1;
-    return apart * static_cast<double>(bytes_ * left_cells_ * high * tile_.rows) / kSharedBytes;
+    const double apart = !is_left_packed_                       ? kApart
+                         : is_from_others && left_elements_ > 1 ? kFromOthers
+                                                                : 1;
+    return apart * static_cast<double>(bytes_ * left_elements_ * high * tile_.rows) / kSharedBytes;
   }
   double right_bytes(int64_t wide) const {
     return static_cast<double>(bytes_ * wide * width_) / kSharedBytes;
@@ -123,7 +123,7 @@ private:
   double near_bytes(int64_t wide) const {
     return static_cast<double>(bytes_ * wide * width_) / kNearBytes;
   }
-  /// Rows of tiles of the left operand that blocks are cut into anyway, for the second cache.
+  /// Rows of tiles of the left operand that blocks are cut into anyway, for the L2.
   int64_t rows_that_fit() const {
     constexpr double kUsualDepth = 1024;
     const double row = std::min(depth_, kUsualDepth) * static_cast<double>(bytes_ * tile_.rows);
@@ -151,7 +151,7 @@ private:
   RegisterTile tile_;
   int64_t width_, bytes_, threads_, tile_rows_, tile_columns_, outer_;
   double speed_, depth_, room_;
-  int64_t left_cells_;
+  int64_t left_elements_;
   bool is_left_packed_, packs_left_, packs_right_;
 };
 
@@ -159,7 +159,7 @@ private:
 bool may_copy_right(const Product& p, int64_t element_bytes, const target::Cpu& cpu) {
   const int64_t bytes =
       p.extents[p.lanes] * whole_depth(p) * product_over(p.extents, p.outer) * element_bytes;
-  return p.right_stays || bytes <= std::max(cpu.caches.l3, 4 * cpu.caches.l2) / 4;
+  return p.right_reused_by_some_outer || bytes <= std::max(cpu.caches.l3, 4 * cpu.caches.l2) / 4;
 }
 
 } // namespace

@@ -19,7 +19,7 @@ int64_t threads_for(const Product&, const target::Cpu&, double speed);
 /// Whether operands are copied for the product.
 struct Copies {
   bool left = false, right = false;
-  int64_t left_cells = 1; ///< that a cell of the left one becomes
+  int64_t left_elements = 1; ///< that an element of the left one becomes
 };
 
 /// Whether blocks of rows and columns can be shared at all; threads share one loop of the nest otherwise.

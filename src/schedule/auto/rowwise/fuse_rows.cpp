@@ -53,20 +53,20 @@ bool is_flat(const Schedule& schedule, LoopId loop) {
                      [&](StmtId id) { return schedule.order.rows[id.value].size() <= depth + 2; });
 }
 
-/// Cells that one iteration of the loop touches, as bytes; nothing when that depends on parameters.
+/// Elements that one iteration of the loop touches, as bytes; nothing when that depends on parameters.
 std::optional<int64_t> row_bytes(const Schedule& schedule, LoopId loop) {
   int64_t bytes = 0;
   for (const StmtId id : poly::statements_below(schedule.order, loop)) {
-    int64_t cells = 1;
+    int64_t elements = 1;
     const std::vector<LoopId> path = poly::path_of(schedule.order, id);
     for (size_t d = *poly::depth_of(schedule.order, loop) + 1; d < path.size(); ++d) {
       const auto run = longest_run(schedule.scop, schedule.order, path[d]);
       if (!run)
         return std::nullopt;
-      cells *= *run;
+      elements *= *run;
     }
     const size_t accesses = moves_of(schedule.scop, schedule.order, id, path.size() - 1).size();
-    bytes += cells * static_cast<int64_t>(accesses) * 4;
+    bytes += elements * static_cast<int64_t>(accesses) * 4;
   }
   return bytes;
 }
@@ -82,10 +82,10 @@ std::optional<int64_t> share_of(const Schedule& schedule, LoopId loop,
     const program::Tensor& tensor = schedule.scop.tensors[t];
     int64_t size = scalar::bytes_of(tensor.elem);
     for (const scalar::Expr& extent : tensor.shape) {
-      const auto cells = scalar::constant_of(extent);
-      if (!cells)
+      const auto elements = scalar::constant_of(extent);
+      if (!elements)
         return std::nullopt;
-      size = std::min(size * *cells, int64_t{1} << 40);
+      size = std::min(size * *elements, int64_t{1} << 40);
     }
     bytes += size / *runs;
   }
@@ -127,9 +127,9 @@ std::vector<StmtId> own_statements(const Schedule& schedule, LoopId loop) {
   return is_innermost ? poly::statements_below(node) : std::vector<StmtId>();
 }
 
-/// A cell by the loops of a statement, where each is one of its iterators.
-std::vector<scalar::Expr> cell_by_loops(const Schedule& schedule, StmtId id,
-                                        const std::vector<scalar::Expr>& index) {
+/// An element by the loops of a statement, where each is one of its iterators.
+std::vector<scalar::Expr> element_by_loops(const Schedule& schedule, StmtId id,
+                                           const std::vector<scalar::Expr>& index) {
   std::vector<scalar::Expr> loops;
   const auto& rows = schedule.order.rows[id.value];
   for (uint32_t row = 0; row < rows.size(); ++row)
@@ -140,20 +140,20 @@ std::vector<scalar::Expr> cell_by_loops(const Schedule& schedule, StmtId id,
   if (loops.size() != schedule.scop[id].text.iters.size() ||
       !std::all_of(loops.begin(), loops.end(), [](const scalar::Expr& e) { return bool(e); }))
     return {};
-  std::vector<scalar::Expr> cell;
+  std::vector<scalar::Expr> element;
   for (const scalar::Expr& at : index)
-    cell.push_back(scalar::substitute_iters(at, loops));
-  return cell;
+    element.push_back(scalar::substitute_iters(at, loops));
+  return element;
 }
 
-/// The one adds up the cells that the other makes, as they are.
-bool adds_cell_of(const Schedule& schedule, StmtId reader, StmtId maker) {
+/// The one adds up the elements that the other makes, as they are.
+bool adds_element_of(const Schedule& schedule, StmtId reader, StmtId maker) {
   const program::Statement& text = schedule.scop[maker].text;
   const auto* load = scalar::as<scalar::Load>(schedule.scop[reader].text.value);
   if (load == nullptr || load->tensor != text.tensor || text.op != scalar::ReduceOp::None)
     return false;
-  const std::vector<scalar::Expr> made = cell_by_loops(schedule, maker, text.index);
-  const std::vector<scalar::Expr> read = cell_by_loops(schedule, reader, load->index);
+  const std::vector<scalar::Expr> made = element_by_loops(schedule, maker, text.index);
+  const std::vector<scalar::Expr> read = element_by_loops(schedule, reader, load->index);
   return !made.empty() &&
          std::equal(made.begin(), made.end(), read.begin(), read.end(), scalar::equal);
 }
@@ -187,18 +187,19 @@ bool sums_row_of(const Schedule& schedule, LoopId maker, LoopId sum,
   if (moves_of(schedule.scop, schedule.order, sums.front(), row).front() != Move::None)
     return false;
   const auto made_here = std::find_if(made.begin(), made.end(), [&](StmtId id) {
-    return adds_cell_of(schedule, sums.front(), id);
+    return adds_element_of(schedule, sums.front(), id);
   });
   return made_here != made.end() && is_worth_joining(schedule, *made_here, maker, environment) &&
          loop_values(schedule.scop, schedule.order, maker)
              .is_equal(loop_values(schedule.scop, schedule.order, sum));
 }
 
-bool sums_cells_of(const Schedule& schedule, const Nest& maker, const Nest& sum) {
+bool sums_elements_of(const Schedule& schedule, const Nest& maker, const Nest& sum) {
   if (maker.loops.size() != sum.loops.size() || sum.statements.size() != 1 ||
       schedule.scop[sum.statements.front()].text.op != scalar::ReduceOp::Sum ||
-      std::none_of(maker.statements.begin(), maker.statements.end(),
-                   [&](StmtId id) { return adds_cell_of(schedule, sum.statements.front(), id); }))
+      std::none_of(maker.statements.begin(), maker.statements.end(), [&](StmtId id) {
+        return adds_element_of(schedule, sum.statements.front(), id);
+      }))
     return false;
   for (size_t k = 0; k < sum.loops.size(); ++k)
     if (!loop_values(schedule.scop, schedule.order, maker.loops[k])

@@ -11,14 +11,14 @@ namespace kawara::schedule {
 /// one iteration's rows, or planes where there are many of them, are still in the cache for the second nest.
 bool share_rows(const Schedule&, poly::LoopId first, poly::LoopId second, const Environment&);
 
-/// Whether an innermost loop adds up the cells that another one before it makes, as they are, and that is worth one loop, in which they are
+/// Whether an innermost loop adds up the elements that another one before it makes, as they are, and that is worth one loop, in which they are
 /// still in registers. Only statements may stand between the two.
 bool sums_row_of(const Schedule&, poly::LoopId maker, poly::LoopId sum, const Environment&);
 
-/// The same of whole nests: the one statement of the second adds up the cells that the first makes, in the same loops.
-bool sums_cells_of(const Schedule&, const Nest& maker, const Nest& sum);
+/// The same of whole nests: the one statement of the second adds up the elements that the first makes, in the same loops.
+bool sums_elements_of(const Schedule&, const Nest& maker, const Nest& sum);
 
-/// Tensors of which several nests below the loop read the same row and that are larger than the second cache: while one row is worked
+/// Tensors of which several nests below the loop read the same row and that are larger than the L2: while one row is worked
 /// on, the next one can be on its way.
 std::vector<std::string> rows_from_memory(const Schedule&, poly::LoopId loop, const Environment&);
 

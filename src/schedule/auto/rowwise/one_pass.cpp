@@ -22,7 +22,7 @@ using scalar::Expr;
 
 namespace {
 
-/// Rows and reduced cells of a block: tiles of a few registers divide both, two temps of such a block fit the first cache, and
+/// Rows and reduced elements of a block: tiles of a few registers divide both, two temps of such a block fit the L1, and
 /// the rows are enough for the chains of exp that hide each other's latency (schedule/auto/facts/function_latency.h).
 ChainBlocks blocks_for(const target::Cpu& cpu) {
   constexpr int64_t kChains = 8;
@@ -245,7 +245,7 @@ private:
   /// Temps of a block lie with their rows side by side: reductions along the other index then need no
   /// step across lanes, and products find the rows of a tile together.
   void put_rows_last() {
-    std::set<uint32_t> turned;
+    std::set<uint32_t> transposed;
     for (const auto& [id, role] : chain_.roles) {
       const program::Statement& own = text(id);
       const size_t rank = own.index.size();
@@ -253,11 +253,11 @@ private:
       if (!is_local || rank < 2 || !mentions(own.index[rank - 1], *role.reduced, id) ||
           !mentions(own.index[rank - 2], role.rows.back(), id))
         continue;
-      turned.insert(own.tensor);
+      transposed.insert(own.tensor);
     }
-    for (const uint32_t tensor : turned)
+    for (const uint32_t tensor : transposed)
       swap_last_two(tensor);
-    schedule_.scop = poly::with_cells_moved(std::move(schedule_.scop));
+    schedule_.scop = poly::with_elements_moved(std::move(schedule_.scop));
   }
 
   /// The index is the iterator that had this number before blocks and copies put others in front of it.

@@ -13,12 +13,12 @@ struct OnePass {
   std::set<poly::LoopId> done;
 };
 
-/// Runs the first chain that would else store a large temp (attention stores one cell for each pair of
+/// Runs the first chain that would else store a large temp (attention stores one element for each pair of
 /// positions) block by block in one pass: the blocks of its temps stay in cache, products get register
 /// tiles, rows run on threads. Nothing when there is no such chain or some step is refused.
 std::optional<OnePass> one_pass(const Schedule&, const Environment&);
 
-/// Rows and reduced cells of a block.
+/// Rows and reduced elements of a block.
 struct ChainBlocks {
   int64_t rows = 0, reduced = 0;
 };

@@ -33,7 +33,7 @@ bool has_whole_columns(const scalar::Load& load, uint32_t row, uint32_t column) 
          });
 }
 
-/// Does a statement make cells from the tensor's, or the tensor's from others?
+/// Does a statement make elements from the tensor's, or the tensor's from others?
 bool is_mapped(const Schedule& schedule, uint32_t tensor) {
   return std::any_of(schedule.scop.statements.begin(), schedule.scop.statements.end(),
                      [&](const poly::ScopStatement& statement) {
@@ -113,7 +113,7 @@ std::optional<ColumnSums> column_sums(const Schedule& schedule, const Nest& nest
     return std::nullopt;
   std::optional<size_t> sum, lanes;
   for (size_t k = 0; k < nest.loops.size(); ++k) {
-    if (facts.strides[k].writes_same_cell) {
+    if (facts.strides[k].writes_same_element) {
       if (sum)
         return std::nullopt;
       sum = k;
@@ -175,7 +175,7 @@ Schedule with_walked_columns(Schedule schedule, const std::set<LoopId>& done,
       const auto a = nest_at(maker), b = nest_at(sum);
       if (maker == sum)
         break;
-      if (a && b && sums_cells_of(schedule, *a, *b) && take(joined(schedule, *a, *b)))
+      if (a && b && sums_elements_of(schedule, *a, *b) && take(joined(schedule, *a, *b)))
         break;
     }
   return schedule;

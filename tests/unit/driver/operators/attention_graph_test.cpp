@@ -20,10 +20,10 @@ enum class MaskKind : uint8_t { None, Row, Causal, Choice };
 struct WrittenOut {
   bool is_flat = true, turns_keys_at_once = true, keeps_keys = false;
   MaskKind mask = MaskKind::None;
-  int64_t batch = 2, heads = 3, rows = 5, cells = 8;
+  int64_t batch = 2, heads = 3, rows = 5, elements = 8;
 };
 
-Tensor causal_cells(int64_t rows) {
+Tensor causal_elements(int64_t rows) {
   Tensor tensor(DataType::F32, {1, 1, rows, rows});
   for (int64_t k = 0; k < rows * rows; ++k)
     tensor.set_double(k, k % rows > k / rows ? -std::numeric_limits<double>::infinity() : 0);
@@ -37,13 +37,14 @@ Tensor one_number(double value) {
 }
 
 ValueId operand(Builder& b, const WrittenOut& w, const std::string& name, bool is_key) {
-  const Shape apart{w.batch, w.rows, w.heads, w.cells}, flat{w.batch, w.rows, w.heads * w.cells};
+  const Shape apart{w.batch, w.rows, w.heads, w.elements},
+      flat{w.batch, w.rows, w.heads * w.elements};
   const auto turn = [&](const std::string& as, ValueId x, std::vector<int64_t> order) {
     return b.add("Transpose", as, {x}, {{"perm", std::move(order)}});
   };
   if (!w.is_flat) {
     const ValueId x =
-        b.input(name, DataType::F32, graph::dims_of({w.batch, w.heads, w.rows, w.cells}));
+        b.input(name, DataType::F32, graph::dims_of({w.batch, w.heads, w.rows, w.elements}));
     return is_key ? turn(name + ".t", x, {0, 1, 3, 2}) : x;
   }
   const ValueId x = b.add(
@@ -67,7 +68,7 @@ graph::Graph written_out(const WrittenOut& w) {
     s = b.add("Add", "masked",
               {s, b.input("mask", DataType::F32, graph::dims_of({w.batch, 1, 1, w.rows}))});
   if (w.mask == MaskKind::Causal)
-    s = b.add("Add", "masked", {s, b.constant("mask", causal_cells(w.rows))});
+    s = b.add("Add", "masked", {s, b.constant("mask", causal_elements(w.rows))});
   if (w.mask == MaskKind::Choice)
     s = b.add("Where", "masked",
               {b.input("mask", DataType::Bool, graph::dims_of({w.batch, 1, 1, w.rows})), s,
@@ -76,7 +77,7 @@ graph::Graph written_out(const WrittenOut& w) {
   ValueId y = b.add("MatMul", "mixed", {s, v});
   if (w.is_flat) {
     y = b.add("Transpose", "back", {y}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
-    y = b.add("Reshape", "y", {y, b.integers("flat", {w.batch, w.rows, w.heads * w.cells})});
+    y = b.add("Reshape", "y", {y, b.integers("flat", {w.batch, w.rows, w.heads * w.elements})});
   }
   b.output(y, DataType::F32, {});
   return b.take();
@@ -100,7 +101,7 @@ void expect_same(const WrittenOut& w) {
   for (size_t k = 0; k < results[0].size(); ++k) {
     const Tensor &parts = results[0][k].tensor, &whole = results[1][k].tensor;
     ASSERT_EQ(parts.shape(), whole.shape());
-    for (int64_t c = 0; c < parts.cells(); ++c)
+    for (int64_t c = 0; c < parts.elements(); ++c)
       EXPECT_NEAR(parts.get_double(c), whole.get_double(c), 1e-5) << k << " " << c;
   }
 }
@@ -127,7 +128,7 @@ TEST(WrittenOutAttention, IsTakenWhereTransposesGo) {
   w.batch = 1;
   w.heads = 12;
   w.rows = 128;
-  w.cells = 64;
+  w.elements = 64;
   Model model(written_out(w));
   ASSERT_EQ(model.notes().size(), 1U);
   EXPECT_NE(model.notes()[0].find("one node"), std::string::npos) << model.notes()[0];

@@ -15,15 +15,15 @@ namespace {
 using graph::Builder;
 using graph::DataType;
 
-Tensor counted_cells(const Shape& shape, int64_t seed) {
+Tensor counted_elements(const Shape& shape, int64_t seed) {
   Tensor tensor(DataType::F32, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, static_cast<double>((k * 37 + seed * 11) % 23 - 11) / 8);
   return tensor;
 }
 
 struct AttentionCase {
-  int64_t batch = 2, q_heads = 4, kv_heads = 2, queries = 3, keys = 5, past = 0, cells = 8,
+  int64_t batch = 2, q_heads = 4, kv_heads = 2, queries = 3, keys = 5, past = 0, elements = 8,
           values = 6;
   bool is_flat = false, is_causal = false;
   DataType mask = DataType::F64; ///< f64: none
@@ -32,17 +32,18 @@ struct AttentionCase {
   int64_t used = 0;  ///< keys of the first batch that count; 0: all
 };
 
-/// Cell of [batch, heads, rows, cells], also where heads lie side by side in a row.
-double cell_of(const Tensor& t, bool is_flat, int64_t heads, int64_t b, int64_t h, int64_t r,
-               int64_t c, int64_t rows, int64_t cells) {
-  const int64_t at =
-      is_flat ? ((b * rows + r) * heads + h) * cells + c : ((b * heads + h) * rows + r) * cells + c;
+/// Element of [batch, heads, rows, elements], also where heads lie side by side in a row.
+double element_of(const Tensor& t, bool is_flat, int64_t heads, int64_t b, int64_t h, int64_t r,
+                  int64_t c, int64_t rows, int64_t elements) {
+  const int64_t at = is_flat ? ((b * rows + r) * heads + h) * elements + c
+                             : ((b * heads + h) * rows + r) * elements + c;
   return t.get_double(at);
 }
 
 void expect_attention(const AttentionCase& a) {
-  const auto shape = [&](int64_t heads, int64_t rows, int64_t cells) {
-    return a.is_flat ? Shape{a.batch, rows, heads * cells} : Shape{a.batch, heads, rows, cells};
+  const auto shape = [&](int64_t heads, int64_t rows, int64_t elements) {
+    return a.is_flat ? Shape{a.batch, rows, heads * elements}
+                     : Shape{a.batch, heads, rows, elements};
   };
   std::map<std::string, Datum> inputs;
   Builder b("net");
@@ -53,21 +54,21 @@ void expect_attention(const AttentionCase& a) {
     return tensor;
   };
   const int64_t all = a.past + a.keys, group = a.q_heads / a.kv_heads;
-  const Tensor q = input("q", counted_cells(shape(a.q_heads, a.queries, a.cells), 1));
-  const Tensor k = input("k", counted_cells(shape(a.kv_heads, a.keys, a.cells), 2));
-  const Tensor v = input("v", counted_cells(shape(a.kv_heads, a.keys, a.values), 3));
+  const Tensor q = input("q", counted_elements(shape(a.q_heads, a.queries, a.elements), 1));
+  const Tensor k = input("k", counted_elements(shape(a.kv_heads, a.keys, a.elements), 2));
+  const Tensor v = input("v", counted_elements(shape(a.kv_heads, a.keys, a.values), 3));
   Tensor mask, old_keys, old_values;
   if (a.mask != DataType::F64) {
     mask = Tensor(a.mask, {a.queries, all});
-    for (int64_t c = 0; c < mask.cells(); ++c)
+    for (int64_t c = 0; c < mask.elements(); ++c)
       mask.set_double(c, c % 3 == 1 ? 0 : 1);
     mask = input("mask", mask);
   } else if (a.past > 0 || a.used > 0) {
     operands.push_back(graph::kAbsent);
   }
   if (a.past > 0) {
-    old_keys = input("old_keys", counted_cells({a.batch, a.kv_heads, a.past, a.cells}, 4));
-    old_values = input("old_values", counted_cells({a.batch, a.kv_heads, a.past, a.values}, 5));
+    old_keys = input("old_keys", counted_elements({a.batch, a.kv_heads, a.past, a.elements}, 4));
+    old_values = input("old_values", counted_elements({a.batch, a.kv_heads, a.past, a.values}, 5));
   }
   if (a.used > 0) {
     operands.insert(operands.end(), 2, graph::kAbsent);
@@ -91,11 +92,12 @@ void expect_attention(const AttentionCase& a) {
   const auto results = model.run(inputs);
   ASSERT_TRUE(results) << render(results.error());
   const auto key = [&](int64_t n, int64_t h, int64_t j, int64_t c, bool is_value) {
-    const int64_t cells = is_value ? a.values : a.cells;
+    const int64_t elements = is_value ? a.values : a.elements;
     if (j < a.past)
-      return cell_of(is_value ? old_values : old_keys, false, a.kv_heads, n, h, j, c, a.past,
-                     cells);
-    return cell_of(is_value ? v : k, a.is_flat, a.kv_heads, n, h, j - a.past, c, a.keys, cells);
+      return element_of(is_value ? old_values : old_keys, false, a.kv_heads, n, h, j, c, a.past,
+                        elements);
+    return element_of(is_value ? v : k, a.is_flat, a.kv_heads, n, h, j - a.past, c, a.keys,
+                      elements);
   };
   for (int64_t n = 0; n < a.batch; ++n)
     for (int64_t h = 0; h < a.q_heads; ++h)
@@ -105,10 +107,10 @@ void expect_attention(const AttentionCase& a) {
         std::vector<std::array<double, 3>> steps;
         for (int64_t j = 0; j < all; ++j) {
           double score = 0;
-          for (int64_t c = 0; c < a.cells; ++c)
-            score += cell_of(q, a.is_flat, a.q_heads, n, h, i, c, a.queries, a.cells) *
+          for (int64_t c = 0; c < a.elements; ++c)
+            score += element_of(q, a.is_flat, a.q_heads, n, h, i, c, a.queries, a.elements) *
                      key(n, h / group, j, c, false);
-          score /= std::sqrt(static_cast<double>(a.cells));
+          score /= std::sqrt(static_cast<double>(a.elements));
           steps.push_back({score, score, score});
           if (a.cap != 0)
             score = steps.back()[1] = a.cap * std::tanh(score / a.cap);
@@ -137,9 +139,9 @@ void expect_attention(const AttentionCase& a) {
           double wanted = 0;
           for (int64_t j = 0; j < all; ++j)
             wanted += weights[static_cast<size_t>(j)] / sum * key(n, h / group, j, c, true);
-          EXPECT_NEAR(
-              cell_of((*results)[0].tensor, a.is_flat, a.q_heads, n, h, i, c, a.queries, a.values),
-              wanted, 1e-5);
+          EXPECT_NEAR(element_of((*results)[0].tensor, a.is_flat, a.q_heads, n, h, i, c, a.queries,
+                                 a.values),
+                      wanted, 1e-5);
         }
       }
 }
@@ -215,12 +217,12 @@ TEST(Attention, RefusesHeadsThatDoNotFit) {
 TEST(RotaryEmbedding, TurnsPairs) {
   for (const bool is_flat : {false, true})
     for (const bool alternates : {false, true}) {
-      const int64_t batch = 2, heads = 3, rows = 4, cells = 10, turned = 8, half = 4;
+      const int64_t batch = 2, heads = 3, rows = 4, elements = 10, transposed = 8, half = 4;
       Builder b("net");
-      const Tensor x = counted_cells(
-          is_flat ? Shape{batch, rows, heads * cells} : Shape{batch, heads, rows, cells}, 1);
-      const Tensor cosines = counted_cells({batch, rows, half}, 2);
-      const Tensor sines = counted_cells({batch, rows, half}, 3);
+      const Tensor x = counted_elements(
+          is_flat ? Shape{batch, rows, heads * elements} : Shape{batch, heads, rows, elements}, 1);
+      const Tensor cosines = counted_elements({batch, rows, half}, 2);
+      const Tensor sines = counted_elements({batch, rows, half}, 3);
       std::map<std::string, Datum> inputs{
           {"x", {x, false, {}}}, {"c", {cosines, false, {}}}, {"s", {sines, false, {}}}};
       std::vector<ValueId> operands;
@@ -229,34 +231,35 @@ TEST(RotaryEmbedding, TurnsPairs) {
             b.input(name, DataType::F32, graph::dims_of(inputs[name].tensor.shape())));
       b.output(b.add("RotaryEmbedding", "y", operands,
                      {{"interleaved", int64_t{alternates}},
-                      {"rotary_embedding_dim", turned},
+                      {"rotary_embedding_dim", transposed},
                       {"num_heads", is_flat ? heads : int64_t{0}}}),
                DataType::F32, {});
       Model model(b.take());
       const auto results = model.run(inputs);
       ASSERT_TRUE(results) << render(results.error());
-      for (int64_t k = 0; k < batch * heads * rows * cells; ++k) {
-        const int64_t c = k % cells, i = k / cells % rows, h = k / cells / rows % heads,
-                      n = k / cells / rows / heads;
-        const auto at = [&](const Tensor& t, int64_t cell) {
-          return cell_of(t, is_flat, heads, n, h, i, cell, rows, cells);
+      for (int64_t k = 0; k < batch * heads * rows * elements; ++k) {
+        const int64_t c = k % elements, i = k / elements % rows, h = k / elements / rows % heads,
+                      n = k / elements / rows / heads;
+        const auto at = [&](const Tensor& t, int64_t element) {
+          return element_of(t, is_flat, heads, n, h, i, element, rows, elements);
         };
         const int64_t pair = alternates ? c / 2 : c % half;
         const int64_t one = alternates ? 2 * pair : pair, two = alternates ? one + 1 : one + half;
         const double cosine = cosines.get_double((n * rows + i) * half + pair % half),
                      sine = sines.get_double((n * rows + i) * half + pair % half);
-        const double wanted = c >= turned ? at(x, c)
-                              : c == one  ? at(x, one) * cosine - at(x, two) * sine
-                                          : at(x, one) * sine + at(x, two) * cosine;
+        const double wanted = c >= transposed ? at(x, c)
+                              : c == one      ? at(x, one) * cosine - at(x, two) * sine
+                                              : at(x, one) * sine + at(x, two) * cosine;
         EXPECT_NEAR(at((*results)[0].tensor, c), wanted, 1e-5) << k;
       }
     }
 }
 
 TEST(RotaryEmbedding, LooksPositionsUp) {
-  const int64_t batch = 2, heads = 2, rows = 3, cells = 4, half = 2, places = 6;
-  const Tensor x = counted_cells({batch, heads, rows, cells}, 1);
-  const Tensor cosines = counted_cells({places, half}, 2), sines = counted_cells({places, half}, 3);
+  const int64_t batch = 2, heads = 2, rows = 3, elements = 4, half = 2, places = 6;
+  const Tensor x = counted_elements({batch, heads, rows, elements}, 1);
+  const Tensor cosines = counted_elements({places, half}, 2),
+               sines = counted_elements({places, half}, 3);
   const auto run = [&](const std::vector<int64_t>& at) {
     Tensor positions(DataType::I64, {batch, rows});
     for (int64_t k = 0; k < batch * rows; ++k)
@@ -276,8 +279,8 @@ TEST(RotaryEmbedding, LooksPositionsUp) {
   const std::vector<int64_t> at{5, 0, 2, 1, 1, 4};
   const auto results = run(at);
   ASSERT_TRUE(results) << render(results.error());
-  for (int64_t k = 0; k < x.cells(); ++k) {
-    const int64_t c = k % cells, i = k / cells % rows, n = k / cells / rows / heads;
+  for (int64_t k = 0; k < x.elements(); ++k) {
+    const int64_t c = k % elements, i = k / elements % rows, n = k / elements / rows / heads;
     const int64_t place = at[static_cast<size_t>(n * rows + i)], pair = c % half;
     const double cosine = cosines.get_double(place * half + pair),
                  sine = sines.get_double(place * half + pair);

@@ -28,7 +28,7 @@ TEST(Attributes, AreListedForEveryOperator) {
     EXPECT_TRUE(is_known_operator({"", name, "", {}, {}, {}})) << name;
 }
 
-/// Inputs of a case's first set; without cells where there are none.
+/// Inputs of a case's first set; without elements where there are none.
 std::vector<Tensor> inputs_of(const ConformanceCase& c, size_t count) {
   std::vector<Tensor> inputs(count);
   for (size_t k = 0; k < count; ++k) {
@@ -165,15 +165,15 @@ TEST(Attributes, SplitCountsItsOutputs) {
 TEST(Attributes, PadGoesAround) {
   const auto got =
       run({"Pad", {{"mode", std::string("wrap")}}, {floats({3}, {1, 2, 3}), integers({4, 2})}});
-  expect_cells(got[0], {3, 1, 2, 3, 1, 2, 3, 1, 2});
+  expect_elements(got[0], {3, 1, 2, 3, 1, 2, 3, 1, 2});
 }
 
 TEST(Attributes, OfNormsMayBeLarge) {
   const Tensor x = floats({1, 1, 3}, {1, -2, 3});
-  expect_cells(
+  expect_elements(
       run({"LpPool", {{"kernel_shape", std::vector<int64_t>{2}}, {"p", int64_t{3}}}, {x}})[0],
       {std::cbrt(9.0), std::cbrt(35.0)});
-  expect_cells(run({"GlobalLpPool", {{"p", int64_t{4}}}, {x}})[0], {std::pow(98, 0.25)});
+  expect_elements(run({"GlobalLpPool", {{"p", int64_t{4}}}, {x}})[0], {std::pow(98, 0.25)});
 }
 
 TEST(UnknownOperators, AreAllNamedAndCounted) {

@@ -36,7 +36,7 @@ int64_t agrees_with_channels_last(const graph::Graph& graph) {
     const graph::Tensor &a = (*wanted)[k].tensor, &b = (*got)[k].tensor;
     EXPECT_EQ(a.shape(), b.shape());
     double largest = 1, worst = 0;
-    for (int64_t at = 0; at < a.cells(); ++at) {
+    for (int64_t at = 0; at < a.elements(); ++at) {
       largest = std::max(largest, std::abs(a.get_double(at)));
       worst = std::max(worst, std::abs(a.get_double(at) - b.get_double(at)));
     }
@@ -125,7 +125,7 @@ TEST(ChannelsLastModel, SingleChannelsPoolsAndJoinsMeanTheSame) {
   EXPECT_EQ(agrees_with_channels_last(net(5, 1, 9, 0)), 3);
 }
 
-TEST(ChannelsLastModel, IsTakenWhereFewImagesAreTurnedOver) {
+TEST(ChannelsLastModel, IsTakenWhereFewImagesAreTransposedOver) {
   target::Cpu wide = *target::named_cpu("sapphirerapids");
   const auto taken = [&](const target::Cpu& cpu, const graph::Graph& graph) {
     graph::optimise::Optimised made{graph, {}, {}};

@@ -12,16 +12,16 @@ using program::Array;
 using program::Arrays;
 using scalar::Elem;
 
-Array whole(Elem elem, int64_t cells, const std::function<int64_t(int64_t)>& value) {
-  Array array(elem, {cells});
-  for (int64_t k = 0; k < cells; ++k)
+Array whole(Elem elem, int64_t elements, const std::function<int64_t(int64_t)>& value) {
+  Array array(elem, {elements});
+  for (int64_t k = 0; k < elements; ++k)
     array.set(k, scalar::int_value(value(k)));
   return array;
 }
 
-Array real(int64_t cells) {
-  Array array(Elem::F32, {cells});
-  for (int64_t k = 0; k < cells; ++k)
+Array real(int64_t elements) {
+  Array array(Elem::F32, {elements});
+  for (int64_t k = 0; k < elements; ++k)
     array.set_double(k, static_cast<double>(k % 13) - 6);
   return array;
 }
@@ -64,13 +64,13 @@ constexpr const char* kGather = "param N, M\ninput x: f32[N], idx: i32[M]\noutpu
                                 "y[i] = x[idx[i]]\n";
 
 TEST(DataIndex, GathersInLanesAndThreads) {
-  for (const int64_t cells : {0, 1, 7, 100, 20000}) {
-    const Array idx = whole(Elem::I32, cells, [](int64_t k) { return (k * 7919) % 101; });
-    expect_right(kGather, {101, cells}, {{"x", real(101)}, {"idx", idx}});
+  for (const int64_t elements : {0, 1, 7, 100, 20000}) {
+    const Array idx = whole(Elem::I32, elements, [](int64_t k) { return (k * 7919) % 101; });
+    expect_right(kGather, {101, elements}, {{"x", real(101)}, {"idx", idx}});
   }
 }
 
-TEST(DataIndex, LanesThatMeetInOneCellAddUp) {
+TEST(DataIndex, LanesThatMeetInOneElementAddUp) {
   const std::string text = "param N, M\ninput w: f32[M], idx: i64[M]\ninout h: f32[N]\n"
                            "for i in range(M):\n    h[idx[i]] += w[i]\n";
   const Array idx = whole(Elem::I64, 1000, [](int64_t k) { return k % 3 == 0 ? 1 : k % 5; });
@@ -94,12 +94,13 @@ TEST(DataIndex, RowsOfASparseMatrix) {
   const std::string text = "param R, C, Z\ninput p: i32[R + 1], c: i32[Z], v: f32[Z], x: f32[C]\n"
                            "output y: f32[R]\n"
                            "y[i] = sum(k in range(p[i], p[i + 1]), v[k] * x[c[k]])\n";
-  const int64_t rows = 3000, cells = 9000;
+  const int64_t rows = 3000, elements = 9000;
   const Array p = whole(Elem::I32, rows + 1, [&](int64_t k) {
-    return k == rows ? cells : k / 10 * 30 + (k % 10 > 4 ? 20 : 0);
+    return k == rows ? elements : k / 10 * 30 + (k % 10 > 4 ? 20 : 0);
   });
-  const Array c = whole(Elem::I32, cells, [](int64_t k) { return (k * 31) % 57; });
-  expect_right(text, {rows, 57, cells}, {{"p", p}, {"c", c}, {"v", real(cells)}, {"x", real(57)}});
+  const Array c = whole(Elem::I32, elements, [](int64_t k) { return (k * 31) % 57; });
+  expect_right(text, {rows, 57, elements},
+               {{"p", p}, {"c", c}, {"v", real(elements)}, {"x", real(57)}});
 }
 
 TEST(DataIndex, SaysWhatIsOutside) {
@@ -133,7 +134,7 @@ TEST(DataIndex, ARangeThatLeavesItsTensorIsOutside) {
   EXPECT_EQ(d.headline, "index 9 is outside of `x`");
 }
 
-TEST(DataIndex, CellsThatNobodyWantsAreNotLookedAt) {
+TEST(DataIndex, ElementsThatNobodyWantsAreNotLookedAt) {
   const std::string text = "param N, M\ninput x: f32[N], idx: i32[M]\noutput y: f32[M]\n"
                            "y[i] = select(idx[i] >= 0, x[idx[i]], 0)\n";
   const Array idx = whole(Elem::I32, 100, [](int64_t k) { return k % 3 == 0 ? -1 : k % 7; });

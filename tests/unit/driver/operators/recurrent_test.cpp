@@ -151,7 +151,7 @@ void expect_net(const Net& n, Attributes attributes) {
   c.outputs = is_lstm ? 3 : 2;
   const int64_t D = n.directions(), H = n.hidden;
   Tensor y(DataType::F32, {n.steps, D, n.batch, H}), h(DataType::F32, {D, n.batch, H}),
-      cell(DataType::F32, {D, n.batch, H});
+      element(DataType::F32, {D, n.batch, H});
   for (int64_t d = 0; d < D; ++d)
     for (int64_t b = 0; b < n.batch; ++b) {
       const Sequence s = sequence_of(n, ws, d, b);
@@ -160,15 +160,15 @@ void expect_net(const Net& n, Attributes attributes) {
         for (int64_t t = 0; t < n.steps; ++t)
           y.set_double(((t * D + d) * n.batch + b) * H + k, s.y[static_cast<size_t>(t)][at]);
         h.set_double((d * n.batch + b) * H + k, s.h[at]);
-        cell.set_double((d * n.batch + b) * H + k, s.c[at]);
+        element.set_double((d * n.batch + b) * H + k, s.c[at]);
       }
     }
   const auto got = run(c);
   ASSERT_EQ(got.size(), c.outputs);
-  expect_cells(got[0], cells_of(with_batch_first(y, n.is_batch_first, 2)));
-  expect_cells(got[1], cells_of(with_batch_first(h, n.is_batch_first, 1)));
+  expect_elements(got[0], elements_of(with_batch_first(y, n.is_batch_first, 2)));
+  expect_elements(got[1], elements_of(with_batch_first(h, n.is_batch_first, 1)));
   if (is_lstm)
-    expect_cells(got[2], cells_of(with_batch_first(cell, n.is_batch_first, 1)));
+    expect_elements(got[2], elements_of(with_batch_first(element, n.is_batch_first, 1)));
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }

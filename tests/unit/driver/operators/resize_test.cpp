@@ -18,18 +18,19 @@ Case sized(const Tensor& x, const std::vector<int64_t>& sizes, const Attributes&
 
 TEST(Resize, WidensTheFilterOfASmallerResult) {
   const Tensor row = floats({8}, {0, 1, 2, 3, 4, 5, 6, 7});
-  // A triangle over four cells: 1/4, 3/4, 3/4, 1/4 of their sum. The border is repeated.
+  // A triangle over four elements: 1/4, 3/4, 3/4, 1/4 of their sum. The border is repeated.
   const Attributes linear = {{"mode", Word("linear")}, {"antialias", int64_t{1}}};
-  expect_cells(run(scaled(row, {0.5}, linear))[0], {0.625, 2.5, 4.5, 6.375});
+  expect_elements(run(scaled(row, {0.5}, linear))[0], {0.625, 2.5, 4.5, 6.375});
   // Left out, the rest counts for more: (0 * 3 + 1 * 3 + 2) / 7.
   Attributes inside = linear;
   inside["exclude_outside"] = int64_t{1};
-  expect_cells(run(scaled(row, {0.5}, inside))[0], {5.0 / 7, 2.5, 4.5, 7 - 5.0 / 7});
+  expect_elements(run(scaled(row, {0.5}, inside))[0], {5.0 / 7, 2.5, 4.5, 7 - 5.0 / 7});
   // A larger result has the plain filter.
   Attributes plain = linear;
   plain.erase("antialias");
-  expect_cells(run(scaled(row, {1.5}, linear))[0], cells_of(run(scaled(row, {1.5}, plain))[0]));
-  expect_cells(run(scaled(row, {0.5}, plain))[0], {0.5, 2.5, 4.5, 6.5});
+  expect_elements(run(scaled(row, {1.5}, linear))[0],
+                  elements_of(run(scaled(row, {1.5}, plain))[0]));
+  expect_elements(run(scaled(row, {0.5}, plain))[0], {0.5, 2.5, 4.5, 6.5});
 }
 
 TEST(Resize, WidensCubicFilters) {
@@ -41,12 +42,12 @@ TEST(Resize, WidensCubicFilters) {
 }
 
 TEST(Resize, KeepsTheCentreOfWhatIsCutOff) {
-  // 4 cells times 0.6 are 2.4, of which 2 are there: (0.5 + k) / 0.6 - 0.5 moves by 2 * (1 - 2 / 2.4).
+  // 4 elements times 0.6 are 2.4, of which 2 are there: (0.5 + k) / 0.6 - 0.5 moves by 2 * (1 - 2 / 2.4).
   const Tensor row = floats({4}, {1, 2, 3, 4});
   const auto got = run(scaled(row, {0.6},
                               {{"mode", Word("linear")},
                                {"coordinate_transformation_mode", Word("half_pixel_symmetric")}}));
-  expect_cells(got[0], {1 + 2.0 / 3, 1 + 7.0 / 3});
+  expect_elements(got[0], {1 + 2.0 / 3, 1 + 7.0 / 3});
 }
 
 TEST(Resize, KeepsTheRatioOfSides) {
@@ -58,21 +59,21 @@ TEST(Resize, KeepsTheRatioOfSides) {
   EXPECT_EQ(run(sized(image, {7, 8}, larger))[0].shape(), (Shape{1, 1, 4, 8}));
   EXPECT_EQ(run(sized(image, {7, 8}, smaller))[0].shape(), (Shape{1, 1, 7, 14}));
   EXPECT_EQ(run(sized(image, {1, 3}, larger))[0].shape(), (Shape{1, 1, 1, 2}));
-  expect_cells(run(sized(image, {1, 2}, larger))[0], {1, 3}); // at 0.5 and 2.5: the lower of two
+  expect_elements(run(sized(image, {1, 2}, larger))[0], {1, 3}); // at 0.5 and 2.5: the lower of two
 }
 
 TEST(Resize, TakesAxesInAnyOrder) {
   const Tensor image = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   for (const char* mode : {"nearest", "linear", "cubic"}) {
     const Attributes plain = {{"mode", Word(mode)}};
-    Attributes turned = plain;
-    turned["axes"] = std::vector<int64_t>{1, -2};
-    EXPECT_EQ(cells_of(run(scaled(image, {3, 2}, turned))[0]),
-              cells_of(run(scaled(image, {2, 3}, plain))[0]));
-    EXPECT_EQ(cells_of(run(sized(image, {7, 5}, turned))[0]),
-              cells_of(run(sized(image, {5, 7}, plain))[0]));
-    turned["axes"] = std::vector<int64_t>{1};
-    EXPECT_EQ(run(scaled(image, {3}, turned))[0].shape(), (Shape{2, 9}));
+    Attributes transposed = plain;
+    transposed["axes"] = std::vector<int64_t>{1, -2};
+    EXPECT_EQ(elements_of(run(scaled(image, {3, 2}, transposed))[0]),
+              elements_of(run(scaled(image, {2, 3}, plain))[0]));
+    EXPECT_EQ(elements_of(run(sized(image, {7, 5}, transposed))[0]),
+              elements_of(run(sized(image, {5, 7}, plain))[0]));
+    transposed["axes"] = std::vector<int64_t>{1};
+    EXPECT_EQ(run(scaled(image, {3}, transposed))[0].shape(), (Shape{2, 9}));
   }
   EXPECT_NE(refusal(scaled(image, {2, 2}, {{"axes", std::vector<int64_t>{1, 1}}})), "");
 }
@@ -85,12 +86,12 @@ TEST(Resize, CutsOutWhatItResizes) {
                   {"extrapolation_value", 9.5},
                   {"axes", std::vector<int64_t>{1}}});
   c.inputs[1] = floats({2}, {0, 1});
-  expect_cells(run(c)[0], {1, 4, 5, 8, 9, 12, 13, 16});
+  expect_elements(run(c)[0], {1, 4, 5, 8, 9, 12, 13, 16});
   c.inputs[1] = floats({2}, {0.5, 1.5}); // from place 1.5 to 4.5, which is outside
-  expect_cells(run(c)[0], {2.5, 9.5, 6.5, 9.5, 10.5, 9.5, 14.5, 9.5});
+  expect_elements(run(c)[0], {2.5, 9.5, 6.5, 9.5, 10.5, 9.5, 14.5, 9.5});
 }
 
-TEST(Resize, CopiesNearestCellsOfAnyType) {
+TEST(Resize, CopiesNearestElementsOfAnyType) {
   constexpr int64_t large = (int64_t{1} << 40) + 1; // no f32 has it
   const Tensor x = tensor(DataType::I64, {3}, std::vector<int64_t>{large, large + 1, large + 2});
   const Tensor got = run(scaled(x, {1.5}, {}))[0];
@@ -104,11 +105,11 @@ TEST(Resize, RoundsSizesAsShapesAreInferred) {
   EXPECT_EQ(run(scaled(varied({10}, 1), {0.7}, {{"mode", Word("linear")}}))[0].shape(), Shape{7});
 }
 
-/// Before version 11 a smaller result takes the cell behind.
-TEST(Resize, ChoosesNearestCellsAsOldVersionsDo) {
+/// Before version 11 a smaller result takes the element behind.
+TEST(Resize, ChoosesNearestElementsAsOldVersionsDo) {
   const Tensor row = floats({5}, {0, 1, 2, 3, 4});
-  expect_cells(run({"Resize", {}, {row, floats({1}, {0.6})}, 10})[0], {0, 2, 4});
-  expect_cells(run({"Resize", {}, {row, floats({1}, {1.4})}, 10})[0], {0, 0, 1, 2, 2, 3, 4});
+  expect_elements(run({"Resize", {}, {row, floats({1}, {0.6})}, 10})[0], {0, 2, 4});
+  expect_elements(run({"Resize", {}, {row, floats({1}, {1.4})}, 10})[0], {0, 0, 1, 2, 2, 3, 4});
 }
 
 } // namespace

@@ -26,7 +26,7 @@ const DataType kFloats[] = {DataType::F32, DataType::F64, DataType::F16, DataTyp
 
 Tensor reals(DataType type, const Shape& shape, const Values& values) {
   Tensor tensor(type, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_double(k, values[static_cast<size_t>(k)]);
   return tensor;
 }
@@ -35,19 +35,19 @@ Tensor reals(const Values& values) {
 }
 Tensor wholes(DataType type, const Shape& shape, const Whole& values) {
   Tensor tensor(type, shape);
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     tensor.set_int(k, values[static_cast<size_t>(k)]);
   return tensor;
 }
 Values reals_of(const Tensor& tensor) {
   Values values;
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     values.push_back(tensor.get_double(k));
   return values;
 }
 Whole wholes_of(const Tensor& tensor) {
   Whole values;
-  for (int64_t k = 0; k < tensor.cells(); ++k)
+  for (int64_t k = 0; k < tensor.elements(); ++k)
     values.push_back(tensor.get_int(k));
   return values;
 }
@@ -119,7 +119,7 @@ Values with_nans(size_t count) {
   return values;
 }
 
-TEST(SpecialValues, FunctionsOfOneCellLetNaNThrough) {
+TEST(SpecialValues, FunctionsOfOneElementLetNaNThrough) {
   const Values x = with_nans(37);
   for (const DataType type : kFloats)
     for (const char* op : {"Relu", "Celu", "HardSigmoid", "HardSwish", "Sign", "Clip", "Softplus",
@@ -133,7 +133,7 @@ TEST(SpecialValues, FunctionsOfOneCellLetNaNThrough) {
     }
 }
 
-TEST(SpecialValues, ExtremesOfCellsAreNaNWhereOneIs) {
+TEST(SpecialValues, ExtremesOfElementsAreNaNWhereOneIs) {
   const Values x{1, kNaN, 3, kNaN, -kInf, kInf, 0}, y{2, 1, kNaN, kNaN, kNaN, 5, -1};
   for (const DataType type : kFloats) {
     const Tensor a = reals(type, {7}, x), b = reals(type, {7}, y);
@@ -396,13 +396,13 @@ TEST(SpecialValues, FloatsOutOfRangeAsIntegers) {
 /// f(g(x, c), d)
 Values two_steps(const std::string& g, double c, const std::string& f, double d, const Values& x) {
   graph::Builder b("net");
-  const auto cells = static_cast<int64_t>(x.size());
-  const ValueId in = b.input("x", DataType::F32, graph::dims_of({cells}));
+  const auto elements = static_cast<int64_t>(x.size());
+  const ValueId in = b.input("x", DataType::F32, graph::dims_of({elements}));
   const ValueId first = b.add(g, "t", {in, b.constant("c", reals(DataType::F32, {}, {c}))});
   std::vector<ValueId> operands{first};
   if (f != "Reciprocal")
     operands.push_back(b.constant("d", reals(DataType::F32, {}, {d})));
-  b.output(b.add(f, "y", operands), DataType::F32, graph::dims_of({cells}));
+  b.output(b.add(f, "y", operands), DataType::F32, graph::dims_of({elements}));
   const auto results = Model(b.take()).run({{"x", {reals(x), false, {}}}});
   EXPECT_TRUE(results);
   return results ? reals_of((*results)[0].tensor) : Values{};

@@ -19,13 +19,13 @@ constexpr uint64_t kTop = uint64_t{1} << 63;
 const Numbers kLeft = {1, 7, kTop - 1, kTop, kTop + 5, ~uint64_t{0}, 10, kTop, 3, ~uint64_t{0}};
 const Numbers kRight = {2, 3, kTop, kTop - 1, kTop + 5, 1, ~uint64_t{0}, 3, 3, kTop + 9};
 
-template <class T> Tensor tensor_of(DataType type, const std::vector<T>& cells) {
-  Tensor tensor(type, {static_cast<int64_t>(cells.size())});
-  std::memcpy(tensor.data(), cells.data(), cells.size() * sizeof(T));
+template <class T> Tensor tensor_of(DataType type, const std::vector<T>& elements) {
+  Tensor tensor(type, {static_cast<int64_t>(elements.size())});
+  std::memcpy(tensor.data(), elements.data(), elements.size() * sizeof(T));
   return tensor;
 }
 
-/// The result of one operator, its cells as numbers without a sign.
+/// The result of one operator, its elements as numbers without a sign.
 Numbers result_of(const std::string& op, const std::vector<Tensor>& given, DataType result,
                   graph::Attributes attributes = {}) {
   graph::Builder builder("unsigned");
@@ -42,10 +42,10 @@ Numbers result_of(const std::string& op, const std::vector<Tensor>& given, DataT
   Model model(builder.take());
   const auto results = model.run(inputs);
   EXPECT_TRUE(results) << op << ": " << render({results.error()});
-  Numbers cells;
-  for (int64_t k = 0; results && k < results->front().tensor.cells(); ++k)
-    cells.push_back(static_cast<uint64_t>(results->front().tensor.get_int(k)));
-  return cells;
+  Numbers elements;
+  for (int64_t k = 0; results && k < results->front().tensor.elements(); ++k)
+    elements.push_back(static_cast<uint64_t>(results->front().tensor.get_int(k)));
+  return elements;
 }
 
 void expect_pairs(const std::string& op, DataType result,
@@ -90,8 +90,8 @@ TEST(Unsigned, NumbersOf64BitsHaveExtremesAndNoSign) {
   EXPECT_EQ(of("Abs", U64), kRight);
   EXPECT_EQ(of("Sign", U64), Numbers(kRight.size(), 1));
   Numbers clipped = kRight;
-  for (uint64_t& cell : clipped)
-    cell = std::clamp<uint64_t>(cell, 3, kTop + 5);
+  for (uint64_t& element : clipped)
+    element = std::clamp<uint64_t>(element, 3, kTop + 5);
   Tensor low(U64, {}), high(U64, {});
   low.set_int(0, 3);
   high.set_int(0, static_cast<int64_t>(kTop + 5));

@@ -50,7 +50,7 @@ std::string text_of(const Conv& c) {
 
 double largest_of(const program::Array& array) {
   double found = 0;
-  for (int64_t k = 0; k < array.cells(); ++k)
+  for (int64_t k = 0; k < array.elements(); ++k)
     found = std::max(found, std::abs(array.get_double(k)));
   return found;
 }
@@ -72,7 +72,7 @@ std::pair<double, double> difference_of(const Conv& c, int64_t m) {
   const auto expected = program::interpret(*direct, {}, *inputs);
   EXPECT_TRUE(got && expected);
   double worst = 0;
-  for (int64_t k = 0; k < expected->at("Y").cells(); ++k)
+  for (int64_t k = 0; k < expected->at("Y").elements(); ++k)
     worst = std::max(worst, std::abs(got->at("Y").get_double(k) - expected->at("Y").get_double(k)));
   return {worst, program::winograd_bound(m, c.channels) * largest_of(inputs->at("X")) *
                      largest_of(inputs->at("W"))};

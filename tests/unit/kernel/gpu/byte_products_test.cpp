@@ -1,6 +1,6 @@
 #include "unit/kernel/gpu/gpu_line.h"
 
-// Products on tensor cores of cells of one byte, and tiles of widths that no panel divides.
+// Products on tensor cores of elements of one byte, and tiles of widths that no panel divides.
 
 namespace kawara::kernel {
 namespace {
@@ -37,7 +37,7 @@ std::string product_of(const std::string& elem, const std::string& sum, const st
 
 void expect_close(const Line& line, const Sizes& sizes, double tolerance) {
   EXPECT_EQ(line.broken, std::vector<std::string>{});
-  ASSERT_TRUE(has_engine(line.kernel.body)) << print(line.kernel);
+  ASSERT_TRUE(has_async_op(line.kernel.body)) << print(line.kernel);
   const auto worst = gpu_line::difference(line, sizes, 7);
   ASSERT_TRUE(worst) << worst.error() << "\n" << print(line.kernel);
   EXPECT_LE(*worst, tolerance) << print(line.kernel);
@@ -57,12 +57,12 @@ TEST(ByteProducts, IntegersAreExact) {
                0);
 }
 
-TEST(ByteProducts, OperandsWhoseReductionRunsDownTheRowsAreTurnedFirst) {
+TEST(ByteProducts, OperandsWhoseReductionRunsDownTheRowsAreTransposedFirst) {
   const std::string tiles = tiles_of("wgmma.m64n64k32.e4m3", 64, 128);
   const Line line = compile(product_of("f8e4m3", "f32", "bf16", "k, i", "k, j"), tiles, kOddSizes);
   const std::string text = print(line.kernel);
-  EXPECT_NE(text.find("workspace A_turned: f8e4m3[40, 160]"), std::string::npos) << text;
-  EXPECT_NE(text.find("workspace B_turned: f8e4m3[70, 160]"), std::string::npos) << text;
+  EXPECT_NE(text.find("workspace A_transposed: f8e4m3[40, 160]"), std::string::npos) << text;
+  EXPECT_NE(text.find("workspace B_transposed: f8e4m3[70, 160]"), std::string::npos) << text;
   expect_close(line, kOddSizes, 0.3);
 }
 
@@ -78,10 +78,10 @@ TEST(ByteProducts, DefaultSchedulesUseThemWhereNumericsAllow) {
   const Sizes sizes = {{"M", 512}, {"N", 512}, {"K", 512}};
   for (const auto& [elem, sum] : {std::pair{"f8e4m3", "f32"}, {"f8e5m2", "f32"}, {"i8", "i32"}}) {
     const std::string text = product_of(elem, sum, sum, "i, k", "j, k");
-    EXPECT_TRUE(has_engine(compile(text, "auto", sizes).kernel.body)) << text;
+    EXPECT_TRUE(has_async_op(compile(text, "auto", sizes).kernel.body)) << text;
     const std::string careful = text.substr(text.find('\n') + 1);
     const bool is_exact = std::string(elem) == "i8";
-    EXPECT_EQ(has_engine(compile(careful, "auto", sizes).kernel.body), is_exact) << careful;
+    EXPECT_EQ(has_async_op(compile(careful, "auto", sizes).kernel.body), is_exact) << careful;
   }
 }
 

@@ -71,7 +71,7 @@ const std::string kBlocks =
 
 void expect_same(const Line& line, const Sizes& sizes) {
   EXPECT_EQ(line.broken, std::vector<std::string>{});
-  ASSERT_TRUE(has_engine(line.kernel.body)) << print(line.kernel);
+  ASSERT_TRUE(has_async_op(line.kernel.body)) << print(line.kernel);
   const auto worst = gpu_line::difference(line, sizes, 7);
   ASSERT_TRUE(worst) << worst.error() << "\n" << print(line.kernel);
   EXPECT_LE(*worst, 1e-2) << print(line.kernel);
@@ -116,7 +116,7 @@ TEST(ChainGroups, four_groups_share_keys_where_three_leave_more_rows_empty) {
   EXPECT_NE(print(line.kernel).find("thread_z < 16"), std::string::npos) << print(line.kernel);
 }
 
-TEST(ChainGroups, cells_that_a_row_does_not_see_are_left_out_once) {
+TEST(ChainGroups, elements_that_a_row_does_not_see_are_left_out_once) {
   const Sizes sizes = {{"H", 1}, {"N", 128}, {"D", 16}};
   const std::string text = print(compile(attention("i + 1"), kBlocks, sizes).kernel);
   EXPECT_NE(text.find("scores_part[0], -inf)"), std::string::npos) << text;
@@ -134,7 +134,7 @@ TEST(ChainGroups, default_schedules_find_them) {
                                    Case{"i + 1", {{"H", 2}, {"N", 130}, {"D", 256}}}}) {
     const Line line = compile(attention(end), "auto", sizes);
     EXPECT_EQ(line.broken, std::vector<std::string>{});
-    EXPECT_TRUE(has_engine(line.kernel.body)) << print(line.kernel);
+    EXPECT_TRUE(has_async_op(line.kernel.body)) << print(line.kernel);
     EXPECT_EQ(print(line.kernel).find("workspace"), std::string::npos);
   }
 }
@@ -160,8 +160,8 @@ template <class F> std::string chain_without(F is_left_out, uint64_t seed) {
   const Sizes sizes = {{"H", 1}, {"N", 128}, {"D", 64}};
   Line line = compile(attention("N"), kBlocks, sizes);
   line.kernel.body = rewrite(line.kernel.body, [&](Stmt stmt) {
-    const auto* engine = std::get_if<Engine>(&stmt);
-    return engine != nullptr && is_left_out(*engine) ? Block{} : block_of(std::move(stmt));
+    const auto* async_op = std::get_if<AsyncOp>(&stmt);
+    return async_op != nullptr && is_left_out(*async_op) ? Block{} : block_of(std::move(stmt));
   });
   const auto worst = gpu_line::difference(line, sizes, seed);
   return worst ? "" : worst.error();
@@ -169,7 +169,7 @@ template <class F> std::string chain_without(F is_left_out, uint64_t seed) {
 
 TEST(ChainGroups, every_wait_that_is_left_out_is_found) {
   const auto waits_at = [](uint32_t row) {
-    return [row](const Engine& s) {
+    return [row](const AsyncOp& s) {
       const auto* wait = std::get_if<AwaitPhase>(&s.what);
       return wait != nullptr && wait->at.row == row;
     };
@@ -181,7 +181,7 @@ TEST(ChainGroups, every_wait_that_is_left_out_is_found) {
     EXPECT_NE(chain_without(waits_at(full), seed).find("is read before it is written"),
               std::string::npos)
         << full;
-  const auto is_early_wait = [](const Engine& s) {
+  const auto is_early_wait = [](const AsyncOp& s) {
     const auto* wait = std::get_if<AwaitMma>(&s.what);
     return wait != nullptr && wait->pending != 0;
   };

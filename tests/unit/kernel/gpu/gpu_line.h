@@ -76,19 +76,20 @@ inline Result<double, std::string> difference(const Line& line, const Sizes& siz
   const auto expected = program::interpret(line.program, params, *inputs);
   if (!expected)
     return fail(render({expected.error()}));
-  std::vector<kernel::Cells> arguments;
+  std::vector<kernel::Elements> arguments;
   std::vector<std::string> names;
   for (const kernel::Buffer& b : line.kernel.buffers) {
     if (b.scope != kernel::Scope::Argument)
       continue;
-    kernel::Cells cells;
+    kernel::Elements elements;
     if (const auto found = inputs->find(b.name); found != inputs->end())
-      for (int64_t c = 0; c < found->second.cells(); ++c)
-        cells.push_back(scalar::is_float(b.elem)
-                            ? scalar::float_value(found->second.get_double(c))
-                            : scalar::int_value(static_cast<int64_t>(found->second.get_double(c))));
+      for (int64_t c = 0; c < found->second.elements(); ++c)
+        elements.push_back(
+            scalar::is_float(b.elem)
+                ? scalar::float_value(found->second.get_double(c))
+                : scalar::int_value(static_cast<int64_t>(found->second.get_double(c))));
     names.push_back(b.name);
-    arguments.push_back(std::move(cells));
+    arguments.push_back(std::move(elements));
   }
   kernel::InterpretOptions options;
   options.seed = seed;
@@ -97,9 +98,9 @@ inline Result<double, std::string> difference(const Line& line, const Sizes& siz
   double worst = 0;
   for (const auto& [name, want] : *expected) {
     const auto at = std::find(names.begin(), names.end(), name) - names.begin();
-    for (int64_t c = 0; c < want.cells(); ++c) {
-      const scalar::Value cell = arguments[static_cast<size_t>(at)][static_cast<size_t>(c)];
-      const double got = scalar::is_float(want.elem()) ? cell.f : static_cast<double>(cell.i);
+    for (int64_t c = 0; c < want.elements(); ++c) {
+      const scalar::Value element = arguments[static_cast<size_t>(at)][static_cast<size_t>(c)];
+      const double got = scalar::is_float(want.elem()) ? element.f : static_cast<double>(element.i);
       const double error = std::abs(got - want.get_double(c)) / std::max(1.0, std::abs(got));
       worst = std::isnan(error) ? INFINITY : std::max(worst, error);
     }

@@ -23,7 +23,7 @@ size_t stores_in(const Kernel& kernel) {
   return count;
 }
 
-void expect_right(const Line& line, const Sizes& sizes) {
+void expect_equal_maps(const Line& line, const Sizes& sizes) {
   EXPECT_EQ(line.broken, std::vector<std::string>{});
   const auto worst = gpu_line::difference(line, sizes, 3);
   ASSERT_TRUE(worst) << worst.error();
@@ -36,8 +36,8 @@ TEST(GpuMaps, ThreadsHaveTheSameColumnsOfSeveralRows) {
   const Line wide = on_one(biased("f32"), sizes), narrow = on_one(biased("bf16"), sizes);
   EXPECT_EQ(stores_in(wide.kernel), 2U) << print(wide.kernel);
   EXPECT_EQ(stores_in(narrow.kernel), 2U) << print(narrow.kernel);
-  expect_right(wide, sizes);
-  expect_right(narrow, sizes);
+  expect_equal_maps(wide, sizes);
+  expect_equal_maps(narrow, sizes);
 }
 
 TEST(GpuMaps, RowsThatShareNothingHaveThreadsOfTheirOwn) {
@@ -46,7 +46,7 @@ TEST(GpuMaps, RowsThatShareNothingHaveThreadsOfTheirOwn) {
   const Sizes sizes{{"M", 64}, {"N", 1024}};
   const Line line = on_one(text, sizes);
   EXPECT_EQ(stores_in(line.kernel), 1U) << print(line.kernel);
-  expect_right(line, sizes);
+  expect_equal_maps(line, sizes);
 }
 
 TEST(GpuMaps, OddRowsComeInSeveralPieces) {
@@ -54,7 +54,7 @@ TEST(GpuMaps, OddRowsComeInSeveralPieces) {
     const Sizes sizes{{"M", 16}, {"N", columns}};
     const Line line = on_one(biased("bf16"), sizes);
     EXPECT_GE(stores_in(line.kernel), 4U) << print(line.kernel);
-    expect_right(line, sizes);
+    expect_equal_maps(line, sizes);
   }
 }
 
@@ -67,7 +67,7 @@ TEST(GpuMaps, LoopsWithoutAnAxisRunTogether) {
   const std::string printed = print(line.kernel);
   EXPECT_EQ(printed.find("for "), std::string::npos) << printed;
   EXPECT_NE(printed.find("block_z=30"), std::string::npos) << printed;
-  expect_right(line, sizes);
+  expect_equal_maps(line, sizes);
 }
 
 } // namespace

@@ -57,7 +57,7 @@ TEST(Launches, WithoutTheBarrierTheInterpreterFindsTheRace) {
   EXPECT_TRUE(is_known) << found.error();
 }
 
-TEST(Launches, ThreadsThatStayInTheirCellsDoNotWait) {
+TEST(Launches, ThreadsThatStayInTheirElementsDoNotWait) {
   const std::string text = "param N\n"
                            "input A: f32[N]\n"
                            "output B: f32[N]\n"
@@ -191,7 +191,7 @@ Kernel four_threads(const Block& between) {
 }
 
 TEST(InterpretLaunch, FindsWhatThreadsMustNotDo) {
-  std::vector<Cells> arguments(1);
+  std::vector<Elements> arguments(1);
   EXPECT_TRUE(interpret(four_threads(block_of(Barrier{})), {}, arguments));
   const auto raced = interpret(four_threads({}), {}, arguments);
   ASSERT_FALSE(raced);
@@ -214,7 +214,7 @@ TEST(InterpretLaunch, FindsSharedMemoryThatIsOverwrittenTooEarly) {
   loop.hi = scalar::int_lit(2);
   loop.body = launch.body;
   launch.body = block_of(loop);
-  std::vector<Cells> arguments(1);
+  std::vector<Elements> arguments(1);
   const auto found = interpret(k, {}, arguments);
   ASSERT_FALSE(found);
   EXPECT_NE(found.error().find("both touch T["), std::string::npos) << found.error();
@@ -223,19 +223,19 @@ TEST(InterpretLaunch, FindsSharedMemoryThatIsOverwrittenTooEarly) {
   EXPECT_TRUE(interpret(k, {}, arguments));
 }
 
-TEST(InterpretLaunch, FindsCellsThatTwoThreadsTouch) {
+TEST(InterpretLaunch, FindsElementsThatTwoThreadsTouch) {
   Kernel k = four_threads(block_of(Barrier{}));
-  std::get<Launch>(k.body[0]).owned = {1};
-  std::vector<Cells> arguments(1);
+  std::get<Launch>(k.body[0]).thread_private = {1};
+  std::vector<Elements> arguments(1);
   const auto found = interpret(k, {}, arguments);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error(), "T[3] belongs to thread 3 of k_0, but thread 0 touches it");
 }
 
-TEST(InterpretLaunch, FindsBlocksThatWriteOneCell) {
+TEST(InterpretLaunch, FindsBlocksThatWriteOneElement) {
   Kernel k = four_threads(block_of(Barrier{}));
   std::get<Launch>(k.body[0]).blocks[0] = scalar::int_lit(2);
-  std::vector<Cells> arguments(1);
+  std::vector<Elements> arguments(1);
   const auto found = interpret(k, {}, arguments);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error(), "race: blocks 0 and 1 of k_0 both touch A[0]");

@@ -1,11 +1,11 @@
 #include "unit/kernel/gpu/gpu_line.h"
 
-// Products for plain cores whose rows end within the neighbouring cells of a thread.
+// Products for plain cores whose rows end within the neighbouring elements of a thread.
 
 namespace kawara::kernel {
 namespace {
 
-/// A convolution by windows of 3 x 3 over rows of `columns` cells.
+/// A convolution by windows of 3 x 3 over rows of `columns` elements.
 std::string convolution(int64_t filters, int64_t rows, int64_t columns, int64_t channels) {
   const auto number = [](int64_t n) { return std::to_string(n); };
   return "input X: f32[" + number(channels) + ", " + number(rows + 2) + ", " + number(columns + 2) +

@@ -5,7 +5,7 @@
 namespace kawara::kernel {
 namespace {
 
-/// Rows of `depth` cells that are no multiple of a step: copies of several rows follow each other in shared memory, and are
+/// Rows of `depth` elements that are no multiple of a step: copies of several rows follow each other in shared memory, and are
 /// stored by position.
 std::string product_along(int64_t rows, int64_t columns, int64_t depth) {
   const auto number = [](int64_t n) { return std::to_string(n); };

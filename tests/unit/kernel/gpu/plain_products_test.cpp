@@ -67,13 +67,15 @@ TEST(PlainProducts, OperandsMayLieEitherWay) {
       expect_same(f32_product(a, b), "auto", kSmallTiles);
 }
 
-TEST(PlainProducts, OperandsAreTurnedOnTheirWayToSharedMemory) {
+TEST(PlainProducts, OperandsAreTransposedOnTheirWayToSharedMemory) {
   const std::string plain = print(compile(f32_product("i, k", "k, j"), "auto", kManyTiles).kernel);
   EXPECT_NE(plain.find("shared A_staged: f32[4, 1, 16, 68]"), std::string::npos) << plain;
   EXPECT_NE(plain.find("shared B_staged: f32[4, 16, 132]"), std::string::npos) << plain;
-  const std::string turned = print(compile(f32_product("k, i", "j, k"), "auto", kManyTiles).kernel);
-  EXPECT_NE(turned.find("shared A_staged: f32[4, 16, 68]"), std::string::npos) << turned;
-  EXPECT_NE(turned.find("shared B_staged: f32[4, 1, 16, 132]"), std::string::npos) << turned;
+  const std::string transposed =
+      print(compile(f32_product("k, i", "j, k"), "auto", kManyTiles).kernel);
+  EXPECT_NE(transposed.find("shared A_staged: f32[4, 16, 68]"), std::string::npos) << transposed;
+  EXPECT_NE(transposed.find("shared B_staged: f32[4, 1, 16, 132]"), std::string::npos)
+      << transposed;
 }
 
 } // namespace

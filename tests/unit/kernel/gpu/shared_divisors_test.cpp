@@ -36,15 +36,15 @@ TEST(SharedDivisors, ExactProgramsDivide) {
   EXPECT_EQ(*worst, 0);
 }
 
-/// The quotients of row cells by `divisor`, by the default schedule.
-std::vector<double> quotients(double divisor, const std::vector<double>& cells) {
-  const auto columns = static_cast<int64_t>(cells.size());
+/// The quotients of row elements by `divisor`, by the default schedule.
+std::vector<double> quotients(double divisor, const std::vector<double>& elements) {
+  const auto columns = static_cast<int64_t>(elements.size());
   const auto line = compile(kScaled, "auto", {{"M", 1}, {"N", columns}});
   EXPECT_GE(divisions_in(line.kernel), 1U);
-  Cells x, s = {scalar::float_value(divisor)}, y;
-  for (const double cell : cells)
-    x.push_back(scalar::float_value(cell));
-  std::vector<Cells> arguments = {x, s, y};
+  Elements x, s = {scalar::float_value(divisor)}, y;
+  for (const double element : elements)
+    x.push_back(scalar::float_value(element));
+  std::vector<Elements> arguments = {x, s, y};
   const auto done = interpret(line.kernel, {}, arguments, {});
   EXPECT_TRUE(done) << done.error();
   std::vector<double> result;
@@ -54,23 +54,23 @@ std::vector<double> quotients(double divisor, const std::vector<double>& cells) 
 }
 
 TEST(SharedDivisors, HugeAndTinyDivisorsKeepTheirDigits) {
-  std::vector<double> cells;
+  std::vector<double> elements;
   for (int k = 0; k < 64; ++k)
-    cells.push_back(static_cast<float>(std::ldexp(1 + k / 64.0, k - 32)));
+    elements.push_back(static_cast<float>(std::ldexp(1 + k / 64.0, k - 32)));
   for (const double divisor : {0x1.8p127, 0x1.2468acp126, 3.0, 0x1.4p-126, 0x1.8p-130, 0x1p-149}) {
-    const std::vector<double> got = quotients(divisor, cells);
-    ASSERT_EQ(got.size(), cells.size());
-    for (size_t k = 0; k < cells.size(); ++k) {
-      const double want = cells[k] / divisor;
+    const std::vector<double> got = quotients(divisor, elements);
+    ASSERT_EQ(got.size(), elements.size());
+    for (size_t k = 0; k < elements.size(); ++k) {
+      const double want = elements[k] / divisor;
       if (std::abs(want) > 0x1.fffffep127)
-        EXPECT_TRUE(std::isinf(got[k])) << cells[k] << " / " << divisor;
+        EXPECT_TRUE(std::isinf(got[k])) << elements[k] << " / " << divisor;
       else
         EXPECT_NEAR(got[k], want, std::max(std::abs(want) * 0x1p-22, 0x1p-149))
-            << cells[k] << " / " << divisor;
+            << elements[k] << " / " << divisor;
     }
   }
   for (const double divisor : {0.0, static_cast<double>(INFINITY)}) {
-    const std::vector<double> got = quotients(divisor, cells);
+    const std::vector<double> got = quotients(divisor, elements);
     for (const double q : got)
       EXPECT_EQ(q, divisor == 0 ? static_cast<double>(INFINITY) : 0.0);
   }

@@ -75,8 +75,8 @@ TEST(Skinny, ALongReductionOfASmallResultIsDoneInParts) {
   const Line line = compile(few_rows("bf16", false), "auto", sizes);
   const std::vector<Launch> launches = launches_of(line.kernel);
   ASSERT_EQ(launches.size(), 2U) << print(line.kernel);
-  EXPECT_TRUE(has_engine(launches[0].body));
-  EXPECT_FALSE(has_engine(launches[1].body));
+  EXPECT_TRUE(has_async_op(launches[0].body));
+  EXPECT_FALSE(has_async_op(launches[1].body));
   expect_same(few_rows("bf16", false), "auto", sizes);
 }
 

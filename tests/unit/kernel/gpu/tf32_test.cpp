@@ -37,11 +37,11 @@ TEST(Tf32, ProductsOfF32RunOnTensorCoresWhereNumericsAllow) {
   EXPECT_EQ(print(compile(careful, "auto", kSmall).kernel).find("tf32"), std::string::npos);
 }
 
-TEST(Tf32, OperandsWhoseReductionRunsDownTheRowsAreTurnedFirst) {
+TEST(Tf32, OperandsWhoseReductionRunsDownTheRowsAreTransposedFirst) {
   const Line line = compile(fast_product("i, k", "k, j"), kOnTensorCores, kSmall);
   const std::string text = print(line.kernel);
-  EXPECT_NE(text.find("workspace B_turned: f32[70, 48]"), std::string::npos) << text;
-  EXPECT_EQ(text.find("A_turned"), std::string::npos) << text;
+  EXPECT_NE(text.find("workspace B_transposed: f32[70, 48]"), std::string::npos) << text;
+  EXPECT_EQ(text.find("A_transposed"), std::string::npos) << text;
 }
 
 TEST(Tf32, AnyOperandTransposed) {

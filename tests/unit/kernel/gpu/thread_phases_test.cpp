@@ -5,9 +5,9 @@
 namespace kawara::kernel {
 namespace {
 
-/// The number of cells under a window, of which one is in the image, beside rows that several blocks have: only the first
+/// The number of elements under a window, of which one is in the image, beside rows that several blocks have: only the first
 /// block has the iteration that counts it.
-TEST(ThreadPhases, BlocksWithoutAnIterationLeaveTheCellToOthers) {
+TEST(ThreadPhases, BlocksWithoutAnIterationLeaveTheElementToOthers) {
   const std::string text = "input X: f32[130, 3]\n"
                            "output Y: f32[130, 3]\n"
                            "temp C: f32[1], T: f32[130, 3]\n"
@@ -24,7 +24,7 @@ TEST(ThreadPhases, BlocksWithoutAnIterationLeaveTheCellToOthers) {
   gpu_line::expect_same(text, directives, {});
 }
 
-TEST(ThreadPhases, CellsOfOneBlockNeedNoQuestion) {
+TEST(ThreadPhases, ElementsOfOneBlockNeedNoQuestion) {
   const auto line = gpu_line::compile("input X: f32[7, 300]\n"
                                       "output Y: f32[7]\n"
                                       "Y[i] = sum(j, X[i, j])\n",

@@ -26,7 +26,7 @@ std::string product(const std::string& a, const std::string& b, const std::strin
 
 void expect_same(const Line& line, const Sizes& sizes, double tolerance) {
   EXPECT_EQ(line.broken, std::vector<std::string>{});
-  ASSERT_TRUE(has_engine(line.kernel.body)) << print(line.kernel);
+  ASSERT_TRUE(has_async_op(line.kernel.body)) << print(line.kernel);
   const auto worst = gpu_line::difference(line, sizes, 7);
   ASSERT_TRUE(worst) << worst.error() << "\n" << print(line.kernel);
   EXPECT_LE(*worst, tolerance) << print(line.kernel);
@@ -43,7 +43,7 @@ TEST(Warpgroups, default_schedules_use_them_at_any_size) {
         Sizes{{"M", 1000}, {"N", 1001}, {"K", 777}}, Sizes{{"M", 20}, {"N", 72}, {"K", 40}}}) {
     const Line line = compile(product("M, K", "K, N", "bf16", "acc[i, j]"), "auto", sizes);
     EXPECT_EQ(line.broken, std::vector<std::string>{});
-    EXPECT_TRUE(has_engine(line.kernel.body)) << print(line.kernel);
+    EXPECT_TRUE(has_async_op(line.kernel.body)) << print(line.kernel);
   }
 }
 
@@ -69,22 +69,22 @@ TEST(Warpgroups, a_tile_does_not_overwrite_panels_of_the_last_one) {
   expect_same(line, sizes, 1e-2);
 }
 
-TEST(Warpgroups, threads_store_what_the_copy_engine_cannot) {
+TEST(Warpgroups, threads_store_what_tma_cannot) {
   const Sizes sizes = {{"M", 70}, {"N", 75}, {"K", 72}};
   const Line line = compile(product("M, K", "N, K", "bf16", "acc[i, j]"), kTiles, sizes);
   expect_same(line, sizes, 1e-2);
   EXPECT_EQ(print(line.kernel).find("bulk C"), std::string::npos);
 }
 
-TEST(Warpgroups, operands_whose_rows_the_copy_engine_cannot_find_are_copied_first) {
+TEST(Warpgroups, operands_whose_rows_tma_cannot_find_are_copied_first) {
   const Sizes sizes = {{"M", 66}, {"N", 65}, {"K", 71}};
   const Line line = compile(product("M, K", "K, N", "f32", "acc[i, j]"), kTiles, sizes);
   expect_same(line, sizes, 1e-5);
   EXPECT_NE(print(line.kernel).find("workspace A_padded: bf16[66, 72]"), std::string::npos);
 }
 
-/// Sums that go on from given cells: past the end of the tensor there are none, and nothing is made of them.
-TEST(Warpgroups, sums_that_go_on_from_given_cells_may_end_anywhere) {
+/// Sums that go on from given elements: past the end of the tensor there are none, and nothing is made of them.
+TEST(Warpgroups, sums_that_go_on_from_given_elements_may_end_anywhere) {
   const Sizes sizes = {{"M", 19}, {"N", 35}, {"K", 21}};
   const Line line =
       compile("param M, N, K\ninput A: bf16[M, K], B: bf16[K, N]\n"
@@ -97,7 +97,7 @@ TEST(Warpgroups, sums_that_go_on_from_given_cells_may_end_anywhere) {
 TEST(Warpgroups, loops_stay_where_sizes_are_not_known) {
   const Sizes sizes = {{"M", 9}, {"N", 10}, {"K", 11}};
   const Line line = compile(product("M, K", "K, N", "f32", "acc[i, j]"), kTiles, sizes, false);
-  EXPECT_FALSE(has_engine(line.kernel.body));
+  EXPECT_FALSE(has_async_op(line.kernel.body));
   const auto worst = gpu_line::difference(line, sizes, 1);
   ASSERT_TRUE(worst) << worst.error();
   EXPECT_LE(*worst, 1e-5);
@@ -126,8 +126,8 @@ template <class F>
 std::string without(F is_left_out, const Sizes& sizes = {{"M", 64}, {"N", 64}, {"K", 256}}) {
   Line line = compile(product("M, K", "K, N", "bf16", "acc[i, j]"), kTiles, sizes, true, 1);
   line.kernel.body = rewrite(line.kernel.body, [&](Stmt stmt) {
-    const auto* engine = std::get_if<Engine>(&stmt);
-    return engine != nullptr && is_left_out(*engine) ? Block{} : block_of(std::move(stmt));
+    const auto* async_op = std::get_if<AsyncOp>(&stmt);
+    return async_op != nullptr && is_left_out(*async_op) ? Block{} : block_of(std::move(stmt));
   });
   // Loads end in another order with an even seed.
   for (const uint64_t seed : {3, 4})
@@ -137,9 +137,9 @@ std::string without(F is_left_out, const Sizes& sizes = {{"M", 64}, {"N", 64}, {
 }
 
 TEST(Warpgroups, every_wait_that_is_left_out_is_found) {
-  EXPECT_EQ(without([](const Engine&) { return false; }), "");
+  EXPECT_EQ(without([](const AsyncOp&) { return false; }), "");
   const auto waits_at = [](uint32_t row) {
-    return [row](const Engine& s) {
+    return [row](const AsyncOp& s) {
       const auto* wait = std::get_if<AwaitPhase>(&s.what);
       return wait != nullptr && wait->at.row == row;
     };
@@ -147,13 +147,14 @@ TEST(Warpgroups, every_wait_that_is_left_out_is_found) {
   EXPECT_NE(without(waits_at(0)).find("is read before it is written"), std::string::npos);
   EXPECT_NE(without(waits_at(1)), "");
   EXPECT_NE(without(waits_at(2), kTall).find("is read before it is written"), std::string::npos);
-  EXPECT_NE(without([](const Engine& s) { return std::get_if<AwaitMma>(&s.what) != nullptr; }), "");
-  EXPECT_NE(without([](const Engine& s) { return std::get_if<GroupBarrier>(&s.what) != nullptr; }),
+  EXPECT_NE(without([](const AsyncOp& s) { return std::get_if<AwaitMma>(&s.what) != nullptr; }),
+            "");
+  EXPECT_NE(without([](const AsyncOp& s) { return std::get_if<GroupBarrier>(&s.what) != nullptr; }),
             "");
   EXPECT_NE(
-      without([](const Engine& s) { return std::get_if<AwaitBulkStores>(&s.what) != nullptr; }),
+      without([](const AsyncOp& s) { return std::get_if<AwaitBulkStores>(&s.what) != nullptr; }),
       "");
-  EXPECT_NE(without([](const Engine& s) {
+  EXPECT_NE(without([](const AsyncOp& s) {
               const auto* arrive = std::get_if<Arrive>(&s.what);
               return arrive != nullptr && arrive->at.row == 1;
             }).find("wait for each other without end"),
@@ -165,8 +166,8 @@ template <class F> std::string spec_with_loads(F change) {
   Line line = compile(product("M, K", "K, N", "bf16", "acc[i, j]"), kTiles,
                       {{"M", 64}, {"N", 64}, {"K", 256}}, true, 1);
   line.kernel.body = rewrite(line.kernel.body, [&](Stmt stmt) {
-    if (auto* engine = std::get_if<Engine>(&stmt))
-      if (auto* load = std::get_if<BulkLoad>(&engine->what))
+    if (auto* async_op = std::get_if<AsyncOp>(&stmt))
+      if (auto* load = std::get_if<BulkLoad>(&async_op->what))
         change(line.kernel, *load);
     return block_of(std::move(stmt));
   });

@@ -37,7 +37,7 @@ TEST(WideLoads, EightNeighboursOfTwoBytesAreOneLoad) {
 }
 
 TEST(WideLoads, PiecesBeginAtMultiplesOfTheirLength) {
-  // Rows of 36 cells begin at multiples of 8 bytes only.
+  // Rows of 36 elements begin at multiples of 8 bytes only.
   const Line line = compile(kNarrowSums, neighbours(4), {{"M", 3}, {"N", 36}});
   EXPECT_NE(print(line.kernel).find("ramp(0, 1, 4)"), std::string::npos) << print(line.kernel);
   expect_same(kNarrowSums, neighbours(4), {{"M", 3}, {"N", 36}});
@@ -57,7 +57,7 @@ TEST(WideLoads, WhatASelectMayLeaveOutIsNotLoaded) {
   expect_same(text, directives, {});
 }
 
-TEST(WideLoads, WhatTheLaunchWritesIsReadCellByCell) {
+TEST(WideLoads, WhatTheLaunchWritesIsReadElementByElement) {
   const std::string text = "inout X: f32[32]\n"
                            "for i in range(8):\n"
                            "    for j in range(4):\n"

@@ -6,7 +6,7 @@ namespace {
 using gpu_line::compile;
 using gpu_line::difference;
 
-/// Rows of 16 cells whose places in the image divide by 3: the first convolution of a net.
+/// Rows of 16 elements whose places in the image divide by 3: the first convolution of a net.
 std::string blocks(const std::string& elem) {
   return "input X: " + elem + "[3, 8, 8]\noutput D: " + elem +
          "[5, 5, 16]\n"
@@ -15,7 +15,7 @@ std::string blocks(const std::string& elem) {
          "X[e % 3, (2 * h + e // 6 + 7) % 8, (2 * x + e // 3 % 2 + 7) % 8], 0)\n";
 }
 
-TEST(WideStores, cells_that_are_stored_one_by_one_leave_in_pieces) {
+TEST(WideStores, elements_that_are_stored_one_by_one_leave_in_pieces) {
   for (const auto& [elem, piece] : {std::pair("bf16", "1, 8)"), std::pair("f32", "1, 4)")}) {
     const auto line = compile(blocks(elem), "auto", {});
     EXPECT_EQ(line.broken, std::vector<std::string>{});
@@ -28,7 +28,7 @@ TEST(WideStores, cells_that_are_stored_one_by_one_leave_in_pieces) {
   }
 }
 
-TEST(WideStores, cells_in_another_order_or_of_the_buffer_itself_do_not) {
+TEST(WideStores, elements_in_another_order_or_of_the_buffer_itself_do_not) {
   const std::string unrolled = "bind(i, block.x); unroll(j)";
   for (const std::string value :
        {"D[i, 3 - j] = X[i, j]", "D[i, j] = X[i, j] + D[i, (j + 1) % 4]"}) {

@@ -1,4 +1,4 @@
-// Convolutions whose windows the copy engine brings (Buffer::window).
+// Convolutions whose windows TMA brings (Buffer::window).
 
 #include "unit/kernel/gpu/gpu_line.h"
 
@@ -14,7 +14,7 @@ constexpr uint32_t kPlaces = 4; ///< the buffer W
 
 struct Convolution {
   int64_t images, height, width, channels, filters, rows, columns, stride, dilation, before, after;
-  int64_t runs_on = 1; ///< cells of a row whose channels a place has
+  int64_t runs_on = 1; ///< elements of a row whose channels a place has
   int64_t out(int64_t extent, int64_t taps) const {
     return (extent + before + after - (taps - 1) * dilation - 1) / stride + 1;
   }
@@ -45,16 +45,16 @@ std::string text_of(const Convolution& v) {
     text += fmt::format("{}for {} in range({}):\n", indent, name, extent);
     indent += "  ";
   }
-  const std::string cell = fmt::format("W[(n * {} + y) * {} + x, r, s, c]", down, right);
+  const std::string element = fmt::format("W[(n * {} + y) * {} + x, r, s, c]", down, right);
   const std::string from =
       v.runs_on == 1 ? fmt::format("X[n, {}, {}, c]", y, x)
                      : fmt::format("X[n, {}, {} + c // {}, c % {}]", y, x, v.channels, v.channels);
   if (v.before + v.after == 0)
-    text += fmt::format("{}{} = {}\n", indent, cell, from);
+    text += fmt::format("{}{} = {}\n", indent, element, from);
   else
     text += fmt::format("{0}if {1} >= 0 and {1} < {2} and {3} >= 0 and {3} < {4}:\n{0}  {5} = {6}\n"
                         "{0}else:\n{0}  {5} = 0\n",
-                        indent, y, v.height, x, v.width, cell, from);
+                        indent, y, v.height, x, v.width, element, from);
   return text + fmt::format(
                     "T[q, m] = sum((r in range({}), s in range({}), c in range({})), W[q, r, s, c] "
                     "* F[r, s, m, c])\nY[q, m] = max(T[q, m] + b[m], 0)\n",
@@ -65,14 +65,14 @@ std::string text_of(const Convolution& v) {
 int64_t walks_of(const Kernel& kernel) {
   int64_t found = 0;
   visit(kernel.body, [&](const Stmt& stmt) {
-    const auto* engine = std::get_if<Engine>(&stmt);
-    const auto* load = engine != nullptr ? std::get_if<BulkLoad>(&engine->what) : nullptr;
+    const auto* async_op = std::get_if<AsyncOp>(&stmt);
+    const auto* load = async_op != nullptr ? std::get_if<BulkLoad>(&async_op->what) : nullptr;
     found += load != nullptr && load->walk ? 1 : 0;
   });
   return found;
 }
 
-void expect_right(const Line& line) {
+void expect_right_window(const Line& line) {
   EXPECT_EQ(line.broken, std::vector<std::string>{});
   const auto worst = gpu_line::difference(line, {}, 3);
   ASSERT_TRUE(worst) << worst.error() << "\n" << print(line.kernel);
@@ -89,7 +89,7 @@ TEST(Windows, default_schedules_bring_them_from_the_image) {
     const Line line = compile(text_of(v), "auto", {});
     EXPECT_EQ(walks_of(line.kernel), 1) << print(line.kernel);
     EXPECT_FALSE(used_buffers(line.kernel).contains(kPlaces));
-    expect_right(line);
+    expect_right_window(line);
   }
 }
 
@@ -102,7 +102,7 @@ TEST(Windows, dimensions_of_extent_1_may_be_missing) {
                            "T[q, m] = sum((r, c), W[q, r, c] * F[r, m, c])\nY[q, m] = T[q, m]\n";
   const Line line = compile(text, "auto", {});
   EXPECT_EQ(walks_of(line.kernel), 1) << print(line.kernel);
-  expect_right(line);
+  expect_right_window(line);
 }
 
 TEST(Windows, inlined_without_tensor_cores_read_the_image_too) {
@@ -110,7 +110,7 @@ TEST(Windows, inlined_without_tensor_cores_read_the_image_too) {
                                Convolution{1, 4, 6, 2, 3, 2, 1, 1, 1, 0, 0, 2}}) {
     const Line line = compile(text_of(v), "inline(S0); bind(S2.q, block.x)", {});
     EXPECT_FALSE(used_buffers(line.kernel).contains(kPlaces));
-    expect_right(line);
+    expect_right_window(line);
   }
 }
 

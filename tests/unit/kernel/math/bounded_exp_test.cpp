@@ -49,7 +49,8 @@ TEST(BoundedExp, TextHasOneExponential) {
 }
 
 TEST(BoundedExp, NotWhereTheGreatestIsOfLess) {
-  EXPECT_FALSE(is_bounded("for k in range(N)", "for k in range(N - 1)")) << "one cell is left out";
+  EXPECT_FALSE(is_bounded("for k in range(N)", "for k in range(N - 1)"))
+      << "one element is left out";
   EXPECT_FALSE(is_bounded("m[0] max= X[k]", "m[0] max= X[k] * 2")) << "of something else";
   EXPECT_FALSE(is_bounded("m[0] max= X[k]", "m[0] min= X[k]")) << "the smallest";
   EXPECT_FALSE(is_bounded("exp(X[j] - m[0])", "exp(m[0] - X[j])")) << "the other way round";

@@ -76,7 +76,7 @@ TEST(ScaledExp, NoProductIsLeftInTheFormula) {
 
 TEST(ScaledExp, HaveAFactorOfTheirOwnInEachRow) {
   EXPECT_TRUE(is_by_rows(kSoftmax)) << "one row";
-  EXPECT_FALSE(is_by_rows(kScaledRows)) << "cells of other rows are there, too";
+  EXPECT_FALSE(is_by_rows(kScaledRows)) << "elements of other rows are there, too";
   const std::string text = print(scaled_exp(bounded_exp(
       line::compile(kScaledRows, "store_at(e, i); store_at(s, i); parallel(i)").kernel)));
   EXPECT_NE(text.find("* 3.4792486e+17"), std::string::npos) << text;
@@ -106,7 +106,7 @@ TEST(ScaledExp, NotWhereOtherValuesAreAdded) {
   EXPECT_FALSE(is_scaled("s[0] += e[k]", "s[0] += e[k] * X[k]")) << "a product may overflow";
   EXPECT_FALSE(is_scaled("s[0] += e[k]", "s[0] *= e[k]")) << "a product of many";
   EXPECT_FALSE(is_scaled("s[0] = 0", "for i in range(N):\n    e[i] = 1\ns[0] = 0"))
-      << "a cell that is no exponential";
+      << "an element that is no exponential";
 }
 
 TEST(ScaledExp, NotExactly) { EXPECT_FALSE(is_scaled("param N", "numerics exact\nparam N")); }

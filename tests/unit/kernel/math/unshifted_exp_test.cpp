@@ -35,8 +35,8 @@ TEST(UnshiftedExp, IsForSmallMaximaOnly) {
   line::expect_same(kSoftmaxRows, "auto", {{}});
 }
 
-/// 300 is nine vectors of 32 lanes and 12 more cells, which have their own statement.
-TEST(UnshiftedExp, IsForAllCellsOfARow) {
+/// 300 is nine vectors of 32 lanes and 12 more elements, which have their own statement.
+TEST(UnshiftedExp, IsForAllElementsOfARow) {
   const std::string text = after_unshifted(kSoftmaxRows, "auto");
   size_t with = 0, without = 0;
   for (size_t at = 0; (at = text.find("exp(nan_", at)) != std::string::npos; ++at)

@@ -57,7 +57,7 @@ for i in range(300):
   EXPECT_EQ(scaled.scop.statements.size(), 3U) << loops_of(scaled);
 }
 
-TEST(Auto, reads_rows_where_they_lie_for_few_columns) {
+TEST(Auto, reads_rows_unpacked_for_few_columns) {
   const auto loops = [](int64_t depth, int64_t columns) {
     return loops_of(scheduled_automatically(
         fmt::format("input A: f32[128, {0}]\nconst B: f32[{0}, {1}]\noutput C: f32[128, {1}]\n"
@@ -78,7 +78,7 @@ TEST(Auto, packs_weights_for_a_single_row) {
   const auto count = [&](const std::string& role) {
     return scheduled_automatically(program(role)).scop.statements.size();
   };
-  EXPECT_EQ(count("const"), 3U) << "the weights are copied once, the row is read where it lies";
+  EXPECT_EQ(count("const"), 3U) << "the weights are copied once, the row is read unpacked";
   EXPECT_EQ(count("input"), 2U) << "a copy would cost as much as the product";
 }
 
@@ -91,7 +91,7 @@ TEST(Auto, turns_weights_over_line_by_line) {
     for k:  # unroll(4)
       for j.1.1.1:  # vector(4) unroll
         )")
-      << "one square of cells is as wide as a line; more of them have the compiler at work";
+      << "one square of elements is as wide as a line; more of them have the compiler at work";
 }
 
 TEST(Auto, copies_keep_the_lanes_of_their_product) {
@@ -268,7 +268,7 @@ TEST(Auto, calls_the_next_row_where_several_nests_read_it_from_memory) {
   EXPECT_EQ(called("32"), 0U) << "all of it stays in a cache";
 }
 
-TEST(Auto, lays_out_temps_by_rows_that_a_first_cache_does_not_hold) {
+TEST(Auto, lays_out_temps_by_rows_that_a_l1_does_not_hold) {
   const auto shape_of_padded = [](int64_t channels, int64_t size) {
     const Schedule schedule =
         scheduled_automatically(fmt::format(R"(input image: f32[{0}, {1}, {1}]
@@ -419,7 +419,7 @@ TEST(Auto, does_not_reassociate_under_exact) {
   EXPECT_FALSE(std::get<poly::Legal>(verdict).reassociates);
 }
 
-TEST(Auto, reads_rows_in_place_that_wide_vectors_take_cell_by_cell) {
+TEST(Auto, reads_rows_in_place_that_wide_vectors_take_element_by_element) {
   const auto product = [](int64_t columns, int64_t depth) {
     return for_one_core_of("sapphirerapids",
                            fmt::format("input A: f32[3136, {1}]\nconst B: f32[{1}, {0}]\n"

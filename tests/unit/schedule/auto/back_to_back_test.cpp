@@ -8,7 +8,7 @@
 namespace kawara::schedule {
 namespace {
 
-/// A product, what follows it cell by cell, and a product of that; `weights`: how the weights are declared.
+/// A product, what follows it element by element, and a product of that; `weights`: how the weights are declared.
 std::string products_in_a_row(int64_t rows, int64_t between, const char* weights = "const") {
   return fmt::format(R"(input A: f32[{0}, 64]
 {2} B: f32[64, {1}], D: f32[{1}, 64]
@@ -43,7 +43,7 @@ int64_t chunks_of(const Schedule& schedule) {
   return *longest_run(schedule.scop, schedule.order, outermost_of(schedule, 4));
 }
 
-TEST(AutoResident, rows_between_two_products_stay_in_the_second_cache) {
+TEST(AutoResident, rows_between_two_products_stay_in_the_l2) {
   const Schedule chunks = scheduled_for(products_in_a_row(12544, 256));
   EXPECT_TRUE(run_together(chunks)) << listing(chunks);
   int64_t bytes = 0;

@@ -7,7 +7,7 @@
 namespace kawara::schedule {
 namespace {
 
-/// A convolution, what follows it cell by cell, and the greatest of windows of that.
+/// A convolution, what follows it element by element, and the greatest of windows of that.
 std::string pooled(int channels, int size) {
   return fmt::format(R"(input X: f32[3, {1}, {1}], W: f32[{0}, 3, 3, 3], scale: f32[{0}]
 output Y: f32[{0}, {3}, {3}]
@@ -47,12 +47,12 @@ TEST(AutoWindows, make_rows_of_a_product_right_before_their_windows) {
   EXPECT_TRUE(chunks.order[outermost(chunks, 4)].marks.is_parallel);
 }
 
-TEST(AutoWindows, leave_what_fits_the_second_cache) {
+TEST(AutoWindows, leave_what_fits_the_l2) {
   const Schedule apart = pooled_schedule(16, 33);
   EXPECT_NE(outermost(apart, 1), outermost(apart, 4)) << listing(apart);
 }
 
-/// A convolution with stride 2 whose filters are constant: a vector holds a cell of several of them.
+/// A convolution with stride 2 whose filters are constant: a vector holds an element of several of them.
 std::string strided(const char* pool) {
   return fmt::format(R"(input X: f32[3, 231, 231]
 const W: f32[64, 3, 7, 7], shift: f32[64]
@@ -90,7 +90,7 @@ TEST(AutoWindows, keep_lanes_of_a_product_side_by_side_until_windows_are_done) {
     const std::vector<poly::LoopId> update = poly::path_of(chunks.order, poly::StmtId{4});
     EXPECT_EQ(chunks.order[update.back()].name.substr(0, 2), "k.") << listing(chunks);
     EXPECT_GT(chunks.order[update.back()].marks.vector_width, 1) << listing(chunks);
-    // Results start in the loop that finishes them: inside are their cells, and the window's.
+    // Results start in the loop that finishes them: inside are their elements, and the window's.
     EXPECT_EQ(start[start.size() - 3], update[update.size() - 5]) << listing(chunks);
   }
 }
@@ -112,15 +112,15 @@ TEST(AutoWindows, leave_lanes_that_windows_reach_across) {
   EXPECT_EQ(scalar::constant_of(tensor_of(chunks, "act").shape.back()), 113) << listing(chunks);
 }
 
-TEST(AutoWindows, turn_over_results_of_neighbours_that_lie_apart) {
+TEST(AutoWindows, transpose_results_of_neighbours_that_lie_apart) {
   const Schedule start = initial("input X: f32[33, 33, 32]\noutput Y: f32[32, 16, 16]\n"
                                  "Y[k, y, x] = max(r in range(3), s in range(3), "
                                  "X[2*y + r, 2*x + s, k])\n");
-  const auto turned = apply(start, Auto{}, test_environment());
-  ASSERT_TRUE(static_cast<bool>(turned));
-  const std::vector<poly::LoopId> path = poly::path_of(turned->order, poly::StmtId{1});
-  EXPECT_EQ(turned->order[path.back()].name, "k.1") << listing(*turned);
-  EXPECT_EQ(turned->order[path[path.size() - 2]].name, "x.1") << listing(*turned);
+  const auto transposed = apply(start, Auto{}, test_environment());
+  ASSERT_TRUE(static_cast<bool>(transposed));
+  const std::vector<poly::LoopId> path = poly::path_of(transposed->order, poly::StmtId{1});
+  EXPECT_EQ(transposed->order[path.back()].name, "k.1") << listing(*transposed);
+  EXPECT_EQ(transposed->order[path[path.size() - 2]].name, "x.1") << listing(*transposed);
 }
 
 } // namespace

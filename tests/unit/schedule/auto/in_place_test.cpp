@@ -9,12 +9,12 @@ Schedule for_wide_vectors(const std::string& text) {
   return for_one_core_of("sapphirerapids", text);
 }
 
-/// A 1x1 convolution: `channels` of `cells` into so many others.
-std::string of_image(int64_t channels, int64_t cells, int64_t others) {
+/// A 1x1 convolution: `channels` of `elements` into so many others.
+std::string of_image(int64_t channels, int64_t elements, int64_t others) {
   return fmt::format("input image: f32[{0}, {1}]\nconst weight: f32[{2}, {0}]\n"
                      "output out: f32[{2}, {1}]\n"
                      "out[k, q] = sum(c, image[c, q] * weight[k, c])\n",
-                     channels, cells, others);
+                     channels, elements, others);
 }
 
 Schedule of_sizes(int64_t rows, int64_t columns, int64_t depth) {
@@ -43,17 +43,17 @@ bool walks_columns_inside(const Schedule& schedule) {
   return loops.rfind("for i.1.0:") < loops.rfind("for j.1.0:");
 }
 
-TEST(AutoInPlace, gives_rows_that_share_lines_of_the_first_cache_smaller_tiles) {
+TEST(AutoInPlace, gives_rows_that_share_lines_of_the_l1_smaller_tiles) {
   EXPECT_EQ(shape_of_copy(of_sizes(2160, 1152, 1000), "B_packed").back(), 3 * 16);
   EXPECT_EQ(shape_of_copy(of_sizes(2160, 1152, 1024), "B_packed").back(), 4 * 16)
       << "rows 4096 bytes apart: six of them, and four vectors";
 }
 
-TEST(AutoInPlace, walks_once_through_rows_beyond_the_second_cache) {
+TEST(AutoInPlace, walks_once_through_rows_beyond_the_l2) {
   const Schedule large = of_sizes(1024, 1024, 1024);
   EXPECT_TRUE(walks_columns_inside(large)) << listing(large);
   EXPECT_EQ(shape_of_copy(large, "B_packed"), (std::vector<int64_t>{4, 4, 1024, 64}))
-      << "blocks of half the second cache";
+      << "blocks of half the L2";
   const Schedule deep = of_sizes(2048, 2048, 2048);
   EXPECT_TRUE(walks_columns_inside(deep)) << listing(deep);
   const Schedule small = of_sizes(128, 768, 768);
@@ -68,21 +68,21 @@ TEST(AutoInPlace, copies_what_is_no_run_along_the_sum) {
   EXPECT_TRUE(copies_image(strided)) << listing(strided);
 }
 
-TEST(AutoInPlace, copies_an_image_in_blocks_that_the_second_cache_holds) {
+TEST(AutoInPlace, copies_an_image_in_blocks_that_the_l2_holds) {
   const Schedule schedule = for_wide_vectors(of_image(256, 3136, 64));
   EXPECT_EQ(shape_of_copy(schedule, "image_packed"), (std::vector<int64_t>{7, 10, 256, 48}))
       << "seven blocks of 0.5 MB:\n"
       << listing(schedule);
 }
 
-TEST(AutoInPlace, reads_an_image_where_it_lies_that_few_results_use) {
+TEST(AutoInPlace, reads_an_image_unpacked_that_few_results_use) {
   const auto asks = [](const Schedule& schedule) {
     return poly::print(schedule.order, poly::names_of_statements(schedule.scop)).find("prefetch") !=
            std::string::npos;
   };
   const Schedule few = for_wide_vectors(of_image(96, 3136, 24));
   EXPECT_FALSE(copies_image(few)) << listing(few);
-  EXPECT_TRUE(asks(few)) << "1.2 MB come from beyond the second cache:\n" << listing(few);
+  EXPECT_TRUE(asks(few)) << "1.2 MB come from beyond the L2:\n" << listing(few);
   const Schedule near = for_wide_vectors(of_image(64, 1024, 48));
   EXPECT_FALSE(copies_image(near) || asks(near)) << listing(near);
   EXPECT_TRUE(copies_image(for_wide_vectors(of_image(256, 3136, 24))))
@@ -91,15 +91,15 @@ TEST(AutoInPlace, reads_an_image_where_it_lies_that_few_results_use) {
   const Schedule narrow = for_one_core_of("neoverse-n1", of_image(96, 3136, 24));
   EXPECT_TRUE(!copies_image(narrow) && asks(narrow)) << listing(narrow);
   EXPECT_TRUE(copies_image(for_one_core_of("neoverse-n1", of_image(64, 1024, 48))))
-      << "narrow vectors do not wait for what is in the second cache";
+      << "narrow vectors do not wait for what is in the L2";
 }
 
-TEST(AutoInPlace, reads_cells_of_a_small_image_where_they_lie) {
+TEST(AutoInPlace, reads_elements_of_a_small_image_unpacked) {
   EXPECT_FALSE(copies_image(for_wide_vectors(of_image(576, 49, 160))));
   EXPECT_TRUE(copies_image(for_wide_vectors(of_image(160, 49, 960)))) << "used by many columns";
 }
 
-TEST(AutoInPlace, has_room_for_two_panels_in_the_second_cache) {
+TEST(AutoInPlace, has_room_for_two_panels_in_the_l2) {
   const auto of_channels = [](int64_t channels) {
     return for_wide_vectors(
         fmt::format("input image: f32[{0}, 9, 9]\nconst weight: f32[512, {0}, 3, 3]\n"

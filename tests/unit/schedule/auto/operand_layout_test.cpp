@@ -57,12 +57,12 @@ TEST(AutoGroups, are_those_of_the_processor) {
   EXPECT_EQ(extents_of(halves, "X_laid_out").back(), 2);
 }
 
-TEST(AutoTileRows, are_groups_of_64_bytes_that_are_turned_over_in_squares) {
+TEST(AutoTileRows, are_groups_of_64_bytes_that_are_transposed_over_in_squares) {
   const Schedule made = for_one_core_of("sapphirerapids", channels_first("u8", "i8", "i32", 128));
   EXPECT_TRUE(runs_as(made, "amx.tdpbusd")) << text_of_loops(made);
   EXPECT_EQ(extents_of(made, "X_laid_out"), (std::vector<int64_t>{2, 18, 18, 64}));
   EXPECT_NE(text_of_loops(made).find("for d2.1:  # unroll"), std::string::npos)
-      << "whole rows of the image, 18 cells" << text_of_loops(made);
+      << "whole rows of the image, 18 elements" << text_of_loops(made);
   EXPECT_NE(text_of_loops(made).find("for d0.1.1:  # vector(16)"), std::string::npos)
       << text_of_loops(made);
 }
@@ -96,7 +96,7 @@ TEST(AutoGroups, lie_there_already_where_channels_come_last) {
   EXPECT_TRUE(extents_of(made, "X_packed").empty());
 }
 
-TEST(AutoGroups, of_one_row_are_read_where_they_lie) {
+TEST(AutoGroups, of_one_row_are_read_unpacked) {
   const Schedule made = for_one_core_of(
       "neoverse-n1", "input X: i8[1, 256]\nconst W: i8[256, 512]\noutput Y: i32[1, 512]\n"
                      "Y[i, j] = sum(k, X[i, k] * W[k, j])\n");

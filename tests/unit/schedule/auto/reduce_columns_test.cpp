@@ -71,7 +71,7 @@ TEST(AutoColumns, short_rows_from_memory_are_one_stream) {
     return loops.find("for b.1:  # unroll") != std::string::npos;
   };
   EXPECT_FALSE(has_several(64, 196));
-  EXPECT_TRUE(has_several(5, 196)) << "much of it stays in the second cache";
+  EXPECT_TRUE(has_several(5, 196)) << "much of it stays in the L2";
   EXPECT_TRUE(has_several(4, 8192)) << "each row is a stream";
 }
 

@@ -78,7 +78,7 @@ TEST(AutoFewSums, more_results_than_registers_are_taken_in_tiles) {
                                      "            S1\n");
 }
 
-/// Packed, a product would turn the terms over cell by cell.
+/// Packed, a product would turn the terms over element by element.
 TEST(AutoFewSums, terms_that_lie_together_come_before_products) {
   const std::string square = "input A: f32[16, 50000], B: f32[16, 50000]\noutput C: f32[16, 16]\n"
                              "C[i, j] = sum(k, A[i, k] * B[j, k])\n";
@@ -121,7 +121,7 @@ TEST(AutoFewSums, many_results_are_left_to_others) {
   EXPECT_EQ(many.find("k.0"), std::string::npos) << many;
 }
 
-/// A sum of one row has lanes for its cells, and no other loop for threads.
+/// A sum of one row has lanes for its elements, and no other loop for threads.
 TEST(AutoSplit, lanes_are_no_work_for_threads) {
   const std::string row = few("input A: f32[100000, 256], x: f32[100000]\noutput y: f32[256]\n"
                               "y[j] = sum(k, x[k] * A[k, j])\n",

@@ -192,8 +192,8 @@ TEST(AutoThreads, share_sums_of_several_short_loops) {
     EXPECT_TRUE(keeps_busy(shared, poly::StmtId{1}, cores)) << listing(shared);
   }
   EXPECT_EQ(shared_iterations(for_cores("numerics exact\n" + text, 8), poly::StmtId{1}), 3);
-  const std::string one_cell = "input X: f32[5100000]\noutput Y: f32[1]\nY[z] = sum(i, X[i])\n";
-  EXPECT_EQ(shared_iterations(for_cores(one_cell, 8), poly::StmtId{1}), 8);
+  const std::string one_element = "input X: f32[5100000]\noutput Y: f32[1]\nY[z] = sum(i, X[i])\n";
+  EXPECT_EQ(shared_iterations(for_cores(one_element, 8), poly::StmtId{1}), 8);
 }
 
 } // namespace

@@ -1,0 +1,92 @@
+#include "kernel/gpu/guarded_unroll.h"
+
+#include "kernel/analysis/intervals.h"
+#include "kernel/analysis/nested_blocks.h"
+#include "kernel/analysis/ranges.h"
+#include "kernel/loops/unroll.h"
+#include "kernel/vars.h"
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::int_lit;
+
+/// Iterations that every thread has, and that any has.
+struct Trips {
+  int64_t least = 0, most = 0;
+};
+
+class UnequalLoops {
+public:
+  UnequalLoops(Kernel& kernel, const Launch& launch) : kernel_(kernel) {
+    for (size_t axis = 0; axis < 3; ++axis) {
+      enter(launch.thread_vars[axis], int_lit(launch.threads[axis]));
+      enter(launch.block_vars[axis], launch.blocks[axis]);
+    }
+  }
+
+  Block walk(const Block& block) {
+    return with_each_replaced(block, [&](const Stmt& stmt) { return replaced(stmt); });
+  }
+
+private:
+  void enter(uint32_t var, const Expr& count) {
+    For range;
+    range.var = var;
+    range.lo = int_lit(0);
+    range.hi = count;
+    intervals_.enter(range);
+  }
+
+  Block replaced(Stmt stmt) {
+    if (auto* loop = std::get_if<For>(&stmt)) {
+      intervals_.enter(*loop);
+      loop->body = walk(loop->body);
+      if (const auto trips = unequal_trips(*loop))
+        return copies(*loop, *trips);
+    } else if (auto* branch = std::get_if<If>(&stmt)) {
+      branch->then = walk(branch->then);
+      branch->otherwise = walk(branch->otherwise);
+    } else if (auto* allocate = std::get_if<Allocate>(&stmt))
+      allocate->body = walk(allocate->body);
+    else if (const auto* define = std::get_if<Define>(&stmt))
+      intervals_.define(define->var, define->value);
+    return block_of(std::move(stmt));
+  }
+
+  std::optional<Trips> unequal_trips(const For& loop) const {
+    const auto first = scalar::constant_of(loop.lo);
+    if (loop.marks.unroll != poly::kFullUnroll || loop.marks.vector_width != 0 ||
+        !loop.marks.instruction.empty() || loop.step != 1 || !first || trip_count(loop))
+      return std::nullopt;
+    const scalar::Bounds end = intervals_.of(loop.hi);
+    if (!end.low || !end.high || *end.low < *first || *end.high - *end.low > kMostUnequal)
+      return std::nullopt;
+    int64_t size = 0;
+    visit(loop.body, [&](const Stmt&) { ++size; });
+    const Trips trips = {*end.low - *first, *end.high - *first};
+    return trips.most * size <= kMaxCopies ? std::optional(trips) : std::nullopt;
+  }
+
+  Block copies(const For& loop, const Trips& trips) {
+    Block all = copies_of_body(kernel_, loop, loop.lo, trips.least);
+    for (int64_t turn = trips.least; turn < trips.most; ++turn) {
+      const Expr at = scalar::simplify(loop.lo + int_lit(turn));
+      Block body = substitute_var(with_fresh_defines(kernel_, loop.body), loop.var, at);
+      all.emplace_back(If{scalar::binary(scalar::BinaryOp::Lt, at, loop.hi), std::move(body), {}});
+    }
+    return all;
+  }
+
+  Kernel& kernel_;
+  Intervals intervals_;
+};
+
+} // namespace
+
+Kernel guarded_unroll(Kernel kernel, const Launch& launch) {
+  kernel.body = UnequalLoops(kernel, launch).walk(kernel.body);
+  return kernel;
+}
+
+} // namespace kawara::kernel

@@ -1,0 +1,144 @@
+#include "kernel/loops/peel_last_tiles.h"
+
+#include "kernel/analysis/nested_blocks.h"
+#include "kernel/analysis/ranges.h"
+#include "kernel/loops/unroll.h"
+#include "kernel/vars.h"
+#include "scalar/affine_sum.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace kawara::kernel {
+namespace {
+
+using scalar::BinaryOp;
+using scalar::int_lit;
+
+/// Whether the loop, which becomes straight code, ends at a constant in all iterations of `tiles` but the last: that of min(6, 111 - 6*i_0).
+bool ends_early_at_last(const For& loop, uint32_t tiles, int64_t first, int64_t last) {
+  const std::vector<Expr> ends = operands_of(loop.hi, BinaryOp::Min);
+  if ((loop.marks.unroll != poly::kFullUnroll && loop.marks.vector_width == 0) || ends.size() != 2)
+    return false;
+  const size_t fixed = scalar::constant_of(ends[0]) ? 0 : 1;
+  const auto full = scalar::constant_of(ends[fixed]);
+  const scalar::AffineSum edge = scalar::affine_sum(ends[1 - fixed]);
+  const auto* var =
+      edge.terms.size() == 1 ? scalar::as<scalar::Var>(edge.terms.begin()->first) : nullptr;
+  if (!full || var == nullptr || var->id != tiles)
+    return false;
+  const auto edge_at = [&](int64_t tile) {
+    return edge.terms.begin()->second * tile + edge.constant;
+  };
+  return edge_at(first) >= *full && edge_at(last - 1) >= *full && edge_at(last) < *full;
+}
+
+/// Whether all that is multiplied lies in packed buffers: such tiles are filled up instead (padded_tile.h).
+bool reads_packed_elements_only(const Kernel& kernel, const Store& update) {
+  bool holds = true;
+  scalar::visit(update.value, [&](const Expr& e) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    holds = holds && (load == nullptr || kernel.buffers[load->tensor].is_packed);
+  });
+  return holds;
+}
+
+/// Loops that run over register tiles of sums; the tiles of packed copies have their own ways, and so have those of instructions
+/// whose operands are packed, and the columns of all instructions.
+bool has_plain_tiles(const Kernel& kernel, const For& tiles) {
+  bool has_update = false, is_plain = true, has_instruction = false, reads_others = false;
+  visit(tiles.body, [&](const Stmt& stmt) {
+    if (const auto* store = std::get_if<Store>(&stmt)) {
+      const bool is_update = store->op != ReduceOp::None;
+      has_update = has_update || is_update;
+      reads_others = reads_others || (is_update && !reads_packed_elements_only(kernel, *store));
+      is_plain = is_plain && !kernel.buffers[store->buffer].is_packed;
+    } else if (const auto* loop = std::get_if<For>(&stmt)) {
+      const bool is_axis = !loop->marks.instruction.empty();
+      has_instruction = has_instruction || is_axis;
+      is_plain =
+          is_plain && !loop->marks.is_parallel && !(is_axis && mentions(loop->hi, tiles.var));
+    }
+  });
+  return has_update && is_plain && (!has_instruction || reads_others);
+}
+
+/// The last value of the loop's variable where its tiles are smaller than the others. Of loops that threads share, or of others.
+std::optional<int64_t> smaller_tile(const Kernel& kernel, const For& tiles, bool is_shared) {
+  const auto lo = scalar::constant_of(tiles.lo), hi = scalar::constant_of(tiles.hi);
+  if (!lo || !hi || *hi - *lo < 2 || tiles.step != 1 || tiles.joins_child ||
+      tiles.marks.is_parallel != is_shared || tiles.marks.vector_width != 0 ||
+      tiles.marks.unroll != 0 || !has_plain_tiles(kernel, tiles))
+    return std::nullopt;
+  bool is_smaller = false;
+  visit(tiles.body, [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<For>(&stmt);
+    is_smaller =
+        is_smaller || (loop != nullptr && ends_early_at_last(*loop, tiles.var, *lo, *hi - 1));
+  });
+  return is_smaller ? std::optional(*hi - 1) : std::nullopt;
+}
+
+class Peeler {
+public:
+  Peeler(Kernel& kernel, bool is_shared) : kernel_(kernel), is_shared_(is_shared) {}
+
+  Block block(const Block& statements) {
+    return with_each_replaced(statements, [&](const Stmt& stmt) { return one(stmt); });
+  }
+
+private:
+  Block one(const Stmt& stmt) {
+    const auto inside = [&](const Block& b) { return block(b); };
+    const auto* loop = std::get_if<For>(&stmt);
+    const auto last = loop != nullptr ? smaller_tile(kernel_, *loop, is_shared_) : std::nullopt;
+    if (!last)
+      return block_of(with_nested_blocks(stmt, inside));
+    For others = *loop;
+    others.body = block(full_tiles(*loop, *last));
+    For same = *loop;
+    same.body = with_fresh_defines(kernel_, loop->body);
+    Block at_last = block(copies_of_body(kernel_, same, int_lit(*last), 1));
+    if (is_shared_) {
+      others.body =
+          block_of(If{scalar::binary(BinaryOp::Lt, var_expr(kernel_, loop->var), int_lit(*last)),
+                      std::move(others.body), std::move(at_last)});
+      return block_of(std::move(others));
+    }
+    others.hi = int_lit(*last);
+    Block result = block_of(std::move(others));
+    for (Stmt& s : at_last)
+      result.push_back(std::move(s));
+    return result;
+  }
+
+  /// With the constants as ends of the loops that are smaller in the last iteration.
+  static Block full_tiles(const For& tiles, int64_t last) {
+    const int64_t first = *scalar::constant_of(tiles.lo);
+    return rewrite(tiles.body, [&](Stmt stmt) {
+      if (auto* loop = std::get_if<For>(&stmt);
+          loop != nullptr && ends_early_at_last(*loop, tiles.var, first, last))
+        loop->hi = substitute_var(loop->hi, tiles.var, int_lit(first));
+      return block_of(std::move(stmt));
+    });
+  }
+
+  Kernel& kernel_;
+  bool is_shared_;
+};
+
+} // namespace
+
+Kernel peel_last_tiles(Kernel kernel) {
+  const Block body = kernel.body;
+  kernel.body = Peeler(kernel, false).block(body);
+  return kernel;
+}
+
+Kernel last_shared_tiles(Kernel kernel) {
+  const Block body = kernel.body;
+  kernel.body = Peeler(kernel, true).block(body);
+  return kernel;
+}
+
+} // namespace kawara::kernel
