@@ -22,8 +22,11 @@ part=$to/onnxruntime.part
 trap 'rm -f "$part" "$to/libonnxruntime.part"' EXIT
 if command -v curl >/dev/null 2>&1; then
   curl -sS -f -o "$part" "$address"
-else
+elif command -v wget >/dev/null 2>&1; then
   wget -q -O "$part" "$address"
+else
+  echo "$0 needs curl or wget: apt-get install curl" >&2
+  exit 1
 fi
 [ "$(sha512sum <"$part" | cut -d' ' -f1)" = "$sum" ] ||
   { echo "$address is not what it was" >&2; exit 1; }

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <functional>
 #include <map>
 
@@ -33,11 +34,11 @@ class DeviceWriter {
 public:
   DeviceWriter(const Kernel& k, const Launch& launch, CudaExpr& expr, CudaLaunch& out)
       : kernel_(k), launch_(launch), expr_(expr), out_(out), lanes_(expr),
-        async_op_(k, launch, expr, out), has_async_op_(kernel::has_async_op(launch.body)),
+        async_(k, launch, expr, out), has_async_(kernel::has_async_op(launch.body)),
         known_(definitions_in(launch.body)), stored_(kernel::buffers_stored_in(launch.body)) {
     find_used();
-    for (uint32_t b = 0; has_async_op_ && b < k.buffers.size(); ++b)
-      if (async_op_.is_packed(b))
+    for (uint32_t b = 0; has_async_ && b < k.buffers.size(); ++b)
+      if (async_.is_packed(b))
         expr_.set_packed(b);
   }
 
@@ -47,7 +48,7 @@ public:
     depth_ = 1;
     positions();
     declare_shared();
-    const bool has_tails = offsets_.empty() && !has_async_op_ && computes_many_tails(launch_.body);
+    const bool has_tails = offsets_.empty() && !has_async_ && computes_many_tails(launch_.body);
     expr_.set_tails(has_tails);
     const size_t beginning = text_.size();
     // Blocks that compute for long would find places taken unevenly by those of the kernel before or after.
@@ -66,7 +67,7 @@ public:
     expr_.set_tails(false);
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
     const int64_t blocks =
-        has_async_op_ ? 1 : blocks_in_flight(kernel_, launch_.body, out_.buffers, threads, looks);
+        has_async_ ? 1 : blocks_in_flight(kernel_, launch_.body, out_.buffers, threads, looks);
     return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", " +
            std::to_string(blocks) + ") " + launch_.name + "(" + join(parameters(), ", ") + ") {\n" +
            text_ + "}\n\n";
@@ -150,17 +151,17 @@ private:
     offsets_ = layout.offsets;
     out_.shared_bytes = layout.bytes;
     barriers_at_ = out_.shared_bytes;
-    if (has_async_op_)
-      out_.shared_bytes += async_op_.bytes_of_barriers() + kSwizzleAlignment;
-    out_.is_dynamic = has_async_op_ || out_.shared_bytes > kStaticSharedBytes;
+    if (has_async_)
+      out_.shared_bytes += async_.bytes_of_barriers() + kSwizzleAlignment;
+    out_.is_dynamic = has_async_ || out_.shared_bytes > kStaticSharedBytes;
   }
 
   void declare_shared() {
-    if (has_async_op_) {
+    if (has_async_) {
       line("extern __shared__ unsigned char kw_given[];");
       line("unsigned char* const kw_shared = kw_given + (-kw_address(kw_given) & " +
            std::to_string(kSwizzleAlignment - 1) + ");");
-      for (const std::string& text : async_op_.barriers(barriers_at_))
+      for (const std::string& text : async_.barriers(barriers_at_))
         line(text);
     } else if (out_.is_dynamic)
       line("extern __shared__ __align__(16) unsigned char kw_shared[];");
@@ -172,8 +173,7 @@ private:
         line(type + "* const " + name + " = (" + type + "*)(kw_shared + " + std::to_string(offset) +
              ");");
       else
-        line("__shared__ __align__(16) " + type + " " + name + "[" +
-             std::to_string(elements_of(b)) + "];");
+        line(fmt::format("__shared__ __align__(16) {} {}[{}];", type, name, elements_of(b)));
     }
   }
 
@@ -212,7 +212,7 @@ private:
   void one(const kernel::For& s) {
     const std::string i = expr_.names().variables[s.var];
     const std::string step = s.step == 1 ? "++" + i : i + " += " + std::to_string(s.step);
-    if (has_async_op_)
+    if (has_async_)
       line("#pragma unroll 1");
     line("for (" + expr_.index_type() + " " + i + " = " + expr_(s.lo) + "; " + i + " < " +
          expr_(s.hi) + "; " + step + ") {");
@@ -236,8 +236,7 @@ private:
     line("{");
     ++depth_;
     if (expr_.is_packed(s.buffer))
-      line("unsigned " + expr_.names().buffers[s.buffer] + "[" +
-           std::to_string(elements_of(b) / 2) + "];");
+      line(fmt::format("unsigned {}[{}];", expr_.names().buffers[s.buffer], elements_of(b) / 2));
     else
       line("__align__(16) " + cuda_type(b.elem) + " " + expr_.names().buffers[s.buffer] + "[" +
            std::to_string(elements_of(b)) + "];");
@@ -263,7 +262,7 @@ private:
          rows + ", " + type + ">(" + expr_(s.value) + ");");
   }
   void one(const kernel::AsyncOp& s) {
-    for (const std::string& text : async_op_.lines(s))
+    for (const std::string& text : async_.lines(s))
       line(text);
   }
   void one(const kernel::Zero&) {}
@@ -415,7 +414,7 @@ private:
 
   /// What warpgroups have to themselves is never in memory: no piece of it has an address.
   bool stays_in_registers(uint32_t buffer) const {
-    return has_async_op_ && kernel_.buffers[buffer].scope == Scope::Private;
+    return has_async_ && kernel_.buffers[buffer].scope == Scope::Private;
   }
 
   void one(const kernel::Define& s) { set(s.var, s.value, true); }
@@ -479,8 +478,8 @@ private:
   CudaExpr& expr_;
   CudaLaunch& out_;
   Lanes lanes_;
-  AsyncWriter async_op_;
-  bool has_async_op_;
+  AsyncWriter async_;
+  bool has_async_;
   int64_t barriers_at_ = 0;
   Definitions known_;
   std::set<uint32_t> stored_, loaded_, used_vars_;

@@ -298,14 +298,13 @@ private:
     const std::vector<Expr> from = places({{&channel_only, 0}, {&conv_.of_weights, 2}});
     const Expr filter = number_of(filters_, 2);
     Body first = pass(around, joined({{dim("s", 3)}, filters_}), t, [&](size_t a) -> Made {
-      const auto element = [&](size_t r) {
+      const auto tap = [&](size_t r) {
         std::vector<Expr> window = from;
         window[conv_.r] = literal(r);
         window[conv_.s] = at(1);
         return element_of(conv_.weights, moved(load_of(conv_.weights).index, window));
       };
-      return {
-          rows, {literal(a), at(1), at(0), filter}, transformed_row(matrices_.window, a, element)};
+      return {rows, {literal(a), at(1), at(0), filter}, transformed_row(matrices_.window, a, tap)};
     });
     Body second = pass(around, joined({{dim("a", t_)}, filters_}), t, [&](size_t b) -> Made {
       const auto element = [&](size_t s) {
