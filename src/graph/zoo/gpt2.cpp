@@ -56,7 +56,7 @@ Piece causal_attention(Gpt& gpt, const std::string& name, int64_t layer, const P
   const Piece v = with_cache(
       gpt, "value", layer, gpt_heads(gpt, name + ".v", net.linear(name + ".value", x, kGptHidden)));
   Piece scores =
-      net.matmul(name + ".scores", q, net.transpose(name + ".k.transposed", k, {0, 1, 3, 2}));
+      net.matmul(name + ".scores", q, net.transpose(name + ".k.columns", k, {0, 1, 3, 2}));
   scores = net.same("Div", name + ".scaled", {scores, gpt.root});
   if (!gpt.is_decoding)
     scores = net.same("Add", name + ".masked", {scores, gpt.mask});

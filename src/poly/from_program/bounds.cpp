@@ -118,6 +118,12 @@ Diagnostic out_of_bounds_error(const Scop& scop, const Access& access, const isl
                    ", but `" + tensor.name + "` has shape [" + shape_text(scop, tensor, at.params) +
                    "].");
   add_condition(d, bad, scop.context);
+  for (size_t k = 0; k < access.index.size(); ++k)
+    if (const auto constant = scalar::constant_of(access.index[k]); constant && *constant < 0)
+      d.help.push_back({"indices count from 0; the last one is",
+                        scalar::index_text(scalar::simplify(tensor.shape[k] - scalar::int_lit(1)),
+                                           names_of(scop, access.statement)),
+                        false});
   d.help.push_back({"narrow the loop's range, guard the statement with `if`, enlarge the tensor, "
                     "or state what holds",
                     "assume ...", false});

@@ -226,9 +226,15 @@ private:
   void malformed_number(size_t begin) {
     while (pos_ < text_.size() && (is_name_part(text_[pos_]) || text_[pos_] == '.'))
       ++pos_;
+    const std::string_view text = text_.substr(begin, pos_ - begin);
+    const std::string_view digits = text.substr(0, text.find_last_not_of("fFlLuU") + 1);
+    std::vector<Help> help{{"numbers look like", "12, 0.5, 1e-3"}};
+    if (digits.find_first_not_of("0123456789.") == std::string_view::npos)
+      help.push_back({"numbers have no suffix", std::string(digits)});
+    else
+      help.push_back({"for a product write", "2 * x"});
     report_.error(code::kNumber, span_from(begin),
-                  fmt::format("`{}` is not a number", shown(begin)), "",
-                  {{"numbers look like", "12, 0.5, 1e-3"}, {"for a product write", "2 * x"}});
+                  fmt::format("`{}` is not a number", shown(begin)), "", std::move(help));
     push(TokenKind::Bad, begin);
   }
 
@@ -333,7 +339,12 @@ private:
         ++pos_;
     const char c = text_[begin];
     std::vector<Help> help;
-    if (c == ';')
+    if (c == ';' && is_header_of_c()) {
+      while (pos_ < text_.size() && text_[pos_] != '\n') // one error for the whole line
+        ++pos_;
+      help.push_back({"a loop is written", "for i in range(N):"});
+      open_.clear();
+    } else if (c == ';')
       help.push_back({"one statement per line", ""});
     if (c == '!')
       help.push_back({"write", "not x"});
@@ -351,6 +362,16 @@ private:
     push(TokenKind::Bad, begin);
   }
 
+  // `for (i = 0; ...`: the line began as a loop of C.
+  bool is_header_of_c() const {
+    for (size_t k = tokens_.size(); k-- > 1;)
+      if (tokens_[k].text == "(" && tokens_[k - 1].text == "for")
+        return true;
+      else if (tokens_[k].kind == TokenKind::Newline)
+        return false;
+    return false;
+  }
+
   // `np.exp(x)`, `A.T`: nothing has members.
   void add_member_help(size_t dot, std::vector<Help>& help) const {
     const std::string_view member = word_here();
@@ -358,7 +379,10 @@ private:
         tokens_.back().where.end != dot)
       return;
     const std::string_view owner = tokens_.back().text;
-    if (pos_ + member.size() < text_.size() && text_[pos_ + member.size()] == '(')
+    const bool is_call = pos_ + member.size() < text_.size() && text_[pos_ + member.size()] == '(';
+    if (is_call && (member == "zeros" || member == "ones" || member == "full"))
+      help.push_back({"an array is a temp that a statement fills", "t[i] = 0"});
+    else if (is_call)
       help.push_back(
           {"functions are written without what is before the dot", fmt::format("{}(...)", member)});
     else if (member == "T")

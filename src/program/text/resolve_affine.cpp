@@ -220,15 +220,21 @@ Expr Resolver::condition(const ast::Expr& e) {
 std::optional<std::vector<Expr>> Resolver::indices(const ast::Expr& access, uint32_t tensor) {
   const Tensor& t = program_.tensors[tensor];
   if (access.args.size() != t.shape.size()) {
-    std::vector<std::string> shape;
-    std::string sizes;
+    std::string sizes, indices;
     for (const Expr& size : t.shape)
       sizes += (sizes.empty() ? "" : ", ") + to_text(size);
+    for (size_t d = 0; d < t.shape.size(); ++d)
+      indices += (d == 0 ? "" : ", ") +
+                 (t.shape.size() <= 4 ? std::string(1, "ijkl"[d]) : fmt::format("i{}", d));
+    std::vector<Help> help;
+    if (access.args.empty())
+      help.push_back(
+          {"an index for each dimension makes the loops", fmt::format("{}[{}]", t.name, indices)});
     report_.error(code::kRank, access.where,
                   fmt::format("`{}` has {} dimension{}, {} given", t.name, t.shape.size(),
                               t.shape.size() == 1 ? "" : "s",
                               access.args.empty() ? "none" : std::to_string(access.args.size())),
-                  "", {},
+                  "", std::move(help),
                   {fmt::format("It is declared as {}: {}{} on {}.", t.name, scalar::name_of(t.elem),
                                sizes.empty() ? "" : "[" + sizes + "]", report_.line_of(t.where))});
     return std::nullopt;

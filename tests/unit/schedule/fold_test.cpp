@@ -78,7 +78,7 @@ TEST(Fold, refuses_a_ring_that_is_too_short) {
   EXPECT_EQ(outcome(kWindow, kTogether + "fold(rows, y, 2)"),
             "K0255: cannot fold `rows` along loop `y`");
   const std::string said = message(kWindow, kTogether + "fold(rows, y, 2)");
-  EXPECT_NE(said.find("S0 at y = 2, x = 0 would write `rows[2, 0]`"), std::string::npos) << said;
+  EXPECT_NE(said.find("S0 at y = 2, x = 0 would write"), std::string::npos) << said;
   EXPECT_NE(said.find("Live at the same time are 3."), std::string::npos) << said;
   EXPECT_EQ(outcome(kWindow, kTogether + "fold(rows, y, 0)").substr(0, 5), "K0212");
 }
