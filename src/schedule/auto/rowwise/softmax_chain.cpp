@@ -80,11 +80,13 @@ public:
     if (text.op != ReduceOp::Max && text.op != ReduceOp::Min)
       return std::nullopt;
     ChainRole role;
-    for (const Expr& e : text.index)
+    for (const Expr& e : text.index) {
       if (const auto it = plain_iterator(e))
         role.rows.push_back(*it);
-    if (role.rows.size() != text.index.size() || text.iters.size() != role.rows.size() + 1 ||
-        role.rows.empty())
+      else if (!scalar::constant_of(e)) // a dimension of one element has the index 0
+        return std::nullopt;
+    }
+    if (text.iters.size() != role.rows.size() + 1 || role.rows.empty())
       return std::nullopt;
     for (uint32_t d = 0; d < text.iters.size(); ++d)
       if (std::find(role.rows.begin(), role.rows.end(), d) == role.rows.end())

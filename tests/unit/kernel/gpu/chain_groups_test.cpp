@@ -139,6 +139,26 @@ TEST(ChainGroups, default_schedules_find_them) {
   }
 }
 
+TEST(ChainGroups, one_head_has_a_constant_index) {
+  // What leaving out loops of one iteration makes of a single head.
+  const std::string text =
+      "param N, D\nnumerics fast\n"
+      "input Q: bf16[1, N, D], K: bf16[1, N, D], V: bf16[1, N, D]\noutput out: bf16[1, N, D]\n"
+      "temp scores: f32[1, N, N], weights: f32[1, N, N], P: bf16[1, N, N]\n"
+      "temp best: f32[1, N], total: f32[1, N], acc: f32[1, N, D]\nassume N >= 1\n"
+      "scores[0, i, j] = sum(d, f32(Q[0, i, d]) * f32(K[0, j, d]))\n"
+      "best[0, i] = max(j, scores[0, i, j])\n"
+      "weights[0, i, j] = exp((scores[0, i, j] - best[0, i]) * 0.125)\n"
+      "P[0, i, j] = weights[0, i, j]\ntotal[0, i] = sum(j, weights[0, i, j])\n"
+      "acc[0, i, d] = sum(j, f32(P[0, i, j]) * f32(V[0, j, d]))\n"
+      "out[0, i, d] = acc[0, i, d] / total[0, i]\n";
+  const Line line = compile(text, "auto", {{"N", 1000}, {"D", 64}});
+  EXPECT_EQ(line.broken, std::vector<std::string>{});
+  EXPECT_TRUE(has_async_op(line.kernel.body)) << print(line.kernel);
+  EXPECT_EQ(print(line.kernel).find("workspace"), std::string::npos)
+      << "the scores stay in registers";
+}
+
 TEST(ChainGroups, an_infinity_that_a_row_does_not_see_must_not_count) {
   const Sizes sizes = {{"H", 64}, {"N", 4096}, {"D", 128}};
   const auto is_one_pass = [&](const std::string& end) {

@@ -1,0 +1,73 @@
+"""Random shapes and what is reported of races over them. A seed gives the same shapes on every machine."""
+
+import json
+import math
+import random
+
+
+def log_uniform(rng, low, high, granule=1):
+    """An integer from low to high whose logarithm is uniform; a multiple of `granule` where one lies in the range."""
+    value = math.exp(rng.uniform(math.log(low), math.log(high + 1)))
+    return max(low, min(high, max(1, int(value) // granule) * granule))
+
+
+def size(rng, low, high):
+    """Half of all sizes are any integer, the others multiples of 8: nets have both."""
+    return log_uniform(rng, low, high, rng.choice([1, 8]))
+
+
+def draw(seed, count, make):
+    """`count` different cases; `make(rng)` gives one or None, where the shape is beyond what the family allows."""
+    rng, found, names = random.Random(seed), [], set()
+    while len(found) < count:
+        case = make(rng)
+        if case and case["name"] not in names:
+            names.add(case["name"])
+            found.append(case)
+    return found
+
+
+def percentile(values, share):
+    """Linear between neighbours."""
+    ordered = sorted(values)
+    at = share * (len(ordered) - 1)
+    low = math.floor(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
+
+
+class Family:
+    """Ratios of one family: the peer's time over Kawara's. Above 1 Kawara is faster."""
+
+    def __init__(self, name, fifth, median):
+        self.name, self.fifth, self.median = name, fifth, median
+        self.ratios, self.wrong = [], []
+
+    def add(self, what, is_right, ratio):
+        if ratio:
+            self.ratios.append((ratio, what))
+        if not is_right:
+            self.wrong.append(what)
+
+    def lines(self):
+        if not self.ratios:
+            return [f"{self.name}: nothing ran, {len(self.wrong)} wrong"]
+        values = [ratio for ratio, _ in self.ratios]
+        mean = math.exp(sum(map(math.log, values)) / len(values))
+        shares = "  ".join(f"{100 * s:g}%: {percentile(values, s):.2f}x" for s in (0, 0.05, 0.25, 0.5, 0.75, 0.95))
+        asked = f"5% >= {self.fifth:.2f}x" + (f", median >= {self.median:.2f}x" if self.median else "")
+        is_met = not self.wrong and percentile(values, 0.05) >= self.fifth and percentile(values, 0.5) >= (self.median or 0)
+        out = [f"{self.name}: {len(values)} shapes, {len(self.wrong)} wrong, mean {mean:.2f}x  {shares}  "
+               f"({asked}: {'met' if is_met else 'NOT met'})", "  the ten worst:"]
+        out += [f"    {ratio:5.2f}x  {what}" for ratio, what in sorted(self.ratios)[:10]]
+        out += [f"    wrong: {what}" for what in self.wrong]
+        return out
+
+    def as_json(self):
+        return {"family": self.name, "asked": {"5%": self.fifth, "median": self.median}, "wrong": self.wrong,
+                "ratios": [{"case": what, "ratio": round(ratio, 4)} for ratio, what in self.ratios]}
+
+
+def write(path, seed, machine, families):
+    with open(path, "w") as out:
+        json.dump({"seed": seed, "machine": machine, "families": [f.as_json() for f in families]}, out, indent=1)
