@@ -32,26 +32,39 @@ std::optional<PaddedRows> padded_rows(Kernel& kernel, uint32_t buffer, int64_t a
   wide.shape.back() = int_lit(padded);
   kernel.buffers.push_back(std::move(wide));
   result.buffer = static_cast<uint32_t>(kernel.buffers.size() - 1);
+  // A thread writes the 16 bytes of one group; groups of all rows are counted together, so that short rows leave no thread idle.
+  const int64_t groups = padded / elements;
   Launch& copy = result.copy;
-  copy.blocks = {int_lit(rows), int_lit((padded + kThreadsOfCopy - 1) / kThreadsOfCopy),
+  copy.blocks = {int_lit((rows * groups + kThreadsOfCopy - 1) / kThreadsOfCopy), int_lit(1),
                  int_lit(1)};
   copy.threads = {kThreadsOfCopy, 1, 1};
   for (size_t a = 0; a < 3; ++a) {
     copy.block_vars[a] = add_variable(kernel, "row_block", scalar::kIndex);
     copy.thread_vars[a] = add_variable(kernel, "row_thread", scalar::kIndex);
   }
-  const Expr row = scalar::var(copy.block_vars[0]);
-  const Expr at =
-      scalar::var(copy.block_vars[1]) * int_lit(kThreadsOfCopy) + scalar::var(copy.thread_vars[0]);
+  const Expr group =
+      scalar::var(copy.block_vars[0]) * int_lit(kThreadsOfCopy) + scalar::var(copy.thread_vars[0]);
+  const Expr row = binary(BinaryOp::FloorDiv, group, int_lit(groups));
+  const Expr at = binary(BinaryOp::Mod, group, int_lit(groups)) * int_lit(elements);
   const scalar::Type computed{scalar::compute_type(source.elem), 1};
-  const auto store = [&](const Expr& value) {
-    return block_of(Store{result.buffer, {row * int_lit(padded) + at}, ReduceOp::None, value});
+  const auto store = [&](int64_t e, const Expr& value) {
+    return Store{result.buffer, {row * int_lit(padded) + at + int_lit(e)}, ReduceOp::None, value};
   };
-  const Expr element = scalar::load(buffer, {row * int_lit(given) + at}, {source.elem, 1});
-  const Block zeros =
-      block_of(If{binary(BinaryOp::Lt, at, int_lit(padded)), store(scalar::zero_of(computed)), {}});
-  copy.body = block_of(
-      If{binary(BinaryOp::Lt, at, int_lit(given)), store(scalar::cast(element, computed)), zeros});
+  const auto element = [&](int64_t e) {
+    return scalar::cast(
+        scalar::load(buffer, {row * int_lit(given) + at + int_lit(e)}, {source.elem, 1}), computed);
+  };
+  Block whole, last;
+  for (int64_t e = 0; e < elements; ++e) {
+    whole.emplace_back(store(e, element(e)));
+    last.emplace_back(If{binary(BinaryOp::Lt, at + int_lit(e), int_lit(given)),
+                         block_of(store(e, element(e))),
+                         block_of(store(e, scalar::zero_of(computed)))});
+  }
+  const Expr is_whole = binary(BinaryOp::Le, at + int_lit(elements), int_lit(given));
+  copy.body = block_of(If{binary(BinaryOp::Lt, group, int_lit(rows * groups)),
+                          block_of(If{is_whole, std::move(whole), std::move(last)}),
+                          {}});
   return result;
 }
 
