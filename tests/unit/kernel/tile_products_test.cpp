@@ -28,7 +28,7 @@ std::string default_text(const std::string& text, std::string_view cpu) {
   return kernel::print(by_default(line::compile(text, "auto", *target::named_cpu(cpu)), cpu));
 }
 
-constexpr const char* kTiles = "sapphirerapids";
+constexpr const char* kProductTiles = "sapphirerapids";
 
 TEST(TileProducts, RunWhereTheMachineHasTiles) {
   const Sizes s{64, 64, 128};
@@ -41,22 +41,22 @@ TEST(TileProducts, RunWhereTheMachineHasTiles) {
                {"i8", "u8", "i32", "amx.tdpbsud"}};
   for (const auto& c : cases) {
     const std::string text = tiled_product(c.left, c.right, c.sum, s);
-    EXPECT_NE(default_text(text, kTiles).find(c.instruction), std::string::npos) << text;
+    EXPECT_NE(default_text(text, kProductTiles).find(c.instruction), std::string::npos) << text;
     EXPECT_EQ(default_text(text, "znver4").find("amx."), std::string::npos) << text;
   }
   const std::string careful = tiled_product("bf16", "bf16", "f32", s, "rounding");
-  EXPECT_EQ(default_text(careful, kTiles).find("amx."), std::string::npos)
+  EXPECT_EQ(default_text(careful, kProductTiles).find("amx."), std::string::npos)
       << "sums are rounded as only `fast` allows";
 }
 
 TEST(TileProducts, FewRowsAreLeftToVectors) {
   const std::string text = tiled_product("u8", "i8", "i32", {2, 256, 512});
-  EXPECT_EQ(default_text(text, kTiles).find("amx."), std::string::npos);
+  EXPECT_EQ(default_text(text, kProductTiles).find("amx."), std::string::npos);
 }
 
 TEST(TileProducts, ResultsStayInRegistersOverTheReduction) {
   const std::string text =
-      default_text(tiled_product("bf16", "bf16", "f32", {64, 64, 128}), kTiles);
+      default_text(tiled_product("bf16", "bf16", "f32", {64, 64, 128}), kProductTiles);
   EXPECT_NE(text.find("C_tile_element_3 = amx.tdpbf16ps("), std::string::npos) << text;
   EXPECT_NE(text.find("let C_tile_element: f32x256 = broadcast(0.0, 256)"), std::string::npos)
       << text;
@@ -70,8 +70,8 @@ TEST(TileProducts, ComputeTheSameAtAnySize) {
       const bool is_float = elem[0] == 'b';
       const std::string text = tiled_product(elem, elem, is_float ? "f32" : "i32", s);
       SCOPED_TRACE(text);
-      const line::Line made = line::compile(text, "auto", *target::named_cpu(kTiles));
-      const kernel::Kernel done = by_default(made, kTiles);
+      const line::Line made = line::compile(text, "auto", *target::named_cpu(kProductTiles));
+      const kernel::Kernel done = by_default(made, kProductTiles);
       EXPECT_NE(kernel::print(done).find("amx."), std::string::npos) << kernel::print(done);
       EXPECT_EQ(line::difference(made.program, done, {}, 1e-4), "") << kernel::print(done);
     }
@@ -82,8 +82,8 @@ TEST(TileProducts, WhatFollowsRunsWithEachBlock) {
                            "i32[70]\noutput Y: f32[40, 70]\n"
                            "temp T: i32[40, 70]\nT[i, j] = sum(k, A[i, k] * W[k, j])\n"
                            "Y[i, j] = max(f32(T[i, j] + b[j]) * 0.25, 0.0)\n";
-  const line::Line made = line::compile(text, "auto", *target::named_cpu(kTiles));
-  const kernel::Kernel done = by_default(made, kTiles);
+  const line::Line made = line::compile(text, "auto", *target::named_cpu(kProductTiles));
+  const kernel::Kernel done = by_default(made, kProductTiles);
   EXPECT_NE(kernel::print(done).find("amx.tdpbssd"), std::string::npos) << kernel::print(done);
   EXPECT_EQ(line::difference(made.program, done, {}), "") << kernel::print(done);
 }
