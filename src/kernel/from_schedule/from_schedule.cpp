@@ -8,7 +8,7 @@
 #include "kernel/memory/shrink_buffers.h"
 #include "poly/isl/ast.h"
 #include "poly/legality/legality.h"
-#include "schedule/storage/window_fill.h"
+#include "schedule/buffers/window_fill.h"
 #include "support/check.h"
 
 #include <cctype>

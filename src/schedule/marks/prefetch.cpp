@@ -1,8 +1,8 @@
 #include "schedule/marks/prefetch.h"
 
 #include "poly/accesses.h"
+#include "schedule/buffers/staged_reads.h"
 #include "schedule/codes.h"
-#include "schedule/storage/staged_reads.h"
 #include "schedule/tree/nest.h"
 #include "schedule/tree/resolve.h"
 

@@ -1,9 +1,9 @@
 #include "schedule/storage/fold.h"
 
+#include "schedule/buffers/live_elements.h"
+#include "schedule/buffers/staged_reads.h"
 #include "schedule/codes.h"
 #include "schedule/legality/request.h"
-#include "schedule/storage/live_elements.h"
-#include "schedule/storage/staged_reads.h"
 #include "schedule/tree/nest.h"
 #include "schedule/tree/rebase.h"
 #include "schedule/tree/resolve.h"

@@ -5,9 +5,9 @@
 #include "poly/isl/dimensions.h"
 #include "poly/legality/legality.h"
 #include "scalar/affine_sum.h"
+#include "schedule/buffers/window_fill.h"
 #include "schedule/codes.h"
 #include "schedule/legality/instance_text.h"
-#include "schedule/storage/window_fill.h"
 #include "schedule/tree/resolve.h"
 #include "schedule/tree/rewrite.h"
 

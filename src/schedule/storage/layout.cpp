@@ -1,9 +1,9 @@
 #include "schedule/storage/layout.h"
 
+#include "schedule/buffers/relocate.h"
+#include "schedule/buffers/staged_reads.h"
 #include "schedule/codes.h"
 #include "schedule/legality/request.h"
-#include "schedule/storage/relocate.h"
-#include "schedule/storage/staged_reads.h"
 
 #include <map>
 

@@ -2,10 +2,10 @@
 
 #include "poly/affine.h"
 #include "poly/isl/coalesced.h"
+#include "schedule/buffers/footprint.h"
+#include "schedule/buffers/private_buffer.h"
+#include "schedule/buffers/staged_reads.h"
 #include "schedule/codes.h"
-#include "schedule/storage/footprint.h"
-#include "schedule/storage/private_buffer.h"
-#include "schedule/storage/staged_reads.h"
 #include "schedule/tree/nest.h"
 #include "schedule/tree/resolve.h"
 #include "schedule/tree/rewrite.h"

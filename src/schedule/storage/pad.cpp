@@ -1,10 +1,10 @@
 #include "schedule/storage/pad.h"
 
+#include "schedule/buffers/relocate.h"
+#include "schedule/buffers/staged_reads.h"
+#include "schedule/buffers/zero_fill.h"
 #include "schedule/codes.h"
 #include "schedule/legality/request.h"
-#include "schedule/storage/relocate.h"
-#include "schedule/storage/staged_reads.h"
-#include "schedule/storage/zero_fill.h"
 
 namespace kawara::schedule {
 

@@ -1,7 +1,7 @@
 #include "unit/schedule/programs.h"
 
 #include "scalar/eval.h"
-#include "schedule/storage/footprint.h"
+#include "schedule/buffers/footprint.h"
 #include "schedule/tree/rewrite.h"
 
 #include <random>

@@ -2,7 +2,7 @@
 
 #include "schedule/auto/facts/distribution.h"
 #include "schedule/auto/gpu/plan.h"
-#include "schedule/storage/window_fill.h"
+#include "schedule/buffers/window_fill.h"
 #include "schedule/tree/nest.h"
 #include "schedule/tree/resolve.h"
 

@@ -1,7 +1,7 @@
 #include "schedule/auto/gpu/tensor_core_tiles.h"
 
 #include "program/interpret/instruction.h"
-#include "schedule/storage/window_fill.h"
+#include "schedule/buffers/window_fill.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "schedule/storage/relocate.h"
+#include "schedule/buffers/relocate.h"
 
 #include "poly/accesses.h"
 #include "poly/affine.h"

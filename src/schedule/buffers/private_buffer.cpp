@@ -1,4 +1,4 @@
-#include "schedule/storage/private_buffer.h"
+#include "schedule/buffers/private_buffer.h"
 
 #include "poly/isl/dimensions.h"
 #include "schedule/tree/rewrite.h"

@@ -1,4 +1,4 @@
-#include "schedule/storage/window_fill.h"
+#include "schedule/buffers/window_fill.h"
 
 #include "poly/affine.h"
 #include "poly/isl/dimensions.h"

@@ -1,4 +1,4 @@
-#include "schedule/storage/staged_reads.h"
+#include "schedule/buffers/staged_reads.h"
 
 #include "poly/accesses.h"
 #include "schedule/codes.h"

@@ -1,10 +1,10 @@
-#include "schedule/storage/zero_fill.h"
+#include "schedule/buffers/zero_fill.h"
 
 #include "poly/affine.h"
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"
 #include "scalar/affine_sum.h"
-#include "schedule/storage/staged_reads.h"
+#include "schedule/buffers/staged_reads.h"
 #include "schedule/tree/rewrite.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "schedule/storage/live_elements.h"
+#include "schedule/buffers/live_elements.h"
 
 #include "poly/isl/coalesced.h"
 #include "poly/isl/dimensions.h"

@@ -1,4 +1,4 @@
-#include "schedule/storage/footprint.h"
+#include "schedule/buffers/footprint.h"
 
 #include "poly/affine.h"
 #include "poly/isl/coalesced.h"
