@@ -67,6 +67,7 @@ public:
   /// The block, left out when the run time says that an earlier call prepared its results.
   void unless_prepared(const kernel::Block&);
   /// The loop over [lo, hi) with the body of `loop`, as plain code.
+  llvm::Value* opaque(llvm::Value* index);
   void serial_loop(const kernel::For& loop, llvm::Value* lo, llvm::Value* hi);
   /// Makes what was streamed visible to other threads, and returns.
   void finish();

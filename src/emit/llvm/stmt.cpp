@@ -1,7 +1,10 @@
 #include "emit/llvm/emitter.h"
 #include "kernel/vars.h"
+#include "scalar/loads.h"
 #include "scalar/match.h"
 #include "support/check.h"
+
+#include <llvm/IR/InlineAsm.h>
 
 namespace kawara::emit {
 
@@ -59,6 +62,19 @@ bool has_loop(const kernel::Block& block) {
     found = found || std::holds_alternative<kernel::For>(s);
   });
   return found;
+}
+
+/// The range of the loop is read, and what it reads is found through an index: a sparse row.
+bool reads_sparse_row(const kernel::For& loop) {
+  if (scalar::loads_in(loop.lo).empty() && scalar::loads_in(loop.hi).empty())
+    return false;
+  bool gathers = false;
+  kernel::visit_exprs(loop.body, [&](const scalar::Expr& value) {
+    for (const scalar::Load* load : scalar::loads_in(value))
+      for (const scalar::Expr& index : load->index)
+        gathers = gathers || !scalar::loads_in(index).empty();
+  });
+  return gathers;
 }
 
 /// Of a statement that runs instances of the scop's; else null.
@@ -214,6 +230,13 @@ void FunctionEmitter::stmt(const kernel::For& loop) {
     serial_loop(loop, lo, hi);
 }
 
+/// The same value, of which LLVM knows nothing. Sparse rows are short, and how long the first iteration takes to begin counts:
+/// strength reduction would first make an address of each operand.
+llvm::Value* FunctionEmitter::opaque(llvm::Value* index) {
+  auto* type = llvm::FunctionType::get(index->getType(), {index->getType()}, false);
+  return b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", /*hasSideEffects=*/false), {index});
+}
+
 /// Rotated: tested once before and then at the end of each iteration.
 void FunctionEmitter::serial_loop(const kernel::For& loop, Value* lo, Value* hi) {
   llvm::BasicBlock* body = new_block("loop");
@@ -223,7 +246,8 @@ void FunctionEmitter::serial_loop(const kernel::For& loop, Value* lo, Value* hi)
   b_.SetInsertPoint(body);
   llvm::PHINode* iv = b_.CreatePHI(lo->getType(), 2, parts_.kernel.variables.at(loop.var).name);
   iv->addIncoming(lo, before);
-  bind(loop.var, iv);
+  Value* index = reads_sparse_row(loop) ? opaque(iv) : iv;
+  bind(loop.var, index);
   intervals_.enter(loop);
   std::set<uint32_t> stored = std::exchange(stored_, kernel::buffers_stored_in(loop.body));
   std::set<uint32_t> loaded = std::exchange(loaded_, buffers_loaded_in(loop.body));
@@ -232,7 +256,7 @@ void FunctionEmitter::serial_loop(const kernel::For& loop, Value* lo, Value* hi)
   stored_ = std::move(stored);
   loaded_ = std::move(loaded);
   constants_.keep(were_kept);
-  Value* next = b_.CreateNSWAdd(iv, b_.getInt64(static_cast<uint64_t>(loop.step)));
+  Value* next = b_.CreateNSWAdd(index, b_.getInt64(static_cast<uint64_t>(loop.step)));
   iv->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, hi), body, exit);
   if (llvm::MDNode* hints = loop_hints(loop))
