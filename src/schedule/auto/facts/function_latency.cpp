@@ -62,4 +62,14 @@ int64_t vectors_of_functions(const Schedule& schedule, poly::StmtId statement,
   return chains > 1 ? std::max(kLeast, most / chains) : most;
 }
 
+bool computes_functions(const Schedule& schedule, const Nest& nest) {
+  bool found = false;
+  for (const poly::StmtId id : nest.statements)
+    scalar::visit(schedule.scop[id].text.value, [&](const scalar::Expr& e) {
+      const auto* unary = scalar::as<scalar::Unary>(e);
+      found = found || (unary != nullptr && scalar::has_expansion(unary->op, scalar::Elem::F32));
+    });
+  return found;
+}
+
 } // namespace kawara::schedule

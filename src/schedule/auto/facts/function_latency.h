@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/schedule.h"
+#include "schedule/auto/facts/nest_facts.h"
 #include "target/cpu.h"
 
 namespace kawara::schedule {
@@ -12,5 +12,8 @@ namespace kawara::schedule {
 /// difference with a maximum (kernel/math/bounded_exp). gelu has a row of its table for each lane: 32 of them. Functions
 /// that do not wait for each other, as the gates of an LSTM, are side by side already and share that number; there are two at least.
 int64_t vectors_of_functions(const Schedule&, poly::StmtId, const target::Cpu&, int64_t lanes);
+
+/// Whether some statement of the nest computes exp or the like: enough work to be worth lanes that load element by element.
+bool computes_functions(const Schedule&, const Nest&);
 
 } // namespace kawara::schedule

@@ -5,6 +5,8 @@
 #include "poly/legality/witness.h"
 #include "schedule/tree/extent.h"
 
+#include <algorithm>
+
 namespace kawara::schedule {
 
 using poly::LoopId;
@@ -71,14 +73,6 @@ Move move_of(const Scop& scop, StmtId id, const std::vector<scalar::Expr>& index
   return move;
 }
 
-void count(Strides& strides, Move move, bool is_write) {
-  strides.none += move == Move::None;
-  strides.unit += move == Move::Unit;
-  strides.far += move == Move::Far;
-  strides.far_writes += is_write && move == Move::Far;
-  strides.writes_same_element = strides.writes_same_element || (is_write && move == Move::None);
-}
-
 /// Pairs that an outer loop at or before `level` keeps apart need no further care.
 bool is_carried_before(const poly::Direction& direction, size_t level) {
   for (size_t k = 0; k < level && k < direction.by_loop.size(); ++k)
@@ -143,6 +137,14 @@ std::vector<Move> moves_of(const Scop& scop, const Order& order, StmtId id, size
   return moves;
 }
 
+void count_move(Strides& strides, Move move, bool is_write) {
+  strides.none += move == Move::None;
+  strides.unit += move == Move::Unit;
+  strides.far += move == Move::Far;
+  strides.far_writes += is_write && move == Move::Far;
+  strides.writes_same_element = strides.writes_same_element || (is_write && move == Move::None);
+}
+
 Strides strides_of(const Scop& scop, const Order& order, const std::vector<StmtId>& statements,
                    size_t row) {
   Strides strides;
@@ -151,7 +153,7 @@ Strides strides_of(const Scop& scop, const Order& order, const std::vector<StmtI
       continue;
     const std::vector<Move> moves = moves_of(scop, order, id, row);
     for (size_t k = 0; k < moves.size(); ++k)
-      count(strides, moves[k], k == 0);
+      count_move(strides, moves[k], k == 0);
   }
   return strides;
 }
@@ -181,6 +183,13 @@ NestFacts facts_of(const Schedule& schedule, const Nest& nest) {
     facts.is_open.push_back(!run);
   }
   return facts;
+}
+
+int64_t bytes_of_tensor(const program::Tensor& tensor) {
+  int64_t bytes = scalar::bytes_of(tensor.elem);
+  for (const scalar::Expr& extent : tensor.shape)
+    bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
+  return bytes;
 }
 
 int64_t widest_bytes(const Schedule& schedule, const Nest& nest) {

@@ -40,6 +40,9 @@ NestFacts facts_of(const Schedule&, const Nest&);
 /// Of the widest type that results of the nest are computed in.
 int64_t widest_bytes(const Schedule&, const Nest&);
 
+/// Bytes of a tensor; sizes that are not fixed count as 1.
+int64_t bytes_of_tensor(const program::Tensor&);
+
 /// How an access moves when a loop advances by one.
 enum class Move : uint8_t { None, Unit, Far };
 
@@ -49,6 +52,9 @@ std::vector<Move> moves_of(const poly::Scop&, const poly::Order&, poly::StmtId, 
 
 /// Whether a row is one of the statement's iterators plus a constant.
 bool is_plain_row(const poly::Scop&, const poly::Order&, poly::StmtId, size_t row);
+
+/// Adds one access to the strides of a loop.
+void count_move(Strides&, Move, bool is_write);
 
 /// What one loop does to the accesses of these statements.
 Strides strides_of(const poly::Scop&, const poly::Order&, const std::vector<poly::StmtId>&,

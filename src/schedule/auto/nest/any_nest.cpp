@@ -1,10 +1,10 @@
 #include "schedule/auto/nest/any_nest.h"
 
-#include "scalar/expand/expansion.h"
 #include "schedule/auto/cost/parallel_worth.h"
 #include "schedule/auto/facts/function_latency.h"
 #include "schedule/auto/facts/vector_loop.h"
 #include "schedule/auto/nest/indexed.h"
+#include "schedule/auto/nest/recurrence.h"
 #include "schedule/auto/nest/stencil.h"
 #include "schedule/auto/nest/transpose.h"
 #include "schedule/auto/rowwise/reduce_columns.h"
@@ -29,14 +29,6 @@ constexpr int64_t kShortSum = 64;
 constexpr int64_t kLongRowBytes = 16384;
 /// A tensor so many times as large as the L2 comes from further away.
 constexpr int64_t kFarElements = 4;
-
-/// Of a tensor; sizes that are not fixed count as 1.
-int64_t bytes_in(const program::Tensor& tensor) {
-  int64_t bytes = scalar::bytes_of(tensor.elem);
-  for (const scalar::Expr& extent : tensor.shape)
-    bytes = std::min(bytes * scalar::constant_of(extent).value_or(1), int64_t{1} << 40);
-  return bytes;
-}
 
 /// Loops by the part they play in a nest.
 struct Parts {
@@ -103,6 +95,8 @@ public:
     if (auto transposed = transposed_plan(schedule_, nest_, facts_, cpu_, may_be_parallel_);
         !transposed.empty())
       out.push_back(std::move(transposed));
+    if (auto rows = recurrence_plan(schedule_, nest_, facts_, may_be_parallel_); !rows.empty())
+      out.push_back(std::move(rows));
     if (sums_columns())
       out.push_back(columns());
     if (parts_.vector && !parts_.rest.empty())
@@ -297,7 +291,8 @@ private:
     const size_t u = parts_.rest.back();
     const size_t v = *parts_.vector;
     if (facts_.strides[u].none == 0 || facts_.extents[u] < 8 || !facts_.is_parallel[v] ||
-        u == parts_.parallel.value_or(nest_.loops.size()) || has_functions() || streams_rows(u, v))
+        u == parts_.parallel.value_or(nest_.loops.size()) || computes_functions(schedule_, nest_) ||
+        streams_rows(u, v))
       return lanes(true);
     std::vector<Directive> plan = lanes(true);
     const bool is_cut = std::holds_alternative<Split>(plan.front());
@@ -350,10 +345,10 @@ private:
         return;
       ++at;
       const program::Tensor& tensor = schedule_.scop.tensors[load->tensor];
-      is_stream =
-          is_stream || (along_rows[at] == Move::Far && along_lanes[at] == Move::Unit &&
-                        facts_.extents[v] * scalar::bytes_of(tensor.elem) < kLongRowBytes &&
-                        bytes_in(tensor) > kFarElements * cpu_.caches.l2 && is_read_once(at));
+      is_stream = is_stream ||
+                  (along_rows[at] == Move::Far && along_lanes[at] == Move::Unit &&
+                   facts_.extents[v] * scalar::bytes_of(tensor.elem) < kLongRowBytes &&
+                   bytes_of_tensor(tensor) > kFarElements * cpu_.caches.l2 && is_read_once(at));
     });
     return is_stream;
   }
@@ -399,19 +394,8 @@ private:
     }
     const int64_t many = std::min<int64_t>(16 * native_lanes(), kShortSum);
     return facts_.strides[v].far == 0 &&
-           (has_functions() ||
+           (computes_functions(schedule_, nest_) ||
             facts_.extents[v] >= (chooses ? kFewVectors * native_lanes() : many));
-  }
-
-  /// exp and the like: long enough to be worth lanes that stay empty.
-  bool has_functions() const {
-    bool has = false;
-    for (const poly::StmtId id : nest_.statements)
-      scalar::visit(schedule_.scop[id].text.value, [&](const scalar::Expr& e) {
-        const auto* unary = scalar::as<scalar::Unary>(e);
-        has = has || (unary != nullptr && scalar::has_expansion(unary->op, scalar::Elem::F32));
-      });
-    return has;
   }
 
   /// Vectors side by side hide latency: two of plain arithmetic, or a cache line of a large result, four where each waits for its own last
@@ -437,7 +421,7 @@ private:
   bool makes_large_result() const {
     for (const poly::StmtId id : nest_.statements) {
       const program::Tensor& result = schedule_.scop.tensors[schedule_.scop[id].text.tensor];
-      if (result.role == program::Role::Output && bytes_in(result) >= kLargeResult)
+      if (result.role == program::Role::Output && bytes_of_tensor(result) >= kLargeResult)
         return true;
     }
     return false;

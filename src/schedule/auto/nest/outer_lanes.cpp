@@ -3,6 +3,7 @@
 #include "schedule/auto/cost/parallel_worth.h"
 #include "schedule/auto/facts/distribution.h"
 #include "schedule/auto/facts/nest_facts.h"
+#include "schedule/auto/nest/recurrence.h"
 #include "schedule/auto/rowwise/fuse_rows.h"
 #include "schedule/tree/extent.h"
 #include "schedule/tree/resolve.h"
@@ -69,27 +70,95 @@ Inside inside_of(const Schedule& schedule, LoopId loop) {
   return found;
 }
 
+/// Iterations of the loop that run together, as lanes or side by side.
+struct Strip {
+  int64_t size = 0; ///< 0 where strips are not worth it
+  bool has_lanes = true;
+  int64_t width = 0; ///< of its vectors
+};
+
+/// Temps of which each iteration has a copy count as registers: a strip keeps them.
+Strides shared_strides(const Schedule& schedule, LoopId loop,
+                       const std::vector<StmtId>& statements) {
+  const size_t row = *poly::depth_of(schedule.order, loop);
+  Strides strides;
+  for (const StmtId id : statements) {
+    const program::Statement& text = schedule.scop[id].text;
+    std::vector<uint32_t> tensors{text.tensor};
+    scalar::visit(text.value, [&](const scalar::Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        tensors.push_back(load->tensor);
+    });
+    const std::vector<Move> moves = moves_of(schedule.scop, schedule.order, id, row);
+    for (size_t k = 0; k < moves.size(); ++k)
+      if (schedule.scop.tensors[tensors[k]].private_dims == 0)
+        count_move(strides, moves[k], k == 0);
+  }
+  return strides;
+}
+
+/// Whether a loop inside goes from row to row of a tensor that the L2 does not hold: short pieces of rows would be fetched one by one.
+bool steps_through_memory(const Schedule& schedule, LoopId loop,
+                          const std::vector<StmtId>& statements, const target::Cpu& cpu) {
+  const size_t depth = *poly::depth_of(schedule.order, loop);
+  const auto comes_from_memory = [&](const scalar::Expr& e, Move move) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    return load != nullptr && move == Move::Far &&
+           bytes_of_tensor(schedule.scop.tensors[load->tensor]) > cpu.caches.l2;
+  };
+  for (const StmtId id : statements)
+    for (size_t row = depth + 1; row < poly::path_of(schedule.order, id).size(); ++row) {
+      const std::vector<Move> moves = moves_of(schedule.scop, schedule.order, id, row);
+      size_t at = 0;
+      bool found = false;
+      scalar::visit(schedule.scop[id].text.value, [&](const scalar::Expr& e) {
+        if (scalar::as<scalar::Load>(e) != nullptr)
+          found = comes_from_memory(e, moves[++at]) || found;
+      });
+      if (found)
+        return true;
+    }
+  return false;
+}
+
+/// Lanes of a strip whose temps stay in the L1: even over the cores, in whole vectors.
+int64_t share_of_lanes(int64_t run, int64_t bytes, int64_t width, const target::Cpu& cpu) {
+  const int64_t fits = cpu.caches.l1d / 4 / bytes;
+  const int64_t even = (run + cpu.cores - 1) / cpu.cores;
+  return std::max(width, std::min(fits, even) / width * width);
+}
+
 /// Iterations of a strip; 0 where strips are not worth it.
-int64_t strip_of(const Schedule& schedule, LoopId loop, const Environment& environment,
-                 bool takes_steps) {
+Strip strip_of(const Schedule& schedule, LoopId loop, const Environment& environment,
+               bool takes_steps) {
   const std::vector<StmtId> statements = poly::statements_below(schedule.order, loop);
   const Strides strides =
       strides_of(schedule.scop, schedule.order, statements, *poly::depth_of(schedule.order, loop));
-  if (strides.far > 0 || strides.unit == 0 || strides.writes_same_element)
-    return 0;
+  if (strides.writes_same_element)
+    return {};
+  const Strides shared = shared_strides(schedule, loop, statements);
+  const bool is_far = takes_steps && shared.far_writes > 0 && shared.unit == 0;
+  if (!is_far && (strides.far > 0 || strides.unit == 0))
+    return {};
   int64_t bytes = 1;
   for (const StmtId id : statements)
     bytes = std::max(bytes, scalar::bytes_of(schedule.scop[id].text.value.type().elem));
-  const int64_t strip = kVectors * target::vector_lanes(environment.cpu, bytes);
+  const int64_t strip =
+      is_far ? kJammedRows : kVectors * target::vector_lanes(environment.cpu, bytes);
   const auto run = longest_run(schedule.scop, schedule.order, loop);
   if (run && *run < 2 * strip)
-    return 0;
+    return {};
   const Inside inside = inside_of(schedule, loop);
-  return inside.has_lanes || (takes_steps && !inside.has_steps) ? 0 : strip;
+  const bool gains = !inside.has_lanes && (!takes_steps || inside.has_steps);
+  if (!gains)
+    return {};
+  if (!is_far && run && steps_through_memory(schedule, loop, statements, environment.cpu))
+    return {share_of_lanes(*run, bytes, strip, environment.cpu), true, strip};
+  return {strip, !is_far, strip};
 }
 
-/// The outermost loop of a nest, a strip, as lanes inside the others.
-std::vector<Directive> lanes_inside(const Schedule& schedule, const Nest& nest, int64_t strip) {
+/// The outermost loop of a nest, a strip, inside the others.
+std::vector<Directive> strip_inside(const Schedule& schedule, const Nest& nest, Strip strip) {
   std::vector<Directive> plan;
   Reorder reorder;
   for (size_t k = 1; k < nest.loops.size(); ++k)
@@ -97,7 +166,11 @@ std::vector<Directive> lanes_inside(const Schedule& schedule, const Nest& nest, 
   reorder.loops.push_back(name(schedule, nest.loops[0]));
   if (nest.loops.size() > 1)
     plan.emplace_back(reorder);
-  plan.emplace_back(Vectorize{name(schedule, nest.loops[0]), strip});
+  const LoopName inner = name(schedule, nest.loops[0]);
+  if (strip.has_lanes)
+    plan.emplace_back(Vectorize{inner, strip.width});
+  else
+    plan.emplace_back(Unroll{inner, std::nullopt});
   return plan;
 }
 
@@ -115,9 +188,9 @@ bool runs_in_lanes(const poly::Order& order, LoopId loop) {
 std::optional<Strips> in_strips(const Schedule& start, LoopId loop, const Environment& environment,
                                 bool takes_steps) {
   const auto lanes = loop_around_several(start, loop);
-  const int64_t strip = lanes ? strip_of(start, *lanes, environment, takes_steps) : 0;
+  const Strip strip = lanes ? strip_of(start, *lanes, environment, takes_steps) : Strip{};
   Schedule made = start;
-  if (strip == 0 || !try_all(made, {Split{name(start, *lanes), strip}}, environment))
+  if (strip.size == 0 || !try_all(made, {Split{name(start, *lanes), strip.size}}, environment))
     return std::nullopt;
   const StmtId inside = poly::statements_below(start.order, *lanes).front();
   const size_t depth = *poly::depth_of(start.order, *lanes);
@@ -128,7 +201,7 @@ std::optional<Strips> in_strips(const Schedule& start, LoopId loop, const Enviro
   made.order = std::move(parts.order);
   for (const LoopId part : parts.loops) {
     const auto nest = perfect_nest_at(made.order, part);
-    if (!nest || !try_all(made, lanes_inside(made, *nest, strip), environment))
+    if (!nest || !try_all(made, strip_inside(made, *nest, strip), environment))
       return std::nullopt;
   }
   const LoopId outermost = poly::path_of(made.order, inside).front();
