@@ -8,6 +8,7 @@ with the build of another revision, which is made in a folder of its own. Pure m
     tools/replay.py --against HEAD~3                 what the last three commits changed, with the first difference of each program
     tools/replay.py --before old/kawara --only gemm  two binaries, programs whose name has `gemm`
     tools/replay.py --twice --quick                  one binary twice, on a small part: the same text gives the same code
+    tools/replay.py --spelled-out                    the directives that `auto` stands for, against `auto`
     tools/replay.py --save before.json               keep the hashes; `--compare before.json` later says what changed
 
 The exit code is 1 where anything changed."""
@@ -82,7 +83,7 @@ def hashed(text):
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def made(kawara, item, target):
+def made(kawara, item, target, schedule="auto"):
     """Loops and code; what Kawara says where it makes none."""
     environment = dict(os.environ, KAWARA_THREADS="1")
     if item.name.startswith("net/") and target == "cpu":
@@ -92,12 +93,29 @@ def made(kawara, item, target):
     stage = "cuda" if target == GPU else "asm"
     command = [kawara, "show", item.path, "--target", target, "--stage", stage]
     if not item.name.startswith("net/"):
-        command += ["-s", "auto", "--print-after", "loops"]
+        command += ["-s", schedule, "--print-after", "loops"]
     if item.sizes:
         command += ["-p", item.sizes]
     run = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
-    # Comments of CUDA text are not code.
-    return run.stderr, COMMENT.sub("", run.stdout) if stage == "cuda" else run.stdout
+    # Comments of CUDA text are not code, and warnings name the file.
+    return run.stderr[run.stderr.find("--- after loops"):], COMMENT.sub("", run.stdout) if stage == "cuda" else run.stdout
+
+
+def spelled_out(kawara, item, target):
+    """What the written program makes with the written directives (`show --stage rewritten`, `show --spelled-out`)."""
+    def shown(*arguments):
+        command = [kawara, "show", item.path, "--target", target, "-s", "auto", *arguments]
+        command += ["-p", item.sizes] if item.sizes else []
+        return subprocess.run(command, capture_output=True, text=True, errors="replace").stdout
+
+    with tempfile.TemporaryDirectory() as folder:
+        program, directives = pathlib.Path(folder) / item.path.name, pathlib.Path(folder) / "steps"
+        program.write_text(shown("--stage", "rewritten"))
+        directives.write_text(shown("--spelled-out"))
+        if "auto" in re.sub(r"#[^\n]*", "", directives.read_text()).split():
+            return "", "`auto` has no directives"
+        sizes = item.sizes if re.search(r"^param ", program.read_text(), re.M) else ""
+        return made(kawara, Item(item.name, program, sizes), target, f"@{directives}")
 
 
 def first_difference(before, after):
@@ -145,6 +163,7 @@ def main():
     parser.add_argument("--against", metavar="REV", help="a revision, which is built in build/replay")
     parser.add_argument("--before", type=pathlib.Path, help="another binary")
     parser.add_argument("--twice", action="store_true", help="this binary against itself")
+    parser.add_argument("--spelled-out", action="store_true", help="the directives of `auto` against `auto`")
     parser.add_argument("--save", type=pathlib.Path, help="write the hashes to this file")
     parser.add_argument("--compare", type=pathlib.Path, help="hashes that were written before")
     parser.add_argument("--only", default="", help="programs whose name has this regular expression")
@@ -161,6 +180,8 @@ def main():
 
     def one(pair):
         item, target = pair
+        if options.spelled_out:
+            return item, target, spelled_out(options.kawara, item, target), made(options.kawara, item, target)
         return item, target, made(options.kawara, item, target), made(before, item, target) if before else None
 
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -13,6 +13,7 @@
 #include "program/rewrites/unit_dimensions.h"
 #include "program/rewrites/unit_loops.h"
 #include "program/rewrites/winograd.h"
+#include "schedule/auto/auto.h"
 #include "schedule/marks/slow_widths.h"
 #include "target/cpu.h"
 #include "validate/validate.h"
@@ -138,9 +139,14 @@ Parsed<Scheduled> schedule(const Request& request, const schedule::Environment& 
   trace.after(
       "program", [&] { return program::spec(program); }, [&] { return program::print(program); });
 
+  program::Program rewritten =
+      trace.stage("rewritten", [&] { return rewritten_for_target(program, request, environment); });
+  trace.after(
+      "rewritten", [&] { return program::spec(rewritten); },
+      [&] { return program::print(rewritten); });
+
   KAWARA_TRY(poly::Scop scop, trace.stage("poly", [&] {
-    return poly::scop_from_program(rewritten_for_target(program, request, environment),
-                                   poly::make_context());
+    return poly::scop_from_program(rewritten, poly::make_context());
   }));
   trace.after(
       "poly", [&] { return poly::spec(scop); }, [&] { return poly::print(scop); });
@@ -162,7 +168,31 @@ Parsed<Scheduled> schedule(const Request& request, const schedule::Environment& 
                                             : Parsed<std::vector<schedule::Directive>>({}))
     for (Diagnostic& slow : schedule::slow_widths(proven, *asked, environment))
       warnings.push_back(std::move(slow));
-  return Scheduled{std::move(program), std::move(proven), std::move(warnings)};
+  return Scheduled{std::move(program), std::move(rewritten), std::move(proven),
+                   std::move(warnings)};
+}
+
+Parsed<std::vector<schedule::Directive>> spelled_out(const Scheduled& front, const Request& request,
+                                                     const schedule::Environment& environment) {
+  using schedule::Directive;
+  const auto asked = request.directives ? schedule::parse_directives(request.directives)
+                                        : Parsed<std::vector<Directive>>({});
+  if (!asked)
+    return fail(asked.error());
+  KAWARA_TRY(poly::Scop scop, poly::scop_from_program(front.rewritten, poly::make_context()));
+  schedule::Schedule at = schedule::initial_schedule(std::move(scop));
+  std::vector<Directive> all;
+  for (const Directive& directive : *asked) {
+    const std::vector<Directive> steps = directive == Directive(schedule::Auto{})
+                                             ? schedule::spelled_out(at, environment)
+                                             : std::vector{directive};
+    auto next = schedule::apply(at, schedule::Group{steps}, environment);
+    if (!next)
+      return fail(Diagnostics{schedule::explain(at, next.error(), environment)});
+    at = *std::move(next);
+    all.insert(all.end(), steps.begin(), steps.end());
+  }
+  return all;
 }
 
 kernel::Kernel kernel_of(const Scheduled& front, Trace& trace) {

@@ -14,6 +14,7 @@ namespace kawara::driver {
 /// The line up to a proven schedule.
 struct Scheduled {
   program::Program program;
+  program::Program rewritten; ///< what is scheduled: `program` as `auto` wrote it for the target
   schedule::Schedule schedule;
   Diagnostics warnings;
 };
@@ -30,6 +31,11 @@ schedule::Environment host_environment();
 
 /// Text to proven schedule. A refused directive is an error with its whole explanation.
 Parsed<Scheduled> schedule(const Request&, const schedule::Environment&, Trace&);
+
+/// The directives of the request with each `auto` spelled out: on `rewritten` they make the same loops. `auto` stays where its
+/// steps have no directives.
+Parsed<std::vector<schedule::Directive>> spelled_out(const Scheduled&, const Request&,
+                                                     const schedule::Environment&);
 
 /// The loops of a proven schedule, marks not yet applied.
 kernel::Kernel kernel_of(const Scheduled&, Trace&);

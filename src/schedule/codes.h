@@ -31,6 +31,7 @@ namespace kawara::schedule {
 //                                          K0245  nothing to prefetch
 //                                          K0260  added iterations change results
 //                                          K0261  elements that only data know
+//                                          K0263  statements that cannot be arranged so
 //   K0209  no such instruction             K0242  the instruction computes something else
 //   one pass
 //   K0240  nothing to run in one pass
@@ -86,6 +87,8 @@ inline constexpr std::string_view kCannotPromote = "K0256";
 inline constexpr std::string_view kCannotLayOut = "K0257";
 inline constexpr std::string_view kChangesResults = "K0260";
 inline constexpr std::string_view kUnknownElements = "K0261";
+
+inline constexpr std::string_view kCannotArrange = "K0263";
 
 inline constexpr std::string_view kNotADirective = "K0230";
 inline constexpr std::string_view kUnexpectedText = "K0231";

@@ -64,6 +64,23 @@ struct Distribute {
   LoopName loop;
   friend bool operator==(const Distribute&, const Distribute&) = default;
 };
+/// A statement and where it runs: `S0[0, i, 1, j+1, 0]`.
+struct ArrangedStatement {
+  /// A loop around the statement, and what is added to its value.
+  struct Around {
+    std::string loop;
+    int64_t shift = 0;
+    friend bool operator==(const Around&, const Around&) = default;
+  };
+  std::string statement;
+  std::vector<Around> loops;   ///< outermost first
+  std::vector<int64_t> places; ///< before the first loop, and in the body of each
+  friend bool operator==(const ArrangedStatement&, const ArrangedStatement&) = default;
+};
+struct Arrange {
+  std::vector<ArrangedStatement> statements;
+  friend bool operator==(const Arrange&, const Arrange&) = default;
+};
 struct Cut {
   LoopName loop;
   int64_t at = 0;
@@ -207,9 +224,9 @@ struct Group;
 
 using Directive =
     std::variant<Split, Tile, Interchange, Reorder, Skew, Shift, Reverse, Coalesce, Fuse,
-                 Distribute, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, StoreIn, Layout, Pad,
-                 Extend, Fold, Promote, Prefetch, Inline, Unroll, UnrollAndJam, Vectorize,
-                 Tensorize, Parallel, Bind, Pipeline, Rfactor, Online, Auto, Group>;
+                 Distribute, Arrange, Cut, Isolate, ComputeAt, Stage, Pack, StoreAt, StoreIn,
+                 Layout, Pad, Extend, Fold, Promote, Prefetch, Inline, Unroll, UnrollAndJam,
+                 Vectorize, Tensorize, Parallel, Bind, Pipeline, Rfactor, Online, Auto, Group>;
 
 /// `[d; d; ...]`: judged as a whole, after the last.
 struct Group {

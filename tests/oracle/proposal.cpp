@@ -1,6 +1,8 @@
 #include "oracle/proposal.h"
 
 #include "schedule/auto/auto.h"
+#include "schedule/legality/known_elements.h"
+#include "schedule/loops/arrange.h"
 #include "schedule/loops/coalesce.h"
 #include "schedule/loops/cut.h"
 #include "schedule/loops/distribute.h"
@@ -8,7 +10,6 @@
 #include "schedule/loops/fuse.h"
 #include "schedule/loops/interchange.h"
 #include "schedule/loops/isolate.h"
-#include "schedule/loops/known_elements.h"
 #include "schedule/loops/reorder.h"
 #include "schedule/loops/reverse.h"
 #include "schedule/loops/shift.h"

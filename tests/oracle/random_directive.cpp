@@ -1,6 +1,7 @@
 #include "oracle/random_directive.h"
 
 #include "oracle/proposal.h"
+#include "schedule/tree/arrangement.h"
 #include "schedule/tree/resolve.h"
 #include "target/intrinsic.h"
 
@@ -25,7 +26,7 @@ public:
       return Inline{statement()};
     if (has_scalar() && draw(0, 5) == 0)
       return draw(0, 1) == 0 ? Directive(StoreAt{temp(), loop()}) : store_in();
-    const int64_t kind = draw(0, 34);
+    const int64_t kind = draw(0, 36);
     const int64_t small = draw(2, 4);
     switch (kind) {
     case 0:
@@ -98,6 +99,9 @@ public:
       const auto [name, at] = written_below();
       return Promote{name, at};
     }
+    case 35:
+    case 36:
+      return arrange();
     case 32:
     case 33:
       return Extend{loop(), small};
@@ -289,6 +293,27 @@ private:
     for (const LoopId id : loops)
       reorder.loops.push_back(named(id));
     return reorder;
+  }
+
+  /// What is there, with some loops of a statement exchanged or shifted, some places changed.
+  Directive arrange() {
+    auto now = arrangement_of(schedule_.scop, schedule_.order, schedule_.order);
+    if (!now || now->statements.empty())
+      return Distribute{loop()};
+    for (int64_t change = draw(1, 2); change > 0; --change) {
+      ArrangedStatement& statement = pick_of(now->statements);
+      if (draw(0, 1) == 0)
+        pick_of(statement.places) = draw(0, 2);
+      if (!statement.loops.empty() && draw(0, 2) == 0)
+        std::shuffle(statement.loops.begin(), statement.loops.end(), random_);
+      if (!statement.loops.empty() && draw(0, 3) == 0)
+        pick_of(statement.loops).shift = draw(-1, 2);
+    }
+    return *now;
+  }
+
+  template <class T> T& pick_of(std::vector<T>& from) {
+    return from[static_cast<size_t>(draw(0, static_cast<int64_t>(from.size()) - 1))];
   }
 
   Fuse fuse() {

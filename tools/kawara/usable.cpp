@@ -86,6 +86,7 @@ constexpr Use kUses[] = {
     {"bench", "--svg", "p",
      "only a program on this machine's processor has a place under its roofline"},
     {"tune", "--svg", "pq", "a model has many searches; one program has a picture"},
+    {"show", "--spelled-out", "pq", kOneProgram},
     {"show", "--svg", "pq", "only a program has a tree of loops"},
     {"", "--svg", "pq", ""},
     {"", "--against", "m", "ONNX Runtime is measured beside an ONNX model on the processor"},

@@ -34,7 +34,7 @@ namespace kawara::schedule {
 Proposed propose(const Schedule&, const Auto&, const Environment&);
 
 /// The steps of `auto` on this schedule as other directives: in a group, they give the same order. Just
-/// `auto` where some step has no directive (an order of isl's scheduler, a chain in one pass).
+/// `auto` where some step has no directive.
 std::vector<Directive> spelled_out(const Schedule&, const Environment&);
 
 } // namespace kawara::schedule

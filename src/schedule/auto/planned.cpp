@@ -23,6 +23,7 @@
 #include "schedule/auto/rowwise/fuse_rows.h"
 #include "schedule/auto/rowwise/one_pass.h"
 #include "schedule/auto/rowwise/reduce_columns.h"
+#include "schedule/tree/arrangement.h"
 #include "schedule/tree/extent.h"
 #include "schedule/tree/nest.h"
 #include "schedule/tree/resolve.h"
@@ -52,7 +53,7 @@ public:
     for (const LoopId loop : child_loops(schedule_.order.body))
       if (!done_.contains(loop) && !perfect_nest_at(schedule_.order, loop) &&
           !run_in_strips(loop, true) && wants_distribution(schedule_, loop))
-        distribute(loop);
+        distribute_all(schedule_, loop);
     plan_tall_reductions(true);
     for (const LoopId loop : child_loops(schedule_.order.body))
       tile_product(loop);
@@ -82,7 +83,7 @@ private:
     const auto inside = [&] { return child_loops(poly::find_node(schedule_.order, chunk)->body); };
     for (const LoopId loop : inside())
       if (!perfect_nest_at(schedule_.order, loop) && wants_distribution(schedule_, loop))
-        distribute(loop);
+        distribute_all(schedule_, loop);
     std::vector<Directive> layouts;
     for (const LoopId loop : inside())
       if (const auto product =
@@ -217,7 +218,7 @@ private:
   void plan_tall_reductions(LoopId loop, bool comes_first) {
     const Schedule before = schedule_;
     const bool is_nest = perfect_nest_at(schedule_.order, loop).has_value();
-    for (const LoopId part : is_nest ? std::vector{loop} : distribute(loop)) {
+    for (const LoopId part : is_nest ? std::vector{loop} : distribute_all(schedule_, loop)) {
       const StmtId sum = poly::statements_below(schedule_.order, part).front();
       const auto plan = tall_reduction_plan(schedule_, part, environment_, comes_first);
       if (plan.empty() || !try_all(plan))
@@ -355,7 +356,7 @@ private:
     // A loop of one iteration keeps nothing together.
     if (nest || wants_distribution(schedule_, loop) ||
         longest_run(schedule_.scop, schedule_.order, loop) == 1) {
-      const std::vector<LoopId> parts = distribute(loop);
+      const std::vector<LoopId> parts = distribute_all(schedule_, loop);
       if (parts.size() > 1) {
         for (const LoopId part : parts)
           improve(part, may_be_parallel);
@@ -386,22 +387,6 @@ private:
       done_.insert(strips->outermost);
     }
     return strips.has_value();
-  }
-
-  /// Separates what can be separated below the loop, innermost loops first, and the loop itself. Noted
-  /// as the directive that does the same where every statement gets a nest of its own.
-  std::vector<LoopId> distribute(LoopId loop) {
-    const LoopName whole = name(loop);
-    const size_t before = schedule_.applied.size();
-    for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
-      distribute(child);
-    Distributed parts = distributed_at(schedule_.scop, schedule_.order, loop);
-    schedule_.order = std::move(parts.order);
-    if (parts.loops.size() > 1) {
-      schedule_.applied.resize(before, Auto{});
-      schedule_.applied.push_back(Distribute{whole});
-    }
-    return parts.loops;
   }
 
   void improve_nest(const Nest& nest, bool may_be_parallel, bool is_shared = false) {
@@ -446,17 +431,25 @@ private:
   std::set<LoopId> done_; ///< outermost loops that need no more
 };
 
-Schedule improved(const Schedule& start, Order order, const Environment& environment) {
-  return Improver(Schedule{start.scop, std::move(order), {}}, environment).improved();
+Schedule improved(Schedule start, const Environment& environment) {
+  return Improver(std::move(start), environment).improved();
+}
+
+/// The schedule in an order that was found, by the directive that says it.
+std::optional<Schedule> arranged(const Schedule& schedule, const Order& order,
+                                 const Environment& environment) {
+  const auto directive = arrangement_of(schedule.scop, schedule.order, order);
+  if (!directive)
+    return std::nullopt;
+  auto made = apply(schedule, *directive, environment);
+  return made ? std::optional(*std::move(made)) : std::nullopt;
 }
 
 } // namespace
 
 Schedule planned(const Schedule& schedule, const Environment& environment) {
   if (environment.gpu) {
-    Schedule bound = gpu_schedule(schedule, environment);
-    bound.applied = {Auto{}};
-    return bound;
+    return gpu_schedule(schedule, environment);
   }
   if (auto indexed = indexed_schedule(schedule, environment))
     return *std::move(indexed);
@@ -464,25 +457,23 @@ Schedule planned(const Schedule& schedule, const Environment& environment) {
     Schedule whole =
         Improver(std::move(chain->schedule), environment, std::move(chain->done)).improved();
     if (is_legal(whole, environment)) {
-      whole.applied = {Auto{}};
       return whole;
     }
   }
-  Schedule best = improved(schedule, schedule.order, environment);
+  Schedule best = improved(schedule, environment);
   if (!is_legal(best, environment))
     best = schedule;
   for (const bool prefers_parallel : {true, false}) {
     if (has_packed(best))
       break;
     const auto order = fused_order(schedule, prefers_parallel);
-    if (!order)
+    const auto fused = order ? arranged(schedule, *order, environment) : std::nullopt;
+    if (!fused)
       continue;
-    Schedule other = improved(schedule, *order, environment);
+    Schedule other = improved(*fused, environment);
     if (estimated_cost(other, environment) < estimated_cost(best, environment) &&
-        is_legal(other, environment)) {
+        is_legal(other, environment))
       best = std::move(other);
-      best.applied = {Auto{}};
-    }
   }
   return best;
 }

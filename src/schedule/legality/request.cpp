@@ -2,6 +2,7 @@
 
 #include "schedule/schedule.h"
 #include "schedule/tree/resolve.h"
+#include "support/text.h"
 
 namespace kawara::schedule {
 namespace {
@@ -39,6 +40,13 @@ Words words(const Fuse& d) {
           d.a.statement.has_value()};
 }
 Words words(const Distribute& d) { return {"distribute loop " + quoted(d.loop), "distribution"}; }
+Words words(const Arrange& d) {
+  std::vector<std::string> names;
+  for (const ArrangedStatement& s : d.statements)
+    names.push_back(s.statement);
+  return {std::string("arrange statement") + (names.size() == 1 ? " " : "s ") + join(names, ", "),
+          "arrangement", "", true};
+}
 Words words(const Cut& d) {
   return {"cut loop " + quoted(d.loop), "cut", " at " + std::to_string(d.at)};
 }

@@ -1,5 +1,7 @@
 #include "schedule/text/build.h"
 
+#include "schedule/text/build_arrange.h"
+
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -391,16 +393,25 @@ Result<Directive, WrongArguments> build_layout(const std::vector<Argument>& argu
   return Directive(std::move(layout));
 }
 
+/// Only statements of `arrange` have brackets.
+const Argument* bracketed(const std::vector<Argument>& arguments) {
+  const auto found = std::find_if(arguments.begin(), arguments.end(),
+                                  [](const Argument& a) { return a.has_inside; });
+  return found == arguments.end() ? nullptr : &*found;
+}
+
 } // namespace
 
 std::vector<std::string> directive_names() {
-  std::vector<std::string> names{"tile", "reorder", "online", "layout"};
+  std::vector<std::string> names{"arrange", "tile", "reorder", "online", "layout"};
   for (const Signature& signature : signatures())
     names.emplace_back(signature.name);
   return names;
 }
 
 std::string form_of(std::string_view directive) {
+  if (directive == "arrange")
+    return "arrange(S0[0, loop, 0, loop, 0], S1[...], ...)";
   if (directive == "tile")
     return "tile(loop=size, ...)";
   if (directive == "reorder")
@@ -436,6 +447,10 @@ std::string form_of(std::string_view directive) {
 
 Result<Directive, WrongArguments> build_directive(std::string_view name,
                                                   const std::vector<Argument>& arguments) {
+  if (name == "arrange")
+    return build_arrange(arguments);
+  if (const Argument* wrong = bracketed(arguments))
+    return fail(WrongArguments{"brackets are for statements of `arrange`", wrong->where});
   if (name == "tile")
     return build_tile(arguments);
   if (name == "reorder")

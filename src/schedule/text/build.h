@@ -11,11 +11,14 @@
 
 namespace kawara::schedule {
 
-/// One argument of a directive's text: `i`, `32` or `factor=1`.
+/// One argument of a directive's text: `i`, `32`, `factor=1` or `S0[0, i, 0, j+1]`.
 struct Argument {
   std::string keyword; ///< empty: given by position
   std::variant<std::string, int64_t> value;
   Span where;
+  int64_t added = 0;                 ///< `j+1`: what stands behind the name
+  bool has_inside = false;           ///< `S0[...]`
+  std::vector<Argument> inside = {}; ///< between the brackets
 };
 
 /// Names of all directives, for "did you mean".

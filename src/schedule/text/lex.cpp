@@ -75,7 +75,7 @@ std::vector<Token> lex(const Source& source) {
   size_t at = 0;
   while (at < text.size()) {
     const char c = text[at];
-    const bool is_signed = c == '-' && at + 1 < text.size() && is_digit(text[at + 1]);
+    const bool is_signed = (c == '-' || c == '+') && at + 1 < text.size() && is_digit(text[at + 1]);
     if (is_blank(c))
       ++at;
     else if (c == '#')

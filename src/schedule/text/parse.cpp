@@ -178,6 +178,41 @@ private:
       return false;
     }
     argument.value = std::string(take().text);
+    return at().kind != TokenKind::OpenGroup || parse_inside(argument);
+  }
+
+  /// `[0, i, 0, j+1]` behind a statement.
+  bool parse_inside(Argument& argument) {
+    take();
+    argument.has_inside = true;
+    while (at().kind != TokenKind::CloseGroup) {
+      skip_line_ends();
+      Argument entry;
+      entry.where = at().where;
+      if (at().kind == TokenKind::Word) {
+        entry.value = std::string(take().text);
+        if (at().kind == TokenKind::Number && (at().text[0] == '+' || at().text[0] == '-')) {
+          Argument added;
+          if (!parse_number(added))
+            return false;
+          entry.added = std::get<int64_t>(added.value);
+        }
+      } else if (at().kind != TokenKind::Number) {
+        unexpected("here stands a place or the name of a loop");
+        return false;
+      } else if (!parse_number(entry)) {
+        return false;
+      }
+      argument.inside.push_back(std::move(entry));
+      skip_line_ends();
+      if (at().kind == TokenKind::Comma)
+        take();
+      else if (at().kind != TokenKind::CloseGroup) {
+        unexpected("a `,` or `]` comes after a place or a loop");
+        return false;
+      }
+    }
+    argument.where.end = take().where.end;
     return true;
   }
 
@@ -185,7 +220,8 @@ private:
     const Token token = take();
     int64_t value = 0;
     const char* end = token.text.data() + token.text.size();
-    const auto [stop, error] = std::from_chars(token.text.data(), end, value);
+    const char* begin = token.text.data() + (token.text[0] == '+' ? 1 : 0);
+    const auto [stop, error] = std::from_chars(begin, end, value);
     constexpr int64_t kLargest = int64_t{1} << 40;
     if (error != std::errc() || stop != end || value > kLargest || value < -kLargest) {
       report(kNumberOutOfRange, "number `" + printable(token.text) + "` is out of range",

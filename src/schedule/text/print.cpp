@@ -47,6 +47,20 @@ std::string text_of(const Coalesce& d) {
 }
 std::string text_of(const Fuse& d) { return call("fuse", {to_string(d.a), to_string(d.b)}); }
 std::string text_of(const Distribute& d) { return call("distribute", {to_string(d.loop)}); }
+std::string text_of(const Arrange& d) {
+  std::vector<std::string> arguments;
+  for (const ArrangedStatement& s : d.statements) {
+    std::vector<std::string> inside;
+    for (size_t k = 0; k < s.places.size(); ++k) {
+      inside.push_back(number(s.places[k]));
+      if (k < s.loops.size())
+        inside.push_back(s.loops[k].loop + (s.loops[k].shift > 0 ? "+" : "") +
+                         (s.loops[k].shift != 0 ? number(s.loops[k].shift) : ""));
+    }
+    arguments.push_back(s.statement + "[" + join(inside, ", ") + "]");
+  }
+  return call("arrange", arguments);
+}
 std::string text_of(const Cut& d) { return call("cut", with(d.loop, d.at)); }
 std::string text_of(const Isolate& d) { return call("isolate", {to_string(d.loop)}); }
 std::string text_of(const ComputeAt& d) {

@@ -91,7 +91,8 @@ private:
   Made made_of(schedule::Schedule schedule) const {
     Trace trace;
     kernel::Kernel kernel = driver::optimised_kernel_of(
-        driver::Scheduled{task_.program, std::move(schedule), {}}, task_.environment, trace);
+        driver::Scheduled{task_.program, task_.program, std::move(schedule), {}}, task_.environment,
+        trace);
     emit::CudaUnit unit = emit::cuda_from_kernel(kernel);
     return {std::move(kernel), std::move(unit)};
   }

@@ -156,8 +156,9 @@ public:
 private:
   kernel::Kernel kernel_of(schedule::Schedule schedule) const {
     Trace trace;
-    return driver::optimised_kernel_of(driver::Scheduled{task_.program, std::move(schedule), {}},
-                                       task_.environment, trace);
+    return driver::optimised_kernel_of(
+        driver::Scheduled{task_.program, task_.program, std::move(schedule), {}}, task_.environment,
+        trace);
   }
 
   Result<run::Executable, Diagnostic> code_of(const kernel::Kernel& kernel) const {

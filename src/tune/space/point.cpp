@@ -27,6 +27,7 @@ void visit_one(Reverse& d, const Visitor& f) { f(d.loop); }
 void visit_one(Coalesce& d, const Visitor& f) { f(d.outer), f(d.inner); }
 void visit_one(Fuse& d, const Visitor& f) { f(d.a), f(d.b); }
 void visit_one(Distribute& d, const Visitor& f) { f(d.loop); }
+void visit_one(Arrange&, const Visitor&) {}
 void visit_one(Cut& d, const Visitor& f) { f(d.loop); }
 void visit_one(Isolate& d, const Visitor& f) { f(d.loop); }
 void visit_one(ComputeAt& d, const Visitor& f) { f(d.loop); }

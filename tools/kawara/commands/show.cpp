@@ -23,9 +23,9 @@
 namespace kawara::tools {
 namespace {
 
-const std::vector<std::string> kStages = {"program", "scop",   "deps", "schedule", "tree",
-                                          "loops",   "kernel", "c",    "llvm",     "asm",
-                                          "cuda",    "ptx",    "sass", "resources"};
+const std::vector<std::string> kStages = {"program", "rewritten", "scop",   "deps", "schedule",
+                                          "tree",    "loops",     "kernel", "c",    "llvm",
+                                          "asm",     "cuda",      "ptx",    "sass", "resources"};
 
 Diagnostic for_processors(const std::string& stage) {
   Diagnostic d;
@@ -54,6 +54,8 @@ Parsed<std::string> text_at(const std::string& stage, const std::string& target,
     return gpu_text_at(stage, front, environment, trace);
   if (stage == "program")
     return program::print(front.program);
+  if (stage == "rewritten")
+    return program::print(front.rewritten);
   if (stage == "scop")
     return poly::print(front.schedule.scop);
   if (stage == "deps") {
@@ -86,6 +88,22 @@ Parsed<std::string> text_at(const std::string& stage, const std::string& target,
   return *std::move(assembly);
 }
 
+/// One directive a line: a file for `-s @file`.
+Parsed<std::string> spelled_out_text(const driver::Scheduled& front, const driver::Request& request,
+                                     const schedule::Environment& environment) {
+  const auto directives = driver::spelled_out(front, request, environment);
+  if (!directives)
+    return fail(directives.error());
+  std::string text;
+  if (program::print(front.rewritten) != program::print(front.program))
+    text += "# Of the program as `auto` writes it first: kawara show --stage rewritten\n";
+  for (const schedule::Directive& directive : *directives)
+    text += schedule::print(directive) + (directive == schedule::Directive(schedule::Auto{})
+                                              ? "  # some of its steps have no directive\n"
+                                              : "\n");
+  return text;
+}
+
 Diagnostic unknown_stage(const std::string& name) {
   Diagnostic d;
   d.code = "K0438";
@@ -101,6 +119,7 @@ struct ShowOptions : CommonOptions {
   std::string stage, svg, onnx; ///< a stage that is not named is `schedule`, of a model `graph`
   GraphFlags flags;
   std::vector<std::string> shapes;
+  bool is_spelled_out = false;
 };
 
 /// The first stages of a model are for no machine.
@@ -148,8 +167,10 @@ int show(ShowOptions options, const CLI::App& command) {
   if (!front)
     return report(front.error(), options);
   warn(front->warnings, options);
-  const auto shown = while_waiting(
-      "compiling", [&] { return text_at(stage, options.target, *front, *environment, trace); });
+  const auto shown = while_waiting("compiling", [&] {
+    return options.is_spelled_out ? spelled_out_text(*front, *request, *environment)
+                                  : text_at(stage, options.target, *front, *environment, trace);
+  });
   if (!shown)
     return report(shown.error(), options);
   const std::string& text = *shown;
@@ -176,14 +197,18 @@ void add_show(CLI::App& app, int& exit_code) {
   add_common(*command, *options, DefaultSchedule::Auto);
   command->add_option(
       "--stage", options->stage,
-      "program, scop, deps, schedule (the default), tree, loops, kernel, c, llvm or asm; for a GPU "
+      "program, rewritten, scop, deps, schedule (the default), tree, loops, kernel, c, llvm or "
+      "asm; for a GPU "
       "cuda, ptx, sass or resources; graph (the default), optimised or rewrite for a model");
   add_graph_flags(*command, options->flags);
   add_shapes(*command, options->shapes);
+  command->add_flag("--spelled-out", options->is_spelled_out,
+                    "print the directives that `auto` stands for, a line each, for -s @file");
   command->add_option("--svg", options->svg, "also write a picture of the loop tree to this file");
   command->add_option("--onnx", options->onnx, "also write the model's graph to this file");
   add_examples(*command, {"kawara show examples/gemm.kw --stage scop",
                           "kawara show examples/gemm.kw -s 'tile(i=64, j=64)' --stage tree",
+                          "kawara show examples/gemm.kw --spelled-out",
                           "kawara show examples/gemm.kw -s auto --target cuda:sm_90a --stage cuda",
                           "kawara show examples/gemm.kw -s auto --target cpu:znver4 --stage asm",
                           "kawara show model.onnx --stage optimised --onnx small.onnx"});

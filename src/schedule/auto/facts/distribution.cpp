@@ -2,7 +2,9 @@
 
 #include "poly/legality/directions.h"
 #include "schedule/auto/facts/nest_facts.h"
+#include "schedule/tree/arrangement.h"
 #include "schedule/tree/nest.h"
+#include "schedule/tree/resolve.h"
 
 #include <algorithm>
 #include <set>
@@ -104,6 +106,53 @@ Distributed distributed_at(const Scop& scop, const Order& order, LoopId loop) {
   const auto at = place.sequence->begin() + static_cast<std::ptrdiff_t>(place.index);
   place.sequence->insert(place.sequence->erase(at), nests.begin(), nests.end());
   return result;
+}
+
+namespace {
+
+std::vector<LoopId> distribute_below(const Scop& scop, Order& order, LoopId loop) {
+  for (const LoopId child : child_loops(poly::find_node(order, loop)->body))
+    distribute_below(scop, order, child);
+  Distributed parts = distributed_at(scop, order, loop);
+  order = std::move(parts.order);
+  return parts.loops;
+}
+
+/// Each statement got a nest of its own, in the order that they had.
+bool is_whole_distribution(const Order& before, LoopId loop, const Arrange& made) {
+  const std::vector<StmtId> below = poly::statements_below(before, loop);
+  for (size_t k = 0; k < made.statements.size(); ++k) {
+    const std::vector<int64_t>& places = made.statements[k].places;
+    if (places.front() != static_cast<int64_t>(k) ||
+        std::any_of(places.begin() + 1, places.end(), [](int64_t place) { return place != 0; }))
+      return false;
+  }
+  return made.statements.size() == below.size();
+}
+
+} // namespace
+
+void put_distributed(Schedule& schedule, LoopId loop, Order order) {
+  const Arrange made = arrangement_below(schedule.scop, schedule.order, loop, order);
+  const bool keeps_order = std::equal(made.statements.begin(), made.statements.end(),
+                                      poly::statements_below(schedule.order, loop).begin(),
+                                      [&](const ArrangedStatement& s, StmtId id) {
+                                        return s.statement == schedule.scop[id].text.name;
+                                      });
+  if (keeps_order && is_whole_distribution(schedule.order, loop, made))
+    schedule.applied.push_back(Distribute{name_of_loop(schedule.scop, schedule.order, loop)});
+  else
+    schedule.applied.push_back(made);
+  schedule.order = std::move(order);
+}
+
+std::vector<LoopId> distribute_all(Schedule& schedule, LoopId loop) {
+  Order order = schedule.order;
+  std::vector<LoopId> parts = distribute_below(schedule.scop, order, loop);
+  const auto names = poly::names_of_statements(schedule.scop);
+  if (poly::print(order, names) != poly::print(schedule.order, names))
+    put_distributed(schedule, loop, std::move(order));
+  return parts;
 }
 
 bool wants_distribution(const Schedule& schedule, LoopId loop) {

@@ -13,6 +13,13 @@ struct Distributed {
 };
 Distributed distributed_at(const poly::Scop&, const poly::Order&, poly::LoopId loop);
 
+/// Separates what can be separated below the loop, innermost loops first, and the loop itself. `applied` gets the directive
+/// that does the same. Returns the loops that stand for it.
+std::vector<poly::LoopId> distribute_all(Schedule&, poly::LoopId);
+
+/// Puts an order in place of the schedule's in which statements below the loop share other loops; `applied` gets the directive.
+void put_distributed(Schedule&, poly::LoopId, poly::Order);
+
 /// Some statement below the loop would gain from loops of its own: its reduction can then be tiled, or its
 /// innermost loop exchanged for one that walks along memory.
 bool wants_distribution(const Schedule&, poly::LoopId loop);

@@ -73,6 +73,14 @@ Move move_of(const Scop& scop, StmtId id, const std::vector<scalar::Expr>& index
   return move;
 }
 
+void count_move(Strides& strides, Move move, bool is_write) {
+  strides.none += move == Move::None;
+  strides.unit += move == Move::Unit;
+  strides.far += move == Move::Far;
+  strides.far_writes += is_write && move == Move::Far;
+  strides.writes_same_element = strides.writes_same_element || (is_write && move == Move::None);
+}
+
 /// Pairs that an outer loop at or before `level` keeps apart need no further care.
 bool is_carried_before(const poly::Direction& direction, size_t level) {
   for (size_t k = 0; k < level && k < direction.by_loop.size(); ++k)
@@ -137,14 +145,6 @@ std::vector<Move> moves_of(const Scop& scop, const Order& order, StmtId id, size
   return moves;
 }
 
-void count_move(Strides& strides, Move move, bool is_write) {
-  strides.none += move == Move::None;
-  strides.unit += move == Move::Unit;
-  strides.far += move == Move::Far;
-  strides.far_writes += is_write && move == Move::Far;
-  strides.writes_same_element = strides.writes_same_element || (is_write && move == Move::None);
-}
-
 Strides strides_of(const Scop& scop, const Order& order, const std::vector<StmtId>& statements,
                    size_t row) {
   Strides strides;
@@ -156,6 +156,28 @@ Strides strides_of(const Scop& scop, const Order& order, const std::vector<StmtI
       count_move(strides, moves[k], k == 0);
   }
   return strides;
+}
+
+Strides shared_strides(const Schedule& schedule, const std::vector<StmtId>& statements,
+                       size_t row) {
+  Strides strides;
+  for (const StmtId id : statements) {
+    const program::Statement& text = schedule.scop[id].text;
+    std::vector<uint32_t> tensors{text.tensor};
+    scalar::visit(text.value, [&](const scalar::Expr& e) {
+      if (const auto* load = scalar::as<scalar::Load>(e))
+        tensors.push_back(load->tensor);
+    });
+    const std::vector<Move> moves = moves_of(schedule.scop, schedule.order, id, row);
+    for (size_t k = 0; k < moves.size(); ++k)
+      if (schedule.scop.tensors[tensors[k]].private_dims == 0)
+        count_move(strides, moves[k], k == 0);
+  }
+  return strides;
+}
+
+bool goes_far(const Strides& strides) {
+  return strides.far_writes > 0 && strides.far >= strides.unit;
 }
 
 NestFacts facts_of(const Schedule& schedule, const Nest& nest) {

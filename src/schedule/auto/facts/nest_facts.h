@@ -53,11 +53,14 @@ std::vector<Move> moves_of(const poly::Scop&, const poly::Order&, poly::StmtId, 
 /// Whether a row is one of the statement's iterators plus a constant.
 bool is_plain_row(const poly::Scop&, const poly::Order&, poly::StmtId, size_t row);
 
-/// Adds one access to the strides of a loop.
-void count_move(Strides&, Move, bool is_write);
-
 /// What one loop does to the accesses of these statements.
 Strides strides_of(const poly::Scop&, const poly::Order&, const std::vector<poly::StmtId>&,
                    size_t row);
+
+/// The same without temps of which each iteration has a copy: these are registers where iterations run side by side.
+Strides shared_strides(const Schedule&, const std::vector<poly::StmtId>&, size_t row);
+
+/// Lanes along such a loop load and store element by element for the most part.
+bool goes_far(const Strides&);
 
 } // namespace kawara::schedule

@@ -47,7 +47,7 @@ public:
         skinny(loop);
     for (const LoopId loop : loops_in(schedule_.order.body))
       if (!done_.contains(loop) && has_product(loop))
-        distribute(loop);
+        distribute_all(schedule_, loop);
     for (const LoopId loop : loops_in(schedule_.order.body))
       if (!done_.contains(loop))
         product(loop);
@@ -81,12 +81,6 @@ private:
     return false;
   }
 
-  void distribute(LoopId loop) {
-    for (const LoopId child : loops_in(poly::find_node(schedule_.order, loop)->body))
-      distribute(child);
-    schedule_.order = distributed_at(schedule_.scop, schedule_.order, loop).order;
-  }
-
   bool is_there(LoopId loop) const { return poly::find_node(schedule_.order, loop) != nullptr; }
 
   /// Products of a few rows among what the loop holds. What is around them stays as it is when there is none.
@@ -95,7 +89,7 @@ private:
       return;
     Schedule before = schedule_;
     const std::vector<StmtId> statements = poly::statements_below(schedule_.order, loop);
-    distribute(loop);
+    distribute_all(schedule_, loop);
     bool is_bound = false;
     for (const StmtId id : statements) {
       const LoopId root = poly::path_of(schedule_.order, id).front();
@@ -213,11 +207,13 @@ private:
         continue;
       }
       if (last) {
-        const LoopName a = name(*last);
+        const LoopName a = name(*last), b = name(loop);
         const StmtId inside = poly::statements_below(schedule_.order, *last).front();
-        if (go({Fuse{a, name(loop)}, Parallel{a}})) {
+        if (go({Fuse{a, b}, Parallel{a}})) {
           last = poly::path_of(schedule_.order, inside).front();
+          // Only a question so far: the mark comes when all nests are together.
           schedule_.order[*last].marks.is_parallel = false;
+          schedule_.applied.back() = Fuse{a, b};
           continue;
         }
       }

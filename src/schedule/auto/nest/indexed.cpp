@@ -22,20 +22,13 @@ public:
   Schedule planned() {
     for (const LoopId loop : child_loops(schedule_.order.body))
       if (!perfect_nest_at(schedule_.order, loop) && wants_distribution(schedule_, loop))
-        distribute(loop);
+        distribute_all(schedule_, loop);
     for (const LoopId loop : child_loops(schedule_.order.body))
       improve(loop, true);
     return std::move(schedule_);
   }
 
 private:
-  void distribute(LoopId loop) {
-    for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
-      distribute(child);
-    schedule_.order = distributed_at(schedule_.scop, schedule_.order, loop).order;
-    schedule_.applied = {Auto{}};
-  }
-
   void improve(LoopId loop, bool may_be_parallel) {
     if (const auto nest = perfect_nest_at(schedule_.order, loop)) {
       const NestFacts facts = facts_of(schedule_, *nest);

@@ -37,6 +37,14 @@ bool is_plain(const poly::Scop& scop, const Order& order) {
   return true;
 }
 
+bool is_same_statement(const poly::ScopStatement& a, const poly::ScopStatement& b) {
+  const auto& left = a.text.index;
+  const auto& right = b.text.index;
+  return a.is_removed == b.is_removed && a.text.tensor == b.text.tensor &&
+         std::equal(left.begin(), left.end(), right.begin(), right.end(), scalar::equal) &&
+         scalar::equal(a.text.value, b.text.value);
+}
+
 } // namespace
 
 std::optional<Order> fused_order(const Schedule& schedule, bool prefers_parallel) {
@@ -51,6 +59,9 @@ bool is_same_order(const Schedule& a, const Schedule& b) {
   if (a.scop.statements.size() != b.scop.statements.size() ||
       poly::print(a.order, names) != poly::print(b.order, names))
     return false;
+  for (size_t s = 0; s < a.scop.statements.size(); ++s)
+    if (!is_same_statement(a.scop.statements[s], b.scop.statements[s]))
+      return false;
   for (size_t s = 0; s < a.order.rows.size(); ++s)
     for (size_t k = 0; k < a.order.rows[s].size(); ++k)
       if (!scalar::equal(a.order.rows[s][k], b.order.rows[s][k]))

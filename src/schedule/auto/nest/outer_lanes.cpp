@@ -77,26 +77,6 @@ struct Strip {
   int64_t width = 0; ///< of its vectors
 };
 
-/// Temps of which each iteration has a copy count as registers: a strip keeps them.
-Strides shared_strides(const Schedule& schedule, LoopId loop,
-                       const std::vector<StmtId>& statements) {
-  const size_t row = *poly::depth_of(schedule.order, loop);
-  Strides strides;
-  for (const StmtId id : statements) {
-    const program::Statement& text = schedule.scop[id].text;
-    std::vector<uint32_t> tensors{text.tensor};
-    scalar::visit(text.value, [&](const scalar::Expr& e) {
-      if (const auto* load = scalar::as<scalar::Load>(e))
-        tensors.push_back(load->tensor);
-    });
-    const std::vector<Move> moves = moves_of(schedule.scop, schedule.order, id, row);
-    for (size_t k = 0; k < moves.size(); ++k)
-      if (schedule.scop.tensors[tensors[k]].private_dims == 0)
-        count_move(strides, moves[k], k == 0);
-  }
-  return strides;
-}
-
 /// Whether a loop inside goes from row to row of a tensor that the L2 does not hold: short pieces of rows would be fetched one by one.
 bool steps_through_memory(const Schedule& schedule, LoopId loop,
                           const std::vector<StmtId>& statements, const target::Cpu& cpu) {
@@ -128,6 +108,15 @@ int64_t share_of_lanes(int64_t run, int64_t bytes, int64_t width, const target::
   return std::max(width, std::min(fits, even) / width * width);
 }
 
+/// Statements below the loop that run more than once in an iteration.
+std::vector<StmtId> in_loops_inside(const Schedule& schedule, LoopId loop) {
+  std::vector<StmtId> statements;
+  for (const StmtId id : poly::statements_below(schedule.order, loop))
+    if (poly::path_of(schedule.order, id).back() != loop)
+      statements.push_back(id);
+  return statements;
+}
+
 /// Iterations of a strip; 0 where strips are not worth it.
 Strip strip_of(const Schedule& schedule, LoopId loop, const Environment& environment,
                bool takes_steps) {
@@ -136,8 +125,9 @@ Strip strip_of(const Schedule& schedule, LoopId loop, const Environment& environ
       strides_of(schedule.scop, schedule.order, statements, *poly::depth_of(schedule.order, loop));
   if (strides.writes_same_element)
     return {};
-  const Strides shared = shared_strides(schedule, loop, statements);
-  const bool is_far = takes_steps && shared.far_writes > 0 && shared.unit == 0;
+  const bool is_far =
+      takes_steps && goes_far(shared_strides(schedule, in_loops_inside(schedule, loop),
+                                             *poly::depth_of(schedule.order, loop)));
   if (!is_far && (strides.far > 0 || strides.unit == 0))
     return {};
   int64_t bytes = 1;
@@ -198,7 +188,7 @@ std::optional<Strips> in_strips(const Schedule& start, LoopId loop, const Enviro
   for (const std::string& temp : temps_of(made, path[depth]))
     try_all(made, {StoreAt{temp, name(made, path[depth])}}, environment);
   Distributed parts = distributed_at(made.scop, made.order, path[depth + 1]);
-  made.order = std::move(parts.order);
+  put_distributed(made, path[depth + 1], std::move(parts.order));
   for (const LoopId part : parts.loops) {
     const auto nest = perfect_nest_at(made.order, part);
     if (!nest || !try_all(made, strip_inside(made, *nest, strip), environment))
@@ -207,7 +197,6 @@ std::optional<Strips> in_strips(const Schedule& start, LoopId loop, const Enviro
   const LoopId outermost = poly::path_of(made.order, inside).front();
   if (is_worth_threads(made, outermost, environment))
     try_all(made, {Parallel{name(made, outermost)}}, environment);
-  made.applied = {Auto{}};
   return Strips{std::move(made), outermost};
 }
 

@@ -15,10 +15,10 @@ std::optional<size_t> recurrence_of(const NestFacts& facts) {
   return std::nullopt;
 }
 
-bool is_worth_rows(const NestFacts& facts, size_t rows) {
-  const Strides& strides = facts.strides[rows];
-  return strides.unit == 0 && strides.far_writes > 0 && facts.is_parallel[rows] &&
-         facts.extents[rows] >= 2 * kJammedRows;
+bool is_worth_rows(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
+                   size_t rows) {
+  return facts.is_parallel[rows] && facts.extents[rows] >= 2 * kJammedRows &&
+         goes_far(shared_strides(schedule, nest.statements, nest.depth + rows));
 }
 
 } // namespace
@@ -27,7 +27,8 @@ std::vector<Directive> recurrence_plan(const Schedule& schedule, const Nest& nes
                                        const NestFacts& facts, bool may_be_parallel) {
   const auto rows = best_vector_loop(facts);
   const auto steps = recurrence_of(facts);
-  if (!rows || !steps || !is_worth_rows(facts, *rows) || computes_functions(schedule, nest))
+  if (!rows || !steps || !is_worth_rows(schedule, nest, facts, *rows) ||
+      computes_functions(schedule, nest))
     return {};
   const auto name = [&](size_t k, const char* part = "") {
     LoopName loop = name_of_loop(schedule.scop, schedule.order, nest.loops[k]);

@@ -14,7 +14,7 @@ inline constexpr int64_t kJammedRows = 4;
 ///   for i: for j: y[i, j] = x[i, j] + y[i, j - 1]
 ///   for i0: for j: for i1 in range(4), unrolled: ...
 ///
-/// Empty where lanes gain: an access is contiguous along them, or functions are computed.
+/// Empty where lanes gain: most accesses are contiguous along them, or functions are computed.
 std::vector<Directive> recurrence_plan(const Schedule&, const Nest&, const NestFacts&,
                                        bool may_be_parallel);
 

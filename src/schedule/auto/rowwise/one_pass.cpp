@@ -4,9 +4,11 @@
 #include "schedule/auto/facts/nest_facts.h"
 #include "schedule/auto/product/block_tiles.h"
 #include "schedule/auto/rowwise/softmax_chain.h"
+#include "schedule/tree/arrangement.h"
 #include "schedule/tree/extent.h"
 #include "schedule/tree/nest.h"
 #include "schedule/tree/resolve.h"
+#include "schedule/unproved.h"
 #include "target/cpu.h"
 
 #include <algorithm>
@@ -58,7 +60,7 @@ public:
 
   std::optional<JoinedChain> joined(int64_t bytes) {
     for (const LoopId loop : child_loops(schedule_.order.body))
-      separate(loop);
+      distribute_all(schedule_, loop);
     inline_cheap_maps(true);
     auto chain = reduction_chain(schedule_, bytes);
     if (!chain)
@@ -78,7 +80,7 @@ public:
 
   std::optional<OnePass> result() {
     for (const LoopId loop : child_loops(schedule_.order.body))
-      separate(loop);
+      distribute_all(schedule_, loop);
     inline_cheap_maps(false);
     auto chain = reduction_chain(schedule_, environment_.cpu.caches.l2 / kLargeTemps);
     if (!chain)
@@ -109,13 +111,6 @@ private:
     return true;
   }
 
-  /// Every statement that can have one gets a nest of its own.
-  void separate(LoopId loop) {
-    for (const LoopId child : child_loops(poly::find_node(schedule_.order, loop)->body))
-      separate(child);
-    schedule_.order = distributed_at(schedule_.scop, schedule_.order, loop).order;
-  }
-
   void inline_cheap_maps(bool keeps_narrow) {
     for (uint32_t s = 0; s < schedule_.scop.statements.size(); ++s) {
       const poly::ScopStatement& own = schedule_.scop.statements[s];
@@ -138,11 +133,39 @@ private:
   /// All that belongs to the chain inside the same loops over blocks of rows; members and producers also
   /// inside loops over blocks of the reduced index.
   void arrange() {
-    Order& order = schedule_.order;
-    const ChainRole& model = chain_.roles.at(chain_.maximum);
-    const program::Statement& maximum = text(chain_.maximum);
     for (const auto& [id, role] : chain_.roles)
       iterators_before_[id] = text(id).iters.size();
+    Order blocks = order_of_blocks();
+    if (!put_by_directives(blocks))
+      schedule_.order = std::move(blocks);
+    row_loop_ = loop_around(chain_.maximum, depth() - 1);
+  }
+
+  /// Splits, then an arrangement of what they made.
+  bool put_by_directives(const Order& blocks) {
+    std::vector<Directive> splits;
+    for (const auto& [id, role] : chain_.roles) {
+      const auto split = [&, statement = id](uint32_t d, int64_t size) {
+        splits.emplace_back(Split{{text(statement).name, text(statement).iters[d]}, size});
+      };
+      split(role.rows.back(), sizes_.rows);
+      if (role.reduced)
+        split(*role.reduced, sizes_.reduced);
+    }
+    const auto split = unproved(schedule_, splits, environment_);
+    const auto arrangement =
+        split ? arrangement_of(split->scop, split->order, blocks) : std::nullopt;
+    auto made = arrangement ? unproved(*split, {*arrangement}, environment_) : split;
+    if (!arrangement || !made)
+      return false;
+    schedule_ = *std::move(made);
+    return true;
+  }
+
+  Order order_of_blocks() const {
+    Order order = schedule_.order;
+    const ChainRole& model = chain_.roles.at(chain_.maximum);
+    const program::Statement& maximum = text(chain_.maximum);
     TreeNode* innermost = nullptr;
     TreeNode group;
     for (size_t r = 0; r < model.rows.size(); ++r) {
@@ -157,28 +180,27 @@ private:
         innermost = &innermost->body.back();
       }
     }
-    row_loop_ = innermost->loop();
     std::vector<TreeNode> body;
     size_t last = 0;
     for (TreeNode& node : order.body) {
       const std::vector<StmtId> below = poly::statements_below(node);
       const bool is_alone = below.size() == 1;
       if (is_alone && is_producer(below.front()))
-        body.push_back(tiled_nest(below.front(), 0));
+        body.push_back(tiled_nest(order, below.front(), 0));
       else if (is_alone && chain_.roles.contains(below.front())) {
-        innermost->body.push_back(tiled_nest(below.front(), model.rows.size()));
+        innermost->body.push_back(tiled_nest(order, below.front(), model.rows.size()));
         last = body.size();
       } else
         body.push_back(std::move(node));
     }
     body.insert(body.begin() + static_cast<std::ptrdiff_t>(last), std::move(group));
     order.body = std::move(body);
+    return order;
   }
 
   /// The statement inside loops [rows, block of rows, block of reduced, row, reduced, others]; the first
   /// `shared` of them stand around it already.
-  TreeNode tiled_nest(StmtId id, size_t shared) {
-    Order& order = schedule_.order;
+  TreeNode tiled_nest(Order& order, StmtId id, size_t shared) const {
     const ChainRole& role = chain_.roles.at(id);
     std::vector<LoopId> loops;
     std::vector<Expr>& rows = order.rows[id.value];
@@ -257,7 +279,6 @@ private:
     }
     for (const uint32_t tensor : transposed)
       swap_last_two(tensor);
-    schedule_.scop = poly::with_elements_moved(std::move(schedule_.scop));
   }
 
   /// The index is the iterator that had this number before blocks and copies put others in front of it.
@@ -268,24 +289,12 @@ private:
   }
 
   void swap_last_two(uint32_t tensor) {
-    const auto swapped = [](std::vector<Expr> list) {
-      std::swap(list[list.size() - 1], list[list.size() - 2]);
-      return list;
-    };
-    program::Tensor& own = schedule_.scop.tensors[tensor];
-    own.shape = swapped(own.shape);
-    for (poly::ScopStatement& statement : schedule_.scop.statements) {
-      if (statement.is_removed)
-        continue;
-      if (statement.text.tensor == tensor)
-        statement.text.index = swapped(statement.text.index);
-      statement.text.value = scalar::rewrite(statement.text.value, [&](const Expr& e) -> Expr {
-        const auto* load = scalar::as<scalar::Load>(e);
-        return load != nullptr && load->tensor == tensor
-                   ? scalar::load(tensor, swapped(load->index), e.type())
-                   : Expr();
-      });
-    }
+    const program::Tensor& own = schedule_.scop.tensors[tensor];
+    const auto rank = static_cast<int64_t>(own.shape.size() - own.private_dims);
+    Layout layout{own.name, {}};
+    for (int64_t d = 0; d < rank; ++d)
+      layout.parts.push_back({d < rank - 2 ? d : d == rank - 2 ? rank - 1 : rank - 2});
+    try_all({layout});
   }
 
   LoopId outermost() const { return loop_around(chain_.maximum, 0); }

@@ -1,4 +1,4 @@
-#include "schedule/loops/known_elements.h"
+#include "schedule/legality/known_elements.h"
 
 #include "poly/accesses.h"
 #include "scalar/loads.h"
