@@ -18,7 +18,7 @@ struct Limits {
   size_t pairs = SIZE_MAX;      ///< of accesses of threads that no barrier parts
   size_t stores = 20'000'000;   ///< steps of threads on the way to what warpgroups store
 };
-/// Some milliseconds, below ten for the corpus and for nets (docs/decisions/0056), for what is compiled without being asked to prove it.
+/// Some milliseconds, below ten for the corpus and for nets (docs/decisions/0022), for what is compiled without being asked to prove it.
 inline constexpr Limits kQuick{7'000, 300, 100, 400, 20'000};
 /// The same for one of `kernels` that are compiled together, as those of a model are: all of them take no more than `kTogether` alone
 /// would.
