@@ -198,8 +198,8 @@ def run_story(root, kawara, name, update):
                                if not stories.agrees(*pair))
 
 
-def run_all(root, kawara, filters, update=False, jobs=2, out=sys.stdout):
-    """Counts by state. Failures are printed as they come, progress only on a terminal."""
+def run_all(root, kawara, filters, update=False, jobs=2, out=sys.stdout, seconds=None):
+    """Counts by state. Failures are printed as they come, progress only on a terminal. `seconds` takes the time of each."""
     names = find(root, filters)
     counts = {"passed": 0, "failed": 0, "skipped": 0, "updated": 0}
     if not os.access(kawara, os.X_OK):
@@ -207,8 +207,16 @@ def run_all(root, kawara, filters, update=False, jobs=2, out=sys.stdout):
         if names:
             print(f"{kawara} is not built: {len(names)} stories skipped", file=out)
         return counts
+
+    def timed(name):
+        started = time.monotonic()
+        ended = run_story(root, kawara, name, update)
+        if seconds is not None:
+            seconds[name] = time.monotonic() - started
+        return ended
+
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        runs = pool.map(lambda name: run_story(root, kawara, name, update), names)
+        runs = pool.map(timed, names)
         for number, (name, (state, detail)) in enumerate(zip(names, runs), 1):
             counts[state] += 1
             if out.isatty():
