@@ -1,4 +1,4 @@
-#include "unit/schedule/programs.h"
+#include "unit/schedule/auto/facts.h"
 
 #include "poly/legality/legality.h"
 #include "schedule/auto/facts/function_latency.h"
@@ -8,108 +8,88 @@
 namespace kawara::schedule {
 namespace {
 
-/// Loops and statements of a listing, without the directives above them.
-std::string loops_of(const Schedule& schedule) {
-  return poly::print(schedule.order, poly::names_of_statements(schedule.scop));
-}
-
-Schedule scheduled_automatically(const std::string& text) {
-  const Schedule start = initial(text);
-  auto result = apply(start, Auto{}, test_environment());
-  EXPECT_TRUE(static_cast<bool>(result));
-  return result ? *std::move(result) : start;
-}
-
 TEST(Auto, tiles_a_matrix_product_for_registers) {
-  EXPECT_EQ(loops_of(scheduled_automatically(kGemm)), R"(for i:  # parallel
-  for j:  # vector(8)
-    S0
-for j.0:
-  for k.0:
-    for k.1.0:  # parallel
-      for j.1.0:
-        for k.1.1:
-          for j.1.1:  # vector(4) unroll
-            S2
-    for i.0:  # parallel
-      for i.1.0:
-        for k.1:
-          for i.1.1:  # unroll
-            S3
-      for j.1.0:
-        for i.1.0:  # prefetch
-          for k.1:  # unroll(4)
-            for i.1.1:  # unroll
-              for j.1.1:  # vector(4) unroll
-                S1
-)");
+  const Schedule product = by_default(kGemm);
+  EXPECT_TRUE(is_packed(product, "A") && is_packed(product, "B")) << loops_of(product);
+  const LoopsAround update = around(product, 1);
+  EXPECT_EQ(update.lanes_along(), "j") << loops_of(product);
+  EXPECT_EQ(update.lanes(), 4);
+  EXPECT_EQ(update.unrolled(), (std::set<std::string>{"i", "j"})) << "a tile of results";
+  EXPECT_EQ(update.depth_of_steps("k"), static_cast<int64_t>(update.loops.size()) - 3)
+      << "the sum runs around the tile, and around nothing else\n"
+      << loops_of(product);
+  EXPECT_TRUE(prefetches(product)) << "the next tile";
+  for (const uint32_t statement : {0, 1, 2, 3})
+    EXPECT_TRUE(around(product, statement).is_parallel()) << statement;
 }
 
 TEST(Auto, packs_the_operands_of_a_scaled_product) {
-  const Schedule scaled =
-      scheduled_automatically(R"(input alpha: f32, A: f32[300, 200], B: f32[400, 200]
+  const Schedule scaled = by_default(R"(input alpha: f32, A: f32[300, 200], B: f32[400, 200]
 inout C: f32[300, 400]
 for i in range(300):
     for j in range(400):
         for k in range(200):
             C[i, j] += alpha * A[i, k] * B[j, k]
 )");
-  EXPECT_EQ(scaled.scop.statements.size(), 3U) << loops_of(scaled);
+  EXPECT_TRUE(is_packed(scaled, "A") && is_packed(scaled, "B")) << loops_of(scaled);
 }
 
 TEST(Auto, reads_rows_unpacked_for_few_columns) {
-  const auto loops = [](int64_t depth, int64_t columns) {
-    return loops_of(scheduled_automatically(
+  const auto product = [](int64_t depth, int64_t columns) {
+    return by_default(
         fmt::format("input A: f32[128, {0}]\nconst B: f32[{0}, {1}]\noutput C: f32[128, {1}]\n"
                     "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
-                    depth, columns)));
+                    depth, columns));
   };
-  EXPECT_EQ(loops(256, 64).find("S3"), std::string::npos) << loops(256, 64);
-  EXPECT_NE(loops(256, 64).find("for k:  # unroll(8)"), std::string::npos) << "two vectors";
-  EXPECT_NE(loops(256, 128).find("S3"), std::string::npos) << "a copy of A";
-  EXPECT_NE(loops(4096, 64).find("S3"), std::string::npos) << "its rows would share lines";
+  EXPECT_FALSE(is_copied(product(256, 64), "A")) << loops_of(product(256, 64));
+  EXPECT_EQ(around(product(256, 64), 1).copies_of("k"), 8) << "two vectors of a row";
+  EXPECT_TRUE(is_packed(product(256, 128), "A")) << loops_of(product(256, 128));
+  EXPECT_TRUE(is_packed(product(4096, 64), "A")) << "its rows would share lines";
 }
 
 TEST(Auto, packs_weights_for_a_single_row) {
-  const auto program = [](const std::string& role) {
-    return "input x: f32[1, 512]\n" + role +
-           " W: f32[512, 640]\noutput y: f32[1, 640]\ny[i, j] = sum(k, x[i, k] * W[k, j])\n";
+  const auto row = [](const std::string& role) {
+    return by_default(
+        "input x: f32[1, 512]\n" + role +
+        " W: f32[512, 640]\noutput y: f32[1, 640]\ny[i, j] = sum(k, x[i, k] * W[k, j])\n");
   };
-  const auto count = [&](const std::string& role) {
-    return scheduled_automatically(program(role)).scop.statements.size();
-  };
-  EXPECT_EQ(count("const"), 3U) << "the weights are copied once, the row is read unpacked";
-  EXPECT_EQ(count("input"), 2U) << "a copy would cost as much as the product";
+  EXPECT_TRUE(is_packed(row("const"), "W")) << "once, for all calls";
+  EXPECT_FALSE(is_copied(row("input"), "W")) << "a copy would cost as much as the product";
+  EXPECT_FALSE(is_copied(row("const"), "x"));
 }
 
-TEST(Auto, turns_weights_over_line_by_line) {
-  const std::string rows = loops_of(scheduled_automatically(
-      "input x: f32[1, 256]\nconst W: f32[1024, 256]\noutput y: f32[1, 1024]\n"
-      "y[i, j] = sum(k, x[i, k] * W[j, k])\n"));
-  EXPECT_EQ(rows.substr(0, rows.find("S2")), R"(for j.0:  # parallel
-  for j.1.1.0:
-    for k:  # unroll(4)
-      for j.1.1.1:  # vector(4) unroll
-        )")
+TEST(Auto, transposes_weights_line_by_line) {
+  const Schedule rows =
+      by_default("input x: f32[1, 256]\nconst W: f32[1024, 256]\noutput y: f32[1, 1024]\n"
+                 "y[i, j] = sum(k, x[i, k] * W[j, k])\n");
+  ASSERT_TRUE(is_packed(rows, "W")) << loops_of(rows);
+  const LoopsAround copy = around(rows, 2);
+  EXPECT_EQ(copy.lanes_along(), "j") << loops_of(rows);
+  EXPECT_EQ(copy.lanes(), 4);
+  EXPECT_EQ(copy.copies_of("k"), 4)
       << "one square of elements is as wide as a line; more of them have the compiler at work";
+  EXPECT_TRUE(copy.is_parallel());
 }
 
 TEST(Auto, copies_keep_the_lanes_of_their_product) {
-  const std::string rows = loops_of(scheduled_automatically(
-      "input x: f32[64, 256]\nconst W: f32[640, 256]\noutput y: f32[64, 640]\n"
-      "y[i, j] = sum(k, x[i, k] * W[j, k])\n"));
-  const std::string copy = rows.substr(0, rows.find("S2"));
-  EXPECT_NE(copy.find("# vector(4) unroll"), std::string::npos) << rows;
-  EXPECT_NE(copy.find("# parallel"), std::string::npos) << "threads still share it: " << rows;
+  const Schedule rows =
+      by_default("input x: f32[64, 256]\nconst W: f32[640, 256]\noutput y: f32[64, 640]\n"
+                 "y[i, j] = sum(k, x[i, k] * W[j, k])\n");
+  ASSERT_TRUE(is_packed(rows, "W")) << loops_of(rows);
+  const LoopsAround copy = around(rows, 2), update = around(rows, 1);
+  EXPECT_EQ(copy.lanes_along(), update.lanes_along()) << loops_of(rows);
+  EXPECT_EQ(copy.lanes(), update.lanes()) << loops_of(rows);
+  EXPECT_TRUE(copy.is_parallel()) << "threads still share it: " << loops_of(rows);
 }
 
 TEST(Auto, shares_weights_among_threads_where_few_rows_use_them) {
   const auto is_spread = [](int rows, int width) {
-    const std::string loops = loops_of(scheduled_automatically(
-        fmt::format("const W: f32[{1}, {1}]\ninput x: f32[{0}, {1}]\noutput y: f32[{0}, {1}]\n"
-                    "y[i, j] = sum(k, x[i, k] * W[k, j])\n",
-                    rows, width)));
-    return loops.substr(loops.find("S2")).find("parallel") != std::string::npos;
+    return around(by_default(fmt::format(
+                      "const W: f32[{1}, {1}]\ninput x: f32[{0}, {1}]\noutput y: f32[{0}, {1}]\n"
+                      "y[i, j] = sum(k, x[i, k] * W[k, j])\n",
+                      rows, width)),
+                  1)
+        .is_parallel();
   };
   EXPECT_TRUE(is_spread(1, 768)) << "two megabytes of weights";
   EXPECT_TRUE(is_spread(8, 256)) << "half a million multiply-adds";
@@ -117,23 +97,21 @@ TEST(Auto, shares_weights_among_threads_where_few_rows_use_them) {
   EXPECT_FALSE(is_spread(7, 128)) << "a hundred thousand multiply-adds take a few microseconds";
 }
 
-TEST(Auto, turns_squares_over_where_reads_and_writes_run_along_different_loops) {
-  const std::string loops = loops_of(scheduled_automatically(R"(param M, N
+TEST(Auto, transposes_squares_where_reads_and_writes_run_along_different_loops) {
+  const LoopsAround copy = around(by_default(R"(param M, N
 input X: f32[M, N]
 output Y: f32[N, M]
 Y[j, i] = X[i, j]
-)"));
-  EXPECT_EQ(loops, R"(for j.0:  # parallel
-  for i.0:
-    for j.1.0:
-      for j.1.1:  # unroll
-        for i.1:  # vector(16)
-          S0
-)");
+)"),
+                                  0);
+  EXPECT_EQ(copy.lanes_along(), "i") << "stores are whole vectors";
+  EXPECT_EQ(copy.lanes(), 16) << "a line of results";
+  EXPECT_EQ(copy.unrolled(), std::set<std::string>{"j"}) << "as many loads beside each other";
+  EXPECT_TRUE(copy.is_parallel());
 }
 
 TEST(Auto, fuses_where_the_fusion_needs_an_interchange) {
-  const Schedule schedule = scheduled_automatically(R"(param N
+  const Schedule schedule = by_default(R"(param N
 input u1: f32[N], v1: f32[N], u2: f32[N], v2: f32[N], y: f32[N]
 inout A: f32[N, N], x: f32[N]
 for i in range(N):
@@ -149,11 +127,11 @@ for k in range(N):
 }
 
 TEST(Auto, keeps_time_outside_and_spreads_space) {
-  EXPECT_EQ(loops_of(scheduled_automatically(kJacobi)), R"(for t:
-  for i.0:  # parallel
-    for i.1:  # vector(8)
-      S0
-)");
+  const LoopsAround nest = around(by_default(kJacobi), 0);
+  ASSERT_EQ(nest.loops.front().name, "t");
+  EXPECT_FALSE(nest.loops.front().marks.is_parallel);
+  EXPECT_TRUE(nest.is_parallel());
+  EXPECT_EQ(nest.lanes_along(), "i");
 }
 
 constexpr const char* kDepthwise = R"(input image: f32[32, 56, 56]
@@ -171,80 +149,56 @@ out[c, h, w] = sum(r, s, padded[c, h + r, w + s] * weight[c, r, s])
 )";
 
 TEST(Auto, runs_a_plane_through_padding_and_a_window_in_registers) {
-  EXPECT_EQ(loops_of(scheduled_automatically(kDepthwise)), R"(for c:  # parallel
-  for h:
-    for w:  # vector(8)
-      S0
-  for h:
-    for w:  # vector(8)
-      S1
-  for h:
-    for w.0:
-      for w.1:  # vector(4) unroll
-        S2
-      for r:  # unroll
-        for s:  # unroll
-          for w.1:  # vector(4) unroll
-            S3
-)");
+  const Schedule planes = by_default(kDepthwise);
+  for (const uint32_t statement : {0, 1, 2})
+    EXPECT_GE(shared_loops(planes, statement, 3), 1U) << "a plane at a time\n" << loops_of(planes);
+  EXPECT_TRUE(around(planes, 3).loops.front().marks.is_parallel) << loops_of(planes);
+  EXPECT_EQ(shared_loops(planes, 2, 3), 3U) << "results start where they end\n" << loops_of(planes);
+  EXPECT_EQ(around(planes, 3).unrolled(), (std::set<std::string>{"r", "s", "w"}));
+  for (const uint32_t statement : {0, 1, 2, 3})
+    EXPECT_EQ(around(planes, statement).lanes_along(), "w") << loops_of(planes);
 }
 
 TEST(Auto, what_is_made_of_a_window_follows_it_in_registers) {
-  const Schedule schedule = scheduled_automatically(
+  const Schedule schedule = by_default(
       "input X: f32[32, 58, 58]\nconst W: f32[32, 3, 3], B: f32[32]\noutput Y: f32[32, 56, 56]\n"
       "temp T: f32[32, 56, 56]\n\nT[c, h, w] = sum(r, s, X[c, h + r, w + s] * W[c, r, s])\n"
       "Y[c, h, w] = max(T[c, h, w] + B[c], 0.0)\n");
-  EXPECT_EQ(loops_of(schedule), R"(for c:  # parallel
-  for h:
-    for w.0:
-      for w.1:  # vector(4) unroll
-        S0
-      for r:  # unroll
-        for s:  # unroll
-          for w.1:  # vector(4) unroll
-            S1
-      for w.1:  # vector(4) unroll
-        S2
-)");
+  EXPECT_EQ(shared_loops(schedule, 1, 2), 3U) << "of the same vectors\n" << loops_of(schedule);
+  EXPECT_EQ(around(schedule, 1).unrolled(), (std::set<std::string>{"r", "s", "w"}));
+  EXPECT_EQ(around(schedule, 2).unrolled(), std::set<std::string>{"w"});
+  EXPECT_EQ(around(schedule, 2).lanes(), around(schedule, 1).lanes()) << loops_of(schedule);
 }
 
 TEST(Auto, copies_rows_of_images_that_lie_in_many_pages) {
-  const auto count = [](const std::string& size) {
-    return scheduled_automatically(
-               "input image: f32[64, " + size + ", " + size +
-               "]\nconst weight: f32[64, 64, 3, 3]\noutput out: f32[64, 14, 14]\n"
-               "out[k, h, w] = sum(c, r, s, image[c, h + r, w + s] * "
-               "weight[k, c, r, s])\n")
-        .scop.statements.size();
+  const auto convolution = [](const std::string& size) {
+    return by_default("input image: f32[64, " + size + ", " + size +
+                      "]\nconst weight: f32[64, 64, 3, 3]\noutput out: f32[64, 14, 14]\n"
+                      "out[k, h, w] = sum(c, r, s, image[c, h + r, w + s] * "
+                      "weight[k, c, r, s])\n");
   };
-  EXPECT_EQ(count("16"), 3U) << "packed weights";
-  EXPECT_EQ(count("64"), 4U) << "packed weights and staged rows";
+  for (const char* size : {"16", "64"})
+    EXPECT_TRUE(is_packed(convolution(size), "weight")) << size;
+  EXPECT_FALSE(is_copied(convolution("16"), "image"));
+  EXPECT_TRUE(is_copied(convolution("64"), "image")) << loops_of(convolution("64"));
 }
 
 TEST(Auto, copies_rows_once_where_blocks_of_weights_stand_around_them) {
-  const auto loops = [](int64_t filters, int64_t rows) {
-    return loops_of(scheduled_automatically(
-        fmt::format("input image: f32[512, {1}, {1}]\nconst weight: f32[{0}, 512]\n"
-                    "output out: f32[{0}, {2}, {2}]\n"
-                    "out[k, h, w] = sum(c, image[c, 2 * h, 2 * w] * weight[k, c])\n",
-                    filters, 2 * rows, rows)));
+  const auto strided = [](int64_t filters, int64_t rows) {
+    return by_default(fmt::format("input image: f32[512, {1}, {1}]\nconst weight: f32[{0}, 512]\n"
+                                  "output out: f32[{0}, {2}, {2}]\n"
+                                  "out[k, h, w] = sum(c, image[c, 2 * h, 2 * w] * weight[k, c])\n",
+                                  filters, 2 * rows, rows));
   };
-  const std::string copy = "for w.1.0:\n      for c:\n        for w.1.1:  # unroll\n          S3";
-  EXPECT_NE(loops(64, 28).find("for h_k.0:  # parallel\n  for w.0:\n    " + copy),
-            std::string::npos)
-      << "for each row:\n"
-      << loops(64, 28);
-  EXPECT_NE(
-      loops(1024, 7).find("for h:  # parallel\n  for c:\n    for w.1.1:  # vector(8) unroll\n      "
-                          "S3\nfor k.0_h:  # parallel\n"),
-      std::string::npos)
-      << "once for all panels";
+  const Schedule inside = strided(64, 28), before = strided(1024, 7);
+  EXPECT_TRUE(is_copied(inside, "image") && is_copied(before, "image"));
+  EXPECT_GE(shared_loops(inside, 3, 1), 1U) << "for each row:\n" << loops_of(inside);
+  EXPECT_EQ(shared_loops(before, 3, 1), 0U) << "once for all panels:\n" << loops_of(before);
+  EXPECT_TRUE(around(before, 3).is_parallel() && around(before, 1).is_parallel());
 }
 
 TEST(Auto, calls_panels_of_weights_that_pass_by_once) {
-  const auto is_called = [](const std::string& text) {
-    return loops_of(scheduled_automatically(text)).find("# prefetch") != std::string::npos;
-  };
+  const auto is_called = [](const std::string& text) { return prefetches(by_default(text)); };
   EXPECT_TRUE(is_called("input V: f32[16, 16, 256]\nconst U: f32[16, 256, 256]\n"
                         "output P: f32[16, 16, 256]\n"
                         "P[a, i, j] = sum(c, V[a, i, c] * U[a, c, j])\n"));
@@ -257,10 +211,10 @@ TEST(Auto, calls_panels_of_weights_that_pass_by_once) {
 
 TEST(Auto, calls_the_next_row_where_several_nests_read_it_from_memory) {
   const auto called = [](const std::string& rows) {
-    const Schedule schedule = scheduled_automatically(
-        "input X: f32[" + rows + ", 2048], g: f32[2048]\noutput Y: f32[" + rows +
-        ", 2048]\ntemp m: f32[" + rows + "]\nm[i] = max(j, X[i, j])\n" +
-        "Y[i, j] = (X[i, j] - m[i]) * g[j]\n");
+    const Schedule schedule =
+        by_default("input X: f32[" + rows + ", 2048], g: f32[2048]\noutput Y: f32[" + rows +
+                   ", 2048]\ntemp m: f32[" + rows + "]\nm[i] = max(j, X[i, j])\n" +
+                   "Y[i, j] = (X[i, j] - m[i]) * g[j]\n");
     const poly::LoopId rows_loop = poly::path_of(schedule.order, poly::StmtId{0}).front();
     return schedule.order[rows_loop].marks.prefetches.size();
   };
@@ -270,8 +224,7 @@ TEST(Auto, calls_the_next_row_where_several_nests_read_it_from_memory) {
 
 TEST(Auto, lays_out_temps_by_rows_that_a_l1_does_not_hold) {
   const auto shape_of_padded = [](int64_t channels, int64_t size) {
-    const Schedule schedule =
-        scheduled_automatically(fmt::format(R"(input image: f32[{0}, {1}, {1}]
+    const Schedule schedule = by_default(fmt::format(R"(input image: f32[{0}, {1}, {1}]
 const weight: f32[64, {0}, 3, 3]
 output out: f32[64, {1}, {1}]
 temp padded: f32[{0}, {2}, {2}]
@@ -284,13 +237,8 @@ for c in range({0}):
                 padded[c, h, w] = 0
 out[k, h, w] = sum(c, r, s, padded[c, h + r, w + s] * weight[k, c, r, s])
 )",
-                                            channels, size, size + 2, size + 1));
-    std::vector<int64_t> shape;
-    for (const program::Tensor& tensor : schedule.scop.tensors)
-      if (tensor.name == "padded")
-        for (const scalar::Expr& extent : tensor.shape)
-          shape.push_back(scalar::constant_of(extent).value_or(0));
-    return shape;
+                                                     channels, size, size + 2, size + 1));
+    return extents_of(schedule, "padded");
   };
   EXPECT_EQ(shape_of_padded(48, 64), (std::vector<int64_t>{66, 48, 66})) << "many pages";
   EXPECT_EQ(shape_of_padded(64, 14), (std::vector<int64_t>{16, 64, 16})) << "few sets of lines";
@@ -320,68 +268,71 @@ TEST(Auto, puts_as_many_functions_side_by_side_as_registers_allow) {
 }
 
 TEST(Auto, stores_whole_lines_of_large_results) {
-  const auto scaled = [](const char* rows) {
-    return fmt::format("input x: f32[{0}, 4096]\noutput y: f32[{0}, 4096]\ny[i, j] = 2 * x[i, j]\n",
-                       rows);
+  const auto lanes = [](const char* rows) {
+    return around(by_default(fmt::format("input x: f32[{0}, 4096]\noutput y: f32[{0}, 4096]\n"
+                                         "y[i, j] = 2 * x[i, j]\n",
+                                         rows)),
+                  0)
+        .lanes();
   };
-  EXPECT_NE(loops_of(scheduled_automatically(scaled("4096"))).find("vector(16)"),
-            std::string::npos);
-  EXPECT_NE(loops_of(scheduled_automatically(scaled("64"))).find("vector(8)"), std::string::npos);
+  EXPECT_EQ(lanes("4096"), 16);
+  EXPECT_EQ(lanes("64"), 8);
 }
 
 TEST(Auto, takes_the_greatest_of_a_short_row_in_lanes) {
   const auto of_rows = [](const char* what) {
-    return loops_of(scheduled_automatically(
-        fmt::format("input x: f32[512, 40]\noutput y: f32[512]\ny[i] = {}(j, x[i, j])\n", what)));
+    return by_default(
+        fmt::format("input x: f32[512, 40]\noutput y: f32[512]\ny[i] = {}(j, x[i, j])\n", what));
   };
-  EXPECT_NE(of_rows("max").find("for j:  # vector(8)"), std::string::npos) << of_rows("max");
-  EXPECT_EQ(of_rows("sum").find("for j:  # vector"), std::string::npos) << of_rows("sum");
+  EXPECT_EQ(around(of_rows("max"), 1).lanes_along(), "j") << loops_of(of_rows("max"));
+  EXPECT_EQ(around(of_rows("sum"), 1).lanes_along(), "none") << loops_of(of_rows("sum"));
 }
 
 TEST(Auto, lays_a_few_columns_along_the_reduction) {
   const auto product = [](int columns) {
-    return loops_of(scheduled_automatically(
+    return by_default(
         fmt::format("input A: f32[512, 300], B: f32[300, {0}]\noutput C: f32[512, {0}]\n"
                     "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
-                    columns)));
+                    columns));
   };
-  EXPECT_NE(product(3).find(R"(for i:  # parallel
-  for j:
-    for k:  # vector(4)
-      S1
-)"),
-            std::string::npos)
-      << product(3);
-  EXPECT_NE(product(3).find("S2"), std::string::npos) << "the columns are copied";
-  EXPECT_EQ(product(8).find("for k:  # vector(4)"), std::string::npos) << "wide enough for lanes";
+  EXPECT_EQ(around(product(3), 1).lanes_along(), "k") << loops_of(product(3));
+  EXPECT_TRUE(around(product(3), 1).is_parallel());
+  EXPECT_TRUE(is_copied(product(3), "B")) << loops_of(product(3));
+  EXPECT_EQ(around(product(8), 1).lanes_along(), "j") << "wide enough for lanes";
 }
 
 TEST(Auto, keeps_the_sums_of_short_rows_in_registers) {
-  const auto loops = [](int columns) {
-    return loops_of(scheduled_automatically(fmt::format(
-        "input x: f32[997, {0}]\noutput y: f32[{0}]\ny[j] = sum(i, x[i, j])\n", columns)));
+  const auto columns = [](int count) {
+    return by_default(
+        fmt::format("input x: f32[997, {0}]\noutput y: f32[{0}]\ny[j] = sum(i, x[i, j])\n", count));
   };
-  EXPECT_NE(loops(61).find("for i:\n  for j:  # vector(4) unroll\n    S1\n"), std::string::npos)
-      << loops(61);
-  EXPECT_EQ(loops(1024).find("for j:  # vector(4) unroll"), std::string::npos) << loops(1024);
+  const LoopsAround few = around(columns(61), 1), many = around(columns(1024), 1);
+  EXPECT_EQ(few.lanes_along(), "j");
+  EXPECT_EQ(few.unrolled(), std::set<std::string>{"j"}) << loops_of(columns(61));
+  EXPECT_EQ(many.lanes_along(), "j") << loops_of(columns(1024));
+  EXPECT_EQ(many.unrolled().count("j"), 0U) << loops_of(columns(1024));
 }
 
 TEST(Auto, leaves_a_recurrence_as_it_is) {
-  EXPECT_EQ(loops_of(scheduled_automatically(kPrefixSum)), "for i:\n  S0\n");
+  const LoopsAround nest = around(by_default(kPrefixSum), 0);
+  ASSERT_EQ(nest.loops.size(), 1U);
+  EXPECT_EQ(nest.loops.front().marks, poly::Marks{});
 }
 
 TEST(Auto, does_not_start_threads_for_a_few_iterations) {
-  const Schedule schedule = scheduled_automatically(R"(input a: f32[64]
-output b: f32[64]
-for i in range(64):
-    b[i] = a[i]
-)");
-  EXPECT_EQ(loops_of(schedule), "for i:  # vector(8)\n  S0\n");
+  const auto copy = [](int elements) {
+    return around(
+        by_default(fmt::format("input a: f32[{0}]\noutput b: f32[{0}]\nb[i] = a[i]\n", elements)),
+        0);
+  };
+  EXPECT_EQ(copy(64).lanes(), 8);
+  EXPECT_FALSE(copy(64).is_parallel());
+  EXPECT_TRUE(copy(64000000).is_parallel());
 }
 
 TEST(Auto, does_not_ask_the_scheduler_about_deep_nests) {
   // Too few filters and too narrow for register tiles; isl's scheduler would take minutes.
-  const Schedule schedule = scheduled_automatically(R"(input image: f32[12, 11, 11]
+  const Schedule schedule = by_default(R"(input image: f32[12, 11, 11]
 input weight: f32[2, 12, 5, 5]
 output out: f32[2, 11, 11]
 temp padded: f32[12, 15, 15]
@@ -399,7 +350,7 @@ out[k, h, w] = sum(c, r, s, padded[c, h + r, w + s] * weight[k, c, r, s])
 
 TEST(Auto, schedules_what_the_scheduler_gives_up_on) {
   // isl: "unable to carry dependences".
-  const Schedule schedule = scheduled_automatically(R"(param N
+  const Schedule schedule = by_default(R"(param N
 inout A: i32[1, 1]
 output C: i32[2, N + 3]
 for i in range(0, 2):
@@ -413,7 +364,7 @@ for i in range(0, 2, 3):
 }
 
 TEST(Auto, does_not_reassociate_under_exact) {
-  const Schedule schedule = scheduled_automatically(std::string("numerics exact\n") + kGemm);
+  const Schedule schedule = by_default(std::string("numerics exact\n") + kGemm);
   const auto verdict = poly::judge(schedule.scop, schedule.order);
   ASSERT_TRUE(std::holds_alternative<poly::Legal>(verdict));
   EXPECT_FALSE(std::get<poly::Legal>(verdict).reassociates);
@@ -427,51 +378,47 @@ TEST(Auto, reads_rows_in_place_that_wide_vectors_take_element_by_element) {
                                        "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
                                        columns, depth));
   };
-  const auto copies = [&](int64_t columns, int64_t depth) {
-    return product(columns, depth).scop.statements.size() - 2;
-  };
-  EXPECT_EQ(copies(256, 64), 1U) << "weights alone";
-  EXPECT_EQ(copies(1024, 256), 1U);
-  EXPECT_EQ(copies(1024, 1024), 1U) << "however long the rows";
-  const std::string loops = loops_of(product(256, 64));
-  EXPECT_LT(loops.find("for i.1.0:"), loops.rfind("for j.1.0:"))
+  for (const auto& [columns, depth] :
+       {std::pair<int64_t, int64_t>{256, 64}, {1024, 256}, {1024, 1024}}) {
+    EXPECT_FALSE(is_copied(product(columns, depth), "A")) << depth << ": however long the rows";
+    EXPECT_TRUE(is_packed(product(columns, depth), "B")) << depth;
+  }
+  const LoopsAround update = around(product(256, 64), 1);
+  EXPECT_LT(update.depth_of_steps("i"), update.depth_of_steps("j"))
       << "rows meet all columns in turn:\n"
-      << loops;
+      << loops_of(product(256, 64));
 }
 
 TEST(Auto, wide_vectors_call_panels_of_kept_weights) {
-  const auto loops = [](const char* kind, int64_t channels, int64_t filters) {
-    return loops_of(for_one_core_of(
+  const auto product = [](const char* kind, int64_t channels, int64_t filters) {
+    return for_one_core_of(
         "sapphirerapids",
         fmt::format("input image: f32[196, {1}]\n{0} weight: f32[{1}, {2}]\n"
                     "output out: f32[196, {2}]\nout[q, k] = sum(c, image[q, c] * weight[c, k])\n",
-                    kind, channels, filters)));
+                    kind, channels, filters));
   };
-  const auto calls = [&](const char* kind, int64_t channels, int64_t filters) {
-    return loops(kind, channels, filters).find("# prefetch") != std::string::npos;
-  };
-  EXPECT_TRUE(calls("const", 256, 256)) << loops("const", 256, 256);
-  EXPECT_FALSE(calls("const", 64, 128)) << "few weights are there in time";
-  EXPECT_FALSE(calls("input", 256, 256)) << "these were packed just before";
-  const std::string around = loops_of(for_one_core_of(
+  EXPECT_TRUE(prefetches(product("const", 256, 256))) << loops_of(product("const", 256, 256));
+  EXPECT_FALSE(prefetches(product("const", 64, 128))) << "few weights are there in time";
+  EXPECT_FALSE(prefetches(product("input", 256, 256))) << "these were packed just before";
+  const Schedule windows = for_one_core_of(
       "sapphirerapids", "input image: f32[16, 16, 256]\nconst weight: f32[3, 3, 256, 256]\n"
                         "output out: f32[14, 14, 256]\nout[h, w, k] = "
-                        "sum(r, s, c, image[h + r, w + s, c] * weight[r, s, c, k])\n"));
-  EXPECT_NE(around.find("for k.0:  # prefetch"), std::string::npos) << around;
+                        "sum(r, s, c, image[h + r, w + s, c] * weight[r, s, c, k])\n");
+  EXPECT_TRUE(around(windows, 1).prefetches_along("k")) << loops_of(windows);
 }
 
 TEST(Auto, windows_over_single_channels_in_lanes_take_several_pixels) {
   const auto depthwise = [](const char* machine, int64_t window) {
-    return loops_of(for_one_core_of(
-        machine, fmt::format("input X: f32[{0}, {0}, 64], w: f32[{1}, {1}, 64]\n"
-                             "output Y: f32[24, 24, 64]\n"
-                             "Y[h, x, c] = sum(r, s, X[h + r, x + s, c] * w[r, s, c])\n",
-                             23 + window, window)));
+    return for_one_core_of(machine,
+                           fmt::format("input X: f32[{0}, {0}, 64], w: f32[{1}, {1}, 64]\n"
+                                       "output Y: f32[24, 24, 64]\n"
+                                       "Y[h, x, c] = sum(r, s, X[h + r, x + s, c] * w[r, s, c])\n",
+                                       23 + window, window));
   };
-  EXPECT_NE(depthwise("sapphirerapids", 3).find("for x.1:  # unroll\n"), std::string::npos)
-      << depthwise("sapphirerapids", 3);
-  EXPECT_NE(depthwise("neoverse-n1", 5).find("for x.1:  # unroll\n"), std::string::npos)
-      << depthwise("neoverse-n1", 5);
+  for (const Schedule& schedule : {depthwise("sapphirerapids", 3), depthwise("neoverse-n1", 5)}) {
+    EXPECT_EQ(around(schedule, 1).lanes_along(), "c") << loops_of(schedule);
+    EXPECT_EQ(around(schedule, 1).unrolled().count("x"), 1U) << loops_of(schedule);
+  }
 }
 
 } // namespace

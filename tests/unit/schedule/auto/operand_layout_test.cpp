@@ -1,29 +1,11 @@
-#include "unit/schedule/programs.h"
+#include "unit/schedule/auto/facts.h"
 
 #include <fmt/format.h>
 
 namespace kawara::schedule {
 namespace {
 
-std::string text_of_loops(const Schedule& schedule) {
-  return poly::print(schedule.order, poly::names_of_statements(schedule.scop));
-}
-
-bool runs_as(const Schedule& schedule, const std::string& instruction) {
-  return text_of_loops(schedule).find(instruction) != std::string::npos;
-}
-
-/// Extents of a tensor that the schedule made; empty where there is none.
-std::vector<int64_t> extents_of(const Schedule& schedule, const std::string& name) {
-  std::vector<int64_t> extents;
-  for (const program::Tensor& tensor : schedule.scop.tensors)
-    if (tensor.name == name)
-      for (const scalar::Expr& extent : tensor.shape)
-        extents.push_back(scalar::constant_of(extent).value_or(0));
-  return extents;
-}
-
-/// Its type; nothing where there is none.
+/// Type of a tensor; nothing where there is none.
 std::optional<scalar::Elem> elem_of(const Schedule& schedule, const std::string& name) {
   for (const program::Tensor& tensor : schedule.scop.tensors)
     if (tensor.name == name)
@@ -42,29 +24,30 @@ std::string channels_first(const std::string& image, const std::string& weight,
 
 TEST(AutoGroups, lay_channels_of_bytes_side_by_side) {
   const Schedule made = for_one_core_of("neoverse-n1", channels_first("i8", "i8", "i32", 32));
-  EXPECT_TRUE(runs_as(made, "neon.sdot")) << text_of_loops(made);
+  EXPECT_TRUE(uses(made, "neon.sdot")) << loops_of(made);
   EXPECT_EQ(extents_of(made, "X_laid_out").back(), 4);
   EXPECT_TRUE(
-      runs_as(for_one_core_of("neoverse-n1", channels_first("u8", "u8", "i32", 32)), "neon.udot"));
+      uses(for_one_core_of("neoverse-n1", channels_first("u8", "u8", "i32", 32)), "neon.udot"));
 }
 
 TEST(AutoGroups, are_those_of_the_processor) {
   const Schedule bytes = for_one_core_of("sapphirerapids", channels_first("u8", "i8", "i32", 32));
-  EXPECT_TRUE(runs_as(bytes, "avx512.vpdpbusd")) << text_of_loops(bytes);
+  EXPECT_TRUE(uses(bytes, "avx512.vpdpbusd")) << loops_of(bytes);
   const Schedule halves =
       for_one_core_of("neoverse-v1", "numerics fast\n" + channels_first("bf16", "bf16", "f32", 32));
-  EXPECT_TRUE(runs_as(halves, "neon.bfdot")) << text_of_loops(halves);
+  EXPECT_TRUE(uses(halves, "neon.bfdot")) << loops_of(halves);
   EXPECT_EQ(extents_of(halves, "X_laid_out").back(), 2);
 }
 
 TEST(AutoTileRows, are_groups_of_64_bytes_that_are_transposed_over_in_squares) {
   const Schedule made = for_one_core_of("sapphirerapids", channels_first("u8", "i8", "i32", 128));
-  EXPECT_TRUE(runs_as(made, "amx.tdpbusd")) << text_of_loops(made);
+  EXPECT_TRUE(uses(made, "amx.tdpbusd")) << loops_of(made);
   EXPECT_EQ(extents_of(made, "X_laid_out"), (std::vector<int64_t>{2, 18, 18, 64}));
-  EXPECT_NE(text_of_loops(made).find("for d2.1:  # unroll"), std::string::npos)
-      << "whole rows of the image, 18 elements" << text_of_loops(made);
-  EXPECT_NE(text_of_loops(made).find("for d0.1.1:  # vector(16)"), std::string::npos)
-      << text_of_loops(made);
+  const LoopsAround copy = around(made, 2);
+  EXPECT_EQ(copy.lanes_along(), "d0") << loops_of(made);
+  EXPECT_EQ(copy.lanes(), 16) << loops_of(made);
+  EXPECT_EQ(copy.unrolled().count("d2"), 1U) << "whole rows of the image, 18 elements\n"
+                                             << loops_of(made);
 }
 
 TEST(AutoTileRows, need_tiles_and_channels_that_fill_them) {
@@ -73,16 +56,16 @@ TEST(AutoTileRows, need_tiles_and_channels_that_fill_them) {
         cpu,
         "numerics fast\n" + channels_first(elem, elem, elem[0] == 'b' ? "f32" : "i32", channels));
   };
-  EXPECT_TRUE(runs_as(loops("sapphirerapids", "bf16", 32), "amx.tdpbf16ps"));
-  EXPECT_TRUE(runs_as(loops("sapphirerapids", "i8", 64), "amx.tdpbssd"));
-  EXPECT_FALSE(runs_as(loops("sapphirerapids", "bf16", 24), "amx."));
-  EXPECT_FALSE(runs_as(loops("sapphirerapids", "i8", 32), "amx."));
-  EXPECT_FALSE(runs_as(loops("znver4", "i8", 64), "amx."));
+  EXPECT_TRUE(uses(loops("sapphirerapids", "bf16", 32), "amx.tdpbf16ps"));
+  EXPECT_TRUE(uses(loops("sapphirerapids", "i8", 64), "amx.tdpbssd"));
+  EXPECT_FALSE(uses(loops("sapphirerapids", "bf16", 24), "amx."));
+  EXPECT_FALSE(uses(loops("sapphirerapids", "i8", 32), "amx."));
+  EXPECT_FALSE(uses(loops("znver4", "i8", 64), "amx."));
 }
 
 TEST(AutoGroups, that_are_not_whole_end_in_zeros) {
   const Schedule made = for_one_core_of("neoverse-n1", channels_first("i8", "i8", "i32", 30));
-  EXPECT_TRUE(runs_as(made, "neon.sdot")) << text_of_loops(made);
+  EXPECT_TRUE(uses(made, "neon.sdot")) << loops_of(made);
   EXPECT_EQ(extents_of(made, "X_padded").front(), 8);
 }
 
@@ -91,21 +74,21 @@ TEST(AutoGroups, lie_there_already_where_channels_come_last) {
       "neoverse-n1",
       "input X: i8[18, 18, 32]\nconst W: i8[3, 3, 32, 48]\noutput Y: i32[16, 16, 48]\n"
       "Y[h, w, k] = sum(r, s, c, X[h + r, w + s, c] * W[r, s, c, k])\n");
-  EXPECT_TRUE(runs_as(made, "neon.sdot")) << text_of_loops(made);
-  EXPECT_TRUE(extents_of(made, "X_laid_out").empty());
-  EXPECT_TRUE(extents_of(made, "X_packed").empty());
+  EXPECT_TRUE(uses(made, "neon.sdot")) << loops_of(made);
+  EXPECT_FALSE(is_copied(made, "X")) << loops_of(made);
+  EXPECT_TRUE(is_packed(made, "W")) << loops_of(made);
 }
 
 TEST(AutoGroups, of_one_row_are_read_unpacked) {
   const Schedule made = for_one_core_of(
       "neoverse-n1", "input X: i8[1, 256]\nconst W: i8[256, 512]\noutput Y: i32[1, 512]\n"
                      "Y[i, j] = sum(k, X[i, k] * W[k, j])\n");
-  EXPECT_TRUE(runs_as(made, "neon.sdot")) << text_of_loops(made);
+  EXPECT_TRUE(uses(made, "neon.sdot")) << loops_of(made);
 }
 
 TEST(AutoGroups, of_signed_bytes_are_kept_as_i16_where_the_instruction_takes_those) {
   const Schedule made = for_one_core_of("sapphirerapids", channels_first("i8", "i8", "i32", 32));
-  EXPECT_TRUE(runs_as(made, "avx512.vpdpwssd")) << text_of_loops(made);
+  EXPECT_TRUE(uses(made, "avx512.vpdpwssd")) << loops_of(made);
   EXPECT_EQ(extents_of(made, "X_laid_out").back(), 2);
   EXPECT_EQ(elem_of(made, "X_laid_out"), scalar::Elem::I16);
 }
@@ -113,25 +96,25 @@ TEST(AutoGroups, of_signed_bytes_are_kept_as_i16_where_the_instruction_takes_tho
 TEST(AutoGroups, may_leave_lanes_of_an_instruction_empty) {
   const Schedule made =
       for_one_core_of("sapphirerapids", channels_first("u8", "i8", "i32", 32, 24));
-  EXPECT_TRUE(runs_as(made, "avx512.vpdpbusd")) << text_of_loops(made);
+  EXPECT_TRUE(uses(made, "avx512.vpdpbusd")) << loops_of(made);
 }
 
 TEST(AutoGroups, half_floats_are_converted_once_where_no_instruction_takes_them) {
   for (const char* elem : {"f16", "bf16"})
     for (const char* cpu : {"neoverse-n1", "sapphirerapids"}) {
       const Schedule made = for_one_core_of(cpu, channels_first(elem, elem, "f32", 32));
-      EXPECT_EQ(elem_of(made, "X_laid_out"), scalar::Elem::F32) << text_of_loops(made);
-      EXPECT_EQ(elem_of(made, "W_packed"), scalar::Elem::F32) << text_of_loops(made);
+      EXPECT_EQ(elem_of(made, "X_laid_out"), scalar::Elem::F32) << loops_of(made);
+      EXPECT_EQ(elem_of(made, "W_packed"), scalar::Elem::F32) << loops_of(made);
     }
 }
 
 TEST(AutoGroups, f16_is_added_up_in_f16_block_by_block_where_that_is_allowed) {
   const Schedule made =
       for_one_core_of("neoverse-n1", "numerics fast\n" + channels_first("f16", "f16", "f32", 32));
-  EXPECT_TRUE(runs_as(made, "neon.fmla_f16")) << text_of_loops(made);
+  EXPECT_TRUE(uses(made, "neon.fmla_f16")) << loops_of(made);
   // 16 channels of 9 taps are a block, and the image stays as it is.
-  EXPECT_EQ(extents_of(made, "W_packed")[1], 2) << text_of_loops(made);
-  EXPECT_EQ(elem_of(made, "X_laid_out"), std::nullopt);
+  EXPECT_EQ(extents_of(made, "W_packed")[1], 2) << loops_of(made);
+  EXPECT_FALSE(is_copied(made, "X"));
 }
 
 TEST(AutoGroups, half_floats_stay_where_few_filters_use_them) {
@@ -139,7 +122,10 @@ TEST(AutoGroups, half_floats_stay_where_few_filters_use_them) {
       for_one_core_of("neoverse-n1", "input X: f16[32, 18, 18]\nconst W: f16[32, 3, 3]\n"
                                      "output Y: f32[32, 16, 16]\n"
                                      "Y[c, h, w] = sum(r, s, X[c, h + r, w + s] * W[c, r, s])\n");
-  EXPECT_EQ(elem_of(made, "X_laid_out"), std::nullopt) << text_of_loops(made);
+  EXPECT_FALSE(is_copied(made, "X")) << loops_of(made);
+  EXPECT_TRUE(
+      is_copied(for_one_core_of("neoverse-n1", channels_first("f16", "f16", "f32", 32)), "X"))
+      << "48 filters use them";
 }
 
 TEST(AutoGroups, are_not_made_where_nothing_gains) {
@@ -147,8 +133,10 @@ TEST(AutoGroups, are_not_made_where_nothing_gains) {
        {channels_first("f32", "f32", "f32", 32), channels_first("i8", "i8", "i32", 1),
         channels_first("i16", "i16", "i32", 32)}) {
     const Schedule made = for_one_core_of("neoverse-n1", text);
-    EXPECT_TRUE(extents_of(made, "X_laid_out").empty()) << text_of_loops(made);
+    EXPECT_FALSE(is_copied(made, "X")) << loops_of(made);
   }
+  EXPECT_TRUE(
+      is_copied(for_one_core_of("neoverse-n1", channels_first("i8", "i8", "i32", 32)), "X"));
 }
 
 } // namespace

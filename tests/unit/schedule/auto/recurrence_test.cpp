@@ -1,6 +1,5 @@
-#include "schedule/auto/auto.h"
 #include "schedule/tree/extent.h"
-#include "unit/schedule/programs.h"
+#include "unit/schedule/auto/facts.h"
 
 #include <gtest/gtest.h>
 
@@ -8,17 +7,6 @@
 
 namespace kawara::schedule {
 namespace {
-
-Schedule by_default(const std::string& text) {
-  auto made = apply(initial(text), Auto{}, test_environment());
-  EXPECT_TRUE(made) << text;
-  return *std::move(made);
-}
-
-std::string loops_by_default(const std::string& text) {
-  const Schedule made = by_default(text);
-  return poly::print(made.order, poly::names_of_statements(made.scop));
-}
 
 /// A recurrence along each row: lanes over rows would load and store element by element.
 std::string along_rows(const char* value) {
@@ -32,28 +20,32 @@ for i in range(512):
 }
 
 TEST(Recurrence, along_rows_has_several_rows_side_by_side) {
-  EXPECT_EQ(loops_by_default((along_rows("x[i, j] + 0.5 * y[i, j - 1]"))),
-            "for i.0:  # parallel\n  for j:\n    for i.1:  # unroll\n      S0\n");
+  const Schedule rows = by_default(along_rows("x[i, j] + 0.5 * y[i, j - 1]"));
+  const LoopsAround nest = around(rows, 0);
+  EXPECT_EQ(nest.lanes(), 0) << loops_of(rows);
+  EXPECT_EQ(nest.unrolled(), std::set<std::string>{"i"}) << loops_of(rows);
+  EXPECT_GT(nest.depth_of_steps("j"), nest.depth_of_steps("i")) << loops_of(rows);
+  EXPECT_TRUE(nest.is_parallel());
 }
 
 TEST(Recurrence, of_a_function_has_lanes) {
-  const std::string loops = loops_by_default((along_rows("x[i, j] + 0.5 * exp(y[i, j - 1])")));
-  EXPECT_NE(loops.find("vector("), std::string::npos) << loops;
-  EXPECT_EQ(loops.find("unroll"), std::string::npos) << loops;
+  const Schedule rows = by_default(along_rows("x[i, j] + 0.5 * exp(y[i, j - 1])"));
+  EXPECT_EQ(around(rows, 0).lanes_along(), "i") << loops_of(rows);
+  EXPECT_TRUE(around(rows, 0).unrolled().empty()) << loops_of(rows);
 }
 
 TEST(Recurrence, along_columns_has_lanes) {
-  const std::string loops = loops_by_default((R"(input x: f64[512, 700]
+  const Schedule columns = by_default(R"(input x: f64[512, 700]
 inout y: f64[512, 700]
 for j in range(700):
     for i in range(1, 512):
         y[i, j] = x[i, j] + 0.5 * y[i - 1, j]
-)"));
-  EXPECT_NE(loops.find("vector("), std::string::npos) << loops;
+)");
+  EXPECT_EQ(around(columns, 0).lanes_along(), "j") << loops_of(columns);
 }
 
 TEST(Recurrence, in_a_scalar_has_several_rows_side_by_side) {
-  const std::string loops = loops_by_default((R"(input x: f64[512, 700]
+  const Schedule rows = by_default(R"(input x: f64[512, 700]
 output y: f64[512, 700]
 temp last: f64
 for i in range(512):
@@ -61,13 +53,17 @@ for i in range(512):
     for j in range(699, -1, -1):
         y[i, j] = x[i, j] + 0.5 * last
         last = y[i, j] * 0.25
-)"));
-  EXPECT_NE(loops.find("  for j:\n    for i.1:  # unroll\n"), std::string::npos) << loops;
-  EXPECT_EQ(loops.find("vector("), std::string::npos) << loops;
+)");
+  for (const uint32_t statement : {1, 2}) {
+    const LoopsAround nest = around(rows, statement);
+    EXPECT_EQ(nest.lanes(), 0) << loops_of(rows);
+    EXPECT_EQ(nest.unrolled(), std::set<std::string>{"i"}) << loops_of(rows);
+    EXPECT_GT(nest.depth_of_steps("j"), nest.depth_of_steps("i")) << loops_of(rows);
+  }
 }
 
 TEST(Recurrence, whose_scalar_is_a_result_has_several_rows_side_by_side) {
-  const std::string loops = loops_by_default(R"(input x: f64[512, 700], w: f64[512]
+  const Schedule rows = by_default(R"(input x: f64[512, 700], w: f64[512]
 output y: f64[512, 700], s: f64[512]
 temp last: f64
 for i in range(512):
@@ -77,7 +73,7 @@ for i in range(512):
         last = y[i, j] * 0.25
     s[i] = w[i] * last
 )");
-  EXPECT_NE(loops.find("  for j:\n    for i.1:  # unroll\n"), std::string::npos) << loops;
+  EXPECT_EQ(around(rows, 1).unrolled(), std::set<std::string>{"i"}) << loops_of(rows);
 }
 
 /// Iterations of the innermost loop around the last statement.

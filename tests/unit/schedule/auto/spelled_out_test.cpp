@@ -1,13 +1,9 @@
-#include "unit/schedule/programs.h"
+#include "unit/schedule/auto/facts.h"
 
 #include "schedule/auto/auto.h"
 
 namespace kawara::schedule {
 namespace {
-
-std::string loops_of(const Schedule& schedule) {
-  return poly::print(schedule.order, poly::names_of_statements(schedule.scop));
-}
 
 std::string spelled(const std::string& text) {
   return print(spelled_out(initial(text), test_environment()));
