@@ -1,44 +1,43 @@
-#include "unit/schedule/programs.h"
+#include "unit/schedule/auto/facts.h"
 
 // Copies that transpose: how many elements a square has.
 
 namespace kawara::schedule {
 namespace {
 
-std::string transposed(const std::string& elem, const std::string& value) {
-  const Schedule made = for_one_core_of(
-      "neoverse-n1", "input X: " + elem + "[512, 512]\noutput Y: " + elem +
-                         "[512, 512]\nfor i in range(512):\n    for j in range(512):\n"
-                         "        Y[i, j] = " +
-                         value + "\n");
-  return "\n" + poly::print(made.order, poly::names_of_statements(made.scop));
+LoopsAround transposed(const std::string& elem, const std::string& value) {
+  return around(for_one_core_of("neoverse-n1",
+                                "input X: " + elem + "[512, 512]\noutput Y: " + elem +
+                                    "[512, 512]\nfor i in range(512):\n    for j in range(512):\n"
+                                    "        Y[i, j] = " +
+                                    value + "\n"),
+                0);
 }
 
-const std::string kOfFour = "\n"
-                            "for i.0:  # parallel\n"
-                            "  for j.0:\n"
-                            "    for i.1.0:\n"
-                            "      for i.1.1:  # unroll\n"
-                            "        for j.1:  # vector(16)\n"
-                            "          S0\n";
+/// Rows of a square: iterations of the loop that is unrolled around the lanes.
+int64_t rows_of_square(const LoopsAround& nest) {
+  for (const poly::OrderLoop& loop : nest.loops)
+    if (loop.marks.unroll == poly::kFullUnroll)
+      return loop.tile_size;
+  return 0;
+}
 
 TEST(AutoTransposed, squares_have_as_many_elements_as_a_vector_of_results) {
-  EXPECT_EQ(transposed("f32", "X[j, i]"), kOfFour);
-  EXPECT_EQ(transposed("f16", "X[j, i]"), kOfFour) << "computed in f32";
+  for (const char* elem : {"f32", "f16"}) {
+    const LoopsAround copy = transposed(elem, "X[j, i]");
+    EXPECT_EQ(copy.lanes_along(), "j") << elem;
+    EXPECT_EQ(copy.unrolled(), std::set<std::string>{"i"}) << elem;
+    EXPECT_EQ(rows_of_square(copy), 4) << elem << ": computed in f32";
+  }
 }
 
-TEST(AutoTransposed, bytes_are_transposed_over_as_they_lie) {
-  const std::string bytes = "\n"
-                            "for i.0:  # parallel\n"
-                            "  for j.0:\n"
-                            "    for i.1.0:\n"
-                            "      for j.1.0:\n"
-                            "        for i.1.1:  # unroll\n"
-                            "          for j.1.1:  # vector(16)\n"
-                            "            S0\n";
-  EXPECT_EQ(transposed("i8", "X[j, i]"), bytes);
-  EXPECT_EQ(transposed("u8", "X[j, i]"), bytes);
-  EXPECT_EQ(transposed("i8", "X[j, i] + 1"), kOfFour) << "an addition is of i32";
+TEST(AutoTransposed, bytes_are_transposed_as_they_lie) {
+  for (const char* elem : {"i8", "u8"}) {
+    const LoopsAround copy = transposed(elem, "X[j, i]");
+    EXPECT_EQ(copy.lanes(), 16) << elem;
+    EXPECT_EQ(rows_of_square(copy), 16) << elem;
+  }
+  EXPECT_EQ(rows_of_square(transposed("i8", "X[j, i] + 1")), 4) << "an addition is of i32";
 }
 
 } // namespace
