@@ -1,4 +1,4 @@
-#include "unit/schedule/programs.h"
+#include "unit/schedule/auto/facts.h"
 
 #include <fmt/format.h>
 
@@ -24,35 +24,23 @@ Schedule of_sizes(int64_t rows, int64_t columns, int64_t depth) {
                                       rows, columns, depth));
 }
 
-/// Extents of the copy of an operand.
-std::vector<int64_t> shape_of_copy(const Schedule& schedule, const std::string& name) {
-  std::vector<int64_t> extents;
-  for (const program::Tensor& tensor : schedule.scop.tensors)
-    if (tensor.name == name)
-      for (const scalar::Expr& extent : tensor.shape)
-        extents.push_back(scalar::constant_of(extent).value_or(0));
-  return extents;
-}
-
-bool copies_image(const Schedule& schedule) {
-  return !shape_of_copy(schedule, "image_packed").empty();
-}
+bool copies_image(const Schedule& schedule) { return is_copied(schedule, "image"); }
 
 bool walks_columns_inside(const Schedule& schedule) {
-  const std::string loops = poly::print(schedule.order, poly::names_of_statements(schedule.scop));
-  return loops.rfind("for i.1.0:") < loops.rfind("for j.1.0:");
+  const LoopsAround update = around(schedule, 1);
+  return update.depth_of_steps("i") < update.depth_of_steps("j");
 }
 
 TEST(AutoInPlace, gives_rows_that_share_lines_of_the_l1_smaller_tiles) {
-  EXPECT_EQ(shape_of_copy(of_sizes(2160, 1152, 1000), "B_packed").back(), 3 * 16);
-  EXPECT_EQ(shape_of_copy(of_sizes(2160, 1152, 1024), "B_packed").back(), 4 * 16)
+  EXPECT_EQ(extents_of(of_sizes(2160, 1152, 1000), "B_packed").back(), 3 * 16);
+  EXPECT_EQ(extents_of(of_sizes(2160, 1152, 1024), "B_packed").back(), 4 * 16)
       << "rows 4096 bytes apart: six of them, and four vectors";
 }
 
 TEST(AutoInPlace, walks_once_through_rows_beyond_the_l2) {
   const Schedule large = of_sizes(1024, 1024, 1024);
   EXPECT_TRUE(walks_columns_inside(large)) << listing(large);
-  EXPECT_EQ(shape_of_copy(large, "B_packed"), (std::vector<int64_t>{4, 4, 1024, 64}))
+  EXPECT_EQ(extents_of(large, "B_packed"), (std::vector<int64_t>{4, 4, 1024, 64}))
       << "blocks of half the L2";
   const Schedule deep = of_sizes(2048, 2048, 2048);
   EXPECT_TRUE(walks_columns_inside(deep)) << listing(deep);
@@ -70,26 +58,22 @@ TEST(AutoInPlace, copies_what_is_no_run_along_the_sum) {
 
 TEST(AutoInPlace, copies_an_image_in_blocks_that_the_l2_holds) {
   const Schedule schedule = for_wide_vectors(of_image(256, 3136, 64));
-  EXPECT_EQ(shape_of_copy(schedule, "image_packed"), (std::vector<int64_t>{7, 10, 256, 48}))
+  EXPECT_EQ(extents_of(schedule, "image_packed"), (std::vector<int64_t>{7, 10, 256, 48}))
       << "seven blocks of 0.5 MB:\n"
       << listing(schedule);
 }
 
 TEST(AutoInPlace, reads_an_image_unpacked_that_few_results_use) {
-  const auto asks = [](const Schedule& schedule) {
-    return poly::print(schedule.order, poly::names_of_statements(schedule.scop)).find("prefetch") !=
-           std::string::npos;
-  };
   const Schedule few = for_wide_vectors(of_image(96, 3136, 24));
   EXPECT_FALSE(copies_image(few)) << listing(few);
-  EXPECT_TRUE(asks(few)) << "1.2 MB come from beyond the L2:\n" << listing(few);
+  EXPECT_TRUE(prefetches(few)) << "1.2 MB come from beyond the L2:\n" << listing(few);
   const Schedule near = for_wide_vectors(of_image(64, 1024, 48));
-  EXPECT_FALSE(copies_image(near) || asks(near)) << listing(near);
+  EXPECT_FALSE(copies_image(near) || prefetches(near)) << listing(near);
   EXPECT_TRUE(copies_image(for_wide_vectors(of_image(256, 3136, 24))))
       << "each of 256 channels is in other pages";
   EXPECT_TRUE(copies_image(for_wide_vectors(of_image(64, 3136, 512)))) << "used by many results";
   const Schedule narrow = for_one_core_of("neoverse-n1", of_image(96, 3136, 24));
-  EXPECT_TRUE(!copies_image(narrow) && asks(narrow)) << listing(narrow);
+  EXPECT_TRUE(!copies_image(narrow) && prefetches(narrow)) << listing(narrow);
   EXPECT_TRUE(copies_image(for_one_core_of("neoverse-n1", of_image(64, 1024, 48))))
       << "narrow vectors do not wait for what is in the L2";
 }
@@ -107,18 +91,17 @@ TEST(AutoInPlace, has_room_for_two_panels_in_the_l2) {
                     "out[k, h, w] = sum(c, r, s, image[c, h + r, w + s] * weight[k, c, r, s])\n",
                     channels));
   };
-  EXPECT_EQ(shape_of_copy(of_channels(256), "weight_packed").back(), 48);
-  EXPECT_EQ(shape_of_copy(of_channels(512), "weight_packed").back(), 32)
+  EXPECT_EQ(extents_of(of_channels(256), "weight_packed").back(), 48);
+  EXPECT_EQ(extents_of(of_channels(512), "weight_packed").back(), 32)
       << "two panels of 48 columns would be 1.8 of 2 MB";
 }
 
 TEST(AutoInPlace, cuts_long_sums_into_equal_parts) {
-  EXPECT_EQ(shape_of_copy(of_sizes(49, 512, 4608), "B_packed"),
+  EXPECT_EQ(extents_of(of_sizes(49, 512, 4608), "B_packed"),
             (std::vector<int64_t>{6, 11, 768, 48}));
-  EXPECT_EQ(shape_of_copy(of_sizes(49, 512, 4600), "B_packed"),
+  EXPECT_EQ(extents_of(of_sizes(49, 512, 4600), "B_packed"),
             (std::vector<int64_t>{5, 11, 920, 48}));
-  EXPECT_EQ(shape_of_copy(of_sizes(49, 512, 4603), "B_packed"),
-            (std::vector<int64_t>{5, 11, 928, 48}))
+  EXPECT_EQ(extents_of(of_sizes(49, 512, 4603), "B_packed"), (std::vector<int64_t>{5, 11, 928, 48}))
       << "no part divides it";
 }
 
@@ -138,12 +121,12 @@ bool multiplies_f16(const Schedule& schedule) {
 TEST(AutoInPlace, sums_of_f16_take_tiles_of_few_rows) {
   const Schedule schedule = in_f16(768, 768, 512);
   EXPECT_TRUE(multiplies_f16(schedule)) << listing(schedule);
-  EXPECT_EQ(shape_of_copy(schedule, "B_packed").back(), 4 * 32);
+  EXPECT_EQ(extents_of(schedule, "B_packed").back(), 4 * 32);
 }
 
 TEST(AutoInPlace, rows_of_f16_are_copied_as_runs) {
   const Schedule schedule = in_f16(768, 768, 512);
-  EXPECT_EQ(shape_of_copy(schedule, "A_packed").back(), 128) << listing(schedule);
+  EXPECT_EQ(extents_of(schedule, "A_packed").back(), 128) << listing(schedule);
   EXPECT_TRUE(multiplies_f16(in_f16(64, 64, 256))) << "that is worth it for few columns too";
   EXPECT_TRUE(multiplies_f16(in_f16(20, 96, 300)));
 }
