@@ -163,7 +163,10 @@ TEST(ChainGroups, an_infinity_that_a_row_does_not_see_must_not_count) {
   const Sizes sizes = {{"H", 64}, {"N", 4096}, {"D", 128}};
   const auto is_one_pass = [&](const std::string& end) {
     const Line line = compile(attention(end, "rounding"), "auto", sizes);
-    return print(line.kernel).find("acc_part += P_part") != std::string::npos;
+    const std::string text = print(line.kernel);
+    const bool is_chain = text.find("acc_part += P_part") != std::string::npos;
+    EXPECT_EQ(text.find("workspace") != std::string::npos, !is_chain) << "scores in memory";
+    return is_chain;
   };
   EXPECT_TRUE(is_one_pass("N"));
   EXPECT_FALSE(is_one_pass("i + 1"));
@@ -173,6 +176,8 @@ TEST(ChainGroups, rows_that_miss_a_block_have_another_schedule) {
   // Position i sees those before it: in the last block of a tile its first row sees nothing.
   const Line line = compile(attention("i"), "auto", {{"H", 2}, {"N", 512}, {"D", 64}});
   EXPECT_EQ(print(line.kernel).find("best_factor"), std::string::npos);
+  const Line whole = compile(attention("i + 1"), "auto", {{"H", 2}, {"N", 512}, {"D", 64}});
+  EXPECT_NE(print(whole.kernel).find("best_factor"), std::string::npos) << print(whole.kernel);
 }
 
 /// What the interpreter says of the kernel without the statements that `is_left_out` picks.

@@ -42,6 +42,9 @@ TEST(Tf32, OperandsWhoseReductionRunsDownTheRowsAreTransposedFirst) {
   const std::string text = print(line.kernel);
   EXPECT_NE(text.find("workspace B_transposed: f32[70, 48]"), std::string::npos) << text;
   EXPECT_EQ(text.find("A_transposed"), std::string::npos) << text;
+  const std::string both =
+      print(compile(fast_product("k, i", "k, j"), kOnTensorCores, kSmall).kernel);
+  EXPECT_NE(both.find("A_transposed"), std::string::npos) << both;
 }
 
 TEST(Tf32, AnyOperandTransposed) {

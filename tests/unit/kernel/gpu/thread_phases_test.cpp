@@ -22,6 +22,8 @@ TEST(ThreadPhases, BlocksWithoutAnIterationLeaveTheElementToOthers) {
                            "    Y[k, j] = T[k, j] / C[0]\n";
   const std::string directives = "split(S1.k, 128); bind(S1.k.0, block.x); bind(S1.k.1, thread.x)";
   gpu_line::expect_same(text, directives, {});
+  const std::string kernel = print(gpu_line::compile(text, directives, {}).kernel);
+  EXPECT_NE(kernel.find("has_part"), std::string::npos) << kernel;
 }
 
 TEST(ThreadPhases, ElementsOfOneBlockNeedNoQuestion) {

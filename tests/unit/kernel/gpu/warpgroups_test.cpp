@@ -74,6 +74,9 @@ TEST(Warpgroups, threads_store_what_tma_cannot) {
   const Line line = compile(product("M, K", "N, K", "bf16", "acc[i, j]"), kTiles, sizes);
   expect_same(line, sizes, 1e-2);
   EXPECT_EQ(print(line.kernel).find("bulk C"), std::string::npos);
+  const Line even = compile(product("M, K", "N, K", "bf16", "acc[i, j]"), kTiles,
+                            {{"M", 70}, {"N", 80}, {"K", 72}});
+  EXPECT_NE(print(even.kernel).find("bulk C"), std::string::npos) << print(even.kernel);
 }
 
 TEST(Warpgroups, operands_whose_rows_tma_cannot_find_are_copied_first) {
@@ -98,6 +101,8 @@ TEST(Warpgroups, loops_stay_where_sizes_are_not_known) {
   const Sizes sizes = {{"M", 9}, {"N", 10}, {"K", 11}};
   const Line line = compile(product("M, K", "K, N", "f32", "acc[i, j]"), kTiles, sizes, false);
   EXPECT_FALSE(has_async_op(line.kernel.body));
+  const Line known = compile(product("M, K", "K, N", "f32", "acc[i, j]"), kTiles, sizes);
+  EXPECT_TRUE(has_async_op(known.kernel.body));
   const auto worst = gpu_line::difference(line, sizes, 1);
   ASSERT_TRUE(worst) << worst.error();
   EXPECT_LE(*worst, 1e-5);

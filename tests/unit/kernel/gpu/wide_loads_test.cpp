@@ -39,32 +39,42 @@ TEST(WideLoads, EightNeighboursOfTwoBytesAreOneLoad) {
 TEST(WideLoads, PiecesBeginAtMultiplesOfTheirLength) {
   // Rows of 36 elements begin at multiples of 8 bytes only.
   const Line line = compile(kNarrowSums, neighbours(4), {{"M", 3}, {"N", 36}});
-  EXPECT_NE(print(line.kernel).find("ramp(0, 1, 4)"), std::string::npos) << print(line.kernel);
+  EXPECT_NE(print(line.kernel).find("X_wide[ramp(0, 1, 4)]"), std::string::npos)
+      << print(line.kernel);
   expect_same(kNarrowSums, neighbours(4), {{"M", 3}, {"N", 36}});
   const Line odd = compile(kNarrowSums, neighbours(4), {{"M", 3}, {"N", 35}});
   EXPECT_EQ(print(odd.kernel).find("_wide"), std::string::npos) << print(odd.kernel);
 }
 
 TEST(WideLoads, WhatASelectMayLeaveOutIsNotLoaded) {
-  const std::string text = "input X: f32[16]\n"
-                           "output s: f32\n"
-                           "s = 0\n"
-                           "for i in range(4):\n"
-                           "    for j in range(4):\n"
-                           "        s += select(i < 3, X[4 * i + j], 0)\n";
+  const auto text = [](const std::string& value) {
+    return "input X: f32[16]\n"
+           "output s: f32\n"
+           "s = 0\n"
+           "for i in range(4):\n"
+           "    for j in range(4):\n"
+           "        s += " +
+           value + "\n";
+  };
   const std::string directives = "bind(i, thread.x); unroll(j)";
-  EXPECT_EQ(print(compile(text, directives, {}).kernel).find("_wide"), std::string::npos);
-  expect_same(text, directives, {});
+  const std::string chosen = text("select(i < 3, X[4 * i + j], 0)"), all = text("X[4 * i + j]");
+  EXPECT_EQ(print(compile(chosen, directives, {}).kernel).find("_wide"), std::string::npos);
+  EXPECT_NE(print(compile(all, directives, {}).kernel).find("_wide"), std::string::npos);
+  expect_same(chosen, directives, {});
 }
 
 TEST(WideLoads, WhatTheLaunchWritesIsReadElementByElement) {
-  const std::string text = "inout X: f32[32]\n"
-                           "for i in range(8):\n"
-                           "    for j in range(4):\n"
-                           "        X[4 * i + j] = X[4 * i + j] + 1\n";
+  const auto text = [](const std::string& result) {
+    return "inout X: f32[32], Y: f32[32]\n"
+           "for i in range(8):\n"
+           "    for j in range(4):\n"
+           "        " +
+           result + "[4 * i + j] = X[4 * i + j] + 1\n";
+  };
   const std::string directives = "bind(i, thread.x); unroll(j)";
-  EXPECT_EQ(print(compile(text, directives, {}).kernel).find("_wide"), std::string::npos);
-  expect_same(text, directives, {});
+  EXPECT_EQ(print(compile(text("X"), directives, {}).kernel).find("X_wide"), std::string::npos);
+  EXPECT_NE(print(compile(text("Y"), directives, {}).kernel).find("X_wide"), std::string::npos);
+  expect_same(text("X"), directives, {});
 }
 
 } // namespace

@@ -30,13 +30,15 @@ TEST(WideStores, elements_that_are_stored_one_by_one_leave_in_pieces) {
 
 TEST(WideStores, elements_in_another_order_or_of_the_buffer_itself_do_not) {
   const std::string unrolled = "bind(i, block.x); unroll(j)";
-  for (const std::string value :
-       {"D[i, 3 - j] = X[i, j]", "D[i, j] = X[i, j] + D[i, (j + 1) % 4]"}) {
+  for (const auto& [value, is_wide] : {std::pair<std::string, bool>{"D[i, j] = X[i, j]", true},
+                                       {"D[i, 3 - j] = X[i, j]", false},
+                                       {"D[i, j] = X[i, j] + D[i, (j + 1) % 4]", false}}) {
     const auto line = compile("param N\ninput X: f32[N, 4]\ninout D: f32[N, 4]\n"
                               "for i in range(N):\n  for j in range(4):\n    " +
                                   value + "\n",
                               unrolled, {{"N", 3}});
-    EXPECT_EQ(print(line.kernel).find("D_wide"), std::string::npos) << print(line.kernel);
+    EXPECT_EQ(print(line.kernel).find("D_wide") != std::string::npos, is_wide)
+        << print(line.kernel);
     const auto worst = difference(line, {{"N", 3}}, 5);
     ASSERT_TRUE(worst) << worst.error();
     EXPECT_EQ(*worst, 0);
