@@ -99,6 +99,8 @@ for y in range(8):
   const std::string shown = listing(text, once);
   EXPECT_NE(shown.find("workspace rows: f32[10, 5]"), std::string::npos) << shown;
   EXPECT_EQ(shown.find("y_0"), std::string::npos) << shown;
+  const std::string twice = listing(text, "split(S1.y, 4); compute_at(S0, S1.y.0)");
+  EXPECT_NE(twice.find("y_0"), std::string::npos) << twice;
 }
 
 TEST(Copies, LanesNeedTheirOwn) {

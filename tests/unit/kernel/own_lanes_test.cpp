@@ -41,6 +41,7 @@ TEST(OwnLanes, LastOverTheWholeReduction) {
 TEST(OwnLanes, KeepTheOrderOfExactSums) {
   const std::string rest = last_columns("numerics exact\n");
   EXPECT_EQ(rest.find("private C_tile: f32[8]"), std::string::npos) << rest;
+  EXPECT_NE(last_columns("").find("private C_tile: f32[8]"), std::string::npos) << last_columns("");
 }
 
 TEST(OwnLanes, ComputeTheSame) {

@@ -82,6 +82,9 @@ TEST(PeelLastTiles, LetTilesOfImagesStayInRegisters) {
   const line::Line made = line::compile(convolution_text(3, 64, 3, 19, 2), "auto", wide_cpu());
   const std::string text = kernel::print(kernel::optimise(made.kernel, wide_cpu()));
   EXPECT_EQ(text.find("workspace T:"), std::string::npos) << text;
+  const std::string whole =
+      kernel::print(line::compile(convolution_text(3, 64, 3, 19, 2), "").kernel);
+  EXPECT_NE(whole.find("workspace T:"), std::string::npos) << whole;
 }
 
 } // namespace

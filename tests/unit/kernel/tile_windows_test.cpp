@@ -61,6 +61,7 @@ TEST(TileWindows, TakeRowsOfChannelsFromWhereTheyLie) {
     EXPECT_TRUE(shows(text, std::string(c.instruction) + "(X[runs(")) << text;
     EXPECT_TRUE(shows(text, fmt::format(", {}, 128, {})]", c.elements, 14 * c.elements)))
         << "14 rows that are 128 channels apart" << text;
+    EXPECT_TRUE(shows(text, "W_packed")) << text;
     EXPECT_FALSE(shows(text, "X_packed")) << text;
     EXPECT_FALSE(shows(text_by_default(convolution(c.image, c.weight, {}), "znver4"), "amx."));
   }
@@ -96,6 +97,8 @@ TEST(TileWindows, AreLeftToVectorsWhereTilesWouldBeEmpty) {
         << sizes.channels << " channels, " << sizes.width << " wide";
   EXPECT_FALSE(shows(text_by_default(convolution("bf16", "bf16", {}, "rounding")), "amx."))
       << "sums are rounded as only `fast` allows";
+  for (const char* elem : {"u8", "bf16"})
+    EXPECT_TRUE(shows(text_by_default(convolution(elem, elem, {})), "amx.")) << elem;
 }
 
 /// Half a row of a tile: a plan with copies of the image is refused, and the next best instruction is taken, not none.
@@ -142,6 +145,8 @@ TEST(TileWindows, WhatFollowsRunsWithEachBlock) {
     EXPECT_TRUE(shows(kernel::print(done), "amx.tdpbssd")) << kernel::print(done);
     EXPECT_FALSE(shows(kernel::print(done), fmt::format("T: i32[{}]", shape)))
         << "results stay in their tiles" << kernel::print(done);
+    EXPECT_TRUE(shows(kernel::print(done), fmt::format("Y: f32[{}]", shape)))
+        << kernel::print(done);
     EXPECT_EQ(line::difference(made.program, done, {}), "") << kernel::print(done);
   }
 }
