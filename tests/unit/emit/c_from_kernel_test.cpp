@@ -115,6 +115,9 @@ TEST(CFromKernel, NaiveGemmReadsLikeTheSource) {
   EXPECT_NE(unit.text.find("C[i * N + j] += A[i * K + k] * B[k * N + j];"), std::string::npos)
       << unit.text;
   EXPECT_EQ(unit.text.find("kw_"), std::string::npos) << unit.text;
+  const line::Line tiled = line::compile(kGemm, "split(j, 8)");
+  const std::string helped = emit::c_from_kernel(tiled.kernel, {}).text;
+  EXPECT_NE(helped.find("kw_"), std::string::npos) << helped;
 }
 
 TEST(CFromKernel, GemmNaiveAndTiled) {

@@ -119,6 +119,9 @@ TEST(InstructionCode, LongVectorsAreNoTiles) {
   options.target = CodeTarget{"x86_64-unknown-linux-gnu", "haswell", ""};
   const std::string text = *module_from_kernel(k, options).assembly();
   EXPECT_EQ(text.find("tile"), std::string::npos) << text;
+  options.target = CodeTarget{"x86_64-unknown-linux-gnu", "sapphirerapids", ""};
+  const kernel::Kernel product = one(*target::find_intrinsic("amx.tdpbf16ps"));
+  EXPECT_NE(module_from_kernel(product, options).assembly()->find("tile"), std::string::npos);
   EXPECT_NE(text.find("vaddps"), std::string::npos) << text;
 }
 

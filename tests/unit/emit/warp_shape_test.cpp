@@ -92,8 +92,9 @@ TEST(WarpShape, IsForProductsAlone) {
     return cuda_from_kernel(gpu_line::compile(program, "auto", sizes).kernel).text;
   };
   const std::string column = " = " + number_in_warps({}, 16, true) + ";";
-  EXPECT_NE(text_of(gpu_line::kGemm, {{"M", 512}, {"N", 512}, {"K", 64}}).find(column),
-            std::string::npos);
+  const std::string product = text_of(gpu_line::kGemm, {{"M", 512}, {"N", 512}, {"K", 64}});
+  EXPECT_NE(product.find(column), std::string::npos) << product;
+  EXPECT_NE(product.find(" % 8;"), std::string::npos) << product;
   for (const auto& [program, sizes] :
        {std::pair(gpu_line::kSoftmax, gpu_line::Sizes{{"M", 64}, {"N", 2048}}),
         std::pair(gpu_line::kTranspose, gpu_line::Sizes{{"M", 64}, {"N", 96}})})
