@@ -49,6 +49,9 @@ TEST(FilledProducts, OnlyWhatIsNotWholeIsCopied) {
   ASSERT_TRUE(filled);
   const std::string text = print(*filled);
   EXPECT_EQ(text.find("A_filled"), std::string::npos) << text;
+  const auto all = with_filled_products(at_sizes(kProduct, {10, 17, 9}), kSmallUnits);
+  ASSERT_TRUE(all);
+  EXPECT_NE(print(*all).find("A_filled"), std::string::npos) << print(*all);
   EXPECT_NE(text.find("temp B_filled: f32[12, 24]"), std::string::npos) << text;
   EXPECT_NE(text.find("temp C_filled: f32[16, 24]"), std::string::npos) << text;
 }
