@@ -1,4 +1,4 @@
-#include "unit/schedule/programs.h"
+#include "unit/schedule/auto/facts.h"
 
 #include "schedule/tree/extent.h"
 #include "target/cpu.h"
@@ -22,22 +22,14 @@ C[i, j] = sum(k, T[i, k] * D[k, j])
 }
 
 Schedule scheduled_for(const std::string& text, int64_t cores = 1) {
-  Environment environment = test_environment();
-  environment.cpu = *target::named_cpu("neoverse-n1");
-  environment.cpu.cores = cores;
-  const Schedule start = initial(text);
-  auto result = apply(start, Auto{}, environment);
-  EXPECT_TRUE(static_cast<bool>(result));
-  return result ? *std::move(result) : start;
+  return by_default(text, "neoverse-n1", cores);
 }
 
 poly::LoopId outermost_of(const Schedule& schedule, uint32_t statement) {
   return poly::path_of(schedule.order, poly::StmtId{statement}).front();
 }
 
-bool run_together(const Schedule& schedule) {
-  return outermost_of(schedule, 1) == outermost_of(schedule, 4);
-}
+bool run_together(const Schedule& schedule) { return shared_loops(schedule, 1, 4) > 0; }
 
 int64_t chunks_of(const Schedule& schedule) {
   return *longest_run(schedule.scop, schedule.order, outermost_of(schedule, 4));
@@ -54,9 +46,10 @@ TEST(AutoResident, rows_between_two_products_stay_in_the_l2) {
     }
   EXPECT_GT(bytes, 64 << 10);
   EXPECT_LE(bytes, 256 << 10) << "a quarter of 1 MiB";
-  EXPECT_NE(listing(chunks).find("# vector(4) unroll"), std::string::npos)
-      << "both in register tiles\n"
-      << listing(chunks);
+  for (const uint32_t update : {1, 4})
+    EXPECT_EQ(around(chunks, update).unrolled(), (std::set<std::string>{"i", "j"}))
+        << "both in register tiles\n"
+        << listing(chunks);
 }
 
 TEST(AutoResident, threads_have_as_many_chunks_each) {

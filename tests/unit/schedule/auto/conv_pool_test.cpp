@@ -1,4 +1,4 @@
-#include "unit/schedule/programs.h"
+#include "unit/schedule/auto/facts.h"
 
 #include "schedule/tree/extent.h"
 
@@ -25,12 +25,7 @@ for k in range({0}):
                      channels, size + 2, size, (size - 1) / 2);
 }
 
-Schedule pooled_schedule(int channels, int size) {
-  const Schedule start = initial(pooled(channels, size));
-  auto result = apply(start, Auto{}, test_environment());
-  EXPECT_TRUE(static_cast<bool>(result));
-  return result ? *std::move(result) : start;
-}
+Schedule pooled_schedule(int channels, int size) { return by_default(pooled(channels, size)); }
 
 poly::LoopId outermost(const Schedule& schedule, uint32_t statement) {
   return poly::path_of(schedule.order, poly::StmtId{statement}).front();
@@ -66,13 +61,7 @@ Y[k, y, x] = max(r in range(3), s in range(3), {})
 }
 
 Schedule strided_schedule(const char* pool, const char* cpu, int64_t cores = 1) {
-  const Schedule start = initial(strided(pool));
-  Environment environment;
-  environment.cpu = *target::named_cpu(cpu);
-  environment.cpu.cores = cores;
-  auto result = apply(start, Auto{}, environment);
-  EXPECT_TRUE(static_cast<bool>(result));
-  return result ? *std::move(result) : start;
+  return by_default(strided(pool), cpu, cores);
 }
 
 const program::Tensor& tensor_of(const Schedule& schedule, const std::string& name) {
@@ -88,8 +77,8 @@ TEST(AutoWindows, keep_lanes_of_a_product_side_by_side_until_windows_are_done) {
     EXPECT_EQ(scalar::constant_of(tensor_of(chunks, "act").shape.back()), 64) << cpu;
     const std::vector<poly::LoopId> start = poly::path_of(chunks.order, poly::StmtId{3});
     const std::vector<poly::LoopId> update = poly::path_of(chunks.order, poly::StmtId{4});
-    EXPECT_EQ(chunks.order[update.back()].name.substr(0, 2), "k.") << listing(chunks);
-    EXPECT_GT(chunks.order[update.back()].marks.vector_width, 1) << listing(chunks);
+    EXPECT_EQ(around(chunks, 4).lanes_along(), "k") << listing(chunks);
+    EXPECT_GT(around(chunks, 4).lanes(), 1) << listing(chunks);
     // Results start in the loop that finishes them: inside are their elements, and the window's.
     EXPECT_EQ(start[start.size() - 3], update[update.size() - 5]) << listing(chunks);
   }
@@ -99,12 +88,16 @@ TEST(AutoWindows, give_parts_of_channels_to_threads_where_that_is_more_even) {
   const char* const pool = "act[k, 2*y + r, 2*x + s]";
   // 56 rows in chunks of 4 would be 14 times 9 rows of the convolution; in chunks of 7, halves of 15.
   const Schedule many = strided_schedule(pool, "sapphirerapids", 16);
-  EXPECT_NE(listing(many).find("for k.0_y.0:  # parallel"), std::string::npos) << listing(many);
+  EXPECT_EQ(LoopsAround::origin(around(many, 4).loops[0]), "k") << listing(many);
+  EXPECT_EQ(LoopsAround::origin(around(many, 4).loops[1]), "y") << listing(many);
+  EXPECT_TRUE(around(many, 4).loops[0].marks.is_parallel) << listing(many);
+  EXPECT_TRUE(around(many, 4).loops[1].is_coalesced_into_parent) << listing(many);
   const std::vector<poly::LoopId> path = poly::path_of(many.order, poly::StmtId{4});
   EXPECT_EQ(longest_run(many.scop, many.order, path[0]), 2) << listing(many);
   EXPECT_EQ(longest_run(many.scop, many.order, path[1]), 8) << listing(many);
   const Schedule one = strided_schedule(pool, "sapphirerapids", 1);
-  EXPECT_NE(listing(one).find("for y.0:  # parallel"), std::string::npos) << listing(one);
+  EXPECT_EQ(LoopsAround::origin(around(one, 4).loops[0]), "y") << listing(one);
+  EXPECT_TRUE(around(one, 4).loops[0].marks.is_parallel) << listing(one);
 }
 
 TEST(AutoWindows, leave_lanes_that_windows_reach_across) {
@@ -113,14 +106,11 @@ TEST(AutoWindows, leave_lanes_that_windows_reach_across) {
 }
 
 TEST(AutoWindows, transpose_results_of_neighbours_that_lie_apart) {
-  const Schedule start = initial("input X: f32[33, 33, 32]\noutput Y: f32[32, 16, 16]\n"
-                                 "Y[k, y, x] = max(r in range(3), s in range(3), "
-                                 "X[2*y + r, 2*x + s, k])\n");
-  const auto transposed = apply(start, Auto{}, test_environment());
-  ASSERT_TRUE(static_cast<bool>(transposed));
-  const std::vector<poly::LoopId> path = poly::path_of(transposed->order, poly::StmtId{1});
-  EXPECT_EQ(transposed->order[path.back()].name, "k.1") << listing(*transposed);
-  EXPECT_EQ(transposed->order[path[path.size() - 2]].name, "x.1") << listing(*transposed);
+  const Schedule transposed = by_default("input X: f32[33, 33, 32]\noutput Y: f32[32, 16, 16]\n"
+                                         "Y[k, y, x] = max(r in range(3), s in range(3), "
+                                         "X[2*y + r, 2*x + s, k])\n");
+  EXPECT_EQ(around(transposed, 1).lanes_along(), "k") << listing(transposed);
+  EXPECT_EQ(around(transposed, 1).unrolled().count("x"), 1U) << listing(transposed);
 }
 
 } // namespace
