@@ -48,11 +48,14 @@ struct Refusal {
   std::vector<Directive> after; ///< members of the list given to `apply` that came before, applied
 };
 
+struct Attempt;
+
 /// What directives may ask about the machine (vector width, caches); default schedules use more.
 struct Environment {
   target::Cpu cpu;
   std::optional<target::Gpu> gpu = std::nullopt; ///< code is made for it; none: for the CPU
   unsigned long quota = poly::kDefaultQuota;
+  std::vector<Attempt>* notes = nullptr; ///< where `auto` writes down what it tries; null: nowhere
 };
 
 /// The source order of the scop, no directive applied.

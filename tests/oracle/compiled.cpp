@@ -60,8 +60,9 @@ std::optional<std::string> wrong_machine_code(const Subject& subject, schedule::
   auto executable = run::load(emit::module_from_kernel(kernel));
   if (!executable)
     return render(executable.error());
-  const driver::Compiled compiled{
-      {subject.program, std::move(schedule), {}}, std::move(kernel), *std::move(executable)};
+  const driver::Compiled compiled{{subject.program, subject.program, std::move(schedule), {}},
+                                  std::move(kernel),
+                                  *std::move(executable)};
   const auto got = driver::call(compiled, subject.params, subject.inputs);
   if (!got)
     return render(got.error());

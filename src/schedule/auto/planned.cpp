@@ -1,6 +1,7 @@
 #include "schedule/auto/planned.h"
 
 #include "poly/legality/directions.h"
+#include "schedule/attempt.h"
 #include "schedule/auto/chunk/back_to_back.h"
 #include "schedule/auto/chunk/conv_pool.h"
 #include "schedule/auto/cost/order_cost.h"
@@ -23,12 +24,12 @@
 #include "schedule/auto/rowwise/fuse_rows.h"
 #include "schedule/auto/rowwise/one_pass.h"
 #include "schedule/auto/rowwise/reduce_columns.h"
-#include "schedule/tree/arrangement.h"
 #include "schedule/tree/extent.h"
 #include "schedule/tree/nest.h"
 #include "schedule/tree/resolve.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 namespace kawara::schedule {
@@ -193,6 +194,9 @@ private:
     if (!product)
       return;
     product->is_inside = is_inside;
+    // Where somebody asks why, what other nests get is tried as well.
+    if (environment_.notes != nullptr)
+      Improver(schedule_, environment_).improve(loop, !is_inside);
     if (tile_as_it_is(*product, loop))
       return;
     product->avoids_tiles = true;
@@ -200,12 +204,19 @@ private:
   }
 
   bool tile_as_it_is(const Product& product, LoopId loop) {
-    const bool is_laid_out =
-        !product.is_inside &&
-        (lay_out_left(product, with_tile_rows) || lay_out_left(product, with_groups) ||
-         sum_blocks_in_f16(product) || lay_out_left(product, with_wide_elements) ||
-         share_reduction(product));
-    return is_laid_out || plan_product(product, loop);
+    const std::vector<std::pair<std::string, std::function<bool()>>> layouts{
+        {"product in AMX tiles", [&] { return lay_out_left(product, with_tile_rows); }},
+        {"product of groups", [&] { return lay_out_left(product, with_groups); }},
+        {"product in f16 blocks", [&] { return sum_blocks_in_f16(product); }},
+        {"product in wide elements", [&] { return lay_out_left(product, with_wide_elements); }},
+        {"product with a split reduction", [&] { return share_reduction(product); }},
+        {"product", [&] { return plan_product(product, loop); }}};
+    for (const auto& [rule, plan] : layouts) {
+      rule_ = rule;
+      if ((!product.is_inside || rule == "product") && plan())
+        return true;
+    }
+    return false;
   }
 
   /// Tall reductions keep all results in registers; what begins them goes before.
@@ -221,7 +232,7 @@ private:
     for (const LoopId part : is_nest ? std::vector{loop} : distribute_all(schedule_, loop)) {
       const StmtId sum = poly::statements_below(schedule_.order, part).front();
       const auto plan = tall_reduction_plan(schedule_, part, environment_, comes_first);
-      if (plan.empty() || !try_all(plan))
+      if (plan.empty() || !attempt(schedule_, plan, environment_, "tall reduction", {sum}))
         continue;
       done_.insert(poly::path_of(schedule_.order, sum).front());
       return;
@@ -312,13 +323,16 @@ private:
 
   bool apply_product_plan(const Product& product, const std::vector<FusedNest>& before,
                           const std::vector<FusedNest>& after) {
-    if (try_all(product_plan(schedule_, product, before, after, environment_, true)))
+    const std::string rule = rule_ + (after.empty() ? "" : " with epilogue");
+    if (attempt(schedule_, product_plan(schedule_, product, before, after, environment_, true),
+                environment_, rule, {product.update()}))
       return true;
     if (!shares_one_loop(schedule_, product, environment_))
       return false;
     Product other = product;
     other.avoids_one_loop = true;
-    return try_all(product_plan(schedule_, other, before, after, environment_, true));
+    return attempt(schedule_, product_plan(schedule_, other, before, after, environment_, true),
+                   environment_, rule + " in two loops", {product.update()});
   }
 
   /// The results of small windows start where they are added up, and what is made of them follows there.
@@ -337,7 +351,8 @@ private:
       return fused_nest_of(schedule_, other, *window);
     });
     if ((before.empty() && after.empty()) ||
-        !try_all(window_plan(schedule_, *window, before, after)))
+        !attempt(schedule_, window_plan(schedule_, *window, before, after), environment_,
+                 "window with epilogue", {window->update()}))
       return;
     const LoopId shared = poly::path_of(schedule_.order, window->update())[nest->depth];
     done_.insert(shared);
@@ -395,12 +410,19 @@ private:
       if (const auto split = reduction_split(schedule_, nest, facts, environment_))
         if (const auto shared = share_sum(nest, *split))
           return improve_nest(*shared, true, true);
-    if (const auto dots = dots_plan(schedule_, nest, facts, environment_, may_be_parallel);
-        !dots.empty() && try_all(dots))
+    std::vector<NestPlan> plans = plans_for(schedule_, nest, facts, environment_, may_be_parallel);
+    if (auto dots = dots_plan(schedule_, nest, facts, environment_, may_be_parallel); !dots.empty())
+      plans.insert(plans.begin(), {"dot products", std::move(dots)});
+    // Where somebody asks why, the others are tried as well.
+    const auto before = environment_.notes != nullptr ? std::optional(schedule_) : std::nullopt;
+    for (const auto& [rule, plan] : plans) {
+      if (!attempt(schedule_, plan, environment_, rule, nest.statements))
+        continue;
+      for (size_t k = 0; before && k < plans.size(); ++k)
+        if (Schedule other = *before; plans[k].directives != plan)
+          attempt(other, plans[k].directives, environment_, plans[k].rule, nest.statements);
       return;
-    for (const auto& plan : plans_for(schedule_, nest, facts, environment_, may_be_parallel))
-      if (try_all(plan))
-        return;
+    }
   }
 
   /// The nest with its reduction in parts, those outermost.
@@ -429,20 +451,11 @@ private:
   Schedule schedule_;
   const Environment& environment_;
   std::set<LoopId> done_; ///< outermost loops that need no more
+  std::string rule_;      ///< of the product that is planned
 };
 
 Schedule improved(Schedule start, const Environment& environment) {
   return Improver(std::move(start), environment).improved();
-}
-
-/// The schedule in an order that was found, by the directive that says it.
-std::optional<Schedule> arranged(const Schedule& schedule, const Order& order,
-                                 const Environment& environment) {
-  const auto directive = arrangement_of(schedule.scop, schedule.order, order);
-  if (!directive)
-    return std::nullopt;
-  auto made = apply(schedule, *directive, environment);
-  return made ? std::optional(*std::move(made)) : std::nullopt;
 }
 
 } // namespace
@@ -466,8 +479,7 @@ Schedule planned(const Schedule& schedule, const Environment& environment) {
   for (const bool prefers_parallel : {true, false}) {
     if (has_packed(best))
       break;
-    const auto order = fused_order(schedule, prefers_parallel);
-    const auto fused = order ? arranged(schedule, *order, environment) : std::nullopt;
+    const auto fused = fused_schedule(schedule, prefers_parallel, environment);
     if (!fused)
       continue;
     Schedule other = improved(*fused, environment);

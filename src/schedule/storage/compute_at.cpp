@@ -26,12 +26,12 @@ using scalar::Expr;
 
 namespace {
 
-bool contains(const std::vector<StmtId>& ids, StmtId id) {
+bool is_among(const std::vector<StmtId>& ids, StmtId id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
 void add_once(std::vector<StmtId>& ids, StmtId id) {
-  if (!contains(ids, id))
+  if (!is_among(ids, id))
     ids.push_back(id);
 }
 
@@ -59,7 +59,7 @@ Result<Producer, std::string> stage_of(const Scop& scop, StmtId id) {
     }
   }
   for (const StmtId producer : stage.producers)
-    if (contains(stage.consumers, producer))
+    if (is_among(stage.consumers, producer))
       return fail(scop[producer].text.name + " writes `" + tensor.name +
                   "` and reads other elements of it, so one element cannot be computed alone.");
   if (stage.reads.empty())
@@ -73,16 +73,16 @@ std::optional<std::string> misplaced(const Schedule& schedule, const Producer& s
   const std::string& tensor = scop.tensors[stage.tensor].name;
   const std::vector<StmtId> below = poly::statements_below(schedule.order, loop);
   for (const StmtId consumer : stage.consumers)
-    if (!contains(below, consumer))
+    if (!is_among(below, consumer))
       return scop[consumer].text.name + " reads `" + tensor + "` too and is not inside " +
              loop_name + ".";
   for (const StmtId producer : stage.producers)
-    if (contains(below, producer))
+    if (is_among(below, producer))
       return scop[producer].text.name + ", which writes `" + tensor + "`, is inside " + loop_name +
              " already.";
   for (const poly::Dependence& d : scop.dependences)
-    if (d.tensor == stage.tensor && contains(stage.consumers, d.source) &&
-        contains(stage.producers, d.sink))
+    if (d.tensor == stage.tensor && is_among(stage.consumers, d.source) &&
+        is_among(stage.producers, d.sink))
       return scop[d.sink].text.name + " writes elements of `" + tensor + "` again after " +
              scop[d.source].text.name + " has read them, so an element has several values.";
   return std::nullopt;
@@ -133,10 +133,10 @@ public:
     widen_tensor();
     rewrite_consumers();
     std::vector<TreeNode> moved =
-        kept(made_.order.body, [&](StmtId id) { return contains(stage_.producers, id); });
+        kept(made_.order.body, [&](StmtId id) { return is_among(stage_.producers, id); });
     renumber_loops(made_.order, moved);
     made_.order.body =
-        kept(made_.order.body, [&](StmtId id) { return !contains(stage_.producers, id); });
+        kept(made_.order.body, [&](StmtId id) { return !is_among(stage_.producers, id); });
     for (const StmtId producer : stage_.producers)
       rewrite_producer(producer);
     moved = without_fixed_loops(std::move(moved), 0);
@@ -310,7 +310,7 @@ private:
     const auto first = std::find_if(body.begin(), body.end(), [&](const TreeNode& node) {
       const std::vector<StmtId> below = poly::statements_below(node);
       return std::any_of(below.begin(), below.end(),
-                         [&](StmtId id) { return contains(stage_.consumers, id); });
+                         [&](StmtId id) { return is_among(stage_.consumers, id); });
     });
     KAWARA_CHECK(first != body.end(), "a consumer is below the loop");
     body.insert(first, std::make_move_iterator(moved.begin()),

@@ -4,13 +4,16 @@
 #include "kawara/usable.h"
 #include "kawara/waiting.h"
 
+#include "driver/machine.h"
 #include "driver/target_choice.h"
 #include "emit/named_target.h"
 #include "emit/unit.h"
 #include "explain/dependences.h"
+#include "explain/why.h"
 #include "kernel/passes.h"
 #include "poly/legality/dependences.h"
 #include "poly/legality/shown_dependences.h"
+#include "run/cpu/threads.h"
 #include "run/file.h"
 #include "schedule/text/draw.h"
 #include "support/text.h"
@@ -23,9 +26,9 @@
 namespace kawara::tools {
 namespace {
 
-const std::vector<std::string> kStages = {"program", "rewritten", "scop",   "deps", "schedule",
-                                          "tree",    "loops",     "kernel", "c",    "llvm",
-                                          "asm",     "cuda",      "ptx",    "sass", "resources"};
+const std::vector<std::string> kStages = {
+    "program", "rewritten", "scop", "deps", "why",  "schedule", "tree", "loops",
+    "kernel",  "c",         "llvm", "asm",  "cuda", "ptx",      "sass", "resources"};
 
 Diagnostic for_processors(const std::string& stage) {
   Diagnostic d;
@@ -143,6 +146,38 @@ bool is_of_the_text(const std::string& stage) {
   return stage == "program" || stage == "scop" || stage == "deps";
 }
 
+/// What `auto` considered, with predicted costs: at the sizes that are given, else at those of `estimate`.
+int show_why(const ShowOptions& options, const driver::Request& request,
+             schedule::Environment environment) {
+  std::vector<schedule::Attempt> attempts;
+  environment.notes = &attempts;
+  Trace trace(trace_options(options));
+  const auto front =
+      while_waiting("proving", [&] { return driver::schedule(request, environment, trace); });
+  if (!front)
+    return report(front.error(), options);
+  warn(front->warnings, options);
+  environment.notes = nullptr;
+  const auto steps = driver::spelled_out(*front, request, environment);
+  if (!steps)
+    return report(steps.error(), options);
+  const auto sizes = driver::all_sizes(front->program, driver::with_default_sizes(request));
+  const estimate::Machine machine = driver::known_machine(environment.cpu);
+  std::optional<explain::Prices> prices;
+  if (sizes && !environment.gpu)
+    prices.emplace(explain::Prices{machine, *sizes,
+                                   driver::is_named_cpu(options.target) ? environment.cpu.cores
+                                                                        : run::default_threads()});
+  const auto all = while_waiting(
+      "pricing", [&] { return explain::considered(attempts, *steps, environment, prices); });
+  if (!options.json && prices && !all.empty())
+    fmt::print("# * is what `auto` takes; times are predictions for {} with {} thread{}\n\n",
+               environment.cpu.name, prices->threads, prices->threads == 1 ? "" : "s");
+  fmt::print("{}", options.json ? explain::why_json(all) + "\n" : explain::why_text(all));
+  show_times(trace, options);
+  return kOk;
+}
+
 int show(ShowOptions options, const CLI::App& command) {
   if (options.stage.empty())
     options.stage = is_model(options.file) ? "graph" : "schedule";
@@ -161,6 +196,8 @@ int show(ShowOptions options, const CLI::App& command) {
   const auto environment = environment_of(options);
   if (!environment)
     return report(environment.error(), options);
+  if (stage == "why")
+    return show_why(options, *request, *environment);
   Trace trace(trace_options(options));
   const auto front =
       while_waiting("proving", [&] { return driver::schedule(*request, *environment, trace); });
@@ -197,7 +234,8 @@ void add_show(CLI::App& app, int& exit_code) {
   add_common(*command, *options, DefaultSchedule::Auto);
   command->add_option(
       "--stage", options->stage,
-      "program, rewritten, scop, deps, schedule (the default), tree, loops, kernel, c, llvm or "
+      "program, rewritten, scop, deps, why (what `auto` considered), schedule (the default), tree, "
+      "loops, kernel, c, llvm or "
       "asm; for a GPU "
       "cuda, ptx, sass or resources; graph (the default), optimised or rewrite for a model");
   add_graph_flags(*command, options->flags);
@@ -209,6 +247,7 @@ void add_show(CLI::App& app, int& exit_code) {
   add_examples(*command, {"kawara show examples/gemm.kw --stage scop",
                           "kawara show examples/gemm.kw -s 'tile(i=64, j=64)' --stage tree",
                           "kawara show examples/gemm.kw --spelled-out",
+                          "kawara show examples/gemm.kw -p M=512,N=512,K=512 --stage why",
                           "kawara show examples/gemm.kw -s auto --target cuda:sm_90a --stage cuda",
                           "kawara show examples/gemm.kw -s auto --target cpu:znver4 --stage asm",
                           "kawara show model.onnx --stage optimised --onnx small.onnx"});

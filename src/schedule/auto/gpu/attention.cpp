@@ -1,6 +1,7 @@
 #include "poly/affine.h"
 #include "program/interpret/instruction.h"
 #include "scalar/loads.h"
+#include "schedule/attempt.h"
 #include "schedule/auto/gpu/plan.h"
 #include "schedule/auto/rowwise/one_pass.h"
 #include "schedule/tree/extent.h"
@@ -237,7 +238,7 @@ private:
           {text(id).name, joined_.schedule.order[loops_in_block(id).front()].name}, instruction});
     }
     plan.emplace_back(Pipeline{name(joined_.blocks), kStagesOfChain});
-    return try_plan(joined_.schedule, plan, environment_);
+    return attempt(joined_.schedule, plan, environment_, "attention in one pass", {scores_, sums_});
   }
 
   const Schedule& given_;

@@ -1,5 +1,7 @@
 #include "schedule/auto/gpu/plan.h"
 
+#include "schedule/attempt.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -287,7 +289,7 @@ private:
 bool bind_map(Schedule& schedule, const Nest& nest, const Environment& environment) {
   const NestFacts facts = facts_of(schedule, nest);
   for (const auto& plan : MapPlanner(schedule, nest, facts, *environment.gpu).plans())
-    if (try_plan(schedule, plan, environment))
+    if (attempt(schedule, plan, environment, "map", nest.statements))
       return true;
   return false;
 }

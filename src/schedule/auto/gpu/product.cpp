@@ -1,4 +1,5 @@
 #include "scalar/affine_sum.h"
+#include "schedule/attempt.h"
 #include "schedule/auto/gpu/cuda_core_tiles.h"
 #include "schedule/auto/gpu/plan.h"
 #include "schedule/auto/gpu/tensor_core_tiles.h"
@@ -346,7 +347,7 @@ bool bind_collective(Schedule& schedule, const Product& product,
       (best.rows + pieces_of(best.lanes, kSideOfPanel) * kSideOfPanel) * kStepBytes;
   plan.emplace_back(
       Pipeline{{update, k + ".0"}, std::clamp<int64_t>(room / stage, 2, kStagesOfCollective)});
-  return try_plan(schedule, plan, environment);
+  return attempt(schedule, plan, environment, "tensor-core product", {product.update()});
 }
 
 std::optional<int64_t> part_of_reduction(const Schedule& schedule, const Product& product,
@@ -387,7 +388,8 @@ bool bind_product(Schedule& schedule, const Product& product, const std::vector<
   const std::string update = schedule.scop[product.update()].text.name;
   const std::string k = schedule.order[product.nest.loops[stepped_depth(product)]].name + ".0";
   for (const ProductTiles& tiles : plain_tiles(schedule, product, batches, *environment.gpu)) {
-    if (!try_plan(schedule, planner.plan(tiles), environment))
+    if (!attempt(schedule, planner.plan(tiles), environment, "product in thread tiles",
+                 {product.update()}))
       continue;
     for (const auto& [operand, lines] :
          {std::pair(product.left, tiles.rows), std::pair(product.right, tiles.lanes)})

@@ -1,5 +1,6 @@
 #include "schedule/auto/gpu/plan.h"
 
+#include "schedule/attempt.h"
 #include "schedule/auto/rowwise/fuse_rows.h"
 #include "schedule/tree/extent.h"
 #include "schedule/tree/resolve.h"
@@ -69,7 +70,9 @@ private:
   LoopName loop(StmtId id, const std::string& name) const {
     return {schedule_.scop[id].text.name, name};
   }
-  bool go(const std::vector<Directive>& plan) { return try_plan(schedule_, plan, environment_); }
+  bool go(const std::vector<Directive>& plan) {
+    return attempt(schedule_, plan, environment_, "rows", {first_});
+  }
 
   bool is_warp_per_row() const { return extent_ <= 1024; }
   /// Several rows to a block, unless that leaves multiprocessors without any.

@@ -1,4 +1,5 @@
 #include "program/interpret/instruction.h"
+#include "schedule/attempt.h"
 #include "schedule/auto/gpu/plan.h"
 
 #include <algorithm>
@@ -353,7 +354,8 @@ bool bind_skinny(Schedule& schedule, const Skinny& s, const std::vector<FusedNes
   const SkinnyCuts cuts = s.is_along ? cuts_along(s, width, gpu) : cuts_across(s, width, gpu);
   const std::string update = schedule.scop[s.update()].text.name;
   const size_t tensors = schedule.scop.tensors.size();
-  if (!try_plan(schedule, SkinnyPlanner(schedule, s, cuts).plan(before, after), environment))
+  if (!attempt(schedule, SkinnyPlanner(schedule, s, cuts).plan(before, after), environment,
+               "product of a few rows", {s.update()}))
     return false;
   // Sums of threads, the tensor that was added, lie in registers or shared memory.
   const LoopName block{update, schedule.order[s.nest.loops[s.wide]].name + ".0"};

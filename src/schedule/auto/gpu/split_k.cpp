@@ -1,5 +1,8 @@
 #include "schedule/auto/gpu/plan.h"
 
+#include "schedule/attempt.h"
+#include "schedule/tree/arrangement.h"
+
 #include <algorithm>
 
 namespace kawara::schedule {
@@ -106,11 +109,15 @@ bool bind_product_in_parts(Schedule& schedule, const Product& product, int64_t p
   begin.reorder({k + ".0", i, j});
   std::vector<Directive> plan = parts.list();
   plan.insert(plan.end(), begin.list().begin(), begin.list().end());
-  if (!try_plan(trial, plan, environment))
+  if (!attempt(trial, plan, environment, "product with a split reduction", {update}))
     return false;
   // Results begin when their parts are known.
+  poly::Order moved = trial.order;
   for (const FusedNest& c : before)
-    move_before(trial.order, root_loop_of(trial, c.statement), root_loop_of(trial, combine));
+    move_before(moved, root_loop_of(trial, c.statement), root_loop_of(trial, combine));
+  if (const auto step = arrangement_of(trial.scop, trial.order, moved); step && !before.empty())
+    trial.applied.push_back(*step);
+  trial.order = std::move(moved);
   const auto nest = perfect_nest_at(trial.order, root_loop_of(trial, update));
   const auto start_nest = perfect_nest_at(trial.order, root_loop_of(trial, start));
   const auto found =

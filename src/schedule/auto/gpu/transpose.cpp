@@ -1,5 +1,7 @@
 #include "schedule/auto/gpu/plan.h"
 
+#include "schedule/attempt.h"
+
 #include <algorithm>
 
 namespace kawara::schedule {
@@ -120,7 +122,8 @@ bool bind_transpose(Schedule& schedule, const Nest& nest, const Environment& env
   if (std::min(rows, columns) < kTurnAcross * elements)
     return false;
   Schedule made = schedule;
-  if (!try_plan(made, plan_of_tiles(schedule, nest, *direction, elements).list(), environment) ||
+  if (!attempt(made, plan_of_tiles(schedule, nest, *direction, elements).list(), environment,
+               "transpose through shared memory", nest.statements) ||
       !try_plan(made, plan_of_copy(made, elements).list(), environment))
     return false;
   schedule = std::move(made);

@@ -77,36 +77,39 @@ public:
         parts_(parts_of(facts, environment.cpu.cores)),
         may_be_parallel_(may_be_parallel && is_worth_threads(steps())) {}
 
-  std::vector<std::vector<Directive>> plans() const {
+  std::vector<NestPlan> plans() const {
     if (depends_on_data(schedule_, nest_))
       return indexed_plans();
-    std::vector<std::vector<Directive>> out;
+    std::vector<NestPlan> out;
     if (has_lanes()) {
       if (const auto shared = shared_loop())
-        out.push_back({Parallel{name(*shared)}});
+        out.push_back({"threads", {Parallel{name(*shared)}}});
       return out;
     }
     if (const auto columns = walked_columns())
-      return {columns->bounds_exponentials ? lanes(true) : jammed(), lanes(true), lanes(false)};
+      return {{"column sums", columns->bounds_exponentials ? lanes(true) : jammed()},
+              {"lanes and threads", lanes(true)},
+              {"lanes", lanes(false)}};
     if (const auto small = window())
-      out.push_back(window_directives(*small));
+      out.push_back({"window in registers", window_directives(*small)});
     if (is_contraction())
-      out.push_back(register_tiles());
+      out.push_back({"register tiles", register_tiles()});
     if (auto transposed = transposed_plan(schedule_, nest_, facts_, cpu_, may_be_parallel_);
         !transposed.empty())
-      out.push_back(std::move(transposed));
+      out.push_back({"transpose in squares", std::move(transposed)});
     if (auto rows = recurrence_plan(schedule_, nest_, facts_, may_be_parallel_); !rows.empty())
-      out.push_back(std::move(rows));
+      out.push_back({"rows of a recurrence side by side", std::move(rows)});
     if (sums_columns())
-      out.push_back(columns());
+      out.push_back({"sums of columns in registers", columns()});
     if (parts_.vector && !parts_.rest.empty())
-      out.push_back(jammed());
+      if (auto plan = jammed(); plan != lanes(true))
+        out.push_back({"unroll-and-jam", std::move(plan)});
     if (parts_.vector) {
-      out.push_back(lanes(true));
-      out.push_back(lanes(false));
+      out.push_back({"lanes and threads", lanes(true)});
+      out.push_back({"lanes", lanes(false)});
     }
     if (may_be_parallel_ && parts_.parallel)
-      out.push_back({Parallel{name(*parts_.parallel)}});
+      out.push_back({"threads", {Parallel{name(*parts_.parallel)}}});
     return out;
   }
 
@@ -123,17 +126,17 @@ public:
 
 private:
   /// Lanes that gather, and threads. A loop over a range that is read is nothing for lanes.
-  std::vector<std::vector<Directive>> indexed_plans() const {
+  std::vector<NestPlan> indexed_plans() const {
     const bool has_ranges =
         std::any_of(nest_.statements.begin(), nest_.statements.end(),
                     [&](poly::StmtId id) { return schedule_.scop[id].text.over.has_value(); });
-    std::vector<std::vector<Directive>> out;
+    std::vector<NestPlan> out;
     if (parts_.vector && facts_.is_parallel[*parts_.vector] && !has_ranges) {
-      out.push_back(lanes(true));
-      out.push_back(lanes(false));
+      out.push_back({"lanes that gather, and threads", lanes(true)});
+      out.push_back({"lanes that gather", lanes(false)});
     }
     if (const auto shared = shared_loop())
-      out.push_back({Parallel{name(*shared)}});
+      out.push_back({"threads", {Parallel{name(*shared)}}});
     return out;
   }
 
@@ -445,10 +448,8 @@ private:
 
 } // namespace
 
-std::vector<std::vector<Directive>> plans_for(const Schedule& schedule, const Nest& nest,
-                                              const NestFacts& facts,
-                                              const Environment& environment,
-                                              bool may_be_parallel) {
+std::vector<NestPlan> plans_for(const Schedule& schedule, const Nest& nest, const NestFacts& facts,
+                                const Environment& environment, bool may_be_parallel) {
   return NestPlanner(schedule, nest, facts, environment, may_be_parallel).plans();
 }
 

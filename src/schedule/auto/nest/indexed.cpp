@@ -1,5 +1,6 @@
 #include "schedule/auto/nest/indexed.h"
 
+#include "schedule/attempt.h"
 #include "schedule/auto/facts/distribution.h"
 #include "schedule/auto/nest/any_nest.h"
 #include "schedule/auto/rowwise/fuse_rows.h"
@@ -33,7 +34,7 @@ private:
     if (const auto nest = perfect_nest_at(schedule_.order, loop)) {
       const NestFacts facts = facts_of(schedule_, *nest);
       for (const auto& plan : plans_for(schedule_, *nest, facts, environment_, may_be_parallel))
-        if (go(plan))
+        if (attempt(schedule_, plan.directives, environment_, plan.rule, nest->statements))
           return;
       return;
     }

@@ -2,6 +2,7 @@
 
 #include "poly/legality/scheduled.h"
 #include "schedule/auto/facts/nest_facts.h"
+#include "schedule/tree/arrangement.h"
 
 #include <algorithm>
 
@@ -47,11 +48,18 @@ bool is_same_statement(const poly::ScopStatement& a, const poly::ScopStatement& 
 
 } // namespace
 
-std::optional<Order> fused_order(const Schedule& schedule, bool prefers_parallel) {
+std::optional<Schedule> fused_schedule(const Schedule& schedule, bool prefers_parallel,
+                                       const Environment& environment) {
   if (!may_fuse(schedule))
     return std::nullopt;
-  auto order = poly::scheduled_order(schedule.scop, prefers_parallel, kSchedulerQuota);
-  return order && is_plain(schedule.scop, *order) ? std::optional(*std::move(order)) : std::nullopt;
+  const auto order = poly::scheduled_order(schedule.scop, prefers_parallel, kSchedulerQuota);
+  const auto directive = order && is_plain(schedule.scop, *order)
+                             ? arrangement_of(schedule.scop, schedule.order, *order)
+                             : std::nullopt;
+  if (!directive)
+    return std::nullopt;
+  auto made = apply(schedule, *directive, environment);
+  return made ? std::optional(*std::move(made)) : std::nullopt;
 }
 
 bool is_same_order(const Schedule& a, const Schedule& b) {
