@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <sstream>
+#include <stdexcept>
 
 namespace kawara::bench {
 namespace {
@@ -29,7 +31,7 @@ Case product(Op op, const char* title, int64_t m, int64_t n, int64_t k, int64_t 
 
 void add_products(std::vector<Case>& cases) {
   for (const int64_t n : {64, 128, 256, 512, 1024, 2048})
-    cases.push_back(product(Op::Gemm, "gemm", n, n, n, kFloat));
+    cases.push_back(product_case(n, n, n));
   constexpr std::array<std::array<int64_t, 3>, 10> shapes = {{{128, 768, 768},
                                                               {128, 3072, 768},
                                                               {128, 768, 3072},
@@ -41,7 +43,7 @@ void add_products(std::vector<Case>& cases) {
                                                               {196, 256, 2304},
                                                               {49, 512, 4608}}};
   for (const auto& [m, n, k] : shapes)
-    cases.push_back(product(Op::Gemm, "gemm", m, n, k, kFloat));
+    cases.push_back(product_case(m, n, k));
   cases.push_back(product(Op::GemmI8, "gemm_i8", 1024, 1024, 1024, 1));
   cases.push_back(product(Op::GemmF16, "gemm_f16", 1024, 1024, 1024, 2));
 }
@@ -129,6 +131,24 @@ void add_fused(std::vector<Case>& cases) {
 }
 
 } // namespace
+
+Case product_case(int64_t m, int64_t n, int64_t k) {
+  return product(Op::Gemm, "gemm", m, n, k, kFloat);
+}
+
+std::vector<Case> product_cases(const std::string& text) {
+  std::vector<Case> cases;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    int64_t m = 0, n = 0, k = 0;
+    std::string more;
+    if (!(words >> m >> n >> k) || words >> more || m < 1 || n < 1 || k < 1)
+      throw std::runtime_error(fmt::format("`{}` is no product: M N K is what a line has", line));
+    cases.push_back(product_case(m, n, k));
+  }
+  return cases;
+}
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;

@@ -81,6 +81,12 @@ inline int64_t output_elements(const Case& c) {
 /// Every case of the suite.
 std::vector<Case> all_cases();
 
+/// The f32 product of an m x k and a k x n matrix, as in the suite.
+Case product_case(int64_t m, int64_t n, int64_t k);
+
+/// Products of a text with "M N K" in each line, in its order; throws where a line has something else.
+std::vector<Case> product_cases(const std::string& text);
+
 /// The cases of a group (all when empty) whose name contains `filter`.
 std::vector<Case> selected_cases(const std::string& group, const std::string& filter);
 

@@ -32,7 +32,7 @@ using namespace kawara;
 using nlohmann::json;
 
 struct Options {
-  std::string only, filter, json_path, peer_folder, programs;
+  std::string only, filter, json_path, peer_folder, programs, products;
   std::vector<std::string> peers = {"all"};
   std::vector<std::string> threads = {"1", "all"};
   bool is_quick = false;
@@ -45,6 +45,8 @@ void add_options(CLI::App& app, Options& options) {
                  "one group: " + join({bench::kGroups.begin(), bench::kGroups.end()}, ", "))
       ->check(
           CLI::IsMember(std::vector<std::string>{bench::kGroups.begin(), bench::kGroups.end()}));
+  app.add_option("--products", options.products,
+                 "instead of the suite the f32 products of this file, `M N K` in each line");
   app.add_option("--filter", options.filter, "only cases with this text in their name");
   app.add_option("--threads", options.threads, "numbers of threads, `all` for every core")
       ->delimiter(',')
@@ -77,6 +79,16 @@ std::optional<std::vector<std::string>> asked_peers(const Options& options) {
                                                           : options.peers;
 }
 
+/// What is measured: the suite's cases, or those of a file.
+std::vector<bench::Case> cases_of(const Options& options) {
+  if (options.products.empty())
+    return bench::selected_cases(options.only, options.filter);
+  const auto text = run::read_file(options.products);
+  if (!text)
+    throw std::runtime_error(render({text.error()}));
+  return bench::product_cases(*text);
+}
+
 bench::RaceOptions race_options(const Options& options) {
   bench::RaceOptions race;
   race.waits_for_quiet = options.worker_threads > 1;
@@ -107,7 +119,7 @@ int measure(const Options& options) {
   for (const auto& contestant : contestants)
     results.contestants.push_back({contestant->name(), contestant->version()});
   results.limits = bench::measured_limits(options.worker_threads);
-  const auto cases = bench::selected_cases(options.only, options.filter);
+  const auto cases = cases_of(options);
   for (size_t i = 0; i < cases.size(); ++i) {
     results.rows.push_back(bench::run_case(cases[i], contestants, race_options(options)));
     fmt::print(stderr, "[{} thread{}, {}/{}] {}\n", results.threads,
@@ -124,7 +136,7 @@ int measure(const Options& options) {
 /// For one thread: cases that several programs can do as well.
 int count_bytes(const Options& options) {
   std::vector<bench::MovedBytes> counted;
-  for (const bench::Case& c : bench::selected_cases(options.only, options.filter)) {
+  for (const bench::Case& c : cases_of(options)) {
     if (bench::separate_programs(c).programs.empty())
       continue;
     fmt::print(stderr, "{}\n", c.name);
@@ -137,7 +149,7 @@ int count_bytes(const Options& options) {
 /// NAME.kw for each case, NAME with `_` for what is no letter or digit.
 int write_programs(const Options& options) {
   std::filesystem::create_directories(options.programs);
-  for (const bench::Case& c : bench::selected_cases(options.only, options.filter)) {
+  for (const bench::Case& c : cases_of(options)) {
     std::string name = c.name;
     std::replace_if(
         name.begin(), name.end(), [](unsigned char letter) { return std::isalnum(letter) == 0; },
@@ -161,7 +173,7 @@ std::string today() {
 
 /// Starts a process for each number of threads and puts their results together.
 int measure_all(const Options& options, const std::vector<std::string>& arguments) {
-  if (bench::selected_cases(options.only, options.filter).empty()) {
+  if (cases_of(options).empty()) {
     fmt::print(stderr, "no case has `{}` in its name\n", options.filter);
     return 1;
   }

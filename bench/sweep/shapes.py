@@ -1,8 +1,11 @@
 """Random shapes and what is reported of races over them. A seed gives the same shapes on every machine."""
 
+import datetime
 import json
 import math
+import pathlib
 import random
+import subprocess
 
 
 def log_uniform(rng, low, high, granule=1):
@@ -41,11 +44,13 @@ class Family:
 
     def __init__(self, name, fifth, median):
         self.name, self.fifth, self.median = name, fifth, median
-        self.ratios, self.wrong = [], []
+        self.ratios, self.wrong, self.times = [], [], {}
 
-    def add(self, what, is_right, ratio):
+    def add(self, what, is_right, ratio, times=None):
+        """`times`: kawara_ms, peer_ms and peer, where they are known."""
         if ratio:
             self.ratios.append((ratio, what))
+            self.times[what] = times or {}
         if not is_right:
             self.wrong.append(what)
 
@@ -59,15 +64,33 @@ class Family:
         is_met = not self.wrong and percentile(values, 0.05) >= self.fifth and percentile(values, 0.5) >= (self.median or 0)
         out = [f"{self.name}: {len(values)} shapes, {len(self.wrong)} wrong, mean {mean:.2f}x  {shares}  "
                f"({asked}: {'met' if is_met else 'NOT met'})", "  the ten worst:"]
-        out += [f"    {ratio:5.2f}x  {what}" for ratio, what in sorted(self.ratios)[:10]]
+        out += [f"    {ratio:5.2f}x  {what}{self.both_times(what)}" for ratio, what in sorted(self.ratios)[:10]]
         out += [f"    wrong: {what}" for what in self.wrong]
         return out
 
+    def both_times(self, what):
+        times = self.times[what]
+        return f": {times['kawara_ms']:.4g} ms, {times['peer']} {times['peer_ms']:.4g} ms" if times else ""
+
+    def rounded_times(self, what):
+        return {key: value if key == "peer" else float(f"{value:.4g}") for key, value in self.times[what].items()}
+
     def as_json(self):
         return {"family": self.name, "asked": {"5%": self.fifth, "median": self.median}, "wrong": self.wrong,
-                "ratios": [{"case": what, "ratio": round(ratio, 4)} for ratio, what in self.ratios]}
+                "ratios": [{"case": what, "ratio": round(ratio, 4), **self.rounded_times(what)} for ratio, what in self.ratios]}
 
 
-def write(path, seed, machine, families):
+def commit():
+    done = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent)
+    return done.stdout.strip() or "unknown"
+
+
+def write(path, seed, machine, families, samples):
+    """One case a line: differences of results can be read."""
+    head = {"date": datetime.date.today().isoformat(), "commit": commit(), "samples": samples, "seed": seed, "machine": machine}
+    told = []
+    for family in (f.as_json() for f in families):
+        ratios = ",\n".join(map(json.dumps, family.pop("ratios")))
+        told.append(json.dumps(family)[:-1] + ', "ratios": [\n' + ratios + "\n]}")
     with open(path, "w") as out:
-        json.dump({"seed": seed, "machine": machine, "families": [f.as_json() for f in families]}, out, indent=1)
+        out.write(json.dumps(head)[:-1] + ', "families": [\n' + ",\n".join(told) + "\n]}\n")

@@ -59,6 +59,17 @@ TEST(Cases, HaveNamesOfTheirOwn) {
     EXPECT_TRUE(names.insert(c.name).second) << c.name;
 }
 
+TEST(Cases, ProductsComeFromAText) {
+  const std::vector<Case> cases = product_cases("3 5 7\n1 4096 2\n");
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[0].name, "gemm 3,5,7");
+  EXPECT_EQ(cases[1].n, 4096);
+  EXPECT_EQ(cases[1].flops, 2.0 * 4096 * 2);
+  EXPECT_THROW(product_cases("3 5\n"), std::runtime_error);
+  EXPECT_THROW(product_cases("3 5 7 9\n"), std::runtime_error);
+  EXPECT_THROW(product_cases("3 0 7\n"), std::runtime_error);
+}
+
 TEST(Cases, NetworksHaveTheirConvolutions) {
   EXPECT_EQ(resnet50().convolutions.size(), 53U);
   EXPECT_EQ(mobilenet_v2().convolutions.size(), 52U);
