@@ -95,11 +95,13 @@ private:
     llvm::StructType* env = nullptr;
   };
 
-  // memory.cpp
+  // neighbours.cpp
   /// An element in all lanes, taken out of a vector of its neighbours; null where a plain load does as well or
   /// the neighbours may not be loaded.
   Value* splat_of_neighbour(const Expr& element, unsigned lanes);
   bool may_load_neighbours(uint32_t buffer, const Expr& first) const;
+  std::optional<int64_t> beyond_last(uint32_t buffer, const Expr& first, size_t rank,
+                                     int64_t count) const;
 
   // transpose.cpp
   /// As many vectors of strided lanes, side by side, as each has lanes.
@@ -233,6 +235,8 @@ private:
   Value* activation(scalar::UnaryOp, Value* arg);
 
   // memory.cpp
+  /// The last index when it alone is a vector, and that a run of neighbouring elements.
+  static const scalar::Ramp* run_of(const std::vector<Expr>& index);
   /// Elements from the start of a buffer: what varies, and distances that constants and sizes give.
   struct Offset {
     Value* variable = nullptr;

@@ -128,10 +128,7 @@ std::vector<FunctionEmitter::Index> FunctionEmitter::lane_index(const std::vecto
   return result;
 }
 
-namespace {
-
-/// The last index when it alone is a vector, and that a run of neighbouring elements.
-const scalar::Ramp* run_of(const std::vector<scalar::Expr>& index) {
+const scalar::Ramp* FunctionEmitter::run_of(const std::vector<Expr>& index) {
   if (index.empty())
     return nullptr;
   for (size_t d = 0; d + 1 < index.size(); ++d)
@@ -140,6 +137,8 @@ const scalar::Ramp* run_of(const std::vector<scalar::Expr>& index) {
   const auto* ramp = scalar::as<scalar::Ramp>(index.back());
   return ramp != nullptr && (ramp->stride == 1 || ramp->stride == -1) ? ramp : nullptr;
 }
+
+namespace {
 
 /// Fewer lanes are loaded and stored in pieces.
 constexpr unsigned kLeastUnderMask = 5;
@@ -274,55 +273,6 @@ llvm::Value* FunctionEmitter::load_between(uint32_t buffer, const std::vector<In
   std::vector<int> kept(lanes);
   std::iota(kept.begin(), kept.end(), 0);
   return lanes == piece ? found : b_.CreateShuffleVector(found, kept);
-}
-
-/// Elements beyond the last of a row can be loaded too: those of packed buffers are in reading order, a workspace
-/// has slack behind it (layout_of). One that is written in the same loop is left alone: loads of elements just
-/// written by one would wait for all of them.
-bool FunctionEmitter::may_load_neighbours(uint32_t buffer, const Expr& first) const {
-  const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
-  return b.is_packed || (b.scope != kernel::Scope::Argument && stored_.count(buffer) == 0 &&
-                         intervals_.of(first).low.value_or(-1) >= 0);
-}
-
-/// Multiply-adds on aarch64 take one operand from any lane of a register: one load then serves several
-/// rows of a register tile; instructions that take several elements at a time (sdot) likewise. Elsewhere a
-/// load that broadcasts is free.
-llvm::Value* FunctionEmitter::splat_of_neighbour(const Expr& element, unsigned lanes) {
-  const auto* load = scalar::as<scalar::Load>(element);
-  if (load == nullptr || mask_ != nullptr || load->index.empty())
-    return nullptr;
-  const kernel::Buffer& b = parts_.kernel.buffers.at(load->tensor);
-  const llvm::Triple triple(parts_.module.getTargetTriple());
-  const int64_t elements = element.type().lanes;
-  const scalar::Ramp* run = elements > 1 ? run_of(load->index) : nullptr;
-  const Expr& last_index = run != nullptr ? run->base : load->index.back();
-  const int64_t group = kSlackBytes / (scalar::bytes_of(b.elem) * elements);
-  if (!triple.isAArch64() || last_index.type() != scalar::kIndex || group < 2 ||
-      (elements > 1 && (run == nullptr || run->stride != 1)))
-    return nullptr;
-  scalar::AffineSum last = scalar::affine_sum(last_index);
-  if (last.constant < 0 || last.constant % elements != 0)
-    return nullptr;
-  const int64_t lane = last.constant / elements % group;
-  last.constant -= lane * elements;
-  if (!may_load_neighbours(load->tensor, scalar::expr_of(last)))
-    return nullptr;
-  std::vector<Index> first;
-  for (const Expr& e : load->index)
-    first.push_back({e, nullptr});
-  first.back().expr = scalar::expr_of(last);
-  llvm::Type* element_type = memory_type(context_, {b.elem, 1});
-  llvm::Type* picked_type =
-      elements > 1 ? b_.getIntNTy(static_cast<unsigned>(elements * scalar::bytes_of(b.elem) * 8))
-                   : element_type;
-  auto* type = llvm::FixedVectorType::get(picked_type, static_cast<unsigned>(group));
-  Value* neighbours =
-      b_.CreateAlignedLoad(type, address(load->tensor, first), element_align(load->tensor));
-  const std::vector<int> picked(lanes / static_cast<unsigned>(elements), static_cast<int>(lane));
-  Value* splat = b_.CreateShuffleVector(neighbours, picked);
-  return elements > 1 ? b_.CreateBitCast(splat, llvm::FixedVectorType::get(element_type, lanes))
-                      : splat;
 }
 
 llvm::Value* FunctionEmitter::load_scalar(uint32_t buffer, const std::vector<Index>& index) {
