@@ -203,7 +203,7 @@ int64_t row_lines(const Schedule& schedule, const Product& p) {
   return kWayBytes / std::max(common, kLineBytes);
 }
 
-/// Multiply-adds of vectors that the product takes, with what edges, stores and copies add.
+/// Multiply-adds of vectors that the product takes in all iterations of its outer loops, with what edges, stores and copies add.
 double cost_of(const Schedule& schedule, const Product& p, const Environment& environment) {
   const int64_t lanes = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
   const double rows = static_cast<double>(p.extents[p.rows]);
@@ -229,7 +229,8 @@ double cost_of(const Schedule& schedule, const Product& p, const Environment& en
                            !p.reads_left_in_place && !p.reads_left_elements;
   const double left_copies = copies_left ? rows * depth * kCopy : 0;
   const double in_place = p.reads_left_in_place ? kInPlace : 1.0;
-  return depth * steps * in_place / speed + store + right_copies + left_copies;
+  const auto outer = static_cast<double>(product_over(p.extents, p.outer));
+  return outer * (depth * steps * in_place / speed + store + right_copies + left_copies);
 }
 
 /// Threads of a GPU store neighbouring results together; what registers of the CPU gain counts behind that. So it does for
