@@ -169,10 +169,22 @@ bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& 
   return cuts.threads == 1 && !cuts.rows_outside && has_panels && bytes > kFewWeights;
 }
 
+/// Sums of few steps store results most of the time. Down a column every tile has rows of its own to write, each in another page and
+/// in a part of a line; along the rows a tile goes on where the last one ended. 1654 x 2906 results of 8 steps took 2.61 ms and 1.39 so on
+/// one Neoverse-V1 core, 1000 x 1000 of 16 steps 0.93 and 0.47, of 64 steps 1.79 and 1.71; 200 x 200 of 200 steps 0.22 both ways.
+bool stores_often(const Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
+  constexpr int64_t kFewSteps = 64;
+  const int64_t depth = product_over(p.extents, p.depth);
+  return cpu.vector_bytes <= 16 && depth <= kFewSteps && cuts.depth_part == 0 &&
+         cuts.blocks.columns * depth * bytes <= cpu.caches.l2 / 2;
+}
+
 /// Rows that are read unpacked meet all panels of the right operand one after the other where these stay in the L2:
 /// operands and results beyond it are then walked through once, row by row. Weights that are not there yet are better asked for
 /// panel by panel, if the rows are.
 void bring_rows_outside(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
+  if (stores_often(cuts, p, bytes, cpu))
+    cuts.rows_outside = true;
   if (!p.reads_left_in_place || !packs_right(p, cuts.lanes))
     return;
   const int64_t depth_bytes = product_over(p.extents, p.depth) * bytes;

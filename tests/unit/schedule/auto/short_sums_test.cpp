@@ -1,0 +1,45 @@
+#include "unit/schedule/programs.h"
+
+#include <fmt/format.h>
+
+// Products whose results take as long to store as to compute, and which loop of a convolution runs in lanes.
+
+namespace kawara::schedule {
+namespace {
+
+std::string loops_of(const std::string& text) {
+  const Schedule made = for_one_core_of("neoverse-v1", text);
+  return poly::print(made.order, poly::names_of_statements(made.scop));
+}
+
+/// Tiles of the product, side by side first or one below the other.
+bool goes_along_rows(int64_t rows, int64_t columns, int64_t depth) {
+  const std::string loops = loops_of(fmt::format("input A: f32[{0}, {2}]\nconst B: f32[{2}, {1}]\n"
+                                                 "output C: f32[{0}, {1}]\n"
+                                                 "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                                                 rows, columns, depth));
+  return loops.rfind("for i.1.0:") < loops.rfind("for j.1.0:");
+}
+
+TEST(AutoShortSums, store_results_along_their_rows) {
+  EXPECT_TRUE(goes_along_rows(1654, 2906, 8));
+  EXPECT_TRUE(goes_along_rows(1000, 1000, 64));
+}
+
+TEST(AutoShortSums, go_down_columns_where_sums_are_long_or_the_right_operand_is) {
+  EXPECT_FALSE(goes_along_rows(1000, 1000, 256));
+  EXPECT_FALSE(goes_along_rows(100, 4096, 64)) << "1 MiB: all of the L2";
+}
+
+TEST(AutoConvolution, lanes_are_compared_over_all_outer_loops) {
+  // 16 rows of 160 elements: one loop has ten times as many iterations outside as the other.
+  const std::string loops = loops_of(
+      "input image: f32[24, 24, 168]\nconst weight: f32[10, 24, 5, 5]\n"
+      "output out: f32[10, 16, 160]\n"
+      "out[k, h, w] = sum((c, r, s), image[c, h + 2 * r, w + 2 * s] * weight[k, c, r, s])\n");
+  EXPECT_NE(loops.find("for k.1.1:  # vector(4) unroll"), std::string::npos) << loops;
+  EXPECT_EQ(loops.find("for h.1.1:  # vector"), std::string::npos) << loops;
+}
+
+} // namespace
+} // namespace kawara::schedule
