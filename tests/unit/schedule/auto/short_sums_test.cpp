@@ -41,5 +41,31 @@ TEST(AutoConvolution, lanes_are_compared_over_all_outer_loops) {
   EXPECT_EQ(loops.find("for h.1.1:  # vector"), std::string::npos) << loops;
 }
 
+std::string convolution(int64_t filters, int64_t size) {
+  return fmt::format("input image: f32[64, {1}, {1}]\nconst weight: f32[{0}, 64, 3, 3]\n"
+                     "output out: f32[{0}, {2}, {2}]\n"
+                     "out[k, h, w] = sum((c, r, s), image[c, h + r, w + s] * weight[k, c, r, s])\n",
+                     filters, size, size - 2);
+}
+
+TEST(AutoConvolution, few_filters_on_a_small_image_are_lanes) {
+  for (const int64_t filters : {3, 5}) {
+    const std::string loops = loops_of(convolution(filters, 9));
+    EXPECT_NE(loops.find("for w.1.1:  # unroll"), std::string::npos) << loops;
+    EXPECT_NE(loops.find("for k.1.1:  # vector(4) unroll"), std::string::npos) << loops;
+  }
+  const std::string two = loops_of(convolution(2, 9));
+  EXPECT_EQ(two.find("for k.1.1:  # vector"), std::string::npos) << "half of each vector:\n" << two;
+  EXPECT_NE(two.find("# vector("), std::string::npos) << two;
+}
+
+TEST(AutoConvolution, neighbours_are_lanes_where_nothing_is_shifted) {
+  const std::string loops = loops_of("input image: f32[64, 3136]\nconst weight: f32[3, 64]\n"
+                                     "output out: f32[3, 3136]\n"
+                                     "out[k, q] = sum(c, image[c, q] * weight[k, c])\n");
+  EXPECT_EQ(loops.find("for k.1.1:  # vector"), std::string::npos) << loops;
+  EXPECT_NE(loops.find("# vector("), std::string::npos) << loops;
+}
+
 } // namespace
 } // namespace kawara::schedule
