@@ -37,6 +37,19 @@ TEST(AutoTallReduction, neighbouring_results_run_in_lanes_where_terms_lie_apart)
   EXPECT_TRUE(update_of(apart).loops.front().marks.is_parallel) << "terms\n" << loops_of(apart);
 }
 
+TEST(AutoTallReduction, rows_that_share_no_terms_are_not_read_in_blocks) {
+  const auto rows = [](int64_t count, int64_t length) {
+    return on_cores("input X: f32[" + std::to_string(count) + ", " + std::to_string(length) +
+                        "]\noutput y: f32[" + std::to_string(count) + "]\ny[i] = sum(j, X[i, j])\n",
+                    1);
+  };
+  for (const Schedule& each : {rows(72, 13824), rows(168, 281)}) {
+    EXPECT_EQ(update_of(each).lanes_along(), "j") << loops_of(each);
+    EXPECT_TRUE(update_of(each).unrolled().empty()) << loops_of(each);
+  }
+  EXPECT_EQ(update_of(rows(4, 300000)).unrolled(), std::set<std::string>{"i"}) << "all at once";
+}
+
 TEST(AutoTallReduction, one_row_of_results_is_added_up_in_several_copies) {
   const Schedule row = on_cores("input A: f32[1000000, 8], x: f32[1000000]\noutput y: f32[8]\n"
                                 "y[j] = sum(k, x[k] * A[k, j])\n",
