@@ -52,6 +52,12 @@ bool asks_for_columns(const Schedule&, const Product&, const target::Cpu&);
 bool has_window(const Schedule&, const Product&, uint32_t tensor);
 /// Whether no index of the tensor in the update moves along the loop at that position.
 bool stays_along(const Schedule&, const Product&, uint32_t tensor, size_t position);
+/// Elements of the left operand from the first to the last that so many rows and all taps, the innermost steps of the reduction, read
+/// of a run of neighbours; 0 where the two do not move along one.
+int64_t window_span(const Schedule&, const Product&, int64_t rows);
+/// Whether the register file holds a tile of results and, as vectors, all that its rows and taps read. Narrow vectors are read by lane,
+/// and taps share them; many taps do whatever they spill.
+bool keeps_window(const Schedule&, const Product&, const target::Cpu&);
 /// The innermost loop of the reduction is unrolled. Where it moves a window along the rows, its steps share elements, and LLVM would
 /// keep each of those in a register from step to step: there are not enough for a large tile. Another loop goes inside.
 void unroll_channels_not_taps(const Schedule&, Product&);

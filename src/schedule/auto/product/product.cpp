@@ -313,8 +313,9 @@ std::optional<Product> product_of(const Schedule& schedule, const Nest& nest,
     other->left_has_window = has_window(schedule, *other, other->left);
     other->left_contiguous_along_k =
         other->left_contiguous_along_k && takes_lanes(schedule, *other, environment);
-    if (other->left_has_window && !environment.gpu && environment.cpu.vector_bytes > 16 &&
-        schedule.scop.numerics != program::Numerics::Exact)
+    if (other->left_has_window && !environment.gpu &&
+        schedule.scop.numerics != program::Numerics::Exact &&
+        (environment.cpu.vector_bytes > 16 || !keeps_window(schedule, *other, environment.cpu)))
       unroll_channels_not_taps(schedule, *other);
     other->reads_left_in_place = reads_in_place(schedule, *other, environment);
     other->reads_left_elements = reads_elements(schedule, *other, environment);

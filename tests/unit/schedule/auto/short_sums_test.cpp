@@ -59,6 +59,20 @@ TEST(AutoConvolution, few_filters_on_a_small_image_are_lanes) {
   EXPECT_NE(two.find("# vector("), std::string::npos) << two;
 }
 
+TEST(AutoConvolution, taps_are_unrolled_where_registers_hold_what_they_share) {
+  const auto loops = [](int64_t stride) {
+    return loops_of(
+        fmt::format("input image: f32[24, {0}, {0}]\nconst weight: f32[48, 24, 3, 3]\n"
+                    "output out: f32[48, 32, 32]\n"
+                    "out[k, h, w] = sum((c, r, s), image[c, {1} * h + r, {1} * w + s] * "
+                    "weight[k, c, r, s])\n",
+                    31 * stride + 3, stride));
+  };
+  EXPECT_NE(loops(1).find("for s:  # unroll"), std::string::npos) << "ten elements:\n" << loops(1);
+  EXPECT_EQ(loops(3).find("for s:  # unroll"), std::string::npos) << "24 of them:\n" << loops(3);
+  EXPECT_NE(loops(3).find("for r:  # unroll"), std::string::npos) << loops(3);
+}
+
 TEST(AutoConvolution, neighbours_are_lanes_where_nothing_is_shifted) {
   const std::string loops = loops_of("input image: f32[64, 3136]\nconst weight: f32[3, 64]\n"
                                      "output out: f32[3, 3136]\n"
