@@ -126,8 +126,14 @@ void add_sums_around_zeros(Definition& d, const Kind& kind, const Nest& nest, co
   d.line("{} = {}", at("T", element), value);
 }
 
-/// Lines that leave the sums in temp T[n, g, m, o...]; returns the index of T.
-Nest add_sums(Definition& d, const Kind& kind, const Sizes& s, const Window& w) {
+/// Loops over the results, and the sum that belongs to one.
+struct Sums {
+  Nest nest;
+  std::string value;
+};
+
+/// Lines that leave the sums in temp T[n, g, m, o...]; none for one channel and one tap, whose product is the sum.
+Sums add_sums(Definition& d, const Kind& kind, const Sizes& s, const Window& w) {
   const std::string image = "X" + std::to_string(kind.image),
                     weight = "X" + std::to_string(kind.weight);
   Nest nest;
@@ -182,22 +188,25 @@ Nest add_sums(Definition& d, const Kind& kind, const Sizes& s, const Window& w) 
   const auto shifted = [&](const std::string& load, const std::string& zero) {
     return zero.empty() ? load : fmt::format("(i32({}) - {})", load, zero);
   };
+  const std::string product_of_one =
+      fmt::format("{} * {}", shifted(at(source, with_comma(x)), kind.image_zero),
+                  shifted(at(weight, with_comma(f)), kind.weight_zero));
   const bool has_zeros = !kind.image_zero.empty() || !kind.weight_zero.empty();
+  // Of narrow types T has the product in its own type.
+  const DataType type = d.type(kind.image);
+  if (taps.empty() && (type == DataType::F32 || type == DataType::F64))
+    return {nest, product_of_one};
   if (has_zeros && !taps.empty() && !is_depthwise)
     add_sums_around_zeros(d, kind, nest,
                           {with_comma(taps), at(source, with_comma(x)), at(weight, with_comma(f)),
                            filter_index(s), filter_shape(s),
                            product(w_shape) / product(filter_shape(s))});
-  else if (taps.empty()) // one channel and one tap
-    d.line("{} = {} * {}", at("T", nest.index()),
-           shifted(at(source, with_comma(x)), kind.image_zero),
-           shifted(at(weight, with_comma(f)), kind.weight_zero));
+  else if (taps.empty())
+    d.line("{} = {}", at("T", nest.index()), product_of_one);
   else
-    d.line("{} = sum(({}), {} * {})", at("T", nest.index()), with_comma(taps),
-           shifted(at(source, with_comma(x)), kind.image_zero),
-           shifted(at(weight, with_comma(f)), kind.weight_zero));
+    d.line("{} = sum(({}), {})", at("T", nest.index()), with_comma(taps), product_of_one);
   d.temp("T", kind.sum_type, nest.shape());
-  return nest;
+  return {nest, at("T", nest.index())};
 }
 
 Shape result_shape(const Sizes& s, const Window& w) {
@@ -220,9 +229,8 @@ void conv(Definition& d) {
   d.output(d.type(0), result_shape(*s, w));
   merge_spatial(*s, w);
   const Kind kind{0, 1, d.type(0) == DataType::F64 ? "f64" : "f32", "", ""};
-  const Nest nest = add_sums(d, kind, *s, w);
+  auto [nest, value] = add_sums(d, kind, *s, w);
   d.declare_output(0, nest.shape());
-  std::string value = at("T", nest.index());
   if (d.has(2)) {
     d.declare_operand(2, filter_shape(*s));
     value += " + " + at("X2", filter_index(*s));
@@ -265,9 +273,9 @@ void conv_integer(Definition& d) {
     return;
   d.output(DataType::I32, result_shape(*s, w));
   merge_spatial(*s, w);
-  const Nest nest = add_sums(d, kind, *s, w);
+  const auto [nest, value] = add_sums(d, kind, *s, w);
   d.declare_output(0, nest.shape());
-  d.line("{} = {}", at("Y0", nest.index()), at("T", nest.index()));
+  d.line("{} = {}", at("Y0", nest.index()), value);
 }
 
 /// x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias.
@@ -292,10 +300,9 @@ void qlinear_conv(Definition& d) {
   const DataType type = d.type(7);
   d.output(type, result_shape(*s, w));
   merge_spatial(*s, w);
-  const Nest nest = add_sums(d, kind, *s, w);
+  auto [nest, sum] = add_sums(d, kind, *s, w);
   d.declare_output(0, nest.shape());
   d.declare_operand(4, is_per_filter ? filter_shape(*s) : Shape{});
-  std::string sum = at("T", nest.index());
   if (d.has(8)) {
     d.declare_operand(8, filter_shape(*s));
     sum = "(" + sum + " + " + at("X8", filter_index(*s)) + ")";
