@@ -12,6 +12,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -100,6 +101,7 @@ private:
   /// the neighbours may not be loaded.
   Value* splat_of_neighbour(const Expr& element, unsigned lanes);
   bool may_load_neighbours(uint32_t buffer, const Expr& first) const;
+  bool goes_along_steps(const scalar::AffineSum& index) const;
   std::optional<int64_t> beyond_last(uint32_t buffer, const Expr& first, size_t rank,
                                      int64_t count) const;
 
@@ -274,6 +276,7 @@ private:
   std::vector<Binding> variables_;
   std::vector<std::vector<Value*>> strides_; ///< by buffer and dimension, made in the entry block
   kernel::Intervals intervals_;              ///< of the variables bound so far
+  std::map<uint32_t, int64_t> steps_;        ///< of the loops that were entered, by variable
   std::set<uint32_t> stored_;                ///< buffers that the innermost loop under way writes
   std::set<uint32_t> loaded_;                ///< and those that it reads
   llvm::Instruction* entry_end_ = nullptr;   ///< what belongs at the start goes before this

@@ -249,6 +249,7 @@ void FunctionEmitter::serial_loop(const kernel::For& loop, Value* lo, Value* hi)
   Value* index = reads_sparse_row(loop) ? opaque(iv) : iv;
   bind(loop.var, index);
   intervals_.enter(loop);
+  steps_[loop.var] = loop.step;
   std::set<uint32_t> stored = std::exchange(stored_, kernel::buffers_stored_in(loop.body));
   std::set<uint32_t> loaded = std::exchange(loaded_, buffers_loaded_in(loop.body));
   const bool were_kept = constants_.keep(numbers_in(loop.body) <= LoadedConstants::kFew);

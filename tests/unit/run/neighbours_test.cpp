@@ -39,7 +39,7 @@ struct Splats {
   HandKernel h;
   int64_t count, step, taps, elements;
 
-  Splats(int64_t n, int64_t stride, int64_t width, bool is_flat)
+  Splats(int64_t n, int64_t stride, int64_t width, bool is_flat, int64_t unrolled = 1)
       : count(n), step(stride), taps(width), elements(stride * (n - 1) + width) {
     const uint32_t A = h.buffer("A", Elem::F32,
                                 is_flat ? std::vector<Expr>{int_lit(1), int_lit(elements)}
@@ -50,7 +50,7 @@ struct Splats {
     for (int64_t t = 0; t < taps; ++t)
       body.push_back(store(out, {h.var(i), ramp(int_lit(4 * t), 1, 4)},
                            broadcast(h.load(A, {h.var(i) * int_lit(step) + int_lit(t)}), 4)));
-    h.kernel.body = {loop(i, int_lit(0), int_lit(count), std::move(body))};
+    h.kernel.body = {loop(i, int_lit(0), int_lit(count), std::move(body), unrolled)};
   }
 };
 
@@ -85,6 +85,12 @@ TEST(Neighbours, ShareLoadsWhereMultiplyAddsTakeALane) {
   const std::string x86 = ir_for(s, {"x86_64-unknown-linux-gnu", "haswell", ""});
   EXPECT_NE(x86.find("load float"), std::string::npos) << x86;
   EXPECT_EQ(x86.find("load <4 x float>"), std::string::npos) << x86;
+}
+
+TEST(Neighbours, AreLoadedAloneAlongAnUnrolledLoop) {
+  const emit::CodeTarget arm{"aarch64-unknown-linux-gnu", "neoverse-v1", "-sve"};
+  EXPECT_NE(ir_for(Splats(8, 1, 8, true, 4), arm).find("load float"), std::string::npos);
+  EXPECT_EQ(ir_for(Splats(8, 1, 8, true, 1), arm).find("load float"), std::string::npos);
 }
 
 } // namespace
