@@ -1,4 +1,7 @@
-"""Random shapes and what is reported of races over them. A seed gives the same shapes on every machine."""
+"""Random shapes and what is reported of races over them. A seed gives the same shapes on every machine.
+
+    shapes.py RESULTS.json ...   their percentiles, as a table in Markdown
+"""
 
 import datetime
 import json
@@ -6,6 +9,7 @@ import math
 import pathlib
 import random
 import subprocess
+import sys
 
 
 def log_uniform(rng, low, high, granule=1):
@@ -94,3 +98,21 @@ def write(path, seed, machine, families, samples):
         told.append(json.dumps(family)[:-1] + ', "ratios": [\n' + ratios + "\n]}")
     with open(path, "w") as out:
         out.write(json.dumps(head)[:-1] + ', "families": [\n' + ",\n".join(told) + "\n]}\n")
+
+
+def table(paths):
+    """The results of these files as a table in Markdown, a row for each family."""
+    shares = (0, 0.05, 0.25, 0.5, 0.75, 0.95)
+    lines = ["| family | seed | commit | shapes | least | 5 % | 25 % | median | 75 % | 95 % | asked |", "|---|---|---|" + "---:|" * 7 + "---|"]
+    for path in paths:
+        results = json.loads(pathlib.Path(path).read_text())
+        for family in results["families"]:
+            values = [each["ratio"] for each in family["ratios"]]
+            asked = f"5 % >= {family['asked']['5%']:.2f}" + (f", median >= {family['asked']['median']:.2f}" if family["asked"]["median"] else "")
+            cells = [family["family"], str(results["seed"]), results["commit"], str(len(values))] + [f"{percentile(values, s):.2f}" for s in shares]
+            lines.append(f"| {' | '.join(cells)} | {asked} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table(sys.argv[1:]))
