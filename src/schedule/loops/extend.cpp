@@ -53,9 +53,10 @@ isl::set whole_blocks(const Schedule& schedule, StmtId id, size_t depth, uint32_
   return plain.is_equal(wide) ? plain : wide;
 }
 
-/// Whether two of the iterations run at one time: a loop in steps of 2 counts 0 and 1 as one.
-bool run_together(const Schedule& schedule, StmtId id, uint32_t iter, const isl::set& iterations) {
-  const std::vector<Expr> times = keys_of(schedule, id, 0, iter, 1);
+/// Whether two of the iterations run at one time: a loop in steps of 2 counts 0 and 1 as one, and an iterator that another one fixes
+/// (compute_at) has no loop.
+bool run_together(const Schedule& schedule, StmtId id, const isl::set& iterations) {
+  const std::vector<Expr>& times = schedule.order.rows[id.value];
   return !map_of(times, iterations, schedule.scop.params).is_injective();
 }
 
@@ -97,7 +98,7 @@ Proposed propose(const Schedule& schedule, const Extend& directive,
       const isl::set more = whole.subtract(schedule.scop[id].domain);
       if (more.is_empty())
         continue;
-      if (run_together(schedule, id, *iters.begin(), whole)) {
+      if (run_together(schedule, id, whole)) {
         doubled = id;
         return;
       }

@@ -57,6 +57,15 @@ TEST(Extend, whole_blocks_are_added_where_the_last_was_cut_off) {
   EXPECT_TRUE(both->scop.statements[0].domain.is_equal(expected));
 }
 
+/// compute_at leaves S0 an iterator that another one fixes, without a loop: more iterations would run at one time.
+TEST(Extend, statements_with_a_fixed_iterator_do_not_run_on) {
+  const std::string made = answer("inout A: i32[5, 5]\ntemp T: i32[4]\nfor i in range(4):\n"
+                                  "    T[i] = 0\nfor i in range(4):\n"
+                                  "    A[i + 1, i + 1] = T[i] + 0\n",
+                                  "compute_at(S0, S1.i); extend(i, 4)");
+  EXPECT_EQ(made.rfind("K0260 S0 does not run for every value of", 0), 0u) << made;
+}
+
 TEST(Extend, loops_with_a_step_do_not_run_on) {
   // i // 2 is the time of i = 0 and of i = 1.
   EXPECT_EQ(answer("inout A: f32\nfor i in range(0, 2, 2):\n    A = A + 0\n", "extend(i, 2)"),
