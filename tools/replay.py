@@ -98,7 +98,7 @@ def made(kawara, item, target, schedule="auto"):
         command += ["-p", item.sizes]
     run = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
     # Comments of CUDA text are not code, and warnings name the file.
-    return run.stderr[run.stderr.find("--- after loops"):], COMMENT.sub("", run.stdout) if stage == "cuda" else run.stdout
+    return run.stderr[max(0, run.stderr.find("--- after loops")):], COMMENT.sub("", run.stdout) if stage == "cuda" else run.stdout
 
 
 def spelled_out(kawara, item, target):

@@ -218,7 +218,7 @@ TEST(Features, rank_the_default_before_the_source) {
   }
 }
 
-TEST(Features, are_counted_where_the_default_has_no_steps) {
+TEST(Features, are_counted_where_the_default_distributes_a_part) {
   const Ready ready(R"(input A: f64[20, 20], B: f64[20, 24]
 inout C: f64[20, 24]
 temp acc: f64
@@ -231,8 +231,9 @@ for i in range(20):
         C[i, j] = C[i, j] + B[i, j] * A[i, i] + acc
 )");
   const Space space = ready.space();
-  ASSERT_EQ(space.steps(), std::vector<Directive>{schedule::Auto{}});
+  ASSERT_NE(space.steps(), std::vector<Directive>{schedule::Auto{}});
   EXPECT_TRUE(features_of(space, {space.steps(), "default"}));
+  EXPECT_TRUE(features_of(space, {{schedule::Auto{}}, "default"}));
 }
 
 TEST(Features, say_what_the_shape_of_the_loops_refuses) {
