@@ -109,8 +109,8 @@ def table(paths):
         for family in results["families"]:
             values = [each["ratio"] for each in family["ratios"]]
             asked = f"5 % >= {family['asked']['5%']:.2f}" + (f", median >= {family['asked']['median']:.2f}" if family["asked"]["median"] else "")
-            cells = [family["family"], str(results["seed"]), results["commit"], str(len(values))] + [f"{percentile(values, s):.2f}" for s in shares]
-            lines.append(f"| {' | '.join(cells)} | {asked} |")
+            fields = [family["family"], str(results["seed"]), results["commit"], str(len(values))] + [f"{percentile(values, s):.2f}" for s in shares]
+            lines.append(f"| {' | '.join(fields)} | {asked} |")
     return "\n".join(lines)
 
 
