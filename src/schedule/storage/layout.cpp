@@ -1,5 +1,6 @@
 #include "schedule/storage/layout.h"
 
+#include "poly/accesses.h"
 #include "schedule/buffers/relocate.h"
 #include "schedule/buffers/staged_reads.h"
 #include "schedule/codes.h"
@@ -71,6 +72,18 @@ Placement placement_of(const Layout& layout, const program::Tensor& tensor) {
   return placement;
 }
 
+/// A statement that an instruction runs (tensorize) and that touches the tensor.
+std::optional<poly::StmtId> instruction_on(const Schedule& schedule, uint32_t tensor) {
+  for (const poly::Access& access : poly::accesses(schedule.scop)) {
+    if (access.tensor != tensor)
+      continue;
+    for (const poly::LoopId loop : poly::path_of(schedule.order, access.statement))
+      if (!schedule.order[loop].marks.instruction.empty())
+        return access.statement;
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 Proposed propose(const Schedule& schedule, const Layout& directive, const Environment&) {
@@ -83,6 +96,11 @@ Proposed propose(const Schedule& schedule, const Layout& directive, const Enviro
   if (const std::string wrong = wrong_parts(directive, whole.shape.size() - whole.private_dims);
       !wrong.empty())
     return refused(wrong);
+  if (const auto user = instruction_on(schedule, tensor))
+    return refused(
+        schedule.scop[*user].text.name +
+        " touches it in an instruction, which takes its elements as they lie now. Lay it "
+        "out first, and ask for the instruction then.");
   auto made = relocated(schedule, tensor, placement_of(directive, whole), "_laid_out");
   if (!made)
     return refused(made.error());

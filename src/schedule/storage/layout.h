@@ -25,7 +25,7 @@ namespace kawara::schedule {
 /// Needs    parts in which every dimension occurs once, whole or as blocks and places of the same block.
 /// Legal    always: no two elements share a place.
 /// Refuses  an unknown tensor (K0208), parts that leave something out, a tensor that cannot move, a type that does not hold every
-///          value of the tensor's, or one for a tensor that statements add up in (K0257).
+///          value of the tensor's, one for a tensor that statements add up in, or a tensor that an instruction touches (K0257).
 Proposed propose(const Schedule&, const Layout&, const Environment&);
 
 } // namespace kawara::schedule

@@ -35,6 +35,12 @@ TEST(Tensorize, text_is_kept) {
     EXPECT_EQ(print(directives(text)), text);
 }
 
+TEST(Tensorize, takes_elements_as_they_lie) {
+  const std::string tensorized = kTiles + "pack(B, j.0); tensorize(S0.j.1, neon.sdot)";
+  EXPECT_EQ(verdict(kSmall, tensorized + "; layout(A, d1, d0)").rfind("K0257", 0), 0u)
+      << verdict(kSmall, tensorized + "; layout(A, d1, d0)");
+}
+
 TEST(Tensorize, packed_groups_are_a_dot_product) {
   EXPECT_EQ(verdict(kSmall, kTiles + "pack(B, j.0); tensorize(S0.j.1, neon.sdot)"), "legal");
   const Schedule start = initial(kSmall);
