@@ -1,5 +1,6 @@
 #include "schedule/auto/gpu/gpu.h"
 
+#include "schedule/attempt.h"
 #include "schedule/auto/facts/distribution.h"
 #include "schedule/auto/gpu/plan.h"
 #include "schedule/buffers/window_fill.h"
@@ -7,6 +8,7 @@
 #include "schedule/tree/resolve.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 namespace kawara::schedule {
@@ -24,6 +26,13 @@ std::vector<LoopId> loops_in(const std::vector<TreeNode>& body) {
       loops.push_back(node.loop());
   return loops;
 }
+
+/// Sums of fewer terms stay with one thread.
+constexpr int64_t kSumForThreads = 256;
+/// From here on one block is too slow: it reads about 100 GB/s, and another launch takes a microsecond.
+constexpr int64_t kSumForBlocks = 1 << 15;
+/// Terms of a block's part.
+constexpr int64_t kLeastSumOfBlock = 4096;
 
 class GpuScheduler {
 public:
@@ -221,12 +230,43 @@ private:
     }
   }
 
+  /// One sum over a loop that nothing stands around: blocks add up parts of a long one, the threads of a block the rest.
+  bool bind_sum(const Nest& nest, const NestFacts& facts) {
+    const int64_t extent = facts.extents[0];
+    const StmtId sum = nest.statements.front();
+    const std::string j = schedule_.order[nest.loops[0]].name;
+    const LoopName whole{schedule_.scop[sum].text.name, j};
+    if (extent < kSumForThreads || nest.statements.size() != 1)
+      return false;
+    const auto known = static_cast<uint32_t>(schedule_.scop.statements.size());
+    const int64_t part = std::max(kLeastSumOfBlock, extent / environment_.gpu->multiprocessors + 1);
+    if (extent >= kSumForBlocks && go({Split{whole, part}, Rfactor{{whole.statement, j + ".0"}}})) {
+      for (const LoopId loop : loops_in(schedule_.order.body)) {
+        const StmtId inside = poly::statements_below(schedule_.order, loop).front();
+        if (inside == sum || inside.value >= known)
+          improve(loop);
+      }
+      return true;
+    }
+    const auto groups = static_cast<uint64_t>(extent / 4);
+    const auto threads =
+        std::clamp<int64_t>(static_cast<int64_t>(std::bit_floor(groups)), 32, 1024);
+    GpuPlan plan(*whole.statement);
+    plan.split(j, threads);
+    plan.reorder({j + ".1", j + ".0"});
+    plan.bind(j + ".1", Axis::ThreadX);
+    return attempt(schedule_, plan.list(), environment_, "sum by the threads of a block", {sum});
+  }
+
   void improve(LoopId loop) {
     if (const auto nest = perfect_nest_at(schedule_.order, loop)) {
       const NestFacts facts = facts_of(schedule_, *nest);
       const bool reduces_rows = nest->loops.size() == 2 && facts.is_parallel[0] &&
                                 facts.is_reduction[1] && facts.extents[1] >= 32;
       if (reduces_rows && bind_rows(schedule_, loop, environment_))
+        return;
+      if (nest->depth == 0 && nest->loops.size() == 1 && facts.is_reduction[0] &&
+          bind_sum(*nest, facts))
         return;
       if (bind_transpose(schedule_, *nest, environment_))
         return;
