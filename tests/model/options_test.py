@@ -73,7 +73,7 @@ WRITES = {"--output-dir": ("out", "out/output_0.npy"), "--svg": ("t.svg", "t.svg
 
 # What is on standard output or error with it and not without.
 SHOWS = {"--json": '"ok": true', "--verify": "verify: ", "--time-passes": "total", "--check": "check:", "--time": "time:",
-         "--programs": "input X0", "--dot": "digraph", "--replay": "loads", "--naive": "for ("}
+         "--programs": "input X0", "--dot": "digraph", "--replay": "loads", "--naive": "for (", "--spelled-out": "(i, "}
 
 
 class Walk:

@@ -1,4 +1,4 @@
-// oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--indices | --forms] [--program-only]
+// oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--indices | --forms] [--arrange] [--program-only]
 //
 // Draws one small program per seed and K directive sequences for it. Every verdict of the judge is
 // compared with brute-force enumeration, every accepted schedule is run against the interpreter.
@@ -28,7 +28,7 @@ struct OracleOptions {
   uint64_t sequences = 20;
   bool program_only = false;
   uint64_t compiled_every = 0; ///< 0: never
-  bool reads_indices = false, has_forms = false;
+  bool reads_indices = false, has_forms = false, arranges = false;
 };
 
 bool parse_oracle(int argc, char** argv, OracleOptions& options) {
@@ -44,6 +44,10 @@ bool parse_oracle(int argc, char** argv, OracleOptions& options) {
     }
     if (word == "--forms") {
       options.has_forms = true;
+      continue;
+    }
+    if (word == "--arrange") {
+      options.arranges = true;
       continue;
     }
     if (word == "--compiled") {
@@ -151,6 +155,8 @@ size_t check_program(const OracleOptions& options, uint64_t seed, Counts& counts
         if (left == 0)
           return std::nullopt;
         --left;
+        if (options.arranges && random() % 2 == 0)
+          return random_arrangement(now, random);
         return is_planned && random() % 4 == 0 ? random_request(now, random)
                                                : random_directive(now, machine, random);
       };
@@ -173,7 +179,7 @@ int oracle_program(int argc, char** argv) {
   OracleOptions options;
   if (!parse_oracle(argc, argv, options)) {
     std::fprintf(stderr, "usage: oracle --seeds A..B [--sequences K] [--compiled [EVERY]] "
-                         "[--indices | --forms] [--program-only]\n");
+                         "[--indices | --forms] [--arrange] [--program-only]\n");
     return 1;
   }
   Counts counts;

@@ -26,7 +26,7 @@ public:
       return Inline{statement()};
     if (has_scalar() && draw(0, 5) == 0)
       return draw(0, 1) == 0 ? Directive(StoreAt{temp(), loop()}) : store_in();
-    const int64_t kind = draw(0, 36);
+    const int64_t kind = draw(0, 34);
     const int64_t small = draw(2, 4);
     switch (kind) {
     case 0:
@@ -99,9 +99,6 @@ public:
       const auto [name, at] = written_below();
       return Promote{name, at};
     }
-    case 35:
-    case 36:
-      return arrange();
     case 32:
     case 33:
       return Extend{loop(), small};
@@ -295,6 +292,7 @@ private:
     return reorder;
   }
 
+public:
   /// What is there, with some loops of a statement exchanged or shifted, some places changed.
   Directive arrange() {
     auto now = arrangement_of(schedule_.scop, schedule_.order, schedule_.order);
@@ -312,6 +310,7 @@ private:
     return *now;
   }
 
+private:
   template <class T> T& pick_of(std::vector<T>& from) {
     return from[static_cast<size_t>(draw(0, static_cast<int64_t>(from.size()) - 1))];
   }
@@ -358,6 +357,10 @@ Group random_group(Schedule schedule, const Environment& environment, std::mt199
 }
 
 } // namespace
+
+Directive random_arrangement(const Schedule& schedule, std::mt19937_64& random) {
+  return Chooser(schedule, random).arrange();
+}
 
 Directive random_request(const Schedule& schedule, std::mt19937_64& random) {
   return Chooser(schedule, random).request();

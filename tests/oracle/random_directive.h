@@ -11,6 +11,9 @@ namespace kawara::oracle {
 schedule::Directive random_directive(const schedule::Schedule&, const schedule::Environment&,
                                      std::mt19937_64& random);
 
+/// `arrange`: the order that there is, with loops exchanged or shifted and places changed.
+schedule::Directive random_arrangement(const schedule::Schedule&, std::mt19937_64& random);
+
 /// `tensorize` or `online` of loops and an instruction drawn without regard to what they mean.
 schedule::Directive random_request(const schedule::Schedule&, std::mt19937_64& random);
 

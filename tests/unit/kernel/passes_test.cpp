@@ -170,13 +170,13 @@ for i in range(M):
 
 TEST(PaddedTile, AlsoWhereTheTestStandsFurtherOut) {
   const char* text = R"(param N
-input A: f32[16, 64], B: f32[64, N], x: f32[16]
+input A: f32[16, 128], B: f32[128, N], x: f32[16]
 output C: f32[16, N]
 temp T: f32[16, N]
 for i in range(16):
     for j in range(N):
         T[i, j] = 0
-        for k in range(64):
+        for k in range(128):
             T[i, j] += A[i, k] * B[k, j]
 for i in range(16):
     for j in range(N):
