@@ -18,9 +18,11 @@ template <class E, class Out> void add_exprs(E& async_op, Out& out) {
   } else if (auto* store = std::get_if<BulkStore>(&async_op.what)) {
     add_index(store->to, out);
     add_index(store->from, out);
-  } else if (auto* arrive = std::get_if<Arrive>(&async_op.what))
+  } else if (auto* arrive = std::get_if<Arrive>(&async_op.what)) {
     out.push_back(&arrive->at.slot);
-  else if (auto* wait = std::get_if<AwaitPhase>(&async_op.what)) {
+    if (arrive->block)
+      out.push_back(&*arrive->block);
+  } else if (auto* wait = std::get_if<AwaitPhase>(&async_op.what)) {
     out.push_back(&wait->at.slot);
     out.push_back(&wait->parity);
   } else if (auto* mma = std::get_if<Mma>(&async_op.what)) {

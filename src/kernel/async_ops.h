@@ -50,6 +50,8 @@ struct BulkLoad {
   /// element that lies `tap` (y, x) beside each.
   std::optional<WindowWalk> walk = {};
   std::vector<scalar::Expr> tap = {};
+  /// The box comes to the same place in each block of the cluster, and its bytes come in at each one's barrier.
+  bool is_multicast = false;
 };
 /// Begins to copy a box from shared memory to a tensor; elements outside the tensor are left out.
 struct BulkStore {
@@ -64,6 +66,8 @@ struct AwaitBulkStores {
 struct Arrive {
   MbarrierSlot at;
   int64_t bytes = 0;
+  /// Which block of the cluster has the barrier, by its position there; nothing: the own one.
+  std::optional<scalar::Expr> block = {};
 };
 /// Waits until the phase with that parity has ended: until the barrier is in a phase of the other.
 struct AwaitPhase {

@@ -143,6 +143,9 @@ struct Launch {
   /// Buffers of which each element is touched by one thread of a block only, whatever barriers say.
   std::set<uint32_t> thread_private;
   std::vector<Mbarriers> mbarriers = {}; ///< in phase 0 when the block begins
+  /// Neighbouring blocks along x that run at the same time, a cluster: they begin and end together, and asynchronous operations of one
+  /// reach shared memory and barriers of the others.
+  int64_t cluster = 1;
   Block body;
 };
 

@@ -107,7 +107,7 @@ private:
       threads.push_back(names_.vars[s.thread_vars[a]] + "=" + std::to_string(s.threads[a]));
     }
     line("launch " + s.name + " blocks(" + join(blocks, ", ") + ") threads(" + join(threads, ", ") +
-         "):");
+         ")" + (s.cluster > 1 ? " cluster(" + std::to_string(s.cluster) + "):" : ":"));
     for (const Mbarriers& row : s.mbarriers)
       line("  mbarrier " + row.name + "[" + std::to_string(row.slots) + "] of " +
            std::to_string(row.arrivals));
@@ -147,7 +147,7 @@ private:
   }
   std::string async_op(const BulkLoad& s) const {
     return "bulk " + element(s.to) + " = " + element(s.from) + box(s.box) + walk(s) + " to " +
-           slot(s.done);
+           slot(s.done) + (s.is_multicast ? " of each block" : "");
   }
   std::string async_op(const BulkStore& s) const {
     return "bulk " + element(s.to) + " = " + element(s.from) + box(s.box);
@@ -156,7 +156,7 @@ private:
     return "await bulk stores but " + std::to_string(s.pending);
   }
   std::string async_op(const Arrive& s) const {
-    return "arrive " + slot(s.at) +
+    return "arrive " + slot(s.at) + (s.block ? " of block " + text(*s.block) : "") +
            (s.bytes != 0 ? " expecting " + std::to_string(s.bytes) + " bytes" : "");
   }
   std::string async_op(const AwaitPhase& s) const {

@@ -145,6 +145,9 @@ private:
     require(!is_in_launch_, "launch " + s.name + " stands inside a launch");
     for (const Expr& count : s.blocks)
       value(count);
+    const auto blocks = scalar::constant_of(s.blocks[0]);
+    require(s.cluster == 1 || (s.cluster > 1 && blocks && *blocks % s.cluster == 0),
+            "blocks of " + s.name + " do not make whole clusters of " + std::to_string(s.cluster));
     const std::set<uint32_t> outer = visible_;
     for (const auto& vars : {s.block_vars, s.thread_vars})
       for (const uint32_t var : vars)
@@ -216,6 +219,8 @@ private:
     box(s.to, s.from, s.box);
     tensor_map(s.from.buffer, s.box, s.walk.has_value());
     slot(s.done);
+    require(!s.is_multicast || (launch_->cluster > 1 && !s.walk),
+            "a bulk copy to the blocks of a cluster, without one or of a window");
     if (!s.walk)
       return;
     // Corners of the walk are kept in a byte each, steps in three bits.
@@ -240,7 +245,10 @@ private:
     box(s.from, s.to, s.box);
     tensor_map(s.to.buffer, s.box, false);
   }
-  void async_op(const Arrive& s) { slot(s.at); }
+  void async_op(const Arrive& s) {
+    slot(s.at);
+    require(!s.block || launch_->cluster > 1, "arrival at another block, without a cluster");
+  }
   void async_op(const AwaitPhase& s) { slot(s.at); }
   void async_op(const Mma& s) {
     for (const ElementAt* operand : {&s.a, &s.b}) {

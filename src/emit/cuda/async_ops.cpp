@@ -70,7 +70,9 @@ Lines AsyncWriter::one(const kernel::BulkLoad& s) {
     for (const size_t d : {1, 0})
       tap += ", (unsigned short)(" + expr_(s.tap[d]) + ")";
   } else
-    expr_.need("bulk_" + std::to_string(s.box.size()));
+    expr_.need((s.is_multicast ? "multicast_" : "bulk_") + std::to_string(s.box.size()));
+  if (s.is_multicast)
+    name = "kw_multicast_load<" + std::to_string((1 << launch_.cluster) - 1) + ">";
   return {name + "(" + address(s.to) + ", " + map + ", " + slot(s.done) + ", " + place_in(s.from) +
           tap + ");"};
 }
@@ -87,6 +89,10 @@ Lines AsyncWriter::one(const kernel::AwaitBulkStores& s) {
 }
 
 Lines AsyncWriter::one(const kernel::Arrive& s) {
+  if (s.block) {
+    expr_.need("cluster");
+    return {"kw_arrive_at(" + slot(s.at) + ", " + expr_(*s.block) + ");"};
+  }
   if (s.bytes == 0)
     return {"kw_arrive(" + slot(s.at) + ");"};
   return {"kw_arrive_expecting(" + slot(s.at) + ", " + std::to_string(s.bytes) + ");"};
@@ -183,6 +189,11 @@ int64_t AsyncWriter::bytes_of_barriers() const {
   return bytes;
 }
 
+std::string AsyncWriter::of_cluster() const {
+  return launch_.cluster == 1 ? ""
+                              : "__cluster_dims__(" + std::to_string(launch_.cluster) + ", 1, 1) ";
+}
+
 Lines AsyncWriter::barriers(int64_t offset) {
   Lines names, begin;
   for (const kernel::Mbarriers& row : launch_.mbarriers) {
@@ -201,7 +212,10 @@ Lines AsyncWriter::barriers(int64_t offset) {
   names.insert(names.end(), begin.begin(), begin.end());
   names.emplace_back("  asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");");
   names.emplace_back("}");
-  names.emplace_back("__syncthreads();");
+  if (launch_.cluster > 1)
+    expr_.need("cluster");
+  // No block reaches a barrier of another before that one has begun it.
+  names.emplace_back(launch_.cluster > 1 ? "kw_meet_cluster();" : "__syncthreads();");
   return names;
 }
 

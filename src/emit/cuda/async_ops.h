@@ -18,6 +18,10 @@ public:
   /// Lines at the start of the function: barriers in shared memory from `offset` on, all in phase 0.
   std::vector<std::string> barriers(int64_t offset);
   int64_t bytes_of_barriers() const;
+  /// What the function's declaration says of its cluster; empty where it has none.
+  std::string of_cluster() const;
+  /// What its blocks do at the end: others may still reach what one of them has.
+  std::string end_of_cluster() const { return launch_.cluster > 1 ? "  kw_meet_cluster();\n" : ""; }
   /// Private buffers that products add to or read.
   bool is_fragment(uint32_t buffer) const;
   /// Private buffers that products read: two elements to a register.
@@ -48,8 +52,8 @@ private:
 /// Name of the parameter that passes a map.
 std::string name_of_map(const CNames&, const CudaMap&, size_t number);
 
-/// What these orders need above the functions; `needs` as in prelude.h (async, bulk_2 to bulk_5 by
-/// rank, bulk_walk, and instructions by name).
+/// What these orders need above the functions; `needs` as in prelude.h (async, bulk_2 to bulk_5 and
+/// multicast_2 to multicast_5 by rank, bulk_walk, cluster, and instructions by name).
 std::string async_prelude(const std::set<std::string>& needs);
 /// Functions of the host that make tensor maps.
 std::string host_async_prelude();

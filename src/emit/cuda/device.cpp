@@ -68,9 +68,9 @@ public:
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
     const int64_t blocks =
         has_async_ ? 1 : blocks_in_flight(kernel_, launch_.body, out_.buffers, threads, looks);
-    return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ", " +
-           std::to_string(blocks) + ") " + launch_.name + "(" + join(parameters(), ", ") + ") {\n" +
-           text_ + "}\n\n";
+    return "extern \"C\" __global__ void " + async_.of_cluster() + "__launch_bounds__(" +
+           std::to_string(threads) + ", " + std::to_string(blocks) + ") " + launch_.name + "(" +
+           join(parameters(), ", ") + ") {\n" + text_ + async_.end_of_cluster() + "}\n\n";
   }
 
 private:

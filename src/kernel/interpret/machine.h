@@ -10,6 +10,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -132,10 +133,9 @@ private:
       blocks[a] = std::max<int64_t>(index(s.blocks[a]), 0);
     launch_ = &s;
     races_.enter(s.block_vars[0]);
-    for (const int64_t block : shuffled(blocks[0] * blocks[1] * blocks[2])) {
-      races_.iterate(block);
-      set_position(s.block_vars, blocks, block);
-      run_block(s);
+    for (const int64_t n : shuffled(blocks[0] * blocks[1] * blocks[2] / s.cluster)) {
+      races_.iterate(n * s.cluster);
+      run_cluster(s, blocks, n * s.cluster);
     }
     races_.leave();
     launch_ = nullptr;
@@ -216,6 +216,7 @@ private:
     std::optional<WindowWalk> walk = {};
     std::array<int64_t, 2> tap = {}; ///< of the walk
     bool is_load = true;
+    int64_t block = 0;        ///< of the cluster, that has the shared buffer
     size_t row = 0, slot = 0; ///< of the barrier that a load reports to
     int64_t thread = 0;       ///< that began it
   };
@@ -224,6 +225,7 @@ private:
   };
 
   // machine_groups.cpp
+  void enter_block(int64_t block);
   void run_groups(const Launch& s);
   bool is_engaged(const Stmt& stmt);
   bool run_thread(int64_t thread);
@@ -249,11 +251,12 @@ private:
   void finish_product();
   bool have_all_come(int64_t group);
   void let_go(int64_t group);
-  BarrierState& barrier_at(const MbarrierSlot& at);
+  BarrierState& barrier_at(const MbarrierSlot& at, int64_t block);
   void end_phase_if_complete(BarrierState& state, size_t row);
 
-  void run_block(const Launch& s) {
-    const int64_t count = s.threads[0] * s.threads[1] * s.threads[2];
+  /// A block, or those of a cluster: threads of the second come after those of the first.
+  void run_cluster(const Launch& s, const std::array<int64_t, 3>& blocks, int64_t first) {
+    threads_of_block_ = s.threads[0] * s.threads[1] * s.threads[2];
     const std::vector<Lanes> host = variables_;
     threads_.clear();
     owners_.clear();
@@ -261,8 +264,9 @@ private:
     for (uint32_t b = 0; b < storage_.size(); ++b)
       if (kernel_.buffers[b].scope == Scope::Shared)
         storage_[b].number = 0; // each block has its own
-    for (int64_t t = 0; t < count; ++t) {
-      set_position(s.thread_vars, s.threads, t);
+    for (int64_t t = 0; t < s.cluster * threads_of_block_; ++t) {
+      set_position(s.block_vars, blocks, first + t / threads_of_block_);
+      set_position(s.thread_vars, s.threads, t % threads_of_block_);
       threads_.emplace_back();
       threads_.back().variables = variables_;
       threads_.back().storage.resize(storage_.size());
@@ -277,6 +281,7 @@ private:
   }
 
   void swap_in(int64_t thread) {
+    enter_block(thread / threads_of_block_);
     Thread& t = threads_[static_cast<size_t>(thread)];
     std::swap(variables_, t.variables);
     for (uint32_t b = 0; b < storage_.size(); ++b)
@@ -441,7 +446,7 @@ private:
   }
 
   void write(uint32_t buffer, int64_t element, Value v) {
-    if (!copying_.empty() && copying_.contains({buffer, element}))
+    if (!copying_.empty() && copying_.contains({block_, buffer, element}))
       throw Stop{place(buffer, element) + " is written while a bulk store reads it"};
     touch(buffer, element, true);
     storage_[buffer].is_written[static_cast<size_t>(element)] = true;
@@ -473,9 +478,13 @@ private:
   std::unordered_map<const Stmt*, bool> waits_, engaged_;
   CopiesUnderWay under_way_;
   std::unordered_set<const Stmt*> ran_;
-  std::vector<BulkCopy> copies_;                    ///< under way, oldest first
-  std::set<std::pair<uint32_t, int64_t>> copying_;  ///< shared elements that bulk stores will read
-  std::vector<std::vector<BarrierState>> barriers_; ///< by row and slot
+  std::vector<BulkCopy> copies_; ///< under way, oldest first
+  /// Shared elements that bulk stores will read: block of the cluster, buffer, element.
+  std::set<std::tuple<int64_t, uint32_t, int64_t>> copying_;
+  std::vector<std::vector<std::vector<BarrierState>>> barriers_; ///< by block, row and slot
+  int64_t threads_of_block_ = 1;
+  int64_t block_ = 0; ///< of the cluster, whose shared buffers `storage_` holds
+  std::vector<std::vector<Storage>> shared_of_; ///< of the other blocks
 };
 
 } // namespace kawara::kernel

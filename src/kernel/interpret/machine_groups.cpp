@@ -9,15 +9,36 @@
 
 namespace kawara::kernel {
 
+/// Puts the shared buffers of a block of the cluster in their place.
+void Machine::enter_block(int64_t block) {
+  if (block == block_)
+    return;
+  for (uint32_t b = 0; b < storage_.size(); ++b)
+    if (kernel_.buffers[b].scope == Scope::Shared) {
+      std::swap(storage_[b], shared_of_[static_cast<size_t>(block_)][b]);
+      std::swap(storage_[b], shared_of_[static_cast<size_t>(block)][b]);
+    }
+  block_ = block;
+}
+
 void Machine::run_groups(const Launch& s) {
-  barriers_.clear();
+  std::vector<std::vector<BarrierState>> rows;
   for (const Mbarriers& row : s.mbarriers)
-    barriers_.emplace_back(static_cast<size_t>(row.slots));
+    rows.emplace_back(static_cast<size_t>(row.slots));
+  barriers_.assign(static_cast<size_t>(s.cluster), rows);
   copies_.clear();
   copying_.clear();
-  for (uint32_t b = 0; b < storage_.size(); ++b)
-    if (kernel_.buffers[b].scope == Scope::Shared)
-      create(b, nullptr);
+  block_ = 0;
+  shared_of_.assign(static_cast<size_t>(s.cluster), std::vector<Storage>(storage_.size()));
+  for (int64_t block = 0; block < s.cluster; ++block) {
+    enter_block(block);
+    for (uint32_t b = 0; b < storage_.size(); ++b)
+      if (kernel_.buffers[b].scope == Scope::Shared)
+        create(b, nullptr);
+  }
+  for (int64_t block = 0; block < s.cluster; ++block)
+    for (int64_t t = 0; t + kWarpgroup <= threads_of_block_; t += kWarpgroup)
+      races_.meet(block * threads_of_block_ + t, kWarpgroup);
   for (Thread& t : threads_)
     t.frames = {{&s.body, 0, nullptr, 0, 0}};
   bool is_done = false;
@@ -31,6 +52,7 @@ void Machine::run_groups(const Launch& s) {
       throw Stop{"threads of " + s.name + " wait for each other without end"};
   }
   thread_ = -1;
+  enter_block(0);
   if (!copying_.empty())
     throw Stop{s.name + " ends before its bulk stores have read their source"};
   for (const Thread& t : threads_)
@@ -196,10 +218,18 @@ bool Machine::obey_one(const BulkLoad& s) {
     copy.tap[d] = index(s.tap[d]);
   copy.row = s.done.row;
   copy.slot = static_cast<size_t>(index(s.done.slot));
-  each_element(copy, [&](int64_t element, std::optional<int64_t>) {
-    storage_[copy.shared].is_written[static_cast<size_t>(element)] = false;
-  });
-  copies_.push_back(std::move(copy));
+  const int64_t own = block_;
+  for (int64_t block = 0; block < launch_->cluster; ++block) {
+    if (block != own && !s.is_multicast)
+      continue;
+    enter_block(block);
+    copy.block = block;
+    each_element(copy, [&](int64_t element, std::optional<int64_t>) {
+      storage_[copy.shared].is_written[static_cast<size_t>(element)] = false;
+    });
+    copies_.push_back(copy);
+  }
+  enter_block(own);
   return true;
 }
 
@@ -209,8 +239,9 @@ bool Machine::obey_one(const BulkStore& s) {
   each_element(copy, [&](int64_t element, std::optional<int64_t> place_in_tensor) {
     if (place_in_tensor && !storage_[copy.shared].is_written[static_cast<size_t>(element)])
       throw Stop{place(copy.shared, element) + " is stored before it is written"};
-    copying_.insert({copy.shared, element});
+    copying_.insert({block_, copy.shared, element});
   });
+  copy.block = block_;
   copies_.push_back(std::move(copy));
   return true;
 }
@@ -228,14 +259,14 @@ void Machine::finish(const BulkCopy& copy) {
       shared.is_written[c] = true;
       return;
     }
-    copying_.erase({copy.shared, element});
+    copying_.erase({copy.block, copy.shared, element});
     if (outside)
       write(copy.tensor, *outside, (*shared.elements)[c]);
     shared.is_written[c] = false;
   });
   if (!copy.is_load)
     return;
-  BarrierState& state = barriers_[copy.row].at(copy.slot);
+  BarrierState& state = barriers_[static_cast<size_t>(copy.block)][copy.row].at(copy.slot);
   state.bytes -= bytes;
   end_phase_if_complete(state, copy.row);
 }
@@ -252,6 +283,7 @@ bool Machine::finish_one_load() {
   copies_.erase(next);
   thread_ = copy.thread;
   races_.iterate(copy.thread);
+  enter_block(copy.block);
   finish(copy);
   return true;
 }
@@ -271,11 +303,14 @@ bool Machine::obey_one(const AwaitBulkStores& s) {
   return true;
 }
 
-Machine::BarrierState& Machine::barrier_at(const MbarrierSlot& at) {
+Machine::BarrierState& Machine::barrier_at(const MbarrierSlot& at, int64_t block) {
+  if (block < 0 || block >= launch_->cluster)
+    throw Stop{"a cluster of " + launch_->name + " has no block " + std::to_string(block)};
+  std::vector<BarrierState>& row = barriers_[static_cast<size_t>(block)][at.row];
   const int64_t slot = index(at.slot);
-  if (slot < 0 || slot >= static_cast<int64_t>(barriers_[at.row].size()))
+  if (slot < 0 || slot >= static_cast<int64_t>(row.size()))
     throw Stop{launch_->mbarriers[at.row].name + "[" + std::to_string(slot) + "] is out of bounds"};
-  return barriers_[at.row][static_cast<size_t>(slot)];
+  return row[static_cast<size_t>(slot)];
 }
 
 void Machine::end_phase_if_complete(BarrierState& state, size_t row) {
@@ -286,7 +321,7 @@ void Machine::end_phase_if_complete(BarrierState& state, size_t row) {
 }
 
 bool Machine::obey_one(const Arrive& s) {
-  BarrierState& state = barrier_at(s.at);
+  BarrierState& state = barrier_at(s.at, s.block ? index(*s.block) : block_);
   if (state.arrivals == launch_->mbarriers[s.at.row].arrivals)
     throw Stop{"one arrival too many at " + launch_->mbarriers[s.at.row].name};
   ++state.arrivals;
@@ -296,7 +331,7 @@ bool Machine::obey_one(const Arrive& s) {
 }
 
 bool Machine::obey_one(const AwaitPhase& s) {
-  return barrier_at(s.at).phase % 2 != index(s.parity);
+  return barrier_at(s.at, block_).phase % 2 != index(s.parity);
 }
 
 bool Machine::obey_one(const Mma& s) {
@@ -342,7 +377,7 @@ void Machine::finish_product() {
                             read(from.buffer, first + element));
   };
   const int64_t x = thread_ % kFragmentX, y = thread_ / kFragmentX % kFragmentY,
-                warp = thread_ / (kFragmentX * kFragmentY) % kWarpsOfGroup;
+                warp = thread_ % threads_of_block_ / (kFragmentX * kFragmentY) % kWarpsOfGroup;
   for (int64_t element = 0; element < columns / 2; ++element) {
     const int64_t row = 16 * warp + element / 2 % 2 * 8 + y;
     const int64_t column = element / 4 * 8 + 2 * x + element % 2;
@@ -369,13 +404,13 @@ void Machine::finish_product() {
 /// Notes that this thread waits for the others of its group; whether it is the last.
 bool Machine::have_all_come(int64_t group) {
   threads_[static_cast<size_t>(thread_)].has_come = true;
-  const auto first = threads_.begin() + thread_ / group * group;
+  const auto first = threads_.begin() + thread_ - thread_ % threads_of_block_ % group;
   return std::all_of(first, first + group, [](const Thread& t) { return t.has_come; });
 }
 
 /// The others of the group go on behind the statement where they wait.
 void Machine::let_go(int64_t group) {
-  const int64_t first = thread_ / group * group;
+  const int64_t first = thread_ - thread_ % threads_of_block_ % group;
   for (int64_t t = first; t < first + group; ++t) {
     threads_[static_cast<size_t>(t)].has_come = false;
     if (t != thread_)
@@ -432,6 +467,7 @@ bool Machine::combine_in_warp(const Combine& s) {
 bool Machine::obey_one(const GroupBarrier&) {
   if (!have_all_come(kWarpgroup))
     return false;
+  races_.meet(thread_ - thread_ % threads_of_block_ % kWarpgroup, kWarpgroup);
   let_go(kWarpgroup);
   return true;
 }

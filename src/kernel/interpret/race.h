@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -17,20 +18,37 @@ struct Race {
 /// number that the interpreter gives each allocation.
 class RaceDetector {
 public:
-  void enter(uint32_t loop_var) { loops_.push_back({loop_var, 0, {}}); }
-  void iterate(int64_t value) { loops_.back().iteration = value; }
+  void enter(uint32_t loop_var) {
+    loops_.emplace_back();
+    loops_.back().var = loop_var;
+  }
+  void iterate(int64_t value);
+  /// Iterations from `first` on of the innermost loop have met: what each of them did before comes before what any of them does next.
+  void meet(int64_t first, int64_t count);
   void leave() { loops_.pop_back(); }
 
   /// Notes an access by the current iterations; the race it makes, if any.
   std::optional<Race> touch(uint64_t storage, int64_t element, bool is_write);
 
 private:
+  /// An iteration, and how often its group had met; groups are known by their first one.
+  struct Moment {
+    int64_t iteration = 0, group = -1, meetings = 0;
+    bool comes_before(const Moment& other) const {
+      return iteration == other.iteration ||
+             (group >= 0 && group == other.group && meetings < other.meetings);
+    }
+  };
   struct Touch {
-    std::optional<int64_t> writer, reader, other_reader; ///< distinct iterations
+    std::optional<Moment> writer, reader, other_reader; ///< readers that come not before each other
+  };
+  struct Group {
+    int64_t count = 0, meetings = 0;
   };
   struct Running {
-    uint32_t var;
-    int64_t iteration;
+    uint32_t var = 0;
+    Moment now;
+    std::map<int64_t, Group> groups; ///< that have met, by the first
     std::unordered_map<uint64_t, Touch> elements;
   };
   std::vector<Running> loops_;

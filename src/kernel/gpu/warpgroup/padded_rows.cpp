@@ -10,16 +10,20 @@ using scalar::BinaryOp;
 using scalar::int_lit;
 
 constexpr int64_t kThreadsOfCopy = 256;
+constexpr int64_t kLine = 128;      ///< bytes of the cache's lines
+constexpr int64_t kMostPadding = 8; ///< part of a row that whole lines may add
 
 } // namespace
 
 std::optional<PaddedRows> padded_rows(Kernel& kernel, uint32_t buffer, int64_t alignment) {
   const Buffer source = kernel.buffers[buffer];
-  const int64_t elements = alignment / scalar::bytes_of(source.elem);
+  const int64_t bytes = scalar::bytes_of(source.elem), elements = alignment / bytes;
   const int64_t given = *scalar::constant_of(source.shape.back());
-  const int64_t padded = (given + elements - 1) / elements * elements;
-  if (given == padded)
+  if (given % elements == 0)
     return std::nullopt;
+  const auto rounded = [&](int64_t unit) { return (given + unit - 1) / unit * unit; };
+  const int64_t lines = rounded(kLine / bytes);
+  const int64_t padded = lines - given <= given / kMostPadding ? lines : rounded(elements);
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < source.shape.size(); ++d)
     rows *= *scalar::constant_of(source.shape[d]);

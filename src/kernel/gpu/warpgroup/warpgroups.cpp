@@ -6,6 +6,7 @@
 #include "kernel/gpu/warpgroup/im2col_load.h"
 #include "kernel/gpu/warpgroup/padded_rows.h"
 #include "kernel/gpu/warpgroup/tile_results.h"
+#include "kernel/gpu/warpgroup/tile_walk.h"
 #include "kernel/gpu/warpgroup/transposed_copy.h"
 #include "kernel/vars.h"
 
@@ -21,12 +22,12 @@ using scalar::int_lit;
 
 constexpr int64_t kCopyAlignment = 16; ///< bytes between rows that TMA can address
 constexpr int64_t kMostStages = 8;
-constexpr int64_t kRasterRows = 2048; ///< of the result that neighbouring blocks share
 
 Expr quotient_of(const Expr& a, const Expr& b) { return binary(BinaryOp::FloorDiv, a, b); }
-Expr remainder_of(const Expr& a, const Expr& b) { return binary(BinaryOp::Mod, a, b); }
 
-constexpr uint32_t kHeld = 2; ///< row of barriers for an operand that stays
+constexpr int64_t kRowsOfSwizzle = 8; ///< after which the places of their bytes repeat
+constexpr int64_t kLineBytes = 128;   ///< of the cache
+constexpr uint32_t kHeld = 2;         ///< row of barriers for an operand that stays
 
 class GroupBuilder {
 public:
@@ -92,8 +93,10 @@ private:
       stages_ = stages_beside_held();
     stages_ =
         sources.share(room() - held_ * bytes_of_tile(form_.b, columns_), bytes_of_stage(), stages_);
+    walk_.emplace(kernel_, launch_, rows_, best_cluster(), gpu_.multiprocessors);
+    result.cluster = walk_->blocks_of_cluster();
     result.threads = {kFragmentX, kFragmentY, warps_ + (sources.empty() ? 1 : 2)};
-    result.mbarriers = {{"full", stages_, 1}, {"empty", stages_, warps_}};
+    result.mbarriers = {{"full", stages_, 1}, {"empty", stages_, result.cluster * warps_}};
     if (held_ > 0)
       result.mbarriers.push_back({"held", held_, 1});
     tiles_of_a_ = add_tiles(form_.a, rows_, stages_);
@@ -119,9 +122,46 @@ private:
     for (const uint32_t buffer : shared)
       body = block_of(Allocate{buffer, std::move(body)});
     result.body = std::move(body);
-    if (const auto tiles = tile_count())
-      result.blocks = {int_lit(std::min(*tiles, gpu_.multiprocessors)), int_lit(1), int_lit(1)};
+    result.blocks = walk_->blocks();
     return result;
+  }
+
+  /// Blocks that compute neighbouring tiles together, where that is faster.
+  std::optional<target::TileCluster> best_cluster() const {
+    if (!tile_count() || held_ > 0)
+      return std::nullopt;
+    target::TiledProduct product;
+    for (size_t a = 0; a < 3; ++a)
+      product.tiles[a] = *scalar::constant_of(launch_.blocks[a]);
+    product.rows = rows_;
+    product.columns = columns_;
+    product.steps = steps_of_tile().value_or(1);
+    const std::array<const TileAccess*, 2> operands = {&form_.a, &form_.b};
+    for (size_t side = 0; side < 2; ++side) {
+      const TileAccess& operand = *operands[side];
+      const int64_t lines = side == 0 ? rows_ : columns_;
+      const auto all = scalar::constant_of(kernel_.buffers[operand.buffer].shape[operand.line]);
+      product.brought[side] =
+          kernel_.buffers[operand.buffer].window ? lines : std::min(lines, all.value_or(lines));
+      product.is_split[side] = splits_lines(operand);
+      product.most_parts[side] = parts_of(operand, lines);
+    }
+    return target::best_cluster(product, gpu_.multiprocessors);
+  }
+
+  /// How many blocks can bring parts of a tile, each of whole groups of swizzled rows.
+  int64_t parts_of(const TileAccess& access, int64_t lines) const {
+    if (kernel_.buffers[access.buffer].window)
+      return 1;
+    const int64_t groups = (is_transposed(access) ? depth_ : lines) / kRowsOfSwizzle;
+    return groups % 4 == 0 ? 4 : groups % 2 == 0 ? 2 : 1;
+  }
+
+  /// Rows of the operand in memory begin within lines of the cache.
+  bool splits_lines(const TileAccess& access) const {
+    const Buffer& buffer = kernel_.buffers[access.buffer];
+    const auto row = scalar::constant_of(scalar::simplify(buffer.shape.back()));
+    return !buffer.window && row && *row * scalar::bytes_of(buffer.elem) % kLineBytes != 0;
   }
 
   /// A reduction of one step has no loop that could say how many: the ring goes on over tiles and the loops around.
@@ -141,17 +181,25 @@ private:
       for (size_t a = 0; a < 3; ++a)
         if (scalar::constant_of(launch_.blocks[a]) != 1 && mentions(e, launch_.block_vars[a]))
           return 0;
+    const auto steps = steps_of_tile();
+    if (!steps)
+      return 0;
+    const int64_t rest = room() - *steps * bytes_of_tile(form_.b, columns_);
+    return rest >= kFewestStages * bytes_of_tile(form_.a, rows_) ? *steps : 0;
+  }
+
+  /// Of the reduction, where that is constant.
+  std::optional<int64_t> steps_of_tile() const {
     int64_t steps = 1;
     std::vector<For> loops = form_.around;
     loops.push_back(form_.steps);
     for (const For& loop : loops) {
       const auto lo = scalar::constant_of(loop.lo), hi = scalar::constant_of(loop.hi);
       if (!lo || !hi)
-        return 0;
+        return std::nullopt;
       steps *= *hi - *lo;
     }
-    const int64_t rest = room() - steps * bytes_of_tile(form_.b, columns_);
-    return rest >= kFewestStages * bytes_of_tile(form_.a, rows_) ? steps : 0;
+    return steps;
   }
 
   int64_t stages_beside_held() const {
@@ -217,52 +265,11 @@ private:
     return add_group_buffer(kernel_, source.name + "_tiles", source.elem, shape, Scope::Shared);
   }
 
-  std::optional<int64_t> tile_count() const {
-    int64_t count = 1;
-    for (const Expr& n : launch_.blocks) {
-      const auto value = scalar::constant_of(n);
-      if (!value)
-        return std::nullopt;
-      count *= *value;
-    }
-    return count;
-  }
+  std::optional<int64_t> tile_count() const { return TileWalk::tile_count(launch_); }
 
-  /// The work on one tile, for all tiles of a block: as many blocks as fit, neighbours in time near each other.
+  /// Work on all tiles of a block, with the counters that were added for it.
   Block in_tiles(Block work) {
-    const auto tiles = tile_count();
-    if (!tiles)
-      return work;
-    For loop;
-    loop.var = add_variable(kernel_, "tile", scalar::kIndex);
-    loop.lo = scalar::var(launch_.block_vars[0]);
-    loop.hi = int_lit(*tiles);
-    loop.step = std::min(*tiles, gpu_.multiprocessors);
-    const int64_t nn = *scalar::constant_of(launch_.blocks[0]),
-                  nm = *scalar::constant_of(launch_.blocks[1]);
-    const auto define = [&](const std::string& name, const Expr& value) {
-      const uint32_t var = add_variable(kernel_, name, scalar::kIndex);
-      loop.body.emplace_back(Define{var, scalar::simplify(value)});
-      return scalar::var(var);
-    };
-    const Expr tile = scalar::var(loop.var);
-    const Expr z = define("tile_z", quotient_of(tile, int_lit(nm * nn)));
-    const Expr flat = define("tile_flat", remainder_of(tile, int_lit(nm * nn)));
-    const int64_t rows = std::clamp<int64_t>(kRasterRows / rows_, 1, nm);
-    const Expr first = define("tile_band", quotient_of(flat, int_lit(rows * nn)) * int_lit(rows));
-    const Expr high =
-        define("tile_rows", binary(BinaryOp::Min, int_lit(rows), int_lit(nm) - first));
-    const Expr rest = define("tile_rest", remainder_of(flat, int_lit(rows * nn)));
-    const Expr x = define("tile_x", quotient_of(rest, high));
-    const Expr y = define("tile_y", first + rest - x * high);
-    // The copies below are made once for the warps that compute and once for the one that copies.
-    const std::array<Expr, 3> place = {x, y, z};
-    for (size_t a = 0; a < 3; ++a)
-      work = substitute_var(work, launch_.block_vars[a], place[a]);
-    loop.body.insert(loop.body.end(), work.begin(), work.end());
-    Block out = std::exchange(counters_, {});
-    out.emplace_back(std::move(loop));
-    return out;
+    return walk_->in_tiles(std::move(work), std::exchange(counters_, {}));
   }
 
   static Stmt async_op(decltype(AsyncOp::what) what) { return AsyncOp{std::move(what)}; }
@@ -302,12 +309,14 @@ private:
     mma.steps = depth_ / form_.instruction->extents[2];
     loop.body.push_back(async_op(std::move(mma)));
     loop.body.push_back(async_op(AwaitMma{1}));
-    const Expr is_first = is_first_lane(launch_);
+    const Expr is_first = walk_->cluster() ? has_lane_for_block() : is_first_lane(launch_);
     Expr has_last = binary(BinaryOp::Gt, scalar::var(loop.var), loop.lo);
     for (const For& outer : form_.around)
       has_last =
           binary(BinaryOp::Or, binary(BinaryOp::Gt, scalar::var(outer.var), outer.lo), has_last);
-    const Block release = block_of(async_op(Arrive{{1, scalar::var(last)}, 0}));
+    // A lane for each block that the slot is filled by.
+    const Block release = block_of(async_op(Arrive{
+        {1, scalar::var(last)}, 0, walk_->cluster() ? std::optional(thread(0)) : std::nullopt}));
     loop.body.emplace_back(If{both(has_last, is_first), release, {}});
     loop.body.emplace_back(Assign{last, slot});
     advance(ring, loop.body);
@@ -320,6 +329,11 @@ private:
     for (Stmt& stmt : results.after(is_result_used_))
       out.push_back(std::move(stmt));
     return out;
+  }
+
+  Expr has_lane_for_block() const {
+    return both(binary(BinaryOp::Lt, thread(0), int_lit(walk_->blocks_of_cluster())),
+                is_equal(thread(1), 0));
   }
 
   Block producer() {
@@ -397,6 +411,8 @@ private:
       return;
     }
     const bool transposed = is_transposed(access);
+    const bool is_shared =
+        walk_->cluster() && (walk_->cluster()->axis == 1) == (tiles == tiles_of_b_);
     for (int64_t panel = 0; panel < (transposed ? panels_of(lines) : 1); ++panel) {
       BulkLoad load;
       load.to = {tiles, {slot, int_lit(panel), int_lit(0), int_lit(0)}};
@@ -407,8 +423,19 @@ private:
       load.box[access.line] = transposed ? depth_ : lines;
       load.box[access.other] = depth_;
       load.done = {barrier, slot};
+      if (is_shared)
+        take_part(load, transposed ? access.other : access.line);
       out.push_back(async_op(std::move(load)));
     }
+  }
+
+  /// Each block of a cluster brings a part of the box's rows, for all of them.
+  void take_part(BulkLoad& load, size_t rows) const {
+    load.is_multicast = true;
+    load.box[rows] /= walk_->blocks_of_cluster();
+    const Expr first = walk_->place_in_cluster() * int_lit(load.box[rows]);
+    load.from.index[rows] = scalar::simplify(load.from.index[rows] + first);
+    load.to.index[2] = first;
   }
 
   Kernel& kernel_;
@@ -419,6 +446,7 @@ private:
   int64_t rows_ = 0, columns_ = 0, warps_ = 0, stages_ = 0;
   int64_t depth_ = 0; ///< of a step: a row of swizzled shared memory
   int64_t held_ = 0;  ///< steps of the right operand that stay in shared memory
+  std::optional<TileWalk> walk_ = {};
   uint32_t tiles_of_a_ = 0, tiles_of_b_ = 0, part_ = 0;
   Block counters_; ///< defined around the loop over tiles
 };

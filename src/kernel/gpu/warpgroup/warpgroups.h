@@ -26,7 +26,7 @@ namespace kawara::kernel {
 ///
 /// Each thread has the elements of the result that fragment.h says. Edges of tensors are TMA's affair:
 /// it reads zeros and leaves out what lies outside. A result whose rows it cannot write is stored by threads, with
-/// conditions. An operand whose rows are not multiples of 16 bytes is copied first, to rows that are (padded_rows.h); so is one of f32 whose
+/// conditions, by way of panels where there are many (copied_panels.cpp). An operand whose rows are not multiples of 16 bytes is copied first, to rows that are (padded_rows.h); so is one of f32 whose
 /// reduction runs down its rows, transposed (transposed_copy.h).
 ///
 /// Tensors that results are made of besides the product, element by element (a residual), come to shared memory as panels of the tile, by
@@ -34,6 +34,9 @@ namespace kawara::kernel {
 ///
 /// A right operand that is the same for all tiles (few columns, a short reduction: the weights of a net's first layers) comes once and
 /// stays, if there is room.
+///
+/// Where rows of operands split cache lines, blocks of a cluster compute neighbouring tiles and bring parts of what all of them read
+/// (target/tile_clusters.h, tile_walk.h).
 ///
 /// A launch of several products in which one reads the result of another is left to chain_groups.h.
 ///

@@ -343,8 +343,10 @@ bool bind_collective(Schedule& schedule, const Product& product,
   const int64_t room =
       environment.gpu->shared_per_block - kBytesBesides - best.rows / 64 * kPanelsOfGroup;
   // An operand whose reduction runs down its rows comes in whole panels.
-  const int64_t stage =
-      (best.rows + pieces_of(best.lanes, kSideOfPanel) * kSideOfPanel) * kStepBytes;
+  const int64_t lanes = is_right_transposed(schedule, product)
+                            ? pieces_of(best.lanes, kSideOfPanel) * kSideOfPanel
+                            : best.lanes;
+  const int64_t stage = (best.rows + lanes) * kStepBytes;
   plan.emplace_back(
       Pipeline{{update, k + ".0"}, std::clamp<int64_t>(room / stage, 2, kStagesOfCollective)});
   return attempt(schedule, plan, environment, "tensor-core product", {product.update()});

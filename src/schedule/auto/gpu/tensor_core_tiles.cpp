@@ -2,6 +2,7 @@
 
 #include "program/interpret/instruction.h"
 #include "schedule/buffers/window_fill.h"
+#include "target/tile_clusters.h"
 
 #include <algorithm>
 #include <array>
@@ -57,6 +58,7 @@ struct RatesOfHeight {
   int64_t rows;
   std::span<const RateAt> rates;
 };
+constexpr double kDepthOfStep = 64;    ///< multiply-adds of two bytes in a step
 constexpr double kLongReduction = 512; ///< shorter ones are a matter of memory
 constexpr double kClearly = 0.95;
 constexpr double kEndOfTile = 174; ///< length of a reduction that takes as long as writing the tile
@@ -70,23 +72,6 @@ double rate_of(const RatesOfHeight& height, int64_t lanes) {
     if (at.lanes == lanes)
       return at.rate;
   return 0;
-}
-
-/// Whether the reduction runs down the rows of the right operand, and tensor cores take it so.
-bool is_right_transposed(const Schedule& schedule, const Product& product) {
-  const program::Statement& text = schedule.scop[product.update()].text;
-  const std::string& j = schedule.order[product.nest.loops[product.lanes]].name;
-  bool is_transposed = false;
-  scalar::visit(text.value, [&](const scalar::Expr& e) {
-    const auto* load = scalar::as<scalar::Load>(e);
-    if (load == nullptr || load->tensor != product.right || load->index.empty())
-      return;
-    scalar::visit(load->index.back(), [&](const scalar::Expr& part) {
-      const auto* iter = scalar::as<scalar::Iter>(part);
-      is_transposed = is_transposed || (iter != nullptr && text.iters[iter->index] == j);
-    });
-  });
-  return is_transposed && scalar::bytes_of(schedule.scop.tensors[product.right].elem) == 2;
 }
 
 /// An instruction for the product's tensors.
@@ -123,6 +108,15 @@ double length_of_reduction(const Schedule& schedule, const Product& product) {
   return static_cast<double>(length) / 2;
 }
 
+/// Rows of the operand in memory begin within lines of the cache. Rows that TMA cannot address are copied to whole lines before.
+bool splits_lines(const Schedule& schedule, uint32_t operand) {
+  constexpr int64_t kLine = 128, kAddressed = 16;
+  const program::Tensor& tensor = schedule.scop.tensors[operand];
+  const auto row = tensor.shape.empty() ? std::nullopt : scalar::constant_of(tensor.shape.back());
+  const int64_t bytes = row.value_or(0) * scalar::bytes_of(tensor.elem);
+  return bytes % kLine != 0 && bytes % kAddressed == 0 && !inlined_window(schedule.scop, operand);
+}
+
 /// Bytes of both operands, of a convolution's at least.
 int64_t operand_bytes(const Schedule& schedule, const Product& product, size_t stepped) {
   const auto bytes = [&](uint32_t tensor, size_t side) {
@@ -132,7 +126,38 @@ int64_t operand_bytes(const Schedule& schedule, const Product& product, size_t s
   return bytes(product.left, product.rows) + bytes(product.right, product.lanes);
 }
 
+target::TiledProduct tiled_product(const Schedule& schedule, const Product& product,
+                                   const CollectiveTile& tile, int64_t others, double depth) {
+  const int64_t rows = product.extents[product.rows], lanes = product.extents[product.lanes];
+  target::TiledProduct tiled;
+  tiled.tiles = {pieces_of(lanes, tile.lanes), pieces_of(rows, tile.rows), others};
+  tiled.rows = tile.rows;
+  tiled.columns = tile.lanes;
+  tiled.steps = static_cast<int64_t>(std::ceil(depth / kDepthOfStep));
+  tiled.brought = {std::min(rows, tile.rows), std::min(lanes, tile.lanes)};
+  tiled.is_split = {splits_lines(schedule, product.left), splits_lines(schedule, product.right)};
+  if (inlined_window(schedule.scop, product.left))
+    tiled.most_parts[0] = 1;
+  return tiled;
+}
+
 } // namespace
+
+bool is_right_transposed(const Schedule& schedule, const Product& product) {
+  const program::Statement& text = schedule.scop[product.update()].text;
+  const std::string& j = schedule.order[product.nest.loops[product.lanes]].name;
+  bool is_transposed = false;
+  scalar::visit(text.value, [&](const scalar::Expr& e) {
+    const auto* load = scalar::as<scalar::Load>(e);
+    if (load == nullptr || load->tensor != product.right || load->index.empty())
+      return;
+    scalar::visit(load->index.back(), [&](const scalar::Expr& part) {
+      const auto* iter = scalar::as<scalar::Iter>(part);
+      is_transposed = is_transposed || (iter != nullptr && text.iters[iter->index] == j);
+    });
+  });
+  return is_transposed && scalar::bytes_of(schedule.scop.tensors[product.right].elem) == 2;
+}
 
 std::optional<CollectiveChoice> best_tile(const Schedule& schedule, const Product& product,
                                           size_t stepped, int64_t batches, int64_t parts,
@@ -154,10 +179,18 @@ std::optional<CollectiveChoice> best_tile(const Schedule& schedule, const Produc
       const double rate = rate_of(height, width.lanes);
       if (rate == 0)
         continue;
-      const int64_t tiles =
-          parts * batches * pieces_of(rows, height.rows) * pieces_of(lanes, width.lanes);
-      const double one = depth / rate + kEndOfTile;
-      const int64_t turns = pieces_of(tiles, environment.gpu->multiprocessors);
+      const target::TiledProduct tiled =
+          tiled_product(schedule, product, {height.rows, width.lanes}, parts * batches, depth);
+      const int64_t processors = environment.gpu->multiprocessors;
+      const auto cluster = target::best_cluster(tiled, processors);
+      // The rates hold for operands in whole lines. Of a single turn the start counts for more.
+      const bool is_split = tiled.is_split[0] || tiled.is_split[1];
+      const double bring = is_split && target::turns_of(tiled, std::nullopt, processors) > 1
+                               ? target::bring_time(tiled, cluster)
+                               : 0;
+      const double one = depth * std::max(1 / rate, bring) + kEndOfTile;
+      const int64_t tiles = tiled.tiles[0] * tiled.tiles[1] * tiled.tiles[2];
+      const int64_t turns = target::turns_of(tiled, cluster, processors);
       const double cost = static_cast<double>(turns * height.rows * width.lanes) * one;
       // Many more elements than others, beyond the edges: only where that is clearly faster.
       const auto elements = static_cast<double>(tiles * height.rows * width.lanes);

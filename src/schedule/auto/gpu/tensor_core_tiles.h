@@ -23,6 +23,9 @@ struct CollectiveChoice {
 std::optional<CollectiveChoice> best_tile(const Schedule&, const Product&, size_t stepped,
                                           int64_t batches, int64_t parts, const Environment&);
 
+/// Whether the reduction runs down the rows of the right operand, and tensor cores take it so.
+bool is_right_transposed(const Schedule&, const Product&);
+
 /// How many pieces of a size an extent has.
 inline int64_t pieces_of(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
