@@ -1,9 +1,6 @@
 #include "kernel/gpu/warpgroup/tile_elements.h"
 
-#include "kernel/gpu/warpgroup/fragment.h"
-#include "kernel/gpu/warpgroup/group_parts.h"
-#include "kernel/vars.h"
-#include "scalar/affine_sum.h"
+#include "kernel/gpu/warpgroup/tile_place.h"
 
 #include <algorithm>
 #include <set>
@@ -14,64 +11,6 @@ namespace kawara::kernel {
 using scalar::binary;
 using scalar::BinaryOp;
 using scalar::int_lit;
-
-/// Which element of the tile, and of the thread.
-struct TileElements::Place {
-  FragmentPlace at;
-  Expr row, column;
-
-  Expr of(const Expr& e, const TileNest& nest) const {
-    return substitute_var(substitute_var(e, nest.rows.var, row), nest.columns.var, column);
-  }
-  Expr in_part(TilePart::Form form) const {
-    if (form == TilePart::Form::Rows)
-      return at.half;
-    if (form == TilePart::Form::Lanes)
-      return scalar::simplify(at.half * int_lit(2) + at.place);
-    return scalar::simplify(fragment_element(at));
-  }
-};
-
-namespace {
-
-constexpr int64_t kColumnsOfGroup = 8;
-constexpr int64_t kPair = 2; ///< neighbouring columns of a thread
-constexpr int64_t kRowsOfWarp = 16;
-
-/// Pairs of columns lie on one side of all bounds.
-bool are_even(const std::vector<Expr>& bounds) {
-  return std::all_of(bounds.begin(), bounds.end(), [](const Expr& bound) {
-    const scalar::AffineSum sum = scalar::affine_sum(bound);
-    return sum.constant % kPair == 0 &&
-           std::all_of(sum.terms.begin(), sum.terms.end(),
-                       [](const auto& term) { return term.second % kPair == 0; });
-  });
-}
-
-Expr all_below(const Expr& e, const std::vector<Expr>& bounds) {
-  Expr cond;
-  for (const Expr& bound : bounds) {
-    const Expr one = scalar::simplify(binary(BinaryOp::Lt, e, bound));
-    cond = cond ? both(cond, one) : one;
-  }
-  return cond;
-}
-
-Block only_if(const Expr& cond, Block block) {
-  return cond ? block_of(If{cond, std::move(block), {}}) : block;
-}
-
-For unrolled(uint32_t var, int64_t count, Block body) {
-  For loop;
-  loop.var = var;
-  loop.lo = int_lit(0);
-  loop.hi = int_lit(count);
-  loop.marks.unroll = poly::kFullUnroll;
-  loop.body = std::move(body);
-  return loop;
-}
-
-} // namespace
 
 const TilePart* TileElements::part_of(uint32_t buffer) const {
   const auto found = parts_.find(buffer);
@@ -85,24 +24,44 @@ Expr TileElements::leader() const {
 }
 
 Block TileElements::at_end() const {
-  return panels_ ? block_of(If{leader(), block_of(AsyncOp{AwaitBulkStores{0}}), {}}) : Block{};
+  return panels_ && !is_copied_ ? block_of(If{leader(), block_of(AsyncOp{AwaitBulkStores{0}}), {}})
+                                : Block{};
 }
 
 Block TileElements::run(const Work& work) {
   if (const auto to = bulk_target(work)) {
     const Buffer& target = kernel_.buffers[to->buffer];
     const int64_t width = kPanelBytes / scalar::bytes_of(target.elem);
-    if (!panels_)
-      panels_ = add_group_buffer(
-          kernel_, target.name + "_tiles", target.elem,
-          {buffers_of_group(work) * rows_ / kRowsOfGroup, kRowsOfGroup, width}, Scope::Shared);
+    add_panels(target.name, target.elem, width, work);
     return through_panels(work, *to, width);
   }
-  return elements(work, {0, work.columns}, std::nullopt);
+  const auto part = copied_part(work);
+  return part ? through_copied_panels(work, *part)
+              : elements(work, {0, work.columns}, std::nullopt);
+}
+
+void TileElements::add_panels(const std::string& name, scalar::Elem elem, int64_t width,
+                              const Work& work) {
+  if (!panels_)
+    panels_ = add_group_buffer(
+        kernel_, name + "_tiles", elem,
+        {buffers_of(work, width) * rows_ / kRowsOfGroup, kRowsOfGroup, width}, Scope::Shared);
 }
 
 /// The tensor, when TMA can write the nest's elements and writes no others.
 std::optional<TileAccess> TileElements::bulk_target(const Work& work) const {
+  constexpr int64_t kAlignment = 16;
+  const auto to = is_copied_ ? std::nullopt : panel_target(work);
+  if (!to)
+    return std::nullopt;
+  const Buffer& target = kernel_.buffers[to->buffer];
+  const int64_t row = *scalar::constant_of(target.shape.back()) * scalar::bytes_of(target.elem);
+  const bool is_other = panels_ && kernel_.buffers[*panels_].elem != target.elem;
+  return row % kAlignment == 0 && !is_other ? to : std::nullopt;
+}
+
+/// The tensor, when the nest writes all its elements in the tile, once and along its rows.
+std::optional<TileAccess> TileElements::panel_target(const Work& work) const {
   const TileNest& nest = work.nest;
   const Store& store = nest.stores.front();
   const bool has_part = parts_.contains(store.buffer);
@@ -118,10 +77,6 @@ std::optional<TileAccess> TileElements::bulk_target(const Work& work) const {
   for (const Expr& extent : target.shape)
     if (!scalar::constant_of(extent))
       return std::nullopt;
-  constexpr int64_t kAlignment = 16;
-  if (*scalar::constant_of(target.shape.back()) * bytes % kAlignment != 0 ||
-      (panels_ && kernel_.buffers[*panels_].elem != target.elem))
-    return std::nullopt;
   bool is_loaded = false;
   visit_exprs(launch_.body, [&](const Expr& root) {
     scalar::visit(root, [&](const Expr& e) {
@@ -136,7 +91,10 @@ std::optional<TileAccess> TileElements::bulk_target(const Work& work) const {
 
 std::vector<int64_t> TileElements::panels_of(const Work& work) const {
   const Buffer& target = kernel_.buffers[work.nest.stores.front().buffer];
-  const int64_t width = kPanelBytes / scalar::bytes_of(target.elem);
+  return panels_of(work, kPanelBytes / scalar::bytes_of(target.elem));
+}
+
+std::vector<int64_t> TileElements::panels_of(const Work& work, int64_t width) {
   std::vector<int64_t> first;
   // The last one may begin within the one before it: elements of both are stored twice, the same.
   for (int64_t begin = 0; begin < work.columns; begin += width)
@@ -144,8 +102,8 @@ std::vector<int64_t> TileElements::panels_of(const Work& work) const {
   return first;
 }
 
-int64_t TileElements::buffers_of_group(const Work& work) const {
-  return panels_of(work).size() == 1 ? 1 : 2;
+int64_t TileElements::buffers_of(const Work& work, int64_t width) {
+  return panels_of(work, width).size() == 1 ? 1 : 2;
 }
 
 bool TileElements::has_sources(const Work& work) const {
@@ -160,7 +118,7 @@ Block TileElements::through_panels(const Work& work, const TileAccess& to, int64
   Block out;
   for (int64_t n = 0; n < count; ++n) {
     const int64_t begin = first[static_cast<size_t>(n)];
-    const int64_t buffers = buffers_of_group(work);
+    const int64_t buffers = buffers_of(work, width);
     const Panel panel{scalar::simplify(group * int_lit(buffers) + int_lit(n % buffers)), begin,
                       width};
     // The buffer was read before the last store, unless an odd number of panels ended the last tile with it.
@@ -357,6 +315,13 @@ Block TileElements::elements_from_sources(const Work& work, const Columns& colum
   return out;
 }
 
+Expr TileElements::line_in(const Place& place) const {
+  const Expr warp =
+      binary(BinaryOp::Mod, scalar::var(launch_.thread_vars[2]), int_lit(kWarpsOfGroup));
+  return scalar::simplify(warp * int_lit(kRowsOfWarp) + place.at.half * int_lit(8) +
+                          scalar::var(launch_.thread_vars[1]));
+}
+
 Expr TileElements::column_in(const Panel& panel, const Place& place) const {
   const Expr group = scalar::simplify(place.at.group - int_lit(panel.first / kColumnsOfGroup));
   return scalar::simplify(fragment_column(launch_, {place.at.half, group, place.at.place}));
@@ -380,12 +345,8 @@ Store TileElements::placed(const Store& given, const Work& work, const Place& pl
     store.buffer = part->buffer;
     store.index = {place.in_part(part->form)};
   } else if (panel) {
-    const Expr warp =
-        binary(BinaryOp::Mod, scalar::var(launch_.thread_vars[2]), int_lit(kWarpsOfGroup));
-    const Expr line = warp * int_lit(kRowsOfWarp) + place.at.half * int_lit(8) +
-                      scalar::var(launch_.thread_vars[1]);
     store.buffer = *panels_;
-    store.index = {panel->number, scalar::simplify(line), column_in(*panel, place)};
+    store.index = {panel->number, line_in(place), column_in(*panel, place)};
   } else
     for (Expr& e : store.index)
       e = place.of(e, work.nest);
@@ -397,6 +358,9 @@ Block TileElements::pair_of_elements(const Work& work, const Expr& group, const 
   const TileNest& nest = work.nest;
   // What stays with the thread needs no bounds, and products may add to all of it.
   const bool is_own = is_private(work);
+  for (const Store& store : nest.stores)
+    if (!is_own && work.stores_parts && parts_.contains(store.buffer))
+      partial_.insert(store.buffer);
   For pair = unrolled(add_variable(kernel_, "pair", scalar::kIndex), kPair, {});
   Place place{{half, group, scalar::var(pair.var)}, {}, {}};
   place.row = scalar::simplify(fragment_row(launch_, place.at));

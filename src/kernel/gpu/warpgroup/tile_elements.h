@@ -4,6 +4,7 @@
 #include "kernel/gpu/warpgroup/group_parts.h"
 
 #include <map>
+#include <set>
 
 namespace kawara::kernel {
 
@@ -45,6 +46,9 @@ public:
   TileElements(Kernel& kernel, const Launch& launch, int64_t rows)
       : kernel_(kernel), launch_(launch), rows_(rows) {}
 
+  /// There is shared memory for panels of 16 KiB a warpgroup. Then a tensor that TMA cannot write also gets its elements by way of panels:
+  /// threads that have neighbouring elements of a row write them.
+  void allow_copied_panels() { can_copy_ = true; }
   void set_part(uint32_t buffer, TilePart part) { parts_[buffer] = part; }
   const TilePart* part_of(uint32_t buffer) const;
 
@@ -91,16 +95,27 @@ private:
   };
   struct Place;
   Block through_panels(const Work&, const TileAccess& to, int64_t width);
-  int64_t buffers_of_group(const Work&) const; ///< of shared memory, for panels
+  void add_panels(const std::string& name, scalar::Elem, int64_t width, const Work&);
+  static std::vector<int64_t> panels_of(const Work&, int64_t width);
+  static int64_t buffers_of(const Work&,
+                            int64_t width); ///< of shared memory and a warpgroup, for panels
   bool has_sources(const Work&) const;
   std::optional<TileAccess> source_of(const Work&, const scalar::Load&, int64_t bytes) const;
   std::optional<TileAccess> bulk_target(const Work&) const;
+  std::optional<TileAccess> panel_target(const Work&) const;
+  std::optional<uint32_t> copied_part(const Work&) const;
+  Block through_copied_panels(const Work&, uint32_t source);
+  bool has_pairs(const Work&) const;
+  bool gains_by_panels(const Work&) const;
+  For sums_to_panel(const TilePart&, const Panel&);
+  Allocate rows_from_panel(const Work&, uint32_t source, const Panel&);
   Block elements(const Work&, const Columns&, const std::optional<Panel>&);
   Block elements_from_sources(const Work&, const Columns&, const Panel&);
   std::optional<uint32_t> source_element(const Expr&) const;
   Expr ahead_element(const Place&) const;
   Block pair_of_elements(const Work&, const Expr& group, const Expr& half,
                          const std::optional<Panel>&);
+  Expr line_in(const Place&) const;
   Expr column_in(const Panel&, const Place&) const;
   Store placed(const Store&, const Work&, const Place&, const std::optional<Panel>&) const;
   Expr leader() const;
@@ -109,8 +124,10 @@ private:
   const Launch& launch_;
   int64_t rows_;
   std::map<uint32_t, TilePart> parts_;
+  std::set<uint32_t> partial_; ///< buffers whose parts have values within bounds only
   std::optional<uint32_t> panels_;
   std::optional<PanelSources> sources_;
+  bool can_copy_ = false, is_copied_ = false; ///< by threads, panel after panel
 };
 
 } // namespace kawara::kernel

@@ -14,6 +14,7 @@ public:
       : kernel_(kernel), form_(form), elements_(kernel, launch, rows), rows_(rows),
         columns_(columns) {
     elements_.set_part(form.result.buffer, {part, TilePart::Form::Elements});
+    elements_.allow_copied_panels();
   }
 
   /// What the first nest after the reduction that reads such tensors reads of them (TileElements::sources_of), for its panels.
