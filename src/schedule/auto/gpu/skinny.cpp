@@ -14,6 +14,8 @@ constexpr int64_t kLanesOfWarp = 32;
 constexpr int64_t kMostFew = 16; ///< uses of an element that arithmetic can follow memory with
 constexpr int64_t kFewForCollective = 3; ///< the same where tensor cores could do it
 constexpr int64_t kLeastWide = 64, kLeastDepth = 128;
+constexpr int64_t kLongDepth = 1024; ///< of which threads add up parts, however few the results are
+constexpr int64_t kWideForCollective = 16;
 constexpr int64_t kThreadsOfSkinny = 256;
 constexpr int64_t kMostThreadSums = 64; ///< that a thread keeps
 /// Steps of a thread that are written out, so that loads need not wait: along rows, and across them.
@@ -325,7 +327,9 @@ std::optional<Skinny> skinny_of(const Schedule& schedule, const Nest& nest,
   std::optional<Skinny> best;
   for (size_t matrix = 1; matrix <= tensors.size(); ++matrix)
     for (size_t wide = 0; wide < nest.loops.size(); ++wide) {
-      if (moves[wide][0] == Move::None || base.extents[wide] < kLeastWide)
+      const bool is_worth =
+          base.extents[wide] >= kLeastWide || base.extents[base.depth] >= kLongDepth;
+      if (moves[wide][0] == Move::None || !is_worth)
         continue;
       auto s = with_matrix(base, moves, matrix, wide);
       if (!s)
@@ -334,7 +338,9 @@ std::optional<Skinny> skinny_of(const Schedule& schedule, const Nest& nest,
       // Tensor cores want the matrix transposed where elements are not of two bytes: that costs more than it saves.
       const bool is_ready =
           s->is_along || scalar::bytes_of(schedule.scop.tensors[s->matrix].elem) == 2;
-      const int64_t most = has_instruction && is_ready ? kFewForCollective : kMostFew;
+      const bool is_collective =
+          has_instruction && is_ready && base.extents[wide] >= kWideForCollective;
+      const int64_t most = is_collective ? kFewForCollective : kMostFew;
       if (product_of_extents(*s, s->few) > most)
         continue;
       if (!best || s->extents[wide] > best->extents[best->wide])
