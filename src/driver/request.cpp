@@ -3,6 +3,7 @@
 #include "program/rewrites/find_convolution.h"
 #include "program/rewrites/winograd.h"
 #include "program/text/assumption_place.h"
+#include "support/names_text.h"
 #include "support/text.h"
 
 #include <algorithm>
@@ -17,8 +18,7 @@ Diagnostic unknown_sizes(const program::Program& program, const std::vector<std:
   Diagnostic d;
   d.code = "K0430";
   d.headline = "no parameter is called `" + join(names, "` or `") + "`";
-  d.body.push_back(known.empty() ? "The program has no parameters."
-                                 : "The program's parameters are " + join(known, ", ") + ".");
+  d.body.push_back(names_text("The program", "parameter", known));
   std::vector<std::string> meant;
   for (const std::string& name : names)
     if (const auto one = closest(name, known))
@@ -55,13 +55,13 @@ Diagnostic broken_assumption(const program::Program& program, size_t index,
 Diagnostic missing_sizes(const std::vector<std::string>& names) {
   std::string flags;
   for (const std::string& name : names)
-    flags += (flags.empty() ? "-p " : " -p ") + name + "=64";
+    flags += (flags.empty() ? "-p " : ",") + name + "=64";
   Diagnostic d;
   d.code = "K0431";
   d.headline = "no value for parameter" + std::string(names.size() > 1 ? "s `" : " `") +
                join(names, "`, `") + "`";
   d.body.push_back("To run, every size must be known.");
-  d.help.push_back({"give one", flags, false});
+  d.help.push_back({names.size() == 1 ? "give one" : "give them", flags, false});
   return d;
 }
 

@@ -48,14 +48,22 @@ std::vector<std::string> files_in(const std::filesystem::path& folder) {
   return names.size() < kMost ? names : std::vector<std::string>();
 }
 
-/// A file beside `path` whose name is nearly that, or is that with an ending.
+/// By its name, a program or model.
+bool can_be_run(const std::string& name) {
+  return name.ends_with(".kw") || name.ends_with(".onnx");
+}
+
+/// A file beside `path` whose name is nearly that, or is that with an ending; of several, one that can be run.
 std::optional<std::string> file_meant(const std::filesystem::path& path) {
   const std::vector<std::string> names = files_in(path.parent_path());
   const std::string name = path.filename().string();
   std::optional<std::string> meant = closest(name, names);
+  bool is_runnable = false;
   for (const std::string& each : names)
-    if (!name.empty() && std::filesystem::path(each).stem() == name)
+    if (!name.empty() && std::filesystem::path(each).stem() == name && !is_runnable) {
       meant = each;
+      is_runnable = can_be_run(each);
+    }
   if (meant)
     return (path.parent_path() / *meant).string();
   return std::nullopt;
@@ -64,7 +72,7 @@ std::optional<std::string> file_meant(const std::filesystem::path& path) {
 /// A program or model in the folder.
 std::optional<std::string> file_inside(const std::filesystem::path& folder) {
   for (const std::string& name : files_in(folder))
-    if (name.ends_with(".kw") || name.ends_with(".onnx"))
+    if (can_be_run(name))
       return (folder / name).string();
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include "run/file.h"
 #include "run/npy.h"
 #include "run/npz.h"
+#include "support/names_text.h"
 #include "support/text.h"
 
 #include <fmt/format.h>
@@ -205,12 +206,16 @@ std::string text_of(const Summary& s) {
       s.nans == 0 ? "" : fmt::format("  NaN in {} element{}", s.nans, s.nans == 1 ? "" : "s"));
 }
 
-Diagnostic unknown_output(const std::string& name, Names names, const std::string& known) {
+Diagnostic unknown_output(const std::string& name, Names names,
+                          const std::vector<std::string>& known) {
   Diagnostic d;
   d.code = "K0435";
   d.headline = "no output is called `" + printable(name) + "`";
-  d.body.push_back(std::string(names == Names::OfModel ? "The model's" : "The program's") +
-                   " outputs are " + known + ".");
+  std::vector<std::string> shown;
+  for (const std::string& each : known)
+    shown.push_back(printable(each));
+  d.body.push_back(
+      names_text(names == Names::OfModel ? "The model" : "The program", "output", shown));
   return d;
 }
 

@@ -71,6 +71,6 @@ template <class Element> Summary summary_of(int64_t elements, Element element) {
 std::string text_of(const Summary&);
 
 /// No output has that name (K0435).
-Diagnostic unknown_output(const std::string& name, Names, const std::string& known);
+Diagnostic unknown_output(const std::string& name, Names, const std::vector<std::string>& known);
 
 } // namespace kawara::tools

@@ -59,7 +59,7 @@ Result<Done, Diagnostic> write_outputs(const ModelOptions& options, const ModelR
     const auto at = std::find(run.names.begin(), run.names.end(), binding.first);
     const auto k = static_cast<size_t>(at - run.names.begin());
     if (at == run.names.end() || !results[k].tensor)
-      return fail(unknown_output(binding.first, Names::OfModel, printable(join(run.names, ", "))));
+      return fail(unknown_output(binding.first, Names::OfModel, run.names));
     const Tensor& tensor = results[k].tensor;
     KAWARA_TRY([[maybe_unused]] const Done done,
                write_tensor(binding.first, binding.second, tensor));
@@ -188,7 +188,7 @@ Result<Done, Diagnostic> show_run(const ModelOptions& options, const ModelRun& r
   std::string text;
   for (const std::string& name : options.printed)
     if (std::find(run.names.begin(), run.names.end(), name) == run.names.end())
-      return fail(unknown_output(name, Names::OfModel, printable(join(run.names, ", "))));
+      return fail(unknown_output(name, Names::OfModel, run.names));
   for (size_t k = 0; k < run.results.size(); ++k) {
     const std::string& name = run.names[k];
     if (!run.results[k].tensor) {

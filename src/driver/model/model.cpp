@@ -13,6 +13,7 @@
 #include "run/file.h"
 #include "run/measure.h"
 #include "support/check.h"
+#include "support/names_text.h"
 #include "support/text.h"
 
 #include <fmt/format.h>
@@ -65,9 +66,8 @@ Diagnostic wrong_name(const Graph& graph, std::string headline) {
   std::vector<std::string> names;
   for (const ValueId id : graph.inputs)
     names.push_back(printable(graph.values[id].name));
-  return graph::model_error(
-      "K0520", std::move(headline),
-      "The model's inputs are " + (names.empty() ? "none" : join(names, ", ")) + ".", "");
+  return graph::model_error("K0520", std::move(headline), names_text("The model", "input", names),
+                            "");
 }
 
 Diagnostic out_of_memory(const Graph& graph) {

@@ -1,6 +1,7 @@
 #include "driver/model/open_sizes.h"
 
 #include "graph/errors.h"
+#include "support/names_text.h"
 #include "support/text.h"
 
 #include <fmt/format.h>
@@ -74,10 +75,11 @@ private:
       return graph::model_error(
           "K0569",
           fmt::format("`{}` cannot have {} = {}", printable(graph_.name), printable(name), size),
-          is_known ? "A size is not negative."
-          : known.empty()
-              ? "The shapes of its inputs have no symbols."
-              : "The symbols of its inputs' shapes are " + printable(join(known, ", ")) + ".",
+          is_known        ? "A size is not negative."
+          : known.empty() ? "The shapes of its inputs have no symbols."
+          : known.size() == 1
+              ? "The only symbol in the shapes of its inputs is " + printable(known.front()) + "."
+              : "The symbols in the shapes of its inputs are " + printable(join(known, ", ")) + ".",
           "");
     }
     return std::nullopt;
@@ -98,8 +100,7 @@ private:
       names.push_back(printable(graph_.values[id].name));
     const auto meant = closest(name, names);
     return graph::model_error("K0520", "no input is called `" + printable(name) + "`",
-                              "The model's inputs are " +
-                                  (names.empty() ? "none" : join(names, ", ")) + ".",
+                              names_text("The model", "input", names),
                               meant ? "did you mean `" + *meant + "`?" : "");
   }
 
@@ -218,6 +219,16 @@ private:
     return join(options, " ");
   }
 
+  /// The first of many; a model may have an input for each of its layers.
+  static std::string shortened(std::vector<std::string> parts, const std::string& separator) {
+    const size_t more = parts.size() > kShown + 1 ? parts.size() - kShown : 0;
+    parts.resize(parts.size() - more);
+    if (more > 0)
+      parts.push_back(fmt::format("... and {} more", more));
+    return join(parts, separator);
+  }
+  static constexpr size_t kShown = 4;
+
   /// All that is open at once, and each way to say it. Which sizes a model takes only its nodes know: `?` stands for one.
   Diagnostic open_sizes(const std::vector<const Value*>& open) const {
     std::vector<std::string> lines, files;
@@ -231,12 +242,12 @@ private:
     Diagnostic d;
     d.code = "K0570";
     d.headline = fmt::format("`{}` needs sizes that are not given", printable(graph_.name));
-    d.body.push_back(join(lines, "\n"));
+    d.body.push_back(shortened(lines, "\n"));
     d.help.push_back({"give a size for each `?`", options_for(nameless, open), false});
-    if (nameless.empty())
+    if (nameless.empty() && open.size() <= kShown)
       d.help.push_back({"or shapes", options_for(open, open), false});
     d.help.push_back({files.size() == 1 ? "or give the tensor" : "or give the tensors",
-                      join(files, " "), false});
+                      shortened(files, " "), false});
     return d;
   }
 

@@ -260,8 +260,8 @@ Result<Directive, WrongArguments> build_fixed(const Signature& signature,
       return fail(WrongArguments{"`" + std::string(parameters[at].keyword) + "` is given twice",
                                  argument.where});
     if (!fits(argument, parameters[at].kind))
-      return fail(WrongArguments{"here stands " + std::string(said(parameters[at].kind)) +
-                                     ", the `" + std::string(parameters[at].keyword) + "`",
+      return fail(WrongArguments{"expected " + std::string(said(parameters[at].kind)) + ", the `" +
+                                     std::string(parameters[at].keyword) + "`",
                                  argument.where});
     if (parameters[at].kind == Kind::Axis && !poly::axis_from_name(text(&argument)))
       return fail(WrongArguments{"`" + text(&argument) +
@@ -293,7 +293,7 @@ Result<Directive, WrongArguments> build_tile(const std::vector<Argument>& argume
       size = &arguments[++a];
     }
     if (!fits(*size, Kind::Number) || (size != &argument && !size->keyword.empty()))
-      return fail(WrongArguments{"here stands a number, the size of `" + name + "`", size->where});
+      return fail(WrongArguments{"expected a number, the size of `" + name + "`", size->where});
     tile.loops.emplace_back(loop_name_from_text(name), number(size));
   }
   if (tile.loops.empty())
@@ -305,7 +305,7 @@ Result<std::vector<LoopName>, WrongArguments> loops_of(const std::vector<Argumen
   std::vector<LoopName> loops;
   for (const Argument& argument : arguments) {
     if (!argument.keyword.empty() || !fits(argument, Kind::Loop))
-      return fail(WrongArguments{"here stands a loop", argument.where});
+      return fail(WrongArguments{"expected a loop", argument.where});
     loops.push_back(loop(&argument));
   }
   if (loops.empty())
@@ -337,9 +337,9 @@ Result<Directive, WrongArguments> build_stage(const Signature& signature,
       continue;
     }
     if (!fits(argument, Kind::Number))
-      return fail(WrongArguments{"here stands a number that `" + argument.keyword +
-                                     "` shall be a multiple of",
-                                 argument.where});
+      return fail(
+          WrongArguments{"expected a number that `" + argument.keyword + "` shall be a multiple of",
+                         argument.where});
     if (!rounded.emplace(part->dim, number(&argument)).second)
       return fail(WrongArguments{"`" + argument.keyword + "` is given twice", argument.where});
   }
@@ -368,7 +368,7 @@ Result<Directive, WrongArguments> build_layout(const std::vector<Argument>& argu
         argument.keyword.empty() && std::holds_alternative<std::string>(argument.value);
     if (layout.tensor.empty()) {
       if (!is_word)
-        return fail(WrongArguments{"here stands a tensor", argument.where});
+        return fail(WrongArguments{"expected a tensor", argument.where});
       layout.tensor = text(&argument);
       continue;
     }
@@ -376,14 +376,14 @@ Result<Directive, WrongArguments> build_layout(const std::vector<Argument>& argu
       if (layout.type)
         return fail(WrongArguments{"`type` is given twice", argument.where});
       if (!fits(argument, Kind::Type))
-        return fail(WrongArguments{"here stands " + std::string(said(Kind::Type)) + ", the `type`",
+        return fail(WrongArguments{"expected " + std::string(said(Kind::Type)) + ", the `type`",
                                    argument.where});
       layout.type = scalar::elem_from_name(text(&argument));
       continue;
     }
     const auto part = is_word ? layout_part(text(&argument)) : std::nullopt;
     if (!part)
-      return fail(WrongArguments{"here stands a dimension, its blocks or the place in a block: "
+      return fail(WrongArguments{"expected a dimension, its blocks or the place in a block: "
                                  "d0, d0/16, d0%16",
                                  argument.where});
     layout.parts.push_back(*part);

@@ -8,14 +8,14 @@ Result<ArrangedStatement, WrongArguments> arranged(const Argument& argument) {
   const bool is_word =
       argument.keyword.empty() && std::holds_alternative<std::string>(argument.value);
   if (!is_word || !argument.has_inside)
-    return fail(WrongArguments{"here stands a statement with places and loops: S0[0, i, 0, j, 0]",
+    return fail(WrongArguments{"expected a statement with places and loops: S0[0, i, 0, j, 0]",
                                argument.where});
   ArrangedStatement made{std::get<std::string>(argument.value), {}, {}};
   for (const Argument& entry : argument.inside) {
     const bool wants_place = made.places.size() == made.loops.size();
     if (wants_place != std::holds_alternative<int64_t>(entry.value))
-      return fail(WrongArguments{wants_place ? "here stands a number, the place in the body"
-                                             : "here stands a loop",
+      return fail(WrongArguments{wants_place ? "expected a number, the place in the body"
+                                             : "expected a loop",
                                  entry.where});
     if (wants_place)
       made.places.push_back(std::get<int64_t>(entry.value));

@@ -86,7 +86,7 @@ private:
     if (at().kind == TokenKind::OpenGroup)
       return parse_group(directives, depth);
     if (at().kind != TokenKind::Word) {
-      unexpected("here stands the name of a directive");
+      unexpected("expected the name of a directive");
       return skip_item();
     }
     const Token name = take();
@@ -174,7 +174,7 @@ private:
     if (at().kind == TokenKind::Number)
       return parse_number(argument);
     if (at().kind != TokenKind::Word) {
-      unexpected("here stands the name of a loop or a number");
+      unexpected("expected the name of a loop or a number");
       return false;
     }
     argument.value = std::string(take().text);
@@ -198,7 +198,7 @@ private:
           entry.added = std::get<int64_t>(added.value);
         }
       } else if (at().kind != TokenKind::Number) {
-        unexpected("here stands a place or the name of a loop");
+        unexpected("expected a place or the name of a loop");
         return false;
       } else if (!parse_number(entry)) {
         return false;

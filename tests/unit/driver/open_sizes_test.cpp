@@ -49,6 +49,26 @@ TEST(OpenSizes, AreRefusedAllAtOnce) {
             "  help: or give the tensor:        --input tokens=FILE.npy\n");
 }
 
+TEST(OpenSizes, OfManyInputsAreShortened) {
+  Builder b("decoder");
+  for (int layer = 0; layer < 6; ++layer)
+    b.output(b.add("Relu", "y" + std::to_string(layer),
+                   {b.input("past" + std::to_string(layer), DataType::F32, {kSeq, {64, ""}})}),
+             DataType::F32, {});
+  const auto shapes = shapes_of_inputs(b.take(), {}, {});
+  ASSERT_FALSE(shapes);
+  EXPECT_EQ(render(shapes.error()),
+            "error[K0570]: `decoder` needs sizes that are not given\n\n"
+            "  past0: f32[seq, 64]\n"
+            "  past1: f32[seq, 64]\n"
+            "  past2: f32[seq, 64]\n"
+            "  past3: f32[seq, 64]\n"
+            "  ... and 2 more\n\n"
+            "  help: give a size for each `?`:  -p seq=?\n"
+            "  help: or give the tensors:       --input past0=FILE.npy --input past1=FILE.npy "
+            "--input past2=FILE.npy --input past3=FILE.npy ... and 2 more\n");
+}
+
 TEST(OpenSizes, ComeFromNamesShapesAndInputs) {
   const auto shapes = [](const std::map<std::string, run::Datum>& given, const InputSizes& sizes) {
     const auto found = shapes_of_inputs(open_net(), given, sizes);

@@ -67,7 +67,7 @@ TEST(Parse, reports_all_errors_at_once) {
   EXPECT_EQ(errors("splt(i, 2); split(i); parallel(3)\n) ; split(i, 99999999999999999999)"),
             "K0230: there is no directive `splt`\n"
             "K0232: wrong arguments of `split`: the `size` is missing\n"
-            "K0232: wrong arguments of `parallel`: here stands a loop, the `loop`\n"
+            "K0232: wrong arguments of `parallel`: expected a loop, the `loop`\n"
             "K0231: did not expect `)` in a list of directives\n"
             "K0234: number `99999999999999999999` is out of range\n");
   EXPECT_EQ(errors("[[[[[[[[[auto]]]]]]]]]"), "K0233: groups are nested deeper than 8\n");

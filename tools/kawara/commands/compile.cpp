@@ -7,6 +7,7 @@
 #include "driver/tape/kwx.h"
 #include "graph/errors.h"
 #include "support/memory.h"
+#include "support/names_text.h"
 #include "support/text.h"
 
 #include <fmt/core.h>
@@ -126,9 +127,9 @@ Result<std::vector<Tensor>, Diagnostic> inputs_of(const driver::Tape& tape,
     std::vector<std::string> names;
     for (const driver::Port& port : tape.inputs)
       names.push_back(printable(port.name));
-    return fail(graph::model_error(
-        "K0520", "no input is called `" + printable(given.begin()->first) + "`",
-        "The model's inputs are " + (names.empty() ? "none" : join(names, ", ")) + ".", ""));
+    return fail(graph::model_error("K0520",
+                                   "no input is called `" + printable(given.begin()->first) + "`",
+                                   names_text("The model", "input", names), ""));
   }
   return tensors;
 }

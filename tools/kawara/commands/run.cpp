@@ -43,11 +43,11 @@ struct RunOptions : CommonOptions {
   }
 };
 
-std::string names_of(const program::Arrays& results) {
+std::vector<std::string> names_of(const program::Arrays& results) {
   std::vector<std::string> names;
   for (const auto& [name, array] : results)
     names.push_back(name);
-  return join(names, ", ");
+  return names;
 }
 
 /// Refuses files that could not be written after the work is done.
