@@ -1,5 +1,6 @@
 #include "kawara/commands/show_gpu.h"
 #include "kawara/model.h"
+#include "kawara/spread.h"
 
 #include "driver/check/check_gpu_model.h"
 #include "driver/gpu/gpu.h"
@@ -173,7 +174,8 @@ measured(Made& made, const ModelOptions& options, const std::vector<Datum>& resu
   if (options.time) {
     KAWARA_TRY(const run::Timing timing, model.time({}));
     json["device_ms"] = timing.median * 1e3;
-    text += "on the device: " + run::to_string(timing) + "\n";
+    text +=
+        "on the device: " + run::to_string(timing) + "\n" + spread_note(timing, run::RanOn::Gpu);
     KAWARA_TRY(auto steps, model.profile(20));
     add_gpu_steps(std::move(steps), json, text);
   }

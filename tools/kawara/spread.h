@@ -1,12 +1,12 @@
 #pragma once
 
-#include "run/measure.h"
+#include "run/spread.h"
 
 #include <string>
 
 namespace kawara::tools {
 
-/// A line that says why times that differ much may do so; empty where they do not.
-std::string spread_note(const run::Timing&);
+/// run/spread.h, with the processes that are busy on this machine now.
+std::string spread_note(const run::Timing&, run::RanOn = run::RanOn::Processor);
 
 } // namespace kawara::tools

@@ -23,6 +23,7 @@ struct Measured {
   estimate::Work work;
   double compile_seconds = 0;
   std::string machine, schedule;
+  run::RanOn ran_on = run::RanOn::Processor;
   int64_t threads = run::default_threads(); ///< of a processor that the code can use
   std::optional<estimate::Machine> figures; ///< of a processor
 };
@@ -54,6 +55,7 @@ Parsed<Measured> measure(const CommonOptions& options, const driver::Request& re
   };
   if (environment.gpu) {
     measured.machine = environment.gpu->name;
+    measured.ran_on = run::RanOn::Gpu;
     KAWARA_TRY(const driver::CompiledForGpu compiled, while_waiting("compiling", [&] {
                  return driver::compile_for_gpu(request, environment, trace);
                }));
@@ -139,7 +141,7 @@ std::string text_of(const Measured& measured, const std::optional<UnderRoof>& pl
                   run::to_string(measured.timing), measured.machine, speed,
                   measured.work.compulsory_bytes / seconds * 1e-9, measured.compile_seconds * 1e3,
                   schedule_line(measured.schedule));
-  text += spread_note(measured.timing);
+  text += spread_note(measured.timing, measured.ran_on);
   // What was only described may be half of what the machine can do.
   if (place && measured.figures->is_measured)
     text += estimate::describe(place->roof, place->point);

@@ -136,10 +136,10 @@ public:
         fmt::format("check: same as the interpreter (largest difference {:.3g}, allowed {:.3g})\n",
                     worst, tolerance);
   }
-  void timed(const run::Timing& timing) {
+  void timed(const run::Timing& timing, run::RanOn ran_on) {
     json_["median_ms"] = timing.median * 1e3;
     json_["spread"] = timing.spread;
-    text_ += "time: " + run::to_string(timing) + "\n" + spread_note(timing);
+    text_ += "time: " + run::to_string(timing) + "\n" + spread_note(timing, ran_on);
   }
   void print() {
     json_["ok"] = true;
@@ -211,7 +211,9 @@ Parsed<Done> finish(const RunOptions& options, const CompiledCode& compiled,
     KAWARA_TRY(const run::Timing timing, while_waiting("measuring", [&] {
                  return driver::time_calls(compiled, sizes, inputs, {});
                }));
-    report.timed(timing);
+    report.timed(timing, std::is_same_v<CompiledCode, driver::CompiledForGpu>
+                             ? run::RanOn::Gpu
+                             : run::RanOn::Processor);
   }
   if (Diagnostics errors = write_outputs(options.outputs, results); !errors.empty())
     return fail(std::move(errors));
