@@ -1,5 +1,6 @@
 #include "driver/session.h"
 
+#include "driver/suspects.h"
 #include "estimate/count.h"
 #include "program/interpret/arguments.h"
 #include "program/rewrites/find_convolution.h"
@@ -140,40 +141,6 @@ Parsed<Done> require_memory(const program::Program& program, const std::vector<i
   if (needed > left)
     return fail(Diagnostics{too_large(program, sizes, needed, left)});
   return Done{};
-}
-
-/// Integers divided by what may be zero.
-bool may_divide_by_zero(const program::Statement& statement) {
-  bool found = false;
-  scalar::visit(statement.value, [&](const scalar::Expr& e) {
-    const auto* binary = scalar::as<scalar::Binary>(e);
-    found = found ||
-            (binary && !scalar::is_float(e.type().elem) &&
-             (binary->op == scalar::BinaryOp::FloorDiv || binary->op == scalar::BinaryOp::Mod) &&
-             scalar::constant_of(binary->rhs).value_or(0) == 0);
-  });
-  return found;
-}
-
-/// K0412 with the statements that can have divided by zero: kernels only tell that one did.
-Diagnostic with_divisions(Diagnostic d, const program::Program& program) {
-  std::vector<std::string> names;
-  for (const program::Statement& statement : program.statements) {
-    if (!may_divide_by_zero(statement))
-      continue;
-    if (names.empty()) {
-      d.source = program.source;
-      d.where = statement.where;
-      d.label = statement.name;
-    }
-    names.push_back(statement.name);
-  }
-  if (names.size() > 1) {
-    d.label += " may have done it";
-    d.body.push_back("Statements that divide integers: " + join(names, ", ") + ".");
-  }
-  d.help.push_back({"to see at which iteration", "kawara run --check", false});
-  return d;
 }
 
 Result<Done, Diagnostic> called(const Compiled& compiled, const std::vector<void*>& arguments,

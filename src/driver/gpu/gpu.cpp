@@ -1,5 +1,6 @@
 #include "driver/gpu/gpu.h"
 
+#include "driver/suspects.h"
 #include "program/interpret/arguments.h"
 
 #include <cstdlib>
@@ -11,6 +12,15 @@ template <class T> Parsed<T> or_all(Result<T, Diagnostic> result) {
   if (!result)
     return fail(Diagnostics{std::move(result).error()});
   return *std::move(result);
+}
+
+/// What the driver says of a launch, with the statements that can have ended it.
+template <class T>
+Parsed<T> launched(const CompiledForGpu& compiled, Result<T, Diagnostic> result) {
+  if (!result && result.error().code == "K0713")
+    return fail(
+        Diagnostics{with_data_indices(std::move(result).error(), compiled.front.schedule.scop)});
+  return or_all(std::move(result));
 }
 
 /// Pointers in the order of the kernel's signature.
@@ -65,7 +75,8 @@ Parsed<program::Arrays> call(const CompiledForGpu& compiled, const std::vector<i
   KAWARA_TRY(auto arrays,
              or_all(program::bind_arguments(compiled.front.program, sizes, std::move(inputs))));
   const std::vector<void*> arguments = arguments_of(compiled, arrays);
-  KAWARA_TRY([[maybe_unused]] const Done done, or_all(compiled.executable.call(arguments, sizes)));
+  KAWARA_TRY([[maybe_unused]] const Done done,
+             launched(compiled, compiled.executable.call(arguments, sizes)));
   return program::results_of(compiled.front.program, std::move(arrays));
 }
 
@@ -74,7 +85,7 @@ Parsed<run::Timing> time_calls(const CompiledForGpu& compiled, const std::vector
   KAWARA_TRY(auto arrays,
              or_all(program::bind_arguments(compiled.front.program, sizes, std::move(inputs))));
   const std::vector<void*> arguments = arguments_of(compiled, arrays);
-  return or_all(compiled.executable.time(arguments, sizes, options));
+  return launched(compiled, compiled.executable.time(arguments, sizes, options));
 }
 
 } // namespace kawara::driver

@@ -49,10 +49,12 @@ Diagnostic diagnostic(const char* code, std::string headline, std::string body, 
 }
 
 Diagnostic divided_by_zero(const std::string& name) {
-  return diagnostic(
+  Diagnostic d = diagnostic(
       "K0412", "integer division by zero",
       fmt::format("Kernel `{}` divided an integer by zero; its results are not to be used.", name),
-      "guard the divisor:  select(d != 0, n // d, 0)");
+      "");
+  d.help = {{"guard the divisor", "select(d != 0, n // d, 0)", false}};
+  return d;
 }
 
 /// What a thread said before it stopped.
