@@ -5,6 +5,7 @@
 #include "poly/isl/dimensions.h"
 #include "poly/legality/legality.h"
 #include "poly/legality/witness.h"
+#include "support/text.h"
 
 #include <algorithm>
 
@@ -160,6 +161,15 @@ isl::set unwritten(const Scop& scop, const Access& read, const std::vector<Acces
   return missing;
 }
 
+/// A statement that sets all elements: "h[i, j] = 0".
+std::string setting(const program::Tensor& tensor) {
+  const std::vector<std::string> few = {"i", "j", "k"};
+  std::vector<std::string> indices;
+  for (size_t d = 0; d < tensor.shape.size(); ++d)
+    indices.push_back(tensor.shape.size() <= few.size() ? few[d] : "i" + std::to_string(d));
+  return tensor.name + (indices.empty() ? "" : "[" + join(indices, ", ") + "]") + " = 0";
+}
+
 Diagnostic unwritten_read(const Scop& scop, const Access& read, const isl::set& bad, bool is_temp) {
   const program::Statement& text = scop[read.statement].text;
   const Point at = first_case(scop, bad);
@@ -175,12 +185,9 @@ Diagnostic unwritten_read(const Scop& scop, const Access& read, const isl::set& 
   d.body.push_back(instance_text(text, at.coordinates) + sizes_text(scop, at.params) + " reads " +
                    element + ", and no statement writes that element earlier.");
   add_condition(d, bad, scop.context);
-  if (is_temp)
-    d.help.push_back({"initialise it first, or take it from the caller",
-                      "inout " + scop.tensors[read.tensor].name, false});
-  else
-    d.help.push_back({"initialise it first, or, if the caller's values are meant, declare it",
-                      "inout " + scop.tensors[read.tensor].name, false});
+  d.help.push_back({"set it first", setting(scop.tensors[read.tensor]), false});
+  d.help.push_back({is_temp ? "or take it from the caller" : "or, if the caller's values are meant",
+                    "inout " + scop.tensors[read.tensor].name, false});
   return d;
 }
 

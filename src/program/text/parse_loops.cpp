@@ -237,6 +237,18 @@ void Parser::no_quotient_update(const ast::Expr& target) {
        {{"write", fmt::format("{0} = {0} / {1}", written(target), by)}});
 }
 
+/// `A[i]++` or `A[i]--`, at the operator.
+void Parser::no_counting(const ast::Expr& target) {
+  const Token op = peek();
+  const auto& text = report_.source()->text;
+  fail(
+      code::kExpected, {op.where.begin, peek(1).where.end},
+      fmt::format("there is no `{0}{0}`", op.text), "",
+      {{"write", fmt::format("{} {}= 1",
+                             text.substr(target.where.begin, target.where.end - target.where.begin),
+                             op.text)}});
+}
+
 void Parser::assignment(std::vector<ast::Statement>& out) {
   ast::Statement s;
   const Token first = peek();
@@ -258,6 +270,8 @@ void Parser::assignment(std::vector<ast::Statement>& out) {
   if (!panic_ && !assign_op(s)) {
     if (op.is("/="))
       no_quotient_update(s.target);
+    else if ((op.is("+") || op.is("-")) && peek(1).is(op.text))
+      no_counting(s.target);
     else
       fail_expected("`=`, `+=`, `-=`, `*=`, `max=` or `min=`");
   }

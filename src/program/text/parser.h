@@ -65,6 +65,7 @@ private:
   void not_a_statement(const Token& first);
   bool assign_op(ast::Statement&);
   void no_quotient_update(const ast::Expr& target);
+  void no_counting(const ast::Expr& target);
   std::vector<ast::Statement> block(Span header);
   void colon(Span header);
 

@@ -16,6 +16,11 @@ namespace {
 // Sums of products of such numbers stay far from the ends of i64.
 constexpr int64_t kMaxIndex = 1'000'000'000'000;
 
+/// Of `(i + 1)` the text `i + 1`.
+Span inside_brackets(const ast::Expr& e) {
+  return e.kind == Kind::Binary ? Span{e.args[0].where.begin, e.args[1].where.end} : e.where;
+}
+
 } // namespace
 
 Expr Resolver::not_affine(const ast::Expr& e, Place place, const std::string& why,
@@ -24,7 +29,7 @@ Expr Resolver::not_affine(const ast::Expr& e, Place place, const std::string& wh
     report_.error(
         code::kDataCondition, e.where, "the condition of an `if` depends on data", "",
         {{"choose between values instead",
-          fmt::format("C[i] = select({} > 0, x, y)", text_of(e.where))}},
+          fmt::format("C[i] = value if {} > 0 else C[i]", text_of(e.where))}},
         {fmt::format("`{}` is only known when the program runs; which statements run must "
                      "follow from loops and parameters alone.",
                      text_of(e.where))});
@@ -156,11 +161,19 @@ Expr Resolver::affine_binary(const ast::Expr& e, Place place) {
   const bool reads = scalar::reads_data(lhs) || scalar::reads_data(rhs);
   if ((e.op == BinaryOp::FloorDiv || e.op == BinaryOp::Mod) && (b ? *b <= 0 : !reads)) {
     const std::string_view op = scalar::name_of(e.op);
+    std::vector<Help> help{
+        {"divide by a positive constant, for example", fmt::format("i {} 2", op)}};
+    if (!b && e.op == BinaryOp::Mod) {
+      const std::string index(text_of(inside_brackets(e.args[0]))),
+          extent(text_of(e.args[1].where));
+      help.push_back({"or, where it wraps once, in two cases",
+                      fmt::format("if {0} < {1}: x[{0}], else: x[{0} - {1}]", index, extent)});
+    }
     report_.error(
         code::kDivisor, e.args[1].where,
         b ? fmt::format("`{}` by {}, which is not positive", op, *b)
           : fmt::format("`{}` by `{}`, which is not a constant", op, text_of(e.args[1].where)),
-        "", {{"divide by a positive constant, for example", fmt::format("i {} 2", op)}});
+        "", std::move(help));
     return {};
   }
   if (e.op == BinaryOp::Mul && !a && !b && !reads)
