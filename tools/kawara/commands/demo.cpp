@@ -2,11 +2,11 @@
 #include "kawara/commands/demo_net.h"
 #include "kawara/waiting.h"
 
+#include "driver/machine.h"
 #include "driver/session.h"
 #include "estimate/count.h"
 #include "estimate/roofline.h"
 #include "program/interpret/interpret.h"
-#include "run/cpu/calibrate.h"
 #include "run/cpu/threads.h"
 #include "run/file.h"
 #include "schedule/text/draw.h"
@@ -146,15 +146,17 @@ Parsed<Done> check_small(const schedule::Environment& environment) {
 Parsed<Done> place_under_roof(const run::Timing& naive, const run::Timing& fast,
                               const estimate::Work& work, const schedule::Environment& environment,
                               const std::string& svg) {
-  constexpr double kSecondsAFigure = 0.02;
-  const estimate::Machine machine = while_waiting("measuring the machine", [&] {
-    return run::calibrate(environment.cpu, std::make_shared<run::ThreadPool>(), kSecondsAFigure);
+  const auto kept = driver::kept_machine(environment.cpu);
+  const estimate::Machine machine = kept ? *kept : while_waiting("measuring the machine", [&] {
+    return driver::measured_machine(environment.cpu);
   });
-  const estimate::Roof roof = estimate::roof_over(work, machine, machine.threads);
+  const estimate::Roof roof = estimate::roof_over(work, machine, run::default_threads());
   const auto point = [&](const char* label, const run::Timing& timing) {
     return estimate::RooflinePoint{label, work.flops, work.compulsory_bytes, timing.median};
   };
   quote(std::string(trim(estimate::describe(roof, point("gemm, auto", fast)))));
+  if (!kept && driver::kept_machine(environment.cpu))
+    say("    What the machine can do was measured; `kawara bench` knows it from now on.");
   if (svg.empty())
     return Done{};
   const auto written = run::write_file(

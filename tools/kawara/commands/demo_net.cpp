@@ -33,8 +33,8 @@ std::string slowest_steps(std::vector<driver::StepProfile> steps) {
   steps.resize(std::min(steps.size(), kShownSteps));
   std::string text;
   for (const driver::StepProfile& step : steps)
-    text += fmt::format("\n   {:>4.1f} %  {:6.1f} GFLOP/s  {}", step.seconds / all * 100,
-                        step.flops / step.seconds * 1e-9, step.ops);
+    text += fmt::format("\n   {:>4.1f} %  {:6.1f} GFLOP/s  {}: {}", step.seconds / all * 100,
+                        step.flops / step.seconds * 1e-9, step.ops, step.nodes);
   return text;
 }
 
