@@ -44,7 +44,7 @@ std::string introduction(const emit::CUnit& unit, const std::string& prototype,
           "Compile with\n//\n"
           "//     cc -std=c11 -O3 -c FILE.c             one thread\n"
           "//     cc -std=c11 -O3 -fopenmp -c FILE.c    all cores, where a loop is parallel\n"
-          "//\n// and link with -lm.\n//\n";
+          "//\n// and link with -lm, and with -fopenmp where it was compiled so.\n//\n";
   std::string fixed;
   for (const auto& [name, value] : request.sizes)
     fixed += (fixed.empty() ? "" : ", ") + name + " = " + std::to_string(value);
