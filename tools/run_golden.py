@@ -91,8 +91,9 @@ def longest_silence(kawara, command, folder):
             longest, last = max(longest, now - last), now
             if is_over:
                 break
-        else:
+        else:  # no answer at all
             process.kill()
+            longest = max(longest, time.monotonic() - last)
     os.close(ours)
     return longest
 
@@ -103,7 +104,8 @@ def silent_commands(root, kawara, name, seconds):
     with tempfile.TemporaryDirectory() as folder_name:
         folder = pathlib.Path(folder_name)
         write_inputs(root, story, folder)
-        for command in (each for step in story.steps for each in step.commands):
+        first = first_input(story)
+        for command in (each.replace("{file}", first) for step in story.steps for each in step.commands):
             silence = longest_silence(kawara, command, folder)
             for _ in range(2):
                 if silence > seconds:
@@ -134,12 +136,17 @@ def write_inputs(root, story, folder):
         shutil.copyfile(root / origin, folder / name)
 
 
+def first_input(story):
+    """The file that `{file}` in a command stands for."""
+    return next(iter([*story.inputs, *story.origins]), "")
+
+
 def outputs_of(root, kawara, story):
     """Lines printed by each step. `{file}` in a command is the first input."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_inputs(root, story, folder)
-        first = next(iter([*story.inputs, *story.origins]), "")
+        first = first_input(story)
         shown = stories.without_figures if story.is_measured() else str
         return [[shown(line) for command in step.commands
                  for line in run_command(kawara, command.replace("{file}", first), folder)]

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import textwrap
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import run_golden  # noqa: E402  (found through the line above)
@@ -21,6 +22,7 @@ case "$1" in
   threads) echo "$KAWARA_THREADS" ;;
   time) echo "time: $(date +%N | cut -c 1-3).25 us, spread 0.$$ %" ;;
   wait) sleep 0.5; echo done ;;
+  hang) exec sleep 20 ;;
   speak) for k in 1 2 3 4 5; do sleep 0.1; echo $k; done ;;
 esac
 """
@@ -155,6 +157,16 @@ class Runner(unittest.TestCase):
         self.assertIn("s without a word: kawara wait\n", out.getvalue())
         self.assertIn("1 commands are silent", out.getvalue())
         self.assertEqual(run_golden.run_silence(self.root, str(self.kawara), [], 5, out), 0)
+
+    def test_a_command_without_end_is_silent(self):
+        path = self.root / "tests/hour/a.kwt"
+        path.parent.mkdir(parents=True)
+        path.write_text("--- a.kw\nx\n\n$ kawara show {file}\n$ kawara hang\n-----\n")
+        out = io.StringIO()
+        with unittest.mock.patch.object(run_golden, "TIME_LIMIT_S", 0.5):
+            self.assertEqual(run_golden.run_silence(self.root, str(self.kawara), [], 0.3, out), 1)
+        self.assertIn("s without a word: kawara hang\n", out.getvalue())
+        self.assertIn("1 commands are silent", out.getvalue())
 
     def test_other_machine_is_skipped(self):
         text = "# requires: pdp11\n$ kawara refuse\n-----\nnever\n"
