@@ -118,21 +118,31 @@ RooflinePlace place(const Roof& roof, const RooflinePoint& point) {
   return at;
 }
 
+namespace {
+
+/// A little is not nothing.
+std::string percent(double share) {
+  return share > 0 && share < 0.01 ? fmt::format("{:.1g}", share * 100)
+                                   : fmt::format("{:.0f}", share * 100);
+}
+
+} // namespace
+
 std::string describe(const Roof& roof, const RooflinePoint& point) {
   const RooflinePlace at = place(roof, point);
   const std::string unit = std::string(roof.unit) + "/s";
   const std::string intensity = std::isfinite(at.intensity)
                                     ? fmt::format("{:.3g} {}/byte", at.intensity, roof.unit)
                                     : std::string("no compulsory traffic");
-  return fmt::format("{}: {} of {} attainable ({:.0f} %), {}\n{}\n", point.label,
-                     rate(at.achieved, unit), rate(at.attainable, unit), at.share * 100, intensity,
-                     at.is_memory_bound
-                         ? fmt::format("bound by {}: {} of bandwidth; arithmetic could be {}",
-                                       roof.level, rate(roof.bandwidth_bytes, "B/s"),
-                                       rate(roof.peak_flops, unit))
-                         : fmt::format("bound by arithmetic: peak {}; {} could feed {}",
-                                       rate(roof.peak_flops, unit), roof.level,
-                                       rate(roof.bandwidth_bytes, "B/s")));
+  return fmt::format(
+      "{}: {} of {} attainable ({} %), {}\n{}\n", point.label, rate(at.achieved, unit),
+      rate(at.attainable, unit), percent(at.share), intensity,
+      at.is_memory_bound
+          ? fmt::format("bound by {}: {} of bandwidth; arithmetic could be {}", roof.level,
+                        rate(roof.bandwidth_bytes, "B/s"), rate(roof.peak_flops, unit))
+          : fmt::format("bound by arithmetic: peak {}; {} could feed {}",
+                        rate(roof.peak_flops, unit), roof.level,
+                        rate(roof.bandwidth_bytes, "B/s")));
 }
 
 std::string roofline_svg(const Roof& roof, const std::vector<RooflinePoint>& points) {

@@ -244,6 +244,8 @@ TEST(Roofline, DescribesAndDraws) {
   EXPECT_EQ(describe(roof, point),
             "gemm <1024>: 20 GFLOP/s of 40 GFLOP/s attainable (50 %), 167 FLOP/byte\n"
             "bound by arithmetic: peak 40 GFLOP/s; memory could feed 20 GB/s\n");
+  EXPECT_NE(describe(roof, {"slow", 2e9, 12e6, 16}).find("attainable (0.3 %)"), std::string::npos)
+      << "a little is not nothing";
   const std::string svg = roofline_svg(roof, {point, {"copy", 0, 1e9, 1}});
   EXPECT_NE(svg.find("gemm &lt;1024&gt;: 20 GFLOP/s, 50 %"), std::string::npos);
   EXPECT_EQ(svg.rfind("<svg", 0), 0U);
