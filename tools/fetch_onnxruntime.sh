@@ -20,12 +20,16 @@ to=$(CDPATH='' cd -- "$2" && pwd)
 address=https://registry.npmjs.org/onnxruntime-node/-/onnxruntime-node-$version.tgz
 part=$to/onnxruntime.part
 trap 'rm -f "$part" "$to/libonnxruntime.part"' EXIT
+failed() {
+  echo "$address could not be fetched; without certificates: apt-get install ca-certificates" >&2
+  exit 1
+}
 if command -v curl >/dev/null 2>&1; then
-  curl -sS -f -o "$part" "$address"
+  curl -sS -f -o "$part" "$address" || failed
 elif command -v wget >/dev/null 2>&1; then
-  wget -q -O "$part" "$address"
+  wget -nv -O "$part" "$address" || failed
 else
-  echo "$0 needs curl or wget: apt-get install curl" >&2
+  echo "$0 needs curl or wget: apt-get install curl ca-certificates" >&2
   exit 1
 fi
 [ "$(sha512sum <"$part" | cut -d' ' -f1)" = "$sum" ] ||
