@@ -98,21 +98,26 @@ def longest_silence(kawara, command, folder):
     return longest
 
 
-def silent_commands(root, kawara, name, seconds):
-    """(silence, command) of those that let a user wait longer, three times: the machine may have been busy once."""
-    story, found = stories.parse(root / name), []
-    with tempfile.TemporaryDirectory() as folder_name:
-        folder = pathlib.Path(folder_name)
+def silences(root, kawara, story):
+    """Of each command of the story, one after the other in a fresh folder."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
         write_inputs(root, story, folder)
         first = first_input(story)
-        for command in (each.replace("{file}", first) for step in story.steps for each in step.commands):
-            silence = longest_silence(kawara, command, folder)
-            for _ in range(2):
-                if silence > seconds:
-                    silence = min(silence, longest_silence(kawara, command, folder))
-            if silence > seconds:
-                found.append((silence, command))
-    return found
+        return [longest_silence(kawara, command.replace("{file}", first), folder)
+                for step in story.steps for command in step.commands]
+
+
+def silent_commands(root, kawara, name, seconds):
+    """(silence, command) of those that let a user wait longer, in three runs of the story: the machine may have been busy in one.
+    Each begins anew, because a second run finds kept kernels and figures and waits for nothing."""
+    story = stories.parse(root / name)
+    least = silences(root, kawara, story)
+    for _ in range(2):
+        if max(least, default=0) > seconds:
+            least = [min(pair) for pair in zip(least, silences(root, kawara, story))]
+    commands = [command for step in story.steps for command in step.commands]
+    return [(silence, command) for silence, command in zip(least, commands) if silence > seconds]
 
 
 def run_silence(root, kawara, filters, seconds, out=sys.stdout):

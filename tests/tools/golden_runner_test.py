@@ -22,6 +22,7 @@ case "$1" in
   threads) echo "$KAWARA_THREADS" ;;
   time) echo "time: $(date +%N | cut -c 1-3).25 us, spread 0.$$ %" ;;
   wait) sleep 0.5; echo done ;;
+  first) [ -e kept ] || sleep 0.5; touch kept; echo done ;;
   hang) exec sleep 20 ;;
   speak) for k in 1 2 3 4 5; do sleep 0.1; echo $k; done ;;
 esac
@@ -157,6 +158,14 @@ class Runner(unittest.TestCase):
         self.assertIn("s without a word: kawara wait\n", out.getvalue())
         self.assertIn("1 commands are silent", out.getvalue())
         self.assertEqual(run_golden.run_silence(self.root, str(self.kawara), [], 5, out), 0)
+
+    def test_silence_of_a_first_run_is_found(self):
+        path = self.root / "tests/hour/a.kwt"
+        path.parent.mkdir(parents=True)
+        path.write_text("$ kawara first\n-----\n")
+        out = io.StringIO()
+        self.assertEqual(run_golden.run_silence(self.root, str(self.kawara), [], 0.3, out), 1)
+        self.assertIn("s without a word: kawara first\n", out.getvalue())
 
     def test_a_command_without_end_is_silent(self):
         path = self.root / "tests/hour/a.kwt"
