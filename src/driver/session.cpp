@@ -148,6 +148,8 @@ Result<Done, Diagnostic> called(const Compiled& compiled, const std::vector<void
   auto done = compiled.executable.call(arguments, sizes);
   if (!done && done.error().code == "K0412")
     return fail(with_divisions(std::move(done).error(), compiled.front.program));
+  if (!done && done.error().code == "K0413")
+    return fail(with_place(std::move(done).error(), compiled.front.program));
   return done;
 }
 

@@ -66,6 +66,15 @@ Diagnostic with_divisions(Diagnostic d, const program::Program& program) {
   return d;
 }
 
+Diagnostic with_place(Diagnostic d, const program::Program& program) {
+  for (const Statement& statement : program.statements)
+    if (statement.name == d.label) {
+      d.source = program.source;
+      d.where = statement.where;
+    }
+  return d;
+}
+
 Diagnostic with_data_indices(Diagnostic d, const poly::Scop& scop) {
   std::vector<Statement> statements;
   for (const poly::ScopStatement& statement : scop.statements)

@@ -76,6 +76,7 @@ Diagnostic index_outside(const emit::Signature& signature, const emit::RuntimeFa
                   source, check.dim, check.tensor,
                   check.statement.empty() ? "" : " in " + check.statement, faults.extent.load()),
       "keep indices inside:  x[min(max(idx[i], 0), N - 1)]");
+  d.label = check.statement;
   d.body.push_back(
       fmt::format("Kernel `{}` stopped there; its results are not to be used.", signature.name));
   return d;
