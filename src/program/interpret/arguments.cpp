@@ -3,6 +3,7 @@
 #include "program/interpret/index_values.h"
 #include "program/text/assumption_place.h"
 #include "support/check.h"
+#include "support/text.h"
 
 #include <algorithm>
 
@@ -96,6 +97,33 @@ Diagnostic missing(const Program& program, const Tensor& tensor,
   return d;
 }
 
+/// What NumPy calls a type; empty where it has none such.
+std::string numpy_name(scalar::Elem elem) {
+  const std::string name(scalar::name_of(elem));
+  const std::string digits = name.substr(1);
+  if (name == "bool")
+    return "bool_";
+  if (name.find_first_not_of("0123456789", 1) != std::string::npos)
+    return "";
+  return (name[0] == 'f' ? "float" : name[0] == 'i' ? "int" : "uint") + digits;
+}
+
+/// "[N, 2]" as the file has it, also where sizes have been put in since; else from the program. Empty of a scalar.
+std::string declared_shape(const Program& program, const Tensor& tensor) {
+  if (tensor.shape.empty())
+    return "";
+  if (program.source != nullptr && !tensor.where.is_nowhere()) {
+    const std::string& text = program.source->text;
+    const size_t open = text.find('[', tensor.where.end), close = text.find(']', open);
+    if (close != std::string::npos)
+      return text.substr(open, close + 1 - open);
+  }
+  std::vector<std::string> extents;
+  for (const Expr& extent : tensor.shape)
+    extents.push_back(scalar::to_string(extent, names_of(program)));
+  return "[" + join(extents, ", ") + "]";
+}
+
 Result<Done, Diagnostic> check_given(const Program& program, const Tensor& tensor,
                                      const std::vector<int64_t>& shape, const Array& array,
                                      const std::vector<int64_t>& params) {
@@ -106,9 +134,11 @@ Result<Done, Diagnostic> check_given(const Program& program, const Tensor& tenso
                               "the array for " + quoted(tensor.name) + " has the shape " +
                                   shape_text(array.shape()) + ", not " + shape_text(shape),
                               tensor.where);
-    d.body = {"The declared shape is " + shape_text(shape) + " at " + params_text(program, params) +
-              "."};
-    d.help = {{"give an array of the type " + needed + ", or other parameters", "", false}};
+    const bool is_fixed = program.params.empty();
+    d.body = {"The declared shape is " + shape_text(shape) +
+              (is_fixed ? "" : " at " + params_text(program, params)) + "."};
+    d.help = {{"give an array of the type " + needed + (is_fixed ? "" : ", or other parameters"),
+               "", false}};
     return fail(d);
   }
   if (array.elem() != tensor.elem) {
@@ -118,8 +148,14 @@ Result<Done, Diagnostic> check_given(const Program& program, const Tensor& tenso
                                   std::string(scalar::name_of(tensor.elem)),
                               tensor.where);
     d.body = {"Found " + found + ", needed " + needed + ". Arrays are not converted silently."};
-    d.help = {{"convert the array, or declare the tensor as",
-               tensor.name + ": " + std::string(scalar::name_of(array.elem())), false}};
+    const std::string in_numpy = numpy_name(tensor.elem);
+    if (!in_numpy.empty())
+      d.help.push_back(
+          {"convert it in NumPy", tensor.name + ".astype(np." + in_numpy + ")", false});
+    d.help.push_back({in_numpy.empty() ? "declare the tensor as" : "or declare the tensor as",
+                      tensor.name + ": " + std::string(scalar::name_of(array.elem())) +
+                          declared_shape(program, tensor),
+                      false});
     return fail(d);
   }
   return Done{};

@@ -64,7 +64,8 @@ TEST(Messages, OtherElementType) {
             "\n"
             "  Found f64[4], needed f32[4]. Arrays are not converted silently.\n"
             "\n"
-            "  help: convert the array, or declare the tensor as:  x: f64\n");
+            "  help: convert it in NumPy:       x.astype(np.float32)\n"
+            "  help: or declare the tensor as:  x: f64[N]\n");
 }
 
 TEST(Messages, NegativeParameter) {
