@@ -1,4 +1,5 @@
 #include "kawara/arrays.h"
+#include "kawara/usage.h"
 
 #include "program/interpret/arguments.h"
 #include "program/interpret/sizes_from_arrays.h"
@@ -18,13 +19,17 @@ namespace kawara::tools {
 Result<std::pair<std::string, std::string>, Diagnostic>
 binding_of(const std::string& option, const std::string& text, Names names) {
   const size_t equals = names == Names::OfModel ? text.rfind('=') : text.find('=');
-  if (equals != std::string::npos && equals != 0)
+  if (equals != std::string::npos && equals != 0 && equals + 1 < text.size())
     return std::pair{text.substr(0, equals), text.substr(equals + 1)};
   Diagnostic d;
   d.code = "K0434";
   d.headline = "`" + option + " " + text + "` does not name a tensor and a file";
-  d.help.push_back(
-      {"for example", option + (equals == 0 ? " A=a.npy" : " NAME=" + printable(text)), false});
+  d.help.push_back({"for example",
+                    option + " " +
+                        (equals == 0                   ? "A=a.npy"
+                         : equals == std::string::npos ? "NAME=" + printable(text)
+                                                       : printable(text) + "FILE.npy"),
+                    false});
   return fail(std::move(d));
 }
 
@@ -53,6 +58,7 @@ Parsed<program::Arrays> read_arrays(const program::Program& program,
                                     const std::vector<std::string>& bindings) {
   program::Arrays arrays;
   Diagnostics errors;
+  std::map<std::string, std::string> named; ///< one by one, which goes before what an .npz file has
   for (const std::string& text : bindings) {
     if (text.ends_with(".npz") && text.find('=') == std::string::npos) {
       auto all = run::read_npz(text);
@@ -65,6 +71,10 @@ Parsed<program::Arrays> read_arrays(const program::Program& program,
     const auto binding = binding_of("--input", text, Names::OfProgram);
     if (!binding) {
       errors.push_back(binding.error());
+      continue;
+    }
+    if (const auto [known, is_new] = named.insert(*binding); !is_new) {
+      errors.push_back(given_twice("--input", binding->first, {known->second, binding->second}));
       continue;
     }
     const auto tensor = std::find_if(program.tensors.begin(), program.tensors.end(),

@@ -1,6 +1,7 @@
 #include "kawara/command.h"
 
 #include "kawara/input_file.h"
+#include "kawara/usage.h"
 #include "kawara/waiting.h"
 
 #include "driver/target_choice.h"
@@ -34,26 +35,29 @@ Diagnostic bad_size(const std::string& text) {
   return d;
 }
 
-bool add_size(std::string_view item, driver::Request& request) {
+std::optional<Diagnostic> add_size(std::string_view item, driver::Request& request) {
   const size_t equals = item.find('=');
   if (equals == std::string_view::npos)
-    return false;
+    return bad_size(std::string(item));
   const std::string_view name = trim(item.substr(0, equals));
   const std::string_view digits = trim(item.substr(equals + 1));
   int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (name.empty() || error != std::errc{} || end != digits.data() + digits.size())
-    return false;
-  request.sizes[std::string(name)] = value;
-  return true;
+    return bad_size(std::string(item));
+  const auto [known, is_new] = request.sizes.emplace(name, value);
+  if (!is_new && known->second != value)
+    return given_twice("-p", std::string(name),
+                       {std::to_string(known->second), std::to_string(value)});
+  return std::nullopt;
 }
 
 Diagnostics read_sizes(const std::vector<std::string>& sizes, driver::Request& request) {
   Diagnostics errors;
   for (const std::string& text : sizes)
     for (const std::string_view item : split(text, ','))
-      if (!add_size(item, request))
-        errors.push_back(bad_size(std::string(trim(item))));
+      if (auto wrong = add_size(trim(item), request))
+        errors.push_back(*std::move(wrong));
   return errors;
 }
 

@@ -1,5 +1,6 @@
 #include "kawara/arrays.h"
 #include "kawara/model.h"
+#include "kawara/usage.h"
 
 #include "program/rewrites/winograd.h"
 #include "run/npy.h"
@@ -56,7 +57,11 @@ Result<driver::InputSizes, Diagnostic> input_sizes(const GivenInputs& given) {
                            : shape_from(text.substr(equals + 1));
     if (!shape)
       return fail(no_shape(text));
-    sizes.shapes[text.substr(0, equals)] = *shape;
+    const std::string name = text.substr(0, equals);
+    const auto [known, is_new] = sizes.shapes.emplace(name, *shape);
+    if (!is_new && known->second != *shape)
+      return fail(
+          given_twice("--shape", name, {graph::text_of(known->second), graph::text_of(*shape)}));
   }
   return sizes;
 }
@@ -86,15 +91,18 @@ read_bindings(const std::vector<std::string>& bindings, const DeclaredType& type
     return type ? type->elem : std::nullopt;
   };
   std::map<std::string, Datum> inputs;
+  std::map<std::string, std::string> named; ///< one by one, which goes before what an .npz file has
   for (const std::string& text : bindings) {
     if (text.ends_with(".npz") && text.find('=') == std::string::npos) {
       KAWARA_TRY(auto all, run::read_npz_tensors(text, declared));
       for (auto& [name, tensor] : all)
-        inputs[name] = {std::move(tensor), false, {}};
+        inputs.try_emplace(name, Datum{std::move(tensor), false, {}});
       continue;
     }
     KAWARA_TRY(const auto binding, binding_of("--input", text, Names::OfModel));
     const auto& [name, path] = binding;
+    if (const auto [known, is_new] = named.insert(binding); !is_new)
+      return fail(given_twice("--input", name, {known->second, path}));
     const auto type = types(name);
     if (const auto input = type ? declared_input(*type) : std::nullopt;
         input && (is_value(path) || path.ends_with(".csv"))) {

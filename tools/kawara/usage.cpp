@@ -244,6 +244,17 @@ Diagnostic usage_error(CLI::App& app, const std::vector<std::string>& words,
   return bad_value(command, what);
 }
 
+Diagnostic given_twice(const std::string& option, const std::string& name,
+                       const std::pair<std::string, std::string>& values) {
+  Diagnostic d;
+  d.code = "K0454";
+  d.headline = "`" + option + "` gives `" + printable(name) + "` twice";
+  d.body.push_back("First as " + printable(values.first) + ", then as " + printable(values.second) +
+                   ".");
+  d.help.push_back({"leave one out", "", false});
+  return d;
+}
+
 std::optional<Diagnostic> refused_before_command(const std::string& word) {
   const std::vector<std::string> known = {"--help", "--version", "-h"};
   if (!word.starts_with('-') || std::find(known.begin(), known.end(), word) != known.end())

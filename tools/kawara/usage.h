@@ -12,6 +12,10 @@ Diagnostic no_such_command(const CLI::App&, const std::string& name, const std::
 /// a size or an array belongs, which word is too much.
 Diagnostic usage_error(CLI::App&, const std::vector<std::string>& words, const CLI::ParseError&);
 
+/// K0454: an option gives something twice, `values` one after the other: none of them is taken in silence.
+Diagnostic given_twice(const std::string& option, const std::string& name,
+                       const std::pair<std::string, std::string>& values);
+
 /// Refuses an option that stands before any command (K0454); nothing for `--help`, `-h` and `--version`.
 std::optional<Diagnostic> refused_before_command(const std::string& word);
 
