@@ -26,7 +26,7 @@ FIGURES = [(re.compile(pattern), shown) for pattern, shown in [
     (rf"kwx: {NUMBER} (?:[GM]B|bytes)", "kwx: <size>"),
     (rf"(difference|allowed|norm|explains) {NUMBER}", r"\1 <small>"),
     (rf'("(?:\w+_ms|g\w*ops|spread|\w+_gops|\w*gbytes_per_s|share|samples)": ){NUMBER}', r"\1<n>"),
-    (r"tried \d+ candidates", "tried <n> candidates"),
+    (r"tried \d+ candidates?", "tried <n> candidates"),
     (rf"{NUMBER} a second.*", "<n> a second, <refusals>"),
     (r"put \d+ of \d+ pairs", "put <n> of <n> pairs"),
     (rf"{NUMBER}x faster", "<ratio> faster"),

@@ -87,6 +87,10 @@ Result<std::string, Diagnostic> read_file(const std::string& path) {
       d.help = {{intro, *meant, false}};
     return fail(std::move(d));
   };
+  if (path.empty())
+    return fail(file_error("K0420", "cannot read a file that has no name",
+                           "The path is empty: nothing stands after `@`, or between the quotes.",
+                           "name a file"));
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     return refuse("It is a folder.", "give a file, for example", file_inside(path));

@@ -26,9 +26,9 @@ std::string losses_text(const tune::Progress& progress) {
 
 void print_text(const tune::TuneReport& report) {
   const tune::Progress& progress = report.progress;
-  fmt::print("tried {} candidates in {:.1f} s, {:.1f} a second; {}\n", progress.trials,
-             progress.seconds, static_cast<double>(progress.trials) / progress.seconds,
-             losses_text(progress));
+  fmt::print("tried {} candidate{} in {:.1f} s, {:.1f} a second; {}\n", progress.trials,
+             progress.trials == 1 ? "" : "s", progress.seconds,
+             static_cast<double>(progress.trials) / progress.seconds, losses_text(progress));
   if (progress.rank_accuracy)
     fmt::print("the model put {:.0f} of 100 pairs in the right order\n",
                *progress.rank_accuracy * 100);
