@@ -5,6 +5,7 @@
 #include "kernel/analysis/ranges.h"
 #include "kernel/loops/padded_tile.h"
 #include "kernel/loops/partial_tile.h"
+#include "kernel/loops/share_tests.h"
 #include "kernel/loops/tile_limits.h"
 #include "kernel/loops/tile_start.h"
 #include "kernel/vars.h"
@@ -471,7 +472,7 @@ Kernel separate_tiles(Kernel kernel) {
   const std::vector<uint32_t> parts = filled_in_parts(kernel);
   for (const uint32_t buffer : parts)
     kernel.buffers[buffer].is_packed = false;
-  kernel.body = Separator(kernel).block(body, {});
+  kernel.body = with_shared_tests(Separator(kernel).block(body, {}));
   for (const uint32_t buffer : parts)
     kernel.buffers[buffer].is_packed = true;
   kernel.body = rewrite(kernel.body, [](Stmt stmt) {
