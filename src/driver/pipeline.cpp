@@ -7,6 +7,7 @@
 #include "kernel/passes.h"
 #include "poly/order_spec.h"
 #include "poly/scop.h"
+#include "program/rewrites/dense_strides.h"
 #include "program/rewrites/filled_products.h"
 #include "program/rewrites/joined_dimensions.h"
 #include "program/rewrites/offset_products.h"
@@ -39,7 +40,7 @@ Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& tex
 }
 
 /// What `auto` alone decides on may also be written another way to the same result: products of bytes for machines that
-/// multiply those with a sign by those without one, rows that are no whole vectors as one long row, rows of several dimensions as
+/// multiply those with a sign by those without one, operands with strides as copies without, rows that are no whole vectors as one long row, rows of several dimensions as
 /// those of one, and nothing in loops of one iteration; for a GPU, products on plain cores in whole tiles. Under `numerics fast` to nearly the same: convolutions
 /// in Winograd's form, unless the request says which form they have.
 program::Program rewritten_for_target(program::Program program, const Request& request,
@@ -77,8 +78,16 @@ program::Program rewritten_for_target(program::Program program, const Request& r
     if (auto other =
             program::with_offset_products(program, has_tiles ? kRowsForTiles - 1 : INT64_MAX))
       program = *std::move(other);
-  while (auto other =
-             program::with_joined_dimensions(program, target::vector_lanes(environment.cpu, 4)))
+  const int64_t lanes = target::vector_lanes(environment.cpu, 4);
+  // Wide vectors have images with their channels last, which are read in runs.
+  constexpr int64_t kNarrowBytes = 16;
+  while (environment.cpu.vector_bytes <= kNarrowBytes) {
+    auto other = program::with_dense_strides(program, lanes);
+    if (!other)
+      break;
+    program = *std::move(other);
+  }
+  while (auto other = program::with_joined_dimensions(program, lanes))
     program = *std::move(other);
   return program;
 }
