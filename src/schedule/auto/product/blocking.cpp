@@ -1,6 +1,7 @@
 #include "schedule/auto/product/blocking.h"
 
 #include "scalar/affine_sum.h"
+#include "schedule/auto/product/depth_outside.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -434,6 +435,10 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
       cut_rows_finer(cuts, p, bytes, environment.cpu);
       cut_columns_finer(cuts, p, bytes, environment.cpu);
     }
+  }
+  if (const auto outside = depth_outside(schedule, p, cuts, bytes, environment.cpu)) {
+    cuts.depth_outside = true;
+    cuts.depth_part = *outside;
   }
   bring_rows_outside(cuts, p, bytes, environment.cpu);
   cuts.prefetches_next_b_panel = has_passing_panels(schedule, p, cuts, environment.cpu);

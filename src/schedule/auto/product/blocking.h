@@ -19,6 +19,7 @@ struct Cuts {
   ThreadGrid grid;
   bool rows_in_parallel = true;
   bool columns_outside = false;           ///< blocks of columns stand around the outer loops
+  bool depth_outside = false;             ///< or blocks of the reduction (depth_outside.h)
   bool rows_outside = false;              ///< tiles of rows around those of columns, inside a block
   bool prefetches_next_c_tile = false;    ///< the next tile's results are called into the cache
   bool prefetches_next_a_block = false;   ///< and what the next block of rows will copy

@@ -142,6 +142,7 @@ std::optional<Product> with_lanes(Product p, const Moves& moves, const NestFacts
       p.outer.push_back(k);
       p.left_reused_by_some_outer = p.left_reused_by_some_outer || moves[k][left] == Move::None;
       p.right_reused_by_some_outer = p.right_reused_by_some_outer || moves[k][right] == Move::None;
+      p.left_invariant_in_all_outer = p.left_invariant_in_all_outer && moves[k][left] == Move::None;
       p.right_invariant_in_all_outer =
           p.right_invariant_in_all_outer && moves[k][right] == Move::None;
     }

@@ -20,8 +20,9 @@ struct Product {
   std::vector<size_t> depth;                ///< the loops that reduce
   uint32_t result = 0, left = 0, right = 0; ///< tensors
   bool left_reused_by_some_outer = false,
-       right_reused_by_some_outer = false;  ///< along some outer loop
-  bool right_invariant_in_all_outer = true; ///< along every outer loop
+       right_reused_by_some_outer = false; ///< along some outer loop
+  bool left_invariant_in_all_outer = true,
+       right_invariant_in_all_outer = true; ///< along every outer loop
   bool left_has_window = false;             ///< neighbouring results read the same elements of it
   bool has_strided_lanes = false;           ///< the result's elements are not neighbours in lanes
   bool stores_transposed = false;           ///< but they are along the rows

@@ -110,11 +110,11 @@ private:
   void order(const std::string& statement, const std::vector<std::string>& outer,
              const std::string& rows, const std::string& lanes, bool has_depth_blocks,
              const std::vector<std::string>& inside, const std::vector<std::string>& innermost) {
-    std::vector<std::string> blocks = blocks_of(rows, lanes);
+    std::vector<std::string> names = around_tile(outer, blocks_of(rows, lanes));
+    const size_t place = p_.outer.size() + (cuts_.packs_right_before() ? 2 : 1);
     if (has_depth_blocks)
-      blocks.insert(blocks.begin() + (cuts_.packs_right_before() ? 2 : 1),
-                    own(cuts_.deepest) + ".0");
-    std::vector<std::string> names = around_tile(outer, blocks);
+      names.insert(names.begin() + (cuts_.depth_outside ? 0 : static_cast<std::ptrdiff_t>(place)),
+                   own(cuts_.deepest) + ".0");
     names.insert(names.end(), inside.begin(), inside.end());
     names.insert(names.end(), innermost.begin(), innermost.end());
     Reorder reorder;
@@ -230,9 +230,9 @@ private:
     };
     if (packs_right(p_, cuts_.copied_lanes())) {
       const bool is_whole = p_.right_reused_by_some_outer || cuts_.packs_right_before();
-      const auto [copy, elements] =
-          pack_one(p_.right, is_whole, is_cut ? own(cuts_.deepest) + ".0" : own(p_.lanes) + ".0",
-                   own(p_.lanes));
+      const bool is_at_depth = is_cut && !cuts_.depth_outside;
+      const auto [copy, elements] = pack_one(
+          p_.right, is_whole, own(is_at_depth ? cuts_.deepest : p_.lanes) + ".0", own(p_.lanes));
       // Of a single panel there are only steps to share, if they are not taken otherwise.
       const bool is_one = std::min(cuts_.blocks.columns, p_.extents[p_.lanes]) <= width();
       const bool takes_steps = is_one && (p_.has_far_lanes || cuts_.instruction_depth() > 1);
