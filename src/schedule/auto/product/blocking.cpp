@@ -424,6 +424,10 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const int64_t steps = std::max<int64_t>(1, cuts.blocks.depth / around);
   const int64_t part = (steps + unit - 1) / unit * unit;
   cuts.depth_part = part < p.extents[cuts.deepest] ? part : 0;
+  if (const auto outside = depth_outside(schedule, p, cuts, bytes, environment.cpu)) {
+    cuts.depth_outside = true;
+    cuts.depth_part = *outside;
+  }
   cuts.prefetches_next_c_tile = is_near && is_packed && cuts.depth_part != 0;
   if (cuts.depth_part == 0) {
     bring_columns_outside(cuts, schedule, p, bytes, environment.cpu);
@@ -435,10 +439,6 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
       cut_rows_finer(cuts, p, bytes, environment.cpu);
       cut_columns_finer(cuts, p, bytes, environment.cpu);
     }
-  }
-  if (const auto outside = depth_outside(schedule, p, cuts, bytes, environment.cpu)) {
-    cuts.depth_outside = true;
-    cuts.depth_part = *outside;
   }
   bring_rows_outside(cuts, p, bytes, environment.cpu);
   cuts.prefetches_next_b_panel = has_passing_panels(schedule, p, cuts, environment.cpu);

@@ -26,14 +26,24 @@ TEST(AutoDepthOutside, of_more_weights_than_the_L2_holds) {
   EXPECT_EQ(nest.lanes_along(), "m");
 }
 
-TEST(AutoDepthOutside, not_of_weights_that_stay) {
-  EXPECT_EQ(outermost(image_of(160, 80, 40, 20)), "h") << "460 KB";
+TEST(AutoDepthOutside, of_more_than_the_L1_holds_for_a_row) {
+  EXPECT_EQ(outermost(image_of(160, 80, 40, 20)), "c") << "92 KB of weights and 42 of the image";
+  EXPECT_EQ(outermost(image_of(32, 80, 40, 20)), "h") << "18 and 8 KB";
 }
 
-TEST(AutoDepthOutside, not_where_results_come_and_go_more_often_than_weights) {
-  // 17 blocks would load and store 6.4 MB of results each, and save 1.8 MB of weights for each of 20 rows.
-  EXPECT_EQ(outermost(image_of(256, 200, 20, 400)), "h");
-  EXPECT_EQ(outermost(image_of(256, 200, 20, 40)), "c");
+TEST(AutoDepthOutside, not_for_many_threads_of_little_work) {
+  const std::string text = image_of(160, 80, 40, 20);
+  const auto first = [&](int64_t cores) {
+    return LoopsAround::origin(around(by_default(text, "neoverse-v1", cores), 1).loops.front());
+  };
+  EXPECT_EQ(first(4), "c");
+  EXPECT_EQ(first(64), "h");
+}
+
+TEST(AutoDepthOutside, not_where_results_come_and_go_for_few_steps) {
+  // Blocks of 90 steps each, and 13 MB of results; a seventh of the steps of the other.
+  EXPECT_EQ(outermost(image_of(20, 200, 40, 400)), "h");
+  EXPECT_EQ(outermost(image_of(140, 200, 40, 400)), "c");
 }
 
 TEST(AutoDepthOutside, parts_of_the_image_stay_in_the_L1) {
