@@ -307,16 +307,22 @@ int64_t window_span(const Schedule& schedule, const Product& p, int64_t rows) {
 }
 
 bool keeps_window(const Schedule& schedule, const Product& p, const target::Cpu& cpu) {
-  // So many taps would load each vector as many times: a 7 x 7 window with stride 2 was 7 % slower so, a 3 x 3 window with stride 3
-  // 1.2 to 1.6 times as fast (Neoverse-V1).
-  constexpr int64_t kManyTaps = 7;
-  if (p.extents[p.depth.back()] >= kManyTaps)
-    return true;
+  // Many taps use a vector so often that a few of those between them may be spilled, if what one tap reads does fit. One Neoverse-V1
+  // core, 18 November 2026, taps and window rows unrolled: 7 x 7 with stride 2 in tiles of 6 x 16 4.66 and 4.89 ms, of 13 x 8 2.12 and
+  // 1.30; with stride 3 in tiles of 6 x 16 1.25 and 0.89; with dilation 3 3.56 and 3.78.
+  constexpr int64_t kManyTaps = 7, kSpilled = 2;
   const int64_t lanes = target::vector_lanes(cpu, element_bytes(schedule, p));
   const RegisterTile tile =
       register_tile(cpu, lanes, p.extents[p.rows], p.extents[p.lanes], edge_costs(p, lanes, cpu));
-  const int64_t operands = (window_span(schedule, p, tile.rows) + lanes - 1) / lanes;
-  return tile.rows * tile.vectors + tile.vectors + operands <= cpu.vector_registers;
+  const int64_t taps = p.extents[p.depth.back()];
+  const int64_t span = window_span(schedule, p, tile.rows), step = window_span(schedule, p, 1);
+  const int64_t others = tile.rows * tile.vectors + tile.vectors;
+  const int64_t operands = (span + lanes - 1) / lanes;
+  if (taps < kManyTaps)
+    return others + operands <= cpu.vector_registers;
+  const int64_t of_one_tap = (span - step + lanes - 1) / lanes + 1;
+  return others + of_one_tap <= cpu.vector_registers &&
+         others + operands <= cpu.vector_registers + kSpilled;
 }
 
 void unroll_channels_not_taps(const Schedule& schedule, Product& p) {
@@ -328,10 +334,10 @@ void unroll_channels_not_taps(const Schedule& schedule, Product& p) {
 EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
   // Rows that are not packed have nothing beyond the edge: they are done one by one. Neighbouring results are
   // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway. The last tile of
-  // a row is code of its own (kernel/loops/peel_last_tiles.h), which the costs for narrow vectors do not count on.
+  // an image's row is code of its own (kernel/loops/peel_last_tiles.h), and of other rows with wide vectors.
   const bool is_wide = cpu.vector_bytes > 16;
   const bool is_apart =
-      is_wide && (p.left_has_window || p.reads_left_in_place || p.reads_left_elements);
+      p.left_has_window || (is_wide && (p.reads_left_in_place || p.reads_left_elements));
   const bool is_packed = packs_left(p, lanes);
   EdgeCosts costs{is_packed ? 1.5 : 4.0,
                   p.has_strided_lanes ? 1.2 : 4.0,
