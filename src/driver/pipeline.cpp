@@ -82,7 +82,7 @@ program::Program rewritten_for_target(program::Program program, const Request& r
   // Wide vectors have images with their channels last, which are read in runs.
   constexpr int64_t kNarrowBytes = 16;
   while (environment.cpu.vector_bytes <= kNarrowBytes) {
-    auto other = program::with_dense_strides(program, lanes);
+    auto other = program::with_dense_strides(program);
     if (!other)
       break;
     program = *std::move(other);

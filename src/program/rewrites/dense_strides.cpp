@@ -18,6 +18,9 @@ using scalar::int_lit;
 /// Uses of an element that make up for its copy: to gather one takes about as long as a multiply-add of two vectors.
 constexpr int64_t kLeastUsesOfCopy = 4;
 
+/// Rows of the copy are joined whether or not they are whole vectors: no length is a multiple of this.
+constexpr int64_t kAnyLength = INT64_MAX;
+
 /// One dimension of the operand: the loop that walks through it, and how far apart its elements are.
 struct StridedDimension {
   uint32_t iterator = 0;
@@ -160,13 +163,13 @@ public:
       : program_(std::move(program)), operand_(std::move(operand)),
         where_(program_.statements[operand_.statement].where) {}
 
-  Program run(int64_t unit) {
+  Program run() {
     const std::string name = program_.tensors[operand_.tensor].name + "_dense";
     const uint32_t dense = add_tensor(name), apart = add_tensor(name + "_apart");
     add_copy(apart, read(dense));
     // Until loops are joined the copy goes to a tensor of its own: it walks through the dimensions one by one.
     program_.tensors[dense].role = Role::Input;
-    while (auto joined = with_joined_dimensions(program_, unit))
+    while (auto joined = with_joined_dimensions(program_, kAnyLength))
       program_ = *std::move(joined);
     program_.tensors[dense].role = Role::Temp;
     for (Statement& text : program_.statements)
@@ -265,10 +268,9 @@ private:
 
 } // namespace
 
-std::optional<Program> with_dense_strides(const Program& program, int64_t unit) {
+std::optional<Program> with_dense_strides(const Program& program) {
   auto operand = StrideFinder(program).run();
-  return operand ? std::optional(StrideRewriter(program, *std::move(operand)).run(unit))
-                 : std::nullopt;
+  return operand ? std::optional(StrideRewriter(program, *std::move(operand)).run()) : std::nullopt;
 }
 
 } // namespace kawara::program

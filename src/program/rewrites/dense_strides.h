@@ -19,6 +19,6 @@ namespace kawara::program {
 /// Recognised is a sum of products of two elements of f32 or f64 in loops from 0 with step 1 of constant length. All indices of one operand
 /// are loops, or loops times a constant, each of another one and of two iterations at least; its last dimension has a stride; the result has other loops, along which
 /// it is used again. Nothing where there is none, or fewer uses than make up for a copy; one operand at a time.
-std::optional<Program> with_dense_strides(const Program&, int64_t unit);
+std::optional<Program> with_dense_strides(const Program&);
 
 } // namespace kawara::program

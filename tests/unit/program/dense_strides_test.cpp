@@ -17,7 +17,7 @@ Program parsed_strides(const std::string& text) {
 /// The program with copies computes the same; its listing.
 std::string with_copies(const std::string& text) {
   const Program plain = parsed_strides(text);
-  const auto other = with_dense_strides(plain, 4);
+  const auto other = with_dense_strides(plain);
   EXPECT_TRUE(other) << text;
   if (!other)
     return "";
@@ -43,7 +43,7 @@ std::string with_copies(const std::string& text) {
 }
 
 bool has_copies(const std::string& text) {
-  return with_dense_strides(parsed_strides(text), 4).has_value();
+  return with_dense_strides(parsed_strides(text)).has_value();
 }
 
 TEST(DenseStrides, MakeAProductOfOneLongRow) {
@@ -67,6 +67,13 @@ TEST(DenseStrides, GoThroughGroupsAndWhatComesAfter) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("output Y: f32[2, 4, 35]"), std::string::npos) << text;
+}
+
+TEST(DenseStrides, JoinRowsOfWholeVectors) {
+  const std::string text = with_copies("input X: f32[3, 16, 24]\nconst W: f32[5, 3]\n"
+                                       "output Y: f32[5, 6, 8]\n"
+                                       "Y[k, h, w] = sum(c, X[c, 3 * h, 3 * w] * W[k, c])\n");
+  EXPECT_NE(text.find("temp X_dense: f32[3, 48]"), std::string::npos) << text;
 }
 
 /// What else reads or makes the elements walks through them as before.
