@@ -334,17 +334,18 @@ void unroll_channels_not_taps(const Schedule& schedule, Product& p) {
 EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
   // Rows that are not packed have nothing beyond the edge: they are done one by one. Neighbouring results are
   // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway. The last tile of
-  // an image's row is code of its own (kernel/loops/peel_last_tiles.h), and of other rows with wide vectors.
+  // a row is code of its own (kernel/loops/peel_last_tiles.h). With narrow vectors costs count on that for the rows of an image.
   const bool is_wide = cpu.vector_bytes > 16;
   const bool is_apart =
-      p.left_has_window || (is_wide && (p.reads_left_in_place || p.reads_left_elements));
+      is_wide && (p.left_has_window || p.reads_left_in_place || p.reads_left_elements);
   const bool is_packed = packs_left(p, lanes);
   EdgeCosts costs{is_packed ? 1.5 : 4.0,
                   p.has_strided_lanes ? 1.2 : 4.0,
                   is_apart,
-                  is_wide && !p.has_strided_lanes,
+                  is_wide ? !p.has_strided_lanes : p.left_has_window,
                   is_packed && !p.left_reused_by_some_outer && p.has_far_rows,
                   is_wide && p.reads_left_in_place && p.right_reused_by_some_outer};
+  costs.rows_apart = !is_wide && p.left_has_window;
   // Rows that share lines of the L1 leave some for the other operand.
   if (costs.is_in_place)
     costs.most_rows = std::min(costs.most_rows, kCrowdedRows * p.row_lines);
@@ -446,6 +447,9 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
       cut_columns_finer(cuts, p, bytes, environment.cpu);
     }
   }
+  // Rows of an image are not copied, and a last tile is apart in one block only.
+  if (environment.cpu.vector_bytes <= 16 && p.left_has_window && cuts.grid.row_parts == 1)
+    cuts.blocks.rows = (rows + cuts.tile.rows - 1) / cuts.tile.rows * cuts.tile.rows;
   bring_rows_outside(cuts, p, bytes, environment.cpu);
   cuts.prefetches_next_b_panel = has_passing_panels(schedule, p, cuts, environment.cpu);
   cuts.prefetches_next_b_columns =

@@ -112,8 +112,10 @@ double tile_steps(const target::Cpu& cpu, const RegisterTile& tile, int64_t lane
     };
     return full_rows * strip(tile.rows) + (rows_left == 0 ? 0 : strip(rows_left));
   }
-  const double row_edge = rows_left == 0 ? 0 : edges.rows;
   const double full = step_of(tile.rows, tile.vectors);
+  const double row_edge = rows_left == 0     ? 0
+                          : edges.rows_apart ? step_of(rows_left, tile.vectors) / full
+                                             : edges.rows;
   const bool is_whole = edges.columns_apart && columns % lanes == 0;
   const double column_edge = vectors_left == 0 ? 0
                              : is_whole        ? step_of(tile.rows, vectors_left) / full

@@ -53,5 +53,20 @@ TEST(AutoWindowTiles, have_many_rows_whatever_the_last_one_has) {
   EXPECT_GE(rows_of(96), 6);
 }
 
+/// Rows of an image are not copied, however long the sum; in several blocks the last tile would be done row by row.
+TEST(AutoWindowTiles, have_all_rows_in_one_block) {
+  const Schedule made = by_default(
+      "input X: f32[190, 13, 37]\nconst W: f32[25, 190, 7, 7]\noutput Y: f32[25, 4, 16]\n"
+      "Y[m, h, w] = sum((c, r, s), X[c, 2 * h + r, 2 * w + s] * W[m, c, r, s])\n",
+      "neoverse-v1", 1);
+  int64_t tiles = 0;
+  for (const poly::LoopId loop : poly::path_of(made.order, poly::StmtId{1}))
+    if (made.order[loop].name == "w.0")
+      EXPECT_EQ(longest_run(made.scop, made.order, loop), 1) << loops_of(made);
+    else if (made.order[loop].name == "w.1.0")
+      tiles = longest_run(made.scop, made.order, loop).value_or(0);
+  EXPECT_GT(tiles, 1) << loops_of(made);
+}
+
 } // namespace
 } // namespace kawara::schedule
