@@ -24,7 +24,8 @@ namespace kawara::schedule {
 ///
 /// Where `auto` is all that is asked for, the program may be written another way first, with the same result: without dimensions of
 /// one element (program/rewrites/unit_dimensions.h), with several dimensions as one where that makes long rows, more rows or longer sums
-/// (program/rewrites/joined_dimensions.h), sums of i8 by i8 as u8 by i8 where the machine has instructions for
+/// (program/rewrites/joined_dimensions.h), operands of products that are read with strides as copies side by side, on narrow vectors
+/// (program/rewrites/dense_strides.h), sums of i8 by i8 as u8 by i8 where the machine has instructions for
 /// those only (program/rewrites/offset_products.h). Under `numerics fast`, with nearly the same result: convolutions by 3 x 3 windows in tiles
 /// (program/rewrites/winograd.h) where that is estimated to be faster.
 ///
