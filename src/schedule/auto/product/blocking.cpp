@@ -345,7 +345,9 @@ EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
                   is_wide ? !p.has_strided_lanes : p.left_has_window,
                   is_packed && !p.left_reused_by_some_outer && p.has_far_rows,
                   is_wide && p.reads_left_in_place && p.right_reused_by_some_outer};
-  costs.rows_apart = !is_wide && p.left_has_window;
+  // Threads that share the rows have several blocks of them.
+  costs.rows_apart =
+      !is_wide && p.left_has_window && (cpu.cores == 1 || shared_outer_loops(p, cpu.cores) > 0);
   // Rows that share lines of the L1 leave some for the other operand.
   if (costs.is_in_place)
     costs.most_rows = std::min(costs.most_rows, kCrowdedRows * p.row_lines);

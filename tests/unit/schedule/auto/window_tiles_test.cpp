@@ -68,5 +68,26 @@ TEST(AutoWindowTiles, have_all_rows_in_one_block) {
   EXPECT_GT(tiles, 1) << loops_of(made);
 }
 
+/// Rows of the tile of a sum over windows that move along one dimension of a result, for so many cores.
+int64_t rows_of_tile(int64_t rows, int64_t cores) {
+  const Schedule made = by_default(
+      fmt::format("input X: f32[8, {1}, 7]\nconst W: f32[161, 8, 7, 7]\noutput Y: f32[161, {0}]\n"
+                  "Y[m, h] = sum((c, r, s), X[c, 2 * h + r, s] * W[m, c, r, s])\n",
+                  rows, 2 * rows + 5),
+      "neoverse-v1", cores);
+  for (const poly::LoopId loop : poly::path_of(made.order, poly::StmtId{1}))
+    if (made.order[loop].name == "h.1.1")
+      return longest_run(made.scop, made.order, loop).value_or(0);
+  return 0;
+}
+
+/// In several blocks the last tile is no code of its own, and would be done row by row.
+TEST(AutoWindowTiles, have_few_rows_where_threads_share_blocks_of_them) {
+  EXPECT_GT(rows_of_tile(46, 2), 1);
+  EXPECT_LT(rows_of_tile(46, 2), rows_of_tile(46, 1));
+}
+
+TEST(AutoWindowTiles, are_no_higher_than_the_result) { EXPECT_LE(rows_of_tile(4, 1), 4); }
+
 } // namespace
 } // namespace kawara::schedule
