@@ -168,7 +168,7 @@ TEST(Tape, TakesSizesOfSymbolsThatThereAre) {
   ASSERT_FALSE(other);
   EXPECT_EQ(render(other.error()), "error[K0569]: `sample` cannot have columns = 5\n"
                                    "\n"
-                                   "  The symbols of its inputs' shapes are rows.\n");
+                                   "  The only symbol in the shapes of its inputs is rows.\n");
   EXPECT_EQ(model.record({}, {{{"rows", -1}}, {}}).error().code, "K0569");
   EXPECT_EQ(model.record({}, {{{"rows", int64_t{1} << 60}}, {}}).error().code, "K0522");
 }
