@@ -149,6 +149,24 @@ void mod(Definition& d) {
   x.store(d.type(0), fmt::format("{0} % {1} - select({2}, {1}, 0)", a, b, is_rounded_down(a, b)));
 }
 
+/// Small powers need no function: squares, and of floats cubes, fourth powers and reciprocals. More factors would round more than the
+/// function does.
+std::optional<std::string> small_power(const Operand& exponent, const std::string& x,
+                                       bool is_float) {
+  if (exponent.value == nullptr || exponent.value->elements() != 1)
+    return std::nullopt;
+  const double power = exponent.value->get_double(0);
+  if (power == 2.0)
+    return fmt::format("{0} * {0}", x);
+  if (is_float && power == 3.0)
+    return fmt::format("{0} * {0} * {0}", x);
+  if (is_float && power == 4.0)
+    return fmt::format("({0} * {0}) * ({0} * {0})", x);
+  if (is_float && power == -1.0)
+    return fmt::format("1 / {0}", x);
+  return std::nullopt;
+}
+
 void pow(Definition& d) {
   if (!d.need(0) || !d.need(1))
     return;
@@ -157,11 +175,9 @@ void pow(Definition& d) {
   Elementwise x(d, 2, aligned_shapes(d));
   if (d.is_settled())
     return;
-  // Squares are by far the most common powers, and need no function.
-  const Operand& exponent = d.operand(1);
-  if (exponent.value && exponent.value->elements() == 1 && exponent.value->get_double(0) == 2.0)
-    return x.store(d.type(0), x[0] + " * " + x[0]);
   const bool is_float = graph::is_float(d.type(0));
+  if (const auto product = small_power(d.operand(1), x[0], is_float))
+    return x.store(d.type(0), *product);
   const char* wide = d.type(0) == DataType::F64 || !is_float ? "f64" : "f32";
   const std::string power = fmt::format("pow({0}({1}), {0}({2}))", wide, x[0], x[1]);
   x.store(d.type(0), is_float ? power : "i64(" + power + ")");

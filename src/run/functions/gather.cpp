@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <type_traits>
 
 namespace kawara::run {
 namespace {
@@ -29,6 +30,43 @@ bool is_index(const Tensor& tensor) {
 }
 constexpr const char* kNoIndices = "the indices must be i32 or i64";
 
+/// All indices counted from the front, or why one is outside.
+std::optional<std::string> positions(const Tensor& indices, int64_t extent,
+                                     std::vector<int64_t>& places) {
+  places.reserve(static_cast<size_t>(indices.elements()));
+  for (int64_t k = 0; k < indices.elements(); ++k) {
+    const int64_t index =
+        indices.type() == DataType::I64 ? indices.as<int64_t>()[k] : indices.as<int32_t>()[k];
+    const int64_t at = position(index, extent);
+    if (at < 0)
+      return outside(index, extent);
+    places.push_back(at);
+  }
+  return std::nullopt;
+}
+
+/// A number of bytes that the compiler knows; 0: it does not.
+template <size_t bytes> using Size = std::integral_constant<size_t, bytes>;
+template <size_t known> size_t size_or(Size<known>, int64_t bytes) {
+  return known != 0 ? known : static_cast<size_t>(bytes);
+}
+
+/// f with the size of one element, so that copies of it are single instructions.
+template <class F> void with_size(int64_t bytes, F f) {
+  switch (bytes) {
+  case 1:
+    return f(Size<1>{});
+  case 2:
+    return f(Size<2>{});
+  case 4:
+    return f(Size<4>{});
+  case 8:
+    return f(Size<8>{});
+  default:
+    return f(Size<0>{});
+  }
+}
+
 Outputs gather(const FunctionCall& call) {
   const Tensor &data = call.tensor(0), &indices = call.tensor(1);
   const int64_t axis = axis_of(call.integer("axis", 0), data.rank());
@@ -44,14 +82,17 @@ Outputs gather(const FunctionCall& call) {
   result.insert(result.end(), indices.shape().begin(), indices.shape().end());
   result.insert(result.end(), shape.begin() + axis + 1, shape.end());
   Tensor out(data.type(), result);
-  for (int64_t k = 0; k < indices.elements(); ++k) {
-    const int64_t at = position(indices.get_int(k), extent);
-    if (at < 0)
-      return fail(outside(indices.get_int(k), extent));
+  std::vector<int64_t> places;
+  if (const auto problem = positions(indices, extent, places))
+    return fail(*problem);
+  const auto count = static_cast<int64_t>(places.size());
+  with_size(bytes, [&](auto size) {
     for (int64_t a = 0; a < outer; ++a)
-      std::memcpy(out.data() + (a * indices.elements() + k) * bytes,
-                  data.data() + (a * extent + at) * bytes, static_cast<size_t>(bytes));
-  }
+      for (int64_t k = 0; k < count; ++k)
+        std::memcpy(out.data() + (a * count + k) * bytes,
+                    data.data() + (a * extent + places[static_cast<size_t>(k)]) * bytes,
+                    size_or(size, bytes));
+  });
   return one(std::move(out));
 }
 
@@ -76,16 +117,22 @@ std::optional<std::string> along_axis(const Tensor& data, const Tensor& indices,
       return "the indices are larger than the data";
   const std::vector<int64_t> strides = strides_of(data.shape());
   const int64_t extent = data.shape()[static_cast<size_t>(axis)];
-  std::vector<int64_t> at(data.shape().size(), 0);
-  for (int64_t k = 0; k < indices.elements(); ++k) {
-    const int64_t index = position(indices.get_int(k), extent);
-    if (index < 0)
-      return outside(indices.get_int(k), extent);
-    int64_t element = 0;
-    for (size_t t = 0; t < at.size(); ++t)
-      element += strides[t] * (static_cast<int64_t>(t) == axis ? index : at[t]);
-    f(k, element);
-    for (size_t t = at.size(); t-- > 0 && ++at[t] == indices.shape()[t];)
+  const int64_t step = strides[static_cast<size_t>(axis)];
+  std::vector<int64_t> places;
+  if (auto problem = positions(indices, extent, places))
+    return problem;
+  // Rows of the indices one after the other; within one only the last coordinate changes.
+  const size_t last = data.shape().size() - 1;
+  const int64_t width = indices.shape()[last];
+  const int64_t moves = static_cast<int64_t>(last) == axis ? 0 : 1;
+  std::vector<int64_t> at(last + 1, 0);
+  for (int64_t row = 0; row < indices.elements(); row += width) {
+    int64_t base = 0;
+    for (size_t t = 0; t < last; ++t)
+      base += static_cast<int64_t>(t) == axis ? 0 : strides[t] * at[t];
+    for (int64_t k = 0; k < width; ++k)
+      f(row + k, base + moves * k + places[static_cast<size_t>(row + k)] * step);
+    for (size_t t = last; t-- > 0 && ++at[t] == indices.shape()[t];)
       at[t] = 0;
   }
   return std::nullopt;
@@ -99,9 +146,14 @@ void copy_element(Tensor& to, int64_t target, const Tensor& from, int64_t source
 Outputs gather_elements(const FunctionCall& call) {
   const Tensor &data = call.tensor(0), &indices = call.tensor(1);
   Tensor out(data.type(), indices.shape());
-  const auto problem =
-      along_axis(data, indices, axis_of(call.integer("axis", 0), data.rank()),
-                 [&](int64_t k, int64_t element) { copy_element(out, k, data, element); });
+  const int64_t axis = axis_of(call.integer("axis", 0), data.rank());
+  const int64_t bytes = graph::bytes_of(data.type());
+  std::optional<std::string> problem;
+  with_size(bytes, [&](auto size) {
+    problem = along_axis(data, indices, axis, [&](int64_t k, int64_t element) {
+      std::memcpy(out.data() + k * bytes, data.data() + element * bytes, size_or(size, bytes));
+    });
+  });
   if (problem)
     return fail(*problem);
   return one(std::move(out));
@@ -111,6 +163,20 @@ Outputs gather_elements(const FunctionCall& call) {
 template <class T> T extreme(bool is_max, T a, T b) {
   const bool is_first = a != a || (is_max ? a > b : a < b);
   return is_first ? a : b;
+}
+
+/// Neighbouring updates of f32, which most are.
+void combine_floats(const std::string& how, float* to, const float* from, int64_t count) {
+  const auto each = [&](const auto& merged) {
+    for (int64_t k = 0; k < count; ++k)
+      to[k] = merged(to[k], from[k]);
+  };
+  if (how == "add")
+    each([](float a, float b) { return a + b; });
+  else if (how == "mul")
+    each([](float a, float b) { return a * b; });
+  else
+    each([is_max = how == "max"](float a, float b) { return extreme(is_max, a, b); });
 }
 
 /// How an update meets the element that is there.
@@ -222,8 +288,16 @@ Outputs scatter_nd(const FunctionCall& call) {
                             rows, elements));
   Tensor out = copy_of(data);
   const auto problem = along_rows(data, indices, 0, [&](int64_t row, int64_t element) {
-    for (int64_t k = 0; k < elements; ++k)
-      combine(how, out, element + k, updates, row * elements + k);
+    const int64_t bytes = graph::bytes_of(data.type());
+    if (how == "none")
+      std::memcpy(out.data() + element * bytes, updates.data() + row * elements * bytes,
+                  static_cast<size_t>(elements * bytes));
+    else if (data.type() == DataType::F32)
+      combine_floats(how, out.as<float>() + element, updates.as<float>() + row * elements,
+                     elements);
+    else
+      for (int64_t k = 0; k < elements; ++k)
+        combine(how, out, element + k, updates, row * elements + k);
   });
   if (problem)
     return fail(*problem);

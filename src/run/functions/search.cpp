@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -43,6 +45,94 @@ bool is_less(const Tensor& t, int64_t a, int64_t b) {
              : t.get_int(a) < t.get_int(b);
 }
 
+/// A number whose order is that of the float: NaN above all others, both zeros the same. On its bits and without branches, for lanes.
+template <class Key, class Float> Key key_of(Float x) {
+  static_assert(sizeof(Key) == sizeof(Float));
+  constexpr Key kMost = std::numeric_limits<Key>::max();
+  constexpr auto kInfinity = std::bit_cast<Key>(std::numeric_limits<Float>::infinity());
+  const auto bits = std::bit_cast<Key>(x);
+  const Key sign = bits >> (8 * sizeof(Key) - 1), magnitude = bits & kMost;
+  const Key ordered = (magnitude ^ sign) - sign;
+  return magnitude > kInfinity ? kMost : ordered;
+}
+
+/// The greater, the earlier an element is wanted.
+template <class Key> struct Ranked {
+  Key key = 0;
+  int64_t place = 0;
+  /// Of equal ones the earlier comes first.
+  bool operator<(const Ranked& other) const {
+    return key != other.key ? key > other.key : place < other.place;
+  }
+};
+
+/// The first `count` of all keys in order. Few of many are kept in a heap, whose last one most keys are below.
+template <class Key>
+std::vector<Ranked<Key>> first_ranked(const std::vector<Key>& keys, size_t count) {
+  constexpr size_t kMany = 8, kLanes = 64;
+  std::vector<Ranked<Key>> best;
+  if (count == 0)
+    return best;
+  const bool are_few = count * kMany <= keys.size();
+  const size_t kept = are_few ? count : keys.size();
+  best.reserve(kept);
+  for (size_t i = 0; i < kept; ++i)
+    best.push_back({keys[i], static_cast<int64_t>(i)});
+  if (!are_few) {
+    const auto end = best.begin() + static_cast<int64_t>(count);
+    std::nth_element(best.begin(), end - 1, best.end());
+    std::sort(best.begin(), end);
+    best.resize(count);
+    return best;
+  }
+  std::make_heap(best.begin(), best.end());
+  const auto take = [&](size_t i) {
+    if (keys[i] <= best.front().key)
+      return;
+    std::pop_heap(best.begin(), best.end());
+    best.back() = {keys[i], static_cast<int64_t>(i)};
+    std::push_heap(best.begin(), best.end());
+  };
+  size_t begin = count;
+  for (; begin + kLanes <= keys.size(); begin += kLanes) {
+    const Key* const some = keys.data() + begin;
+    Key greatest = some[0];
+    for (size_t i = 0; i < kLanes; ++i)
+      greatest = some[i] > greatest ? some[i] : greatest;
+    for (size_t i = begin; greatest > best.front().key && i < begin + kLanes; ++i)
+      take(i);
+  }
+  for (; begin < keys.size(); ++begin)
+    take(begin);
+  std::sort_heap(best.begin(), best.end());
+  return best;
+}
+
+/// Of each row along the axis the first k; `key(element)` of the tensor says which.
+template <class Key, class F>
+void choose_rows(const Tensor& x, const Around& s, int64_t k, bool is_largest, Tensor& values,
+                 Tensor& places, const F& key) {
+  std::vector<Key> keys(static_cast<size_t>(s.n));
+  const Key flip = is_largest ? 0 : -1;
+  for (int64_t a = 0; a < s.outer; ++a)
+    for (int64_t c = 0; c < s.inner; ++c) {
+      const int64_t first = a * s.n * s.inner + c;
+      Key* const all = keys.data();
+      if (s.inner == 1) // neighbours, which lanes load at once
+        for (int64_t i = 0; i < s.n; ++i)
+          all[i] = key(first + i) ^ flip;
+      else
+        for (int64_t i = 0; i < s.n; ++i)
+          all[i] = key(first + i * s.inner) ^ flip;
+      const auto best = first_ranked(keys, static_cast<size_t>(k));
+      for (int64_t i = 0; i < k; ++i) {
+        const int64_t at = (a * k + i) * s.inner + c, place = best[static_cast<size_t>(i)].place;
+        copy_elements(values, at, x, first + place * s.inner, 1);
+        places.as<int64_t>()[at] = place;
+      }
+    }
+}
+
 Outputs top_k(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
   const int64_t axis = axis_of(call.integer("axis", -1), x.rank());
@@ -55,20 +145,18 @@ Outputs top_k(const FunctionCall& call) {
   shape[static_cast<size_t>(axis)] = k;
   Tensor values(x.type(), shape), places(DataType::I64, shape);
   const Around s = around(x.shape(), axis);
-  std::vector<int64_t> order(static_cast<size_t>(s.n));
-  for (int64_t a = 0; a < s.outer; ++a)
-    for (int64_t c = 0; c < s.inner; ++c) {
-      std::iota(order.begin(), order.end(), 0);
-      const auto element = [&](int64_t i) { return (a * s.n + i) * s.inner + c; };
-      std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-        return is_largest ? is_less(x, element(j), element(i)) : is_less(x, element(i), element(j));
-      });
-      for (int64_t i = 0; i < k; ++i) {
-        const int64_t at = (a * k + i) * s.inner + c;
-        copy_elements(values, at, x, element(order[static_cast<size_t>(i)]), 1);
-        places.set_int(at, order[static_cast<size_t>(i)]);
-      }
-    }
+  const auto choose = [&](auto zero, const auto& key) {
+    choose_rows<decltype(zero)>(x, s, k, is_largest, values, places, key);
+  };
+  constexpr auto kSign = std::numeric_limits<int64_t>::min();
+  if (x.type() == DataType::F32)
+    choose(int32_t{0}, [p = x.as<float>()](int64_t at) { return key_of<int32_t>(p[at]); });
+  else if (graph::is_float(x.type()))
+    choose(int64_t{0}, [&](int64_t at) { return key_of<int64_t>(x.get_double(at)); });
+  else if (x.type() == DataType::U64)
+    choose(int64_t{0}, [&](int64_t at) { return x.get_int(at) ^ kSign; });
+  else
+    choose(int64_t{0}, [&](int64_t at) { return x.get_int(at); });
   return std::vector<Datum>{{values, false, {}}, {places, false, {}}};
 }
 
