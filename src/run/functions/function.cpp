@@ -1,5 +1,6 @@
 #include "run/functions/function.h"
 
+#include "run/functions/result_memory.h"
 #include "support/text.h"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ std::vector<std::string> function_names() {
 }
 
 Tensor copy_of(const Tensor& tensor) {
-  Tensor copy(tensor.type(), tensor.shape());
+  Tensor copy = result_tensor(tensor.type(), tensor.shape());
   std::memcpy(copy.data(), tensor.data(), static_cast<size_t>(tensor.bytes()));
   return copy;
 }

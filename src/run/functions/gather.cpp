@@ -1,5 +1,7 @@
 #include "run/functions/function.h"
 
+#include "run/functions/result_memory.h"
+
 #include <fmt/format.h>
 
 #include <cstring>
@@ -30,26 +32,36 @@ bool is_index(const Tensor& tensor) {
 }
 constexpr const char* kNoIndices = "the indices must be i32 or i64";
 
-/// All indices counted from the front, or why one is outside.
-std::optional<std::string> positions(const Tensor& indices, int64_t extent,
-                                     std::vector<int64_t>& places) {
-  places.reserve(static_cast<size_t>(indices.elements()));
-  for (int64_t k = 0; k < indices.elements(); ++k) {
-    const int64_t index =
-        indices.type() == DataType::I64 ? indices.as<int64_t>()[k] : indices.as<int32_t>()[k];
-    const int64_t at = position(index, extent);
-    if (at < 0)
-      return outside(index, extent);
-    places.push_back(at);
-  }
-  return std::nullopt;
+/// f(pointer to the indices) after all of them were found inside, or why one is not.
+template <class F>
+std::optional<std::string> with_indices(const Tensor& indices, int64_t extent, const F& f) {
+  const auto checked = [&](const auto* index) -> std::optional<std::string> {
+    bool is_inside = true;
+    for (int64_t k = 0; k < indices.elements(); ++k)
+      is_inside &= index[k] >= -extent && index[k] < extent;
+    for (int64_t k = 0; !is_inside && k < indices.elements(); ++k)
+      if (index[k] < -extent || index[k] >= extent)
+        return outside(index[k], extent);
+    f(index);
+    return std::nullopt;
+  };
+  return indices.type() == DataType::I64 ? checked(indices.as<int64_t>())
+                                         : checked(indices.as<int32_t>());
 }
+
+/// Counted from the front, of an index that is inside.
+int64_t from_front(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
 
 /// A number of bytes that the compiler knows; 0: it does not.
 template <size_t bytes> using Size = std::integral_constant<size_t, bytes>;
 template <size_t known> size_t size_or(Size<known>, int64_t bytes) {
   return known != 0 ? known : static_cast<size_t>(bytes);
 }
+
+template <size_t bytes> struct BitsOf { using type = uint8_t; };
+template <> struct BitsOf<2> { using type = uint16_t; };
+template <> struct BitsOf<4> { using type = uint32_t; };
+template <> struct BitsOf<8> { using type = uint64_t; };
 
 /// f with the size of one element, so that copies of it are single instructions.
 template <class F> void with_size(int64_t bytes, F f) {
@@ -81,18 +93,19 @@ Outputs gather(const FunctionCall& call) {
   Shape result(shape.begin(), shape.begin() + axis);
   result.insert(result.end(), indices.shape().begin(), indices.shape().end());
   result.insert(result.end(), shape.begin() + axis + 1, shape.end());
-  Tensor out(data.type(), result);
-  std::vector<int64_t> places;
-  if (const auto problem = positions(indices, extent, places))
-    return fail(*problem);
-  const auto count = static_cast<int64_t>(places.size());
-  with_size(bytes, [&](auto size) {
-    for (int64_t a = 0; a < outer; ++a)
-      for (int64_t k = 0; k < count; ++k)
-        std::memcpy(out.data() + (a * count + k) * bytes,
-                    data.data() + (a * extent + places[static_cast<size_t>(k)]) * bytes,
-                    size_or(size, bytes));
+  Tensor out = result_tensor(data.type(), result);
+  const int64_t count = indices.elements();
+  const auto problem = with_indices(indices, extent, [&](const auto* index) {
+    with_size(bytes, [&](auto size) {
+      for (int64_t a = 0; a < outer; ++a)
+        for (int64_t k = 0; k < count; ++k)
+          std::memcpy(out.data() + (a * count + k) * bytes,
+                      data.data() + (a * extent + from_front(index[k], extent)) * bytes,
+                      size_or(size, bytes));
+    });
   });
+  if (problem)
+    return fail(*problem);
   return one(std::move(out));
 }
 
@@ -102,6 +115,14 @@ std::vector<int64_t> strides_of(const Shape& shape) {
   for (size_t k = shape.size(); k-- > 1;)
     strides[k - 1] = strides[k] * shape[k];
   return strides;
+}
+
+/// One row of the indices: `moves` is 1 where its elements lie side by side in the data, too.
+template <class Index, class F>
+void along_row(const Index* index, int64_t row, int64_t width, int64_t base, int64_t moves,
+               int64_t step, int64_t extent, F f) {
+  for (int64_t k = 0; k < width; ++k)
+    f(row + k, base + moves * k + from_front(index[row + k], extent) * step);
 }
 
 /// Calls f(element of `indices`, element of `data`) with the coordinate along `axis` replaced by the index.
@@ -118,24 +139,21 @@ std::optional<std::string> along_axis(const Tensor& data, const Tensor& indices,
   const std::vector<int64_t> strides = strides_of(data.shape());
   const int64_t extent = data.shape()[static_cast<size_t>(axis)];
   const int64_t step = strides[static_cast<size_t>(axis)];
-  std::vector<int64_t> places;
-  if (auto problem = positions(indices, extent, places))
-    return problem;
   // Rows of the indices one after the other; within one only the last coordinate changes.
   const size_t last = data.shape().size() - 1;
   const int64_t width = indices.shape()[last];
   const int64_t moves = static_cast<int64_t>(last) == axis ? 0 : 1;
-  std::vector<int64_t> at(last + 1, 0);
-  for (int64_t row = 0; row < indices.elements(); row += width) {
-    int64_t base = 0;
-    for (size_t t = 0; t < last; ++t)
-      base += static_cast<int64_t>(t) == axis ? 0 : strides[t] * at[t];
-    for (int64_t k = 0; k < width; ++k)
-      f(row + k, base + moves * k + places[static_cast<size_t>(row + k)] * step);
-    for (size_t t = last; t-- > 0 && ++at[t] == indices.shape()[t];)
-      at[t] = 0;
-  }
-  return std::nullopt;
+  return with_indices(indices, extent, [&](const auto* index) {
+    std::vector<int64_t> at(last + 1, 0);
+    for (int64_t row = 0; row < indices.elements(); row += width) {
+      int64_t base = 0;
+      for (size_t t = 0; t < last; ++t)
+        base += static_cast<int64_t>(t) == axis ? 0 : strides[t] * at[t];
+      along_row(index, row, width, base, moves, step, extent, f);
+      for (size_t t = last; t-- > 0 && ++at[t] == indices.shape()[t];)
+        at[t] = 0;
+    }
+  });
 }
 
 void copy_element(Tensor& to, int64_t target, const Tensor& from, int64_t source) {
@@ -145,14 +163,16 @@ void copy_element(Tensor& to, int64_t target, const Tensor& from, int64_t source
 
 Outputs gather_elements(const FunctionCall& call) {
   const Tensor &data = call.tensor(0), &indices = call.tensor(1);
-  Tensor out(data.type(), indices.shape());
+  Tensor out = result_tensor(data.type(), indices.shape());
   const int64_t axis = axis_of(call.integer("axis", 0), data.rank());
-  const int64_t bytes = graph::bytes_of(data.type());
   std::optional<std::string> problem;
-  with_size(bytes, [&](auto size) {
-    problem = along_axis(data, indices, axis, [&](int64_t k, int64_t element) {
-      std::memcpy(out.data() + k * bytes, data.data() + element * bytes, size_or(size, bytes));
-    });
+  with_size(graph::bytes_of(data.type()), [&](auto size) {
+    // Numbers of that size, not bytes, which could lie anywhere.
+    using Bits = typename BitsOf<decltype(size)::value>::type;
+    Bits* const to = out.as<Bits>();
+    const Bits* const from = data.as<Bits>();
+    problem = along_axis(data, indices, axis,
+                         [to, from](int64_t k, int64_t element) { to[k] = from[element]; });
   });
   if (problem)
     return fail(*problem);
@@ -262,7 +282,7 @@ Outputs gather_nd(const FunctionCall& call) {
   const int64_t elements = product(data.shape(), used, data.shape().size());
   Shape shape(indices.shape().begin(), indices.shape().end() - 1);
   shape.insert(shape.end(), data.shape().begin() + static_cast<int64_t>(used), data.shape().end());
-  Tensor out(data.type(), shape);
+  Tensor out = result_tensor(data.type(), shape);
   const int64_t bytes = graph::bytes_of(data.type());
   const auto problem = along_rows(data, indices, batch, [&](int64_t row, int64_t element) {
     std::memcpy(out.data() + row * elements * bytes, data.data() + element * bytes,

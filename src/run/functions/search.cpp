@@ -1,5 +1,7 @@
 #include "run/functions/function.h"
 
+#include "run/functions/result_memory.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -143,7 +145,7 @@ Outputs top_k(const FunctionCall& call) {
   const bool is_largest = call.integer("largest", 1) != 0;
   Shape shape = x.shape();
   shape[static_cast<size_t>(axis)] = k;
-  Tensor values(x.type(), shape), places(DataType::I64, shape);
+  Tensor values = result_tensor(x.type(), shape), places = result_tensor(DataType::I64, shape);
   const Around s = around(x.shape(), axis);
   const auto choose = [&](auto zero, const auto& key) {
     choose_rows<decltype(zero)>(x, s, k, is_largest, values, places, key);
