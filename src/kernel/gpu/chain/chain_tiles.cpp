@@ -1,6 +1,7 @@
 #include "kernel/gpu/chain/chain_tiles.h"
 
 #include "kernel/gpu/warpgroup/group_parts.h"
+#include "kernel/gpu/warpgroup/tile_walk.h"
 #include "kernel/vars.h"
 
 #include <algorithm>
@@ -11,17 +12,6 @@ namespace {
 using scalar::binary;
 using scalar::BinaryOp;
 using scalar::int_lit;
-
-std::optional<int64_t> count_of_tiles(const Launch& launch) {
-  int64_t count = 1;
-  for (const Expr& n : launch.blocks) {
-    const auto value = scalar::constant_of(n);
-    if (!value)
-      return std::nullopt;
-    count *= *value;
-  }
-  return count;
-}
 
 /// Which tile a block has in which turn.
 class TileOrder {
@@ -121,7 +111,7 @@ private:
 } // namespace
 
 std::optional<int64_t> blocks_that_stay(const Launch& launch, const target::Gpu& gpu) {
-  const auto tiles = count_of_tiles(launch);
+  const auto tiles = TileWalk::tile_count(launch);
   return tiles ? std::optional(std::min(*tiles, gpu.multiprocessors)) : std::nullopt;
 }
 
