@@ -1,9 +1,6 @@
 #include "program/rewrites/joined_dimensions.h"
 
-#include "program/interpret/arguments.h"
-#include "program/interpret/interpret.h"
-
-#include <gtest/gtest.h>
+#include "unit/program/same_elements.h"
 
 namespace kawara::program {
 namespace {
@@ -23,24 +20,7 @@ std::string joined(const std::string& text) {
   EXPECT_TRUE(other) << text;
   if (!other)
     return "";
-  EXPECT_EQ(spec(*other), std::vector<std::string>{});
-  auto inputs = pattern_inputs(plain, {}, 5);
-  EXPECT_TRUE(inputs);
-  const auto want = interpret(plain, {}, *inputs);
-  const auto shapes = required_shapes(*other, {});
-  EXPECT_TRUE(want && shapes);
-  for (size_t t = 0; t < other->tensors.size(); ++t)
-    if (const auto given = inputs->find(other->tensors[t].name); given != inputs->end()) {
-      Array flat(given->second.elem(), (*shapes)[t]);
-      for (int64_t c = 0; c < flat.elements(); ++c)
-        flat.set(c, given->second.get(c));
-      given->second = flat;
-    }
-  const auto got = interpret(*other, {}, *inputs);
-  EXPECT_TRUE(got) << render(got.error());
-  for (const auto& [name, array] : *want)
-    for (int64_t c = 0; c < array.elements(); ++c)
-      EXPECT_EQ(array.get_double(c), got->at(name).get_double(c)) << name << " " << c;
+  expect_same_elements(plain, *other);
   return print(*other);
 }
 
