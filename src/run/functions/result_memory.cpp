@@ -21,31 +21,23 @@ public:
       std::free(block);
   }
 
-  std::byte* take(size_t size) {
+  /// A block of at least that size, and its own.
+  std::pair<std::byte*, size_t> take(size_t size) {
     const std::lock_guard lock(mutex_);
     for (size_t k = free_.size(); k-- > 0;)
       if (const auto [found, block] = free_[k]; found >= size && found / 2 <= size) {
         free_.erase(free_.begin() + static_cast<int64_t>(k));
         kept_ -= found;
-        sizes_.emplace_back(block, found);
-        return block;
+        return {block, found};
       }
     auto* const block = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
     if (block == nullptr)
       throw std::bad_alloc();
-    sizes_.emplace_back(block, size);
-    return block;
+    return {block, size};
   }
 
-  void give_back(std::byte* block) {
+  void give_back(std::byte* block, size_t size) {
     const std::lock_guard lock(mutex_);
-    size_t size = 0;
-    for (size_t k = sizes_.size(); k-- > 0;)
-      if (sizes_[k].first == block) {
-        size = sizes_[k].second;
-        sizes_.erase(sizes_.begin() + static_cast<int64_t>(k));
-        break;
-      }
     if (kept_ + size > kMostKept) {
       std::free(block);
       return;
@@ -57,7 +49,6 @@ public:
 private:
   std::mutex mutex_;
   std::vector<std::pair<size_t, std::byte*>> free_;
-  std::vector<std::pair<std::byte*, size_t>> sizes_; ///< of blocks in use
   size_t kept_ = 0;
 };
 
@@ -72,8 +63,10 @@ graph::Tensor result_tensor(graph::DataType type, graph::Shape shape) {
     return graph::Tensor(type, std::move(shape)); // which asks first whether there is so much
   const size_t size =
       (static_cast<size_t>(bytes) + kSlack + kAlignment - 1) / kAlignment * kAlignment;
-  std::shared_ptr<std::byte> memory(blocks->take(size),
-                                    [held = blocks](std::byte* block) { held->give_back(block); });
+  const auto [block, taken] = blocks->take(size);
+  std::shared_ptr<std::byte> memory(block, [held = blocks, size_of_block = taken](std::byte* p) {
+    held->give_back(p, size_of_block);
+  });
   return graph::Tensor(type, std::move(shape), std::move(memory));
 }
 
