@@ -1,5 +1,6 @@
 #include "kernel/gpu/chain/chain_form.h"
 
+#include "kernel/gpu/chain/empty_steps.h"
 #include "kernel/vars.h"
 
 #include <algorithm>
@@ -61,8 +62,10 @@ public:
     if (steps == body.end())
       return std::nullopt;
     form_.steps = std::get<For>(*steps);
-    const Block inside = inside_of(form_.steps.body, allocated_);
+    const std::set<uint32_t> kept = allocated_;
+    Block inside = inside_of(form_.steps.body, allocated_);
     form_.steps.body.clear();
+    const auto first = begin_at_zero(inside);
     // Products say which dimension of a buffer has the rows; other nests are compared with that.
     if (!read_products(inside, form_.inside))
       return std::nullopt;
@@ -77,10 +80,28 @@ public:
       else if (!read_nest(stmt, form_.inside, false))
         return std::nullopt;
     }
-    return next > 1 ? std::optional(form_) : std::nullopt;
+    const bool may_begin = !first || (kernel_.numerics == program::Numerics::Fast &&
+                                      keeps_rows_without_columns(form_, *first, kept));
+    return next > 1 && may_begin ? std::optional(form_) : std::nullopt;
   }
 
 private:
+  /// Lets loops over rows begin at 0 that all begin at max(0, first); returns `first`.
+  static std::optional<Expr> begin_at_zero(Block& inside) {
+    std::optional<Expr> first;
+    for (const Stmt& stmt : inside) {
+      const auto* loop = std::get_if<For>(&stmt);
+      const auto* lo = loop != nullptr ? as<scalar::Binary>(loop->lo) : nullptr;
+      if (lo == nullptr || lo->op != scalar::BinaryOp::Max || scalar::constant_of(lo->lhs) != 0 ||
+          (first && !scalar::equal(*first, lo->rhs)))
+        return std::nullopt;
+      first = lo->rhs;
+    }
+    for (Stmt& stmt : inside)
+      std::get<For>(stmt).lo = int_lit(0);
+    return first;
+  }
+
   static bool is_product(const Stmt& stmt) {
     const auto* loop = std::get_if<For>(&stmt);
     return loop != nullptr && !loop->marks.instruction.empty();

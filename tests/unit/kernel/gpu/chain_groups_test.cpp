@@ -123,6 +123,16 @@ TEST(ChainGroups, elements_that_a_row_does_not_see_are_left_out_once) {
   EXPECT_EQ(text.find("P_part[0]), 0.0)"), std::string::npos) << text;
 }
 
+TEST(ChainGroups, the_last_keys_of_a_tile_are_those_of_its_last_rows) {
+  // Two groups of rows, of which the first has no keys in the last step of a tile.
+  const Sizes sizes = {{"H", 1}, {"N", 200}, {"D", 136}};
+  const Line line = compile(attention("i + 1"), "auto", sizes, true, 1);
+  expect_same(line, sizes);
+  const std::string text = print(line.kernel);
+  EXPECT_NE(text.find("thread_z < 8"), std::string::npos) << text;
+  EXPECT_NE(text.find("K_tiles: bf16[2, 3, 64, 64]"), std::string::npos) << text;
+}
+
 TEST(ChainGroups, scores_may_meet_another_tensor) {
   const Sizes sizes = {{"H", 1}, {"N", 72}, {"D", 16}};
   expect_same(compile(attention("N", "fast", " + bias[i, j]"), kBlocks, sizes), sizes);
