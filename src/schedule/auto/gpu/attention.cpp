@@ -7,6 +7,8 @@
 #include "schedule/tree/extent.h"
 #include "schedule/tree/resolve.h"
 #include "schedule/tree/rewrite.h"
+#include "support/integers.h"
+#include "target/chain_tiles.h"
 
 #include <algorithm>
 #include <set>
@@ -16,6 +18,7 @@ namespace {
 
 using poly::Axis;
 using poly::LoopId;
+using poly::Order;
 using poly::StmtId;
 using scalar::Expr;
 using scalar::ReduceOp;
@@ -24,8 +27,10 @@ constexpr int64_t kSideOfBox = 64;    ///< elements of 128 bytes
 constexpr int64_t kWidest = 256;      ///< of an instruction, and of what registers hold
 constexpr int64_t kStagesOfChain = 2; ///< two boxes of each operand
 constexpr int64_t kBytesOfBarriers = 2048;
+constexpr int64_t kUsualRows = 128; ///< of a tile; with more, threads have few registers
+constexpr int64_t kManyBlocks = 64; ///< where it is not known how many
 
-int64_t whole_boxes(int64_t extent) { return (extent + kSideOfBox - 1) / kSideOfBox * kSideOfBox; }
+int64_t whole_boxes(int64_t extent) { return ceil_div(extent, kSideOfBox) * kSideOfBox; }
 
 /// A chain of which the scores and one sum are products that tensor cores can compute.
 class ChainPlanner {
@@ -33,16 +38,17 @@ public:
   ChainPlanner(const Schedule& schedule, const Environment& environment)
       : given_(schedule), environment_(environment) {}
 
+  /// The fastest tiles that the chain can have. A short row may have no second block of keys, so the smallest tiles come first.
   std::optional<Schedule> plan() {
-    // Short rows have no second block of 128, and wide results leave no room for one.
-    for (const ChainBlocks& blocks :
-         {ChainBlocks{128, 128}, ChainBlocks{128, 64}, ChainBlocks{64, 64}}) {
-      if (!join(blocks))
-        continue;
-      if (!find_products())
-        return std::nullopt;
-      if (may_reach_over_rows() && fits())
-        return widened();
+    if (!join({kSideOfBox, kSideOfBox}) || !find_products())
+      return std::nullopt;
+    const target::TiledChain chain = shape();
+    for (const auto& [rows, keys] : target::chain_tiles(chain, environment_.gpu->multiprocessors)) {
+      blocks_ = {rows, keys};
+      const bool has_registers = rows <= kUsualRows || needs_few_registers();
+      if (has_registers && fits() && join(blocks_) && find_products() && may_reach_over_rows() &&
+          finish())
+        return std::move(joined_.schedule);
     }
     return std::nullopt;
   }
@@ -62,40 +68,20 @@ private:
     return true;
   }
 
-  /// Narrow results leave registers for a third warpgroup, which keeps tensor cores busy while others compute
-  /// exponentials, or for a fourth where keys come in shorter blocks; that one pays where it leaves fewer rows empty.
-  std::optional<Schedule> widened() {
-    const ChainBlocks given = blocks_;
-    const bool may_widen = given.rows == 128 && given.reduced == 128 &&
-                           *width_of_sums() <= kSideOfBox && needs_few_registers();
-    if (may_widen && join_widest(rows_in_tiles()) && finish())
-      return std::move(joined_.schedule);
-    if (blocks_.rows != given.rows && !(join(given) && find_products()))
-      return std::nullopt;
-    return finish() ? std::optional(std::move(joined_.schedule)) : std::nullopt;
-  }
-
-  /// `least`: rows of all tiles when these are small.
-  bool join_widest(int64_t least) {
-    constexpr double kWorth =
-        1.06; ///< of three groups with long blocks of keys against four with short ones, measured
-    const auto joins = [&](const ChainBlocks& blocks) {
-      return join(blocks) && find_products() && may_reach_over_rows() && fits();
+  /// Sizes that are not known count as large.
+  target::TiledChain shape() const {
+    const auto run = [&](LoopId loop) {
+      return longest_run(scop(), joined_.schedule.order, loop).value_or(kManyBlocks);
     };
-    const ChainBlocks three = {192, 128}, four = {256, 64};
-    if (!joins(three))
-      return false;
-    const auto most = static_cast<double>(rows_in_tiles());
-    if (kWorth * static_cast<double>(least) >= most ||
-        (joins(four) && kWorth * static_cast<double>(rows_in_tiles()) < most))
-      return true;
-    return joins(three);
-  }
-
-  /// Of all tiles that share keys, those that are empty too; of one tile where it is not known how many there are.
-  int64_t rows_in_tiles() const {
-    const auto tiles = longest_run(scop(), joined_.schedule.order, joined_.rows.back());
-    return tiles.value_or(1) * blocks_.rows;
+    target::TiledChain chain;
+    chain.rows = run(joined_.rows.back()) * blocks_.rows;
+    for (size_t n = 0; n + 1 < joined_.rows.size(); ++n)
+      chain.heads *= run(joined_.rows[n]);
+    chain.keys = run(joined_.blocks) * blocks_.reduced;
+    chain.columns = std::max(whole_boxes(*last_extent(scores_)), *width_of_sums());
+    chain.is_triangular =
+        !is_rectangular_block(scop(), joined_.schedule.order, joined_.rows.back(), joined_.blocks);
+    return chain;
   }
 
   /// What is computed between the products reads no other tensor element by element, which takes addresses.
@@ -163,20 +149,20 @@ private:
     return columns && depth ? std::optional(whole_boxes(*columns)) : std::nullopt;
   }
 
-  /// Blocks at the end of a row that have other columns from row to row multiply zeros with what the row does
-  /// not see; that counts where an infinity may lie there.
+  /// Where a row ends before the last block of its tile, or within one, zeros are multiplied with what the row does not see; that
+  /// counts where an infinity may lie there.
   bool may_reach_over_rows() const {
     const std::vector<LoopId> loops = loops_in_block(joined_.chain.maximum);
-    const bool is_rectangular =
-        loops.size() == 2 &&
-        is_rectangular_block(scop(), joined_.schedule.order, loops[0], loops[1]);
-    const bool may_differ =
-        scop().numerics == program::Numerics::Fast && blocks_.reduced % blocks_.rows == 0;
-    return loops.size() == 2 && (is_rectangular || may_differ) && do_rows_begin_together(loops[0]);
+    if (loops.size() != 2 || !do_rows_begin_together())
+      return false;
+    const Order& order = joined_.schedule.order;
+    return scop().numerics == program::Numerics::Fast ||
+           (is_rectangular_block(scop(), order, loops[0], loops[1]) &&
+            is_rectangular_block(scop(), order, joined_.blocks, loops[0]));
   }
 
-  /// Every row has the first column, the first row is there, and all rows of a tile have the same blocks.
-  bool do_rows_begin_together(LoopId rows_of_tile) const {
+  /// Every row has the first column, and the first row is there.
+  bool do_rows_begin_together() const {
     const ChainRole& role = joined_.chain.roles.at(joined_.chain.maximum);
     const isl::set domain = scop()[joined_.chain.maximum].domain.intersect_params(scop().context);
     const auto at_zero = [&](uint32_t iterator) {
@@ -191,8 +177,7 @@ private:
       return map_of(rows, some, scop().params).range();
     };
     return rows_of(at_zero(*role.reduced)).is_equal(rows_of(domain)) &&
-           !at_zero(role.rows.back()).is_empty() &&
-           is_rectangular_block(scop(), joined_.schedule.order, joined_.blocks, rows_of_tile);
+           !at_zero(role.rows.back()).is_empty();
   }
 
   bool fits() const {
