@@ -60,6 +60,9 @@ program::Program rewritten_for_target(program::Program program, const Request& r
         break;
       program = *std::move(other);
     }
+    constexpr int64_t kBytesOfLoad = 16;
+    while (auto other = program::with_flat_maps(program, kBytesOfLoad))
+      program = *std::move(other);
     return program;
   }
   program = program::without_unit_dimensions(std::move(program));

@@ -3,6 +3,7 @@
 #include "program/rewrites/find_convolution.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace kawara::program {
@@ -37,7 +38,9 @@ void collect_below(const Body& body, std::vector<uint32_t>& found) {
 
 class DimensionJoiner {
 public:
-  DimensionJoiner(const Program& program, int64_t unit) : program_(program), unit_(unit) {}
+  /// `divides`: only of maps; iterators may occur elsewhere too. `unit` then counts bytes.
+  DimensionJoiner(const Program& program, int64_t unit, bool divides)
+      : program_(program), unit_(unit), divides_(divides) {}
 
   std::optional<Program> run() {
     find_pairs(program_.body, 0);
@@ -95,8 +98,32 @@ private:
            single_iterator(index[d + 1]) == pair.depth + 1;
   }
 
+  /// The statement gives an element at a joined place its value, and reads such elements, or inputs that it finds by one of the
+  /// iterators. A temp of a row (a norm) would have to be known before: its rows are better kept together.
+  bool is_joined_map(const LoopPair& pair, uint32_t s) const {
+    const Statement& statement = text(s);
+    if (statement.op != ReduceOp::None || statement.iters.size() != pair.depth + 2)
+      return false;
+    bool is_fine = true, is_write = true;
+    each_access(statement, [&](uint32_t tensor, const std::vector<Expr>& index) {
+      bool has_outer = false, has_inner = false, is_joined = false;
+      for (size_t d = 0; d < index.size(); ++d) {
+        has_outer = has_outer || moves_with(index[d], pair.depth);
+        has_inner = has_inner || moves_with(index[d], pair.depth + 1);
+        is_joined = is_joined || (d + 1 < index.size() && places_.contains({tensor, d}) &&
+                                  is_at(index, d, pair));
+      }
+      const bool is_input = program_.tensors[tensor].role == Role::Input;
+      is_fine = is_fine && (is_joined || (!is_write && is_input && !(has_outer && has_inner)));
+      is_write = false;
+    });
+    return is_fine;
+  }
+
   /// The pair's iterators occur as the two indices of joined places and nowhere else.
   bool stays_whole(const LoopPair& pair, uint32_t s) const {
+    if (divides_)
+      return is_joined_map(pair, s);
     size_t in_places = 0, everywhere = 0;
     const auto count = [&](const Expr& root) {
       scalar::visit(root, [&](const Expr& e) {
@@ -157,7 +184,25 @@ private:
   }
 
   bool is_worth_joining(const LoopPair& pair) const {
-    return makes_long_rows(pair) || counts_rows(pair) || reduces(pair);
+    return divides_ ? makes_whole_groups(pair)
+                    : makes_long_rows(pair) || counts_rows(pair) || reduces(pair);
+  }
+
+  /// All elements have more whole groups of bytes than a row, or a row's groups do not divide those that threads have side by side.
+  bool makes_whole_groups(const LoopPair& pair) const {
+    constexpr int64_t kGroupsSideBySide = 256;
+    return *length_of(*pair.outer) > 1 &&
+           std::any_of(pair.statements.begin(), pair.statements.end(), [&](uint32_t s) {
+             const Tensor& made = program_.tensors[text(s).tensor];
+             const int64_t bytes = scalar::bytes_of(made.elem);
+             const int64_t row = *length_of(*pair.inner) * bytes, groups = row / unit_;
+             int64_t all = bytes;
+             for (const Expr& extent : made.shape)
+               all *= scalar::constant_of(scalar::simplify(extent)).value_or(1);
+             const bool is_uneven =
+                 groups > 0 && groups < kGroupsSideBySide && kGroupsSideBySide % groups != 0;
+             return is_uneven || std::gcd(all, unit_) > std::gcd(row, unit_);
+           });
   }
 
   /// Outermost loops of several nests, of which one adds up: they can share one loop over rows, and threads have all of these to share.
@@ -224,6 +269,8 @@ private:
     Program result = program_;
     for (uint32_t s = 0; s < result.statements.size(); ++s) {
       Statement& statement = result.statements[s];
+      if (const LoopPair* pair = divides_ ? pair_around(s) : nullptr)
+        divide(statement, *pair);
       statement.value = scalar::rewrite(statement.value, [&](const Expr& e) {
         const auto* load = as<scalar::Load>(e);
         return load == nullptr
@@ -237,6 +284,47 @@ private:
       result.tensors[t].shape = shorter_shape(t);
     result.body = shorter_body(program_.body);
     return result;
+  }
+
+  const LoopPair* pair_around(uint32_t s) const {
+    const auto found = std::find_if(pairs_.begin(), pairs_.end(), [&](const LoopPair& pair) {
+      return std::find(pair.statements.begin(), pair.statements.end(), s) != pair.statements.end();
+    });
+    return found == pairs_.end() ? nullptr : &*found;
+  }
+
+  /// Where the pair's iterators are no joined place, they become quotient and remainder of the outer one, which counts for both.
+  void divide(Statement& statement, const LoopPair& pair) const {
+    const Expr both = scalar::iter(pair.depth), length = int_lit(*length_of(*pair.inner));
+    const auto parted = [&](const Expr& root) {
+      return scalar::rewrite(
+          root,
+          [&](const Expr& e) {
+            const auto* it = as<scalar::Iter>(e);
+            if (it == nullptr || (it->index != pair.depth && it->index != pair.depth + 1))
+              return Expr();
+            return scalar::binary(it->index == pair.depth ? scalar::BinaryOp::FloorDiv
+                                                          : scalar::BinaryOp::Mod,
+                                  both, length);
+          },
+          [](const Expr& e) { return as<scalar::Load>(e) != nullptr; });
+    };
+    const auto parted_index = [&](uint32_t tensor, std::vector<Expr> index) {
+      for (size_t d = 0; d < index.size(); ++d) {
+        if (d + 1 < index.size() && places_.contains({tensor, d}) && is_at(index, d, pair))
+          ++d;
+        else
+          index[d] = parted(index[d]);
+      }
+      return index;
+    };
+    statement.value = scalar::rewrite(parted(statement.value), [&](const Expr& e) {
+      const auto* load = as<scalar::Load>(e);
+      return load == nullptr
+                 ? Expr()
+                 : scalar::load(load->tensor, parted_index(load->tensor, load->index), e.type());
+    });
+    statement.index = parted_index(statement.tensor, statement.index);
   }
 
   void keep_apart(const LoopPair& chosen) {
@@ -316,6 +404,7 @@ private:
 
   const Program& program_;
   int64_t unit_;
+  bool divides_;
   std::vector<LoopPair> pairs_;
   std::set<TensorDimension> places_;
 };
@@ -323,7 +412,11 @@ private:
 } // namespace
 
 std::optional<Program> with_joined_dimensions(const Program& program, int64_t unit) {
-  return DimensionJoiner(program, unit).run();
+  return DimensionJoiner(program, unit, false).run();
+}
+
+std::optional<Program> with_flat_maps(const Program& program, int64_t bytes) {
+  return DimensionJoiner(program, bytes, true).run();
 }
 
 } // namespace kawara::program

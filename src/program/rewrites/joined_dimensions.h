@@ -20,4 +20,13 @@ namespace kawara::program {
 /// Nothing when there is none; one such pair at a time.
 std::optional<Program> with_joined_dimensions(const Program&, int64_t unit);
 
+/// The same for loops that give each element a value and nothing else, where rows are no whole groups of `bytes` and all elements
+/// together make longer ones. What else such a statement reads, it finds by division.
+///
+///   before   Y[i, j] = gelu(X[i, j] + b[j])          i < 808, j < 6921
+///   after    Y[i_j] = gelu(X[i_j] + b[i_j % 6921])   i_j < 5592168
+///
+/// One pair of dimensions at a time.
+std::optional<Program> with_flat_maps(const Program&, int64_t bytes);
+
 } // namespace kawara::program

@@ -96,5 +96,60 @@ TEST(JoinedDimensions, AreAddedUpInOneLoop) {
       << "no neighbours";
 }
 
+std::string flat(const std::string& text) {
+  const Program plain = parsed_joined(text);
+  const auto other = with_flat_maps(plain, 16);
+  EXPECT_TRUE(other) << text;
+  if (!other)
+    return "";
+  expect_same_elements(plain, *other);
+  return print(*other);
+}
+
+TEST(FlatMaps, FindWhatARowSharesByDivision) {
+  const std::string text = flat("input X: f32[6, 10], b: f32[10], c: f32[6]\noutput Y: f32[6, 10]\n"
+                                "Y[i, j] = X[i, j] * c[i] + b[j]\n");
+  EXPECT_NE(text.find("Y: f32[60]"), std::string::npos) << text;
+  EXPECT_NE(text.find("X[i_j] * c[i_j // 10] + b[i_j % 10]"), std::string::npos) << text;
+}
+
+TEST(FlatMaps, MayUseIteratorsAsNumbers) {
+  const std::string text = flat("input X: f32[4, 3]\noutput Y: f32[4, 3]\n"
+                                "Y[i, j] = X[i, j] if i > j else 0\n");
+  EXPECT_NE(text.find("i_j // 3"), std::string::npos) << text;
+}
+
+TEST(FlatMaps, GoOnOverSeveralDimensions) {
+  Program program = parsed_joined("input X: f32[2, 6, 5, 7], c: f32[6]\noutput Y: f32[2, 6, 5, 7]\n"
+                                  "Y[n, k, h, w] = max(X[n, k, h, w] + c[k], 0)\n");
+  const Program plain = program;
+  int times = 0;
+  for (; times < 9; ++times) {
+    auto other = with_flat_maps(program, 16);
+    if (!other)
+      break;
+    program = *std::move(other);
+  }
+  EXPECT_GE(times, 2);
+  EXPECT_LE(times, 3);
+  expect_same_elements(plain, program);
+}
+
+TEST(FlatMaps, LeaveOtherProgramsAlone) {
+  for (const char* text :
+       {// rows of whole groups that threads share evenly
+        "input X: f32[6, 64], b: f32[64]\noutput Y: f32[6, 64]\nY[i, j] = X[i, j] + b[j]\n",
+        // rows of which something is made first
+        "input X: f32[6, 10]\ntemp m: f32[6]\noutput Y: f32[6, 10]\n"
+        "m[i] = sum(j, X[i, j])\nY[i, j] = X[i, j] - m[i]\n",
+        // the transpose is read elsewhere
+        "input X: f32[10, 6]\noutput Y: f32[6, 10]\nY[i, j] = X[j, i]\n",
+        // a part of a row
+        "input X: f32[6, 11]\noutput Y: f32[6, 10]\nY[i, j] = X[i, j]\n"}) {
+    const auto other = with_flat_maps(parsed_joined(text), 16);
+    EXPECT_FALSE(other) << text << (other ? print(*other) : "");
+  }
+}
+
 } // namespace
 } // namespace kawara::program
