@@ -7,6 +7,7 @@
 #include "emit/cuda/repeated_operand.h"
 #include "emit/cuda/shared_layout.h"
 #include "emit/cuda/update_columns.h"
+#include "emit/cuda/used_names.h"
 #include "emit/cuda/warp_shape.h"
 #include "kernel/vars.h"
 #include "kernel/walk.h"
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <functional>
 #include <map>
 
 namespace kawara::emit {
@@ -57,12 +57,18 @@ public:
       expr_.need("begin");
       line("kw_begin();");
     }
-    if (has_tails && is_plain_map(launch_.body))
-      load_ahead();
+    awaits_tails_ = has_tails && is_map(launch_.body);
     block(launch_.body);
+    // No block ends before the table has come.
+    if (awaits_tails_ && !std::holds_alternative<kernel::Store>(launch_.body.back())) {
+      awaits_at_.push_back(text_.size());
+      line("kw_await_tails();");
+    }
     if (expr_.uses_tails())
       text_.insert(beginning, awaits_tails_ ? "  kw_bring_tails();\n"
                                             : "  kw_bring_tails();\n  kw_await_tails();\n");
+    else
+      remove_awaits();
     const bool looks = expr_.uses_tails();
     expr_.set_tails(false);
     const int64_t threads = launch_.threads[0] * launch_.threads[1] * launch_.threads[2];
@@ -74,52 +80,26 @@ public:
   }
 
 private:
-  void line(const std::string& text) {
-    if (awaits_tails_ && expr_.uses_tails() && !std::exchange(has_awaited_, true))
-      text_ += "  kw_await_tails();\n";
-    text_ += std::string(2 * depth_, ' ') + text + "\n";
+  void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
+
+  /// Functions of narrow types do not look at it.
+  void remove_awaits() {
+    for (; !awaits_at_.empty(); awaits_at_.pop_back())
+      text_.erase(awaits_at_.back(), text_.find('\n', awaits_at_.back()) + 1 - awaits_at_.back());
   }
 
-  /// Everything that a map reads is under way before it waits for the table and computes.
-  void load_ahead() {
-    awaits_tails_ = true;
-    lanes_.keep_loaded();
-    for (const kernel::Stmt& stmt : launch_.body)
-      load_vectors(std::get<kernel::Store>(stmt).value);
-  }
-
+  /// What the function's parameters are made of.
   void find_used() {
-    std::set<uint32_t> params, vars, buffers;
-    const std::function<void(const Expr&)> note = [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        if (const auto* p = as<scalar::Param>(e))
-          params.insert(p->index);
-        if (const auto* v = as<scalar::Var>(e))
-          vars.insert(v->id);
-        if (const auto* l = as<scalar::Load>(e)) {
-          buffers.insert(l->tensor);
-          loaded_.insert(l->tensor);
-        }
-      });
-    };
-    kernel::visit_exprs(launch_.body, note);
-    kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
-      if (const auto* store = std::get_if<kernel::Store>(&stmt);
-          store != nullptr && store->op != ReduceOp::None)
-        loaded_.insert(store->buffer);
-    });
-    buffers.insert(stored_.begin(), stored_.end());
-    for (const uint32_t b : buffers)
-      for (const Expr& extent : kernel_.buffers[b].shape)
-        note(extent);
-    used_vars_ = vars;
+    const UsedNames used = used_names(kernel_, launch_);
+    loaded_ = used.loaded;
+    used_vars_ = used.variables;
     kernel::VarSet own = kernel::vars_set_in(block_of(launch_));
-    for (const uint32_t p : params)
+    for (const uint32_t p : used.params)
       out_.params.push_back(p);
-    for (const uint32_t v : vars)
+    for (const uint32_t v : used.variables)
       if (!own.contains(v))
         out_.variables.push_back(v);
-    for (const uint32_t b : buffers)
+    for (const uint32_t b : used.buffers)
       if (kernel_.buffers[b].scope == Scope::Argument ||
           kernel_.buffers[b].scope == Scope::Workspace)
         out_.buffers.push_back(b);
@@ -180,6 +160,7 @@ private:
   void positions() {
     constexpr std::array kNames = {"x", "y", "z"};
     const auto define = [&](uint32_t var, const std::string& value) {
+      expr_.set_nonnegative(var);
       if (used_vars_.contains(var))
         line("const " + expr_.index_type() + " " + expr_.names().variables[var] + " = " + value +
              ";");
@@ -198,9 +179,29 @@ private:
       if (const UpdateColumns columns = update_columns(kernel_, statements, n); columns.count > 0) {
         updates(columns);
         n += columns.count;
-      } else
+      } else if (awaits_tails_ && std::holds_alternative<kernel::Store>(statements[n]))
+        n = stores_of_map(statements, n);
+      else
         std::visit([&](const auto& s) { one(s); }, statements[n++]);
     }
+  }
+
+  /// Everything that stores in a row read is under way before the thread waits for the table and computes. Returns where they end.
+  size_t stores_of_map(const Block& statements, size_t first) {
+    size_t end = first;
+    for (; end < statements.size(); ++end) {
+      const auto* store = std::get_if<kernel::Store>(&statements[end]);
+      if (store == nullptr)
+        break;
+      load_vectors(store->value);
+    }
+    awaits_at_.push_back(text_.size());
+    line("kw_await_tails();");
+    lanes_.keep_loaded(true);
+    for (size_t n = first; n < end; ++n)
+      one(std::get<kernel::Store>(statements[n]));
+    lanes_.keep_loaded(false);
+    return end;
   }
 
   void nested(const Block& statements) {
@@ -301,26 +302,8 @@ private:
            ">";
   }
 
-  /// The load of an asynchronous copy that the hardware can do: 4, 8 or 16 aligned bytes of one type.
-  const scalar::Load* copied(const kernel::Store& s) const {
-    Expr value = s.value;
-    if (const auto* cast = as<scalar::Cast>(value))
-      value = cast->arg;
-    const auto* load = as<scalar::Load>(value);
-    const scalar::Elem elem = kernel_.buffers[s.buffer].elem;
-    if (!s.is_async || load == nullptr || value.type().elem != elem)
-      return nullptr;
-    const int64_t lanes = value.type().lanes, bytes = lanes * scalar::bytes_of(elem);
-    const auto is_whole = [&](uint32_t buffer, const std::vector<Expr>& index) {
-      return lanes == 1 || (is_run(index) && is_aligned(kernel_, buffer, index, known_));
-    };
-    const bool fits = bytes == 4 || bytes == 8 || bytes == 16;
-    return fits && is_whole(s.buffer, s.index) && is_whole(load->tensor, load->index) ? load
-                                                                                      : nullptr;
-  }
-
   void one(const kernel::Store& s) {
-    if (const scalar::Load* from = copied(s)) {
+    if (const scalar::Load* from = copied_by_hardware(kernel_, s, known_)) {
       expr_.need("copy_async");
       const int64_t bytes = s.value.type().lanes * scalar::bytes_of(kernel_.buffers[s.buffer].elem);
       line("kw_copy_async<" + std::to_string(bytes) + ">(&" +
@@ -486,7 +469,8 @@ private:
   std::map<uint32_t, int64_t> offsets_;
   std::string text_;
   size_t depth_ = 0;
-  bool awaits_tails_ = false, has_awaited_ = false; ///< the table, where it is first looked at
+  bool awaits_tails_ = false; ///< the table, after loads
+  std::vector<size_t> awaits_at_;
   int vectors_ = 0;
 };
 

@@ -1,12 +1,13 @@
 #include "emit/cuda/expr.h"
 
+#include "emit/cuda/literals.h"
+#include "scalar/affine_sum.h"
 #include "scalar/match.h"
 #include "support/check.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
-#include <cmath>
 #include <utility>
 
 namespace kawara::emit {
@@ -17,35 +18,6 @@ using scalar::BinaryOp;
 using scalar::Elem;
 using scalar::Expr;
 using scalar::UnaryOp;
-
-std::string cuda_float_text(double value, Elem elem) {
-  const bool is_double = elem == Elem::F64;
-  if (std::isnan(value))
-    return is_double ? "kw_nan()" : "(float)kw_nan()";
-  if (std::isinf(value))
-    return std::string(value > 0 ? "" : "-") + (is_double ? "kw_inf()" : "(float)kw_inf()");
-  std::array<char, 64> buffer{};
-  const auto end = is_double
-                       ? std::to_chars(buffer.begin(), buffer.end(), value).ptr
-                       : std::to_chars(buffer.begin(), buffer.end(), static_cast<float>(value)).ptr;
-  std::string text(buffer.begin(), end);
-  if (text.find_first_of(".e") == std::string::npos)
-    text += ".0";
-  return is_double ? text : text + "f";
-}
-
-std::string cuda_int_text(int64_t value, Elem elem) {
-  if (elem == Elem::Bool)
-    return value != 0 ? "true" : "false";
-  if (elem == Elem::U64)
-    return std::to_string(static_cast<uint64_t>(value)) + "ull";
-  if (value == INT64_MIN)
-    return "(-9223372036854775807LL - 1)";
-  if (value == INT32_MIN)
-    return "(-2147483647 - 1)";
-  const bool is_wide = value > INT32_MAX || value < INT32_MIN;
-  return std::to_string(value) + (is_wide ? "LL" : "");
-}
 
 const char* cuda_sign_of(BinaryOp op) {
   if (op == BinaryOp::And || op == BinaryOp::Or)
@@ -254,6 +226,16 @@ std::string CudaExpr::atom(const Expr& e) {
   return is_loose ? "(" + text + ")" : text;
 }
 
+/// A sum of such variables and numbers.
+bool CudaExpr::is_nonnegative(const Expr& index) const {
+  const scalar::AffineSum sum = scalar::affine_sum(index);
+  return sum.constant >= 0 &&
+         std::all_of(sum.terms.begin(), sum.terms.end(), [&](const auto& term) {
+           const auto* v = as<scalar::Var>(term.first);
+           return term.second >= 0 && v != nullptr && nonnegative_.contains(v->id);
+         });
+}
+
 /// Shifts and masks round towards minus infinity as they should; other divisions go through a function.
 std::string CudaExpr::division(const scalar::Binary& n, Elem elem) {
   const bool is_quotient = n.op == BinaryOp::FloorDiv;
@@ -264,6 +246,11 @@ std::string CudaExpr::division(const scalar::Binary& n, Elem elem) {
                : atom(n.lhs) + " & " + std::to_string(by - 1);
   if (elem == Elem::U64)
     return "(" + atom(n.lhs) + (is_quotient ? " / " : " % ") + atom(n.rhs) + ")";
+  if (elem == Elem::I64 && by > 0 && is_nonnegative(n.lhs)) {
+    const std::string type = is_narrow_ ? "unsigned" : "unsigned long long";
+    return "(" + index_type() + ")((" + type + ")" + atom(n.lhs) + (is_quotient ? " / " : " % ") +
+           std::to_string(by) + "u)";
+  }
   need("division");
   const std::string type = "(" + type_of({elem, 1}) + ")";
   return (is_quotient ? "kw_floordiv(" : "kw_mod(") + type + atom(n.lhs) + ", " + type +

@@ -25,6 +25,8 @@ public:
   std::string converted(const scalar::Expr& value, scalar::Elem to);
   /// The value in f32, which is then rounded to a type of 16 bits: functions need no more digits than that.
   std::string before_rounding(const scalar::Expr& value);
+  /// The variable never has a value below 0.
+  void set_nonnegative(uint32_t var) { nonnegative_.insert(var); }
   /// Elements of a private buffer of 2-byte elements lie two to a register.
   void set_packed(uint32_t buffer) { packed_.insert(buffer); }
   bool is_packed(uint32_t buffer) const { return packed_.contains(buffer); }
@@ -55,6 +57,7 @@ private:
   std::string on_bits(const scalar::Binary& n, scalar::Elem elem);
   std::string binary(const scalar::Binary& n);
   std::string division(const scalar::Binary& n, scalar::Elem elem);
+  bool is_nonnegative(const scalar::Expr& index) const;
   std::string unary(const scalar::Expr& e, const scalar::Unary& n);
   std::string fast_exp(const scalar::Expr& arg);
   std::string gelu(const scalar::Expr& arg); ///< of f32
@@ -70,7 +73,7 @@ private:
   bool is_narrow_;
   bool has_tails_ = false, uses_tails_ = false;
   bool is_rounded_ = false; ///< what is being printed goes to a type of 16 bits
-  std::set<uint32_t> packed_;
+  std::set<uint32_t> packed_, nonnegative_;
   std::set<std::string> needs_;
 };
 

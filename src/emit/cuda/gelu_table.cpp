@@ -160,9 +160,9 @@ static __device__ inline void kw_bring_tails() {
   for (int n = thread; n < 7 * 256 / 4; n += threads)
     ((uint4*)kw_tails())[n] = ((const uint4*)kw_given_tails)[n];
 #endif
+  __syncthreads();
 }
 static __device__ inline void kw_await_tails() {
-  __syncthreads();
 #if __CUDA_ARCH__ >= 900
   int done = 0;
   while (!done)
@@ -176,16 +176,34 @@ static __device__ inline float kw_gelu_by_tails(float x) { return kw_gelu_from(k
 )";
 }
 
+namespace {
+
+int64_t tails_in(const scalar::Expr& root) {
+  int64_t count = 0;
+  scalar::visit(root, [&](const scalar::Expr& e) {
+    const auto* call = scalar::as<scalar::Unary>(e);
+    count += call != nullptr && call->op == scalar::UnaryOp::Gelu ? e.type().lanes : 0;
+  });
+  return count;
+}
+
+/// Of two branches a thread takes one.
+int64_t tails_in(const kernel::Block& body) {
+  int64_t count = 0;
+  for (const kernel::Stmt& stmt : body) {
+    if (const auto* branch = std::get_if<kernel::If>(&stmt))
+      count += std::max(tails_in(branch->then), tails_in(branch->otherwise));
+    else
+      kernel::visit_exprs({stmt}, [&](const scalar::Expr& root) { count += tails_in(root); });
+  }
+  return count;
+}
+
+} // namespace
+
 bool computes_many_tails(const kernel::Block& body) {
   constexpr int64_t kMany = 8;
-  int64_t count = 0;
-  kernel::visit_exprs(body, [&](const scalar::Expr& root) {
-    scalar::visit(root, [&](const scalar::Expr& e) {
-      const auto* call = scalar::as<scalar::Unary>(e);
-      count += call != nullptr && call->op == scalar::UnaryOp::Gelu ? e.type().lanes : 0;
-    });
-  });
-  return count >= kMany;
+  return tails_in(body) >= kMany;
 }
 
 } // namespace kawara::emit

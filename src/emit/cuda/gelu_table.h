@@ -28,8 +28,8 @@ GeluTable gelu_table();
 
 /// The table and kw_gelu of f32, as text of CUDA C++.
 std::string gelu_text();
-/// After it: kw_gelu_by_tails looks into shared memory, where kw_bring_tails puts the table. All threads of a block call it,
-/// and kw_await_tails before the first look.
+/// After it: kw_gelu_by_tails looks into shared memory, where kw_bring_tails puts the table. All threads of a block call that together,
+/// and each kw_await_tails before its first look.
 std::string gelu_by_tails_text();
 
 /// Whether a thread that runs this has so many elements of gelu that bringing the table pays.

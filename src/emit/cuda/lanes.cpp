@@ -138,4 +138,22 @@ bool is_aligned(const kernel::Kernel& kernel, uint32_t buffer, const std::vector
   return is_multiple(scalar::simplify(linear), lanes, known);
 }
 
+const scalar::Load* copied_by_hardware(const kernel::Kernel& kernel, const kernel::Store& s,
+                                       const Definitions& known) {
+  Expr value = s.value;
+  if (const auto* cast = as<scalar::Cast>(value))
+    value = cast->arg;
+  const auto* load = as<scalar::Load>(value);
+  const scalar::Elem elem = kernel.buffers[s.buffer].elem;
+  if (!s.is_async || load == nullptr || value.type().elem != elem)
+    return nullptr;
+  const int64_t lanes = value.type().lanes, bytes = lanes * scalar::bytes_of(elem);
+  const auto is_whole = [&](uint32_t buffer, const std::vector<Expr>& index) {
+    return lanes == 1 || (is_run(index) && is_aligned(kernel, buffer, index, known));
+  };
+  const bool fits = bytes == 4 || bytes == 8 || bytes == 16;
+  return fits && is_whole(s.buffer, s.index) && is_whole(load->tensor, load->index) ? load
+                                                                                    : nullptr;
+}
+
 } // namespace kawara::emit

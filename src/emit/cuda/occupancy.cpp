@@ -19,6 +19,8 @@ constexpr int64_t kBytesOfMap = 128;
 /// Of a thread that looks gelu up for what is half of that: while some look, all others have their loads under way.
 constexpr double kRegistersOfLooks = 32;
 constexpr int64_t kMostBlocks = 16;
+/// Elements that a thread keeps beside which other registers count little, and those other registers.
+constexpr int64_t kManyHeld = 40, kRegistersBesides = 24;
 
 /// Elements that variables hold from one iteration of a loop to the next.
 int64_t kept_elements(const kernel::Kernel& kernel, const kernel::Block& body) {
@@ -39,15 +41,45 @@ int64_t kept_elements(const kernel::Kernel& kernel, const kernel::Block& body) {
   return elements;
 }
 
-/// What the expressions of a body load, each as often as it is written.
+/// Elements in variables and buffers of a thread where nothing is repeated: a row that it keeps.
+int64_t held_elements(const kernel::Kernel& kernel, const kernel::Block& body) {
+  std::set<uint32_t> held;
+  bool has_loops = false;
+  int64_t elements = 0;
+  kernel::visit(body, [&](const kernel::Stmt& stmt) {
+    has_loops = has_loops || std::holds_alternative<kernel::For>(stmt);
+    if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
+      held.insert(assign->var);
+    const auto* own = std::get_if<kernel::Allocate>(&stmt);
+    if (own != nullptr && kernel.buffers[own->buffer].scope == kernel::Scope::Private) {
+      int64_t count = 1;
+      for (const scalar::Expr& extent : kernel.buffers[own->buffer].shape)
+        count *= scalar::constant_of(extent).value_or(0);
+      elements += count;
+    }
+  });
+  for (const uint32_t var : held)
+    if (scalar::is_float(kernel.variables[var].type.elem))
+      elements += kernel.variables[var].type.lanes;
+  return has_loops ? 0 : elements;
+}
+
+/// What the expressions of a body load, each as often as it is written; of two branches the one that loads more.
 int64_t bytes_loaded(const kernel::Kernel& kernel, const kernel::Block& body) {
   int64_t bytes = 0;
-  kernel::visit_exprs(body, [&](const scalar::Expr& root) {
-    scalar::visit(root, [&](const scalar::Expr& e) {
-      if (const auto* load = scalar::as<scalar::Load>(e))
-        bytes += e.type().lanes * scalar::bytes_of(kernel.buffers[load->tensor].elem);
+  for (const kernel::Stmt& stmt : body) {
+    if (const auto* branch = std::get_if<kernel::If>(&stmt)) {
+      bytes +=
+          std::max(bytes_loaded(kernel, branch->then), bytes_loaded(kernel, branch->otherwise));
+      continue;
+    }
+    kernel::visit_exprs({stmt}, [&](const scalar::Expr& root) {
+      scalar::visit(root, [&](const scalar::Expr& e) {
+        if (const auto* load = scalar::as<scalar::Load>(e))
+          bytes += e.type().lanes * scalar::bytes_of(kernel.buffers[load->tensor].elem);
+      });
     });
-  });
+  }
   return bytes;
 }
 
@@ -56,18 +88,20 @@ bool is_small_map(const kernel::Kernel& kernel, const kernel::Block& body) {
   bool is_map = true;
   kernel::visit(body, [&](const kernel::Stmt& stmt) {
     is_map = is_map && (std::holds_alternative<kernel::Store>(stmt) ||
-                        std::holds_alternative<kernel::Define>(stmt));
+                        std::holds_alternative<kernel::Define>(stmt) ||
+                        std::holds_alternative<kernel::If>(stmt));
   });
   return is_map && bytes_loaded(kernel, body) <= kBytesOfMap;
 }
 
 } // namespace
 
-bool is_plain_map(const kernel::Block& body) {
+bool is_map(const kernel::Block& body) {
   bool is_plain = true;
   kernel::visit(body, [&](const kernel::Stmt& stmt) {
     const auto* store = std::get_if<kernel::Store>(&stmt);
-    is_plain = is_plain && store != nullptr && store->op == scalar::ReduceOp::None;
+    is_plain = is_plain && (std::holds_alternative<kernel::If>(stmt) ||
+                            (store != nullptr && store->op == scalar::ReduceOp::None));
   });
   const std::set<uint32_t> stored = kernel::buffers_stored_in(body);
   kernel::visit_exprs(body, [&](const scalar::Expr& root) {
@@ -82,6 +116,10 @@ bool is_plain_map(const kernel::Block& body) {
 int64_t blocks_in_flight(const kernel::Kernel& kernel, const kernel::Block& body,
                          const std::vector<uint32_t>& buffers, int64_t threads, bool has_tails) {
   const int64_t kept = kept_elements(kernel, body);
+  // A row of which a thread keeps many elements takes a register for each.
+  if (const int64_t held = held_elements(kernel, body); held > kManyHeld)
+    return std::clamp<int64_t>(
+        static_cast<int64_t>(kRegisters) / ((held + kRegistersBesides) * threads), 1, kMostBlocks);
   const bool is_short = std::all_of(buffers.begin(), buffers.end(), [&](uint32_t b) {
     return scalar::bytes_of(kernel.buffers[b].elem) <= 2;
   });

@@ -11,8 +11,8 @@ namespace kawara::emit {
 int64_t blocks_in_flight(const kernel::Kernel&, const kernel::Block& body,
                          const std::vector<uint32_t>& buffers, int64_t threads, bool has_tails);
 
-/// Stores only, of values that none of them changes: all loads may come first.
-bool is_plain_map(const kernel::Block& body);
+/// Stores only, some of them under conditions, of values that none of them changes: loads may come before stores.
+bool is_map(const kernel::Block& body);
 
 /// Whether copies to shared memory are under way while the body computes.
 bool copies_ahead(const kernel::Block& body);

@@ -46,6 +46,30 @@ TEST(GeluTails, AreAwaitedOnceBehindAllLoads) {
   EXPECT_EQ(count_of("&b[", text), 1U) << "and one bias";
 }
 
+TEST(GeluTails, AreAwaitedInEachBranchAndBeforeABlockEnds) {
+  // The last block of a row has fewer threads.
+  const std::string text = text_of("gelu(X[i, j] + b[j])", {{"M", 344}, {"N", 48720}});
+  ASSERT_NE(text.find("kw_bring_tails();"), std::string::npos) << text;
+  size_t looks = 0;
+  for (size_t at = text.find("kw_gelu_by_tails("); at != std::string::npos;
+       at = text.find("kw_gelu_by_tails(", at + 1), ++looks) {
+    const size_t await = text.rfind("kw_await_tails();", at);
+    ASSERT_NE(await, std::string::npos) << text;
+    EXPECT_EQ(text.substr(await, at - await).find("} else {"), std::string::npos) << text;
+  }
+  EXPECT_GT(looks, 8U);
+  EXPECT_NE(text.find("  kw_await_tails();\n}\n"), std::string::npos) << "no block ends before";
+}
+
+TEST(GeluTails, AreNotAwaitedWhereNobodyLooks) {
+  const std::string program = "param M, N\ninput X: bf16[M, N], b: bf16[N]\n"
+                              "output Y: bf16[M, N]\nY[i, j] = gelu(X[i, j] + b[j])\n";
+  const std::string text =
+      cuda_from_kernel(gpu_line::compile(program, "auto", {{"M", 1928}, {"N", 304}}).kernel).text;
+  EXPECT_NE(text.find("kw_gelu_short("), std::string::npos) << text;
+  EXPECT_EQ(text.find("kw_await_tails"), std::string::npos) << text;
+}
+
 TEST(GeluTails, AreAwaitedFirstWhereElementsAreAddedTo) {
   // What an element had before is read when it is added to, not ahead of all.
   const std::string program = "param M, N\ninput X: f32[M, N], b: f32[N]\ninout Y: f32[M, N]\n"

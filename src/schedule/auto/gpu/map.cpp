@@ -1,6 +1,7 @@
 #include "schedule/auto/gpu/plan.h"
 
 #include "schedule/attempt.h"
+#include "support/integers.h"
 
 #include <algorithm>
 #include <bit>
@@ -82,6 +83,9 @@ private:
     while (reads_much() && width > kLeastWidth &&
            threads_in_all(width) < gpu_.multiprocessors * kLeastThreads)
       width /= 2;
+    while (looks_into_table() && width > 1 &&
+           threads_in_all(width) < gpu_.multiprocessors * kThreads)
+      width /= 2;
     const int64_t most = reads_much() ? threads_of_block(width) : kThreads;
     const int64_t groups = std::max<int64_t>(x.extent / width, 1);
     const int64_t across =
@@ -89,12 +93,15 @@ private:
     // One loop after the other, from the inside out: threads of x, then rows of them.
     Names names;
     names.inner = serial_inside();
-    const int64_t pieces = is_wide ? pieces_of_thread(x, width, across) : 1;
+    const int64_t rows = kGroupsOfThread * elements_of_group(x) / width;
+    const bool has_rows = !others.empty() && width > 1 &&
+                          shares_columns(with_threads(others.back(), most / across), rows, width) &&
+                          (looks_into_table() || pieces_of_thread(x, width, across) == 1);
+    const int64_t pieces = is_wide && !has_rows ? pieces_of_thread(x, width, across) : 1;
     split_columns(plan, names, x.name, {across, width, pieces});
     if (!others.empty() && most > across)
       split_threads(plan, names, others.back(), most / across);
-    const int64_t rows = kGroupsOfThread * elements_of_group(x) / width;
-    if (!others.empty() && pieces == 1 && width > 1 && shares_columns(others.back(), rows, width))
+    if (has_rows)
       split_rows(plan, names, others.back(), rows);
     return bound(plan, others, std::move(names), x, width, joins);
   }
@@ -135,12 +142,18 @@ private:
 
   /// Several rows to a block.
   static void split_threads(GpuPlan& plan, Names& names, Item& y, int64_t most) {
-    const auto rows = static_cast<uint64_t>(std::max<int64_t>(y.extent, 1));
-    const int64_t down = std::min<int64_t>(most, static_cast<int64_t>(std::bit_ceil(rows)));
-    plan.split(y.name, down);
+    plan.split(y.name, rows_of_block(y, most));
     names.threads.insert(names.threads.begin(), y.name + ".1");
+    y = with_threads(y, most);
     y.name += ".0";
-    y.extent = (y.extent + down - 1) / down;
+  }
+  static int64_t rows_of_block(const Item& y, int64_t most) {
+    const auto rows = static_cast<uint64_t>(std::max<int64_t>(y.extent, 1));
+    return std::min<int64_t>(most, static_cast<int64_t>(std::bit_ceil(rows)));
+  }
+  static Item with_threads(Item y, int64_t most) {
+    y.extent = ceil_div(y.extent, rows_of_block(y, most));
+    return y;
   }
 
   /// Several rows to a thread.
@@ -198,12 +211,26 @@ private:
   int64_t pieces_of_thread(const Item& x, int64_t width, int64_t across) const {
     if (!serial_inside().empty() || reads_much())
       return 1;
-    int64_t pieces = std::min(elements_of_group(x) / width, kMostPieces);
-    while (pieces > 1 &&
-           (pieces * across * width > x.extent ||
-            threads_in_all(width * pieces) < kThreadsWithPieces * gpu_.multiprocessors))
+    const int64_t groups = looks_into_table() ? kGroupsOfThread : 1;
+    const int64_t least = looks_into_table() ? kThreads : kThreadsWithPieces;
+    int64_t pieces = std::min(groups * elements_of_group(x) / width, kMostPieces);
+    while (pieces > 1 && (pieces * across * width > x.extent ||
+                          threads_in_all(width * pieces) < least * gpu_.multiprocessors))
       pieces /= 2;
     return std::max<int64_t>(pieces, 1);
+  }
+
+  /// gelu of f32 looks into a table that each block brings.
+  bool looks_into_table() const {
+    return std::any_of(nest_.statements.begin(), nest_.statements.end(), [&](poly::StmtId id) {
+      const program::Statement& text = schedule_.scop[id].text;
+      bool is_found = false;
+      scalar::visit(text.value, [&](const scalar::Expr& e) {
+        const auto* call = scalar::as<scalar::Unary>(e);
+        is_found = is_found || (call != nullptr && call->op == scalar::UnaryOp::Gelu);
+      });
+      return is_found && schedule_.scop.tensors[text.tensor].elem == scalar::Elem::F32;
+    });
   }
 
   /// Elements of 16 bytes.
@@ -215,7 +242,8 @@ private:
   bool shares_columns(const Item& rows, int64_t count, int64_t width) const {
     if (!serial_inside().empty() || reads_much() || count < 2 || count > kMostPieces ||
         rows.extent % count != 0 ||
-        threads_in_all(count * width) < kThreadsWithRows * gpu_.multiprocessors)
+        threads_in_all(count * width) <
+            (looks_into_table() ? kThreadsWithPieces : kThreadsWithRows) * gpu_.multiprocessors)
       return false;
     return std::any_of(nest_.statements.begin(), nest_.statements.end(), [&](poly::StmtId id) {
       const std::vector<Move> moves =
