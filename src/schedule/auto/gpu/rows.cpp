@@ -21,13 +21,19 @@ using poly::TreeNode;
 constexpr int64_t kWarp = 32;
 constexpr int64_t kShortestRow = 8, kFewestThreads = 4;
 constexpr int64_t kMostThreadsOfRow = 512, kUsualThreadsOfRow = 256;
+/// Of rows that are loaded in less than 16 bytes a thread.
+constexpr int64_t kMostThreadsOfOddRow = 1024;
 /// Groups of neighbouring elements that are left to a thread at least when there are more threads than usual.
 constexpr int64_t kLeastGroups = 4;
 constexpr int64_t kMostWarpsOfBlock = 8;
+/// Elements of a row that one warp has, or bytes.
+constexpr int64_t kRowOfWarp = 1024, kBytesOfWarp = 4096;
 /// Of a loop over rows without a known end.
 constexpr int64_t kManyRows = 1 << 20;
-/// Elements of a row that one thread keeps in registers.
-constexpr int64_t kMostKept = 64;
+/// Elements of a row that the threads of a block keep in registers, and how many one of them keeps at most.
+constexpr int64_t kMostKeptOfRow = 48 << 10, kMostKept = 96;
+/// Bytes that a thread has under way where it does not keep the row.
+constexpr int64_t kBytesUnderWay = 64, kMostUnrolled = 16;
 
 class RowBinder {
 public:
@@ -74,7 +80,11 @@ private:
     return attempt(schedule_, plan, environment_, "rows", {first_});
   }
 
-  bool is_warp_per_row() const { return extent_ <= 1024; }
+  /// Threads of a warp need no barrier between them. Longer rows have one where there are many of them.
+  bool is_warp_per_row() const {
+    const bool has_many = rows_ >= kMostWarpsOfBlock * environment_.gpu->multiprocessors;
+    return extent_ <= kRowOfWarp || (has_many && extent_ * 16 / widest_ <= kBytesOfWarp);
+  }
   /// Several rows to a block, unless that leaves multiprocessors without any.
   int64_t rows_of_block() const {
     int64_t rows = is_warp_per_row() ? kMostWarpsOfBlock * kWarp / threads() : 1;
@@ -92,7 +102,8 @@ private:
     // Rows of 8192 numbers of f32 were 0.2 to 1.1 % faster with 512 threads.
     return std::clamp<int64_t>(
         threads, kWarp,
-        std::clamp<int64_t>(threads / kLeastGroups, kUsualThreadsOfRow, kMostThreadsOfRow));
+        std::clamp<int64_t>(threads / kLeastGroups, kUsualThreadsOfRow,
+                            is_odd() ? kMostThreadsOfOddRow : kMostThreadsOfRow));
   }
 
   /// Length and vector width of the rows, and how many nests read each tensor along them.
@@ -113,7 +124,10 @@ private:
       for (const uint32_t tensor : read)
         ++readers_[tensor];
     }
-    width_ = all.empty() ? 1 : gpu_vector_width(schedule_, all, extent_, row_of(all.front()));
+    if (!all.empty()) {
+      width_ = gpu_vector_width(schedule_, all, extent_, row_of(all.front()));
+      widest_ = gpu_vector_width(schedule_, all, 0, row_of(all.front()));
+    }
     has_constant_rows_ =
         longest_run(schedule_.scop, schedule_.order,
                     poly::path_of(schedule_.order, nests_.empty() ? first_ : nests_[0]).back())
@@ -123,7 +137,11 @@ private:
   /// Of the loop along the row.
   size_t row_of(StmtId id) const { return poly::path_of(schedule_.order, id).size() - 1; }
 
-  bool has_few_turns() const { return has_constant_rows_ && extent_ / threads() <= kMostKept; }
+  bool has_few_turns() const {
+    return has_constant_rows_ && extent_ / threads() <= kMostKept && extent_ <= kMostKeptOfRow;
+  }
+  int64_t bytes_of_load() const { return width_ * 16 / widest_; }
+  bool is_odd() const { return width_ < widest_; }
 
   /// Threads along the row, each with groups of neighbouring elements.
   bool bind_nest(StmtId id) {
@@ -142,6 +160,9 @@ private:
       plan.bind(order[0], Axis::ThreadX);
       if (has_few_turns())
         plan.unroll(j + ".0");
+      else if (is_odd())
+        plan.add(
+            Unroll{plan.loop(j + ".0"), std::min(kBytesUnderWay / bytes_of_load(), kMostUnrolled)});
       if (width > 1 && is_update)
         plan.unroll(j + ".1.1");
       else if (width > 1)
@@ -189,7 +210,8 @@ private:
   std::string row_name_;
   std::vector<StmtId> nests_; ///< a statement of each
   std::map<uint32_t, int> readers_;
-  int64_t rows_ = 0, extent_ = 0, width_ = 1;
+  int64_t rows_ = 0, extent_ = 0;
+  int64_t width_ = 1, widest_ = 1; ///< elements of a load, and of 16 bytes
   bool has_constant_rows_ = false;
 };
 
