@@ -2,6 +2,7 @@
 
 #include "kernel/gpu/chain/chain_groups.h"
 #include "kernel/gpu/guarded_unroll.h"
+#include "kernel/gpu/join_launches.h"
 #include "kernel/gpu/launches.h"
 #include "kernel/gpu/load_ahead.h"
 #include "kernel/gpu/pad_shared.h"
@@ -129,6 +130,7 @@ Kernel optimise_for_gpu(Kernel kernel, const target::Gpu& gpu, const PassOptions
       .run("wide_stores", unless_grouped(wide_stores))
       .run("load_ahead", unless_grouped(load_ahead))
       .run("hoist", plain(hoist))
+      .run("join_launches", join_launches)
       .result();
 }
 
