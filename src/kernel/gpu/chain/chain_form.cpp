@@ -1,7 +1,9 @@
 #include "kernel/gpu/chain/chain_form.h"
 
+#include "kernel/analysis/ranges.h"
 #include "kernel/gpu/chain/empty_steps.h"
 #include "kernel/vars.h"
+#include "scalar/affine_sum.h"
 
 #include <algorithm>
 #include <set>
@@ -29,13 +31,54 @@ struct LoopNest {
   Block body;
 };
 
-std::optional<LoopNest> loop_nest(const For& outermost) {
+/// Most that the expression is inside these loops, all from 0; nothing where other variables are in it.
+std::optional<int64_t> greatest(const Expr& e, const std::vector<TileAxis>& loops) {
+  const scalar::AffineSum sum = scalar::affine_sum(e);
+  int64_t most = sum.constant;
+  for (const auto& [term, factor] : sum.terms) {
+    const auto* var = as<scalar::Var>(term);
+    const auto loop = std::find_if(loops.begin(), loops.end(), [&](const TileAxis& axis) {
+      return var != nullptr && axis.var == var->id;
+    });
+    if (loop == loops.end())
+      return std::nullopt;
+    most += factor > 0 ? factor * (loop->most - 1) : 0;
+  }
+  return most;
+}
+
+/// The loop as an axis, whose end may depend on the loops around it.
+std::optional<TileAxis> axis_inside(const For& loop, const std::vector<TileAxis>& around) {
+  if (auto axis = axis_of(loop); axis || loop.step != 1)
+    return axis;
+  std::optional<int64_t> most;
+  Expr hi;
+  for (const Expr& bound : operands_of(loop.hi, scalar::BinaryOp::Min)) {
+    const Expr distance = scalar::simplify(bound - loop.lo);
+    if (const auto n = greatest(distance, around))
+      most = std::min(most.value_or(*n), *n);
+    hi = hi ? scalar::binary(scalar::BinaryOp::Min, hi, distance) : distance;
+  }
+  return most ? std::optional(TileAxis{loop.var, hi, *most}) : std::nullopt;
+}
+
+/// Blocks of the launch along axes of which the number is known.
+std::vector<TileAxis> axes_of_grid(const Launch& launch) {
+  std::vector<TileAxis> axes;
+  for (size_t axis = 0; axis < launch.blocks.size(); ++axis)
+    if (const auto count = scalar::constant_of(launch.blocks[axis]))
+      axes.push_back({launch.block_vars[axis], launch.blocks[axis], *count});
+  return axes;
+}
+
+std::optional<LoopNest> loop_nest(const For& outermost, std::vector<TileAxis> around) {
   LoopNest nest;
   For loop = outermost;
   while (true) {
-    const auto axis = axis_of(loop);
+    const auto axis = axis_inside(loop, around);
     if (!axis)
       return std::nullopt;
+    around.push_back(*axis);
     nest.axes.push_back(*axis);
     nest.marks.push_back(loop.marks);
     if (scalar::constant_of(loop.lo) != 0)
@@ -53,7 +96,8 @@ std::optional<LoopNest> loop_nest(const For& outermost) {
 
 class ChainReader {
 public:
-  ChainReader(const Kernel& kernel, const Launch& launch) : kernel_(kernel), launch_(launch) {}
+  ChainReader(Kernel& kernel, const Launch& launch)
+      : kernel_(kernel), launch_(launch), grid_(axes_of_grid(launch)) {}
 
   std::optional<ChainForm> read() {
     const Block& body = inside_of(launch_.body, allocated_);
@@ -61,7 +105,7 @@ public:
         std::find_if(body.begin(), body.end(), [](const Stmt& stmt) { return has_products(stmt); });
     if (steps == body.end())
       return std::nullopt;
-    form_.steps = std::get<For>(*steps);
+    form_.steps = std::holds_alternative<For>(*steps) ? std::get<For>(*steps) : one_step(*steps);
     const std::set<uint32_t> kept = allocated_;
     Block inside = inside_of(form_.steps.body, allocated_);
     form_.steps.body.clear();
@@ -86,16 +130,21 @@ public:
   }
 
 private:
-  /// Lets loops over rows begin at 0 that all begin at max(0, first); returns `first`.
+  /// Lets loops over rows begin at 0 that all begin at max(0, first), or at `first` where it is
+  /// never negative; returns `first`, or nothing where they begin at 0 as they are.
   static std::optional<Expr> begin_at_zero(Block& inside) {
     std::optional<Expr> first;
     for (const Stmt& stmt : inside) {
       const auto* loop = std::get_if<For>(&stmt);
-      const auto* lo = loop != nullptr ? as<scalar::Binary>(loop->lo) : nullptr;
-      if (lo == nullptr || lo->op != scalar::BinaryOp::Max || scalar::constant_of(lo->lhs) != 0 ||
-          (first && !scalar::equal(*first, lo->rhs)))
+      if (loop == nullptr)
         return std::nullopt;
-      first = lo->rhs;
+      const auto* lo = as<scalar::Binary>(loop->lo);
+      const bool is_cut =
+          lo != nullptr && lo->op == scalar::BinaryOp::Max && scalar::constant_of(lo->lhs) == 0;
+      const Expr& own = is_cut ? lo->rhs : loop->lo;
+      if (scalar::constant_of(own) || (first && !scalar::equal(*first, own)))
+        return std::nullopt;
+      first = own;
     }
     for (Stmt& stmt : inside)
       std::get<For>(stmt).lo = int_lit(0);
@@ -107,13 +156,24 @@ private:
     return loop != nullptr && !loop->marks.instruction.empty();
   }
 
+  /// A loop over steps, or what stands for its only one inside an allocation.
   static bool has_products(const Stmt& stmt) {
     const auto* loop = std::get_if<For>(&stmt);
-    if (loop == nullptr || is_product(stmt))
+    const auto* only = std::get_if<Allocate>(&stmt);
+    if ((loop == nullptr && only == nullptr) || is_product(stmt))
       return false;
     std::set<uint32_t> ignored;
-    const Block& inside = inside_of(loop->body, ignored);
+    const Block& inside = inside_of(loop != nullptr ? loop->body : only->body, ignored);
     return std::any_of(inside.begin(), inside.end(), is_product);
+  }
+
+  For one_step(const Stmt& only) {
+    For loop;
+    loop.var = add_variable(kernel_, "step", scalar::kIndex);
+    loop.lo = int_lit(0);
+    loop.hi = int_lit(1);
+    loop.body = block_of(only);
+    return loop;
   }
 
   bool read_products(const Block& inside, std::vector<ChainItem>& out) {
@@ -130,7 +190,7 @@ private:
 
   std::optional<ChainProduct> product_of(const For& loop) {
     const target::Intrinsic* data = target::find_intrinsic(loop.marks.instruction);
-    const auto nest = loop_nest(loop);
+    const auto nest = loop_nest(loop, grid_);
     if (data == nullptr || !data->is_collective || !nest || nest->axes.size() != 3 ||
         nest->body.size() != 1)
       return std::nullopt;
@@ -193,7 +253,7 @@ private:
 
   bool read_nest(const Stmt& stmt, std::vector<ChainItem>& out, bool is_after) {
     const auto* loop = std::get_if<For>(&stmt);
-    const auto nest = loop != nullptr && !is_product(stmt) ? loop_nest(*loop) : std::nullopt;
+    const auto nest = loop != nullptr && !is_product(stmt) ? loop_nest(*loop, grid_) : std::nullopt;
     if (!nest || nest->axes.empty() || nest->axes.size() > 2)
       return false;
     for (const bool is_transposed : {false, true}) {
@@ -262,8 +322,9 @@ private:
     return *stored_;
   }
 
-  const Kernel& kernel_;
+  Kernel& kernel_;
   const Launch& launch_;
+  std::vector<TileAxis> grid_;
   ChainForm form_;
   std::set<uint32_t> allocated_;
   std::optional<std::set<uint32_t>> stored_;
@@ -283,7 +344,7 @@ std::set<uint32_t> touched_by(const ChainItem& item) {
   return touched;
 }
 
-std::optional<ChainForm> chain_form(const Kernel& kernel, const Launch& launch) {
+std::optional<ChainForm> chain_form(Kernel& kernel, const Launch& launch) {
   if (launch.threads != std::array<int64_t, 3>{1, 1, 1})
     return std::nullopt;
   return ChainReader(kernel, launch).read();

@@ -47,8 +47,9 @@ struct ChainForm {
   std::map<uint32_t, ChainBuffer> buffers; ///< of the block, which only it touches
 };
 
-/// The body of a launch of one thread as such a form, with two products or more; nothing when it is another.
-std::optional<ChainForm> chain_form(const Kernel&, const Launch&);
+/// The body of a launch of one thread as such a form, with two products or more; nothing when it is
+/// another. Where all columns are one block, `steps` is a loop of one iteration over a new variable.
+std::optional<ChainForm> chain_form(Kernel&, const Launch&);
 
 /// Buffers that an item loads or stores.
 std::set<uint32_t> touched_by(const ChainItem&);

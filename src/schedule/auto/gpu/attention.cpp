@@ -38,7 +38,7 @@ public:
   ChainPlanner(const Schedule& schedule, const Environment& environment)
       : given_(schedule), environment_(environment) {}
 
-  /// The fastest tiles that the chain can have. A short row may have no second block of keys, so the smallest tiles come first.
+  /// The fastest tiles that the chain can have.
   std::optional<Schedule> plan() {
     if (!join({kSideOfBox, kSideOfBox}) || !find_products())
       return std::nullopt;
@@ -46,8 +46,10 @@ public:
     for (const auto& [rows, keys] : target::chain_tiles(chain, environment_.gpu->multiprocessors)) {
       blocks_ = {rows, keys};
       const bool has_registers = rows <= kUsualRows || needs_few_registers();
-      if (has_registers && fits() && join(blocks_) && find_products() && may_reach_over_rows() &&
-          finish())
+      // Loops of one iteration vanish, and with a single block nothing says what belongs to it.
+      const bool is_shared = chain.heads > 1 || chain.rows > rows;
+      if (has_registers && is_shared && fits() && join(blocks_) && find_products() &&
+          may_reach_over_rows() && finish())
         return std::move(joined_.schedule);
     }
     return std::nullopt;
@@ -222,7 +224,8 @@ private:
       plan.emplace_back(Tensorize{
           {text(id).name, joined_.schedule.order[loops_in_block(id).front()].name}, instruction});
     }
-    plan.emplace_back(Pipeline{name(joined_.blocks), kStagesOfChain});
+    if (longest_run(scop(), joined_.schedule.order, joined_.blocks) != 1)
+      plan.emplace_back(Pipeline{name(joined_.blocks), kStagesOfChain});
     return attempt(joined_.schedule, plan, environment_, "attention in one pass", {scores_, sums_});
   }
 

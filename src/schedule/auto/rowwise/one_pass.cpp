@@ -66,6 +66,7 @@ public:
     if (!chain)
       return std::nullopt;
     chain_ = *std::move(chain);
+    has_one_block_ = has_one_block();
     arrange();
     if (!std::holds_alternative<poly::Legal>(
             poly::judge(schedule_.scop, schedule_.order, environment_.quota)) ||
@@ -162,6 +163,20 @@ private:
     return true;
   }
 
+  /// Whether no row has more reduced elements than a block.
+  bool has_one_block() const {
+    const std::vector<Expr>& rows = schedule_.order.rows[chain_.maximum.value];
+    const ChainRole& model = chain_.roles.at(chain_.maximum);
+    for (size_t d = 0; d < rows.size(); ++d)
+      if (const auto* it = scalar::as<scalar::Iter>(rows[d]);
+          it != nullptr && it->index == model.reduced) {
+        const auto run =
+            longest_run(schedule_.scop, schedule_.order, loop_around(chain_.maximum, d));
+        return run && *run <= sizes_.reduced;
+      }
+    return false;
+  }
+
   Order order_of_blocks() const {
     Order order = schedule_.order;
     const ChainRole& model = chain_.roles.at(chain_.maximum);
@@ -188,14 +203,37 @@ private:
       if (is_alone && is_producer(below.front()))
         body.push_back(tiled_nest(order, below.front(), 0));
       else if (is_alone && chain_.roles.contains(below.front())) {
-        innermost->body.push_back(tiled_nest(order, below.front(), model.rows.size()));
+        const StmtId id = below.front();
+        const bool shares_block = has_one_block_ && chain_.roles.at(id).reduced;
+        innermost->body.push_back(
+            tiled_nest(order, id, model.rows.size() + (shares_block ? 1 : 0)));
         last = body.size();
       } else
         body.push_back(std::move(node));
     }
+    if (has_one_block_)
+      share_one_block(order, innermost->body);
     body.insert(body.begin() + static_cast<std::ptrdiff_t>(last), std::move(group));
     order.body = std::move(body);
     return order;
+  }
+
+  /// One loop over the only block of reduced elements around all that has one; what starts the sums goes
+  /// before it.
+  void share_one_block(Order& order, std::vector<TreeNode>& nests) const {
+    const program::Statement& maximum = text(chain_.maximum);
+    const std::string reduced = maximum.iters[*chain_.roles.at(chain_.maximum).reduced];
+    TreeNode block{poly::add_loop(order, reduced + ".0", maximum.where), {}};
+    const auto is_inside = [&](const TreeNode& nest) {
+      return chain_.roles.at(poly::statements_below(nest).front()).reduced.has_value();
+    };
+    const auto last = std::find_if(nests.rbegin(), nests.rend(), is_inside).base();
+    std::vector<TreeNode> result;
+    for (auto nest = nests.begin(); nest != last; ++nest)
+      (is_inside(*nest) ? block.body : result).push_back(std::move(*nest));
+    result.push_back(std::move(block));
+    std::move(last, nests.end(), std::back_inserter(result));
+    nests = std::move(result);
   }
 
   /// The statement inside loops [rows, block of rows, block of reduced, row, reduced, others]; the first
@@ -243,6 +281,10 @@ private:
   size_t depth() const { return chain_.roles.at(chain_.maximum).rows.size(); }
 
   bool join_members() {
+    if (has_one_block_) {
+      block_loop_ = loop_around(chain_.maximum, depth());
+      return keep_maps_in_block();
+    }
     Online online;
     for (const StmtId id : chain_.members)
       online.loops.push_back({text(id).name, schedule_.order[loop_around(id, depth())].name});
@@ -250,6 +292,17 @@ private:
       return false;
     block_loop_ = loop_around(chain_.maximum, depth());
     return true;
+  }
+
+  /// Temps that hold an element for each of the block, as `online` would keep them.
+  bool keep_maps_in_block() {
+    std::set<uint32_t> kept;
+    std::vector<Directive> plan;
+    for (const StmtId id : chain_.members)
+      if (text(id).op == scalar::ReduceOp::None && kept.insert(text(id).tensor).second &&
+          schedule_.scop.tensors[text(id).tensor].role == program::Role::Temp)
+        plan.emplace_back(StoreAt{schedule_.scop.tensors[text(id).tensor].name, name(block_loop_)});
+    return plan.empty() || try_all(plan);
   }
 
   /// The last producers first: what they read is then inside as well.
@@ -332,6 +385,7 @@ private:
   ReductionChain chain_;
   std::map<StmtId, size_t> iterators_before_;
   LoopId row_loop_, block_loop_;
+  bool has_one_block_ = false; ///< of reduced elements: nothing is corrected between two blocks
 };
 
 } // namespace

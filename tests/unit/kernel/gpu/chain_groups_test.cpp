@@ -133,6 +133,36 @@ TEST(ChainGroups, the_last_keys_of_a_tile_are_those_of_its_last_rows) {
   EXPECT_NE(text.find("K_tiles: bf16[2, 3, 64, 64]"), std::string::npos) << text;
 }
 
+TEST(ChainGroups, rows_may_have_one_block_of_keys) {
+  // Windows of images have 49 positions, and texts are short: nothing is corrected between blocks.
+  for (const std::string end : {"N", "i + 1"})
+    for (const Sizes& sizes :
+         {Sizes{{"H", 2}, {"N", 49}, {"D", 32}}, Sizes{{"H", 2}, {"N", 16}, {"D", 8}},
+          Sizes{{"H", 1}, {"N", 100}, {"D", 24}}}) {
+      const Line line = compile(attention(end), "auto", sizes);
+      expect_same(line, sizes);
+      EXPECT_EQ(print(line.kernel).find("workspace"), std::string::npos) << print(line.kernel);
+    }
+}
+
+TEST(ChainGroups, one_tile_of_rows_may_have_two_blocks_of_keys) {
+  // The second block of keys begins at row 64 of the only tile.
+  const Sizes sizes = {{"H", 2}, {"N", 104}, {"D", 136}};
+  const Line line = compile(attention("i + 1"), "auto", sizes, true, 1);
+  expect_same(line, sizes);
+  EXPECT_NE(print(line.kernel).find("thread_z < 8"), std::string::npos) << print(line.kernel);
+}
+
+TEST(ChainGroups, one_block_of_rows_and_keys_is_left_to_others) {
+  const Sizes sizes = {{"H", 1}, {"N", 49}, {"D", 32}};
+  const Line line = compile(attention("N"), "auto", sizes);
+  EXPECT_EQ(line.broken, std::vector<std::string>{});
+  EXPECT_NE(print(line.kernel).find("workspace"), std::string::npos) << print(line.kernel);
+  const auto worst = gpu_line::difference(line, sizes, 7);
+  ASSERT_TRUE(worst) << worst.error();
+  EXPECT_LE(*worst, 1e-2);
+}
+
 TEST(ChainGroups, scores_may_meet_another_tensor) {
   const Sizes sizes = {{"H", 1}, {"N", 72}, {"D", 16}};
   expect_same(compile(attention("N", "fast", " + bias[i, j]"), kBlocks, sizes), sizes);
