@@ -207,6 +207,7 @@ private:
   Value* emit_lane(const Expr&, unsigned lane);
   Value* emit_read_lane(const Expr&, unsigned lane);
   Value* emit_unary(const scalar::Unary&);
+  Value* reciprocal_root(Value* x);
   Value* emit_binary(const Expr&, const scalar::Binary&);
   Value* emit_select(const scalar::Select&);
   void load_limited(const scalar::Select&);

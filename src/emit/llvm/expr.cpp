@@ -2,6 +2,8 @@
 #include "scalar/match.h"
 #include "support/check.h"
 
+#include <llvm/TargetParser/Triple.h>
+
 #include <bit>
 
 namespace kawara::emit {
@@ -138,6 +140,20 @@ llvm::Value* FunctionEmitter::emit_lane(const Expr& e, unsigned lane) {
   return b_.CreateExtractElement(emit(e), lane);
 }
 
+/// 1 / sqrt(x). Where approximations are allowed, LLVM refines an estimate on x86, and makes NaN of zeros
+/// and infinities on the way.
+llvm::Value* FunctionEmitter::reciprocal_root(Value* x) {
+  const auto number = [&](double value) { return llvm::ConstantFP::get(x->getType(), value); };
+  Value* root = b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
+  Value* result = b_.CreateFDiv(number(1.0), root);
+  if (!b_.getFastMathFlags().approxFunc() || !llvm::Triple(parts_.module.getTargetTriple()).isX86())
+    return result;
+  Value* infinity = llvm::ConstantFP::getInfinity(x->getType());
+  Value* of_zero = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, infinity, x);
+  result = b_.CreateSelect(b_.CreateFCmpOEQ(x, infinity), number(0.0), result);
+  return b_.CreateSelect(b_.CreateFCmpOEQ(x, number(0.0)), of_zero, result);
+}
+
 llvm::Value* FunctionEmitter::emit_unary(const scalar::Unary& n) {
   Value* x = emit(n.arg);
   const bool is_float = scalar::is_float(n.arg.type().elem);
@@ -166,7 +182,7 @@ llvm::Value* FunctionEmitter::emit_unary(const scalar::Unary& n) {
   case UnaryOp::Sqrt:
     return intrinsic(llvm::Intrinsic::sqrt);
   case UnaryOp::Rsqrt:
-    return b_.CreateFDiv(one(), intrinsic(llvm::Intrinsic::sqrt));
+    return reciprocal_root(x);
   case UnaryOp::Tanh:
     return call_function("tanh", {x});
   case UnaryOp::Erf:

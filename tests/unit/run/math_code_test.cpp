@@ -133,6 +133,23 @@ TEST_P(MathCode, KeepsTheSignOfZero) {
     }
 }
 
+TEST_P(MathCode, KnowsInfinities) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const Numerics numerics : {Numerics::Rounding, Numerics::Fast})
+    for (const char* cpu : {"neoverse-n1", "sapphirerapids"}) {
+      const std::vector<float> x{infinity, 0.0F, infinity, -0.0F};
+      const std::vector<float> y = mapped(GetParam(), numerics, x, kLanes, formulas_of(cpu));
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double want = reference(GetParam(), x[i]);
+        const bool is_same = std::isnan(want) ? std::isnan(y[i])
+                             : std::isinf(want)
+                                 ? static_cast<double>(y[i]) == want
+                                 : std::abs(static_cast<double>(y[i]) - want) <= 1e-6;
+        EXPECT_TRUE(is_same) << x[i] << " " << y[i] << " " << want << " " << cpu;
+      }
+    }
+}
+
 /// Where denormals are slow, formulas come to them in another way, to the same values.
 TEST_P(MathCode, HasTheSameDenormalsWithoutDenormalOperations) {
   const std::vector<float> x = samples();
