@@ -166,7 +166,7 @@ TEST(CudaText, NumbersMadeOfPositionsMayBeWide) {
 }
 
 TEST(CudaText, VectorsAreLoadedWholeAndIndicesAreNarrow) {
-  const emit::CudaUnit unit = unit_of(gpu_line::kGelu, {{"M", 64}, {"N", 1024}});
+  const emit::CudaUnit unit = unit_of(gpu_line::kGelu, {{"M", 4096}, {"N", 1024}});
   EXPECT_TRUE(unit.has_narrow_indices);
   EXPECT_NE(unit.text.find("*(const kw_vector<float, 4>*)&X["), std::string::npos) << unit.text;
   EXPECT_FALSE(unit_of(gpu_line::kGelu, {{"M", 64}, {"N", 1024}}, false).has_narrow_indices);
