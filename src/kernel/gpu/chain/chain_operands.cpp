@@ -32,12 +32,14 @@ bool ChainOperands::can_load(const TileAccess& access, const TileAxis& depth, in
   return may_read_more || ends_with_buffer(kernel_, depth, full, access, access.other);
 }
 
-size_t ChainOperands::add(const TileAccess& given, int64_t lines, int64_t depth, Block& copies) {
+size_t ChainOperands::add(const TileAccess& given, Side side, int64_t lines, int64_t depth,
+                          Block& copies) {
   ChainOperand operand;
   operand.access = given;
   operand.lines = lines;
   operand.depth = (depth + kSide - 1) / kSide * kSide;
-  operand.is_resident = std::none_of(given.base.begin(), given.base.end(),
+  operand.is_resident = side == Side::Rows &&
+                        std::none_of(given.base.begin(), given.base.end(),
                                      [&](const Expr& e) { return mentions(e, form_.steps.var); });
   if (auto copied = padded_rows(kernel_, given.buffer, kRowAlignment)) {
     copied->copy.name = launch_.name + "_" + kernel_.buffers[given.buffer].name;

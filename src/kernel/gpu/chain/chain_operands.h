@@ -27,8 +27,11 @@ public:
   /// lies there counts for nothing.
   bool can_load(const TileAccess&, const TileAxis& depth, int64_t full, bool may_read_more) const;
 
-  /// Its number. Rows of which TMA cannot find the beginning are copied first: `copies`.
-  size_t add(const TileAccess&, int64_t lines, int64_t depth, Block& copies);
+  enum class Side : uint8_t { Rows, Columns };
+  /// Its number. What has the tile's rows stays for all steps where it does not move with them; what has
+  /// columns comes in each step, of which there may be one only. Rows of which TMA cannot find the
+  /// beginning are copied first: `copies`.
+  size_t add(const TileAccess&, Side, int64_t lines, int64_t depth, Block& copies);
   /// Boxes of an operand that lie in shared memory at a time: of one that steps move, and of one that stays for a tile.
   struct Stages {
     int64_t moving = 2, resident = 1;

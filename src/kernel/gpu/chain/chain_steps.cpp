@@ -59,9 +59,10 @@ void ChainSteps::place_products(Block& copies) {
       continue;
     PlacedProduct placed{*product, std::nullopt, 0, begins_with_zeros(n)};
     if (!is_of_block(product->a.buffer))
-      placed.a = operands_.add(product->a, rows_, product->depth.most, copies);
-    placed.b =
-        operands_.add(product->b, product->instruction->extents[1], product->depth.most, copies);
+      placed.a =
+          operands_.add(product->a, ChainOperands::Side::Rows, rows_, product->depth.most, copies);
+    placed.b = operands_.add(product->b, ChainOperands::Side::Columns,
+                             product->instruction->extents[1], product->depth.most, copies);
     products_[n] = std::move(placed);
   }
 }

@@ -145,6 +145,13 @@ TEST(ChainGroups, rows_may_have_one_block_of_keys) {
     }
 }
 
+TEST(ChainGroups, a_block_may_have_several_tiles_of_one_step) {
+  for (const std::string end : {"N", "i + 1"}) {
+    const Sizes sizes = {{"H", 5}, {"N", 20}, {"D", 16}};
+    expect_same(compile(attention(end), "auto", sizes, true, 2), sizes);
+  }
+}
+
 TEST(ChainGroups, one_tile_of_rows_may_have_two_blocks_of_keys) {
   // The second block of keys begins at row 64 of the only tile.
   const Sizes sizes = {{"H", 2}, {"N", 104}, {"D", 136}};
