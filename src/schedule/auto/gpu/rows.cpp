@@ -4,6 +4,7 @@
 #include "schedule/auto/rowwise/fuse_rows.h"
 #include "schedule/tree/extent.h"
 #include "schedule/tree/resolve.h"
+#include "support/integers.h"
 
 #include <algorithm>
 #include <bit>
@@ -23,8 +24,15 @@ constexpr int64_t kShortestRow = 8, kFewestThreads = 4;
 constexpr int64_t kMostThreadsOfRow = 512, kUsualThreadsOfRow = 256;
 /// Of rows that are loaded in less than 16 bytes a thread.
 constexpr int64_t kMostThreadsOfOddRow = 1024;
-/// Groups of neighbouring elements that are left to a thread at least when there are more threads than usual.
+/// Elements that a thread keeps at most where twice as many threads can keep the row as well.
+constexpr int64_t kKeptOfMany = 64;
+/// Groups of neighbouring elements that are left to a thread at least when there are more threads than
+/// usual.
 constexpr int64_t kLeastGroups = 4;
+/// The same when there are fewer threads than usual.
+constexpr int64_t kLeastTurns = 3;
+/// Groups that a thread of a short row has at most (docs/notes/gpu_rows.md).
+constexpr int64_t kMostTurnsOfShortRow = 4;
 constexpr int64_t kMostWarpsOfBlock = 8;
 /// Elements of a row that one warp has, or bytes.
 constexpr int64_t kRowOfWarp = 1024, kBytesOfWarp = 4096;
@@ -93,17 +101,40 @@ private:
     return rows;
   }
   int64_t threads() const {
-    const auto groups = static_cast<uint64_t>(std::max<int64_t>(extent_ / width_, 1));
-    // Short rows share a warp: as many threads as there are groups, so that none is idle.
+    const int64_t groups = std::max<int64_t>(extent_ / width_, 1);
     if (is_warp_per_row())
-      return std::clamp<int64_t>(static_cast<int64_t>(std::bit_ceil(groups)), kFewestThreads,
-                                 kWarp);
-    const auto threads = static_cast<int64_t>(std::bit_floor(groups));
+      return threads_of_short_row(groups);
+    const auto threads = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(groups)));
+    if (is_odd())
+      return std::clamp(threads, kWarp, threads_of_odd_row());
+    const bool has_many = rows_ >= kLeastGroups * environment_.gpu->multiprocessors;
+    const auto busy = static_cast<int64_t>(
+        std::bit_floor(static_cast<uint64_t>(has_many ? groups / kLeastTurns : groups)));
     // Rows of 8192 numbers of f32 were 0.2 to 1.1 % faster with 512 threads.
-    return std::clamp<int64_t>(
-        threads, kWarp,
-        std::clamp<int64_t>(threads / kLeastGroups, kUsualThreadsOfRow,
-                            is_odd() ? kMostThreadsOfOddRow : kMostThreadsOfRow));
+    return std::clamp<int64_t>(threads / kLeastGroups, std::clamp(busy, kWarp, kUsualThreadsOfRow),
+                               kMostThreadsOfRow);
+  }
+  /// Short rows share a warp: with few rows as many threads as there are groups, so that none is idle; with
+  /// many, as few as leave the GPU half full.
+  int64_t threads_of_short_row(int64_t groups) const {
+    auto threads = std::clamp<int64_t>(
+        static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(groups))), kFewestThreads, kWarp);
+    const auto places = [&](int64_t t) { return ceil_div(groups, t) * t; };
+    const int64_t enough =
+        environment_.gpu->multiprocessors * environment_.gpu->threads_per_multiprocessor / 2;
+    while (threads > kFewestThreads && rows_ * threads > enough &&
+           ceil_div(groups, threads / 2) <= kMostTurnsOfShortRow &&
+           places(threads / 2) <= places(threads))
+      threads /= 2;
+    return threads;
+  }
+  /// As few as keep the row in registers.
+  int64_t threads_of_odd_row() const {
+    if (extent_ <= kUsualThreadsOfRow * kMostKept)
+      return kUsualThreadsOfRow;
+    const bool is_kept = extent_ <= kMostKeptOfRow;
+    return is_kept && extent_ > kMostThreadsOfRow * kKeptOfMany ? kMostThreadsOfOddRow
+                                                                : kMostThreadsOfRow;
   }
 
   /// Length and vector width of the rows, and how many nests read each tensor along them.

@@ -23,10 +23,28 @@ std::pair<int64_t, int64_t> threads_of(const Kernel& kernel) {
 
 TEST(ShortRows, share_a_warp) {
   // Eight groups of four elements, and 256 threads to a block.
-  const Line wide = gpu_line::compile(kSoftmax, "auto", {{"M", 40000}, {"N", 32}});
-  EXPECT_EQ(threads_of(wide.kernel), (std::pair<int64_t, int64_t>(8, 32))) << print(wide.kernel);
-  const Line narrow = gpu_line::compile(kSoftmax, "auto", {{"M", 40000}, {"N", 16}});
-  EXPECT_EQ(threads_of(narrow.kernel).first, 4) << print(narrow.kernel);
+  const auto threads_for = [](int64_t rows, int64_t columns) {
+    return threads_of(gpu_line::compile(kSoftmax, "auto", {{"M", rows}, {"N", columns}}).kernel);
+  };
+  EXPECT_EQ(threads_for(9000, 32), (std::pair<int64_t, int64_t>(8, 32)));
+  EXPECT_EQ(threads_for(40000, 16).first, 4);
+  // With many rows a thread has two groups, and fewer shuffles.
+  EXPECT_EQ(threads_for(40000, 32), (std::pair<int64_t, int64_t>(4, 64)));
+  // 37 groups: 16 threads leave 11 of 48 places empty, 32 threads 27 of 64.
+  EXPECT_EQ(threads_for(40000, 148).first, 16);
+  EXPECT_EQ(threads_for(300, 148).first, 32);
+}
+
+TEST(ShortRows, longer_rows_have_threads_that_keep_them) {
+  const auto threads_for = [](int64_t rows, int64_t columns) {
+    return threads_of(gpu_line::compile(kSoftmax, "auto", {{"M", rows}, {"N", columns}}).kernel)
+        .first;
+  };
+  EXPECT_EQ(threads_for(3000, 1552), 128);
+  EXPECT_EQ(threads_for(30, 1552), 256);
+  EXPECT_EQ(threads_for(744, 11739), 256);
+  EXPECT_EQ(threads_for(744, 25579), 512);
+  EXPECT_EQ(threads_for(744, 39871), 1024);
 }
 
 TEST(ShortRows, are_right) {
