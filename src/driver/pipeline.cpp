@@ -7,6 +7,7 @@
 #include "kernel/passes.h"
 #include "poly/order_spec.h"
 #include "poly/scop.h"
+#include "program/rewrites/blocked_scans.h"
 #include "program/rewrites/dense_strides.h"
 #include "program/rewrites/filled_products.h"
 #include "program/rewrites/joined_dimensions.h"
@@ -39,8 +40,19 @@ Parsed<schedule::Schedule> scheduled(schedule::Schedule at, const SourcePtr& tex
   return at;
 }
 
+/// Elements of a scan that one thread goes through, and of a scan that is worth reading twice (docs/notes/blocked_scans.md).
+constexpr int64_t kScanOfBlock = 1024, kLongScan = 64 * kScanOfBlock;
+/// The same for GPUs, whose single threads are slow.
+constexpr int64_t kScanOfThread = 64, kLongScanOfGpu = 2048;
+
+program::Program with_blocked_scans(program::Program program, int64_t block, int64_t least) {
+  while (auto other = program::with_blocked_scan(program, block, least))
+    program = *std::move(other);
+  return program;
+}
+
 /// What `auto` alone decides on may also be written another way to the same result: products of bytes for machines that
-/// multiply those with a sign by those without one, operands with strides as copies without, rows that are no whole vectors as one long row, rows of several dimensions as
+/// multiply those with a sign by those without one, operands with strides as copies without, rows that are no whole vectors as one long row, long scans in blocks, rows of several dimensions as
 /// those of one, and nothing in loops of one iteration; for a GPU, products on plain cores in whole tiles. Under `numerics fast` to nearly the same: convolutions
 /// in Winograd's form, unless the request says which form they have.
 program::Program rewritten_for_target(program::Program program, const Request& request,
@@ -60,12 +72,15 @@ program::Program rewritten_for_target(program::Program program, const Request& r
         break;
       program = *std::move(other);
     }
+    program = with_blocked_scans(std::move(program), kScanOfThread, kLongScanOfGpu);
     constexpr int64_t kBytesOfLoad = 16;
     while (auto other = program::with_flat_maps(program, kBytesOfLoad))
       program = *std::move(other);
     return program;
   }
   program = program::without_unit_dimensions(std::move(program));
+  if (environment.cpu.cores > 1)
+    program = with_blocked_scans(std::move(program), kScanOfBlock, kLongScan);
   while (const auto m = request.winograd == 0 && program.numerics == program::Numerics::Fast
                             ? estimate::winograd_tile(program, environment.cpu)
                             : std::nullopt) {

@@ -3,6 +3,7 @@
 #include "driver/suspects.h"
 #include "estimate/count.h"
 #include "program/interpret/arguments.h"
+#include "program/rewrites/blocked_scans.h"
 #include "program/rewrites/find_convolution.h"
 #include "program/rewrites/winograd.h"
 #include "scalar/type.h"
@@ -187,6 +188,9 @@ Parsed<run::Timing> time_calls(const Compiled& compiled, const std::vector<int64
       options);
 }
 
+namespace {
+
+/// Tensors of integers and conditions that rounding may decide (Freedom).
 std::set<std::string> decided_by_floats(const program::Program& program) {
   std::vector<bool> is_decided;
   for (const program::Tensor& tensor : program.tensors)
@@ -214,18 +218,40 @@ std::set<std::string> decided_by_floats(const program::Program& program) {
   return names;
 }
 
+/// What elements of a scan are compared with at least. Of the 64 roundings that a tolerance has, four are for what was rounded
+/// while the running value was largest.
+double least_of_scan(const program::Array& array) {
+  constexpr double kShare = 1.0 / 16;
+  double largest = 0;
+  for (int64_t k = 0; k < array.elements(); ++k)
+    if (const double value = std::abs(array.get_double(k)); std::isfinite(value))
+      largest = std::max(largest, value);
+  return std::max(1.0, kShare * largest);
+}
+
+} // namespace
+
+Freedom freedom_of(const program::Program& program) {
+  Freedom freedom{decided_by_floats(program), {}};
+  for (const uint32_t tensor : program::scanned_tensors(program))
+    freedom.scanned.insert(program.tensors[tensor].name);
+  return freedom;
+}
+
 Difference compare(const program::Arrays& got, const program::Arrays& expected,
-                   const std::set<std::string>& decided_by_floats) {
+                   const Freedom& freedom) {
   Difference difference;
   for (const auto& [name, want] : expected) {
     const program::Array& have = got.at(name);
-    const bool is_exact = !scalar::is_float(want.elem()) && decided_by_floats.count(name) == 0;
+    const bool is_exact =
+        !scalar::is_float(want.elem()) && freedom.decided_by_floats.count(name) == 0;
+    const double least = freedom.scanned.count(name) != 0 ? least_of_scan(want) : 1.0;
     for (int64_t k = 0; k < want.elements(); ++k) {
       const double a = have.get_double(k);
       const double b = want.get_double(k);
       if (is_exact ? have.get(k).i == want.get(k).i : a == b || (std::isnan(a) && std::isnan(b)))
         continue;
-      double error = std::abs(a - b) / std::max(1.0, std::max(std::abs(a), std::abs(b)));
+      double error = std::abs(a - b) / std::max(least, std::max(std::abs(a), std::abs(b)));
       if (is_exact || std::isnan(error))
         error = INFINITY;
       if (error <= difference.worst)

@@ -28,13 +28,20 @@ struct Difference {
   std::vector<int64_t> element;
   double got = 0, expected = 0;
 };
-/// Integers and conditions are the same or infinitely far apart, but for those in tensors `decided_by_floats`.
-Difference compare(const program::Arrays& got, const program::Arrays& expected,
-                   const std::set<std::string>& decided_by_floats = {});
+/// What the contract leaves open of a program's results, besides how often they are rounded.
+struct Freedom {
+  /// Tensors of integers or conditions that a float has a part in, by a conversion or a comparison: rounding
+  /// may decide their elements. All others are exact under every contract.
+  std::set<std::string> decided_by_floats;
+  /// Tensors of running values (prefix sums): what was rounded while they were large stays when they are small.
+  std::set<std::string> scanned;
+};
+Freedom freedom_of(const program::Program&);
 
-/// Tensors of integers or conditions that a float has a part in, by a conversion or a comparison: rounding may decide their elements. All
-/// others are exact under every contract.
-std::set<std::string> decided_by_floats(const program::Program&);
+/// Integers and conditions are the same or infinitely far apart, but for those that floats decide. Elements of
+/// scans are compared with a part of the largest in their tensor where they are smaller.
+Difference compare(const program::Arrays& got, const program::Arrays& expected,
+                   const Freedom& = {});
 
 /// How far a compiled result may be from the interpreter's. Nothing under `exact`; otherwise 64 roundings of the
 /// type that sums are computed in, times the root of the longest sum or size, and 4 units in the last place of

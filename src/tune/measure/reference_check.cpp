@@ -44,7 +44,7 @@ bool is_interpretable(const program::Program& program, const std::vector<int64_t
 
 std::string difference_of(const program::Program& program, const program::Arrays& got,
                           const program::Arrays& expected, double allowed) {
-  const driver::Difference d = driver::compare(got, expected, driver::decided_by_floats(program));
+  const driver::Difference d = driver::compare(got, expected, driver::freedom_of(program));
   if (d.worst <= allowed)
     return "";
   return fmt::format(
@@ -87,10 +87,9 @@ Parsed<Done> check_small(const Reference& reference) {
       KAWARA_TRY(
           const program::Arrays moved,
           collected(program::interpret(*program, *sizes, driver::perturbed_by_one_ulp(inputs))));
-      allowed = std::max(
-          allowed,
-          driver::tolerance_from_rounding(
-              driver::compare(moved, expected, driver::decided_by_floats(*program)).worst));
+      allowed = std::max(allowed,
+                         driver::tolerance_from_rounding(
+                             driver::compare(moved, expected, driver::freedom_of(*program)).worst));
     }
     if (auto wrong = refuse_difference(*program, got, expected, allowed))
       return fail(Diagnostics{*std::move(wrong)});

@@ -95,7 +95,7 @@ public:
         std::memcpy(memory_[t].data(), moved->second.data(), moved->second.bytes());
     KAWARA_TRY([[maybe_unused]] const Done done, collected(call(*default_)));
     const double worst =
-        driver::compare(results(), before, driver::decided_by_floats(task_.program)).worst;
+        driver::compare(results(), before, driver::freedom_of(task_.program)).worst;
     allowed_ = std::max(allowed_, driver::tolerance_from_rounding(worst));
     reset();
     KAWARA_TRY([[maybe_unused]] const Done again, collected(call(*default_)));

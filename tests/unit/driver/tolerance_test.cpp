@@ -40,7 +40,24 @@ TEST(Tolerance, IsNothingForIntegersThatNoFloatDecides) {
   EXPECT_TRUE(std::isinf(
       compare(one_element(scalar::Elem::Bool, 1), one_element(scalar::Elem::Bool, 0)).worst));
   EXPECT_EQ(compare(got, got).worst, 0);
-  EXPECT_LT(compare(got, want, {"y"}).worst, 1e-5) << "a float decides it";
+  EXPECT_LT(compare(got, want, Freedom{{"y"}, {}}).worst, 1e-5) << "a float decides it";
+}
+
+TEST(Tolerance, KnowsScans) {
+  const auto program = parsed("input x: f32[4]\noutput s: f32[4], y: f32[4]\ns[0] = x[0]\n"
+                              "for i in range(1, 4):\n    s[i] = s[i - 1] + x[i]\n"
+                              "y[i] = x[i]\n",
+                              program::Numerics::Rounding);
+  EXPECT_EQ(freedom_of(program).scanned, (std::set<std::string>{"s"}));
+  program::Array want(scalar::Elem::F32, {2});
+  want.set_double(0, 1600);
+  program::Array got = want;
+  got.set_double(1, 1);
+  const auto apart = [&](const Freedom& freedom) {
+    return compare({{"s", got}}, {{"s", want}}, freedom).worst;
+  };
+  EXPECT_DOUBLE_EQ(apart({}), 1);
+  EXPECT_DOUBLE_EQ(apart(Freedom{{}, {"s"}}), 0.01);
 }
 
 TEST(Tolerance, KnowsIntegersThatAFloatDecides) {
@@ -52,7 +69,7 @@ TEST(Tolerance, KnowsIntegersThatAFloatDecides) {
                               "d[i] = b[i] + 1\n"
                               "e[i] = 1 if n[i] > 2 else a[i]\n",
                               program::Numerics::Rounding);
-  EXPECT_EQ(decided_by_floats(program), (std::set<std::string>{"b", "c", "d"}));
+  EXPECT_EQ(freedom_of(program).decided_by_floats, (std::set<std::string>{"b", "c", "d"}));
 }
 
 TEST(Tolerance, IsNothingUnderExact) {

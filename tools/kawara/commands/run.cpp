@@ -168,14 +168,14 @@ Parsed<Done> check_result(const program::Program& program, const std::vector<int
   if (!expected)
     return fail(Diagnostics{std::move(expected).error()});
   double tolerance = driver::tolerance_of(program, sizes);
-  const std::set<std::string> decided = driver::decided_by_floats(program);
-  const driver::Difference difference = driver::compare(results, *expected, decided);
+  const driver::Freedom freedom = driver::freedom_of(program);
+  const driver::Difference difference = driver::compare(results, *expected, freedom);
   if (!(difference.worst <= tolerance) && tolerance > 0)
     if (auto moved = while_waiting("interpreting again for --check", [&] {
           return program::interpret(program, sizes, driver::perturbed_by_one_ulp(inputs));
         }))
       tolerance = std::max(tolerance, driver::tolerance_from_rounding(
-                                          driver::compare(*moved, *expected, decided).worst));
+                                          driver::compare(*moved, *expected, freedom).worst));
   if (!(difference.worst <= tolerance))
     return fail(Diagnostics{mismatch(difference, tolerance, program.numerics)});
   report.checked(difference.worst, tolerance);
