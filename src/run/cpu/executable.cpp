@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <new>
@@ -130,9 +131,10 @@ std::optional<Diagnostic> refuse_arguments(const emit::Signature& signature,
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     const emit::BufferInfo& info = signature.arguments[i];
+    // A power of two; to divide by it would take as long as a small kernel.
     const int64_t element = scalar::bytes_of(info.elem);
     const bool is_misaligned =
-        reinterpret_cast<uintptr_t>(arguments[i]) % static_cast<uintptr_t>(element) != 0;
+        (reinterpret_cast<uintptr_t>(arguments[i]) & static_cast<uintptr_t>(element - 1)) != 0;
     if (!is_misaligned && arguments[i] != nullptr)
       continue;
     const auto bytes = emit::bytes_of(info, params);
@@ -188,12 +190,22 @@ struct Executable::Impl {
   LoadTimes times;
   std::shared_ptr<ThreadPool> pool;
   std::shared_ptr<const JitCode> code;
+  /// That of the last call, or null: one caller after the other takes no lock. A call of a small kernel takes less time than to lock
+  /// and unlock twice.
+  std::atomic<CallContext*> last = nullptr;
   std::mutex mutex;
-  std::vector<std::unique_ptr<CallContext>> idle; ///< guarded by `mutex`
+  std::vector<std::unique_ptr<CallContext>> idle; ///< the others; guarded by `mutex`
+
+  Impl() = default;
+  ~Impl() { delete last.load(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   std::unique_ptr<CallContext> make_context() const;
   std::unique_ptr<CallContext> take(std::span<const int64_t> params);
   void give(std::unique_ptr<CallContext> context);
+  /// Makes the last one idle, too; needs the lock.
+  void collect();
   std::optional<Diagnostic> plan(CallContext&, std::span<const int64_t> params) const;
   /// Memory for one call, and the pointers into it.
   Buffer place(CallContext&) const;
@@ -210,12 +222,18 @@ std::unique_ptr<CallContext> Executable::Impl::make_context() const {
 
 /// An idle context, rather one that was planned for these parameters.
 std::unique_ptr<CallContext> Executable::Impl::take(std::span<const int64_t> params) {
+  const auto fits_params = [&](const CallContext& context) {
+    return std::equal(params.begin(), params.end(), context.params.begin(), context.params.end());
+  };
+  std::unique_ptr<CallContext> recent(last.exchange(nullptr, std::memory_order_acquire));
+  if (recent && fits_params(*recent))
+    return recent;
   {
     const std::lock_guard lock(mutex);
+    if (recent)
+      idle.push_back(std::move(recent));
     for (size_t i = idle.size(); i-- > 0;) {
-      const bool fits =
-          std::equal(params.begin(), params.end(), idle[i]->params.begin(), idle[i]->params.end());
-      if (!fits && i != 0)
+      if (!fits_params(*idle[i]) && i != 0)
         continue;
       std::swap(idle[i], idle.back());
       std::unique_ptr<CallContext> context = std::move(idle.back());
@@ -227,8 +245,19 @@ std::unique_ptr<CallContext> Executable::Impl::take(std::span<const int64_t> par
 }
 
 void Executable::Impl::give(std::unique_ptr<CallContext> context) {
+  CallContext* none = nullptr;
+  if (last.compare_exchange_strong(none, context.get(), std::memory_order_release,
+                                   std::memory_order_relaxed)) {
+    static_cast<void>(context.release());
+    return;
+  }
   const std::lock_guard lock(mutex);
   idle.push_back(std::move(context));
+}
+
+void Executable::Impl::collect() {
+  if (CallContext* recent = last.exchange(nullptr, std::memory_order_acquire))
+    idle.emplace_back(recent);
 }
 
 std::optional<Diagnostic> Executable::Impl::plan(CallContext& context,
@@ -301,6 +330,7 @@ Executable Executable::clone() const {
 
 void Executable::forget_constants() const {
   const std::lock_guard lock(impl_->mutex);
+  impl_->collect();
   for (const auto& context : impl_->idle)
     context->constants.clear();
 }
@@ -309,6 +339,7 @@ const std::string& Executable::object() const { return impl_->code->object(); }
 
 std::span<const std::byte> Executable::prepared() const {
   const std::lock_guard lock(impl_->mutex);
+  impl_->collect();
   if (!impl_->signature.has_prepared || !impl_->signature.params.empty())
     return {};
   const auto layout = emit::workspace_layout(impl_->signature, {});
@@ -354,10 +385,11 @@ Result<Done, Diagnostic> Executable::call(std::span<void* const> arguments,
     fault = index_outside(impl_->signature, *context);
   else if (context->divided_by_zero.load() != 0)
     fault = divided_by_zero(impl_->signature.name);
-  context->outside = 0;
-  context->divided_by_zero = 0;
-  if (fault)
+  if (fault) {
+    context->outside = 0;
+    context->divided_by_zero = 0;
     context->constants.clear(); // what was prepared is no good either
+  }
   impl_->give(std::move(context));
   if (temps.bytes() > 0)
     impl_->pool->release(std::move(temps));
