@@ -26,6 +26,12 @@ TEST(AutoDepthOutside, of_more_weights_than_the_L2_holds) {
   EXPECT_EQ(nest.lanes_along(), "m");
 }
 
+TEST(AutoDepthOutside, of_wide_vectors_too) {
+  // 3.5 MB of weights for 40 rows of 40 results each, an L2 of 2 MB.
+  EXPECT_EQ(outermost(image_of(1200, 80, 40, 40), "sapphirerapids"), "c");
+  EXPECT_EQ(outermost(image_of(16, 80, 40, 40), "sapphirerapids"), "h");
+}
+
 TEST(AutoDepthOutside, of_more_than_the_L1_holds_for_a_row) {
   EXPECT_EQ(outermost(image_of(160, 80, 40, 20)), "c") << "92 KB of weights and 42 of the image";
   EXPECT_EQ(outermost(image_of(32, 80, 40, 20)), "h") << "18 and 8 KB";
