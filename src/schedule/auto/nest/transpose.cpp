@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kTransposedRun = 64;
 /// Elements of the squares that are transposed in registers, at most: they are made of as many vectors.
 constexpr int64_t kWidestSquare = 16;
+/// And at least, in parts of a vector: those of 16 bytes of f32 (docs/notes/thin_transposes.md).
+constexpr int64_t kLeastSquare = 4;
 
 class Transposition {
 public:
@@ -46,13 +48,20 @@ public:
       for (size_t k = 0; k < moves.size() && moves[*write][access] == Move::Far; ++k)
         if (k != *write && moves[k][access] == Move::Unit)
           read = k;
-    const int64_t lanes = native_lanes();
-    if (read && feeds_tiles())
-      return Sides{*write, *read};
-    if (!read || facts_.extents[*write] < lanes || facts_.extents[*read] < 2 * lanes ||
-        (facts_.extents[*write] < 2 * lanes && facts_.extents[*write] % lanes != 0))
+    if (!read || (!feeds_tiles() && square({*write, *read}) == 0))
       return std::nullopt;
     return Sides{*write, *read};
+  }
+
+  /// Elements of a side of the squares: those of a vector, or of as large a part of it as the shorter side of the tensor has enough
+  /// of; 0 where it has too few for any.
+  int64_t square(const Sides& sides) const {
+    const int64_t written = facts_.extents[sides.write], read = facts_.extents[sides.read];
+    for (int64_t lanes = native_lanes(); lanes >= std::min(kLeastSquare, native_lanes());
+         lanes /= 2)
+      if (written >= lanes && read >= 2 * lanes && (written >= 2 * lanes || written % lanes == 0))
+        return lanes;
+    return 0;
   }
 
   /// Elements of a vector that squares are made of, and their bytes: those of results, or a whole vector of bytes where nothing is
@@ -68,7 +77,7 @@ public:
     return is_copy && facts_.extents[sides.write] >= 2 * lanes &&
                    facts_.extents[sides.read] >= 2 * lanes
                ? std::pair(lanes, bytes)
-               : std::pair(native_lanes(), element_bytes());
+               : std::pair(square(sides), element_bytes());
   }
 
   /// Whether elements are copied into rows of tiles, 64 bytes each (schedule/auto/product/amx_convolution.h).

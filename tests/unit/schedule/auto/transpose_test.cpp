@@ -40,5 +40,19 @@ TEST(AutoTransposed, bytes_are_transposed_as_they_lie) {
   EXPECT_EQ(rows_of_square(transposed("i8", "X[j, i] + 1")), 4) << "an addition is of i32";
 }
 
+TEST(AutoTransposed, a_thin_side_has_squares_of_a_part_of_a_vector) {
+  const auto thin = [](int64_t columns) {
+    const std::string n = std::to_string(columns);
+    return around(by_default("input X: f32[7000, " + n + "]\noutput Y: f32[" + n +
+                                 ", 7000]\nY[i, j] = X[j, i]\n",
+                             "sapphirerapids", 1),
+                  0);
+  };
+  EXPECT_EQ(rows_of_square(thin(64)), 16);
+  EXPECT_EQ(rows_of_square(thin(24)), 8);
+  EXPECT_EQ(rows_of_square(thin(8)), 4);
+  EXPECT_EQ(rows_of_square(thin(5)), 0) << "fewer than two squares";
+}
+
 } // namespace
 } // namespace kawara::schedule
