@@ -1,4 +1,4 @@
-#include "unit/schedule/programs.h"
+#include "unit/schedule/auto/facts.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 namespace kawara::schedule {
 namespace {
 
-std::string loops_of(const std::string& text) {
-  const Schedule made = for_one_core_of("neoverse-v1", text);
+std::string loops_of(const std::string& text, const char* processor = "neoverse-v1") {
+  const Schedule made = for_one_core_of(processor, text);
   return poly::print(made.order, poly::names_of_statements(made.scop));
 }
 
@@ -79,6 +79,17 @@ TEST(AutoConvolution, neighbours_are_lanes_where_nothing_is_shifted) {
                                      "out[k, q] = sum(c, image[c, q] * weight[k, c])\n");
   EXPECT_EQ(loops.find("for k.1.1:  # vector"), std::string::npos) << loops;
   EXPECT_NE(loops.find("# vector("), std::string::npos) << loops;
+}
+
+TEST(AutoConvolution, few_filters_are_lanes_of_wide_vectors_too) {
+  for (const int64_t filters : {5, 8, 15}) {
+    const std::string loops = loops_of(convolution(filters, 9), "sapphirerapids");
+    EXPECT_NE(loops.find("for k.1.1:  # vector(16) unroll"), std::string::npos) << loops;
+  }
+  const std::string two = loops_of(convolution(2, 9), "sapphirerapids");
+  EXPECT_EQ(two.find("for k.1.1:  # vector"), std::string::npos) << "an eighth of each vector:\n"
+                                                                 << two;
+  EXPECT_NE(two.find("for w"), std::string::npos) << two;
 }
 
 } // namespace
