@@ -99,8 +99,8 @@ public:
       out.push_back({"transpose in squares", std::move(transposed)});
     if (auto rows = recurrence_plan(schedule_, nest_, facts_, may_be_parallel_); !rows.empty())
       out.push_back({"rows of a recurrence side by side", std::move(rows)});
-    if (sums_columns())
-      out.push_back({"sums of columns in registers", columns()});
+    if (const auto sum = sums_columns())
+      out.push_back({"sums of columns in registers", columns(*sum)});
     if (parts_.vector && !parts_.rest.empty())
       if (auto plan = jammed(); plan != lanes(true))
         out.push_back({"unroll-and-jam", std::move(plan)});
@@ -214,23 +214,48 @@ private:
     return plan;
   }
 
-  /// Short rows are added up element by element: there are registers for all the sums.
-  bool sums_columns() const {
+  /// Short rows are added up element by element: there are registers for all the sums. Loops outside, each with sums of its own, stay
+  /// there; narrow vectors walk along such rows with several of them at once.
+  std::optional<size_t> sums_columns() const {
     constexpr int64_t kShortestSum = 8, kMostSums = 16;
     if (!parts_.vector || reduces(*parts_.vector) || nest_.statements.size() != 1 ||
-        facts_.fixed != 0 || nest_.loops.size() != 2)
-      return false;
-    const size_t v = *parts_.vector, r = 1 - v;
+        facts_.fixed != 0)
+      return std::nullopt;
+    const size_t v = *parts_.vector;
     const Strides& lanes = facts_.strides[v];
-    return reduces(r) && facts_.is_parallel[v] && lanes.far == 0 && lanes.none == 0 &&
-           facts_.extents[r] >= kShortestSum && facts_.extents[v] >= native_lanes() &&
-           facts_.extents[v] <= kMostSums * native_lanes();
+    std::optional<size_t> sum;
+    bool has_others = false;
+    for (size_t k = 0; k < nest_.loops.size(); ++k)
+      if (k != v && reduces(k) && !sum)
+        sum = k;
+      else if (k != v) {
+        if (!facts_.is_parallel[k] || facts_.strides[k].none != 0)
+          return std::nullopt;
+        has_others = true;
+      }
+    const bool is_line = cpu_.vector_bytes >= cpu_.caches.line;
+    const bool is_short =
+        sum && (is_line || !has_others) && facts_.is_parallel[v] && lanes.far == 0 &&
+        lanes.none == 0 && facts_.extents[*sum] >= kShortestSum &&
+        facts_.extents[v] >= native_lanes() && facts_.extents[v] <= kMostSums * native_lanes();
+    return is_short ? sum : std::nullopt;
   }
 
-  std::vector<Directive> columns() const {
+  std::vector<Directive> columns(size_t sum) const {
     const LoopName elements = name(*parts_.vector);
-    return {Reorder{{name(1 - *parts_.vector), elements}}, Vectorize{elements, native_lanes()},
-            Unroll{elements, std::nullopt}};
+    Reorder order;
+    for (size_t k = 0; k < nest_.loops.size(); ++k)
+      if (k != sum && k != *parts_.vector)
+        order.loops.push_back(name(k));
+    const bool is_shared = may_be_parallel_ && !order.loops.empty();
+    const LoopName outermost = is_shared ? order.loops.front() : elements;
+    order.loops.push_back(name(sum));
+    order.loops.push_back(elements);
+    std::vector<Directive> plan{std::move(order), Vectorize{elements, native_lanes()},
+                                Unroll{elements, std::nullopt}};
+    if (is_shared)
+      plan.emplace_back(Parallel{outermost});
+    return plan;
   }
 
   /// Rows and lanes that fill the register file: rows x (lanes / W) accumulators and their operands.
@@ -395,7 +420,10 @@ private:
       const scalar::ReduceOp op = schedule_.scop[id].text.op;
       chooses = chooses && (op == scalar::ReduceOp::Max || op == scalar::ReduceOp::Min);
     }
-    const int64_t many = std::min<int64_t>(16 * native_lanes(), kShortSum);
+    // Left alone, rows of such a sum run in lanes and are gathered element by element, where vectors are whole lines (docs/notes/short_sums.md).
+    const bool is_line = cpu_.vector_bytes >= cpu_.caches.line;
+    const int64_t many =
+        is_line ? native_lanes() : std::min<int64_t>(16 * native_lanes(), kShortSum);
     return facts_.strides[v].far == 0 &&
            (computes_functions(schedule_, nest_) ||
             facts_.extents[v] >= (chooses ? kFewVectors * native_lanes() : many));

@@ -1,10 +1,23 @@
 #include "schedule/auto/nest/gemv.h"
 
+#include "schedule/auto/product/product.h"
+
 namespace kawara::schedule {
 namespace {
 
 /// Rows that pay for the copy, vectors of a row that pay for adding up lanes, and products that pay for threads.
 constexpr int64_t kDotRows = 8, kDotVectors = 4, kDotThreads = 32768;
+
+/// With vectors of a whole line, one of a row pays for adding up its lanes, and a copy that is kept from call to call pays for itself with
+/// a single row, and one column with elements in rows of their own. Columns far apart come into such vectors element by element, which takes two to five times as long (docs/notes/short_sums.md).
+struct Shortest {
+  int64_t rows, columns, vectors;
+};
+Shortest shortest(const Schedule& schedule, uint32_t right, const target::Cpu& cpu) {
+  if (cpu.vector_bytes < cpu.caches.line)
+    return {kDotRows, 2, kDotVectors};
+  return keeps_values(schedule, right) ? Shortest{1, 1, 1} : Shortest{kDotRows, 2, 1};
+}
 
 /// The loops of a nest of one sum of products by what they move.
 struct Dots {
@@ -66,7 +79,9 @@ std::vector<Directive> dots_plan(const Schedule& schedule, const Nest& nest, con
   for (const size_t k : dots->columns)
     columns = std::min(columns * facts.extents[k], int64_t{1} << 30);
   const int64_t depth = facts.extents[dots->depth];
-  if (rows < kDotRows || columns < 2 || columns >= 2 * lanes || depth < kDotVectors * lanes)
+  const Shortest least = shortest(schedule, dots->right, environment.cpu);
+  if (rows < least.rows || columns < least.columns || columns >= 2 * lanes ||
+      depth < least.vectors * lanes)
     return {};
   // With the statement: the copy's loops will have the same names.
   const auto name = [&](size_t k) {

@@ -1,6 +1,7 @@
 #include "unit/schedule/auto/facts.h"
 
 #include <fmt/format.h>
+#include <tuple>
 
 // Products whose results take as long to store as to compute, and which loop of a convolution runs in lanes.
 
@@ -90,6 +91,43 @@ TEST(AutoConvolution, few_filters_are_lanes_of_wide_vectors_too) {
   EXPECT_EQ(two.find("for k.1.1:  # vector"), std::string::npos) << "an eighth of each vector:\n"
                                                                  << two;
   EXPECT_NE(two.find("for w"), std::string::npos) << two;
+}
+
+Schedule product_for(const char* processor, int64_t rows, int64_t columns, int64_t depth) {
+  return for_one_core_of(
+      processor, fmt::format("numerics rounding\ninput A: f32[{0}, {2}]\nconst B: f32[{2}, {1}]\n"
+                             "output C: f32[{0}, {1}]\nC[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                             rows, columns, depth));
+}
+
+TEST(AutoShortSums, one_wide_vector_of_terms_runs_in_lanes) {
+  const auto lanes_along = [](int64_t terms) {
+    const std::string text = fmt::format("numerics rounding\ninput A: f32[59, {0}], x: f32[{0}]\n"
+                                         "output y: f32[59]\ny[i] = sum(k, A[i, k] * x[k])\n",
+                                         terms);
+    return around(for_one_core_of("sapphirerapids", text), 1).lanes_along();
+  };
+  EXPECT_EQ(lanes_along(51), "k");
+  EXPECT_NE(lanes_along(15), "k");
+}
+
+TEST(AutoShortSums, few_kept_columns_are_copied_side_by_side_for_one_wide_vector) {
+  for (const auto& [rows, columns, depth] : {std::tuple(40, 3, 16), std::tuple(7, 2, 248),
+                                             std::tuple(1, 8, 75), std::tuple(59, 1, 51)}) {
+    const Schedule wide = product_for("sapphirerapids", rows, columns, depth);
+    EXPECT_TRUE(is_packed(wide, "B")) << loops_of(wide);
+    EXPECT_EQ(around(wide, 1).lanes_along(), "k") << loops_of(wide);
+  }
+  EXPECT_FALSE(is_packed(product_for("neoverse-v1", 7, 2, 248), "B"));
+}
+
+TEST(AutoShortSums, of_columns_stay_in_registers_for_each_iteration_outside) {
+  const std::string text = "input X: f32[118, 2672, 24]\noutput Y: f32[118, 24]\n"
+                           "Y[a, c] = sum(r, X[a, r, c])\n";
+  const std::string wide = loops_of(text, "sapphirerapids");
+  EXPECT_NE(wide.find("for c:  # vector(16) unroll"), std::string::npos) << wide;
+  EXPECT_LT(wide.find("for r:"), wide.find("for c:  # vector(16) unroll")) << wide;
+  EXPECT_EQ(loops_of(text).find("for c:  # vector(4) unroll"), std::string::npos);
 }
 
 } // namespace
