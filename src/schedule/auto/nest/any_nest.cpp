@@ -119,9 +119,9 @@ public:
     if (auto transposed =
             transposed_window(schedule_, nest_, facts_, native_lanes(), cpu_.vector_registers))
       return transposed;
-    return parts_.vector
-               ? small_window(schedule_, nest_, facts_, *parts_.vector, native_lanes(), cpu_.cores)
-               : std::nullopt;
+    const auto lanes = window_lanes(schedule_, nest_, facts_, parts_.vector, cpu_);
+    return lanes ? small_window(schedule_, nest_, facts_, *lanes, native_lanes(), cpu_.cores)
+                 : std::nullopt;
   }
 
 private:

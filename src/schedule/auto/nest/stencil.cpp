@@ -94,6 +94,21 @@ void take_rows(const Schedule& schedule, SmallWindow& window, const NestFacts& f
 
 } // namespace
 
+std::optional<size_t> window_lanes(const Schedule& schedule, const Nest& nest,
+                                   const NestFacts& facts, std::optional<size_t> best,
+                                   const target::Cpu& cpu) {
+  const int64_t lanes = target::vector_lanes(cpu, widest_bytes(schedule, nest));
+  if (!best || !facts.strides[*best].writes_same_element || facts.extents[*best] >= lanes ||
+      cpu.vector_bytes < cpu.caches.line)
+    return best;
+  for (size_t k = 0; k < nest.loops.size(); ++k)
+    if (facts.is_parallel[k] &&
+        moves_of(schedule.scop, schedule.order, nest.statements.front(), nest.depth + k).front() ==
+            Move::Unit)
+      return k;
+  return best;
+}
+
 std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& nest,
                                         const NestFacts& facts, size_t lanes, int64_t vector,
                                         int64_t cores) {

@@ -19,6 +19,11 @@ struct SmallWindow {
   poly::StmtId update() const { return nest.statements.front(); }
 };
 
+/// The loop of a window's results that runs in lanes, where `best` is what is best for any nest. Neighbouring taps may look better than
+/// results with strides; but of fewer taps than lanes of a line nothing runs in lanes (docs/notes/short_sums.md).
+std::optional<size_t> window_lanes(const Schedule&, const Nest&, const NestFacts&,
+                                   std::optional<size_t> best, const target::Cpu&);
+
 /// The nest as such a window, with `lanes` in lanes, `vector` of them in a vector; what so many threads share best is outermost.
 std::optional<SmallWindow> small_window(const Schedule&, const Nest&, const NestFacts&,
                                         size_t lanes, int64_t vector, int64_t cores);

@@ -130,5 +130,17 @@ TEST(AutoShortSums, of_columns_stay_in_registers_for_each_iteration_outside) {
   EXPECT_EQ(loops_of(text).find("for c:  # vector(4) unroll"), std::string::npos);
 }
 
+TEST(AutoShortSums, of_fewer_taps_than_lanes_leave_these_to_results_with_strides) {
+  const auto lanes_along = [](const char* processor) {
+    return around(for_one_core_of(processor,
+                                  "input X: f32[96, 30, 16]\nconst W: f32[96, 5, 5]\n"
+                                  "output Y: f32[96, 13, 6]\nY[g, h, w] = "
+                                  "sum((r, s), X[g, 2 * h + r, 2 * w + s] * W[g, r, s])\n"),
+                  1)
+        .lanes_along();
+  };
+  EXPECT_EQ(lanes_along("sapphirerapids"), "w");
+}
+
 } // namespace
 } // namespace kawara::schedule
