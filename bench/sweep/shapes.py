@@ -43,6 +43,11 @@ def percentile(values, share):
     return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
 
 
+def mean(ratios):
+    """The geometric one."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
 class Family:
     """Ratios of one family: the peer's time over Kawara's. Above 1 Kawara is faster."""
 
@@ -62,11 +67,10 @@ class Family:
         if not self.ratios:
             return [f"{self.name}: nothing ran, {len(self.wrong)} wrong"]
         values = [ratio for ratio, _ in self.ratios]
-        mean = math.exp(sum(map(math.log, values)) / len(values))
         shares = "  ".join(f"{100 * s:g}%: {percentile(values, s):.2f}x" for s in (0, 0.05, 0.25, 0.5, 0.75, 0.95))
         asked = f"5% >= {self.fifth:.2f}x" + (f", median >= {self.median:.2f}x" if self.median else "")
         is_met = not self.wrong and percentile(values, 0.05) >= self.fifth and percentile(values, 0.5) >= (self.median or 0)
-        out = [f"{self.name}: {len(values)} shapes, {len(self.wrong)} wrong, mean {mean:.2f}x  {shares}  "
+        out = [f"{self.name}: {len(values)} shapes, {len(self.wrong)} wrong, mean {mean(values):.2f}x  {shares}  "
                f"({asked}: {'met' if is_met else 'NOT met'})", "  the ten worst:"]
         out += [f"    {ratio:5.2f}x  {what}{self.both_times(what)}" for ratio, what in sorted(self.ratios)[:10]]
         out += [f"    wrong: {what}" for what in self.wrong]

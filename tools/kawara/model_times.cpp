@@ -167,8 +167,9 @@ measure_steps(driver::Model& model, const std::map<std::string, Datum>& inputs,
     run::MeasureOptions turns;
     turns.sample_seconds = 0.02;
     turns.limit_seconds = 12;
-    turns.pause_seconds =
-        0.1; // both keep threads that wait for more work, ONNX Runtime for up to 60 ms
+    if (run::default_threads() > 1)
+      // Both keep threads that wait for more work, ONNX Runtime for up to 60 ms.
+      turns.pause_seconds = 0.1;
     const std::vector<run::Timing> timings = run::measure_interleaved(
         {[&] { is_fine = static_cast<bool>(model.run(inputs)) && is_fine; }, [&] { other->run(); }},
         turns);
