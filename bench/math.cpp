@@ -107,7 +107,7 @@ int main() {
   fmt::print("\n");
   for (const UnaryOp op :
        {UnaryOp::Exp, UnaryOp::Log, UnaryOp::Tanh, UnaryOp::Erf, UnaryOp::Sigmoid, UnaryOp::Silu,
-        UnaryOp::Gelu, UnaryOp::GeluTanh, UnaryOp::Rsqrt})
+        UnaryOp::Gelu, UnaryOp::GeluTanh, UnaryOp::Sin, UnaryOp::Cos, UnaryOp::Rsqrt})
     kawara::print_row(op);
   return 0;
 }

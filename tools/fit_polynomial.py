@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds the coefficients of src/scalar/expand_*: near-minimax fits with f32 coefficients.
+"""Finds the coefficients of src/scalar/expand and of program/operators/inverse: near-minimax fits with f32 coefficients.
 
     tools/fit_polynomial.py exp        prints one table; see FITS for the names
     tools/fit_polynomial.py            prints all (a few minutes)
@@ -12,7 +12,7 @@ rounding. Needs the Python package mpmath.
 import struct
 import sys
 
-from mpmath import cos, erf, erfc, exp, log, log1p, lu_solve, matrix, mp, mpf, pi, sqrt
+from mpmath import acosh, asin, asinh, atan, atanh, cos, erf, erfc, exp, log, log1p, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tan
 
 mp.dps = 40
 
@@ -115,7 +115,37 @@ def fit_tail():
                (1 / (mpf("14.5") + shift) - middle, 1 / shift - middle), 11)
 
 
-FITS = {"exp": fit_exp, "short_exp": fit_short_exp, "log": fit_log, "erf": fit_erf, "tail": fit_tail}
+def fit_erf_parts():
+    """Near zero, and the exponent of 1 - erf beyond."""
+    near = mpf("0.927734375")
+    ratio = lambda s: erf(sqrt(s)) / sqrt(s) if s else 2 / sqrt(pi)
+    fit_in_f32("erf(x) / x - 1, in x^2", lambda s: ratio(s) - 1, lambda s: 1 / ratio(s), (mpf(0), near**2), 5)
+    fit_in_f32("-log(1 - erf(t)) / t - 1", lambda t: -log(erfc(t)) / t - 1, lambda t: erfc(t) * t / erf(t), (near, mpf(4)), 6)
+
+
+def fit_cubic(name, f, end, degree, first):
+    """(f(x) - x) / x^3 in x^2, so that x + x^3 P(x^2) is near f(x); `first` is its value at 0."""
+    part = lambda s: (f(sqrt(s)) - sqrt(s)) / sqrt(s) ** 3 if s > mpf("1e-12") else mpf(first)
+    fit_in_f32(f"({name}(x) - x) / x^3, in x^2", part, lambda s: s ** mpf("1.5") / f(sqrt(s)) if s else mpf(0), (mpf(0), mpf(end) ** 2), degree)
+
+
+def fit_sin():
+    fit_cubic("sin", sin, pi / 4, 2, mpf(-1) / 6)
+    part = lambda s: (cos(sqrt(s)) - 1 + s / 2) / s**2 if s > mpf("1e-9") else mpf(1) / 24
+    fit_in_f32("(cos(r) - 1 + r^2/2) / r^4, in r^2", part, lambda s: s * s / cos(sqrt(s)), (mpf(0), (pi / 4) ** 2), 2)
+
+
+def fit_inverse():
+    fit_cubic("asin", asin, mpf("0.5"), 4, mpf(1) / 6)
+    fit_cubic("atan", atan, tan(pi / 8), 4, mpf(-1) / 3)
+    fit_cubic("sinh", sinh, mpf(1), 2, mpf(1) / 6)
+    fit_cubic("asinh", asinh, mpf("0.5"), 5, mpf(-1) / 6)
+    fit_cubic("atanh", atanh, mpf("0.5"), 5, mpf(1) / 3)
+    ratio = lambda z: acosh(1 + z) / sqrt(z) if z else sqrt(mpf(2))
+    fit_in_f32("acosh(1 + z) / sqrt(z)", ratio, lambda z: 1 / ratio(z), (mpf(0), mpf("0.5")), 4)
+
+
+FITS = {"sin": fit_sin, "inverse": fit_inverse, "erf_parts": fit_erf_parts, "exp": fit_exp, "short_exp": fit_short_exp, "log": fit_log, "erf": fit_erf, "tail": fit_tail}
 
 if __name__ == "__main__":
     for which in sys.argv[1:] or FITS:

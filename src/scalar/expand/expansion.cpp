@@ -114,6 +114,8 @@ bool has_expansion(UnaryOp op, Elem elem) {
   case UnaryOp::Tanh:
   case UnaryOp::Erf:
   case UnaryOp::Sigmoid:
+  case UnaryOp::Sin:
+  case UnaryOp::Cos:
   case UnaryOp::Silu:
   case UnaryOp::Gelu:
   case UnaryOp::GeluTanh:
@@ -142,6 +144,10 @@ Expr expand(UnaryOp op, const Expr& x, Accuracy accuracy, const Let& let, Denorm
     return is_quick ? expand_erf_quickly(formula, arg) : expand_erf(formula, arg);
   case UnaryOp::Sigmoid:
     return expand_sigmoid(formula, arg);
+  case UnaryOp::Sin:
+    return expand_sin(formula, arg);
+  case UnaryOp::Cos:
+    return expand_cos(formula, arg);
   case UnaryOp::Silu:
     return expand_silu(formula, arg);
   case UnaryOp::Gelu:

@@ -100,6 +100,8 @@ Expr scaled_exp(const Formula&, const Expr& z, double scale);
 Expr expand_sigmoid(const Formula&, const Expr& x);
 Expr expand_silu(const Formula&, const Expr& x);
 Expr expand_tanh(const Formula&, const Expr& x);
+Expr expand_sin(const Formula&, const Expr& x);
+Expr expand_cos(const Formula&, const Expr& x);
 Expr expand_log(const Formula&, const Expr& x);
 Expr expand_erf(const Formula&, const Expr& x);
 Expr expand_erf_quickly(const Formula&, const Expr& x);

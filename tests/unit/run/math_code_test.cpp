@@ -364,7 +364,8 @@ TEST_P(MathCode, HasNoCallsUnlessExact) {
 INSTANTIATE_TEST_SUITE_P(Functions, MathCode,
                          testing::Values(UnaryOp::Exp, UnaryOp::Log, UnaryOp::Tanh, UnaryOp::Erf,
                                          UnaryOp::Sigmoid, UnaryOp::Silu, UnaryOp::Gelu,
-                                         UnaryOp::GeluTanh, UnaryOp::Rsqrt),
+                                         UnaryOp::GeluTanh, UnaryOp::Sin, UnaryOp::Cos,
+                                         UnaryOp::Rsqrt),
                          [](const auto& function) {
                            return std::string(scalar::name_of(function.param));
                          });
