@@ -3,6 +3,8 @@
 #include "scalar/half.h"
 #include "support/check.h"
 
+#include <llvm/TargetParser/Triple.h>
+
 #include <bit>
 #include <cmath>
 
@@ -154,6 +156,27 @@ llvm::Value* FunctionEmitter::f32_rounded_to_odd(Value* v) {
   return b_.CreateBitCast(odd, f32);
 }
 
+/// Floats as the nearest integers of a type, without their fractions; 0 for NaN. For vectors of x86, LLVM would convert lane by lane.
+llvm::Value* FunctionEmitter::saturated(Value* v, llvm::Type* to, bool is_unsigned) {
+  const bool is_lane_by_lane =
+      v->getType()->isVectorTy() && llvm::Triple(parts_.module.getTargetTriple()).isX86();
+  if (is_unsigned || !is_lane_by_lane || v->getType()->getScalarType()->isHalfTy()) {
+    const auto saturating = is_unsigned ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
+    return b_.CreateIntrinsic(saturating, {to, v->getType()}, {v});
+  }
+  const unsigned bits = to->getScalarSizeInBits();
+  // The highest integer is no float; the next number is a power of two.
+  const double end = std::ldexp(1.0, static_cast<int>(bits) - 1);
+  const auto number = [&](double value) { return llvm::ConstantFP::get(v->getType(), value); };
+  const auto integer = [&](const llvm::APInt& value) { return llvm::ConstantInt::get(to, value); };
+  Value* is_above = b_.CreateFCmpOGE(v, number(end));
+  Value* is_inside = b_.CreateAnd(b_.CreateFCmpOGE(v, number(-end)), b_.CreateNot(is_above));
+  Value* cut = b_.CreateFPToSI(b_.CreateSelect(is_inside, v, number(0)), to);
+  Value* low = b_.CreateSelect(b_.CreateFCmpOLT(v, number(-end)),
+                               integer(llvm::APInt::getSignedMinValue(bits)), cut);
+  return b_.CreateSelect(is_above, integer(llvm::APInt::getSignedMaxValue(bits)), low);
+}
+
 llvm::Value* FunctionEmitter::convert(Value* v, Elem from, Elem to) {
   if (from == to)
     return v;
@@ -191,10 +214,7 @@ llvm::Value* FunctionEmitter::convert(Value* v, Elem from, Elem to) {
     if (to == Elem::Bool)
       return b_.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType()));
     const Elem whole = scalar::compute_type(to);
-    const auto saturating =
-        whole == Elem::U64 ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
-    Value* number = b_.CreateIntrinsic(saturating, {typed(whole), v->getType()}, {v});
-    return b_.CreateTrunc(number, typed(to));
+    return b_.CreateTrunc(saturated(v, typed(whole), whole == Elem::U64), typed(to));
   }
   if (scalar::is_float(to))
     return has_no_sign(from) ? b_.CreateUIToFP(v, typed(to)) : b_.CreateSIToFP(v, typed(to));

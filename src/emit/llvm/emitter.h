@@ -226,6 +226,7 @@ private:
 
   // convert.cpp
   Value* convert(Value*, scalar::Elem from, scalar::Elem to);
+  Value* saturated(Value*, llvm::Type* to, bool is_unsigned);
   Value* bf16_from_f32(Value*);
   Value* float8_from_f32(Value*, scalar::Elem);
   Value* f32_from_float8(Value*, scalar::Elem);
