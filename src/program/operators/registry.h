@@ -27,6 +27,7 @@ std::span<const Operator> padded_channels_last_operators();
 std::span<const Operator> convolution_operators();
 std::span<const Operator> einsum_operators();
 std::span<const Operator> generator_operators();
+std::span<const Operator> inverse_operators();
 std::span<const Operator> layout_operators();
 std::span<const Operator> loss_operators();
 std::span<const Operator> normalization_operators();
