@@ -1,5 +1,9 @@
 #include "unit/driver/one_node.h"
 
+#include "run/functions/function.h"
+
+#include <random>
+
 namespace kawara::driver::one_node {
 namespace {
 
@@ -110,6 +114,91 @@ TEST(Resize, ChoosesNearestElementsAsOldVersionsDo) {
   const Tensor row = floats({5}, {0, 1, 2, 3, 4});
   expect_elements(run({"Resize", {}, {row, floats({1}, {0.6})}, 10})[0], {0, 2, 4});
   expect_elements(run({"Resize", {}, {row, floats({1}, {1.4})}, 10})[0], {0, 0, 1, 2, 2, 3, 4});
+}
+
+/// What has no weight is not read.
+TEST(Resize, DoesNotLetInfinitiesThroughThatHaveNoWeight) {
+  const double inf = std::numeric_limits<double>::infinity();
+  graph::Graph graph = graph_of(
+      scaled(floats({5}, {1, inf, 3, 5, 7}), {3},
+             {{"mode", Word("linear")}, {"coordinate_transformation_mode", Word("asymmetric")}}));
+  graph.initializers[graph.nodes[0].inputs[2]] = floats({1}, {3});
+  graph.inputs.pop_back();
+  Model model(graph);
+  const auto got = model.run({{"x0", {floats({5}, {1, inf, 3, 5, 7}), false, {}}}});
+  ASSERT_TRUE(got);
+  EXPECT_EQ(model.programs().size(), 1U);
+  const std::vector<double> y = elements_of((*got)[0].tensor);
+  EXPECT_EQ(y[0], 1);
+  EXPECT_EQ(y[3], inf);
+  EXPECT_EQ(y[6], 3);
+  EXPECT_NEAR(y[14], 7, 1e-6);
+}
+
+/// The same with sizes or scales that are known before the run: a program. The function says what it means.
+void expect_what_the_function_gives(const Case& c, const std::string& what) {
+  SCOPED_TRACE(what);
+  graph::Graph graph = graph_of(c);
+  for (const size_t k : {size_t{2}, size_t{3}})
+    if (k < c.inputs.size() && c.inputs[k]) {
+      graph.initializers[graph.nodes[0].inputs[k]] = c.inputs[k];
+      graph.inputs.pop_back();
+    }
+  run::FunctionCall call{graph.nodes[0], c.opset, {}};
+  for (const Tensor& input : c.inputs)
+    call.inputs.push_back({input, false, {}});
+  const auto wanted = run::find_function("Resize")->call(call);
+  Model model(graph);
+  const auto got = model.run({{"x0", {c.inputs[0], false, {}}}});
+  ASSERT_TRUE(got) << render(got.error());
+  ASSERT_TRUE(wanted) << wanted.error();
+  ASSERT_EQ((*got)[0].tensor.shape(), (*wanted)[0].tensor.shape());
+  ASSERT_EQ((*got)[0].tensor.type(), (*wanted)[0].tensor.type());
+  const double by = c.inputs[0].type() == DataType::F32 ? 1e-5 : 0;
+  expect_elements((*got)[0].tensor, elements_of((*wanted)[0].tensor), by);
+  const bool is_left = (*got)[0].tensor.shape() == c.inputs[0].shape();
+  EXPECT_TRUE(is_left || (*got)[0].tensor.elements() == 0 || model.programs().size() == 1);
+}
+
+TEST(Resize, AsAProgramIsWhatTheFunctionGives) {
+  std::mt19937 random(11); // NOLINT(cert-msc51-cpp): the same samples every time
+  const auto between = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  };
+  const auto word = [&](const std::vector<Word>& some) {
+    return some[static_cast<size_t>(between(0, static_cast<int64_t>(some.size()) - 1))];
+  };
+  for (int n = 0; n < 60; ++n) {
+    const Shape shape{between(1, 2), between(1, 3), between(1, 9), between(1, 12)};
+    const bool is_whole = between(0, 3) == 0;
+    const Word mode = is_whole ? "nearest" : word({"nearest", "linear", "cubic"});
+    Attributes attributes{
+        {"mode", mode},
+        {"nearest_mode", word({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})},
+        {"coordinate_transformation_mode",
+         word({"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+               "asymmetric", "tf_half_pixel_for_nn"})},
+        {"keep_aspect_ratio_policy", word({"stretch", "stretch", "not_larger", "not_smaller"})},
+        {"exclude_outside", between(0, 1)},
+        {"antialias", between(0, 1)},
+        {"axes", std::vector<int64_t>{2, 3}}};
+    if (mode == "cubic")
+      attributes["cubic_coeff_a"] = -0.5;
+    Tensor x = varied(shape, n);
+    if (is_whole) {
+      x = Tensor(word({"u8", "i64"}) == "u8" ? DataType::U8 : DataType::I64, shape);
+      for (int64_t k = 0; k < x.elements(); ++k)
+        x.set_int(k, k * 37 % 251);
+    }
+    const auto scale = [&] { return static_cast<double>(between(3, 40)) / 8; };
+    const Case c = between(0, 1) == 0 ? sized(x, {between(1, 20), between(1, 25)}, attributes)
+                                      : scaled(x, {scale(), scale()}, attributes);
+    std::string what = mode;
+    for (const auto& [name, value] : attributes)
+      if (const auto* text = std::get_if<Word>(&value))
+        what += " " + *text;
+    expect_what_the_function_gives(c, fmt::format("{}: {} {}", n, what, graph::text_of(shape)));
+  }
 }
 
 } // namespace
