@@ -1,3 +1,4 @@
+#include "program/operators/convolution.h"
 #include "program/operators/registry.h"
 #include "program/operators/window.h"
 
@@ -8,45 +9,6 @@
 namespace kawara::program::operators {
 namespace {
 namespace of_convolution {
-
-/// Shapes of a convolution, checked. Dimensions of extent 1 in front (one image, one group) are left out
-/// of the program, so that it is the nest that people write.
-struct Sizes {
-  int64_t images = 1, groups = 1, channels = 1, filters = 1; ///< the last two per group
-  std::vector<int64_t> spatial, kernel;
-};
-
-std::vector<int64_t> tail(const Shape& shape) {
-  return shape.size() < 2 ? Shape{} : Shape(shape.begin() + 2, shape.end());
-}
-
-std::optional<Sizes> sizes_of(Definition& d, size_t image, size_t weight, bool is_transposed) {
-  if (!d.need(image) || !d.need(weight))
-    return std::nullopt;
-  const Shape &x = d.shape(image), &w = d.shape(weight);
-  Sizes s;
-  s.groups = d.integer("group", 1);
-  const bool fits = x.size() >= 3 && x.size() == w.size() && s.groups > 0 && x[1] % s.groups == 0 &&
-                    w[0] % s.groups == 0 &&
-                    (is_transposed ? w[0] == x[1] : w[1] * s.groups == x[1]) && product(w) > 0;
-  if (!fits) {
-    d.refuse(fmt::format("an image {} and weights {} in {} groups do not fit together",
-                         graph::text_of(x), graph::text_of(w), s.groups));
-    return std::nullopt;
-  }
-  s.images = x[0];
-  s.channels = x[1] / s.groups;
-  s.filters = is_transposed ? w[1] : w[0] / s.groups;
-  s.spatial = tail(x);
-  s.kernel = tail(w);
-  return s;
-}
-
-void check_bias(Definition& d, size_t k, const Sizes& s) {
-  if (d.has(k) && d.shape(k) != Shape{s.groups * s.filters})
-    d.refuse(fmt::format("the bias has the shape {} for {} filters", graph::text_of(d.shape(k)),
-                         s.groups * s.filters));
-}
 
 std::string with_comma(const std::vector<std::string>& parts) { return join(parts, ", "); }
 
@@ -69,28 +31,11 @@ struct Kind {
   std::string image_zero, weight_zero; ///< subtracted before multiplying; may be empty
 };
 
-/// "g, m" without what `nest` left out: index of a value per filter, seen as [groups, filters].
-std::string filter_index(const Sizes& s) {
-  std::vector<std::string> parts;
-  if (s.groups != 1)
-    parts.push_back("g");
-  if (!(s.groups != 1 && s.filters == 1))
-    parts.push_back("m");
-  return with_comma(parts);
-}
-
-Shape filter_shape(const Sizes& s) {
-  Shape shape;
-  if (s.groups != 1)
-    shape.push_back(s.groups);
-  if (!(s.groups != 1 && s.filters == 1))
-    shape.push_back(s.filters);
-  return shape;
-}
-
 /// A sum of products as text: loops, factors, and the part of them that belongs to one filter.
 struct SumText {
   std::string taps, image, weight;
+  std::string weight_index;
+  Shape weights;
   std::string filter;
   Shape filters;
   int64_t count = 0; ///< of products
@@ -101,8 +46,16 @@ struct SumText {
 void add_sums_around_zeros(Definition& d, const Kind& kind, const Nest& nest, const SumText& sum) {
   const std::string &a = kind.image_zero, &b = kind.weight_zero;
   const std::string element = nest.index();
+  std::string factor = sum.weight;
+  if (!a.empty() && d.operand(kind.weight).is_weight) {
+    // A copy, made once: what only the product reads is packed for it.
+    d.temp("W", name_in_program(d.type(kind.weight)), sum.weights);
+    d.line("{} = {}", at("W", sum.weight_index),
+           at(fmt::format("X{}", kind.weight), sum.weight_index));
+    factor = at("W", sum.weight_index);
+  }
   d.temp("S", "i32", nest.shape());
-  d.line("{} = sum(({}), i32({}) * i32({}))", at("S", element), sum.taps, sum.image, sum.weight);
+  d.line("{} = sum(({}), i32({}) * i32({}))", at("S", element), sum.taps, sum.image, factor);
   std::string value = at("S", element);
   if (!a.empty()) {
     d.temp("V", "i32", sum.filters);
@@ -199,7 +152,7 @@ Sums add_sums(Definition& d, const Kind& kind, const Sizes& s, const Window& w) 
   if (has_zeros && !taps.empty() && !is_depthwise)
     add_sums_around_zeros(d, kind, nest,
                           {with_comma(taps), at(source, with_comma(x)), at(weight, with_comma(f)),
-                           filter_index(s), filter_shape(s),
+                           with_comma(f), w_shape, filter_index(s), filter_shape(s),
                            product(w_shape) / product(filter_shape(s))});
   else if (taps.empty())
     d.line("{} = {}", at("T", nest.index()), product_of_one);
@@ -313,64 +266,8 @@ void qlinear_conv(Definition& d) {
                                                  out_zero)));
 }
 
-/// Every result element gathers the taps that reach it: o + begin = stride * i + dilation * k.
-void conv_transpose(Definition& d) {
-  const auto s = sizes_of(d, 0, 1, true);
-  if (!s)
-    return;
-  const Window w = transposed_window_of(d, s->spatial, s->kernel);
-  check_bias(d, 2, *s);
-  if (d.is_settled())
-    return;
-  d.output(d.type(0), result_shape(*s, w));
-  // Scattered sums in a buffer that has room for all taps, then cut to the result.
-  Nest scatter, result;
-  std::vector<std::string> x{"n", "g", "c"}, f{"g", "c", "m"}, t{"n", "g", "m"}, r{"n", "g", "m"};
-  for (Nest* nest : {&scatter, &result}) {
-    nest->loop("n", s->images);
-    nest->loop("g", s->groups);
-    nest->loop("m", s->filters);
-  }
-  Shape room{s->images, s->groups, s->filters};
-  scatter.loop("c", s->channels);
-  for (size_t k = 0; k < s->spatial.size(); ++k) {
-    const std::string i = "i" + std::to_string(k), q = "k" + std::to_string(k),
-                      o = "o" + std::to_string(k);
-    scatter.loop(i, s->spatial[k]);
-    result.loop(o, w.out[k]);
-    x.push_back(i);
-    f.push_back(q);
-    t.push_back(fmt::format("{} * {} + {} * {}", w.stride[k], i, w.dilation[k], q));
-    r.push_back(fmt::format("{} + {}", o, w.begin[k]));
-    room.push_back(std::max(w.out[k] + w.begin[k], w.stride[k] * (s->spatial[k] - 1) +
-                                                       w.dilation[k] * (w.kernel[k] - 1) + 1));
-  }
-  for (size_t k = 0; k < s->spatial.size(); ++k)
-    scatter.loop("k" + std::to_string(k), w.kernel[k]);
-  const auto split = [&](int64_t a, int64_t b, int64_t c, const std::vector<int64_t>& rest) {
-    Shape shape{a, b, c};
-    shape.insert(shape.end(), rest.begin(), rest.end());
-    return shape;
-  };
-  d.declare_operand(0, split(s->images, s->groups, s->channels, s->spatial));
-  d.declare_operand(1, split(s->groups, s->channels, s->filters, s->kernel));
-  d.declare_output(0, split(s->images, s->groups, s->filters, w.out));
-  d.temp("T", d.type(0) == DataType::F64 ? "f64" : "f32", room);
-  d.line("{} = 0", at("T", indices("z", room.size())));
-  d.add_line(scatter.around({fmt::format("{} += {} * {}", at("T", with_comma(t)),
-                                         at("X0", with_comma(x)), at("X1", with_comma(f)))}));
-  std::string value = at("T", with_comma(r));
-  if (d.has(2)) {
-    d.declare_operand(2, {s->groups, s->filters});
-    value += " + X2[g, m]";
-  }
-  d.add_line(result.around({at("Y0", result.index()) + " = " + value}));
-}
-
-constexpr Operator kAll[] = {{"Conv", conv},
-                             {"ConvInteger", conv_integer},
-                             {"ConvTranspose", conv_transpose},
-                             {"QLinearConv", qlinear_conv}};
+constexpr Operator kAll[] = {
+    {"Conv", conv}, {"ConvInteger", conv_integer}, {"QLinearConv", qlinear_conv}};
 
 } // namespace of_convolution
 } // namespace

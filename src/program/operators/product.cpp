@@ -167,6 +167,13 @@ std::string sums_around_zeros(Definition& d, const Sizes& s, size_t left, size_t
   const std::string a = zero_of(d, left_zero, s, true), b = zero_of(d, right_zero, s, false);
   const std::string x = fmt::format("i32(X{}[{}i, k])", left, s.left),
                     y = fmt::format("i32(X{}[{}k, j])", right, s.right);
+  std::string factor = y;
+  if (!a.empty() && d.operand(right).is_weight) {
+    // A copy, made once: what only the product reads is packed for it.
+    d.temp("W", name_in_program(d.type(right)), s.right_shape);
+    d.line("W[{0}k, j] = X{1}[{0}k, j]", s.right, right);
+    factor = fmt::format("i32(W[{}k, j])", s.right);
+  }
   if (a.empty() && b.empty())
     return fmt::format("sum(k, {} * {})", x, y);
   const auto without_depth = [](Shape shape, bool is_left) {
@@ -174,7 +181,7 @@ std::string sums_around_zeros(Definition& d, const Sizes& s, size_t left, size_t
     return shape;
   };
   d.temp("S", "i32", program_shape(s));
-  d.line("S[{}i, j] = sum(k, {} * {})", batch_index(s), x, y);
+  d.line("S[{}i, j] = sum(k, {} * {})", batch_index(s), x, factor);
   std::string value = fmt::format("S[{}i, j]", batch_index(s));
   if (!a.empty()) {
     d.temp("R", "i32", without_depth(s.right_shape, false));

@@ -6,16 +6,13 @@ namespace kawara::program::operators {
 namespace {
 
 std::vector<std::span<const Operator>> families() {
-  return {attention_operators(),     binary_operators(),
-          convolution_operators(),   einsum_operators(),
-          generator_operators(),     inverse_operators(),
-          layout_operators(),        loss_operators(),
-          normalization_operators(), padding_operators(),
-          pooling_operators(),       product_operators(),
-          quantization_operators(),  recurrent_operators(),
-          reduction_operators(),     resize_operators(),
-          shape_operators(),         unary_operators(),
-          channels_last_operators(), padded_channels_last_operators()};
+  return {attention_operators(),    binary_operators(),        convolution_operators(),
+          einsum_operators(),       generator_operators(),     inverse_operators(),
+          layout_operators(),       loss_operators(),          normalization_operators(),
+          padding_operators(),      pooling_operators(),       product_operators(),
+          quantization_operators(), recurrent_operators(),     reduction_operators(),
+          resize_operators(),       shape_operators(),         transposed_convolution_operators(),
+          unary_operators(),        channels_last_operators(), padded_channels_last_operators()};
 }
 
 } // namespace

@@ -39,6 +39,7 @@ std::span<const Operator> recurrent_operators();
 std::span<const Operator> reduction_operators();
 std::span<const Operator> resize_operators();
 std::span<const Operator> shape_operators();
+std::span<const Operator> transposed_convolution_operators();
 std::span<const Operator> unary_operators();
 
 } // namespace kawara::program::operators
