@@ -259,7 +259,10 @@ private:
       step.results.push_back(k < node.outputs.size() ? node.outputs[k] : graph::kAbsent);
     if (all_constant && is_constant(node))
       return fold(node, definition, step);
-    const bool is_join = node.op == "Concat" && is_contiguous_join(node);
+    // No operand is made inside a result of the graph: that takes a program, which may make some of them on the way.
+    const bool is_result =
+        std::count(graph_.outputs.begin(), graph_.outputs.end(), node.outputs[0]) > 0;
+    const bool is_join = node.op == "Concat" && !is_result && is_contiguous_join(node);
     auto program = program::parse(make_source("operator.kw", definition.text()));
     if (!program) // of types that it has no formula for
       return fail(refused(node, operand_texts(node), program.error().front().headline));
