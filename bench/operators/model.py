@@ -68,7 +68,8 @@ class Case:
     """Nodes in order. Inputs are given with each run, constants are in the file."""
 
     def __init__(self, opset=OPSET, may_round=False):
-        """`may_round`: results are steps of a scale; which of two near ones a sum is rounded to differs."""
+        """`may_round`: results may differ by more than their last places: steps of a scale, of which a sum takes either of two near ones;
+        elements between places that are computed in f32."""
         self.opset, self.may_round, self.inputs, self.constants, self.nodes, self.outputs = opset, may_round, {}, {}, [], []
 
     def input(self, values):

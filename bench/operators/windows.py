@@ -98,7 +98,7 @@ def upsampled(s):
 
 def sampled(mode, **attributes):
     def make(s):
-        case, image = Case(), s.image()
+        case, image = Case(may_round=True), s.image()
         grid = Values([1, image[2], image[3], 2], -1.0, 1.0)
         return case.gives(case.node("GridSample", case.input(floats(*image)), case.input(grid), mode=mode, **attributes))
     return make

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace kawara::driver {
@@ -24,6 +25,18 @@ Diagnostic other_result(const TapeCall& call, size_t output, const Tensor& got) 
                              output, graph::name_of(got.type()), graph::text_of(got.shape())));
 }
 
+int64_t bytes_of(const TapeTensor& tensor) {
+  return graph::elements_of(tensor.shape).value_or(0) * graph::bytes_of(tensor.type);
+}
+
+bool overlaps(const run::Place& place, const std::vector<Datum>& data) {
+  return std::any_of(data.begin(), data.end(), [&](const Datum& datum) {
+    const std::byte* begin = datum.tensor ? datum.tensor.data() : nullptr;
+    return begin != nullptr && begin < place.memory + place.bytes &&
+           place.memory < begin + datum.tensor.bytes();
+  });
+}
+
 /// Memory that somebody else keeps.
 std::shared_ptr<std::byte> borrowed(std::byte* data) {
   return {std::shared_ptr<std::byte>(), data};
@@ -35,12 +48,13 @@ int64_t Port::bytes() const {
   return graph::elements_of(shape).value_or(0) * graph::bytes_of(type);
 }
 
-Result<std::vector<Tensor>, Diagnostic> results_of(const TapeCall& call,
-                                                   std::vector<Datum> inputs) {
+Result<std::vector<Tensor>, Diagnostic> results_of(const TapeCall& call, std::vector<Datum> inputs,
+                                                   std::vector<run::Place> places) {
   const run::Function* function = run::find_function(call.node.op);
   if (!function)
     return fail(refused(call.node, {}, "this version of Kawara has no such function"));
-  const auto results = function->call({call.node, call.opset, std::move(inputs)});
+  const auto results =
+      function->call({call.node, call.opset, std::move(inputs), nullptr, std::move(places)});
   if (!results)
     return fail(refused(call.node, {}, results.error()));
   std::vector<Tensor> out;
@@ -117,11 +131,19 @@ Result<Done, Diagnostic> Player::call(const TapeCall& call, std::span<void* cons
                                  false,
                                  {}}
                          : Datum{});
-  KAWARA_TRY(const std::vector<Tensor> results, results_of(call, std::move(data)));
+  std::vector<run::Place> places;
+  for (const auto& output : call.outputs) {
+    const run::Place place =
+        output ? run::Place{address(output->slot, inputs, outputs), bytes_of(*output)}
+               : run::Place{};
+    places.push_back(overlaps(place, data) ? run::Place{} : place);
+  }
+  KAWARA_TRY(const std::vector<Tensor> results,
+             results_of(call, std::move(data), std::move(places)));
   for (size_t k = 0; k < results.size(); ++k)
     if (results[k])
-      std::memcpy(address(call.outputs[k]->slot, inputs, outputs), results[k].data(),
-                  static_cast<size_t>(results[k].bytes()));
+      if (std::byte* to = address(call.outputs[k]->slot, inputs, outputs); to != results[k].data())
+        std::memcpy(to, results[k].data(), static_cast<size_t>(results[k].bytes()));
   return Done{};
 }
 

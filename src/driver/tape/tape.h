@@ -69,7 +69,8 @@ Result<Tape, Diagnostic> tape_from_plans(const graph::Graph&, const std::vector<
 
 /// Results of a call, of the types and shapes that the tape has for them; those that it does not want are
 /// empty. Refuses what the function refuses and results of other types or shapes (K0511).
-Result<std::vector<Tensor>, Diagnostic> results_of(const TapeCall&, std::vector<Datum> inputs);
+Result<std::vector<Tensor>, Diagnostic> results_of(const TapeCall&, std::vector<Datum> inputs,
+                                                   std::vector<run::Place> places = {});
 /// Refuses elements that are not the guard's (K0568).
 Result<Done, Diagnostic> check(const Tape&, const TapeGuard&, const std::byte* elements);
 

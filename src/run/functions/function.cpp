@@ -15,11 +15,26 @@ template <class T> T value_of(const graph::Attribute* attribute, T otherwise) {
 }
 
 std::vector<std::span<const Function>> families() {
-  return {gather_functions(), number_functions(), random_functions(), resize_functions(),
-          rotate_functions(), sample_functions(), search_functions(), sequence_functions()};
+  return {fourier_functions(), gather_functions(), number_functions(),
+          random_functions(),  resize_functions(), rotate_functions(),
+          sample_functions(),  search_functions(), sequence_functions()};
 }
 
 } // namespace
+
+Tensor FunctionCall::result(size_t output, DataType type, const Shape& shape) const {
+  const Place place = output < places.size() ? places[output] : Place{};
+  const auto elements = graph::elements_of(shape);
+  if (place.memory == nullptr || !elements || *elements * graph::bytes_of(type) != place.bytes)
+    return result_tensor(type, shape);
+  return Tensor(type, shape, {std::shared_ptr<std::byte>(), place.memory}); // the caller keeps it
+}
+
+Tensor FunctionCall::result_like(size_t output, const Tensor& tensor) const {
+  Tensor copy = result(output, tensor.type(), tensor.shape());
+  std::memcpy(copy.data(), tensor.data(), static_cast<size_t>(tensor.bytes()));
+  return copy;
+}
 
 const graph::Attribute* FunctionCall::attribute(const std::string& name) const {
   if (reads)

@@ -23,13 +23,25 @@ struct Datum {
   std::vector<Tensor> items; ///< of a sequence
 };
 
+/// Memory for a result that does not overlap any operand; none where there is no wish.
+struct Place {
+  std::byte* memory = nullptr;
+  int64_t bytes = 0;
+};
+
 /// One application of an operator to values. Absent inputs are tensors without elements.
 struct FunctionCall {
   const graph::Node& node;
   int64_t opset = 0;
   std::vector<Datum> inputs;
   std::set<std::string>* reads =
-      nullptr; ///< gets the names of attributes that the function looks at
+      nullptr;                    ///< gets the names of attributes that the function looks at
+  std::vector<Place> places = {}; ///< where results are to lie, by output
+
+  /// A tensor for a result of which every element will be written: in its place, if it has just so many bytes.
+  Tensor result(size_t output, DataType type, const Shape& shape) const;
+  /// The same with the elements of another tensor.
+  Tensor result_like(size_t output, const Tensor&) const;
 
   bool has(size_t k) const {
     return k < inputs.size() && (inputs[k].is_sequence || static_cast<bool>(inputs[k].tensor));
@@ -63,6 +75,7 @@ const Function* find_function(std::string_view name);
 std::vector<std::string> function_names();
 
 // One list per family.
+std::span<const Function> fourier_functions();
 std::span<const Function> gather_functions();
 std::span<const Function> number_functions();
 std::span<const Function> random_functions();

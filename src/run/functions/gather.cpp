@@ -1,7 +1,5 @@
 #include "run/functions/function.h"
 
-#include "run/functions/result_memory.h"
-
 #include <fmt/format.h>
 
 #include <cstring>
@@ -93,7 +91,7 @@ Outputs gather(const FunctionCall& call) {
   Shape result(shape.begin(), shape.begin() + axis);
   result.insert(result.end(), indices.shape().begin(), indices.shape().end());
   result.insert(result.end(), shape.begin() + axis + 1, shape.end());
-  Tensor out = result_tensor(data.type(), result);
+  Tensor out = call.result(0, data.type(), result);
   const int64_t count = indices.elements();
   const auto problem = with_indices(indices, extent, [&](const auto* index) {
     with_size(bytes, [&](auto size) {
@@ -117,18 +115,15 @@ std::vector<int64_t> strides_of(const Shape& shape) {
   return strides;
 }
 
-/// One row of the indices: `moves` is 1 where its elements lie side by side in the data, too.
-template <class Index, class F>
-void along_row(const Index* index, int64_t row, int64_t width, int64_t base, int64_t moves,
-               int64_t step, int64_t extent, F f) {
-  for (int64_t k = 0; k < width; ++k)
-    f(row + k, base + moves * k + from_front(index[row + k], extent) * step);
-}
+/// A row of indices and what it names in the data: `base` without the coordinate that the indices replace, of which one more is `step`
+/// elements; `moves` is 1 where the row's elements lie side by side in the data, too.
+struct Row {
+  int64_t first = 0, width = 0, base = 0, moves = 0, step = 1;
+};
 
-/// Calls f(element of `indices`, element of `data`) with the coordinate along `axis` replaced by the index.
-template <class F>
-std::optional<std::string> along_axis(const Tensor& data, const Tensor& indices, int64_t axis,
-                                      F f) {
+/// Why these indices do not fit the data along the axis.
+std::optional<std::string> misfit_along_axis(const Tensor& data, const Tensor& indices,
+                                             int64_t axis) {
   if (axis < 0 || indices.rank() != data.rank())
     return "the indices need the dimensions of the data";
   if (!is_index(indices))
@@ -136,23 +131,40 @@ std::optional<std::string> along_axis(const Tensor& data, const Tensor& indices,
   for (int64_t k = 0; k < data.rank(); ++k)
     if (k != axis && indices.shape()[static_cast<size_t>(k)] > data.shape()[static_cast<size_t>(k)])
       return "the indices are larger than the data";
+  return std::nullopt;
+}
+
+/// Rows of the indices one after the other; within one only the last coordinate changes.
+template <class F> void each_row(const Tensor& data, const Tensor& indices, int64_t axis, F f) {
   const std::vector<int64_t> strides = strides_of(data.shape());
-  const int64_t extent = data.shape()[static_cast<size_t>(axis)];
-  const int64_t step = strides[static_cast<size_t>(axis)];
-  // Rows of the indices one after the other; within one only the last coordinate changes.
   const size_t last = data.shape().size() - 1;
-  const int64_t width = indices.shape()[last];
-  const int64_t moves = static_cast<int64_t>(last) == axis ? 0 : 1;
+  Row row;
+  row.width = indices.shape()[last];
+  row.step = strides[static_cast<size_t>(axis)];
+  row.moves = static_cast<int64_t>(last) == axis ? 0 : 1;
+  std::vector<int64_t> at(last + 1, 0);
+  for (; row.first < indices.elements(); row.first += row.width) {
+    row.base = 0;
+    for (size_t t = 0; t < last; ++t)
+      row.base += static_cast<int64_t>(t) == axis ? 0 : strides[t] * at[t];
+    f(row);
+    for (size_t t = last; t-- > 0 && ++at[t] == indices.shape()[t];)
+      at[t] = 0;
+  }
+}
+
+/// Calls f(element of `indices`, element of `data`) with the coordinate along `axis` replaced by the index.
+template <class F>
+std::optional<std::string> along_axis(const Tensor& data, const Tensor& indices, int64_t axis,
+                                      F f) {
+  if (const auto problem = misfit_along_axis(data, indices, axis))
+    return problem;
+  const int64_t extent = data.shape()[static_cast<size_t>(axis)];
   return with_indices(indices, extent, [&](const auto* index) {
-    std::vector<int64_t> at(last + 1, 0);
-    for (int64_t row = 0; row < indices.elements(); row += width) {
-      int64_t base = 0;
-      for (size_t t = 0; t < last; ++t)
-        base += static_cast<int64_t>(t) == axis ? 0 : strides[t] * at[t];
-      along_row(index, row, width, base, moves, step, extent, f);
-      for (size_t t = last; t-- > 0 && ++at[t] == indices.shape()[t];)
-        at[t] = 0;
-    }
+    each_row(data, indices, axis, [&](const Row& r) {
+      for (int64_t k = 0; k < r.width; ++k)
+        f(r.first + k, r.base + r.moves * k + from_front(index[r.first + k], extent) * r.step);
+    });
   });
 }
 
@@ -161,21 +173,54 @@ void copy_element(Tensor& to, int64_t target, const Tensor& from, int64_t source
   std::memcpy(to.data() + target * bytes, from.data() + source * bytes, static_cast<size_t>(bytes));
 }
 
+/// Rows whose indices are looked up and copied in one pass, which tells whether all of them were inside.
+template <class Bits, class Index>
+bool gathered_row(const Index* index, int64_t width, const Bits* from, int64_t moves, int64_t step,
+                  int64_t extent, Bits* to) {
+  bool is_inside = true;
+  const auto along = [&](auto next, auto distance) {
+    for (int64_t k = 0; k < width; ++k) {
+      const auto at = static_cast<uint64_t>(from_front(index[k], extent));
+      const bool fits = at < static_cast<uint64_t>(extent);
+      is_inside &= fits;
+      to[k] = from[next(k) + distance(static_cast<int64_t>(fits ? at : 0))];
+    }
+  };
+  const auto same = [](int64_t k) { return k; };
+  const auto scaled = [step](int64_t at) { return at * step; };
+  if (moves == 0 && step == 1)
+    along([](int64_t) { return int64_t{0}; }, same);
+  else if (moves == 1)
+    along(same, scaled);
+  else
+    along([](int64_t) { return int64_t{0}; }, scaled);
+  return is_inside;
+}
+
 Outputs gather_elements(const FunctionCall& call) {
   const Tensor &data = call.tensor(0), &indices = call.tensor(1);
-  Tensor out = result_tensor(data.type(), indices.shape());
+  Tensor out = call.result(0, data.type(), indices.shape());
   const int64_t axis = axis_of(call.integer("axis", 0), data.rank());
-  std::optional<std::string> problem;
-  with_size(graph::bytes_of(data.type()), [&](auto size) {
+  if (const auto problem = misfit_along_axis(data, indices, axis))
+    return fail(*problem);
+  const int64_t extent = data.shape()[static_cast<size_t>(axis)];
+  bool is_inside = extent > 0 || indices.elements() == 0;
+  with_size(is_inside ? graph::bytes_of(data.type()) : 0, [&](auto size) {
+    if (!is_inside)
+      return;
     // Numbers of that size, not bytes, which could lie anywhere.
     using Bits = typename BitsOf<decltype(size)::value>::type;
-    Bits* const to = out.as<Bits>();
-    const Bits* const from = data.as<Bits>();
-    problem = along_axis(data, indices, axis,
-                         [to, from](int64_t k, int64_t element) { to[k] = from[element]; });
+    const auto rows_of = [&](const auto* index) {
+      each_row(data, indices, axis, [&](const Row& r) {
+        is_inside &= gathered_row(index + r.first, r.width, data.as<Bits>() + r.base, r.moves,
+                                  r.step, extent, out.as<Bits>() + r.first);
+      });
+    };
+    indices.type() == DataType::I64 ? rows_of(indices.as<int64_t>())
+                                    : rows_of(indices.as<int32_t>());
   });
-  if (problem)
-    return fail(*problem);
+  if (!is_inside) // says which
+    return fail(*with_indices(indices, extent, [](const auto*) {}));
   return one(std::move(out));
 }
 
@@ -216,6 +261,51 @@ void combine(const std::string& how, Tensor& to, int64_t target, const Tensor& f
     to.set_int(target, merged(to.get_int(target), from.get_int(source)));
 }
 
+/// f with an element of the C++ type that the tensor's elements have; false for types that are not computed in as they are.
+template <class F> bool with_number(DataType type, F f) {
+  switch (type) {
+  case DataType::F32:
+    return f(float{}), true;
+  case DataType::F64:
+    return f(double{}), true;
+  case DataType::I32:
+    return f(int32_t{}), true;
+  case DataType::I64:
+    return f(int64_t{}), true;
+  default:
+    return false;
+  }
+}
+
+/// Integers wrap around.
+template <class T> T wrapped_sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) +
+                          static_cast<std::make_unsigned_t<T>>(b));
+  else
+    return a + b;
+}
+template <class T> T wrapped_product(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else
+    return a * b;
+}
+
+/// Calls g with how two elements of type T become one.
+template <class T, class G> void with_reduction(const std::string& how, G g) {
+  if (how == "none")
+    g([](T, T b) { return b; });
+  else if (how == "add")
+    g([](T a, T b) { return wrapped_sum(a, b); });
+  else if (how == "mul")
+    g([](T a, T b) { return wrapped_product(a, b); });
+  else if (how == "max")
+    g([](T a, T b) { return extreme(true, a, b); });
+  else
+    g([](T a, T b) { return extreme(false, a, b); });
+}
+
 std::optional<std::string> known_reduction(const std::string& how) {
   for (const char* known : {"none", "add", "mul", "max", "min"})
     if (how == known)
@@ -230,10 +320,23 @@ Outputs scatter_elements(const FunctionCall& call) {
     return fail(*problem);
   if (updates.shape() != indices.shape() || updates.type() != data.type())
     return fail(std::string("the updates need the shape of the indices and the type of the data"));
-  Tensor out = copy_of(data);
-  const auto problem =
-      along_axis(data, indices, axis_of(call.integer("axis", 0), data.rank()),
-                 [&](int64_t k, int64_t element) { combine(how, out, element, updates, k); });
+  Tensor out = call.result_like(0, data);
+  const int64_t axis = axis_of(call.integer("axis", 0), data.rank());
+  std::optional<std::string> problem;
+  const bool is_known = with_number(data.type(), [&](auto sample) {
+    using T = decltype(sample);
+    T* const to = out.as<T>();
+    const T* const from = updates.as<T>();
+    with_reduction<T>(how, [&](auto merged) {
+      problem = along_axis(data, indices, axis, [=](int64_t k, int64_t element) {
+        to[element] = merged(to[element], from[k]);
+      });
+    });
+  });
+  if (!is_known)
+    problem = along_axis(data, indices, axis, [&](int64_t k, int64_t element) {
+      combine(how, out, element, updates, k);
+    });
   if (problem)
     return fail(*problem);
   return one(std::move(out));
@@ -282,7 +385,7 @@ Outputs gather_nd(const FunctionCall& call) {
   const int64_t elements = product(data.shape(), used, data.shape().size());
   Shape shape(indices.shape().begin(), indices.shape().end() - 1);
   shape.insert(shape.end(), data.shape().begin() + static_cast<int64_t>(used), data.shape().end());
-  Tensor out = result_tensor(data.type(), shape);
+  Tensor out = call.result(0, data.type(), shape);
   const int64_t bytes = graph::bytes_of(data.type());
   const auto problem = along_rows(data, indices, batch, [&](int64_t row, int64_t element) {
     std::memcpy(out.data() + row * elements * bytes, data.data() + element * bytes,
@@ -306,7 +409,7 @@ Outputs scatter_nd(const FunctionCall& call) {
   if (updates.elements() != rows * elements || updates.type() != data.type())
     return fail(fmt::format("{} updates do not fill {} slices of {} elements", updates.elements(),
                             rows, elements));
-  Tensor out = copy_of(data);
+  Tensor out = call.result_like(0, data);
   const auto problem = along_rows(data, indices, 0, [&](int64_t row, int64_t element) {
     const int64_t bytes = graph::bytes_of(data.type());
     if (how == "none")

@@ -53,6 +53,18 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   return out;
 }
 
+/// Calls f(element of the result, element of x, element of y).
+template <class F> void for_each_pair(const Tensor& x, const Tensor& y, const Shape& result, F f) {
+  const int64_t count = graph::elements_of(result).value_or(0);
+  if (x.shape() == result && y.shape() == result) {
+    for (int64_t k = 0; k < count; ++k)
+      f(k, k, k);
+    return;
+  }
+  for (int64_t k = 0; k < count; ++k)
+    f(k, stretched(x, result, k), stretched(y, result, k));
+}
+
 Outputs bit_shift(const FunctionCall& call) {
   const Tensor &x = call.tensor(0), &y = call.tensor(1);
   const auto shape = broadcast(x.shape(), y.shape());
@@ -61,19 +73,40 @@ Outputs bit_shift(const FunctionCall& call) {
   const std::string direction = call.word("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
     return fail(std::string("attribute `direction` must be LEFT or RIGHT"));
-  Tensor out(x.type(), *shape);
+  Tensor out = call.result(0, x.type(), *shape);
   const bool is_known = with_unsigned(x.type(), [&](auto sample) {
     using T = decltype(sample);
-    for (int64_t k = 0; k < out.elements(); ++k) {
-      const auto value = static_cast<uint64_t>(x.as<T>()[stretched(x, *shape, k)]);
-      const auto by = static_cast<uint64_t>(y.as<T>()[stretched(y, *shape, k)]);
-      const uint64_t moved = by > 63 ? 0 : direction == "LEFT" ? value << by : value >> by;
-      out.as<T>()[k] = static_cast<T>(moved);
-    }
+    const auto each = [&](const auto& moved) {
+      for_each_pair(x, y, *shape, [&](int64_t k, int64_t i, int64_t j) {
+        const auto value = static_cast<uint64_t>(x.as<T>()[i]);
+        const auto by = static_cast<uint64_t>(y.as<T>()[j]);
+        out.as<T>()[k] = static_cast<T>(by > 63 ? 0 : moved(value, by));
+      });
+    };
+    if (direction == "LEFT")
+      each([](uint64_t value, uint64_t by) { return value << by; });
+    else
+      each([](uint64_t value, uint64_t by) { return value >> by; });
   });
   if (!is_known)
     return fail(std::string("only unsigned integers can be shifted"));
   return one(std::move(out));
+}
+
+/// std::fmod, where the whole part of the quotient has few digits without its loop: then the product below is exact in f64.
+float rest_of(float x, float y) {
+  const double quotient = static_cast<double>(x) / static_cast<double>(y);
+  constexpr double few = 1 << 29;
+  if (!(std::abs(quotient) < few))
+    return std::fmod(x, y);
+  const auto whole = static_cast<double>(static_cast<int32_t>(quotient));
+  if (whole == 0)
+    return x;
+  double rest = static_cast<double>(x) - whole * static_cast<double>(y);
+  // The quotient may have been rounded up to a whole number.
+  if (rest != 0 && (rest < 0) != (x < 0))
+    rest += std::copysign(static_cast<double>(y), static_cast<double>(x));
+  return std::copysign(static_cast<float>(rest), x);
 }
 
 /// Rest of a division of floats, with the sign of the dividend. Exact in f64, whichever of the types they have.
@@ -84,10 +117,15 @@ Outputs mod(const FunctionCall& call) {
     return fail(std::string("its inputs differ in type or do not fit in shape"));
   if (call.integer("fmod", 0) == 0)
     return fail(std::string("floats need the attribute fmod = 1"));
-  Tensor out(x.type(), *shape);
-  for (int64_t k = 0; k < out.elements(); ++k)
-    out.set_double(
-        k, std::fmod(x.get_double(stretched(x, *shape, k)), y.get_double(stretched(y, *shape, k))));
+  Tensor out = call.result(0, x.type(), *shape);
+  if (x.type() == DataType::F32)
+    for_each_pair(x, y, *shape, [&](int64_t k, int64_t i, int64_t j) {
+      out.as<float>()[k] = rest_of(x.as<float>()[i], y.as<float>()[j]);
+    });
+  else
+    for_each_pair(x, y, *shape, [&](int64_t k, int64_t i, int64_t j) {
+      out.set_double(k, std::fmod(x.get_double(i), y.get_double(j)));
+    });
   return one(std::move(out));
 }
 
@@ -169,85 +207,6 @@ Outputs mel_weight_matrix(const FunctionCall& call) {
   return one(std::move(out));
 }
 
-/// Sums of waves along an axis: forward or inverse, of real or complex values (last dimension 1 or 2).
-Outputs dft(const FunctionCall& call) {
-  const Tensor& x = call.tensor(0);
-  const bool is_operand = call.opset >= 20; // an attribute before
-  const int64_t given = !is_operand                                     ? call.integer("axis", 1)
-                        : call.has(2) && call.tensor(2).elements() == 1 ? call.tensor(2).get_int(0)
-                                                                        : -2;
-  const int64_t axis = axis_of(given, x.rank());
-  if (axis < 0 || axis == x.rank() - 1 || x.rank() < 2 ||
-      (x.shape().back() != 1 && x.shape().back() != 2))
-    return fail(
-        std::string("signals with a last dimension of 1 or 2, and another axis, are needed"));
-  const bool is_inverse = call.integer("inverse", 0) != 0,
-             is_half = call.integer("onesided", 0) != 0;
-  const int64_t parts = x.shape().back(), length = x.shape()[static_cast<size_t>(axis)];
-  const int64_t n =
-      call.has(1) && call.tensor(1).elements() == 1 ? call.tensor(1).get_int(0) : length;
-  if (n < 1 || n > (1 << 24))
-    return fail(fmt::format("its length is {}", n));
-  const int64_t kept = is_half ? n / 2 + 1 : n;
-  Shape shape = x.shape();
-  shape[static_cast<size_t>(axis)] = kept;
-  shape.back() = 2;
-  Tensor out(x.type(), shape);
-  int64_t outer = 1, inner = 1;
-  for (int64_t k = 0; k < x.rank() - 1; ++k)
-    (k < axis ? outer : inner) *= k == axis ? 1 : x.shape()[static_cast<size_t>(k)];
-  for (int64_t a = 0; a < outer; ++a)
-    for (int64_t f = 0; f < kept; ++f)
-      for (int64_t c = 0; c < inner; ++c) {
-        double re = 0, im = 0;
-        for (int64_t t = 0; t < std::min(n, length); ++t) {
-          const double angle = (is_inverse ? 2 : -2) * M_PI * static_cast<double>(f * t % n) /
-                               static_cast<double>(n);
-          const int64_t at = ((a * length + t) * inner + c) * parts;
-          const double xr = x.get_double(at), xi = parts == 2 ? x.get_double(at + 1) : 0;
-          re += xr * std::cos(angle) - xi * std::sin(angle);
-          im += xr * std::sin(angle) + xi * std::cos(angle);
-        }
-        const double scale = is_inverse ? 1 / static_cast<double>(n) : 1;
-        const int64_t to = ((a * kept + f) * inner + c) * 2;
-        out.set_double(to, re * scale);
-        out.set_double(to + 1, im * scale);
-      }
-  return one(std::move(out));
-}
-
-/// Spectra of overlapping frames of real signals [batch, length, 1].
-Outputs stft(const FunctionCall& call) {
-  const Tensor& x = call.tensor(0);
-  const int64_t step = call.tensor(1).elements() == 1 ? call.tensor(1).get_int(0) : 0;
-  const int64_t n = call.has(3)   ? call.tensor(3).get_int(0)
-                    : call.has(2) ? call.tensor(2).elements()
-                                  : 0;
-  if (x.rank() != 3 || x.shape()[2] != 1 || step < 1 || n < 1 || n > x.shape()[1] ||
-      (call.has(2) && call.tensor(2).elements() != n))
-    return fail(
-        std::string("real signals [batch, length, 1], a step, and a frame that fits are needed"));
-  const int64_t frames = (x.shape()[1] - n) / step + 1;
-  const int64_t kept = call.integer("onesided", 1) != 0 ? n / 2 + 1 : n;
-  Tensor out(x.type(), {x.shape()[0], frames, kept, 2});
-  for (int64_t b = 0; b < x.shape()[0]; ++b)
-    for (int64_t s = 0; s < frames; ++s)
-      for (int64_t f = 0; f < kept; ++f) {
-        double re = 0, im = 0;
-        for (int64_t t = 0; t < n; ++t) {
-          const double angle = -2 * M_PI * static_cast<double>(f * t % n) / static_cast<double>(n);
-          const double weight = call.has(2) ? call.tensor(2).get_double(t) : 1;
-          const double value = x.get_double(b * x.shape()[1] + s * step + t) * weight;
-          re += value * std::cos(angle);
-          im += value * std::sin(angle);
-        }
-        const int64_t to = ((b * frames + s) * kept + f) * 2;
-        out.set_double(to, re);
-        out.set_double(to + 1, im);
-      }
-  return one(std::move(out));
-}
-
 /// Functions that programs do not have, by the C library.
 template <double (*function)(double)> Outputs apply(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
@@ -269,11 +228,9 @@ constexpr Function kAll[] = {{"Acos", 1, apply<std::acos>},
                              {"Sinh", 1, apply<std::sinh>},
                              {"Tan", 1, apply<std::tan>},
                              {"BitShift", 2, bit_shift},
-                             {"DFT", 1, dft},
                              {"Det", 1, det},
                              {"MelWeightMatrix", 5, mel_weight_matrix},
-                             {"Mod", 2, mod},
-                             {"STFT", 2, stft}};
+                             {"Mod", 2, mod}};
 
 } // namespace of_number
 } // namespace

@@ -52,7 +52,7 @@ Outputs rotary_embedding(const FunctionCall& call) {
   const Tensor &x = call.tensor(0), &cosines = call.tensor(1), &sines = call.tensor(2);
   const bool alternates = call.integer("interleaved", 0) != 0;
   const int64_t places = cosines.shape()[0];
-  Tensor out = copy_of(x);
+  Tensor out = call.result_like(0, x);
   for (int64_t b = 0; b < t.batch; ++b)
     for (int64_t i = 0; i < t.rows; ++i) {
       const int64_t place = call.tensor(3).get_int(b * t.rows + i);

@@ -1,10 +1,12 @@
 #include "run/functions/function.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <optional>
+#include <vector>
 
 namespace kawara::run {
 namespace {
@@ -44,38 +46,71 @@ struct Grid {
                         0.0, extent - 1);
     return x;
   }
-  double element(const Tensor& x, int64_t plane, double y, double column) const {
+  /// Of an element of a plane; nothing where there is none.
+  std::optional<int64_t> offset(double y, double column) const {
     const double row = bounded(y, height), at = bounded(column, width);
     const bool is_inside = row >= 0 && at >= 0 && row <= static_cast<double>(height - 1) &&
                            at <= static_cast<double>(width - 1);
-    return is_inside ? x.get_double((plane * height + static_cast<int64_t>(row)) * width +
-                                    static_cast<int64_t>(at))
-                     : 0;
-  }
-  double sample(const Tensor& x, int64_t plane, double y, double column) const {
-    if (mode == "nearest")
-      return element(x, plane, std::nearbyint(bounded(y, height)),
-                     std::nearbyint(bounded(column, width)));
-    const bool is_cubic = mode == "bicubic" || mode == "cubic"; // its name since version 20
-    if (!is_cubic) {
-      y = bounded(y, height);
-      column = bounded(column, width);
-    }
-    const double row = std::floor(y), at = std::floor(column);
-    double sum = 0;
-    for (int64_t i = is_cubic ? -1 : 0; i <= (is_cubic ? 2 : 1); ++i)
-      for (int64_t j = is_cubic ? -1 : 0; j <= (is_cubic ? 2 : 1); ++j) {
-        const double dy = y - row - static_cast<double>(i),
-                     dx = column - at - static_cast<double>(j);
-        const double weight = is_cubic ? cubic_weight(-0.75, dy) * cubic_weight(-0.75, dx)
-                                       : (1 - std::abs(dy)) * (1 - std::abs(dx));
-        if (weight != 0)
-          sum +=
-              weight * element(x, plane, row + static_cast<double>(i), at + static_cast<double>(j));
-      }
-    return sum;
+    return is_inside ? std::optional(static_cast<int64_t>(row) * width + static_cast<int64_t>(at))
+                     : std::nullopt;
   }
 };
+
+/// The elements of a plane that a point reads, and their weights: at most four by four.
+struct Taps {
+  std::array<std::pair<int64_t, double>, 16> elements;
+  size_t count = 0;
+
+  void add(std::optional<int64_t> offset, double weight) {
+    if (offset && weight != 0)
+      elements[count++] = {*offset, weight};
+  }
+};
+
+Taps taps_of(const Grid& g, double y, double column) {
+  Taps taps;
+  if (g.mode == "nearest") {
+    taps.add(g.offset(std::nearbyint(g.bounded(y, g.height)),
+                      std::nearbyint(g.bounded(column, g.width))),
+             1);
+    return taps;
+  }
+  const bool is_cubic = g.mode == "bicubic" || g.mode == "cubic"; // its name since version 20
+  if (!is_cubic) {
+    y = g.bounded(y, g.height);
+    column = g.bounded(column, g.width);
+  }
+  const double row = std::floor(y), at = std::floor(column);
+  for (int64_t i = is_cubic ? -1 : 0; i <= (is_cubic ? 2 : 1); ++i)
+    for (int64_t j = is_cubic ? -1 : 0; j <= (is_cubic ? 2 : 1); ++j) {
+      const double dy = y - row - static_cast<double>(i), dx = column - at - static_cast<double>(j);
+      const double weight = is_cubic ? cubic_weight(-0.75, dy) * cubic_weight(-0.75, dx)
+                                     : (1 - std::abs(dy)) * (1 - std::abs(dx));
+      taps.add(g.offset(row + static_cast<double>(i), at + static_cast<double>(j)), weight);
+    }
+  return taps;
+}
+
+/// The points of one image in all its channels. What a point reads is the same in each.
+template <class T>
+void sample_planes(const T* planes, int64_t channels, int64_t elements,
+                   const std::vector<Taps>& taps, T* out) {
+  for (int64_t c = 0; c < channels; ++c, planes += elements)
+    for (const Taps& point : taps) {
+      double sum = 0;
+      for (size_t k = 0; k < point.count; ++k)
+        sum += point.elements[k].second * static_cast<double>(planes[point.elements[k].first]);
+      *out++ = static_cast<T>(sum);
+    }
+}
+
+/// Elements of other types than f32 are taken from their numbers in f64, and rounded once.
+Tensor in_f64(const Tensor& x) {
+  Tensor out(DataType::F64, x.shape());
+  for (int64_t k = 0; k < x.elements(); ++k)
+    out.as<double>()[k] = x.get_double(k);
+  return out;
+}
 
 Outputs grid_sample(const FunctionCall& call) {
   const Tensor &x = call.tensor(0), &grid = call.tensor(1);
@@ -94,17 +129,32 @@ Outputs grid_sample(const FunctionCall& call) {
   g.height = x.shape()[2];
   g.width = x.shape()[3];
   const int64_t channels = x.shape()[1], points = grid.shape()[1] * grid.shape()[2];
-  Tensor out(x.type(), {x.shape()[0], channels, grid.shape()[1], grid.shape()[2]});
-  for (int64_t n = 0; n < x.shape()[0]; ++n)
+  const bool is_f32 = x.type() == DataType::F32;
+  const Tensor given = is_f32 ? x : in_f64(x);
+  Tensor out =
+      call.result(0, given.type(), {x.shape()[0], channels, grid.shape()[1], grid.shape()[2]});
+  const int64_t plane = g.height * g.width;
+  std::vector<Taps> taps(static_cast<size_t>(points));
+  for (int64_t n = 0; n < x.shape()[0]; ++n) {
     for (int64_t p = 0; p < points; ++p) {
       const double column = g.place(grid.get_double((n * points + p) * 2), g.width);
       const double row = g.place(grid.get_double((n * points + p) * 2 + 1), g.height);
       if (!std::isfinite(row) || !std::isfinite(column))
         return fail(std::string("the grid holds what is no number"));
-      for (int64_t c = 0; c < channels; ++c)
-        out.set_double((n * channels + c) * points + p, g.sample(x, n * channels + c, row, column));
+      taps[static_cast<size_t>(p)] = taps_of(g, row, column);
     }
-  return one(std::move(out));
+    const int64_t first = n * channels * plane, to = n * channels * points;
+    if (is_f32)
+      sample_planes(given.as<float>() + first, channels, plane, taps, out.as<float>() + to);
+    else
+      sample_planes(given.as<double>() + first, channels, plane, taps, out.as<double>() + to);
+  }
+  if (is_f32 || x.type() == DataType::F64)
+    return one(std::move(out));
+  Tensor rounded(x.type(), out.shape());
+  for (int64_t k = 0; k < out.elements(); ++k)
+    rounded.set_double(k, out.as<double>()[k]);
+  return one(std::move(rounded));
 }
 
 /// The four elements around a point of a plane, each times its weight; zeros when the point is more than an element outside.
@@ -211,7 +261,20 @@ Outputs max_unpool(const FunctionCall& call) {
   if (!elements || !natural_elements || (*natural_elements == 0 && x.elements() > 0))
     return fail("the result would have the shape " +
                 graph::text_of(natural_elements ? natural : shape));
-  Tensor out(x.type(), shape);
+  Tensor out = call.result(0, x.type(), shape);
+  std::memset(out.data(), 0, static_cast<size_t>(out.bytes()));
+  if (shape == natural && x.type() == DataType::F32 && places.type() == DataType::I64) {
+    bool is_inside = true;
+    for (int64_t k = 0; k < x.elements(); ++k) {
+      const auto at = static_cast<uint64_t>(places.as<int64_t>()[k]);
+      const bool fits = at < static_cast<uint64_t>(*elements);
+      is_inside &= fits;
+      if (fits)
+        out.as<float>()[at] = x.as<float>()[k];
+    }
+    if (is_inside)
+      return one(std::move(out)); // else it is found out below which is not
+  }
   for (int64_t k = 0; k < x.elements(); ++k) {
     // Places count the elements of the natural size.
     int64_t at = places.get_int(k), element = 0, step = 1;

@@ -1,7 +1,5 @@
 #include "run/functions/function.h"
 
-#include "run/functions/result_memory.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,8 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <unordered_map>
+#include <utility>
 
 namespace kawara::run {
 namespace {
@@ -145,7 +145,7 @@ Outputs top_k(const FunctionCall& call) {
   const bool is_largest = call.integer("largest", 1) != 0;
   Shape shape = x.shape();
   shape[static_cast<size_t>(axis)] = k;
-  Tensor values = result_tensor(x.type(), shape), places = result_tensor(DataType::I64, shape);
+  Tensor values = call.result(0, x.type(), shape), places = call.result(1, DataType::I64, shape);
   const Around s = around(x.shape(), axis);
   const auto choose = [&](auto zero, const auto& key) {
     choose_rows<decltype(zero)>(x, s, k, is_largest, values, places, key);
@@ -162,22 +162,45 @@ Outputs top_k(const FunctionCall& call) {
   return std::vector<Datum>{{values, false, {}}, {places, false, {}}};
 }
 
+/// Calls f(k) for every element that is not zero.
+template <class F> void each_not_zero(const Tensor& x, F f) {
+  const auto among = [&](const auto* elements) {
+    for (int64_t k = 0; k < x.elements(); ++k)
+      if (elements[k] != 0)
+        f(k);
+  };
+  if (x.type() == DataType::F32)
+    among(x.as<float>());
+  else if (x.type() == DataType::Bool || x.type() == DataType::U8)
+    among(x.as<uint8_t>());
+  else if (x.type() == DataType::I64)
+    among(x.as<int64_t>());
+  else
+    for (int64_t k = 0; k < x.elements(); ++k)
+      if (x.get_double(k) != 0)
+        f(k);
+}
+
 Outputs non_zero(const FunctionCall& call) {
   const Tensor& x = call.tensor(0);
-  std::vector<int64_t> found;
-  for (int64_t k = 0; k < x.elements(); ++k)
-    if (x.get_double(k) != 0)
-      found.push_back(k);
-  const auto count = static_cast<int64_t>(found.size());
-  Tensor out(DataType::I64, {x.rank(), count});
-  for (int64_t k = 0; k < count; ++k) {
-    int64_t at = found[static_cast<size_t>(k)];
-    for (int64_t t = x.rank(); t-- > 0;) {
-      const int64_t extent = x.shape()[static_cast<size_t>(t)];
-      out.set_int(t * count + k, at % extent);
-      at /= extent;
-    }
-  }
+  int64_t count = 0;
+  each_not_zero(x, [&](int64_t) { ++count; });
+  Tensor out = call.result(0, DataType::I64, {x.rank(), count});
+  int64_t next = 0, row = 0;
+  const int64_t width = x.rank() > 0 ? x.shape().back() : 1;
+  int64_t* const to = out.as<int64_t>();
+  // Rows before the element, whose coordinates change seldom.
+  std::vector<int64_t> at(x.shape().size(), 0);
+  each_not_zero(x, [&](int64_t k) {
+    for (; k >= (row + 1) * width; ++row)
+      for (size_t t = at.size() - 1; t-- > 0 && ++at[t] == x.shape()[t];)
+        at[t] = 0;
+    if (!at.empty())
+      at.back() = k - row * width;
+    for (size_t t = 0; t < at.size(); ++t)
+      to[static_cast<int64_t>(t) * count + next] = at[t];
+    ++next;
+  });
   return one(std::move(out));
 }
 
@@ -190,13 +213,11 @@ Outputs compress(const FunctionCall& call) {
   if (axis < 0 || condition.elements() > x.shape()[static_cast<size_t>(axis)])
     return fail(std::string("the condition is longer than the axis"));
   std::vector<int64_t> kept;
-  for (int64_t k = 0; k < condition.elements(); ++k)
-    if (condition.get_int(k) != 0)
-      kept.push_back(k);
+  each_not_zero(condition, [&](int64_t k) { kept.push_back(k); });
   Shape shape = x.shape();
   const Around s = around(shape, axis);
   shape[static_cast<size_t>(axis)] = static_cast<int64_t>(kept.size());
-  Tensor out(x.type(), shape);
+  Tensor out = call.result(0, x.type(), shape);
   int64_t next = 0;
   for (int64_t a = 0; a < s.outer; ++a)
     for (const int64_t k : kept) {
@@ -207,6 +228,46 @@ Outputs compress(const FunctionCall& call) {
 }
 
 /// Distinct slices along an axis (elements when there is none), in order of value or of appearance.
+/// Places of single numbers in ascending order, the earlier of equal ones first; false for slices of several and for types that are compared
+/// in another way.
+bool sorted_numbers(const Tensor& x, int64_t each, std::vector<int64_t>& order) {
+  const auto sort = [&](const auto* elements) {
+    using T = std::remove_cvref_t<decltype(*elements)>;
+    // Numbers in the order in which they come first, and which of them each element is.
+    std::unordered_map<T, int64_t> known;
+    std::vector<std::pair<T, int64_t>> numbers;
+    std::vector<int64_t> places, counts;
+    places.reserve(order.size());
+    for (const int64_t k : order) {
+      if (elements[k] != elements[k])
+        return false; // NaN has a place of its own
+      const auto next = static_cast<int64_t>(numbers.size());
+      const auto [found, is_new] = known.try_emplace(elements[k], next);
+      if (is_new) {
+        numbers.emplace_back(elements[k], next);
+        counts.push_back(0);
+      }
+      ++counts[static_cast<size_t>(found->second)];
+      places.push_back(found->second);
+    }
+    // Each element goes behind those of lesser numbers.
+    std::sort(numbers.begin(), numbers.end());
+    int64_t begin = 0;
+    for (const auto& [number, place] : numbers)
+      begin += std::exchange(counts[static_cast<size_t>(place)], begin);
+    for (size_t k = 0; k < places.size(); ++k)
+      order[static_cast<size_t>(counts[static_cast<size_t>(places[k])]++)] =
+          static_cast<int64_t>(k);
+    return true;
+  };
+  if (each != 1)
+    return false;
+  if (x.type() == DataType::F32)
+    return sort(x.as<float>());
+  return x.type() == DataType::I64 ? sort(x.as<int64_t>())
+                                   : x.type() == DataType::I32 && sort(x.as<int32_t>());
+}
+
 Outputs unique(const FunctionCall& call) {
   const bool is_flat = call.attribute("axis") == nullptr;
   const Tensor x =
@@ -229,8 +290,9 @@ Outputs unique(const FunctionCall& call) {
   };
   std::vector<int64_t> order(static_cast<size_t>(s.n));
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t p, int64_t q) { return compare(p, q) < 0; });
+  if (!sorted_numbers(x, s.outer * s.inner, order))
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t p, int64_t q) { return compare(p, q) < 0; });
   // Groups of equal slices; the first of each group is its earliest.
   std::vector<std::vector<int64_t>> groups;
   for (const int64_t k : order) {
@@ -337,18 +399,21 @@ Outputs reverse_sequence(const FunctionCall& call) {
         "time and batch must be the first two dimensions, with a length for each batch"));
   const int64_t steps = x.shape()[static_cast<size_t>(time)], n = lengths.elements();
   const int64_t inner = steps * n == 0 ? 0 : x.elements() / (steps * n);
-  Tensor out = copy_of(x);
-  for (int64_t b = 0; b < n; ++b) {
-    const int64_t length = lengths.get_int(b);
-    if (length < 0 || length > steps)
-      return fail(fmt::format("a length is {} of {} steps", length, steps));
-    for (int64_t t = 0; t < length; ++t) {
+  Tensor out = call.result(0, x.type(), x.shape());
+  for (int64_t b = 0; b < n; ++b)
+    if (lengths.get_int(b) < 0 || lengths.get_int(b) > steps)
+      return fail(fmt::format("a length is {} of {} steps", lengths.get_int(b), steps));
+  // In the order of the result.
+  const int64_t outer = time == 0 ? steps : n;
+  for (int64_t a = 0; a < outer; ++a)
+    for (int64_t c = 0; c < (time == 0 ? n : steps); ++c) {
+      const int64_t b = time == 0 ? c : a, t = time == 0 ? a : c;
+      const int64_t length = lengths.get_int(b), from = t < length ? length - 1 - t : t;
       const auto element = [&](int64_t at) {
         return (time == 0 ? at * n + b : b * steps + at) * inner;
       };
-      copy_elements(out, element(t), x, element(length - 1 - t), inner);
+      copy_elements(out, element(t), x, element(from), inner);
     }
-  }
   return one(std::move(out));
 }
 
