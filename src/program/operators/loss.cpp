@@ -23,6 +23,8 @@ std::optional<Sizes> sizes_of(Definition& d) {
   if (d.shape(1) != s.targets)
     d.refuse(fmt::format("the targets have the shape {}, not {}", graph::text_of(d.shape(1)),
                          graph::text_of(s.targets)));
+  if (s.classes == 0)
+    d.refuse("there is no class");
   if (d.has(2) && d.shape(2) != Shape{s.classes})
     d.refuse("there must be one weight per class");
   d.declare_operand(0, {s.n, s.classes, s.rest});
@@ -37,8 +39,10 @@ void add_loss(Definition& d, const Sizes& s, const std::string& scores) {
   if (reduction != "none" && reduction != "sum" && reduction != "mean")
     return d.refuse("attribute `reduction` must be none, sum or mean");
   d.output(d.type(0), reduction == "none" ? s.targets : Shape{});
-  const std::string weight = d.has(2) ? "X2[c]" : "1.0";
-  std::string is_target = "X1[n, r] == c";
+  // A target that is no class counts for nothing.
+  const std::string target = fmt::format("max(min(X1[n, r], {}), 0)", s.classes - 1);
+  const std::string weight = d.has(2) ? "X2[" + target + "]" : "1.0";
+  std::string is_target = fmt::format("X1[n, r] >= 0 and X1[n, r] < {}", s.classes);
   if (d.has_attribute("ignore_index"))
     is_target += fmt::format(" and X1[n, r] != {}", d.integer("ignore_index", 0));
   const std::string loss = reduction == "none" ? "Y0" : "L";
@@ -46,8 +50,7 @@ void add_loss(Definition& d, const Sizes& s, const std::string& scores) {
     d.declare_output(0, {s.n, s.rest});
   else
     d.temp("L", d.type(0) == DataType::F64 ? "f64" : "f32", {s.n, s.rest});
-  d.line("{}[n, r] = sum(c in range({}), select({}, -{}[n, c, r] * {}, 0.0))", loss, s.classes,
-         is_target, scores, weight);
+  d.line("{}[n, r] = select({}, -{}[n, {}, r] * {}, 0.0)", loss, is_target, scores, target, weight);
   if (reduction == "sum")
     return d.line("Y0 = sum((n, r), L[n, r])");
   if (reduction == "none")
@@ -55,7 +58,7 @@ void add_loss(Definition& d, const Sizes& s, const std::string& scores) {
   d.temp("T", "f32", {});
   d.temp("W", "f32", {});
   d.temp("V", "f32", {s.n, s.rest});
-  d.line("V[n, r] = sum(c in range({}), select({}, {}, 0.0))", s.classes, is_target, weight);
+  d.line("V[n, r] = select({}, {}, 0.0)", is_target, weight);
   d.line("T = sum((n, r), L[n, r])");
   d.line("W = sum((n, r), V[n, r])");
   d.line("Y0 = T / W");
