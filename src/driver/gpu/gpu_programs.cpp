@@ -90,6 +90,7 @@ ModelOptions options_for_gpu(ModelOptions options) {
   const bool is_narrow = options.floats != graph::DataType::F32;
   if (options.graph.attention == graph::optimise::AttentionUse::ByCost && is_narrow)
     options.graph.attention = graph::optimise::AttentionUse::Always;
+  options.multiplies_bytes = false;
   options.images = is_narrow ? ImageOrder::ChannelsLast : ImageOrder::Written;
   return options;
 }

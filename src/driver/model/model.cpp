@@ -9,6 +9,7 @@
 #include "graph/narrow_floats.h"
 #include "graph/onnx/import.h"
 #include "graph/optimise/channels_last.h"
+#include "graph/optimise/passes.h"
 #include "program/interpret/values.h"
 #include "run/file.h"
 #include "run/measure.h"
@@ -145,6 +146,14 @@ StepProfile profile_of(const Graph& graph, const Plan& plan, const Step& step) {
   return out;
 }
 
+/// Are there instructions for sums of products of bytes on this processor?
+bool multiplies_bytes_fast() {
+  using target::Feature;
+  const target::Cpu cpu = target::detect_cpu();
+  return cpu.features.has(Feature::AmxInt8) || cpu.features.has(Feature::Avx512vnni) ||
+         cpu.features.has(Feature::I8mm) || cpu.features.has(Feature::Dotprod);
+}
+
 } // namespace
 
 struct Model::Impl {
@@ -159,6 +168,8 @@ struct Model::Impl {
 
   graph::optimise::Optimised prepared(Graph g) {
     graph::optimise::Optimised made{std::move(g), {}, {}};
+    if (options.optimises && options.multiplies_bytes && multiplies_bytes_fast())
+      made.graph = graph::optimise::multiply_bytes(std::move(made.graph));
     if (options.optimises)
       made = optimised_and_rewritten(std::move(made.graph), target::detect_cpu(),
                                      evaluator(kernels), options.graph);

@@ -63,4 +63,8 @@ Graph recognise_layer_norm(Graph, const Evaluate&);
 /// A transposition before rows that are multiplied by constant matrices goes into these.
 Graph absorb_transposes(Graph, const Evaluate&);
 
+/// Products of dequantised bytes with a constant matrix become products of bytes, whose sums are scaled: before constants are folded, which
+/// would leave floats. For processors that multiply bytes faster than floats.
+Graph multiply_bytes(Graph);
+
 } // namespace kawara::graph::optimise

@@ -72,5 +72,28 @@ TEST(Rewriting, NothingIsDoneForNothing) {
                                              {{"w", ramp({4, 4})}}, {{"x", {3, 4}}})));
 }
 
+/// Between quantised operands and results, products of bytes give what products of floats gave.
+TEST(ProductsOfBytes, AreTheSameAsThoseOfWhatTheyMean) {
+  graph::Tensor weights(graph::DataType::I8, {40, 24});
+  for (int64_t k = 0; k < weights.elements(); ++k)
+    weights.set_int(k, k * 37 % 255 - 127);
+  for (const graph::Shape& columns : {graph::Shape{}, graph::Shape{24}}) {
+    graph::Tensor zero(graph::DataType::I8, columns);
+    for (int64_t k = 0; k < zero.elements(); ++k)
+      zero.set_int(k, k % 5 - 2);
+    const auto graph = graph_of({{"q", "QuantizeLinear", {"x", "s", "z"}},
+                                 {"a", "DequantizeLinear", {"q", "s", "z"}},
+                                 {"b", "DequantizeLinear", {"w", "t", "zw"}},
+                                 {"y", "MatMul", {"a", "b"}}},
+                                {{"s", number(0.01)},
+                                 {"z", number(117, graph::DataType::U8)},
+                                 {"w", weights},
+                                 {"t", ramp(columns, 0.01)},
+                                 {"zw", zero}},
+                                {{"x", {3, 16, 40}}});
+    rewrites_to_the_same(graph);
+  }
+}
+
 } // namespace
 } // namespace kawara::driver

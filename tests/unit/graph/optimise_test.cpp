@@ -294,5 +294,42 @@ TEST(Optimise, LeavesGraphsWithAConstantForNobody) {
   EXPECT_FALSE(has_all_operands(graph));
 }
 
+/// Bytes -9, -8, ...
+Tensor bytes(DataType type, const Shape& shape) {
+  Tensor tensor(type, shape);
+  for (int64_t k = 0; k < tensor.elements(); ++k)
+    tensor.set_int(k, k % 19 + (type == DataType::I8 ? -9 : 0));
+  return tensor;
+}
+
+/// QuantizeLinear and DequantizeLinear around a product.
+Graph quantised(const Tensor& right_scale, int64_t axis, bool has_zero = true) {
+  return graph_of(
+      {{"q", "QuantizeLinear", {"x", "s", "z"}},
+       {"a", "DequantizeLinear",
+        has_zero ? std::vector<std::string>{"q", "s", "z"} : std::vector<std::string>{"q", "s"}},
+       {"b", "DequantizeLinear", {"w", "t", "zw"}, {{"axis", axis}}},
+       {"y", "MatMul", {"a", "b"}}},
+      {{"s", number(0.5)},
+       {"z", number(3, DataType::U8)},
+       {"w", bytes(DataType::I8, {6, 4})},
+       {"t", right_scale},
+       {"zw", bytes(DataType::I8, right_scale.shape())}},
+      {{"x", {5, 6}}});
+}
+
+TEST(MultiplyBytes, TakesScalesOutOfProducts) {
+  const auto ops = [](const Graph& graph) {
+    return ops_of(remove_dead(multiply_bytes(graph), {}));
+  };
+  EXPECT_EQ(ops(quantised(number(0.25), 1)), "QuantizeLinear MatMulInteger Cast Mul");
+  EXPECT_EQ(ops(quantised(ramp({4}), 1)), "QuantizeLinear MatMulInteger Cast Mul");
+  // A scale for each row of the matrix is none of the product's; bytes without a zero point may be wider integers.
+  EXPECT_EQ(ops(quantised(ramp({6}), 0)),
+            "QuantizeLinear DequantizeLinear DequantizeLinear MatMul");
+  EXPECT_EQ(ops(quantised(number(0.25), 1, false)),
+            "QuantizeLinear DequantizeLinear DequantizeLinear MatMul");
+}
+
 } // namespace
 } // namespace kawara::graph::optimise
