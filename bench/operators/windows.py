@@ -83,7 +83,7 @@ def resized(scale, mode, kind=F32, **attributes):
         image = s.image()
         if scale > 1:
             image[2:] = [max(4, round(extent / scale)) for extent in image[2:]]
-        case = Case()
+        case = Case(may_round=True)
         values = floats(*image) if kind == F32 else integers(0, 100, *image, kind=kind)
         scales = case.constant(Values([4], listed=[1.0, 1.0, scale, scale]))
         return case.gives(case.node("Resize", case.input(values), None, scales, mode=mode, **attributes), kind=kind)

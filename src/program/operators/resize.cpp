@@ -159,6 +159,24 @@ template <class T> std::string source_of(const Way& w, const Stretch& s) {
   return offset == 0 ? middle + " - 0.5" : fmt::format("{} + {} - 0.5", number(offset), middle);
 }
 
+/// The same place as a number.
+double source_at(const Way& w, const Stretch& s, int64_t o) {
+  const auto n = static_cast<double>(s.in), m = static_cast<double>(s.out),
+             at = static_cast<double>(o);
+  if (w.coordinates == "asymmetric")
+    return at / s.scale;
+  if (w.coordinates == "align_corners")
+    return s.out == 1 ? 0 : at * (n - 1) / (n * s.scale - 1);
+  if (w.coordinates == "pytorch_half_pixel" && s.out == 1)
+    return 0;
+  const double middle = (at + 0.5) / s.scale;
+  if (w.coordinates == "tf_half_pixel_for_nn")
+    return middle;
+  const double offset =
+      w.coordinates == "half_pixel_symmetric" ? n / 2 * (1 - m / (n * s.scale)) : 0;
+  return offset + middle - 0.5;
+}
+
 std::string nearest_of(const Way& w, double scale, const std::string& x) {
   if (w.nearest == "floor" || (w.nearest == "simple" && scale >= 1))
     return "floor(" + x + ")";
@@ -179,6 +197,20 @@ Reach reach_of(const Way& w, const Stretch& s) {
   r.distance = (w.mode == "linear" ? 1 : 2) / r.squeeze;
   r.taps = static_cast<int64_t>(std::ceil(2 * r.distance));
   return r;
+}
+
+/// May an element that a place reaches have no weight? Those at whole distances have none, and those outside where they are left out; filters
+/// that blur end anywhere.
+bool may_lack_weight(const Way& w, const Stretch& s) {
+  if (w.excludes_outside || reach_of(w, s).squeeze != 1)
+    return true;
+  for (int64_t o = 0; o < s.out; ++o) {
+    // The text may round otherwise.
+    const double x = source_at(w, s, o), whole = std::round(x);
+    if (std::abs(x - whole) < 1e-9 * (1 + std::abs(x)))
+      return true;
+  }
+  return false;
 }
 
 /// The filter's value at distance `x`, which is not negative.
@@ -296,12 +328,14 @@ void add_pass(Definition& d, const Way& w, const Stretch& s, const Pass& p, bool
   add_weights(d, w, s, k, type);
   const int64_t taps = reach_of(w, s).taps;
   constexpr int64_t kMostWritten = 4;
+  const bool may_lack = may_lack_weight(w, s);
   const auto term = [&](const std::string& u, bool is_first) {
     const std::string place =
         is_first ? fmt::format("I{0}[o{0}]", k) : fmt::format("I{0}[o{0}] + {1}", k, u);
-    // What has no weight is not read: an infinity there does not come through.
-    return fmt::format("select(W{0}[o{0}, {1}] == 0, 0, {2} * W{0}[o{0}, {1}])", k, u,
-                       read(p, inside(place)));
+    // What has no weight is not read: an infinity there does not come through. Lanes that look up elements do without the question.
+    const char* format = may_lack ? "select(W{0}[o{0}, {1}] == 0, 0, {2} * W{0}[o{0}, {1}])"
+                                  : "{2} * W{0}[o{0}, {1}]";
+    return fmt::format(fmt::runtime(format), k, u, read(p, inside(place)));
   };
   if (taps > kMostWritten)
     return d.line("{} = sum((u in range({})), {})", target, taps, term("u", false));
