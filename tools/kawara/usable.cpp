@@ -101,7 +101,7 @@ constexpr Use kUses[] = {
     {"", "--header", "p", ""},
     {"", "--function", "p", ""},
     {"", "--naive", "p", ""},
-    {"", "--programs", "m", ""},
+    {"", "--programs", "mg", ""},
     {"", "--budget", "pqmg", ""},
     {"", "--strategy", "pqmg", ""},
     {"", "--seed", "pqmg", ""},
@@ -114,8 +114,8 @@ constexpr Use kUses[] = {
 
 /// Commands that take one kind of file.
 constexpr std::pair<std::string_view, std::string_view> kKindsOfCommands[] = {
-    {"check", "pq"}, {"deps", "pq"},   {"diff", "pq"},   {"emit", "pq"},   {"estimate", "pq"},
-    {"fusion", "m"}, {"compile", "m"}, {"tune", "pqmg"}, {"show", "pqmg"},
+    {"check", "pq"},  {"deps", "pq"},   {"diff", "pq"},   {"emit", "pq"},   {"estimate", "pq"},
+    {"fusion", "mg"}, {"compile", "m"}, {"tune", "pqmg"}, {"show", "pqmg"},
 };
 
 char letter_of(InputKind kind) { return kEveryKind[static_cast<size_t>(kind)]; }

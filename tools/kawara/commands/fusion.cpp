@@ -2,6 +2,8 @@
 #include "kawara/usable.h"
 #include "kawara/waiting.h"
 
+#include "driver/gpu/gpu_programs.h"
+#include "driver/tape/launches.h"
 #include "program/fusion/mapping.h"
 #include "support/text.h"
 
@@ -64,9 +66,61 @@ nlohmann::json json_of(const graph::Graph& graph, const driver::InPlace& share) 
           {"why", share.why}};
 }
 
+std::string megabytes(int64_t bytes) {
+  return fmt::format("{:.2f} MB", static_cast<double>(bytes) * 1e-6);
+}
+
+/// What a run starts, kernels that only move elements first.
+std::string launches_text(const driver::Launches& launches) {
+  std::string text = fmt::format(
+      "\nLaunches: {}, {} of which only move elements: {} of {}; {} between launches{}\n",
+      launches.steps, launches.movements, megabytes(launches.moved_bytes),
+      megabytes(launches.bytes), megabytes(launches.block_bytes),
+      launches.calls == 0 ? "" : fmt::format("; functions: {}", launches.calls));
+  for (const bool is_movement : {true, false})
+    for (const driver::LaunchKind& kind : launches.kinds)
+      if (kind.is_movement == is_movement)
+        text += fmt::format("{:>6}  {:>12}  {:<4}  {}\n", kind.times, megabytes(kind.bytes),
+                            kind.is_call       ? "call"
+                            : kind.is_movement ? "move"
+                                               : "",
+                            printable(kind.name));
+  return text;
+}
+
+nlohmann::json json_of(const driver::Launches& launches) {
+  nlohmann::json json{{"steps", launches.steps},
+                      {"movements", launches.movements},
+                      {"calls", launches.calls},
+                      {"bytes", launches.bytes},
+                      {"moved_bytes", launches.moved_bytes},
+                      {"block_bytes", launches.block_bytes},
+                      {"kinds", nlohmann::json::array()}};
+  for (const driver::LaunchKind& kind : launches.kinds)
+    json["kinds"].push_back({{"name", kind.name},
+                             {"times", kind.times},
+                             {"movement", kind.is_movement},
+                             {"call", kind.is_call},
+                             {"bytes", kind.bytes}});
+  return json;
+}
+
+Result<driver::Launches, Diagnostic>
+launches_of(driver::Model& model, const std::map<std::string, run::Datum>& inputs, bool is_gpu) {
+  auto tape = is_gpu ? driver::gpu_tape_of(model, inputs) : model.tape_of_programs(inputs);
+  if (!tape)
+    return fail(tape.error());
+  return driver::launches_of(*tape);
+}
+
 Result<Done, Diagnostic> print_fusion(const FusionOptions& options) {
+  if (const auto environment = environment_to_run_on(options); !environment)
+    return fail(environment.error().front());
+  const bool is_gpu = is_for_gpu(options.target);
   KAWARA_TRY(driver::Model model, while_waiting("reading the model", [&] {
-               return driver::load_model(options.file, model_options_of(options.graph));
+               const driver::ModelOptions usual = model_options_of(options.graph);
+               return driver::load_model(options.file,
+                                         is_gpu ? driver::options_for_gpu(usual) : usual);
              }));
   const auto symbols = sizes_of(options);
   if (!symbols)
@@ -108,13 +162,18 @@ Result<Done, Diagnostic> print_fusion(const FusionOptions& options) {
     }
   }
   json["bytes_saved"] = saved;
+  // Subgraphs and sequences have no tape.
+  const auto launches = launches_of(model, inputs, is_gpu);
+  if (launches)
+    json["launches"] = json_of(*launches);
   const std::string head =
       fmt::format("{} nodes in {} kernels; {} less memory traffic than with one kernel each\n\n"
                   "{:>4}  {:<12} {:>10}  operators\n",
                   nodes, groups, kilobytes(saved), "", "mapping", "saved");
   fmt::print("{}", options.json ? json.dump(2) + "\n"
                                 : head + text + (whys.empty() ? "" : "\nNot fused:\n" + whys) +
-                                      (places.empty() ? "" : "\nIn place:\n" + places));
+                                      (places.empty() ? "" : "\nIn place:\n" + places) +
+                                      (launches ? launches_text(*launches) : ""));
   return Done{};
 }
 
@@ -129,6 +188,9 @@ void add_fusion(CLI::App& app, int& exit_code) {
   command->add_option("--input", options->inputs, "input: NAME=file.npy; repeat");
   add_shapes(*command, options->shapes);
   add_graph_flags(*command, options->graph);
+  command->add_option(
+      "--target", options->target,
+      "whose kernels: cpu (the default), or a GPU (cuda:sm_90a), which need not be there");
   command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--programs", options->texts, "show the program of each group, too");
   add_examples(*command, {"kawara fusion model.onnx", "kawara fusion model.onnx --json"});
