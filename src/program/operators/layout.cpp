@@ -136,7 +136,11 @@ void split(Definition& d) {
                                 graph::text_of(*sizes), extent, axis, parts));
   const int64_t outer = product(d.shape(0), 0, axis);
   const int64_t inner = product(d.shape(0), axis + 1, d.shape(0).size());
-  d.declare_operand(0, {outer, extent * inner});
+  // Parts of one size have a number each, which is the index of a dimension: what reads them sees dimensions, no distances.
+  const bool are_equal =
+      parts > 1 && extent > 0 && std::count(sizes->begin(), sizes->end(), extent / parts) == parts;
+  d.declare_operand(0, are_equal ? Shape{outer, parts, extent / parts * inner}
+                                 : Shape{outer, extent * inner});
   int64_t from = 0;
   for (size_t k = 0; k < sizes->size(); ++k) {
     Shape shape = d.shape(0);
@@ -144,18 +148,60 @@ void split(Definition& d) {
     d.output(d.type(0), shape);
     const int64_t width = (*sizes)[k] * inner;
     d.declare_output(k, {outer, width});
+    const std::string source = are_equal ? fmt::format("{}, i", k) : fmt::format("i + {}", from);
     if (width * outer > 0)
       d.add_line(
-          fmt::format("for a in range({}):\n  for i in range({}):\n    Y{}[a, i] = X0[a, i + {}]",
-                      outer, width, k, from));
+          fmt::format("for a in range({}):\n  for i in range({}):\n    Y{}[a, i] = X0[a, {}]",
+                      outer, width, k, source));
     from += width;
   }
 }
 
-/// Start, step and count along one dimension.
+/// Start, step and count along one dimension of so many elements.
 struct Cut {
-  int64_t start = 0, step = 1, count = 0;
+  int64_t start = 0, step = 1, count = 0, extent = 0;
+
+  bool is_whole() const { return start == 0 && step == 1 && count == extent; }
 };
+
+/// The line for elements that are cut along some dimensions. Those that stay whole go with the dimension before them.
+void cut_line(Definition& d, const std::vector<Cut>& cuts) {
+  std::vector<Cut> joined;
+  for (Cut cut : cuts) {
+    if (cut.count == 1)
+      cut.step = 1;
+    if (joined.empty() || !cut.is_whole() || joined.back().step != 1) {
+      joined.push_back(cut);
+      continue;
+    }
+    Cut& last = joined.back();
+    last = {last.start * cut.extent, 1, last.count * cut.extent, last.extent * cut.extent};
+  }
+  Shape from, to;
+  std::vector<std::string> source, target;
+  for (const Cut& cut : joined) {
+    if (cut.extent == 1)
+      continue;
+    const std::string i = "i" + std::to_string(to.size());
+    // A part of that size has a number, which is the index of a dimension: what reads it sees dimensions, no distances.
+    const bool is_part = cut.step == 1 && cut.extent % cut.count == 0 &&
+                         cut.start % cut.count == 0 && !cut.is_whole();
+    if (is_part) {
+      from.push_back(cut.extent / cut.count);
+      source.push_back(std::to_string(cut.start / cut.count));
+    }
+    if (cut.count > 1 || !is_part) {
+      from.push_back(is_part ? cut.count : cut.extent);
+      source.push_back(
+          is_part || cut.is_whole() ? i : fmt::format("{} * {} + {}", i, cut.step, cut.start));
+      to.push_back(cut.count);
+      target.push_back(i);
+    }
+  }
+  d.declare_operand(0, from);
+  d.declare_output(0, to);
+  d.line("{} = {}", at("Y0", join(target, ", ")), at("X0", join(source, ", ")));
+}
 
 Cut cut_of(int64_t extent, int64_t start, int64_t end, int64_t step) {
   const auto from_front = [&](int64_t at) {
@@ -163,6 +209,7 @@ Cut cut_of(int64_t extent, int64_t start, int64_t end, int64_t step) {
   };
   Cut cut;
   cut.step = step;
+  cut.extent = extent;
   if (step > 0) {
     cut.start = std::clamp<int64_t>(from_front(start), 0, extent);
     const int64_t stop = std::clamp<int64_t>(from_front(end), 0, extent);
@@ -198,7 +245,7 @@ void slice(Definition& d) {
     return d.refuse("starts, ends, axes and steps have different lengths");
   std::vector<Cut> cuts;
   for (const int64_t extent : d.shape(0))
-    cuts.push_back({0, 1, extent});
+    cuts.push_back({0, 1, extent, extent});
   for (size_t k = 0; k < axes.size(); ++k) {
     const auto axis = static_cast<size_t>(d.axis_of(axes[k], d.rank(0)));
     if (steps[k] == 0 || axis >= cuts.size())
@@ -215,10 +262,43 @@ void slice(Definition& d) {
   d.output(d.type(0), result);
   if (is_whole)
     return d.view(0);
-  std::vector<std::string> source;
-  for (size_t k = 0; k < cuts.size(); ++k)
-    source.push_back(fmt::format("i{} * {} + {}", k, cuts[k].step, cuts[k].start));
-  d.line("{} = {}", at("Y0", indices("i", cuts.size())), at("X0", join(source, ", ")));
+  if (product(result) > 0)
+    cut_line(d, cuts);
+}
+
+/// Indices that are known and one after the other are a slice; others are looked up by a function.
+void gather(Definition& d) {
+  if (!d.need(0) || !d.need(1))
+    return;
+  const int64_t given = d.integer("axis", 0);
+  const Tensor* indices = d.operand(1).value;
+  const bool is_known = indices && indices->elements() > 0 && d.rank(0) > 0 &&
+                        (d.type(1) == DataType::I64 || d.type(1) == DataType::I32);
+  if (!is_known || d.operand(0).value || given < -d.rank(0) || given >= d.rank(0))
+    return d.decline();
+  const auto axis = static_cast<size_t>(d.axis_of(given, d.rank(0)));
+  const int64_t extent = d.shape(0)[axis], count = indices->elements();
+  const auto place = [&](int64_t k) {
+    const int64_t index = indices->get_int(k);
+    return index < 0 ? index + extent : index;
+  };
+  const int64_t step = count > 1 ? place(1) - place(0) : 1;
+  for (int64_t k = 0; k < count; ++k)
+    if (place(k) < 0 || place(k) >= extent || place(k) != place(0) + k * step)
+      return d.decline();
+  Shape result(d.shape(0).begin(), d.shape(0).begin() + static_cast<std::ptrdiff_t>(axis));
+  result.insert(result.end(), d.shape(1).begin(), d.shape(1).end());
+  result.insert(result.end(), d.shape(0).begin() + static_cast<std::ptrdiff_t>(axis) + 1,
+                d.shape(0).end());
+  std::vector<Cut> cuts;
+  for (const int64_t whole : d.shape(0))
+    cuts.push_back({0, 1, whole, whole});
+  cuts[axis] = {place(0), step, count, extent};
+  d.output(d.type(0), result);
+  if (cuts[axis].is_whole())
+    return d.view(0);
+  if (product(result) > 0)
+    cut_line(d, cuts);
 }
 
 void expand(Definition& d) {
@@ -319,10 +399,11 @@ void trilu(Definition& d) {
          d.integer("upper", 1) != 0 ? ">=" : "<=", k);
 }
 
-constexpr Operator kAll[] = {
-    {"Concat", concat}, {"DepthToSpace", depth_to_space}, {"Expand", expand},
-    {"Slice", slice},   {"SpaceToDepth", depth_to_space}, {"Split", split},
-    {"Tile", tile},     {"Transpose", transpose},         {"Trilu", trilu}};
+constexpr Operator kAll[] = {{"Concat", concat},       {"DepthToSpace", depth_to_space},
+                             {"Expand", expand},       {"Gather", gather},
+                             {"Slice", slice},         {"SpaceToDepth", depth_to_space},
+                             {"Split", split},         {"Tile", tile},
+                             {"Transpose", transpose}, {"Trilu", trilu}};
 
 } // namespace of_layout
 } // namespace
