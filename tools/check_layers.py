@@ -15,7 +15,7 @@ LEVELS = {
 # The rooms of a folder by level: a room includes itself and rooms of lower levels. "" is the folder itself.
 ROOMS = {
     "scalar": ["", "expand simplify"],
-    "graph": ["", "onnx rewrite zoo", "optimise"],
+    "graph": ["", "onnx rewrite views zoo", "optimise", "optimise/attention"],
     "program": [" operators", "fusion text", "interpret rewrites"],
     "poly": ["isl", "", "legality", "from_program"],
     "schedule": ["", "tree", "text legality auto/facts", "buffers", "loops storage reductions auto/cost", "marks auto/product", "auto/rowwise auto/chunk", "auto/nest auto/gpu", "auto"],

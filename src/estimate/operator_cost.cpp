@@ -36,6 +36,8 @@ double flops_per_element(std::string_view op) {
   return 1;
 }
 
+bool is_attention(std::string_view op) { return op == "Attention" || op == "ZeroingAttention"; }
+
 /// Two products and a softmax: of [batch, heads, rows, elements], or of rows with all heads side by side.
 double attention_flops(const Application& a, int64_t symbol) {
   const Type &query = *a.operands[0], &key = *a.operands[1];
@@ -70,7 +72,7 @@ double flops_of(const Application& a, int64_t symbol) {
            std::max(1.0, elements_of({x->elem, {a.result->shape[1]}}, symbol));
   if (a.op == "Conv" && w)
     return 2 * out * elements_of(*w, symbol) / elements_of({w->elem, {w->shape[0]}}, symbol);
-  if (a.op == "Attention" && x && w && x->shape.size() > 2)
+  if (is_attention(a.op) && x && w && x->shape.size() > 2)
     return attention_flops(a, symbol);
   const auto* info = rewrite::find_operator_info(a.op);
   if (info && info->kind == rewrite::Kind::Move)
@@ -91,7 +93,7 @@ rewrite::Cost operator_cost(const Roof& roof, double seconds_per_node, int64_t s
                                   a.op == "Slice" ? bytes_of(*a.result, symbol) : 1e300)
                        : 0;
     double arithmetic = roof.peak_flops > 0 ? flops_of(a, symbol) / roof.peak_flops : 0;
-    if (a.op == "Attention")
+    if (is_attention(a.op))
       arithmetic *= kSlowerInOneProgram;
     const double memory = roof.bandwidth_bytes > 0 ? bytes / roof.bandwidth_bytes : 0;
     return seconds_per_node + std::max(arithmetic, memory);

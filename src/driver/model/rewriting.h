@@ -1,7 +1,7 @@
 #pragma once
 
+#include "graph/optimise/attention/recognise_attention.h"
 #include "graph/optimise/passes.h"
-#include "graph/optimise/recognise_attention.h"
 #include "target/cpu.h"
 
 namespace kawara::driver {
@@ -14,7 +14,7 @@ struct GraphOptions {
 
 /// The graph after the choice of layouts and proved rewriting (graph/rewrite) for this machine, with the passes before and after it:
 /// what rewriting leaves of constants is computed. Then attention that is written out becomes one node
-/// (graph/optimise/recognise_attention.h). Never dearer by the estimate of graphs whose
+/// (graph/optimise/attention/recognise_attention.h). Never dearer by the estimate of graphs whose
 /// element-wise nodes are fused; the graph stays as it was where nothing is gained. Takes a fraction of a
 /// second, also for graphs of thousands of nodes.
 graph::optimise::Optimised optimised_and_rewritten(graph::Graph, const target::Cpu&,

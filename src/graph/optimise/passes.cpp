@@ -8,6 +8,7 @@ std::span<const Pass> passes() {
   static constexpr Pass kPasses[] = {
       {"fold_constants", "what depends on constants alone is computed", fold_constants},
       {"remove_identities", "nodes that only pass their input on go", remove_identities},
+      {"join_views", "chains of views become as short as they can", join_views},
       {"merge_equal", "of nodes that compute the same, one stays", merge_equal},
       {"recognise_layer_norm", "a normalisation of rows, written out, is one node",
        recognise_layer_norm},

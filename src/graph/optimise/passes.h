@@ -50,6 +50,8 @@ Graph fold_constants(Graph, const Evaluate&);
 Graph remove_identities(Graph, const Evaluate&);
 /// Nodes and constants that nobody reads go.
 Graph remove_dead(Graph, const Evaluate&);
+/// Chains of Reshape, Transpose, Slice, Expand and their like become the shortest that sees the same elements.
+Graph join_views(Graph, const Evaluate&);
 /// Of nodes that compute the same, one stays.
 Graph merge_equal(Graph, const Evaluate&);
 /// Normalisation with known statistics, products and sums with one constant per channel go into the weights and the

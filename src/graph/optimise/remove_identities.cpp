@@ -29,12 +29,25 @@ bool is_plain_number(const Edit& edit, ValueId id, double value, ValueId other) 
           (declared && static_cast<size_t>(tensor->rank()) <= declared->size()));
 }
 
+/// Does the node add nothing to any side?
+bool is_empty_pad(const Edit& edit, const Node& node) {
+  if (node.op != "Pad")
+    return false;
+  const bool is_attribute = node.inputs.size() < 2 || node.inputs[1] == kAbsent;
+  const Tensor* tensor = is_attribute ? nullptr : edit.constant(node.inputs[1]);
+  std::vector<int64_t> amounts = integers_of(node, "pads");
+  for (int64_t k = 0; tensor && k < tensor->elements(); ++k)
+    amounts.push_back(tensor->get_int(k));
+  return (is_attribute || tensor) && !amounts.empty() &&
+         std::all_of(amounts.begin(), amounts.end(), [](int64_t amount) { return amount == 0; });
+}
+
 /// The input that the node passes on unchanged.
 std::optional<ValueId> passed_on(const Edit& edit, const Node& node) {
   if (!node.domain.empty() || node.inputs.empty() || node.outputs.empty() ||
       node.outputs[0] == kAbsent || node.inputs[0] == kAbsent)
     return std::nullopt;
-  if (node.op == "Identity" || is_dropout_at_rest(edit, node) ||
+  if (node.op == "Identity" || is_dropout_at_rest(edit, node) || is_empty_pad(edit, node) ||
       (node.op == "Transpose" && is_ascending(integers_of(node, "perm"))))
     return node.inputs[0];
   if ((node.op == "Concat" || node.op == "Sum" || node.op == "Max" || node.op == "Min" ||

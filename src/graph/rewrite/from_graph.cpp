@@ -3,6 +3,7 @@
 #include "graph/rewrite/from_node.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace kawara::rewrite {
 namespace {
@@ -130,10 +131,36 @@ private:
         continue;
       auto type = declared(graph_.values[id].type, terms_.egraph.symbols());
       if (!type && k == 0)
-        type = type_of_node(terms_.egraph, node, opset_, operands);
+        type = node.op == "Pad" && node.domain.empty()
+                   ? padded(node)
+                   : type_of_node(terms_.egraph, node, opset_, operands);
       terms_.classes[id] =
           terms_.egraph.add_opaque(output_name(k), {whole}, std::move(type), false, std::nullopt);
     }
+  }
+
+  /// With amounts that are constant, for all dimensions.
+  std::optional<Type> padded(const Node& node) const {
+    if (node.inputs.size() < 2 || node.inputs[0] == kAbsent || node.inputs[1] == kAbsent ||
+        (node.inputs.size() > 3 && node.inputs[3] != kAbsent))
+      return std::nullopt;
+    std::optional<Type> type = terms_.egraph.at(terms_.classes.at(node.inputs[0])).type;
+    const auto amounts = terms_.constants.find(node.inputs[1]);
+    if (!type || amounts == terms_.constants.end() ||
+        amounts->second.elements() != 2 * static_cast<int64_t>(type->shape.size()))
+      return std::nullopt;
+    const auto rank = static_cast<int64_t>(type->shape.size());
+    for (int64_t k = 0; k < rank; ++k) {
+      int64_t& extent = type->shape[static_cast<size_t>(k)];
+      const int64_t begin = amounts->second.get_int(k), end = amounts->second.get_int(k + rank);
+      if (begin == 0 && end == 0)
+        continue;
+      if (is_symbol(extent) || std::abs(begin) > kLargestExtent || std::abs(end) > kLargestExtent ||
+          extent + begin + end < 0)
+        return std::nullopt;
+      extent += begin + end;
+    }
+    return type;
   }
 
   const Graph& graph_;

@@ -215,7 +215,9 @@ private:
 
   std::optional<Shape> reshaped() const {
     const Given wanted = given("shape", 1);
-    if (!wanted.list || integer("allowzero", 0) != 0)
+    const bool has_zero =
+        wanted.list && std::count(wanted.list->begin(), wanted.list->end(), 0) > 0;
+    if (!wanted.list || (has_zero && integer("allowzero", 0) != 0))
       return std::nullopt;
     Shape result = *wanted.list, rest = *shape(0);
     if (std::any_of(result.begin(), result.end(), [](int64_t extent) { return extent < -1; }))

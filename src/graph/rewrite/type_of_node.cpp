@@ -110,7 +110,8 @@ std::optional<Type> type_of_node(EGraph& egraph, const Node& node, int64_t opset
                                  "GreaterOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf"})
     if (node.op == by_element)
       return compared(egraph, node, operands);
-  if (node.op == "Attention" && operands.size() > 2 && x.shape.size() == 4) {
+  if ((node.op == "Attention" || node.op == "ZeroingAttention") && operands.size() > 2 &&
+      x.shape.size() == 4) {
     const auto& values = egraph.at(operands[2]).type;
     if (values && values->shape.size() == 4)
       return Type{x.elem, {x.shape[0], x.shape[1], x.shape[2], values->shape[3]}};

@@ -248,6 +248,14 @@ void keep_rows(Definition& d, const Heads& h, size_t output, const char* last, i
   d.line("{} = {}", dims.of(fmt::format("Y{}", output)), from);
 }
 
+/// A quotient by the sum of weights. Passes of Kawara make ZeroingAttention, where the weights of a query that is shown no key, and are no
+/// numbers, count as zeros.
+std::string by_sum(Definition& d, const std::string& value, const std::string& sum) {
+  return d.node().op == "ZeroingAttention"
+             ? fmt::format("select({1} == {1}, {0} / {1}, 0)", value, sum)
+             : fmt::format("{} / {}", value, sum);
+}
+
 /// Types of 16 bits: weights are rounded to them before they are multiplied with the values, as tensor cores want
 /// it, and divided by their sum afterwards.
 void short_sums(Definition& d, const Heads& h, const std::string& row) {
@@ -264,7 +272,7 @@ void short_sums(Definition& d, const Heads& h, const std::string& row) {
   d.line("{} = {}", dims.of("P"), dims.of("E"));
   d.line("{} = sum(j, {})", rows.of("T"), dims.of("E"));
   d.line("{} = sum(j, {} * {})", sums.of("A"), dims.of("P"), row);
-  d.line("{} = {} / {}", query_dims(h, "v", h.values).of("Y0"), sums.of("A"), rows.of("T"));
+  d.line("{} = {}", query_dims(h, "v", h.values).of("Y0"), by_sum(d, sums.of("A"), rows.of("T")));
 }
 
 /// Softmax is computed in f64 for f64, in f32 for all others: at least what attribute softmax_precision asks for, unless that is more.
@@ -306,7 +314,7 @@ void attention(Definition& d) {
   d.line("{} = max(j, {})", rows.of("M"), dims.of("S"));
   d.line("{} = exp({} - {})", dims.of("E"), dims.of("S"), rows.of("M"));
   d.line("{} = sum(j, {})", rows.of("T"), dims.of("E"));
-  d.line("{} = {} / {}", dims.of("P"), dims.of("E"), rows.of("T"));
+  d.line("{} = {}", dims.of("P"), by_sum(d, dims.of("E"), rows.of("T")));
   if (shows_weights)
     d.line("{} = {}", dims.of("Y3"), Definition::stored(d.type(0), dims.of("P")));
   d.line("{} = sum(j, {} * {})", query_dims(*h, "v", h->values).of("Y0"), dims.of("P"), row);
@@ -355,7 +363,9 @@ void rotary_embedding(Definition& d) {
   loops(elements - transposed, element("Y0", rest) + " = " + element("X0", rest));
 }
 
-constexpr Operator kAll[] = {{"Attention", attention}, {"RotaryEmbedding", rotary_embedding}};
+constexpr Operator kAll[] = {{"Attention", attention},
+                             {"RotaryEmbedding", rotary_embedding},
+                             {"ZeroingAttention", attention}};
 
 } // namespace of_attention
 } // namespace

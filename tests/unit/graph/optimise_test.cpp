@@ -38,6 +38,72 @@ TEST(RemoveIdentities, TakesOutWhatPassesOn) {
   EXPECT_EQ(out.nodes[0].inputs[0], out.inputs[0]);
 }
 
+TEST(RemoveIdentities, TakesOutPadsOfNothing) {
+  Tensor none(DataType::I64, {8}), some(DataType::I64, {8});
+  some.set_int(3, 1);
+  const auto padded = [](const Tensor& amounts) {
+    return after(remove_identities, graph_of({{"a", "Pad", {"x", "pads"}}, {"y", "Relu", {"a"}}},
+                                             {{"pads", amounts}}, kImage));
+  };
+  EXPECT_EQ(padded(none), "Relu");
+  EXPECT_EQ(padded(some), "Pad Relu");
+}
+
+Tensor numbers(const std::vector<int64_t>& values) {
+  Tensor tensor(DataType::I64, {static_cast<int64_t>(values.size())});
+  for (size_t k = 0; k < values.size(); ++k)
+    tensor.set_int(static_cast<int64_t>(k), values[k]);
+  return tensor;
+}
+
+TEST(JoinViews, MakesChainsShort) {
+  const auto joined = [](const std::vector<Line>& lines,
+                         const std::map<std::string, Tensor>& constants) {
+    const Graph graph = graph_of(lines, constants, {{"x", {4, 6, 10}}});
+    return ops_of(remove_dead(join_views(graph, nullptr), nullptr));
+  };
+  // Two transpositions around a list of matrices are one.
+  EXPECT_EQ(joined({{"a", "Transpose", {"x"}, {{"perm", list({1, 0, 2})}}},
+                    {"b", "Reshape", {"a", "apart"}},
+                    {"c", "Transpose", {"b"}, {{"perm", list({1, 0, 2, 3})}}},
+                    {"y", "Relu", {"c"}}},
+                   {{"apart", numbers({6, 4, 2, 5})}}),
+            "Reshape Relu");
+  // Where nothing moves in the end, nothing is left.
+  EXPECT_EQ(
+      joined(
+          {{"a", "Reshape", {"x", "flat"}}, {"b", "Reshape", {"a", "back"}}, {"y", "Relu", {"b"}}},
+          {{"flat", numbers({24, 10})}, {"back", numbers({4, 6, 10})}}),
+      "Relu");
+  // Parts of parts are parts.
+  EXPECT_EQ(joined({{"a", "Slice", {"x", "one", "three", "zero"}},
+                    {"b", "Slice", {"a", "one", "two", "zero"}},
+                    {"y", "Relu", {"b"}}},
+                   {{"zero", numbers({0})},
+                    {"one", numbers({1})},
+                    {"two", numbers({2})},
+                    {"three", numbers({3})}}),
+            "Reshape Slice Reshape Relu");
+  // One after the other they move as little.
+  EXPECT_EQ(
+      joined({{"a", "Transpose", {"x"}, {{"perm", list({1, 0, 2})}}}, {"y", "Relu", {"a"}}}, {}),
+      "Transpose Relu");
+}
+
+TEST(JoinViews, KnowsSymbolsByTheirNames) {
+  Graph graph = graph_of({{"a", "Reshape", {"x", "apart"}},
+                          {"b", "Transpose", {"a"}, {{"perm", list({0, 2, 1, 3})}}},
+                          {"c", "Transpose", {"b"}, {{"perm", list({0, 2, 1, 3})}}},
+                          {"d", "Reshape", {"c", "together"}},
+                          {"e", "Transpose", {"d"}, {{"perm", list({1, 0, 2})}}},
+                          {"y", "Relu", {"e"}}},
+                         {{"apart", numbers({0, 0, 2, 5})}, {"together", numbers({0, 0, 10})}},
+                         {{"x", {4, 6, 10}}});
+  auto& dims = *graph.values[graph.inputs[0]].type.shape;
+  dims[0] = {std::nullopt, "batch"};
+  EXPECT_EQ(ops_of(remove_dead(join_views(graph, nullptr), nullptr)), "Transpose Relu");
+}
+
 TEST(RemoveIdentities, KeepsWhatIsAResultOrChangesSomething) {
   EXPECT_EQ(after(remove_identities, graph_of({{"y", "Identity", {"x"}}}, {}, kImage)), "Identity");
   EXPECT_EQ(after(remove_identities, graph_of({{"a", "Mul", {"x", "two"}}, {"y", "Relu", {"a"}}},
