@@ -166,7 +166,7 @@ private:
 
   /// A reduction of one step has no loop that could say how many: the ring goes on over tiles and the loops around.
   int64_t stages_that_fit() const {
-    const int64_t stage = (rows_ + columns_) * kPanelBytes;
+    const int64_t stage = bytes_of_tile(form_.a, rows_) + bytes_of_tile(form_.b, columns_);
     return std::clamp<int64_t>(room() / stage, 2, kMostStages);
   }
 

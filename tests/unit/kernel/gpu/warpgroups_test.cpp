@@ -200,5 +200,33 @@ TEST(Warpgroups, boxes_that_the_driver_refuses_break_the_spec) {
             std::string::npos);
 }
 
+/// Bytes of shared memory that the launches of a kernel take, the largest of them.
+int64_t shared_bytes(const Kernel& kernel) {
+  int64_t bytes = 0;
+  visit(kernel.body, [&](const Stmt& stmt) {
+    const auto* allocate = std::get_if<Allocate>(&stmt);
+    if (allocate == nullptr || kernel.buffers[allocate->buffer].scope != Scope::Shared)
+      return;
+    int64_t own = scalar::bytes_of(kernel.buffers[allocate->buffer].elem);
+    for (const scalar::Expr& extent : kernel.buffers[allocate->buffer].shape)
+      own *= scalar::constant_of(extent).value_or(1);
+    bytes += own;
+  });
+  return bytes;
+}
+
+TEST(Warpgroups, WholePanelsOfOneStepFitSharedMemory) {
+  // 160 columns of the right operand come as three panels of 64.
+  const std::string text = "param M, N, K\ninput A: bf16[M, K], B: bf16[K, N]\n"
+                           "output C: bf16[M, N]\ntemp acc: f32[M, N]\n"
+                           "acc[i, j] = sum(k, f32(A[i, k]) * f32(B[k, j]))\n"
+                           "C[i, j] = acc[i, j]\n";
+  const auto line =
+      gpu_line::compile(text, "auto", {{"M", 344}, {"N", 11848}, {"K", 64}}, true, 132);
+  const int64_t bytes = shared_bytes(line.kernel);
+  EXPECT_GT(bytes, 100 * 1024) << print(line.kernel);
+  EXPECT_LE(bytes, target::named_gpu("sm_90a")->shared_per_block) << print(line.kernel);
+}
+
 } // namespace
 } // namespace kawara::kernel
