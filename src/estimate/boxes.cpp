@@ -1,6 +1,7 @@
 #include "estimate/boxes.h"
 
 #include "kernel/analysis/extents.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 

@@ -3,6 +3,7 @@
 #include "estimate/accesses.h"
 #include "estimate/caches.h"
 #include "kernel/analysis/extents.h"
+#include "kernel/walk.h"
 #include "scalar/eval.h"
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 
 #include "estimate/boxes.h"
 #include "estimate/operations.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 #include <cmath>

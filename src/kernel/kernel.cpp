@@ -1,6 +1,9 @@
 #include "kernel/kernel.h"
 
+#include "kernel/walk.h"
+
 #include <algorithm>
+#include <iterator>
 
 namespace kawara::kernel {
 
@@ -21,43 +24,30 @@ Block block_of(Stmt stmt) {
   return block;
 }
 
+void append(Block& to, Block more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 std::set<uint32_t> used_buffers(const Kernel& kernel) {
   std::set<uint32_t> used;
-  visit(kernel.body, [&](const Stmt& stmt) {
-    if (const auto* store = std::get_if<Store>(&stmt))
-      used.insert(store->buffer);
-    else if (const auto* zero = std::get_if<Zero>(&stmt))
-      used.insert(zero->buffer);
-    else if (const auto* allocate = std::get_if<Allocate>(&stmt))
-      used.insert(allocate->buffer);
-    else if (const auto* async_op = std::get_if<AsyncOp>(&stmt))
-      for (const auto& buffers : {written_by(*async_op), read_by(*async_op)})
+  const auto note = [&]<Kind S>(const S& stmt) {
+    if constexpr (OneOf<S, Store, Zero, Allocate>)
+      used.insert(stmt.buffer);
+    else if constexpr (OneOf<S, AsyncOp>)
+      for (const auto& buffers : {written_by(stmt), read_by(stmt)})
         used.insert(buffers.begin(), buffers.end());
-  });
-  visit_exprs(kernel.body, [&](const Expr& root) {
-    scalar::visit(root, [&](const Expr& e) {
-      if (const auto* load = scalar::as<scalar::Load>(e))
-        used.insert(load->tensor);
-    });
-  });
+    else
+      static_assert(OneOf<S, For, If, Launch, Define, Assign, Prefetch, Comment, Barrier, Commit,
+                          Await, Combine>);
+  };
+  visit(kernel.body, note);
+  visit_loads(kernel.body, [&](const scalar::Load& load) { used.insert(load.tensor); });
   return used;
 }
 
-bool has_barrier(const Block& block) {
-  bool found = false;
-  visit(block, [&](const Stmt& stmt) {
-    found |= std::get_if<Barrier>(&stmt) != nullptr || std::get_if<Combine>(&stmt) != nullptr;
-  });
-  return found;
-}
-
-bool has_barrier(const Stmt& stmt) { return has_barrier(block_of(stmt)); }
-
-bool has_async_op(const Block& block) {
-  bool found = false;
-  visit(block, [&](const Stmt& stmt) { found |= std::get_if<AsyncOp>(&stmt) != nullptr; });
-  return found;
-}
+bool has_barrier(const Block& block) { return has<Barrier, Combine>(block); }
+bool has_barrier(const Stmt& stmt) { return has<Barrier, Combine>(stmt); }
+bool has_async_op(const Block& block) { return has<AsyncOp>(block); }
 
 uint32_t add_variable(Kernel& kernel, std::string name, scalar::Type type) {
   const auto is_taken = [&](const std::string& text) {

@@ -169,14 +169,7 @@ struct Kernel {
 scalar::Names names_of(const Kernel&);
 
 Block block_of(Stmt); ///< one statement by itself
-
-// The only traversal over statements.
-/// Replaces bottom-up: `f` maps each statement (its blocks already rewritten) to the statements that stand for it.
-Block rewrite(const Block&, const std::function<Block(Stmt)>& f);
-void visit(const Block&, const std::function<void(const Stmt&)>& f); ///< parents first
-/// Applies `f` to every expression of every statement.
-Block map_exprs(const Block&, const std::function<Expr(const Expr&)>& f);
-void visit_exprs(const Block&, const std::function<void(const Expr&)>& f); ///< roots only
+void append(Block& to, Block more);
 
 /// Buffers that some statement loads, stores or zeroes. A temp that was inlined away is in none.
 std::set<uint32_t> used_buffers(const Kernel&);

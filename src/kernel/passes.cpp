@@ -42,6 +42,7 @@
 #include "kernel/vector/tensorize.h"
 #include "kernel/vector/transpose_stores.h"
 #include "kernel/vector/vectorize.h"
+#include "kernel/walk.h"
 
 #include <utility>
 
@@ -70,14 +71,12 @@ private:
 
 /// The pass on the body of every launch.
 template <class Pass> Kernel in_launches(Kernel kernel, Pass&& pass) {
-  const Block body = std::exchange(kernel.body, {});
-  Block result = rewrite(body, [&](Stmt stmt) {
-    if (auto* launch = std::get_if<Launch>(&stmt)) {
-      kernel.body = std::exchange(launch->body, {});
-      kernel = pass(std::move(kernel), *launch);
-      launch->body = std::exchange(kernel.body, {});
-    }
-    return block_of(std::move(stmt));
+  Block result = std::exchange(kernel.body, {});
+  visit(result, [&](Launch& launch) {
+    kernel.body = std::exchange(launch.body, {});
+    kernel = pass(std::move(kernel), launch);
+    launch.body = std::exchange(kernel.body, {});
+    return WalkResult::Skip;
   });
   kernel.body = std::move(result);
   return kernel;

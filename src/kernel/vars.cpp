@@ -26,26 +26,44 @@ bool mentions_any(const Expr& e, const VarSet& vars) {
 
 bool mentions(const Expr& e, uint32_t var) { return mentions_any(e, {var}); }
 
-VarSet vars_set_in(const Block& block) {
+namespace {
+
+template <OneOf<Block, Stmt> B> VarSet set_in(const B& root) {
   VarSet vars;
-  visit(block, [&](const Stmt& stmt) {
-    if (const auto* loop = std::get_if<For>(&stmt))
-      vars.insert(loop->var);
-    else if (const auto* define = std::get_if<Define>(&stmt))
-      vars.insert(define->var);
-    else if (const auto* assign = std::get_if<Assign>(&stmt))
-      vars.insert(assign->var);
-    else if (const auto* combine = std::get_if<Combine>(&stmt))
-      vars.insert(combine->var);
-    else if (const auto* launch = std::get_if<Launch>(&stmt)) {
-      vars.insert(launch->block_vars.begin(), launch->block_vars.end());
-      vars.insert(launch->thread_vars.begin(), launch->thread_vars.end());
-    }
+  visit(root, [&]<Kind S>(const S& stmt) {
+    if constexpr (OneOf<S, For, Define, Assign, Combine>)
+      vars.insert(stmt.var);
+    else if constexpr (OneOf<S, Launch>) {
+      vars.insert(stmt.block_vars.begin(), stmt.block_vars.end());
+      vars.insert(stmt.thread_vars.begin(), stmt.thread_vars.end());
+    } else
+      static_assert(
+          OneOf<S, If, Allocate, Store, Zero, Prefetch, Comment, Barrier, Commit, Await, AsyncOp>);
   });
   return vars;
 }
 
-VarSet vars_set_in(const Stmt& stmt) { return vars_set_in(block_of(stmt)); }
+template <OneOf<Block, Stmt> B> std::set<uint32_t> stored_in(const B& root) {
+  std::set<uint32_t> stored;
+  visit(root, [&]<Kind S>(const S& stmt) {
+    if constexpr (OneOf<S, Store, Zero>)
+      stored.insert(stmt.buffer);
+    else if constexpr (OneOf<S, AsyncOp>)
+      for (const uint32_t buffer : written_by(stmt))
+        stored.insert(buffer);
+    else
+      static_assert(OneOf<S, For, If, Allocate, Launch, Define, Assign, Prefetch, Comment, Barrier,
+                          Commit, Await, Combine>);
+  });
+  return stored;
+}
+
+} // namespace
+
+VarSet vars_set_in(const Block& block) { return set_in(block); }
+VarSet vars_set_in(const Stmt& stmt) { return set_in(stmt); }
+std::set<uint32_t> buffers_stored_in(const Block& block) { return stored_in(block); }
+std::set<uint32_t> buffers_stored_in(const Stmt& stmt) { return stored_in(stmt); }
 
 Expr substitute_var(const Expr& e, uint32_t var, const Expr& value) {
   if (!mentions(e, var))
@@ -85,31 +103,12 @@ Block with_fresh_defines(Kernel& kernel, const Block& block) {
       });
     };
     copy = map_origins(map_exprs(copy, renamed), renamed);
-    copy = rewrite(copy, [&](Stmt stmt) {
-      if (auto* d = std::get_if<Define>(&stmt); d != nullptr && d->var == old_id)
-        d->var = id;
-      if (auto* c = std::get_if<Combine>(&stmt); c != nullptr && c->var == old_id)
-        c->var = id;
-      if (auto* a = std::get_if<Assign>(&stmt); a != nullptr && a->var == old_id)
-        a->var = id;
-      return block_of(std::move(stmt));
+    visit(copy, [&](OneOf<Define, Combine, Assign> auto& stmt) {
+      if (stmt.var == old_id)
+        stmt.var = id;
     });
   }
   return copy;
-}
-
-std::set<uint32_t> buffers_stored_in(const Block& block) {
-  std::set<uint32_t> stored;
-  visit(block, [&](const Stmt& stmt) {
-    if (const auto* store = std::get_if<Store>(&stmt))
-      stored.insert(store->buffer);
-    else if (const auto* zero = std::get_if<Zero>(&stmt))
-      stored.insert(zero->buffer);
-    else if (const auto* async_op = std::get_if<AsyncOp>(&stmt))
-      for (const uint32_t buffer : written_by(*async_op))
-        stored.insert(buffer);
-  });
-  return stored;
 }
 
 bool has_load(const Expr& e) {

@@ -33,8 +33,9 @@ inline Expr var_expr(const Kernel& kernel, uint32_t id) {
   return scalar::var(id, kernel.variables[id].type);
 }
 
-/// Buffers that are stored to (or zeroed) anywhere in the block.
+/// Buffers that are stored to (or zeroed) anywhere in the block (or statement).
 std::set<uint32_t> buffers_stored_in(const Block&);
+std::set<uint32_t> buffers_stored_in(const Stmt&);
 /// Does the expression read memory?
 bool has_load(const Expr&);
 

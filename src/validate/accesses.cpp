@@ -1,5 +1,6 @@
 #include "validate/accesses.h"
 
+#include "kernel/walk.h"
 #include "scalar/loads.h"
 #include "validate/elements.h"
 

@@ -1,6 +1,7 @@
 #include "validate/group_stores.h"
 
 #include "kernel/analysis/extents.h"
+#include "kernel/walk.h"
 #include "scalar/eval.h"
 #include "validate/conditions.h"
 

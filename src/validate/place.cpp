@@ -1,6 +1,7 @@
 #include "validate/place.h"
 
 #include "kernel/analysis/ranges.h"
+#include "kernel/walk.h"
 #include "validate/conditions.h"
 #include "validate/elements.h"
 

@@ -1,5 +1,7 @@
 #include "validate/reading.h"
 
+#include "kernel/walk.h"
+
 #include <map>
 
 namespace kawara::validate {
@@ -12,10 +14,8 @@ class Reader {
 public:
   Reader(const poly::Scop& scop, const kernel::Kernel& kernel, size_t most_accesses)
       : scop_(scop), kernel_(kernel), accesses_(scop, kernel, most_accesses) {
-    kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
-      const auto* assign = std::get_if<kernel::Assign>(&stmt);
-      assigns_indices_ = assigns_indices_ || (assign != nullptr &&
-                                              kernel.variables[assign->var].type == scalar::kIndex);
+    assigns_indices_ = kernel::has(kernel.body, [&](const kernel::Assign& assign) {
+      return kernel.variables[assign.var].type == scalar::kIndex;
     });
   }
 
@@ -31,7 +31,7 @@ private:
     std::vector<Copies> copies;
     for (uint32_t n = 0; n < statements.size(); ++n) {
       path_.push_back({Step::Kind::Position, n});
-      if (const kernel::Origins* origins = origins_of(statements[n]))
+      if (const kernel::Origins* origins = kernel::origins_of(statements[n]))
         for (const Origin& origin : *origins)
           add_leaf(origin, n, copies);
       accesses_.at(statements[n], place_);
@@ -49,7 +49,9 @@ private:
       place_.forget_assigned(statements);
   }
 
-  template <class Other> void one(const Other&) {}
+  void one(const kernel::OneOf<kernel::Store, kernel::Zero, kernel::Prefetch, kernel::Comment,
+                               kernel::Barrier, kernel::Commit, kernel::Await, kernel::Combine,
+                               kernel::AsyncOp> auto&) {}
 
   void one(const kernel::Allocate& s) { block(s.body); }
 
@@ -160,21 +162,6 @@ private:
 };
 
 } // namespace
-
-const kernel::Origins* origins_of(const kernel::Stmt& stmt) {
-  if (const auto* store = std::get_if<kernel::Store>(&stmt))
-    return &store->origins;
-  if (const auto* define = std::get_if<kernel::Define>(&stmt))
-    return &define->origins;
-  if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
-    return &assign->origins;
-  if (const auto* allocate = std::get_if<kernel::Allocate>(&stmt))
-    return &allocate->origins;
-  if (const auto* async_op = std::get_if<kernel::AsyncOp>(&stmt))
-    if (const auto* product = std::get_if<kernel::Mma>(&async_op->what))
-      return &product->origins;
-  return nullptr;
-}
 
 DomainFacts domain_facts_of(const poly::Scop& scop, const kernel::Kernel& kernel,
                             size_t most_accesses) {

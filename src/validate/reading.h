@@ -46,8 +46,6 @@ struct DomainFacts {
   std::set<uint32_t> unread_statements; ///< of the scop
   Accesses accesses;
 };
-/// What the statement says that it runs; null where it cannot say anything.
-const kernel::Origins* origins_of(const kernel::Stmt&);
 
 /// `most_accesses`: of these the elements are looked at, no more.
 DomainFacts domain_facts_of(const poly::Scop&, const kernel::Kernel&, size_t most_accesses);

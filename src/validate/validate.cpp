@@ -1,5 +1,6 @@
 #include "validate/validate.h"
 
+#include "kernel/walk.h"
 #include "validate/barriers.h"
 #include "validate/group_stores.h"
 #include "validate/happens_before.h"
@@ -18,7 +19,7 @@ std::optional<unsigned long> operations_for(const kernel::Kernel& kernel, const 
   unsigned long all = 0;
   size_t with_instances = 0;
   kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
-    const kernel::Origins* origins = origins_of(stmt);
+    const kernel::Origins* origins = kernel::origins_of(stmt);
     ++all;
     with_instances += origins != nullptr && !origins->empty() ? 1 : 0;
   });

@@ -5,6 +5,7 @@
 #include "kernel/interpret/edge_sizes.h"
 #include "kernel/interpret/interpret.h"
 #include "kernel/memory/window_loads.h"
+#include "kernel/walk.h"
 #include "mutation/fault.h"
 #include "program/interpret/interpret.h"
 #include "program/interpret/interpret_over.h"

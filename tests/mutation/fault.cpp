@@ -1,5 +1,6 @@
 #include "mutation/fault.h"
 
+#include "kernel/walk.h"
 #include "support/check.h"
 #include "support/hash.h"
 #include "support/text.h"

@@ -4,6 +4,7 @@
 #include "kernel/interpret/interpret.h"
 #include "kernel/passes.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "support/check.h"
 #include "support/text.h"
 

@@ -1,5 +1,6 @@
 #include "emit/cuda/async_ops.h"
 
+#include "kernel/walk.h"
 #include "program/interpret/instruction.h"
 #include "support/text.h"
 

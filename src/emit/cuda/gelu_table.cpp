@@ -194,7 +194,7 @@ int64_t tails_in(const kernel::Block& body) {
     if (const auto* branch = std::get_if<kernel::If>(&stmt))
       count += std::max(tails_in(branch->then), tails_in(branch->otherwise));
     else
-      kernel::visit_exprs({stmt}, [&](const scalar::Expr& root) { count += tails_in(root); });
+      kernel::visit_exprs(stmt, [&](const scalar::Expr& root) { count += tails_in(root); });
   }
   return count;
 }

@@ -1,5 +1,6 @@
 #include "emit/cuda/lanes.h"
 
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 #include "scalar/match.h"
 

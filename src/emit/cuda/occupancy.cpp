@@ -25,14 +25,10 @@ constexpr int64_t kManyHeld = 40, kRegistersBesides = 24;
 /// Elements that variables hold from one iteration of a loop to the next.
 int64_t kept_elements(const kernel::Kernel& kernel, const kernel::Block& body) {
   std::set<uint32_t> kept, local;
-  kernel::visit(body, [&](const kernel::Stmt& stmt) {
-    if (const auto* loop = std::get_if<kernel::For>(&stmt))
-      kernel::visit(loop->body, [&](const kernel::Stmt& inner) {
-        if (const auto* assign = std::get_if<kernel::Assign>(&inner))
-          kept.insert(assign->var);
-        if (const auto* define = std::get_if<kernel::Define>(&inner))
-          local.insert(define->var);
-      });
+  kernel::visit(body, [&](const kernel::For& loop) {
+    kernel::visit(loop.body, [&](const kernel::Assign& assign) { kept.insert(assign.var); });
+    kernel::visit(loop.body, [&](const kernel::Define& define) { local.insert(define.var); });
+    return kernel::WalkResult::Skip;
   });
   int64_t elements = 0;
   for (const uint32_t var : kept)
@@ -43,25 +39,23 @@ int64_t kept_elements(const kernel::Kernel& kernel, const kernel::Block& body) {
 
 /// Elements in variables and buffers of a thread where nothing is repeated: a row that it keeps.
 int64_t held_elements(const kernel::Kernel& kernel, const kernel::Block& body) {
+  if (kernel::has<kernel::For>(body))
+    return 0;
   std::set<uint32_t> held;
-  bool has_loops = false;
   int64_t elements = 0;
-  kernel::visit(body, [&](const kernel::Stmt& stmt) {
-    has_loops = has_loops || std::holds_alternative<kernel::For>(stmt);
-    if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
-      held.insert(assign->var);
-    const auto* own = std::get_if<kernel::Allocate>(&stmt);
-    if (own != nullptr && kernel.buffers[own->buffer].scope == kernel::Scope::Private) {
-      int64_t count = 1;
-      for (const scalar::Expr& extent : kernel.buffers[own->buffer].shape)
-        count *= scalar::constant_of(extent).value_or(0);
-      elements += count;
-    }
+  kernel::visit(body, [&](const kernel::Assign& assign) { held.insert(assign.var); });
+  kernel::visit(body, [&](const kernel::Allocate& own) {
+    if (kernel.buffers[own.buffer].scope != kernel::Scope::Private)
+      return;
+    int64_t count = 1;
+    for (const scalar::Expr& extent : kernel.buffers[own.buffer].shape)
+      count *= scalar::constant_of(extent).value_or(0);
+    elements += count;
   });
   for (const uint32_t var : held)
     if (scalar::is_float(kernel.variables[var].type.elem))
       elements += kernel.variables[var].type.lanes;
-  return has_loops ? 0 : elements;
+  return elements;
 }
 
 /// What the expressions of a body load, each as often as it is written; of two branches the one that loads more.
@@ -73,11 +67,8 @@ int64_t bytes_loaded(const kernel::Kernel& kernel, const kernel::Block& body) {
           std::max(bytes_loaded(kernel, branch->then), bytes_loaded(kernel, branch->otherwise));
       continue;
     }
-    kernel::visit_exprs({stmt}, [&](const scalar::Expr& root) {
-      scalar::visit(root, [&](const scalar::Expr& e) {
-        if (const auto* load = scalar::as<scalar::Load>(e))
-          bytes += e.type().lanes * scalar::bytes_of(kernel.buffers[load->tensor].elem);
-      });
+    kernel::visit_loads(stmt, [&](const scalar::Load& load, const scalar::Expr& e) {
+      bytes += e.type().lanes * scalar::bytes_of(kernel.buffers[load.tensor].elem);
     });
   }
   return bytes;
@@ -85,30 +76,19 @@ int64_t bytes_loaded(const kernel::Kernel& kernel, const kernel::Block& body) {
 
 /// Loads, arithmetic and stores, of not too many elements.
 bool is_small_map(const kernel::Kernel& kernel, const kernel::Block& body) {
-  bool is_map = true;
-  kernel::visit(body, [&](const kernel::Stmt& stmt) {
-    is_map = is_map && (std::holds_alternative<kernel::Store>(stmt) ||
-                        std::holds_alternative<kernel::Define>(stmt) ||
-                        std::holds_alternative<kernel::If>(stmt));
-  });
-  return is_map && bytes_loaded(kernel, body) <= kBytesOfMap;
+  return kernel::has_only<kernel::Store, kernel::Define, kernel::If>(body) &&
+         bytes_loaded(kernel, body) <= kBytesOfMap;
 }
 
 } // namespace
 
 bool is_map(const kernel::Block& body) {
-  bool is_plain = true;
-  kernel::visit(body, [&](const kernel::Stmt& stmt) {
-    const auto* store = std::get_if<kernel::Store>(&stmt);
-    is_plain = is_plain && (std::holds_alternative<kernel::If>(stmt) ||
-                            (store != nullptr && store->op == scalar::ReduceOp::None));
-  });
+  bool is_plain =
+      kernel::has_only<kernel::If, kernel::Store>(body) &&
+      !kernel::has(body, [](const kernel::Store& s) { return s.op != scalar::ReduceOp::None; });
   const std::set<uint32_t> stored = kernel::buffers_stored_in(body);
-  kernel::visit_exprs(body, [&](const scalar::Expr& root) {
-    scalar::visit(root, [&](const scalar::Expr& e) {
-      const auto* load = scalar::as<scalar::Load>(e);
-      is_plain = is_plain && (load == nullptr || !stored.contains(load->tensor));
-    });
+  kernel::visit_loads(body, [&](const scalar::Load& load) {
+    is_plain = is_plain && !stored.contains(load.tensor);
   });
   return is_plain;
 }
@@ -138,12 +118,6 @@ int64_t blocks_in_flight(const kernel::Kernel& kernel, const kernel::Block& body
   return std::clamp<int64_t>(fitting, 1, kMostBlocks);
 }
 
-bool copies_ahead(const kernel::Block& body) {
-  bool found = false;
-  kernel::visit(body, [&](const kernel::Stmt& stmt) {
-    found = found || std::holds_alternative<kernel::Commit>(stmt);
-  });
-  return found;
-}
+bool copies_ahead(const kernel::Block& body) { return kernel::has<kernel::Commit>(body); }
 
 } // namespace kawara::emit

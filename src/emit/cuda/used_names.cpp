@@ -1,5 +1,6 @@
 #include "emit/cuda/used_names.h"
 
+#include "kernel/vars.h"
 #include "kernel/walk.h"
 
 namespace kawara::emit {
@@ -21,10 +22,9 @@ UsedNames used_names(const kernel::Kernel& kernel, const kernel::Launch& launch)
     });
   };
   kernel::visit_exprs(launch.body, note);
-  kernel::visit(launch.body, [&](const kernel::Stmt& stmt) {
-    if (const auto* store = std::get_if<kernel::Store>(&stmt);
-        store != nullptr && store->op != scalar::ReduceOp::None)
-      used.loaded.insert(store->buffer);
+  kernel::visit(launch.body, [&](const kernel::Store& store) {
+    if (store.op != scalar::ReduceOp::None)
+      used.loaded.insert(store.buffer);
   });
   used.buffers.merge(kernel::buffers_stored_in(launch.body));
   for (const uint32_t b : used.buffers)

@@ -1,5 +1,6 @@
 #include "emit/llvm/emitter.h"
 #include "emit/runtime_faults.h"
+#include "kernel/walk.h"
 #include "scalar/loads.h"
 
 #include <llvm/IR/MDBuilder.h>

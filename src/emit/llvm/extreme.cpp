@@ -1,5 +1,7 @@
 #include "emit/llvm/emitter.h"
 
+#include "kernel/walk.h"
+
 #include <llvm/TargetParser/Triple.h>
 
 #include <utility>

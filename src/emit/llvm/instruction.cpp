@@ -1,6 +1,7 @@
 #include "emit/llvm/emitter.h"
 #include "emit/llvm/lookup.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "support/check.h"
 #include "target/intrinsic.h"
 

@@ -2,6 +2,7 @@
 
 #include "emit/llvm/bf16_stores.h"
 #include "emit/llvm/emitter.h"
+#include "kernel/walk.h"
 #include "support/check.h"
 
 #include <llvm/IR/Verifier.h>

@@ -1,6 +1,7 @@
 #include "emit/llvm/emitter.h"
 #include "emit/runtime_api.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 #include "support/check.h"
 

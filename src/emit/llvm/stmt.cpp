@@ -1,5 +1,6 @@
 #include "emit/llvm/emitter.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "scalar/loads.h"
 #include "scalar/match.h"
 #include "support/check.h"
@@ -56,14 +57,6 @@ bool is_variable(const scalar::Expr& e, uint32_t id) {
 /// than there are.
 constexpr int64_t kMostUnrolled = 32;
 
-bool has_loop(const kernel::Block& block) {
-  bool found = false;
-  kernel::visit(block, [&](const kernel::Stmt& s) {
-    found = found || std::holds_alternative<kernel::For>(s);
-  });
-  return found;
-}
-
 /// The range of the loop is read, and what it reads is found through an index: a sparse row.
 bool reads_sparse_row(const kernel::For& loop) {
   if (scalar::loads_in(loop.lo).empty() && scalar::loads_in(loop.hi).empty())
@@ -75,16 +68,6 @@ bool reads_sparse_row(const kernel::For& loop) {
         gathers = gathers || !scalar::loads_in(index).empty();
   });
   return gathers;
-}
-
-/// Of a statement that runs instances of the scop's; else null.
-const kernel::Origins* origins_of(const kernel::Stmt& stmt) {
-  if (const auto* store = std::get_if<kernel::Store>(&stmt))
-    return &store->origins;
-  if (const auto* define = std::get_if<kernel::Define>(&stmt))
-    return &define->origins;
-  const auto* assign = std::get_if<kernel::Assign>(&stmt);
-  return assign != nullptr ? &assign->origins : nullptr;
 }
 
 /// Numbers in the expressions of vectors, each once.
@@ -199,7 +182,7 @@ void FunctionEmitter::block(const kernel::Block& statements) {
       s += stored - 1;
       continue;
     }
-    origins_ = origins_of(statements[s]);
+    origins_ = kernel::origins_of(statements[s]);
     std::visit([&](const auto& kind) { stmt(kind); }, statements[s]);
     forget_tiles(statements[s]);
   }
@@ -284,10 +267,10 @@ llvm::MDNode* FunctionEmitter::loop_hints(const kernel::For& loop) {
     hint("llvm.loop.unroll.full", nullptr);
   else if (marks.unroll > 1)
     hint("llvm.loop.unroll.count", number(marks.unroll));
-  else if (is_vector_code && !has_loop(loop.body) && stored_vectors(loop.body) <= 2 &&
-           float_operations(loop.body) <= kMostUnrolled)
+  else if (is_vector_code && !kernel::has<kernel::For>(loop.body) &&
+           stored_vectors(loop.body) <= 2 && float_operations(loop.body) <= kMostUnrolled)
     hint("llvm.loop.unroll.count", number(4)); // too little work to pay for the branch
-  else if (is_vector_code || has_loop(loop.body))
+  else if (is_vector_code || kernel::has<kernel::For>(loop.body))
     hint("llvm.loop.unroll.disable", nullptr); // its shape is already chosen
   if (marks.vector_width > 1 && !is_vector_code) {
     hint("llvm.loop.vectorize.width", number(marks.vector_width));

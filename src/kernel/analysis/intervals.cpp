@@ -84,6 +84,14 @@ bool fits(const Bounds& b, const Bounds& type) {
 
 void Intervals::enter(const For& loop) {
   variables_[loop.var] = {of(loop.lo).low, minus(of(loop.hi).high, 1)};
+  visit(loop.body, [&](const Assign& assign) { variables_.erase(assign.var); });
+}
+
+void Intervals::enter(const Launch& launch) {
+  for (size_t axis = 0; axis < 3; ++axis) {
+    variables_[launch.block_vars[axis]] = {0, minus(of(launch.blocks[axis]).high, 1)};
+    variables_[launch.thread_vars[axis]] = {0, launch.threads[axis] - 1};
+  }
 }
 
 void Intervals::define(uint32_t var, const Expr& value) {

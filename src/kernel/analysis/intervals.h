@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernel/kernel.h"
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 
 #include <unordered_map>
@@ -17,11 +17,17 @@ namespace kawara::kernel {
 /// with every answer. Index arithmetic is taken not to wrap, as everywhere; an end that does not
 /// fit into 64 bits is absent.
 ///
-/// Loops that do not nest may share a variable, and a Define may give it another value: whoever asks has reported every loop
-/// and every Define on the way to the place, in text order. What was reported last of a variable holds.
+/// A tracker (walk.h). Loops that do not nest may share a variable, and a Define may give it
+/// another value: whoever asks has reported every loop and every Define on the way to the place, in
+/// text order. What was reported last of a variable holds, also after the loop. Nothing is known of
+/// a variable in a loop that assigns it, nor after an Assign.
 class Intervals {
 public:
   void enter(const For& loop);
+  void enter(const Launch& launch);
+  void leave(const OneOf<For, Launch> auto&) {}
+  void after(const Define& s) { define(s.var, s.value); }
+  void after(const OneOf<Assign, Combine> auto& s) { variables_.erase(s.var); }
   void define(uint32_t var, const Expr& value);
 
   scalar::Bounds of(const Expr&) const;

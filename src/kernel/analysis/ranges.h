@@ -12,10 +12,13 @@ namespace kawara::kernel {
 ///
 ///   for k_0 in range(0, (K + 255)//256): for k_1 in range(0, min(256, K - 256*k_0)): ...
 ///   the inner loop runs at least once: K - 256*k_0 >= K - (K + 255 - 255) + 1 = 1
+///
+/// A tracker (walk.h).
 class Ranges {
 public:
   void enter(const For& loop) { loops_.push_back({loop.var, loop.lo, loop.hi}); }
   void leave() { loops_.pop_back(); }
+  void leave(const For&) { leave(); }
 
   /// A number that `e` never goes below.
   std::optional<int64_t> low(const Expr& e) const;

@@ -28,7 +28,15 @@ class WindowFinder {
 public:
   WindowFinder(const Block& block, uint32_t buffer, size_t rank)
       : buffer_(buffer), inside_(vars_set_in(block)), limits_(rank) {
-    walk(block);
+    visit_scoped(block, around_, [&](const Stmt& stmt) {
+      visit_own_loads(stmt, [&](const scalar::Load& load) {
+        if (load.tensor == buffer_)
+          access(load.index);
+      });
+      if (const auto* store = std::get_if<Store>(&stmt);
+          store != nullptr && store->buffer == buffer_)
+        access(store->index);
+    });
   }
 
   std::optional<Window> window(size_t dimension) const {
@@ -74,11 +82,11 @@ private:
         return replaced(sum, t, of_term(sum.terms[t].first, is_low == (sum.terms[t].second > 0)),
                         is_low);
     // The innermost variable first: its bounds may hold the others.
-    for (size_t l = loops_.size(); l-- > 0;)
+    for (auto loop = around_.loops.rbegin(); loop != around_.loops.rend(); ++loop)
       for (size_t t = 0; t < sum.terms.size(); ++t) {
         const auto* v = as<scalar::Var>(sum.terms[t].first);
-        if (v != nullptr && v->id == loops_[l]->var)
-          return replaced(sum, t, of_loop(*loops_[l], is_low == (sum.terms[t].second > 0)), is_low);
+        if (v != nullptr && v->id == (*loop)->var)
+          return replaced(sum, t, of_loop(**loop, is_low == (sum.terms[t].second > 0)), is_low);
       }
     return {};
   }
@@ -129,34 +137,9 @@ private:
     }
   }
 
-  void expr(const Expr& root) {
-    scalar::visit(root, [&](const Expr& e) {
-      if (const auto* load = as<scalar::Load>(e); load != nullptr && load->tensor == buffer_)
-        access(load->index);
-    });
-  }
-
-  void walk(const Block& block) {
-    for (const Stmt& stmt : block) {
-      visit_own_exprs(stmt, [&](const Expr& e) { expr(e); });
-      if (const auto* store = std::get_if<Store>(&stmt);
-          store != nullptr && store->buffer == buffer_)
-        access(store->index);
-      if (const auto* loop = std::get_if<For>(&stmt)) {
-        loops_.push_back(loop);
-        walk(loop->body);
-        loops_.pop_back();
-      } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        walk(branch->then);
-        walk(branch->otherwise);
-      } else if (const auto* allocate = std::get_if<Allocate>(&stmt))
-        walk(allocate->body);
-    }
-  }
-
   uint32_t buffer_;
   VarSet inside_;
-  std::vector<const For*> loops_;
+  LoopsAround around_;
   std::vector<std::vector<Limits>> limits_; ///< by dimension, then access
 };
 

@@ -6,6 +6,7 @@
 #include "kernel/from_schedule/from_schedule_tree.h"
 #include "kernel/index/fold_divisions.h"
 #include "kernel/memory/shrink_buffers.h"
+#include "kernel/walk.h"
 #include "poly/isl/ast.h"
 #include "poly/legality/legality.h"
 #include "schedule/buffers/window_fill.h"

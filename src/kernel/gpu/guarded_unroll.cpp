@@ -1,10 +1,10 @@
 #include "kernel/gpu/guarded_unroll.h"
 
 #include "kernel/analysis/intervals.h"
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/analysis/ranges.h"
 #include "kernel/loops/unroll.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 namespace kawara::kernel {
 namespace {

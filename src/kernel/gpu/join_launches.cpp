@@ -1,6 +1,7 @@
 #include "kernel/gpu/join_launches.h"
 
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "support/check.h"
 
 #include <algorithm>

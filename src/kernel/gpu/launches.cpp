@@ -4,6 +4,7 @@
 #include "kernel/gpu/thread_phases.h"
 #include "kernel/gpu/thread_private.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 

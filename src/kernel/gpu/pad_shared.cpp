@@ -1,6 +1,7 @@
 #include "kernel/gpu/pad_shared.h"
 
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "kernel/gpu/privatize.h"
 
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,7 @@
 #include "kernel/gpu/register_elements.h"
 
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 
 #include <map>

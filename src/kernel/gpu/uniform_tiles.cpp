@@ -3,6 +3,7 @@
 #include "kernel/analysis/intervals.h"
 #include "kernel/analysis/ranges.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,8 @@
 #include "kernel/gpu/wide_loads.h"
 
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/gpu/warpgroup/group_parts.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 
 #include <algorithm>

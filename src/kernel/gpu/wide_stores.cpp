@@ -1,7 +1,7 @@
 #include "kernel/gpu/wide_stores.h"
 
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/gpu/warpgroup/group_parts.h"
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 
 #include <algorithm>

@@ -58,32 +58,27 @@ Expr position(const std::vector<Expr>& index, const std::vector<Expr>& strides) 
 class Rows {
 public:
   explicit Rows(Kernel& kernel) : kernel_(kernel), strides_(kernel.buffers.size()) {
-    visit(kernel.body, [&](const Stmt& stmt) {
-      if (const auto* assign = std::get_if<Assign>(&stmt))
-        depths_[assign->var] = kNeverFixed;
-    });
+    visit(kernel.body, [&](const Assign& assign) { depths_[assign.var] = kNeverFixed; });
   }
 
   Block block(const Block& statements) {
-    Block result;
-    for (const Stmt& stmt : statements) {
-      Stmt copy = map_own_exprs(stmt, [&](const Expr& e) { return with_rows(e); });
-      if (auto* store = std::get_if<Store>(&copy)) {
+    return with_each_replaced(statements, [&](Stmt stmt) {
+      Block result;
+      visit_own_exprs(stmt, [&](Expr& e) { e = with_rows(e); });
+      if (auto* loop = std::get_if<For>(&stmt))
+        result = enter(*loop);
+      else
+        for_blocks(stmt, [&](Block& inside) { inside = block(inside); });
+      if (auto* store = std::get_if<Store>(&stmt)) {
         if (auto flat = flat_index(store->buffer, store->index))
           store->index = {*std::move(flat)};
-      } else if (auto* loop = std::get_if<For>(&copy))
-        for (Define& define : enter(*loop))
-          result.emplace_back(std::move(define));
-      else if (auto* branch = std::get_if<If>(&copy)) {
-        branch->then = block(branch->then);
-        branch->otherwise = block(branch->otherwise);
-      } else if (auto* allocate = std::get_if<Allocate>(&copy))
-        allocate->body = block(allocate->body);
-      else if (auto* define = std::get_if<Define>(&copy))
+      } else if (const auto* define = std::get_if<Define>(&stmt))
         set_depth(define->var, loops_.size());
-      result.push_back(std::move(copy));
-    }
-    return result;
+      else if (const auto* combine = std::get_if<Combine>(&stmt))
+        set_depth(combine->var, loops_.size());
+      result.push_back(std::move(stmt));
+      return result;
+    });
   }
 
 private:
@@ -98,7 +93,7 @@ private:
   };
 
   /// Rewrites the body; the definitions to stand before the loop.
-  std::vector<Define> enter(For& loop) {
+  Block enter(For& loop) {
     const size_t outer = first_usable_;
     loops_.emplace_back();
     set_depth(loop.var, loops_.size());
@@ -106,9 +101,9 @@ private:
       first_usable_ = loops_.size();
     loop.body = block(loop.body);
     first_usable_ = outer;
-    std::vector<Define> defines;
+    Block defines;
     for (const Row& row : loops_.back().rows)
-      defines.push_back({row.var, row.value});
+      defines.push_back(Define{row.var, row.value});
     loops_.pop_back();
     return defines;
   }

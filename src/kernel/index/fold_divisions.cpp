@@ -1,6 +1,7 @@
 #include "kernel/index/fold_divisions.h"
 
 #include "kernel/analysis/ranges.h"
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 
 namespace kawara::kernel {
@@ -13,26 +14,9 @@ using scalar::int_lit;
 
 class Folder {
 public:
-  Block block(const Block& statements) {
-    Block result;
-    for (Stmt stmt : statements) {
-      if (auto* loop = std::get_if<For>(&stmt)) {
-        loop->lo = folded(loop->lo);
-        loop->hi = folded(loop->hi);
-        ranges_.enter(*loop);
-        loop->body = block(loop->body);
-        ranges_.leave();
-      } else if (auto* branch = std::get_if<If>(&stmt)) {
-        branch->cond = folded(branch->cond);
-        branch->then = block(branch->then);
-        branch->otherwise = block(branch->otherwise);
-      } else if (auto* allocate = std::get_if<Allocate>(&stmt))
-        allocate->body = block(allocate->body);
-      else
-        stmt = map_exprs(block_of(std::move(stmt)), [&](const Expr& e) { return folded(e); })[0];
-      result.push_back(std::move(stmt));
-    }
-    return result;
+  void fold(Block& block) {
+    visit_scoped(block, ranges_,
+                 [&](Stmt& stmt) { visit_own_exprs(stmt, [&](Expr& e) { e = folded(e); }); });
   }
 
 private:
@@ -107,7 +91,7 @@ private:
 } // namespace
 
 Kernel fold_divisions(Kernel kernel) {
-  kernel.body = Folder().block(kernel.body);
+  Folder().fold(kernel.body);
   return kernel;
 }
 

@@ -1,6 +1,7 @@
 #include "kernel/index/hoist.h"
 
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 
@@ -48,21 +49,14 @@ public:
 
   /// Outer loops first, so that everything goes as far out as it can.
   Block block(const Block& statements) {
-    Block result;
-    for (const Stmt& stmt : statements) {
-      Stmt copy = stmt;
-      if (auto* loop = std::get_if<For>(&copy)) {
-        for (Define& define : moved_before(*loop))
-          result.emplace_back(std::move(define));
-        loop->body = block(loop->body);
-      } else if (auto* branch = std::get_if<If>(&copy)) {
-        branch->then = block(branch->then);
-        branch->otherwise = block(branch->otherwise);
-      } else if (auto* allocate = std::get_if<Allocate>(&copy))
-        allocate->body = block(allocate->body);
-      result.push_back(std::move(copy));
-    }
-    return result;
+    return with_each_replaced(statements, [&](Stmt stmt) {
+      Block result;
+      if (auto* loop = std::get_if<For>(&stmt))
+        result = moved_before(*loop);
+      for_blocks(stmt, [&](Block& inside) { inside = block(inside); });
+      result.push_back(std::move(stmt));
+      return result;
+    });
   }
 
 private:
@@ -71,25 +65,24 @@ private:
   };
 
   /// Takes what the loop does not change out of it.
-  std::vector<Define> moved_before(For& loop) {
+  Block moved_before(For& loop) {
     VarSet inside = vars_set_in(loop.body);
     inside.insert(loop.var);
     std::vector<Moved> moved;
     const std::string name = kernel_.variables[loop.var].name;
     if (!loop.marks.is_parallel) {
       // Ends of inner loops are named after them.
-      visit(loop.body, [&](const Stmt& stmt) {
-        const auto* inner = std::get_if<For>(&stmt);
-        if (inner != nullptr && moves(inner->hi, inside))
-          variable_for(inner->hi, kernel_.variables[inner->var].name + "_end", moved);
+      visit(loop.body, [&](const For& inner) {
+        if (moves(inner.hi, inside))
+          variable_for(inner.hi, kernel_.variables[inner.var].name + "_end", moved);
       });
       loop.body = map_exprs(loop.body, [&](const Expr& e) { return replaced(e, inside, moved); });
     }
     if (moves(loop.hi, {}))
       loop.hi = variable_for(loop.hi, name + "_end", moved);
-    std::vector<Define> defines;
+    Block defines;
     for (const Moved& m : moved)
-      defines.push_back({as<scalar::Var>(m.variable)->id, m.value});
+      defines.push_back(Define{as<scalar::Var>(m.variable)->id, m.value});
     return defines;
   }
 

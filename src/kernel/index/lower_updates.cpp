@@ -1,5 +1,7 @@
 #include "kernel/index/lower_updates.h"
 
+#include "kernel/walk.h"
+
 namespace kawara::kernel {
 
 Kernel lower_updates(Kernel kernel) {

@@ -1,7 +1,6 @@
 #include "kernel/index/narrow.h"
 
 #include "kernel/analysis/intervals.h"
-#include "kernel/vars.h"
 #include "kernel/walk.h"
 
 #include <bit>
@@ -46,59 +45,28 @@ Expr low_bits(const Expr& e) {
   return c && fits_in_32_bits({*c, *c}) ? scalar::int_lit(*c, type) : scalar::cast(e, type);
 }
 
-class Narrowing {
-public:
-  explicit Narrowing(const Kernel& kernel) {
-    visit(kernel.body, [&](const Stmt& stmt) {
-      if (const auto* assign = std::get_if<Assign>(&stmt))
-        assigned_.insert(assign->var);
-    });
-  }
-
-  Block block(const Block& statements) {
-    Block result;
-    for (const Stmt& stmt : statements) {
-      Stmt copy = map_own_exprs(stmt, [&](const Expr& e) { return narrowed(e); });
-      if (auto* loop = std::get_if<For>(&copy)) {
-        intervals_.enter(*loop);
-        loop->body = block(loop->body);
-      } else if (auto* branch = std::get_if<If>(&copy)) {
-        branch->then = block(branch->then);
-        branch->otherwise = block(branch->otherwise);
-      } else if (auto* allocate = std::get_if<Allocate>(&copy))
-        allocate->body = block(allocate->body);
-      else if (auto* define = std::get_if<Define>(&copy);
-               define != nullptr && assigned_.count(define->var) == 0)
-        intervals_.define(define->var, define->value);
-      result.push_back(std::move(copy));
-    }
-    return result;
-  }
-
-private:
-  Expr narrowed(const Expr& root) const {
-    return scalar::rewrite(root, [&](const Expr& e) {
-      const auto* n = as<scalar::Binary>(e);
-      if (n == nullptr || e.type().elem != Elem::I64 ||
-          (n->op != BinaryOp::FloorDiv && n->op != BinaryOp::Mod))
-        return Expr();
-      const int64_t divisor = divisor_of(n->rhs);
-      if (divisor == 0 || !fits_in_32_bits(intervals_.of(n->lhs)))
-        return Expr();
-      const uint16_t lanes = e.type().lanes;
-      const Expr by = scalar::broadcast(scalar::int_lit(divisor, {Elem::I32, 1}), lanes);
-      return scalar::cast(scalar::binary(n->op, low_bits(n->lhs), by), e.type());
-    });
-  }
-
-  Intervals intervals_;
-  VarSet assigned_;
-};
+Expr narrowed(const Expr& root, const Intervals& intervals) {
+  return scalar::rewrite(root, [&](const Expr& e) {
+    const auto* n = as<scalar::Binary>(e);
+    if (n == nullptr || e.type().elem != Elem::I64 ||
+        (n->op != BinaryOp::FloorDiv && n->op != BinaryOp::Mod))
+      return Expr();
+    const int64_t divisor = divisor_of(n->rhs);
+    if (divisor == 0 || !fits_in_32_bits(intervals.of(n->lhs)))
+      return Expr();
+    const uint16_t lanes = e.type().lanes;
+    const Expr by = scalar::broadcast(scalar::int_lit(divisor, {Elem::I32, 1}), lanes);
+    return scalar::cast(scalar::binary(n->op, low_bits(n->lhs), by), e.type());
+  });
+}
 
 } // namespace
 
 Kernel narrow(Kernel kernel) {
-  kernel.body = Narrowing(kernel).block(kernel.body);
+  Intervals intervals;
+  visit_scoped(kernel.body, intervals, [&](Stmt& stmt) {
+    visit_own_exprs(stmt, [&](Expr& e) { e = narrowed(e, intervals); });
+  });
   return kernel;
 }
 

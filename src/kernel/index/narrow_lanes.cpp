@@ -58,7 +58,9 @@ Expr small(const Expr& e, const std::map<uint32_t, Type>& narrow) {
 /// Finds variables of i64 lanes that only ever hold small numbers, and are read to be updated and to be reduced only.
 class Finder {
 public:
-  explicit Finder(const Kernel& kernel) : kernel_(kernel) { look(kernel.body); }
+  explicit Finder(const Kernel& kernel) : kernel_(kernel) {
+    visit_scoped(kernel.body, intervals_, [&](const Stmt& stmt) { look(stmt); });
+  }
 
   std::map<uint32_t, Type> found() const {
     std::map<uint32_t, Type> result;
@@ -93,31 +95,17 @@ private:
     at->second = at->second && is_good;
   }
 
-  void look(const Block& block) {
-    for (const Stmt& stmt : block) {
-      if (const auto* loop = std::get_if<For>(&stmt)) {
-        intervals_.enter(*loop);
-        look(loop->body);
-      } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        look(branch->then);
-        look(branch->otherwise);
-      } else if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
-        look(allocate->body);
-      } else if (const auto* define = std::get_if<Define>(&stmt)) {
-        note(define->var, define->value);
-      } else if (const auto* assign = std::get_if<Assign>(&stmt)) {
-        note(assign->var, assign->value);
-      }
-      look_for_reads(stmt);
-    }
-  }
-
   /// Reads other than in an update of the variable itself and in a reduction of extremes disqualify it.
-  void look_for_reads(const Stmt& stmt) {
+  void look(const Stmt& stmt) {
     const auto* assign = std::get_if<Assign>(&stmt);
-    map_own_exprs(stmt, [&](const Expr& root) {
+    if (const auto* define = std::get_if<Define>(&stmt))
+      note(define->var, define->value);
+    else if (assign != nullptr)
+      note(assign->var, assign->value);
+    else if (const auto* combine = std::get_if<Combine>(&stmt))
+      candidates_[combine->var] = false;
+    visit_own_exprs(stmt, [&](const Expr& root) {
       read(root, assign != nullptr ? std::optional(assign->var) : std::nullopt, false);
-      return root;
     });
   }
 
@@ -146,17 +134,16 @@ public:
   explicit Narrowing32(std::map<uint32_t, Type> narrow) : narrow_(std::move(narrow)) {}
 
   Block block(const Block& statements) const {
-    return rewrite(statements, [&](Stmt stmt) {
-      if (auto* define = std::get_if<Define>(&stmt);
-          define != nullptr && narrow_.contains(define->var))
-        define->value = small(define->value, narrow_);
-      else if (auto* assign = std::get_if<Assign>(&stmt);
-               assign != nullptr && narrow_.contains(assign->var))
-        assign->value = small(assign->value, narrow_);
-      else
-        stmt = map_own_exprs(stmt, [&](const Expr& e) { return widened(e); });
-      return Block{std::move(stmt)};
+    Block result = statements;
+    visit(result, [&]<Kind S>(S& stmt) {
+      if constexpr (OneOf<S, Define, Assign>)
+        if (narrow_.contains(stmt.var)) {
+          stmt.value = small(stmt.value, narrow_);
+          return;
+        }
+      visit_own_exprs(stmt, [&](Expr& e) { e = widened(e); });
     });
+    return result;
   }
 
 private:

@@ -2,6 +2,7 @@
 
 #include "kernel/analysis/ranges.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 namespace kawara::kernel {
 namespace {
@@ -32,7 +33,7 @@ Block shortened(Kernel& kernel, Stmt stmt) {
 } // namespace
 
 Kernel simplify(Kernel kernel) {
-  kernel.body = map_exprs(kernel.body, [](const Expr& e) { return scalar::simplify(e); });
+  visit_exprs(kernel.body, [](Expr& e) { e = scalar::simplify(e); });
   kernel.body = rewrite(kernel.body, [&](Stmt stmt) { return shortened(kernel, std::move(stmt)); });
   return kernel;
 }

@@ -1,6 +1,7 @@
 #include "kernel/interpret/check_over_field.h"
 
 #include "kernel/interpret/interpret.h"
+#include "kernel/walk.h"
 #include "program/interpret/arguments.h"
 #include "program/interpret/index_values.h"
 #include "program/interpret/interpret_over.h"

@@ -1,5 +1,6 @@
 #include "kernel/interpret/edge_sizes.h"
 
+#include "kernel/walk.h"
 #include "scalar/eval.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include "kernel/interpret/machine.h"
 #include "kernel/memory/window_loads.h"
+#include "kernel/walk.h"
 
 namespace kawara::kernel {
 

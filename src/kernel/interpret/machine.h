@@ -3,6 +3,7 @@
 #include "kernel/interpret/copies_under_way.h"
 #include "kernel/interpret/interpret.h"
 #include "kernel/interpret/race.h"
+#include "kernel/walk.h"
 #include "support/hash.h"
 #include "support/text.h"
 

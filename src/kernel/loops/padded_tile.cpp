@@ -2,6 +2,7 @@
 
 #include "kernel/loops/transpose_nest.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "program/interpret/instruction.h"
 #include "scalar/affine_sum.h"
 

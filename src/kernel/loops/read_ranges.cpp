@@ -1,6 +1,7 @@
 #include "kernel/loops/read_ranges.h"
 
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 

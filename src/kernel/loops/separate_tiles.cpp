@@ -1,7 +1,6 @@
 #include "kernel/loops/separate_tiles.h"
 
 #include "kernel/analysis/intervals.h"
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/analysis/ranges.h"
 #include "kernel/loops/padded_tile.h"
 #include "kernel/loops/partial_tile.h"
@@ -9,6 +8,7 @@
 #include "kernel/loops/tile_limits.h"
 #include "kernel/loops/tile_start.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 #include <iterator>

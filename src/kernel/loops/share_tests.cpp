@@ -1,14 +1,12 @@
 #include "kernel/loops/share_tests.h"
 
+#include "kernel/walk.h"
 #include "scalar/loads.h"
 
-#include <iterator>
 #include <utility>
 
 namespace kawara::kernel {
 namespace {
-
-void append(Block& to, Block more) { std::move(more.begin(), more.end(), std::back_inserter(to)); }
 
 /// Adds the statement, or what it does on each side of the test that stands last.
 void add_or_join(Block& block, Stmt stmt) {
@@ -51,15 +49,8 @@ Stmt inside_test(Stmt stmt) {
 
 Block with_shared_tests(const Block& block) {
   return joined(rewrite(block, [](Stmt stmt) {
-    if (auto* allocate = std::get_if<Allocate>(&stmt))
-      allocate->body = joined(std::move(allocate->body));
-    else if (auto* loop = std::get_if<For>(&stmt))
-      loop->body = joined(std::move(loop->body));
-    else if (auto* branch = std::get_if<If>(&stmt)) {
-      branch->then = joined(std::move(branch->then));
-      branch->otherwise = joined(std::move(branch->otherwise));
-    }
-    return block_of(inside_test(std::move(stmt)));
+    for_blocks(stmt, [](Block& inside) { inside = joined(std::move(inside)); });
+    return inside_test(std::move(stmt));
   }));
 }
 

@@ -1,8 +1,8 @@
 #include "kernel/loops/split_triangular.h"
 
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/analysis/ranges.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 
 #include <algorithm>

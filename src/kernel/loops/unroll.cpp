@@ -2,6 +2,7 @@
 
 #include "kernel/analysis/ranges.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,8 @@
 #include "kernel/math/converted_rows.h"
 
 #include "kernel/analysis/fixed.h"
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/gpu/warpgroup/group_parts.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 
@@ -62,7 +62,7 @@ public:
       const auto* loop = std::get_if<For>(&stmt);
       const Scope inside = loop != nullptr && loop->marks.is_parallel ? Scope::Private : scope;
       stmt = with_nested_blocks(std::move(stmt), [&](const Block& inner) {
-        return has_loop(inner) ? block(inner, inside) : inner;
+        return has<For>(inner) ? block(inner, inside) : inner;
       });
     }
     std::vector<uint32_t> added;

@@ -1,5 +1,7 @@
 #include "kernel/math/exact_functions.h"
 
+#include "kernel/walk.h"
+
 namespace kawara::kernel {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "kernel/math/expand_math.h"
 
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "scalar/expand/expansion.h"
 
 namespace kawara::kernel {

@@ -2,6 +2,7 @@
 
 #include "kernel/analysis/fixed.h"
 #include "kernel/math/quotients.h"
+#include "kernel/walk.h"
 
 namespace kawara::kernel {
 namespace {

@@ -1,10 +1,10 @@
 #include "kernel/math/row_invariants.h"
 
 #include "kernel/analysis/fixed.h"
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/gpu/warpgroup/group_parts.h"
 #include "kernel/math/converted_rows.h"
 #include "kernel/math/quotients.h"
+#include "kernel/walk.h"
 
 #include <limits>
 
@@ -95,7 +95,7 @@ private:
       auto* inner = std::get_if<For>(&stmt);
       if (auto* allocate = std::get_if<Allocate>(&stmt))
         change_inside(allocate->body, rows, false, takes_reciprocals);
-      else if (inner != nullptr && has_loop(inner->body))
+      else if (inner != nullptr && has<For>(inner->body))
         *inner = changed(std::move(*inner), rows, takes_reciprocals);
       else if (inner != nullptr && rows >= kFewRows && !is_joined && has_stores_only(*inner))
         share(*inner, takes_reciprocals);
@@ -207,10 +207,10 @@ public:
   Block block(const Block& statements, Scope scope) {
     return with_each_replaced(statements, [&](const Stmt& stmt) {
       const auto* loop = std::get_if<For>(&stmt);
-      if (loop != nullptr && has_loop(loop->body))
+      if (loop != nullptr && has<For>(loop->body))
         return shared(*loop, scope);
       return block_of(with_nested_blocks(
-          stmt, [&](const Block& inner) { return has_loop(inner) ? block(inner, scope) : inner; }));
+          stmt, [&](const Block& inner) { return has<For>(inner) ? block(inner, scope) : inner; }));
     });
   }
 

@@ -1,6 +1,7 @@
 #include "kernel/math/scaled_exp.h"
 
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "scalar/expand/expansion.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "kernel/math/shared_divisors.h"
 
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/math/quotients.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 

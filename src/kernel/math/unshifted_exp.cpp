@@ -1,8 +1,8 @@
 #include "kernel/math/unshifted_exp.h"
 
 #include "kernel/analysis/fixed.h"
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/math/expand_math.h"
+#include "kernel/walk.h"
 #include "scalar/expand/expansion.h"
 
 #include <algorithm>

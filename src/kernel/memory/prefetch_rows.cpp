@@ -1,6 +1,5 @@
 #include "kernel/memory/prefetch_rows.h"
 
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/memory/touched_lines.h"
 #include "kernel/vars.h"
 #include "kernel/walk.h"

@@ -1,6 +1,7 @@
 #include "kernel/memory/prepare.h"
 
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 #include <iterator>

@@ -2,6 +2,7 @@
 
 #include "kernel/analysis/elements.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,7 @@
 #include "kernel/memory/shrink_buffers.h"
 
 #include "kernel/analysis/windows.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,7 @@
 #include "kernel/memory/window_loads.h"
 
+#include "kernel/walk.h"
+
 #include <algorithm>
 
 namespace kawara::kernel {

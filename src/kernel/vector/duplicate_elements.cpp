@@ -1,5 +1,6 @@
 #include "kernel/vector/duplicate_elements.h"
 
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 
 #include <map>

@@ -1,6 +1,7 @@
 #include "kernel/vector/if_convert.h"
 
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 

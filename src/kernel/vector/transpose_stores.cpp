@@ -1,7 +1,6 @@
 #include "kernel/vector/transpose_stores.h"
 
 #include "kernel/analysis/intervals.h"
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/analysis/ranges.h"
 #include "kernel/loops/transpose_nest.h"
 #include "kernel/vars.h"

@@ -1,7 +1,6 @@
 #include "kernel/vector/vectorize.h"
 
 #include "kernel/analysis/elements.h"
-#include "kernel/analysis/nested_blocks.h"
 #include "kernel/analysis/ranges.h"
 #include "kernel/loops/unroll.h"
 #include "kernel/vars.h"

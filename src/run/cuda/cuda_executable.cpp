@@ -1,6 +1,7 @@
 #include "run/cuda/cuda_executable.h"
 
 #include "kernel/interpret/interpret.h"
+#include "kernel/walk.h"
 #include "scalar/eval.h"
 
 #include <algorithm>

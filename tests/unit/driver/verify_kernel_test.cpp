@@ -1,6 +1,7 @@
 #include "driver/verify_kernel.h"
 
 #include "driver/pipeline.h"
+#include "kernel/walk.h"
 #include "support/check.h"
 #include "target/gpu.h"
 

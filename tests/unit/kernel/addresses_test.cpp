@@ -1,5 +1,6 @@
 #include "kernel/index/addresses.h"
 #include "kernel/index/hoist.h"
+#include "kernel/walk.h"
 #include "unit/kernel/line.h"
 
 namespace kawara {

@@ -1,6 +1,7 @@
 #include "kernel/interpret/check_over_field.h"
 
 #include "kernel/interpret/edge_sizes.h"
+#include "kernel/walk.h"
 #include "unit/kernel/line.h"
 
 #include <gtest/gtest.h>

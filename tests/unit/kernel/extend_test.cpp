@@ -1,5 +1,7 @@
 #include "unit/kernel/line.h"
 
+#include "kernel/walk.h"
+
 #include <algorithm>
 
 // Products of any size without code for edges: zeros behind the operands, loops in whole blocks. In the kernel

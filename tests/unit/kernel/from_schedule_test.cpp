@@ -1,5 +1,7 @@
 #include "unit/kernel/line.h"
 
+#include "kernel/walk.h"
+
 namespace kawara {
 namespace {
 

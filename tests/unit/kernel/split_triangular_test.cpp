@@ -1,6 +1,7 @@
 #include "unit/kernel/line.h"
 
 #include "kernel/loops/split_triangular.h"
+#include "kernel/walk.h"
 
 #include <fmt/core.h>
 

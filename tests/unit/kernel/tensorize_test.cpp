@@ -1,5 +1,6 @@
 #include "kernel/vector/tensorize.h"
 
+#include "kernel/walk.h"
 #include "unit/kernel/instruction_schedules.h"
 #include "unit/kernel/line.h"
 

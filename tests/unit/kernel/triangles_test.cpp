@@ -6,6 +6,7 @@
 #include "kernel/loops/peel_last_tiles.h"
 #include "kernel/loops/separate_tiles.h"
 #include "kernel/loops/split_triangular.h"
+#include "kernel/walk.h"
 
 #include <fmt/core.h>
 

@@ -2,6 +2,7 @@
 
 #include "kernel/math/exact_functions.h"
 #include "kernel/math/expand_math.h"
+#include "kernel/walk.h"
 #include "scalar/eval.h"
 #include "scalar/expand/expansion.h"
 #include "scalar/table.h"

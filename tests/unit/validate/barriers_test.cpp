@@ -1,5 +1,7 @@
 #include "unit/validate/line.h"
 
+#include "kernel/walk.h"
+
 namespace kawara::validate {
 namespace {
 

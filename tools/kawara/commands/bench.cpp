@@ -4,6 +4,7 @@
 #include "kawara/spread.h"
 #include "kawara/usable.h"
 #include "kawara/waiting.h"
+#include "kernel/walk.h"
 
 #include "driver/gpu/gpu.h"
 #include "driver/machine.h"

@@ -5,6 +5,7 @@
 #include "kernel/gpu/chain/chain_tiles.h"
 #include "kernel/gpu/warpgroup/fragment.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 #include "scalar/affine_sum.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "kernel/gpu/warpgroup/tile_elements.h"
 
 #include "kernel/gpu/warpgroup/tile_place.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 #include <set>

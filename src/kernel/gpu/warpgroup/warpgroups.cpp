@@ -9,6 +9,7 @@
 #include "kernel/gpu/warpgroup/tile_walk.h"
 #include "kernel/gpu/warpgroup/transposed_copy.h"
 #include "kernel/vars.h"
+#include "kernel/walk.h"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,6 @@
 #include "kernel/interpret/copies_under_way.h"
 
+#include "kernel/walk.h"
 #include "unit/kernel/gpu/gpu_line.h"
 
 namespace kawara::kernel {

@@ -1,5 +1,7 @@
 #include "unit/kernel/gpu/gpu_line.h"
 
+#include "kernel/walk.h"
+
 namespace kawara::kernel {
 namespace {
 

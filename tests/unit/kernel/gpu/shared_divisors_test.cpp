@@ -1,5 +1,6 @@
 #include "kernel/math/shared_divisors.h"
 
+#include "kernel/walk.h"
 #include "unit/kernel/gpu/gpu_line.h"
 
 namespace kawara::kernel {

@@ -1,5 +1,7 @@
 #include "unit/kernel/gpu/gpu_line.h"
 
+#include "kernel/walk.h"
+
 // One result of many terms: no loop stands around the sum.
 
 namespace kawara::kernel {

@@ -2,6 +2,8 @@
 
 #include "unit/kernel/gpu/gpu_line.h"
 
+#include "kernel/walk.h"
+
 #include <fmt/format.h>
 
 namespace kawara::kernel {
