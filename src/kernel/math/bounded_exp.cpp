@@ -87,15 +87,8 @@ public:
       if (const auto nest = store_nest(stmt))
         visit_nest(*nest);
       else {
-        forget(buffers_stored_in(block_of(stmt)));
-        if (auto* loop = std::get_if<For>(&stmt))
-          walk(loop->body);
-        else if (auto* allocate = std::get_if<Allocate>(&stmt))
-          walk(allocate->body);
-        else if (auto* branch = std::get_if<If>(&stmt)) {
-          walk(branch->then);
-          walk(branch->otherwise);
-        }
+        forget(buffers_stored_in(stmt));
+        for_blocks(stmt, [&](Block& inside) { walk(inside); });
       }
     }
     facts_ = around;

@@ -27,11 +27,9 @@ std::optional<RowLoop> row_loop(const Stmt& stmt, size_t at) {
   if (loop == nullptr || loop->step != 1 || loop->marks.is_parallel || loop->marks.unroll != 0 ||
       !loop->marks.instruction.empty())
     return std::nullopt;
-  const bool has_only_stores =
-      std::all_of(loop->body.begin(), loop->body.end(),
-                  [](const Stmt& inner) { return std::holds_alternative<Store>(inner); });
   const auto first = scalar::constant_of(loop->lo), last = scalar::constant_of(loop->hi);
-  if (!has_only_stores || !first || !last || *first >= *last || *last - *first > kLongestConverted)
+  if (!has_only<Store>(loop->body) || !first || !last || *first >= *last ||
+      *last - *first > kLongestConverted)
     return std::nullopt;
   return RowLoop{at, loop->var, *first, *last};
 }

@@ -17,9 +17,10 @@ public:
   explicit ReciprocalPass(Kernel& kernel) : kernel_(kernel) {}
 
   Block block(const Block& body) {
-    return rewrite(body, [&](Stmt stmt) {
-      const auto* loop = std::get_if<For>(&stmt);
-      return loop != nullptr && is_innermost(*loop) ? divided(*loop) : block_of(std::move(stmt));
+    return rewrite(body, [&](For loop) {
+      const bool is_innermost =
+          !loop.marks.is_parallel && has_only<Store, Define, Assign>(loop.body);
+      return is_innermost ? divided(loop) : block_of(std::move(loop));
     });
   }
 
@@ -27,18 +28,6 @@ private:
   struct Divisor {
     Expr value, reciprocal; ///< scalars; the second a variable
   };
-
-  static bool is_innermost(const For& loop) {
-    if (loop.marks.is_parallel)
-      return false;
-    bool has_only_elements = true;
-    visit(loop.body, [&](const Stmt& stmt) {
-      has_only_elements = has_only_elements && (std::holds_alternative<Store>(stmt) ||
-                                                std::holds_alternative<Define>(stmt) ||
-                                                std::holds_alternative<Assign>(stmt));
-    });
-    return has_only_elements;
-  }
 
   Block divided(const For& loop) {
     inside_ = vars_set_in(loop.body);

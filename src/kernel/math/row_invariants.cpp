@@ -30,11 +30,8 @@ bool is_plain(const For& loop) {
 }
 
 bool has_stores_only(const For& loop) {
-  for (const Stmt& stmt : loop.body)
-    if (!std::holds_alternative<Store>(stmt))
-      return false;
-  return !loop.marks.is_parallel && loop.marks.unroll == 0 && loop.marks.instruction.empty() &&
-         fixed_trips(loop);
+  return has_only<Store>(loop.body) && !loop.marks.is_parallel && loop.marks.unroll == 0 &&
+         loop.marks.instruction.empty() && fixed_trips(loop);
 }
 
 /// Takes longer than to read it.
@@ -58,8 +55,8 @@ bool is_costly(const Expr& root) {
 class RowsBelow {
 public:
   RowsBelow(Kernel& kernel, const For& rows, Scope scope)
-      : kernel_(kernel), inside_(vars_set_in(block_of(rows))),
-        stored_(buffers_stored_in(block_of(rows))), scope_(scope) {}
+      : kernel_(kernel), inside_(vars_set_in(rows)), stored_(buffers_stored_in(rows)),
+        scope_(scope) {}
 
   /// The loop, with what is shared read from memory; reciprocals only where asked for.
   For changed(For loop, int64_t rows, bool takes_reciprocals) {

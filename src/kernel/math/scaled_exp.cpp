@@ -40,10 +40,7 @@ public:
       if (kernel.buffers[id].role == program::Role::Temp &&
           kernel.buffers[id].elem == scalar::Elem::F32)
         own_.insert(id);
-    visit(kernel.body, [&](const Stmt& stmt) {
-      if (const auto* store = std::get_if<Store>(&stmt))
-        stores_.push_back(store);
-    });
+    visit(kernel.body, [&](const Store& store) { stores_.push_back(&store); });
   }
 
   struct Found {
@@ -66,10 +63,7 @@ public:
     if (!is_closed(all))
       return {};
     Buffers everywhere = own_;
-    visit(kernel_.body, [&](const Stmt& stmt) {
-      if (const auto* allocate = std::get_if<Allocate>(&stmt))
-        everywhere.erase(allocate->buffer);
-    });
+    visit(kernel_.body, [&](const Allocate& own) { everywhere.erase(own.buffer); });
     return {first, is_by_rows(kernel_.body, all, everywhere) ? scalar::kRowExpScale
                                                              : scalar::kExpBelowZeroScale};
   }
@@ -93,7 +87,7 @@ private:
         more.insert(allocate->buffer);
         return is_by_rows(allocate->body, all, more);
       }
-      const Buffers stored = buffers_stored_in(block_of(stmt));
+      const Buffers stored = buffers_stored_in(stmt);
       return std::none_of(stored.begin(), stored.end(),
                           [&](uint32_t buffer) { return all.contains(buffer); });
     });
@@ -104,17 +98,16 @@ private:
     Expr one;
     bool is_one = true;
     for (const Stmt& stmt : block) {
-      visit(block_of(stmt), [&](const Stmt& part) {
-        const auto* store = std::get_if<Store>(&part);
-        if (store == nullptr || !is_exponential(*store))
+      visit(stmt, [&](const Store& store) {
+        if (!is_exponential(store))
           return;
-        const Expr m = scalar::subtrahend_in(store->value);
+        const Expr m = scalar::subtrahend_in(store.value);
         is_one = is_one && m && element_of(m) && !mentions_any(m, inside) &&
                  (!one || scalar::equal(one, m));
         one = m;
       });
       // Later it must not change.
-      is_one = is_one && (!one || !buffers_stored_in(block_of(stmt)).contains(*element_of(one)));
+      is_one = is_one && (!one || !buffers_stored_in(stmt).contains(*element_of(one)));
     }
     return is_one;
   }
@@ -144,12 +137,8 @@ private:
       uses += 2;
     }
     // Nothing but these stores reads them: no index, bound or definition.
-    visit_exprs(kernel_.body, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        const auto from = element_of(e);
-        reads += from && all.contains(*from) ? 1 : 0;
-      });
-    });
+    visit_loads(kernel_.body,
+                [&](const scalar::Load& load) { reads += all.contains(load.tensor) ? 1 : 0; });
     return reads == uses;
   }
 
@@ -166,12 +155,9 @@ Kernel scaled_exp(Kernel kernel) {
   const auto [larger, scale] = Family(kernel).exponentials();
   if (larger.empty())
     return kernel;
-  kernel.body = rewrite(kernel.body, [&larger = larger, scale = scale](Stmt stmt) {
-    if (auto* store = std::get_if<Store>(&stmt); store != nullptr &&
-                                                 larger.contains(store->buffer) &&
-                                                 scalar::is_exp_below_zero(store->value))
-      store->value = store->value * scalar::float_lit(scale, store->value.type());
-    return block_of(std::move(stmt));
+  visit(kernel.body, [&larger = larger, scale = scale](Store& store) {
+    if (larger.contains(store.buffer) && scalar::is_exp_below_zero(store.value))
+      store.value = store.value * scalar::float_lit(scale, store.value.type());
   });
   return kernel;
 }

@@ -88,9 +88,8 @@ private:
   }
 
   static bool changes(const Stmt& stmt, const Expr& value) {
-    const Block one = block_of(stmt);
-    const std::set<uint32_t> stored = buffers_stored_in(one);
-    bool is_changed = mentions_any(value, vars_set_in(one));
+    const std::set<uint32_t> stored = buffers_stored_in(stmt);
+    bool is_changed = mentions_any(value, vars_set_in(stmt));
     scalar::visit(value, [&](const Expr& e) {
       const auto* load = as<scalar::Load>(e);
       is_changed = is_changed || (load != nullptr && stored.contains(load->tensor));

@@ -32,32 +32,25 @@ size_t count_in(const Block& block) {
 class Unshifter {
 public:
   Block block(const Block& body) {
-    Block result;
-    for (const Stmt& stmt : body) {
+    return with_each_replaced(body, [&](const Stmt& stmt) {
       const auto* loop = std::get_if<For>(&stmt);
       if (std::holds_alternative<Store>(stmt) || (loop != nullptr && is_innermost(*loop)))
-        result.push_back(unshifted(stmt));
-      else
-        result.push_back(
-            with_nested_blocks(stmt, [&](const Block& inner) { return block(inner); }));
-    }
-    return result;
+        return unshifted(stmt);
+      return with_nested_blocks(stmt, [&](const Block& inner) { return block(inner); });
+    });
   }
   size_t replaced_count() const { return count_; }
 
 private:
   static bool is_innermost(const For& loop) {
-    bool has_loops = loop.marks.is_parallel;
-    visit(loop.body,
-          [&](const Stmt& stmt) { has_loops = has_loops || std::holds_alternative<For>(stmt); });
-    return !has_loops;
+    return !loop.marks.is_parallel && !has<For>(loop.body);
   }
 
   Stmt unshifted(const Stmt& stmt) {
     const Block whole = block_of(stmt);
     const auto* loop = std::get_if<For>(&stmt);
-    inside_ = vars_set_in(whole);
-    stored_ = buffers_stored_in(whole);
+    inside_ = vars_set_in(stmt);
+    stored_ = buffers_stored_in(stmt);
     subtrahends_.clear();
     Block quick = map_exprs(whole, [&](const Expr& root) {
       return scalar::rewrite(root, [&](const Expr& e) { return replaced(e); });

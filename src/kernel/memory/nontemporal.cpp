@@ -23,7 +23,8 @@ public:
   explicit Multiples(std::set<uint32_t> assigned) : assigned_(std::move(assigned)) {}
 
   void enter(const For& loop) { known_[loop.var] = std::gcd(of(loop.lo), loop.step); }
-  void define(const Define& n) {
+  void leave(const For&) {}
+  void after(const Define& n) {
     if (n.value.type() == scalar::kIndex && !assigned_.contains(n.var))
       known_[n.var] = of(n.value);
   }
@@ -68,35 +69,28 @@ public:
       : kernel_(kernel), left_(std::move(candidates)), multiples_(std::move(assigned)) {}
 
   void walk(const Block& block) {
-    for (const Stmt& stmt : block) {
-      visit_own_exprs(stmt, [&](const Expr& root) {
-        scalar::visit(root, [&](const Expr& e) {
-          if (const auto* load = scalar::as<scalar::Load>(e))
-            left_.erase(load->tensor);
-        });
-      });
-      if (const auto* store = std::get_if<Store>(&stmt)) {
-        if (!writes_lines(*store))
-          left_.erase(store->buffer);
-      } else if (const auto* zero = std::get_if<Zero>(&stmt)) {
-        left_.erase(zero->buffer);
-      } else if (const auto* define = std::get_if<Define>(&stmt)) {
-        multiples_.define(*define);
-      } else if (const auto* loop = std::get_if<For>(&stmt)) {
-        multiples_.enter(*loop);
-        walk(loop->body);
-      } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        walk(branch->then);
-        walk(branch->otherwise);
-      } else if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
-        walk(allocate->body);
-      }
-    }
+    visit_scoped(block, multiples_, [&](const Stmt& stmt) {
+      visit_own_loads(stmt, [&](const scalar::Load& load) { left_.erase(load.tensor); });
+      std::visit([&](const auto& kind) { look(kind); }, stmt);
+    });
   }
 
   const std::set<uint32_t>& left() const { return left_; }
 
 private:
+  void look(const Store& store) {
+    if (!writes_lines(store))
+      left_.erase(store.buffer);
+  }
+  void look(const Zero& zero) { left_.erase(zero.buffer); }
+  void look(const AsyncOp& async_op) {
+    for (const auto& buffers : {written_by(async_op), read_by(async_op)})
+      for (const uint32_t buffer : buffers)
+        left_.erase(buffer);
+  }
+  void look(const OneOf<For, If, Allocate, Launch, Define, Assign, Prefetch, Comment, Barrier,
+                        Commit, Await, Combine> auto&) {}
+
   bool writes_lines(const Store& n) const {
     const Buffer& b = kernel_.buffers[n.buffer];
     if (!left_.contains(n.buffer) || n.op != ReduceOp::None || n.index.empty())
@@ -183,24 +177,18 @@ private:
 
 /// Prefetchers of x86 stop at the end of a page, and a long computation keeps the processor from looking far ahead by itself.
 Block call_operands(const Kernel& kernel) {
-  return rewrite(kernel.body, [&](Stmt stmt) {
-    auto* loop = std::get_if<For>(&stmt);
-    bool is_plain = loop != nullptr;
-    if (loop != nullptr)
-      visit(loop->body, [&](const Stmt& s) {
-        is_plain = is_plain && !std::holds_alternative<For>(s) && !std::holds_alternative<If>(s);
-      });
-    if (!is_plain)
-      return block_of(std::move(stmt));
-    const StreamedBody body(kernel, *loop);
+  Block result = kernel.body;
+  visit(result, [&](For& loop) {
+    if (has<For, If>(loop.body))
+      return;
+    const StreamedBody body(kernel, loop);
     if (body.is_long()) {
       Block made = body.prefetches();
-      made.insert(made.end(), std::make_move_iterator(loop->body.begin()),
-                  std::make_move_iterator(loop->body.end()));
-      loop->body = std::move(made);
+      append(made, std::move(loop.body));
+      loop.body = std::move(made);
     }
-    return block_of(std::move(stmt));
   });
+  return result;
 }
 
 } // namespace
@@ -216,10 +204,7 @@ Kernel nontemporal(Kernel kernel, const target::Cpu& cpu) {
   }
   if (candidates.empty())
     return kernel;
-  visit(kernel.body, [&](const Stmt& stmt) {
-    if (const auto* assign = std::get_if<Assign>(&stmt))
-      assigned.insert(assign->var);
-  });
+  visit(kernel.body, [&](const Assign& assign) { assigned.insert(assign.var); });
   StreamedStores stores(kernel, std::move(candidates), std::move(assigned));
   stores.walk(kernel.body);
   for (const uint32_t id : stores.left())

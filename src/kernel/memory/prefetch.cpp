@@ -34,16 +34,14 @@ Block prefetches(const Kernel& kernel, For& loop) {
 } // namespace
 
 Kernel prefetch(Kernel kernel) {
-  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
-    auto* loop = std::get_if<For>(&stmt);
-    if (loop != nullptr && !loop->marks.prefetches.empty()) {
-      Block made = prefetches(kernel, *loop);
-      made.insert(made.end(), std::make_move_iterator(loop->body.begin()),
-                  std::make_move_iterator(loop->body.end()));
-      loop->body = std::move(made);
-      loop->marks.prefetches.clear();
+  kernel.body = rewrite(kernel.body, [&](For loop) -> Stmt {
+    if (!loop.marks.prefetches.empty()) {
+      Block made = prefetches(kernel, loop);
+      append(made, std::move(loop.body));
+      loop.body = std::move(made);
+      loop.marks.prefetches.clear();
     }
-    return block_of(std::move(stmt));
+    return loop;
   });
   return kernel;
 }

@@ -33,11 +33,12 @@ std::vector<Expr> first_lanes(const std::vector<Expr>& index) {
 /// The first copy of elements of `tensor` to another buffer.
 std::optional<CopiedElement> copied_element(const Block& block, uint32_t tensor) {
   std::optional<CopiedElement> found;
-  visit(block, [&](const Stmt& stmt) {
-    const auto* store = std::get_if<Store>(&stmt);
-    const auto* load = store == nullptr || found ? nullptr : scalar::as<scalar::Load>(store->value);
-    if (load != nullptr && load->tensor == tensor && store->op == ReduceOp::None)
-      found = CopiedElement{store->buffer, first_lanes(store->index), first_lanes(load->index)};
+  visit(block, [&](const Store& store) {
+    const auto* load = scalar::as<scalar::Load>(store.value);
+    if (load == nullptr || load->tensor != tensor || store.op != ReduceOp::None)
+      return WalkResult::Advance;
+    found = CopiedElement{store.buffer, first_lanes(store.index), first_lanes(load->index)};
+    return WalkResult::Interrupt;
   });
   return found;
 }
@@ -59,26 +60,22 @@ private:
       return false;
     const VarSet set = vars_set_in(inner.body);
     std::vector<std::vector<Expr>> elements;
-    visit_exprs(inner.body, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        const auto* load = scalar::as<scalar::Load>(e);
-        if (load == nullptr || load->tensor != copied_.buffer)
-          return;
-        auto element = source_of(first_lanes(load->index), set);
-        const auto is_same = [&](const std::vector<Expr>& other) {
-          return std::equal(other.begin(), other.end(), element->begin(), scalar::equal);
-        };
-        if (element && std::none_of(elements.begin(), elements.end(), is_same))
-          elements.push_back(*std::move(element));
-      });
+    visit_loads(inner.body, [&](const scalar::Load& load) {
+      if (load.tensor != copied_.buffer)
+        return;
+      auto element = source_of(first_lanes(load.index), set);
+      const auto is_same = [&](const std::vector<Expr>& other) {
+        return std::equal(other.begin(), other.end(), element->begin(), scalar::equal);
+      };
+      if (element && std::none_of(elements.begin(), elements.end(), is_same))
+        elements.push_back(*std::move(element));
     });
     if (elements.empty() || elements.size() > kMostElements)
       return false;
     Block body;
     for (std::vector<Expr>& element : elements)
       body.emplace_back(Prefetch{mark_.tensor, std::move(element)});
-    body.insert(body.end(), std::make_move_iterator(inner.body.begin()),
-                std::make_move_iterator(inner.body.end()));
+    append(body, std::move(inner.body));
     inner.body = std::move(body);
     return true;
   }

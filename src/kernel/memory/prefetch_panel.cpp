@@ -75,29 +75,23 @@ public:
       : kernel_(kernel), loop_(loop), mark_(mark), buffer_(kernel.buffers[mark.tensor]),
         line_(kLineOfPanel / scalar::bytes_of(buffer_.elem)) {}
 
-  bool walk(Block& block) {
-    bool found = false;
-    for (Stmt& stmt : block) {
-      if (auto* branch = std::get_if<If>(&stmt)) {
-        found = walk(branch->then) || found;
-        found = walk(branch->otherwise) || found;
-      } else if (auto* allocate = std::get_if<Allocate>(&stmt)) {
-        found = walk(allocate->body) || found;
-      } else if (auto* inner = std::get_if<For>(&stmt)) {
-        inside_.push_back(inner);
-        const auto place = place_in(*inner);
-        found = place.has_value() || found;
-        if (place)
-          places_.push_back(*place);
-        else
-          found = walk(inner->body) || found;
-        inside_.pop_back();
-      }
-    }
-    return found;
+  /// Finds the loops to ask in; whether there are any.
+  bool find(Block& block) {
+    LoopsAround around;
+    visit_scoped(block, around, [&](For& inner) {
+      std::vector<const For*> inside = around.loops;
+      inside.push_back(&inner);
+      const auto place = place_in(inner, inside);
+      if (!place)
+        return WalkResult::Advance;
+      places_.push_back(*place);
+      return WalkResult::Skip;
+    });
+    return !places_.empty();
   }
 
-  /// To be called once, after `walk`. Of nests that read the same row one after the other, one that computes much more than others asks for the next.
+  /// To be called once, after `find`. Of nests that read the same row one after the other, one that
+  /// computes much more than others asks for the next.
   void insert() const {
     for (const Place& place : places_)
       if (std::none_of(places_.begin(), places_.end(), [&](const Place& other) {
@@ -111,7 +105,7 @@ private:
   /// A loop to ask in.
   struct Place {
     For* loop;
-    std::vector<For*> inside; ///< the loops around it, itself the last
+    std::vector<const For*> inside; ///< the loops around it, itself the last
     scalar::AffineSum position;
     Expr row; ///< the position without the loops inside
     int64_t repeats, panel, advance;
@@ -139,23 +133,20 @@ private:
     Reads reads;
     std::vector<Expr> seen;
     for (const Stmt& stmt : body)
-      visit_own_exprs(stmt, [&](const Expr& root) {
-        scalar::visit(root, [&](const Expr& e) {
-          const auto* load = scalar::as<scalar::Load>(e);
-          if (load == nullptr || load->tensor != mark_.tensor ||
-              std::any_of(seen.begin(), seen.end(),
-                          [&](const Expr& other) { return scalar::equal(other, e); }))
-            return;
-          seen.push_back(e);
-          reads.elements += e.type().lanes;
-          const auto at = position(load->index);
-          if (!reads.first)
-            reads.first = at;
-          if (!at || !reads.first)
-            return;
-          if (const auto from = scalar::difference(*at, *reads.first); from.terms.empty())
-            reads.runs.push_back({from.constant, from.constant + e.type().lanes});
-        });
+      visit_own_loads(stmt, [&](const scalar::Load& load, const Expr& e) {
+        if (load.tensor != mark_.tensor ||
+            std::any_of(seen.begin(), seen.end(),
+                        [&](const Expr& other) { return scalar::equal(other, e); }))
+          return;
+        seen.push_back(e);
+        reads.elements += e.type().lanes;
+        const auto at = position(load.index);
+        if (!reads.first)
+          reads.first = at;
+        if (!at || !reads.first)
+          return;
+        if (const auto from = scalar::difference(*at, *reads.first); from.terms.empty())
+          reads.runs.push_back({from.constant, from.constant + e.type().lanes});
       });
     return reads;
   }
@@ -167,8 +158,8 @@ private:
     return 0;
   }
 
-  /// `inner` is the last of `inside_`.
-  std::optional<Place> place_in(For& inner) const {
+  /// `inner` is the last of `inside`.
+  std::optional<Place> place_in(For& inner, const std::vector<const For*>& inside) const {
     const Reads reads = reads_of(inner.body);
     if (!reads.first)
       return std::nullopt;
@@ -178,7 +169,7 @@ private:
         !is_known_before(*reads.first, inner.body))
       return std::nullopt;
     int64_t repeats = 1, panel = advance;
-    for (const For* around : inside_) {
+    for (const For* around : inside) {
       const auto trips = most_trips(*around);
       const int64_t step = coefficient(*reads.first, around->var) * around->step;
       if (!trips || step < 0)
@@ -191,9 +182,9 @@ private:
     if (panel <= kFewLines * line_)
       return std::nullopt;
     return Place{&inner,
-                 inside_,
+                 inside,
                  *reads.first,
-                 row_of(*reads.first),
+                 row_of(*reads.first, inside),
                  repeats,
                  panel,
                  advance,
@@ -227,7 +218,11 @@ private:
     return count;
   }
 
-  Expr row_of(const scalar::AffineSum& position) const {
+  Expr row_of(const scalar::AffineSum& position, const std::vector<const For*>& inside) const {
+    const auto is_inside = [&](uint32_t var) {
+      return std::any_of(inside.begin(), inside.end(),
+                         [&](const For* around) { return around->var == var; });
+    };
     Expr at = scalar::int_lit(0);
     for (const auto& [term, factor] : position.terms)
       if (const auto* v = scalar::as<scalar::Var>(term); v == nullptr || !is_inside(v->id))
@@ -260,15 +255,10 @@ private:
           Prefetch{mark_.tensor,
                    {scalar::simplify(at + scalar::int_lit(k / lines * place.rows.distance +
                                                           k % lines * line_))}});
-    body.insert(body.end(), std::make_move_iterator(place.loop->body.begin()),
-                std::make_move_iterator(place.loop->body.end()));
+    append(body, std::move(place.loop->body));
     place.loop->body = std::move(body);
   }
 
-  bool is_inside(uint32_t var) const {
-    return std::any_of(inside_.begin(), inside_.end(),
-                       [&](const For* around) { return around->var == var; });
-  }
   Expr ahead() const {
     return var_expr(kernel_, loop_.var) + scalar::int_lit(mark_.ahead * loop_.step);
   }
@@ -278,7 +268,6 @@ private:
   const poly::Prefetched& mark_;
   const Buffer& buffer_;
   int64_t line_;
-  std::vector<For*> inside_;
   std::vector<Place> places_;
 };
 
@@ -286,7 +275,7 @@ private:
 
 bool prefetch_panel(const Kernel& kernel, For& loop, const poly::Prefetched& mark) {
   PanelPrefetcher prefetcher(kernel, loop, mark);
-  const bool found = prefetcher.walk(loop.body);
+  const bool found = prefetcher.find(loop.body);
   prefetcher.insert();
   return found;
 }

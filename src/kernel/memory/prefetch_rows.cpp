@@ -34,8 +34,7 @@ bool prefetch_rows(const Kernel& kernel, For& loop, const poly::Prefetched& mark
       body.emplace_back(Prefetch{mark.tensor, std::move(index)});
     }
     const bool found = !body.empty();
-    body.insert(body.end(), std::make_move_iterator(inner.body.begin()),
-                std::make_move_iterator(inner.body.end()));
+    append(body, std::move(inner.body));
     inner.body = std::move(body);
     return found;
   });

@@ -9,18 +9,12 @@
 namespace kawara::kernel {
 namespace {
 
-std::set<uint32_t> buffers_read_in(const Block& block) {
+std::set<uint32_t> buffers_read_in(const Stmt& root) {
   std::set<uint32_t> read;
-  visit_exprs(block, [&](const Expr& root) {
-    scalar::visit(root, [&](const Expr& e) {
-      if (const auto* load = scalar::as<scalar::Load>(e))
-        read.insert(load->tensor);
-    });
-  });
-  visit(block, [&](const Stmt& stmt) {
-    if (const auto* store = std::get_if<Store>(&stmt);
-        store != nullptr && store->op != ReduceOp::None)
-      read.insert(store->buffer);
+  visit_loads(root, [&](const scalar::Load& load) { read.insert(load.tensor); });
+  visit(root, [&](const Store& store) {
+    if (store.op != ReduceOp::None)
+      read.insert(store.buffer);
   });
   return read;
 }
@@ -31,8 +25,7 @@ struct Touched {
 };
 
 Touched touched_by(const Kernel& kernel, const Stmt& stmt) {
-  const Block block = block_of(stmt);
-  Touched touched{buffers_read_in(block), buffers_stored_in(block)};
+  Touched touched{buffers_read_in(stmt), buffers_stored_in(stmt)};
   const auto is_private = [&](uint32_t id) {
     const Scope scope = kernel.buffers[id].scope;
     return scope == Scope::Private || scope == Scope::Shared;
@@ -44,11 +37,10 @@ Touched touched_by(const Kernel& kernel, const Stmt& stmt) {
 
 /// Whether the statement reads or sets a variable that lives longer than it.
 bool shares_variables(const VarSet& of_body, const Stmt& stmt) {
-  const Block block = block_of(stmt);
-  const VarSet set = vars_set_in(block);
+  const VarSet set = vars_set_in(stmt);
   bool found =
       std::any_of(set.begin(), set.end(), [&](uint32_t var) { return of_body.contains(var); });
-  visit_exprs(block, [&](const Expr& e) { found = found || mentions_any(e, of_body); });
+  visit_exprs(stmt, [&](const Expr& e) { found = found || mentions_any(e, of_body); });
   return found;
 }
 

@@ -39,12 +39,12 @@ public:
         if (kernel.buffers[buffer].scope != Scope::Private && !thread_private.contains(buffer))
           blocked_.insert(buffer);
     ranges_.enter(loop);
-    sure_ = walk(loop.body);
+    sure_ = survey(loop.body);
     for (const size_t id : std::vector<size_t>(sure_.begin(), sure_.end()))
       if (!is_candidate(table_[id]))
         sure_.erase(id);
     check_conflicts(loop.body);
-    ranges_.leave();
+    ranges_.leave(loop);
   }
 
   /// Elements to promote, in order of first appearance.
@@ -74,86 +74,60 @@ private:
   }
 
   /// Adds all elements to the table; those that the block is sure to touch.
-  ElementSet walk(const Block& block) {
+  ElementSet survey(const Block& block) {
     ElementSet sure;
     for (const Stmt& stmt : block) {
-      if (const auto* store = std::get_if<Store>(&stmt)) {
-        for (const Expr& e : store->index)
-          loads(e, sure);
-        loads(store->value, sure);
-        sure.insert(table_.add(element_of(kernel_, *store)));
-      } else if (const auto* loop = std::get_if<For>(&stmt))
-        walk_loop(*loop, sure);
-      else if (const auto* branch = std::get_if<If>(&stmt)) {
-        loads(branch->cond, sure);
-        const ElementSet then = walk(branch->then), otherwise = walk(branch->otherwise);
-        std::set_intersection(then.begin(), then.end(), otherwise.begin(), otherwise.end(),
-                              std::inserter(sure, sure.end()));
-      } else if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
-        sure.merge(walk(allocate->body));
-        blocked_.insert(allocate->buffer);
-      } else if (const auto* zero = std::get_if<Zero>(&stmt))
-        blocked_.insert(zero->buffer);
-      else if (const auto* define = std::get_if<Define>(&stmt))
-        loads(define->value, sure);
-      else if (const auto* assign = std::get_if<Assign>(&stmt))
-        loads(assign->value, sure);
+      visit_own_exprs(stmt, [&](const Expr& e) { loads(e, sure); });
+      std::visit([&](const auto& kind) { note(kind, sure); }, stmt);
     }
     return sure;
   }
 
-  void walk_loop(const For& loop, ElementSet& sure) {
-    loads(loop.lo, sure);
-    loads(loop.hi, sure);
+  void note(const Store& store, ElementSet& sure) {
+    sure.insert(table_.add(element_of(kernel_, store)));
+  }
+  void note(const For& loop, ElementSet& sure) {
     const bool runs = ranges_.runs_at_least_once(loop);
     ranges_.enter(loop);
-    ElementSet inner = walk(loop.body);
-    ranges_.leave();
+    ElementSet inner = survey(loop.body);
+    ranges_.leave(loop);
     if (runs)
       sure.merge(inner);
     // Threads cannot share a variable.
     if (loop.marks.is_parallel)
-      for (const uint32_t buffer : buffers_stored_in(loop.body))
-        blocked_.insert(buffer);
+      blocked_.merge(buffers_stored_in(loop.body));
   }
+  void note(const If& branch, ElementSet& sure) {
+    const ElementSet then = survey(branch.then), otherwise = survey(branch.otherwise);
+    std::set_intersection(then.begin(), then.end(), otherwise.begin(), otherwise.end(),
+                          std::inserter(sure, sure.end()));
+  }
+  void note(const Allocate& allocate, ElementSet& sure) {
+    sure.merge(survey(allocate.body));
+    blocked_.insert(allocate.buffer);
+  }
+  void note(const Zero& zero, ElementSet&) { blocked_.insert(zero.buffer); }
+  /// What touches memory beside this thread finds no variables.
+  void note(const Launch& launch, ElementSet&) {
+    blocked_.merge(buffers_stored_in(launch.body));
+    visit_loads(launch.body, [&](const scalar::Load& load) { blocked_.insert(load.tensor); });
+  }
+  void note(const AsyncOp& async_op, ElementSet&) {
+    for (const auto& buffers : {written_by(async_op), read_by(async_op)})
+      blocked_.insert(buffers.begin(), buffers.end());
+  }
+  void note(const OneOf<Define, Assign, Combine, Prefetch, Comment, Barrier, Commit, Await> auto&,
+            ElementSet&) {}
 
-  /// Drops candidates that some other access may touch. Runs with the ranges of the loops around
-  /// each access.
+  /// Drops candidates that some other access may touch, with what is known of the loops around it.
   void check_conflicts(const Block& block) {
-    for (const Stmt& stmt : block) {
-      visit_own_elements(stmt,
-                         [&](const Element& element, bool is_store) { check(element, is_store); });
-      if (const auto* loop = std::get_if<For>(&stmt)) {
-        ranges_.enter(*loop);
-        check_conflicts(loop->body);
-        ranges_.leave();
-      } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        check_conflicts(branch->then);
-        check_conflicts(branch->otherwise);
-      } else if (const auto* allocate = std::get_if<Allocate>(&stmt))
-        check_conflicts(allocate->body);
-    }
-  }
-
-  void visit_own_elements(const Stmt& stmt,
-                          const std::function<void(const Element&, bool)>& f) const {
-    const auto read = [&](const Expr& e) {
-      for_loads(e, true, [&](const Element& element, bool) { f(element, false); });
-    };
-    if (const auto* store = std::get_if<Store>(&stmt)) {
-      f(element_of(kernel_, *store), true);
-      for (const Expr& e : store->index)
-        read(e);
-      read(store->value);
-    } else if (const auto* loop = std::get_if<For>(&stmt)) {
-      read(loop->lo);
-      read(loop->hi);
-    } else if (const auto* branch = std::get_if<If>(&stmt))
-      read(branch->cond);
-    else if (const auto* define = std::get_if<Define>(&stmt))
-      read(define->value);
-    else if (const auto* assign = std::get_if<Assign>(&stmt))
-      read(assign->value);
+    visit_scoped(block, ranges_, [&](const Stmt& stmt) {
+      if (const auto* store = std::get_if<Store>(&stmt))
+        check(element_of(kernel_, *store), true);
+      visit_own_loads(stmt, [&](const scalar::Load& load, const Expr& e) {
+        check(element_of(e, load), false);
+      });
+    });
   }
 
   void check(const Element& element, bool is_store) {
@@ -198,10 +172,9 @@ public:
   Block run(bool runs_surely) {
     Block result;
     std::vector<bool> is_stored(chosen_.size(), false);
-    visit(loop_.body, [&](const Stmt& stmt) {
-      if (const auto* store = std::get_if<Store>(&stmt))
-        if (const auto id = chosen_.find(element_of(kernel_, *store)))
-          is_stored[*id] = true;
+    visit(loop_.body, [&](const Store& store) {
+      if (const auto id = chosen_.find(element_of(kernel_, store)))
+        is_stored[*id] = true;
     });
     for (size_t id = 0; id < chosen_.size(); ++id) {
       const Element& element = chosen_[id];
@@ -254,32 +227,39 @@ private:
   }
 
   First first_use(const Stmt& stmt, const Element& element) {
-    if (const auto* loop = std::get_if<For>(&stmt)) {
-      if (has_read(loop->lo, element) || has_read(loop->hi, element))
-        return First::Reads;
-      const bool runs = ranges_.runs_at_least_once(*loop);
-      ranges_.enter(*loop);
-      const First use = first_use(loop->body, element);
-      ranges_.leave();
-      return use == First::Writes && !runs ? First::Nothing : use;
-    }
-    if (const auto* branch = std::get_if<If>(&stmt)) {
-      const First then = first_use(branch->then, element),
-                  other = first_use(branch->otherwise, element);
-      if (has_read(branch->cond, element) || then == First::Reads || other == First::Reads)
-        return First::Reads;
-      return then == other ? then : First::Nothing;
-    }
-    if (const auto* allocate = std::get_if<Allocate>(&stmt))
-      return first_use(allocate->body, element);
     bool reads = false;
-    visit_exprs(block_of(stmt), [&](const Expr& e) { reads |= has_read(e, element); });
-    if (reads)
-      return First::Reads;
-    const auto* store = std::get_if<Store>(&stmt);
-    if (store == nullptr || !is_same(element_of(kernel_, *store), element))
+    visit_own_exprs(stmt, [&](const Expr& e) { reads = reads || has_read(e, element); });
+    const auto inside = [&](const auto& kind) { return use_inside(kind, element); };
+    return reads ? First::Reads : std::visit(inside, stmt);
+  }
+
+  First use_inside(const Store& store, const Element& element) const {
+    if (!is_same(element_of(kernel_, store), element))
       return First::Nothing;
-    return store->op == ReduceOp::None ? First::Writes : First::Reads;
+    return store.op == ReduceOp::None ? First::Writes : First::Reads;
+  }
+  First use_inside(const For& loop, const Element& element) {
+    const bool runs = ranges_.runs_at_least_once(loop);
+    ranges_.enter(loop);
+    const First use = first_use(loop.body, element);
+    ranges_.leave(loop);
+    return use == First::Writes && !runs ? First::Nothing : use;
+  }
+  First use_inside(const If& branch, const Element& element) {
+    const First then = first_use(branch.then, element);
+    const First other = first_use(branch.otherwise, element);
+    if (then == First::Reads || other == First::Reads)
+      return First::Reads;
+    return then == other ? then : First::Nothing;
+  }
+  First use_inside(const OneOf<Allocate, Launch> auto& stmt, const Element& element) {
+    return first_use(stmt.body, element);
+  }
+  /// Elements that a Zero or an asynchronous operation touches are no candidates.
+  First use_inside(const OneOf<Define, Assign, Combine, Zero, Prefetch, Comment, Barrier, Commit,
+                               Await, AsyncOp> auto&,
+                   const Element&) const {
+    return First::Nothing;
   }
 
   /// Without a certain write the old value is needed, if only to be stored back.
@@ -288,7 +268,7 @@ private:
       return false;
     ranges_.enter(loop_);
     const First use = first_use(loop_.body, element);
-    ranges_.leave();
+    ranges_.leave(loop_);
     return use != First::Writes;
   }
 
@@ -302,14 +282,13 @@ private:
 
   Block replaced(const Block& body) const {
     const Block read = map_exprs(body, [&](const Expr& e) { return with_variables(e); });
-    return rewrite(read, [&](Stmt stmt) {
-      const auto* store = std::get_if<Store>(&stmt);
-      const auto id = store != nullptr ? chosen_.find(element_of(kernel_, *store)) : std::nullopt;
+    return rewrite(read, [&](const Store& store) -> Stmt {
+      const auto id = chosen_.find(element_of(kernel_, store));
       if (!id)
-        return block_of(std::move(stmt));
-      const Expr given = scalar::cast(store->value, computed(chosen_[*id].type));
-      const Expr result = scalar::combine(store->op, value(*id), given);
-      return block_of(Assign{vars_[*id], scalar::cast(result, chosen_[*id].type), store->origins});
+        return store;
+      const Expr given = scalar::cast(store.value, computed(chosen_[*id].type));
+      const Expr result = scalar::combine(store.op, value(*id), given);
+      return Assign{vars_[*id], scalar::cast(result, chosen_[*id].type), store.origins};
     });
   }
 
@@ -332,9 +311,8 @@ public:
     for (const Stmt& stmt : statements) {
       Block made = one(stmt);
       start_with_stored(result, made);
-      for (Stmt& s : made)
-        result.push_back(std::move(s));
-      forget_stored({stmt});
+      append(result, std::move(made));
+      forget_stored(stmt);
     }
     return result;
   }
@@ -379,24 +357,23 @@ private:
   }
 
   Block one(Stmt stmt) {
-    if (auto* branch = std::get_if<If>(&stmt)) {
-      const std::set<uint32_t> before = fresh_;
-      branch->then = block(branch->then);
-      fresh_ = before;
-      branch->otherwise = block(branch->otherwise);
-    } else if (auto* allocate = std::get_if<Allocate>(&stmt)) {
-      fresh_.insert(allocate->buffer);
-      allocate->body = block(allocate->body);
-      fresh_.erase(allocate->buffer);
-    }
+    const std::set<uint32_t> before = fresh_;
     auto* loop = std::get_if<For>(&stmt);
+    if (const auto* allocate = std::get_if<Allocate>(&stmt))
+      fresh_.insert(allocate->buffer);
+    if (loop != nullptr) {
+      forget_stored(stmt); // by the iteration before
+      ranges_.enter(*loop);
+    }
+    const std::set<uint32_t> inside = fresh_;
+    for_blocks(stmt, [&](Block& statements) {
+      fresh_ = inside;
+      statements = block(statements);
+    });
+    fresh_ = before;
     if (loop == nullptr)
       return block_of(std::move(stmt));
-    const std::set<uint32_t> before = fresh_;
-    forget_stored(loop->body); // by the iteration before
-    ranges_.enter(*loop);
-    loop->body = block(loop->body);
-    ranges_.leave();
+    ranges_.leave(*loop);
     if (loop->marks.is_parallel)
       return block_of(std::move(stmt));
     const Survey survey(kernel_, *loop, ranges_, owned_);
@@ -406,8 +383,8 @@ private:
     return Promotion(kernel_, std::move(*loop), survey, ranges_, before).run(runs);
   }
 
-  void forget_stored(const Block& statements) {
-    for (const uint32_t buffer : buffers_stored_in(statements))
+  void forget_stored(const Stmt& stmt) {
+    for (const uint32_t buffer : buffers_stored_in(stmt))
       fresh_.erase(buffer);
   }
 

@@ -9,7 +9,6 @@
 namespace kawara::kernel {
 namespace {
 
-using scalar::as;
 using Windows = std::vector<std::optional<Window>>; ///< by dimension; empty: all of it
 
 /// Where a buffer is allocated, and what its Allocates have in common.
@@ -26,26 +25,18 @@ int64_t pad_of(const Pads& pads, uint32_t buffer, size_t dimension) {
 class BufferSurvey {
 public:
   BufferSurvey(const Kernel& kernel, const Pads& pads) : kernel_(kernel), pads_(pads) {
-    walk(kernel.body, Scope::Workspace);
+    LoopsAround around;
+    visit_scoped(kernel.body, around, [&](const Allocate& allocate) {
+      Scope scope = Scope::Workspace;
+      for (const For* loop : around.loops)
+        scope = inside(*loop, scope);
+      add(allocate, scope);
+    });
   }
   const std::map<uint32_t, Use>& uses() const { return uses_; }
 
 private:
-  /// `scope`: of what is allocated here.
-  void walk(const Block& block, Scope scope) {
-    for (const Stmt& stmt : block) {
-      if (const auto* loop = std::get_if<For>(&stmt))
-        walk(loop->body, inside(*loop, scope));
-      else if (const auto* branch = std::get_if<If>(&stmt)) {
-        walk(branch->then, scope);
-        walk(branch->otherwise, scope);
-      } else if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
-        add(*allocate, scope);
-        walk(allocate->body, scope);
-      }
-    }
-  }
-
+  /// Of what is allocated in the loop, and would have that scope around it.
   static Scope inside(const For& loop, Scope around) {
     if (loop.marks.is_parallel || poly::is_thread(loop.marks.axis) || around == Scope::Private)
       return Scope::Private;
@@ -88,30 +79,18 @@ public:
         windows_[d].reset();
   }
 
-  Block of(const Block& block) const {
-    const Block read = map_exprs(block, [&](const Expr& root) {
-      return scalar::rewrite(root, [&](const Expr& e) {
-        const auto* load = as<scalar::Load>(e);
-        return load != nullptr && load->tensor == buffer_
-                   ? scalar::load(buffer_, index_of(load->index), e.type())
-                   : Expr();
-      });
-    });
-    return rewrite(read, [&](Stmt stmt) {
-      if (auto* store = std::get_if<Store>(&stmt); store != nullptr && store->buffer == buffer_)
-        store->index = index_of(store->index);
-      return block_of(std::move(stmt));
+  Block of(Block block) const {
+    return map_accesses(std::move(block), [&](const uint32_t& buffer, std::vector<Expr>& index) {
+      if (buffer != buffer_)
+        return false;
+      for (size_t d = 0; d < index.size(); ++d)
+        if (windows_[d])
+          index[d] = scalar::simplify(index[d] - windows_[d]->first);
+      return true;
     });
   }
 
 private:
-  std::vector<Expr> index_of(std::vector<Expr> index) const {
-    for (size_t d = 0; d < index.size(); ++d)
-      if (windows_[d])
-        index[d] = scalar::simplify(index[d] - windows_[d]->first);
-    return index;
-  }
-
   uint32_t buffer_;
   Windows windows_;
 };
@@ -120,13 +99,10 @@ private:
 
 Kernel shrink_buffers(Kernel kernel, const Pads& pads) {
   const auto uses = BufferSurvey(kernel, pads).uses();
-  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
-    auto* allocate = std::get_if<Allocate>(&stmt);
-    if (allocate == nullptr)
-      return block_of(std::move(stmt));
-    const Use& use = uses.at(allocate->buffer);
-    allocate->body = Renumber(kernel, *allocate, use).of(allocate->body);
-    return use.scope != Scope::Workspace ? block_of(std::move(stmt)) : std::move(allocate->body);
+  kernel.body = rewrite(kernel.body, [&](Allocate allocate) {
+    const Use& use = uses.at(allocate.buffer);
+    allocate.body = Renumber(kernel, allocate, use).of(std::move(allocate.body));
+    return use.scope != Scope::Workspace ? block_of(std::move(allocate)) : std::move(allocate.body);
   });
   for (const auto& [id, use] : uses) {
     Buffer& buffer = kernel.buffers[id];

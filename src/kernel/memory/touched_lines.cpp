@@ -20,27 +20,24 @@ public:
   TouchedLines(const Kernel& kernel, uint32_t buffer) : kernel_(kernel), buffer_(buffer) {}
 
   void walk(const Block& block) {
-    for (const Stmt& stmt : block) {
-      visit_own_exprs(stmt, [&](const Expr& root) {
-        scalar::visit(root, [&](const Expr& e) {
-          const auto* load = scalar::as<scalar::Load>(e);
-          if (load != nullptr && load->tensor == buffer_)
-            element(load->index);
-        });
+    visit(block, [&](const Stmt& stmt) {
+      visit_own_loads(stmt, [&](const scalar::Load& load) {
+        if (load.tensor == buffer_)
+          element(load.index);
       });
       if (const auto* store = std::get_if<Store>(&stmt);
           store != nullptr && store->buffer == buffer_)
         element(store->index);
       else if (const auto* define = std::get_if<Define>(&stmt))
         known_[define->var] = resolved(define->value);
-      else if (const auto* loop = std::get_if<For>(&stmt)) {
+      else if (const auto* loop = std::get_if<For>(&stmt))
         known_[loop->var] = resolved(loop->lo);
-        walk(loop->body);
-      } else if (const auto* branch = std::get_if<If>(&stmt))
+      else if (const auto* branch = std::get_if<If>(&stmt)) {
         walk(branch->then.empty() ? branch->otherwise : branch->then);
-      else if (const auto* allocate = std::get_if<Allocate>(&stmt))
-        walk(allocate->body);
-    }
+        return WalkResult::Skip;
+      }
+      return WalkResult::Advance;
+    });
   }
 
   /// One index per cache line, in order of first appearance.

@@ -3,6 +3,7 @@
 #include "kernel/analysis/intervals.h"
 #include "kernel/analysis/ranges.h"
 #include "kernel/gpu/guarded_unroll.h"
+#include "kernel/memory/promote.h"
 #include "kernel/vars.h"
 
 #include <gtest/gtest.h>
@@ -316,6 +317,19 @@ TEST(GuardedUnroll, LoopsThatEndAtAnAssignedVariableStay) {
   around.hi = scalar::var(0);
   const Kernel made = guarded_unroll(small_kernel(counting(For(around))), launch_of({}));
   EXPECT_TRUE(has(made.body, [](const For& loop) { return loop.var == 2; }));
+}
+
+TEST(Promote, ElementsThatACombineMayReadStayInMemory) {
+  const auto made = [](const Expr& combined) {
+    Store update = store_to(0, number(0), scalar::float_lit(1, {scalar::Elem::F32, 1}));
+    update.op = ReduceOp::Sum;
+    Block body{std::move(update), Combine{3, ReduceOp::Sum, combined}};
+    const Block loops = block_of(loop_over(1, 4, std::move(body)));
+    return promote(small_kernel(block_of(Allocate{0, loops})), {});
+  };
+  EXPECT_TRUE(has<Assign>(made(scalar::float_lit(2, {scalar::Elem::F32, 1})).body));
+  EXPECT_TRUE(has<Assign>(made(read_of(0, scalar::var(1) + number(4))).body));
+  EXPECT_FALSE(has<Assign>(made(read_of(0, scalar::var(1))).body));
 }
 
 } // namespace
