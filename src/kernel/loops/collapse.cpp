@@ -70,10 +70,8 @@ Block joined_pair(Kernel& kernel, For outer) {
 } // namespace
 
 Kernel collapse(Kernel kernel) {
-  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
-    if (auto* loop = std::get_if<For>(&stmt); loop != nullptr && loop->joins_child)
-      return joined_pair(kernel, std::move(*loop));
-    return block_of(std::move(stmt));
+  kernel.body = rewrite(kernel.body, [&](For loop) {
+    return loop.joins_child ? joined_pair(kernel, std::move(loop)) : block_of(std::move(loop));
   });
   return kernel;
 }

@@ -308,25 +308,15 @@ bool has_strided_lanes(const For& outermost) {
 }
 
 Block with_own_lanes(Kernel& kernel, const Block& block, const Ranges& ranges) {
-  Block result;
-  for (Stmt s : block) {
-    if (auto* nest = std::get_if<For>(&s)) {
-      Block tile;
-      if (has_strided_lanes(*nest))
-        tile = padded_tile(
-            kernel, *nest, [](const For&) { return std::nullopt; }, ranges);
-      if (!tile.empty()) {
-        result.insert(result.end(), tile.begin(), tile.end());
-        continue;
-      }
-      nest->body = with_own_lanes(kernel, nest->body, ranges);
-    } else if (auto* branch = std::get_if<If>(&s)) {
-      branch->then = with_own_lanes(kernel, branch->then, ranges);
-      branch->otherwise = with_own_lanes(kernel, branch->otherwise, ranges);
-    }
-    result.push_back(std::move(s));
-  }
-  return result;
+  const auto inside = [&](const Block& b) { return with_own_lanes(kernel, b, ranges); };
+  const auto unknown = [](const For&) { return std::nullopt; };
+  return with_each_replaced(block, [&](const Stmt& stmt) {
+    const auto* nest = std::get_if<For>(&stmt);
+    Block tile;
+    if (nest != nullptr && has_strided_lanes(*nest))
+      tile = padded_tile(kernel, *nest, unknown, ranges);
+    return tile.empty() ? block_of(with_nested_blocks(stmt, inside)) : tile;
+  });
 }
 
 bool has_results_apart(const Kernel& kernel, const For& outermost) {

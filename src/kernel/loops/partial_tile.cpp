@@ -10,7 +10,6 @@
 namespace kawara::kernel {
 namespace {
 
-using scalar::as;
 using scalar::binary;
 using scalar::BinaryOp;
 using scalar::int_lit;
@@ -57,11 +56,8 @@ bool are_free_updates(const Kernel& kernel, const Block& body) {
       return false;
   }
   bool reads_back = false;
-  visit_exprs(body, [&](const Expr& root) {
-    scalar::visit(root, [&](const Expr& e) {
-      if (const auto* load = as<scalar::Load>(e))
-        reads_back |= ops.count(load->tensor) != 0;
-    });
+  visit_loads(body, [&](const scalar::Load& load) {
+    reads_back = reads_back || ops.contains(load.tensor);
   });
   return !reads_back && kernel.numerics != program::Numerics::Exact;
 }
@@ -179,24 +175,16 @@ Block partial_tile(Kernel& kernel, const For& outermost, const std::vector<TileL
   return PartialTile(kernel, tile).settle(nest, 0, true);
 }
 
-Stmt without_unrolled_rows(const Stmt& stmt) {
-  return rewrite(block_of(stmt),
-                 [](Stmt s) {
-                   if (auto* loop = std::get_if<For>(&s);
-                       loop != nullptr && loop->marks.vector_width == 0)
-                     loop->marks.unroll = 0;
-                   return block_of(std::move(s));
-                 })
-      .front();
+Stmt without_unrolled_rows(Stmt stmt) {
+  visit(stmt, [](For& loop) {
+    if (loop.marks.vector_width == 0)
+      loop.marks.unroll = 0;
+  });
+  return stmt;
 }
 
 bool has_update(const For& nest) {
-  bool found = false;
-  visit(nest.body, [&](const Stmt& s) {
-    const auto* store = std::get_if<Store>(&s);
-    found |= store != nullptr && store->op != ReduceOp::None;
-  });
-  return found;
+  return has(nest.body, [](const Store& store) { return store.op != ReduceOp::None; });
 }
 
 } // namespace kawara::kernel

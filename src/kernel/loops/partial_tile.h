@@ -28,7 +28,7 @@ struct TileLoop {
 Block partial_tile(Kernel&, const For& nest, const std::vector<TileLoop>& tile);
 
 /// What is made of sums, in a tile that is not full: no copies of it for each row.
-Stmt without_unrolled_rows(const Stmt&);
+Stmt without_unrolled_rows(Stmt);
 /// Whether something in the nest is added up.
 bool has_update(const For& nest);
 

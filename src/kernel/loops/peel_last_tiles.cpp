@@ -47,18 +47,16 @@ bool reads_packed_elements_only(const Kernel& kernel, const Store& update) {
 /// whose operands are packed, and the columns of all instructions.
 bool has_plain_tiles(const Kernel& kernel, const For& tiles) {
   bool has_update = false, is_plain = true, has_instruction = false, reads_others = false;
-  visit(tiles.body, [&](const Stmt& stmt) {
-    if (const auto* store = std::get_if<Store>(&stmt)) {
-      const bool is_update = store->op != ReduceOp::None;
-      has_update = has_update || is_update;
-      reads_others = reads_others || (is_update && !reads_packed_elements_only(kernel, *store));
-      is_plain = is_plain && !kernel.buffers[store->buffer].is_packed;
-    } else if (const auto* loop = std::get_if<For>(&stmt)) {
-      const bool is_axis = !loop->marks.instruction.empty();
-      has_instruction = has_instruction || is_axis;
-      is_plain =
-          is_plain && !loop->marks.is_parallel && !(is_axis && mentions(loop->hi, tiles.var));
-    }
+  visit(tiles.body, [&](const Store& store) {
+    const bool is_update = store.op != ReduceOp::None;
+    has_update = has_update || is_update;
+    reads_others = reads_others || (is_update && !reads_packed_elements_only(kernel, store));
+    is_plain = is_plain && !kernel.buffers[store.buffer].is_packed;
+  });
+  visit(tiles.body, [&](const For& loop) {
+    const bool is_axis = !loop.marks.instruction.empty();
+    has_instruction = has_instruction || is_axis;
+    is_plain = is_plain && !loop.marks.is_parallel && !(is_axis && mentions(loop.hi, tiles.var));
   });
   return has_update && is_plain && (!has_instruction || reads_others);
 }
@@ -70,11 +68,8 @@ std::optional<int64_t> smaller_tile(const Kernel& kernel, const For& tiles, bool
       tiles.marks.is_parallel != is_shared || tiles.marks.vector_width != 0 ||
       tiles.marks.unroll != 0 || !has_plain_tiles(kernel, tiles))
     return std::nullopt;
-  bool is_smaller = false;
-  visit(tiles.body, [&](const Stmt& stmt) {
-    const auto* loop = std::get_if<For>(&stmt);
-    is_smaller =
-        is_smaller || (loop != nullptr && ends_early_at_last(*loop, tiles.var, *lo, *hi - 1));
+  const bool is_smaller = has(tiles.body, [&](const For& loop) {
+    return ends_early_at_last(loop, tiles.var, *lo, *hi - 1);
   });
   return is_smaller ? std::optional(*hi - 1) : std::nullopt;
 }
@@ -107,20 +102,19 @@ private:
     }
     others.hi = int_lit(*last);
     Block result = block_of(std::move(others));
-    for (Stmt& s : at_last)
-      result.push_back(std::move(s));
+    append(result, std::move(at_last));
     return result;
   }
 
   /// With the constants as ends of the loops that are smaller in the last iteration.
   static Block full_tiles(const For& tiles, int64_t last) {
     const int64_t first = *scalar::constant_of(tiles.lo);
-    return rewrite(tiles.body, [&](Stmt stmt) {
-      if (auto* loop = std::get_if<For>(&stmt);
-          loop != nullptr && ends_early_at_last(*loop, tiles.var, first, last))
-        loop->hi = substitute_var(loop->hi, tiles.var, int_lit(first));
-      return block_of(std::move(stmt));
+    Block body = tiles.body;
+    visit(body, [&](For& loop) {
+      if (ends_early_at_last(loop, tiles.var, first, last))
+        loop.hi = substitute_var(loop.hi, tiles.var, int_lit(first));
     });
+    return body;
   }
 
   Kernel& kernel_;

@@ -67,12 +67,11 @@ private:
 
 Kernel read_ranges(Kernel kernel) {
   const Block body = kernel.body;
-  kernel.body = rewrite(body, [&](Stmt stmt) {
-    auto* loop = std::get_if<For>(&stmt);
-    if (loop == nullptr || (!has_load(loop->lo) && !has_load(loop->hi)))
-      return block_of(std::move(stmt));
-    loop->marks.unroll = 1;
-    return ReadRange(kernel, std::move(*loop)).with_checked_ends();
+  kernel.body = rewrite(body, [&](For loop) {
+    if (!has_load(loop.lo) && !has_load(loop.hi))
+      return block_of(std::move(loop));
+    loop.marks.unroll = 1;
+    return ReadRange(kernel, std::move(loop)).with_checked_ends();
   });
   return kernel;
 }

@@ -33,13 +33,10 @@ bool contains_all(const std::vector<Expr>& list, const std::vector<Expr>& some) 
 
 /// A loop none of whose iterations store to elements of another one, as far as indices show.
 bool may_reduce(const For& loop) {
-  bool found = false;
-  visit(loop.body, [&](const Stmt& stmt) {
-    if (const auto* store = std::get_if<Store>(&stmt))
-      found |= std::none_of(store->index.begin(), store->index.end(),
-                            [&](const Expr& e) { return mentions(e, loop.var); });
+  return has(loop.body, [&](const Store& store) {
+    return std::none_of(store.index.begin(), store.index.end(),
+                        [&](const Expr& e) { return mentions(e, loop.var); });
   });
-  return found;
 }
 
 /// Dimensions of packed buffers that register tiles run along: what partial tiles leave out of them
@@ -53,20 +50,17 @@ bool becomes_straight(const For& loop) {
 
 Filled filled_dimensions(const Kernel& kernel) {
   VarSet straight;
-  visit(kernel.body, [&](const Stmt& stmt) {
-    if (const auto* loop = std::get_if<For>(&stmt); loop != nullptr && becomes_straight(*loop))
-      straight.insert(loop->var);
+  visit(kernel.body, [&](const For& loop) {
+    if (becomes_straight(loop))
+      straight.insert(loop.var);
   });
   Filled filled;
-  visit_exprs(kernel.body, [&](const Expr& root) {
-    scalar::visit(root, [&](const Expr& e) {
-      const auto* load = scalar::as<scalar::Load>(e);
-      if (load == nullptr || !kernel.buffers[load->tensor].is_packed)
-        return;
-      for (size_t d = 0; d < load->index.size(); ++d)
-        if (mentions_any(load->index[d], straight))
-          filled.emplace(load->tensor, d);
-    });
+  visit_loads(kernel.body, [&](const scalar::Load& load) {
+    if (!kernel.buffers[load.tensor].is_packed)
+      return;
+    for (size_t d = 0; d < load.index.size(); ++d)
+      if (mentions_any(load.index[d], straight))
+        filled.emplace(load.tensor, d);
   });
   return filled;
 }
@@ -82,22 +76,20 @@ public:
 private:
   size_t in(const Block& block) {
     size_t count = 0;
-    for (const Stmt& stmt : block) {
-      if (const auto* store = std::get_if<Store>(&stmt))
-        count += store->buffer == buffer_ ? 1 : 0;
-      else if (const auto* loop = std::get_if<For>(&stmt))
-        count += in(loop->body);
-      else if (const auto* branch = std::get_if<If>(&stmt))
-        count += std::max(in(branch->then), in(branch->otherwise));
-      else if (const auto* allocate = std::get_if<Allocate>(&stmt)) {
-        const size_t inside = in(allocate->body);
-        if (allocate->buffer == buffer_)
-          most_ = std::max(most_, inside);
-        else
-          count += inside;
-      }
-    }
+    for (const Stmt& stmt : block)
+      count += in(stmt);
     return count;
+  }
+  size_t in(const Stmt& stmt) {
+    if (const auto* store = std::get_if<Store>(&stmt))
+      return store->buffer == buffer_ ? 1 : 0;
+    size_t most = 0;
+    for_blocks(stmt, [&](const Block& inside) { most = std::max(most, in(inside)); });
+    const auto* allocate = std::get_if<Allocate>(&stmt);
+    if (allocate == nullptr || allocate->buffer != buffer_)
+      return most;
+    most_ = std::max(most_, most);
+    return 0;
   }
 
   uint32_t buffer_;
@@ -181,11 +173,10 @@ private:
   }
 
   void note_filled(const For& loop) {
-    visit(loop.body, [&](const Stmt& stmt) {
-      if (const auto* store = std::get_if<Store>(&stmt))
-        for (size_t d = 0; d < store->index.size(); ++d)
-          if (mentions(store->index[d], loop.var))
-            zero_filled_.emplace(store->buffer, d);
+    visit(loop.body, [&](const Store& store) {
+      for (size_t d = 0; d < store.index.size(); ++d)
+        if (mentions(store.index[d], loop.var))
+          zero_filled_.emplace(store.buffer, d);
     });
   }
 
@@ -194,24 +185,19 @@ private:
   bool gains_from_constants(const For& loop) const {
     if (becomes_straight(loop) || fills_packed(loop))
       return true;
-    bool surrounds = false;
-    visit(loop.body, [&](const Stmt& stmt) {
-      if (const auto* inner = std::get_if<For>(&stmt))
-        surrounds |= inner->marks.unroll != 0 || inner->marks.vector_width != 0;
-    });
-    return loop.marks.is_isolated && !surrounds;
+    return loop.marks.is_isolated && !has(loop.body, [](const For& inner) {
+             return inner.marks.unroll != 0 || inner.marks.vector_width != 0;
+           });
   }
 
   bool fills_packed(const For& loop) const {
-    bool found = false;
-    visit(loop.body, [&](const Stmt& stmt) {
-      const auto* store = std::get_if<Store>(&stmt);
-      if (store == nullptr || !kernel_.buffers[store->buffer].is_packed)
-        return;
-      for (size_t d = 0; d < store->index.size(); ++d)
-        found |= filled_.contains({store->buffer, d}) && mentions(store->index[d], loop.var);
+    return has(loop.body, [&](const Store& store) {
+      bool found = false;
+      if (kernel_.buffers[store.buffer].is_packed)
+        for (size_t d = 0; d < store.index.size(); ++d)
+          found |= filled_.contains({store.buffer, d}) && mentions(store.index[d], loop.var);
+      return found;
     });
-    return found;
   }
 
   /// `around`: of the loops around this one.
@@ -228,42 +214,37 @@ private:
     return around;
   }
 
-  /// Calls `f` with each loop of the block that can be full and what it then is, parents first.
-  template <class F> void each_full(const Block& block, const Spans& around, const F& f) const {
-    for (const Stmt& stmt : block) {
-      if (const auto* loop = std::get_if<For>(&stmt)) {
-        if (const auto full = full_of(*loop, around))
-          f(*loop, *full);
-        each_full(loop->body, with_loop(*loop, around), f);
-      } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        each_full(branch->then, around, f);
-        each_full(branch->otherwise, around, f);
-      } else if (const auto* allocate = std::get_if<Allocate>(&stmt))
-        each_full(allocate->body, around, f);
-    }
+  /// A tracker of the spans at a place.
+  struct SpansAround {
+    const Separator& separator;
+    std::vector<Spans> spans;
+
+    void enter(const For& loop) { spans.push_back(separator.with_loop(loop, spans.back())); }
+    void leave(const For&) { spans.pop_back(); }
+  };
+
+  /// Calls `f` with each loop that can be full and what it then is, parents first.
+  template <OneOf<Block, Stmt> B, class F>
+  void each_full(B&& root, const Spans& around, const F& f) const {
+    SpansAround at{*this, {around}};
+    visit_scoped(root, at, [&](OneOf<For> auto& loop) {
+      if (const auto full = full_of(loop, at.spans.back()))
+        f(loop, *full);
+    });
   }
   template <class F> void each_full(const Stmt& stmt, const F& f) const {
-    each_full(block_of(stmt), spans_, f);
+    each_full(stmt, spans_, f);
   }
 
   /// The statement where the conditions hold: with constants as ends of the loops that need no others.
-  Stmt full_tile(Stmt stmt, const Spans& around, const std::vector<Expr>& conditions) const {
-    Spans inside = around;
-    if (auto* loop = std::get_if<For>(&stmt)) {
-      inside = with_loop(*loop, around);
-      if (const auto full = full_of(*loop, around);
-          full && (contains_all(conditions, full->conditions) ||
-                   contains_all(conditions, full->everywhere))) {
-        loop->lo = int_lit(full->lo);
-        loop->hi = int_lit(full->hi);
+  Stmt full_tile(Stmt stmt, const std::vector<Expr>& conditions) const {
+    each_full(stmt, spans_, [&](For& loop, const Full& full) {
+      if (contains_all(conditions, full.conditions) || contains_all(conditions, full.everywhere)) {
+        loop.lo = int_lit(full.lo);
+        loop.hi = int_lit(full.hi);
       }
-    }
-    return with_nested_blocks(std::move(stmt), [&](const Block& statements) {
-      Block result;
-      for (const Stmt& s : statements)
-        result.push_back(full_tile(s, inside, conditions));
-      return result;
     });
+    return stmt;
   }
 
   Stmt one(const Stmt& given, const std::vector<Expr>& settled) {
@@ -293,7 +274,7 @@ private:
       all = binary(BinaryOp::And, all, conditions[c]);
     If both;
     both.cond = scalar::simplify(all);
-    both.then = block(block_of(full_tile(stmt, spans_, conditions)), tested);
+    both.then = block(block_of(full_tile(stmt, conditions)), tested);
     if (is_rectangular(stmt, conditions))
       both.otherwise = partial(std::get<For>(stmt), conditions);
     if (both.otherwise.empty())
@@ -318,42 +299,29 @@ private:
   }
 
   /// Sums of an instruction run over the zeros that fill packed operands up: no test is needed.
-  Stmt with_full_groups(const Stmt& stmt) const {
+  Stmt with_full_groups(Stmt stmt) const {
     if (zero_filled_.empty() || std::get_if<For>(&stmt) == nullptr)
       return stmt;
-    return rewrite(block_of(stmt),
-                   [&](Stmt s) {
-                     auto* loop = std::get_if<For>(&s);
-                     if (loop == nullptr || loop->marks.instruction.empty() ||
-                         !adds_zeros_beyond(*loop))
-                       return block_of(std::move(s));
-                     if (const auto full = full_of(*loop, {})) {
-                       loop->lo = int_lit(full->lo);
-                       loop->hi = int_lit(full->hi);
-                       loop->body = rewrite(loop->body, [](Stmt inner) {
-                         if (auto* store = std::get_if<Store>(&inner))
-                           store->origins = padded(std::move(store->origins));
-                         return block_of(std::move(inner));
-                       });
-                     }
-                     return block_of(std::move(s));
-                   })
-        .front();
+    visit(stmt, [&](For& loop) {
+      if (loop.marks.instruction.empty() || !adds_zeros_beyond(loop))
+        return;
+      if (const auto full = full_of(loop, {})) {
+        loop.lo = int_lit(full->lo);
+        loop.hi = int_lit(full->hi);
+        visit(loop.body, [](Store& store) { store.origins = padded(std::move(store.origins)); });
+      }
+    });
+    return stmt;
   }
 
   /// Every update inside adds a product of elements that follow the loop and are zero beyond its edge.
   bool adds_zeros_beyond(const For& loop) const {
-    bool holds = may_reduce(loop);
-    visit(loop.body, [&](const Stmt& stmt) {
-      const auto* store = std::get_if<Store>(&stmt);
-      if (store == nullptr)
-        return;
-      const auto* product = scalar::as<scalar::Binary>(store->value);
-      holds = holds && store->op == ReduceOp::Sum && product != nullptr &&
-              product->op == BinaryOp::Mul && reads_filled(product->lhs, loop.var) &&
-              reads_filled(product->rhs, loop.var);
-    });
-    return holds;
+    return may_reduce(loop) && !has(loop.body, [&](const Store& store) {
+             const auto* product = scalar::as<scalar::Binary>(store.value);
+             return store.op != ReduceOp::Sum || product == nullptr ||
+                    product->op != BinaryOp::Mul || !reads_filled(product->lhs, loop.var) ||
+                    !reads_filled(product->rhs, loop.var);
+           });
   }
 
   bool reads_filled(Expr e, uint32_t var) const {
@@ -399,18 +367,17 @@ private:
   }
 
   Stmt inside(Stmt stmt, const std::vector<Expr>& settled) {
-    if (auto* loop = std::get_if<For>(&stmt)) {
-      const Spans around = std::exchange(spans_, with_loop(*loop, spans_));
+    const auto* loop = std::get_if<For>(&stmt);
+    const Spans around = spans_;
+    if (loop != nullptr) {
+      spans_ = with_loop(*loop, around);
       ranges_.enter(*loop);
       intervals_.enter(*loop);
-      loop->body = block(loop->body, settled);
-      ranges_.leave();
-      spans_ = around;
-    } else if (auto* branch = std::get_if<If>(&stmt)) {
-      branch->then = block(branch->then, settled);
-      branch->otherwise = block(branch->otherwise, settled);
-    } else if (auto* allocate = std::get_if<Allocate>(&stmt))
-      allocate->body = block(allocate->body, settled);
+    }
+    for_blocks(stmt, [&](Block& statements) { statements = block(statements, settled); });
+    if (loop != nullptr)
+      ranges_.leave(*loop);
+    spans_ = around;
     return stmt;
   }
 
@@ -475,11 +442,7 @@ Kernel separate_tiles(Kernel kernel) {
   kernel.body = with_shared_tests(Separator(kernel).block(body, {}));
   for (const uint32_t buffer : parts)
     kernel.buffers[buffer].is_packed = true;
-  kernel.body = rewrite(kernel.body, [](Stmt stmt) {
-    if (auto* loop = std::get_if<For>(&stmt))
-      loop->marks.is_isolated = false;
-    return block_of(std::move(stmt));
-  });
+  visit(kernel.body, [](For& loop) { loop.marks.is_isolated = false; });
   return kernel;
 }
 

@@ -33,20 +33,7 @@ bool becomes_code(const For& loop) {
   return loop.marks.vector_width != 0 || loop.marks.unroll != 0;
 }
 
-bool has_code_inside(const For& loop) {
-  bool found = becomes_code(loop);
-  visit(loop.body, [&](const Stmt& stmt) {
-    const auto* inner = std::get_if<For>(&stmt);
-    found = found || (inner != nullptr && becomes_code(*inner));
-  });
-  return found;
-}
-
-size_t statements_in(const Block& block) {
-  size_t count = 0;
-  visit(block, [&](const Stmt&) { ++count; });
-  return count;
-}
+bool has_code_inside(const For& loop) { return becomes_code(loop) || has(loop.body, becomes_code); }
 
 /// Looks inside one loop for bounds that are constant up to some value of its variable.
 class DiagonalSearch {
@@ -154,7 +141,7 @@ private:
 
 class DiagonalSplitter {
 public:
-  explicit DiagonalSplitter(Kernel& kernel) : kernel_(kernel), room_(statements_in(kernel.body)) {}
+  explicit DiagonalSplitter(Kernel& kernel) : kernel_(kernel), room_(count_of(kernel.body)) {}
 
   Block block(const Block& statements) {
     return with_each_replaced(statements, [&](const Stmt& stmt) { return one(stmt); });
@@ -173,7 +160,7 @@ private:
       return block_of(with_nested_blocks(stmt, inside));
     const DiagonalSearch search(*loop);
     const auto first = search.first_that_meets();
-    const size_t copied = statements_in(loop->body) + 1;
+    const size_t copied = count_of(loop->body) + 1;
     if (!first || copied > room_)
       return block_of(with_nested_blocks(stmt, inside));
     room_ -= copied;

@@ -82,12 +82,7 @@ bool starts_tile(const Kernel& kernel, const Stmt& first, Block& tile) {
     for (size_t l = before.loops.size(); l-- > 0;)
       started = over_loop(std::move(started), *before.loops[l]);
     allocate->origins = joined(std::move(allocate->origins), started);
-    const Block out = rewrite(block_of(body.back()), [](Stmt stmt) {
-      if (auto* store = std::get_if<Store>(&stmt))
-        store->op = ReduceOp::None;
-      return block_of(std::move(stmt));
-    });
-    body.back() = out.front();
+    visit(body.back(), [](Store& store) { store.op = ReduceOp::None; });
     return true;
   } while (std::next_permutation(order.begin(), order.end()));
   return false;

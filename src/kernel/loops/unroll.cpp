@@ -12,11 +12,7 @@ namespace {
 
 using scalar::int_lit;
 
-int64_t size_of(const Block& block) {
-  int64_t count = 0;
-  visit(block, [&](const Stmt&) { ++count; });
-  return count;
-}
+int64_t size_of(const Block& block) { return static_cast<int64_t>(count_of(block)); }
 
 /// Copies of its body that a loop asks for.
 int64_t copies_asked(const For& loop) {
@@ -33,14 +29,10 @@ int64_t copies_asked(const For& loop) {
 int64_t stores_of(const Block& block) {
   int64_t count = 0;
   for (const Stmt& stmt : block) {
-    if (std::holds_alternative<Store>(stmt))
-      ++count;
-    else if (const auto* loop = std::get_if<For>(&stmt))
-      count += copies_asked(*loop) * stores_of(loop->body);
-    else if (const auto* choice = std::get_if<If>(&stmt))
-      count += stores_of(choice->then) + stores_of(choice->otherwise);
-    else if (const auto* allocate = std::get_if<Allocate>(&stmt))
-      count += stores_of(allocate->body);
+    const auto* loop = std::get_if<For>(&stmt);
+    int64_t inside = std::holds_alternative<Store>(stmt) ? 1 : 0;
+    for_blocks(stmt, [&](const Block& b) { inside += stores_of(b); });
+    count += (loop != nullptr ? copies_asked(*loop) : 1) * inside;
   }
   return count;
 }
@@ -49,16 +41,14 @@ int64_t stores_of(const Block& block) {
 enum class Branches : uint8_t { Both, Any };
 bool has_open_loop(const Block& block, Branches asked) {
   return std::any_of(block.begin(), block.end(), [&](const Stmt& stmt) {
-    if (const auto* loop = std::get_if<For>(&stmt))
-      return !trip_count(*loop) || has_open_loop(loop->body, asked);
-    if (const auto* allocate = std::get_if<Allocate>(&stmt))
-      return has_open_loop(allocate->body, asked);
-    const auto* choice = std::get_if<If>(&stmt);
-    if (choice == nullptr)
-      return false;
-    const bool in_then = has_open_loop(choice->then, asked);
-    const bool in_otherwise = has_open_loop(choice->otherwise, asked);
-    return asked == Branches::Any ? in_then || in_otherwise : in_then && in_otherwise;
+    if (const auto* loop = std::get_if<For>(&stmt); loop != nullptr && !trip_count(*loop))
+      return true;
+    size_t blocks = 0, open = 0;
+    for_blocks(stmt, [&](const Block& inside) {
+      ++blocks;
+      open += has_open_loop(inside, asked) ? 1 : 0;
+    });
+    return open > 0 && (asked == Branches::Any || open == blocks);
   });
 }
 
@@ -113,8 +103,7 @@ Block copies_of_body(Kernel& kernel, const For& loop, const Expr& at, int64_t co
     const Expr value = scalar::simplify(at + int_lit(copy * loop.step));
     const Block body = copy == 0 ? loop.body : with_fresh_defines(kernel, loop.body);
     const bool is_same = scalar::equal(value, scalar::var(loop.var));
-    for (Stmt& stmt : is_same ? Block(body) : substitute_var(body, loop.var, value))
-      result.push_back(std::move(stmt));
+    append(result, is_same ? body : substitute_var(body, loop.var, value));
   }
   return result;
 }
@@ -123,11 +112,8 @@ Kernel unroll(Kernel kernel, Unrolled copied) {
   std::optional<Branches> spared;
   if (copied == Unrolled::Known)
     spared = stores_of(kernel.body) > kManyStores ? Branches::Any : Branches::Both;
-  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
-    if (auto* loop = std::get_if<For>(&stmt))
-      return unrolled(kernel, std::move(*loop), spared);
-    return block_of(std::move(stmt));
-  });
+  kernel.body =
+      rewrite(kernel.body, [&](For loop) { return unrolled(kernel, std::move(loop), spared); });
   return kernel;
 }
 

@@ -37,10 +37,9 @@ public:
               uses_[load->tensor].is_taken = true;
       });
     });
-    visit(kernel.body, [&](const Stmt& stmt) {
-      const auto* store = std::get_if<Store>(&stmt);
-      if (store != nullptr && (store->op != ReduceOp::None || !has_plain_end(store->index)))
-        uses_[store->buffer].has_others = true;
+    visit(kernel.body, [&](const Store& store) {
+      if (store.op != ReduceOp::None || !has_plain_end(store.index))
+        uses_[store.buffer].has_others = true;
     });
   }
 
@@ -77,18 +76,18 @@ public:
   explicit ElementCopying(ElementCopies copies) : copies_(std::move(copies)) {}
 
   Block of(const Block& block) const {
-    const Block with_loads = map_exprs(block, [&](const Expr& e) { return loads_in(e); });
-    return rewrite(with_loads, [&](Stmt stmt) {
-      auto* called = std::get_if<Prefetch>(&stmt);
-      if (called != nullptr && times(called->buffer) > 1)
-        called->index = element_copy(called->index, times(called->buffer), 0);
-      const auto* store = std::get_if<Store>(&stmt);
-      if (store == nullptr || times(store->buffer) == 1)
-        return block_of(std::move(stmt));
+    Block with_loads = map_exprs(block, [&](const Expr& e) { return loads_in(e); });
+    visit(with_loads, [&](Prefetch& called) {
+      if (times(called.buffer) > 1)
+        called.index = element_copy(called.index, times(called.buffer), 0);
+    });
+    return rewrite(std::move(with_loads), [&](const Store& store) {
+      if (times(store.buffer) == 1)
+        return block_of(store);
       Block all;
-      for (int64_t which = 0; which < times(store->buffer); ++which) {
-        Store one = *store;
-        one.index = element_copy(store->index, times(store->buffer), which);
+      for (int64_t which = 0; which < times(store.buffer); ++which) {
+        Store one = store;
+        one.index = element_copy(store.index, times(store.buffer), which);
         if (which > 0)
           one.origins.clear(); // the first runs the instance, the others copy what it stored
         all.emplace_back(std::move(one));

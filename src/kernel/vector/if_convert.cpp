@@ -55,10 +55,7 @@ public:
   }
 
   Block run() {
-    return rewrite(loop_.body, [&](Stmt stmt) {
-      auto* store = std::get_if<Store>(&stmt);
-      return store != nullptr ? lifted(std::move(*store)) : block_of(std::move(stmt));
-    });
+    return rewrite(loop_.body, [&](Store store) { return lifted(std::move(store)); });
   }
 
 private:

@@ -242,16 +242,11 @@ Kernel tensorize(Kernel kernel, const target::Cpu& cpu) {
     return band ? Replacement(kernel, program::instruction_of(*data), *band).run() : Block{};
   };
   // Bottom-up: inner loops of a band are met first, and fail for want of the outer ones.
-  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
-    const auto* loop = std::get_if<For>(&stmt);
-    Block block = loop != nullptr && !loop->marks.instruction.empty() ? replaced(*loop) : Block{};
-    return block.empty() ? block_of(std::move(stmt)) : block;
+  kernel.body = rewrite(kernel.body, [&](For loop) {
+    Block block = loop.marks.instruction.empty() ? Block{} : replaced(loop);
+    return block.empty() ? block_of(std::move(loop)) : block;
   });
-  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
-    if (auto* loop = std::get_if<For>(&stmt))
-      loop->marks.instruction.clear();
-    return block_of(std::move(stmt));
-  });
+  visit(kernel.body, [](For& loop) { loop.marks.instruction.clear(); });
   return kernel;
 }
 

@@ -36,21 +36,19 @@ bool takes_turns(const Kernel& kernel, const For& rows, const Store& store) {
 }
 
 /// The two innermost loops change places where the lanes of the inner one are stored apart.
-Stmt with_transposed_nest(const Kernel& kernel, Stmt stmt) {
-  auto* rows = std::get_if<For>(&stmt);
-  const auto* lanes =
-      rows != nullptr && rows->body.size() == 1 ? std::get_if<For>(&rows->body[0]) : nullptr;
+Stmt with_transposed_nest(const Kernel& kernel, For rows) {
+  const auto* lanes = rows.body.size() == 1 ? std::get_if<For>(&rows.body[0]) : nullptr;
   const auto* store =
       lanes != nullptr && lanes->body.size() == 1 ? std::get_if<Store>(&lanes->body[0]) : nullptr;
   if (store == nullptr || store->op != ReduceOp::None || lanes->marks.vector_width < 2 ||
-      rows->marks.vector_width != 0 || rows->marks.is_parallel || rows->step != 1 ||
-      lanes->step != 1 || !is_strided(*lanes, *store) || !is_run(*rows, *store) ||
-      mentions(lanes->lo, rows->var) || mentions(lanes->hi, rows->var) ||
-      trip_count(*rows).value_or(0) < 2 || reads(store->value, store->buffer) ||
-      takes_turns(kernel, *rows, *store))
-    return stmt;
+      rows.marks.vector_width != 0 || rows.marks.is_parallel || rows.step != 1 ||
+      lanes->step != 1 || !is_strided(*lanes, *store) || !is_run(rows, *store) ||
+      mentions(lanes->lo, rows.var) || mentions(lanes->hi, rows.var) ||
+      trip_count(rows).value_or(0) < 2 || reads(store->value, store->buffer) ||
+      takes_turns(kernel, rows, *store))
+    return rows;
   const Store kept = *store;
-  std::vector<For> loops{*rows, *lanes};
+  std::vector<For> loops{rows, *lanes};
   for (For& loop : loops) {
     loop.body.clear();
     loop.marks.unroll = 0;
@@ -133,45 +131,35 @@ std::optional<Copied> copy_of(const Kernel& kernel, const Allocate& tile) {
 bool reads_inside(const Block& block, const Copied& copied) {
   Intervals intervals;
   bool holds = true;
-  visit(block, [&](const Stmt& stmt) { // parents first
-    if (const auto* loop = std::get_if<For>(&stmt))
-      intervals.enter(*loop);
-    else if (const auto* define = std::get_if<Define>(&stmt))
-      intervals.define(define->var, define->value);
-    visit_own_exprs(stmt, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        const auto* load = as<scalar::Load>(e);
-        if (load == nullptr || load->tensor != copied.buffer)
-          return;
-        holds = holds && load->index.size() == copied.dims.size();
-        for (size_t d = 0; holds && d < copied.dims.size(); ++d) {
-          const Copied::Dim& dim = copied.dims[d];
-          const scalar::Bounds ends = intervals.of(load->index[d]);
-          holds = dim.is_whole ||
-                  (ends.low && ends.high && *ends.low >= dim.begin && *ends.high < dim.end);
-        }
-      });
+  visit_scoped(block, intervals, [&](const Stmt& stmt) {
+    visit_own_loads(stmt, [&](const scalar::Load& load) {
+      if (load.tensor != copied.buffer)
+        return;
+      holds = holds && load.index.size() == copied.dims.size();
+      for (size_t d = 0; holds && d < copied.dims.size(); ++d) {
+        const Copied::Dim& dim = copied.dims[d];
+        const scalar::Bounds ends = intervals.of(load.index[d]);
+        holds = dim.is_whole ||
+                (ends.low && ends.high && *ends.low >= dim.begin && *ends.high < dim.end);
+      }
     });
   });
   return holds;
 }
 
-size_t uses_of(const Block& block, uint32_t buffer) {
+template <OneOf<Block, Stmt> B> size_t uses_of(const B& root, uint32_t buffer) {
   size_t uses = 0;
-  visit(block, [&](const Stmt& stmt) {
-    const auto* store = std::get_if<Store>(&stmt);
-    const auto* zero = std::get_if<Zero>(&stmt);
-    const auto* call = std::get_if<Prefetch>(&stmt);
-    uses += static_cast<size_t>(store != nullptr && store->buffer == buffer) +
-            static_cast<size_t>(zero != nullptr && zero->buffer == buffer) +
-            static_cast<size_t>(call != nullptr && call->buffer == buffer);
+  visit(root, [&]<Kind S>(const S& stmt) {
+    if constexpr (OneOf<S, Store, Zero, Prefetch>)
+      uses += stmt.buffer == buffer ? 1 : 0;
+    else if constexpr (OneOf<S, AsyncOp>)
+      for (const auto& buffers : {written_by(stmt), read_by(stmt)})
+        uses += static_cast<size_t>(std::count(buffers.begin(), buffers.end(), buffer));
+    else
+      static_assert(OneOf<S, For, If, Allocate, Launch, Define, Assign, Comment, Barrier, Commit,
+                          Await, Combine>);
   });
-  visit_exprs(block, [&](const Expr& root) {
-    scalar::visit(root, [&](const Expr& e) {
-      const auto* load = as<scalar::Load>(e);
-      uses += static_cast<size_t>(load != nullptr && load->tensor == buffer);
-    });
-  });
+  visit_loads(root, [&](const scalar::Load& load) { uses += load.tensor == buffer ? 1 : 0; });
   return uses;
 }
 
@@ -219,7 +207,7 @@ private:
     if (!copied)
       return std::nullopt;
     size_t end = statements.size();
-    while (end > at + 1 && uses_of(block_of(statements[end - 1]), copied->buffer) == 0)
+    while (end > at + 1 && uses_of(statements[end - 1], copied->buffer) == 0)
       --end;
     const Block readers = part(statements, at + 1, end);
     const bool is_closed = std::none_of(readers.begin(), readers.end(), [](const Stmt& stmt) {
@@ -242,14 +230,7 @@ private:
       if (const auto readers = readers_after(statements, s))
         uses_[readers->copied.buffer] +=
             1 + uses_of(part(statements, s + 1, readers->end), readers->copied.buffer);
-      if (const auto* loop = std::get_if<For>(&statements[s]))
-        count(loop->body);
-      else if (const auto* allocate = std::get_if<Allocate>(&statements[s]))
-        count(allocate->body);
-      else if (const auto* branch = std::get_if<If>(&statements[s])) {
-        count(branch->then);
-        count(branch->otherwise);
-      }
+      for_blocks(statements[s], [&](const Block& inside) { count(inside); });
     }
   }
 
@@ -273,9 +254,8 @@ private:
 } // namespace
 
 Kernel transpose_stores(Kernel kernel) {
-  kernel.body = rewrite(kernel.body, [&](Stmt stmt) {
-    return block_of(with_transposed_nest(kernel, std::move(stmt)));
-  });
+  kernel.body =
+      rewrite(kernel.body, [&](For loop) { return with_transposed_nest(kernel, std::move(loop)); });
   Block body = Forwarder(kernel).block(kernel.body);
   kernel.body = std::move(body);
   return kernel;

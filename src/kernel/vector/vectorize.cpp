@@ -28,12 +28,10 @@ constexpr int64_t kAccumulators = 4;
 int64_t weight_of(const Block& body) {
   constexpr int64_t kFunction = 4;
   int64_t functions = 0;
-  visit(body, [&](const Stmt& stmt) {
-    visit_own_exprs(stmt, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        const auto* call = as<scalar::Unary>(e);
-        functions += call != nullptr && scalar::has_expansion(call->op, call->arg.type().elem);
-      });
+  visit_exprs(body, [&](const Expr& root) {
+    scalar::visit(root, [&](const Expr& e) {
+      const auto* call = as<scalar::Unary>(e);
+      functions += call != nullptr && scalar::has_expansion(call->op, call->arg.type().elem);
     });
   });
   return std::max<int64_t>(1, kFunction * functions);
@@ -154,12 +152,7 @@ private:
   scalar::Type vector_type(const Expr& value) const { return {value.type().elem, lanes_}; }
 
   bool is_assigned(uint32_t var) const {
-    bool found = false;
-    visit(loop_.body, [&](const Stmt& stmt) {
-      if (const auto* assign = std::get_if<Assign>(&stmt))
-        found |= assign->var == var;
-    });
-    return found;
+    return has(loop_.body, [&](const Assign& assign) { return assign.var == var; });
   }
 
   bool is_accumulation(const Store& store, const VectorExpr& vector) const {
@@ -177,17 +170,12 @@ private:
   /// load that is apart from it in each of them never meets it.
   bool is_only_access(const Store& update) const {
     const Element element = element_of(kernel_, update);
-    bool is_alone = true;
-    visit(loop_.body, [&](const Stmt& stmt) {
-      if (const auto* store = std::get_if<Store>(&stmt))
-        is_alone = is_alone && (store->buffer != update.buffer || is_same_update(*store, update));
+    bool is_alone = !has(loop_.body, [&](const Store& store) {
+      return store.buffer == update.buffer && !is_same_update(store, update);
     });
-    visit_exprs(loop_.body, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        if (const auto* load = as<scalar::Load>(e))
-          is_alone = is_alone && (load->tensor != update.buffer ||
-                                  are_apart(element_of(e, *load), element, inside_));
-      });
+    visit_loads(loop_.body, [&](const scalar::Load& load, const Expr& e) {
+      is_alone = is_alone &&
+                 (load.tensor != update.buffer || are_apart(element_of(e, load), element, inside_));
     });
     return is_alone;
   }
@@ -423,36 +411,24 @@ public:
       : kernel_(kernel), rest_(rest), register_bytes_(register_bytes) {}
 
   Block block(const Block& statements) {
-    return with_each_replaced(statements, [&](const Stmt& stmt) { return one(stmt); });
+    return rewrite_scoped(
+        statements, ranges_, [](const Stmt&) {},
+        [&](For loop) { return vectorized(std::move(loop)); });
   }
 
 private:
-  Block one(Stmt stmt) {
-    if (auto* branch = std::get_if<If>(&stmt)) {
-      branch->then = block(branch->then);
-      branch->otherwise = block(branch->otherwise);
-    } else if (auto* allocate = std::get_if<Allocate>(&stmt))
-      allocate->body = block(allocate->body);
-    auto* loop = std::get_if<For>(&stmt);
-    if (loop == nullptr)
-      return block_of(std::move(stmt));
-    ranges_.enter(*loop);
-    loop->body = block(loop->body);
-    ranges_.leave();
-    if (loop->marks.vector_width == 0)
-      return block_of(std::move(stmt));
-    Block vectors;
-    if (loop->marks.vector_width > 1) {
-      For lifted = *loop;
-      lifted.body = stored_by_position(kernel_, if_convert(kernel_, *loop, ranges_), loop->var);
-      ranges_.enter(*loop);
-      vectors = LoopVectorizer(kernel_, lifted, ranges_, rest_, register_bytes_).run();
-      ranges_.leave();
+  Block vectorized(For loop) {
+    if (loop.marks.vector_width > 1) {
+      For lifted = loop;
+      lifted.body = stored_by_position(kernel_, if_convert(kernel_, loop, ranges_), loop.var);
+      ranges_.enter(loop);
+      Block vectors = LoopVectorizer(kernel_, lifted, ranges_, rest_, register_bytes_).run();
+      ranges_.leave(loop);
+      if (!vectors.empty())
+        return vectors;
     }
-    if (!vectors.empty())
-      return vectors;
-    loop->marks.vector_width = 0;
-    return block_of(std::move(stmt));
+    loop.marks.vector_width = 0;
+    return block_of(std::move(loop));
   }
 
   Kernel& kernel_;
