@@ -437,28 +437,18 @@ bool fits_on_chip(const Buffer& buffer) {
   return elements <= kMostElements;
 }
 
-bool holds_thread_loop(const Block& block) {
-  bool found = false;
-  visit(block, [&](const Stmt& stmt) {
-    if (const auto* loop = std::get_if<For>(&stmt))
-      found |= poly::is_thread(loop->marks.axis);
-  });
-  return found;
-}
+bool is_thread_loop(const For& loop) { return poly::is_thread(loop.marks.axis); }
 
 /// Buffers allocated in one thread loop and touched in another inside it: neither a block nor a thread
 /// has them to itself.
 std::set<uint32_t> allocated_between_threads(const Block& body) {
   std::set<uint32_t> found;
-  visit(body, [&](const Stmt& stmt) {
-    const auto* loop = std::get_if<For>(&stmt);
-    if (loop == nullptr || !poly::is_thread(loop->marks.axis))
-      return;
-    visit(loop->body, [&](const Stmt& inner) {
-      if (const auto* allocate = std::get_if<Allocate>(&inner))
-        if (holds_thread_loop(allocate->body))
-          found.insert(allocate->buffer);
-    });
+  LoopsAround around;
+  visit_scoped(body, around, [&](const Allocate& allocate) {
+    const bool is_in_thread = std::any_of(around.loops.begin(), around.loops.end(),
+                                          [](const For* loop) { return is_thread_loop(*loop); });
+    if (is_in_thread && has(allocate.body, is_thread_loop))
+      found.insert(allocate.buffer);
   });
   return found;
 }

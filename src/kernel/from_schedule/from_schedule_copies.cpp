@@ -89,19 +89,11 @@ using Statements = std::set<uint32_t>;
 /// The statements in the block that touch the buffer.
 Statements touching(const Block& block, uint32_t buffer) {
   Statements found;
-  visit(block, [&](const Stmt& stmt) {
-    const auto* store = std::get_if<Store>(&stmt);
-    if (store == nullptr)
-      return;
-    bool touches = store->buffer == buffer;
-    visit_own_exprs(stmt, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        const auto* load = scalar::as<scalar::Load>(e);
-        touches |= load != nullptr && load->tensor == buffer;
-      });
-    });
+  visit(block, [&](const Store& store) {
+    bool touches = store.buffer == buffer;
+    visit_own_loads(store, [&](const scalar::Load& load) { touches |= load.tensor == buffer; });
     if (touches)
-      for (const Origin& origin : store->origins)
+      for (const Origin& origin : store.origins)
         found.insert(origin.statement);
   });
   return found;
@@ -134,10 +126,9 @@ bool is_torn(const schedule::Schedule& s, const Statements& one, const Statement
 bool has_torn_copy(const schedule::Schedule& s, const std::map<uint32_t, LoopId>& places,
                    const Block& body) {
   std::map<uint32_t, std::set<Statements>> parts;
-  visit(body, [&](const Stmt& stmt) {
-    if (const auto* allocate = std::get_if<Allocate>(&stmt))
-      if (places.contains(allocate->buffer))
-        parts[allocate->buffer].insert(touching(allocate->body, allocate->buffer));
+  visit(body, [&](const Allocate& allocate) {
+    if (places.contains(allocate.buffer))
+      parts[allocate.buffer].insert(touching(allocate.body, allocate.buffer));
   });
   for (const auto& [buffer, own] : parts)
     for (auto one = own.begin(); one != own.end(); ++one)

@@ -18,42 +18,18 @@ struct Trips {
 
 class UnequalLoops {
 public:
-  UnequalLoops(Kernel& kernel, const Launch& launch) : kernel_(kernel) {
-    for (size_t axis = 0; axis < 3; ++axis) {
-      enter(launch.thread_vars[axis], int_lit(launch.threads[axis]));
-      enter(launch.block_vars[axis], launch.blocks[axis]);
-    }
-  }
+  UnequalLoops(Kernel& kernel, const Launch& launch) : kernel_(kernel) { intervals_.enter(launch); }
 
-  Block walk(const Block& block) {
-    return with_each_replaced(block, [&](const Stmt& stmt) { return replaced(stmt); });
+  Block replaced(const Block& block) {
+    return rewrite_scoped(
+        block, intervals_, [](const Stmt&) {},
+        [&](For loop) {
+          const auto trips = unequal_trips(loop);
+          return trips ? copies(loop, *trips) : block_of(std::move(loop));
+        });
   }
 
 private:
-  void enter(uint32_t var, const Expr& count) {
-    For range;
-    range.var = var;
-    range.lo = int_lit(0);
-    range.hi = count;
-    intervals_.enter(range);
-  }
-
-  Block replaced(Stmt stmt) {
-    if (auto* loop = std::get_if<For>(&stmt)) {
-      intervals_.enter(*loop);
-      loop->body = walk(loop->body);
-      if (const auto trips = unequal_trips(*loop))
-        return copies(*loop, *trips);
-    } else if (auto* branch = std::get_if<If>(&stmt)) {
-      branch->then = walk(branch->then);
-      branch->otherwise = walk(branch->otherwise);
-    } else if (auto* allocate = std::get_if<Allocate>(&stmt))
-      allocate->body = walk(allocate->body);
-    else if (const auto* define = std::get_if<Define>(&stmt))
-      intervals_.define(define->var, define->value);
-    return block_of(std::move(stmt));
-  }
-
   std::optional<Trips> unequal_trips(const For& loop) const {
     const auto first = scalar::constant_of(loop.lo);
     if (loop.marks.unroll != poly::kFullUnroll || loop.marks.vector_width != 0 ||
@@ -62,8 +38,7 @@ private:
     const scalar::Bounds end = intervals_.of(loop.hi);
     if (!end.low || !end.high || *end.low < *first || *end.high - *end.low > kMostUnequal)
       return std::nullopt;
-    int64_t size = 0;
-    visit(loop.body, [&](const Stmt&) { ++size; });
+    const auto size = static_cast<int64_t>(count_of(loop.body));
     const Trips trips = {*end.low - *first, *end.high - *first};
     return trips.most * size <= kMaxCopies ? std::optional(trips) : std::nullopt;
   }
@@ -85,7 +60,7 @@ private:
 } // namespace
 
 Kernel guarded_unroll(Kernel kernel, const Launch& launch) {
-  kernel.body = UnequalLoops(kernel, launch).walk(kernel.body);
+  kernel.body = UnequalLoops(kernel, launch).replaced(kernel.body);
   return kernel;
 }
 

@@ -27,26 +27,15 @@ std::optional<int64_t> count_of_blocks(const Launch& launch) {
 
 /// Each thread loads, computes and stores, and is done.
 bool is_straight(const Kernel& kernel, const Block& body) {
-  bool is_plain = true;
-  visit(body, [&](const Stmt& stmt) {
-    const auto* own = std::get_if<Allocate>(&stmt);
-    is_plain =
-        is_plain && (std::holds_alternative<Store>(stmt) || std::holds_alternative<If>(stmt) ||
-                     std::holds_alternative<Define>(stmt) || std::holds_alternative<Assign>(stmt) ||
-                     std::holds_alternative<Comment>(stmt) ||
-                     (own != nullptr && kernel.buffers[own->buffer].scope == Scope::Private));
-  });
-  return is_plain;
+  return has_only<Store, If, Define, Assign, Comment, Allocate>(body) &&
+         !has(body, [&](const Allocate& own) {
+           return kernel.buffers[own.buffer].scope != Scope::Private;
+         });
 }
 
 std::set<uint32_t> buffers_touched_in(const Block& body) {
   std::set<uint32_t> touched = buffers_stored_in(body);
-  visit_exprs(body, [&](const Expr& root) {
-    scalar::visit(root, [&](const Expr& e) {
-      if (const auto* load = scalar::as<scalar::Load>(e))
-        touched.insert(load->tensor);
-    });
-  });
+  visit_loads(body, [&](const scalar::Load& load) { touched.insert(load.tensor); });
   return touched;
 }
 

@@ -20,13 +20,8 @@ constexpr std::array kPositionNames = {"x", "y", "z"};
 /// Of a block: what `bind` allows a nest (schedule/marks/bind.h).
 constexpr int64_t kMostThreads = 1024;
 
-bool has_block_loop(const Block& block) {
-  bool found = false;
-  visit(block, [&](const Stmt& stmt) {
-    if (const auto* loop = std::get_if<For>(&stmt))
-      found |= poly::is_block(loop->marks.axis);
-  });
-  return found;
+bool has_block_loop(const Stmt& stmt) {
+  return has(stmt, [](const For& loop) { return poly::is_block(loop.marks.axis); });
 }
 
 /// Iterations of a loop, as an expression.
@@ -56,9 +51,9 @@ public:
       if (loop != nullptr && poly::is_block(loop->marks.axis)) {
         flush();
         result.emplace_back(launch(block_of(stmt)));
-      } else if (has_block_loop(block_of(stmt))) {
+      } else if (has_block_loop(stmt)) {
         flush();
-        result.push_back(around(stmt));
+        result.push_back(with_nested_blocks(stmt, [&](const Block& b) { return block(b); }));
       } else if (std::get_if<Zero>(&stmt) != nullptr || std::get_if<Comment>(&stmt) != nullptr) {
         flush();
         result.push_back(stmt);
@@ -76,17 +71,6 @@ public:
   }
 
 private:
-  Stmt around(Stmt stmt) {
-    if (auto* loop = std::get_if<For>(&stmt))
-      loop->body = block(loop->body);
-    else if (auto* branch = std::get_if<If>(&stmt)) {
-      branch->then = block(branch->then);
-      branch->otherwise = block(branch->otherwise);
-    } else
-      std::get<Allocate>(stmt).body = block(std::get<Allocate>(stmt).body);
-    return stmt;
-  }
-
   Launch launch(Block body) {
     Launch result;
     result.name = kernel_.name + "_" + std::to_string(count_++);
@@ -130,22 +114,21 @@ private:
                        [](const Stmt& stmt) { return std::holds_alternative<Define>(stmt); });
   }
 
-  static Block without_threads(const Block& body, Axis axis) {
-    return rewrite(body, [&](Stmt stmt) {
-      if (auto* loop = std::get_if<For>(&stmt); loop != nullptr && loop->marks.axis == axis)
-        loop->marks.axis = Axis::None;
-      return block_of(std::move(stmt));
+  static Block without_threads(Block body, Axis axis) {
+    visit(body, [&](For& loop) {
+      if (loop.marks.axis == axis)
+        loop.marks.axis = Axis::None;
     });
+    return body;
   }
 
   static std::array<int64_t, 3> threads_of(const Block& body) {
     std::array<int64_t, 3> threads = {1, 1, 1};
-    visit(body, [&](const Stmt& stmt) {
-      const auto* loop = std::get_if<For>(&stmt);
-      if (loop == nullptr || !poly::is_thread(loop->marks.axis))
+    visit(body, [&](const For& loop) {
+      if (!poly::is_thread(loop.marks.axis))
         return;
-      int64_t& most = threads[poly::position_of(loop->marks.axis)];
-      most = std::max(most, loop->marks.threads);
+      int64_t& most = threads[poly::position_of(loop.marks.axis)];
+      most = std::max(most, loop.marks.threads);
     });
     return threads;
   }

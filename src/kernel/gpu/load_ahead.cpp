@@ -189,10 +189,9 @@ Block ahead(Kernel& kernel, const For& loop) {
 
 Kernel load_ahead(Kernel kernel, const Launch&) {
   const Block body = kernel.body;
-  kernel.body = rewrite(body, [&](Stmt stmt) {
-    const auto* loop = std::get_if<For>(&stmt);
-    Block changed = loop != nullptr ? ahead(kernel, *loop) : Block{};
-    return changed.empty() ? block_of(std::move(stmt)) : changed;
+  kernel.body = rewrite(body, [&](For loop) {
+    Block changed = ahead(kernel, loop);
+    return changed.empty() ? block_of(std::move(loop)) : changed;
   });
   return kernel;
 }

@@ -22,16 +22,8 @@ class BankSurvey {
 public:
   BankSurvey(const Kernel& kernel, const Launch& launch) : kernel_(kernel) {
     threads_ = {launch.thread_vars.begin(), launch.thread_vars.end()};
-    visit_exprs(kernel.body, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        if (const auto* load = scalar::as<scalar::Load>(e))
-          access(load->tensor, load->index);
-      });
-    });
-    visit(kernel.body, [&](const Stmt& stmt) {
-      if (const auto* store = std::get_if<Store>(&stmt))
-        access(store->buffer, store->index);
-    });
+    visit_loads(kernel.body, [&](const scalar::Load& load) { access(load.tensor, load.index); });
+    visit(kernel.body, [&](const Store& store) { access(store.buffer, store.index); });
   }
   const std::map<uint32_t, BankUse>& uses() const { return uses_; }
 
@@ -105,21 +97,13 @@ public:
 
   /// The body with positions in the buffer as they are then; nothing where one is not known.
   std::optional<Block> of(const Block& body) {
-    const Block read = map_exprs(body, [&](const Expr& root) {
-      return scalar::rewrite(root, [&](const Expr& e) {
-        const auto* load = scalar::as<scalar::Load>(e);
-        return load != nullptr && is_moved(load->tensor, load->index)
-                   ? scalar::load(buffer_, at(load->index), e.type())
-                   : Expr();
-      });
+    Block padded = map_accesses(body, [&](const uint32_t& buffer, std::vector<Expr>& index) {
+      if (!is_moved(buffer, index))
+        return false;
+      index = at(index);
+      return true;
     });
-    Block written = rewrite(read, [&](Stmt stmt) {
-      if (auto* store = std::get_if<Store>(&stmt);
-          store != nullptr && is_moved(store->buffer, store->index))
-        store->index = at(store->index);
-      return block_of(std::move(stmt));
-    });
-    return is_fine_ ? std::optional(std::move(written)) : std::nullopt;
+    return is_fine_ ? std::optional(std::move(padded)) : std::nullopt;
   }
 
 private:

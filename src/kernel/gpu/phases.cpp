@@ -53,12 +53,7 @@ private:
     };
     for (const uint32_t buffer : buffers_stored_in(block))
       add(touched.written, buffer);
-    visit_exprs(block, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        if (const auto* load = scalar::as<scalar::Load>(e))
-          add(touched.read, load->tensor);
-      });
-    });
+    visit_loads(block, [&](const scalar::Load& load) { add(touched.read, load.tensor); });
     return touched;
   }
 

@@ -89,37 +89,26 @@ private:
   }
 
   bool is_copy(const Stmt& stmt, const std::vector<uint32_t>& buffers) const {
-    if (has_barrier(stmt))
-      return false;
-    bool is_fine = true, stores = false;
-    const auto is_staged = [&](uint32_t id) {
-      return std::find(buffers.begin(), buffers.end(), id) != buffers.end();
-    };
-    visit(block_of(stmt), [&](const Stmt& s) {
-      if (const auto* store = std::get_if<Store>(&s)) {
-        stores = true;
-        is_fine = is_fine && store->op == ReduceOp::None && is_staged(store->buffer);
-      } else
-        is_fine = is_fine && (std::get_if<For>(&s) != nullptr || std::get_if<If>(&s) != nullptr);
+    bool is_fine = has_only<Store, For, If>(stmt) && has<Store>(stmt);
+    visit(stmt, [&](const Store& store) {
+      is_fine = is_fine && store.op == ReduceOp::None && is_staged(store.buffer, buffers);
     });
-    visit_exprs(block_of(stmt), [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        if (const auto* load = scalar::as<scalar::Load>(e))
-          is_fine = is_fine && !written_.contains(load->tensor);
-      });
+    visit_loads(stmt, [&](const scalar::Load& load) {
+      is_fine = is_fine && !written_.contains(load.tensor);
     });
-    return is_fine && stores;
+    return is_fine;
+  }
+
+  static bool is_staged(uint32_t buffer, const std::vector<uint32_t>& buffers) {
+    return std::find(buffers.begin(), buffers.end(), buffer) != buffers.end();
   }
 
   /// Starts the copies of iteration `at` into `stage`, if there is one.
   void add_copy(const Parts& parts, const For& loop, const Expr& at, const Expr& stage,
                 Block& out) {
     Block copies = substitute_var(parts.copies, loop.var, at);
-    copies = rewrite(at_stage(copies, parts.buffers, stage), [](Stmt stmt) {
-      if (auto* store = std::get_if<Store>(&stmt))
-        store->is_async = true;
-      return block_of(std::move(stmt));
-    });
+    copies = at_stage(std::move(copies), parts.buffers, stage);
+    visit(copies, [](Store& store) { store.is_async = true; });
     const Expr runs = scalar::simplify(binary(BinaryOp::Lt, at, loop.hi));
     if (scalar::constant_of(runs).value_or(0) != 0)
       out.insert(out.end(), copies.begin(), copies.end());
@@ -128,27 +117,12 @@ private:
     out.emplace_back(Commit{});
   }
 
-  static Block at_stage(const Block& block, const std::vector<uint32_t>& buffers,
-                        const Expr& stage) {
-    const auto is_staged = [&](uint32_t id) {
-      return std::find(buffers.begin(), buffers.end(), id) != buffers.end();
-    };
-    const auto staged = [&](std::vector<Expr> index) {
+  static Block at_stage(Block block, const std::vector<uint32_t>& buffers, const Expr& stage) {
+    return map_accesses(std::move(block), [&](const uint32_t& buffer, std::vector<Expr>& index) {
+      if (!is_staged(buffer, buffers))
+        return false;
       index.insert(index.begin(), stage);
-      return index;
-    };
-    const Block read = map_exprs(block, [&](const Expr& root) {
-      return scalar::rewrite(root, [&](const Expr& e) {
-        const auto* load = scalar::as<scalar::Load>(e);
-        return load != nullptr && is_staged(load->tensor)
-                   ? scalar::load(load->tensor, staged(load->index), e.type())
-                   : Expr();
-      });
-    });
-    return rewrite(read, [&](Stmt stmt) {
-      if (auto* store = std::get_if<Store>(&stmt); store != nullptr && is_staged(store->buffer))
-        store->index = staged(store->index);
-      return block_of(std::move(stmt));
+      return true;
     });
   }
 
@@ -161,10 +135,7 @@ private:
 Kernel pipeline(Kernel kernel) {
   Pipeliner pipeliner(kernel);
   const Block body = kernel.body;
-  kernel.body = rewrite(body, [&](Stmt stmt) {
-    auto* loop = std::get_if<For>(&stmt);
-    return loop != nullptr ? pipeliner.one(std::move(*loop)) : block_of(std::move(stmt));
-  });
+  kernel.body = rewrite(body, [&](For loop) { return pipeliner.one(std::move(loop)); });
   return kernel;
 }
 

@@ -153,7 +153,7 @@ private:
         const bool is_split = may_be_split(inside);
         for (const Stmt& stmt : inside.body)
           if (!is_split || !is_copy(stmt))
-            forget(buffers_stored_in(block_of(stmt)));
+            forget(buffers_stored_in(stmt));
         continue;
       }
       const auto& control = std::get<PhaseControl>(node.what);
@@ -164,12 +164,9 @@ private:
   }
 
   void check_loads(const Block& block) {
-    visit_exprs(block, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        const auto* load = as<scalar::Load>(e);
-        if (load != nullptr && !is_place(load->index))
-          copied_.erase(load->tensor);
-      });
+    visit_loads(block, [&](const scalar::Load& load) {
+      if (!is_place(load.index))
+        copied_.erase(load.tensor);
     });
   }
 
@@ -193,31 +190,22 @@ private:
     return result;
   }
 
-  static Block on_each_thread(const Block& block) {
-    return rewrite(block, [](Stmt stmt) {
-      if (auto* store = std::get_if<Store>(&stmt))
-        store->origins = per_thread(std::move(store->origins));
-      return block_of(std::move(stmt));
-    });
+  static Block on_each_thread(Block block) {
+    visit(block, [](Store& store) { store.origins = per_thread(std::move(store.origins)); });
+    return block;
   }
 
   Block renamed(const Block& block) {
-    const Block read = map_exprs(block, [&](const Expr& root) {
-      return scalar::rewrite(root, [&](const Expr& e) {
-        const auto* load = as<scalar::Load>(e);
-        return load != nullptr && copied_.contains(load->tensor)
-                   ? scalar::load(copy_of(load->tensor), load->index, e.type())
-                   : Expr();
-      });
-    });
-    return rewrite(read, [&](Stmt stmt) {
-      if (auto* store = std::get_if<Store>(&stmt); store && copied_.contains(store->buffer))
-        store->buffer = copy_of(store->buffer);
-      if (auto* allocate = std::get_if<Allocate>(&stmt);
-          allocate && copied_.contains(allocate->buffer))
-        allocate->buffer = copy_of(allocate->buffer);
-      return block_of(std::move(stmt));
-    });
+    const auto rename = [&](uint32_t& buffer) {
+      if (!copied_.contains(buffer))
+        return false;
+      buffer = copy_of(buffer);
+      return true;
+    };
+    Block result =
+        map_accesses(block, [&](uint32_t& buffer, std::vector<Expr>&) { return rename(buffer); });
+    visit(result, [&](Allocate& allocate) { rename(allocate.buffer); });
+    return result;
   }
 
   /// Another launch may have the buffer as it is.

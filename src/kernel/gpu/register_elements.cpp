@@ -44,19 +44,15 @@ class Registers {
 public:
   Registers(Kernel& kernel, const Allocate& allocate)
       : kernel_(kernel), buffer_(allocate.buffer), set_inside_(vars_set_in(allocate.body)) {
-    visit_exprs(allocate.body, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        if (const auto* load = as<scalar::Load>(e); load != nullptr && load->tensor == buffer_)
-          access(load->index);
-      });
+    visit_loads(allocate.body, [&](const scalar::Load& load) {
+      if (load.tensor == buffer_)
+        access(load.index);
     });
-    visit(allocate.body, [&](const Stmt& stmt) {
-      if (const auto* store = std::get_if<Store>(&stmt);
-          store != nullptr && store->buffer == buffer_)
-        access(store->index);
-      if (const auto* zero = std::get_if<Zero>(&stmt); zero != nullptr && zero->buffer == buffer_)
-        is_fine_ = false;
+    visit(allocate.body, [&](const Store& store) {
+      if (store.buffer == buffer_)
+        access(store.index);
     });
+    is_fine_ = is_fine_ && !has(allocate.body, [&](const Zero& z) { return z.buffer == buffer_; });
   }
 
   bool can() const {
@@ -77,22 +73,14 @@ private:
     buffer.scope = Scope::Private;
     buffer.shape = {scalar::int_lit(next)};
     kernel_.buffers.push_back(std::move(buffer));
-    const Block read = map_exprs(body, [&](const Expr& root) {
-      return scalar::rewrite(root, [&](const Expr& e) {
-        const auto* load = as<scalar::Load>(e);
-        return load != nullptr && load->tensor == buffer_
-                   ? scalar::load(own, place_of(load->index), e.type())
-                   : Expr();
-      });
+    Block placed = map_accesses(body, [&](uint32_t& touched, std::vector<Expr>& index) {
+      if (touched != buffer_)
+        return false;
+      touched = own;
+      index = place_of(index);
+      return true;
     });
-    return block_of(Allocate{own, rewrite(read, [&](Stmt s) {
-                               auto* store = std::get_if<Store>(&s);
-                               if (store != nullptr && store->buffer == buffer_) {
-                                 store->index = place_of(store->index);
-                                 store->buffer = own;
-                               }
-                               return block_of(std::move(s));
-                             })});
+    return block_of(Allocate{own, std::move(placed)});
   }
 
   Block in_variables(const Block& body) {
@@ -111,16 +99,14 @@ private:
       });
     });
     const scalar::Type computed{scalar::compute_type(buffer.elem), lanes_};
-    for (Stmt& stmt : rewrite(read, [&](Stmt s) {
-           const auto* store = std::get_if<Store>(&s);
-           if (store == nullptr || store->buffer != buffer_)
-             return block_of(std::move(s));
-           const uint32_t var = var_of(store->index);
-           const Expr old = scalar::cast(scalar::var(var, type), computed);
-           const Expr value = scalar::combine(store->op, old, scalar::cast(store->value, computed));
-           return block_of(Assign{var, scalar::cast(value, type), store->origins});
-         }))
-      result.push_back(std::move(stmt));
+    append(result, rewrite(read, [&](const Store& store) -> Stmt {
+             if (store.buffer != buffer_)
+               return store;
+             const uint32_t var = var_of(store.index);
+             const Expr old = scalar::cast(scalar::var(var, type), computed);
+             const Expr value = scalar::combine(store.op, old, scalar::cast(store.value, computed));
+             return Assign{var, scalar::cast(value, type), store.origins};
+           }));
     return result;
   }
 
@@ -178,15 +164,12 @@ private:
 
 Kernel register_elements(Kernel kernel, const Launch& launch) {
   const Block body = std::exchange(kernel.body, {});
-  kernel.body = rewrite(body, [&](Stmt stmt) {
-    auto* allocate = std::get_if<Allocate>(&stmt);
-    if (allocate == nullptr)
-      return block_of(std::move(stmt));
-    const bool is_own = kernel.buffers[allocate->buffer].scope == Scope::Private ||
-                        launch.thread_private.contains(allocate->buffer);
-    Registers registers(kernel, *allocate);
-    return is_own && registers.can() ? registers.replaced(allocate->body)
-                                     : block_of(std::move(stmt));
+  kernel.body = rewrite(body, [&](Allocate allocate) {
+    const bool is_own = kernel.buffers[allocate.buffer].scope == Scope::Private ||
+                        launch.thread_private.contains(allocate.buffer);
+    Registers registers(kernel, allocate);
+    return is_own && registers.can() ? registers.replaced(allocate.body)
+                                     : block_of(std::move(allocate));
   });
   return kernel;
 }

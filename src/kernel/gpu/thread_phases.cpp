@@ -18,43 +18,28 @@ using scalar::int_lit;
 
 constexpr scalar::Type kFlag = scalar::kIndex;
 
-bool has_thread_loop(const Block& block) {
-  bool found = false;
-  visit(block, [&](const Stmt& stmt) {
-    if (const auto* loop = std::get_if<For>(&stmt))
-      found |= poly::is_thread(loop->marks.axis);
-  });
-  return found;
+template <OneOf<Block, Stmt> B> bool has_thread_loop(const B& root) {
+  return has(root, [](const For& loop) { return poly::is_thread(loop.marks.axis); });
 }
 
 /// The loops of the block, bound to nothing.
-Block unbound(const Block& block) {
-  return rewrite(block, [](Stmt stmt) {
-    if (auto* loop = std::get_if<For>(&stmt))
-      loop->marks.axis = Axis::None;
-    return block_of(std::move(stmt));
-  });
+Block unbound(Block block) {
+  visit(block, [](For& loop) { loop.marks.axis = Axis::None; });
+  return block;
 }
 
 /// Positions that are named before loops bound to threads (a bound loop that two others became names both), written out:
 /// what is inside may be a phase of its own, which sees no names.
 Block without_names(Block block) {
   for (size_t n = 0; n < block.size(); ++n) {
-    if (auto* loop = std::get_if<For>(&block[n]))
-      loop->body = without_names(std::move(loop->body));
-    else if (auto* branch = std::get_if<If>(&block[n])) {
-      branch->then = without_names(std::move(branch->then));
-      branch->otherwise = without_names(std::move(branch->otherwise));
-    } else if (auto* allocate = std::get_if<Allocate>(&block[n]))
-      allocate->body = without_names(std::move(allocate->body));
+    for_blocks(block[n], [](Block& inside) { inside = without_names(std::move(inside)); });
     const auto* define = std::get_if<Define>(&block[n]);
     Block rest(block.begin() + static_cast<std::ptrdiff_t>(n) + 1, block.end());
     if (define == nullptr || has_load(define->value) || !has_thread_loop(rest))
       continue;
     rest = substitute_var(rest, define->var, define->value);
     block.resize(n);
-    for (Stmt& stmt : without_names(std::move(rest)))
-      block.push_back(std::move(stmt));
+    append(block, without_names(std::move(rest)));
     return block;
   }
   return block;
@@ -94,7 +79,7 @@ public:
         nodes.push_back({phase(std::exchange(plain, {}), place)});
     };
     for (const Stmt& stmt : statements) {
-      if (!has_thread_loop(block_of(stmt))) {
+      if (!has_thread_loop(stmt)) {
         plain.push_back(stmt);
         continue;
       }
@@ -243,13 +228,12 @@ private:
     for (size_t a = 0; a < 3; ++a)
       if (scalar::constant_of(launch_.blocks[a]) != 1)
         blocks.insert(launch_.block_vars[a]);
-    bool depends = false;
-    visit(block_of(loop), [&](const Stmt& stmt) {
-      if (const auto* inner = std::get_if<For>(&stmt))
-        depends = depends || mentions_any(inner->lo, blocks) || mentions_any(inner->hi, blocks);
-      else if (const auto* branch = std::get_if<If>(&stmt))
-        depends = depends || mentions_any(branch->cond, blocks);
-    });
+    const auto depends_on_block = [&](const OneOf<For, If> auto& stmt) {
+      bool depends = false;
+      visit_own_exprs(stmt, [&](const Expr& e) { depends = depends || mentions_any(e, blocks); });
+      return depends;
+    };
+    const bool depends = depends_on_block(loop) || has(loop.body, depends_on_block);
     const auto is_of_block = [&](uint32_t block) {
       return std::any_of(update.index.begin(), update.index.end(), [&](const Expr& e) {
         const scalar::AffineSum sum = scalar::affine_sum(e);
@@ -261,21 +245,19 @@ private:
   }
 
   Block with_partials(const Block& body, const std::vector<Partial>& partials) const {
-    return rewrite(body, [&](Stmt stmt) {
-      const auto* store = std::get_if<Store>(&stmt);
-      if (store == nullptr || store->op == ReduceOp::None)
-        return block_of(std::move(stmt));
-      for (const Partial& partial : partials)
-        if (is_same_element(partial.update, *store)) {
-          const Expr old = var_expr(kernel_, partial.var);
-          const Expr value = scalar::cast(store->value, old.type());
-          Block updated =
-              block_of(Assign{partial.var, scalar::combine(store->op, old, value), store->origins});
-          if (partial.has_part)
-            updated.emplace_back(Assign{*partial.has_part, int_lit(1, kFlag)});
-          return updated;
-        }
-      return block_of(std::move(stmt));
+    return rewrite(body, [&](const Store& store) {
+      if (store.op != ReduceOp::None)
+        for (const Partial& partial : partials)
+          if (is_same_element(partial.update, store)) {
+            const Expr old = var_expr(kernel_, partial.var);
+            const Expr value = scalar::cast(store.value, old.type());
+            Block updated =
+                block_of(Assign{partial.var, scalar::combine(store.op, old, value), store.origins});
+            if (partial.has_part)
+              updated.emplace_back(Assign{*partial.has_part, int_lit(1, kFlag)});
+            return updated;
+          }
+      return block_of(store);
     });
   }
 

@@ -48,7 +48,10 @@ public:
       range.hi = scalar::int_lit(launch.threads[a]);
       intervals_.enter(range);
     }
-    walk(launch.body);
+    visit_scoped(launch.body, intervals_, [&](const Stmt& stmt) {
+      visit_own_loads(stmt, [&](const scalar::Load& load) { access(load.tensor, load.index); });
+      std::visit([&](const auto& kind) { look(kind); }, stmt);
+    });
   }
 
   std::set<uint32_t> thread_private() const {
@@ -60,30 +63,14 @@ public:
   }
 
 private:
-  void walk(const Block& block) {
-    for (const Stmt& stmt : block) {
-      visit_own_exprs(stmt, [&](const Expr& root) {
-        scalar::visit(root, [&](const Expr& e) {
-          if (const auto* load = as<scalar::Load>(e))
-            access(load->tensor, load->index);
-        });
-      });
-      if (const auto* store = std::get_if<Store>(&stmt))
-        access(store->buffer, store->index);
-      else if (const auto* zero = std::get_if<Zero>(&stmt))
-        unclear_.insert(zero->buffer);
-      else if (const auto* loop = std::get_if<For>(&stmt)) {
-        intervals_.enter(*loop);
-        walk(loop->body);
-      } else if (const auto* branch = std::get_if<If>(&stmt)) {
-        walk(branch->then);
-        walk(branch->otherwise);
-      } else if (const auto* allocate = std::get_if<Allocate>(&stmt))
-        walk(allocate->body);
-      else if (const auto* define = std::get_if<Define>(&stmt))
-        intervals_.define(define->var, define->value);
-    }
+  void look(const Store& store) { access(store.buffer, store.index); }
+  void look(const Zero& zero) { unclear_.insert(zero.buffer); }
+  void look(const AsyncOp& async_op) {
+    for (const auto& buffers : {written_by(async_op), read_by(async_op)})
+      unclear_.insert(buffers.begin(), buffers.end());
   }
+  void look(const OneOf<For, If, Allocate, Launch, Define, Assign, Prefetch, Comment, Barrier,
+                        Commit, Await, Combine> auto&) {}
 
   void access(uint32_t buffer, const std::vector<Expr>& at) {
     if (kernel_.buffers[buffer].scope == Scope::Private)

@@ -29,7 +29,12 @@ public:
       range.hi = int_lit(launch.threads[a]);
       intervals_.enter(range);
     }
-    body_ = walk(body);
+    body_ = rewrite_scoped(
+        body, intervals_, [&](For& loop) { loop.hi = full_end(loop.hi); },
+        [&](If branch) {
+          return branch.otherwise.empty() && holds(branch.cond) ? std::move(branch.then)
+                                                                : block_of(std::move(branch));
+        });
   }
 
   const Block& body() const { return body_; }
@@ -37,30 +42,6 @@ public:
   bool is_changed() const { return is_changed_; }
 
 private:
-  Block walk(const Block& block) {
-    Block result;
-    for (const Stmt& stmt : block) {
-      Stmt copy = stmt;
-      if (auto* loop = std::get_if<For>(&copy)) {
-        loop->hi = full_end(loop->hi);
-        intervals_.enter(*loop);
-        loop->body = walk(loop->body);
-      } else if (auto* branch = std::get_if<If>(&copy)) {
-        branch->then = walk(branch->then);
-        branch->otherwise = walk(branch->otherwise);
-        if (branch->otherwise.empty() && holds(branch->cond)) {
-          result.insert(result.end(), branch->then.begin(), branch->then.end());
-          continue;
-        }
-      } else if (auto* allocate = std::get_if<Allocate>(&copy))
-        allocate->body = walk(allocate->body);
-      else if (const auto* define = std::get_if<Define>(&copy))
-        intervals_.define(define->var, define->value);
-      result.push_back(std::move(copy));
-    }
-    return result;
-  }
-
   /// min(8, N - 8*i): 8, when N - 8*i >= 8 for all threads.
   Expr full_end(const Expr& hi) {
     const std::vector<Expr> all = operands_of(hi, BinaryOp::Min);

@@ -67,7 +67,7 @@ public:
   /// The statements with the loads before them; the buffers that they need are added to `buffers`.
   Block widened(std::vector<uint32_t>& buffers) {
     for (size_t s = 0; s < statements_.size(); ++s)
-      visit_exprs(block_of(statements_[s]), [&](const Expr& root) {
+      visit_exprs(statements_[s], [&](const Expr& root) {
         visit_certain(root, [&](const Expr& e) { note(e, s); });
       });
     for (size_t r = 0; r < rows_.size(); ++r)

@@ -22,8 +22,7 @@ struct BoundParts {
 class TileFinder {
 public:
   explicit TileFinder(const Kernel& kernel) : tiles(kernel.params.size()) {
-    visit(kernel.body,
-          [&](const Stmt& s) { std::visit([&](const auto& stmt) { look(stmt); }, s); });
+    visit(kernel.body, [&](const OneOf<For, If, Define, Launch> auto& stmt) { look(stmt); });
   }
   std::vector<std::set<int64_t>> tiles; ///< by parameter
 
@@ -70,7 +69,6 @@ private:
       note(parts);
     }
   }
-  template <class Other> void look(const Other&) {}
 
   std::map<uint32_t, BoundParts> variables_;
 };

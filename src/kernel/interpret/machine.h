@@ -142,7 +142,7 @@ private:
     launch_ = nullptr;
   }
   /// Barriers and the like: nothing for one thread alone.
-  template <class Waiting> void one(const Waiting&) {}
+  void one(const OneOf<Prefetch, Comment, Barrier, Combine, AsyncOp> auto&) {}
   void one(const Commit&) { under_way_.commit(thread_); }
   void one(const Await& s) { under_way_.await(thread_, s.pending); }
   void one(const If& s) { run(eval(s.cond).front().i != 0 ? s.then : s.otherwise); }

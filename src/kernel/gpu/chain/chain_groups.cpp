@@ -335,12 +335,9 @@ std::optional<Block> grouped_chain(Kernel& kernel, const Launch& launch, const t
 
 Kernel chain_groups(Kernel kernel, const target::Gpu& gpu) {
   const Block given = kernel.body;
-  kernel.body = rewrite(given, [&](Stmt stmt) {
-    const auto* launch = std::get_if<Launch>(&stmt);
-    if (launch == nullptr || has_async_op(launch->body))
-      return block_of(std::move(stmt));
-    auto chain = grouped_chain(kernel, *launch, gpu);
-    return chain ? *std::move(chain) : block_of(std::move(stmt));
+  kernel.body = rewrite(given, [&](Launch launch) {
+    auto chain = has_async_op(launch.body) ? std::nullopt : grouped_chain(kernel, launch, gpu);
+    return chain ? *std::move(chain) : block_of(std::move(launch));
   });
   return kernel;
 }

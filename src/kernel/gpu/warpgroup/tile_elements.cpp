@@ -79,11 +79,8 @@ std::optional<TileAccess> TileElements::panel_target(const Work& work) const {
     if (!scalar::constant_of(extent))
       return std::nullopt;
   bool is_loaded = false;
-  visit_exprs(launch_.body, [&](const Expr& root) {
-    scalar::visit(root, [&](const Expr& e) {
-      const auto* load = scalar::as<scalar::Load>(e);
-      is_loaded = is_loaded || (load != nullptr && load->tensor == store.buffer);
-    });
+  visit_loads(launch_.body, [&](const scalar::Load& load) {
+    is_loaded = is_loaded || load.tensor == store.buffer;
   });
   const bool is_whole = ends_with_buffer(kernel_, nest.rows, rows_, *to, to->line) &&
                         ends_with_buffer(kernel_, nest.columns, work.columns, *to, to->other);

@@ -395,11 +395,11 @@ private:
   Block with_own_variable(const Block& block, uint32_t var) {
     const uint32_t own = add_variable(kernel_, kernel_.variables[var].name, scalar::kIndex);
     Block out = substitute_var(block, var, scalar::var(own));
-    return rewrite(out, [&](Stmt stmt) {
-      if (auto* loop = std::get_if<For>(&stmt); loop != nullptr && loop->var == var)
-        loop->var = own;
-      return block_of(std::move(stmt));
+    visit(out, [&](For& loop) {
+      if (loop.var == var)
+        loop.var = own;
     });
+    return out;
   }
 
   void add_loads(const TileAccess& access, uint32_t tiles, int64_t lines, uint32_t barrier,
@@ -457,9 +457,8 @@ bool is_used_elsewhere(const Kernel& kernel, const Launch& launch, uint32_t buff
   if (kernel.buffers[buffer].scope == Scope::Argument)
     return true;
   Kernel others = kernel;
-  others.body = rewrite(kernel.body, [&](Stmt stmt) {
-    const auto* other = std::get_if<Launch>(&stmt);
-    return other != nullptr && other->name == launch.name ? Block{} : block_of(std::move(stmt));
+  others.body = rewrite(kernel.body, [&](Launch other) {
+    return other.name == launch.name ? Block{} : block_of(std::move(other));
   });
   return used_buffers(others).contains(buffer);
 }
@@ -468,16 +467,13 @@ bool is_used_elsewhere(const Kernel& kernel, const Launch& launch, uint32_t buff
 
 Kernel warpgroups(Kernel kernel, const target::Gpu& gpu) {
   const Kernel given = kernel;
-  kernel.body = rewrite(given.body, [&](Stmt stmt) {
-    const auto* launch = std::get_if<Launch>(&stmt);
-    if (launch == nullptr)
-      return block_of(std::move(stmt));
-    auto form = collective_form(given, *launch);
+  kernel.body = rewrite(given.body, [&](Launch launch) {
+    auto form = collective_form(given, launch);
     if (!form || !target::is_available(*form->instruction->data, gpu))
-      return block_of(std::move(stmt));
-    const bool is_used = is_used_elsewhere(given, *launch, form->result.buffer);
-    GroupBuilder builder(kernel, *launch, *std::move(form), gpu, is_used);
-    return builder.can_run() ? builder.build() : block_of(std::move(stmt));
+      return block_of(std::move(launch));
+    const bool is_used = is_used_elsewhere(given, launch, form->result.buffer);
+    GroupBuilder builder(kernel, launch, *std::move(form), gpu, is_used);
+    return builder.can_run() ? builder.build() : block_of(std::move(launch));
   });
   return kernel;
 }
