@@ -41,11 +41,8 @@ private:
   void find_data() {
     for (size_t before = data_.size() + 1; before != data_.size();) {
       before = data_.size();
-      kernel::visit(kernel_.body, [&](const Stmt& stmt) {
-        if (const auto* define = std::get_if<kernel::Define>(&stmt))
-          find_data(define->var, define->value);
-        else if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
-          find_data(assign->var, assign->value);
+      kernel::visit(kernel_.body, [&](const kernel::OneOf<kernel::Define, kernel::Assign> auto& s) {
+        find_data(s.var, s.value);
       });
     }
   }
@@ -121,7 +118,11 @@ private:
   }
   void one(const kernel::Comment&, AccessCode&) {}
   /// The rest belongs to GPUs.
-  template <class Other> void one(const Other&, AccessCode&) { is_known_ = false; }
+  void one(const kernel::OneOf<kernel::Launch, kernel::Barrier, kernel::Commit, kernel::Await,
+                               kernel::Combine, kernel::AsyncOp> auto&,
+           AccessCode&) {
+    is_known_ = false;
+  }
 
   void set(uint32_t var, const Expr& value, AccessCode& code) {
     add_loads(value, code);

@@ -98,12 +98,9 @@ void Boxes::add(const Block& block, Environment at) {
   for (const kernel::Stmt& stmt : block) {
     if (const auto* loop = std::get_if<For>(&stmt))
       add(*loop, at);
-    else if (const auto* branch = std::get_if<kernel::If>(&stmt)) {
-      add(branch->then, at);
-      add(branch->otherwise, at);
-    } else if (const auto* allocate = std::get_if<kernel::Allocate>(&stmt))
-      add(allocate->body, at);
-    else if (const auto* store = std::get_if<kernel::Store>(&stmt)) {
+    else
+      kernel::for_blocks(stmt, [&](const Block& inside) { add(inside, at); });
+    if (const auto* store = std::get_if<kernel::Store>(&stmt)) {
       add_reads(store->value, at);
       if (store->op != scalar::ReduceOp::None)
         add_box(store->buffer, store->index, at, false);

@@ -114,10 +114,7 @@ private:
 };
 
 Diagnostic cannot_replay(const kernel::Kernel& kernel) {
-  bool is_for_gpu = false;
-  kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
-    is_for_gpu = is_for_gpu || std::holds_alternative<kernel::Launch>(stmt);
-  });
+  const bool is_for_gpu = kernel::has<kernel::Launch>(kernel.body);
   Diagnostic d;
   d.code = "K0446";
   d.headline = fmt::format("the loads and stores of `{}` cannot be replayed", kernel.name);

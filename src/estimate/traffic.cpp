@@ -76,22 +76,15 @@ bool mentions_var(const std::vector<Expr>& index, uint32_t var) {
 
 /// Whether every iteration adds to elements that the one before added to.
 bool carries_sum(const For& loop) {
-  bool found = false;
-  kernel::visit(loop.body, [&](const kernel::Stmt& stmt) {
-    const auto* store = std::get_if<kernel::Store>(&stmt);
-    found = found || (store != nullptr && store->op != scalar::ReduceOp::None &&
-                      !mentions_var(store->index, loop.var));
+  return kernel::has(loop.body, [&](const kernel::Store& store) {
+    return store.op != scalar::ReduceOp::None && !mentions_var(store.index, loop.var);
   });
-  return found;
 }
 
 bool shapes_inner_loops(const For& loop) {
-  bool found = false;
-  kernel::visit(loop.body, [&](const kernel::Stmt& stmt) {
-    const auto* inner = std::get_if<For>(&stmt);
-    found = found || (inner != nullptr && mentions_var({inner->lo, inner->hi}, loop.var));
+  return kernel::has(loop.body, [&](const For& inner) {
+    return mentions_var({inner.lo, inner.hi}, loop.var);
   });
-  return found;
 }
 
 /// Marked, or innermost and free of sums: LLVM makes vectors of such loops by itself.
@@ -99,10 +92,7 @@ bool runs_in_vectors(const For& loop) {
   if (loop.marks.vector_width > 0 || !loop.marks.instruction.empty())
     return true;
   const bool is_innermost =
-      std::none_of(loop.body.begin(), loop.body.end(), [](const kernel::Stmt& stmt) {
-        return std::holds_alternative<For>(stmt) || std::holds_alternative<kernel::If>(stmt) ||
-               std::holds_alternative<kernel::Allocate>(stmt);
-      });
+      !kernel::has(loop.body, []<kernel::Kind S>(const S&) { return kernel::Compound<S>; });
   return is_innermost && loop.step == 1 && !carries_sum(loop);
 }
 
@@ -166,17 +156,18 @@ private:
   Cost of(const kernel::Stmt& stmt, Environment& at, double lanes) {
     if (const auto* loop = std::get_if<For>(&stmt))
       return of_loop(*loop, at, lanes);
-    if (const auto* branch = std::get_if<kernel::If>(&stmt)) {
-      Cost sum = of(branch->then, at, lanes);
-      merge(sum, of(branch->otherwise, at, lanes));
-      return sum;
-    }
-    if (const auto* allocate = std::get_if<kernel::Allocate>(&stmt))
-      return of(allocate->body, at, lanes);
     if (const auto* define = std::get_if<kernel::Define>(&stmt))
       if (const auto value = interval_of(define->value, at, params_))
         at[define->var] = *value;
-    return of_leaf(stmt, at, lanes);
+    std::optional<Cost> inside;
+    kernel::for_blocks(stmt, [&](const Block& block) {
+      Cost cost = of(block, at, lanes);
+      if (inside)
+        merge(*inside, cost);
+      else
+        inside = std::move(cost);
+    });
+    return inside ? *std::move(inside) : of_leaf(stmt, at, lanes);
   }
 
   Cost of_leaf(const kernel::Stmt& stmt, const Environment& at, double lanes) {

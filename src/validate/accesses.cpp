@@ -23,10 +23,7 @@ const Expr& through_casts(const Expr& e) {
 
 AccessReader::AccessReader(const poly::Scop& scop, const kernel::Kernel& kernel, size_t most)
     : scop_(scop), kernel_(kernel), most_(most) {
-  kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
-    if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
-      assigned_.insert(assign->var);
-  });
+  kernel::visit(kernel.body, [&](const kernel::Assign& s) { assigned_.insert(s.var); });
 }
 
 void AccessReader::note_read(uint32_t buffer) {

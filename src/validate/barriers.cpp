@@ -40,12 +40,7 @@ struct Pending {
 using State = std::vector<Pending>;
 
 bool waits(const Stmt& stmt) {
-  bool found = false;
-  kernel::visit(kernel::block_of(stmt), [&](const Stmt& s) {
-    found = found || std::holds_alternative<kernel::Barrier>(s) ||
-            std::holds_alternative<kernel::Commit>(s) || std::holds_alternative<kernel::Await>(s);
-  });
-  return found;
+  return kernel::has<kernel::Barrier, kernel::Commit, kernel::Await>(stmt);
 }
 
 class Walk {
@@ -56,20 +51,17 @@ public:
   /// What the host does: launches follow each other, each with all that the one before did.
   void host(const kernel::Block& statements) {
     for (const Stmt& stmt : statements) {
+      if (const auto* define = std::get_if<kernel::Define>(&stmt)) {
+        place_.define(kernel_, *define);
+        continue;
+      }
       const Place::Mark outside = place_.mark();
       if (const auto* launch = std::get_if<kernel::Launch>(&stmt))
         run(*launch);
-      else if (const auto* loop = std::get_if<kernel::For>(&stmt)) {
-        place_.enter(*loop, number_of(&stmt));
-        host(loop->body);
-      } else if (const auto* branch = std::get_if<kernel::If>(&stmt)) {
-        host(branch->then);
-        host(branch->otherwise);
-      } else if (const auto* allocate = std::get_if<kernel::Allocate>(&stmt))
-        host(allocate->body);
-      else if (const auto* define = std::get_if<kernel::Define>(&stmt)) {
-        place_.define(kernel_, *define);
-        continue;
+      else {
+        if (const auto* loop = std::get_if<kernel::For>(&stmt))
+          place_.enter(*loop, number_of(&stmt));
+        kernel::for_blocks(stmt, [&](const kernel::Block& inside) { host(inside); });
       }
       place_.back_to(outside);
     }
@@ -88,16 +80,9 @@ private:
       if (index.size() != kernel_.buffers[buffer].shape.size())
         flat_.insert(buffer);
     };
-    kernel::visit(launch.body, [&](const Stmt& stmt) {
-      if (const auto* store = std::get_if<kernel::Store>(&stmt))
-        note(store->buffer, store->index);
-    });
-    kernel::visit_exprs(launch.body, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        if (const auto* load = scalar::as<scalar::Load>(e))
-          note(load->tensor, load->index);
-      });
-    });
+    kernel::visit(launch.body, [&](const kernel::Store& s) { note(s.buffer, s.index); });
+    kernel::visit_loads(launch.body,
+                        [&](const scalar::Load& load) { note(load.tensor, load.index); });
     place_.enter(launch, number_of(&launch));
     threads_ = place_.loops - 3;
     State state;
@@ -110,11 +95,8 @@ private:
       if (is_given_up_)
         return;
       size_t ordinal = 0;
-      kernel::visit_own_exprs(stmt, [&](const Expr& root) {
-        scalar::visit(root, [&](const Expr& e) {
-          if (const auto* load = scalar::as<scalar::Load>(e))
-            touch(&stmt, ordinal++, {load->tensor, false, false, false, load->index}, state);
-        });
+      kernel::visit_own_loads(stmt, [&](const scalar::Load& load) {
+        touch(&stmt, ordinal++, {load.tensor, false, false, false, load.index}, state);
       });
       std::visit([&](const auto& s) { one(s, stmt, state); }, stmt);
     }
@@ -122,7 +104,11 @@ private:
     place_.forget_assigned(statements);
   }
 
-  template <class Other> void one(const Other&, const Stmt&, State&) {}
+  /// After a Combine nobody sees what others wrote; launches with asynchronous operations are not
+  /// looked at.
+  void one(const kernel::OneOf<kernel::Launch, kernel::Prefetch, kernel::Comment, kernel::Combine,
+                               kernel::AsyncOp> auto&,
+           const Stmt&, State&) {}
 
   void one(const kernel::Define& s, const Stmt&, State&) { place_.define(kernel_, s); }
   void one(const kernel::Assign& s, const Stmt&, State&) { place_.assign(kernel_, s); }
@@ -452,13 +438,7 @@ private:
 
 } // namespace
 
-bool has_launch(const kernel::Block& body) {
-  bool found = false;
-  kernel::visit(body, [&](const Stmt& stmt) {
-    found = found || std::holds_alternative<kernel::Launch>(stmt);
-  });
-  return found;
-}
+bool has_launch(const kernel::Block& body) { return kernel::has<kernel::Launch>(body); }
 
 void check_barriers(const poly::Scop& scop, const kernel::Kernel& kernel, size_t most_pairs,
                     Report& report) {

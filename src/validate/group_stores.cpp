@@ -81,9 +81,9 @@ private:
   bool matters(const Block& body) {
     const auto [known, is_new] = matters_.try_emplace(&body, false);
     if (is_new)
-      kernel::visit(body, [&](const Stmt& stmt) {
+      known->second = kernel::has(body, [&](const Stmt& stmt) {
         const auto buffer = stored_by(stmt);
-        known->second = known->second || (buffer && stored_.contains(*buffer));
+        return buffer && stored_.contains(*buffer);
       });
     return known->second;
   }
@@ -105,15 +105,13 @@ private:
   void pass_over(const Block& body) {
     const auto [known, is_new] = assigned_.try_emplace(&body);
     if (is_new)
-      kernel::visit(body, [&](const Stmt& stmt) {
-        if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
-          known->second.push_back(assign->var);
-      });
+      kernel::visit(body, [&](const kernel::Assign& s) { known->second.push_back(s.var); });
     for (const uint32_t var : known->second)
       values_[var].reset();
   }
 
-  template <class Other> void one(const Other&) {}
+  void one(const kernel::OneOf<kernel::Prefetch, kernel::Comment, kernel::Barrier, kernel::Commit,
+                               kernel::Await, kernel::Combine> auto&) {}
   void one(const kernel::Allocate& s) { matters(s.body) ? block(s.body) : pass_over(s.body); }
   void one(const kernel::Define& s) { set(s.var, s.value); }
   void one(const kernel::Assign& s) { set(s.var, s.value); }

@@ -77,10 +77,7 @@ void Place::enter(const kernel::For& s, uint32_t number) {
 }
 
 void Place::forget_assigned(const kernel::Block& body) {
-  kernel::visit(body, [&](const kernel::Stmt& stmt) {
-    if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
-      set(assign->var, Expr());
-  });
+  kernel::visit(body, [&](const kernel::Assign& assign) { set(assign.var, Expr()); });
 }
 
 void Place::enter(const kernel::Launch& s, uint32_t number) {

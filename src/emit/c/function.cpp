@@ -43,12 +43,10 @@ public:
     };
     note_ = note;
     kernel::visit_exprs(k.body, note);
-    kernel::visit(k.body, [&](const kernel::Stmt& stmt) {
-      if (const auto* store = std::get_if<kernel::Store>(&stmt))
-        touch(store->buffer, inner_extents(store->buffer, store->index));
-      if (const auto* zero = std::get_if<kernel::Zero>(&stmt))
-        touch(zero->buffer, Extents::All);
+    kernel::visit(k.body, [&](const kernel::Store& store) {
+      touch(store.buffer, inner_extents(store.buffer, store.index));
     });
+    kernel::visit(k.body, [&](const kernel::Zero& zero) { touch(zero.buffer, Extents::All); });
   }
 
   std::string body() {
@@ -145,55 +143,41 @@ private:
   std::optional<std::string> reductions(const For& loop) const {
     std::string clauses;
     kernel::VarSet inside{loop.var};
-    kernel::visit(loop.body, [&](const kernel::Stmt& stmt) {
-      if (const auto* define = std::get_if<kernel::Define>(&stmt))
-        inside.insert(define->var);
-      if (const auto* inner = std::get_if<For>(&stmt))
-        inside.insert(inner->var);
+    kernel::visit(loop.body, [&](const kernel::OneOf<kernel::Define, For> auto& stmt) {
+      inside.insert(stmt.var);
     });
     bool is_fine = true;
-    kernel::visit(loop.body, [&](const kernel::Stmt& stmt) {
-      const auto* assign = std::get_if<kernel::Assign>(&stmt);
-      if (assign == nullptr || inside.count(assign->var) != 0)
+    kernel::visit(loop.body, [&](const kernel::Assign& assign) {
+      if (inside.contains(assign.var))
         return;
-      const auto* n = as<scalar::Binary>(assign->value);
+      const auto* n = as<scalar::Binary>(assign.value);
       const auto* old = n != nullptr ? as<scalar::Var>(n->lhs) : nullptr;
       const bool accumulates =
-          old != nullptr && old->id == assign->var && !kernel::mentions(n->rhs, assign->var);
+          old != nullptr && old->id == assign.var && !kernel::mentions(n->rhs, assign.var);
       const char* sign = n == nullptr             ? nullptr
                          : n->op == BinaryOp::Add ? "+"
                          : n->op == BinaryOp::Mul ? "*"
                                                   : nullptr;
       is_fine = is_fine && accumulates && sign != nullptr;
       if (is_fine)
-        clauses += std::string(" reduction(") + sign + ": " + names_.variables[assign->var] + ")";
+        clauses += std::string(" reduction(") + sign + ": " + names_.variables[assign.var] + ")";
     });
     return is_fine ? std::optional(clauses) : std::nullopt;
   }
 
   /// Every store goes to another element in every iteration.
   static bool stores_move(const For& loop) {
-    bool all = true;
-    kernel::visit(loop.body, [&](const kernel::Stmt& stmt) {
-      if (const auto* store = std::get_if<kernel::Store>(&stmt)) {
-        bool moves = false;
-        for (const Expr& e : store->index)
-          moves |= kernel::mentions(e, loop.var);
-        all = all && moves;
-      }
+    return !kernel::has(loop.body, [&](const kernel::Store& store) {
+      bool moves = false;
+      for (const Expr& e : store.index)
+        moves |= kernel::mentions(e, loop.var);
+      return !moves;
     });
-    return all;
-  }
-
-  static bool has_loop(const Block& body) {
-    bool found = false;
-    kernel::visit(body, [&](const kernel::Stmt& s) { found |= std::get_if<For>(&s) != nullptr; });
-    return found;
   }
 
   void pragma(const For& loop) {
     std::string words = loop.marks.is_parallel ? " parallel for" : "";
-    if (loop.marks.vector_width > 1 && stores_move(loop) && !has_loop(loop.body))
+    if (loop.marks.vector_width > 1 && stores_move(loop) && !kernel::has<For>(loop.body))
       if (const auto clauses = reductions(loop))
         words += " simd safelen(" + std::to_string(loop.marks.vector_width) + ")" + *clauses;
     if (words.empty())

@@ -164,23 +164,18 @@ Lines AsyncWriter::one(const kernel::SetRegisters& s) {
 }
 
 bool AsyncWriter::is_fragment(uint32_t buffer) const {
-  bool found = false;
-  kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
-    const auto* async_op = std::get_if<kernel::AsyncOp>(&stmt);
-    const auto* mma = async_op != nullptr ? std::get_if<kernel::Mma>(&async_op->what) : nullptr;
-    found = found || (mma != nullptr && mma->c == buffer);
+  const bool is_result = kernel::has(launch_.body, [&](const kernel::AsyncOp& async_op) {
+    const auto* mma = std::get_if<kernel::Mma>(&async_op.what);
+    return mma != nullptr && mma->c == buffer;
   });
-  return found || is_packed(buffer);
+  return is_result || is_packed(buffer);
 }
 
 bool AsyncWriter::is_packed(uint32_t buffer) const {
-  bool found = false;
-  kernel::visit(launch_.body, [&](const kernel::Stmt& stmt) {
-    const auto* async_op = std::get_if<kernel::AsyncOp>(&stmt);
-    const auto* mma = async_op != nullptr ? std::get_if<kernel::Mma>(&async_op->what) : nullptr;
-    found = found || (mma != nullptr && mma->is_a_private && mma->a.buffer == buffer);
+  return kernel::has(launch_.body, [&](const kernel::AsyncOp& async_op) {
+    const auto* mma = std::get_if<kernel::Mma>(&async_op.what);
+    return mma != nullptr && mma->is_a_private && mma->a.buffer == buffer;
   });
-  return found;
 }
 
 int64_t AsyncWriter::bytes_of_barriers() const {

@@ -16,41 +16,44 @@ using kernel::Buffer;
 using kernel::Kernel;
 using scalar::Expr;
 
+/// A tracker of intervals, by the first values of variables that are assigned: these count steps and
+/// slots, which are no more than positions.
+struct FirstValues {
+  kernel::Intervals intervals;
+
+  void enter(const kernel::For& loop) {
+    kernel::For header;
+    header.var = loop.var;
+    header.lo = loop.lo;
+    header.hi = loop.hi;
+    intervals.enter(header);
+  }
+  void enter(const kernel::Launch& launch) { intervals.enter(launch); }
+  void leave(const kernel::OneOf<kernel::For, kernel::Launch> auto&) {}
+  void after(const kernel::Define& define) { intervals.after(define); }
+};
+
 /// Whether a kernel computes with wide integers that are no positions in buffers.
 class WideData {
 public:
   explicit WideData(const Kernel& kernel) {
-    kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
+    kernel::visit_scoped(kernel.body, values_, [&](const kernel::Stmt& stmt) {
       std::visit([&](const auto& s) { note(s); }, stmt);
     });
   }
   bool is_found() const { return is_found_; }
 
 private:
-  void note(const kernel::For& s) { intervals_.enter(s); }
-  void note(const kernel::Launch& s) {
-    for (size_t a = 0; a < 3; ++a) {
-      enter(s.block_vars[a], s.blocks[a]);
-      enter(s.thread_vars[a], scalar::int_lit(s.threads[a]));
-    }
-  }
-  void enter(uint32_t var, const Expr& count) {
-    kernel::For loop;
-    loop.var = var;
-    loop.lo = scalar::int_lit(0);
-    loop.hi = count;
-    intervals_.enter(loop);
-  }
-  void note(const kernel::Define& s) {
+  void note(
+      const kernel::OneOf<kernel::Define, kernel::Assign, kernel::Store, kernel::Combine> auto& s) {
     look(s.value);
-    intervals_.define(s.var, s.value);
   }
-  void note(const kernel::Assign& s) { look(s.value); }
-  void note(const kernel::Store& s) { look(s.value); }
-  void note(const kernel::Combine& s) { look(s.value); }
   /// Guards compare positions in tiles, which are not far beyond those in buffers.
   void note(const kernel::If& s) { look_for_numbers(s.cond); }
-  template <class Other> void note(const Other&) {}
+  /// Bounds of loops are positions; an asynchronous operation's are those of boxes in tensors.
+  void note(const kernel::OneOf<kernel::For, kernel::Launch, kernel::Allocate, kernel::Zero,
+                                kernel::Prefetch, kernel::Comment, kernel::Barrier, kernel::Commit,
+                                kernel::Await, kernel::AsyncOp> auto&) {}
 
   static bool fits(const scalar::Bounds& bounds) {
     using Int = std::numeric_limits<int32_t>;
@@ -63,15 +66,15 @@ private:
     constexpr auto kIndex = scalar::Elem::I64;
     if (const auto* n = scalar::as<scalar::Binary>(e);
         n != nullptr && e.type().elem == scalar::Elem::Bool && n->lhs.type().elem == kIndex)
-      return !fits(intervals_.of(n->lhs)) || !fits(intervals_.of(n->rhs));
+      return !fits(values_.intervals.of(n->lhs)) || !fits(values_.intervals.of(n->rhs));
     if (scalar::as<scalar::IntLit>(e) != nullptr)
-      return e.type().elem == kIndex && !fits(intervals_.of(e));
+      return e.type().elem == kIndex && !fits(values_.intervals.of(e));
     const auto* cast = scalar::as<scalar::Cast>(e);
     if (cast == nullptr)
       return false;
     const scalar::Elem from = cast->arg.type().elem;
     return e.type().elem == kIndex ? from != scalar::Elem::Bool
-                                   : from == kIndex && !fits(intervals_.of(cast->arg));
+                                   : from == kIndex && !fits(values_.intervals.of(cast->arg));
   }
 
   void look_for_numbers(const Expr& cond) {
@@ -84,7 +87,7 @@ private:
     scalar::visit(value, [&](const Expr& e) { is_found_ = is_found_ || is_wide(e); });
   }
 
-  kernel::Intervals intervals_;
+  FirstValues values_;
   bool is_found_ = false;
 };
 
@@ -117,12 +120,9 @@ CudaUnit cuda_from_kernel(const Kernel& kernel) {
   const CNames names = c_names_of(kernel, "");
   CudaExpr expr(kernel, names, unit.has_narrow_indices);
   std::string device;
-  kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
-    const auto* launch = std::get_if<kernel::Launch>(&stmt);
-    if (launch == nullptr)
-      return;
+  kernel::visit(kernel.body, [&](const kernel::Launch& launch) {
     CudaLaunch passed;
-    device += cuda_device_function(kernel, *launch, expr, passed);
+    device += cuda_device_function(kernel, launch, expr, passed);
     unit.launches.push_back(std::move(passed));
   });
   std::set<std::string> needs = expr.needs();

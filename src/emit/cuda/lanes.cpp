@@ -90,13 +90,11 @@ Expr Lanes::without_reductions(const Expr& root) {
 Definitions definitions_in(const kernel::Block& block) {
   Definitions found;
   std::set<uint32_t> unknown;
-  kernel::visit(block, [&](const kernel::Stmt& stmt) {
-    if (const auto* define = std::get_if<kernel::Define>(&stmt)) {
-      if (!found.emplace(define->var, define->value).second)
-        unknown.insert(define->var);
-    } else if (const auto* assign = std::get_if<kernel::Assign>(&stmt))
-      unknown.insert(assign->var);
+  kernel::visit(block, [&](const kernel::Define& define) {
+    if (!found.emplace(define.var, define.value).second)
+      unknown.insert(define.var);
   });
+  kernel::visit(block, [&](const kernel::Assign& assign) { unknown.insert(assign.var); });
   for (const uint32_t var : unknown)
     found.erase(var);
   return found;

@@ -14,14 +14,11 @@ int64_t elements_of(const kernel::Buffer& b) {
 
 SharedLayout shared_layout(const kernel::Kernel& kernel, const kernel::Block& body) {
   SharedLayout layout;
-  kernel::visit(body, [&](const kernel::Stmt& stmt) {
-    const auto* allocate = std::get_if<kernel::Allocate>(&stmt);
-    if (allocate == nullptr || layout.offsets.contains(allocate->buffer))
+  kernel::visit(body, [&](const kernel::Allocate& allocate) {
+    const kernel::Buffer& b = kernel.buffers[allocate.buffer];
+    if (layout.offsets.contains(allocate.buffer) || b.scope != kernel::Scope::Shared)
       return;
-    const kernel::Buffer& b = kernel.buffers[allocate->buffer];
-    if (b.scope != kernel::Scope::Shared)
-      return;
-    layout.offsets[allocate->buffer] = layout.bytes;
+    layout.offsets[allocate.buffer] = layout.bytes;
     const int64_t bytes = elements_of(b) * scalar::bytes_of(b.elem);
     layout.bytes += (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
   });

@@ -14,21 +14,16 @@ struct SharedReads {
 SharedReads shared_reads(const kernel::Kernel& kernel, const kernel::Launch& launch) {
   SharedReads found;
   const uint32_t x = launch.thread_vars[0], y = launch.thread_vars[1];
-  kernel::visit(launch.body, [&](const kernel::Stmt& stmt) {
-    found.combines = found.combines || std::holds_alternative<kernel::Combine>(stmt);
-    const auto* loop = std::get_if<kernel::For>(&stmt);
-    if (loop == nullptr)
-      return;
-    kernel::visit_exprs(loop->body, [&](const scalar::Expr& root) {
-      scalar::visit(root, [&](const scalar::Expr& e) {
-        const auto* load = scalar::as<scalar::Load>(e);
-        if (load == nullptr || kernel.buffers[load->tensor].scope != kernel::Scope::Shared)
-          return;
-        const bool is_by_x = kernel::mentions(e, x), is_by_y = kernel::mentions(e, y);
-        found.has_rows_only = found.has_rows_only || (is_by_y && !is_by_x);
-        found.has_columns_only = found.has_columns_only || (is_by_x && !is_by_y);
-      });
+  found.combines = kernel::has<kernel::Combine>(launch.body);
+  kernel::visit(launch.body, [&](const kernel::For& loop) {
+    kernel::visit_loads(loop.body, [&](const scalar::Load& load, const scalar::Expr& e) {
+      if (kernel.buffers[load.tensor].scope != kernel::Scope::Shared)
+        return;
+      const bool is_by_x = kernel::mentions(e, x), is_by_y = kernel::mentions(e, y);
+      found.has_rows_only = found.has_rows_only || (is_by_y && !is_by_x);
+      found.has_columns_only = found.has_columns_only || (is_by_x && !is_by_y);
     });
+    return kernel::WalkResult::Skip;
   });
   return found;
 }

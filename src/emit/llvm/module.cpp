@@ -26,10 +26,7 @@ std::string inner_name(const ModuleParts& parts) {
 
 std::unordered_set<uint32_t> assigned_variables(const kernel::Block& block) {
   std::unordered_set<uint32_t> result;
-  kernel::visit(block, [&](const kernel::Stmt& s) {
-    if (const auto* n = std::get_if<kernel::Assign>(&s))
-      result.insert(n->var);
-  });
+  kernel::visit(block, [&](const kernel::Assign& assign) { result.insert(assign.var); });
   return result;
 }
 

@@ -36,11 +36,8 @@ Partition partition_of(const kernel::For& loop) {
 /// still be local, when the same number was used in an earlier block.
 std::vector<uint32_t> FunctionEmitter::captured_variables(const kernel::For& loop) const {
   std::set<uint32_t> local{loop.var};
-  kernel::visit(loop.body, [&](const kernel::Stmt& s) {
-    if (const auto* inner = std::get_if<kernel::For>(&s))
-      local.insert(inner->var);
-    else if (const auto* define = std::get_if<kernel::Define>(&s))
-      local.insert(define->var);
+  kernel::visit(loop.body, [&](const kernel::OneOf<kernel::For, kernel::Define> auto& s) {
+    local.insert(s.var);
   });
   std::set<uint32_t> used;
   kernel::visit_exprs(loop.body, [&](const Expr& root) {

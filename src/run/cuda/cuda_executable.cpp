@@ -53,10 +53,8 @@ public:
   Host(const kernel::Kernel& kernel, std::span<const int64_t> params, Start start, Clear clear)
       : params_(params.begin(), params.end()), variables_(kernel.variables.size(), 0),
         start_(std::move(start)), clear_(std::move(clear)) {
-    kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
-      if (const auto* launch = std::get_if<kernel::Launch>(&stmt))
-        numbers_[launch->name] = numbers_.size();
-    });
+    kernel::visit(kernel.body,
+                  [&](const kernel::Launch& launch) { numbers_[launch.name] = numbers_.size(); });
   }
 
   Result<Done, Diagnostic> block(const kernel::Block& statements) {

@@ -30,12 +30,7 @@ struct Measured {
 };
 
 bool has_parallel_loop(const kernel::Kernel& kernel) {
-  bool found = false;
-  kernel::visit(kernel.body, [&](const kernel::Stmt& stmt) {
-    const auto* loop = std::get_if<kernel::For>(&stmt);
-    found = found || (loop && loop->marks.is_parallel);
-  });
-  return found;
+  return kernel::has(kernel.body, [](const kernel::For& loop) { return loop.marks.is_parallel; });
 }
 
 Parsed<Measured> measure(const CommonOptions& options, const driver::Request& request,
