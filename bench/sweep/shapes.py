@@ -56,8 +56,8 @@ class Family:
         self.ratios, self.wrong, self.times = [], [], {}
 
     def add(self, what, is_right, ratio, times=None):
-        """`times`: kawara_ms, peer_ms and peer, where they are known."""
-        if ratio:
+        """`times`: kawara_ms, peer_ms and peer, where they are known. How long a wrong result took says nothing."""
+        if ratio and is_right:
             self.ratios.append((ratio, what))
             self.times[what] = times or {}
         if not is_right:
