@@ -33,7 +33,8 @@ struct ModelOptions {
   graph::DataType floats = graph::DataType::F32;
   GraphOptions graph = {}; ///< of the passes that decide by cost
   ImageOrder images = ImageOrder::ByCost;
-  bool multiplies_bytes = true; ///< products of dequantised bytes, where this processor is fast at it
+  bool multiplies_bytes =
+      true; ///< products of dequantised bytes, where this processor is fast at it
   /// The model's graph once more, from where it came. With it weights that kernels have packed go, so
   /// that a net is in memory once; where plans for other shapes need them, they are read again. Without
   /// effect where inputs may have several shapes, unless it `runs_once`. Such a model can be run, but not

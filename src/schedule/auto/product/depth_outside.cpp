@@ -54,9 +54,8 @@ std::optional<int64_t> depth_outside(const Schedule& schedule, const Product& p,
                 depth = product_over(p.extents, p.depth), room = cpu.caches.l2 / 2;
   const bool keeps_left = p.left_invariant_in_all_outer && packs_left(p, cuts.lanes);
   const bool keeps_right = p.right_invariant_in_all_outer && packs_right(p, cuts.lanes);
-  if (cuts.instruction || outer < 2 || p.combined || p.parts ||
-      p.is_inside || keeps_left == keeps_right || cuts.packs_left_before() ||
-      cuts.packs_right_before())
+  if (cuts.instruction || outer < 2 || p.combined || p.parts || p.is_inside ||
+      keeps_left == keeps_right || cuts.packs_left_before() || cuts.packs_right_before())
     return std::nullopt;
   const int64_t kept = p.extents[keeps_left ? p.rows : p.lanes] * depth * bytes;
   const int64_t step = step_bytes(schedule, p, cuts, bytes);
