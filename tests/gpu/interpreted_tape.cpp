@@ -28,9 +28,22 @@ std::vector<driver::ArgumentSize> sizes_of(const driver::GpuProgram& program) {
   return sizes;
 }
 
+/// The same elements in another shape.
+program::Array shaped(const program::Array& from, const std::vector<int64_t>& shape) {
+  program::Array array(from.elem(), shape);
+  for (int64_t k = 0; k < std::min(array.elements(), from.elements()); ++k)
+    array.set(k, from.get(k));
+  return array;
+}
+
 /// What the program's own meaning gives for these arguments, by name.
 Result<program::Arrays, std::string> meaning_of(const program::Program& program,
-                                                const program::Arrays& inputs) {
+                                                program::Arrays inputs) {
+  // Kernels may count dimensions as one; the elements are the same.
+  const auto shapes = program::required_shapes(program, {});
+  for (size_t t = 0; shapes && t < program.tensors.size(); ++t)
+    if (const auto given = inputs.find(program.tensors[t].name); given != inputs.end())
+      given->second = shaped(given->second, (*shapes)[t]);
   auto expected = program::interpret(program, {}, inputs);
   if (!expected)
     return fail(render({expected.error()}));
