@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 namespace kawara::program::fusion {
 namespace {
@@ -290,26 +291,26 @@ Program without_unit_dims(Program program) {
 }
 
 std::optional<Extents> common_refinement(const Extents& a, const Extents& b) {
-  std::vector<int64_t> ends; // products of the leading extents
-  for (const Extents* shape : {&a, &b}) {
-    int64_t end = 1;
-    for (const int64_t extent : *shape) {
-      if (extent <= 0)
-        return a == b ? std::optional(a) : std::nullopt;
-      ends.push_back(end *= extent);
-    }
-  }
-  std::sort(ends.begin(), ends.end());
-  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  const auto is_empty = [](const Extents& shape) {
+    return std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent <= 0; });
+  };
+  if (is_empty(a) || is_empty(b))
+    return a == b ? std::optional(a) : std::nullopt;
+  // Products of the leading extents; the last of them is the number of elements.
+  std::set<int64_t> of_a{1}, of_b{1};
+  for (const int64_t extent : a)
+    of_a.insert(*of_a.rbegin() * extent);
+  for (const int64_t extent : b)
+    of_b.insert(*of_b.rbegin() * extent);
+  if (*of_a.rbegin() != *of_b.rbegin())
+    return std::nullopt;
+  of_a.merge(of_b);
   Extents out;
-  int64_t before = 1;
-  for (const int64_t end : ends) {
-    if (end == 1)
-      continue;
-    if (end % before != 0)
+  for (auto end = std::next(of_a.begin()); end != of_a.end(); ++end) {
+    const int64_t before = *std::prev(end);
+    if (*end % before != 0)
       return std::nullopt;
-    out.push_back(end / before);
-    before = end;
+    out.push_back(*end / before);
   }
   return out;
 }
@@ -327,7 +328,8 @@ std::optional<Program> refined(const Program& program, uint32_t tensor, const Ex
     if (parts.size() > 1 && !cutter.cut(tensor, d, parts))
       return std::nullopt;
   }
-  return cutter.done();
+  Program out = cutter.done();
+  return extents_of(out.tensors[tensor]) == shape ? std::optional(std::move(out)) : std::nullopt;
 }
 
 } // namespace kawara::program::fusion

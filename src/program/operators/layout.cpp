@@ -180,7 +180,7 @@ void cut_line(Definition& d, const std::vector<Cut>& cuts) {
   Shape from, to;
   std::vector<std::string> source, target;
   for (const Cut& cut : joined) {
-    if (cut.extent == 1)
+    if (cut.extent == 1 && cut.count == 1)
       continue;
     const std::string i = "i" + std::to_string(to.size());
     // A part of that size has a number, which is the index of a dimension: what reads it sees dimensions, no distances.

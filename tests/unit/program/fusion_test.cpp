@@ -96,6 +96,20 @@ TEST(Nests, CommonRefinementCutsBoth) {
   EXPECT_EQ(common_refinement({4, 6}, {2, 12}), (Extents{2, 2, 6}));
   EXPECT_EQ(common_refinement({4, 6}, {3, 8}), std::nullopt);
   EXPECT_EQ(common_refinement({}, {1}), Extents{});
+  EXPECT_EQ(common_refinement({}, {4}), std::nullopt);
+  EXPECT_EQ(common_refinement({2, 3}, {2}), std::nullopt);
+  EXPECT_EQ(common_refinement({0, 3}, {0, 3}), (Extents{0, 3}));
+  EXPECT_EQ(common_refinement({0, 3}, {3, 0}), std::nullopt);
+}
+
+TEST(Nests, RefinedHasTheShapeOrIsNothing) {
+  const Program relu = program_of(kRelu);
+  const auto cut = refined(relu, 0, {6, 8});
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(extents_of(cut->tensors[0]), (Extents{6, 8}));
+  // A caller that cuts until shapes agree would go on for ever.
+  EXPECT_FALSE(refined(relu, 0, {48, 2}));
+  EXPECT_FALSE(refined(relu, 0, {}));
 }
 
 TEST(Compose, PutsWhatFollowsAProductIntoOneStatement) {

@@ -48,6 +48,13 @@ TEST(ConstantIndex, IsASliceWhereIndicesFollowEachOther) {
   EXPECT_EQ(calls_with({7}, one(-2), 0), 0);
 }
 
+TEST(ConstantIndex, RepeatsTheOneOfADimension) {
+  EXPECT_EQ(calls_with({1, 5, 4}, integers({0, 0, -1}), 0), 0);
+  EXPECT_EQ(calls_with({3, 1, 4}, integers({-1, 0}), 1), 0);
+  EXPECT_EQ(calls_with({5, 1}, integers({0, 0, 0}), 1), 0);
+  EXPECT_EQ(calls_with({1}, integers({0, 0}), 0), 0);
+}
+
 TEST(ConstantIndex, IsLookedUpElsewhere) {
   EXPECT_EQ(calls_with({3, 5, 4}, integers({0, 1, 3}), 1), 1);
   EXPECT_EQ(calls_with({3, 5, 4}, integers({2, 2}), 1), 0); // a distance of 0 is one, too
