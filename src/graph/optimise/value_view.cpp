@@ -313,7 +313,7 @@ std::optional<std::vector<ViewOp>> view_ops(const views::ViewSteps& steps, Shape
 bool may_write_views(const Graph& graph) { return version_of(graph) >= 10; }
 
 ValueId write_view(Edit& edit, ValueTypes& types, std::vector<Node>& nodes, ValueId base,
-                   const std::vector<ViewOp>& ops, const std::string& name, ValueId result) {
+                   const std::vector<ViewOp>& ops, std::string name, ValueId result) {
   const DataType elem = types.of(base)->elem;
   ValueId at = base;
   for (const ViewOp& op : ops) {

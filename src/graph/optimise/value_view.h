@@ -45,7 +45,8 @@ std::optional<std::vector<ViewOp>> view_ops(const views::ViewSteps&, Shape base)
 /// Can such operators be written for this version of the standard?
 bool may_write_views(const Graph&);
 /// Adds the operators to `nodes`, the first reading the base, and gives their result: `result`, if there is one and a node is needed.
+/// The name is a copy: the graph's own names move when values are added.
 ValueId write_view(Edit&, ValueTypes&, std::vector<Node>& nodes, ValueId base,
-                   const std::vector<ViewOp>&, const std::string& name, ValueId result = kAbsent);
+                   const std::vector<ViewOp>&, std::string name, ValueId result = kAbsent);
 
 } // namespace kawara::graph::optimise

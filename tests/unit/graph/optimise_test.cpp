@@ -90,6 +90,27 @@ TEST(JoinViews, MakesChainsShort) {
       "Transpose Relu");
 }
 
+TEST(JoinViews, NamesItsNodesAfterTheResult) {
+  // So many values that adding one moves them all, with one number of them or another.
+  for (size_t others = 0; others < 20; ++others) {
+    std::vector<Line> lines{
+        {"a", "Slice", {"x", "one", "three", "zero"}},
+        {"the last of the views in a chain", "Slice", {"a", "one", "two", "zero"}},
+        {"y", "Relu", {"the last of the views in a chain"}}};
+    for (size_t k = 0; k < others; ++k)
+      lines.push_back({"y" + std::to_string(k), "Relu", {"x"}});
+    const Graph graph = graph_of(lines,
+                                 {{"zero", numbers({0})},
+                                  {"one", numbers({1})},
+                                  {"two", numbers({2})},
+                                  {"three", numbers({3})}},
+                                 {{"x", {4, 6, 10}}});
+    for (const Node& node : remove_dead(join_views(graph, nullptr), nullptr).nodes)
+      EXPECT_TRUE(node.op == "Relu" || node.name.starts_with("the last of the views in a chain"))
+          << node.name;
+  }
+}
+
 TEST(JoinViews, KnowsSymbolsByTheirNames) {
   Graph graph = graph_of({{"a", "Reshape", {"x", "apart"}},
                           {"b", "Transpose", {"a"}, {{"perm", list({0, 2, 1, 3})}}},
