@@ -48,7 +48,8 @@ private:
     if (loop.marks.is_parallel)
       words += " parallel";
     if (loop.marks.vector_width != 0)
-      words += " vector(" + std::to_string(loop.marks.vector_width) + ")";
+      words += (loop.marks.is_scan ? " scan(" : " vector(") +
+               std::to_string(loop.marks.vector_width) + ")";
     if (loop.marks.unroll == poly::kFullUnroll)
       words += " unroll";
     else if (loop.marks.unroll != 0)

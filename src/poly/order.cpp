@@ -70,7 +70,7 @@ std::string marks_text(const Marks& marks) {
   if (marks.is_parallel)
     text += " parallel";
   if (marks.vector_width)
-    text += " vector(" + std::to_string(marks.vector_width) + ")";
+    text += (marks.is_scan ? " scan(" : " vector(") + std::to_string(marks.vector_width) + ")";
   if (marks.unroll == kFullUnroll)
     text += " unroll";
   else if (marks.unroll)

@@ -35,6 +35,7 @@ struct Prefetched {
 struct Marks {
   bool is_parallel = false;
   int64_t vector_width = 0; ///< 0: not vectorised; else lanes
+  bool is_scan = false;     ///< a vector loop whose lanes hand on running values (prefix sums)
   int64_t unroll = 0;       ///< 0: not unrolled; kFullUnroll: completely; else copies
   bool is_isolated = false; ///< full tiles apart from partial ones (a tile's point loop)
   std::vector<Prefetched> prefetches;

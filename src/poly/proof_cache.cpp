@@ -7,7 +7,8 @@ namespace {
 
 bool is_same_level(const ProvedOrder::Level& a, const ProvedOrder::Level& b) {
   return a.is_parallel == b.is_parallel && a.vector_width == b.vector_width &&
-         scalar::equal(a.source, b.source) && scalar::equal(a.sink, b.sink);
+         a.is_scan == b.is_scan && scalar::equal(a.source, b.source) &&
+         scalar::equal(a.sink, b.sink);
 }
 
 } // namespace

@@ -16,6 +16,7 @@ struct ProvedOrder {
     Expr source, sink; ///< rows
     bool is_parallel = false;
     int64_t vector_width = 0; ///< of lanes along this loop
+    bool is_scan = false;     ///< lanes hand on the dependence's running value
   };
   std::vector<Level> levels;
   int order = 0; ///< in the sequence where the two part: -1, 0 or 1

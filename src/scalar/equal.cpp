@@ -28,7 +28,7 @@ uint64_t payload(const Expr& e) {
       [&](const Ramp& n) { return bits(n.stride); },
       [&](const Runs& n) { return mix(bits(n.length), bits(n.stride)); },
       [&](const Broadcast&) { return bits(0); }, [&](const Reduce& n) { return bits(n.op); },
-      [&](const Fma&) { return bits(0); },
+      [&](const Scan& n) { return bits(n.op); }, [&](const Fma&) { return bits(0); },
       [&](const Instruction& n) { return bits(std::hash<std::string>{}(n.name)); },
       [&](const Within& n) { return mix(bits(n.tensor), bits(n.dim)); });
 }

@@ -310,6 +310,7 @@ public:
         },
         [&](const Broadcast& n) { return at_lane(lane_ % n.arg.type().lanes).eval(n.arg); },
         [&](const Reduce& n) { return eval_reduce(n, e.type().lanes); },
+        [&](const Scan& n) { return eval_scan(n, e.type()); },
         [&](const Fma& n) -> std::optional<Value> {
           const auto a = eval(n.a), b = eval(n.b), c = eval(n.c);
           return a && b && c ? std::optional(operations_.apply_fma(e.type().elem, *a, *b, *c))
@@ -353,6 +354,16 @@ private:
       total = operations_.reduce(n.op, elem, *total, *next);
     }
     return total;
+  }
+
+  std::optional<Value> eval_scan(const Scan& n, Type type) const {
+    auto value = at_lane(type.lanes - 1).eval(n.before);
+    for (int lane = 0; value && lane <= lane_; ++lane) {
+      const auto next = at_lane(lane).eval(n.arg);
+      value =
+          next ? std::optional(operations_.reduce(n.op, type.elem, *value, *next)) : std::nullopt;
+    }
+    return value;
   }
 
   const Leaves& leaves_;

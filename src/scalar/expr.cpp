@@ -196,6 +196,14 @@ Expr reduce(ReduceOp op, Expr arg, uint16_t lanes) {
   return arg.type().lanes == lanes ? arg : make(type, Reduce{op, std::move(arg)});
 }
 
+Expr scan(ReduceOp op, Expr before, Expr arg) {
+  KAWARA_CHECK(before && arg && op != ReduceOp::None && before.type() == arg.type() &&
+                   is_computed(arg.type().elem),
+               "running " + std::string(name_of(op)));
+  const Type type = arg.type();
+  return make(type, Scan{op, std::move(before), std::move(arg)});
+}
+
 Expr within(Expr index, Expr extent, uint32_t tensor, uint32_t dim) {
   KAWARA_CHECK(index && extent && index.type() == extent.type() && index.type().elem == Elem::I64,
                "a checked index");

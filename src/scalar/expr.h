@@ -15,7 +15,7 @@ namespace kawara::scalar {
 // The expression grammar, shared by Program, Scop and Kernel.
 //
 //   expr = IntLit | FloatLit | Iter | Param | Var | Load | Unary | Binary | Select | Cast | Within
-//        | Fma | Ramp | Runs | Broadcast | Reduce | Instruction       (the last five: kernels only)
+//        | Fma | Ramp | Runs | Broadcast | Reduce | Scan | Instruction       (the last six: kernels only)
 //
 // Semantics. Expressions have no effects and a fixed type. Operands of a Binary have the type of
 // each other; arithmetic is done in that type: integers wrap, floats round to nearest even after
@@ -126,6 +126,7 @@ struct Ramp;
 struct Runs;
 struct Broadcast;
 struct Reduce;
+struct Scan;
 struct Fma;
 struct Instruction;
 struct Within;
@@ -179,6 +180,11 @@ struct Reduce {
   ReduceOp op;
   Expr arg;
 };
+/// The running value of a scan in lanes: lane k is the last lane of `before`, combined with lanes 0 to k of `arg`.
+struct Scan {
+  ReduceOp op;
+  Expr before, arg;
+};
 struct Fma {
   Expr a, b, c;
 };
@@ -210,7 +216,7 @@ private:
 struct Node {
   Type type;
   std::variant<IntLit, FloatLit, Iter, Param, Var, Load, Unary, Binary, Select, Cast, Ramp, Runs,
-               Broadcast, Reduce, Fma, Instruction, Within>
+               Broadcast, Reduce, Scan, Fma, Instruction, Within>
       kind;
   SimplestMark simplest = {};
 };
@@ -235,6 +241,7 @@ Expr runs(Expr base, int64_t length, int64_t stride, uint16_t lanes);
 Expr broadcast(Expr arg, uint16_t lanes); ///< a multiple of the lanes of `arg`
 /// `lanes` times a power of two makes the lanes of `arg`, or is 1.
 Expr reduce(ReduceOp, Expr arg, uint16_t lanes = 1);
+Expr scan(ReduceOp, Expr before, Expr arg); ///< both of the type of the result
 Expr fma(Expr a, Expr b, Expr c);
 /// The accumulator is the last argument; the value has its type.
 Expr instruction(std::string name, std::vector<Expr> args);

@@ -189,6 +189,9 @@ private:
               e.type().lanes == 1 ? "" : ", " + std::to_string(e.type().lanes);
           return "reduce_" + std::string(name_of(n.op)) + "(" + print(n.arg, 0) + lanes + ")";
         },
+        [&](const Scan& n) {
+          return call("scan_" + std::string(name_of(n.op)), {n.before, n.arg});
+        },
         [&](const Fma& n) {
           return call("fma", {n.a, n.b, n.c});
         },

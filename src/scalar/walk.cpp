@@ -23,6 +23,9 @@ std::vector<Expr> children(const Expr& e) {
       [](const Cast& n) { return List{n.arg}; }, [](const Ramp& n) { return List{n.base}; },
       [](const Runs& n) { return List{n.base}; }, [](const Broadcast& n) { return List{n.arg}; },
       [](const Reduce& n) { return List{n.arg}; },
+      [](const Scan& n) {
+        return List{n.before, n.arg};
+      },
       [](const Fma& n) {
         return List{n.a, n.b, n.c};
       },
@@ -79,6 +82,10 @@ Expr with_children(const Expr& e, std::vector<Expr> c) {
       [&](const Reduce& n) {
         expect(1);
         return reduce(n.op, c[0], e.type().lanes);
+      },
+      [&](const Scan& n) {
+        expect(2);
+        return scan(n.op, c[0], c[1]);
       },
       [&](const Fma&) {
         expect(3);

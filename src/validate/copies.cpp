@@ -39,7 +39,7 @@ Copies::Copies(const Leaf& first)
                                                                                   first.position} {}
 
 bool Copies::take(const Leaf& leaf) {
-  if (!are_alike(first_, leaf))
+  if (first_.is_scan || !are_alike(first_, leaf)) // vectors of a scan follow each other
     return false;
   auto apart = distance(first_, leaf);
   if (!apart)

@@ -14,6 +14,8 @@ struct Leaf {
   std::vector<scalar::Expr> iters, points;
   uint32_t position = 0, last = 0;
   bool is_padded = false, is_per_thread = false;
+  bool is_scan =
+      false; ///< what is stored are running values: each lane, the last point, comes after the one before it
 };
 
 /// Copies of one leaf at constant distances: those that fill a grid become points of one leaf.

@@ -127,6 +127,13 @@ private:
     }
     if (parting.side == Parting::Side::First || tied.is_empty())
       return;
+    // The lanes of a scan hand on what they make, each to the next.
+    if (&a == &b && a.scanned_lane && dependence.kind == poly::DependenceKind::Flow) {
+      const Step lane{Kind::Serial, *a.scanned_lane};
+      tied = tied.subtract(poly::equal_map(before(lane).add_constant(1), after(lane)));
+      if (tied.is_empty())
+        return;
+    }
     // Lanes all read before one writes.
     if (&a == &b && dependence.kind == poly::DependenceKind::Anti &&
         a.path.back().at == a.last_copy)

@@ -3,6 +3,7 @@
 #include "kernel/walk.h"
 
 #include <map>
+#include <set>
 
 namespace kawara::validate {
 namespace {
@@ -17,6 +18,7 @@ public:
     assigns_indices_ = kernel::has(kernel.body, [&](const kernel::Assign& assign) {
       return kernel.variables[assign.var].type == scalar::kIndex;
     });
+    find_running_variables();
   }
 
   DomainFacts read() {
@@ -33,7 +35,7 @@ private:
       path_.push_back({Step::Kind::Position, n});
       if (const kernel::Origins* origins = kernel::origins_of(statements[n]))
         for (const Origin& origin : *origins)
-          add_leaf(origin, n, copies);
+          add_leaf(origin, n, is_scan(statements[n]), copies);
       accesses_.at(statements[n], place_);
       std::visit([&](const auto& s) { one(s); }, statements[n]);
       path_.pop_back();
@@ -120,8 +122,28 @@ private:
     place_.conditions.resize(conditions);
   }
 
-  void add_leaf(const Origin& origin, uint32_t position, std::vector<Copies>& copies) {
-    Leaf leaf{origin.statement, {}, {}, position, position, origin.is_padded, origin.is_per_thread};
+  /// Variables that only ever become the running values behind the ones they have.
+  void find_running_variables() {
+    std::set<uint32_t> others;
+    kernel::visit(kernel_.body, [&](const kernel::Assign& assign) {
+      const auto* scan = scalar::as<scalar::Scan>(assign.value);
+      const auto* before = scan != nullptr ? scalar::as<scalar::Var>(scan->before) : nullptr;
+      (before != nullptr && before->id == assign.var ? running_ : others).insert(assign.var);
+    });
+    for (const uint32_t var : others)
+      running_.erase(var);
+  }
+
+  bool is_scan(const kernel::Stmt& stmt) const {
+    const auto* store = std::get_if<kernel::Store>(&stmt);
+    const auto* value = store != nullptr ? scalar::as<scalar::Var>(store->value) : nullptr;
+    return value != nullptr && store->op == scalar::ReduceOp::None && running_.contains(value->id);
+  }
+
+  void add_leaf(const Origin& origin, uint32_t position, bool is_scan,
+                std::vector<Copies>& copies) {
+    Leaf leaf{origin.statement,     {},     {}, position, position, origin.is_padded,
+              origin.is_per_thread, is_scan};
     bool is_readable = true;
     const auto read = [&](const Expr& e) {
       const Expr inside = place_.of_origin(e);
@@ -158,6 +180,7 @@ private:
   Place place_;
   uint32_t loops_ = 0; ///< of the kernel so far
   bool assigns_indices_ = false;
+  std::set<uint32_t> running_; ///< variables of scans
   bool is_then_ = true, is_otherwise_ = true;
 };
 

@@ -87,6 +87,8 @@ private:
     run.last_copy = leaf.last;
     run.is_padded = leaf.is_padded;
     run.is_per_thread = leaf.is_per_thread;
+    if (leaf.is_scan && !leaf.points.empty())
+      run.scanned_lane = static_cast<uint32_t>(place.loops + leaf.points.size() - 1);
     run.is_then = place.is_then;
     run.is_otherwise = place.is_otherwise;
     run.sets = std::make_shared<LoopSets>(scop_, leaf, at, loops_);

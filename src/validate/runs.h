@@ -44,10 +44,11 @@ struct Run {
   /// The way back from instances, where it can be read off; then `range` are the instances, and no two points run the same.
   std::optional<Inverse> inverse;
   std::optional<isl::set> range;
-  bool is_padded = false;     ///< kernel::Origin
-  bool is_per_thread = false; ///< kernel::Origin
-  bool is_then = true;        ///< BlockPlace
-  bool is_otherwise = true;   ///< BlockPlace
+  bool is_padded = false;               ///< kernel::Origin
+  bool is_per_thread = false;           ///< kernel::Origin
+  std::optional<uint32_t> scanned_lane; ///< dimension of the lanes of a scan
+  bool is_then = true;                  ///< BlockPlace
+  bool is_otherwise = true;             ///< BlockPlace
 };
 
 /// What a kernel runs, as far as it can be read back.

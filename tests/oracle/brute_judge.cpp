@@ -2,6 +2,7 @@
 
 #include "oracle/moment.h"
 #include "oracle/record.h"
+#include "scalar/running_value.h"
 
 #include <algorithm>
 #include <map>
@@ -56,7 +57,8 @@ private:
       if (loop.marks.is_parallel && is_equal_above(c, k) && !is_equal_above(c, end))
         return "parallel " + loop.name;
       if (loop.marks.vector_width > 1 && !is_free &&
-          lanes_collide(c, end - 1, loop.marks.vector_width))
+          lanes_collide(c, end - 1, loop.marks.vector_width) &&
+          !(loop.marks.is_scan && is_running_value(c, end - 1)))
         return "vector " + loop.name;
       if (row(c.source, k) != row(c.sink, k))
         break;
@@ -75,6 +77,13 @@ private:
     const size_t position = 2 * (at + 1);
     const int64_t x = moments_[c.source][position], y = moments_[c.sink][position];
     return !(x < y || (x == y && c.kind == DependenceKind::Anti));
+  }
+
+  /// What a scan hands on from one iteration to the next.
+  bool is_running_value(const Conflict& c, size_t at) const {
+    const uint32_t statement = run_.instances[c.source].statement;
+    return c.kind == DependenceKind::Flow && statement == run_.instances[c.sink].statement &&
+           run_.scans.contains(statement) && row(c.sink, at) - row(c.source, at) == 1;
   }
 
   /// One past the last loop that runs as one with the loop at depth `k`.
@@ -101,6 +110,17 @@ private:
   std::map<uint32_t, Path> paths_;
 };
 
+/// `element = element before op term`, where storing rounds nothing and the contract lets it be regrouped.
+bool is_scan(const program::Statement& text, const std::vector<program::Tensor>& tensors,
+             program::Numerics numerics) {
+  const scalar::Elem elem = tensors[text.tensor].elem;
+  return numerics != program::Numerics::Exact && !text.over && scalar::compute_type(elem) == elem &&
+         text.value.type().elem == elem &&
+         scalar::running_value(scalar::load(text.tensor, text.index, {elem, 1}), text.op,
+                               text.value)
+             .has_value();
+}
+
 Run finished(Run run, program::Numerics numerics, const std::vector<program::Tensor>& tensors,
              const program::Arrays& inputs) {
   std::vector<std::vector<Touch>> touches;
@@ -111,6 +131,9 @@ Run finished(Run run, program::Numerics numerics, const std::vector<program::Ten
       touches.push_back(touches_of(run.statements[instance.statement], instance.iters, run.params));
   run.conflicts = conflicts_of(run.instances, run.statements, touches);
   run.may_reassociate = numerics != program::Numerics::Exact;
+  for (uint32_t s = 0; s < run.statements.size(); ++s)
+    if (is_scan(run.statements[s], tensors, numerics))
+      run.scans.insert(s);
   return run;
 }
 
@@ -123,13 +146,13 @@ bool depends_on_data(const Run& run) {
 
 Run run_of(const program::Program& program, const std::vector<int64_t>& params,
            const program::Arrays& inputs) {
-  return finished({program.statements, params, instances_of(program, params), {}, true},
+  return finished({program.statements, params, instances_of(program, params), {}, true, {}},
                   program.numerics, program.tensors, inputs);
 }
 
 Run run_of(const poly::Scop& scop, const std::vector<int64_t>& params,
            const program::Arrays& inputs) {
-  return finished({statements_of(scop), params, instances_of(scop, params), {}, true},
+  return finished({statements_of(scop), params, instances_of(scop, params), {}, true, {}},
                   scop.numerics, scop.tensors, inputs);
 }
 

@@ -5,6 +5,7 @@
 #include "program/interpret/values.h"
 
 #include <optional>
+#include <set>
 #include <string>
 
 namespace kawara::oracle {
@@ -16,6 +17,7 @@ struct Run {
   std::vector<Instance> instances; ///< in source order
   std::vector<Conflict> conflicts;
   bool may_reassociate = true; ///< the numerics contract lets reductions be reordered
+  std::set<uint32_t> scans;    ///< statements that store running values which may be regrouped
 };
 
 /// `inputs` decide which elements are touched where indices are read from them.
@@ -37,7 +39,8 @@ struct Broken {
 /// Legal (empty) iff no two instances share a moment, every conflict runs in order (reductions
 /// excepted where the contract allows), no conflict at all lies in two iterations of a parallel
 /// loop, and lanes of a vector loop keep theirs: for `width` consecutive values, statement by
-/// statement, all lanes read before any lane writes.
+/// statement, all lanes read before any lane writes, but for the running value of a scan, which goes from
+/// each lane to the next where the loop is marked so.
 std::optional<Broken> brute_judge(const Run&, const poly::Order&);
 
 /// "S1(2, 0)"

@@ -104,11 +104,11 @@ private:
     }
     if (marks.vector_width > 1 && last > depth)
       return run_iterations(iterations_of(node, todo, depth, last - 1), [&](const Todo& part) {
-        run_vectors(*inner, iterations_of(*inner, part, last, last), marks.vector_width);
+        run_vectors(*inner, iterations_of(*inner, part, last, last), marks);
       });
     Iterations iterations = iterations_of(node, todo, depth, last);
     if (marks.vector_width > 1)
-      return run_vectors(*inner, iterations, marks.vector_width);
+      return run_vectors(*inner, iterations, marks);
     if (marks.is_parallel)
       std::shuffle(iterations.begin(), iterations.end(), random_);
     run_iterations(iterations, [&](const Todo& part) { run(inner->body, part, last + 1); });
@@ -142,26 +142,31 @@ private:
 
   /// A vector holds the iterations of `width` consecutive values; which value begins one is drawn, as
   /// peeling would choose it.
-  void run_vectors(const TreeNode& node, const Iterations& iterations, int64_t width) {
+  void run_vectors(const TreeNode& node, const Iterations& iterations, const poly::Marks& marks) {
     if (iterations.empty())
       return;
+    const int64_t width = marks.vector_width;
     int64_t last = iterations.front().value + static_cast<int64_t>(random_() % 64) % width;
     for (size_t begin = 0, end = 0; begin < iterations.size(); begin = end, last += width) {
       while (end < iterations.size() && iterations[end].value <= last)
         ++end;
       for (const TreeNode& leaf : node.body)
-        run_lanes(leaf, iterations, begin, end);
+        run_lanes(leaf, iterations, begin, end, marks.is_scan);
     }
   }
 
-  void run_lanes(const TreeNode& leaf, const Iterations& iterations, size_t begin, size_t end) {
+  void run_lanes(const TreeNode& leaf, const Iterations& iterations, size_t begin, size_t end,
+                 bool is_scan) {
     KAWARA_CHECK(!leaf.is_loop(), "a vector loop is innermost");
     // A loop over a range that is read is no lane's work: one after the other.
-    const bool is_whole = run_.statements[leaf.statement().value].over.has_value();
+    // Each lane of a scan takes what the one before it stored; what it adds no lane of the statement stores.
+    const uint32_t statement = leaf.statement().value;
+    const bool is_whole =
+        run_.statements[statement].over.has_value() || (is_scan && run_.scans.contains(statement));
     std::vector<Store> stores;
     for (size_t k = begin; k < end; ++k) {
       const Todo& todo = iterations[k].todo;
-      const auto at = todo.find(leaf.statement().value);
+      const auto at = todo.find(statement);
       if (at == todo.end())
         continue;
       for (const size_t i : at->second) {

@@ -368,6 +368,7 @@ std::string CExpr::print(const Expr& e) {
       [&](const scalar::Runs&) { return impossible("runs"); },
       [&](const scalar::Broadcast&) { return impossible("broadcast"); },
       [&](const scalar::Reduce&) { return impossible("reduce"); },
+      [&](const scalar::Scan&) { return impossible("scan"); },
       [&](const scalar::Fma& n) {
         return std::string("fma") + (e.type().elem == Elem::F32 ? "f(" : "(") + print(n.a) + ", " +
                print(n.b) + ", " + print(n.c) + ")";

@@ -177,7 +177,8 @@ private:
 
   void pragma(const For& loop) {
     std::string words = loop.marks.is_parallel ? " parallel for" : "";
-    if (loop.marks.vector_width > 1 && stores_move(loop) && !kernel::has<For>(loop.body))
+    if (loop.marks.vector_width > 1 && !loop.marks.is_scan && stores_move(loop) &&
+        !kernel::has<For>(loop.body))
       if (const auto clauses = reductions(loop))
         words += " simd safelen(" + std::to_string(loop.marks.vector_width) + ")" + *clauses;
     if (words.empty())

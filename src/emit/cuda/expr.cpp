@@ -458,6 +458,7 @@ std::string CudaExpr::node(const Expr& e) {
       [&](const scalar::Runs&) { return impossible("runs"); },
       [&](const scalar::Broadcast&) { return impossible("broadcast"); },
       [&](const scalar::Reduce&) { return impossible("reduce"); },
+      [&](const scalar::Scan&) { return impossible("scan"); },
       [&](const scalar::Instruction&) { return impossible("instruction of a processor"); },
       [&](const scalar::Within& n) {
         need("within");

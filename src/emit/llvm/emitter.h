@@ -180,6 +180,7 @@ private:
   Value* combine(scalar::ReduceOp, scalar::Elem, Value* old, Value* value);
   Value* folded(scalar::ReduceOp, scalar::Elem, Value* value, uint16_t lanes);
   Value* emit_reduce(const scalar::Reduce&, uint16_t lanes);
+  Value* emit_scan(const scalar::Scan&, scalar::Type);
 
   // division.cpp
   bool is_natural_division(const scalar::Binary&) const;

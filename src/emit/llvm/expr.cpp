@@ -98,6 +98,7 @@ llvm::Value* FunctionEmitter::emit_node(const Expr& e) {
         return repeated(emit(n.arg), type.lanes);
       },
       [&](const scalar::Reduce& n) -> Value* { return emit_reduce(n, e.type().lanes); },
+      [&](const scalar::Scan& n) -> Value* { return emit_scan(n, type); },
       [&](const scalar::Fma& n) -> Value* {
         Value* a = constants_.operand(emit(n.a));
         Value* b = constants_.operand(emit(n.b));

@@ -1,5 +1,6 @@
 #include "emit/llvm/emitter.h"
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -70,6 +71,22 @@ llvm::Value* FunctionEmitter::emit_reduce(const scalar::Reduce& n, uint16_t lane
   default:
     return b_.CreateFPMinimumReduce(v);
   }
+}
+
+/// Each lane takes the one before it, then the one two before, four before, ...: as many steps as the number of lanes has digits.
+/// Only the last step waits for the lanes before.
+llvm::Value* FunctionEmitter::emit_scan(const scalar::Scan& n, scalar::Type type) {
+  const int lanes = type.lanes;
+  Value* neutral = emit(scalar::identity_of(n.op, type));
+  Value* v = emit(n.arg);
+  std::vector<int> places(static_cast<size_t>(lanes));
+  for (int distance = 1; distance < lanes; distance *= 2) {
+    for (int lane = 0; lane < lanes; ++lane) // from the second operand on: the neutral element
+      places[static_cast<size_t>(lane)] = lane < distance ? lanes : lane - distance;
+    v = combine(n.op, type.elem, b_.CreateShuffleVector(v, neutral, places), v);
+  }
+  std::fill(places.begin(), places.end(), lanes - 1);
+  return combine(n.op, type.elem, b_.CreateShuffleVector(emit(n.before), places), v);
 }
 
 } // namespace kawara::emit

@@ -70,6 +70,13 @@ Lanes Machine::eval(const Expr& e) {
               algebra_.reduce(n.op, e.type().elem, totals[lane % lanes], values[lane]);
         return totals;
       },
+      [&](const scalar::Scan& n) {
+        Lanes values = eval(n.arg);
+        Value running = eval(n.before).back();
+        for (auto& value : values)
+          value = running = algebra_.reduce(n.op, e.type().elem, running, value);
+        return values;
+      },
       [&](const scalar::Fma& n) {
         Lanes a = eval(n.a);
         const Lanes b = eval(n.b), c = eval(n.c);

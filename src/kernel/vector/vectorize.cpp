@@ -5,6 +5,7 @@
 #include "kernel/loops/unroll.h"
 #include "kernel/vars.h"
 #include "kernel/vector/if_convert.h"
+#include "kernel/vector/running_lanes.h"
 #include "kernel/vector/stored_by_position.h"
 #include "kernel/vector/vector_expr.h"
 #include "kernel/walk.h"
@@ -64,7 +65,7 @@ public:
     if (rest_ == Rest::NarrowVector && !has_vectors_)
       return {};
     const auto trips = trip_count(loop_);
-    copies_ = accumulators_.empty() || folds() ? 1 : kAccumulators;
+    copies_ = accumulators_.empty() || folds() || !scans_.empty() ? 1 : kAccumulators;
     if (const auto most = trips ? trips : most_trips(); most && *most < lanes_ * copies_)
       copies_ = 1;
     if (trips && *trips < lanes_) {
@@ -99,6 +100,14 @@ private:
       const auto* store = std::get_if<Store>(&stmt);
       if (store == nullptr)
         return false;
+      if (loop_.marks.is_scan && reads_own_buffer(*store)) {
+        auto scan = running_lanes(kernel_, loop_, *store);
+        if (!scan || !vector_store(scan->terms, vector) || register_bytes_ == 0)
+          return false;
+        scans_.push_back(*std::move(scan));
+        has_vectors_ = true;
+        continue;
+      }
       if (is_accumulation(*store, vector) && accumulator_of(*store) == nullptr)
         accumulators_.push_back({*store, {}, {}});
       has_fused_nests_ |= accumulator_of(*store) == nullptr;
@@ -108,7 +117,8 @@ private:
   }
 
   bool has_narrow_rest(int64_t iterations) const {
-    return rest_ == Rest::NarrowVector && iterations > 1 && (accumulators_.empty() || folds());
+    return rest_ == Rest::NarrowVector && iterations > 1 && scans_.empty() &&
+           (accumulators_.empty() || folds());
   }
 
   /// A loop that does more than add up has vectors side by side already, and needs the registers. Products would no longer be
@@ -180,6 +190,13 @@ private:
     return is_alone;
   }
 
+  const RunningLanes* running_of(const Store& store) const {
+    for (const RunningLanes& scan : scans_)
+      if (is_same_update(scan.store, store) && scalar::equal(scan.store.value, store.value))
+        return &scan;
+    return nullptr;
+  }
+
   static bool is_same_update(const Store& a, const Store& b) {
     return a.buffer == b.buffer && a.op == b.op &&
            std::equal(a.index.begin(), a.index.end(), b.index.begin(), b.index.end(),
@@ -226,11 +243,17 @@ private:
                                    lanes_at(store->origins, at)});
         continue;
       }
-      if (const auto whole = vector_store(*store, vector)) {
-        Store moved = *whole;
+      const RunningLanes* scan = running_of(*store);
+      if (auto whole = vector_store(scan != nullptr ? scan->terms : *store, vector)) {
+        Store moved = *std::move(whole);
         for (Expr& e : moved.index)
           e = placed(e);
         moved.value = placed(moved.value);
+        if (scan != nullptr) {
+          const Expr running = scalar::var(scan->var, moved.value.type());
+          result.emplace_back(Assign{scan->var, scalar::scan(scan->op, running, moved.value), {}});
+          moved.value = running;
+        }
         moved.origins = lanes_at(store->origins, at);
         result.emplace_back(std::move(moved));
         continue;
@@ -277,6 +300,12 @@ private:
   }
 
   void open(Block& out) {
+    for (RunningLanes& scan : scans_) {
+      const std::string name = kernel_.buffers[scan.store.buffer].name + "_running";
+      scan.var = add_variable(kernel_, name, vector_type(scan.before));
+      const Expr before = substitute_var(scan.before, loop_.var, loop_.lo);
+      out.emplace_back(Define{scan.var, scalar::broadcast(before, lanes_)});
+    }
     for (Accumulator& a : accumulators_) {
       a.type = {a.update.value.type().elem, accumulator_lanes(a)};
       for (int64_t copy = 0; copy < copies_; ++copy) {
@@ -375,14 +404,17 @@ private:
   Block general() {
     Block result;
     const uint32_t end = define_end(result, "_rest", lanes_ * loop_.step);
-    if (accumulators_.empty()) {
+    if (accumulators_.empty() && scans_.empty()) {
       result.emplace_back(vector_loop(loop_.lo, scalar::var(end), 1));
     } else {
       Block vectors;
       open(vectors);
-      const uint32_t group_end = define_end(vectors, "_group", lanes_ * copies_ * loop_.step);
-      vectors.emplace_back(vector_loop(loop_.lo, scalar::var(group_end), copies_));
-      vectors.emplace_back(vector_loop(scalar::var(group_end), scalar::var(end), 1));
+      Expr grouped = loop_.lo;
+      if (copies_ > 1) {
+        grouped = scalar::var(define_end(vectors, "_group", lanes_ * copies_ * loop_.step));
+        vectors.emplace_back(vector_loop(loop_.lo, grouped, copies_));
+      }
+      vectors.emplace_back(vector_loop(grouped, scalar::var(end), 1));
       close(vectors);
       // Without a full vector the element must not be touched: it may not exist.
       result.emplace_back(
@@ -402,6 +434,7 @@ private:
   bool has_vectors_ = false;
   bool has_fused_nests_ = false; ///< statements that are no updates of accumulators
   std::vector<Accumulator> accumulators_;
+  std::vector<RunningLanes> scans_;
 };
 
 /// All vector loops, with what is known of the loops around them.

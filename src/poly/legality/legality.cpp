@@ -4,6 +4,7 @@
 #include "poly/isl/dimensions.h"
 #include "poly/legality/levels.h"
 #include "poly/legality/witness.h"
+#include "scalar/running_value.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -45,6 +46,25 @@ isl::map clashing_lanes(Levels& levels, DependenceKind kind, size_t depth, int64
   return is_kept || !step ? levels.none() : levels.early_within(*step, width);
 }
 
+/// Is it the dependence on the element that a scan's iteration before stored (s[i] = s[i - 1] + x[i]), and
+/// may the scan be regrouped? Storing must round nothing.
+bool is_running_value(const Scop& scop, const Dependence& d) {
+  const program::Statement& text = scop[d.source].text;
+  const scalar::Elem elem = scop.tensors[d.tensor].elem;
+  return d.kind == DependenceKind::Flow && d.source == d.sink && d.tensor == text.tensor &&
+         !text.over && scop.numerics != program::Numerics::Exact &&
+         scalar::compute_type(elem) == elem && text.value.type().elem == elem &&
+         scalar::running_value(scalar::load(text.tensor, text.index, {elem, 1}), text.op,
+                               text.value)
+             .has_value();
+}
+
+/// Those of the pairs that lanes of a scan keep: each lane needs the one before it.
+isl::map handed_on(Levels& levels, size_t depth) {
+  const auto step = levels.step_at(depth);
+  return step ? levels.early_within(*step, 2) : levels.none();
+}
+
 /// The marks of the loops that two statements share, as far as they are questions.
 std::vector<ProvedOrder::Level> marks_of(const Order& order, const std::vector<LoopId>& path,
                                          size_t loops) {
@@ -56,6 +76,7 @@ std::vector<ProvedOrder::Level> marks_of(const Order& order, const std::vector<L
       all[k].is_parallel = all[k].is_parallel || marks.is_parallel || marks.axis != Axis::None;
     // Of lanes that run together in wider vectors as well the wider ones decide.
     all[end - 1].vector_width = std::max<int64_t>(all[end - 1].vector_width, marks.vector_width);
+    all[end - 1].is_scan = all[end - 1].is_scan || marks.is_scan;
   }
   return all;
 }
@@ -156,9 +177,14 @@ private:
         take(Broken::Parallel, path[depth], colliding_pairs(levels, depth, end),
              may_reassociate && !marks.is_parallel && marks.axis == Axis::ThreadX &&
                  updates_one_element(d, depth));
-      if (marks.vector_width > 1)
-        take(Broken::Vector, path[depth],
-             clashing_lanes(levels, d.kind, end - 1, marks.vector_width, meeting), may_reassociate);
+      if (marks.vector_width > 1) {
+        isl::map clashes = clashing_lanes(levels, d.kind, end - 1, marks.vector_width, meeting);
+        if (marks.is_scan && !clashes.is_empty() && is_running_value(scop_, d)) {
+          reassociates = true;
+          clashes = clashes.subtract(handed_on(levels, end - 1));
+        }
+        take(Broken::Vector, path[depth], clashes, may_reassociate);
+      }
     }
     return reassociates;
   }
@@ -224,6 +250,24 @@ Verdict judge(const Scop& scop, const Order& order, unsigned long quota) {
   }
   return Undecided{"the proof needs more than " + std::to_string(quota) +
                    " operations on integer sets"};
+}
+
+bool runs_as_scan(const Scop& scop, const Order& order, LoopId loop, unsigned long quota) {
+  bool found = false;
+  const auto look = [&] {
+    for (const Dependence& d : scop.dependences) {
+      if (!is_running_value(scop, d))
+        continue;
+      const std::vector<LoopId> path = path_of(order, d.source);
+      const auto at = std::find(path.begin(), path.end(), loop);
+      if (at == path.end())
+        continue;
+      const Meeting meeting = meet(order, d.source, d.sink);
+      Levels levels(scop, d.relation, d.source, d.sink, question_of(scop, order, d, meeting).steps);
+      found = found || !handed_on(levels, static_cast<size_t>(at - path.begin())).is_empty();
+    }
+  };
+  return within_quota(*scop.context_owner, quota, look) && found;
 }
 
 bool is_known_to_keep(const Scop& scop, const Order& order, const Dependence& d) {

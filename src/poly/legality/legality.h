@@ -48,8 +48,13 @@ using Verdict = std::variant<Legal, Illegal, Undecided>;
 /// under `order` (reductions excepted where the contract allows), no dependence at all is carried
 /// by a parallel loop or one that is bound to an axis of a GPU (reductions of one element
 /// excepted on thread.x where the contract allows), and every vector loop keeps its lanes' dependences: for W consecutive
-/// iterations, statement by statement, all lanes read before any lane writes.
+/// iterations, statement by statement, all lanes read before any lane writes. Only the running value of a scan goes from a lane to
+/// the next one, where the loop is marked so and the contract allows to regroup it.
 Verdict judge(const Scop& scop, const Order& order, unsigned long quota = kDefaultQuota);
+
+/// Whether iterations of the loop, which is a vector loop, need running values of the ones before (s[i] = s[i - 1] + x[i]) in a scan
+/// that may be regrouped: lanes can hand these on, if the loop is marked so (Marks::is_scan).
+bool runs_as_scan(const Scop&, const Order&, LoopId, unsigned long quota = kDefaultQuota);
 
 /// Whether it has been proved, without a question, that every pair of the dependence keeps its order, and not because reductions may
 /// be reassociated.

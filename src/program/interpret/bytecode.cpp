@@ -77,7 +77,7 @@ private:
         },
         [&](const scalar::Var& n) { refuse(n); }, [&](const scalar::Ramp& n) { refuse(n); },
         [&](const scalar::Runs& n) { refuse(n); }, [&](const scalar::Broadcast& n) { refuse(n); },
-        [&](const scalar::Reduce& n) { refuse(n); },
+        [&](const scalar::Reduce& n) { refuse(n); }, [&](const scalar::Scan& n) { refuse(n); },
         [&](const scalar::Fma& n) {
           add(n.a);
           add(n.b);

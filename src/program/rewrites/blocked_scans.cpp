@@ -2,6 +2,7 @@
 
 #include "program/text/resolver.h"
 #include "scalar/loads.h"
+#include "scalar/running_value.h"
 
 #include <algorithm>
 
@@ -9,7 +10,6 @@ namespace kawara::program {
 namespace {
 
 using scalar::as;
-using scalar::BinaryOp;
 using scalar::int_lit;
 
 /// `for i: element(i) = element(i - 1) op term(i)`, i counting iterations from 0.
@@ -24,30 +24,6 @@ struct Scan {
   int64_t length = 0;
   Loop loop; ///< without its body
 };
-
-std::optional<BinaryOp> binary_of(ReduceOp op) {
-  switch (op) {
-  case ReduceOp::Sum:
-    return BinaryOp::Add;
-  case ReduceOp::Prod:
-    return BinaryOp::Mul;
-  case ReduceOp::Max:
-    return BinaryOp::Max;
-  case ReduceOp::Min:
-    return BinaryOp::Min;
-  case ReduceOp::None:
-    return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-void add_operands(const Expr& e, BinaryOp op, std::vector<Expr>& out) {
-  const auto* binary = as<scalar::Binary>(e);
-  if (binary == nullptr || binary->op != op)
-    return out.push_back(e);
-  add_operands(binary->lhs, op, out);
-  add_operands(binary->rhs, op, out);
-}
 
 bool reads(const Expr& e, uint32_t tensor) {
   const auto loads = scalar::loads_in(e);
@@ -108,7 +84,7 @@ private:
   /// s[i] = s[i - 1] op term
   bool read_elements(const Loop& loop, const std::vector<Expr>& iteration, Scan& scan) const {
     const Statement* text = statement(loop.body[0]);
-    if (text == nullptr || text->op != ReduceOp::None || text->over)
+    if (text == nullptr || text->over)
       return false;
     scan.tensor = text->tensor;
     scan.index = substituted(text->index, iteration);
@@ -116,34 +92,17 @@ private:
         substituted(scan.index, {scalar::iter(0) - int_lit(1)}); // what the iteration before stored
     if (is_same_place(scan.index, before))
       return false;
-    Expr value = scalar::substitute_iters(text->value, iteration);
-    if (const auto* difference = as<scalar::Binary>(value); difference != nullptr &&
-                                                            difference->op == BinaryOp::Sub &&
-                                                            reads(difference->lhs, scan.tensor))
-      value = difference->lhs + scalar::unary(scalar::UnaryOp::Neg, difference->rhs);
-    for (const ReduceOp op : {ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min})
-      if (take_term(value, op, before, scan))
-        return true;
-    return false;
-  }
-
-  static bool take_term(const Expr& value, ReduceOp op, const std::vector<Expr>& before,
-                        Scan& scan) {
-    const BinaryOp binary = *binary_of(op);
-    std::vector<Expr> operands;
-    add_operands(value, binary, operands);
-    const auto old = std::find_if(operands.begin(), operands.end(), [&](const Expr& e) {
-      const auto* load = as<scalar::Load>(e);
-      return load != nullptr && load->tensor == scan.tensor && is_same_place(load->index, before);
-    });
-    if (operands.size() < 2 || old == operands.end())
+    const Expr value = scalar::substitute_iters(text->value, iteration);
+    const auto running = scalar::running_value(
+        scalar::load(scan.tensor, scan.index, {program_.tensors[scan.tensor].elem, 1}), text->op,
+        value, [&](const scalar::Load& load) {
+          return load.tensor == scan.tensor && is_same_place(load.index, before);
+        });
+    if (!running)
       return false;
-    operands.erase(old);
-    scan.term = operands[0];
-    for (size_t n = 1; n < operands.size(); ++n)
-      scan.term = scalar::binary(binary, scan.term, operands[n]);
-    scan.op = op;
-    return !reads(scan.term, scan.tensor);
+    scan.op = running->op;
+    scan.term = running->term;
+    return true;
   }
 
   /// t op= term; s[i] = t
@@ -238,7 +197,7 @@ private:
   }
 
   Expr combined(const Expr& old, const Expr& term) const {
-    return scalar::binary(*binary_of(scan_.op), old, term);
+    return scalar::combine(scan_.op, old, term);
   }
   Expr element(const Expr& iteration) const {
     return scalar::load(scan_.tensor, substituted(scan_.index, {iteration}), type());

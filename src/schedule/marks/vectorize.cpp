@@ -1,5 +1,6 @@
 #include "schedule/marks/vectorize.h"
 
+#include "poly/legality/legality.h"
 #include "schedule/codes.h"
 #include "schedule/legality/request.h"
 #include "schedule/tree/innermost.h"
@@ -109,6 +110,7 @@ Proposed propose(const Schedule& schedule, const Vectorize& vectorize,
     return fail(not_innermost(schedule, vectorize, loop, request));
   order[loop].marks.vector_width =
       vectorize.width.value_or(natural_width(schedule.scop, order, loop, environment.cpu));
+  order[loop].marks.is_scan = poly::runs_as_scan(schedule.scop, order, loop, environment.quota);
   return with_order(schedule, std::move(order));
 }
 

@@ -13,10 +13,13 @@ namespace kawara::schedule {
 /// vector registers decide: as many lanes as one holds of the widest element that the statements
 /// touch. Widths that are no power of two are slow, and warned of (K0262).
 ///
+/// The running value of a scan (s[i] = s[i - 1] + x[i], with `*`, `max` and `min` too) goes from lane
+/// to lane: each adds the lane one before, then the one two before, four before and so on.
+///
 /// Needs    a loop with statements only below it.
 /// Legal    when no lane needs what a lane before it writes (a distance of W or more is fine),
-///          and no two lanes store to one element, unless as one reduction that may be
-///          reassociated.
+///          but for the running value of a scan that may be reassociated, and no two lanes store
+///          to one element, unless as one reduction that may be reassociated.
 /// Refuses  a loop with loops inside (K0213; the way out reorders), a width outside 2..1024
 ///          (K0212), a parallel or coalesced loop (K0217).
 Proposed propose(const Schedule&, const Vectorize&, const Environment&);

@@ -21,7 +21,7 @@ std::string marks_text(const poly::OrderLoop& loop) {
   if (m.is_parallel)
     words.push_back("parallel");
   if (m.vector_width != 0)
-    words.push_back("vector " + std::to_string(m.vector_width));
+    words.push_back((m.is_scan ? "scan " : "vector ") + std::to_string(m.vector_width));
   if (m.unroll != 0)
     words.push_back(m.unroll == poly::kFullUnroll ? "unroll"
                                                   : "unroll " + std::to_string(m.unroll));

@@ -92,6 +92,42 @@ for i in range(N):
   EXPECT_TRUE(is_legal(judge(scop, order)));
 }
 
+/// The verdict on vectors of four along the loop of S0, which may hand on running values or not.
+Verdict of_four_lanes(const std::string& text, bool is_scan) {
+  const Scop scop = scop_of(text);
+  Order order = scop.source_order;
+  Marks& marks = order.loops[path_of(order, StmtId{0})[0].value].marks;
+  marks.vector_width = 4;
+  marks.is_scan = is_scan;
+  return judge(scop, order);
+}
+
+TEST(Judge, LetsLanesOfAScanHandOnTheRunningValue) {
+  const std::string scan = "param N\ninout s: f32[N]\ninput x: f32[N]\nfor i in range(1, N):\n";
+  const Verdict verdict = of_four_lanes(scan + "    s[i] = s[i - 1] + x[i]\n", true);
+  ASSERT_TRUE(is_legal(verdict));
+  EXPECT_TRUE(std::get<Legal>(verdict).reassociates);
+  for (const char* value : {"s[i] = x[i] * s[i - 1]", "s[i] += s[i - 1]",
+                            "s[i] = max(s[i], s[i - 1])", "s[i] = s[i - 1] - s[i]"})
+    EXPECT_TRUE(is_legal(of_four_lanes(scan + "    " + value + "\n", true))) << value;
+}
+
+TEST(Judge, LetsLanesHandOnNothingElse) {
+  const std::string scan = "param N\ninout s: f32[N]\ninput x: f32[N]\nfor i in range(2, N - 1):\n";
+  const std::string sum = "    s[i] = s[i - 1] + x[i]\n";
+  EXPECT_FALSE(is_legal(of_four_lanes(scan + sum, false)));
+  EXPECT_FALSE(is_legal(of_four_lanes("numerics exact\n" + scan + sum, true)));
+  for (const char* value :
+       {"s[i] = s[i - 2] + x[i]", "s[i] = s[i - 1] + s[i + 1]", "s[i] = 0.5 * s[i - 1] + x[i]",
+        "s[i] = x[i] - s[i - 1]", "s[i] = s[i - 1] + s[i - 2]", "s[i] = s[i - 1] + s[N - 1 - i]"})
+    EXPECT_FALSE(is_legal(of_four_lanes(scan + "    " + value + "\n", true))) << value;
+  EXPECT_FALSE(
+      is_legal(of_four_lanes("numerics fast\nparam N\ninout s: f16[N]\nfor i in range(1, N):\n"
+                             "    s[i] = s[i - 1] + 1\n",
+                             true)))
+      << "each store rounds";
+}
+
 TEST(Judge, ReassociatesOnlyWhereTheContractAllows) {
   const std::string text = "param N\ninput A: f32[N]\ninout s: f32\nfor i in range(N):\n"
                            "    s += A[i]\n";

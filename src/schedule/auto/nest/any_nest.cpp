@@ -97,6 +97,8 @@ public:
     if (auto transposed = transposed_plan(schedule_, nest_, facts_, cpu_, may_be_parallel_);
         !transposed.empty())
       out.push_back({"transpose in squares", std::move(transposed)});
+    if (auto scan = scan_plan(schedule_, nest_, facts_, cpu_, may_be_parallel_); !scan.empty())
+      out.push_back({"scan in lanes", std::move(scan)});
     if (auto rows = recurrence_plan(schedule_, nest_, facts_, may_be_parallel_); !rows.empty())
       out.push_back({"rows of a recurrence side by side", std::move(rows)});
     if (const auto sum = sums_columns())

@@ -47,11 +47,11 @@ std::optional<LoopId> loop_around_several(const Schedule& schedule, LoopId loop)
 /// What loops inside are like.
 struct Inside {
   bool has_lanes =
-      false; ///< some can run in lanes, or be tiled, itself: it is long, and its iterations need no order but that of a sum
+      false; ///< some can run in lanes, or be tiled, itself: it is long, and its iterations need no order but that of a sum or scan
   bool has_steps = false; ///< some iterations follow each other
 };
 
-Inside inside_of(const Schedule& schedule, LoopId loop) {
+Inside inside_of(const Schedule& schedule, LoopId loop, const target::Cpu& cpu) {
   Distributed parts = distributed_at(schedule.scop, schedule.order, loop);
   Schedule apart = schedule;
   apart.order = std::move(parts.order);
@@ -61,8 +61,9 @@ Inside inside_of(const Schedule& schedule, LoopId loop) {
     if (!nest)
       return {true, false}; // what is in it is not looked at
     const NestFacts facts = facts_of(apart, *nest);
+    const auto scan = scan_in_lanes(apart, *nest, facts, cpu);
     for (size_t k = 1; k < nest->loops.size(); ++k) {
-      const bool is_free = facts.is_parallel[k] || facts.is_reduction[k];
+      const bool is_free = facts.is_parallel[k] || facts.is_reduction[k] || scan == k;
       found.has_lanes |= is_free && facts.extents[k] >= kShort;
       found.has_steps |= !is_free;
     }
@@ -138,7 +139,7 @@ Strip strip_of(const Schedule& schedule, LoopId loop, const Environment& environ
   const auto run = longest_run(schedule.scop, schedule.order, loop);
   if (run && *run < 2 * strip)
     return {};
-  const Inside inside = inside_of(schedule, loop);
+  const Inside inside = inside_of(schedule, loop, environment.cpu);
   const bool gains = !inside.has_lanes && (!takes_steps || inside.has_steps);
   if (!gains)
     return {};

@@ -1,6 +1,9 @@
 #pragma once
 
 #include "schedule/auto/facts/nest_facts.h"
+#include "target/cpu.h"
+
+#include <optional>
 
 namespace kawara::schedule {
 
@@ -17,5 +20,20 @@ inline constexpr int64_t kJammedRows = 4;
 /// Empty where lanes gain: most accesses are contiguous along them, or functions are computed.
 std::vector<Directive> recurrence_plan(const Schedule&, const Nest&, const NestFacts&,
                                        bool may_be_parallel);
+
+/// The loop of the nest that runs as a scan in lanes (docs/notes/blocked_scans.md): the innermost whose iterations follow each other,
+/// where these hand on nothing else than running values of contiguous elements. Nothing where it is short, or where narrow
+/// vectors have rows to walk side by side.
+std::optional<size_t> scan_in_lanes(const Schedule&, const Nest&, const NestFacts&,
+                                    const target::Cpu&);
+
+/// That loop innermost, threads along another one:
+///
+///   for r: for i: s[r, i] = s[r, i - 1] + x[r, i]
+///   for r, parallel: for i, vectorized
+///
+/// Empty where there is none.
+std::vector<Directive> scan_plan(const Schedule&, const Nest&, const NestFacts&, const target::Cpu&,
+                                 bool may_be_parallel);
 
 } // namespace kawara::schedule

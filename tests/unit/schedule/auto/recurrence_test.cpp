@@ -44,6 +44,15 @@ for j in range(700):
   EXPECT_EQ(around(columns, 0).lanes_along(), "j") << loops_of(columns);
 }
 
+TEST(Recurrence, that_is_a_scan_has_lanes_where_vectors_are_wide) {
+  const std::string text = along_rows("x[i, j] + y[i, j - 1]");
+  const Schedule wide = by_default(text, "sapphirerapids"), narrow = by_default(text);
+  EXPECT_EQ(around(wide, 0).lanes_along(), "j") << loops_of(wide);
+  EXPECT_TRUE(around(wide, 0).vector()->marks.is_scan);
+  EXPECT_TRUE(around(wide, 0).is_parallel());
+  EXPECT_EQ(around(narrow, 0).unrolled(), std::set<std::string>{"i"}) << loops_of(narrow);
+}
+
 TEST(Recurrence, in_a_scalar_has_several_rows_side_by_side) {
   const Schedule rows = by_default(R"(input x: f64[512, 700]
 output y: f64[512, 700]
