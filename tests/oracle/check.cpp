@@ -46,6 +46,12 @@ bool is_real(const Run& run, const poly::Scop& scop, const poly::Illegal& illega
   });
 }
 
+bool has_scan(const poly::Order& order) {
+  const std::vector<poly::LoopId> loops = poly::loops_in_order(order);
+  return std::any_of(loops.begin(), loops.end(),
+                     [&](poly::LoopId loop) { return order[loop].marks.is_scan; });
+}
+
 class Checker {
 public:
   Checker(const Subject& subject, const Environment& environment, const Manner& manner,
@@ -103,6 +109,7 @@ public:
     counts_.tensorize += std::holds_alternative<Tensorize>(directive) ? 1 : 0;
     counts_.online += std::holds_alternative<Online>(directive) ? 1 : 0;
     fixed_ = *std::move(applied);
+    counts_.scans += std::holds_alternative<Vectorize>(directive) && has_scan(fixed_.order) ? 1 : 0;
     if (std::holds_alternative<Auto>(directive))
       if (auto wrong = part_from_open_sizes())
         return wrong;

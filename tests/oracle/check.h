@@ -18,6 +18,7 @@ struct Counts {
   size_t legal = 0, illegal = 0, shapes = 0, symbolic = 0, runs = 0;
   size_t rewrites = 0;              ///< accepted directives that changed statements
   size_t tensorize = 0, online = 0; ///< accepted directives of these kinds
+  size_t scans = 0;                 ///< accepted lanes of running values
   size_t compiled = 0;              ///< schedules run as code
   size_t cautious = 0;              ///< refused for what data might do, and did not
 };

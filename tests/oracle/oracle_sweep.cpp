@@ -1,9 +1,11 @@
-// oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--indices | --forms] [--arrange] [--program-only]
+// oracle --seeds A..B [--sequences K] [--compiled [EVERY]] [--indices | --forms | --scans] [--arrange]
+// [--program-only]
 //
 // Draws one small program per seed and K directive sequences for it. Every verdict of the judge is
 // compared with brute-force enumeration, every accepted schedule is run against the interpreter.
 // With --indices, programs read their indices from data; with --forms, they have choices, operators on bits, functions and names for
-// values, and a longer spelling without these must mean the same.
+// values, and a longer spelling without these must mean the same; with --scans, most statements store running values, and every third
+// directive asks for lanes.
 // With --compiled, every EVERYth sequence (default: each) ends with its schedule compiled and run. A
 // disagreement is shrunk and printed; the last line counts what was checked.
 
@@ -28,7 +30,7 @@ struct OracleOptions {
   uint64_t sequences = 20;
   bool program_only = false;
   uint64_t compiled_every = 0; ///< 0: never
-  bool reads_indices = false, has_forms = false, arranges = false;
+  bool reads_indices = false, has_forms = false, has_scans = false, arranges = false;
 };
 
 bool parse_oracle(int argc, char** argv, OracleOptions& options) {
@@ -44,6 +46,10 @@ bool parse_oracle(int argc, char** argv, OracleOptions& options) {
     }
     if (word == "--forms") {
       options.has_forms = true;
+      continue;
+    }
+    if (word == "--scans") {
+      options.has_scans = true;
       continue;
     }
     if (word == "--arrange") {
@@ -118,9 +124,11 @@ void report(const Case& failing, uint64_t seed, const Manner& manner) {
 
 /// Returns the number of disagreements (at most one per program).
 size_t check_program(const OracleOptions& options, uint64_t seed, Counts& counts) {
-  const bool is_planned = has_plan(seed) && !options.reads_indices && !options.has_forms;
+  const bool is_planned =
+      has_plan(seed) && !options.reads_indices && !options.has_forms && !options.has_scans;
   const Sketch sketch = options.reads_indices ? random_indexed_program(seed)
                         : options.has_forms   ? random_program_with_forms(seed)
+                        : options.has_scans   ? random_program_with_scans(seed)
                         : is_planned          ? planned_program(seed)
                                               : random_program(seed);
   ++counts.programs;
@@ -157,6 +165,8 @@ size_t check_program(const OracleOptions& options, uint64_t seed, Counts& counts
         --left;
         if (options.arranges && random() % 2 == 0)
           return random_arrangement(now, random);
+        if (options.has_scans && random() % 3 == 0)
+          return random_lanes(now, random);
         return is_planned && random() % 4 == 0 ? random_request(now, random)
                                                : random_directive(now, machine, random);
       };
@@ -179,7 +189,8 @@ int oracle_program(int argc, char** argv) {
   OracleOptions options;
   if (!parse_oracle(argc, argv, options)) {
     std::fprintf(stderr, "usage: oracle --seeds A..B [--sequences K] [--compiled [EVERY]] "
-                         "[--indices | --forms] [--arrange] [--program-only]\n");
+                         "[--indices | --forms | --scans] [--arrange] "
+                         "[--program-only]\n");
     return 1;
   }
   Counts counts;
@@ -188,12 +199,13 @@ int oracle_program(int argc, char** argv) {
     wrong += check_program(options, seed, counts);
   std::printf(
       "%zu programs (%zu refused), %zu program x sequence checks, %zu directives: %zu legal, "
-      "%zu not legal, %zu refused for shape, %zu rewrites, %zu tensorize, %zu online; %zu asked "
+      "%zu not legal, %zu refused for shape, %zu rewrites, %zu tensorize, %zu online, %zu scans; "
+      "%zu asked "
       "for all sizes, %zu "
       "runs, %zu compiled; %zu refused for what data might do; "
       "%zu disagreements\n",
       counts.programs, counts.rejected, counts.sequences, counts.directives, counts.legal,
-      counts.illegal, counts.shapes, counts.rewrites, counts.tensorize, counts.online,
+      counts.illegal, counts.shapes, counts.rewrites, counts.tensorize, counts.online, counts.scans,
       counts.symbolic, counts.runs, counts.compiled, counts.cautious, wrong);
   return wrong == 0 ? 0 : 1;
 }

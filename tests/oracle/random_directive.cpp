@@ -107,6 +107,14 @@ public:
     }
   }
 
+  /// Lanes along some loop, seldom of a width that no machine has.
+  Directive lanes() {
+    if (loops_.empty())
+      return one();
+    const LoopName at = draw(0, 4) == 0 ? loop() : named(path().back());
+    return Vectorize{at, draw(0, 5) == 0 ? draw(2, 5) : int64_t{1} << draw(1, 3)};
+  }
+
   Directive request() {
     if (loops_.empty())
       return Inline{statement()};
@@ -360,6 +368,10 @@ Group random_group(Schedule schedule, const Environment& environment, std::mt199
 
 Directive random_arrangement(const Schedule& schedule, std::mt19937_64& random) {
   return Chooser(schedule, random).arrange();
+}
+
+Directive random_lanes(const Schedule& schedule, std::mt19937_64& random) {
+  return Chooser(schedule, random).lanes();
 }
 
 Directive random_request(const Schedule& schedule, std::mt19937_64& random) {

@@ -11,6 +11,9 @@ namespace kawara::oracle {
 schedule::Directive random_directive(const schedule::Schedule&, const schedule::Environment&,
                                      std::mt19937_64& random);
 
+/// `vectorize` of any loop.
+schedule::Directive random_lanes(const schedule::Schedule&, std::mt19937_64& random);
+
 /// `arrange`: the order that there is, with loops exchanged or shifted and places changed.
 schedule::Directive random_arrangement(const schedule::Schedule&, std::mt19937_64& random);
 

@@ -6,13 +6,13 @@
 namespace kawara::oracle {
 namespace {
 
-enum class ProgramKind : uint8_t { Plain, Indices, Forms };
+enum class ProgramKind : uint8_t { Plain, Indices, Forms, Scans };
 
 class Generator {
 public:
   explicit Generator(uint64_t seed, ProgramKind kind = ProgramKind::Plain)
       : random_(seed * 0x9e3779b97f4a7c15ULL + 1), is_float_(seed % 4 == 0),
-        reads_indices_(kind == ProgramKind::Indices),
+        reads_indices_(kind == ProgramKind::Indices), has_scans_(kind == ProgramKind::Scans),
         has_scalar_(!reads_indices_ && seed % 3 == 2) {
     sketch_.has_forms = kind == ProgramKind::Forms;
   }
@@ -274,8 +274,25 @@ private:
     return load;
   }
 
+  /// `A[.., i] = A[.., i - 1] + ...`, now and then with something that makes it no scan.
+  SketchNode scan(size_t tensor) {
+    SketchLoad target = access(tensor);
+    target.index.back() = {draw(0, 1), {{scope_.back(), 1}}};
+    SketchNode node = statement(target, chance(75) ? "=" : "+=");
+    if (chance(75))
+      for (SketchLoad& load : node.loads)
+        if (load.tensor == tensor)
+          load = target;
+    target.index.back().constant += chance(70) ? -1 : chance(70) ? 1 : draw(-2, 2);
+    node.loads.push_back(target);
+    node.factors.push_back(chance(90) ? 1 : 2);
+    return node;
+  }
+
   SketchNode statement() {
     const auto t = static_cast<size_t>(draw(0, static_cast<int64_t>(visible_) - 1));
+    if (has_scans_ && !scope_.empty() && sketch_.tensors[t].rank > 0 && chance(60))
+      return scan(t);
     const int64_t form = draw(0, 99);
     SketchNode node = statement(access(t), form < 55   ? "="
                                            : form < 85 ? "+="
@@ -353,7 +370,7 @@ private:
 
   std::mt19937_64 random_;
   bool is_float_;
-  bool reads_indices_;
+  bool reads_indices_, has_scans_;
   Sketch sketch_;
   size_t visible_ = 0; ///< tensors that any statement may touch
   int64_t statements_left_ = 0;
@@ -372,6 +389,10 @@ Sketch random_indexed_program(uint64_t seed) {
 }
 Sketch random_program_with_forms(uint64_t seed) {
   return Generator(seed, ProgramKind::Forms).program();
+}
+
+Sketch random_program_with_scans(uint64_t seed) {
+  return Generator(seed, ProgramKind::Scans).program();
 }
 
 } // namespace kawara::oracle

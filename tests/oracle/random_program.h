@@ -19,4 +19,7 @@ Sketch random_indexed_program(uint64_t seed);
 /// and integers of all types.
 Sketch random_program_with_forms(uint64_t seed);
 
+/// The same, plain, with more than half of the statements running values (`A[i] = A[i - 1] + ...`) or nearly so.
+Sketch random_program_with_scans(uint64_t seed);
+
 } // namespace kawara::oracle
