@@ -10,8 +10,9 @@
 namespace kawara::schedule {
 namespace {
 
-/// Lanes from which on the steps of a scan are fewer than the operations that they replace wait for each other.
-constexpr int64_t kLanesOfScan = 8;
+/// Lanes from which on a scan is ahead of one chain, and of four chains side by side: by the steps that it takes and the
+/// latency of the one that waits (docs/notes/blocked_scans.md has what was measured).
+constexpr int64_t kLanesOfScan = 4, kLanesBesideRows = 8;
 /// A shorter scan is over before its vectors are worth it.
 constexpr int64_t kFewVectors = 4;
 
@@ -62,7 +63,7 @@ std::optional<size_t> scan_in_lanes(const Schedule& schedule, const Nest& nest,
   const int64_t lanes = target::vector_lanes(cpu, widest_bytes(schedule, nest));
   const bool has_rows = std::find(facts.is_parallel.begin(), facts.is_parallel.end(), true) !=
                         facts.is_parallel.end();
-  if (!steps || lanes < (has_rows ? kLanesOfScan : 2) ||
+  if (!steps || lanes < (has_rows ? kLanesBesideRows : kLanesOfScan) ||
       facts.extents[*steps] < kFewVectors * lanes || facts.strides[*steps].far != 0 ||
       !poly::runs_as_scan(schedule.scop, schedule.order, nest.loops[*steps]))
     return std::nullopt;

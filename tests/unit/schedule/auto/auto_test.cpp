@@ -314,7 +314,9 @@ TEST(Auto, keeps_the_sums_of_short_rows_in_registers) {
 }
 
 TEST(Auto, leaves_a_recurrence_as_it_is) {
-  const LoopsAround nest = around(by_default(kPrefixSum), 0);
+  const LoopsAround nest = around(
+      by_default("param N\ninout s: f32[N]\nfor i in range(1, N):\n    s[i] += 0.5 * s[i - 1]\n"),
+      0);
   ASSERT_EQ(nest.loops.size(), 1U);
   EXPECT_EQ(nest.loops.front().marks, poly::Marks{});
 }

@@ -51,6 +51,7 @@ TEST(Recurrence, that_is_a_scan_has_lanes_where_vectors_are_wide) {
   EXPECT_TRUE(around(wide, 0).vector()->marks.is_scan);
   EXPECT_TRUE(around(wide, 0).is_parallel());
   EXPECT_EQ(around(narrow, 0).unrolled(), std::set<std::string>{"i"}) << loops_of(narrow);
+  EXPECT_EQ(around(by_default(kPrefixSum), 0).lanes(), 4) << "no rows, one chain";
 }
 
 TEST(Recurrence, in_a_scalar_has_several_rows_side_by_side) {
