@@ -40,8 +40,8 @@ Diagnostic cannot_compile(const LlvmUnit::Impl&);
 /// Tells LLVM of the processor that this runs on; before anything is compiled or linked for it.
 void register_native_target();
 std::unique_ptr<llvm::TargetMachine> target_machine(const CodeTarget&);
-/// Runs LLVM's default pipeline of that level on the module.
-void optimise(llvm::Module&, llvm::TargetMachine&, int opt_level);
+/// Runs LLVM's default pipeline of that level on the module, with its search for scalars that are vectors together or without.
+void optimise(llvm::Module&, llvm::TargetMachine&, int opt_level, bool joins_scalars);
 /// Does not change the module.
 std::string assembly_of(const llvm::Module&, llvm::TargetMachine&);
 

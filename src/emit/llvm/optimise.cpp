@@ -128,10 +128,11 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const CodeTarget& target) {
                                  llvm::Reloc::PIC_, std::nullopt, level, true));
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine, int opt_level) {
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, int opt_level,
+              bool joins_scalars) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
+  tuning.SLPVectorization = joins_scalars;
   tuning.LoopInterleaving = true;
   llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;

@@ -1,19 +1,22 @@
 #include "schedule/auto/nest/tall_reduction.h"
 
 #include "scalar/loads.h"
+#include "schedule/auto/facts/vector_loop.h"
 #include "schedule/auto/product/product.h"
 #include "schedule/tree/extent.h"
+#include "schedule/tree/rewrite.h"
 #include "target/cpu.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kawara::schedule {
 namespace {
 
-/// Vectors of terms that pay for adding up lanes, and results, in registers full of them, that still count as few.
-constexpr int64_t kManyVectors = 64, kFewTiles = 16;
-/// Terms of a block that pay for storing results in between.
-constexpr int64_t kShortBlock = 32;
+/// Results, in registers full of them, that still count as few where terms are gathered or lanes are results.
+constexpr int64_t kFewTiles = 16;
+/// Vectors of a block of terms that pay for storing results in between; single terms where those are gathered or spread.
+constexpr int64_t kShortBlock = 8, kShortBlockOfElements = 32;
 /// Sums that must be under way for none to wait for its last addition.
 constexpr int64_t kUnderWay = 8;
 /// Vector instructions that make a part of the terms worth a thread: below, starting two of them takes as long as they save.
@@ -30,11 +33,34 @@ struct Term {
 /// Which loop runs in lanes, how many results are taken at once, and what that takes for as many terms as a vector has lanes.
 struct Lanes {
   size_t loop = 0;
+  size_t along = 0;          ///< loop of the terms that are shared
   bool is_result = false;    ///< neighbouring results; else the loop of the terms
   std::vector<int64_t> tile; ///< results taken at once, by loop of results
   int64_t tiles = 1;
   int64_t vectors = 1; ///< of a tile
+  std::vector<uint32_t>
+      packed; ///< tensors of terms that lie apart, copied before so that vectors read them
   double steps = 0;
+};
+
+/// What `rfactor` makes of a result.
+struct Partial {
+  std::string name;
+  int64_t rank = 0;
+  std::vector<std::string> taken; ///< names of tensors
+
+  void refine() {
+    name = fresh_name(name + "_partial", "_", taken);
+    taken.push_back(name);
+    ++rank;
+  }
+  /// The factored loop's elements are neighbours.
+  Layout first_dimension_last() const {
+    Layout layout{name, {}};
+    for (int64_t d = 1; d <= rank; ++d)
+      layout.parts.push_back({d % rank, LayoutPart::Kind::Whole, 1});
+    return layout;
+  }
 };
 
 class TallReduction {
@@ -48,7 +74,7 @@ public:
     if (!sort_loops() || !is_alone() || (comes_first && !is_for_lanes()))
       return {};
     for (const size_t k : sums_)
-      if (facts_.extents[k] >= kManyVectors * width() && (!comes_first || lie_together(k)))
+      if (facts_.extents[k] >= fewest_terms(width()) && (!comes_first || lie_together(k)))
         choose(k, !comes_first);
     return best_ ? directives(*best_) : std::vector<Directive>{};
   }
@@ -146,65 +172,68 @@ private:
   /// Lanes along the terms, which are gathered element by element unpacked apart; or along a loop of results whose neighbours
   /// lie together everywhere.
   void choose(size_t along, bool may_be_results) {
-    std::vector<Lanes> all{{along, false, {}, 1, 1, 0}};
+    std::vector<Lanes> all{{along, along, false, {}, 1, 1, {}, 0}};
     for (const size_t j : results_) {
       const bool lies_together = moves_[j][0] == Move::Unit &&
                                  std::none_of(terms_.begin(), terms_.end(), [&](const Term& term) {
                                    return term.moves[j] == Move::Far;
                                  });
       if (may_be_results && lies_together && facts_.extents[j] >= width())
-        all.push_back({j, true, {}, 1, 1, 0});
+        all.push_back({j, along, true, {}, 1, 1, {}, 0});
     }
     for (const Lanes& lanes : all)
-      cut(lanes, along);
+      cut(lanes);
   }
 
   /// Whether each result has terms of its own, side by side: blocks of results share no load, each of their rows is a stream that ends
   /// soon, and its rest comes once a block. 72 sums of 13824 terms took 0.14 ms in blocks of 24 x 112, row after row 0.08; 168 of 281 terms
   /// 12.0 and 3.7 us, of 280 3.6 and 3.1. Few results are taken at once: 4 of 300000 0.08 ms, one after the other 0.10 (Neoverse-V1).
-  bool has_own_rows(const Lanes& lanes, size_t along) const {
+  bool has_own_rows(const Lanes& lanes) const {
     return !lanes.is_result && std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) {
-      return term.moves[along] == Move::Unit &&
+      return term.moves[lanes.along] == Move::Unit &&
              std::none_of(results_.begin(), results_.end(),
                           [&](size_t k) { return term.moves[k] == Move::None; });
     });
   }
 
   /// All ways to cut the results, loop after loop.
-  void cut(const Lanes& lanes, size_t along) {
+  void cut(const Lanes& lanes) {
     if (lanes.tile.size() == results_.size()) {
       Lanes whole = lanes;
-      whole.steps = steps_of(lanes, along) * static_cast<double>(lanes.tiles);
+      count_steps(whole);
       const bool fits =
-          lanes.tiles == 1 || (block(1) >= kShortBlock && !has_own_rows(lanes, along));
-      if ((!best_ || whole.steps < best_->steps) && fits) {
-        best_ = whole;
-        along_ = along;
-      }
+          lanes.tiles == 1 || (lanes.tiles <= kFewTiles && !has_own_rows(lanes) &&
+                               (reads_vectors(whole) ? block(whole) >= kShortBlock * width()
+                                                     : terms_in_l1() >= kShortBlockOfElements));
+      if ((!best_ || whole.steps < best_->steps) && fits)
+        best_ = std::move(whole);
       return;
     }
     const size_t k = results_[lanes.tile.size()];
     const int64_t extent = facts_.extents[k];
     const bool has_lanes = lanes.is_result && lanes.loop == k;
     const int64_t unit = has_lanes ? width() : 1;
-    for (int64_t tiles = 1; tiles <= std::min(kFewTiles, extent); ++tiles) {
-      Lanes next = lanes;
+    for (int64_t most = registers() * unit, last = 0; most >= unit; most -= unit) {
+      const int64_t tiles = round_up(extent, most);
       const int64_t tile = tiles == 1 ? extent : round_up(round_up(extent, tiles), unit) * unit;
+      if (std::exchange(last, tile) == tile)
+        continue;
+      Lanes next = lanes;
       next.tile.push_back(tile);
       next.tiles *= round_up(extent, tile);
       // What does not fill a vector is done element by element.
       next.vectors *= has_lanes ? tile / unit + tile % unit : tile;
-      if (next.tiles <= kFewTiles && next.vectors <= registers())
-        cut(next, along);
+      if (next.vectors <= registers())
+        cut(next);
     }
   }
 
-  /// Of a tile: multiply-adds and what is loaded for them.
-  double steps_of(const Lanes& lanes, size_t along) const {
-    const auto width_ = static_cast<double>(width());
-    auto steps = static_cast<double>(lanes.vectors);
+  /// Multiply-adds and what is loaded for them, of all tiles for a vector of terms; with what is copied before.
+  void count_steps(Lanes& lanes) const {
+    const auto width_ = static_cast<double>(width()), tiles = static_cast<double>(lanes.tiles);
+    double steps = tiles * static_cast<double>(lanes.vectors);
     for (const Term& term : terms_) {
-      double loads = 1;
+      double loads = tiles;
       for (size_t at = 0; at < results_.size(); ++at) {
         const size_t k = results_[at];
         const int64_t tile = lanes.tile[at];
@@ -212,17 +241,56 @@ private:
           loads *= static_cast<double>(
               lanes.is_result && k == lanes.loop ? tile / width() + tile % width() : tile);
       }
-      steps += loads * (!lanes.is_result && term.moves[along] == Move::Far ? width_ : 1.0);
+      const bool is_gathered = !lanes.is_result && term.moves[lanes.along] == Move::Far;
+      const double copied = keeps_values(schedule_, term.tensor)
+                                ? 0
+                                : width_ * static_cast<double>(elements_of(term));
+      const bool is_packed = is_gathered && copied + loads < loads * width_;
+      if (is_packed)
+        lanes.packed.push_back(term.tensor);
+      steps += is_packed ? copied + loads : is_gathered ? loads * width_ : loads;
     }
-    return lanes.is_result ? steps * width_ : steps;
+    lanes.steps = lanes.is_result ? steps * width_ : steps;
   }
 
-  /// Terms that the L1 holds for all results, a multiple of `unit`.
-  int64_t block(int64_t unit) const {
+  /// Whether lanes are along the terms and no vector of these is gathered.
+  bool reads_vectors(const Lanes& lanes) const {
+    return !lanes.is_result && std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) {
+      return term.moves[lanes.along] != Move::Far || is_packed(lanes, term);
+    });
+  }
+
+  static bool is_packed(const Lanes& lanes, const Term& term) {
+    return std::find(lanes.packed.begin(), lanes.packed.end(), term.tensor) != lanes.packed.end();
+  }
+
+  /// Terms of all results that half of the L1 holds.
+  int64_t terms_in_l1() const {
     int64_t each = 0;
     for (const Term& term : terms_)
       each += elements_of(term) * scalar::bytes_of(schedule_.scop.tensors[term.tensor].elem);
-    return cpu_.caches.l1d / 2 / std::max<int64_t>(each, 1) / unit * unit;
+    return cpu_.caches.l1d / 2 / std::max<int64_t>(each, 1);
+  }
+
+  /// Bytes that are read again for other tiles, by one step along the sums.
+  int64_t bytes_read_again(const Lanes& lanes) const {
+    int64_t sum = 0;
+    for (const Term& term : terms_)
+      for (size_t at = 0; at < results_.size(); ++at)
+        if (term.moves[results_[at]] == Move::None &&
+            lanes.tile[at] < facts_.extents[results_[at]]) {
+          sum += elements_of(term) * scalar::bytes_of(schedule_.scop.tensors[term.tensor].elem);
+          break;
+        }
+    return sum;
+  }
+
+  /// Terms, whole vectors of them, that the L2 holds until other tiles read them.
+  int64_t block(const Lanes& lanes) const {
+    const int64_t copies = std::max<int64_t>(1, kUnderWay / lanes.vectors) * width();
+    const int64_t all = round_up(facts_.extents[lanes.along], copies) * copies;
+    const int64_t again = bytes_read_again(lanes);
+    return again == 0 ? all : std::min(all, cpu_.caches.l2 / 2 / again / copies * copies);
   }
 
   LoopName name(size_t k, const std::string& suffix = "") const {
@@ -233,8 +301,16 @@ private:
   int64_t parts(const Lanes& lanes) const {
     const double steps =
         lanes.steps * static_cast<double>(count(sums_)) / static_cast<double>(width()) / kPartSteps;
-    return std::min({cpu_.cores, facts_.extents[along_] / (kManyVectors * width()),
+    return std::min({cpu_.cores, facts_.extents[lanes.along] / fewest_terms(width()),
                      static_cast<int64_t>(steps)});
+  }
+
+  Partial whole_result() const {
+    const program::Tensor& result = schedule_.scop.tensors[text_.tensor];
+    Partial whole{result.name, static_cast<int64_t>(result.shape.size()), {}};
+    for (const program::Tensor& tensor : schedule_.scop.tensors)
+      whole.taken.push_back(tensor.name);
+    return whole;
   }
 
   std::vector<Directive> directives(const Lanes& lanes) const {
@@ -243,20 +319,27 @@ private:
     std::vector<Directive> plan;
     Reorder order;
     std::string rest; // of the loop of the terms, so far
+    Partial partial = whole_result();
+    const auto rfactor = [&](const std::string& loop) {
+      plan.emplace_back(Rfactor{name(lanes.along, loop)});
+      partial.refine();
+    };
     if (const int64_t shared = parts(lanes); shared > 1) {
-      const int64_t each = round_up(round_up(facts_.extents[along_], shared), together) * together;
-      plan.emplace_back(Split{name(along_), each});
-      plan.emplace_back(Rfactor{name(along_, ".0")});
-      order.loops.push_back(name(along_, ".0"));
+      const int64_t each =
+          round_up(round_up(facts_.extents[lanes.along], shared), together) * together;
+      plan.emplace_back(Split{name(lanes.along), each});
+      rfactor(".0");
+      order.loops.push_back(name(lanes.along, ".0"));
       rest = ".1";
     }
     const bool is_shared = !order.loops.empty();
     for (const size_t k : sums_)
-      if (k != along_)
+      if (k != lanes.along)
         order.loops.push_back(name(k));
-    if (lanes.tiles > 1) {
-      plan.emplace_back(Split{name(along_, rest), block(together)});
-      order.loops.push_back(name(along_, rest + ".0"));
+    if (const int64_t terms = block(lanes);
+        lanes.tiles > 1 && terms < facts_.extents[lanes.along]) {
+      plan.emplace_back(Split{name(lanes.along, rest), terms});
+      order.loops.push_back(name(lanes.along, rest + ".0"));
       rest += ".1";
     }
     std::vector<LoopName> inside;
@@ -270,11 +353,11 @@ private:
       order.loops.push_back(name(k, ".0"));
     }
     if (together > 1) {
-      plan.emplace_back(Split{name(along_, rest), together});
-      plan.emplace_back(Rfactor{name(along_, rest + ".1")});
+      plan.emplace_back(Split{name(lanes.along, rest), together});
+      rfactor(rest + ".1");
     }
-    order.loops.push_back(name(along_, together > 1 ? rest + ".0" : rest));
-    const LoopName inner = name(along_, rest + ".1");
+    order.loops.push_back(name(lanes.along, together > 1 ? rest + ".0" : rest));
+    const LoopName inner = name(lanes.along, rest + ".1");
     if (lanes.is_result && together > 1)
       order.loops.push_back(inner);
     LoopName vector = inner;
@@ -297,6 +380,10 @@ private:
       plan.emplace_back(Unroll{vector, std::nullopt});
     if (is_shared)
       plan.emplace_back(Parallel{outermost});
+    if (!lanes.is_result && lanes.tiles > 1)
+      plan.emplace_back(partial.first_dimension_last());
+    for (const uint32_t tensor : lanes.packed)
+      plan.emplace_back(Pack{schedule_.scop.tensors[tensor].name, std::nullopt});
     return plan;
   }
 
@@ -309,7 +396,6 @@ private:
   std::vector<std::vector<Move>> moves_; ///< of the write and the loads, by loop
   std::vector<Term> terms_;
   std::optional<Lanes> best_;
-  size_t along_ = 0; ///< the loop whose terms are shared, with that
 };
 
 } // namespace
