@@ -14,6 +14,7 @@
 #include "schedule/auto/nest/indexed.h"
 #include "schedule/auto/nest/isl_orders.h"
 #include "schedule/auto/nest/outer_lanes.h"
+#include "schedule/auto/nest/partial_tiles.h"
 #include "schedule/auto/nest/tall_reduction.h"
 #include "schedule/auto/product/amx_convolution.h"
 #include "schedule/auto/product/blocking.h"
@@ -234,7 +235,11 @@ private:
       const auto plan = tall_reduction_plan(schedule_, part, environment_, comes_first);
       if (plan.empty() || !attempt(schedule_, plan, environment_, "tall reduction", {sum}))
         continue;
-      done_.insert(poly::path_of(schedule_.order, sum).front());
+      try_all(partials_in_tiles(schedule_, sum));
+      const LoopId outermost = poly::path_of(schedule_.order, sum).front();
+      done_.insert(outermost);
+      if (is_worth_threads(schedule_, outermost, environment_))
+        try_all({Parallel{name(outermost)}});
       return;
     }
     schedule_ = before;

@@ -15,6 +15,8 @@ namespace {
 
 /// Results, in registers full of them, that still count as few where terms are gathered or lanes are results.
 constexpr int64_t kFewTiles = 16;
+/// Vectors of terms that pay for partial results of a table.
+constexpr int64_t kVectorsOfTable = 8;
 /// Vectors of a block of terms that pay for storing results in between; single terms where those are gathered or spread.
 constexpr int64_t kShortBlock = 8, kShortBlockOfElements = 32;
 /// Sums that must be under way for none to wait for its last addition.
@@ -73,8 +75,10 @@ public:
   std::vector<Directive> plan(bool comes_first) {
     if (!sort_loops() || !is_alone() || (comes_first && !is_for_lanes()))
       return {};
+    is_table_ = !comes_first && is_table();
     for (const size_t k : sums_)
-      if (facts_.extents[k] >= fewest_terms(width()) && (!comes_first || lie_together(k)))
+      if (facts_.extents[k] >= (is_table_ ? kVectorsOfTable * width() : fewest_terms(width())) &&
+          (!comes_first || lie_together(k)))
         choose(k, !comes_first);
     return best_ ? directives(*best_) : std::vector<Directive>{};
   }
@@ -146,6 +150,20 @@ private:
     return true;
   }
 
+  /// Whether rows and columns of results share their terms, and vectors are whole lines: then tiles of any number of results are ahead of
+  /// one sum after the other. 300 x 2 results of 300 steps took 25 us and 11 so (one Sapphire Rapids core, 19 November 2026).
+  bool is_table() const {
+    const auto loops = std::count_if(results_.begin(), results_.end(),
+                                     [&](size_t k) { return facts_.extents[k] > 1; });
+    const bool share = std::all_of(results_.begin(), results_.end(), [&](size_t k) {
+      return facts_.extents[k] == 1 ||
+             std::any_of(terms_.begin(), terms_.end(),
+                         [&](const Term& term) { return term.moves[k] == Move::None; });
+    });
+    return loops > 1 && share && cpu_.vector_bytes >= cpu_.caches.line &&
+           count(results_) * cpu_.vector_bytes <= cpu_.caches.l2 / 2;
+  }
+
   /// Elements of a term that one step along the sums reads.
   int64_t elements_of(const Term& term) const {
     int64_t elements = 1;
@@ -196,16 +214,22 @@ private:
     });
   }
 
+  bool fits(const Lanes& lanes) const {
+    const bool has_long_blocks =
+        lanes.tiles == 1 ||
+        (!has_own_rows(lanes) && (reads_vectors(lanes) ? block(lanes) >= kShortBlock * width()
+                                                       : terms_in_l1() >= kShortBlockOfElements));
+    const bool is_tall =
+        lanes.tiles <= kFewTiles && facts_.extents[lanes.along] >= fewest_terms(width());
+    return has_long_blocks && (is_tall || (is_table_ && reads_vectors(lanes)));
+  }
+
   /// All ways to cut the results, loop after loop.
   void cut(const Lanes& lanes) {
     if (lanes.tile.size() == results_.size()) {
       Lanes whole = lanes;
       count_steps(whole);
-      const bool fits =
-          lanes.tiles == 1 || (lanes.tiles <= kFewTiles && !has_own_rows(lanes) &&
-                               (reads_vectors(whole) ? block(whole) >= kShortBlock * width()
-                                                     : terms_in_l1() >= kShortBlockOfElements));
-      if ((!best_ || whole.steps < best_->steps) && fits)
+      if ((!best_ || whole.steps < best_->steps) && fits(whole))
         best_ = std::move(whole);
       return;
     }
@@ -297,12 +321,24 @@ private:
     return {text_.name, schedule_.order[nest_.loops[k]].name + suffix};
   }
 
-  /// Parts of the terms for threads.
-  int64_t parts(const Lanes& lanes) const {
+  /// Threads that what is to be done is worth.
+  int64_t threads(const Lanes& lanes) const {
     const double steps =
         lanes.steps * static_cast<double>(count(sums_)) / static_cast<double>(width()) / kPartSteps;
-    return std::min({cpu_.cores, facts_.extents[lanes.along] / fewest_terms(width()),
-                     static_cast<int64_t>(steps)});
+    return std::min(cpu_.cores, static_cast<int64_t>(steps));
+  }
+
+  /// Parts of the terms for threads.
+  int64_t parts(const Lanes& lanes) const {
+    return shares_tiles(lanes)
+               ? 1
+               : std::min(threads(lanes), facts_.extents[lanes.along] / fewest_terms(width()));
+  }
+
+  /// Whether there are tiles enough for threads to share these.
+  bool shares_tiles(const Lanes& lanes) const {
+    constexpr int64_t kTilesOfThread = 4;
+    return is_table_ && threads(lanes) > 1 && lanes.tiles >= kTilesOfThread * cpu_.cores;
   }
 
   Partial whole_result() const {
@@ -395,6 +431,7 @@ private:
   std::vector<size_t> results_, sums_;
   std::vector<std::vector<Move>> moves_; ///< of the write and the loads, by loop
   std::vector<Term> terms_;
+  bool is_table_ = false;
   std::optional<Lanes> best_;
 };
 

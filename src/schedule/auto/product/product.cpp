@@ -66,6 +66,8 @@ Operands operands_of(const Schedule& schedule, const Nest& nest) {
 /// rows of one vector each keep the multipliers busy, sums that wait for each other do not. Lanes of a second vector may be empty then:
 /// the nest as it is written was 20 to 80 times slower (24 filters on AVX-512).
 constexpr int64_t kFewRows = 4, kManyRows = 8;
+/// Vectors of a sum that pays for adding up its lanes.
+constexpr int64_t kLongSum = 8;
 
 bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& environment) {
   const int64_t vector = target::vector_lanes(environment.cpu, element_bytes(schedule, p));
@@ -99,10 +101,16 @@ bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& 
     return !is_narrow && 2 * p.extents[p.lanes] >= vector && p.extents[p.rows] >= kManyRows &&
            p.extents[deepest_of(p)] < fewest_terms(vector) && !has_instruction_for_more();
   };
+  // Sums in lanes read both operands in runs; lanes of results would copy one of them from afar, for few rows.
+  const auto copies_for_few_rows = [&] {
+    return !is_narrow && !is_kept && p.has_far_lanes && p.extents[p.rows] < kManyRows &&
+           p.extents[deepest_of(p)] >= kLongSum * vector;
+  };
   const bool is_wide = p.extents[p.lanes] >= 2 * vector || fills_a_vector() ||
                        fills_half_a_vector() ||
                        (is_kept && (fills_most_of_a_vector() || is_window_of_few_filters()));
-  return is_wide && (is_kept || p.extents[p.rows] >= kFewRows) && work >= kWorthPacking;
+  return is_wide && !copies_for_few_rows() && (is_kept || p.extents[p.rows] >= kFewRows) &&
+         work >= kWorthPacking;
 }
 
 /// Whether multiply-adds take an element of the left operand from any lane of a vector: then a vector of neighbours along the

@@ -93,6 +93,30 @@ TEST(AutoTallReduction, few_terms_are_not_worth_threads) {
   EXPECT_TRUE(is_spread("1000000"));
 }
 
+/// Rows and columns that share their terms: tiles of any number of them, begun and added up while they are in registers.
+TEST(AutoTallReduction, a_table_of_wide_vectors_is_summed_tile_by_tile) {
+  const auto table = [](int64_t rows, int64_t columns, int64_t terms, int64_t cores) {
+    return by_default(
+        fmt::format("input A: f32[{0}, {2}], B: f32[{2}, {1}]\noutput C: f32[{0}, {1}]\n"
+                    "C[i, j] = sum(k, A[i, k] * B[k, j])\n",
+                    rows, columns, terms),
+        "sapphirerapids", cores);
+  };
+  const Schedule sums = table(300, 2, 300, 1);
+  EXPECT_EQ(update_of(sums).lanes_along(), "k") << loops_of(sums);
+  EXPECT_EQ(update_of(sums).unrolled(), (std::set<std::string>{"i", "j"})) << loops_of(sums);
+  EXPECT_TRUE(is_packed(sums, "B")) << "its terms lie apart\n" << loops_of(sums);
+  const uint32_t combine = 2, begin = 3;
+  for (const uint32_t other : {combine, begin}) {
+    EXPECT_EQ(shared_loops(sums, 1, other), 1U) << loops_of(sums);
+    EXPECT_EQ(around(sums, other).lanes_along(), "k") << loops_of(sums);
+  }
+  const Schedule large = table(4000, 3, 3000, 4);
+  EXPECT_TRUE(update_of(large).loops.front().marks.is_parallel) << loops_of(large);
+  EXPECT_EQ(LoopsAround::origin(update_of(large).loops.front()), "i") << loops_of(large);
+  EXPECT_EQ(update_of(table(57, 13, 90, 1)).lanes_along(), "j") << "most of a vector";
+}
+
 TEST(AutoTallReduction, the_order_of_sums_stays_under_exact) {
   const std::string both = sums("3, 1000000; 5, 1000000", "A[i, k] * B[j, k]");
   const Schedule exact = on_cores("numerics exact\n" + both, 2);
