@@ -124,7 +124,58 @@ std::optional<int64_t> Ranges::low(const Expr& e, int& budget) const {
 
 bool Ranges::is_at_least(const Expr& e, int64_t bound) const {
   const auto found = low(e);
-  return found && *found >= bound;
+  if (found && *found >= bound)
+    return true;
+  // What is left of e without something that is not negative.
+  for (const Branch& branch : branches_)
+    for (const Expr& fact : branch.facts) {
+      const auto rest = low(scalar::simplify(e - fact));
+      if (rest && *rest >= bound)
+        return true;
+    }
+  return false;
+}
+
+/// Facts stay true only of what nobody assigns: counters of loops, and parameters.
+bool Ranges::counts_loops(const Expr& e) const {
+  bool counts = true;
+  scalar::visit(e, [&](const Expr& n) {
+    if (const auto* v = as<scalar::Var>(n))
+      counts = counts && std::any_of(loops_.begin(), loops_.end(),
+                                     [&](const Bounded& loop) { return loop.var == v->id; });
+    counts = counts && as<scalar::Load>(n) == nullptr;
+  });
+  return counts;
+}
+
+void Ranges::add_facts(const Expr& condition, Branch& branch) const {
+  const auto* n = as<Binary>(condition);
+  if (n == nullptr)
+    return;
+  if (n->op == BinaryOp::And) {
+    add_facts(n->lhs, branch);
+    add_facts(n->rhs, branch);
+    return;
+  }
+  if (n->lhs.type() != scalar::kIndex || !counts_loops(condition))
+    return;
+  if (n->op == BinaryOp::Ge || n->op == BinaryOp::Gt)
+    branch.facts.push_back(n->lhs - n->rhs - int_lit(n->op == BinaryOp::Gt ? 1 : 0));
+  if (n->op == BinaryOp::Le || n->op == BinaryOp::Lt)
+    branch.facts.push_back(n->rhs - n->lhs - int_lit(n->op == BinaryOp::Lt ? 1 : 0));
+}
+
+void Ranges::enter(const If& branch) {
+  Branch inside{!is_otherwise_next_, {}};
+  is_otherwise_next_ = false;
+  if (inside.is_then)
+    add_facts(branch.cond, inside);
+  branches_.push_back(std::move(inside));
+}
+
+void Ranges::leave(const If&) {
+  is_otherwise_next_ = branches_.back().is_then;
+  branches_.pop_back();
 }
 
 bool Ranges::runs_at_least_once(const For& loop) const {

@@ -7,11 +7,14 @@
 
 namespace kawara::kernel {
 
-/// What follows from the bounds of the loops around a place, and from parameters not being negative.
+/// What follows from the bounds of the loops around a place, from the conditions above it that compare what these loops
+/// count, and from parameters not being negative.
 /// Cheap and incomplete: no answer means that nothing was found, not that there is nothing.
 ///
 ///   for k_0 in range(0, (K + 255)//256): for k_1 in range(0, min(256, K - 256*k_0)): ...
 ///   the inner loop runs at least once: K - 256*k_0 >= K - (K + 255 - 255) + 1 = 1
+///   if K - 256*k_0 >= 256: for k_1 in range(0, 256): ...
+///   here K - 256*k_0 - k_1 >= 1, which the loops alone do not say
 ///
 /// A tracker (walk.h).
 class Ranges {
@@ -19,6 +22,8 @@ public:
   void enter(const For& loop) { loops_.push_back({loop.var, loop.lo, loop.hi}); }
   void leave() { loops_.pop_back(); }
   void leave(const For&) { leave(); }
+  void enter(const If&);
+  void leave(const If&);
 
   /// A number that `e` never goes below.
   std::optional<int64_t> low(const Expr& e) const;
@@ -30,11 +35,22 @@ private:
     uint32_t var;
     Expr lo, hi;
   };
+  /// A block of a condition. The facts are not negative inside.
+  struct Branch {
+    bool is_then;
+    std::vector<Expr> facts;
+  };
   std::optional<int64_t> low(const Expr& e, int& budget) const;
   std::optional<int64_t> low_with(const Expr& whole, const Expr& term, int64_t factor,
                                   const std::vector<Expr>& options, bool needs_all,
                                   int& budget) const;
+  void add_facts(const Expr& condition, Branch&) const;
+  bool counts_loops(const Expr&) const;
+
   std::vector<Bounded> loops_;
+  std::vector<Branch> branches_;
+  bool is_otherwise_next_ =
+      false; ///< the walk has left a block `then`, and enters the other one next
 };
 
 /// Operands of nested `op` (min or max); `e` itself when it is something else.

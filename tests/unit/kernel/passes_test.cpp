@@ -268,6 +268,21 @@ for j in range(N):
   line::expect_same(relu, directives, {{0}, {3}, {4}, {11}});
 }
 
+// That all elements of a full tile exist is what the condition above it says, not the loops: the last tile ends behind the row.
+TEST(Vectorize, ComputesBothArmsInFullTiles) {
+  const std::string choice = R"(input A: bool[100], S: f32[100], T: f32
+output B: f32[100]
+for j in range(100):
+    B[j] = select(A[j], S[j], T)
+)";
+  const std::string directives = "split(j, 16); vectorize(j.1, 4)";
+  const std::string text = after(choice.c_str(), directives, "vectorize");
+  EXPECT_EQ(occurrences(text, "= select(A[ramp("), 5U)
+      << text << "four vectors of a full tile, one of the last";
+  EXPECT_EQ(occurrences(text, ", T)"), 0U) << text;
+  line::expect_same(choice, directives, {{}});
+}
+
 TEST(Vectorize, ReadsNoElementOfAnArmThatNoIterationNeedsToTouch) {
   const char* chosen = R"(param N
 input S: f32[N]

@@ -148,6 +148,26 @@ TEST(Walk, RangesKnowTheLoopsAround) {
   EXPECT_EQ(known, (std::vector<bool>{false, false, true, true, true, true, false, false, false}));
 }
 
+TEST(Walk, RangesKnowTheConditionsAbove) {
+  using scalar::binary, scalar::BinaryOp, scalar::var, scalar::int_lit;
+  For loop;
+  loop.var = 0;
+  loop.lo = int_lit(0);
+  loop.hi = int_lit(3);
+  const Expr left = int_lit(20) - var(0) * int_lit(8);
+  loop.body.emplace_back(
+      If{binary(BinaryOp::Ge, left, int_lit(8)), block_of(Zero{1}), block_of(Zero{2})});
+  loop.body.emplace_back(Zero{3});
+  const Block block = block_of(std::move(loop));
+  Ranges ranges;
+  std::vector<uint32_t> known;
+  visit_scoped(block, ranges, [&](const Zero& zero) {
+    if (ranges.is_at_least(left, 8) && !ranges.is_at_least(left, 9))
+      known.push_back(zero.buffer);
+  });
+  EXPECT_EQ(known, std::vector<uint32_t>{1});
+}
+
 TEST(Walk, RewritesInnerStatementsFirst) {
   Names seen;
   const Block made = rewrite(sample(), [&](Stmt stmt) {
