@@ -61,12 +61,32 @@ bool has_plain_tiles(const Kernel& kernel, const For& tiles) {
   return has_update && is_plain && (!has_instruction || reads_others);
 }
 
+/// Whether there are vectors of copies that read their lanes apart: rows of squares, which are transposed in registers
+/// where it is known how many there are.
+bool has_squares(const For& tiles) {
+  const bool is_plain = !has(tiles.body, [](const Store& store) {
+    return store.op != ReduceOp::None;
+  }) && !has(tiles.body, [](const For& loop) { return loop.marks.is_parallel; });
+  return is_plain && has(tiles.body, [&](const For& rows) {
+           const auto* lanes = rows.marks.unroll == poly::kFullUnroll && rows.body.size() == 1
+                                   ? std::get_if<For>(&rows.body[0])
+                                   : nullptr;
+           const auto* store = lanes != nullptr && lanes->body.size() == 1
+                                   ? std::get_if<Store>(&lanes->body[0])
+                                   : nullptr;
+           const auto* load = store != nullptr ? scalar::as<scalar::Load>(store->value) : nullptr;
+           return load != nullptr && lanes->marks.vector_width > 1 && !load->index.empty() &&
+                  mentions(load->index.back(), rows.var) &&
+                  !mentions(load->index.back(), lanes->var);
+         });
+}
+
 /// The last value of the loop's variable where its tiles are smaller than the others. Of loops that threads share, or of others.
 std::optional<int64_t> smaller_tile(const Kernel& kernel, const For& tiles, bool is_shared) {
   const auto lo = scalar::constant_of(tiles.lo), hi = scalar::constant_of(tiles.hi);
   if (!lo || !hi || *hi - *lo < 2 || tiles.step != 1 || tiles.joins_child ||
       tiles.marks.is_parallel != is_shared || tiles.marks.vector_width != 0 ||
-      tiles.marks.unroll != 0 || !has_plain_tiles(kernel, tiles))
+      tiles.marks.unroll != 0 || (!has_plain_tiles(kernel, tiles) && !has_squares(tiles)))
     return std::nullopt;
   const bool is_smaller = has(tiles.body, [&](const For& loop) {
     return ends_early_at_last(loop, tiles.var, *lo, *hi - 1);

@@ -4,7 +4,7 @@
 
 namespace kawara::kernel {
 
-/// The last iteration of a loop over register tiles by itself, where it has fewer rows or columns than the others and their
+/// The last iteration of a loop over register tiles, or over squares that are transposed in registers, by itself, where it has fewer rows or columns than the others and their
 /// number is known: both then have constant bounds.
 ///
 ///   before   for i_0 in range(0, 19):  for k: for i in range(0, min(6, 111 - 6*i_0)): ...

@@ -58,6 +58,22 @@ TEST(PeelLastTiles, OfInstructionsThatReadAnImageAreApart) {
   EXPECT_EQ(code.find("* broadcast(i32(X"), std::string::npos) << code;
 }
 
+TEST(PeelLastTiles, OfSquaresThatAreTransposedAreApart) {
+  const std::string text = "input X: f32[21, 19]\noutput Y: f32[19, 21]\nY[i, j] = X[j, i]\n";
+  const std::string squares = "split(j, 8); split(i, 8); reorder(j.0, i.0, i.1, j.1); "
+                              "unroll(i.1); vectorize(j.1, 8)";
+  const line::Line made = line::compile(text, squares);
+  const std::string apart = kernel::print(kernel::peel_last_tiles(made.kernel));
+  EXPECT_EQ(apart.find("min("), std::string::npos) << apart;
+  EXPECT_NE(apart.find("in range(0, 5):  # vector(8)"), std::string::npos) << "21 are 2 x 8 + 5";
+  line::expect_same(text, squares, {{}});
+  const std::string copy = "input X: f32[19, 21]\noutput Y: f32[19, 21]\nY[i, j] = X[i, j]\n";
+  EXPECT_NE(
+      kernel::print(kernel::peel_last_tiles(line::compile(copy, squares).kernel)).find("min("),
+      std::string::npos)
+      << "neighbours are read as they lie";
+}
+
 TEST(PeelLastTiles, OfALoopThatThreadsShareAreAskedForOnce) {
   const std::string shared = kEdgeTiles + "; parallel(S1.i.0)";
   const line::Line made = line::compile(kEdges, shared);

@@ -6,6 +6,7 @@
 #include "target/intrinsic.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace kawara::schedule {
 namespace {
@@ -16,6 +17,9 @@ constexpr int64_t kTransposedRun = 64;
 constexpr int64_t kWidestSquare = 16;
 /// And at least, in parts of a vector: those of 16 bytes of f32 (docs/notes/thin_transposes.md).
 constexpr int64_t kLeastSquare = 4;
+/// Elements of a row that is read as a whole, tile by tile, where it has no whole number of them: what one loop of tiles leaves is known,
+/// and has squares of its own (kernel/loops/peel_last_tiles.h).
+constexpr int64_t kReadWhole = 512;
 
 class Transposition {
 public:
@@ -57,11 +61,25 @@ public:
   /// of; 0 where it has too few for any.
   int64_t square(const Sides& sides) const {
     const int64_t written = facts_.extents[sides.write], read = facts_.extents[sides.read];
+    if (has_short_lines(sides))
+      return side_of_lines(sides);
     for (int64_t lanes = native_lanes(); lanes >= std::min(kLeastSquare, native_lanes());
          lanes /= 2)
       if (written >= lanes && read >= 2 * lanes && (written >= 2 * lanes || written % lanes == 0))
         return lanes;
     return 0;
+  }
+
+  /// Whether a line that is written is a part of a vector that no smaller vectors fill: it is stored under a mask, and its square
+  /// has empty rows.
+  bool has_short_lines(const Sides& sides) const {
+    const int64_t written = facts_.extents[sides.write];
+    return written > kLeastSquare && !std::has_single_bit(static_cast<uint64_t>(written)) &&
+           side_of_lines(sides) <= native_lanes() &&
+           facts_.extents[sides.read] >= side_of_lines(sides);
+  }
+  int64_t side_of_lines(const Sides& sides) const {
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(facts_.extents[sides.write])));
   }
 
   /// Elements of a vector that squares are made of, and their bytes: those of results, or a whole vector of bytes where nothing is
@@ -134,6 +152,8 @@ public:
   std::vector<Directive> transposed_over(const Sides& sides, bool may_be_parallel) const {
     if (feeds_tiles())
       return transposed_for_tiles(sides, may_be_parallel);
+    if (has_short_lines(sides))
+      return transposed_lines(sides, may_be_parallel);
     const size_t w = sides.write, r = sides.read;
     const auto [lanes, bytes] = transposed_elements(sides);
     const int64_t line = std::min(std::max(lanes, cpu_.caches.line / bytes),
@@ -141,8 +161,13 @@ public:
     // What is transposed at once.
     const int64_t width = std::min(line, kWidestSquare);
     const int64_t run = std::min(kTransposedRun, (facts_.extents[r] + lanes - 1) / lanes * lanes);
-    std::vector<Directive> plan{Split{part(w, ""), line}, Split{part(r, ""), run},
-                                Split{part(r, ".1"), lanes}};
+    const bool is_whole_row =
+        facts_.extents[r] <= kReadWhole && facts_.extents[r] % lanes != 0 && line == width;
+    std::vector<Directive> plan{Split{part(w, ""), line},
+                                Split{part(r, ""), is_whole_row ? lanes : run}};
+    if (!is_whole_row)
+      plan.push_back(Split{part(r, ".1"), lanes});
+    const std::string rows = is_whole_row ? ".1" : ".1.1";
     Reorder order;
     for (size_t k = 0; k < nest_.loops.size(); ++k)
       if (k != w && k != r)
@@ -151,17 +176,37 @@ public:
     order.loops.push_back(part(reads_first ? r : w, ".0"));
     order.loops.push_back(part(reads_first ? w : r, ".0"));
     const std::string vector = width < line ? ".1.1" : ".1";
-    order.loops.push_back(part(r, ".1.0"));
+    if (!is_whole_row)
+      order.loops.push_back(part(r, ".1.0"));
     if (width < line) {
       plan.push_back(Split{part(w, ".1"), width});
       order.loops.push_back(part(w, ".1.0"));
     }
-    order.loops.push_back(part(r, ".1.1"));
+    order.loops.push_back(part(r, rows));
     order.loops.push_back(part(w, vector));
     const LoopName outermost = order.loops.front();
     plan.push_back(std::move(order));
-    plan.push_back(Unroll{part(r, ".1.1"), std::nullopt});
+    plan.push_back(Unroll{part(r, rows), std::nullopt});
     plan.push_back(Vectorize{part(w, vector), width});
+    if (may_be_parallel)
+      plan.push_back(Parallel{outermost});
+    return plan;
+  }
+
+  /// A line is a vector: as many of them in a row as the square has.
+  std::vector<Directive> transposed_lines(const Sides& sides, bool may_be_parallel) const {
+    const size_t w = sides.write, r = sides.read;
+    std::vector<Directive> plan{Split{part(r, ""), side_of_lines(sides)}};
+    Reorder order;
+    for (size_t k = 0; k < nest_.loops.size(); ++k)
+      if (k != w && k != r)
+        order.loops.push_back(part(k, ""));
+    for (const LoopName& loop : {part(r, ".0"), part(r, ".1"), part(w, "")})
+      order.loops.push_back(loop);
+    const LoopName outermost = order.loops.front();
+    plan.push_back(std::move(order));
+    plan.push_back(Unroll{part(r, ".1"), std::nullopt});
+    plan.push_back(Vectorize{part(w, ""), facts_.extents[w]});
     if (may_be_parallel)
       plan.push_back(Parallel{outermost});
     return plan;

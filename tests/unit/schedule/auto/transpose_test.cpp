@@ -54,5 +54,36 @@ TEST(AutoTransposed, a_thin_side_has_squares_of_a_part_of_a_vector) {
   EXPECT_EQ(rows_of_square(thin(5)), 0) << "fewer than two squares";
 }
 
+TEST(AutoTransposed, a_line_that_is_no_whole_vector_is_one_under_a_mask) {
+  const auto lines = [](int64_t columns) {
+    const std::string n = std::to_string(columns);
+    return around(by_default("input X: f32[" + n + ", 7000]\noutput Y: f32[7000, " + n +
+                                 "]\nY[i, j] = X[j, i]\n",
+                             "sapphirerapids", 1),
+                  0);
+  };
+  for (const int64_t columns : {5, 7, 11, 13}) {
+    EXPECT_EQ(lines(columns).lanes_along(), "j") << columns;
+    EXPECT_EQ(lines(columns).lanes(), columns);
+    EXPECT_EQ(rows_of_square(lines(columns)), columns < 8 ? 8 : 16) << columns;
+  }
+  EXPECT_EQ(rows_of_square(lines(8)), 8) << "whole squares of a part of a vector";
+  EXPECT_EQ(lines(17).lanes(), 16);
+}
+
+TEST(AutoTransposed, a_short_row_has_one_loop_of_tiles) {
+  const auto rows = [](int64_t length) {
+    const std::string n = std::to_string(length);
+    return around(by_default("input X: f32[222, " + n + "]\noutput Y: f32[" + n +
+                                 ", 222]\nY[i, j] = X[j, i]\n",
+                             "sapphirerapids", 1),
+                  0)
+        .loops.size();
+  };
+  EXPECT_EQ(rows(238), 4U) << "what is left of 16 is known";
+  EXPECT_EQ(rows(240), 5U);
+  EXPECT_EQ(rows(4001), 5U);
+}
+
 } // namespace
 } // namespace kawara::schedule
