@@ -220,24 +220,46 @@ llvm::Value* FunctionEmitter::load_elements(uint32_t buffer, const std::vector<E
   return from_memory(buffer, load_lanes(buffer, index, lanes));
 }
 
-/// Lanes a few elements apart, out of loads of all elements between them. Null where those may not be loaded.
+/// Lanes a few elements apart, out of loads of all elements between them. Null where those may not be loaded. The lanes run along a
+/// dimension that has a few elements inside: X[i, ramp(j, 1, 16), 0] of f32[N, M, 2] is every other element.
 llvm::Value* FunctionEmitter::load_every_other(uint32_t buffer, const std::vector<Expr>& index,
                                                unsigned lanes) {
-  const auto* ramp = index.empty() ? nullptr : scalar::as<scalar::Ramp>(index.back());
   const kernel::Buffer& b = parts_.kernel.buffers.at(buffer);
   constexpr int64_t kFarthest = 4;
-  if (ramp == nullptr || ramp->stride < 2 || ramp->stride > kFarthest || mask_ != nullptr ||
-      ramp->base.type() != scalar::kIndex)
-    return nullptr;
-  std::vector<Index> first;
-  for (const Expr& e : index) {
-    if (&e != &index.back() && e.type().lanes > 1)
-      return nullptr;
-    first.push_back({e, nullptr});
+  if (first_lanes_ != 0) { // no others are stored (masked_store.cpp)
+    Value* mask = std::exchange(mask_, nullptr);
+    const unsigned wanted = std::exchange(first_lanes_, 0);
+    Value* elements = load_every_other(buffer, index, wanted);
+    mask_ = mask;
+    first_lanes_ = wanted;
+    std::vector<int> padded(lanes, llvm::PoisonMaskElem);
+    std::iota(padded.begin(), padded.begin() + wanted, 0);
+    return elements != nullptr ? b_.CreateShuffleVector(elements, padded) : nullptr;
   }
-  first.back().expr = ramp->base;
-  const auto stride = static_cast<unsigned>(ramp->stride);
-  if ((stride - 1) * scalar::bytes_of(b.elem) > kSlackBytes ||
+  std::vector<Index> first;
+  for (const Expr& e : index)
+    first.push_back({e, nullptr});
+  size_t d = index.size();
+  int64_t inside = 1; // elements of the dimensions behind d
+  while (d-- > 0 && index[d].type().lanes == 1) {
+    const auto extent = d < b.shape.size() ? scalar::constant_of(b.shape[d]) : std::nullopt;
+    if (!extent || *extent < 1 || *extent > kFarthest)
+      return nullptr;
+    inside *= *extent;
+  }
+  const auto* ramp = d < index.size() ? scalar::as<scalar::Ramp>(index[d]) : nullptr;
+  if (ramp == nullptr || ramp->stride < 1 || ramp->stride > kFarthest || mask_ != nullptr ||
+      ramp->base.type() != scalar::kIndex ||
+      std::any_of(index.begin(), index.begin() + static_cast<std::ptrdiff_t>(d),
+                  [](const Expr& e) { return e.type().lanes > 1; }))
+    return nullptr;
+  const int64_t apart = ramp->stride * inside;
+  if (apart < 2 || apart > kFarthest)
+    return nullptr;
+  first[d].expr = ramp->base;
+  const auto stride = static_cast<unsigned>(apart);
+  const bool is_last = d + 1 == index.size();
+  if ((stride - 1) * scalar::bytes_of(b.elem) > kSlackBytes || !is_last ||
       !may_load_neighbours(buffer, ramp->base))
     return stored_.count(buffer) == 0 ? load_between(buffer, first, lanes, stride) : nullptr;
   std::vector<int> wanted(lanes);

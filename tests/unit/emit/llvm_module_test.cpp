@@ -250,5 +250,21 @@ TEST(LlvmModule, LoadsAllElementsBetweenLanesOnlyWhereThereIsRoomBehindThem) {
   EXPECT_TRUE(has(inside, "load <4 x float>"));
 }
 
+/// The lanes run along a dimension with `inside` elements in it.
+TEST(LlvmModule, LoadsAllElementsBetweenLanesOfADimensionWithFewElementsInside) {
+  const auto inner = [](int64_t inside) {
+    kernel::Kernel k = every_other(kernel::Scope::Argument);
+    k.buffers[0] = buffer("a", {int_lit(32), int_lit(inside)});
+    const Expr at = ramp(scalar::var(0) * int_lit(4), 1, 4);
+    auto& body = std::get<kernel::For>(k.body[0]).body;
+    std::get<kernel::Store>(body[0]).value =
+        scalar::load(0, {at, int_lit(inside - 1)}, {Elem::F32, 4});
+    return ir_of(k, 0);
+  };
+  EXPECT_FALSE(has(inner(2), "load float,"));
+  EXPECT_TRUE(has(inner(2), "load <4 x float>"));
+  EXPECT_TRUE(has(inner(5), "load float,"));
+}
+
 } // namespace
 } // namespace kawara::emit
