@@ -159,22 +159,21 @@ template <class T> std::string source_of(const Way& w, const Stretch& s) {
   return offset == 0 ? middle + " - 0.5" : fmt::format("{} + {} - 0.5", number(offset), middle);
 }
 
-/// The same place as a number.
-double source_at(const Way& w, const Stretch& s, int64_t o) {
-  const auto n = static_cast<double>(s.in), m = static_cast<double>(s.out),
-             at = static_cast<double>(o);
+/// The same place as a number, step by step as the text has it.
+template <class T> T source_at(const Way& w, const Stretch& s, int64_t o) {
+  const T n = static_cast<T>(s.in), m = static_cast<T>(s.out), at = static_cast<T>(o),
+          scale = static_cast<T>(s.scale);
   if (w.coordinates == "asymmetric")
-    return at / s.scale;
+    return at / scale;
   if (w.coordinates == "align_corners")
-    return s.out == 1 ? 0 : at * (n - 1) / (n * s.scale - 1);
+    return s.out == 1 ? T(0) : at * (n - 1) / (n * scale - 1);
   if (w.coordinates == "pytorch_half_pixel" && s.out == 1)
-    return 0;
-  const double middle = (at + 0.5) / s.scale;
+    return T(0);
+  const T middle = (at + T(0.5)) / scale;
   if (w.coordinates == "tf_half_pixel_for_nn")
     return middle;
-  const double offset =
-      w.coordinates == "half_pixel_symmetric" ? n / 2 * (1 - m / (n * s.scale)) : 0;
-  return offset + middle - 0.5;
+  const T offset = w.coordinates == "half_pixel_symmetric" ? n / 2 * (1 - m / (n * scale)) : T(0);
+  return offset == 0 ? middle - T(0.5) : offset + middle - T(0.5);
 }
 
 std::string nearest_of(const Way& w, double scale, const std::string& x) {
@@ -183,6 +182,40 @@ std::string nearest_of(const Way& w, double scale, const std::string& x) {
   if (w.nearest == "ceil" || w.nearest == "simple")
     return "ceil(" + x + ")";
   return w.nearest == "round_prefer_ceil" ? "floor(" + x + " + 0.5)" : "ceil(" + x + " - 0.5)";
+}
+
+/// The nearest element of place `o`, by numbers of 32 bits as in the text.
+int64_t nearest_at(const Way& w, const Stretch& s, int64_t o) {
+  const float x = source_at<float>(w, s, o);
+  const bool is_down = w.nearest == "floor" || (w.nearest == "simple" && s.scale >= 1);
+  const bool is_up = w.nearest == "ceil" || w.nearest == "simple";
+  const float whole = is_down                            ? std::floor(x)
+                      : is_up                            ? std::ceil(x)
+                      : w.nearest == "round_prefer_ceil" ? std::floor(x + 0.5F)
+                                                         : std::ceil(x - 0.5F);
+  return std::clamp(static_cast<int64_t>(whole), int64_t{0}, s.in - 1);
+}
+
+/// Nearest elements in even steps: each `times` times, or every `step`-th from `first` on.
+struct Steps {
+  int64_t times = 1, step = 1, first = 0;
+};
+
+std::optional<Steps> steps_of(const Way& w, const Stretch& s) {
+  constexpr int64_t kMostAsked = int64_t{1} << 20;
+  if (s.scale == 1 && s.in == s.out)
+    return Steps{};
+  if (w.mode != "nearest" || s.out > kMostAsked)
+    return std::nullopt;
+  Steps steps;
+  steps.times = s.out % s.in == 0 ? s.out / s.in : 1;
+  steps.first = steps.times == 1 ? nearest_at(w, s, 0) : 0;
+  if (steps.times == 1 && s.out > 1)
+    steps.step = nearest_at(w, s, 1) - steps.first;
+  for (int64_t o = 0; o < s.out; ++o)
+    if (nearest_at(w, s, o) != o / steps.times * steps.step + steps.first)
+      return std::nullopt;
+  return steps;
 }
 
 /// Of the elements that a place reaches: how many there may be, and how far they are from it at most.
@@ -206,7 +239,7 @@ bool may_lack_weight(const Way& w, const Stretch& s) {
     return true;
   for (int64_t o = 0; o < s.out; ++o) {
     // The text may round otherwise.
-    const double x = source_at(w, s, o), whole = std::round(x);
+    const double x = source_at<double>(w, s, o), whole = std::round(x);
     if (std::abs(x - whole) < 1e-9 * (1 + std::abs(x)))
       return true;
   }
@@ -378,6 +411,33 @@ void add_passes(Definition& d, const Way& w, const std::vector<Stretch>& dims, c
            stored_number(d.type(0), at(p.source, join(p.index, ", "))));
 }
 
+/// Nearest elements in even steps along all dimensions are one movement: no place is looked up. An element that comes several times
+/// has a dimension of its own for these.
+bool add_steps(Definition& d, const Way& w, const std::vector<Stretch>& dims) {
+  Shape shape, result;
+  std::vector<std::string> source, target;
+  for (size_t k = 0; k < dims.size(); ++k) {
+    const auto steps = steps_of(w, dims[k]);
+    if (!steps)
+      return false;
+    const std::string o = "o" + std::to_string(k);
+    shape.push_back(dims[k].in);
+    result.push_back(dims[k].out / steps->times);
+    source.push_back(steps->step == 1 && steps->first == 0
+                         ? o
+                         : fmt::format("{} * {} + {}", o, steps->step, steps->first));
+    target.push_back(o);
+    if (steps->times > 1) {
+      result.push_back(steps->times);
+      target.push_back("r" + std::to_string(k));
+    }
+  }
+  d.declare_operand(0, shape);
+  d.declare_output(0, result);
+  d.line("{} = {}", at("Y0", join(target, ", ")), at("X0", join(source, ", ")));
+  return true;
+}
+
 /// What is cut out, sizes that only a run knows and wide integers between two places are left to a function.
 void resize(Definition& d) {
   if (!d.need(0))
@@ -395,7 +455,8 @@ void resize(Definition& d) {
   d.output(d.type(0), result);
   if (order_of(*dims).empty())
     return d.view(0);
-  add_passes(d, *way, merged(*dims), *type);
+  if (!add_steps(d, *way, merged(*dims)))
+    add_passes(d, *way, merged(*dims), *type);
 }
 
 constexpr Operator kAll[] = {{"Resize", resize}, {"Upsample", resize}};

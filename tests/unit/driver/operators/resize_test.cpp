@@ -160,6 +160,33 @@ void expect_what_the_function_gives(const Case& c, const std::string& what) {
   EXPECT_TRUE(is_left || (*got)[0].tensor.elements() == 0 || model.programs().size() == 1);
 }
 
+/// Every element several times, or every n-th one: a movement by places that are affine.
+TEST(Resize, TakesNearestElementsInEvenStepsWithoutLookingThemUp) {
+  const auto tables = [](const std::vector<int64_t>& sizes, const Word& coordinates,
+                         const Word& nearest) {
+    const Case c = sized(varied({2, 3, 4, 6}, 1), sizes,
+                         {{"mode", Word("nearest")},
+                          {"axes", std::vector<int64_t>{2, 3}},
+                          {"coordinate_transformation_mode", coordinates},
+                          {"nearest_mode", nearest}});
+    expect_what_the_function_gives(c, coordinates + " " + nearest);
+    graph::Graph graph = graph_of(c);
+    graph.initializers[graph.nodes[0].inputs[3]] = c.inputs[3];
+    graph.inputs.pop_back();
+    Model model(graph);
+    EXPECT_TRUE(model.run({{"x0", {c.inputs[0], false, {}}}}));
+    EXPECT_EQ(model.programs().size(), 1U);
+    return model.programs().begin()->first.find("temp I") != std::string::npos;
+  };
+  EXPECT_FALSE(tables({8, 18}, "asymmetric", "floor"));
+  EXPECT_FALSE(tables({8, 12}, "half_pixel", "round_prefer_floor"));
+  EXPECT_FALSE(tables({2, 2}, "asymmetric", "floor"));
+  EXPECT_FALSE(tables({2, 3}, "half_pixel", "round_prefer_ceil"));
+  EXPECT_FALSE(tables({2, 12}, "asymmetric", "floor")) << "one smaller, one larger";
+  EXPECT_TRUE(tables({8, 12}, "asymmetric", "ceil")) << "0, 1, 1, 2: the first comes once";
+  EXPECT_TRUE(tables({7, 12}, "asymmetric", "floor"));
+}
+
 TEST(Resize, AsAProgramIsWhatTheFunctionGives) {
   std::mt19937 random(11); // NOLINT(cert-msc51-cpp): the same samples every time
   const auto between = [&](int64_t low, int64_t high) {
