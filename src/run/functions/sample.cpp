@@ -28,8 +28,12 @@ double reflected(double x, double low, double high) {
   return low + (at > span ? 2 * span - at : at);
 }
 
+enum class Mode : uint8_t { Nearest, Linear, Cubic };
+enum class Padding : uint8_t { Zeros, Border, Reflection };
+
 struct Grid {
-  std::string mode, padding;
+  Mode mode = Mode::Linear;
+  Padding padding = Padding::Zeros;
   bool aligns = false;
   int64_t height = 0, width = 0;
 
@@ -39,9 +43,9 @@ struct Grid {
   }
   double bounded(double x, int64_t n) const {
     const auto extent = static_cast<double>(n);
-    if (padding == "border")
+    if (padding == Padding::Border)
       return std::clamp(x, 0.0, extent - 1);
-    if (padding == "reflection")
+    if (padding == Padding::Reflection)
       return std::clamp(aligns ? reflected(x, 0, extent - 1) : reflected(x, -0.5, extent - 0.5),
                         0.0, extent - 1);
     return x;
@@ -56,9 +60,9 @@ struct Grid {
   }
 };
 
-/// The elements of a plane that a point reads, and their weights: at most four by four.
-struct Taps {
-  std::array<std::pair<int64_t, double>, 16> elements;
+/// The elements of a plane that a point reads, and their weights.
+template <size_t Most> struct Taps {
+  std::array<std::pair<int64_t, double>, Most> elements;
   size_t count = 0;
 
   void add(std::optional<int64_t> offset, double weight) {
@@ -67,41 +71,104 @@ struct Taps {
   }
 };
 
-Taps taps_of(const Grid& g, double y, double column) {
-  Taps taps;
-  if (g.mode == "nearest") {
+void add_cubic(const Grid& g, double y, double column, Taps<16>& taps) {
+  const double row = std::floor(y), at = std::floor(column);
+  for (int64_t i = -1; i <= 2; ++i)
+    for (int64_t j = -1; j <= 2; ++j)
+      taps.add(g.offset(row + static_cast<double>(i), at + static_cast<double>(j)),
+               cubic_weight(-0.75, y - row - static_cast<double>(i)) *
+                   cubic_weight(-0.75, column - at - static_cast<double>(j)));
+}
+
+/// The four elements around the point, which is within an element of the plane: others read nothing.
+void add_linear(const Grid& g, double y, double column, Taps<4>& taps) {
+  y = g.bounded(y, g.height);
+  column = g.bounded(column, g.width);
+  if (!(y > -1 && column > -1 && y < static_cast<double>(g.height) &&
+        column < static_cast<double>(g.width)))
+    return;
+  const int64_t row = static_cast<int64_t>(y + 1) - 1, at = static_cast<int64_t>(column + 1) - 1;
+  const double below = y - static_cast<double>(row), right = column - static_cast<double>(at);
+  const std::array<double, 2> of_rows{1 - below, below}, of_columns{1 - right, right};
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 2; ++j) {
+      const double weight = of_rows[static_cast<size_t>(i)] * of_columns[static_cast<size_t>(j)];
+      if (row + i >= 0 && at + j >= 0 && row + i < g.height && at + j < g.width && weight != 0)
+        taps.elements[taps.count++] = {(row + i) * g.width + at + j, weight};
+    }
+}
+
+/// What a point reads is the same in each channel.
+template <size_t Most> void set_taps(const Grid& g, double y, double column, Taps<Most>& taps) {
+  taps.count = 0;
+  if constexpr (Most == 16)
+    add_cubic(g, y, column, taps);
+  else if constexpr (Most == 4)
+    add_linear(g, y, column, taps);
+  else
     taps.add(g.offset(std::nearbyint(g.bounded(y, g.height)),
                       std::nearbyint(g.bounded(column, g.width))),
              1);
-    return taps;
-  }
-  const bool is_cubic = g.mode == "bicubic" || g.mode == "cubic"; // its name since version 20
-  if (!is_cubic) {
-    y = g.bounded(y, g.height);
-    column = g.bounded(column, g.width);
-  }
-  const double row = std::floor(y), at = std::floor(column);
-  for (int64_t i = is_cubic ? -1 : 0; i <= (is_cubic ? 2 : 1); ++i)
-    for (int64_t j = is_cubic ? -1 : 0; j <= (is_cubic ? 2 : 1); ++j) {
-      const double dy = y - row - static_cast<double>(i), dx = column - at - static_cast<double>(j);
-      const double weight = is_cubic ? cubic_weight(-0.75, dy) * cubic_weight(-0.75, dx)
-                                     : (1 - std::abs(dy)) * (1 - std::abs(dx));
-      taps.add(g.offset(row + static_cast<double>(i), at + static_cast<double>(j)), weight);
-    }
-  return taps;
 }
 
-/// The points of one image in all its channels. What a point reads is the same in each.
-template <class T>
-void sample_planes(const T* planes, int64_t channels, int64_t elements,
-                   const std::vector<Taps>& taps, T* out) {
-  for (int64_t c = 0; c < channels; ++c, planes += elements)
-    for (const Taps& point : taps) {
-      double sum = 0;
-      for (size_t k = 0; k < point.count; ++k)
-        sum += point.elements[k].second * static_cast<double>(planes[point.elements[k].first]);
-      *out++ = static_cast<T>(sum);
+/// Most points of a linear mode have all four elements, which are loaded side by side.
+template <size_t Most, class T> double sum_of(const Taps<Most>& taps, const T* plane) {
+  const auto term = [&](size_t k) {
+    return taps.elements[k].second * static_cast<double>(plane[taps.elements[k].first]);
+  };
+  if constexpr (Most == 4)
+    if (taps.count == 4)
+      return (term(0) + term(1)) + (term(2) + term(3));
+  double sum = 0;
+  for (size_t k = 0; k < taps.count; ++k)
+    sum += term(k);
+  return sum;
+}
+
+/// The points of one image in all its channels, in groups whose taps stay in the cache; false where the grid holds what is no number.
+template <size_t Most, class T, class At>
+bool sample_image(const Grid& g, const T* image, int64_t channels, int64_t points, const At& grid,
+                  T* out) {
+  constexpr int64_t kGroup = 256;
+  std::array<Taps<Most>, kGroup> taps;
+  for (int64_t first = 0; first < points; first += kGroup) {
+    const int64_t count = std::min(kGroup, points - first);
+    for (int64_t p = 0; p < count; ++p) {
+      const double column = g.place(grid((first + p) * 2), g.width);
+      const double row = g.place(grid((first + p) * 2 + 1), g.height);
+      if (!std::isfinite(row) || !std::isfinite(column))
+        return false;
+      set_taps<Most>(g, row, column, taps[static_cast<size_t>(p)]);
     }
+    for (int64_t c = 0; c < channels; ++c) {
+      const T* plane = image + c * g.height * g.width;
+      T* to = out + c * points + first;
+      for (int64_t p = 0; p < count; ++p)
+        to[p] = static_cast<T>(sum_of(taps[static_cast<size_t>(p)], plane));
+    }
+  }
+  return true;
+}
+
+template <class T>
+bool sample_images(const Grid& g, const Tensor& x, const Tensor& grid, Tensor& out) {
+  const int64_t channels = x.shape()[1], points = grid.shape()[1] * grid.shape()[2];
+  const auto* plain = grid.type() == DataType::F32 ? grid.as<float>() : nullptr;
+  for (int64_t n = 0; n < x.shape()[0]; ++n) {
+    const auto at = [&](int64_t k) {
+      const int64_t element = n * points * 2 + k;
+      return plain != nullptr ? static_cast<double>(plain[element]) : grid.get_double(element);
+    };
+    const T* image = x.as<T>() + n * channels * g.height * g.width;
+    T* to = out.as<T>() + n * channels * points;
+    const bool is_right =
+        g.mode == Mode::Nearest  ? sample_image<1>(g, image, channels, points, at, to)
+        : g.mode == Mode::Linear ? sample_image<4>(g, image, channels, points, at, to)
+                                 : sample_image<16>(g, image, channels, points, at, to);
+    if (!is_right)
+      return false;
+  }
+  return true;
 }
 
 /// Elements of other types than f32 are taken from their numbers in f64, and rounded once.
@@ -117,38 +184,30 @@ Outputs grid_sample(const FunctionCall& call) {
   if (x.rank() != 4 || grid.rank() != 4 || grid.shape()[3] != 2 ||
       grid.shape()[0] != x.shape()[0] || x.elements() == 0)
     return fail(std::string("an image [n, c, h, w] and a grid [n, h, w, 2] are needed"));
-  Grid g;
-  g.mode = call.word("mode", "bilinear");
-  g.padding = call.word("padding_mode", "zeros");
   for (const auto& problem :
        {call.unknown_word("mode", {"bilinear", "linear", "nearest", "bicubic", "cubic"}),
         call.unknown_word("padding_mode", {"zeros", "border", "reflection"})})
     if (problem)
       return fail(*problem);
+  Grid g;
+  const std::string mode = call.word("mode", "bilinear"), // other names since version 20
+      padding = call.word("padding_mode", "zeros");
+  g.mode = mode == "nearest"                      ? Mode::Nearest
+           : mode == "bicubic" || mode == "cubic" ? Mode::Cubic
+                                                  : Mode::Linear;
+  g.padding = padding == "border"       ? Padding::Border
+              : padding == "reflection" ? Padding::Reflection
+                                        : Padding::Zeros;
   g.aligns = call.integer("align_corners", 0) != 0;
   g.height = x.shape()[2];
   g.width = x.shape()[3];
-  const int64_t channels = x.shape()[1], points = grid.shape()[1] * grid.shape()[2];
   const bool is_f32 = x.type() == DataType::F32;
   const Tensor given = is_f32 ? x : in_f64(x);
   Tensor out =
-      call.result(0, given.type(), {x.shape()[0], channels, grid.shape()[1], grid.shape()[2]});
-  const int64_t plane = g.height * g.width;
-  std::vector<Taps> taps(static_cast<size_t>(points));
-  for (int64_t n = 0; n < x.shape()[0]; ++n) {
-    for (int64_t p = 0; p < points; ++p) {
-      const double column = g.place(grid.get_double((n * points + p) * 2), g.width);
-      const double row = g.place(grid.get_double((n * points + p) * 2 + 1), g.height);
-      if (!std::isfinite(row) || !std::isfinite(column))
-        return fail(std::string("the grid holds what is no number"));
-      taps[static_cast<size_t>(p)] = taps_of(g, row, column);
-    }
-    const int64_t first = n * channels * plane, to = n * channels * points;
-    if (is_f32)
-      sample_planes(given.as<float>() + first, channels, plane, taps, out.as<float>() + to);
-    else
-      sample_planes(given.as<double>() + first, channels, plane, taps, out.as<double>() + to);
-  }
+      call.result(0, given.type(), {x.shape()[0], x.shape()[1], grid.shape()[1], grid.shape()[2]});
+  if (!(is_f32 ? sample_images<float>(g, given, grid, out)
+               : sample_images<double>(g, given, grid, out)))
+    return fail(std::string("the grid holds what is no number"));
   if (is_f32 || x.type() == DataType::F64)
     return one(std::move(out));
   Tensor rounded(x.type(), out.shape());
