@@ -160,8 +160,7 @@ private:
              std::any_of(terms_.begin(), terms_.end(),
                          [&](const Term& term) { return term.moves[k] == Move::None; });
     });
-    return loops > 1 && share && cpu_.vector_bytes >= cpu_.caches.line &&
-           count(results_) * cpu_.vector_bytes <= cpu_.caches.l2 / 2;
+    return loops > 1 && share && cpu_.vector_bytes >= cpu_.caches.line;
   }
 
   /// Elements of a term that one step along the sums reads.
