@@ -7,7 +7,10 @@
 #include "scalar/affine_sum.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace kawara::kernel {
 namespace {
@@ -15,23 +18,84 @@ namespace {
 using scalar::BinaryOp;
 using scalar::int_lit;
 
-/// Whether the loop, which becomes straight code, ends at a constant in all iterations of `tiles` but the last: that of min(6, 111 - 6*i_0).
-bool ends_early_at_last(const For& loop, uint32_t tiles, int64_t first, int64_t last) {
-  const std::vector<Expr> ends = operands_of(loop.hi, BinaryOp::Min);
-  if ((loop.marks.unroll != poly::kFullUnroll && loop.marks.vector_width == 0) || ends.size() != 2)
-    return false;
-  const size_t fixed = scalar::constant_of(ends[0]) ? 0 : 1;
-  const auto full = scalar::constant_of(ends[fixed]);
-  const scalar::AffineSum edge = scalar::affine_sum(ends[1 - fixed]);
-  const auto* var =
-      edge.terms.size() == 1 ? scalar::as<scalar::Var>(edge.terms.begin()->first) : nullptr;
-  if (!full || var == nullptr || var->id != tiles)
-    return false;
-  const auto edge_at = [&](int64_t tile) {
-    return edge.terms.begin()->second * tile + edge.constant;
-  };
-  return edge_at(first) >= *full && edge_at(last - 1) >= *full && edge_at(last) < *full;
+bool becomes_straight(const For& loop) {
+  return loop.marks.unroll == poly::kFullUnroll || loop.marks.vector_width != 0;
 }
+
+/// Loops inside one over tiles, or over blocks of tiles, that end at a constant in all its iterations but the last: min(6, 111 - 6*i_0),
+/// and in blocks of three tiles min(3, 19 - 3*i_0) and min(6, 111 - 18*i_0 - 6*i_1).
+class EarlyEnds {
+public:
+  EarlyEnds(const For& tiles, int64_t first, int64_t last)
+      : tiles_(tiles.var), first_(first), last_(last) {
+    visit(tiles.body, [&](const For& loop) { add(loop); });
+  }
+
+  /// Whether one of them becomes straight code.
+  bool has_straight() const { return has_straight_; }
+
+  /// Where such a loop ends in the other iterations.
+  std::optional<int64_t> full(const For& loop) const {
+    for (const Full& known : full_)
+      if (known.var == loop.var && equal(known.hi, loop.hi))
+        return known.end;
+    return std::nullopt;
+  }
+
+private:
+  struct Full {
+    uint32_t var;
+    Expr hi;
+    int64_t end;
+  };
+
+  /// Loops that follow each other may count with one variable.
+  void add(const For& loop) {
+    ends_.erase(loop.var);
+    const auto lo = scalar::constant_of(loop.lo);
+    if (!lo || loop.step != 1)
+      return;
+    if (const auto hi = scalar::constant_of(loop.hi)) {
+      ends_[loop.var] = {*lo, *hi - 1};
+      return;
+    }
+    const std::vector<Expr> ends = operands_of(loop.hi, BinaryOp::Min);
+    if (ends.size() != 2)
+      return;
+    const size_t fixed = scalar::constant_of(ends[0]) ? 0 : 1;
+    const auto full = scalar::constant_of(ends[fixed]);
+    const scalar::AffineSum edge = scalar::affine_sum(ends[1 - fixed]);
+    const auto at_last = full ? least(edge, last_, last_) : std::nullopt;
+    if (!at_last || *at_last >= *full || (first_ < last_ && least(edge, first_, last_ - 1) < *full))
+      return;
+    full_.push_back({loop.var, loop.hi, *full});
+    ends_[loop.var] = {*lo, *full - 1};
+    has_straight_ = has_straight_ || becomes_straight(loop);
+  }
+
+  /// Of these iterations, which the sum has to depend on.
+  std::optional<int64_t> least(const scalar::AffineSum& sum, int64_t first, int64_t last) const {
+    int64_t total = sum.constant;
+    bool depends = false;
+    for (const auto& [term, factor] : sum.terms) {
+      const auto* var = scalar::as<scalar::Var>(term);
+      const auto found = var != nullptr ? ends_.find(var->id) : ends_.end();
+      const bool is_tile = var != nullptr && var->id == tiles_;
+      if (!is_tile && found == ends_.end())
+        return std::nullopt;
+      const auto [low, high] = is_tile ? std::pair(first, last) : found->second;
+      total += factor * (factor > 0 ? low : high);
+      depends = depends || is_tile;
+    }
+    return depends ? std::optional(total) : std::nullopt;
+  }
+
+  uint32_t tiles_;
+  int64_t first_, last_;
+  bool has_straight_ = false;
+  std::map<uint32_t, std::pair<int64_t, int64_t>> ends_; ///< of variables, both included
+  std::vector<Full> full_;
+};
 
 /// Whether all that is multiplied lies in packed buffers: such tiles are filled up instead (padded_tile.h).
 bool reads_packed_elements_only(const Kernel& kernel, const Store& update) {
@@ -84,13 +148,11 @@ bool has_squares(const For& tiles) {
 /// The last value of the loop's variable where its tiles are smaller than the others. Of loops that threads share, or of others.
 std::optional<int64_t> smaller_tile(const Kernel& kernel, const For& tiles, bool is_shared) {
   const auto lo = scalar::constant_of(tiles.lo), hi = scalar::constant_of(tiles.hi);
-  if (!lo || !hi || *hi - *lo < 2 || tiles.step != 1 || tiles.joins_child ||
+  if (!lo || !hi || *hi - *lo < (is_shared ? 2 : 1) || tiles.step != 1 || tiles.joins_child ||
       tiles.marks.is_parallel != is_shared || tiles.marks.vector_width != 0 ||
       tiles.marks.unroll != 0 || (!has_plain_tiles(kernel, tiles) && !has_squares(tiles)))
     return std::nullopt;
-  const bool is_smaller = has(tiles.body, [&](const For& loop) {
-    return ends_early_at_last(loop, tiles.var, *lo, *hi - 1);
-  });
+  const bool is_smaller = EarlyEnds(tiles, *lo, *hi - 1).has_straight();
   return is_smaller ? std::optional(*hi - 1) : std::nullopt;
 }
 
@@ -109,6 +171,8 @@ private:
     const auto last = loop != nullptr ? smaller_tile(kernel_, *loop, is_shared_) : std::nullopt;
     if (!last)
       return block_of(with_nested_blocks(stmt, inside));
+    if (scalar::constant_of(loop->lo) == last) // the last block has one tile
+      return block(copies_of_body(kernel_, *loop, int_lit(*last), 1));
     For others = *loop;
     others.body = block(full_tiles(*loop, *last));
     For same = *loop;
@@ -128,11 +192,11 @@ private:
 
   /// With the constants as ends of the loops that are smaller in the last iteration.
   static Block full_tiles(const For& tiles, int64_t last) {
-    const int64_t first = *scalar::constant_of(tiles.lo);
+    const EarlyEnds ends(tiles, *scalar::constant_of(tiles.lo), last);
     Block body = tiles.body;
     visit(body, [&](For& loop) {
-      if (ends_early_at_last(loop, tiles.var, first, last))
-        loop.hi = substitute_var(loop.hi, tiles.var, int_lit(first));
+      if (const auto full = ends.full(loop))
+        loop.hi = int_lit(*full);
     });
     return body;
   }

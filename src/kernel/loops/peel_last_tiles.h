@@ -16,8 +16,8 @@ namespace kawara::kernel {
 /// as they are (last_shared_tiles), and so do copies into packed buffers, which are filled up, and tiles of instructions that read those alone.
 Kernel peel_last_tiles(Kernel);
 
-/// The same for loops over tiles that threads share, one tile for each iteration, before collapse: the iteration asks once which it is.
-/// Without this its rows would be done one by one, each of them reading all of the right operand.
+/// The same for loops over tiles that threads share, one tile or a block of them for each iteration, before collapse: the iteration
+/// asks once which it is. In the last block the last tile is apart then. Without this its rows would be done one by one, each of them reading all of the right operand.
 ///
 ///   after    for i_0 in range(0, 19):  # parallel
 ///              if i_0 < 18:  for k: for i in range(0, 6): ...

@@ -86,6 +86,28 @@ TEST(PeelLastTiles, OfALoopThatThreadsShareAreAskedForOnce) {
   line::expect_same(kEdges, shared + "; coalesce(S1.i.0, S1.j.0); parallel(S1.i.0_j.0)", {{}});
 }
 
+/// 19 rows in blocks of 2 tiles of 4: 8, 8, and 3 in a block of one tile.
+TEST(PeelLastTiles, OfBlocksOfTilesAreApart) {
+  const std::string blocks =
+      "distribute(i); split(S1.i, 8); split(S1.i.1, 4); split(S1.j, 8); "
+      "reorder(S1.i.0, S1.i.1.0, S1.j.0, S1.k, S1.i.1.1, S1.j.1); unroll(S1.i.1.1); "
+      "vectorize(S1.j.1, 4)";
+  const auto apart = [](const std::string& directives, auto pass) {
+    return kernel::print(pass(line::compile(kEdges, directives).kernel));
+  };
+  EXPECT_NE(kernel::print(line::compile(kEdges, blocks).kernel).find("19 - "), std::string::npos);
+  const std::string own = apart(blocks, kernel::peel_last_tiles);
+  EXPECT_EQ(own.find("19 - "), std::string::npos) << own;
+  EXPECT_NE(own.find("in range(0, 3):  # unroll"), std::string::npos) << own;
+  const std::string shared = apart(blocks + "; parallel(S1.i.0)", [](kernel::Kernel k) {
+    return kernel::peel_last_tiles(kernel::last_shared_tiles(std::move(k)));
+  });
+  EXPECT_EQ(shared.find("19 - "), std::string::npos) << shared;
+  EXPECT_NE(shared.find("if i_0 < 2:"), std::string::npos) << shared;
+  for (const char* more : {"", "; parallel(S1.i.0)"})
+    line::expect_same(kEdges, blocks + more, {{}});
+}
+
 TEST(PeelLastTiles, OfSizesThatAreNotKnownStay) {
   const std::string text = "param N\ninput A: f32[N, 12], B: f32[12, 21]\noutput C: f32[N, 21]\n\n"
                            "C[i, j] = sum(k, A[i, k] * B[k, j])\n";
