@@ -54,8 +54,9 @@ constexpr Use kUses[] = {
      "convolutions on a GPU are direct; a compiled model is as it was compiled"},
     {"show", "--target", "pqg",
      "`--stage cuda` and `--stage resources` are for a GPU, the other stages for no machine"},
-    {"emit estimate", "--target", "p",
-     "C and estimates are for processors, `--target cpu:NAME`; `kawara show --target cuda --stage "
+    {"emit estimate cache", "--target", "p",
+     "C, estimates and caches are for processors, `--target cpu:NAME`; `kawara show --target cuda "
+     "--stage "
      "cuda` prints CUDA"},
     {"", "--target", "pqmg",
      "a compiled model is code for a processor: run the ONNX file with `--target`"},
@@ -96,6 +97,11 @@ constexpr Use kUses[] = {
     {"", "--stage", kEveryKind, ""},
     {"", "--onnx", "m", "only the stages graph, optimised and rewrite of a model can be written"},
     {"", "--replay", "p", ""},
+    {"", "--level", "p", ""},
+    {"", "--policy", "p", ""},
+    {"", "--place", "p", ""},
+    {"", "--kernel", "p", ""},
+    {"", "--curve", "p", ""},
     {"", "--with", "pq", ""},
     {"", "--dot", "pq", ""},
     {"", "--header", "p", ""},
@@ -114,8 +120,8 @@ constexpr Use kUses[] = {
 
 /// Commands that take one kind of file.
 constexpr std::pair<std::string_view, std::string_view> kKindsOfCommands[] = {
-    {"check", "pq"},  {"deps", "pq"},   {"diff", "pq"},   {"emit", "pq"},   {"estimate", "pq"},
-    {"fusion", "mg"}, {"compile", "m"}, {"tune", "pqmg"}, {"show", "pqmg"},
+    {"check", "pq"}, {"deps", "pq"},   {"diff", "pq"},   {"emit", "pq"},   {"estimate", "pq"},
+    {"cache", "pq"}, {"fusion", "mg"}, {"compile", "m"}, {"tune", "pqmg"}, {"show", "pqmg"},
 };
 
 char letter_of(InputKind kind) { return kEveryKind[static_cast<size_t>(kind)]; }
