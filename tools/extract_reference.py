@@ -93,7 +93,7 @@ def reference(root):
              "Each page is the card of one directive: what it does, what it needs, when it is legal,\n"
              "what it refuses. The cards stand in the headers under `src/schedule/`.",
              "\n".join(["| directive | what it does |", "|---|---|", *rows]),
-             *(["The commands: [command_line](command_line.md)."]
+             *(["The commands: [command_line](command_line.md), [cache](cache.md)."]
                if (root / PAGES / "command_line.md").is_file() else [])]
     pages = {PAGES / f"{header.stem}.md": page_text(header, lines)
              for header, lines in cards.items()}

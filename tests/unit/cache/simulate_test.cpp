@@ -144,7 +144,7 @@ void expect_same(const AccessProgram& program, const Description& d, uint32_t se
 }
 
 TEST(Simulate, AgreesWithListsOnRandomPrograms) {
-  for (uint32_t seed = 0; seed < 150; ++seed) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
     const AccessProgram program = RandomProgram(seed).program;
     for (const Policy policy : {Policy::Lru, Policy::Plru, Policy::Fifo})
       for (const auto& [lines, ways] :
