@@ -161,7 +161,7 @@ void set_attributes(llvm::Module& module, const CodeTarget& target) {
 
 /// Whether some loop adds up vectors and scalars side by side: tiles of a result with one column more than whole vectors. LLVM takes
 /// rows of such scalars for vectors and gathers an operand of each step: 64 x 17 results of 160 steps took 16.5 us, and 4.7 with scalars;
-/// 8 x 49 of 824 16.1 and 5.9; 380 x 33 of 41 40 and 10.7 (one Sapphire Rapids core, 19 November 2026).
+/// 8 x 49 of 824 16.1 and 5.9; 380 x 33 of 41 40 and 10.7 (one Cascade Lake core, 19 November 2026).
 bool adds_up_vectors_and_scalars(const kernel::Kernel& kernel) {
   bool found = false;
   kernel::visit(kernel.body, [&](const kernel::For& loop) {

@@ -151,7 +151,7 @@ private:
   }
 
   /// Whether rows and columns of results share their terms, and vectors are whole lines: then tiles of any number of results are ahead of
-  /// one sum after the other. 300 x 2 results of 300 steps took 25 us and 11 so (one Sapphire Rapids core, 19 November 2026).
+  /// one sum after the other. 300 x 2 results of 300 steps took 25 us and 11 so (one Cascade Lake core, 19 November 2026).
   bool is_table() const {
     const auto loops = std::count_if(results_.begin(), results_.end(),
                                      [&](size_t k) { return facts_.extents[k] > 1; });

@@ -96,7 +96,7 @@ bool is_worth_it(const Schedule& schedule, const Product& p, const Environment& 
   };
   // Half a wide vector is still faster than sums in lanes, if these are not long: 1574 x 8 results of 2 steps took 7.7 us as written and 2.0
   // so, 57 x 13 of 90 4.5 and 3.0; 11 x 8 of 2463 8.8 us in lanes along the sums and 12.3 so, which three quarters of a vector make up
-  // for; of 4 to 6 columns it is slower (one Sapphire Rapids core, 19 November 2026).
+  // for; of 4 to 6 columns it is slower (one Cascade Lake core, 19 November 2026).
   const auto fills_half_a_vector = [&] {
     return !is_narrow && 2 * p.extents[p.lanes] >= vector && p.extents[p.rows] >= kManyRows &&
            (4 * p.extents[p.lanes] >= 3 * vector ||
