@@ -122,7 +122,8 @@ public:
             transposed_window(schedule_, nest_, facts_, native_lanes(), cpu_.vector_registers))
       return transposed;
     const auto lanes = window_lanes(schedule_, nest_, facts_, parts_.vector, cpu_);
-    return lanes ? small_window(schedule_, nest_, facts_, *lanes, native_lanes(), cpu_.cores)
+    return lanes ? small_window(schedule_, nest_, facts_, *lanes, native_lanes(), cpu_.cores,
+                                cpu_.vector_bytes >= cpu_.caches.line)
                  : std::nullopt;
   }
 

@@ -1,6 +1,7 @@
 #include "schedule/auto/nest/stencil.h"
 
 #include "scalar/expand/expansion.h"
+#include "scalar/loads.h"
 #include "schedule/auto/cost/parallel_worth.h"
 
 #include <algorithm>
@@ -56,7 +57,8 @@ void add_lanes(std::vector<Directive>& plan, const ResultLoops& own, int64_t vec
   plan.emplace_back(Unroll{own.lanes(".1"), std::nullopt});
 }
 
-/// The innermost outer loop along which some load stays that moves with the lanes: weights of single channels in lanes.
+/// The innermost outer loop along which some load stays that moves with the lanes: weights of single channels in lanes, an image
+/// for several filters.
 std::optional<size_t> rows_of(const Schedule& schedule, const SmallWindow& window) {
   const auto moves = [&](size_t k) {
     return moves_of(schedule.scop, schedule.order, window.update(), window.nest.depth + k);
@@ -65,10 +67,31 @@ std::optional<size_t> rows_of(const Schedule& schedule, const SmallWindow& windo
   for (size_t at = window.outer.size(); at-- > 0;) {
     const std::vector<Move> along = moves(window.outer[at]);
     for (size_t load = 1; load < along.size(); ++load)
-      if (along[load] == Move::None && along_lanes[load] == Move::Unit)
+      if (along[load] == Move::None && (along_lanes[load] == Move::Unit ||
+                                        (window.rolled > 0 && along_lanes[load] == Move::Far)))
         return at;
   }
   return std::nullopt;
+}
+
+/// Whether lanes read what steps of the window read, too: elements at the sum of both.
+bool slides(const Schedule& schedule, const SmallWindow& window) {
+  const std::vector<scalar::Expr>& rows = schedule.order.rows[window.update().value];
+  const auto mentions = [&](const scalar::Expr& e, size_t k) {
+    bool found = false;
+    scalar::visit(e, [&](const scalar::Expr& part) {
+      found = found || scalar::equal(part, rows[window.nest.depth + k]);
+    });
+    return found;
+  };
+  const auto loads = scalar::loads_in(schedule.scop[window.update()].text.value);
+  return std::any_of(loads.begin(), loads.end(), [&](const scalar::Load* load) {
+    return std::any_of(load->index.begin(), load->index.end(), [&](const scalar::Expr& index) {
+      return mentions(index, window.lanes) &&
+             std::any_of(window.window.begin(), window.window.end(),
+                         [&](size_t k) { return mentions(index, k); });
+    });
+  });
 }
 
 /// Several rows go together, evenly, as many as there are registers for.
@@ -111,18 +134,26 @@ std::optional<size_t> window_lanes(const Schedule& schedule, const Nest& nest,
 
 std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& nest,
                                         const NestFacts& facts, size_t lanes, int64_t vector,
-                                        int64_t cores) {
-  SmallWindow found{nest, {}, lanes, {}, vector, vector, {}, 1};
-  int64_t steps = 1;
+                                        int64_t cores, bool may_roll) {
+  SmallWindow found{nest, {}, lanes, {}, 0, vector, vector, {}, 1};
   for (size_t k = 0; k < nest.loops.size(); ++k)
-    if (facts.strides[k].writes_same_element) {
-      steps *= std::min(facts.extents[k], kMostSteps + 1);
+    if (facts.strides[k].writes_same_element)
       found.window.push_back(k);
-    } else if (k != lanes)
+    else if (k != lanes)
       found.outer.push_back(k);
+  int64_t steps = 1;
+  for (size_t at = found.window.size(); at-- > 0;) {
+    const int64_t more = std::min(facts.extents[found.window[at]], kMostSteps + 1);
+    if (may_roll && steps > 1 && steps * more > kMostSteps) {
+      found.rolled = at + 1;
+      break;
+    }
+    steps *= more;
+  }
   const int64_t row = facts.extents[lanes];
   if (nest.statements.size() != 1 || facts.fixed != 0 || found.window.empty() ||
-      steps > kMostSteps || facts.strides[lanes].writes_same_element || !facts.is_parallel[lanes] ||
+      steps > kMostSteps || (found.rolled > 0 && !slides(schedule, found)) ||
+      facts.strides[lanes].writes_same_element || !facts.is_parallel[lanes] ||
       facts.strides[lanes].far_writes != 0 || row < kShortestRow)
     return std::nullopt;
   if (const auto shared = best_shared_loop(facts, found.outer, cores)) {
@@ -174,7 +205,7 @@ std::optional<SmallWindow> transposed_window(const Schedule& schedule, const Nes
   const int64_t parts = (facts.extents[*rows] * width + most - 1) / most;
   const int64_t height = (facts.extents[*rows] + parts - 1) / parts;
   const auto at = static_cast<size_t>(std::find(outer.begin(), outer.end(), *rows) - outer.begin());
-  return SmallWindow{nest, outer, *lanes, window, vector, width * vector, at, height};
+  return SmallWindow{nest, outer, *lanes, window, 0, vector, width * vector, at, height};
 }
 
 std::optional<FusedNest> fused_nest_of(const Schedule& schedule, const Nest& nest,
@@ -209,8 +240,8 @@ std::vector<Directive> window_plan(const Schedule& schedule, const SmallWindow& 
   for (const LoopName& loop : own.inside())
     order.loops.push_back(loop);
   plan.emplace_back(std::move(order));
-  for (const size_t k : window.window)
-    plan.emplace_back(Unroll{{own.statement, own_name(k)}, std::nullopt});
+  for (size_t at = window.rolled; at < window.window.size(); ++at)
+    plan.emplace_back(Unroll{{own.statement, own_name(window.window[at])}, std::nullopt});
   for (const auto* list : {&before, &after})
     for (const FusedNest& fused_nest : *list) {
       ResultLoops theirs{schedule.scop[fused_nest.statement].text.name, {}, window.rows};

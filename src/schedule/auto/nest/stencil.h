@@ -11,6 +11,7 @@ struct SmallWindow {
   std::vector<size_t> outer;  ///< that move the result, but for the lanes
   size_t lanes = 0;           ///< moves it to the neighbouring element
   std::vector<size_t> window; ///< that reduce
+  size_t rolled = 0;          ///< of these, the outermost: the others are spelled out
   int64_t vector = 1;         ///< lanes of a vector
   int64_t width = 1;          ///< results side by side, each added up in a register
   std::optional<size_t>
@@ -25,8 +26,9 @@ std::optional<size_t> window_lanes(const Schedule&, const Nest&, const NestFacts
                                    std::optional<size_t> best, const target::Cpu&);
 
 /// The nest as such a window, with `lanes` in lanes, `vector` of them in a vector; what so many threads share best is outermost.
+/// With `may_roll`, a window that slides along the lanes and has too many steps to spell out keeps its outermost loops.
 std::optional<SmallWindow> small_window(const Schedule&, const Nest&, const NestFacts&,
-                                        size_t lanes, int64_t vector, int64_t cores);
+                                        size_t lanes, int64_t vector, int64_t cores, bool may_roll);
 
 /// The nest as a window whose loads are neighbours along a loop that its results are not: that loop in lanes, and several of those
 /// results side by side that are neighbours, which are transposed when they are done.

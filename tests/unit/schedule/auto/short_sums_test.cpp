@@ -49,6 +49,26 @@ std::string convolution(int64_t filters, int64_t size) {
                      filters, size, size - 2);
 }
 
+/// Taps fill no line of lanes, and there are too many steps to spell out: pixels are lanes, channels stay a loop.
+TEST(AutoConvolution, of_fewer_filters_than_a_quarter_of_a_vector_has_lanes_of_pixels) {
+  const auto of_stride = [](int64_t stride) {
+    return by_default(fmt::format("input X: f32[6, {1}, {1}]\nconst W: f32[3, 6, 7, 7]\n"
+                                  "output Y: f32[3, 13, 13]\n"
+                                  "Y[f, y, x] = sum((c, r, s), X[c, {0}*y + r, {0}*x + s] * "
+                                  "W[f, c, r, s])\n",
+                                  stride, 12 * stride + 7),
+                      "sapphirerapids", 1);
+  };
+  for (const int64_t stride : {1, 2}) {
+    const Schedule made = of_stride(stride);
+    EXPECT_EQ(around(made, 1).lanes_along(), "x") << poly::print(made.order, {});
+    for (const char* loop : {"f", "r", "s"})
+      EXPECT_TRUE(around(made, 1).unrolled().contains(loop)) << loop << " for stride " << stride;
+    EXPECT_FALSE(around(made, 1).unrolled().contains("c"));
+    EXPECT_EQ(shared_loops(made, 0, 1), 3U) << "begun in registers";
+  }
+}
+
 TEST(AutoConvolution, few_filters_on_a_small_image_are_lanes) {
   for (const int64_t filters : {3, 5}) {
     const std::string loops = loops_of(convolution(filters, 9));
