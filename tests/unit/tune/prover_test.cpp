@@ -44,7 +44,8 @@ TEST(Prover, says_the_code_of_a_refusal) {
   }
   driver::Request request;
   request.text = make_source(
-      "t.kw", "param N\ninout x: f32[N]\nfor i in range(1, N):\n    x[i] = 0.5 * x[i - 1] + x[i]\n");
+      "t.kw",
+      "param N\ninout x: f32[N]\nfor i in range(1, N):\n    x[i] = 0.5 * x[i - 1] + x[i]\n");
   request.sizes["N"] = 50;
   const auto chain = reference_of(*task_of(request, reference->task.environment, 2));
   ASSERT_TRUE(chain);
