@@ -1,13 +1,15 @@
 #pragma once
 
 #include "scalar/eval.h"
+#include "scalar/reduce_op.h"
 
 namespace kawara::scalar {
 
-/// What the operations of expressions do with values. Interpreters that take one run on numbers as the language means them, or on
-/// something else with the same laws (field.h).
+/// What the operations of expressions do with values. Interpreters that take one run on numbers as
+/// the language means them, or on something else with the same laws (field.h).
 ///
-/// Indices, conditions and Bools are numbers in every algebra: int_value, with operations as eval.h has them.
+/// Indices, conditions and Bools are numbers in every algebra: int_value, with operations as eval.h
+/// has them.
 class Algebra {
 public:
   Algebra() = default;
@@ -26,12 +28,6 @@ public:
   /// `a op b` of an update or a horizontal reduction; `op` is not None.
   Value reduce(ReduceOp op, Elem elem, Value a, Value b) const {
     return *apply(operation_of(op), elem, a, b);
-  }
-  static BinaryOp operation_of(ReduceOp op) {
-    return op == ReduceOp::Sum    ? BinaryOp::Add
-           : op == ReduceOp::Prod ? BinaryOp::Mul
-           : op == ReduceOp::Max  ? BinaryOp::Max
-                                  : BinaryOp::Min;
   }
 };
 

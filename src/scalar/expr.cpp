@@ -1,5 +1,6 @@
 #include "scalar/expr.h"
 
+#include "scalar/reduce_op.h"
 #include "support/check.h"
 
 #include <bit>
@@ -229,19 +230,7 @@ Expr instruction(std::string name, std::vector<Expr> args) {
 }
 
 Expr combine(ReduceOp op, Expr old, Expr value) {
-  switch (op) {
-  case ReduceOp::None:
-    return value;
-  case ReduceOp::Sum:
-    return binary(BinaryOp::Add, std::move(old), std::move(value));
-  case ReduceOp::Prod:
-    return binary(BinaryOp::Mul, std::move(old), std::move(value));
-  case ReduceOp::Max:
-    return binary(BinaryOp::Max, std::move(old), std::move(value));
-  case ReduceOp::Min:
-    return binary(BinaryOp::Min, std::move(old), std::move(value));
-  }
-  KAWARA_CHECK(false, "unknown reduction");
+  return op == ReduceOp::None ? value : binary(operation_of(op), std::move(old), std::move(value));
 }
 
 Expr identity_of(ReduceOp op, Type type) {

@@ -1,18 +1,12 @@
 #include "scalar/running_value.h"
 
 #include "scalar/loads.h"
+#include "scalar/reduce_op.h"
 
 #include <algorithm>
 
 namespace kawara::scalar {
 namespace {
-
-BinaryOp binary_of(ReduceOp op) {
-  return op == ReduceOp::Sum    ? BinaryOp::Add
-         : op == ReduceOp::Prod ? BinaryOp::Mul
-         : op == ReduceOp::Max  ? BinaryOp::Max
-                                : BinaryOp::Min;
-}
 
 void add_operands(const Expr& e, BinaryOp op, std::vector<Expr>& out) {
   const auto* n = as<Binary>(e);
@@ -23,9 +17,7 @@ void add_operands(const Expr& e, BinaryOp op, std::vector<Expr>& out) {
 }
 
 bool is_same_element(const Load& a, const Load& b) {
-  return a.tensor == b.tensor &&
-         std::equal(a.index.begin(), a.index.end(), b.index.begin(), b.index.end(),
-                    [](const Expr& x, const Expr& y) { return constant_of(simplify(x - y)) == 0; });
+  return a.tensor == b.tensor && is_same_place(a.index, b.index);
 }
 
 /// Does it read another element of the tensor than this one?
@@ -38,7 +30,7 @@ bool reads_others(const Expr& e, const Load& element) {
 
 std::optional<RunningValue> regrouped(const Load& element, const Expr& value, ReduceOp op,
                                       const std::function<bool(const Load&)>& is_old) {
-  const BinaryOp binary_op = binary_of(op);
+  const BinaryOp binary_op = operation_of(op);
   std::vector<Expr> operands;
   add_operands(value, binary_op, operands);
   const auto old = std::find_if(operands.begin(), operands.end(), [&](const Expr& e) {

@@ -1,4 +1,5 @@
 #include "emit/llvm/emitter.h"
+#include "scalar/reduce_op.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,16 +7,12 @@
 
 namespace kawara::emit {
 
-using scalar::BinaryOp;
 using scalar::Elem;
 using scalar::ReduceOp;
 
 /// `old op value`, the combining operation of an update.
 llvm::Value* FunctionEmitter::combine(ReduceOp op, Elem elem, Value* old, Value* value) {
-  const BinaryOp binary = op == ReduceOp::Sum    ? BinaryOp::Add
-                          : op == ReduceOp::Prod ? BinaryOp::Mul
-                          : op == ReduceOp::Max  ? BinaryOp::Max
-                                                 : BinaryOp::Min;
+  const scalar::BinaryOp binary = scalar::operation_of(op);
   if (!scalar::is_float(elem))
     return integer_binary(binary, elem, old, value);
   const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
@@ -23,8 +20,8 @@ llvm::Value* FunctionEmitter::combine(ReduceOp op, Elem elem, Value* old, Value*
   return float_binary(binary, old, value);
 }
 
-/// One half of the lanes with the other, until few enough are left: as many operations as lanes one after the other, but without
-/// waiting for each other.
+/// One half of the lanes with the other, until few enough are left: as many operations as lanes one
+/// after the other, but without waiting for each other.
 llvm::Value* FunctionEmitter::folded(ReduceOp op, Elem elem, Value* value, uint16_t lanes) {
   unsigned width = llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
   for (; width > lanes; width /= 2) {
@@ -73,8 +70,8 @@ llvm::Value* FunctionEmitter::emit_reduce(const scalar::Reduce& n, uint16_t lane
   }
 }
 
-/// Each lane takes the one before it, then the one two before, four before, ...: as many steps as the number of lanes has digits.
-/// Only the last step waits for the lanes before.
+/// Each lane takes the one before it, then the one two before, four before, ...: as many steps as
+/// the number of lanes has digits. Only the last step waits for the lanes before.
 llvm::Value* FunctionEmitter::emit_scan(const scalar::Scan& n, scalar::Type type) {
   const int lanes = type.lanes;
   Value* neutral = emit(scalar::identity_of(n.op, type));

@@ -4,24 +4,7 @@
 #include "scalar/loads.h"
 #include "scalar/running_value.h"
 
-#include <algorithm>
-
 namespace kawara::kernel {
-namespace {
-
-bool is_equal_index(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Expr& x, const Expr& y) {
-    return scalar::constant_of(scalar::simplify(x - y)) == 0;
-  });
-}
-
-} // namespace
-
-bool reads_own_buffer(const Store& store) {
-  const auto loads = scalar::loads_in(store.value);
-  return std::any_of(loads.begin(), loads.end(),
-                     [&](const scalar::Load* load) { return load->tensor == store.buffer; });
-}
 
 std::optional<RunningLanes> running_lanes(const Kernel& kernel, const For& loop,
                                           const Store& store) {
@@ -35,7 +18,7 @@ std::optional<RunningLanes> running_lanes(const Kernel& kernel, const For& loop,
   auto running = scalar::running_value(scalar::load(store.buffer, store.index, {elem, 1}), store.op,
                                        store.value, [&](const scalar::Load& load) {
                                          return load.tensor == store.buffer &&
-                                                is_equal_index(load.index, index_before);
+                                                scalar::is_same_place(load.index, index_before);
                                        });
   if (!running)
     return std::nullopt;

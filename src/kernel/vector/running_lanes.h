@@ -6,8 +6,8 @@
 
 namespace kawara::kernel {
 
-/// A store of running values in a vector loop: each lane adds to what the lane before it stored. One variable has the
-/// last vector.
+/// A store of running values in a vector loop: each lane adds to what the lane before it stored.
+/// One variable has the last vector.
 struct RunningLanes {
   Store store; ///< of one iteration
   Store terms; ///< the same with only what is added
@@ -16,10 +16,8 @@ struct RunningLanes {
   uint32_t var = 0;
 };
 
-bool reads_own_buffer(const Store&);
-
-/// The store as one; the judge has allowed lanes to hand on its values. Nothing where the element before is
-/// written another way, or where storing rounds.
+/// The store as one; the judge has allowed lanes to hand on its values. Nothing where the element
+/// before is written another way, or where storing rounds.
 std::optional<RunningLanes> running_lanes(const Kernel&, const For&, const Store&);
 
 } // namespace kawara::kernel

@@ -10,6 +10,7 @@
 #include "kernel/vector/vector_expr.h"
 #include "kernel/walk.h"
 #include "scalar/expand/expansion.h"
+#include "scalar/loads.h"
 
 #include <algorithm>
 #include <bit>
@@ -25,7 +26,8 @@ using scalar::int_lit;
 /// Additions in flight that keep the adders of current processors busy.
 constexpr int64_t kAccumulators = 4;
 
-/// How much longer the code of a statement is than plain arithmetic: what becomes of exp and the like is.
+/// How much longer the code of a statement is than plain arithmetic: what becomes of exp and the
+/// like is.
 int64_t weight_of(const Block& body) {
   constexpr int64_t kFunction = 4;
   int64_t functions = 0;
@@ -61,7 +63,8 @@ public:
   Block run() {
     if (!plan(loop_.body, vector_of_loop()))
       return {};
-    // Copies for each lane of what has no vector at all are only long. Threads of a GPU join loads and stores of neighbours later.
+    // Copies for each lane of what has no vector at all are only long. Threads of a GPU join loads
+    // and stores of neighbours later.
     if (rest_ == Rest::NarrowVector && !has_vectors_)
       return {};
     const auto trips = trip_count(loop_);
@@ -100,7 +103,7 @@ private:
       const auto* store = std::get_if<Store>(&stmt);
       if (store == nullptr)
         return false;
-      if (loop_.marks.is_scan && reads_own_buffer(*store)) {
+      if (loop_.marks.is_scan && scalar::reads(store->value, store->buffer)) {
         auto scan = running_lanes(kernel_, loop_, *store);
         if (!scan || !vector_store(scan->terms, vector) || register_bytes_ == 0)
           return false;
@@ -121,8 +124,8 @@ private:
            (accumulators_.empty() || folds());
   }
 
-  /// A loop that does more than add up has vectors side by side already, and needs the registers. Products would no longer be
-  /// added up as they are made.
+  /// A loop that does more than add up has vectors side by side already, and needs the registers.
+  /// Products would no longer be added up as they are made.
   bool folds() const {
     return register_bytes_ > 0 && (has_fused_nests_ || weight_of(loop_.body) > 1) &&
            std::all_of(accumulators_.begin(), accumulators_.end(), [&](const Accumulator& a) {
@@ -176,8 +179,8 @@ private:
     return is_only_access(store);
   }
 
-  /// Nothing else in the loop may see the element between two updates. The element is the same in all iterations, so a
-  /// load that is apart from it in each of them never meets it.
+  /// Nothing else in the loop may see the element between two updates. The element is the same in
+  /// all iterations, so a load that is apart from it in each of them never meets it.
   bool is_only_access(const Store& update) const {
     const Element element = element_of(kernel_, update);
     bool is_alone = !has(loop_.body, [&](const Store& store) {

@@ -1,6 +1,7 @@
 #include "program/interpret/interpret.h"
 
 #include "program/interpret/bytecode.h"
+#include "scalar/reduce_op.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -42,22 +43,6 @@ std::vector<NodeCode> code_of_body(const Body& body) {
     nodes.push_back(std::move(code));
   }
   return nodes;
-}
-
-scalar::BinaryOp operation_of(ReduceOp op) {
-  switch (op) {
-  case ReduceOp::Sum:
-    return scalar::BinaryOp::Add;
-  case ReduceOp::Prod:
-    return scalar::BinaryOp::Mul;
-  case ReduceOp::Max:
-    return scalar::BinaryOp::Max;
-  case ReduceOp::Min:
-    return scalar::BinaryOp::Min;
-  case ReduceOp::None:
-    break;
-  }
-  KAWARA_CHECK(false, "an assignment combines nothing");
 }
 
 /// Runs the body; stops with false at the first fault, whose place is then in `stopped_at`.
@@ -158,7 +143,7 @@ private:
       if (!machine_.is_readable(s.tensor, at, element_.data()))
         return false;
       const Value old = scalar::convert(array.elem(), code.value.elem, array.get(at));
-      value = *scalar::apply(operation_of(s.op), code.value.elem, old, value);
+      value = *scalar::apply(scalar::operation_of(s.op), code.value.elem, old, value);
     }
     array.set(at, scalar::convert(code.value.elem, array.elem(), value));
     if (!memory_.written[s.tensor].empty())

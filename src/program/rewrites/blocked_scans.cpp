@@ -11,6 +11,8 @@ namespace {
 
 using scalar::as;
 using scalar::int_lit;
+using scalar::is_same_place;
+using scalar::reads;
 
 /// `for i: element(i) = element(i - 1) op term(i)`, i counting iterations from 0.
 struct Scan {
@@ -24,18 +26,6 @@ struct Scan {
   int64_t length = 0;
   Loop loop; ///< without its body
 };
-
-bool reads(const Expr& e, uint32_t tensor) {
-  const auto loads = scalar::loads_in(e);
-  return std::any_of(loads.begin(), loads.end(),
-                     [&](const scalar::Load* load) { return load->tensor == tensor; });
-}
-
-bool is_same_place(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Expr& x, const Expr& y) {
-    return scalar::constant_of(scalar::simplify(x - y)) == 0;
-  });
-}
 
 std::vector<Expr> substituted(std::vector<Expr> index, const std::vector<Expr>& iters) {
   for (Expr& e : index)

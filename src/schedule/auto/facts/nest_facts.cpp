@@ -3,6 +3,7 @@
 #include "poly/accesses.h"
 #include "poly/legality/directions.h"
 #include "poly/legality/witness.h"
+#include "scalar/loads.h"
 #include "schedule/tree/extent.h"
 
 #include <algorithm>
@@ -125,6 +126,26 @@ std::optional<Nest> perfect_nest_at(const Order& order, LoopId loop) {
     }
     return nest;
   }
+}
+
+bool adds_up(const Schedule& schedule, const Nest& nest, std::optional<uint32_t> tensor,
+             const std::vector<size_t>& some, const std::vector<size_t>& others) {
+  const std::vector<scalar::Expr>& rows = schedule.order.rows[nest.statements.front().value];
+  const auto mentions_any = [&](const scalar::Expr& e, const std::vector<size_t>& positions) {
+    bool found = false;
+    scalar::visit(e, [&](const scalar::Expr& part) {
+      for (const size_t k : positions)
+        found = found || scalar::equal(part, rows[nest.depth + k]);
+    });
+    return found;
+  };
+  const auto loads = scalar::loads_in(schedule.scop[nest.statements.front()].text.value);
+  return std::any_of(loads.begin(), loads.end(), [&](const scalar::Load* load) {
+    return (!tensor || load->tensor == *tensor) &&
+           std::any_of(load->index.begin(), load->index.end(), [&](const scalar::Expr& index) {
+             return mentions_any(index, some) && mentions_any(index, others);
+           });
+  });
 }
 
 bool is_plain_row(const Scop& scop, const Order& order, StmtId id, size_t row) {

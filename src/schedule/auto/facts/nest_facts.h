@@ -50,6 +50,11 @@ enum class Move : uint8_t { None, Unit, Far };
 /// value from left to right.
 std::vector<Move> moves_of(const poly::Scop&, const poly::Order&, poly::StmtId, size_t row);
 
+/// Whether an index of what a nest's statement loads, of this tensor or of any, mentions one of
+/// each of these loops: a window.
+bool adds_up(const Schedule&, const Nest&, std::optional<uint32_t> tensor,
+             const std::vector<size_t>& some, const std::vector<size_t>& others);
+
 /// Whether a row is one of the statement's iterators plus a constant.
 bool is_plain_row(const poly::Scop&, const poly::Order&, poly::StmtId, size_t row);
 
@@ -57,7 +62,8 @@ bool is_plain_row(const poly::Scop&, const poly::Order&, poly::StmtId, size_t ro
 Strides strides_of(const poly::Scop&, const poly::Order&, const std::vector<poly::StmtId>&,
                    size_t row);
 
-/// The same without temps of which each iteration has a copy: these are registers where iterations run side by side.
+/// The same without temps of which each iteration has a copy: these are registers where iterations
+/// run side by side.
 Strides shared_strides(const Schedule&, const std::vector<poly::StmtId>&, size_t row);
 
 /// Lanes along such a loop load and store element by element for the most part.

@@ -48,7 +48,8 @@ std::vector<CutLoop> tiles_of(const Schedule& schedule, StmtId update) {
   return tiles;
 }
 
-/// The statement that begins the partial results (`reads` is false) or adds them up, if there is just one.
+/// The statement that begins the partial results (`reads` is false) or adds them up, if there is
+/// just one.
 std::optional<StmtId> only_user(const Schedule& schedule, StmtId update, bool reads) {
   const uint32_t partial = schedule.scop[update].text.tensor;
   std::optional<StmtId> found;
@@ -56,11 +57,7 @@ std::optional<StmtId> only_user(const Schedule& schedule, StmtId update, bool re
     const poly::ScopStatement& statement = schedule.scop.statements[s];
     if (statement.is_removed || s == update.value)
       continue;
-    const auto loads = scalar::loads_in(statement.text.value);
-    const bool reads_it = std::any_of(loads.begin(), loads.end(), [&](const scalar::Load* load) {
-      return load->tensor == partial;
-    });
-    if (!(reads ? reads_it : statement.text.tensor == partial))
+    if (!(reads ? scalar::reads(statement.text.value, partial) : statement.text.tensor == partial))
       continue;
     if (found)
       return std::nullopt;

@@ -1,7 +1,6 @@
 #include "schedule/auto/nest/stencil.h"
 
 #include "scalar/expand/expansion.h"
-#include "scalar/loads.h"
 #include "schedule/auto/cost/parallel_worth.h"
 
 #include <algorithm>
@@ -11,16 +10,19 @@ namespace {
 
 /// A reduction of at most this many steps is spelled out: a window of a convolution or a stencil.
 constexpr int64_t kMostSteps = 64;
-/// Neighbouring results that are worth a vector, if not a full one, and vectors that are worth spelling out.
+/// Neighbouring results that are worth a vector, if not a full one, and vectors that are worth
+/// spelling out.
 constexpr int64_t kShortestRow = 4, kShortRow = 8;
 
-/// Results of a window that are added up at the same time, in vectors: with those, weights and elements fit the registers. More of a large
-/// window, whose work hides that results go to as many lines; fewer where vectors are but parts of lines.
+/// Results of a window that are added up at the same time, in vectors: with those, weights and
+/// elements fit the registers. More of a large window, whose work hides that results go to as many
+/// lines; fewer where vectors are but parts of lines.
 constexpr int64_t kManySteps = 16, kMostWindowSums = 12, kUsualSums = 8, kFewSums = 4,
                   kLineBytes = 64;
 constexpr int64_t kFloat = 4;
 
-/// The directives of one statement in the loops of the window's results; the last of `loops` are the lanes.
+/// The directives of one statement in the loops of the window's results; the last of `loops` are
+/// the lanes.
 struct ResultLoops {
   std::string statement;
   std::vector<std::string> loops;
@@ -57,8 +59,8 @@ void add_lanes(std::vector<Directive>& plan, const ResultLoops& own, int64_t vec
   plan.emplace_back(Unroll{own.lanes(".1"), std::nullopt});
 }
 
-/// The innermost outer loop along which some load stays that moves with the lanes: weights of single channels in lanes, an image
-/// for several filters.
+/// The innermost outer loop along which some load stays that moves with the lanes: weights of
+/// single channels in lanes, an image for several filters.
 std::optional<size_t> rows_of(const Schedule& schedule, const SmallWindow& window) {
   const auto moves = [&](size_t k) {
     return moves_of(schedule.scop, schedule.order, window.update(), window.nest.depth + k);
@@ -72,26 +74,6 @@ std::optional<size_t> rows_of(const Schedule& schedule, const SmallWindow& windo
         return at;
   }
   return std::nullopt;
-}
-
-/// Whether lanes read what steps of the window read, too: elements at the sum of both.
-bool slides(const Schedule& schedule, const SmallWindow& window) {
-  const std::vector<scalar::Expr>& rows = schedule.order.rows[window.update().value];
-  const auto mentions = [&](const scalar::Expr& e, size_t k) {
-    bool found = false;
-    scalar::visit(e, [&](const scalar::Expr& part) {
-      found = found || scalar::equal(part, rows[window.nest.depth + k]);
-    });
-    return found;
-  };
-  const auto loads = scalar::loads_in(schedule.scop[window.update()].text.value);
-  return std::any_of(loads.begin(), loads.end(), [&](const scalar::Load* load) {
-    return std::any_of(load->index.begin(), load->index.end(), [&](const scalar::Expr& index) {
-      return mentions(index, window.lanes) &&
-             std::any_of(window.window.begin(), window.window.end(),
-                         [&](size_t k) { return mentions(index, k); });
-    });
-  });
 }
 
 /// Several rows go together, evenly, as many as there are registers for.
@@ -152,7 +134,8 @@ std::optional<SmallWindow> small_window(const Schedule& schedule, const Nest& ne
   }
   const int64_t row = facts.extents[lanes];
   if (nest.statements.size() != 1 || facts.fixed != 0 || found.window.empty() ||
-      steps > kMostSteps || (found.rolled > 0 && !slides(schedule, found)) ||
+      steps > kMostSteps ||
+      (found.rolled > 0 && !adds_up(schedule, nest, std::nullopt, {lanes}, found.window)) ||
       facts.strides[lanes].writes_same_element || !facts.is_parallel[lanes] ||
       facts.strides[lanes].far_writes != 0 || row < kShortestRow)
     return std::nullopt;
@@ -198,7 +181,8 @@ std::optional<SmallWindow> transposed_window(const Schedule& schedule, const Nes
   for (size_t k = 0; k < nest.loops.size(); ++k)
     if (k != *lanes && !facts.strides[k].writes_same_element)
       outer.push_back(k);
-  // Half of the registers hold results, a line of them from each row of the window where vectors are parts of lines.
+  // Half of the registers hold results, a line of them from each row of the window where vectors
+  // are parts of lines.
   const int64_t most = registers / 2;
   const int64_t width =
       vector * kFloat < kLineBytes && facts.extents[*lanes] % (2 * vector) == 0 ? 2 : 1;

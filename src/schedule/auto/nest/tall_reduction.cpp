@@ -13,15 +13,18 @@
 namespace kawara::schedule {
 namespace {
 
-/// Results, in registers full of them, that still count as few where terms are gathered or lanes are results.
+/// Results, in registers full of them, that still count as few where terms are gathered or lanes
+/// are results.
 constexpr int64_t kFewTiles = 16;
 /// Vectors of terms that pay for partial results of a table.
 constexpr int64_t kVectorsOfTable = 8;
-/// Vectors of a block of terms that pay for storing results in between; single terms where those are gathered or spread.
+/// Vectors of a block of terms that pay for storing results in between; single terms where those
+/// are gathered or spread.
 constexpr int64_t kShortBlock = 8, kShortBlockOfElements = 32;
 /// Sums that must be under way for none to wait for its last addition.
 constexpr int64_t kUnderWay = 8;
-/// Vector instructions that make a part of the terms worth a thread: below, starting two of them takes as long as they save.
+/// Vector instructions that make a part of the terms worth a thread: below, starting two of them
+/// takes as long as they save.
 constexpr double kPartSteps = 1 << 16;
 
 int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -32,7 +35,8 @@ struct Term {
   std::vector<Move> moves;
 };
 
-/// Which loop runs in lanes, how many results are taken at once, and what that takes for as many terms as a vector has lanes.
+/// Which loop runs in lanes, how many results are taken at once, and what that takes for as many
+/// terms as a vector has lanes.
 struct Lanes {
   size_t loop = 0;
   size_t along = 0;          ///< loop of the terms that are shared
@@ -140,18 +144,16 @@ private:
       if (other.is_removed || s == own.value)
         continue;
       for (const Term& term : terms_) {
-        const auto loads = scalar::loads_in(other.text.value);
-        if (other.text.tensor == term.tensor ||
-            std::any_of(loads.begin(), loads.end(),
-                        [&](const scalar::Load* load) { return load->tensor == term.tensor; }))
+        if (other.text.tensor == term.tensor || scalar::reads(other.text.value, term.tensor))
           return false;
       }
     }
     return true;
   }
 
-  /// Whether rows and columns of results share their terms, and vectors are whole lines: then tiles of any number of results are ahead of
-  /// one sum after the other. 300 x 2 results of 300 steps took 25 us and 11 so (one Cascade Lake core, 19 November 2026).
+  /// Whether rows and columns of results share their terms, and vectors are whole lines: then tiles
+  /// of any number of results are ahead of one sum after the other. 300 x 2 results of 300 steps
+  /// took 25 us and 11 so (one Cascade Lake core, 19 November 2026).
   bool is_table() const {
     const auto loops = std::count_if(results_.begin(), results_.end(),
                                      [&](size_t k) { return facts_.extents[k] > 1; });
@@ -178,7 +180,8 @@ private:
                         [&](const Term& term) { return term.moves[along] == Move::Far; });
   }
 
-  /// Whether terms are what vectors compute with, and none of them is kept in another order from call to call.
+  /// Whether terms are what vectors compute with, and none of them is kept in another order from
+  /// call to call.
   bool is_for_lanes() const {
     return std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) {
       return scalar::bytes_of(schedule_.scop.tensors[term.tensor].elem) == bytes() &&
@@ -186,8 +189,8 @@ private:
     });
   }
 
-  /// Lanes along the terms, which are gathered element by element unpacked apart; or along a loop of results whose neighbours
-  /// lie together everywhere.
+  /// Lanes along the terms, which are gathered element by element unpacked apart; or along a loop
+  /// of results whose neighbours lie together everywhere.
   void choose(size_t along, bool may_be_results) {
     std::vector<Lanes> all{{along, along, false, {}, 1, 1, {}, 0}};
     for (const size_t j : results_) {
@@ -202,9 +205,11 @@ private:
       cut(lanes);
   }
 
-  /// Whether each result has terms of its own, side by side: blocks of results share no load, each of their rows is a stream that ends
-  /// soon, and its rest comes once a block. 72 sums of 13824 terms took 0.14 ms in blocks of 24 x 112, row after row 0.08; 168 of 281 terms
-  /// 12.0 and 3.7 us, of 280 3.6 and 3.1. Few results are taken at once: 4 of 300000 0.08 ms, one after the other 0.10 (Neoverse-V1).
+  /// Whether each result has terms of its own, side by side: blocks of results share no load, each
+  /// of their rows is a stream that ends soon, and its rest comes once a block. 72 sums of 13824
+  /// terms took 0.14 ms in blocks of 24 x 112, row after row 0.08; 168 of 281 terms 12.0 and 3.7
+  /// us, of 280 3.6 and 3.1. Few results are taken at once: 4 of 300000 0.08 ms, one after the
+  /// other 0.10 (Neoverse-V1).
   bool has_own_rows(const Lanes& lanes) const {
     return !lanes.is_result && std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) {
       return term.moves[lanes.along] == Move::Unit &&
@@ -251,7 +256,8 @@ private:
     }
   }
 
-  /// Multiply-adds and what is loaded for them, of all tiles for a vector of terms; with what is copied before.
+  /// Multiply-adds and what is loaded for them, of all tiles for a vector of terms; with what is
+  /// copied before.
   void count_steps(Lanes& lanes) const {
     const auto width_ = static_cast<double>(width()), tiles = static_cast<double>(lanes.tiles);
     double steps = tiles * static_cast<double>(lanes.vectors);

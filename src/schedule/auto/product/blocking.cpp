@@ -14,48 +14,28 @@ constexpr int64_t kWorthCopying = 16;
 /// The left operand's uses are of one element for all lanes: that times so many.
 constexpr int64_t kFewLanes = 4;
 
-/// What lies in runs along the reduction is read by vectors as it is: it has to be used more often than this.
+/// What lies in runs along the reduction is read by vectors as it is: it has to be used more often
+/// than this.
 constexpr int64_t kSeldomUsed = 64;
 
 /// A tensor of more bytes than this lies in more pages than a core remembers at once (96 of 4 KiB).
 constexpr int64_t kManyPages = 96 * 4096;
-/// One of more bytes does not stay in an L1 beside the other operand. Distances that are a power of two fill few of its
-/// sets.
+/// One of more bytes does not stay in an L1 beside the other operand. Distances that are a power of
+/// two fill few of its sets.
 constexpr int64_t kManyLines = 32 * 1024;
 
 /// Rows of a tile that lie in the same lines of the L1, which has 8 to 12 of each.
 constexpr int64_t kCrowdedRows = 6;
 
-/// Rows of tiles that make up for loading and storing results more often, if these are called in time.
+/// Rows of tiles that make up for loading and storing results more often, if these are called in
+/// time.
 constexpr int64_t kManyTiles = 32;
 
-/// How often each element of an operand is used: along `position`, and along the outer loops where it
-/// stays.
+/// How often each element of an operand is used: along `position`, and along the outer loops where
+/// it stays.
 int64_t uses_of(const Product& p, size_t position, bool stays, int64_t lanes) {
   return p.extents[position] *
          (stays ? std::max(product_over(p.extents, p.outer), kWorthCopying * lanes) : 1);
-}
-
-/// Whether some index of the tensor mentions one of each of these loops.
-bool adds_up(const Schedule& schedule, const Product& p, uint32_t tensor,
-             const std::vector<size_t>& some, const std::vector<size_t>& others) {
-  const std::vector<scalar::Expr>& rows = schedule.order.rows[p.update().value];
-  const auto mentions_any = [&](const scalar::Expr& e, const std::vector<size_t>& positions) {
-    bool found = false;
-    scalar::visit(e, [&](const scalar::Expr& n) {
-      for (const size_t k : positions)
-        found = found || scalar::equal(n, rows[p.nest.depth + k]);
-    });
-    return found;
-  };
-  bool found = false;
-  scalar::visit(schedule.scop[p.update()].text.value, [&](const scalar::Expr& e) {
-    const auto* load = scalar::as<scalar::Load>(e);
-    if (load != nullptr && load->tensor == tensor)
-      for (const scalar::Expr& index : load->index)
-        found = found || (mentions_any(index, some) && mentions_any(index, others));
-  });
-  return found;
 }
 
 /// The left operand's dimensions, those first along which the outer loops move.
@@ -79,16 +59,17 @@ std::vector<LayoutPart> outer_dims_first(const Schedule& schedule, const Product
   return first;
 }
 
-/// Whether blocks of the left operand are copied from elements far apart, neighbours lying along the rows and not along the
-/// reduction, and from beyond the L2.
+/// Whether blocks of the left operand are copied from elements far apart, neighbours lying along
+/// the rows and not along the reduction, and from beyond the L2.
 bool copies_from_afar(const Product& p, const Cuts& cuts, int64_t bytes, const target::Cpu& cpu) {
   return packs_left(p, cuts.lanes) && !p.left_reused_by_some_outer && !p.has_far_rows &&
          !cuts.instruction &&
          p.extents[p.rows] * product_over(p.extents, p.depth) * bytes > cpu.caches.l2;
 }
 
-/// Blocks of rows that are copied from afar are small, so that there are several, and the next is on its way into the L2
-/// while one is used. The right operand is read again for each of them: it stays in that cache.
+/// Blocks of rows that are copied from afar are small, so that there are several, and the next is
+/// on its way into the L2 while one is used. The right operand is read again for each of them: it
+/// stays in that cache.
 void cut_rows_finer(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
   constexpr int64_t kLeastTiles = 4;
   const int64_t row_bytes = product_over(p.extents, p.depth) * bytes;
@@ -116,8 +97,9 @@ void cut_columns(Cuts& cuts, const Product& p, int64_t column_bytes, int64_t roo
   cuts.blocks.columns = (even + width - 1) / width * width;
 }
 
-/// A right operand that each call copies is used from the L2, if the left one stays there beside it: both are then walked
-/// through once. Copies of more would go through the cache behind it and come back.
+/// A right operand that each call copies is used from the L2, if the left one stays there beside
+/// it: both are then walked through once. Copies of more would go through the cache behind it and
+/// come back.
 void cut_columns_finer(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
   const int64_t column_bytes = product_over(p.extents, p.depth) * bytes;
   const bool copies_left = packs_left(p, cuts.copied_lanes()) && !p.left_reused_by_some_outer;
@@ -126,8 +108,9 @@ void cut_columns_finer(Cuts& cuts, const Product& p, int64_t bytes, const target
     cut_columns(cuts, p, column_bytes, cpu.caches.l2 / 4);
 }
 
-/// The right operand is read once for each iteration of the outer loops. Where it is larger than the L2, blocks of it
-/// that fit take turns; single panels, where the whole left operand fits that cache itself.
+/// The right operand is read once for each iteration of the outer loops. Where it is larger than
+/// the L2, blocks of it that fit take turns; single panels, where the whole left operand fits that
+/// cache itself.
 void bring_columns_outside(Cuts& cuts, const Schedule& schedule, const Product& p, int64_t bytes,
                            const target::Cpu& cpu) {
   const int64_t columns = p.extents[p.lanes], outer = product_over(p.extents, p.outer),
@@ -152,12 +135,14 @@ void bring_columns_outside(Cuts& cuts, const Schedule& schedule, const Product& 
   cuts.blocks.columns = (even + width - 1) / width * width;
 }
 
-/// Kept weights of more bytes come from beyond the L2 in a net: those of other layers went through it in between.
+/// Kept weights of more bytes come from beyond the L2 in a net: those of other layers went through
+/// it in between.
 constexpr int64_t kFewWeights = 64 * 1024;
 
-/// Whether each panel of the right operand, packed before, comes from beyond the L2 for a few tiles and is gone again: the
-/// hardware is not in time for its next rows. Blocks of columns that stand around outer loops stay. Wide vectors are so much faster than
-/// memory that they wait for any panel that was not there before; all tiles that use one give the next the time to come.
+/// Whether each panel of the right operand, packed before, comes from beyond the L2 for a few tiles
+/// and is gone again: the hardware is not in time for its next rows. Blocks of columns that stand
+/// around outer loops stay. Wide vectors are so much faster than memory that they wait for any
+/// panel that was not there before; all tiles that use one give the next the time to come.
 bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& cuts,
                         const target::Cpu& cpu) {
   constexpr int64_t kFewTiles = 8;
@@ -173,9 +158,11 @@ bool has_passing_panels(const Schedule& schedule, const Product& p, const Cuts& 
   return cuts.threads == 1 && !cuts.rows_outside && has_panels && bytes > kFewWeights;
 }
 
-/// Sums of few steps store results most of the time. Down a column every tile has rows of its own to write, each in another page and
-/// in a part of a line; along the rows a tile goes on where the last one ended. 1654 x 2906 results of 8 steps took 2.61 ms and 1.39 so on
-/// one Neoverse-V1 core, 1000 x 1000 of 16 steps 0.93 and 0.47, of 64 steps 1.79 and 1.71; 200 x 200 of 200 steps 0.22 both ways.
+/// Sums of few steps store results most of the time. Down a column every tile has rows of its own
+/// to write, each in another page and in a part of a line; along the rows a tile goes on where the
+/// last one ended. 1654 x 2906 results of 8 steps took 2.61 ms and 1.39 so on one Neoverse-V1 core,
+/// 1000 x 1000 of 16 steps 0.93 and 0.47, of 64 steps 1.79 and 1.71; 200 x 200 of 200 steps 0.22
+/// both ways.
 bool stores_often(const Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
   constexpr int64_t kFewSteps = 64;
   const int64_t depth = product_over(p.extents, p.depth);
@@ -183,9 +170,9 @@ bool stores_often(const Cuts& cuts, const Product& p, int64_t bytes, const targe
          cuts.blocks.columns * depth * bytes <= cpu.caches.l2 / 2;
 }
 
-/// Rows that are read unpacked meet all panels of the right operand one after the other where these stay in the L2:
-/// operands and results beyond it are then walked through once, row by row. Weights that are not there yet are better asked for
-/// panel by panel, if the rows are.
+/// Rows that are read unpacked meet all panels of the right operand one after the other where these
+/// stay in the L2: operands and results beyond it are then walked through once, row by row. Weights
+/// that are not there yet are better asked for panel by panel, if the rows are.
 void bring_rows_outside(Cuts& cuts, const Product& p, int64_t bytes, const target::Cpu& cpu) {
   if (stores_often(cuts, p, bytes, cpu))
     cuts.rows_outside = true;
@@ -202,8 +189,8 @@ void bring_rows_outside(Cuts& cuts, const Product& p, int64_t bytes, const targe
   cuts.rows_outside = cuts.blocks.columns * column_bytes <= room;
 }
 
-/// Blocks of rows: several for each thread, so that others can take what a slow one has not come to. f16 products of 1024 rows took
-/// 1.0 ms with 16 threads, 1.23 with one block for each.
+/// Blocks of rows: several for each thread, so that others can take what a slow one has not come
+/// to. f16 products of 1024 rows took 1.0 ms with 16 threads, 1.23 with one block for each.
 int64_t shares_of_rows(int64_t rows, const Cuts& cuts) {
   constexpr int64_t kPieces = 4;
   const int64_t pieces = rows / (cuts.tile.rows * cuts.threads);
@@ -217,7 +204,8 @@ bool shares_tiles(const Product& p) {
                                        : !p.parts && product_over(p.extents, p.outer) == 1;
 }
 
-/// Operands have to lie in the order of the instruction's lanes: in copies, or the left one as it is.
+/// Operands have to lie in the order of the instruction's lanes: in copies, or the left one as it
+/// is.
 std::optional<ProductInstruction> usable_instruction(const Schedule& schedule, const Product& p,
                                                      const Environment& environment) {
   const auto copied = p.tile_rows ? std::nullopt : instruction_for(schedule, p, environment);
@@ -260,8 +248,8 @@ bool packs_right(const Product& p, int64_t lanes) {
          uses_of(p, p.rows, p.right_reused_by_some_outer, lanes) >= kWorthCopying;
 }
 bool packs_left(const Product& p, int64_t lanes) {
-  // One row lies in reading order already. What is copied element by element has to be used more often than what is in runs, and what
-  // can be read by vectors unpacked still more often.
+  // One row lies in reading order already. What is copied element by element has to be used more
+  // often than what is in runs, and what can be read by vectors unpacked still more often.
   const int64_t least = p.has_far_rows && p.left_contiguous_along_k
                             ? kSeldomUsed + 1
                             : kWorthCopying * (p.has_far_rows ? lanes : std::min(lanes, kFewLanes));
@@ -279,11 +267,11 @@ bool has_window(const Schedule& schedule, const Product& p, uint32_t tensor) {
   std::vector<size_t> of_result = p.outer;
   of_result.push_back(p.rows);
   of_result.push_back(p.lanes);
-  return adds_up(schedule, p, tensor, of_result, p.depth);
+  return adds_up(schedule, p.nest, tensor, of_result, p.depth);
 }
 
 bool stays_along(const Schedule& schedule, const Product& p, uint32_t tensor, size_t position) {
-  return !adds_up(schedule, p, tensor, {position}, {position});
+  return !adds_up(schedule, p.nest, tensor, {position}, {position});
 }
 
 int64_t window_span(const Schedule& schedule, const Product& p, int64_t rows) {
@@ -307,9 +295,10 @@ int64_t window_span(const Schedule& schedule, const Product& p, int64_t rows) {
 }
 
 bool keeps_window(const Schedule& schedule, const Product& p, const target::Cpu& cpu) {
-  // Many taps use a vector so often that a few of those between them may be spilled, if what one tap reads does fit. One Neoverse-V1
-  // core, 18 November 2026, taps and window rows unrolled: 7 x 7 with stride 2 in tiles of 6 x 16 4.66 and 4.89 ms, of 13 x 8 2.12 and
-  // 1.30; with stride 3 in tiles of 6 x 16 1.25 and 0.89; with dilation 3 3.56 and 3.78.
+  // Many taps use a vector so often that a few of those between them may be spilled, if what one
+  // tap reads does fit. One Neoverse-V1 core, 18 November 2026, taps and window rows unrolled: 7 x
+  // 7 with stride 2 in tiles of 6 x 16 4.66 and 4.89 ms, of 13 x 8 2.12 and 1.30; with stride 3 in
+  // tiles of 6 x 16 1.25 and 0.89; with dilation 3 3.56 and 3.78.
   constexpr int64_t kManyTaps = 7, kSpilled = 2;
   const int64_t lanes = target::vector_lanes(cpu, element_bytes(schedule, p));
   const RegisterTile tile =
@@ -326,15 +315,16 @@ bool keeps_window(const Schedule& schedule, const Product& p, const target::Cpu&
 }
 
 void unroll_channels_not_taps(const Schedule& schedule, Product& p) {
-  if (p.depth.size() < 2 || !adds_up(schedule, p, p.left, {p.rows}, {p.depth.back()}))
+  if (p.depth.size() < 2 || !adds_up(schedule, p.nest, p.left, {p.rows}, {p.depth.back()}))
     return;
   std::swap(p.depth[p.depth.size() - 1], p.depth[p.depth.size() - 2]);
 }
 
 EdgeCosts edge_costs(const Product& p, int64_t lanes, const target::Cpu& cpu) {
-  // Rows that are not packed have nothing beyond the edge: they are done one by one. Neighbouring results are
-  // stored as vectors but for those at the edge; strided ones go through a tile in memory anyway. The last tile of
-  // a row is code of its own (kernel/loops/peel_last_tiles.h). With narrow vectors costs count on that for the rows of an image.
+  // Rows that are not packed have nothing beyond the edge: they are done one by one. Neighbouring
+  // results are stored as vectors but for those at the edge; strided ones go through a tile in
+  // memory anyway. The last tile of a row is code of its own (kernel/loops/peel_last_tiles.h). With
+  // narrow vectors costs count on that for the rows of an image.
   const bool is_wide = cpu.vector_bytes > 16;
   const bool is_apart =
       is_wide && (p.left_has_window || p.reads_left_in_place || p.reads_left_elements);
@@ -396,7 +386,8 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   cuts.tile = has_tiles ? block_of_tiles(row_count, (columns + cuts.lanes - 1) / cuts.lanes, shares)
                         : register_tile(environment.cpu, cuts.lanes, row_count, columns,
                                         edge_costs(p, cuts.lanes, environment.cpu), shares);
-  // Of one vector and a part the instruction does not take two: where the left operand is read in place, nothing lies beyond the edge.
+  // Of one vector and a part the instruction does not take two: where the left operand is read in
+  // place, nothing lies beyond the edge.
   if (cuts.instruction && columns < 2 * cuts.lanes)
     cuts.tile.vectors = 1;
   cuts.tile.rows *= accumulator_rows;
@@ -413,8 +404,8 @@ Cuts cuts_of(const Schedule& schedule, const Product& p, const Environment& envi
   const bool is_packed = copies.left;
   const bool is_near =
       !has_tiles && !p.has_epilogue && (!is_packed || rows / cuts.tile.rows >= kManyTiles);
-  // Tiles ask for more of the L2 than for their products: blocks of 256 KiB were faster than larger ones, and results
-  // that are loaded and stored more often cost more than panels beyond the L1.
+  // Tiles ask for more of the L2 than for their products: blocks of 256 KiB were faster than larger
+  // ones, and results that are loaded and stored more often cost more than panels beyond the L1.
   target::Cpu blocked = environment.cpu;
   if (has_tiles)
     blocked.caches.l2 /= 4;
